@@ -1,0 +1,107 @@
+/* SHA-256, FIPS 180-4. */
+#include "base/base.h"
+#include <string.h>
+
+static const uint32_t constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+static uint32_t rotate_right(uint32_t x, int k)
+{
+    return (x >> k) | (x << (32 - k));
+}
+
+static uint32_t load_big_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static void expand(uint32_t w[64], const unsigned char *block)
+{
+    for (int i = 0; i < 16; i++)
+        w[i] = load_big_endian(block + 4 * i);
+    for (int i = 16; i < 64; i++) {
+        uint32_t a = w[i - 15], b = w[i - 2];
+        uint32_t s0 = rotate_right(a, 7) ^ rotate_right(a, 18) ^ (a >> 3);
+        uint32_t s1 = rotate_right(b, 17) ^ rotate_right(b, 19) ^ (b >> 10);
+        w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+    }
+}
+
+static void compress(uint32_t state[8], const unsigned char *block)
+{
+    uint32_t w[64], v[8];
+    expand(w, block);
+    memcpy(v, state, sizeof v);
+    for (int i = 0; i < 64; i++) {
+        uint32_t a = v[0], e = v[4];
+        uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
+        uint32_t choice = (e & v[5]) ^ (~e & v[6]);
+        uint32_t t1 = v[7] + s1 + choice + constants[i] + w[i];
+        uint32_t s0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
+        uint32_t majority = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
+        memmove(v + 1, v, 7 * sizeof v[0]);
+        v[4] += t1;
+        v[0] = t1 + s0 + majority;
+    }
+    for (int i = 0; i < 8; i++)
+        state[i] += v[i];
+}
+
+void itg_sha256_init(itg_sha256 *hash)
+{
+    static const uint32_t initial[8] = {
+        0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+    };
+    memset(hash, 0, sizeof *hash);
+    memcpy(hash->state, initial, sizeof initial);
+}
+
+void itg_sha256_update(itg_sha256 *hash, const void *data, size_t bytes)
+{
+    const unsigned char *in = data;
+    size_t held = (size_t)(hash->length % 64);
+    hash->length += bytes;
+    if (held > 0) {
+        size_t take = bytes < 64 - held ? bytes : 64 - held;
+        if (take > 0) memcpy(hash->block + held, in, take);
+        if (held + take < 64) return;
+        compress(hash->state, hash->block);
+        in += take;
+        bytes -= take;
+    }
+    for (; bytes >= 64; in += 64, bytes -= 64)
+        compress(hash->state, in);
+    if (bytes > 0) memcpy(hash->block, in, bytes);
+}
+
+void itg_sha256_final(itg_sha256 *hash, unsigned char out[32])
+{
+    unsigned char padding[72] = {0x80};
+    size_t held = (size_t)(hash->length % 64);
+    size_t zeros_end = held < 56 ? 56 - held : 120 - held;
+    uint64_t bits = hash->length * 8;
+    for (int i = 0; i < 8; i++)
+        padding[zeros_end + (size_t)i] = (unsigned char)(bits >> (56 - 8 * i));
+    itg_sha256_update(hash, padding, zeros_end + 8);
+    for (int i = 0; i < 32; i++)
+        out[i] = (unsigned char)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void itg_sha256_hex(const unsigned char digest[32], char out[65])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < 32; i++) {
+        out[2 * i] = digits[digest[i] >> 4];
+        out[2 * i + 1] = digits[digest[i] & 15];
+    }
+    out[64] = '\0';
+}

@@ -1,0 +1,287 @@
+/* The graph's container: values and nodes in growing arrays of one arena, named by index. */
+#include "internal.h"
+#include <string.h>
+
+itg_status itg_graph_no_memory(const itg_graph *g, itg_error *err)
+{
+    return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", g->name);
+}
+
+itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_status code,
+                         const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const itg_node *n = &g->nodes[node];
+    return itg_fail(err, code, "%s: node '%s' (%s): %s", g->name, n->name, itg_op_name(n->op), text);
+}
+
+itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err)
+{
+    itg_arena *arena = itg_arena_create(0);
+    itg_graph *g = arena ? itg_arena_alloc(arena, sizeof *g) : NULL;
+    if (!g) goto no_memory;
+    g->arena = arena;
+    g->name = itg_arena_strdup(arena, name);
+    g->value_names = itg_arena_alloc(arena, sizeof *g->value_names);
+    g->node_names = itg_arena_alloc(arena, sizeof *g->node_names);
+    if (!g->name || !g->value_names || !g->node_names) goto no_memory;
+    *out = g;
+    return ITG_OK;
+no_memory:
+    itg_arena_destroy(arena);
+    return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", name);
+}
+
+void itg_graph_destroy(itg_graph *graph)
+{
+    if (graph) itg_arena_destroy(graph->arena);
+}
+
+/* Room for one element more in a growing array; NULL: no memory. */
+static void *grow(itg_graph *g, void *items, int32_t count, int32_t *capacity, size_t size)
+{
+    if (count < *capacity) return items;
+    if (*capacity > INT32_MAX / 2) return NULL;
+    int32_t larger = *capacity ? 2 * *capacity : 16;
+    void *copy = itg_arena_array(g->arena, (size_t)larger, size);
+    if (!copy) return NULL;
+    if (count) memcpy(copy, items, (size_t)count * size);
+    *capacity = larger;
+    return copy;
+}
+
+/* A copy of a constant's elements; *out stays NULL without data. */
+static itg_status copy_data(itg_graph *g, const char *name, itg_dtype dtype, const itg_shape *shape,
+                            const void *data, const void **out, itg_error *err)
+{
+    int64_t elements = 0;
+    size_t bytes = 0;
+    if (!data) return ITG_OK;
+    if (!shape || !itg_shape_elements(shape, &elements) ||
+        !itg_mul_size((size_t)elements, itg_dtype_size(dtype), &bytes))
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: constant '%s' has no known size", g->name, name);
+    void *copy = itg_arena_alloc(g->arena, bytes ? bytes : 1);
+    if (!copy) return itg_graph_no_memory(g, err);
+    if (bytes) memcpy(copy, data, bytes);
+    *out = copy;
+    return ITG_OK;
+}
+
+/* A name of the caller's, copied, or "prefix_index" made free. NULL with *err set on failure. */
+static const char *take_name(itg_graph *g, const char *name, const char *prefix, int32_t index,
+                             const itg_name_table *table, itg_name_of name_of, itg_error *err)
+{
+    if (name && *name && itg_name_find(g, table, name_of, name) != ITG_NONE) {
+        itg_fail(err, ITG_BAD_FILE, "%s: the name '%s' is used twice", g->name, name);
+        return NULL;
+    }
+    const char *taken;
+    if (name && *name) {
+        taken = itg_arena_strdup(g->arena, name);
+    } else {
+        taken = itg_arena_format(g->arena, "%s_%d", prefix, (int)index);
+        for (int i = 2; taken && itg_name_find(g, table, name_of, taken) != ITG_NONE; ++i)
+            taken = itg_arena_format(g->arena, "%s_%d_%d", prefix, (int)index, i);
+    }
+    if (!taken) itg_graph_no_memory(g, err);
+    return taken;
+}
+
+itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
+                               const itg_shape *shape, const void *data, itg_id *out, itg_error *err)
+{
+    itg_error local = {0};
+    itg_value value = {.dtype = dtype, .shape = {.rank = -1}, .producer = ITG_NONE};
+    if (!err) err = &local;
+    value.name = take_name(g, name, "value", g->value_count, g->value_names, itg_value_name_of, err);
+    if (!value.name) return err->code;
+    if (shape) value.shape = *shape;
+    itg_status status = copy_data(g, value.name, dtype, shape, data, &value.data, err);
+    if (status != ITG_OK) return status;
+    itg_value *values = grow(g, g->values, g->value_count, &g->value_capacity, sizeof *values);
+    if (!values) return itg_graph_no_memory(g, err);
+    g->values = values;
+    if (!itg_name_reserve(g, g->value_names, itg_value_name_of)) return itg_graph_no_memory(g, err);
+    g->values[g->value_count] = value;
+    itg_name_insert(g, g->value_names, itg_value_name_of, g->value_count);
+    *out = g->value_count++;
+    return ITG_OK;
+}
+
+/* Ids in range; outputs not taken by another producer. */
+static itg_status check_ids(const itg_graph *g, const char *name, const itg_id *inputs,
+                            int32_t input_count, const itg_id *outputs, int32_t output_count,
+                            itg_error *err)
+{
+    for (int32_t i = 0; i < input_count; ++i)
+        if (inputs[i] != ITG_NONE && (inputs[i] < 0 || inputs[i] >= g->value_count))
+            return itg_fail(err, ITG_BAD_ARGUMENT, "%s: node '%s': input %d is no value", g->name,
+                            name, (int)i);
+    for (int32_t i = 0; i < output_count; ++i) {
+        if (outputs[i] == ITG_NONE) continue;
+        if (outputs[i] < 0 || outputs[i] >= g->value_count)
+            return itg_fail(err, ITG_BAD_ARGUMENT, "%s: node '%s': output %d is no value", g->name,
+                            name, (int)i);
+        const itg_value *value = &g->values[outputs[i]];
+        bool repeated = false;
+        for (int32_t j = 0; j < i; ++j)
+            repeated |= outputs[j] == outputs[i];
+        if (repeated || value->producer != ITG_NONE || value->data || value->is_input)
+            return itg_fail(err, ITG_BAD_FILE,
+                            "%s: node '%s': its output '%s' is already defined elsewhere", g->name,
+                            name, value->name);
+    }
+    return ITG_OK;
+}
+
+static itg_id *copy_ids(itg_graph *g, const itg_id *ids, int32_t count)
+{
+    itg_id *copy = itg_arena_array(g->arena, count > 0 ? (size_t)count : 1, sizeof *copy);
+    if (copy && count > 0) memcpy(copy, ids, (size_t)count * sizeof *copy);
+    return copy;
+}
+
+itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const itg_id *inputs,
+                              int32_t input_count, const itg_id *outputs, int32_t output_count,
+                              const itg_attrs *attrs, itg_id *out, itg_error *err)
+{
+    itg_error local = {0};
+    if (!err) err = &local;
+    itg_node node = {.op = op, .input_count = input_count, .output_count = output_count};
+    node.attrs = attrs ? *attrs : itg_attrs_default(op);
+    node.name = take_name(g, name, itg_op_name(op), g->node_count, g->node_names, itg_node_name_of,
+                          err);
+    if (!node.name) return err->code;
+    itg_status status = check_ids(g, node.name, inputs, input_count, outputs, output_count, err);
+    if (status != ITG_OK) return status;
+    node.inputs = copy_ids(g, inputs, input_count);
+    node.outputs = copy_ids(g, outputs, output_count);
+    itg_node *nodes = grow(g, g->nodes, g->node_count, &g->node_capacity, sizeof *nodes);
+    if (!node.inputs || !node.outputs || !nodes) return itg_graph_no_memory(g, err);
+    g->nodes = nodes;
+    if (!itg_name_reserve(g, g->node_names, itg_node_name_of)) return itg_graph_no_memory(g, err);
+    g->nodes[g->node_count] = node;
+    itg_name_insert(g, g->node_names, itg_node_name_of, g->node_count);
+    for (int32_t i = 0; i < output_count; ++i)
+        if (outputs[i] != ITG_NONE) {
+            g->values[outputs[i]].producer = g->node_count;
+            g->values[outputs[i]].producer_slot = i;
+        }
+    if (out) *out = g->node_count;
+    g->node_count++;
+    return ITG_OK;
+}
+
+static itg_status take_ids(itg_graph *g, const itg_id *values, int32_t count, const char *what,
+                           itg_id **out, itg_error *err)
+{
+    for (int32_t i = 0; i < count; ++i)
+        if (values[i] < 0 || values[i] >= g->value_count)
+            return itg_fail(err, ITG_BAD_ARGUMENT, "%s: graph %s %d is no value", g->name, what,
+                            (int)i);
+    itg_id *copy = copy_ids(g, values, count);
+    if (!copy) return itg_graph_no_memory(g, err);
+    *out = copy;
+    return ITG_OK;
+}
+
+itg_status itg_graph_set_inputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err)
+{
+    itg_id *copy = NULL;
+    for (int32_t i = 0; i < count; ++i)
+        if (values[i] >= 0 && values[i] < g->value_count &&
+            (g->values[values[i]].producer != ITG_NONE || g->values[values[i]].data))
+            return itg_fail(err, ITG_BAD_FILE, "%s: graph input '%s' is already defined elsewhere",
+                            g->name, g->values[values[i]].name);
+    itg_status status = take_ids(g, values, count, "input", &copy, err);
+    if (status != ITG_OK) return status;
+    for (int32_t i = 0; i < g->input_count; ++i)
+        g->values[g->inputs[i]].is_input = false;
+    for (int32_t i = 0; i < count; ++i)
+        g->values[copy[i]].is_input = true;
+    g->inputs = copy;
+    g->input_count = count;
+    return ITG_OK;
+}
+
+itg_status itg_graph_set_outputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err)
+{
+    itg_id *copy = NULL;
+    itg_status status = take_ids(g, values, count, "output", &copy, err);
+    if (status != ITG_OK) return status;
+    g->outputs = copy;
+    g->output_count = count;
+    return ITG_OK;
+}
+
+int32_t itg_graph_use_count(const itg_graph *g, itg_id value)
+{
+    int32_t count = 0;
+    for (int32_t n = 0; n < g->node_count; ++n)
+        for (int32_t i = 0; i < g->nodes[n].input_count; ++i)
+            count += g->nodes[n].inputs[i] == value;
+    for (int32_t i = 0; i < g->output_count; ++i)
+        count += g->outputs[i] == value;
+    return count;
+}
+
+void itg_graph_replace_uses(itg_graph *g, itg_id from, itg_id to)
+{
+    for (int32_t n = 0; n < g->node_count; ++n)
+        for (int32_t i = 0; i < g->nodes[n].input_count; ++i)
+            if (g->nodes[n].inputs[i] == from) g->nodes[n].inputs[i] = to;
+    for (int32_t i = 0; i < g->output_count; ++i)
+        if (g->outputs[i] == from) g->outputs[i] = to;
+}
+
+bool itg_graph_is_constant(const itg_graph *g, itg_id value)
+{
+    return value != ITG_NONE && g->values[value].data != NULL;
+}
+
+itg_tensor itg_graph_tensor(const itg_graph *g, itg_id value)
+{
+    const itg_value *v = &g->values[value];
+    /* The tensor struct is shared with writers; a constant's data is only ever read through it. */
+    itg_tensor tensor = {.dtype = v->dtype, .shape = v->shape, .data = (void *)(uintptr_t)v->data};
+    return tensor;
+}
+
+static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    itg_id id;
+    for (int32_t i = 0; i < from->value_count && status == ITG_OK; ++i) {
+        const itg_value *v = &from->values[i];
+        status = itg_graph_add_value(to, v->name, v->dtype, &v->shape, v->data, &id, err);
+    }
+    for (int32_t i = 0; i < from->node_count && status == ITG_OK; ++i) {
+        const itg_node *n = &from->nodes[i];
+        status = itg_graph_add_node(to, n->name, n->op, n->inputs, n->input_count, n->outputs,
+                                    n->output_count, &n->attrs, &id, err);
+        if (status == ITG_OK) to->nodes[id].opset = n->opset;
+    }
+    if (status == ITG_OK) status = itg_graph_set_inputs(to, from->inputs, from->input_count, err);
+    if (status == ITG_OK) status = itg_graph_set_outputs(to, from->outputs, from->output_count, err);
+    return status;
+}
+
+itg_status itg_graph_clone(const itg_graph *graph, itg_graph **out, itg_error *err)
+{
+    itg_graph *copy = NULL;
+    itg_status status = itg_graph_create(graph->name, &copy, err);
+    if (status != ITG_OK) return status;
+    status = clone_contents(graph, copy, err);
+    if (status != ITG_OK) {
+        itg_graph_destroy(copy);
+        return status;
+    }
+    copy->dropped_softmax = graph->dropped_softmax;
+    memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
+    *out = copy;
+    return ITG_OK;
+}

@@ -1,0 +1,149 @@
+#include <string.h>
+#include "graph/onnx/file_nodes.h"
+#include "graph/onnx/tensor_read.h"
+
+/* AttributeProto.AttributeType */
+static const char *const attribute_types[] = {
+    "of no stated type", "FLOAT", "INT",    "STRING",        "TENSOR",     "GRAPH",          "FLOATS",     "INTS",
+    "STRINGS",           "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS",
+};
+enum { TYPE_FLOAT = 1, TYPE_INT, TYPE_STRING, TYPE_TENSOR, TYPE_GRAPH, TYPE_FLOATS, TYPE_INTS };
+
+const char *itg_onnx_copy_text(itg_arena *arena, const char *text)
+{
+    return !text || !*text ? "" : itg_arena_strdup(arena, text);
+}
+
+/* Files before IR version 2 state no type: it is the field that is there. */
+static int32_t attribute_type(const ItgOnnx__AttributeProto *a)
+{
+    if (a->has_type && a->type != 0) return a->type;
+    return a->has_f      ? TYPE_FLOAT
+           : a->has_i    ? TYPE_INT
+           : a->has_s    ? TYPE_STRING
+           : a->t        ? TYPE_TENSOR
+           : a->has_g    ? TYPE_GRAPH
+           : a->n_floats ? TYPE_FLOATS
+           : a->n_ints   ? TYPE_INTS
+                         : 0;
+}
+
+/* Attribute strings are bytes in the format: cut at no NUL. */
+static itg_status copy_bytes(const ProtobufCBinaryData *bytes, itg_arena *arena, const char **out, itg_error *err)
+{
+    if (bytes->len > 0 && memchr(bytes->data, 0, bytes->len))
+        return itg_fail(err, ITG_BAD_FILE, "a text with a zero byte");
+    char *text = itg_arena_alloc(arena, bytes->len + 1);
+    if (!text) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    if (bytes->len > 0) memcpy(text, bytes->data, bytes->len);
+    text[bytes->len] = 0;
+    *out = text;
+    return ITG_OK;
+}
+
+static itg_status copy_list(const void *items, size_t count, size_t size, itg_arena *arena, itg_onnx_attr *out,
+                            const void **to, itg_error *err)
+{
+    void *copy = itg_arena_array(arena, count > 0 ? count : 1, size);
+    if (!copy) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    if (count > 0) memcpy(copy, items, count * size);
+    *to = copy;
+    out->count = (int64_t)count;
+    return ITG_OK;
+}
+
+static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *arena, itg_onnx_attr *out, itg_error *err)
+{
+    int32_t type = a->ref_attr_name ? 0 : attribute_type(a);
+    const void *list = NULL;
+    itg_status status = ITG_OK;
+    switch (type) {
+    case TYPE_FLOAT:
+        out->type = ITG_ATTR_FLOAT;
+        out->f = a->f;
+        return ITG_OK;
+    case TYPE_INT:
+        out->type = ITG_ATTR_INT;
+        out->i = a->i;
+        return ITG_OK;
+    case TYPE_STRING:
+        out->type = ITG_ATTR_STRING;
+        return copy_bytes(&a->s, arena, &out->s, err);
+    case TYPE_FLOATS:
+        out->type = ITG_ATTR_FLOATS;
+        status = copy_list(a->floats, a->n_floats, sizeof *a->floats, arena, out, &list, err);
+        out->floats = list;
+        return status;
+    case TYPE_INTS:
+        out->type = ITG_ATTR_INTS;
+        status = copy_list(a->ints, a->n_ints, sizeof *a->ints, arena, out, &list, err);
+        out->ints = list;
+        return status;
+    case TYPE_TENSOR:
+        out->type = ITG_ATTR_TENSOR;
+        if (!a->t) return itg_fail(err, ITG_BAD_FILE, "a tensor is expected and absent");
+        return itg_onnx_tensor_convert(a->t, arena, &out->tensor, err);
+    default:
+        out->type = ITG_ATTR_OTHER;
+        out->s = type > 0 && type < (int32_t)(sizeof attribute_types / sizeof *attribute_types) ? attribute_types[type]
+                                                                                                 : attribute_types[0];
+        return ITG_OK;
+    }
+}
+
+static itg_status convert_attributes(const ItgOnnx__NodeProto *proto, itg_arena *arena, itg_onnx_node *node,
+                                     itg_error *err)
+{
+    itg_onnx_attr *attrs = itg_arena_array(arena, proto->n_attribute, sizeof *attrs);
+    if (!attrs) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    node->attrs = attrs;
+    for (size_t i = 0; i < proto->n_attribute; i++) {
+        itg_onnx_attr *attr = &attrs[i];
+        attr->name = itg_onnx_copy_text(arena, proto->attribute[i]->name);
+        if (!attr->name) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+        if (itg_onnx_attr_find(node, attr->name))
+            return itg_fail(err, ITG_BAD_FILE, "attribute '%.100s' is there twice", attr->name);
+        itg_status status = convert_value(proto->attribute[i], arena, attr, err);
+        if (status != ITG_OK) return itg_prefix_error(err, status, "attribute '%.100s'", attr->name);
+        node->attr_count++;
+    }
+    return ITG_OK;
+}
+
+static const char *const *copy_names(char **names, size_t count, itg_arena *arena)
+{
+    const char **copy = itg_arena_array(arena, count, sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = itg_onnx_copy_text(arena, names[i]);
+        if (!copy[i]) return NULL;
+    }
+    return copy;
+}
+
+/* A node with more attributes than any operator has would make the search for duplicates slow. */
+enum { MAX_ATTRIBUTES = 256 };
+
+itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index, const char *where, itg_arena *arena,
+                                 itg_onnx_node *out, itg_error *err)
+{
+    itg_onnx_node node = {.input_count = (int32_t)proto->n_input, .output_count = (int32_t)proto->n_output};
+    node.domain = itg_onnx_copy_text(arena, proto->domain);
+    node.op_type = itg_onnx_copy_text(arena, proto->op_type);
+    node.name = itg_onnx_copy_text(arena, proto->name);
+    node.inputs = copy_names(proto->input, proto->n_input, arena);
+    node.outputs = copy_names(proto->output, proto->n_output, arena);
+    if (!node.domain || !node.op_type || !node.name || !node.inputs || !node.outputs)
+        return itg_fail(err, ITG_NO_MEMORY, "%s: node %d: out of memory", where, (int)index);
+    itg_status status = ITG_OK;
+    if (!*node.op_type)
+        status = itg_fail(err, ITG_BAD_FILE, "no operator is named");
+    else if (proto->n_attribute > MAX_ATTRIBUTES)
+        status = itg_fail(err, ITG_LIMIT, "more than %d attributes", MAX_ATTRIBUTES);
+    else
+        status = convert_attributes(proto, arena, &node, err);
+    if (status != ITG_OK)
+        return itg_prefix_error(err, status, "%s: node %d '%.100s' (%.60s)", where, (int)index, node.name,
+                                node.op_type);
+    *out = node;
+    return ITG_OK;
+}

@@ -1,0 +1,259 @@
+/* File -> flat view: read, scan the wire, parse within a budget, convert within an arena. Nothing of protobuf-c outlives
+ * the call. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/onnx/budget.h"
+#include "graph/onnx/file_nodes.h"
+#include "graph/onnx/file_read.h"
+#include "graph/onnx/tensor_read.h"
+#include "graph/onnx/wire_scan.h"
+
+typedef struct reading {
+    const ItgOnnx__ModelProto *model;
+    itg_onnx_file *file;
+    itg_error *err;
+} reading;
+
+static itg_status no_memory(const reading *r)
+{
+    return itg_fail(r->err, ITG_NO_MEMORY, "%s: the model needs more memory than its size allows or there is",
+                    r->file->source);
+}
+
+/* Failed: `what` "name" of the file. Names are cut: they may be longer than a message. */
+static itg_status at(const reading *r, itg_status status, const char *what, const char *name)
+{
+    return itg_prefix_error(r->err, status, "%s: %s '%.100s'", r->file->source, what, name);
+}
+
+static itg_status convert_opsets(const reading *r)
+{
+    const ItgOnnx__ModelProto *m = r->model;
+    const char **domains = itg_arena_array(r->file->arena, m->n_opset_import, sizeof *domains);
+    int64_t *versions = itg_arena_array(r->file->arena, m->n_opset_import, sizeof *versions);
+    if (!domains || !versions) return no_memory(r);
+    for (size_t i = 0; i < m->n_opset_import; i++) {
+        domains[i] = itg_onnx_copy_text(r->file->arena, m->opset_import[i]->domain);
+        versions[i] = m->opset_import[i]->version;
+        if (!domains[i]) return no_memory(r);
+    }
+    r->file->opset_domain = domains;
+    r->file->opset_version = versions;
+    r->file->opset_count = (int32_t)m->n_opset_import;
+    return ITG_OK;
+}
+
+static itg_status convert_metadata(const reading *r)
+{
+    const ItgOnnx__ModelProto *m = r->model;
+    const char **keys = itg_arena_array(r->file->arena, m->n_metadata_props, sizeof *keys);
+    const char **values = itg_arena_array(r->file->arena, m->n_metadata_props, sizeof *values);
+    if (!keys || !values) return no_memory(r);
+    for (size_t i = 0; i < m->n_metadata_props; i++) {
+        keys[i] = itg_onnx_copy_text(r->file->arena, m->metadata_props[i]->key);
+        values[i] = itg_onnx_copy_text(r->file->arena, m->metadata_props[i]->value);
+        if (!keys[i] || !values[i]) return no_memory(r);
+    }
+    r->file->metadata_key = keys;
+    r->file->metadata_value = values;
+    r->file->metadata_count = (int32_t)m->n_metadata_props;
+    return ITG_OK;
+}
+
+/* Unknown is what has a name, nothing, 0 (CNTK) or -1 (several converters) for its size. */
+static itg_status convert_dims(const ItgOnnx__TensorShapeProto *proto, itg_shape *out, itg_error *err)
+{
+    itg_shape shape = {.rank = proto ? 0 : -1};
+    if (proto && proto->n_dim > ITG_MAX_RANK)
+        return itg_fail(err, ITG_UNSUPPORTED, "rank %zu; at most %d is supported", proto->n_dim, ITG_MAX_RANK);
+    for (size_t i = 0; proto && i < proto->n_dim; i++) {
+        int64_t dim = proto->dim[i]->dim_value;
+        if (dim < -1 || dim > ITG_MAX_ELEMENTS)
+            return itg_fail(err, ITG_BAD_FILE, "dimension %zu is %" PRId64 "; 1 to %" PRId64 " is expected", i, dim,
+                            ITG_MAX_ELEMENTS);
+        shape.dims[shape.rank++] = dim > 0 ? dim : -1;
+    }
+    *out = shape;
+    return ITG_OK;
+}
+
+static itg_status convert_value(const ItgOnnx__ValueInfoProto *proto, itg_onnx_value *out, itg_error *err)
+{
+    if (!*out->name) return itg_fail(err, ITG_BAD_FILE, "it has no name");
+    if (!proto->type || !proto->type->tensor_type)
+        return itg_fail(err, ITG_UNSUPPORTED, "it is no tensor (sequences, maps and optionals are not supported)");
+    int32_t type = proto->type->tensor_type->elem_type;
+    if (!itg_onnx_type_to_dtype(type, &out->dtype))
+        return itg_fail(err, ITG_UNSUPPORTED, "element type %s (%d) is not supported", itg_onnx_type_name(type),
+                        (int)type);
+    return convert_dims(proto->type->tensor_type->shape, &out->shape, err);
+}
+
+static itg_status convert_values(const reading *r, ItgOnnx__ValueInfoProto **protos, size_t count, const char *what,
+                                 const itg_onnx_value **out)
+{
+    itg_onnx_value *values = itg_arena_array(r->file->arena, count, sizeof *values);
+    if (!values) return no_memory(r);
+    for (size_t i = 0; i < count; i++) {
+        values[i].name = itg_onnx_copy_text(r->file->arena, protos[i]->name);
+        if (!values[i].name) return no_memory(r);
+        itg_status status = convert_value(protos[i], &values[i], r->err);
+        if (status != ITG_OK) return at(r, status, what, values[i].name);
+    }
+    *out = values;
+    return ITG_OK;
+}
+
+static itg_status convert_initializers(const reading *r, const ItgOnnx__GraphProto *graph)
+{
+    itg_onnx_initializer *all = itg_arena_array(r->file->arena, graph->n_initializer, sizeof *all);
+    if (!all) return no_memory(r);
+    for (size_t i = 0; i < graph->n_initializer; i++) {
+        all[i].name = itg_onnx_copy_text(r->file->arena, graph->initializer[i]->name);
+        if (!all[i].name) return no_memory(r);
+        itg_status status = *all[i].name ? ITG_OK : itg_fail(r->err, ITG_BAD_FILE, "it has no name");
+        if (status == ITG_OK)
+            status = itg_onnx_tensor_convert(graph->initializer[i], r->file->arena, &all[i].tensor, r->err);
+        if (status != ITG_OK) return at(r, status, "initializer", all[i].name);
+    }
+    r->file->initializers = all;
+    r->file->initializer_count = (int32_t)graph->n_initializer;
+    return ITG_OK;
+}
+
+static itg_status convert_nodes(const reading *r, const ItgOnnx__GraphProto *graph)
+{
+    itg_onnx_node *nodes = itg_arena_array(r->file->arena, graph->n_node, sizeof *nodes);
+    if (!nodes) return no_memory(r);
+    for (size_t i = 0; i < graph->n_node; i++) {
+        itg_status status = itg_onnx_convert_node(graph->node[i], (int32_t)i, r->file->source, r->file->arena,
+                                                  &nodes[i], r->err);
+        if (status != ITG_OK) return status;
+    }
+    r->file->nodes = nodes;
+    r->file->node_count = (int32_t)graph->n_node;
+    return ITG_OK;
+}
+
+static itg_status convert_graph(const reading *r)
+{
+    const ItgOnnx__GraphProto *graph = r->model->graph;
+    itg_onnx_file *file = r->file;
+    if (!graph) return itg_fail(r->err, ITG_BAD_FILE, "%s: there is no graph (not an ONNX model)", file->source);
+    if (graph->n_sparse_initializer > 0)
+        return itg_fail(r->err, ITG_UNSUPPORTED, "%s: sparse initializers are not supported", file->source);
+    file->graph_name = itg_onnx_copy_text(file->arena, graph->name);
+    file->producer = itg_onnx_copy_text(file->arena, r->model->producer_name);
+    file->producer_version = itg_onnx_copy_text(file->arena, r->model->producer_version);
+    if (!file->graph_name || !file->producer || !file->producer_version) return no_memory(r);
+    itg_status status = convert_opsets(r);
+    if (status == ITG_OK) status = convert_metadata(r);
+    if (status == ITG_OK) status = convert_nodes(r, graph);
+    if (status == ITG_OK) status = convert_initializers(r, graph);
+    if (status == ITG_OK) status = convert_values(r, graph->input, graph->n_input, "input", &file->inputs);
+    if (status == ITG_OK) status = convert_values(r, graph->output, graph->n_output, "output", &file->outputs);
+    if (status != ITG_OK) return status;
+    file->input_count = (int32_t)graph->n_input;
+    file->output_count = (int32_t)graph->n_output;
+    return ITG_OK;
+}
+
+static itg_status unpack_failed(const itg_budget *budget, const char *source, itg_error *err)
+{
+    if (budget->exceeded)
+        return itg_fail(err, ITG_LIMIT, "%s: parsing needs more than %zu bytes of memory, %d times the file's size",
+                        source, budget->limit, ITG_BUDGET_PER_BYTE);
+    return itg_fail(err, ITG_BAD_FILE, "%s: the protobuf parser refuses it, or there is no memory", source);
+}
+
+/* The arena rounds every name up to 64 bytes: it gets twice what protobuf-c got. */
+static itg_status create_file(const char *source, size_t memory_limit, itg_onnx_file **out, itg_error *err)
+{
+    itg_arena *arena = itg_arena_create(memory_limit > SIZE_MAX / 2 ? SIZE_MAX : 2 * memory_limit);
+    itg_onnx_file *file = arena ? itg_arena_alloc(arena, sizeof *file) : NULL;
+    if (file) {
+        file->arena = arena;
+        file->source = itg_arena_strdup(arena, source);
+    }
+    if (!file || !file->source) {
+        itg_arena_destroy(arena);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", source);
+    }
+    *out = file;
+    return ITG_OK;
+}
+
+itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const char *source, size_t memory_limit,
+                               itg_onnx_file **out, itg_error *err)
+{
+    itg_status status = itg_wire_scan(data, bytes, ITG_WIRE_MODEL, source, err);
+    if (status != ITG_OK) return status;
+    itg_budget budget;
+    itg_budget_init(&budget, memory_limit);
+    ItgOnnx__ModelProto *model = itg_onnx__model_proto__unpack(&budget.allocator, bytes, data);
+    if (!model) return unpack_failed(&budget, source, err);
+    itg_onnx_file *file = NULL;
+    status = create_file(source, memory_limit, &file, err);
+    if (status == ITG_OK) status = convert_graph(&(reading){model, file, err});
+    itg_onnx__model_proto__free_unpacked(model, &budget.allocator);
+    if (status != ITG_OK) {
+        itg_onnx_file_destroy(file);
+        return status;
+    }
+    itg_sha256 hash;
+    itg_sha256_init(&hash);
+    itg_sha256_update(&hash, data, bytes);
+    itg_sha256_final(&hash, file->hash);
+    *out = file;
+    return ITG_OK;
+}
+
+itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *err)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    itg_status status = itg_file_read(path, ITG_WIRE_MAX_BYTES, &data, &bytes, err);
+    if (status != ITG_OK) return status;
+    status = itg_onnx_file_parse(data, bytes, path, itg_budget_of(bytes), out, err);
+    free(data);
+    return status;
+}
+
+void itg_onnx_file_destroy(itg_onnx_file *file)
+{
+    if (file) itg_arena_destroy(file->arena);
+}
+
+const itg_onnx_attr *itg_onnx_attr_find(const itg_onnx_node *node, const char *name)
+{
+    for (int32_t i = 0; i < node->attr_count; i++)
+        if (strcmp(node->attrs[i].name, name) == 0) return &node->attrs[i];
+    return NULL;
+}
+
+static itg_status parse_tensor(const unsigned char *data, size_t bytes, const char *source, itg_arena *arena,
+                               itg_tensor *out, itg_error *err)
+{
+    itg_status status = itg_wire_scan(data, bytes, ITG_WIRE_TENSOR, source, err);
+    if (status != ITG_OK) return status;
+    itg_budget budget;
+    itg_budget_init(&budget, itg_budget_of(bytes));
+    ItgOnnx__TensorProto *proto = itg_onnx__tensor_proto__unpack(&budget.allocator, bytes, data);
+    if (!proto) return unpack_failed(&budget, source, err);
+    status = itg_onnx_tensor_convert(proto, arena, out, err);
+    if (status != ITG_OK) status = itg_prefix_error(err, status, "%s", source);
+    itg_onnx__tensor_proto__free_unpacked(proto, &budget.allocator);
+    return status;
+}
+
+itg_status itg_onnx_tensor_read(const char *path, itg_arena *arena, itg_tensor *out, itg_error *err)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    itg_status status = itg_file_read(path, ITG_WIRE_MAX_BYTES, &data, &bytes, err);
+    if (status != ITG_OK) return status;
+    status = parse_tensor(data, bytes, path, arena, out, err);
+    free(data);
+    return status;
+}

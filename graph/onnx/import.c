@@ -1,0 +1,277 @@
+/* Flat view of a file -> graph. First every value of the file (initializers, inputs, Constant nodes, outputs of nodes), so
+ * that nodes may stand in any order; then the nodes; then the topological order. */
+#include <inttypes.h>
+#include <string.h>
+#include "graph/onnx/file_read.h"
+#include "graph/onnx/map.h"
+
+typedef struct importer {
+    const itg_onnx_file *file;
+    itg_graph *graph;
+    itg_arena *scratch; /* for the duration of the import */
+    int32_t opset;
+    itg_error *err;
+} importer;
+
+static itg_status no_memory(const importer *im)
+{
+    return itg_fail(im->err, ITG_NO_MEMORY, "%s: out of memory", im->graph->name);
+}
+
+static itg_status fail_node(const importer *im, int32_t index, itg_status code, const char *format, ...)
+    ITG_PRINTF(4, 5);
+static itg_status fail_node(const importer *im, int32_t index, itg_status code, const char *format, ...)
+{
+    char text[320];
+    const itg_onnx_node *node = &im->file->nodes[index];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return itg_fail(im->err, code, "%.100s: node %d '%.80s' (%.60s): %s", im->graph->name, (int)index, node->name,
+                    node->op_type, text);
+}
+
+/* ---- versions ---- */
+static bool is_default_domain(const char *domain) { return !*domain || strcmp(domain, "ai.onnx") == 0; }
+
+static itg_status find_opset(importer *im)
+{
+    int64_t version = 0; /* a file without the entry is of before opsets had numbers */
+    for (int32_t i = 0; i < im->file->opset_count; i++) {
+        if (!is_default_domain(im->file->opset_domain[i])) continue;
+        if (version != 0 && version != im->file->opset_version[i])
+            return itg_fail(im->err, ITG_BAD_FILE, "%s: two opsets, %" PRId64 " and %" PRId64, im->graph->name, version,
+                            im->file->opset_version[i]);
+        version = im->file->opset_version[i];
+    }
+    if (version < ITG_OPSET_MIN || version > ITG_OPSET_MAX)
+        return itg_fail(im->err, ITG_UNSUPPORTED,
+                        "%s: the model is of opset %" PRId64
+                        "; %d to %d are supported (onnx.version_converter can convert it)",
+                        im->graph->name, version, ITG_OPSET_MIN, ITG_OPSET_MAX);
+    im->opset = (int32_t)version;
+    return ITG_OK;
+}
+
+/* ---- what a node is ---- */
+static bool is_quantized_op(const char *op_type)
+{
+    static const char *const names[] = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
+                                        "QLinearMatMul",  "ConvInteger",      "MatMulInteger"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(op_type, names[i]) == 0) return true;
+    return false;
+}
+
+static bool is_constant_node(const itg_onnx_node *node)
+{
+    return is_default_domain(node->domain) && strcmp(node->op_type, "Constant") == 0;
+}
+
+static itg_status check_node(const importer *im, int32_t index)
+{
+    const itg_onnx_node *node = &im->file->nodes[index];
+    itg_op op;
+    if (!is_default_domain(node->domain))
+        return fail_node(im, index, ITG_UNSUPPORTED, "operators of domain '%.60s' are not supported", node->domain);
+    if (is_quantized_op(node->op_type))
+        return fail_node(im, index, ITG_UNSUPPORTED, "the model is already quantized; the float model is expected");
+    for (int32_t i = 0; i < node->attr_count; i++)
+        if (node->attrs[i].type == ITG_ATTR_OTHER && strncmp(node->attrs[i].s, "GRAPH", 5) == 0)
+            return fail_node(im, index, ITG_UNSUPPORTED,
+                             "attribute '%.60s' is a subgraph; control flow (If, Loop, Scan) is not supported",
+                             node->attrs[i].name);
+    if (!itg_op_from_name(node->op_type, &op))
+        return fail_node(im, index, ITG_UNSUPPORTED, "the operator is not supported");
+    return ITG_OK;
+}
+
+/* ---- values ---- */
+static itg_status add_value(const importer *im, const char *name, itg_dtype dtype, const itg_shape *shape,
+                            const void *data)
+{
+    itg_id id = ITG_NONE;
+    if (itg_graph_find_value(im->graph, name) != ITG_NONE)
+        return itg_fail(im->err, ITG_BAD_FILE, "%s: value '%.100s' is defined twice", im->graph->name, name);
+    return itg_graph_add_value(im->graph, name, dtype, shape, data, &id, im->err);
+}
+
+/* Until IR version 3 an initializer stands among the inputs too: it is a constant all the same. */
+static itg_status add_file_values(importer *im)
+{
+    const itg_onnx_file *file = im->file;
+    itg_status status = ITG_OK;
+    itg_id *inputs = itg_arena_array(im->scratch, (size_t)file->input_count, sizeof *inputs);
+    int32_t count = 0;
+    if (!inputs) return no_memory(im);
+    for (int32_t i = 0; i < file->initializer_count && status == ITG_OK; i++) {
+        const itg_tensor *t = &file->initializers[i].tensor;
+        status = add_value(im, file->initializers[i].name, t->dtype, &t->shape, t->data);
+    }
+    for (int32_t i = 0; i < file->input_count && status == ITG_OK; i++) {
+        const itg_onnx_value *v = &file->inputs[i];
+        itg_id known = itg_graph_find_value(im->graph, v->name);
+        if (itg_graph_is_constant(im->graph, known)) continue;
+        status = add_value(im, v->name, v->dtype, &v->shape, NULL);
+        inputs[count++] = im->graph->value_count - 1;
+    }
+    return status == ITG_OK ? itg_graph_set_inputs(im->graph, inputs, count, im->err) : status;
+}
+
+static itg_status add_constant_node(const importer *im, int32_t index)
+{
+    const itg_onnx_node *node = &im->file->nodes[index];
+    if (node->input_count != 0 || node->output_count != 1 || !*node->outputs[0] || node->attr_count != 1)
+        return fail_node(im, index, ITG_BAD_FILE, "one output and one attribute are expected");
+    const itg_onnx_attr *attr = &node->attrs[0];
+    itg_shape scalar = {.rank = 0}, list = {.rank = 1, .dims = {attr->count}};
+    if (attr->type == ITG_ATTR_TENSOR && strcmp(attr->name, "value") == 0)
+        return add_value(im, node->outputs[0], attr->tensor.dtype, &attr->tensor.shape, attr->tensor.data);
+    if (attr->type == ITG_ATTR_FLOAT && strcmp(attr->name, "value_float") == 0)
+        return add_value(im, node->outputs[0], ITG_F32, &scalar, &attr->f);
+    if (attr->type == ITG_ATTR_INT && strcmp(attr->name, "value_int") == 0)
+        return add_value(im, node->outputs[0], ITG_S64, &scalar, &attr->i);
+    if (attr->type == ITG_ATTR_FLOATS && strcmp(attr->name, "value_floats") == 0)
+        return add_value(im, node->outputs[0], ITG_F32, &list, attr->floats);
+    if (attr->type == ITG_ATTR_INTS && strcmp(attr->name, "value_ints") == 0)
+        return add_value(im, node->outputs[0], ITG_S64, &list, attr->ints);
+    return fail_node(im, index, ITG_UNSUPPORTED, "attribute '%.60s' is not supported", attr->name);
+}
+
+static itg_status add_node_values(const importer *im)
+{
+    for (int32_t n = 0; n < im->file->node_count; n++) {
+        const itg_onnx_node *node = &im->file->nodes[n];
+        itg_status status = check_node(im, n);
+        if (status == ITG_OK && is_constant_node(node)) {
+            status = add_constant_node(im, n);
+        } else {
+            for (int32_t i = 0; i < node->output_count && status == ITG_OK; i++)
+                if (*node->outputs[i]) status = add_value(im, node->outputs[i], ITG_F32, NULL, NULL);
+        }
+        if (status != ITG_OK) return status;
+    }
+    return ITG_OK;
+}
+
+/* ---- nodes ---- */
+/* The file's name, "Op_index" where there is none; with "_index" behind it as often as it takes to be new. */
+static const char *node_name(const importer *im, int32_t index)
+{
+    const itg_onnx_node *node = &im->file->nodes[index];
+    const char *name = *node->name ? node->name : itg_arena_format(im->scratch, "%s_%d", node->op_type, (int)index);
+    while (name && itg_graph_find_node(im->graph, name) != ITG_NONE)
+        name = itg_arena_format(im->scratch, "%s_%d", name, (int)index);
+    return name;
+}
+
+static itg_status find_operands(const importer *im, int32_t index, itg_map_node *node, itg_id **outputs)
+{
+    const itg_onnx_node *from = node->file;
+    size_t room = (size_t)from->input_count + ITG_MAP_EXTRA_INPUTS + 1;
+    node->inputs = itg_arena_array(im->scratch, room, sizeof *node->inputs);
+    *outputs = itg_arena_array(im->scratch, (size_t)from->output_count, sizeof **outputs);
+    if (!node->inputs || !*outputs) return no_memory(im);
+    for (int32_t i = 0; i < from->input_count; i++) {
+        node->inputs[i] = *from->inputs[i] ? itg_graph_find_value(im->graph, from->inputs[i]) : ITG_NONE;
+        if (*from->inputs[i] && node->inputs[i] == ITG_NONE)
+            return fail_node(im, index, ITG_BAD_FILE, "input %d '%.80s' is defined nowhere", (int)i, from->inputs[i]);
+        if (*from->inputs[i]) node->input_count = i + 1;
+    }
+    for (int32_t i = 0; i < from->output_count; i++) {
+        (*outputs)[i] = *from->outputs[i] ? itg_graph_find_value(im->graph, from->outputs[i]) : ITG_NONE;
+        if (*from->outputs[i]) node->output_count = i + 1;
+    }
+    return ITG_OK;
+}
+
+static itg_status check_outputs(const importer *im, int32_t index, const itg_map_node *node)
+{
+    static const int32_t max_outputs[ITG_OP_COUNT] = {
+#define ITG_OP(id, name, min_in, max_in, max_out) max_out,
+#include <intaglio/ops.def>
+#undef ITG_OP
+    };
+    int32_t most = max_outputs[node->op];
+    if (node->output_count < 1)
+        return fail_node(im, index, ITG_BAD_FILE, "it has no output");
+    if (most >= 0 && node->output_count > most)
+        return fail_node(im, index, ITG_BAD_FILE, "it has %d outputs; at most %d expected", (int)node->output_count,
+                         (int)most);
+    return ITG_OK;
+}
+
+static itg_status add_node(const importer *im, int32_t index)
+{
+    itg_map_node node = {.graph = im->graph, .file = &im->file->nodes[index], .index = index, .opset = im->opset};
+    itg_id *outputs = NULL, id = ITG_NONE;
+    itg_op_from_name(node.file->op_type, &node.op); /* check_node knows that it is one */
+    const itg_op_rule *rule = itg_map_rule(node.op);
+    if (!rule) return fail_node(im, index, ITG_UNSUPPORTED, "the operator is not supported");
+    node.attrs = itg_attrs_default(node.op);
+    node.name = node_name(im, index);
+    if (!node.name) return no_memory(im);
+    itg_status status = find_operands(im, index, &node, &outputs);
+    if (status == ITG_OK) status = check_outputs(im, index, &node);
+    if (status == ITG_OK) status = itg_map_apply(rule, &node, im->err);
+    if (status == ITG_OK)
+        status = itg_graph_add_node(im->graph, node.name, node.op, node.inputs, node.input_count, outputs,
+                                    node.output_count, &node.attrs, &id, im->err);
+    if (status == ITG_OK) im->graph->nodes[id].opset = im->opset;
+    return status;
+}
+
+static itg_status set_outputs(const importer *im)
+{
+    const itg_onnx_file *file = im->file;
+    itg_id *outputs = itg_arena_array(im->scratch, (size_t)file->output_count, sizeof *outputs);
+    if (!outputs) return no_memory(im);
+    if (file->output_count == 0) return itg_fail(im->err, ITG_BAD_FILE, "%s: the graph has no output", im->graph->name);
+    for (int32_t i = 0; i < file->output_count; i++) {
+        outputs[i] = itg_graph_find_value(im->graph, file->outputs[i].name);
+        if (outputs[i] == ITG_NONE)
+            return itg_fail(im->err, ITG_BAD_FILE, "%s: output '%.100s' is defined nowhere", im->graph->name,
+                            file->outputs[i].name);
+    }
+    return itg_graph_set_outputs(im->graph, outputs, file->output_count, im->err);
+}
+
+static itg_status import_all(importer *im)
+{
+    itg_status status = find_opset(im);
+    if (status == ITG_OK) status = add_file_values(im);
+    if (status == ITG_OK) status = add_node_values(im);
+    for (int32_t n = 0; n < im->file->node_count && status == ITG_OK; n++)
+        if (!is_constant_node(&im->file->nodes[n])) status = add_node(im, n);
+    if (status == ITG_OK) status = set_outputs(im);
+    return status == ITG_OK ? itg_graph_sort(im->graph, im->err) : status;
+}
+
+itg_status itg_onnx_import_file(const itg_onnx_file *file, itg_graph **out, itg_error *err)
+{
+    const char *slash = strrchr(file->source, '/');
+    importer im = {.file = file, .err = err};
+    itg_status status = itg_graph_create(slash ? slash + 1 : file->source, &im.graph, err);
+    if (status != ITG_OK) return status;
+    im.scratch = itg_arena_create(0);
+    status = im.scratch ? import_all(&im) : no_memory(&im);
+    itg_arena_destroy(im.scratch);
+    if (status != ITG_OK) {
+        itg_graph_destroy(im.graph);
+        return status;
+    }
+    memcpy(im.graph->source_hash, file->hash, sizeof im.graph->source_hash);
+    *out = im.graph;
+    return ITG_OK;
+}
+
+itg_status itg_onnx_import(const char *path, itg_graph **out, itg_error *err)
+{
+    itg_onnx_file *file = NULL;
+    itg_status status = itg_onnx_file_read(path, &file, err);
+    if (status != ITG_OK) return status;
+    status = itg_onnx_import_file(file, out, err);
+    itg_onnx_file_destroy(file);
+    return status;
+}

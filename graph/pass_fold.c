@@ -1,0 +1,190 @@
+/* Shape inference and constant folding, together and in topological order: the shape chains that exporters write (Shape,
+ * Gather, Concat, Unsqueeze...) are constants only once shapes are known, and shapes are known only once these are folded.
+ * A node whose inputs are all constant is evaluated by the function handed in; the Shape of a value is a constant even
+ * where the value is not. */
+#include "passes.h"
+#include <string.h>
+
+#define FOLD_VALUE_BYTES ((size_t)64 << 20)  /* the largest constant that folding makes */
+#define FOLD_TOTAL_BYTES ((size_t)512 << 20) /* all of them: a small file must not grow without bound */
+
+typedef struct folder {
+    itg_graph *g;
+    itg_eval_fn eval;
+    int64_t old_batch;
+    size_t bytes_left;
+} folder;
+
+/* ---- a fixed batch that the file repeats in constants ---- */
+
+/* Where a Reshape's constant target begins with the old batch, a copy that begins with 1. *out: that copy, ITG_NONE
+ * where there is nothing to rewrite. */
+static itg_status rebatched_target(folder *f, itg_id node, itg_id *out, itg_error *err)
+{
+    itg_graph *g = f->g;
+    const itg_node *n = &g->nodes[node];
+    *out = ITG_NONE;
+    if (f->old_batch == 1 || n->op != ITG_OP_RESHAPE || n->input_count < 2) return ITG_OK;
+    if (itg_graph_is_constant(g, n->inputs[0]) || !itg_graph_is_constant(g, n->inputs[1])) return ITG_OK;
+    itg_tensor target = itg_graph_tensor(g, n->inputs[1]);
+    if (target.dtype != ITG_S64 || target.shape.rank != 1 || target.shape.dims[0] < 1) return ITG_OK;
+    if (((const int64_t *)target.data)[0] != f->old_batch) return ITG_OK;
+    const char *name = itg_fresh_value_name(g, g->values[n->inputs[1]].name, n->name);
+    if (!name) return itg_graph_no_memory(g, err);
+    itg_status status =
+        itg_graph_add_value(g, name, ITG_S64, &target.shape, target.data, out, err);
+    if (status != ITG_OK) return status;
+    *(int64_t *)(uintptr_t)g->values[*out].data = 1; /* the copy is ours */
+    return ITG_OK;
+}
+
+/* A constant that spans the old batch would bring it back by broadcasting. */
+static itg_status check_batch(const folder *f, itg_id node, itg_error *err)
+{
+    const itg_graph *g = f->g;
+    const itg_node *n = &g->nodes[node];
+    if (f->old_batch == 1 || n->outputs[0] == ITG_NONE) return ITG_OK;
+    const itg_shape *y = &g->values[n->outputs[0]].shape;
+    bool varies = false, elementwise = n->op == ITG_OP_PRELU || n->op == ITG_OP_WHERE;
+    for (int32_t i = 0; i < n->input_count; ++i)
+        varies |= n->inputs[i] != ITG_NONE && !itg_graph_is_constant(g, n->inputs[i]);
+    elementwise |= n->op >= ITG_OP_ADD && n->op <= ITG_OP_MAX;
+    if (!varies || !elementwise || y->rank < 1 || y->dims[0] != f->old_batch) return ITG_OK;
+    for (int32_t i = 0; i < n->input_count; ++i) {
+        const itg_value *v = &g->values[n->inputs[i]];
+        if (v->data && v->shape.rank == y->rank && v->shape.dims[0] == f->old_batch)
+            return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                                 "its constant '%s' fixes the batch to %lld; a batch of 1 is expected",
+                                 v->name, (long long)f->old_batch);
+    }
+    return ITG_OK;
+}
+
+static itg_status infer(folder *f, itg_id node, itg_error *err)
+{
+    itg_graph *g = f->g;
+    itg_id target, original = ITG_NONE;
+    itg_status status = rebatched_target(f, node, &target, err);
+    if (status != ITG_OK) return status;
+    if (target != ITG_NONE) {
+        original = g->nodes[node].inputs[1];
+        g->nodes[node].inputs[1] = target;
+    }
+    status = itg_infer_node(g, node, err);
+    if (status != ITG_OK && original != ITG_NONE) { /* perhaps it was not the batch */
+        g->nodes[node].inputs[1] = original;
+        status = itg_infer_node(g, node, NULL);
+        if (status != ITG_OK)
+            return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                                 "its target '%s' fits neither batch 1 nor the file's batch %lld",
+                                 g->values[original].name, (long long)f->old_batch);
+    }
+    return status == ITG_OK ? check_batch(f, node, err) : status;
+}
+
+/* ---- folding ---- */
+
+static void make_constant(itg_graph *g, itg_id value, const void *data)
+{
+    g->values[value].data = data;
+    g->values[value].producer = ITG_NONE;
+}
+
+static itg_status fold_shape(folder *f, itg_id node, itg_error *err)
+{
+    itg_graph *g = f->g;
+    const itg_node *n = &g->nodes[node];
+    const itg_shape *x = &g->values[n->inputs[0]].shape;
+    int64_t *dims = itg_arena_array(f->g->arena, ITG_MAX_RANK, sizeof *dims);
+    if (!dims) return itg_graph_no_memory(g, err);
+    for (int64_t i = n->attrs.starts[0]; i < n->attrs.axes[0]; ++i)
+        dims[i - n->attrs.starts[0]] = x->dims[i];
+    make_constant(g, n->outputs[0], dims);
+    itg_kill_node(g, node);
+    return ITG_OK;
+}
+
+/* Bytes of all outputs; false: too many, or one is left out. */
+static bool fits_budget(const folder *f, itg_id node, size_t *total)
+{
+    const itg_graph *g = f->g;
+    const itg_node *n = &g->nodes[node];
+    *total = 0;
+    for (int32_t i = 0; i < n->output_count; ++i) {
+        int64_t elements = 0;
+        size_t bytes = 0;
+        if (n->outputs[i] == ITG_NONE) return false;
+        const itg_value *v = &g->values[n->outputs[i]];
+        if (v->shape.rank < 0 || !itg_shape_elements(&v->shape, &elements) ||
+            !itg_mul_size((size_t)elements, itg_dtype_size(v->dtype), &bytes) ||
+            bytes > FOLD_VALUE_BYTES || !itg_add_size(*total, bytes, total))
+            return false;
+    }
+    return *total <= f->bytes_left;
+}
+
+static bool all_constant(const itg_graph *g, itg_id node)
+{
+    const itg_node *n = &g->nodes[node];
+    for (int32_t i = 0; i < n->input_count; ++i)
+        if (n->inputs[i] != ITG_NONE && !itg_graph_is_constant(g, n->inputs[i])) return false;
+    return n->input_count > 0;
+}
+
+/* Tensors of a node's inputs and outputs; the outputs with new data in the graph's arena. */
+static bool bind(itg_graph *g, const itg_node *n, itg_tensor *inputs, itg_tensor *outputs)
+{
+    for (int32_t i = 0; i < n->input_count; ++i)
+        if (n->inputs[i] != ITG_NONE) inputs[i] = itg_graph_tensor(g, n->inputs[i]);
+    for (int32_t i = 0; i < n->output_count; ++i) {
+        outputs[i] = itg_graph_tensor(g, n->outputs[i]);
+        size_t bytes = itg_tensor_bytes(&outputs[i]);
+        outputs[i].data = itg_arena_alloc(g->arena, bytes ? bytes : 1);
+        if (!outputs[i].data) return false;
+    }
+    return true;
+}
+
+static itg_status fold_node(folder *f, itg_id node, itg_error *err)
+{
+    itg_graph *g = f->g;
+    const itg_node *n = &g->nodes[node];
+    size_t bytes = 0;
+    itg_error local = {0};
+    if (!f->eval || !all_constant(g, node) || itg_is_old_softmax(g, node) ||
+        !fits_budget(f, node, &bytes))
+        return ITG_OK;
+    itg_arena *temporary = itg_arena_create(0);
+    itg_status status = ITG_NO_MEMORY;
+    itg_tensor *inputs = NULL, *outputs = NULL;
+    if (temporary) {
+        inputs = itg_arena_array(temporary, (size_t)n->input_count, sizeof *inputs);
+        outputs = itg_arena_array(temporary, (size_t)n->output_count, sizeof *outputs);
+    }
+    if (inputs && outputs && bind(g, n, inputs, outputs))
+        status = f->eval(n->op, &n->attrs, inputs, n->input_count, outputs, n->output_count, &local);
+    if (status == ITG_OK) {
+        for (int32_t i = 0; i < n->output_count; ++i)
+            make_constant(g, n->outputs[i], outputs[i].data);
+        f->bytes_left -= bytes;
+        itg_kill_node(g, node);
+    } else if (status == ITG_NO_MEMORY) {
+        itg_graph_no_memory(g, err);
+    } else if (status != ITG_UNSUPPORTED) {
+        itg_node_fail(g, node, err, status, "%s", local.message);
+    }
+    itg_arena_destroy(temporary);
+    return status == ITG_UNSUPPORTED ? ITG_OK : status;
+}
+
+itg_status itg_pass_fold(itg_graph *g, itg_eval_fn eval, int64_t old_batch, itg_error *err)
+{
+    folder f = {.g = g, .eval = eval, .old_batch = old_batch, .bytes_left = FOLD_TOTAL_BYTES};
+    itg_status status = itg_graph_sort(g, err);
+    for (int32_t n = 0; n < g->node_count && status == ITG_OK; ++n) {
+        status = infer(&f, n, err);
+        if (status != ITG_OK) break;
+        status = g->nodes[n].op == ITG_OP_SHAPE ? fold_shape(&f, n, err) : fold_node(&f, n, err);
+    }
+    return status == ITG_OK ? itg_graph_sort(g, err) : status;
+}

@@ -1,0 +1,69 @@
+/* Matrix products with constant weights in one form: Gemm with weights [N,K] where the input is a matrix, MatMul with
+ * weights [K,N] where it has more dimensions. */
+#include "passes.h"
+
+/* The constant at slot 1, [rows,columns], turned over. */
+static itg_status transpose_weights(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_id weights = g->nodes[node].inputs[1];
+    const float *from = itg_floats(g, weights);
+    int64_t rows = g->values[weights].shape.dims[0], columns = g->values[weights].shape.dims[1];
+    itg_shape shape = {.rank = 2, .dims = {columns, rows}};
+    float *to;
+    itg_status status = itg_own_floats(g, node, 1, &shape, &to, err);
+    if (status != ITG_OK) return status;
+    for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < columns; ++c)
+            to[c * rows + r] = from[r * columns + c];
+    return ITG_OK;
+}
+
+/* Constant weights [1,..,1,K,N] under an input of no lower rank are [K,N]. */
+static itg_status drop_leading_ones(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    itg_id x = g->nodes[node].inputs[0], weights = g->nodes[node].inputs[1];
+    itg_shape w = g->values[weights].shape;
+    if (w.rank < 3 || g->values[x].shape.rank < w.rank) return ITG_OK;
+    for (int32_t i = 0; i < w.rank - 2; ++i)
+        if (w.dims[i] != 1) return ITG_OK;
+    itg_shape flat = {.rank = 2, .dims = {w.dims[w.rank - 2], w.dims[w.rank - 1]}};
+    const float *from = itg_floats(g, weights);
+    float *to;
+    itg_status status = itg_own_floats(g, node, 1, &flat, &to, err);
+    if (status != ITG_OK) return status;
+    for (int64_t i = 0; i < flat.dims[0] * flat.dims[1]; ++i)
+        to[i] = from[i];
+    *changed = true;
+    return ITG_OK;
+}
+
+static itg_status canonical_matmul(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    itg_status status = drop_leading_ones(g, node, changed, err);
+    if (status != ITG_OK) return status;
+    if (g->values[g->nodes[node].inputs[0]].shape.rank != 2 ||
+        g->values[g->nodes[node].inputs[1]].shape.rank != 2)
+        return ITG_OK;
+    status = transpose_weights(g, node, err);
+    if (status != ITG_OK) return status;
+    g->nodes[node].op = ITG_OP_GEMM;
+    g->nodes[node].attrs = itg_attrs_default(ITG_OP_GEMM);
+    g->nodes[node].attrs.trans_b = true;
+    *changed = true;
+    return ITG_OK;
+}
+
+itg_status itg_pass_gemm(itg_graph *g, bool *changed, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < g->node_count && status == ITG_OK; ++i) {
+        const itg_node *n = &g->nodes[i];
+        if (n->input_count < 2 || !itg_is_float_constant(g, n->inputs[1])) continue;
+        if (n->op == ITG_OP_MATMUL) status = canonical_matmul(g, i, changed, err);
+        if (g->nodes[i].op != ITG_OP_GEMM || g->nodes[i].attrs.trans_b || status != ITG_OK) continue;
+        status = transpose_weights(g, i, err);
+        g->nodes[i].attrs.trans_b = true;
+        *changed = true;
+    }
+    return status;
+}

@@ -1,0 +1,77 @@
+/* Softmax: the trailing one is left off, since logits are what quality is measured on and what integers can give; one
+ * with the meaning it had before opset 13 becomes today's. */
+#include "passes.h"
+
+static bool is_softmax(const itg_graph *g, itg_id node)
+{
+    return g->nodes[node].op == ITG_OP_SOFTMAX || g->nodes[node].op == ITG_OP_LOG_SOFTMAX;
+}
+
+/* The Softmax behind a graph output, through nodes that only rearrange and have no other use; else ITG_NONE. */
+static itg_id trailing_softmax(const itg_graph *g, itg_id output)
+{
+    itg_id value = output;
+    for (;;) {
+        itg_id node = g->values[value].producer;
+        if (node == ITG_NONE || itg_graph_use_count(g, value) != 1) return ITG_NONE;
+        if (is_softmax(g, node)) return node;
+        switch (g->nodes[node].op) {
+        case ITG_OP_IDENTITY:
+        case ITG_OP_RESHAPE:
+        case ITG_OP_FLATTEN:
+        case ITG_OP_SQUEEZE:
+        case ITG_OP_UNSQUEEZE: value = g->nodes[node].inputs[0]; break;
+        default: return ITG_NONE;
+        }
+    }
+}
+
+itg_status itg_pass_drop_softmax(itg_graph *g, bool *changed, itg_error *err)
+{
+    (void)err;
+    for (int32_t i = 0; i < g->output_count; ++i) {
+        itg_id node = trailing_softmax(g, g->outputs[i]);
+        /* A logit that is itself an input or an output of the graph has its own name to keep. */
+        if (node == ITG_NONE || !itg_bypass_node(g, node)) continue;
+        g->dropped_softmax = true;
+        *changed = true;
+    }
+    return ITG_OK;
+}
+
+/* [.., tail] -> [rows, product of tail], Softmax along the last, and back. */
+static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_id flat, x = g->nodes[node].inputs[0], y = g->nodes[node].outputs[0];
+    const char *base = g->values[y].name;
+    itg_shape shape = g->values[x].shape, rows = {.rank = 2, .dims = {1, 1}};
+    for (int32_t i = 0; i < shape.rank; ++i)
+        rows.dims[i >= g->nodes[node].attrs.axis] *= shape.dims[i];
+    itg_new_op before = {.base = base, .suffix = "rows", .op = ITG_OP_RESHAPE,
+                         .inputs = {x, ITG_NONE}, .shape = rows};
+    itg_status status = itg_insert(g, &before, NULL, &flat, err);
+    if (status != ITG_OK) return status;
+    itg_new_op softmax = {.base = base, .suffix = "softmax", .op = g->nodes[node].op,
+                          .inputs = {flat, ITG_NONE}, .shape = rows};
+    itg_attrs attrs = itg_attrs_default(softmax.op);
+    attrs.axis = 1;
+    softmax.attrs = &attrs;
+    status = itg_insert(g, &softmax, NULL, &flat, err);
+    if (status != ITG_OK) return status;
+    g->nodes[node].op = ITG_OP_RESHAPE; /* keeps the output, its shape and its name */
+    g->nodes[node].attrs = itg_attrs_default(ITG_OP_RESHAPE);
+    g->nodes[node].opset = 0;
+    g->nodes[node].inputs[0] = flat;
+    return ITG_OK;
+}
+
+itg_status itg_pass_old_softmax(itg_graph *g, bool *changed, itg_error *err)
+{
+    for (int32_t i = 0, count = g->node_count; i < count; ++i) {
+        if (!itg_is_old_softmax(g, i)) continue;
+        itg_status status = rewrite(g, i, err);
+        if (status != ITG_OK) return status;
+        *changed = true;
+    }
+    return ITG_OK;
+}

@@ -1,0 +1,95 @@
+/* Preparation: from a file's graph to one that the layers behind can quantize. The passes, in order:
+ *   1. clone, batch        (pass_batch.c)      static inputs, batch 1
+ *   2. infer and fold      (pass_fold.c)       every shape known, constants evaluated, attributes version-free
+ *   3. identity            (pass_identity.c)   Identity, Dropout... go
+ *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
+ *   4. until nothing changes:
+ *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
+ *      reshape             (pass_reshape.c)    Flatten, Squeeze, Unsqueeze, Reshape: one Reshape
+ *      transpose           (pass_transpose.c)  Transposes cancel through elementwise nodes
+ *      affine              (pass_affine.c)     BatchNormalization, Mul, Add... into weights and bias
+ *      gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K]
+ *      pad                 (pass_pad.c)        Pad into Conv
+ *   5. batch norm          (pass_batch_norm.c) what is left of it: Mul and Add; then 4 again
+ *   6. equalize            (pass_equalize.c)   by powers of two, once
+ *   7. infer and fold again, verify.
+ * Affine comes behind transpose, so that a BatchNormalization between two Transposes still reaches the weights before
+ * them, and takes all that follows a node at once, so that each weight is rounded once. */
+#include "passes.h"
+#include <string.h>
+
+#define MAX_NODES 16384 /* each pass asks every node for its consumers: quadratic */
+#define MAX_ROUNDS 64
+
+static itg_status run(itg_graph *g, itg_pass_fn pass, bool *changed, itg_error *err)
+{
+    itg_status status = itg_graph_sort(g, err);
+    return status == ITG_OK ? pass(g, changed, err) : status;
+}
+
+static itg_status simplify(itg_graph *g, itg_error *err)
+{
+    static const itg_pass_fn passes[] = {itg_pass_identity,  itg_pass_arithmetic, itg_pass_reshape,
+                                         itg_pass_transpose, itg_pass_affine,     itg_pass_gemm,
+                                         itg_pass_pad};
+    bool changed = true;
+    for (int round = 0; round < MAX_ROUNDS && changed; ++round) {
+        changed = false;
+        for (size_t i = 0; i < sizeof passes / sizeof passes[0]; ++i) {
+            itg_status status = run(g, passes[i], &changed, err);
+            if (status != ITG_OK) return status;
+        }
+    }
+    return ITG_OK;
+}
+
+/* Second and later outputs that nothing uses (masks, indices) go; Split's parts say how it splits and stay. */
+static void drop_unused_outputs(itg_graph *g)
+{
+    for (int32_t i = 0; i < g->node_count; ++i) {
+        itg_node *n = &g->nodes[i];
+        if (n->op == ITG_OP_SPLIT) continue;
+        while (n->output_count > 1) {
+            itg_id last = n->outputs[n->output_count - 1];
+            if (last != ITG_NONE && itg_graph_use_count(g, last) > 0) break;
+            if (last != ITG_NONE) g->values[last].producer = ITG_NONE;
+            n->output_count--;
+        }
+    }
+}
+
+static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_error *err)
+{
+    int64_t old_batch = 1;
+    bool changed = false;
+    itg_status status = itg_graph_sort(g, err);
+    if (status != ITG_OK) return status;
+    if (g->node_count > MAX_NODES)
+        return itg_fail(err, ITG_LIMIT, "%s: %d nodes; at most %d are prepared", g->name,
+                        (int)g->node_count, MAX_NODES);
+    status = itg_pass_batch(g, options->keep_batch, &old_batch, err);
+    if (status == ITG_OK) status = itg_pass_fold(g, options->eval, old_batch, err);
+    if (status != ITG_OK) return status;
+    drop_unused_outputs(g);
+    status = run(g, itg_pass_identity, &changed, err);
+    if (status == ITG_OK && !options->keep_softmax)
+        status = run(g, itg_pass_drop_softmax, &changed, err);
+    if (status == ITG_OK) status = run(g, itg_pass_old_softmax, &changed, err);
+    if (status == ITG_OK) status = simplify(g, err);
+    if (status == ITG_OK) status = run(g, itg_pass_batch_norm, &changed, err);
+    if (status == ITG_OK) status = simplify(g, err);
+    if (status == ITG_OK && !options->no_equalize) status = run(g, itg_pass_equalize, &changed, err);
+    if (status == ITG_OK) status = itg_pass_fold(g, options->eval, 1, err);
+    return status == ITG_OK ? itg_graph_verify(g, err) : status;
+}
+
+itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *options,
+                             itg_graph **out, itg_error *err)
+{
+    itg_graph *work = NULL;
+    itg_status status = itg_graph_clone(graph, &work, err);
+    if (status == ITG_OK) status = prepare(work, options, err);
+    if (status == ITG_OK) status = itg_graph_clone(work, out, err); /* without what the passes left in the arena */
+    itg_graph_destroy(work);
+    return status;
+}

@@ -1,0 +1,261 @@
+/* Shape inference: the table indexed by operator, and what the families share. */
+#include "shape.h"
+#include <string.h>
+
+static const itg_infer_fn infer[ITG_OP_COUNT] = {
+    [ITG_OP_CONV] = itg_infer_conv,
+    [ITG_OP_GEMM] = itg_infer_gemm,
+    [ITG_OP_MATMUL] = itg_infer_matmul,
+    [ITG_OP_ADD] = itg_infer_broadcast,
+    [ITG_OP_SUB] = itg_infer_broadcast,
+    [ITG_OP_MUL] = itg_infer_broadcast,
+    [ITG_OP_DIV] = itg_infer_broadcast,
+    [ITG_OP_POW] = itg_infer_broadcast,
+    [ITG_OP_MIN] = itg_infer_broadcast,
+    [ITG_OP_MAX] = itg_infer_broadcast,
+    [ITG_OP_RELU] = itg_infer_same,
+    [ITG_OP_LEAKY_RELU] = itg_infer_same,
+    [ITG_OP_PRELU] = itg_infer_prelu,
+    [ITG_OP_ELU] = itg_infer_same,
+    [ITG_OP_CLIP] = itg_infer_clip,
+    [ITG_OP_SIGMOID] = itg_infer_same,
+    [ITG_OP_TANH] = itg_infer_same,
+    [ITG_OP_HARD_SIGMOID] = itg_infer_same,
+    [ITG_OP_HARD_SWISH] = itg_infer_same,
+    [ITG_OP_SOFTPLUS] = itg_infer_same,
+    [ITG_OP_EXP] = itg_infer_same,
+    [ITG_OP_LOG] = itg_infer_same,
+    [ITG_OP_SQRT] = itg_infer_same,
+    [ITG_OP_RECIPROCAL] = itg_infer_same,
+    [ITG_OP_ERF] = itg_infer_same,
+    [ITG_OP_ABS] = itg_infer_same,
+    [ITG_OP_NEG] = itg_infer_same,
+    [ITG_OP_FLOOR] = itg_infer_same,
+    [ITG_OP_CEIL] = itg_infer_same,
+    [ITG_OP_MAX_POOL] = itg_infer_pool,
+    [ITG_OP_AVERAGE_POOL] = itg_infer_pool,
+    [ITG_OP_GLOBAL_AVERAGE_POOL] = itg_infer_global_pool,
+    [ITG_OP_GLOBAL_MAX_POOL] = itg_infer_global_pool,
+    [ITG_OP_REDUCE_MEAN] = itg_infer_reduce,
+    [ITG_OP_REDUCE_SUM] = itg_infer_reduce,
+    [ITG_OP_REDUCE_MAX] = itg_infer_reduce,
+    [ITG_OP_BATCH_NORMALIZATION] = itg_infer_batch_normalization,
+    [ITG_OP_LAYER_NORMALIZATION] = itg_infer_layer_normalization,
+    [ITG_OP_SOFTMAX] = itg_infer_softmax,
+    [ITG_OP_LOG_SOFTMAX] = itg_infer_softmax,
+    [ITG_OP_ARG_MAX] = itg_infer_arg_max,
+    [ITG_OP_CONCAT] = itg_infer_concat,
+    [ITG_OP_SPLIT] = itg_infer_split,
+    [ITG_OP_RESHAPE] = itg_infer_reshape,
+    [ITG_OP_FLATTEN] = itg_infer_flatten,
+    [ITG_OP_TRANSPOSE] = itg_infer_transpose,
+    [ITG_OP_SLICE] = itg_infer_slice,
+    [ITG_OP_GATHER] = itg_infer_gather,
+    [ITG_OP_SQUEEZE] = itg_infer_squeeze,
+    [ITG_OP_UNSQUEEZE] = itg_infer_unsqueeze,
+    [ITG_OP_EXPAND] = itg_infer_expand,
+    [ITG_OP_PAD] = itg_infer_pad,
+    [ITG_OP_CONSTANT] = NULL, /* import makes constants of these */
+    [ITG_OP_CONSTANT_OF_SHAPE] = itg_infer_constant_of_shape,
+    [ITG_OP_SHAPE] = itg_infer_shape,
+    [ITG_OP_CAST] = itg_infer_cast,
+    [ITG_OP_EQUAL] = itg_infer_broadcast,
+    [ITG_OP_WHERE] = itg_infer_broadcast,
+    [ITG_OP_IDENTITY] = itg_infer_same,
+    [ITG_OP_DROPOUT] = itg_infer_dropout,
+};
+
+bool itg_has_input(const itg_graph *g, itg_id node, int32_t slot)
+{
+    return slot < g->nodes[node].input_count && g->nodes[node].inputs[slot] != ITG_NONE;
+}
+
+bool itg_has_output(const itg_graph *g, itg_id node, int32_t slot)
+{
+    return slot < g->nodes[node].output_count && g->nodes[node].outputs[slot] != ITG_NONE;
+}
+
+const itg_shape *itg_input_shape(const itg_graph *g, itg_id node, int32_t slot)
+{
+    return itg_has_input(g, node, slot) ? &g->values[g->nodes[node].inputs[slot]].shape : NULL;
+}
+
+itg_dtype itg_input_dtype(const itg_graph *g, itg_id node, int32_t slot)
+{
+    return g->values[g->nodes[node].inputs[slot]].dtype;
+}
+
+itg_status itg_set_output(itg_graph *g, itg_id node, int32_t slot, itg_dtype dtype,
+                          const itg_shape *shape, itg_error *err)
+{
+    int64_t elements = 0;
+    char text[96];
+    if (!itg_has_output(g, node, slot)) return ITG_OK;
+    if (shape->rank > ITG_MAX_RANK)
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its output has rank %d; at most %d",
+                             (int)shape->rank, ITG_MAX_RANK);
+    if (!itg_shape_elements(shape, &elements))
+        return itg_node_fail(g, node, err, ITG_LIMIT, "its output %s has too many elements",
+                             itg_shape_text(shape, text, sizeof text));
+    itg_value *value = &g->values[g->nodes[node].outputs[slot]];
+    value->dtype = dtype;
+    value->shape = *shape;
+    return ITG_OK;
+}
+
+itg_status itg_read_ints(const itg_graph *g, itg_id node, int32_t slot, const char *what,
+                         itg_ints *out, itg_error *err)
+{
+    const itg_value *v = &g->values[g->nodes[node].inputs[slot]];
+    if (!v->data)
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is not a constant", what,
+                             v->name);
+    if (v->dtype != ITG_S64 && v->dtype != ITG_S32)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its %s '%s' is %s; expected s64", what,
+                             v->name, itg_dtype_name(v->dtype));
+    if (v->shape.rank > 1 || (v->shape.rank == 1 && v->shape.dims[0] > ITG_MAX_INTS))
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                             "its %s '%s' is no list of at most %d numbers", what, v->name,
+                             ITG_MAX_INTS);
+    out->count = v->shape.rank == 0 ? 1 : (int32_t)v->shape.dims[0];
+    for (int32_t i = 0; i < out->count; ++i)
+        out->v[i] = v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i]
+                                        : ((const int32_t *)v->data)[i];
+    return ITG_OK;
+}
+
+itg_status itg_take_axes(itg_graph *g, itg_id node, int32_t slot, itg_error *err)
+{
+    itg_attrs *a = &g->nodes[node].attrs;
+    itg_ints axes;
+    if (!itg_has_input(g, node, slot)) return ITG_OK;
+    itg_status status = itg_read_ints(g, node, slot, "axes", &axes, err);
+    if (status != ITG_OK) return status;
+    if (axes.count > ITG_MAX_RANK)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "%d axes; at most %d", (int)axes.count,
+                             ITG_MAX_RANK);
+    a->axes_count = axes.count;
+    for (int32_t i = 0; i < axes.count; ++i)
+        a->axes[i] = axes.v[i];
+    return ITG_OK;
+}
+
+itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const char *what,
+                          float *out, itg_error *err)
+{
+    const itg_value *v = &g->values[g->nodes[node].inputs[slot]];
+    int64_t elements = 0;
+    if (!v->data)
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is not a constant", what,
+                             v->name);
+    if (!itg_shape_elements(&v->shape, &elements) || elements != 1)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its %s '%s' is not one number", what,
+                             v->name);
+    switch (v->dtype) {
+    case ITG_F32: *out = *(const float *)v->data; return ITG_OK;
+    case ITG_F64: *out = (float)*(const double *)v->data; return ITG_OK;
+    case ITG_S64: *out = (float)*(const int64_t *)v->data; return ITG_OK;
+    case ITG_S32: *out = (float)*(const int32_t *)v->data; return ITG_OK;
+    default:
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is %s; expected f32", what,
+                             v->name, itg_dtype_name(v->dtype));
+    }
+}
+
+void itg_drop_inputs(itg_graph *g, itg_id node, int32_t keep)
+{
+    if (g->nodes[node].input_count > keep) g->nodes[node].input_count = keep;
+}
+
+itg_status itg_resolve_axis(const itg_graph *g, itg_id node, int32_t rank, int64_t *axis,
+                            itg_error *err)
+{
+    int64_t a = *axis;
+    if (a < -rank || a >= rank)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "axis %lld is outside rank %d",
+                             (long long)a, (int)rank);
+    *axis = a < 0 ? a + rank : a;
+    return ITG_OK;
+}
+
+itg_status itg_resolve_axes(const itg_graph *g, itg_id node, int32_t rank, int64_t *axes,
+                            int32_t count, itg_error *err)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        itg_status status = itg_resolve_axis(g, node, rank, &axes[i], err);
+        if (status != ITG_OK) return status;
+        for (int32_t j = i; j > 0 && axes[j] < axes[j - 1]; --j) {
+            int64_t swap = axes[j];
+            axes[j] = axes[j - 1];
+            axes[j - 1] = swap;
+        }
+    }
+    for (int32_t i = 1; i < count; ++i)
+        if (axes[i] == axes[i - 1])
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "axis %lld is listed twice",
+                                 (long long)axes[i]);
+    return ITG_OK;
+}
+
+bool itg_broadcast(const itg_shape *a, const itg_shape *b, itg_shape *out)
+{
+    itg_shape result = {.rank = a->rank > b->rank ? a->rank : b->rank};
+    for (int32_t i = 1; i <= result.rank; ++i) {
+        int64_t da = i <= a->rank ? a->dims[a->rank - i] : 1;
+        int64_t db = i <= b->rank ? b->dims[b->rank - i] : 1;
+        if (da != db && da != 1 && db != 1) return false;
+        result.dims[result.rank - i] = da == 1 ? db : da;
+    }
+    *out = result;
+    return true;
+}
+
+itg_status itg_infer_same(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_shape shape = *itg_input_shape(g, node, 0);
+    return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &shape, err);
+}
+
+itg_status itg_check_arity(const itg_graph *g, itg_id node, itg_error *err)
+{
+    static const struct {
+        int32_t min_in, max_in, max_out;
+    } arity[ITG_OP_COUNT] = {
+#define ITG_OP(id, name, min_in, max_in, max_out) {min_in, max_in, max_out},
+#include <intaglio/ops.def>
+#undef ITG_OP
+    };
+    const itg_node *n = &g->nodes[node];
+    int32_t needed = arity[n->op].min_in;
+    if (n->input_count < needed || (arity[n->op].max_in >= 0 && n->input_count > arity[n->op].max_in))
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "%d inputs; expected %d to %d",
+                             (int)n->input_count, (int)needed, (int)arity[n->op].max_in);
+    for (int32_t i = 0; i < needed; ++i)
+        if (n->inputs[i] == ITG_NONE)
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out", (int)i);
+    if (n->output_count < 1 || (arity[n->op].max_out >= 0 && n->output_count > arity[n->op].max_out))
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "%d outputs; expected 1 to %d",
+                             (int)n->output_count, (int)arity[n->op].max_out);
+    return ITG_OK;
+}
+
+itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = itg_check_arity(g, node, err);
+    if (status != ITG_OK) return status;
+    itg_node *n = &g->nodes[node];
+    for (int32_t i = 0; i < n->input_count; ++i) {
+        if (n->inputs[i] == ITG_NONE) continue;
+        const itg_value *v = &g->values[n->inputs[i]];
+        int64_t elements = 0;
+        if (v->shape.rank < 0 || !itg_shape_elements(&v->shape, &elements))
+            return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                                 "the shape of its input '%s' is not known", v->name);
+    }
+    if (!infer[n->op])
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "this operator has no shape rule");
+    status = infer[n->op](g, node, err);
+    /* Attributes are version-free now; an old Softmax over several dimensions waits for its pass. */
+    if (status == ITG_OK && !itg_is_old_softmax(g, node)) n->opset = 0;
+    return status;
+}

@@ -1,0 +1,79 @@
+/* Shape inference, shared between its files: helpers and the functions of each family of operators. */
+#ifndef ITG_GRAPH_SHAPE_H
+#define ITG_GRAPH_SHAPE_H
+#include "internal.h"
+
+/* Infers one node whose present inputs all have known shapes. Attributes come out resolved. */
+typedef itg_status (*itg_infer_fn)(itg_graph *g, itg_id node, itg_error *err);
+
+/* Shape of an input; NULL: left out (or beyond the node's inputs). Known when an itg_infer_fn runs. */
+const itg_shape *itg_input_shape(const itg_graph *g, itg_id node, int32_t slot);
+itg_dtype itg_input_dtype(const itg_graph *g, itg_id node, int32_t slot);
+bool itg_has_input(const itg_graph *g, itg_id node, int32_t slot);
+bool itg_has_output(const itg_graph *g, itg_id node, int32_t slot);
+/* Sets an output's dtype and shape after checking rank, dims and element limit; an output left out: nothing. */
+itg_status itg_set_output(itg_graph *g, itg_id node, int32_t slot, itg_dtype dtype,
+                          const itg_shape *shape, itg_error *err);
+/* A short list of integers: axes, sizes, pads. */
+#define ITG_MAX_INTS (2 * ITG_MAX_RANK)
+typedef struct itg_ints {
+    int32_t count;
+    int64_t v[ITG_MAX_INTS];
+} itg_ints;
+/* Elements of a constant integer input of rank 0 or 1. Fails naming the input when it is no constant, no integers, or
+ * more than ITG_MAX_INTS. */
+itg_status itg_read_ints(const itg_graph *g, itg_id node, int32_t slot, const char *what,
+                         itg_ints *out, itg_error *err);
+/* Moves a constant list of axes from an input into attrs.axes; left out: nothing. */
+itg_status itg_take_axes(itg_graph *g, itg_id node, int32_t slot, itg_error *err);
+/* One constant float32 (rank 0, or one element). */
+itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const char *what,
+                          float *out, itg_error *err);
+void itg_drop_inputs(itg_graph *g, itg_id node, int32_t keep); /* forgets inputs from `keep` on */
+/* Adds rank to a negative axis; fails outside [-rank, rank-1]. */
+itg_status itg_resolve_axis(const itg_graph *g, itg_id node, int32_t rank, int64_t *axis,
+                            itg_error *err);
+/* Resolves, sorts, and rejects duplicates. */
+itg_status itg_resolve_axes(const itg_graph *g, itg_id node, int32_t rank, int64_t *axes,
+                            int32_t count, itg_error *err);
+/* numpy's rule; false: the shapes do not fit. */
+bool itg_broadcast(const itg_shape *a, const itg_shape *b, itg_shape *out);
+/* Output 0 = shape and dtype of input 0. */
+itg_status itg_infer_same(itg_graph *g, itg_id node, itg_error *err);
+
+/* shape_window.c */
+itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_pool(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_global_pool(itg_graph *g, itg_id node, itg_error *err);
+/* shape_matrix.c */
+itg_status itg_infer_gemm(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_matmul(itg_graph *g, itg_id node, itg_error *err);
+/* shape_elementwise.c */
+itg_status itg_infer_broadcast(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_cast(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_dropout(itg_graph *g, itg_id node, itg_error *err);
+/* shape_reduce.c */
+itg_status itg_infer_reduce(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_arg_max(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_softmax(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_batch_normalization(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_layer_normalization(itg_graph *g, itg_id node, itg_error *err);
+/* shape_move.c */
+itg_status itg_infer_reshape(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_flatten(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_squeeze(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_unsqueeze(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_transpose(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_expand(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_shape(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_constant_of_shape(itg_graph *g, itg_id node, itg_error *err);
+/* shape_slice.c */
+itg_status itg_infer_concat(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_split(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_slice(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_gather(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_pad(itg_graph *g, itg_id node, itg_error *err);
+
+#endif

@@ -1,0 +1,95 @@
+/* Shapes of elementwise operators. */
+#include "shape.h"
+
+/* Output dtype: booleans of a comparison; of Where's branches; else of the first operand. */
+static itg_dtype result_dtype(const itg_graph *g, itg_id node)
+{
+    switch (g->nodes[node].op) {
+    case ITG_OP_EQUAL: return ITG_BOOL;
+    case ITG_OP_WHERE: return itg_input_dtype(g, node, 1);
+    default: return itg_input_dtype(g, node, 0);
+    }
+}
+
+/* Operands of one dtype, but for Where's condition and Pow's exponent. */
+static itg_status check_operand_dtypes(const itg_graph *g, itg_id node, itg_error *err)
+{
+    const itg_node *n = &g->nodes[node];
+    if (n->op == ITG_OP_POW) return ITG_OK;
+    int32_t first = n->op == ITG_OP_WHERE ? 1 : 0;
+    if (n->op == ITG_OP_WHERE && itg_input_dtype(g, node, 0) != ITG_BOOL)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its condition is %s; expected bool",
+                             itg_dtype_name(itg_input_dtype(g, node, 0)));
+    for (int32_t i = first + 1; i < n->input_count; ++i)
+        if (itg_has_input(g, node, i) &&
+            itg_input_dtype(g, node, i) != itg_input_dtype(g, node, first))
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "operands are %s and %s",
+                                 itg_dtype_name(itg_input_dtype(g, node, first)),
+                                 itg_dtype_name(itg_input_dtype(g, node, i)));
+    return ITG_OK;
+}
+
+itg_status itg_infer_broadcast(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_operand_dtypes(g, node, err);
+    if (status != ITG_OK) return status;
+    itg_shape y = *itg_input_shape(g, node, 0);
+    for (int32_t i = 1; i < g->nodes[node].input_count; ++i) {
+        const itg_shape *x = itg_input_shape(g, node, i);
+        char yt[96], xt[96];
+        if (!x)
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out", (int)i);
+        if (!itg_broadcast(&y, x, &y))
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "shapes %s and %s do not broadcast",
+                                 itg_shape_text(&y, yt, sizeof yt), itg_shape_text(x, xt, sizeof xt));
+    }
+    return itg_set_output(g, node, 0, result_dtype(g, node), &y, err);
+}
+
+itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_shape x = *itg_input_shape(g, node, 0), both;
+    const itg_shape *slope = itg_input_shape(g, node, 1);
+    char st[96], xt[96];
+    if (!itg_broadcast(&x, slope, &both) || !itg_shape_equal(&both, &x))
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "slope %s does not broadcast to %s",
+                             itg_shape_text(slope, st, sizeof st), itg_shape_text(&x, xt, sizeof xt));
+    return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &x, err);
+}
+
+itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err)
+{
+    float min = g->nodes[node].attrs.min, max = g->nodes[node].attrs.max;
+    itg_status status = ITG_OK;
+    if (itg_has_input(g, node, 1)) status = itg_read_float(g, node, 1, "minimum", &min, err);
+    if (status == ITG_OK && itg_has_input(g, node, 2))
+        status = itg_read_float(g, node, 2, "maximum", &max, err);
+    if (status != ITG_OK) return status;
+    if (min != min || max != max)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its bounds must not be NaN");
+    g->nodes[node].attrs.min = min;
+    g->nodes[node].attrs.max = max;
+    itg_drop_inputs(g, node, 1);
+    return itg_infer_same(g, node, err);
+}
+
+itg_status itg_infer_cast(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_shape shape = *itg_input_shape(g, node, 0);
+    return itg_set_output(g, node, 0, g->nodes[node].attrs.to, &shape, err);
+}
+
+/* Inference only: a training_mode that is set would make the output random. */
+itg_status itg_infer_dropout(itg_graph *g, itg_id node, itg_error *err)
+{
+    if (itg_has_input(g, node, 2)) {
+        const itg_value *mode = &g->values[g->nodes[node].inputs[2]];
+        if (!mode->data || mode->dtype != ITG_BOOL || *(const unsigned char *)mode->data)
+            return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                                 "its training_mode '%s' is not the constant false", mode->name);
+    }
+    itg_drop_inputs(g, node, 1);
+    itg_shape shape = *itg_input_shape(g, node, 0);
+    itg_status status = itg_set_output(g, node, 1, ITG_BOOL, &shape, err);
+    return status == ITG_OK ? itg_infer_same(g, node, err) : status;
+}

@@ -1,0 +1,169 @@
+/* Shapes of sliding windows: Conv, MaxPool, AveragePool, and the global pools. Resolves auto_pad and absent kernels.
+ * A 1-D window is a 2-D one of height 1; its tensors keep rank 3. */
+#include "shape.h"
+
+#define MAX_WINDOW ((int64_t)1 << 30) /* of kernel, stride, dilation and pads: products fit int64 */
+
+/* Dimension `i` (0: height, 1: width) of the image, 1 where a 1-D window has no height. */
+static int64_t image_dim(const itg_shape *x, int32_t spatial_rank, int i)
+{
+    if (spatial_rank == 1) return i == 0 ? 1 : x->dims[2];
+    return x->dims[2 + i];
+}
+
+static itg_status check_window(const itg_graph *g, itg_id node, itg_error *err)
+{
+    const itg_attrs *a = &g->nodes[node].attrs;
+    for (int i = 0; i < 2; ++i) {
+        if (a->kernel[i] < 1 || a->kernel[i] > MAX_WINDOW)
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "kernel [%lld,%lld] is not legal",
+                                 (long long)a->kernel[0], (long long)a->kernel[1]);
+        if (a->stride[i] < 1 || a->stride[i] > MAX_WINDOW || a->dilation[i] < 1 ||
+            a->dilation[i] > MAX_WINDOW)
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "strides and dilations must be positive");
+    }
+    for (int i = 0; i < 4; ++i)
+        if (a->pad[i] < 0 || a->pad[i] > MAX_WINDOW)
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "pads must not be negative");
+    return ITG_OK;
+}
+
+static int64_t window_extent(const itg_attrs *a, int i)
+{
+    return (a->kernel[i] - 1) * a->dilation[i] + 1;
+}
+
+/* ONNX: SAME gives ceil(in / stride) outputs; the odd element goes to the end (UPPER) or the beginning (LOWER). */
+static void resolve_auto_pad(itg_attrs *a, const itg_shape *x)
+{
+    if (a->auto_pad == ITG_PAD_EXPLICIT) return;
+    for (int i = 0; i < 2; ++i) {
+        int64_t in = image_dim(x, a->spatial_rank, i), total = 0;
+        if (a->auto_pad != ITG_PAD_VALID) {
+            int64_t out = (in + a->stride[i] - 1) / a->stride[i];
+            total = (out - 1) * a->stride[i] + window_extent(a, i) - in;
+            if (total < 0) total = 0;
+        }
+        a->pad[i] = a->auto_pad == ITG_PAD_SAME_LOWER ? total - total / 2 : total / 2;
+        a->pad[2 + i] = total - a->pad[i];
+    }
+    if (a->auto_pad != ITG_PAD_VALID) a->ceil_mode = false; /* the count is stated already */
+    a->auto_pad = ITG_PAD_EXPLICIT;
+}
+
+/* Windows along dimension i. Rounding up, the last window must start inside the input or its leading padding. */
+static int64_t window_count(const itg_attrs *a, int64_t in, int i)
+{
+    int64_t room = in + a->pad[i] + a->pad[2 + i] - window_extent(a, i);
+    if (!a->ceil_mode) return room / a->stride[i] + 1;
+    int64_t count = (room + a->stride[i] - 1) / a->stride[i] + 1;
+    if ((count - 1) * a->stride[i] >= in + a->pad[i]) count--;
+    return count;
+}
+
+static itg_status set_window_output(itg_graph *g, itg_id node, int64_t channels, itg_error *err)
+{
+    itg_shape x = *itg_input_shape(g, node, 0), y = x;
+    itg_attrs *a = &g->nodes[node].attrs;
+    itg_status status = check_window(g, node, err);
+    if (status != ITG_OK) return status;
+    resolve_auto_pad(a, &x);
+    int64_t padded[2];
+    for (int i = 0; i < 2; ++i)
+        padded[i] = image_dim(&x, a->spatial_rank, i) + a->pad[i] + a->pad[2 + i];
+    for (int i = 0; i < 2; ++i) {
+        if (padded[i] < window_extent(a, i))
+            return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                                 "kernel [%lld,%lld] is larger than its padded input [%lld,%lld]",
+                                 (long long)window_extent(a, 0), (long long)window_extent(a, 1),
+                                 (long long)padded[0], (long long)padded[1]);
+        int64_t count = window_count(a, image_dim(&x, a->spatial_rank, i), i);
+        if (a->spatial_rank == 2) y.dims[2 + i] = count;
+        if (a->spatial_rank == 1 && i == 1) y.dims[2] = count;
+    }
+    y.dims[1] = channels;
+    status = itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
+    if (status == ITG_OK) status = itg_set_output(g, node, 1, ITG_S64, &y, err);
+    return status;
+}
+
+/* Rank 3 or 4; sets spatial_rank. */
+static itg_status check_image(itg_graph *g, itg_id node, itg_error *err)
+{
+    const itg_shape *x = itg_input_shape(g, node, 0);
+    if (x->rank != 3 && x->rank != 4)
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                             "its input has rank %d; expected [N,C,W] or [N,C,H,W]", (int)x->rank);
+    g->nodes[node].attrs.spatial_rank = x->rank - 2;
+    if (x->rank == 3) {
+        itg_attrs *a = &g->nodes[node].attrs;
+        a->stride[0] = a->dilation[0] = 1;
+        a->pad[0] = a->pad[2] = 0;
+        a->kernel[0] = 1;
+    }
+    return ITG_OK;
+}
+
+/* The weights' spatial dims are the kernel; a stated kernel must agree. */
+static itg_status take_kernel(itg_graph *g, itg_id node, const itg_shape *w, itg_error *err)
+{
+    itg_attrs *a = &g->nodes[node].attrs;
+    for (int i = 0; i < 2; ++i) {
+        int64_t size = image_dim(w, a->spatial_rank, i);
+        if (a->kernel[i] != 0 && a->kernel[i] != size)
+            return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                                 "kernel_shape [%lld,%lld] does not match its weights",
+                                 (long long)a->kernel[0], (long long)a->kernel[1]);
+        a->kernel[i] = size;
+    }
+    return ITG_OK;
+}
+
+itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_image(g, node, err);
+    if (status != ITG_OK) return status;
+    itg_shape x = *itg_input_shape(g, node, 0), w = *itg_input_shape(g, node, 1);
+    const itg_shape *b = itg_input_shape(g, node, 2);
+    int64_t group = g->nodes[node].attrs.group;
+    char xt[96], wt[96];
+    if (w.rank != x.rank)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its weights have rank %d, its input %d",
+                             (int)w.rank, (int)x.rank);
+    if (group < 1 || x.dims[1] % group != 0 || w.dims[0] % group != 0 || w.dims[0] < 1 ||
+        w.dims[1] != x.dims[1] / group)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "weights %s do not fit input %s in %lld groups",
+                             itg_shape_text(&w, wt, sizeof wt), itg_shape_text(&x, xt, sizeof xt),
+                             (long long)group);
+    if (b && (b->rank != 1 || b->dims[0] != w.dims[0]))
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its bias is %s; expected [%lld]",
+                             itg_shape_text(b, xt, sizeof xt), (long long)w.dims[0]);
+    status = take_kernel(g, node, &w, err);
+    return status == ITG_OK ? set_window_output(g, node, w.dims[0], err) : status;
+}
+
+itg_status itg_infer_pool(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_image(g, node, err);
+    if (status != ITG_OK) return status;
+    const itg_shape *x = itg_input_shape(g, node, 0);
+    itg_attrs *a = &g->nodes[node].attrs;
+    status = set_window_output(g, node, x->dims[1], err);
+    if (status != ITG_OK) return status;
+    for (int i = 0; i < 4; ++i)
+        if (a->pad[i] >= window_extent(a, i % 2))
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "pads must be smaller than the kernel");
+    return ITG_OK;
+}
+
+itg_status itg_infer_global_pool(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_shape y = *itg_input_shape(g, node, 0);
+    if (y.rank < 3)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its input has rank %d; expected 3 or more",
+                             (int)y.rank);
+    for (int32_t i = 2; i < y.rank; ++i)
+        y.dims[i] = 1;
+    return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
+}

@@ -1,0 +1,140 @@
+/* Checks across keys: what one key's type and range cannot say. Every message names the key that has to change. */
+#include "keys.h"
+#include <string.h>
+
+#define HAS(set, form) (((set) >> (form)) & 1u)
+
+/* Codes of a storage type have 8, 16 or 32 bits. */
+static int32_t storage_bits(itg_dtype storage) { return (int32_t)itg_dtype_size(storage) * 8; }
+
+static bool is_signed(itg_dtype storage) { return itg_dtype_min(storage) < 0; }
+
+/* The member `key` if the file states it, else the object: the place an error names. */
+static const itg_json_value *place(const itg_json_value *object, const char *key)
+{
+    const itg_json_value *member = itg_json_find(object, key);
+    return member ? member : object;
+}
+
+itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_error *err)
+{
+    const itg_json_value *root = itg_json_root(json);
+    const itg_json_value *operators = itg_json_find(root, "operators");
+    bool lists_operators = operators && itg_json_length(operators) > 0;
+    if (hw->all_float && !hw->float_allowed)
+        return itg_json_fail(json, place(root, "all_float"), err, ITG_BAD_FILE,
+                             "expected 'float': true beside 'all_float': true");
+    if (hw->all_float && lists_operators)
+        return itg_json_fail(json, operators, err, ITG_BAD_FILE,
+                             "expected no operators beside 'all_float': true");
+    if (!hw->all_float && !lists_operators)
+        return itg_json_fail(json, place(root, "operators"), err, ITG_BAD_FILE,
+                             "expected 'operators' with at least one operator");
+    for (int32_t i = 0; i < hw->override_count; i++) {
+        const itg_hw_override *o = &hw->overrides[i];
+        const itg_json_value *list = itg_json_find(root, "overrides");
+        if (o->has_float && o->is_float && !hw->float_allowed)
+            return itg_json_fail(json, place(itg_json_at(list, (size_t)i), "float"), err,
+                                 ITG_BAD_FILE,
+                                 "expected false: this hardware has no float ('float' is false)");
+    }
+    return ITG_OK;
+}
+
+itg_status itg_hw_check_dtype(const itg_json *json, const itg_json_value *v,
+                              const itg_hw_dtype *dtype, itg_error *err)
+{
+    if (dtype->bits_max > storage_bits(dtype->storage))
+        return itg_json_fail(json, place(v, "bits"), err, ITG_BAD_FILE,
+                             "expected at most the %d bits of storage %s, got %d",
+                             (int)storage_bits(dtype->storage), itg_dtype_name(dtype->storage),
+                             (int)dtype->bits_max);
+    if (dtype->full_range && (dtype->zero_point || !is_signed(dtype->storage)))
+        return itg_json_fail(json, place(v, "full_range"), err, ITG_BAD_FILE,
+                             "expected signed storage without zero point beside 'full_range': true");
+    return ITG_OK;
+}
+
+itg_status itg_hw_check_requant(const itg_json *json, const itg_json_value *v,
+                                const itg_hardware *hw, const itg_requant_spec *spec,
+                                itg_error *err)
+{
+    if (spec->form == ITG_REQUANT_SHIFT && !hw->power_of_two_scales)
+        return itg_json_fail(json, place(v, "form"), err, ITG_BAD_FILE,
+                             "expected 'power_of_two_scales': true beside form 'shift'");
+    return ITG_OK;
+}
+
+static itg_status check_weights(const itg_json *json, const itg_json_value *v,
+                                const itg_hardware *hw, itg_op op, const itg_hw_spec *spec,
+                                itg_error *err)
+{
+    const itg_json_value *at = place(v, "weights");
+    if (spec->form == ITG_FORM_MAC && spec->weight_mask == 0 && op != ITG_OP_MATMUL)
+        return itg_json_fail(json, at, err, ITG_BAD_FILE, "expected 'weights': %s has constant ones",
+                             itg_op_name(op));
+    for (int32_t i = 0; i < hw->dtype_count; i++)
+        if (HAS(spec->weight_mask, i) &&
+            (hw->dtypes[i].zero_point || !is_signed(hw->dtypes[i].storage)))
+            return itg_json_fail(json, at, err, ITG_BAD_FILE,
+                                 "expected dtypes of signed storage without zero point, got '%s'",
+                                 hw->dtypes[i].name);
+    if (spec->weight_mask == 0 && spec->per_channel)
+        return itg_json_fail(json, place(v, "per_channel"), err, ITG_BAD_FILE,
+                             "expected 'weights' beside 'per_channel': true");
+    if (spec->bias_bits > spec->acc.bits)
+        return itg_json_fail(json, place(v, "bias_bits"), err, ITG_BAD_FILE,
+                             "expected at most the accumulator's %d bits, got %d",
+                             (int)spec->acc.bits, (int)spec->bias_bits);
+    return ITG_OK;
+}
+
+/* Keys that must be there for some arithmetic. */
+static itg_status check_present(const itg_json *json, const itg_json_value *v,
+                                const itg_hw_spec *spec, itg_error *err)
+{
+    bool requantizes = spec->form == ITG_FORM_MAC || spec->form == ITG_FORM_PRODUCT ||
+                       spec->form == ITG_FORM_RESCALE || spec->form == ITG_FORM_EQUAL;
+    const char *missing = NULL;
+    if (spec->form != ITG_FORM_KEEP && spec->output_mask == 0) missing = "outputs";
+    else if (requantizes && spec->requant < 0) missing = "requantize";
+    else if (spec->form == ITG_FORM_MAC && !itg_json_find(v, "accumulator")) missing = "accumulator";
+    if (!missing) return ITG_OK;
+    char form[32];
+    return itg_json_fail(json, v, err, ITG_BAD_FILE, "expected key '%s' beside 'arithmetic': \"%s\"",
+                         missing, itg_hw_form_names(1u << spec->form, form, sizeof form));
+}
+
+static itg_status check_table(const itg_json *json, const itg_json_value *v,
+                              const itg_hardware *hw, const itg_hw_spec *spec, itg_error *err)
+{
+    if (spec->form != ITG_FORM_LUT) return ITG_OK;
+    for (int32_t i = 0; i < hw->dtype_count; i++)
+        if (HAS(spec->input_mask, i) && hw->dtypes[i].bits_max > 16)
+            return itg_json_fail(json, place(v, "inputs"), err, ITG_BAD_FILE,
+                                 "expected dtypes of at most 16 bits for a lookup table, '%s' has %d",
+                                 hw->dtypes[i].name, (int)hw->dtypes[i].bits_max);
+    return ITG_OK;
+}
+
+itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
+                             itg_op op, const itg_hw_spec *spec, itg_error *err)
+{
+    uint32_t legal = itg_hw_legal_forms(op);
+    char names[128];
+    if (!HAS(legal, spec->form))
+        return itg_json_fail(json, place(v, "arithmetic"), err, ITG_BAD_FILE,
+                             "expected one of %s for %s", itg_hw_form_names(legal, names, sizeof names),
+                             itg_op_name(op));
+    itg_status status = check_present(json, v, spec, err);
+    if (status == ITG_OK) status = check_weights(json, v, hw, op, spec, err);
+    if (status == ITG_OK) status = check_table(json, v, hw, spec, err);
+    if (status != ITG_OK) return status;
+    if (itg_json_find(v, "left_shift") && op != ITG_OP_ADD && op != ITG_OP_SUB)
+        return itg_json_fail(json, place(v, "left_shift"), err, ITG_BAD_FILE,
+                             "expected only for Add and Sub");
+    if (itg_json_find(v, "rounding") && !itg_hw_is_average(op))
+        return itg_json_fail(json, place(v, "rounding"), err, ITG_BAD_FILE,
+                             "expected only for AveragePool, GlobalAveragePool and ReduceMean");
+    return ITG_OK;
+}

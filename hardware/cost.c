@@ -1,0 +1,250 @@
+/* What an annotated graph costs, from shapes and quantizers alone: no weights are read.
+ *
+ * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the spec that matches; every other node takes the larger of its first
+ * input's and its first output's elements, by the same rate. Fused activations take nothing. */
+#include "keys.h"
+
+static int64_t add_saturated(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
+static int64_t mul_saturated(int64_t a, int64_t b)
+{
+    return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
+}
+
+static int64_t elements_of(const itg_graph *g, itg_id value)
+{
+    int64_t n;
+    return value != ITG_NONE && itg_shape_elements(&g->values[value].shape, &n) ? n : 0;
+}
+
+static bool is_mac(itg_op op)
+{
+    return op == ITG_OP_CONV || op == ITG_OP_GEMM || op == ITG_OP_MATMUL;
+}
+
+/* The edge at a slot; NULL: the input is left out. */
+static const itg_edge *edge_at(const itg_annotated *a, itg_id node, int32_t slot)
+{
+    for (int32_t e = a->edge_of_node[node]; e < a->edge_of_node[node + 1]; e++)
+        if (a->edges[e].slot == slot) return &a->edges[e];
+    return NULL;
+}
+
+static const itg_version *version_of(const itg_annotated *a, const itg_edge *edge)
+{
+    if (!edge || edge->kind == ITG_EDGE_CARRY || edge->version < 0) return NULL;
+    return &a->values[edge->value].versions[edge->version];
+}
+
+/* Bits of what a slot reads; float counts 32. */
+static int32_t bits_at(const itg_annotated *a, itg_id node, int32_t slot)
+{
+    const itg_edge *edge = edge_at(a, node, slot);
+    const itg_version *version = version_of(a, edge);
+    return version && edge->kind == ITG_EDGE_QUANT && !version->is_float ? version->q.bits : 32;
+}
+
+/* ---- work ---- */
+
+static int64_t macs_of(const itg_graph *g, itg_id node)
+{
+    const itg_node *n = &g->nodes[node];
+    const itg_shape *right = &g->values[n->inputs[1]].shape;
+    int64_t terms = 0;
+    if (n->op == ITG_OP_CONV) {
+        int64_t all = elements_of(g, n->inputs[1]);
+        terms = right->rank > 0 && right->dims[0] > 0 ? all / right->dims[0] : 0;
+    } else if (right->rank == 1) {
+        terms = right->dims[0];
+    } else if (right->rank >= 2) {
+        bool columns = n->op == ITG_OP_GEMM && n->attrs.trans_b;
+        terms = right->dims[columns ? right->rank - 1 : right->rank - 2];
+    }
+    return mul_saturated(elements_of(g, n->outputs[0]), terms);
+}
+
+/* Dtypes that look like the versions which the node writes; 0: only float. */
+static uint32_t output_hint(const itg_hardware *hw, const itg_annotated *a, itg_id value)
+{
+    uint32_t mask = 0;
+    const itg_value_note *note = &a->values[value];
+    for (int32_t v = 0; v < note->version_count; v++)
+        for (int32_t i = 0; i < hw->dtype_count; i++)
+            if (!note->versions[v].is_float && hw->dtypes[i].storage == note->versions[v].q.storage &&
+                note->versions[v].q.bits >= hw->dtypes[i].bits_min &&
+                note->versions[v].q.bits <= hw->dtypes[i].bits_max)
+                mask |= 1u << i;
+    return mask;
+}
+
+/* Multiply-accumulates or elements a cycle. Operands past the second are as the first (Concat). */
+static double rate_of(const itg_hardware *hw, const itg_annotated *a, itg_id node)
+{
+    const itg_graph *g = a->graph;
+    const itg_node *n = &g->nodes[node];
+    if (a->nodes[node].form == ITG_FORM_FLOAT) return hw->float_macs_per_cycle;
+    int32_t bits[2] = {bits_at(a, node, 0), 0}, count = 1, weight_bits = 0;
+    if (n->input_count > 1 && n->inputs[1] != ITG_NONE) {
+        itg_slot_role role = itg_hardware_slot_role(g, node, 1);
+        if (role == ITG_SLOT_WEIGHT) weight_bits = bits_at(a, node, 1);
+        if (role == ITG_SLOT_ACTIVATION) bits[count++] = bits_at(a, node, 1);
+    }
+    uint32_t hint = output_hint(hw, a, a->nodes[node].out_value);
+    const itg_hw_spec *spec = itg_hardware_match(hw, n->op, bits, count, weight_bits, hint);
+    return spec ? spec->macs_per_cycle : 1;
+}
+
+static void add_work(const itg_hardware *hw, const itg_annotated *a, itg_cost *cost)
+{
+    const itg_graph *g = a->graph;
+    for (itg_id n = 0; n < g->node_count; n++) {
+        const itg_node *node = &g->nodes[n];
+        if (a->nodes[n].form == ITG_FORM_FUSED || node->input_count < 1) continue;
+        int64_t in = elements_of(g, node->inputs[0]);
+        int64_t out = node->output_count > 0 ? elements_of(g, node->outputs[0]) : 0;
+        int64_t work = in > out ? in : out;
+        if (is_mac(node->op)) {
+            work = macs_of(g, n);
+            int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
+            cost->bops = add_saturated(cost->bops, mul_saturated(work, bits));
+        }
+        cost->cycles += (double)work / rate_of(hw, a, n);
+    }
+}
+
+/* ---- parameters ---- */
+
+static int64_t requant_bytes(const itg_requant *r)
+{
+    int64_t bytes = r->is_f32 ? 4 : 0;
+    for (int32_t i = 0; i < r->stage_count; i++)
+        bytes += (r->stage[i].multiplier != 1 ? 4 : 0) + (r->stage[i].shift != 0 ? 1 : 0);
+    return bytes;
+}
+
+/* Biases and requantization constants. */
+static int64_t constant_bytes(const itg_annotated *a)
+{
+    int64_t bytes = 0;
+    for (itg_id n = 0; n < a->graph->node_count; n++) {
+        const itg_node_note *note = &a->nodes[n];
+        itg_op op = a->graph->nodes[n].op;
+        if (note->bias) bytes += note->bias_count * (note->acc.bits <= 32 ? INT64_C(4) : INT64_C(8));
+        if (note->form == ITG_FORM_RESCALE && (op == ITG_OP_ADD || op == ITG_OP_SUB))
+            bytes += requant_bytes(&note->operand[0]) + requant_bytes(&note->operand[1]);
+    }
+    for (itg_id v = 0; v < a->graph->value_count; v++)
+        for (int32_t i = 0; i < a->values[v].version_count; i++) {
+            const itg_version *version = &a->values[v].versions[i];
+            for (int32_t c = 0; version->requant && c < version->requant_count; c++)
+                bytes += requant_bytes(&version->requant[c]);
+            bytes += version->dequant ? 4 * (int64_t)version->dequant_count : 0;
+        }
+    return bytes;
+}
+
+/* ceil(elements * bits / 8); elements are below 2^31. */
+static int64_t packed_bytes(int64_t elements, int32_t bits) { return (elements * bits + 7) / 8; }
+
+/* Each version of each constant once. A MAC's bias is counted with its node; a float node's bias is a parameter, not a weight. */
+static itg_status add_parameters(const itg_annotated *a, itg_arena *scratch, itg_cost *cost)
+{
+    const itg_graph *g = a->graph;
+    size_t *first = itg_arena_array(scratch, (size_t)g->value_count + 1, sizeof *first);
+    if (!first) return ITG_NO_MEMORY;
+    for (itg_id v = 0; v < g->value_count; v++)
+        first[v + 1] = first[v] + (size_t)a->values[v].version_count;
+    bool *counted = itg_arena_array(scratch, first[g->value_count] + 1, sizeof *counted);
+    if (!counted) return ITG_NO_MEMORY;
+    int64_t float_biases = 0;
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        const itg_edge *edge = &a->edges[e];
+        const itg_version *version = version_of(a, edge);
+        if (!version || edge->node == ITG_NONE || g->values[edge->value].dtype != ITG_F32 ||
+            !itg_graph_is_constant(g, edge->value))
+            continue;
+        bool is_bias = itg_hardware_slot_role(g, edge->node, edge->slot) == ITG_SLOT_BIAS;
+        if (is_bias && a->nodes[edge->node].form != ITG_FORM_FLOAT) continue;
+        bool *seen = &counted[first[edge->value] + (size_t)edge->version];
+        if (*seen) continue;
+        *seen = true;
+        int64_t bytes =
+            packed_bytes(elements_of(g, edge->value), version->is_float ? 32 : version->q.bits);
+        int64_t *sum = is_bias ? &float_biases : &cost->weight_bytes;
+        *sum = add_saturated(*sum, bytes);
+    }
+    cost->parameter_bytes = add_saturated(cost->weight_bytes, float_biases);
+    cost->parameter_bytes = add_saturated(cost->parameter_bytes, constant_bytes(a));
+    return ITG_OK;
+}
+
+/* ---- activations ---- */
+
+static int64_t stored_bytes(const itg_annotated *a, itg_id value)
+{
+    int64_t bytes = 0, elements = elements_of(a->graph, value);
+    for (int32_t i = 0; i < a->values[value].version_count; i++) {
+        const itg_version *version = &a->values[value].versions[i];
+        itg_dtype type = version->is_float ? a->graph->values[value].dtype : version->q.storage;
+        bytes = add_saturated(bytes, mul_saturated(elements, (int64_t)itg_dtype_size(type)));
+    }
+    return bytes;
+}
+
+/* birth and death [value_count]: first and last step (node index) at which a value is live. Graph inputs live from the first step,
+ * graph outputs to the last; a fused activation's output is born with the node that it is fused into. */
+static void find_lives(const itg_annotated *a, int32_t *birth, int32_t *death)
+{
+    const itg_graph *g = a->graph;
+    for (itg_id n = 0; n < g->node_count; n++)
+        for (int32_t i = 0; i < g->nodes[n].output_count; i++)
+            if (g->nodes[n].outputs[i] != ITG_NONE) birth[g->nodes[n].outputs[i]] = n;
+    for (itg_id n = 0; n < g->node_count; n++)
+        if (a->nodes[n].activation != ITG_NONE && a->nodes[n].form != ITG_FORM_FUSED)
+            birth[a->nodes[n].out_value] = n;
+    for (itg_id v = 0; v < g->value_count; v++)
+        death[v] = birth[v];
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        const itg_edge *edge = &a->edges[e];
+        int32_t step = edge->node != ITG_NONE ? edge->node : g->node_count - 1;
+        if (edge->kind != ITG_EDGE_CARRY && step > death[edge->value]) death[edge->value] = step;
+    }
+}
+
+static itg_status add_activations(const itg_annotated *a, itg_arena *scratch, itg_cost *cost)
+{
+    const itg_graph *g = a->graph;
+    size_t values = (size_t)g->value_count + 1, steps = (size_t)g->node_count + 2;
+    int32_t *birth = itg_arena_array(scratch, values, sizeof *birth);
+    int32_t *death = itg_arena_array(scratch, values, sizeof *death);
+    int64_t *born = itg_arena_array(scratch, steps, sizeof *born);
+    int64_t *died = itg_arena_array(scratch, steps, sizeof *died);
+    if (!birth || !death || !born || !died) return ITG_NO_MEMORY;
+    find_lives(a, birth, death);
+    for (itg_id v = 0; v < g->value_count; v++) {
+        if (itg_graph_is_constant(g, v)) continue;
+        int64_t bytes = stored_bytes(a, v);
+        born[birth[v]] = add_saturated(born[birth[v]], bytes);
+        died[death[v]] = add_saturated(died[death[v]], bytes);
+    }
+    int64_t live = 0;
+    for (size_t step = 0; step < steps; step++) {
+        live = add_saturated(live, born[step]);
+        if (live > cost->peak_activation_bytes) cost->peak_activation_bytes = live;
+        live = live > died[step] ? live - died[step] : 0;
+    }
+    return ITG_OK;
+}
+
+itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out)
+{
+    itg_cost cost = {0};
+    itg_arena *scratch = itg_arena_create(0);
+    itg_status status = scratch ? add_parameters(a, scratch, &cost) : ITG_NO_MEMORY;
+    if (status == ITG_OK) status = add_activations(a, scratch, &cost);
+    itg_arena_destroy(scratch);
+    if (status != ITG_OK) return status;
+    add_work(hw, a, &cost);
+    *out = cost;
+    return ITG_OK;
+}

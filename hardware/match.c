@@ -1,0 +1,120 @@
+/* Questions about one spec, one slot, one name. */
+#include "keys.h"
+#include <string.h>
+
+itg_slot_role itg_hardware_slot_role(const itg_graph *g, itg_id node, int32_t slot)
+{
+    const itg_node *n = &g->nodes[node];
+    switch (n->op) {
+    case ITG_OP_CONV:
+    case ITG_OP_GEMM:
+    case ITG_OP_MATMUL:
+        if (slot == 2) return ITG_SLOT_BIAS;
+        if (slot == 0) return ITG_SLOT_ACTIVATION;
+        return n->op != ITG_OP_MATMUL || itg_graph_is_constant(g, n->inputs[slot])
+                   ? ITG_SLOT_WEIGHT
+                   : ITG_SLOT_ACTIVATION;
+    case ITG_OP_ADD:
+    case ITG_OP_SUB:
+    case ITG_OP_MUL:
+    case ITG_OP_DIV:
+    case ITG_OP_POW:
+    case ITG_OP_MIN:
+    case ITG_OP_MAX:
+    case ITG_OP_CONCAT: return ITG_SLOT_ACTIVATION;
+    default: return slot == 0 ? ITG_SLOT_ACTIVATION : ITG_SLOT_PARAMETER;
+    }
+}
+
+bool itg_hw_spec_fits(const itg_hw_spec *spec, const itg_graph *g, itg_id node)
+{
+    bool weights = g->nodes[node].input_count > 1 &&
+                   itg_hardware_slot_role(g, node, 1) == ITG_SLOT_WEIGHT;
+    return (spec->weight_mask != 0) == weights;
+}
+
+uint32_t itg_hw_spec_outputs(const itg_hw_spec *spec)
+{
+    return spec->output_mask ? spec->output_mask : spec->input_mask;
+}
+
+static bool admits(const itg_hardware *hw, uint32_t mask, int32_t bits)
+{
+    return itg_hardware_dtype_for(hw, mask, bits, false) >= 0;
+}
+
+const itg_hw_spec *itg_hardware_match(const itg_hardware *hw, itg_op op, const int32_t *input_bits,
+                                      int32_t input_count, int32_t weight_bits,
+                                      uint32_t required_output_mask_hint)
+{
+    for (int32_t s = 0; s < hw->ops[op].spec_count; s++) {
+        const itg_hw_spec *spec = &hw->ops[op].specs[s];
+        if ((spec->weight_mask != 0) != (weight_bits != 0)) continue;
+        if (weight_bits != 0 && !admits(hw, spec->weight_mask, weight_bits)) continue;
+        if (required_output_mask_hint != 0 &&
+            !(itg_hw_spec_outputs(spec) & required_output_mask_hint))
+            continue;
+        int32_t i = 0;
+        while (i < input_count && admits(hw, spec->input_mask, input_bits[i]))
+            i++;
+        if (i == input_count) return spec;
+    }
+    return NULL;
+}
+
+int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bits,
+                               bool may_be_negative)
+{
+    for (int32_t i = 0; i < hw->dtype_count; i++) {
+        const itg_hw_dtype *dtype = &hw->dtypes[i];
+        if (!((mask >> i) & 1u) || bits < dtype->bits_min || bits > dtype->bits_max) continue;
+        bool holds_negative = dtype->zero_point || itg_dtype_min(dtype->storage) < 0;
+        if (holds_negative || !may_be_negative) return i;
+    }
+    return -1;
+}
+
+/* Linear but for the text that the last star has swallowed: no pattern makes it exponential. */
+bool itg_hw_glob(const char *pattern, const char *text)
+{
+    const char *star = NULL, *resume = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+itg_hw_override itg_hw_override_of(const itg_hardware *hw, const char *node_name)
+{
+    itg_hw_override all = {.has_float = false};
+    for (int32_t i = 0; i < hw->override_count; i++) {
+        const itg_hw_override *o = &hw->overrides[i];
+        if (!itg_hw_glob(o->pattern, node_name)) continue;
+        if (o->has_float) {
+            all.has_float = true;
+            all.is_float = o->is_float;
+        }
+        if (o->weight_bits_max != 0) {
+            all.weight_bits_min = o->weight_bits_min;
+            all.weight_bits_max = o->weight_bits_max;
+        }
+        if (o->activation_bits_max != 0) {
+            all.activation_bits_min = o->activation_bits_min;
+            all.activation_bits_max = o->activation_bits_max;
+        }
+    }
+    return all;
+}

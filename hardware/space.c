@@ -1,0 +1,412 @@
+/* The choice space: edges, the groups they form, the widths of each group.
+ *
+ * Invariant: a group's dtype mask is the intersection of what both ends of all its edges offer, narrowed to the dtypes that have a
+ * width in the group's range. Groups are numbered by their first edge. */
+#include "keys.h"
+
+typedef struct builder {
+    const itg_hardware *hw;
+    const itg_graph *g;
+    itg_space_options options;
+    itg_choice_space *space;
+    itg_arena *scratch;
+    bool *topology;
+    itg_id *fused;
+    int32_t *first;      /* [node_count + 1]: first edge of each node; last: first output edge */
+    int32_t *parent;     /* [edge_count]: union-find; the smallest edge of a set is its root */
+    uint32_t *edge_mask; /* [edge_count] */
+    bool *has_choice;    /* [edge_count] */
+    bool *is_stated;     /* [group_count]: somebody stated its range of widths */
+} builder;
+
+#define ARRAY(arena, pointer, count)                                                               \
+    ((pointer) = itg_arena_array((arena), (size_t)(count) + 1, sizeof *(pointer)))
+
+static itg_status no_memory(itg_error *err)
+{
+    return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+}
+
+/* ---- edges ---- */
+
+static itg_status list_edges(builder *b, itg_error *err)
+{
+    const itg_graph *g = b->g;
+    int64_t most = g->output_count;
+    for (itg_id n = 0; n < g->node_count; n++)
+        most += g->nodes[n].input_count;
+    if (most > INT32_MAX / 2) return itg_fail(err, ITG_LIMIT, "%s: too many edges", g->name);
+    itg_choice_space *space = b->space;
+    if (!ARRAY(space->arena, space->edges, most) || !ARRAY(space->arena, space->edge_group, most) ||
+        !ARRAY(b->scratch, b->first, g->node_count + 1))
+        return no_memory(err);
+    int32_t count = 0;
+    for (itg_id n = 0; n < g->node_count; n++) {
+        b->first[n] = count;
+        for (int32_t slot = 0; slot < g->nodes[n].input_count; slot++)
+            if (g->nodes[n].inputs[slot] != ITG_NONE)
+                space->edges[count++] = (itg_edge_ref){g->nodes[n].inputs[slot], n, slot};
+    }
+    b->first[g->node_count] = count;
+    for (int32_t i = 0; i < g->output_count; i++)
+        space->edges[count++] = (itg_edge_ref){g->outputs[i], ITG_NONE, i};
+    space->edge_count = count;
+    return ITG_OK;
+}
+
+/* ---- groups ---- */
+
+static int32_t find_root(int32_t *parent, int32_t e)
+{
+    while (parent[e] != e) {
+        parent[e] = parent[parent[e]];
+        e = parent[e];
+    }
+    return e;
+}
+
+static void tie(builder *b, int32_t x, int32_t y)
+{
+    x = find_root(b->parent, x);
+    y = find_root(b->parent, y);
+    if (x < y) b->parent[y] = x;
+    else b->parent[x] = y;
+}
+
+static bool any_form(const builder *b, itg_id node, itg_form form)
+{
+    const itg_hw_op *op = &b->hw->ops[b->g->nodes[node].op];
+    for (int32_t i = 0; i < op->spec_count; i++)
+        if (op->specs[i].form == form) return true;
+    return false;
+}
+
+/* Inputs of tied forms agree with each other; outputs of KEEP agree with its inputs. */
+static void tie_edges(builder *b)
+{
+    const itg_graph *g = b->g;
+    for (itg_id n = 0; n < g->node_count; n++) {
+        if (!b->topology[n] || itg_hw_host_of(g, b->fused, n) != n) continue;
+        if (!any_form(b, n, ITG_FORM_KEEP) && !any_form(b, n, ITG_FORM_EQUAL)) continue;
+        int32_t anchor = -1;
+        for (int32_t e = b->first[n]; e < b->first[n + 1]; e++) {
+            if (!b->has_choice[e]) continue;
+            if (anchor >= 0) tie(b, anchor, e);
+            anchor = e;
+        }
+    }
+    for (int32_t e = 0; e < b->space->edge_count; e++) {
+        itg_id producer = g->values[b->space->edges[e].value].producer;
+        if (!b->has_choice[e] || producer == ITG_NONE || !b->topology[producer] ||
+            itg_hw_host_of(g, b->fused, producer) != producer || !any_form(b, producer, ITG_FORM_KEEP))
+            continue;
+        for (int32_t in = b->first[producer]; in < b->first[producer + 1]; in++)
+            if (b->has_choice[in]) {
+                tie(b, in, e);
+                break; /* the inputs are tied already */
+            }
+    }
+}
+
+static bool reads_weight(const builder *b, int32_t e)
+{
+    const itg_edge_ref *edge = &b->space->edges[e];
+    return edge->node != ITG_NONE &&
+           itg_hardware_slot_role(b->g, edge->node, edge->slot) == ITG_SLOT_WEIGHT;
+}
+
+/* Adds the edge's constant to its group unless the group counts it already; counted[value]: 1 + the last group that did. */
+static void count_constant(const builder *b, itg_choice_group *group, int32_t group_index,
+                           itg_id value, int32_t *counted)
+{
+    int64_t elements;
+    if (!itg_graph_is_constant(b->g, value) || counted[value] == group_index + 1) return;
+    counted[value] = group_index + 1;
+    if (itg_shape_elements(&b->g->values[value].shape, &elements) &&
+        elements <= INT64_MAX - group->weight_elements)
+        group->weight_elements += elements;
+}
+
+static itg_status form_groups(builder *b, itg_error *err)
+{
+    itg_choice_space *space = b->space;
+    int32_t *counted, *lists, groups = 0, used = 0;
+    for (int32_t e = 0; e < space->edge_count; e++) {
+        bool leads = b->has_choice[e] && find_root(b->parent, e) == e;
+        space->edge_group[e] = leads ? groups++ : -1;
+    }
+    if (!ARRAY(space->arena, space->groups, groups) || !ARRAY(space->arena, lists, space->edge_count) ||
+        !ARRAY(b->scratch, counted, b->g->value_count) || !ARRAY(b->scratch, b->is_stated, groups))
+        return no_memory(err);
+    space->group_count = groups;
+    for (int32_t e = 0; e < space->edge_count; e++) {
+        if (!b->has_choice[e]) continue;
+        space->edge_group[e] = space->edge_group[find_root(b->parent, e)];
+        space->groups[space->edge_group[e]].edge_count++;
+    }
+    for (int32_t i = 0; i < groups; i++) {
+        space->groups[i].edges = lists + used;
+        space->groups[i].dtype_mask = UINT32_MAX;
+        used += space->groups[i].edge_count;
+        space->groups[i].edge_count = 0;
+    }
+    for (int32_t e = 0; e < space->edge_count; e++) {
+        if (!b->has_choice[e]) continue;
+        const itg_edge_ref *edge = &space->edges[e];
+        itg_choice_group *group = &space->groups[space->edge_group[e]];
+        lists[(group->edges - lists) + group->edge_count++] = e;
+        group->dtype_mask &= b->edge_mask[e];
+        group->is_weight = group->is_weight || reads_weight(b, e);
+        group->is_graph_input = group->is_graph_input || b->g->values[edge->value].is_input;
+        group->is_graph_output = group->is_graph_output || edge->node == ITG_NONE;
+        count_constant(b, group, space->edge_group[e], edge->value, counted);
+    }
+    return ITG_OK;
+}
+
+/* ---- ranges of widths ---- */
+
+static void narrow(itg_bits_range *range, int32_t min, int32_t max)
+{
+    if (min > range->min) range->min = min;
+    if (max < range->max) range->max = max;
+}
+
+/* Narrows by an option if it is stated. */
+static bool apply_option(itg_bits_range *range, itg_bits_range option)
+{
+    if (option.min == 0 && option.max == 0) return false;
+    narrow(range, option.min, option.max);
+    return true;
+}
+
+/* Overrides of the nodes that read the group's edges. */
+static bool apply_overrides(const builder *b, const itg_choice_group *group, itg_bits_range *range)
+{
+    bool any = false;
+    for (int32_t i = 0; b->hw->override_count > 0 && i < group->edge_count; i++) {
+        itg_id node = b->space->edges[group->edges[i]].node;
+        if (node == ITG_NONE) continue;
+        itg_hw_override o = itg_hw_override_of(b->hw, b->g->nodes[node].name);
+        itg_bits_range stated = group->is_weight
+                                    ? (itg_bits_range){o.weight_bits_min, o.weight_bits_max}
+                                    : (itg_bits_range){o.activation_bits_min, o.activation_bits_max};
+        any = apply_option(range, stated) || any;
+    }
+    return any;
+}
+
+/* Precedence: overrides; then weight, input and output; then activation. The hardware's output_bits always hold. */
+static itg_bits_range range_of(const builder *b, const itg_choice_group *group, bool *stated)
+{
+    const itg_space_options *o = &b->options;
+    itg_bits_range range = {2, 32};
+    *stated = apply_overrides(b, group, &range);
+    if (!*stated && group->is_weight) *stated = apply_option(&range, o->weight);
+    if (!*stated && !group->is_weight) {
+        if (group->is_graph_input) *stated = apply_option(&range, o->input);
+        if (group->is_graph_output) *stated = apply_option(&range, o->output) || *stated;
+        if (!*stated) *stated = apply_option(&range, o->activation);
+    }
+    if (group->is_graph_output && b->hw->output_bits_max != 0)
+        narrow(&range, b->hw->output_bits_min, b->hw->output_bits_max);
+    return range;
+}
+
+static itg_status fail_group(const builder *b, const itg_choice_group *group, itg_bits_range range,
+                             itg_error *err)
+{
+    const itg_graph *g = b->g;
+    const itg_edge_ref *edge = &b->space->edges[group->edges[0]];
+    bool is_output = edge->node == ITG_NONE;
+    const char *tied = group->edge_count > 1 ? ", or the edges that must agree with it" : "";
+    if (range.min > range.max || group->dtype_mask != 0)
+        return itg_fail(err, ITG_INFEASIBLE,
+                        "%s: value '%s' at %s '%s'%s: %s has no width within %d..%d bits there",
+                        g->name, g->values[edge->value].name, is_output ? "output" : "node",
+                        is_output ? g->values[edge->value].name : g->nodes[edge->node].name, tied,
+                        b->hw->name, (int)range.min, (int)range.max);
+    return itg_fail(err, ITG_INFEASIBLE,
+                    "%s: value '%s' at %s '%s'%s: %s has no dtype that both ends accept", g->name,
+                    g->values[edge->value].name, is_output ? "output" : "node",
+                    is_output ? g->values[edge->value].name : g->nodes[edge->node].name, tied,
+                    b->hw->name);
+}
+
+/* Dtypes of the mask that have a width in the range. */
+static uint32_t dtypes_within(const itg_hardware *hw, uint32_t mask, itg_bits_range range)
+{
+    for (int32_t i = 0; i < hw->dtype_count; i++)
+        if (hw->dtypes[i].bits_max < range.min || hw->dtypes[i].bits_min > range.max)
+            mask &= ~(1u << i);
+    return mask;
+}
+
+static itg_status narrow_groups(builder *b, itg_error *err)
+{
+    for (int32_t i = 0; i < b->space->group_count; i++) {
+        itg_choice_group *group = &b->space->groups[i];
+        itg_bits_range range = range_of(b, group, &b->is_stated[i]);
+        uint32_t mask = dtypes_within(b->hw, group->dtype_mask, range);
+        if (mask == 0 || range.min > range.max) return fail_group(b, group, range, err);
+        group->dtype_mask = mask;
+    }
+    return ITG_OK;
+}
+
+static itg_status list_widths(builder *b, itg_error *err)
+{
+    for (int32_t i = 0; i < b->space->group_count; i++) {
+        itg_choice_group *group = &b->space->groups[i];
+        bool stated;
+        itg_bits_range range = range_of(b, group, &stated);
+        for (int32_t bits = range.min; bits <= range.max; bits++)
+            if (itg_hardware_dtype_for(b->hw, group->dtype_mask, bits, false) >= 0)
+                group->bits[group->bits_count++] = bits;
+        if (group->bits_count == 0) return fail_group(b, group, range, err);
+    }
+    return ITG_OK;
+}
+
+/* ---- classes of dtypes that operators keep apart ---- */
+
+/* Dtypes that the edge at a slot may have; 0: no choice there. */
+static uint32_t mask_at(const builder *b, itg_id node, int32_t slot)
+{
+    for (int32_t e = b->first[node]; e < b->first[node + 1]; e++)
+        if (b->space->edges[e].slot == slot && b->space->edge_group[e] >= 0)
+            return b->space->groups[b->space->edge_group[e]].dtype_mask;
+    return 0;
+}
+
+static bool reads(const itg_hw_spec *spec, uint32_t left, uint32_t right, bool right_is_weight)
+{
+    uint32_t second = right_is_weight ? spec->weight_mask : spec->input_mask;
+    return (spec->input_mask & left) && (right == 0 || (second & right));
+}
+
+/* Whether for every choice of operands' dtypes the first spec that reads them writes all dtypes that are read of the output. */
+static bool takes_every_choice(const builder *b, itg_id node, const uint32_t *read)
+{
+    const itg_node *n = &b->g->nodes[node];
+    const itg_hw_op *op = &b->hw->ops[n->op];
+    bool binary = n->input_count > 1 && n->op != ITG_OP_CONCAT;
+    bool weight = binary && itg_hardware_slot_role(b->g, node, 1) == ITG_SLOT_WEIGHT;
+    uint32_t left = mask_at(b, node, 0), right = binary ? mask_at(b, node, 1) : 0;
+    itg_id last = b->fused[node] != ITG_NONE ? b->fused[node] : node;
+    uint32_t outputs = read[b->g->nodes[last].outputs[0]];
+    for (int32_t i = 0; i < b->hw->dtype_count; i++) {
+        if (!((left >> i) & 1u)) continue;
+        for (int32_t j = 0; j < b->hw->dtype_count; j++) {
+            if (right != 0 && !((right >> j) & 1u)) continue;
+            int32_t s = 0;
+            while (s < op->spec_count &&
+                   !(itg_hw_spec_fits(&op->specs[s], b->g, node) &&
+                     reads(&op->specs[s], 1u << i, right ? 1u << j : 0, weight)))
+                s++;
+            if (s == op->spec_count || (outputs & ~itg_hw_spec_outputs(&op->specs[s]))) return false;
+            if (right == 0) break;
+        }
+    }
+    return true;
+}
+
+/* Holds the activations that nobody stated, and these nodes' weights, to the classes of each such node's first spec. */
+static itg_status separate_classes(builder *b, itg_error *err)
+{
+    const itg_graph *g = b->g;
+    uint32_t *read, kept = 0;
+    if (!ARRAY(b->scratch, read, g->value_count)) return no_memory(err);
+    for (int32_t e = 0; e < b->space->edge_count; e++)
+        if (b->space->edge_group[e] >= 0)
+            read[b->space->edges[e].value] |= b->space->groups[b->space->edge_group[e]].dtype_mask;
+    for (itg_id n = 0; n < g->node_count; n++) {
+        /* Tied forms have one group on both sides: nothing to keep apart. */
+        if (!b->topology[n] || itg_hw_host_of(g, b->fused, n) != n || any_form(b, n, ITG_FORM_KEEP) ||
+            takes_every_choice(b, n, read))
+            continue;
+        const itg_hw_spec *spec = b->hw->ops[g->nodes[n].op].specs;
+        while (!itg_hw_spec_fits(spec, g, n))
+            spec++; /* the node is quantized: one fits */
+        kept |= spec->input_mask | itg_hw_spec_outputs(spec);
+        for (int32_t e = b->first[n]; e < b->first[n + 1]; e++) {
+            int32_t group = b->space->edge_group[e];
+            if (group < 0 || !b->space->groups[group].is_weight || b->is_stated[group]) continue;
+            if (b->space->groups[group].dtype_mask & spec->weight_mask)
+                b->space->groups[group].dtype_mask &= spec->weight_mask;
+        }
+    }
+    for (int32_t i = 0; kept != 0 && i < b->space->group_count; i++) {
+        itg_choice_group *group = &b->space->groups[i];
+        if (!group->is_weight && !b->is_stated[i] && (group->dtype_mask & kept))
+            group->dtype_mask &= kept;
+    }
+    return ITG_OK;
+}
+
+/* ---- assembly ---- */
+
+static itg_status build(builder *b, itg_error *err)
+{
+    const itg_graph *g = b->g;
+    itg_status status = list_edges(b, err);
+    if (status != ITG_OK) return status;
+    int32_t count = b->space->edge_count;
+    if (!ARRAY(b->scratch, b->topology, g->node_count) || !ARRAY(b->scratch, b->fused, g->node_count) ||
+        !ARRAY(b->scratch, b->parent, count) || !ARRAY(b->scratch, b->edge_mask, count) ||
+        !ARRAY(b->scratch, b->has_choice, count))
+        return no_memory(err);
+    status = itg_hardware_topology(b->hw, g, b->scratch, b->topology, NULL, err);
+    if (status != ITG_OK) return status;
+    itg_hardware_fusion(b->hw, g, b->topology, b->fused);
+    for (int32_t e = 0; e < count; e++) {
+        b->parent[e] = e;
+        b->has_choice[e] = itg_hardware_edge_dtypes(b->hw, g, b->topology, b->fused,
+                                                    &b->space->edges[e], &b->edge_mask[e]);
+    }
+    tie_edges(b);
+    status = form_groups(b, err);
+    if (status == ITG_OK) status = narrow_groups(b, err);
+    if (status == ITG_OK) status = separate_classes(b, err);
+    if (status == ITG_OK) status = list_widths(b, err);
+    return status;
+}
+
+static itg_status check_option(const char *name, itg_bits_range range, itg_error *err)
+{
+    if (range.min == 0 && range.max == 0) return ITG_OK;
+    if (range.min >= 2 && range.min <= range.max && range.max <= 32) return ITG_OK;
+    return itg_fail(err, ITG_BAD_ARGUMENT, "%s bits: expected 2 <= low <= high <= 32, got %d..%d", name,
+                    (int)range.min, (int)range.max);
+}
+
+itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
+                                   const itg_space_options *options, itg_choice_space **out,
+                                   itg_error *err)
+{
+    builder b = {.hw = hw, .g = g};
+    if (options) b.options = *options;
+    itg_status status = check_option("weight", b.options.weight, err);
+    if (status == ITG_OK) status = check_option("activation", b.options.activation, err);
+    if (status == ITG_OK) status = check_option("input", b.options.input, err);
+    if (status == ITG_OK) status = check_option("output", b.options.output, err);
+    if (status != ITG_OK) return status;
+    itg_arena *arena = itg_arena_create(0);
+    b.scratch = itg_arena_create(0);
+    if (arena) b.space = itg_arena_alloc(arena, sizeof *b.space);
+    if (b.space && b.scratch) {
+        b.space->arena = arena;
+        status = build(&b, err);
+    } else {
+        status = no_memory(err);
+    }
+    itg_arena_destroy(b.scratch);
+    if (status == ITG_OK) *out = b.space;
+    else itg_arena_destroy(arena);
+    return status;
+}
+
+void itg_choice_space_destroy(itg_choice_space *space)
+{
+    if (space) itg_arena_destroy(space->arena);
+}

@@ -1,0 +1,237 @@
+/* Intaglio's public interface: from a float ONNX model to an integer program with proven bounds and reproducible bits.
+ *
+ *   itg_model_open ─▶ itg_calibrate_model ─▶ itg_uniform / itg_search ─▶ strategy ─▶ itg_simulate, itg_inspect, itg_realize ─▶ itg_program_run
+ *
+ * Conventions: fallible functions return itg_status and fill an optional itg_error; outputs are untouched on failure. Objects
+ * are opaque; *out is owned by the caller and freed by the matching close, destroy or itg_free; those accept NULL. Strings that functions
+ * return through `char **` are malloc'd (itg_free); `const char *` results are borrowed from their object. Nothing prints, exits
+ * or reads the clock. Objects may be shared by threads as long as nobody destroys them. threads: 0 = all of the machine. */
+#ifndef INTAGLIO_H
+#define INTAGLIO_H
+#include <intaglio/types.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+const char *itg_engine_version(void); /* "0.1.0" */
+void itg_free(void *memory);
+
+/* Makes OpenMP's threads sleep while they wait. Call first in main: may execute the program again, once. */
+void itg_parallel_be_passive(int argc, char **argv);
+
+/* ---- model ---- */
+typedef struct itg_model itg_model;
+/* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left off. */
+itg_status itg_model_open(const char *path, itg_model **out, itg_error *err);
+void itg_model_close(itg_model *model);
+const char *itg_model_name(const itg_model *model);           /* file name without folders */
+const unsigned char *itg_model_hash(const itg_model *model);  /* SHA-256 of the file, 32 bytes */
+bool itg_model_dropped_softmax(const itg_model *model);
+int32_t itg_model_input_count(const itg_model *model);
+const char *itg_model_input_name(const itg_model *model, int32_t index);
+const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index);
+int32_t itg_model_output_count(const itg_model *model);
+const char *itg_model_output_name(const itg_model *model, int32_t index);
+const itg_shape *itg_model_output_shape(const itg_model *model, int32_t index);
+itg_status itg_model_print(const itg_model *model, char **out, itg_error *err); /* the prepared graph as stable text */
+
+/* ---- hardware ---- */
+typedef struct itg_hardware itg_hardware;
+itg_status itg_hardware_load(const char *name_or_path, itg_hardware **out, itg_error *err);
+void itg_hardware_destroy(itg_hardware *hw);
+int itg_hardware_builtin_count(void);
+const char *itg_hardware_builtin_name(int index);
+const char *itg_hardware_builtin_json(int index);
+const char *itg_hardware_name(const itg_hardware *hw);
+const char *itg_hardware_description(const itg_hardware *hw);
+const char *itg_hardware_json(const itg_hardware *hw); /* as it is embedded in strategies */
+itg_status itg_hardware_schema_text(char **out, itg_error *err);
+
+/* What the hardware makes of each node of the prepared graph. */
+typedef enum itg_placement { ITG_PLACE_INTEGER, ITG_PLACE_FUSED, ITG_PLACE_FLOAT, ITG_PLACE_REFUSED } itg_placement;
+typedef struct itg_node_report {
+    const char *name, *op, *reason; /* reason: NULL for INTEGER */
+    itg_placement placement;
+    int64_t macs, weight_elements;
+} itg_node_report;
+typedef struct itg_check itg_check;
+itg_status itg_check_model(const itg_model *model, const itg_hardware *hw, itg_check **out, itg_error *err);
+void itg_check_destroy(itg_check *check);
+int32_t itg_check_count(const itg_check *check);
+const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
+
+/* ---- data ---- */
+typedef struct itg_dataset itg_dataset;
+/* .npy, .npz ("file.npz:array"), IDX plain or gzip. limit > 0: the first samples only. */
+itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
+void itg_data_close(itg_dataset *data);
+int64_t itg_data_samples(const itg_dataset *data);
+/* The labels of a data set with as many samples; checked. */
+itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out, itg_error *err);
+
+#define ITG_MAX_CHANNELS 16
+/* In this order: bgr (axis 1 reversed); (x*scale - mean)/std in float32; nhwc (NCHW data to an NHWC input); reshape. */
+typedef struct itg_preprocess {
+    bool bgr;
+    float scale;
+    int32_t mean_count, std_count; /* 0: none; 1, or the size of axis 1 */
+    float mean[ITG_MAX_CHANNELS], std[ITG_MAX_CHANNELS];
+    bool nhwc;
+} itg_preprocess;
+itg_preprocess itg_preprocess_default(void);
+/* "0.5", "1/255", "0.1,0.2,0.3" as float32. */
+itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count, itg_error *err);
+
+/* ---- calibration ---- */
+typedef struct itg_stats itg_stats;
+itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data, const itg_preprocess *p, int threads, itg_stats **out,
+                               itg_error *err);
+void itg_stats_destroy(itg_stats *stats);
+
+/* ---- strategies ---- */
+typedef struct itg_strategy_file itg_strategy_file; /* strategy, hardware, preprocessing, hashes, results */
+typedef struct itg_uniform_options {
+    int32_t weight_bits, activation_bits;
+    itg_threshold_method activation_method, weight_method; /* itg_threshold_default() */
+} itg_uniform_options;
+itg_threshold_method itg_threshold_default(void);
+bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
+const char *itg_threshold_name(itg_threshold_method method);
+/* The hardware's nearest allowed width below (else above) on every edge. stats NULL is allowed for all-float hardware. */
+itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p, const itg_stats *stats,
+                                const itg_dataset *calibration, const itg_uniform_options *options, itg_strategy_file **out, itg_error *err);
+itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out, itg_error *err);
+itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model, const char *path, itg_error *err);
+void itg_strategy_close(itg_strategy_file *file);
+const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file);
+itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file); /* may be changed to override */
+
+/* ---- evaluation ---- */
+typedef struct itg_score {
+    int64_t samples;
+    double top1, agreement;        /* fractions; -1: no labels, not asked */
+    int64_t weight_bytes, parameter_bytes, peak_activation_bytes; /* -1: float */
+    double bops, cycles, average_weight_bits;
+    unsigned char digest[32];
+} itg_score;
+typedef struct itg_annotated itg_annotated;
+/* The annotated graph of a strategy. model and file must outlive it. */
+itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file, itg_annotated **out, itg_error *err);
+void itg_annotated_destroy(itg_annotated *annotated);
+itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_error *err);
+/* By definition (simulation); with_agreement runs the float model too. Records the result in file, to be saved with it. */
+itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data, const int64_t *labels, bool with_agreement,
+                        int threads, itg_score *out, itg_error *err);
+
+/* Each edge, float against simulated; worst SQNR first. */
+typedef struct itg_edge_report {
+    const char *value, *node; /* node NULL: graph output */
+    int32_t slot, bits, index; /* index: in the edge order of the strategy file */
+    double float_min, float_max, float_mean, float_std, sim_min, sim_max, sim_mean, sim_std;
+    double sqnr_db;           /* +infinity: no error */
+    double saturated, overflowed; /* shares of elements */
+} itg_edge_report;
+typedef struct itg_inspection itg_inspection;
+/* The report borrows names from model, which must outlive it. */
+itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file, const itg_annotated *annotated, const itg_dataset *data,
+                       int threads, itg_inspection **out, itg_error *err);
+void itg_inspection_destroy(itg_inspection *inspection);
+int32_t itg_inspection_count(const itg_inspection *inspection);
+const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int32_t index);
+
+/* ---- realization ---- */
+typedef struct itg_program itg_program;
+typedef struct itg_realize_options {
+    bool allow_overflow; /* default false: an accumulator that cannot be bounded is refused (ITG_UNBOUNDED names node and bound) */
+} itg_realize_options;
+typedef struct itg_bound {
+    int32_t node; /* of the prepared graph, or the program */
+    int64_t lo, hi; /* exact interval of every partial sum; saturated to int64 when wider */
+    bool fits;
+    itg_accumulator acc;
+} itg_bound;
+itg_status itg_realize_program(const itg_annotated *annotated, const itg_realize_options *options, itg_program **out, itg_error *err);
+void itg_program_destroy(itg_program *program);
+/* An ONNX file with domain "ai.intaglio"; self-contained, preprocessing and hashes included. */
+itg_status itg_program_save(const itg_program *program, const itg_model *model, const itg_strategy_file *file, const char *path, itg_error *err);
+itg_status itg_program_open(const char *path, itg_program **out, itg_error *err);
+itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out, itg_error *err); /* as saved */
+int32_t itg_program_float_island_count(const itg_program *program);
+const char *itg_program_float_island(const itg_program *program, int32_t index); /* "Softmax attn/softmax: reason" */
+const itg_bound *itg_program_bounds(const itg_program *program, int32_t *count);
+const char *itg_program_bound_name(const itg_program *program, int32_t index);
+size_t itg_program_instance_bytes(const itg_program *program);
+itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
+/* Runs all samples. npy_path (may be NULL): outputs as .npy in storage dtype, [samples, ...]; several outputs: "out.npy", "out.1.npy"... */
+itg_status itg_program_run(const itg_program *program, const itg_preprocess *p, const itg_dataset *data, const int64_t *labels, int threads,
+                           const char *npy_path, itg_score *out, itg_error *err);
+
+/* ---- search ---- */
+typedef struct itg_bits_range { int32_t min, max; } itg_bits_range; /* 0,0: as the hardware says */
+typedef struct itg_search_options {
+    const char *searcher;      /* "hago-greedy", "random" */
+    double max_drop;           /* quality floor: float quality - max_drop (fraction; 0.01 = one point) */
+    int64_t trials;            /* at most; 0: the searcher's own end or default */
+    uint64_t seed;
+    int threads;
+    itg_bits_range weight_bits, activation_bits;
+    int64_t calibration_samples, search_samples; /* 0: defaults (512 and 1024), less where the data has fewer */
+} itg_search_options;
+typedef struct itg_trial {
+    int64_t index;
+    const int32_t *bits;       /* one per choice group */
+    int32_t group_count;
+    bool feasible;             /* could be realized */
+    itg_score score;           /* on the search samples; digest = that of the deployed program on them */
+    double seconds;            /* by the clock handed in; 0 without */
+    const char *error;         /* not feasible: why */
+} itg_trial;
+typedef struct itg_search_result itg_search_result;
+typedef struct itg_search_hooks {
+    void *context;
+    double (*clock)(void *context);                                  /* seconds; NULL: no timing */
+    void (*progress)(void *context, const itg_trial *trial, const itg_trial *best, int64_t planned);
+    itg_status (*trial)(void *context, const itg_trial *trial, itg_error *err); /* every finished trial, in order: the log */
+    bool (*cancelled)(void *context);
+} itg_search_hooks;
+/* data is split by the seed into calibration and search samples, and a hold-out where none is given. */
+typedef struct itg_search_data {
+    const itg_dataset *data;
+    const int64_t *labels;
+    const itg_dataset *holdout; /* may be NULL */
+    const int64_t *holdout_labels;
+} itg_search_data;
+itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p, const itg_search_data *data,
+                      const itg_search_options *options, const itg_search_hooks *hooks, itg_search_result **out, itg_error *err);
+void itg_search_result_destroy(itg_search_result *result);
+int64_t itg_search_trial_count(const itg_search_result *result);
+const itg_trial *itg_search_best(const itg_search_result *result);            /* NULL: no feasible trial met the floor */
+const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
+const itg_score *itg_search_uniform8(const itg_search_result *result, bool holdout);
+const itg_score *itg_search_best_holdout(const itg_search_result *result);
+itg_strategy_file *itg_search_strategy(itg_search_result *result);            /* of the best; borrowed */
+const char *itg_search_stop_reason(const itg_search_result *result);
+int itg_searcher_count(void);
+const char *itg_searcher_name(int index);
+const char *itg_searcher_help(int index);
+
+/* ---- log ---- */
+typedef struct itg_run_log itg_run_log;
+typedef struct itg_run_info {
+    const char *model_name, *hardware_name, *searcher, *options_json, *hardware_json, *preprocess_json, *engine_version, *started;
+    unsigned char model_hash[32], data_hash[32];
+    uint64_t seed;
+} itg_run_info;
+/* Creates the database where it is absent; refuses a newer schema, a file that is no database, a damaged one. */
+itg_status itg_run_log_open(const char *path, itg_run_log **out, itg_error *err);
+itg_status itg_run_log_close(itg_run_log *log, itg_error *err); /* commits */
+itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run, itg_error *err);
+/* now: seconds of any steady clock; commits at least every 200 ms of it. */
+itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now, itg_error *err);
+itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const char *stop_reason, int64_t best_trial /* -1: none */, const char *strategy_json,
+                           itg_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

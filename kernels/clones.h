@@ -1,0 +1,39 @@
+/* ITG_CLONES before a hot function: the compiler makes it once per level of x86-64 and picks one when the program is
+ * loaded. Integer results do not depend on the choice, and float ones neither: no contraction, no reassociation.
+ * Static functions alone: clang 14 gives the clones of others a name that no other file finds.
+ * Only where that is known to work: glibc's indirect functions, without a sanitizer (they run before it is ready). */
+#ifndef ITG_CLONES_H
+#define ITG_CLONES_H
+#include <stdint.h>
+#include <stdlib.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#define ITG_NO_CLONES 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__x86_64__) ||       \
+    !defined(__GLIBC__)
+#define ITG_NO_CLONES 1
+#endif
+
+#if defined(ITG_NO_CLONES)
+#define ITG_CLONES
+#elif defined(__clang__) && __clang_major__ >= 14
+#define ITG_CLONES __attribute__((target_clones("avx512bw", "avx2", "default")))
+#elif !defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12
+#define ITG_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#elif !defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 7
+#define ITG_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define ITG_CLONES
+#endif
+
+/* Helpers of such functions: they must become part of each clone. */
+#if defined(__GNUC__)
+#define ITG_INLINE static inline __attribute__((always_inline))
+#else
+#define ITG_INLINE static inline
+#endif
+#endif

@@ -1,0 +1,203 @@
+/* Numbers of every dtype: Cast, Shape, ConstantOfShape, Equal, Where. */
+#include "kernels/float_call.h"
+
+#include <string.h>
+
+/* An integer element in full; BOOL counts as 0 or 1. */
+static int64_t load_integer(itg_dtype dtype, const void *data, int64_t i)
+{
+    switch (dtype) {
+    case ITG_S8:
+        return ((const int8_t *)data)[i];
+    case ITG_U8:
+        return ((const uint8_t *)data)[i];
+    case ITG_S16:
+        return ((const int16_t *)data)[i];
+    case ITG_U16:
+        return ((const uint16_t *)data)[i];
+    case ITG_S32:
+        return ((const int32_t *)data)[i];
+    case ITG_U32:
+        return ((const uint32_t *)data)[i];
+    case ITG_S64:
+        return ((const int64_t *)data)[i];
+    default:
+        return ((const uint8_t *)data)[i] != 0;
+    }
+}
+
+/* Wraps to the width of the dtype. */
+static void store_integer(itg_dtype dtype, void *data, int64_t i, int64_t value)
+{
+    const uint64_t bits = (uint64_t)value;
+    switch (dtype) {
+    case ITG_S8:
+    case ITG_U8:
+        ((uint8_t *)data)[i] = (uint8_t)bits;
+        break;
+    case ITG_S16:
+    case ITG_U16:
+        ((uint16_t *)data)[i] = (uint16_t)bits;
+        break;
+    case ITG_S32:
+    case ITG_U32:
+        ((uint32_t *)data)[i] = (uint32_t)bits;
+        break;
+    case ITG_S64:
+        ((int64_t *)data)[i] = value;
+        break;
+    case ITG_F32:
+        ((float *)data)[i] = (float)value;
+        break;
+    case ITG_F64:
+        ((double *)data)[i] = (double)value;
+        break;
+    default:
+        ((uint8_t *)data)[i] = value != 0;
+    }
+}
+
+static bool is_float(itg_dtype dtype) { return dtype == ITG_F32 || dtype == ITG_F64; }
+
+double itg_load_number(itg_dtype dtype, const void *data, int64_t index)
+{
+    if (dtype == ITG_F32) return (double)((const float *)data)[index];
+    if (dtype == ITG_F64) return ((const double *)data)[index];
+    return (double)load_integer(dtype, data, index);
+}
+
+void itg_store_number(itg_dtype dtype, void *data, int64_t index, double value)
+{
+    if (dtype == ITG_F32) {
+        ((float *)data)[index] = (float)value;
+    } else if (dtype == ITG_F64) {
+        ((double *)data)[index] = value;
+    } else if (dtype == ITG_BOOL) {
+        ((uint8_t *)data)[index] = value != 0.0;
+    } else {
+        const int64_t least = itg_dtype_min(dtype), most = itg_dtype_max(dtype);
+        int64_t whole = 0; /* NaN */
+        if (value <= (double)least) {
+            whole = least;
+        } else if (value >= (double)most) { /* (double)INT64_MAX is 2^63 */
+            whole = most;
+        } else if (value == value) {
+            whole = (int64_t)value;
+        }
+        store_integer(dtype, data, index, whole);
+    }
+}
+
+itg_status itg_any_cast(const itg_call *call)
+{
+    const itg_tensor *x = &call->inputs[0];
+    itg_tensor *y = &call->outputs[0];
+    const int64_t n = itg_elements(&x->shape);
+    if (itg_elements(&y->shape) != n)
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "output and input differ in size");
+    if (y->dtype != call->attrs->to)
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its output is not of the type it casts to");
+    for (int64_t i = 0; i < n; ++i) {
+        if (is_float(x->dtype)) {
+            itg_store_number(y->dtype, y->data, i, itg_load_number(x->dtype, x->data, i));
+        } else {
+            store_integer(y->dtype, y->data, i, load_integer(x->dtype, x->data, i));
+        }
+    }
+    return ITG_OK;
+}
+
+/* A shorter output holds the dimensions from attrs.starts[0] on (Shape's `start` since opset 15). */
+itg_status itg_any_shape(const itg_call *call)
+{
+    const itg_shape *shape = &call->inputs[0].shape;
+    const int64_t n = itg_elements(&call->outputs[0].shape);
+    const int64_t first = n == shape->rank ? 0 : call->attrs->starts[0];
+    if (call->outputs[0].dtype != ITG_S64 || first < 0 || first > shape->rank ||
+        n > shape->rank - first)
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its output is not s64[rank of its input]");
+    int64_t *y = call->outputs[0].data;
+    for (int64_t i = 0; i < n; ++i)
+        y[i] = shape->dims[first + i];
+    return ITG_OK;
+}
+
+/* The value is input 1 (one element of the output's type), or attrs.pad_value where that is left out. */
+itg_status itg_any_constant_of_shape(const itg_call *call)
+{
+    itg_tensor *y = &call->outputs[0];
+    const itg_tensor *value = itg_call_input(call, 1);
+    const size_t size = itg_dtype_size(y->dtype);
+    const int64_t n = itg_elements(&y->shape);
+    char *out = y->data;
+    if (value && (value->dtype != y->dtype || itg_elements(&value->shape) != 1))
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its value is not one element of its output");
+    if (n < 1) return ITG_OK;
+    if (value) {
+        memcpy(out, value->data, size);
+    } else {
+        itg_store_number(y->dtype, out, 0, (double)call->attrs->pad_value);
+    }
+    for (int64_t i = 1; i < n; ++i)
+        memcpy(out + (size_t)i * size, out, size);
+    return ITG_OK;
+}
+
+static bool equal_at(const itg_tensor *a, int64_t i, const itg_tensor *b, int64_t j)
+{
+    if (is_float(a->dtype))
+        return itg_load_number(a->dtype, a->data, i) == itg_load_number(b->dtype, b->data, j);
+    return load_integer(a->dtype, a->data, i) == load_integer(b->dtype, b->data, j);
+}
+
+itg_status itg_any_equal(const itg_call *call)
+{
+    itg_strided s;
+    int64_t own[ITG_MAX_RANK] = {0};
+    const itg_tensor *a = itg_call_input(call, 0), *b = itg_call_input(call, 1);
+    itg_tensor *out = &call->outputs[0];
+    if (!a || !b || a->dtype != b->dtype || out->dtype != ITG_BOOL)
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its operands or its output do not fit");
+    itg_row_major(&out->shape, own);
+    itg_strided_init(&s, &out->shape);
+    itg_strided_view(&s, own, 0);
+    if (!itg_strided_broadcast(&s, &a->shape) || !itg_strided_broadcast(&s, &b->shape))
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands do not broadcast to the output");
+    if (!itg_strided_start(&s)) return ITG_OK;
+    uint8_t *y = out->data;
+    do {
+        for (int64_t i = 0; i < itg_strided_run(&s); ++i)
+            y[s.offset[0] + i] = equal_at(a, s.offset[1] + i * itg_strided_step(&s, 1), b,
+                                          s.offset[2] + i * itg_strided_step(&s, 2));
+    } while (itg_strided_next(&s));
+    return ITG_OK;
+}
+
+itg_status itg_any_where(const itg_call *call)
+{
+    itg_strided s;
+    int64_t own[ITG_MAX_RANK] = {0};
+    itg_tensor *out = &call->outputs[0];
+    const size_t size = itg_dtype_size(out->dtype);
+    itg_row_major(&out->shape, own);
+    itg_strided_init(&s, &out->shape);
+    itg_strided_view(&s, own, 0);
+    for (int32_t i = 0; i < 3; ++i) {
+        const itg_tensor *in = itg_call_input(call, i);
+        if (!in || in->dtype != (i == 0 ? ITG_BOOL : out->dtype))
+            return itg_call_fail(call, ITG_BAD_ARGUMENT, "an operand is missing or of a wrong type");
+        if (!itg_strided_broadcast(&s, &in->shape))
+            return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands do not broadcast to the output");
+    }
+    if (!itg_strided_start(&s)) return ITG_OK;
+    const uint8_t *condition = call->inputs[0].data;
+    do {
+        for (int64_t i = 0; i < itg_strided_run(&s); ++i) {
+            const int chosen = condition[s.offset[1] + i * itg_strided_step(&s, 1)] ? 2 : 3;
+            const int64_t at = s.offset[chosen] + i * itg_strided_step(&s, chosen);
+            memcpy((char *)out->data + (size_t)(s.offset[0] + i) * size,
+                   (const char *)call->inputs[chosen - 1].data + (size_t)at * size, size);
+        }
+    } while (itg_strided_next(&s));
+    return ITG_OK;
+}

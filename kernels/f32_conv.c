@@ -1,0 +1,309 @@
+/* Convolution. Definition, for every output: the sum starts at the bias + 0 (so at +0, never -0); then for input channel,
+ * kernel row, kernel column ascending, each tap inside the input adds its rounded product, rounded.
+ *
+ * The quick way gives the same bits. One group's input is copied into planes with zeros for padding, one plane for each
+ * phase of the stride, so that a tap of neighbouring outputs is a run of neighbouring floats; outputs are then computed as
+ * tiles over the flattened plane, the few positions between two rows being computed and dropped. A zero that is
+ * multiplied by a finite weight and added changes no sum that is not -0, and no sum ever is. With weights that are not
+ * finite, or planes out of proportion to the tensors, the definition itself runs. */
+#include "kernels/f32_tile.h"
+#include "kernels/f32_window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TAPS 1024 /* along one dimension, for planes */
+
+typedef struct conv {
+    itg_window w;
+    int64_t in_channels, out_channels; /* of one group */
+    const float *x, *weights, *bias;
+    float *y;
+} conv;
+
+static float start_of(const conv *c, int64_t channel)
+{
+    return (c->bias ? c->bias[channel] : 0.0f) + 0.0f;
+}
+
+static const float *weights_of(const conv *c, int64_t channel)
+{
+    return c->weights + channel * c->in_channels * c->w.kernel[0] * c->w.kernel[1];
+}
+
+/* ---- the definition ---- */
+static float define_one(const conv *c, int64_t channel, int64_t p, int64_t q)
+{
+    const itg_window *w = &c->w;
+    const float *weight = weights_of(c, channel);
+    const int64_t first = channel / c->out_channels * c->in_channels;
+    const int64_t top = p * w->stride[0] - w->pad_top, left = q * w->stride[1] - w->pad_left;
+    const itg_span rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
+    const itg_span columns = itg_valid_taps(left, w->dilation[1], w->kernel[1], w->width);
+    float sum = start_of(c, channel);
+    for (int64_t i = 0; i < c->in_channels; ++i)
+        for (int64_t r = rows.begin; r < rows.end; ++r)
+            for (int64_t s = columns.begin; s < columns.end; ++s) {
+                const int64_t h = top + r * w->dilation[0], v = left + s * w->dilation[1];
+                const float product = weight[(i * w->kernel[0] + r) * w->kernel[1] + s] *
+                                      c->x[((first + i) * w->height + h) * w->width + v];
+                sum = sum + product;
+            }
+    return sum;
+}
+
+static void define_all(const conv *c)
+{
+    const itg_window *w = &c->w;
+    float *y = c->y;
+    for (int64_t channel = 0; channel < w->out_channels; ++channel)
+        for (int64_t p = 0; p < w->out_height; ++p)
+            for (int64_t q = 0; q < w->out_width; ++q)
+                *y++ = define_one(c, channel, p, q);
+}
+
+/* ---- planes ---- */
+/* Along one dimension, tap r of output p lies at phase[r] of the stride, at index p + shift[r]. */
+typedef struct axis {
+    int64_t phases;             /* distinct ones among the taps */
+    int64_t size;               /* indices of each phase that are read */
+    int64_t *phase, *residue;   /* [taps]: number of the phase; [phases]: its remainder by the stride */
+    int64_t *shift;             /* [taps] */
+} axis;
+
+/* Memory: 3 * taps numbers. */
+static void make_axis(const itg_window *w, int d, int64_t outputs, int64_t *memory, axis *a)
+{
+    const int64_t taps = w->kernel[d];
+    a->phase = memory;
+    a->residue = memory + taps;
+    a->shift = memory + 2 * taps;
+    a->phases = 0;
+    for (int64_t r = 0; r < taps; ++r) {
+        const int64_t at = r * w->dilation[d], residue = at % w->stride[d];
+        int64_t phase = 0;
+        while (phase < a->phases && a->residue[phase] != residue)
+            ++phase;
+        if (phase == a->phases) a->residue[a->phases++] = residue;
+        a->phase[r] = phase;
+        a->shift[r] = at / w->stride[d];
+    }
+    a->size = outputs + a->shift[taps - 1];
+}
+
+/* One row of one phase: out[j] = x[j * stride + shift] where that exists, else 0. */
+static void copy_row(const float *x, int64_t width, int64_t shift, int64_t stride, float *out,
+                     int64_t count)
+{
+    const itg_span valid = itg_valid_outputs(shift, stride, count, width);
+    memset(out, 0, (size_t)valid.begin * sizeof *out);
+    memset(out + valid.end, 0, (size_t)(count - valid.end) * sizeof *out);
+    if (stride == 1) {
+        memcpy(out + valid.begin, x + valid.begin + shift,
+               (size_t)(valid.end - valid.begin) * sizeof *out);
+        return;
+    }
+    for (int64_t j = valid.begin; j < valid.end; ++j)
+        out[j] = x[j * stride + shift];
+}
+
+static void copy_plane(const itg_window *w, const axis *vertical, const axis *horizontal,
+                       const float *x, float *out)
+{
+    for (int64_t a = 0; a < vertical->phases; ++a)
+        for (int64_t b = 0; b < horizontal->phases; ++b)
+            for (int64_t i = 0; i < vertical->size; ++i, out += horizontal->size) {
+                const int64_t h = i * w->stride[0] + vertical->residue[a] - w->pad_top;
+                if (h < 0 || h >= w->height) {
+                    memset(out, 0, (size_t)horizontal->size * sizeof *out);
+                    continue;
+                }
+                copy_row(x + h * w->width, w->width, horizontal->residue[b] - w->pad_left,
+                         w->stride[1], out, horizontal->size);
+            }
+}
+
+/* ---- tiles over the planes ---- */
+typedef struct layout {
+    axis vertical, horizontal;
+    int64_t plane, positions, padded; /* floats a plane; flattened outputs; the same in whole tiles */
+    int64_t taps, steps;
+    int64_t *offset; /* [taps] from a flattened output to its tap */
+    float *planes, *rows, *sums;
+    void *numbers, *floats; /* what is allocated */
+} layout;
+
+static void fill_offsets(const itg_window *w, layout *l)
+{
+    const axis *v = &l->vertical, *h = &l->horizontal;
+    for (int64_t r = 0; r < w->kernel[0]; ++r)
+        for (int64_t s = 0; s < w->kernel[1]; ++s)
+            l->offset[r * w->kernel[1] + s] =
+                ((v->phase[r] * h->phases + h->phase[s]) * v->size + v->shift[r]) * h->size +
+                h->shift[s];
+}
+
+/* Floats of all planes, or -1 if that is out of proportion. The last plane is followed by what its last tile reads. */
+static int64_t plane_floats(const conv *c, layout *l)
+{
+    const axis *v = &l->vertical, *h = &l->horizontal;
+    const itg_window *w = &c->w;
+    const int64_t input = w->channels * w->height * w->width;
+    const int64_t output = w->out_channels * w->out_height * w->out_width;
+    const int64_t limit = 16 * (input + output) + 65536;
+    int64_t plane = v->size;
+    const int64_t factors[4] = {h->size, v->phases, h->phases, c->in_channels};
+    for (int i = 0; i < 4; ++i) {
+        if (plane > limit / factors[i]) return -1;
+        plane *= factors[i];
+    }
+    l->plane = plane / c->in_channels;
+    l->positions = (w->out_height - 1) * h->size + w->out_width;
+    l->padded = itg_f32_tiles_padded(l->positions);
+    return plane + l->padded;
+}
+
+/* False: no memory. *define: planes are out of proportion, the definition must do. The caller frees in either case. */
+static bool make_layout(const conv *c, layout *l, bool *define)
+{
+    const itg_window *w = &c->w;
+    *define = w->kernel[0] > MAX_TAPS || w->kernel[1] > MAX_TAPS;
+    if (*define) return true;
+    l->taps = w->kernel[0] * w->kernel[1];
+    l->steps = l->taps * c->in_channels;
+    l->numbers = itg_call_alloc(3 * (w->kernel[0] + w->kernel[1]) + l->taps, sizeof(int64_t));
+    if (!l->numbers) return false;
+    int64_t *numbers = l->numbers;
+    make_axis(w, 0, w->out_height, numbers, &l->vertical);
+    make_axis(w, 1, w->out_width, numbers + 3 * w->kernel[0], &l->horizontal);
+    l->offset = numbers + 3 * (w->kernel[0] + w->kernel[1]);
+    const int64_t floats = plane_floats(c, l);
+    if (floats < 0) {
+        *define = true;
+        return true;
+    }
+    fill_offsets(w, l);
+    l->floats = itg_call_alloc(floats + (l->steps + l->padded) * ITG_F32_MAX_ROWS, sizeof(float));
+    if (!l->floats) return false;
+    l->planes = l->floats;
+    l->rows = l->planes + floats;
+    l->sums = l->rows + l->steps * ITG_F32_MAX_ROWS;
+    memset(l->planes + l->plane * c->in_channels, 0, (size_t)l->padded * sizeof(float));
+    return true;
+}
+
+/* rows[step][r] = weight of output channel first + r; zero beyond `count`. */
+static void pack_rows(const conv *c, const layout *l, int64_t first, int64_t count, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; ++r) {
+        const float *weight = r < count ? weights_of(c, first + r) : NULL;
+        for (int64_t step = 0; step < l->steps; ++step)
+            l->rows[step * rows + r] = weight ? weight[step] : 0.0f;
+    }
+}
+
+static void run_channels(const conv *c, const layout *l, const itg_f32_tiles *tiles, int64_t first,
+                         int64_t count, int64_t rows)
+{
+    const itg_window *w = &c->w;
+    const itg_f32_tile tile = {l->sums,  l->padded, rows == 1 ? weights_of(c, first) : l->rows,
+                               l->planes, c->in_channels, l->plane, l->taps, l->offset};
+    if (rows > 1) pack_rows(c, l, first, count, rows);
+    for (int64_t r = 0; r < rows; ++r) {
+        const float start = r < count ? start_of(c, first + r) : 0.0f;
+        for (int64_t i = 0; i < l->padded; ++i)
+            l->sums[r * l->padded + i] = start;
+    }
+    itg_f32_tiles_run(tiles, rows, l->positions, tile);
+    for (int64_t r = 0; r < count; ++r)
+        for (int64_t p = 0; p < w->out_height; ++p)
+            memcpy(c->y + ((first + r) * w->out_height + p) * w->out_width,
+                   l->sums + r * l->padded + p * l->horizontal.size,
+                   (size_t)w->out_width * sizeof(float));
+}
+
+static void run_groups(const conv *c, const layout *l)
+{
+    const itg_window *w = &c->w;
+    const itg_f32_tiles *tiles = itg_f32_tiles_best();
+    for (int64_t group = 0; group < w->group; ++group) {
+        for (int64_t i = 0; i < c->in_channels; ++i)
+            copy_plane(w, &l->vertical, &l->horizontal,
+                       c->x + (group * c->in_channels + i) * w->height * w->width,
+                       l->planes + i * l->plane);
+        for (int64_t k = 0; k < c->out_channels;) {
+            const int64_t left = c->out_channels - k;
+            const int64_t rows = 2 * left >= tiles->rows ? tiles->rows : 1;
+            const int64_t count = left < rows ? left : rows;
+            run_channels(c, l, tiles, group * c->out_channels + k, count, rows);
+            k += count;
+        }
+    }
+}
+
+/* ---- one node ---- */
+static bool all_finite(const float *values, int64_t count)
+{
+    int finite = 1; /* x - x is 0 for finite x, else NaN */
+    for (int64_t i = 0; i < count; ++i)
+        finite &= values[i] - values[i] == 0.0f;
+    return finite;
+}
+
+static itg_status check_conv(const itg_call *call, const itg_window *w)
+{
+    const itg_shape *weights = &call->inputs[1].shape;
+    const itg_tensor *bias = itg_call_input(call, 2);
+    const bool flat = weights->rank == 3;
+    if (weights->rank != call->inputs[0].shape.rank || w->group < 1 || w->channels % w->group ||
+        w->out_channels % w->group || weights->dims[0] != w->out_channels ||
+        weights->dims[1] != w->channels / w->group ||
+        (flat ? 1 : weights->dims[2]) != w->kernel[0] ||
+        weights->dims[flat ? 2 : 3] != w->kernel[1])
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its weights do not fit input, output and group");
+    if (bias && (bias->dtype != ITG_F32 || itg_elements(&bias->shape) != w->out_channels))
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its bias is not f32[output channels]");
+    return ITG_OK;
+}
+
+static itg_status run_batch(const itg_call *call, conv *c, int64_t batch)
+{
+    itg_status status = ITG_OK;
+    layout l = {0};
+    bool define = c->in_channels == 0 || !all_finite(c->weights, itg_elements(&call->inputs[1].shape));
+    if (!define && !make_layout(c, &l, &define)) {
+        status = itg_call_no_memory(call);
+        goto cleanup;
+    }
+    for (int64_t n = 0; n < batch; ++n) {
+        if (define) {
+            define_all(c);
+        } else {
+            run_groups(c, &l);
+        }
+        c->x += c->w.channels * c->w.height * c->w.width;
+        c->y += c->w.out_channels * c->w.out_height * c->w.out_width;
+    }
+cleanup:
+    free(l.floats);
+    free(l.numbers);
+    return status;
+}
+
+itg_status itg_f32_conv(const itg_call *call)
+{
+    conv c = {0};
+    int64_t batch;
+    itg_status status = itg_call_need_f32(call, 2);
+    if (status == ITG_OK) status = itg_f32_window(call, &c.w, &batch);
+    if (status == ITG_OK) status = check_conv(call, &c.w);
+    if (status != ITG_OK) return status;
+    const itg_tensor *bias = itg_call_input(call, 2);
+    c.in_channels = c.w.channels / c.w.group;
+    c.out_channels = c.w.out_channels / c.w.group;
+    c.x = call->inputs[0].data;
+    c.weights = call->inputs[1].data;
+    c.bias = bias ? bias->data : NULL;
+    c.y = call->outputs[0].data;
+    return run_batch(call, &c, batch);
+}

@@ -1,0 +1,185 @@
+/* BatchNormalization, LayerNormalization, Softmax, LogSoftmax: in double, each result rounded once to float32. */
+#include "kernels/float_call.h"
+#include "kernels/math.h"
+
+#include <stdlib.h>
+
+/* y = (x - mean) / sqrt(var + eps) * scale + bias, from left to right */
+itg_status itg_f32_batch_normalization(const itg_call *call)
+{
+    itg_status status = itg_call_need_f32(call, 5);
+    if (status != ITG_OK) return status;
+    const itg_shape *shape = &call->inputs[0].shape;
+    const int64_t batch = shape->rank > 0 ? shape->dims[0] : 1;
+    const int64_t channels = shape->rank > 1 ? shape->dims[1] : 1;
+    const int64_t inner = itg_dims_product(shape, 2, shape->rank);
+    const float *in[5];
+    for (int i = 0; i < 5; ++i) {
+        in[i] = call->inputs[i].data;
+        if (i > 0 && itg_elements(&call->inputs[i].shape) != channels)
+            return itg_call_fail(call, ITG_BAD_ARGUMENT, "its parameters are not f32[channels]");
+    }
+    if (!itg_shape_equal(shape, &call->outputs[0].shape))
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "output and input differ in shape");
+    for (int32_t i = 1; i < call->output_count; ++i)
+        if (call->outputs[i].data)
+            return itg_call_fail(call, ITG_UNSUPPORTED, "training outputs are not computed");
+    const float *x = in[0];
+    float *y = call->outputs[0].data;
+    for (int64_t c = 0; c < batch * channels; ++c, x += inner, y += inner) {
+        const int64_t channel = c % channels;
+        const double scale = (double)in[1][channel], bias = (double)in[2][channel];
+        const double mean = (double)in[3][channel];
+        const double deviation = itg_sqrt((double)in[4][channel] + (double)call->attrs->epsilon);
+        for (int64_t i = 0; i < inner; ++i)
+            y[i] = (float)(((double)x[i] - mean) / deviation * scale + bias);
+    }
+    return ITG_OK;
+}
+
+/* mean = sum / n; var = sum (x - mean)^2 / n, both in order; y = (x - mean) / sqrt(var + eps) * scale + bias */
+static void normalize(const float *x, int64_t n, double epsilon, const float *scale,
+                      const float *bias, float *y, double *mean_out, double *inverse_out)
+{
+    double sum = 0.0, squares = 0.0;
+    for (int64_t i = 0; i < n; ++i)
+        sum += (double)x[i];
+    const double mean = sum / (double)n;
+    for (int64_t i = 0; i < n; ++i) {
+        const double difference = (double)x[i] - mean;
+        squares += difference * difference;
+    }
+    const double deviation = itg_sqrt(squares / (double)n + epsilon);
+    for (int64_t i = 0; i < n; ++i) {
+        const double shift = bias ? (double)bias[i] : 0.0;
+        y[i] = (float)(((double)x[i] - mean) / deviation * (double)scale[i] + shift);
+    }
+    *mean_out = mean;
+    *inverse_out = 1.0 / deviation;
+}
+
+/* A parameter broadcast to the normalized dimensions [axis, rank); NULL: no memory, or *fits is false. */
+static float *spread(const itg_tensor *parameter, const itg_shape *shape, int32_t axis, bool *fits)
+{
+    itg_strided s;
+    itg_shape normalized = {shape->rank - axis, {0}};
+    int64_t own[ITG_MAX_RANK] = {0};
+    for (int32_t d = axis; d < shape->rank; ++d)
+        normalized.dims[d - axis] = shape->dims[d];
+    float *out = itg_call_alloc(itg_elements(&normalized), sizeof *out);
+    if (!out) return NULL;
+    itg_row_major(&normalized, own);
+    itg_strided_init(&s, &normalized);
+    itg_strided_view(&s, own, 0);
+    *fits = itg_strided_broadcast(&s, &parameter->shape);
+    if (!*fits) {
+        free(out);
+        return NULL;
+    }
+    const float *in = parameter->data;
+    if (itg_strided_start(&s)) {
+        do {
+            for (int64_t i = 0; i < itg_strided_run(&s); ++i)
+                out[s.offset[0] + i * itg_strided_step(&s, 0)] =
+                    in[s.offset[1] + i * itg_strided_step(&s, 1)];
+        } while (itg_strided_next(&s));
+    }
+    return out;
+}
+
+static itg_status check_layer(const itg_call *call, int64_t rows)
+{
+    const int64_t axis = call->attrs->axis;
+    const itg_tensor *bias = itg_call_input(call, 2);
+    if (axis < 0 || axis >= call->inputs[0].shape.rank ||
+        !itg_shape_equal(&call->inputs[0].shape, &call->outputs[0].shape) ||
+        (bias && bias->dtype != ITG_F32))
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "axis, bias or output do not fit its input");
+    for (int32_t i = 1; i < call->output_count; ++i)
+        if (call->outputs[i].data && (call->outputs[i].dtype != ITG_F32 || i > 2 ||
+                                      itg_elements(&call->outputs[i].shape) != rows))
+            return itg_call_fail(call, ITG_BAD_ARGUMENT, "a statistics output does not fit");
+    return ITG_OK;
+}
+
+static void normalize_rows(const itg_call *call, int64_t rows, int64_t n, const float *scale,
+                           const float *bias)
+{
+    const float *x = call->inputs[0].data;
+    float *y = call->outputs[0].data;
+    const itg_tensor *mean = itg_call_output(call, 1), *inverse = itg_call_output(call, 2);
+    for (int64_t row = 0; row < rows; ++row, x += n, y += n) {
+        double mean_value, inverse_value;
+        normalize(x, n, (double)call->attrs->epsilon, scale, bias, y, &mean_value, &inverse_value);
+        if (mean) ((float *)mean->data)[row] = (float)mean_value;
+        if (inverse) ((float *)inverse->data)[row] = (float)inverse_value;
+    }
+}
+
+itg_status itg_f32_layer_normalization(const itg_call *call)
+{
+    itg_status status = itg_call_need_f32(call, 2);
+    if (status != ITG_OK) return status;
+    const itg_shape *shape = &call->inputs[0].shape;
+    const int32_t axis = (int32_t)call->attrs->axis;
+    const bool inside = call->attrs->axis >= 0 && call->attrs->axis < shape->rank;
+    const int64_t rows = inside ? itg_dims_product(shape, 0, axis) : 0;
+    const itg_tensor *bias_input = itg_call_input(call, 2);
+    status = check_layer(call, rows);
+    if (status != ITG_OK) return status;
+    bool scale_fits = true, bias_fits = true;
+    float *scale = spread(&call->inputs[1], shape, axis, &scale_fits);
+    float *bias = scale && bias_input ? spread(bias_input, shape, axis, &bias_fits) : NULL;
+    if (!scale_fits || !bias_fits) {
+        status = itg_call_fail(call, ITG_BAD_ARGUMENT, "scale or bias do not fit its input");
+    } else if (!scale || (bias_input && !bias)) {
+        status = itg_call_no_memory(call);
+    } else {
+        normalize_rows(call, rows, itg_dims_product(shape, axis, shape->rank), scale, bias);
+    }
+    free(bias);
+    free(scale);
+    return status;
+}
+
+/* e = exp(x - max), sum of e ascending: e / sum; LogSoftmax: (x - max) - log(sum). terms [n] */
+static void softmax_row(itg_op op, const float *x, int64_t n, int64_t stride, double *terms,
+                        float *y)
+{
+    double most = (double)x[0], sum = 0.0;
+    for (int64_t i = 1; i < n; ++i) {
+        const double value = (double)x[i * stride];
+        most = value > most ? value : most;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        terms[i] = itg_exp((double)x[i * stride] - most);
+        sum += terms[i];
+    }
+    const double log_sum = op == ITG_OP_LOG_SOFTMAX ? itg_log(sum) : 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+        const double value = op == ITG_OP_LOG_SOFTMAX ? ((double)x[i * stride] - most) - log_sum
+                                                      : terms[i] / sum;
+        y[i * stride] = (float)value;
+    }
+}
+
+itg_status itg_f32_softmax(const itg_call *call)
+{
+    itg_status status = itg_call_need_f32(call, 1);
+    if (status != ITG_OK) return status;
+    const itg_shape *shape = &call->inputs[0].shape;
+    const int64_t axis = call->attrs->axis;
+    if (axis < 0 || axis >= shape->rank || !itg_shape_equal(shape, &call->outputs[0].shape))
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its axis or output does not fit its input");
+    const int64_t outer = itg_dims_product(shape, 0, (int32_t)axis), n = shape->dims[axis];
+    const int64_t inner = itg_dims_product(shape, (int32_t)axis + 1, shape->rank);
+    const float *x = call->inputs[0].data;
+    float *y = call->outputs[0].data;
+    double *terms = itg_call_alloc(n, sizeof *terms);
+    if (!terms) return itg_call_no_memory(call);
+    for (int64_t o = 0; o < outer; ++o, x += n * inner, y += n * inner)
+        for (int64_t i = 0; i < inner; ++i)
+            softmax_row(call->op, x + i, n, inner, terms, y + i);
+    free(terms);
+    return ITG_OK;
+}

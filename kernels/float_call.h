@@ -1,0 +1,91 @@
+/* What the float kernels share: the arguments of one evaluation, their checks, and iteration over broadcast operands.
+ * Private to kernels/. */
+#ifndef ITG_FLOAT_CALL_H
+#define ITG_FLOAT_CALL_H
+#include "base/base.h"
+#include "kernels/int_ops.h" /* itg_window */
+
+typedef struct itg_call {
+    itg_op op;
+    const itg_attrs *attrs;
+    const itg_tensor *inputs;
+    int32_t input_count;
+    itg_tensor *outputs;
+    int32_t output_count;
+    const void *fill; /* one element, or NULL: zero. Pad only */
+    itg_error *err;
+} itg_call;
+
+typedef itg_status (*itg_call_fn)(const itg_call *call);
+
+/* Input or output i, or NULL if it is left out. */
+const itg_tensor *itg_call_input(const itg_call *call, int32_t i);
+itg_tensor *itg_call_output(const itg_call *call, int32_t i);
+/* "Conv: what", with code. */
+itg_status itg_call_fail(const itg_call *call, itg_status code, const char *what);
+itg_status itg_call_no_memory(const itg_call *call);
+/* Inputs 0..count-1 and output 0 are present and float32. */
+itg_status itg_call_need_f32(const itg_call *call, int32_t count);
+/* Every shape is known and within ITG_MAX_ELEMENTS, input 0 and output 0 are present (or empty): checked once before any
+ * kernel, so that kernels multiply dims freely. *done: the only output is empty, nothing is left to compute. */
+itg_status itg_call_check(const itg_call *call, bool *done);
+
+int64_t itg_elements(const itg_shape *shape); /* of a checked shape */
+/* Product of dims [from, to). */
+int64_t itg_dims_product(const itg_shape *shape, int32_t from, int32_t to);
+/* malloc of count*size with the product checked, and never of zero bytes; NULL: no memory. */
+void *itg_call_alloc(int64_t count, size_t size);
+
+/* ---- iteration over up to ITG_OPERANDS strided views of one index space ---- */
+#define ITG_OPERANDS 4
+typedef struct itg_strided {
+    int32_t rank, operands; /* rank >= 1; a scalar has one dimension of 1 */
+    int64_t dims[ITG_MAX_RANK];
+    int64_t stride[ITG_OPERANDS][ITG_MAX_RANK]; /* in elements */
+    int64_t index[ITG_MAX_RANK], offset[ITG_OPERANDS];
+} itg_strided;
+
+void itg_strided_init(itg_strided *s, const itg_shape *space); /* no operands yet */
+/* Adds an operand whose dims, aligned at the right, are the space's or 1. False if they are not. */
+bool itg_strided_broadcast(itg_strided *s, const itg_shape *shape);
+/* Adds an operand with one stride for each dimension of the space. */
+void itg_strided_view(itg_strided *s, const int64_t *stride, int64_t offset);
+void itg_row_major(const itg_shape *shape, int64_t *stride);
+/* Merges dimensions that lie one behind the other in every operand. Call once, after the operands. False: nothing to visit. */
+bool itg_strided_start(itg_strided *s);
+/* A visit handles the last dimension as a run of itg_strided_run(s) elements from offset[]; false after the last one. */
+bool itg_strided_next(itg_strided *s);
+static inline int64_t itg_strided_run(const itg_strided *s) { return s->dims[s->rank - 1]; }
+static inline int64_t itg_strided_step(const itg_strided *s, int operand)
+{
+    return s->stride[operand][s->rank - 1];
+}
+
+/* ---- the kernels, one entry an operator in float_ops.c ---- */
+itg_status itg_f32_conv(const itg_call *call);
+itg_status itg_f32_gemm(const itg_call *call);
+itg_status itg_f32_matmul(const itg_call *call);
+itg_status itg_f32_binary(const itg_call *call);
+itg_status itg_f32_variadic(const itg_call *call);
+itg_status itg_f32_pow(const itg_call *call);
+itg_status itg_f32_univariate(const itg_call *call);
+itg_status itg_f32_max_pool(const itg_call *call);
+itg_status itg_f32_average_pool(const itg_call *call);
+itg_status itg_f32_global_pool(const itg_call *call);
+itg_status itg_f32_reduce(const itg_call *call);
+itg_status itg_f32_arg_max(const itg_call *call);
+itg_status itg_f32_batch_normalization(const itg_call *call);
+itg_status itg_f32_layer_normalization(const itg_call *call);
+itg_status itg_f32_softmax(const itg_call *call);
+itg_status itg_any_cast(const itg_call *call);
+itg_status itg_any_shape(const itg_call *call);
+itg_status itg_any_constant_of_shape(const itg_call *call);
+itg_status itg_any_equal(const itg_call *call);
+itg_status itg_any_where(const itg_call *call);
+itg_status itg_move_pad(const itg_call *call);
+
+/* The number at index, and a value stored as the dtype has it: float to integer truncates and saturates (NaN: 0), integer
+ * to narrower integer wraps, to BOOL: unequal zero. */
+void itg_store_number(itg_dtype dtype, void *data, int64_t index, double value);
+double itg_load_number(itg_dtype dtype, const void *data, int64_t index); /* S64 rounds beyond 2^53 */
+#endif

@@ -1,0 +1,87 @@
+/* From native results to the codes (or floats) of an output. */
+#include "kernels/int_parts.h"
+#include "kernels/requant_span.h"
+
+static float to_float(int64_t acc, int64_t channel, const itg_epilogue *out)
+{
+    float v = (float)acc;
+    if (out->dequant_count > 0) v *= out->dequant[channel % out->dequant_count];
+    return v < out->float_lo ? out->float_lo : v > out->float_hi ? out->float_hi : v;
+}
+
+/* Codes that do not fit 32 bits (U32, S64 storage). */
+static int64_t to_code(int64_t acc, int64_t channel, const itg_epilogue *out)
+{
+    if (out->requant_count > 0)
+        acc = itg_requant_apply(&out->requant[channel % out->requant_count], acc);
+    int64_t sum;
+    if (__builtin_add_overflow(acc, out->zero_point, &sum)) sum = acc < 0 ? INT64_MIN : INT64_MAX;
+    return itg_clamp(sum, out->lo, out->hi);
+}
+
+static void span(const int64_t *acc, int64_t n, int64_t first, int64_t channel, int64_t step,
+                 const itg_epilogue *out)
+{
+    int32_t q[ITG_SPAN];
+    int64_t count = out->requant_count;
+    if (step == 0 || count == 1)
+        itg_requant_span64(&out->requant[channel % count], acc, n, out->zero_point, out->lo,
+                           out->hi, q);
+    else
+        itg_requant_span_channels(out->requant, count, channel, acc, n, out->zero_point, out->lo,
+                                  out->hi, q);
+    itg_store_row(out->storage, out->out, first, n, q);
+}
+
+void itg_epilogue_row64(const int64_t *acc, int64_t n, int64_t first, int64_t channel, int64_t step,
+                        const itg_epilogue *out)
+{
+    if (out->storage == ITG_F32) {
+        float *f = (float *)out->out + first;
+        for (int64_t i = 0; i < n; i++)
+            f[i] = to_float(acc[i], channel + i * step, out);
+    } else if (out->requant_count > 0 && itg_span_holds(out->zero_point, out->lo, out->hi)) {
+        for (int64_t i = 0; i < n; i += ITG_SPAN) {
+            int64_t length = n - i < ITG_SPAN ? n - i : ITG_SPAN;
+            span(acc + i, length, first + i, channel + i * step, step, out);
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            itg_store(out->storage, out->out, first + i, to_code(acc[i], channel + i * step, out));
+    }
+}
+
+void itg_epilogue_row32(const int32_t *acc, int64_t n, int64_t first, int64_t channel, int64_t step,
+                        const itg_epilogue *out)
+{
+    bool one_requant = out->requant_count > 0 && (step == 0 || out->requant_count == 1);
+    bool narrow = out->storage != ITG_F32 && one_requant &&
+                  itg_span_holds(out->zero_point, out->lo, out->hi);
+    for (int64_t i = 0; i < n; i += ITG_SPAN) {
+        int64_t length = n - i < ITG_SPAN ? n - i : ITG_SPAN;
+        if (narrow) {
+            int32_t q[ITG_SPAN];
+            itg_requant_span32(&out->requant[channel % out->requant_count], acc + i, length,
+                               out->zero_point, out->lo, out->hi, q);
+            itg_store_row(out->storage, out->out, first + i, length, q);
+        } else {
+            int64_t wide_acc[ITG_SPAN];
+            for (int64_t j = 0; j < length; j++)
+                wide_acc[j] = acc[i + j];
+            itg_epilogue_row64(wide_acc, length, first + i, channel + i * step, step, out);
+        }
+    }
+}
+
+void itg_int_epilogue(const int64_t *acc, int64_t n, int64_t channel_stride,
+                      const itg_epilogue *out)
+{
+    if (channel_stride <= 1) {
+        itg_epilogue_row64(acc, n, 0, 0, channel_stride == 1, out);
+        return;
+    }
+    for (int64_t i = 0, channel = 0; i < n; i += channel_stride, channel++) {
+        int64_t length = n - i < channel_stride ? n - i : channel_stride;
+        itg_epilogue_row64(acc + i, length, i, channel, 0, out);
+    }
+}

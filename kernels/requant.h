@@ -1,0 +1,46 @@
+/* All rounding and clamping of the project. Scalar, exact, defined for every input; simulator and executor share this file
+ * and nothing else below the annotated graph. Sources: Jacob et al. 2018 (arXiv:1712.05877), gemmlowp, CMSIS-NN 6, MRT. */
+#ifndef ITG_REQUANT_H
+#define ITG_REQUANT_H
+#include <intaglio/types.h>
+
+/* round(v / 2^shift), shift 0..126, v any 128-bit product; exact. (v = a*b is formed exactly.) */
+int64_t itg_round_shift_product(int64_t a, int64_t b, int32_t shift, itg_rounding rounding);
+/* round(numerator / denominator), denominator > 0. */
+int64_t itg_round_divide(int64_t numerator, int64_t denominator, itg_rounding rounding);
+double itg_round_half_even(double x); /* rint in the default mode, without libm */
+static inline int64_t itg_clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+
+/* Runs the stages (or the f32 form) on one accumulator value. The result is the integer relative to the zero point, saturated
+ * to int64: the caller adds the zero point and clamps: itg_clamp(itg_requant_apply(r, acc) + zp, lo, hi). */
+int64_t itg_requant_apply(const itg_requant *r, int64_t acc);
+
+/* Derives the constants for a real ratio > 0 (native scale / output scale). acc_bound: the largest |acc| (for pre-shifts).
+ * ITG_INFEASIBLE if the hardware's form cannot hold the ratio (too small, too large, or not a power of two for SHIFT).
+ * f32: ratio_f32 is used as it is: float32(float32(sx*sw)/sy). */
+itg_status itg_requant_derive(const itg_requant_spec *spec, double ratio, float ratio_f32, int64_t acc_bound, itg_requant *out);
+double itg_requant_ratio(const itg_requant *r); /* the achieved ratio */
+
+/* q = clamp(round_half_even(x / scale) + zero_point, qmin, qmax), division in float32 as ONNX QuantizeLinear; NaN -> zero_point. */
+int64_t itg_quantize_f32(float x, float scale, int64_t zero_point, int64_t qmin, int64_t qmax);
+/* float32((q - zero_point)) * scale in float32. */
+float itg_dequantize_f32(int64_t q, float scale, int64_t zero_point);
+
+/* Two's complement wrap, or saturation, of an exact sum to `bits`. */
+int64_t itg_accumulator_fit(itg_accumulator acc, int64_t v);
+int64_t itg_accumulator_min(itg_accumulator acc);
+int64_t itg_accumulator_max(itg_accumulator acc);
+
+/* Add in float32 as ONNX Runtime's QLinearAdd: rA = fl(sA/sC), rB = fl(sB/sC), fixed = fl(zC - fl(fl(rA*zA) + fl(rB*zB)));
+ * q = clamp(rint(fl(fl(fixed + fl(rA*a)) + fl(rB*b))), lo, hi). sign -1 for Sub negates rB. The zero point zC is inside. */
+typedef struct itg_f32_add {
+    float ra, rb, fixed;
+} itg_f32_add;
+itg_f32_add itg_f32_add_derive(float sa, int64_t za, float sb, int64_t zb, float sc, int64_t zc, int sign);
+int64_t itg_f32_add_apply(const itg_f32_add *k, int64_t a, int64_t b, int64_t lo, int64_t hi);
+
+const char *itg_rounding_name(itg_rounding rounding); /* "half_even"... */
+bool itg_rounding_from_name(const char *name, itg_rounding *out);
+const char *itg_requant_form_name(itg_requant_form form); /* "tflite_double"... */
+bool itg_requant_form_from_name(const char *name, itg_requant_form *out);
+#endif

@@ -1,0 +1,217 @@
+/* Why these loops are exact. Stages: before the loop a bound of every intermediate product is computed; if all stay within
+ * 2^62, 64-bit arithmetic is the unbounded arithmetic of requant.c. Float: clamping to integers that float32 holds commutes
+ * with rounding, and what remains lies within 2^22, where adding 1.5 * 2^23 rounds half to even. */
+#include "kernels/requant_span.h"
+#include "kernels/clones.h"
+
+static const uint64_t EXACT_LIMIT = (uint64_t)1 << 62;
+static const float NO_FRACTION = 12582912.0F; /* 1.5 * 2^23 */
+static const int64_t FLOAT_LIMIT = (int64_t)1 << 22;
+
+static uint64_t magnitude(int64_t v) { return v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v; }
+
+/* Does every product of |acc| <= bound stay within 2^62? */
+static bool stages_fit(const itg_requant *r, uint64_t bound)
+{
+    for (int32_t i = 0; i < r->stage_count; i++) {
+        const itg_requant_stage *stage = &r->stage[i];
+        uint64_t m = magnitude(stage->multiplier);
+        int32_t shift = stage->shift;
+        if (shift < -62 || shift > 62) return false;
+        if (m > EXACT_LIMIT || (m > 0 && bound > EXACT_LIMIT / m)) return false;
+        bound *= m;
+        if (shift < 0 && (m > (EXACT_LIMIT >> -shift) || bound > (EXACT_LIMIT >> -shift))) return false;
+        bound = shift < 0 ? bound << -shift : (bound >> shift) + 1;
+    }
+    return true;
+}
+
+/* One right-shift stage over n values; each line is one rounding of requant.h. */
+ITG_INLINE void stage_right(const itg_requant_stage *stage, int64_t *v, int64_t n)
+{
+    const int64_t m = stage->multiplier, half = ((int64_t)1 << stage->shift) >> 1;
+    const int32_t s = stage->shift;
+    switch (s == 0 ? ITG_ROUND_FLOOR : stage->rounding) {
+    case ITG_ROUND_HALF_EVEN:
+        for (int64_t i = 0; i < n; i++) {
+            int64_t p = v[i] * m;
+            v[i] = (p + (half - 1) + ((p >> s) & 1)) >> s;
+        }
+        break;
+    case ITG_ROUND_HALF_UP:
+        for (int64_t i = 0; i < n; i++)
+            v[i] = (v[i] * m + half) >> s;
+        break;
+    case ITG_ROUND_HALF_AWAY:
+        for (int64_t i = 0; i < n; i++) {
+            int64_t p = v[i] * m;
+            v[i] = (p + half - (p < 0)) >> s;
+        }
+        break;
+    default:
+        for (int64_t i = 0; i < n; i++)
+            v[i] = (v[i] * m) >> s;
+    }
+}
+
+ITG_CLONES
+static void run_stages(const itg_requant *r, int64_t *v, int64_t n)
+{
+    for (int32_t k = 0; k < r->stage_count; k++) {
+        const itg_requant_stage *stage = &r->stage[k];
+        if (stage->shift >= 0) {
+            stage_right(stage, v, n);
+        } else {
+            const int64_t factor = stage->multiplier * ((int64_t)1 << -stage->shift);
+            for (int64_t i = 0; i < n; i++)
+                v[i] *= factor;
+        }
+    }
+}
+
+ITG_CLONES
+static void clamp_codes(const int64_t *v, int64_t n, int64_t zero_point, int64_t lo, int64_t hi,
+                        int32_t *q)
+{
+    const int64_t low = lo - zero_point, high = hi - zero_point;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t c = v[i] < low ? low : v[i];
+        c = c > high ? high : c;
+        q[i] = (int32_t)(c + zero_point);
+    }
+}
+
+ITG_CLONES
+static void run_f32(float ratio, const int32_t *acc, int64_t n, float low, float high,
+                    int32_t zero_point, int32_t *q)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float p = (float)acc[i] * ratio;
+        p = p < low ? low : p;
+        p = p > high ? high : p;
+        q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION) + zero_point;
+    }
+}
+
+static bool f32_fits(int64_t zero_point, int64_t lo, int64_t hi)
+{
+    return lo <= hi && lo - zero_point >= -FLOAT_LIMIT && hi - zero_point <= FLOAT_LIMIT;
+}
+
+static int32_t one(const itg_requant *r, int64_t acc, int64_t zero_point, int64_t lo, int64_t hi)
+{
+    int64_t v = itg_clamp(itg_requant_apply(r, acc), INT64_MIN / 2, INT64_MAX / 2);
+    return (int32_t)itg_clamp(v + zero_point, lo, hi);
+}
+
+ITG_CLONES
+static uint64_t largest(const int64_t *v, int64_t n)
+{
+    int64_t low = 0, high = 0;
+    for (int64_t i = 0; i < n; i++) {
+        low = v[i] < low ? v[i] : low;
+        high = v[i] > high ? v[i] : high;
+    }
+    uint64_t below = magnitude(low);
+    return below > (uint64_t)high ? below : (uint64_t)high;
+}
+
+ITG_CLONES
+static void narrow(const int64_t *v, int64_t n, int32_t *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (int32_t)v[i];
+}
+
+ITG_CLONES
+static void widen(const int32_t *v, int64_t n, int64_t *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = v[i];
+}
+
+void itg_requant_span32(const itg_requant *r, const int32_t *acc, int64_t n, int64_t zero_point,
+                        int64_t lo, int64_t hi, int32_t *q)
+{
+    if (r->is_f32 && f32_fits(zero_point, lo, hi)) {
+        run_f32(r->ratio, acc, n, (float)(lo - zero_point), (float)(hi - zero_point),
+                (int32_t)zero_point, q);
+        return;
+    }
+    int64_t v[ITG_SPAN];
+    widen(acc, n, v);
+    itg_requant_span64(r, v, n, zero_point, lo, hi, q);
+}
+
+void itg_requant_span64(const itg_requant *r, const int64_t *acc, int64_t n, int64_t zero_point,
+                        int64_t lo, int64_t hi, int32_t *q)
+{
+    uint64_t bound = largest(acc, n);
+    if (r->is_f32 && bound <= INT32_MAX && f32_fits(zero_point, lo, hi)) {
+        int32_t v[ITG_SPAN];
+        narrow(acc, n, v);
+        run_f32(r->ratio, v, n, (float)(lo - zero_point), (float)(hi - zero_point),
+                (int32_t)zero_point, q);
+    } else if (!r->is_f32 && stages_fit(r, bound)) {
+        int64_t v[ITG_SPAN];
+        for (int64_t i = 0; i < n; i++)
+            v[i] = acc[i];
+        run_stages(r, v, n);
+        clamp_codes(v, n, zero_point, lo, hi, q);
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            q[i] = one(r, acc[i], zero_point, lo, hi);
+    }
+}
+
+void itg_requant_span_channels(const itg_requant *r, int64_t count, int64_t channel,
+                               const int64_t *acc, int64_t n, int64_t zero_point, int64_t lo,
+                               int64_t hi, int32_t *q)
+{
+    const bool floats = f32_fits(zero_point, lo, hi);
+    int64_t c = channel % count;
+    for (int64_t i = 0; i < n; i++, c = c + 1 < count ? c + 1 : 0) {
+        if (r[c].is_f32 && floats) {
+            float low = (float)(lo - zero_point), high = (float)(hi - zero_point);
+            float p = (float)acc[i] * r[c].ratio;
+            p = p < low ? low : p > high ? high : p;
+            q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION) + (int32_t)zero_point;
+        } else if (!r[c].is_f32 && stages_fit(&r[c], magnitude(acc[i]))) {
+            int64_t v = acc[i];
+            for (int32_t k = 0; k < r[c].stage_count; k++) {
+                const itg_requant_stage *stage = &r[c].stage[k];
+                if (stage->shift >= 0) stage_right(stage, &v, 1);
+                else v *= stage->multiplier * ((int64_t)1 << -stage->shift);
+            }
+            q[i] = (int32_t)itg_clamp(v + zero_point, lo, hi);
+        } else {
+            q[i] = one(&r[c], acc[i], zero_point, lo, hi);
+        }
+    }
+}
+
+ITG_CLONES
+static void run_f32_add(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
+                        float low, float high, int32_t *q)
+{
+    const float ra = k->ra, rb = k->rb, fixed = k->fixed;
+    for (int64_t i = 0; i < n; i++) {
+        float pa = ra * (float)a[i], pb = rb * (float)b[i], first = fixed + pa, p = first + pb;
+        p = p < low ? low : p;
+        p = p > high ? high : p;
+        q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION);
+    }
+}
+
+void itg_f32_add_span(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
+                      int64_t lo, int64_t hi, int32_t *q)
+{
+    const float large = 1e28F; /* 2^31 times this is finite: no infinities to subtract */
+    if (f32_fits(0, lo, hi) && k->ra < large && k->ra > -large && k->rb < large && k->rb > -large &&
+        k->fixed < large && k->fixed > -large) {
+        run_f32_add(k, a, b, n, (float)lo, (float)hi, q);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        q[i] = (int32_t)itg_f32_add_apply(k, a[i], b[i], lo, hi);
+}

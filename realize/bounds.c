@@ -1,0 +1,162 @@
+/* Intervals of native results in exact integers. Every code of an input may be any of [qmin, qmax], which holds the zero point:
+ * so each term of a sum may be 0, its least value is at most 0 and its greatest at least 0, and sums that start at the bias
+ * only fall (lo) or only rise (hi). Saturating each addition therefore saturates the exact result, and the interval holds
+ * every partial sum as well. */
+#include "realize/geometry.h"
+#include "kernels/requant.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct interval { int64_t lo, hi; } interval;
+
+static int64_t add(int64_t a, int64_t b)
+{
+    if (b > 0 && a > INT64_MAX - b) return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b) return INT64_MIN;
+    return a + b;
+}
+
+/* The exact product, saturated. */
+static int64_t multiply(int64_t a, int64_t b) { return itg_round_shift_product(a, b, 0, ITG_ROUND_FLOOR); }
+
+static interval sum(interval a, interval b) { return (interval){add(a.lo, b.lo), add(a.hi, b.hi)}; }
+static int64_t negated(int64_t v) { return v == INT64_MIN ? INT64_MAX : -v; }
+static interval negative(interval a) { return (interval){negated(a.hi), negated(a.lo)}; }
+
+static interval product(interval a, interval b)
+{
+    int64_t corner[4] = {multiply(a.lo, b.lo), multiply(a.lo, b.hi), multiply(a.hi, b.lo), multiply(a.hi, b.hi)};
+    interval out = {corner[0], corner[0]};
+    for (int i = 1; i < 4; i++) {
+        if (corner[i] < out.lo) out.lo = corner[i];
+        if (corner[i] > out.hi) out.hi = corner[i];
+    }
+    return out;
+}
+
+static interval hull(interval a, interval b)
+{
+    return (interval){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
+
+/* Codes relative to the zero point. */
+static interval centered(const itg_pvalue *v)
+{
+    return (interval){v->q.qmin - v->q.zero_point, v->q.qmax - v->q.zero_point};
+}
+
+/* Sum over one output channel's constant weights: positive and negative weights apart. */
+static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count, interval x, int64_t bias)
+{
+    int64_t positive = 0, negative_sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t code = itg_load(w->dtype, w->data, start + i) - w->q.zero_point;
+        if (code > 0) positive = add(positive, code);
+        else negative_sum = add(negative_sum, code);
+    }
+    interval rising = {multiply(positive, x.lo), multiply(positive, x.hi)};
+    interval falling = {multiply(negative_sum, x.hi), multiply(negative_sum, x.lo)};
+    return sum(sum((interval){bias, bias}, rising), falling);
+}
+
+/* Output channels of a MAC, the terms of each, and how constant weights lie. */
+typedef struct mac_view { int64_t channels, terms, matrices; bool transposed; } mac_view;
+
+static mac_view mac_of(const itg_program *p, const itg_step *s)
+{
+    const itg_pvalue *w = &p->values[s->inputs[1]];
+    mac_view v = {0, 0, 1, true};
+    if (s->kind == ITG_STEP_CONV) {
+        v.channels = w->shape.dims[0];
+        v.terms = w->elements / v.channels;
+        return v;
+    }
+    itg_matmul_view m;
+    itg_shape y;
+    (void)itg_matmul_of(&p->values[s->inputs[0]].shape, &w->shape, s->attrs.trans_b, &m, &y, NULL);
+    v.channels = m.n;
+    v.terms = m.k;
+    v.matrices = w->elements / (m.n * m.k);
+    v.transposed = s->attrs.trans_b || w->shape.rank == 1;
+    return v;
+}
+
+static interval mac_bound(const itg_program *p, const itg_step *s)
+{
+    const itg_pvalue *w = &p->values[s->inputs[1]];
+    const int64_t *bias = s->input_count > 2 ? p->values[s->inputs[2]].data : NULL;
+    mac_view v = mac_of(p, s);
+    interval x = centered(&p->values[s->inputs[0]]), all = {INT64_MAX, INT64_MIN};
+    bool exact = w->data != NULL && v.transposed;
+    interval term = product(x, centered(w)), any = {multiply(term.lo, v.terms), multiply(term.hi, v.terms)};
+    for (int64_t c = 0; c < v.channels; c++) {
+        int64_t b = bias != NULL ? bias[c] : 0;
+        for (int64_t i = 0; exact && i < v.matrices; i++)
+            all = hull(all, channel_bound(w, (i * v.channels + c) * v.terms, v.terms, x, b));
+        if (!exact) all = hull(all, sum((interval){b, b}, any));
+    }
+    return all;
+}
+
+static interval binary_bound(const itg_program *p, const itg_step *s)
+{
+    interval a = centered(&p->values[s->inputs[0]]), b = centered(&p->values[s->inputs[1]]);
+    if (s->form == ITG_FORM_PRODUCT) return product(a, b);
+    if (s->form == ITG_FORM_RESCALE) {
+        /* Requantization is monotone: its multipliers are not negative. */
+        int64_t unit = (int64_t)1 << s->left_shift;
+        a = (interval){itg_requant_apply(&s->operand[0], a.lo * unit), itg_requant_apply(&s->operand[0], a.hi * unit)};
+        b = (interval){itg_requant_apply(&s->operand[1], b.lo * unit), itg_requant_apply(&s->operand[1], b.hi * unit)};
+    }
+    return sum(a, s->op == ITG_OP_SUB ? negative(b) : b);
+}
+
+void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_t *hi)
+{
+    interval v = centered(&p->values[s->inputs[0]]);
+    if (s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL) v = mac_bound(p, s);
+    else if (s->kind == ITG_STEP_BINARY) v = binary_bound(p, s);
+    else if (s->kind == ITG_STEP_MEAN) {
+        int64_t count = itg_mean_max_count(p, s);
+        v = (interval){multiply(v.lo, count), multiply(v.hi, count)};
+    }
+    *lo = v.lo;
+    *hi = v.hi;
+}
+
+/* A bound at the end of int64 may have been saturated: it fits nothing. */
+bool itg_step_fits(const itg_step *s)
+{
+    if (s->acc_lo == INT64_MIN || s->acc_hi == INT64_MAX) return false;
+    return s->acc_lo >= itg_accumulator_min(s->acc) && s->acc_hi <= itg_accumulator_max(s->acc);
+}
+
+int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s)
+{
+    int64_t low = negated(s->acc_lo), high = s->acc_hi, bound = low > high ? low : high, widest = 0;
+    if (s->input_count < 3) return bound;
+    const itg_pvalue *bias = &p->values[s->inputs[2]];
+    for (int64_t i = 0; i < bias->elements; i++) {
+        int64_t b = ((const int64_t *)bias->data)[i], size = b < 0 ? negated(b) : b;
+        if (size > widest) widest = size;
+    }
+    return add(bound, widest); /* sums without their bias too */
+}
+
+itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err)
+{
+    itg_program *p = NULL;
+    itg_realize_options options = {true};
+    itg_status status = itg_realize_program(a, &options, &p, err);
+    if (status != ITG_OK) return status;
+    itg_bound *bounds = malloc(((size_t)p->bound_count + 1) * sizeof *bounds);
+    if (bounds == NULL) {
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for bounds");
+    } else {
+        memcpy(bounds, p->bounds, (size_t)p->bound_count * sizeof *bounds);
+        *out = bounds;
+        *count = p->bound_count;
+    }
+    itg_program_destroy(p);
+    return status;
+}

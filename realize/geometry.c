@@ -1,0 +1,226 @@
+#include "realize/geometry.h"
+#include <string.h>
+
+/* ---- windows ---- */
+
+itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape *x, const itg_shape *y)
+{
+    itg_window_view v;
+    memset(&v, 0, sizeof v);
+    itg_window *w = &v.w;
+    bool global = op == ITG_OP_GLOBAL_AVERAGE_POOL || op == ITG_OP_GLOBAL_MAX_POOL;
+    v.batch = x->dims[0];
+    w->channels = x->dims[1];
+    w->out_channels = y->dims[1];
+    w->height = w->width = w->out_height = w->out_width = 1;
+    for (int32_t i = 2; i < x->rank; i++) {
+        if (i < x->rank - 1) w->height *= x->dims[i];
+        else w->width = x->dims[i];
+        if (i < x->rank - 1) w->out_height *= y->dims[i];
+        else w->out_width = y->dims[i];
+    }
+    for (int i = 0; i < 2; i++) {
+        w->kernel[i] = global ? (i == 0 ? w->height : w->width) : attrs->kernel[i];
+        w->stride[i] = global ? 1 : attrs->stride[i];
+        w->dilation[i] = global ? 1 : attrs->dilation[i];
+    }
+    w->pad_top = global ? 0 : attrs->pad[0];
+    w->pad_left = global ? 0 : attrs->pad[1];
+    w->group = op == ITG_OP_CONV ? attrs->group : w->channels;
+    return v;
+}
+
+itg_taps itg_window_taps(int64_t out, int64_t stride, int64_t dilation, int64_t pad_before, int64_t kernel, int64_t lo,
+                         int64_t hi)
+{
+    int64_t start = out * stride - pad_before;
+    itg_taps taps = {start < lo ? (lo - start + dilation - 1) / dilation : 0, 0};
+    if (start >= hi) return taps;
+    int64_t end = (hi - 1 - start) / dilation + 1;
+    if (end > kernel) end = kernel;
+    if (end > taps.first) taps.count = end - taps.first;
+    return taps;
+}
+
+bool itg_mean_is_reduction(const itg_step *s) { return s->op == ITG_OP_REDUCE_MEAN; }
+
+int64_t itg_mean_count(const itg_step *s, const itg_window *w, int64_t row, int64_t column)
+{
+    bool padded = s->op == ITG_OP_AVERAGE_POOL && s->attrs.count_include_pad;
+    int64_t top = padded ? -w->pad_top : 0, left = padded ? -w->pad_left : 0;
+    int64_t bottom = w->height + (padded ? s->attrs.pad[2] : 0);
+    int64_t right = w->width + (padded ? s->attrs.pad[3] : 0);
+    itg_taps v = itg_window_taps(row, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], top, bottom);
+    itg_taps h = itg_window_taps(column, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1], left, right);
+    return v.count * h.count;
+}
+
+int64_t itg_mean_max_count(const itg_program *p, const itg_step *s)
+{
+    const itg_shape *x = &p->values[s->inputs[0]].shape, *y = &p->values[s->outputs[0]].shape;
+    if (itg_mean_is_reduction(s)) {
+        itg_reduction r;
+        itg_shape ignored;
+        return itg_reduction_of(&s->attrs, x, &r, &ignored, NULL) == ITG_OK ? r.count : 0;
+    }
+    itg_window w = itg_window_of(s->op, &s->attrs, x, y).w;
+    /* The count is a product of one factor a row and one a column. */
+    int64_t best_row = 0, best_column = 0, rows = 0, columns = 0;
+    for (int64_t i = 0; i < w.out_height; i++) {
+        int64_t n = itg_mean_count(s, &w, i, 0);
+        if (n > rows) rows = n, best_row = i;
+    }
+    for (int64_t i = 0; i < w.out_width; i++) {
+        int64_t n = itg_mean_count(s, &w, best_row, i);
+        if (n > columns) columns = n, best_column = i;
+    }
+    return itg_mean_count(s, &w, best_row, best_column);
+}
+
+/* ---- broadcasting ---- */
+
+bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out)
+{
+    itg_shape y;
+    memset(&y, 0, sizeof y);
+    y.rank = a->rank > b->rank ? a->rank : b->rank;
+    for (int32_t i = 0; i < y.rank; i++) {
+        int32_t ia = i - (y.rank - a->rank), ib = i - (y.rank - b->rank);
+        int64_t da = ia < 0 ? 1 : a->dims[ia], db = ib < 0 ? 1 : b->dims[ib];
+        if (da != db && da != 1 && db != 1) return false;
+        y.dims[i] = da == 1 ? db : da;
+    }
+    *out = y;
+    return true;
+}
+
+void itg_broadcast_strides(const itg_shape *from, const itg_shape *to, int64_t strides[ITG_MAX_RANK])
+{
+    int64_t step = 1;
+    int32_t lead = to->rank - from->rank;
+    for (int32_t i = to->rank - 1; i >= 0; i--) {
+        int64_t dim = i < lead ? 1 : from->dims[i - lead];
+        strides[i] = dim == 1 ? 0 : step;
+        step *= dim;
+    }
+}
+
+itg_broadcast itg_broadcast_of(const itg_shape *a, const itg_shape *b, const itg_shape *y)
+{
+    itg_broadcast out;
+    memset(&out, 0, sizeof out);
+    out.out = *y;
+    itg_broadcast_strides(a, y, out.stride_a);
+    itg_broadcast_strides(b, y, out.stride_b);
+    return out;
+}
+
+/* ---- matrices ---- */
+
+/* Leading dims of x, all but the last two. */
+static itg_shape leading(const itg_shape *x)
+{
+    itg_shape out;
+    memset(&out, 0, sizeof out);
+    out.rank = x->rank > 2 ? x->rank - 2 : 0;
+    for (int32_t i = 0; i < out.rank; i++)
+        out.dims[i] = x->dims[i];
+    return out;
+}
+
+static int64_t product(const itg_shape *s)
+{
+    int64_t n = 1;
+    for (int32_t i = 0; i < s->rank; i++)
+        n *= s->dims[i];
+    return n;
+}
+
+itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, itg_matmul_view *out, itg_shape *y,
+                         itg_error *err)
+{
+    char ta[128], tb[128];
+    itg_matmul_view v;
+    memset(&v, 0, sizeof v);
+    itg_shape lead_a = leading(a), lead_b = leading(b);
+    bool ok = a->rank >= 1 && b->rank >= 1 && itg_broadcast_shapes(&lead_a, &lead_b, &v.batch);
+    if (ok) {
+        int64_t second = b->rank > 1 ? b->dims[b->rank - 2] : 1, last = b->dims[b->rank - 1];
+        v.m = a->rank > 1 ? a->dims[a->rank - 2] : 1;
+        v.k = a->dims[a->rank - 1];
+        v.n = b->rank == 1 ? 1 : trans_b ? second : last;
+        ok = v.k == (b->rank == 1 || trans_b ? last : second);
+    }
+    if (!ok)
+        return itg_fail(err, ITG_MISMATCH, "%s and %s cannot be multiplied%s", itg_shape_text(a, ta, sizeof ta),
+                        itg_shape_text(b, tb, sizeof tb), trans_b ? " (second transposed)" : "");
+    itg_shape shape = v.batch;
+    if (a->rank > 1) shape.dims[shape.rank++] = v.m;
+    if (b->rank > 1) shape.dims[shape.rank++] = v.n;
+    v.batches = product(&v.batch);
+    if (product(&lead_b) == 1) {
+        v.m *= v.batches;
+        v.batches = 1;
+        v.batch.rank = 0;
+    }
+    itg_broadcast_strides(&lead_a, &v.batch, v.stride_a);
+    itg_broadcast_strides(&lead_b, &v.batch, v.stride_b);
+    for (int32_t i = 0; i < v.batch.rank; i++) {
+        v.stride_a[i] *= v.m * v.k;
+        v.stride_b[i] *= v.k * v.n;
+    }
+    *out = v;
+    *y = shape;
+    return ITG_OK;
+}
+
+/* ---- reductions ---- */
+
+itg_status itg_reduction_of(const itg_attrs *attrs, const itg_shape *x, itg_reduction *out, itg_shape *y, itg_error *err)
+{
+    bool reduced[ITG_MAX_RANK] = {false};
+    for (int32_t i = 0; i < attrs->axes_count; i++) {
+        int64_t axis = attrs->axes[i];
+        if (axis < 0 || axis >= x->rank || reduced[axis])
+            return itg_fail(err, ITG_MISMATCH, "axes[%d] = %lld is not an axis of rank %d, or stands twice", (int)i,
+                            (long long)axis, (int)x->rank);
+        reduced[axis] = true;
+    }
+    itg_reduction r;
+    itg_shape shape;
+    memset(&r, 0, sizeof r);
+    memset(&shape, 0, sizeof shape);
+    int64_t strides[ITG_MAX_RANK], step = 1;
+    for (int32_t i = x->rank - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= x->dims[i];
+    }
+    r.outer = r.count = 1;
+    bool all = attrs->axes_count == 0 && !attrs->noop_with_empty_axes;
+    for (int32_t i = 0; i < x->rank; i++) {
+        if (all || reduced[i]) {
+            r.reduced[r.reduced_rank] = x->dims[i];
+            r.reduced_stride[r.reduced_rank++] = strides[i];
+            r.count *= x->dims[i];
+            if (attrs->keepdims) shape.dims[shape.rank++] = 1;
+        } else {
+            r.kept[r.kept_rank] = x->dims[i];
+            r.kept_stride[r.kept_rank++] = strides[i];
+            r.outer *= x->dims[i];
+            shape.dims[shape.rank++] = x->dims[i];
+        }
+    }
+    *out = r;
+    *y = shape;
+    return ITG_OK;
+}
+
+int64_t itg_strided_offset(int32_t rank, const int64_t *dims, const int64_t *strides, int64_t i)
+{
+    int64_t offset = 0;
+    for (int32_t d = rank - 1; d >= 0; d--) {
+        offset += i % dims[d] * strides[d];
+        i /= dims[d];
+    }
+    return offset;
+}

@@ -1,0 +1,83 @@
+/* Which operators each kind of step takes, and the kinds' names in files: a prefix and the operator's ONNX name. */
+#include "realize/program.h"
+#include "kernels/float_ops.h"
+#include <string.h>
+
+typedef struct kind_info {
+    const char *prefix;
+    bool named;                  /* the operator's name follows the prefix */
+    bool (*takes)(itg_op op);    /* NULL: the listed operators */
+    int op_count;
+    itg_op ops[4];
+} kind_info;
+
+static bool takes_any(itg_op op) { return op != ITG_OP_CONSTANT; }
+
+static const kind_info kinds[ITG_STEP_KIND_COUNT] = {
+    [ITG_STEP_QUANTIZE] = {"Quantize", false, NULL, 0, {ITG_OP_CONV}},
+    [ITG_STEP_DEQUANTIZE] = {"Dequantize", false, NULL, 0, {ITG_OP_CONV}},
+    [ITG_STEP_FLOAT] = {"Float", true, takes_any, 0, {ITG_OP_CONV}},
+    [ITG_STEP_CONV] = {"Int", true, NULL, 1, {ITG_OP_CONV}},
+    [ITG_STEP_MATMUL] = {"Int", true, NULL, 1, {ITG_OP_MATMUL}},
+    [ITG_STEP_BINARY] = {"Int", true, NULL, 3, {ITG_OP_ADD, ITG_OP_SUB, ITG_OP_MUL}},
+    [ITG_STEP_CLIP] = {"Int", true, NULL, 2, {ITG_OP_RELU, ITG_OP_CLIP}},
+    [ITG_STEP_MEAN] = {"Int", true, NULL, 3,
+                       {ITG_OP_AVERAGE_POOL, ITG_OP_GLOBAL_AVERAGE_POOL, ITG_OP_REDUCE_MEAN}},
+    [ITG_STEP_MAX] = {"Int", true, NULL, 3,
+                      {ITG_OP_MAX_POOL, ITG_OP_GLOBAL_MAX_POOL, ITG_OP_REDUCE_MAX}},
+    [ITG_STEP_MOVE] = {"Int", true, itg_is_movement, 0, {ITG_OP_CONV}},
+    [ITG_STEP_ARG_MAX] = {"Int", true, NULL, 1, {ITG_OP_ARG_MAX}},
+    [ITG_STEP_LUT] = {"Lut", true, itg_is_univariate, 0, {ITG_OP_CONV}},
+};
+
+bool itg_step_kind_takes(itg_step_kind kind, itg_op op)
+{
+    const kind_info *info = &kinds[kind];
+    if (info->takes != NULL) return info->takes(op);
+    for (int i = 0; i < info->op_count; i++)
+        if (info->ops[i] == op) return true;
+    return false;
+}
+
+const char *itg_step_type(const itg_step *s, char *buffer, size_t size)
+{
+    const kind_info *info = &kinds[s->kind];
+    snprintf(buffer, size, "%s%s", info->prefix, info->named ? itg_op_name(s->op) : "");
+    return buffer;
+}
+
+bool itg_step_type_parse(const char *type, itg_step_kind *kind, itg_op *op)
+{
+    for (int k = 0; k < ITG_STEP_KIND_COUNT; k++) {
+        size_t length = strlen(kinds[k].prefix);
+        if (strncmp(type, kinds[k].prefix, length) != 0) continue;
+        itg_op found = ITG_OP_IDENTITY;
+        if (kinds[k].named) {
+            if (!itg_op_from_name(type + length, &found)) continue;
+            if (!itg_step_kind_takes((itg_step_kind)k, found)) continue;
+        } else if (type[length] != '\0') {
+            continue;
+        }
+        *kind = (itg_step_kind)k;
+        *op = found;
+        return true;
+    }
+    return false;
+}
+
+bool itg_step_has_accumulator(const itg_step *s)
+{
+    switch (s->kind) {
+    case ITG_STEP_CONV:
+    case ITG_STEP_MATMUL:
+    case ITG_STEP_CLIP: return true;
+    case ITG_STEP_BINARY: return s->form != ITG_FORM_F32;
+    case ITG_STEP_MEAN: return s->form != ITG_FORM_KEEP;
+    default: return false;
+    }
+}
+
+bool itg_step_has_epilogue(const itg_step *s)
+{
+    return itg_step_has_accumulator(s) || s->kind == ITG_STEP_BINARY;
+}

@@ -1,0 +1,150 @@
+/* Annotated graph -> program: inputs, nodes in order by form, outputs, then the checks and the plan. */
+#include "realize/lower.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* RESCALE and F32 mean different things to different operators. */
+static itg_status lower_rescale(itg_lowering *l, itg_id node)
+{
+    itg_op op = l->g->nodes[node].op;
+    if (itg_step_kind_takes(ITG_STEP_BINARY, op)) return itg_lower_binary(l, node);
+    if (itg_step_kind_takes(ITG_STEP_CLIP, op)) return itg_lower_clip(l, node);
+    if (itg_step_kind_takes(ITG_STEP_MEAN, op)) return itg_lower_mean(l, node);
+    return itg_lower_fail(l, node, ITG_UNSUPPORTED, "no operator of this form");
+}
+
+static itg_status lower_nothing(itg_lowering *l, itg_id node)
+{
+    (void)l;
+    (void)node;
+    return ITG_OK;
+}
+
+static const itg_lower_fn lowerings[ITG_FORM_COUNT] = {
+    [ITG_FORM_FLOAT] = itg_lower_float,   [ITG_FORM_MAC] = itg_lower_mac,   [ITG_FORM_PRODUCT] = itg_lower_binary,
+    [ITG_FORM_RESCALE] = lower_rescale,   [ITG_FORM_F32] = lower_rescale,   [ITG_FORM_EQUAL] = itg_lower_binary,
+    [ITG_FORM_KEEP] = itg_lower_keep,     [ITG_FORM_LUT] = itg_lower_lut,   [ITG_FORM_FUSED] = lower_nothing,
+};
+
+/* ---- setting up ---- */
+
+static itg_status no_memory(itg_lowering *l) { return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name); }
+
+/* A graph output keeps the value's name; so does an only version, and a graph input's float tensor. */
+static int32_t plain_version(const itg_annotated *a, itg_id value)
+{
+    const itg_value_note *note = &a->values[value];
+    bool is_input = a->graph->values[value].is_input;
+    for (int32_t i = 0; is_input && i < note->version_count; i++)
+        if (note->versions[i].is_float) return i;
+    return is_input || note->version_count != 1 ? ITG_NONE : 0;
+}
+
+static itg_status set_up(itg_lowering *l)
+{
+    size_t values = (size_t)l->g->value_count + 1;
+    l->names.arena = l->p->arena;
+    l->made = itg_arena_array(l->p->arena, values, sizeof *l->made);
+    l->packed = itg_arena_array(l->p->arena, values, sizeof *l->packed);
+    l->plain = itg_arena_array(l->p->arena, values, sizeof *l->plain);
+    if (l->made == NULL || l->packed == NULL || l->plain == NULL) return no_memory(l);
+    for (itg_id v = 0; v < l->g->value_count; v++) {
+        size_t count = (size_t)l->a->values[v].version_count;
+        l->made[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->made);
+        l->packed[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->packed);
+        if (l->made[v] == NULL || l->packed[v] == NULL || !itg_names_put(&l->names, l->g->values[v].name, v))
+            return no_memory(l);
+        for (size_t i = 0; i < count; i++)
+            l->made[v][i] = l->packed[v][i] = ITG_NONE;
+        l->plain[v] = plain_version(l->a, v);
+    }
+    for (int32_t i = 0; i < l->g->output_count; i++) {
+        const itg_edge *e = itg_annotated_edge(l->a, ITG_NONE, i);
+        if (e != NULL && !l->g->values[e->value].is_input) l->plain[e->value] = e->version;
+    }
+    return ITG_OK;
+}
+
+/* ---- the parts ---- */
+
+static itg_status lower_input(itg_lowering *l, int32_t index)
+{
+    itg_id value = l->g->inputs[index];
+    const itg_value *v = &l->g->values[value];
+    const itg_value_note *note = &l->a->values[value];
+    int32_t source, out;
+    itg_status status = itg_program_add_value(l->p, v->name, v->dtype, &v->shape, &source, l->err);
+    l->p->inputs[index] = source;
+    for (int32_t i = 0; i < note->version_count && status == ITG_OK; i++) {
+        if (note->versions[i].is_float) {
+            l->made[value][i] = source;
+            continue;
+        }
+        status = itg_lower_output(l, value, i, &out);
+        if (status == ITG_OK) status = itg_lower_convert(l, ITG_STEP_QUANTIZE, value, source, out);
+    }
+    return status;
+}
+
+static itg_status lower_graph(itg_lowering *l)
+{
+    itg_program *p = l->p;
+    p->inputs = itg_arena_array(p->arena, (size_t)l->g->input_count + 1, sizeof *p->inputs);
+    p->outputs = itg_arena_array(p->arena, (size_t)l->g->output_count + 1, sizeof *p->outputs);
+    if (p->inputs == NULL || p->outputs == NULL) return no_memory(l);
+    itg_status status = ITG_OK;
+    for (; p->input_count < l->g->input_count && status == ITG_OK; p->input_count++)
+        status = lower_input(l, p->input_count);
+    for (itg_id n = 0; n < l->g->node_count && status == ITG_OK; n++)
+        status = lowerings[l->a->nodes[n].form](l, n);
+    for (; p->output_count < l->g->output_count && status == ITG_OK; p->output_count++)
+        status = itg_lower_edge(l, ITG_NONE, p->output_count, &p->outputs[p->output_count]);
+    return status;
+}
+
+/* The least width that holds [lo, hi]; 65: more than 64. */
+static int bits_for(int64_t lo, int64_t hi)
+{
+    if (lo == INT64_MIN || hi == INT64_MAX) return 65;
+    int bits = 1;
+    while (bits < 64 && (lo < INT64_MIN >> (64 - bits) || hi > INT64_MAX >> (64 - bits)))
+        bits++;
+    return bits;
+}
+
+static itg_status refuse_overflow(const itg_program *p, itg_error *err)
+{
+    for (int32_t i = 0; i < p->step_count; i++) {
+        const itg_step *s = &p->steps[i];
+        if (!itg_step_has_accumulator(s) || itg_step_fits(s)) continue;
+        int bits = bits_for(s->acc_lo, s->acc_hi);
+        return itg_fail(err, ITG_UNBOUNDED,
+                        "%s: node '%s': accumulator needs %s%d bits for [%" PRId64 ",%" PRId64 "], the hardware has %d",
+                        p->name, s->name, bits > 64 ? "more than " : "", bits > 64 ? 64 : bits, s->acc_lo, s->acc_hi,
+                        (int)s->acc.bits);
+    }
+    return ITG_OK;
+}
+
+itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options, itg_program **out, itg_error *err)
+{
+    itg_lowering l;
+    memset(&l, 0, sizeof l);
+    l.a = a;
+    l.g = a->graph;
+    l.err = err;
+    itg_status status = itg_program_create(a->graph->name, &l.p, err);
+    if (status == ITG_OK) status = set_up(&l);
+    if (status == ITG_OK) status = lower_graph(&l);
+    if (status == ITG_OK) {
+        status = itg_program_finish(l.p, ITG_BOUNDS_STORE, err);
+        if (status != ITG_OK) itg_prefix_error(err, status, "%s", l.p->name);
+    }
+    if (status == ITG_OK && !(options != NULL && options->allow_overflow)) status = refuse_overflow(l.p, err);
+    if (status != ITG_OK) {
+        itg_program_destroy(l.p);
+        return status;
+    }
+    *out = l.p;
+    return ITG_OK;
+}

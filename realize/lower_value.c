@@ -1,0 +1,170 @@
+/* Values of the program: versions and their names, constants and their codes. */
+#include "realize/lower.h"
+#include "kernels/requant.h"
+#include <string.h>
+
+static itg_status no_memory(itg_lowering *l) { return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name); }
+
+/* The plain version has the value's own name; others add what they are: "conv1:s8", "conv1:f32". */
+static itg_status add_value(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype, int32_t *out)
+{
+    const itg_value *v = &l->g->values[value];
+    const char *name = v->name;
+    if (what != NULL) {
+        const char *wanted = itg_arena_format(l->p->arena, "%s:%s", v->name, what);
+        name = wanted == NULL ? NULL : itg_names_unique(&l->names, wanted, 0);
+    }
+    if (name == NULL) return no_memory(l);
+    return itg_program_add_value(l->p, name, dtype, &v->shape, out, l->err);
+}
+
+static const itg_version *version_of(const itg_lowering *l, itg_id value, int32_t version)
+{
+    return &l->a->values[value].versions[version];
+}
+
+static itg_status add_version(itg_lowering *l, itg_id value, int32_t version, int32_t *out)
+{
+    const itg_version *v = version_of(l, value, version);
+    itg_dtype dtype = v->is_float ? l->g->values[value].dtype : v->q.storage;
+    const char *what = l->plain[value] == version ? NULL : itg_dtype_name(dtype);
+    itg_status status = add_value(l, value, what, dtype, out);
+    if (status == ITG_OK && !v->is_float) status = itg_program_set_quantizer(l->p, *out, &v->q, l->err);
+    return status;
+}
+
+itg_status itg_lower_output(itg_lowering *l, itg_id value, int32_t version, int32_t *out)
+{
+    itg_status status = add_version(l, value, version, out);
+    if (status == ITG_OK) l->made[value][version] = *out;
+    return status;
+}
+
+itg_status itg_lower_hidden(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype, int32_t *out)
+{
+    return add_value(l, value, what, dtype, out);
+}
+
+itg_status itg_lower_convert(itg_lowering *l, itg_step_kind kind, itg_id value, int32_t from, int32_t to)
+{
+    itg_step *s;
+    itg_status status = itg_program_add_step(l->p, kind, l->p->values[to].name, 1, 1, &s, l->err);
+    if (status != ITG_OK) return status;
+    s->node = l->g->values[value].producer;
+    s->inputs[0] = from;
+    s->outputs[0] = to;
+    return ITG_OK;
+}
+
+/* ---- constants ---- */
+
+itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tensor *data, int32_t *out)
+{
+    const char *unique = itg_names_unique(&l->names, name, 0);
+    const void *copy = unique == NULL ? NULL : itg_arena_copy(l->p->arena, data->data, itg_tensor_bytes(data));
+    if (copy == NULL) return no_memory(l);
+    itg_status status = itg_program_add_value(l->p, unique, data->dtype, &data->shape, out, l->err);
+    if (status == ITG_OK) l->p->values[*out].data = copy;
+    return status;
+}
+
+/* Elements between neighbours along the axis of the scales; the whole tensor where there is one scale. */
+static int64_t inner_of(const itg_shape *shape, const itg_quantizer *q, int64_t elements)
+{
+    if (q->axis < 0) return elements;
+    int64_t inner = 1;
+    for (int32_t i = q->axis + 1; i < shape->rank; i++)
+        inner *= shape->dims[i];
+    return inner;
+}
+
+static itg_status quantized(itg_lowering *l, itg_id value, const itg_quantizer *q, const void **out)
+{
+    itg_tensor t = itg_graph_tensor(l->g, value);
+    int64_t elements;
+    if (t.dtype != ITG_F32 || !itg_shape_elements(&t.shape, &elements))
+        return itg_fail(l->err, ITG_UNSUPPORTED, "%s: constant '%s' is no float32 tensor", l->g->name,
+                        l->g->values[value].name);
+    if (q->scale_count != (q->axis < 0 ? 1 : t.shape.dims[q->axis]))
+        return itg_fail(l->err, ITG_MISMATCH, "%s: constant '%s' has %d scales", l->g->name, l->g->values[value].name,
+                        (int)q->scale_count);
+    void *codes = itg_arena_array(l->p->arena, (size_t)elements, itg_dtype_size(q->storage));
+    if (codes == NULL) return no_memory(l);
+    int64_t inner = inner_of(&t.shape, q, elements);
+    for (int64_t i = 0; i < elements; i++)
+        itg_store(q->storage, codes, i,
+                  itg_quantize_f32(((const float *)t.data)[i], q->scale[i / inner % q->scale_count], q->zero_point,
+                                   q->qmin, q->qmax));
+    *out = codes;
+    return ITG_OK;
+}
+
+static itg_status add_constant(itg_lowering *l, itg_id value, int32_t version, int32_t *out)
+{
+    const itg_version *v = version_of(l, value, version);
+    itg_tensor t = itg_graph_tensor(l->g, value);
+    const void *data = NULL;
+    itg_status status = ITG_OK;
+    if (!v->is_float) status = quantized(l, value, &v->q, &data);
+    else if ((data = itg_arena_copy(l->p->arena, t.data, itg_tensor_bytes(&t))) == NULL) status = no_memory(l);
+    if (status == ITG_OK) status = itg_lower_output(l, value, version, out);
+    if (status == ITG_OK) l->p->values[*out].data = data;
+    return status;
+}
+
+itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *out)
+{
+    const itg_edge *e = itg_annotated_edge(l->a, node, slot);
+    if (e == NULL || e->kind == ITG_EDGE_CARRY || e->version < 0 ||
+        e->version >= l->a->values[e->value].version_count)
+        return itg_fail(l->err, ITG_MISMATCH, "%s: node %d, input %d: the edge carries no tensor", l->g->name, (int)node,
+                        (int)slot);
+    *out = l->made[e->value][e->version];
+    if (*out != ITG_NONE) return ITG_OK;
+    if (itg_graph_is_constant(l->g, e->value)) return add_constant(l, e->value, e->version, out);
+    return itg_fail(l->err, ITG_MISMATCH, "%s: value '%s' is used before it is made", l->g->name,
+                    l->g->values[e->value].name);
+}
+
+/* ---- weights as the matrix kernel reads them ---- */
+
+static void exchange(const itg_pvalue *from, void *to, int64_t matrices, int64_t rows, int64_t columns)
+{
+    for (int64_t m = 0; m < matrices; m++)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < columns; c++)
+                itg_store(from->dtype, to, (m * columns + c) * rows + r,
+                          itg_load(from->dtype, from->data, (m * rows + r) * columns + c));
+}
+
+static itg_status add_packed(itg_lowering *l, itg_id value, int32_t plain, int32_t *out)
+{
+    itg_pvalue from = l->p->values[plain]; /* a copy: the array may move */
+    int32_t rank = from.shape.rank;
+    int64_t rows = from.shape.dims[rank - 2], columns = from.shape.dims[rank - 1], elements;
+    if (!itg_shape_elements(&from.shape, &elements)) return no_memory(l);
+    void *data = itg_arena_array(l->p->arena, (size_t)elements, itg_dtype_size(from.dtype));
+    itg_status status = data == NULL ? no_memory(l) : add_value(l, value, "transposed", from.dtype, out);
+    if (status != ITG_OK) return status;
+    exchange(&from, data, elements / (rows * columns), rows, columns);
+    itg_quantizer q = from.q;
+    if (q.axis == rank - 1) q.axis = rank - 2;
+    else if (q.axis == rank - 2) q.axis = rank - 1;
+    itg_pvalue *v = &l->p->values[*out];
+    v->data = data;
+    v->shape.dims[rank - 2] = columns;
+    v->shape.dims[rank - 1] = rows;
+    return itg_program_set_quantizer(l->p, *out, &q, l->err);
+}
+
+itg_status itg_lower_packed_matrix(itg_lowering *l, itg_id node, int32_t slot, int32_t *out)
+{
+    int32_t plain;
+    itg_status status = itg_lower_edge(l, node, slot, &plain);
+    if (status != ITG_OK) return status;
+    const itg_edge *e = itg_annotated_edge(l->a, node, slot);
+    int32_t *packed = &l->packed[e->value][e->version];
+    if (*packed == ITG_NONE) status = add_packed(l, e->value, plain, packed);
+    *out = *packed;
+    return status;
+}

@@ -1,0 +1,44 @@
+/* Random search: every dimension uniformly, the first point with every width at its largest. The baseline that any searcher must
+ * beat (Bergstra, Bengio 2012). */
+#include "search/searcher.h"
+
+typedef struct random_state {
+    const itg_search_space *space;
+    int64_t left;
+    bool started;
+} random_state;
+
+static itg_status init(void *state, const itg_search_space *space, const itg_searcher_options *options, itg_error *err)
+{
+    random_state *s = state;
+    (void)err;
+    s->space = space;
+    s->left = options->trials;
+    return ITG_OK;
+}
+
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels)
+{
+    random_state *s = state;
+    if (s->left <= 0) return ITG_END;
+    s->left--;
+    for (int32_t d = 0; d < s->space->dim_count; d++) {
+        int32_t count = s->space->dims[d].count;
+        levels[d] = s->started ? (int32_t)itg_rng_below(rng, (uint64_t)count) : count - 1;
+    }
+    s->started = true;
+    return ITG_OK;
+}
+
+static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
+{
+    (void)state;
+    (void)levels;
+    (void)outcome;
+    return ITG_OK;
+}
+
+static void deinit(void *state) { (void)state; }
+
+const itg_searcher_def itg_searcher_random = {
+    "random", "each width drawn uniformly", sizeof(random_state), 16, 100, init, ask, tell, deinit};

@@ -1,0 +1,43 @@
+/* Private to annotate*.c: the state of one itg_annotate call. */
+#ifndef ITG_ANNOTATE_H
+#define ITG_ANNOTATE_H
+#include "kernels/requant.h"
+#include "sim/sim.h"
+
+typedef enum edge_role {
+    ROLE_ACTIVATION, /* codes under a per-tensor quantizer */
+    ROLE_WEIGHT,     /* constant slot 1 of Conv, Gemm, MatMul */
+    ROLE_PLAIN       /* bias, indices, float: nothing to quantize */
+} edge_role;
+
+typedef struct annotate {
+    const itg_graph *g;
+    const itg_hardware *hw;
+    const itg_strategy *s;
+    itg_annotated *a;
+    itg_error *err;
+    itg_id *fused;             /* [nodes]: the activation fused into it */
+    itg_id *fused_into;        /* [nodes]: of an activation: its producer node */
+    const itg_hw_spec **spec;  /* [nodes]: NULL for float and fused nodes */
+    edge_role *role;           /* [edges] */
+    int32_t *tie;              /* [edges]: union-find parent; roots are the smallest index */
+} annotate;
+
+int32_t annotate_tie_root(annotate *x, int32_t edge);
+
+/* Range to quantizer, docs/arithmetic.md 2.2. scale points to one float of the caller's. */
+itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi, bool power_of_two, float *scale,
+                                    itg_quantizer *out, itg_error *err);
+/* Scale of a symmetric signed weight channel with threshold t; 0: empty range. */
+float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two);
+
+/* annotate_mac.c: weights, bias and epilogue of a mac node with constant weights. */
+itg_status annotate_mac(annotate *x, itg_id node);
+/* annotate_epilogue.c: constants of every other integer form. */
+itg_status annotate_epilogue(annotate *x, itg_id node);
+/* Clip of a version under the activation fused into node (ITG_NONE: the quantizer's own range). */
+void annotate_clamp(const itg_graph *g, itg_id activation, itg_version *version);
+/* Adds a version to a value, or finds the equal one. */
+itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *version, int32_t *out);
+itg_status annotate_fail(annotate *x, itg_id node, itg_status code, const char *text);
+#endif

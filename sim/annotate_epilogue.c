@@ -1,0 +1,192 @@
+/* Requantization constants of integer nodes without weights (docs/arithmetic.md 3, 4). */
+#include "sim/annotate.h"
+#include "kernels/math.h"
+
+/* One native scale: binary64 for integer ratios, binary32 for float versions. */
+typedef struct native {
+    double scale;      /* S */
+    float float_scale; /* fl(S), as arithmetic.md states it for the form */
+    bool is_product;   /* f32 requantization: c = fl(fl(sx*sy)/s), not fl(r) */
+    int64_t bound;     /* of |acc| */
+} native;
+
+static const itg_quantizer *input_quantizer(annotate *x, itg_id node, int32_t slot)
+{
+    return &itg_annotated_version(x->a, node, slot)->q;
+}
+
+static int64_t code_bound(const itg_quantizer *q)
+{
+    int64_t up = q->qmax - q->zero_point, down = q->zero_point - q->qmin;
+    return up > down ? up : down;
+}
+
+static int64_t saturating_product(int64_t a, int64_t b)
+{
+    return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
+}
+
+static itg_status derive(annotate *x, itg_id node, const native *from, const itg_version *version, itg_requant *out)
+{
+    const itg_hw_spec *spec = x->spec[node];
+    itg_requant_spec f32 = {.form = ITG_REQUANT_F32};
+    const itg_requant_spec *form = spec->requant >= 0 && spec->form != ITG_FORM_F32 ? &x->hw->requants[spec->requant].spec : &f32;
+    double ratio = from->scale / (double)version->q.scale[0];
+    float ratio_f32 = from->is_product ? from->float_scale / version->q.scale[0] : (float)ratio;
+    if (itg_requant_derive(form, ratio, ratio_f32, from->bound, out) == ITG_OK) return ITG_OK;
+    return annotate_fail(x, node, ITG_INFEASIBLE, "requantization cannot hold the ratio of its scales");
+}
+
+/* Fills one version from `count` native results (pools: one for each window count). */
+static itg_status set_version(annotate *x, itg_id node, itg_version *version, const native *from, int32_t count)
+{
+    if (version->is_float) {
+        float *dequant = itg_arena_array(x->a->arena, (size_t)count, sizeof *dequant);
+        if (!dequant) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+        for (int32_t i = 0; i < count; i++) dequant[i] = from[i].float_scale;
+        version->dequant = dequant;
+        version->dequant_count = count;
+        return ITG_OK;
+    }
+    itg_requant *requant = itg_arena_array(x->a->arena, (size_t)count, sizeof *requant);
+    if (!requant) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    for (int32_t i = 0; i < count; i++) {
+        itg_status status = derive(x, node, &from[i], version, &requant[i]);
+        if (status != ITG_OK) return status;
+    }
+    version->requant = requant;
+    version->requant_count = count;
+    itg_op op = x->g->nodes[node].op;
+    bool is_activation = op == ITG_OP_RELU || op == ITG_OP_CLIP;
+    annotate_clamp(x->g, is_activation ? node : x->a->nodes[node].activation, version);
+    return ITG_OK;
+}
+
+static itg_status set_all(annotate *x, itg_id node, const native *from, int32_t count)
+{
+    itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
+    itg_status status = ITG_OK;
+    for (int32_t v = 0; v < outputs->version_count && status == ITG_OK; v++)
+        status = set_version(x, node, &outputs->versions[v], from, count);
+    return status;
+}
+
+static itg_status annotate_product(annotate *x, itg_id node)
+{
+    const itg_quantizer *a = input_quantizer(x, node, 0), *b = input_quantizer(x, node, 1);
+    native from = {(double)a->scale[0] * (double)b->scale[0], a->scale[0] * b->scale[0], true,
+                   saturating_product(code_bound(a), code_bound(b))};
+    if (x->spec[node]->form == ITG_FORM_MAC) {
+        const itg_value *left = &x->g->values[x->g->nodes[node].inputs[0]];
+        from.bound = saturating_product(from.bound, left->shape.dims[left->shape.rank - 1]);
+    }
+    return set_all(x, node, &from, 1);
+}
+
+static itg_status annotate_rescale_add(annotate *x, itg_id node)
+{
+    const itg_quantizer *q[2] = {input_quantizer(x, node, 0), input_quantizer(x, node, 1)};
+    itg_node_note *note = &x->a->nodes[node];
+    double sa = (double)q[0]->scale[0], sb = (double)q[1]->scale[0];
+    double twice_max = 2 * (sa > sb ? sa : sb);
+    int64_t bound = 0;
+    for (int i = 0; i < 2; i++) {
+        double ratio = (double)q[i]->scale[0] / twice_max;
+        int64_t operand_bound = saturating_product(code_bound(q[i]), (int64_t)1 << note->left_shift);
+        if (itg_requant_derive(&x->hw->requants[x->spec[node]->requant].spec, ratio, (float)ratio, operand_bound, &note->operand[i]) != ITG_OK)
+            return annotate_fail(x, node, ITG_INFEASIBLE, "requantization cannot hold the ratio of its operands' scales");
+        bound += itg_requant_apply(&note->operand[i], operand_bound) + 1;
+    }
+    double scale = itg_ldexp(twice_max, -note->left_shift);
+    native from = {scale, (float)scale, false, bound};
+    return set_all(x, node, &from, 1);
+}
+
+static itg_status annotate_one_scale(annotate *x, itg_id node, int64_t terms)
+{
+    const itg_quantizer *q = input_quantizer(x, node, 0);
+    native from = {(double)q->scale[0], q->scale[0], false, saturating_product(code_bound(q), terms)};
+    return set_all(x, node, &from, 1);
+}
+
+/* Float versions of float32 additions are computed from the operands; integer ones from the quantizers alone. */
+static itg_status annotate_f32_add(annotate *x, itg_id node)
+{
+    itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
+    for (int32_t v = 0; v < outputs->version_count; v++)
+        if (!outputs->versions[v].is_float) annotate_clamp(x->g, x->a->nodes[node].activation, &outputs->versions[v]);
+    return ITG_OK;
+}
+
+/* ---- pools ---- */
+
+/* Largest count of a window, and whether counts differ between windows. */
+static void pool_counts(const itg_graph *g, const itg_node *node, int64_t *largest, bool *differ)
+{
+    const itg_value *in = &g->values[node->inputs[0]], *out = &g->values[node->outputs[0]];
+    int64_t all = 0, left = 0;
+    *differ = false;
+    if (node->op == ITG_OP_AVERAGE_POOL) {
+        const itg_attrs *p = &node->attrs;
+        *largest = p->kernel[0] * p->kernel[1];
+        *differ = p->pad[0] || p->pad[1] || p->pad[2] || p->pad[3] || p->ceil_mode;
+    } else {
+        itg_shape_elements(&in->shape, &all);
+        itg_shape_elements(&out->shape, &left);
+        *largest = left > 0 ? all / left : 1;
+    }
+}
+
+static itg_status annotate_pool(annotate *x, itg_id node)
+{
+    const itg_quantizer *q = input_quantizer(x, node, 0);
+    int64_t largest = 1;
+    bool differ = false;
+    pool_counts(x->g, &x->g->nodes[node], &largest, &differ);
+    int32_t count = differ ? (int32_t)largest : 1;
+    native *from = itg_arena_array(x->a->arena, (size_t)count, sizeof *from);
+    if (!from) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    for (int32_t i = 0; i < count; i++) {
+        int64_t elements = differ ? i + 1 : largest;
+        double scale = (double)q->scale[0] / (double)elements;
+        from[i] = (native){scale, (float)scale, false, saturating_product(code_bound(q), elements)};
+    }
+    return set_all(x, node, from, count);
+}
+
+/* Codes pass unchanged (or are read through a table): only float versions need a scale. */
+static itg_status annotate_codes(annotate *x, itg_id node)
+{
+    const itg_node *n = &x->g->nodes[node];
+    const float *scale = input_quantizer(x, node, 0)->scale;
+    for (int32_t i = 0; i < n->output_count; i++) {
+        if (n->outputs[i] == ITG_NONE) continue;
+        itg_value_note *outputs = &x->a->values[n->outputs[i]];
+        for (int32_t v = 0; v < outputs->version_count; v++) {
+            if (!outputs->versions[v].is_float) continue;
+            outputs->versions[v].dequant = scale;
+            outputs->versions[v].dequant_count = 1;
+        }
+    }
+    return ITG_OK;
+}
+
+itg_status annotate_epilogue(annotate *x, itg_id node)
+{
+    itg_op op = x->g->nodes[node].op;
+    switch (x->a->nodes[node].form) {
+    case ITG_FORM_MAC:
+    case ITG_FORM_PRODUCT:
+        return annotate_product(x, node);
+    case ITG_FORM_EQUAL:
+        return annotate_one_scale(x, node, 2);
+    case ITG_FORM_F32:
+        return annotate_f32_add(x, node);
+    case ITG_FORM_RESCALE:
+        if (op == ITG_OP_ADD || op == ITG_OP_SUB) return annotate_rescale_add(x, node);
+        if (op == ITG_OP_RELU || op == ITG_OP_CLIP) return annotate_one_scale(x, node, 1);
+        return annotate_pool(x, node);
+    default:
+        return annotate_codes(x, node);
+    }
+}

@@ -1,0 +1,107 @@
+/* Ranges to quantizers (docs/arithmetic.md 2.2). */
+#include "sim/annotate.h"
+#include "kernels/math.h"
+#include <math.h>
+
+#define SCALE_MIN 0x1p-64f
+#define SCALE_MAX 0x1p+64f
+
+/* The smallest power of two p with p * divisor >= range; 0 for an empty range. */
+static double power_of_two_scale(double range, double divisor)
+{
+    int exponent = 0;
+    if (!(range > 0)) return 0;
+    double mantissa = itg_frexp(range / divisor, &exponent); /* [0.5, 1) * 2^exponent */
+    if (mantissa == 0.5) exponent--;
+    double scale = itg_ldexp(1.0, exponent);
+    return scale * divisor >= range ? scale : scale * 2;
+}
+
+static float range_scale(double range, double divisor, bool power_of_two, double power_divisor)
+{
+    double scale = power_of_two ? power_of_two_scale(range, power_divisor) : range / divisor;
+    return (float)scale;
+}
+
+static bool scale_is_empty(float scale) { return !(scale >= SCALE_MIN); }
+
+float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two)
+{
+    double steps = itg_ldexp(1.0, q->bits - 1);
+    float scale = range_scale(t, steps - 1, power_of_two, steps);
+    return scale_is_empty(scale) ? 0.0f : scale;
+}
+
+static void set_codes(const itg_hw_dtype *dtype, int32_t bits, itg_quantizer *q)
+{
+    bool is_signed = itg_dtype_min(dtype->storage) < 0;
+    int64_t steps = (int64_t)1 << (bits - 1);
+    q->bits = bits;
+    q->is_signed = is_signed;
+    q->storage = dtype->storage;
+    q->axis = -1;
+    q->scale_count = 1;
+    if (!is_signed) {
+        q->qmin = 0;
+        q->qmax = 2 * steps - 1;
+    } else {
+        q->qmax = steps - 1;
+        q->qmin = dtype->zero_point || dtype->full_range ? -steps : -(steps - 1);
+    }
+}
+
+itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi,
+                                    bool power_of_two, float *scale, itg_quantizer *out,
+                                    itg_error *err)
+{
+    itg_quantizer q = {0};
+    set_codes(dtype, bits, &q);
+    lo = lo < 0 ? lo : 0;
+    hi = hi > 0 ? hi : 0;
+    double steps = itg_ldexp(1.0, bits - 1);
+    if (dtype->zero_point) {
+        double n = (double)(q.qmax - q.qmin);
+        *scale = range_scale(hi - lo, n, power_of_two, n);
+    } else if (q.is_signed) {
+        *scale = range_scale(-lo > hi ? -lo : hi, steps - 1, power_of_two, steps);
+    } else {
+        *scale = range_scale(hi, 2 * steps - 1, power_of_two, 2 * steps - 1);
+    }
+    if (!(*scale <= SCALE_MAX))
+        return itg_fail(err, ITG_INFEASIBLE, "the range [%g, %g] is too wide to quantize", lo, hi);
+    if (scale_is_empty(*scale)) {
+        *scale = 1.0f;
+        q.zero_point = (int32_t)itg_clamp(0, q.qmin, q.qmax);
+    } else if (dtype->zero_point) {
+        double z = itg_round_half_even((double)q.qmin - lo / (double)*scale);
+        q.zero_point = (int32_t)(z < (double)q.qmin ? q.qmin : z > (double)q.qmax ? q.qmax : (int64_t)z);
+    }
+    q.scale = scale;
+    *out = q;
+    return ITG_OK;
+}
+
+/* code of a real bound under the quantizer; infinite bounds leave the range */
+static int64_t bound_code(const itg_quantizer *q, float bound)
+{
+    if (isinf(bound)) return bound < 0 ? q->qmin : q->qmax;
+    double code = itg_round_half_even((double)bound / (double)q->scale[0]) + (double)q->zero_point;
+    if (code <= (double)q->qmin) return q->qmin;
+    return code >= (double)q->qmax ? q->qmax : (int64_t)code;
+}
+
+void annotate_clamp(const itg_graph *g, itg_id activation, itg_version *version)
+{
+    const itg_quantizer *q = &version->q;
+    version->clamp_lo = q->qmin;
+    version->clamp_hi = q->qmax;
+    if (activation == ITG_NONE) return;
+    const itg_node *node = &g->nodes[activation];
+    if (node->op == ITG_OP_RELU) {
+        version->clamp_lo = itg_clamp(q->zero_point, q->qmin, q->qmax);
+    } else if (node->op == ITG_OP_CLIP) {
+        version->clamp_lo = bound_code(q, node->attrs.min);
+        version->clamp_hi = bound_code(q, node->attrs.max);
+        if (version->clamp_hi < version->clamp_lo) version->clamp_hi = version->clamp_lo;
+    }
+}

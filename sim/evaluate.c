@@ -1,0 +1,161 @@
+/* Samples run in blocks: within a block in parallel, each into its own slot; after it the slots are hashed and counted in order.
+ * So digest, counts and sinks see the samples in order on any number of threads. */
+#include "sim/evaluate.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_PER_WORKER 16
+
+typedef struct evaluation_state {
+    const itg_runner *runner;
+    const itg_evaluate_options *options;
+    int workers;
+    void **instances;      /* [workers], made on first use */
+    size_t sample_bytes;   /* of all outputs, each output 8-byte aligned */
+    size_t *output_offset; /* [outputs] */
+    itg_tensor *outputs;   /* [outputs]: dtype and shape; data is set for each sample */
+    unsigned char *block;
+    int64_t first;         /* sample that the block begins with */
+    itg_sha256 hash;
+} evaluation_state;
+
+int64_t itg_class_of(const itg_tensor *output)
+{
+    int64_t count = 0, best = 0;
+    if (!itg_shape_elements(&output->shape, &count) || count == 0) return -1;
+    if (output->dtype == ITG_S64 && count == 1) return *(const int64_t *)output->data;
+#define ARGMAX(type)                                                                                                   \
+    do {                                                                                                               \
+        const type *v = output->data;                                                                                  \
+        for (int64_t i = 1; i < count; i++)                                                                            \
+            if (v[i] > v[best]) best = i;                                                                              \
+    } while (0)
+    switch (output->dtype) {
+    case ITG_F32: ARGMAX(float); break;
+    case ITG_F64: ARGMAX(double); break;
+    case ITG_S8: ARGMAX(int8_t); break;
+    case ITG_U8:
+    case ITG_BOOL: ARGMAX(uint8_t); break;
+    case ITG_S16: ARGMAX(int16_t); break;
+    case ITG_U16: ARGMAX(uint16_t); break;
+    case ITG_S32: ARGMAX(int32_t); break;
+    case ITG_U32: ARGMAX(uint32_t); break;
+    case ITG_S64: ARGMAX(int64_t); break;
+    default: return -1;
+    }
+#undef ARGMAX
+    return best;
+}
+
+void itg_evaluation_deinit(itg_evaluation *evaluation)
+{
+    free(evaluation->classes);
+    evaluation->classes = NULL;
+}
+
+static itg_status run_sample(void *context, int worker, int64_t item, itg_error *err)
+{
+    evaluation_state *s = context;
+    const itg_runner *r = s->runner;
+    void *instance = s->instances[worker];
+    itg_status status = ITG_OK;
+    if (!instance) {
+        status = r->create(r->context, &s->instances[worker], err);
+        if (status != ITG_OK) return status;
+        instance = s->instances[worker];
+    }
+    itg_preprocess_sample(s->options->preprocess, s->options->data, s->first + item, &r->input_shape, r->input(instance, 0));
+    status = r->run(instance, err);
+    if (status != ITG_OK) return status;
+    for (int32_t i = 0; i < r->output_count; i++) {
+        itg_tensor out = r->output(instance, i);
+        memcpy(s->block + (size_t)item * s->sample_bytes + s->output_offset[i], out.data, itg_tensor_bytes(&out));
+    }
+    return ITG_OK;
+}
+
+static itg_status layout_outputs(evaluation_state *s, itg_error *err)
+{
+    const itg_runner *r = s->runner;
+    itg_status status = r->create(r->context, &s->instances[0], err);
+    size_t total = 0;
+    for (int32_t i = 0; i < r->output_count && status == ITG_OK; i++) {
+        s->outputs[i] = r->output(s->instances[0], i);
+        s->output_offset[i] = total;
+        if (!itg_add_size(total, (itg_tensor_bytes(&s->outputs[i]) + 7) & ~(size_t)7, &total))
+            status = itg_fail(err, ITG_LIMIT, "outputs are too large");
+    }
+    size_t bytes = 0;
+    s->sample_bytes = total;
+    if (status == ITG_OK && itg_mul_size(total, (size_t)s->workers * BLOCK_PER_WORKER, &bytes)) s->block = malloc(bytes + 1);
+    if (status == ITG_OK && !s->block) status = itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs of a block of samples");
+    return status;
+}
+
+static void hash_tensor(itg_sha256 *hash, const itg_tensor *t)
+{
+    unsigned char chunk[4096];
+    size_t size = itg_dtype_size(t->dtype), count = itg_tensor_bytes(t) / size, step = sizeof chunk / size;
+    for (size_t i = 0; i < count; i += step) {
+        size_t n = count - i < step ? count - i : step;
+        itg_copy_little_endian(chunk, (const unsigned char *)t->data + i * size, n, size);
+        itg_sha256_update(hash, chunk, n * size);
+    }
+}
+
+static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out, itg_error *err)
+{
+    const itg_evaluate_options *o = s->options;
+    int64_t sample = s->first + item;
+    for (int32_t i = 0; i < s->runner->output_count; i++) {
+        s->outputs[i].data = s->block + (size_t)item * s->sample_bytes + s->output_offset[i];
+        hash_tensor(&s->hash, &s->outputs[i]);
+    }
+    int64_t class_id = s->runner->output_count ? itg_class_of(&s->outputs[0]) : -1;
+    out->classes[sample] = class_id;
+    if (o->labels) out->correct += class_id == o->labels[sample];
+    if (o->float_classes) out->agreeing += class_id == o->float_classes[sample];
+    return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->runner->output_count, err) : ITG_OK;
+}
+
+static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    int64_t block = (int64_t)s->workers * BLOCK_PER_WORKER;
+    itg_sha256_init(&s->hash);
+    for (s->first = 0; s->first < out->samples && status == ITG_OK; s->first += block) {
+        int64_t n = out->samples - s->first < block ? out->samples - s->first : block;
+        status = itg_parallel_for(s->workers, n, run_sample, s, err);
+        for (int64_t i = 0; i < n && status == ITG_OK; i++) status = account(s, i, out, err);
+    }
+    itg_sha256_final(&s->hash, out->digest);
+    return status;
+}
+
+itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options, itg_evaluation *out, itg_error *err)
+{
+    if (runner->input_count != 1)
+        return itg_fail(err, ITG_UNSUPPORTED, "the model has %d inputs; data for exactly one input can be given", runner->input_count);
+    itg_status status = itg_preprocess_check(options->preprocess, options->data, &runner->input_shape, err);
+    if (status != ITG_OK) return status;
+    evaluation_state s = {.runner = runner, .options = options, .workers = itg_thread_count(options->threads)};
+    itg_evaluation made = {.samples = options->data->shape.dims[0], .correct = options->labels ? 0 : -1,
+                           .agreeing = options->float_classes ? 0 : -1};
+    s.instances = calloc((size_t)s.workers, sizeof *s.instances);
+    s.output_offset = calloc((size_t)runner->output_count + 1, sizeof *s.output_offset);
+    s.outputs = calloc((size_t)runner->output_count + 1, sizeof *s.outputs);
+    made.classes = calloc((size_t)made.samples + 1, sizeof *made.classes);
+    if (!s.instances || !s.output_offset || !s.outputs || !made.classes)
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory to evaluate");
+    if (status == ITG_OK) status = layout_outputs(&s, err);
+    if (status == ITG_OK) status = run_blocks(&s, &made, err);
+    for (int w = 0; s.instances && w < s.workers; w++)
+        if (s.instances[w]) runner->destroy(s.instances[w]);
+    free(s.instances);
+    free(s.output_offset);
+    free(s.outputs);
+    free(s.block);
+    if (status != ITG_OK) itg_evaluation_deinit(&made);
+    else *out = made;
+    return status;
+}

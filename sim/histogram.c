@@ -1,0 +1,139 @@
+/* One histogram invariant everywhere: exponent = exponent_of(max(|min|, |max|)), or NO_EXPONENT
+ * while only zeros were seen. */
+#include "sim/histogram.h"
+#include "kernels/math.h"
+#include <float.h>
+#include <string.h>
+
+enum { NO_EXPONENT = INT32_MIN, BINS_LOG2 = 11 };
+
+void itg_sums_of(const float *data, int64_t count, itg_sums *out)
+{
+    itg_sums sums = {.min = FLT_MAX, .max = -FLT_MAX};
+    for (int64_t i = 0; i < count; i++) {
+        const float x = data[i];
+        if (!(x >= -FLT_MAX && x <= FLT_MAX)) {
+            sums.nan_count++;
+            continue;
+        }
+        const double wide = (double)x;
+        if (x < sums.min) sums.min = x;
+        if (x > sums.max) sums.max = x;
+        sums.sum += wide;
+        sums.sum_squares += wide * wide;
+    }
+    sums.count = count - sums.nan_count;
+    /* adding zero makes -0 a 0: which of the two came first must not show */
+    sums.min = sums.count ? sums.min + 0.0f : 0.0f;
+    sums.max = sums.count ? sums.max + 0.0f : 0.0f;
+    *out = sums;
+}
+
+void itg_histogram_init(itg_value_stats *stats)
+{
+    memset(stats, 0, sizeof *stats);
+    stats->exponent = NO_EXPONENT;
+}
+
+/* The smallest e with largest < 2^(11+e); largest > 0. */
+static int32_t exponent_of(double largest)
+{
+    int exponent = 0;
+    itg_frexp(largest, &exponent); /* largest = [0.5, 1) * 2^exponent */
+    return exponent - BINS_LOG2;
+}
+
+static void merge_bins(int64_t *bins, int32_t shift)
+{
+    if (shift > 31) shift = 31;
+    for (int32_t i = 0; i < ITG_HISTOGRAM_BINS; i++) {
+        const int64_t moved = bins[i];
+        bins[i] = 0;
+        bins[i >> shift] += moved;
+    }
+}
+
+static void grow(itg_value_stats *stats, int32_t exponent)
+{
+    if (stats->exponent == NO_EXPONENT) {
+        stats->exponent = exponent;
+    } else if (exponent > stats->exponent) {
+        merge_bins(stats->positive, exponent - stats->exponent);
+        merge_bins(stats->negative, exponent - stats->exponent);
+        stats->exponent = exponent;
+    }
+}
+
+static void widen(itg_value_stats *stats, float min, float max)
+{
+    if (min < stats->min) stats->min = min;
+    if (max > stats->max) stats->max = max;
+}
+
+void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
+                       const itg_sums *sums)
+{
+    if (!sums->count) return;
+    const double below = -(double)sums->min, above = (double)sums->max;
+    const double largest = below > above ? below : above;
+    if (largest > 0) grow(stats, exponent_of(largest));
+    /* below 2^11 by the invariant; the product with a power of two is exact (floats reach 2^-149,
+     * doubles 2^-1074) */
+    const double bins_per_unit =
+        stats->exponent == NO_EXPONENT ? 0.0 : itg_ldexp(1.0, -stats->exponent);
+    for (int64_t i = 0; i < count; i++) {
+        const float x = data[i];
+        if (!(x >= -FLT_MAX && x <= FLT_MAX)) continue;
+        const double position = (double)x * bins_per_unit;
+        if (x > 0.0f)
+            stats->positive[(int32_t)position]++;
+        else if (x < 0.0f)
+            stats->negative[(int32_t)-position]++;
+        else
+            stats->zeros++;
+    }
+}
+
+void itg_histogram_merge(itg_value_stats *into, const itg_value_stats *from)
+{
+    into->zeros += from->zeros;
+    if (from->exponent == NO_EXPONENT) return;
+    grow(into, from->exponent);
+    int32_t shift = into->exponent - from->exponent;
+    if (shift > 31) shift = 31;
+    for (int32_t i = 0; i < ITG_HISTOGRAM_BINS; i++) {
+        into->positive[i >> shift] += from->positive[i];
+        into->negative[i >> shift] += from->negative[i];
+    }
+}
+
+void itg_sums_add(itg_value_stats *stats, itg_sums_fold *fold, const itg_sums *sums)
+{
+    stats->nan_count += sums->nan_count;
+    if (!sums->count) return;
+    if (!stats->count) {
+        stats->min = sums->min;
+        stats->max = sums->max;
+    }
+    widen(stats, sums->min, sums->max);
+    stats->count += sums->count;
+    fold->samples++;
+    fold->sum += sums->sum;
+    fold->sum_squares += sums->sum_squares;
+    fold->sum_min += (double)sums->min;
+    fold->sum_max += (double)sums->max;
+}
+
+void itg_sums_finish(itg_value_stats *stats, const itg_sums_fold *fold)
+{
+    stats->present = true;
+    if (stats->exponent == NO_EXPONENT) stats->exponent = 0;
+    if (!stats->count) return;
+    const double n = (double)stats->count;
+    stats->mean = fold->sum / n;
+    stats->variance = fold->sum_squares / n - stats->mean * stats->mean;
+    if (!(stats->variance > 0))
+        stats->variance = 0; /* rounding may leave a little less than nothing */
+    stats->average_min = fold->sum_min / (double)fold->samples;
+    stats->average_max = fold->sum_max / (double)fold->samples;
+}

@@ -1,0 +1,32 @@
+/* Private to sim: building itg_value_stats. Counts are integers and bins align at zero, so adding
+ * in any order and merging in any grouping gives the same histogram: its exponent is the smallest e
+ * with max|x| < ITG_HISTOGRAM_BINS * 2^e. */
+#ifndef ITG_HISTOGRAM_H
+#define ITG_HISTOGRAM_H
+#include "sim/sim.h"
+
+/* What one sample (or one constant) adds to a value. NaN and infinities are counted in nan_count
+ * and nowhere else. */
+typedef struct itg_sums {
+    int64_t count, nan_count; /* finite elements; the others */
+    float min, max;           /* of finite elements; 0 where there are none */
+    double sum, sum_squares;  /* in order of elements */
+} itg_sums;
+void itg_sums_of(const float *data, int64_t count, itg_sums *out);
+
+/* Sets everything to "nothing seen". */
+void itg_histogram_init(itg_value_stats *stats);
+/* Counts the finite elements; sums must be those of data. Touches exponent, bins and zeros alone.
+ */
+void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
+                       const itg_sums *sums);
+void itg_histogram_merge(itg_value_stats *into, const itg_value_stats *from);
+
+/* The scalar statistics: samples' sums added in sample order. */
+typedef struct itg_sums_fold {
+    int64_t samples; /* with at least one finite element */
+    double sum, sum_squares, sum_min, sum_max;
+} itg_sums_fold;
+void itg_sums_add(itg_value_stats *stats, itg_sums_fold *fold, const itg_sums *sums);
+void itg_sums_finish(itg_value_stats *stats, const itg_sums_fold *fold);
+#endif

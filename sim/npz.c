@@ -1,0 +1,124 @@
+/* .npz: a zip archive of .npy entries, stored or deflated. Sizes in the directory are claims: an
+ * entry is refused where it says that it inflates further than deflate can, and read no further
+ * than its array. */
+#include "sim/reader.h"
+#include <string.h>
+#include <unistd.h>
+#include <zip.h>
+
+static int64_t read_entry(void *handle, void *out, size_t bytes)
+{
+    return zip_fread(handle, out, bytes);
+}
+
+/* "x" for the entry "x.npy"; false: not an array. */
+static bool entry_array_name(const char *entry, size_t *length)
+{
+    size_t n = strlen(entry);
+    if (n < 4 || strcmp(entry + n - 4, ".npy") != 0) return false;
+    *length = n - 4;
+    return true;
+}
+
+static bool entry_matches(const char *entry, const char *wanted)
+{
+    size_t length;
+    if (!entry_array_name(entry, &length)) return false;
+    if (!wanted || strcmp(entry, wanted) == 0) return true;
+    return strlen(wanted) == length && memcmp(entry, wanted, length) == 0;
+}
+
+static void list_arrays(zip_t *zip, itg_strbuf *out)
+{
+    zip_int64_t count = zip_get_num_entries(zip, 0);
+    for (zip_int64_t i = 0; i < count && out->length < 200; i++) {
+        const char *name = zip_get_name(zip, (zip_uint64_t)i, 0);
+        size_t length;
+        if (name && entry_array_name(name, &length))
+            itg_strbuf_format(out, "%s%.*s", out->length ? ", " : "",
+                              (int)(length < 60 ? length : 60), name);
+    }
+}
+
+static itg_status find_entry(zip_t *zip, const char *path, const char *wanted, zip_uint64_t *index,
+                             itg_error *err)
+{
+    zip_int64_t count = zip_get_num_entries(zip, 0), found = 0;
+    for (zip_int64_t i = 0; i < count; i++) {
+        const char *name = zip_get_name(zip, (zip_uint64_t)i, 0);
+        if (!name || !entry_matches(name, wanted)) continue;
+        *index = (zip_uint64_t)i;
+        found++;
+    }
+    if (found == 1) return ITG_OK;
+    itg_strbuf names = {0};
+    list_arrays(zip, &names);
+    const char *list = names.text ? names.text : "none";
+    itg_status status =
+        wanted ? itg_fail(err, ITG_BAD_FILE, "%s: %d arrays named '%s'; it holds: %s", path,
+                          (int)found, wanted, list)
+               : itg_fail(err, ITG_BAD_FILE,
+                          "%s: %d arrays, expected one, or name it as %s:NAME; it holds: %s", path,
+                          (int)found, path, list);
+    itg_strbuf_deinit(&names);
+    return status;
+}
+
+static itg_status check_entry(zip_t *zip, zip_uint64_t index, const char *path, int64_t file_size,
+                              itg_reader *reader, itg_error *err)
+{
+    zip_stat_t stat;
+    zip_stat_init(&stat);
+    const zip_uint64_t needed =
+        ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+    if (zip_stat_index(zip, index, 0, &stat) != 0 || (stat.valid & needed) != needed)
+        return itg_fail(err, ITG_BAD_FILE, "%s: entry %d: incomplete zip directory", path,
+                        (int)index);
+    if (stat.encryption_method != ZIP_EM_NONE)
+        return itg_fail(err, ITG_UNSUPPORTED, "%s: entry '%s' is encrypted", path, stat.name);
+    if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "%s: entry '%s': compression method %d; expected stored or deflated", path,
+                        stat.name, (int)stat.comp_method);
+    zip_uint64_t ratio = stat.comp_method == ZIP_CM_DEFLATE ? ITG_DEFLATE_RATIO : 1;
+    if (stat.comp_size > (zip_uint64_t)file_size || stat.size > ratio * stat.comp_size)
+        return itg_fail(err, ITG_BAD_FILE,
+                        "%s: entry '%s' claims more bytes than the file can hold", path, stat.name);
+    reader->size = reader->max_size = (int64_t)stat.size;
+    reader->inflates = true; /* stored entries too: they have a checksum */
+    return ITG_OK;
+}
+
+static itg_status read_array(zip_t *zip, zip_uint64_t index, itg_reader *reader, int64_t limit,
+                             itg_dataset *out, itg_error *err)
+{
+    zip_file_t *file = zip_fopen_index(zip, index, 0);
+    if (!file) return itg_fail(err, ITG_BAD_FILE, "%s: %s", reader->name, zip_strerror(zip));
+    reader->handle = file;
+    reader->read = read_entry;
+    itg_status status = itg_reader_peek(reader, err);
+    if (status == ITG_OK && !itg_npy_is(reader))
+        status = itg_fail(err, ITG_BAD_FILE, "%s: the entry is no .npy array", reader->name);
+    if (status == ITG_OK) status = itg_npy_read(reader, limit, out, err);
+    zip_fclose(file);
+    return status;
+}
+
+itg_status itg_npz_read(int fd, const char *path, const char *entry, int64_t file_size,
+                        int64_t limit, itg_dataset *out, itg_error *err)
+{
+    int code = 0;
+    zip_uint64_t index = 0;
+    itg_reader reader = {.name = path};
+    zip_t *zip = zip_fdopen(fd, 0, &code);
+    if (!zip) {
+        close(fd);
+        return itg_fail(err, ITG_BAD_FILE, "%s: a damaged or cut zip archive (libzip error %d)",
+                        path, code);
+    }
+    itg_status status = find_entry(zip, path, entry, &index, err);
+    if (status == ITG_OK) status = check_entry(zip, index, path, file_size, &reader, err);
+    if (status == ITG_OK) status = read_array(zip, index, &reader, limit, out, err);
+    zip_discard(zip);
+    return status;
+}

@@ -1,0 +1,143 @@
+/* Add, Sub, Mul, Relu, Clip and lookup functions by definition (docs/arithmetic.md 3). */
+#include "sim/simulate.h"
+#include "kernels/float_ops.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Flat index into an operand that broadcasts to `out`. */
+static int64_t broadcast_index(const itg_shape *out, const itg_shape *operand, int64_t flat)
+{
+    int64_t index = 0, step = 1;
+    for (int32_t d = out->rank - 1; d >= 0; d--) {
+        int32_t own = d - (out->rank - operand->rank);
+        int64_t i = flat % out->dims[d];
+        flat /= out->dims[d];
+        if (own < 0) break;
+        if (operand->dims[own] != 1) index += i * step;
+        step *= operand->dims[own];
+    }
+    return index;
+}
+
+typedef struct binary {
+    const itg_shape *out, *shape[2];
+    const double *codes[2];
+    const itg_quantizer *q[2];
+    int sign;
+} binary;
+
+static binary operands(const itg_sim *s, itg_id n)
+{
+    const itg_node *node = &s->a->graph->nodes[n];
+    binary b = {.out = sim_shape(s, node->outputs[0]), .sign = node->op == ITG_OP_SUB ? -1 : 1};
+    for (int i = 0; i < 2; i++) {
+        b.shape[i] = sim_shape(s, node->inputs[i]);
+        b.codes[i] = sim_input_codes(s, n, i);
+        b.q[i] = &sim_input_version(s, n, i)->q;
+    }
+    return b;
+}
+
+/* q and q - zero point of operand i at output element k */
+static int64_t code(const binary *b, int i, int64_t k) { return (int64_t)b->codes[i][broadcast_index(b->out, b->shape[i], k)]; }
+static int64_t centred(const binary *b, int i, int64_t k) { return code(b, i, k) - b->q[i]->zero_point; }
+
+static int64_t native_result(const itg_node_note *note, const binary *b, int64_t k)
+{
+    int64_t x = centred(b, 0, k), y = centred(b, 1, k);
+    if (note->form == ITG_FORM_PRODUCT) return x * y;
+    if (note->form == ITG_FORM_EQUAL) return x + b->sign * y;
+    int64_t unit = (int64_t)1 << note->left_shift;
+    return itg_requant_apply(&note->operand[0], x * unit) + b->sign * itg_requant_apply(&note->operand[1], y * unit);
+}
+
+static float activate_f32(const itg_sim *s, itg_id activation, float v)
+{
+    if (activation == ITG_NONE) return v;
+    const itg_node *node = &s->a->graph->nodes[activation];
+    if (node->op == ITG_OP_RELU) return v > 0 ? v : 0;
+    v = v < node->attrs.min ? node->attrs.min : v;
+    return v > node->attrs.max ? node->attrs.max : v;
+}
+
+static void f32_add(itg_sim *s, itg_id n, const binary *b)
+{
+    const itg_node_note *node = &s->a->nodes[n];
+    const itg_value_note *note = &s->a->values[node->out_value];
+    const sim_value *out = &s->values[node->out_value];
+    for (int32_t i = 0; i < note->version_count; i++) {
+        const itg_version *v = &note->versions[i];
+        itg_f32_add k = {0};
+        if (!v->is_float)
+            k = itg_f32_add_derive(b->q[0]->scale[0], b->q[0]->zero_point, b->q[1]->scale[0], b->q[1]->zero_point, v->q.scale[0],
+                                   v->q.zero_point, b->sign);
+        out->buffers[i].events = (itg_edge_events){.elements = out->elements};
+        for (int64_t e = 0; e < out->elements; e++) {
+            if (v->is_float) {
+                float x = (float)centred(b, 0, e) * b->q[0]->scale[0], y = (float)centred(b, 1, e) * b->q[1]->scale[0];
+                out->buffers[i].real[e] = activate_f32(s, node->activation, b->sign > 0 ? x + y : x - y);
+                continue;
+            }
+            int64_t wide = itg_f32_add_apply(&k, code(b, 0, e), code(b, 1, e), INT32_MIN, INT32_MAX);
+            out->buffers[i].events.saturated += wide < v->q.qmin || wide > v->q.qmax;
+            out->buffers[i].codes[e] = (double)itg_clamp(wide, v->clamp_lo, v->clamp_hi);
+        }
+    }
+}
+
+void sim_binary(itg_sim *s, itg_id n)
+{
+    const itg_node_note *note = &s->a->nodes[n];
+    binary b = operands(s, n);
+    if (note->form == ITG_FORM_F32) {
+        f32_add(s, n, &b);
+        return;
+    }
+    for (int64_t k = 0; k < s->values[note->out_value].elements; k++) s->acc[k] = sim_fit(s, note, native_result(note, &b, k));
+    sim_epilogue(s, n, 1, NULL);
+}
+
+void sim_activation(itg_sim *s, itg_id n)
+{
+    const double *x = sim_input_codes(s, n, 0);
+    int32_t zero = sim_input_version(s, n, 0)->q.zero_point;
+    for (int64_t k = 0; k < s->values[s->a->nodes[n].out_value].elements; k++) s->acc[k] = sim_fit(s, &s->a->nodes[n], (int64_t)x[k] - zero);
+    sim_epilogue(s, n, 1, NULL);
+}
+
+/* f of every input code, as float32. */
+static float *function_table(const itg_node *node, const itg_quantizer *q)
+{
+    float *table = malloc(sizeof *table * (size_t)(q->qmax - q->qmin + 1));
+    for (int64_t c = q->qmin; table && c <= q->qmax; c++)
+        table[c - q->qmin] = (float)itg_univariate(node->op, &node->attrs, (double)itg_dequantize_f32(c, q->scale[0], q->zero_point));
+    return table;
+}
+
+itg_status sim_lut(itg_sim *s, itg_id n, itg_error *err)
+{
+    const itg_node *node = &s->a->graph->nodes[n];
+    const itg_quantizer *q = &sim_input_version(s, n, 0)->q;
+    const double *x = sim_input_codes(s, n, 0);
+    itg_id v = node->outputs[0];
+    const itg_value_note *note = &s->a->values[v];
+    float *table = function_table(node, q);
+    if (!table) return itg_fail(err, ITG_NO_MEMORY, "no memory for a table of '%s'", node->name);
+    for (int32_t i = 0; i < note->version_count; i++) {
+        const itg_version *version = &note->versions[i];
+        sim_buffer *b = &s->values[v].buffers[i];
+        b->events = (itg_edge_events){.elements = s->values[v].elements};
+        for (int64_t k = 0; k < s->values[v].elements; k++) {
+            float y = table[(int64_t)x[k] - q->qmin];
+            if (version->is_float) {
+                b->real[k] = y;
+                continue;
+            }
+            int64_t wide = itg_quantize_f32(y, version->q.scale[0], version->q.zero_point, INT32_MIN, INT32_MAX);
+            b->events.saturated += wide < version->q.qmin || wide > version->q.qmax;
+            b->codes[k] = (double)itg_clamp(wide, version->q.qmin, version->q.qmax);
+        }
+    }
+    free(table);
+    return ITG_OK;
+}

@@ -1,0 +1,131 @@
+/* Pools, means and ArgMax by definition. Results go to s->acc (and window counts to s->count). */
+#include "sim/simulate.h"
+
+typedef struct pool {
+    const itg_attrs *at;
+    int64_t channels, height, width, out_height, out_width;
+    const double *x;
+} pool;
+
+static pool make_pool(const itg_sim *s, itg_id n, itg_attrs *whole)
+{
+    const itg_node *node = &s->a->graph->nodes[n];
+    const itg_shape *in = sim_shape(s, node->inputs[0]), *out = sim_shape(s, node->outputs[0]);
+    bool flat = in->rank == 3;
+    pool p = {&node->attrs, in->dims[0] * in->dims[1], flat ? 1 : in->dims[2], in->dims[in->rank - 1], flat ? 1 : out->dims[2], out->dims[out->rank - 1],
+              sim_input_codes(s, n, 0)};
+    if (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_GLOBAL_MAX_POOL) {
+        *whole = (itg_attrs){.kernel = {p.height, p.width}, .stride = {1, 1}, .dilation = {1, 1}};
+        p.at = whole;
+        p.out_height = p.out_width = 1;
+    }
+    return p;
+}
+
+typedef struct window_sum {
+    double sum, largest;
+    int64_t inside, padded; /* elements inside the input; inside the padded input */
+} window_sum;
+
+static window_sum window_at(const pool *p, int64_t c, int64_t oy, int64_t ox, double zero)
+{
+    window_sum w = {.largest = -1e300};
+    for (int64_t r = 0; r < p->at->kernel[0]; r++) {
+        for (int64_t t = 0; t < p->at->kernel[1]; t++) {
+            int64_t y = oy * p->at->stride[0] - p->at->pad[0] + r * p->at->dilation[0];
+            int64_t x = ox * p->at->stride[1] - p->at->pad[1] + t * p->at->dilation[1];
+            w.padded += y < p->height + p->at->pad[2] && x < p->width + p->at->pad[3];
+            if (y < 0 || y >= p->height || x < 0 || x >= p->width) continue;
+            double v = p->x[(c * p->height + y) * p->width + x];
+            w.inside++;
+            w.sum += v - zero;
+            if (v > w.largest) w.largest = v;
+        }
+    }
+    return w;
+}
+
+void sim_max_pool(itg_sim *s, itg_id n)
+{
+    itg_attrs whole;
+    pool p = make_pool(s, n, &whole);
+    int64_t i = 0;
+    for (int64_t c = 0; c < p.channels; c++)
+        for (int64_t y = 0; y < p.out_height; y++)
+            for (int64_t x = 0; x < p.out_width; x++) s->acc[i++] = (int64_t)window_at(&p, c, y, x, 0).largest;
+}
+
+static void store_mean(itg_sim *s, itg_id n, int64_t i, double sum, int64_t count)
+{
+    const itg_node_note *note = &s->a->nodes[n];
+    const itg_quantizer *q = &sim_input_version(s, n, 0)->q;
+    if (count < 1) count = 1;
+    s->count[i] = (int32_t)count;
+    if (note->form == ITG_FORM_KEEP) s->acc[i] = itg_clamp(itg_round_divide((int64_t)sum, count, note->rounding), q->qmin, q->qmax);
+    else s->acc[i] = sim_fit(s, note, (int64_t)sum);
+}
+
+/* ReduceMean over any axes: each output element sums the inputs that map to it. */
+static void reduce_mean(itg_sim *s, itg_id n, double zero)
+{
+    const itg_node *node = &s->a->graph->nodes[n];
+    const itg_shape *in = sim_shape(s, node->inputs[0]);
+    const double *x = sim_input_codes(s, n, 0);
+    int64_t elements = s->values[node->inputs[0]].elements, results = s->values[node->outputs[0]].elements;
+    bool reduced[ITG_MAX_RANK] = {false};
+    double *sums = s->columns;
+    for (int32_t i = 0; i < node->attrs.axes_count; i++) reduced[node->attrs.axes[i]] = true;
+    for (int32_t d = 0; node->attrs.axes_count == 0 && d < in->rank; d++) reduced[d] = true;
+    for (int64_t i = 0; i < results; i++) sums[i] = 0;
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t rest = i, target = 0, step = 1;
+        for (int32_t d = in->rank - 1; d >= 0; d--) {
+            if (!reduced[d]) {
+                target += rest % in->dims[d] * step;
+                step *= in->dims[d];
+            }
+            rest /= in->dims[d];
+        }
+        sums[target] += x[i] - zero;
+    }
+    for (int64_t i = 0; i < results; i++) store_mean(s, n, i, sums[i], results > 0 ? elements / results : 1);
+}
+
+void sim_mean(itg_sim *s, itg_id n)
+{
+    const itg_node *node = &s->a->graph->nodes[n];
+    /* The keep form averages raw codes; the others sum distances from the zero point. */
+    double zero = s->a->nodes[n].form == ITG_FORM_KEEP ? 0 : sim_input_version(s, n, 0)->q.zero_point;
+    if (node->op == ITG_OP_REDUCE_MEAN) {
+        reduce_mean(s, n, zero);
+        return;
+    }
+    itg_attrs whole;
+    pool p = make_pool(s, n, &whole);
+    int64_t i = 0;
+    for (int64_t c = 0; c < p.channels; c++) {
+        for (int64_t y = 0; y < p.out_height; y++) {
+            for (int64_t x = 0; x < p.out_width; x++, i++) {
+                window_sum w = window_at(&p, c, y, x, zero);
+                store_mean(s, n, i, w.sum, p.at->count_include_pad ? w.padded : w.inside);
+            }
+        }
+    }
+}
+
+void sim_arg_max(itg_sim *s, itg_id n)
+{
+    const itg_node *node = &s->a->graph->nodes[n];
+    const itg_shape *in = sim_shape(s, node->inputs[0]);
+    const double *x = sim_input_codes(s, n, 0);
+    int64_t *out = s->values[node->outputs[0]].native;
+    int64_t extent = in->dims[node->attrs.axis], inner = 1;
+    for (int64_t d = node->attrs.axis + 1; d < in->rank; d++) inner *= in->dims[d];
+    for (int64_t i = 0; i < s->values[node->outputs[0]].elements; i++) {
+        const double *first = x + i / inner * extent * inner + i % inner;
+        int64_t best = 0;
+        for (int64_t k = 1; k < extent; k++)
+            if (first[k * inner] > first[best * inner] || (node->attrs.select_last_index && first[k * inner] == first[best * inner])) best = k;
+        out[i] = best;
+    }
+}

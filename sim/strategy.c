@@ -1,0 +1,263 @@
+/* Strategies: made from bits per choice group, with thresholds resolved against statistics and weights. */
+#include "sim/sim.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the value ---- */
+
+static int32_t edge_count_of(const itg_graph *g)
+{
+    int32_t count = g->output_count;
+    for (itg_id n = 0; n < g->node_count; n++)
+        for (int32_t i = 0; i < g->nodes[n].input_count; i++)
+            count += g->nodes[n].inputs[i] != ITG_NONE;
+    return count;
+}
+
+static itg_status create(int32_t nodes, int32_t edges, itg_strategy **out, itg_error *err)
+{
+    itg_arena *arena = itg_arena_create(0);
+    itg_strategy *s = arena ? itg_arena_alloc(arena, sizeof *s) : NULL;
+    if (s) {
+        s->arena = arena;
+        s->node_count = nodes;
+        s->edge_count = edges;
+        s->node_conds = itg_arena_array(arena, (size_t)nodes + 1, sizeof *s->node_conds);
+        s->edge_conds = itg_arena_array(arena, (size_t)edges + 1, sizeof *s->edge_conds);
+        s->edges = itg_arena_array(arena, (size_t)edges + 1, sizeof *s->edges);
+    }
+    if (!s || !s->node_conds || !s->edge_conds || !s->edges) {
+        itg_arena_destroy(arena);
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy of %d edges", edges);
+    }
+    *out = s;
+    return ITG_OK;
+}
+
+itg_status itg_strategy_create(const itg_graph *g, itg_strategy **out, itg_error *err)
+{
+    itg_strategy *s = NULL;
+    itg_status status = create(g->node_count, edge_count_of(g), &s, err);
+    if (status != ITG_OK) return status;
+    memcpy(s->model_hash, g->source_hash, sizeof s->model_hash);
+    itg_graph_hash(g, s->graph_hash);
+    *out = s;
+    return ITG_OK;
+}
+
+void itg_strategy_destroy(itg_strategy *s)
+{
+    if (s) itg_arena_destroy(s->arena);
+}
+
+static itg_status copy_channels(itg_strategy *s, itg_edge_choice *edge, itg_error *err)
+{
+    if (edge->channel_count == 0) return ITG_OK;
+    edge->channel = itg_arena_copy(s->arena, edge->channel, sizeof *edge->channel * (size_t)edge->channel_count);
+    return edge->channel ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
+}
+
+itg_status itg_strategy_clone(const itg_strategy *from, itg_strategy **out, itg_error *err)
+{
+    itg_strategy *s = NULL;
+    itg_status status = create(from->node_count, from->edge_count, &s, err);
+    if (status != ITG_OK) return status;
+    memcpy(s->model_hash, from->model_hash, sizeof s->model_hash);
+    memcpy(s->graph_hash, from->graph_hash, sizeof s->graph_hash);
+    memcpy(s->node_conds, from->node_conds, sizeof *s->node_conds * (size_t)s->node_count);
+    memcpy(s->edge_conds, from->edge_conds, sizeof *s->edge_conds * (size_t)s->edge_count);
+    memcpy(s->edges, from->edges, sizeof *s->edges * (size_t)s->edge_count);
+    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) status = copy_channels(s, &s->edges[e], err);
+    if (status != ITG_OK) itg_strategy_destroy(s);
+    else *out = s;
+    return status;
+}
+
+void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_t activation_bits, int32_t *group_bits)
+{
+    for (int32_t i = 0; i < space->group_count; i++) {
+        const itg_choice_group *group = &space->groups[i];
+        int32_t wanted = group->is_weight ? weight_bits : activation_bits, best = group->bits[0];
+        for (int32_t k = 0; k < group->bits_count; k++)
+            if (group->bits[k] <= wanted) best = group->bits[k];
+        group_bits[i] = best;
+    }
+}
+
+/* ---- thresholds ---- */
+
+#define BITS_SLOTS 33
+typedef struct entry {
+    double lo, hi;
+    int32_t channel_count;
+    double channel[];
+} entry;
+
+/* Slots [edge][bits][method], filled once by whoever comes first; a loser throws its equal entry away. */
+struct itg_threshold_cache {
+    const itg_graph *g;
+    const itg_hardware *hw;
+    const itg_choice_space *space;
+    const itg_stats *stats;
+    bool *topology;
+    unsigned char graph_hash[32];
+    itg_arena *arena;
+    size_t slot_count;
+    _Atomic(entry *) *slots;
+};
+
+void itg_threshold_cache_destroy(itg_threshold_cache *cache)
+{
+    if (!cache) return;
+    for (size_t i = 0; cache->slots && i < cache->slot_count; i++) free(atomic_load(&cache->slots[i]));
+    free(cache->slots);
+    itg_arena_destroy(cache->arena);
+    free(cache);
+}
+
+itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw, const itg_choice_space *space,
+                                      const itg_stats *stats, itg_threshold_cache **out, itg_error *err)
+{
+    itg_threshold_cache *cache = calloc(1, sizeof *cache);
+    if (!cache) return itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
+    cache->g = g;
+    cache->hw = hw;
+    cache->space = space;
+    cache->stats = stats;
+    itg_graph_hash(g, cache->graph_hash);
+    cache->slot_count = (size_t)space->edge_count * BITS_SLOTS * ITG_THRESHOLD_METHOD_COUNT;
+    cache->arena = itg_arena_create(0);
+    cache->slots = calloc(cache->slot_count + 1, sizeof *cache->slots);
+    if (cache->arena) cache->topology = itg_arena_array(cache->arena, (size_t)g->node_count + 1, sizeof *cache->topology);
+    itg_status status = cache->slots && cache->topology ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
+    if (status == ITG_OK) status = itg_hardware_topology(hw, g, cache->arena, cache->topology, NULL, err);
+    if (status != ITG_OK) itg_threshold_cache_destroy(cache);
+    else *out = cache;
+    return status;
+}
+
+/* The dtype that an edge will most likely take: what its consumer (or, for graph outputs, its producer) offers at these bits. */
+static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, const itg_edge_ref *edge, bool is_weight, int32_t bits, bool negative)
+{
+    const itg_hardware *hw = cache->hw;
+    uint32_t mask = 0;
+    if (edge->node != ITG_NONE) {
+        const itg_hw_op *op = &hw->ops[cache->g->nodes[edge->node].op];
+        for (int32_t i = 0; i < op->spec_count; i++) mask |= is_weight ? op->specs[i].weight_mask : op->specs[i].input_mask;
+    } else if (hw->graph_output_mask) {
+        mask = hw->graph_output_mask;
+    } else if (cache->g->values[edge->value].producer != ITG_NONE) {
+        const itg_hw_op *op = &hw->ops[cache->g->nodes[cache->g->values[edge->value].producer].op];
+        for (int32_t i = 0; i < op->spec_count; i++) mask |= op->specs[i].output_mask | op->specs[i].input_mask;
+    }
+    int32_t dtype = itg_hardware_dtype_for(hw, mask, bits, negative);
+    return dtype < 0 ? NULL : &hw->dtypes[dtype];
+}
+
+static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge, const itg_threshold_target *target,
+                               itg_threshold_method method, bool per_channel, entry **out, itg_error *err)
+{
+    const itg_value *w = &cache->g->values[edge->value];
+    int64_t elements = 0;
+    bool last_axis = cache->g->nodes[edge->node].op == ITG_OP_MATMUL;
+    if (!itg_shape_elements(&w->shape, &elements) || w->shape.rank < 1 || elements < 1)
+        return itg_fail(err, ITG_UNSUPPORTED, "weight '%s' has no elements", w->name);
+    int64_t channels = per_channel ? w->shape.dims[last_axis ? w->shape.rank - 1 : 0] : 1, depth = elements / channels;
+    entry *made = calloc(1, sizeof *made + sizeof(double) * (size_t)channels);
+    if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds of '%s'", w->name);
+    made->channel_count = (int32_t)channels;
+    itg_status status = ITG_OK;
+    for (int64_t c = 0; c < channels && status == ITG_OK; c++) {
+        double lo = 0, hi = 0;
+        const float *first = (const float *)w->data + (!per_channel ? 0 : last_axis ? c : c * depth);
+        int64_t stride = per_channel && last_axis ? channels : 1;
+        status = itg_threshold_constant(method, first, depth, stride, 1, target, &lo, &hi, err);
+        made->channel[c] = -lo > hi ? -lo : hi;
+    }
+    if (status != ITG_OK) free(made);
+    else *out = made;
+    return status;
+}
+
+static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge, const itg_threshold_target *target,
+                              itg_threshold_method method, entry **out, itg_error *err)
+{
+    const itg_value *value = &cache->g->values[edge->value];
+    entry *made = calloc(1, sizeof *made);
+    itg_status status = ITG_OK;
+    int64_t elements = 0;
+    if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for the threshold of '%s'", value->name);
+    if (value->data) {
+        if (!itg_shape_elements(&value->shape, &elements)) elements = 0;
+        status = itg_threshold_constant(ITG_THRESHOLD_MAX, value->data, elements, 1, 1, target, &made->lo, &made->hi, err);
+    } else if (!cache->stats || !cache->stats->values[edge->value].present) {
+        status = itg_fail(err, ITG_BAD_ARGUMENT, "no calibration statistics for '%s'", value->name);
+    } else {
+        status = itg_threshold_estimate(method, &cache->stats->values[edge->value], target, &made->lo, &made->hi, err);
+    }
+    if (status != ITG_OK) free(made);
+    else *out = made;
+    return status;
+}
+
+static bool is_per_channel(const itg_threshold_cache *cache, const itg_edge_ref *edge, int32_t bits)
+{
+    const itg_hw_op *op = &cache->hw->ops[cache->g->nodes[edge->node].op];
+    for (int32_t i = 0; i < op->spec_count; i++)
+        if (itg_hardware_dtype_for(cache->hw, op->specs[i].weight_mask, bits, true) >= 0) return op->specs[i].per_channel;
+    return false;
+}
+
+static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, int32_t bits, itg_threshold_method method,
+                         const entry **out, itg_error *err)
+{
+    const itg_edge_ref *edge = &cache->space->edges[e];
+    _Atomic(entry *) *slot = &cache->slots[((size_t)e * BITS_SLOTS + (size_t)bits) * ITG_THRESHOLD_METHOD_COUNT + (size_t)method];
+    entry *found = atomic_load(slot), *made = NULL;
+    if (!found) {
+        bool negative = is_weight || cache->g->values[edge->value].data || (cache->stats && cache->stats->values[edge->value].min < 0);
+        const itg_hw_dtype *dtype = likely_dtype(cache, edge, is_weight, bits, negative);
+        if (!dtype) return itg_fail(err, ITG_INFEASIBLE, "%s has no dtype of %d bits for '%s'", cache->hw->name, bits, cache->g->values[edge->value].name);
+        itg_threshold_target target = {bits, !dtype->zero_point, itg_dtype_min(dtype->storage) < 0, cache->hw->power_of_two_scales};
+        itg_status status = is_weight ? weight_entry(cache, edge, &target, method, is_per_channel(cache, edge, bits), &made, err)
+                                      : range_entry(cache, edge, &target, method, &made, err);
+        if (status != ITG_OK) return status;
+        if (atomic_compare_exchange_strong(slot, &found, made)) found = made;
+        else free(made);
+    }
+    *out = found;
+    return ITG_OK;
+}
+
+static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int32_t *group_bits, itg_threshold_method activation_method,
+                               itg_threshold_method weight_method, itg_strategy *s, itg_error *err)
+{
+    int32_t group = cache->space->edge_group[e];
+    if (group < 0) return ITG_OK;
+    bool is_weight = cache->space->groups[group].is_weight;
+    itg_threshold_method method = is_weight ? weight_method : activation_method;
+    if (cache->space->edges[e].node == ITG_NONE) method = ITG_THRESHOLD_MAX;
+    const entry *found = NULL;
+    itg_status status = lookup(cache, e, is_weight, group_bits[group], method, &found, err);
+    if (status != ITG_OK) return status;
+    s->edge_conds[e] = true;
+    s->edges[e] = (itg_edge_choice){group_bits[group], method, found->lo, found->hi, found->channel_count, found->channel};
+    return copy_channels(s, &s->edges[e], err);
+}
+
+itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits, itg_threshold_method activation_method,
+                                itg_threshold_method weight_method, itg_strategy **out, itg_error *err)
+{
+    itg_strategy *s = NULL;
+    itg_status status = create(cache->g->node_count, cache->space->edge_count, &s, err);
+    if (status != ITG_OK) return status;
+    memcpy(s->model_hash, cache->g->source_hash, sizeof s->model_hash);
+    memcpy(s->graph_hash, cache->graph_hash, sizeof s->graph_hash);
+    memcpy(s->node_conds, cache->topology, sizeof *s->node_conds * (size_t)s->node_count);
+    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++)
+        status = resolve_edge(cache, e, group_bits, activation_method, weight_method, s, err);
+    if (status != ITG_OK) itg_strategy_destroy(s);
+    else *out = s;
+    return status;
+}

@@ -1,0 +1,242 @@
+/* Strategy files, read: every member is checked against the graph before anything is kept. */
+#include "sim/strategy_file.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FILE_BYTES ((size_t)256 << 20)
+
+typedef struct reader {
+    const itg_json *json;
+    const itg_graph *g;
+    itg_strategy *s;
+    itg_error *err;
+} reader;
+
+void itg_strategy_file_destroy(itg_strategy_file *file)
+{
+    if (!file) return;
+    itg_strategy_destroy(file->strategy);
+    itg_hardware_destroy(file->hardware);
+    free(file);
+}
+
+static itg_status need(const reader *r, const itg_json_value *object, const char *key, itg_json_type type, const itg_json_value **out)
+{
+    return itg_json_need(r->json, object, key, type, out, r->err);
+}
+
+static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+static itg_status read_hash(const reader *r, const itg_json_value *object, const char *key, unsigned char out[32])
+{
+    const itg_json_value *v = NULL;
+    const char *text = NULL;
+    itg_status status = need(r, object, key, ITG_JSON_STRING, &v);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
+    if (status != ITG_OK) return status;
+    bool good = strlen(text) == 64;
+    for (int i = 0; good && i < 32; i++) {
+        int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+        good = high >= 0 && low >= 0;
+        if (good) out[i] = (unsigned char)(high * 16 + low);
+    }
+    return good ? ITG_OK : itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected 64 lower-case hexadecimal digits");
+}
+
+static itg_status need_array(const reader *r, const itg_json_value *object, const char *key, int32_t length, const itg_json_value **out)
+{
+    itg_status status = need(r, object, key, ITG_JSON_ARRAY, out);
+    if (status != ITG_OK || itg_json_length(*out) == (size_t)length) return status;
+    return itg_json_fail(r->json, *out, r->err, ITG_BAD_FILE, "expected %d elements, found %zu", length, itg_json_length(*out));
+}
+
+static itg_status read_bools(const reader *r, const itg_json_value *object, const char *key, bool *out, int32_t count)
+{
+    const itg_json_value *array = NULL;
+    itg_status status = need_array(r, object, key, count, &array);
+    for (int32_t i = 0; i < count && status == ITG_OK; i++)
+        status = itg_json_get_bool(r->json, itg_json_at(array, (size_t)i), &out[i], r->err);
+    return status;
+}
+
+static itg_status read_hex(const reader *r, const itg_json_value *v, double *out)
+{
+    const char *text = NULL;
+    itg_status status = itg_json_get_string(r->json, v, &text, r->err);
+    if (status != ITG_OK || itg_parse_hex_double(text, out)) return status;
+    return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected a hexadecimal float such as \"0x1.8p+1\"");
+}
+
+static itg_status read_channels(const reader *r, const itg_json_value *array, itg_edge_choice *edge)
+{
+    size_t count = itg_json_length(array);
+    double *t = count && count <= INT32_MAX ? itg_arena_array(r->s->arena, count, sizeof *t) : NULL;
+    if (!t) return itg_json_fail(r->json, array, r->err, ITG_BAD_FILE, "expected one threshold per channel");
+    itg_status status = ITG_OK;
+    for (size_t i = 0; i < count && status == ITG_OK; i++) status = read_hex(r, itg_json_at(array, i), &t[i]);
+    edge->channel = t;
+    edge->channel_count = (int32_t)count;
+    return status;
+}
+
+static itg_status read_threshold(const reader *r, const itg_json_value *v, itg_edge_choice *edge)
+{
+    static const char *const keys[] = {"method", "lo", "hi", "channels", NULL};
+    const itg_json_value *method = NULL, *lo = NULL, *hi = NULL;
+    const char *name = NULL;
+    if (edge->bits == 0) return ITG_OK;
+    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected an object: the edge has bits");
+    itg_status status = itg_json_allow_keys(r->json, v, keys, r->err);
+    if (status == ITG_OK) status = need(r, v, "method", ITG_JSON_STRING, &method);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, method, &name, r->err);
+    if (status != ITG_OK) return status;
+    if (!itg_threshold_from_name(name, &edge->method))
+        return itg_json_fail(r->json, method, r->err, ITG_BAD_FILE, "unknown threshold method '%s'", name);
+    const itg_json_value *channels = itg_json_find(v, "channels");
+    if (channels) return read_channels(r, channels, edge);
+    status = need(r, v, "lo", ITG_JSON_STRING, &lo);
+    if (status == ITG_OK) status = need(r, v, "hi", ITG_JSON_STRING, &hi);
+    if (status == ITG_OK) status = read_hex(r, lo, &edge->lo);
+    if (status == ITG_OK) status = read_hex(r, hi, &edge->hi);
+    return status;
+}
+
+static itg_status read_edges(const reader *r, const itg_json_value *strategy)
+{
+    const itg_json_value *bits = NULL, *thresholds = NULL;
+    itg_status status = need_array(r, strategy, "bits", r->s->edge_count, &bits);
+    if (status == ITG_OK) status = need_array(r, strategy, "thresholds", r->s->edge_count, &thresholds);
+    for (int32_t e = 0; e < r->s->edge_count && status == ITG_OK; e++) {
+        int64_t b = 0;
+        status = itg_json_get_int(r->json, itg_json_at(bits, (size_t)e), 0, 32, &b, r->err);
+        r->s->edges[e].bits = (int32_t)b;
+        if (status == ITG_OK) status = read_threshold(r, itg_json_at(thresholds, (size_t)e), &r->s->edges[e]);
+    }
+    return status;
+}
+
+/* Edge e of the file must be edge e of the graph, by name. */
+static itg_status check_edge(const reader *r, const itg_json_value *v, itg_id value, itg_id node, int32_t slot)
+{
+    const itg_json_value *value_name = NULL, *node_name = itg_json_find(v, "node"), *slot_value = NULL;
+    const char *text = NULL, *node_text = NULL;
+    int64_t s = 0;
+    itg_status status = need(r, v, "value", ITG_JSON_STRING, &value_name);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, value_name, &text, r->err);
+    if (status == ITG_OK) status = need(r, v, "slot", ITG_JSON_NUMBER, &slot_value);
+    if (status == ITG_OK) status = itg_json_get_int(r->json, slot_value, 0, INT32_MAX, &s, r->err);
+    if (status == ITG_OK && node_name && itg_json_typeof(node_name) != ITG_JSON_NULL) status = itg_json_get_string(r->json, node_name, &node_text, r->err);
+    if (status != ITG_OK) return status;
+    const char *wanted = node == ITG_NONE ? NULL : r->g->nodes[node].name;
+    bool same_node = (!wanted && !node_text) || (wanted && node_text && strcmp(wanted, node_text) == 0);
+    if (same_node && s == slot && strcmp(text, r->g->values[value].name) == 0) return ITG_OK;
+    return itg_json_fail(r->json, v, r->err, ITG_MISMATCH, "the graph has '%s' into '%s' slot %d here", r->g->values[value].name, wanted ? wanted : "graph output", slot);
+}
+
+static itg_status check_edges(const reader *r, const itg_json_value *root)
+{
+    const itg_json_value *edges = NULL;
+    size_t e = 0;
+    itg_status status = need_array(r, root, "edges", r->s->edge_count, &edges);
+    for (itg_id n = 0; n < r->g->node_count; n++)
+        for (int32_t i = 0; i < r->g->nodes[n].input_count && status == ITG_OK; i++)
+            if (r->g->nodes[n].inputs[i] != ITG_NONE) status = check_edge(r, itg_json_at(edges, e++), r->g->nodes[n].inputs[i], n, i);
+    for (int32_t i = 0; i < r->g->output_count && status == ITG_OK; i++) status = check_edge(r, itg_json_at(edges, e++), r->g->outputs[i], ITG_NONE, i);
+    return status;
+}
+
+static itg_status check_hashes(const reader *r, const itg_json_value *strategy)
+{
+    unsigned char model[32], graph[32];
+    itg_status status = read_hash(r, strategy, "model_hash", model);
+    if (status == ITG_OK) status = read_hash(r, strategy, "graph_hash", graph);
+    if (status != ITG_OK) return status;
+    if (memcmp(model, r->g->source_hash, 32) != 0)
+        return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH, "it was made for another model (model_hash differs from %s)", r->g->name);
+    if (memcmp(graph, r->s->graph_hash, 32) != 0)
+        return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH, "it was made for another preparation of %s (graph_hash differs)", r->g->name);
+    return ITG_OK;
+}
+
+static itg_status read_strategy(const reader *r, const itg_json_value *root)
+{
+    static const char *const keys[] = {"model_hash", "graph_hash", "topology", "bits", "thresholds", NULL};
+    const itg_json_value *strategy = NULL, *topology = NULL;
+    itg_status status = need(r, root, "strategy", ITG_JSON_OBJECT, &strategy);
+    if (status == ITG_OK) status = itg_json_allow_keys(r->json, strategy, keys, r->err);
+    if (status == ITG_OK) status = check_hashes(r, strategy);
+    if (status == ITG_OK) status = check_edges(r, root);
+    if (status == ITG_OK) status = need(r, strategy, "topology", ITG_JSON_OBJECT, &topology);
+    if (status == ITG_OK) status = read_bools(r, topology, "node_conds", r->s->node_conds, r->s->node_count);
+    if (status == ITG_OK) status = read_bools(r, topology, "edge_conds", r->s->edge_conds, r->s->edge_count);
+    if (status == ITG_OK) status = read_edges(r, strategy);
+    return status;
+}
+
+static itg_status read_hardware(const reader *r, const itg_json_value *root, itg_hardware **out)
+{
+    const itg_json_value *v = NULL;
+    itg_strbuf text = {0};
+    char source[256];
+    itg_status status = need(r, root, "hardware", ITG_JSON_OBJECT, &v);
+    if (status != ITG_OK) return status;
+    snprintf(source, sizeof source, "%s: hardware", itg_json_source(r->json));
+    itg_json_print(v, &text);
+    status = itg_strbuf_ok(&text) ? itg_hardware_parse(text.text, text.length, source, out, r->err)
+                                  : itg_fail(r->err, ITG_NO_MEMORY, "no memory for the hardware description");
+    itg_strbuf_deinit(&text);
+    return status;
+}
+
+static itg_status read_calibration(const reader *r, const itg_json_value *root, itg_strategy_file *file)
+{
+    const itg_json_value *v = NULL, *samples = NULL, *seed = NULL, *searcher = NULL;
+    const char *text = NULL;
+    itg_status status = need(r, root, "calibration", ITG_JSON_OBJECT, &v);
+    if (status == ITG_OK) status = read_hash(r, v, "data_hash", file->calibration_hash);
+    if (status == ITG_OK) status = read_hash(r, v, "statistics_hash", file->statistics_hash);
+    if (status == ITG_OK) status = need(r, v, "samples", ITG_JSON_NUMBER, &samples);
+    if (status == ITG_OK) status = itg_json_get_int(r->json, samples, 0, INT64_MAX, &file->calibration_samples, r->err);
+    if (status == ITG_OK) status = need(r, root, "seed", ITG_JSON_STRING, &seed);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, seed, &text, r->err);
+    if (status == ITG_OK) file->seed = strtoull(text, NULL, 10);
+    if (status == ITG_OK) status = need(r, root, "searcher", ITG_JSON_STRING, &searcher);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, searcher, &text, r->err);
+    if (status == ITG_OK) snprintf(file->searcher, sizeof file->searcher, "%s", text);
+    return status;
+}
+
+static itg_status read_all(reader *r, itg_strategy_file *file)
+{
+    static const char *const keys[] = {"version", "kind", "engine", "model", "strategy", "nodes", "edges", "results", "calibration",
+                                       "seed", "searcher", "preprocessing", "hardware", NULL};
+    const itg_json_value *root = itg_json_root(r->json), *version = NULL, *preprocessing = NULL;
+    int64_t number = 0;
+    if (itg_json_typeof(root) != ITG_JSON_OBJECT) return itg_json_fail(r->json, root, r->err, ITG_BAD_FILE, "expected a strategy object");
+    itg_status status = itg_json_allow_keys(r->json, root, keys, r->err);
+    if (status == ITG_OK) status = need(r, root, "version", ITG_JSON_NUMBER, &version);
+    if (status == ITG_OK) status = itg_json_get_int(r->json, version, 1, 1, &number, r->err);
+    if (status == ITG_OK) status = itg_strategy_create(r->g, &file->strategy, r->err);
+    if (status != ITG_OK) return status;
+    r->s = file->strategy;
+    status = read_strategy(r, root);
+    if (status == ITG_OK) status = read_hardware(r, root, &file->hardware);
+    if (status == ITG_OK) status = read_calibration(r, root, file);
+    if (status == ITG_OK) status = need(r, root, "preprocessing", ITG_JSON_OBJECT, &preprocessing);
+    if (status == ITG_OK) status = itg_preprocess_read(r->json, preprocessing, &file->preprocess, r->err);
+    return status;
+}
+
+itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out, itg_error *err)
+{
+    itg_json *json = NULL;
+    itg_status status = itg_json_read(path, MAX_FILE_BYTES, &json, err);
+    if (status != ITG_OK) return status;
+    itg_strategy_file *file = calloc(1, sizeof *file);
+    reader r = {json, graph, NULL, err};
+    status = file ? read_all(&r, file) : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
+    itg_json_destroy(json);
+    if (status != ITG_OK) itg_strategy_file_destroy(file);
+    else *out = file;
+    return status;
+}

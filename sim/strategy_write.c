@@ -1,0 +1,122 @@
+/* Strategy files, written. */
+#include "sim/strategy_file.h"
+
+static void add_hash(itg_strbuf *out, const char *key, const unsigned char hash[32])
+{
+    char hex[65];
+    itg_sha256_hex(hash, hex);
+    itg_strbuf_format(out, "\"%s\": \"%s\"", key, hex);
+}
+
+static void add_bools(itg_strbuf *out, const bool *values, int32_t count)
+{
+    itg_strbuf_add(out, "[");
+    for (int32_t i = 0; i < count; i++) itg_strbuf_format(out, "%s%s", i ? "," : "", values[i] ? "true" : "false");
+    itg_strbuf_add(out, "]");
+}
+
+static void add_threshold(itg_strbuf *out, const itg_edge_choice *c)
+{
+    char lo[48], hi[48];
+    if (c->bits == 0) {
+        itg_strbuf_add(out, "null");
+        return;
+    }
+    itg_strbuf_format(out, "{\"method\": \"%s\", ", itg_threshold_name(c->method));
+    if (c->channel_count == 0) {
+        itg_strbuf_format(out, "\"lo\": \"%s\", \"hi\": \"%s\"}", itg_hex_double(c->lo, lo), itg_hex_double(c->hi, hi));
+        return;
+    }
+    itg_strbuf_add(out, "\"channels\": [");
+    for (int32_t i = 0; i < c->channel_count; i++) itg_strbuf_format(out, "%s\"%s\"", i ? "," : "", itg_hex_double(c->channel[i], hi));
+    itg_strbuf_add(out, "]}");
+}
+
+static void add_strategy(itg_strbuf *out, const itg_strategy *s)
+{
+    itg_strbuf_add(out, "  \"strategy\": {\n    ");
+    add_hash(out, "model_hash", s->model_hash);
+    itg_strbuf_add(out, ",\n    ");
+    add_hash(out, "graph_hash", s->graph_hash);
+    itg_strbuf_add(out, ",\n    \"topology\": {\"node_conds\": ");
+    add_bools(out, s->node_conds, s->node_count);
+    itg_strbuf_add(out, ", \"edge_conds\": ");
+    add_bools(out, s->edge_conds, s->edge_count);
+    itg_strbuf_add(out, "},\n    \"bits\": [");
+    for (int32_t e = 0; e < s->edge_count; e++) itg_strbuf_format(out, "%s%d", e ? "," : "", s->edges[e].bits);
+    itg_strbuf_add(out, "],\n    \"thresholds\": [\n");
+    for (int32_t e = 0; e < s->edge_count; e++) {
+        itg_strbuf_add(out, e ? ",\n      " : "      ");
+        add_threshold(out, &s->edges[e]);
+    }
+    itg_strbuf_add(out, "\n    ]\n  },\n");
+}
+
+static void add_names(itg_strbuf *out, const itg_graph *g)
+{
+    bool first = true;
+    itg_strbuf_add(out, "  \"nodes\": [");
+    for (itg_id n = 0; n < g->node_count; n++) {
+        if (n) itg_strbuf_add(out, ", ");
+        itg_strbuf_json_string(out, g->nodes[n].name);
+    }
+    itg_strbuf_add(out, "],\n  \"edges\": [");
+    for (itg_id n = 0; n <= g->node_count; n++) {
+        bool outputs = n == g->node_count;
+        int32_t count = outputs ? g->output_count : g->nodes[n].input_count;
+        for (int32_t i = 0; i < count; i++) {
+            itg_id value = outputs ? g->outputs[i] : g->nodes[n].inputs[i];
+            if (value == ITG_NONE) continue;
+            itg_strbuf_add(out, first ? "\n    {\"value\": " : ",\n    {\"value\": ");
+            itg_strbuf_json_string(out, g->values[value].name);
+            itg_strbuf_add(out, ", \"node\": ");
+            if (outputs) itg_strbuf_add(out, "null");
+            else itg_strbuf_json_string(out, g->nodes[n].name);
+            itg_strbuf_format(out, ", \"slot\": %d}", i);
+            first = false;
+        }
+    }
+    itg_strbuf_add(out, "\n  ],\n");
+}
+
+static void add_results(itg_strbuf *out, const itg_strategy_results *r)
+{
+    if (!r->present) return;
+    itg_strbuf_format(out, "  \"results\": {\"samples\": %lld, ", (long long)r->samples);
+    if (r->top1 >= 0) itg_strbuf_format(out, "\"top1\": %.17g, ", r->top1);
+    if (r->agreement >= 0) itg_strbuf_format(out, "\"agreement\": %.17g, ", r->agreement);
+    itg_strbuf_format(out, "\"weight_bytes\": %lld, \"parameter_bytes\": %lld, ", (long long)r->weight_bytes, (long long)r->parameter_bytes);
+    add_hash(out, "digest", r->digest);
+    itg_strbuf_add(out, "},\n");
+}
+
+itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph *graph, itg_strbuf *out, itg_error *err)
+{
+    itg_strbuf_format(out, "{\n  \"version\": 1,\n  \"kind\": \"intaglio-strategy\",\n  \"engine\": \"intaglio %s\",\n", ITG_VERSION);
+    itg_strbuf_add(out, "  \"model\": ");
+    itg_strbuf_json_string(out, graph->name);
+    itg_strbuf_add(out, ",\n");
+    add_strategy(out, file->strategy);
+    add_names(out, graph);
+    add_results(out, &file->results);
+    itg_strbuf_add(out, "  \"calibration\": {");
+    add_hash(out, "data_hash", file->calibration_hash);
+    itg_strbuf_add(out, ", ");
+    add_hash(out, "statistics_hash", file->statistics_hash);
+    itg_strbuf_format(out, ", \"samples\": %lld},\n", (long long)file->calibration_samples);
+    itg_strbuf_format(out, "  \"seed\": \"%llu\",\n  \"searcher\": ", (unsigned long long)file->seed);
+    itg_strbuf_json_string(out, file->searcher);
+    itg_strbuf_add(out, ",\n  \"preprocessing\": ");
+    itg_preprocess_write(&file->preprocess, out);
+    itg_strbuf_format(out, ",\n  \"hardware\": %s\n}\n", file->hardware->json);
+    return itg_strbuf_ok(out) ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for the strategy's text");
+}
+
+itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph, const char *path, itg_error *err)
+{
+    itg_strbuf text = {0};
+    itg_status status = itg_strategy_file_text(file, graph, &text, err);
+    if (status == ITG_OK) status = itg_file_write(path, text.text, text.length, err);
+    itg_strbuf_deinit(&text);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* Private to threshold*.c. A grid is what a range becomes: multiples of `step` from -below*step to
+ * above*step. Zero is always on it, so each side of zero has its own error, and the two add. */
+#ifndef ITG_THRESHOLD_H
+#define ITG_THRESHOLD_H
+#include "sim/sim.h"
+
+typedef struct itg_range {
+    double lo, hi; /* lo <= 0 <= hi */
+} itg_range;
+
+typedef struct itg_grid {
+    double step; /* 0: an empty range */
+    int64_t below, above;
+} itg_grid;
+
+/* Relation of range and scale, as annotate has it:
+ *   symmetric signed    step = t/(2^(b-1)-1), t = max(-lo, hi); codes -(2^(b-1)-1)..2^(b-1)-1
+ *   symmetric unsigned  step = hi/(2^b-1); codes 0..2^b-1
+ *   asymmetric          step = (hi-lo)/(2^b-1); zero point half-even(-lo/step)
+ *   power of two        the smallest power of two not below that step (symmetric signed: not below
+ * t/2^(b-1)) */
+itg_grid itg_grid_of(const itg_threshold_target *target, itg_range range);
+/* The range that a grid covers, such that itg_grid_of gives the grid back. For power-of-two
+ * targets. */
+itg_range itg_grid_range(const itg_threshold_target *target, const itg_grid *grid);
+/* t on each side that has data: [-t, t], [0, t] or [-t, 0]: a range never tells of negative values
+ * where there are none. */
+itg_range itg_range_both(itg_range full, double t);
+/* Smallest power of two >= x; x > 0. */
+double itg_power_of_two_above(double x);
+
+/* Range with the least error: `cost` is the squared error under a grid, full the range that loses
+ * nothing. Of nearly equal errors the wider range is taken; never one that costs more than full. */
+typedef double (*itg_threshold_cost)(void *context, const itg_grid *grid);
+itg_range itg_threshold_search(const itg_threshold_target *target, itg_range full, int stride,
+                               itg_threshold_cost cost,
+                               void *context); /* stride 1: 128 fractions; 2: 64 */
+
+/* By method; stats have finite elements and full is not [0,0]. */
+itg_range itg_threshold_average(const itg_value_stats *stats);
+itg_range itg_threshold_percentile(const itg_value_stats *stats);
+itg_range itg_threshold_power2(const itg_threshold_target *target, itg_range full);
+itg_status itg_threshold_mse(const itg_value_stats *stats, const itg_threshold_target *target,
+                             itg_range full, itg_range *out, itg_error *err);
+itg_status itg_threshold_kl(const itg_value_stats *stats, const itg_threshold_target *target,
+                            itg_range full, itg_range *out, itg_error *err);
+#endif

@@ -1,0 +1,99 @@
+/* Thresholds of constants: of the elements themselves where the method allows it, through
+ * statistics of one sample where not. */
+#include "sim/histogram.h"
+#include "sim/threshold.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Adding and subtracting it rounds a double below 2^51 to the nearest integer, ties to even. */
+#define TO_INTEGER 0x1.8p52
+
+typedef struct elements {
+    const float *data;
+    int64_t count;
+} elements;
+
+/* Four sums side by side, so that the order is fixed and the additions need not wait for each
+ * other. */
+static double elements_error(void *context, const itg_grid *grid)
+{
+    const elements *e = context;
+    const float *x = e->data;
+    const double step = grid->step, per_step = step > 0 ? 1.0 / step : 0.0;
+    const double lowest = -(double)grid->below, highest = (double)grid->above;
+    double sums[4] = {0, 0, 0, 0};
+    for (int64_t i = 0; i < e->count; i++) {
+        const double wide = (double)x[i];
+        double scaled = wide * per_step;
+        scaled = scaled < lowest ? lowest : scaled > highest ? highest : scaled;
+        const double code = (scaled + TO_INTEGER) - TO_INTEGER;
+        const double error = wide - code * step;
+        sums[i & 3] += error * error;
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+static itg_status by_statistics(itg_threshold_method method, const elements *e,
+                                const itg_sums *sums, const itg_threshold_target *target,
+                                double *lo, double *hi, itg_error *err)
+{
+    itg_sums_fold fold = {0};
+    itg_value_stats *stats = malloc(sizeof *stats);
+    if (!stats) return itg_fail(err, ITG_NO_MEMORY, "threshold: no memory for statistics");
+    itg_histogram_init(stats);
+    itg_histogram_add(stats, e->data, e->count, sums);
+    itg_sums_add(stats, &fold, sums);
+    itg_sums_finish(stats, &fold);
+    itg_status status = itg_threshold_estimate(method, stats, target, lo, hi, err);
+    free(stats);
+    return status;
+}
+
+static itg_status estimate(itg_threshold_method method, elements *e,
+                           const itg_threshold_target *target, double *lo, double *hi,
+                           itg_error *err)
+{
+    itg_sums sums;
+    itg_sums_of(e->data, e->count, &sums);
+    if (sums.nan_count)
+        return itg_fail(err, ITG_BAD_FILE,
+                        "threshold: a constant holds %lld elements that are NaN or infinite",
+                        (long long)sums.nan_count);
+    if (method != ITG_THRESHOLD_MSE && method != ITG_THRESHOLD_MAX)
+        return by_statistics(method, e, &sums, target, lo, hi, err);
+    itg_range range = {sums.min < 0 ? (double)sums.min : 0.0,
+                       sums.max > 0 ? (double)sums.max : 0.0};
+    if (method == ITG_THRESHOLD_MSE && range.lo < range.hi)
+        range = itg_threshold_search(target, range, 2, elements_error, e);
+    *lo = range.lo;
+    *hi = range.hi;
+    return ITG_OK;
+}
+
+itg_status itg_threshold_constant(itg_threshold_method method, const float *data, int64_t count,
+                                  int64_t stride_outer, int64_t inner,
+                                  const itg_threshold_target *target, double *lo, double *hi,
+                                  itg_error *err)
+{
+    elements e = {data, count};
+    float *gathered = NULL;
+    if (target->bits < 2 || target->bits > 32)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "threshold: %d bits; expected 2..32",
+                        (int)target->bits);
+    if (count < 1 || inner < 1 || count % inner != 0)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "threshold: %lld elements in runs of %lld",
+                        (long long)count, (long long)inner);
+    if (inner < count && stride_outer != inner) {
+        gathered = malloc((size_t)count * sizeof *gathered);
+        if (!gathered)
+            return itg_fail(err, ITG_NO_MEMORY, "threshold: no memory for %lld elements",
+                            (long long)count);
+        for (int64_t at = 0; at < count; at += inner)
+            memcpy(gathered + at, data + at / inner * stride_outer,
+                   (size_t)inner * sizeof *gathered);
+        e.data = gathered;
+    }
+    itg_status status = estimate(method, &e, target, lo, hi, err);
+    free(gathered);
+    return status;
+}

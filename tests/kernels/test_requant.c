@@ -1,0 +1,550 @@
+/* Requantization against formulas written another way: quotients of 128-bit division, CMSIS-NN's published C, and floor plus
+ * a distance for the roundings. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/base.h"
+#include "kernels/requant.h"
+#include "kernels/requant_span.h"
+
+__extension__ typedef __int128 wide;
+
+static int64_t saturated(wide v)
+{
+    return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
+}
+
+/* round(n / d), d > 0, from truncating division: the candidates are q and q + sign. */
+static wide divide(wide n, wide d, itg_rounding rounding)
+{
+    wide size = n < 0 ? -n : n, q = size / d, rest = size % d, other = d - rest;
+    bool negative = n < 0, up = false; /* up: away from zero */
+    switch (rounding) {
+    case ITG_ROUND_HALF_EVEN: up = rest > other || (rest == other && q % 2 == 1); break;
+    case ITG_ROUND_HALF_UP: up = rest > other || (rest == other && !negative); break;
+    case ITG_ROUND_HALF_AWAY: up = rest >= other; break;
+    default: up = negative; break;
+    }
+    if (rest == 0) up = false;
+    q += up;
+    return negative ? -q : q;
+}
+
+static wide power(int n)
+{
+    wide v = 1;
+    for (int i = 0; i < n; i++)
+        v *= 2;
+    return v;
+}
+
+static int64_t apply_slowly(const itg_requant *r, int64_t acc)
+{
+    wide v = acc;
+    for (int i = 0; i < r->stage_count; i++) {
+        v *= r->stage[i].multiplier;
+        if (r->stage[i].shift < 0) v *= power(-r->stage[i].shift);
+        else v = divide(v, power(r->stage[i].shift), r->stage[i].rounding);
+    }
+    return saturated(v);
+}
+
+/* A number of random width, so that small and large values are equally frequent. */
+static int64_t random_value(itg_rng *rng, int max_bits)
+{
+    int bits = (int)itg_rng_below(rng, (uint64_t)max_bits) + 1;
+    return (int64_t)itg_rng_next(rng) >> (64 - bits);
+}
+
+static void roundings_are_right_at_ties_and_below_zero(void **state)
+{
+    (void)state;
+    static const int64_t in[] = {-7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}; /* quarters */
+    static const int64_t expect[ITG_ROUNDING_COUNT][15] = {
+        {-2, -2, -1, -1, -1, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2},
+        {-2, -1, -1, -1, -1, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2},
+        {-2, -2, -1, -1, -1, -1, 0, 0, 0, 1, 1, 1, 1, 2, 2},
+        {-2, -2, -2, -1, -1, -1, -1, 0, 0, 0, 0, 1, 1, 1, 1},
+    };
+    for (int r = 0; r < ITG_ROUNDING_COUNT; r++)
+        for (int i = 0; i < 15; i++) {
+            assert_int_equal(itg_round_shift_product(in[i], 1, 2, (itg_rounding)r), expect[r][i]);
+            assert_int_equal(itg_round_divide(in[i], 4, (itg_rounding)r), expect[r][i]);
+        }
+}
+
+static void shifts_of_products_equal_division(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 1);
+    for (int i = 0; i < 200000; i++) {
+        int64_t a = random_value(&rng, 64), b = random_value(&rng, 64);
+        int32_t shift = (int32_t)itg_rng_below(&rng, 127);
+        itg_rounding rounding = (itg_rounding)itg_rng_below(&rng, ITG_ROUNDING_COUNT);
+        int64_t expect = saturated(divide((wide)a * b, power(shift), rounding));
+        assert_true(itg_round_shift_product(a, b, shift, rounding) == expect);
+    }
+    assert_true(itg_round_shift_product(INT64_MIN, INT64_MIN, 126, ITG_ROUND_FLOOR) == 1);
+    assert_true(itg_round_shift_product(INT64_MIN, INT64_MIN, 0, ITG_ROUND_FLOOR) == INT64_MAX);
+    assert_true(itg_round_shift_product(INT64_MIN, INT64_MAX, 1, ITG_ROUND_FLOOR) == INT64_MIN);
+}
+
+static void divisions_equal_wide_division(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 2);
+    for (int i = 0; i < 200000; i++) {
+        int64_t n = random_value(&rng, 64), d = random_value(&rng, 63);
+        d = d < 0 ? -d : d;
+        if (d == 0) d = 1;
+        itg_rounding rounding = (itg_rounding)itg_rng_below(&rng, ITG_ROUNDING_COUNT);
+        assert_true(itg_round_divide(n, d, rounding) == (int64_t)divide(n, d, rounding));
+    }
+    assert_true(itg_round_divide(INT64_MIN, 1, ITG_ROUND_HALF_AWAY) == INT64_MIN);
+    assert_true(itg_round_divide(INT64_MIN, INT64_MAX, ITG_ROUND_FLOOR) == -2);
+}
+
+static void half_even_equals_rint(void **state)
+{
+    (void)state;
+    static const double special[] = {0.5,   1.5,    2.5,    -0.5,      -1.5,    -2.5,
+                                     0.49999999999999994,   4503599627370495.5, 4503599627370496.0,
+                                     1e300, -1e300, -0.0,   9007199254740993.0};
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        double got = itg_round_half_even(special[i]), expect = rint(special[i]);
+        assert_memory_equal(&got, &expect, sizeof got);
+    }
+    itg_rng rng;
+    itg_rng_init(&rng, 3);
+    for (int i = 0; i < 100000; i++) {
+        double x = ldexp((double)random_value(&rng, 60), (int)itg_rng_below(&rng, 20) - 25);
+        assert_true(itg_round_half_even(x) == rint(x));
+    }
+    assert_true(isnan(itg_round_half_even(NAN)));
+}
+
+/* ---- derivation: constants found with long double and integer comparison ---- */
+
+static void expect_stage(const itg_requant *r, int i, int64_t m, int32_t shift, itg_rounding how)
+{
+    assert_true(i < r->stage_count);
+    assert_true(r->stage[i].multiplier == m);
+    assert_int_equal(r->stage[i].shift, shift);
+    if (shift > 0) assert_int_equal(r->stage[i].rounding, how);
+}
+
+/* CMSIS-NN 6, arm_nnsupportfunctions.h, written out with C's operators. */
+static int64_t cmsis_requantize(int64_t v, int32_t multiplier, int32_t shift)
+{
+    int64_t left = shift > 0 ? shift : 0, right = shift > 0 ? 0 : -shift;
+    int64_t high = (((int64_t)1 << 30) + v * ((int64_t)1 << left) * multiplier) >> 31;
+    int64_t mask = ((int64_t)1 << right) - 1, rest = high & mask, threshold = mask >> 1;
+    if (high < 0) threshold++;
+    return (high >> right) + (rest > threshold);
+}
+
+static int64_t cmsis_requantize_s64(int64_t v, int32_t reduced, int32_t shift)
+{
+    return ((v * reduced >> (14 - shift)) + 1) >> 1;
+}
+
+static double random_ratio(itg_rng *rng, int low, int high)
+{
+    return ldexp(0.5 + itg_rng_unit(rng) / 2,
+                 low + (int)itg_rng_below(rng, (uint64_t)(high - low + 1)));
+}
+
+static void tflite_double_equals_cmsis(void **state)
+{
+    (void)state;
+    const itg_requant_spec spec = {.form = ITG_REQUANT_TFLITE_DOUBLE};
+    itg_rng rng;
+    itg_rng_init(&rng, 4);
+    for (int i = 0; i < 20000; i++) {
+        double ratio = random_ratio(&rng, -20, 6);
+        itg_requant r;
+        assert_int_equal(itg_requant_derive(&spec, ratio, 0, 0, &r), ITG_OK);
+        int e;
+        long double f = frexpl(ratio, &e);
+        int64_t m = (int64_t)floorl(f * 2147483648.0L + 0.5L);
+        if (m == (int64_t)1 << 31) m /= 2, e++;
+        for (int j = 0; j < 10; j++) {
+            int64_t v = random_value(&rng, e > 0 ? 32 - e : 32);
+            assert_true(itg_requant_apply(&r, v) == cmsis_requantize(v, (int32_t)m, e));
+        }
+        assert_true(fabs(itg_requant_ratio(&r) / ratio - 1) <= ldexp(1, -31));
+    }
+}
+
+static void tflite_double_stages_and_limits(void **state)
+{
+    (void)state;
+    itg_requant_spec spec = {.form = ITG_REQUANT_TFLITE_DOUBLE};
+    itg_requant r;
+    assert_int_equal(itg_requant_derive(&spec, 0.75, 0, 0, &r), ITG_OK);
+    assert_int_equal(r.stage_count, 1);
+    expect_stage(&r, 0, 3LL << 29, 31, ITG_ROUND_HALF_UP);
+    assert_int_equal(itg_requant_derive(&spec, 6, 0, 0, &r), ITG_OK);
+    assert_int_equal(r.stage_count, 2);
+    expect_stage(&r, 0, 1, -3, ITG_ROUND_HALF_UP);
+    expect_stage(&r, 1, 3LL << 29, 31, ITG_ROUND_HALF_UP);
+    assert_int_equal(itg_requant_derive(&spec, 0.1875, 0, 0, &r), ITG_OK);
+    assert_int_equal(r.stage_count, 2);
+    expect_stage(&r, 1, 1, 2, ITG_ROUND_HALF_AWAY);
+    /* rounds up to 2^31: halved, next exponent */
+    assert_int_equal(itg_requant_derive(&spec, 1 - ldexp(1, -40), 0, 0, &r), ITG_OK);
+    expect_stage(&r, 0, 1, -1, ITG_ROUND_HALF_UP);
+    expect_stage(&r, 1, 1LL << 30, 31, ITG_ROUND_HALF_UP);
+    assert_int_equal(itg_requant_derive(&spec, ldexp(0.5, -31), 0, 0, &r), ITG_OK);
+    memset(&r, 7, sizeof r);
+    itg_requant before = r;
+    assert_int_equal(itg_requant_derive(&spec, ldexp(0.5, -32), 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, ldexp(0.5, 31), 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, 0, 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, -1, 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, NAN, 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, INFINITY, 0, 0, &r), ITG_INFEASIBLE);
+    spec.max_shift = 30;
+    assert_int_equal(itg_requant_derive(&spec, 0.75, 0, 0, &r), ITG_INFEASIBLE);
+    assert_memory_equal(&r, &before, sizeof r);
+}
+
+static void s64_reduced_equals_cmsis(void **state)
+{
+    (void)state;
+    const itg_requant_spec spec = {.form = ITG_REQUANT_S64_REDUCED};
+    itg_rng rng;
+    itg_rng_init(&rng, 5);
+    for (int i = 0; i < 20000; i++) {
+        double ratio = random_ratio(&rng, -20, 3);
+        itg_requant r;
+        assert_int_equal(itg_requant_derive(&spec, ratio, 0, 0, &r), ITG_OK);
+        assert_int_equal(r.stage_count, 1);
+        int e;
+        int64_t m = (int64_t)floor(frexp(ratio, &e) * 2147483648.0 + 0.5);
+        if (m == (int64_t)1 << 31) m /= 2, e++;
+        int32_t reduced = m < 0x7FFF0000 ? (int32_t)((m + 32768) >> 16) : 0x7FFF;
+        for (int j = 0; j < 10; j++) {
+            int64_t v = random_value(&rng, 47);
+            assert_true(itg_requant_apply(&r, v) == cmsis_requantize_s64(v, reduced, e));
+        }
+    }
+}
+
+static void shift_takes_powers_of_two_alone(void **state)
+{
+    (void)state;
+    itg_requant_spec spec = {.form = ITG_REQUANT_SHIFT, .shift_rounding = ITG_ROUND_HALF_EVEN};
+    itg_requant r;
+    for (int n = -62; n <= 62; n++) {
+        assert_int_equal(itg_requant_derive(&spec, ldexp(1, -n), 0, 0, &r), ITG_OK);
+        assert_int_equal(r.stage_count, 1);
+        expect_stage(&r, 0, 1, n, ITG_ROUND_HALF_EVEN);
+        assert_true(itg_requant_ratio(&r) == ldexp(1, -n));
+    }
+    assert_int_equal(itg_requant_derive(&spec, ldexp(1, -63), 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, ldexp(1, 63), 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, 0.75, 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, nextafter(0.5, 1), 0, 0, &r), ITG_INFEASIBLE);
+    spec.max_shift = 8;
+    assert_int_equal(itg_requant_derive(&spec, ldexp(1, -8), 0, 0, &r), ITG_OK);
+    assert_int_equal(itg_requant_derive(&spec, ldexp(1, -9), 0, 0, &r), ITG_INFEASIBLE);
+}
+
+static void preshift_brings_the_accumulator_within_its_bits(void **state)
+{
+    (void)state;
+    const itg_requant_spec spec = {.form = ITG_REQUANT_PRESHIFT,
+                                   .multiplier_bits = 16,
+                                   .pre_shift_bits = 16,
+                                   .pre_rounding = ITG_ROUND_FLOOR,
+                                   .shift_rounding = ITG_ROUND_HALF_UP};
+    itg_rng rng;
+    itg_rng_init(&rng, 6);
+    for (int i = 0; i < 20000; i++) {
+        double ratio = random_ratio(&rng, -12, 0);
+        int64_t bound = random_value(&rng, 32);
+        bound = bound < 0 ? -bound : bound;
+        itg_requant r;
+        assert_int_equal(itg_requant_derive(&spec, ratio, 0, bound, &r), ITG_OK);
+        int32_t p = r.stage_count == 2 ? r.stage[0].shift : 0;
+        assert_true(r.stage_count == 1 || p > 0);
+        assert_true(-((-bound) >> p) < 32768);
+        assert_true(p == 0 || -((-bound) >> (p - 1)) >= 32768);
+        int64_t m = r.stage[r.stage_count - 1].multiplier;
+        assert_true(m >= 16384 && m < 32768);
+        assert_true(fabs(itg_requant_ratio(&r) / ratio - 1) <= ldexp(1, -15));
+        int64_t v = random_value(&rng, 32);
+        if (v > bound || v < -bound) v = bound;
+        int32_t rest = r.stage[r.stage_count - 1].shift;
+        if (rest > 0)
+            assert_true(itg_requant_apply(&r, v) ==
+                        (((v >> p) * m + ((int64_t)1 << (rest - 1))) >> rest));
+    }
+}
+
+static void stages_split_the_shift(void **state)
+{
+    (void)state;
+    itg_requant_spec spec = {.form = ITG_REQUANT_STAGES,
+                             .multiplier_bits = 32,
+                             .multiply_shift = 31,
+                             .multiply_rounding = ITG_ROUND_HALF_UP,
+                             .shift_rounding = ITG_ROUND_HALF_AWAY};
+    const itg_requant_spec tflite = {.form = ITG_REQUANT_TFLITE_DOUBLE};
+    itg_rng rng;
+    itg_rng_init(&rng, 7);
+    for (int i = 0; i < 20000; i++) {
+        double ratio = random_ratio(&rng, -20, 3);
+        itg_requant a, b;
+        assert_int_equal(itg_requant_derive(&spec, ratio, 0, 0, &a), ITG_OK);
+        assert_int_equal(itg_requant_derive(&tflite, ratio, 0, 0, &b), ITG_OK);
+        int64_t v = random_value(&rng, 40);
+        assert_true(itg_requant_apply(&a, v) == itg_requant_apply(&b, v));
+    }
+    spec.multiply_shift = -1;
+    itg_requant r;
+    assert_int_equal(itg_requant_derive(&spec, 0.1875, 0, 0, &r), ITG_OK);
+    assert_int_equal(r.stage_count, 1);
+    expect_stage(&r, 0, 3LL << 29, 33, ITG_ROUND_HALF_UP);
+    spec.multiply_shift = 0;
+    spec.pre_shift_bits = 8;
+    spec.multiplier_bits = 8;
+    spec.pre_rounding = ITG_ROUND_HALF_EVEN;
+    assert_int_equal(itg_requant_derive(&spec, 0.1875, 0, 1000, &r), ITG_OK);
+    assert_int_equal(r.stage_count, 3);
+    expect_stage(&r, 0, 1, 3, ITG_ROUND_HALF_EVEN);
+    expect_stage(&r, 1, 96, 0, ITG_ROUND_HALF_UP);
+    expect_stage(&r, 2, 1, 6, ITG_ROUND_HALF_AWAY);
+}
+
+static void f32_wants_a_normal_ratio(void **state)
+{
+    (void)state;
+    const itg_requant_spec spec = {.form = ITG_REQUANT_F32};
+    itg_requant r;
+    assert_int_equal(itg_requant_derive(&spec, 1, 0.25F, 0, &r), ITG_OK);
+    assert_true(r.is_f32 && r.ratio == 0.25F && itg_requant_ratio(&r) == 0.25);
+    assert_int_equal(itg_requant_derive(&spec, 1, 0, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, 1, -1, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, 1, FLT_MIN / 2, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, 1, INFINITY, 0, &r), ITG_INFEASIBLE);
+    assert_int_equal(itg_requant_derive(&spec, 1, NAN, 0, &r), ITG_INFEASIBLE);
+}
+
+/* ---- application ---- */
+
+static void f32_equals_rintf_and_saturates(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 8);
+    for (int i = 0; i < 100000; i++) {
+        itg_requant r = {.is_f32 = true, .ratio = (float)random_ratio(&rng, -30, 10)};
+        int64_t v = random_value(&rng, 50);
+        volatile float acc = (float)v, product = acc * r.ratio;
+        assert_true(itg_requant_apply(&r, v) == (int64_t)rintf(product));
+    }
+    itg_requant big = {.is_f32 = true, .ratio = 1e30F};
+    assert_true(itg_requant_apply(&big, INT64_MAX) == INT64_MAX);
+    assert_true(itg_requant_apply(&big, INT64_MIN) == INT64_MIN);
+    itg_requant half = {.is_f32 = true, .ratio = 0.5F};
+    assert_int_equal(itg_requant_apply(&half, 1), 0);
+    assert_int_equal(itg_requant_apply(&half, 3), 2);
+    assert_int_equal(itg_requant_apply(&half, -5), -2);
+}
+
+static itg_requant random_stages(itg_rng *rng)
+{
+    itg_requant r;
+    memset(&r, 0, sizeof r);
+    r.stage_count = (int32_t)itg_rng_below(rng, 4);
+    for (int i = 0; i < r.stage_count; i++) {
+        r.stage[i].multiplier = itg_rng_below(rng, 2) ? 1 : random_value(rng, 32);
+        r.stage[i].shift = (int32_t)itg_rng_below(rng, 50) - 6;
+        r.stage[i].rounding = (itg_rounding)itg_rng_below(rng, ITG_ROUNDING_COUNT);
+    }
+    return r;
+}
+
+static void stages_equal_exact_division(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 9);
+    for (int i = 0; i < 300000; i++) {
+        itg_requant r = random_stages(&rng);
+        int64_t v = random_value(&rng, 16); /* 15 + 3 * (31 + 6) bits: 128 hold it */
+        assert_true(itg_requant_apply(&r, v) == apply_slowly(&r, v));
+    }
+    itg_requant identity = {0};
+    assert_true(itg_requant_apply(&identity, INT64_MIN) == INT64_MIN);
+    itg_requant back = {.stage_count = 2, .stage = {{1, -62, 0}, {1, 62, ITG_ROUND_FLOOR}}};
+    assert_true(itg_requant_apply(&back, INT64_MIN) == INT64_MIN);
+    itg_requant past = {.stage_count = 3,
+                        .stage = {{INT64_MAX, -62, 0}, {INT64_MIN, -62, 0}, {INT64_MAX, 0, 0}}};
+    assert_true(itg_requant_apply(&past, INT64_MAX) == INT64_MIN);
+    assert_true(itg_requant_apply(&past, INT64_MIN) == INT64_MAX);
+    assert_true(itg_requant_apply(&past, 0) == 0);
+}
+
+static void spans_equal_single_values(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 10);
+    for (int i = 0; i < 6000; i++) {
+        itg_requant r[3];
+        for (int c = 0; c < 3; c++) {
+            r[c] = random_stages(&rng);
+            if (itg_rng_below(&rng, 3) == 0)
+                r[c] = (itg_requant){.is_f32 = true, .ratio = (float)random_ratio(&rng, -30, 10)};
+        }
+        int64_t zp = random_value(&rng, 17), lo = random_value(&rng, 31);
+        int64_t hi = lo + (int64_t)itg_rng_below(&rng, 70000), n = 1 + (int64_t)itg_rng_below(&rng, ITG_SPAN);
+        int32_t narrow[ITG_SPAN], q32[ITG_SPAN], q64[ITG_SPAN], qc[ITG_SPAN];
+        int64_t wide_acc[ITG_SPAN];
+        int bits = 1 + (int)itg_rng_below(&rng, 64);
+        if (lo > INT32_MAX - 70000) lo = -128, hi = 127;
+        for (int64_t j = 0; j < n; j++) {
+            wide_acc[j] = random_value(&rng, bits);
+            narrow[j] = (int32_t)random_value(&rng, 32);
+        }
+        itg_requant_span32(&r[0], narrow, n, zp, lo, hi, q32);
+        itg_requant_span64(&r[0], wide_acc, n, zp, lo, hi, q64);
+        itg_requant_span_channels(r, 3, 1, wide_acc, n, zp, lo, hi, qc);
+        for (int64_t j = 0; j < n; j++) {
+            wide a = itg_requant_apply(&r[0], narrow[j]), b = itg_requant_apply(&r[0], wide_acc[j]);
+            wide c = itg_requant_apply(&r[(1 + j) % 3], wide_acc[j]);
+            assert_int_equal(q32[j], itg_clamp(saturated(a + zp), lo, hi));
+            assert_int_equal(q64[j], itg_clamp(saturated(b + zp), lo, hi));
+            assert_int_equal(qc[j], itg_clamp(saturated(c + zp), lo, hi));
+        }
+    }
+}
+
+/* ---- reals, accumulators, float addition, names ---- */
+
+static void quantize_equals_onnx(void **state)
+{
+    (void)state;
+    assert_int_equal(itg_quantize_f32(1.25F, 0.5F, 3, -128, 127), 5); /* 2.5 to even */
+    assert_int_equal(itg_quantize_f32(1.75F, 0.5F, 3, -128, 127), 7); /* 3.5 to even */
+    assert_int_equal(itg_quantize_f32(-1.25F, 0.5F, 3, -128, 127), 1);
+    assert_int_equal(itg_quantize_f32(NAN, 0.5F, 3, -128, 127), 3);
+    assert_int_equal(itg_quantize_f32(INFINITY, 0.5F, 3, -128, 127), 127);
+    assert_int_equal(itg_quantize_f32(-INFINITY, 0.5F, 3, -128, 127), -128);
+    assert_int_equal(itg_quantize_f32(1e38F, 1e-30F, 3, 0, 255), 255);
+    itg_rng rng;
+    itg_rng_init(&rng, 11);
+    for (int i = 0; i < 100000; i++) {
+        float x = (float)ldexp((double)random_value(&rng, 24), -12);
+        float scale = (float)random_ratio(&rng, -10, 2);
+        volatile float ratio = x / scale;
+        double expect = fmin(fmax(rint((double)ratio) + 5, -100), 90);
+        assert_true((double)itg_quantize_f32(x, scale, 5, -100, 90) == expect);
+    }
+    assert_true(itg_dequantize_f32(7, 0.1F, 10) == -3.0F * 0.1F);
+}
+
+static void accumulators_wrap_and_saturate_at_every_width(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 12);
+    for (int bits = 8; bits <= 64; bits++) {
+        itg_accumulator wrap = {bits, ITG_OVERFLOW_WRAP}, clip = {bits, ITG_OVERFLOW_SATURATE};
+        wide lo = -power(bits - 1), hi = power(bits - 1) - 1, size = power(bits);
+        assert_true(itg_accumulator_min(wrap) == (int64_t)lo);
+        assert_true(itg_accumulator_max(wrap) == (int64_t)hi);
+        for (int i = 0; i < 2000; i++) {
+            int64_t v = random_value(&rng, 64);
+            wide w = ((v - lo) % size + size) % size + lo;
+            assert_true(itg_accumulator_fit(wrap, v) == (int64_t)w);
+            assert_true(itg_accumulator_fit(clip, v) == (int64_t)(v < lo ? lo : v > hi ? hi : v));
+        }
+    }
+}
+
+static void float_addition_rounds_every_step(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 13);
+    for (int i = 0; i < 20000; i++) {
+        float sa = (float)random_ratio(&rng, -8, 2), sb = (float)random_ratio(&rng, -8, 2),
+              sc = (float)random_ratio(&rng, -8, 2);
+        int32_t za = (int32_t)random_value(&rng, 8), zb = (int32_t)random_value(&rng, 8),
+                zc = (int32_t)random_value(&rng, 8);
+        int sign = itg_rng_below(&rng, 2) ? 1 : -1;
+        itg_f32_add k = itg_f32_add_derive(sa, za, sb, zb, sc, zc, sign);
+        volatile float ra = sa / sc, rb = (float)sign * (sb / sc), pa = ra * (float)za,
+                       pb = rb * (float)zb, zeros = pa + pb, fixed = (float)zc - zeros;
+        int32_t a[32], b[32], q[32];
+        for (int j = 0; j < 32; j++) {
+            a[j] = (int32_t)random_value(&rng, 16);
+            b[j] = (int32_t)random_value(&rng, 16);
+        }
+        itg_f32_add_span(&k, a, b, 32, -128, 127, q);
+        for (int j = 0; j < 32; j++) {
+            volatile float ta = ra * (float)a[j], tb = rb * (float)b[j], first = fixed + ta,
+                           sum = first + tb;
+            float expect = fminf(fmaxf(rintf(sum), -128), 127);
+            assert_true((float)itg_f32_add_apply(&k, a[j], b[j], -128, 127) == expect);
+            assert_true((float)q[j] == expect);
+        }
+    }
+}
+
+static void names_go_both_ways(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ITG_ROUNDING_COUNT; i++) {
+        itg_rounding r = ITG_ROUNDING_COUNT;
+        assert_true(itg_rounding_from_name(itg_rounding_name((itg_rounding)i), &r));
+        assert_int_equal(r, i);
+    }
+    for (int i = 0; i < ITG_REQUANT_FORM_COUNT; i++) {
+        itg_requant_form f = ITG_REQUANT_FORM_COUNT;
+        assert_true(itg_requant_form_from_name(itg_requant_form_name((itg_requant_form)i), &f));
+        assert_int_equal(f, i);
+    }
+    itg_rounding r = ITG_ROUND_FLOOR;
+    itg_requant_form f = ITG_REQUANT_F32;
+    assert_false(itg_rounding_from_name("nearest", &r));
+    assert_false(itg_requant_form_from_name("", &f));
+    assert_int_equal(r, ITG_ROUND_FLOOR);
+    assert_int_equal(f, ITG_REQUANT_F32);
+    assert_string_equal(itg_rounding_name(ITG_ROUND_HALF_AWAY), "half_away");
+    assert_string_equal(itg_requant_form_name(ITG_REQUANT_S64_REDUCED), "s64_reduced");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(roundings_are_right_at_ties_and_below_zero),
+        cmocka_unit_test(shifts_of_products_equal_division),
+        cmocka_unit_test(divisions_equal_wide_division),
+        cmocka_unit_test(half_even_equals_rint),
+        cmocka_unit_test(tflite_double_equals_cmsis),
+        cmocka_unit_test(tflite_double_stages_and_limits),
+        cmocka_unit_test(s64_reduced_equals_cmsis),
+        cmocka_unit_test(shift_takes_powers_of_two_alone),
+        cmocka_unit_test(preshift_brings_the_accumulator_within_its_bits),
+        cmocka_unit_test(stages_split_the_shift),
+        cmocka_unit_test(f32_wants_a_normal_ratio),
+        cmocka_unit_test(f32_equals_rintf_and_saturates),
+        cmocka_unit_test(stages_equal_exact_division),
+        cmocka_unit_test(spans_equal_single_values),
+        cmocka_unit_test(quantize_equals_onnx),
+        cmocka_unit_test(accumulators_wrap_and_saturate_at_every_width),
+        cmocka_unit_test(float_addition_rounds_every_step),
+        cmocka_unit_test(names_go_both_ways),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+/* Float execution and statistics, against formulas over all elements at once. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/histogram.h"
+
+enum { SAMPLES = 150, ELEMENTS = 6 };
+
+static char path[] = "data.npy";
+
+/* x [1,6] -> Mul by 3 -> a -> Relu -> b */
+static itg_graph *make_graph(void)
+{
+    itg_graph *g = NULL;
+    itg_id x, c, a, b, n;
+    const float three = 3.0f;
+    const itg_shape row = {2, {1, ELEMENTS}}, one = {1, {1}};
+    const itg_attrs mul = itg_attrs_default(ITG_OP_MUL), relu = itg_attrs_default(ITG_OP_RELU);
+    assert_int_equal(itg_graph_create("toy.onnx", &g, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "x", ITG_F32, &row, NULL, &x, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "c", ITG_F32, &one, &three, &c, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "a", ITG_F32, &row, NULL, &a, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "b", ITG_F32, &row, NULL, &b, NULL), ITG_OK);
+    const itg_id inputs[2] = {x, c};
+    assert_int_equal(itg_graph_add_node(g, "times", ITG_OP_MUL, inputs, 2, &a, 1, &mul, &n, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_graph_add_node(g, "relu", ITG_OP_RELU, &a, 1, &b, 1, &relu, &n, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_graph_set_inputs(g, &x, 1, NULL), ITG_OK);
+    assert_int_equal(itg_graph_set_outputs(g, &b, 1, NULL), ITG_OK);
+    return g;
+}
+
+static void fill(float *data, uint64_t seed)
+{
+    itg_rng rng;
+    itg_rng_init(&rng, seed);
+    for (int i = 0; i < SAMPLES * ELEMENTS; i++) {
+        const double u = itg_rng_unit(&rng) * 2 - 1, v = itg_rng_unit(&rng);
+        data[i] = (float)(v < 0.1 ? 0.0 : v < 0.2 ? 1000 * u * u * u : u);
+    }
+}
+
+static itg_dataset dataset(float *data)
+{
+    return (itg_dataset){
+        .dtype = ITG_F32, .shape = {2, {SAMPLES, ELEMENTS}}, .data = data, .path = path};
+}
+
+static itg_stats *calibrate(const itg_graph *g, const itg_dataset *data, int threads)
+{
+    const itg_preprocess p = itg_preprocess_default();
+    itg_stats *stats = NULL;
+    itg_error err = {.message = ""};
+    if (itg_calibrate(g, data, &p, threads, &stats, &err) != ITG_OK) fail_msg("%s", err.message);
+    return stats;
+}
+
+/* From all elements [samples][per_sample] by the definitions in sim.h. */
+static void check_stats(const itg_value_stats *s, const float *x)
+{
+    const int n = SAMPLES * ELEMENTS;
+    static int64_t positive[ITG_HISTOGRAM_BINS], negative[ITG_HISTOGRAM_BINS];
+    double sum = 0, squares = 0, min = DBL_MAX, max = -DBL_MAX, mins = 0, maxs = 0;
+    int64_t zeros = 0;
+    int e = -400;
+    for (int i = 0; i < n; i++) {
+        sum += (double)x[i];
+        if ((double)x[i] < min) min = (double)x[i];
+        if ((double)x[i] > max) max = (double)x[i];
+    }
+    for (int i = 0; i < n; i++)
+        squares += ((double)x[i] - sum / n) * ((double)x[i] - sum / n);
+    for (int i = 0; i < SAMPLES; i++) {
+        double low = DBL_MAX, high = -DBL_MAX;
+        for (int j = 0; j < ELEMENTS; j++) {
+            low = fmin(low, (double)x[i * ELEMENTS + j]);
+            high = fmax(high, (double)x[i * ELEMENTS + j]);
+        }
+        mins += low;
+        maxs += high;
+    }
+    while (!(fmax(-min, max) < ldexp(ITG_HISTOGRAM_BINS, e)))
+        e++;
+    memset(positive, 0, sizeof positive);
+    memset(negative, 0, sizeof negative);
+    for (int i = 0; i < n; i++) {
+        const int bin = (int)floor(fabs((double)x[i]) / ldexp(1, e));
+        if (x[i] > 0) positive[bin]++;
+        if (x[i] < 0) negative[bin]++;
+        zeros += x[i] == 0;
+    }
+    assert_true(s->present);
+    assert_int_equal(s->count, n);
+    assert_int_equal(s->nan_count, 0);
+    assert_true((double)s->min == min && (double)s->max == max);
+    assert_true(fabs(s->mean - sum / n) <= 1e-9 * fabs(sum / n) + 1e-12);
+    assert_true(fabs(s->variance - squares / n) <= 1e-9 * squares / n);
+    assert_true(fabs(s->average_min - mins / SAMPLES) <= 1e-12 * fabs(mins));
+    assert_true(fabs(s->average_max - maxs / SAMPLES) <= 1e-12 * fabs(maxs));
+    assert_int_equal(s->exponent, e);
+    assert_int_equal(s->zeros, zeros);
+    assert_memory_equal(s->positive, positive, sizeof positive);
+    assert_memory_equal(s->negative, negative, sizeof negative);
+}
+
+static void statistics_equal_their_definitions(void **state)
+{
+    (void)state;
+    float x[SAMPLES * ELEMENTS], a[SAMPLES * ELEMENTS], b[SAMPLES * ELEMENTS];
+    itg_graph *g = make_graph();
+    fill(x, 1);
+    for (int i = 0; i < SAMPLES * ELEMENTS; i++) {
+        a[i] = x[i] * 3.0f;
+        b[i] = a[i] > 0 ? a[i] : 0;
+    }
+    const itg_dataset data = dataset(x);
+    itg_stats *stats = calibrate(g, &data, 2);
+    assert_int_equal(stats->value_count, g->value_count);
+    assert_int_equal(stats->samples, SAMPLES);
+    check_stats(&stats->values[itg_graph_find_value(g, "x")], x);
+    check_stats(&stats->values[itg_graph_find_value(g, "a")], a);
+    check_stats(&stats->values[itg_graph_find_value(g, "b")], b);
+    assert_false(stats->values[itg_graph_find_value(g, "c")].present);
+    itg_stats_destroy(stats);
+    itg_graph_destroy(g);
+}
+
+static void no_bit_depends_on_the_thread_count(void **state)
+{
+    (void)state;
+    float x[SAMPLES * ELEMENTS];
+    itg_graph *g = make_graph();
+    fill(x, 2);
+    const itg_dataset data = dataset(x);
+    itg_stats *one = calibrate(g, &data, 1);
+    for (int threads = 2; threads <= 5; threads++) {
+        itg_stats *more = calibrate(g, &data, threads);
+        assert_memory_equal(one->hash, more->hash, 32);
+        assert_memory_equal(one->values, more->values,
+                            (size_t)g->value_count * sizeof *one->values);
+        itg_stats_destroy(more);
+    }
+    itg_stats_destroy(one);
+    itg_graph_destroy(g);
+}
+
+static void the_hash_covers_every_statistic(void **state)
+{
+    (void)state;
+    float x[SAMPLES * ELEMENTS];
+    itg_graph *g = make_graph();
+    fill(x, 3);
+    const itg_dataset data = dataset(x);
+    itg_stats *before = calibrate(g, &data, 1);
+    x[700] = x[700] + 0.5f;
+    itg_stats *after = calibrate(g, &data, 1);
+    assert_memory_not_equal(before->hash, after->hash, 32);
+    itg_stats_destroy(before);
+    itg_stats_destroy(after);
+    itg_graph_destroy(g);
+}
+
+static void histograms_do_not_depend_on_the_order_of_samples(void **state)
+{
+    (void)state;
+    float x[SAMPLES * ELEMENTS], y[SAMPLES * ELEMENTS];
+    itg_graph *g = make_graph();
+    fill(x, 4);
+    for (int i = 0; i < SAMPLES; i++)
+        memcpy(y + i * ELEMENTS, x + (SAMPLES - 1 - i) * ELEMENTS, ELEMENTS * sizeof *x);
+    const itg_dataset forth = dataset(x), back = dataset(y);
+    itg_stats *s = calibrate(g, &forth, 2), *t = calibrate(g, &back, 1);
+    for (int v = 0; v < g->value_count; v++) {
+        const itg_value_stats *p = &s->values[v], *q = &t->values[v];
+        assert_int_equal(p->exponent, q->exponent);
+        assert_int_equal(p->zeros, q->zeros);
+        assert_memory_equal(p->positive, q->positive, sizeof p->positive);
+        assert_memory_equal(p->negative, q->negative, sizeof p->negative);
+    }
+    itg_stats_destroy(s);
+    itg_stats_destroy(t);
+    itg_graph_destroy(g);
+}
+
+static void nan_and_infinity_are_counted_and_nothing_else(void **state)
+{
+    (void)state;
+    float x[SAMPLES * ELEMENTS];
+    itg_graph *g = make_graph();
+    for (int i = 0; i < SAMPLES * ELEMENTS; i++)
+        x[i] = 1.0f;
+    x[7] = NAN;
+    x[100] = INFINITY;
+    x[101] = -INFINITY;
+    for (int j = 0; j < ELEMENTS; j++)
+        x[ELEMENTS * 30 + j] = NAN; /* a sample with no number at all has no minimum to average */
+    const itg_dataset data = dataset(x);
+    itg_stats *stats = calibrate(g, &data, 2);
+    const itg_value_stats *s = &stats->values[itg_graph_find_value(g, "x")];
+    assert_int_equal(s->nan_count, 3 + ELEMENTS);
+    assert_int_equal(s->count, SAMPLES * ELEMENTS - 3 - ELEMENTS);
+    assert_true(s->min == 1.0f && s->max == 1.0f && s->mean == 1.0 && s->variance == 0.0);
+    assert_true(s->average_min == 1.0 && s->average_max == 1.0);
+    assert_int_equal(s->positive[1024], s->count); /* 1 < 2048 * 2^-10, not 2^-11 */
+    assert_int_equal(s->exponent, -10);
+    itg_stats_destroy(stats);
+    itg_graph_destroy(g);
+}
+
+static void extreme_magnitudes_stay_within_the_bins(void **state)
+{
+    (void)state;
+    static itg_value_stats s;
+    const float x[] = {0x1p-149f, -0x1p-149f, 0.0f, -0.0f, FLT_MAX, -FLT_MAX};
+    itg_sums sums;
+    itg_histogram_init(&s);
+    itg_sums_of(x, 2, &sums);
+    itg_histogram_add(&s, x, 2, &sums);
+    assert_int_equal(s.exponent, -159);
+    assert_true(s.positive[1024] == 1 && s.negative[1024] == 1);
+    itg_sums_of(x + 2, 4, &sums);
+    itg_histogram_add(&s, x + 2, 4, &sums);
+    assert_int_equal(s.exponent, 117);
+    assert_true(s.positive[0] == 1 && s.negative[0] == 1 && s.zeros == 2);
+    assert_true(s.positive[2047] == 1 && s.negative[2047] == 1);
+}
+
+static void merging_equals_adding(void **state)
+{
+    (void)state;
+    static itg_value_stats parts[3], whole;
+    float x[SAMPLES * ELEMENTS];
+    itg_sums sums;
+    fill(x, 5);
+    for (int i = 0; i < SAMPLES * ELEMENTS / 3; i++)
+        x[i] *= 0x1p-9f; /* the first part is far smaller */
+    itg_histogram_init(&whole);
+    itg_sums_of(x, SAMPLES * ELEMENTS, &sums);
+    itg_histogram_add(&whole, x, SAMPLES * ELEMENTS, &sums);
+    for (int i = 0; i < 3; i++) {
+        const float *part = x + i * (SAMPLES * ELEMENTS / 3);
+        itg_histogram_init(&parts[i]);
+        itg_sums_of(part, SAMPLES * ELEMENTS / 3, &sums);
+        itg_histogram_add(&parts[i], part, SAMPLES * ELEMENTS / 3, &sums);
+    }
+    assert_true(parts[0].exponent < whole.exponent);
+    itg_histogram_merge(&parts[0], &parts[1]);
+    itg_histogram_merge(&parts[2], &parts[0]);
+    assert_memory_equal(&parts[2], &whole, sizeof whole);
+}
+
+static void every_value_can_be_read_after_a_run(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_float_exec *exec = NULL;
+    assert_int_equal(itg_float_exec_create(g, &exec, NULL), ITG_OK);
+    for (int run = 0; run < 2; run++) {
+        float *x = itg_float_exec_input(exec, 0);
+        for (int i = 0; i < ELEMENTS; i++)
+            x[i] = (float)(i - 3 + run);
+        assert_int_equal(itg_float_exec_run(exec, NULL), ITG_OK);
+        const itg_tensor a = itg_float_exec_value(exec, itg_graph_find_value(g, "a"));
+        const itg_tensor b = itg_float_exec_value(exec, itg_graph_find_value(g, "b"));
+        const itg_tensor c = itg_float_exec_value(exec, itg_graph_find_value(g, "c"));
+        assert_true(*(const float *)c.data == 3.0f);
+        for (int i = 0; i < ELEMENTS; i++) {
+            const float product = (float)(3 * (i - 3 + run));
+            assert_true(((const float *)a.data)[i] == product);
+            assert_true(((const float *)b.data)[i] == (product > 0 ? product : 0.0f));
+        }
+    }
+    itg_float_exec_destroy(exec);
+    itg_graph_destroy(g);
+}
+
+static void what_cannot_run_is_refused_by_name(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_float_exec *exec = NULL;
+    itg_stats *stats = NULL;
+    itg_error err = {.message = ""};
+    float x[4] = {0};
+    itg_dataset data = {.dtype = ITG_F32, .shape = {2, {1, 4}}, .data = x, .path = path};
+    const itg_preprocess p = itg_preprocess_default();
+    assert_int_equal(itg_calibrate(g, &data, &p, 1, &stats, &err), ITG_MISMATCH);
+    assert_non_null(strstr(err.message, "toy.onnx"));
+    assert_null(stats);
+    g->values[itg_graph_find_value(g, "a")].shape.dims[1] = -1;
+    assert_int_equal(itg_float_exec_create(g, &exec, &err), ITG_BAD_ARGUMENT);
+    assert_non_null(strstr(err.message, "'a'"));
+    g->values[itg_graph_find_value(g, "a")].shape = (itg_shape){2, {1 << 20, 1 << 11}};
+    g->values[itg_graph_find_value(g, "b")].shape = (itg_shape){2, {1 << 20, 1 << 11}};
+    g->values[itg_graph_find_value(g, "x")].shape = (itg_shape){2, {1 << 20, 1 << 11}};
+    assert_int_equal(itg_float_exec_create(g, &exec, &err), ITG_LIMIT);
+    assert_null(exec);
+    itg_graph_destroy(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statistics_equal_their_definitions),
+        cmocka_unit_test(no_bit_depends_on_the_thread_count),
+        cmocka_unit_test(the_hash_covers_every_statistic),
+        cmocka_unit_test(histograms_do_not_depend_on_the_order_of_samples),
+        cmocka_unit_test(nan_and_infinity_are_counted_and_nothing_else),
+        cmocka_unit_test(extreme_magnitudes_stay_within_the_bins),
+        cmocka_unit_test(merging_equals_adding),
+        cmocka_unit_test(every_value_can_be_read_after_a_run),
+        cmocka_unit_test(what_cannot_run_is_refused_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
