@@ -5,7 +5,7 @@
 const char *itg_form_name(itg_form form)
 {
     static const char *const names[ITG_FORM_COUNT] = {
-        [ITG_FORM_FLOAT] = "float", [ITG_FORM_MAC] = "mac", [ITG_FORM_PRODUCT] = "product",
+        [ITG_FORM_FLOAT] = "float",     [ITG_FORM_MAC] = "mac", [ITG_FORM_PRODUCT] = "product",
         [ITG_FORM_RESCALE] = "rescale", [ITG_FORM_F32] = "f32", [ITG_FORM_EQUAL] = "equal_scale",
         [ITG_FORM_KEEP] = "keep_scale", [ITG_FORM_LUT] = "lut", [ITG_FORM_FUSED] = "fused",
     };
@@ -54,8 +54,10 @@ void itg_annotated_destroy(itg_annotated *a)
 #define SHOWN 4 /* numbers of a per-channel list; the count says how many there are */
 
 static const char *const rounding_names[ITG_ROUNDING_COUNT] = {
-    [ITG_ROUND_HALF_EVEN] = "half_even", [ITG_ROUND_HALF_UP] = "half_up",
-    [ITG_ROUND_HALF_AWAY] = "half_away", [ITG_ROUND_FLOOR] = "floor",
+    [ITG_ROUND_HALF_EVEN] = "half_even",
+    [ITG_ROUND_HALF_UP] = "half_up",
+    [ITG_ROUND_HALF_AWAY] = "half_away",
+    [ITG_ROUND_FLOOR] = "floor",
 };
 
 static void print_floats(const char *name, const float *values, int32_t count, itg_strbuf *out)
@@ -91,8 +93,8 @@ static void print_version(const itg_version *v, itg_strbuf *out)
     }
     const itg_quantizer *q = &v->q;
     itg_strbuf_format(out, "%s %c%d in [%lld,%lld] zero_point=%d", itg_dtype_name(q->storage),
-                      q->is_signed ? 's' : 'u', (int)q->bits, (long long)q->qmin, (long long)q->qmax,
-                      (int)q->zero_point);
+                      q->is_signed ? 's' : 'u', (int)q->bits, (long long)q->qmin,
+                      (long long)q->qmax, (int)q->zero_point);
     if (q->axis >= 0) itg_strbuf_format(out, " axis=%d", (int)q->axis);
     print_floats("scale", q->scale, q->scale_count, out);
     itg_strbuf_format(out, " clamp [%lld,%lld]", (long long)v->clamp_lo, (long long)v->clamp_hi);
@@ -105,9 +107,9 @@ static void print_version(const itg_version *v, itg_strbuf *out)
 static void print_edge(const itg_annotated *a, const itg_edge *edge, itg_strbuf *out)
 {
     const itg_graph *g = a->graph;
-    itg_strbuf_format(out, "  edge %%%d %s -> %s.%d: ", (int)edge->value, g->values[edge->value].name,
-                      edge->node == ITG_NONE ? "output" : g->nodes[edge->node].name,
-                      (int)edge->slot);
+    itg_strbuf_format(
+        out, "  edge %%%d %s -> %s.%d: ", (int)edge->value, g->values[edge->value].name,
+        edge->node == ITG_NONE ? "output" : g->nodes[edge->node].name, (int)edge->slot);
     if (edge->kind == ITG_EDGE_CARRY) {
         itg_strbuf_add(out, "carry\n");
         return;
@@ -124,9 +126,9 @@ static void print_note(const itg_annotated *a, itg_id id, itg_strbuf *out)
     const itg_graph *g = a->graph;
     const itg_node *n = &g->nodes[id];
     const itg_node_note *note = &a->nodes[id];
-    itg_strbuf_format(out, "node %s %s: %s", n->name, itg_op_name(n->op), itg_form_name(note->form));
-    if (note->form == ITG_FORM_FLOAT && note->reason)
-        itg_strbuf_format(out, " (%s)", note->reason);
+    itg_strbuf_format(out, "node %s %s: %s", n->name, itg_op_name(n->op),
+                      itg_form_name(note->form));
+    if (note->form == ITG_FORM_FLOAT && note->reason) itg_strbuf_format(out, " (%s)", note->reason);
     if (note->acc.bits > 0)
         itg_strbuf_format(out, " accumulator=%d %s", (int)note->acc.bits,
                           note->acc.overflow == ITG_OVERFLOW_WRAP ? "wrap" : "saturate");

@@ -1,12 +1,14 @@
-/* The annotated graph: a prepared graph, and on every edge what the hardware does there. It is the whole definition of the
- * integer program: sim executes it, realize lowers it, neither decides anything. Made by itg_annotate (sim/annotate.h).
- * docs/arithmetic.md states each form's formula. */
+/* The annotated graph: a prepared graph, and on every edge what the hardware does there. It is the
+ * whole definition of the integer program: sim executes it, realize lowers it, neither decides
+ * anything. Made by itg_annotate (sim/annotate.h). docs/arithmetic.md states each form's formula.
+ */
 #ifndef ITG_ANNOTATED_H
 #define ITG_ANNOTATED_H
 #include "graph.h"
 
-/* An edge is one use of a value: a node's input slot, or a graph output (node ITG_NONE, slot = output index).
- * Order everywhere: nodes in graph order, their slots in order (left-out inputs are no edges); then graph outputs. */
+/* An edge is one use of a value: a node's input slot, or a graph output (node ITG_NONE, slot =
+ * output index). Order everywhere: nodes in graph order, their slots in order (left-out inputs are
+ * no edges); then graph outputs. */
 typedef enum itg_edge_kind {
     ITG_EDGE_FLOAT, /* carried as float32 (or as what it is: indices, booleans) */
     ITG_EDGE_QUANT, /* integers under a quantizer */
@@ -20,16 +22,19 @@ typedef struct itg_edge {
     int32_t version; /* index into the value's versions; CARRY: -1 */
 } itg_edge;
 
-/* What a value looks like to some of its consumers. Consumers with equal quantizers share one version. */
+/* What a value looks like to some of its consumers. Consumers with equal quantizers share one
+ * version. */
 typedef struct itg_version {
-    bool is_float;     /* float32; q is unused */
+    bool is_float; /* float32; q is unused */
     itg_quantizer q;
-    /* Epilogue of the producing node: native result -> this version. Unused for graph inputs, constants and float nodes
-     * (there: itg_quantize_f32 with q) and for LUT and KEEP forms. */
+    /* Epilogue of the producing node: native result -> this version. Unused for graph inputs,
+     * constants and float nodes (there: itg_quantize_f32 with q) and for LUT and KEEP forms. */
     const itg_requant *requant; /* [requant_count]; 1, or one per output channel */
     int32_t requant_count;
-    int64_t clamp_lo, clamp_hi; /* clip of SimQ, fused activation included: qmin <= clamp_lo <= clamp_hi <= qmax */
-    /* is_float from an integer node: float32(acc) * dequant[c], then the fused activation in float32 */
+    int64_t clamp_lo, clamp_hi; /* clip of SimQ, fused activation included: qmin <= clamp_lo <=
+                                   clamp_hi <= qmax */
+    /* is_float from an integer node: float32(acc) * dequant[c], then the fused activation in
+     * float32 */
     const float *dequant;
     int32_t dequant_count;
 } itg_version;
@@ -44,27 +49,30 @@ typedef enum itg_form {
     ITG_FORM_FLOAT,   /* float32 reference kernel */
     ITG_FORM_MAC,     /* Conv, Gemm, MatMul: acc = bias + sum (x - x.zp) * (w - w.zp) */
     ITG_FORM_PRODUCT, /* Mul: acc = (a - a.zp) * (b - b.zp) */
-    ITG_FORM_RESCALE, /* Add, Sub: acc = ra((a - a.zp) << left_shift) +- rb((b - b.zp) << left_shift);
-                         Relu, Clip: acc = a - a.zp; pools, ReduceMean: acc = sum of (a - a.zp), ratio holds 1/count */
-    ITG_FORM_F32,     /* Add, Sub in float32 as ONNX Runtime does (see arithmetic.md); pools likewise */
-    ITG_FORM_EQUAL,   /* Add, Sub with tied operand quantizers: acc = (a - zp) +- (b - zp) */
-    ITG_FORM_KEEP,    /* input and output quantizers tied, q unchanged or moved or averaged over q: data movement, MaxPool,
-                         Concat, AveragePool in CMSIS-NN's form (rounding as stated) */
-    ITG_FORM_LUT,     /* univariate function through a table of all input codes */
-    ITG_FORM_FUSED,   /* an activation that is its producer's clamp; computes nothing */
+    ITG_FORM_RESCALE, /* Add, Sub: acc = ra((a - a.zp) << left_shift) +- rb((b - b.zp) <<
+                         left_shift); Relu, Clip: acc = a - a.zp; pools, ReduceMean: acc = sum of (a
+                         - a.zp), ratio holds 1/count */
+    ITG_FORM_F32, /* Add, Sub in float32 as ONNX Runtime does (see arithmetic.md); pools likewise */
+    ITG_FORM_EQUAL, /* Add, Sub with tied operand quantizers: acc = (a - zp) +- (b - zp) */
+    ITG_FORM_KEEP,  /* input and output quantizers tied, q unchanged or moved or averaged over q:
+                       data movement, MaxPool,  Concat, AveragePool in CMSIS-NN's form (rounding as
+                       stated) */
+    ITG_FORM_LUT,   /* univariate function through a table of all input codes */
+    ITG_FORM_FUSED, /* an activation that is its producer's clamp; computes nothing */
     ITG_FORM_COUNT
 } itg_form;
 
 typedef struct itg_node_note {
     itg_form form;
     itg_accumulator acc;
-    itg_id activation;  /* a Relu or Clip node fused into this one, or ITG_NONE */
-    itg_id out_value;   /* value whose versions the epilogue writes: own output 0, or the activation's */
-    int32_t left_shift; /* RESCALE of Add and Sub */
+    itg_id activation; /* a Relu or Clip node fused into this one, or ITG_NONE */
+    itg_id
+        out_value; /* value whose versions the epilogue writes: own output 0, or the activation's */
+    int32_t left_shift;     /* RESCALE of Add and Sub */
     itg_requant operand[2]; /* RESCALE of Add and Sub: ra, rb */
     itg_rounding rounding;  /* KEEP average: of the division */
-    /* MAC: bias as integers at scale x.scale * w.scale[c] (float32 product), one per output channel; NULL: none.
-     * Already clamped to the accumulator. */
+    /* MAC: bias as integers at scale x.scale * w.scale[c] (float32 product), one per output
+     * channel; NULL: none. Already clamped to the accumulator. */
     const int64_t *bias;
     int32_t bias_count;
     const char *reason; /* FLOAT: why, for `check` ("Softmax is not in the hardware's operators") */
@@ -77,16 +85,22 @@ typedef struct itg_annotated {
     itg_edge *edges;
     itg_value_note *values; /* [graph->value_count] */
     itg_node_note *nodes;   /* [graph->node_count] */
-    /* index of the edge (node, slot), or of graph output slot where node is ITG_NONE: edge_first[node] + rank of slot */
-    int32_t *edge_of_node;  /* [graph->node_count + 1]: first edge of each node; the last entry: first output edge */
+    /* index of the edge (node, slot), or of graph output slot where node is ITG_NONE:
+     * edge_first[node] + rank of slot */
+    int32_t *edge_of_node; /* [graph->node_count + 1]: first edge of each node; the last entry:
+                              first output edge */
 } itg_annotated;
 
-const itg_edge *itg_annotated_edge(const itg_annotated *a, itg_id node, int32_t slot); /* NULL: input left out */
+const itg_edge *itg_annotated_edge(const itg_annotated *a, itg_id node,
+                                   int32_t slot); /* NULL: input left out */
 /* The version an edge reads; NULL for CARRY. */
 const itg_version *itg_annotated_version(const itg_annotated *a, itg_id node, int32_t slot);
-/* Output channel of a flat index into out_value for per-channel requantization: axis 1 for Conv, last axis for Gemm/MatMul. */
-int64_t itg_channel_stride(const itg_annotated *a, itg_id node); /* channel = (index / stride) % channels */
+/* Output channel of a flat index into out_value for per-channel requantization: axis 1 for Conv,
+ * last axis for Gemm/MatMul. */
+int64_t itg_channel_stride(const itg_annotated *a,
+                           itg_id node); /* channel = (index / stride) % channels */
 void itg_annotated_destroy(itg_annotated *a);
-void itg_annotated_print(const itg_annotated *a, itg_strbuf *out); /* stable text: each edge with its SimQ */
+void itg_annotated_print(const itg_annotated *a,
+                         itg_strbuf *out); /* stable text: each edge with its SimQ */
 const char *itg_form_name(itg_form form);
 #endif

@@ -7,10 +7,13 @@ static int64_t default_axis(itg_op op)
     switch (op) {
     case ITG_OP_SOFTMAX:
     case ITG_OP_LOG_SOFTMAX: /* 1 before opset 13: the importer knows */
-    case ITG_OP_LAYER_NORMALIZATION: return -1;
+    case ITG_OP_LAYER_NORMALIZATION:
+        return -1;
     case ITG_OP_FLATTEN:
-    case ITG_OP_BATCH_NORMALIZATION: /* channels; pass_transpose.c moves it */ return 1;
-    default: return 0;
+    case ITG_OP_BATCH_NORMALIZATION: /* channels; pass_transpose.c moves it */
+        return 1;
+    default:
+        return 0;
     }
 }
 
@@ -18,19 +21,26 @@ static float default_alpha(itg_op op)
 {
     switch (op) {
     case ITG_OP_GEMM:
-    case ITG_OP_ELU: return 1.0f;
-    case ITG_OP_LEAKY_RELU: return 0.01f;
-    case ITG_OP_HARD_SIGMOID: return 0.2f;
-    default: return 0.0f;
+    case ITG_OP_ELU:
+        return 1.0f;
+    case ITG_OP_LEAKY_RELU:
+        return 0.01f;
+    case ITG_OP_HARD_SIGMOID:
+        return 0.2f;
+    default:
+        return 0.0f;
     }
 }
 
 static float default_beta(itg_op op)
 {
     switch (op) {
-    case ITG_OP_GEMM: return 1.0f;
-    case ITG_OP_HARD_SIGMOID: return 0.5f;
-    default: return 0.0f;
+    case ITG_OP_GEMM:
+        return 1.0f;
+    case ITG_OP_HARD_SIGMOID:
+        return 0.5f;
+    default:
+        return 0.0f;
     }
 }
 

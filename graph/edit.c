@@ -61,8 +61,8 @@ static float *new_data(itg_graph *g, const itg_shape *shape)
     return itg_arena_array(g->arena, elements > 0 ? (size_t)elements : 1, sizeof(float));
 }
 
-itg_status itg_new_floats(itg_graph *g, const char *base, const char *suffix, const itg_shape *shape,
-                          itg_id *out, float **data, itg_error *err)
+itg_status itg_new_floats(itg_graph *g, const char *base, const char *suffix,
+                          const itg_shape *shape, itg_id *out, float **data, itg_error *err)
 {
     itg_id id;
     const char *name = itg_fresh_value_name(g, base, suffix);
@@ -101,8 +101,7 @@ itg_status itg_insert(itg_graph *g, const itg_new_op *op, itg_id *out_node, itg_
     const char *value_name = itg_fresh_value_name(g, op->base, op->suffix);
     const char *node_name = itg_fresh_node_name(g, op->base, op->suffix);
     if (!value_name || !node_name) return itg_graph_no_memory(g, err);
-    itg_status status =
-        itg_graph_add_value(g, value_name, ITG_F32, &op->shape, NULL, &value, err);
+    itg_status status = itg_graph_add_value(g, value_name, ITG_F32, &op->shape, NULL, &value, err);
     if (status != ITG_OK) return status;
     status = itg_graph_add_node(g, node_name, op->op, op->inputs, op->inputs[1] == ITG_NONE ? 1 : 2,
                                 &value, 1, op->attrs, &node, err);

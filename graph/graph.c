@@ -16,12 +16,14 @@ itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_st
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     const itg_node *n = &g->nodes[node];
-    return itg_fail(err, code, "%s: node '%s' (%s): %s", g->name, n->name, itg_op_name(n->op), text);
+    return itg_fail(err, code, "%s: node '%s' (%s): %s", g->name, n->name, itg_op_name(n->op),
+                    text);
 }
 
-itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err)
+itg_status itg_graph_create_within(const char *name, size_t max_bytes, itg_graph **out,
+                                   itg_error *err)
 {
-    itg_arena *arena = itg_arena_create(0);
+    itg_arena *arena = itg_arena_create(max_bytes);
     itg_graph *g = arena ? itg_arena_alloc(arena, sizeof *g) : NULL;
     if (!g) goto no_memory;
     g->arena = arena;
@@ -34,6 +36,11 @@ itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err)
 no_memory:
     itg_arena_destroy(arena);
     return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", name);
+}
+
+itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err)
+{
+    return itg_graph_create_within(name, 0, out, err);
 }
 
 void itg_graph_destroy(itg_graph *graph)
@@ -63,7 +70,8 @@ static itg_status copy_data(itg_graph *g, const char *name, itg_dtype dtype, con
     if (!data) return ITG_OK;
     if (!shape || !itg_shape_elements(shape, &elements) ||
         !itg_mul_size((size_t)elements, itg_dtype_size(dtype), &bytes))
-        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: constant '%s' has no known size", g->name, name);
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: constant '%s' has no known size", g->name,
+                        name);
     void *copy = itg_arena_alloc(g->arena, bytes ? bytes : 1);
     if (!copy) return itg_graph_no_memory(g, err);
     if (bytes) memcpy(copy, data, bytes);
@@ -92,12 +100,14 @@ static const char *take_name(itg_graph *g, const char *name, const char *prefix,
 }
 
 itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
-                               const itg_shape *shape, const void *data, itg_id *out, itg_error *err)
+                               const itg_shape *shape, const void *data, itg_id *out,
+                               itg_error *err)
 {
     itg_error local = {0};
     itg_value value = {.dtype = dtype, .shape = {.rank = -1}, .producer = ITG_NONE};
     if (!err) err = &local;
-    value.name = take_name(g, name, "value", g->value_count, g->value_names, itg_value_name_of, err);
+    value.name =
+        take_name(g, name, "value", g->value_count, g->value_names, itg_value_name_of, err);
     if (!value.name) return err->code;
     if (shape) value.shape = *shape;
     itg_status status = copy_data(g, value.name, dtype, shape, data, &value.data, err);
@@ -153,8 +163,8 @@ itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const i
     if (!err) err = &local;
     itg_node node = {.op = op, .input_count = input_count, .output_count = output_count};
     node.attrs = attrs ? *attrs : itg_attrs_default(op);
-    node.name = take_name(g, name, itg_op_name(op), g->node_count, g->node_names, itg_node_name_of,
-                          err);
+    node.name =
+        take_name(g, name, itg_op_name(op), g->node_count, g->node_names, itg_node_name_of, err);
     if (!node.name) return err->code;
     itg_status status = check_ids(g, node.name, inputs, input_count, outputs, output_count, err);
     if (status != ITG_OK) return status;
@@ -266,14 +276,16 @@ static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error
         if (status == ITG_OK) to->nodes[id].opset = n->opset;
     }
     if (status == ITG_OK) status = itg_graph_set_inputs(to, from->inputs, from->input_count, err);
-    if (status == ITG_OK) status = itg_graph_set_outputs(to, from->outputs, from->output_count, err);
+    if (status == ITG_OK)
+        status = itg_graph_set_outputs(to, from->outputs, from->output_count, err);
     return status;
 }
 
-itg_status itg_graph_clone(const itg_graph *graph, itg_graph **out, itg_error *err)
+itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_graph **out,
+                                  itg_error *err)
 {
     itg_graph *copy = NULL;
-    itg_status status = itg_graph_create(graph->name, &copy, err);
+    itg_status status = itg_graph_create_within(graph->name, max_bytes, &copy, err);
     if (status != ITG_OK) return status;
     status = clone_contents(graph, copy, err);
     if (status != ITG_OK) {
@@ -284,4 +296,9 @@ itg_status itg_graph_clone(const itg_graph *graph, itg_graph **out, itg_error *e
     memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
     *out = copy;
     return ITG_OK;
+}
+
+itg_status itg_graph_clone(const itg_graph *graph, itg_graph **out, itg_error *err)
+{
+    return itg_graph_clone_within(graph, 0, out, err);
 }

@@ -1,5 +1,6 @@
-/* The IR: a directed acyclic graph of nodes (operators) and values (tensors), both named by integer id.
- * A graph owns one arena; every pointer below is borrowed from it. Nodes stand in topological order after itg_graph_sort. */
+/* The IR: a directed acyclic graph of nodes (operators) and values (tensors), both named by integer
+ * id. A graph owns one arena; every pointer below is borrowed from it. Nodes stand in topological
+ * order after itg_graph_sort. */
 #ifndef ITG_GRAPH_H
 #define ITG_GRAPH_H
 #include "base/base.h"
@@ -8,90 +9,108 @@ typedef int32_t itg_id;
 #define ITG_NONE (-1)
 
 typedef struct itg_value {
-    const char *name;  /* unique, never empty */
+    const char *name; /* unique, never empty */
     itg_dtype dtype;
-    itg_shape shape;   /* rank -1: unknown so far */
-    itg_id producer;   /* node, or ITG_NONE: graph input or constant */
+    itg_shape shape; /* rank -1: unknown so far */
+    itg_id producer; /* node, or ITG_NONE: graph input or constant */
     int32_t producer_slot;
-    const void *data;  /* constants: contiguous, host byte order; else NULL */
+    const void *data; /* constants: contiguous, host byte order; else NULL */
     bool is_input;
 } itg_value;
 
 typedef struct itg_node {
-    const char *name; /* unique, never empty (import makes "Conv_12" of its index where the file has none) */
+    const char *name; /* unique, never empty (import makes "Conv_12" of its index where the file has
+                         none) */
     itg_op op;
     int32_t input_count, output_count;
-    itg_id *inputs;   /* ITG_NONE: optional input left out */
-    itg_id *outputs;  /* ITG_NONE: optional output left out */
+    itg_id *inputs;  /* ITG_NONE: optional input left out */
+    itg_id *outputs; /* ITG_NONE: optional output left out */
     itg_attrs attrs;
-    int32_t opset;    /* the file's opset version, until preparation has made attributes version-free */
+    int32_t
+        opset; /* the file's opset version, until preparation has made attributes version-free */
 } itg_node;
 
 typedef struct itg_graph {
     itg_arena *arena;
-    const char *name;  /* the file's base name, for messages */
+    const char *name; /* the file's base name, for messages */
     itg_value *values;
     int32_t value_count, value_capacity;
     itg_node *nodes;
     int32_t node_count, node_capacity;
-    itg_id *inputs;    /* graph inputs that are not constants, file order */
+    itg_id *inputs; /* graph inputs that are not constants, file order */
     int32_t input_count;
     itg_id *outputs;
     int32_t output_count;
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
     unsigned char source_hash[32]; /* SHA-256 of the model file; zeros if made by hand */
-    struct itg_name_table *value_names, *node_names; /* names.c: finds names; not for others to touch */
+    struct itg_name_table *value_names,
+        *node_names; /* names.c: finds names; not for others to touch */
 } itg_graph;
 
 itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err);
 void itg_graph_destroy(itg_graph *graph);
-/* All ids are new. NULL name: one is made. Fail only for lack of memory or a duplicate name. data (may be NULL) is copied. */
-itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype, const itg_shape *shape /* NULL: unknown */,
-                               const void *data, itg_id *out, itg_error *err);
-itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const itg_id *inputs, int32_t input_count,
-                              const itg_id *outputs, int32_t output_count, const itg_attrs *attrs, itg_id *out, itg_error *err);
+/* All ids are new. NULL name: one is made. Fail only for lack of memory or a duplicate name. data
+ * (may be NULL) is copied. */
+itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
+                               const itg_shape *shape /* NULL: unknown */, const void *data,
+                               itg_id *out, itg_error *err);
+itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const itg_id *inputs,
+                              int32_t input_count, const itg_id *outputs, int32_t output_count,
+                              const itg_attrs *attrs, itg_id *out, itg_error *err);
 itg_status itg_graph_set_inputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
 itg_status itg_graph_set_outputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
-itg_attrs itg_attrs_default(itg_op op); /* ONNX's defaults; Clip -inf..inf; group, strides, dilations 1... */
+itg_attrs
+itg_attrs_default(itg_op op); /* ONNX's defaults; Clip -inf..inf; group, strides, dilations 1... */
 
 /* Consumers of a value: count of (node, slot) uses plus graph outputs. */
 int32_t itg_graph_use_count(const itg_graph *g, itg_id value);
-void itg_graph_replace_uses(itg_graph *g, itg_id from, itg_id to); /* node inputs and graph outputs */
-/* Removes nodes whose outputs nothing uses and values that nothing names; renumbers; topological order (ties: old order).
- * A cycle or a value used but never produced is an error that names it. */
+void itg_graph_replace_uses(itg_graph *g, itg_id from,
+                            itg_id to); /* node inputs and graph outputs */
+/* Removes nodes whose outputs nothing uses and values that nothing names; renumbers; topological
+ * order (ties: old order). A cycle or a value used but never produced is an error that names it. */
 itg_status itg_graph_sort(itg_graph *g, itg_error *err);
 itg_id itg_graph_find_value(const itg_graph *g, const char *name); /* ITG_NONE: absent */
 itg_id itg_graph_find_node(const itg_graph *g, const char *name);
-bool itg_graph_is_constant(const itg_graph *g, itg_id value);      /* has data; ITG_NONE: false */
-itg_tensor itg_graph_tensor(const itg_graph *g, itg_id value);     /* view of a constant */
+bool itg_graph_is_constant(const itg_graph *g, itg_id value);  /* has data; ITG_NONE: false */
+itg_tensor itg_graph_tensor(const itg_graph *g, itg_id value); /* view of a constant */
 
-/* Shape inference of one node from its inputs' shapes and constants (shape.c); sets shape and dtype of its outputs, resolves
- * auto_pad, negative axes, and shape-like constant inputs into attributes. Fails naming model, node, operator and cause. */
+/* Shape inference of one node from its inputs' shapes and constants (shape.c); sets shape and dtype
+ * of its outputs, resolves auto_pad, negative axes, and shape-like constant inputs into attributes.
+ * Fails naming model, node, operator and cause. */
 itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err);
-/* Arity, dtypes, ids, topological order, names, every shape known and positive; names node and cause. */
+/* Arity, dtypes, ids, topological order, names, every shape known and positive; names node and
+ * cause. */
 itg_status itg_graph_verify(const itg_graph *g, itg_error *err);
-/* Stable text, one line a node: "%12 conv1 = Conv(%3 input, %4 w) {kernel=[3,3] ...} : f32[1,8,32,32]". Caller deinits. */
+/* Stable text, one line a node: "%12 conv1 = Conv(%3 input, %4 w) {kernel=[3,3] ...} :
+ * f32[1,8,32,32]". Caller deinits. */
 void itg_graph_print(const itg_graph *g, itg_strbuf *out);
-/* SHA-256 over names, operators, attributes, shapes and constant bytes (little-endian): equal on every platform. */
+/* SHA-256 over names, operators, attributes, shapes and constant bytes (little-endian): equal on
+ * every platform. */
 void itg_graph_hash(const itg_graph *g, unsigned char out[32]);
 
 /* ---- ONNX (graph/onnx) ---- */
-/* Reads opset 7..21; limits: file 2 GiB, wire scan before protobuf-c, memory a stated multiple of the file. The graph holds the file's
- * nodes unchanged (Constant nodes become constants, opset kept in each node; symbolic dims -1). */
+/* Reads opset 7..21; limits: file 2 GiB, wire scan before protobuf-c, memory a stated multiple of
+ * the file. The graph holds the file's nodes unchanged (Constant nodes become constants, opset kept
+ * in each node; symbolic dims -1). */
 itg_status itg_onnx_import(const char *path, itg_graph **out, itg_error *err);
 
 /* ---- preparation (pass_*.c, prepare.c) ---- */
-/* Evaluates one node whose inputs are all constants; outputs have inferred dtype and shape and allocated data. Handed in,
- * because graph knows no kernels. ITG_UNSUPPORTED: leave the node. */
-typedef itg_status (*itg_eval_fn)(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs, int32_t input_count,
-                                  itg_tensor *outputs, int32_t output_count, itg_error *err);
+/* Evaluates one node whose inputs are all constants; outputs have inferred dtype and shape and
+ * allocated data. Handed in, because graph knows no kernels. ITG_UNSUPPORTED: leave the node. */
+typedef itg_status (*itg_eval_fn)(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
+                                  int32_t input_count, itg_tensor *outputs, int32_t output_count,
+                                  itg_error *err);
 typedef struct itg_prepare_options {
     itg_eval_fn eval;
-    bool keep_softmax;   /* default false: a trailing Softmax or LogSoftmax is left off */
-    bool no_equalize;    /* default false: cross-layer equalization by powers of two, which changes no float result */
-    bool keep_batch;     /* default false: batch (dimension 0 of every input) becomes 1. true: as the file says (node tests) */
+    bool keep_softmax; /* default false: a trailing Softmax or LogSoftmax is left off */
+    bool no_equalize;  /* default false: cross-layer equalization by powers of two, which changes no
+                          float result */
+    bool keep_batch;   /* default false: batch (dimension 0 of every input) becomes 1. true: as the
+                          file says (node tests) */
 } itg_prepare_options;
-/* New graph: batch 1, static shapes, folded, fused, verified. graph is not changed. Passes, in order: docs/tour.md. */
-itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *options, itg_graph **out, itg_error *err);
+/* New graph: batch 1, static shapes, folded, fused, verified. graph is not changed. Passes, in
+ * order: docs/tour.md. */
+itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *options,
+                             itg_graph **out, itg_error *err);
 itg_status itg_graph_clone(const itg_graph *graph, itg_graph **out, itg_error *err);
 #endif

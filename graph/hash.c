@@ -1,5 +1,6 @@
-/* SHA-256 of a graph. Every number goes in as little-endian bytes and every name with its length, so that different graphs
- * never feed the same bytes. The file's name, opset numbers and source_hash stay out: they are not the function. */
+/* SHA-256 of a graph. Every number goes in as little-endian bytes and every name with its length,
+ * so that different graphs never feed the same bytes. The file's name, opset numbers and
+ * source_hash stay out: they are not the function. */
 #include "attr_list.h"
 #include <string.h>
 
@@ -61,9 +62,15 @@ static void add_attr(itg_sha256 *hash, const itg_attr_view *attr)
         for (int32_t i = 0; i < attr->count; ++i)
             add_int(hash, attr->ints[i]);
         break;
-    case ITG_FIELD_BOOL: add_int(hash, attr->flag); break;
-    case ITG_FIELD_FLOAT: add_float(hash, attr->number); break;
-    case ITG_FIELD_NAME: add_text(hash, attr->text); break;
+    case ITG_FIELD_BOOL:
+        add_int(hash, attr->flag);
+        break;
+    case ITG_FIELD_FLOAT:
+        add_float(hash, attr->number);
+        break;
+    case ITG_FIELD_NAME:
+        add_text(hash, attr->text);
+        break;
     }
 }
 

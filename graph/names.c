@@ -1,10 +1,17 @@
-/* Names of values and nodes. A table holds ids; the names stay where they are, in the values and nodes themselves. */
+/* Names of values and nodes. A table holds ids; the names stay where they are, in the values and
+ * nodes themselves. */
 #include "internal.h"
 #include <string.h>
 
-const char *itg_value_name_of(const itg_graph *g, itg_id id) { return g->values[id].name; }
+const char *itg_value_name_of(const itg_graph *g, itg_id id)
+{
+    return g->values[id].name;
+}
 
-const char *itg_node_name_of(const itg_graph *g, itg_id id) { return g->nodes[id].name; }
+const char *itg_node_name_of(const itg_graph *g, itg_id id)
+{
+    return g->nodes[id].name;
+}
 
 /* FNV-1a, folded to 32 bits. */
 static uint32_t hash_name(const char *name)

@@ -1,17 +1,18 @@
-/* What follows a Conv, Gemm or MatMul with constant weights and is affine with one pair of numbers an output channel
- * goes into weights and bias: BatchNormalization, Mul, Add, Sub and Div by constants, Gemm's own alpha and beta.
- * The whole chain is composed in double, y = s * (w x) + t, and each new weight and bias is rounded to float32 once:
- *   BatchNormalization: k = gamma / sqrt(variance + epsilon), s = s * k, t = (t - mean) * k + beta. */
+/* What follows a Conv, Gemm or MatMul with constant weights and is affine with one pair of numbers
+ * an output channel goes into weights and bias: BatchNormalization, Mul, Add, Sub and Div by
+ * constants, Gemm's own alpha and beta. The whole chain is composed in double, y = s * (w x) + t,
+ * and each new weight and bias is rounded to float32 once: BatchNormalization: k = gamma /
+ * sqrt(variance + epsilon), s = s * k, t = (t - mean) * k + beta. */
 #include "passes.h"
 #include <math.h>
 #include <string.h>
 
 typedef struct chain {
     itg_graph *g;
-    itg_id node;       /* Conv, Gemm or MatMul */
-    itg_id last;       /* the value that the chain ends in */
+    itg_id node; /* Conv, Gemm or MatMul */
+    itg_id last; /* the value that the chain ends in */
     int64_t channels;
-    double *s, *t;     /* [channels] */
+    double *s, *t; /* [channels] */
     bool scaled, shifted;
 } chain;
 
@@ -49,7 +50,8 @@ static float at_channel(const itg_graph *g, itg_id constant, int64_t channel)
     return itg_floats(g, constant)[itg_value_elements(g, constant) == 1 ? 0 : channel];
 }
 
-/* Starts with y = alpha * (w x) + beta * bias; false: the bias is none that a channel has one of. */
+/* Starts with y = alpha * (w x) + beta * bias; false: the bias is none that a channel has one of.
+ */
 static bool start(chain *c)
 {
     const itg_graph *g = c->g;
@@ -81,7 +83,8 @@ static void add_norm(chain *c, const itg_node *n)
     const itg_graph *g = c->g;
     for (int64_t i = 0; i < c->channels; ++i) {
         double variance = (double)itg_floats(g, n->inputs[4])[i];
-        double k = (double)itg_floats(g, n->inputs[1])[i] / sqrt(variance + (double)n->attrs.epsilon);
+        double k =
+            (double)itg_floats(g, n->inputs[1])[i] / sqrt(variance + (double)n->attrs.epsilon);
         double mean = (double)itg_floats(g, n->inputs[3])[i];
         c->s[i] *= k;
         c->t[i] = (c->t[i] - mean) * k + (double)itg_floats(g, n->inputs[2])[i];
@@ -95,9 +98,15 @@ static void add_binary(chain *c, const itg_node *n, int32_t slot)
     for (int64_t i = 0; i < c->channels; ++i) {
         double k = (double)at_channel(c->g, constant, i);
         switch (n->op) {
-        case ITG_OP_MUL: c->s[i] *= k, c->t[i] *= k; break;
-        case ITG_OP_DIV: c->s[i] /= k, c->t[i] /= k; break;
-        case ITG_OP_ADD: c->t[i] += k; break;
+        case ITG_OP_MUL:
+            c->s[i] *= k, c->t[i] *= k;
+            break;
+        case ITG_OP_DIV:
+            c->s[i] /= k, c->t[i] /= k;
+            break;
+        case ITG_OP_ADD:
+            c->t[i] += k;
+            break;
         default: /* Sub: x - k, or k - x */
             c->s[i] = slot == 0 ? c->s[i] : -c->s[i];
             c->t[i] = slot == 0 ? c->t[i] - k : k - c->t[i];
@@ -108,7 +117,8 @@ static void add_binary(chain *c, const itg_node *n, int32_t slot)
     c->shifted = true;
 }
 
-/* Takes the only consumer of the chain's end into it; false: it is no affine map of the channels. */
+/* Takes the only consumer of the chain's end into it; false: it is no affine map of the channels.
+ */
 static bool extend(chain *c)
 {
     const itg_graph *g = c->g;
@@ -222,7 +232,8 @@ static itg_status apply(chain *c, itg_error *err)
     return ITG_OK;
 }
 
-static itg_status fold_into(itg_graph *g, itg_id node, itg_arena *arena, bool *changed, itg_error *err)
+static itg_status fold_into(itg_graph *g, itg_id node, itg_arena *arena, bool *changed,
+                            itg_error *err)
 {
     const itg_node *n = &g->nodes[node];
     chain c = {.g = g, .node = node};

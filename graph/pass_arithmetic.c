@@ -1,8 +1,9 @@
-/* Exact replacements: x / 2^k = x * 2^-k, x - c = x + (-c). They leave fewer operators to the layers behind. */
+/* Exact replacements: x / 2^k = x * 2^-k, x - c = x + (-c), c + x = x + c. They leave fewer forms
+ * to the layers behind. */
 #include "passes.h"
 
-/* Whether c is a power of two (of either sign) whose reciprocal is a normal float32: both ways then round the same real
- * number once. */
+/* Whether c is a power of two (of either sign) whose reciprocal is a normal float32: both ways then
+ * round the same real number once. */
 static bool has_exact_reciprocal(float c)
 {
     union {
@@ -22,23 +23,45 @@ static bool divides_exactly(const itg_graph *g, itg_id constant)
     return true;
 }
 
+/* The constant operand of a sum or product stands second. */
+static bool swap_operands(itg_graph *g, itg_node *n)
+{
+    if (n->op != ITG_OP_ADD && n->op != ITG_OP_MUL) return false;
+    if (!itg_graph_is_constant(g, n->inputs[0]) || itg_graph_is_constant(g, n->inputs[1]))
+        return false;
+    itg_id first = n->inputs[0];
+    n->inputs[0] = n->inputs[1];
+    n->inputs[1] = first;
+    return true;
+}
+
+static itg_status replace(itg_graph *g, itg_id node, itg_error *err)
+{
+    bool divides = g->nodes[node].op == ITG_OP_DIV;
+    itg_id c = g->nodes[node].inputs[1];
+    const float *from = itg_floats(g, c);
+    itg_shape shape = g->values[c].shape;
+    int64_t count = itg_value_elements(g, c);
+    float *to;
+    itg_status status = itg_own_floats(g, node, 1, &shape, &to, err);
+    if (status != ITG_OK) return status;
+    for (int64_t i = 0; i < count; ++i)
+        to[i] = divides ? 1.0f / from[i] : -from[i];
+    g->nodes[node].op = divides ? ITG_OP_MUL : ITG_OP_ADD;
+    return ITG_OK;
+}
+
 itg_status itg_pass_arithmetic(itg_graph *g, bool *changed, itg_error *err)
 {
     for (int32_t n = 0; n < g->node_count; ++n) {
         itg_op op = g->nodes[n].op;
+        if (g->nodes[n].input_count != 2) continue;
+        if (swap_operands(g, &g->nodes[n])) *changed = true;
         if (op != ITG_OP_DIV && op != ITG_OP_SUB) continue;
-        if (g->nodes[n].input_count != 2 || !itg_is_float_constant(g, g->nodes[n].inputs[1])) continue;
         itg_id c = g->nodes[n].inputs[1];
-        if (op == ITG_OP_DIV && !divides_exactly(g, c)) continue;
-        const float *from = itg_floats(g, c);
-        itg_shape shape = g->values[c].shape;
-        int64_t count = itg_value_elements(g, c);
-        float *to;
-        itg_status status = itg_own_floats(g, n, 1, &shape, &to, err);
+        if (!itg_is_float_constant(g, c) || (op == ITG_OP_DIV && !divides_exactly(g, c))) continue;
+        itg_status status = replace(g, n, err);
         if (status != ITG_OK) return status;
-        for (int64_t i = 0; i < count; ++i)
-            to[i] = op == ITG_OP_DIV ? 1.0f / from[i] : -from[i];
-        g->nodes[n].op = op == ITG_OP_DIV ? ITG_OP_MUL : ITG_OP_ADD;
         *changed = true;
     }
     return ITG_OK;

@@ -1,7 +1,8 @@
 /* Makes the graph's inputs static. */
 #include "passes.h"
 
-/* Reshape, Slice... that an earlier preparation resolved keep their target in the output's shape alone. */
+/* Reshape, Slice... that an earlier preparation resolved keep their target in the output's shape
+ * alone. */
 static bool keeps_target(const itg_node *n)
 {
     if (n->opset != 0 || n->input_count != 1) return false;
@@ -10,8 +11,10 @@ static bool keeps_target(const itg_node *n)
     case ITG_OP_EXPAND:
     case ITG_OP_SLICE:
     case ITG_OP_SPLIT:
-    case ITG_OP_PAD: return true;
-    default: return false;
+    case ITG_OP_PAD:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -30,12 +33,13 @@ static itg_status check_input(const itg_graph *g, const itg_value *v, itg_error 
 {
     int64_t elements = 0;
     if (v->shape.rank < 0)
-        return itg_fail(err, ITG_UNSUPPORTED, "%s: input '%s': its rank is not known", g->name, v->name);
+        return itg_fail(err, ITG_UNSUPPORTED, "%s: input '%s': its rank is not known", g->name,
+                        v->name);
     for (int32_t d = 0; d < v->shape.rank; ++d)
         if (v->shape.dims[d] < 1)
             return itg_fail(err, ITG_UNSUPPORTED,
-                            "%s: input '%s': dimension %d is not known; a fixed size is expected",
-                            g->name, v->name, (int)d);
+                            "%s: input '%s': dimension %d has no fixed size of 1 or more", g->name,
+                            v->name, (int)d);
     if (!itg_shape_elements(&v->shape, &elements))
         return itg_fail(err, ITG_LIMIT, "%s: input '%s' has too many elements", g->name, v->name);
     return ITG_OK;
@@ -51,8 +55,8 @@ itg_status itg_pass_batch(itg_graph *g, bool keep_batch, int64_t *old_batch, itg
             int64_t had = v->shape.dims[0];
             if (had > 1 && batch > 1 && had != batch)
                 return itg_fail(err, ITG_UNSUPPORTED,
-                                "%s: input '%s' has batch %lld, another input %lld", g->name, v->name,
-                                (long long)had, (long long)batch);
+                                "%s: input '%s' has batch %lld, another input %lld", g->name,
+                                v->name, (long long)had, (long long)batch);
             if (had > 1) batch = had;
             v->shape.dims[0] = 1;
         }

@@ -1,5 +1,6 @@
-/* BatchNormalization that nothing could take up becomes Mul and Add, with constants that broadcast along its channels:
- * y = x * k + (beta - mean * k), k = gamma / sqrt(variance + epsilon), in double, each constant rounded once. */
+/* BatchNormalization that nothing could take up becomes Mul and Add, with constants that broadcast
+ * along its channels: y = x * k + (beta - mean * k), k = gamma / sqrt(variance + epsilon), in
+ * double, each constant rounded once. */
 #include "passes.h"
 #include <math.h>
 
@@ -28,8 +29,11 @@ static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
         k[i] = (float)factor;
         t[i] = (float)((double)itg_floats(g, n.inputs[2])[i] - mean * factor);
     }
-    itg_new_op mul = {.base = n.name, .suffix = "mul", .op = ITG_OP_MUL,
-                      .inputs = {n.inputs[0], scale}, .shape = x};
+    itg_new_op mul = {.base = n.name,
+                      .suffix = "mul",
+                      .op = ITG_OP_MUL,
+                      .inputs = {n.inputs[0], scale},
+                      .shape = x};
     status = itg_insert(g, &mul, NULL, &product, err);
     if (status != ITG_OK) return status;
     itg_node *add = &g->nodes[node];

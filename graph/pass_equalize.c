@@ -1,11 +1,13 @@
-/* Cross-layer equalization (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction"),
- * departing from it in that scales are powers of two: the float function stays the same in every bit.
+/* Cross-layer equalization (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization
+ * and Bias Correction"), departing from it in that scales are powers of two: the float function
+ * stays the same in every bit.
  *
- * For a pair A -> B, where only activations and pools that commute with a positive factor stand between: channel i of A's
- * output is divided by 2^e and B's weights for it multiplied by 2^e. With r1 = max |w| of A's output channel i, r2 = max |w|
- * of B's input channel i, and x = r1 / r2 in double, e is the integer with 2^(2e-1) <= x < 2^(2e+1): the two maxima come
- * within a factor of two of each other. A channel is left alone where r1 or r2 is 0, or where a weight or bias would become
- * subnormal or overflow. Pairs are taken once, in graph order. */
+ * For a pair A -> B, where only activations and pools that commute with a positive factor stand
+ * between: channel i of A's output is divided by 2^e and B's weights for it multiplied by 2^e. With
+ * r1 = max |w| of A's output channel i, r2 = max |w| of B's input channel i, and x = r1 / r2 in
+ * double, e is the integer with 2^(2e-1) <= x < 2^(2e+1): the two maxima come within a factor of
+ * two of each other. A channel is left alone where r1 or r2 is 0, or where a weight or bias would
+ * become subnormal or overflow. Pairs are taken once, in graph order. */
 #include "passes.h"
 #include <float.h>
 #include <math.h>
@@ -15,8 +17,8 @@ typedef struct pair {
     itg_graph *g;
     itg_id a, b;
     int64_t channels;
-    int64_t block;    /* B's inputs a channel: more than 1 behind a flattening */
-    double *r1, *r2;  /* [channels] */
+    int64_t block;     /* B's inputs a channel: more than 1 behind a flattening */
+    double *r1, *r2;   /* [channels] */
     int32_t *exponent; /* [channels]; 0: leave alone */
 } pair;
 
@@ -28,10 +30,14 @@ static bool has_constant_weights(const itg_graph *g, itg_id node)
     if (n->input_count < 2 || !itg_is_float_constant(g, n->inputs[1])) return false;
     int32_t rank = g->values[n->inputs[1]].shape.rank;
     switch (n->op) {
-    case ITG_OP_CONV: return true;
-    case ITG_OP_GEMM: return rank == 2 && n->attrs.trans_b && !n->attrs.trans_a;
-    case ITG_OP_MATMUL: return rank == 2;
-    default: return false;
+    case ITG_OP_CONV:
+        return true;
+    case ITG_OP_GEMM:
+        return rank == 2 && n->attrs.trans_b && !n->attrs.trans_a;
+    case ITG_OP_MATMUL:
+        return rank == 2;
+    default:
+        return false;
     }
 }
 
@@ -58,16 +64,19 @@ static bool passes_factor(const itg_graph *g, itg_id node, bool is_image, int64_
     const itg_shape *x = &g->values[n->inputs[0]].shape, *y = &g->values[n->outputs[0]].shape;
     switch (n->op) {
     case ITG_OP_RELU:
-    case ITG_OP_LEAKY_RELU: return true;
+    case ITG_OP_LEAKY_RELU:
+        return true;
     case ITG_OP_MAX_POOL:
     case ITG_OP_AVERAGE_POOL:
     case ITG_OP_GLOBAL_AVERAGE_POOL:
-    case ITG_OP_GLOBAL_MAX_POOL: return is_image && n->output_count == 1;
+    case ITG_OP_GLOBAL_MAX_POOL:
+        return is_image && n->output_count == 1;
     case ITG_OP_RESHAPE:
         if (!is_image || !is_flattening(x, y)) return false;
         *block = y->dims[1] / x->dims[1];
         return true;
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -80,8 +89,10 @@ static bool is_back(const pair *p, itg_id node, itg_id value, bool is_image)
     switch (n->op) {
     case ITG_OP_CONV:
         return is_image && (n->attrs.group == 1 || n->attrs.group == p->channels);
-    case ITG_OP_GEMM: return !is_image && w->dims[1] == p->channels * p->block;
-    default: return !is_image && p->block == 1 && w->dims[0] == p->channels;
+    case ITG_OP_GEMM:
+        return !is_image && w->dims[1] == p->channels * p->block;
+    default:
+        return !is_image && p->block == 1 && w->dims[0] == p->channels;
     }
 }
 
@@ -146,7 +157,7 @@ static int32_t exponent_of(double r1, double r2)
 {
     int k;
     if (!(r1 > 0) || !(r2 > 0) || !isfinite(r1) || !isfinite(r2)) return 0;
-    frexp(r1 / r2, &k);                      /* 2^(k-1) <= r1/r2 < 2^k */
+    frexp(r1 / r2, &k);                     /* 2^(k-1) <= r1/r2 < 2^k */
     return k >= 0 ? k / 2 : -((1 - k) / 2); /* floor(k / 2) */
 }
 
@@ -169,7 +180,8 @@ static void check_exact(pair *p)
     }
     if (a->input_count > 2 && a->inputs[2] != ITG_NONE)
         for (int64_t c = 0; c < p->channels; ++c)
-            if (!scales_exactly(itg_floats(g, a->inputs[2])[c], -p->exponent[c])) p->exponent[c] = 0;
+            if (!scales_exactly(itg_floats(g, a->inputs[2])[c], -p->exponent[c]))
+                p->exponent[c] = 0;
     count = itg_value_elements(g, wb);
     for (int64_t i = 0; i < count; ++i) {
         int32_t *e = &p->exponent[back_channel(p, i)];
@@ -232,8 +244,8 @@ itg_status itg_pass_equalize(itg_graph *g, bool *changed, itg_error *err)
         p.r1 = arena ? itg_arena_array(arena, count, sizeof *p.r1) : NULL;
         p.r2 = arena ? itg_arena_array(arena, count, sizeof *p.r2) : NULL;
         p.exponent = arena ? itg_arena_array(arena, count, sizeof *p.exponent) : NULL;
-        status = p.r1 && p.r2 && p.exponent ? equalize(&p, changed, err)
-                                            : itg_graph_no_memory(g, err);
+        status =
+            p.r1 && p.r2 && p.exponent ? equalize(&p, changed, err) : itg_graph_no_memory(g, err);
         itg_arena_destroy(arena);
     }
     return status;

@@ -1,12 +1,14 @@
-/* Shape inference and constant folding, together and in topological order: the shape chains that exporters write (Shape,
- * Gather, Concat, Unsqueeze...) are constants only once shapes are known, and shapes are known only once these are folded.
- * A node whose inputs are all constant is evaluated by the function handed in; the Shape of a value is a constant even
- * where the value is not. */
+/* Shape inference and constant folding, together and in topological order: the shape chains that
+ * exporters write (Shape, Gather, Concat, Unsqueeze...) are constants only once shapes are known,
+ * and shapes are known only once these are folded. A node whose inputs are all constant is
+ * evaluated by the function handed in; the Shape of a value is a constant even where the value is
+ * not. */
 #include "passes.h"
 #include <string.h>
 
-#define FOLD_VALUE_BYTES ((size_t)64 << 20)  /* the largest constant that folding makes */
-#define FOLD_TOTAL_BYTES ((size_t)512 << 20) /* all of them: a small file must not grow without bound */
+#define FOLD_VALUE_BYTES ((size_t)64 << 20) /* the largest constant that folding makes */
+#define FOLD_TOTAL_BYTES                                                                           \
+    ((size_t)512 << 20) /* all of them: a small file must not grow without bound */
 
 typedef struct folder {
     itg_graph *g;
@@ -17,22 +19,23 @@ typedef struct folder {
 
 /* ---- a fixed batch that the file repeats in constants ---- */
 
-/* Where a Reshape's constant target begins with the old batch, a copy that begins with 1. *out: that copy, ITG_NONE
- * where there is nothing to rewrite. */
+/* Where a Reshape's constant target begins with the old batch, a copy that begins with 1. *out:
+ * that copy, ITG_NONE where there is nothing to rewrite. */
 static itg_status rebatched_target(folder *f, itg_id node, itg_id *out, itg_error *err)
 {
     itg_graph *g = f->g;
     const itg_node *n = &g->nodes[node];
     *out = ITG_NONE;
     if (f->old_batch == 1 || n->op != ITG_OP_RESHAPE || n->input_count < 2) return ITG_OK;
-    if (itg_graph_is_constant(g, n->inputs[0]) || !itg_graph_is_constant(g, n->inputs[1])) return ITG_OK;
+    if (itg_graph_is_constant(g, n->inputs[0]) || !itg_graph_is_constant(g, n->inputs[1]))
+        return ITG_OK;
     itg_tensor target = itg_graph_tensor(g, n->inputs[1]);
-    if (target.dtype != ITG_S64 || target.shape.rank != 1 || target.shape.dims[0] < 1) return ITG_OK;
+    if (target.dtype != ITG_S64 || target.shape.rank != 1 || target.shape.dims[0] < 1)
+        return ITG_OK;
     if (((const int64_t *)target.data)[0] != f->old_batch) return ITG_OK;
     const char *name = itg_fresh_value_name(g, g->values[n->inputs[1]].name, n->name);
     if (!name) return itg_graph_no_memory(g, err);
-    itg_status status =
-        itg_graph_add_value(g, name, ITG_S64, &target.shape, target.data, out, err);
+    itg_status status = itg_graph_add_value(g, name, ITG_S64, &target.shape, target.data, out, err);
     if (status != ITG_OK) return status;
     *(int64_t *)(uintptr_t)g->values[*out].data = 1; /* the copy is ours */
     return ITG_OK;
@@ -53,9 +56,10 @@ static itg_status check_batch(const folder *f, itg_id node, itg_error *err)
     for (int32_t i = 0; i < n->input_count; ++i) {
         const itg_value *v = &g->values[n->inputs[i]];
         if (v->data && v->shape.rank == y->rank && v->shape.dims[0] == f->old_batch)
-            return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
-                                 "its constant '%s' fixes the batch to %lld; a batch of 1 is expected",
-                                 v->name, (long long)f->old_batch);
+            return itg_node_fail(
+                g, node, err, ITG_UNSUPPORTED,
+                "its constant '%s' fixes the batch to %lld; a batch of 1 is expected", v->name,
+                (long long)f->old_batch);
     }
     return ITG_OK;
 }
@@ -131,50 +135,63 @@ static bool all_constant(const itg_graph *g, itg_id node)
     return n->input_count > 0;
 }
 
-/* Tensors of a node's inputs and outputs; the outputs with new data in the graph's arena. */
-static bool bind(itg_graph *g, const itg_node *n, itg_tensor *inputs, itg_tensor *outputs)
+/* Tensors of a node's inputs and outputs; the outputs with new data in `arena`. */
+static bool bind(const itg_graph *g, const itg_node *n, itg_arena *arena, itg_tensor *inputs,
+                 itg_tensor *outputs)
 {
     for (int32_t i = 0; i < n->input_count; ++i)
         if (n->inputs[i] != ITG_NONE) inputs[i] = itg_graph_tensor(g, n->inputs[i]);
     for (int32_t i = 0; i < n->output_count; ++i) {
         outputs[i] = itg_graph_tensor(g, n->outputs[i]);
         size_t bytes = itg_tensor_bytes(&outputs[i]);
-        outputs[i].data = itg_arena_alloc(g->arena, bytes ? bytes : 1);
+        outputs[i].data = itg_arena_alloc(arena, bytes ? bytes : 1);
         if (!outputs[i].data) return false;
     }
     return true;
 }
 
-static itg_status fold_node(folder *f, itg_id node, itg_error *err)
+/* Results of an evaluated node become constants of the graph. */
+static itg_status keep_results(itg_graph *g, itg_id node, const itg_tensor *outputs, itg_error *err)
+{
+    const itg_node *n = &g->nodes[node];
+    for (int32_t i = 0; i < n->output_count; ++i) {
+        size_t bytes = itg_tensor_bytes(&outputs[i]);
+        const void *data = itg_arena_copy(g->arena, outputs[i].data, bytes ? bytes : 1);
+        if (!data) return itg_graph_no_memory(g, err);
+        make_constant(g, n->outputs[i], data);
+    }
+    itg_kill_node(g, node);
+    return ITG_OK;
+}
+
+static itg_status evaluate(folder *f, itg_id node, itg_arena *temporary, itg_error *err)
 {
     itg_graph *g = f->g;
     const itg_node *n = &g->nodes[node];
-    size_t bytes = 0;
     itg_error local = {0};
-    if (!f->eval || !all_constant(g, node) || itg_is_old_softmax(g, node) ||
+    itg_tensor *inputs = itg_arena_array(temporary, (size_t)n->input_count, sizeof *inputs);
+    itg_tensor *outputs = itg_arena_array(temporary, (size_t)n->output_count, sizeof *outputs);
+    if (!inputs || !outputs || !bind(g, n, temporary, inputs, outputs))
+        return itg_graph_no_memory(g, err);
+    itg_status status =
+        f->eval(n->op, &n->attrs, inputs, n->input_count, outputs, n->output_count, &local);
+    if (status == ITG_UNSUPPORTED) return ITG_OK; /* the node stays */
+    if (status != ITG_OK) return itg_node_fail(g, node, err, status, "%s", local.message);
+    return keep_results(g, node, outputs, err);
+}
+
+static itg_status fold_node(folder *f, itg_id node, itg_error *err)
+{
+    size_t bytes = 0;
+    if (!f->eval || !all_constant(f->g, node) || itg_is_old_softmax(f->g, node) ||
         !fits_budget(f, node, &bytes))
         return ITG_OK;
     itg_arena *temporary = itg_arena_create(0);
-    itg_status status = ITG_NO_MEMORY;
-    itg_tensor *inputs = NULL, *outputs = NULL;
-    if (temporary) {
-        inputs = itg_arena_array(temporary, (size_t)n->input_count, sizeof *inputs);
-        outputs = itg_arena_array(temporary, (size_t)n->output_count, sizeof *outputs);
-    }
-    if (inputs && outputs && bind(g, n, inputs, outputs))
-        status = f->eval(n->op, &n->attrs, inputs, n->input_count, outputs, n->output_count, &local);
-    if (status == ITG_OK) {
-        for (int32_t i = 0; i < n->output_count; ++i)
-            make_constant(g, n->outputs[i], outputs[i].data);
-        f->bytes_left -= bytes;
-        itg_kill_node(g, node);
-    } else if (status == ITG_NO_MEMORY) {
-        itg_graph_no_memory(g, err);
-    } else if (status != ITG_UNSUPPORTED) {
-        itg_node_fail(g, node, err, status, "%s", local.message);
-    }
+    itg_status status =
+        temporary ? evaluate(f, node, temporary, err) : itg_graph_no_memory(f->g, err);
+    if (status == ITG_OK) f->bytes_left -= bytes;
     itg_arena_destroy(temporary);
-    return status == ITG_UNSUPPORTED ? ITG_OK : status;
+    return status;
 }
 
 itg_status itg_pass_fold(itg_graph *g, itg_eval_fn eval, int64_t old_batch, itg_error *err)

@@ -1,5 +1,5 @@
-/* Matrix products with constant weights in one form: Gemm with weights [N,K] where the input is a matrix, MatMul with
- * weights [K,N] where it has more dimensions. */
+/* Matrix products with constant weights in one form: Gemm with weights [N,K] where the input is a
+ * matrix, MatMul with weights [K,N] where it has more dimensions. */
 #include "passes.h"
 
 /* The constant at slot 1, [rows,columns], turned over. */
@@ -60,7 +60,8 @@ itg_status itg_pass_gemm(itg_graph *g, bool *changed, itg_error *err)
         const itg_node *n = &g->nodes[i];
         if (n->input_count < 2 || !itg_is_float_constant(g, n->inputs[1])) continue;
         if (n->op == ITG_OP_MATMUL) status = canonical_matmul(g, i, changed, err);
-        if (g->nodes[i].op != ITG_OP_GEMM || g->nodes[i].attrs.trans_b || status != ITG_OK) continue;
+        if (g->nodes[i].op != ITG_OP_GEMM || g->nodes[i].attrs.trans_b || status != ITG_OK)
+            continue;
         status = transpose_weights(g, i, err);
         g->nodes[i].attrs.trans_b = true;
         *changed = true;

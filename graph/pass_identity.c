@@ -25,20 +25,30 @@ static bool is_identity(const itg_graph *g, const itg_node *n)
 {
     switch (n->op) {
     case ITG_OP_IDENTITY:
-    case ITG_OP_DROPOUT: return true;
-    case ITG_OP_CAST: return g->values[n->inputs[0]].dtype == n->attrs.to;
-    case ITG_OP_CLIP: return n->attrs.min == -INFINITY && n->attrs.max == INFINITY;
+    case ITG_OP_DROPOUT:
+        return true;
+    case ITG_OP_CAST:
+        return g->values[n->inputs[0]].dtype == n->attrs.to;
+    case ITG_OP_CLIP:
+        return n->attrs.min == -INFINITY && n->attrs.max == INFINITY;
     case ITG_OP_MIN:
     case ITG_OP_MAX:
-    case ITG_OP_CONCAT: return n->input_count == 1;
-    case ITG_OP_SPLIT: return n->output_count == 1;
-    case ITG_OP_EXPAND: return same_shape(g, n);
-    case ITG_OP_SLICE: return same_shape(g, n) && steps_forward(n);
-    case ITG_OP_PAD: return same_shape(g, n) && moves_nothing(n, g->values[n->inputs[0]].shape.rank);
+    case ITG_OP_CONCAT:
+        return n->input_count == 1;
+    case ITG_OP_SPLIT:
+        return n->output_count == 1;
+    case ITG_OP_EXPAND:
+        return same_shape(g, n);
+    case ITG_OP_SLICE:
+        return same_shape(g, n) && steps_forward(n);
+    case ITG_OP_PAD:
+        return same_shape(g, n) && moves_nothing(n, g->values[n->inputs[0]].shape.rank);
     case ITG_OP_REDUCE_MEAN:
     case ITG_OP_REDUCE_SUM:
-    case ITG_OP_REDUCE_MAX: return n->attrs.axes_count == 0 && same_shape(g, n);
-    default: return false;
+    case ITG_OP_REDUCE_MAX:
+        return n->attrs.axes_count == 0 && same_shape(g, n);
+    default:
+        return false;
     }
 }
 

@@ -1,12 +1,14 @@
 /* Pad with zeros of height and width, then Conv: the Conv pads. */
 #include "passes.h"
 
-/* The padding of an image as attrs.pad states it; false: anything else than zeros around height and width. */
+/* The padding of an image as attrs.pad states it; false: anything else than zeros around height and
+ * width. */
 static bool spatial_pads(const itg_graph *g, const itg_node *n, int64_t pad[4])
 {
     if (n->op != ITG_OP_PAD || n->input_count != 1) return false;
     const itg_shape *x = &g->values[n->inputs[0]].shape, *y = &g->values[n->outputs[0]].shape;
-    if (n->attrs.pad_mode != ITG_PAD_CONSTANT || n->attrs.pad_value != 0.0f || x->rank < 3 || x->rank > 4)
+    if (n->attrs.pad_mode != ITG_PAD_CONSTANT || n->attrs.pad_value != 0.0f || x->rank < 3 ||
+        x->rank > 4)
         return false;
     for (int i = 0; i < 4; ++i)
         pad[i] = 0;

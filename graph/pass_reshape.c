@@ -1,11 +1,11 @@
-/* One operator for everything that changes a shape and moves no element: Reshape, its target in the output's shape. */
+/* One operator for everything that changes a shape and moves no element: Reshape, its target in the
+ * output's shape. */
 #include "passes.h"
 
 static bool is_reshape(const itg_node *n)
 {
-    return n->input_count > 0 &&
-           (n->op == ITG_OP_RESHAPE || n->op == ITG_OP_FLATTEN || n->op == ITG_OP_SQUEEZE ||
-            n->op == ITG_OP_UNSQUEEZE);
+    return n->input_count > 0 && (n->op == ITG_OP_RESHAPE || n->op == ITG_OP_FLATTEN ||
+                                  n->op == ITG_OP_SQUEEZE || n->op == ITG_OP_UNSQUEEZE);
 }
 
 itg_status itg_pass_reshape(itg_graph *g, bool *changed, itg_error *err)

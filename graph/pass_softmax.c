@@ -1,5 +1,5 @@
-/* Softmax: the trailing one is left off, since logits are what quality is measured on and what integers can give; one
- * with the meaning it had before opset 13 becomes today's. */
+/* Softmax: the trailing one is left off, since logits are what quality is measured on and what
+ * integers can give; one with the meaning it had before opset 13 becomes today's. */
 #include "passes.h"
 
 static bool is_softmax(const itg_graph *g, itg_id node)
@@ -7,7 +7,8 @@ static bool is_softmax(const itg_graph *g, itg_id node)
     return g->nodes[node].op == ITG_OP_SOFTMAX || g->nodes[node].op == ITG_OP_LOG_SOFTMAX;
 }
 
-/* The Softmax behind a graph output, through nodes that only rearrange and have no other use; else ITG_NONE. */
+/* The Softmax behind a graph output, through nodes that only rearrange and have no other use; else
+ * ITG_NONE. */
 static itg_id trailing_softmax(const itg_graph *g, itg_id output)
 {
     itg_id value = output;
@@ -20,8 +21,11 @@ static itg_id trailing_softmax(const itg_graph *g, itg_id output)
         case ITG_OP_RESHAPE:
         case ITG_OP_FLATTEN:
         case ITG_OP_SQUEEZE:
-        case ITG_OP_UNSQUEEZE: value = g->nodes[node].inputs[0]; break;
-        default: return ITG_NONE;
+        case ITG_OP_UNSQUEEZE:
+            value = g->nodes[node].inputs[0];
+            break;
+        default:
+            return ITG_NONE;
         }
     }
 }
@@ -47,12 +51,18 @@ static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
     itg_shape shape = g->values[x].shape, rows = {.rank = 2, .dims = {1, 1}};
     for (int32_t i = 0; i < shape.rank; ++i)
         rows.dims[i >= g->nodes[node].attrs.axis] *= shape.dims[i];
-    itg_new_op before = {.base = base, .suffix = "rows", .op = ITG_OP_RESHAPE,
-                         .inputs = {x, ITG_NONE}, .shape = rows};
+    itg_new_op before = {.base = base,
+                         .suffix = "rows",
+                         .op = ITG_OP_RESHAPE,
+                         .inputs = {x, ITG_NONE},
+                         .shape = rows};
     itg_status status = itg_insert(g, &before, NULL, &flat, err);
     if (status != ITG_OK) return status;
-    itg_new_op softmax = {.base = base, .suffix = "softmax", .op = g->nodes[node].op,
-                          .inputs = {flat, ITG_NONE}, .shape = rows};
+    itg_new_op softmax = {.base = base,
+                          .suffix = "softmax",
+                          .op = g->nodes[node].op,
+                          .inputs = {flat, ITG_NONE},
+                          .shape = rows};
     itg_attrs attrs = itg_attrs_default(softmax.op);
     attrs.axis = 1;
     softmax.attrs = &attrs;

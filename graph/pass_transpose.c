@@ -1,13 +1,14 @@
-/* Transposes: exporters wrap convolutions in pairs of them. Each one moves down through elementwise nodes until it meets
- * its inverse. With y = transpose(x, p): y.dims[i] = x.dims[p[i]], and f(transpose(x, p)) = transpose(f'(x), p), where f'
- * has its constant and its channel axis moved back by p. Moving down ends: every step brings a Transpose nearer to the
- * outputs. */
+/* Transposes: exporters wrap convolutions in pairs of them. Each one moves down through elementwise
+ * nodes until it meets its inverse. With y = transpose(x, p): y.dims[i] = x.dims[p[i]], and
+ * f(transpose(x, p)) = transpose(f'(x), p), where f' has its constant and its channel axis moved
+ * back by p. Moving down ends: every step brings a Transpose nearer to the outputs. */
 #include "passes.h"
 #include <string.h>
 
 static bool is_transpose(const itg_graph *g, itg_id node)
 {
-    return node != ITG_NONE && g->nodes[node].op == ITG_OP_TRANSPOSE && g->nodes[node].input_count == 1;
+    return node != ITG_NONE && g->nodes[node].op == ITG_OP_TRANSPOSE &&
+           g->nodes[node].input_count == 1;
 }
 
 /* ---- two in a row, none at all, size-1 dims ---- */
@@ -77,8 +78,10 @@ static bool is_univariate(itg_op op)
     case ITG_OP_ABS:
     case ITG_OP_NEG:
     case ITG_OP_FLOOR:
-    case ITG_OP_CEIL: return true;
-    default: return false;
+    case ITG_OP_CEIL:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -90,13 +93,15 @@ static bool is_binary(itg_op op)
     case ITG_OP_MUL:
     case ITG_OP_DIV:
     case ITG_OP_POW:
-    case ITG_OP_PRELU: return true;
-    default: return false;
+    case ITG_OP_PRELU:
+        return true;
+    default:
+        return false;
     }
 }
 
-/* A copy of a constant that broadcasts to y, with its dimensions moved back by perm. Only one of its dimensions may be
- * larger than 1, so that its elements keep their order. */
+/* A copy of a constant that broadcasts to y, with its dimensions moved back by perm. Only one of
+ * its dimensions may be larger than 1, so that its elements keep their order. */
 static bool moved_shape(const itg_shape *c, const itg_shape *y, const int64_t *perm, itg_shape *out)
 {
     itg_shape aligned = itg_align_shape(c, y->rank);
@@ -109,7 +114,13 @@ static bool moved_shape(const itg_shape *c, const itg_shape *y, const int64_t *p
     return large <= 1;
 }
 
-typedef enum move_kind { MOVE_NONE, MOVE_UNIVARIATE, MOVE_CONSTANT, MOVE_PAIR, MOVE_NORM } move_kind;
+typedef enum move_kind {
+    MOVE_NONE,
+    MOVE_UNIVARIATE,
+    MOVE_CONSTANT,
+    MOVE_PAIR,
+    MOVE_NORM
+} move_kind;
 
 /* How the user of a Transpose's output lets it pass. */
 static move_kind classify(const itg_graph *g, itg_id transpose, itg_id user)
@@ -118,9 +129,9 @@ static move_kind classify(const itg_graph *g, itg_id transpose, itg_id user)
     itg_id y = g->nodes[transpose].outputs[0];
     itg_shape moved;
     if (is_univariate(n->op)) return MOVE_UNIVARIATE;
-    if (n->op == ITG_OP_BATCH_NORMALIZATION)
-        return n->inputs[0] == y ? MOVE_NORM : MOVE_NONE;
-    if (!is_binary(n->op) || n->input_count != 2 || g->values[n->outputs[0]].dtype != ITG_F32) return MOVE_NONE;
+    if (n->op == ITG_OP_BATCH_NORMALIZATION) return n->inputs[0] == y ? MOVE_NORM : MOVE_NONE;
+    if (!is_binary(n->op) || n->input_count != 2 || g->values[n->outputs[0]].dtype != ITG_F32)
+        return MOVE_NONE;
     int32_t slot = itg_slot_of(g, user, y);
     itg_id other = n->inputs[1 - slot];
     if (n->op == ITG_OP_PRELU && slot != 0) return MOVE_NONE;

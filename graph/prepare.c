@@ -1,25 +1,32 @@
-/* Preparation: from a file's graph to one that the layers behind can quantize. The passes, in order:
+/* Preparation: from a file's graph to one that the layers behind can quantize. The passes, in
+ * order:
  *   1. clone, batch        (pass_batch.c)      static inputs, batch 1
- *   2. infer and fold      (pass_fold.c)       every shape known, constants evaluated, attributes version-free
+ *   2. infer and fold      (pass_fold.c)       every shape known, constants evaluated, attributes
+ * version-free
  *   3. identity            (pass_identity.c)   Identity, Dropout... go
  *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
  *   4. until nothing changes:
  *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
  *      reshape             (pass_reshape.c)    Flatten, Squeeze, Unsqueeze, Reshape: one Reshape
  *      transpose           (pass_transpose.c)  Transposes cancel through elementwise nodes
- *      affine              (pass_affine.c)     BatchNormalization, Mul, Add... into weights and bias
- *      gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K]
- *      pad                 (pass_pad.c)        Pad into Conv
+ *      affine              (pass_affine.c)     BatchNormalization, Mul, Add... into weights and
+ * bias gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K] pad (pass_pad.c) Pad
+ * into Conv
  *   5. batch norm          (pass_batch_norm.c) what is left of it: Mul and Add; then 4 again
  *   6. equalize            (pass_equalize.c)   by powers of two, once
  *   7. infer and fold again, verify.
- * Affine comes behind transpose, so that a BatchNormalization between two Transposes still reaches the weights before
- * them, and takes all that follows a node at once, so that each weight is rounded once. */
+ * Affine comes behind transpose, so that a BatchNormalization between two Transposes still reaches
+ * the weights before them, and takes all that follows a node at once, so that each weight is
+ * rounded once. */
 #include "passes.h"
 #include <string.h>
 
 #define MAX_NODES 16384 /* each pass asks every node for its consumers: quadratic */
 #define MAX_ROUNDS 64
+/* Memory of the working copy: weights are copied at most once by each of five passes, and folding
+ * makes 512 MiB. */
+#define WORK_FACTOR 8
+#define WORK_BYTES ((size_t)1 << 30)
 
 static itg_status run(itg_graph *g, itg_pass_fn pass, bool *changed, itg_error *err)
 {
@@ -43,7 +50,8 @@ static itg_status simplify(itg_graph *g, itg_error *err)
     return ITG_OK;
 }
 
-/* Second and later outputs that nothing uses (masks, indices) go; Split's parts say how it splits and stay. */
+/* Second and later outputs that nothing uses (masks, indices) go; Split's parts say how it splits
+ * and stay. */
 static void drop_unused_outputs(itg_graph *g)
 {
     for (int32_t i = 0; i < g->node_count; ++i) {
@@ -78,7 +86,8 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = run(g, itg_pass_batch_norm, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
-    if (status == ITG_OK && !options->no_equalize) status = run(g, itg_pass_equalize, &changed, err);
+    if (status == ITG_OK && !options->no_equalize)
+        status = run(g, itg_pass_equalize, &changed, err);
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, 1, err);
     return status == ITG_OK ? itg_graph_verify(g, err) : status;
 }
@@ -87,9 +96,15 @@ itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *
                              itg_graph **out, itg_error *err)
 {
     itg_graph *work = NULL;
-    itg_status status = itg_graph_clone(graph, &work, err);
+    size_t budget =
+        0; /* a constant that thousands of nodes share must not become thousands of constants */
+    if (!itg_mul_size(itg_arena_used(graph->arena), WORK_FACTOR, &budget) ||
+        !itg_add_size(budget, WORK_BYTES, &budget))
+        return itg_graph_no_memory(graph, err);
+    itg_status status = itg_graph_clone_within(graph, budget, &work, err);
     if (status == ITG_OK) status = prepare(work, options, err);
-    if (status == ITG_OK) status = itg_graph_clone(work, out, err); /* without what the passes left in the arena */
+    if (status == ITG_OK)
+        status = itg_graph_clone(work, out, err); /* without what the passes left in the arena */
     itg_graph_destroy(work);
     return status;
 }

@@ -1,5 +1,5 @@
-/* The graph as text: inputs and constants, one line a node with its name behind '#', outputs. Flags that are false and
- * modes in their plain form are left out. */
+/* The graph as text: inputs and constants, one line a node with its name behind '#', outputs. Flags
+ * that are false and modes in their plain form are left out. */
 #include "attr_list.h"
 #include <string.h>
 
@@ -49,9 +49,15 @@ static void print_attr(const itg_attr_view *attr, itg_strbuf *out)
             itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)attr->ints[i]);
         if (attr->is_list) itg_strbuf_add(out, "]");
         break;
-    case ITG_FIELD_BOOL: itg_strbuf_add(out, attr->flag ? "1" : "0"); break;
-    case ITG_FIELD_FLOAT: print_float(attr->number, out); break;
-    case ITG_FIELD_NAME: itg_strbuf_add(out, attr->text); break;
+    case ITG_FIELD_BOOL:
+        itg_strbuf_add(out, attr->flag ? "1" : "0");
+        break;
+    case ITG_FIELD_FLOAT:
+        print_float(attr->number, out);
+        break;
+    case ITG_FIELD_NAME:
+        itg_strbuf_add(out, attr->text);
+        break;
     }
 }
 

@@ -119,8 +119,8 @@ itg_status itg_read_ints(const itg_graph *g, itg_id node, int32_t slot, const ch
                              ITG_MAX_INTS);
     out->count = v->shape.rank == 0 ? 1 : (int32_t)v->shape.dims[0];
     for (int32_t i = 0; i < out->count; ++i)
-        out->v[i] = v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i]
-                                        : ((const int32_t *)v->data)[i];
+        out->v[i] =
+            v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i] : ((const int32_t *)v->data)[i];
     return ITG_OK;
 }
 
@@ -152,10 +152,18 @@ itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const c
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "its %s '%s' is not one number", what,
                              v->name);
     switch (v->dtype) {
-    case ITG_F32: *out = *(const float *)v->data; return ITG_OK;
-    case ITG_F64: *out = (float)*(const double *)v->data; return ITG_OK;
-    case ITG_S64: *out = (float)*(const int64_t *)v->data; return ITG_OK;
-    case ITG_S32: *out = (float)*(const int32_t *)v->data; return ITG_OK;
+    case ITG_F32:
+        *out = *(const float *)v->data;
+        return ITG_OK;
+    case ITG_F64:
+        *out = (float)*(const double *)v->data;
+        return ITG_OK;
+    case ITG_S64:
+        *out = (float)*(const int64_t *)v->data;
+        return ITG_OK;
+    case ITG_S32:
+        *out = (float)*(const int32_t *)v->data;
+        return ITG_OK;
     default:
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is %s; expected f32", what,
                              v->name, itg_dtype_name(v->dtype));
@@ -227,13 +235,16 @@ itg_status itg_check_arity(const itg_graph *g, itg_id node, itg_error *err)
     };
     const itg_node *n = &g->nodes[node];
     int32_t needed = arity[n->op].min_in;
-    if (n->input_count < needed || (arity[n->op].max_in >= 0 && n->input_count > arity[n->op].max_in))
+    if (n->input_count < needed ||
+        (arity[n->op].max_in >= 0 && n->input_count > arity[n->op].max_in))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "%d inputs; expected %d to %d",
                              (int)n->input_count, (int)needed, (int)arity[n->op].max_in);
     for (int32_t i = 0; i < needed; ++i)
         if (n->inputs[i] == ITG_NONE)
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out", (int)i);
-    if (n->output_count < 1 || (arity[n->op].max_out >= 0 && n->output_count > arity[n->op].max_out))
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out",
+                                 (int)i);
+    if (n->output_count < 1 ||
+        (arity[n->op].max_out >= 0 && n->output_count > arity[n->op].max_out))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "%d outputs; expected 1 to %d",
                              (int)n->output_count, (int)arity[n->op].max_out);
     return ITG_OK;
@@ -255,7 +266,8 @@ itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err)
     if (!infer[n->op])
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "this operator has no shape rule");
     status = infer[n->op](g, node, err);
-    /* Attributes are version-free now; an old Softmax over several dimensions waits for its pass. */
+    /* Attributes are version-free now; an old Softmax over several dimensions waits for its pass.
+     */
     if (status == ITG_OK && !itg_is_old_softmax(g, node)) n->opset = 0;
     return status;
 }

@@ -1,4 +1,5 @@
-/* Shape inference, shared between its files: helpers and the functions of each family of operators. */
+/* Shape inference, shared between its files: helpers and the functions of each family of operators.
+ */
 #ifndef ITG_GRAPH_SHAPE_H
 #define ITG_GRAPH_SHAPE_H
 #include "internal.h"
@@ -6,12 +7,14 @@
 /* Infers one node whose present inputs all have known shapes. Attributes come out resolved. */
 typedef itg_status (*itg_infer_fn)(itg_graph *g, itg_id node, itg_error *err);
 
-/* Shape of an input; NULL: left out (or beyond the node's inputs). Known when an itg_infer_fn runs. */
+/* Shape of an input; NULL: left out (or beyond the node's inputs). Known when an itg_infer_fn runs.
+ */
 const itg_shape *itg_input_shape(const itg_graph *g, itg_id node, int32_t slot);
 itg_dtype itg_input_dtype(const itg_graph *g, itg_id node, int32_t slot);
 bool itg_has_input(const itg_graph *g, itg_id node, int32_t slot);
 bool itg_has_output(const itg_graph *g, itg_id node, int32_t slot);
-/* Sets an output's dtype and shape after checking rank, dims and element limit; an output left out: nothing. */
+/* Sets an output's dtype and shape after checking rank, dims and element limit; an output left out:
+ * nothing. */
 itg_status itg_set_output(itg_graph *g, itg_id node, int32_t slot, itg_dtype dtype,
                           const itg_shape *shape, itg_error *err);
 /* A short list of integers: axes, sizes, pads. */
@@ -20,8 +23,8 @@ typedef struct itg_ints {
     int32_t count;
     int64_t v[ITG_MAX_INTS];
 } itg_ints;
-/* Elements of a constant integer input of rank 0 or 1. Fails naming the input when it is no constant, no integers, or
- * more than ITG_MAX_INTS. */
+/* Elements of a constant integer input of rank 0 or 1. Fails naming the input when it is no
+ * constant, no integers, or more than ITG_MAX_INTS. */
 itg_status itg_read_ints(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                          itg_ints *out, itg_error *err);
 /* Moves a constant list of axes from an input into attrs.axes; left out: nothing. */

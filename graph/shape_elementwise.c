@@ -5,9 +5,12 @@
 static itg_dtype result_dtype(const itg_graph *g, itg_id node)
 {
     switch (g->nodes[node].op) {
-    case ITG_OP_EQUAL: return ITG_BOOL;
-    case ITG_OP_WHERE: return itg_input_dtype(g, node, 1);
-    default: return itg_input_dtype(g, node, 0);
+    case ITG_OP_EQUAL:
+        return ITG_BOOL;
+    case ITG_OP_WHERE:
+        return itg_input_dtype(g, node, 1);
+    default:
+        return itg_input_dtype(g, node, 0);
     }
 }
 
@@ -38,10 +41,12 @@ itg_status itg_infer_broadcast(itg_graph *g, itg_id node, itg_error *err)
         const itg_shape *x = itg_input_shape(g, node, i);
         char yt[96], xt[96];
         if (!x)
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out", (int)i);
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out",
+                                 (int)i);
         if (!itg_broadcast(&y, x, &y))
             return itg_node_fail(g, node, err, ITG_BAD_FILE, "shapes %s and %s do not broadcast",
-                                 itg_shape_text(&y, yt, sizeof yt), itg_shape_text(x, xt, sizeof xt));
+                                 itg_shape_text(&y, yt, sizeof yt),
+                                 itg_shape_text(x, xt, sizeof xt));
     }
     return itg_set_output(g, node, 0, result_dtype(g, node), &y, err);
 }
@@ -53,7 +58,8 @@ itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err)
     char st[96], xt[96];
     if (!itg_broadcast(&x, slope, &both) || !itg_shape_equal(&both, &x))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "slope %s does not broadcast to %s",
-                             itg_shape_text(slope, st, sizeof st), itg_shape_text(&x, xt, sizeof xt));
+                             itg_shape_text(slope, st, sizeof st),
+                             itg_shape_text(&x, xt, sizeof xt));
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &x, err);
 }
 

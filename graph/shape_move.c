@@ -1,5 +1,6 @@
-/* Shapes of operators that only rearrange: Reshape and its kin, Transpose, Expand; and of those that make shapes.
- * Reshape and Expand lose their target to the output's shape: inferring them again checks that it still fits. */
+/* Shapes of operators that only rearrange: Reshape and its kin, Transpose, Expand; and of those
+ * that make shapes. Reshape and Expand lose their target to the output's shape: inferring them
+ * again checks that it still fits. */
 #include "shape.h"
 
 /* The shape that an earlier inference left at output 0; false: none. */
@@ -36,14 +37,15 @@ static itg_status fill_target(const itg_graph *g, itg_id node, const itg_shape *
         } else {
             known *= y->dims[i];
             if (known > ITG_MAX_ELEMENTS)
-                return itg_node_fail(g, node, err, ITG_LIMIT, "target %s has too many elements", yt);
+                return itg_node_fail(g, node, err, ITG_LIMIT, "target %s has too many elements",
+                                     yt);
         }
     }
     itg_shape_elements(x, &total);
     if (open >= 0 && known > 0 && total % known == 0) y->dims[open] = total / known;
     if (open >= 0 ? y->dims[open] == -1 : known != total)
-        return itg_node_fail(g, node, err, ITG_BAD_FILE, "target %s does not hold the elements of %s",
-                             yt, xt);
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "target %s does not hold the elements of %s", yt, xt);
     return ITG_OK;
 }
 
@@ -67,7 +69,8 @@ itg_status itg_infer_reshape(itg_graph *g, itg_id node, itg_error *err)
     int64_t had = 0, has = 0;
     char xt[96], yt[96];
     if (!itg_shape_elements(&x, &had) || !itg_shape_elements(&y, &has) || had != has)
-        return itg_node_fail(g, node, err, ITG_BAD_FILE, "target %s does not hold the elements of %s",
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "target %s does not hold the elements of %s",
                              itg_shape_text(&y, yt, sizeof yt), itg_shape_text(&x, xt, sizeof xt));
     itg_drop_inputs(g, node, 1);
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
@@ -92,8 +95,7 @@ itg_status itg_infer_squeeze(itg_graph *g, itg_id node, itg_error *err)
     itg_attrs *a = &g->nodes[node].attrs;
     itg_shape x = *itg_input_shape(g, node, 0), y = {.rank = 0};
     itg_status status = itg_take_axes(g, node, 1, err);
-    if (status == ITG_OK)
-        status = itg_resolve_axes(g, node, x.rank, a->axes, a->axes_count, err);
+    if (status == ITG_OK) status = itg_resolve_axes(g, node, x.rank, a->axes, a->axes_count, err);
     if (status != ITG_OK) return status;
     if (a->axes_count == 0)
         for (int32_t i = 0; i < x.rank; ++i)
@@ -106,8 +108,9 @@ itg_status itg_infer_squeeze(itg_graph *g, itg_id node, itg_error *err)
         }
         next++;
         if (x.dims[i] != 1)
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "axis %d has %lld elements; expected 1",
-                                 (int)i, (long long)x.dims[i]);
+            return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                                 "axis %d has %lld elements; expected 1", (int)i,
+                                 (long long)x.dims[i]);
     }
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
@@ -120,8 +123,10 @@ itg_status itg_infer_unsqueeze(itg_graph *g, itg_id node, itg_error *err)
     if (status != ITG_OK) return status;
     int32_t rank = x.rank + a->axes_count;
     if (a->axes_count < 1 || rank > ITG_MAX_RANK)
-        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "%d axes on rank %d; expected 1 or more, "
-                             "and at most rank %d", (int)a->axes_count, (int)x.rank, ITG_MAX_RANK);
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                             "%d axes on rank %d; expected 1 or more, "
+                             "and at most rank %d",
+                             (int)a->axes_count, (int)x.rank, ITG_MAX_RANK);
     status = itg_resolve_axes(g, node, rank, a->axes, a->axes_count, err);
     if (status != ITG_OK) return status;
     itg_drop_inputs(g, node, 1);
@@ -183,7 +188,8 @@ itg_status itg_infer_expand(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* Opset 15 takes a part: starts[0], and axes[0] where axes_count is 1; both clamped as a slice is. */
+/* Opset 15 takes a part: starts[0], and axes[0] where axes_count is 1; both clamped as a slice is.
+ */
 itg_status itg_infer_shape(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_attrs *a = &g->nodes[node].attrs;

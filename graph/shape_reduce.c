@@ -6,8 +6,7 @@ itg_status itg_infer_reduce(itg_graph *g, itg_id node, itg_error *err)
     itg_attrs *a = &g->nodes[node].attrs;
     itg_shape x = *itg_input_shape(g, node, 0), y = {.rank = 0};
     itg_status status = itg_take_axes(g, node, 1, err);
-    if (status == ITG_OK)
-        status = itg_resolve_axes(g, node, x.rank, a->axes, a->axes_count, err);
+    if (status == ITG_OK) status = itg_resolve_axes(g, node, x.rank, a->axes, a->axes_count, err);
     if (status != ITG_OK) return status;
     if (a->axes_count == 0 && !a->noop_with_empty_axes)
         for (a->axes_count = 0; a->axes_count < x.rank; ++a->axes_count)
@@ -41,11 +40,12 @@ itg_status itg_infer_arg_max(itg_graph *g, itg_id node, itg_error *err)
 bool itg_is_old_softmax(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
-    return (n->op == ITG_OP_SOFTMAX || n->op == ITG_OP_LOG_SOFTMAX) && n->opset > 0 && n->opset < 13;
+    return (n->op == ITG_OP_SOFTMAX || n->op == ITG_OP_LOG_SOFTMAX) && n->opset > 0 &&
+           n->opset < 13;
 }
 
-/* Before opset 13 everything from `axis` on is one row. Where only one of those dimensions is not 1 this is today's
- * Softmax along it; the rest is rewritten by pass_softmax.c. */
+/* Before opset 13 everything from `axis` on is one row. Where only one of those dimensions is not 1
+ * this is today's Softmax along it; the rest is rewritten by pass_softmax.c. */
 itg_status itg_infer_softmax(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_node *n = &g->nodes[node];
@@ -74,8 +74,8 @@ itg_status itg_infer_batch_normalization(itg_graph *g, itg_id node, itg_error *e
     static const char *const names[] = {"X", "scale", "bias", "mean", "variance"};
     int64_t axis = n->attrs.axis;
     if (x.rank < 2 || axis < 0 || axis >= x.rank)
-        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its input has rank %d; expected [N,C,...]",
-                             (int)x.rank);
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "its input has rank %d; expected [N,C,...]", (int)x.rank);
     for (int32_t i = 1; i < 5; ++i) {
         const itg_shape *p = itg_input_shape(g, node, i);
         char text[96];
@@ -86,8 +86,8 @@ itg_status itg_infer_batch_normalization(itg_graph *g, itg_id node, itg_error *e
     }
     for (int32_t i = 1; i < n->output_count; ++i)
         if (n->outputs[i] != ITG_NONE && itg_graph_use_count(g, n->outputs[i]) > 0)
-            return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
-                                 "its training output '%s' is used", g->values[n->outputs[i]].name);
+            return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its training output '%s' is used",
+                                 g->values[n->outputs[i]].name);
     g->nodes[node].output_count = 1;
     return itg_infer_same(g, node, err);
 }

@@ -1,5 +1,5 @@
-/* Shapes of operators that take tensors apart and put them together. Slice, Split and Pad lose their extents to the
- * outputs' shapes: inferring them again checks that they still fit. */
+/* Shapes of operators that take tensors apart and put them together. Slice, Split and Pad lose
+ * their extents to the outputs' shapes: inferring them again checks that they still fit. */
 #include "shape.h"
 
 #define MAX_STEP ((int64_t)1 << 32) /* beyond any dimension: longer steps mean the same */
@@ -14,14 +14,16 @@ itg_status itg_infer_concat(itg_graph *g, itg_id node, itg_error *err)
         const itg_shape *x = itg_input_shape(g, node, i);
         char yt[96], xt[96];
         if (!x)
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out", (int)i);
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out",
+                                 (int)i);
         itg_shape other = *x;
         int64_t along = x->rank == y.rank ? x->dims[n->attrs.axis] : 0;
         if (x->rank == y.rank) other.dims[n->attrs.axis] = y.dims[n->attrs.axis];
         if (!itg_shape_equal(&other, &y))
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "inputs %s and %s do not fit on axis %lld",
-                                 itg_shape_text(&y, yt, sizeof yt), itg_shape_text(x, xt, sizeof xt),
-                                 (long long)n->attrs.axis);
+            return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                                 "inputs %s and %s do not fit on axis %lld",
+                                 itg_shape_text(&y, yt, sizeof yt),
+                                 itg_shape_text(x, xt, sizeof xt), (long long)n->attrs.axis);
         if (itg_input_dtype(g, node, i) != itg_input_dtype(g, node, 0))
             return itg_node_fail(g, node, err, ITG_BAD_FILE, "inputs are %s and %s",
                                  itg_dtype_name(itg_input_dtype(g, node, 0)),
@@ -31,7 +33,8 @@ itg_status itg_infer_concat(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* Size of part i: stated, or left by an earlier inference, or an equal share (opset 18: the last may be smaller). */
+/* Size of part i: stated, or left by an earlier inference, or an equal share (opset 18: the last
+ * may be smaller). */
 static int64_t split_size(const itg_graph *g, itg_id node, const itg_ints *sizes, int32_t i)
 {
     const itg_node *n = &g->nodes[node];
@@ -61,9 +64,10 @@ itg_status itg_infer_split(itg_graph *g, itg_id node, itg_error *err)
         total += size;
     }
     if (!legal || total != x.dims[axis])
-        return itg_node_fail(g, node, err, ITG_BAD_FILE, "%lld elements on axis %lld do not split into "
-                             "its %d outputs", (long long)x.dims[axis], (long long)axis,
-                             (int)n->output_count);
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "%lld elements on axis %lld do not split into "
+                             "its %d outputs",
+                             (long long)x.dims[axis], (long long)axis, (int)n->output_count);
     for (int32_t i = 0; i < n->output_count && status == ITG_OK; ++i) {
         y.dims[axis] = split_size(g, node, stated ? &sizes : NULL, i);
         status = itg_set_output(g, node, i, itg_input_dtype(g, node, 0), &y, err);
@@ -72,7 +76,8 @@ itg_status itg_infer_split(itg_graph *g, itg_id node, itg_error *err)
     return status;
 }
 
-/* One axis of a slice, as numpy clamps it; *start comes out resolved. Returns the number of elements. */
+/* One axis of a slice, as numpy clamps it; *start comes out resolved. Returns the number of
+ * elements. */
 static int64_t slice_axis(int64_t dim, int64_t *start, int64_t end, int64_t step)
 {
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1, from = *start;
@@ -107,8 +112,8 @@ static itg_status read_slice(itg_graph *g, itg_id node, const itg_shape *x, itg_
         status = itg_resolve_axis(g, node, x->rank, &a->axes[i], err);
         if (status != ITG_OK) return status;
         if (step == 0 || (seen & 1u << a->axes[i]))
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "axis %lld has %s", (long long)a->axes[i],
-                                 step == 0 ? "step 0" : "two entries");
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "axis %lld has %s",
+                                 (long long)a->axes[i], step == 0 ? "step 0" : "two entries");
         seen |= 1u << a->axes[i];
         a->steps[i] = step > MAX_STEP ? MAX_STEP : step < -MAX_STEP ? -MAX_STEP : step;
         a->starts[i] = starts.v[i];
@@ -162,12 +167,12 @@ static itg_status check_indices(const itg_graph *g, itg_id node, int64_t dim, it
                              v->name, itg_dtype_name(v->dtype));
     if (!v->data || !itg_shape_elements(&v->shape, &count)) return ITG_OK;
     for (int64_t i = 0; i < count; ++i) {
-        int64_t index = v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i]
-                                            : ((const int32_t *)v->data)[i];
+        int64_t index =
+            v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i] : ((const int32_t *)v->data)[i];
         if (index < -dim || index >= dim)
             return itg_node_fail(g, node, err, ITG_BAD_FILE,
-                                 "index %lld is outside its axis of %lld elements", (long long)index,
-                                 (long long)dim);
+                                 "index %lld is outside its axis of %lld elements",
+                                 (long long)index, (long long)dim);
     }
     return ITG_OK;
 }

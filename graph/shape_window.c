@@ -1,8 +1,9 @@
-/* Shapes of sliding windows: Conv, MaxPool, AveragePool, and the global pools. Resolves auto_pad and absent kernels.
- * A 1-D window is a 2-D one of height 1; its tensors keep rank 3. */
+/* Shapes of sliding windows: Conv, MaxPool, AveragePool, and the global pools. Resolves auto_pad
+ * and absent kernels. A 1-D window is a 2-D one of height 1; its tensors keep rank 3. */
 #include "shape.h"
 
-#define MAX_WINDOW ((int64_t)1 << 30) /* of kernel, stride, dilation and pads: products fit int64 */
+#define MAX_WINDOW ((int64_t)1 << 30) /* of kernel, stride, dilation and pads: products fit int64  \
+                                       */
 
 /* Dimension `i` (0: height, 1: width) of the image, 1 where a 1-D window has no height. */
 static int64_t image_dim(const itg_shape *x, int32_t spatial_rank, int i)
@@ -20,7 +21,8 @@ static itg_status check_window(const itg_graph *g, itg_id node, itg_error *err)
                                  (long long)a->kernel[0], (long long)a->kernel[1]);
         if (a->stride[i] < 1 || a->stride[i] > MAX_WINDOW || a->dilation[i] < 1 ||
             a->dilation[i] > MAX_WINDOW)
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "strides and dilations must be positive");
+            return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                                 "strides and dilations must be positive");
     }
     for (int i = 0; i < 4; ++i)
         if (a->pad[i] < 0 || a->pad[i] > MAX_WINDOW)
@@ -33,7 +35,8 @@ static int64_t window_extent(const itg_attrs *a, int i)
     return (a->kernel[i] - 1) * a->dilation[i] + 1;
 }
 
-/* ONNX: SAME gives ceil(in / stride) outputs; the odd element goes to the end (UPPER) or the beginning (LOWER). */
+/* ONNX: SAME gives ceil(in / stride) outputs; the odd element goes to the end (UPPER) or the
+ * beginning (LOWER). */
 static void resolve_auto_pad(itg_attrs *a, const itg_shape *x)
 {
     if (a->auto_pad == ITG_PAD_EXPLICIT) return;
@@ -51,7 +54,8 @@ static void resolve_auto_pad(itg_attrs *a, const itg_shape *x)
     a->auto_pad = ITG_PAD_EXPLICIT;
 }
 
-/* Windows along dimension i. Rounding up, the last window must start inside the input or its leading padding. */
+/* Windows along dimension i. Rounding up, the last window must start inside the input or its
+ * leading padding. */
 static int64_t window_count(const itg_attrs *a, int64_t in, int i)
 {
     int64_t room = in + a->pad[i] + a->pad[2 + i] - window_extent(a, i);
@@ -132,10 +136,9 @@ itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err)
                              (int)w.rank, (int)x.rank);
     if (group < 1 || x.dims[1] % group != 0 || w.dims[0] % group != 0 || w.dims[0] < 1 ||
         w.dims[1] != x.dims[1] / group)
-        return itg_node_fail(g, node, err, ITG_BAD_FILE,
-                             "weights %s do not fit input %s in %lld groups",
-                             itg_shape_text(&w, wt, sizeof wt), itg_shape_text(&x, xt, sizeof xt),
-                             (long long)group);
+        return itg_node_fail(
+            g, node, err, ITG_BAD_FILE, "weights %s do not fit input %s in %lld groups",
+            itg_shape_text(&w, wt, sizeof wt), itg_shape_text(&x, xt, sizeof xt), (long long)group);
     if (b && (b->rank != 1 || b->dims[0] != w.dims[0]))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "its bias is %s; expected [%lld]",
                              itg_shape_text(b, xt, sizeof xt), (long long)w.dims[0]);
@@ -153,7 +156,8 @@ itg_status itg_infer_pool(itg_graph *g, itg_id node, itg_error *err)
     if (status != ITG_OK) return status;
     for (int i = 0; i < 4; ++i)
         if (a->pad[i] >= window_extent(a, i % 2))
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "pads must be smaller than the kernel");
+            return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                                 "pads must be smaller than the kernel");
     return ITG_OK;
 }
 
@@ -161,8 +165,8 @@ itg_status itg_infer_global_pool(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_shape y = *itg_input_shape(g, node, 0);
     if (y.rank < 3)
-        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its input has rank %d; expected 3 or more",
-                             (int)y.rank);
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "its input has rank %d; expected 3 or more", (int)y.rank);
     for (int32_t i = 2; i < y.rank; ++i)
         y.dims[i] = 1;
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);

@@ -1,18 +1,19 @@
-/* Liveness and topological order. Kahn's algorithm with a heap of node ids, so that an order which is already
- * topological stays as it is. The graph is changed only after nothing can fail any more. */
+/* Liveness and topological order. Kahn's algorithm with a heap of node ids, so that an order which
+ * is already topological stays as it is. The graph is changed only after nothing can fail any more.
+ */
 #include "internal.h"
 #include <string.h>
 
 typedef struct sorter {
     const itg_graph *g;
-    bool *live;        /* [node_count] */
-    bool *named;       /* [value_count] */
-    int32_t *missing;  /* [node_count]: inputs whose producer is not placed yet */
-    int32_t *first;    /* [value_count + 1]: consumers of a value, as a range of `consumers` */
+    bool *live;       /* [node_count] */
+    bool *named;      /* [value_count] */
+    int32_t *missing; /* [node_count]: inputs whose producer is not placed yet */
+    int32_t *first;   /* [value_count + 1]: consumers of a value, as a range of `consumers` */
     itg_id *consumers;
-    itg_id *heap;      /* [node_count]: nodes that may come next, smallest id on top */
+    itg_id *heap; /* [node_count]: nodes that may come next, smallest id on top */
     int32_t heap_count;
-    itg_id *order;     /* [node_count]: new position -> old id */
+    itg_id *order; /* [node_count]: new position -> old id */
     int32_t order_count;
 } sorter;
 
@@ -156,7 +157,8 @@ static itg_status check_placed(const sorter *s, itg_error *err)
 {
     for (int32_t n = 0; n < s->g->node_count; ++n)
         if (s->live[n] && s->missing[n] > 0)
-            return itg_node_fail(s->g, n, err, ITG_BAD_FILE, "it depends on its own output: a cycle");
+            return itg_node_fail(s->g, n, err, ITG_BAD_FILE,
+                                 "it depends on its own output: a cycle");
     return ITG_OK;
 }
 

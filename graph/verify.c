@@ -20,8 +20,10 @@ static bool needs_floats(itg_op op)
     case ITG_OP_REDUCE_MAX:
     case ITG_OP_REDUCE_SUM:
     case ITG_OP_REDUCE_MEAN:
-    case ITG_OP_ARG_MAX: return false;
-    default: return op < ITG_OP_CONCAT;
+    case ITG_OP_ARG_MAX:
+        return false;
+    default:
+        return op < ITG_OP_CONCAT;
     }
 }
 
@@ -50,8 +52,8 @@ static itg_status verify_value(const itg_graph *g, itg_id id, itg_error *err)
     if (v->producer < 0 || v->producer >= g->node_count || v->producer_slot < 0 ||
         v->producer_slot >= g->nodes[v->producer].output_count ||
         g->nodes[v->producer].outputs[v->producer_slot] != id)
-        return itg_fail(err, ITG_BAD_FILE, "%s: value '%s' is not an output of its producer", g->name,
-                        v->name);
+        return itg_fail(err, ITG_BAD_FILE, "%s: value '%s' is not an output of its producer",
+                        g->name, v->name);
     return ITG_OK;
 }
 
@@ -101,9 +103,9 @@ static itg_status verify_ends(const itg_graph *g, itg_error *err)
 {
     for (int32_t i = 0; i < g->input_count; ++i)
         if (g->inputs[i] < 0 || g->inputs[i] >= g->value_count || !g->values[g->inputs[i]].is_input)
-            return itg_fail(err, ITG_BAD_FILE, "%s: graph input %d is no input value", g->name, (int)i);
-    if (g->output_count < 1)
-        return itg_fail(err, ITG_BAD_FILE, "%s: it has no outputs", g->name);
+            return itg_fail(err, ITG_BAD_FILE, "%s: graph input %d is no input value", g->name,
+                            (int)i);
+    if (g->output_count < 1) return itg_fail(err, ITG_BAD_FILE, "%s: it has no outputs", g->name);
     for (int32_t i = 0; i < g->output_count; ++i)
         if (g->outputs[i] < 0 || g->outputs[i] >= g->value_count)
             return itg_fail(err, ITG_BAD_FILE, "%s: graph output %d is no value", g->name, (int)i);

@@ -6,7 +6,8 @@
 int itg_hardware_builtin_count(void)
 {
     int count = 0;
-    while (itg_hw_builtins[count].name) count++;
+    while (itg_hw_builtins[count].name)
+        count++;
     return count;
 }
 
@@ -22,9 +23,22 @@ const char *itg_hardware_builtin_json(int index)
                : NULL;
 }
 
-const char *itg_hardware_name(const itg_hardware *hw) { return hw->name; }
-const char *itg_hardware_description(const itg_hardware *hw) { return hw->description; }
-const char *itg_hardware_json(const itg_hardware *hw) { return hw->json; }
+const char *itg_hardware_name(const itg_hardware *hw)
+{
+    return hw->name;
+}
+const char *itg_hardware_description(const itg_hardware *hw)
+{
+    return hw->description;
+}
+const char *itg_hardware_json(const itg_hardware *hw)
+{
+    return hw->json;
+}
+bool itg_hardware_all_float(const itg_hardware *hw)
+{
+    return hw->all_float;
+}
 
 static itg_status load_file(const char *path, itg_hardware **out, itg_error *err)
 {
@@ -37,8 +51,9 @@ static itg_status load_file(const char *path, itg_hardware **out, itg_error *err
         itg_strbuf names = {0};
         for (int i = 0; i < itg_hardware_builtin_count(); i++)
             itg_strbuf_format(&names, "%s%s", i > 0 ? ", " : "", itg_hardware_builtin_name(i));
-        status = itg_prefix_error(err, status, "no target '%s' is built in (expected one of %s), and",
-                                  path, names.text ? names.text : "?");
+        status =
+            itg_prefix_error(err, status, "no target '%s' is built in (expected one of %s), and",
+                             path, names.text ? names.text : "?");
         itg_strbuf_deinit(&names);
     }
     free(text);

@@ -1,13 +1,20 @@
-/* Checks across keys: what one key's type and range cannot say. Every message names the key that has to change. */
+/* Checks across keys: what one key's type and range cannot say. Every message names the key that
+ * has to change. */
 #include "keys.h"
 #include <string.h>
 
 #define HAS(set, form) (((set) >> (form)) & 1u)
 
 /* Codes of a storage type have 8, 16 or 32 bits. */
-static int32_t storage_bits(itg_dtype storage) { return (int32_t)itg_dtype_size(storage) * 8; }
+static int32_t storage_bits(itg_dtype storage)
+{
+    return (int32_t)itg_dtype_size(storage) * 8;
+}
 
-static bool is_signed(itg_dtype storage) { return itg_dtype_min(storage) < 0; }
+static bool is_signed(itg_dtype storage)
+{
+    return itg_dtype_min(storage) < 0;
+}
 
 /* The member `key` if the file states it, else the object: the place an error names. */
 static const itg_json_value *place(const itg_json_value *object, const char *key)
@@ -50,8 +57,9 @@ itg_status itg_hw_check_dtype(const itg_json *json, const itg_json_value *v,
                              (int)storage_bits(dtype->storage), itg_dtype_name(dtype->storage),
                              (int)dtype->bits_max);
     if (dtype->full_range && (dtype->zero_point || !is_signed(dtype->storage)))
-        return itg_json_fail(json, place(v, "full_range"), err, ITG_BAD_FILE,
-                             "expected signed storage without zero point beside 'full_range': true");
+        return itg_json_fail(
+            json, place(v, "full_range"), err, ITG_BAD_FILE,
+            "expected signed storage without zero point beside 'full_range': true");
     return ITG_OK;
 }
 
@@ -71,8 +79,8 @@ static itg_status check_weights(const itg_json *json, const itg_json_value *v,
 {
     const itg_json_value *at = place(v, "weights");
     if (spec->form == ITG_FORM_MAC && spec->weight_mask == 0 && op != ITG_OP_MATMUL)
-        return itg_json_fail(json, at, err, ITG_BAD_FILE, "expected 'weights': %s has constant ones",
-                             itg_op_name(op));
+        return itg_json_fail(json, at, err, ITG_BAD_FILE,
+                             "expected 'weights': %s has constant ones", itg_op_name(op));
     for (int32_t i = 0; i < hw->dtype_count; i++)
         if (HAS(spec->weight_mask, i) &&
             (hw->dtypes[i].zero_point || !is_signed(hw->dtypes[i].storage)))
@@ -96,24 +104,29 @@ static itg_status check_present(const itg_json *json, const itg_json_value *v,
     bool requantizes = spec->form == ITG_FORM_MAC || spec->form == ITG_FORM_PRODUCT ||
                        spec->form == ITG_FORM_RESCALE || spec->form == ITG_FORM_EQUAL;
     const char *missing = NULL;
-    if (spec->form != ITG_FORM_KEEP && spec->output_mask == 0) missing = "outputs";
-    else if (requantizes && spec->requant < 0) missing = "requantize";
-    else if (spec->form == ITG_FORM_MAC && !itg_json_find(v, "accumulator")) missing = "accumulator";
+    if (spec->form != ITG_FORM_KEEP && spec->output_mask == 0)
+        missing = "outputs";
+    else if (requantizes && spec->requant < 0)
+        missing = "requantize";
+    else if (spec->form == ITG_FORM_MAC && !itg_json_find(v, "accumulator"))
+        missing = "accumulator";
     if (!missing) return ITG_OK;
     char form[32];
-    return itg_json_fail(json, v, err, ITG_BAD_FILE, "expected key '%s' beside 'arithmetic': \"%s\"",
-                         missing, itg_hw_form_names(1u << spec->form, form, sizeof form));
+    return itg_json_fail(json, v, err, ITG_BAD_FILE,
+                         "expected key '%s' beside 'arithmetic': \"%s\"", missing,
+                         itg_hw_form_names(1u << spec->form, form, sizeof form));
 }
 
-static itg_status check_table(const itg_json *json, const itg_json_value *v,
-                              const itg_hardware *hw, const itg_hw_spec *spec, itg_error *err)
+static itg_status check_table(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
+                              const itg_hw_spec *spec, itg_error *err)
 {
     if (spec->form != ITG_FORM_LUT) return ITG_OK;
     for (int32_t i = 0; i < hw->dtype_count; i++)
         if (HAS(spec->input_mask, i) && hw->dtypes[i].bits_max > 16)
-            return itg_json_fail(json, place(v, "inputs"), err, ITG_BAD_FILE,
-                                 "expected dtypes of at most 16 bits for a lookup table, '%s' has %d",
-                                 hw->dtypes[i].name, (int)hw->dtypes[i].bits_max);
+            return itg_json_fail(
+                json, place(v, "inputs"), err, ITG_BAD_FILE,
+                "expected dtypes of at most 16 bits for a lookup table, '%s' has %d",
+                hw->dtypes[i].name, (int)hw->dtypes[i].bits_max);
     return ITG_OK;
 }
 
@@ -124,8 +137,8 @@ itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, cons
     char names[128];
     if (!HAS(legal, spec->form))
         return itg_json_fail(json, place(v, "arithmetic"), err, ITG_BAD_FILE,
-                             "expected one of %s for %s", itg_hw_form_names(legal, names, sizeof names),
-                             itg_op_name(op));
+                             "expected one of %s for %s",
+                             itg_hw_form_names(legal, names, sizeof names), itg_op_name(op));
     itg_status status = check_present(json, v, spec, err);
     if (status == ITG_OK) status = check_weights(json, v, hw, op, spec, err);
     if (status == ITG_OK) status = check_table(json, v, hw, spec, err);

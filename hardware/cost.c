@@ -1,10 +1,14 @@
 /* What an annotated graph costs, from shapes and quantizers alone: no weights are read.
  *
- * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the spec that matches; every other node takes the larger of its first
- * input's and its first output's elements, by the same rate. Fused activations take nothing. */
+ * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the spec that matches; every other node
+ * takes the larger of its first input's and its first output's elements, by the same rate. Fused
+ * activations take nothing. */
 #include "keys.h"
 
-static int64_t add_saturated(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 static int64_t mul_saturated(int64_t a, int64_t b)
 {
@@ -70,7 +74,8 @@ static uint32_t output_hint(const itg_hardware *hw, const itg_annotated *a, itg_
     const itg_value_note *note = &a->values[value];
     for (int32_t v = 0; v < note->version_count; v++)
         for (int32_t i = 0; i < hw->dtype_count; i++)
-            if (!note->versions[v].is_float && hw->dtypes[i].storage == note->versions[v].q.storage &&
+            if (!note->versions[v].is_float &&
+                hw->dtypes[i].storage == note->versions[v].q.storage &&
                 note->versions[v].q.bits >= hw->dtypes[i].bits_min &&
                 note->versions[v].q.bits <= hw->dtypes[i].bits_max)
                 mask |= 1u << i;
@@ -129,7 +134,8 @@ static int64_t constant_bytes(const itg_annotated *a)
     for (itg_id n = 0; n < a->graph->node_count; n++) {
         const itg_node_note *note = &a->nodes[n];
         itg_op op = a->graph->nodes[n].op;
-        if (note->bias) bytes += note->bias_count * (note->acc.bits <= 32 ? INT64_C(4) : INT64_C(8));
+        if (note->bias)
+            bytes += note->bias_count * (note->acc.bits <= 32 ? INT64_C(4) : INT64_C(8));
         if (note->form == ITG_FORM_RESCALE && (op == ITG_OP_ADD || op == ITG_OP_SUB))
             bytes += requant_bytes(&note->operand[0]) + requant_bytes(&note->operand[1]);
     }
@@ -144,16 +150,17 @@ static int64_t constant_bytes(const itg_annotated *a)
 }
 
 /* ceil(elements * bits / 8); elements are below 2^31. */
-static int64_t packed_bytes(int64_t elements, int32_t bits) { return (elements * bits + 7) / 8; }
+static int64_t packed_bytes(int64_t elements, int32_t bits)
+{
+    return (elements * bits + 7) / 8;
+}
 
-/* Each version of each constant once. A MAC's bias is counted with its node; a float node's bias is a parameter, not a weight. */
-static itg_status add_parameters(const itg_annotated *a, itg_arena *scratch, itg_cost *cost)
+/* Each version of each constant once. A MAC's bias is counted with its node; a float node's bias is
+ * a parameter, not a weight. */
+static itg_status add_parameters(const itg_annotated *a, const size_t *first, itg_arena *scratch,
+                                 itg_cost *cost)
 {
     const itg_graph *g = a->graph;
-    size_t *first = itg_arena_array(scratch, (size_t)g->value_count + 1, sizeof *first);
-    if (!first) return ITG_NO_MEMORY;
-    for (itg_id v = 0; v < g->value_count; v++)
-        first[v + 1] = first[v] + (size_t)a->values[v].version_count;
     bool *counted = itg_arena_array(scratch, first[g->value_count] + 1, sizeof *counted);
     if (!counted) return ITG_NO_MEMORY;
     int64_t float_biases = 0;
@@ -180,20 +187,15 @@ static itg_status add_parameters(const itg_annotated *a, itg_arena *scratch, itg
 
 /* ---- activations ---- */
 
-static int64_t stored_bytes(const itg_annotated *a, itg_id value)
+static int64_t stored_bytes(const itg_graph *g, itg_id value, const itg_version *version)
 {
-    int64_t bytes = 0, elements = elements_of(a->graph, value);
-    for (int32_t i = 0; i < a->values[value].version_count; i++) {
-        const itg_version *version = &a->values[value].versions[i];
-        itg_dtype type = version->is_float ? a->graph->values[value].dtype : version->q.storage;
-        bytes = add_saturated(bytes, mul_saturated(elements, (int64_t)itg_dtype_size(type)));
-    }
-    return bytes;
+    itg_dtype type = version->is_float ? g->values[value].dtype : version->q.storage;
+    return mul_saturated(elements_of(g, value), (int64_t)itg_dtype_size(type));
 }
 
-/* birth and death [value_count]: first and last step (node index) at which a value is live. Graph inputs live from the first step,
- * graph outputs to the last; a fused activation's output is born with the node that it is fused into. */
-static void find_lives(const itg_annotated *a, int32_t *birth, int32_t *death)
+/* The step (node index) at which each value's versions come to life. Graph inputs live from the
+ * first step; a fused activation's output is born with the node that it is fused into. */
+static void find_births(const itg_annotated *a, int32_t *birth)
 {
     const itg_graph *g = a->graph;
     for (itg_id n = 0; n < g->node_count; n++)
@@ -202,30 +204,45 @@ static void find_lives(const itg_annotated *a, int32_t *birth, int32_t *death)
     for (itg_id n = 0; n < g->node_count; n++)
         if (a->nodes[n].activation != ITG_NONE && a->nodes[n].form != ITG_FORM_FUSED)
             birth[a->nodes[n].out_value] = n;
+}
+
+/* The last step at which each version is read, numbered by first[value] + version; graph outputs:
+ * the last step of all. */
+static void find_deaths(const itg_annotated *a, const size_t *first, const int32_t *birth,
+                        int32_t *death)
+{
+    const itg_graph *g = a->graph;
     for (itg_id v = 0; v < g->value_count; v++)
-        death[v] = birth[v];
+        for (size_t i = first[v]; i < first[v + 1]; i++)
+            death[i] = birth[v];
     for (int32_t e = 0; e < a->edge_count; e++) {
         const itg_edge *edge = &a->edges[e];
+        if (!version_of(a, edge)) continue;
         int32_t step = edge->node != ITG_NONE ? edge->node : g->node_count - 1;
-        if (edge->kind != ITG_EDGE_CARRY && step > death[edge->value]) death[edge->value] = step;
+        int32_t *last = &death[first[edge->value] + (size_t)edge->version];
+        if (step > *last) *last = step;
     }
 }
 
-static itg_status add_activations(const itg_annotated *a, itg_arena *scratch, itg_cost *cost)
+static itg_status add_activations(const itg_annotated *a, const size_t *first, itg_arena *scratch,
+                                  itg_cost *cost)
 {
     const itg_graph *g = a->graph;
-    size_t values = (size_t)g->value_count + 1, steps = (size_t)g->node_count + 2;
-    int32_t *birth = itg_arena_array(scratch, values, sizeof *birth);
-    int32_t *death = itg_arena_array(scratch, values, sizeof *death);
+    size_t values = (size_t)g->value_count, steps = (size_t)g->node_count + 1;
+    int32_t *birth = itg_arena_array(scratch, values + 1, sizeof *birth);
+    int32_t *death = itg_arena_array(scratch, first[values] + 1, sizeof *death);
     int64_t *born = itg_arena_array(scratch, steps, sizeof *born);
     int64_t *died = itg_arena_array(scratch, steps, sizeof *died);
     if (!birth || !death || !born || !died) return ITG_NO_MEMORY;
-    find_lives(a, birth, death);
+    find_births(a, birth);
+    find_deaths(a, first, birth, death);
     for (itg_id v = 0; v < g->value_count; v++) {
-        if (itg_graph_is_constant(g, v)) continue;
-        int64_t bytes = stored_bytes(a, v);
-        born[birth[v]] = add_saturated(born[birth[v]], bytes);
-        died[death[v]] = add_saturated(died[death[v]], bytes);
+        for (int32_t i = 0; !itg_graph_is_constant(g, v) && i < a->values[v].version_count; i++) {
+            int64_t bytes = stored_bytes(g, v, &a->values[v].versions[i]);
+            int32_t last = death[first[v] + (size_t)i];
+            born[birth[v]] = add_saturated(born[birth[v]], bytes);
+            died[last] = add_saturated(died[last], bytes);
+        }
     }
     int64_t live = 0;
     for (size_t step = 0; step < steps; step++) {
@@ -236,12 +253,24 @@ static itg_status add_activations(const itg_annotated *a, itg_arena *scratch, it
     return ITG_OK;
 }
 
+/* Versions of all values in one row: value v has numbers first[v]..first[v+1]-1. NULL: no memory.
+ */
+static size_t *number_versions(const itg_annotated *a, itg_arena *scratch)
+{
+    size_t values = (size_t)a->graph->value_count;
+    size_t *first = itg_arena_array(scratch, values + 1, sizeof *first);
+    for (size_t v = 0; first && v < values; v++)
+        first[v + 1] = first[v] + (size_t)a->values[v].version_count;
+    return first;
+}
+
 itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out)
 {
     itg_cost cost = {0};
     itg_arena *scratch = itg_arena_create(0);
-    itg_status status = scratch ? add_parameters(a, scratch, &cost) : ITG_NO_MEMORY;
-    if (status == ITG_OK) status = add_activations(a, scratch, &cost);
+    size_t *first = scratch ? number_versions(a, scratch) : NULL;
+    itg_status status = first ? add_parameters(a, first, scratch, &cost) : ITG_NO_MEMORY;
+    if (status == ITG_OK) status = add_activations(a, first, scratch, &cost);
     itg_arena_destroy(scratch);
     if (status != ITG_OK) return status;
     add_work(hw, a, &cost);

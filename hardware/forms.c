@@ -1,4 +1,5 @@
-/* Which arithmetic an operator may name. An operator without a row has no integer arithmetic: it is a float island or nothing. */
+/* Which arithmetic an operator may name. An operator without a row has no integer arithmetic: it is
+ * a float island or nothing. */
 #include "keys.h"
 #include <stdio.h>
 
@@ -54,15 +55,17 @@ static const uint32_t legal_forms[ITG_OP_COUNT] = {
     [ITG_OP_PAD] = KEEP,
 };
 
-uint32_t itg_hw_legal_forms(itg_op op) { return legal_forms[op]; }
+uint32_t itg_hw_legal_forms(itg_op op)
+{
+    return legal_forms[op];
+}
 
-/* A clamp can be fused where the operator ends in a requantization; moved or looked-up codes have none. One Relu or Clip is not
- * fused into another: patterns have two nodes. */
+/* A clamp can be fused where the operator ends in a requantization; moved or looked-up codes have
+ * none. One Relu or Clip is not fused into another: patterns have two nodes. */
 bool itg_hw_can_fuse_into(itg_op producer, itg_op activation)
 {
-    return (activation == ITG_OP_RELU || activation == ITG_OP_CLIP) &&
-           producer != ITG_OP_RELU && producer != ITG_OP_CLIP &&
-           (legal_forms[producer] & ~(KEEP | LUT)) != 0;
+    return (activation == ITG_OP_RELU || activation == ITG_OP_CLIP) && producer != ITG_OP_RELU &&
+           producer != ITG_OP_CLIP && (legal_forms[producer] & ~(KEEP | LUT)) != 0;
 }
 
 bool itg_hw_is_average(itg_op op)

@@ -128,15 +128,17 @@ typedef struct itg_choice_space {
     itg_choice_group *groups;
 } itg_choice_space;
 typedef struct itg_space_options { itg_bits_range weight, activation, input, output; } itg_space_options;
-/* (edges.c) Whether an edge has bits to choose, and in *mask the dtypes that its consumer and its producer both offer (0: none: the graph
- * does not fit the hardware). False: float, carry, bias, index. topology and fused as itg_hardware_topology and _fusion give them. */
+/* (edges.c) Whether an edge has bits to choose, and in *mask the dtypes that its consumer and its producer both offer (0: none:
+ * the graph does not fit the hardware). False: float, carry, bias, index. topology and fused are as itg_hardware_topology and
+ * itg_hardware_fusion give them. */
 bool itg_hardware_edge_dtypes(const itg_hardware *hw, const itg_graph *g, const bool *topology, const itg_id *fused,
                               const itg_edge_ref *edge, uint32_t *mask);
 /* ITG_INFEASIBLE: an edge is left without a width; the error names it and the range that it had to meet.
- * Every combination of the widths has a spec on every node, unless options or overrides state widths of activations: where operators keep classes of dtypes apart
- * (8 bits in, 8 bits out; 16 in, 16 out), activations are held to the classes of such an operator's first spec by default;
- * options.activation lifts that (16:16). options.input and .output replace .activation for edges of the graph's inputs and outputs; an
- * override of the hardware replaces all of them for the edges that its node reads. */
+ * Every combination of the widths has a spec on every node, unless options or overrides state widths of activations: where
+ * operators keep classes of dtypes apart (8 bits in, 8 bits out; 16 in, 16 out), activations are held to the classes of such
+ * an operator's first spec by default; options.activation lifts that (16:16). options.input and .output replace .activation
+ * for edges of the graph's inputs and outputs; an override of the hardware replaces all of them for the edges that its node
+ * reads. docs/adding-a-target.md has the whole rule. */
 itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g, const itg_space_options *options,
                                    itg_choice_space **out, itg_error *err);
 void itg_choice_space_destroy(itg_choice_space *space);

@@ -37,14 +37,11 @@ static const itg_hw_choice requant_forms[] = {{"tflite_double", ITG_REQUANT_TFLI
                                               {"f32", ITG_REQUANT_F32},
                                               {"stages", ITG_REQUANT_STAGES},
                                               {NULL, 0}};
-static const itg_hw_choice arithmetics[] = {{"mac", ITG_FORM_MAC},
-                                            {"product", ITG_FORM_PRODUCT},
-                                            {"rescale", ITG_FORM_RESCALE},
-                                            {"f32", ITG_FORM_F32},
-                                            {"equal_scale", ITG_FORM_EQUAL},
-                                            {"keep_scale", ITG_FORM_KEEP},
-                                            {"lut", ITG_FORM_LUT},
-                                            {NULL, 0}};
+static const itg_hw_choice arithmetics[] = {
+    {"mac", ITG_FORM_MAC},           {"product", ITG_FORM_PRODUCT},
+    {"rescale", ITG_FORM_RESCALE},   {"f32", ITG_FORM_F32},
+    {"equal_scale", ITG_FORM_EQUAL}, {"keep_scale", ITG_FORM_KEEP},
+    {"lut", ITG_FORM_LUT},           {NULL, 0}};
 
 #define AT(field) .offset = offsetof(OWNER, field)
 
@@ -55,7 +52,8 @@ static const itg_hw_key dtype_keys[] = {
     {"bits", ITG_HW_RANGE, ITG_HW_REQUIRED, AT(bits_min), .min = 2, .max = 32,
      .help = "Narrowest and widest code, within the storage."},
     {"zero_point", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(zero_point),
-     .help = "Asymmetric: codes have a zero point. Without one, unsigned storage holds values >= 0 only."},
+     .help = "Asymmetric: codes have a zero point. Without one, unsigned storage holds values >= 0 "
+             "only."},
     {"full_range", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(full_range),
      .help = "Signed and symmetric: the code -2^(bits-1) is used too."},
 };
@@ -71,10 +69,12 @@ static const itg_hw_key requant_keys[] = {
      .help = "Width of the multiplier, sign included."},
     {"multiply_shift", ITG_HW_INT, ITG_HW_OPTIONAL, AT(multiply_shift), .min = -1, .max = 62,
      .preset = -1, .only = REQUANT(STAGES),
-     .help = "Right shift that belongs to the multiplication; the rest is a stage of its own. -1: all of it."},
+     .help = "Right shift that belongs to the multiplication; the rest is a stage of its own. -1: "
+             "all of it."},
     {"pre_shift_bits", ITG_HW_INT, ITG_HW_OPTIONAL, AT(pre_shift_bits), .min = 0, .max = 63,
      .preset = 0, .only = REQUANT(PRESHIFT) | REQUANT(STAGES),
-     .help = "The accumulator is shifted first, until its magnitude is below 2^(this-1). 0: no pre-shift."},
+     .help = "The accumulator is shifted first, until its magnitude is below 2^(this-1). 0: no "
+             "pre-shift."},
     {"max_shift", ITG_HW_INT, ITG_HW_OPTIONAL, AT(max_shift), .min = 1, .max = 62, .preset = 62,
      .only = ROUNDED | REQUANT(TFLITE_DOUBLE) | REQUANT(S64_REDUCED),
      .help = "The longest right shift of one stage."},
@@ -110,21 +110,25 @@ static const itg_hw_key spec_keys[] = {
     {"inputs", ITG_HW_DTYPE_MASK, ITG_HW_REQUIRED, AT(input_mask),
      .help = "Dtypes of the activations that it reads."},
     {"weights", ITG_HW_DTYPE_MASK, ITG_HW_OPTIONAL, AT(weight_mask), .only = FORM(MAC),
-     .help = "Dtypes of the constant operand of Conv, Gemm, MatMul. Absent: two activations (MatMul)."},
+     .help =
+         "Dtypes of the constant operand of Conv, Gemm, MatMul. Absent: two activations (MatMul)."},
     {"outputs", ITG_HW_DTYPE_MASK, ITG_HW_DERIVED, AT(output_mask), .only = ~(FORM(KEEP)),
-     .help = "Dtypes of the result. Required, but for keep_scale, where the result is as the input."},
+     .help =
+         "Dtypes of the result. Required, but for keep_scale, where the result is as the input."},
     {"accumulator", ITG_HW_OBJECT, ITG_HW_DERIVED, AT(acc), .object = &accumulator_object,
      .only = SUMMING, .help = "Where products are summed. Required for mac; else 32 bits, wrap."},
     {"per_channel", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(per_channel), .only = FORM(MAC),
      .help = "Weights have one scale per output channel."},
     {"bias", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(bias), .preset = 1, .only = FORM(MAC),
      .help = "The sum may start at a bias."},
-    {"bias_bits", ITG_HW_INT, ITG_HW_DERIVED, AT(bias_bits), .min = 2, .max = 64,
-     .only = FORM(MAC), .help = "Width of the bias. Default: the accumulator's, at most 32."},
+    {"bias_bits", ITG_HW_INT, ITG_HW_DERIVED, AT(bias_bits), .min = 2, .max = 64, .only = FORM(MAC),
+     .help = "Width of the bias. Default: the accumulator's, at most 32."},
     {"requantize", ITG_HW_REQUANT_INDEX, ITG_HW_DERIVED, AT(requant), .preset = -1, .only = SUMMING,
-     .help = "Name in the top-level `requantize`. Required for mac, product, rescale, equal_scale."},
+     .help =
+         "Name in the top-level `requantize`. Required for mac, product, rescale, equal_scale."},
     {"left_shift", ITG_HW_INT, ITG_HW_OPTIONAL, AT(left_shift), .min = 0, .max = 32,
-     .only = FORM(RESCALE), .help = "Add, Sub: operands are shifted left before they are rescaled."},
+     .only = FORM(RESCALE),
+     .help = "Add, Sub: operands are shifted left before they are rescaled."},
     {"rounding", ITG_HW_CHOICE, ITG_HW_OPTIONAL, AT(rounding), .choices = roundings,
      .preset = ITG_ROUND_HALF_AWAY, .only = FORM(KEEP),
      .help = "AveragePool, GlobalAveragePool, ReduceMean: rounding of the division."},

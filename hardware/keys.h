@@ -1,5 +1,5 @@
-/* What a hardware file may say: one table of keys for each kind of JSON object. load.c reads by it, schema.c writes the JSON
- * Schema from it. Private to hardware/. */
+/* What a hardware file may say: one table of keys for each kind of JSON object. load.c reads by it,
+ * schema.c writes the JSON Schema from it. Private to hardware/. */
 #ifndef ITG_HARDWARE_KEYS_H
 #define ITG_HARDWARE_KEYS_H
 #include "base/json.h"
@@ -11,25 +11,25 @@
 
 /* How a key's value looks and what field takes it. */
 typedef enum itg_hw_kind {
-    ITG_HW_FORMAT,         /* the format's version; no field */
-    ITG_HW_BOOL,           /* bool */
-    ITG_HW_OPTIONAL_BOOL,  /* two bools: stated, value */
-    ITG_HW_INT,            /* int32_t in [min, max] */
-    ITG_HW_BYTES,          /* int64_t in [min, max] */
-    ITG_HW_RATE,           /* double > 0 */
-    ITG_HW_TEXT,           /* char[max + 1], at least min bytes */
-    ITG_HW_CHOICE,         /* an enumeration: one of `choices` */
-    ITG_HW_ROUNDINGS,      /* a rounding for all three stages */
-    ITG_HW_RANGE,          /* two int32_t: [low, high], both in [min, max] */
-    ITG_HW_DTYPE_MASK,     /* uint32_t: list of names in `dtypes` */
-    ITG_HW_REQUANT_INDEX,  /* int32_t: a name in `requantize` */
-    ITG_HW_OBJECT,         /* `object` */
-    ITG_HW_DTYPE_MAP,      /* name -> `object` */
-    ITG_HW_REQUANT_MAP,    /* name -> `object` */
-    ITG_HW_FUSE_PAIRS,     /* [["Conv", "Relu"], ...] */
-    ITG_HW_OPERATOR_MAP,   /* operator -> list of specs, or `object` */
-    ITG_HW_SPEC_LIST,      /* list of `object` */
-    ITG_HW_OVERRIDE_LIST,  /* list of `object` */
+    ITG_HW_FORMAT,        /* the format's version; no field */
+    ITG_HW_BOOL,          /* bool */
+    ITG_HW_OPTIONAL_BOOL, /* two bools: stated, value */
+    ITG_HW_INT,           /* int32_t in [min, max] */
+    ITG_HW_BYTES,         /* int64_t in [min, max] */
+    ITG_HW_RATE,          /* double > 0 */
+    ITG_HW_TEXT,          /* char[max + 1], at least min bytes */
+    ITG_HW_CHOICE,        /* an enumeration: one of `choices` */
+    ITG_HW_ROUNDINGS,     /* a rounding for all three stages */
+    ITG_HW_RANGE,         /* two int32_t: [low, high], both in [min, max] */
+    ITG_HW_DTYPE_MASK,    /* uint32_t: list of names in `dtypes` */
+    ITG_HW_REQUANT_INDEX, /* int32_t: a name in `requantize` */
+    ITG_HW_OBJECT,        /* `object` */
+    ITG_HW_DTYPE_MAP,     /* name -> `object` */
+    ITG_HW_REQUANT_MAP,   /* name -> `object` */
+    ITG_HW_FUSE_PAIRS,    /* [["Conv", "Relu"], ...] */
+    ITG_HW_OPERATOR_MAP,  /* operator -> list of specs, or `object` */
+    ITG_HW_SPEC_LIST,     /* list of `object` */
+    ITG_HW_OVERRIDE_LIST, /* list of `object` */
     ITG_HW_KIND_COUNT
 } itg_hw_kind;
 
@@ -68,20 +68,22 @@ typedef struct itg_hw_object {
 
 #define ITG_HW_MAX_KEYS 24 /* of one object */
 
-extern const itg_hw_object itg_hw_file_keys;      /* fills itg_hardware */
-extern const itg_hw_object itg_hw_dtype_keys;     /* itg_hw_dtype */
-extern const itg_hw_object itg_hw_requant_keys;   /* itg_requant_spec */
-extern const itg_hw_object itg_hw_operator_keys;  /* itg_hw_op */
-extern const itg_hw_object itg_hw_spec_keys;      /* itg_hw_spec */
-extern const itg_hw_object itg_hw_override_keys;  /* itg_hw_override */
+extern const itg_hw_object itg_hw_file_keys;     /* fills itg_hardware */
+extern const itg_hw_object itg_hw_dtype_keys;    /* itg_hw_dtype */
+extern const itg_hw_object itg_hw_requant_keys;  /* itg_requant_spec */
+extern const itg_hw_object itg_hw_operator_keys; /* itg_hw_op */
+extern const itg_hw_object itg_hw_spec_keys;     /* itg_hw_spec */
+extern const itg_hw_object itg_hw_override_keys; /* itg_hw_override */
 
 const itg_hw_key *itg_hw_find_key(const itg_hw_object *object, const char *name); /* NULL: absent */
 const itg_hw_choice *itg_hw_find_choice(const itg_hw_choice *choices, const char *name);
 const char *itg_hw_choice_name(const itg_hw_choice *choices, int value); /* "?": absent */
 
-/* ---- which arithmetic an operator may name (forms.c): bit f = itg_form f; 0: float islands only ---- */
+/* ---- which arithmetic an operator may name (forms.c): bit f = itg_form f; 0: float islands only
+ * ---- */
 uint32_t itg_hw_legal_forms(itg_op op);
-bool itg_hw_can_fuse_into(itg_op producer, itg_op activation); /* whether a pair may stand in "fuse" at all */
+bool itg_hw_can_fuse_into(itg_op producer,
+                          itg_op activation); /* whether a pair may stand in "fuse" at all */
 bool itg_hw_is_average(itg_op op);
 /* "mac, product": the names of a set of forms. Returns buffer. */
 const char *itg_hw_form_names(uint32_t forms, char *buffer, size_t size);
@@ -91,7 +93,8 @@ const char *itg_hw_form_names(uint32_t forms, char *buffer, size_t size);
 bool itg_hw_spec_fits(const itg_hw_spec *spec, const itg_graph *g, itg_id node);
 /* Dtypes of outputs; for tied forms those of inputs. */
 uint32_t itg_hw_spec_outputs(const itg_hw_spec *spec);
-/* The node whose epilogue computes this node's output: the one that it is fused into, or itself (edges.c). */
+/* The node whose epilogue computes this node's output: the one that it is fused into, or itself
+ * (edges.c). */
 itg_id itg_hw_host_of(const itg_graph *g, const itg_id *fused, itg_id node);
 bool itg_hw_glob(const char *pattern, const char *text); /* * and ? */
 /* What the description's overrides say of a node; later ones win. */
@@ -99,11 +102,13 @@ itg_hw_override itg_hw_override_of(const itg_hardware *hw, const char *node_name
 
 /* ---- checks across keys (check.c) ---- */
 itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_error *err);
-itg_status itg_hw_check_dtype(const itg_json *json, const itg_json_value *v, const itg_hw_dtype *dtype, itg_error *err);
-itg_status itg_hw_check_requant(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
-                                const itg_requant_spec *spec, itg_error *err);
-itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, const itg_hardware *hw, itg_op op,
-                             const itg_hw_spec *spec, itg_error *err);
+itg_status itg_hw_check_dtype(const itg_json *json, const itg_json_value *v,
+                              const itg_hw_dtype *dtype, itg_error *err);
+itg_status itg_hw_check_requant(const itg_json *json, const itg_json_value *v,
+                                const itg_hardware *hw, const itg_requant_spec *spec,
+                                itg_error *err);
+itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
+                             itg_op op, const itg_hw_spec *spec, itg_error *err);
 
 /* ---- built-in targets (generated from targets/ at build time) ---- */
 typedef struct itg_hw_builtin {

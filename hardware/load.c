@@ -1,5 +1,6 @@
-/* JSON text -> description, by the table in keys.c. An object is read in three steps: no unknown keys; presets into every
- * field; then the stated keys in the table's order (names are defined before they are used). */
+/* JSON text -> description, by the table in keys.c. An object is read in three steps: no unknown
+ * keys; presets into every field; then the stated keys in the table's order (names are defined
+ * before they are used). */
 #include "keys.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,21 +11,22 @@ typedef struct loader {
     itg_op op; /* the operator whose specs are being read */
 } loader;
 
-typedef itg_status (*read_fn)(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                              itg_error *err);
+typedef itg_status (*read_fn)(loader *l, const itg_hw_key *key, const itg_json_value *v,
+                              void *field, itg_error *err);
 
 static itg_status read_object(loader *l, const itg_hw_object *object, const itg_json_value *v,
                               void *out, itg_error *err);
 
-static itg_status bad(const loader *l, const itg_json_value *v, itg_error *err, const char *expected)
+static itg_status bad(const loader *l, const itg_json_value *v, itg_error *err,
+                      const char *expected)
 {
     return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected %s", expected);
 }
 
 /* ---- simple kinds ---- */
 
-static itg_status read_format(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                              itg_error *err)
+static itg_status read_format(loader *l, const itg_hw_key *key, const itg_json_value *v,
+                              void *field, itg_error *err)
 {
     (void)field;
     int64_t version;
@@ -109,8 +111,8 @@ static itg_status get_choice(const loader *l, const itg_hw_key *key, const itg_j
     return status;
 }
 
-static itg_status read_choice(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                              itg_error *err)
+static itg_status read_choice(loader *l, const itg_hw_key *key, const itg_json_value *v,
+                              void *field, itg_error *err)
 {
     int value = 0;
     itg_status status = get_choice(l, key, v, &value, err);
@@ -134,8 +136,7 @@ static itg_status read_range(loader *l, const itg_hw_key *key, const itg_json_va
     if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) != 2)
         return bad(l, v, err, "[lowest, highest]");
     int64_t low, high;
-    itg_status status =
-        itg_json_get_int(l->json, itg_json_at(v, 0), key->min, key->max, &low, err);
+    itg_status status = itg_json_get_int(l->json, itg_json_at(v, 0), key->min, key->max, &low, err);
     if (status == ITG_OK)
         status = itg_json_get_int(l->json, itg_json_at(v, 1), low, key->max, &high, err);
     if (status != ITG_OK) return status;
@@ -145,8 +146,8 @@ static itg_status read_range(loader *l, const itg_hw_key *key, const itg_json_va
     return ITG_OK;
 }
 
-static itg_status read_nested(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                              itg_error *err)
+static itg_status read_nested(loader *l, const itg_hw_key *key, const itg_json_value *v,
+                              void *field, itg_error *err)
 {
     return read_object(l, key->object, v, field, err);
 }
@@ -165,7 +166,8 @@ static itg_status read_dtype_mask(loader *l, const itg_hw_key *key, const itg_js
         itg_status status = itg_json_get_string(l->json, itg_json_at(v, n), &name, err);
         if (status != ITG_OK) return status;
         int32_t i = 0;
-        while (i < l->hw->dtype_count && strcmp(l->hw->dtypes[i].name, name) != 0) i++;
+        while (i < l->hw->dtype_count && strcmp(l->hw->dtypes[i].name, name) != 0)
+            i++;
         if (i == l->hw->dtype_count || ((mask >> i) & 1u))
             return itg_json_fail(l->json, itg_json_at(v, n), err, ITG_BAD_FILE,
                                  "expected a name in 'dtypes', each once; got '%s'", name);
@@ -205,8 +207,8 @@ static itg_status check_map(const loader *l, const itg_json_value *v, int64_t mo
     return ITG_OK;
 }
 
-static itg_status read_dtypes(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                              itg_error *err)
+static itg_status read_dtypes(loader *l, const itg_hw_key *key, const itg_json_value *v,
+                              void *field, itg_error *err)
 {
     (void)field;
     itg_status status = check_map(l, v, key->max, err);
@@ -245,7 +247,8 @@ static itg_status get_op(const loader *l, const itg_json_value *v, itg_op *out, 
     const char *name;
     itg_status status = itg_json_get_string(l->json, v, &name, err);
     if (status == ITG_OK && !itg_op_from_name(name, out))
-        status = itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected an operator; got '%s'", name);
+        status =
+            itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected an operator; got '%s'", name);
     return status;
 }
 
@@ -325,8 +328,8 @@ static itg_status read_overrides(loader *l, const itg_hw_key *key, const itg_jso
     (void)field;
     size_t count = itg_json_length(v);
     if (itg_json_typeof(v) != ITG_JSON_ARRAY || count > (size_t)key->max)
-        return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected a list of at most %d overrides",
-                             (int)key->max);
+        return itg_json_fail(l->json, v, err, ITG_BAD_FILE,
+                             "expected a list of at most %d overrides", (int)key->max);
     if (count == 0) return ITG_OK;
     l->hw->overrides = calloc(count, sizeof *l->hw->overrides);
     if (!l->hw->overrides) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
@@ -372,13 +375,22 @@ static void apply_presets(const itg_hw_object *object, void *out)
         int32_t small = (int32_t)key->preset;
         double rate = (double)key->preset;
         switch (key->kind) {
-        case ITG_HW_BOOL: *(bool *)field = key->preset != 0; break;
+        case ITG_HW_BOOL:
+            *(bool *)field = key->preset != 0;
+            break;
         case ITG_HW_INT:
         case ITG_HW_REQUANT_INDEX:
-        case ITG_HW_CHOICE: memcpy(field, &small, sizeof small); break;
-        case ITG_HW_RATE: memcpy(field, &rate, sizeof rate); break;
-        case ITG_HW_OBJECT: apply_presets(key->object, field); break;
-        default: break;
+        case ITG_HW_CHOICE:
+            memcpy(field, &small, sizeof small);
+            break;
+        case ITG_HW_RATE:
+            memcpy(field, &rate, sizeof rate);
+            break;
+        case ITG_HW_OBJECT:
+            apply_presets(key->object, field);
+            break;
+        default:
+            break;
         }
     }
 }
@@ -396,7 +408,8 @@ static itg_status check_keys(const loader *l, const itg_hw_object *object, const
     return status;
 }
 
-/* A key that the object's arithmetic or form does not use is refused: it would say something that is not done. */
+/* A key that the object's arithmetic or form does not use is refused: it would say something that
+ * is not done. */
 static itg_status check_selected(const loader *l, const itg_hw_object *object,
                                  const itg_json_value *v, const void *out, itg_error *err)
 {
@@ -419,7 +432,8 @@ static itg_status read_object(loader *l, const itg_hw_object *object, const itg_
                               void *out, itg_error *err)
 {
     if (itg_json_typeof(v) != ITG_JSON_OBJECT)
-        return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected an object (%s)", object->title);
+        return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected an object (%s)",
+                             object->title);
     itg_status status = check_keys(l, object, v, err);
     if (status != ITG_OK) return status;
     apply_presets(object, out);
@@ -433,8 +447,8 @@ static itg_status read_object(loader *l, const itg_hw_object *object, const itg_
     return check_selected(l, object, v, out, err);
 }
 
-itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source, itg_hardware **out,
-                              itg_error *err)
+itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source,
+                              itg_hardware **out, itg_error *err)
 {
     if (bytes > ITG_HW_MAX_FILE_BYTES)
         return itg_fail(err, ITG_LIMIT, "%s: expected at most %zu bytes, got %zu", source,

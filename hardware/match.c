@@ -21,15 +21,17 @@ itg_slot_role itg_hardware_slot_role(const itg_graph *g, itg_id node, int32_t sl
     case ITG_OP_POW:
     case ITG_OP_MIN:
     case ITG_OP_MAX:
-    case ITG_OP_CONCAT: return ITG_SLOT_ACTIVATION;
-    default: return slot == 0 ? ITG_SLOT_ACTIVATION : ITG_SLOT_PARAMETER;
+    case ITG_OP_CONCAT:
+        return ITG_SLOT_ACTIVATION;
+    default:
+        return slot == 0 ? ITG_SLOT_ACTIVATION : ITG_SLOT_PARAMETER;
     }
 }
 
 bool itg_hw_spec_fits(const itg_hw_spec *spec, const itg_graph *g, itg_id node)
 {
-    bool weights = g->nodes[node].input_count > 1 &&
-                   itg_hardware_slot_role(g, node, 1) == ITG_SLOT_WEIGHT;
+    bool weights =
+        g->nodes[node].input_count > 1 && itg_hardware_slot_role(g, node, 1) == ITG_SLOT_WEIGHT;
     return (spec->weight_mask != 0) == weights;
 }
 

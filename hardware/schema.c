@@ -1,5 +1,6 @@
-/* The table of keys as a JSON Schema (draft 2020-12). What depends on other keys (only with some arithmetic, names that must be
- * defined) stands in the descriptions: load.c and check.c refuse it. */
+/* The table of keys as a JSON Schema (draft 2020-12). What depends on other keys (only with some
+ * arithmetic, names that must be defined) stands in the descriptions: load.c and check.c refuse it.
+ */
 #include "keys.h"
 #include <inttypes.h>
 
@@ -37,9 +38,9 @@ static void write_rate(const itg_hw_key *key, itg_strbuf *out)
 
 static void write_text(const itg_hw_key *key, itg_strbuf *out)
 {
-    itg_strbuf_format(
-        out, "\"type\": \"string\", \"minLength\": %" PRId64 ", \"maxLength\": %" PRId64, key->min,
-        key->max);
+    itg_strbuf_format(out,
+                      "\"type\": \"string\", \"minLength\": %" PRId64 ", \"maxLength\": %" PRId64,
+                      key->min, key->max);
 }
 
 static void write_choice(const itg_hw_key *key, itg_strbuf *out)
@@ -55,10 +56,11 @@ static void write_choice(const itg_hw_key *key, itg_strbuf *out)
 
 static void write_range(const itg_hw_key *key, itg_strbuf *out)
 {
-    itg_strbuf_format(out,
-                      "\"type\": \"array\", \"items\": {\"type\": \"integer\", \"minimum\": %" PRId64
-                      ", \"maximum\": %" PRId64 "}, \"minItems\": 2, \"maxItems\": 2",
-                      key->min, key->max);
+    itg_strbuf_format(
+        out,
+        "\"type\": \"array\", \"items\": {\"type\": \"integer\", \"minimum\": %" PRId64
+        ", \"maximum\": %" PRId64 "}, \"minItems\": 2, \"maxItems\": 2",
+        key->min, key->max);
 }
 
 static void write_name_list(const itg_hw_key *key, itg_strbuf *out)
@@ -74,7 +76,10 @@ static void write_name(const itg_hw_key *key, itg_strbuf *out)
     itg_strbuf_add(out, "\"type\": \"string\"");
 }
 
-static void write_nested(const itg_hw_key *key, itg_strbuf *out) { write_object(key->object, out); }
+static void write_nested(const itg_hw_key *key, itg_strbuf *out)
+{
+    write_object(key->object, out);
+}
 
 static void write_map(const itg_hw_key *key, itg_strbuf *out)
 {
@@ -100,9 +105,18 @@ static void write_op_enum(bool (*wanted)(itg_op), itg_strbuf *out)
     itg_strbuf_add(out, "]}");
 }
 
-static bool is_fusable(itg_op op) { return itg_hw_can_fuse_into(op, ITG_OP_RELU); }
-static bool is_clamp(itg_op op) { return op == ITG_OP_RELU || op == ITG_OP_CLIP; }
-static bool has_arithmetic(itg_op op) { return itg_hw_legal_forms(op) != 0; }
+static bool is_fusable(itg_op op)
+{
+    return itg_hw_can_fuse_into(op, ITG_OP_RELU);
+}
+static bool is_clamp(itg_op op)
+{
+    return op == ITG_OP_RELU || op == ITG_OP_CLIP;
+}
+static bool has_arithmetic(itg_op op)
+{
+    return itg_hw_legal_forms(op) != 0;
+}
 
 static void write_fuse(const itg_hw_key *key, itg_strbuf *out)
 {
@@ -126,14 +140,16 @@ static void write_operators(const itg_hw_key *key, itg_strbuf *out)
 {
     itg_strbuf_add(out, "\"type\": \"object\", \"propertyNames\": ");
     write_op_enum(has_arithmetic, out);
-    itg_strbuf_add(out, ", \"additionalProperties\": {\"anyOf\": [{\"$ref\": \"#/$defs/specs\"}, {");
+    itg_strbuf_add(out,
+                   ", \"additionalProperties\": {\"anyOf\": [{\"$ref\": \"#/$defs/specs\"}, {");
     write_object(key->object, out);
     itg_strbuf_add(out, "}]}");
 }
 
 static void write_list(const itg_hw_key *key, itg_strbuf *out)
 {
-    itg_strbuf_format(out, "\"type\": \"array\", \"maxItems\": %" PRId64 ", \"items\": {", key->max);
+    itg_strbuf_format(out, "\"type\": \"array\", \"maxItems\": %" PRId64 ", \"items\": {",
+                      key->max);
     write_object(key->object, out);
     itg_strbuf_add(out, "}");
 }

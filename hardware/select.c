@@ -3,7 +3,8 @@
 
 /* ---- one node ---- */
 
-/* Why a node cannot be an integer node; NULL: it can. Every reason is a constant, or made in the arena by the caller. */
+/* Why a node cannot be an integer node; NULL: it can. Every reason is a constant, or made in the
+ * arena by the caller. */
 
 static const char *check_mac(const itg_graph *g, const itg_hw_op *op, itg_id node)
 {
@@ -79,13 +80,14 @@ static bool any_spec_fits(const itg_hw_op *op, const itg_graph *g, itg_id node)
     return false;
 }
 
-bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id node, itg_arena *arena,
-                           const char **reason)
+bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id node,
+                           itg_arena *arena, const char **reason)
 {
     const itg_node *n = &g->nodes[node];
     const itg_hw_op *op = &hw->ops[n->op];
     const char *why = NULL;
-    if (hw->all_float) why = "the hardware computes everything in float";
+    if (hw->all_float)
+        why = "the hardware computes everything in float";
     else if (op->spec_count == 0) {
         why = arena && reason ? itg_arena_format(arena, "%s is not among the hardware's operators",
                                                  itg_op_name(n->op))
@@ -105,7 +107,8 @@ bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id no
 
 /* ---- fusion ---- */
 
-/* Every spec that the node may get ends in a requantization, so whatever the bits are it has a clamp to give. */
+/* Every spec that the node may get ends in a requantization, so whatever the bits are it has a
+ * clamp to give. */
 static bool ends_in_clamp(const itg_hardware *hw, const itg_graph *g, itg_id node)
 {
     const itg_hw_op *op = &hw->ops[g->nodes[node].op];
@@ -118,8 +121,9 @@ static bool ends_in_clamp(const itg_hardware *hw, const itg_graph *g, itg_id nod
     return any;
 }
 
-/* The quantized node that takes this Relu or Clip into its clamp; ITG_NONE. topology is final for nodes before it. Hosts are
- * never Relu or Clip themselves (itg_hw_can_fuse_into), so chains do not nest. */
+/* The quantized node that takes this Relu or Clip into its clamp; ITG_NONE. topology is final for
+ * nodes before it. Hosts are never Relu or Clip themselves (itg_hw_can_fuse_into), so chains do not
+ * nest. */
 static itg_id fusion_host(const itg_hardware *hw, const itg_graph *g, const bool *topology,
                           itg_id node)
 {

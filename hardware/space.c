@@ -1,7 +1,8 @@
 /* The choice space: edges, the groups they form, the widths of each group.
  *
- * Invariant: a group's dtype mask is the intersection of what both ends of all its edges offer, narrowed to the dtypes that have a
- * width in the group's range. Groups are numbered by their first edge. */
+ * Invariant: a group's dtype mask is the intersection of what both ends of all its edges offer,
+ * narrowed to the dtypes that have a width in the group's range. Groups are numbered by their first
+ * edge. */
 #include "keys.h"
 
 typedef struct builder {
@@ -69,8 +70,10 @@ static void tie(builder *b, int32_t x, int32_t y)
 {
     x = find_root(b->parent, x);
     y = find_root(b->parent, y);
-    if (x < y) b->parent[y] = x;
-    else b->parent[x] = y;
+    if (x < y)
+        b->parent[y] = x;
+    else
+        b->parent[x] = y;
 }
 
 static bool any_form(const builder *b, itg_id node, itg_form form)
@@ -98,7 +101,8 @@ static void tie_edges(builder *b)
     for (int32_t e = 0; e < b->space->edge_count; e++) {
         itg_id producer = g->values[b->space->edges[e].value].producer;
         if (!b->has_choice[e] || producer == ITG_NONE || !b->topology[producer] ||
-            itg_hw_host_of(g, b->fused, producer) != producer || !any_form(b, producer, ITG_FORM_KEEP))
+            itg_hw_host_of(g, b->fused, producer) != producer ||
+            !any_form(b, producer, ITG_FORM_KEEP))
             continue;
         for (int32_t in = b->first[producer]; in < b->first[producer + 1]; in++)
             if (b->has_choice[in]) {
@@ -115,7 +119,8 @@ static bool reads_weight(const builder *b, int32_t e)
            itg_hardware_slot_role(b->g, edge->node, edge->slot) == ITG_SLOT_WEIGHT;
 }
 
-/* Adds the edge's constant to its group unless the group counts it already; counted[value]: 1 + the last group that did. */
+/* Adds the edge's constant to its group unless the group counts it already; counted[value]: 1 + the
+ * last group that did. */
 static void count_constant(const builder *b, itg_choice_group *group, int32_t group_index,
                            itg_id value, int32_t *counted)
 {
@@ -135,7 +140,8 @@ static itg_status form_groups(builder *b, itg_error *err)
         bool leads = b->has_choice[e] && find_root(b->parent, e) == e;
         space->edge_group[e] = leads ? groups++ : -1;
     }
-    if (!ARRAY(space->arena, space->groups, groups) || !ARRAY(space->arena, lists, space->edge_count) ||
+    if (!ARRAY(space->arena, space->groups, groups) ||
+        !ARRAY(space->arena, lists, space->edge_count) ||
         !ARRAY(b->scratch, counted, b->g->value_count) || !ARRAY(b->scratch, b->is_stated, groups))
         return no_memory(err);
     space->group_count = groups;
@@ -188,15 +194,16 @@ static bool apply_overrides(const builder *b, const itg_choice_group *group, itg
         itg_id node = b->space->edges[group->edges[i]].node;
         if (node == ITG_NONE) continue;
         itg_hw_override o = itg_hw_override_of(b->hw, b->g->nodes[node].name);
-        itg_bits_range stated = group->is_weight
-                                    ? (itg_bits_range){o.weight_bits_min, o.weight_bits_max}
-                                    : (itg_bits_range){o.activation_bits_min, o.activation_bits_max};
+        itg_bits_range stated =
+            group->is_weight ? (itg_bits_range){o.weight_bits_min, o.weight_bits_max}
+                             : (itg_bits_range){o.activation_bits_min, o.activation_bits_max};
         any = apply_option(range, stated) || any;
     }
     return any;
 }
 
-/* Precedence: overrides; then weight, input and output; then activation. The hardware's output_bits always hold. */
+/* Precedence: overrides; then weight, input and output; then activation. The hardware's output_bits
+ * always hold. */
 static itg_bits_range range_of(const builder *b, const itg_choice_group *group, bool *stated)
 {
     const itg_space_options *o = &b->options;
@@ -226,11 +233,10 @@ static itg_status fail_group(const builder *b, const itg_choice_group *group, it
                         g->name, g->values[edge->value].name, is_output ? "output" : "node",
                         is_output ? g->values[edge->value].name : g->nodes[edge->node].name, tied,
                         b->hw->name, (int)range.min, (int)range.max);
-    return itg_fail(err, ITG_INFEASIBLE,
-                    "%s: value '%s' at %s '%s'%s: %s has no dtype that both ends accept", g->name,
-                    g->values[edge->value].name, is_output ? "output" : "node",
-                    is_output ? g->values[edge->value].name : g->nodes[edge->node].name, tied,
-                    b->hw->name);
+    return itg_fail(
+        err, ITG_INFEASIBLE, "%s: value '%s' at %s '%s'%s: %s has no dtype that both ends accept",
+        g->name, g->values[edge->value].name, is_output ? "output" : "node",
+        is_output ? g->values[edge->value].name : g->nodes[edge->node].name, tied, b->hw->name);
 }
 
 /* Dtypes of the mask that have a width in the range. */
@@ -285,7 +291,8 @@ static bool reads(const itg_hw_spec *spec, uint32_t left, uint32_t right, bool r
     return (spec->input_mask & left) && (right == 0 || (second & right));
 }
 
-/* Whether for every choice of operands' dtypes the first spec that reads them writes all dtypes that are read of the output. */
+/* Whether for every choice of operands' dtypes the first spec that reads them writes all dtypes
+ * that are read of the output. */
 static bool takes_every_choice(const builder *b, itg_id node, const uint32_t *read)
 {
     const itg_node *n = &b->g->nodes[node];
@@ -304,14 +311,16 @@ static bool takes_every_choice(const builder *b, itg_id node, const uint32_t *re
                    !(itg_hw_spec_fits(&op->specs[s], b->g, node) &&
                      reads(&op->specs[s], 1u << i, right ? 1u << j : 0, weight)))
                 s++;
-            if (s == op->spec_count || (outputs & ~itg_hw_spec_outputs(&op->specs[s]))) return false;
+            if (s == op->spec_count || (outputs & ~itg_hw_spec_outputs(&op->specs[s])))
+                return false;
             if (right == 0) break;
         }
     }
     return true;
 }
 
-/* Holds the activations that nobody stated, and these nodes' weights, to the classes of each such node's first spec. */
+/* Holds the activations that nobody stated, and these nodes' weights, to the classes of each such
+ * node's first spec. */
 static itg_status separate_classes(builder *b, itg_error *err)
 {
     const itg_graph *g = b->g;
@@ -322,8 +331,8 @@ static itg_status separate_classes(builder *b, itg_error *err)
             read[b->space->edges[e].value] |= b->space->groups[b->space->edge_group[e]].dtype_mask;
     for (itg_id n = 0; n < g->node_count; n++) {
         /* Tied forms have one group on both sides: nothing to keep apart. */
-        if (!b->topology[n] || itg_hw_host_of(g, b->fused, n) != n || any_form(b, n, ITG_FORM_KEEP) ||
-            takes_every_choice(b, n, read))
+        if (!b->topology[n] || itg_hw_host_of(g, b->fused, n) != n ||
+            any_form(b, n, ITG_FORM_KEEP) || takes_every_choice(b, n, read))
             continue;
         const itg_hw_spec *spec = b->hw->ops[g->nodes[n].op].specs;
         while (!itg_hw_spec_fits(spec, g, n))
@@ -352,9 +361,9 @@ static itg_status build(builder *b, itg_error *err)
     itg_status status = list_edges(b, err);
     if (status != ITG_OK) return status;
     int32_t count = b->space->edge_count;
-    if (!ARRAY(b->scratch, b->topology, g->node_count) || !ARRAY(b->scratch, b->fused, g->node_count) ||
-        !ARRAY(b->scratch, b->parent, count) || !ARRAY(b->scratch, b->edge_mask, count) ||
-        !ARRAY(b->scratch, b->has_choice, count))
+    if (!ARRAY(b->scratch, b->topology, g->node_count) ||
+        !ARRAY(b->scratch, b->fused, g->node_count) || !ARRAY(b->scratch, b->parent, count) ||
+        !ARRAY(b->scratch, b->edge_mask, count) || !ARRAY(b->scratch, b->has_choice, count))
         return no_memory(err);
     status = itg_hardware_topology(b->hw, g, b->scratch, b->topology, NULL, err);
     if (status != ITG_OK) return status;
@@ -376,8 +385,8 @@ static itg_status check_option(const char *name, itg_bits_range range, itg_error
 {
     if (range.min == 0 && range.max == 0) return ITG_OK;
     if (range.min >= 2 && range.min <= range.max && range.max <= 32) return ITG_OK;
-    return itg_fail(err, ITG_BAD_ARGUMENT, "%s bits: expected 2 <= low <= high <= 32, got %d..%d", name,
-                    (int)range.min, (int)range.max);
+    return itg_fail(err, ITG_BAD_ARGUMENT, "%s bits: expected 2 <= low <= high <= 32, got %d..%d",
+                    name, (int)range.min, (int)range.max);
 }
 
 itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
@@ -401,8 +410,10 @@ itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
         status = no_memory(err);
     }
     itg_arena_destroy(b.scratch);
-    if (status == ITG_OK) *out = b.space;
-    else itg_arena_destroy(arena);
+    if (status == ITG_OK)
+        *out = b.space;
+    else
+        itg_arena_destroy(arena);
     return status;
 }
 

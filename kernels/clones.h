@@ -1,7 +1,8 @@
-/* ITG_CLONES before a hot function: the compiler makes it once per level of x86-64 and picks one when the program is
- * loaded. Integer results do not depend on the choice, and float ones neither: no contraction, no reassociation.
- * Static functions alone: clang 14 gives the clones of others a name that no other file finds.
- * Only where that is known to work: glibc's indirect functions, without a sanitizer (they run before it is ready). */
+/* ITG_CLONES before a hot function: the compiler makes it once per level of x86-64 and picks one
+ * when the program is loaded. Integer results do not depend on the choice, and float ones neither:
+ * no contraction, no reassociation. Static functions alone: clang 14 gives the clones of others a
+ * name that no other file finds. Only where that is known to work: glibc's indirect functions,
+ * without a sanitizer (they run before it is ready). */
 #ifndef ITG_CLONES_H
 #define ITG_CLONES_H
 #include <stdint.h>

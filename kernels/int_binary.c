@@ -1,4 +1,5 @@
-/* Two operands, element by element, with broadcasting: codes are fetched in chunks, combined, and handed to the epilogues. */
+/* Two operands, element by element, with broadcasting: codes are fetched in chunks, combined, and
+ * handed to the epilogues. */
 #include "kernels/int_parts.h"
 #include "kernels/requant_span.h"
 #include <string.h>
@@ -14,7 +15,8 @@ typedef struct binary {
     int64_t table_a[CODES], table_b[CODES]; /* by code - least code of the storage */
 } binary;
 
-/* Walks the output in row-major order; the innermost dimensions that both operands pass with one step are one run. */
+/* Walks the output in row-major order; the innermost dimensions that both operands pass with one
+ * step are one run. */
 typedef struct walk {
     int32_t rank;
     int64_t dims[ITG_MAX_RANK], step_a[ITG_MAX_RANK], step_b[ITG_MAX_RANK], index[ITG_MAX_RANK];
@@ -108,7 +110,8 @@ static int64_t fit(const itg_int_binary *k, int64_t v)
 static int64_t add(const itg_int_binary *k, int64_t a, int64_t b)
 {
     int64_t sum;
-    bool over = k->sign < 0 ? __builtin_sub_overflow(a, b, &sum) : __builtin_add_overflow(a, b, &sum);
+    bool over =
+        k->sign < 0 ? __builtin_sub_overflow(a, b, &sum) : __builtin_add_overflow(a, b, &sum);
     if (over && k->acc.overflow == ITG_OVERFLOW_SATURATE) sum = a < 0 ? INT64_MIN : INT64_MAX;
     return fit(k, sum);
 }
@@ -141,8 +144,9 @@ static void float_sum(const binary *t, const itg_epilogue *out, int64_t first, i
     for (int64_t i = 0; i < n; i++) {
         float a = (float)va[i] * t->k->scale_a, b = (float)vb[i] * t->k->scale_b;
         float v = t->k->sign < 0 ? a - b : a + b;
-        ((float *)out->out)[first + i] =
-            v < out->float_lo ? out->float_lo : v > out->float_hi ? out->float_hi : v;
+        ((float *)out->out)[first + i] = v < out->float_lo   ? out->float_lo
+                                         : v > out->float_hi ? out->float_hi
+                                                             : v;
     }
 }
 
@@ -150,9 +154,9 @@ static void float_codes(const binary *t, int32_t o, int64_t first, int64_t n, co
                         const int64_t *vb)
 {
     const itg_epilogue *out = &t->out[o];
-    const itg_f32_add k = itg_f32_add_derive(t->k->scale_a, t->a->zero_point, t->k->scale_b,
-                                             t->b->zero_point, t->k->scale_out[o],
-                                             out->zero_point, t->k->sign);
+    const itg_f32_add k =
+        itg_f32_add_derive(t->k->scale_a, t->a->zero_point, t->k->scale_b, t->b->zero_point,
+                           t->k->scale_out[o], out->zero_point, t->k->sign);
     int32_t a[CHUNK], b[CHUNK], q[CHUNK];
     for (int64_t i = 0; i < n; i++) {
         a[i] = (int32_t)(va[i] + t->a->zero_point);
@@ -171,12 +175,17 @@ static void emit(const binary *t, int64_t first, int64_t n, int64_t *va, int64_t
         return;
     }
     for (int32_t o = 0; o < t->out_count; o++) {
-        if (t->out[o].storage == ITG_F32) float_sum(t, &t->out[o], first, n, va, vb);
-        else float_codes(t, o, first, n, va, vb);
+        if (t->out[o].storage == ITG_F32)
+            float_sum(t, &t->out[o], first, n, va, vb);
+        else
+            float_codes(t, o, first, n, va, vb);
     }
 }
 
-static bool is_byte(itg_dtype storage) { return storage == ITG_S8 || storage == ITG_U8; }
+static bool is_byte(itg_dtype storage)
+{
+    return storage == ITG_S8 || storage == ITG_U8;
+}
 
 void itg_int_binary_run(const itg_int_binary *k, const itg_broadcast *shape,
                         const itg_int_operand *a, const itg_int_operand *b, const itg_epilogue *out,

@@ -1,6 +1,6 @@
-/* Convolution of codes as dot products: the input of one group becomes 16-bit NHWC, a patch is R runs of S * C values of it,
- * weights follow in the same order (row, column, channel). Depthwise convolutions and the sequential accumulators have their
- * own files. */
+/* Convolution of codes as dot products: the input of one group becomes 16-bit NHWC, a patch is R
+ * runs of S * C values of it, weights follow in the same order (row, column, channel). Depthwise
+ * convolutions and the sequential accumulators have their own files. */
 #include "kernels/int_conv.h"
 #include <string.h>
 
@@ -125,13 +125,13 @@ static void tile32(const conv *t, int64_t group, int64_t k0, int64_t rows, int64
         itg_conv_emit32(&t->args, group * t->filters + k0 + r, first, count, acc + r * t->block);
 }
 
-/* acc -= residue of the input * sum of weights + residue of the weights * sum of the patch - their product. */
+/* acc -= residue of the input * sum of weights + residue of the weights * sum of the patch - their
+ * product. */
 static void correct(const conv *t, int64_t k, int64_t count, int64_t *acc)
 {
     int64_t rx = t->args.px.residue, rw = t->args.pw.residue;
     if (rx == 0 && rw == 0) return;
-    int64_t fixed =
-        rx * rw * t->depth - rx * itg_sum_row(t->weights + k * t->padded, t->depth);
+    int64_t fixed = rx * rw * t->depth - rx * itg_sum_row(t->weights + k * t->padded, t->depth);
     for (int64_t i = 0; i < count; i++) {
         acc[i] += fixed;
         if (rw != 0) acc[i] -= rw * itg_sum_row(t->patches + i * t->padded, t->depth);
@@ -166,8 +166,10 @@ static void packed(const itg_conv_args *args, void *scratch)
             gather(&t, first, count);
             for (int64_t k = 0; k < t.filters; k += ITG_DOT_ROWS) {
                 int64_t rows = t.filters - k < ITG_DOT_ROWS ? t.filters - k : ITG_DOT_ROWS;
-                if (args->narrow) tile32(&t, g, k, rows, first, count);
-                else tile64(&t, g, k, rows, first, count);
+                if (args->narrow)
+                    tile32(&t, g, k, rows, first, count);
+                else
+                    tile64(&t, g, k, rows, first, count);
             }
         }
     }
@@ -206,7 +208,11 @@ void itg_int_conv(const itg_window *w, const itg_int_operand *x, const itg_int_o
     const bool exact = args.px.residue == 0 && args.pw.residue == 0;
     args.narrow = exact && !mac->may_overflow && mac->acc_bound <= INT32_MAX;
     bool saturates = mac->may_overflow && mac->acc.overflow == ITG_OVERFLOW_SATURATE;
-    if (saturates || !args.px.fits || !args.pw.fits) itg_conv_sequential(&args, scratch);
-    else if (exact && w->group > 1 && w->channels == w->group) itg_conv_depthwise(&args, scratch);
-    else packed(&args, scratch);
+    const bool depthwise = exact && w->group > 1 && w->channels == w->group;
+    if (saturates || !args.px.fits || !args.pw.fits)
+        itg_conv_sequential(&args, scratch);
+    else if (depthwise && itg_conv_depthwise_fits(w))
+        itg_conv_depthwise(&args, scratch);
+    else
+        packed(&args, scratch);
 }

@@ -14,14 +14,16 @@ typedef struct itg_conv_args {
     bool narrow; /* 32-bit sums are proven exact */
 } itg_conv_args;
 
-/* Pixels [first, first + count) of channel k from their sums: bias, width, every epilogue. acc is overwritten. */
+/* Pixels [first, first + count) of channel k from their sums: bias, width, every epilogue. acc is
+ * overwritten. */
 void itg_conv_emit32(const itg_conv_args *args, int64_t k, int64_t first, int64_t count,
                      int32_t *acc);
 void itg_conv_emit64(const itg_conv_args *args, int64_t k, int64_t first, int64_t count,
                      int64_t *acc);
 
-/* One input channel a group: taps are added row by row. Operands packed without residue. */
-int64_t itg_conv_depthwise_bytes(const itg_window *w);
+/* One input channel a group, operands packed without residue, and a geometry that fits. */
+bool itg_conv_depthwise_fits(const itg_window *w);
+int64_t itg_conv_depthwise_bytes(const itg_window *w); /* 0: does not fit */
 void itg_conv_depthwise(const itg_conv_args *args, void *scratch);
 
 /* Any storage, any accumulator: one addition after another (bias, channel, row, column). */

@@ -1,5 +1,6 @@
-/* Convolution one addition after another, in the stated order: accumulators that saturate on the way, and codes wider than
- * 16 bits. Patches and filters are widened to 64 bits in the order channel, row, column. */
+/* Convolution one addition after another, in the stated order: accumulators that saturate on the
+ * way, and codes wider than 16 bits. Patches and filters are widened to 64 bits in the order
+ * channel, row, column. */
 #include "kernels/int_conv.h"
 
 enum { BLOCK = 8 };

@@ -1,6 +1,6 @@
-/* Dot products of 16-bit rows. Sums are exact whenever the caller's bound holds, so their order is free; 32-bit ones are
- * taken modulo 2^32, since a bound of the whole says nothing of a part. The loops are reductions that gcc turns into
- * pairwise multiply-adds. */
+/* Dot products of 16-bit rows. Sums are exact whenever the caller's bound holds, so their order is
+ * free; 32-bit ones are taken modulo 2^32, since a bound of the whole says nothing of a part. The
+ * loops are reductions that gcc turns into pairwise multiply-adds. */
 #include "kernels/int_parts.h"
 #include "kernels/clones.h"
 #include "kernels/requant.h"

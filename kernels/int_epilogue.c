@@ -55,8 +55,8 @@ void itg_epilogue_row32(const int32_t *acc, int64_t n, int64_t first, int64_t ch
                         const itg_epilogue *out)
 {
     bool one_requant = out->requant_count > 0 && (step == 0 || out->requant_count == 1);
-    bool narrow = out->storage != ITG_F32 && one_requant &&
-                  itg_span_holds(out->zero_point, out->lo, out->hi);
+    bool narrow =
+        out->storage != ITG_F32 && one_requant && itg_span_holds(out->zero_point, out->lo, out->hi);
     for (int64_t i = 0; i < n; i += ITG_SPAN) {
         int64_t length = n - i < ITG_SPAN ? n - i : ITG_SPAN;
         if (narrow) {

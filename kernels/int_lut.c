@@ -10,7 +10,8 @@ static int64_t code_of(const itg_int_operand *x, int64_t i)
 void itg_int_lut(const itg_int_operand *x, int64_t n, const int32_t *table, itg_dtype out_storage,
                  void *out)
 {
-    if (x->storage == ITG_S8 && x->qmin >= INT8_MIN && x->qmax <= INT8_MAX && out_storage == ITG_S8) {
+    if (x->storage == ITG_S8 && x->qmin >= INT8_MIN && x->qmax <= INT8_MAX &&
+        out_storage == ITG_S8) {
         const int8_t *in = x->data;
         for (int64_t i = 0; i < n; i++)
             ((int8_t *)out)[i] = (int8_t)table[itg_clamp(in[i], x->qmin, x->qmax) - x->qmin];

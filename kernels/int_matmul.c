@@ -1,4 +1,5 @@
-/* Matrix product of codes: b packed in blocks of rows (columns of the result), a in tiles of four rows. */
+/* Matrix product of codes: b packed in blocks of rows (columns of the result), a in tiles of four
+ * rows. */
 #include "kernels/int_parts.h"
 #include "kernels/requant.h"
 #include <string.h>
@@ -15,7 +16,8 @@ typedef struct matmul {
     int32_t out_count;
 } matmul;
 
-/* Bytes of the packed kernel: b block, a tile, sums; and of the sequential one: a row, a block of columns, sums. */
+/* Bytes of the packed kernel: b block, a tile, sums; and of the sequential one: a row, a block of
+ * columns, sums. */
 size_t itg_int_matmul_scratch(int64_t m, int64_t n, int64_t k)
 {
     (void)m;
@@ -94,8 +96,10 @@ static void packed(const matmul *t, void *scratch)
             int64_t rows = t->m - m0 < ITG_DOT_ROWS ? t->m - m0 : ITG_DOT_ROWS;
             for (int64_t r = 0; r < rows; r++)
                 itg_pack_row(t->a, (m0 + r) * t->k, t->k, t->pa.subtract, tile + r * t->depth);
-            if (narrow) tile32(t, m0, rows, n0, columns, tile, block, (int32_t *)scratch);
-            else tile64(t, m0, rows, n0, columns, tile, block, acc);
+            if (narrow)
+                tile32(t, m0, rows, n0, columns, tile, block, (int32_t *)scratch);
+            else
+                tile64(t, m0, rows, n0, columns, tile, block, acc);
         }
     }
 }
@@ -124,9 +128,21 @@ void itg_int_matmul(int64_t m, int64_t n, int64_t k, const itg_int_operand *a,
                     const itg_int_operand *b, bool b_transposed, const itg_mac_options *mac,
                     const itg_epilogue *out, int32_t out_count, void *scratch)
 {
-    matmul t = {m,   n,  k, itg_dot_depth(k), a, b, itg_packing_of(a), itg_packing_of(b), b_transposed,
-                mac, out, out_count};
+    matmul t = {m,
+                n,
+                k,
+                itg_dot_depth(k),
+                a,
+                b,
+                itg_packing_of(a),
+                itg_packing_of(b),
+                b_transposed,
+                mac,
+                out,
+                out_count};
     bool saturates = mac->may_overflow && mac->acc.overflow == ITG_OVERFLOW_SATURATE;
-    if (saturates || !t.pa.fits || !t.pb.fits) sequential(&t, scratch);
-    else packed(&t, scratch);
+    if (saturates || !t.pa.fits || !t.pb.fits)
+        sequential(&t, scratch);
+    else
+        packed(&t, scratch);
 }

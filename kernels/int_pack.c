@@ -1,39 +1,68 @@
-/* Codes in, 16-bit or 64-bit integers out, and codes back to their storage: the only place that looks at storage types
- * element by element. */
+/* Codes in, 16-bit or 64-bit integers out, and codes back to their storage: the only place that
+ * looks at storage types element by element. */
 #include "kernels/int_parts.h"
 #include "kernels/clones.h"
 
 int64_t itg_load(itg_dtype storage, const void *data, int64_t index)
 {
     switch (storage) {
-    case ITG_S8: return ((const int8_t *)data)[index];
+    case ITG_S8:
+        return ((const int8_t *)data)[index];
     case ITG_U8:
-    case ITG_BOOL: return ((const uint8_t *)data)[index];
-    case ITG_S16: return ((const int16_t *)data)[index];
-    case ITG_U16: return ((const uint16_t *)data)[index];
-    case ITG_S32: return ((const int32_t *)data)[index];
-    case ITG_U32: return ((const uint32_t *)data)[index];
-    case ITG_S64: return ((const int64_t *)data)[index];
-    case ITG_F32: return (int64_t)((const float *)data)[index];
-    case ITG_F64: return (int64_t)((const double *)data)[index];
-    default: return 0;
+    case ITG_BOOL:
+        return ((const uint8_t *)data)[index];
+    case ITG_S16:
+        return ((const int16_t *)data)[index];
+    case ITG_U16:
+        return ((const uint16_t *)data)[index];
+    case ITG_S32:
+        return ((const int32_t *)data)[index];
+    case ITG_U32:
+        return ((const uint32_t *)data)[index];
+    case ITG_S64:
+        return ((const int64_t *)data)[index];
+    case ITG_F32:
+        return (int64_t)((const float *)data)[index];
+    case ITG_F64:
+        return (int64_t)((const double *)data)[index];
+    default:
+        return 0;
     }
 }
 
 void itg_store(itg_dtype storage, void *data, int64_t index, int64_t value)
 {
     switch (storage) {
-    case ITG_S8: ((int8_t *)data)[index] = (int8_t)value; break;
+    case ITG_S8:
+        ((int8_t *)data)[index] = (int8_t)value;
+        break;
     case ITG_U8:
-    case ITG_BOOL: ((uint8_t *)data)[index] = (uint8_t)value; break;
-    case ITG_S16: ((int16_t *)data)[index] = (int16_t)value; break;
-    case ITG_U16: ((uint16_t *)data)[index] = (uint16_t)value; break;
-    case ITG_S32: ((int32_t *)data)[index] = (int32_t)value; break;
-    case ITG_U32: ((uint32_t *)data)[index] = (uint32_t)value; break;
-    case ITG_S64: ((int64_t *)data)[index] = value; break;
-    case ITG_F32: ((float *)data)[index] = (float)value; break;
-    case ITG_F64: ((double *)data)[index] = (double)value; break;
-    default: break;
+    case ITG_BOOL:
+        ((uint8_t *)data)[index] = (uint8_t)value;
+        break;
+    case ITG_S16:
+        ((int16_t *)data)[index] = (int16_t)value;
+        break;
+    case ITG_U16:
+        ((uint16_t *)data)[index] = (uint16_t)value;
+        break;
+    case ITG_S32:
+        ((int32_t *)data)[index] = (int32_t)value;
+        break;
+    case ITG_U32:
+        ((uint32_t *)data)[index] = (uint32_t)value;
+        break;
+    case ITG_S64:
+        ((int64_t *)data)[index] = value;
+        break;
+    case ITG_F32:
+        ((float *)data)[index] = (float)value;
+        break;
+    case ITG_F64:
+        ((double *)data)[index] = (double)value;
+        break;
+    default:
+        break;
     }
 }
 
@@ -95,7 +124,8 @@ itg_packing itg_packing_of(const itg_int_operand *x)
 }
 
 ITG_CLONES
-static void pack_row(const itg_int_operand *x, int64_t first, int64_t count, int32_t s, int16_t *out)
+static void pack_row(const itg_int_operand *x, int64_t first, int64_t count, int32_t s,
+                     int16_t *out)
 {
     switch (x->storage) {
 #define PACK(ID, type)                                                                             \
@@ -110,7 +140,8 @@ static void pack_row(const itg_int_operand *x, int64_t first, int64_t count, int
         PACK(ITG_S16, int16_t)
         PACK(ITG_U16, uint16_t)
 #undef PACK
-    default: break; /* itg_packing_of: does not fit */
+    default:
+        break; /* itg_packing_of: does not fit */
     }
 }
 

@@ -1,5 +1,6 @@
-/* Rounding happens here and nowhere else. Every function is exact: values are held in 128 bits, a rounding sees the floor and the
- * remainder of an exact quotient, and only the last result is saturated to int64. */
+/* Rounding happens here and nowhere else. Every function is exact: values are held in 128 bits, a
+ * rounding sees the floor and the remainder of an exact quotient, and only the last result is
+ * saturated to int64. */
 #include "kernels/requant.h"
 #include <float.h>
 #include <math.h>
@@ -15,19 +16,26 @@ static int64_t saturate(wide v)
     return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
-/* Is floor + 1 the rounded value? `twice` compares twice the remainder with the divisor: -1, 0, 1. */
-static bool rounds_up(bool negative, bool floor_is_odd, bool exact, int twice, itg_rounding rounding)
+/* Is floor + 1 the rounded value? `twice` compares twice the remainder with the divisor: -1, 0, 1.
+ */
+static bool rounds_up(bool negative, bool floor_is_odd, bool exact, int twice,
+                      itg_rounding rounding)
 {
     if (exact) return false;
     switch (rounding) {
-    case ITG_ROUND_HALF_EVEN: return twice > 0 || (twice == 0 && floor_is_odd);
-    case ITG_ROUND_HALF_UP: return twice >= 0;
-    case ITG_ROUND_HALF_AWAY: return negative ? twice > 0 : twice >= 0;
-    default: return false;
+    case ITG_ROUND_HALF_EVEN:
+        return twice > 0 || (twice == 0 && floor_is_odd);
+    case ITG_ROUND_HALF_UP:
+        return twice >= 0;
+    case ITG_ROUND_HALF_AWAY:
+        return negative ? twice > 0 : twice >= 0;
+    default:
+        return false;
     }
 }
 
-/* round(v / 2^shift), shift 0..126. v >> shift is the floor: both compilers shift negative values arithmetically. */
+/* round(v / 2^shift), shift 0..126. v >> shift is the floor: both compilers shift negative values
+ * arithmetically. */
 static wide round_shift(wide v, int32_t shift, itg_rounding rounding)
 {
     if (shift == 0) return v;
@@ -75,7 +83,8 @@ static int64_t nearest(double x)
     return x == x ? (int64_t)itg_round_half_even(x) : 0;
 }
 
-/* v * m saturated to 128 bits. Derived constants never reach the division: 64 + 31 bits shifted left by at most 31. */
+/* v * m saturated to 128 bits. Derived constants never reach the division: 64 + 31 bits shifted
+ * left by at most 31. */
 static wide multiply(wide v, int64_t m)
 {
     if (v >= INT64_MIN && v <= INT64_MAX) return v * m;
@@ -108,8 +117,9 @@ int64_t itg_requant_apply(const itg_requant *r, int64_t acc)
 
 /* ---- derivation ---- */
 
-/* ratio = multiplier * 2^(exponent - bits), multiplier in [2^(bits-1), 2^bits): f * 2^bits rounded half away and
- * renormalized. The mantissa's 53 bits are taken as an integer, so nothing is rounded twice. */
+/* ratio = multiplier * 2^(exponent - bits), multiplier in [2^(bits-1), 2^bits): f * 2^bits rounded
+ * half away and renormalized. The mantissa's 53 bits are taken as an integer, so nothing is rounded
+ * twice. */
 static int64_t normalized_multiplier(double ratio, int32_t bits, int32_t *exponent)
 {
     int e;
@@ -128,15 +138,15 @@ static void add_stage(itg_requant *r, int64_t multiplier, int32_t shift, itg_rou
     r->stage[r->stage_count++] = (itg_requant_stage){multiplier, shift, rounding};
 }
 
-/* The shortest pre-shift that brings both ends of [-bound, bound] strictly within 2^(bits-1); 0 without one. */
+/* The shortest pre-shift that brings both ends of [-bound, bound] strictly within 2^(bits-1); 0
+ * without one. */
 static int32_t pre_shift(const itg_requant_spec *spec, int64_t bound)
 {
     if (spec->pre_shift_bits <= 0 || spec->pre_shift_bits > 63) return 0;
     int64_t limit = (int64_t)1 << (spec->pre_shift_bits - 1);
     int32_t shift = 0;
-    while (shift < 62 &&
-           (itg_round_shift_product(bound, 1, shift, spec->pre_rounding) >= limit ||
-            itg_round_shift_product(bound, -1, shift, spec->pre_rounding) <= -limit))
+    while (shift < 62 && (itg_round_shift_product(bound, 1, shift, spec->pre_rounding) >= limit ||
+                          itg_round_shift_product(bound, -1, shift, spec->pre_rounding) <= -limit))
         shift++;
     return shift;
 }
@@ -169,8 +179,9 @@ static itg_status derive_shift(const itg_requant_spec *spec, double ratio, itg_r
     return ITG_OK;
 }
 
-/* PRESHIFT and STAGES: they differ in where the shift stands. A negative rest is folded into the multiply stage: the left
- * shift is exact, so the stage rounds the same quotient as if the shift came first. */
+/* PRESHIFT and STAGES: they differ in where the shift stands. A negative rest is folded into the
+ * multiply stage: the left shift is exact, so the stage rounds the same quotient as if the shift
+ * came first. */
 static itg_status derive_multiply_shift(const itg_requant_spec *spec, double ratio,
                                         int64_t acc_bound, itg_requant *out)
 {
@@ -204,12 +215,17 @@ static itg_status derive_form(const itg_requant_spec *spec, double ratio, float 
     if (spec->form == ITG_REQUANT_F32) return derive_f32(ratio_f32, out);
     if (!(ratio >= DBL_MIN && ratio <= DBL_MAX)) return ITG_INFEASIBLE;
     switch (spec->form) {
-    case ITG_REQUANT_TFLITE_DOUBLE: return derive_tflite_double(ratio, out);
-    case ITG_REQUANT_S64_REDUCED: return derive_s64_reduced(ratio, out);
-    case ITG_REQUANT_SHIFT: return derive_shift(spec, ratio, out);
+    case ITG_REQUANT_TFLITE_DOUBLE:
+        return derive_tflite_double(ratio, out);
+    case ITG_REQUANT_S64_REDUCED:
+        return derive_s64_reduced(ratio, out);
+    case ITG_REQUANT_SHIFT:
+        return derive_shift(spec, ratio, out);
     case ITG_REQUANT_PRESHIFT:
-    case ITG_REQUANT_STAGES: return derive_multiply_shift(spec, ratio, acc_bound, out);
-    default: return ITG_INFEASIBLE;
+    case ITG_REQUANT_STAGES:
+        return derive_multiply_shift(spec, ratio, acc_bound, out);
+    default:
+        return ITG_INFEASIBLE;
     }
 }
 
@@ -218,8 +234,7 @@ itg_status itg_requant_derive(const itg_requant_spec *spec, double ratio, float 
 {
     itg_requant made;
     memset(&made, 0, sizeof made); /* padding too: callers may hash or compare the bytes */
-    itg_status status =
-        derive_form(spec, ratio, ratio_f32, acc_bound < 0 ? 0 : acc_bound, &made);
+    itg_status status = derive_form(spec, ratio, ratio_f32, acc_bound < 0 ? 0 : acc_bound, &made);
     if (status != ITG_OK) return status;
     int32_t longest = spec->max_shift > 0 && spec->max_shift < 62 ? spec->max_shift : 62;
     for (int32_t i = 0; i < made.stage_count; i++)
@@ -240,7 +255,10 @@ double itg_requant_ratio(const itg_requant *r)
 /* ---- real to integer and back ---- */
 
 /* a + b, saturated. */
-static int64_t add_saturated(int64_t a, int64_t b) { return saturate((wide)a + b); }
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    return saturate((wide)a + b);
+}
 
 int64_t itg_quantize_f32(float x, float scale, int64_t zero_point, int64_t qmin, int64_t qmax)
 {
@@ -254,9 +272,15 @@ float itg_dequantize_f32(int64_t q, float scale, int64_t zero_point)
 
 /* ---- accumulators ---- */
 
-int64_t itg_accumulator_max(itg_accumulator acc) { return INT64_MAX >> (64 - acc.bits); }
+int64_t itg_accumulator_max(itg_accumulator acc)
+{
+    return INT64_MAX >> (64 - acc.bits);
+}
 
-int64_t itg_accumulator_min(itg_accumulator acc) { return INT64_MIN >> (64 - acc.bits); }
+int64_t itg_accumulator_min(itg_accumulator acc)
+{
+    return INT64_MIN >> (64 - acc.bits);
+}
 
 int64_t itg_accumulator_fit(itg_accumulator acc, int64_t v)
 {

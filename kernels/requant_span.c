@@ -1,6 +1,7 @@
-/* Why these loops are exact. Stages: before the loop a bound of every intermediate product is computed; if all stay within
- * 2^62, 64-bit arithmetic is the unbounded arithmetic of requant.c. Float: clamping to integers that float32 holds commutes
- * with rounding, and what remains lies within 2^22, where adding 1.5 * 2^23 rounds half to even. */
+/* Why these loops are exact. Stages: before the loop a bound of every intermediate product is
+ * computed; if all stay within 2^62, 64-bit arithmetic is the unbounded arithmetic of requant.c.
+ * Float: clamping to integers that float32 holds commutes with rounding, and what remains lies
+ * within 2^22, where adding 1.5 * 2^23 rounds half to even. */
 #include "kernels/requant_span.h"
 #include "kernels/clones.h"
 
@@ -8,7 +9,10 @@ static const uint64_t EXACT_LIMIT = (uint64_t)1 << 62;
 static const float NO_FRACTION = 12582912.0F; /* 1.5 * 2^23 */
 static const int64_t FLOAT_LIMIT = (int64_t)1 << 22;
 
-static uint64_t magnitude(int64_t v) { return v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v; }
+static uint64_t magnitude(int64_t v)
+{
+    return v < 0 ? (uint64_t)0 - (uint64_t)v : (uint64_t)v;
+}
 
 /* Does every product of |acc| <= bound stay within 2^62? */
 static bool stages_fit(const itg_requant *r, uint64_t bound)
@@ -20,7 +24,8 @@ static bool stages_fit(const itg_requant *r, uint64_t bound)
         if (shift < -62 || shift > 62) return false;
         if (m > EXACT_LIMIT || (m > 0 && bound > EXACT_LIMIT / m)) return false;
         bound *= m;
-        if (shift < 0 && (m > (EXACT_LIMIT >> -shift) || bound > (EXACT_LIMIT >> -shift))) return false;
+        if (shift < 0 && (m > (EXACT_LIMIT >> -shift) || bound > (EXACT_LIMIT >> -shift)))
+            return false;
         bound = shift < 0 ? bound << -shift : (bound >> shift) + 1;
     }
     return true;
@@ -180,8 +185,10 @@ void itg_requant_span_channels(const itg_requant *r, int64_t count, int64_t chan
             int64_t v = acc[i];
             for (int32_t k = 0; k < r[c].stage_count; k++) {
                 const itg_requant_stage *stage = &r[c].stage[k];
-                if (stage->shift >= 0) stage_right(stage, &v, 1);
-                else v *= stage->multiplier * ((int64_t)1 << -stage->shift);
+                if (stage->shift >= 0)
+                    stage_right(stage, &v, 1);
+                else
+                    v *= stage->multiplier * ((int64_t)1 << -stage->shift);
             }
             q[i] = (int32_t)itg_clamp(v + zero_point, lo, hi);
         } else {

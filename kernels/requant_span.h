@@ -1,5 +1,6 @@
-/* itg_requant_apply and itg_f32_add_apply over many values at once, equal to them in every bit. The common forms take
- * loops that compilers vectorize; whatever these cannot hold exactly falls back to the scalar functions of requant.h. */
+/* itg_requant_apply and itg_f32_add_apply over many values at once, equal to them in every bit. The
+ * common forms take loops that compilers vectorize; whatever these cannot hold exactly falls back
+ * to the scalar functions of requant.h. */
 #ifndef ITG_REQUANT_SPAN_H
 #define ITG_REQUANT_SPAN_H
 #include "kernels/requant.h"
@@ -13,7 +14,8 @@ static inline bool itg_span_holds(int64_t zero_point, int64_t lo, int64_t hi)
     return zero_point >= -limit && zero_point <= limit && lo >= -limit - 1 && hi <= limit;
 }
 
-/* q[i] = clamp(itg_requant_apply(r, acc[i]) + zero_point, lo, hi), n <= ITG_SPAN, itg_span_holds(zero_point, lo, hi). */
+/* q[i] = clamp(itg_requant_apply(r, acc[i]) + zero_point, lo, hi), n <= ITG_SPAN,
+ * itg_span_holds(zero_point, lo, hi). */
 void itg_requant_span32(const itg_requant *r, const int32_t *acc, int64_t n, int64_t zero_point,
                         int64_t lo, int64_t hi, int32_t *q);
 void itg_requant_span64(const itg_requant *r, const int64_t *acc, int64_t n, int64_t zero_point,

@@ -89,6 +89,7 @@ static itg_status check_out(const itg_step *s, const itg_pvalue *v, const itg_st
     for (int32_t i = 0; i < o->requant_count; i++) {
         itg_status status = check_requant(&o->requant[i], err);
         if (status != ITG_OK) return status;
+        if (o->requant[i].is_f32 != o->requant[0].is_f32) return bad(err, "f32 and integer requantization are mixed");
     }
     return ITG_OK;
 }

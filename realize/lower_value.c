@@ -1,7 +1,6 @@
 /* Values of the program: versions and their names, constants and their codes. */
 #include "realize/lower.h"
 #include "kernels/requant.h"
-#include <string.h>
 
 static itg_status no_memory(itg_lowering *l) { return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name); }
 
@@ -78,7 +77,15 @@ static int64_t inner_of(const itg_shape *shape, const itg_quantizer *q, int64_t 
     return inner;
 }
 
-static itg_status quantized(itg_lowering *l, itg_id value, const itg_quantizer *q, const void **out)
+/* Where element i of matrices [rows, columns] goes when the two are exchanged. */
+static int64_t exchanged(int64_t i, int64_t rows, int64_t columns)
+{
+    int64_t column = i % columns, row = i / columns % rows;
+    return (i / columns / rows * columns + column) * rows + row;
+}
+
+/* Codes of a constant; exchange: of each matrix in its last two dims, transposed. */
+static itg_status quantized(itg_lowering *l, itg_id value, const itg_quantizer *q, bool exchange, const void **out)
 {
     itg_tensor t = itg_graph_tensor(l->g, value);
     int64_t elements;
@@ -91,10 +98,12 @@ static itg_status quantized(itg_lowering *l, itg_id value, const itg_quantizer *
     void *codes = itg_arena_array(l->p->arena, (size_t)elements, itg_dtype_size(q->storage));
     if (codes == NULL) return no_memory(l);
     int64_t inner = inner_of(&t.shape, q, elements);
-    for (int64_t i = 0; i < elements; i++)
-        itg_store(q->storage, codes, i,
-                  itg_quantize_f32(((const float *)t.data)[i], q->scale[i / inner % q->scale_count], q->zero_point,
-                                   q->qmin, q->qmax));
+    int64_t rows = exchange ? t.shape.dims[t.shape.rank - 2] : 1, columns = exchange ? t.shape.dims[t.shape.rank - 1] : 1;
+    for (int64_t i = 0; i < elements; i++) {
+        float scale = q->scale[i / inner % q->scale_count];
+        int64_t code = itg_quantize_f32(((const float *)t.data)[i], scale, q->zero_point, q->qmin, q->qmax);
+        itg_store(q->storage, codes, exchange ? exchanged(i, rows, columns) : i, code);
+    }
     *out = codes;
     return ITG_OK;
 }
@@ -105,7 +114,7 @@ static itg_status add_constant(itg_lowering *l, itg_id value, int32_t version, i
     itg_tensor t = itg_graph_tensor(l->g, value);
     const void *data = NULL;
     itg_status status = ITG_OK;
-    if (!v->is_float) status = quantized(l, value, &v->q, &data);
+    if (!v->is_float) status = quantized(l, value, &v->q, false, &data);
     else if ((data = itg_arena_copy(l->p->arena, t.data, itg_tensor_bytes(&t))) == NULL) status = no_memory(l);
     if (status == ITG_OK) status = itg_lower_output(l, value, version, out);
     if (status == ITG_OK) l->p->values[*out].data = data;
@@ -128,43 +137,31 @@ itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *o
 
 /* ---- weights as the matrix kernel reads them ---- */
 
-static void exchange(const itg_pvalue *from, void *to, int64_t matrices, int64_t rows, int64_t columns)
+static itg_status add_packed(itg_lowering *l, itg_id value, const itg_version *v, int32_t *out)
 {
-    for (int64_t m = 0; m < matrices; m++)
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < columns; c++)
-                itg_store(from->dtype, to, (m * columns + c) * rows + r,
-                          itg_load(from->dtype, from->data, (m * rows + r) * columns + c));
-}
-
-static itg_status add_packed(itg_lowering *l, itg_id value, int32_t plain, int32_t *out)
-{
-    itg_pvalue from = l->p->values[plain]; /* a copy: the array may move */
-    int32_t rank = from.shape.rank;
-    int64_t rows = from.shape.dims[rank - 2], columns = from.shape.dims[rank - 1], elements;
-    if (!itg_shape_elements(&from.shape, &elements)) return no_memory(l);
-    void *data = itg_arena_array(l->p->arena, (size_t)elements, itg_dtype_size(from.dtype));
-    itg_status status = data == NULL ? no_memory(l) : add_value(l, value, "transposed", from.dtype, out);
+    const void *data;
+    itg_quantizer q = v->q;
+    int32_t rank = l->g->values[value].shape.rank;
+    itg_status status = quantized(l, value, &q, true, &data);
+    if (status == ITG_OK) status = add_value(l, value, "transposed", q.storage, out);
     if (status != ITG_OK) return status;
-    exchange(&from, data, elements / (rows * columns), rows, columns);
-    itg_quantizer q = from.q;
+    itg_shape *shape = &l->p->values[*out].shape;
+    int64_t rows = shape->dims[rank - 2];
+    shape->dims[rank - 2] = shape->dims[rank - 1];
+    shape->dims[rank - 1] = rows;
+    l->p->values[*out].data = data;
     if (q.axis == rank - 1) q.axis = rank - 2;
     else if (q.axis == rank - 2) q.axis = rank - 1;
-    itg_pvalue *v = &l->p->values[*out];
-    v->data = data;
-    v->shape.dims[rank - 2] = columns;
-    v->shape.dims[rank - 1] = rows;
     return itg_program_set_quantizer(l->p, *out, &q, l->err);
 }
 
 itg_status itg_lower_packed_matrix(itg_lowering *l, itg_id node, int32_t slot, int32_t *out)
 {
-    int32_t plain;
-    itg_status status = itg_lower_edge(l, node, slot, &plain);
-    if (status != ITG_OK) return status;
+    const itg_version *v = itg_annotated_version(l->a, node, slot);
     const itg_edge *e = itg_annotated_edge(l->a, node, slot);
+    if (v == NULL || v->is_float) return itg_lower_fail(l, node, ITG_MISMATCH, "weights without quantizer");
     int32_t *packed = &l->packed[e->value][e->version];
-    if (*packed == ITG_NONE) status = add_packed(l, e->value, plain, packed);
+    itg_status status = *packed == ITG_NONE ? add_packed(l, e->value, v, packed) : ITG_OK;
     *out = *packed;
     return status;
 }

@@ -266,11 +266,10 @@ static itg_status pad(const itg_signature *s, itg_error *err)
     const itg_shape *x = in(s, 0), *y = out(s, 0);
     if (y->rank != x->rank) return bad(err, "Pad keeps the rank");
     for (int32_t i = 0; i < x->rank; i++) {
-        int64_t begin = s->attrs->pads_begin[i], end = y->dims[i] - x->dims[i] - begin;
-        if (begin < -LARGEST || begin > LARGEST) return bad(err, "pad out of range");
-        bool reflects = s->attrs->pad_mode == ITG_PAD_REFLECT;
-        if (reflects && (begin >= x->dims[i] || end >= x->dims[i])) return bad(err, "reflection wider than the input");
-        if (s->attrs->pad_mode != ITG_PAD_CONSTANT && (-begin >= x->dims[i] || -end >= x->dims[i]))
+        int64_t begin = s->attrs->pads_begin[i];
+        if (begin < -x->dims[i] || begin > y->dims[i]) return bad(err, "pad out of range");
+        int64_t end = y->dims[i] - x->dims[i] - begin, cut = (begin < 0 ? -begin : 0) + (end < 0 ? -end : 0);
+        if (cut > x->dims[i] || (cut == x->dims[i] && s->attrs->pad_mode != ITG_PAD_CONSTANT))
             return bad(err, "nothing of the input is left");
     }
     return ITG_OK;
@@ -284,6 +283,7 @@ typedef enum dtype_rule {
     MOVED,      /* one type throughout */
     GATHERED,   /* as MOVED, beside s32 or s64 indices in slot 1 */
     SELECTED,   /* bool condition in slot 0, then as MOVED */
+    RAISED,     /* f32 in slot 0 and out, any number in slot 1 */
     COMPARED,   /* bool output of one input type */
     INDEXED,    /* f32 in, s64 out */
     CONVERTED   /* any in, attribute `to` out */
@@ -305,8 +305,8 @@ static const rule rules[ITG_OP_COUNT] = {
     [ITG_OP_ADD] = {broadcast, 2, 2, 1, MANY, ARITHMETIC},
     [ITG_OP_SUB] = {broadcast, 2, 2, 1, MANY, ARITHMETIC},
     [ITG_OP_MUL] = {broadcast, 2, 2, 1, MANY, ARITHMETIC},
-    [ITG_OP_DIV] = {broadcast, 2, 2, 1, MANY, ALL_F32},
-    [ITG_OP_POW] = {broadcast, 2, 2, 1, MANY, ALL_F32},
+    [ITG_OP_DIV] = {broadcast, 2, 2, 1, MANY, ARITHMETIC},
+    [ITG_OP_POW] = {broadcast, 2, 2, 1, MANY, RAISED},
     [ITG_OP_MIN] = {broadcast, 1, MANY, 1, MANY, ARITHMETIC},
     [ITG_OP_MAX] = {broadcast, 1, MANY, 1, MANY, ARITHMETIC},
     [ITG_OP_RELU] = UNARY(ALL_F32),
@@ -395,6 +395,7 @@ static bool dtypes_fit(const itg_signature *s)
     case GATHERED:
         return first == type && (s->inputs[1]->dtype == ITG_S64 || s->inputs[1]->dtype == ITG_S32);
     case SELECTED: return first == ITG_BOOL && uniform(s, 1);
+    case RAISED: return first == ITG_F32 && type == ITG_F32;
     case COMPARED: return type == ITG_BOOL && s->inputs[1]->dtype == first;
     case INDEXED: return first == ITG_F32 && type == ITG_S64;
     default: return type == s->attrs->to;

@@ -29,7 +29,8 @@ itg_preprocess itg_preprocess_default(void);
 itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count, itg_error *err);
 /* Checks that data fits an input of shape [1, ...] under p, before anything runs. */
 itg_status itg_preprocess_check(const itg_preprocess *p, const itg_dataset *data, const itg_shape *input, itg_error *err);
-/* One sample into out[elements of input]; float32: (x*scale - mean)/std, each operation rounded. Cannot fail after the check. */
+/* One sample into out[elements of input]; float32: (x*scale - mean)/std, each operation rounded; mean and std by the channel that the model
+ * sees, after bgr. Cannot fail after the check. */
 void itg_preprocess_sample(const itg_preprocess *p, const itg_dataset *data, int64_t sample, const itg_shape *input, float *out);
 void itg_preprocess_write(const itg_preprocess *p, itg_strbuf *json);
 itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, itg_preprocess *out, itg_error *err);
@@ -49,7 +50,7 @@ itg_tensor itg_float_exec_value(const itg_float_exec *exec, itg_id value); /* an
  * values come (pairs of bins merge), so the result does not depend on the order of samples. */
 typedef struct itg_value_stats {
     bool present;
-    int64_t count, nan_count;
+    int64_t count, nan_count;    /* finite elements; NaN and infinite ones, which nothing else here counts */
     float min, max;
     double mean, variance;       /* sums of samples' sums in sample order */
     double average_min, average_max; /* mean over samples of the sample's min and max */
@@ -69,10 +70,13 @@ void itg_stats_destroy(itg_stats *stats);
 /* ---- thresholds (threshold.c, threshold_*.c) ---- */
 /* What an estimate is for: bits, symmetric or not, power-of-two scales. */
 typedef struct itg_threshold_target { int32_t bits; bool symmetric, is_signed, power_of_two; } itg_threshold_target;
-/* [lo, hi], lo <= 0 <= hi, from statistics. A constant zero gives [0,0]. Exact double arithmetic, no libm. */
+/* [lo, hi], lo <= 0 <= hi, from statistics. A constant zero gives [0,0]. Exact double arithmetic, no libm. lo < 0 only where there are
+ * negative values, hi > 0 only where there are positive ones, whatever the target. MSE, KL with power_of_two: the range of the grid itself,
+ * which may reach past the data. ITG_FAILURE where no element was finite; the caller names the value. */
 itg_status itg_threshold_estimate(itg_threshold_method method, const itg_value_stats *stats, const itg_threshold_target *target,
                                   double *lo, double *hi, itg_error *err);
-/* Of a constant (weights): elements of one channel (or all). */
+/* Of a constant (weights): elements of one channel (or all): `count` in all, in runs of `inner` whose starts are stride_outer apart.
+ * ITG_BAD_FILE where one is not finite. MAX and MSE look at the elements themselves, the others at statistics of them. */
 itg_status itg_threshold_constant(itg_threshold_method method, const float *data, int64_t count, int64_t stride_outer, int64_t inner,
                                   const itg_threshold_target *target, double *lo, double *hi, itg_error *err);
 const char *itg_threshold_name(itg_threshold_method method);

@@ -16,7 +16,10 @@ static void *budget_alloc(void *data, size_t size)
         return NULL;
     }
     header *block = malloc(bytes);
-    if (!block) return NULL;
+    if (!block) {
+        budget->failed = true;
+        return NULL;
+    }
     block->bytes = bytes;
     budget->used += bytes;
     return block + 1;
@@ -34,7 +37,8 @@ static void budget_free(void *data, void *pointer)
 size_t itg_budget_of(size_t file_bytes)
 {
     size_t bytes;
-    if (!itg_mul_size(file_bytes, ITG_BUDGET_PER_BYTE, &bytes) || !itg_add_size(bytes, ITG_BUDGET_BASE, &bytes))
+    if (!itg_mul_size(file_bytes, ITG_BUDGET_PER_BYTE, &bytes) ||
+        !itg_add_size(bytes, ITG_BUDGET_BASE, &bytes))
         return SIZE_MAX;
     return bytes;
 }

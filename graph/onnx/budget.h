@@ -1,19 +1,21 @@
-/* An allocator for protobuf-c that gives out at most `limit` bytes, bookkeeping included. A small file can ask for a
- * hundred times its size (two bytes make an empty tensor); a real model stays far below the stated multiple. */
+/* An allocator for protobuf-c that gives out at most `limit` bytes, bookkeeping included. A small
+ * file can ask for a hundred times its size (two bytes make an empty tensor); a real model stays
+ * far below the stated multiple. */
 #ifndef ITG_BUDGET_H
 #define ITG_BUDGET_H
 #include <protobuf-c/protobuf-c.h>
 #include "base/base.h"
 
-#define ITG_BUDGET_PER_BYTE 32                    /* of the file */
+#define ITG_BUDGET_PER_BYTE 32 /* of the file */
 #define ITG_BUDGET_BASE ((size_t)1 << 20)
-size_t itg_budget_of(size_t file_bytes);          /* base + per_byte * file_bytes, saturating */
+size_t itg_budget_of(size_t file_bytes); /* base + per_byte * file_bytes, saturating */
 
 typedef struct itg_budget {
     ProtobufCAllocator allocator; /* hand this to protobuf-c; allocator_data is the budget itself */
     size_t used, limit;
-    bool exceeded; /* a request was refused because of the limit, not for lack of memory */
-} itg_budget; /* must not move while in use */
+    bool exceeded; /* a request was refused because of the limit */
+    bool failed;   /* a request was refused because there is no memory */
+} itg_budget;      /* must not move while in use */
 
 void itg_budget_init(itg_budget *budget, size_t limit);
 #endif

@@ -4,8 +4,21 @@
 
 /* AttributeProto.AttributeType */
 static const char *const attribute_types[] = {
-    "of no stated type", "FLOAT", "INT",    "STRING",        "TENSOR",     "GRAPH",          "FLOATS",     "INTS",
-    "STRINGS",           "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS",
+    "of no stated type",
+    "FLOAT",
+    "INT",
+    "STRING",
+    "TENSOR",
+    "GRAPH",
+    "FLOATS",
+    "INTS",
+    "STRINGS",
+    "TENSORS",
+    "GRAPHS",
+    "SPARSE_TENSOR",
+    "SPARSE_TENSORS",
+    "TYPE_PROTO",
+    "TYPE_PROTOS",
 };
 enum { TYPE_FLOAT = 1, TYPE_INT, TYPE_STRING, TYPE_TENSOR, TYPE_GRAPH, TYPE_FLOATS, TYPE_INTS };
 
@@ -29,7 +42,8 @@ static int32_t attribute_type(const ItgOnnx__AttributeProto *a)
 }
 
 /* Attribute strings are bytes in the format: cut at no NUL. */
-static itg_status copy_bytes(const ProtobufCBinaryData *bytes, itg_arena *arena, const char **out, itg_error *err)
+static itg_status copy_bytes(const ProtobufCBinaryData *bytes, itg_arena *arena, const char **out,
+                             itg_error *err)
 {
     if (bytes->len > 0 && memchr(bytes->data, 0, bytes->len))
         return itg_fail(err, ITG_BAD_FILE, "a text with a zero byte");
@@ -41,8 +55,8 @@ static itg_status copy_bytes(const ProtobufCBinaryData *bytes, itg_arena *arena,
     return ITG_OK;
 }
 
-static itg_status copy_list(const void *items, size_t count, size_t size, itg_arena *arena, itg_onnx_attr *out,
-                            const void **to, itg_error *err)
+static itg_status copy_list(const void *items, size_t count, size_t size, itg_arena *arena,
+                            itg_onnx_attr *out, const void **to, itg_error *err)
 {
     void *copy = itg_arena_array(arena, count > 0 ? count : 1, size);
     if (!copy) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
@@ -52,7 +66,8 @@ static itg_status copy_list(const void *items, size_t count, size_t size, itg_ar
     return ITG_OK;
 }
 
-static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *arena, itg_onnx_attr *out, itg_error *err)
+static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *arena,
+                                itg_onnx_attr *out, itg_error *err)
 {
     int32_t type = a->ref_attr_name ? 0 : attribute_type(a);
     const void *list = NULL;
@@ -85,14 +100,15 @@ static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *are
         return itg_onnx_tensor_convert(a->t, arena, &out->tensor, err);
     default:
         out->type = ITG_ATTR_OTHER;
-        out->s = type > 0 && type < (int32_t)(sizeof attribute_types / sizeof *attribute_types) ? attribute_types[type]
-                                                                                                 : attribute_types[0];
+        out->s = type > 0 && type < (int32_t)(sizeof attribute_types / sizeof *attribute_types)
+                     ? attribute_types[type]
+                     : attribute_types[0];
         return ITG_OK;
     }
 }
 
-static itg_status convert_attributes(const ItgOnnx__NodeProto *proto, itg_arena *arena, itg_onnx_node *node,
-                                     itg_error *err)
+static itg_status convert_attributes(const ItgOnnx__NodeProto *proto, itg_arena *arena,
+                                     itg_onnx_node *node, itg_error *err)
 {
     itg_onnx_attr *attrs = itg_arena_array(arena, proto->n_attribute, sizeof *attrs);
     if (!attrs) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
@@ -104,7 +120,8 @@ static itg_status convert_attributes(const ItgOnnx__NodeProto *proto, itg_arena 
         if (itg_onnx_attr_find(node, attr->name))
             return itg_fail(err, ITG_BAD_FILE, "attribute '%.100s' is there twice", attr->name);
         itg_status status = convert_value(proto->attribute[i], arena, attr, err);
-        if (status != ITG_OK) return itg_prefix_error(err, status, "attribute '%.100s'", attr->name);
+        if (status != ITG_OK)
+            return itg_prefix_error(err, status, "attribute '%.100s'", attr->name);
         node->attr_count++;
     }
     return ITG_OK;
@@ -123,10 +140,11 @@ static const char *const *copy_names(char **names, size_t count, itg_arena *aren
 /* A node with more attributes than any operator has would make the search for duplicates slow. */
 enum { MAX_ATTRIBUTES = 256 };
 
-itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index, const char *where, itg_arena *arena,
-                                 itg_onnx_node *out, itg_error *err)
+itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index, const char *where,
+                                 itg_arena *arena, itg_onnx_node *out, itg_error *err)
 {
-    itg_onnx_node node = {.input_count = (int32_t)proto->n_input, .output_count = (int32_t)proto->n_output};
+    itg_onnx_node node = {.input_count = (int32_t)proto->n_input,
+                          .output_count = (int32_t)proto->n_output};
     node.domain = itg_onnx_copy_text(arena, proto->domain);
     node.op_type = itg_onnx_copy_text(arena, proto->op_type);
     node.name = itg_onnx_copy_text(arena, proto->name);
@@ -142,8 +160,8 @@ itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index,
     else
         status = convert_attributes(proto, arena, &node, err);
     if (status != ITG_OK)
-        return itg_prefix_error(err, status, "%s: node %d '%.100s' (%.60s)", where, (int)index, node.name,
-                                node.op_type);
+        return itg_prefix_error(err, status, "%s: node %d '%.100s' (%.60s)", where, (int)index,
+                                node.name, node.op_type);
     *out = node;
     return ITG_OK;
 }

@@ -7,6 +7,6 @@
 /* "" for an absent string, else a copy; NULL: no memory. */
 const char *itg_onnx_copy_text(itg_arena *arena, const char *text);
 /* `where` starts messages: "net.onnx". */
-itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index, const char *where, itg_arena *arena,
-                                 itg_onnx_node *out, itg_error *err);
+itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index, const char *where,
+                                 itg_arena *arena, itg_onnx_node *out, itg_error *err);
 #endif

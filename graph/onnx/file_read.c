@@ -1,5 +1,5 @@
-/* File -> flat view: read, scan the wire, parse within a budget, convert within an arena. Nothing of protobuf-c outlives
- * the call. */
+/* File -> flat view: read, scan the wire, parse within a budget, convert within an arena. Nothing
+ * of protobuf-c outlives the call. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,8 @@ typedef struct reading {
 
 static itg_status no_memory(const reading *r)
 {
-    return itg_fail(r->err, ITG_NO_MEMORY, "%s: the model needs more memory than its size allows or there is",
+    return itg_fail(r->err, ITG_NO_MEMORY,
+                    "%s: the model needs more memory than its size allows or there is",
                     r->file->source);
 }
 
@@ -62,15 +63,18 @@ static itg_status convert_metadata(const reading *r)
 }
 
 /* Unknown is what has a name, nothing, 0 (CNTK) or -1 (several converters) for its size. */
-static itg_status convert_dims(const ItgOnnx__TensorShapeProto *proto, itg_shape *out, itg_error *err)
+static itg_status convert_dims(const ItgOnnx__TensorShapeProto *proto, itg_shape *out,
+                               itg_error *err)
 {
     itg_shape shape = {.rank = proto ? 0 : -1};
     if (proto && proto->n_dim > ITG_MAX_RANK)
-        return itg_fail(err, ITG_UNSUPPORTED, "rank %zu; at most %d is supported", proto->n_dim, ITG_MAX_RANK);
+        return itg_fail(err, ITG_UNSUPPORTED, "rank %zu; at most %d is supported", proto->n_dim,
+                        ITG_MAX_RANK);
     for (size_t i = 0; proto && i < proto->n_dim; i++) {
         int64_t dim = proto->dim[i]->dim_value;
         if (dim < -1 || dim > ITG_MAX_ELEMENTS)
-            return itg_fail(err, ITG_BAD_FILE, "dimension %zu is %" PRId64 "; 1 to %" PRId64 " is expected", i, dim,
+            return itg_fail(err, ITG_BAD_FILE,
+                            "dimension %zu is %" PRId64 "; 1 to %" PRId64 " is expected", i, dim,
                             ITG_MAX_ELEMENTS);
         shape.dims[shape.rank++] = dim > 0 ? dim : -1;
     }
@@ -78,20 +82,22 @@ static itg_status convert_dims(const ItgOnnx__TensorShapeProto *proto, itg_shape
     return ITG_OK;
 }
 
-static itg_status convert_value(const ItgOnnx__ValueInfoProto *proto, itg_onnx_value *out, itg_error *err)
+static itg_status convert_value(const ItgOnnx__ValueInfoProto *proto, itg_onnx_value *out,
+                                itg_error *err)
 {
     if (!*out->name) return itg_fail(err, ITG_BAD_FILE, "it has no name");
     if (!proto->type || !proto->type->tensor_type)
-        return itg_fail(err, ITG_UNSUPPORTED, "it is no tensor (sequences, maps and optionals are not supported)");
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "it is no tensor (sequences, maps and optionals are not supported)");
     int32_t type = proto->type->tensor_type->elem_type;
     if (!itg_onnx_type_to_dtype(type, &out->dtype))
-        return itg_fail(err, ITG_UNSUPPORTED, "element type %s (%d) is not supported", itg_onnx_type_name(type),
-                        (int)type);
+        return itg_fail(err, ITG_UNSUPPORTED, "element type %s (%d) is not supported",
+                        itg_onnx_type_name(type), (int)type);
     return convert_dims(proto->type->tensor_type->shape, &out->shape, err);
 }
 
-static itg_status convert_values(const reading *r, ItgOnnx__ValueInfoProto **protos, size_t count, const char *what,
-                                 const itg_onnx_value **out)
+static itg_status convert_values(const reading *r, ItgOnnx__ValueInfoProto **protos, size_t count,
+                                 const char *what, const itg_onnx_value **out)
 {
     itg_onnx_value *values = itg_arena_array(r->file->arena, count, sizeof *values);
     if (!values) return no_memory(r);
@@ -112,9 +118,11 @@ static itg_status convert_initializers(const reading *r, const ItgOnnx__GraphPro
     for (size_t i = 0; i < graph->n_initializer; i++) {
         all[i].name = itg_onnx_copy_text(r->file->arena, graph->initializer[i]->name);
         if (!all[i].name) return no_memory(r);
-        itg_status status = *all[i].name ? ITG_OK : itg_fail(r->err, ITG_BAD_FILE, "it has no name");
+        itg_status status =
+            *all[i].name ? ITG_OK : itg_fail(r->err, ITG_BAD_FILE, "it has no name");
         if (status == ITG_OK)
-            status = itg_onnx_tensor_convert(graph->initializer[i], r->file->arena, &all[i].tensor, r->err);
+            status = itg_onnx_tensor_convert(graph->initializer[i], r->file->arena, &all[i].tensor,
+                                             r->err);
         if (status != ITG_OK) return at(r, status, "initializer", all[i].name);
     }
     r->file->initializers = all;
@@ -127,8 +135,8 @@ static itg_status convert_nodes(const reading *r, const ItgOnnx__GraphProto *gra
     itg_onnx_node *nodes = itg_arena_array(r->file->arena, graph->n_node, sizeof *nodes);
     if (!nodes) return no_memory(r);
     for (size_t i = 0; i < graph->n_node; i++) {
-        itg_status status = itg_onnx_convert_node(graph->node[i], (int32_t)i, r->file->source, r->file->arena,
-                                                  &nodes[i], r->err);
+        itg_status status = itg_onnx_convert_node(graph->node[i], (int32_t)i, r->file->source,
+                                                  r->file->arena, &nodes[i], r->err);
         if (status != ITG_OK) return status;
     }
     r->file->nodes = nodes;
@@ -140,9 +148,12 @@ static itg_status convert_graph(const reading *r)
 {
     const ItgOnnx__GraphProto *graph = r->model->graph;
     itg_onnx_file *file = r->file;
-    if (!graph) return itg_fail(r->err, ITG_BAD_FILE, "%s: there is no graph (not an ONNX model)", file->source);
+    if (!graph)
+        return itg_fail(r->err, ITG_BAD_FILE, "%s: there is no graph (not an ONNX model)",
+                        file->source);
     if (graph->n_sparse_initializer > 0)
-        return itg_fail(r->err, ITG_UNSUPPORTED, "%s: sparse initializers are not supported", file->source);
+        return itg_fail(r->err, ITG_UNSUPPORTED, "%s: sparse initializers are not supported",
+                        file->source);
     file->graph_name = itg_onnx_copy_text(file->arena, graph->name);
     file->producer = itg_onnx_copy_text(file->arena, r->model->producer_name);
     file->producer_version = itg_onnx_copy_text(file->arena, r->model->producer_version);
@@ -151,8 +162,10 @@ static itg_status convert_graph(const reading *r)
     if (status == ITG_OK) status = convert_metadata(r);
     if (status == ITG_OK) status = convert_nodes(r, graph);
     if (status == ITG_OK) status = convert_initializers(r, graph);
-    if (status == ITG_OK) status = convert_values(r, graph->input, graph->n_input, "input", &file->inputs);
-    if (status == ITG_OK) status = convert_values(r, graph->output, graph->n_output, "output", &file->outputs);
+    if (status == ITG_OK)
+        status = convert_values(r, graph->input, graph->n_input, "input", &file->inputs);
+    if (status == ITG_OK)
+        status = convert_values(r, graph->output, graph->n_output, "output", &file->outputs);
     if (status != ITG_OK) return status;
     file->input_count = (int32_t)graph->n_input;
     file->output_count = (int32_t)graph->n_output;
@@ -162,13 +175,16 @@ static itg_status convert_graph(const reading *r)
 static itg_status unpack_failed(const itg_budget *budget, const char *source, itg_error *err)
 {
     if (budget->exceeded)
-        return itg_fail(err, ITG_LIMIT, "%s: parsing needs more than %zu bytes of memory, %d times the file's size",
+        return itg_fail(err, ITG_LIMIT,
+                        "%s: parsing needs more than %zu bytes of memory, %d times the file's size",
                         source, budget->limit, ITG_BUDGET_PER_BYTE);
-    return itg_fail(err, ITG_BAD_FILE, "%s: the protobuf parser refuses it, or there is no memory", source);
+    if (budget->failed) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", source);
+    return itg_fail(err, ITG_BAD_FILE, "%s: the protobuf parser refuses it", source);
 }
 
 /* The arena rounds every name up to 64 bytes: it gets twice what protobuf-c got. */
-static itg_status create_file(const char *source, size_t memory_limit, itg_onnx_file **out, itg_error *err)
+static itg_status create_file(const char *source, size_t memory_limit, itg_onnx_file **out,
+                              itg_error *err)
 {
     itg_arena *arena = itg_arena_create(memory_limit > SIZE_MAX / 2 ? SIZE_MAX : 2 * memory_limit);
     itg_onnx_file *file = arena ? itg_arena_alloc(arena, sizeof *file) : NULL;
@@ -184,8 +200,8 @@ static itg_status create_file(const char *source, size_t memory_limit, itg_onnx_
     return ITG_OK;
 }
 
-itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const char *source, size_t memory_limit,
-                               itg_onnx_file **out, itg_error *err)
+itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const char *source,
+                               size_t memory_limit, itg_onnx_file **out, itg_error *err)
 {
     itg_status status = itg_wire_scan(data, bytes, ITG_WIRE_MODEL, source, err);
     if (status != ITG_OK) return status;
@@ -232,8 +248,8 @@ const itg_onnx_attr *itg_onnx_attr_find(const itg_onnx_node *node, const char *n
     return NULL;
 }
 
-static itg_status parse_tensor(const unsigned char *data, size_t bytes, const char *source, itg_arena *arena,
-                               itg_tensor *out, itg_error *err)
+static itg_status parse_tensor(const unsigned char *data, size_t bytes, const char *source,
+                               itg_arena *arena, itg_tensor *out, itg_error *err)
 {
     itg_status status = itg_wire_scan(data, bytes, ITG_WIRE_TENSOR, source, err);
     if (status != ITG_OK) return status;

@@ -1,5 +1,6 @@
-/* Flat view of a file -> graph. First every value of the file (initializers, inputs, Constant nodes, outputs of nodes), so
- * that nodes may stand in any order; then the nodes; then the topological order. */
+/* Flat view of a file -> graph. First every value of the file (initializers, inputs, Constant
+ * nodes, outputs of nodes), so that nodes may stand in any order; then the nodes; then the
+ * topological order. */
 #include <inttypes.h>
 #include <string.h>
 #include "graph/onnx/file_read.h"
@@ -18,9 +19,10 @@ static itg_status no_memory(const importer *im)
     return itg_fail(im->err, ITG_NO_MEMORY, "%s: out of memory", im->graph->name);
 }
 
-static itg_status fail_node(const importer *im, int32_t index, itg_status code, const char *format, ...)
-    ITG_PRINTF(4, 5);
-static itg_status fail_node(const importer *im, int32_t index, itg_status code, const char *format, ...)
+static itg_status fail_node(const importer *im, int32_t index, itg_status code, const char *format,
+                            ...) ITG_PRINTF(4, 5);
+static itg_status fail_node(const importer *im, int32_t index, itg_status code, const char *format,
+                            ...)
 {
     char text[320];
     const itg_onnx_node *node = &im->file->nodes[index];
@@ -28,12 +30,15 @@ static itg_status fail_node(const importer *im, int32_t index, itg_status code, 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return itg_fail(im->err, code, "%.100s: node %d '%.80s' (%.60s): %s", im->graph->name, (int)index, node->name,
-                    node->op_type, text);
+    return itg_fail(im->err, code, "%.100s: node %d '%.80s' (%.60s): %s", im->graph->name,
+                    (int)index, node->name, node->op_type, text);
 }
 
 /* ---- versions ---- */
-static bool is_default_domain(const char *domain) { return !*domain || strcmp(domain, "ai.onnx") == 0; }
+static bool is_default_domain(const char *domain)
+{
+    return !*domain || strcmp(domain, "ai.onnx") == 0;
+}
 
 static itg_status find_opset(importer *im)
 {
@@ -41,8 +46,8 @@ static itg_status find_opset(importer *im)
     for (int32_t i = 0; i < im->file->opset_count; i++) {
         if (!is_default_domain(im->file->opset_domain[i])) continue;
         if (version != 0 && version != im->file->opset_version[i])
-            return itg_fail(im->err, ITG_BAD_FILE, "%s: two opsets, %" PRId64 " and %" PRId64, im->graph->name, version,
-                            im->file->opset_version[i]);
+            return itg_fail(im->err, ITG_BAD_FILE, "%s: two opsets, %" PRId64 " and %" PRId64,
+                            im->graph->name, version, im->file->opset_version[i]);
         version = im->file->opset_version[i];
     }
     if (version < ITG_OPSET_MIN || version > ITG_OPSET_MAX)
@@ -57,8 +62,9 @@ static itg_status find_opset(importer *im)
 /* ---- what a node is ---- */
 static bool is_quantized_op(const char *op_type)
 {
-    static const char *const names[] = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
-                                        "QLinearMatMul",  "ConvInteger",      "MatMulInteger"};
+    static const char *const names[] = {
+        "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
+        "QLinearMatMul",  "ConvInteger",      "MatMulInteger"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(op_type, names[i]) == 0) return true;
     return false;
@@ -74,26 +80,30 @@ static itg_status check_node(const importer *im, int32_t index)
     const itg_onnx_node *node = &im->file->nodes[index];
     itg_op op;
     if (!is_default_domain(node->domain))
-        return fail_node(im, index, ITG_UNSUPPORTED, "operators of domain '%.60s' are not supported", node->domain);
+        return fail_node(im, index, ITG_UNSUPPORTED,
+                         "operators of domain '%.60s' are not supported", node->domain);
     if (is_quantized_op(node->op_type))
-        return fail_node(im, index, ITG_UNSUPPORTED, "the model is already quantized; the float model is expected");
+        return fail_node(im, index, ITG_UNSUPPORTED,
+                         "the model is already quantized; the float model is expected");
     for (int32_t i = 0; i < node->attr_count; i++)
         if (node->attrs[i].type == ITG_ATTR_OTHER && strncmp(node->attrs[i].s, "GRAPH", 5) == 0)
-            return fail_node(im, index, ITG_UNSUPPORTED,
-                             "attribute '%.60s' is a subgraph; control flow (If, Loop, Scan) is not supported",
-                             node->attrs[i].name);
+            return fail_node(
+                im, index, ITG_UNSUPPORTED,
+                "attribute '%.60s' is a subgraph; control flow (If, Loop, Scan) is not supported",
+                node->attrs[i].name);
     if (!itg_op_from_name(node->op_type, &op))
         return fail_node(im, index, ITG_UNSUPPORTED, "the operator is not supported");
     return ITG_OK;
 }
 
 /* ---- values ---- */
-static itg_status add_value(const importer *im, const char *name, itg_dtype dtype, const itg_shape *shape,
-                            const void *data)
+static itg_status add_value(const importer *im, const char *name, itg_dtype dtype,
+                            const itg_shape *shape, const void *data)
 {
     itg_id id = ITG_NONE;
     if (itg_graph_find_value(im->graph, name) != ITG_NONE)
-        return itg_fail(im->err, ITG_BAD_FILE, "%s: value '%.100s' is defined twice", im->graph->name, name);
+        return itg_fail(im->err, ITG_BAD_FILE, "%s: value '%.100s' is defined twice",
+                        im->graph->name, name);
     return itg_graph_add_value(im->graph, name, dtype, shape, data, &id, im->err);
 }
 
@@ -122,12 +132,14 @@ static itg_status add_file_values(importer *im)
 static itg_status add_constant_node(const importer *im, int32_t index)
 {
     const itg_onnx_node *node = &im->file->nodes[index];
-    if (node->input_count != 0 || node->output_count != 1 || !*node->outputs[0] || node->attr_count != 1)
+    if (node->input_count != 0 || node->output_count != 1 || !*node->outputs[0] ||
+        node->attr_count != 1)
         return fail_node(im, index, ITG_BAD_FILE, "one output and one attribute are expected");
     const itg_onnx_attr *attr = &node->attrs[0];
     itg_shape scalar = {.rank = 0}, list = {.rank = 1, .dims = {attr->count}};
     if (attr->type == ITG_ATTR_TENSOR && strcmp(attr->name, "value") == 0)
-        return add_value(im, node->outputs[0], attr->tensor.dtype, &attr->tensor.shape, attr->tensor.data);
+        return add_value(im, node->outputs[0], attr->tensor.dtype, &attr->tensor.shape,
+                         attr->tensor.data);
     if (attr->type == ITG_ATTR_FLOAT && strcmp(attr->name, "value_float") == 0)
         return add_value(im, node->outputs[0], ITG_F32, &scalar, &attr->f);
     if (attr->type == ITG_ATTR_INT && strcmp(attr->name, "value_int") == 0)
@@ -148,7 +160,8 @@ static itg_status add_node_values(const importer *im)
             status = add_constant_node(im, n);
         } else {
             for (int32_t i = 0; i < node->output_count && status == ITG_OK; i++)
-                if (*node->outputs[i]) status = add_value(im, node->outputs[i], ITG_F32, NULL, NULL);
+                if (*node->outputs[i])
+                    status = add_value(im, node->outputs[i], ITG_F32, NULL, NULL);
         }
         if (status != ITG_OK) return status;
     }
@@ -156,17 +169,21 @@ static itg_status add_node_values(const importer *im)
 }
 
 /* ---- nodes ---- */
-/* The file's name, "Op_index" where there is none; with "_index" behind it as often as it takes to be new. */
+/* The file's name, "Op_index" where there is none; with "_index" behind it as often as it takes to
+ * be new. */
 static const char *node_name(const importer *im, int32_t index)
 {
     const itg_onnx_node *node = &im->file->nodes[index];
-    const char *name = *node->name ? node->name : itg_arena_format(im->scratch, "%s_%d", node->op_type, (int)index);
+    const char *name = *node->name
+                           ? node->name
+                           : itg_arena_format(im->scratch, "%s_%d", node->op_type, (int)index);
     while (name && itg_graph_find_node(im->graph, name) != ITG_NONE)
         name = itg_arena_format(im->scratch, "%s_%d", name, (int)index);
     return name;
 }
 
-static itg_status find_operands(const importer *im, int32_t index, itg_map_node *node, itg_id **outputs)
+static itg_status find_operands(const importer *im, int32_t index, itg_map_node *node,
+                                itg_id **outputs)
 {
     const itg_onnx_node *from = node->file;
     size_t room = (size_t)from->input_count + ITG_MAP_EXTRA_INPUTS + 1;
@@ -174,13 +191,16 @@ static itg_status find_operands(const importer *im, int32_t index, itg_map_node 
     *outputs = itg_arena_array(im->scratch, (size_t)from->output_count, sizeof **outputs);
     if (!node->inputs || !*outputs) return no_memory(im);
     for (int32_t i = 0; i < from->input_count; i++) {
-        node->inputs[i] = *from->inputs[i] ? itg_graph_find_value(im->graph, from->inputs[i]) : ITG_NONE;
+        node->inputs[i] =
+            *from->inputs[i] ? itg_graph_find_value(im->graph, from->inputs[i]) : ITG_NONE;
         if (*from->inputs[i] && node->inputs[i] == ITG_NONE)
-            return fail_node(im, index, ITG_BAD_FILE, "input %d '%.80s' is defined nowhere", (int)i, from->inputs[i]);
+            return fail_node(im, index, ITG_BAD_FILE, "input %d '%.80s' is defined nowhere", (int)i,
+                             from->inputs[i]);
         if (*from->inputs[i]) node->input_count = i + 1;
     }
     for (int32_t i = 0; i < from->output_count; i++) {
-        (*outputs)[i] = *from->outputs[i] ? itg_graph_find_value(im->graph, from->outputs[i]) : ITG_NONE;
+        (*outputs)[i] =
+            *from->outputs[i] ? itg_graph_find_value(im->graph, from->outputs[i]) : ITG_NONE;
         if (*from->outputs[i]) node->output_count = i + 1;
     }
     return ITG_OK;
@@ -194,17 +214,17 @@ static itg_status check_outputs(const importer *im, int32_t index, const itg_map
 #undef ITG_OP
     };
     int32_t most = max_outputs[node->op];
-    if (node->output_count < 1)
-        return fail_node(im, index, ITG_BAD_FILE, "it has no output");
+    if (node->output_count < 1) return fail_node(im, index, ITG_BAD_FILE, "it has no output");
     if (most >= 0 && node->output_count > most)
-        return fail_node(im, index, ITG_BAD_FILE, "it has %d outputs; at most %d expected", (int)node->output_count,
-                         (int)most);
+        return fail_node(im, index, ITG_BAD_FILE, "it has %d outputs; at most %d expected",
+                         (int)node->output_count, (int)most);
     return ITG_OK;
 }
 
 static itg_status add_node(const importer *im, int32_t index)
 {
-    itg_map_node node = {.graph = im->graph, .file = &im->file->nodes[index], .index = index, .opset = im->opset};
+    itg_map_node node = {
+        .graph = im->graph, .file = &im->file->nodes[index], .index = index, .opset = im->opset};
     itg_id *outputs = NULL, id = ITG_NONE;
     itg_op_from_name(node.file->op_type, &node.op); /* check_node knows that it is one */
     const itg_op_rule *rule = itg_map_rule(node.op);
@@ -216,8 +236,8 @@ static itg_status add_node(const importer *im, int32_t index)
     if (status == ITG_OK) status = check_outputs(im, index, &node);
     if (status == ITG_OK) status = itg_map_apply(rule, &node, im->err);
     if (status == ITG_OK)
-        status = itg_graph_add_node(im->graph, node.name, node.op, node.inputs, node.input_count, outputs,
-                                    node.output_count, &node.attrs, &id, im->err);
+        status = itg_graph_add_node(im->graph, node.name, node.op, node.inputs, node.input_count,
+                                    outputs, node.output_count, &node.attrs, &id, im->err);
     if (status == ITG_OK) im->graph->nodes[id].opset = im->opset;
     return status;
 }
@@ -227,12 +247,13 @@ static itg_status set_outputs(const importer *im)
     const itg_onnx_file *file = im->file;
     itg_id *outputs = itg_arena_array(im->scratch, (size_t)file->output_count, sizeof *outputs);
     if (!outputs) return no_memory(im);
-    if (file->output_count == 0) return itg_fail(im->err, ITG_BAD_FILE, "%s: the graph has no output", im->graph->name);
+    if (file->output_count == 0)
+        return itg_fail(im->err, ITG_BAD_FILE, "%s: the graph has no output", im->graph->name);
     for (int32_t i = 0; i < file->output_count; i++) {
         outputs[i] = itg_graph_find_value(im->graph, file->outputs[i].name);
         if (outputs[i] == ITG_NONE)
-            return itg_fail(im->err, ITG_BAD_FILE, "%s: output '%.100s' is defined nowhere", im->graph->name,
-                            file->outputs[i].name);
+            return itg_fail(im->err, ITG_BAD_FILE, "%s: output '%.100s' is defined nowhere",
+                            im->graph->name, file->outputs[i].name);
     }
     return itg_graph_set_outputs(im->graph, outputs, file->output_count, im->err);
 }

@@ -5,15 +5,23 @@ static itg_status reduce_axes(itg_map_node *node, int32_t last_attribute_opset, 
 {
     if (node->opset > last_attribute_opset) return ITG_OK;
     if (node->input_count > 1)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "it has 2 inputs; opset %d has 1", (int)node->opset);
+        return itg_map_fail(node, err, ITG_BAD_FILE, "it has 2 inputs; opset %d has 1",
+                            (int)node->opset);
     return itg_map_ints_to_input(node, "axes", 1, err);
 }
 
-static itg_status map_reduce_sum(itg_map_node *node, itg_error *err) { return reduce_axes(node, 12, err); }
+static itg_status map_reduce_sum(itg_map_node *node, itg_error *err)
+{
+    return reduce_axes(node, 12, err);
+}
 
-static itg_status map_reduce(itg_map_node *node, itg_error *err) { return reduce_axes(node, 17, err); }
+static itg_status map_reduce(itg_map_node *node, itg_error *err)
+{
+    return reduce_axes(node, 17, err);
+}
 
-/* Before opset 13 the input is flattened to two dimensions at `axis`, 1 if absent; the node's opset tells shape inference. */
+/* Before opset 13 the input is flattened to two dimensions at `axis`, 1 if absent; the node's opset
+ * tells shape inference. */
 static itg_status map_softmax(itg_map_node *node, itg_error *err)
 {
     (void)err;
@@ -26,12 +34,13 @@ static itg_status map_batch_normalization(itg_map_node *node, itg_error *err)
 {
     node->attrs.axis = 1;
     if (node->output_count == 1) return ITG_OK;
-    return itg_map_fail(node, err, ITG_UNSUPPORTED, "it has %d outputs, as in training; 1 is supported",
+    return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                        "it has %d outputs, as in training; 1 is supported",
                         (int)node->output_count);
 }
 
-#define REDUCE_RULES(last_opset)                                                                                       \
-    ITG_ATTR_CUSTOM_RULE("axes", last_opset), ITG_ATTR_BOOL_RULE("keepdims", keepdims),                                \
+#define REDUCE_RULES(last_opset)                                                                   \
+    ITG_ATTR_CUSTOM_RULE("axes", last_opset), ITG_ATTR_BOOL_RULE("keepdims", keepdims),            \
         ITG_ATTR_BOOL_RULE("noop_with_empty_axes", noop_with_empty_axes)
 
 static const itg_op_rule rules[] = {
@@ -50,13 +59,14 @@ static const itg_op_rule rules[] = {
      5,
      5,
      map_batch_normalization,
-     {ITG_ATTR_FLOAT_RULE("epsilon", epsilon), ITG_ATTR_IGNORED_RULE("momentum"), ITG_ATTR_ONLY_RULE("spatial", 1),
-      ITG_ATTR_ONLY_RULE("training_mode", 0)}},
+     {ITG_ATTR_FLOAT_RULE("epsilon", epsilon), ITG_ATTR_IGNORED_RULE("momentum"),
+      ITG_ATTR_ONLY_RULE("spatial", 1), ITG_ATTR_ONLY_RULE("training_mode", 0)}},
     {ITG_OP_LAYER_NORMALIZATION,
      2,
      3,
      NULL,
-     {ITG_ATTR_AXIS_RULE("axis"), ITG_ATTR_FLOAT_RULE("epsilon", epsilon), ITG_ATTR_ONLY_RULE("stash_type", 1)}},
+     {ITG_ATTR_AXIS_RULE("axis"), ITG_ATTR_FLOAT_RULE("epsilon", epsilon),
+      ITG_ATTR_ONLY_RULE("stash_type", 1)}},
 };
 
 const itg_op_family itg_map_reduce = {rules, (int32_t)(sizeof rules / sizeof rules[0])};

@@ -5,7 +5,8 @@
 static itg_status map_reshape(itg_map_node *node, itg_error *err)
 {
     if (!node->attrs.allowzero || node->opset >= 14) return ITG_OK;
-    return itg_map_fail(node, err, ITG_BAD_FILE, "opset %d has no attribute 'allowzero'", (int)node->opset);
+    return itg_map_fail(node, err, ITG_BAD_FILE, "opset %d has no attribute 'allowzero'",
+                        (int)node->opset);
 }
 
 /* Absent: perm[0] stays -1, the order is reversed. */
@@ -17,12 +18,13 @@ static itg_status map_transpose(itg_map_node *node, itg_error *err)
     itg_status status = itg_map_ints(node, "perm", 0, ITG_MAX_RANK - 1, &perm, &count, err);
     if (status != ITG_OK || count < 0) return status;
     if (count > ITG_MAX_RANK)
-        return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute 'perm' has %d numbers; at most %d are supported",
-                            (int)count, ITG_MAX_RANK);
+        return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                            "attribute 'perm' has %d numbers; at most %d are supported", (int)count,
+                            ITG_MAX_RANK);
     for (int32_t i = 0; i < count; i++) {
         if (perm[i] >= count || seen[perm[i]])
-            return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'perm' is no permutation of 0 to %d",
-                                (int)count - 1);
+            return itg_map_fail(node, err, ITG_BAD_FILE,
+                                "attribute 'perm' is no permutation of 0 to %d", (int)count - 1);
         seen[perm[i]] = true;
         node->attrs.perm[i] = perm[i];
     }
@@ -33,7 +35,8 @@ static itg_status axes_to_input(itg_map_node *node, bool is_required, itg_error 
 {
     if (node->opset < 13) {
         if (node->input_count > 1)
-            return itg_map_fail(node, err, ITG_BAD_FILE, "it has 2 inputs; opset %d has 1", (int)node->opset);
+            return itg_map_fail(node, err, ITG_BAD_FILE, "it has 2 inputs; opset %d has 1",
+                                (int)node->opset);
         itg_status status = itg_map_ints_to_input(node, "axes", 1, err);
         if (status != ITG_OK) return status;
     }
@@ -41,27 +44,38 @@ static itg_status axes_to_input(itg_map_node *node, bool is_required, itg_error 
     return itg_map_fail(node, err, ITG_BAD_FILE, "'axes' is missing");
 }
 
-static itg_status map_squeeze(itg_map_node *node, itg_error *err) { return axes_to_input(node, false, err); }
+static itg_status map_squeeze(itg_map_node *node, itg_error *err)
+{
+    return axes_to_input(node, false, err);
+}
 
-static itg_status map_unsqueeze(itg_map_node *node, itg_error *err) { return axes_to_input(node, true, err); }
+static itg_status map_unsqueeze(itg_map_node *node, itg_error *err)
+{
+    return axes_to_input(node, true, err);
+}
 
 static itg_status map_cast(itg_map_node *node, itg_error *err)
 {
     int64_t to = 0;
-    if (!itg_map_has(node, "to")) return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'to' is missing");
+    if (!itg_map_has(node, "to"))
+        return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'to' is missing");
     itg_status status = itg_map_int(node, "to", 0, INT32_MAX, &to, err);
     if (status != ITG_OK) return status;
     if (itg_onnx_type_to_dtype((int32_t)to, &node->attrs.to)) return ITG_OK;
-    return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute 'to' is %s (%d), a type that is not supported",
+    return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                        "attribute 'to' is %s (%d), a type that is not supported",
                         itg_onnx_type_name((int32_t)to), (int)to);
 }
 
-/* Shape's start and end (opset 15) stand where shape inference reads them: starts[0], and axes[0] if axes_count is 1. */
+/* Shape's start and end (opset 15) stand where shape inference reads them: starts[0], and axes[0]
+ * if axes_count is 1. */
 static itg_status map_shape(itg_map_node *node, itg_error *err)
 {
     node->attrs.axes_count = itg_map_has(node, "end") ? 1 : 0;
-    itg_status status = itg_map_int(node, "start", INT64_MIN, INT64_MAX, &node->attrs.starts[0], err);
-    if (status == ITG_OK) status = itg_map_int(node, "end", INT64_MIN, INT64_MAX, &node->attrs.axes[0], err);
+    itg_status status =
+        itg_map_int(node, "start", INT64_MIN, INT64_MAX, &node->attrs.starts[0], err);
+    if (status == ITG_OK)
+        status = itg_map_int(node, "end", INT64_MIN, INT64_MAX, &node->attrs.axes[0], err);
     return status;
 }
 
@@ -73,8 +87,10 @@ static itg_status map_constant_of_shape(itg_map_node *node, itg_error *err)
     const itg_onnx_attr *attr = itg_onnx_attr_find(node->file, "value");
     if (attr) {
         int64_t elements = 0;
-        if (attr->type != ITG_ATTR_TENSOR || !itg_shape_elements(&attr->tensor.shape, &elements) || elements != 1)
-            return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'value' is no tensor of one element");
+        if (attr->type != ITG_ATTR_TENSOR || !itg_shape_elements(&attr->tensor.shape, &elements) ||
+            elements != 1)
+            return itg_map_fail(node, err, ITG_BAD_FILE,
+                                "attribute 'value' is no tensor of one element");
         scalar = attr->tensor;
         scalar.shape.rank = 0;
     }
@@ -87,19 +103,21 @@ static itg_status map_constant_of_shape(itg_map_node *node, itg_error *err)
     return status;
 }
 
-/* Inference: the ratio has no meaning, and a constant training_mode must be false; another one is shape inference's. */
+/* Inference: the ratio has no meaning, and a constant training_mode must be false; another one is
+ * shape inference's. */
 static itg_status map_dropout(itg_map_node *node, itg_error *err)
 {
     itg_tensor mode;
     if (node->opset < 12 && node->input_count > 1)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "it has %d inputs; opset %d has 1", (int)node->input_count,
-                            (int)node->opset);
+        return itg_map_fail(node, err, ITG_BAD_FILE, "it has %d inputs; opset %d has 1",
+                            (int)node->input_count, (int)node->opset);
     if (itg_map_constant(node, 2, &mode)) {
         int64_t elements = 0;
         if (mode.dtype != ITG_BOOL || !itg_shape_elements(&mode.shape, &elements) || elements != 1)
             return itg_map_fail(node, err, ITG_BAD_FILE, "'training_mode' is not one boolean");
         if (*(const unsigned char *)mode.data != 0)
-            return itg_map_fail(node, err, ITG_UNSUPPORTED, "'training_mode' is true; this is an inference engine");
+            return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                                "'training_mode' is true; this is an inference engine");
         node->input_count = 1;
     } else if (node->input_count == 2) {
         node->input_count = 1;
@@ -115,8 +133,16 @@ static const itg_op_rule rules[] = {
     {ITG_OP_UNSQUEEZE, 1, 2, map_unsqueeze, {ITG_ATTR_CUSTOM_RULE("axes", 12)}},
     {ITG_OP_EXPAND, 2, 2, NULL, {{0}}},
     {ITG_OP_CONSTANT_OF_SHAPE, 1, 1, map_constant_of_shape, {ITG_ATTR_CUSTOM_RULE("value", 0)}},
-    {ITG_OP_SHAPE, 1, 1, map_shape, {ITG_ATTR_CUSTOM_RULE("start", 0), ITG_ATTR_CUSTOM_RULE("end", 0)}},
-    {ITG_OP_CAST, 1, 1, map_cast, {ITG_ATTR_CUSTOM_RULE("to", 0), ITG_ATTR_IGNORED_RULE("saturate")}},
+    {ITG_OP_SHAPE,
+     1,
+     1,
+     map_shape,
+     {ITG_ATTR_CUSTOM_RULE("start", 0), ITG_ATTR_CUSTOM_RULE("end", 0)}},
+    {ITG_OP_CAST,
+     1,
+     1,
+     map_cast,
+     {ITG_ATTR_CUSTOM_RULE("to", 0), ITG_ATTR_IGNORED_RULE("saturate")}},
     {ITG_OP_IDENTITY, 1, 1, NULL, {{0}}},
     {ITG_OP_DROPOUT,
      1,

@@ -4,8 +4,9 @@
 
 static itg_status map_concat(itg_map_node *node, itg_error *err)
 {
-    return itg_map_has(node, "axis") ? ITG_OK
-                                     : itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'axis' is missing");
+    return itg_map_has(node, "axis")
+               ? ITG_OK
+               : itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'axis' is missing");
 }
 
 /* num_outputs (opset 18) repeats what the node's outputs say. */
@@ -15,11 +16,13 @@ static itg_status map_split(itg_map_node *node, itg_error *err)
     itg_status status = itg_map_int(node, "num_outputs", 1, INT32_MAX, &parts, err);
     if (status != ITG_OK) return status;
     if (parts != node->output_count)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'num_outputs' is %d, it has %d outputs", (int)parts,
+        return itg_map_fail(node, err, ITG_BAD_FILE,
+                            "attribute 'num_outputs' is %d, it has %d outputs", (int)parts,
                             (int)node->output_count);
     if (node->opset >= 13) return ITG_OK;
     if (node->input_count > 1)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "it has 2 inputs; opset %d has 1", (int)node->opset);
+        return itg_map_fail(node, err, ITG_BAD_FILE, "it has 2 inputs; opset %d has 1",
+                            (int)node->opset);
     const itg_onnx_attr *sizes = itg_onnx_attr_find(node->file, "split");
     if (!sizes) return ITG_OK;
     if (sizes->type != ITG_ATTR_INTS || sizes->count != node->output_count)
@@ -37,7 +40,8 @@ static itg_status map_slice(itg_map_node *node, itg_error *err)
     static const int64_t ones[ITG_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
     int64_t numbers[ITG_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     if (node->opset >= 10) {
-        if (node->input_count >= 3 && node->inputs[1] != ITG_NONE && node->inputs[2] != ITG_NONE) return ITG_OK;
+        if (node->input_count >= 3 && node->inputs[1] != ITG_NONE && node->inputs[2] != ITG_NONE)
+            return ITG_OK;
         return itg_map_fail(node, err, ITG_BAD_FILE, "starts and ends are missing");
     }
     const itg_onnx_attr *starts = itg_onnx_attr_find(node->file, "starts");
@@ -47,15 +51,18 @@ static itg_status map_slice(itg_map_node *node, itg_error *err)
                    starts->count == ends->count && starts->count <= ITG_MAX_RANK &&
                    (!axes || (axes->type == ITG_ATTR_INTS && axes->count == starts->count));
     if (!is_list || node->input_count > 1)
-        return itg_map_fail(node, err, ITG_BAD_FILE,
-                            "attributes 'starts' and 'ends' (and 'axes') of equal length up to %d are expected, "
-                            "and 1 input",
-                            ITG_MAX_RANK);
+        return itg_map_fail(
+            node, err, ITG_BAD_FILE,
+            "attributes 'starts' and 'ends' (and 'axes') of equal length up to %d are expected, "
+            "and 1 input",
+            ITG_MAX_RANK);
     itg_status status = itg_map_ints_to_input(node, "starts", 1, err);
     if (status == ITG_OK) status = itg_map_ints_to_input(node, "ends", 2, err);
-    itg_tensor list = {.dtype = ITG_S64, .shape = {.rank = 1, .dims = {starts->count}}, .data = numbers};
+    itg_tensor list = {
+        .dtype = ITG_S64, .shape = {.rank = 1, .dims = {starts->count}}, .data = numbers};
     if (status == ITG_OK)
-        status = axes ? itg_map_ints_to_input(node, "axes", 3, err) : itg_map_add_input(node, 3, "axes", &list, err);
+        status = axes ? itg_map_ints_to_input(node, "axes", 3, err)
+                      : itg_map_add_input(node, 3, "axes", &list, err);
     memcpy(numbers, ones, sizeof numbers);
     if (status == ITG_OK) status = itg_map_add_input(node, 4, "steps", &list, err);
     return status;
@@ -101,18 +108,21 @@ static const itg_op_rule rules[] = {
      1,
      2,
      map_split,
-     {ITG_ATTR_AXIS_RULE("axis"), ITG_ATTR_CUSTOM_RULE("split", 12), ITG_ATTR_CUSTOM_RULE("num_outputs", 0)}},
+     {ITG_ATTR_AXIS_RULE("axis"), ITG_ATTR_CUSTOM_RULE("split", 12),
+      ITG_ATTR_CUSTOM_RULE("num_outputs", 0)}},
     {ITG_OP_SLICE,
      1,
      5,
      map_slice,
-     {ITG_ATTR_CUSTOM_RULE("starts", 9), ITG_ATTR_CUSTOM_RULE("ends", 9), ITG_ATTR_CUSTOM_RULE("axes", 9)}},
+     {ITG_ATTR_CUSTOM_RULE("starts", 9), ITG_ATTR_CUSTOM_RULE("ends", 9),
+      ITG_ATTR_CUSTOM_RULE("axes", 9)}},
     {ITG_OP_GATHER, 2, 2, NULL, {ITG_ATTR_AXIS_RULE("axis")}},
     {ITG_OP_PAD,
      1,
      4,
      map_pad,
-     {ITG_ATTR_CUSTOM_RULE("mode", 0), ITG_ATTR_CUSTOM_RULE("pads", 10), ITG_ATTR_CUSTOM_RULE("value", 10)}},
+     {ITG_ATTR_CUSTOM_RULE("mode", 0), ITG_ATTR_CUSTOM_RULE("pads", 10),
+      ITG_ATTR_CUSTOM_RULE("value", 10)}},
 };
 
 const itg_op_family itg_map_slice = {rules, (int32_t)(sizeof rules / sizeof rules[0])};

@@ -1,4 +1,5 @@
-/* Operators that move a window over space: convolution and pooling. One spatial dimension becomes two, the first of size 1. */
+/* Operators that move a window over space: convolution and pooling. One spatial dimension becomes
+ * two, the first of size 1. */
 #include <inttypes.h>
 #include <string.h>
 #include "graph/onnx/map.h"
@@ -8,7 +9,8 @@ enum { MAX_EXTENT = 1 << 16 };
 static itg_status read_auto_pad(itg_map_node *node, itg_error *err)
 {
     static const char *const names[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
-    static const itg_auto_pad values[] = {ITG_PAD_EXPLICIT, ITG_PAD_SAME_UPPER, ITG_PAD_SAME_LOWER, ITG_PAD_VALID};
+    static const itg_auto_pad values[] = {ITG_PAD_EXPLICIT, ITG_PAD_SAME_UPPER, ITG_PAD_SAME_LOWER,
+                                          ITG_PAD_VALID};
     const char *text = names[0];
     itg_status status = itg_map_string(node, "auto_pad", &text, err);
     if (status != ITG_OK) return status;
@@ -33,15 +35,18 @@ static int32_t stated_rank(const itg_map_node *node)
     return itg_map_constant(node, 1, &weight) ? weight.shape.rank - 2 : 0;
 }
 
-/* A list of `rank` numbers, aligned to the end of the two in `out`, which keeps its defaults before. */
-static itg_status read_spatial(itg_map_node *node, const char *name, int32_t rank, int64_t out[2], itg_error *err)
+/* A list of `rank` numbers, aligned to the end of the two in `out`, which keeps its defaults
+ * before. */
+static itg_status read_spatial(itg_map_node *node, const char *name, int32_t rank, int64_t out[2],
+                               itg_error *err)
 {
     const int64_t *list = NULL;
     int32_t count = -1;
     itg_status status = itg_map_ints(node, name, 1, MAX_EXTENT, &list, &count, err);
     if (status != ITG_OK || count < 0) return status;
     if (count != rank)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "attribute '%s' has %d numbers; %d are expected", name, (int)count,
+        return itg_map_fail(node, err, ITG_BAD_FILE,
+                            "attribute '%s' has %d numbers; %d are expected", name, (int)count,
                             (int)rank);
     for (int32_t i = 0; i < rank; i++)
         out[2 - rank + i] = list[i];
@@ -56,7 +61,8 @@ static itg_status read_pads(itg_map_node *node, int32_t rank, itg_error *err)
     itg_status status = itg_map_ints(node, "pads", 0, MAX_EXTENT, &list, &count, err);
     if (status != ITG_OK || count < 0) return status;
     if (count != 2 * rank)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'pads' has %d numbers; %d are expected", (int)count,
+        return itg_map_fail(node, err, ITG_BAD_FILE,
+                            "attribute 'pads' has %d numbers; %d are expected", (int)count,
                             (int)(2 * rank));
     for (int32_t i = 0; i < rank; i++) {
         node->attrs.pad[2 - rank + i] = list[i];
@@ -64,7 +70,8 @@ static itg_status read_pads(itg_map_node *node, int32_t rank, itg_error *err)
         is_any = is_any || list[i] > 0 || list[rank + i] > 0;
     }
     if (is_any && node->attrs.auto_pad != ITG_PAD_EXPLICIT)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "attributes 'pads' and 'auto_pad' exclude each other");
+        return itg_map_fail(node, err, ITG_BAD_FILE,
+                            "attributes 'pads' and 'auto_pad' exclude each other");
     return ITG_OK;
 }
 
@@ -73,23 +80,28 @@ static itg_status map_window(itg_map_node *node, itg_error *err)
     int32_t rank = stated_rank(node);
     if (rank == 0) rank = 2;
     if (rank < 1 || rank > 2)
-        return itg_map_fail(node, err, ITG_UNSUPPORTED, "%d spatial dimensions; 1 and 2 are supported", (int)rank);
+        return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                            "%d spatial dimensions; 1 and 2 are supported", (int)rank);
     node->attrs.spatial_rank = rank;
     if (rank == 1) node->attrs.kernel[0] = 1;
     itg_status status = read_auto_pad(node, err);
-    if (status == ITG_OK) status = read_spatial(node, "kernel_shape", rank, node->attrs.kernel, err);
+    if (status == ITG_OK)
+        status = read_spatial(node, "kernel_shape", rank, node->attrs.kernel, err);
     if (status == ITG_OK) status = read_spatial(node, "strides", rank, node->attrs.stride, err);
     if (status == ITG_OK) status = read_spatial(node, "dilations", rank, node->attrs.dilation, err);
     if (status == ITG_OK) status = read_pads(node, rank, err);
     return status;
 }
 
-/* Weights that are constants state a kernel that the attribute leaves out; others are known at shape inference only. */
+/* Weights that are constants state a kernel that the attribute leaves out; others are known at
+ * shape inference only. */
 static itg_status map_conv(itg_map_node *node, itg_error *err)
 {
     itg_tensor weight;
     itg_status status = map_window(node, err);
-    if (status != ITG_OK || itg_map_has(node, "kernel_shape") || !itg_map_constant(node, 1, &weight)) return status;
+    if (status != ITG_OK || itg_map_has(node, "kernel_shape") ||
+        !itg_map_constant(node, 1, &weight))
+        return status;
     int32_t rank = node->attrs.spatial_rank;
     if (weight.shape.rank != rank + 2)
         return itg_map_fail(node, err, ITG_BAD_FILE, "the weights have rank %d; %d is expected",
@@ -97,7 +109,8 @@ static itg_status map_conv(itg_map_node *node, itg_error *err)
     for (int32_t i = 0; i < rank; i++) {
         int64_t extent = weight.shape.dims[2 + i];
         if (extent < 1 || extent > MAX_EXTENT)
-            return itg_map_fail(node, err, ITG_UNSUPPORTED, "the kernel's size %" PRId64 " is not supported", extent);
+            return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                                "the kernel's size %" PRId64 " is not supported", extent);
         node->attrs.kernel[2 - rank + i] = extent;
     }
     return ITG_OK;
@@ -111,13 +124,15 @@ static itg_status map_pool(itg_map_node *node, itg_error *err)
     itg_status status = itg_map_int(node, "storage_order", 0, 1, &storage_order, err);
     if (status != ITG_OK) return status;
     if (storage_order == 1 && node->output_count > 1)
-        return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute 'storage_order' is 1; 0 is supported");
+        return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                            "attribute 'storage_order' is 1; 0 is supported");
     return map_window(node, err);
 }
 
-#define WINDOW_RULES                                                                                                   \
-    ITG_ATTR_CUSTOM_RULE("auto_pad", 0), ITG_ATTR_CUSTOM_RULE("kernel_shape", 0), ITG_ATTR_CUSTOM_RULE("strides", 0),  \
-        ITG_ATTR_CUSTOM_RULE("dilations", 0), ITG_ATTR_CUSTOM_RULE("pads", 0)
+#define WINDOW_RULES                                                                               \
+    ITG_ATTR_CUSTOM_RULE("auto_pad", 0), ITG_ATTR_CUSTOM_RULE("kernel_shape", 0),                  \
+        ITG_ATTR_CUSTOM_RULE("strides", 0), ITG_ATTR_CUSTOM_RULE("dilations", 0),                  \
+        ITG_ATTR_CUSTOM_RULE("pads", 0)
 
 static const itg_op_rule rules[] = {
     {ITG_OP_CONV, 2, 3, map_conv, {WINDOW_RULES, ITG_ATTR_INT_RULE("group", group, 1, INT32_MAX)}},
@@ -125,7 +140,8 @@ static const itg_op_rule rules[] = {
      1,
      1,
      map_pool,
-     {WINDOW_RULES, ITG_ATTR_BOOL_RULE("ceil_mode", ceil_mode), ITG_ATTR_CUSTOM_RULE("storage_order", 0)}},
+     {WINDOW_RULES, ITG_ATTR_BOOL_RULE("ceil_mode", ceil_mode),
+      ITG_ATTR_CUSTOM_RULE("storage_order", 0)}},
     {ITG_OP_AVERAGE_POOL,
      1,
      1,

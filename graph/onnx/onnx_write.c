@@ -1,4 +1,5 @@
-/* Builds ONNX's messages in one arena and packs them with protobuf-c. The first failure is kept, and ends the building. */
+/* Builds ONNX's messages in one arena and packs them with protobuf-c. The first failure is kept,
+ * and ends the building. */
 #include <stdlib.h>
 #include <string.h>
 #include "graph/onnx/onnx_write.h"
@@ -27,7 +28,10 @@ static itg_status broken(itg_onnx_writer *w, itg_status code, const char *what)
     return itg_fail(&w->error, code, "%s: %s", w->graph.name, what);
 }
 
-static itg_status no_memory(itg_onnx_writer *w) { return broken(w, ITG_NO_MEMORY, "out of memory"); }
+static itg_status no_memory(itg_onnx_writer *w)
+{
+    return broken(w, ITG_NO_MEMORY, "out of memory");
+}
 
 static itg_status append(itg_onnx_writer *w, list *to, void *item)
 {
@@ -57,8 +61,8 @@ static void *new_message(itg_onnx_writer *w, size_t bytes)
     return message;
 }
 
-itg_status itg_onnx_writer_create(const char *graph_name, const char *producer_version, itg_onnx_writer **out,
-                                  itg_error *err)
+itg_status itg_onnx_writer_create(const char *graph_name, const char *producer_version,
+                                  itg_onnx_writer **out, itg_error *err)
 {
     itg_arena *arena = itg_arena_create(0);
     itg_onnx_writer *w = arena ? itg_arena_alloc(arena, sizeof *w) : NULL;
@@ -150,17 +154,20 @@ static itg_status add_value_info(itg_onnx_writer *w, list *to, const char *name,
     return w->error.code == ITG_OK ? append(w, to, info) : w->error.code;
 }
 
-itg_status itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype, const itg_shape *shape)
+itg_status itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype,
+                                 const itg_shape *shape)
 {
     return add_value_info(w, &w->inputs, name, dtype, shape);
 }
 
-itg_status itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype, const itg_shape *shape)
+itg_status itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype,
+                                  const itg_shape *shape)
 {
     return add_value_info(w, &w->outputs, name, dtype, shape);
 }
 
-itg_status itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name, const itg_tensor *tensor)
+itg_status itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name,
+                                       const itg_tensor *tensor)
 {
     if (w->error.code != ITG_OK) return w->error.code;
     int64_t elements = 0;
@@ -205,9 +212,9 @@ static void close_node(itg_onnx_writer *w)
     w->attributes = (list){0};
 }
 
-itg_status itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type, const char *name,
-                                const char *const *inputs, int32_t input_count, const char *const *outputs,
-                                int32_t output_count)
+itg_status itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type,
+                                const char *name, const char *const *inputs, int32_t input_count,
+                                const char *const *outputs, int32_t output_count)
 {
     if (w->error.code != ITG_OK) return w->error.code;
     ItgOnnx__NodeProto *node = new_message(w, sizeof *node);
@@ -266,12 +273,14 @@ static void *copy_list(itg_onnx_writer *w, const void *values, int64_t count, si
 {
     size_t bytes = 0;
     void *copy = NULL;
-    if (count >= 0 && itg_mul_size((size_t)count, size, &bytes)) copy = itg_arena_copy(w->arena, values, bytes);
+    if (count >= 0 && itg_mul_size((size_t)count, size, &bytes))
+        copy = itg_arena_copy(w->arena, values, bytes);
     if (!copy) no_memory(w);
     return copy;
 }
 
-itg_status itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values, int64_t count)
+itg_status itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values,
+                                int64_t count)
 {
     ItgOnnx__AttributeProto *a = new_attribute(w, name, TYPE_INTS);
     if (!a) return w->error.code;
@@ -280,7 +289,8 @@ itg_status itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int6
     return w->error.code;
 }
 
-itg_status itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values, int64_t count)
+itg_status itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
+                                  int64_t count)
 {
     ItgOnnx__AttributeProto *a = new_attribute(w, name, TYPE_FLOATS);
     if (!a) return w->error.code;
@@ -301,7 +311,8 @@ itg_status itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const ch
 }
 
 /* ---- the file ---- */
-/* The IR version that came with an opset (ONNX's docs/Versioning.md): the lowest that readers of the opset accept. */
+/* The IR version that came with an opset (ONNX's docs/Versioning.md): the lowest that readers of
+ * the opset accept. */
 static int64_t ir_version(const itg_onnx_writer *w)
 {
     static const struct {
@@ -340,11 +351,13 @@ static void close_model(itg_onnx_writer *w)
 
 itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err)
 {
-    if (w->error.code != ITG_OK) return itg_fail(err, w->error.code, "%s: %s", path, w->error.message);
+    if (w->error.code != ITG_OK)
+        return itg_fail(err, w->error.code, "%s: %s", path, w->error.message);
     close_model(w);
     size_t bytes = itg_onnx__model_proto__get_packed_size(&w->model);
     if (bytes > ITG_WIRE_MAX_BYTES)
-        return itg_fail(err, ITG_LIMIT, "%s: the model has %zu bytes; ONNX files have at most 2 GiB", path, bytes);
+        return itg_fail(err, ITG_LIMIT,
+                        "%s: the model has %zu bytes; ONNX files have at most 2 GiB", path, bytes);
     unsigned char *packed = malloc(bytes > 0 ? bytes : 1);
     if (!packed) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %zu bytes", path, bytes);
     itg_onnx__model_proto__pack(&w->model, packed);

@@ -5,30 +5,50 @@
 
 /* ---- writer: build in memory, then one atomic file ---- */
 typedef struct itg_onnx_writer itg_onnx_writer;
-itg_status itg_onnx_writer_create(const char *graph_name, const char *producer_version, itg_onnx_writer **out, itg_error *err);
+itg_status itg_onnx_writer_create(const char *graph_name, const char *producer_version,
+                                  itg_onnx_writer **out, itg_error *err);
 void itg_onnx_writer_destroy(itg_onnx_writer *w);
-/* All return the first failure so far and do nothing after it. Strings and data are copied. dims -1: symbolic "N". */
+/* All return the first failure so far and do nothing after it. Strings and data are copied. dims
+ * -1: symbolic "N". */
 itg_status itg_onnx_writer_opset(itg_onnx_writer *w, const char *domain, int64_t version);
-itg_status itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype, const itg_shape *shape);
-itg_status itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype, const itg_shape *shape);
-itg_status itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name, const itg_tensor *tensor);
+itg_status itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype,
+                                 const itg_shape *shape);
+itg_status itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype,
+                                  const itg_shape *shape);
+itg_status itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name,
+                                       const itg_tensor *tensor);
 itg_status itg_onnx_writer_metadata(itg_onnx_writer *w, const char *key, const char *value);
 /* Begins a node; the attribute calls below belong to it. Input names "" for inputs left out. */
-itg_status itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type, const char *name,
-                                const char *const *inputs, int32_t input_count, const char *const *outputs, int32_t output_count);
+itg_status itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type,
+                                const char *name, const char *const *inputs, int32_t input_count,
+                                const char *const *outputs, int32_t output_count);
 itg_status itg_onnx_writer_int(itg_onnx_writer *w, const char *name, int64_t value);
-itg_status itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values, int64_t count);
+itg_status itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values,
+                                int64_t count);
 itg_status itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value);
-itg_status itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values, int64_t count);
+itg_status itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
+                                  int64_t count);
 itg_status itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value);
 itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err);
 
 /* ---- reader: a checked, flat view (wire scan and memory budget as in itg_onnx_import) ---- */
 typedef struct itg_onnx_attr {
     const char *name;
-    enum { ITG_ATTR_INT, ITG_ATTR_INTS, ITG_ATTR_FLOAT, ITG_ATTR_FLOATS, ITG_ATTR_STRING, ITG_ATTR_TENSOR, ITG_ATTR_OTHER } type;
-    int64_t i; float f; const char *s;
-    const int64_t *ints; const float *floats; int64_t count;
+    enum {
+        ITG_ATTR_INT,
+        ITG_ATTR_INTS,
+        ITG_ATTR_FLOAT,
+        ITG_ATTR_FLOATS,
+        ITG_ATTR_STRING,
+        ITG_ATTR_TENSOR,
+        ITG_ATTR_OTHER
+    } type;
+    int64_t i;
+    float f;
+    const char *s;
+    const int64_t *ints;
+    const float *floats;
+    int64_t count;
     itg_tensor tensor;
 } itg_onnx_attr;
 typedef struct itg_onnx_node {
@@ -37,22 +57,37 @@ typedef struct itg_onnx_node {
     const char *const *inputs, *const *outputs;
     const itg_onnx_attr *attrs;
 } itg_onnx_node;
-typedef struct itg_onnx_value { const char *name; itg_dtype dtype; itg_shape shape; } itg_onnx_value;
-typedef struct itg_onnx_initializer { const char *name; itg_tensor tensor; } itg_onnx_initializer;
+typedef struct itg_onnx_value {
+    const char *name;
+    itg_dtype dtype;
+    itg_shape shape;
+} itg_onnx_value;
+typedef struct itg_onnx_initializer {
+    const char *name;
+    itg_tensor tensor;
+} itg_onnx_initializer;
 typedef struct itg_onnx_file {
     itg_arena *arena; /* owns everything below */
     const char *source, *producer, *producer_version, *graph_name;
-    int32_t opset_count; const char *const *opset_domain; const int64_t *opset_version;
-    int32_t node_count; const itg_onnx_node *nodes;
-    int32_t input_count; const itg_onnx_value *inputs;
-    int32_t output_count; const itg_onnx_value *outputs;
-    int32_t initializer_count; const itg_onnx_initializer *initializers;
-    int32_t metadata_count; const char *const *metadata_key, *const *metadata_value;
+    int32_t opset_count;
+    const char *const *opset_domain;
+    const int64_t *opset_version;
+    int32_t node_count;
+    const itg_onnx_node *nodes;
+    int32_t input_count;
+    const itg_onnx_value *inputs;
+    int32_t output_count;
+    const itg_onnx_value *outputs;
+    int32_t initializer_count;
+    const itg_onnx_initializer *initializers;
+    int32_t metadata_count;
+    const char *const *metadata_key, *const *metadata_value;
     unsigned char hash[32]; /* SHA-256 of the file */
 } itg_onnx_file;
 itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *err);
 void itg_onnx_file_destroy(itg_onnx_file *file);
 const itg_onnx_attr *itg_onnx_attr_find(const itg_onnx_node *node, const char *name);
 /* A standalone TensorProto (the .pb files of ONNX's test vectors). */
-itg_status itg_onnx_tensor_read(const char *path, itg_arena *arena, itg_tensor *out, itg_error *err);
+itg_status itg_onnx_tensor_read(const char *path, itg_arena *arena, itg_tensor *out,
+                                itg_error *err);
 #endif

@@ -5,42 +5,38 @@
 enum { DATA_LOCATION_EXTERNAL = 1 };
 
 /* Which typed field of TensorProto holds the elements where raw_data does not. */
-typedef enum typed_field { IN_FLOAT, IN_DOUBLE, IN_INT32, IN_INT64, IN_UINT64, NOWHERE } typed_field;
+typedef enum typed_field {
+    IN_FLOAT,
+    IN_DOUBLE,
+    IN_INT32,
+    IN_INT64,
+    IN_UINT64,
+    NOWHERE
+} typed_field;
 
 typedef struct type_row {
     const char *name;
     typed_field field;
-    bool is_dtype; /* dtype is the same type; else, unless NOWHERE, the type that its values are widened to */
+    bool is_dtype; /* dtype is the same type; else, unless NOWHERE, the type that its values are
+                      widened to */
     itg_dtype dtype;
     size_t raw_size; /* of one element in raw_data */
 } type_row;
 
 /* By the numbers of TensorProto.DataType. */
 static const type_row types[] = {
-    {"UNDEFINED", NOWHERE, false, ITG_F32, 0},
-    {"FLOAT", IN_FLOAT, true, ITG_F32, 4},
-    {"UINT8", IN_INT32, true, ITG_U8, 1},
-    {"INT8", IN_INT32, true, ITG_S8, 1},
-    {"UINT16", IN_INT32, true, ITG_U16, 2},
-    {"INT16", IN_INT32, true, ITG_S16, 2},
-    {"INT32", IN_INT32, true, ITG_S32, 4},
-    {"INT64", IN_INT64, true, ITG_S64, 8},
-    {"STRING", NOWHERE, false, ITG_F32, 0},
-    {"BOOL", IN_INT32, true, ITG_BOOL, 1},
-    {"FLOAT16", IN_INT32, false, ITG_F32, 2},
-    {"DOUBLE", IN_DOUBLE, true, ITG_F64, 8},
-    {"UINT32", IN_UINT64, true, ITG_U32, 4},
-    {"UINT64", NOWHERE, false, ITG_F32, 0},
-    {"COMPLEX64", NOWHERE, false, ITG_F32, 0},
-    {"COMPLEX128", NOWHERE, false, ITG_F32, 0},
-    {"BFLOAT16", IN_INT32, false, ITG_F32, 2},
-    {"FLOAT8E4M3FN", NOWHERE, false, ITG_F32, 0},
-    {"FLOAT8E4M3FNUZ", NOWHERE, false, ITG_F32, 0},
-    {"FLOAT8E5M2", NOWHERE, false, ITG_F32, 0},
-    {"FLOAT8E5M2FNUZ", NOWHERE, false, ITG_F32, 0},
-    {"UINT4", NOWHERE, false, ITG_F32, 0},
-    {"INT4", NOWHERE, false, ITG_F32, 0},
-    {"FLOAT4E2M1", NOWHERE, false, ITG_F32, 0},
+    {"UNDEFINED", NOWHERE, false, ITG_F32, 0},      {"FLOAT", IN_FLOAT, true, ITG_F32, 4},
+    {"UINT8", IN_INT32, true, ITG_U8, 1},           {"INT8", IN_INT32, true, ITG_S8, 1},
+    {"UINT16", IN_INT32, true, ITG_U16, 2},         {"INT16", IN_INT32, true, ITG_S16, 2},
+    {"INT32", IN_INT32, true, ITG_S32, 4},          {"INT64", IN_INT64, true, ITG_S64, 8},
+    {"STRING", NOWHERE, false, ITG_F32, 0},         {"BOOL", IN_INT32, true, ITG_BOOL, 1},
+    {"FLOAT16", IN_INT32, false, ITG_F32, 2},       {"DOUBLE", IN_DOUBLE, true, ITG_F64, 8},
+    {"UINT32", IN_UINT64, true, ITG_U32, 4},        {"UINT64", NOWHERE, false, ITG_F32, 0},
+    {"COMPLEX64", NOWHERE, false, ITG_F32, 0},      {"COMPLEX128", NOWHERE, false, ITG_F32, 0},
+    {"BFLOAT16", IN_INT32, false, ITG_F32, 2},      {"FLOAT8E4M3FN", NOWHERE, false, ITG_F32, 0},
+    {"FLOAT8E4M3FNUZ", NOWHERE, false, ITG_F32, 0}, {"FLOAT8E5M2", NOWHERE, false, ITG_F32, 0},
+    {"FLOAT8E5M2FNUZ", NOWHERE, false, ITG_F32, 0}, {"UINT4", NOWHERE, false, ITG_F32, 0},
+    {"INT4", NOWHERE, false, ITG_F32, 0},           {"FLOAT4E2M1", NOWHERE, false, ITG_F32, 0},
 };
 enum { TYPE_COUNT = sizeof types / sizeof types[0], TYPE_FLOAT16 = 10 };
 
@@ -75,7 +71,8 @@ static float float_of_bits(uint32_t bits)
 /* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
 static float float_of_half(uint16_t half)
 {
-    uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = (half >> 10) & 31, fraction = half & 0x3ff;
+    uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = (half >> 10) & 31,
+             fraction = half & 0x3ff;
     if (exponent == 31) return float_of_bits(sign | 0x7f800000u | fraction << 13);
     if (exponent == 0) { /* fraction * 2^-24, exact in float32 */
         float tiny = (float)fraction * 0x1p-24f;
@@ -164,7 +161,8 @@ static size_t typed_count(const ItgOnnx__TensorProto *proto, typed_field field)
     }
 }
 
-static itg_status convert_typed(const ItgOnnx__TensorProto *proto, itg_tensor *out, size_t count, itg_error *err)
+static itg_status convert_typed(const ItgOnnx__TensorProto *proto, itg_tensor *out, size_t count,
+                                itg_error *err)
 {
     size_t bytes = count * itg_dtype_size(out->dtype);
     if (count == 0) return ITG_OK;
@@ -190,23 +188,28 @@ static itg_status check_kind(const ItgOnnx__TensorProto *proto, itg_error *err)
 {
     int32_t type = proto->data_type;
     if (proto->data_location == DATA_LOCATION_EXTERNAL || proto->n_external_data > 0)
-        return itg_fail(err, ITG_UNSUPPORTED, "its data lies in another file (external data), which is not supported; "
-                                              "save the model with all data inside");
-    if (proto->has_segment) return itg_fail(err, ITG_UNSUPPORTED, "a segment of a tensor is not supported");
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "its data lies in another file (external data), which is not supported; "
+                        "save the model with all data inside");
+    if (proto->has_segment)
+        return itg_fail(err, ITG_UNSUPPORTED, "a segment of a tensor is not supported");
     if (type < 0 || type >= TYPE_COUNT || types[type].field == NOWHERE)
-        return itg_fail(err, ITG_UNSUPPORTED, "element type %s (%d) is not supported", itg_onnx_type_name(type),
-                        (int)type);
+        return itg_fail(err, ITG_UNSUPPORTED, "element type %s (%d) is not supported",
+                        itg_onnx_type_name(type), (int)type);
     return ITG_OK;
 }
 
-static itg_status read_shape(const ItgOnnx__TensorProto *proto, itg_shape *out, int64_t *elements, itg_error *err)
+static itg_status read_shape(const ItgOnnx__TensorProto *proto, itg_shape *out, int64_t *elements,
+                             itg_error *err)
 {
     itg_shape shape = {0};
     if (proto->n_dims > ITG_MAX_RANK)
-        return itg_fail(err, ITG_UNSUPPORTED, "rank %zu; at most %d is supported", proto->n_dims, ITG_MAX_RANK);
+        return itg_fail(err, ITG_UNSUPPORTED, "rank %zu; at most %d is supported", proto->n_dims,
+                        ITG_MAX_RANK);
     for (size_t i = 0; i < proto->n_dims; i++) {
         if (proto->dims[i] < 0)
-            return itg_fail(err, ITG_BAD_FILE, "dimension %zu is %" PRId64 ", which is negative", i, proto->dims[i]);
+            return itg_fail(err, ITG_BAD_FILE, "dimension %zu is %" PRId64 ", which is negative", i,
+                            proto->dims[i]);
         shape.dims[shape.rank++] = proto->dims[i];
     }
     if (!itg_shape_elements(&shape, elements))
@@ -222,17 +225,18 @@ static itg_status check_amount(const ItgOnnx__TensorProto *proto, size_t element
     size_t typed = typed_count(proto, row->field), want = 0;
     if (!proto->has_raw_data || (proto->raw_data.len == 0 && typed > 0)) {
         if (typed == elements) return ITG_OK;
-        return itg_fail(err, ITG_BAD_FILE, "%zu elements of type %s are stored, its shape has %zu", typed, row->name,
-                        elements);
+        return itg_fail(err, ITG_BAD_FILE, "%zu elements of type %s are stored, its shape has %zu",
+                        typed, row->name, elements);
     }
-    if (typed > 0) return itg_fail(err, ITG_BAD_FILE, "its elements are stored twice, raw and typed");
+    if (typed > 0)
+        return itg_fail(err, ITG_BAD_FILE, "its elements are stored twice, raw and typed");
     if (itg_mul_size(elements, row->raw_size, &want) && proto->raw_data.len == want) return ITG_OK;
     return itg_fail(err, ITG_BAD_FILE, "raw_data has %zu bytes, %zu elements of type %s need %zu",
                     proto->raw_data.len, elements, row->name, want);
 }
 
-itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena *arena, itg_tensor *out,
-                                   itg_error *err)
+itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena *arena,
+                                   itg_tensor *out, itg_error *err)
 {
     itg_tensor tensor = {0};
     int64_t elements = 0;
@@ -241,8 +245,10 @@ itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena 
     if (status == ITG_OK) status = check_amount(proto, (size_t)elements, err);
     if (status != ITG_OK) return status;
     tensor.dtype = types[proto->data_type].dtype;
-    tensor.data = itg_arena_array(arena, elements > 0 ? (size_t)elements : 1, itg_dtype_size(tensor.dtype));
-    if (!tensor.data) return itg_fail(err, ITG_NO_MEMORY, "no memory for %" PRId64 " elements", elements);
+    tensor.data =
+        itg_arena_array(arena, elements > 0 ? (size_t)elements : 1, itg_dtype_size(tensor.dtype));
+    if (!tensor.data)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for %" PRId64 " elements", elements);
     if (proto->has_raw_data && proto->raw_data.len > 0)
         convert_raw(proto, &tensor, (size_t)elements);
     else

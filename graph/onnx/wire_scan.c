@@ -1,5 +1,6 @@
-/* Wire format: https://protobuf.dev/programming-guides/encoding/. The schema comes from the generated descriptors, so there
- * is no second list of fields to keep. Invariant: position <= end of the innermost frame <= end of every outer one. */
+/* Wire format: https://protobuf.dev/programming-guides/encoding/. The schema comes from the
+ * generated descriptors, so there is no second list of fields to keep. Invariant: position <= end
+ * of the innermost frame <= end of every outer one. */
 #include "graph/onnx/wire_scan.h"
 #include "base/utf8.h"
 #include "onnx.pb-c.h"
@@ -82,20 +83,23 @@ static uint32_t declared_wire(ProtobufCType type)
     }
 }
 
-/* Tag and, for scalars, the value; for WIRE_BYTES the position stands at the payload, which lies within the frame. */
+/* Tag and, for scalars, the value; for WIRE_BYTES the position stands at the payload, which lies
+ * within the frame. */
 static itg_status read_field(scan *s, field *f, itg_error *err)
 {
     const frame *top = &s->stack[s->depth - 1];
     uint64_t tag = 0, skipped;
     *f = (field){.start = s->position};
     if (!read_varint(s, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
-        return itg_fail(err, ITG_BAD_FILE, "%s: byte %zu: not a field of %s (not an ONNX file, or damaged)",
-                        s->source, f->start, top->type->short_name);
+        return itg_fail(err, ITG_BAD_FILE,
+                        "%s: byte %zu: not a field of %s (not an ONNX file, or damaged)", s->source,
+                        f->start, top->type->short_name);
     f->number = (uint32_t)tag >> 3;
     f->wire = (uint32_t)tag & 7;
     f->known = protobuf_c_message_descriptor_get_field(top->type, f->number);
     if (++s->fields > ITG_WIRE_MAX_FIELDS)
-        return itg_fail(err, ITG_LIMIT, "%s: more than %lld fields", s->source, (long long)ITG_WIRE_MAX_FIELDS);
+        return itg_fail(err, ITG_LIMIT, "%s: more than %lld fields", s->source,
+                        (long long)ITG_WIRE_MAX_FIELDS);
     bool fits = true;
     if (f->wire == WIRE_VARINT) {
         fits = read_varint(s, &skipped);
@@ -108,7 +112,9 @@ static itg_status read_field(scan *s, field *f, itg_error *err)
     } else {
         return bad_field(s, f, err, "has a wire type that ONNX does not use");
     }
-    return fits ? ITG_OK : bad_field(s, f, err, "does not end within its message (file cut short or damaged)");
+    return fits ? ITG_OK
+                : bad_field(s, f, err,
+                            "does not end within its message (file cut short or damaged)");
 }
 
 static itg_status enter_message(scan *s, const field *f, itg_error *err)
@@ -119,11 +125,11 @@ static itg_status enter_message(scan *s, const field *f, itg_error *err)
         return bad_field(s, f, err, "is there twice");
     top->seen |= bit;
     if (s->depth == ITG_WIRE_MAX_DEPTH)
-        return itg_fail(err, ITG_LIMIT, "%s: byte %zu: nested deeper than %d messages", s->source, f->start,
-                        ITG_WIRE_MAX_DEPTH);
+        return itg_fail(err, ITG_LIMIT, "%s: byte %zu: nested deeper than %d messages", s->source,
+                        f->start, ITG_WIRE_MAX_DEPTH);
     if (++s->messages > ITG_WIRE_MAX_MESSAGES)
-        return itg_fail(err, ITG_LIMIT, "%s: more than %lld nodes, attributes and tensors", s->source,
-                        (long long)ITG_WIRE_MAX_MESSAGES);
+        return itg_fail(err, ITG_LIMIT, "%s: more than %lld nodes, attributes and tensors",
+                        s->source, (long long)ITG_WIRE_MAX_MESSAGES);
     s->stack[s->depth++] =
         (frame){.type = f->known->descriptor, .end = s->position + (size_t)f->length};
     return ITG_OK;
@@ -140,7 +146,8 @@ static itg_status scan_field(scan *s, itg_error *err)
             return bad_field(s, &f, err, "has the wrong wire type");
         if (f.known->type == PROTOBUF_C_TYPE_MESSAGE) return enter_message(s, &f, err);
         if (f.known->type == PROTOBUF_C_TYPE_STRING) {
-            if (f.length > ITG_WIRE_MAX_STRING) return bad_field(s, &f, err, "is a string longer than 1 MiB");
+            if (f.length > ITG_WIRE_MAX_STRING)
+                return bad_field(s, &f, err, "is a string longer than 1 MiB");
             if (!is_text(s->data + s->position, (size_t)f.length))
                 return bad_field(s, &f, err, "is not UTF-8 text");
         }
@@ -149,14 +156,15 @@ static itg_status scan_field(scan *s, itg_error *err)
     return ITG_OK;
 }
 
-itg_status itg_wire_scan(const unsigned char *data, size_t bytes, itg_wire_root root, const char *source,
-                         itg_error *err)
+itg_status itg_wire_scan(const unsigned char *data, size_t bytes, itg_wire_root root,
+                         const char *source, itg_error *err)
 {
     if (bytes > ITG_WIRE_MAX_BYTES)
-        return itg_fail(err, ITG_LIMIT, "%s: %zu bytes; ONNX files have at most 2 GiB", source, bytes);
+        return itg_fail(err, ITG_LIMIT, "%s: %zu bytes; ONNX files have at most 2 GiB", source,
+                        bytes);
     scan s = {.data = data, .source = source, .depth = 1};
-    s.stack[0].type =
-        root == ITG_WIRE_MODEL ? &itg_onnx__model_proto__descriptor : &itg_onnx__tensor_proto__descriptor;
+    s.stack[0].type = root == ITG_WIRE_MODEL ? &itg_onnx__model_proto__descriptor
+                                             : &itg_onnx__tensor_proto__descriptor;
     s.stack[0].end = bytes;
     while (s.depth > 0) {
         if (s.position == s.stack[s.depth - 1].end) {

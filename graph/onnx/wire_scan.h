@@ -1,6 +1,7 @@
-/* A walk over protobuf wire format before any parser sees it. It allocates nothing and keeps an explicit stack, so that no
- * file can make it recurse or grow. What it accepts is well nested, bounded in every count below, has every known field in
- * its declared wire type, no second copy of a single embedded message, and strings that are UTF-8 without NUL. */
+/* A walk over protobuf wire format before any parser sees it. It allocates nothing and keeps an
+ * explicit stack, so that no file can make it recurse or grow. What it accepts is well nested,
+ * bounded in every count below, has every known field in its declared wire type, no second copy of
+ * a single embedded message, and strings that are UTF-8 without NUL. */
 #ifndef ITG_WIRE_SCAN_H
 #define ITG_WIRE_SCAN_H
 #include "base/base.h"
@@ -13,7 +14,8 @@
 
 typedef enum itg_wire_root { ITG_WIRE_MODEL, ITG_WIRE_TENSOR } itg_wire_root;
 
-/* source names the bytes in errors: "net.onnx: byte 1234: field 5 of GraphProto ends after its message". */
-itg_status itg_wire_scan(const unsigned char *data, size_t bytes, itg_wire_root root, const char *source,
-                         itg_error *err);
+/* source names the bytes in errors: "net.onnx: byte 1234: field 5 of GraphProto ends after its
+ * message". */
+itg_status itg_wire_scan(const unsigned char *data, size_t bytes, itg_wire_root root,
+                         const char *source, itg_error *err);
 #endif

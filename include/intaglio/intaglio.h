@@ -45,6 +45,7 @@ const char *itg_hardware_builtin_json(int index);
 const char *itg_hardware_name(const itg_hardware *hw);
 const char *itg_hardware_description(const itg_hardware *hw);
 const char *itg_hardware_json(const itg_hardware *hw); /* as it is embedded in strategies */
+bool itg_hardware_all_float(const itg_hardware *hw);   /* nothing is quantized there */
 itg_status itg_hardware_schema_text(char **out, itg_error *err);
 
 /* What the hardware makes of each node of the prepared graph. */
@@ -66,6 +67,7 @@ typedef struct itg_dataset itg_dataset;
 itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
 void itg_data_close(itg_dataset *data);
 int64_t itg_data_samples(const itg_dataset *data);
+const unsigned char *itg_data_hash(const itg_dataset *data); /* of the samples that were read, 32 bytes */
 /* The labels of a data set with as many samples; checked. */
 itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out, itg_error *err);
 
@@ -79,6 +81,7 @@ typedef struct itg_preprocess {
     bool nhwc;
 } itg_preprocess;
 itg_preprocess itg_preprocess_default(void);
+itg_status itg_preprocess_text(const itg_preprocess *p, char **out, itg_error *err); /* JSON, as in strategy files */
 /* "0.5", "1/255", "0.1,0.2,0.3" as float32. */
 itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count, itg_error *err);
 
@@ -102,6 +105,7 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw, 
                                 const itg_dataset *calibration, const itg_uniform_options *options, itg_strategy_file **out, itg_error *err);
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out, itg_error *err);
 itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model, const char *path, itg_error *err);
+itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out, itg_error *err); /* as it is saved */
 void itg_strategy_close(itg_strategy_file *file);
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file);
 itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file); /* may be changed to override */
@@ -216,20 +220,53 @@ const char *itg_searcher_name(int index);
 const char *itg_searcher_help(int index);
 
 /* ---- log ---- */
+/* A SQLite database of runs and their trials; docs/log-schema.md. Not thread-safe: one caller at a time. */
 typedef struct itg_run_log itg_run_log;
+typedef struct itg_run_data {
+    const char *name; /* as the user named it; NULL: none */
+    int64_t samples;
+    unsigned char hash[32];
+} itg_run_data;
 typedef struct itg_run_info {
     const char *model_name, *hardware_name, *searcher, *options_json, *hardware_json, *preprocess_json, *engine_version, *started;
-    unsigned char model_hash[32], data_hash[32];
+    unsigned char model_hash[32];
+    itg_run_data data, holdout; /* holdout.name NULL: set aside from data */
     uint64_t seed;
 } itg_run_info;
-/* Creates the database where it is absent; refuses a newer schema, a file that is no database, a damaged one. */
+typedef struct itg_run_end {
+    const char *stop_reason, *strategy_json;                               /* strategy_json NULL: no best */
+    int64_t best_trial;                                                    /* -1: none */
+    const itg_score *holdout_float, *holdout_uniform8, *holdout_best;      /* NULL: not known */
+} itg_run_end;
+/* Opens to write, and creates the database where it is absent. Refused, and left as it is: a newer schema, a file that is no database or
+ * another application's, a damaged one. */
 itg_status itg_run_log_open(const char *path, itg_run_log **out, itg_error *err);
-itg_status itg_run_log_close(itg_run_log *log, itg_error *err); /* commits */
+/* Opens an existing database to read; the same refusals. May stand beside a writer. */
+itg_status itg_run_log_open_reader(const char *path, itg_run_log **out, itg_error *err);
+itg_status itg_run_log_close(itg_run_log *log, itg_error *err); /* commits; the log is gone even on failure */
+/* *run: the new run's number, committed before this returns. */
 itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run, itg_error *err);
-/* now: seconds of any steady clock; commits at least every 200 ms of it. */
+/* now: seconds of any steady clock; commits where 200 ms of it have passed since the last commit. */
 itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now, itg_error *err);
-itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const char *stop_reason, int64_t best_trial /* -1: none */, const char *strategy_json,
-                           itg_error *err);
+/* Commits trials that wait for it: for callers whose next trial may be long in coming. */
+itg_status itg_run_log_commit(itg_run_log *log, itg_error *err);
+itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end *end, itg_error *err); /* committed */
+
+/* A run as it stands in the log. Strings that are not known (yet) are NULL. */
+typedef struct itg_run_record {
+    int64_t run, trials, best_trial; /* best_trial -1: none (yet) */
+    uint64_t seed;
+    const char *model_name, *hardware_name, *searcher, *options_json, *engine_version, *started, *stop_reason, *strategy_json;
+    bool has_float, has_uniform8, has_best;
+    itg_score holdout_float, holdout_uniform8, holdout_best;
+} itg_run_record;
+/* All runs, oldest first; *runs is malloc'd (NULL where there are none). */
+itg_status itg_run_log_runs(itg_run_log *log, int64_t **runs, int64_t *count, itg_error *err);
+itg_status itg_run_log_read_run(itg_run_log *log, int64_t run, itg_run_record **out, itg_error *err);
+void itg_run_record_destroy(itg_run_record *record);
+/* The trials of a run in order; a failure of fn ends the reading and is returned. trial is valid during the call. */
+itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run, itg_status (*fn)(void *context, const itg_trial *trial, itg_error *err),
+                                   void *context, itg_error *err);
 
 #ifdef __cplusplus
 }

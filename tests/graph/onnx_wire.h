@@ -1,5 +1,5 @@
-/* Protobuf wire format by hand, independent of the library under test: files that no writer would make. Fields of ONNX's
- * messages by their public numbers. */
+/* Protobuf wire format by hand, independent of the library under test: files that no writer would
+ * make. Fields of ONNX's messages by their public numbers. */
 #ifndef ITG_TEST_ONNX_WIRE_H
 #define ITG_TEST_ONNX_WIRE_H
 #include <setjmp.h>
@@ -13,14 +13,61 @@
 #include "graph/onnx/file_read.h"
 
 enum { MODEL_IR = 1, MODEL_GRAPH = 7, MODEL_OPSET = 8, OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
-enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12, GRAPH_SPARSE = 15 };
-enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
-enum { ATTR_NAME = 1, ATTR_I = 3, ATTR_S = 4, ATTR_T = 5, ATTR_G = 6, ATTR_INTS = 8, ATTR_TYPE = 20 };
-enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_SEGMENT = 3, TENSOR_FLOATS = 4, TENSOR_INT32S = 5, TENSOR_INT64S = 7,
-       TENSOR_NAME = 8, TENSOR_RAW = 9, TENSOR_DOUBLES = 10, TENSOR_UINT64S = 11, TENSOR_EXTERNAL = 13,
-       TENSOR_LOCATION = 14 };
-enum { TYPE_FLOAT = 1, TYPE_UINT8, TYPE_INT8, TYPE_UINT16, TYPE_INT16, TYPE_INT32, TYPE_INT64, TYPE_STRING, TYPE_BOOL,
-       TYPE_FLOAT16, TYPE_DOUBLE, TYPE_UINT32, TYPE_UINT64, TYPE_BFLOAT16 = 16 };
+enum {
+    GRAPH_NODE = 1,
+    GRAPH_NAME = 2,
+    GRAPH_INITIALIZER = 5,
+    GRAPH_INPUT = 11,
+    GRAPH_OUTPUT = 12,
+    GRAPH_SPARSE = 15
+};
+enum {
+    NODE_INPUT = 1,
+    NODE_OUTPUT = 2,
+    NODE_NAME = 3,
+    NODE_OP = 4,
+    NODE_ATTRIBUTE = 5,
+    NODE_DOMAIN = 7
+};
+enum {
+    ATTR_NAME = 1,
+    ATTR_I = 3,
+    ATTR_S = 4,
+    ATTR_T = 5,
+    ATTR_G = 6,
+    ATTR_INTS = 8,
+    ATTR_TYPE = 20
+};
+enum {
+    TENSOR_DIMS = 1,
+    TENSOR_TYPE = 2,
+    TENSOR_SEGMENT = 3,
+    TENSOR_FLOATS = 4,
+    TENSOR_INT32S = 5,
+    TENSOR_INT64S = 7,
+    TENSOR_NAME = 8,
+    TENSOR_RAW = 9,
+    TENSOR_DOUBLES = 10,
+    TENSOR_UINT64S = 11,
+    TENSOR_EXTERNAL = 13,
+    TENSOR_LOCATION = 14
+};
+enum {
+    TYPE_FLOAT = 1,
+    TYPE_UINT8,
+    TYPE_INT8,
+    TYPE_UINT16,
+    TYPE_INT16,
+    TYPE_INT32,
+    TYPE_INT64,
+    TYPE_STRING,
+    TYPE_BOOL,
+    TYPE_FLOAT16,
+    TYPE_DOUBLE,
+    TYPE_UINT32,
+    TYPE_UINT64,
+    TYPE_BFLOAT16 = 16
+};
 
 typedef itg_strbuf wire;
 
@@ -47,7 +94,10 @@ static inline void wire_bytes(wire *w, uint32_t field, const void *data, size_t 
     itg_strbuf_bytes(w, data, bytes);
 }
 
-static inline void wire_text(wire *w, uint32_t field, const char *text) { wire_bytes(w, field, text, strlen(text)); }
+static inline void wire_text(wire *w, uint32_t field, const char *text)
+{
+    wire_bytes(w, field, text, strlen(text));
+}
 
 /* Puts a message into another one and empties it. */
 static inline void wire_message(wire *w, uint32_t field, wire *inner)
@@ -58,7 +108,8 @@ static inline void wire_message(wire *w, uint32_t field, wire *inner)
 }
 
 /* ValueInfo of a float tensor of rank 1. */
-static inline void wire_value(wire *graph, uint32_t field, const char *name, int32_t type, int64_t dim)
+static inline void wire_value(wire *graph, uint32_t field, const char *name, int32_t type,
+                              int64_t dim)
 {
     wire d = {0}, shape = {0}, tensor = {0}, outer = {0}, info = {0};
     wire_int(&d, 1, dim);
@@ -98,10 +149,12 @@ static inline void wire_model(wire *model, wire *graph, int64_t opset)
 }
 
 /* Reads and imports; *out only on success. */
-static inline itg_status import_bytes(const void *data, size_t bytes, itg_graph **out, itg_error *err)
+static inline itg_status import_bytes(const void *data, size_t bytes, itg_graph **out,
+                                      itg_error *err)
 {
     itg_onnx_file *file = NULL;
-    itg_status status = itg_onnx_file_parse(data, bytes, "test.onnx", itg_budget_of(bytes), &file, err);
+    itg_status status =
+        itg_onnx_file_parse(data, bytes, "test.onnx", itg_budget_of(bytes), &file, err);
     if (status != ITG_OK) return status;
     status = itg_onnx_import_file(file, out, err);
     itg_onnx_file_destroy(file);
@@ -109,7 +162,8 @@ static inline itg_status import_bytes(const void *data, size_t bytes, itg_graph 
 }
 
 /* The model must be refused with this status, and the message must hold each part. */
-static inline void assert_refused(wire *model, itg_status wanted, const char *part, const char *other)
+static inline void assert_refused(wire *model, itg_status wanted, const char *part,
+                                  const char *other)
 {
     itg_graph *graph = NULL;
     itg_error err = {0};
@@ -119,14 +173,16 @@ static inline void assert_refused(wire *model, itg_status wanted, const char *pa
     *model = (wire){0};
     if (status != wanted || !strstr(err.message, "test.onnx") || !strstr(err.message, part) ||
         !strstr(err.message, other))
-        fail_msg("status %s, message \"%s\"; expected %s and \"%s\" and \"%s\"", itg_status_name(status), err.message,
-                 itg_status_name(wanted), part, other);
+        fail_msg("status %s, message \"%s\"; expected %s and \"%s\" and \"%s\"",
+                 itg_status_name(status), err.message, itg_status_name(wanted), part, other);
     assert_int_equal(err.code, wanted);
     assert_null(graph);
 }
 
-/* An initializer "w" of the given type and single dimension with raw data, in a graph that can stand alone. */
-static inline void wire_raw_tensor(wire *tensor, int32_t type, int64_t dim, const void *raw, size_t bytes)
+/* An initializer "w" of the given type and single dimension with raw data, in a graph that can
+ * stand alone. */
+static inline void wire_raw_tensor(wire *tensor, int32_t type, int64_t dim, const void *raw,
+                                   size_t bytes)
 {
     wire_int(tensor, TENSOR_DIMS, dim);
     wire_int(tensor, TENSOR_TYPE, type);

@@ -51,7 +51,8 @@ static void every_truncation_is_refused(void **state)
     itg_strbuf_deinit(&model);
 }
 
-/* Each byte replaced by each of a few values: nothing to assert but that the outcome is a graph or an error. */
+/* Each byte replaced by each of a few values: nothing to assert but that the outcome is a graph or
+ * an error. */
 static void every_damaged_byte_is_survived(void **state)
 {
     (void)state;
@@ -136,7 +137,8 @@ static void every_memory_limit_ends_cleanly(void **state)
     for (; limit < 1 << 20; limit += 64) {
         itg_onnx_file *file = NULL;
         itg_error err = {0};
-        itg_status status = itg_onnx_file_parse((unsigned char *)model.text, model.length, "test.onnx", limit, &file, &err);
+        itg_status status = itg_onnx_file_parse((unsigned char *)model.text, model.length,
+                                                "test.onnx", limit, &file, &err);
         if (status == ITG_OK) {
             itg_onnx_file_destroy(file);
             break;
@@ -152,7 +154,9 @@ static void damaged_wire_names_its_byte(void **state)
 {
     (void)state;
     wire model = {0}, inner = {0};
-    static const unsigned char group[] = {0x0b}, long_varint[] = {0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02},
+    static const unsigned char group[] = {0x0b},
+                               long_varint[] = {0x08, 0x80, 0x80, 0x80, 0x80, 0x80,
+                                                0x80, 0x80, 0x80, 0x80, 0x02},
                                zero_field[] = {0x02, 0x00};
     itg_strbuf_bytes(&model, group, sizeof group);
     assert_refused(&model, ITG_BAD_FILE, "byte 0", "wire type");
@@ -171,7 +175,8 @@ static void damaged_wire_names_its_byte(void **state)
 static void names_must_be_text(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\xe2\x82"};
+    static const char *const bad[] = {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                      "a\xe2\x82"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         wire graph = {0}, model = {0};
         wire_relu_graph(&graph);
@@ -283,7 +288,7 @@ static void check_f32(uint32_t got, double want, bool is_nan)
 {
     float value;
     memcpy(&value, &got, sizeof value);
-    if (is_nan ? !isnan(value) : (double)value != want || signbit(value) != signbit(want))
+    if (is_nan ? !isnan(value) : (double)value != want || !signbit(value) != !signbit(want))
         fail_msg("%08x is not %a", (unsigned)got, want);
 }
 
@@ -320,13 +325,15 @@ static void every_float16_and_bfloat16_is_exact(void **state)
 static void raw_numbers_are_little_endian(void **state)
 {
     (void)state;
-    static const unsigned char raw[16] = {1, 2, 3, 4, 5, 6, 7, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    static const unsigned char raw[16] = {1,    2,    3,    4,    5,    6,    7,    8,
+                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     wire t = {0};
     wire_raw_tensor(&t, TYPE_INT64, 2, raw, 16);
     itg_graph *graph = import_tensor(&t);
     itg_tensor w = itg_graph_tensor(graph, graph->outputs[0]);
     assert_int_equal(w.dtype, ITG_S64);
-    assert_true(((const int64_t *)w.data)[0] == 0x0807060504030201 && ((const int64_t *)w.data)[1] == -1);
+    assert_true(((const int64_t *)w.data)[0] == 0x0807060504030201 &&
+                ((const int64_t *)w.data)[1] == -1);
     itg_graph_destroy(graph);
 }
 
@@ -339,10 +346,14 @@ static void typed_fields_hold_every_type(void **state)
         itg_dtype dtype;
         int64_t lo, hi; /* the extremes */
     } cases[] = {
-        {TYPE_INT8, TENSOR_INT32S, ITG_S8, -128, 127},           {TYPE_UINT8, TENSOR_INT32S, ITG_U8, 0, 255},
-        {TYPE_INT16, TENSOR_INT32S, ITG_S16, -32768, 32767},     {TYPE_UINT16, TENSOR_INT32S, ITG_U16, 0, 65535},
-        {TYPE_INT32, TENSOR_INT32S, ITG_S32, INT32_MIN, INT32_MAX}, {TYPE_BOOL, TENSOR_INT32S, ITG_BOOL, 0, 1},
-        {TYPE_INT64, TENSOR_INT64S, ITG_S64, INT64_MIN, INT64_MAX}, {TYPE_UINT32, TENSOR_UINT64S, ITG_U32, 0, UINT32_MAX},
+        {TYPE_INT8, TENSOR_INT32S, ITG_S8, -128, 127},
+        {TYPE_UINT8, TENSOR_INT32S, ITG_U8, 0, 255},
+        {TYPE_INT16, TENSOR_INT32S, ITG_S16, -32768, 32767},
+        {TYPE_UINT16, TENSOR_INT32S, ITG_U16, 0, 65535},
+        {TYPE_INT32, TENSOR_INT32S, ITG_S32, INT32_MIN, INT32_MAX},
+        {TYPE_BOOL, TENSOR_INT32S, ITG_BOOL, 0, 1},
+        {TYPE_INT64, TENSOR_INT64S, ITG_S64, INT64_MIN, INT64_MAX},
+        {TYPE_UINT32, TENSOR_UINT64S, ITG_U32, 0, UINT32_MAX},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int beyond = 0; beyond < 2; beyond++) {
@@ -351,7 +362,9 @@ static void typed_fields_hold_every_type(void **state)
             wire_int(&t, TENSOR_TYPE, cases[i].type);
             wire_text(&t, TENSOR_NAME, "w");
             wire_int(&t, cases[i].field, cases[i].lo); /* unpacked: allowed */
-            wire_int(&t, cases[i].field, beyond ? cases[i].hi + (cases[i].hi < INT32_MAX || cases[i].hi == UINT32_MAX) : cases[i].hi);
+            wire_int(&t, cases[i].field,
+                     beyond ? cases[i].hi + (cases[i].hi < INT32_MAX || cases[i].hi == UINT32_MAX)
+                            : cases[i].hi);
             if (beyond) {
                 if (cases[i].hi == INT32_MAX || cases[i].hi == INT64_MAX)
                     itg_strbuf_deinit(&t);
@@ -365,13 +378,27 @@ static void typed_fields_hold_every_type(void **state)
             int64_t got[2] = {0, 0};
             for (int k = 0; k < 2; k++)
                 switch (w.dtype) {
-                case ITG_S8: got[k] = ((const int8_t *)w.data)[k]; break;
-                case ITG_S16: got[k] = ((const int16_t *)w.data)[k]; break;
-                case ITG_U16: got[k] = ((const uint16_t *)w.data)[k]; break;
-                case ITG_S32: got[k] = ((const int32_t *)w.data)[k]; break;
-                case ITG_U32: got[k] = ((const uint32_t *)w.data)[k]; break;
-                case ITG_S64: got[k] = ((const int64_t *)w.data)[k]; break;
-                default: got[k] = ((const uint8_t *)w.data)[k]; break;
+                case ITG_S8:
+                    got[k] = ((const int8_t *)w.data)[k];
+                    break;
+                case ITG_S16:
+                    got[k] = ((const int16_t *)w.data)[k];
+                    break;
+                case ITG_U16:
+                    got[k] = ((const uint16_t *)w.data)[k];
+                    break;
+                case ITG_S32:
+                    got[k] = ((const int32_t *)w.data)[k];
+                    break;
+                case ITG_U32:
+                    got[k] = ((const uint32_t *)w.data)[k];
+                    break;
+                case ITG_S64:
+                    got[k] = ((const int64_t *)w.data)[k];
+                    break;
+                default:
+                    got[k] = ((const uint8_t *)w.data)[k];
+                    break;
                 }
             assert_true(got[0] == cases[i].lo && got[1] == cases[i].hi);
             itg_graph_destroy(graph);
@@ -405,7 +432,8 @@ static void a_tensor_file_is_read(void **state)
     assert_int_equal(tensor.dtype, ITG_F32);
     assert_true(((float *)tensor.data)[0] == 1.0f && ((float *)tensor.data)[1] == -2.0f);
     assert_int_equal(itg_file_write(TEST_FOLDER "/tensor.pb", t.text, t.length - 1, &err), ITG_OK);
-    assert_int_equal(itg_onnx_tensor_read(TEST_FOLDER "/tensor.pb", arena, &tensor, &err), ITG_BAD_FILE);
+    assert_int_equal(itg_onnx_tensor_read(TEST_FOLDER "/tensor.pb", arena, &tensor, &err),
+                     ITG_BAD_FILE);
     assert_non_null(strstr(err.message, "tensor.pb"));
     remove(TEST_FOLDER "/tensor.pb");
     assert_int_equal(itg_onnx_tensor_read(TEST_FOLDER "/tensor.pb", arena, &tensor, &err), ITG_IO);

@@ -47,13 +47,13 @@ itg_id add_constant(itg_graph *g, const char *name, const char *shape_text)
     return id;
 }
 
-itg_id add_node(itg_graph *g, itg_op op, const char *name, const char *shape, const itg_attrs *attrs,
-                int32_t count, const itg_id *inputs)
+itg_id add_node(itg_graph *g, itg_op op, const char *name, const char *shape,
+                const itg_attrs *attrs, int32_t count, const itg_id *inputs)
 {
     itg_attrs defaults = itg_attrs_default(op);
     itg_id out = add_value(g, name, shape, NULL), node;
-    assert_int_equal(itg_graph_add_node(g, name, op, inputs, count, &out, 1, attrs ? attrs : &defaults,
-                                        &node, NULL),
+    assert_int_equal(itg_graph_add_node(g, name, op, inputs, count, &out, 1,
+                                        attrs ? attrs : &defaults, &node, NULL),
                      ITG_OK);
     return out;
 }
@@ -123,7 +123,8 @@ char *read_text(const char *path)
 }
 
 const char *const chip =
-    "{\"intaglio_hardware\": 1, \"name\": \"chip\", \"description\": \"for tests\", \"float\": false,"
+    "{\"intaglio_hardware\": 1, \"name\": \"chip\", \"description\": \"for tests\", \"float\": "
+    "false,"
     " \"all_float\": false, \"power_of_two_scales\": false, \"float_macs_per_cycle\": 2.5,"
     " \"dtypes\": {"
     "  \"a8\": {\"storage\": \"s8\", \"bits\": [2, 8], \"zero_point\": true},"
@@ -159,11 +160,11 @@ const char *const chip =
 const bad_description bad_descriptions[] = {
     /* the file */
     {"\"intaglio_hardware\": 1", "\"intaglio_hardware\": 2",
-     "intaglio_hardware: expected an integer in 1..1, got 2", SEEN},
+     "intaglio_hardware: expected an integer from 1 to 1, got 2", SEEN},
     {"\"intaglio_hardware\": 1, ", "", "expected key 'intaglio_hardware'", SEEN},
     {"\"name\": \"chip\", ", "", "expected key 'name'", SEEN},
     {"\"name\": \"chip\"", "\"name\": \"\"", "name: expected a string of 1..63 bytes", SEEN},
-    {"\"name\": \"chip\"", "\"name\": 7", "name: expected a string, got a number", SEEN},
+    {"\"name\": \"chip\"", "\"name\": 7", "name: expected a string, got 7", SEEN},
     {"\"float\": false", "\"flaot\": false", NULL, SEEN},
     {"\"all_float\": false", "\"all_float\": true",
      "all_float: expected 'float': true beside 'all_float': true", UNSEEN},
@@ -196,9 +197,11 @@ const bad_description bad_descriptions[] = {
      SEEN},
     {"\"max_shift\": 31", "\"max_shift\": 63", NULL, SEEN},
     {"\"max_shift\": 31", "\"rounding\": \"floor\"",
-     "requantize.tfl.rounding: expected no key 'rounding' beside 'form': \"tflite_double\"", UNSEEN},
+     "requantize.tfl.rounding: expected no key 'rounding' beside 'form': \"tflite_double\"",
+     UNSEEN},
     {"\"rounding\": \"half_even\"", "\"rounding\": \"up\"",
-     "requantize.st.rounding: expected one of 'half_even', 'half_up', 'half_away', 'floor'; got 'up'",
+     "requantize.st.rounding: expected one of 'half_even', 'half_up', 'half_away', 'floor'; got "
+     "'up'",
      SEEN},
     {"\"multiplier_bits\": 16", "\"multiplier_bits\": 33", NULL, SEEN},
     {"\"multiplier_bits\": 16", "\"multiplier_bits\": 16.5", NULL, SEEN},
@@ -242,8 +245,7 @@ const bad_description bad_descriptions[] = {
     {"\"weights\": [\"w8\"]", "\"weights\": [\"u8\"]",
      "operators.Conv[0].weights: expected dtypes of signed storage without zero point, got 'u8'",
      UNSEEN},
-    {"\"outputs\": [\"a8\"], \"accumulator\": {\"bits\": 24",
-     "\"accumulator\": {\"bits\": 24",
+    {"\"outputs\": [\"a8\"], \"accumulator\": {\"bits\": 24", "\"accumulator\": {\"bits\": 24",
      "operators.Conv[0]: expected key 'outputs' beside 'arithmetic': \"mac\"", UNSEEN},
     {"\"accumulator\": {\"bits\": 16}, ", "",
      "operators.MatMul[0]: expected key 'accumulator' beside 'arithmetic': \"mac\"", UNSEEN},
@@ -267,11 +269,13 @@ const bad_description bad_descriptions[] = {
      "\"keep_scale\"",
      UNSEEN},
     {"\"inputs\": [\"a8\", \"a16\"]", "\"inputs\": [\"a8\", \"a16\"], \"rounding\": \"floor\"",
-     "operators.MaxPool[0].rounding: expected only for AveragePool, GlobalAveragePool and ReduceMean",
+     "operators.MaxPool[0].rounding: expected only for AveragePool, GlobalAveragePool and "
+     "ReduceMean",
      UNSEEN},
     {"\"Tanh\": [{\"arithmetic\": \"lut\", \"inputs\": [\"a8\"]",
      "\"Tanh\": [{\"arithmetic\": \"lut\", \"inputs\": [\"a32\"]",
-     "operators.Tanh[0].inputs: expected dtypes of at most 16 bits for a lookup table, 'a32' has 32",
+     "operators.Tanh[0].inputs: expected dtypes of at most 16 bits for a lookup table, 'a32' has "
+     "32",
      UNSEEN},
     {"{\"follow\": true, \"specs\"", "{\"follow\": 1, \"specs\"", NULL, SEEN},
     {"\"macs_per_cycle\": 4", "\"macs_per_cycle\": \"4\"", NULL, SEEN},

@@ -13,14 +13,17 @@ itg_graph *make_graph(void);
 /* f32 values; shapes as text of digits and commas: "1,3,8,8". Constants are all ones. */
 itg_id add_input(itg_graph *g, const char *name, const char *shape);
 itg_id add_constant(itg_graph *g, const char *name, const char *shape);
-/* One output of this name and shape; inputs may be ITG_NONE. attrs NULL: the operator's defaults. The node is named like its output. */
-itg_id add_node(itg_graph *g, itg_op op, const char *name, const char *shape, const itg_attrs *attrs, int32_t count, const itg_id *inputs);
+/* One output of this name and shape; inputs may be ITG_NONE. attrs NULL: the operator's defaults.
+ * The node is named like its output. */
+itg_id add_node(itg_graph *g, itg_op op, const char *name, const char *shape,
+                const itg_attrs *attrs, int32_t count, const itg_id *inputs);
 #define ADD_NODE(g, op, name, shape, attrs, ...)                                                   \
     add_node(g, op, name, shape, attrs,                                                            \
              (int32_t)(sizeof((itg_id[]){__VA_ARGS__}) / sizeof(itg_id)), (itg_id[]){__VA_ARGS__})
 void finish(itg_graph *g, itg_id input, itg_id output);
 
-/* x[1,4,8,8] -> conv1 -> relu1 -> pool (max) -> conv2 -> add(conv2, conv2's constant) -> flat -> fc -> y[1,10] */
+/* x[1,4,8,8] -> conv1 -> relu1 -> pool (max) -> conv2 -> add(conv2, conv2's constant) -> flat -> fc
+ * -> y[1,10] */
 itg_graph *make_chain(void);
 
 itg_hardware *load(const char *name_or_path);

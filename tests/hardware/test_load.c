@@ -1,4 +1,5 @@
-/* Descriptions: what is read, what stands where nothing is said, and what is refused with which words. */
+/* Descriptions: what is read, what stands where nothing is said, and what is refused with which
+ * words. */
 #include "helpers.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,7 @@ static void what_is_not_said_has_its_default(void **state)
 static void bad_descriptions_are_refused_with_place_and_expectation(void **state)
 {
     (void)state;
+    int wrong = 0;
     for (size_t i = 0; i < bad_description_count; i++) {
         const bad_description *bad = &bad_descriptions[i];
         char *text = replaced(chip, bad->from, bad->to);
@@ -139,10 +141,13 @@ static void bad_descriptions_are_refused_with_place_and_expectation(void **state
                      err.message);
         assert_ptr_equal(hw, text);
         assert_int_equal(strncmp(err.message, "chip.json: ", 11), 0);
-        if (bad->message) assert_string_equal(err.message + 11, bad->message);
-        else if (!strstr(err.message, "expected")) fail_msg("'%s' does not say what is expected", err.message);
+        bool right = bad->message ? strcmp(err.message + 11, bad->message) == 0
+                                  : strstr(err.message, "expected") != NULL;
+        if (!right) print_error("'%s' -> '%s': %s\n", bad->from, bad->to, err.message);
+        wrong += !right;
         free(text);
     }
+    assert_int_equal(wrong, 0);
 }
 
 static void a_description_without_operators_is_refused(void **state)
@@ -167,7 +172,8 @@ static void too_many_of_anything_is_refused(void **state)
     itg_strbuf many = {0};
     itg_strbuf_add(&many, "{\"intaglio_hardware\": 1, \"name\": \"n\", \"dtypes\": {");
     for (int i = 0; i < 33; i++)
-        itg_strbuf_format(&many, "%s\"d%d\": {\"storage\": \"s8\", \"bits\": [2, 8]}", i ? "," : "", i);
+        itg_strbuf_format(&many, "%s\"d%d\": {\"storage\": \"s8\", \"bits\": [2, 8]}", i ? "," : "",
+                          i);
     itg_strbuf_add(&many, "}}");
     itg_hardware *hw = NULL;
     itg_error err = {0};
@@ -175,8 +181,9 @@ static void too_many_of_anything_is_refused(void **state)
     assert_string_equal(err.message, "n.json: dtypes: expected at most 32 entries");
     itg_strbuf_deinit(&many);
     for (int i = 0; i < 9; i++)
-        itg_strbuf_format(&many, "%s{\"arithmetic\": \"lut\", \"inputs\": [\"a8\"], \"outputs\": [\"a8\"]}",
-                          i ? "," : "");
+        itg_strbuf_format(
+            &many, "%s{\"arithmetic\": \"lut\", \"inputs\": [\"a8\"], \"outputs\": [\"a8\"]}",
+            i ? "," : "");
     char *text = replaced(
         chip, "{\"arithmetic\": \"lut\", \"inputs\": [\"a8\"], \"outputs\": [\"a8\"]}", many.text);
     assert_int_equal(itg_hardware_parse(text, strlen(text), "n.json", &hw, &err), ITG_BAD_FILE);
@@ -195,8 +202,9 @@ static void an_unknown_name_lists_the_builtin_ones(void **state)
     itg_hardware *hw = NULL;
     itg_error err = {0};
     assert_int_equal(itg_hardware_load("no-such-chip", &hw, &err), ITG_IO);
-    assert_non_null(strstr(err.message, "no target 'no-such-chip' is built in (expected one of float, "
-                                        "x86-vnni, cortex-m)"));
+    assert_non_null(strstr(err.message,
+                           "no target 'no-such-chip' is built in (expected one of float, "
+                           "x86-vnni, cortex-m)"));
     assert_int_equal(itg_hardware_load("no/such.json", &hw, &err), ITG_IO);
     assert_non_null(strstr(err.message, "no/such.json"));
     assert_int_equal(itg_hardware_load("hardware", &hw, &err) == ITG_OK, 0); /* a folder */

@@ -1,21 +1,6 @@
-/* Requantization against formulas written another way: quotients of 128-bit division, CMSIS-NN's published C, and floor plus
- * a distance for the roundings. */
-#include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-#include <cmocka.h>
-#include "base/base.h"
-#include "kernels/requant.h"
-#include "kernels/requant_span.h"
-
-__extension__ typedef __int128 wide;
-
-static int64_t saturated(wide v)
-{
-    return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
-}
+/* Requantization against formulas written another way: quotients of 128-bit division, CMSIS-NN's
+ * published C, and floor plus a distance for the roundings. */
+#include "requant_cases.h"
 
 /* round(n / d), d > 0, from truncating division: the candidates are q and q + sign. */
 static wide divide(wide n, wide d, itg_rounding rounding)
@@ -23,10 +8,18 @@ static wide divide(wide n, wide d, itg_rounding rounding)
     wide size = n < 0 ? -n : n, q = size / d, rest = size % d, other = d - rest;
     bool negative = n < 0, up = false; /* up: away from zero */
     switch (rounding) {
-    case ITG_ROUND_HALF_EVEN: up = rest > other || (rest == other && q % 2 == 1); break;
-    case ITG_ROUND_HALF_UP: up = rest > other || (rest == other && !negative); break;
-    case ITG_ROUND_HALF_AWAY: up = rest >= other; break;
-    default: up = negative; break;
+    case ITG_ROUND_HALF_EVEN:
+        up = rest > other || (rest == other && q % 2 == 1);
+        break;
+    case ITG_ROUND_HALF_UP:
+        up = rest > other || (rest == other && !negative);
+        break;
+    case ITG_ROUND_HALF_AWAY:
+        up = rest >= other;
+        break;
+    default:
+        up = negative;
+        break;
     }
     if (rest == 0) up = false;
     q += up;
@@ -46,17 +39,12 @@ static int64_t apply_slowly(const itg_requant *r, int64_t acc)
     wide v = acc;
     for (int i = 0; i < r->stage_count; i++) {
         v *= r->stage[i].multiplier;
-        if (r->stage[i].shift < 0) v *= power(-r->stage[i].shift);
-        else v = divide(v, power(r->stage[i].shift), r->stage[i].rounding);
+        if (r->stage[i].shift < 0)
+            v *= power(-r->stage[i].shift);
+        else
+            v = divide(v, power(r->stage[i].shift), r->stage[i].rounding);
     }
     return saturated(v);
-}
-
-/* A number of random width, so that small and large values are equally frequent. */
-static int64_t random_value(itg_rng *rng, int max_bits)
-{
-    int bits = (int)itg_rng_below(rng, (uint64_t)max_bits) + 1;
-    return (int64_t)itg_rng_next(rng) >> (64 - bits);
 }
 
 static void roundings_are_right_at_ties_and_below_zero(void **state)
@@ -112,9 +100,19 @@ static void divisions_equal_wide_division(void **state)
 static void half_even_equals_rint(void **state)
 {
     (void)state;
-    static const double special[] = {0.5,   1.5,    2.5,    -0.5,      -1.5,    -2.5,
-                                     0.49999999999999994,   4503599627370495.5, 4503599627370496.0,
-                                     1e300, -1e300, -0.0,   9007199254740993.0};
+    static const double special[] = {0.5,
+                                     1.5,
+                                     2.5,
+                                     -0.5,
+                                     -1.5,
+                                     -2.5,
+                                     0.49999999999999994,
+                                     4503599627370495.5,
+                                     4503599627370496.0,
+                                     1e300,
+                                     -1e300,
+                                     -0.0,
+                                     9007199254740993.0};
     for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
         double got = itg_round_half_even(special[i]), expect = rint(special[i]);
         assert_memory_equal(&got, &expect, sizeof got);
@@ -151,12 +149,6 @@ static int64_t cmsis_requantize(int64_t v, int32_t multiplier, int32_t shift)
 static int64_t cmsis_requantize_s64(int64_t v, int32_t reduced, int32_t shift)
 {
     return ((v * reduced >> (14 - shift)) + 1) >> 1;
-}
-
-static double random_ratio(itg_rng *rng, int low, int high)
-{
-    return ldexp(0.5 + itg_rng_unit(rng) / 2,
-                 low + (int)itg_rng_below(rng, (uint64_t)(high - low + 1)));
 }
 
 static void tflite_double_equals_cmsis(void **state)
@@ -359,19 +351,6 @@ static void f32_equals_rintf_and_saturates(void **state)
     assert_int_equal(itg_requant_apply(&half, -5), -2);
 }
 
-static itg_requant random_stages(itg_rng *rng)
-{
-    itg_requant r;
-    memset(&r, 0, sizeof r);
-    r.stage_count = (int32_t)itg_rng_below(rng, 4);
-    for (int i = 0; i < r.stage_count; i++) {
-        r.stage[i].multiplier = itg_rng_below(rng, 2) ? 1 : random_value(rng, 32);
-        r.stage[i].shift = (int32_t)itg_rng_below(rng, 50) - 6;
-        r.stage[i].rounding = (itg_rounding)itg_rng_below(rng, ITG_ROUNDING_COUNT);
-    }
-    return r;
-}
-
 static void stages_equal_exact_division(void **state)
 {
     (void)state;
@@ -391,41 +370,6 @@ static void stages_equal_exact_division(void **state)
     assert_true(itg_requant_apply(&past, INT64_MAX) == INT64_MIN);
     assert_true(itg_requant_apply(&past, INT64_MIN) == INT64_MAX);
     assert_true(itg_requant_apply(&past, 0) == 0);
-}
-
-static void spans_equal_single_values(void **state)
-{
-    (void)state;
-    itg_rng rng;
-    itg_rng_init(&rng, 10);
-    for (int i = 0; i < 6000; i++) {
-        itg_requant r[3];
-        for (int c = 0; c < 3; c++) {
-            r[c] = random_stages(&rng);
-            if (itg_rng_below(&rng, 3) == 0)
-                r[c] = (itg_requant){.is_f32 = true, .ratio = (float)random_ratio(&rng, -30, 10)};
-        }
-        int64_t zp = random_value(&rng, 17), lo = random_value(&rng, 31);
-        int64_t hi = lo + (int64_t)itg_rng_below(&rng, 70000), n = 1 + (int64_t)itg_rng_below(&rng, ITG_SPAN);
-        int32_t narrow[ITG_SPAN], q32[ITG_SPAN], q64[ITG_SPAN], qc[ITG_SPAN];
-        int64_t wide_acc[ITG_SPAN];
-        int bits = 1 + (int)itg_rng_below(&rng, 64);
-        if (lo > INT32_MAX - 70000) lo = -128, hi = 127;
-        for (int64_t j = 0; j < n; j++) {
-            wide_acc[j] = random_value(&rng, bits);
-            narrow[j] = (int32_t)random_value(&rng, 32);
-        }
-        itg_requant_span32(&r[0], narrow, n, zp, lo, hi, q32);
-        itg_requant_span64(&r[0], wide_acc, n, zp, lo, hi, q64);
-        itg_requant_span_channels(r, 3, 1, wide_acc, n, zp, lo, hi, qc);
-        for (int64_t j = 0; j < n; j++) {
-            wide a = itg_requant_apply(&r[0], narrow[j]), b = itg_requant_apply(&r[0], wide_acc[j]);
-            wide c = itg_requant_apply(&r[(1 + j) % 3], wide_acc[j]);
-            assert_int_equal(q32[j], itg_clamp(saturated(a + zp), lo, hi));
-            assert_int_equal(q64[j], itg_clamp(saturated(b + zp), lo, hi));
-            assert_int_equal(qc[j], itg_clamp(saturated(c + zp), lo, hi));
-        }
-    }
 }
 
 /* ---- reals, accumulators, float addition, names ---- */
@@ -471,36 +415,6 @@ static void accumulators_wrap_and_saturate_at_every_width(void **state)
     }
 }
 
-static void float_addition_rounds_every_step(void **state)
-{
-    (void)state;
-    itg_rng rng;
-    itg_rng_init(&rng, 13);
-    for (int i = 0; i < 20000; i++) {
-        float sa = (float)random_ratio(&rng, -8, 2), sb = (float)random_ratio(&rng, -8, 2),
-              sc = (float)random_ratio(&rng, -8, 2);
-        int32_t za = (int32_t)random_value(&rng, 8), zb = (int32_t)random_value(&rng, 8),
-                zc = (int32_t)random_value(&rng, 8);
-        int sign = itg_rng_below(&rng, 2) ? 1 : -1;
-        itg_f32_add k = itg_f32_add_derive(sa, za, sb, zb, sc, zc, sign);
-        volatile float ra = sa / sc, rb = (float)sign * (sb / sc), pa = ra * (float)za,
-                       pb = rb * (float)zb, zeros = pa + pb, fixed = (float)zc - zeros;
-        int32_t a[32], b[32], q[32];
-        for (int j = 0; j < 32; j++) {
-            a[j] = (int32_t)random_value(&rng, 16);
-            b[j] = (int32_t)random_value(&rng, 16);
-        }
-        itg_f32_add_span(&k, a, b, 32, -128, 127, q);
-        for (int j = 0; j < 32; j++) {
-            volatile float ta = ra * (float)a[j], tb = rb * (float)b[j], first = fixed + ta,
-                           sum = first + tb;
-            float expect = fminf(fmaxf(rintf(sum), -128), 127);
-            assert_true((float)itg_f32_add_apply(&k, a[j], b[j], -128, 127) == expect);
-            assert_true((float)q[j] == expect);
-        }
-    }
-}
-
 static void names_go_both_ways(void **state)
 {
     (void)state;
@@ -540,10 +454,8 @@ int main(void)
         cmocka_unit_test(f32_wants_a_normal_ratio),
         cmocka_unit_test(f32_equals_rintf_and_saturates),
         cmocka_unit_test(stages_equal_exact_division),
-        cmocka_unit_test(spans_equal_single_values),
         cmocka_unit_test(quantize_equals_onnx),
         cmocka_unit_test(accumulators_wrap_and_saturate_at_every_width),
-        cmocka_unit_test(float_addition_rounds_every_step),
         cmocka_unit_test(names_go_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,214 @@
+/* Opening a log: whose file it is, is decided from its first bytes before SQLite gets to see it,
+ * since SQLite may write to what it opens (a journal left behind is rolled back, a -wal file
+ * appears). Then everything else is checked inside one transaction.
+ *
+ * Journal mode. SQLite 3.7.0 to 3.51.2 (Debian 12 has 3.40.1) can corrupt a database in WAL mode
+ * when two connections write and checkpoint at the same moment ("WAL-reset bug", fixed in 3.51.3).
+ * A log is read beside the search that writes it, and a reader checkpoints too when it closes; so
+ * it never is in WAL mode but in DELETE mode: a rollback journal, which that bug does not touch.
+ * The price, a writer that waits for readers to finish, is paid at most every 200 ms. */
+#include "logs/store.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68 };
+
+/* ---- the file, before SQLite ---- */
+
+static uint32_t big_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static itg_status check_identity(const char *path, const unsigned char *header, itg_error *err)
+{
+    if (memcmp(header, "SQLite format 3", 16) != 0)
+        return itg_fail(err, ITG_BAD_FILE, "%s: is no SQLite database; it was left as it is", path);
+    if (big_endian(header + APPLICATION_AT) != ITG_LOG_APPLICATION_ID)
+        return itg_fail(err, ITG_BAD_FILE,
+                        "%s: is another application's database; it was left as it is", path);
+    uint32_t version = big_endian(header + VERSION_AT);
+    if (version > ITG_LOG_SCHEMA_VERSION)
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "%s: has schema version %lu, this program knows versions up to %d; it was "
+                        "left as it is",
+                        path, (unsigned long)version, ITG_LOG_SCHEMA_VERSION);
+    if (version < 1)
+        return itg_fail(err, ITG_BAD_FILE, "%s: is damaged: it has schema version 0", path);
+    return ITG_OK;
+}
+
+static itg_status fail_errno(itg_error *err, const char *path, int number)
+{
+    char why[128];
+    if (strerror_r(number, why, sizeof why) != 0) snprintf(why, sizeof why, "error %d", number);
+    return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, why);
+}
+
+/* *empty: there is no file, or one without a byte. O_NONBLOCK: a fifo must not make us wait. */
+static itg_status check_file(const char *path, bool *empty, itg_error *err)
+{
+    unsigned char header[HEADER_BYTES] = {0};
+    struct stat about;
+    *empty = true;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) return errno == ENOENT ? ITG_OK : fail_errno(err, path, errno);
+    itg_status status = ITG_OK;
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+        status = itg_fail(err, ITG_IO, "%s: is no regular file", path);
+    } else if (about.st_size > 0) {
+        *empty = false;
+        ssize_t got = pread(file, header, sizeof header, 0);
+        status = got < 0 ? fail_errno(err, path, errno) : check_identity(path, header, err);
+    }
+    close(file);
+    return status;
+}
+
+/* ---- the database ---- */
+
+/* The first column of the first row; a text is malloc'd. */
+static itg_status query_text(itg_run_log *log, const char *sql, char **out, itg_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    itg_status status = itg_log_prepare(log, sql, "check it", &statement, err);
+    if (status != ITG_OK) return status;
+    int rc = sqlite3_step(statement);
+    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+    if (rc != SQLITE_ROW)
+        status = itg_log_fail(log, err, "check it");
+    else if (!text || !(*out = strdup(text)))
+        status = itg_fail(err, ITG_NO_MEMORY, "%s: no memory to check it", log->path);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static itg_status check_damage(itg_run_log *log, itg_error *err)
+{
+    char *finding = NULL;
+    itg_status status = query_text(log, "PRAGMA quick_check(1)", &finding, err);
+    if (status == ITG_OK && strcmp(finding, "ok") != 0)
+        status = itg_fail(err, ITG_BAD_FILE, "%s: is damaged, and was left as it is: %s", log->path,
+                          finding);
+    free(finding);
+    return status;
+}
+
+static itg_status create_schema(itg_run_log *log, itg_error *err)
+{
+    char identity[256];
+    snprintf(identity, sizeof identity,
+             "PRAGMA application_id = %d; PRAGMA user_version = %d; "
+             "INSERT INTO meta VALUES ('schema_version', '%d')",
+             ITG_LOG_APPLICATION_ID, ITG_LOG_SCHEMA_VERSION, ITG_LOG_SCHEMA_VERSION);
+    itg_status status =
+        itg_log_execute(log, (const char *)itg_log_schema, "create its tables", err);
+    return status == ITG_OK ? itg_log_execute(log, identity, "create its tables", err) : status;
+}
+
+/* Inside a transaction: another program may be creating the same log. */
+static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
+{
+    char *tables = NULL;
+    itg_status status = check_damage(log, err);
+    if (status == ITG_OK)
+        status = query_text(log, "SELECT count(*) FROM sqlite_master", &tables, err);
+    bool fresh = status == ITG_OK && strcmp(tables, "0") == 0;
+    free(tables);
+    if (!fresh) return status;
+    if (!writer) return itg_fail(err, ITG_BAD_FILE, "%s: holds no log", log->path);
+    return create_schema(log, err);
+}
+
+/* The mode that this connection is in must be the one asked for: elsewhere the file may have been
+ * set to WAL. */
+static itg_status set_journal_mode(itg_run_log *log, itg_error *err)
+{
+    char *mode = NULL;
+    itg_status status = query_text(log, "PRAGMA journal_mode = DELETE", &mode, err);
+    if (status == ITG_OK && strcmp(mode, "delete") != 0)
+        status = itg_fail(err, ITG_IO, "%s: stays in journal mode '%s', expected 'delete'",
+                          log->path, mode);
+    free(mode);
+    return status;
+}
+
+static itg_status set_up(itg_run_log *log, bool writer, itg_error *err)
+{
+    sqlite3_extended_result_codes(log->db, 1);
+    sqlite3_busy_timeout(log->db, ITG_LOG_BUSY_TIMEOUT_MS);
+    itg_status status = itg_log_execute(
+        log, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA",
+        "open", err);
+    if (status == ITG_OK)
+        status = itg_log_execute(log, writer ? "BEGIN IMMEDIATE" : "BEGIN", "open", err);
+    if (status != ITG_OK) return status;
+    status = check_or_create(log, writer, err);
+    if (status == ITG_OK) return itg_log_execute(log, "COMMIT", "open", err);
+    itg_log_execute(log, "ROLLBACK", "open", NULL);
+    return status;
+}
+
+/* SQLite reads some names as something else ("file:", ":memory:"); none that begins with a dot or a
+ * slash. */
+static char *plain_path(const char *path)
+{
+    size_t bytes = strlen(path) + 3;
+    char *plain = malloc(bytes);
+    if (plain) snprintf(plain, bytes, "%s%s", *path == '/' ? "" : "./", path);
+    return plain;
+}
+
+static itg_status connect(itg_run_log *log, const char *path, bool writer, itg_error *err)
+{
+    char *plain = plain_path(path);
+    log->path = strdup(path);
+    if (!plain || !log->path) {
+        free(plain);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to open it", path);
+    }
+    /* A reader opens to write as well, so that it can roll back what a killed writer left;
+     * query_only keeps it from the rest. */
+    int flags = SQLITE_OPEN_READWRITE | (writer ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX;
+    int rc = sqlite3_open_v2(plain, &log->db, flags, NULL);
+    free(plain);
+    if (rc != SQLITE_OK) return itg_log_fail(log, err, "open");
+    if (writer && sqlite3_db_readonly(log->db, "main") == 1)
+        return itg_fail(err, ITG_IO, "%s: cannot be written", path);
+    itg_status status = set_up(log, writer, err);
+    if (status != ITG_OK) return status;
+    return writer ? set_journal_mode(log, err)
+                  : itg_log_execute(log, "PRAGMA query_only = ON", "open", err);
+}
+
+static itg_status open_log(const char *path, bool writer, itg_run_log **out, itg_error *err)
+{
+    bool empty;
+    if (*path == '\0') return itg_fail(err, ITG_BAD_ARGUMENT, "the name of a log is empty");
+    itg_status status = check_file(path, &empty, err);
+    if (status == ITG_OK && empty && !writer)
+        status = itg_fail(err, ITG_IO, "%s: there is no log", path);
+    if (status != ITG_OK) return status;
+    itg_run_log *log = calloc(1, sizeof *log);
+    if (!log) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to open it", path);
+    status = connect(log, path, writer, err);
+    if (status == ITG_OK)
+        *out = log;
+    else
+        itg_run_log_close(log, NULL);
+    return status;
+}
+
+itg_status itg_run_log_open(const char *path, itg_run_log **out, itg_error *err)
+{
+    return open_log(path, true, out, err);
+}
+
+itg_status itg_run_log_open_reader(const char *path, itg_run_log **out, itg_error *err)
+{
+    return open_log(path, false, out, err);
+}

@@ -1,0 +1,77 @@
+-- The log of searches. docs/log-schema.md explains every column. A change of what stands here is a new version (logs/store.h).
+-- Hashes and digests are SHA-256 in lower-case hex. NULL: not known, or does not apply.
+
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE models (
+    hash TEXT PRIMARY KEY,
+    name TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE hardware (
+    hash        TEXT PRIMARY KEY,
+    name        TEXT NOT NULL,
+    description TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE data (
+    hash    TEXT PRIMARY KEY,
+    name    TEXT NOT NULL,
+    samples INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE runs (
+    run            INTEGER PRIMARY KEY AUTOINCREMENT,
+    model          TEXT NOT NULL REFERENCES models (hash),
+    hardware       TEXT NOT NULL REFERENCES hardware (hash),
+    data           TEXT NOT NULL REFERENCES data (hash),
+    holdout        TEXT REFERENCES data (hash),
+    searcher       TEXT NOT NULL,
+    options        TEXT NOT NULL,
+    preprocess     TEXT NOT NULL,
+    seed           TEXT NOT NULL,
+    engine_version TEXT NOT NULL,
+    started        TEXT NOT NULL,
+    stop_reason    TEXT,
+    best_trial     INTEGER,
+    best_strategy  TEXT
+);
+
+CREATE TABLE trials (
+    run                   INTEGER NOT NULL REFERENCES runs (run),
+    number                INTEGER NOT NULL,
+    bits                  TEXT NOT NULL,
+    feasible              INTEGER NOT NULL,
+    error                 TEXT,
+    seconds               REAL NOT NULL,
+    samples               INTEGER,
+    top1                  REAL,
+    agreement             REAL,
+    weight_bytes          INTEGER,
+    parameter_bytes       INTEGER,
+    peak_activation_bytes INTEGER,
+    bops                  REAL,
+    cycles                REAL,
+    average_weight_bits   REAL,
+    digest                TEXT,
+    PRIMARY KEY (run, number)
+) WITHOUT ROWID;
+
+CREATE TABLE results (
+    run                   INTEGER NOT NULL REFERENCES runs (run),
+    what                  TEXT NOT NULL CHECK (what IN ('float', 'uniform8', 'best')),
+    samples               INTEGER,
+    top1                  REAL,
+    agreement             REAL,
+    weight_bytes          INTEGER,
+    parameter_bytes       INTEGER,
+    peak_activation_bytes INTEGER,
+    bops                  REAL,
+    cycles                REAL,
+    average_weight_bits   REAL,
+    digest                TEXT,
+    PRIMARY KEY (run, what)
+) WITHOUT ROWID;

@@ -1,0 +1,80 @@
+/* A score as columns: -1 (not known) is NULL in the database. */
+#include "logs/store.h"
+#include <string.h>
+
+static int bind_count(sqlite3_stmt *statement, int at, int64_t value)
+{
+    return value < 0 ? sqlite3_bind_null(statement, at) : sqlite3_bind_int64(statement, at, value);
+}
+
+static int bind_number(sqlite3_stmt *statement, int at, double value)
+{
+    return value < 0 ? sqlite3_bind_null(statement, at) : sqlite3_bind_double(statement, at, value);
+}
+
+bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score)
+{
+    enum { COLUMNS = 10 };
+    int rc = SQLITE_OK;
+    if (!score) {
+        for (int i = 0; i < COLUMNS; i++)
+            rc |= sqlite3_bind_null(statement, first + i);
+        return rc == SQLITE_OK;
+    }
+    char digest[65];
+    itg_sha256_hex(score->digest, digest);
+    rc |= bind_count(statement, first, score->samples);
+    rc |= bind_number(statement, first + 1, score->top1);
+    rc |= bind_number(statement, first + 2, score->agreement);
+    rc |= bind_count(statement, first + 3, score->weight_bytes);
+    rc |= bind_count(statement, first + 4, score->parameter_bytes);
+    rc |= bind_count(statement, first + 5, score->peak_activation_bytes);
+    rc |= bind_number(statement, first + 6, score->bops);
+    rc |= bind_number(statement, first + 7, score->cycles);
+    rc |= bind_number(statement, first + 8, score->average_weight_bits);
+    rc |= sqlite3_bind_text(statement, first + 9, digest, 64, SQLITE_TRANSIENT);
+    return rc == SQLITE_OK;
+}
+
+static int64_t read_count(sqlite3_stmt *statement, int at)
+{
+    return sqlite3_column_type(statement, at) == SQLITE_NULL ? -1
+                                                             : sqlite3_column_int64(statement, at);
+}
+
+static double read_number(sqlite3_stmt *statement, int at)
+{
+    return sqlite3_column_type(statement, at) == SQLITE_NULL ? -1
+                                                             : sqlite3_column_double(statement, at);
+}
+
+static int hex_digit(unsigned char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What is no digest reads as zeros. */
+static void read_digest(sqlite3_stmt *statement, int at, unsigned char out[32])
+{
+    const unsigned char *text = sqlite3_column_text(statement, at);
+    memset(out, 0, 32);
+    if (!text || sqlite3_column_bytes(statement, at) != 64) return;
+    for (int i = 0; i < 32; i++) {
+        int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+        out[i] = high < 0 || low < 0 ? 0 : (unsigned char)(high * 16 + low);
+    }
+}
+
+void itg_log_read_score(sqlite3_stmt *statement, int first, itg_score *out)
+{
+    out->samples = read_count(statement, first);
+    out->top1 = read_number(statement, first + 1);
+    out->agreement = read_number(statement, first + 2);
+    out->weight_bytes = read_count(statement, first + 3);
+    out->parameter_bytes = read_count(statement, first + 4);
+    out->peak_activation_bytes = read_count(statement, first + 5);
+    out->bops = read_number(statement, first + 6);
+    out->cycles = read_number(statement, first + 7);
+    out->average_weight_bits = read_number(statement, first + 8);
+    read_digest(statement, first + 9, out->digest);
+}

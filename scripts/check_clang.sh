@@ -1,0 +1,9 @@
+#!/bin/sh
+# Everything again with clang.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/packages.sh
+need $build_packages $test_packages clang libomp-dev
+cmake --preset clang >/dev/null
+cmake --build --preset clang | tail -n 1
+ctest --preset clang -j "$(nproc)" -LE slow

@@ -1,0 +1,9 @@
+#!/bin/sh
+# The tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/packages.sh
+need $build_packages $test_packages
+cmake --preset asan-ubsan >/dev/null
+cmake --build --preset asan-ubsan | tail -n 1
+ctest --preset asan-ubsan -j "$(nproc)" -LE slow

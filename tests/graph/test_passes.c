@@ -1,0 +1,204 @@
+/* Exact arithmetic, matrix products in one form, Reshape, Pad. */
+#include "make.h"
+#include <math.h>
+
+static void check(itg_graph *g, itg_id y, itg_op op, int32_t count, int32_t nodes, double tolerance)
+{
+    set_output(g, y);
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(count_of(p, op), count);
+    assert_int_equal(p->node_count, nodes);
+    assert_keeps_function(g, p, tolerance);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+static void divide(const float *by, bool exact)
+{
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2"), c = add_floats(g, "c", "2", by);
+    check(g, ADD_OP(g, ITG_OP_DIV, "y", NULL, x, c), ITG_OP_MUL, exact, 1, 0);
+}
+
+static void test_division_by_powers_of_two_becomes_mul(void **state)
+{
+    (void)state;
+    divide((float[]){8, -0.25f}, true);
+    divide((float[]){1, 0x1p126f}, true);
+    divide((float[]){8, 3}, false);
+    divide((float[]){1, 0x1p127f}, false); /* its reciprocal is subnormal */
+    divide((float[]){1, 1.41421354f}, false);
+}
+
+static void test_subtraction_of_a_constant_becomes_add(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2"), c = add_floats(g, "c", "2", NULL);
+    check(g, ADD_OP(g, ITG_OP_SUB, "y", NULL, x, c), ITG_OP_ADD, 1, 1, 0);
+    g = make_graph();
+    x = add_input(g, "x", "1,2");
+    c = add_floats(g, "c", "2", NULL);
+    check(g, ADD_OP(g, ITG_OP_SUB, "y", NULL, c, x), ITG_OP_SUB, 1, 1, 0);
+}
+
+static void test_a_constant_operand_stands_second(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2"), c = add_floats(g, "c", "2", NULL);
+    set_output(g, ADD_OP(g, ITG_OP_MUL, "y", NULL, c, x));
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(p->nodes[0].inputs[0], p->inputs[0]);
+    assert_keeps_function(g, p, 0);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+/* A constant that several nodes share keeps its value for the others. */
+static void test_a_shared_constant_is_not_changed(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2"), c = add_floats(g, "c", "2", NULL);
+    itg_id a = ADD_OP(g, ITG_OP_SUB, "a", NULL, x, c), b = ADD_OP(g, ITG_OP_SUB, "b", NULL, a, c);
+    check(g, ADD_OP(g, ITG_OP_MUL, "y", NULL, b, c), ITG_OP_ADD, 2, 3, 0);
+}
+
+static void test_matmul_of_matrices_becomes_gemm(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,4"), w = add_floats(g, "w", "4,3", NULL);
+    set_output(g, ADD_OP(g, ITG_OP_MATMUL, "y", NULL, x, w));
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(p->nodes[0].op, ITG_OP_GEMM);
+    assert_true(p->nodes[0].attrs.trans_b);
+    itg_shape expected = shape_of("3,4");
+    assert_true(itg_shape_equal(&p->values[p->nodes[0].inputs[1]].shape, &expected));
+    for (int n = 0; n < 3; ++n)
+        for (int k = 0; k < 4; ++k)
+            assert_true(floats_at(p, 0, 1)[n * 4 + k] == ((const float *)g->values[w].data)[k * 3 + n]);
+    assert_keeps_function(g, p, 0);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+    g = make_graph(); /* weights of rank 3 that are one matrix */
+    x = add_input(g, "x", "1,5,4");
+    w = add_floats(g, "w", "1,4,3", NULL);
+    set_output(g, ADD_OP(g, ITG_OP_MATMUL, "y", NULL, x, w));
+    p = prepared(g, false);
+    assert_int_equal(p->values[p->nodes[0].inputs[1]].shape.rank, 2);
+    assert_keeps_function(g, p, 0);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+    g = make_graph(); /* no constant: nothing */
+    x = add_input(g, "x", "2,3");
+    itg_id z = add_input(g, "z", "3,4");
+    check(g, ADD_OP(g, ITG_OP_MATMUL, "y", NULL, x, z), ITG_OP_MATMUL, 1, 1, 0);
+}
+
+static void test_gemm_gets_its_canonical_form(void **state)
+{
+    (void)state;
+    const char *biases[] = {"3", "1,3", "", "1,1", "2,3", "2,1"};
+    for (size_t i = 0; i < sizeof biases / sizeof biases[0]; ++i) {
+        itg_graph *g = make_graph();
+        itg_attrs a = itg_attrs_default(ITG_OP_GEMM);
+        a.beta = 0.5f;
+        itg_id x = add_input(g, "x", "2,4"), w = add_floats(g, "w", "4,3", NULL), c = add_floats(g, "c", biases[i], NULL);
+        set_output(g, ADD_OP(g, ITG_OP_GEMM, "y", &a, x, w, c));
+        itg_graph *p = prepared(g, false);
+        const itg_node *n = &p->nodes[0];
+        assert_int_equal(p->node_count, 1);
+        assert_true(n->attrs.trans_b);
+        itg_shape expected = shape_of("3");
+        bool row = i < 4; /* [2,3] and [2,1] differ between rows: they stay */
+        assert_int_equal(itg_shape_equal(&p->values[n->inputs[2]].shape, &expected), row);
+        assert_true(n->attrs.beta == (row ? 1.0f : 0.5f));
+        assert_keeps_function(g, p, 1e-6);
+        itg_graph_destroy(p);
+        itg_graph_destroy(g);
+    }
+}
+
+static void test_reshapes_merge_and_vanish(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,4,1,1"), r = ADD_OP(g, ITG_OP_RELU, "r", NULL, x);
+    itg_id y = ADD_OP(g, ITG_OP_SQUEEZE, "s", NULL, r, ADD_INTS(g, "axes", 2, 3));
+    y = ADD_OP(g, ITG_OP_UNSQUEEZE, "u", NULL, y, ADD_INTS(g, "more", 0));
+    y = ADD_OP(g, ITG_OP_FLATTEN, "f", NULL, y);
+    check(g, y, ITG_OP_RESHAPE, 1, 2, 0);
+    g = make_graph();
+    x = add_input(g, "x", "1,4,1,1");
+    r = ADD_OP(g, ITG_OP_RELU, "r", NULL, x);
+    y = ADD_OP(g, ITG_OP_FLATTEN, "f", NULL, r);
+    y = ADD_OP(g, ITG_OP_RESHAPE, "back", NULL, y, ADD_INTS(g, "t", 1, 4, 1, 1));
+    check(g, y, ITG_OP_RESHAPE, 0, 1, 0);
+}
+
+/* Pads of [1,2,4,4] in front of a Conv. */
+static void pad_conv(const int64_t *pads, float value, bool merges)
+{
+    itg_graph *g = make_graph();
+    itg_attrs a = itg_attrs_default(ITG_OP_CONV);
+    a.pad[0] = a.pad[3] = 1;
+    itg_id x = add_input(g, "x", "1,2,4,4"), w = add_floats(g, "w", "3,2,2,2", NULL);
+    itg_id p = ADD_OP(g, ITG_OP_PAD, "p", NULL, x, add_ints(g, "pads", 8, pads), add_floats(g, "v", "", &value));
+    check(g, ADD_OP(g, ITG_OP_CONV, "y", &a, p, w), ITG_OP_PAD, !merges, merges ? 1 : 2, 0);
+}
+
+static void test_zero_padding_goes_into_conv(void **state)
+{
+    (void)state;
+    pad_conv((int64_t[]){0, 0, 1, 2, 0, 0, 3, 4}, 0, true);
+    pad_conv((int64_t[]){0, 0, 1, 2, 0, 0, 3, 4}, 0.5f, false);
+    pad_conv((int64_t[]){0, 0, 1, -1, 0, 0, 0, 0}, 0, false);
+    pad_conv((int64_t[]){1, 0, 1, 0, 0, 0, 0, 0}, 0, false);
+}
+
+static void test_zero_padding_of_one_dimension_goes_into_conv(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4"), w = add_floats(g, "w", "3,2,2", NULL);
+    itg_id p = ADD_OP(g, ITG_OP_PAD, "p", NULL, x, ADD_INTS(g, "pads", 0, 0, 2, 0, 0, 1));
+    check(g, ADD_OP(g, ITG_OP_CONV, "y", NULL, p, w), ITG_OP_PAD, 0, 1, 0);
+}
+
+static void test_more_nodes_than_the_limit_are_refused(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph(), *p = NULL;
+    itg_error err = {0};
+    itg_prepare_options options = {0};
+    itg_id y = add_input(g, "x", "1");
+    for (int i = 0; i <= 16384; ++i) {
+        itg_id next;
+        assert_int_equal(itg_graph_add_value(g, NULL, ITG_F32, NULL, NULL, &next, NULL), ITG_OK);
+        assert_int_equal(itg_graph_add_node(g, NULL, ITG_OP_RELU, &y, 1, &next, 1, NULL, NULL, NULL), ITG_OK);
+        y = next;
+    }
+    set_output(g, y);
+    assert_int_equal(itg_graph_prepare(g, &options, &p, &err), ITG_LIMIT);
+    assert_string_equal(err.message, "net.onnx: 16385 nodes; at most 16384 are prepared");
+    itg_graph_destroy(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_division_by_powers_of_two_becomes_mul),
+        cmocka_unit_test(test_subtraction_of_a_constant_becomes_add),
+        cmocka_unit_test(test_a_constant_operand_stands_second),
+        cmocka_unit_test(test_a_shared_constant_is_not_changed),
+        cmocka_unit_test(test_matmul_of_matrices_becomes_gemm),
+        cmocka_unit_test(test_gemm_gets_its_canonical_form),
+        cmocka_unit_test(test_reshapes_merge_and_vanish),
+        cmocka_unit_test(test_zero_padding_goes_into_conv),
+        cmocka_unit_test(test_zero_padding_of_one_dimension_goes_into_conv),
+        cmocka_unit_test(test_more_nodes_than_the_limit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* Costs against numbers worked out by hand. The annotated graphs are made by hand too: no annotate
+ * is needed. */
+#include "helpers.h"
+
+/* All edges float without a version, all nodes float. */
+static itg_annotated *annotate_nothing(const itg_graph *g)
+{
+    itg_arena *arena = itg_arena_create(0);
+    itg_annotated *a = itg_arena_alloc(arena, sizeof *a);
+    a->arena = arena;
+    a->graph = g;
+    a->nodes = itg_arena_array(arena, (size_t)g->node_count, sizeof *a->nodes);
+    a->values = itg_arena_array(arena, (size_t)g->value_count, sizeof *a->values);
+    a->edge_of_node = itg_arena_array(arena, (size_t)g->node_count + 1, sizeof *a->edge_of_node);
+    a->edges = itg_arena_array(arena, 64, sizeof *a->edges);
+    for (itg_id n = 0; n < g->node_count; n++) {
+        a->nodes[n] = (itg_node_note){.activation = ITG_NONE, .out_value = g->nodes[n].outputs[0]};
+        a->edge_of_node[n] = a->edge_count;
+        for (int32_t i = 0; i < g->nodes[n].input_count; i++)
+            a->edges[a->edge_count++] = (itg_edge){g->nodes[n].inputs[i], n, i, ITG_EDGE_FLOAT, -1};
+    }
+    a->edge_of_node[g->node_count] = a->edge_count;
+    for (int32_t i = 0; i < g->output_count; i++)
+        a->edges[a->edge_count++] = (itg_edge){g->outputs[i], ITG_NONE, i, ITG_EDGE_FLOAT, -1};
+    for (itg_id v = 0; v < g->value_count; v++)
+        a->values[v].versions = itg_arena_array(arena, 4, sizeof *a->values[v].versions);
+    return a;
+}
+
+/* bits 0: a float version. Returns the version's number. */
+static int32_t add_version(itg_annotated *a, itg_id value, int32_t bits, itg_dtype storage)
+{
+    itg_value_note *note = &a->values[value];
+    note->versions[note->version_count] =
+        (itg_version){.is_float = bits == 0, .q = {.bits = bits, .storage = storage}};
+    return note->version_count++;
+}
+
+static void read_version(itg_annotated *a, int32_t edge, int32_t version)
+{
+    bool is_float = a->values[a->edges[edge].value].versions[version].is_float;
+    a->edges[edge].version = version;
+    a->edges[edge].kind = is_float ? ITG_EDGE_FLOAT : ITG_EDGE_QUANT;
+}
+
+static itg_cost cost_of(const char *target, const itg_annotated *a)
+{
+    itg_hardware *hw = load(target);
+    itg_cost cost = {-1, -1, -1, -1, -1};
+    assert_int_equal(itg_cost_of(hw, a, &cost), ITG_OK);
+    itg_hardware_destroy(hw);
+    return cost;
+}
+
+static void finish_cost(itg_annotated *a, itg_graph *g)
+{
+    itg_arena_destroy(a->arena);
+    itg_graph_destroy(g);
+}
+
+/* conv (with fused relu), pool on one version of it, float softmax behind; another version of relu
+ * is an output. */
+static void a_small_network_costs_what_is_counted_by_hand(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "3,2,3,3"),
+           b = add_constant(g, "b", "3");
+    itg_id conv = ADD_NODE(g, ITG_OP_CONV, "conv", "1,3,4,4", NULL, x, w, b);  /* edges 0, 1, 2 */
+    itg_id relu = ADD_NODE(g, ITG_OP_RELU, "relu", "1,3,4,4", NULL, conv);     /* 3 */
+    itg_id pool = ADD_NODE(g, ITG_OP_MAX_POOL, "pool", "1,3,2,2", NULL, relu); /* 4 */
+    itg_id soft = ADD_NODE(g, ITG_OP_SOFTMAX, "soft", "1,3,2,2", NULL, pool);  /* 5 */
+    finish(g, x, soft);                                                        /* 6 soft, 7 relu */
+    assert_int_equal(itg_graph_set_outputs(g, (itg_id[]){soft, relu}, 2, NULL), ITG_OK);
+    itg_annotated *a = annotate_nothing(g);
+    read_version(a, 0, add_version(a, x, 8, ITG_U8));
+    read_version(a, 1, add_version(a, w, 5, ITG_S8));
+    a->edges[3].kind = ITG_EDGE_CARRY;
+    read_version(a, 4, add_version(a, relu, 6, ITG_U8));
+    read_version(a, 7, add_version(a, relu, 16, ITG_S16));
+    add_version(a, pool, 6, ITG_U8);
+    read_version(a, 5, add_version(a, pool, 0, ITG_F32));
+    read_version(a, 6, add_version(a, soft, 0, ITG_F32));
+    int64_t bias[3] = {1, 2, 3};
+    itg_requant f32[3] = {{.is_f32 = true}, {.is_f32 = true}, {.is_f32 = true}};
+    itg_requant stages = {.stage_count = 2, .stage = {{12345, 31, 0}, {1, 5, 0}}};
+    float dequant = 1;
+    a->nodes[0] = (itg_node_note){.form = ITG_FORM_MAC,
+                                  .acc = {32, 0},
+                                  .activation = 1,
+                                  .out_value = relu,
+                                  .bias = bias,
+                                  .bias_count = 3};
+    a->nodes[1].form = ITG_FORM_FUSED;
+    a->nodes[2].form = ITG_FORM_KEEP;
+    a->values[relu].versions[0].requant = f32;
+    a->values[relu].versions[0].requant_count = 3;
+    a->values[relu].versions[1].requant = &stages;
+    a->values[relu].versions[1].requant_count = 1;
+    a->values[pool].versions[1].dequant = &dequant;
+    a->values[pool].versions[1].dequant_count = 1;
+    itg_cost c = cost_of("x86-vnni", a);
+    assert_int_equal(c.weight_bytes, 34); /* 54 * 5 bits = 270 bits */
+    assert_int_equal(c.parameter_bytes, 34 + 3 * 4 + 3 * 4 + (4 + 1 + 1) + 4);
+    assert_int_equal(c.bops, 3 * 16 * (2 * 9) * 8 * 5);
+    /* conv 864 MACs at 64; pool 48 elements at 32; softmax 12 elements at 16 */
+    assert_true(c.cycles == 864.0 / 64 + 48.0 / 32 + 12.0 / 16);
+    /* x 32; relu 48 + 96; pool 12 + 48; soft 48. Step 0: 32+144; step 2: 144+60; step 3: 96+48+48
+     * (pool's codes, read by nobody, are gone) */
+    assert_int_equal(c.peak_activation_bytes, 204);
+    finish_cost(a, g);
+}
+
+static void a_weight_is_counted_once_for_each_quantizer(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,1,3,3"), w = add_constant(g, "w", "1,1,1,3"),
+           k = add_constant(g, "k", "5");
+    itg_id a1 = ADD_NODE(g, ITG_OP_CONV, "a", "1,1,3,1", NULL, x, w); /* edges 0, 1 */
+    itg_id a2 = ADD_NODE(g, ITG_OP_CONV, "b", "1,1,3,1", NULL, x, w); /* 2, 3 */
+    itg_id a3 = ADD_NODE(g, ITG_OP_CONV, "c", "1,1,3,1", NULL, x, w); /* 4, 5 */
+    itg_id s = ADD_NODE(g, ITG_OP_ADD, "s", "1,1,3,5", NULL, a1, k);  /* 6, 7 */
+    finish(g, x, s);
+    assert_int_equal(itg_graph_set_outputs(g, (itg_id[]){s, a2, a3}, 3, NULL), ITG_OK);
+    itg_annotated *a = annotate_nothing(g);
+    int32_t four = add_version(a, w, 4, ITG_S8), two = add_version(a, w, 2, ITG_S8);
+    read_version(a, 1, four);
+    read_version(a, 3, two);
+    read_version(a, 5, four);
+    read_version(a, 7, add_version(a, k, 7, ITG_U8));
+    itg_cost c = cost_of("x86-vnni", a);
+    assert_int_equal(c.weight_bytes,
+                     2 + 1 + 5); /* 12 bits, 6 bits, a constant operand of 35 bits */
+    finish_cost(a, g);
+}
+
+static void float_nodes_count_32_bits_and_their_bias_is_no_weight(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_attrs attrs = itg_attrs_default(ITG_OP_GEMM);
+    attrs.trans_b = true;
+    itg_id x = add_input(g, "x", "1,7"), w = add_constant(g, "w", "5,7"),
+           b = add_constant(g, "b", "5");
+    itg_id y = ADD_NODE(g, ITG_OP_GEMM, "y", "1,5", &attrs, x, w, b);
+    finish(g, x, y);
+    itg_annotated *a = annotate_nothing(g);
+    read_version(a, 0, add_version(a, x, 0, ITG_F32));
+    read_version(a, 1, add_version(a, w, 0, ITG_F32));
+    read_version(a, 2, add_version(a, b, 0, ITG_F32));
+    read_version(a, 3, add_version(a, y, 0, ITG_F32));
+    itg_cost c = cost_of("x86-vnni", a);
+    assert_int_equal(c.weight_bytes, 35 * 4);
+    assert_int_equal(c.parameter_bytes, 35 * 4 + 5 * 4);
+    assert_int_equal(c.bops, 35 * 32 * 32);
+    assert_true(c.cycles == 35.0 / 16);
+    assert_int_equal(c.peak_activation_bytes, 28 + 20);
+    finish_cost(a, g);
+}
+
+/* The wide class of cortex-m: 64-bit sums have 8-byte biases and half the rate. */
+static void wide_accumulators_have_wide_biases(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "2,6"), w = add_constant(g, "w", "6,4"),
+           b = add_constant(g, "b", "4");
+    itg_id m = ADD_NODE(g, ITG_OP_MATMUL, "m", "2,4", NULL, x, w, b); /* edges 0, 1, 2 */
+    itg_id s = ADD_NODE(g, ITG_OP_ADD, "s", "2,4", NULL, m, m);       /* 3, 4 */
+    itg_id t = ADD_NODE(g, ITG_OP_TRANSPOSE, "t", "4,2", NULL, s);    /* 5 */
+    itg_id p = ADD_NODE(g, ITG_OP_MATMUL, "p", "2,2", NULL, s, t);    /* 6, 7 */
+    finish(g, x, p);                                                  /* 8 */
+    itg_annotated *a = annotate_nothing(g);
+    itg_requant rescale = {.stage_count = 3, .stage = {{1, -2, 0}, {77, 31, 0}, {1, 3, 0}}};
+    int64_t bias[4] = {0};
+    read_version(a, 0, add_version(a, x, 12, ITG_S16));
+    read_version(a, 1, add_version(a, w, 3, ITG_S8));
+    add_version(a, m, 16, ITG_S16);
+    read_version(a, 3, 0);
+    read_version(a, 4, 0);
+    int32_t both = add_version(a, s, 10, ITG_S16);
+    read_version(a, 5, both);
+    read_version(a, 6, both);
+    read_version(a, 7, add_version(a, t, 9, ITG_S16));
+    read_version(a, 8, add_version(a, p, 16, ITG_S16));
+    a->nodes[0].form = a->nodes[3].form = ITG_FORM_MAC;
+    a->nodes[0].acc.bits = 64;
+    a->nodes[0].bias = bias;
+    a->nodes[0].bias_count = 4;
+    a->nodes[1].form = ITG_FORM_RESCALE;
+    a->nodes[1].operand[0] = a->nodes[1].operand[1] = rescale;
+    a->nodes[2].form = ITG_FORM_KEEP;
+    itg_cost c = cost_of("cortex-m", a);
+    assert_int_equal(c.weight_bytes, 9);                              /* 24 * 3 bits */
+    assert_int_equal(c.parameter_bytes, 9 + 4 * 8 + 2 * (1 + 5 + 1)); /* two operands' stages */
+    assert_int_equal(c.bops, 2 * 4 * 6 * 12 * 3 + 2 * 2 * 4 * 10 * 9);
+    /* MatMuls at 0.5, Add at 0.25, Transpose at 2 */
+    assert_true(c.cycles == 48 / 0.5 + 8 / 0.25 + 8 / 2.0 + 16 / 0.5);
+    /* x 24, m 16, s 16, t 16, p 8: steps 40, 32, 32, 40 */
+    assert_int_equal(c.peak_activation_bytes, 40);
+    finish_cost(a, g);
+}
+
+static void a_group_convolution_multiplies_its_own_channels_only(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_attrs attrs = itg_attrs_default(ITG_OP_CONV);
+    attrs.group = 8;
+    itg_id x = add_input(g, "x", "1,8,5,5"), w = add_constant(g, "w", "8,1,3,3");
+    itg_id y = ADD_NODE(g, ITG_OP_CONV, "y", "1,8,3,3", &attrs, x, w);
+    finish(g, x, y);
+    itg_annotated *a = annotate_nothing(g);
+    read_version(a, 0, add_version(a, x, 8, ITG_U8));
+    read_version(a, 1, add_version(a, w, 8, ITG_S8));
+    a->nodes[0].form = ITG_FORM_MAC;
+    assert_int_equal(cost_of("x86-vnni", a).bops, 8 * 9 * 9 * 64);
+    finish_cost(a, g);
+}
+
+static void sums_saturate(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "40000,40000"), y = add_input(g, "y", "40000,40000");
+    itg_id m = ADD_NODE(g, ITG_OP_MATMUL, "m", "40000,40000", NULL, x, y);
+    for (int i = 0; i < 12; i++) {
+        char name[8] = {'n', (char)('a' + i)};
+        m = ADD_NODE(g, ITG_OP_MATMUL, name, "1000000,1000,1", NULL, m, y);
+    }
+    finish(g, x, m);
+    g->values[y].shape = (itg_shape){2, {1000000000, 1}}; /* 10^9 terms a product */
+    itg_annotated *a = annotate_nothing(g);
+    assert_int_equal(cost_of("float", a).bops, INT64_MAX);
+    finish_cost(a, g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_network_costs_what_is_counted_by_hand),
+        cmocka_unit_test(a_weight_is_counted_once_for_each_quantizer),
+        cmocka_unit_test(float_nodes_count_32_bits_and_their_bias_is_no_weight),
+        cmocka_unit_test(wide_accumulators_have_wide_biases),
+        cmocka_unit_test(a_group_convolution_multiplies_its_own_channels_only),
+        cmocka_unit_test(sums_saturate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

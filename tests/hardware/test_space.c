@@ -1,0 +1,364 @@
+/* Edges, groups and widths. Edge numbers follow the order of annotated.h. */
+#include "helpers.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static itg_choice_space *space_of(const itg_hardware *hw, const itg_graph *g,
+                                  const itg_space_options *options)
+{
+    itg_choice_space *space = NULL;
+    itg_error err = {0};
+    if (itg_choice_space_create(hw, g, options, &space, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    return space;
+}
+
+static void expect_infeasible(const itg_hardware *hw, const itg_graph *g,
+                              const itg_space_options *options, const char *message)
+{
+    itg_choice_space *space = NULL;
+    itg_error err = {0};
+    assert_int_equal(itg_choice_space_create(hw, g, options, &space, &err), ITG_INFEASIBLE);
+    assert_null(space);
+    assert_string_equal(err.message, message);
+}
+
+/* Allowed widths of the edge as "4,5,6"; "-": nothing to choose. Static text: one at a time. */
+static const char *widths(const itg_choice_space *space, int32_t edge)
+{
+    static char text[200];
+    size_t used = 0;
+    if (space->edge_group[edge] < 0) return "-";
+    const itg_choice_group *group = &space->groups[space->edge_group[edge]];
+    for (int32_t i = 0; i < group->bits_count; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "", group->bits[i]);
+    return text;
+}
+
+static void expect_widths(const itg_choice_space *space, const char *const *expected, int32_t count)
+{
+    assert_int_equal(space->edge_count, count);
+    for (int32_t e = 0; e < count; e++)
+        assert_string_equal(widths(space, e), expected[e]);
+}
+
+static void edges_come_in_order_and_groups_by_first_edge(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("x86-vnni");
+    itg_graph *g = make_chain();
+    itg_choice_space *s = space_of(hw, g, NULL);
+    static const itg_edge_ref order[] = {
+        {0, 0, 0}, {0, 0, 1}, {0, 0, 2}, {0, 1, 0}, {0, 2, 0}, {0, 3, 0}, {0, 3, 1},
+        {0, 4, 0}, {0, 4, 1}, {0, 5, 0}, {0, 6, 0}, {0, 6, 1}, {0, 6, 2}, {0, ITG_NONE, 0}};
+    static const char *const values[] = {"x",     "w1", "b1",  "conv1", "relu1", "pool", "w2",
+                                         "conv2", "k",  "add", "flat",  "w3",    "b3",   "fc"};
+    /* -1: biases and the carry; the pool's and Flatten's inputs go with their outputs' readers */
+    static const int32_t groups[] = {0, 1, -1, -1, 2, 2, 3, 4, 5, 6, 6, 7, -1, 8};
+    assert_int_equal(s->edge_count, 14);
+    assert_int_equal(s->group_count, 9);
+    for (int32_t e = 0; e < 14; e++) {
+        assert_string_equal(g->values[s->edges[e].value].name, values[e]);
+        assert_int_equal(s->edges[e].node, order[e].node);
+        assert_int_equal(s->edges[e].slot, order[e].slot);
+        assert_int_equal(s->edge_group[e], groups[e]);
+    }
+    for (int32_t i = 0; i < 9; i++) {
+        assert_int_equal(s->groups[i].is_weight, i == 1 || i == 3 || i == 7);
+        assert_int_equal(s->groups[i].is_graph_input, i == 0);
+        assert_int_equal(s->groups[i].is_graph_output, i == 8);
+        assert_int_equal(s->groups[i].edge_count, i == 2 || i == 6 ? 2 : 1);
+        assert_int_equal(s->groups[i].dtype_mask, s->groups[i].is_weight ? 2 : 1);
+        assert_string_equal(widths(s, s->groups[i].edges[0]), "2,3,4,5,6,7,8");
+    }
+    assert_int_equal(s->groups[2].edges[1], 5);
+    assert_int_equal(s->groups[1].weight_elements, 8 * 4 * 3 * 3);
+    assert_int_equal(s->groups[5].weight_elements,
+                     6); /* a constant operand counts, but is no weight */
+    assert_int_equal(s->groups[7].weight_elements, 960);
+    assert_int_equal(s->groups[0].weight_elements, 0);
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+static void all_float_has_nothing_to_choose(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("float");
+    itg_graph *g = make_chain();
+    itg_choice_space *s = space_of(hw, g, NULL);
+    assert_int_equal(s->group_count, 0);
+    for (int32_t e = 0; e < s->edge_count; e++)
+        assert_int_equal(s->edge_group[e], -1);
+    itg_choice_space_destroy(s);
+    itg_choice_space_destroy(NULL);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+/* Checks, for every combination of widths of a node's groups, that there is a spec, and that it
+ * writes what is read. */
+static void expect_every_combination(const itg_hardware *hw, const itg_graph *g,
+                                     const itg_choice_space *s)
+{
+    for (itg_id n = 0; n < g->node_count; n++) {
+        const itg_choice_group *in[2] = {NULL, NULL}, *weight = NULL;
+        for (int32_t e = 0; e < s->edge_count; e++) {
+            if (s->edges[e].node != n || s->edge_group[e] < 0) continue;
+            const itg_choice_group *group = &s->groups[s->edge_group[e]];
+            if (group->is_weight)
+                weight = group;
+            else
+                in[s->edges[e].slot] = group;
+        }
+        if (!in[0]) continue; /* fused */
+        for (int32_t i = 0; i < in[0]->bits_count; i++)
+            for (int32_t j = 0; j < (in[1] ? in[1]->bits_count : 1); j++)
+                for (int32_t k = 0; k < (weight ? weight->bits_count : 1); k++) {
+                    int32_t bits[2] = {in[0]->bits[i], in[1] ? in[1]->bits[j] : 0};
+                    const itg_hw_spec *spec = itg_hardware_match(
+                        hw, g->nodes[n].op, bits, in[1] ? 2 : 1, weight ? weight->bits[k] : 0, 0);
+                    assert_non_null(spec);
+                    if (spec->form == ITG_FORM_KEEP) continue;
+                    for (int32_t e = 0; e < s->edge_count; e++) {
+                        itg_id producer = g->values[s->edges[e].value].producer;
+                        if (producer != n || s->edge_group[e] < 0) continue;
+                        const itg_choice_group *out = &s->groups[s->edge_group[e]];
+                        for (int32_t b = 0; b < out->bits_count; b++)
+                            assert_true(itg_hardware_dtype_for(hw, spec->output_mask, out->bits[b],
+                                                               true) >= 0);
+                    }
+                }
+    }
+}
+
+static void classes_that_do_not_mix_leave_the_first_by_default(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("cortex-m");
+    itg_graph *g = make_chain();
+    itg_choice_space *s = space_of(hw, g, NULL);
+    for (int32_t e = 0; e < s->edge_count; e++)
+        if (s->edge_group[e] >= 0) assert_string_equal(widths(s, e), "2,3,4,5,6,7,8");
+    expect_every_combination(hw, g, s);
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+static void asking_for_wide_activations_leaves_the_wide_class(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("cortex-m");
+    itg_graph *g = make_chain();
+    itg_space_options wide = {.activation = {16, 16}}, range = {.activation = {10, 12}},
+                      both = {.activation = {7, 10}, .weight = {4, 5}};
+    static const char *const sixteen[] = {"16", "2,3,4,5,6,7,8", "-",  "-",  "16",
+                                          "16", "2,3,4,5,6,7,8", "16", "16", "16",
+                                          "16", "2,3,4,5,6,7,8", "-",  "16"};
+    itg_choice_space *s = space_of(hw, g, &wide);
+    expect_widths(s, sixteen, 14);
+    assert_int_equal(s->groups[0].dtype_mask, 1u << 2);
+    expect_every_combination(hw, g, s);
+    itg_choice_space_destroy(s);
+    s = space_of(hw, g, &range);
+    assert_string_equal(widths(s, 0), "10,11,12");
+    expect_every_combination(hw, g, s);
+    itg_choice_space_destroy(s);
+    s = space_of(hw, g, &both); /* stated: taken as it is, also across classes */
+    assert_string_equal(widths(s, 4), "7,8,9,10");
+    assert_string_equal(widths(s, 1), "4,5");
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+static void one_spec_of_many_classes_is_not_restricted(void **state)
+{
+    (void)state;
+    /* Conv reads a8 and u8 and writes a8 in one spec: nothing depends on anything. */
+    itg_hardware *hw = parse(chip);
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
+    itg_id pool = ADD_NODE(g, ITG_OP_MAX_POOL, "pool", "1,2,4,4", NULL, x);
+    itg_id conv = ADD_NODE(g, ITG_OP_CONV, "conv", "1,2,4,4", NULL, pool, w);
+    itg_id last = ADD_NODE(g, ITG_OP_MAX_POOL, "last", "1,2,4,4", NULL, conv);
+    finish(g, x, last);
+    itg_choice_space *s = space_of(hw, g, NULL);
+    /* model_inputs a8, the pool a8 or a16, Conv a8 or u8: a8 is common to the group x, pool. */
+    assert_int_equal(s->groups[s->edge_group[0]].dtype_mask, 1);
+    assert_string_equal(widths(s, 0), "2,3,4,5,6,7,8");
+    assert_string_equal(widths(s, 2), "2,3,4,5,6,7,8"); /* weight */
+    assert_string_equal(widths(s, 3), "8");             /* tied to the output: output_bits 8..16 */
+    assert_int_equal(s->edge_group[3], s->edge_group[4]);
+    expect_every_combination(hw, g, s);
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+static void tied_forms_join_groups(void **state)
+{
+    (void)state;
+    char *text =
+        replaced(chip,
+                 "{\"arithmetic\": \"rescale\", \"inputs\": [\"a8\"],   \"outputs\": "
+                 "[\"a8\"], \"left_shift\": 20,",
+                 "{\"arithmetic\": \"equal_scale\", \"inputs\": [\"a8\"], \"outputs\": [\"a8\"],");
+    itg_hardware *hw = parse(text), *x86 = load("x86-vnni");
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
+    itg_id a = ADD_NODE(g, ITG_OP_CONV, "a", "1,2,4,4", NULL, x, w);    /* edges 0, 1 */
+    itg_id b = ADD_NODE(g, ITG_OP_CONV, "b", "1,2,4,4", NULL, x, w);    /* 2, 3 */
+    itg_id sum = ADD_NODE(g, ITG_OP_ADD, "sum", "1,2,4,4", NULL, a, b); /* 4, 5 */
+    finish(g, x, sum);
+    itg_choice_space *s = space_of(hw, g, NULL);
+    assert_int_equal(s->edge_group[4], s->edge_group[5]);
+    assert_int_not_equal(s->edge_group[4], s->edge_group[6]); /* not with the sum */
+    assert_int_not_equal(s->edge_group[0], s->edge_group[2]); /* two uses of x */
+    assert_int_not_equal(s->edge_group[1], s->edge_group[3]); /* two uses of w */
+    assert_int_equal(s->groups[s->edge_group[1]].weight_elements, 4);
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+
+    g = make_graph();
+    x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
+    itg_id k = add_constant(g, "k", "1,3,4,4");
+    a = ADD_NODE(g, ITG_OP_CONV, "a", "1,2,4,4", NULL, x, w);                 /* 0, 1 */
+    itg_id cat = ADD_NODE(g, ITG_OP_CONCAT, "cat", "1,7,4,4", NULL, a, k, x); /* 2, 3, 4 */
+    itg_id tanh = ADD_NODE(g, ITG_OP_TANH, "tanh", "1,7,4,4", NULL, cat);     /* 5 */
+    finish(g, x, tanh);
+    assert_int_equal(itg_graph_set_outputs(g, (itg_id[]){tanh, cat, a}, 3, NULL), ITG_OK);
+    s = space_of(x86, g, NULL); /* outputs: 6 tanh, 7 cat, 8 a */
+    for (int32_t e = 3; e <= 7; e++)
+        assert_int_equal(s->edge_group[e] == s->edge_group[2], e != 6);
+    assert_int_not_equal(s->edge_group[8], s->edge_group[2]); /* another use of a */
+    const itg_choice_group *group = &s->groups[s->edge_group[2]];
+    assert_int_equal(group->edge_count, 5);
+    assert_int_equal(group->weight_elements, 48);
+    assert_true(group->is_graph_input && group->is_graph_output && !group->is_weight);
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+    itg_hardware_destroy(x86);
+    free(text);
+}
+
+static void float_readers_have_nothing_to_choose(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("x86-vnni");
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
+    itg_id a = ADD_NODE(g, ITG_OP_CONV, "a", "1,2,4,4", NULL, x, w);
+    itg_id soft = ADD_NODE(g, ITG_OP_SOFTMAX, "soft", "1,2,4,4", NULL, a);
+    itg_id b = ADD_NODE(g, ITG_OP_CONV, "b", "1,2,4,4", NULL, soft, w);
+    finish(g, x, b);
+    assert_int_equal(itg_graph_set_outputs(g, (itg_id[]){b, soft, x}, 3, NULL), ITG_OK);
+    itg_choice_space *s = space_of(hw, g, NULL);
+    static const char *const all = "2,3,4,5,6,7,8";
+    const char *const expected[] = {all, all, "-", all, all, all, "-", "-"};
+    expect_widths(s, expected, 8);
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+static void options_have_an_order(void **state)
+{
+    (void)state;
+    const char *json = NULL;
+    for (int i = 0; i < itg_hardware_builtin_count(); i++)
+        if (strcmp(itg_hardware_builtin_name(i), "x86-vnni") == 0)
+            json = itg_hardware_builtin_json(i);
+    char *text = replaced(json, "\"dtypes\"",
+                          "\"overrides\": [{\"node\": \"conv2\", \"weight_bits\": [8, 8], "
+                          "\"activation_bits\": [7, 7]}], \"output_bits\": [6, 8], \"dtypes\"");
+    itg_hardware *hw = parse(text);
+    itg_graph *g = make_chain();
+    itg_space_options o = {.weight = {2, 3}, .activation = {4, 6}, .input = {8, 8}};
+    static const char *const expected[] = {"8",     "2,3",   "-",     "-",     "7",   "7", "8",
+                                           "4,5,6", "4,5,6", "4,5,6", "4,5,6", "2,3", "-", "6"};
+    itg_choice_space *s = space_of(hw, g, &o);
+    expect_widths(s, expected, 14);
+    itg_choice_space_destroy(s);
+    o.output = (itg_bits_range){7, 16};
+    s = space_of(hw, g, &o);
+    assert_string_equal(widths(s, 13), "7,8");
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+    free(text);
+}
+
+static void an_edge_without_a_width_is_named(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("cortex-m");
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
+    itg_id a = ADD_NODE(g, ITG_OP_CONV, "a", "1,2,4,4", NULL, x, w);
+    finish(g, x, ADD_NODE(g, ITG_OP_SIGMOID, "act", "1,2,4,4", NULL, a));
+    itg_space_options wide = {.activation = {16, 16}}, bad = {.weight = {8, 2}};
+    expect_infeasible(
+        hw, g, &wide,
+        "model.onnx: value 'a' at node 'act': cortex-m has no width within 16..16 bits there");
+    itg_choice_space *space = NULL;
+    itg_error err = {0};
+    assert_int_equal(itg_choice_space_create(hw, g, &bad, &space, &err), ITG_BAD_ARGUMENT);
+    assert_string_equal(err.message, "weight bits: expected 2 <= low <= high <= 32, got 8..2");
+    /* Conv writes u8 only, Tanh reads a8 only. */
+    char *text = replaced(chip, "\"weights\": [\"w8\"],   \"outputs\": [\"a8\"]",
+                          "\"weights\": [\"w8\"],   \"outputs\": [\"u8\"]");
+    itg_hardware *two = parse(text);
+    itg_graph_destroy(g);
+    g = make_graph();
+    x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
+    a = ADD_NODE(g, ITG_OP_CONV, "a", "1,2,4,4", NULL, x, w);
+    finish(g, x, ADD_NODE(g, ITG_OP_TANH, "act", "1,2,4,4", NULL, a));
+    expect_infeasible(
+        two, g, NULL,
+        "model.onnx: value 'a' at node 'act': chip has no dtype that both ends accept");
+    free(text);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+    itg_hardware_destroy(two);
+}
+
+static void a_fused_activation_writes_what_its_host_writes(void **state)
+{
+    (void)state;
+    itg_hardware *hw = parse(chip);
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
+    itg_id a = ADD_NODE(g, ITG_OP_CONV, "a", "1,2,4,4", NULL, x, w);
+    itg_id relu = ADD_NODE(g, ITG_OP_RELU, "relu", "1,2,4,4", NULL, a);
+    itg_id pool = ADD_NODE(g, ITG_OP_MAX_POOL, "pool", "1,2,4,4", NULL, relu);
+    finish(g, x, pool);
+    itg_choice_space *s = space_of(hw, g, NULL);
+    assert_int_equal(s->edge_group[2], -1); /* the carry */
+    assert_int_equal(s->groups[s->edge_group[3]].dtype_mask,
+                     1u << 0); /* not a16, which MaxPool reads */
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(edges_come_in_order_and_groups_by_first_edge),
+        cmocka_unit_test(all_float_has_nothing_to_choose),
+        cmocka_unit_test(classes_that_do_not_mix_leave_the_first_by_default),
+        cmocka_unit_test(asking_for_wide_activations_leaves_the_wide_class),
+        cmocka_unit_test(one_spec_of_many_classes_is_not_restricted),
+        cmocka_unit_test(tied_forms_join_groups),
+        cmocka_unit_test(float_readers_have_nothing_to_choose),
+        cmocka_unit_test(options_have_an_order),
+        cmocka_unit_test(an_edge_without_a_width_is_named),
+        cmocka_unit_test(a_fused_activation_writes_what_its_host_writes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

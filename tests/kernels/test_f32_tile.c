@@ -1,0 +1,84 @@
+/* Every instruction set's tiles that this machine runs give the bits of the plain loop. */
+#include "float_cases.h"
+#include "kernels/f32_tile.h"
+
+enum { PLANES = 5, TAPS = 3, COUNT = 300, STRIDE = 384, PLANE = 500 };
+
+typedef struct buffers {
+    float lanes[PLANES * PLANE + STRIDE], rows[PLANES * TAPS * ITG_F32_MAX_ROWS];
+    float got[ITG_F32_MAX_ROWS * STRIDE], want[ITG_F32_MAX_ROWS * STRIDE];
+} buffers;
+
+static const int64_t offsets[TAPS] = {0, 7, 33};
+
+static void plain(buffers *b, int64_t rows, int64_t count)
+{
+    for (int64_t r = 0; r < rows; ++r)
+        for (int64_t l = 0; l < count; ++l) {
+            float sum = b->want[r * STRIDE + l];
+            for (int64_t p = 0; p < PLANES; ++p)
+                for (int64_t t = 0; t < TAPS; ++t) {
+                    const float product =
+                        b->rows[(p * TAPS + t) * rows + r] * b->lanes[p * PLANE + offsets[t] + l];
+                    sum = sum + product;
+                }
+            b->want[r * STRIDE + l] = sum;
+        }
+}
+
+static void check(const itg_f32_tiles *tiles, int64_t rows, int64_t count, buffers *b)
+{
+    itg_rng rng;
+    itg_rng_init(&rng, (uint64_t)(rows * 1000 + count));
+    itg_tensor lanes = view(ITG_F32, b->lanes, DIMS(PLANES * PLANE + STRIDE));
+    itg_tensor weights = view(ITG_F32, b->rows, DIMS(PLANES * TAPS * ITG_F32_MAX_ROWS));
+    itg_tensor starts = view(ITG_F32, b->want, DIMS(ITG_F32_MAX_ROWS * STRIDE));
+    fill_random(&lanes, &rng, 3.0f);
+    fill_random(&weights, &rng, 3.0f);
+    fill_random(&starts, &rng, 3.0f);
+    memcpy(b->got, b->want, sizeof b->got);
+    plain(b, rows, count);
+    const itg_f32_tile tile = {b->got, STRIDE, b->rows, b->lanes, PLANES, PLANE, TAPS, offsets};
+    itg_f32_tiles_run(tiles, rows, count, tile);
+    assert_true(itg_f32_tiles_padded(count) <= STRIDE);
+    for (int64_t r = 0; r < rows; ++r)
+        assert_memory_equal(b->got + r * STRIDE, b->want + r * STRIDE,
+                            (size_t)count * sizeof(float));
+}
+
+static void every_instruction_set_gives_the_same_bits(void **state)
+{
+    static const int64_t counts[] = {1, 3, 4, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130, COUNT};
+    buffers *b = malloc(sizeof *b);
+    (void)state;
+    assert_non_null(b);
+    for (int i = 0; itg_f32_tiles_at(i); ++i) {
+        const itg_f32_tiles *tiles = itg_f32_tiles_at(i);
+        assert_true(tiles->rows <= ITG_F32_MAX_ROWS && tiles->wide_lanes <= ITG_F32_MAX_LANES &&
+                    tiles->row_wide_lanes <= ITG_F32_MAX_LANES);
+        for (size_t k = 0; k < sizeof counts / sizeof counts[0]; ++k) {
+            check(tiles, tiles->rows, counts[k], b);
+            check(tiles, 1, counts[k], b);
+        }
+    }
+    free(b);
+}
+
+static void the_best_is_one_of_them(void **state)
+{
+    bool found = false;
+    (void)state;
+    for (int i = 0; itg_f32_tiles_at(i); ++i)
+        found = found || itg_f32_tiles_at(i) == itg_f32_tiles_best();
+    assert_true(found);
+    assert_null(itg_f32_tiles_at(-1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_instruction_set_gives_the_same_bits),
+        cmocka_unit_test(the_best_is_one_of_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

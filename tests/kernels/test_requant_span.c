@@ -1,0 +1,103 @@
+/* Many values at once against one at a time, and float addition step by step. */
+#include "requant_cases.h"
+#include "kernels/requant_span.h"
+
+static void spans_equal_single_values(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 10);
+    for (int i = 0; i < 6000; i++) {
+        itg_requant r[3];
+        for (int c = 0; c < 3; c++) {
+            r[c] = random_stages(&rng);
+            if (itg_rng_below(&rng, 3) == 0)
+                r[c] = (itg_requant){.is_f32 = true, .ratio = (float)random_ratio(&rng, -30, 10)};
+        }
+        int64_t zp = random_value(&rng, 17), lo = random_value(&rng, 31);
+        int64_t hi = lo + (int64_t)itg_rng_below(&rng, 70000),
+                n = 1 + (int64_t)itg_rng_below(&rng, ITG_SPAN);
+        int32_t narrow[ITG_SPAN], q32[ITG_SPAN], q64[ITG_SPAN], qc[ITG_SPAN];
+        int64_t wide_acc[ITG_SPAN];
+        int bits = 1 + (int)itg_rng_below(&rng, 64);
+        if (lo > INT32_MAX - 70000) lo = -128, hi = 127;
+        for (int64_t j = 0; j < n; j++) {
+            wide_acc[j] = random_value(&rng, bits);
+            narrow[j] = (int32_t)random_value(&rng, 32);
+        }
+        itg_requant_span32(&r[0], narrow, n, zp, lo, hi, q32);
+        itg_requant_span64(&r[0], wide_acc, n, zp, lo, hi, q64);
+        itg_requant_span_channels(r, 3, 1, wide_acc, n, zp, lo, hi, qc);
+        for (int64_t j = 0; j < n; j++) {
+            wide a = itg_requant_apply(&r[0], narrow[j]), b = itg_requant_apply(&r[0], wide_acc[j]);
+            wide c = itg_requant_apply(&r[(1 + j) % 3], wide_acc[j]);
+            assert_int_equal(q32[j], itg_clamp(saturated(a + zp), lo, hi));
+            assert_int_equal(q64[j], itg_clamp(saturated(b + zp), lo, hi));
+            assert_int_equal(qc[j], itg_clamp(saturated(c + zp), lo, hi));
+        }
+    }
+}
+
+/* Sums that 64 bits would not hold while the rounding is added. */
+static void spans_are_exact_at_the_edge_of_64_bits(void **state)
+{
+    (void)state;
+    static const int64_t multipliers[] = {1, -1, 3, INT32_MAX, INT64_MAX, INT64_MIN};
+    for (int i = 0; i < 6; i++)
+        for (int shift = -62; shift <= 62; shift += 31)
+            for (int rounding = 0; rounding < ITG_ROUNDING_COUNT; rounding++) {
+                const itg_requant r = {.stage_count = 1,
+                                       .stage = {{multipliers[i], shift, (itg_rounding)rounding}}};
+                int64_t acc[128];
+                int32_t q[128];
+                for (int j = 0; j < 64; j++) {
+                    acc[2 * j] = INT64_MAX >> j;
+                    acc[2 * j + 1] = INT64_MIN >> j;
+                }
+                for (int64_t j = 0; j < 128; j++)
+                    itg_requant_span64(&r, acc + j, 1, 0, INT32_MIN, INT32_MAX, q + j);
+                for (int64_t j = 0; j < 128; j++)
+                    assert_true(q[j] ==
+                                itg_clamp(itg_requant_apply(&r, acc[j]), INT32_MIN, INT32_MAX));
+            }
+}
+
+static void float_addition_rounds_every_step(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 13);
+    for (int i = 0; i < 20000; i++) {
+        float sa = (float)random_ratio(&rng, -8, 2), sb = (float)random_ratio(&rng, -8, 2),
+              sc = (float)random_ratio(&rng, -8, 2);
+        int32_t za = (int32_t)random_value(&rng, 8), zb = (int32_t)random_value(&rng, 8),
+                zc = (int32_t)random_value(&rng, 8);
+        int sign = itg_rng_below(&rng, 2) ? 1 : -1;
+        itg_f32_add k = itg_f32_add_derive(sa, za, sb, zb, sc, zc, sign);
+        volatile float ra = sa / sc, rb = (float)sign * (sb / sc), pa = ra * (float)za,
+                       pb = rb * (float)zb, zeros = pa + pb, fixed = (float)zc - zeros;
+        int32_t a[32], b[32], q[32];
+        for (int j = 0; j < 32; j++) {
+            a[j] = (int32_t)random_value(&rng, 16);
+            b[j] = (int32_t)random_value(&rng, 16);
+        }
+        itg_f32_add_span(&k, a, b, 32, -128, 127, q);
+        for (int j = 0; j < 32; j++) {
+            volatile float ta = ra * (float)a[j], tb = rb * (float)b[j], first = fixed + ta,
+                           sum = first + tb;
+            float expect = fminf(fmaxf(rintf(sum), -128), 127);
+            assert_true((float)itg_f32_add_apply(&k, a[j], b[j], -128, 127) == expect);
+            assert_true((float)q[j] == expect);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spans_equal_single_values),
+        cmocka_unit_test(spans_are_exact_at_the_edge_of_64_bits),
+        cmocka_unit_test(float_addition_rounds_every_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
