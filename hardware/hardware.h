@@ -69,7 +69,7 @@ struct itg_hardware {
     double float_macs_per_cycle;                  /* cost of float nodes; elementwise: elements per cycle */
     int32_t override_count;
     itg_hw_override *overrides;
-    char *json;                 /* the description's own text, embedded in strategies; canonical: as loaded */
+    char *json;                 /* the description reprinted compactly, embedded in strategies */
     unsigned char hash[32];     /* SHA-256 of json */
 };
 typedef struct itg_hardware itg_hardware;

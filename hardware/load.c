@@ -458,16 +458,18 @@ itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source
     itg_status status = itg_json_parse(text, bytes, source, &json, err);
     if (status != ITG_OK) goto cleanup;
     hw = calloc(1, sizeof *hw);
-    if (hw) hw->json = malloc(bytes + 1);
-    if (!hw || !hw->json) {
+    /* Reprinted: the same description has the same hash, whatever its white space, and out of a strategy file too. */
+    itg_strbuf canonical = {0};
+    itg_json_print(itg_json_root(json), &canonical);
+    if (!hw || !itg_strbuf_ok(&canonical) || !canonical.text) {
+        itg_strbuf_deinit(&canonical);
         status = itg_fail(err, ITG_NO_MEMORY, "out of memory");
         goto cleanup;
     }
-    memcpy(hw->json, text, bytes);
-    hw->json[bytes] = '\0';
+    hw->json = canonical.text;
     itg_sha256 hash;
     itg_sha256_init(&hash);
-    itg_sha256_update(&hash, text, bytes);
+    itg_sha256_update(&hash, canonical.text, canonical.length);
     itg_sha256_final(&hash, hw->hash);
     loader l = {json, hw, ITG_OP_COUNT};
     status = read_object(&l, &itg_hw_file_keys, itg_json_root(json), hw, err);

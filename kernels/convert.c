@@ -57,7 +57,10 @@ static void store_integer(itg_dtype dtype, void *data, int64_t i, int64_t value)
     }
 }
 
-static bool is_float(itg_dtype dtype) { return dtype == ITG_F32 || dtype == ITG_F64; }
+static bool is_float(itg_dtype dtype)
+{
+    return dtype == ITG_F32 || dtype == ITG_F64;
+}
 
 double itg_load_number(itg_dtype dtype, const void *data, int64_t index)
 {
@@ -107,7 +110,8 @@ itg_status itg_any_cast(const itg_call *call)
     return ITG_OK;
 }
 
-/* A shorter output holds the dimensions from attrs.starts[0] on (Shape's `start` since opset 15). */
+/* A shorter output holds the dimensions from attrs.starts[0] on (Shape's `start` since opset 15).
+ */
 itg_status itg_any_shape(const itg_call *call)
 {
     const itg_shape *shape = &call->inputs[0].shape;
@@ -122,7 +126,8 @@ itg_status itg_any_shape(const itg_call *call)
     return ITG_OK;
 }
 
-/* The value is input 1 (one element of the output's type), or attrs.pad_value where that is left out. */
+/* The value is input 1 (one element of the output's type), or attrs.pad_value where that is left
+ * out. */
 itg_status itg_any_constant_of_shape(const itg_call *call)
 {
     itg_tensor *y = &call->outputs[0];
@@ -185,7 +190,8 @@ itg_status itg_any_where(const itg_call *call)
     for (int32_t i = 0; i < 3; ++i) {
         const itg_tensor *in = itg_call_input(call, i);
         if (!in || in->dtype != (i == 0 ? ITG_BOOL : out->dtype))
-            return itg_call_fail(call, ITG_BAD_ARGUMENT, "an operand is missing or of a wrong type");
+            return itg_call_fail(call, ITG_BAD_ARGUMENT,
+                                 "an operand is missing or of a wrong type");
         if (!itg_strided_broadcast(&s, &in->shape))
             return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands do not broadcast to the output");
     }

@@ -1,10 +1,12 @@
-/* Convolution. Definition, for every output: the sum starts at the bias + 0 (so at +0, never -0); then for input channel,
- * kernel row, kernel column ascending, each tap inside the input adds its rounded product, rounded.
+/* Convolution. Definition, for every output: the sum starts at the bias + 0 (so at +0, never -0);
+ * then for input channel, kernel row, kernel column ascending, each tap inside the input adds its
+ * rounded product, rounded.
  *
- * The quick way gives the same bits. One group's input is copied into planes with zeros for padding, one plane for each
- * phase of the stride, so that a tap of neighbouring outputs is a run of neighbouring floats; outputs are then computed as
- * tiles over the flattened plane, the few positions between two rows being computed and dropped. A zero that is
- * multiplied by a finite weight and added changes no sum that is not -0, and no sum ever is. With weights that are not
+ * The quick way gives the same bits. One group's input is copied into planes with zeros for
+ * padding, one plane for each phase of the stride, so that a tap of neighbouring outputs is a run
+ * of neighbouring floats; outputs are then computed as tiles over the flattened plane, the few
+ * positions between two rows being computed and dropped. A zero that is multiplied by a finite
+ * weight and added changes no sum that is not -0, and no sum ever is. With weights that are not
  * finite, or planes out of proportion to the tensors, the definition itself runs. */
 #include "kernels/f32_tile.h"
 #include "kernels/f32_window.h"
@@ -65,10 +67,11 @@ static void define_all(const conv *c)
 /* ---- planes ---- */
 /* Along one dimension, tap r of output p lies at phase[r] of the stride, at index p + shift[r]. */
 typedef struct axis {
-    int64_t phases;             /* distinct ones among the taps */
-    int64_t size;               /* indices of each phase that are read */
-    int64_t *phase, *residue;   /* [taps]: number of the phase; [phases]: its remainder by the stride */
-    int64_t *shift;             /* [taps] */
+    int64_t phases; /* distinct ones among the taps */
+    int64_t size;   /* indices of each phase that are read */
+    int64_t *phase,
+        *residue;   /* [taps]: number of the phase; [phases]: its remainder by the stride */
+    int64_t *shift; /* [taps] */
 } axis;
 
 /* Memory: 3 * taps numbers. */
@@ -126,7 +129,8 @@ static void copy_plane(const itg_window *w, const axis *vertical, const axis *ho
 /* ---- tiles over the planes ---- */
 typedef struct layout {
     axis vertical, horizontal;
-    int64_t plane, positions, padded; /* floats a plane; flattened outputs; the same in whole tiles */
+    int64_t plane, positions,
+        padded; /* floats a plane; flattened outputs; the same in whole tiles */
     int64_t taps, steps;
     int64_t *offset; /* [taps] from a flattened output to its tap */
     float *planes, *rows, *sums;
@@ -143,7 +147,8 @@ static void fill_offsets(const itg_window *w, layout *l)
                 h->shift[s];
 }
 
-/* Floats of all planes, or -1 if that is out of proportion. The last plane is followed by what its last tile reads. */
+/* Floats of all planes, or -1 if that is out of proportion. The last plane is followed by what its
+ * last tile reads. */
 static int64_t plane_floats(const conv *c, layout *l)
 {
     const axis *v = &l->vertical, *h = &l->horizontal;
@@ -163,7 +168,8 @@ static int64_t plane_floats(const conv *c, layout *l)
     return plane + l->padded;
 }
 
-/* False: no memory. *define: planes are out of proportion, the definition must do. The caller frees in either case. */
+/* False: no memory. *define: planes are out of proportion, the definition must do. The caller frees
+ * in either case. */
 static bool make_layout(const conv *c, layout *l, bool *define)
 {
     const itg_window *w = &c->w;
@@ -206,8 +212,10 @@ static void run_channels(const conv *c, const layout *l, const itg_f32_tiles *ti
                          int64_t count, int64_t rows)
 {
     const itg_window *w = &c->w;
-    const itg_f32_tile tile = {l->sums,  l->padded, rows == 1 ? weights_of(c, first) : l->rows,
-                               l->planes, c->in_channels, l->plane, l->taps, l->offset};
+    const itg_f32_tile tile = {
+        l->sums,   l->padded,      rows == 1 ? weights_of(c, first) : l->rows,
+        l->planes, c->in_channels, l->plane,
+        l->taps,   l->offset};
     if (rows > 1) pack_rows(c, l, first, count, rows);
     for (int64_t r = 0; r < rows; ++r) {
         const float start = r < count ? start_of(c, first + r) : 0.0f;
@@ -260,7 +268,8 @@ static itg_status check_conv(const itg_call *call, const itg_window *w)
         weights->dims[1] != w->channels / w->group ||
         (flat ? 1 : weights->dims[2]) != w->kernel[0] ||
         weights->dims[flat ? 2 : 3] != w->kernel[1])
-        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its weights do not fit input, output and group");
+        return itg_call_fail(call, ITG_BAD_ARGUMENT,
+                             "its weights do not fit input, output and group");
     if (bias && (bias->dtype != ITG_F32 || itg_elements(&bias->shape) != w->out_channels))
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its bias is not f32[output channels]");
     return ITG_OK;
@@ -270,7 +279,8 @@ static itg_status run_batch(const itg_call *call, conv *c, int64_t batch)
 {
     itg_status status = ITG_OK;
     layout l = {0};
-    bool define = c->in_channels == 0 || !all_finite(c->weights, itg_elements(&call->inputs[1].shape));
+    bool define =
+        c->in_channels == 0 || !all_finite(c->weights, itg_elements(&call->inputs[1].shape));
     if (!define && !make_layout(c, &l, &define)) {
         status = itg_call_no_memory(call);
         goto cleanup;

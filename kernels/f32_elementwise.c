@@ -1,5 +1,5 @@
-/* Operators on broadcast operands: Add Sub Mul Div PRelu Min Max, Pow. Integers wrap; integer division truncates toward zero
- * as in C, and a zero divisor is an error. */
+/* Operators on broadcast operands: Add Sub Mul Div PRelu Min Max, Pow. Integers wrap; integer
+ * division truncates toward zero as in C, and a zero divisor is an error. */
 #include "kernels/float_call.h"
 #include "kernels/math.h"
 
@@ -12,9 +12,13 @@ typedef void (*run_fn)(void *out, const void *a, int64_t step_a, const void *b, 
         expression;                                                                                \
     }
 
-/* The three shapes of broadcasting that occur in hot loops are spelt out, so that they vectorize. */
+/* The three shapes of broadcasting that occur in hot loops are spelt out, so that they vectorize.
+ */
 #define DEFINE_RUN(NAME, TYPE, EXPRESSION)                                                         \
-    static inline TYPE NAME##_one(TYPE x, TYPE y) { return EXPRESSION; }                           \
+    static inline TYPE NAME##_one(TYPE x, TYPE y)                                                  \
+    {                                                                                              \
+        return EXPRESSION;                                                                         \
+    }                                                                                              \
     static void NAME(void *out, const void *a, int64_t step_a, const void *b, int64_t step_b,      \
                      int64_t n)                                                                    \
     {                                                                                              \
@@ -41,14 +45,14 @@ DEFINE_RUN(max_f32, float, y > x || y != y ? y : x)
 
 DEFINE_RUN(add_s32, int32_t, (int32_t)((uint32_t)x + (uint32_t)y))
 DEFINE_RUN(sub_s32, int32_t, (int32_t)((uint32_t)x - (uint32_t)y))
-DEFINE_RUN(mul_s32, int32_t, (int32_t)((uint32_t)x * (uint32_t)y))
+DEFINE_RUN(mul_s32, int32_t, (int32_t)((uint32_t)x *(uint32_t)y))
 DEFINE_RUN(div_s32, int32_t, y == -1 ? (int32_t)(0u - (uint32_t)x) : x / y)
 DEFINE_RUN(min_s32, int32_t, y < x ? y : x)
 DEFINE_RUN(max_s32, int32_t, y > x ? y : x)
 
 DEFINE_RUN(add_s64, int64_t, (int64_t)((uint64_t)x + (uint64_t)y))
 DEFINE_RUN(sub_s64, int64_t, (int64_t)((uint64_t)x - (uint64_t)y))
-DEFINE_RUN(mul_s64, int64_t, (int64_t)((uint64_t)x * (uint64_t)y))
+DEFINE_RUN(mul_s64, int64_t, (int64_t)((uint64_t)x *(uint64_t)y))
 DEFINE_RUN(div_s64, int64_t, y == -1 ? (int64_t)(0u - (uint64_t)x) : x / y)
 DEFINE_RUN(min_s64, int64_t, y < x ? y : x)
 DEFINE_RUN(max_s64, int64_t, y > x ? y : x)
@@ -137,14 +141,16 @@ itg_status itg_f32_binary(const itg_call *call)
     return apply(call, a, b);
 }
 
-/* Min and Max of one or more operands, from the left. One operand is compared with itself, which copies it. */
+/* Min and Max of one or more operands, from the left. One operand is compared with itself, which
+ * copies it. */
 itg_status itg_f32_variadic(const itg_call *call)
 {
     for (int32_t i = 0; i < call->input_count; ++i) {
         itg_strided s;
         const itg_tensor *a = itg_call_input(call, i);
         if (!a || a->dtype != call->inputs[0].dtype)
-            return itg_call_fail(call, ITG_BAD_ARGUMENT, "an operand is missing or of another type");
+            return itg_call_fail(call, ITG_BAD_ARGUMENT,
+                                 "an operand is missing or of another type");
         if (!align(call, &s, a, a))
             return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands do not broadcast to the output");
     }
@@ -155,24 +161,26 @@ itg_status itg_f32_variadic(const itg_call *call)
     return status;
 }
 
-/* float32 base; the exponent may be of any numeric type */
+/* In double. float32, S32 and S64 bases, exponents of any numeric type; an integer result is
+ * truncated and saturated. */
 itg_status itg_f32_pow(const itg_call *call)
 {
     itg_strided s;
-    itg_status status = itg_call_need_f32(call, 1);
-    if (status != ITG_OK) return status;
     const itg_tensor *a = &call->inputs[0], *b = itg_call_input(call, 1);
-    if (!b || !align(call, &s, a, b))
-        return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands do not broadcast to the output");
+    itg_tensor *out = &call->outputs[0];
+    if (a->dtype != ITG_F32 && a->dtype != ITG_S32 && a->dtype != ITG_S64)
+        return itg_fail(call->err, ITG_UNSUPPORTED, "Pow: not computed on %s",
+                        itg_dtype_name(a->dtype));
+    if (!b || a->dtype != out->dtype || !align(call, &s, a, b))
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its operands do not fit its output");
     if (!itg_strided_start(&s)) return ITG_OK;
-    const float *x = a->data;
-    float *y = call->outputs[0].data;
     do {
         for (int64_t i = 0; i < itg_strided_run(&s); ++i) {
-            const double base = (double)x[s.offset[1] + i * itg_strided_step(&s, 1)];
+            const double base =
+                itg_load_number(a->dtype, a->data, s.offset[1] + i * itg_strided_step(&s, 1));
             const double exponent =
                 itg_load_number(b->dtype, b->data, s.offset[2] + i * itg_strided_step(&s, 2));
-            y[s.offset[0] + i] = (float)itg_pow(base, exponent);
+            itg_store_number(out->dtype, out->data, s.offset[0] + i, itg_pow(base, exponent));
         }
     } while (itg_strided_next(&s));
     return ITG_OK;

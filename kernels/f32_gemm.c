@@ -1,9 +1,11 @@
-/* Gemm and MatMul. Definition, for every output: the sum starts at beta * c + 0 (Gemm; rounded), bias + 0 or +0; then for k
- * ascending the rounded product (alpha * a[m][k], rounded) * b[k][n] is added, rounded.
+/* Gemm and MatMul. Definition, for every output: the sum starts at beta * c + 0 (Gemm; rounded),
+ * bias + 0 or +0; then for k ascending the rounded product (alpha * a[m][k], rounded) * b[k][n] is
+ * added, rounded.
  *
- * The work runs as tiles: rows are outputs m, lanes are neighbouring n. Where b lies as [N,K] (weights of a linear layer)
- * a panel of columns is transposed first; with one row of a that would cost more than the product, so there several
- * sums advance side by side through the rows of b. The order within a sum is the same on each path. */
+ * The work runs as tiles: rows are outputs m, lanes are neighbouring n. Where b lies as [N,K]
+ * (weights of a linear layer) a panel of columns is transposed first; with one row of a that would
+ * cost more than the product, so there several sums advance side by side through the rows of b. The
+ * order within a sum is the same on each path. */
 #include "kernels/f32_tile.h"
 #include "kernels/float_call.h"
 
@@ -86,7 +88,8 @@ static void pack_a(const product *p, int64_t rows, float *out)
         }
 }
 
-/* Columns [first, first + count) of b; lanes beyond are 0. Reads along b's contiguous side, in blocks that stay in cache. */
+/* Columns [first, first + count) of b; lanes beyond are 0. Reads along b's contiguous side, in
+ * blocks that stay in cache. */
 static void pack_b(const product *p, int64_t first, int64_t count, int64_t lanes, float *out)
 {
     const float *b = p->b.data + first * p->b.column;
@@ -122,8 +125,9 @@ static void run_panel(const product *p, const panels *w, int64_t first, int64_t 
             for (int64_t n = 0; n < w->lanes; ++n)
                 w->sums[r * w->lanes + n] =
                     r < rows && n < count ? start_at(p, m + r, first + n) : 0.0f;
-        const itg_f32_tile tile = {w->sums, w->lanes, w->a + m * p->k, lanes, p->k,
-                                   direct ? p->b.row : w->lanes, 1, &no_offset};
+        const itg_f32_tile tile = {w->sums, w->lanes,  w->a + m * p->k,
+                                   lanes,   p->k,      direct ? p->b.row : w->lanes,
+                                   1,       &no_offset};
         itg_f32_tiles_run(w->tiles, w->rows, count, tile);
         for (int64_t r = 0; r < rows; ++r)
             memcpy(p->y + (m + r) * p->n + first, w->sums + r * w->lanes,
@@ -142,7 +146,8 @@ static void run_panels(const product *p, float *memory, const panels *geometry, 
         run_panel(p, &w, n, p->n - n < w.lanes ? p->n - n : w.lanes);
 }
 
-/* y is one column: its rows are computed as if they were columns. Only where a has k contiguous and is not scaled. */
+/* y is one column: its rows are computed as if they were columns. Only where a has k contiguous and
+ * is not scaled. */
 static product as_column(const product *p)
 {
     product t = *p;
@@ -204,9 +209,15 @@ itg_status itg_f32_gemm(const itg_call *call)
     const itg_tensor *c = itg_call_input(call, 2);
     if (a->rank != 2 || b->rank != 2 || y->rank != 2)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its operands are not matrices");
-    product p = {a->dims[attrs->trans_a], b->dims[!attrs->trans_b], a->dims[!attrs->trans_a],
-                 {call->inputs[0].data, a->dims[1], 1}, {call->inputs[1].data, b->dims[1], 1},
-                 {NULL, 0, 0}, attrs->alpha, attrs->beta, call->outputs[0].data};
+    product p = {a->dims[attrs->trans_a],
+                 b->dims[!attrs->trans_b],
+                 a->dims[!attrs->trans_a],
+                 {call->inputs[0].data, a->dims[1], 1},
+                 {call->inputs[1].data, b->dims[1], 1},
+                 {NULL, 0, 0},
+                 attrs->alpha,
+                 attrs->beta,
+                 call->outputs[0].data};
     if (attrs->trans_a) p.a = (matrix){p.a.data, 1, a->dims[1]};
     if (attrs->trans_b) p.b = (matrix){p.b.data, 1, b->dims[1]};
     if (b->dims[attrs->trans_b] != p.k || y->dims[0] != p.m || y->dims[1] != p.n)

@@ -1,4 +1,5 @@
-/* BatchNormalization, LayerNormalization, Softmax, LogSoftmax: in double, each result rounded once to float32. */
+/* BatchNormalization, LayerNormalization, Softmax, LogSoftmax: in double, each result rounded once
+ * to float32. */
 #include "kernels/float_call.h"
 #include "kernels/math.h"
 
@@ -37,7 +38,8 @@ itg_status itg_f32_batch_normalization(const itg_call *call)
     return ITG_OK;
 }
 
-/* mean = sum / n; var = sum (x - mean)^2 / n, both in order; y = (x - mean) / sqrt(var + eps) * scale + bias */
+/* mean = sum / n; var = sum (x - mean)^2 / n, both in order; y = (x - mean) / sqrt(var + eps) *
+ * scale + bias */
 static void normalize(const float *x, int64_t n, double epsilon, const float *scale,
                       const float *bias, float *y, double *mean_out, double *inverse_out)
 {
@@ -58,7 +60,8 @@ static void normalize(const float *x, int64_t n, double epsilon, const float *sc
     *inverse_out = 1.0 / deviation;
 }
 
-/* A parameter broadcast to the normalized dimensions [axis, rank); NULL: no memory, or *fits is false. */
+/* A parameter broadcast to the normalized dimensions [axis, rank); NULL: no memory, or *fits is
+ * false. */
 static float *spread(const itg_tensor *parameter, const itg_shape *shape, int32_t axis, bool *fits)
 {
     itg_strided s;
@@ -157,8 +160,8 @@ static void softmax_row(itg_op op, const float *x, int64_t n, int64_t stride, do
     }
     const double log_sum = op == ITG_OP_LOG_SOFTMAX ? itg_log(sum) : 0.0;
     for (int64_t i = 0; i < n; ++i) {
-        const double value = op == ITG_OP_LOG_SOFTMAX ? ((double)x[i * stride] - most) - log_sum
-                                                      : terms[i] / sum;
+        const double value =
+            op == ITG_OP_LOG_SOFTMAX ? ((double)x[i * stride] - most) - log_sum : terms[i] / sum;
         y[i * stride] = (float)value;
     }
 }

@@ -1,5 +1,6 @@
-/* Pooling. MaxPool starts at -inf and ignores padding and NaN. Averages are sums in double, kernel row then column ascending,
- * divided by the count in double and rounded once. Outputs of one row advance side by side. */
+/* Pooling. MaxPool starts at -inf and ignores padding and NaN. Averages are sums in double, kernel
+ * row then column ascending, divided by the count in double and rounded once. Outputs of one row
+ * advance side by side. */
 #include "kernels/f32_window.h"
 
 #include <math.h> /* INFINITY */
@@ -43,17 +44,16 @@ itg_status itg_f32_max_pool(const itg_call *call)
     return ITG_OK;
 }
 
-/* What a window along one dimension divides by: its taps inside the input or, with padding counted, inside input and
- * padding (a window of ceil_mode may reach beyond both). */
+/* What a window along one dimension divides by: its taps inside the input or, with padding counted,
+ * inside input and padding (a window of ceil_mode may reach beyond both). */
 static int64_t divisor(const itg_window *w, int d, int64_t out, int64_t pad_begin, int64_t pad_end,
                        bool count_pads)
 {
     const int64_t first = out * w->stride[d] - pad_begin;
     const int64_t size = d == 0 ? w->height : w->width;
-    const itg_span inside =
-        count_pads ? itg_valid_taps(first + pad_begin, w->dilation[d], w->kernel[d],
-                                    size + pad_begin + pad_end)
-                   : itg_valid_taps(first, w->dilation[d], w->kernel[d], size);
+    const itg_span inside = count_pads ? itg_valid_taps(first + pad_begin, w->dilation[d],
+                                                        w->kernel[d], size + pad_begin + pad_end)
+                                       : itg_valid_taps(first, w->dilation[d], w->kernel[d], size);
     return inside.end - inside.begin;
 }
 

@@ -1,5 +1,5 @@
-/* Reductions. Sums are formed in double in row-major order of the input, means divide by the count in double; rounded once.
- * Maxima start at -inf NaN never wins. */
+/* Reductions. Sums are formed in double in row-major order of the input, means divide by the count
+ * in double; rounded once. Maxima start at -inf NaN never wins. */
 #include "kernels/float_call.h"
 
 #include <math.h> /* INFINITY */
@@ -97,7 +97,8 @@ itg_status itg_f32_reduce(const itg_call *call)
                                          : reduce_sum(call, &s, outputs);
 }
 
-/* Of equal largest values the first, or with select_last_index the last. NaN never wins; all NaN gives 0. */
+/* Of equal largest values the first, or with select_last_index the last. NaN never wins; all NaN
+ * gives 0. */
 itg_status itg_f32_arg_max(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0];

@@ -1,12 +1,13 @@
-/* The inner loop of convolution and matrix product: a tile of sums held in vector registers. Each sum is extended in one
- * fixed order and each product is rounded before it is added, so the tile's size and the instruction set change the
- * time and never a bit. Private to kernels/. */
+/* The inner loop of convolution and matrix product: a tile of sums held in vector registers. Each
+ * sum is extended in one fixed order and each product is rounded before it is added, so the tile's
+ * size and the instruction set change the time and never a bit. Private to kernels/. */
 #ifndef ITG_F32_TILE_H
 #define ITG_F32_TILE_H
 #include <stdint.h>
 
-/* out[r][l] = (...(out[r][l] + row[0][r] * x[0][l]) + row[1][r] * x[1][l]) ..., over steps (plane, tap), taps innermost;
- * x of a step starts at lanes + plane * plane_stride + offset[tap]. rows [planes * taps][rows of the tile]. */
+/* out[r][l] = (...(out[r][l] + row[0][r] * x[0][l]) + row[1][r] * x[1][l]) ..., over steps (plane,
+ * tap), taps innermost; x of a step starts at lanes + plane * plane_stride + offset[tap]. rows
+ * [planes * taps][rows of the tile]. */
 typedef struct itg_f32_tile {
     float *out;
     int64_t out_stride;
@@ -17,7 +18,8 @@ typedef struct itg_f32_tile {
 
 typedef void (*itg_f32_tile_fn)(const itg_f32_tile *tile);
 
-/* One instruction set's tiles. Lanes are read and written in full: buffers are padded by the caller. */
+/* One instruction set's tiles. Lanes are read and written in full: buffers are padded by the
+ * caller. */
 typedef struct itg_f32_tiles {
     const char *name;
     int64_t rows, wide_lanes, narrow_lanes, row_wide_lanes;
@@ -31,7 +33,8 @@ typedef struct itg_f32_tiles {
 const itg_f32_tiles *itg_f32_tiles_best(void);
 /* All that this machine can run, the portable one first; NULL past the last. Tests compare them. */
 const itg_f32_tiles *itg_f32_tiles_at(int index);
-/* Computes lanes [0, count) of `rows` (the full tile, or 1) rows, count rounded up to whole tiles. */
+/* Computes lanes [0, count) of `rows` (the full tile, or 1) rows, count rounded up to whole tiles.
+ */
 void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count, itg_f32_tile tile);
 /* count rounded up to what itg_f32_tiles_run touches at most. */
 int64_t itg_f32_tiles_padded(int64_t count);

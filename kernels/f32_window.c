@@ -4,7 +4,8 @@ static itg_status read_plane(const itg_call *call, const itg_shape *shape, int64
                              int64_t *height, int64_t *width)
 {
     if (shape->rank != 3 && shape->rank != 4)
-        return itg_call_fail(call, ITG_UNSUPPORTED, "only one or two spatial dimensions are computed");
+        return itg_call_fail(call, ITG_UNSUPPORTED,
+                             "only one or two spatial dimensions are computed");
     *channels = shape->dims[1];
     *height = shape->rank == 4 ? shape->dims[2] : 1;
     *width = shape->dims[shape->rank - 1];

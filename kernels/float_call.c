@@ -76,7 +76,10 @@ int64_t itg_dims_product(const itg_shape *shape, int32_t from, int32_t to)
     return product;
 }
 
-int64_t itg_elements(const itg_shape *shape) { return itg_dims_product(shape, 0, shape->rank); }
+int64_t itg_elements(const itg_shape *shape)
+{
+    return itg_dims_product(shape, 0, shape->rank);
+}
 
 void *itg_call_alloc(int64_t count, size_t size)
 {

@@ -1,5 +1,5 @@
-/* What the float kernels share: the arguments of one evaluation, their checks, and iteration over broadcast operands.
- * Private to kernels/. */
+/* What the float kernels share: the arguments of one evaluation, their checks, and iteration over
+ * broadcast operands. Private to kernels/. */
 #ifndef ITG_FLOAT_CALL_H
 #define ITG_FLOAT_CALL_H
 #include "base/base.h"
@@ -26,8 +26,9 @@ itg_status itg_call_fail(const itg_call *call, itg_status code, const char *what
 itg_status itg_call_no_memory(const itg_call *call);
 /* Inputs 0..count-1 and output 0 are present and float32. */
 itg_status itg_call_need_f32(const itg_call *call, int32_t count);
-/* Every shape is known and within ITG_MAX_ELEMENTS, input 0 and output 0 are present (or empty): checked once before any
- * kernel, so that kernels multiply dims freely. *done: the only output is empty, nothing is left to compute. */
+/* Every shape is known and within ITG_MAX_ELEMENTS, input 0 and output 0 are present (or empty):
+ * checked once before any kernel, so that kernels multiply dims freely. *done: the only output is
+ * empty, nothing is left to compute. */
 itg_status itg_call_check(const itg_call *call, bool *done);
 
 int64_t itg_elements(const itg_shape *shape); /* of a checked shape */
@@ -51,11 +52,16 @@ bool itg_strided_broadcast(itg_strided *s, const itg_shape *shape);
 /* Adds an operand with one stride for each dimension of the space. */
 void itg_strided_view(itg_strided *s, const int64_t *stride, int64_t offset);
 void itg_row_major(const itg_shape *shape, int64_t *stride);
-/* Merges dimensions that lie one behind the other in every operand. Call once, after the operands. False: nothing to visit. */
+/* Merges dimensions that lie one behind the other in every operand. Call once, after the operands.
+ * False: nothing to visit. */
 bool itg_strided_start(itg_strided *s);
-/* A visit handles the last dimension as a run of itg_strided_run(s) elements from offset[]; false after the last one. */
+/* A visit handles the last dimension as a run of itg_strided_run(s) elements from offset[]; false
+ * after the last one. */
 bool itg_strided_next(itg_strided *s);
-static inline int64_t itg_strided_run(const itg_strided *s) { return s->dims[s->rank - 1]; }
+static inline int64_t itg_strided_run(const itg_strided *s)
+{
+    return s->dims[s->rank - 1];
+}
 static inline int64_t itg_strided_step(const itg_strided *s, int operand)
 {
     return s->stride[operand][s->rank - 1];
@@ -84,8 +90,9 @@ itg_status itg_any_equal(const itg_call *call);
 itg_status itg_any_where(const itg_call *call);
 itg_status itg_move_pad(const itg_call *call);
 
-/* The number at index, and a value stored as the dtype has it: float to integer truncates and saturates (NaN: 0), integer
- * to narrower integer wraps, to BOOL: unequal zero. */
+/* The number at index, and a value stored as the dtype has it: float to integer truncates and
+ * saturates (NaN: 0), integer to narrower integer wraps, to BOOL: unequal zero. */
 void itg_store_number(itg_dtype dtype, void *data, int64_t index, double value);
-double itg_load_number(itg_dtype dtype, const void *data, int64_t index); /* S64 rounds beyond 2^53 */
+double itg_load_number(itg_dtype dtype, const void *data,
+                       int64_t index); /* S64 rounds beyond 2^53 */
 #endif

@@ -1,5 +1,6 @@
-/* Every function is a fixed sequence of + - * / on doubles, so IEEE 754 alone decides its bits. docs/arithmetic-math.md
- * writes each sequence out; a change here is a change there, and of every table and threshold made with it. */
+/* Every function is a fixed sequence of + - * / on doubles, so IEEE 754 alone decides its bits.
+ * docs/arithmetic-math.md writes each sequence out; a change here is a change there, and of every
+ * table and threshold made with it. */
 #include "kernels/math.h"
 
 #include <math.h> /* sqrt, floor, ceil (exact by IEEE 754), NAN, INFINITY: nothing transcendental */
@@ -60,12 +61,13 @@ static const double erf_terms[] = {
     -0x1.f1b4073b34a68p-63,
 };
 
-/* erfc(x) * exp(x^2) as a polynomial in (x - 3)/(x + 3), interpolated at the Chebyshev nodes of 1 <= x <= 6 */
+/* erfc(x) * exp(x^2) as a polynomial in (x - 3)/(x + 3), interpolated at the Chebyshev nodes of 1
+ * <= x <= 6 */
 static const double erfc_terms[] = {
-    0x1.6e9827d229d2dp-3,   -0x1.4e102b9cf8513p-2,  0x1.f6ff204105976p-3,  -0x1.336ffbef08b18p-3,
-    0x1.258b13b017934p-4,   -0x1.8fa58eb5e1d42p-6,  0x1.17c838eec7b56p-8,  0x1.73101ea1b3803p-11,
-    -0x1.39084c8034bb3p-11, 0x1.7ba0ce14ddbbep-15,  0x1.0cac3a11fe28fp-14, -0x1.af7cf3e087bcfp-17,
-    -0x1.0bafe44deb848p-17, 0x1.1b86fc353f5b6p-19,  0x1.4e75dccc737abp-20, -0x1.20ffd2643b2abp-22,
+    0x1.6e9827d229d2dp-3,   -0x1.4e102b9cf8513p-2, 0x1.f6ff204105976p-3,  -0x1.336ffbef08b18p-3,
+    0x1.258b13b017934p-4,   -0x1.8fa58eb5e1d42p-6, 0x1.17c838eec7b56p-8,  0x1.73101ea1b3803p-11,
+    -0x1.39084c8034bb3p-11, 0x1.7ba0ce14ddbbep-15, 0x1.0cac3a11fe28fp-14, -0x1.af7cf3e087bcfp-17,
+    -0x1.0bafe44deb848p-17, 0x1.1b86fc353f5b6p-19, 0x1.4e75dccc737abp-20, -0x1.20ffd2643b2abp-22,
     -0x1.b521f5e62b937p-23,
 };
 
@@ -96,11 +98,20 @@ static double from_bits(uint64_t bits)
     return x;
 }
 
-double itg_sqrt(double x) { return x < 0.0 || x != x ? (double)NAN : sqrt(x); }
+double itg_sqrt(double x)
+{
+    return x < 0.0 || x != x ? (double)NAN : sqrt(x);
+}
 
-double itg_floor(double x) { return floor(x); }
+double itg_floor(double x)
+{
+    return floor(x);
+}
 
-double itg_ceil(double x) { return ceil(x); }
+double itg_ceil(double x)
+{
+    return ceil(x);
+}
 
 double itg_frexp(double x, int *exponent)
 {
@@ -118,7 +129,8 @@ double itg_frexp(double x, int *exponent)
     return from_bits((bits & ~((uint64_t)0x7ff << 52)) | (uint64_t)1022 << 52);
 }
 
-/* At most the last multiplication rounds: the others stay normal, or what they lose is far below half of 2^-1074. */
+/* At most the last multiplication rounds: the others stay normal, or what they lose is far below
+ * half of 2^-1074. */
 double itg_ldexp(double x, int exponent)
 {
     for (int i = 0; i < 2 && exponent > 1023; ++i) {
@@ -147,7 +159,10 @@ static double exp_of_sum(double hi, double lo)
     return itg_ldexp(1.0 + (r + tail), k);
 }
 
-double itg_exp(double x) { return exp_of_sum(x, 0.0); }
+double itg_exp(double x)
+{
+    return exp_of_sum(x, 0.0);
+}
 
 /* x = m * 2^*k with sqrt(1/2) <= m < sqrt(2); x positive and finite */
 static double log_reduce(double x, int *k)
@@ -175,7 +190,8 @@ static bool log_special(double x, double *out)
     return true;
 }
 
-/* log(m) + k ln 2 by log(m) = f - f^2/2 + s (f^2/2 + R), f = m - 1, s = f/(2 + f), R = 2s^2/3 + 2s^4/5 + ... */
+/* log(m) + k ln 2 by log(m) = f - f^2/2 + s (f^2/2 + R), f = m - 1, s = f/(2 + f), R = 2s^2/3 +
+ * 2s^4/5 + ... */
 static double log_of_parts(double m, int k)
 {
     const double f = m - 1.0;
@@ -221,7 +237,8 @@ double itg_erf(double x)
     return x < 0.0 ? -magnitude : magnitude;
 }
 
-/* Below 0.625 the diagonal Pade approximant of exp(2x) at order 8, whose integer terms are all positive. */
+/* Below 0.625 the diagonal Pade approximant of exp(2x) at order 8, whose integer terms are all
+ * positive. */
 double itg_tanh(double x)
 {
     const double a = x < 0.0 ? -x : x;
@@ -296,9 +313,15 @@ static pair log_pair(double x)
     return two_sum(sum.hi, sum.lo + (first_lo + k * LN2_LO));
 }
 
-static bool is_integer(double y) { return itg_floor(y) == y; }
+static bool is_integer(double y)
+{
+    return itg_floor(y) == y;
+}
 
-static bool is_odd(double y) { return is_integer(y) && !is_integer(0.5 * y); }
+static bool is_odd(double y)
+{
+    return is_integer(y) && !is_integer(0.5 * y);
+}
 
 /* Exponents that have an exact or direct form. */
 static bool pow_direct(double x, double y, double *out)

@@ -1,5 +1,5 @@
-/* Data movement: Reshape Flatten Squeeze Unsqueeze Identity Dropout copy; Transpose Slice Expand Concat Split are strided
- * copies; Gather copies runs. Elements are bytes of the dtype's size. */
+/* Data movement: Reshape Flatten Squeeze Unsqueeze Identity Dropout copy; Transpose Slice Expand
+ * Concat Split are strided copies; Gather copies runs. Elements are bytes of the dtype's size. */
 #include "kernels/float_call.h"
 #include "kernels/float_ops.h"
 
@@ -7,7 +7,7 @@
 
 #define COPY_EACH(size)                                                                            \
     for (int64_t i = 0; i < n; ++i)                                                                \
-        memcpy(out + i * step_out * (size), in + i * step_in * (size), (size))
+    memcpy(out + i * step_out * (size), in + i * step_in * (size), (size))
 
 /* n elements; steps in elements */
 static void copy_run(char *out, int64_t step_out, const char *in, int64_t step_in, int64_t n,
@@ -155,8 +155,8 @@ static bool parts_fit(const itg_tensor *whole, const itg_tensor *parts, int32_t 
     return total == whole->shape.dims[axis];
 }
 
-static itg_status move_parts(const itg_call *call, const itg_tensor *whole,
-                             const itg_tensor *parts, int32_t count)
+static itg_status move_parts(const itg_call *call, const itg_tensor *whole, const itg_tensor *parts,
+                             int32_t count)
 {
     const int64_t axis = call->attrs->axis;
     if (!parts_fit(whole, parts, count, axis))
@@ -221,14 +221,17 @@ static itg_status gather(const itg_call *call)
 }
 
 static const itg_call_fn moves[ITG_OP_COUNT] = {
-    [ITG_OP_RESHAPE] = copy_whole,  [ITG_OP_FLATTEN] = copy_whole, [ITG_OP_SQUEEZE] = copy_whole,
+    [ITG_OP_RESHAPE] = copy_whole,   [ITG_OP_FLATTEN] = copy_whole,  [ITG_OP_SQUEEZE] = copy_whole,
     [ITG_OP_UNSQUEEZE] = copy_whole, [ITG_OP_IDENTITY] = copy_whole, [ITG_OP_DROPOUT] = copy_whole,
-    [ITG_OP_TRANSPOSE] = transpose, [ITG_OP_SLICE] = slice,        [ITG_OP_EXPAND] = expand,
-    [ITG_OP_CONCAT] = concat,       [ITG_OP_SPLIT] = split,        [ITG_OP_GATHER] = gather,
+    [ITG_OP_TRANSPOSE] = transpose,  [ITG_OP_SLICE] = slice,         [ITG_OP_EXPAND] = expand,
+    [ITG_OP_CONCAT] = concat,        [ITG_OP_SPLIT] = split,         [ITG_OP_GATHER] = gather,
     [ITG_OP_PAD] = itg_move_pad,
 };
 
-bool itg_is_movement(itg_op op) { return (int)op >= 0 && op < ITG_OP_COUNT && moves[op]; }
+bool itg_is_movement(itg_op op)
+{
+    return (int)op >= 0 && op < ITG_OP_COUNT && moves[op];
+}
 
 itg_status itg_move_eval(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
                          int32_t input_count, itg_tensor *outputs, int32_t output_count,

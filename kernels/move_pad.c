@@ -1,5 +1,5 @@
-/* Pad: constant, reflect, edge; a negative pad removes. What is removed is removed first, so reflection and edge see the
- * remaining elements, as in ONNX Runtime. */
+/* Pad: constant, reflect, edge; a negative pad removes. What is removed is removed first, so
+ * reflection and edge see the remaining elements, as in ONNX Runtime. */
 #include "kernels/float_call.h"
 
 #include <string.h>

@@ -107,7 +107,8 @@ double itg_univariate(itg_op op, const itg_attrs *attrs, double x)
     }
 }
 
-/* Relu and Clip choose one of their operands, so float32 gives the bits that double would; these loops vectorize. */
+/* Relu and Clip choose one of their operands, so float32 gives the bits that double would; these
+ * loops vectorize. */
 static void relu(const float *x, int64_t n, float *y)
 {
     for (int64_t i = 0; i < n; ++i)

@@ -111,18 +111,13 @@ void itg_field_string(itg_fields *f, const char *name, const char **value)
 
 void itg_field_name(itg_fields *f, const char *name, int *value, const char *(*name_of)(int value), int count)
 {
-    const char *text = f->mode != ITG_FIELDS_READ && *value != 0 ? name_of(*value) : NULL;
-    if (f->mode != ITG_FIELDS_READ) {
-        itg_field_string(f, name, &text);
-        return;
-    }
-    const itg_onnx_attr *attr = read_attr(f, name, ITG_ATTR_STRING);
-    if (f->status != ITG_OK) return;
+    const char *text = f->mode != ITG_FIELDS_READ ? name_of(*value) : NULL;
+    itg_field_string(f, name, &text);
+    if (f->mode != ITG_FIELDS_READ || f->status != ITG_OK) return;
     int found = 0;
-    if (attr != NULL)
-        while (found < count && strcmp(name_of(found), attr->s) != 0)
-            found++;
-    if (found == count) itg_fields_fail(f, ITG_BAD_FILE, name, "unknown name");
+    while (text != NULL && found < count && strcmp(name_of(found), text) != 0)
+        found++;
+    if (text == NULL || found == count) itg_fields_fail(f, ITG_BAD_FILE, name, "missing or unknown");
     else *value = found;
 }
 

@@ -1,6 +1,6 @@
 /* One description of a structure's fields serves writing, reading and printing: visiting a field writes it to the node that is
- * being built, reads it from a node of a file (checking its range), or prints it. A field that is zero (false, empty) is
- * left out, and one that is absent reads as zero. The first failure is kept; visits after it do nothing. */
+ * being built, reads it from a node of a file (checking its range), or prints it. A number that is zero (false), a list or a text that is empty is
+ * left out, and what is absent reads as zero; names are always there. The first failure is kept; visits after it do nothing. */
 #ifndef ITG_FIELDS_H
 #define ITG_FIELDS_H
 #include "graph/onnx/onnx_write.h"
@@ -22,7 +22,7 @@ void itg_field_int32(itg_fields *f, const char *name, int32_t *value, int32_t lo
 void itg_field_bool(itg_fields *f, const char *name, bool *value);
 void itg_field_float(itg_fields *f, const char *name, float *value);
 void itg_field_string(itg_fields *f, const char *name, const char **value);
-/* One of count names; the first one is the value 0. */
+/* One of count names, numbered from 0. */
 void itg_field_name(itg_fields *f, const char *name, int *value, const char *(*name_of)(int value), int count);
 /* Fixed arrays: count entries, or absent for all zeros. */
 void itg_field_array(itg_fields *f, const char *name, int64_t *values, int32_t count);

@@ -4,6 +4,8 @@
 
 #define LARGEST ((int64_t)1 << 31) /* of any number in an attribute: products of two stay within int64 */
 
+#define MOST_POSITIONS ((int64_t)1 << 24)  /* of a window along one axis: bounds the loops over them */
+
 typedef itg_status (*rule_fn)(const itg_signature *s, itg_error *err);
 
 static const itg_shape *in(const itg_signature *s, int32_t i) { return &s->inputs[i]->shape; }
@@ -68,20 +70,30 @@ static itg_status layer_normalization(const itg_signature *s, itg_error *err)
 
 static bool within(int64_t v, int64_t lo) { return v >= lo && v <= LARGEST; }
 
-/* One axis of a window: the output extent follows from the input's; with `covered` every window meets the input. */
+/* Every window holds an element of the input. Between the paddings its first tap does. */
+static bool axis_covered(const itg_attrs *a, int axis, int64_t extent, int64_t positions)
+{
+    int64_t k = a->kernel[axis], s = a->stride[axis], d = a->dilation[axis], before = a->pad[axis];
+    if ((positions - 1) * s - before >= extent) return false;
+    if (d <= extent) return before <= (k - 1) * d;
+    for (int64_t i = 0; i < positions && i * s < before; i++)
+        if (itg_window_taps(i, s, d, before, k, 0, extent).count == 0) return false;
+    return true;
+}
+
+/* One axis of a window: the output extent follows from the input's. */
 static bool axis_fits(const itg_attrs *a, int axis, int64_t extent, int64_t positions, bool covered)
 {
     int64_t k = a->kernel[axis], s = a->stride[axis], d = a->dilation[axis];
     int64_t before = a->pad[axis], after = a->pad[axis + 2];
     if (!within(k, 1) || !within(s, 1) || !within(d, 1) || !within(before, 0) || !within(after, 0)) return false;
+    if (positions > MOST_POSITIONS) return false;
     int64_t span = (k - 1) * d + 1, free_places = extent + before + after - span;
     if (free_places < 0 && !a->ceil_mode) return false;
     int64_t whole = free_places < 0 ? 1 : free_places / s + 1;
     bool rounded_up = a->ceil_mode && positions == whole + 1 && free_places > 0 && free_places % s != 0;
     if (positions != whole && !rounded_up) return false;
-    for (int64_t i = 0; covered && i < positions; i++)
-        if (itg_window_taps(i, s, d, before, k, 0, extent).count == 0) return false;
-    return true;
+    return !covered || axis_covered(a, axis, extent, positions);
 }
 
 static itg_status windows(const itg_signature *s, bool covered, itg_error *err)

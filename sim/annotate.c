@@ -26,8 +26,6 @@ static void tie(annotate *x, int32_t a, int32_t b)
     else x->tie[a] = b;
 }
 
-static bool is_mac(itg_op op) { return op == ITG_OP_CONV || op == ITG_OP_GEMM || op == ITG_OP_MATMUL; }
-
 /* ---- edges ---- */
 
 static itg_status build_edges(annotate *x)
@@ -82,10 +80,9 @@ static void set_role(annotate *x, int32_t e)
         edge->kind = ITG_EDGE_CARRY;
         return;
     } else if (x->s->node_conds[edge->node]) {
-        bool mac = is_mac(x->g->nodes[edge->node].op);
-        if (mac && edge->slot == 2) return;
-        bool weight = mac && edge->slot == 1 && itg_graph_is_constant(x->g, edge->value);
-        x->role[e] = weight ? ROLE_WEIGHT : ROLE_ACTIVATION;
+        itg_slot_role role = itg_hardware_slot_role(x->g, edge->node, edge->slot);
+        if (role == ITG_SLOT_WEIGHT) x->role[e] = ROLE_WEIGHT;
+        else if (role == ITG_SLOT_ACTIVATION) x->role[e] = ROLE_ACTIVATION;
     }
     if (x->role[e] != ROLE_PLAIN) edge->kind = ITG_EDGE_QUANT;
 }

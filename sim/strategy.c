@@ -137,22 +137,12 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     return status;
 }
 
-/* The dtype that an edge will most likely take: what its consumer (or, for graph outputs, its producer) offers at these bits. */
-static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, const itg_edge_ref *edge, bool is_weight, int32_t bits, bool negative)
+/* The dtype that an edge will take at these bits: the first that all who touch its group allow. */
+static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_t e, int32_t bits, bool negative)
 {
-    const itg_hardware *hw = cache->hw;
-    uint32_t mask = 0;
-    if (edge->node != ITG_NONE) {
-        const itg_hw_op *op = &hw->ops[cache->g->nodes[edge->node].op];
-        for (int32_t i = 0; i < op->spec_count; i++) mask |= is_weight ? op->specs[i].weight_mask : op->specs[i].input_mask;
-    } else if (hw->graph_output_mask) {
-        mask = hw->graph_output_mask;
-    } else if (cache->g->values[edge->value].producer != ITG_NONE) {
-        const itg_hw_op *op = &hw->ops[cache->g->nodes[cache->g->values[edge->value].producer].op];
-        for (int32_t i = 0; i < op->spec_count; i++) mask |= op->specs[i].output_mask | op->specs[i].input_mask;
-    }
-    int32_t dtype = itg_hardware_dtype_for(hw, mask, bits, negative);
-    return dtype < 0 ? NULL : &hw->dtypes[dtype];
+    uint32_t mask = cache->space->groups[cache->space->edge_group[e]].dtype_mask;
+    int32_t dtype = itg_hardware_dtype_for(cache->hw, mask, bits, negative);
+    return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
 static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge, const itg_threshold_target *target,
@@ -217,7 +207,7 @@ static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, 
     entry *found = atomic_load(slot), *made = NULL;
     if (!found) {
         bool negative = is_weight || cache->g->values[edge->value].data || (cache->stats && cache->stats->values[edge->value].min < 0);
-        const itg_hw_dtype *dtype = likely_dtype(cache, edge, is_weight, bits, negative);
+        const itg_hw_dtype *dtype = likely_dtype(cache, e, bits, negative);
         if (!dtype) return itg_fail(err, ITG_INFEASIBLE, "%s has no dtype of %d bits for '%s'", cache->hw->name, bits, cache->g->values[edge->value].name);
         itg_threshold_target target = {bits, !dtype->zero_point, itg_dtype_min(dtype->storage) < 0, cache->hw->power_of_two_scales};
         itg_status status = is_weight ? weight_entry(cache, edge, &target, method, is_per_channel(cache, edge, bits), &made, err)

@@ -1,4 +1,5 @@
-/* BatchNormalization, Mul, Add... into weights and bias: the function stays, and each number is rounded once. */
+/* BatchNormalization, Mul, Add... into weights and bias: the function stays, and each number is
+ * rounded once. */
 #include "make.h"
 #include <math.h>
 
@@ -30,7 +31,8 @@ static void test_batch_norm_goes_into_conv(void **state)
 {
     (void)state;
     itg_graph *g = make_graph();
-    itg_id x = add_input(g, "x", "1,2,5,5"), w = add_floats(g, "w", "3,2,3,3", NULL), b = add_floats(g, "b", "3", NULL);
+    itg_id x = add_input(g, "x", "1,2,5,5"), w = add_floats(g, "w", "3,2,3,3", NULL),
+           b = add_floats(g, "b", "3", NULL);
     itg_id c = ADD_OP(g, ITG_OP_CONV, "c", NULL, x, w, b);
     set_output(g, batch_norm(g, "bn", c));
     itg_graph *p = prepared(g, false);
@@ -38,8 +40,9 @@ static void test_batch_norm_goes_into_conv(void **state)
     assert_string_equal(p->values[p->outputs[0]].name, "bn");
     assert_int_not_equal(itg_graph_find_value(p, "w"), ITG_NONE); /* the file's names survive */
     for (int i = 0; i < 54; ++i)
-        check_norm(((const float *)g->values[w].data)[i], ((const float *)g->values[b].data)[i / 18], i / 18,
-                   floats_at(p, 0, 1)[i], floats_at(p, 0, 2)[i / 18]);
+        check_norm(((const float *)g->values[w].data)[i],
+                   ((const float *)g->values[b].data)[i / 18], i / 18, floats_at(p, 0, 1)[i],
+                   floats_at(p, 0, 2)[i / 18]);
     assert_keeps_function(g, p, 1e-6);
     itg_graph_destroy(p);
     itg_graph_destroy(g);
@@ -54,10 +57,12 @@ static void test_a_whole_chain_is_rounded_once(void **state)
     a.alpha = 0.7f;
     a.beta = 1.3f;
     float third = 1.0f / 3, seven = 7;
-    itg_id x = add_input(g, "x", "1,4"), w = add_floats(g, "w", "4,3", NULL), b = add_floats(g, "b", "1,3", NULL);
+    itg_id x = add_input(g, "x", "1,4"), w = add_floats(g, "w", "4,3", NULL),
+           b = add_floats(g, "b", "1,3", NULL);
     itg_id y = ADD_OP(g, ITG_OP_GEMM, "fc", &a, x, w, b);
     y = batch_norm(g, "bn", y);
-    itg_id m = add_floats(g, "m", "1,3", NULL), t = add_floats(g, "t", "", &third), s = add_floats(g, "s", "3", NULL);
+    itg_id m = add_floats(g, "m", "1,3", NULL), t = add_floats(g, "t", "", &third),
+           s = add_floats(g, "s", "3", NULL);
     y = ADD_OP(g, ITG_OP_MUL, "mul", NULL, m, y);
     y = ADD_OP(g, ITG_OP_ADD, "add", NULL, y, t);
     y = ADD_OP(g, ITG_OP_SUB, "sub", NULL, s, y);
@@ -66,7 +71,8 @@ static void test_a_whole_chain_is_rounded_once(void **state)
     itg_graph *p = prepared(g, false);
     assert_int_equal(p->node_count, 1);
     assert_int_equal(p->nodes[0].op, ITG_OP_GEMM);
-    assert_true(p->nodes[0].attrs.trans_b && p->nodes[0].attrs.alpha == 1 && p->nodes[0].attrs.beta == 1);
+    assert_true(p->nodes[0].attrs.trans_b && p->nodes[0].attrs.alpha == 1 &&
+                p->nodes[0].attrs.beta == 1);
     for (int n = 0; n < 3; ++n) {
         double k = (double)gammas[n] / sqrt((double)variances[n] + (double)1e-5f);
         double scale = (double)0.7f * k * (double)((const float *)g->values[m].data)[n];
@@ -76,8 +82,9 @@ static void test_a_whole_chain_is_rounded_once(void **state)
         shift = ((double)((const float *)g->values[s].data)[n] - shift) / 7;
         assert_true(floats_at(p, 0, 2)[n] == (float)shift);
         for (int i = 0; i < 4; ++i)
-            assert_true(floats_at(p, 0, 1)[n * 4 + i] ==
-                        (float)((double)((const float *)g->values[w].data)[i * 3 + n] * (-scale / 7)));
+            assert_true(
+                floats_at(p, 0, 1)[n * 4 + i] ==
+                (float)((double)((const float *)g->values[w].data)[i * 3 + n] * (-scale / 7)));
     }
     assert_keeps_function(g, p, 1e-6);
     itg_graph_destroy(p);
@@ -91,13 +98,15 @@ static void test_what_counts_as_a_bias(void **state)
     static const struct {
         const char *shape;
         bool folds;
-    } cases[] = {{"3,1,1", true}, {"1,3,1,1", true}, {"", true}, {"1", true},      {"1,1", true},
-                 {"3", false},    {"1,3", false},    {"3,1", false}, {"1,1,3,3", false}, {"1,1,1,3,1,1", false}};
+    } cases[] = {{"3,1,1", true},    {"1,3,1,1", true},     {"", true},     {"1", true},
+                 {"1,1", true},      {"3", false},          {"1,3", false}, {"3,1", false},
+                 {"1,1,3,3", false}, {"1,1,1,3,1,1", false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         itg_graph *g = make_graph();
         itg_id x = add_input(g, "x", "1,2,3,3"), w = add_floats(g, "w", "3,2,1,1", NULL);
         itg_id c = ADD_OP(g, ITG_OP_CONV, "c", NULL, x, w);
-        set_output(g, ADD_OP(g, ITG_OP_ADD, "y", NULL, add_floats(g, "k", cases[i].shape, NULL), c));
+        set_output(g,
+                   ADD_OP(g, ITG_OP_ADD, "y", NULL, add_floats(g, "k", cases[i].shape, NULL), c));
         itg_graph *p = prepared(g, false);
         assert_int_equal(count_of(p, ITG_OP_ADD), !cases[i].folds);
         assert_keeps_function(g, p, 1e-6);
@@ -110,7 +119,8 @@ static void test_matmul_of_rank_three_takes_a_bias(void **state)
 {
     (void)state;
     itg_graph *g = make_graph();
-    itg_id x = add_input(g, "x", "1,5,4"), w = add_floats(g, "w", "4,3", NULL), b = add_floats(g, "b", "1,1,3", NULL);
+    itg_id x = add_input(g, "x", "1,5,4"), w = add_floats(g, "w", "4,3", NULL),
+           b = add_floats(g, "b", "1,1,3", NULL);
     itg_id y = ADD_OP(g, ITG_OP_MATMUL, "m", NULL, x, w);
     set_output(g, ADD_OP(g, ITG_OP_ADD, "y", NULL, b, y));
     itg_graph *p = prepared(g, false);
@@ -130,14 +140,16 @@ static void test_a_result_that_is_used_twice_stays(void **state)
     for (int output = 0; output < 2; ++output) {
         itg_graph *g = make_graph();
         itg_id x = add_input(g, "x", "1,2,3,3"), w = add_floats(g, "w", "3,2,1,1", NULL);
-        itg_id c = ADD_OP(g, ITG_OP_CONV, "c", NULL, x, w), r = ADD_OP(g, ITG_OP_RELU, "r", NULL, c);
+        itg_id c = ADD_OP(g, ITG_OP_CONV, "c", NULL, x, w),
+               r = ADD_OP(g, ITG_OP_RELU, "r", NULL, c);
         itg_id y = batch_norm(g, "bn", c);
         assert_int_equal(itg_graph_set_outputs(g, (itg_id[]){y, output ? c : r}, 2, NULL), ITG_OK);
         itg_graph *p = prepared(g, false);
         assert_int_equal(count_of(p, ITG_OP_BATCH_NORMALIZATION), 0);
         assert_int_equal(count_of(p, ITG_OP_MUL), 1);
         assert_int_equal(count_of(p, ITG_OP_ADD), 1);
-        assert_memory_equal(floats_at(p, only(p, ITG_OP_CONV), 1), g->values[w].data, 6 * sizeof(float));
+        assert_memory_equal(floats_at(p, only(p, ITG_OP_CONV), 1), g->values[w].data,
+                            6 * sizeof(float));
         assert_keeps_function(g, p, 1e-6);
         itg_graph_destroy(p);
         itg_graph_destroy(g);

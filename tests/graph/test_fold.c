@@ -1,4 +1,5 @@
-/* Batch, inference with constant folding, Softmax, nodes without effect: what prepares the file's graph. */
+/* Batch, inference with constant folding, Softmax, nodes without effect: what prepares the file's
+ * graph. */
 #include "make.h"
 #include <stdlib.h>
 #include "graph/passes.h"
@@ -27,7 +28,8 @@ static void test_a_shape_chain_becomes_a_reshape(void **state)
     itg_id x = add_input(g, "x", "1,3,4"), index, s = ADD_OP(g, ITG_OP_SHAPE, "s", NULL, x);
     x = g->inputs[0];
     g->values[x].shape.dims[0] = -1;
-    assert_int_equal(itg_graph_add_value(g, "index", ITG_S64, &scalar, &zero, &index, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "index", ITG_S64, &scalar, &zero, &index, NULL),
+                     ITG_OK);
     itg_id axes = ADD_INTS(g, "axes", 0), rest = ADD_INTS(g, "rest", -1);
     itg_id batch = ADD_OP(g, ITG_OP_GATHER, "batch", NULL, s, index);
     itg_id one = ADD_OP(g, ITG_OP_UNSQUEEZE, "one", NULL, batch, axes);
@@ -46,15 +48,17 @@ static void test_a_shape_chain_becomes_a_reshape(void **state)
     itg_graph_destroy(g);
 }
 
-static itg_status never(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs, int32_t input_count,
-                        itg_tensor *outputs, int32_t output_count, itg_error *err)
+static itg_status never(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
+                        int32_t input_count, itg_tensor *outputs, int32_t output_count,
+                        itg_error *err)
 {
     (void)op, (void)attrs, (void)inputs, (void)input_count, (void)outputs, (void)output_count;
     return itg_fail(err, ITG_UNSUPPORTED, "not today");
 }
 
-static itg_status broken(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs, int32_t input_count,
-                         itg_tensor *outputs, int32_t output_count, itg_error *err)
+static itg_status broken(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
+                         int32_t input_count, itg_tensor *outputs, int32_t output_count,
+                         itg_error *err)
 {
     (void)op, (void)attrs, (void)inputs, (void)input_count, (void)outputs, (void)output_count;
     return itg_fail(err, ITG_FAILURE, "it broke");
@@ -140,11 +144,13 @@ static void test_a_fixed_batch_becomes_one(void **state)
     assert_int_equal(rebatch(-1, "4", &p, &err), ITG_OK);
     itg_graph_destroy(p);
     assert_int_not_equal(rebatch(5, NULL, &p, &err), ITG_OK);
-    assert_string_equal(err.message, "net.onnx: node 'flat' (Reshape): target [5,4] does not hold the "
-                                     "elements of [1,1,2,2]");
+    assert_string_equal(err.message,
+                        "net.onnx: node 'flat' (Reshape): target [5,4] does not hold the "
+                        "elements of [1,1,2,2]");
     assert_int_equal(rebatch(10, "10,4", &p, &err), ITG_UNSUPPORTED);
-    assert_string_equal(err.message, "net.onnx: node 'sum' (Add): its constant 'c' fixes the batch to "
-                                     "10; a batch of 1 is expected");
+    assert_string_equal(err.message,
+                        "net.onnx: node 'sum' (Add): its constant 'c' fixes the batch to "
+                        "10; a batch of 1 is expected");
 }
 
 static void test_a_batch_that_does_not_fit_is_refused(void **state)
@@ -160,8 +166,9 @@ static void test_a_batch_that_does_not_fit_is_refused(void **state)
     g->nodes[0].op = ITG_OP_RELU;
     g->nodes[0].input_count = 1;
     assert_int_equal(prepare(g, false, &p, &err), ITG_UNSUPPORTED);
-    assert_string_equal(err.message, "net.onnx: node 'flat' (Reshape): its target 'target' fits neither "
-                                     "batch 1 nor the file's batch 10");
+    assert_string_equal(err.message,
+                        "net.onnx: node 'flat' (Reshape): its target 'target' fits neither "
+                        "batch 1 nor the file's batch 10");
     itg_graph_destroy(g);
 }
 
@@ -245,7 +252,8 @@ static void test_old_softmax_is_rewritten_with_reshapes(void **state)
         assert_true(sum > 0.99999 && sum < 1.00001);
     }
     itg_shape rows = shape_of("2,12"), whole = shape_of("2,3,4");
-    assert_true(itg_shape_equal(&p->values[p->nodes[only(p, ITG_OP_SOFTMAX)].outputs[0]].shape, &rows));
+    assert_true(
+        itg_shape_equal(&p->values[p->nodes[only(p, ITG_OP_SOFTMAX)].outputs[0]].shape, &rows));
     assert_true(itg_shape_equal(&p->values[p->outputs[0]].shape, &whole));
     assert_string_equal(p->values[p->outputs[0]].name, "s");
     free(values);
@@ -260,7 +268,8 @@ static void test_preparation_is_idempotent(void **state)
     itg_graph *g = make_graph();
     itg_id x = add_input(g, "x", "1,4,6,6"), w = add_floats(g, "w", "5,4,3,3", NULL);
     itg_id c = ADD_OP(g, ITG_OP_CONV, "c", NULL, x, w), r = ADD_OP(g, ITG_OP_RELU, "r", NULL, c);
-    itg_id s = ADD_OP(g, ITG_OP_SLICE, "s", NULL, r, ADD_INTS(g, "st", 1), ADD_INTS(g, "en", 3), ADD_INTS(g, "ax", 2));
+    itg_id s = ADD_OP(g, ITG_OP_SLICE, "s", NULL, r, ADD_INTS(g, "st", 1), ADD_INTS(g, "en", 3),
+                      ADD_INTS(g, "ax", 2));
     itg_id e = ADD_OP(g, ITG_OP_EXPAND, "e", NULL, s, ADD_INTS(g, "dims", 3, 5, 2, 4));
     itg_id p = ADD_OP(g, ITG_OP_PAD, "p", NULL, e, ADD_INTS(g, "pads", 0, 0, 1, 0, 0, 1, 0, -1));
     set_output(g, ADD_OP(g, ITG_OP_FLATTEN, "y", NULL, p));

@@ -11,7 +11,8 @@ static void test_names_are_unique_and_found(void **state)
     assert_string_equal(err.message, "net.onnx: the name 'x' is used twice");
     assert_int_equal(id, 77);
     ADD_OP(g, ITG_OP_RELU, "r", NULL, x);
-    assert_int_equal(itg_graph_add_node(g, "r", ITG_OP_RELU, &x, 1, NULL, 0, NULL, &id, &err), ITG_BAD_FILE);
+    assert_int_equal(itg_graph_add_node(g, "r", ITG_OP_RELU, &x, 1, NULL, 0, NULL, &id, &err),
+                     ITG_BAD_FILE);
     for (int i = 0; i < 1000; ++i) {
         assert_int_equal(itg_graph_add_value(g, NULL, ITG_F32, NULL, NULL, &id, NULL), ITG_OK);
         assert_int_equal(itg_graph_find_value(g, g->values[id].name), id);
@@ -81,13 +82,20 @@ static void test_sort_orders_and_removes_dead_nodes(void **state)
     itg_id x = add_input(g, "x", "4"), v[5], node;
     const char *names[] = {"d", "c", "b", "a", "dead"};
     for (int i = 0; i < 5; ++i)
-        assert_int_equal(itg_graph_add_value(g, names[i], ITG_F32, NULL, NULL, &v[i], NULL), ITG_OK);
+        assert_int_equal(itg_graph_add_value(g, names[i], ITG_F32, NULL, NULL, &v[i], NULL),
+                         ITG_OK);
     add_floats(g, "unused", "4", NULL);
-    assert_int_equal(itg_graph_add_node(g, "nd", ITG_OP_ADD, (itg_id[]){v[1], v[2]}, 2, &v[0], 1, NULL, &node, NULL), 0);
-    assert_int_equal(itg_graph_add_node(g, "nc", ITG_OP_RELU, &v[3], 1, &v[1], 1, NULL, &node, NULL), 0);
-    assert_int_equal(itg_graph_add_node(g, "nb", ITG_OP_RELU, &x, 1, &v[2], 1, NULL, &node, NULL), 0);
-    assert_int_equal(itg_graph_add_node(g, "na", ITG_OP_RELU, &x, 1, &v[3], 1, NULL, &node, NULL), 0);
-    assert_int_equal(itg_graph_add_node(g, "ndead", ITG_OP_RELU, &x, 1, &v[4], 1, NULL, &node, NULL), 0);
+    assert_int_equal(itg_graph_add_node(g, "nd", ITG_OP_ADD, (itg_id[]){v[1], v[2]}, 2, &v[0], 1,
+                                        NULL, &node, NULL),
+                     0);
+    assert_int_equal(
+        itg_graph_add_node(g, "nc", ITG_OP_RELU, &v[3], 1, &v[1], 1, NULL, &node, NULL), 0);
+    assert_int_equal(itg_graph_add_node(g, "nb", ITG_OP_RELU, &x, 1, &v[2], 1, NULL, &node, NULL),
+                     0);
+    assert_int_equal(itg_graph_add_node(g, "na", ITG_OP_RELU, &x, 1, &v[3], 1, NULL, &node, NULL),
+                     0);
+    assert_int_equal(
+        itg_graph_add_node(g, "ndead", ITG_OP_RELU, &x, 1, &v[4], 1, NULL, &node, NULL), 0);
     set_output(g, v[0]);
     assert_int_equal(itg_graph_sort(g, NULL), ITG_OK);
     const char *expected[] = {"nb", "na", "nc", "nd"}; /* b is ready first among the old ids */
@@ -127,7 +135,8 @@ static void test_sort_names_a_cycle_and_leaves_the_graph(void **state)
     itg_id x = add_input(g, "x", "4"), a, b, node;
     assert_int_equal(itg_graph_add_value(g, "a", ITG_F32, NULL, NULL, &a, NULL), ITG_OK);
     assert_int_equal(itg_graph_add_value(g, "b", ITG_F32, NULL, NULL, &b, NULL), ITG_OK);
-    assert_int_equal(itg_graph_add_node(g, "na", ITG_OP_ADD, (itg_id[]){x, b}, 2, &a, 1, NULL, &node, NULL), 0);
+    assert_int_equal(
+        itg_graph_add_node(g, "na", ITG_OP_ADD, (itg_id[]){x, b}, 2, &a, 1, NULL, &node, NULL), 0);
     assert_int_equal(itg_graph_add_node(g, "nb", ITG_OP_RELU, &a, 1, &b, 1, NULL, &node, NULL), 0);
     set_output(g, b);
     assert_int_equal(itg_graph_sort(g, &err), ITG_BAD_FILE);
@@ -148,7 +157,8 @@ static void test_sort_names_what_is_never_produced(void **state)
     itg_id y = ADD_OP(g, ITG_OP_RELU, "y", NULL, ghost);
     set_output(g, y);
     assert_int_equal(itg_graph_sort(g, &err), ITG_BAD_FILE);
-    assert_string_equal(err.message, "net.onnx: node 'y' (Relu): its input 'ghost' is never produced");
+    assert_string_equal(err.message,
+                        "net.onnx: node 'y' (Relu): its input 'ghost' is never produced");
     set_output(g, ghost);
     assert_int_equal(itg_graph_sort(g, &err), ITG_BAD_FILE);
     assert_string_equal(err.message, "net.onnx: graph output 'ghost' is never produced");
@@ -222,7 +232,8 @@ static void test_print_is_stable_text(void **state)
     clip.max = 6;
     conv.pad[1] = 1;
     itg_id x = add_input(g, "x", "1,2,4,4"), w = add_floats(g, "w", "3,2,1,1", NULL);
-    itg_id c = ADD_OP(g, ITG_OP_CONV, "c", &conv, x, w, ITG_NONE), y = ADD_OP(g, ITG_OP_CLIP, "y", &clip, c);
+    itg_id c = ADD_OP(g, ITG_OP_CONV, "c", &conv, x, w, ITG_NONE),
+           y = ADD_OP(g, ITG_OP_CLIP, "y", &clip, c);
     set_output(g, y);
     itg_graph_print(g, &text);
     assert_non_null(strstr(text.text, "%2 c = Conv(%0 x, %1 w, -)"));

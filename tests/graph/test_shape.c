@@ -1,9 +1,10 @@
 /* Shapes of everything but windows; the expected ones follow ONNX's operator pages and numpy. */
 #include "make.h"
 
-/* Infers one node of these inputs and compares: a shape, or (where `expected` is no shape) the end of the message. */
-static void check(itg_graph *g, itg_op op, const itg_attrs *attrs, int32_t count, const itg_id *inputs,
-                  const char *expected)
+/* Infers one node of these inputs and compares: a shape, or (where `expected` is no shape) the end
+ * of the message. */
+static void check(itg_graph *g, itg_op op, const itg_attrs *attrs, int32_t count,
+                  const itg_id *inputs, const char *expected)
 {
     itg_error err = {0};
     itg_id y = add_op(g, op, "n", attrs, count, inputs);
@@ -19,15 +20,16 @@ static void check(itg_graph *g, itg_op op, const itg_attrs *attrs, int32_t count
         assert_true(itg_shape_equal(&g->values[y].shape, &shape));
     } else {
         assert_int_not_equal(status, ITG_OK);
-        if (!strstr(err.message, expected + 1)) fail_msg("'%s' without '%s'", err.message, expected + 1);
+        if (!strstr(err.message, expected + 1))
+            fail_msg("'%s' without '%s'", err.message, expected + 1);
         if (strncmp(err.message, "net.onnx: node 'n' (", 20) != 0) fail_msg("%s", err.message);
         assert_int_equal(g->values[y].shape.rank, -1);
     }
     itg_graph_destroy(g);
 }
 
-static void check_shapes(itg_op op, const itg_attrs *attrs, const char *a, const char *b, const char *c,
-                         const char *expected)
+static void check_shapes(itg_op op, const itg_attrs *attrs, const char *a, const char *b,
+                         const char *c, const char *expected)
 {
     itg_graph *g = make_graph();
     const char *shapes[] = {a, b, c}, *names[] = {"a", "b", "c"};
@@ -39,14 +41,18 @@ static void check_shapes(itg_op op, const itg_attrs *attrs, const char *a, const
 }
 
 /* Input "a" and one constant list. */
-static void check_list(itg_op op, const itg_attrs *attrs, const char *a, int32_t count, const int64_t *list,
-                       const char *expected)
+static void check_list(itg_op op, const itg_attrs *attrs, const char *a, int32_t count,
+                       const int64_t *list, const char *expected)
 {
     itg_graph *g = make_graph();
     itg_id ids[2] = {add_input(g, "a", a), add_ints(g, "list", count, list)};
     check(g, op, attrs, 2, ids, expected);
 }
-#define LIST(...) (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define LIST(...)                                                                                  \
+    (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[])                     \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 static void test_binary_operators_broadcast(void **state)
 {
@@ -58,7 +64,8 @@ static void test_binary_operators_broadcast(void **state)
     check_shapes(ITG_OP_MAX, NULL, "2,1", "1,3", "4,1,1", "4,2,3");
     check_shapes(ITG_OP_DIV, NULL, "2,3", "4", NULL, "!shapes [2,3] and [4] do not broadcast");
     check_shapes(ITG_OP_PRELU, NULL, "2,3,4", "3,1", NULL, "2,3,4");
-    check_shapes(ITG_OP_PRELU, NULL, "3,1", "2,3,4", NULL, "!slope [2,3,4] does not broadcast to [3,1]");
+    check_shapes(ITG_OP_PRELU, NULL, "3,1", "2,3,4", NULL,
+                 "!slope [2,3,4] does not broadcast to [3,1]");
     check_shapes(ITG_OP_RELU, NULL, "2,3", NULL, NULL, "2,3");
     check_shapes(ITG_OP_ADD, NULL, "2,3", NULL, NULL, "!1 inputs; expected 2 to 2");
 }
@@ -68,7 +75,8 @@ static void test_comparison_and_choice_have_their_dtypes(void **state)
     (void)state;
     itg_graph *g = make_graph();
     itg_id a = add_input(g, "a", "2,3"), b = add_input(g, "b", "3");
-    itg_id e = ADD_OP(g, ITG_OP_EQUAL, "e", NULL, a, b), w = ADD_OP(g, ITG_OP_WHERE, "w", NULL, e, a, b);
+    itg_id e = ADD_OP(g, ITG_OP_EQUAL, "e", NULL, a, b),
+           w = ADD_OP(g, ITG_OP_WHERE, "w", NULL, e, a, b);
     itg_attrs cast = itg_attrs_default(ITG_OP_CAST);
     cast.to = ITG_S64;
     itg_id c = ADD_OP(g, ITG_OP_CAST, "c", &cast, w), s = ADD_OP(g, ITG_OP_SHAPE, "s", NULL, c);
@@ -114,7 +122,8 @@ static void test_reshape_and_kin(void **state)
     check_list(ITG_OP_RESHAPE, NULL, "2,3,4", LIST(0, -1), "2,12");
     check_list(ITG_OP_RESHAPE, NULL, "2,3,4", LIST(-1), "24");
     check_list(ITG_OP_RESHAPE, &zero, "0,3", LIST(3, 0), "3,0");
-    check_list(ITG_OP_RESHAPE, NULL, "2,3", LIST(4, 2), "!target [4,2] does not hold the elements of [2,3]");
+    check_list(ITG_OP_RESHAPE, NULL, "2,3", LIST(4, 2),
+               "!target [4,2] does not hold the elements of [2,3]");
     check_list(ITG_OP_RESHAPE, NULL, "2,3", LIST(-1, -1), "!is not legal");
     check_list(ITG_OP_RESHAPE, NULL, "2,3", LIST(6, 1, 0), "!copies a dimension");
     check_list(ITG_OP_RESHAPE, NULL, "2,3", LIST(-1, 4), "!does not hold");
@@ -158,10 +167,13 @@ static void test_transpose(void **state)
     check_shapes(ITG_OP_TRANSPOSE, &a, "2,3,4", NULL, NULL, "4,3,2");
     a.perm[0] = 1, a.perm[1] = 2, a.perm[2] = 0;
     check_shapes(ITG_OP_TRANSPOSE, &a, "2,3,4", NULL, NULL, "3,4,2");
-    check_shapes(ITG_OP_TRANSPOSE, &a, "2,3", NULL, NULL, "!perm is no permutation of 2 dimensions");
-    check_shapes(ITG_OP_TRANSPOSE, &a, "2,3,4,5", NULL, NULL, "!perm is no permutation of 4 dimensions");
+    check_shapes(ITG_OP_TRANSPOSE, &a, "2,3", NULL, NULL,
+                 "!perm is no permutation of 2 dimensions");
+    check_shapes(ITG_OP_TRANSPOSE, &a, "2,3,4,5", NULL, NULL,
+                 "!perm is no permutation of 4 dimensions");
     a.perm[2] = 1;
-    check_shapes(ITG_OP_TRANSPOSE, &a, "2,3,4", NULL, NULL, "!perm is no permutation of 3 dimensions");
+    check_shapes(ITG_OP_TRANSPOSE, &a, "2,3,4", NULL, NULL,
+                 "!perm is no permutation of 3 dimensions");
 }
 
 /* Elements that numpy's a[start:end:step] has, taken one by one. */
@@ -189,11 +201,13 @@ static void test_slice_clamps_as_numpy(void **state)
                 itg_id ids[5] = {add_input(g, "a", "2,5"), ADD_INTS(g, "starts", start),
                                  ADD_INTS(g, "ends", end), ADD_INTS(g, "axes", -1),
                                  ADD_INTS(g, "steps", step)};
-                snprintf(expected, sizeof expected, "2,%d", (int)(step ? count_slice(5, start, end, step) : 0));
+                snprintf(expected, sizeof expected, "2,%d",
+                         (int)(step ? count_slice(5, start, end, step) : 0));
                 check(g, ITG_OP_SLICE, NULL, 5, ids, step ? expected : "!axis 1 has step 0");
             }
     itg_graph *g = make_graph();
-    itg_id a = add_input(g, "a", "4,5"), s = ADD_INTS(g, "s", INT64_MAX, 1), e = ADD_INTS(g, "e", INT64_MIN, INT64_MAX);
+    itg_id a = add_input(g, "a", "4,5"), s = ADD_INTS(g, "s", INT64_MAX, 1),
+           e = ADD_INTS(g, "e", INT64_MIN, INT64_MAX);
     itg_id axes = ADD_INTS(g, "axes", 0, 1), steps = ADD_INTS(g, "steps", -1, 2);
     itg_id y = ADD_OP(g, ITG_OP_SLICE, "y", NULL, a, s, e, axes, steps);
     itg_shape expected = shape_of("4,2");
@@ -211,7 +225,8 @@ static void test_concat_split_gather_pad(void **state)
     itg_attrs a = itg_attrs_default(ITG_OP_CONCAT);
     a.axis = -1;
     check_shapes(ITG_OP_CONCAT, &a, "2,3", "2,1", "2,5", "2,9");
-    check_shapes(ITG_OP_CONCAT, &a, "2,3", "3,1", NULL, "!inputs [2,3] and [3,1] do not fit on axis 1");
+    check_shapes(ITG_OP_CONCAT, &a, "2,3", "3,1", NULL,
+                 "!inputs [2,3] and [3,1] do not fit on axis 1");
     check_list(ITG_OP_GATHER, NULL, "4,5", LIST(3, -4, 0), "3,5");
     check_list(ITG_OP_GATHER, NULL, "4,5", LIST(4), "!index 4 is outside its axis of 4 elements");
     check_list(ITG_OP_PAD, NULL, "4,5", LIST(1, 0, 2, -2), "7,3");
@@ -223,7 +238,8 @@ static void test_concat_split_gather_pad(void **state)
     check_list(ITG_OP_PAD, &a, "4,5", LIST(4, 0, 0, 0), "!do not fit dimension 0");
 }
 
-static itg_status split(int32_t opset, int32_t parts, int64_t dim, const int64_t *sizes, int64_t *out)
+static itg_status split(int32_t opset, int32_t parts, int64_t dim, const int64_t *sizes,
+                        int64_t *out)
 {
     itg_graph *g = make_graph();
     itg_id ids[2], outs[4], node;
@@ -235,7 +251,9 @@ static itg_status split(int32_t opset, int32_t parts, int64_t dim, const int64_t
     a.axis = 1;
     for (int32_t i = 0; i < parts; ++i)
         assert_int_equal(itg_graph_add_value(g, NULL, ITG_F32, NULL, NULL, &outs[i], NULL), ITG_OK);
-    assert_int_equal(itg_graph_add_node(g, "n", ITG_OP_SPLIT, ids, sizes ? 2 : 1, outs, parts, &a, &node, NULL), ITG_OK);
+    assert_int_equal(
+        itg_graph_add_node(g, "n", ITG_OP_SPLIT, ids, sizes ? 2 : 1, outs, parts, &a, &node, NULL),
+        ITG_OK);
     g->nodes[0].opset = opset;
     itg_status status = infer_all(g, NULL);
     if (status == ITG_OK) assert_int_equal(infer_all(g, NULL), ITG_OK);
@@ -280,7 +298,8 @@ static void test_reductions_and_normalizations(void **state)
     check_shapes(ITG_OP_ARG_MAX, &a, "2,3", NULL, NULL, "!axis 2 is outside rank 2");
     check_shapes(ITG_OP_SOFTMAX, NULL, "2,3", NULL, NULL, "2,3");
     check_shapes(ITG_OP_LAYER_NORMALIZATION, NULL, "2,3", "3", "3", "2,3");
-    check_shapes(ITG_OP_LAYER_NORMALIZATION, NULL, "2,3", "2", NULL, "!its scale is [2]; expected [3]");
+    check_shapes(ITG_OP_LAYER_NORMALIZATION, NULL, "2,3", "2", NULL,
+                 "!its scale is [2]; expected [3]");
 }
 
 static void test_old_softmax_over_one_real_dimension_gets_its_axis(void **state)

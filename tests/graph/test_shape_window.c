@@ -5,11 +5,12 @@ typedef struct dimension {
     int64_t in, kernel, stride, dilation, begin, end;
 } dimension;
 
-/* Windows that lie inside the padded input; rounding up, also the first that reaches its end, if it starts inside the
- * input or its leading padding. */
+/* Windows that lie inside the padded input; rounding up, also the first that reaches its end, if it
+ * starts inside the input or its leading padding. */
 static int64_t count_windows(const dimension *d, bool ceil_mode)
 {
-    int64_t count = 0, extent = (d->kernel - 1) * d->dilation + 1, padded = d->begin + d->in + d->end;
+    int64_t count = 0, extent = (d->kernel - 1) * d->dilation + 1,
+            padded = d->begin + d->in + d->end;
     int64_t start = 0;
     for (; start + extent <= padded; start += d->stride)
         count++;
@@ -77,8 +78,10 @@ static void test_pool_counts_its_windows(void **state)
                         }
 }
 
-/* ONNX: ceil(in / stride) outputs, the padding that needs, its odd element behind (UPPER) or before (LOWER). */
-static void check_same(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, itg_auto_pad mode)
+/* ONNX: ceil(in / stride) outputs, the padding that needs, its odd element behind (UPPER) or before
+ * (LOWER). */
+static void check_same(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
+                       itg_auto_pad mode)
 {
     dimension d = {in, kernel, stride, dilation, 0, 0}, w = {4, 1, 1, 1, 0, 0};
     itg_attrs a = window(ITG_OP_MAX_POOL, &d, &w);
@@ -173,7 +176,10 @@ static void test_conv_says_what_is_wrong(void **state)
     itg_attrs a = itg_attrs_default(ITG_OP_CONV), r;
     itg_shape y;
     itg_error err = {0};
-    assert_int_equal(infer_conv("1,1,3,3", "2,1,7,7", NULL, (a.pad[0] = a.pad[1] = 1, a.pad[2] = a.pad[3] = 1, &a), &y, &r, &err), ITG_BAD_FILE);
+    assert_int_equal(infer_conv("1,1,3,3", "2,1,7,7", NULL,
+                                (a.pad[0] = a.pad[1] = 1, a.pad[2] = a.pad[3] = 1, &a), &y, &r,
+                                &err),
+                     ITG_BAD_FILE);
     assert_string_equal(err.message, "net.onnx: node 'conv1' (Conv): kernel [7,7] is larger than "
                                      "its padded input [5,5]");
     assert_int_equal(y.rank, -1);

@@ -1,4 +1,5 @@
-/* What the tests of float kernels share: tensors, random numbers, default attributes, one-line evaluation. */
+/* What the tests of float kernels share: tensors, random numbers, default attributes, one-line
+ * evaluation. */
 #ifndef ITG_TEST_FLOAT_CASES_H
 #define ITG_TEST_FLOAT_CASES_H
 #include <stdarg.h>
@@ -12,7 +13,8 @@
 #include "base/base.h"
 #include "kernels/float_ops.h"
 
-#define DIMS(...) ((const int64_t[]){__VA_ARGS__}), (int)(sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+#define DIMS(...)                                                                                  \
+    ((const int64_t[]){__VA_ARGS__}), (int)(sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 
 static inline itg_tensor view(itg_dtype dtype, void *data, const int64_t *dims, int rank)
 {

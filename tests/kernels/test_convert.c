@@ -116,7 +116,8 @@ static void shape_gives_dimensions(void **state)
     run(ITG_OP_SHAPE, &attrs, &in, 1, &last);
     assert_true(y[0] == 3);
     attrs.starts[0] = 2;
-    assert_int_equal(itg_float_eval(ITG_OP_SHAPE, &attrs, &in, 1, &last, 1, &err), ITG_BAD_ARGUMENT);
+    assert_int_equal(itg_float_eval(ITG_OP_SHAPE, &attrs, &in, 1, &last, 1, &err),
+                     ITG_BAD_ARGUMENT);
 }
 
 static void constant_of_shape_repeats_its_value(void **state)

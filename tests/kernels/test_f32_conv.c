@@ -1,4 +1,5 @@
-/* Convolution: the same bits as sums in the stated order, over random geometries; the same numbers as the formula in double. */
+/* Convolution: the same bits as sums in the stated order, over random geometries; the same numbers
+ * as the formula in double. */
 #include "float_cases.h"
 
 typedef struct geometry {
@@ -54,7 +55,8 @@ static void destroy(conv_case *c)
     drop(&c->want);
 }
 
-/* The definition, tap by tap with a test for padding at each. In double it is the formula alone. */
+/* The definition, tap by tap with a test for padding at each. In double it is the formula alone.
+ * volatile: no compiler contracts what the kernels must not. */
 static void naive(conv_case *c, bool in_double)
 {
     const geometry *g = &c->g;
@@ -75,9 +77,10 @@ static void naive(conv_case *c, bool in_double)
                                 if (h < 0 || h >= g->h || w < 0 || w >= g->w) continue;
                                 const int64_t channel = k / g->out * g->in + i;
                                 const float a =
-                                    x[((n * dims[1] / g->out * g->in + channel) * g->h + h) * g->w + w];
+                                    x[((n * dims[1] / g->out * g->in + channel) * g->h + h) * g->w +
+                                      w];
                                 const float b = weight[((k * g->in + i) * g->r + r) * g->s + s];
-                                const float product = a * b;
+                                const volatile float product = a * b;
                                 sum = sum + product;
                                 exact += (double)a * (double)b;
                             }
@@ -235,7 +238,8 @@ static void one_dimension_is_a_height_of_one(void **state)
 /* Pads that no input needs must not be copied: the definition runs in place. */
 static void huge_pads_and_strides_take_no_memory(void **state)
 {
-    static const geometry g = {1, 1, 2, 2, 3, 3, 2, 2, {300000, 300000}, {400000, 1}, {399999, 600000, 0, 0}};
+    static const geometry g = {
+        1, 1, 2, 2, 3, 3, 2, 2, {300000, 300000}, {400000, 1}, {399999, 600000, 0, 0}};
     itg_rng rng;
     conv_case c;
     (void)state;

@@ -1,4 +1,5 @@
-/* Gemm and MatMul: the same bits as sums in the stated order, for every layout, size and broadcasting. */
+/* Gemm and MatMul: the same bits as sums in the stated order, for every layout, size and
+ * broadcasting. */
 #include "float_cases.h"
 
 static void naive_gemm(const itg_attrs *attrs, const itg_tensor *a, const itg_tensor *b,
@@ -12,8 +13,9 @@ static void naive_gemm(const itg_attrs *attrs, const itg_tensor *a, const itg_te
             const float scaled = start ? attrs->beta * start[i * c_row + j * c_column] : 0.0f;
             float sum = scaled + 0.0f;
             for (int64_t k = 0; k < depth; ++k) {
-                const float left = attrs->alpha * x[attrs->trans_a ? k * m + i : i * depth + k];
-                const float product = left * w[attrs->trans_b ? j * depth + k : k * n + j];
+                const volatile float left =
+                    attrs->alpha * x[attrs->trans_a ? k * m + i : i * depth + k];
+                const volatile float product = left * w[attrs->trans_b ? j * depth + k : k * n + j];
                 sum = sum + product;
             }
             ((float *)y->data)[i * n + j] = sum;
@@ -77,7 +79,7 @@ static void naive_matrix(const float *a, const float *b, const float *bias, int6
         for (int64_t j = 0; j < n; ++j) {
             float sum = (bias ? bias[j] : 0.0f) + 0.0f;
             for (int64_t k = 0; k < depth; ++k) {
-                const float product = a[i * depth + k] * b[k * n + j];
+                const volatile float product = a[i * depth + k] * b[k * n + j];
                 sum = sum + product;
             }
             y[i * n + j] = sum;
@@ -88,8 +90,10 @@ static void naive_matrix(const float *a, const float *b, const float *bias, int6
 static void check_stack(itg_rng *rng, int64_t m, int64_t n, int64_t k)
 {
     const int64_t s = between(rng, 1, 3), t = between(rng, 1, 4);
-    const int64_t as = itg_rng_below(rng, 2) ? s : 1, bs = as == s ? between(rng, 0, 1) * (s - 1) + 1 : s;
-    const int64_t at = itg_rng_below(rng, 2) ? t : 1, bt = at == t ? between(rng, 0, 1) * (t - 1) + 1 : t;
+    const int64_t as = itg_rng_below(rng, 2) ? s : 1,
+                  bs = as == s ? between(rng, 0, 1) * (s - 1) + 1 : s;
+    const int64_t at = itg_rng_below(rng, 2) ? t : 1,
+                  bt = at == t ? between(rng, 0, 1) * (t - 1) + 1 : t;
     const bool has_bias = itg_rng_below(rng, 2) != 0;
     itg_attrs attrs = attributes();
     itg_tensor in[3] = {make(ITG_F32, DIMS(as, at, m, k)), make(ITG_F32, DIMS(bs, bt, k, n)),
@@ -120,8 +124,8 @@ static void matmul_gives_the_bits_of_the_stated_order(void **state)
     (void)state;
     itg_rng_init(&rng, 2);
     for (int i = 0; i < 800; ++i)
-        check_stack(&rng, i % 3 == 0 ? 1 : between(&rng, 1, 30), i % 5 == 0 ? 1 : between(&rng, 1, 70),
-                    between(&rng, 1, 80));
+        check_stack(&rng, i % 3 == 0 ? 1 : between(&rng, 1, 30),
+                    i % 5 == 0 ? 1 : between(&rng, 1, 70), between(&rng, 1, 80));
 }
 
 static void vectors_are_rows_on_the_left_and_columns_on_the_right(void **state)

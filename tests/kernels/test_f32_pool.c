@@ -30,7 +30,8 @@ static bool build(pool_case *c, itg_rng *rng)
         a.pad[d] = between(rng, 0, a.kernel[d] - 1);
         a.pad[d + 2] = between(rng, 0, a.kernel[d] - 1);
         size[d] = between(rng, 1, 13);
-        out[d] = extent(rng, size[d], a.kernel[d], a.stride[d], a.dilation[d], a.pad[d], a.pad[d + 2]);
+        out[d] =
+            extent(rng, size[d], a.kernel[d], a.stride[d], a.dilation[d], a.pad[d], a.pad[d + 2]);
         if (out[d] < 1) return false;
     }
     c->attrs = a;
@@ -125,8 +126,10 @@ static void indices_are_refused(void **state)
     (void)state;
     attrs.kernel[0] = attrs.kernel[1] = 2;
     const itg_tensor in = view(ITG_F32, x, DIMS(1, 1, 2, 2));
-    itg_tensor out[2] = {view(ITG_F32, y, DIMS(1, 1, 1, 1)), view(ITG_S64, where, DIMS(1, 1, 1, 1))};
-    assert_int_equal(itg_float_eval(ITG_OP_MAX_POOL, &attrs, &in, 1, out, 2, &err), ITG_UNSUPPORTED);
+    itg_tensor out[2] = {view(ITG_F32, y, DIMS(1, 1, 1, 1)),
+                         view(ITG_S64, where, DIMS(1, 1, 1, 1))};
+    assert_int_equal(itg_float_eval(ITG_OP_MAX_POOL, &attrs, &in, 1, out, 2, &err),
+                     ITG_UNSUPPORTED);
     out[1].data = NULL;
     assert_int_equal(itg_float_eval(ITG_OP_MAX_POOL, &attrs, &in, 1, out, 2, &err), ITG_OK);
 }

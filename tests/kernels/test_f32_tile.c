@@ -18,7 +18,7 @@ static void plain(buffers *b, int64_t rows, int64_t count)
             float sum = b->want[r * STRIDE + l];
             for (int64_t p = 0; p < PLANES; ++p)
                 for (int64_t t = 0; t < TAPS; ++t) {
-                    const float product =
+                    const volatile float product =
                         b->rows[(p * TAPS + t) * rows + r] * b->lanes[p * PLANE + offsets[t] + l];
                     sum = sum + product;
                 }

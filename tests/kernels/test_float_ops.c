@@ -1,4 +1,5 @@
-/* Elementwise operators, reductions, normalizations and the dispatch table, against formulas in double with the C library. */
+/* Elementwise operators, reductions, normalizations and the dispatch table, against formulas in
+ * double with the C library. */
 #include "float_cases.h"
 #include "kernels/math.h"
 
@@ -8,27 +9,66 @@ typedef struct univariate_case {
     float lo, hi;
 } univariate_case;
 
-static double leaky(double x) { return x < 0 ? (double)0.1f * x : x; }
-static double elu(double x) { return x < 0 ? (double)0.1f * expm1(x) : x; }
-static double relu(double x) { return fmax(x, 0.0); }
-static double clip(double x) { return fmin(fmax(x, -1.0), 2.5); }
-static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
-static double hard_sigmoid(double x) { return fmax(0.0, fmin(1.0, (double)0.1f * x + 0.5)); }
-static double hard_swish(double x) { return x * fmax(0.0, fmin(1.0, x / 6.0 + 0.5)); }
-static double softplus(double x) { return x > 30 ? x : log1p(exp(x)); }
-static double reciprocal(double x) { return 1.0 / x; }
-static double negative(double x) { return -x; }
+static double leaky(double x)
+{
+    return x < 0 ? (double)0.1f * x : x;
+}
+static double elu(double x)
+{
+    return x < 0 ? (double)0.1f * expm1(x) : x;
+}
+static double relu(double x)
+{
+    return fmax(x, 0.0);
+}
+static double clip(double x)
+{
+    return fmin(fmax(x, -1.0), 2.5);
+}
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+static double hard_sigmoid(double x)
+{
+    return fmax(0.0, fmin(1.0, (double)0.1f * x + 0.5));
+}
+static double hard_swish(double x)
+{
+    return x * fmax(0.0, fmin(1.0, x / 6.0 + 0.5));
+}
+static double softplus(double x)
+{
+    return x > 30 ? x : log1p(exp(x));
+}
+static double reciprocal(double x)
+{
+    return 1.0 / x;
+}
+static double negative(double x)
+{
+    return -x;
+}
 
 static const univariate_case univariates[] = {
-    {ITG_OP_RELU, relu, -5.0f, 5.0f},         {ITG_OP_LEAKY_RELU, leaky, -5.0f, 5.0f},
-    {ITG_OP_ELU, elu, -30.0f, 5.0f},          {ITG_OP_CLIP, clip, -5.0f, 5.0f},
-    {ITG_OP_SIGMOID, sigmoid, -80.0f, 80.0f}, {ITG_OP_TANH, tanh, -20.0f, 20.0f},
-    {ITG_OP_HARD_SIGMOID, hard_sigmoid, -9.0f, 9.0f}, {ITG_OP_HARD_SWISH, hard_swish, -5.0f, 5.0f},
-    {ITG_OP_SOFTPLUS, softplus, -60.0f, 90.0f}, {ITG_OP_EXP, exp, -80.0f, 80.0f},
-    {ITG_OP_LOG, log, 0.0f, 9.0f},            {ITG_OP_SQRT, sqrt, 0.0f, 9.0f},
-    {ITG_OP_RECIPROCAL, reciprocal, -9.0f, 9.0f}, {ITG_OP_ERF, erf, -5.0f, 5.0f},
-    {ITG_OP_ABS, fabs, -9.0f, 9.0f},          {ITG_OP_NEG, negative, -9.0f, 9.0f},
-    {ITG_OP_FLOOR, floor, -9.0f, 9.0f},       {ITG_OP_CEIL, ceil, -9.0f, 9.0f},
+    {ITG_OP_RELU, relu, -5.0f, 5.0f},
+    {ITG_OP_LEAKY_RELU, leaky, -5.0f, 5.0f},
+    {ITG_OP_ELU, elu, -30.0f, 5.0f},
+    {ITG_OP_CLIP, clip, -5.0f, 5.0f},
+    {ITG_OP_SIGMOID, sigmoid, -80.0f, 80.0f},
+    {ITG_OP_TANH, tanh, -20.0f, 20.0f},
+    {ITG_OP_HARD_SIGMOID, hard_sigmoid, -9.0f, 9.0f},
+    {ITG_OP_HARD_SWISH, hard_swish, -5.0f, 5.0f},
+    {ITG_OP_SOFTPLUS, softplus, -60.0f, 90.0f},
+    {ITG_OP_EXP, exp, -80.0f, 80.0f},
+    {ITG_OP_LOG, log, 0.0f, 9.0f},
+    {ITG_OP_SQRT, sqrt, 0.0f, 9.0f},
+    {ITG_OP_RECIPROCAL, reciprocal, -9.0f, 9.0f},
+    {ITG_OP_ERF, erf, -5.0f, 5.0f},
+    {ITG_OP_ABS, fabs, -9.0f, 9.0f},
+    {ITG_OP_NEG, negative, -9.0f, 9.0f},
+    {ITG_OP_FLOOR, floor, -9.0f, 9.0f},
+    {ITG_OP_CEIL, ceil, -9.0f, 9.0f},
 };
 enum { UNIVARIATES = (int)(sizeof univariates / sizeof univariates[0]) };
 
@@ -58,7 +98,8 @@ static void univariates_are_rounded_once(void **state)
             const double want = u->formula((double)in[i]);
             const double allowed = fabs(want) * 0x1.0001p-24;
             if (!(fabs((double)out[i] - want) <= allowed))
-                fail_msg("%s(%a) = %a, not %a", itg_op_name(u->op), (double)in[i], (double)out[i], want);
+                fail_msg("%s(%a) = %a, not %a", itg_op_name(u->op), (double)in[i], (double)out[i],
+                         want);
         }
     }
     drop(&x);
@@ -96,7 +137,8 @@ static void tensors_and_the_scalar_function_agree(void **state)
     for (int k = 0; k < UNIVARIATES; ++k) {
         run(univariates[k].op, &attrs, &x, 1, &y);
         for (int i = 0; i < 999; ++i) {
-            const float want = (float)itg_univariate(univariates[k].op, &attrs, (double)((float *)x.data)[i]);
+            const float want =
+                (float)itg_univariate(univariates[k].op, &attrs, (double)((float *)x.data)[i]);
             const float got = ((float *)y.data)[i];
             assert_true(memcmp(&got, &want, sizeof got) == 0 || (isnan(got) && isnan(want)));
         }
@@ -231,6 +273,21 @@ static void min_and_max_take_any_number_and_keep_nan(void **state)
     assert_true(y[0] == 1.0f && y[1] == 5.0f);
 }
 
+static void pow_takes_integers_on_either_side(void **state)
+{
+    float x[3] = {2.0f, 9.0f, -3.0f}, y[3];
+    int64_t exponent[3] = {10, 2, 3}, base[3] = {2, -3, 7}, power[3];
+    itg_attrs attrs = attributes();
+    (void)state;
+    const itg_tensor mixed[2] = {view(ITG_F32, x, DIMS(3)), view(ITG_S64, exponent, DIMS(3))};
+    const itg_tensor whole[2] = {view(ITG_S64, base, DIMS(3)), view(ITG_S64, exponent, DIMS(3))};
+    itg_tensor out = view(ITG_F32, y, DIMS(3)), whole_out = view(ITG_S64, power, DIMS(3));
+    run(ITG_OP_POW, &attrs, mixed, 2, &out);
+    assert_true(y[0] == 1024.0f && y[1] == 81.0f && y[2] == -27.0f);
+    run(ITG_OP_POW, &attrs, whole, 2, &whole_out);
+    assert_true(power[0] == 1024 && power[1] == 9 && power[2] == 343);
+}
+
 /* ---- reductions ---- */
 static void reductions_over_every_set_of_axes_agree(void **state)
 {
@@ -326,8 +383,9 @@ static void batch_normalization_follows_its_formula(void **state)
     run(ITG_OP_BATCH_NORMALIZATION, &attrs, in, 5, &y);
     for (int i = 0; i < 120; ++i) {
         const int c = i / 20 % 3;
-        const double normal = ((double)((float *)in[0].data)[i] - (double)((float *)in[3].data)[c]) /
-                              sqrt((double)variance[c] + (double)attrs.epsilon);
+        const double normal =
+            ((double)((float *)in[0].data)[i] - (double)((float *)in[3].data)[c]) /
+            sqrt((double)variance[c] + (double)attrs.epsilon);
         const double want =
             normal * (double)((float *)in[1].data)[c] + (double)((float *)in[2].data)[c];
         assert_true(((float *)y.data)[i] == (float)want);
@@ -345,14 +403,16 @@ static void layer_normalization_follows_its_formula(void **state)
     itg_rng_init(&rng, 6);
     attrs.epsilon = 1e-5f;
     attrs.axis = 1;
-    itg_tensor in[3] = {make(ITG_F32, DIMS(4, 3, 5)), make(ITG_F32, DIMS(3, 5)), make(ITG_F32, DIMS(5))};
+    itg_tensor in[3] = {make(ITG_F32, DIMS(4, 3, 5)), make(ITG_F32, DIMS(3, 5)),
+                        make(ITG_F32, DIMS(5))};
     itg_tensor out[3] = {make(ITG_F32, DIMS(4, 3, 5)), make(ITG_F32, DIMS(4, 1, 1)),
                          make(ITG_F32, DIMS(4, 1, 1))};
     itg_error err;
     for (int i = 0; i < 3; ++i)
         fill_random(&in[i], &rng, 2.0f);
     const float *x = in[0].data, *scale = in[1].data, *bias = in[2].data, *y = out[0].data;
-    assert_int_equal(itg_float_eval(ITG_OP_LAYER_NORMALIZATION, &attrs, in, 3, out, 3, &err), ITG_OK);
+    assert_int_equal(itg_float_eval(ITG_OP_LAYER_NORMALIZATION, &attrs, in, 3, out, 3, &err),
+                     ITG_OK);
     for (int row = 0; row < 4; ++row) {
         double sum = 0.0, squares = 0.0;
         for (int i = 0; i < 15; ++i)
@@ -361,8 +421,9 @@ static void layer_normalization_follows_its_formula(void **state)
             squares += pow((double)x[row * 15 + i] - sum / 15.0, 2.0);
         const double deviation = sqrt(squares / 15.0 + (double)attrs.epsilon);
         for (int i = 0; i < 15; ++i) {
-            const double want = ((double)x[row * 15 + i] - sum / 15.0) / deviation * (double)scale[i] +
-                                (double)bias[i % 5];
+            const double want =
+                ((double)x[row * 15 + i] - sum / 15.0) / deviation * (double)scale[i] +
+                (double)bias[i % 5];
             assert_true(fabs((double)y[row * 15 + i] - want) <= 1e-6 * (1.0 + fabs(want)));
         }
         assert_true(fabs((double)((float *)out[1].data)[row] - sum / 15.0) < 1e-6);
@@ -398,7 +459,8 @@ static void softmax_follows_its_formula_along_any_axis(void **state)
                 sum += exp((double)in[first + k * step] - most);
             const double want = exp((double)in[i] - most) / sum;
             const double log_want = (double)in[i] - most - log(sum);
-            assert_true(fabs((double)((float *)y.data)[i] - want) <= want * 0x1.0001p-24 + 0x1p-149);
+            assert_true(fabs((double)((float *)y.data)[i] - want) <=
+                        want * 0x1.0001p-24 + 0x1p-149);
             assert_true(fabs((double)((float *)z.data)[i] - log_want) <=
                         fabs(log_want) * 0x1.0001p-24 + 1e-15);
         }
@@ -447,6 +509,7 @@ int main(void)
         cmocka_unit_test(fewer_dimensions_align_at_the_right),
         cmocka_unit_test(integers_wrap_and_truncate),
         cmocka_unit_test(min_and_max_take_any_number_and_keep_nan),
+        cmocka_unit_test(pow_takes_integers_on_either_side),
         cmocka_unit_test(reductions_over_every_set_of_axes_agree),
         cmocka_unit_test(no_axes_may_mean_no_reduction),
         cmocka_unit_test(arg_max_takes_the_first_or_the_last),

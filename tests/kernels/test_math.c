@@ -1,4 +1,5 @@
-/* kernels/math against the C library in long double: stated bounds in ulp of a double, special values, monotonicity. */
+/* kernels/math against the C library in long double: stated bounds in ulp of a double, special
+ * values, monotonicity. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +14,8 @@
 typedef double (*function)(double);
 typedef long double (*reference)(long double);
 
-/* Error in units of the last place of the reference rounded to double (subnormal spacing at least). */
+/* Error in units of the last place of the reference rounded to double (subnormal spacing at least).
+ */
 static double ulp_error(double got, long double want)
 {
     int exponent;
@@ -24,7 +26,10 @@ static double ulp_error(double got, long double want)
 }
 
 /* The library's own error where long double is no wider than double. */
-static double slack(void) { return LDBL_MANT_DIG > 53 ? 0.0 : 1.5; }
+static double slack(void)
+{
+    return LDBL_MANT_DIG > 53 ? 0.0 : 1.5;
+}
 
 static void check_points(function f, reference g, double lo, double hi, double bound)
 {
@@ -32,8 +37,8 @@ static void check_points(function f, reference g, double lo, double hi, double b
     itg_rng_init(&rng, 7);
     double worst = 0.0, where = 0.0;
     for (int i = 0; i <= 200000; ++i) {
-        const double x = i <= 100000 ? lo + (hi - lo) * (i / 100000.0)
-                                     : lo + (hi - lo) * itg_rng_unit(&rng);
+        const double x =
+            i <= 100000 ? lo + (hi - lo) * (i / 100000.0) : lo + (hi - lo) * itg_rng_unit(&rng);
         const double error = ulp_error(f(x), g((long double)x));
         if (!(error <= worst)) {
             worst = error;
@@ -187,7 +192,8 @@ static void pow_is_within_two_ulp_near_one(void **state)
     (void)state;
     itg_rng_init(&rng, 5);
     for (int i = 0; i < 100000; ++i) {
-        const double x = 1.0 + (itg_rng_unit(&rng) - 0.5) * ldexp(1.0, -(int)itg_rng_below(&rng, 50));
+        const double x =
+            1.0 + (itg_rng_unit(&rng) - 0.5) * ldexp(1.0, -(int)itg_rng_below(&rng, 50));
         const double y = (itg_rng_unit(&rng) - 0.5) * ldexp(1.0, (int)itg_rng_below(&rng, 50));
         const long double want = powl((long double)x, (long double)y);
         if (want > DBL_MAX || want < DBL_MIN) continue;
@@ -201,19 +207,46 @@ static bool same(double a, double b)
     return isnan(a) ? isnan(b) : memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* C11 F.10.4.4 and everything else that its library defines exactly: all pairs of interesting values. */
+/* C11 F.10.4.4 and everything else that its library defines exactly: all pairs of interesting
+ * values. */
 static void pow_agrees_at_special_values(void **state)
 {
-    static const double values[] = {0.0,       -0.0,      1.0,   -1.0,   2.0,       -2.0,  0.5,   -0.5,
-                                    3.0,       -3.0,      4.0,   -4.0,   5.0,       -5.0,  0x1p53, -0x1p53,
-                                    0x1p60,    -0x1p60,   1e300, -1e300, INFINITY,  -INFINITY, NAN, 0x1p53 + 2,
-                                    0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX, 0x1.fffffffffffffp-1};
+    static const double values[] = {0.0,
+                                    -0.0,
+                                    1.0,
+                                    -1.0,
+                                    2.0,
+                                    -2.0,
+                                    0.5,
+                                    -0.5,
+                                    3.0,
+                                    -3.0,
+                                    4.0,
+                                    -4.0,
+                                    5.0,
+                                    -5.0,
+                                    0x1p53,
+                                    -0x1p53,
+                                    0x1p60,
+                                    -0x1p60,
+                                    1e300,
+                                    -1e300,
+                                    INFINITY,
+                                    -INFINITY,
+                                    NAN,
+                                    0x1p53 + 2,
+                                    0x1p-1074,
+                                    -0x1p-1074,
+                                    DBL_MAX,
+                                    -DBL_MAX,
+                                    0x1.fffffffffffffp-1};
     const int count = (int)(sizeof values / sizeof values[0]);
     (void)state;
     for (int i = 0; i < count; ++i)
         for (int j = 0; j < count; ++j) {
             const double got = itg_pow(values[i], values[j]), want = pow(values[i], values[j]);
-            const bool is_close = same(got, want) || fabs(got - want) <= 4 * DBL_EPSILON * fabs(want);
+            const bool is_close =
+                same(got, want) || fabs(got - want) <= 4 * DBL_EPSILON * fabs(want);
             if (!is_close) fail_msg("%a ^ %a = %a, not %a", values[i], values[j], got, want);
         }
 }
@@ -242,7 +275,8 @@ static void special_values_are_those_of_c(void **state)
     assert_true(itg_exp(-745.0) == 0x1p-1074);
     assert_true(itg_log(0.0) == -INFINITY && itg_log(-0.0) == -INFINITY && isnan(itg_log(-1.0)));
     assert_true(same(itg_log(1.0), 0.0) && itg_log(INFINITY) == INFINITY && isnan(itg_log(NAN)));
-    assert_true(same(itg_erf(-0.0), -0.0) && itg_erf(INFINITY) == 1.0 && itg_erf(-INFINITY) == -1.0);
+    assert_true(same(itg_erf(-0.0), -0.0) && itg_erf(INFINITY) == 1.0 &&
+                itg_erf(-INFINITY) == -1.0);
     assert_true(same(itg_tanh(-0.0), -0.0) && itg_tanh(INFINITY) == 1.0 && itg_tanh(-1e9) == -1.0);
     assert_true(isnan(itg_erf(NAN)) && isnan(itg_tanh(NAN)) && isnan(itg_sigmoid(NAN)));
     assert_true(itg_sigmoid(0.0) == 0.5 && itg_sigmoid(INFINITY) == 1.0);
@@ -285,7 +319,7 @@ static void bits_are_pinned(void **state)
     for (int i = 0; i < 20000; ++i) {
         const double x = (itg_rng_unit(&rng) - 0.5) * (i % 2 ? 4.0 : 60.0);
         const double positive = fabs(x) + 0x1p-30;
-        const double all[] = {itg_exp(x),  itg_log(positive), itg_log2(positive),     itg_erf(x),
+        const double all[] = {itg_exp(x),  itg_log(positive), itg_log2(positive),        itg_erf(x),
                               itg_tanh(x), itg_sigmoid(x),    itg_pow(positive, 0.3 * x)};
         for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
             itg_copy_little_endian(little, &all[k], 1, 8);

@@ -37,11 +37,12 @@ static void assert_element(const itg_tensor *y, int64_t i, const unsigned char *
     assert_memory_equal(element(y, i), want, itg_dtype_size(y->dtype));
 }
 
-static void move(itg_op op, const itg_attrs *attrs, const itg_tensor *in, int count, itg_tensor *out,
-                 const void *fill)
+static void move(itg_op op, const itg_attrs *attrs, const itg_tensor *in, int count,
+                 itg_tensor *out, const void *fill)
 {
     itg_error err = {ITG_OK, ""};
-    if (itg_move_eval(op, attrs, in, count, out, 1, fill, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_move_eval(op, attrs, in, count, out, 1, fill, &err) != ITG_OK)
+        fail_msg("%s", err.message);
 }
 
 static const itg_dtype sizes[] = {ITG_U8, ITG_S16, ITG_F32, ITG_S64};
@@ -90,7 +91,8 @@ static void slices_step_either_way(void **state)
             if (itg_rng_below(&rng, 3) == 0) continue;
             start[d] = between(&rng, 0, dims[d] - 1);
             step[d] = between(&rng, 1, 3) * (itg_rng_below(&rng, 2) ? 1 : -1);
-            const int64_t room = step[d] > 0 ? (dims[d] - 1 - start[d]) / step[d] : start[d] / -step[d];
+            const int64_t room =
+                step[d] > 0 ? (dims[d] - 1 - start[d]) / step[d] : start[d] / -step[d];
             cut[d] = between(&rng, 1, room + 1);
             attrs.axes[attrs.axes_count] = d;
             attrs.starts[attrs.axes_count] = start[d];
@@ -114,8 +116,8 @@ static void slices_step_either_way(void **state)
 static void slices_that_leave_the_input_are_refused(void **state)
 {
     static const int64_t bad[][3] = {/* start, step, extent */
-                                     {0, 1, 6}, {4, 1, 2}, {1, -1, 3}, {5, 1, 1}, {-1, 1, 1},
-                                     {0, INT64_MAX, 2}, {4, INT64_MIN, 2}};
+                                     {0, 1, 6},  {4, 1, 2},         {1, -1, 3},       {5, 1, 1},
+                                     {-1, 1, 1}, {0, INT64_MAX, 2}, {4, INT64_MIN, 2}};
     unsigned char in[5] = {0}, out[8];
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
@@ -224,7 +226,8 @@ static void concat_and_split_are_inverse(void **state)
                 at[axis] -= own[owner++];
             assert_element(&whole, i, element(&part[owner], flat_index(&part[owner].shape, at)));
         }
-        assert_int_equal(itg_move_eval(ITG_OP_SPLIT, &attrs, &whole, 1, back, parts, NULL, &err), ITG_OK);
+        assert_int_equal(itg_move_eval(ITG_OP_SPLIT, &attrs, &whole, 1, back, parts, NULL, &err),
+                         ITG_OK);
         for (int i = 0; i < parts; ++i) {
             assert_same_bits(&back[i], &part[i]);
             drop(&part[i]);
@@ -296,8 +299,8 @@ static void expand_repeats(void **state)
 
 static void reshapes_copy_and_sizes_must_agree(void **state)
 {
-    static const itg_op ops[] = {ITG_OP_RESHAPE, ITG_OP_FLATTEN, ITG_OP_SQUEEZE, ITG_OP_UNSQUEEZE,
-                                 ITG_OP_IDENTITY, ITG_OP_DROPOUT};
+    static const itg_op ops[] = {ITG_OP_RESHAPE,   ITG_OP_FLATTEN,  ITG_OP_SQUEEZE,
+                                 ITG_OP_UNSQUEEZE, ITG_OP_IDENTITY, ITG_OP_DROPOUT};
     int32_t x[6] = {1, 2, 3, 4, 5, 6}, y[6];
     itg_attrs attrs = attributes();
     itg_error err;
@@ -312,8 +315,10 @@ static void reshapes_copy_and_sizes_must_agree(void **state)
         assert_int_equal(itg_float_eval(ops[i], &attrs, &in, 1, &small, 1, &err), ITG_BAD_ARGUMENT);
     }
     out.dtype = ITG_F32;
-    assert_int_equal(itg_float_eval(ITG_OP_RESHAPE, &attrs, &in, 1, &out, 1, &err), ITG_BAD_ARGUMENT);
-    assert_int_equal(itg_move_eval(ITG_OP_CONV, &attrs, &in, 1, &out, 1, NULL, &err), ITG_BAD_ARGUMENT);
+    assert_int_equal(itg_float_eval(ITG_OP_RESHAPE, &attrs, &in, 1, &out, 1, &err),
+                     ITG_BAD_ARGUMENT);
+    assert_int_equal(itg_move_eval(ITG_OP_CONV, &attrs, &in, 1, &out, 1, NULL, &err),
+                     ITG_BAD_ARGUMENT);
 }
 
 static void dropout_keeps_everything(void **state)

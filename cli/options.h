@@ -1,0 +1,97 @@
+/* Command lines: one table of all options, and one parser for all commands. */
+#ifndef ITG_CLI_OPTIONS_H
+#define ITG_CLI_OPTIONS_H
+#include <intaglio/intaglio.h>
+
+/* Exit statuses; also what the functions of cli return. */
+enum { ITG_CLI_OK = 0, ITG_CLI_FAILURE = 1, ITG_CLI_USAGE = 2 };
+
+typedef enum itg_cli_kind {
+    ITG_CLI_FLAG,
+    ITG_CLI_TEXT,
+    ITG_CLI_INTEGER,   /* within [min, max] */
+    ITG_CLI_SEED,      /* 0 .. 2^64-1 */
+    ITG_CLI_FRACTION,  /* "1%" or "0.01"; 0 .. 1 */
+    ITG_CLI_RANGE,     /* "MIN:MAX" or "N", each within [min, max] */
+    ITG_CLI_NUMBERS,   /* decimals and ratios, at most max */
+    ITG_CLI_THRESHOLD, /* a threshold method's name */
+    ITG_CLI_SEARCHER,  /* a searcher's name */
+    ITG_CLI_KIND_COUNT
+} itg_cli_kind;
+
+/* ITG_CLI_OPTION(ID, name, letter, kind, argument, default as text, min, max, help): options.def. */
+typedef enum itg_cli_option {
+#define ITG_CLI_OPTION(id, name, letter, kind, argument, preset, min, max, help) ITG_CLI_OPT_##id,
+#include "cli/options.def"
+#undef ITG_CLI_OPTION
+    ITG_CLI_OPTION_COUNT
+} itg_cli_option;
+
+typedef union itg_cli_value {
+    bool flag;
+    const char *text;
+    int64_t integer;
+    uint64_t seed;
+    double fraction;
+    itg_bits_range range;
+    itg_threshold_method threshold;
+    struct {
+        float values[ITG_MAX_CHANNELS];
+        int32_t count;
+    } numbers;
+} itg_cli_value;
+
+typedef struct itg_cli_spec {
+    const char *name; /* without dashes */
+    char letter;      /* 0: none */
+    itg_cli_kind kind;
+    const char *argument; /* as help shows it; NULL: flag */
+    const char *preset;   /* NULL: none */
+    int64_t min, max;
+    const char *help;
+} itg_cli_spec;
+
+const itg_cli_spec *itg_cli_option_spec(itg_cli_option option);
+
+#define ITG_CLI_MAX_ARGUMENTS 2
+#define ITG_CLI_MAX_OPTIONS 32
+
+struct itg_cli_args;
+typedef struct itg_cli_command {
+    const char *name, *summary;
+    const char *usage;   /* lines behind "intaglio NAME " */
+    const char *details; /* paragraphs below; NULL: none */
+    int min_arguments, max_arguments;
+    const char *arguments[ITG_CLI_MAX_ARGUMENTS]; /* their names */
+    itg_cli_option required[ITG_CLI_MAX_ARGUMENTS + 1];
+    int required_count;
+    itg_cli_option options[ITG_CLI_MAX_OPTIONS]; /* besides the common ones */
+    int option_count;
+    int (*run)(const struct itg_cli_args *args);
+} itg_cli_command;
+
+/* Values of all options: as given, else the default, else zero. */
+typedef struct itg_cli_args {
+    const itg_cli_command *command;
+    int argument_count;
+    const char *arguments[ITG_CLI_MAX_ARGUMENTS];
+    bool given[ITG_CLI_OPTION_COUNT];
+    itg_cli_value values[ITG_CLI_OPTION_COUNT];
+} itg_cli_args;
+
+/* Fills *out from the words behind the command's name. Errors are printed. --help stops the parsing: the rest is not looked at. */
+int itg_cli_parse(const itg_cli_command *command, int argc, char *const *argv, itg_cli_args *out);
+
+/* The option common to all commands, by index; ITG_CLI_OPTION_COUNT past the end. */
+itg_cli_option itg_cli_common_option(int index);
+bool itg_cli_takes(const itg_cli_command *command, itg_cli_option option);
+
+/* The nearest of count names, or NULL where none is near. name_at gives the names; it may give NULL to pass over one. */
+const char *itg_cli_nearest(const char *word, int count, const char *(*name_at)(void *context, int index), void *context);
+
+/* "intaglio: message" on stderr; returns the status for `return`. */
+int itg_cli_fail(const char *format, ...);
+int itg_cli_fail_error(const itg_error *err);
+/* A usage error, with a pointer to the command's help (command NULL: the general one). */
+int itg_cli_fail_usage(const itg_cli_command *command, const char *format, ...);
+#endif

@@ -1,0 +1,106 @@
+/* The nth allocation fails, for every n until none does: preparation says so, leaves its argument
+ * alone, gives nothing out, and (the sanitizer's business) leaks nothing. */
+#include "make.h"
+#include <stdlib.h>
+#include "kernels/float_ops.h"
+
+static long calls_left = -1; /* until the failure; negative: none */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static bool fails_now(void)
+{
+    return calls_left >= 0 && calls_left-- == 0;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails_now() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fails_now() ? NULL : __real_realloc(old, bytes);
+}
+
+/* A graph that every pass works on. */
+static itg_graph *make_everything(void)
+{
+    itg_graph *g = make_graph();
+    itg_attrs nhwc = itg_attrs_default(ITG_OP_TRANSPOSE), nchw = nhwc;
+    const int64_t there[] = {0, 2, 3, 1}, back[] = {0, 3, 1, 2};
+    for (int i = 0; i < 4; ++i) {
+        nhwc.perm[i] = there[i];
+        nchw.perm[i] = back[i];
+    }
+    float four = 4, ones[] = {1, 1, 1};
+    itg_id x = add_input(g, "x", "1,2,6,6");
+    itg_id y = ADD_OP(g, ITG_OP_PAD, "pad", NULL, x, ADD_INTS(g, "pads", 0, 0, 1, 1, 0, 0, 1, 1));
+    y = ADD_OP(g, ITG_OP_CONV, "c", NULL, y, add_floats(g, "w", "3,2,3,3", NULL));
+    y = ADD_OP(g, ITG_OP_TRANSPOSE, "t", &nhwc, y);
+    y = ADD_OP(g, ITG_OP_MUL, "m", NULL, y, add_floats(g, "k", "3", NULL));
+    y = ADD_OP(g, ITG_OP_TRANSPOSE, "u", &nchw, y);
+    y = ADD_OP(g, ITG_OP_RELU, "r", NULL, y);
+    y = ADD_OP(g, ITG_OP_DIV, "d", NULL, y, add_floats(g, "four", "", &four));
+    itg_id one = add_floats(g, "one", "3", ones);
+    y = ADD_OP(g, ITG_OP_BATCH_NORMALIZATION, "bn", NULL, y, one, one, one, one);
+    y = ADD_OP(g, ITG_OP_CONV, "e", NULL, y, add_floats(g, "v", "4,3,1,1", NULL));
+    y = ADD_OP(g, ITG_OP_CONV, "f", NULL, y, add_floats(g, "z", "4,4,1,1", NULL));
+    y = ADD_OP(g, ITG_OP_FLATTEN, "flat", NULL, y);
+    y = ADD_OP(g, ITG_OP_MATMUL, "fc", NULL, y, add_floats(g, "q", "144,8", NULL));
+    y = ADD_OP(g, ITG_OP_RESHAPE, "split", NULL, y, ADD_INTS(g, "shape", 2, 4));
+    itg_attrs rows = itg_attrs_default(ITG_OP_SOFTMAX);
+    rows.axis = 0;
+    set_output(g, ADD_OP(g, ITG_OP_SOFTMAX, "y", &rows, y));
+    set_opset(g, 11);
+    return g;
+}
+
+static void test_every_allocation_of_preparation_may_fail(void **state)
+{
+    (void)state;
+    itg_graph *g = make_everything();
+    unsigned char before[32], after[32];
+    itg_prepare_options options = {.eval = itg_float_eval, .keep_softmax = true};
+    itg_graph_hash(g, before);
+    long n = 0;
+    for (;; ++n) {
+        itg_graph *p = NULL;
+        itg_error err = {0};
+        calls_left = n;
+        itg_status status = itg_graph_prepare(g, &options, &p, &err);
+        bool spared = calls_left >= 0;
+        calls_left = -1;
+        if (status == ITG_OK) {
+            assert_true(spared);
+            assert_int_equal(count_of(p, ITG_OP_TRANSPOSE) + count_of(p, ITG_OP_PAD), 0);
+            itg_graph_destroy(p);
+            break;
+        }
+        assert_int_equal(status, ITG_NO_MEMORY);
+        assert_int_equal(err.code, ITG_NO_MEMORY);
+        assert_null(p);
+        itg_graph_hash(g, after);
+        assert_memory_equal(before, after, 32);
+    }
+    assert_true(n > 20);
+    itg_graph_destroy(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_allocation_of_preparation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* The nth allocation fails, for every n until none does: the status says so and outputs stay untouched. What is left behind is
+ * the sanitizer's business. */
+#include "networks.h"
+#include <stdlib.h>
+
+#define PATH TEST_FOLDER "/faults.onnx"
+
+static int calls_left = -1; /* until the failure; negative: none */
+
+static bool fails_now(void)
+{
+    if (calls_left < 0) return false;
+    return calls_left-- == 0;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t bytes);
+
+void *__wrap_malloc(size_t bytes) { return fails_now() ? NULL : __real_malloc(bytes); }
+void *__wrap_calloc(size_t count, size_t size) { return fails_now() ? NULL : __real_calloc(count, size); }
+void *__wrap_realloc(void *old, size_t bytes) { return fails_now() ? NULL : __real_realloc(old, bytes); }
+
+static const network networks[] = NETWORKS;
+enum { NETWORK_COUNT = sizeof networks / sizeof *networks };
+
+/* One attempt with `left` allocations before the failure; true: it was spared. */
+typedef bool (*attempt)(void *context, int left);
+
+static bool spared(itg_status status, const itg_error *err, const void *out)
+{
+    bool is_spared = calls_left >= 0;
+    calls_left = -1;
+    assert_int_equal(status, is_spared ? ITG_OK : ITG_NO_MEMORY);
+    if (!is_spared) assert_int_equal(err->code, ITG_NO_MEMORY);
+    assert_int_equal(out != NULL, is_spared);
+    return is_spared;
+}
+
+static void until_spared(attempt run, void *context, int at_least)
+{
+    int n = 0;
+    while (!run(context, n))
+        n++;
+    assert_true(n >= at_least);
+}
+
+static bool lowers(void *context, int left)
+{
+    fixture *f = context;
+    itg_program *p = NULL;
+    itg_error err = {ITG_OK, ""};
+    calls_left = left;
+    itg_status status = itg_realize_program(f->a, NULL, &p, &err);
+    bool done = spared(status, &err, p);
+    itg_program_destroy(p);
+    return done;
+}
+
+static bool bounds(void *context, int left)
+{
+    fixture *f = context;
+    itg_bound *b = NULL;
+    int32_t count = 0;
+    itg_error err = {ITG_OK, ""};
+    calls_left = left;
+    itg_status status = itg_bounds_of(f->a, &b, &count, &err);
+    bool done = spared(status, &err, b);
+    free(b);
+    return done;
+}
+
+static bool creates(void *context, int left)
+{
+    itg_instance *instance = NULL;
+    itg_error err = {ITG_OK, ""};
+    calls_left = left;
+    itg_status status = itg_instance_create(context, &instance, &err);
+    bool done = spared(status, &err, instance);
+    itg_instance_destroy(instance);
+    return done;
+}
+
+static bool writes(void *context, int left)
+{
+    itg_error err = {ITG_OK, ""};
+    calls_left = left;
+    itg_status status = itg_artefact_write(context, NULL, 0, PATH, &err);
+    return spared(status, &err, status == ITG_OK ? context : NULL);
+}
+
+static bool reads(void *context, int left)
+{
+    (void)context;
+    itg_program *p = NULL;
+    itg_error err = {ITG_OK, ""};
+    calls_left = left;
+    itg_status status = itg_artefact_read(PATH, &p, &err);
+    bool done = spared(status, &err, p);
+    itg_program_destroy(p);
+    return done;
+}
+
+static void everything_without_memory(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NETWORK_COUNT; i++) {
+        fixture f = networks[i]();
+        itg_program *p = fx_program(&f);
+        until_spared(lowers, &f, 5);
+        until_spared(bounds, &f, 5);
+        until_spared(creates, p, 6);
+        until_spared(writes, p, 5);
+        until_spared(reads, NULL, 5);
+        itg_program_destroy(p);
+        fx_end(&f);
+    }
+}
+
+/* Integer steps allocate nothing once the instance stands. */
+static void integer_runs_allocate_nothing(void **state)
+{
+    static const network integer_only[] = {net_matrix, net_moves, net_tables};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        fixture f = integer_only[i]();
+        itg_program *p = fx_program(&f);
+        itg_instance *instance = fx_instance(p);
+        fx_fill(instance, p, 1, 8);
+        calls_left = 0;
+        itg_status status = itg_instance_run(instance, NULL);
+        bool is_spared = calls_left == 0;
+        calls_left = -1;
+        assert_int_equal(status, ITG_OK);
+        assert_true(is_spared);
+        itg_instance_destroy(instance);
+        itg_program_destroy(p);
+        fx_end(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_without_memory),
+        cmocka_unit_test(integer_runs_allocate_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
