@@ -65,7 +65,7 @@ int itg_cli_fail_usage(const itg_cli_command *command, const char *format, ...)
     va_start(arguments, format);
     print_message(format, arguments);
     va_end(arguments);
-    fprintf(stderr, "Try 'intaglio %s--help'.\n", command ? command->name : "");
+    fprintf(stderr, "Try 'intaglio%s%s --help'.\n", command ? " " : "", command ? command->name : "");
     return ITG_CLI_USAGE;
 }
 

@@ -26,8 +26,8 @@ typedef struct itg_node {
     itg_id *inputs;  /* ITG_NONE: optional input left out */
     itg_id *outputs; /* ITG_NONE: optional output left out */
     itg_attrs attrs;
-    int32_t
-        opset; /* the file's opset version, until preparation has made attributes version-free */
+    int32_t opset; /* the file's opset version; 0: attributes are version-free (made by hand, or
+                      inferred) */
 } itg_node;
 
 typedef struct itg_graph {

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+_Static_assert(FLT_EVAL_METHOD == 0, "float expressions must be rounded to float (gcc: -fexcess-precision=fast)");
+
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
 

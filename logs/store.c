@@ -67,7 +67,9 @@ itg_status itg_log_begin(itg_run_log *log, itg_error *err)
     return status;
 }
 
-itg_status itg_run_log_commit(itg_run_log *log, itg_error *err)
+/* Fails also where another program holds it up; `pending` tells that what was handed in is still
+ * there. */
+static itg_status commit(itg_run_log *log, itg_error *err)
 {
     if (!log->pending) return ITG_OK;
     itg_status status = itg_log_execute(log, "COMMIT", "commit", err);
@@ -76,10 +78,19 @@ itg_status itg_run_log_commit(itg_run_log *log, itg_error *err)
     return status;
 }
 
+/* A commit that another program holds up is for the next one: the search goes on. */
+itg_status itg_run_log_commit(itg_run_log *log, itg_error *err)
+{
+    itg_error why = {0};
+    itg_status status = commit(log, &why);
+    if (status == ITG_OK || (sqlite3_errcode(log->db) & 0xFF) == SQLITE_BUSY) return ITG_OK;
+    return itg_fail(err, status, "%s", why.message);
+}
+
 itg_status itg_run_log_close(itg_run_log *log, itg_error *err)
 {
     if (!log) return ITG_OK;
-    itg_status status = itg_run_log_commit(log, err);
+    itg_status status = commit(log, err);
     sqlite3_finalize(log->insert_trial);
     sqlite3_close(log->db);
     free(log->path);
@@ -174,12 +185,12 @@ static void abandon(itg_run_log *log)
 itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run,
                                  itg_error *err)
 {
-    itg_status status = itg_run_log_commit(log, err);
+    itg_status status = commit(log, err);
     if (status == ITG_OK) status = itg_log_begin(log, err);
     if (status != ITG_OK) return status;
     status = insert_run(log, info, err);
     int64_t number = sqlite3_last_insert_rowid(log->db);
-    if (status == ITG_OK) status = itg_run_log_commit(log, err);
+    if (status == ITG_OK) status = commit(log, err);
     if (status == ITG_OK)
         *run = number;
     else
@@ -225,17 +236,13 @@ static itg_status insert_trial(itg_run_log *log, int64_t run, const itg_trial *t
     return status;
 }
 
-/* A commit that another program holds up is tried again with the next trial: the search goes on. */
 static itg_status commit_if_due(itg_run_log *log, double now, itg_error *err)
 {
     double age = now - log->last_commit;
     if (log->committed_once && age >= 0 && age < ITG_LOG_COMMIT_INTERVAL_S) return ITG_OK;
-    itg_status status = itg_run_log_commit(log, err);
-    if (status != ITG_OK && log->pending) return ITG_OK;
-    if (status != ITG_OK) return status;
     log->committed_once = true;
     log->last_commit = now;
-    return ITG_OK;
+    return itg_run_log_commit(log, err);
 }
 
 itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now,
@@ -296,14 +303,14 @@ static itg_status update_run(itg_run_log *log, int64_t run, const itg_run_end *e
 itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end *end,
                                itg_error *err)
 {
-    itg_status status = itg_run_log_commit(log, err);
+    itg_status status = commit(log, err);
     if (status == ITG_OK) status = itg_log_begin(log, err);
     if (status != ITG_OK) return status;
     status = update_run(log, run, end, err);
     if (status == ITG_OK) status = insert_result(log, run, "float", end->holdout_float, err);
     if (status == ITG_OK) status = insert_result(log, run, "uniform8", end->holdout_uniform8, err);
     if (status == ITG_OK) status = insert_result(log, run, "best", end->holdout_best, err);
-    if (status == ITG_OK) status = itg_run_log_commit(log, err);
+    if (status == ITG_OK) status = commit(log, err);
     if (status != ITG_OK) abandon(log);
     return status;
 }

@@ -41,20 +41,23 @@ static void write_ends(const itg_program *p, itg_onnx_writer *w)
 }
 
 /* What a reader needs who only wants to dequantize: repeats the attributes of the producing node. */
-static void write_output_keys(const itg_program *p, itg_onnx_writer *w)
+static itg_status write_output_keys(const itg_program *p, itg_onnx_writer *w, itg_error *err)
 {
     itg_strbuf key = {0}, text = {0};
-    for (int32_t i = 0; i < p->output_count; i++) {
+    bool ok = true;
+    for (int32_t i = 0; i < p->output_count && ok; i++) {
         const itg_pvalue *v = &p->values[p->outputs[i]];
         if (!v->quantized) continue;
         key.length = text.length = 0;
         itg_strbuf_format(&key, "%s%s", ITG_ARTEFACT_OUTPUT_KEY, v->name);
         itg_strbuf_format(&text, "dtype=%s bits=%d zero_point=%d scale=%.9g", itg_dtype_name(v->dtype), (int)v->q.bits,
                           (int)v->q.zero_point, (double)v->q.scale[0]);
-        if (itg_strbuf_ok(&key) && itg_strbuf_ok(&text)) itg_onnx_writer_metadata(w, key.text, text.text);
+        ok = itg_strbuf_ok(&key) && itg_strbuf_ok(&text);
+        if (ok) itg_onnx_writer_metadata(w, key.text, text.text);
     }
     itg_strbuf_deinit(&key);
     itg_strbuf_deinit(&text);
+    return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for metadata");
 }
 
 static bool given(const itg_metadata *metadata, int32_t count, const char *key)
@@ -117,8 +120,8 @@ itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata
         write_ends(p, w);
         write_constants(p, w, used);
         write_metadata(p, metadata, count, w);
-        write_output_keys(p, w);
-        status = write_steps(&view, w, names, err);
+        status = write_output_keys(p, w, err);
+        if (status == ITG_OK) status = write_steps(&view, w, names, err);
         if (status == ITG_OK) status = itg_onnx_writer_save(w, path, err);
         else itg_prefix_error(err, status, "%s", path);
     }

@@ -248,7 +248,8 @@ itg_status itg_run_log_close(itg_run_log *log, itg_error *err); /* commits; the 
 itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run, itg_error *err);
 /* now: seconds of any steady clock; commits where 200 ms of it have passed since the last commit. */
 itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now, itg_error *err);
-/* Commits trials that wait for it: for callers whose next trial may be long in coming. */
+/* Commits trials that wait for it: for callers whose next trial may be long in coming. Where another program holds the database up, they
+ * go on waiting (5 s are spent on it); only end_run and close fail then. */
 itg_status itg_run_log_commit(itg_run_log *log, itg_error *err);
 itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end *end, itg_error *err); /* committed */
 

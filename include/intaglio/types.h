@@ -142,7 +142,7 @@ typedef struct itg_attrs {
     int32_t axes_count;
     int64_t axes[ITG_MAX_RANK];       /* Reduce* Squeeze Unsqueeze Slice; empty Reduce axes = all */
     int64_t starts[ITG_MAX_RANK], steps[ITG_MAX_RANK]; /* Slice, resolved per listed axis (extent: output shape) */
-    int64_t perm[ITG_MAX_RANK];       /* Transpose */
+    int64_t perm[ITG_MAX_RANK];       /* Transpose; all -1: absent, the order is reversed */
     int64_t pads_begin[ITG_MAX_RANK]; /* Pad, per dimension; the end follows from the output shape; may be negative */
     itg_pad_mode pad_mode;
     bool keepdims, select_last_index, allowzero, noop_with_empty_axes, trans_a, trans_b;

@@ -196,6 +196,20 @@ static void test_a_lonely_batch_norm_becomes_mul_and_add(void **state)
     }
 }
 
+/* [1,3,4] x [4,3]: the BatchNormalization runs along the rows, the weights along the columns. */
+static void test_another_axis_is_not_the_weights(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,3,4"), w = add_floats(g, "w", "4,3", NULL);
+    set_output(g, batch_norm(g, "bn", ADD_OP(g, ITG_OP_MATMUL, "m", NULL, x, w)));
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(p->node_count, 3);
+    assert_keeps_function(g, p, 1e-6);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
 /* 1e30 * 1e30 is no float32: the model's own arithmetic stays. */
 static void test_infinite_weights_are_not_made(void **state)
 {
@@ -226,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_a_result_that_is_used_twice_stays),
         cmocka_unit_test(test_shared_weights_are_separated),
         cmocka_unit_test(test_a_lonely_batch_norm_becomes_mul_and_add),
+        cmocka_unit_test(test_another_axis_is_not_the_weights),
         cmocka_unit_test(test_infinite_weights_are_not_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,6 +209,23 @@ static void test_hash_sees_function_and_names(void **state)
     itg_graph_destroy(copy);
 }
 
+static void test_hash_sees_float_attributes(void **state)
+{
+    (void)state;
+    unsigned char digests[2][32];
+    for (int i = 0; i < 2; ++i) {
+        itg_graph *g = make_graph();
+        itg_attrs a = itg_attrs_default(ITG_OP_LEAKY_RELU);
+        a.alpha = i ? 0.2f : 0.1f;
+        itg_id x = add_input(g, "x", "4");
+        set_output(g, ADD_OP(g, ITG_OP_LEAKY_RELU, "y", &a, x));
+        assert_int_equal(infer_all(g, NULL), ITG_OK);
+        itg_graph_hash(g, digests[i]);
+        itg_graph_destroy(g);
+    }
+    assert_memory_not_equal(digests[0], digests[1], 32);
+}
+
 /* The same on every platform: a fixed graph has a fixed hash. */
 static void test_hash_is_a_known_number(void **state)
 {
@@ -266,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_sort_names_a_cycle_and_leaves_the_graph),
         cmocka_unit_test(test_sort_names_what_is_never_produced),
         cmocka_unit_test(test_hash_sees_function_and_names),
+        cmocka_unit_test(test_hash_sees_float_attributes),
         cmocka_unit_test(test_hash_is_a_known_number),
         cmocka_unit_test(test_print_is_stable_text),
     };

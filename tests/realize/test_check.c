@@ -1,5 +1,6 @@
 /* Files that are well formed and lie: each damage is written into a file and must be refused by name when it is read. */
 #include "networks.h"
+#include <math.h>
 
 #define PATH TEST_FOLDER "/lie.onnx"
 
@@ -52,7 +53,7 @@ static void bias_of_codes(itg_program *p) { step(p, "n_a")->inputs[2] = step(p, 
 static void wide_left_shift(itg_program *p) { step(p, "n_add")->left_shift = 60; }
 static void form_of_another(itg_program *p) { step(p, "n_add")->form = ITG_FORM_PRODUCT; }
 static void broadcast_mismatch(itg_program *p) { value(p, "k")->shape = SHAPE(1, 3, 1); }
-static void nan_activation(itg_program *p) { step(p, "n_clip")->float_lo = 0.0f / step(p, "n_clip")->float_hi * 0; }
+static void nan_activation(itg_program *p) { step(p, "n_clip")->float_lo = NAN; }
 static void few_counts(itg_program *p) { step(p, "n_scaled")->outs[0].requant_count = 8; }
 static void pad_of_a_kernel(itg_program *p) { step(p, "n_max")->attrs.pad[0] = 3; }
 static void repeated_axis(itg_program *p) { step(p, "n_mean")->attrs.axes[1] = 1; }
@@ -162,7 +163,7 @@ static void random_lies_never_crash(void **state)
     itg_rng rng;
     itg_rng_init(&rng, 5);
     int accepted = 0, refused = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 1200; round++) {
         fixture f = networks[round % 6]();
         itg_program *p = fx_program(&f), *again = NULL;
         for (uint64_t i = 1 + itg_rng_below(&rng, 2); i > 0; i--) {

@@ -1,0 +1,150 @@
+#include "cli/common.h"
+#include "cli/table.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+const char *itg_cli_hex(const unsigned char hash[32], char *buffer)
+{
+    for (int i = 0; i < 32; i++)
+        snprintf(buffer + 2 * i, 3, "%02x", (unsigned)hash[i]);
+    return buffer;
+}
+
+const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size)
+{
+    size_t used = (size_t)snprintf(buffer, size, "[");
+    for (int32_t i = 0; i < shape->rank && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%" PRId64, i > 0 ? "," : "",
+                                 shape->dims[i]);
+    if (used < size) snprintf(buffer + used, size - used, "]");
+    return buffer;
+}
+
+/* ---- data ---- */
+
+itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit,
+                                   itg_cli_data *out, itg_error *err)
+{
+    itg_cli_data opened = {0};
+    itg_status status = itg_data_open(data, limit, &opened.samples, err);
+    if (status == ITG_OK && labels)
+        status = itg_data_labels_open(labels, limit, itg_data_samples(opened.samples),
+                                      &opened.labels, err);
+    if (status == ITG_OK)
+        *out = opened;
+    else
+        itg_cli_data_close(&opened);
+    return status;
+}
+
+itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err)
+{
+    return itg_cli_data_open_files(args->values[ITG_CLI_OPT_DATA].text,
+                                   args->values[ITG_CLI_OPT_LABELS].text,
+                                   args->values[ITG_CLI_OPT_LIMIT].integer, out, err);
+}
+
+void itg_cli_data_close(itg_cli_data *data)
+{
+    itg_data_close(data->samples);
+    itg_free(data->labels);
+    *data = (itg_cli_data){0};
+}
+
+static void take_list(const itg_cli_args *args, itg_cli_option option, float *values,
+                      int32_t *count)
+{
+    const itg_cli_value *value = &args->values[option];
+    if (!args->given[option]) return;
+    memcpy(values, value->numbers.values, sizeof(float) * (size_t)value->numbers.count);
+    *count = value->numbers.count;
+}
+
+void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p)
+{
+    if (args->given[ITG_CLI_OPT_BGR]) p->bgr = true;
+    if (args->given[ITG_CLI_OPT_NHWC]) p->nhwc = true;
+    if (args->given[ITG_CLI_OPT_SCALE])
+        p->scale = args->values[ITG_CLI_OPT_SCALE].numbers.values[0];
+    take_list(args, ITG_CLI_OPT_MEAN, p->mean, &p->mean_count);
+    take_list(args, ITG_CLI_OPT_STD, p->std, &p->std_count);
+}
+
+/* ---- scores ---- */
+
+void itg_cli_interval(double share, int64_t samples, double *lo, double *hi)
+{
+    const double z = 1.959963984540054, n = (double)samples;
+    double middle = (share + z * z / (2 * n)) / (1 + z * z / n);
+    double half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+    *lo = middle - half;
+    *hi = middle + half;
+}
+
+void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples)
+{
+    double lo, hi;
+    if (share < 0 || samples <= 0) {
+        itg_cli_json_null(json, key);
+        return;
+    }
+    itg_cli_interval(share, samples, &lo, &hi);
+    itg_cli_json_begin(json, key, '[');
+    itg_cli_json_number(json, NULL, lo);
+    itg_cli_json_number(json, NULL, hi);
+    itg_cli_json_end(json, ']');
+}
+
+void itg_cli_print_line(const char *name, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    printf("  %-12s ", name);
+    vprintf(format, arguments);
+    putchar('\n');
+    va_end(arguments);
+}
+
+void itg_cli_print_score(const itg_score *score)
+{
+    char text[ITG_CLI_HEX];
+    double lo, hi;
+    if (score->top1 >= 0) {
+        itg_cli_interval(score->top1, score->samples, &lo, &hi);
+        itg_cli_print_line("top-1", "%.2f %%   (95 %% interval %.2f to %.2f)", 100 * score->top1,
+                           100 * lo, 100 * hi);
+    }
+    if (score->agreement >= 0)
+        itg_cli_print_line("agreement", "%.2f %%   of samples get the float network's class",
+                           100 * score->agreement);
+    if (score->average_weight_bits > 0)
+        itg_cli_print_line("weights", "%s bytes, %.2f bits on average",
+                           itg_cli_count_text(score->weight_bytes, text),
+                           score->average_weight_bits);
+    else if (score->weight_bytes >= 0)
+        itg_cli_print_line("weights", "%s bytes", itg_cli_count_text(score->weight_bytes, text));
+    if (score->parameter_bytes >= 0)
+        itg_cli_print_line("parameters", "%s bytes: weights, biases and requantization constants",
+                           itg_cli_count_text(score->parameter_bytes, text));
+    if (score->peak_activation_bytes >= 0)
+        itg_cli_print_line("activations", "%s bytes at their peak",
+                           itg_cli_count_text(score->peak_activation_bytes, text));
+    itg_cli_print_line("digest", "%s", itg_cli_hex(score->digest, text));
+}
+
+void itg_cli_print_softmax(const itg_model *model)
+{
+    if (itg_model_dropped_softmax(model))
+        puts("The trailing Softmax was left off: the outputs are logits.");
+}
+
+double itg_cli_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

@@ -1,0 +1,36 @@
+/* What several commands do alike: data with labels, preprocessing, scores. */
+#ifndef ITG_CLI_COMMON_H
+#define ITG_CLI_COMMON_H
+#include "cli/json_out.h"
+#include "cli/options.h"
+
+#define ITG_CLI_HEX 65 /* of a SHA-256, terminated */
+
+const char *itg_cli_hex(const unsigned char hash[32], char *buffer);
+const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size); /* "[1,3,32,32]" */
+
+/* --data, --labels and --limit. labels NULL: not given. */
+typedef struct itg_cli_data {
+    itg_dataset *samples;
+    int64_t *labels;
+} itg_cli_data;
+itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err);
+itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit, itg_cli_data *out, itg_error *err);
+void itg_cli_data_close(itg_cli_data *data);
+
+/* The preprocessing options that were given replace those in *p. */
+void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p);
+
+/* Wilson's score interval of a share seen in `samples` samples, 95 %. */
+void itg_cli_interval(double share, int64_t samples, double *lo, double *hi);
+void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples);
+
+/* Lines "  top-1  79.51 % ..." of what is known in the score. */
+void itg_cli_print_score(const itg_score *score);
+void itg_cli_print_line(const char *name, const char *format, ...);
+/* Says that the outputs are logits, where a trailing Softmax was left off. */
+void itg_cli_print_softmax(const itg_model *model);
+
+/* Seconds of a clock that never goes back. */
+double itg_cli_now(void);
+#endif

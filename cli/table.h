@@ -1,0 +1,26 @@
+/* Text in aligned columns. Cells come from files: what a terminal would act on is replaced. */
+#ifndef ITG_CLI_TABLE_H
+#define ITG_CLI_TABLE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ITG_CLI_MAX_COLUMNS 16
+
+typedef struct itg_cli_table {
+    const char *alignment; /* 'l' or 'r' a column; its length is the number of columns */
+    size_t count, capacity;
+    char **cells; /* row after row */
+    bool failed;
+} itg_cli_table;
+
+void itg_cli_table_init(itg_cli_table *table, const char *alignment);
+/* Adds a cell; cells fill the rows one after another. */
+void itg_cli_table_cell(itg_cli_table *table, const char *format, ...);
+/* Prints it on stdout and frees it; an exit status. */
+int itg_cli_table_print(itg_cli_table *table);
+
+/* "12,345,678" into buffer of at least 32 bytes; returns it. */
+const char *itg_cli_count_text(long long value, char *buffer);
+/* A copy with control characters replaced, for text from files; malloc'd, NULL: no memory. */
+char *itg_cli_plain(const char *text);
+#endif
