@@ -99,6 +99,53 @@ void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, in
     itg_cli_json_end(json, ']');
 }
 
+void itg_cli_json_quality(itg_cli_json *json, const itg_score *score)
+{
+    char digest[ITG_CLI_HEX];
+    if (score->top1 >= 0) {
+        itg_cli_json_number(json, "top1", score->top1);
+        itg_cli_json_interval(json, "top1_interval", score->top1, score->samples);
+    }
+    itg_cli_json_text(json, "digest", itg_cli_hex(score->digest, digest));
+}
+
+void itg_cli_json_costs(itg_cli_json *json, const itg_score *score)
+{
+    bool known = score->weight_bytes >= 0;
+    itg_cli_json_known_integer(json, "weight_bytes", score->weight_bytes);
+    itg_cli_json_known_integer(json, "parameter_bytes", score->parameter_bytes);
+    itg_cli_json_known_integer(json, "peak_activation_bytes", score->peak_activation_bytes);
+    itg_cli_json_known_number(json, "bops", known ? score->bops : -1);
+    itg_cli_json_known_number(json, "cycles", known ? score->cycles : -1);
+    itg_cli_json_known_number(json, "average_weight_bits", known ? score->average_weight_bits : -1);
+}
+
+void itg_cli_json_score(itg_cli_json *json, const itg_score *score)
+{
+    itg_cli_json_integer(json, "samples", score->samples);
+    itg_cli_json_known_number(json, "agreement", score->agreement);
+    itg_cli_json_costs(json, score);
+    itg_cli_json_quality(json, score);
+}
+
+void itg_cli_json_islands(itg_cli_json *json, const itg_program *program)
+{
+    itg_cli_json_begin(json, "float_islands", '[');
+    for (int32_t i = 0; i < itg_program_float_island_count(program); i++)
+        itg_cli_json_text(json, NULL, itg_program_float_island(program, i));
+    itg_cli_json_end(json, ']');
+}
+
+void itg_cli_print_islands(const itg_program *program)
+{
+    enum { SHOWN = 8 };
+    int32_t count = itg_program_float_island_count(program);
+    for (int32_t i = 0; i < count && i < SHOWN; i++)
+        itg_cli_print_line(i == 0 ? "in float" : "", "%s", itg_program_float_island(program, i));
+    if (count > SHOWN)
+        itg_cli_print_line("", "and %d more; --json lists all", (int)(count - SHOWN));
+}
+
 void itg_cli_print_line(const char *name, const char *format, ...)
 {
     va_list arguments;

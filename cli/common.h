@@ -15,7 +15,8 @@ typedef struct itg_cli_data {
     int64_t *labels;
 } itg_cli_data;
 itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err);
-itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit, itg_cli_data *out, itg_error *err);
+itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit,
+                                   itg_cli_data *out, itg_error *err);
 void itg_cli_data_close(itg_cli_data *data);
 
 /* The preprocessing options that were given replace those in *p. */
@@ -24,6 +25,16 @@ void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p);
 /* Wilson's score interval of a share seen in `samples` samples, 95 %. */
 void itg_cli_interval(double share, int64_t samples, double *lo, double *hi);
 void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples);
+
+/* Members samples .. digest of a score; top1 only where there were labels. _quality: top1,
+ * interval, digest alone. */
+void itg_cli_json_score(itg_cli_json *json, const itg_score *score);
+void itg_cli_json_quality(itg_cli_json *json, const itg_score *score);
+/* Sizes and costs; null for a float network. */
+void itg_cli_json_costs(itg_cli_json *json, const itg_score *score);
+/* What a program runs in float. */
+void itg_cli_json_islands(itg_cli_json *json, const itg_program *program);
+void itg_cli_print_islands(const itg_program *program);
 
 /* Lines "  top-1  79.51 % ..." of what is known in the score. */
 void itg_cli_print_score(const itg_score *score);

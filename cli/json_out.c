@@ -33,7 +33,11 @@ static void add_text(itg_cli_json *json, const char *text)
 static size_t utf8_length(const unsigned char *text)
 {
     unsigned char c = text[0];
-    size_t length = c < 0x80 ? 1 : c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
+    size_t length = c < 0x80                 ? 1
+                    : c >= 0xC2 && c <= 0xDF ? 2
+                    : c >= 0xE0 && c <= 0xEF ? 3
+                    : c >= 0xF0 && c <= 0xF4 ? 4
+                                             : 0;
     for (size_t i = 1; i < length; i++)
         if ((text[i] & 0xC0) != 0x80) return 0; /* the terminator too */
     if ((c == 0xE0 && text[1] < 0xA0) || (c == 0xED && text[1] > 0x9F) ||
@@ -162,6 +166,14 @@ int itg_cli_json_print(itg_cli_json *json)
     }
     itg_cli_json_deinit(json);
     return status;
+}
+
+char *itg_cli_json_take(itg_cli_json *json)
+{
+    char *text = json->failed ? NULL : json->text;
+    if (!text) free(json->text);
+    *json = (itg_cli_json){0};
+    return text;
 }
 
 void itg_cli_json_deinit(itg_cli_json *json)

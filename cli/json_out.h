@@ -1,4 +1,5 @@
-/* One JSON object, built in memory and printed whole. Failed allocations are remembered and reported at the end. */
+/* One JSON object, built in memory and printed whole. Failed allocations are remembered and
+ * reported at the end. */
 #ifndef ITG_CLI_JSON_OUT_H
 #define ITG_CLI_JSON_OUT_H
 #include <intaglio/intaglio.h>
@@ -10,8 +11,8 @@ typedef struct itg_cli_json {
 } itg_cli_json; /* zero-initialize */
 
 /* key NULL: an element of a list, or the root. */
-void itg_cli_json_begin(itg_cli_json *json, const char *key, char bracket); /* '{' or '[' */
-void itg_cli_json_end(itg_cli_json *json, char bracket);                    /* '}' or ']' */
+void itg_cli_json_begin(itg_cli_json *json, const char *key, char bracket);     /* '{' or '[' */
+void itg_cli_json_end(itg_cli_json *json, char bracket);                        /* '}' or ']' */
 void itg_cli_json_text(itg_cli_json *json, const char *key, const char *value); /* NULL: null */
 void itg_cli_json_integer(itg_cli_json *json, const char *key, int64_t value);
 void itg_cli_json_number(itg_cli_json *json, const char *key, double value); /* not finite: null */
@@ -24,5 +25,7 @@ void itg_cli_json_known_number(itg_cli_json *json, const char *key, double value
 
 /* Prints it on stdout and frees it; an exit status. */
 int itg_cli_json_print(itg_cli_json *json);
+/* Its text, malloc'd, for other uses; NULL: no memory. The builder is empty afterwards. */
+char *itg_cli_json_take(itg_cli_json *json);
 void itg_cli_json_deinit(itg_cli_json *json);
 #endif

@@ -1,5 +1,6 @@
-/* Words in, values out. A word that an option takes may begin with '-' ("--mean -0.5"), but not with "--": a forgotten argument
- * must not swallow the next option ("--mean=--x" still passes one). */
+/* Words in, values out. A word that an option takes may begin with '-' ("--mean -0.5"), but not
+ * with "--": a forgotten argument must not swallow the next option ("--mean=--x" still passes one).
+ */
 #include "cli/options.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -65,7 +66,8 @@ int itg_cli_fail_usage(const itg_cli_command *command, const char *format, ...)
     va_start(arguments, format);
     print_message(format, arguments);
     va_end(arguments);
-    fprintf(stderr, "Try 'intaglio%s%s --help'.\n", command ? " " : "", command ? command->name : "");
+    fprintf(stderr, "Try 'intaglio%s%s --help'.\n", command ? " " : "",
+            command ? command->name : "");
     return ITG_CLI_USAGE;
 }
 
@@ -279,10 +281,10 @@ static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char 
 typedef int (*parse_fn)(const parser *p, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
 static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
-    [ITG_CLI_FLAG] = parse_flag,           [ITG_CLI_TEXT] = parse_text,
-    [ITG_CLI_INTEGER] = parse_count,       [ITG_CLI_SEED] = parse_seed,
-    [ITG_CLI_FRACTION] = parse_fraction,   [ITG_CLI_RANGE] = parse_range,
-    [ITG_CLI_NUMBERS] = parse_numbers,     [ITG_CLI_THRESHOLD] = parse_threshold,
+    [ITG_CLI_FLAG] = parse_flag,         [ITG_CLI_TEXT] = parse_text,
+    [ITG_CLI_INTEGER] = parse_count,     [ITG_CLI_SEED] = parse_seed,
+    [ITG_CLI_FRACTION] = parse_fraction, [ITG_CLI_RANGE] = parse_range,
+    [ITG_CLI_NUMBERS] = parse_numbers,   [ITG_CLI_THRESHOLD] = parse_threshold,
     [ITG_CLI_SEARCHER] = parse_searcher,
 };
 

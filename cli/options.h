@@ -19,7 +19,8 @@ typedef enum itg_cli_kind {
     ITG_CLI_KIND_COUNT
 } itg_cli_kind;
 
-/* ITG_CLI_OPTION(ID, name, letter, kind, argument, default as text, min, max, help): options.def. */
+/* ITG_CLI_OPTION(ID, name, letter, kind, argument, default as text, min, max, help): options.def.
+ */
 typedef enum itg_cli_option {
 #define ITG_CLI_OPTION(id, name, letter, kind, argument, preset, min, max, help) ITG_CLI_OPT_##id,
 #include "cli/options.def"
@@ -79,15 +80,18 @@ typedef struct itg_cli_args {
     itg_cli_value values[ITG_CLI_OPTION_COUNT];
 } itg_cli_args;
 
-/* Fills *out from the words behind the command's name. Errors are printed. --help stops the parsing: the rest is not looked at. */
+/* Fills *out from the words behind the command's name. Errors are printed. --help stops the
+ * parsing: the rest is not looked at. */
 int itg_cli_parse(const itg_cli_command *command, int argc, char *const *argv, itg_cli_args *out);
 
 /* The option common to all commands, by index; ITG_CLI_OPTION_COUNT past the end. */
 itg_cli_option itg_cli_common_option(int index);
 bool itg_cli_takes(const itg_cli_command *command, itg_cli_option option);
 
-/* The nearest of count names, or NULL where none is near. name_at gives the names; it may give NULL to pass over one. */
-const char *itg_cli_nearest(const char *word, int count, const char *(*name_at)(void *context, int index), void *context);
+/* The nearest of count names, or NULL where none is near. name_at gives the names; it may give NULL
+ * to pass over one. */
+const char *itg_cli_nearest(const char *word, int count,
+                            const char *(*name_at)(void *context, int index), void *context);
 
 /* "intaglio: message" on stderr; returns the status for `return`. */
 int itg_cli_fail(const char *format, ...);

@@ -16,13 +16,6 @@ static void make_plain(char *text)
         if ((unsigned char)*text < 0x20 || *text == 0x7F) *text = '?';
 }
 
-char *itg_cli_plain(const char *text)
-{
-    char *copy = strdup(text);
-    if (copy) make_plain(copy);
-    return copy;
-}
-
 static bool reserve(itg_cli_table *table)
 {
     if (table->count < table->capacity) return true;
@@ -82,11 +75,16 @@ int itg_cli_table_print(itg_cli_table *table)
     }
     for (size_t i = 0; status == ITG_CLI_OK && i + columns <= table->count; i += columns)
         print_row(table->cells + i, table->alignment, columns, widths);
+    itg_cli_table_deinit(table);
+    return status;
+}
+
+void itg_cli_table_deinit(itg_cli_table *table)
+{
     for (size_t i = 0; i < table->count; i++)
         free(table->cells[i]);
     free(table->cells);
     itg_cli_table_init(table, table->alignment);
-    return status;
 }
 
 const char *itg_cli_count_text(long long value, char *buffer)

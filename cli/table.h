@@ -18,9 +18,8 @@ void itg_cli_table_init(itg_cli_table *table, const char *alignment);
 void itg_cli_table_cell(itg_cli_table *table, const char *format, ...);
 /* Prints it on stdout and frees it; an exit status. */
 int itg_cli_table_print(itg_cli_table *table);
+void itg_cli_table_deinit(itg_cli_table *table);
 
 /* "12,345,678" into buffer of at least 32 bytes; returns it. */
 const char *itg_cli_count_text(long long value, char *buffer);
-/* A copy with control characters replaced, for text from files; malloc'd, NULL: no memory. */
-char *itg_cli_plain(const char *text);
 #endif

@@ -88,7 +88,8 @@ void itg_hardware_schema(itg_strbuf *out);        /* JSON Schema, from the table
 /* Whether hw can run the node as integers whatever the bits are; if not, *reason says why (arena string). */
 bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id node, itg_arena *arena, const char **reason);
 /* topology[n]: node n is quantized. Operators not listed, `follow` operators without a quantized producer, overridden nodes: float;
- * ITG_INFEASIBLE naming the first such node where float is not allowed. reasons (may be NULL) [node_count]. */
+ * ITG_INFEASIBLE naming the first such node where float is not allowed; topology and reasons are complete then too. reasons (may be
+ * NULL) [node_count]. */
 itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena, bool *topology,
                                  const char **reasons, itg_error *err);
 /* fused[n]: the Relu/Clip node fused into node n, or ITG_NONE (only consumer, pattern listed, both quantized). */

@@ -179,22 +179,25 @@ static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_
     return NULL;
 }
 
+/* All nodes are judged, also behind the first that is refused: `check` shows each with its reason. */
 itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
                                  bool *topology, const char **reasons, itg_error *err)
 {
+    itg_status status = ITG_OK;
     for (itg_id n = 0; n < g->node_count; n++) {
         const itg_node *node = &g->nodes[n];
         itg_hw_override o = itg_hw_override_of(hw, node->name);
         const char *reason = float_reason(hw, g, n, arena, topology, &o);
         topology[n] = reason == NULL;
         if (reasons) reasons[n] = reason;
-        if (reason && !hw->float_allowed)
-            return itg_fail(err, ITG_INFEASIBLE, "%s: node %d '%s' (%s): %s, and %s has no float",
-                            g->name, (int)n, node->name, itg_op_name(node->op), reason, hw->name);
-        if (reason && o.has_float && !o.is_float)
-            return itg_fail(err, ITG_INFEASIBLE,
-                            "%s: node %d '%s' (%s): %s, and an override of %s forbids float",
-                            g->name, (int)n, node->name, itg_op_name(node->op), reason, hw->name);
+        if (!reason || status != ITG_OK) continue;
+        if (!hw->float_allowed)
+            status = itg_fail(err, ITG_INFEASIBLE, "%s: node %d '%s' (%s): %s, and %s has no float",
+                              g->name, (int)n, node->name, itg_op_name(node->op), reason, hw->name);
+        else if (o.has_float && !o.is_float)
+            status = itg_fail(err, ITG_INFEASIBLE,
+                              "%s: node %d '%s' (%s): %s, and an override of %s forbids float",
+                              g->name, (int)n, node->name, itg_op_name(node->op), reason, hw->name);
     }
-    return ITG_OK;
+    return status;
 }

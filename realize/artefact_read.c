@@ -1,5 +1,6 @@
-/* ONNX file of domain "ai.intaglio" -> program. Every number in it is a stranger's: fields are range-checked as they are read,
- * and the finished program passes the same checks as a lowered one before anything is computed or allocated from it. */
+/* ONNX file of domain "ai.intaglio" -> program. Every number in it is a stranger's: fields are
+ * range-checked as they are read, and the finished program passes the same checks as a lowered one
+ * before anything is computed or allocated from it. */
 #include "realize/artefact.h"
 #include "realize/fields.h"
 #include "realize/names.h"
@@ -12,7 +13,10 @@ typedef struct reading {
     itg_error *err;
 } reading;
 
-static itg_status no_memory(const reading *r) { return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the program"); }
+static itg_status no_memory(const reading *r)
+{
+    return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the program");
+}
 
 static itg_status check_version(const reading *r)
 {
@@ -20,15 +24,19 @@ static itg_status check_version(const reading *r)
         if (strcmp(r->file->opset_domain[i], ITG_ARTEFACT_DOMAIN) != 0) continue;
         if (r->file->opset_version[i] == ITG_ARTEFACT_VERSION) return ITG_OK;
         return itg_fail(r->err, ITG_UNSUPPORTED, "version %lld of domain %s; this reader knows %d",
-                        (long long)r->file->opset_version[i], ITG_ARTEFACT_DOMAIN, ITG_ARTEFACT_VERSION);
+                        (long long)r->file->opset_version[i], ITG_ARTEFACT_DOMAIN,
+                        ITG_ARTEFACT_VERSION);
     }
-    return itg_fail(r->err, ITG_BAD_FILE, "no artefact: opset domain %s is missing", ITG_ARTEFACT_DOMAIN);
+    return itg_fail(r->err, ITG_BAD_FILE, "no artefact: opset domain %s is missing",
+                    ITG_ARTEFACT_DOMAIN);
 }
 
-static itg_status add_value(reading *r, const char *name, itg_dtype dtype, const itg_shape *shape, int32_t *out)
+static itg_status add_value(reading *r, const char *name, itg_dtype dtype, const itg_shape *shape,
+                            int32_t *out)
 {
     if (name[0] == '\0') return itg_fail(r->err, ITG_BAD_FILE, "a tensor without a name");
-    if (itg_names_find(&r->names, name) >= 0) return itg_fail(r->err, ITG_BAD_FILE, "tensor '%s' is made twice", name);
+    if (itg_names_find(&r->names, name) >= 0)
+        return itg_fail(r->err, ITG_BAD_FILE, "tensor '%s' is made twice", name);
     itg_status status = itg_program_add_value(r->p, name, dtype, shape, out, r->err);
     if (status != ITG_OK) return status;
     return itg_names_put(&r->names, r->p->values[*out].name, *out) ? ITG_OK : no_memory(r);
@@ -39,13 +47,15 @@ static itg_status add_value(reading *r, const char *name, itg_dtype dtype, const
 static itg_status read_inputs(reading *r)
 {
     const itg_onnx_file *file = r->file;
-    r->p->inputs = itg_arena_array(r->p->arena, (size_t)file->input_count + 1, sizeof *r->p->inputs);
+    r->p->inputs =
+        itg_arena_array(r->p->arena, (size_t)file->input_count + 1, sizeof *r->p->inputs);
     if (r->p->inputs == NULL) return no_memory(r);
     itg_status status = ITG_OK;
     for (int32_t i = 0; i < file->input_count && status == ITG_OK; i++) {
         itg_shape shape = file->inputs[i].shape;
         if (shape.rank > 0 && shape.dims[0] == -1) shape.dims[0] = 1;
-        status = add_value(r, file->inputs[i].name, file->inputs[i].dtype, &shape, &r->p->inputs[i]);
+        status =
+            add_value(r, file->inputs[i].name, file->inputs[i].dtype, &shape, &r->p->inputs[i]);
         if (status == ITG_OK) r->p->input_count++;
     }
     return status;
@@ -58,10 +68,12 @@ static itg_status read_constants(reading *r)
         int64_t elements;
         int32_t value;
         if (!itg_shape_elements(&t->shape, &elements) || elements < 1)
-            return itg_fail(r->err, ITG_BAD_FILE, "constant '%s' has no elements", r->file->initializers[i].name);
+            return itg_fail(r->err, ITG_BAD_FILE, "constant '%s' has no elements",
+                            r->file->initializers[i].name);
         const void *data = itg_arena_copy(r->p->arena, t->data, itg_tensor_bytes(t));
         if (data == NULL) return no_memory(r);
-        itg_status status = add_value(r, r->file->initializers[i].name, t->dtype, &t->shape, &value);
+        itg_status status =
+            add_value(r, r->file->initializers[i].name, t->dtype, &t->shape, &value);
         if (status != ITG_OK) return status;
         r->p->values[value].data = data;
     }
@@ -71,15 +83,20 @@ static itg_status read_constants(reading *r)
 static itg_status read_outputs(reading *r)
 {
     const itg_onnx_file *file = r->file;
-    r->p->outputs = itg_arena_array(r->p->arena, (size_t)file->output_count + 1, sizeof *r->p->outputs);
+    r->p->outputs =
+        itg_arena_array(r->p->arena, (size_t)file->output_count + 1, sizeof *r->p->outputs);
     if (r->p->outputs == NULL) return no_memory(r);
     for (int32_t i = 0; i < file->output_count; i++) {
         int32_t value = itg_names_find(&r->names, file->outputs[i].name);
-        if (value < 0) return itg_fail(r->err, ITG_BAD_FILE, "output '%s' is never made", file->outputs[i].name);
+        if (value < 0)
+            return itg_fail(r->err, ITG_BAD_FILE, "output '%s' is never made",
+                            file->outputs[i].name);
         itg_shape shape = file->outputs[i].shape;
         if (shape.rank > 0 && shape.dims[0] == -1) shape.dims[0] = 1;
-        if (file->outputs[i].dtype != r->p->values[value].dtype || !itg_shape_equal(&shape, &r->p->values[value].shape))
-            return itg_fail(r->err, ITG_BAD_FILE, "output '%s' is declared with another type or shape than it has",
+        if (file->outputs[i].dtype != r->p->values[value].dtype ||
+            !itg_shape_equal(&shape, &r->p->values[value].shape))
+            return itg_fail(r->err, ITG_BAD_FILE,
+                            "output '%s' is declared with another type or shape than it has",
                             file->outputs[i].name);
         r->p->outputs[i] = value;
         r->p->output_count++;
@@ -91,15 +108,19 @@ static itg_status read_metadata(reading *r)
 {
     const itg_onnx_file *file = r->file;
     itg_program *p = r->p;
-    p->metadata_key = itg_arena_array(p->arena, (size_t)file->metadata_count + 1, sizeof *p->metadata_key);
-    p->metadata_value = itg_arena_array(p->arena, (size_t)file->metadata_count + 1, sizeof *p->metadata_value);
+    p->metadata_key =
+        itg_arena_array(p->arena, (size_t)file->metadata_count + 1, sizeof *p->metadata_key);
+    p->metadata_value =
+        itg_arena_array(p->arena, (size_t)file->metadata_count + 1, sizeof *p->metadata_value);
     if (p->metadata_key == NULL || p->metadata_value == NULL) return no_memory(r);
     for (int32_t i = 0; i < file->metadata_count; i++) {
         const char *key = file->metadata_key[i];
         if (strncmp(key, ITG_ARTEFACT_OUTPUT_KEY, strlen(ITG_ARTEFACT_OUTPUT_KEY)) == 0) continue;
         p->metadata_key[p->metadata_count] = itg_arena_strdup(p->arena, key);
         p->metadata_value[p->metadata_count] = itg_arena_strdup(p->arena, file->metadata_value[i]);
-        if (p->metadata_key[p->metadata_count] == NULL || p->metadata_value[p->metadata_count] == NULL) return no_memory(r);
+        if (p->metadata_key[p->metadata_count] == NULL ||
+            p->metadata_value[p->metadata_count] == NULL)
+            return no_memory(r);
         p->metadata_count++;
     }
     return ITG_OK;
@@ -112,7 +133,9 @@ static itg_status find_inputs(reading *r, const itg_onnx_node *node, itg_step *s
     for (int32_t i = 0; i < node->input_count; i++) {
         if (node->inputs[i][0] == '\0') continue;
         s->inputs[i] = itg_names_find(&r->names, node->inputs[i]);
-        if (s->inputs[i] < 0) return itg_fail(r->err, ITG_BAD_FILE, "input '%s' is never made before", node->inputs[i]);
+        if (s->inputs[i] < 0)
+            return itg_fail(r->err, ITG_BAD_FILE, "input '%s' is never made before",
+                            node->inputs[i]);
     }
     return ITG_OK;
 }
@@ -122,11 +145,15 @@ static itg_status read_node(reading *r, const itg_onnx_node *node)
     itg_step_kind kind;
     itg_op op;
     itg_step *s;
-    if (strcmp(node->domain, ITG_ARTEFACT_DOMAIN) != 0 || !itg_step_type_parse(node->op_type, &kind, &op))
-        return itg_fail(r->err, ITG_UNSUPPORTED, "unknown operator %s.%s", node->domain, node->op_type);
-    if (node->input_count > ITG_ARTEFACT_MAX_OPERANDS || node->output_count > ITG_ARTEFACT_MAX_OPERANDS)
+    if (strcmp(node->domain, ITG_ARTEFACT_DOMAIN) != 0 ||
+        !itg_step_type_parse(node->op_type, &kind, &op))
+        return itg_fail(r->err, ITG_UNSUPPORTED, "unknown operator %s.%s", node->domain,
+                        node->op_type);
+    if (node->input_count > ITG_ARTEFACT_MAX_OPERANDS ||
+        node->output_count > ITG_ARTEFACT_MAX_OPERANDS)
         return itg_fail(r->err, ITG_LIMIT, "more than %d operands", ITG_ARTEFACT_MAX_OPERANDS);
-    itg_status status = itg_program_add_step(r->p, kind, node->name, node->input_count, node->output_count, &s, r->err);
+    itg_status status = itg_program_add_step(r->p, kind, node->name, node->input_count,
+                                             node->output_count, &s, r->err);
     if (status != ITG_OK) return status;
     s->op = op;
     status = find_inputs(r, node, s);
@@ -144,7 +171,8 @@ static itg_status read_nodes(reading *r)
 {
     for (int32_t i = 0; i < r->file->node_count; i++) {
         itg_status status = read_node(r, &r->file->nodes[i]);
-        if (status != ITG_OK) return itg_prefix_error(r->err, status, "node %d '%s'", (int)i, r->file->nodes[i].name);
+        if (status != ITG_OK)
+            return itg_prefix_error(r->err, status, "node %d '%s'", (int)i, r->file->nodes[i].name);
     }
     return ITG_OK;
 }

@@ -1,5 +1,5 @@
-/* Program -> ONNX file of domain "ai.intaglio". Values become tensors under their own names, constants initializers, steps
- * nodes; docs/artefact.md describes the operators. */
+/* Program -> ONNX file of domain "ai.intaglio". Values become tensors under their own names,
+ * constants initializers, steps nodes; docs/artefact.md describes the operators. */
 #include "realize/artefact.h"
 #include "realize/fields.h"
 #include <stdlib.h>
@@ -40,7 +40,8 @@ static void write_ends(const itg_program *p, itg_onnx_writer *w)
     }
 }
 
-/* What a reader needs who only wants to dequantize: repeats the attributes of the producing node. */
+/* What a reader needs who only wants to dequantize: repeats the attributes of the producing node.
+ */
 static itg_status write_output_keys(const itg_program *p, itg_onnx_writer *w, itg_error *err)
 {
     itg_strbuf key = {0}, text = {0};
@@ -50,8 +51,9 @@ static itg_status write_output_keys(const itg_program *p, itg_onnx_writer *w, it
         if (!v->quantized) continue;
         key.length = text.length = 0;
         itg_strbuf_format(&key, "%s%s", ITG_ARTEFACT_OUTPUT_KEY, v->name);
-        itg_strbuf_format(&text, "dtype=%s bits=%d zero_point=%d scale=%.9g", itg_dtype_name(v->dtype), (int)v->q.bits,
-                          (int)v->q.zero_point, (double)v->q.scale[0]);
+        itg_strbuf_format(&text, "dtype=%s bits=%d zero_point=%d scale=%.9g",
+                          itg_dtype_name(v->dtype), (int)v->q.bits, (int)v->q.zero_point,
+                          (double)v->q.scale[0]);
         ok = itg_strbuf_ok(&key) && itg_strbuf_ok(&text);
         if (ok) itg_onnx_writer_metadata(w, key.text, text.text);
     }
@@ -68,7 +70,8 @@ static bool given(const itg_metadata *metadata, int32_t count, const char *key)
 }
 
 /* The caller's pairs, then the program's own that they do not replace. */
-static void write_metadata(const itg_program *p, const itg_metadata *metadata, int32_t count, itg_onnx_writer *w)
+static void write_metadata(const itg_program *p, const itg_metadata *metadata, int32_t count,
+                           itg_onnx_writer *w)
 {
     for (int32_t i = 0; i < count; i++)
         itg_onnx_writer_metadata(w, metadata[i].key, metadata[i].value);
@@ -77,21 +80,23 @@ static void write_metadata(const itg_program *p, const itg_metadata *metadata, i
             itg_onnx_writer_metadata(w, p->metadata_key[i], p->metadata_value[i]);
 }
 
-static itg_status write_step(itg_program *p, itg_step *s, itg_onnx_writer *w, const char **names, itg_error *err)
+static itg_status write_step(itg_program *p, itg_step *s, itg_onnx_writer *w, const char **names,
+                             itg_error *err)
 {
     char type[48];
     for (int32_t i = 0; i < s->input_count; i++)
         names[i] = s->inputs[i] == ITG_NONE ? "" : p->values[s->inputs[i]].name;
     for (int32_t i = 0; i < s->output_count; i++)
         names[s->input_count + i] = p->values[s->outputs[i]].name;
-    itg_onnx_writer_node(w, ITG_ARTEFACT_DOMAIN, itg_step_type(s, type, sizeof type), s->name, names, s->input_count,
-                         names + s->input_count, s->output_count);
+    itg_onnx_writer_node(w, ITG_ARTEFACT_DOMAIN, itg_step_type(s, type, sizeof type), s->name,
+                         names, s->input_count, names + s->input_count, s->output_count);
     itg_fields f = {.mode = ITG_FIELDS_WRITE, .writer = w, .err = err};
     itg_visit_step(&f, p, s);
     return f.status == ITG_OK ? ITG_OK : itg_prefix_error(err, f.status, "node '%s'", s->name);
 }
 
-static itg_status write_steps(itg_program *p, itg_onnx_writer *w, const char **names, itg_error *err)
+static itg_status write_steps(itg_program *p, itg_onnx_writer *w, const char **names,
+                              itg_error *err)
 {
     itg_status status = ITG_OK;
     for (int32_t i = 0; i < p->step_count && status == ITG_OK; i++)
@@ -99,10 +104,11 @@ static itg_status write_steps(itg_program *p, itg_onnx_writer *w, const char **n
     return status;
 }
 
-itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata, int32_t count, const char *path,
-                              itg_error *err)
+itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata, int32_t count,
+                              const char *path, itg_error *err)
 {
-    itg_program view = *p; /* visiting takes a program that may be changed; writing changes nothing */
+    itg_program view =
+        *p; /* visiting takes a program that may be changed; writing changes nothing */
     size_t most = 1;
     for (int32_t i = 0; i < p->step_count; i++) {
         size_t operands = (size_t)p->steps[i].input_count + (size_t)p->steps[i].output_count;
@@ -112,7 +118,8 @@ itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata
     const char **names = calloc(most, sizeof *names);
     bool *used = calloc((size_t)p->value_count + 1, sizeof *used);
     itg_status status = ITG_OK;
-    if (names == NULL || used == NULL) status = itg_fail(err, ITG_NO_MEMORY, "%s: no memory to write it", path);
+    if (names == NULL || used == NULL)
+        status = itg_fail(err, ITG_NO_MEMORY, "%s: no memory to write it", path);
     if (status == ITG_OK) status = itg_onnx_writer_create(p->name, ITG_VERSION, &w, err);
     if (status == ITG_OK) {
         itg_onnx_writer_opset(w, "", 17);
@@ -122,8 +129,10 @@ itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata
         write_metadata(p, metadata, count, w);
         status = write_output_keys(p, w, err);
         if (status == ITG_OK) status = write_steps(&view, w, names, err);
-        if (status == ITG_OK) status = itg_onnx_writer_save(w, path, err);
-        else itg_prefix_error(err, status, "%s", path);
+        if (status == ITG_OK)
+            status = itg_onnx_writer_save(w, path, err);
+        else
+            itg_prefix_error(err, status, "%s", path);
     }
     itg_onnx_writer_destroy(w);
     free(names);

@@ -2,13 +2,13 @@
 #include <string.h>
 
 typedef enum field_type {
-    INT,     /* int64_t */
+    INT, /* int64_t */
     INT32,
     BOOLEAN,
     FLOATING,
-    ARRAY,   /* int64_t[length] */
-    PER_DIM, /* int64_t[rank] */
-    AXES,    /* int64_t[axes_count] and the count itself */
+    ARRAY,    /* int64_t[length] */
+    PER_DIM,  /* int64_t[rank] */
+    AXES,     /* int64_t[axes_count] and the count itself */
     PER_AXIS, /* int64_t[axes_count], after AXES */
     PAD_MODE,
     DTYPE
@@ -16,8 +16,23 @@ typedef enum field_type {
 
 /* Groups of attributes that operators read together. */
 enum {
-    WINDOW = 1, POOL = 2, GROUP = 4, AXIS = 8, REDUCE = 16, SLICE = 32, PERM = 64, PAD = 128, ALPHA = 256, BETA = 512,
-    EPSILON = 1024, RANGE = 2048, TO = 4096, TRANS_A = 8192, TRANS_B = 16384, KEEPDIMS = 32768, LAST = 65536
+    WINDOW = 1,
+    POOL = 2,
+    GROUP = 4,
+    AXIS = 8,
+    REDUCE = 16,
+    SLICE = 32,
+    PERM = 64,
+    PAD = 128,
+    ALPHA = 256,
+    BETA = 512,
+    EPSILON = 1024,
+    RANGE = 2048,
+    TO = 4096,
+    TRANS_A = 8192,
+    TRANS_B = 16384,
+    KEEPDIMS = 32768,
+    LAST = 65536
 };
 
 typedef struct attr_field {
@@ -28,7 +43,10 @@ typedef struct attr_field {
     int groups; /* read by operators of any of these */
 } attr_field;
 
-#define FIELD(name, type, length, groups) {#name, offsetof(itg_attrs, name), type, length, groups}
+#define FIELD(name, type, length, groups)                                                          \
+    {                                                                                              \
+#name, offsetof(itg_attrs, name), type, length, groups                                     \
+    }
 static const attr_field fields[] = {
     FIELD(spatial_rank, INT32, 0, WINDOW),
     FIELD(kernel, ARRAY, 2, WINDOW),
@@ -96,7 +114,10 @@ static const char *pad_mode_name(int mode)
     return mode >= 0 && mode < 3 ? names[mode] : "?";
 }
 
-static const char *dtype_name(int dtype) { return itg_dtype_name((itg_dtype)dtype); }
+static const char *dtype_name(int dtype)
+{
+    return itg_dtype_name((itg_dtype)dtype);
+}
 
 static void visit_axes(itg_fields *f, itg_attrs *a)
 {
@@ -111,27 +132,49 @@ static void visit_axes(itg_fields *f, itg_attrs *a)
 static void visit_enum(itg_fields *f, const attr_field *field, itg_attrs *a)
 {
     int value = field->type == PAD_MODE ? (int)a->pad_mode : (int)a->to;
-    if (field->type == PAD_MODE) itg_field_name(f, field->name, &value, pad_mode_name, 3);
-    else itg_field_name(f, field->name, &value, dtype_name, ITG_DTYPE_COUNT);
+    if (field->type == PAD_MODE)
+        itg_field_name(f, field->name, &value, pad_mode_name, 3);
+    else
+        itg_field_name(f, field->name, &value, dtype_name, ITG_DTYPE_COUNT);
     if (f->status != ITG_OK) return;
-    if (field->type == PAD_MODE) a->pad_mode = (itg_pad_mode)value;
-    else a->to = (itg_dtype)value;
+    if (field->type == PAD_MODE)
+        a->pad_mode = (itg_pad_mode)value;
+    else
+        a->to = (itg_dtype)value;
 }
 
 static void visit_attr(itg_fields *f, const attr_field *field, itg_attrs *a, int32_t rank)
 {
     void *at = (char *)a + field->offset;
     switch (field->type) {
-    case INT: itg_field_int(f, field->name, at, INT64_MIN, INT64_MAX); break;
-    case INT32: itg_field_int32(f, field->name, at, INT32_MIN, INT32_MAX); break;
-    case BOOLEAN: itg_field_bool(f, field->name, at); break;
-    case FLOATING: itg_field_float(f, field->name, at); break;
-    case ARRAY: itg_field_array(f, field->name, at, field->length); break;
-    case PER_DIM: itg_field_array(f, field->name, at, rank); break;
-    case PER_AXIS: itg_field_array(f, field->name, at, a->axes_count); break;
-    case AXES: visit_axes(f, a); break;
+    case INT:
+        itg_field_int(f, field->name, at, INT64_MIN, INT64_MAX);
+        break;
+    case INT32:
+        itg_field_int32(f, field->name, at, INT32_MIN, INT32_MAX);
+        break;
+    case BOOLEAN:
+        itg_field_bool(f, field->name, at);
+        break;
+    case FLOATING:
+        itg_field_float(f, field->name, at);
+        break;
+    case ARRAY:
+        itg_field_array(f, field->name, at, field->length);
+        break;
+    case PER_DIM:
+        itg_field_array(f, field->name, at, rank);
+        break;
+    case PER_AXIS:
+        itg_field_array(f, field->name, at, a->axes_count);
+        break;
+    case AXES:
+        visit_axes(f, a);
+        break;
     case PAD_MODE:
-    case DTYPE: visit_enum(f, field, a); break;
+    case DTYPE:
+        visit_enum(f, field, a);
+        break;
     }
 }
 
@@ -144,14 +187,22 @@ void itg_visit_attrs(itg_fields *f, itg_op op, itg_attrs *attrs, int32_t rank)
 static size_t field_bytes(const attr_field *field)
 {
     switch (field->type) {
-    case INT: return sizeof(int64_t);
-    case INT32: return sizeof(int32_t);
-    case BOOLEAN: return sizeof(bool);
-    case FLOATING: return sizeof(float);
-    case ARRAY: return (size_t)field->length * sizeof(int64_t);
-    case PAD_MODE: return sizeof(itg_pad_mode);
-    case DTYPE: return sizeof(itg_dtype);
-    default: return ITG_MAX_RANK * sizeof(int64_t);
+    case INT:
+        return sizeof(int64_t);
+    case INT32:
+        return sizeof(int32_t);
+    case BOOLEAN:
+        return sizeof(bool);
+    case FLOATING:
+        return sizeof(float);
+    case ARRAY:
+        return (size_t)field->length * sizeof(int64_t);
+    case PAD_MODE:
+        return sizeof(itg_pad_mode);
+    case DTYPE:
+        return sizeof(itg_dtype);
+    default:
+        return ITG_MAX_RANK * sizeof(int64_t);
     }
 }
 
@@ -161,9 +212,11 @@ itg_attrs itg_attrs_read_by(itg_op op, const itg_attrs *attrs)
     memset(&out, 0, sizeof out);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (!(fields[i].groups & groups_of[op])) continue;
-        memcpy((char *)&out + fields[i].offset, (const char *)attrs + fields[i].offset, field_bytes(&fields[i]));
+        memcpy((char *)&out + fields[i].offset, (const char *)attrs + fields[i].offset,
+               field_bytes(&fields[i]));
         if (fields[i].type == AXES) out.axes_count = attrs->axes_count;
     }
-    out.auto_pad = attrs->auto_pad; /* never written: the checks refuse anything but explicit pads */
+    out.auto_pad =
+        attrs->auto_pad; /* never written: the checks refuse anything but explicit pads */
     return out;
 }

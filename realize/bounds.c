@@ -1,13 +1,16 @@
-/* Intervals of native results in exact integers. Every code of an input may be any of [qmin, qmax], which holds the zero point:
- * so each term of a sum may be 0, its least value is at most 0 and its greatest at least 0, and sums that start at the bias
- * only fall (lo) or only rise (hi). Saturating each addition therefore saturates the exact result, and the interval holds
- * every partial sum as well. */
+/* Intervals of native results in exact integers. Every code of an input may be any of [qmin, qmax],
+ * which holds the zero point: so each term of a sum may be 0, its least value is at most 0 and its
+ * greatest at least 0, and sums that start at the bias only fall (lo) or only rise (hi). Saturating
+ * each addition therefore saturates the exact result, and the interval holds every partial sum as
+ * well. */
 #include "realize/geometry.h"
 #include "kernels/requant.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct interval { int64_t lo, hi; } interval;
+typedef struct interval {
+    int64_t lo, hi;
+} interval;
 
 static int64_t add(int64_t a, int64_t b)
 {
@@ -17,15 +20,28 @@ static int64_t add(int64_t a, int64_t b)
 }
 
 /* The exact product, saturated. */
-static int64_t multiply(int64_t a, int64_t b) { return itg_round_shift_product(a, b, 0, ITG_ROUND_FLOOR); }
+static int64_t multiply(int64_t a, int64_t b)
+{
+    return itg_round_shift_product(a, b, 0, ITG_ROUND_FLOOR);
+}
 
-static interval sum(interval a, interval b) { return (interval){add(a.lo, b.lo), add(a.hi, b.hi)}; }
-static int64_t negated(int64_t v) { return v == INT64_MIN ? INT64_MAX : -v; }
-static interval negative(interval a) { return (interval){negated(a.hi), negated(a.lo)}; }
+static interval sum(interval a, interval b)
+{
+    return (interval){add(a.lo, b.lo), add(a.hi, b.hi)};
+}
+static int64_t negated(int64_t v)
+{
+    return v == INT64_MIN ? INT64_MAX : -v;
+}
+static interval negative(interval a)
+{
+    return (interval){negated(a.hi), negated(a.lo)};
+}
 
 static interval product(interval a, interval b)
 {
-    int64_t corner[4] = {multiply(a.lo, b.lo), multiply(a.lo, b.hi), multiply(a.hi, b.lo), multiply(a.hi, b.hi)};
+    int64_t corner[4] = {multiply(a.lo, b.lo), multiply(a.lo, b.hi), multiply(a.hi, b.lo),
+                         multiply(a.hi, b.hi)};
     interval out = {corner[0], corner[0]};
     for (int i = 1; i < 4; i++) {
         if (corner[i] < out.lo) out.lo = corner[i];
@@ -46,13 +62,16 @@ static interval centered(const itg_pvalue *v)
 }
 
 /* Sum over one output channel's constant weights: positive and negative weights apart. */
-static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count, interval x, int64_t bias)
+static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count, interval x,
+                              int64_t bias)
 {
     int64_t positive = 0, negative_sum = 0;
     for (int64_t i = 0; i < count; i++) {
         int64_t code = itg_load(w->dtype, w->data, start + i) - w->q.zero_point;
-        if (code > 0) positive = add(positive, code);
-        else negative_sum = add(negative_sum, code);
+        if (code > 0)
+            positive = add(positive, code);
+        else
+            negative_sum = add(negative_sum, code);
     }
     interval rising = {multiply(positive, x.lo), multiply(positive, x.hi)};
     interval falling = {multiply(negative_sum, x.hi), multiply(negative_sum, x.lo)};
@@ -60,7 +79,10 @@ static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count,
 }
 
 /* Output channels of a MAC, the terms of each, and how constant weights lie. */
-typedef struct mac_view { int64_t channels, terms, matrices; bool transposed; } mac_view;
+typedef struct mac_view {
+    int64_t channels, terms, matrices;
+    bool transposed;
+} mac_view;
 
 static mac_view mac_of(const itg_program *p, const itg_step *s)
 {
@@ -88,7 +110,8 @@ static interval mac_bound(const itg_program *p, const itg_step *s)
     mac_view v = mac_of(p, s);
     interval x = centered(&p->values[s->inputs[0]]), all = {INT64_MAX, INT64_MIN};
     bool exact = w->data != NULL && v.transposed;
-    interval term = product(x, centered(w)), any = {multiply(term.lo, v.terms), multiply(term.hi, v.terms)};
+    interval term = product(x, centered(w)),
+             any = {multiply(term.lo, v.terms), multiply(term.hi, v.terms)};
     for (int64_t c = 0; c < v.channels; c++) {
         int64_t b = bias != NULL ? bias[c] : 0;
         for (int64_t i = 0; exact && i < v.matrices; i++)
@@ -105,8 +128,10 @@ static interval binary_bound(const itg_program *p, const itg_step *s)
     if (s->form == ITG_FORM_RESCALE) {
         /* Requantization is monotone: its multipliers are not negative. */
         int64_t unit = (int64_t)1 << s->left_shift;
-        a = (interval){itg_requant_apply(&s->operand[0], a.lo * unit), itg_requant_apply(&s->operand[0], a.hi * unit)};
-        b = (interval){itg_requant_apply(&s->operand[1], b.lo * unit), itg_requant_apply(&s->operand[1], b.hi * unit)};
+        a = (interval){itg_requant_apply(&s->operand[0], a.lo * unit),
+                       itg_requant_apply(&s->operand[0], a.hi * unit)};
+        b = (interval){itg_requant_apply(&s->operand[1], b.lo * unit),
+                       itg_requant_apply(&s->operand[1], b.hi * unit)};
     }
     return sum(a, s->op == ITG_OP_SUB ? negative(b) : b);
 }
@@ -114,8 +139,10 @@ static interval binary_bound(const itg_program *p, const itg_step *s)
 void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_t *hi)
 {
     interval v = centered(&p->values[s->inputs[0]]);
-    if (s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL) v = mac_bound(p, s);
-    else if (s->kind == ITG_STEP_BINARY) v = binary_bound(p, s);
+    if (s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL)
+        v = mac_bound(p, s);
+    else if (s->kind == ITG_STEP_BINARY)
+        v = binary_bound(p, s);
     else if (s->kind == ITG_STEP_MEAN) {
         int64_t count = itg_mean_max_count(p, s);
         v = (interval){multiply(v.lo, count), multiply(v.hi, count)};

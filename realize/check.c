@@ -1,11 +1,12 @@
-/* Everything the executor takes for granted, proved once: indices, single assignment, shapes, quantizers, constants. */
+/* Everything the executor takes for granted, proved once: indices, single assignment, shapes,
+ * quantizers, constants. */
 #include "realize/program.h"
 #include <math.h>
 
 static bool storage_fits(const itg_quantizer *q)
 {
-    if (q->storage != ITG_S8 && q->storage != ITG_U8 && q->storage != ITG_S16 && q->storage != ITG_U16 &&
-        q->storage != ITG_S32)
+    if (q->storage != ITG_S8 && q->storage != ITG_U8 && q->storage != ITG_S16 &&
+        q->storage != ITG_U16 && q->storage != ITG_S32)
         return false;
     return q->qmin >= itg_dtype_min(q->storage) && q->qmax <= itg_dtype_max(q->storage);
 }
@@ -14,19 +15,22 @@ static itg_status check_quantizer(const itg_pvalue *v, itg_error *err)
 {
     const itg_quantizer *q = &v->q;
     if (q->storage != v->dtype || !storage_fits(q) || q->bits < 2 || q->bits > 32)
-        return itg_fail(err, ITG_MISMATCH, "value '%s': quantizer does not fit its storage %s", v->name,
-                        itg_dtype_name(v->dtype));
+        return itg_fail(err, ITG_MISMATCH, "value '%s': quantizer does not fit its storage %s",
+                        v->name, itg_dtype_name(v->dtype));
     if (q->qmin > q->zero_point || q->zero_point > q->qmax || q->qmin >= q->qmax)
-        return itg_fail(err, ITG_MISMATCH, "value '%s': zero point %d is outside of [%lld,%lld]", v->name, q->zero_point,
-                        (long long)q->qmin, (long long)q->qmax);
+        return itg_fail(err, ITG_MISMATCH, "value '%s': zero point %d is outside of [%lld,%lld]",
+                        v->name, q->zero_point, (long long)q->qmin, (long long)q->qmax);
     if (q->axis < -1 || q->axis >= v->shape.rank || q->scale_count < 1 || q->scale == NULL ||
         q->scale_count != (q->axis < 0 ? 1 : v->shape.dims[q->axis]))
-        return itg_fail(err, ITG_MISMATCH, "value '%s': %d scales along axis %d", v->name, q->scale_count, q->axis);
+        return itg_fail(err, ITG_MISMATCH, "value '%s': %d scales along axis %d", v->name,
+                        q->scale_count, q->axis);
     for (int32_t i = 0; i < q->scale_count; i++)
         if (!(q->scale[i] > 0) || !isfinite(q->scale[i]))
-            return itg_fail(err, ITG_MISMATCH, "value '%s': scale %d is not positive and finite", v->name, (int)i);
+            return itg_fail(err, ITG_MISMATCH, "value '%s': scale %d is not positive and finite",
+                            v->name, (int)i);
     if (v->data == NULL && q->scale_count != 1)
-        return itg_fail(err, ITG_MISMATCH, "value '%s': only constants have several scales", v->name);
+        return itg_fail(err, ITG_MISMATCH, "value '%s': only constants have several scales",
+                        v->name);
     return ITG_OK;
 }
 
@@ -36,8 +40,9 @@ static itg_status check_codes(const itg_pvalue *v, itg_error *err)
     for (int64_t i = 0; i < v->elements; i++) {
         int64_t code = itg_load(v->dtype, v->data, i);
         if (code < v->q.qmin || code > v->q.qmax)
-            return itg_fail(err, ITG_MISMATCH, "constant '%s': element %lld is %lld, outside of [%lld,%lld]", v->name,
-                            (long long)i, (long long)code, (long long)v->q.qmin, (long long)v->q.qmax);
+            return itg_fail(
+                err, ITG_MISMATCH, "constant '%s': element %lld is %lld, outside of [%lld,%lld]",
+                v->name, (long long)i, (long long)code, (long long)v->q.qmin, (long long)v->q.qmax);
     }
     return ITG_OK;
 }
@@ -51,7 +56,8 @@ static itg_status check_value(itg_pvalue *v, itg_error *err)
     if (!known || !itg_shape_elements(&v->shape, &v->elements))
         return itg_fail(err, ITG_MISMATCH, "value '%s': impossible shape %s", v->name,
                         known ? itg_shape_text(&v->shape, text, sizeof text) : "");
-    if ((unsigned)v->dtype >= ITG_DTYPE_COUNT) return itg_fail(err, ITG_MISMATCH, "value '%s': unknown type", v->name);
+    if ((unsigned)v->dtype >= ITG_DTYPE_COUNT)
+        return itg_fail(err, ITG_MISMATCH, "value '%s': unknown type", v->name);
     v->bytes = (size_t)v->elements * itg_dtype_size(v->dtype);
     v->producer = ITG_NONE;
     if (!v->quantized) return ITG_OK;
@@ -67,12 +73,14 @@ static itg_status check_operands(itg_program *p, int32_t index, bool *written, i
         int32_t v = s->inputs[i];
         if (v == ITG_NONE) continue;
         if (v < 0 || v >= p->value_count || !written[v])
-            return itg_fail(err, ITG_MISMATCH, "node '%s': input %d is used before it is made", s->name, (int)i);
+            return itg_fail(err, ITG_MISMATCH, "node '%s': input %d is used before it is made",
+                            s->name, (int)i);
     }
     for (int32_t i = 0; i < s->output_count; i++) {
         int32_t v = s->outputs[i];
         if (v < 0 || v >= p->value_count || written[v])
-            return itg_fail(err, ITG_MISMATCH, "node '%s': output %d is written twice", s->name, (int)i);
+            return itg_fail(err, ITG_MISMATCH, "node '%s': output %d is written twice", s->name,
+                            (int)i);
         written[v] = true;
         p->values[v].producer = index;
     }
@@ -86,7 +94,8 @@ static itg_status check_steps(itg_program *p, bool *written, itg_error *err)
     for (int32_t i = 0; i < p->input_count; i++) {
         const itg_pvalue *v = &p->values[p->inputs[i]];
         if (v->dtype != ITG_F32 || written[p->inputs[i]])
-            return itg_fail(err, ITG_UNSUPPORTED, "input '%s': inputs are float32 and stand once", v->name);
+            return itg_fail(err, ITG_UNSUPPORTED, "input '%s': inputs are float32 and stand once",
+                            v->name);
         written[p->inputs[i]] = true;
     }
     for (int32_t i = 0; i < p->step_count; i++) {
@@ -96,7 +105,8 @@ static itg_status check_steps(itg_program *p, bool *written, itg_error *err)
     }
     for (int32_t i = 0; i < p->output_count; i++)
         if (!written[p->outputs[i]])
-            return itg_fail(err, ITG_MISMATCH, "output '%s' is never made", p->values[p->outputs[i]].name);
+            return itg_fail(err, ITG_MISMATCH, "output '%s' is never made",
+                            p->values[p->outputs[i]].name);
     return ITG_OK;
 }
 

@@ -8,14 +8,23 @@
 
 typedef itg_status (*check_fn)(const itg_program *p, const itg_step *s, itg_error *err);
 
-static const itg_pvalue *input(const itg_program *p, const itg_step *s, int32_t i) { return &p->values[s->inputs[i]]; }
-static const itg_pvalue *output(const itg_program *p, const itg_step *s, int32_t i) { return &p->values[s->outputs[i]]; }
+static const itg_pvalue *input(const itg_program *p, const itg_step *s, int32_t i)
+{
+    return &p->values[s->inputs[i]];
+}
+static const itg_pvalue *output(const itg_program *p, const itg_step *s, int32_t i)
+{
+    return &p->values[s->outputs[i]];
+}
 
-static itg_status bad(itg_error *err, const char *what) { return itg_fail(err, ITG_MISMATCH, "%s", what); }
+static itg_status bad(itg_error *err, const char *what)
+{
+    return itg_fail(err, ITG_MISMATCH, "%s", what);
+}
 
 /* The operator's shape rule over the first `inputs` inputs and `outputs` outputs. */
-static itg_status check_signature(const itg_program *p, const itg_step *s, int32_t inputs, int32_t outputs,
-                                  bool float_types, itg_error *err)
+static itg_status check_signature(const itg_program *p, const itg_step *s, int32_t inputs,
+                                  int32_t outputs, bool float_types, itg_error *err)
 {
     size_t count = (size_t)inputs + (size_t)outputs;
     const itg_pvalue **operands = malloc((count + 1) * sizeof *operands);
@@ -40,20 +49,25 @@ static itg_status check_versions(const itg_program *p, const itg_step *s, itg_er
     return ITG_OK;
 }
 
-static itg_status check_arity(const itg_step *s, int32_t min_inputs, int32_t max_inputs, int32_t max_outputs, itg_error *err)
+static itg_status check_arity(const itg_step *s, int32_t min_inputs, int32_t max_inputs,
+                              int32_t max_outputs, itg_error *err)
 {
     if (s->input_count < min_inputs || s->input_count > max_inputs || s->output_count < 1 ||
         s->output_count > max_outputs)
-        return itg_fail(err, ITG_MISMATCH, "%d inputs and %d outputs", (int)s->input_count, (int)s->output_count);
+        return itg_fail(err, ITG_MISMATCH, "%d inputs and %d outputs", (int)s->input_count,
+                        (int)s->output_count);
     for (int32_t i = 0; i < s->input_count; i++)
-        if (s->inputs[i] == ITG_NONE) return itg_fail(err, ITG_MISMATCH, "input %d is missing", (int)i);
+        if (s->inputs[i] == ITG_NONE)
+            return itg_fail(err, ITG_MISMATCH, "input %d is missing", (int)i);
     return ITG_OK;
 }
 
-static itg_status check_codes_in(const itg_program *p, const itg_step *s, int32_t count, itg_error *err)
+static itg_status check_codes_in(const itg_program *p, const itg_step *s, int32_t count,
+                                 itg_error *err)
 {
     for (int32_t i = 0; i < count; i++)
-        if (!input(p, s, i)->quantized) return itg_fail(err, ITG_MISMATCH, "input %d has no quantizer", (int)i);
+        if (!input(p, s, i)->quantized)
+            return itg_fail(err, ITG_MISMATCH, "input %d has no quantizer", (int)i);
     return ITG_OK;
 }
 
@@ -61,40 +75,48 @@ static itg_status check_codes_in(const itg_program *p, const itg_step *s, int32_
 
 static itg_status check_requant(const itg_requant *r, itg_error *err)
 {
-    if (r->is_f32) return r->ratio > 0 && isfinite(r->ratio) ? ITG_OK : bad(err, "requantization ratio");
+    if (r->is_f32)
+        return r->ratio > 0 && isfinite(r->ratio) ? ITG_OK : bad(err, "requantization ratio");
     if (r->stage_count < 0 || r->stage_count > 3) return bad(err, "0 to 3 requantization stages");
     for (int32_t i = 0; i < r->stage_count; i++) {
         const itg_requant_stage *stage = &r->stage[i];
-        if (stage->shift < -62 || stage->shift > 62 || stage->multiplier < 0 || stage->multiplier > INT32_MAX ||
-            (unsigned)stage->rounding >= ITG_ROUNDING_COUNT)
-            return bad(err, "requantization stage out of range (shift -62..62, multiplier below 2^31)");
+        if (stage->shift < -62 || stage->shift > 62 || stage->multiplier < 0 ||
+            stage->multiplier > INT32_MAX || (unsigned)stage->rounding >= ITG_ROUNDING_COUNT)
+            return bad(err,
+                       "requantization stage out of range (shift -62..62, multiplier below 2^31)");
     }
     return ITG_OK;
 }
 
 /* channels: how many sets of constants the kernel may index; 1: only one set is allowed. */
-static itg_status check_out(const itg_step *s, const itg_pvalue *v, const itg_step_out *o, int64_t channels, itg_error *err)
+static itg_status check_out(const itg_step *s, const itg_pvalue *v, const itg_step_out *o,
+                            int64_t channels, itg_error *err)
 {
     if (!v->quantized) {
         if (v->dtype != ITG_F32) return bad(err, "an output is neither codes nor float32");
         if (s->form == ITG_FORM_F32 && s->kind == ITG_STEP_BINARY) return ITG_OK;
-        if (o->dequant_count != 1 && o->dequant_count != channels) return bad(err, "number of dequantization factors");
+        if (o->dequant_count != 1 && o->dequant_count != channels)
+            return bad(err, "number of dequantization factors");
         for (int32_t i = 0; i < o->dequant_count; i++)
             if (!isfinite(o->dequant[i])) return bad(err, "dequantization factor is not finite");
         return ITG_OK;
     }
-    if (o->lo > o->hi || o->lo < v->q.qmin || o->hi > v->q.qmax) return bad(err, "clamp leaves the quantizer's range");
+    if (o->lo > o->hi || o->lo < v->q.qmin || o->hi > v->q.qmax)
+        return bad(err, "clamp leaves the quantizer's range");
     if (s->form == ITG_FORM_F32 && s->kind == ITG_STEP_BINARY) return ITG_OK;
-    if (o->requant_count != 1 && o->requant_count != channels) return bad(err, "number of requantization constants");
+    if (o->requant_count != 1 && o->requant_count != channels)
+        return bad(err, "number of requantization constants");
     for (int32_t i = 0; i < o->requant_count; i++) {
         itg_status status = check_requant(&o->requant[i], err);
         if (status != ITG_OK) return status;
-        if (o->requant[i].is_f32 != o->requant[0].is_f32) return bad(err, "f32 and integer requantization are mixed");
+        if (o->requant[i].is_f32 != o->requant[0].is_f32)
+            return bad(err, "f32 and integer requantization are mixed");
     }
     return ITG_OK;
 }
 
-static itg_status check_outs(const itg_program *p, const itg_step *s, int64_t channels, itg_error *err)
+static itg_status check_outs(const itg_program *p, const itg_step *s, int64_t channels,
+                             itg_error *err)
 {
     if (isnan(s->float_lo) || isnan(s->float_hi)) return bad(err, "activation bound is NaN");
     itg_status status = check_versions(p, s, err);
@@ -108,7 +130,8 @@ static itg_status check_outs(const itg_program *p, const itg_step *s, int64_t ch
 static itg_status check_accumulator(const itg_step *s, itg_error *err)
 {
     if (s->acc.bits < 8 || s->acc.bits > 64) return bad(err, "accumulators are 8 to 64 bits wide");
-    if ((unsigned)s->acc.overflow > ITG_OVERFLOW_SATURATE) return bad(err, "unknown overflow behaviour");
+    if ((unsigned)s->acc.overflow > ITG_OVERFLOW_SATURATE)
+        return bad(err, "unknown overflow behaviour");
     return ITG_OK;
 }
 
@@ -129,7 +152,8 @@ static itg_status check_quantize(const itg_program *p, const itg_step *s, itg_er
 static itg_status check_float(const itg_program *p, const itg_step *s, itg_error *err)
 {
     for (int32_t i = 0; i < s->input_count; i++)
-        if (s->inputs[i] != ITG_NONE && input(p, s, i)->quantized) return bad(err, "a float node reads codes");
+        if (s->inputs[i] != ITG_NONE && input(p, s, i)->quantized)
+            return bad(err, "a float node reads codes");
     for (int32_t i = 0; i < s->output_count; i++)
         if (output(p, s, i)->quantized) return bad(err, "a float node writes codes");
     return check_signature(p, s, s->input_count, s->output_count, true, err);
@@ -143,12 +167,15 @@ static itg_status check_mac(const itg_program *p, const itg_step *s, itg_error *
     if (status != ITG_OK) return status;
     if (s->input_count == 3) {
         const itg_pvalue *bias = input(p, s, 2);
-        if (bias->dtype != ITG_S64 || bias->data == NULL) return bad(err, "bias is no s64 constant");
+        if (bias->dtype != ITG_S64 || bias->data == NULL)
+            return bad(err, "bias is no s64 constant");
     }
     status = check_signature(p, s, s->input_count, 1, false, err);
     if (status != ITG_OK) return status;
     const itg_shape *y = &output(p, s, 0)->shape, *b = &input(p, s, 1)->shape;
-    int64_t channels = s->kind == ITG_STEP_CONV ? y->dims[1] : b->rank > 1 ? y->dims[y->rank - 1] : 1;
+    int64_t channels = s->kind == ITG_STEP_CONV ? y->dims[1]
+                       : b->rank > 1            ? y->dims[y->rank - 1]
+                                                : 1;
     return check_outs(p, s, channels, err);
 }
 
@@ -156,7 +183,8 @@ static itg_status check_left_shift(const itg_program *p, const itg_step *s, itg_
 {
     for (int i = 0; i < 2; i++) {
         const itg_quantizer *q = &input(p, s, i)->q;
-        int64_t down = q->zero_point - q->qmin, up = q->qmax - q->zero_point, most = down > up ? down : up;
+        int64_t down = q->zero_point - q->qmin, up = q->qmax - q->zero_point,
+                most = down > up ? down : up;
         if (s->left_shift < 0 || s->left_shift > 62 || most > (INT64_MAX >> s->left_shift))
             return bad(err, "left shift leaves 64 bits");
         itg_status status = check_requant(&s->operand[i], err);
@@ -171,8 +199,9 @@ static itg_status check_binary(const itg_program *p, const itg_step *s, itg_erro
     if (status == ITG_OK) status = check_codes_in(p, s, 2, err);
     if (status != ITG_OK) return status;
     bool product = s->op == ITG_OP_MUL;
-    if (product ? s->form != ITG_FORM_PRODUCT
-                : s->form != ITG_FORM_RESCALE && s->form != ITG_FORM_F32 && s->form != ITG_FORM_EQUAL)
+    if (product
+            ? s->form != ITG_FORM_PRODUCT
+            : s->form != ITG_FORM_RESCALE && s->form != ITG_FORM_F32 && s->form != ITG_FORM_EQUAL)
         return bad(err, "form does not belong to the operator");
     if (input(p, s, 0)->q.scale_count != 1 || input(p, s, 1)->q.scale_count != 1)
         return bad(err, "operands have one scale each");
@@ -192,15 +221,18 @@ static itg_status check_clip(const itg_program *p, const itg_step *s, itg_error 
 }
 
 /* KEEP: output codes are input codes moved, chosen or averaged. */
-static itg_status check_same_quantizer(const itg_program *p, const itg_step *s, int32_t inputs, itg_error *err)
+static itg_status check_same_quantizer(const itg_program *p, const itg_step *s, int32_t inputs,
+                                       itg_error *err)
 {
     const itg_pvalue *y = output(p, s, 0);
     for (int32_t i = 0; i < inputs; i++)
         if (!y->quantized || !itg_quantizer_equal(&input(p, s, i)->q, &y->q))
-            return itg_fail(err, ITG_MISMATCH, "quantizer of input %d differs from the output's", (int)i);
+            return itg_fail(err, ITG_MISMATCH, "quantizer of input %d differs from the output's",
+                            (int)i);
     for (int32_t i = 1; i < s->output_count; i++)
         if (!output(p, s, i)->quantized || !itg_quantizer_equal(&output(p, s, i)->q, &y->q))
-            return itg_fail(err, ITG_MISMATCH, "quantizer of output %d differs from output 0's", (int)i);
+            return itg_fail(err, ITG_MISMATCH, "quantizer of output %d differs from output 0's",
+                            (int)i);
     return ITG_OK;
 }
 
@@ -210,7 +242,8 @@ static itg_status check_mean(const itg_program *p, const itg_step *s, itg_error 
     itg_status status = check_arity(s, 1, 1, keep ? 1 : MAX_OUTPUTS, err);
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
     if (status != ITG_OK) return status;
-    if (!keep && s->form != ITG_FORM_RESCALE) return bad(err, "form does not belong to the operator");
+    if (!keep && s->form != ITG_FORM_RESCALE)
+        return bad(err, "form does not belong to the operator");
     if ((unsigned)s->rounding >= ITG_ROUNDING_COUNT) return bad(err, "unknown rounding");
     if (!keep) status = check_accumulator(s, err);
     if (status == ITG_OK) status = check_signature(p, s, 1, 1, false, err);
@@ -218,7 +251,8 @@ static itg_status check_mean(const itg_program *p, const itg_step *s, itg_error 
     int64_t counts = itg_mean_max_count(p, s);
     if (keep) status = check_same_quantizer(p, s, 1, err);
     if (status != ITG_OK) return status;
-    status = counts < 1 || counts > INT32_MAX ? bad(err, "too little or too much to average") : check_versions(p, s, err);
+    status = counts < 1 || counts > INT32_MAX ? bad(err, "too little or too much to average")
+                                              : check_versions(p, s, err);
     for (int32_t i = 0; !keep && i < s->output_count && status == ITG_OK; i++) {
         /* A longer list (one entry for every possible count) is as good. */
         const itg_step_out *o = &s->outs[i];
@@ -233,11 +267,13 @@ static itg_status check_keep(const itg_program *p, const itg_step *s, itg_error 
     int32_t codes = s->kind == ITG_STEP_MOVE && s->op == ITG_OP_GATHER ? 1 : s->input_count;
     itg_status status = check_arity(s, 1, ITG_PROGRAM_MAX_VALUES, ITG_PROGRAM_MAX_VALUES, err);
     if (status == ITG_OK) status = check_codes_in(p, s, codes, err);
-    if (status == ITG_OK) status = check_signature(p, s, s->input_count, s->output_count, false, err);
+    if (status == ITG_OK)
+        status = check_signature(p, s, s->input_count, s->output_count, false, err);
     if (status != ITG_OK) return status;
     if (s->op == ITG_OP_GATHER) {
         itg_dtype index = input(p, s, 1)->dtype;
-        if ((index != ITG_S64 && index != ITG_S32) || input(p, s, 1)->quantized) return bad(err, "indices are s64 or s32");
+        if ((index != ITG_S64 && index != ITG_S32) || input(p, s, 1)->quantized)
+            return bad(err, "indices are s64 or s32");
     }
     return check_same_quantizer(p, s, codes, err);
 }
@@ -250,18 +286,21 @@ static itg_status check_arg_max(const itg_program *p, const itg_step *s, itg_err
     return status == ITG_OK ? check_signature(p, s, 1, 1, false, err) : status;
 }
 
-static itg_status check_table(const itg_pvalue *x, const itg_pvalue *table, const itg_pvalue *y, itg_error *err)
+static itg_status check_table(const itg_pvalue *x, const itg_pvalue *table, const itg_pvalue *y,
+                              itg_error *err)
 {
     int64_t entries = x->q.qmax - x->q.qmin + 1;
     itg_dtype type = y->quantized ? ITG_S32 : ITG_F32;
-    if (table->data == NULL || table->quantized || table->dtype != type || table->elements != entries ||
-        entries > ITG_PROGRAM_MAX_TABLE || (!y->quantized && y->dtype != ITG_F32))
-        return itg_fail(err, ITG_MISMATCH, "table '%s' needs %lld entries of %s", table->name, (long long)entries,
-                        itg_dtype_name(type));
+    if (table->data == NULL || table->quantized || table->dtype != type ||
+        table->elements != entries || entries > ITG_PROGRAM_MAX_TABLE ||
+        (!y->quantized && y->dtype != ITG_F32))
+        return itg_fail(err, ITG_MISMATCH, "table '%s' needs %lld entries of %s", table->name,
+                        (long long)entries, itg_dtype_name(type));
     for (int64_t i = 0; y->quantized && i < entries; i++) {
         int64_t code = itg_load(ITG_S32, table->data, i);
         if (code < y->q.qmin || code > y->q.qmax)
-            return itg_fail(err, ITG_MISMATCH, "table '%s': entry %lld is out of range", table->name, (long long)i);
+            return itg_fail(err, ITG_MISMATCH, "table '%s': entry %lld is out of range",
+                            table->name, (long long)i);
     }
     return ITG_OK;
 }
@@ -269,7 +308,8 @@ static itg_status check_table(const itg_pvalue *x, const itg_pvalue *table, cons
 static itg_status check_lut(const itg_program *p, const itg_step *s, itg_error *err)
 {
     itg_status status = check_arity(s, 2, MAX_OUTPUTS + 1, MAX_OUTPUTS, err);
-    if (status == ITG_OK && s->input_count != s->output_count + 1) return bad(err, "one table an output");
+    if (status == ITG_OK && s->input_count != s->output_count + 1)
+        return bad(err, "one table an output");
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
     if (status == ITG_OK) status = check_signature(p, s, 1, 1, false, err);
     if (status == ITG_OK) status = check_versions(p, s, err);
@@ -279,10 +319,12 @@ static itg_status check_lut(const itg_program *p, const itg_step *s, itg_error *
 }
 
 static const check_fn checks[ITG_STEP_KIND_COUNT] = {
-    [ITG_STEP_QUANTIZE] = check_quantize, [ITG_STEP_DEQUANTIZE] = check_quantize, [ITG_STEP_FLOAT] = check_float,
-    [ITG_STEP_CONV] = check_mac,          [ITG_STEP_MATMUL] = check_mac,          [ITG_STEP_BINARY] = check_binary,
-    [ITG_STEP_CLIP] = check_clip,         [ITG_STEP_MEAN] = check_mean,           [ITG_STEP_MAX] = check_keep,
-    [ITG_STEP_MOVE] = check_keep,         [ITG_STEP_ARG_MAX] = check_arg_max,     [ITG_STEP_LUT] = check_lut,
+    [ITG_STEP_QUANTIZE] = check_quantize, [ITG_STEP_DEQUANTIZE] = check_quantize,
+    [ITG_STEP_FLOAT] = check_float,       [ITG_STEP_CONV] = check_mac,
+    [ITG_STEP_MATMUL] = check_mac,        [ITG_STEP_BINARY] = check_binary,
+    [ITG_STEP_CLIP] = check_clip,         [ITG_STEP_MEAN] = check_mean,
+    [ITG_STEP_MAX] = check_keep,          [ITG_STEP_MOVE] = check_keep,
+    [ITG_STEP_ARG_MAX] = check_arg_max,   [ITG_STEP_LUT] = check_lut,
 };
 
 itg_status itg_step_check(const itg_program *p, const itg_step *s, itg_error *err)
@@ -290,5 +332,6 @@ itg_status itg_step_check(const itg_program *p, const itg_step *s, itg_error *er
     char type[48];
     itg_status status = checks[s->kind](p, s, err);
     if (status == ITG_OK) return ITG_OK;
-    return itg_prefix_error(err, status, "%s node '%s'", itg_step_type(s, type, sizeof type), s->name);
+    return itg_prefix_error(err, status, "%s node '%s'", itg_step_type(s, type, sizeof type),
+                            s->name);
 }

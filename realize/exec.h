@@ -21,17 +21,21 @@ void itg_exec_epilogues(itg_instance *instance, const itg_step *s);
 /* Moves them on by `elements`. */
 void itg_exec_advance(itg_instance *instance, const itg_step *s, int64_t elements);
 
-itg_status itg_exec_quantize(itg_instance *instance, const itg_step *s, itg_error *err);   /* exec_element.c */
+itg_status itg_exec_quantize(itg_instance *instance, const itg_step *s,
+                             itg_error *err); /* exec_element.c */
 itg_status itg_exec_dequantize(itg_instance *instance, const itg_step *s, itg_error *err);
 itg_status itg_exec_binary(itg_instance *instance, const itg_step *s, itg_error *err);
 itg_status itg_exec_clip(itg_instance *instance, const itg_step *s, itg_error *err);
 itg_status itg_exec_lut(itg_instance *instance, const itg_step *s, itg_error *err);
-itg_status itg_exec_conv(itg_instance *instance, const itg_step *s, itg_error *err);       /* exec_mac.c */
+itg_status itg_exec_conv(itg_instance *instance, const itg_step *s,
+                         itg_error *err); /* exec_mac.c */
 itg_status itg_exec_matmul(itg_instance *instance, const itg_step *s, itg_error *err);
-itg_status itg_exec_mean(itg_instance *instance, const itg_step *s, itg_error *err);       /* exec_reduce.c */
+itg_status itg_exec_mean(itg_instance *instance, const itg_step *s,
+                         itg_error *err); /* exec_reduce.c */
 itg_status itg_exec_max(itg_instance *instance, const itg_step *s, itg_error *err);
 itg_status itg_exec_arg_max(itg_instance *instance, const itg_step *s, itg_error *err);
-itg_status itg_exec_float(itg_instance *instance, const itg_step *s, itg_error *err);      /* exec_tensor.c */
+itg_status itg_exec_float(itg_instance *instance, const itg_step *s,
+                          itg_error *err); /* exec_tensor.c */
 itg_status itg_exec_move(itg_instance *instance, const itg_step *s, itg_error *err);
 
 /* Scratch bytes of a step. */

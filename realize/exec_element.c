@@ -4,7 +4,10 @@
 
 #define CLIP_BLOCK 2048
 
-static const itg_pvalue *value(const itg_instance *instance, int32_t id) { return &instance->program->values[id]; }
+static const itg_pvalue *value(const itg_instance *instance, int32_t id)
+{
+    return &instance->program->values[id];
+}
 
 itg_status itg_exec_quantize(itg_instance *instance, const itg_step *s, itg_error *err)
 {
@@ -13,7 +16,8 @@ itg_status itg_exec_quantize(itg_instance *instance, const itg_step *s, itg_erro
     const float *x = itg_exec_data(instance, s->inputs[0]);
     void *out = itg_exec_data(instance, s->outputs[0]);
     for (int64_t i = 0; i < y->elements; i++)
-        itg_store(y->dtype, out, i, itg_quantize_f32(x[i], y->q.scale[0], y->q.zero_point, y->q.qmin, y->q.qmax));
+        itg_store(y->dtype, out, i,
+                  itg_quantize_f32(x[i], y->q.scale[0], y->q.zero_point, y->q.qmin, y->q.qmax));
     return ITG_OK;
 }
 
@@ -31,10 +35,14 @@ itg_status itg_exec_dequantize(itg_instance *instance, const itg_step *s, itg_er
 static itg_binary_form binary_form(itg_form form)
 {
     switch (form) {
-    case ITG_FORM_PRODUCT: return ITG_BINARY_PRODUCT;
-    case ITG_FORM_EQUAL: return ITG_BINARY_EQUAL;
-    case ITG_FORM_F32: return ITG_BINARY_F32;
-    default: return ITG_BINARY_RESCALE;
+    case ITG_FORM_PRODUCT:
+        return ITG_BINARY_PRODUCT;
+    case ITG_FORM_EQUAL:
+        return ITG_BINARY_EQUAL;
+    case ITG_FORM_F32:
+        return ITG_BINARY_F32;
+    default:
+        return ITG_BINARY_RESCALE;
     }
 }
 
@@ -42,8 +50,10 @@ itg_status itg_exec_binary(itg_instance *instance, const itg_step *s, itg_error 
 {
     (void)err;
     const itg_pvalue *a = value(instance, s->inputs[0]), *b = value(instance, s->inputs[1]);
-    itg_broadcast shape = itg_broadcast_of(&a->shape, &b->shape, &value(instance, s->outputs[0])->shape);
-    itg_int_operand x = itg_exec_operand(instance, s->inputs[0]), y = itg_exec_operand(instance, s->inputs[1]);
+    itg_broadcast shape =
+        itg_broadcast_of(&a->shape, &b->shape, &value(instance, s->outputs[0])->shape);
+    itg_int_operand x = itg_exec_operand(instance, s->inputs[0]),
+                    y = itg_exec_operand(instance, s->inputs[1]);
     for (int32_t i = 0; i < s->output_count; i++) {
         const itg_pvalue *out = value(instance, s->outputs[i]);
         instance->scales[i] = out->quantized ? out->q.scale[0] : 1.0f;
@@ -79,7 +89,8 @@ itg_status itg_exec_clip(itg_instance *instance, const itg_step *s, itg_error *e
     for (int64_t first = 0; first < x->elements; first += CLIP_BLOCK) {
         int64_t n = x->elements - first < CLIP_BLOCK ? x->elements - first : CLIP_BLOCK;
         for (int64_t i = 0; i < n; i++)
-            acc[i] = itg_accumulator_fit(s->acc, itg_load(x->dtype, in, first + i) - x->q.zero_point);
+            acc[i] =
+                itg_accumulator_fit(s->acc, itg_load(x->dtype, in, first + i) - x->q.zero_point);
         for (int32_t k = 0; k < s->output_count; k++)
             itg_int_epilogue(acc, n, 0, &instance->epilogues[k]);
         itg_exec_advance(instance, s, n);
@@ -96,7 +107,8 @@ itg_status itg_exec_lut(itg_instance *instance, const itg_step *s, itg_error *er
         const itg_pvalue *y = value(instance, s->outputs[k]);
         const void *table = itg_exec_data(instance, s->inputs[k + 1]);
         if (y->quantized) {
-            itg_int_lut(&codes, x->elements, table, y->dtype, itg_exec_data(instance, s->outputs[k]));
+            itg_int_lut(&codes, x->elements, table, y->dtype,
+                        itg_exec_data(instance, s->outputs[k]));
             continue;
         }
         float *out = itg_exec_data(instance, s->outputs[k]);

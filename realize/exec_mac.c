@@ -12,7 +12,8 @@ static itg_mac_options mac_options(const itg_instance *instance, const itg_step 
 
 static itg_window_view window(const itg_program *p, const itg_step *s)
 {
-    return itg_window_of(s->op, &s->attrs, &p->values[s->inputs[0]].shape, &p->values[s->outputs[0]].shape);
+    return itg_window_of(s->op, &s->attrs, &p->values[s->inputs[0]].shape,
+                         &p->values[s->outputs[0]].shape);
 }
 
 /* Operand moved on by `elements`. */
@@ -32,12 +33,14 @@ itg_status itg_exec_conv(itg_instance *instance, const itg_step *s, itg_error *e
 {
     (void)err;
     itg_window_view v = window(instance->program, s);
-    itg_int_operand x = itg_exec_operand(instance, s->inputs[0]), w = itg_exec_operand(instance, s->inputs[1]);
+    itg_int_operand x = itg_exec_operand(instance, s->inputs[0]),
+                    w = itg_exec_operand(instance, s->inputs[1]);
     itg_mac_options mac = mac_options(instance, s);
     itg_exec_epilogues(instance, s);
     for (int64_t n = 0; n < v.batch; n++) {
         itg_int_operand image = moved(x, n * v.w.channels * v.w.height * v.w.width);
-        itg_int_conv(&v.w, &image, &w, &mac, instance->epilogues, s->output_count, itg_exec_scratch(instance, s));
+        itg_int_conv(&v.w, &image, &w, &mac, instance->epilogues, s->output_count,
+                     itg_exec_scratch(instance, s));
         itg_exec_advance(instance, s, v.w.out_channels * v.w.out_height * v.w.out_width);
     }
     return ITG_OK;
@@ -47,7 +50,8 @@ static itg_matmul_view matrices(const itg_program *p, const itg_step *s)
 {
     itg_matmul_view v;
     itg_shape y;
-    (void)itg_matmul_of(&p->values[s->inputs[0]].shape, &p->values[s->inputs[1]].shape, s->attrs.trans_b, &v, &y, NULL);
+    (void)itg_matmul_of(&p->values[s->inputs[0]].shape, &p->values[s->inputs[1]].shape,
+                        s->attrs.trans_b, &v, &y, NULL);
     return v;
 }
 
@@ -61,15 +65,18 @@ itg_status itg_exec_matmul(itg_instance *instance, const itg_step *s, itg_error 
 {
     (void)err;
     itg_matmul_view v = matrices(instance->program, s);
-    itg_int_operand a = itg_exec_operand(instance, s->inputs[0]), b = itg_exec_operand(instance, s->inputs[1]);
+    itg_int_operand a = itg_exec_operand(instance, s->inputs[0]),
+                    b = itg_exec_operand(instance, s->inputs[1]);
     itg_mac_options mac = mac_options(instance, s);
     bool transposed = s->attrs.trans_b || instance->program->values[s->inputs[1]].shape.rank == 1;
     itg_exec_epilogues(instance, s);
     for (int64_t i = 0; i < v.batches; i++) {
-        itg_int_operand left = moved(a, itg_strided_offset(v.batch.rank, v.batch.dims, v.stride_a, i));
-        itg_int_operand right = moved(b, itg_strided_offset(v.batch.rank, v.batch.dims, v.stride_b, i));
-        itg_int_matmul(v.m, v.n, v.k, &left, &right, transposed, &mac, instance->epilogues, s->output_count,
-                       itg_exec_scratch(instance, s));
+        itg_int_operand left =
+            moved(a, itg_strided_offset(v.batch.rank, v.batch.dims, v.stride_a, i));
+        itg_int_operand right =
+            moved(b, itg_strided_offset(v.batch.rank, v.batch.dims, v.stride_b, i));
+        itg_int_matmul(v.m, v.n, v.k, &left, &right, transposed, &mac, instance->epilogues,
+                       s->output_count, itg_exec_scratch(instance, s));
         itg_exec_advance(instance, s, v.m * v.n);
     }
     return ITG_OK;

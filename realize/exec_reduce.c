@@ -2,11 +2,15 @@
 #include "realize/exec.h"
 #include "kernels/requant.h"
 
-static const itg_pvalue *value(const itg_instance *instance, int32_t id) { return &instance->program->values[id]; }
+static const itg_pvalue *value(const itg_instance *instance, int32_t id)
+{
+    return &instance->program->values[id];
+}
 
 static itg_window_view window(const itg_program *p, const itg_step *s)
 {
-    return itg_window_of(s->op, &s->attrs, &p->values[s->inputs[0]].shape, &p->values[s->outputs[0]].shape);
+    return itg_window_of(s->op, &s->attrs, &p->values[s->inputs[0]].shape,
+                         &p->values[s->outputs[0]].shape);
 }
 
 static itg_reduction reduction(const itg_program *p, const itg_step *s)
@@ -29,9 +33,10 @@ size_t itg_exec_mean_scratch(const itg_program *p, const itg_step *s)
     return (size_t)(y->elements / y->shape.dims[0]) * (sizeof(int64_t) + sizeof(int32_t));
 }
 
-/* Writes n results of `counts` (one for all where stride is 0): runs of equal counts share their constants. */
-static void finish_mean(itg_instance *instance, const itg_step *s, int64_t *acc, int64_t n, const int32_t *counts,
-                        int64_t stride)
+/* Writes n results of `counts` (one for all where stride is 0): runs of equal counts share their
+ * constants. */
+static void finish_mean(itg_instance *instance, const itg_step *s, int64_t *acc, int64_t n,
+                        const int32_t *counts, int64_t stride)
 {
     const itg_pvalue *y = value(instance, s->outputs[0]);
     for (int64_t first = 0, run; first < n; first += run) {
@@ -42,7 +47,8 @@ static void finish_mean(itg_instance *instance, const itg_step *s, int64_t *acc,
         if (s->form == ITG_FORM_KEEP) {
             for (int64_t i = 0; i < run; i++)
                 itg_store(y->dtype, instance->epilogues[0].out, i,
-                          itg_clamp(itg_round_divide(acc[first + i], count, s->rounding), y->q.qmin, y->q.qmax));
+                          itg_clamp(itg_round_divide(acc[first + i], count, s->rounding), y->q.qmin,
+                                    y->q.qmax));
         }
         for (int32_t k = 0; s->form != ITG_FORM_KEEP && k < s->output_count; k++) {
             itg_epilogue e = instance->epilogues[k];
@@ -57,31 +63,36 @@ static void finish_mean(itg_instance *instance, const itg_step *s, int64_t *acc,
 }
 
 /* The sum of one window with the accumulator's width simulated after every addition. */
-static int64_t saturating_sum(const itg_step *s, const itg_window *w, const itg_int_operand *x, int64_t c, int64_t p,
-                              int64_t q)
+static int64_t saturating_sum(const itg_step *s, const itg_window *w, const itg_int_operand *x,
+                              int64_t c, int64_t p, int64_t q)
 {
-    itg_taps rows = itg_window_taps(p, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], 0, w->height);
-    itg_taps columns = itg_window_taps(q, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1], 0, w->width);
+    itg_taps rows =
+        itg_window_taps(p, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], 0, w->height);
+    itg_taps columns =
+        itg_window_taps(q, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1], 0, w->width);
     int64_t acc = 0;
     for (int64_t i = 0; i < rows.count; i++)
         for (int64_t j = 0; j < columns.count; j++) {
             int64_t h = p * w->stride[0] - w->pad_top + (rows.first + i) * w->dilation[0];
             int64_t v = q * w->stride[1] - w->pad_left + (columns.first + j) * w->dilation[1];
-            acc += itg_load(x->storage, x->data, (c * w->height + h) * w->width + v) - x->zero_point;
+            acc +=
+                itg_load(x->storage, x->data, (c * w->height + h) * w->width + v) - x->zero_point;
             acc = itg_accumulator_fit(s->acc, acc);
         }
     return acc;
 }
 
-static void window_sums(const itg_step *s, const itg_window *w, const itg_int_operand *x, int64_t *acc, int32_t *counts)
+static void window_sums(const itg_step *s, const itg_window *w, const itg_int_operand *x,
+                        int64_t *acc, int32_t *counts)
 {
     int64_t plane = w->out_height * w->out_width;
     bool exact = s->form == ITG_FORM_KEEP || itg_step_fits(s);
     if (exact || s->acc.overflow == ITG_OVERFLOW_WRAP) itg_int_pool_sum(w, x, acc, counts);
     for (int64_t i = 0; !exact && i < plane * w->channels; i++)
-        acc[i] = s->acc.overflow == ITG_OVERFLOW_WRAP
-                     ? itg_accumulator_fit(s->acc, acc[i])
-                     : saturating_sum(s, w, x, i / plane, i % plane / w->out_width, i % w->out_width);
+        acc[i] =
+            s->acc.overflow == ITG_OVERFLOW_WRAP
+                ? itg_accumulator_fit(s->acc, acc[i])
+                : saturating_sum(s, w, x, i / plane, i % plane / w->out_width, i % w->out_width);
     for (int64_t i = 0; i < plane; i++)
         counts[i] = (int32_t)itg_mean_count(s, w, i / w->out_width, i % w->out_width);
 }
@@ -102,13 +113,17 @@ static void mean_of_windows(itg_instance *instance, const itg_step *s, itg_int_o
 }
 
 /* Sum in row-major order of the reduced axes. */
-static int64_t axes_sum(const itg_step *s, const itg_reduction *r, const itg_int_operand *x, int64_t base)
+static int64_t axes_sum(const itg_step *s, const itg_reduction *r, const itg_int_operand *x,
+                        int64_t base)
 {
-    bool saturate = s->form != ITG_FORM_KEEP && !itg_step_fits(s) && s->acc.overflow == ITG_OVERFLOW_SATURATE;
+    bool saturate =
+        s->form != ITG_FORM_KEEP && !itg_step_fits(s) && s->acc.overflow == ITG_OVERFLOW_SATURATE;
     int32_t last = r->reduced_rank - 1;
-    int64_t inner = last >= 0 ? r->reduced[last] : 1, step = last >= 0 ? r->reduced_stride[last] : 0, acc = 0;
+    int64_t inner = last >= 0 ? r->reduced[last] : 1,
+            step = last >= 0 ? r->reduced_stride[last] : 0, acc = 0;
     for (int64_t i = 0; i < r->count / inner; i++) {
-        int64_t at = base + itg_strided_offset(last > 0 ? last : 0, r->reduced, r->reduced_stride, i);
+        int64_t at =
+            base + itg_strided_offset(last > 0 ? last : 0, r->reduced, r->reduced_stride, i);
         for (int64_t j = 0; j < inner; j++) {
             acc += itg_load(x->storage, x->data, at + j * step) - x->zero_point;
             if (saturate) acc = itg_accumulator_fit(s->acc, acc);
@@ -133,13 +148,16 @@ itg_status itg_exec_mean(itg_instance *instance, const itg_step *s, itg_error *e
     itg_int_operand x = itg_exec_operand(instance, s->inputs[0]);
     if (s->form == ITG_FORM_KEEP) x.zero_point = 0; /* averages of raw codes */
     itg_exec_epilogues(instance, s);
-    if (itg_mean_is_reduction(s)) mean_of_axes(instance, s, x);
-    else mean_of_windows(instance, s, x);
+    if (itg_mean_is_reduction(s))
+        mean_of_axes(instance, s, x);
+    else
+        mean_of_windows(instance, s, x);
     return ITG_OK;
 }
 
 /* Position of the greatest code along the reduced axes, the first or the last of equals. */
-static int64_t greatest(const itg_reduction *r, const itg_int_operand *x, int64_t base, bool last_of_equals)
+static int64_t greatest(const itg_reduction *r, const itg_int_operand *x, int64_t base,
+                        bool last_of_equals)
 {
     int64_t best = 0, most = INT64_MIN;
     for (int64_t i = 0; i < r->count; i++) {
@@ -159,7 +177,8 @@ itg_status itg_exec_arg_max(itg_instance *instance, const itg_step *s, itg_error
     itg_reduction r = reduction(instance->program, s);
     int64_t *out = itg_exec_data(instance, s->outputs[0]);
     for (int64_t i = 0; i < r.outer; i++)
-        out[i] = greatest(&r, &x, itg_strided_offset(r.kept_rank, r.kept, r.kept_stride, i), s->attrs.select_last_index);
+        out[i] = greatest(&r, &x, itg_strided_offset(r.kept_rank, r.kept, r.kept_stride, i),
+                          s->attrs.select_last_index);
     return ITG_OK;
 }
 
@@ -173,7 +192,8 @@ itg_status itg_exec_max(itg_instance *instance, const itg_step *s, itg_error *er
         for (int64_t i = 0; i < r.outer; i++) {
             int64_t base = itg_strided_offset(r.kept_rank, r.kept, r.kept_stride, i);
             int64_t best = greatest(&r, &x, base, false);
-            int64_t at = base + itg_strided_offset(r.reduced_rank, r.reduced, r.reduced_stride, best);
+            int64_t at =
+                base + itg_strided_offset(r.reduced_rank, r.reduced, r.reduced_stride, best);
             itg_store(x.storage, out, i, itg_load(x.storage, x.data, at));
         }
         return ITG_OK;
@@ -182,7 +202,8 @@ itg_status itg_exec_max(itg_instance *instance, const itg_step *s, itg_error *er
     size_t size = itg_dtype_size(x.storage);
     for (int64_t b = 0; b < v.batch; b++) {
         itg_int_max_pool(&v.w, &x, out);
-        x.data = (const unsigned char *)x.data + (size_t)(v.w.channels * v.w.height * v.w.width) * size;
+        x.data =
+            (const unsigned char *)x.data + (size_t)(v.w.channels * v.w.height * v.w.width) * size;
         out += (size_t)(v.w.channels * v.w.out_height * v.w.out_width) * size;
     }
     return ITG_OK;

@@ -1,4 +1,5 @@
-/* Steps that hand whole tensors to kernels/float_ops.h: float islands, and data movement of codes. */
+/* Steps that hand whole tensors to kernels/float_ops.h: float islands, and data movement of codes.
+ */
 #include "realize/exec.h"
 #include "kernels/float_ops.h"
 
@@ -20,7 +21,8 @@ static void gather_operands(itg_instance *instance, const itg_step *s)
 itg_status itg_exec_float(itg_instance *instance, const itg_step *s, itg_error *err)
 {
     gather_operands(instance, s);
-    return itg_float_eval(s->op, &s->attrs, instance->inputs, s->input_count, instance->outputs, s->output_count, err);
+    return itg_float_eval(s->op, &s->attrs, instance->inputs, s->input_count, instance->outputs,
+                          s->output_count, err);
 }
 
 itg_status itg_exec_move(itg_instance *instance, const itg_step *s, itg_error *err)
@@ -29,6 +31,6 @@ itg_status itg_exec_move(itg_instance *instance, const itg_step *s, itg_error *e
     int64_t fill = 0; /* room for one code of any storage: zero */
     itg_store(y->dtype, &fill, 0, y->q.zero_point);
     gather_operands(instance, s);
-    return itg_move_eval(s->op, &s->attrs, instance->inputs, s->input_count, instance->outputs, s->output_count, &fill,
-                         err);
+    return itg_move_eval(s->op, &s->attrs, instance->inputs, s->input_count, instance->outputs,
+                         s->output_count, &fill, err);
 }

@@ -1,4 +1,5 @@
-/* Runs a program: step after step, each from and into planned memory. Nothing here allocates once the instance stands. */
+/* Runs a program: step after step, each from and into planned memory. Nothing here allocates once
+ * the instance stands. */
 #include "realize/exec.h"
 #include <stdlib.h>
 
@@ -38,10 +39,14 @@ void *itg_exec_data(const itg_instance *instance, int32_t value)
 itg_int_operand itg_exec_operand(const itg_instance *instance, int32_t value)
 {
     const itg_pvalue *v = &instance->program->values[value];
-    return (itg_int_operand){v->dtype, itg_exec_data(instance, value), v->q.zero_point, v->q.qmin, v->q.qmax};
+    return (itg_int_operand){v->dtype, itg_exec_data(instance, value), v->q.zero_point, v->q.qmin,
+                             v->q.qmax};
 }
 
-void *itg_exec_scratch(const itg_instance *instance, const itg_step *s) { return instance->memory + s->scratch_offset; }
+void *itg_exec_scratch(const itg_instance *instance, const itg_step *s)
+{
+    return instance->memory + s->scratch_offset;
+}
 
 void itg_exec_epilogues(itg_instance *instance, const itg_step *s)
 {
@@ -88,10 +93,11 @@ itg_status itg_instance_create(const itg_program *p, itg_instance **out, itg_err
         instance->epilogues = calloc((size_t)most_out, sizeof *instance->epilogues);
         instance->scales = calloc((size_t)most_out, sizeof *instance->scales);
     }
-    if (instance == NULL || instance->allocation == NULL || instance->inputs == NULL || instance->outputs == NULL ||
-        instance->epilogues == NULL || instance->scales == NULL) {
+    if (instance == NULL || instance->allocation == NULL || instance->inputs == NULL ||
+        instance->outputs == NULL || instance->epilogues == NULL || instance->scales == NULL) {
         itg_instance_destroy(instance);
-        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for an instance of %zu bytes", p->name, p->instance_bytes);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for an instance of %zu bytes", p->name,
+                        p->instance_bytes);
     }
     size_t beyond = (size_t)((uintptr_t)instance->allocation % 64);
     instance->memory = (unsigned char *)instance->allocation + (beyond > 0 ? 64 - beyond : 0);
@@ -121,7 +127,8 @@ itg_status itg_instance_run(itg_instance *instance, itg_error *err)
     for (int32_t i = 0; i < p->step_count; i++) {
         const itg_step *s = &p->steps[i];
         itg_status status = executors[s->kind].run(instance, s, err);
-        if (status != ITG_OK) return itg_prefix_error(err, status, "%s: node '%s'", p->name, s->name);
+        if (status != ITG_OK)
+            return itg_prefix_error(err, status, "%s: node '%s'", p->name, s->name);
     }
     return ITG_OK;
 }

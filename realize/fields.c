@@ -27,7 +27,10 @@ static void wrote(itg_fields *f, const char *name, itg_status status)
     if (status != ITG_OK) itg_fields_fail(f, status, name, "cannot be written");
 }
 
-static void print_name(itg_fields *f, const char *name) { itg_strbuf_format(f->text, " %s=", name); }
+static void print_name(itg_fields *f, const char *name)
+{
+    itg_strbuf_format(f->text, " %s=", name);
+}
 
 static void print_float(itg_fields *f, float value)
 {
@@ -43,8 +46,10 @@ void itg_field_int(itg_fields *f, const char *name, int64_t *value, int64_t lo, 
     if (f->mode == ITG_FIELDS_READ) {
         const itg_onnx_attr *attr = read_attr(f, name, ITG_ATTR_INT);
         int64_t v = attr != NULL ? attr->i : 0;
-        if (v < lo || v > hi) itg_fields_fail(f, ITG_BAD_FILE, name, "missing or out of range");
-        else *value = v;
+        if (v < lo || v > hi)
+            itg_fields_fail(f, ITG_BAD_FILE, name, "missing or out of range");
+        else
+            *value = v;
     } else if (*value != 0 && f->mode == ITG_FIELDS_WRITE) {
         wrote(f, name, itg_onnx_writer_int(f->writer, name, *value));
     } else if (*value != 0) {
@@ -109,7 +114,8 @@ void itg_field_string(itg_fields *f, const char *name, const char **value)
     }
 }
 
-void itg_field_name(itg_fields *f, const char *name, int *value, const char *(*name_of)(int value), int count)
+void itg_field_name(itg_fields *f, const char *name, int *value, const char *(*name_of)(int value),
+                    int count)
 {
     const char *text = f->mode != ITG_FIELDS_READ ? name_of(*value) : NULL;
     itg_field_string(f, name, &text);
@@ -117,8 +123,10 @@ void itg_field_name(itg_fields *f, const char *name, int *value, const char *(*n
     int found = 0;
     while (text != NULL && found < count && strcmp(name_of(found), text) != 0)
         found++;
-    if (text == NULL || found == count) itg_fields_fail(f, ITG_BAD_FILE, name, "missing or unknown");
-    else *value = found;
+    if (text == NULL || found == count)
+        itg_fields_fail(f, ITG_BAD_FILE, name, "missing or unknown");
+    else
+        *value = found;
 }
 
 /* ---- lists ---- */
@@ -143,19 +151,24 @@ void itg_field_array(itg_fields *f, const char *name, int64_t *values, int32_t c
     if (f->status != ITG_OK || count == 0) return;
     if (f->mode == ITG_FIELDS_READ) {
         const itg_onnx_attr *attr = read_attr(f, name, ITG_ATTR_INTS);
-        if (attr != NULL && attr->count != count) itg_fields_fail(f, ITG_BAD_FILE, name, "wrong number of entries");
-        else if (attr != NULL) memcpy(values, attr->ints, (size_t)count * sizeof *values);
+        if (attr != NULL && attr->count != count)
+            itg_fields_fail(f, ITG_BAD_FILE, name, "wrong number of entries");
+        else if (attr != NULL)
+            memcpy(values, attr->ints, (size_t)count * sizeof *values);
         return;
     }
     bool any = false;
     for (int32_t i = 0; i < count; i++)
         any = any || values[i] != 0;
-    if (any && f->mode == ITG_FIELDS_WRITE) wrote(f, name, itg_onnx_writer_ints(f->writer, name, values, count));
-    else if (any) print_ints(f, name, values, count);
+    if (any && f->mode == ITG_FIELDS_WRITE)
+        wrote(f, name, itg_onnx_writer_ints(f->writer, name, values, count));
+    else if (any)
+        print_ints(f, name, values, count);
 }
 
 /* READ: a copy of the list in the program's arena. */
-static void *copied(itg_fields *f, const char *name, const void *data, int64_t count, int64_t max, size_t size)
+static void *copied(itg_fields *f, const char *name, const void *data, int64_t count, int64_t max,
+                    size_t size)
 {
     if (count < 0 || count > max) {
         itg_fields_fail(f, ITG_BAD_FILE, name, "too many entries");
@@ -166,7 +179,8 @@ static void *copied(itg_fields *f, const char *name, const void *data, int64_t c
     return copy;
 }
 
-void itg_field_ints(itg_fields *f, const char *name, const int64_t **values, int64_t *count, int64_t max)
+void itg_field_ints(itg_fields *f, const char *name, const int64_t **values, int64_t *count,
+                    int64_t max)
 {
     if (f->status != ITG_OK) return;
     if (f->mode == ITG_FIELDS_READ) {
@@ -183,7 +197,8 @@ void itg_field_ints(itg_fields *f, const char *name, const int64_t **values, int
     }
 }
 
-void itg_field_floats(itg_fields *f, const char *name, const float **values, int32_t *count, int32_t max)
+void itg_field_floats(itg_fields *f, const char *name, const float **values, int32_t *count,
+                      int32_t max)
 {
     if (f->status != ITG_OK) return;
     if (f->mode == ITG_FIELDS_READ) {
@@ -227,7 +242,8 @@ static void visit_flat(itg_fields *f, const char *prefix, flat_requants *flat, i
     itg_field_ints(f, name[4], &flat->rounding, &flat->rounding_count, (int64_t)max * 3);
 }
 
-/* Lists of 4 * 3 * count numbers, or of count ratios, behind one allocation that the caller frees. */
+/* Lists of 4 * 3 * count numbers, or of count ratios, behind one allocation that the caller frees.
+ */
 static void *flatten(const itg_requant *values, int32_t count, flat_requants *flat)
 {
     size_t n = (size_t)count;
@@ -245,7 +261,8 @@ static void *flatten(const itg_requant *values, int32_t count, flat_requants *fl
         }
     }
     bool is_f32 = count > 0 && values[0].is_f32;
-    *flat = (flat_requants){ratio, is_f32 ? count : 0, all, multiplier, shift, rounding, is_f32 ? 0 : count, at, at, at};
+    *flat = (flat_requants){ratio,    is_f32 ? count : 0, all, multiplier, shift,
+                            rounding, is_f32 ? 0 : count, at,  at,         at};
     return all;
 }
 
@@ -256,7 +273,9 @@ static bool unflatten_stages(const flat_requants *flat, itg_requant *out)
         if (flat->stages[i] < 0 || flat->stages[i] > 3) return false;
         out[i].stage_count = (int32_t)flat->stages[i];
         for (int32_t k = 0; k < out[i].stage_count; k++, at++) {
-            if (at >= flat->multiplier_count || at >= flat->shift_count || at >= flat->rounding_count) return false;
+            if (at >= flat->multiplier_count || at >= flat->shift_count ||
+                at >= flat->rounding_count)
+                return false;
             if (flat->shift[at] < -62 || flat->shift[at] > 62 || flat->rounding[at] < 0 ||
                 flat->rounding[at] >= ITG_ROUNDING_COUNT)
                 return false;
@@ -267,8 +286,8 @@ static bool unflatten_stages(const flat_requants *flat, itg_requant *out)
     return at == flat->multiplier_count && at == flat->shift_count && at == flat->rounding_count;
 }
 
-static void unflatten(itg_fields *f, const char *prefix, const flat_requants *flat, const itg_requant **values,
-                      int32_t *count)
+static void unflatten(itg_fields *f, const char *prefix, const flat_requants *flat,
+                      const itg_requant **values, int32_t *count)
 {
     bool is_f32 = flat->ratio_count > 0;
     int64_t n = is_f32 ? flat->ratio_count : flat->set_count;
@@ -278,7 +297,8 @@ static void unflatten(itg_fields *f, const char *prefix, const flat_requants *fl
         return;
     }
     if (is_f32 ? flat->set_count != 0 : !unflatten_stages(flat, out)) {
-        itg_fields_fail(f, ITG_BAD_FILE, prefix, "stages, multipliers, shifts and roundings do not fit together");
+        itg_fields_fail(f, ITG_BAD_FILE, prefix,
+                        "stages, multipliers, shifts and roundings do not fit together");
         return;
     }
     for (int32_t i = 0; i < flat->ratio_count; i++) {
@@ -289,7 +309,8 @@ static void unflatten(itg_fields *f, const char *prefix, const flat_requants *fl
     *count = (int32_t)n;
 }
 
-void itg_field_requants(itg_fields *f, const char *prefix, const itg_requant **values, int32_t *count, int32_t max)
+void itg_field_requants(itg_fields *f, const char *prefix, const itg_requant **values,
+                        int32_t *count, int32_t max)
 {
     flat_requants flat;
     if (f->status != ITG_OK) return;
@@ -300,7 +321,9 @@ void itg_field_requants(itg_fields *f, const char *prefix, const itg_requant **v
     }
     if (*count == 0) return;
     void *lists = flatten(*values, *count, &flat);
-    if (lists == NULL) itg_fields_fail(f, ITG_NO_MEMORY, prefix, "no memory");
-    else visit_flat(f, prefix, &flat, max);
+    if (lists == NULL)
+        itg_fields_fail(f, ITG_NO_MEMORY, prefix, "no memory");
+    else
+        visit_flat(f, prefix, &flat, max);
     free(lists);
 }

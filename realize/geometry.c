@@ -3,7 +3,8 @@
 
 /* ---- windows ---- */
 
-itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape *x, const itg_shape *y)
+itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape *x,
+                              const itg_shape *y)
 {
     itg_window_view v;
     memset(&v, 0, sizeof v);
@@ -14,10 +15,14 @@ itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape
     w->out_channels = y->dims[1];
     w->height = w->width = w->out_height = w->out_width = 1;
     for (int32_t i = 2; i < x->rank; i++) {
-        if (i < x->rank - 1) w->height *= x->dims[i];
-        else w->width = x->dims[i];
-        if (i < x->rank - 1) w->out_height *= y->dims[i];
-        else w->out_width = y->dims[i];
+        if (i < x->rank - 1)
+            w->height *= x->dims[i];
+        else
+            w->width = x->dims[i];
+        if (i < x->rank - 1)
+            w->out_height *= y->dims[i];
+        else
+            w->out_width = y->dims[i];
     }
     for (int i = 0; i < 2; i++) {
         w->kernel[i] = global ? (i == 0 ? w->height : w->width) : attrs->kernel[i];
@@ -30,8 +35,8 @@ itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape
     return v;
 }
 
-itg_taps itg_window_taps(int64_t out, int64_t stride, int64_t dilation, int64_t pad_before, int64_t kernel, int64_t lo,
-                         int64_t hi)
+itg_taps itg_window_taps(int64_t out, int64_t stride, int64_t dilation, int64_t pad_before,
+                         int64_t kernel, int64_t lo, int64_t hi)
 {
     int64_t start = out * stride - pad_before;
     itg_taps taps = {start < lo ? (lo - start + dilation - 1) / dilation : 0, 0};
@@ -42,7 +47,10 @@ itg_taps itg_window_taps(int64_t out, int64_t stride, int64_t dilation, int64_t 
     return taps;
 }
 
-bool itg_mean_is_reduction(const itg_step *s) { return s->op == ITG_OP_REDUCE_MEAN; }
+bool itg_mean_is_reduction(const itg_step *s)
+{
+    return s->op == ITG_OP_REDUCE_MEAN;
+}
 
 int64_t itg_mean_count(const itg_step *s, const itg_window *w, int64_t row, int64_t column)
 {
@@ -50,8 +58,10 @@ int64_t itg_mean_count(const itg_step *s, const itg_window *w, int64_t row, int6
     int64_t top = padded ? -w->pad_top : 0, left = padded ? -w->pad_left : 0;
     int64_t bottom = w->height + (padded ? s->attrs.pad[2] : 0);
     int64_t right = w->width + (padded ? s->attrs.pad[3] : 0);
-    itg_taps v = itg_window_taps(row, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], top, bottom);
-    itg_taps h = itg_window_taps(column, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1], left, right);
+    itg_taps v =
+        itg_window_taps(row, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], top, bottom);
+    itg_taps h = itg_window_taps(column, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1],
+                                 left, right);
     return v.count * h.count;
 }
 
@@ -94,7 +104,8 @@ bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out
     return true;
 }
 
-void itg_broadcast_strides(const itg_shape *from, const itg_shape *to, int64_t strides[ITG_MAX_RANK])
+void itg_broadcast_strides(const itg_shape *from, const itg_shape *to,
+                           int64_t strides[ITG_MAX_RANK])
 {
     int64_t step = 1;
     int32_t lead = to->rank - from->rank;
@@ -136,8 +147,8 @@ static int64_t product(const itg_shape *s)
     return n;
 }
 
-itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, itg_matmul_view *out, itg_shape *y,
-                         itg_error *err)
+itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, itg_matmul_view *out,
+                         itg_shape *y, itg_error *err)
 {
     char ta[128], tb[128];
     itg_matmul_view v;
@@ -152,8 +163,9 @@ itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, i
         ok = v.k == (b->rank == 1 || trans_b ? last : second);
     }
     if (!ok)
-        return itg_fail(err, ITG_MISMATCH, "%s and %s cannot be multiplied%s", itg_shape_text(a, ta, sizeof ta),
-                        itg_shape_text(b, tb, sizeof tb), trans_b ? " (second transposed)" : "");
+        return itg_fail(err, ITG_MISMATCH, "%s and %s cannot be multiplied%s",
+                        itg_shape_text(a, ta, sizeof ta), itg_shape_text(b, tb, sizeof tb),
+                        trans_b ? " (second transposed)" : "");
     itg_shape shape = v.batch;
     if (a->rank > 1) shape.dims[shape.rank++] = v.m;
     if (b->rank > 1) shape.dims[shape.rank++] = v.n;
@@ -176,13 +188,15 @@ itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, i
 
 /* ---- reductions ---- */
 
-itg_status itg_reduction_of(const itg_attrs *attrs, const itg_shape *x, itg_reduction *out, itg_shape *y, itg_error *err)
+itg_status itg_reduction_of(const itg_attrs *attrs, const itg_shape *x, itg_reduction *out,
+                            itg_shape *y, itg_error *err)
 {
     bool reduced[ITG_MAX_RANK] = {false};
     for (int32_t i = 0; i < attrs->axes_count; i++) {
         int64_t axis = attrs->axes[i];
         if (axis < 0 || axis >= x->rank || reduced[axis])
-            return itg_fail(err, ITG_MISMATCH, "axes[%d] = %lld is not an axis of rank %d, or stands twice", (int)i,
+            return itg_fail(err, ITG_MISMATCH,
+                            "axes[%d] = %lld is not an axis of rank %d, or stands twice", (int)i,
                             (long long)axis, (int)x->rank);
         reduced[axis] = true;
     }

@@ -1,17 +1,21 @@
-/* Which operators each kind of step takes, and the kinds' names in files: a prefix and the operator's ONNX name. */
+/* Which operators each kind of step takes, and the kinds' names in files: a prefix and the
+ * operator's ONNX name. */
 #include "realize/program.h"
 #include "kernels/float_ops.h"
 #include <string.h>
 
 typedef struct kind_info {
     const char *prefix;
-    bool named;                  /* the operator's name follows the prefix */
-    bool (*takes)(itg_op op);    /* NULL: the listed operators */
+    bool named;               /* the operator's name follows the prefix */
+    bool (*takes)(itg_op op); /* NULL: the listed operators */
     int op_count;
     itg_op ops[4];
 } kind_info;
 
-static bool takes_any(itg_op op) { return op != ITG_OP_CONSTANT; }
+static bool takes_any(itg_op op)
+{
+    return op != ITG_OP_CONSTANT;
+}
 
 static const kind_info kinds[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_QUANTIZE] = {"Quantize", false, NULL, 0, {ITG_OP_CONV}},
@@ -21,10 +25,13 @@ static const kind_info kinds[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_MATMUL] = {"Int", true, NULL, 1, {ITG_OP_MATMUL}},
     [ITG_STEP_BINARY] = {"Int", true, NULL, 3, {ITG_OP_ADD, ITG_OP_SUB, ITG_OP_MUL}},
     [ITG_STEP_CLIP] = {"Int", true, NULL, 2, {ITG_OP_RELU, ITG_OP_CLIP}},
-    [ITG_STEP_MEAN] = {"Int", true, NULL, 3,
+    [ITG_STEP_MEAN] = {"Int",
+                       true,
+                       NULL,
+                       3,
                        {ITG_OP_AVERAGE_POOL, ITG_OP_GLOBAL_AVERAGE_POOL, ITG_OP_REDUCE_MEAN}},
-    [ITG_STEP_MAX] = {"Int", true, NULL, 3,
-                      {ITG_OP_MAX_POOL, ITG_OP_GLOBAL_MAX_POOL, ITG_OP_REDUCE_MAX}},
+    [ITG_STEP_MAX] =
+        {"Int", true, NULL, 3, {ITG_OP_MAX_POOL, ITG_OP_GLOBAL_MAX_POOL, ITG_OP_REDUCE_MAX}},
     [ITG_STEP_MOVE] = {"Int", true, itg_is_movement, 0, {ITG_OP_CONV}},
     [ITG_STEP_ARG_MAX] = {"Int", true, NULL, 1, {ITG_OP_ARG_MAX}},
     [ITG_STEP_LUT] = {"Lut", true, itg_is_univariate, 0, {ITG_OP_CONV}},
@@ -70,10 +77,14 @@ bool itg_step_has_accumulator(const itg_step *s)
     switch (s->kind) {
     case ITG_STEP_CONV:
     case ITG_STEP_MATMUL:
-    case ITG_STEP_CLIP: return true;
-    case ITG_STEP_BINARY: return s->form != ITG_FORM_F32;
-    case ITG_STEP_MEAN: return s->form != ITG_FORM_KEEP;
-    default: return false;
+    case ITG_STEP_CLIP:
+        return true;
+    case ITG_STEP_BINARY:
+        return s->form != ITG_FORM_F32;
+    case ITG_STEP_MEAN:
+        return s->form != ITG_FORM_KEEP;
+    default:
+        return false;
     }
 }
 

@@ -1,4 +1,5 @@
-/* Annotated graph -> program: inputs, nodes in order by form, outputs, then the checks and the plan. */
+/* Annotated graph -> program: inputs, nodes in order by form, outputs, then the checks and the
+ * plan. */
 #include "realize/lower.h"
 #include <inttypes.h>
 #include <string.h>
@@ -21,16 +22,22 @@ static itg_status lower_nothing(itg_lowering *l, itg_id node)
 }
 
 static const itg_lower_fn lowerings[ITG_FORM_COUNT] = {
-    [ITG_FORM_FLOAT] = itg_lower_float,   [ITG_FORM_MAC] = itg_lower_mac,   [ITG_FORM_PRODUCT] = itg_lower_binary,
-    [ITG_FORM_RESCALE] = lower_rescale,   [ITG_FORM_F32] = lower_rescale,   [ITG_FORM_EQUAL] = itg_lower_binary,
-    [ITG_FORM_KEEP] = itg_lower_keep,     [ITG_FORM_LUT] = itg_lower_lut,   [ITG_FORM_FUSED] = lower_nothing,
+    [ITG_FORM_FLOAT] = itg_lower_float,    [ITG_FORM_MAC] = itg_lower_mac,
+    [ITG_FORM_PRODUCT] = itg_lower_binary, [ITG_FORM_RESCALE] = lower_rescale,
+    [ITG_FORM_F32] = lower_rescale,        [ITG_FORM_EQUAL] = itg_lower_binary,
+    [ITG_FORM_KEEP] = itg_lower_keep,      [ITG_FORM_LUT] = itg_lower_lut,
+    [ITG_FORM_FUSED] = lower_nothing,
 };
 
 /* ---- setting up ---- */
 
-static itg_status no_memory(itg_lowering *l) { return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name); }
+static itg_status no_memory(itg_lowering *l)
+{
+    return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
+}
 
-/* A graph output keeps the value's name; so does an only version, and a graph input's float tensor. */
+/* A graph output keeps the value's name; so does an only version, and a graph input's float tensor.
+ */
 static int32_t plain_version(const itg_annotated *a, itg_id value)
 {
     const itg_value_note *note = &a->values[value];
@@ -52,7 +59,8 @@ static itg_status set_up(itg_lowering *l)
         size_t count = (size_t)l->a->values[v].version_count;
         l->made[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->made);
         l->packed[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->packed);
-        if (l->made[v] == NULL || l->packed[v] == NULL || !itg_names_put(&l->names, l->g->values[v].name, v))
+        if (l->made[v] == NULL || l->packed[v] == NULL ||
+            !itg_names_put(&l->names, l->g->values[v].name, v))
             return no_memory(l);
         for (size_t i = 0; i < count; i++)
             l->made[v][i] = l->packed[v][i] = ITG_NONE;
@@ -119,14 +127,16 @@ static itg_status refuse_overflow(const itg_program *p, itg_error *err)
         if (!itg_step_has_accumulator(s) || itg_step_fits(s)) continue;
         int bits = bits_for(s->acc_lo, s->acc_hi);
         return itg_fail(err, ITG_UNBOUNDED,
-                        "%s: node '%s': accumulator needs %s%d bits for [%" PRId64 ",%" PRId64 "], the hardware has %d",
-                        p->name, s->name, bits > 64 ? "more than " : "", bits > 64 ? 64 : bits, s->acc_lo, s->acc_hi,
-                        (int)s->acc.bits);
+                        "%s: node '%s': accumulator needs %s%d bits for [%" PRId64 ",%" PRId64
+                        "], the hardware has %d",
+                        p->name, s->name, bits > 64 ? "more than " : "", bits > 64 ? 64 : bits,
+                        s->acc_lo, s->acc_hi, (int)s->acc.bits);
     }
     return ITG_OK;
 }
 
-itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options, itg_program **out, itg_error *err)
+itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
+                               itg_program **out, itg_error *err)
 {
     itg_lowering l;
     memset(&l, 0, sizeof l);
@@ -140,7 +150,8 @@ itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options
         status = itg_program_finish(l.p, ITG_BOUNDS_STORE, err);
         if (status != ITG_OK) itg_prefix_error(err, status, "%s", l.p->name);
     }
-    if (status == ITG_OK && !(options != NULL && options->allow_overflow)) status = refuse_overflow(l.p, err);
+    if (status == ITG_OK && !(options != NULL && options->allow_overflow))
+        status = refuse_overflow(l.p, err);
     if (status != ITG_OK) {
         itg_program_destroy(l.p);
         return status;

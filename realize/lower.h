@@ -1,5 +1,5 @@
-/* Lowering: one pass over the annotated graph. It decides nothing: it packs constants, builds tables and names tensors.
- * Private to realize/. */
+/* Lowering: one pass over the annotated graph. It decides nothing: it packs constants, builds
+ * tables and names tensors. Private to realize/. */
 #ifndef ITG_LOWER_H
 #define ITG_LOWER_H
 #include "realize/names.h"
@@ -22,18 +22,23 @@ itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *o
 /* The value of (value, version), made new: the producer is about to write it. */
 itg_status itg_lower_output(itg_lowering *l, itg_id value, int32_t version, int32_t *out);
 /* A value that no version stands for: "name:what". */
-itg_status itg_lower_hidden(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype, int32_t *out);
-itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tensor *data, int32_t *out);
+itg_status itg_lower_hidden(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype,
+                            int32_t *out);
+itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tensor *data,
+                              int32_t *out);
 /* Constant weights [..., K, N] as [..., N, K]. */
 itg_status itg_lower_packed_matrix(itg_lowering *l, itg_id node, int32_t slot, int32_t *out);
 /* QUANTIZE or DEQUANTIZE from one value to another. */
-itg_status itg_lower_convert(itg_lowering *l, itg_step_kind kind, itg_id value, int32_t from, int32_t to);
+itg_status itg_lower_convert(itg_lowering *l, itg_step_kind kind, itg_id value, int32_t from,
+                             int32_t to);
 
 /* ---- lower_step.c ---- */
-itg_status itg_lower_step(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs,
-                          itg_step **out);
-/* A step whose outputs are all versions of note.out_value, with epilogues; *out NULL where nothing reads the value. */
-itg_status itg_lower_native(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op, int32_t inputs, itg_step **out);
+itg_status itg_lower_step(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op,
+                          int32_t inputs, int32_t outputs, itg_step **out);
+/* A step whose outputs are all versions of note.out_value, with epilogues; *out NULL where nothing
+ * reads the value. */
+itg_status itg_lower_native(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op,
+                            int32_t inputs, itg_step **out);
 itg_status itg_lower_fail(itg_lowering *l, itg_id node, itg_status status, const char *what);
 
 typedef itg_status (*itg_lower_fn)(itg_lowering *l, itg_id node);
@@ -41,7 +46,7 @@ itg_status itg_lower_mac(itg_lowering *l, itg_id node);    /* lower_mac.c */
 itg_status itg_lower_binary(itg_lowering *l, itg_id node); /* lower_element.c */
 itg_status itg_lower_clip(itg_lowering *l, itg_id node);
 itg_status itg_lower_lut(itg_lowering *l, itg_id node);
-itg_status itg_lower_mean(itg_lowering *l, itg_id node);   /* lower_keep.c */
+itg_status itg_lower_mean(itg_lowering *l, itg_id node); /* lower_keep.c */
 itg_status itg_lower_keep(itg_lowering *l, itg_id node);
 itg_status itg_lower_float(itg_lowering *l, itg_id node);
 #endif

@@ -1,9 +1,11 @@
-/* Steps whose outputs are made once and converted beside: codes that are moved or chosen or averaged (float versions are
- * dequantized), means, and float islands (integer versions are quantized). */
+/* Steps whose outputs are made once and converted beside: codes that are moved or chosen or
+ * averaged (float versions are dequantized), means, and float islands (integer versions are
+ * quantized). */
 #include "kernels/float_ops.h"
 #include "realize/lower.h"
 
-/* The one version of `value` that a step writes itself: integer or float, as asked. ITG_NONE: nobody reads that. */
+/* The one version of `value` that a step writes itself: integer or float, as asked. ITG_NONE:
+ * nobody reads that. */
 static int32_t native_version(const itg_lowering *l, itg_id value, bool is_float)
 {
     const itg_value_note *note = &l->a->values[value];
@@ -13,13 +15,15 @@ static int32_t native_version(const itg_lowering *l, itg_id value, bool is_float
 }
 
 /* q: of a native integer; NULL: a native float value. */
-static itg_status lower_native_output(itg_lowering *l, itg_id value, const itg_quantizer *q, int32_t *out)
+static itg_status lower_native_output(itg_lowering *l, itg_id value, const itg_quantizer *q,
+                                      int32_t *out)
 {
     int32_t version = native_version(l, value, q == NULL);
     if (version != ITG_NONE) return itg_lower_output(l, value, version, out);
     itg_dtype dtype = q != NULL ? q->storage : l->g->values[value].dtype;
     itg_status status = itg_lower_hidden(l, value, itg_dtype_name(dtype), dtype, out);
-    return status == ITG_OK && q != NULL ? itg_program_set_quantizer(l->p, *out, q, l->err) : status;
+    return status == ITG_OK && q != NULL ? itg_program_set_quantizer(l->p, *out, q, l->err)
+                                         : status;
 }
 
 /* The other versions, from what the step wrote. */
@@ -31,7 +35,8 @@ static itg_status convert_versions(itg_lowering *l, itg_id value, bool native_fl
         int32_t out;
         if (l->made[value][i] != ITG_NONE) continue;
         if (!native_float && !note->versions[i].is_float)
-            return itg_fail(l->err, ITG_MISMATCH, "%s: value '%s': codes that are kept have one quantizer", l->g->name,
+            return itg_fail(l->err, ITG_MISMATCH,
+                            "%s: value '%s': codes that are kept have one quantizer", l->g->name,
                             l->g->values[value].name);
         if (native_float && note->versions[i].is_float) { /* equal versions are one */
             l->made[value][i] = native;
@@ -39,13 +44,15 @@ static itg_status convert_versions(itg_lowering *l, itg_id value, bool native_fl
         }
         status = itg_lower_output(l, value, i, &out);
         if (status == ITG_OK)
-            status = itg_lower_convert(l, native_float ? ITG_STEP_QUANTIZE : ITG_STEP_DEQUANTIZE, value, native, out);
+            status = itg_lower_convert(l, native_float ? ITG_STEP_QUANTIZE : ITG_STEP_DEQUANTIZE,
+                                       value, native, out);
     }
     return status;
 }
 
 /* Adds the step with every input and its native outputs, then the conversions. q as above. */
-static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind, const itg_quantizer *q)
+static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind,
+                              const itg_quantizer *q)
 {
     const itg_node *n = &l->g->nodes[node];
     int32_t outputs = n->output_count, inputs = n->input_count;
@@ -61,12 +68,14 @@ static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind, 
         s->rounding = l->a->nodes[node].rounding;
     }
     const char *reason = l->a->nodes[node].reason;
-    if (kind == ITG_STEP_FLOAT && reason != NULL && (s->reason = itg_arena_strdup(l->p->arena, reason)) == NULL)
+    if (kind == ITG_STEP_FLOAT && reason != NULL &&
+        (s->reason = itg_arena_strdup(l->p->arena, reason)) == NULL)
         return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory");
     for (int32_t i = 0; i < inputs && status == ITG_OK; i++)
         if (n->inputs[i] != ITG_NONE) status = itg_lower_edge(l, node, i, &s->inputs[i]);
     for (int32_t i = 0; i < outputs && status == ITG_OK; i++) {
-        if (n->outputs[i] == ITG_NONE) return itg_lower_fail(l, node, ITG_UNSUPPORTED, "an output in between is left out");
+        if (n->outputs[i] == ITG_NONE)
+            return itg_lower_fail(l, node, ITG_UNSUPPORTED, "an output in between is left out");
         status = lower_native_output(l, n->outputs[i], q, &s->outputs[i]);
     }
     const int32_t *made = s->outputs; /* the step may move, its operands do not */
@@ -75,7 +84,10 @@ static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind, 
     return status;
 }
 
-itg_status itg_lower_float(itg_lowering *l, itg_id node) { return lower_whole(l, node, ITG_STEP_FLOAT, NULL); }
+itg_status itg_lower_float(itg_lowering *l, itg_id node)
+{
+    return lower_whole(l, node, ITG_STEP_FLOAT, NULL);
+}
 
 itg_status itg_lower_keep(itg_lowering *l, itg_id node)
 {
@@ -84,7 +96,8 @@ itg_status itg_lower_keep(itg_lowering *l, itg_id node)
     itg_status status = itg_lower_edge(l, node, 0, &x);
     if (status != ITG_OK) return status;
     itg_quantizer q = l->p->values[x].q;
-    if (!l->p->values[x].quantized) return itg_lower_fail(l, node, ITG_MISMATCH, "keep_scale of what is no codes");
+    if (!l->p->values[x].quantized)
+        return itg_lower_fail(l, node, ITG_MISMATCH, "keep_scale of what is no codes");
     static const itg_step_kind kinds[] = {ITG_STEP_MEAN, ITG_STEP_MAX, ITG_STEP_MOVE};
     if (n->op == ITG_OP_ARG_MAX) return lower_whole(l, node, ITG_STEP_ARG_MAX, NULL);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -97,7 +110,8 @@ itg_status itg_lower_mean(itg_lowering *l, itg_id node)
     int32_t x;
     itg_step *s;
     itg_status status = itg_lower_edge(l, node, 0, &x);
-    if (status == ITG_OK) status = itg_lower_native(l, node, ITG_STEP_MEAN, l->g->nodes[node].op, 1, &s);
+    if (status == ITG_OK)
+        status = itg_lower_native(l, node, ITG_STEP_MEAN, l->g->nodes[node].op, 1, &s);
     if (status != ITG_OK || s == NULL) return status;
     s->inputs[0] = x;
     s->form = ITG_FORM_RESCALE;

@@ -1,5 +1,5 @@
-/* Conv, Gemm and MatMul. Gemm becomes a matrix product; constant matrices are packed so that each output channel's weights
- * are one row. */
+/* Conv, Gemm and MatMul. Gemm becomes a matrix product; constant matrices are packed so that each
+ * output channel's weights are one row. */
 #include "realize/lower.h"
 #include <string.h>
 
@@ -19,12 +19,14 @@ static itg_status lower_left(itg_lowering *l, itg_id node, int32_t *out)
     itg_status status = itg_lower_edge(l, node, 0, out);
     if (status != ITG_OK || n->op != ITG_OP_GEMM || !n->attrs.trans_a) return status;
     itg_pvalue from = l->p->values[*out];
-    if (!from.quantized || from.shape.rank != 2) return itg_lower_fail(l, node, ITG_MISMATCH, "Gemm needs a matrix of codes");
+    if (!from.quantized || from.shape.rank != 2)
+        return itg_lower_fail(l, node, ITG_MISMATCH, "Gemm needs a matrix of codes");
     itg_step *s;
     int32_t turned, source = *out;
     status = itg_lower_hidden(l, n->inputs[0], "transposed", from.dtype, &turned);
     if (status == ITG_OK) status = itg_program_set_quantizer(l->p, turned, &from.q, l->err);
-    if (status == ITG_OK) status = itg_program_add_step(l->p, ITG_STEP_MOVE, n->name, 1, 1, &s, l->err);
+    if (status == ITG_OK)
+        status = itg_program_add_step(l->p, ITG_STEP_MOVE, n->name, 1, 1, &s, l->err);
     if (status != ITG_OK) return status;
     l->p->values[turned].shape.dims[0] = from.shape.dims[1];
     l->p->values[turned].shape.dims[1] = from.shape.dims[0];
@@ -43,7 +45,8 @@ static itg_status lower_right(itg_lowering *l, itg_id node, int32_t *out, bool *
     const itg_node *n = &l->g->nodes[node];
     *transposed = n->op == ITG_OP_GEMM && n->attrs.trans_b;
     bool constant = itg_graph_is_constant(l->g, n->inputs[1]);
-    if (n->op == ITG_OP_CONV || *transposed || !constant || l->g->values[n->inputs[1]].shape.rank < 2)
+    if (n->op == ITG_OP_CONV || *transposed || !constant ||
+        l->g->values[n->inputs[1]].shape.rank < 2)
         return itg_lower_edge(l, node, 1, out);
     *transposed = true;
     return itg_lower_packed_matrix(l, node, 1, out);
@@ -58,15 +61,16 @@ itg_status itg_lower_mac(itg_lowering *l, itg_id node)
     if (n->op != ITG_OP_CONV && n->op != ITG_OP_GEMM && n->op != ITG_OP_MATMUL)
         return itg_lower_fail(l, node, ITG_UNSUPPORTED, "no operator of form mac");
     if (n->op == ITG_OP_GEMM && (n->attrs.alpha != 1 || (note->bias != NULL && n->attrs.beta != 1)))
-        return itg_lower_fail(l, node, ITG_UNSUPPORTED, "Gemm's alpha and beta must be 1 in integers");
+        return itg_lower_fail(l, node, ITG_UNSUPPORTED,
+                              "Gemm's alpha and beta must be 1 in integers");
     itg_status status = lower_left(l, node, &operand[0]);
     if (status == ITG_OK) status = lower_right(l, node, &operand[1], &transposed);
     if (status == ITG_OK && note->bias != NULL) status = add_bias(l, node, &operand[2]);
     if (status != ITG_OK) return status;
     bool conv = n->op == ITG_OP_CONV;
     itg_step *s;
-    status = itg_lower_native(l, node, conv ? ITG_STEP_CONV : ITG_STEP_MATMUL, conv ? ITG_OP_CONV : ITG_OP_MATMUL,
-                              note->bias != NULL ? 3 : 2, &s);
+    status = itg_lower_native(l, node, conv ? ITG_STEP_CONV : ITG_STEP_MATMUL,
+                              conv ? ITG_OP_CONV : ITG_OP_MATMUL, note->bias != NULL ? 3 : 2, &s);
     if (status != ITG_OK || s == NULL) return status;
     memcpy(s->inputs, operand, (size_t)s->input_count * sizeof *operand);
     if (!conv) s->attrs.trans_b = transposed;

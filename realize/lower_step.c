@@ -9,8 +9,8 @@ itg_status itg_lower_fail(itg_lowering *l, itg_id node, itg_status status, const
     return itg_fail(l->err, status, "%s: node '%s': %s", l->g->name, l->g->nodes[node].name, what);
 }
 
-itg_status itg_lower_step(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs,
-                          itg_step **out)
+itg_status itg_lower_step(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op,
+                          int32_t inputs, int32_t outputs, itg_step **out)
 {
     const itg_node *n = &l->g->nodes[node];
     itg_status status = itg_program_add_step(l->p, kind, n->name, inputs, outputs, out, l->err);
@@ -43,17 +43,22 @@ static itg_status set_out(itg_lowering *l, const itg_version *v, itg_step_out *o
     o->hi = v->clamp_hi;
     if (v->is_float && v->dequant_count > 0) {
         o->dequant_count = v->dequant_count;
-        o->dequant = itg_arena_copy(l->p->arena, v->dequant, (size_t)v->dequant_count * sizeof *v->dequant);
-        if (o->dequant == NULL) return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
+        o->dequant =
+            itg_arena_copy(l->p->arena, v->dequant, (size_t)v->dequant_count * sizeof *v->dequant);
+        if (o->dequant == NULL)
+            return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
     } else if (!v->is_float && v->requant_count > 0) {
         o->requant_count = v->requant_count;
-        o->requant = itg_arena_copy(l->p->arena, v->requant, (size_t)v->requant_count * sizeof *v->requant);
-        if (o->requant == NULL) return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
+        o->requant =
+            itg_arena_copy(l->p->arena, v->requant, (size_t)v->requant_count * sizeof *v->requant);
+        if (o->requant == NULL)
+            return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
     }
     return ITG_OK;
 }
 
-itg_status itg_lower_native(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op, int32_t inputs, itg_step **out)
+itg_status itg_lower_native(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op,
+                            int32_t inputs, itg_step **out)
 {
     itg_id value = l->a->nodes[node].out_value;
     const itg_value_note *note = &l->a->values[value];

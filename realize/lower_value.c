@@ -2,10 +2,14 @@
 #include "realize/lower.h"
 #include "kernels/requant.h"
 
-static itg_status no_memory(itg_lowering *l) { return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name); }
+static itg_status no_memory(itg_lowering *l)
+{
+    return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
+}
 
 /* The plain version has the value's own name; others add what they are: "conv1:s8", "conv1:f32". */
-static itg_status add_value(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype, int32_t *out)
+static itg_status add_value(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype,
+                            int32_t *out)
 {
     const itg_value *v = &l->g->values[value];
     const char *name = v->name;
@@ -28,7 +32,8 @@ static itg_status add_version(itg_lowering *l, itg_id value, int32_t version, in
     itg_dtype dtype = v->is_float ? l->g->values[value].dtype : v->q.storage;
     const char *what = l->plain[value] == version ? NULL : itg_dtype_name(dtype);
     itg_status status = add_value(l, value, what, dtype, out);
-    if (status == ITG_OK && !v->is_float) status = itg_program_set_quantizer(l->p, *out, &v->q, l->err);
+    if (status == ITG_OK && !v->is_float)
+        status = itg_program_set_quantizer(l->p, *out, &v->q, l->err);
     return status;
 }
 
@@ -39,12 +44,14 @@ itg_status itg_lower_output(itg_lowering *l, itg_id value, int32_t version, int3
     return status;
 }
 
-itg_status itg_lower_hidden(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype, int32_t *out)
+itg_status itg_lower_hidden(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype,
+                            int32_t *out)
 {
     return add_value(l, value, what, dtype, out);
 }
 
-itg_status itg_lower_convert(itg_lowering *l, itg_step_kind kind, itg_id value, int32_t from, int32_t to)
+itg_status itg_lower_convert(itg_lowering *l, itg_step_kind kind, itg_id value, int32_t from,
+                             int32_t to)
 {
     itg_step *s;
     itg_status status = itg_program_add_step(l->p, kind, l->p->values[to].name, 1, 1, &s, l->err);
@@ -57,17 +64,20 @@ itg_status itg_lower_convert(itg_lowering *l, itg_step_kind kind, itg_id value, 
 
 /* ---- constants ---- */
 
-itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tensor *data, int32_t *out)
+itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tensor *data,
+                              int32_t *out)
 {
     const char *unique = itg_names_unique(&l->names, name, 0);
-    const void *copy = unique == NULL ? NULL : itg_arena_copy(l->p->arena, data->data, itg_tensor_bytes(data));
+    const void *copy =
+        unique == NULL ? NULL : itg_arena_copy(l->p->arena, data->data, itg_tensor_bytes(data));
     if (copy == NULL) return no_memory(l);
     itg_status status = itg_program_add_value(l->p, unique, data->dtype, &data->shape, out, l->err);
     if (status == ITG_OK) l->p->values[*out].data = copy;
     return status;
 }
 
-/* Elements between neighbours along the axis of the scales; the whole tensor where there is one scale. */
+/* Elements between neighbours along the axis of the scales; the whole tensor where there is one
+ * scale. */
 static int64_t inner_of(const itg_shape *shape, const itg_quantizer *q, int64_t elements)
 {
     if (q->axis < 0) return elements;
@@ -85,23 +95,26 @@ static int64_t exchanged(int64_t i, int64_t rows, int64_t columns)
 }
 
 /* Codes of a constant; exchange: of each matrix in its last two dims, transposed. */
-static itg_status quantized(itg_lowering *l, itg_id value, const itg_quantizer *q, bool exchange, const void **out)
+static itg_status quantized(itg_lowering *l, itg_id value, const itg_quantizer *q, bool exchange,
+                            const void **out)
 {
     itg_tensor t = itg_graph_tensor(l->g, value);
     int64_t elements;
     if (t.dtype != ITG_F32 || !itg_shape_elements(&t.shape, &elements))
-        return itg_fail(l->err, ITG_UNSUPPORTED, "%s: constant '%s' is no float32 tensor", l->g->name,
-                        l->g->values[value].name);
+        return itg_fail(l->err, ITG_UNSUPPORTED, "%s: constant '%s' is no float32 tensor",
+                        l->g->name, l->g->values[value].name);
     if (q->scale_count != (q->axis < 0 ? 1 : t.shape.dims[q->axis]))
-        return itg_fail(l->err, ITG_MISMATCH, "%s: constant '%s' has %d scales", l->g->name, l->g->values[value].name,
-                        (int)q->scale_count);
+        return itg_fail(l->err, ITG_MISMATCH, "%s: constant '%s' has %d scales", l->g->name,
+                        l->g->values[value].name, (int)q->scale_count);
     void *codes = itg_arena_array(l->p->arena, (size_t)elements, itg_dtype_size(q->storage));
     if (codes == NULL) return no_memory(l);
     int64_t inner = inner_of(&t.shape, q, elements);
-    int64_t rows = exchange ? t.shape.dims[t.shape.rank - 2] : 1, columns = exchange ? t.shape.dims[t.shape.rank - 1] : 1;
+    int64_t rows = exchange ? t.shape.dims[t.shape.rank - 2] : 1,
+            columns = exchange ? t.shape.dims[t.shape.rank - 1] : 1;
     for (int64_t i = 0; i < elements; i++) {
         float scale = q->scale[i / inner % q->scale_count];
-        int64_t code = itg_quantize_f32(((const float *)t.data)[i], scale, q->zero_point, q->qmin, q->qmax);
+        int64_t code =
+            itg_quantize_f32(((const float *)t.data)[i], scale, q->zero_point, q->qmin, q->qmax);
         itg_store(q->storage, codes, exchange ? exchanged(i, rows, columns) : i, code);
     }
     *out = codes;
@@ -114,8 +127,10 @@ static itg_status add_constant(itg_lowering *l, itg_id value, int32_t version, i
     itg_tensor t = itg_graph_tensor(l->g, value);
     const void *data = NULL;
     itg_status status = ITG_OK;
-    if (!v->is_float) status = quantized(l, value, &v->q, false, &data);
-    else if ((data = itg_arena_copy(l->p->arena, t.data, itg_tensor_bytes(&t))) == NULL) status = no_memory(l);
+    if (!v->is_float)
+        status = quantized(l, value, &v->q, false, &data);
+    else if ((data = itg_arena_copy(l->p->arena, t.data, itg_tensor_bytes(&t))) == NULL)
+        status = no_memory(l);
     if (status == ITG_OK) status = itg_lower_output(l, value, version, out);
     if (status == ITG_OK) l->p->values[*out].data = data;
     return status;
@@ -126,8 +141,8 @@ itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *o
     const itg_edge *e = itg_annotated_edge(l->a, node, slot);
     if (e == NULL || e->kind == ITG_EDGE_CARRY || e->version < 0 ||
         e->version >= l->a->values[e->value].version_count)
-        return itg_fail(l->err, ITG_MISMATCH, "%s: node %d, input %d: the edge carries no tensor", l->g->name, (int)node,
-                        (int)slot);
+        return itg_fail(l->err, ITG_MISMATCH, "%s: node %d, input %d: the edge carries no tensor",
+                        l->g->name, (int)node, (int)slot);
     *out = l->made[e->value][e->version];
     if (*out != ITG_NONE) return ITG_OK;
     if (itg_graph_is_constant(l->g, e->value)) return add_constant(l, e->value, e->version, out);
@@ -150,8 +165,10 @@ static itg_status add_packed(itg_lowering *l, itg_id value, const itg_version *v
     shape->dims[rank - 2] = shape->dims[rank - 1];
     shape->dims[rank - 1] = rows;
     l->p->values[*out].data = data;
-    if (q.axis == rank - 1) q.axis = rank - 2;
-    else if (q.axis == rank - 2) q.axis = rank - 1;
+    if (q.axis == rank - 1)
+        q.axis = rank - 2;
+    else if (q.axis == rank - 2)
+        q.axis = rank - 1;
     return itg_program_set_quantizer(l->p, *out, &q, l->err);
 }
 
@@ -159,7 +176,8 @@ itg_status itg_lower_packed_matrix(itg_lowering *l, itg_id node, int32_t slot, i
 {
     const itg_version *v = itg_annotated_version(l->a, node, slot);
     const itg_edge *e = itg_annotated_edge(l->a, node, slot);
-    if (v == NULL || v->is_float) return itg_lower_fail(l, node, ITG_MISMATCH, "weights without quantizer");
+    if (v == NULL || v->is_float)
+        return itg_lower_fail(l, node, ITG_MISMATCH, "weights without quantizer");
     int32_t *packed = &l->packed[e->value][e->version];
     itg_status status = *packed == ITG_NONE ? add_packed(l, e->value, v, packed) : ITG_OK;
     *out = *packed;

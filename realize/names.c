@@ -21,7 +21,8 @@ static uint32_t place_of(const itg_names *names, const char *key)
 
 static bool grow(itg_names *names)
 {
-    itg_names larger = {names->arena, NULL, NULL, names->count, names->capacity == 0 ? 64 : names->capacity * 2};
+    itg_names larger = {names->arena, NULL, NULL, names->count,
+                        names->capacity == 0 ? 64 : names->capacity * 2};
     larger.keys = itg_arena_array(names->arena, larger.capacity, sizeof *larger.keys);
     larger.numbers = itg_arena_array(names->arena, larger.capacity, sizeof *larger.numbers);
     if (larger.keys == NULL || larger.numbers == NULL) return false;

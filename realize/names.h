@@ -8,7 +8,7 @@ typedef struct itg_names {
     const char **keys;
     int32_t *numbers;
     uint32_t count, capacity; /* capacity: a power of two, or 0 */
-} itg_names; /* zero-initialize but for the arena, which owns everything */
+} itg_names;                  /* zero-initialize but for the arena, which owns everything */
 
 int32_t itg_names_find(const itg_names *names, const char *key); /* -1: absent */
 /* Numbers are >= 0. false: no memory. A key that is there gets the new number. */

@@ -1,6 +1,7 @@
-/* Memory of one instance: every value that is computed, and every step's scratch, gets a place that nothing alive at the same
- * time shares. Greedy by size (Pisarchyk and Lee 2020, arXiv:2001.03288): the largest first, each at the lowest gap that is
- * free throughout its life. Inputs and outputs live to the end: they are filled before a run and read after it. */
+/* Memory of one instance: every value that is computed, and every step's scratch, gets a place that
+ * nothing alive at the same time shares. Greedy by size (Pisarchyk and Lee 2020, arXiv:2001.03288):
+ * the largest first, each at the lowest gap that is free throughout its life. Inputs and outputs
+ * live to the end: they are filled before a run and read after it. */
 #include "realize/program.h"
 #include <stdlib.h>
 
@@ -12,12 +13,16 @@ typedef struct item {
     int32_t first, last, index; /* index: value, or value_count + step for scratch */
 } item;
 
-static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
 
 static void set_lives(itg_program *p)
 {
     for (int32_t i = 0; i < p->value_count; i++)
-        p->values[i].first = p->values[i].last = p->values[i].producer == ITG_NONE ? NOT_STORED : p->values[i].producer;
+        p->values[i].first = p->values[i].last =
+            p->values[i].producer == ITG_NONE ? NOT_STORED : p->values[i].producer;
     for (int32_t i = 0; i < p->step_count; i++)
         for (int32_t k = 0; k < p->steps[i].input_count; k++)
             if (p->steps[i].inputs[k] != ITG_NONE) p->values[p->steps[i].inputs[k]].last = i;
@@ -51,7 +56,8 @@ static int by_size(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* Lowest offset where `x` fits beside the placed items, which are sorted by offset; inserts x there. */
+/* Lowest offset where `x` fits beside the placed items, which are sorted by offset; inserts x
+ * there. */
 static void place(item *placed, int32_t count, item x)
 {
     size_t offset = 0;
@@ -88,12 +94,15 @@ itg_status itg_program_plan(itg_program *p, itg_error *err)
     for (int32_t i = 0; i < count; i++) {
         const item *x = &placed[i];
         if (x->offset + x->bytes > end) end = x->offset + x->bytes;
-        if (x->index < p->value_count) p->values[x->index].offset = x->offset;
-        else p->steps[x->index - p->value_count].scratch_offset = x->offset;
+        if (x->index < p->value_count)
+            p->values[x->index].offset = x->offset;
+        else
+            p->steps[x->index - p->value_count].scratch_offset = x->offset;
     }
     if (end > ITG_PROGRAM_MAX_BYTES)
-        status = itg_fail(err, ITG_LIMIT, "%s: one instance needs %zu bytes, at most %zu are allowed", p->name, end,
-                          ITG_PROGRAM_MAX_BYTES);
+        status =
+            itg_fail(err, ITG_LIMIT, "%s: one instance needs %zu bytes, at most %zu are allowed",
+                     p->name, end, ITG_PROGRAM_MAX_BYTES);
     p->instance_bytes = end;
 cleanup:
     free(items);

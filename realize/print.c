@@ -4,13 +4,16 @@
 static void print_value(const itg_pvalue *v, itg_strbuf *out)
 {
     char shape[128];
-    itg_strbuf_format(out, "%s : %s%s", v->name, itg_dtype_name(v->dtype), itg_shape_text(&v->shape, shape, sizeof shape));
+    itg_strbuf_format(out, "%s : %s%s", v->name, itg_dtype_name(v->dtype),
+                      itg_shape_text(&v->shape, shape, sizeof shape));
 }
 
-static void print_operands(const itg_program *p, const int32_t *values, int32_t count, itg_strbuf *out)
+static void print_operands(const itg_program *p, const int32_t *values, int32_t count,
+                           itg_strbuf *out)
 {
     for (int32_t i = 0; i < count; i++)
-        itg_strbuf_format(out, "%s%s", i > 0 ? ", " : "", values[i] == ITG_NONE ? "-" : p->values[values[i]].name);
+        itg_strbuf_format(out, "%s%s", i > 0 ? ", " : "",
+                          values[i] == ITG_NONE ? "-" : p->values[values[i]].name);
 }
 
 static void print_step(itg_program *p, itg_step *s, itg_strbuf *out)
@@ -27,8 +30,10 @@ static void print_step(itg_program *p, itg_step *s, itg_strbuf *out)
 
 void itg_program_print(const itg_program *p, itg_strbuf *out)
 {
-    itg_program view = *p; /* visiting takes a program that may be changed; printing changes nothing */
-    itg_strbuf_format(out, "program %s: %d nodes, instance %zu bytes\n", p->name, (int)p->step_count, p->instance_bytes);
+    itg_program view =
+        *p; /* visiting takes a program that may be changed; printing changes nothing */
+    itg_strbuf_format(out, "program %s: %d nodes, instance %zu bytes\n", p->name,
+                      (int)p->step_count, p->instance_bytes);
     for (int32_t i = 0; i < p->input_count; i++) {
         itg_strbuf_add(out, "input ");
         print_value(&p->values[p->inputs[i]], out);

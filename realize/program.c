@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static itg_status no_memory(itg_error *err, const char *what) { return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", what); }
+static itg_status no_memory(itg_error *err, const char *what)
+{
+    return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", what);
+}
 
 itg_status itg_program_create(const char *name, itg_program **out, itg_error *err)
 {
@@ -37,13 +40,14 @@ static void *grown(itg_arena *arena, const void *old, int32_t count, int32_t *ca
     return new_array;
 }
 
-itg_status itg_program_add_value(itg_program *p, const char *name, itg_dtype dtype, const itg_shape *shape, int32_t *out,
-                                 itg_error *err)
+itg_status itg_program_add_value(itg_program *p, const char *name, itg_dtype dtype,
+                                 const itg_shape *shape, int32_t *out, itg_error *err)
 {
     if (p->value_count >= ITG_PROGRAM_MAX_VALUES)
         return itg_fail(err, ITG_LIMIT, "%s: more than %d values", p->name, ITG_PROGRAM_MAX_VALUES);
     if (p->value_count == p->value_capacity) {
-        itg_pvalue *values = grown(p->arena, p->values, p->value_count, &p->value_capacity, sizeof *values);
+        itg_pvalue *values =
+            grown(p->arena, p->values, p->value_count, &p->value_capacity, sizeof *values);
         if (values == NULL) return no_memory(err, "values");
         p->values = values;
     }
@@ -57,13 +61,15 @@ itg_status itg_program_add_value(itg_program *p, const char *name, itg_dtype dty
     return ITG_OK;
 }
 
-itg_status itg_program_add_step(itg_program *p, itg_step_kind kind, const char *name, int32_t input_count,
-                                int32_t output_count, itg_step **out, itg_error *err)
+itg_status itg_program_add_step(itg_program *p, itg_step_kind kind, const char *name,
+                                int32_t input_count, int32_t output_count, itg_step **out,
+                                itg_error *err)
 {
     if (p->step_count >= ITG_PROGRAM_MAX_VALUES)
         return itg_fail(err, ITG_LIMIT, "%s: more than %d nodes", p->name, ITG_PROGRAM_MAX_VALUES);
     if (p->step_count == p->step_capacity) {
-        itg_step *steps = grown(p->arena, p->steps, p->step_count, &p->step_capacity, sizeof *steps);
+        itg_step *steps =
+            grown(p->arena, p->steps, p->step_count, &p->step_capacity, sizeof *steps);
         if (steps == NULL) return no_memory(err, "nodes");
         p->steps = steps;
     }
@@ -77,7 +83,8 @@ itg_status itg_program_add_step(itg_program *p, itg_step_kind kind, const char *
     s->inputs = itg_arena_array(p->arena, (size_t)input_count + 1, sizeof *s->inputs);
     s->outputs = itg_arena_array(p->arena, (size_t)output_count + 1, sizeof *s->outputs);
     s->outs = itg_arena_array(p->arena, (size_t)output_count + 1, sizeof *s->outs);
-    if (s->name == NULL || s->inputs == NULL || s->outputs == NULL || s->outs == NULL) return no_memory(err, "a node");
+    if (s->name == NULL || s->inputs == NULL || s->outputs == NULL || s->outs == NULL)
+        return no_memory(err, "a node");
     for (int32_t i = 0; i < input_count; i++)
         s->inputs[i] = ITG_NONE;
     for (int32_t i = 0; i < output_count; i++)
@@ -87,10 +94,12 @@ itg_status itg_program_add_step(itg_program *p, itg_step_kind kind, const char *
     return ITG_OK;
 }
 
-itg_status itg_program_set_quantizer(itg_program *p, int32_t value, const itg_quantizer *q, itg_error *err)
+itg_status itg_program_set_quantizer(itg_program *p, int32_t value, const itg_quantizer *q,
+                                     itg_error *err)
 {
     itg_pvalue *v = &p->values[value];
-    const float *scale = itg_arena_copy(p->arena, q->scale, (size_t)q->scale_count * sizeof *q->scale);
+    const float *scale =
+        itg_arena_copy(p->arena, q->scale, (size_t)q->scale_count * sizeof *q->scale);
     if (scale == NULL) return no_memory(err, "scales");
     v->q = *q;
     v->q.is_signed = itg_dtype_min(q->storage) < 0;
@@ -101,8 +110,9 @@ itg_status itg_program_set_quantizer(itg_program *p, int32_t value, const itg_qu
 
 bool itg_quantizer_equal(const itg_quantizer *a, const itg_quantizer *b)
 {
-    if (a->bits != b->bits || a->is_signed != b->is_signed || a->storage != b->storage || a->qmin != b->qmin ||
-        a->qmax != b->qmax || a->zero_point != b->zero_point || a->axis != b->axis || a->scale_count != b->scale_count)
+    if (a->bits != b->bits || a->is_signed != b->is_signed || a->storage != b->storage ||
+        a->qmin != b->qmin || a->qmax != b->qmax || a->zero_point != b->zero_point ||
+        a->axis != b->axis || a->scale_count != b->scale_count)
         return false;
     return memcmp(a->scale, b->scale, (size_t)a->scale_count * sizeof *a->scale) == 0;
 }
@@ -119,8 +129,10 @@ static itg_status finish_bounds(itg_program *p, itg_bounds_mode mode, itg_error 
         int64_t lo, hi;
         itg_step_bound(p, s, &lo, &hi);
         if (mode == ITG_BOUNDS_COMPARE && (lo != s->acc_lo || hi != s->acc_hi))
-            return itg_fail(err, ITG_MISMATCH, "node '%s': stated bound [%lld,%lld], the constants give [%lld,%lld]", s->name,
-                            (long long)s->acc_lo, (long long)s->acc_hi, (long long)lo, (long long)hi);
+            return itg_fail(err, ITG_MISMATCH,
+                            "node '%s': stated bound [%lld,%lld], the constants give [%lld,%lld]",
+                            s->name, (long long)s->acc_lo, (long long)s->acc_hi, (long long)lo,
+                            (long long)hi);
         s->acc_lo = lo;
         s->acc_hi = hi;
         s->kernel_bound = itg_step_kernel_bound(p, s);
@@ -136,8 +148,9 @@ static itg_status finish_islands(itg_program *p, itg_error *err)
     for (int32_t i = 0; i < p->step_count; i++) {
         const itg_step *s = &p->steps[i];
         if (s->kind != ITG_STEP_FLOAT) continue;
-        const char *text = itg_arena_format(p->arena, "%s %s: %s", itg_op_name(s->op), s->name,
-                                            s->reason != NULL && s->reason[0] != '\0' ? s->reason : "float node");
+        const char *text =
+            itg_arena_format(p->arena, "%s %s: %s", itg_op_name(s->op), s->name,
+                             s->reason != NULL && s->reason[0] != '\0' ? s->reason : "float node");
         if (text == NULL) return no_memory(err, "names");
         p->islands[p->island_count++] = text;
     }
@@ -155,19 +168,28 @@ itg_status itg_program_finish(itg_program *p, itg_bounds_mode mode, itg_error *e
 
 /* ---- questions ---- */
 
-int32_t itg_program_input_count(const itg_program *p) { return p->input_count; }
+int32_t itg_program_input_count(const itg_program *p)
+{
+    return p->input_count;
+}
 
 const itg_shape *itg_program_input_shape(const itg_program *p, int32_t index)
 {
     return &p->values[p->inputs[index]].shape;
 }
 
-int32_t itg_program_output_count(const itg_program *p) { return p->output_count; }
+int32_t itg_program_output_count(const itg_program *p)
+{
+    return p->output_count;
+}
 
-const char *itg_program_output_name(const itg_program *p, int32_t index) { return p->values[p->outputs[index]].name; }
+const char *itg_program_output_name(const itg_program *p, int32_t index)
+{
+    return p->values[p->outputs[index]].name;
+}
 
-void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype, const itg_shape **shape,
-                             const itg_quantizer **q)
+void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,
+                             const itg_shape **shape, const itg_quantizer **q)
 {
     const itg_pvalue *v = &p->values[p->outputs[index]];
     *dtype = v->dtype;
@@ -175,7 +197,10 @@ void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dty
     *q = v->quantized ? &v->q : NULL;
 }
 
-size_t itg_program_instance_bytes(const itg_program *p) { return p->instance_bytes; }
+size_t itg_program_instance_bytes(const itg_program *p)
+{
+    return p->instance_bytes;
+}
 
 const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count)
 {
@@ -183,9 +208,24 @@ const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count)
     return p->bounds;
 }
 
-int32_t itg_program_float_island_count(const itg_program *p) { return p->island_count; }
+/* The node that bound `index` belongs to: bounds stand in the order of the steps that accumulate. */
+const char *itg_program_bound_name(const itg_program *p, int32_t index)
+{
+    int32_t bound = 0;
+    for (int32_t i = 0; i < p->step_count; i++)
+        if (itg_step_has_accumulator(&p->steps[i]) && bound++ == index) return p->steps[i].name;
+    return NULL;
+}
 
-const char *itg_program_float_island(const itg_program *p, int32_t index) { return p->islands[index]; }
+int32_t itg_program_float_island_count(const itg_program *p)
+{
+    return p->island_count;
+}
+
+const char *itg_program_float_island(const itg_program *p, int32_t index)
+{
+    return p->islands[index];
+}
 
 const char *itg_program_metadata(const itg_program *p, const char *key)
 {

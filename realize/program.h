@@ -1,13 +1,14 @@
-/* The integer graph: values and steps in flat arrays, named by index. It is immutable once itg_program_finish has checked
- * and planned it; lowering (lower.c) and reading a file (artefact_read.c) are the two ways to build one, and both pass
- * through the same checks (check.c), so that the executor may trust every index, shape and constant it meets. */
+/* The integer graph: values and steps in flat arrays, named by index. It is immutable once
+ * itg_program_finish has checked and planned it; lowering (lower.c) and reading a file
+ * (artefact_read.c) are the two ways to build one, and both pass through the same checks (check.c),
+ * so that the executor may trust every index, shape and constant it meets. */
 #ifndef ITG_PROGRAM_H
 #define ITG_PROGRAM_H
 #include "realize/realize.h"
 
-#define ITG_PROGRAM_MAX_VALUES 32768               /* values and steps each; more is refused */
-#define ITG_PROGRAM_MAX_BYTES ((size_t)1 << 32)    /* memory of one instance */
-#define ITG_PROGRAM_MAX_TABLE 65536                /* entries of a lookup table */
+#define ITG_PROGRAM_MAX_VALUES 32768            /* values and steps each; more is refused */
+#define ITG_PROGRAM_MAX_BYTES ((size_t)1 << 32) /* memory of one instance */
+#define ITG_PROGRAM_MAX_TABLE 65536             /* entries of a lookup table */
 
 /* What the executor does at a step. The operator beside it says which one of the kind's family. */
 typedef enum itg_step_kind {
@@ -18,31 +19,33 @@ typedef enum itg_step_kind {
     ITG_STEP_MATMUL,     /* MatMul (Gemm too): a, b [, bias s64]; trans_b: b's matrices lie [N,K] */
     ITG_STEP_BINARY,     /* Add, Sub, Mul; form RESCALE F32 EQUAL PRODUCT */
     ITG_STEP_CLIP,       /* Relu, Clip on their own: native result x - z */
-    ITG_STEP_MEAN,       /* AveragePool, GlobalAveragePool, ReduceMean; form KEEP, or RESCALE (sums and epilogues) */
-    ITG_STEP_MAX,        /* MaxPool, GlobalMaxPool, ReduceMax of codes */
-    ITG_STEP_MOVE,       /* data movement of codes */
-    ITG_STEP_ARG_MAX,    /* ArgMax of codes: s64 */
-    ITG_STEP_LUT,        /* univariate: x, one table an output */
+    ITG_STEP_MEAN,    /* AveragePool, GlobalAveragePool, ReduceMean; form KEEP, or RESCALE (sums and
+                         epilogues) */
+    ITG_STEP_MAX,     /* MaxPool, GlobalMaxPool, ReduceMax of codes */
+    ITG_STEP_MOVE,    /* data movement of codes */
+    ITG_STEP_ARG_MAX, /* ArgMax of codes: s64 */
+    ITG_STEP_LUT,     /* univariate: x, one table an output */
     ITG_STEP_KIND_COUNT
 } itg_step_kind;
 
 typedef struct itg_pvalue {
     const char *name; /* unique */
     itg_dtype dtype;
-    itg_shape shape;  /* every dim >= 1 */
+    itg_shape shape; /* every dim >= 1 */
     bool quantized;
     itg_quantizer q;  /* quantized: storage == dtype; one scale unless it is a constant */
     const void *data; /* constants: host byte order; else NULL */
-    /* Set by itg_program_finish. A value lives from step `first` to step `last`, both included; inputs and outputs of the
-     * program to the end. */
+    /* Set by itg_program_finish. A value lives from step `first` to step `last`, both included;
+     * inputs and outputs of the program to the end. */
     int64_t elements;
     size_t bytes;
-    int32_t producer; /* step, or ITG_NONE: program input or constant */
+    int32_t producer;    /* step, or ITG_NONE: program input or constant */
     int32_t first, last; /* inputs: from -1 */
-    size_t offset;    /* into an instance's memory; constants: unused */
+    size_t offset;       /* into an instance's memory; constants: unused */
 } itg_pvalue;
 
-/* How the native result becomes one output: integer (requant, then zero point and clamp) or float32 (dequant). */
+/* How the native result becomes one output: integer (requant, then zero point and clamp) or float32
+ * (dequant). */
 typedef struct itg_step_out {
     const itg_requant *requant; /* [requant_count]: 1, one a channel, or (means) one a count */
     int32_t requant_count;
@@ -53,22 +56,22 @@ typedef struct itg_step_out {
 
 typedef struct itg_step {
     itg_step_kind kind;
-    itg_op op;             /* not of QUANTIZE and DEQUANTIZE */
-    itg_form form;         /* BINARY and MEAN only; else ITG_FORM_FLOAT */
-    const char *name;      /* of the node it comes from */
-    itg_id node;           /* its id in the prepared graph; ITG_NONE: none */
+    itg_op op;        /* not of QUANTIZE and DEQUANTIZE */
+    itg_form form;    /* BINARY and MEAN only; else ITG_FORM_FLOAT */
+    const char *name; /* of the node it comes from */
+    itg_id node;      /* its id in the prepared graph; ITG_NONE: none */
     itg_attrs attrs;
     int32_t input_count, output_count;
-    int32_t *inputs;       /* ITG_NONE: left out (float nodes only) */
+    int32_t *inputs; /* ITG_NONE: left out (float nodes only) */
     int32_t *outputs;
-    itg_step_out *outs;    /* [output_count] */
-    itg_accumulator acc;   /* bits 0: no accumulator */
-    int64_t acc_lo, acc_hi; /* bound of the native result and every partial sum (bounds.c) */
-    int32_t left_shift;    /* BINARY RESCALE */
-    itg_requant operand[2]; /* BINARY RESCALE */
-    itg_rounding rounding; /* MEAN KEEP */
+    itg_step_out *outs;       /* [output_count] */
+    itg_accumulator acc;      /* bits 0: no accumulator */
+    int64_t acc_lo, acc_hi;   /* bound of the native result and every partial sum (bounds.c) */
+    int32_t left_shift;       /* BINARY RESCALE */
+    itg_requant operand[2];   /* BINARY RESCALE */
+    itg_rounding rounding;    /* MEAN KEEP */
     float float_lo, float_hi; /* activation on float32 outputs */
-    const char *reason;    /* FLOAT: why */
+    const char *reason;       /* FLOAT: why */
     /* Set by itg_program_finish. kernel_bound: of |partial sum| in whatever order a kernel adds. */
     int64_t kernel_bound;
     size_t scratch_bytes, scratch_offset;
@@ -94,17 +97,21 @@ struct itg_program {
 
 /* ---- building (program.c) ---- */
 itg_status itg_program_create(const char *name, itg_program **out, itg_error *err);
-/* The name is copied and, where it is taken, made unique with a number only by the caller (names.h). */
-itg_status itg_program_add_value(itg_program *p, const char *name, itg_dtype dtype, const itg_shape *shape, int32_t *out,
-                                 itg_error *err);
+/* The name is copied and, where it is taken, made unique with a number only by the caller
+ * (names.h). */
+itg_status itg_program_add_value(itg_program *p, const char *name, itg_dtype dtype,
+                                 const itg_shape *shape, int32_t *out, itg_error *err);
 /* A zeroed step with room for its operands, all ITG_NONE; valid until the next step is added. */
-itg_status itg_program_add_step(itg_program *p, itg_step_kind kind, const char *name, int32_t input_count,
-                                int32_t output_count, itg_step **out, itg_error *err);
+itg_status itg_program_add_step(itg_program *p, itg_step_kind kind, const char *name,
+                                int32_t input_count, int32_t output_count, itg_step **out,
+                                itg_error *err);
 /* A copy of q with its scales in the program's arena becomes the value's. */
-itg_status itg_program_set_quantizer(itg_program *p, int32_t value, const itg_quantizer *q, itg_error *err);
+itg_status itg_program_set_quantizer(itg_program *p, int32_t value, const itg_quantizer *q,
+                                     itg_error *err);
 bool itg_quantizer_equal(const itg_quantizer *a, const itg_quantizer *b);
 typedef enum itg_bounds_mode { ITG_BOUNDS_STORE, ITG_BOUNDS_COMPARE } itg_bounds_mode;
-/* Checks everything, derives bounds (or compares them with what the file says), plans memory. The program is then ready. */
+/* Checks everything, derives bounds (or compares them with what the file says), plans memory. The
+ * program is then ready. */
 itg_status itg_program_finish(itg_program *p, itg_bounds_mode mode, itg_error *err);
 static inline itg_tensor itg_pvalue_tensor(const itg_pvalue *v)
 {
@@ -118,7 +125,8 @@ static inline bool itg_step_has_operand(const itg_step *s, int32_t slot)
 
 /* ---- the vocabulary of kinds (kinds.c) ---- */
 bool itg_step_kind_takes(itg_step_kind kind, itg_op op);
-/* "IntConv", "LutSigmoid", "FloatSoftmax", "Quantize"; buffer of 48 bytes suffices; returns buffer. */
+/* "IntConv", "LutSigmoid", "FloatSoftmax", "Quantize"; buffer of 48 bytes suffices; returns buffer.
+ */
 const char *itg_step_type(const itg_step *s, char *buffer, size_t size);
 bool itg_step_type_parse(const char *type, itg_step_kind *kind, itg_op *op);
 bool itg_step_has_accumulator(const itg_step *s);
@@ -126,11 +134,13 @@ bool itg_step_has_accumulator(const itg_step *s);
 bool itg_step_has_epilogue(const itg_step *s);
 
 /* ---- parts of itg_program_finish ---- */
-itg_status itg_program_check(itg_program *p, itg_error *err);                              /* check.c */
-itg_status itg_step_check(const itg_program *p, const itg_step *s, itg_error *err);        /* check_step.c */
-void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_t *hi);    /* bounds.c; after the checks */
-bool itg_step_fits(const itg_step *s);                                                     /* bound within accumulator */
+itg_status itg_program_check(itg_program *p, itg_error *err); /* check.c */
+itg_status itg_step_check(const itg_program *p, const itg_step *s,
+                          itg_error *err); /* check_step.c */
+void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo,
+                    int64_t *hi);      /* bounds.c; after the checks */
+bool itg_step_fits(const itg_step *s); /* bound within accumulator */
 int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s);
-itg_status itg_program_plan(itg_program *p, itg_error *err);                               /* plan.c */
-size_t itg_step_scratch(const itg_program *p, const itg_step *s);                          /* execute.c */
+itg_status itg_program_plan(itg_program *p, itg_error *err);      /* plan.c */
+size_t itg_step_scratch(const itg_program *p, const itg_step *s); /* execute.c */
 #endif

@@ -2,14 +2,22 @@
 #include "realize/geometry.h"
 #include <string.h>
 
-#define LARGEST ((int64_t)1 << 31) /* of any number in an attribute: products of two stay within int64 */
+#define LARGEST                                                                                    \
+    ((int64_t)1 << 31) /* of any number in an attribute: products of two stay within int64 */
 
-#define MOST_POSITIONS ((int64_t)1 << 24)  /* of a window along one axis: bounds the loops over them */
+#define MOST_POSITIONS                                                                             \
+    ((int64_t)1 << 24) /* of a window along one axis: bounds the loops over them */
 
 typedef itg_status (*rule_fn)(const itg_signature *s, itg_error *err);
 
-static const itg_shape *in(const itg_signature *s, int32_t i) { return &s->inputs[i]->shape; }
-static const itg_shape *out(const itg_signature *s, int32_t i) { return &s->outputs[i]->shape; }
+static const itg_shape *in(const itg_signature *s, int32_t i)
+{
+    return &s->inputs[i]->shape;
+}
+static const itg_shape *out(const itg_signature *s, int32_t i)
+{
+    return &s->outputs[i]->shape;
+}
 
 static itg_status want_shape(const itg_shape *wanted, const itg_shape *is, itg_error *err)
 {
@@ -19,11 +27,17 @@ static itg_status want_shape(const itg_shape *wanted, const itg_shape *is, itg_e
                     itg_shape_text(is, a, sizeof a), itg_shape_text(wanted, b, sizeof b));
 }
 
-static itg_status bad(itg_error *err, const char *what) { return itg_fail(err, ITG_MISMATCH, "%s", what); }
+static itg_status bad(itg_error *err, const char *what)
+{
+    return itg_fail(err, ITG_MISMATCH, "%s", what);
+}
 
 /* ---- elementwise ---- */
 
-static itg_status same(const itg_signature *s, itg_error *err) { return want_shape(in(s, 0), out(s, 0), err); }
+static itg_status same(const itg_signature *s, itg_error *err)
+{
+    return want_shape(in(s, 0), out(s, 0), err);
+}
 
 static itg_status broadcast(const itg_signature *s, itg_error *err)
 {
@@ -41,7 +55,8 @@ static itg_status prelu(const itg_signature *s, itg_error *err)
 
 static itg_status softmax(const itg_signature *s, itg_error *err)
 {
-    if (s->attrs->axis < 0 || s->attrs->axis >= in(s, 0)->rank) return bad(err, "axis out of range");
+    if (s->attrs->axis < 0 || s->attrs->axis >= in(s, 0)->rank)
+        return bad(err, "axis out of range");
     return same(s, err);
 }
 
@@ -50,7 +65,8 @@ static itg_status batch_normalization(const itg_signature *s, itg_error *err)
     const itg_shape *x = in(s, 0);
     if (x->rank < 2) return bad(err, "input without channels");
     for (int32_t i = 1; i < 5; i++)
-        if (in(s, i)->rank != 1 || in(s, i)->dims[0] != x->dims[1]) return bad(err, "parameters are not [channels]");
+        if (in(s, i)->rank != 1 || in(s, i)->dims[0] != x->dims[1])
+            return bad(err, "parameters are not [channels]");
     return same(s, err);
 }
 
@@ -62,13 +78,17 @@ static itg_status layer_normalization(const itg_signature *s, itg_error *err)
     for (int32_t i = (int32_t)s->attrs->axis; i < x->rank; i++)
         n *= x->dims[i];
     for (int32_t i = 1; i < s->input_count; i++)
-        if (s->inputs[i] != NULL && s->inputs[i]->elements != n) return bad(err, "parameters do not fit the axes");
+        if (s->inputs[i] != NULL && s->inputs[i]->elements != n)
+            return bad(err, "parameters do not fit the axes");
     return same(s, err);
 }
 
 /* ---- windows ---- */
 
-static bool within(int64_t v, int64_t lo) { return v >= lo && v <= LARGEST; }
+static bool within(int64_t v, int64_t lo)
+{
+    return v >= lo && v <= LARGEST;
+}
 
 /* Every window holds an element of the input. Between the paddings its first tap does. */
 static bool axis_covered(const itg_attrs *a, int axis, int64_t extent, int64_t positions)
@@ -86,12 +106,14 @@ static bool axis_fits(const itg_attrs *a, int axis, int64_t extent, int64_t posi
 {
     int64_t k = a->kernel[axis], s = a->stride[axis], d = a->dilation[axis];
     int64_t before = a->pad[axis], after = a->pad[axis + 2];
-    if (!within(k, 1) || !within(s, 1) || !within(d, 1) || !within(before, 0) || !within(after, 0)) return false;
+    if (!within(k, 1) || !within(s, 1) || !within(d, 1) || !within(before, 0) || !within(after, 0))
+        return false;
     if (positions > MOST_POSITIONS) return false;
     int64_t span = (k - 1) * d + 1, free_places = extent + before + after - span;
     if (free_places < 0 && !a->ceil_mode) return false;
     int64_t whole = free_places < 0 ? 1 : free_places / s + 1;
-    bool rounded_up = a->ceil_mode && positions == whole + 1 && free_places > 0 && free_places % s != 0;
+    bool rounded_up =
+        a->ceil_mode && positions == whole + 1 && free_places > 0 && free_places % s != 0;
     if (positions != whole && !rounded_up) return false;
     return !covered || axis_covered(a, axis, extent, positions);
 }
@@ -116,16 +138,20 @@ static itg_status conv(const itg_signature *s, itg_error *err)
     itg_status status = windows(s, false, err);
     if (status != ITG_OK) return status;
     bool ok = w->rank == x->rank && within(a->group, 1) && x->dims[1] % a->group == 0 &&
-              w->dims[0] % a->group == 0 && w->dims[1] == x->dims[1] / a->group && y->dims[1] == w->dims[0];
-    ok = ok && a->kernel[1] == w->dims[w->rank - 1] && a->kernel[0] == (w->rank == 4 ? w->dims[2] : 1);
-    if (ok && s->input_count > 2 && s->inputs[2] != NULL) ok = in(s, 2)->rank == 1 && in(s, 2)->dims[0] == w->dims[0];
+              w->dims[0] % a->group == 0 && w->dims[1] == x->dims[1] / a->group &&
+              y->dims[1] == w->dims[0];
+    ok = ok && a->kernel[1] == w->dims[w->rank - 1] &&
+         a->kernel[0] == (w->rank == 4 ? w->dims[2] : 1);
+    if (ok && s->input_count > 2 && s->inputs[2] != NULL)
+        ok = in(s, 2)->rank == 1 && in(s, 2)->dims[0] == w->dims[0];
     return ok ? ITG_OK : bad(err, "weights, bias and group do not fit input and output");
 }
 
 static itg_status pool(const itg_signature *s, itg_error *err)
 {
     itg_status status = windows(s, true, err);
-    if (status == ITG_OK && in(s, 0)->dims[1] != out(s, 0)->dims[1]) return bad(err, "pooling changes the channels");
+    if (status == ITG_OK && in(s, 0)->dims[1] != out(s, 0)->dims[1])
+        return bad(err, "pooling changes the channels");
     return status;
 }
 
@@ -146,7 +172,8 @@ static itg_status matmul(const itg_signature *s, itg_error *err)
     itg_shape y;
     itg_status status = itg_matmul_of(in(s, 0), in(s, 1), s->attrs->trans_b, &v, &y, err);
     if (status != ITG_OK) return status;
-    if (s->input_count > 2 && s->inputs[2] != NULL && (in(s, 2)->rank != 1 || in(s, 2)->dims[0] != v.n))
+    if (s->input_count > 2 && s->inputs[2] != NULL &&
+        (in(s, 2)->rank != 1 || in(s, 2)->dims[0] != v.n))
         return bad(err, "bias is not [N]");
     return want_shape(&y, out(s, 0), err);
 }
@@ -212,14 +239,18 @@ static itg_status slice(const itg_signature *s, itg_error *err)
     if (y->rank != x->rank) return bad(err, "Slice keeps the rank");
     for (int32_t i = 0; i < s->attrs->axes_count; i++) {
         int64_t axis = s->attrs->axes[i], start = s->attrs->starts[i], step = s->attrs->steps[i];
-        if (axis < 0 || axis >= x->rank || sliced[axis]) return bad(err, "axes out of range or repeated");
-        if (step == 0 || !within(step < 0 ? -(step + 1) : step, 0) || !within(start, 0)) return bad(err, "bad start or step");
+        if (axis < 0 || axis >= x->rank || sliced[axis])
+            return bad(err, "axes out of range or repeated");
+        if (step == 0 || !within(step < 0 ? -(step + 1) : step, 0) || !within(start, 0))
+            return bad(err, "bad start or step");
         int64_t last = start + (y->dims[axis] - 1) * step;
-        if (start >= x->dims[axis] || last < 0 || last >= x->dims[axis]) return bad(err, "slice leaves its input");
+        if (start >= x->dims[axis] || last < 0 || last >= x->dims[axis])
+            return bad(err, "slice leaves its input");
         sliced[axis] = true;
     }
     for (int32_t i = 0; i < x->rank; i++)
-        if (!sliced[i] && y->dims[i] != x->dims[i]) return bad(err, "an axis that is not sliced changes its size");
+        if (!sliced[i] && y->dims[i] != x->dims[i])
+            return bad(err, "an axis that is not sliced changes its size");
     return ITG_OK;
 }
 
@@ -241,8 +272,8 @@ static itg_status gather(const itg_signature *s, itg_error *err)
 }
 
 /* Concat and Split: `whole` is the sum of `parts` along the axis, equal elsewhere. */
-static itg_status parts(const itg_shape *whole, const itg_pvalue *const *part, int32_t count, int64_t axis,
-                        itg_error *err)
+static itg_status parts(const itg_shape *whole, const itg_pvalue *const *part, int32_t count,
+                        int64_t axis, itg_error *err)
 {
     if (axis < 0 || axis >= whole->rank) return bad(err, "axis out of range");
     int64_t sum = 0;
@@ -251,7 +282,8 @@ static itg_status parts(const itg_shape *whole, const itg_pvalue *const *part, i
         if (part[i]->shape.rank != whole->rank) return bad(err, "ranks differ");
         wanted.dims[axis] = part[i]->shape.dims[axis];
         sum += wanted.dims[axis];
-        if (!itg_shape_equal(&wanted, &part[i]->shape)) return bad(err, "shapes differ beside the axis");
+        if (!itg_shape_equal(&wanted, &part[i]->shape))
+            return bad(err, "shapes differ beside the axis");
     }
     return sum == whole->dims[axis] ? ITG_OK : bad(err, "the parts do not add up along the axis");
 }
@@ -269,7 +301,8 @@ static itg_status split(const itg_signature *s, itg_error *err)
 static itg_status expand(const itg_signature *s, itg_error *err)
 {
     itg_shape y;
-    if (!itg_broadcast_shapes(in(s, 0), out(s, 0), &y)) return bad(err, "input does not broadcast to the output");
+    if (!itg_broadcast_shapes(in(s, 0), out(s, 0), &y))
+        return bad(err, "input does not broadcast to the output");
     return want_shape(&y, out(s, 0), err);
 }
 
@@ -280,7 +313,8 @@ static itg_status pad(const itg_signature *s, itg_error *err)
     for (int32_t i = 0; i < x->rank; i++) {
         int64_t begin = s->attrs->pads_begin[i];
         if (begin < -x->dims[i] || begin > y->dims[i]) return bad(err, "pad out of range");
-        int64_t end = y->dims[i] - x->dims[i] - begin, cut = (begin < 0 ? -begin : 0) + (end < 0 ? -end : 0);
+        int64_t end = y->dims[i] - x->dims[i] - begin,
+                cut = (begin < 0 ? -begin : 0) + (end < 0 ? -end : 0);
         if (cut > x->dims[i] || (cut == x->dims[i] && s->attrs->pad_mode != ITG_PAD_CONSTANT))
             return bad(err, "nothing of the input is left");
     }
@@ -309,7 +343,10 @@ typedef struct rule {
 } rule;
 
 #define MANY 65536
-#define UNARY(dtypes) {same, 1, 1, 1, MANY, dtypes}
+#define UNARY(dtypes)                                                                              \
+    {                                                                                              \
+        same, 1, 1, 1, MANY, dtypes                                                                \
+    }
 static const rule rules[ITG_OP_COUNT] = {
     [ITG_OP_CONV] = {conv, 2, 3, 1, 2, ALL_F32},
     [ITG_OP_GEMM] = {gemm, 2, 3, 1, 2, ALL_F32},
@@ -374,15 +411,18 @@ itg_status itg_check_shapes(const itg_signature *s, itg_error *err)
 {
     const rule *r = &rules[s->op];
     if (r->check == NULL)
-        return itg_fail(err, ITG_UNSUPPORTED, "%s has no place in a prepared graph", itg_op_name(s->op));
+        return itg_fail(err, ITG_UNSUPPORTED, "%s has no place in a prepared graph",
+                        itg_op_name(s->op));
     if (s->input_count < r->min_inputs || s->input_count > r->max_inputs || s->output_count < 1 ||
         s->output_count > r->max_outputs)
-        return itg_fail(err, ITG_MISMATCH, "%d inputs and %d outputs; %s takes %d to %d, and 1 to %d", (int)s->input_count,
-                        (int)s->output_count, itg_op_name(s->op), (int)r->min_inputs, (int)r->max_inputs,
-                        (int)r->max_outputs);
+        return itg_fail(err, ITG_MISMATCH,
+                        "%d inputs and %d outputs; %s takes %d to %d, and 1 to %d",
+                        (int)s->input_count, (int)s->output_count, itg_op_name(s->op),
+                        (int)r->min_inputs, (int)r->max_inputs, (int)r->max_outputs);
     for (int32_t i = 0; i < s->input_count && i < r->optional_from; i++)
         if (s->inputs[i] == NULL) return itg_fail(err, ITG_MISMATCH, "input %d is missing", (int)i);
-    if (s->attrs->axes_count < 0 || s->attrs->axes_count > ITG_MAX_RANK) return bad(err, "bad number of axes");
+    if (s->attrs->axes_count < 0 || s->attrs->axes_count > ITG_MAX_RANK)
+        return bad(err, "bad number of axes");
     return r->check(s, err);
 }
 
@@ -401,20 +441,29 @@ static bool dtypes_fit(const itg_signature *s)
 {
     itg_dtype type = s->outputs[0]->dtype, first = s->inputs[0]->dtype;
     switch (rules[s->op].dtypes) {
-    case ALL_F32: return type == ITG_F32 && uniform(s, 0);
-    case ARITHMETIC: return (type == ITG_F32 || type == ITG_S32 || type == ITG_S64) && uniform(s, 0);
-    case MOVED: return uniform(s, 0);
+    case ALL_F32:
+        return type == ITG_F32 && uniform(s, 0);
+    case ARITHMETIC:
+        return (type == ITG_F32 || type == ITG_S32 || type == ITG_S64) && uniform(s, 0);
+    case MOVED:
+        return uniform(s, 0);
     case GATHERED:
         return first == type && (s->inputs[1]->dtype == ITG_S64 || s->inputs[1]->dtype == ITG_S32);
-    case SELECTED: return first == ITG_BOOL && uniform(s, 1);
-    case RAISED: return first == ITG_F32 && type == ITG_F32;
-    case COMPARED: return type == ITG_BOOL && s->inputs[1]->dtype == first;
-    case INDEXED: return first == ITG_F32 && type == ITG_S64;
-    default: return type == s->attrs->to;
+    case SELECTED:
+        return first == ITG_BOOL && uniform(s, 1);
+    case RAISED:
+        return first == ITG_F32 && type == ITG_F32;
+    case COMPARED:
+        return type == ITG_BOOL && s->inputs[1]->dtype == first;
+    case INDEXED:
+        return first == ITG_F32 && type == ITG_S64;
+    default:
+        return type == s->attrs->to;
     }
 }
 
 itg_status itg_check_float_dtypes(const itg_signature *s, itg_error *err)
 {
-    return dtypes_fit(s) ? ITG_OK : itg_fail(err, ITG_MISMATCH, "element types do not fit the operator");
+    return dtypes_fit(s) ? ITG_OK
+                         : itg_fail(err, ITG_MISMATCH, "element types do not fit the operator");
 }

@@ -1,4 +1,5 @@
-/* Shape rules of operators whose attributes preparation has resolved. They protect the kernels, which trust their shapes. */
+/* Shape rules of operators whose attributes preparation has resolved. They protect the kernels,
+ * which trust their shapes. */
 #ifndef ITG_REALIZE_SHAPES_H
 #define ITG_REALIZE_SHAPES_H
 #include "realize/program.h"

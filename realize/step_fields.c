@@ -5,13 +5,27 @@
 
 #define MOST INT32_MAX /* entries of a list: the file's size limits them before */
 
-static const char *form_name(int form) { return itg_form_name((itg_form)form); }
-static const char *dtype_name(int dtype) { return itg_dtype_name((itg_dtype)dtype); }
-static const char *rounding_name(int rounding) { return itg_rounding_name((itg_rounding)rounding); }
-static const char *overflow_name(int overflow) { return overflow == ITG_OVERFLOW_WRAP ? "wrap" : "saturate"; }
+static const char *form_name(int form)
+{
+    return itg_form_name((itg_form)form);
+}
+static const char *dtype_name(int dtype)
+{
+    return itg_dtype_name((itg_dtype)dtype);
+}
+static const char *rounding_name(int rounding)
+{
+    return itg_rounding_name((itg_rounding)rounding);
+}
+static const char *overflow_name(int overflow)
+{
+    return overflow == ITG_OVERFLOW_WRAP ? "wrap" : "saturate";
+}
 
 /* "y3" + "_scale" */
-typedef struct field_name { char text[64]; } field_name;
+typedef struct field_name {
+    char text[64];
+} field_name;
 static field_name named(char side, int32_t index, const char *what)
 {
     field_name name;
@@ -19,7 +33,8 @@ static field_name named(char side, int32_t index, const char *what)
     return name;
 }
 
-static void visit_enum(itg_fields *f, const char *name, int *value, const char *(*name_of)(int), int count)
+static void visit_enum(itg_fields *f, const char *name, int *value, const char *(*name_of)(int),
+                       int count)
 {
     itg_field_name(f, name, value, name_of, count);
 }
@@ -48,16 +63,20 @@ static void read_quantizer(itg_fields *f, itg_program *p, char side, int32_t ind
     q.storage = v->dtype;
     q.is_signed = itg_dtype_is_integer(v->dtype) && itg_dtype_min(v->dtype) < 0;
     if (v->quantized && !itg_quantizer_equal(&v->q, &q))
-        itg_fields_fail(f, ITG_BAD_FILE, named(side, index, "scale").text, "another node states another quantizer");
+        itg_fields_fail(f, ITG_BAD_FILE, named(side, index, "scale").text,
+                        "another node states another quantizer");
     v->quantized = true;
     v->q = q;
 }
 
-static void visit_operand_quantizer(itg_fields *f, itg_program *p, char side, int32_t index, int32_t value)
+static void visit_operand_quantizer(itg_fields *f, itg_program *p, char side, int32_t index,
+                                    int32_t value)
 {
     if (f->status != ITG_OK) return;
-    if (f->mode == ITG_FIELDS_READ) read_quantizer(f, p, side, index, value);
-    else if (p->values[value].quantized) visit_quantizer(f, side, index, &p->values[value].q);
+    if (f->mode == ITG_FIELDS_READ)
+        read_quantizer(f, p, side, index, value);
+    else if (p->values[value].quantized)
+        visit_quantizer(f, side, index, &p->values[value].q);
 }
 
 static void visit_type(itg_fields *f, int32_t index, itg_pvalue *v)
@@ -73,16 +92,19 @@ static void visit_type(itg_fields *f, int32_t index, itg_pvalue *v)
     if (count > 0) memcpy(v->shape.dims, dims, (size_t)count * sizeof *dims);
 }
 
-static void visit_epilogue(itg_fields *f, int32_t index, const itg_step *s, const itg_pvalue *v, itg_step_out *o)
+static void visit_epilogue(itg_fields *f, int32_t index, const itg_step *s, const itg_pvalue *v,
+                           itg_step_out *o)
 {
     bool from_ratio = s->kind != ITG_STEP_BINARY || s->form != ITG_FORM_F32;
     if (v->quantized) {
         itg_field_int(f, named('y', index, "clamp_lo").text, &o->lo, INT64_MIN, INT64_MAX);
         itg_field_int(f, named('y', index, "clamp_hi").text, &o->hi, INT64_MIN, INT64_MAX);
         if (from_ratio)
-            itg_field_requants(f, named('y', index, "requant").text, &o->requant, &o->requant_count, MOST);
+            itg_field_requants(f, named('y', index, "requant").text, &o->requant, &o->requant_count,
+                               MOST);
     } else if (from_ratio) {
-        itg_field_floats(f, named('y', index, "dequant").text, &o->dequant, &o->dequant_count, MOST);
+        itg_field_floats(f, named('y', index, "dequant").text, &o->dequant, &o->dequant_count,
+                         MOST);
     }
 }
 
@@ -125,8 +147,11 @@ static void visit_rescale(itg_fields *f, itg_step *s)
         int32_t count = 1;
         itg_field_requants(f, prefix[i], &r, &count, 1);
         if (f->status != ITG_OK || f->mode != ITG_FIELDS_READ) continue;
-        if (count != 1) itg_fields_fail(f, ITG_BAD_FILE, prefix[i], "one set of requantization constants is expected");
-        else s->operand[i] = *r;
+        if (count != 1)
+            itg_fields_fail(f, ITG_BAD_FILE, prefix[i],
+                            "one set of requantization constants is expected");
+        else
+            s->operand[i] = *r;
     }
 }
 

@@ -9,12 +9,13 @@
 #define KEY_MODEL_HASH "intaglio.model_hash"
 #define KEY_GRAPH_HASH "intaglio.graph_hash"
 #define KEY_HARDWARE "intaglio.hardware"
+#define KEY_SPLIT "intaglio.split"
 #define KEY_WEIGHT_BYTES "intaglio.weight_bytes"
 #define KEY_PARAMETER_BYTES "intaglio.parameter_bytes"
 
 itg_status itg_program_save(const itg_program *program, const itg_model *model, const itg_strategy_file *file, const char *path, itg_error *err)
 {
-    itg_strbuf preprocess = {0};
+    itg_strbuf preprocess = {0}, split = {0};
     char model_hash[65], graph_hash[65], weight_bytes[32], parameter_bytes[32];
     itg_annotated *annotated = NULL;
     itg_score costs = {0};
@@ -23,17 +24,20 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model, 
     itg_score_costs(file->hardware, annotated, &costs);
     itg_annotated_destroy(annotated);
     itg_preprocess_write(&file->preprocess, &preprocess);
+    if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
     itg_sha256_hex(model->graph->source_hash, model_hash);
     itg_sha256_hex(file->strategy->graph_hash, graph_hash);
     snprintf(weight_bytes, sizeof weight_bytes, "%lld", (long long)costs.weight_bytes);
     snprintf(parameter_bytes, sizeof parameter_bytes, "%lld", (long long)costs.parameter_bytes);
-    if (!itg_strbuf_ok(&preprocess)) status = itg_fail(err, ITG_NO_MEMORY, "no memory for the artefact's metadata");
+    if (!itg_strbuf_ok(&preprocess) || !itg_strbuf_ok(&split)) status = itg_fail(err, ITG_NO_MEMORY, "no memory for the artefact's metadata");
     itg_metadata metadata[] = {{KEY_PREPROCESS, preprocess.text},       {KEY_ENGINE, ITG_VERSION},
                                {KEY_MODEL_HASH, model_hash},            {KEY_GRAPH_HASH, graph_hash},
                                {KEY_HARDWARE, file->hardware->json},    {KEY_WEIGHT_BYTES, weight_bytes},
-                               {KEY_PARAMETER_BYTES, parameter_bytes}};
-    if (status == ITG_OK) status = itg_artefact_write(program, metadata, (int32_t)(sizeof metadata / sizeof *metadata), path, err);
+                               {KEY_PARAMETER_BYTES, parameter_bytes},  {KEY_SPLIT, split.text}};
+    int32_t count = (int32_t)(sizeof metadata / sizeof *metadata) - (split.text == NULL);
+    if (status == ITG_OK) status = itg_artefact_write(program, metadata, count, path, err);
     itg_strbuf_deinit(&preprocess);
+    itg_strbuf_deinit(&split);
     return status;
 }
 
@@ -53,6 +57,17 @@ itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *ou
     itg_json_destroy(json);
     if (status == ITG_OK) *out = read;
     return status;
+}
+
+itg_split_info itg_program_split(const itg_program *program)
+{
+    const char *text = itg_program_metadata(program, KEY_SPLIT);
+    itg_split_info split = {0};
+    itg_json *json = NULL;
+    if (!text || itg_json_parse(text, strlen(text), "the artefact's split", &json, NULL) != ITG_OK) return split;
+    if (itg_split_info_read(json, itg_json_root(json), &split, NULL) != ITG_OK) split = (itg_split_info){0};
+    itg_json_destroy(json);
+    return split;
 }
 
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err)

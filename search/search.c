@@ -17,6 +17,7 @@ typedef struct search {
     const itg_model *model;
     const itg_preprocess *preprocess;
     const itg_search_options *options;
+    int64_t samples; /* of the data that is split */
     itg_split split;
     itg_dataset *calibration, *data, *holdout;
     int64_t *labels, *holdout_labels; /* of data and holdout; NULL: none */
@@ -58,6 +59,7 @@ static itg_status pick_holdout(search *s, const itg_search_data *d, itg_error *e
 static itg_status pick_samples(search *s, const itg_search_data *d, itg_error *err)
 {
     const itg_search_options *o = s->options;
+    s->samples = itg_data_samples(d->data);
     itg_status status = itg_split_make(itg_data_samples(d->data), o->seed, o->calibration_samples, o->search_samples, !d->holdout, &s->split, err);
     if (status == ITG_OK) status = itg_dataset_select(d->data, s->split.calibration, s->split.calibration_count, &s->calibration, err);
     if (status == ITG_OK) status = itg_dataset_select(d->data, s->split.search, s->split.search_count, &s->data, err);
@@ -143,6 +145,7 @@ static itg_status make_strategy(search *s, const itg_hardware *hw, itg_error *er
     if (status != ITG_OK) return status;
     file->preprocess = *s->preprocess;
     file->seed = s->options->seed;
+    file->split = (itg_split_info){s->samples, s->options->seed, {s->split.calibration_count, s->split.search_count, s->split.holdout_count}};
     file->calibration_samples = s->split.calibration_count;
     memcpy(file->calibration_hash, s->calibration->hash, sizeof file->calibration_hash);
     memcpy(file->statistics_hash, s->stats->hash, sizeof file->statistics_hash);

@@ -103,6 +103,7 @@ itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *mod
 
 void itg_strategy_close(itg_strategy_file *file) { itg_strategy_file_destroy(file); }
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file) { return file->hardware; }
+itg_split_info itg_strategy_split(const itg_strategy_file *file) { return file->split; }
 itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file) { return &file->preprocess; }
 
 itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file, itg_annotated **out, itg_error *err)

@@ -19,6 +19,7 @@ typedef struct itg_strategy_file {
     int64_t calibration_samples;
     uint64_t seed;
     char searcher[32];         /* "" or "uniform"... */
+    itg_split_info split;      /* of the search's data; samples 0: not from a search */
     itg_strategy_results results;
 } itg_strategy_file;
 
@@ -28,4 +29,6 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
 /* Refused for another model (source hash), or another prepared graph. Edges are matched by (value, node, slot). */
 itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out, itg_error *err);
 void itg_strategy_file_destroy(itg_strategy_file *file);
+void itg_split_info_write(const itg_split_info *split, itg_strbuf *out); /* one JSON object */
+itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out, itg_error *err);
 #endif

@@ -206,10 +206,34 @@ static itg_status read_calibration(const reader *r, const itg_json_value *root, 
     return status;
 }
 
+itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out, itg_error *err)
+{
+    static const char *const keys[] = {"samples", "seed", "calibration", "search", "holdout", NULL};
+    const reader r = {json, NULL, NULL, err};
+    const itg_json_value *member = NULL;
+    const char *seed = NULL;
+    itg_split_info made = {0};
+    itg_status status = itg_json_typeof(v) == ITG_JSON_OBJECT ? itg_json_allow_keys(json, v, keys, err)
+                                                               : itg_json_fail(json, v, err, ITG_BAD_FILE, "expected an object");
+    if (status == ITG_OK) status = need(&r, v, "seed", ITG_JSON_STRING, &member);
+    if (status == ITG_OK) status = itg_json_get_string(json, member, &seed, err);
+    if (status == ITG_OK) made.seed = strtoull(seed, NULL, 10);
+    if (status == ITG_OK) status = need(&r, v, "samples", ITG_JSON_NUMBER, &member);
+    if (status == ITG_OK) status = itg_json_get_int(json, member, 1, UINT32_MAX, &made.samples, err);
+    for (int part = 0; part < 3 && status == ITG_OK; part++) {
+        status = need(&r, v, keys[2 + part], ITG_JSON_NUMBER, &member);
+        if (status == ITG_OK) status = itg_json_get_int(json, member, 0, made.samples, &made.count[part], err);
+    }
+    if (status == ITG_OK && made.count[0] + made.count[1] + made.count[2] > made.samples)
+        status = itg_json_fail(json, v, err, ITG_BAD_FILE, "the parts have more samples than the whole");
+    if (status == ITG_OK) *out = made;
+    return status;
+}
+
 static itg_status read_all(reader *r, itg_strategy_file *file)
 {
     static const char *const keys[] = {"version", "kind", "engine", "model", "strategy", "nodes", "edges", "results", "calibration",
-                                       "seed", "searcher", "preprocessing", "hardware", NULL};
+                                       "seed", "searcher", "split", "preprocessing", "hardware", NULL};
     const itg_json_value *root = itg_json_root(r->json), *version = NULL, *preprocessing = NULL;
     int64_t number = 0;
     if (itg_json_typeof(root) != ITG_JSON_OBJECT) return itg_json_fail(r->json, root, r->err, ITG_BAD_FILE, "expected a strategy object");
@@ -222,6 +246,8 @@ static itg_status read_all(reader *r, itg_strategy_file *file)
     status = read_strategy(r, root);
     if (status == ITG_OK) status = read_hardware(r, root, &file->hardware);
     if (status == ITG_OK) status = read_calibration(r, root, file);
+    const itg_json_value *split = itg_json_find(root, "split");
+    if (status == ITG_OK && split) status = itg_split_info_read(r->json, split, &file->split, r->err);
     if (status == ITG_OK) status = need(r, root, "preprocessing", ITG_JSON_OBJECT, &preprocessing);
     if (status == ITG_OK) status = itg_preprocess_read(r->json, preprocessing, &file->preprocess, r->err);
     return status;

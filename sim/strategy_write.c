@@ -90,6 +90,13 @@ static void add_results(itg_strbuf *out, const itg_strategy_results *r)
     itg_strbuf_add(out, "},\n");
 }
 
+void itg_split_info_write(const itg_split_info *split, itg_strbuf *out)
+{
+    itg_strbuf_format(out, "{\"samples\": %lld, \"seed\": \"%llu\", \"calibration\": %lld, \"search\": %lld, \"holdout\": %lld}",
+                      (long long)split->samples, (unsigned long long)split->seed, (long long)split->count[ITG_SPLIT_CALIBRATION],
+                      (long long)split->count[ITG_SPLIT_SEARCH], (long long)split->count[ITG_SPLIT_HOLDOUT]);
+}
+
 itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph *graph, itg_strbuf *out, itg_error *err)
 {
     itg_strbuf_format(out, "{\n  \"version\": 1,\n  \"kind\": \"intaglio-strategy\",\n  \"engine\": \"intaglio %s\",\n", ITG_VERSION);
@@ -106,6 +113,10 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
     itg_strbuf_format(out, ", \"samples\": %lld},\n", (long long)file->calibration_samples);
     itg_strbuf_format(out, "  \"seed\": \"%llu\",\n  \"searcher\": ", (unsigned long long)file->seed);
     itg_strbuf_json_string(out, file->searcher);
+    if (file->split.samples > 0) {
+        itg_strbuf_add(out, ",\n  \"split\": ");
+        itg_split_info_write(&file->split, out);
+    }
     itg_strbuf_add(out, ",\n  \"preprocessing\": ");
     itg_preprocess_write(&file->preprocess, out);
     itg_strbuf_format(out, ",\n  \"hardware\": %s\n}\n", file->hardware->json);

@@ -110,6 +110,18 @@ void itg_strategy_close(itg_strategy_file *file);
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file);
 itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file); /* may be changed to override */
 
+/* Which samples of its data a search took for what, so that a trial's own evaluation can be repeated. */
+typedef enum itg_split_part { ITG_SPLIT_CALIBRATION, ITG_SPLIT_SEARCH, ITG_SPLIT_HOLDOUT } itg_split_part;
+typedef struct itg_split_info {
+    int64_t samples; /* of the data that was split; 0: nothing was */
+    uint64_t seed;
+    int64_t count[3]; /* by itg_split_part */
+} itg_split_info;
+itg_split_info itg_strategy_split(const itg_strategy_file *file);
+/* The samples of one part, and their labels (NULL where labels is). Fails unless data has info's number of samples. */
+itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const itg_split_info *info, itg_split_part part,
+                         itg_dataset **out, int64_t **out_labels, itg_error *err);
+
 /* ---- evaluation ---- */
 typedef struct itg_score {
     int64_t samples;
@@ -160,6 +172,7 @@ void itg_program_destroy(itg_program *program);
 itg_status itg_program_save(const itg_program *program, const itg_model *model, const itg_strategy_file *file, const char *path, itg_error *err);
 itg_status itg_program_open(const char *path, itg_program **out, itg_error *err);
 itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out, itg_error *err); /* as saved */
+itg_split_info itg_program_split(const itg_program *program);
 int32_t itg_program_float_island_count(const itg_program *program);
 const char *itg_program_float_island(const itg_program *program, int32_t index); /* "Softmax attn/softmax: reason" */
 const itg_bound *itg_program_bounds(const itg_program *program, int32_t *count);

@@ -16,7 +16,8 @@ void fx_end(fixture *f)
     itg_graph_destroy(f->g);
 }
 
-static itg_id add_value(fixture *f, const char *name, itg_dtype dtype, const itg_shape *shape, const void *data)
+static itg_id add_value(fixture *f, const char *name, itg_dtype dtype, const itg_shape *shape,
+                        const void *data)
 {
     itg_id id;
     assert_int_equal(itg_graph_add_value(f->g, name, dtype, shape, data, &id, NULL), ITG_OK);
@@ -39,8 +40,8 @@ itg_id fx_constant(fixture *f, const char *name, itg_dtype dtype, itg_shape shap
     return add_value(f, name, dtype, &shape, data);
 }
 
-itg_id fx_nodes(fixture *f, const char *name, itg_op op, const itg_id *inputs, int32_t count, const itg_shape *shapes,
-                int32_t outputs, itg_id *values)
+itg_id fx_nodes(fixture *f, const char *name, itg_op op, const itg_id *inputs, int32_t count,
+                const itg_shape *shapes, int32_t outputs, itg_id *values)
 {
     char text[64];
     itg_id node;
@@ -50,17 +51,23 @@ itg_id fx_nodes(fixture *f, const char *name, itg_op op, const itg_id *inputs, i
         values[i] = add_value(f, text, op == ITG_OP_ARG_MAX ? ITG_S64 : ITG_F32, &shapes[i], NULL);
     }
     snprintf(text, sizeof text, "n_%s", name);
-    assert_int_equal(itg_graph_add_node(f->g, text, op, inputs, count, values, outputs, &attrs, &node, NULL), ITG_OK);
+    assert_int_equal(
+        itg_graph_add_node(f->g, text, op, inputs, count, values, outputs, &attrs, &node, NULL),
+        ITG_OK);
     return values[0];
 }
 
-itg_id fx_node(fixture *f, const char *name, itg_op op, const itg_id *inputs, int32_t count, itg_shape shape)
+itg_id fx_node(fixture *f, const char *name, itg_op op, const itg_id *inputs, int32_t count,
+               itg_shape shape)
 {
     itg_id value;
     return fx_nodes(f, name, op, inputs, count, &shape, 1, &value);
 }
 
-itg_attrs *fx_attrs(fixture *f, itg_id value) { return &f->g->nodes[f->g->values[value].producer].attrs; }
+itg_attrs *fx_attrs(fixture *f, itg_id value)
+{
+    return &f->g->nodes[f->g->values[value].producer].attrs;
+}
 
 void fx_outputs(fixture *f, const itg_id *values, int32_t count)
 {
@@ -108,15 +115,23 @@ static itg_version *add_version(fixture *f, itg_id value)
     return &note->versions[note->version_count++];
 }
 
-itg_version *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits, float scale, int32_t zero_point)
+itg_version *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits, float scale,
+                      int32_t zero_point)
 {
     itg_version *v = add_version(f, value);
     float *copy = itg_arena_copy(f->a->arena, &scale, sizeof scale);
     bool is_signed = itg_dtype_min(storage) < 0;
     assert_non_null(copy);
     int64_t half = (int64_t)1 << (bits - 1);
-    v->q = (itg_quantizer){bits, is_signed, storage, is_signed ? -half : 0, is_signed ? half - 1 : 2 * half - 1,
-                           zero_point, -1, 1, copy};
+    v->q = (itg_quantizer){bits,
+                           is_signed,
+                           storage,
+                           is_signed ? -half : 0,
+                           is_signed ? half - 1 : 2 * half - 1,
+                           zero_point,
+                           -1,
+                           1,
+                           copy};
     v->clamp_lo = v->q.qmin;
     v->clamp_hi = v->q.qmax;
     return v;
@@ -241,7 +256,10 @@ int64_t half_up(int64_t v, int64_t m, int32_t shift)
     return dividend >= 0 ? dividend / divisor : -((-dividend + divisor - 1) / divisor);
 }
 
-int64_t limited(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+int64_t limited(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
 
 int64_t code_of(float x, const itg_quantizer *q)
 {

@@ -11,7 +11,8 @@
 #include "realize/program.h"
 
 #define SHAPE(...) ((itg_shape){sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), {__VA_ARGS__}})
-#define LIST(...) ((const itg_id[]){__VA_ARGS__}), (int32_t)(sizeof((itg_id[]){__VA_ARGS__}) / sizeof(itg_id))
+#define LIST(...)                                                                                  \
+    ((const itg_id[]){__VA_ARGS__}), (int32_t)(sizeof((itg_id[]){__VA_ARGS__}) / sizeof(itg_id))
 
 typedef struct fixture {
     itg_graph *g;
@@ -23,23 +24,28 @@ typedef struct fixture {
 fixture fx_begin(const char *name);
 void fx_end(fixture *f);
 itg_id fx_input(fixture *f, const char *name, itg_shape shape);
-itg_id fx_constant(fixture *f, const char *name, itg_dtype dtype, itg_shape shape, const void *data);
+itg_id fx_constant(fixture *f, const char *name, itg_dtype dtype, itg_shape shape,
+                   const void *data);
 /* A node with one output, named `name`; the node is "n_name". Returns the output. */
-itg_id fx_node(fixture *f, const char *name, itg_op op, const itg_id *inputs, int32_t count, itg_shape shape);
+itg_id fx_node(fixture *f, const char *name, itg_op op, const itg_id *inputs, int32_t count,
+               itg_shape shape);
 /* A second output of the last node. */
-itg_id fx_nodes(fixture *f, const char *name, itg_op op, const itg_id *inputs, int32_t count, const itg_shape *shapes,
-                int32_t outputs, itg_id *values);
+itg_id fx_nodes(fixture *f, const char *name, itg_op op, const itg_id *inputs, int32_t count,
+                const itg_shape *shapes, int32_t outputs, itg_id *values);
 itg_attrs *fx_attrs(fixture *f, itg_id value); /* of the node that makes value */
 void fx_outputs(fixture *f, const itg_id *values, int32_t count);
 /* After the last node and output: notes are zero, every slot reads version 0. */
 void fx_annotate(fixture *f);
-itg_node_note *fx_note(fixture *f, itg_id value, itg_form form, int32_t acc_bits); /* of the node that makes value */
-itg_version *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits, float scale, int32_t zero_point);
+itg_node_note *fx_note(fixture *f, itg_id value, itg_form form,
+                       int32_t acc_bits); /* of the node that makes value */
+itg_version *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits, float scale,
+                      int32_t zero_point);
 itg_version *fx_float(fixture *f, itg_id value);
 /* Scales of a constant along an axis. */
 void fx_channels(fixture *f, itg_version *v, int32_t axis, const float *scales, int32_t count);
 /* One stage: round half up of v * multiplier / 2^shift; multiplier [count]. */
-void fx_requant(fixture *f, itg_version *v, const int64_t *multiplier, int32_t count, int32_t shift);
+void fx_requant(fixture *f, itg_version *v, const int64_t *multiplier, int32_t count,
+                int32_t shift);
 void fx_dequant(fixture *f, itg_version *v, const float *factor, int32_t count);
 void fx_read(fixture *f, itg_id made_by, int32_t slot, int32_t version);
 /* Relu `relu` is fused into the node that makes `value`. */
@@ -50,7 +56,8 @@ void fx_finish(fixture *f);
 itg_program *fx_program(const fixture *f); /* realized, overflow not allowed */
 itg_instance *fx_instance(const itg_program *p);
 void fx_run(itg_instance *instance);
-/* Fills every input with numbers of a fixed sequence in [-limit, limit], each a multiple of 1/64. */
+/* Fills every input with numbers of a fixed sequence in [-limit, limit], each a multiple of 1/64.
+ */
 void fx_fill(itg_instance *instance, const itg_program *p, uint64_t seed, float limit);
 
 /* ---- the formulas ---- */

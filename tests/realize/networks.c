@@ -1,14 +1,14 @@
 #include "networks.h"
 
 /* Multiples of 1/8 in [-2, 2]: exact in every scale below. */
-#define W(a) ((float)((a) * 37 % 33 - 16) / 8.0f)
+#define W(a) ((float)((a)*37 % 33 - 16) / 8.0f)
 #define W4(a) W(a), W(a + 1), W(a + 2), W(a + 3)
 #define W12(a) W4(a), W4(a + 5), W4(a + 11)
 
 const float conv_weights[72] = {W12(0), W12(14), W12(29), W12(43), W12(58), W12(71)};
 const float depthwise_weights[16] = {W12(7), W4(90)};
 const int64_t conv_bias[4] = {500, -900, 33, 0}, conv_multiplier[4] = {21, 17, 40, 9};
-const float conv_dequant[4] = {0.0625f, 0.03125f, 0.0625f, 0.125f};
+const float conv_dequant[4] = {0.0009765625f, 0.00048828125f, 0.0009765625f, 0.001953125f};
 
 fixture net_conv(void)
 {
@@ -17,11 +17,17 @@ fixture net_conv(void)
     itg_id w = fx_constant(&f, "w", ITG_F32, SHAPE(4, 2, 3, 3), conv_weights);
     itg_id c = fx_node(&f, "c", ITG_OP_CONV, LIST(x, w), SHAPE(1, 4, 3, 4));
     itg_attrs *at = fx_attrs(&f, c);
-    *at = (itg_attrs){.spatial_rank = 2, .kernel = {3, 3}, .stride = {2, 1}, .dilation = {1, 2}, .pad = {1, 0, 1, 2}, .group = 1};
+    *at = (itg_attrs){.spatial_rank = 2,
+                      .kernel = {3, 3},
+                      .stride = {2, 1},
+                      .dilation = {1, 2},
+                      .pad = {1, 0, 1, 2},
+                      .group = 1};
     itg_id y = fx_node(&f, "y", ITG_OP_RELU, LIST(c), SHAPE(1, 4, 3, 4));
     itg_id dw = fx_constant(&f, "dw", ITG_F32, SHAPE(4, 1, 2, 2), depthwise_weights);
     itg_id z = fx_node(&f, "z", ITG_OP_CONV, LIST(y, dw), SHAPE(1, 4, 2, 3));
-    *fx_attrs(&f, z) = (itg_attrs){.spatial_rank = 2, .kernel = {2, 2}, .stride = {1, 1}, .dilation = {1, 1}, .group = 4};
+    *fx_attrs(&f, z) = (itg_attrs){
+        .spatial_rank = 2, .kernel = {2, 2}, .stride = {1, 1}, .dilation = {1, 1}, .group = 4};
     itg_id s = fx_node(&f, "s", ITG_OP_SOFTMAX, LIST(y), SHAPE(1, 4, 3, 4));
     fx_attrs(&f, s)->axis = 1;
     fx_outputs(&f, LIST(y, z, s));
@@ -52,7 +58,8 @@ fixture net_conv(void)
 }
 
 const float matrix_weights[20] = {W12(3), W4(20), W4(33)}, matrix_vector[4] = {W4(9)};
-const float gemm_weights[42] = {W12(1), W12(17), W12(35), W4(50), W(60), W(61)}, second_weights[21] = {W12(5), W4(19), W4(40), W(50)};
+const float gemm_weights[42] = {W12(1), W12(17), W12(35), W4(50), W(60), W(61)},
+            second_weights[21] = {W12(5), W4(19), W4(40), W(50)};
 const int64_t matrix_bias[5] = {100, -3, 0, 77, -500};
 
 fixture net_matrix(void)
@@ -93,17 +100,58 @@ fixture net_matrix(void)
     fx_note(&f, v, ITG_FORM_MAC, 32);
     fx_requant(&f, fx_codes(&f, v, ITG_S8, 8, 0.5f, 0), (const int64_t[]){3}, 1, 6);
     fx_note(&f, g, ITG_FORM_MAC, 64);
-    fx_requant(&f, fx_codes(&f, g, ITG_S16, 16, 0.25f, 0), (const int64_t[]){1, 2, 3, 4, 5, 6, 7}, 7, 6);
+    fx_requant(&f, fx_codes(&f, g, ITG_S16, 16, 0.25f, 0), (const int64_t[]){1, 2, 3, 4, 5, 6, 7},
+               7, 6);
     fx_note(&f, h, ITG_FORM_MAC, 64);
     fx_requant(&f, fx_codes(&f, h, ITG_S32, 32, 0.25f, 0), (const int64_t[]){11}, 1, 2);
     fx_finish(&f);
     return f;
 }
 
+/* A float copy that reads version 1. */
+static void shown_as_floats(fixture *f, itg_id copy)
+{
+    fx_note(f, copy, ITG_FORM_FLOAT, 0)->reason = "shown as floats";
+    fx_read(f, copy, 0, 1);
+    fx_float(f, copy);
+}
+
+static const int64_t unit[1] = {3};
+
+static void annotate_additions(fixture *f, itg_id add, itg_id sub, itg_id fadd)
+{
+    itg_node_note *note = fx_note(f, add, ITG_FORM_RESCALE, 32);
+    note->left_shift = 8;
+    note->operand[0] = (itg_requant){.stage_count = 1, .stage = {{5, 4, ITG_ROUND_HALF_UP}}};
+    note->operand[1] = (itg_requant){.stage_count = 1, .stage = {{7, 6, ITG_ROUND_HALF_UP}}};
+    fx_requant(f, fx_codes(f, add, ITG_S8, 8, 0.125f, -2), unit, 1, 9);
+    fx_note(f, sub, ITG_FORM_EQUAL, 16);
+    fx_read(f, sub, 1, 1);
+    fx_requant(f, fx_codes(f, sub, ITG_S8, 7, 0.125f, 1), unit, 1, 3);
+    fx_note(f, fadd, ITG_FORM_F32, 0);
+    fx_codes(f, fadd, ITG_U8, 8, 0.0625f, 100);
+    fx_float(f, fadd);
+}
+
+static void annotate_others(fixture *f, itg_id mul, itg_id relu, itg_id clip)
+{
+    fx_note(f, mul, ITG_FORM_PRODUCT, 32);
+    fx_requant(f, fx_codes(f, mul, ITG_S16, 12, 0.01f, 0), unit, 1, 4);
+    fx_note(f, relu, ITG_FORM_RESCALE, 32);
+    itg_version *v = fx_codes(f, relu, ITG_U8, 8, 1.0f / 16, 4);
+    v->clamp_lo = 4;
+    fx_requant(f, v, unit, 1, 2);
+    fx_note(f, clip, ITG_FORM_RESCALE, 32);
+    v = fx_codes(f, clip, ITG_S8, 8, 1.0f / 16, 0);
+    v->clamp_lo = -24;
+    v->clamp_hi = 32;
+    fx_requant(f, v, unit, 1, 3);
+    fx_dequant(f, fx_float(f, clip), (const float[]){1.0f / 32}, 1);
+}
+
 fixture net_elements(void)
 {
     static const float factors[3] = {0.5f, -1.25f, 1.0f};
-    static const int64_t unit[1] = {3};
     fixture f = fx_begin("elements");
     itg_id x = fx_input(&f, "x", SHAPE(1, 3, 4, 4)), y = fx_input(&f, "y", SHAPE(1, 3, 4, 4));
     itg_id k = fx_constant(&f, "k", ITG_F32, SHAPE(3, 1, 1), factors);
@@ -122,45 +170,27 @@ fixture net_elements(void)
     fx_codes(&f, x, ITG_S8, 8, 1.0f / 32, 9);
     fx_codes(&f, y, ITG_U8, 8, 1.0f / 64, 130);
     fx_codes(&f, y, ITG_S8, 8, 1.0f / 32, 9); /* tied to x */
-    fx_codes(&f, k, ITG_S8, 8, 1.0f / 64, 0);
-    itg_node_note *note = fx_note(&f, add, ITG_FORM_RESCALE, 32);
-    note->left_shift = 8;
-    note->operand[0] = (itg_requant){.stage_count = 1, .stage = {{5, 4, ITG_ROUND_HALF_UP}}};
-    note->operand[1] = (itg_requant){.stage_count = 1, .stage = {{7, 6, ITG_ROUND_HALF_UP}}};
-    fx_requant(&f, fx_codes(&f, add, ITG_S8, 8, 0.125f, -2), unit, 1, 9);
-    fx_note(&f, sub, ITG_FORM_EQUAL, 16);
-    fx_read(&f, sub, 1, 1);
-    fx_requant(&f, fx_codes(&f, sub, ITG_S8, 7, 0.125f, 1), unit, 1, 3);
-    fx_note(&f, fadd, ITG_FORM_F32, 0);
-    fx_codes(&f, fadd, ITG_U8, 8, 0.0625f, 100);
-    fx_float(&f, fadd);
-    fx_note(&f, mul, ITG_FORM_PRODUCT, 32);
-    fx_requant(&f, fx_codes(&f, mul, ITG_S16, 12, 0.01f, 0), unit, 1, 4);
-    fx_note(&f, relu, ITG_FORM_RESCALE, 32);
-    itg_version *v = fx_codes(&f, relu, ITG_U8, 8, 1.0f / 16, 4);
-    v->clamp_lo = 4;
-    fx_requant(&f, v, unit, 1, 2);
-    fx_note(&f, clip, ITG_FORM_RESCALE, 32);
-    v = fx_codes(&f, clip, ITG_S8, 8, 1.0f / 16, 0);
-    v->clamp_lo = -24;
-    v->clamp_hi = 32;
-    fx_requant(&f, v, unit, 1, 3);
-    fx_dequant(&f, fx_float(&f, clip), (const float[]){1.0f / 32}, 1);
-    fx_note(&f, copy, ITG_FORM_FLOAT, 0)->reason = "shown as floats";
-    fx_read(&f, copy, 0, 1);
-    fx_float(&f, copy);
-    fx_note(&f, sum, ITG_FORM_FLOAT, 0);
-    fx_read(&f, sum, 0, 1);
-    fx_float(&f, sum);
+    fx_codes(&f, k, ITG_S8, 7, 1.0f / 32, 0);
+    annotate_additions(&f, add, sub, fadd);
+    annotate_others(&f, mul, relu, clip);
+    shown_as_floats(&f, copy);
+    shown_as_floats(&f, sum);
     fx_finish(&f);
     return f;
 }
 
-static itg_id pool(fixture *f, const char *name, itg_op op, itg_id x, itg_shape shape, bool ceil_mode, bool include_pad)
+static itg_id pool(fixture *f, const char *name, itg_op op, itg_id x, itg_shape shape,
+                   bool ceil_mode, bool include_pad)
 {
     itg_id y = fx_node(f, name, op, &x, 1, shape);
-    *fx_attrs(f, y) = (itg_attrs){.spatial_rank = 2, .kernel = {3, 3}, .stride = {2, 2}, .dilation = {1, 1}, .pad = {1, 1, 1, 1},
-                                  .group = 1, .ceil_mode = ceil_mode, .count_include_pad = include_pad};
+    *fx_attrs(f, y) = (itg_attrs){.spatial_rank = 2,
+                                  .kernel = {3, 3},
+                                  .stride = {2, 2},
+                                  .dilation = {1, 1},
+                                  .pad = {1, 1, 1, 1},
+                                  .group = 1,
+                                  .ceil_mode = ceil_mode,
+                                  .count_include_pad = include_pad};
     return y;
 }
 
@@ -169,10 +199,43 @@ static void tied(fixture *f, itg_id value)
     fx_codes(f, value, ITG_S8, 8, 1.0f / 16, -20);
 }
 
-fixture net_pools(void)
+static void annotate_kept(fixture *f, itg_id value, itg_rounding rounding)
+{
+    tied(f, value);
+    fx_note(f, value, ITG_FORM_KEEP, 0)->rounding = rounding;
+}
+
+static void annotate_sums(fixture *f, itg_id scaled, itg_id global, itg_id mean)
 {
     static const int64_t by_count[9] = {720, 360, 240, 180, 144, 120, 103, 90, 80};
-    static const float float_count[9] = {0.5f, 0.25f, 0.125f, 0.0625f, 0.5f, 0.25f, 0.125f, 0.75f, 1.5f};
+    static const float float_count[9] = {0.5f,  0.25f,  0.125f, 0.0625f, 0.5f,
+                                         0.25f, 0.125f, 0.75f,  1.5f};
+    fx_note(f, scaled, ITG_FORM_RESCALE, 32);
+    fx_requant(f, fx_codes(f, scaled, ITG_U8, 8, 1.0f / 16, 100), by_count, 9, 10);
+    fx_dequant(f, fx_float(f, scaled), float_count, 9);
+    fx_note(f, global, ITG_FORM_RESCALE, 32);
+    fx_requant(f, fx_codes(f, global, ITG_S8, 8, 1.0f / 32, 0), (const int64_t[]){50}, 1, 10);
+    fx_note(f, mean, ITG_FORM_F32, 32);
+    itg_version *v = fx_codes(f, mean, ITG_S16, 16, 1.0f / 1024, 7);
+    fx_requant(f, v, (const int64_t[]){0}, 1, 0);
+    itg_requant *r = (itg_requant *)(uintptr_t)v->requant;
+    *r = (itg_requant){.is_f32 = true, .ratio = 3.25f};
+}
+
+static itg_id reduced(fixture *f, const char *name, itg_id x, itg_shape shape, int64_t second,
+                      bool keepdims)
+{
+    itg_id y = fx_node(f, name, ITG_OP_REDUCE_MEAN, &x, 1, shape);
+    itg_attrs *attrs = fx_attrs(f, y);
+    attrs->axes_count = second > 0 ? 2 : 1;
+    attrs->axes[0] = 1;
+    attrs->axes[1] = second;
+    attrs->keepdims = keepdims;
+    return y;
+}
+
+fixture net_pools(void)
+{
     fixture f = fx_begin("pools");
     itg_id x = fx_input(&f, "x", SHAPE(1, 3, 6, 7));
     itg_id keep = pool(&f, "keep", ITG_OP_AVERAGE_POOL, x, SHAPE(1, 3, 4, 4), true, false);
@@ -182,48 +245,23 @@ fixture net_pools(void)
     itg_id max = pool(&f, "max", ITG_OP_MAX_POOL, x, SHAPE(1, 3, 3, 4), false, false);
     itg_id global = fx_node(&f, "global", ITG_OP_GLOBAL_AVERAGE_POOL, LIST(x), SHAPE(1, 3, 1, 1));
     itg_id gmax = fx_node(&f, "gmax", ITG_OP_GLOBAL_MAX_POOL, LIST(x), SHAPE(1, 3, 1, 1));
-    itg_id mean = fx_node(&f, "mean", ITG_OP_REDUCE_MEAN, LIST(x), SHAPE(1, 6));
-    fx_attrs(&f, mean)->axes_count = 2;
-    fx_attrs(&f, mean)->axes[0] = 1;
-    fx_attrs(&f, mean)->axes[1] = 3;
-    fx_attrs(&f, mean)->keepdims = false;
-    itg_id kept = fx_node(&f, "kept", ITG_OP_REDUCE_MEAN, LIST(x), SHAPE(1, 1, 6, 7));
-    fx_attrs(&f, kept)->axes_count = 1;
-    fx_attrs(&f, kept)->axes[0] = 1;
-    fx_attrs(&f, kept)->keepdims = true;
+    itg_id mean = reduced(&f, "mean", x, SHAPE(1, 6), 3, false);
+    itg_id kept = reduced(&f, "kept", x, SHAPE(1, 1, 6, 7), 0, true);
     itg_id arg = fx_node(&f, "arg", ITG_OP_ARG_MAX, LIST(x), SHAPE(1, 3, 1, 7));
     fx_attrs(&f, arg)->axis = 2;
     fx_attrs(&f, arg)->keepdims = true;
     fx_outputs(&f, LIST(keep, padded, scaled, max, global, mean, arg, gmax));
-    itg_id more[] = {keep, padded, scaled, max, global, mean, arg, gmax, kept, scaled_f};
-    fx_outputs(&f, more, 8); /* out_choice holds 8; the others are looked at through theirs */
     fx_annotate(&f);
     tied(&f, x);
-    tied(&f, keep);
-    tied(&f, padded);
-    tied(&f, max);
-    tied(&f, gmax);
-    tied(&f, kept);
-    fx_note(&f, keep, ITG_FORM_KEEP, 0)->rounding = ITG_ROUND_HALF_UP;
-    fx_note(&f, padded, ITG_FORM_KEEP, 0)->rounding = ITG_ROUND_FLOOR;
-    fx_note(&f, max, ITG_FORM_KEEP, 0);
-    fx_note(&f, gmax, ITG_FORM_KEEP, 0);
-    fx_note(&f, kept, ITG_FORM_KEEP, 0)->rounding = ITG_ROUND_HALF_AWAY;
+    annotate_kept(&f, keep, ITG_ROUND_HALF_UP);
+    annotate_kept(&f, padded, ITG_ROUND_FLOOR);
+    annotate_kept(&f, max, ITG_ROUND_FLOOR);
+    annotate_kept(&f, gmax, ITG_ROUND_FLOOR);
+    annotate_kept(&f, kept, ITG_ROUND_HALF_AWAY);
     fx_note(&f, arg, ITG_FORM_KEEP, 0);
     fx_float(&f, arg);
-    fx_note(&f, scaled, ITG_FORM_RESCALE, 32);
-    fx_requant(&f, fx_codes(&f, scaled, ITG_U8, 8, 1.0f / 16, 100), by_count, 9, 10);
-    fx_dequant(&f, fx_float(&f, scaled), float_count, 9);
-    fx_note(&f, scaled_f, ITG_FORM_FLOAT, 0);
-    fx_read(&f, scaled_f, 0, 1);
-    fx_float(&f, scaled_f);
-    fx_note(&f, global, ITG_FORM_RESCALE, 32);
-    fx_requant(&f, fx_codes(&f, global, ITG_S8, 8, 1.0f / 32, 0), (const int64_t[]){50}, 1, 10);
-    fx_note(&f, mean, ITG_FORM_F32, 32);
-    itg_version *v = fx_codes(&f, mean, ITG_S16, 16, 1.0f / 1024, 7);
-    fx_requant(&f, v, (const int64_t[]){0}, 1, 0);
-    itg_requant *r = (itg_requant *)(uintptr_t)v->requant;
-    *r = (itg_requant){.is_f32 = true, .ratio = 3.25f};
+    annotate_sums(&f, scaled, global, mean);
+    shown_as_floats(&f, scaled_f);
     fx_finish(&f);
     return f;
 }
@@ -245,9 +283,7 @@ fixture net_tables(void)
     fx_note(&f, tanh, ITG_FORM_LUT, 0);
     fx_read(&f, tanh, 0, 1);
     fx_codes(&f, tanh, ITG_S16, 16, 1.0f / 32768, 0);
-    fx_note(&f, copy, ITG_FORM_FLOAT, 0)->reason = "shown as floats";
-    fx_read(&f, copy, 0, 1);
-    fx_float(&f, copy);
+    shown_as_floats(&f, copy);
     fx_finish(&f);
     return f;
 }
@@ -271,7 +307,8 @@ fixture net_moves(void)
     slice->starts[0] = 3;
     slice->steps[0] = -2;
     itg_id halves[2];
-    fx_nodes(&f, "halves", ITG_OP_SPLIT, LIST(cat), (const itg_shape[]){SHAPE(1, 2, 3, 4), SHAPE(1, 3, 3, 4)}, 2, halves);
+    fx_nodes(&f, "halves", ITG_OP_SPLIT, LIST(cat),
+             (const itg_shape[]){SHAPE(1, 2, 3, 4), SHAPE(1, 3, 3, 4)}, 2, halves);
     fx_attrs(&f, halves[0])->axis = 1;
     itg_id picked = fx_node(&f, "picked", ITG_OP_GATHER, LIST(cat, at), SHAPE(1, 3, 3, 4));
     fx_attrs(&f, picked)->axis = 1;

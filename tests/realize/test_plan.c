@@ -1,5 +1,5 @@
-/* The plan on random programs: what lives at the same time shares no byte; memory is less than everything side by side and
- * no less than the largest live set. */
+/* The plan on random programs: what lives at the same time shares no byte; memory is less than
+ * everything side by side and no less than the largest live set. */
 #include "fixture.h"
 #include <stdlib.h>
 
@@ -14,24 +14,31 @@ static void random_program(itg_rng *rng, itg_program **out)
     for (int i = 0; i < 2; i++, p->input_count++) {
         itg_shape shape = SHAPE(1 + (int64_t)itg_rng_below(rng, 400));
         snprintf(name, sizeof name, "in%d", i);
-        assert_int_equal(itg_program_add_value(p, name, ITG_F32, &shape, &p->inputs[i], NULL), ITG_OK);
+        assert_int_equal(itg_program_add_value(p, name, ITG_F32, &shape, &p->inputs[i], NULL),
+                         ITG_OK);
     }
     int steps = 1 + (int)itg_rng_below(rng, 60);
     for (int i = 0; i < steps; i++) {
         itg_step *s;
-        int32_t a = (int32_t)itg_rng_below(rng, (uint64_t)p->value_count), b = (int32_t)itg_rng_below(rng, (uint64_t)p->value_count);
+        int32_t a = (int32_t)itg_rng_below(rng, (uint64_t)p->value_count),
+                b = (int32_t)itg_rng_below(rng, (uint64_t)p->value_count);
         int64_t m = p->values[a].shape.dims[0], n = p->values[b].shape.dims[0];
-        bool joins = m + n < 5000 && itg_rng_below(rng, 2) == 0, codes = !joins && itg_rng_below(rng, 4) == 0;
-        itg_shape shape = SHAPE(joins ? m + n : codes ? 1 : 1 + (int64_t)itg_rng_below(rng, (uint64_t)m));
+        bool joins = m + n < 5000 && itg_rng_below(rng, 2) == 0,
+             codes = !joins && itg_rng_below(rng, 4) == 0;
+        itg_shape shape = SHAPE(joins   ? m + n
+                                : codes ? 1
+                                        : 1 + (int64_t)itg_rng_below(rng, (uint64_t)m));
         snprintf(name, sizeof name, "v%d", i);
-        assert_int_equal(itg_program_add_step(p, ITG_STEP_FLOAT, name, joins ? 2 : 1, 1, &s, NULL), ITG_OK);
+        assert_int_equal(itg_program_add_step(p, ITG_STEP_FLOAT, name, joins ? 2 : 1, 1, &s, NULL),
+                         ITG_OK);
         s->op = joins ? ITG_OP_CONCAT : codes ? ITG_OP_REDUCE_SUM : ITG_OP_SLICE;
         s->inputs[0] = a;
         if (joins) s->inputs[1] = b;
         s->attrs.keepdims = true;
         s->attrs.axes_count = 1;
         s->attrs.steps[0] = 1;
-        assert_int_equal(itg_program_add_value(p, name, ITG_F32, &shape, &s->outputs[0], NULL), ITG_OK);
+        assert_int_equal(itg_program_add_value(p, name, ITG_F32, &shape, &s->outputs[0], NULL),
+                         ITG_OK);
     }
     p->output_count = 1 + (int32_t)itg_rng_below(rng, 3);
     for (int32_t i = 0; i < p->output_count; i++)
@@ -134,7 +141,9 @@ static void a_program_too_large_is_refused(void **state)
         assert_int_equal(itg_program_add_step(p, ITG_STEP_FLOAT, "e", 1, 1, &s, NULL), ITG_OK);
         s->op = ITG_OP_EXPAND;
         s->inputs[0] = p->inputs[0];
-        assert_int_equal(itg_program_add_value(p, i == 0 ? "a" : "b", ITG_F32, &large, &s->outputs[0], NULL), ITG_OK);
+        assert_int_equal(
+            itg_program_add_value(p, i == 0 ? "a" : "b", ITG_F32, &large, &s->outputs[0], NULL),
+            ITG_OK);
         p->outputs[i] = s->outputs[0];
     }
     assert_int_equal(itg_program_finish(p, ITG_BOUNDS_STORE, &err), ITG_LIMIT);

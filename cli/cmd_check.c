@@ -1,0 +1,241 @@
+/* intaglio check: what a model holds, and what a target makes of each of its nodes. */
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/table.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- sums over the nodes ---- */
+
+typedef struct summary {
+    int32_t nodes, placed[4]; /* by itg_placement */
+    int64_t macs, integer_macs, weights;
+} summary;
+
+static summary summarize(const itg_check *check)
+{
+    summary s = {.nodes = itg_check_count(check)};
+    for (int32_t i = 0; i < s.nodes; i++) {
+        const itg_node_report *r = itg_check_node(check, i);
+        s.placed[r->placement]++;
+        s.macs += r->macs;
+        s.weights += r->weight_elements;
+        if (r->placement == ITG_PLACE_INTEGER) s.integer_macs += r->macs;
+    }
+    return s;
+}
+
+static const char *placement_name(itg_placement placement)
+{
+    static const char *const names[] = {"integer", "fused", "float", "refused"};
+    return names[placement];
+}
+
+/* ---- text ---- */
+
+static void print_model(const itg_model *model)
+{
+    char shape[128];
+    for (int32_t i = 0; i < itg_model_input_count(model); i++)
+        itg_cli_print_line("input", "%s %s", itg_model_input_name(model, i),
+                           itg_cli_shape(itg_model_input_shape(model, i), shape, sizeof shape));
+    for (int32_t i = 0; i < itg_model_output_count(model); i++)
+        itg_cli_print_line("output", "%s %s", itg_model_output_name(model, i),
+                           itg_cli_shape(itg_model_output_shape(model, i), shape, sizeof shape));
+}
+
+static void print_summary(const char *target, const summary *s)
+{
+    char macs[32], weights[32];
+    int32_t integer = s->placed[ITG_PLACE_INTEGER] + s->placed[ITG_PLACE_FUSED];
+    printf("%s: %d of %d nodes in integers (%d fused)", target, (int)integer, (int)s->nodes,
+           (int)s->placed[ITG_PLACE_FUSED]);
+    if (s->placed[ITG_PLACE_FLOAT]) printf(", %d in float", (int)s->placed[ITG_PLACE_FLOAT]);
+    if (s->placed[ITG_PLACE_REFUSED]) printf(", %d REFUSED", (int)s->placed[ITG_PLACE_REFUSED]);
+    printf("; %.2f %% of %s multiply-accumulates in integers; %s weights\n",
+           s->macs > 0 ? 100.0 * (double)s->integer_macs / (double)s->macs : 0.0,
+           itg_cli_count_text(s->macs, macs), itg_cli_count_text(s->weights, weights));
+}
+
+static int print_nodes(const itg_check *check)
+{
+    itg_cli_table table;
+    char macs[32];
+    itg_cli_table_init(&table, "llrl");
+    itg_cli_table_cell(&table, "node");
+    itg_cli_table_cell(&table, "operator");
+    itg_cli_table_cell(&table, "MACs");
+    itg_cli_table_cell(&table, "runs as");
+    for (int32_t i = 0; i < itg_check_count(check); i++) {
+        const itg_node_report *r = itg_check_node(check, i);
+        bool fused = r->placement == ITG_PLACE_FUSED;
+        itg_cli_table_cell(&table, "%s", r->name);
+        itg_cli_table_cell(&table, "%s", r->op);
+        itg_cli_table_cell(&table, "%s", r->macs > 0 ? itg_cli_count_text(r->macs, macs) : "");
+        itg_cli_table_cell(&table, "%s%s%s", fused && r->reason ? "" : placement_name(r->placement),
+                           r->reason && !fused ? ": " : "", r->reason ? r->reason : "");
+    }
+    return itg_cli_table_print(&table);
+}
+
+/* ---- JSON ---- */
+
+static void json_model(itg_cli_json *json, const itg_model *model)
+{
+    char text[128];
+    itg_cli_json_text(json, "model", itg_model_name(model));
+    itg_cli_json_text(json, "model_hash", itg_cli_hex(itg_model_hash(model), text));
+    itg_cli_json_bool(json, "dropped_softmax", itg_model_dropped_softmax(model));
+    for (int out = 0; out < 2; out++) {
+        int32_t count = out ? itg_model_output_count(model) : itg_model_input_count(model);
+        itg_cli_json_begin(json, out ? "outputs" : "inputs", '[');
+        for (int32_t i = 0; i < count; i++) {
+            const itg_shape *shape =
+                out ? itg_model_output_shape(model, i) : itg_model_input_shape(model, i);
+            itg_cli_json_begin(json, NULL, '{');
+            itg_cli_json_text(json, "name",
+                              out ? itg_model_output_name(model, i)
+                                  : itg_model_input_name(model, i));
+            itg_cli_json_begin(json, "shape", '[');
+            for (int32_t d = 0; d < shape->rank; d++)
+                itg_cli_json_integer(json, NULL, shape->dims[d]);
+            itg_cli_json_end(json, ']');
+            itg_cli_json_end(json, '}');
+        }
+        itg_cli_json_end(json, ']');
+    }
+}
+
+static void json_check(itg_cli_json *json, const char *target, const itg_check *check)
+{
+    summary s = summarize(check);
+    itg_cli_json_text(json, "hardware", target);
+    for (int p = 0; p < 4; p++)
+        itg_cli_json_integer(json, placement_name((itg_placement)p), s.placed[p]);
+    itg_cli_json_integer(json, "macs", s.macs);
+    itg_cli_json_integer(json, "integer_macs", s.integer_macs);
+    itg_cli_json_integer(json, "weights", s.weights);
+    itg_cli_json_begin(json, "nodes", '[');
+    for (int32_t i = 0; i < s.nodes; i++) {
+        const itg_node_report *r = itg_check_node(check, i);
+        itg_cli_json_begin(json, NULL, '{');
+        itg_cli_json_text(json, "name", r->name);
+        itg_cli_json_text(json, "op", r->op);
+        itg_cli_json_text(json, "placement", placement_name(r->placement));
+        itg_cli_json_text(json, "reason", r->reason);
+        itg_cli_json_integer(json, "macs", r->macs);
+        itg_cli_json_integer(json, "weights", r->weight_elements);
+        itg_cli_json_end(json, '}');
+    }
+    itg_cli_json_end(json, ']');
+}
+
+/* ---- the command ---- */
+
+/* One target in full. */
+static int check_target(const itg_model *model, const char *target, itg_cli_json *json)
+{
+    itg_hardware *hw = NULL;
+    itg_check *check = NULL;
+    itg_error err = {0};
+    itg_status status = itg_hardware_load(target, &hw, &err);
+    if (status == ITG_OK) status = itg_check_model(model, hw, &check, &err);
+    int result = status == ITG_OK ? ITG_CLI_OK : itg_cli_fail_error(&err);
+    if (status == ITG_OK && json) json_check(json, itg_hardware_name(hw), check);
+    if (status == ITG_OK && !json) {
+        summary s = summarize(check);
+        putchar('\n');
+        result = print_nodes(check);
+        putchar('\n');
+        print_summary(itg_hardware_name(hw), &s);
+    }
+    itg_check_destroy(check);
+    itg_hardware_destroy(hw);
+    return result;
+}
+
+/* All targets that are built in, one line each. */
+static int check_all(const itg_model *model, itg_cli_json *json)
+{
+    itg_error err = {0};
+    itg_status status = ITG_OK;
+    if (json)
+        itg_cli_json_begin(json, "targets", '[');
+    else
+        putchar('\n');
+    for (int i = 0; i < itg_hardware_builtin_count() && status == ITG_OK; i++) {
+        itg_hardware *hw = NULL;
+        itg_check *check = NULL;
+        status = itg_hardware_load(itg_hardware_builtin_name(i), &hw, &err);
+        if (status == ITG_OK) status = itg_check_model(model, hw, &check, &err);
+        if (status == ITG_OK && json) {
+            itg_cli_json_begin(json, NULL, '{');
+            json_check(json, itg_hardware_name(hw), check);
+            itg_cli_json_end(json, '}');
+        } else if (status == ITG_OK && !itg_hardware_all_float(hw)) {
+            summary s = summarize(check);
+            print_summary(itg_hardware_name(hw), &s);
+        }
+        itg_check_destroy(check);
+        itg_hardware_destroy(hw);
+    }
+    if (json)
+        itg_cli_json_end(json, ']');
+    else if (status == ITG_OK)
+        puts("\nNode by node, with the reasons: --hw TARGET");
+    return status == ITG_OK ? ITG_CLI_OK : itg_cli_fail_error(&err);
+}
+
+static int print_graph(const itg_model *model, itg_cli_json *json)
+{
+    char *text = NULL;
+    itg_error err = {0};
+    if (itg_model_print(model, &text, &err) != ITG_OK) return itg_cli_fail_error(&err);
+    if (json)
+        itg_cli_json_text(json, "graph", text);
+    else
+        printf("\n%s", text);
+    itg_free(text);
+    return ITG_CLI_OK;
+}
+
+static int run(const itg_cli_args *args)
+{
+    itg_model *model = NULL;
+    itg_cli_json object = {0}, *json = args->given[ITG_CLI_OPT_JSON] ? &object : NULL;
+    itg_error err = {0};
+    const char *target = args->values[ITG_CLI_OPT_HW].text;
+    if (itg_model_open(args->arguments[0], &model, &err) != ITG_OK) return itg_cli_fail_error(&err);
+    if (json) {
+        itg_cli_json_begin(json, NULL, '{');
+        json_model(json, model);
+    } else {
+        printf("%s\n", itg_model_name(model));
+        print_model(model);
+        itg_cli_print_softmax(model);
+    }
+    int result = target ? check_target(model, target, json) : check_all(model, json);
+    if (result == ITG_CLI_OK && args->given[ITG_CLI_OPT_PRINT]) result = print_graph(model, json);
+    if (result == ITG_CLI_OK && json) {
+        itg_cli_json_end(json, '}');
+        result = itg_cli_json_print(json);
+    }
+    itg_cli_json_deinit(&object);
+    itg_model_close(model);
+    return result;
+}
+
+const itg_cli_command itg_cli_check = {
+    .name = "check",
+    .summary = "Tells which nodes of a model run as integers, which stay float, and why",
+    .usage = "MODEL [--hw T] [--print]",
+    .details = "Shows the network as it is prepared: batch 1, constants folded, batch "
+               "normalization folded. Without\n"
+               "--hw every built-in target gets one line.",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .arguments = {"MODEL"},
+    .options = {ITG_CLI_OPT_HW, ITG_CLI_OPT_PRINT},
+    .option_count = 2,
+    .run = run,
+};

@@ -1,0 +1,144 @@
+/* intaglio inspect: where a quantized network departs from the float one, edge by edge. */
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/table.h"
+#include <math.h>
+#include <stdio.h>
+
+typedef struct work {
+    const itg_cli_args *args;
+    itg_model *model;
+    itg_strategy_file *file;
+    itg_annotated *annotated;
+    itg_cli_data data;
+    itg_inspection *inspection;
+} work;
+
+static itg_status inspect(work *w, itg_error *err)
+{
+    const itg_cli_args *args = w->args;
+    itg_status status = itg_model_open(args->arguments[0], &w->model, err);
+    if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
+    if (status == ITG_OK) status = itg_cli_data_open(args, &w->data, err);
+    if (status != ITG_OK) return status;
+    itg_cli_preprocess(args, itg_strategy_preprocess(w->file));
+    status = itg_annotate_strategy(w->model, w->file, &w->annotated, err);
+    if (status == ITG_OK)
+        status = itg_inspect(w->model, w->file, w->annotated, w->data.samples,
+                             (int)args->values[ITG_CLI_OPT_THREADS].integer, &w->inspection, err);
+    return status;
+}
+
+/* ---- results ---- */
+
+static void json_side(itg_cli_json *json, const char *key, double min, double max, double mean,
+                      double std)
+{
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_number(json, "min", min);
+    itg_cli_json_number(json, "max", max);
+    itg_cli_json_number(json, "mean", mean);
+    itg_cli_json_number(json, "std", std);
+    itg_cli_json_end(json, '}');
+}
+
+static void json_edge(itg_cli_json *json, const itg_edge_report *e)
+{
+    itg_cli_json_begin(json, NULL, '{');
+    itg_cli_json_integer(json, "edge", e->index);
+    itg_cli_json_text(json, "value", e->value);
+    itg_cli_json_text(json, "node", e->node);
+    itg_cli_json_integer(json, "slot", e->slot);
+    itg_cli_json_integer(json, "bits", e->bits);
+    itg_cli_json_number(json, "sqnr_db", e->sqnr_db);
+    itg_cli_json_bool(json, "exact", e->sqnr_db > 0 && isinf(e->sqnr_db));
+    itg_cli_json_number(json, "saturated", e->saturated);
+    itg_cli_json_number(json, "overflowed", e->overflowed);
+    json_side(json, "float", e->float_min, e->float_max, e->float_mean, e->float_std);
+    json_side(json, "simulated", e->sim_min, e->sim_max, e->sim_mean, e->sim_std);
+    itg_cli_json_end(json, '}');
+}
+
+static int print_json(const work *w)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_text(&json, "model", itg_model_name(w->model));
+    itg_cli_json_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
+    itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
+    itg_cli_json_integer(&json, "samples", itg_data_samples(w->data.samples));
+    itg_cli_json_begin(&json, "edges", '[');
+    for (int32_t i = 0; i < itg_inspection_count(w->inspection); i++)
+        json_edge(&json, itg_inspection_edge(w->inspection, i));
+    itg_cli_json_end(&json, ']');
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+static void text_edge(itg_cli_table *table, const itg_edge_report *e)
+{
+    const double numbers[] = {e->float_min, e->float_max, e->float_mean, e->float_std,
+                              e->sim_min,   e->sim_max,   e->sim_mean,   e->sim_std};
+    itg_cli_table_cell(table, "%s -> %s", e->value, e->node ? e->node : "(output)");
+    itg_cli_table_cell(table, "%d", (int)e->bits);
+    if (isinf(e->sqnr_db))
+        itg_cli_table_cell(table, "%s", e->sqnr_db > 0 ? "exact" : "-inf");
+    else
+        itg_cli_table_cell(table, "%.1f", e->sqnr_db);
+    itg_cli_table_cell(table, "%.3f", 100 * e->saturated);
+    itg_cli_table_cell(table, "%.3f", 100 * e->overflowed);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        itg_cli_table_cell(table, "%.4g", numbers[i]);
+}
+
+static int print_text(const work *w)
+{
+    static const char *const titles[] = {
+        "value -> node", "bits", "SQNR dB",  "saturated %", "overflow %", "float min", "max",
+        "mean",          "std",  "sim. min", "max",         "mean",       "std"};
+    itg_cli_table table;
+    printf("%s on %s, %lld samples; the edges that lose most stand first\n\n",
+           itg_model_name(w->model), itg_hardware_name(itg_strategy_hardware(w->file)),
+           (long long)itg_data_samples(w->data.samples));
+    itg_cli_table_init(&table, "lrrrrrrrrrrrr");
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        itg_cli_table_cell(&table, "%s", titles[i]);
+    for (int32_t i = 0; i < itg_inspection_count(w->inspection); i++)
+        text_edge(&table, itg_inspection_edge(w->inspection, i));
+    return itg_cli_table_print(&table);
+}
+
+static int run(const itg_cli_args *args)
+{
+    work w = {.args = args};
+    itg_error err = {0};
+    int result;
+    if (inspect(&w, &err) != ITG_OK)
+        result = itg_cli_fail_error(&err);
+    else
+        result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
+    itg_inspection_destroy(w.inspection);
+    itg_annotated_destroy(w.annotated);
+    itg_cli_data_close(&w.data);
+    itg_strategy_close(w.file);
+    itg_model_close(w.model);
+    return result;
+}
+
+const itg_cli_command itg_cli_inspect = {
+    .name = "inspect",
+    .summary = "Compares the quantized network with the float one, edge by edge",
+    .usage = "MODEL STRATEGY --data X [--limit N]",
+    .details = "SQNR is the power of the float values over that of the error; 'exact' (in JSON: "
+               "null, and exact true)\n"
+               "means no error at all. Saturated: shares of codes cut off by the edge's range; "
+               "overflow: of accumulators.",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .arguments = {"MODEL", "STRATEGY"},
+    .required = {ITG_CLI_OPT_DATA},
+    .required_count = 1,
+    .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS},
+    .option_count = 2 + ITG_CLI_PREPROCESS_COUNT,
+    .run = run,
+};

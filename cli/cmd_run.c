@@ -1,0 +1,82 @@
+/* intaglio run: an integer program over a data set. */
+#include "cli/commands.h"
+#include "cli/common.h"
+#include <stdio.h>
+
+typedef struct work {
+    const itg_cli_args *args;
+    itg_program *program;
+    itg_cli_data data;
+    itg_score score;
+} work;
+
+static itg_status run_program(work *w, itg_error *err)
+{
+    const itg_cli_value *values = w->args->values;
+    itg_preprocess p = itg_preprocess_default();
+    itg_status status = itg_program_open(w->args->arguments[0], &w->program, err);
+    if (status == ITG_OK) status = itg_program_preprocess(w->program, &p, err);
+    if (status == ITG_OK) status = itg_cli_data_open(w->args, &w->data, err);
+    if (status != ITG_OK) return status;
+    itg_cli_preprocess(w->args, &p);
+    return itg_program_run(w->program, &p, w->data.samples, w->data.labels,
+                           (int)values[ITG_CLI_OPT_THREADS].integer,
+                           values[ITG_CLI_OPT_OUT_NPY].text, &w->score, err);
+}
+
+static int print_json(const work *w)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_text(&json, "program", w->args->arguments[0]);
+    itg_cli_json_text(&json, "output", w->args->values[ITG_CLI_OPT_OUT_NPY].text);
+    itg_cli_json_integer(&json, "samples", w->score.samples);
+    itg_cli_json_quality(&json, &w->score);
+    itg_cli_json_known_integer(&json, "weight_bytes", w->score.weight_bytes);
+    itg_cli_json_known_integer(&json, "parameter_bytes", w->score.parameter_bytes);
+    itg_cli_json_islands(&json, w->program);
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+static int print_text(const work *w)
+{
+    const char *path = w->args->values[ITG_CLI_OPT_OUT_NPY].text;
+    printf("%s, %lld samples\n", w->args->arguments[0], (long long)w->score.samples);
+    itg_cli_print_score(&w->score);
+    if (path) itg_cli_print_line("outputs", "%s", path);
+    itg_cli_print_islands(w->program);
+    return ITG_CLI_OK;
+}
+
+static int run(const itg_cli_args *args)
+{
+    work w = {.args = args};
+    itg_error err = {0};
+    int result;
+    if (run_program(&w, &err) != ITG_OK)
+        result = itg_cli_fail_error(&err);
+    else
+        result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
+    itg_program_destroy(w.program);
+    itg_cli_data_close(&w.data);
+    return result;
+}
+
+const itg_cli_command itg_cli_run = {
+    .name = "run",
+    .summary = "Runs an integer program over a data set",
+    .usage = "FILE --data X [--labels Y] [-o out.npy]",
+    .details = "FILE is what 'intaglio realize' wrote. Its preprocessing is the strategy's; the "
+               "options given here\n"
+               "replace what it says. The digest is SHA-256 over all outputs as stored.",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .arguments = {"FILE"},
+    .required = {ITG_CLI_OPT_DATA},
+    .required_count = 1,
+    .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
+                ITG_CLI_OPT_OUT_NPY},
+    .option_count = 4 + ITG_CLI_PREPROCESS_COUNT,
+    .run = run,
+};

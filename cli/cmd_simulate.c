@@ -1,0 +1,201 @@
+/* intaglio simulate: a strategy, read or made with uniform widths, executed by definition over a
+ * data set. */
+#include "cli/commands.h"
+#include "cli/common.h"
+#include <stdio.h>
+
+/* All that one call holds; strategy options make `file`, a strategy file gives it. */
+typedef struct work {
+    const itg_cli_args *args;
+    itg_model *model;
+    itg_hardware *hw;
+    itg_dataset *calibration;
+    itg_stats *stats;
+    itg_strategy_file *file;
+    itg_cli_data data;
+    itg_score score;
+    char *graph; /* --print */
+} work;
+
+static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
+                                                  ITG_CLI_OPT_CALIB,
+                                                  ITG_CLI_OPT_CALIB_LIMIT,
+                                                  ITG_CLI_OPT_WEIGHT_WIDTH,
+                                                  ITG_CLI_OPT_ACTIVATION_WIDTH,
+                                                  ITG_CLI_OPT_THRESHOLD,
+                                                  ITG_CLI_OPT_WEIGHT_THRESHOLD};
+
+/* What the parser cannot know: which options go together. */
+static int check_options(const itg_cli_args *args)
+{
+    bool uniform = args->given[ITG_CLI_OPT_UNIFORM];
+    if (uniform && args->argument_count == 2)
+        return itg_cli_fail_usage(args->command,
+                                  "--uniform makes a strategy, and %s is one: give one of them",
+                                  args->arguments[1]);
+    if (!uniform && args->argument_count == 1)
+        return itg_cli_fail_usage(args->command,
+                                  "a strategy is missing: a file, or --uniform BITS");
+    if (uniform && !args->given[ITG_CLI_OPT_HW])
+        return itg_cli_fail_usage(args->command, "--hw T is missing: the hardware to quantize for");
+    for (size_t i = 0; !uniform && i < sizeof strategy_options / sizeof *strategy_options; i++)
+        if (args->given[strategy_options[i]])
+            return itg_cli_fail_usage(args->command,
+                                      "--%s goes with --uniform; a strategy file says it itself",
+                                      itg_cli_option_spec(strategy_options[i])->name);
+    return ITG_CLI_OK;
+}
+
+static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
+{
+    const itg_cli_value *values = w->args->values;
+    itg_status status =
+        itg_data_open(values[ITG_CLI_OPT_CALIB].text, values[ITG_CLI_OPT_CALIB_LIMIT].integer,
+                      &w->calibration, err);
+    if (status != ITG_OK) return status;
+    return itg_calibrate_model(w->model, w->calibration, p,
+                               (int)values[ITG_CLI_OPT_THREADS].integer, &w->stats, err);
+}
+
+static itg_status make_strategy(work *w, itg_error *err)
+{
+    const itg_cli_args *args = w->args;
+    const itg_cli_value *values = args->values;
+    int32_t bits = (int32_t)values[ITG_CLI_OPT_UNIFORM].integer;
+    itg_uniform_options options = {
+        .weight_bits = args->given[ITG_CLI_OPT_WEIGHT_WIDTH]
+                           ? (int32_t)values[ITG_CLI_OPT_WEIGHT_WIDTH].integer
+                           : bits,
+        .activation_bits = args->given[ITG_CLI_OPT_ACTIVATION_WIDTH]
+                               ? (int32_t)values[ITG_CLI_OPT_ACTIVATION_WIDTH].integer
+                               : bits,
+        .activation_method = values[ITG_CLI_OPT_THRESHOLD].threshold,
+        .weight_method = values[ITG_CLI_OPT_WEIGHT_THRESHOLD].threshold};
+    itg_preprocess p = itg_preprocess_default();
+    itg_cli_preprocess(args, &p);
+    itg_status status = itg_hardware_all_float(w->hw) ? ITG_OK : calibrate(w, &p, err);
+    if (status != ITG_OK) return status;
+    return itg_uniform_strategy(w->model, w->hw, &p, w->stats, w->calibration, &options, &w->file,
+                                err);
+}
+
+static itg_status open_strategy(work *w, itg_error *err)
+{
+    itg_status status = itg_strategy_open(w->model, w->args->arguments[1], &w->file, err);
+    if (status == ITG_OK) itg_cli_preprocess(w->args, itg_strategy_preprocess(w->file));
+    return status;
+}
+
+static itg_status print_graph(work *w, itg_error *err)
+{
+    itg_annotated *annotated = NULL;
+    if (itg_hardware_all_float(itg_strategy_hardware(w->file)))
+        return itg_model_print(w->model, &w->graph, err);
+    itg_status status = itg_annotate_strategy(w->model, w->file, &annotated, err);
+    if (status == ITG_OK) status = itg_annotated_text(annotated, &w->graph, err);
+    itg_annotated_destroy(annotated);
+    return status;
+}
+
+static itg_status simulate(work *w, itg_error *err)
+{
+    const itg_cli_value *values = w->args->values;
+    const char *path = values[ITG_CLI_OPT_OUT_STRATEGY].text;
+    itg_status status = itg_model_open(w->args->arguments[0], &w->model, err);
+    if (status == ITG_OK) status = itg_cli_data_open(w->args, &w->data, err);
+    if (status == ITG_OK) status = w->hw ? make_strategy(w, err) : open_strategy(w, err);
+    if (status == ITG_OK && w->args->given[ITG_CLI_OPT_PRINT]) status = print_graph(w, err);
+    if (status == ITG_OK)
+        status = itg_simulate(w->model, w->file, w->data.samples, w->data.labels, true,
+                              (int)values[ITG_CLI_OPT_THREADS].integer, &w->score, err);
+    if (status == ITG_OK && path) status = itg_strategy_save(w->file, w->model, path, err);
+    return status;
+}
+
+/* ---- results ---- */
+
+static int print_json(const work *w, const char *path)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_text(&json, "model", itg_model_name(w->model));
+    itg_cli_json_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
+    itg_cli_json_text(&json, "strategy",
+                      path                           ? path
+                      : w->args->argument_count == 2 ? w->args->arguments[1]
+                                                     : NULL);
+    itg_cli_json_score(&json, &w->score);
+    if (w->graph) itg_cli_json_text(&json, "graph", w->graph);
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+static int print_text(const work *w, const char *path)
+{
+    if (w->graph) printf("%s\n", w->graph);
+    printf("%s on %s, %lld samples\n", itg_model_name(w->model),
+           itg_hardware_name(itg_strategy_hardware(w->file)), (long long)w->score.samples);
+    itg_cli_print_score(&w->score);
+    if (path) itg_cli_print_line("strategy", "%s", path);
+    itg_cli_print_softmax(w->model);
+    return ITG_CLI_OK;
+}
+
+static void deinit(work *w)
+{
+    itg_free(w->graph);
+    itg_strategy_close(w->file);
+    itg_stats_destroy(w->stats);
+    itg_data_close(w->calibration);
+    itg_cli_data_close(&w->data);
+    itg_hardware_destroy(w->hw);
+    itg_model_close(w->model);
+}
+
+static int run(const itg_cli_args *args)
+{
+    work w = {.args = args};
+    itg_error err = {0};
+    const char *path = args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
+    int result = check_options(args);
+    if (result != ITG_CLI_OK) return result;
+    if (args->given[ITG_CLI_OPT_UNIFORM]) {
+        if (itg_hardware_load(args->values[ITG_CLI_OPT_HW].text, &w.hw, &err) != ITG_OK)
+            return itg_cli_fail_error(&err);
+        if (!itg_hardware_all_float(w.hw) && !args->given[ITG_CLI_OPT_CALIB]) {
+            itg_hardware_destroy(w.hw);
+            return itg_cli_fail_usage(
+                args->command, "--calib C is missing: samples to find the ranges of values on");
+        }
+    }
+    if (simulate(&w, &err) != ITG_OK)
+        result = itg_cli_fail_error(&err);
+    else
+        result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w, path) : print_text(&w, path);
+    deinit(&w);
+    return result;
+}
+
+const itg_cli_command itg_cli_simulate = {
+    .name = "simulate",
+    .summary = "Runs a quantized network by definition, and compares it with the float one",
+    .usage =
+        "MODEL --uniform BITS --hw T --calib C --data X [--labels Y] [-o strategy.json] [...]\n"
+        "MODEL STRATEGY --data X [--labels Y] [...]",
+    .details = "The result is the deployed program's own, bit for bit: 'intaglio run' gives the "
+               "same digest. With\n"
+               "--hw float the float network itself runs. Preprocessing is kept in the strategy; "
+               "where a strategy is\n"
+               "read, the options given here replace what it says.",
+    .min_arguments = 1,
+    .max_arguments = 2,
+    .arguments = {"MODEL", "STRATEGY"},
+    .required = {ITG_CLI_OPT_DATA},
+    .required_count = 1,
+    .options = {ITG_CLI_OPT_UNIFORM, ITG_CLI_OPT_WEIGHT_WIDTH, ITG_CLI_OPT_ACTIVATION_WIDTH,
+                ITG_CLI_OPT_HW, ITG_CLI_OPT_CALIB, ITG_CLI_OPT_CALIB_LIMIT, ITG_CLI_OPT_THRESHOLD,
+                ITG_CLI_OPT_WEIGHT_THRESHOLD, ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS,
+                ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS, ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_PRINT},
+    .option_count = 13 + ITG_CLI_PREPROCESS_COUNT,
+    .run = run,
+};

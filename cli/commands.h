@@ -1,0 +1,13 @@
+/* The commands, one file each: cmd_NAME.c. */
+#ifndef ITG_CLI_COMMANDS_H
+#define ITG_CLI_COMMANDS_H
+#include "cli/options.h"
+
+extern const itg_cli_command itg_cli_check, itg_cli_simulate, itg_cli_realize, itg_cli_run,
+    itg_cli_inspect, itg_cli_search, itg_cli_hw;
+
+/* Its preprocessing options, and what such a command says of them. */
+#define ITG_CLI_PREPROCESS                                                                         \
+    ITG_CLI_OPT_BGR, ITG_CLI_OPT_SCALE, ITG_CLI_OPT_MEAN, ITG_CLI_OPT_STD, ITG_CLI_OPT_NHWC
+#define ITG_CLI_PREPROCESS_COUNT 5
+#endif

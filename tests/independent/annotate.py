@@ -1,0 +1,332 @@
+"""docs/arithmetic.md 2: from a strategy to specs, edges, quantizers, weight codes and requantization constants."""
+import math
+from fractions import Fraction
+
+import numpy as np
+
+import requant
+
+F32, F64 = np.float32, np.float64
+MAC = ("Conv", "Gemm", "MatMul")
+STORAGE = {"s8": np.int8, "u8": np.uint8, "s16": np.int16, "u16": np.uint16, "s32": np.int32}
+EMPTY, WIDEST = F32(2.0 ** -64), F32(2.0 ** 64)
+
+
+class Mismatch(Exception):
+    pass
+
+
+class Quantizer:
+    def __init__(self, dtype, bits):
+        self.bits, self.storage = bits, dtype["storage"]
+        self.signed = self.storage[0] == "s"
+        steps = 1 << (bits - 1)
+        self.qmax = steps - 1 if self.signed else 2 * steps - 1
+        full = dtype.get("zero_point") or dtype.get("full_range")
+        self.qmin = 0 if not self.signed else -steps if full else -(steps - 1)
+        self.scale, self.zero = F32(1), 0
+
+    @property
+    def key(self):
+        return self.storage, self.bits, self.qmin, self.qmax, self.zero, self.scale.tobytes()
+
+    @property
+    def reach(self):
+        """The largest distance of a code from the zero point."""
+        return max(self.qmax - self.zero, self.zero - self.qmin)
+
+    def codes(self, x, scale=None):
+        with np.errstate(all="ignore"):
+            y = np.rint((x / (self.scale if scale is None else scale)).astype(F64))
+        y = np.clip(np.nan_to_num(y, nan=0.0), -2.0 ** 40, 2.0 ** 40).astype(np.int64)
+        return np.clip(y + self.zero, self.qmin, self.qmax)
+
+    def reals(self, codes):
+        return (codes - self.zero).astype(F32) * self.scale
+
+
+def power_of_two(r, d):
+    """The smallest 2^k with 2^k * d >= r; 0 for an empty range."""
+    if not r > 0:
+        return 0.0
+    k = math.frexp(r / d)[1] + 1
+    while Fraction(2) ** (k - 1) * Fraction(d) >= Fraction(r):
+        k -= 1
+    return math.ldexp(1.0, k)
+
+
+def range_quantizer(dtype, bits, lo, hi, power):
+    q = Quantizer(dtype, bits)
+    lo, hi = min(lo, 0.0), max(hi, 0.0)
+    n, steps, zero_point = float(q.qmax - q.qmin), 1 << (bits - 1), dtype.get("zero_point", False)
+    if zero_point:
+        r, d, d_power = hi - lo, n, n
+    elif q.signed:
+        r, d, d_power = max(-lo, hi), float(steps - 1), float(steps)
+    else:
+        r, d, d_power = hi, float(2 * steps - 1), float(2 * steps - 1)
+    with np.errstate(over="ignore"):
+        scale = F32(power_of_two(r, d_power) if power else r / d)
+    if not scale <= WIDEST:
+        raise Mismatch("a range is too wide")
+    if scale < EMPTY:
+        q.scale, q.zero = F32(1), min(max(0, q.qmin), q.qmax)
+        return q
+    q.scale = scale
+    if zero_point:
+        q.zero = int(min(max(float(np.rint(q.qmin - lo / float(scale))), q.qmin), q.qmax))
+    return q
+
+
+class Edge:
+    def __init__(self, value, node, slot):
+        self.value, self.node, self.slot = value, node, slot
+        self.kind, self.bits, self.threshold, self.q = "float", 0, None, None
+
+
+class Plan:
+    """What every node and edge is. specs[node]: None for float and fused nodes."""
+
+    def __init__(self, g, strategy):
+        self.g, self.hw = g, strategy["hardware"]
+        self.power = self.hw.get("power_of_two_scales", False)
+        self.dtypes = self.hw.get("dtypes", {})
+        made = strategy["strategy"]
+        self.quantized = dict(zip(g.nodes, made["topology"]["node_conds"]))
+        if len(made["topology"]["node_conds"]) != len(g.nodes) or strategy["nodes"] != [n.name for n in g.nodes]:
+            raise Mismatch("nodes differ: %s here, %s in the strategy" % ([n.name for n in g.nodes], strategy["nodes"]))
+        self.fuse()
+        self.make_edges(strategy)
+        self.specs = {n: self.choose_spec(n) for n in g.nodes if self.quantized[n] and n not in self.host}
+        self.quantize_activations()
+        self.versions = {}
+        for edge in self.edges:
+            if edge.kind == "activation":
+                self.versions.setdefault(edge.value, {})[edge.q.key] = edge.q
+            elif edge.kind == "float":
+                self.versions.setdefault(edge.value, {})[None] = None
+        self.macs = {n: Mac(self, n) for n in self.specs if self.has_weights(n)}
+
+    # ---- nodes ----
+
+    @staticmethod
+    def has_weights(node):
+        return node.op in MAC and node.inputs[1].is_constant
+
+    def entries(self, node):
+        """The hardware's entries for the operator that fit it with its weights, or without."""
+        listed = self.hw.get("operators", {}).get(node.op, [])
+        listed = listed["specs"] if isinstance(listed, dict) else listed
+        return [e for e in listed if bool(e.get("weights")) == self.has_weights(node)]
+
+    def fuse(self):
+        self.activation, self.host = {}, {}
+        pairs = [tuple(p) for p in self.hw.get("fuse", [])]
+        for node in self.g.nodes:
+            before = node.inputs[0].producer if node.inputs else None
+            if node.op not in ("Relu", "Clip") or before is None or before.outputs[0] is not node.inputs[0]:
+                continue
+            entries = self.entries(before)
+            if (len(self.g.uses(node.inputs[0])) == 1 and self.quantized[before] and self.quantized[node]
+                    and (before.op, node.op) in pairs and entries
+                    and not any(e["arithmetic"] in ("keep_scale", "lut") for e in entries)):
+                self.activation[before], self.host[node] = node, before
+
+    def out_value(self, node):
+        return self.activation.get(node, node).outputs[0]
+
+    def admits(self, name, bits):
+        low, high = self.dtypes[name]["bits"]
+        return low <= bits <= high
+
+    def choose_spec(self, node):
+        edges = self.edges_of[node]
+        for entry in self.entries(node):
+            if all(any(self.admits(name, e.bits) for name in entry["weights" if e.kind == "weight" else "inputs"])
+                   for e in edges if e.kind in ("weight", "activation")):
+                return entry
+        raise Mismatch("no spec for " + node.name)
+
+    # ---- edges ----
+
+    def make_edges(self, strategy):
+        g, made = self.g, strategy["strategy"]
+        self.edges = [Edge(v, n, i) for n in g.nodes for i, v in enumerate(n.inputs) if v is not None]
+        self.edges += [Edge(v, None, i) for i, v in enumerate(g.outputs)]
+        names = [{"value": e.value.name, "node": e.node.name if e.node else None, "slot": e.slot} for e in self.edges]
+        if names != strategy["edges"]:
+            raise Mismatch("edges differ: %s here, %s in the strategy" % (names, strategy["edges"]))
+        self.edges_of = {n: [] for n in g.nodes}
+        for edge, bits, threshold in zip(self.edges, made["bits"], made["thresholds"]):
+            edge.bits, edge.threshold = bits, threshold
+            edge.kind = self.kind_of(edge)
+            if edge.node is not None:
+                self.edges_of[edge.node].append(edge)
+            if (bits == 0) != (edge.kind in ("float", "carry")):
+                raise Mismatch("bits of edge '%s'" % edge.value.name)
+
+    def kind_of(self, edge):
+        if edge.value.dtype != F32:
+            return "float"
+        if edge.node is None:
+            return "activation" if edge.bits else "float"
+        if edge.node in self.host:
+            return "carry"
+        if not self.quantized[edge.node] or (edge.node.op in MAC and edge.slot == 2):
+            return "float"
+        return "weight" if edge.slot == 1 and self.has_weights(edge.node) else "activation"
+
+    def groups(self):
+        parent = {}
+
+        def root(e):
+            while parent.get(e, e) is not e:
+                e = parent[e]
+            return e
+
+        def tie(edges):
+            for e in edges[1:]:
+                a, b = root(edges[0]), root(e)
+                if a is not b:
+                    parent[b] = a
+
+        active = [e for e in self.edges if e.kind == "activation"]
+        for node, spec in self.specs.items():
+            own = [e for e in self.edges_of[node] if e.kind == "activation"]
+            if spec["arithmetic"] == "keep_scale":
+                tie(own + [e for e in active if e.value.producer is node])
+            elif spec["arithmetic"] == "equal_scale":
+                tie(own)
+        found = {}
+        for e in active:
+            found.setdefault(root(e), []).append(e)
+        return found.values()
+
+    def lists_of(self, edge):
+        """The lists of dtype names that an edge's dtype must be in."""
+        lists = []
+        if edge.node is not None:
+            lists.append(self.specs[edge.node]["inputs"])
+        elif self.hw.get("model_outputs"):
+            lists.append(self.hw["model_outputs"])
+        if edge.value.is_input and self.hw.get("model_inputs"):
+            lists.append(self.hw["model_inputs"])
+        maker = edge.value.producer
+        spec = self.specs.get(self.host.get(maker, maker)) if maker is not None else None
+        if spec is not None and spec["arithmetic"] != "keep_scale":
+            lists.append(spec["outputs"])
+        return lists
+
+    def quantize_activations(self):
+        for group in self.groups():
+            bits = {e.bits for e in group}
+            if len(bits) != 1:
+                raise Mismatch("tied edges of different bits")
+            bits = bits.pop()
+            lo = min(float.fromhex(e.threshold["lo"]) for e in group)
+            hi = max(float.fromhex(e.threshold["hi"]) for e in group)
+            lists = [names for e in group for names in self.lists_of(e)]
+            for name, dtype in self.dtypes.items():
+                if all(name in names for names in lists) and self.admits(name, bits) \
+                        and (lo >= 0 or dtype.get("zero_point") or dtype["storage"][0] == "s"):
+                    break
+            else:
+                raise Mismatch("no dtype for '%s'" % group[0].value.name)
+            q = range_quantizer(dtype, bits, lo, hi, self.power)
+            for e in group:
+                e.q = q
+
+    def requantization(self, node):
+        spec = self.specs[node]
+        return {"form": "f32"} if spec["arithmetic"] == "f32" else self.hw["requantize"][spec["requantize"]]
+
+    def accumulator(self, node):
+        return self.specs[node].get("accumulator", {"bits": 32, "overflow": "wrap"})
+
+
+class Mac:
+    """Weights, bias and requantization of a Conv, Gemm or MatMul with constant weights."""
+
+    def __init__(self, plan, node):
+        self.plan, self.node = plan, node
+        self.spec, self.form = plan.specs[node], plan.requantization(node)
+        first, edge = plan.edges_of[node][:2]
+        self.x = first.q
+        w = node.inputs[1].data
+        self.rows = (w.T if node.op == "MatMul" else w.reshape(len(w), -1)).astype(F32)
+        self.channels = len(self.rows)
+        bias = node.inputs[2] if len(node.inputs) > 2 else None
+        self.real_bias = bias.data.astype(F64) if bias is not None else np.zeros(self.channels)
+        dtype = next(d for name, d in plan.dtypes.items() if name in self.spec["weights"] and plan.admits(name, edge.bits))
+        self.q = Quantizer(dtype, edge.bits)
+        self.per_channel = self.spec.get("per_channel", False)
+        self.scale = self.first_scales([float.fromhex(t) for t in edge.threshold["channels"]])
+        self.versions = [q for q in plan.versions.get(plan.out_value(node), {}).values() if q is not None]
+        self.needs_bound = self.form.get("pre_shift_bits", 0) > 0
+        self.raise_scales()
+        self.codes = np.stack([self.row_codes(c) for c in range(self.channels)])
+        self.bias = np.array([int(self.bias_code(c)) for c in range(self.channels)], np.int64)
+
+    def first_scales(self, thresholds):
+        steps = 1 << (self.q.bits - 1)
+        if self.plan.power:
+            scale = np.array([power_of_two(t, steps) for t in thresholds]).astype(F32)
+        else:
+            scale = (np.array(thresholds) / float(steps - 1)).astype(F32)
+        scale[scale < EMPTY] = 0
+        scale[scale == 0] = scale.max() if scale.max() > 0 else F32(1)
+        return scale
+
+    def scale_of(self, c):
+        return self.scale[c if self.per_channel else 0]
+
+    def unit(self, c):
+        return self.x.scale * self.scale_of(c)
+
+    def bias_code(self, c):
+        if self.real_bias[c] == 0:
+            return 0.0
+        unit = float(self.unit(c))
+        return float(np.rint(self.real_bias[c] / unit)) if unit > 0 else math.inf
+
+    def row_codes(self, c):
+        return self.q.codes(self.rows[c], self.scale_of(c))
+
+    def interval(self, c):
+        codes, bias = self.row_codes(c), int(self.bias_code(c))
+        up, down = self.x.qmax - self.x.zero, self.x.qmin - self.x.zero
+        positive, negative = int(codes[codes > 0].sum()), int(codes[codes < 0].sum())
+        return bias + positive * down + negative * up, bias + positive * up + negative * down
+
+    def bound(self, c):
+        if not self.needs_bound:
+            return 0
+        lo, hi = self.interval(c)
+        return max(hi, -lo)
+
+    def derive(self, c, q):
+        ratio = float(self.x.scale) * float(self.scale_of(c)) / float(q.scale)
+        return requant.derive(self.form, ratio, self.unit(c) / q.scale, self.bound(c))
+
+    def is_legal(self, c):
+        width = self.spec["accumulator"]["bits"]
+        if not abs(self.bias_code(c)) <= 2.0 ** (min(width, self.spec.get("bias_bits", min(width, 32))) - 2):
+            return False
+        try:
+            for q in self.versions:
+                self.derive(c, q)
+        except requant.Refused:
+            return False
+        return True
+
+    def raise_scales(self):
+        doublings = [0] * len(self.scale)
+        for c in range(self.channels):
+            i = c if self.per_channel else 0
+            while not self.is_legal(c):
+                doublings[i] += 1
+                if doublings[i] > 200 or self.scale[i] >= 2.0 ** 127:
+                    raise Mismatch("no legal weight scale in " + self.node.name)
+                self.scale[i] *= F32(2)
+        if not all(self.is_legal(c) for c in range(self.channels)):
+            raise Mismatch("no legal weight scale in " + self.node.name)

@@ -1,0 +1,301 @@
+"""docs/arithmetic.md 3 to 7: native results of integer nodes, their epilogues, float nodes. Arrays are [samples, ...]."""
+import math
+
+import numpy as np
+
+import float_ops as f
+import requant
+from infer import align, arg_max, evaluate, mean_axes, move
+from requant import Requant, clip_range, fit, limits, round_divide
+
+F32, F64 = np.float32, np.float64
+
+
+def activate(activation, v):
+    if activation is None:
+        return v
+    if activation.op == "Relu":
+        return np.where(v > 0, v, F32(0))
+    return f.clip(v, activation.attrs["min"], activation.attrs["max"])
+
+
+class Program:
+    def __init__(self, plan):
+        self.plan, self.g = plan, plan.g
+        self.epilogues = {}
+
+    # ---- running ----
+
+    def run(self, inputs):
+        """Outputs of a batch of samples: codes in their storage dtype, float32, or int64."""
+        self.codes, self.native = {}, {}
+        for value, data in zip(self.g.inputs, inputs):
+            self.native[value] = data
+        for node in self.g.nodes:
+            self.run_node(node)
+        outputs = []
+        from annotate import STORAGE
+        for edge in [e for e in self.plan.edges if e.node is None]:
+            if edge.kind == "activation":
+                outputs.append(self.read(edge).astype(STORAGE[edge.q.storage]))
+            else:
+                outputs.append(self.real(edge.value))
+        return outputs
+
+    def real(self, value):
+        return value.data[None] if value.is_constant else self.native[value]
+
+    def read(self, edge):
+        """Codes of an edge; values that are floats are quantized on first use."""
+        key = edge.value, edge.q.key
+        if key not in self.codes:
+            self.codes[key] = edge.q.codes(self.real(edge.value))
+        return self.codes[key]
+
+    def store(self, value, key, data):
+        shape = data.shape[:1] + value.shape
+        if key is None:
+            self.native[value] = data.reshape(shape)
+        else:
+            self.codes[value, key] = data.reshape(shape)
+
+    def run_node(self, node):
+        if node in self.plan.host:
+            return
+        if node not in self.plan.specs:
+            results = evaluate(node, [self.real(v) for v in node.inputs])
+            for value, data in zip(node.outputs, results if isinstance(results, list) else [results]):
+                self.native[value] = np.ascontiguousarray(data)
+            return
+        form = self.plan.specs[node]["arithmetic"]
+        if form == "lut":
+            self.lookup(node)
+        elif form == "keep_scale":
+            self.keep(node)
+        elif form == "f32" and node.op in ("Add", "Sub"):
+            self.f32_addition(node)
+        else:
+            self.epilogue(node, self.accumulate(node))
+
+    # ---- native results ----
+
+    def edge(self, node, slot):
+        return next(e for e in self.plan.edges_of[node] if e.slot == slot)
+
+    def centred(self, node, slot):
+        e = self.edge(node, slot)
+        return self.read(e) - e.q.zero
+
+    def accumulate(self, node):
+        accumulator = self.plan.accumulator(node)
+        if node.op == "Conv":
+            return self.convolve(node)
+        if node in self.plan.macs:
+            return self.multiply(node)
+        if node.op == "MatMul":
+            return self.multiply_two(node)
+        if node.op in ("Relu", "Clip"):
+            return fit(accumulator, self.centred(node, 0))
+        if node.op in ("AveragePool", "GlobalAveragePool", "ReduceMean"):
+            return self.pool_sums(node, self.centred(node, 0), accumulator)
+        x, y = align([self.centred(node, 0), self.centred(node, 1)])
+        if node.op == "Mul":
+            return fit(accumulator, x * y)
+        if self.plan.specs[node]["arithmetic"] == "rescale":
+            x, y = self.rescale(node, x, y)
+        return fit(accumulator, x + y if node.op == "Add" else x - y)
+
+    def product(self, accumulator, w, x, bias, reach):
+        """bias + w x for w [.., R, D], x [.., D, P], bias [.., R, 1] in the stated order of D; reach: of |x|."""
+        sums = np.abs(w).sum(-1, keepdims=True).astype(object) * reach + np.abs(bias)
+        bound = max(int(v) for v in np.asarray(sums).flat)
+        lo, hi = limits(accumulator)
+        if bound > hi and accumulator.get("overflow", "wrap") == "saturate":
+            shape = np.broadcast_shapes(w.shape[:-2], x.shape[:-2]) + (w.shape[-2], x.shape[-1])
+            acc = np.clip(np.zeros(shape, np.int64) + bias, lo, hi)
+            for d in range(w.shape[-1]):
+                acc = np.clip(acc + w[..., d:d + 1] * x[..., d:d + 1, :], lo, hi)
+            return acc
+        if bound < 1 << 53:
+            acc = np.matmul(w.astype(F64), x.astype(F64)).astype(np.int64) + bias
+        elif bound < 1 << 62:
+            acc = np.matmul(w, x) + bias
+        else:
+            acc = np.matmul(w.astype(object), x.astype(object)) + bias
+        return fit(accumulator, acc)
+
+    def convolve(self, node):
+        mac, a = self.plan.macs[node], node.attrs
+        x = f.as_image(self.centred(node, 0))
+        groups, out = a["group"], a["out"]
+        kernel = a["kernel"]
+        columns = np.zeros(x.shape[:2] + tuple(kernel) + tuple(out), np.int64)
+        for r, t, ((oy, iy), (ox, ix)) in f.taps(a, x.shape[2:], out):
+            columns[:, :, r, t, oy, ox] = x[:, :, iy, ix]
+        columns = columns.reshape(len(x), groups, -1, math.prod(out))
+        w = mac.codes.reshape(groups, mac.channels // groups, -1)
+        bias = mac.bias.reshape(groups, -1, 1)
+        return self.product(self.plan.accumulator(node), w, columns, bias, mac.x.reach).reshape(len(x), mac.channels, *out)
+
+    def multiply(self, node):
+        mac = self.plan.macs[node]
+        x = self.centred(node, 0)
+        acc = self.product(self.plan.accumulator(node), mac.codes, x.swapaxes(-1, -2), mac.bias[:, None], mac.x.reach)
+        return acc.swapaxes(-1, -2)
+
+    def multiply_two(self, node):
+        x, y = align([self.centred(node, 0), self.centred(node, 1)])
+        return self.product(self.plan.accumulator(node), x, y, np.int64(0), self.edge(node, 1).q.reach)
+
+    def pool_sums(self, node, x, accumulator):
+        """Every single addition meets the accumulator's width; only saturation tells."""
+        parts = self.window_parts(node, x)
+        total = np.zeros(1, np.int64)
+        for part in parts:
+            total = fit(accumulator, total + part)
+        return total
+
+    def window_parts(self, node, x):
+        """The addends of every window, in row-major order, 0 in the padding."""
+        if node.op == "ReduceMean" or node.op == "GlobalAveragePool":
+            axes = mean_axes(node, x)
+            moved = np.moveaxis(x, axes, range(len(axes)))
+            return moved.reshape((-1,) + moved.shape[len(axes):])
+        image, out = f.as_image(x), node.attrs["out"]
+        parts = []
+        for _, _, ((oy, iy), (ox, ix)) in f.taps(node.attrs, image.shape[2:], out):
+            part = np.zeros(image.shape[:2] + tuple(out), np.int64)
+            part[:, :, oy, ox] = image[:, :, iy, ix]
+            parts.append(part)
+        return parts
+
+    def counts(self, node):
+        """Elements of each window: one number, or an array like the output's plane."""
+        x, y = node.inputs[0].shape, node.outputs[0].shape
+        if node.op != "AveragePool":
+            return np.array(math.prod(x) // math.prod(y))
+        size = (1, x[2]) if len(x) == 3 else x[2:]
+        return np.maximum(f.window_counts(node.attrs, size, node.attrs["out"]), 1).reshape(y[2:])
+
+    # ---- epilogues ----
+
+    def rescale(self, node, x, y):
+        spec, form = self.plan.specs[node], self.plan.requantization(node)
+        shift, results = spec.get("left_shift", 0), []
+        q = [self.edge(node, i).q for i in range(2)]
+        total = 2 * max(float(q[0].scale), float(q[1].scale))
+        for operand, own in ((x, q[0]), (y, q[1])):
+            ratio = float(own.scale) / total
+            made = Requant([requant.derive(form, ratio, F32(ratio), own.reach << shift)], ())
+            results.append(made(operand << shift))
+        return results
+
+    def rescale_bound(self, node, form, scales, total):
+        shift, bound = self.plan.specs[node].get("left_shift", 0), 0
+        for i in range(2):
+            ratio = scales[i] / total
+            reach = self.edge(node, i).q.reach << shift
+            bound += int(Requant([requant.derive(form, ratio, F32(ratio), reach)], ())(np.array(reach))) + 1
+        return bound
+
+    def native_scales(self, node):
+        """S in binary64 and fl(S) for every channel or count, whether f32 uses fl(fl(S)/s), bounds of |acc|, layout."""
+        form = self.plan.requantization(node)
+        q = self.edge(node, 0).q
+        if node in self.plan.macs:
+            mac = self.plan.macs[node]
+            channels = range(mac.channels)
+            rank = len(node.outputs[0].shape)
+            shape = (-1,) + (1,) * (rank - 2) if node.op == "Conv" else (-1,)
+            scales = [float(q.scale) * float(mac.scale_of(c)) for c in channels]
+            return scales, [mac.unit(c) for c in channels], True, [mac.bound(c) for c in channels], shape
+        if node.op in ("Mul", "MatMul"):
+            other = self.edge(node, 1).q
+            bound = q.reach * other.reach * (node.inputs[0].shape[-1] if node.op == "MatMul" else 1)
+            return [float(q.scale) * float(other.scale)], [q.scale * other.scale], True, [bound], ()
+        if node.op in ("Relu", "Clip"):
+            return [float(q.scale)], [q.scale], False, [q.reach], ()
+        if node.op in ("Add", "Sub"):
+            if self.plan.specs[node]["arithmetic"] == "equal_scale":
+                return [float(q.scale)], [q.scale], False, [2 * q.reach], ()
+            both = [float(q.scale), float(self.edge(node, 1).q.scale)]
+            total = 2 * max(both)
+            scale = math.ldexp(total, -self.plan.specs[node].get("left_shift", 0))
+            return [scale], [F32(scale)], False, [self.rescale_bound(node, form, both, total)], ()
+        counts = self.counts(node)
+        scales = [float(q.scale) / int(n) for n in counts.flat]
+        return scales, [F32(s) for s in scales], False, [q.reach * int(n) for n in counts.flat], counts.shape
+
+    def make_epilogue(self, node, q):
+        scales, reals, is_product, bounds, shape = self.native_scales(node)
+        if q is None:
+            return np.array(reals, F32).reshape(shape)
+        form, derived = self.plan.requantization(node), []
+        for scale, real, bound in zip(scales, reals, bounds):
+            ratio = scale / float(q.scale)
+            derived.append(requant.derive(form, ratio, real / q.scale if is_product else F32(ratio), bound))
+        return Requant(derived, shape)
+
+    def activation_of(self, node):
+        return node if node.op in ("Relu", "Clip") else self.plan.activation.get(node)
+
+    def epilogue(self, node, acc):
+        value, activation = self.plan.out_value(node), self.activation_of(node)
+        acc = acc.reshape(acc.shape[:1] + value.shape)
+        for key, q in self.plan.versions.get(value, {}).items():
+            if (node, key) not in self.epilogues:
+                self.epilogues[node, key] = self.make_epilogue(node, q)
+            constants = self.epilogues[node, key]
+            if q is None:
+                self.store(value, None, activate(activation, acc.astype(F32) * constants))
+            else:
+                self.store(value, key, np.clip(constants(acc) + q.zero, *clip_range(q, activation)))
+
+    # ---- forms without an accumulator ----
+
+    def f32_addition(self, node):
+        value, activation = self.plan.out_value(node), self.plan.activation.get(node)
+        (x, qx), (y, qy) = ((self.read(e), e.q) for e in (self.edge(node, 0), self.edge(node, 1)))
+        x, y = align([x, y])
+        sign = F32(-1) if node.op == "Sub" else F32(1)
+        for key, q in self.plan.versions.get(value, {}).items():
+            if q is None:
+                a, b = qx.reals(x), qy.reals(y)
+                self.store(value, None, activate(activation, a - b if sign < 0 else a + b))
+                continue
+            rx, ry = qx.scale / q.scale, sign * (qy.scale / q.scale)
+            fixed = F32(q.zero) - (rx * F32(qx.zero) + ry * F32(qy.zero))
+            total = (fixed + rx * x.astype(F32)) + ry * y.astype(F32)
+            codes = np.clip(np.rint(total.astype(F64)), -2.0 ** 40, 2.0 ** 40).astype(np.int64)
+            self.store(value, key, np.clip(codes, *clip_range(q, activation)))
+
+    def lookup(self, node):
+        edge, value = self.edge(node, 0), node.outputs[0]
+        table = f.univariate(node.op, node.attrs, edge.q.reals(np.arange(edge.q.qmin, edge.q.qmax + 1)))
+        index = self.read(edge) - edge.q.qmin
+        for key, q in self.plan.versions.get(value, {}).items():
+            self.store(value, key, (table if q is None else q.codes(table))[index])
+
+    def keep(self, node):
+        edges = self.plan.edges_of[node]
+        q = self.edge(node, 0).q
+        xs = [self.read(e) if e.kind == "activation" else self.real(e.value) for e in edges]
+        x = xs[0]
+        if node.op == "ArgMax":
+            self.native[node.outputs[0]] = arg_max(node, x).reshape((len(x),) + node.outputs[0].shape).astype(np.int64)
+            return
+        results = move(node, xs, q.zero)
+        if results is None and node.op == "MaxPool":
+            results = f.max_pool(node.attrs, f.as_image(x), node.attrs["out"], np.iinfo(np.int64).min)
+        elif results is None and node.op == "GlobalMaxPool":
+            results = x.max(tuple(range(3, x.ndim)))
+        elif results is None:
+            total = sum(self.window_parts(node, x), np.zeros(1, np.int64))
+            total = total.reshape((len(x),) + node.outputs[0].shape)
+            rounding = self.plan.specs[node].get("rounding", "half_away")
+            results = np.clip(round_divide(total, self.counts(node).astype(np.int64), rounding), q.qmin, q.qmax)
+        for value, data in zip(node.outputs, results if isinstance(results, list) else [results]):
+            data = np.ascontiguousarray(data)
+            self.store(value, q.key, data)
+            if None in self.plan.versions.get(value, {}):
+                self.store(value, None, q.reals(data))

@@ -1,0 +1,102 @@
+"""Computes a strategy's outputs again, from docs/*.md alone: no code of Intaglio is used, and none was read to write it.
+
+Usage: python3 reproduce.py MODEL STRATEGY DATA [LABELS] [--limit N]
+Prints one JSON line: {"samples": .., "top1": .. (with LABELS), "digest": ".."}. Needs numpy only.
+"""
+import argparse
+import gzip
+import hashlib
+import json
+import sys
+
+import numpy as np
+
+from annotate import Mismatch, Plan
+from execute import Program
+from infer import Unsupported
+from prepare import prepare
+
+BATCH = 32
+
+
+def read_array(path):
+    """.npy, .npz ("file.npz:array"), IDX, plain or gzip."""
+    path, _, name = path.partition(".npz:")
+    with open(path + ".npz" if name else path, "rb") as file:
+        head = file.read(4)
+        file.seek(0)
+        if head == b"\x93NUM":
+            return np.load(file)
+        if head[:2] == b"PK":
+            arrays = np.load(file)
+            return arrays[name or arrays.files[0]]
+        data = gzip.decompress(file.read()) if head[:2] == b"\x1f\x8b" else file.read()
+    kinds = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
+    rank = data[3]
+    shape = np.frombuffer(data, ">i4", rank, 4)
+    return np.frombuffer(data, kinds[data[2]], -1, 4 + 4 * rank).reshape(shape)
+
+
+def number(value):
+    return np.float32(float.fromhex(value) if isinstance(value, str) else value)
+
+
+def preprocess(p, x, shape):
+    """docs/strategy-file.md, Preprocessing."""
+    if p.get("bgr"):
+        x = x[:, ::-1]
+    channels = (1, -1) + (1,) * (x.ndim - 2)
+    x = x.astype(np.float32) * number(p.get("scale", 1))
+    if p.get("mean"):
+        x = x - np.array([number(v) for v in p["mean"]]).reshape(channels)
+    if p.get("std"):
+        x = x / np.array([number(v) for v in p["std"]]).reshape(channels)
+    if p.get("nhwc"):
+        x = np.moveaxis(x, 1, -1)
+    return np.ascontiguousarray(x).reshape((len(x),) + shape)
+
+
+def classes_of(output):
+    flat = output.reshape(len(output), -1)
+    return flat[:, 0] if output.dtype == np.int64 and flat.shape[1] == 1 else flat.argmax(1)
+
+
+def reproduce(model, strategy, data, labels):
+    with open(strategy, encoding="utf-8") as file:
+        made = json.load(file)
+    with open(model, "rb") as file:
+        if hashlib.sha256(file.read()).hexdigest() != made["strategy"]["model_hash"]:
+            raise Mismatch("the strategy was made for another model")
+    g = prepare(model)
+    program, digest, classes = Program(Plan(g, made)), hashlib.sha256(), []
+    for first in range(0, len(data), BATCH):
+        samples = preprocess(made["preprocessing"], data[first:first + BATCH], g.inputs[0].shape)
+        outputs = program.run([samples])
+        classes.extend(classes_of(outputs[0]))
+        for i in range(len(samples)):
+            for output in outputs:
+                digest.update(output[i].astype(output.dtype.newbyteorder("<")).tobytes())
+    result = {"samples": len(data)}
+    if labels is not None:
+        result["top1"] = float(np.mean(np.array(classes) == labels.reshape(-1)))
+    result["digest"] = digest.hexdigest()
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("model", "strategy", "data"):
+        parser.add_argument(name)
+    parser.add_argument("labels", nargs="?")
+    parser.add_argument("--limit", type=int)
+    options = parser.parse_args()
+    data = read_array(options.data)[:options.limit]
+    labels = read_array(options.labels)[:options.limit] if options.labels else None
+    try:
+        print(json.dumps(reproduce(options.model, options.strategy, data, labels)))
+    except (Mismatch, Unsupported) as error:
+        sys.exit("reproduce.py: %s" % error)
+
+
+if __name__ == "__main__":
+    main()
