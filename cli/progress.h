@@ -6,7 +6,8 @@
 
 typedef struct itg_cli_progress {
     bool quiet, on_terminal, in_color;
-    double start, last_shown; /* seconds; last_shown below start: never */
+    double start, last_shown; /* seconds; start: of the first trial shown */
+    int64_t first;            /* trials done by then; 0: none shown yet */
     int64_t best;             /* number of the best trial shown; -1: none */
     int width;                /* of the line on the terminal */
 } itg_cli_progress;

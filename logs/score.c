@@ -22,6 +22,7 @@ bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *sco
         return rc == SQLITE_OK;
     }
     char digest[65];
+    bool costs = score->weight_bytes >= 0; /* else a float network, whose costs are not counted */
     itg_sha256_hex(score->digest, digest);
     rc |= bind_count(statement, first, score->samples);
     rc |= bind_number(statement, first + 1, score->top1);
@@ -29,9 +30,9 @@ bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *sco
     rc |= bind_count(statement, first + 3, score->weight_bytes);
     rc |= bind_count(statement, first + 4, score->parameter_bytes);
     rc |= bind_count(statement, first + 5, score->peak_activation_bytes);
-    rc |= bind_number(statement, first + 6, score->bops);
-    rc |= bind_number(statement, first + 7, score->cycles);
-    rc |= bind_number(statement, first + 8, score->average_weight_bits);
+    rc |= bind_number(statement, first + 6, costs ? score->bops : -1);
+    rc |= bind_number(statement, first + 7, costs ? score->cycles : -1);
+    rc |= bind_number(statement, first + 8, costs ? score->average_weight_bits : -1);
     rc |= sqlite3_bind_text(statement, first + 9, digest, 64, SQLITE_TRANSIENT);
     return rc == SQLITE_OK;
 }

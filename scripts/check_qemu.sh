@@ -8,7 +8,7 @@ need $build_packages qemu-user gcc-aarch64-linux-gnu gcc-s390x-linux-gnu libc6-d
 
 host=build/release/intaglio
 cmake --preset release >/dev/null
-cmake --build --preset release --target intaglio_cli | tail -n 1
+cmake --build --preset release --target intaglio | tail -n 1
 work=$PWD/build/qemu
 mkdir -p "$work"
 model=examples/digits.onnx

@@ -79,7 +79,7 @@ static void f32_add(itg_sim *s, itg_id n, const binary *b)
                 continue;
             }
             int64_t wide = itg_f32_add_apply(&k, code(b, 0, e), code(b, 1, e), INT32_MIN, INT32_MAX);
-            out->buffers[i].events.saturated += wide < v->q.qmin || wide > v->q.qmax;
+            out->buffers[i].events.saturated += sim_saturates(s, node->activation, v, wide);
             out->buffers[i].codes[e] = (double)itg_clamp(wide, v->clamp_lo, v->clamp_hi);
         }
     }

@@ -145,6 +145,19 @@ static itg_id activation_of(const itg_sim *s, itg_id node)
     return op == ITG_OP_RELU || op == ITG_OP_CLIP ? node : s->a->nodes[node].activation;
 }
 
+/* A code outside the quantizer's range that the activation would not have clipped anyway. */
+bool sim_saturates(const itg_sim *s, itg_id activation, const itg_version *version, int64_t wide)
+{
+    const itg_quantizer *q = &version->q;
+    if (wide >= q->qmin && wide <= q->qmax) return false;
+    if (activation == ITG_NONE) return true;
+    const itg_node *node = &s->a->graph->nodes[activation];
+    bool relu = node->op == ITG_OP_RELU;
+    double bound = relu ? 0 : wide < q->qmin ? (double)node->attrs.min : (double)node->attrs.max;
+    if (wide > q->qmax) return relu || itg_round_half_even(bound / (double)q->scale[0]) + q->zero_point > (double)q->qmax;
+    return itg_round_half_even(bound / (double)q->scale[0]) + q->zero_point < (double)q->qmin;
+}
+
 void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts)
 {
     itg_id v = s->a->nodes[node].out_value;
@@ -164,7 +177,7 @@ void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts
             int64_t wide = itg_requant_apply(&version->requant[c], s->acc[k]);
             wide = wide > INT64_MAX / 2 ? INT64_MAX / 2 : wide < INT64_MIN / 2 ? INT64_MIN / 2 : wide;
             wide += version->q.zero_point;
-            b->events.saturated += wide < version->q.qmin || wide > version->q.qmax;
+            b->events.saturated += sim_saturates(s, activation_of(s, node), version, wide);
             b->codes[k] = (double)itg_clamp(wide, version->clamp_lo, version->clamp_hi);
         }
     }

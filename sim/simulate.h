@@ -35,6 +35,8 @@ const itg_shape *sim_shape(const itg_sim *s, itg_id value);
 /* Epilogue of a node over s->acc: every version of its out_value. channel = (i / stride) % requant_count; or, with counts,
  * counts[i] - 1. */
 void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts);
+/* Whether the quantizer's range, not the activation (ITG_NONE: none), clips this code. */
+bool sim_saturates(const itg_sim *s, itg_id activation, const itg_version *version, int64_t wide);
 /* An exact sum fitted to the node's accumulator; counts overflows. */
 int64_t sim_fit(itg_sim *s, const itg_node_note *note, int64_t sum);
 

@@ -81,6 +81,8 @@ itg_hardware *chip(const char *head, const char *dtypes, const char *requants,
                       "\"requantize\":{%s},\"operators\":{%s}}",
                       head, dtypes, requants, operators);
     assert_true(itg_strbuf_ok(&text));
+    for (size_t i = 0; i < text.length; i++)
+        if (text.text[i] == '\'') text.text[i] = '"';
     if (itg_hardware_parse(text.text, text.length, "chip.json", &hw, &err) != ITG_OK)
         fail_msg("%s", err.message);
     itg_strbuf_deinit(&text);

@@ -32,7 +32,7 @@ void net_end(itg_graph *g, int32_t inputs, const itg_id *input, int32_t outputs,
     net_end(g, 1, &(input), (int32_t)(sizeof((itg_id[]){__VA_ARGS__}) / sizeof(itg_id)),           \
             (itg_id[]){__VA_ARGS__})
 
-/* ---- chips: members of the description as text; `head` ends in a comma or is empty ---- */
+/* ---- chips: members of the description as text, with ' for "; `head` ends in a comma or is empty ---- */
 itg_hardware *chip(const char *head, const char *dtypes, const char *requants,
                    const char *operators);
 

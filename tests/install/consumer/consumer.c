@@ -13,7 +13,8 @@ int main(int argc, char **argv)
     printf("intaglio %s opened %s\n", itg_engine_version(), itg_model_name(model));
     for (int32_t i = 0; i < itg_model_input_count(model); i++) {
         const itg_shape *shape = itg_model_input_shape(model, i);
-        printf("input %s, rank %d, batch %d\n", itg_model_input_name(model, i), (int)shape->rank, (int)shape->dims[0]);
+        printf("input %s, rank %d, batch %d\n", itg_model_input_name(model, i), (int)shape->rank,
+               (int)shape->dims[0]);
     }
     itg_model_close(model);
     return 0;
