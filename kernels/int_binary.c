@@ -11,6 +11,7 @@ typedef struct binary {
     const itg_int_operand *a, *b;
     const itg_epilogue *out;
     int32_t out_count;
+    bool swapped;                           /* F32: is_swapped */
     bool tables;                            /* RESCALE of 8-bit codes: one result a code */
     int64_t table_a[CODES], table_b[CODES]; /* by code - least code of the storage */
 } binary;
@@ -137,49 +138,103 @@ static void combine(const binary *t, int64_t *va, int64_t *vb, int64_t n)
         va[i] = k->form == ITG_BINARY_PRODUCT ? multiply(k, va[i], vb[i]) : add(k, va[i], vb[i]);
 }
 
-/* Float output of the float form: the sum of the dequantized operands. */
-static void float_sum(const binary *t, const itg_epilogue *out, int64_t first, int64_t n,
-                      const int64_t *va, const int64_t *vb)
+/* ---- float32 forms ---- */
+
+/* Float output: the operation on the dequantized operands. */
+static void float_result(const binary *t, const int64_t *va, const int64_t *vb, int64_t n, float *y)
 {
     for (int64_t i = 0; i < n; i++) {
         float a = (float)va[i] * t->k->scale_a, b = (float)vb[i] * t->k->scale_b;
-        float v = t->k->sign < 0 ? a - b : a + b;
-        ((float *)out->out)[first + i] = v < out->float_lo   ? out->float_lo
-                                         : v > out->float_hi ? out->float_hi
-                                                             : v;
+        if (t->k->form == ITG_BINARY_F32_PRODUCT)
+            y[i] = a * b;
+        else
+            y[i] = t->k->sign < 0 ? a - b : a + b;
     }
 }
 
-static void float_codes(const binary *t, int32_t o, int64_t first, int64_t n, const int64_t *va,
-                        const int64_t *vb)
+static void store_floats(const itg_epilogue *out, int64_t first, int64_t n, const float *y)
+{
+    for (int64_t i = 0; i < n; i++)
+        ((float *)out->out)[first + i] = y[i] < out->float_lo   ? out->float_lo
+                                         : y[i] > out->float_hi ? out->float_hi
+                                                                : y[i];
+}
+
+/* The first operand of the fused sums: the one that varies along the innermost axis, a where both do. */
+static bool is_swapped(const itg_broadcast *shape)
+{
+    for (int32_t d = shape->out.rank - 1; d >= 0; d--)
+        if (shape->out.dims[d] > 1) return shape->stride_a[d] == 0 && shape->stride_b[d] != 0;
+    return false;
+}
+
+static void add_codes(const binary *t, int32_t o, int64_t n, const int64_t *va, const int64_t *vb,
+                      int32_t *q)
 {
     const itg_epilogue *out = &t->out[o];
-    const itg_f32_add k =
-        itg_f32_add_derive(t->k->scale_a, t->a->zero_point, t->k->scale_b, t->b->zero_point,
-                           t->k->scale_out[o], out->zero_point, t->k->sign);
-    int32_t a[CHUNK], b[CHUNK], q[CHUNK];
+    int32_t a[CHUNK], b[CHUNK];
     for (int64_t i = 0; i < n; i++) {
         a[i] = (int32_t)(va[i] + t->a->zero_point);
         b[i] = (int32_t)(vb[i] + t->b->zero_point);
     }
-    itg_f32_add_span(&k, a, b, n, out->lo, out->hi, q);
-    itg_store_row(out->storage, out->out, first, n, q);
+    float sa = t->k->scale_a, sb = t->k->scale_b, sc = t->k->scale_out[o];
+    int64_t za = t->a->zero_point, zb = t->b->zero_point, zc = out->zero_point;
+    const itg_f32_add k = t->swapped ? itg_f32_add_derive(sb, zb, sa, za, sc, zc)
+                                     : itg_f32_add_derive(sa, za, sb, zb, sc, zc);
+    itg_f32_add_span(&k, t->swapped ? b : a, t->swapped ? a : b, n, out->lo, out->hi, q);
+}
+
+static void multiply_codes(const binary *t, int32_t o, int64_t n, const int64_t *va,
+                           const int64_t *vb, int32_t *q)
+{
+    const itg_epilogue *out = &t->out[o];
+    int64_t v[CHUNK];
+    for (int64_t i = 0; i < n; i++)
+        v[i] = va[i] * vb[i];
+    const itg_f32_mul k =
+        itg_f32_mul_derive(t->k->scale_a, t->k->scale_b, t->k->scale_out[o], out->zero_point);
+    itg_f32_mul_span(&k, v, n, out->lo, out->hi, q);
+}
+
+/* Subtraction has no integer kernel there: the float difference is quantized. */
+static void subtract_codes(const binary *t, int32_t o, int64_t n, const float *y, int32_t *q)
+{
+    const itg_epilogue *out = &t->out[o];
+    for (int64_t i = 0; i < n; i++)
+        q[i] = (int32_t)itg_quantize_f32(y[i], t->k->scale_out[o], out->zero_point, out->lo,
+                                         out->hi);
+}
+
+static void emit_f32(const binary *t, int64_t first, int64_t n, const int64_t *va,
+                     const int64_t *vb)
+{
+    float y[CHUNK];
+    int32_t q[CHUNK];
+    float_result(t, va, vb, n, y);
+    for (int32_t o = 0; o < t->out_count; o++) {
+        if (t->out[o].storage == ITG_F32) {
+            store_floats(&t->out[o], first, n, y);
+            continue;
+        }
+        if (t->k->form == ITG_BINARY_F32_PRODUCT)
+            multiply_codes(t, o, n, va, vb, q);
+        else if (t->k->sign < 0)
+            subtract_codes(t, o, n, y, q);
+        else
+            add_codes(t, o, n, va, vb, q);
+        itg_store_row(t->out[o].storage, t->out[o].out, first, n, q);
+    }
 }
 
 static void emit(const binary *t, int64_t first, int64_t n, int64_t *va, int64_t *vb)
 {
-    if (t->k->form != ITG_BINARY_F32) {
-        combine(t, va, vb, n);
-        for (int32_t o = 0; o < t->out_count; o++)
-            itg_epilogue_row64(va, n, first, 0, 0, &t->out[o]);
+    if (t->k->form == ITG_BINARY_F32 || t->k->form == ITG_BINARY_F32_PRODUCT) {
+        emit_f32(t, first, n, va, vb);
         return;
     }
-    for (int32_t o = 0; o < t->out_count; o++) {
-        if (t->out[o].storage == ITG_F32)
-            float_sum(t, &t->out[o], first, n, va, vb);
-        else
-            float_codes(t, o, first, n, va, vb);
-    }
+    combine(t, va, vb, n);
+    for (int32_t o = 0; o < t->out_count; o++)
+        itg_epilogue_row64(va, n, first, 0, 0, &t->out[o]);
 }
 
 static bool is_byte(itg_dtype storage)
@@ -196,6 +251,7 @@ void itg_int_binary_run(const itg_int_binary *k, const itg_broadcast *shape,
         elements *= shape->out.dims[d];
     binary t;
     t.k = k, t.a = a, t.b = b, t.out = out, t.out_count = out_count;
+    t.swapped = is_swapped(shape);
     t.tables = k->form == ITG_BINARY_RESCALE && is_byte(a->storage) && is_byte(b->storage) &&
                elements >= CODES;
     if (t.tables) {

@@ -85,3 +85,16 @@ void itg_int_epilogue(const int64_t *acc, int64_t n, int64_t channel_stride,
         itg_epilogue_row64(acc + i, length, i, channel, 0, out);
     }
 }
+
+void itg_mean_epilogue(const float *mean, int64_t n, float scale_out, const itg_epilogue *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (out->storage == ITG_F32)
+            ((float *)out->out)[i] = mean[i] < out->float_lo   ? out->float_lo
+                                     : mean[i] > out->float_hi ? out->float_hi
+                                                               : mean[i];
+        else
+            itg_store(out->storage, out->out, i,
+                      itg_quantize_mean_f32(mean[i], scale_out, out->zero_point, out->lo, out->hi));
+    }
+}

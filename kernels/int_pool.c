@@ -127,3 +127,30 @@ void itg_int_pool_sum(const itg_window *w, const itg_int_operand *x, int64_t *ac
             }
         }
 }
+
+/* The sum of fl(scale * (q - zp)) over a window in row-major order, each addition rounded. */
+static float patch_sum_f32(const itg_window *w, const itg_int_operand *x, float scale,
+                           const patch *a, int64_t c)
+{
+    float sum = 0;
+    FOR_PATCH(w, a, c, at)
+    {
+        float term = itg_dequantize_f32(itg_load(x->storage, x->data, at), scale, x->zero_point);
+        sum += term;
+    }
+    return sum;
+}
+
+void itg_int_average_pool_f32(const itg_window *w, const itg_int_operand *x, float scale,
+                              const int32_t *count, float *mean)
+{
+    for (int64_t p = 0; p < w->out_height; p++)
+        for (int64_t q = 0; q < w->out_width; q++) {
+            patch a = window_patch(w, p, q);
+            for (int64_t c = 0; c < w->channels; c++) {
+                float sum = patch_sum_f32(w, x, scale, &a, c);
+                mean[(c * w->out_height + p) * w->out_width + q] =
+                    sum / (float)count[p * w->out_width + q];
+            }
+        }
+}

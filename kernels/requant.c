@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-_Static_assert(FLT_EVAL_METHOD == 0, "float expressions must be rounded to float (gcc: -fexcess-precision=fast)");
+_Static_assert(FLT_EVAL_METHOD == 0,
+               "float expressions must be rounded to float (gcc: -fexcess-precision=fast)");
 
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
@@ -291,23 +292,53 @@ int64_t itg_accumulator_fit(itg_accumulator acc, int64_t v)
     return (int64_t)((uint64_t)v << (64 - acc.bits)) >> (64 - acc.bits);
 }
 
-/* ---- addition in float32 ---- */
+/* ---- float32 forms ---- */
 
-itg_f32_add itg_f32_add_derive(float sa, int64_t za, float sb, int64_t zb, float sc, int64_t zc,
-                               int sign)
+/* The product of two float32 is exact in binary64. Where the sum is not, it is moved to the neighbour with an odd last bit:
+ * rounding that to float32 equals rounding the exact sum (Boldo and Melquiond 2008). */
+float itg_fma_f32(float a, float b, float c)
 {
-    itg_f32_add k;
-    k.ra = sa / sc;
-    k.rb = sign < 0 ? -(sb / sc) : sb / sc;
-    float pa = k.ra * (float)za, pb = k.rb * (float)zb, zeros = pa + pb;
-    k.fixed = (float)zc - zeros;
+    double product = (double)a * (double)b, addend = (double)c, sum = product + addend;
+    double part = sum - product, error = (product - (sum - part)) + (addend - part);
+    if (error > 0 || error < 0) {
+        uint64_t bits;
+        memcpy(&bits, &sum, sizeof bits);
+        if ((bits & 1) == 0) bits += (error > 0) == (sum > 0) ? 1 : UINT64_MAX;
+        memcpy(&sum, &bits, sizeof sum);
+    }
+    return (float)sum;
+}
+
+itg_f32_add itg_f32_add_derive(float sa, int64_t za, float sb, int64_t zb, float sc, int64_t zc)
+{
+    itg_f32_add k = {.ra = sa / sc, .rb = sb / sc};
+    float second = k.rb * (float)zb;
+    k.fixed = (float)zc - itg_fma_f32(k.ra, (float)za, second);
     return k;
 }
 
 int64_t itg_f32_add_apply(const itg_f32_add *k, int64_t a, int64_t b, int64_t lo, int64_t hi)
 {
-    float pa = k->ra * (float)a, pb = k->rb * (float)b, first = k->fixed + pa;
-    return itg_clamp(nearest((double)(first + pb)), lo, hi);
+    float second = itg_fma_f32((float)b, k->rb, k->fixed);
+    return itg_clamp(nearest((double)itg_fma_f32((float)a, k->ra, second)), lo, hi);
+}
+
+itg_f32_mul itg_f32_mul_derive(float sa, float sb, float sc, int64_t zc)
+{
+    float scale = sa * sb;
+    return (itg_f32_mul){scale / sc, (float)zc};
+}
+
+int64_t itg_f32_mul_apply(const itg_f32_mul *k, int64_t v, int64_t lo, int64_t hi)
+{
+    float scaled = (float)v * k->ratio;
+    return itg_clamp(nearest((double)(scaled + k->zero)), lo, hi);
+}
+
+int64_t itg_quantize_mean_f32(float x, float scale, int64_t zero_point, int64_t qmin, int64_t qmax)
+{
+    float scaled = x / scale;
+    return itg_clamp(nearest((double)(scaled + (float)zero_point)), qmin, qmax);
 }
 
 /* ---- names, in the order of the enumerations ---- */

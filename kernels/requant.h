@@ -31,13 +31,27 @@ int64_t itg_accumulator_fit(itg_accumulator acc, int64_t v);
 int64_t itg_accumulator_min(itg_accumulator acc);
 int64_t itg_accumulator_max(itg_accumulator acc);
 
-/* Add in float32 as ONNX Runtime's QLinearAdd: rA = fl(sA/sC), rB = fl(sB/sC), fixed = fl(zC - fl(fl(rA*zA) + fl(rB*zB)));
- * q = clamp(rint(fl(fl(fixed + fl(rA*a)) + fl(rB*b))), lo, hi). sign -1 for Sub negates rB. The zero point zC is inside. */
+/* ---- float32 forms, as ONNX Runtime's kernels on x86 with AVX2 compute them ---- */
+/* a * b + c, rounded once. */
+float itg_fma_f32(float a, float b, float c);
+
+/* Add: ra = fl(sA/sC), rb = fl(sB/sC), fixed = fl(zC - fma(ra, zA, fl(rb*zB))); q = clamp(rint(fma(a, ra, fma(b, rb, fixed))), lo, hi).
+ * The zero point zC is inside. The order of the operands matters: docs/arithmetic.md 3.1. */
 typedef struct itg_f32_add {
     float ra, rb, fixed;
 } itg_f32_add;
-itg_f32_add itg_f32_add_derive(float sa, int64_t za, float sb, int64_t zb, float sc, int64_t zc, int sign);
+itg_f32_add itg_f32_add_derive(float sa, int64_t za, float sb, int64_t zb, float sc, int64_t zc);
 int64_t itg_f32_add_apply(const itg_f32_add *k, int64_t a, int64_t b, int64_t lo, int64_t hi);
+
+/* Mul: ratio = fl(fl(sA*sB)/sC); q = clamp(rint(fl(fl(fl(v)*ratio) + zC)), lo, hi) of the exact product v = (a-zA)*(b-zB). */
+typedef struct itg_f32_mul {
+    float ratio, zero;
+} itg_f32_mul;
+itg_f32_mul itg_f32_mul_derive(float sa, float sb, float sc, int64_t zc);
+int64_t itg_f32_mul_apply(const itg_f32_mul *k, int64_t v, int64_t lo, int64_t hi);
+
+/* Means: q = clamp(rint(fl(fl(x/scale) + zero_point)), qmin, qmax). Unlike itg_quantize_f32 the zero point is added before rounding. */
+int64_t itg_quantize_mean_f32(float x, float scale, int64_t zero_point, int64_t qmin, int64_t qmax);
 
 const char *itg_rounding_name(itg_rounding rounding); /* "half_even"... */
 bool itg_rounding_from_name(const char *name, itg_rounding *out);

@@ -197,28 +197,70 @@ void itg_requant_span_channels(const itg_requant *r, int64_t count, int64_t chan
     }
 }
 
+/* fl(a * b + c): exact in binary64 but for the last rounding, unless *inexact says so. Then c is not finite or far from
+ * a * b, and only itg_fma_f32 rounds once. */
+ITG_INLINE float fma_f32(float a, float b, float c, double *inexact)
+{
+    double product = (double)a * (double)b, addend = (double)c, sum = product + addend;
+    double part = sum - product, error = (product - (sum - part)) + (addend - part);
+    *inexact += error < 0 ? -error : error;
+    return (float)sum;
+}
+
+/* False: some sum was not exact, and q is not to be used. */
 ITG_CLONES
-static void run_f32_add(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
+static bool run_f32_add(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
                         float low, float high, int32_t *q)
 {
     const float ra = k->ra, rb = k->rb, fixed = k->fixed;
+    double inexact[ITG_SPAN];
     for (int64_t i = 0; i < n; i++) {
-        float pa = ra * (float)a[i], pb = rb * (float)b[i], first = fixed + pa, p = first + pb;
+        inexact[i] = 0;
+        float second = fma_f32((float)b[i], rb, fixed, &inexact[i]);
+        float p = fma_f32((float)a[i], ra, second, &inexact[i]);
         p = p < low ? low : p;
         p = p > high ? high : p;
         q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION);
     }
+    bool exact = true;
+    for (int64_t i = 0; i < n; i++)
+        exact &= inexact[i] == 0;
+    return exact;
 }
 
 void itg_f32_add_span(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
                       int64_t lo, int64_t hi, int32_t *q)
 {
     const float large = 1e28F; /* 2^31 times this is finite: no infinities to subtract */
-    if (f32_fits(0, lo, hi) && k->ra < large && k->ra > -large && k->rb < large && k->rb > -large &&
-        k->fixed < large && k->fixed > -large) {
-        run_f32_add(k, a, b, n, (float)lo, (float)hi, q);
+    if (f32_fits(0, lo, hi) && k->ra < large && k->rb < large && k->fixed < large &&
+        k->fixed > -large && run_f32_add(k, a, b, n, (float)lo, (float)hi, q))
+        return;
+    for (int64_t i = 0; i < n; i++)
+        q[i] = (int32_t)itg_f32_add_apply(k, a[i], b[i], lo, hi);
+}
+
+ITG_CLONES
+static void run_f32_mul(const itg_f32_mul *k, const int32_t *v, int64_t n, float low, float high,
+                        int32_t *q)
+{
+    const float ratio = k->ratio, zero = k->zero;
+    for (int64_t i = 0; i < n; i++) {
+        float scaled = (float)v[i] * ratio, p = scaled + zero;
+        p = p < low ? low : p;
+        p = p > high ? high : p;
+        q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION);
+    }
+}
+
+void itg_f32_mul_span(const itg_f32_mul *k, const int64_t *v, int64_t n, int64_t lo, int64_t hi,
+                      int32_t *q)
+{
+    if (f32_fits(0, lo, hi) && k->ratio < 1e28F && largest(v, n) <= INT32_MAX) {
+        int32_t narrowed[ITG_SPAN];
+        narrow(v, n, narrowed);
+        run_f32_mul(k, narrowed, n, (float)lo, (float)hi, q);
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        q[i] = (int32_t)itg_f32_add_apply(k, a[i], b[i], lo, hi);
+        q[i] = (int32_t)itg_f32_mul_apply(k, v[i], lo, hi);
 }

@@ -27,4 +27,7 @@ void itg_requant_span_channels(const itg_requant *r, int64_t count, int64_t chan
 /* q[i] = itg_f32_add_apply(k, a[i], b[i], lo, hi), |a|, |b| below 2^31. */
 void itg_f32_add_span(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
                       int64_t lo, int64_t hi, int32_t *q);
+/* q[i] = itg_f32_mul_apply(k, v[i], lo, hi). */
+void itg_f32_mul_span(const itg_f32_mul *k, const int64_t *v, int64_t n, int64_t lo, int64_t hi,
+                      int32_t *q);
 #endif

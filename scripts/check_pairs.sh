@@ -1,6 +1,7 @@
 #!/bin/sh
 # Real networks with labelled data, which lie beside the project and are no part of it: float accuracy, loss at 8 bits on both
-# integer targets, digests of simulate and run. Options: --limit N (first N samples, digests alone), --only NAME.
+# integer targets, digests of simulate and run. Options: --full (simulate all samples, not 256), --limit N (quick: the first N samples,
+# digests alone), --only NAME.
 set -eu
 cd "$(dirname "$0")/.."
 data=../shared/data

@@ -91,11 +91,14 @@ static itg_status check_bits(annotate *x, int32_t e)
 {
     const itg_edge *edge = &x->a->edges[e];
     int32_t bits = x->s->edges[e].bits;
-    const char *value = x->g->values[edge->value].name;
-    if (x->role[e] == ROLE_PLAIN ? bits == 0 : bits >= 2 && bits <= 32) return ITG_OK;
-    return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d ('%s' into '%s') has %d bits, expected %s", x->g->name, e, value,
-                    edge->node == ITG_NONE ? "graph output" : x->g->nodes[edge->node].name, bits,
-                    x->role[e] == ROLE_PLAIN ? "0 (nothing to quantize there)" : "2 to 32");
+    const char *value = x->g->values[edge->value].name, *reader = edge->node == ITG_NONE ? "graph output" : x->g->nodes[edge->node].name;
+    if (!(x->role[e] == ROLE_PLAIN ? bits == 0 : bits >= 2 && bits <= 32))
+        return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d ('%s' into '%s') has %d bits, expected %s", x->g->name, e, value, reader, bits,
+                        x->role[e] == ROLE_PLAIN ? "0 (nothing to quantize there)" : "2 to 32");
+    if (x->role[e] == ROLE_ACTIVATION && x->s->edges[e].channel_count != 0)
+        return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d ('%s' into '%s') has thresholds of channels, expected a range: it is no weight", x->g->name,
+                        e, value, reader);
+    return ITG_OK;
 }
 
 /* ---- specs ---- */
@@ -186,9 +189,14 @@ typedef struct group_info {
     itg_quantizer q;
 } group_info;
 
+/* Far enough from the largest double that differences stay finite; no NaN. */
+static bool is_finite_range(double x) { return x >= -1e300 && x <= 1e300; }
+
 static itg_status join_group(annotate *x, group_info *group, int32_t root, int32_t e)
 {
     const itg_edge_choice *choice = &x->s->edges[e];
+    if (!is_finite_range(choice->lo) || !is_finite_range(choice->hi))
+        return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d has no finite threshold", x->g->name, e);
     if (!group->seen) {
         *group = (group_info){UINT32_MAX, choice->bits, choice->lo, choice->hi, true, {0}};
     } else if (group->bits != choice->bits) {
@@ -198,8 +206,6 @@ static itg_status join_group(annotate *x, group_info *group, int32_t root, int32
     group->mask &= edge_mask(x, e);
     if (choice->lo < group->lo) group->lo = choice->lo;
     if (choice->hi > group->hi) group->hi = choice->hi;
-    if (!(group->lo >= -1e300 && group->hi <= 1e300))
-        return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d has no finite threshold", x->g->name, e);
     return ITG_OK;
 }
 
@@ -310,6 +316,12 @@ static itg_status create_notes(annotate *x)
     return ITG_OK;
 }
 
+static itg_status refuse_float(annotate *x, itg_id n)
+{
+    char *text = itg_arena_format(x->a->arena, "the strategy leaves it in float, and %s has no float", x->hw->name);
+    return annotate_fail(x, n, ITG_MISMATCH, text ? text : "the strategy leaves it in float, and the hardware has no float");
+}
+
 static itg_status check_topology(annotate *x)
 {
     const char **reasons = itg_arena_array(x->a->arena, (size_t)x->g->node_count + 1, sizeof *reasons);
@@ -322,6 +334,8 @@ static itg_status check_topology(annotate *x)
             status = annotate_fail(x, n, ITG_MISMATCH, "the strategy quantizes it, the hardware cannot");
         else if (!x->s->node_conds[n] && allowed[n])
             x->a->nodes[n].reason = "the strategy leaves it in float";
+        if (status == ITG_OK && !x->s->node_conds[n] && !x->hw->float_allowed)
+            status = refuse_float(x, n);
     }
     return status;
 }

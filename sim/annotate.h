@@ -39,5 +39,7 @@ itg_status annotate_epilogue(annotate *x, itg_id node);
 void annotate_clamp(const itg_graph *g, itg_id activation, itg_version *version);
 /* Adds a version to a value, or finds the equal one. */
 itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *version, int32_t *out);
+/* a * b for a, b >= 0; INT64_MAX where it is more. */
+int64_t annotate_saturating_product(int64_t a, int64_t b);
 itg_status annotate_fail(annotate *x, itg_id node, itg_status code, const char *text);
 #endif

@@ -21,7 +21,7 @@ static int64_t code_bound(const itg_quantizer *q)
     return up > down ? up : down;
 }
 
-static int64_t saturating_product(int64_t a, int64_t b)
+int64_t annotate_saturating_product(int64_t a, int64_t b)
 {
     return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
 }
@@ -75,10 +75,11 @@ static itg_status annotate_product(annotate *x, itg_id node)
 {
     const itg_quantizer *a = input_quantizer(x, node, 0), *b = input_quantizer(x, node, 1);
     native from = {(double)a->scale[0] * (double)b->scale[0], a->scale[0] * b->scale[0], true,
-                   saturating_product(code_bound(a), code_bound(b))};
+                   annotate_saturating_product(code_bound(a), code_bound(b))};
+    if (from.bound == INT64_MAX) return annotate_fail(x, node, ITG_INFEASIBLE, "a product of its operands' codes exceeds 63 bits");
     if (x->spec[node]->form == ITG_FORM_MAC) {
         const itg_value *left = &x->g->values[x->g->nodes[node].inputs[0]];
-        from.bound = saturating_product(from.bound, left->shape.dims[left->shape.rank - 1]);
+        from.bound = annotate_saturating_product(from.bound, left->shape.dims[left->shape.rank - 1]);
     }
     return set_all(x, node, &from, 1);
 }
@@ -92,7 +93,9 @@ static itg_status annotate_rescale_add(annotate *x, itg_id node)
     int64_t bound = 0;
     for (int i = 0; i < 2; i++) {
         double ratio = (double)q[i]->scale[0] / twice_max;
-        int64_t operand_bound = saturating_product(code_bound(q[i]), (int64_t)1 << note->left_shift);
+        int64_t operand_bound = annotate_saturating_product(code_bound(q[i]), (int64_t)1 << note->left_shift);
+        /* So that the sum of two rescaled operands, each at most about half of this, cannot overflow. */
+        if (operand_bound > INT64_MAX / 2) return annotate_fail(x, node, ITG_INFEASIBLE, "its operands shifted left exceed 63 bits");
         if (itg_requant_derive(&x->hw->requants[x->spec[node]->requant].spec, ratio, (float)ratio, operand_bound, &note->operand[i]) != ITG_OK)
             return annotate_fail(x, node, ITG_INFEASIBLE, "requantization cannot hold the ratio of its operands' scales");
         bound += itg_requant_apply(&note->operand[i], operand_bound) + 1;
@@ -105,7 +108,7 @@ static itg_status annotate_rescale_add(annotate *x, itg_id node)
 static itg_status annotate_one_scale(annotate *x, itg_id node, int64_t terms)
 {
     const itg_quantizer *q = input_quantizer(x, node, 0);
-    native from = {(double)q->scale[0], q->scale[0], false, saturating_product(code_bound(q), terms)};
+    native from = {(double)q->scale[0], q->scale[0], false, annotate_saturating_product(code_bound(q), terms)};
     return set_all(x, node, &from, 1);
 }
 
@@ -149,7 +152,7 @@ static itg_status annotate_pool(annotate *x, itg_id node)
     for (int32_t i = 0; i < count; i++) {
         int64_t elements = differ ? i + 1 : largest;
         double scale = (double)q->scale[0] / (double)elements;
-        from[i] = (native){scale, (float)scale, false, saturating_product(code_bound(q), elements)};
+        from[i] = (native){scale, (float)scale, false, annotate_saturating_product(code_bound(q), elements)};
     }
     return set_all(x, node, from, count);
 }

@@ -59,7 +59,8 @@ static itg_status weight_quantizer(mac *m, int32_t edge)
     m->wq.zero_point = 0;
     m->wq.scale = m->scale;
     m->wq.scale_count = count;
-    m->wq.axis = !m->spec->per_channel ? -1 : m->channel_step == 1 && m->element_step != 1 ? x->g->values[x->g->nodes[m->node].inputs[1]].shape.rank - 1 : 0;
+    const itg_node *node = &x->g->nodes[m->node];
+    m->wq.axis = !m->spec->per_channel ? -1 : node->op == ITG_OP_MATMUL ? x->g->values[node->inputs[1]].shape.rank - 1 : 0;
     return ITG_OK;
 }
 
@@ -80,6 +81,9 @@ static double bias_limit(const mac *m)
     return (double)((int64_t)1 << (bits - 2));
 }
 
+/* a >= 0 */
+static int64_t saturating_sum(int64_t a, int64_t b) { return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b; }
+
 /* The larger end of |acc| over all input codes; saturated. */
 static int64_t accumulator_bound(const mac *m, int64_t c)
 {
@@ -90,9 +94,12 @@ static int64_t accumulator_bound(const mac *m, int64_t c)
         if (q > 0) positive += q;
         else negative += q;
     }
-    int64_t up = m->xq.qmax - m->xq.zero_point, down = m->xq.qmin - m->xq.zero_point, bias = (int64_t)bias_code(m, c);
-    int64_t hi = bias + positive * up + negative * down, lo = bias + positive * down + negative * up;
-    return hi > -lo ? hi : -lo;
+    int64_t up = m->xq.qmax - m->xq.zero_point, down = m->xq.zero_point - m->xq.qmin, bias = (int64_t)bias_code(m, c);
+    int64_t hi = saturating_sum(annotate_saturating_product(positive, up), annotate_saturating_product(-negative, down));
+    int64_t lo = saturating_sum(annotate_saturating_product(positive, down), annotate_saturating_product(-negative, up));
+    hi = saturating_sum(hi, bias); /* the interval is [-lo, hi] */
+    lo = saturating_sum(lo, -bias);
+    return hi > lo ? hi : lo;
 }
 
 static itg_status derive(const mac *m, int64_t c, const itg_version *version, int64_t bound, itg_requant *out)

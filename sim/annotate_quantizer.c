@@ -12,6 +12,7 @@ static double power_of_two_scale(double range, double divisor)
     int exponent = 0;
     if (!(range > 0)) return 0;
     double mantissa = itg_frexp(range / divisor, &exponent); /* [0.5, 1) * 2^exponent */
+    if (!(mantissa > 0)) return 0; /* the quotient underflows: as empty as a scale can be */
     if (mantissa == 0.5) exponent--;
     double scale = itg_ldexp(1.0, exponent);
     return scale * divisor >= range ? scale : scale * 2;

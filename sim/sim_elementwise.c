@@ -23,8 +23,21 @@ typedef struct binary {
     const itg_shape *out, *shape[2];
     const double *codes[2];
     const itg_quantizer *q[2];
-    int sign;
+    int sign, first; /* first: of the float32 forms */
 } binary;
+
+/* Number of the operand that comes first in the fused sums: the second one where the first alone does not vary along the
+ * innermost axis of the output. */
+static int first_operand(const binary *b)
+{
+    for (int32_t d = 1; d <= b->out->rank; d++) {
+        if (b->out->dims[b->out->rank - d] == 1) continue;
+        int64_t extent[2];
+        for (int i = 0; i < 2; i++) extent[i] = d <= b->shape[i]->rank ? b->shape[i]->dims[b->shape[i]->rank - d] : 1;
+        return extent[0] == 1 && extent[1] != 1;
+    }
+    return 0;
+}
 
 static binary operands(const itg_sim *s, itg_id n)
 {
@@ -35,6 +48,7 @@ static binary operands(const itg_sim *s, itg_id n)
         b.codes[i] = sim_input_codes(s, n, i);
         b.q[i] = &sim_input_version(s, n, i)->q;
     }
+    b.first = first_operand(&b);
     return b;
 }
 
@@ -60,25 +74,44 @@ static float activate_f32(const itg_sim *s, itg_id activation, float v)
     return v > node->attrs.max ? node->attrs.max : v;
 }
 
-static void f32_add(itg_sim *s, itg_id n, const binary *b)
+/* The operation on the dequantized operands. */
+static float f32_result(const itg_node *node, const binary *b, int64_t e)
 {
-    const itg_node_note *node = &s->a->nodes[n];
-    const itg_value_note *note = &s->a->values[node->out_value];
-    const sim_value *out = &s->values[node->out_value];
-    for (int32_t i = 0; i < note->version_count; i++) {
-        const itg_version *v = &note->versions[i];
-        itg_f32_add k = {0};
-        if (!v->is_float)
-            k = itg_f32_add_derive(b->q[0]->scale[0], b->q[0]->zero_point, b->q[1]->scale[0], b->q[1]->zero_point, v->q.scale[0],
-                                   v->q.zero_point, b->sign);
+    float x = (float)centred(b, 0, e) * b->q[0]->scale[0], y = (float)centred(b, 1, e) * b->q[1]->scale[0];
+    if (node->op == ITG_OP_MUL) return x * y;
+    return node->op == ITG_OP_SUB ? x - y : x + y;
+}
+
+/* Code of element e before it is clamped. */
+static int64_t f32_code(const itg_node *node, const binary *b, const itg_quantizer *q, int64_t e)
+{
+    float s = q->scale[0];
+    int64_t z = q->zero_point;
+    if (node->op == ITG_OP_SUB) return itg_quantize_f32(f32_result(node, b, e), s, z, INT32_MIN, INT32_MAX);
+    if (node->op == ITG_OP_MUL) {
+        itg_f32_mul k = itg_f32_mul_derive(b->q[0]->scale[0], b->q[1]->scale[0], s, z);
+        return itg_f32_mul_apply(&k, centred(b, 0, e) * centred(b, 1, e), INT32_MIN, INT32_MAX);
+    }
+    int i = b->first;
+    itg_f32_add k = itg_f32_add_derive(b->q[i]->scale[0], b->q[i]->zero_point, b->q[!i]->scale[0], b->q[!i]->zero_point, s, z);
+    return itg_f32_add_apply(&k, code(b, i, e), code(b, !i, e), INT32_MIN, INT32_MAX);
+}
+
+static void f32_binary(itg_sim *s, itg_id n, const binary *b)
+{
+    const itg_node_note *note = &s->a->nodes[n];
+    const itg_node *node = &s->a->graph->nodes[n];
+    const itg_value_note *versions = &s->a->values[note->out_value];
+    const sim_value *out = &s->values[note->out_value];
+    for (int32_t i = 0; i < versions->version_count; i++) {
+        const itg_version *v = &versions->versions[i];
         out->buffers[i].events = (itg_edge_events){.elements = out->elements};
         for (int64_t e = 0; e < out->elements; e++) {
             if (v->is_float) {
-                float x = (float)centred(b, 0, e) * b->q[0]->scale[0], y = (float)centred(b, 1, e) * b->q[1]->scale[0];
-                out->buffers[i].real[e] = activate_f32(s, node->activation, b->sign > 0 ? x + y : x - y);
+                out->buffers[i].real[e] = activate_f32(s, note->activation, f32_result(node, b, e));
                 continue;
             }
-            int64_t wide = itg_f32_add_apply(&k, code(b, 0, e), code(b, 1, e), INT32_MIN, INT32_MAX);
+            int64_t wide = f32_code(node, b, &v->q, e);
             out->buffers[i].events.saturated += sim_saturates(s, node->activation, v, wide);
             out->buffers[i].codes[e] = (double)itg_clamp(wide, v->clamp_lo, v->clamp_hi);
         }
@@ -90,7 +123,7 @@ void sim_binary(itg_sim *s, itg_id n)
     const itg_node_note *note = &s->a->nodes[n];
     binary b = operands(s, n);
     if (note->form == ITG_FORM_F32) {
-        f32_add(s, n, &b);
+        f32_binary(s, n, &b);
         return;
     }
     for (int64_t k = 0; k < s->values[note->out_value].elements; k++) s->acc[k] = sim_fit(s, note, native_result(note, &b, k));

@@ -1,4 +1,4 @@
-"""Computes a strategy's outputs again, from docs/*.md alone: no code of Intaglio is used, and none was read to write it.
+"""Computes a strategy's outputs again, in a second implementation that follows docs/*.md and shares no code with Intaglio.
 
 Usage: python3 reproduce.py MODEL STRATEGY DATA [LABELS] [--limit N]
 Prints one JSON line: {"samples": .., "top1": .. (with LABELS), "digest": ".."}. Needs numpy only.

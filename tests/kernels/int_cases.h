@@ -223,4 +223,31 @@ static inline itg_mac_options make_mac(itg_rng *rng, const operand *a, const ope
     mac.acc.overflow = itg_rng_below(rng, 2) ? ITG_OVERFLOW_SATURATE : ITG_OVERFLOW_WRAP;
     return mac;
 }
+
+static inline itg_window random_window(itg_rng *rng)
+{
+    itg_window w;
+    static const int64_t groups[] = {1, 1, 1, 2, 3};
+    w.group = groups[itg_rng_below(rng, 5)];
+    bool depthwise = itg_rng_below(rng, 4) == 0;
+    if (depthwise) w.group = between(rng, 2, 5);
+    w.channels = w.group * (depthwise ? 1 : between(rng, 1, 9));
+    w.out_channels = w.group * between(rng, 1, 6);
+    for (int d = 0; d < 2; d++) {
+        w.kernel[d] = between(rng, 1, 4);
+        w.stride[d] = between(rng, 1, 3);
+        w.dilation[d] = between(rng, 1, 3);
+    }
+    w.height = between(rng, 1, 12);
+    w.width = between(rng, 1, 12);
+    w.pad_top = between(rng, 0, 4);
+    w.pad_left = between(rng, 0, 4);
+    int64_t rows =
+        w.height + w.pad_top + between(rng, 0, 4) - (w.kernel[0] - 1) * w.dilation[0] - 1;
+    int64_t columns =
+        w.width + w.pad_left + between(rng, 0, 4) - (w.kernel[1] - 1) * w.dilation[1] - 1;
+    w.out_height = rows < 0 ? 1 : rows / w.stride[0] + 1;
+    w.out_width = columns < 0 ? 1 : columns / w.stride[1] + 1;
+    return w;
+}
 #endif

@@ -61,6 +61,16 @@ itg_id net_node(itg_graph *g, const char *name, itg_op op, const itg_attrs *attr
     return out;
 }
 
+itg_id net_gemm(itg_graph *g, const char *name, itg_id x, const char *shape, const float *w, itg_id bias)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_GEMM);
+    char constant[32];
+    a.trans_b = true;
+    snprintf(constant, sizeof constant, "%s.w", name);
+    itg_id inputs[] = {x, net_constant(g, constant, shape, w), bias};
+    return net_node(g, name, ITG_OP_GEMM, &a, bias == ITG_NONE ? 2 : 3, inputs);
+}
+
 void net_end(itg_graph *g, int32_t inputs, const itg_id *input, int32_t outputs,
              const itg_id *output)
 {

