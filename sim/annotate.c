@@ -122,8 +122,9 @@ static itg_status choose_spec(annotate *x, itg_id n)
     x->spec[n] = spec;
     itg_node_note *note = &x->a->nodes[n];
     note->form = spec->form;
-    /* Pools in float32 requantization share the sum and differ in the constants alone. */
-    if (spec->form == ITG_FORM_F32 && node->op != ITG_OP_ADD && node->op != ITG_OP_SUB) note->form = ITG_FORM_RESCALE;
+    /* These means are exact sums and differ from the rescale form in the constants alone. */
+    if (spec->form == ITG_FORM_F32 && (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_REDUCE_MEAN))
+        note->form = ITG_FORM_RESCALE;
     note->acc = spec->acc;
     note->left_shift = spec->left_shift;
     note->rounding = spec->rounding;

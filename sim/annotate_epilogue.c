@@ -7,6 +7,7 @@ typedef struct native {
     double scale;      /* S */
     float float_scale; /* fl(S), as arithmetic.md states it for the form */
     bool is_product;   /* f32 requantization: c = fl(fl(sx*sy)/s), not fl(r) */
+    float divisor;     /* means of form f32: c = fl(sx/fl(s*count)); else 0 */
     int64_t bound;     /* of |acc| */
 } native;
 
@@ -33,6 +34,10 @@ static itg_status derive(annotate *x, itg_id node, const native *from, const itg
     const itg_requant_spec *form = spec->requant >= 0 && spec->form != ITG_FORM_F32 ? &x->hw->requants[spec->requant].spec : &f32;
     double ratio = from->scale / (double)version->q.scale[0];
     float ratio_f32 = from->is_product ? from->float_scale / version->q.scale[0] : (float)ratio;
+    if (from->divisor > 0) {
+        float divided = version->q.scale[0] * from->divisor;
+        ratio_f32 = input_quantizer(x, node, 0)->scale[0] / divided;
+    }
     if (itg_requant_derive(form, ratio, ratio_f32, from->bound, out) == ITG_OK) return ITG_OK;
     return annotate_fail(x, node, ITG_INFEASIBLE, "requantization cannot hold the ratio of its scales");
 }
@@ -112,8 +117,8 @@ static itg_status annotate_one_scale(annotate *x, itg_id node, int64_t terms)
     return set_all(x, node, &from, 1);
 }
 
-/* Float versions of float32 additions are computed from the operands; integer ones from the quantizers alone. */
-static itg_status annotate_f32_add(annotate *x, itg_id node)
+/* Form f32 needs no constants: everything follows from the quantizers. */
+static itg_status annotate_f32(annotate *x, itg_id node)
 {
     itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
     for (int32_t v = 0; v < outputs->version_count; v++)
@@ -184,7 +189,7 @@ itg_status annotate_epilogue(annotate *x, itg_id node)
     case ITG_FORM_EQUAL:
         return annotate_one_scale(x, node, 2);
     case ITG_FORM_F32:
-        return annotate_f32_add(x, node);
+        return annotate_f32(x, node);
     case ITG_FORM_RESCALE:
         if (op == ITG_OP_ADD || op == ITG_OP_SUB) return annotate_rescale_add(x, node);
         if (op == ITG_OP_RELU || op == ITG_OP_CLIP) return annotate_one_scale(x, node, 1);

@@ -65,15 +65,6 @@ static int64_t native_result(const itg_node_note *note, const binary *b, int64_t
     return itg_requant_apply(&note->operand[0], x * unit) + b->sign * itg_requant_apply(&note->operand[1], y * unit);
 }
 
-static float activate_f32(const itg_sim *s, itg_id activation, float v)
-{
-    if (activation == ITG_NONE) return v;
-    const itg_node *node = &s->a->graph->nodes[activation];
-    if (node->op == ITG_OP_RELU) return v > 0 ? v : 0;
-    v = v < node->attrs.min ? node->attrs.min : v;
-    return v > node->attrs.max ? node->attrs.max : v;
-}
-
 /* The operation on the dequantized operands. */
 static float f32_result(const itg_node *node, const binary *b, int64_t e)
 {
@@ -82,39 +73,52 @@ static float f32_result(const itg_node *node, const binary *b, int64_t e)
     return node->op == ITG_OP_SUB ? x - y : x + y;
 }
 
-/* Code of element e before it is clamped. */
-static int64_t f32_code(const itg_node *node, const binary *b, const itg_quantizer *q, int64_t e)
+/* Constants of one version; those of the operator alone are used. */
+typedef struct f32_constants {
+    itg_f32_add add;
+    itg_f32_mul mul;
+} f32_constants;
+
+static f32_constants derive_f32(const binary *b, const itg_quantizer *q)
 {
-    float s = q->scale[0];
-    int64_t z = q->zero_point;
-    if (node->op == ITG_OP_SUB) return itg_quantize_f32(f32_result(node, b, e), s, z, INT32_MIN, INT32_MAX);
-    if (node->op == ITG_OP_MUL) {
-        itg_f32_mul k = itg_f32_mul_derive(b->q[0]->scale[0], b->q[1]->scale[0], s, z);
-        return itg_f32_mul_apply(&k, centred(b, 0, e) * centred(b, 1, e), INT32_MIN, INT32_MAX);
+    const itg_quantizer *x = b->q[b->first], *y = b->q[!b->first];
+    return (f32_constants){itg_f32_add_derive(x->scale[0], x->zero_point, y->scale[0], y->zero_point, q->scale[0], q->zero_point),
+                           itg_f32_mul_derive(b->q[0]->scale[0], b->q[1]->scale[0], q->scale[0], q->zero_point)};
+}
+
+/* Code of element e before it is clamped. */
+static int64_t f32_code(const itg_node *node, const binary *b, const f32_constants *k, const itg_quantizer *q, int64_t e)
+{
+    if (node->op == ITG_OP_SUB) return itg_quantize_f32(f32_result(node, b, e), q->scale[0], q->zero_point, INT32_MIN, INT32_MAX);
+    if (node->op == ITG_OP_MUL) return itg_f32_mul_apply(&k->mul, centred(b, 0, e) * centred(b, 1, e), INT32_MIN, INT32_MAX);
+    return itg_f32_add_apply(&k->add, code(b, b->first, e), code(b, !b->first, e), INT32_MIN, INT32_MAX);
+}
+
+static void f32_version(itg_sim *s, itg_id n, const binary *b, const itg_version *v, sim_buffer *out)
+{
+    const itg_node *node = &s->a->graph->nodes[n];
+    itg_id activation = s->a->nodes[n].activation;
+    f32_constants k = {0};
+    if (!v->is_float) k = derive_f32(b, &v->q);
+    for (int64_t e = 0; e < out->events.elements; e++) {
+        if (v->is_float) {
+            out->real[e] = sim_activate(s, activation, f32_result(node, b, e));
+            continue;
+        }
+        int64_t wide = f32_code(node, b, &k, &v->q, e);
+        out->events.saturated += sim_saturates(s, activation, v, wide);
+        out->codes[e] = (double)itg_clamp(wide, v->clamp_lo, v->clamp_hi);
     }
-    int i = b->first;
-    itg_f32_add k = itg_f32_add_derive(b->q[i]->scale[0], b->q[i]->zero_point, b->q[!i]->scale[0], b->q[!i]->zero_point, s, z);
-    return itg_f32_add_apply(&k, code(b, i, e), code(b, !i, e), INT32_MIN, INT32_MAX);
 }
 
 static void f32_binary(itg_sim *s, itg_id n, const binary *b)
 {
-    const itg_node_note *note = &s->a->nodes[n];
-    const itg_node *node = &s->a->graph->nodes[n];
-    const itg_value_note *versions = &s->a->values[note->out_value];
-    const sim_value *out = &s->values[note->out_value];
-    for (int32_t i = 0; i < versions->version_count; i++) {
-        const itg_version *v = &versions->versions[i];
-        out->buffers[i].events = (itg_edge_events){.elements = out->elements};
-        for (int64_t e = 0; e < out->elements; e++) {
-            if (v->is_float) {
-                out->buffers[i].real[e] = activate_f32(s, note->activation, f32_result(node, b, e));
-                continue;
-            }
-            int64_t wide = f32_code(node, b, &v->q, e);
-            out->buffers[i].events.saturated += sim_saturates(s, node->activation, v, wide);
-            out->buffers[i].codes[e] = (double)itg_clamp(wide, v->clamp_lo, v->clamp_hi);
-        }
+    itg_id value = s->a->nodes[n].out_value;
+    const itg_value_note *note = &s->a->values[value];
+    for (int32_t i = 0; i < note->version_count; i++) {
+        sim_buffer *out = &s->values[value].buffers[i];
+        out->events = (itg_edge_events){.elements = s->values[value].elements};
+        f32_version(s, n, b, &note->versions[i], out);
     }
 }
 

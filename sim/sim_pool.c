@@ -5,6 +5,7 @@ typedef struct pool {
     const itg_attrs *at;
     int64_t channels, height, width, out_height, out_width;
     const double *x;
+    const itg_node_note *note;
 } pool;
 
 static pool make_pool(const itg_sim *s, itg_id n, itg_attrs *whole)
@@ -13,7 +14,7 @@ static pool make_pool(const itg_sim *s, itg_id n, itg_attrs *whole)
     const itg_shape *in = sim_shape(s, node->inputs[0]), *out = sim_shape(s, node->outputs[0]);
     bool flat = in->rank == 3;
     pool p = {&node->attrs, in->dims[0] * in->dims[1], flat ? 1 : in->dims[2], in->dims[in->rank - 1], flat ? 1 : out->dims[2], out->dims[out->rank - 1],
-              sim_input_codes(s, n, 0)};
+              sim_input_codes(s, n, 0), &s->a->nodes[n]};
     if (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_GLOBAL_MAX_POOL) {
         *whole = (itg_attrs){.kernel = {p.height, p.width}, .stride = {1, 1}, .dilation = {1, 1}};
         p.at = whole;
@@ -27,6 +28,14 @@ typedef struct window_sum {
     int64_t inside, padded; /* elements inside the input; inside the padded input */
 } window_sum;
 
+/* What a saturating accumulator keeps of a sum, after every addition; exact, because sums that can saturate are below 2^53. */
+static double saturating(const itg_node_note *note, double sum)
+{
+    if (note->form == ITG_FORM_KEEP || note->acc.overflow != ITG_OVERFLOW_SATURATE) return sum;
+    double lo = (double)itg_accumulator_min(note->acc), hi = (double)itg_accumulator_max(note->acc);
+    return sum < lo ? lo : sum > hi ? hi : sum;
+}
+
 static window_sum window_at(const pool *p, int64_t c, int64_t oy, int64_t ox, double zero)
 {
     window_sum w = {.largest = -1e300};
@@ -38,7 +47,7 @@ static window_sum window_at(const pool *p, int64_t c, int64_t oy, int64_t ox, do
             if (y < 0 || y >= p->height || x < 0 || x >= p->width) continue;
             double v = p->x[(c * p->height + y) * p->width + x];
             w.inside++;
-            w.sum += v - zero;
+            w.sum = saturating(p->note, w.sum + v - zero);
             if (v > w.largest) w.largest = v;
         }
     }
@@ -86,7 +95,7 @@ static void reduce_mean(itg_sim *s, itg_id n, double zero)
             }
             rest /= in->dims[d];
         }
-        sums[target] += x[i] - zero;
+        sums[target] = saturating(&s->a->nodes[n], sums[target] + x[i] - zero);
     }
     for (int64_t i = 0; i < results; i++) store_mean(s, n, i, sums[i], results > 0 ? elements / results : 1);
 }
@@ -110,6 +119,53 @@ void sim_mean(itg_sim *s, itg_id n)
                 store_mean(s, n, i, w.sum, p.at->count_include_pad ? w.padded : w.inside);
             }
         }
+    }
+}
+
+/* The mean of one window: terms dequantized, added in row-major order and divided, all in float32. */
+static float window_mean_f32(const pool *p, const itg_quantizer *q, int64_t c, int64_t oy, int64_t ox)
+{
+    float sum = 0;
+    int64_t inside = 0, padded = 0;
+    for (int64_t k = 0; k < p->at->kernel[0] * p->at->kernel[1]; k++) {
+        int64_t y = oy * p->at->stride[0] - p->at->pad[0] + k / p->at->kernel[1] * p->at->dilation[0];
+        int64_t x = ox * p->at->stride[1] - p->at->pad[1] + k % p->at->kernel[1] * p->at->dilation[1];
+        padded += y < p->height + p->at->pad[2] && x < p->width + p->at->pad[3];
+        if (y < 0 || y >= p->height || x < 0 || x >= p->width) continue;
+        float term = itg_dequantize_f32((int64_t)p->x[(c * p->height + y) * p->width + x], q->scale[0], q->zero_point);
+        inside++;
+        sum += term;
+    }
+    int64_t count = p->at->count_include_pad ? padded : inside;
+    return sum / (float)(count < 1 ? 1 : count);
+}
+
+static void store_f32(itg_sim *s, itg_id n, const itg_version *v, sim_buffer *out, int64_t i, float mean)
+{
+    itg_id activation = s->a->nodes[n].activation;
+    if (v->is_float) {
+        out->real[i] = sim_activate(s, activation, mean);
+        return;
+    }
+    int64_t wide = itg_quantize_mean_f32(mean, v->q.scale[0], v->q.zero_point, INT32_MIN, INT32_MAX);
+    out->events.saturated += sim_saturates(s, activation, v, wide);
+    out->codes[i] = (double)itg_clamp(wide, v->clamp_lo, v->clamp_hi);
+}
+
+void sim_mean_f32(itg_sim *s, itg_id n)
+{
+    itg_attrs whole;
+    pool p = make_pool(s, n, &whole);
+    const itg_quantizer *q = &sim_input_version(s, n, 0)->q;
+    itg_id value = s->a->nodes[n].out_value;
+    const itg_value_note *note = &s->a->values[value];
+    int64_t plane = p.out_height * p.out_width;
+    for (int32_t k = 0; k < note->version_count; k++)
+        s->values[value].buffers[k].events = (itg_edge_events){.elements = s->values[value].elements};
+    for (int64_t i = 0; i < p.channels * plane; i++) {
+        float mean = window_mean_f32(&p, q, i / plane, i % plane / p.out_width, i % p.out_width);
+        for (int32_t k = 0; k < note->version_count; k++)
+            store_f32(s, n, &note->versions[k], &s->values[value].buffers[k], i, mean);
     }
 }
 

@@ -130,13 +130,13 @@ float *itg_sim_input(itg_sim *sim, int32_t index) { return sim->values[sim->a->g
 
 /* ---- epilogue ---- */
 
-static float activate(const itg_graph *g, itg_id activation, float v)
+float sim_activate(const itg_sim *s, itg_id activation, float v)
 {
     if (activation == ITG_NONE) return v;
-    const itg_attrs *p = &g->nodes[activation].attrs;
-    if (g->nodes[activation].op == ITG_OP_RELU) return v > 0 ? v : 0;
-    v = v < p->min ? p->min : v;
-    return v > p->max ? p->max : v;
+    const itg_node *node = &s->a->graph->nodes[activation];
+    if (node->op == ITG_OP_RELU) return v < 0 ? 0 : v;
+    v = v < node->attrs.min ? node->attrs.min : v;
+    return v > node->attrs.max ? node->attrs.max : v;
 }
 
 static itg_id activation_of(const itg_sim *s, itg_id node)
@@ -171,7 +171,7 @@ void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts
         for (int64_t k = 0; k < n; k++) {
             int64_t c = channels == 1 ? 0 : counts ? counts[k] - 1 : (k / stride) % channels;
             if (version->is_float) {
-                b->real[k] = activate(s->a->graph, activation_of(s, node), (float)s->acc[k] * version->dequant[c]);
+                b->real[k] = sim_activate(s, activation_of(s, node), (float)s->acc[k] * version->dequant[c]);
                 continue;
             }
             int64_t wide = itg_requant_apply(&version->requant[c], s->acc[k]);
@@ -293,6 +293,7 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
     }
     if (op == ITG_OP_ADD || op == ITG_OP_SUB || op == ITG_OP_MUL) sim_binary(s, n);
     else if (op == ITG_OP_RELU || op == ITG_OP_CLIP) sim_activation(s, n);
+    else if (s->a->nodes[n].form == ITG_FORM_F32) sim_mean_f32(s, n);
     else {
         sim_mean(s, n);
         sim_epilogue(s, n, 1, s->count);

@@ -37,6 +37,8 @@ const itg_shape *sim_shape(const itg_sim *s, itg_id value);
 void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts);
 /* Whether the quantizer's range, not the activation (ITG_NONE: none), clips this code. */
 bool sim_saturates(const itg_sim *s, itg_id activation, const itg_version *version, int64_t wide);
+/* A float version's value after the activation (ITG_NONE: none). */
+float sim_activate(const itg_sim *s, itg_id activation, float v);
 /* An exact sum fitted to the node's accumulator; counts overflows. */
 int64_t sim_fit(itg_sim *s, const itg_node_note *note, int64_t sum);
 
@@ -46,6 +48,7 @@ void sim_binary(itg_sim *s, itg_id node);       /* Add, Sub, Mul in every form *
 void sim_activation(itg_sim *s, itg_id node);   /* Relu, Clip */
 itg_status sim_lut(itg_sim *s, itg_id node, itg_error *err);
 void sim_mean(itg_sim *s, itg_id node);         /* average pools and ReduceMean, rescale and keep */
+void sim_mean_f32(itg_sim *s, itg_id n);        /* AveragePool in float32, its versions too */
 void sim_max_pool(itg_sim *s, itg_id node);
 void sim_arg_max(itg_sim *s, itg_id node);
 #endif

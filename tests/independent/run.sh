@@ -4,6 +4,7 @@
 set -u
 intaglio=${1:?usage: run.sh INTAGLIO}
 python=${PYTHON:-python3}
+PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 shared=$root/../shared/data

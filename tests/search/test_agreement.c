@@ -81,6 +81,7 @@ static itg_id add_pool(net *n, itg_id x, itg_op op)
     window(n, &a, x);
     a.spatial_rank = 2;
     a.count_include_pad = pick(n, 0, 1);
+    a.ceil_mode = pick(n, 0, 1);
     return apply(n, op, &x, 1, &a);
 }
 
