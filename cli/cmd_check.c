@@ -133,16 +133,15 @@ static void json_check(itg_cli_json *json, const char *target, const itg_check *
 /* ---- the command ---- */
 
 /* One target in full. */
-static int check_target(const itg_model *model, const char *target, itg_cli_json *json)
+static int check_target(const itg_model *model, const itg_hardware *hw, itg_cli_json *json)
 {
-    itg_hardware *hw = NULL;
     itg_check *check = NULL;
     itg_error err = {0};
-    itg_status status = itg_hardware_load(target, &hw, &err);
-    if (status == ITG_OK) status = itg_check_model(model, hw, &check, &err);
-    int result = status == ITG_OK ? ITG_CLI_OK : itg_cli_fail_error(&err);
-    if (status == ITG_OK && json) json_check(json, itg_hardware_name(hw), check);
-    if (status == ITG_OK && !json) {
+    int result = ITG_CLI_OK;
+    if (itg_check_model(model, hw, &check, &err) != ITG_OK) return itg_cli_fail_error(&err);
+    if (json) {
+        json_check(json, itg_hardware_name(hw), check);
+    } else {
         summary s = summarize(check);
         putchar('\n');
         result = print_nodes(check);
@@ -150,7 +149,6 @@ static int check_target(const itg_model *model, const char *target, itg_cli_json
         print_summary(itg_hardware_name(hw), &s);
     }
     itg_check_destroy(check);
-    itg_hardware_destroy(hw);
     return result;
 }
 
@@ -199,13 +197,9 @@ static int print_graph(const itg_model *model, itg_cli_json *json)
     return ITG_CLI_OK;
 }
 
-static int run(const itg_cli_args *args)
+static int report(const itg_cli_args *args, const itg_model *model, const itg_hardware *hw)
 {
-    itg_model *model = NULL;
     itg_cli_json object = {0}, *json = args->given[ITG_CLI_OPT_JSON] ? &object : NULL;
-    itg_error err = {0};
-    const char *target = args->values[ITG_CLI_OPT_HW].text;
-    if (itg_model_open(args->arguments[0], &model, &err) != ITG_OK) return itg_cli_fail_error(&err);
     if (json) {
         itg_cli_json_begin(json, NULL, '{');
         json_model(json, model);
@@ -214,14 +208,27 @@ static int run(const itg_cli_args *args)
         print_model(model);
         itg_cli_print_softmax(model);
     }
-    int result = target ? check_target(model, target, json) : check_all(model, json);
+    int result = hw ? check_target(model, hw, json) : check_all(model, json);
     if (result == ITG_CLI_OK && args->given[ITG_CLI_OPT_PRINT]) result = print_graph(model, json);
     if (result == ITG_CLI_OK && json) {
         itg_cli_json_end(json, '}');
         result = itg_cli_json_print(json);
     }
     itg_cli_json_deinit(&object);
+    return result;
+}
+
+static int run(const itg_cli_args *args)
+{
+    itg_model *model = NULL;
+    itg_hardware *hw = NULL;
+    itg_error err = {0};
+    const char *target = args->values[ITG_CLI_OPT_HW].text;
+    itg_status status = target ? itg_hardware_load(target, &hw, &err) : ITG_OK;
+    if (status == ITG_OK) status = itg_model_open(args->arguments[0], &model, &err);
+    int result = status == ITG_OK ? report(args, model, hw) : itg_cli_fail_error(&err);
     itg_model_close(model);
+    itg_hardware_destroy(hw);
     return result;
 }
 

@@ -93,9 +93,11 @@ static int run(const itg_cli_args *args)
     if (strcmp(action, "list") == 0) return list_targets(args->given[ITG_CLI_OPT_JSON]);
     if (strcmp(action, "schema") == 0) return show_schema();
     const char *near = itg_cli_nearest(action, 3, action_name, NULL);
-    return itg_cli_fail_usage(args->command, "unknown action '%.60s'; %s'%s'", action,
-                              near ? "did you mean " : "expected 'list', 'show' or ",
-                              near ? near : "schema");
+    if (near)
+        return itg_cli_fail_usage(args->command, "unknown action '%.60s'; did you mean '%s'?",
+                                  action, near);
+    return itg_cli_fail_usage(
+        args->command, "unknown action '%.60s'; expected 'list', 'show' or 'schema'", action);
 }
 
 const itg_cli_command itg_cli_hw = {

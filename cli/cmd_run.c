@@ -16,7 +16,9 @@ static itg_status run_program(work *w, itg_error *err)
     itg_preprocess p = itg_preprocess_default();
     itg_status status = itg_program_open(w->args->arguments[0], &w->program, err);
     if (status == ITG_OK) status = itg_program_preprocess(w->program, &p, err);
+    itg_split_info split = status == ITG_OK ? itg_program_split(w->program) : (itg_split_info){0};
     if (status == ITG_OK) status = itg_cli_data_open(w->args, &w->data, err);
+    if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(w->args, &p);
     return itg_program_run(w->program, &p, w->data.samples, w->data.labels,
@@ -76,7 +78,7 @@ const itg_cli_command itg_cli_run = {
     .required = {ITG_CLI_OPT_DATA},
     .required_count = 1,
     .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
-                ITG_CLI_OPT_OUT_NPY},
-    .option_count = 4 + ITG_CLI_PREPROCESS_COUNT,
+                ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_PART},
+    .option_count = 5 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

@@ -104,6 +104,8 @@ static itg_status simulate(work *w, itg_error *err)
     itg_status status = itg_model_open(w->args->arguments[0], &w->model, err);
     if (status == ITG_OK) status = itg_cli_data_open(w->args, &w->data, err);
     if (status == ITG_OK) status = w->hw ? make_strategy(w, err) : open_strategy(w, err);
+    itg_split_info split = status == ITG_OK ? itg_strategy_split(w->file) : (itg_split_info){0};
+    if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status == ITG_OK && w->args->given[ITG_CLI_OPT_PRINT]) status = print_graph(w, err);
     if (status == ITG_OK)
         status = itg_simulate(w->model, w->file, w->data.samples, w->data.labels, true,
@@ -195,7 +197,8 @@ const itg_cli_command itg_cli_simulate = {
     .options = {ITG_CLI_OPT_UNIFORM, ITG_CLI_OPT_WEIGHT_WIDTH, ITG_CLI_OPT_ACTIVATION_WIDTH,
                 ITG_CLI_OPT_HW, ITG_CLI_OPT_CALIB, ITG_CLI_OPT_CALIB_LIMIT, ITG_CLI_OPT_THRESHOLD,
                 ITG_CLI_OPT_WEIGHT_THRESHOLD, ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS,
-                ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS, ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_PRINT},
-    .option_count = 13 + ITG_CLI_PREPROCESS_COUNT,
+                ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS, ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_PRINT,
+                ITG_CLI_OPT_PART},
+    .option_count = 14 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

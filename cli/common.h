@@ -17,6 +17,9 @@ typedef struct itg_cli_data {
 itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err);
 itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit,
                                    itg_cli_data *out, itg_error *err);
+/* --part: keeps the samples that the search took for that part; not given: nothing happens. */
+itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *split, itg_cli_data *data,
+                             itg_error *err);
 void itg_cli_data_close(itg_cli_data *data);
 
 /* The preprocessing options that were given replace those in *p. */

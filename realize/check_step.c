@@ -94,7 +94,7 @@ static itg_status check_out(const itg_step *s, const itg_pvalue *v, const itg_st
 {
     if (!v->quantized) {
         if (v->dtype != ITG_F32) return bad(err, "an output is neither codes nor float32");
-        if (s->form == ITG_FORM_F32 && s->kind == ITG_STEP_BINARY) return ITG_OK;
+        if (itg_step_is_f32(s)) return ITG_OK;
         if (o->dequant_count != 1 && o->dequant_count != channels)
             return bad(err, "number of dequantization factors");
         for (int32_t i = 0; i < o->dequant_count; i++)
@@ -103,7 +103,7 @@ static itg_status check_out(const itg_step *s, const itg_pvalue *v, const itg_st
     }
     if (o->lo > o->hi || o->lo < v->q.qmin || o->hi > v->q.qmax)
         return bad(err, "clamp leaves the quantizer's range");
-    if (s->form == ITG_FORM_F32 && s->kind == ITG_STEP_BINARY) return ITG_OK;
+    if (itg_step_is_f32(s)) return ITG_OK;
     if (o->requant_count != 1 && o->requant_count != channels)
         return bad(err, "number of requantization constants");
     for (int32_t i = 0; i < o->requant_count; i++) {
@@ -179,12 +179,24 @@ static itg_status check_mac(const itg_program *p, const itg_step *s, itg_error *
     return check_outs(p, s, channels, err);
 }
 
+/* The greatest distance of a code from the zero point. */
+static int64_t most_of(const itg_quantizer *q)
+{
+    int64_t down = q->zero_point - q->qmin, up = q->qmax - q->zero_point;
+    return down > up ? down : up;
+}
+
+/* Without accumulator, products of codes are formed in 64 bits. */
+static itg_status check_product(const itg_program *p, const itg_step *s, itg_error *err)
+{
+    int64_t a = most_of(&input(p, s, 0)->q), b = most_of(&input(p, s, 1)->q);
+    return a > 0 && b > INT64_MAX / a ? bad(err, "a product leaves 64 bits") : ITG_OK;
+}
+
 static itg_status check_left_shift(const itg_program *p, const itg_step *s, itg_error *err)
 {
     for (int i = 0; i < 2; i++) {
-        const itg_quantizer *q = &input(p, s, i)->q;
-        int64_t down = q->zero_point - q->qmin, up = q->qmax - q->zero_point,
-                most = down > up ? down : up;
+        int64_t most = most_of(&input(p, s, i)->q);
         if (s->left_shift < 0 || s->left_shift > 62 || most > (INT64_MAX >> s->left_shift))
             return bad(err, "left shift leaves 64 bits");
         itg_status status = check_requant(&s->operand[i], err);
@@ -198,14 +210,14 @@ static itg_status check_binary(const itg_program *p, const itg_step *s, itg_erro
     itg_status status = check_arity(s, 2, 2, MAX_OUTPUTS, err);
     if (status == ITG_OK) status = check_codes_in(p, s, 2, err);
     if (status != ITG_OK) return status;
-    bool product = s->op == ITG_OP_MUL;
-    if (product
-            ? s->form != ITG_FORM_PRODUCT
-            : s->form != ITG_FORM_RESCALE && s->form != ITG_FORM_F32 && s->form != ITG_FORM_EQUAL)
+    bool product = s->op == ITG_OP_MUL, f32 = s->form == ITG_FORM_F32;
+    if (product ? s->form != ITG_FORM_PRODUCT && !f32
+                : s->form != ITG_FORM_RESCALE && s->form != ITG_FORM_EQUAL && !f32)
         return bad(err, "form does not belong to the operator");
     if (input(p, s, 0)->q.scale_count != 1 || input(p, s, 1)->q.scale_count != 1)
         return bad(err, "operands have one scale each");
-    if (s->form != ITG_FORM_F32) status = check_accumulator(s, err);
+    if (product && f32) status = check_product(p, s, err);
+    if (!f32) status = check_accumulator(s, err);
     if (status == ITG_OK && s->form == ITG_FORM_RESCALE) status = check_left_shift(p, s, err);
     if (status == ITG_OK) status = check_signature(p, s, 2, 1, false, err);
     return status == ITG_OK ? check_outs(p, s, 1, err) : status;
@@ -242,10 +254,11 @@ static itg_status check_mean(const itg_program *p, const itg_step *s, itg_error 
     itg_status status = check_arity(s, 1, 1, keep ? 1 : MAX_OUTPUTS, err);
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
     if (status != ITG_OK) return status;
-    if (!keep && s->form != ITG_FORM_RESCALE)
+    bool f32 = s->form == ITG_FORM_F32 && s->op == ITG_OP_AVERAGE_POOL;
+    if (!keep && !f32 && s->form != ITG_FORM_RESCALE)
         return bad(err, "form does not belong to the operator");
     if ((unsigned)s->rounding >= ITG_ROUNDING_COUNT) return bad(err, "unknown rounding");
-    if (!keep) status = check_accumulator(s, err);
+    if (!keep && !f32) status = check_accumulator(s, err);
     if (status == ITG_OK) status = check_signature(p, s, 1, 1, false, err);
     if (status != ITG_OK) return status;
     int64_t counts = itg_mean_max_count(p, s);

@@ -32,15 +32,15 @@ itg_status itg_exec_dequantize(itg_instance *instance, const itg_step *s, itg_er
     return ITG_OK;
 }
 
-static itg_binary_form binary_form(itg_form form)
+static itg_binary_form binary_form(const itg_step *s)
 {
-    switch (form) {
+    switch (s->form) {
     case ITG_FORM_PRODUCT:
         return ITG_BINARY_PRODUCT;
     case ITG_FORM_EQUAL:
         return ITG_BINARY_EQUAL;
     case ITG_FORM_F32:
-        return ITG_BINARY_F32;
+        return s->op == ITG_OP_MUL ? ITG_BINARY_F32_PRODUCT : ITG_BINARY_F32;
     default:
         return ITG_BINARY_RESCALE;
     }
@@ -58,7 +58,7 @@ itg_status itg_exec_binary(itg_instance *instance, const itg_step *s, itg_error 
         const itg_pvalue *out = value(instance, s->outputs[i]);
         instance->scales[i] = out->quantized ? out->q.scale[0] : 1.0f;
     }
-    itg_int_binary k = {.form = binary_form(s->form),
+    itg_int_binary k = {.form = binary_form(s),
                         .sign = s->op == ITG_OP_SUB ? -1 : 1,
                         .left_shift = s->left_shift,
                         .ra = s->operand[0],

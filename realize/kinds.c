@@ -82,13 +82,18 @@ bool itg_step_has_accumulator(const itg_step *s)
     case ITG_STEP_BINARY:
         return s->form != ITG_FORM_F32;
     case ITG_STEP_MEAN:
-        return s->form != ITG_FORM_KEEP;
+        return s->form == ITG_FORM_RESCALE;
     default:
         return false;
     }
 }
 
+bool itg_step_is_f32(const itg_step *s)
+{
+    return (s->kind == ITG_STEP_BINARY || s->kind == ITG_STEP_MEAN) && s->form == ITG_FORM_F32;
+}
+
 bool itg_step_has_epilogue(const itg_step *s)
 {
-    return itg_step_has_accumulator(s) || s->kind == ITG_STEP_BINARY;
+    return itg_step_has_accumulator(s) || itg_step_is_f32(s);
 }

@@ -114,6 +114,8 @@ itg_status itg_lower_mean(itg_lowering *l, itg_id node)
         status = itg_lower_native(l, node, ITG_STEP_MEAN, l->g->nodes[node].op, 1, &s);
     if (status != ITG_OK || s == NULL) return status;
     s->inputs[0] = x;
-    s->form = ITG_FORM_RESCALE;
+    /* Of the float32 means only this one is no exact sum. */
+    bool f32 = l->a->nodes[node].form == ITG_FORM_F32 && s->op == ITG_OP_AVERAGE_POOL;
+    s->form = f32 ? ITG_FORM_F32 : ITG_FORM_RESCALE;
     return ITG_OK;
 }

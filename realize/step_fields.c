@@ -95,7 +95,7 @@ static void visit_type(itg_fields *f, int32_t index, itg_pvalue *v)
 static void visit_epilogue(itg_fields *f, int32_t index, const itg_step *s, const itg_pvalue *v,
                            itg_step_out *o)
 {
-    bool from_ratio = s->kind != ITG_STEP_BINARY || s->form != ITG_FORM_F32;
+    bool from_ratio = !itg_step_is_f32(s);
     if (v->quantized) {
         itg_field_int(f, named('y', index, "clamp_lo").text, &o->lo, INT64_MIN, INT64_MAX);
         itg_field_int(f, named('y', index, "clamp_hi").text, &o->hi, INT64_MIN, INT64_MAX);

@@ -7,8 +7,8 @@ typedef struct native {
     double scale;      /* S */
     float float_scale; /* fl(S), as arithmetic.md states it for the form */
     bool is_product;   /* f32 requantization: c = fl(fl(sx*sy)/s), not fl(r) */
-    float divisor;     /* means of form f32: c = fl(sx/fl(s*count)); else 0 */
     int64_t bound;     /* of |acc| */
+    float divisor;     /* means of form f32: c = fl(sx/fl(s*count)); else 0 */
 } native;
 
 static const itg_quantizer *input_quantizer(annotate *x, itg_id node, int32_t slot)
@@ -80,7 +80,7 @@ static itg_status annotate_product(annotate *x, itg_id node)
 {
     const itg_quantizer *a = input_quantizer(x, node, 0), *b = input_quantizer(x, node, 1);
     native from = {(double)a->scale[0] * (double)b->scale[0], a->scale[0] * b->scale[0], true,
-                   annotate_saturating_product(code_bound(a), code_bound(b))};
+                   annotate_saturating_product(code_bound(a), code_bound(b)), 0};
     if (from.bound == INT64_MAX) return annotate_fail(x, node, ITG_INFEASIBLE, "a product of its operands' codes exceeds 63 bits");
     if (x->spec[node]->form == ITG_FORM_MAC) {
         const itg_value *left = &x->g->values[x->g->nodes[node].inputs[0]];
@@ -106,14 +106,14 @@ static itg_status annotate_rescale_add(annotate *x, itg_id node)
         bound += itg_requant_apply(&note->operand[i], operand_bound) + 1;
     }
     double scale = itg_ldexp(twice_max, -note->left_shift);
-    native from = {scale, (float)scale, false, bound};
+    native from = {scale, (float)scale, false, bound, 0};
     return set_all(x, node, &from, 1);
 }
 
 static itg_status annotate_one_scale(annotate *x, itg_id node, int64_t terms)
 {
     const itg_quantizer *q = input_quantizer(x, node, 0);
-    native from = {(double)q->scale[0], q->scale[0], false, annotate_saturating_product(code_bound(q), terms)};
+    native from = {(double)q->scale[0], q->scale[0], false, annotate_saturating_product(code_bound(q), terms), 0};
     return set_all(x, node, &from, 1);
 }
 
@@ -121,6 +121,9 @@ static itg_status annotate_one_scale(annotate *x, itg_id node, int64_t terms)
 static itg_status annotate_f32(annotate *x, itg_id node)
 {
     itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
+    if (x->g->nodes[node].op == ITG_OP_MUL &&
+        annotate_saturating_product(code_bound(input_quantizer(x, node, 0)), code_bound(input_quantizer(x, node, 1))) == INT64_MAX)
+        return annotate_fail(x, node, ITG_INFEASIBLE, "a product of its operands' codes exceeds 63 bits");
     for (int32_t v = 0; v < outputs->version_count; v++)
         if (!outputs->versions[v].is_float) annotate_clamp(x->g, x->a->nodes[node].activation, &outputs->versions[v]);
     return ITG_OK;
@@ -157,7 +160,8 @@ static itg_status annotate_pool(annotate *x, itg_id node)
     for (int32_t i = 0; i < count; i++) {
         int64_t elements = differ ? i + 1 : largest;
         double scale = (double)q->scale[0] / (double)elements;
-        from[i] = (native){scale, (float)scale, false, annotate_saturating_product(code_bound(q), elements)};
+        from[i] = (native){scale, (float)scale, false, annotate_saturating_product(code_bound(q), elements),
+                           x->spec[node]->form == ITG_FORM_F32 ? (float)elements : 0};
     }
     return set_all(x, node, from, count);
 }
