@@ -50,27 +50,33 @@ static bool read_number(const char *text, int64_t min, int64_t max, int64_t *out
     return true;
 }
 
+/* Words that the option at argv takes, itself included; 0: it is none, or its value is wrong. */
+static int read_option(int count, char **argv, options *o)
+{
+    const char *name = argv[0], *value = count > 1 ? argv[1] : NULL;
+    int64_t number = 0;
+    if (strcmp(name, "--repeats") == 0 && read_number(value, 1, BENCH_MAX_REPEATS, &number))
+        o->repeats = (int)number;
+    else if (strcmp(name, "--threads") == 0 && read_number(value, 1, 256, &number))
+        o->threads = (int)number;
+    else if (strcmp(name, "--limit") == 0 && read_number(value, 1, INT64_MAX, &number))
+        o->limit = number;
+    else if (strcmp(name, "--only") == 0 && value)
+        o->only = value;
+    else if (strcmp(name, "--conv") == 0 && value)
+        o->conv = value;
+    else if (strcmp(name, "--network") == 0 && count > 3)
+        o->network = argv + 1;
+    else
+        return 0;
+    return o->network == argv + 1 ? 4 : 2;
+}
+
 static bool read_options(int argc, char **argv, options *o)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        int64_t number = 0;
-        if (strcmp(name, "--repeats") == 0 && read_number(value, 1, BENCH_MAX_REPEATS, &number))
-            o->repeats = (int)number;
-        else if (strcmp(name, "--threads") == 0 && read_number(value, 1, 256, &number))
-            o->threads = (int)number;
-        else if (strcmp(name, "--limit") == 0 && read_number(value, 1, INT64_MAX, &number))
-            o->limit = number;
-        else if (strcmp(name, "--only") == 0 && value)
-            o->only = value;
-        else if (strcmp(name, "--conv") == 0 && value)
-            o->conv = value;
-        else if (strcmp(name, "--network") == 0 && i + 3 < argc) {
-            o->network = argv + i + 1;
-            i += 2;
-        } else
-            return false;
-        i++;
+    for (int i = 1, words; i < argc; i += words) {
+        words = read_option(argc - i, argv + i, o);
+        if (words == 0) return false;
     }
     return true;
 }

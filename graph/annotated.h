@@ -52,7 +52,8 @@ typedef enum itg_form {
     ITG_FORM_RESCALE, /* Add, Sub: acc = ra((a - a.zp) << left_shift) +- rb((b - b.zp) <<
                          left_shift); Relu, Clip: acc = a - a.zp; pools, ReduceMean: acc = sum of (a
                          - a.zp), ratio holds 1/count */
-    ITG_FORM_F32, /* Add, Sub in float32 as ONNX Runtime does (see arithmetic.md); pools likewise */
+    ITG_FORM_F32, /* Add, Sub, Mul, AveragePool in float32 as ONNX Runtime does (arithmetic.md 3.1):
+                     from the quantizers alone */
     ITG_FORM_EQUAL, /* Add, Sub with tied operand quantizers: acc = (a - zp) +- (b - zp) */
     ITG_FORM_KEEP,  /* input and output quantizers tied, q unchanged or moved or averaged over q:
                        data movement, MaxPool,  Concat, AveragePool in CMSIS-NN's form (rounding as

@@ -82,6 +82,13 @@ static int64_t saturating_sum(const itg_step *s, const itg_window *w, const itg_
     return acc;
 }
 
+/* A window that holds nothing is divided by 1. */
+static int32_t window_count(const itg_step *s, const itg_window *w, int64_t row, int64_t column)
+{
+    int64_t count = itg_mean_count(s, w, row, column);
+    return count < 1 ? 1 : (int32_t)count;
+}
+
 static void window_sums(const itg_step *s, const itg_window *w, const itg_int_operand *x,
                         int64_t *acc, int32_t *counts)
 {
@@ -94,7 +101,7 @@ static void window_sums(const itg_step *s, const itg_window *w, const itg_int_op
                 ? itg_accumulator_fit(s->acc, acc[i])
                 : saturating_sum(s, w, x, i / plane, i % plane / w->out_width, i % w->out_width);
     for (int64_t i = 0; i < plane; i++)
-        counts[i] = (int32_t)itg_mean_count(s, w, i / w->out_width, i % w->out_width);
+        counts[i] = window_count(s, w, i / w->out_width, i % w->out_width);
 }
 
 static void mean_of_windows(itg_instance *instance, const itg_step *s, itg_int_operand x)
@@ -108,6 +115,29 @@ static void mean_of_windows(itg_instance *instance, const itg_step *s, itg_int_o
         window_sums(s, &v.w, &x, acc, counts);
         for (int64_t c = 0; c < v.w.channels; c++)
             finish_mean(instance, s, acc + c * plane, plane, counts, 1);
+        x.data = (const unsigned char *)x.data + (size_t)image * itg_dtype_size(x.storage);
+    }
+}
+
+/* AveragePool in float32: no sums of codes, but means at once. */
+static void f32_means(itg_instance *instance, const itg_step *s, itg_int_operand x)
+{
+    itg_window_view v = window(instance->program, s);
+    int64_t plane = v.w.out_height * v.w.out_width, n = plane * v.w.channels;
+    int64_t image = v.w.channels * v.w.height * v.w.width;
+    float *means = itg_exec_scratch(instance, s);
+    int32_t *counts = (int32_t *)(void *)(means + n);
+    float scale = value(instance, s->inputs[0])->q.scale[0];
+    for (int64_t i = 0; i < plane; i++)
+        counts[i] = window_count(s, &v.w, i / v.w.out_width, i % v.w.out_width);
+    for (int64_t b = 0; b < v.batch; b++) {
+        itg_int_average_pool_f32(&v.w, &x, scale, counts, means);
+        for (int32_t k = 0; k < s->output_count; k++) {
+            const itg_pvalue *y = value(instance, s->outputs[k]);
+            itg_mean_epilogue(means, n, y->quantized ? y->q.scale[0] : 1.0f,
+                              &instance->epilogues[k]);
+        }
+        itg_exec_advance(instance, s, n);
         x.data = (const unsigned char *)x.data + (size_t)image * itg_dtype_size(x.storage);
     }
 }
@@ -148,7 +178,9 @@ itg_status itg_exec_mean(itg_instance *instance, const itg_step *s, itg_error *e
     itg_int_operand x = itg_exec_operand(instance, s->inputs[0]);
     if (s->form == ITG_FORM_KEEP) x.zero_point = 0; /* averages of raw codes */
     itg_exec_epilogues(instance, s);
-    if (itg_mean_is_reduction(s))
+    if (s->form == ITG_FORM_F32)
+        f32_means(instance, s, x);
+    else if (itg_mean_is_reduction(s))
         mean_of_axes(instance, s, x);
     else
         mean_of_windows(instance, s, x);

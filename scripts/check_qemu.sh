@@ -41,7 +41,7 @@ cross() { # architecture, triplet, qemu
     PKG_CONFIG_LIBDIR=$root/usr/lib/$2/pkgconfig:$root/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root \
         cmake -S . -B "build/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release -DITG_BUILD_TESTS=OFF -DCMAKE_SYSTEM_NAME=Linux \
         -DCMAKE_C_COMPILER="$2-gcc" -DCMAKE_FIND_ROOT_PATH="$root" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
-        -DCMAKE_LIBRARY_ARCHITECTURE="$2" -DZLIB_ROOT="$root/usr" \
+        -DITG_BUILD_BENCH=OFF -DCMAKE_SKIP_BUILD_RPATH=ON -DCMAKE_LIBRARY_ARCHITECTURE="$2" -DZLIB_ROOT="$root/usr" \
         -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath-link,$root/usr/lib/$2 -Wl,-rpath-link,$root/lib/$2" >/dev/null
     cmake --build "build/$1" | tail -n 1
     run="$3 -L /usr/$2 -E LD_LIBRARY_PATH=$root/usr/lib/$2:$root/lib/$2 -E OMP_WAIT_POLICY=passive build/$1/intaglio"

@@ -25,10 +25,8 @@ itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *gr
     itg_score score = {0};
     itg_status status = itg_strategy_resolve(evaluator->cache, group_bits, evaluator->activation_method, evaluator->weight_method, &strategy, err);
     if (status == ITG_OK) status = itg_annotate(evaluator->model->graph, evaluator->hw, strategy, &annotated, err);
-    if (status == ITG_OK) {
-        itg_score_costs(evaluator->hw, annotated, &score);
-        status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
-    }
+    if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
+    if (status == ITG_OK) status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
     if (status == ITG_OK) status = score_program(evaluator, program, set, threads, &score, err);
     if (status == ITG_OK) *out = score;
     itg_program_destroy(program);

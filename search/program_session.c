@@ -21,8 +21,9 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model, 
     itg_score costs = {0};
     itg_status status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
     if (status != ITG_OK) return status;
-    itg_score_costs(file->hardware, annotated, &costs);
+    status = itg_score_costs(file->hardware, annotated, &costs, err);
     itg_annotated_destroy(annotated);
+    if (status != ITG_OK) return status;
     itg_preprocess_write(&file->preprocess, &preprocess);
     if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
     itg_sha256_hex(model->graph->source_hash, model_hash);

@@ -39,7 +39,7 @@ typedef struct itg_evaluation {
 itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options, itg_evaluation *out, itg_error *err);
 void itg_evaluation_deinit(itg_evaluation *evaluation);
 /* Parts of a score: costs by the hardware, quality by an evaluation. */
-void itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out);
+itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out, itg_error *err);
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out);
 /* argmax over a flattened tensor, ties to the lowest index; an int64 tensor of one element is the class itself. */
 int64_t itg_class_of(const itg_tensor *output);

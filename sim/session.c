@@ -131,16 +131,17 @@ static double average_weight_bits(const itg_annotated *a)
     return elements > 0 ? bits / elements : 0;
 }
 
-void itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out)
+itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out, itg_error *err)
 {
     itg_cost cost = {0};
-    itg_cost_of(hw, a, &cost);
+    if (itg_cost_of(hw, a, &cost) != ITG_OK) return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
     out->weight_bytes = cost.weight_bytes;
     out->parameter_bytes = cost.parameter_bytes;
     out->peak_activation_bytes = cost.peak_activation_bytes;
     out->bops = (double)cost.bops;
     out->cycles = cost.cycles;
     out->average_weight_bits = average_weight_bits(a);
+    return ITG_OK;
 }
 
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out)
@@ -171,8 +172,8 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
         status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
         if (status != ITG_OK) return status;
         runner = itg_runner_sim(annotated);
-        itg_score_costs(file->hardware, annotated, &score);
-        if (with_agreement) status = itg_evaluate(&float_runner, &options, &reference, err);
+        status = itg_score_costs(file->hardware, annotated, &score, err);
+        if (status == ITG_OK && with_agreement) status = itg_evaluate(&float_runner, &options, &reference, err);
         options.float_classes = reference.classes;
     }
     if (status == ITG_OK) status = itg_evaluate(&runner, &options, &evaluation, err);

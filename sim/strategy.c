@@ -152,7 +152,7 @@ static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_
     int64_t elements = 0;
     bool last_axis = cache->g->nodes[edge->node].op == ITG_OP_MATMUL;
     if (!itg_shape_elements(&w->shape, &elements) || w->shape.rank < 1 || elements < 1)
-        return itg_fail(err, ITG_UNSUPPORTED, "weight '%s' has no elements", w->name);
+        return itg_fail(err, ITG_UNSUPPORTED, "a weight without elements");
     int64_t channels = per_channel ? w->shape.dims[last_axis ? w->shape.rank - 1 : 0] : 1, depth = elements / channels;
     entry *made = calloc(1, sizeof *made + sizeof(double) * (size_t)channels);
     if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds of '%s'", w->name);
@@ -182,7 +182,7 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
         if (!itg_shape_elements(&value->shape, &elements)) elements = 0;
         status = itg_threshold_constant(ITG_THRESHOLD_MAX, value->data, elements, 1, 1, target, &made->lo, &made->hi, err);
     } else if (!cache->stats || !cache->stats->values[edge->value].present) {
-        status = itg_fail(err, ITG_BAD_ARGUMENT, "no calibration statistics for '%s'", value->name);
+        status = itg_fail(err, ITG_BAD_ARGUMENT, "no calibration statistics");
     } else {
         status = itg_threshold_estimate(method, &cache->stats->values[edge->value], target, &made->lo, &made->hi, err);
     }
@@ -212,7 +212,7 @@ static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, 
         itg_threshold_target target = {bits, !dtype->zero_point, itg_dtype_min(dtype->storage) < 0, cache->hw->power_of_two_scales};
         itg_status status = is_weight ? weight_entry(cache, edge, &target, method, is_per_channel(cache, edge, bits), &made, err)
                                       : range_entry(cache, edge, &target, method, &made, err);
-        if (status != ITG_OK) return status;
+        if (status != ITG_OK) return itg_prefix_error(err, status, "%s: threshold of '%s'", cache->g->name, cache->g->values[edge->value].name);
         if (atomic_compare_exchange_strong(slot, &found, made)) found = made;
         else free(made);
     }

@@ -63,17 +63,25 @@ static itg_status read_hex(const reader *r, const itg_json_value *v, double *out
 {
     const char *text = NULL;
     itg_status status = itg_json_get_string(r->json, v, &text, r->err);
-    if (status != ITG_OK || itg_parse_hex_double(text, out)) return status;
+    if (status != ITG_OK) return status;
+    /* Decimals, which the parser also takes, would be rounded; infinities are no thresholds. */
+    if (strncmp(text + (*text == '-'), "0x", 2) == 0 && itg_parse_hex_double(text, out)) return ITG_OK;
     return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected a hexadecimal float such as \"0x1.8p+1\"");
 }
 
 static itg_status read_channels(const reader *r, const itg_json_value *array, itg_edge_choice *edge)
 {
     size_t count = itg_json_length(array);
-    double *t = count && count <= INT32_MAX ? itg_arena_array(r->s->arena, count, sizeof *t) : NULL;
-    if (!t) return itg_json_fail(r->json, array, r->err, ITG_BAD_FILE, "expected one threshold per channel");
+    if (itg_json_typeof(array) != ITG_JSON_ARRAY || count < 1 || count > INT32_MAX)
+        return itg_json_fail(r->json, array, r->err, ITG_BAD_FILE, "expected a list of thresholds, one per channel");
+    double *t = itg_arena_array(r->s->arena, count, sizeof *t);
+    if (!t) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the thresholds of %zu channels", count);
     itg_status status = ITG_OK;
-    for (size_t i = 0; i < count && status == ITG_OK; i++) status = read_hex(r, itg_json_at(array, i), &t[i]);
+    for (size_t i = 0; i < count && status == ITG_OK; i++) {
+        status = read_hex(r, itg_json_at(array, i), &t[i]);
+        if (status == ITG_OK && t[i] < 0)
+            status = itg_json_fail(r->json, itg_json_at(array, i), r->err, ITG_BAD_FILE, "expected a threshold of at least 0");
+    }
     edge->channel = t;
     edge->channel_count = (int32_t)count;
     return status;
@@ -84,7 +92,8 @@ static itg_status read_threshold(const reader *r, const itg_json_value *v, itg_e
     static const char *const keys[] = {"method", "lo", "hi", "channels", NULL};
     const itg_json_value *method = NULL, *lo = NULL, *hi = NULL;
     const char *name = NULL;
-    if (edge->bits == 0) return ITG_OK;
+    if (edge->bits == 0)
+        return itg_json_typeof(v) == ITG_JSON_NULL ? ITG_OK : itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected null: the edge has no bits");
     if (itg_json_typeof(v) != ITG_JSON_OBJECT) return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected an object: the edge has bits");
     itg_status status = itg_json_allow_keys(r->json, v, keys, r->err);
     if (status == ITG_OK) status = need(r, v, "method", ITG_JSON_STRING, &method);
@@ -93,6 +102,8 @@ static itg_status read_threshold(const reader *r, const itg_json_value *v, itg_e
     if (!itg_threshold_from_name(name, &edge->method))
         return itg_json_fail(r->json, method, r->err, ITG_BAD_FILE, "unknown threshold method '%s'", name);
     const itg_json_value *channels = itg_json_find(v, "channels");
+    if (channels && itg_json_length(v) > 2)
+        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected either 'channels' or 'lo' and 'hi'");
     if (channels) return read_channels(r, channels, edge);
     status = need(r, v, "lo", ITG_JSON_STRING, &lo);
     if (status == ITG_OK) status = need(r, v, "hi", ITG_JSON_STRING, &hi);
@@ -108,7 +119,9 @@ static itg_status read_edges(const reader *r, const itg_json_value *strategy)
     if (status == ITG_OK) status = need_array(r, strategy, "thresholds", r->s->edge_count, &thresholds);
     for (int32_t e = 0; e < r->s->edge_count && status == ITG_OK; e++) {
         int64_t b = 0;
-        status = itg_json_get_int(r->json, itg_json_at(bits, (size_t)e), 0, 32, &b, r->err);
+        const itg_json_value *v = itg_json_at(bits, (size_t)e);
+        status = itg_json_get_int(r->json, v, 0, 32, &b, r->err);
+        if (status == ITG_OK && b == 1) status = itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected 0 or an integer from 2 to 32, got 1");
         r->s->edges[e].bits = (int32_t)b;
         if (status == ITG_OK) status = read_threshold(r, itg_json_at(thresholds, (size_t)e), &r->s->edges[e]);
     }
@@ -188,21 +201,49 @@ static itg_status read_hardware(const reader *r, const itg_json_value *root, itg
     return status;
 }
 
+/* strtoull would take signs, blanks and numbers that do not fit. */
+static itg_status read_seed(const reader *r, const itg_json_value *root, uint64_t *out)
+{
+    const itg_json_value *v = NULL;
+    const char *text = NULL;
+    uint64_t seed = 0;
+    itg_status status = need(r, root, "seed", ITG_JSON_STRING, &v);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
+    if (status != ITG_OK) return status;
+    bool good = *text != '\0';
+    for (; good && *text; text++) {
+        uint64_t digit = (uint64_t)(*text - '0');
+        good = *text >= '0' && *text <= '9' && seed <= (UINT64_MAX - digit) / 10;
+        seed = seed * 10 + digit;
+    }
+    if (!good) return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected a decimal number below 2^64");
+    *out = seed;
+    return ITG_OK;
+}
+
+static itg_status read_searcher(const reader *r, const itg_json_value *root, itg_strategy_file *file)
+{
+    const itg_json_value *v = NULL;
+    const char *text = NULL;
+    itg_status status = need(r, root, "searcher", ITG_JSON_STRING, &v);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
+    if (status != ITG_OK) return status;
+    if (strlen(text) >= sizeof file->searcher)
+        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected at most %zu bytes", sizeof file->searcher - 1);
+    snprintf(file->searcher, sizeof file->searcher, "%s", text);
+    return ITG_OK;
+}
+
 static itg_status read_calibration(const reader *r, const itg_json_value *root, itg_strategy_file *file)
 {
-    const itg_json_value *v = NULL, *samples = NULL, *seed = NULL, *searcher = NULL;
-    const char *text = NULL;
+    const itg_json_value *v = NULL, *samples = NULL;
     itg_status status = need(r, root, "calibration", ITG_JSON_OBJECT, &v);
     if (status == ITG_OK) status = read_hash(r, v, "data_hash", file->calibration_hash);
     if (status == ITG_OK) status = read_hash(r, v, "statistics_hash", file->statistics_hash);
     if (status == ITG_OK) status = need(r, v, "samples", ITG_JSON_NUMBER, &samples);
     if (status == ITG_OK) status = itg_json_get_int(r->json, samples, 0, INT64_MAX, &file->calibration_samples, r->err);
-    if (status == ITG_OK) status = need(r, root, "seed", ITG_JSON_STRING, &seed);
-    if (status == ITG_OK) status = itg_json_get_string(r->json, seed, &text, r->err);
-    if (status == ITG_OK) file->seed = strtoull(text, NULL, 10);
-    if (status == ITG_OK) status = need(r, root, "searcher", ITG_JSON_STRING, &searcher);
-    if (status == ITG_OK) status = itg_json_get_string(r->json, searcher, &text, r->err);
-    if (status == ITG_OK) snprintf(file->searcher, sizeof file->searcher, "%s", text);
+    if (status == ITG_OK) status = read_seed(r, root, &file->seed);
+    if (status == ITG_OK) status = read_searcher(r, root, file);
     return status;
 }
 

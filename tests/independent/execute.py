@@ -233,7 +233,11 @@ class Program:
         form, derived = self.plan.requantization(node), []
         for scale, real, bound in zip(scales, reals, bounds):
             ratio = scale / float(q.scale)
-            derived.append(requant.derive(form, ratio, real / q.scale if is_product else F32(ratio), bound))
+            ratio32 = real / q.scale if is_product else F32(ratio)
+            derived.append(requant.derive(form, ratio, ratio32, bound))
+        if self.plan.specs[node]["arithmetic"] == "f32":
+            x = self.edge(node, 0).q
+            derived = [requant.derive(form, 0.0, x.scale / (q.scale * F32(n)), 0) for n in self.counts(node).flat]
         return Requant(derived, shape)
 
     def activation_of(self, node):

@@ -34,6 +34,7 @@ class Node:
 class Graph:
     def __init__(self):
         self.values, self.nodes, self.inputs, self.outputs = [], [], [], []
+        self.dropped_softmax = False
 
     def fresh(self, kind, base, suffix):
         taken = {item.name for item in kind}

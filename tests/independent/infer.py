@@ -123,8 +123,9 @@ def slice_shape(node, x):
             axes, steps = a.get("axes", list(range(len(starts)))), [1] * len(starts)
         cut = [slice(None)] * len(x)
         for start, end, axis, step in zip(starts, ends, axes, steps):
-            cut[axis] = slice(start, None if step < 0 and end < -x[axis] else end, step)
-        a["cut"] = tuple(cut)
+            cut[axis % len(x)] = slice(start, None if step < 0 and end < -x[axis] else end, step)
+        a["cut"], a["axes"], a["steps"] = tuple(cut), [axis % len(x) for axis in axes], steps
+        a["starts"] = [max(cut[axis].indices(x[axis])[0], 0) for axis in a["axes"]]
         node.inputs = node.inputs[:1]
     return tuple(len(range(*c.indices(d))) for c, d in zip(a["cut"], x))
 
@@ -134,7 +135,7 @@ def pad_shape(node, x):
     if "begin" not in a:
         pads = ints(node.inputs[1]) if node.opset >= 11 else a["pads"]
         axes = ints(node.inputs[3]) if slot(node, 3) is not None else range(len(x))
-        value = np.float32(node.inputs[2].data) if slot(node, 2) is not None else a.get("value", np.float32(0))
+        value = np.float32(node.inputs[2].data.reshape(-1)[0]) if slot(node, 2) is not None else a.get("value", np.float32(0))
         a["value"], a["begin"], a["end"] = value, [0] * len(x), [0] * len(x)
         for i, axis in enumerate(axes):
             a["begin"][axis], a["end"][axis] = pads[i], pads[len(axes) + i]
@@ -197,7 +198,7 @@ def shape_of(node):
     if op == "Clip":
         for key, i in (("min", 1), ("max", 2)):
             if slot(node, i) is not None:
-                a[key] = np.float32(node.inputs[i].data)
+                a[key] = np.float32(node.inputs[i].data.reshape(-1)[0])
         node.inputs = node.inputs[:1]
         return [x]
     if op in ("Softmax", "LogSoftmax"):

@@ -120,6 +120,22 @@ def elements(folder):
     n.save(folder, n("Flatten", p), n("MaxPool", e, kernel_shape=[6, 6]))
 
 
+def branches(folder):
+    """What decides topology: a value read by a Relu and by another node, a Relu behind a pool, producers of one class of codes."""
+    n = Net("branches", [1, 3, 8, 8], seed=4)
+    a = n("Conv", "x", n.weights(4, 3, 3, 3), n.vector(4), name="split")
+    r = n("Relu", a)
+    s = n("Sigmoid", n("Conv", r, n.weights(4, 4, 1, 1), n.vector(4)))
+    m = n("Mul", s, r)
+    t = n("Add", m, a)
+    p = n("MaxPool", t, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+    q = n("AveragePool", p, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)
+    c = n("Conv", q, n.weights(8, 4, 2, 2), n.vector(8))
+    g = n("Relu", n("GlobalAveragePool", c))
+    b = n("Relu", n("Conv", n("Relu", n("Conv", t, n.weights(6, 4, 6, 6))), n.weights(8, 6, 1, 1), n.vector(8)))
+    n.save(folder, n("Flatten", n("Conv", n("Add", g, b), n.weights(5, 8, 1, 1), n.vector(5))))
+
+
 def matrices(folder):
     """MatMul of weights and of two activations, Gemm with alpha and beta, ReduceMean, Transpose, Reshape with a fixed batch."""
     n = Net("matrices", [5, 8, 10], opset=13, seed=3)
@@ -138,5 +154,5 @@ def matrices(folder):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, matrices):
+    for make in (windows, elements, branches, matrices):
         make(sys.argv[1])

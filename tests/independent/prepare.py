@@ -115,7 +115,7 @@ def fold(g, old=1):
         left -= sum(sizes)
         results = evaluate(node, [v.data[None] for v in node.inputs])
         for value, data in zip(node.outputs, results if isinstance(results, list) else [results]):
-            value.set(np.ascontiguousarray(data[0]))
+            value.set(np.array(data[0], order="C"))
         g.kill(node)
     g.sort()
 
@@ -132,7 +132,7 @@ def trailing_softmax(g):
         while value.producer is not None and len(g.uses(value)) == 1:
             node = value.producer
             if node.op in ("Softmax", "LogSoftmax"):
-                g.bypass(node)
+                g.dropped_softmax |= g.bypass(node)
                 break
             if node.op not in RESHAPES + ("Identity",):
                 break

@@ -13,6 +13,7 @@ import numpy as np
 
 from annotate import Mismatch, Plan
 from execute import Program
+from graph_hash import graph_hash
 from infer import Unsupported
 from prepare import prepare
 
@@ -68,6 +69,8 @@ def reproduce(model, strategy, data, labels):
         if hashlib.sha256(file.read()).hexdigest() != made["strategy"]["model_hash"]:
             raise Mismatch("the strategy was made for another model")
     g = prepare(model)
+    if graph_hash(g) != made["strategy"]["graph_hash"]:
+        raise Mismatch("the prepared graph differs")
     program, digest, classes = Program(Plan(g, made)), hashlib.sha256(), []
     for first in range(0, len(data), BATCH):
         samples = preprocess(made["preprocessing"], data[first:first + BATCH], g.inputs[0].shape)

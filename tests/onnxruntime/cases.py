@@ -154,11 +154,11 @@ def binary_case(rng, op, kernels, never):
     else:
         b = Builder(rng, [1, 2 * channels, height, width])
         left, right = b.part("x", 1, 0, channels), b.part("x", 1, channels, 2 * channels)
-        kind = rng.integers(0, 4)
-        if kind == 1:
-            right = b.part(right, 1, 0, 1)
-        elif kind == 2:
-            right = b.part(b.part(right, 2, 0, 1), 3, 0, 1)
+        for axis in (1, 2, 3):  # either operand may broadcast along any axis, or both be of extent 1
+            if rng.random() < 0.2:
+                left = b.part(left, axis, 0, 1)
+            if rng.random() < 0.2:
+                right = b.part(right, axis, 0, 1)
         if rng.random() < 0.7:
             left = b.rescaled(left)
         if rng.random() < 0.7:

@@ -1,0 +1,331 @@
+/* The commands on the embedded example: what they print, what they write, and that they agree. */
+#include "driver.h"
+#include <unistd.h>
+
+#define DATA " --data digits_test_images.npy --labels digits_test_labels.npy --limit 300"
+#define CALIB " --calib digits_search_images.npy --calib-limit 100 --scale 1/255"
+#define UNIFORM "simulate digits.onnx --uniform 8 --hw cortex-m" CALIB DATA
+
+static void simulated_realized_and_run_are_the_same_bits(void **state)
+{
+    (void)state;
+    itg_json *simulated = run_json(UNIFORM " --json -o s.json");
+    itg_json *again = run_json("simulate digits.onnx s.json --json" DATA);
+    itg_json *realized = run_json("realize digits.onnx s.json -o s.itg --json");
+    itg_json *ran = run_json("run s.itg --json -o out.npy" DATA);
+    assert_int_equal(strlen(string(simulated, "digest")), 64);
+    assert_string_equal(string(simulated, "digest"), string(ran, "digest"));
+    assert_string_equal(string(simulated, "digest"), string(again, "digest"));
+    assert_true(number(simulated, "top1") == number(ran, "top1"));
+    assert_true(number(simulated, "top1") > 0.9 && number(simulated, "top1") <= 1);
+    assert_true(number(simulated, "agreement") > 0.9);
+    assert_true(number(simulated, "samples") == 300 && number(ran, "samples") == 300);
+    assert_true(number(simulated, "weight_bytes") > 0);
+    assert_true(number(simulated, "parameter_bytes") > number(simulated, "weight_bytes"));
+    assert_string_equal(string(simulated, "hardware"), "cortex-m");
+    assert_string_equal(string(simulated, "strategy"), "s.json");
+    assert_string_equal(string(ran, "output"), "out.npy");
+    assert_int_equal(itg_json_length(member(realized, "float_islands")), 0);
+    assert_true(itg_json_length(member(realized, "bounds")) > 3);
+    char *npy = text_of("out.npy");
+    assert_memory_equal(npy, "\x93NUMPY", 6);
+    assert_contains(npy + 10, "'shape': (300, 10,");
+    free(npy);
+    itg_json_destroy(simulated);
+    itg_json_destroy(again);
+    itg_json_destroy(realized);
+    itg_json_destroy(ran);
+}
+
+static void the_thread_count_changes_nothing(void **state)
+{
+    (void)state;
+    itg_json *one = run_json(UNIFORM " --json --threads 1 -o one.json");
+    itg_json *three = run_json(UNIFORM " --json --threads 3 -o three.json");
+    assert_string_equal(string(one, "digest"), string(three, "digest"));
+    char *a = text_of("one.json"), *b = text_of("three.json");
+    assert_true(strlen(a) > 100);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    itg_json_destroy(one);
+    itg_json_destroy(three);
+}
+
+static void the_float_network_needs_no_calibration(void **state)
+{
+    (void)state;
+    itg_json *json = run_json(
+        "simulate digits.onnx --uniform 8 --hw float --scale 1/255 --json -o float.json" DATA);
+    assert_true(number(json, "agreement") == 1);
+    assert_true(is_null(json, "weight_bytes") && is_null(json, "parameter_bytes"));
+    assert_true(exists("float.json"));
+    itg_json_destroy(json);
+}
+
+static void without_labels_there_is_no_top1(void **state)
+{
+    (void)state;
+    itg_json *json = run_json("simulate digits.onnx --uniform 8 --hw cortex-m --json" CALIB
+                              " --data digits_test_images.npy --limit 20");
+    assert_false(has(json, "top1"));
+    assert_true(number(json, "samples") == 20);
+    assert_true(number(json, "agreement") > 0.5);
+    assert_true(is_null(json, "strategy"));
+    itg_json_destroy(json);
+}
+
+static void preprocessing_is_kept_and_only_what_is_given_replaces_it(void **state)
+{
+    (void)state;
+    outcome o = run(UNIFORM " --mean 0.125 --std 0.5 -o p.json");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    o = run("realize digits.onnx p.json -o p.itg");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    itg_json *kept = run_json("run p.itg --json" DATA);
+    itg_json *stated = run_json("run p.itg --json --scale 1/255 --mean 0.125 --std 1/2" DATA);
+    itg_json *mean = run_json("run p.itg --json --mean=-0.25" DATA);
+    itg_json *simulated = run_json("simulate digits.onnx p.json --json --mean -0.25" DATA);
+    assert_string_equal(string(kept, "digest"), string(stated, "digest"));
+    assert_string_not_equal(string(kept, "digest"), string(mean, "digest"));
+    assert_string_equal(string(simulated, "digest"), string(mean, "digest"));
+    itg_json_destroy(kept);
+    itg_json_destroy(stated);
+    itg_json_destroy(mean);
+    itg_json_destroy(simulated);
+}
+
+static void widths_and_threshold_methods_are_heard(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        UNIFORM " --json", UNIFORM " --json --weight-bits 4", UNIFORM " --json --activation-bits 4",
+        UNIFORM " --json --threshold max", UNIFORM " --json --weight-threshold power2"};
+    itg_json *json[5];
+    for (int i = 0; i < 5; i++) {
+        json[i] = run_json(lines[i]);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(string(json[i], "digest"), string(json[k], "digest"));
+    }
+    assert_true(number(json[1], "weight_bytes") * 2 == number(json[0], "weight_bytes"));
+    assert_true(number(json[1], "average_weight_bits") == 4);
+    for (int i = 0; i < 5; i++)
+        itg_json_destroy(json[i]);
+}
+
+static void check_tells_every_node(void **state)
+{
+    (void)state;
+    itg_json *json = run_json("check digits.onnx --hw cortex-m --json --print");
+    size_t nodes = itg_json_length(member(json, "nodes"));
+    assert_true(nodes > 5);
+    double sum = number(json, "integer") + number(json, "fused") + number(json, "float") +
+                 number(json, "refused");
+    assert_true(sum == (double)nodes);
+    assert_contains(string(json, "graph"), "Conv");
+    assert_string_equal(string(json, "model"), "digits.onnx");
+    outcome o = run("check digits.onnx --hw cortex-m"), all = run("check digits.onnx");
+    assert_contains(o.out, "fused into '");
+    assert_contains(o.out, "integer");
+    assert_contains(all.out, "cortex-m: ");
+    assert_contains(all.out, "x86-vnni: ");
+    done(&o);
+    done(&all);
+    itg_json_destroy(json);
+    json = run_json("check digits.onnx --json");
+    assert_true(itg_json_length(member(json, "targets")) >= 3);
+    itg_json_destroy(json);
+}
+
+static void check_says_why_a_node_stays_float(void **state)
+{
+    (void)state;
+    itg_json *json = run_json("check digits.onnx --hw float --json");
+    assert_true(number(json, "float") == (double)itg_json_length(member(json, "nodes")));
+    const itg_json_value *reason = itg_json_find(itg_json_at(member(json, "nodes"), 0), "reason");
+    assert_int_equal(itg_json_typeof(reason), ITG_JSON_STRING);
+    itg_json_destroy(json);
+}
+
+/* cortex-m without the line that gives it the pool. */
+static void make_chip_without_pool(const char *path)
+{
+    outcome o = run("hw show cortex-m");
+    char *line = strstr(o.out, "\"GlobalAveragePool\"");
+    assert_non_null(line);
+    memset(line, ' ', strcspn(line, "\n"));
+    put(path, o.out, strlen(o.out));
+    done(&o);
+}
+
+static void a_node_that_hardware_lacks_is_refused_and_the_rest_is_still_told(void **state)
+{
+    (void)state;
+    make_chip_without_pool("chip.json");
+    itg_json *json = run_json("check digits.onnx --hw chip.json --json");
+    assert_true(number(json, "refused") == 1);
+    assert_true(number(json, "integer") + number(json, "fused") + 1 ==
+                (double)itg_json_length(member(json, "nodes")));
+    itg_json_destroy(json);
+    outcome o = run("check digits.onnx --hw chip.json");
+    assert_contains(o.out, "refused: ");
+    assert_contains(o.out, "1 REFUSED");
+    done(&o);
+    o = run("simulate digits.onnx --uniform 8 --hw chip.json" CALIB DATA);
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "has no float");
+    done(&o);
+}
+
+static void inspect_puts_the_worst_edge_first(void **state)
+{
+    (void)state;
+    outcome o = run(UNIFORM " -o i.json");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    itg_json *json =
+        run_json("inspect digits.onnx i.json --data digits_test_images.npy --limit 10 --json");
+    const itg_json_value *edges = member(json, "edges");
+    double last = -1e300;
+    assert_true(itg_json_length(edges) > 5);
+    for (size_t i = 0; i < itg_json_length(edges); i++) {
+        const itg_json_value *db = itg_json_find(itg_json_at(edges, i), "sqnr_db");
+        double value = 1e300;
+        if (itg_json_typeof(db) == ITG_JSON_NUMBER)
+            assert_int_equal(itg_json_get_number(json, db, &value, NULL), ITG_OK);
+        assert_true(value >= last);
+        last = value;
+    }
+    itg_json_destroy(json);
+    o = run("inspect digits.onnx i.json --data digits_test_images.npy --limit 10");
+    assert_int_equal(o.status, 0);
+    assert_contains(o.out, "SQNR");
+    assert_contains(o.out, "-> (output)");
+    done(&o);
+}
+
+static void hardware_is_listed_and_shown(void **state)
+{
+    (void)state;
+    itg_json *list = run_json("hw list --json"), *schema = run_json("hw schema"),
+             *target = run_json("hw show cortex-m --json");
+    assert_true(itg_json_length(member(list, "targets")) >= 3);
+    assert_true(has(schema, "$schema"));
+    assert_string_equal(string(target, "name"), "cortex-m");
+    outcome o = run("hw show cortex-m");
+    put("same.json", o.out, strlen(o.out));
+    done(&o);
+    o = run("hw show same.json");
+    assert_int_equal(o.status, 0);
+    itg_json *again = parse(o.out);
+    assert_string_equal(string(again, "description"), string(target, "description"));
+    done(&o);
+    itg_json_destroy(list);
+    itg_json_destroy(schema);
+    itg_json_destroy(target);
+    itg_json_destroy(again);
+}
+
+static void what_fails_is_status_1_names_the_file_and_writes_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *says;
+    } cases[] = {
+        {"check none.onnx", "none.onnx: cannot open"},
+        {"check digits_test_labels.npy", "digits_test_labels.npy"},
+        {"check digits.onnx --hw none.json", "none.json"},
+        {"check digits.onnx --hw nothing", "no target 'nothing'"},
+        {"hw show nothing", "no target 'nothing'"},
+        {"simulate digits.onnx none.json --data digits_test_images.npy -o out",
+         "none.json: cannot open"},
+        {"simulate digits.onnx --uniform 8 --hw cortex-m --calib none.npy --data "
+         "digits_test_images.npy -o out",
+         "none.npy: cannot open"},
+        {"simulate digits.onnx --uniform 8 --hw float --data digits_test_labels.npy -o out",
+         "digits_test_labels.npy"},
+        {"simulate digits.onnx --uniform 8 --hw float --data digits_test_images.npy --labels "
+         "digits_search_labels.npy -o out",
+         "1500 labels"},
+        {"simulate digits.onnx --uniform 8 --hw float --data digits_test_images.npy --mean 1,2 -o "
+         "out",
+         "mean"},
+        {"simulate digits.onnx --uniform 8 --hw float --data digits_test_images.npy --limit 5 -o "
+         "no/such/folder/out",
+         "no/such/folder"},
+        {"realize digits.onnx digits.onnx -o out", "digits.onnx"},
+        {"run digits.onnx --data digits_test_images.npy -o out", "digits.onnx"},
+        {"run digits_test_labels.npy --data digits_test_images.npy -o out",
+         "digits_test_labels.npy"},
+        {"search digits.onnx --hw float --data digits_search_images.npy -o out --quiet", "float"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        outcome o = run(cases[i].line);
+        if (o.status != 1 || !strstr(o.err, cases[i].says) ||
+            strncmp(o.err, "intaglio: ", 10) != 0 || o.out[0] != '\0')
+            fail_msg("'%s': status %d, expected '%s' in: %s", cases[i].line, o.status,
+                     cases[i].says, o.err);
+        assert_false(exists("out"));
+        done(&o);
+    }
+}
+
+static void a_strategy_of_another_model_is_refused(void **state)
+{
+    (void)state;
+    unsigned char *model = NULL;
+    size_t bytes = 0;
+    outcome o = run(UNIFORM " -o mine.json");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    assert_int_equal(itg_file_read("digits.onnx", 1 << 20, &model, &bytes, NULL), ITG_OK);
+    char *other = malloc(bytes + 3);
+    assert_non_null(other);
+    memcpy(other, model, bytes);
+    memcpy(other + bytes, "\x28\x01", 2); /* model_version = 1: the same network in another file */
+    put("other.onnx", other, bytes + 2);
+    free(other);
+    free(model);
+    o = run("simulate other.onnx mine.json --data digits_test_images.npy --limit 5");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "mine.json");
+    done(&o);
+}
+
+static void names_are_escaped_in_json_and_tamed_in_text(void **state)
+{
+    (void)state;
+    static const char name[] = "a\"b\\c\x01\xC3\xA9\xFF.onnx";
+    assert_int_equal(symlink("digits.onnx", name), 0);
+    char line[128];
+    snprintf(line, sizeof line, "check %s --json", name);
+    itg_json *json = run_json(line);
+    assert_string_equal(string(json, "model"), "a\"b\\c\x01\xC3\xA9\xEF\xBF\xBD.onnx");
+    itg_json_destroy(json);
+    assert_int_equal(unlink(name), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(simulated_realized_and_run_are_the_same_bits),
+        cmocka_unit_test(the_thread_count_changes_nothing),
+        cmocka_unit_test(the_float_network_needs_no_calibration),
+        cmocka_unit_test(without_labels_there_is_no_top1),
+        cmocka_unit_test(preprocessing_is_kept_and_only_what_is_given_replaces_it),
+        cmocka_unit_test(widths_and_threshold_methods_are_heard),
+        cmocka_unit_test(check_tells_every_node),
+        cmocka_unit_test(check_says_why_a_node_stays_float),
+        cmocka_unit_test(a_node_that_hardware_lacks_is_refused_and_the_rest_is_still_told),
+        cmocka_unit_test(inspect_puts_the_worst_edge_first),
+        cmocka_unit_test(hardware_is_listed_and_shown),
+        cmocka_unit_test(what_fails_is_status_1_names_the_file_and_writes_nothing),
+        cmocka_unit_test(a_strategy_of_another_model_is_refused),
+        cmocka_unit_test(names_are_escaped_in_json_and_tamed_in_text),
+    };
+    if (enter_folder("commands") != 0) return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return leave_folder() != 0 || failed;
+}
