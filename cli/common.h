@@ -22,6 +22,9 @@ itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *spl
                              itg_error *err);
 void itg_cli_data_close(itg_cli_data *data);
 
+/* A usage error where a file to be written is also read, or written twice; else ITG_CLI_OK. */
+int itg_cli_check_outputs(const itg_cli_args *args);
+
 /* The preprocessing options that were given replace those in *p. */
 void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p);
 

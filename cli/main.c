@@ -1,5 +1,6 @@
 /* intaglio COMMAND ...: finds the command, parses its words, runs it. */
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "cli/help.h"
 #include <errno.h>
 #include <stdio.h>
@@ -64,9 +65,12 @@ static int dispatch(int argc, char *const *argv)
     itg_cli_args args;
     int status = itg_cli_parse(command, argc - 2, argv + 2, &args);
     if (status != ITG_CLI_OK) return status;
-    if (!args.given[ITG_CLI_OPT_HELP]) return command->run(&args);
-    itg_cli_help_command(command);
-    return ITG_CLI_OK;
+    if (args.given[ITG_CLI_OPT_HELP]) {
+        itg_cli_help_command(command);
+        return ITG_CLI_OK;
+    }
+    status = itg_cli_check_outputs(&args);
+    return status == ITG_CLI_OK ? command->run(&args) : status;
 }
 
 int main(int argc, char **argv)

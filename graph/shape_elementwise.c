@@ -73,7 +73,7 @@ itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err)
     if (status != ITG_OK) return status;
     if (min != min || max != max)
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "its bounds must not be NaN");
-    g->nodes[node].attrs.min = min;
+    g->nodes[node].attrs.min = max < min ? max : min; /* the maximum wins, as ONNX defines it */
     g->nodes[node].attrs.max = max;
     itg_drop_inputs(g, node, 1);
     return itg_infer_same(g, node, err);

@@ -160,7 +160,8 @@ static void store_floats(const itg_epilogue *out, int64_t first, int64_t n, cons
                                                                 : y[i];
 }
 
-/* The first operand of the fused sums: the one that varies along the innermost axis, a where both do. */
+/* The first operand of the fused sums: the one that varies along the innermost axis, a where both
+ * do. */
 static bool is_swapped(const itg_broadcast *shape)
 {
     for (int32_t d = shape->out.rank - 1; d >= 0; d--)
@@ -201,8 +202,8 @@ static void subtract_codes(const binary *t, int32_t o, int64_t n, const float *y
 {
     const itg_epilogue *out = &t->out[o];
     for (int64_t i = 0; i < n; i++)
-        q[i] = (int32_t)itg_quantize_f32(y[i], t->k->scale_out[o], out->zero_point, out->lo,
-                                         out->hi);
+        q[i] =
+            (int32_t)itg_quantize_f32(y[i], t->k->scale_out[o], out->zero_point, out->lo, out->hi);
 }
 
 static void emit_f32(const binary *t, int64_t first, int64_t n, const int64_t *va,

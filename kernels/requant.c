@@ -294,8 +294,9 @@ int64_t itg_accumulator_fit(itg_accumulator acc, int64_t v)
 
 /* ---- float32 forms ---- */
 
-/* The product of two float32 is exact in binary64. Where the sum is not, it is moved to the neighbour with an odd last bit:
- * rounding that to float32 equals rounding the exact sum (Boldo and Melquiond 2008). */
+/* The product of two float32 is exact in binary64. Where the sum is not, it is moved to the
+ * neighbour with an odd last bit: rounding that to float32 equals rounding the exact sum (Boldo and
+ * Melquiond 2008). */
 float itg_fma_f32(float a, float b, float c)
 {
     double product = (double)a * (double)b, addend = (double)c, sum = product + addend;

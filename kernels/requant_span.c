@@ -197,8 +197,8 @@ void itg_requant_span_channels(const itg_requant *r, int64_t count, int64_t chan
     }
 }
 
-/* fl(a * b + c): exact in binary64 but for the last rounding, unless *inexact says so. Then c is not finite or far from
- * a * b, and only itg_fma_f32 rounds once. */
+/* fl(a * b + c): exact in binary64 but for the last rounding, unless *inexact says so. Then c is
+ * not finite or far from a * b, and only itg_fma_f32 rounds once. */
 ITG_INLINE float fma_f32(float a, float b, float c, double *inexact)
 {
     double product = (double)a * (double)b, addend = (double)c, sum = product + addend;

@@ -111,12 +111,13 @@ static const char *npy_type(itg_dtype dtype)
     }
 }
 
-/* Format 1.0: magic, version, header length, a Python dict padded with spaces to a multiple of 64, then the elements. */
+/* Format 1.0: magic, version, header length, a Python dict padded with spaces to a multiple of 64, then the elements. Samples
+ * take the place of a batch dimension of 1; outputs without one keep all their dimensions behind it. */
 static void npy_header(itg_strbuf *out, const itg_tensor *t, int64_t samples)
 {
     itg_strbuf dict = {0};
     itg_strbuf_format(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (%lld,", npy_type(t->dtype), (long long)samples);
-    for (int32_t d = 1; d < t->shape.rank; d++) itg_strbuf_format(&dict, " %lld,", (long long)t->shape.dims[d]);
+    for (int32_t d = t->shape.rank > 0 && t->shape.dims[0] == 1; d < t->shape.rank; d++) itg_strbuf_format(&dict, " %lld,", (long long)t->shape.dims[d]);
     itg_strbuf_add(&dict, "), }");
     while ((10 + dict.length + 1) % 64) itg_strbuf_add(&dict, " ");
     itg_strbuf_add(&dict, "\n");

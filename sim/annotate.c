@@ -218,8 +218,9 @@ static itg_status group_quantizer(annotate *x, group_info *group, int32_t root)
     if (dtype < 0)
         return itg_fail(x->err, ITG_INFEASIBLE, "%s: %s has no dtype of %d bits that all agree on for '%s' (edge %d)", x->g->name,
                         x->hw->name, group->bits, x->g->values[x->a->edges[root].value].name, root);
-    return annotate_range_quantizer(&x->hw->dtypes[dtype], group->bits, group->lo, group->hi, x->hw->power_of_two_scales, scale,
-                                    &group->q, x->err);
+    itg_status status = annotate_range_quantizer(&x->hw->dtypes[dtype], group->bits, group->lo, group->hi, x->hw->power_of_two_scales,
+                                                 scale, &group->q, x->err);
+    return status == ITG_OK ? ITG_OK : itg_prefix_error(x->err, status, "%s: value '%s'", x->g->name, x->g->values[x->a->edges[root].value].name);
 }
 
 /* Outputs of keep nodes always have the integer version, even where only floats read them: their native result is codes. */

@@ -1,6 +1,7 @@
 /* Weights, bias and requantization of mac nodes with constant weights (docs/arithmetic.md 2.2, 4). */
 #include "sim/annotate.h"
 #include <float.h>
+#include <math.h>
 
 /* Raising a channel's scale doubles it; no float32 ratio needs more. */
 #define MAX_DOUBLINGS 200
@@ -31,6 +32,8 @@ static itg_status setup_geometry(mac *m)
     m->element_step = last_axis ? m->channels : 1;
     m->weights = w->data;
     if (node->input_count > 2 && node->inputs[2] != ITG_NONE) m->bias = g->values[node->inputs[2]].data;
+    for (int64_t c = 0; m->bias && c < m->channels; c++)
+        if (!isfinite(m->bias[c])) return annotate_fail(m->x, m->node, ITG_BAD_FILE, "its bias is NaN or infinite in a channel");
     return ITG_OK;
 }
 

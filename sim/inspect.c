@@ -123,9 +123,12 @@ static itg_edge_report report_of(const itg_annotated *a, int32_t e, const edge_s
     return r;
 }
 
+/* No number (of values that are none) is worse than every number. */
 static int worst_first(const void *a, const void *b)
 {
     const itg_edge_report *x = a, *y = b;
+    if (isnan(x->sqnr_db) != isnan(y->sqnr_db)) return isnan(x->sqnr_db) ? -1 : 1;
+    if (isnan(x->sqnr_db)) return x->index - y->index;
     if (x->sqnr_db != y->sqnr_db) return x->sqnr_db < y->sqnr_db ? -1 : 1;
     return x->index - y->index; /* never addresses */
 }

@@ -48,6 +48,7 @@ static itg_status uniform_bits(const itg_model *model, const itg_hardware *hw, c
     int32_t *bits = NULL;
     itg_space_options options = {.activation = {o->activation_bits, o->activation_bits}};
     itg_status status = itg_choice_space_create(hw, model->graph, &options, &space, NULL);
+    if (status == ITG_NO_MEMORY) return itg_fail(err, status, "no memory for the widths of %s", model->graph->name);
     if (status != ITG_OK) { /* no such width everywhere: the nearest */
         options.activation = (itg_bits_range){0, 0};
         status = itg_choice_space_create(hw, model->graph, &options, &space, err);

@@ -26,14 +26,15 @@ typedef struct binary {
     int sign, first; /* first: of the float32 forms */
 } binary;
 
-/* Number of the operand that comes first in the fused sums: the second one where the first alone does not vary along the
- * innermost axis of the output. */
+/* Number of the operand that comes first in the fused sums: the second one where the first alone
+ * does not vary along the innermost axis of the output. */
 static int first_operand(const binary *b)
 {
     for (int32_t d = 1; d <= b->out->rank; d++) {
         if (b->out->dims[b->out->rank - d] == 1) continue;
         int64_t extent[2];
-        for (int i = 0; i < 2; i++) extent[i] = d <= b->shape[i]->rank ? b->shape[i]->dims[b->shape[i]->rank - d] : 1;
+        for (int i = 0; i < 2; i++)
+            extent[i] = d <= b->shape[i]->rank ? b->shape[i]->dims[b->shape[i]->rank - d] : 1;
         return extent[0] == 1 && extent[1] != 1;
     }
     return 0;
@@ -53,8 +54,14 @@ static binary operands(const itg_sim *s, itg_id n)
 }
 
 /* q and q - zero point of operand i at output element k */
-static int64_t code(const binary *b, int i, int64_t k) { return (int64_t)b->codes[i][broadcast_index(b->out, b->shape[i], k)]; }
-static int64_t centred(const binary *b, int i, int64_t k) { return code(b, i, k) - b->q[i]->zero_point; }
+static int64_t code(const binary *b, int i, int64_t k)
+{
+    return (int64_t)b->codes[i][broadcast_index(b->out, b->shape[i], k)];
+}
+static int64_t centred(const binary *b, int i, int64_t k)
+{
+    return code(b, i, k) - b->q[i]->zero_point;
+}
 
 static int64_t native_result(const itg_node_note *note, const binary *b, int64_t k)
 {
@@ -62,13 +69,15 @@ static int64_t native_result(const itg_node_note *note, const binary *b, int64_t
     if (note->form == ITG_FORM_PRODUCT) return x * y;
     if (note->form == ITG_FORM_EQUAL) return x + b->sign * y;
     int64_t unit = (int64_t)1 << note->left_shift;
-    return itg_requant_apply(&note->operand[0], x * unit) + b->sign * itg_requant_apply(&note->operand[1], y * unit);
+    return itg_requant_apply(&note->operand[0], x * unit) +
+           b->sign * itg_requant_apply(&note->operand[1], y * unit);
 }
 
 /* The operation on the dequantized operands. */
 static float f32_result(const itg_node *node, const binary *b, int64_t e)
 {
-    float x = (float)centred(b, 0, e) * b->q[0]->scale[0], y = (float)centred(b, 1, e) * b->q[1]->scale[0];
+    float x = (float)centred(b, 0, e) * b->q[0]->scale[0],
+          y = (float)centred(b, 1, e) * b->q[1]->scale[0];
     if (node->op == ITG_OP_MUL) return x * y;
     return node->op == ITG_OP_SUB ? x - y : x + y;
 }
@@ -82,19 +91,28 @@ typedef struct f32_constants {
 static f32_constants derive_f32(const binary *b, const itg_quantizer *q)
 {
     const itg_quantizer *x = b->q[b->first], *y = b->q[!b->first];
-    return (f32_constants){itg_f32_add_derive(x->scale[0], x->zero_point, y->scale[0], y->zero_point, q->scale[0], q->zero_point),
-                           itg_f32_mul_derive(b->q[0]->scale[0], b->q[1]->scale[0], q->scale[0], q->zero_point)};
+    return (f32_constants){
+        itg_f32_add_derive(x->scale[0], x->zero_point, y->scale[0], y->zero_point, q->scale[0],
+                           q->zero_point),
+        itg_f32_mul_derive(b->q[0]->scale[0], b->q[1]->scale[0], q->scale[0], q->zero_point)};
 }
 
 /* Code of element e before it is clamped. */
-static int64_t f32_code(const itg_node *node, const binary *b, const f32_constants *k, const itg_quantizer *q, int64_t e)
+static int64_t f32_code(const itg_node *node, const binary *b, const f32_constants *k,
+                        const itg_quantizer *q, int64_t e)
 {
-    if (node->op == ITG_OP_SUB) return itg_quantize_f32(f32_result(node, b, e), q->scale[0], q->zero_point, INT32_MIN, INT32_MAX);
-    if (node->op == ITG_OP_MUL) return itg_f32_mul_apply(&k->mul, centred(b, 0, e) * centred(b, 1, e), INT32_MIN, INT32_MAX);
-    return itg_f32_add_apply(&k->add, code(b, b->first, e), code(b, !b->first, e), INT32_MIN, INT32_MAX);
+    if (node->op == ITG_OP_SUB)
+        return itg_quantize_f32(f32_result(node, b, e), q->scale[0], q->zero_point, INT32_MIN,
+                                INT32_MAX);
+    if (node->op == ITG_OP_MUL)
+        return itg_f32_mul_apply(&k->mul, centred(b, 0, e) * centred(b, 1, e), INT32_MIN,
+                                 INT32_MAX);
+    return itg_f32_add_apply(&k->add, code(b, b->first, e), code(b, !b->first, e), INT32_MIN,
+                             INT32_MAX);
 }
 
-static void f32_version(itg_sim *s, itg_id n, const binary *b, const itg_version *v, sim_buffer *out)
+static void f32_version(itg_sim *s, itg_id n, const binary *b, const itg_version *v,
+                        sim_buffer *out)
 {
     const itg_node *node = &s->a->graph->nodes[n];
     itg_id activation = s->a->nodes[n].activation;
@@ -130,7 +148,8 @@ void sim_binary(itg_sim *s, itg_id n)
         f32_binary(s, n, &b);
         return;
     }
-    for (int64_t k = 0; k < s->values[note->out_value].elements; k++) s->acc[k] = sim_fit(s, note, native_result(note, &b, k));
+    for (int64_t k = 0; k < s->values[note->out_value].elements; k++)
+        s->acc[k] = sim_fit(s, note, native_result(note, &b, k));
     sim_epilogue(s, n, 1, NULL);
 }
 
@@ -138,7 +157,8 @@ void sim_activation(itg_sim *s, itg_id n)
 {
     const double *x = sim_input_codes(s, n, 0);
     int32_t zero = sim_input_version(s, n, 0)->q.zero_point;
-    for (int64_t k = 0; k < s->values[s->a->nodes[n].out_value].elements; k++) s->acc[k] = sim_fit(s, &s->a->nodes[n], (int64_t)x[k] - zero);
+    for (int64_t k = 0; k < s->values[s->a->nodes[n].out_value].elements; k++)
+        s->acc[k] = sim_fit(s, &s->a->nodes[n], (int64_t)x[k] - zero);
     sim_epilogue(s, n, 1, NULL);
 }
 
@@ -147,7 +167,8 @@ static float *function_table(const itg_node *node, const itg_quantizer *q)
 {
     float *table = malloc(sizeof *table * (size_t)(q->qmax - q->qmin + 1));
     for (int64_t c = q->qmin; table && c <= q->qmax; c++)
-        table[c - q->qmin] = (float)itg_univariate(node->op, &node->attrs, (double)itg_dequantize_f32(c, q->scale[0], q->zero_point));
+        table[c - q->qmin] = (float)itg_univariate(
+            node->op, &node->attrs, (double)itg_dequantize_f32(c, q->scale[0], q->zero_point));
     return table;
 }
 
@@ -170,7 +191,8 @@ itg_status sim_lut(itg_sim *s, itg_id n, itg_error *err)
                 b->real[k] = y;
                 continue;
             }
-            int64_t wide = itg_quantize_f32(y, version->q.scale[0], version->q.zero_point, INT32_MIN, INT32_MAX);
+            int64_t wide = itg_quantize_f32(y, version->q.scale[0], version->q.zero_point,
+                                            INT32_MIN, INT32_MAX);
             b->events.saturated += wide < version->q.qmin || wide > version->q.qmax;
             b->codes[k] = (double)itg_clamp(wide, version->q.qmin, version->q.qmax);
         }

@@ -94,7 +94,7 @@ typedef struct entry {
     double channel[];
 } entry;
 
-/* Slots [edge][bits][method], filled once by whoever comes first; a loser throws its equal entry away. */
+/* Slots [edge][per channel][bits][method], filled once by whoever comes first; a loser throws its equal entry away. */
 struct itg_threshold_cache {
     const itg_graph *g;
     const itg_hardware *hw;
@@ -126,7 +126,7 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     cache->space = space;
     cache->stats = stats;
     itg_graph_hash(g, cache->graph_hash);
-    cache->slot_count = (size_t)space->edge_count * BITS_SLOTS * ITG_THRESHOLD_METHOD_COUNT;
+    cache->slot_count = (size_t)space->edge_count * 2 * BITS_SLOTS * ITG_THRESHOLD_METHOD_COUNT;
     cache->arena = itg_arena_create(0);
     cache->slots = calloc(cache->slot_count + 1, sizeof *cache->slots);
     if (cache->arena) cache->topology = itg_arena_array(cache->arena, (size_t)g->node_count + 1, sizeof *cache->topology);
@@ -191,26 +191,30 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
     return status;
 }
 
-static bool is_per_channel(const itg_threshold_cache *cache, const itg_edge_ref *edge, int32_t bits)
+/* Whether the spec that annotate will take for a weight's node has a scale a channel: widths of weight and activation decide it. */
+static bool is_per_channel(const itg_threshold_cache *cache, int32_t e, const int32_t *group_bits)
 {
-    const itg_hw_op *op = &cache->hw->ops[cache->g->nodes[edge->node].op];
-    for (int32_t i = 0; i < op->spec_count; i++)
-        if (itg_hardware_dtype_for(cache->hw, op->specs[i].weight_mask, bits, true) >= 0) return op->specs[i].per_channel;
-    return false;
+    const itg_choice_space *space = cache->space;
+    const itg_edge_ref *edges = space->edges;
+    int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1] : -1; /* slot 0 stands before slot 1 */
+    int32_t x_bits = x < 0 ? 0 : group_bits[x];
+    const itg_hw_spec *spec = itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op, &x_bits, x >= 0, group_bits[space->edge_group[e]], 0);
+    return spec && spec->per_channel;
 }
 
-static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, int32_t bits, itg_threshold_method method,
-                         const entry **out, itg_error *err)
+static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, bool per_channel, int32_t bits,
+                         itg_threshold_method method, const entry **out, itg_error *err)
 {
     const itg_edge_ref *edge = &cache->space->edges[e];
-    _Atomic(entry *) *slot = &cache->slots[((size_t)e * BITS_SLOTS + (size_t)bits) * ITG_THRESHOLD_METHOD_COUNT + (size_t)method];
+    size_t row = ((size_t)e * 2 + per_channel) * BITS_SLOTS + (size_t)bits;
+    _Atomic(entry *) *slot = &cache->slots[row * ITG_THRESHOLD_METHOD_COUNT + (size_t)method];
     entry *found = atomic_load(slot), *made = NULL;
     if (!found) {
         bool negative = is_weight || cache->g->values[edge->value].data || (cache->stats && cache->stats->values[edge->value].min < 0);
         const itg_hw_dtype *dtype = likely_dtype(cache, e, bits, negative);
         if (!dtype) return itg_fail(err, ITG_INFEASIBLE, "%s has no dtype of %d bits for '%s'", cache->hw->name, bits, cache->g->values[edge->value].name);
         itg_threshold_target target = {bits, !dtype->zero_point, itg_dtype_min(dtype->storage) < 0, cache->hw->power_of_two_scales};
-        itg_status status = is_weight ? weight_entry(cache, edge, &target, method, is_per_channel(cache, edge, bits), &made, err)
+        itg_status status = is_weight ? weight_entry(cache, edge, &target, method, per_channel, &made, err)
                                       : range_entry(cache, edge, &target, method, &made, err);
         if (status != ITG_OK) return itg_prefix_error(err, status, "%s: threshold of '%s'", cache->g->name, cache->g->values[edge->value].name);
         if (atomic_compare_exchange_strong(slot, &found, made)) found = made;
@@ -229,7 +233,8 @@ static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int3
     itg_threshold_method method = is_weight ? weight_method : activation_method;
     if (cache->space->edges[e].node == ITG_NONE) method = ITG_THRESHOLD_MAX;
     const entry *found = NULL;
-    itg_status status = lookup(cache, e, is_weight, group_bits[group], method, &found, err);
+    bool per_channel = is_weight && is_per_channel(cache, e, group_bits);
+    itg_status status = lookup(cache, e, is_weight, per_channel, group_bits[group], method, &found, err);
     if (status != ITG_OK) return status;
     s->edge_conds[e] = true;
     s->edges[e] = (itg_edge_choice){group_bits[group], method, found->lo, found->hi, found->channel_count, found->channel};

@@ -172,6 +172,37 @@ static void short_options_take_their_argument_attached_or_apart(void **state)
     }
 }
 
+static void no_output_overwrites_what_the_command_reads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *message;
+    } cases[] = {
+        {"realize copy.onnx s.json -o copy.onnx", "--output copy.onnx would overwrite MODEL"},
+        {"realize copy.onnx s.json -o ./s.json", "--output ./s.json would overwrite STRATEGY"},
+        {"run copy.onnx --data s.json -o s.json", "--output s.json would overwrite --data"},
+        {"simulate copy.onnx --uniform 8 --hw s.json --data x.npy -o s.json", "overwrite --hw"},
+        {"search copy.onnx --hw float --data x.npy --db s.json --holdout s.json",
+         "--db s.json would overwrite --holdout"},
+        {"search copy.onnx --hw float --data x.npy --db new -o new",
+         "--output new would overwrite --db"},
+    };
+    put("copy.onnx", "model", 5);
+    put("s.json", "strategy", 8);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        outcome o = run(cases[i].line);
+        assert_int_equal(o.status, 2);
+        assert_contains(o.err, cases[i].message);
+        done(&o);
+    }
+    char *model = text_of("copy.onnx"), *strategy = text_of("s.json");
+    assert_string_equal(model, "model");
+    assert_string_equal(strategy, "strategy");
+    assert_false(exists("new"));
+    free(model);
+    free(strategy);
+}
+
 static void output_that_does_not_arrive_is_a_failure(void **state)
 {
     (void)state;
@@ -199,6 +230,7 @@ int main(void)
         cmocka_unit_test(wrong_usage_is_status_2_and_says_what_is_wrong),
         cmocka_unit_test(options_stand_before_behind_and_between_arguments),
         cmocka_unit_test(short_options_take_their_argument_attached_or_apart),
+        cmocka_unit_test(no_output_overwrites_what_the_command_reads),
         cmocka_unit_test(output_that_does_not_arrive_is_a_failure),
     };
     if (enter_folder("usage") != 0) return 1;

@@ -333,6 +333,19 @@ static void test_clip_takes_constant_bounds(void **state)
     itg_graph_destroy(g);
 }
 
+static void test_clip_with_crossed_bounds_is_its_maximum(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    float two = 2, minus = -1;
+    itg_id x = add_input(g, "x", "3"), min = add_floats(g, "min", "", &two),
+           max = add_floats(g, "max", "", &minus);
+    ADD_OP(g, ITG_OP_CLIP, "y", NULL, x, min, max);
+    assert_int_equal(infer_all(g, NULL), ITG_OK);
+    assert_true(g->nodes[0].attrs.min == -1.0f && g->nodes[0].attrs.max == -1.0f);
+    itg_graph_destroy(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_reductions_and_normalizations),
         cmocka_unit_test(test_old_softmax_over_one_real_dimension_gets_its_axis),
         cmocka_unit_test(test_clip_takes_constant_bounds),
+        cmocka_unit_test(test_clip_with_crossed_bounds_is_its_maximum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,17 @@ def activate(activation, v):
     return f.clip(v, activation.attrs["min"], activation.attrs["max"])
 
 
+def fma(a, b, c):
+    """a*b + c of float32, rounded once: the binary64 sum is moved to an odd last bit where it is not exact."""
+    product, c = F64(a) * F64(b), np.asarray(c, F64)
+    total = np.asarray(product + c)
+    part = total - product
+    error = (product - (total - part)) + (c - part)
+    bits = total.view(np.int64)
+    step = np.where((error != 0) & (bits % 2 == 0), np.where((error > 0) == (total > 0), 1, -1), 0)
+    return (bits + step).view(F64).astype(F32)
+
+
 class Program:
     def __init__(self, plan):
         self.plan, self.g = plan, plan.g
@@ -72,8 +83,8 @@ class Program:
             self.lookup(node)
         elif form == "keep_scale":
             self.keep(node)
-        elif form == "f32" and node.op in ("Add", "Sub"):
-            self.f32_addition(node)
+        elif form == "f32" and node.op not in ("GlobalAveragePool", "ReduceMean"):
+            self.in_float32(node)
         else:
             self.epilogue(node, self.accumulate(node))
 
@@ -257,21 +268,52 @@ class Program:
 
     # ---- forms without an accumulator ----
 
-    def f32_addition(self, node):
+    def in_float32(self, node):
+        """The float32 forms of Add, Sub, Mul and AveragePool."""
         value, activation = self.plan.out_value(node), self.plan.activation.get(node)
-        (x, qx), (y, qy) = ((self.read(e), e.q) for e in (self.edge(node, 0), self.edge(node, 1)))
-        x, y = align([x, y])
-        sign = F32(-1) if node.op == "Sub" else F32(1)
+        compute = self.mean_in_float32 if node.op == "AveragePool" else self.pair_in_float32
+        real, code = compute(node)
         for key, q in self.plan.versions.get(value, {}).items():
             if q is None:
-                a, b = qx.reals(x), qy.reals(y)
-                self.store(value, None, activate(activation, a - b if sign < 0 else a + b))
-                continue
-            rx, ry = qx.scale / q.scale, sign * (qy.scale / q.scale)
-            fixed = F32(q.zero) - (rx * F32(qx.zero) + ry * F32(qy.zero))
-            total = (fixed + rx * x.astype(F32)) + ry * y.astype(F32)
-            codes = np.clip(np.rint(total.astype(F64)), -2.0 ** 40, 2.0 ** 40).astype(np.int64)
-            self.store(value, key, np.clip(codes, *clip_range(q, activation)))
+                self.store(value, None, activate(activation, real))
+            else:
+                codes = np.clip(code(q), -2.0 ** 40, 2.0 ** 40).astype(np.int64)
+                self.store(value, key, np.clip(codes, *clip_range(q, activation)))
+
+    def pair_in_float32(self, node):
+        edges = self.edge(node, 0), self.edge(node, 1)
+        (x, y), (qx, qy) = align([self.read(e) for e in edges]), [e.q for e in edges]
+        a, b = qx.reals(x), qy.reals(y)
+        if node.op == "Sub":
+            return a - b, lambda q: np.rint(((a - b) / q.scale).astype(F64)) + q.zero
+        if node.op == "Mul":
+            v = ((x - qx.zero) * (y - qy.zero)).astype(F32)
+            return a * b, lambda q: np.rint((v * (qx.scale * qy.scale / q.scale) + F32(q.zero)).astype(F64))
+        if self.changes_places(edges, node.outputs[0].shape):
+            x, y, qx, qy = y, x, qy, qx
+
+        def add(q):
+            rp, rq = qx.scale / q.scale, qy.scale / q.scale
+            fixed = F32(q.zero) - fma(rp, F32(qx.zero), rq * F32(qy.zero))
+            return np.rint(fma(x.astype(F32), rp, fma(y.astype(F32), rq, fixed)).astype(F64))
+        return a + b, add
+
+    @staticmethod
+    def changes_places(edges, out):
+        """Whether slot 0 alone broadcasts along the innermost axis of the output that is not 1."""
+        for d in range(1, len(out) + 1):
+            if out[-d] != 1:
+                first, second = (e.value.shape[-d] if d <= len(e.value.shape) else 1 for e in edges)
+                return first == 1 and second != 1
+        return False
+
+    def mean_in_float32(self, node):
+        edge = self.edge(node, 0)
+        image, out = f.as_image(edge.q.reals(self.read(edge))), node.attrs["out"]
+        total = f.window_sums(node.attrs, image, out, F32)
+        counts = self.counts(node).astype(F32)
+        mean = total.reshape((len(total),) + node.outputs[0].shape) / counts
+        return mean, lambda q: np.rint((mean / q.scale + F32(q.zero)).astype(F64))
 
     def lookup(self, node):
         edge, value = self.edge(node, 0), node.outputs[0]

@@ -200,6 +200,7 @@ def shape_of(node):
             if slot(node, i) is not None:
                 a[key] = np.float32(node.inputs[i].data.reshape(-1)[0])
         node.inputs = node.inputs[:1]
+        a["min"] = min(a["min"], a["max"])
         return [x]
     if op in ("Softmax", "LogSoftmax"):
         softmax_axis(node, x)

@@ -136,6 +136,12 @@ def branches(folder):
     n.save(folder, n("Flatten", n("Conv", n("Add", g, b), n.weights(5, 8, 1, 1), n.vector(5))))
 
 
+def volumes(folder):
+    """Three spatial dimensions, which only the global pools take."""
+    n = Net("volumes", [1, 2, 3, 4, 3], seed=5)
+    n.save(folder, n("GlobalAveragePool", "x"), n("GlobalMaxPool", "x"))
+
+
 def matrices(folder):
     """MatMul of weights and of two activations, Gemm with alpha and beta, ReduceMean, Transpose, Reshape with a fixed batch."""
     n = Net("matrices", [5, 8, 10], opset=13, seed=3)
@@ -154,5 +160,5 @@ def matrices(folder):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, branches, matrices):
+    for make in (windows, elements, branches, volumes, matrices):
         make(sys.argv[1])

@@ -45,7 +45,7 @@ matrix() {
     a=$1 b=$2 c=$3 d=$4
     shift 4
     for widths in "x86-vnni 8 8" "x86-vnni 4 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" \
-        "shift 8 8" "shift 4 6" "preshift 8 8" "preshift 4 12" "preshift 8 16" "stages 8 8" "stages 5 16"; do
+        "shift 8 8" "shift 4 6" "preshift 8 8" "preshift 4 12" "preshift 8 16" "stages 8 8" "stages 5 16" "ties 8 8" "ties 6 16"; do
         target=${widths%% *}
         activations=${widths##* }
         weights=${widths#* }
@@ -60,7 +60,7 @@ wanted() { [ -z "${JOB:-}" ] || [ "$JOB" = "$1" ]; }
 wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_search_images.npy" \
     "$root/examples/digits_test_images.npy" 200 --scale 1/255
 "$python" "$here/make_models.py" "$work" || exit 1
-for made in windows elements branches matrices; do
+for made in windows elements branches volumes matrices; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
 done
 if [ -d "$shared/models" ]; then

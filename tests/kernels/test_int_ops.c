@@ -80,12 +80,46 @@ static void binary_forms_equal_their_formulas(void **state)
     }
 }
 
-static void float_sums_equal_onnx_runtime_form(void **state)
+/* The second operand comes first where the first one alone broadcasts along the innermost axis. */
+static bool second_comes_first(const itg_broadcast *s)
+{
+    int32_t d = s->out.rank - 1;
+    while (d > 0 && s->out.dims[d] == 1)
+        d--;
+    return d >= 0 && s->stride_a[d] == 0 && s->stride_b[d] > 0;
+}
+
+static int64_t expected_code(const itg_int_binary *k, bool swapped, int64_t a, int64_t za,
+                             int64_t b, int64_t zb)
+{
+    float sc = k->scale_out[0];
+    if (k->form == ITG_BINARY_F32_PRODUCT) {
+        itg_f32_mul mul = itg_f32_mul_derive(k->scale_a, k->scale_b, sc, 130);
+        return itg_f32_mul_apply(&mul, (a - za) * (b - zb), 0, 255);
+    }
+    if (k->sign < 0) {
+        volatile float u = (float)(a - za) * k->scale_a, v = (float)(b - zb) * k->scale_b,
+                       d = u - v;
+        return itg_quantize_f32(d, sc, 130, 0, 255);
+    }
+    itg_f32_add add = swapped ? itg_f32_add_derive(k->scale_b, zb, k->scale_a, za, sc, 130)
+                              : itg_f32_add_derive(k->scale_a, za, k->scale_b, zb, sc, 130);
+    return itg_f32_add_apply(&add, swapped ? b : a, swapped ? a : b, 0, 255);
+}
+
+static float expected_float(const itg_int_binary *k, int64_t a, int64_t b)
+{
+    volatile float u = (float)a * k->scale_a, v = (float)b * k->scale_b;
+    volatile float t = k->form == ITG_BINARY_F32_PRODUCT ? u * v : k->sign < 0 ? u - v : u + v;
+    return fminf(fmaxf(t, -1), 6);
+}
+
+static void float_forms_equal_onnx_runtime(void **state)
 {
     (void)state;
     itg_rng rng;
     itg_rng_init(&rng, 26);
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 900; i++) {
         int64_t na, nb, n = 1, ia, ib;
         itg_broadcast s = random_broadcast(&rng, &na, &nb);
         for (int32_t d = 0; d < s.out.rank; d++)
@@ -93,8 +127,8 @@ static void float_sums_equal_onnx_runtime_form(void **state)
         operand a = make_operand(&rng, ITG_U8, na, false),
                 b = make_operand(&rng, ITG_S8, nb, false);
         float scale_out[2] = {(float)itg_rng_unit(&rng) + 0.01F, 1};
-        itg_int_binary k = {.form = ITG_BINARY_F32,
-                            .sign = i % 2 ? 1 : -1,
+        itg_int_binary k = {.form = i % 3 == 2 ? ITG_BINARY_F32_PRODUCT : ITG_BINARY_F32,
+                            .sign = i % 3 == 1 ? -1 : 1,
                             .scale_a = (float)itg_rng_unit(&rng) + 0.01F,
                             .scale_b = (float)itg_rng_unit(&rng) + 0.01F,
                             .scale_out = scale_out};
@@ -104,15 +138,12 @@ static void float_sums_equal_onnx_runtime_form(void **state)
             {.storage = ITG_U8, .out = codes, .zero_point = 130, .lo = 0, .hi = 255},
             {.storage = ITG_F32, .out = reals, .float_lo = -1, .float_hi = 6}};
         itg_int_binary_run(&k, &s, &a.view, &b.view, e, 2);
-        itg_f32_add add = itg_f32_add_derive(k.scale_a, a.view.zero_point, k.scale_b,
-                                             b.view.zero_point, scale_out[0], 130, k.sign);
+        int64_t za = a.view.zero_point, zb = b.view.zero_point;
         for (int64_t j = 0; j < n; j++) {
             operand_indices(&s, j, &ia, &ib);
-            assert_int_equal(codes[j], itg_f32_add_apply(&add, a.codes[ia], b.codes[ib], 0, 255));
-            volatile float u = (float)(a.codes[ia] - a.view.zero_point) * k.scale_a;
-            volatile float v = (float)(b.codes[ib] - b.view.zero_point) * k.scale_b;
-            volatile float t = k.sign < 0 ? u - v : u + v;
-            assert_true(reals[j] == fminf(fmaxf(t, -1), 6));
+            assert_int_equal(codes[j], expected_code(&k, second_comes_first(&s), a.codes[ia], za,
+                                                     b.codes[ib], zb));
+            assert_true(reals[j] == expected_float(&k, a.codes[ia] - za, b.codes[ib] - zb));
         }
         free(codes);
         free(reals);
@@ -173,6 +204,63 @@ static void pools_equal_naive_windows(void **state)
         free(mean);
         free(padded);
         free(acc);
+        free(count);
+        free_operand(&x);
+    }
+}
+
+/* Sum and division of one window in float32, in row-major order. */
+static float naive_mean(const itg_window *w, const operand *x, float scale, int64_t at,
+                        int32_t count)
+{
+    int64_t plane = w->out_height * w->out_width, c = at / plane, p = at % plane / w->out_width,
+            q = at % w->out_width;
+    volatile float sum = 0;
+    for (int64_t k = 0; k < w->kernel[0] * w->kernel[1]; k++) {
+        int64_t y = p * w->stride[0] - w->pad_top + k / w->kernel[1] * w->dilation[0];
+        int64_t z = q * w->stride[1] - w->pad_left + k % w->kernel[1] * w->dilation[1];
+        if (y < 0 || y >= w->height || z < 0 || z >= w->width) continue;
+        volatile float term =
+            (float)(x->codes[(c * w->height + y) * w->width + z] - x->view.zero_point) * scale;
+        sum = sum + term;
+    }
+    return sum / (float)count;
+}
+
+static void float_means_add_in_row_major_order(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 29);
+    for (int i = 0; i < 500; i++) {
+        itg_window w = random_window(&rng);
+        w.out_channels = w.channels;
+        operand x =
+            make_operand(&rng, i % 2 ? ITG_U8 : ITG_S8, w.channels * w.height * w.width, false);
+        int64_t plane = w.out_height * w.out_width, n = w.channels * plane;
+        float scale = (float)itg_rng_unit(&rng) + 0.01F,
+              scale_out = i % 3 ? (float)itg_rng_unit(&rng) + 0.01F : scale;
+        float *mean = buffer(4 * n), *real = buffer(4 * n);
+        uint8_t *codes = buffer(n);
+        int32_t *count = buffer(4 * plane);
+        for (int64_t j = 0; j < plane; j++)
+            count[j] = (int32_t)between(&rng, 1, w.kernel[0] * w.kernel[1]);
+        itg_int_average_pool_f32(&w, &x.view, scale, count, mean);
+        itg_epilogue to_codes = {
+            .storage = ITG_U8, .out = codes, .zero_point = 77, .lo = 3, .hi = 250};
+        itg_epilogue to_floats = {.storage = ITG_F32, .out = real, .float_lo = -2, .float_hi = 5};
+        itg_mean_epilogue(mean, n, scale_out, &to_codes);
+        itg_mean_epilogue(mean, n, 1, &to_floats);
+        for (int64_t j = 0; j < n; j++) {
+            float m = naive_mean(&w, &x, scale, j, count[j % plane]);
+            volatile float scaled = m / scale_out, sum = scaled + 77;
+            assert_true(mean[j] == m);
+            assert_true((float)codes[j] == fminf(fmaxf(rintf(sum), 3), 250));
+            assert_true(real[j] == fminf(fmaxf(m, -2), 5));
+        }
+        free(mean);
+        free(real);
+        free(codes);
         free(count);
         free_operand(&x);
     }
@@ -240,8 +328,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(binary_forms_equal_their_formulas),
-        cmocka_unit_test(float_sums_equal_onnx_runtime_form),
+        cmocka_unit_test(float_forms_equal_onnx_runtime),
         cmocka_unit_test(pools_equal_naive_windows),
+        cmocka_unit_test(float_means_add_in_row_major_order),
         cmocka_unit_test(tables_are_looked_up_by_code),
         cmocka_unit_test(epilogues_follow_the_channel_stride),
         cmocka_unit_test(storages_hold_their_extremes),

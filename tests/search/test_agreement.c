@@ -340,11 +340,24 @@ static void wide_integers(void **state)
               true, false, as_stated, 12000, CASES);
 }
 
+/* The width of an activation picks the spec, and so whether the weights beside it have one scale or many. */
+static void specs_that_differ_in_weight_scales(void **state)
+{
+    (void)state;
+    run_cases(CHIP("", "\"a\":{\"storage\":\"u8\",\"bits\":[5,8],\"zero_point\":true},\"b\":{\"storage\":\"u8\",\"bits\":[2,4],\"zero_point\":true},"
+                   "\"w\":{\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}", "\"form\":\"tflite_double\"",
+                   "\"per_channel\":true,\"accumulator\":{\"bits\":32}},{\"inputs\":[\"b\"],\"weights\":[\"w\"],\"outputs\":[\"a\"],"
+                   "\"arithmetic\":\"mac\",\"requantize\":\"r\",\"per_channel\":false,\"accumulator\":{\"bits\":32}",
+                   "rescale", ONE("rescale", "")),
+              true, false, as_stated, 14000, CASES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(x86_vnni), cmocka_unit_test(cortex_m_8), cmocka_unit_test(cortex_m_16), cmocka_unit_test(small_saturating_accumulators),
         cmocka_unit_test(small_wrapping_accumulators_per_tensor), cmocka_unit_test(power_of_two_shifts), cmocka_unit_test(wide_integers),
+        cmocka_unit_test(specs_that_differ_in_weight_scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -444,26 +444,73 @@ static void sums_of_rescaled_operands(void **state)
                  narrow_float);
 }
 
+static float real_of(int64_t x, const itg_quantizer *q) { return (float)(x - q->zero_point) * q->scale[0]; }
+
 static int64_t float_sum_code(int64_t x, int64_t y, const itg_quantizer *a, const itg_quantizer *b, const itg_quantizer *o, int sign)
 {
-    float rx = a->scale[0] / o->scale[0], ry = b->scale[0] / o->scale[0];
-    if (sign < 0) ry = -ry;
-    float zx = rx * (float)a->zero_point, zy = ry * (float)b->zero_point, sum = zx + zy, fixed = (float)o->zero_point - sum;
-    float tx = rx * (float)x, ty = ry * (float)y, one = fixed + tx, two = one + ty;
-    return (int64_t)nearbyint((double)two);
+    float rx = a->scale[0] / o->scale[0], ry = b->scale[0] / o->scale[0], difference = real_of(x, a) - real_of(y, b), steps = difference / o->scale[0];
+    if (sign < 0) return (int64_t)nearbyint((double)steps) + o->zero_point;
+    float zeros = ry * (float)b->zero_point, fixed = (float)o->zero_point - fmaf(rx, (float)a->zero_point, zeros);
+    return (int64_t)nearbyint((double)fmaf((float)x, rx, fmaf((float)y, ry, fixed)));
 }
 
 static float float_sum(int64_t x, int64_t y, const itg_quantizer *a, const itg_quantizer *b, int sign)
 {
-    float p = (float)(x - a->zero_point) * a->scale[0], q = (float)(y - b->zero_point) * b->scale[0];
-    return sign > 0 ? p + q : p - q;
+    return sign > 0 ? real_of(x, a) + real_of(y, b) : real_of(x, a) - real_of(y, b);
 }
 
-static void sums_in_float(void **state)
+static int64_t float_product_code(int64_t x, int64_t y, const itg_quantizer *a, const itg_quantizer *b, const itg_quantizer *o, int sign)
+{
+    float unit = a->scale[0] * b->scale[0], c = unit / o->scale[0], v = (float)((x - a->zero_point) * (y - b->zero_point)), scaled = v * c;
+    (void)sign;
+    return (int64_t)nearbyint((double)(scaled + (float)o->zero_point));
+}
+
+static float float_product(int64_t x, int64_t y, const itg_quantizer *a, const itg_quantizer *b, int sign)
+{
+    (void)sign;
+    return real_of(x, a) * real_of(y, b);
+}
+
+static void sums_and_products_in_float(void **state)
 {
     (void)state;
     check_binary(ITG_OP_ADD, F32, ONE("Add", "f32", ""), false, float_sum_code, float_sum);
     check_binary(ITG_OP_SUB, F32, ONE("Sub", "f32", ""), false, float_sum_code, float_sum);
+    check_binary(ITG_OP_MUL, F32, ONE("Mul", "f32", ""), false, float_product_code, float_product);
+}
+
+/* A first operand that broadcasts along the innermost axis changes places with the second. */
+static void a_float_sum_whose_first_operand_broadcasts(void **state)
+{
+    float in[30];
+    itg_rng rng;
+    int differ = 0;
+    (void)state;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        itg_graph *g = net_new();
+        itg_id x = net_input(g, "x", "2,15"), k = net_constant(g, "k", "1", FLOATS(0.7f));
+        itg_id y = swapped ? NODE(g, "node", ITG_OP_ADD, NULL, k, x) : NODE(g, "node", ITG_OP_ADD, NULL, x, k);
+        OUTPUTS(g, x, y);
+        sim_case c = case_new(g, chip("", "'u8':{'storage':'s32','bits':[2,22],'zero_point':true}", F32, ONE("Add", "f32", "")));
+        set_range(&c, "node", swapped, 22, -1, 1.1);
+        set_range(&c, "node", !swapped, 22, -0.3, 0.7);
+        set_range(&c, NULL, 0, 22, -1.4, 1.3);
+        annotated(&c);
+        const itg_quantizer *a = &version_at(&c, "node", swapped)->q, *b = &version_at(&c, "node", !swapped)->q, *o = &version_at(&c, NULL, 0)->q;
+        itg_rng_init(&rng, 5);
+        for (int round = 0; round < 200; round++) {
+            random_floats(&rng, in, 30, 1.1);
+            run(&c, in);
+            for (int i = 0; i < 30; i++) {
+                int64_t p = code_of(in[i], a->scale[0], a->zero_point, -(1 << 21), (1 << 21) - 1), q = code_of(0.7f, b->scale[0], b->zero_point, -(1 << 21), (1 << 21) - 1);
+                assert_int_equal(output_code(&c, 0, i), limited(float_sum_code(p, q, a, b, o, 1), -(1 << 21), (1 << 21) - 1));
+                differ += float_sum_code(p, q, a, b, o, 1) != float_sum_code(q, p, b, a, o, 1);
+            }
+        }
+        case_end(&c);
+    }
+    assert_true(differ > 0); /* else the order could not be seen */
 }
 
 /* ---- Relu and Clip of their own ---- */
@@ -525,6 +572,25 @@ static void pool_at(const pool_case *p, const int64_t *x, int64_t zero, int64_t 
         }
 }
 
+/* The window's elements as float, added in row-major order in float. */
+static float float_sum_at(const pool_case *p, const int64_t *x, const itg_quantizer *q, int64_t c, int64_t i, int64_t j)
+{
+    const itg_attrs *a = &p->at;
+    float sum = 0;
+    for (int64_t r = 0; r < a->kernel[0]; r++)
+        for (int64_t s = 0; s < a->kernel[1]; s++) {
+            int64_t y = i * a->stride[0] - a->pad[0] + r * a->dilation[0], z = j * a->stride[1] - a->pad[1] + s * a->dilation[1];
+            if (y >= 0 && y < p->height && z >= 0 && z < p->width) sum += real_of(x[(c * p->height + y) * p->width + z], q);
+        }
+    return sum;
+}
+
+static int64_t float_mean_code(float mean, const itg_quantizer *o)
+{
+    float steps = mean / o->scale[0];
+    return (int64_t)nearbyint((double)(steps + (float)o->zero_point));
+}
+
 typedef enum pool_form { POOL_RESCALE, POOL_F32, POOL_KEEP, POOL_NARROW } pool_form;
 
 static void check_pool(uint64_t seed, pool_form form, itg_rounding rounding)
@@ -571,12 +637,13 @@ static void check_pool(uint64_t seed, pool_form form, itg_rounding rounding)
                 int64_t count = p.at.count_include_pad ? padded : inside;
                 if (count < 1) count = 1;
                 double scale = (double)a->scale[0] / (double)count, ratio = scale / (double)o->scale[0];
+                float mean = float_sum_at(&p, x, a, ch, r, s) / (float)count;
                 if (form == POOL_KEEP) wanted = limited(divide(sum, count, rounding), 0, 255);
-                else if (form == POOL_F32) wanted = f32_code(sum, (float)ratio, o->zero_point, 0, 255);
+                else if (form == POOL_F32) wanted = limited(float_mean_code(mean, o), 0, 255);
                 else wanted = limited(tflite(sum, ratio) + o->zero_point, 0, 255);
                 if (output_code(&c, 0, i) != wanted)
                     fail_msg("seed %d form %d element %d: %d, expected %d", (int)seed, (int)form, (int)i, (int)output_code(&c, 0, i), (int)wanted);
-                float real = form == POOL_KEEP ? (float)(wanted - o->zero_point) * o->scale[0] : (float)sum * (float)scale;
+                float real = form == POOL_KEEP ? real_of(wanted, o) : form == POOL_F32 ? mean : (float)sum * (float)scale;
                 assert_true(output_real(&c, 1, i) == real);
             }
     case_end(&c);
@@ -626,7 +693,8 @@ static void means_over_axes(void **state)
                         if (narrow) sum = fit(sum, 8, true);
                     }
                 double scale = (double)a->scale[0] / 8;
-                assert_int_equal(output_code(&c, 0, k), f32_code(sum, (float)(scale / (double)o->scale[0]), o->zero_point, 0, 255));
+                float steps = o->scale[0] * 8, ratio = narrow ? (float)(scale / (double)o->scale[0]) : a->scale[0] / steps;
+                assert_int_equal(output_code(&c, 0, k), f32_code(sum, ratio, o->zero_point, 0, 255));
                 assert_true(output_real(&c, 1, k) == (float)sum * (float)scale);
             }
         }
@@ -895,7 +963,8 @@ int main(void)
         cmocka_unit_test(products),
         cmocka_unit_test(sums_at_one_scale),
         cmocka_unit_test(sums_of_rescaled_operands),
-        cmocka_unit_test(sums_in_float),
+        cmocka_unit_test(sums_and_products_in_float),
+        cmocka_unit_test(a_float_sum_whose_first_operand_broadcasts),
         cmocka_unit_test(activations_that_are_not_fused),
         cmocka_unit_test(average_pools),
         cmocka_unit_test(means_over_axes),

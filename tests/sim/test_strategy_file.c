@@ -61,7 +61,7 @@ static void put(const char *text, size_t bytes)
 static char *replaced(const char *text, const char *from, const char *to)
 {
     const char *at = strstr(text, from);
-    if (!at) fail_msg("'%s' is not in the text: %s", from, text);
+    if (!at) fail_msg("'%s' is not in the text", from);
     size_t bytes = strlen(text) + strlen(to) + 1;
     char *out = malloc(bytes);
     assert_non_null(out);
@@ -240,8 +240,8 @@ static const damage damages[] = {
     {"\"samples\": 17", "\"samples\": -17", "calibration.samples: expected an integer", ITG_BAD_FILE},
     {"\"statistics_hash\": \"07", "\"statistics_hash\": \"0x", "calibration.statistics_hash: expected 64", ITG_BAD_FILE},
     {"\"mean\"", "\"meen\"", "preprocessing: unknown key 'meen'", ITG_BAD_FILE},
-    {"\"hardware\": {\"intaglio_hardware\":1", "\"hardware\": {\"intaglio_hardware\":2", "hardware: intaglio_hardware: expected an integer from 1 to 1, got 2", ITG_BAD_FILE},
-    {"\"requantize\":\"r\"", "\"requantize\":\"q\"", "hardware: operators.Gemm[0].requantize: expected a name", ITG_BAD_FILE},
+    {"\"hardware\": {\"intaglio_hardware\": 1", "\"hardware\": {\"intaglio_hardware\": 2", "hardware: intaglio_hardware: expected an integer from 1 to 1, got 2", ITG_BAD_FILE},
+    {"\"requantize\": \"r\"", "\"requantize\": \"q\"", "hardware: operators.Gemm[0].requantize: expected a name", ITG_BAD_FILE},
     {"\"seed\":", "\"version\": 1, \"seed\":", "line ", ITG_BAD_FILE},
     {"\"bits\": [7,6,", "\"bits\": [7], \"bits\": [7,6,", "line ", ITG_BAD_FILE},
 };

@@ -1,0 +1,368 @@
+/* The loop over samples: order, counts, digest (docs/arithmetic.md 8), threads, failures; and simulation through the public interface. */
+#include "case.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/evaluate.h"
+
+enum { SAMPLES = 150, ELEMENTS = 4 };
+
+/* ---- a runner of its own: three outputs that are simple functions of the input ---- */
+
+typedef struct fake {
+    int64_t fails_at;     /* the sample whose run fails; -1: none */
+    bool fails_to_create;
+    int inputs;
+} fake;
+
+typedef struct fake_instance {
+    const fake *context;
+    float x[ELEMENTS];
+    int16_t codes[3];
+    float reals[2];
+    int64_t index;
+} fake_instance;
+
+static itg_status fake_create(const void *context, void **instance, itg_error *err)
+{
+    const fake *f = context;
+    if (f->fails_to_create) return itg_fail(err, ITG_UNSUPPORTED, "no instance");
+    fake_instance *made = calloc(1, sizeof *made);
+    assert_non_null(made);
+    made->context = f;
+    *instance = made;
+    return ITG_OK;
+}
+
+static void fake_destroy(void *instance) { free(instance); }
+static float *fake_input(void *instance, int32_t index)
+{
+    assert_int_equal(index, 0);
+    return ((fake_instance *)instance)->x;
+}
+
+static void compute(const float *x, int16_t *codes, float *reals, int64_t *index)
+{
+    for (int i = 0; i < 3; i++) codes[i] = (int16_t)(x[i] * 100);
+    reals[0] = x[0] + x[3];
+    reals[1] = x[1] * x[2];
+    *index = (int64_t)(x[0] * 1000) - 3000000000;
+}
+
+static itg_status fake_run(void *instance, itg_error *err)
+{
+    fake_instance *f = instance;
+    int64_t sample = (int64_t)(f->x[3] * 1000 + 0.5f);
+    if (sample == f->context->fails_at || sample == f->context->fails_at + 7) return itg_fail(err, ITG_FAILURE, "sample %d fails", (int)sample);
+    compute(f->x, f->codes, f->reals, &f->index);
+    return ITG_OK;
+}
+
+static itg_tensor fake_output(const void *instance, int32_t index)
+{
+    fake_instance *f = (fake_instance *)(uintptr_t)instance;
+    switch (index) {
+    case 0:
+        return (itg_tensor){ITG_S16, {2, {1, 3}}, f->codes};
+    case 1:
+        return (itg_tensor){ITG_F32, {1, {2}}, f->reals};
+    default:
+        return (itg_tensor){ITG_S64, {1, {1}}, &f->index};
+    }
+}
+
+static itg_runner fake_runner(const fake *f)
+{
+    itg_runner r = {f, f->inputs, 3, {2, {1, ELEMENTS}}, fake_create, fake_destroy, fake_input, fake_run, fake_output};
+    return r;
+}
+
+static float elements[SAMPLES * ELEMENTS];
+static char path[] = "data.npy";
+
+static itg_dataset samples(int64_t count)
+{
+    itg_rng rng;
+    itg_rng_init(&rng, 3);
+    for (int i = 0; i < SAMPLES * ELEMENTS; i++) elements[i] = (float)random_real(&rng, -1, 1);
+    for (int i = 0; i < SAMPLES; i++) elements[i * ELEMENTS + 3] = (float)i / 1000; /* its number */
+    return (itg_dataset){.dtype = ITG_F32, .shape = {2, {count, ELEMENTS}}, .data = elements, .path = path};
+}
+
+static void add_bytes(itg_sha256 *hash, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++) {
+        unsigned char byte = (unsigned char)(v >> (8 * i));
+        itg_sha256_update(hash, &byte, 1);
+    }
+}
+
+typedef struct expectation {
+    unsigned char digest[32];
+    int64_t classes[SAMPLES], labels[SAMPLES], others[SAMPLES], correct, agreeing;
+} expectation;
+
+static void expect(expectation *e, int64_t count)
+{
+    itg_sha256 hash;
+    itg_sha256_init(&hash);
+    e->correct = e->agreeing = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int16_t codes[3];
+        float reals[2];
+        int64_t index;
+        uint32_t bits;
+        compute(elements + i * ELEMENTS, codes, reals, &index);
+        for (int k = 0; k < 3; k++) add_bytes(&hash, (uint64_t)(int64_t)codes[k], 2);
+        for (int k = 0; k < 2; k++) {
+            memcpy(&bits, &reals[k], 4);
+            add_bytes(&hash, bits, 4);
+        }
+        add_bytes(&hash, (uint64_t)index, 8);
+        e->classes[i] = codes[1] > codes[0] ? (codes[2] > codes[1] ? 2 : 1) : codes[2] > codes[0] ? 2 : 0;
+        e->labels[i] = i % 3;
+        e->others[i] = i % 5 ? e->classes[i] : -1;
+        e->correct += e->labels[i] == e->classes[i];
+        e->agreeing += i % 5 != 0;
+    }
+    itg_sha256_final(&hash, e->digest);
+}
+
+typedef struct seen {
+    int64_t next, fails_at;
+} seen;
+
+static itg_status sink(void *context, int64_t sample, const itg_tensor *outputs, int32_t count, itg_error *err)
+{
+    seen *s = context;
+    int16_t codes[3];
+    float reals[2];
+    int64_t index;
+    assert_int_equal(sample, s->next++);
+    assert_int_equal(count, 3);
+    compute(elements + sample * ELEMENTS, codes, reals, &index);
+    assert_memory_equal(outputs[0].data, codes, sizeof codes);
+    assert_memory_equal(outputs[1].data, reals, sizeof reals);
+    assert_memory_equal(outputs[2].data, &index, sizeof index);
+    return sample == s->fails_at ? itg_fail(err, ITG_IO, "the sink is full") : ITG_OK;
+}
+
+static void order_counts_and_digest_on_any_number_of_threads(void **state)
+{
+    static const int threads[] = {1, 2, 3, 4, 0};
+    static const int64_t counts[] = {SAMPLES, 1, 16, 17, 0};
+    static expectation e;
+    fake f = {.fails_at = -100, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_preprocess p = itg_preprocess_default();
+    (void)state;
+    for (int n = 0; n < 5; n++)
+        for (int t = 0; t < 5; t++) {
+            itg_dataset data = samples(counts[n]);
+            seen s = {.fails_at = -1};
+            itg_evaluation out = {0};
+            itg_error err = {0};
+            expect(&e, counts[n]);
+            itg_evaluate_options options = {&data, &p, e.labels, e.others, threads[t], sink, &s};
+            if (counts[n] == 0) options.sink = NULL;
+            if (itg_evaluate(&runner, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
+            assert_int_equal(out.samples, counts[n]);
+            assert_int_equal(out.correct, e.correct);
+            assert_int_equal(out.agreeing, e.agreeing);
+            assert_memory_equal(out.digest, e.digest, 32);
+            assert_memory_equal(out.classes, e.classes, sizeof(int64_t) * (size_t)counts[n]);
+            if (counts[n]) assert_int_equal(s.next, counts[n]);
+            itg_evaluation_deinit(&out);
+            options = (itg_evaluate_options){.data = &data, .preprocess = &p, .threads = threads[t]};
+            assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_OK);
+            assert_true(out.correct == -1 && out.agreeing == -1);
+            itg_evaluation_deinit(&out);
+        }
+}
+
+static void failures_are_the_first_by_sample_and_leave_the_output_alone(void **state)
+{
+    fake f = {.fails_at = 90, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_dataset data = samples(SAMPLES);
+    itg_preprocess p = itg_preprocess_default();
+    itg_evaluation out = {.samples = 42};
+    itg_error err = {0};
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        itg_evaluate_options options = {.data = &data, .preprocess = &p, .threads = threads};
+        assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_FAILURE);
+        assert_string_equal(err.message, "sample 90 fails");
+    }
+    f.fails_at = -100;
+    f.fails_to_create = true;
+    itg_evaluate_options options = {.data = &data, .preprocess = &p, .threads = 2};
+    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_UNSUPPORTED);
+    f.fails_to_create = false;
+    seen s = {.fails_at = 30};
+    options.sink = sink;
+    options.sink_context = &s;
+    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_IO);
+    assert_int_equal(s.next, 31);
+    options.sink = NULL;
+    data.shape.dims[1] = 3; /* 3 elements for an input of 4 */
+    assert_int_not_equal(itg_evaluate(&runner, &options, &out, &err), ITG_OK);
+    data.shape.dims[1] = ELEMENTS;
+    f.inputs = 2;
+    runner = fake_runner(&f);
+    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_UNSUPPORTED);
+    assert_string_equal(err.message, "the model has 2 inputs; data for exactly one input can be given");
+    assert_int_equal(out.samples, 42);
+}
+
+/* ---- classes ---- */
+
+static int64_t class_of(itg_dtype dtype, int64_t count, const void *data)
+{
+    itg_tensor t = {dtype, {2, {1, count}}, (void *)(uintptr_t)data};
+    return itg_class_of(&t);
+}
+
+static void the_class_is_the_first_largest_element(void **state)
+{
+    static const int8_t s8[] = {-128, -1, 5, 5};
+    static const uint8_t u8[] = {1, 200, 200, 7};
+    static const int16_t s16[] = {-300, -200, -200, -400};
+    static const uint16_t u16[] = {0, 65535, 1, 65535};
+    static const int32_t s32[] = {INT32_MIN, 0, -1, 0};
+    static const uint32_t u32[] = {0, 1, UINT32_MAX, 1};
+    static const int64_t s64[] = {INT64_MIN, 3, INT64_MAX, INT64_MAX};
+    static const float f32[] = {-INFINITY, -0.0f, 0.0f, -1}, nans[] = {1, NAN, 3, NAN}, nan_first[] = {NAN, 1, 2, 3};
+    static const double f64[] = {1, 1.5, 1.25, 1.5};
+    (void)state;
+    assert_int_equal(class_of(ITG_S8, 4, s8), 2);
+    assert_int_equal(class_of(ITG_U8, 4, u8), 1);
+    assert_int_equal(class_of(ITG_BOOL, 4, u8), 1);
+    assert_int_equal(class_of(ITG_S16, 4, s16), 1);
+    assert_int_equal(class_of(ITG_U16, 4, u16), 1);
+    assert_int_equal(class_of(ITG_S32, 4, s32), 1);
+    assert_int_equal(class_of(ITG_U32, 4, u32), 2);
+    assert_int_equal(class_of(ITG_S64, 4, s64), 2);
+    assert_int_equal(class_of(ITG_S64, 1, s64 + 1), 3); /* a class already */
+    assert_int_equal(class_of(ITG_F32, 4, f32), 1);
+    assert_int_equal(class_of(ITG_F32, 4, nans), 2); /* a NaN is greater than nothing */
+    assert_int_equal(class_of(ITG_F32, 4, nan_first), 0);
+    assert_int_equal(class_of(ITG_F64, 4, f64), 1);
+    assert_int_equal(class_of(ITG_F32, 1, f32), 0);
+    assert_int_equal(class_of(ITG_F32, 0, f32), -1);
+}
+
+/* ---- the example model ---- */
+
+typedef struct example {
+    itg_model *model;
+    itg_hardware *hw;
+    itg_dataset *data;
+    int64_t *labels, samples;
+    itg_stats *stats;
+    itg_preprocess p;
+    itg_strategy_file *file;
+} example;
+
+static void open_example(example *e, const char *hardware)
+{
+    itg_uniform_options options = {8, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
+    itg_error err = {0};
+    memset(e, 0, sizeof *e);
+    e->p = itg_preprocess_default();
+    e->p.scale = 1.0f / 255;
+    if (itg_model_open("examples/digits.onnx", &e->model, &err) != ITG_OK || itg_hardware_load(hardware, &e->hw, &err) != ITG_OK ||
+        itg_data_open("examples/digits_test_images.npy", 100, &e->data, &err) != ITG_OK ||
+        itg_data_labels_open("examples/digits_test_labels.npy", 100, 100, &e->labels, &err) != ITG_OK ||
+        itg_calibrate_model(e->model, e->data, &e->p, 1, &e->stats, &err) != ITG_OK ||
+        itg_uniform_strategy(e->model, e->hw, &e->p, e->stats, e->data, &options, &e->file, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+}
+
+static void close_example(example *e)
+{
+    itg_strategy_close(e->file);
+    itg_stats_destroy(e->stats);
+    free(e->labels);
+    itg_data_close(e->data);
+    itg_hardware_destroy(e->hw);
+    itg_model_close(e->model);
+}
+
+/* Class and digest of every sample by instances of one's own. */
+static void by_hand(const example *e, const itg_annotated *a, unsigned char digest[32], int64_t *correct)
+{
+    itg_sim *sim = NULL;
+    itg_sha256 hash;
+    const itg_shape *shape = itg_model_input_shape(e->model, 0);
+    itg_sha256_init(&hash);
+    *correct = 0;
+    assert_int_equal(itg_sim_create(a, &sim, NULL), ITG_OK);
+    for (int64_t i = 0; i < 100; i++) {
+        itg_preprocess_sample(&e->p, e->data, i, shape, itg_sim_input(sim, 0));
+        assert_int_equal(itg_sim_run(sim, NULL), ITG_OK);
+        const itg_quantizer *q = NULL;
+        itg_tensor t = itg_sim_output(sim, 0, &q);
+        int64_t best = 0, codes[10];
+        assert_int_equal(t.dtype, ITG_U8);
+        for (int k = 0; k < 10; k++) codes[k] = ((const uint8_t *)t.data)[k];
+        for (int k = 1; k < 10; k++)
+            if (codes[k] > codes[best]) best = k;
+        for (int k = 0; k < 10; k++) add_bytes(&hash, (uint64_t)codes[k], 1);
+        *correct += best == e->labels[i];
+    }
+    itg_sha256_final(&hash, digest);
+    itg_sim_destroy(sim);
+}
+
+static void simulation_of_the_example_on_any_number_of_threads(void **state)
+{
+    static const int threads[] = {1, 2, 4};
+    example e;
+    itg_annotated *a = NULL;
+    unsigned char digest[32];
+    int64_t correct;
+    (void)state;
+    open_example(&e, "x86-vnni");
+    assert_int_equal(itg_annotate_strategy(e.model, e.file, &a, NULL), ITG_OK);
+    by_hand(&e, a, digest, &correct);
+    for (int i = 0; i < 3; i++) {
+        itg_score score = {0};
+        itg_error err = {0};
+        if (itg_simulate(e.model, e.file, e.data, e.labels, true, threads[i], &score, &err) != ITG_OK) fail_msg("%s", err.message);
+        assert_memory_equal(score.digest, digest, 32);
+        assert_int_equal(score.samples, 100);
+        assert_true(score.top1 == (double)correct / 100 && score.top1 > 0.85);
+        assert_true(score.agreement > 0.9 && score.agreement <= 1);
+        assert_true(score.weight_bytes > 0 && score.parameter_bytes > score.weight_bytes && score.average_weight_bits == 8);
+        assert_int_equal(itg_simulate(e.model, e.file, e.data, NULL, false, threads[i], &score, &err), ITG_OK);
+        assert_true(score.top1 == -1 && score.agreement == -1);
+    }
+    itg_annotated_destroy(a);
+    close_example(&e);
+}
+
+static void hardware_that_is_all_float_scores_the_float_model(void **state)
+{
+    example e;
+    itg_score score = {0}, again = {0};
+    (void)state;
+    open_example(&e, "float");
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 1, &score, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 3, &again, NULL), ITG_OK);
+    assert_true(score.agreement == 1 && score.top1 > 0.9 && score.weight_bytes == -1);
+    assert_memory_equal(score.digest, again.digest, 32);
+    close_example(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_counts_and_digest_on_any_number_of_threads),
+        cmocka_unit_test(failures_are_the_first_by_sample_and_leave_the_output_alone),
+        cmocka_unit_test(the_class_is_the_first_largest_element),
+        cmocka_unit_test(simulation_of_the_example_on_any_number_of_threads),
+        cmocka_unit_test(hardware_that_is_all_float_scores_the_float_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
