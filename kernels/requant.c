@@ -332,14 +332,14 @@ itg_f32_mul itg_f32_mul_derive(float sa, float sb, float sc, int64_t zc)
 
 int64_t itg_f32_mul_apply(const itg_f32_mul *k, int64_t v, int64_t lo, int64_t hi)
 {
-    float scaled = (float)v * k->ratio;
-    return itg_clamp(nearest((double)(scaled + k->zero)), lo, hi);
+    float scaled = (float)v * k->ratio, sum = scaled + k->zero;
+    return itg_clamp(nearest((double)sum), lo, hi);
 }
 
 int64_t itg_quantize_mean_f32(float x, float scale, int64_t zero_point, int64_t qmin, int64_t qmax)
 {
-    float scaled = x / scale;
-    return itg_clamp(nearest((double)(scaled + (float)zero_point)), qmin, qmax);
+    float scaled = x / scale, sum = scaled + (float)zero_point;
+    return itg_clamp(nearest((double)sum), qmin, qmax);
 }
 
 /* ---- names, in the order of the enumerations ---- */

@@ -33,7 +33,9 @@ size_t itg_exec_mean_scratch(const itg_program *p, const itg_step *s)
     return (size_t)(y->elements / y->shape.dims[0]) * (sizeof(int64_t) + sizeof(int32_t));
 }
 
-/* Writes n results of `counts` (one for all where stride is 0): runs of equal counts share their
+/* The keep form rounds means of raw codes: zero points come back, for padding that counts too.
+ *
+ * Writes n results of `counts` (one for all where stride is 0): runs of equal counts share their
  * constants. */
 static void finish_mean(itg_instance *instance, const itg_step *s, int64_t *acc, int64_t n,
                         const int32_t *counts, int64_t stride)
@@ -47,13 +49,14 @@ static void finish_mean(itg_instance *instance, const itg_step *s, int64_t *acc,
         if (s->form == ITG_FORM_KEEP) {
             for (int64_t i = 0; i < run; i++)
                 itg_store(y->dtype, instance->epilogues[0].out, i,
-                          itg_clamp(itg_round_divide(acc[first + i], count, s->rounding), y->q.qmin,
-                                    y->q.qmax));
+                          itg_clamp(itg_round_divide(acc[first + i] + (int64_t)count * y->q.zero_point,
+                                                     count, s->rounding),
+                                    y->q.qmin, y->q.qmax));
         }
         for (int32_t k = 0; s->form != ITG_FORM_KEEP && k < s->output_count; k++) {
             itg_epilogue e = instance->epilogues[k];
-            e.requant += e.requant_count > 1 ? count - 1 : 0;
-            e.dequant += e.dequant_count > 1 ? count - 1 : 0;
+            if (e.requant_count > 1) e.requant += count - 1;
+            if (e.dequant_count > 1) e.dequant += count - 1;
             e.requant_count = e.requant_count > 0;
             e.dequant_count = e.dequant_count > 0;
             itg_int_epilogue(acc + first, run, 0, &e);
@@ -176,7 +179,6 @@ itg_status itg_exec_mean(itg_instance *instance, const itg_step *s, itg_error *e
 {
     (void)err;
     itg_int_operand x = itg_exec_operand(instance, s->inputs[0]);
-    if (s->form == ITG_FORM_KEEP) x.zero_point = 0; /* averages of raw codes */
     itg_exec_epilogues(instance, s);
     if (s->form == ITG_FORM_F32)
         f32_means(instance, s, x);

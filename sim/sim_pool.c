@@ -22,6 +22,8 @@ static pool make_pool(const itg_sim *s, itg_id n, itg_attrs *whole)
               sim_input_codes(s, n, 0),
               &s->a->nodes[n]};
     if (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_GLOBAL_MAX_POOL) {
+        for (int32_t d = 3; d < in->rank - 1; d++)
+            p.height *= in->dims[d]; /* any number of spatial dimensions is one plane */
         *whole = (itg_attrs){.kernel = {p.height, p.width}, .stride = {1, 1}, .dilation = {1, 1}};
         p.at = whole;
         p.out_height = p.out_width = 1;
@@ -45,7 +47,7 @@ static double saturating(const itg_node_note *note, double sum)
 
 static window_sum window_at(const pool *p, int64_t c, int64_t oy, int64_t ox, double zero)
 {
-    window_sum w = {.largest = -1e300};
+    window_sum w = {.largest = -9007199254740992.0}; /* below every code */
     for (int64_t r = 0; r < p->at->kernel[0]; r++) {
         for (int64_t t = 0; t < p->at->kernel[1]; t++) {
             int64_t y = oy * p->at->stride[0] - p->at->pad[0] + r * p->at->dilation[0];
@@ -128,12 +130,16 @@ void sim_mean(itg_sim *s, itg_id n)
     }
     itg_attrs whole;
     pool p = make_pool(s, n, &whole);
+    double padding = sim_input_version(s, n, 0)->q.zero_point - zero;
     int64_t i = 0;
     for (int64_t c = 0; c < p.channels; c++) {
         for (int64_t y = 0; y < p.out_height; y++) {
             for (int64_t x = 0; x < p.out_width; x++, i++) {
                 window_sum w = window_at(&p, c, y, x, zero);
-                store_mean(s, n, i, w.sum, p.at->count_include_pad ? w.padded : w.inside);
+                int64_t count = p.at->count_include_pad ? w.padded : w.inside;
+                if (count < 1) count = 1;
+                /* Padding is the real 0: the zero point among raw codes, nothing among distances. */
+                store_mean(s, n, i, w.sum + (double)(count - w.inside) * padding, count);
             }
         }
     }

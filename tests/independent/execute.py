@@ -180,13 +180,14 @@ class Program:
             parts.append(part)
         return parts
 
-    def counts(self, node):
-        """Elements of each window: one number, or an array like the output's plane."""
+    def counts(self, node, inside=False):
+        """Elements of each window (or of them, those inside the input): one number, or an array like the output's plane."""
         x, y = node.inputs[0].shape, node.outputs[0].shape
         if node.op != "AveragePool":
             return np.array(math.prod(x) // math.prod(y))
         size = (1, x[2]) if len(x) == 3 else x[2:]
-        return np.maximum(f.window_counts(node.attrs, size, node.attrs["out"]), 1).reshape(y[2:])
+        attrs = {**node.attrs, "count_include_pad": node.attrs["count_include_pad"] and not inside}
+        return np.maximum(f.window_counts(attrs, size, node.attrs["out"]), 0 if inside else 1).reshape(y[2:])
 
     # ---- epilogues ----
 
@@ -339,7 +340,9 @@ class Program:
             total = sum(self.window_parts(node, x), np.zeros(1, np.int64))
             total = total.reshape((len(x),) + node.outputs[0].shape)
             rounding = self.plan.specs[node].get("rounding", "half_away")
-            results = np.clip(round_divide(total, self.counts(node).astype(np.int64), rounding), q.qmin, q.qmax)
+            counts = self.counts(node).astype(np.int64)
+            total = total + (counts - self.counts(node, inside=True).astype(np.int64)) * q.zero
+            results = np.clip(round_divide(total, counts, rounding), q.qmin, q.qmax)
         for value, data in zip(node.outputs, results if isinstance(results, list) else [results]):
             data = np.ascontiguousarray(data)
             self.store(value, q.key, data)

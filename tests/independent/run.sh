@@ -4,6 +4,8 @@
 set -u
 intaglio=${1:?usage: run.sh INTAGLIO}
 python=${PYTHON:-python3}
+# The distribution's interpreter has the numpy that the package installs.
+"$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
 PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..

@@ -199,6 +199,42 @@ static void tied(fixture *f, itg_id value)
     fx_codes(f, value, ITG_S8, 8, 1.0f / 16, -20);
 }
 
+static void annotate_f32(fixture *f, itg_id value, float scale, int32_t zero_point, itg_id copy)
+{
+    fx_note(f, value, ITG_FORM_F32, 0);
+    fx_codes(f, value, ITG_U8, 8, scale, zero_point);
+    fx_float(f, value);
+    shown_as_floats(f, copy);
+}
+
+fixture net_floats(void)
+{
+    static const float addends[2] = {0.75f, -1.5f};
+    fixture f = fx_begin("floats");
+    itg_id x = fx_input(&f, "x", SHAPE(1, 2, 6, 7)), y = fx_input(&f, "y", SHAPE(1, 2, 6, 7));
+    itg_id k = fx_constant(&f, "k", ITG_F32, SHAPE(2, 1, 1), addends);
+    itg_id difference = fx_node(&f, "difference", ITG_OP_SUB, LIST(x, y), SHAPE(1, 2, 6, 7));
+    itg_id product = fx_node(&f, "product", ITG_OP_MUL, LIST(x, y), SHAPE(1, 2, 6, 7));
+    itg_id swapped = fx_node(&f, "swapped", ITG_OP_ADD, LIST(k, x), SHAPE(1, 2, 6, 7));
+    itg_id mean = pool(&f, "mean", ITG_OP_AVERAGE_POOL, x, SHAPE(1, 2, 4, 4), true, true);
+    itg_id shown[3] = {
+        fx_node(&f, "difference_f", ITG_OP_IDENTITY, LIST(difference), SHAPE(1, 2, 6, 7)),
+        fx_node(&f, "product_f", ITG_OP_IDENTITY, LIST(product), SHAPE(1, 2, 6, 7)),
+        fx_node(&f, "mean_f", ITG_OP_IDENTITY, LIST(mean), SHAPE(1, 2, 4, 4))};
+    fx_outputs(&f, LIST(difference, product, swapped, mean, shown[0], shown[1], shown[2]));
+    fx_annotate(&f);
+    fx_codes(&f, x, ITG_U8, 8, 0.0317f, 101);
+    fx_codes(&f, y, ITG_S8, 8, 0.0283f, -5);
+    fx_codes(&f, k, ITG_S8, 8, 0.0191f, 3);
+    fx_note(&f, swapped, ITG_FORM_F32, 0);
+    fx_codes(&f, swapped, ITG_U8, 8, 0.0401f, 97);
+    annotate_f32(&f, difference, 0.0613f, 120, shown[0]);
+    annotate_f32(&f, product, 0.1171f, 131, shown[1]);
+    annotate_f32(&f, mean, 0.0317f, 88, shown[2]);
+    fx_finish(&f);
+    return f;
+}
+
 static void annotate_kept(fixture *f, itg_id value, itg_rounding rounding)
 {
     tied(f, value);

@@ -11,6 +11,9 @@ fixture net_conv(void);
 fixture net_matrix(void);
 /* x, y [1,3,4,4]: Add rescale, Sub equal, Add f32, Mul by [3,1,1], Relu, Clip */
 fixture net_elements(void);
+/* x, y [1,2,6,7] of odd scales, k [2,1,1]: x - y, x * y, k + x and means of windows in float32, all
+ * but the sum shown as floats too */
+fixture net_floats(void);
 /* x [1,3,6,7]: pools and reductions in every form */
 fixture net_pools(void);
 /* x [1,40]: Sigmoid of 8 bits (codes and floats), Tanh of 12 bits */
@@ -20,7 +23,7 @@ fixture net_moves(void);
 typedef fixture (*network)(void);
 #define NETWORKS                                                                                   \
     {                                                                                              \
-        net_conv, net_matrix, net_elements, net_pools, net_tables, net_moves                       \
+        net_conv, net_matrix, net_elements, net_floats, net_pools, net_tables, net_moves           \
     }
 
 extern const float conv_weights[4 * 2 * 9], depthwise_weights[4 * 4];

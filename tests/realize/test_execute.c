@@ -221,6 +221,37 @@ static void additions_products_and_activations(void **state)
     stop(&r);
 }
 
+static uint8_t nearest_u8(float v)
+{
+    return (uint8_t)fminf(fmaxf(rintf(v), 0), 255);
+}
+
+static void sums_and_products_in_float32(void **state)
+{
+    (void)state;
+    run r = start(net_floats, 4);
+    fx_run(r.instance);
+    for (int64_t i = 0; i < 84; i++) {
+        int64_t x = code(&r, "x", 0, i), y = code(&r, "y", 0, i);
+        volatile float u = (float)x * 0.0317f, v = (float)y * 0.0283f, difference = u - v,
+                       product = u * v;
+        volatile float quotient = difference / 0.0613f, ratio = 0.0317f * 0.0283f, scaled;
+        assert_true(output_float(&r, "difference_f", i) == difference);
+        assert_int_equal(output_code(&r, "difference", i), nearest_u8(rintf(quotient) + 120));
+        assert_true(output_float(&r, "product_f", i) == product);
+        ratio = ratio / 0.1171f;
+        scaled = (float)(x * y) * ratio;
+        assert_int_equal(output_code(&r, "product", i), nearest_u8(scaled + 131));
+        /* k + x: k does not vary along the last axis, so x is the first operand. */
+        volatile float rx = 0.0317f / 0.0401f, rk = 0.0191f / 0.0401f, zeros = rk * 3;
+        int64_t k = code_of(i < 42 ? 0.75f : -1.5f, &version(&r, "k", 0)->q);
+        volatile float fixed = 97 - fmaf(rx, 101, zeros);
+        assert_int_equal(output_code(&r, "swapped", i),
+                         nearest_u8(fmaf((float)(x + 101), rx, fmaf((float)k, rk, fixed))));
+    }
+    stop(&r);
+}
+
 /* ---- pools ---- */
 
 typedef struct patch {
@@ -259,7 +290,9 @@ static void window_pools(void **state)
         patch a = patch_of(&r, i / 16, i / 4 % 4, i % 4);
         assert_int_equal(output_code(&r, "keep", i),
                          floor_division(2 * a.raw + a.inside, 2 * a.inside));
-        assert_int_equal(output_code(&r, "padded", i), floor_division(a.raw, a.padded));
+        int64_t zero = version(&r, "padded", 0)->q.zero_point;
+        assert_int_equal(output_code(&r, "padded", i),
+                         floor_division(a.raw + (a.padded - a.inside) * zero, a.padded));
     }
     for (int64_t i = 0; i < 36; i++) {
         patch a = patch_of(&r, i / 12, i / 4 % 3, i % 4);
@@ -307,6 +340,28 @@ static void reductions(void **state)
         itg_quantizer unit = version(&r, "mean", 0)->q;
         unit.scale = (const float[]){1.0f};
         assert_int_equal(output_code(&r, "mean", h), code_of(scaled, &unit));
+    }
+    stop(&r);
+}
+
+static void means_in_float32(void **state)
+{
+    (void)state;
+    run r = start(net_floats, 4);
+    fx_run(r.instance);
+    for (int64_t i = 0; i < 32; i++) {
+        int64_t c = i / 16, p = i / 4 % 4, q = i % 4, count = 0;
+        volatile float sum = 0;
+        for (int64_t h = 2 * p - 1; h < 2 * p + 2; h++)
+            for (int64_t w = 2 * q - 1; w < 2 * q + 2; w++) {
+                count += h < 7 && w < 8;
+                if (h < 0 || h >= 6 || w < 0 || w >= 7) continue;
+                volatile float term = (float)code(&r, "x", 0, (c * 6 + h) * 7 + w) * 0.0317f;
+                sum = sum + term;
+            }
+        volatile float mean = sum / (float)count, scaled = mean / 0.0317f;
+        assert_true(output_float(&r, "mean_f", i) == mean);
+        assert_int_equal(output_code(&r, "mean", i), nearest_u8(scaled + 88));
     }
     stop(&r);
 }
@@ -431,6 +486,8 @@ int main(void)
         cmocka_unit_test(convolutions_with_fused_relu_and_three_versions),
         cmocka_unit_test(matrix_products_of_weights_and_of_activations),
         cmocka_unit_test(additions_products_and_activations),
+        cmocka_unit_test(sums_and_products_in_float32),
+        cmocka_unit_test(means_in_float32),
         cmocka_unit_test(window_pools),
         cmocka_unit_test(reductions),
         cmocka_unit_test(pools_as_floats_and_means_of_codes),

@@ -638,7 +638,7 @@ static void check_pool(uint64_t seed, pool_form form, itg_rounding rounding)
                 if (count < 1) count = 1;
                 double scale = (double)a->scale[0] / (double)count, ratio = scale / (double)o->scale[0];
                 float mean = float_sum_at(&p, x, a, ch, r, s) / (float)count;
-                if (form == POOL_KEEP) wanted = limited(divide(sum, count, rounding), 0, 255);
+                if (form == POOL_KEEP) wanted = limited(divide(sum + (count - inside) * a->zero_point, count, rounding), 0, 255);
                 else if (form == POOL_F32) wanted = limited(float_mean_code(mean, o), 0, 255);
                 else wanted = limited(tflite(sum, ratio) + o->zero_point, 0, 255);
                 if (output_code(&c, 0, i) != wanted)
