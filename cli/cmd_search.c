@@ -52,13 +52,17 @@ static void hook_progress(void *context, const itg_trial *trial, const itg_trial
 static itg_status hook_trial(void *context, const itg_trial *trial, itg_error *err)
 {
     itg_cli_search_work *w = context;
-    return w->recorder ? itg_cli_recorder_trial(w->recorder, trial, itg_cli_now(), err) : ITG_OK;
+    (void)err;
+    /* A log that cannot be written ends the search, but must not cost what it has found. */
+    if (w->recorder && w->log_failure.code == ITG_OK)
+        itg_cli_recorder_trial(w->recorder, trial, itg_cli_now(), &w->log_failure);
+    return ITG_OK;
 }
 
 static bool hook_cancelled(void *context)
 {
-    (void)context;
-    return interrupted != 0;
+    const itg_cli_search_work *w = context;
+    return interrupted != 0 || w->log_failure.code != ITG_OK;
 }
 
 /* ---- the log ---- */
@@ -200,10 +204,8 @@ static itg_status write_outputs(itg_cli_search_work *w, itg_error *err)
     itg_status status = ITG_OK;
     if (path && itg_search_best(w->result))
         status = itg_strategy_save(itg_search_strategy(w->result), w->model, path, err);
-    itg_error log_err = {0};
-    itg_status logged = end_log(w, &log_err);
-    if (status == ITG_OK && logged != ITG_OK) *err = log_err;
-    return status == ITG_OK ? logged : status;
+    if (status == ITG_OK && w->log_failure.code == ITG_OK) end_log(w, &w->log_failure);
+    return status;
 }
 
 static int report(const itg_cli_search_work *w)
@@ -211,7 +213,7 @@ static int report(const itg_cli_search_work *w)
     int result = w->args->given[ITG_CLI_OPT_JSON] ? itg_cli_search_json(w) : itg_cli_search_text(w);
     if (result != ITG_CLI_OK) return result;
     const itg_score *floats = itg_search_float(w->result, false);
-    bool cancelled = strcmp(itg_search_stop_reason(w->result), "cancelled") == 0;
+    bool cancelled = w->log_failure.code == ITG_OK && strcmp(itg_search_stop_reason(w->result), "cancelled") == 0;
     if (itg_search_best(w->result)) {
         if (cancelled) fputs("intaglio: interrupted; the best so far was kept\n", stderr);
         return ITG_CLI_OK;
@@ -250,6 +252,7 @@ static int run(const itg_cli_args *args)
     itg_status status = search(&w, &err);
     if (status == ITG_OK) status = write_outputs(&w, &err);
     int result = status == ITG_OK ? report(&w) : itg_cli_fail_error(&err);
+    if (w.log_failure.code != ITG_OK) result = itg_cli_fail_error(&w.log_failure);
     status = deinit(&w, &err);
     return status != ITG_OK && result == ITG_CLI_OK ? itg_cli_fail_error(&err) : result;
 }

@@ -17,6 +17,7 @@ typedef struct itg_cli_search_work {
     itg_cli_progress progress;
     itg_search_result *result;
     double seconds;
+    itg_error log_failure; /* code ITG_OK: none */
 } itg_cli_search_work;
 
 int itg_cli_search_json(const itg_cli_search_work *work);

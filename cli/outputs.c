@@ -1,4 +1,5 @@
-/* An output must not be a file that the same command reads or writes elsewhere: it would be gone. */
+/* An output must not be a file that the same command reads or writes elsewhere: it would be gone.
+ */
 #include "cli/common.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -15,8 +16,7 @@ static bool is_same_file(const char *a, const char *b)
 {
     struct stat first, second;
     if (stat(a, &first) != 0 || stat(b, &second) != 0) return strcmp(a, b) == 0;
-    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
+    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 static const char *path_of(const itg_cli_args *args, itg_cli_option option)

@@ -92,6 +92,20 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     return status;
 }
 
+/* Labels that no output can equal: those of another data set, or counted from 1. */
+static itg_status check_labels(const evaluation_state *s, int64_t samples, itg_error *err)
+{
+    const int64_t *labels = s->options->labels;
+    int64_t classes = 0;
+    if (!labels || s->runner->output_count == 0 || !itg_shape_elements(&s->outputs[0].shape, &classes)) return ITG_OK;
+    if (s->outputs[0].dtype == ITG_S64 && classes == 1) return ITG_OK; /* the output is the class itself */
+    for (int64_t i = 0; i < samples; i++)
+        if (labels[i] < 0 || labels[i] >= classes)
+            return itg_fail(err, ITG_MISMATCH, "a label is %lld, but the model has %lld classes, 0 to %lld", (long long)labels[i],
+                            (long long)classes, (long long)classes - 1);
+    return ITG_OK;
+}
+
 static void hash_tensor(itg_sha256 *hash, const itg_tensor *t)
 {
     unsigned char chunk[4096];
@@ -148,6 +162,7 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     if (!s.instances || !s.output_offset || !s.outputs || !made.classes)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to evaluate");
     if (status == ITG_OK) status = layout_outputs(&s, err);
+    if (status == ITG_OK) status = check_labels(&s, made.samples, err);
     if (status == ITG_OK) status = run_blocks(&s, &made, err);
     for (int w = 0; s.instances && w < s.workers; w++)
         if (s.instances[w]) runner->destroy(s.instances[w]);

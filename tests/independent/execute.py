@@ -15,7 +15,7 @@ def activate(activation, v):
     if activation is None:
         return v
     if activation.op == "Relu":
-        return np.where(v > 0, v, F32(0))
+        return np.where(v < 0, F32(0), v)
     return f.clip(v, activation.attrs["min"], activation.attrs["max"])
 
 

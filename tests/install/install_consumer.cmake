@@ -46,7 +46,8 @@ run(${COMPILER} ${flags} -std=c11 -Wall -Wextra -Wpedantic -Werror ${SOURCE}/con
 check_consumer(${WORK}/consumer)
 
 list(JOIN flags " " flags)
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_C_COMPILER=${COMPILER}
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${WORK}/build -D CMAKE_MAKE_PROGRAM=${MAKE}
+  -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_C_COMPILER=${COMPILER}
   -D CMAKE_C_FLAGS=${flags})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 check_consumer(${WORK}/build/consumer)

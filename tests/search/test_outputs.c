@@ -1,4 +1,5 @@
-/* The files that a program's outputs are written to: their shapes, whether or not an output has a batch dimension. */
+/* The files that a program's outputs are written to: their shapes, whether or not an output has a
+ * batch dimension. */
 #include "graph/annotated.h"
 #include "realize/realize.h"
 #include "sim/sim.h"
@@ -31,12 +32,14 @@ static itg_program *make_program(void)
     itg_program *program = NULL;
     itg_shape shape = {.rank = 3, .dims = {1, 2, 3}};
     itg_id x = ITG_NONE, y[3];
-    itg_attrs turn = itg_attrs_default(ITG_OP_TRANSPOSE), mean = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    itg_attrs turn = itg_attrs_default(ITG_OP_TRANSPOSE),
+              mean = itg_attrs_default(ITG_OP_REDUCE_MEAN);
     turn.perm[0] = 2;
     turn.perm[1] = 1;
     turn.perm[2] = 0;
     mean.axes_count = 3;
-    for (int i = 0; i < 3; i++) mean.axes[i] = i;
+    for (int i = 0; i < 3; i++)
+        mean.axes[i] = i;
     mean.keepdims = false;
     assert_int_equal(itg_graph_create("outputs", &g, NULL), ITG_OK);
     assert_int_equal(itg_graph_add_value(g, "x", ITG_F32, &shape, NULL, &x, NULL), ITG_OK);
@@ -74,21 +77,51 @@ static void files_hold_every_dimension_of_every_output(void **state)
 {
     (void)state;
     float data[4 * 6];
-    for (int i = 0; i < 24; i++) data[i] = (float)i;
+    for (int i = 0; i < 24; i++)
+        data[i] = (float)i;
     itg_dataset samples = {.dtype = ITG_F32, .shape = {.rank = 3, .dims = {4, 2, 3}}, .data = data};
     itg_program *program = make_program();
     itg_preprocess p = itg_preprocess_default();
     itg_score score = {0};
     itg_error err = {0};
-    if (itg_program_run(program, &p, &samples, NULL, 1, PATH, &score, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_program_run(program, &p, &samples, NULL, 1, PATH, &score, &err) != ITG_OK)
+        fail_msg("%s", err.message);
     expect(PATH, "'shape': (4, 2, 3,)", 24);
     expect("test_outputs.1.npy", "'shape': (4, 3, 2, 1,)", 24);
     expect("test_outputs.2.npy", "'shape': (4,)", 4);
     itg_program_destroy(program);
 }
 
+/* The first output has six elements: classes 0 to 5. */
+static void labels_that_no_output_can_equal_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t label;
+        itg_status status;
+    } cases[] = {{5, ITG_OK}, {0, ITG_OK}, {6, ITG_MISMATCH}, {-1, ITG_MISMATCH}};
+    float data[2 * 6] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+    itg_dataset samples = {.dtype = ITG_F32, .shape = {.rank = 3, .dims = {2, 2, 3}}, .data = data};
+    itg_program *program = make_program();
+    itg_preprocess p = itg_preprocess_default();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t labels[] = {5, cases[i].label};
+        itg_score score = {0};
+        itg_error err = {0};
+        assert_int_equal(itg_program_run(program, &p, &samples, labels, 1, NULL, &score, &err),
+                         cases[i].status);
+        if (cases[i].status == ITG_OK)
+            assert_true(score.top1 == (cases[i].label == 5 ? 1.0 : 0.5));
+        else
+            assert_non_null(strstr(err.message, "6 classes"));
+    }
+    itg_program_destroy(program);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_hold_every_dimension_of_every_output)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_hold_every_dimension_of_every_output),
+        cmocka_unit_test(labels_that_no_output_can_equal_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
