@@ -1,5 +1,6 @@
-/* base: what every folder needs and no folder knows better. Error text, checked arithmetic, arena, string builder,
- * files, hashing, random numbers, parallel loops. Thread-safe where no argument is shared. */
+/* base: what every folder needs and no folder knows better. Error text, checked arithmetic, arena,
+ * string builder, files, hashing, random numbers, parallel loops. Thread-safe where no argument is
+ * shared. */
 #ifndef ITG_BASE_H
 #define ITG_BASE_H
 #include <stdarg.h>
@@ -13,10 +14,13 @@
 #endif
 
 /* ---- errors (error.c) ---- */
-/* Writes code and text to err (NULL: only the code is returned) and returns code: `return itg_fail(err, ITG_IO, "...")`. */
+/* Writes code and text to err (NULL: only the code is returned) and returns code: `return
+ * itg_fail(err, ITG_IO, "...")`. */
 itg_status itg_fail(itg_error *err, itg_status code, const char *format, ...) ITG_PRINTF(3, 4);
-/* Puts "prefix: " before the message that err holds already (err NULL: nothing). Returns err's code, or code. */
-itg_status itg_prefix_error(itg_error *err, itg_status code, const char *format, ...) ITG_PRINTF(3, 4);
+/* Puts "prefix: " before the message that err holds already (err NULL: nothing). Returns err's
+ * code, or code. */
+itg_status itg_prefix_error(itg_error *err, itg_status code, const char *format, ...)
+    ITG_PRINTF(3, 4);
 
 /* ---- checked size arithmetic (checked.c); false on overflow, *out untouched ---- */
 bool itg_add_size(size_t a, size_t b, size_t *out);
@@ -32,14 +36,16 @@ size_t itg_tensor_bytes(const itg_tensor *tensor); /* of a tensor whose shape wa
 typedef struct itg_arena itg_arena;
 itg_arena *itg_arena_create(size_t max_bytes /* 0: no limit */); /* NULL: no memory */
 void itg_arena_destroy(itg_arena *arena);                        /* NULL allowed */
-void *itg_arena_alloc(itg_arena *arena, size_t bytes);           /* zeroed, 64-byte aligned; NULL: no memory or limit */
+void *itg_arena_alloc(itg_arena *arena,
+                      size_t bytes); /* zeroed, 64-byte aligned; NULL: no memory or limit */
 void *itg_arena_array(itg_arena *arena, size_t count, size_t size); /* checked product */
 char *itg_arena_strdup(itg_arena *arena, const char *text);
 char *itg_arena_format(itg_arena *arena, const char *format, ...) ITG_PRINTF(2, 3);
 void *itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
 size_t itg_arena_used(const itg_arena *arena);
 
-/* ---- string builder (strbuf.c): grows; a failed allocation is remembered and reported by itg_strbuf_ok ---- */
+/* ---- string builder (strbuf.c): grows; a failed allocation is remembered and reported by
+ * itg_strbuf_ok ---- */
 typedef struct itg_strbuf {
     char *text; /* always terminated once anything was added; NULL while empty */
     size_t length, capacity;
@@ -53,9 +59,10 @@ bool itg_strbuf_ok(const itg_strbuf *buffer);
 void itg_strbuf_deinit(itg_strbuf *buffer);
 
 /* ---- files (file.c) ---- */
-/* Whole file into malloc'd memory (caller frees), one zero byte after the end. Larger than max_bytes: ITG_LIMIT.
- * Directories, fifos and the like are refused. */
-itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out, size_t *out_bytes, itg_error *err);
+/* Whole file into malloc'd memory (caller frees), one zero byte after the end. Larger than
+ * max_bytes: ITG_LIMIT. Directories, fifos and the like are refused. */
+itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out, size_t *out_bytes,
+                         itg_error *err);
 /* Appears whole or not at all: temporary file beside it, fsync, rename, fsync of the folder. */
 itg_status itg_file_write(const char *path, const void *data, size_t bytes, itg_error *err);
 
@@ -70,24 +77,27 @@ void itg_sha256_update(itg_sha256 *hash, const void *data, size_t bytes);
 void itg_sha256_final(itg_sha256 *hash, unsigned char out[32]);
 void itg_sha256_hex(const unsigned char digest[32], char out[65]); /* lower case, terminated */
 
-/* ---- random numbers (rng.c): xoshiro256** seeded by splitmix64 (Blackman, Vigna 2018); equal on every platform ---- */
+/* ---- random numbers (rng.c): xoshiro256** seeded by splitmix64 (Blackman, Vigna 2018); equal on
+ * every platform ---- */
 typedef struct itg_rng {
     uint64_t state[4];
 } itg_rng;
 void itg_rng_init(itg_rng *rng, uint64_t seed);
 uint64_t itg_rng_next(itg_rng *rng);
-uint64_t itg_rng_below(itg_rng *rng, uint64_t bound); /* unbiased; bound > 0 */
-double itg_rng_unit(itg_rng *rng);                    /* [0,1), 53 bits */
+uint64_t itg_rng_below(itg_rng *rng, uint64_t bound);              /* unbiased; bound > 0 */
+double itg_rng_unit(itg_rng *rng);                                 /* [0,1), 53 bits */
 void itg_rng_shuffle(itg_rng *rng, uint32_t *items, size_t count); /* Fisher-Yates */
 
 /* ---- parallel loops (parallel.c): OpenMP, never busy-waiting ---- */
-/* fn(context, worker, item) for item 0..items-1, each once, in any order and on any of `threads` workers (1: in order on
- * the caller). worker < threads. The first failing item by index decides status and error. */
+/* fn(context, worker, item) for item 0..items-1, each once, in any order and on any of `threads`
+ * workers (1: in order on the caller). worker < threads. The first failing item by index decides
+ * status and error. */
 typedef itg_status (*itg_parallel_fn)(void *context, int worker, int64_t item, itg_error *err);
-itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void *context, itg_error *err);
+itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void *context,
+                            itg_error *err);
 int itg_thread_count(int wanted); /* wanted > 0: at most 256; 0: the machine's */
-/* Call first in main: makes OpenMP's threads sleep while they wait (re-executes the program once where the runtime reads
- * OMP_WAIT_POLICY only at start). */
+/* Call first in main: makes OpenMP's threads sleep while they wait (re-executes the program once
+ * where the runtime reads OMP_WAIT_POLICY only at start). */
 void itg_parallel_be_passive(int argc, char **argv);
 
 /* ---- little-endian bytes, whatever the host ---- */

@@ -9,13 +9,13 @@ const char *itg_json_source(const itg_json *json)
     return json->source;
 }
 
-/* The fewest digits that read back as the same double; integers within 2^53 plainly, larger ones never as an integer literal
- * (the reader refuses those). */
+/* The fewest digits that read back as the same double; integers within 2^53 plainly, larger ones
+ * never as an integer literal (the reader refuses those). */
 static void print_number(double number, itg_strbuf *out)
 {
     char text[40];
-    if (number >= -9007199254740992.0 && number <= 9007199254740992.0 && number == (double)(int64_t)number &&
-        !(number == 0 && signbit(number))) {
+    if (number >= -9007199254740992.0 && number <= 9007199254740992.0 &&
+        number == (double)(int64_t)number && !(number == 0 && signbit(number))) {
         itg_strbuf_format(out, "%lld", (long long)number);
         return;
     }

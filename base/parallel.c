@@ -107,8 +107,8 @@ void itg_parallel_be_passive(int argc, char **argv)
     if (setenv("OMP_WAIT_POLICY", "passive", 1) || setenv("GOMP_SPINCOUNT", "0", 0) ||
         setenv(guard, "1", 1))
         return;
-    /* By its own path, so that the process keeps its name. exec comes back only where it failed: spinning then costs time,
-     * not results. */
+    /* By its own path, so that the process keeps its name. exec comes back only where it failed:
+     * spinning then costs time, not results. */
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length <= 0) return;

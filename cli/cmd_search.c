@@ -213,7 +213,8 @@ static int report(const itg_cli_search_work *w)
     int result = w->args->given[ITG_CLI_OPT_JSON] ? itg_cli_search_json(w) : itg_cli_search_text(w);
     if (result != ITG_CLI_OK) return result;
     const itg_score *floats = itg_search_float(w->result, false);
-    bool cancelled = w->log_failure.code == ITG_OK && strcmp(itg_search_stop_reason(w->result), "cancelled") == 0;
+    bool cancelled = w->log_failure.code == ITG_OK &&
+                     strcmp(itg_search_stop_reason(w->result), "cancelled") == 0;
     if (itg_search_best(w->result)) {
         if (cancelled) fputs("intaglio: interrupted; the best so far was kept\n", stderr);
         return ITG_CLI_OK;

@@ -48,8 +48,8 @@ itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_er
                                    args->values[ITG_CLI_OPT_LIMIT].integer, out, err);
 }
 
-itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *split, itg_cli_data *data,
-                             itg_error *err)
+itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *split,
+                             itg_cli_data *data, itg_error *err)
 {
     static const char *const names[] = {"calibration", "search", "holdout"};
     const char *name = args->values[ITG_CLI_OPT_PART].text;
@@ -59,10 +59,12 @@ itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *spl
     while (i < 3 && strcmp(name, names[i]) != 0)
         i++;
     if (i == 3) {
-        snprintf(err->message, sizeof err->message, "--part: '%s' is none of calibration, search, holdout", name);
+        snprintf(err->message, sizeof err->message,
+                 "--part: '%s' is none of calibration, search, holdout", name);
         return err->code = ITG_BAD_ARGUMENT;
     }
-    itg_status status = itg_data_part(data->samples, data->labels, split, (itg_split_part)i, &part.samples, &part.labels, err);
+    itg_status status = itg_data_part(data->samples, data->labels, split, (itg_split_part)i,
+                                      &part.samples, &part.labels, err);
     if (status != ITG_OK) return status;
     itg_cli_data_close(data);
     *data = part;

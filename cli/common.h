@@ -18,8 +18,8 @@ itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_er
 itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit,
                                    itg_cli_data *out, itg_error *err);
 /* --part: keeps the samples that the search took for that part; not given: nothing happens. */
-itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *split, itg_cli_data *data,
-                             itg_error *err);
+itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *split,
+                             itg_cli_data *data, itg_error *err);
 void itg_cli_data_close(itg_cli_data *data);
 
 /* A usage error where a file to be written is also read, or written twice; else ITG_CLI_OK. */

@@ -2,8 +2,9 @@
  * and absent kernels. A 1-D window is a 2-D one of height 1; its tensors keep rank 3. */
 #include "shape.h"
 
-#define MAX_WINDOW ((int64_t)1 << 30) /* of kernel, stride, dilation and pads: products fit int64  \
-                                       */
+#define MAX_WINDOW                                                                                 \
+    ((int64_t)1 << 30) /* of kernel, stride, dilation and pads: products fit int64                 \
+                        */
 
 /* Dimension `i` (0: height, 1: width) of the image, 1 where a 1-D window has no height. */
 static int64_t image_dim(const itg_shape *x, int32_t spatial_rank, int i)

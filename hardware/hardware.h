@@ -1,5 +1,6 @@
-/* What a chip can do: dtypes of each operator, accumulators, requantization, fused patterns, memory, cost. Loaded from one
- * JSON file; docs/adding-a-target.md describes every key. No target's name stands in C. */
+/* What a chip can do: dtypes of each operator, accumulators, requantization, fused patterns,
+ * memory, cost. Loaded from one JSON file; docs/adding-a-target.md describes every key. No target's
+ * name stands in C. */
 #ifndef ITG_HARDWARE_H
 #define ITG_HARDWARE_H
 #include <intaglio/intaglio.h>
@@ -14,8 +15,9 @@ typedef struct itg_hw_dtype {
     char name[32];
     itg_dtype storage;          /* S8 U8 S16 U16 S32 */
     int32_t bits_min, bits_max; /* within 2..storage width */
-    bool zero_point;            /* asymmetric; false: symmetric (unsigned storage: range [0, hi], only for values >= 0) */
-    bool full_range;            /* signed symmetric may use -2^(b-1) as a clip bound; default false */
+    bool zero_point; /* asymmetric; false: symmetric (unsigned storage: range [0, hi], only for
+                        values >= 0) */
+    bool full_range; /* signed symmetric may use -2^(b-1) as a clip bound; default false */
 } itg_hw_dtype;
 
 typedef struct itg_hw_requant {
@@ -25,59 +27,63 @@ typedef struct itg_hw_requant {
 
 /* One way to run an operator, in preference order. Masks: bit i = dtypes[i]. */
 typedef struct itg_hw_spec {
-    uint32_t input_mask;    /* activations (slot 0; both slots of Add, Mul, MatMul of two activations; all of Concat) */
-    uint32_t weight_mask;   /* constant slot 1 of Conv, Gemm, MatMul; 0: operator has no weights */
-    uint32_t output_mask;   /* 0: same class and quantizer rules as the input (tied forms) */
+    uint32_t input_mask;  /* activations (slot 0; both slots of Add, Mul, MatMul of two activations;
+                             all of Concat) */
+    uint32_t weight_mask; /* constant slot 1 of Conv, Gemm, MatMul; 0: operator has no weights */
+    uint32_t output_mask; /* 0: same class and quantizer rules as the input (tied forms) */
     itg_accumulator acc;
-    bool per_channel;       /* weights: one scale per output channel */
-    bool bias;              /* a bias is allowed (default true) */
-    int32_t bias_bits;      /* default: the smaller of accumulator width and 32 */
-    itg_form form;          /* MAC PRODUCT RESCALE F32 EQUAL KEEP LUT */
-    int32_t requant;        /* index into requants; -1: none needed (KEEP, LUT) */
-    int32_t left_shift;     /* RESCALE of Add, Sub */
-    itg_rounding rounding;  /* KEEP averages */
-    double macs_per_cycle;  /* cost; elementwise: elements per cycle */
+    bool per_channel;      /* weights: one scale per output channel */
+    bool bias;             /* a bias is allowed (default true) */
+    int32_t bias_bits;     /* default: the smaller of accumulator width and 32 */
+    itg_form form;         /* MAC PRODUCT RESCALE F32 EQUAL KEEP LUT */
+    int32_t requant;       /* index into requants; -1: none needed (KEEP, LUT) */
+    int32_t left_shift;    /* RESCALE of Add, Sub */
+    itg_rounding rounding; /* KEEP averages */
+    double macs_per_cycle; /* cost; elementwise: elements per cycle */
 } itg_hw_spec;
 
 typedef struct itg_hw_op {
-    int32_t spec_count;     /* 0: not an integer operator here */
+    int32_t spec_count; /* 0: not an integer operator here */
     itg_hw_spec specs[ITG_HW_MAX_SPECS];
-    bool follow;            /* quantized only where every non-constant input comes from a quantized node */
+    bool follow; /* quantized only where every non-constant input comes from a quantized node */
 } itg_hw_op;
 
 typedef struct itg_hw_override {
-    char pattern[128];      /* node name, * and ? */
+    char pattern[128];        /* node name, * and ? */
     bool has_float, is_float; /* force to float, or forbid it */
-    int32_t weight_bits_min, weight_bits_max, activation_bits_min, activation_bits_max; /* 0: not stated */
+    int32_t weight_bits_min, weight_bits_max, activation_bits_min,
+        activation_bits_max; /* 0: not stated */
 } itg_hw_override;
 
 struct itg_hardware {
     char name[64];
     char description[256];
-    bool float_allowed;         /* float islands, and operators that the table does not list */
-    bool all_float;             /* target `float`: nothing is quantized */
+    bool float_allowed; /* float islands, and operators that the table does not list */
+    bool all_float;     /* target `float`: nothing is quantized */
     bool power_of_two_scales;
     int32_t dtype_count;
     itg_hw_dtype dtypes[ITG_HW_MAX_DTYPES];
     int32_t requant_count;
     itg_hw_requant requants[ITG_HW_MAX_REQUANTS];
     itg_hw_op ops[ITG_OP_COUNT];
-    bool fuse[ITG_OP_COUNT][ITG_OP_COUNT]; /* [producer][Relu or Clip] */
-    uint32_t graph_input_mask, graph_output_mask; /* dtypes of model inputs and outputs; 0: whatever consumer or producer takes */
+    bool fuse[ITG_OP_COUNT][ITG_OP_COUNT];        /* [producer][Relu or Clip] */
+    uint32_t graph_input_mask, graph_output_mask; /* dtypes of model inputs and outputs; 0: whatever
+                                                     consumer or producer takes */
     int32_t output_bits_min, output_bits_max;     /* 0: as the dtype */
     int64_t flash_bytes, ram_bytes;               /* 0: not stated */
-    double float_macs_per_cycle;                  /* cost of float nodes; elementwise: elements per cycle */
+    double float_macs_per_cycle; /* cost of float nodes; elementwise: elements per cycle */
     int32_t override_count;
     itg_hw_override *overrides;
-    char *json;                 /* the description reprinted compactly, embedded in strategies */
-    unsigned char hash[32];     /* SHA-256 of json */
+    char *json;             /* the description reprinted compactly, embedded in strategies */
+    unsigned char hash[32]; /* SHA-256 of json */
 };
 typedef struct itg_hardware itg_hardware;
 
-/* name_or_path: a name among the built-in targets (hardware/targets, embedded at build time), or a file.
- * Errors name file, key and expectation. */
+/* name_or_path: a name among the built-in targets (hardware/targets, embedded at build time), or a
+ * file. Errors name file, key and expectation. */
 itg_status itg_hardware_load(const char *name_or_path, itg_hardware **out, itg_error *err);
-itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source, itg_hardware **out, itg_error *err);
+itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source,
+                              itg_hardware **out, itg_error *err);
 void itg_hardware_destroy(itg_hardware *hw);
 int itg_hardware_builtin_count(void);
 const char *itg_hardware_builtin_name(int index);
@@ -85,72 +91,96 @@ const char *itg_hardware_builtin_json(int index); /* text as in hardware/targets
 void itg_hardware_schema(itg_strbuf *out);        /* JSON Schema, from the table that validates */
 
 /* ---- selection (select.c) ---- */
-/* Whether hw can run the node as integers whatever the bits are; if not, *reason says why (arena string). */
-bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id node, itg_arena *arena, const char **reason);
-/* topology[n]: node n is quantized. Operators not listed, `follow` operators without a quantized producer, overridden nodes: float;
- * ITG_INFEASIBLE naming the first such node where float is not allowed; topology and reasons are complete then too. reasons (may be
- * NULL) [node_count]. */
-itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena, bool *topology,
-                                 const char **reasons, itg_error *err);
-/* fused[n]: the Relu/Clip node fused into node n, or ITG_NONE (only consumer, pattern listed, both quantized). */
-void itg_hardware_fusion(const itg_hardware *hw, const itg_graph *g, const bool *topology, itg_id *fused);
+/* Whether hw can run the node as integers whatever the bits are; if not, *reason says why (arena
+ * string). */
+bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id node,
+                           itg_arena *arena, const char **reason);
+/* topology[n]: node n is quantized. Operators not listed, `follow` operators without a quantized
+ * producer, overridden nodes: float; ITG_INFEASIBLE naming the first such node where float is not
+ * allowed; topology and reasons are complete then too. reasons (may be NULL) [node_count]. */
+itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
+                                 bool *topology, const char **reasons, itg_error *err);
+/* fused[n]: the Relu/Clip node fused into node n, or ITG_NONE (only consumer, pattern listed, both
+ * quantized). */
+void itg_hardware_fusion(const itg_hardware *hw, const itg_graph *g, const bool *topology,
+                         itg_id *fused);
 
-/* What a node's input slot holds (match.c). WEIGHT: slot 1 of Conv and Gemm, constant slot 1 of MatMul. BIAS: slot 2 of those.
- * ACTIVATION: everything else that is computed with, constant operands of Add, Mul, Concat... included. PARAMETER: indices,
- * shapes and the like. */
-typedef enum itg_slot_role { ITG_SLOT_ACTIVATION, ITG_SLOT_WEIGHT, ITG_SLOT_BIAS, ITG_SLOT_PARAMETER } itg_slot_role;
+/* What a node's input slot holds (match.c). WEIGHT: slot 1 of Conv and Gemm, constant slot 1 of
+ * MatMul. BIAS: slot 2 of those. ACTIVATION: everything else that is computed with, constant
+ * operands of Add, Mul, Concat... included. PARAMETER: indices, shapes and the like. */
+typedef enum itg_slot_role {
+    ITG_SLOT_ACTIVATION,
+    ITG_SLOT_WEIGHT,
+    ITG_SLOT_BIAS,
+    ITG_SLOT_PARAMETER
+} itg_slot_role;
 itg_slot_role itg_hardware_slot_role(const itg_graph *g, itg_id node, int32_t slot);
-/* First spec of op whose classes admit these widths; NULL: none. weight_bits 0: only specs without weights. hint 0: any, else
- * the spec's outputs (its inputs, where outputs are tied) share a dtype with it. */
-const itg_hw_spec *itg_hardware_match(const itg_hardware *hw, itg_op op, const int32_t *input_bits, int32_t input_count,
-                                      int32_t weight_bits /* 0: none */, uint32_t required_output_mask_hint /* 0: any */);
-/* Index of the first dtype in mask that admits bits (unsigned storage without zero point only if not negative); -1: none. */
-int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bits, bool may_be_negative);
+/* First spec of op whose classes admit these widths; NULL: none. weight_bits 0: only specs without
+ * weights. hint 0: any, else the spec's outputs (its inputs, where outputs are tied) share a dtype
+ * with it. */
+const itg_hw_spec *itg_hardware_match(const itg_hardware *hw, itg_op op, const int32_t *input_bits,
+                                      int32_t input_count, int32_t weight_bits /* 0: none */,
+                                      uint32_t required_output_mask_hint /* 0: any */);
+/* Index of the first dtype in mask that admits bits (unsigned storage without zero point only if
+ * not negative); -1: none. */
+int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bits,
+                               bool may_be_negative);
 
 /* ---- choice space (space.c) ---- */
-/* Edges that must agree on bits form one group: inputs and outputs of tied forms, and what the strategy names together. */
+/* Edges that must agree on bits form one group: inputs and outputs of tied forms, and what the
+ * strategy names together. */
 typedef struct itg_choice_group {
-    bool is_weight;          /* one weight slot; constants among activations (an operand of Add) are not */
+    bool is_weight; /* one weight slot; constants among activations (an operand of Add) are not */
     bool is_graph_input, is_graph_output;
     int32_t edge_count;
-    const int32_t *edges;    /* indices in the edge order of annotated.h */
+    const int32_t *edges; /* indices in the edge order of annotated.h */
     int32_t bits_count;
     int32_t bits[32];        /* allowed widths, ascending */
-    int64_t weight_elements; /* elements of the constants that the group's edges read, each value once; 0: none */
+    int64_t weight_elements; /* elements of the constants that the group's edges read, each value
+                                once; 0: none */
     uint32_t dtype_mask;     /* dtypes that every edge of the group may have */
 } itg_choice_group;
-typedef struct itg_edge_ref { itg_id value, node; int32_t slot; } itg_edge_ref;
+typedef struct itg_edge_ref {
+    itg_id value, node;
+    int32_t slot;
+} itg_edge_ref;
 typedef struct itg_choice_space {
     itg_arena *arena;
     int32_t edge_count;
     itg_edge_ref *edges;
-    int32_t *edge_group;     /* [edge_count]; -1: float, carry or bias: nothing to choose */
+    int32_t *edge_group; /* [edge_count]; -1: float, carry or bias: nothing to choose */
     int32_t group_count;
     itg_choice_group *groups;
 } itg_choice_space;
-typedef struct itg_space_options { itg_bits_range weight, activation, input, output; } itg_space_options;
-/* (edges.c) Whether an edge has bits to choose, and in *mask the dtypes that its consumer and its producer both offer (0: none:
- * the graph does not fit the hardware). False: float, carry, bias, index. topology and fused are as itg_hardware_topology and
- * itg_hardware_fusion give them. */
-bool itg_hardware_edge_dtypes(const itg_hardware *hw, const itg_graph *g, const bool *topology, const itg_id *fused,
-                              const itg_edge_ref *edge, uint32_t *mask);
-/* ITG_INFEASIBLE: an edge is left without a width; the error names it and the range that it had to meet.
- * Every combination of the widths has a spec on every node, unless options or overrides state widths of activations: where
- * operators keep classes of dtypes apart (8 bits in, 8 bits out; 16 in, 16 out), activations are held to the classes of such
- * an operator's first spec by default; options.activation lifts that (16:16). options.input and .output replace .activation
- * for edges of the graph's inputs and outputs; an override of the hardware replaces all of them for the edges that its node
- * reads. docs/adding-a-target.md has the whole rule. */
-itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g, const itg_space_options *options,
-                                   itg_choice_space **out, itg_error *err);
+typedef struct itg_space_options {
+    itg_bits_range weight, activation, input, output;
+} itg_space_options;
+/* (edges.c) Whether an edge has bits to choose, and in *mask the dtypes that its consumer and its
+ * producer both offer (0: none: the graph does not fit the hardware). False: float, carry, bias,
+ * index. topology and fused are as itg_hardware_topology and itg_hardware_fusion give them. */
+bool itg_hardware_edge_dtypes(const itg_hardware *hw, const itg_graph *g, const bool *topology,
+                              const itg_id *fused, const itg_edge_ref *edge, uint32_t *mask);
+/* ITG_INFEASIBLE: an edge is left without a width; the error names it and the range that it had to
+ * meet. Every combination of the widths has a spec on every node, unless options or overrides state
+ * widths of activations: where operators keep classes of dtypes apart (8 bits in, 8 bits out; 16
+ * in, 16 out), activations are held to the classes of such an operator's first spec by default;
+ * options.activation lifts that (16:16). options.input and .output replace .activation for edges of
+ * the graph's inputs and outputs; an override of the hardware replaces all of them for the edges
+ * that its node reads. docs/adding-a-target.md has the whole rule. */
+itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
+                                   const itg_space_options *options, itg_choice_space **out,
+                                   itg_error *err);
 void itg_choice_space_destroy(itg_choice_space *space);
 
 /* ---- cost (cost.c) ---- */
 typedef struct itg_cost {
     int64_t weight_bytes;    /* sum over weight tensors of ceil(elements * bits / 8) */
-    int64_t parameter_bytes; /* + biases at accumulator width (4 or 8 bytes) + requantization constants */
-    int64_t bops;            /* sum of MACs * weight bits * activation bits; a float operand counts 32 bits */
-    double cycles;           /* by macs_per_cycle and float_macs_per_cycle */
-    int64_t peak_activation_bytes; /* largest sum of live activation tensors, in storage bytes, in node order */
+    int64_t parameter_bytes; /* + biases at accumulator width (4 or 8 bytes) + requantization
+                                constants */
+    int64_t bops;  /* sum of MACs * weight bits * activation bits; a float operand counts 32 bits */
+    double cycles; /* by macs_per_cycle and float_macs_per_cycle */
+    int64_t peak_activation_bytes; /* largest sum of live activation tensors, in storage bytes, in
+                                      node order */
 } itg_cost;
 /* Sums saturate. ITG_NO_MEMORY is the only failure. */
 itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out);

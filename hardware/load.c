@@ -458,7 +458,8 @@ itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source
     itg_status status = itg_json_parse(text, bytes, source, &json, err);
     if (status != ITG_OK) goto cleanup;
     hw = calloc(1, sizeof *hw);
-    /* Reprinted: the same description has the same hash, whatever its white space, and out of a strategy file too. */
+    /* Reprinted: the same description has the same hash, whatever its white space, and out of a
+     * strategy file too. */
     itg_strbuf canonical = {0};
     itg_json_print(itg_json_root(json), &canonical);
     if (!hw || !itg_strbuf_ok(&canonical) || !canonical.text) {

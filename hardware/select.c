@@ -179,7 +179,8 @@ static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_
     return NULL;
 }
 
-/* All nodes are judged, also behind the first that is refused: `check` shows each with its reason. */
+/* All nodes are judged, also behind the first that is refused: `check` shows each with its reason.
+ */
 itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
                                  bool *topology, const char **reasons, itg_error *err)
 {

@@ -1,5 +1,6 @@
-/* exp, log, erf... from IEEE basic operations alone (+ - * / sqrt, frexp/ldexp by bits), so that every platform gives the
- * same bits. Accuracy stated per function and tested; docs/arithmetic.md gives each algorithm in full. */
+/* exp, log, erf... from IEEE basic operations alone (+ - * / sqrt, frexp/ldexp by bits), so that
+ * every platform gives the same bits. Accuracy stated per function and tested; docs/arithmetic.md
+ * gives each algorithm in full. */
 #ifndef ITG_MATH_H
 #define ITG_MATH_H
 double itg_exp(double x);
@@ -8,8 +9,10 @@ double itg_log2(double x);
 double itg_erf(double x);
 double itg_tanh(double x);
 double itg_sigmoid(double x);
-double itg_pow(double x, double y); /* exact for y = 2, 0.5 (sqrt), -1, 1, 0, small integers by multiplication */
-double itg_sqrt(double x);          /* the correctly rounded IEEE operation */
+double
+itg_pow(double x,
+        double y); /* exact for y = 2, 0.5 (sqrt), -1, 1, 0, small integers by multiplication */
+double itg_sqrt(double x); /* the correctly rounded IEEE operation */
 double itg_floor(double x);
 double itg_ceil(double x);
 double itg_frexp(double x, int *exponent);

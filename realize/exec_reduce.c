@@ -48,10 +48,11 @@ static void finish_mean(itg_instance *instance, const itg_step *s, int64_t *acc,
             run++;
         if (s->form == ITG_FORM_KEEP) {
             for (int64_t i = 0; i < run; i++)
-                itg_store(y->dtype, instance->epilogues[0].out, i,
-                          itg_clamp(itg_round_divide(acc[first + i] + (int64_t)count * y->q.zero_point,
-                                                     count, s->rounding),
-                                    y->q.qmin, y->q.qmax));
+                itg_store(
+                    y->dtype, instance->epilogues[0].out, i,
+                    itg_clamp(itg_round_divide(acc[first + i] + (int64_t)count * y->q.zero_point,
+                                               count, s->rounding),
+                              y->q.qmin, y->q.qmax));
         }
         for (int32_t k = 0; s->form != ITG_FORM_KEEP && k < s->output_count; k++) {
             itg_epilogue e = instance->epilogues[k];

@@ -208,7 +208,8 @@ const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count)
     return p->bounds;
 }
 
-/* The node that bound `index` belongs to: bounds stand in the order of the steps that accumulate. */
+/* The node that bound `index` belongs to: bounds stand in the order of the steps that accumulate.
+ */
 const char *itg_program_bound_name(const itg_program *p, int32_t index)
 {
     int32_t bound = 0;

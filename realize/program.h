@@ -130,7 +130,8 @@ bool itg_step_kind_takes(itg_step_kind kind, itg_op op);
 const char *itg_step_type(const itg_step *s, char *buffer, size_t size);
 bool itg_step_type_parse(const char *type, itg_step_kind *kind, itg_op *op);
 bool itg_step_has_accumulator(const itg_step *s);
-/* Computed in float32 from the quantizers alone: neither accumulator nor requantization constants. */
+/* Computed in float32 from the quantizers alone: neither accumulator nor requantization constants.
+ */
 bool itg_step_is_f32(const itg_step *s);
 /* Outputs written through epilogues: what itg_step_out describes. */
 bool itg_step_has_epilogue(const itg_step *s);

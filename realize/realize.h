@@ -6,16 +6,20 @@
 #include "kernels/int_ops.h"
 
 /* ---- bounds (bounds.c): exact integers ---- */
-/* Interval of a node's native result over all inputs within the quantizers' clip ranges, and of every partial sum. */
+/* Interval of a node's native result over all inputs within the quantizers' clip ranges, and of
+ * every partial sum. */
 /* itg_bound: intaglio.h; node = of the prepared graph */
-/* One entry a node with an accumulator, in node order. Arena of `a` is not touched; *out malloc'd. */
+/* One entry a node with an accumulator, in node order. Arena of `a` is not touched; *out malloc'd.
+ */
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err);
 
 /* ---- integer graph (program.h, lower*.c) ---- */
-/* Self-contained: needs neither model nor annotated graph afterwards. Immutable and shared between instances. */
+/* Self-contained: needs neither model nor annotated graph afterwards. Immutable and shared between
+ * instances. */
 typedef struct itg_program itg_program;
 /* itg_realize_options: intaglio.h */
-itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options, itg_program **out, itg_error *err);
+itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
+                               itg_program **out, itg_error *err);
 void itg_program_destroy(itg_program *program);
 
 int32_t itg_program_input_count(const itg_program *p);
@@ -23,11 +27,13 @@ const itg_shape *itg_program_input_shape(const itg_program *p, int32_t index); /
 int32_t itg_program_output_count(const itg_program *p);
 const char *itg_program_output_name(const itg_program *p, int32_t index);
 /* Storage dtype, shape [1, ...], quantizer (NULL: float or indices). */
-void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype, const itg_shape **shape, const itg_quantizer **q);
+void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,
+                             const itg_shape **shape, const itg_quantizer **q);
 size_t itg_program_instance_bytes(const itg_program *p); /* memory of one instance, by the plan */
 const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count);
 int32_t itg_program_float_island_count(const itg_program *p);
-const char *itg_program_float_island(const itg_program *p, int32_t index); /* "Softmax attn/softmax: reason" */
+const char *itg_program_float_island(const itg_program *p,
+                                     int32_t index); /* "Softmax attn/softmax: reason" */
 void itg_program_print(const itg_program *p, itg_strbuf *out);
 
 /* ---- execution (execute.c) ---- */
@@ -36,12 +42,16 @@ itg_status itg_instance_create(const itg_program *p, itg_instance **out, itg_err
 void itg_instance_destroy(itg_instance *instance);
 float *itg_instance_input(itg_instance *instance, int32_t index);
 itg_status itg_instance_run(itg_instance *instance, itg_error *err);
-itg_tensor itg_instance_output(const itg_instance *instance, int32_t index); /* storage dtype; valid until the next run */
+itg_tensor itg_instance_output(const itg_instance *instance,
+                               int32_t index); /* storage dtype; valid until the next run */
 
 /* ---- artefact (artefact.c): an ONNX file with domain "ai.intaglio"; docs/artefact.md ---- */
 /* metadata: key/value strings kept in the file (preprocessing, hashes, engine version). */
-typedef struct itg_metadata { const char *key, *value; } itg_metadata;
-itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata, int32_t count, const char *path, itg_error *err);
+typedef struct itg_metadata {
+    const char *key, *value;
+} itg_metadata;
+itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata, int32_t count,
+                              const char *path, itg_error *err);
 /* Everything is checked: a damaged file is an error, never a crash. */
 itg_status itg_artefact_read(const char *path, itg_program **out, itg_error *err);
 const char *itg_program_metadata(const itg_program *p, const char *key); /* NULL: absent */

@@ -8,7 +8,8 @@
 
 itg_runner itg_runner_program(const itg_program *program);
 
-/* All that scoring a point needs; shared by the workers, which change nothing of it but the threshold cache. */
+/* All that scoring a point needs; shared by the workers, which change nothing of it but the
+ * threshold cache. */
 typedef struct itg_evaluator {
     const itg_model *model;
     const itg_hardware *hw;
@@ -26,8 +27,9 @@ typedef struct itg_sample_set {
 } itg_sample_set;
 
 /* ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware cannot run this point (err says why). */
-itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *group_bits, const itg_sample_set *set, int threads,
-                               itg_score *out, itg_error *err);
+itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *group_bits,
+                               const itg_sample_set *set, int threads, itg_score *out,
+                               itg_error *err);
 /* top1 where labels exist, else agreement with the float network. */
 double itg_score_value(const itg_score *score);
 #endif

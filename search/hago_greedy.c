@@ -1,6 +1,7 @@
-/* HAGO's greedy pass (TVM, python/tvm/relay/hago/search.py): from the largest widths, group by group, one bit down until quality
- * falls below the floor, then one back up and on to the next group. Departures: groups with the most bytes per bit come first, and
- * the next two levels of a group are asked together, so that two candidates run side by side; a level below a refused one is
+/* HAGO's greedy pass (TVM, python/tvm/relay/hago/search.py): from the largest widths, group by
+ * group, one bit down until quality falls below the floor, then one back up and on to the next
+ * group. Departures: groups with the most bytes per bit come first, and the next two levels of a
+ * group are asked together, so that two candidates run side by side; a level below a refused one is
  * told and ignored. */
 #include "search/searcher.h"
 #include <stdlib.h>
@@ -11,14 +12,15 @@
 typedef struct greedy_state {
     const itg_search_space *space;
     double floor;
-    int32_t *levels;      /* the point accepted so far */
-    int32_t *order;       /* dimensions in the order in which they are lowered */
-    int32_t position;     /* in order; -1: the starting point is still to be asked */
-    int32_t asked, told;  /* levels below the accepted one, of the current dimension */
-    bool refused;         /* a told level was refused: the rest is ignored */
+    int32_t *levels;     /* the point accepted so far */
+    int32_t *order;      /* dimensions in the order in which they are lowered */
+    int32_t position;    /* in order; -1: the starting point is still to be asked */
+    int32_t asked, told; /* levels below the accepted one, of the current dimension */
+    bool refused;        /* a told level was refused: the rest is ignored */
 } greedy_state;
 
-/* Most bytes per bit first; ties by index. Insertion sort: the order is part of the result and must be stable. */
+/* Most bytes per bit first; ties by index. Insertion sort: the order is part of the result and must
+ * be stable. */
 static void sort_dimensions(greedy_state *s)
 {
     const itg_dim *dims = s->space->dims;
@@ -32,7 +34,8 @@ static void sort_dimensions(greedy_state *s)
     }
 }
 
-static itg_status init(void *state, const itg_search_space *space, const itg_searcher_options *options, itg_error *err)
+static itg_status init(void *state, const itg_search_space *space,
+                       const itg_searcher_options *options, itg_error *err)
 {
     greedy_state *s = state;
     s->space = space;
@@ -41,12 +44,14 @@ static itg_status init(void *state, const itg_search_space *space, const itg_sea
     s->levels = malloc(sizeof *s->levels * (size_t)(space->dim_count + 1));
     s->order = malloc(sizeof *s->order * (size_t)(space->dim_count + 1));
     if (!s->levels || !s->order) return itg_fail(err, ITG_NO_MEMORY, "no memory for hago-greedy");
-    for (int32_t d = 0; d < space->dim_count; d++) s->levels[d] = space->dims[d].count - 1;
+    for (int32_t d = 0; d < space->dim_count; d++)
+        s->levels[d] = space->dims[d].count - 1;
     sort_dimensions(s);
     return ITG_OK;
 }
 
-/* The dimension that is being lowered, -1 when all are done. Passes over those that cannot go lower or have been refused. */
+/* The dimension that is being lowered, -1 when all are done. Passes over those that cannot go lower
+ * or have been refused. */
 static int32_t current(greedy_state *s)
 {
     while (s->position < s->space->dim_count) {
@@ -93,8 +98,10 @@ static itg_status tell(void *state, const int32_t *levels, const itg_outcome *ou
     }
     s->told++;
     if (s->refused) return ITG_OK;
-    if (outcome->feasible && outcome->quality >= s->floor) memcpy(s->levels, levels, sizeof *levels * (size_t)s->space->dim_count);
-    else s->refused = true;
+    if (outcome->feasible && outcome->quality >= s->floor)
+        memcpy(s->levels, levels, sizeof *levels * (size_t)s->space->dim_count);
+    else
+        s->refused = true;
     return ITG_OK;
 }
 
@@ -106,5 +113,12 @@ static void deinit(void *state)
 }
 
 const itg_searcher_def itg_searcher_hago_greedy = {
-    "hago-greedy", "HAGO's pass: each group one bit down until quality falls below the floor", sizeof(greedy_state), LOOKAHEAD, 0,
-    init, ask, tell, deinit};
+    "hago-greedy",
+    "HAGO's pass: each group one bit down until quality falls below the floor",
+    sizeof(greedy_state),
+    LOOKAHEAD,
+    0,
+    init,
+    ask,
+    tell,
+    deinit};

@@ -1,4 +1,5 @@
-/* The public interface of programs: saving with what a later run needs, opening, running over a data set (intaglio.h). */
+/* The public interface of programs: saving with what a later run needs, opening, running over a
+ * data set (intaglio.h). */
 #include "search/evaluator.h"
 #include "realize/realize.h"
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 #define KEY_WEIGHT_BYTES "intaglio.weight_bytes"
 #define KEY_PARAMETER_BYTES "intaglio.parameter_bytes"
 
-itg_status itg_program_save(const itg_program *program, const itg_model *model, const itg_strategy_file *file, const char *path, itg_error *err)
+itg_status itg_program_save(const itg_program *program, const itg_model *model,
+                            const itg_strategy_file *file, const char *path, itg_error *err)
 {
     itg_strbuf preprocess = {0}, split = {0};
     char model_hash[65], graph_hash[65], weight_bytes[32], parameter_bytes[32];
@@ -30,11 +32,13 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model, 
     itg_sha256_hex(file->strategy->graph_hash, graph_hash);
     snprintf(weight_bytes, sizeof weight_bytes, "%lld", (long long)costs.weight_bytes);
     snprintf(parameter_bytes, sizeof parameter_bytes, "%lld", (long long)costs.parameter_bytes);
-    if (!itg_strbuf_ok(&preprocess) || !itg_strbuf_ok(&split)) status = itg_fail(err, ITG_NO_MEMORY, "no memory for the artefact's metadata");
-    itg_metadata metadata[] = {{KEY_PREPROCESS, preprocess.text},       {KEY_ENGINE, ITG_VERSION},
-                               {KEY_MODEL_HASH, model_hash},            {KEY_GRAPH_HASH, graph_hash},
-                               {KEY_HARDWARE, file->hardware->json},    {KEY_WEIGHT_BYTES, weight_bytes},
-                               {KEY_PARAMETER_BYTES, parameter_bytes},  {KEY_SPLIT, split.text}};
+    if (!itg_strbuf_ok(&preprocess) || !itg_strbuf_ok(&split))
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the artefact's metadata");
+    itg_metadata metadata[] = {
+        {KEY_PREPROCESS, preprocess.text},      {KEY_ENGINE, ITG_VERSION},
+        {KEY_MODEL_HASH, model_hash},           {KEY_GRAPH_HASH, graph_hash},
+        {KEY_HARDWARE, file->hardware->json},   {KEY_WEIGHT_BYTES, weight_bytes},
+        {KEY_PARAMETER_BYTES, parameter_bytes}, {KEY_SPLIT, split.text}};
     int32_t count = (int32_t)(sizeof metadata / sizeof *metadata) - (split.text == NULL);
     if (status == ITG_OK) status = itg_artefact_write(program, metadata, count, path, err);
     itg_strbuf_deinit(&preprocess);
@@ -42,7 +46,10 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model, 
     return status;
 }
 
-itg_status itg_program_open(const char *path, itg_program **out, itg_error *err) { return itg_artefact_read(path, out, err); }
+itg_status itg_program_open(const char *path, itg_program **out, itg_error *err)
+{
+    return itg_artefact_read(path, out, err);
+}
 
 itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out, itg_error *err)
 {
@@ -53,7 +60,8 @@ itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *ou
         *out = read;
         return ITG_OK;
     }
-    itg_status status = itg_json_parse(text, strlen(text), "the artefact's preprocessing", &json, err);
+    itg_status status =
+        itg_json_parse(text, strlen(text), "the artefact's preprocessing", &json, err);
     if (status == ITG_OK) status = itg_preprocess_read(json, itg_json_root(json), &read, err);
     itg_json_destroy(json);
     if (status == ITG_OK) *out = read;
@@ -65,8 +73,10 @@ itg_split_info itg_program_split(const itg_program *program)
     const char *text = itg_program_metadata(program, KEY_SPLIT);
     itg_split_info split = {0};
     itg_json *json = NULL;
-    if (!text || itg_json_parse(text, strlen(text), "the artefact's split", &json, NULL) != ITG_OK) return split;
-    if (itg_split_info_read(json, itg_json_root(json), &split, NULL) != ITG_OK) split = (itg_split_info){0};
+    if (!text || itg_json_parse(text, strlen(text), "the artefact's split", &json, NULL) != ITG_OK)
+        return split;
+    if (itg_split_info_read(json, itg_json_root(json), &split, NULL) != ITG_OK)
+        split = (itg_split_info){0};
     itg_json_destroy(json);
     return split;
 }
@@ -98,37 +108,61 @@ typedef struct npy_sink {
 static const char *npy_type(itg_dtype dtype)
 {
     switch (dtype) {
-    case ITG_F32: return "<f4";
-    case ITG_F64: return "<f8";
-    case ITG_S8: return "|i1";
-    case ITG_U8: return "|u1";
-    case ITG_BOOL: return "|b1";
-    case ITG_S16: return "<i2";
-    case ITG_U16: return "<u2";
-    case ITG_S32: return "<i4";
-    case ITG_U32: return "<u4";
-    default: return "<i8";
+    case ITG_F32:
+        return "<f4";
+    case ITG_F64:
+        return "<f8";
+    case ITG_S8:
+        return "|i1";
+    case ITG_U8:
+        return "|u1";
+    case ITG_BOOL:
+        return "|b1";
+    case ITG_S16:
+        return "<i2";
+    case ITG_U16:
+        return "<u2";
+    case ITG_S32:
+        return "<i4";
+    case ITG_U32:
+        return "<u4";
+    default:
+        return "<i8";
     }
 }
 
-/* Format 1.0: magic, version, header length, a Python dict padded with spaces to a multiple of 64, then the elements. Samples
- * take the place of a batch dimension of 1; outputs without one keep all their dimensions behind it. */
+/* Format 1.0: magic, version, header length, a Python dict padded with spaces to a multiple of 64,
+ * then the elements. Samples take the place of a batch dimension of 1; outputs without one keep all
+ * their dimensions behind it. */
 static void npy_header(itg_strbuf *out, const itg_tensor *t, int64_t samples)
 {
     itg_strbuf dict = {0};
-    itg_strbuf_format(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (%lld,", npy_type(t->dtype), (long long)samples);
-    for (int32_t d = t->shape.rank > 0 && t->shape.dims[0] == 1; d < t->shape.rank; d++) itg_strbuf_format(&dict, " %lld,", (long long)t->shape.dims[d]);
+    itg_strbuf_format(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (%lld,",
+                      npy_type(t->dtype), (long long)samples);
+    for (int32_t d = t->shape.rank > 0 && t->shape.dims[0] == 1; d < t->shape.rank; d++)
+        itg_strbuf_format(&dict, " %lld,", (long long)t->shape.dims[d]);
     itg_strbuf_add(&dict, "), }");
-    while ((10 + dict.length + 1) % 64) itg_strbuf_add(&dict, " ");
+    while ((10 + dict.length + 1) % 64)
+        itg_strbuf_add(&dict, " ");
     itg_strbuf_add(&dict, "\n");
-    unsigned char head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(dict.length & 255), (unsigned char)(dict.length >> 8)};
+    unsigned char head[10] = {0x93,
+                              'N',
+                              'U',
+                              'M',
+                              'P',
+                              'Y',
+                              1,
+                              0,
+                              (unsigned char)(dict.length & 255),
+                              (unsigned char)(dict.length >> 8)};
     itg_strbuf_bytes(out, head, sizeof head);
     if (dict.text) itg_strbuf_bytes(out, dict.text, dict.length);
     out->failed |= dict.failed;
     itg_strbuf_deinit(&dict);
 }
 
-static itg_status npy_sample(void *context, int64_t sample, const itg_tensor *outputs, int32_t output_count, itg_error *err)
+static itg_status npy_sample(void *context, int64_t sample, const itg_tensor *outputs,
+                             int32_t output_count, itg_error *err)
 {
     npy_sink *sink = context;
     for (int32_t i = 0; i < output_count; i++) {
@@ -148,15 +182,19 @@ static itg_status npy_sample(void *context, int64_t sample, const itg_tensor *ou
 /* "out.npy", "out.1.npy", "out.2.npy"... */
 static itg_status npy_write(const npy_sink *sink, const char *path, itg_error *err)
 {
-    size_t length = strlen(path), stem = length > 4 && strcmp(path + length - 4, ".npy") == 0 ? length - 4 : length;
+    size_t length = strlen(path),
+           stem = length > 4 && strcmp(path + length - 4, ".npy") == 0 ? length - 4 : length;
     itg_status status = ITG_OK;
     for (int32_t i = 0; i < sink->count && status == ITG_OK; i++) {
         itg_strbuf name = {0};
-        if (i == 0) itg_strbuf_add(&name, path);
-        else itg_strbuf_format(&name, "%.*s.%d.npy", (int)stem, path, i);
+        if (i == 0)
+            itg_strbuf_add(&name, path);
+        else
+            itg_strbuf_format(&name, "%.*s.%d.npy", (int)stem, path, i);
         const itg_strbuf *bytes = &sink->outputs[i].bytes;
-        status = itg_strbuf_ok(&name) ? itg_file_write(name.text, bytes->text ? bytes->text : "", bytes->length, err)
-                                      : itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
+        status = itg_strbuf_ok(&name)
+                     ? itg_file_write(name.text, bytes->text ? bytes->text : "", bytes->length, err)
+                     : itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
         itg_strbuf_deinit(&name);
     }
     return status;
@@ -168,12 +206,14 @@ static int64_t metadata_int(const itg_program *program, const char *key)
     return text ? strtoll(text, NULL, 10) : -1;
 }
 
-itg_status itg_program_run(const itg_program *program, const itg_preprocess *p, const itg_dataset *data, const int64_t *labels, int threads,
+itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
+                           const itg_dataset *data, const int64_t *labels, int threads,
                            const char *npy_path, itg_score *out, itg_error *err)
 {
     itg_runner runner = itg_runner_program(program);
     npy_sink sink = {.samples = itg_data_samples(data), .count = runner.output_count};
-    itg_evaluate_options options = {.data = data, .preprocess = p, .labels = labels, .threads = threads};
+    itg_evaluate_options options = {
+        .data = data, .preprocess = p, .labels = labels, .threads = threads};
     itg_evaluation evaluation = {0};
     itg_status status = ITG_OK;
     if (npy_path) {
@@ -192,7 +232,8 @@ itg_status itg_program_run(const itg_program *program, const itg_preprocess *p, 
         *out = score;
     }
     itg_evaluation_deinit(&evaluation);
-    for (int32_t i = 0; sink.outputs && i < sink.count; i++) itg_strbuf_deinit(&sink.outputs[i].bytes);
+    for (int32_t i = 0; sink.outputs && i < sink.count; i++)
+        itg_strbuf_deinit(&sink.outputs[i].bytes);
     free(sink.outputs);
     return status;
 }

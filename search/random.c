@@ -1,5 +1,5 @@
-/* Random search: every dimension uniformly, the first point with every width at its largest. The baseline that any searcher must
- * beat (Bergstra, Bengio 2012). */
+/* Random search: every dimension uniformly, the first point with every width at its largest. The
+ * baseline that any searcher must beat (Bergstra, Bengio 2012). */
 #include "search/searcher.h"
 
 typedef struct random_state {
@@ -8,7 +8,8 @@ typedef struct random_state {
     bool started;
 } random_state;
 
-static itg_status init(void *state, const itg_search_space *space, const itg_searcher_options *options, itg_error *err)
+static itg_status init(void *state, const itg_search_space *space,
+                       const itg_searcher_options *options, itg_error *err)
 {
     random_state *s = state;
     (void)err;
@@ -38,7 +39,10 @@ static itg_status tell(void *state, const int32_t *levels, const itg_outcome *ou
     return ITG_OK;
 }
 
-static void deinit(void *state) { (void)state; }
+static void deinit(void *state)
+{
+    (void)state;
+}
 
 const itg_searcher_def itg_searcher_random = {
     "random", "each width drawn uniformly", sizeof(random_state), 16, 100, init, ask, tell, deinit};

@@ -5,9 +5,15 @@
 
 static const itg_searcher_def *const all[] = {&itg_searcher_hago_greedy, &itg_searcher_random};
 
-int itg_searcher_count(void) { return (int)(sizeof all / sizeof *all); }
+int itg_searcher_count(void)
+{
+    return (int)(sizeof all / sizeof *all);
+}
 
-const itg_searcher_def *itg_searcher_at(int index) { return index >= 0 && index < itg_searcher_count() ? all[index] : NULL; }
+const itg_searcher_def *itg_searcher_at(int index)
+{
+    return index >= 0 && index < itg_searcher_count() ? all[index] : NULL;
+}
 
 const itg_searcher_def *itg_searcher_find(const char *name)
 {
@@ -16,5 +22,11 @@ const itg_searcher_def *itg_searcher_find(const char *name)
     return NULL;
 }
 
-const char *itg_searcher_name(int index) { return itg_searcher_at(index) ? itg_searcher_at(index)->name : NULL; }
-const char *itg_searcher_help(int index) { return itg_searcher_at(index) ? itg_searcher_at(index)->help : NULL; }
+const char *itg_searcher_name(int index)
+{
+    return itg_searcher_at(index) ? itg_searcher_at(index)->name : NULL;
+}
+const char *itg_searcher_help(int index)
+{
+    return itg_searcher_at(index) ? itg_searcher_at(index)->help : NULL;
+}

@@ -12,15 +12,35 @@ static itg_status create(const void *context, void **instance, itg_error *err)
     return status;
 }
 
-static void destroy(void *instance) { itg_instance_destroy(instance); }
-static float *input(void *instance, int32_t index) { return itg_instance_input(instance, index); }
-static itg_status run(void *instance, itg_error *err) { return itg_instance_run(instance, err); }
-static itg_tensor output(const void *instance, int32_t index) { return itg_instance_output(instance, index); }
+static void destroy(void *instance)
+{
+    itg_instance_destroy(instance);
+}
+static float *input(void *instance, int32_t index)
+{
+    return itg_instance_input(instance, index);
+}
+static itg_status run(void *instance, itg_error *err)
+{
+    return itg_instance_run(instance, err);
+}
+static itg_tensor output(const void *instance, int32_t index)
+{
+    return itg_instance_output(instance, index);
+}
 
 itg_runner itg_runner_program(const itg_program *program)
 {
     itg_shape none = {0};
-    itg_runner r = {program, itg_program_input_count(program), itg_program_output_count(program),
-                    itg_program_input_count(program) > 0 ? *itg_program_input_shape(program, 0) : none, create, destroy, input, run, output};
+    itg_runner r = {program,
+                    itg_program_input_count(program),
+                    itg_program_output_count(program),
+                    itg_program_input_count(program) > 0 ? *itg_program_input_shape(program, 0)
+                                                         : none,
+                    create,
+                    destroy,
+                    input,
+                    run,
+                    output};
     return r;
 }

@@ -19,7 +19,12 @@ void itg_split_deinit(itg_split *split)
 itg_status itg_split_repeat(const itg_split_info *info, itg_split *out, itg_error *err)
 {
     int64_t samples = info->samples;
-    itg_split s = {info->count[ITG_SPLIT_CALIBRATION], info->count[ITG_SPLIT_SEARCH], info->count[ITG_SPLIT_HOLDOUT], NULL, NULL, NULL};
+    itg_split s = {info->count[ITG_SPLIT_CALIBRATION],
+                   info->count[ITG_SPLIT_SEARCH],
+                   info->count[ITG_SPLIT_HOLDOUT],
+                   NULL,
+                   NULL,
+                   NULL};
     int64_t *all = malloc(sizeof *all * (size_t)samples);
     uint32_t *order = malloc(sizeof *order * (size_t)samples);
     if (!all || !order) {
@@ -29,9 +34,11 @@ itg_status itg_split_repeat(const itg_split_info *info, itg_split *out, itg_erro
     }
     itg_rng rng;
     itg_rng_init(&rng, info->seed);
-    for (int64_t i = 0; i < samples; i++) order[i] = (uint32_t)i;
+    for (int64_t i = 0; i < samples; i++)
+        order[i] = (uint32_t)i;
     itg_rng_shuffle(&rng, order, (size_t)samples);
-    for (int64_t i = 0; i < samples; i++) all[i] = order[i];
+    for (int64_t i = 0; i < samples; i++)
+        all[i] = order[i];
     free(order);
     s.calibration = all;
     s.search = all + s.calibration_count;
@@ -43,9 +50,12 @@ itg_status itg_split_repeat(const itg_split_info *info, itg_split *out, itg_erro
     return ITG_OK;
 }
 
-itg_status itg_split_make(int64_t samples, uint64_t seed, int64_t calibration, int64_t search, bool with_holdout, itg_split *out, itg_error *err)
+itg_status itg_split_make(int64_t samples, uint64_t seed, int64_t calibration, int64_t search,
+                          bool with_holdout, itg_split *out, itg_error *err)
 {
-    if (samples < 4 || samples > UINT32_MAX) return itg_fail(err, ITG_BAD_ARGUMENT, "a search needs at least 4 samples, not %lld", (long long)samples);
+    if (samples < 4 || samples > UINT32_MAX)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "a search needs at least 4 samples, not %lld",
+                        (long long)samples);
     itg_split_info info = {.samples = samples, .seed = seed};
     int64_t *count = info.count;
     count[ITG_SPLIT_HOLDOUT] = with_holdout ? samples / 4 : 0;
@@ -58,25 +68,33 @@ itg_status itg_split_make(int64_t samples, uint64_t seed, int64_t calibration, i
     return itg_split_repeat(&info, out, err);
 }
 
-itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const itg_split_info *info, itg_split_part part, itg_dataset **out,
-                         int64_t **out_labels, itg_error *err)
+itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const itg_split_info *info,
+                         itg_split_part part, itg_dataset **out, int64_t **out_labels,
+                         itg_error *err)
 {
     itg_split split = {0};
     itg_dataset *picked = NULL;
     int64_t *picked_labels = NULL;
-    if (info->samples == 0) return itg_fail(err, ITG_BAD_ARGUMENT, "it records no split: it does not come from a search");
+    if (info->samples == 0)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "it records no split: it does not come from a search");
     if (data->shape.dims[0] != info->samples)
-        return itg_fail(err, ITG_MISMATCH, "the search split %lld samples, the data has %lld", (long long)info->samples, (long long)data->shape.dims[0]);
+        return itg_fail(err, ITG_MISMATCH, "the search split %lld samples, the data has %lld",
+                        (long long)info->samples, (long long)data->shape.dims[0]);
     itg_status status = itg_split_repeat(info, &split, err);
     if (status != ITG_OK) return status;
-    const int64_t *samples = part == ITG_SPLIT_CALIBRATION ? split.calibration : part == ITG_SPLIT_SEARCH ? split.search : split.holdout;
+    const int64_t *samples = part == ITG_SPLIT_CALIBRATION ? split.calibration
+                             : part == ITG_SPLIT_SEARCH    ? split.search
+                                                           : split.holdout;
     int64_t count = info->count[part];
-    if (count == 0) status = itg_fail(err, ITG_BAD_ARGUMENT, "the search set no samples aside for that part");
+    if (count == 0)
+        status = itg_fail(err, ITG_BAD_ARGUMENT, "the search set no samples aside for that part");
     if (status == ITG_OK) status = itg_dataset_select(data, samples, count, &picked, err);
     if (status == ITG_OK && labels) {
         picked_labels = malloc(sizeof *picked_labels * (size_t)count);
         if (!picked_labels) status = itg_fail(err, ITG_NO_MEMORY, "no memory for labels");
-        for (int64_t i = 0; picked_labels && i < count; i++) picked_labels[i] = labels[samples[i]];
+        for (int64_t i = 0; picked_labels && i < count; i++)
+            picked_labels[i] = labels[samples[i]];
     }
     itg_split_deinit(&split);
     if (status != ITG_OK) {

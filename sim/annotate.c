@@ -1,12 +1,14 @@
-/* Strategy and hardware to annotated graph. The order is that of docs/arithmetic.md 2: nodes take specs, edges take roles,
- * ties make groups, groups take quantizers, values collect versions, and last each node's constants follow from them. */
+/* Strategy and hardware to annotated graph. The order is that of docs/arithmetic.md 2: nodes take
+ * specs, edges take roles, ties make groups, groups take quantizers, values collect versions, and
+ * last each node's constants follow from them. */
 #include "sim/annotate.h"
 #include <string.h>
 
 itg_status annotate_fail(annotate *x, itg_id node, itg_status code, const char *text)
 {
     const itg_node *n = &x->g->nodes[node];
-    return itg_fail(x->err, code, "%s: node '%s' (%s): %s", x->g->name, n->name, itg_op_name(n->op), text);
+    return itg_fail(x->err, code, "%s: node '%s' (%s): %s", x->g->name, n->name, itg_op_name(n->op),
+                    text);
 }
 
 int32_t annotate_tie_root(annotate *x, int32_t edge)
@@ -22,8 +24,10 @@ static void tie(annotate *x, int32_t a, int32_t b)
 {
     a = annotate_tie_root(x, a);
     b = annotate_tie_root(x, b);
-    if (a < b) x->tie[b] = a;
-    else x->tie[a] = b;
+    if (a < b)
+        x->tie[b] = a;
+    else
+        x->tie[a] = b;
 }
 
 /* ---- edges ---- */
@@ -37,7 +41,8 @@ static itg_status build_edges(annotate *x)
         for (int32_t i = 0; i < g->nodes[n].input_count; i++)
             count += g->nodes[n].inputs[i] != ITG_NONE;
     if (count != x->s->edge_count || g->node_count != x->s->node_count)
-        return itg_fail(x->err, ITG_MISMATCH, "%s: the strategy has %d nodes and %d edges, the graph %d and %d", g->name,
+        return itg_fail(x->err, ITG_MISMATCH,
+                        "%s: the strategy has %d nodes and %d edges, the graph %d and %d", g->name,
                         x->s->node_count, x->s->edge_count, g->node_count, count);
     a->edges = itg_arena_array(a->arena, (size_t)count, sizeof *a->edges);
     a->edge_of_node = itg_arena_array(a->arena, (size_t)g->node_count + 1, sizeof *a->edge_of_node);
@@ -56,11 +61,13 @@ static itg_status build_edges(annotate *x)
     for (int32_t i = 0; i < g->output_count; i++)
         a->edges[e++] = (itg_edge){g->outputs[i], ITG_NONE, i, ITG_EDGE_FLOAT, -1};
     a->edge_count = e;
-    for (int32_t i = 0; i < e; i++) x->tie[i] = i;
+    for (int32_t i = 0; i < e; i++)
+        x->tie[i] = i;
     return ITG_OK;
 }
 
-/* Node that computes a value's native result: the producer, or the node an activation is fused into. ITG_NONE: none. */
+/* Node that computes a value's native result: the producer, or the node an activation is fused
+ * into. ITG_NONE: none. */
 static itg_id native_node(const annotate *x, itg_id value)
 {
     itg_id n = x->g->values[value].producer;
@@ -81,8 +88,10 @@ static void set_role(annotate *x, int32_t e)
         return;
     } else if (x->s->node_conds[edge->node]) {
         itg_slot_role role = itg_hardware_slot_role(x->g, edge->node, edge->slot);
-        if (role == ITG_SLOT_WEIGHT) x->role[e] = ROLE_WEIGHT;
-        else if (role == ITG_SLOT_ACTIVATION) x->role[e] = ROLE_ACTIVATION;
+        if (role == ITG_SLOT_WEIGHT)
+            x->role[e] = ROLE_WEIGHT;
+        else if (role == ITG_SLOT_ACTIVATION)
+            x->role[e] = ROLE_ACTIVATION;
     }
     if (x->role[e] != ROLE_PLAIN) edge->kind = ITG_EDGE_QUANT;
 }
@@ -91,13 +100,18 @@ static itg_status check_bits(annotate *x, int32_t e)
 {
     const itg_edge *edge = &x->a->edges[e];
     int32_t bits = x->s->edges[e].bits;
-    const char *value = x->g->values[edge->value].name, *reader = edge->node == ITG_NONE ? "graph output" : x->g->nodes[edge->node].name;
+    const char *value = x->g->values[edge->value].name,
+               *reader = edge->node == ITG_NONE ? "graph output" : x->g->nodes[edge->node].name;
     if (!(x->role[e] == ROLE_PLAIN ? bits == 0 : bits >= 2 && bits <= 32))
-        return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d ('%s' into '%s') has %d bits, expected %s", x->g->name, e, value, reader, bits,
+        return itg_fail(x->err, ITG_MISMATCH,
+                        "%s: strategy: edge %d ('%s' into '%s') has %d bits, expected %s",
+                        x->g->name, e, value, reader, bits,
                         x->role[e] == ROLE_PLAIN ? "0 (nothing to quantize there)" : "2 to 32");
     if (x->role[e] == ROLE_ACTIVATION && x->s->edges[e].channel_count != 0)
-        return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d ('%s' into '%s') has thresholds of channels, expected a range: it is no weight", x->g->name,
-                        e, value, reader);
+        return itg_fail(x->err, ITG_MISMATCH,
+                        "%s: strategy: edge %d ('%s' into '%s') has thresholds of channels, "
+                        "expected a range: it is no weight",
+                        x->g->name, e, value, reader);
     return ITG_OK;
 }
 
@@ -110,20 +124,26 @@ static itg_status choose_spec(annotate *x, itg_id n)
     int32_t count = 0, weight_bits = 0;
     if (!bits) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t e = x->a->edge_of_node[n]; e < x->a->edge_of_node[n + 1]; e++) {
-        if (x->role[e] == ROLE_WEIGHT) weight_bits = x->s->edges[e].bits;
-        else if (x->role[e] == ROLE_ACTIVATION) bits[count++] = x->s->edges[e].bits;
+        if (x->role[e] == ROLE_WEIGHT)
+            weight_bits = x->s->edges[e].bits;
+        else if (x->role[e] == ROLE_ACTIVATION)
+            bits[count++] = x->s->edges[e].bits;
     }
     const itg_hw_spec *spec = itg_hardware_match(x->hw, node->op, bits, count, weight_bits, 0);
     if (!spec) {
-        char *text = itg_arena_format(x->a->arena, "%s has no way to run it with inputs of %d bits and weights of %d (0: none)",
-                                      x->hw->name, count ? bits[0] : 0, weight_bits);
-        return annotate_fail(x, n, ITG_INFEASIBLE, text ? text : "no way to run it with these bits");
+        char *text = itg_arena_format(
+            x->a->arena,
+            "%s has no way to run it with inputs of %d bits and weights of %d (0: none)",
+            x->hw->name, count ? bits[0] : 0, weight_bits);
+        return annotate_fail(x, n, ITG_INFEASIBLE,
+                             text ? text : "no way to run it with these bits");
     }
     x->spec[n] = spec;
     itg_node_note *note = &x->a->nodes[n];
     note->form = spec->form;
     /* These means are exact sums and differ from the rescale form in the constants alone. */
-    if (spec->form == ITG_FORM_F32 && (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_REDUCE_MEAN))
+    if (spec->form == ITG_FORM_F32 &&
+        (node->op == ITG_OP_GLOBAL_AVERAGE_POOL || node->op == ITG_OP_REDUCE_MEAN))
         note->form = ITG_FORM_RESCALE;
     note->acc = spec->acc;
     note->left_shift = spec->left_shift;
@@ -154,16 +174,21 @@ static void tie_edges(annotate *x)
 {
     int32_t *first_use = x->a->edge_of_node; /* only to shorten the lines below */
     for (itg_id n = 0; n < x->g->node_count; n++) {
-        if (!x->spec[n] || (x->spec[n]->form != ITG_FORM_KEEP && x->spec[n]->form != ITG_FORM_EQUAL)) continue;
+        if (!x->spec[n] ||
+            (x->spec[n]->form != ITG_FORM_KEEP && x->spec[n]->form != ITG_FORM_EQUAL))
+            continue;
         int32_t root = -1;
         for (int32_t e = first_use[n]; e < first_use[n + 1]; e++) {
             if (x->role[e] != ROLE_ACTIVATION) continue;
-            if (root < 0) root = e;
-            else tie(x, root, e);
+            if (root < 0)
+                root = e;
+            else
+                tie(x, root, e);
         }
         if (root < 0 || x->spec[n]->form == ITG_FORM_EQUAL) continue;
         for (int32_t e = 0; e < x->a->edge_count; e++)
-            if (x->role[e] == ROLE_ACTIVATION && x->g->values[x->a->edges[e].value].producer == n) tie(x, root, e);
+            if (x->role[e] == ROLE_ACTIVATION && x->g->values[x->a->edges[e].value].producer == n)
+                tie(x, root, e);
     }
 }
 
@@ -172,9 +197,12 @@ static uint32_t edge_mask(const annotate *x, int32_t e)
 {
     const itg_edge *edge = &x->a->edges[e];
     uint32_t mask = UINT32_MAX;
-    if (edge->node != ITG_NONE) mask &= x->spec[edge->node]->input_mask;
-    else if (x->hw->graph_output_mask) mask &= x->hw->graph_output_mask;
-    if (x->g->values[edge->value].is_input && x->hw->graph_input_mask) mask &= x->hw->graph_input_mask;
+    if (edge->node != ITG_NONE)
+        mask &= x->spec[edge->node]->input_mask;
+    else if (x->hw->graph_output_mask)
+        mask &= x->hw->graph_output_mask;
+    if (x->g->values[edge->value].is_input && x->hw->graph_input_mask)
+        mask &= x->hw->graph_input_mask;
     itg_id producer = native_node(x, edge->value);
     if (producer != ITG_NONE && x->spec[producer] && x->spec[producer]->form != ITG_FORM_KEEP &&
         x->spec[producer]->output_mask)
@@ -191,18 +219,24 @@ typedef struct group_info {
 } group_info;
 
 /* Far enough from the largest double that differences stay finite; no NaN. */
-static bool is_finite_range(double x) { return x >= -1e300 && x <= 1e300; }
+static bool is_finite_range(double x)
+{
+    return x >= -1e300 && x <= 1e300;
+}
 
 static itg_status join_group(annotate *x, group_info *group, int32_t root, int32_t e)
 {
     const itg_edge_choice *choice = &x->s->edges[e];
     if (!is_finite_range(choice->lo) || !is_finite_range(choice->hi))
-        return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d has no finite threshold", x->g->name, e);
+        return itg_fail(x->err, ITG_MISMATCH, "%s: strategy: edge %d has no finite threshold",
+                        x->g->name, e);
     if (!group->seen) {
         *group = (group_info){UINT32_MAX, choice->bits, choice->lo, choice->hi, true, {0}};
     } else if (group->bits != choice->bits) {
-        return itg_fail(x->err, ITG_INFEASIBLE, "%s: strategy: edges %d and %d ('%s') must have equal bits, not %d and %d", x->g->name,
-                        root, e, x->g->values[x->a->edges[e].value].name, group->bits, choice->bits);
+        return itg_fail(x->err, ITG_INFEASIBLE,
+                        "%s: strategy: edges %d and %d ('%s') must have equal bits, not %d and %d",
+                        x->g->name, root, e, x->g->values[x->a->edges[e].value].name, group->bits,
+                        choice->bits);
     }
     group->mask &= edge_mask(x, e);
     if (choice->lo < group->lo) group->lo = choice->lo;
@@ -216,14 +250,20 @@ static itg_status group_quantizer(annotate *x, group_info *group, int32_t root)
     float *scale = itg_arena_alloc(x->a->arena, sizeof *scale);
     if (!scale) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     if (dtype < 0)
-        return itg_fail(x->err, ITG_INFEASIBLE, "%s: %s has no dtype of %d bits that all agree on for '%s' (edge %d)", x->g->name,
-                        x->hw->name, group->bits, x->g->values[x->a->edges[root].value].name, root);
-    itg_status status = annotate_range_quantizer(&x->hw->dtypes[dtype], group->bits, group->lo, group->hi, x->hw->power_of_two_scales,
-                                                 scale, &group->q, x->err);
-    return status == ITG_OK ? ITG_OK : itg_prefix_error(x->err, status, "%s: value '%s'", x->g->name, x->g->values[x->a->edges[root].value].name);
+        return itg_fail(x->err, ITG_INFEASIBLE,
+                        "%s: %s has no dtype of %d bits that all agree on for '%s' (edge %d)",
+                        x->g->name, x->hw->name, group->bits,
+                        x->g->values[x->a->edges[root].value].name, root);
+    itg_status status =
+        annotate_range_quantizer(&x->hw->dtypes[dtype], group->bits, group->lo, group->hi,
+                                 x->hw->power_of_two_scales, scale, &group->q, x->err);
+    return status == ITG_OK ? ITG_OK
+                            : itg_prefix_error(x->err, status, "%s: value '%s'", x->g->name,
+                                               x->g->values[x->a->edges[root].value].name);
 }
 
-/* Outputs of keep nodes always have the integer version, even where only floats read them: their native result is codes. */
+/* Outputs of keep nodes always have the integer version, even where only floats read them: their
+ * native result is codes. */
 static itg_status add_kept_versions(annotate *x, itg_id n)
 {
     const itg_node *node = &x->g->nodes[n];
@@ -242,7 +282,8 @@ static itg_status quantize_activations(annotate *x)
     itg_status status = ITG_OK;
     if (!groups) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
-        if (x->role[e] == ROLE_ACTIVATION) status = join_group(x, &groups[annotate_tie_root(x, e)], annotate_tie_root(x, e), e);
+        if (x->role[e] == ROLE_ACTIVATION)
+            status = join_group(x, &groups[annotate_tie_root(x, e)], annotate_tie_root(x, e), e);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
         if (groups[e].seen) status = group_quantizer(x, &groups[e], e);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++) {
@@ -259,8 +300,9 @@ static itg_status quantize_activations(annotate *x)
 
 static bool same_quantizer(const itg_quantizer *a, const itg_quantizer *b)
 {
-    return a->bits == b->bits && a->is_signed == b->is_signed && a->storage == b->storage && a->qmin == b->qmin &&
-           a->qmax == b->qmax && a->zero_point == b->zero_point && a->axis == b->axis && a->scale_count == b->scale_count &&
+    return a->bits == b->bits && a->is_signed == b->is_signed && a->storage == b->storage &&
+           a->qmin == b->qmin && a->qmax == b->qmax && a->zero_point == b->zero_point &&
+           a->axis == b->axis && a->scale_count == b->scale_count &&
            memcmp(a->scale, b->scale, sizeof(float) * (size_t)a->scale_count) == 0;
 }
 
@@ -269,14 +311,17 @@ itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *ve
     itg_value_note *note = &x->a->values[value];
     for (int32_t i = 0; i < note->version_count; i++) {
         const itg_version *v = &note->versions[i];
-        if (v->is_float == version->is_float && (v->is_float || same_quantizer(&v->q, &version->q))) {
+        if (v->is_float == version->is_float &&
+            (v->is_float || same_quantizer(&v->q, &version->q))) {
             *out = i;
             return ITG_OK;
         }
     }
-    itg_version *grown = itg_arena_array(x->a->arena, (size_t)note->version_count + 1, sizeof *grown);
+    itg_version *grown =
+        itg_arena_array(x->a->arena, (size_t)note->version_count + 1, sizeof *grown);
     if (!grown) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
-    if (note->version_count) memcpy(grown, note->versions, sizeof *grown * (size_t)note->version_count);
+    if (note->version_count)
+        memcpy(grown, note->versions, sizeof *grown * (size_t)note->version_count);
     grown[note->version_count] = *version;
     if (!version->is_float) {
         grown[note->version_count].clamp_lo = version->q.qmin;
@@ -293,7 +338,8 @@ static itg_status add_float_versions(annotate *x)
     itg_status status = ITG_OK;
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
         if (x->a->edges[e].kind == ITG_EDGE_FLOAT)
-            status = annotate_add_version(x, x->a->edges[e].value, &version, &x->a->edges[e].version);
+            status =
+                annotate_add_version(x, x->a->edges[e].value, &version, &x->a->edges[e].version);
     return status;
 }
 
@@ -312,7 +358,8 @@ static itg_status create_notes(annotate *x)
     if (!a->values || !a->nodes || !x->fused || !x->fused_into || !x->spec)
         return itg_fail(x->err, ITG_NO_MEMORY, "no memory to annotate %s", x->g->name);
     itg_hardware_fusion(x->hw, x->g, x->s->node_conds, x->fused);
-    for (size_t n = 0; n < nodes; n++) x->fused_into[n] = ITG_NONE;
+    for (size_t n = 0; n < nodes; n++)
+        x->fused_into[n] = ITG_NONE;
     for (size_t n = 0; n < nodes; n++)
         if (x->fused[n] != ITG_NONE) x->fused_into[x->fused[n]] = (itg_id)n;
     return ITG_OK;
@@ -320,20 +367,25 @@ static itg_status create_notes(annotate *x)
 
 static itg_status refuse_float(annotate *x, itg_id n)
 {
-    char *text = itg_arena_format(x->a->arena, "the strategy leaves it in float, and %s has no float", x->hw->name);
-    return annotate_fail(x, n, ITG_MISMATCH, text ? text : "the strategy leaves it in float, and the hardware has no float");
+    char *text = itg_arena_format(
+        x->a->arena, "the strategy leaves it in float, and %s has no float", x->hw->name);
+    return annotate_fail(x, n, ITG_MISMATCH,
+                         text ? text
+                              : "the strategy leaves it in float, and the hardware has no float");
 }
 
 static itg_status check_topology(annotate *x)
 {
-    const char **reasons = itg_arena_array(x->a->arena, (size_t)x->g->node_count + 1, sizeof *reasons);
+    const char **reasons =
+        itg_arena_array(x->a->arena, (size_t)x->g->node_count + 1, sizeof *reasons);
     bool *allowed = itg_arena_array(x->a->arena, (size_t)x->g->node_count + 1, sizeof *allowed);
     if (!reasons || !allowed) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     itg_status status = itg_hardware_topology(x->hw, x->g, x->a->arena, allowed, reasons, x->err);
     for (itg_id n = 0; n < x->g->node_count && status == ITG_OK; n++) {
         x->a->nodes[n].reason = reasons[n];
         if (x->s->node_conds[n] && !allowed[n])
-            status = annotate_fail(x, n, ITG_MISMATCH, "the strategy quantizes it, the hardware cannot");
+            status =
+                annotate_fail(x, n, ITG_MISMATCH, "the strategy quantizes it, the hardware cannot");
         else if (!x->s->node_conds[n] && allowed[n])
             x->a->nodes[n].reason = "the strategy leaves it in float";
         if (status == ITG_OK && !x->s->node_conds[n] && !x->hw->float_allowed)
@@ -347,7 +399,8 @@ static itg_status annotate_nodes(annotate *x)
     itg_status status = ITG_OK;
     for (itg_id n = 0; n < x->g->node_count && status == ITG_OK; n++) {
         if (!x->spec[n]) continue;
-        bool weights = x->spec[n]->form == ITG_FORM_MAC && itg_graph_is_constant(x->g, x->g->nodes[n].inputs[1]);
+        bool weights = x->spec[n]->form == ITG_FORM_MAC &&
+                       itg_graph_is_constant(x->g, x->g->nodes[n].inputs[1]);
         status = weights ? annotate_mac(x, n) : annotate_epilogue(x, n);
     }
     return status;
@@ -372,7 +425,8 @@ static itg_status annotate_all(annotate *x)
     return status;
 }
 
-itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s, itg_annotated **out, itg_error *err)
+itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
+                        itg_annotated **out, itg_error *err)
 {
     itg_arena *arena = itg_arena_create(0);
     itg_annotated *a = arena ? itg_arena_alloc(arena, sizeof *a) : NULL;

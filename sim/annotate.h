@@ -16,18 +16,19 @@ typedef struct annotate {
     const itg_strategy *s;
     itg_annotated *a;
     itg_error *err;
-    itg_id *fused;             /* [nodes]: the activation fused into it */
-    itg_id *fused_into;        /* [nodes]: of an activation: its producer node */
-    const itg_hw_spec **spec;  /* [nodes]: NULL for float and fused nodes */
-    edge_role *role;           /* [edges] */
-    int32_t *tie;              /* [edges]: union-find parent; roots are the smallest index */
+    itg_id *fused;            /* [nodes]: the activation fused into it */
+    itg_id *fused_into;       /* [nodes]: of an activation: its producer node */
+    const itg_hw_spec **spec; /* [nodes]: NULL for float and fused nodes */
+    edge_role *role;          /* [edges] */
+    int32_t *tie;             /* [edges]: union-find parent; roots are the smallest index */
 } annotate;
 
 int32_t annotate_tie_root(annotate *x, int32_t edge);
 
 /* Range to quantizer, docs/arithmetic.md 2.2. scale points to one float of the caller's. */
-itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi, bool power_of_two, float *scale,
-                                    itg_quantizer *out, itg_error *err);
+itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi,
+                                    bool power_of_two, float *scale, itg_quantizer *out,
+                                    itg_error *err);
 /* Scale of a symmetric signed weight channel with threshold t; 0: empty range. */
 float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two);
 
@@ -38,7 +39,8 @@ itg_status annotate_epilogue(annotate *x, itg_id node);
 /* Clip of a version under the activation fused into node (ITG_NONE: the quantizer's own range). */
 void annotate_clamp(const itg_graph *g, itg_id activation, itg_version *version);
 /* Adds a version to a value, or finds the equal one. */
-itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *version, int32_t *out);
+itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *version,
+                                int32_t *out);
 /* a * b for a, b >= 0; INT64_MAX where it is more. */
 int64_t annotate_saturating_product(int64_t a, int64_t b);
 itg_status annotate_fail(annotate *x, itg_id node, itg_status code, const char *text);

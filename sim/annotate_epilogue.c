@@ -27,11 +27,14 @@ int64_t annotate_saturating_product(int64_t a, int64_t b)
     return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
 }
 
-static itg_status derive(annotate *x, itg_id node, const native *from, const itg_version *version, itg_requant *out)
+static itg_status derive(annotate *x, itg_id node, const native *from, const itg_version *version,
+                         itg_requant *out)
 {
     const itg_hw_spec *spec = x->spec[node];
     itg_requant_spec f32 = {.form = ITG_REQUANT_F32};
-    const itg_requant_spec *form = spec->requant >= 0 && spec->form != ITG_FORM_F32 ? &x->hw->requants[spec->requant].spec : &f32;
+    const itg_requant_spec *form = spec->requant >= 0 && spec->form != ITG_FORM_F32
+                                       ? &x->hw->requants[spec->requant].spec
+                                       : &f32;
     double ratio = from->scale / (double)version->q.scale[0];
     float ratio_f32 = from->is_product ? from->float_scale / version->q.scale[0] : (float)ratio;
     if (from->divisor > 0) {
@@ -39,16 +42,19 @@ static itg_status derive(annotate *x, itg_id node, const native *from, const itg
         ratio_f32 = input_quantizer(x, node, 0)->scale[0] / divided;
     }
     if (itg_requant_derive(form, ratio, ratio_f32, from->bound, out) == ITG_OK) return ITG_OK;
-    return annotate_fail(x, node, ITG_INFEASIBLE, "requantization cannot hold the ratio of its scales");
+    return annotate_fail(x, node, ITG_INFEASIBLE,
+                         "requantization cannot hold the ratio of its scales");
 }
 
 /* Fills one version from `count` native results (pools: one for each window count). */
-static itg_status set_version(annotate *x, itg_id node, itg_version *version, const native *from, int32_t count)
+static itg_status set_version(annotate *x, itg_id node, itg_version *version, const native *from,
+                              int32_t count)
 {
     if (version->is_float) {
         float *dequant = itg_arena_array(x->a->arena, (size_t)count, sizeof *dequant);
         if (!dequant) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
-        for (int32_t i = 0; i < count; i++) dequant[i] = from[i].float_scale;
+        for (int32_t i = 0; i < count; i++)
+            dequant[i] = from[i].float_scale;
         version->dequant = dequant;
         version->dequant_count = count;
         return ITG_OK;
@@ -81,10 +87,13 @@ static itg_status annotate_product(annotate *x, itg_id node)
     const itg_quantizer *a = input_quantizer(x, node, 0), *b = input_quantizer(x, node, 1);
     native from = {(double)a->scale[0] * (double)b->scale[0], a->scale[0] * b->scale[0], true,
                    annotate_saturating_product(code_bound(a), code_bound(b)), 0};
-    if (from.bound == INT64_MAX) return annotate_fail(x, node, ITG_INFEASIBLE, "a product of its operands' codes exceeds 63 bits");
+    if (from.bound == INT64_MAX)
+        return annotate_fail(x, node, ITG_INFEASIBLE,
+                             "a product of its operands' codes exceeds 63 bits");
     if (x->spec[node]->form == ITG_FORM_MAC) {
         const itg_value *left = &x->g->values[x->g->nodes[node].inputs[0]];
-        from.bound = annotate_saturating_product(from.bound, left->shape.dims[left->shape.rank - 1]);
+        from.bound =
+            annotate_saturating_product(from.bound, left->shape.dims[left->shape.rank - 1]);
     }
     return set_all(x, node, &from, 1);
 }
@@ -98,11 +107,17 @@ static itg_status annotate_rescale_add(annotate *x, itg_id node)
     int64_t bound = 0;
     for (int i = 0; i < 2; i++) {
         double ratio = (double)q[i]->scale[0] / twice_max;
-        int64_t operand_bound = annotate_saturating_product(code_bound(q[i]), (int64_t)1 << note->left_shift);
-        /* So that the sum of two rescaled operands, each at most about half of this, cannot overflow. */
-        if (operand_bound > INT64_MAX / 2) return annotate_fail(x, node, ITG_INFEASIBLE, "its operands shifted left exceed 63 bits");
-        if (itg_requant_derive(&x->hw->requants[x->spec[node]->requant].spec, ratio, (float)ratio, operand_bound, &note->operand[i]) != ITG_OK)
-            return annotate_fail(x, node, ITG_INFEASIBLE, "requantization cannot hold the ratio of its operands' scales");
+        int64_t operand_bound =
+            annotate_saturating_product(code_bound(q[i]), (int64_t)1 << note->left_shift);
+        /* So that the sum of two rescaled operands, each at most about half of this, cannot
+         * overflow. */
+        if (operand_bound > INT64_MAX / 2)
+            return annotate_fail(x, node, ITG_INFEASIBLE,
+                                 "its operands shifted left exceed 63 bits");
+        if (itg_requant_derive(&x->hw->requants[x->spec[node]->requant].spec, ratio, (float)ratio,
+                               operand_bound, &note->operand[i]) != ITG_OK)
+            return annotate_fail(x, node, ITG_INFEASIBLE,
+                                 "requantization cannot hold the ratio of its operands' scales");
         bound += itg_requant_apply(&note->operand[i], operand_bound) + 1;
     }
     double scale = itg_ldexp(twice_max, -note->left_shift);
@@ -113,7 +128,8 @@ static itg_status annotate_rescale_add(annotate *x, itg_id node)
 static itg_status annotate_one_scale(annotate *x, itg_id node, int64_t terms)
 {
     const itg_quantizer *q = input_quantizer(x, node, 0);
-    native from = {(double)q->scale[0], q->scale[0], false, annotate_saturating_product(code_bound(q), terms), 0};
+    native from = {(double)q->scale[0], q->scale[0], false,
+                   annotate_saturating_product(code_bound(q), terms), 0};
     return set_all(x, node, &from, 1);
 }
 
@@ -122,10 +138,13 @@ static itg_status annotate_f32(annotate *x, itg_id node)
 {
     itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
     if (x->g->nodes[node].op == ITG_OP_MUL &&
-        annotate_saturating_product(code_bound(input_quantizer(x, node, 0)), code_bound(input_quantizer(x, node, 1))) == INT64_MAX)
-        return annotate_fail(x, node, ITG_INFEASIBLE, "a product of its operands' codes exceeds 63 bits");
+        annotate_saturating_product(code_bound(input_quantizer(x, node, 0)),
+                                    code_bound(input_quantizer(x, node, 1))) == INT64_MAX)
+        return annotate_fail(x, node, ITG_INFEASIBLE,
+                             "a product of its operands' codes exceeds 63 bits");
     for (int32_t v = 0; v < outputs->version_count; v++)
-        if (!outputs->versions[v].is_float) annotate_clamp(x->g, x->a->nodes[node].activation, &outputs->versions[v]);
+        if (!outputs->versions[v].is_float)
+            annotate_clamp(x->g, x->a->nodes[node].activation, &outputs->versions[v]);
     return ITG_OK;
 }
 
@@ -160,7 +179,8 @@ static itg_status annotate_pool(annotate *x, itg_id node)
     for (int32_t i = 0; i < count; i++) {
         int64_t elements = differ ? i + 1 : largest;
         double scale = (double)q->scale[0] / (double)elements;
-        from[i] = (native){scale, (float)scale, false, annotate_saturating_product(code_bound(q), elements),
+        from[i] = (native){scale, (float)scale, false,
+                           annotate_saturating_product(code_bound(q), elements),
                            x->spec[node]->form == ITG_FORM_F32 ? (float)elements : 0};
     }
     return set_all(x, node, from, count);

@@ -1,4 +1,5 @@
-/* Weights, bias and requantization of mac nodes with constant weights (docs/arithmetic.md 2.2, 4). */
+/* Weights, bias and requantization of mac nodes with constant weights (docs/arithmetic.md 2.2, 4).
+ */
 #include "sim/annotate.h"
 #include <float.h>
 #include <math.h>
@@ -13,8 +14,9 @@ typedef struct mac {
     itg_quantizer xq, wq; /* wq.scale is `scale` below */
     float *scale;         /* [scale_count] */
     const float *weights, *bias;
-    int64_t channels, depth;             /* output channels, weights per channel */
-    int64_t channel_step, element_step;  /* flat index of weight k of channel c: c*channel_step + k*element_step */
+    int64_t channels, depth; /* output channels, weights per channel */
+    int64_t channel_step,
+        element_step; /* flat index of weight k of channel c: c*channel_step + k*element_step */
 } mac;
 
 static itg_status setup_geometry(mac *m)
@@ -31,9 +33,12 @@ static itg_status setup_geometry(mac *m)
     m->channel_step = last_axis ? 1 : m->depth;
     m->element_step = last_axis ? m->channels : 1;
     m->weights = w->data;
-    if (node->input_count > 2 && node->inputs[2] != ITG_NONE) m->bias = g->values[node->inputs[2]].data;
+    if (node->input_count > 2 && node->inputs[2] != ITG_NONE)
+        m->bias = g->values[node->inputs[2]].data;
     for (int64_t c = 0; m->bias && c < m->channels; c++)
-        if (!isfinite(m->bias[c])) return annotate_fail(m->x, m->node, ITG_BAD_FILE, "its bias is NaN or infinite in a channel");
+        if (!isfinite(m->bias[c]))
+            return annotate_fail(m->x, m->node, ITG_BAD_FILE,
+                                 "its bias is NaN or infinite in a channel");
     return ITG_OK;
 }
 
@@ -43,17 +48,22 @@ static itg_status weight_quantizer(mac *m, int32_t edge)
     const itg_edge_choice *choice = &x->s->edges[edge];
     int32_t dtype = itg_hardware_dtype_for(x->hw, m->spec->weight_mask, choice->bits, true);
     int32_t count = m->spec->per_channel ? (int32_t)m->channels : 1;
-    if (dtype < 0) return annotate_fail(x, m->node, ITG_INFEASIBLE, "no weight dtype of these bits");
+    if (dtype < 0)
+        return annotate_fail(x, m->node, ITG_INFEASIBLE, "no weight dtype of these bits");
     if (choice->channel_count != count || !choice->channel)
-        return annotate_fail(x, m->node, ITG_MISMATCH, "strategy: one weight threshold per output channel was expected (or one in all, per-tensor)");
+        return annotate_fail(x, m->node, ITG_MISMATCH,
+                             "strategy: one weight threshold per output channel was expected (or "
+                             "one in all, per-tensor)");
     m->scale = itg_arena_array(x->a->arena, (size_t)count, sizeof *m->scale);
     if (!m->scale) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     float one = 1.0f, largest = 0.0f;
-    itg_status status = annotate_range_quantizer(&x->hw->dtypes[dtype], choice->bits, -1, 1, false, &one, &m->wq, x->err);
+    itg_status status = annotate_range_quantizer(&x->hw->dtypes[dtype], choice->bits, -1, 1, false,
+                                                 &one, &m->wq, x->err);
     if (status != ITG_OK) return status;
     for (int32_t c = 0; c < count; c++) {
         if (!(choice->channel[c] >= 0 && choice->channel[c] <= (double)FLT_MAX))
-            return annotate_fail(x, m->node, ITG_MISMATCH, "strategy: a weight threshold is negative or not finite");
+            return annotate_fail(x, m->node, ITG_MISMATCH,
+                                 "strategy: a weight threshold is negative or not finite");
         m->scale[c] = annotate_weight_scale(&m->wq, choice->channel[c], x->hw->power_of_two_scales);
         if (m->scale[c] > largest) largest = m->scale[c];
     }
@@ -63,11 +73,16 @@ static itg_status weight_quantizer(mac *m, int32_t edge)
     m->wq.scale = m->scale;
     m->wq.scale_count = count;
     const itg_node *node = &x->g->nodes[m->node];
-    m->wq.axis = !m->spec->per_channel ? -1 : node->op == ITG_OP_MATMUL ? x->g->values[node->inputs[1]].shape.rank - 1 : 0;
+    m->wq.axis = !m->spec->per_channel       ? -1
+                 : node->op == ITG_OP_MATMUL ? x->g->values[node->inputs[1]].shape.rank - 1
+                                             : 0;
     return ITG_OK;
 }
 
-static float channel_scale(const mac *m, int64_t c) { return m->scale[m->wq.scale_count == 1 ? 0 : c]; }
+static float channel_scale(const mac *m, int64_t c)
+{
+    return m->scale[m->wq.scale_count == 1 ? 0 : c];
+}
 
 /* b_q as a double, which may lie far outside every integer. */
 static double bias_code(const mac *m, int64_t c)
@@ -85,7 +100,10 @@ static double bias_limit(const mac *m)
 }
 
 /* a >= 0 */
-static int64_t saturating_sum(int64_t a, int64_t b) { return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b; }
+static int64_t saturating_sum(int64_t a, int64_t b)
+{
+    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 /* The larger end of |acc| over all input codes; saturated. */
 static int64_t accumulator_bound(const mac *m, int64_t c)
@@ -93,24 +111,33 @@ static int64_t accumulator_bound(const mac *m, int64_t c)
     float scale = channel_scale(m, c);
     int64_t positive = 0, negative = 0;
     for (int64_t k = 0; k < m->depth; k++) {
-        int64_t q = itg_quantize_f32(m->weights[c * m->channel_step + k * m->element_step], scale, 0, m->wq.qmin, m->wq.qmax);
-        if (q > 0) positive += q;
-        else negative += q;
+        int64_t q = itg_quantize_f32(m->weights[c * m->channel_step + k * m->element_step], scale,
+                                     0, m->wq.qmin, m->wq.qmax);
+        if (q > 0)
+            positive += q;
+        else
+            negative += q;
     }
-    int64_t up = m->xq.qmax - m->xq.zero_point, down = m->xq.zero_point - m->xq.qmin, bias = (int64_t)bias_code(m, c);
-    int64_t hi = saturating_sum(annotate_saturating_product(positive, up), annotate_saturating_product(-negative, down));
-    int64_t lo = saturating_sum(annotate_saturating_product(positive, down), annotate_saturating_product(-negative, up));
+    int64_t up = m->xq.qmax - m->xq.zero_point, down = m->xq.zero_point - m->xq.qmin,
+            bias = (int64_t)bias_code(m, c);
+    int64_t hi = saturating_sum(annotate_saturating_product(positive, up),
+                                annotate_saturating_product(-negative, down));
+    int64_t lo = saturating_sum(annotate_saturating_product(positive, down),
+                                annotate_saturating_product(-negative, up));
     hi = saturating_sum(hi, bias); /* the interval is [-lo, hi] */
     lo = saturating_sum(lo, -bias);
     return hi > lo ? hi : lo;
 }
 
-static itg_status derive(const mac *m, int64_t c, const itg_version *version, int64_t bound, itg_requant *out)
+static itg_status derive(const mac *m, int64_t c, const itg_version *version, int64_t bound,
+                         itg_requant *out)
 {
-    double sx = (double)m->xq.scale[0], sw = (double)channel_scale(m, c), sy = (double)version->q.scale[0];
+    double sx = (double)m->xq.scale[0], sw = (double)channel_scale(m, c),
+           sy = (double)version->q.scale[0];
     float unit = m->xq.scale[0] * channel_scale(m, c);
     float ratio = unit / version->q.scale[0];
-    return itg_requant_derive(&m->x->hw->requants[m->spec->requant].spec, sx * sw / sy, ratio, bound, out);
+    return itg_requant_derive(&m->x->hw->requants[m->spec->requant].spec, sx * sw / sy, ratio,
+                              bound, out);
 }
 
 static bool is_legal(const mac *m, int64_t c, const itg_value_note *outputs)
@@ -121,7 +148,9 @@ static bool is_legal(const mac *m, int64_t c, const itg_value_note *outputs)
     int64_t bound = needs_bound ? accumulator_bound(m, c) : 0;
     for (int32_t v = 0; v < outputs->version_count; v++) {
         itg_requant ignored;
-        if (!outputs->versions[v].is_float && derive(m, c, &outputs->versions[v], bound, &ignored) != ITG_OK) return false;
+        if (!outputs->versions[v].is_float &&
+            derive(m, c, &outputs->versions[v], bound, &ignored) != ITG_OK)
+            return false;
     }
     return true;
 }
@@ -134,15 +163,18 @@ static itg_status raise_scales(mac *m, const itg_value_note *outputs)
         for (int64_t c = i * (per_scale == 1); c < (per_scale == 1 ? i + 1 : m->channels); c++) {
             while (!is_legal(m, c, outputs)) {
                 if (++doublings > MAX_DOUBLINGS || !(m->scale[i] < FLT_MAX / 2))
-                    return annotate_fail(m->x, m->node, ITG_INFEASIBLE, "no weight scale makes bias and requantization legal");
+                    return annotate_fail(m->x, m->node, ITG_INFEASIBLE,
+                                         "no weight scale makes bias and requantization legal");
                 m->scale[i] *= 2;
             }
         }
     }
-    /* Per-tensor: an early channel may have been legal only before a later one doubled the scale. */
+    /* Per-tensor: an early channel may have been legal only before a later one doubled the scale.
+     */
     for (int64_t c = 0; c < m->channels; c++)
         if (!is_legal(m, c, outputs))
-            return annotate_fail(m->x, m->node, ITG_INFEASIBLE, "no weight scale makes bias and requantization legal");
+            return annotate_fail(m->x, m->node, ITG_INFEASIBLE,
+                                 "no weight scale makes bias and requantization legal");
     return ITG_OK;
 }
 
@@ -151,7 +183,8 @@ static itg_status set_bias(mac *m, itg_node_note *note)
     if (!m->bias) return ITG_OK;
     int64_t *codes = itg_arena_array(m->x->a->arena, (size_t)m->channels, sizeof *codes);
     if (!codes) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
-    for (int64_t c = 0; c < m->channels; c++) codes[c] = (int64_t)bias_code(m, c);
+    for (int64_t c = 0; c < m->channels; c++)
+        codes[c] = (int64_t)bias_code(m, c);
     note->bias = codes;
     note->bias_count = (int32_t)m->channels;
     return ITG_OK;
@@ -163,7 +196,8 @@ static itg_status set_version(mac *m, itg_version *version, itg_id activation)
     if (version->is_float) {
         float *dequant = itg_arena_array(m->x->a->arena, (size_t)count, sizeof *dequant);
         if (!dequant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
-        for (int32_t c = 0; c < count; c++) dequant[c] = m->xq.scale[0] * m->scale[c];
+        for (int32_t c = 0; c < count; c++)
+            dequant[c] = m->xq.scale[0] * m->scale[c];
         version->dequant = dequant;
         version->dequant_count = count;
         return ITG_OK;
@@ -173,8 +207,10 @@ static itg_status set_version(mac *m, itg_version *version, itg_id activation)
     itg_requant *requant = itg_arena_array(m->x->a->arena, (size_t)count, sizeof *requant);
     if (!requant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t c = 0; c < count; c++) {
-        itg_status status = derive(m, c, version, needs_bound ? accumulator_bound(m, c) : 0, &requant[c]);
-        if (status != ITG_OK) return annotate_fail(m->x, m->node, status, "requantization cannot hold the ratio");
+        itg_status status =
+            derive(m, c, version, needs_bound ? accumulator_bound(m, c) : 0, &requant[c]);
+        if (status != ITG_OK)
+            return annotate_fail(m->x, m->node, status, "requantization cannot hold the ratio");
     }
     version->requant = requant;
     version->requant_count = count;
@@ -187,7 +223,8 @@ itg_status annotate_mac(annotate *x, itg_id node)
     itg_node_note *note = &x->a->nodes[node];
     itg_value_note *outputs = &x->a->values[note->out_value];
     int32_t first = x->a->edge_of_node[node];
-    mac m = {.x = x, .node = node, .spec = x->spec[node], .xq = itg_annotated_version(x->a, node, 0)->q};
+    mac m = {
+        .x = x, .node = node, .spec = x->spec[node], .xq = itg_annotated_version(x->a, node, 0)->q};
     itg_status status = setup_geometry(&m);
     if (status == ITG_OK) status = weight_quantizer(&m, first + 1);
     if (status == ITG_OK) status = raise_scales(&m, outputs);
@@ -196,5 +233,6 @@ itg_status annotate_mac(annotate *x, itg_id node)
         status = set_version(&m, &outputs->versions[v], note->activation);
     if (status != ITG_OK) return status;
     itg_version weights = {.q = m.wq};
-    return annotate_add_version(x, x->g->nodes[node].inputs[1], &weights, &x->a->edges[first + 1].version);
+    return annotate_add_version(x, x->g->nodes[node].inputs[1], &weights,
+                                &x->a->edges[first + 1].version);
 }

@@ -24,7 +24,10 @@ static float range_scale(double range, double divisor, bool power_of_two, double
     return (float)scale;
 }
 
-static bool scale_is_empty(float scale) { return !(scale >= SCALE_MIN); }
+static bool scale_is_empty(float scale)
+{
+    return !(scale >= SCALE_MIN);
+}
 
 float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two)
 {
@@ -75,7 +78,9 @@ itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, dou
         q.zero_point = (int32_t)itg_clamp(0, q.qmin, q.qmax);
     } else if (dtype->zero_point) {
         double z = itg_round_half_even((double)q.qmin - lo / (double)*scale);
-        q.zero_point = (int32_t)(z < (double)q.qmin ? q.qmin : z > (double)q.qmax ? q.qmax : (int64_t)z);
+        q.zero_point = (int32_t)(z < (double)q.qmin   ? q.qmin
+                                 : z > (double)q.qmax ? q.qmax
+                                                      : (int64_t)z);
     }
     q.scale = scale;
     *out = q;

@@ -1,5 +1,6 @@
-/* Samples run in blocks: within a block in parallel, each into its own slot; after it the slots are hashed and counted in order.
- * So digest, counts and sinks see the samples in order on any number of threads. */
+/* Samples run in blocks: within a block in parallel, each into its own slot; after it the slots are
+ * hashed and counted in order. So digest, counts and sinks see the samples in order on any number
+ * of threads. */
 #include "sim/evaluate.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ typedef struct evaluation_state {
     size_t *output_offset; /* [outputs] */
     itg_tensor *outputs;   /* [outputs]: dtype and shape; data is set for each sample */
     unsigned char *block;
-    int64_t first;         /* sample that the block begins with */
+    int64_t first; /* sample that the block begins with */
     itg_sha256 hash;
 } evaluation_state;
 
@@ -24,24 +25,43 @@ int64_t itg_class_of(const itg_tensor *output)
     int64_t count = 0, best = 0;
     if (!itg_shape_elements(&output->shape, &count) || count == 0) return -1;
     if (output->dtype == ITG_S64 && count == 1) return *(const int64_t *)output->data;
-#define ARGMAX(type)                                                                                                   \
-    do {                                                                                                               \
-        const type *v = output->data;                                                                                  \
-        for (int64_t i = 1; i < count; i++)                                                                            \
-            if (v[i] > v[best]) best = i;                                                                              \
+#define ARGMAX(type)                                                                               \
+    do {                                                                                           \
+        const type *v = output->data;                                                              \
+        for (int64_t i = 1; i < count; i++)                                                        \
+            if (v[i] > v[best]) best = i;                                                          \
     } while (0)
     switch (output->dtype) {
-    case ITG_F32: ARGMAX(float); break;
-    case ITG_F64: ARGMAX(double); break;
-    case ITG_S8: ARGMAX(int8_t); break;
+    case ITG_F32:
+        ARGMAX(float);
+        break;
+    case ITG_F64:
+        ARGMAX(double);
+        break;
+    case ITG_S8:
+        ARGMAX(int8_t);
+        break;
     case ITG_U8:
-    case ITG_BOOL: ARGMAX(uint8_t); break;
-    case ITG_S16: ARGMAX(int16_t); break;
-    case ITG_U16: ARGMAX(uint16_t); break;
-    case ITG_S32: ARGMAX(int32_t); break;
-    case ITG_U32: ARGMAX(uint32_t); break;
-    case ITG_S64: ARGMAX(int64_t); break;
-    default: return -1;
+    case ITG_BOOL:
+        ARGMAX(uint8_t);
+        break;
+    case ITG_S16:
+        ARGMAX(int16_t);
+        break;
+    case ITG_U16:
+        ARGMAX(uint16_t);
+        break;
+    case ITG_S32:
+        ARGMAX(int32_t);
+        break;
+    case ITG_U32:
+        ARGMAX(uint32_t);
+        break;
+    case ITG_S64:
+        ARGMAX(int64_t);
+        break;
+    default:
+        return -1;
     }
 #undef ARGMAX
     return best;
@@ -64,12 +84,14 @@ static itg_status run_sample(void *context, int worker, int64_t item, itg_error 
         if (status != ITG_OK) return status;
         instance = s->instances[worker];
     }
-    itg_preprocess_sample(s->options->preprocess, s->options->data, s->first + item, &r->input_shape, r->input(instance, 0));
+    itg_preprocess_sample(s->options->preprocess, s->options->data, s->first + item,
+                          &r->input_shape, r->input(instance, 0));
     status = r->run(instance, err);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < r->output_count; i++) {
         itg_tensor out = r->output(instance, i);
-        memcpy(s->block + (size_t)item * s->sample_bytes + s->output_offset[i], out.data, itg_tensor_bytes(&out));
+        memcpy(s->block + (size_t)item * s->sample_bytes + s->output_offset[i], out.data,
+               itg_tensor_bytes(&out));
     }
     return ITG_OK;
 }
@@ -87,8 +109,10 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     }
     size_t bytes = 0;
     s->sample_bytes = total;
-    if (status == ITG_OK && itg_mul_size(total, (size_t)s->workers * BLOCK_PER_WORKER, &bytes)) s->block = malloc(bytes + 1);
-    if (status == ITG_OK && !s->block) status = itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs of a block of samples");
+    if (status == ITG_OK && itg_mul_size(total, (size_t)s->workers * BLOCK_PER_WORKER, &bytes))
+        s->block = malloc(bytes + 1);
+    if (status == ITG_OK && !s->block)
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs of a block of samples");
     return status;
 }
 
@@ -97,19 +121,24 @@ static itg_status check_labels(const evaluation_state *s, int64_t samples, itg_e
 {
     const int64_t *labels = s->options->labels;
     int64_t classes = 0;
-    if (!labels || s->runner->output_count == 0 || !itg_shape_elements(&s->outputs[0].shape, &classes)) return ITG_OK;
-    if (s->outputs[0].dtype == ITG_S64 && classes == 1) return ITG_OK; /* the output is the class itself */
+    if (!labels || s->runner->output_count == 0 ||
+        !itg_shape_elements(&s->outputs[0].shape, &classes))
+        return ITG_OK;
+    if (s->outputs[0].dtype == ITG_S64 && classes == 1)
+        return ITG_OK; /* the output is the class itself */
     for (int64_t i = 0; i < samples; i++)
         if (labels[i] < 0 || labels[i] >= classes)
-            return itg_fail(err, ITG_MISMATCH, "a label is %lld, but the model has %lld classes, 0 to %lld", (long long)labels[i],
-                            (long long)classes, (long long)classes - 1);
+            return itg_fail(err, ITG_MISMATCH,
+                            "a label is %lld, but the model has %lld classes, 0 to %lld",
+                            (long long)labels[i], (long long)classes, (long long)classes - 1);
     return ITG_OK;
 }
 
 static void hash_tensor(itg_sha256 *hash, const itg_tensor *t)
 {
     unsigned char chunk[4096];
-    size_t size = itg_dtype_size(t->dtype), count = itg_tensor_bytes(t) / size, step = sizeof chunk / size;
+    size_t size = itg_dtype_size(t->dtype), count = itg_tensor_bytes(t) / size,
+           step = sizeof chunk / size;
     for (size_t i = 0; i < count; i += step) {
         size_t n = count - i < step ? count - i : step;
         itg_copy_little_endian(chunk, (const unsigned char *)t->data + i * size, n, size);
@@ -129,7 +158,8 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
     out->classes[sample] = class_id;
     if (o->labels) out->correct += class_id == o->labels[sample];
     if (o->float_classes) out->agreeing += class_id == o->float_classes[sample];
-    return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->runner->output_count, err) : ITG_OK;
+    return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->runner->output_count, err)
+                   : ITG_OK;
 }
 
 static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
@@ -140,20 +170,27 @@ static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error
     for (s->first = 0; s->first < out->samples && status == ITG_OK; s->first += block) {
         int64_t n = out->samples - s->first < block ? out->samples - s->first : block;
         status = itg_parallel_for(s->workers, n, run_sample, s, err);
-        for (int64_t i = 0; i < n && status == ITG_OK; i++) status = account(s, i, out, err);
+        for (int64_t i = 0; i < n && status == ITG_OK; i++)
+            status = account(s, i, out, err);
     }
     itg_sha256_final(&s->hash, out->digest);
     return status;
 }
 
-itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options, itg_evaluation *out, itg_error *err)
+itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,
+                        itg_evaluation *out, itg_error *err)
 {
     if (runner->input_count != 1)
-        return itg_fail(err, ITG_UNSUPPORTED, "the model has %d inputs; data for exactly one input can be given", runner->input_count);
-    itg_status status = itg_preprocess_check(options->preprocess, options->data, &runner->input_shape, err);
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "the model has %d inputs; data for exactly one input can be given",
+                        runner->input_count);
+    itg_status status =
+        itg_preprocess_check(options->preprocess, options->data, &runner->input_shape, err);
     if (status != ITG_OK) return status;
-    evaluation_state s = {.runner = runner, .options = options, .workers = itg_thread_count(options->threads)};
-    itg_evaluation made = {.samples = options->data->shape.dims[0], .correct = options->labels ? 0 : -1,
+    evaluation_state s = {
+        .runner = runner, .options = options, .workers = itg_thread_count(options->threads)};
+    itg_evaluation made = {.samples = options->data->shape.dims[0],
+                           .correct = options->labels ? 0 : -1,
                            .agreeing = options->float_classes ? 0 : -1};
     s.instances = calloc((size_t)s.workers, sizeof *s.instances);
     s.output_offset = calloc((size_t)runner->output_count + 1, sizeof *s.output_offset);
@@ -170,7 +207,9 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     free(s.output_offset);
     free(s.outputs);
     free(s.block);
-    if (status != ITG_OK) itg_evaluation_deinit(&made);
-    else *out = made;
+    if (status != ITG_OK)
+        itg_evaluation_deinit(&made);
+    else
+        *out = made;
     return status;
 }

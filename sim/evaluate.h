@@ -1,5 +1,6 @@
-/* Runs samples through anything that takes a sample and gives outputs, and keeps score: the one loop that simulation, float
- * execution, the integer executor and the search share. Samples run in parallel; results do not depend on the thread count. */
+/* Runs samples through anything that takes a sample and gives outputs, and keeps score: the one
+ * loop that simulation, float execution, the integer executor and the search share. Samples run in
+ * parallel; results do not depend on the thread count. */
 #ifndef ITG_EVALUATE_H
 #define ITG_EVALUATE_H
 #include "sim/sim.h"
@@ -13,7 +14,8 @@ typedef struct itg_runner {
     void (*destroy)(void *instance);
     float *(*input)(void *instance, int32_t index);
     itg_status (*run)(void *instance, itg_error *err);
-    itg_tensor (*output)(const void *instance, int32_t index); /* storage dtype; valid until the next run */
+    itg_tensor (*output)(const void *instance,
+                         int32_t index); /* storage dtype; valid until the next run */
 } itg_runner;
 
 itg_runner itg_runner_float(const itg_graph *graph);
@@ -26,21 +28,26 @@ typedef struct itg_evaluate_options {
     const int64_t *float_classes; /* [samples of data], or NULL: for agreement */
     int threads;
     /* Called in sample order from one thread, before the next block runs; NULL: not wanted. */
-    itg_status (*sink)(void *context, int64_t sample, const itg_tensor *outputs, int32_t output_count, itg_error *err);
+    itg_status (*sink)(void *context, int64_t sample, const itg_tensor *outputs,
+                       int32_t output_count, itg_error *err);
     void *sink_context;
 } itg_evaluate_options;
 
 typedef struct itg_evaluation {
-    int64_t samples, correct, agreeing; /* correct, agreeing: -1 without labels, without float classes */
-    unsigned char digest[32];           /* docs/arithmetic.md 8 */
-    int64_t *classes;                   /* [samples], malloc'd */
+    int64_t samples, correct,
+        agreeing;             /* correct, agreeing: -1 without labels, without float classes */
+    unsigned char digest[32]; /* docs/arithmetic.md 8 */
+    int64_t *classes;         /* [samples], malloc'd */
 } itg_evaluation;
 
-itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options, itg_evaluation *out, itg_error *err);
+itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,
+                        itg_evaluation *out, itg_error *err);
 void itg_evaluation_deinit(itg_evaluation *evaluation);
 /* Parts of a score: costs by the hardware, quality by an evaluation. */
-itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out, itg_error *err);
+itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,
+                           itg_error *err);
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out);
-/* argmax over a flattened tensor, ties to the lowest index; an int64 tensor of one element is the class itself. */
+/* argmax over a flattened tensor, ties to the lowest index; an int64 tensor of one element is the
+ * class itself. */
 int64_t itg_class_of(const itg_tensor *output);
 #endif

@@ -1,4 +1,5 @@
-/* Each edge, float against simulated, over a data set (intaglio.h). One worker a share of the samples; sums in sample order. */
+/* Each edge, float against simulated, over a data set (intaglio.h). One worker a share of the
+ * samples; sums in sample order. */
 #include "sim/evaluate.h"
 #include "sim/model.h"
 #include "sim/strategy_file.h"
@@ -20,7 +21,7 @@ struct itg_inspection {
 typedef struct worker {
     itg_float_exec *exec;
     itg_sim *sim;
-    float *values;   /* of one edge */
+    float *values; /* of one edge */
 } worker;
 
 typedef struct inspect {
@@ -46,7 +47,8 @@ static void add_value(edge_sums *s, float x, float y)
     s->error_squares += (a - b) * (a - b);
 }
 
-static const edge_sums empty = {.float_min = INFINITY, .float_max = -INFINITY, .sim_min = INFINITY, .sim_max = -INFINITY};
+static const edge_sums empty = {
+    .float_min = INFINITY, .float_max = -INFINITY, .sim_min = INFINITY, .sim_max = -INFINITY};
 
 static void merge(edge_sums *into, const edge_sums *s)
 {
@@ -69,7 +71,8 @@ static itg_status create_worker(const inspect *x, worker *w, itg_error *err)
     const itg_graph *g = x->a->graph;
     int64_t largest = 1, elements = 0;
     for (itg_id v = 0; v < g->value_count; v++)
-        if (itg_shape_elements(&g->values[v].shape, &elements) && elements > largest) largest = elements;
+        if (itg_shape_elements(&g->values[v].shape, &elements) && elements > largest)
+            largest = elements;
     itg_status status = itg_float_exec_create(g, &w->exec, err);
     if (status == ITG_OK) status = itg_sim_create(x->a, &w->sim, err);
     if (status == ITG_OK && !(w->values = malloc(sizeof *w->values * (size_t)largest)))
@@ -86,8 +89,10 @@ static itg_status inspect_sample(void *context, int index, int64_t item, itg_err
     itg_status status = w->values ? ITG_OK : create_worker(x, w, err);
     if (status != ITG_OK) return status;
     const itg_shape *shape = &g->values[g->inputs[0]].shape;
-    itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, shape, itg_float_exec_input(w->exec, 0));
-    itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, shape, itg_sim_input(w->sim, 0));
+    itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, shape,
+                          itg_float_exec_input(w->exec, 0));
+    itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, shape,
+                          itg_sim_input(w->sim, 0));
     status = itg_float_exec_run(w->exec, err);
     if (status == ITG_OK) status = itg_sim_run(w->sim, err);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++) {
@@ -96,7 +101,8 @@ static itg_status inspect_sample(void *context, int index, int64_t item, itg_err
         if (!itg_sim_edge(w->sim, e, w->values, &events)) continue;
         itg_tensor reference = itg_float_exec_value(w->exec, x->a->edges[e].value);
         itg_shape_elements(&reference.shape, &sums[e].elements);
-        for (int64_t k = 0; k < sums[e].elements; k++) add_value(&sums[e], ((const float *)reference.data)[k], w->values[k]);
+        for (int64_t k = 0; k < sums[e].elements; k++)
+            add_value(&sums[e], ((const float *)reference.data)[k], w->values[k]);
         sums[e].saturated = events.saturated;
         sums[e].overflowed = events.overflowed;
     }
@@ -114,12 +120,25 @@ static itg_edge_report report_of(const itg_annotated *a, int32_t e, const edge_s
     const itg_edge *edge = &a->edges[e];
     double n = (double)s->elements;
     const itg_version *version = &a->values[edge->value].versions[edge->version];
-    itg_edge_report r = {.value = a->graph->values[edge->value].name, .node = edge->node == ITG_NONE ? NULL : a->graph->nodes[edge->node].name,
-                         .slot = edge->slot, .index = e, .bits = version->is_float ? 32 : version->q.bits, .float_min = s->float_min, .float_max = s->float_max,
-                         .float_mean = s->float_sum / n, .float_std = deviation(s->float_sum, s->float_squares, n), .sim_min = s->sim_min,
-                         .sim_max = s->sim_max, .sim_mean = s->sim_sum / n, .sim_std = deviation(s->sim_sum, s->sim_squares, n),
-                         .saturated = (double)s->saturated / n, .overflowed = (double)s->overflowed / n};
-    r.sqnr_db = s->error_squares == 0 ? INFINITY : s->float_squares == 0 ? -INFINITY : 10 / 3.321928094887362 * itg_log2(s->float_squares / s->error_squares);
+    itg_edge_report r = {.value = a->graph->values[edge->value].name,
+                         .node = edge->node == ITG_NONE ? NULL : a->graph->nodes[edge->node].name,
+                         .slot = edge->slot,
+                         .index = e,
+                         .bits = version->is_float ? 32 : version->q.bits,
+                         .float_min = s->float_min,
+                         .float_max = s->float_max,
+                         .float_mean = s->float_sum / n,
+                         .float_std = deviation(s->float_sum, s->float_squares, n),
+                         .sim_min = s->sim_min,
+                         .sim_max = s->sim_max,
+                         .sim_mean = s->sim_sum / n,
+                         .sim_std = deviation(s->sim_sum, s->sim_squares, n),
+                         .saturated = (double)s->saturated / n,
+                         .overflowed = (double)s->overflowed / n};
+    r.sqnr_db = s->error_squares == 0 ? INFINITY
+                : s->float_squares == 0
+                    ? -INFINITY
+                    : 10 / 3.321928094887362 * itg_log2(s->float_squares / s->error_squares);
     return r;
 }
 
@@ -139,17 +158,20 @@ static itg_status run_all(inspect *x, int threads, edge_sums *totals, itg_error 
 {
     int64_t samples = x->data->shape.dims[0];
     itg_status status = ITG_OK;
-    for (int32_t e = 0; e < x->a->edge_count; e++) totals[e] = empty;
+    for (int32_t e = 0; e < x->a->edge_count; e++)
+        totals[e] = empty;
     for (x->first = 0; x->first < samples && status == ITG_OK; x->first += BLOCK) {
         int64_t n = samples - x->first < BLOCK ? samples - x->first : BLOCK;
         status = itg_parallel_for(threads, n, inspect_sample, x, err);
         for (int64_t i = 0; i < n && status == ITG_OK; i++)
-            for (int32_t e = 0; e < x->a->edge_count; e++) merge(&totals[e], &x->block[i * x->a->edge_count + e]);
+            for (int32_t e = 0; e < x->a->edge_count; e++)
+                merge(&totals[e], &x->block[i * x->a->edge_count + e]);
     }
     return status;
 }
 
-static itg_status make_reports(const itg_annotated *a, const edge_sums *totals, itg_inspection **out, itg_error *err)
+static itg_status make_reports(const itg_annotated *a, const edge_sums *totals,
+                               itg_inspection **out, itg_error *err)
 {
     itg_inspection *made = calloc(1, sizeof *made);
     if (made) made->reports = calloc((size_t)a->edge_count + 1, sizeof *made->reports);
@@ -164,19 +186,24 @@ static itg_status make_reports(const itg_annotated *a, const edge_sums *totals, 
     return ITG_OK;
 }
 
-itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file, const itg_annotated *annotated, const itg_dataset *data, int threads,
+itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
+                       const itg_annotated *annotated, const itg_dataset *data, int threads,
                        itg_inspection **out, itg_error *err)
 {
     const itg_graph *g = model->graph;
-    if (g->input_count != 1) return itg_fail(err, ITG_UNSUPPORTED, "%s has %d inputs; data for exactly one can be given", g->name, g->input_count);
-    itg_status status = itg_preprocess_check(&file->preprocess, data, &g->values[g->inputs[0]].shape, err);
+    if (g->input_count != 1)
+        return itg_fail(err, ITG_UNSUPPORTED, "%s has %d inputs; data for exactly one can be given",
+                        g->name, g->input_count);
+    itg_status status =
+        itg_preprocess_check(&file->preprocess, data, &g->values[g->inputs[0]].shape, err);
     if (status != ITG_OK) return status;
     int count = itg_thread_count(threads);
     inspect x = {.a = annotated, .file = file, .data = data};
     x.workers = calloc((size_t)count, sizeof *x.workers);
     x.block = calloc((size_t)annotated->edge_count * BLOCK + 1, sizeof *x.block);
     edge_sums *totals = calloc((size_t)annotated->edge_count + 1, sizeof *totals);
-    status = x.workers && x.block && totals ? run_all(&x, count, totals, err) : itg_fail(err, ITG_NO_MEMORY, "no memory to inspect");
+    status = x.workers && x.block && totals ? run_all(&x, count, totals, err)
+                                            : itg_fail(err, ITG_NO_MEMORY, "no memory to inspect");
     if (status == ITG_OK) status = make_reports(annotated, totals, out, err);
     for (int i = 0; x.workers && i < count; i++) {
         itg_float_exec_destroy(x.workers[i].exec);
@@ -196,5 +223,11 @@ void itg_inspection_destroy(itg_inspection *inspection)
     free(inspection);
 }
 
-int32_t itg_inspection_count(const itg_inspection *inspection) { return inspection->count; }
-const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int32_t index) { return &inspection->reports[index]; }
+int32_t itg_inspection_count(const itg_inspection *inspection)
+{
+    return inspection->count;
+}
+const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int32_t index)
+{
+    return &inspection->reports[index];
+}

@@ -4,8 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *itg_engine_version(void) { return ITG_VERSION; }
-void itg_free(void *memory) { free(memory); }
+const char *itg_engine_version(void)
+{
+    return ITG_VERSION;
+}
+void itg_free(void *memory)
+{
+    free(memory);
+}
 
 itg_status itg_model_open(const char *path, itg_model **out, itg_error *err)
 {
@@ -32,18 +38,51 @@ void itg_model_close(itg_model *model)
     free(model);
 }
 
-const char *itg_model_name(const itg_model *model) { return model->graph->name; }
-const unsigned char *itg_model_hash(const itg_model *model) { return model->graph->source_hash; }
-bool itg_model_dropped_softmax(const itg_model *model) { return model->graph->dropped_softmax; }
-int32_t itg_model_input_count(const itg_model *model) { return model->graph->input_count; }
-int32_t itg_model_output_count(const itg_model *model) { return model->graph->output_count; }
+const char *itg_model_name(const itg_model *model)
+{
+    return model->graph->name;
+}
+const unsigned char *itg_model_hash(const itg_model *model)
+{
+    return model->graph->source_hash;
+}
+bool itg_model_dropped_softmax(const itg_model *model)
+{
+    return model->graph->dropped_softmax;
+}
+int32_t itg_model_input_count(const itg_model *model)
+{
+    return model->graph->input_count;
+}
+int32_t itg_model_output_count(const itg_model *model)
+{
+    return model->graph->output_count;
+}
 
-static const itg_value *input(const itg_model *m, int32_t i) { return &m->graph->values[m->graph->inputs[i]]; }
-static const itg_value *output(const itg_model *m, int32_t i) { return &m->graph->values[m->graph->outputs[i]]; }
-const char *itg_model_input_name(const itg_model *model, int32_t index) { return input(model, index)->name; }
-const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index) { return &input(model, index)->shape; }
-const char *itg_model_output_name(const itg_model *model, int32_t index) { return output(model, index)->name; }
-const itg_shape *itg_model_output_shape(const itg_model *model, int32_t index) { return &output(model, index)->shape; }
+static const itg_value *input(const itg_model *m, int32_t i)
+{
+    return &m->graph->values[m->graph->inputs[i]];
+}
+static const itg_value *output(const itg_model *m, int32_t i)
+{
+    return &m->graph->values[m->graph->outputs[i]];
+}
+const char *itg_model_input_name(const itg_model *model, int32_t index)
+{
+    return input(model, index)->name;
+}
+const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index)
+{
+    return &input(model, index)->shape;
+}
+const char *itg_model_output_name(const itg_model *model, int32_t index)
+{
+    return output(model, index)->name;
+}
+const itg_shape *itg_model_output_shape(const itg_model *model, int32_t index)
+{
+    return &output(model, index)->shape;
+}
 
 itg_status itg_model_print(const itg_model *model, char **out, itg_error *err)
 {
@@ -82,8 +121,14 @@ void itg_check_destroy(itg_check *check)
     if (check) itg_arena_destroy(check->arena);
 }
 
-int32_t itg_check_count(const itg_check *check) { return check->count; }
-const itg_node_report *itg_check_node(const itg_check *check, int32_t index) { return &check->nodes[index]; }
+int32_t itg_check_count(const itg_check *check)
+{
+    return check->count;
+}
+const itg_node_report *itg_check_node(const itg_check *check, int32_t index)
+{
+    return &check->nodes[index];
+}
 
 static void fill_report(const itg_graph *g, itg_id n, itg_node_report *report)
 {
@@ -97,28 +142,34 @@ static void fill_report(const itg_graph *g, itg_id n, itg_node_report *report)
         return;
     const itg_shape *w = &g->values[node->inputs[1]].shape, *y = &g->values[node->outputs[0]].shape;
     int64_t channels = node->op == ITG_OP_MATMUL ? y->dims[y->rank - 1] : w->dims[0];
-    int64_t depth = node->op == ITG_OP_MATMUL ? w->dims[w->rank - 2] : channels > 0 ? weight / channels : 0;
+    int64_t depth = node->op == ITG_OP_MATMUL ? w->dims[w->rank - 2]
+                    : channels > 0            ? weight / channels
+                                              : 0;
     report->macs = outputs * depth;
     if (itg_graph_is_constant(g, node->inputs[1])) report->weight_elements = weight;
 }
 
-static void place_nodes(itg_check *check, const itg_graph *g, const itg_hardware *hw, const bool *topology, const char **reasons,
-                        const itg_id *fused)
+static void place_nodes(itg_check *check, const itg_graph *g, const itg_hardware *hw,
+                        const bool *topology, const char **reasons, const itg_id *fused)
 {
     for (itg_id n = 0; n < g->node_count; n++) {
         itg_node_report *report = &check->nodes[n];
         fill_report(g, n, report);
-        report->placement = topology[n] ? ITG_PLACE_INTEGER : hw->float_allowed || hw->all_float ? ITG_PLACE_FLOAT : ITG_PLACE_REFUSED;
+        report->placement = topology[n]                          ? ITG_PLACE_INTEGER
+                            : hw->float_allowed || hw->all_float ? ITG_PLACE_FLOAT
+                                                                 : ITG_PLACE_REFUSED;
         if (!topology[n]) report->reason = reasons[n];
     }
     for (itg_id n = 0; n < g->node_count; n++) {
         if (fused[n] == ITG_NONE) continue;
         check->nodes[fused[n]].placement = ITG_PLACE_FUSED;
-        check->nodes[fused[n]].reason = itg_arena_format(check->arena, "fused into '%s'", g->nodes[n].name);
+        check->nodes[fused[n]].reason =
+            itg_arena_format(check->arena, "fused into '%s'", g->nodes[n].name);
     }
 }
 
-itg_status itg_check_model(const itg_model *model, const itg_hardware *hw, itg_check **out, itg_error *err)
+itg_status itg_check_model(const itg_model *model, const itg_hardware *hw, itg_check **out,
+                           itg_error *err)
 {
     const itg_graph *g = model->graph;
     size_t count = (size_t)g->node_count + 1;

@@ -21,8 +21,10 @@ static itg_status float_create(const void *context, void **instance, itg_error *
     if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for a float instance");
     made->graph = context;
     itg_status status = itg_float_exec_create(context, &made->exec, err);
-    if (status != ITG_OK) free(made);
-    else *instance = made;
+    if (status != ITG_OK)
+        free(made);
+    else
+        *instance = made;
     return status;
 }
 
@@ -51,8 +53,9 @@ static itg_tensor float_output(const void *instance, int32_t index)
 
 itg_runner itg_runner_float(const itg_graph *graph)
 {
-    itg_runner r = {graph, graph->input_count, graph->output_count, first_input_shape(graph), float_create, float_destroy,
-                    float_input, float_run, float_output};
+    itg_runner r = {graph,        graph->input_count, graph->output_count, first_input_shape(graph),
+                    float_create, float_destroy,      float_input,         float_run,
+                    float_output};
     return r;
 }
 
@@ -66,15 +69,28 @@ static itg_status sim_create(const void *context, void **instance, itg_error *er
     return status;
 }
 
-static void sim_destroy(void *instance) { itg_sim_destroy(instance); }
-static float *sim_input(void *instance, int32_t index) { return itg_sim_input(instance, index); }
-static itg_status sim_run(void *instance, itg_error *err) { return itg_sim_run(instance, err); }
-static itg_tensor sim_output(const void *instance, int32_t index) { return itg_sim_output(instance, index, NULL); }
+static void sim_destroy(void *instance)
+{
+    itg_sim_destroy(instance);
+}
+static float *sim_input(void *instance, int32_t index)
+{
+    return itg_sim_input(instance, index);
+}
+static itg_status sim_run(void *instance, itg_error *err)
+{
+    return itg_sim_run(instance, err);
+}
+static itg_tensor sim_output(const void *instance, int32_t index)
+{
+    return itg_sim_output(instance, index, NULL);
+}
 
 itg_runner itg_runner_sim(const itg_annotated *annotated)
 {
     const itg_graph *g = annotated->graph;
-    itg_runner r = {annotated, g->input_count, g->output_count, first_input_shape(g), sim_create, sim_destroy,
-                    sim_input, sim_run, sim_output};
+    itg_runner r = {annotated,  g->input_count, g->output_count, first_input_shape(g),
+                    sim_create, sim_destroy,    sim_input,       sim_run,
+                    sim_output};
     return r;
 }

@@ -12,10 +12,17 @@ itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg
     return itg_dataset_load(path, limit, out, err);
 }
 
-void itg_data_close(itg_dataset *data) { itg_dataset_destroy(data); }
-int64_t itg_data_samples(const itg_dataset *data) { return data->shape.rank > 0 ? data->shape.dims[0] : 0; }
+void itg_data_close(itg_dataset *data)
+{
+    itg_dataset_destroy(data);
+}
+int64_t itg_data_samples(const itg_dataset *data)
+{
+    return data->shape.rank > 0 ? data->shape.dims[0] : 0;
+}
 
-itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out, itg_error *err)
+itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out,
+                                itg_error *err)
 {
     itg_dataset *data = NULL;
     int64_t *labels = NULL, count = 0;
@@ -24,23 +31,29 @@ itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples
     itg_dataset_destroy(data);
     if (status == ITG_OK && count != samples) {
         free(labels);
-        return itg_fail(err, ITG_MISMATCH, "%s: %lld labels, but the data has %lld samples", path, (long long)count, (long long)samples);
+        return itg_fail(err, ITG_MISMATCH, "%s: %lld labels, but the data has %lld samples", path,
+                        (long long)count, (long long)samples);
     }
     if (status == ITG_OK) *out = labels;
     return status;
 }
 
-itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data, const itg_preprocess *p, int threads, itg_stats **out,
+itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
+                               const itg_preprocess *p, int threads, itg_stats **out,
                                itg_error *err)
 {
     return itg_calibrate(model->graph, data, p, threads, out, err);
 }
 
-itg_threshold_method itg_threshold_default(void) { return ITG_THRESHOLD_DEFAULT; }
+itg_threshold_method itg_threshold_default(void)
+{
+    return ITG_THRESHOLD_DEFAULT;
+}
 
 /* ---- strategies ---- */
 
-static itg_status uniform_bits(const itg_model *model, const itg_hardware *hw, const itg_stats *stats, const itg_uniform_options *o,
+static itg_status uniform_bits(const itg_model *model, const itg_hardware *hw,
+                               const itg_stats *stats, const itg_uniform_options *o,
                                itg_strategy **out, itg_error *err)
 {
     itg_choice_space *space = NULL;
@@ -48,7 +61,8 @@ static itg_status uniform_bits(const itg_model *model, const itg_hardware *hw, c
     int32_t *bits = NULL;
     itg_space_options options = {.activation = {o->activation_bits, o->activation_bits}};
     itg_status status = itg_choice_space_create(hw, model->graph, &options, &space, NULL);
-    if (status == ITG_NO_MEMORY) return itg_fail(err, status, "no memory for the widths of %s", model->graph->name);
+    if (status == ITG_NO_MEMORY)
+        return itg_fail(err, status, "no memory for the widths of %s", model->graph->name);
     if (status != ITG_OK) { /* no such width everywhere: the nearest */
         options.activation = (itg_bits_range){0, 0};
         status = itg_choice_space_create(hw, model->graph, &options, &space, err);
@@ -57,10 +71,12 @@ static itg_status uniform_bits(const itg_model *model, const itg_hardware *hw, c
         bits = calloc((size_t)space->group_count + 1, sizeof *bits);
         if (!bits) status = itg_fail(err, ITG_NO_MEMORY, "no memory");
     }
-    if (status == ITG_OK) status = itg_threshold_cache_create(model->graph, hw, space, stats, &cache, err);
+    if (status == ITG_OK)
+        status = itg_threshold_cache_create(model->graph, hw, space, stats, &cache, err);
     if (status == ITG_OK) {
         itg_uniform_bits(space, o->weight_bits, o->activation_bits, bits);
-        status = itg_strategy_resolve(cache, bits, o->activation_method, o->weight_method, out, err);
+        status =
+            itg_strategy_resolve(cache, bits, o->activation_method, o->weight_method, out, err);
     }
     itg_threshold_cache_destroy(cache);
     itg_choice_space_destroy(space);
@@ -68,12 +84,15 @@ static itg_status uniform_bits(const itg_model *model, const itg_hardware *hw, c
     return status;
 }
 
-itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p, const itg_stats *stats,
-                                const itg_dataset *calibration, const itg_uniform_options *options, itg_strategy_file **out, itg_error *err)
+itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
+                                const itg_preprocess *p, const itg_stats *stats,
+                                const itg_dataset *calibration, const itg_uniform_options *options,
+                                itg_strategy_file **out, itg_error *err)
 {
     itg_strategy_file *file = calloc(1, sizeof *file);
     if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
-    itg_status status = itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
+    itg_status status =
+        itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
     if (status == ITG_OK)
         status = hw->all_float ? itg_strategy_create(model->graph, &file->strategy, err)
                                : uniform_bits(model, hw, stats, options, &file->strategy, err);
@@ -87,34 +106,53 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw, 
         memcpy(file->statistics_hash, stats->hash, sizeof file->statistics_hash);
         file->calibration_samples = stats->samples;
     }
-    if (calibration) memcpy(file->calibration_hash, calibration->hash, sizeof file->calibration_hash);
+    if (calibration)
+        memcpy(file->calibration_hash, calibration->hash, sizeof file->calibration_hash);
     *out = file;
     return ITG_OK;
 }
 
-itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out, itg_error *err)
+itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
+                             itg_error *err)
 {
     return itg_strategy_file_read(path, model->graph, out, err);
 }
 
-itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model, const char *path, itg_error *err)
+itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
+                             const char *path, itg_error *err)
 {
     return itg_strategy_file_write(file, model->graph, path, err);
 }
 
-void itg_strategy_close(itg_strategy_file *file) { itg_strategy_file_destroy(file); }
-const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file) { return file->hardware; }
-itg_split_info itg_strategy_split(const itg_strategy_file *file) { return file->split; }
-itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file) { return &file->preprocess; }
+void itg_strategy_close(itg_strategy_file *file)
+{
+    itg_strategy_file_destroy(file);
+}
+const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file)
+{
+    return file->hardware;
+}
+itg_split_info itg_strategy_split(const itg_strategy_file *file)
+{
+    return file->split;
+}
+itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file)
+{
+    return &file->preprocess;
+}
 
-itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file, itg_annotated **out, itg_error *err)
+itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file,
+                                 itg_annotated **out, itg_error *err)
 {
     return itg_annotate(model->graph, file->hardware, file->strategy, out, err);
 }
 
 /* ---- simulation ---- */
 
-static double fraction(int64_t part, int64_t whole) { return part < 0 || whole == 0 ? -1.0 : (double)part / (double)whole; }
+static double fraction(int64_t part, int64_t whole)
+{
+    return part < 0 || whole == 0 ? -1.0 : (double)part / (double)whole;
+}
 
 /* Elements-weighted mean of the bits of weight edges; 0 without weights. */
 static double average_weight_bits(const itg_annotated *a)
@@ -123,8 +161,10 @@ static double average_weight_bits(const itg_annotated *a)
     for (int32_t e = 0; e < a->edge_count; e++) {
         const itg_edge *edge = &a->edges[e];
         int64_t count = 0;
-        if (edge->kind != ITG_EDGE_QUANT || edge->node == ITG_NONE || edge->slot != 1 || a->nodes[edge->node].form != ITG_FORM_MAC ||
-            !itg_graph_is_constant(a->graph, edge->value) || !itg_shape_elements(&a->graph->values[edge->value].shape, &count))
+        if (edge->kind != ITG_EDGE_QUANT || edge->node == ITG_NONE || edge->slot != 1 ||
+            a->nodes[edge->node].form != ITG_FORM_MAC ||
+            !itg_graph_is_constant(a->graph, edge->value) ||
+            !itg_shape_elements(&a->graph->values[edge->value].shape, &count))
             continue;
         bits += (double)count * (double)a->values[edge->value].versions[edge->version].q.bits;
         elements += (double)count;
@@ -132,10 +172,12 @@ static double average_weight_bits(const itg_annotated *a)
     return elements > 0 ? bits / elements : 0;
 }
 
-itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out, itg_error *err)
+itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,
+                           itg_error *err)
 {
     itg_cost cost = {0};
-    if (itg_cost_of(hw, a, &cost) != ITG_OK) return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
+    if (itg_cost_of(hw, a, &cost) != ITG_OK)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
     out->weight_bytes = cost.weight_bytes;
     out->parameter_bytes = cost.parameter_bytes;
     out->peak_activation_bytes = cost.peak_activation_bytes;
@@ -155,18 +197,28 @@ void itg_score_quality(const itg_evaluation *evaluation, itg_score *out)
 
 static void record_results(itg_strategy_file *file, const itg_score *score)
 {
-    file->results = (itg_strategy_results){.present = true, .samples = score->samples, .top1 = score->top1, .agreement = score->agreement,
-                                           .weight_bytes = score->weight_bytes, .parameter_bytes = score->parameter_bytes};
+    file->results = (itg_strategy_results){.present = true,
+                                           .samples = score->samples,
+                                           .top1 = score->top1,
+                                           .agreement = score->agreement,
+                                           .weight_bytes = score->weight_bytes,
+                                           .parameter_bytes = score->parameter_bytes};
     memcpy(file->results.digest, score->digest, sizeof score->digest);
 }
 
-itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data, const int64_t *labels, bool with_agreement,
-                        int threads, itg_score *out, itg_error *err)
+itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
+                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
+                        itg_error *err)
 {
     itg_evaluation reference = {0}, evaluation = {0};
     itg_annotated *annotated = NULL;
-    itg_score score = {.weight_bytes = -1, .parameter_bytes = -1, .peak_activation_bytes = -1, .agreement = -1, .top1 = -1};
-    itg_evaluate_options options = {.data = data, .preprocess = &file->preprocess, .labels = labels, .threads = threads};
+    itg_score score = {.weight_bytes = -1,
+                       .parameter_bytes = -1,
+                       .peak_activation_bytes = -1,
+                       .agreement = -1,
+                       .top1 = -1};
+    itg_evaluate_options options = {
+        .data = data, .preprocess = &file->preprocess, .labels = labels, .threads = threads};
     itg_runner float_runner = itg_runner_float(model->graph), runner = float_runner;
     itg_status status = ITG_OK;
     if (!file->hardware->all_float) {
@@ -174,7 +226,8 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
         if (status != ITG_OK) return status;
         runner = itg_runner_sim(annotated);
         status = itg_score_costs(file->hardware, annotated, &score, err);
-        if (status == ITG_OK && with_agreement) status = itg_evaluate(&float_runner, &options, &reference, err);
+        if (status == ITG_OK && with_agreement)
+            status = itg_evaluate(&float_runner, &options, &reference, err);
         options.float_classes = reference.classes;
     }
     if (status == ITG_OK) status = itg_evaluate(&runner, &options, &evaluation, err);

@@ -6,79 +6,101 @@
 
 /* ---- datasets (dataset.c, npy.c, npz.c, idx.c) ---- */
 typedef struct itg_dataset {
-    itg_dtype dtype;       /* as in the file */
-    itg_shape shape;       /* dimension 0: samples */
-    void *data;            /* owned */
-    unsigned char hash[32]; /* SHA-256 of dtype, shape and elements little-endian: independent of the container */
+    itg_dtype dtype;        /* as in the file */
+    itg_shape shape;        /* dimension 0: samples */
+    void *data;             /* owned */
+    unsigned char hash[32]; /* SHA-256 of dtype, shape and elements little-endian: independent of
+                               the container */
     char *path;
 } itg_dataset;
-/* .npy, .npz (the only array, or "path.npz:name"), IDX plain or gzip; known by content, not by name. Allow-listed dtypes
- * (u1 i1 i2 u2 i4 i8 f4 f8, either byte order), C order, size present = size declared, inflation capped. limit > 0: the first
- * samples only. */
+/* .npy, .npz (the only array, or "path.npz:name"), IDX plain or gzip; known by content, not by
+ * name. Allow-listed dtypes (u1 i1 i2 u2 i4 i8 f4 f8, either byte order), C order, size present =
+ * size declared, inflation capped. limit > 0: the first samples only. */
 itg_status itg_dataset_load(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
 void itg_dataset_destroy(itg_dataset *data);
 /* A new dataset of the listed samples. */
-itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count, itg_dataset **out, itg_error *err);
-/* Labels as integers [samples]; any integer (or integral float) array of shape [N] or [N,1]. Caller frees. */
-itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count, itg_error *err);
+itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count,
+                              itg_dataset **out, itg_error *err);
+/* Labels as integers [samples]; any integer (or integral float) array of shape [N] or [N,1]. Caller
+ * frees. */
+itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count,
+                              itg_error *err);
 
 /* ---- preprocessing (preprocess.c) ---- */
 /* itg_preprocess: intaglio.h */
 itg_preprocess itg_preprocess_default(void);
-/* "0.5", "1/255", "0.1,0.2,0.3": values as float32 (a ratio is divided in double and rounded once). */
-itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count, itg_error *err);
+/* "0.5", "1/255", "0.1,0.2,0.3": values as float32 (a ratio is divided in double and rounded once).
+ */
+itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count,
+                                     itg_error *err);
 /* Checks that data fits an input of shape [1, ...] under p, before anything runs. */
-itg_status itg_preprocess_check(const itg_preprocess *p, const itg_dataset *data, const itg_shape *input, itg_error *err);
-/* One sample into out[elements of input]; float32: (x*scale - mean)/std, each operation rounded; mean and std by the channel that the model
- * sees, after bgr. Cannot fail after the check. */
-void itg_preprocess_sample(const itg_preprocess *p, const itg_dataset *data, int64_t sample, const itg_shape *input, float *out);
+itg_status itg_preprocess_check(const itg_preprocess *p, const itg_dataset *data,
+                                const itg_shape *input, itg_error *err);
+/* One sample into out[elements of input]; float32: (x*scale - mean)/std, each operation rounded;
+ * mean and std by the channel that the model sees, after bgr. Cannot fail after the check. */
+void itg_preprocess_sample(const itg_preprocess *p, const itg_dataset *data, int64_t sample,
+                           const itg_shape *input, float *out);
 void itg_preprocess_write(const itg_preprocess *p, itg_strbuf *json);
-itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, itg_preprocess *out, itg_error *err);
+itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, itg_preprocess *out,
+                               itg_error *err);
 
 /* ---- float execution (float_exec.c) ---- */
-/* Runs a prepared graph on one sample; one instance a worker. Values stay readable until the next run. */
+/* Runs a prepared graph on one sample; one instance a worker. Values stay readable until the next
+ * run. */
 typedef struct itg_float_exec itg_float_exec;
 itg_status itg_float_exec_create(const itg_graph *graph, itg_float_exec **out, itg_error *err);
 void itg_float_exec_destroy(itg_float_exec *exec);
 float *itg_float_exec_input(itg_float_exec *exec, int32_t index); /* buffer to fill, [elements] */
 itg_status itg_float_exec_run(itg_float_exec *exec, itg_error *err);
-itg_tensor itg_float_exec_value(const itg_float_exec *exec, itg_id value); /* any value, constants too */
+itg_tensor itg_float_exec_value(const itg_float_exec *exec,
+                                itg_id value); /* any value, constants too */
 
 /* ---- calibration (calibrate.c): one pass; memory bound: values * workers * 33 KiB ---- */
 #define ITG_HISTOGRAM_BINS 2048 /* each side of zero */
-/* Bins of width 2^exponent: bin i of `positive` holds [i*w, (i+1)*w), of `negative` (-(i+1)*w, -i*w]. The exponent grows as
- * values come (pairs of bins merge), so the result does not depend on the order of samples. */
+/* Bins of width 2^exponent: bin i of `positive` holds [i*w, (i+1)*w), of `negative` (-(i+1)*w,
+ * -i*w]. The exponent grows as values come (pairs of bins merge), so the result does not depend on
+ * the order of samples. */
 typedef struct itg_value_stats {
     bool present;
-    int64_t count, nan_count;    /* finite elements; NaN and infinite ones, which nothing else here counts */
+    int64_t count,
+        nan_count; /* finite elements; NaN and infinite ones, which nothing else here counts */
     float min, max;
-    double mean, variance;       /* sums of samples' sums in sample order */
+    double mean, variance;           /* sums of samples' sums in sample order */
     double average_min, average_max; /* mean over samples of the sample's min and max */
     int32_t exponent;
-    int64_t positive[ITG_HISTOGRAM_BINS], negative[ITG_HISTOGRAM_BINS], zeros; /* exact zeros are counted apart */
+    int64_t positive[ITG_HISTOGRAM_BINS], negative[ITG_HISTOGRAM_BINS],
+        zeros; /* exact zeros are counted apart */
 } itg_value_stats;
 typedef struct itg_stats {
     int32_t value_count;
-    itg_value_stats *values;     /* [graph->value_count] */
+    itg_value_stats *values; /* [graph->value_count] */
     int64_t samples;
-    unsigned char hash[32];      /* of everything above, little-endian */
+    unsigned char hash[32]; /* of everything above, little-endian */
 } itg_stats;
-itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p, int threads, itg_stats **out,
-                         itg_error *err);
+itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p,
+                         int threads, itg_stats **out, itg_error *err);
 void itg_stats_destroy(itg_stats *stats);
 
 /* ---- thresholds (threshold.c, threshold_*.c) ---- */
 /* What an estimate is for: bits, symmetric or not, power-of-two scales. */
-typedef struct itg_threshold_target { int32_t bits; bool symmetric, is_signed, power_of_two; } itg_threshold_target;
-/* [lo, hi], lo <= 0 <= hi, from statistics. A constant zero gives [0,0]. Exact double arithmetic, no libm. lo < 0 only where there are
- * negative values, hi > 0 only where there are positive ones, whatever the target. MSE, KL with power_of_two: the range of the grid itself,
- * which may reach past the data. ITG_FAILURE where no element was finite; the caller names the value. */
-itg_status itg_threshold_estimate(itg_threshold_method method, const itg_value_stats *stats, const itg_threshold_target *target,
-                                  double *lo, double *hi, itg_error *err);
-/* Of a constant (weights): elements of one channel (or all): `count` in all, in runs of `inner` whose starts are stride_outer apart.
- * ITG_BAD_FILE where one is not finite. MAX and MSE look at the elements themselves, the others at statistics of them. */
-itg_status itg_threshold_constant(itg_threshold_method method, const float *data, int64_t count, int64_t stride_outer, int64_t inner,
-                                  const itg_threshold_target *target, double *lo, double *hi, itg_error *err);
+typedef struct itg_threshold_target {
+    int32_t bits;
+    bool symmetric, is_signed, power_of_two;
+} itg_threshold_target;
+/* [lo, hi], lo <= 0 <= hi, from statistics. A constant zero gives [0,0]. Exact double arithmetic,
+ * no libm. lo < 0 only where there are negative values, hi > 0 only where there are positive ones,
+ * whatever the target. MSE, KL with power_of_two: the range of the grid itself, which may reach
+ * past the data. ITG_FAILURE where no element was finite; the caller names the value. */
+itg_status itg_threshold_estimate(itg_threshold_method method, const itg_value_stats *stats,
+                                  const itg_threshold_target *target, double *lo, double *hi,
+                                  itg_error *err);
+/* Of a constant (weights): elements of one channel (or all): `count` in all, in runs of `inner`
+ * whose starts are stride_outer apart. ITG_BAD_FILE where one is not finite. MAX and MSE look at
+ * the elements themselves, the others at statistics of them. */
+itg_status itg_threshold_constant(itg_threshold_method method, const float *data, int64_t count,
+                                  int64_t stride_outer, int64_t inner,
+                                  const itg_threshold_target *target, double *lo, double *hi,
+                                  itg_error *err);
 const char *itg_threshold_name(itg_threshold_method method);
 bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
 #define ITG_THRESHOLD_DEFAULT ITG_THRESHOLD_MSE
@@ -86,39 +108,47 @@ bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
 /* ---- strategy (strategy.c, strategy_json.c) ---- */
 /* One point: bits and threshold of every edge. Edge order as in annotated.h. */
 typedef struct itg_edge_choice {
-    int32_t bits;          /* 0: float, carry: nothing to say */
+    int32_t bits; /* 0: float, carry: nothing to say */
     itg_threshold_method method;
     double lo, hi;         /* resolved threshold of activation edges */
     int32_t channel_count; /* weight edges: 1, or one per output channel; else 0 */
-    const double *channel; /* [channel_count] resolved t of each channel; borrowed from the strategy's arena */
+    const double *channel; /* [channel_count] resolved t of each channel; borrowed from the
+                              strategy's arena */
 } itg_edge_choice;
 typedef struct itg_strategy {
     itg_arena *arena;
     unsigned char model_hash[32]; /* source_hash of the model */
     unsigned char graph_hash[32]; /* itg_graph_hash of the prepared graph */
     int32_t node_count, edge_count;
-    bool *node_conds;       /* topology: node quantized */
-    bool *edge_conds;       /* edge quantized */
+    bool *node_conds; /* topology: node quantized */
+    bool *edge_conds; /* edge quantized */
     itg_edge_choice *edges;
 } itg_strategy;
 itg_status itg_strategy_create(const itg_graph *g, itg_strategy **out, itg_error *err);
 itg_status itg_strategy_clone(const itg_strategy *s, itg_strategy **out, itg_error *err);
 void itg_strategy_destroy(itg_strategy *s);
-/* Resolved thresholds are pure functions of (edge, bits, method); a cache keeps them for the many strategies of a search. Thread-safe. */
+/* Resolved thresholds are pure functions of (edge, bits, method); a cache keeps them for the many
+ * strategies of a search. Thread-safe. */
 typedef struct itg_threshold_cache itg_threshold_cache;
-itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw, const itg_choice_space *space, const itg_stats *stats,
-                                      itg_threshold_cache **out, itg_error *err); /* borrows all arguments */
+itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw,
+                                      const itg_choice_space *space, const itg_stats *stats,
+                                      itg_threshold_cache **out,
+                                      itg_error *err); /* borrows all arguments */
 void itg_threshold_cache_destroy(itg_threshold_cache *cache);
-/* From bits per choice group (group_bits [space->group_count]) and threshold methods; edges into graph outputs always use MAX.
- * The result owns everything it points to. */
-itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits, itg_threshold_method activation_method,
-                                itg_threshold_method weight_method, itg_strategy **out, itg_error *err);
+/* From bits per choice group (group_bits [space->group_count]) and threshold methods; edges into
+ * graph outputs always use MAX. The result owns everything it points to. */
+itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits,
+                                itg_threshold_method activation_method,
+                                itg_threshold_method weight_method, itg_strategy **out,
+                                itg_error *err);
 /* Bits per group for uniform widths: the allowed width nearest below (else above). */
-void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_t activation_bits, int32_t *group_bits);
+void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_t activation_bits,
+                      int32_t *group_bits);
 
 /* ---- annotate (annotate.c, annotate_*.c) ---- */
 /* Pure: the same inputs give the same annotated graph. Graph and hw must outlive it. */
-itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s, itg_annotated **out, itg_error *err);
+itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
+                        itg_annotated **out, itg_error *err);
 
 /* ---- simulation (simulate.c, sim_*.c): the definition ---- */
 typedef struct itg_sim itg_sim; /* one worker's instance */
@@ -126,10 +156,14 @@ itg_status itg_sim_create(const itg_annotated *a, itg_sim **out, itg_error *err)
 void itg_sim_destroy(itg_sim *sim);
 float *itg_sim_input(itg_sim *sim, int32_t index);
 itg_status itg_sim_run(itg_sim *sim, itg_error *err);
-/* A graph output in its storage dtype (integer codes, or float32), valid until the next run; quantizer NULL if float. */
+/* A graph output in its storage dtype (integer codes, or float32), valid until the next run;
+ * quantizer NULL if float. */
 itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer **q);
-/* What an edge carried, dequantized to float32 into values [elements of the value] (CARRY and indices: false); and what
- * happened there: codes clipped by the quantizer's range, accumulators of the producer that overflowed. */
-typedef struct itg_edge_events { int64_t elements, saturated, overflowed; } itg_edge_events;
+/* What an edge carried, dequantized to float32 into values [elements of the value] (CARRY and
+ * indices: false); and what happened there: codes clipped by the quantizer's range, accumulators of
+ * the producer that overflowed. */
+typedef struct itg_edge_events {
+    int64_t elements, saturated, overflowed;
+} itg_edge_events;
 bool itg_sim_edge(const itg_sim *sim, int32_t edge, float *values, itg_edge_events *events);
 #endif

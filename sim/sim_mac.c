@@ -1,5 +1,6 @@
-/* Conv, Gemm, MatMul by definition. acc = bias + sum (x - zx) * w in exact integers: in doubles while a bound proves every
- * partial sum below 2^53, else in 64-bit integers; one addition at a time where a saturating accumulator may overflow. */
+/* Conv, Gemm, MatMul by definition. acc = bias + sum (x - zx) * w in exact integers: in doubles
+ * while a bound proves every partial sum below 2^53, else in 64-bit integers; one addition at a
+ * time where a saturating accumulator may overflow. */
 #include "sim/simulate.h"
 #include <string.h>
 
@@ -9,10 +10,10 @@
 /* Every case as one product: out[k][p] = bias[k] + sum_d w[k][d] * x[d][p]. */
 typedef struct product {
     const itg_node_note *note;
-    const double *w;  /* row k at w + k * w_row, element d at d * w_step */
+    const double *w; /* row k at w + k * w_row, element d at d * w_step */
     int64_t w_row, w_step, depth, rows, positions;
-    double w_zero;    /* zero point of w, for two activations */
-    int64_t *acc;     /* out[k][p] at acc + k * acc_row + p * acc_step */
+    double w_zero; /* zero point of w, for two activations */
+    int64_t *acc;  /* out[k][p] at acc + k * acc_row + p * acc_step */
     int64_t acc_row, acc_step, first_channel;
     bool exact_double, sequential;
 } product;
@@ -28,7 +29,10 @@ static double largest(const double *values, int64_t n, double zero)
     return best;
 }
 
-static int64_t bias_of(const product *p, int64_t row) { return p->note->bias ? p->note->bias[p->first_channel + row] : 0; }
+static int64_t bias_of(const product *p, int64_t row)
+{
+    return p->note->bias ? p->note->bias[p->first_channel + row] : 0;
+}
 
 static int64_t add_saturating(int64_t a, int64_t b, int64_t lo, int64_t hi)
 {
@@ -45,13 +49,17 @@ static void tile_double(itg_sim *s, const product *p, const double *x, int64_t f
     for (int64_t k = 0; k < p->rows; k++) {
         const double *w = p->w + k * p->w_row;
         double start = (double)bias_of(p, k);
-        for (int64_t i = 0; i < lanes; i++) sum[i] = start;
+        for (int64_t i = 0; i < lanes; i++)
+            sum[i] = start;
         for (int64_t d = 0; d < p->depth; d++) {
             double factor = w[d * p->w_step] - p->w_zero;
             const double *row = x + d * TILE;
-            for (int64_t i = 0; i < lanes; i++) sum[i] += factor * row[i];
+            for (int64_t i = 0; i < lanes; i++)
+                sum[i] += factor * row[i];
         }
-        for (int64_t i = 0; i < n; i++) p->acc[k * p->acc_row + (first + i) * p->acc_step] = sim_fit(s, p->note, (int64_t)sum[i]);
+        for (int64_t i = 0; i < n; i++)
+            p->acc[k * p->acc_row + (first + i) * p->acc_step] =
+                sim_fit(s, p->note, (int64_t)sum[i]);
     }
 }
 
@@ -63,20 +71,25 @@ static void tile_integer(itg_sim *s, const product *p, const double *x, int64_t 
             int64_t sum = p->sequential ? itg_clamp(bias_of(p, k), lo, hi) : bias_of(p, k);
             bool clipped = false;
             for (int64_t d = 0; d < p->depth; d++) {
-                int64_t term = (int64_t)(p->w[k * p->w_row + d * p->w_step] - p->w_zero) * (int64_t)x[d * TILE + i];
+                int64_t term = (int64_t)(p->w[k * p->w_row + d * p->w_step] - p->w_zero) *
+                               (int64_t)x[d * TILE + i];
                 clipped |= p->sequential && (term > 0 ? sum > hi - term : sum < lo - term);
-                sum = p->sequential ? add_saturating(sum, term, lo, hi) : (int64_t)((uint64_t)sum + (uint64_t)term);
+                sum = p->sequential ? add_saturating(sum, term, lo, hi)
+                                    : (int64_t)((uint64_t)sum + (uint64_t)term);
             }
             s->overflowed += clipped;
-            p->acc[k * p->acc_row + (first + i) * p->acc_step] = p->sequential ? sum : sim_fit(s, p->note, sum);
+            p->acc[k * p->acc_row + (first + i) * p->acc_step] =
+                p->sequential ? sum : sim_fit(s, p->note, sum);
         }
     }
 }
 
 static void run_tile(itg_sim *s, const product *p, const double *x, int64_t first, int64_t n)
 {
-    if (p->exact_double && !p->sequential) tile_double(s, p, x, first, n);
-    else tile_integer(s, p, x, first, n);
+    if (p->exact_double && !p->sequential)
+        tile_double(s, p, x, first, n);
+    else
+        tile_integer(s, p, x, first, n);
 }
 
 /* Chooses the arithmetic from a bound of every partial sum. */
@@ -90,7 +103,8 @@ static void choose_arithmetic(product *p, double x_largest, double w_largest, in
         if (b > bias) bias = b;
     }
     p->exact_double = bound + bias < EXACT_DOUBLE;
-    p->sequential = p->note->acc.overflow == ITG_OVERFLOW_SATURATE && bound + bias >= (double)itg_accumulator_max(p->note->acc);
+    p->sequential = p->note->acc.overflow == ITG_OVERFLOW_SATURATE &&
+                    bound + bias >= (double)itg_accumulator_max(p->note->acc);
 }
 
 /* ---- convolution ---- */
@@ -103,7 +117,8 @@ typedef struct window {
 } window;
 
 /* Column d of the tile: channel, kernel row and kernel column ascending; padding is 0. */
-static void gather_columns(const window *w, int64_t depth, int64_t first, int64_t n, double *columns)
+static void gather_columns(const window *w, int64_t depth, int64_t first, int64_t n,
+                           double *columns)
 {
     int64_t area = w->at->kernel[0] * w->at->kernel[1];
     for (int64_t d = 0; d < depth; d++) {
@@ -123,7 +138,8 @@ static void gather_columns(const window *w, int64_t depth, int64_t first, int64_
 static void run_conv(itg_sim *s, itg_id n)
 {
     const itg_node *node = &s->a->graph->nodes[n];
-    const itg_shape *in = sim_shape(s, node->inputs[0]), *w = sim_shape(s, node->inputs[1]), *out = sim_shape(s, node->outputs[0]);
+    const itg_shape *in = sim_shape(s, node->inputs[0]), *w = sim_shape(s, node->inputs[1]),
+                    *out = sim_shape(s, node->outputs[0]);
     const itg_quantizer *xq = &sim_input_version(s, n, 0)->q, *wq = &sim_input_version(s, n, 1)->q;
     bool flat = in->rank == 3; /* 1-D: height 1 */
     int64_t height = flat ? 1 : in->dims[2], width = in->dims[in->rank - 1];
@@ -133,11 +149,25 @@ static void run_conv(itg_sim *s, itg_id n)
     const double *x = sim_input_codes(s, n, 0), *weights = sim_input_codes(s, n, 1);
     double x_largest = largest((double[]){(double)xq->qmin, (double)xq->qmax}, 2, xq->zero_point);
     for (int64_t g = 0; g < groups; g++) {
-        product p = {.note = &s->a->nodes[n], .w = weights + g * rows * depth, .w_row = depth, .w_step = 1, .depth = depth, .rows = rows,
-                     .positions = positions, .w_zero = wq->zero_point, .acc = s->acc + g * rows * positions, .acc_row = positions,
-                     .acc_step = 1, .first_channel = g * rows};
-        window win = {&node->attrs, height, width, out->dims[out->rank - 1], channels, x + g * channels * height * width, xq->zero_point};
-        choose_arithmetic(&p, x_largest, largest((double[]){(double)wq->qmin, (double)wq->qmax}, 2, wq->zero_point), w->dims[0]);
+        product p = {.note = &s->a->nodes[n],
+                     .w = weights + g * rows * depth,
+                     .w_row = depth,
+                     .w_step = 1,
+                     .depth = depth,
+                     .rows = rows,
+                     .positions = positions,
+                     .w_zero = wq->zero_point,
+                     .acc = s->acc + g * rows * positions,
+                     .acc_row = positions,
+                     .acc_step = 1,
+                     .first_channel = g * rows};
+        window win = {&node->attrs,  height,
+                      width,         out->dims[out->rank - 1],
+                      channels,      x + g * channels * height * width,
+                      xq->zero_point};
+        choose_arithmetic(
+            &p, x_largest,
+            largest((double[]){(double)wq->qmin, (double)wq->qmax}, 2, wq->zero_point), w->dims[0]);
         for (int64_t first = 0; first < positions; first += TILE) {
             int64_t count = positions - first < TILE ? positions - first : TILE;
             gather_columns(&win, depth, first, count, s->columns);
@@ -164,16 +194,20 @@ static void run_matrix(itg_sim *s, product *p, const double *a, double a_zero)
 /* A single row: a dot product for each column, summed in lanes (exact, so the order is free). */
 static void run_vector(itg_sim *s, const product *p, const double *a, double a_zero)
 {
-    for (int64_t d = 0; d < p->depth; d++) s->columns[d] = a[d] - a_zero;
+    for (int64_t d = 0; d < p->depth; d++)
+        s->columns[d] = a[d] - a_zero;
     for (int64_t k = 0; k < p->rows; k++) {
         double lanes[8] = {0};
         const double *w = p->w + k * p->w_row;
         int64_t d = 0;
         for (; p->w_step == 1 && d + 8 <= p->depth; d += 8)
-            for (int64_t i = 0; i < 8; i++) lanes[i] += (w[d + i] - p->w_zero) * s->columns[d + i];
-        for (; d < p->depth; d++) lanes[0] += (w[d * p->w_step] - p->w_zero) * s->columns[d];
+            for (int64_t i = 0; i < 8; i++)
+                lanes[i] += (w[d + i] - p->w_zero) * s->columns[d + i];
+        for (; d < p->depth; d++)
+            lanes[0] += (w[d * p->w_step] - p->w_zero) * s->columns[d];
         double sum = (double)bias_of(p, k);
-        for (int64_t i = 0; i < 8; i++) sum += lanes[i];
+        for (int64_t i = 0; i < 8; i++)
+            sum += lanes[i];
         p->acc[k * p->acc_row] = sim_fit(s, p->note, (int64_t)sum);
     }
 }
@@ -182,7 +216,8 @@ static void run_vector(itg_sim *s, const product *p, const double *a, double a_z
 static int64_t matrix_offset(const itg_shape *out, const itg_shape *operand, int64_t b)
 {
     int64_t offset = 0, step = 1;
-    if (operand->rank >= 2) step = operand->dims[operand->rank - 1] * operand->dims[operand->rank - 2];
+    if (operand->rank >= 2)
+        step = operand->dims[operand->rank - 1] * operand->dims[operand->rank - 2];
     for (int32_t d = out->rank - 3; d >= 0; d--) {
         int32_t own = d - (out->rank - operand->rank);
         int64_t i = b % out->dims[d];
@@ -197,20 +232,36 @@ static int64_t matrix_offset(const itg_shape *out, const itg_shape *operand, int
 static void run_matmul(itg_sim *s, itg_id n)
 {
     const itg_node *node = &s->a->graph->nodes[n];
-    const itg_shape *as = sim_shape(s, node->inputs[0]), *bs = sim_shape(s, node->inputs[1]), *out = sim_shape(s, node->outputs[0]);
+    const itg_shape *as = sim_shape(s, node->inputs[0]), *bs = sim_shape(s, node->inputs[1]),
+                    *out = sim_shape(s, node->outputs[0]);
     const itg_quantizer *aq = &sim_input_version(s, n, 0)->q, *bq = &sim_input_version(s, n, 1)->q;
     bool gemm = node->op == ITG_OP_GEMM;
     int64_t depth = as->dims[as->rank - 1], columns = gemm ? bs->dims[0] : bs->dims[bs->rank - 1];
-    int64_t rows = as->rank >= 2 ? as->dims[as->rank - 2] : 1, batches = s->values[node->outputs[0]].elements / (rows * columns);
+    int64_t rows = as->rank >= 2 ? as->dims[as->rank - 2] : 1,
+            batches = s->values[node->outputs[0]].elements / (rows * columns);
     const double *a = sim_input_codes(s, n, 0), *b = sim_input_codes(s, n, 1);
     for (int64_t i = 0; i < batches; i++) {
-        const double *am = a + (gemm ? 0 : matrix_offset(out, as, i)), *bm = b + (gemm ? 0 : matrix_offset(out, bs, i));
-        product p = {.note = &s->a->nodes[n], .w = bm, .w_row = gemm ? depth : 1, .w_step = gemm ? 1 : columns, .depth = depth, .rows = columns,
-                     .positions = rows, .w_zero = bq->zero_point, .acc = s->acc + i * rows * columns, .acc_row = 1, .acc_step = columns};
-        choose_arithmetic(&p, largest((double[]){(double)aq->qmin, (double)aq->qmax}, 2, aq->zero_point),
-                          largest((double[]){(double)bq->qmin, (double)bq->qmax}, 2, bq->zero_point), s->a->nodes[n].bias_count);
-        if (rows == 1 && p.exact_double && !p.sequential) run_vector(s, &p, am, aq->zero_point);
-        else run_matrix(s, &p, am, aq->zero_point);
+        const double *am = a + (gemm ? 0 : matrix_offset(out, as, i)),
+                     *bm = b + (gemm ? 0 : matrix_offset(out, bs, i));
+        product p = {.note = &s->a->nodes[n],
+                     .w = bm,
+                     .w_row = gemm ? depth : 1,
+                     .w_step = gemm ? 1 : columns,
+                     .depth = depth,
+                     .rows = columns,
+                     .positions = rows,
+                     .w_zero = bq->zero_point,
+                     .acc = s->acc + i * rows * columns,
+                     .acc_row = 1,
+                     .acc_step = columns};
+        choose_arithmetic(
+            &p, largest((double[]){(double)aq->qmin, (double)aq->qmax}, 2, aq->zero_point),
+            largest((double[]){(double)bq->qmin, (double)bq->qmax}, 2, bq->zero_point),
+            s->a->nodes[n].bias_count);
+        if (rows == 1 && p.exact_double && !p.sequential)
+            run_vector(s, &p, am, aq->zero_point);
+        else
+            run_matrix(s, &p, am, aq->zero_point);
     }
     sim_epilogue(s, n, 1, NULL);
 }
@@ -218,13 +269,17 @@ static void run_matmul(itg_sim *s, itg_id n)
 size_t sim_mac_scratch(const itg_annotated *a, itg_id node)
 {
     const itg_node *n = &a->graph->nodes[node];
-    const itg_shape *x = &a->graph->values[n->inputs[0]].shape, *w = &a->graph->values[n->inputs[1]].shape;
-    int64_t depth = n->op == ITG_OP_CONV ? w->dims[1] * n->attrs.kernel[0] * n->attrs.kernel[1] : x->dims[x->rank - 1];
+    const itg_shape *x = &a->graph->values[n->inputs[0]].shape,
+                    *w = &a->graph->values[n->inputs[1]].shape;
+    int64_t depth = n->op == ITG_OP_CONV ? w->dims[1] * n->attrs.kernel[0] * n->attrs.kernel[1]
+                                         : x->dims[x->rank - 1];
     return (size_t)(depth + 1) * TILE;
 }
 
 void sim_mac(itg_sim *s, itg_id node)
 {
-    if (s->a->graph->nodes[node].op == ITG_OP_CONV) run_conv(s, node);
-    else run_matmul(s, node);
+    if (s->a->graph->nodes[node].op == ITG_OP_CONV)
+        run_conv(s, node);
+    else
+        run_matmul(s, node);
 }

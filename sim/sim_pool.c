@@ -138,7 +138,8 @@ void sim_mean(itg_sim *s, itg_id n)
                 window_sum w = window_at(&p, c, y, x, zero);
                 int64_t count = p.at->count_include_pad ? w.padded : w.inside;
                 if (count < 1) count = 1;
-                /* Padding is the real 0: the zero point among raw codes, nothing among distances. */
+                /* Padding is the real 0: the zero point among raw codes, nothing among distances.
+                 */
                 store_mean(s, n, i, w.sum + (double)(count - w.inside) * padding, count);
             }
         }

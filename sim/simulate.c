@@ -4,9 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const itg_shape *sim_shape(const itg_sim *s, itg_id value) { return &s->a->graph->values[value].shape; }
+const itg_shape *sim_shape(const itg_sim *s, itg_id value)
+{
+    return &s->a->graph->values[value].shape;
+}
 
-const itg_version *sim_input_version(const itg_sim *s, itg_id node, int32_t slot) { return itg_annotated_version(s->a, node, slot); }
+const itg_version *sim_input_version(const itg_sim *s, itg_id node, int32_t slot)
+{
+    return itg_annotated_version(s->a, node, slot);
+}
 
 const double *sim_input_codes(const itg_sim *s, itg_id node, int32_t slot)
 {
@@ -37,19 +43,24 @@ static itg_status allocate_value(itg_sim *s, itg_id v, itg_error *err)
     const itg_value *value = &s->a->graph->values[v];
     const itg_value_note *note = &s->a->values[v];
     sim_value *out = &s->values[v];
-    if (!itg_shape_elements(&value->shape, &out->elements)) return itg_fail(err, ITG_LIMIT, "value '%s' is too large", value->name);
+    if (!itg_shape_elements(&value->shape, &out->elements))
+        return itg_fail(err, ITG_LIMIT, "value '%s' is too large", value->name);
     size_t n = (size_t)out->elements;
     out->buffers = itg_arena_array(s->arena, (size_t)note->version_count + 1, sizeof *out->buffers);
     bool ok = out->buffers != NULL;
     if (has_native(s->a, v)) {
-        out->native = value->data ? (void *)(uintptr_t)value->data : itg_arena_array(s->arena, n + 1, itg_dtype_size(value->dtype));
+        out->native = value->data ? (void *)(uintptr_t)value->data
+                                  : itg_arena_array(s->arena, n + 1, itg_dtype_size(value->dtype));
         ok = ok && out->native;
     }
     for (int32_t i = 0; ok && i < note->version_count; i++) {
         sim_buffer *b = &out->buffers[i];
-        if (!note->versions[i].is_float) ok = (b->codes = itg_arena_array(s->arena, n + 1, sizeof *b->codes)) != NULL;
-        else if (out->native) b->real = value->dtype == ITG_F32 ? out->native : NULL;
-        else ok = (b->real = itg_arena_array(s->arena, n + 1, sizeof *b->real)) != NULL;
+        if (!note->versions[i].is_float)
+            ok = (b->codes = itg_arena_array(s->arena, n + 1, sizeof *b->codes)) != NULL;
+        else if (out->native)
+            b->real = value->dtype == ITG_F32 ? out->native : NULL;
+        else
+            ok = (b->real = itg_arena_array(s->arena, n + 1, sizeof *b->real)) != NULL;
     }
     return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for value '%s'", value->name);
 }
@@ -66,7 +77,8 @@ static void quantize_native(itg_sim *s, itg_id v)
         sim_buffer *b = &s->values[v].buffers[i];
         if (note->versions[i].is_float) continue;
         int64_t inner = 1, channels = q->scale_count;
-        for (int32_t d = q->axis + 1; q->axis >= 0 && d < value->shape.rank; d++) inner *= value->shape.dims[d];
+        for (int32_t d = q->axis + 1; q->axis >= 0 && d < value->shape.rank; d++)
+            inner *= value->shape.dims[d];
         b->events = (itg_edge_events){.elements = s->values[v].elements};
         for (int64_t k = 0; k < s->values[v].elements; k++) {
             float scale = q->scale[channels == 1 ? 0 : (k / inner) % channels];
@@ -99,7 +111,8 @@ static itg_status allocate_all(itg_sim *s, itg_error *err)
     s->packed = itg_arena_array(s->arena, (size_t)g->output_count + 1, sizeof *s->packed);
     bool ok = s->acc && s->count && s->columns && s->packed;
     for (int32_t i = 0; ok && i < g->output_count; i++)
-        ok = (s->packed[i] = itg_arena_array(s->arena, (size_t)s->values[g->outputs[i]].elements + 1, 8)) != NULL;
+        ok = (s->packed[i] = itg_arena_array(
+                  s->arena, (size_t)s->values[g->outputs[i]].elements + 1, 8)) != NULL;
     if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory to simulate %s", g->name);
     for (itg_id v = 0; v < g->value_count; v++)
         if (g->values[v].data) quantize_native(s, v);
@@ -115,9 +128,12 @@ itg_status itg_sim_create(const itg_annotated *a, itg_sim **out, itg_error *err)
         s->arena = arena;
         s->values = itg_arena_array(arena, (size_t)a->graph->value_count + 1, sizeof *s->values);
     }
-    itg_status status = s && s->values ? allocate_all(s, err) : itg_fail(err, ITG_NO_MEMORY, "no memory to simulate");
-    if (status != ITG_OK) itg_arena_destroy(arena);
-    else *out = s;
+    itg_status status = s && s->values ? allocate_all(s, err)
+                                       : itg_fail(err, ITG_NO_MEMORY, "no memory to simulate");
+    if (status != ITG_OK)
+        itg_arena_destroy(arena);
+    else
+        *out = s;
     return status;
 }
 
@@ -126,7 +142,10 @@ void itg_sim_destroy(itg_sim *sim)
     if (sim) itg_arena_destroy(sim->arena);
 }
 
-float *itg_sim_input(itg_sim *sim, int32_t index) { return sim->values[sim->a->graph->inputs[index]].native; }
+float *itg_sim_input(itg_sim *sim, int32_t index)
+{
+    return sim->values[sim->a->graph->inputs[index]].native;
+}
 
 /* ---- epilogue ---- */
 
@@ -154,7 +173,9 @@ bool sim_saturates(const itg_sim *s, itg_id activation, const itg_version *versi
     const itg_node *node = &s->a->graph->nodes[activation];
     bool relu = node->op == ITG_OP_RELU;
     double bound = relu ? 0 : wide < q->qmin ? (double)node->attrs.min : (double)node->attrs.max;
-    if (wide > q->qmax) return relu || itg_round_half_even(bound / (double)q->scale[0]) + q->zero_point > (double)q->qmax;
+    if (wide > q->qmax)
+        return relu ||
+               itg_round_half_even(bound / (double)q->scale[0]) + q->zero_point > (double)q->qmax;
     return itg_round_half_even(bound / (double)q->scale[0]) + q->zero_point < (double)q->qmin;
 }
 
@@ -171,11 +192,14 @@ void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts
         for (int64_t k = 0; k < n; k++) {
             int64_t c = channels == 1 ? 0 : counts ? counts[k] - 1 : (k / stride) % channels;
             if (version->is_float) {
-                b->real[k] = sim_activate(s, activation_of(s, node), (float)s->acc[k] * version->dequant[c]);
+                b->real[k] =
+                    sim_activate(s, activation_of(s, node), (float)s->acc[k] * version->dequant[c]);
                 continue;
             }
             int64_t wide = itg_requant_apply(&version->requant[c], s->acc[k]);
-            wide = wide > INT64_MAX / 2 ? INT64_MAX / 2 : wide < INT64_MIN / 2 ? INT64_MIN / 2 : wide;
+            wide = wide > INT64_MAX / 2   ? INT64_MAX / 2
+                   : wide < INT64_MIN / 2 ? INT64_MIN / 2
+                                          : wide;
             wide += version->q.zero_point;
             b->events.saturated += sim_saturates(s, activation_of(s, node), version, wide);
             b->codes[k] = (double)itg_clamp(wide, version->clamp_lo, version->clamp_hi);
@@ -191,7 +215,8 @@ static itg_status run_float(itg_sim *s, itg_id n, itg_error *err)
     const itg_node *node = &g->nodes[n];
     itg_tensor tensors[32], *all = tensors;
     int32_t total = node->input_count + node->output_count;
-    if (total > 32 && !(all = calloc((size_t)total, sizeof *all))) return itg_fail(err, ITG_NO_MEMORY, "no memory");
+    if (total > 32 && !(all = calloc((size_t)total, sizeof *all)))
+        return itg_fail(err, ITG_NO_MEMORY, "no memory");
     memset(all, 0, sizeof *all * (size_t)total);
     for (int32_t i = 0; i < total; i++) {
         itg_id v = i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
@@ -200,7 +225,8 @@ static itg_status run_float(itg_sim *s, itg_id n, itg_error *err)
         if (i >= node->input_count || s->values[v].native) continue;
         all[i].data = s->values[v].buffers[itg_annotated_edge(s->a, n, i)->version].real;
     }
-    itg_status status = itg_float_eval(node->op, &node->attrs, all, node->input_count, all + node->input_count, node->output_count, err);
+    itg_status status = itg_float_eval(node->op, &node->attrs, all, node->input_count,
+                                       all + node->input_count, node->output_count, err);
     if (all != tensors) free(all);
     for (int32_t i = 0; i < node->output_count && status == ITG_OK; i++)
         if (node->outputs[i] != ITG_NONE) quantize_native(s, node->outputs[i]);
@@ -212,7 +238,8 @@ static double *kept_codes(itg_sim *s, itg_id v)
 {
     const itg_value_note *note = &s->a->values[v];
     int32_t i = 0;
-    while (note->versions[i].is_float) i++;
+    while (note->versions[i].is_float)
+        i++;
     return s->values[v].buffers[i].codes;
 }
 
@@ -241,17 +268,21 @@ static itg_status run_movement(itg_sim *s, itg_id n, itg_error *err)
         const itg_edge *edge = itg_annotated_edge(s->a, n, i);
         if (!edge) continue;
         bool codes = edge->kind == ITG_EDGE_QUANT;
-        all[i] = (itg_tensor){codes ? ITG_F64 : g->values[edge->value].dtype, g->values[edge->value].shape,
-                              codes ? (void *)s->values[edge->value].buffers[edge->version].codes : s->values[edge->value].native};
+        all[i] = (itg_tensor){codes ? ITG_F64 : g->values[edge->value].dtype,
+                              g->values[edge->value].shape,
+                              codes ? (void *)s->values[edge->value].buffers[edge->version].codes
+                                    : s->values[edge->value].native};
     }
     for (int32_t i = 0; i < node->output_count; i++) {
         itg_id v = node->outputs[i];
         if (v == ITG_NONE) continue;
         all[node->input_count + i] = (itg_tensor){ITG_F64, g->values[v].shape, kept_codes(s, v)};
     }
-    itg_status status = itg_move_eval(node->op, &node->attrs, all, node->input_count, all + node->input_count, node->output_count, &fill, err);
+    itg_status status = itg_move_eval(node->op, &node->attrs, all, node->input_count,
+                                      all + node->input_count, node->output_count, &fill, err);
     for (int32_t i = 0; i < node->output_count && status == ITG_OK; i++)
-        if (node->outputs[i] != ITG_NONE) dequantize_kept(s, node->outputs[i], q, all[node->input_count + i].data);
+        if (node->outputs[i] != ITG_NONE)
+            dequantize_kept(s, node->outputs[i], q, all[node->input_count + i].data);
     free(all);
     return status;
 }
@@ -264,10 +295,13 @@ static itg_status run_keep(itg_sim *s, itg_id n, itg_error *err)
         return ITG_OK;
     }
     if (itg_is_movement(node->op)) return run_movement(s, n, err);
-    if (node->op == ITG_OP_MAX_POOL || node->op == ITG_OP_GLOBAL_MAX_POOL) sim_max_pool(s, n);
-    else sim_mean(s, n);
+    if (node->op == ITG_OP_MAX_POOL || node->op == ITG_OP_GLOBAL_MAX_POOL)
+        sim_max_pool(s, n);
+    else
+        sim_mean(s, n);
     double *codes = kept_codes(s, node->outputs[0]);
-    for (int64_t k = 0; k < s->values[node->outputs[0]].elements; k++) codes[k] = (double)s->acc[k];
+    for (int64_t k = 0; k < s->values[node->outputs[0]].elements; k++)
+        codes[k] = (double)s->acc[k];
     dequantize_kept(s, node->outputs[0], &sim_input_version(s, n, 0)->q, codes);
     return ITG_OK;
 }
@@ -291,9 +325,12 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
     default:
         break;
     }
-    if (op == ITG_OP_ADD || op == ITG_OP_SUB || op == ITG_OP_MUL) sim_binary(s, n);
-    else if (op == ITG_OP_RELU || op == ITG_OP_CLIP) sim_activation(s, n);
-    else if (s->a->nodes[n].form == ITG_FORM_F32) sim_mean_f32(s, n);
+    if (op == ITG_OP_ADD || op == ITG_OP_SUB || op == ITG_OP_MUL)
+        sim_binary(s, n);
+    else if (op == ITG_OP_RELU || op == ITG_OP_CLIP)
+        sim_activation(s, n);
+    else if (s->a->nodes[n].form == ITG_FORM_F32)
+        sim_mean_f32(s, n);
     else {
         sim_mean(s, n);
         sim_epilogue(s, n, 1, s->count);
@@ -313,11 +350,21 @@ static void pack_output(itg_sim *s, int32_t index)
     for (int64_t k = 0; k < n; k++) {
         int64_t code = (int64_t)codes[k];
         switch (q->storage) {
-        case ITG_S8: ((int8_t *)s->packed[index])[k] = (int8_t)code; break;
-        case ITG_U8: ((uint8_t *)s->packed[index])[k] = (uint8_t)code; break;
-        case ITG_S16: ((int16_t *)s->packed[index])[k] = (int16_t)code; break;
-        case ITG_U16: ((uint16_t *)s->packed[index])[k] = (uint16_t)code; break;
-        default: ((int32_t *)s->packed[index])[k] = (int32_t)code; break;
+        case ITG_S8:
+            ((int8_t *)s->packed[index])[k] = (int8_t)code;
+            break;
+        case ITG_U8:
+            ((uint8_t *)s->packed[index])[k] = (uint8_t)code;
+            break;
+        case ITG_S16:
+            ((int16_t *)s->packed[index])[k] = (int16_t)code;
+            break;
+        case ITG_U16:
+            ((uint16_t *)s->packed[index])[k] = (uint16_t)code;
+            break;
+        default:
+            ((int32_t *)s->packed[index])[k] = (int32_t)code;
+            break;
         }
     }
 }
@@ -326,9 +373,12 @@ itg_status itg_sim_run(itg_sim *sim, itg_error *err)
 {
     const itg_graph *g = sim->a->graph;
     itg_status status = ITG_OK;
-    for (int32_t i = 0; i < g->input_count; i++) quantize_native(sim, g->inputs[i]);
-    for (itg_id n = 0; n < g->node_count && status == ITG_OK; n++) status = run_node(sim, n, err);
-    for (int32_t i = 0; i < g->output_count && status == ITG_OK; i++) pack_output(sim, i);
+    for (int32_t i = 0; i < g->input_count; i++)
+        quantize_native(sim, g->inputs[i]);
+    for (itg_id n = 0; n < g->node_count && status == ITG_OK; n++)
+        status = run_node(sim, n, err);
+    for (int32_t i = 0; i < g->output_count && status == ITG_OK; i++)
+        pack_output(sim, i);
     return status;
 }
 
@@ -338,9 +388,11 @@ itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer
     const itg_value *value = &sim->a->graph->values[edge->value];
     const itg_version *version = &sim->a->values[edge->value].versions[edge->version];
     bool quantized = edge->kind == ITG_EDGE_QUANT;
-    itg_tensor out = {quantized ? version->q.storage : value->dtype, value->shape, sim->packed[index]};
+    itg_tensor out = {quantized ? version->q.storage : value->dtype, value->shape,
+                      sim->packed[index]};
     const sim_value *held = &sim->values[edge->value];
-    if (!quantized) out.data = held->native ? held->native : (void *)held->buffers[edge->version].real;
+    if (!quantized)
+        out.data = held->native ? held->native : (void *)held->buffers[edge->version].real;
     if (q) *q = quantized ? &version->q : NULL;
     return out;
 }
@@ -348,18 +400,24 @@ itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer
 bool itg_sim_edge(const itg_sim *sim, int32_t index, float *values, itg_edge_events *events)
 {
     const itg_edge *edge = &sim->a->edges[index];
-    if (edge->kind == ITG_EDGE_CARRY || sim->a->graph->values[edge->value].dtype != ITG_F32) return false;
+    if (edge->kind == ITG_EDGE_CARRY || sim->a->graph->values[edge->value].dtype != ITG_F32)
+        return false;
     const itg_version *version = &sim->a->values[edge->value].versions[edge->version];
     const sim_value *value = &sim->values[edge->value];
     const sim_buffer *b = &value->buffers[edge->version];
     int64_t inner = 1;
-    for (int32_t d = version->q.axis + 1; !version->is_float && version->q.axis >= 0 && d < sim_shape(sim, edge->value)->rank; d++)
+    for (int32_t d = version->q.axis + 1;
+         !version->is_float && version->q.axis >= 0 && d < sim_shape(sim, edge->value)->rank; d++)
         inner *= sim_shape(sim, edge->value)->dims[d];
     for (int64_t k = 0; k < value->elements; k++) {
-        if (version->is_float) values[k] = b->real[k];
+        if (version->is_float)
+            values[k] = b->real[k];
         else
-            values[k] = itg_dequantize_f32((int64_t)b->codes[k], version->q.scale[version->q.scale_count == 1 ? 0 : (k / inner) % version->q.scale_count],
-                                           version->q.zero_point);
+            values[k] = itg_dequantize_f32(
+                (int64_t)b->codes[k],
+                version->q
+                    .scale[version->q.scale_count == 1 ? 0 : (k / inner) % version->q.scale_count],
+                version->q.zero_point);
     }
     *events = b->events;
     return true;

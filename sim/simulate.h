@@ -1,5 +1,6 @@
-/* Private to simulate.c and sim_*.c. Codes are integers held in doubles, exact below 2^53; where a bound does not prove that,
- * 64-bit integers. Straightforward operator code of its own: agreement with the executor is a test, not shared code. */
+/* Private to simulate.c and sim_*.c. Codes are integers held in doubles, exact below 2^53; where a
+ * bound does not prove that, 64-bit integers. Straightforward operator code of its own: agreement
+ * with the executor is a test, not shared code. */
 #ifndef ITG_SIMULATE_H
 #define ITG_SIMULATE_H
 #include "kernels/requant.h"
@@ -14,7 +15,8 @@ typedef struct sim_buffer {
 
 typedef struct sim_value {
     int64_t elements;
-    void *native;        /* graph inputs, constants, outputs of float nodes: raw elements of the value's dtype */
+    void *native; /* graph inputs, constants, outputs of float nodes: raw elements of the value's
+                     dtype */
     sim_buffer *buffers; /* [version_count] */
 } sim_value;
 
@@ -22,18 +24,18 @@ struct itg_sim {
     const itg_annotated *a;
     itg_arena *arena;
     sim_value *values;
-    int64_t *acc;        /* native results of the node that runs, [max elements] */
-    int32_t *count;      /* window counts of a pool, [max elements] */
-    double *columns;     /* scratch of mac nodes */
-    void **packed;       /* [outputs]: storage dtype */
-    int64_t overflowed;  /* of the node that runs */
+    int64_t *acc;       /* native results of the node that runs, [max elements] */
+    int32_t *count;     /* window counts of a pool, [max elements] */
+    double *columns;    /* scratch of mac nodes */
+    void **packed;      /* [outputs]: storage dtype */
+    int64_t overflowed; /* of the node that runs */
 };
 
 const itg_version *sim_input_version(const itg_sim *s, itg_id node, int32_t slot);
 const double *sim_input_codes(const itg_sim *s, itg_id node, int32_t slot);
 const itg_shape *sim_shape(const itg_sim *s, itg_id value);
-/* Epilogue of a node over s->acc: every version of its out_value. channel = (i / stride) % requant_count; or, with counts,
- * counts[i] - 1. */
+/* Epilogue of a node over s->acc: every version of its out_value. channel = (i / stride) %
+ * requant_count; or, with counts, counts[i] - 1. */
 void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts);
 /* Whether the quantizer's range, not the activation (ITG_NONE: none), clips this code. */
 bool sim_saturates(const itg_sim *s, itg_id activation, const itg_version *version, int64_t wide);
@@ -44,11 +46,11 @@ int64_t sim_fit(itg_sim *s, const itg_node_note *note, int64_t sum);
 
 size_t sim_mac_scratch(const itg_annotated *a, itg_id node); /* doubles */
 void sim_mac(itg_sim *s, itg_id node);
-void sim_binary(itg_sim *s, itg_id node);       /* Add, Sub, Mul in every form */
-void sim_activation(itg_sim *s, itg_id node);   /* Relu, Clip */
+void sim_binary(itg_sim *s, itg_id node);     /* Add, Sub, Mul in every form */
+void sim_activation(itg_sim *s, itg_id node); /* Relu, Clip */
 itg_status sim_lut(itg_sim *s, itg_id node, itg_error *err);
-void sim_mean(itg_sim *s, itg_id node);         /* average pools and ReduceMean, rescale and keep */
-void sim_mean_f32(itg_sim *s, itg_id n);        /* AveragePool in float32, its versions too */
+void sim_mean(itg_sim *s, itg_id node);  /* average pools and ReduceMean, rescale and keep */
+void sim_mean_f32(itg_sim *s, itg_id n); /* AveragePool in float32, its versions too */
 void sim_max_pool(itg_sim *s, itg_id node);
 void sim_arg_max(itg_sim *s, itg_id node);
 #endif

@@ -1,4 +1,5 @@
-/* Strategies: made from bits per choice group, with thresholds resolved against statistics and weights. */
+/* Strategies: made from bits per choice group, with thresholds resolved against statistics and
+ * weights. */
 #include "sim/sim.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -54,7 +55,8 @@ void itg_strategy_destroy(itg_strategy *s)
 static itg_status copy_channels(itg_strategy *s, itg_edge_choice *edge, itg_error *err)
 {
     if (edge->channel_count == 0) return ITG_OK;
-    edge->channel = itg_arena_copy(s->arena, edge->channel, sizeof *edge->channel * (size_t)edge->channel_count);
+    edge->channel = itg_arena_copy(s->arena, edge->channel,
+                                   sizeof *edge->channel * (size_t)edge->channel_count);
     return edge->channel ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
 }
 
@@ -68,13 +70,17 @@ itg_status itg_strategy_clone(const itg_strategy *from, itg_strategy **out, itg_
     memcpy(s->node_conds, from->node_conds, sizeof *s->node_conds * (size_t)s->node_count);
     memcpy(s->edge_conds, from->edge_conds, sizeof *s->edge_conds * (size_t)s->edge_count);
     memcpy(s->edges, from->edges, sizeof *s->edges * (size_t)s->edge_count);
-    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) status = copy_channels(s, &s->edges[e], err);
-    if (status != ITG_OK) itg_strategy_destroy(s);
-    else *out = s;
+    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++)
+        status = copy_channels(s, &s->edges[e], err);
+    if (status != ITG_OK)
+        itg_strategy_destroy(s);
+    else
+        *out = s;
     return status;
 }
 
-void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_t activation_bits, int32_t *group_bits)
+void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_t activation_bits,
+                      int32_t *group_bits)
 {
     for (int32_t i = 0; i < space->group_count; i++) {
         const itg_choice_group *group = &space->groups[i];
@@ -94,7 +100,8 @@ typedef struct entry {
     double channel[];
 } entry;
 
-/* Slots [edge][per channel][bits][method], filled once by whoever comes first; a loser throws its equal entry away. */
+/* Slots [edge][per channel][bits][method], filled once by whoever comes first; a loser throws its
+ * equal entry away. */
 struct itg_threshold_cache {
     const itg_graph *g;
     const itg_hardware *hw;
@@ -110,14 +117,16 @@ struct itg_threshold_cache {
 void itg_threshold_cache_destroy(itg_threshold_cache *cache)
 {
     if (!cache) return;
-    for (size_t i = 0; cache->slots && i < cache->slot_count; i++) free(atomic_load(&cache->slots[i]));
+    for (size_t i = 0; cache->slots && i < cache->slot_count; i++)
+        free(atomic_load(&cache->slots[i]));
     free(cache->slots);
     itg_arena_destroy(cache->arena);
     free(cache);
 }
 
-itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw, const itg_choice_space *space,
-                                      const itg_stats *stats, itg_threshold_cache **out, itg_error *err)
+itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw,
+                                      const itg_choice_space *space, const itg_stats *stats,
+                                      itg_threshold_cache **out, itg_error *err)
 {
     itg_threshold_cache *cache = calloc(1, sizeof *cache);
     if (!cache) return itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
@@ -129,102 +138,137 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     cache->slot_count = (size_t)space->edge_count * 2 * BITS_SLOTS * ITG_THRESHOLD_METHOD_COUNT;
     cache->arena = itg_arena_create(0);
     cache->slots = calloc(cache->slot_count + 1, sizeof *cache->slots);
-    if (cache->arena) cache->topology = itg_arena_array(cache->arena, (size_t)g->node_count + 1, sizeof *cache->topology);
-    itg_status status = cache->slots && cache->topology ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
-    if (status == ITG_OK) status = itg_hardware_topology(hw, g, cache->arena, cache->topology, NULL, err);
-    if (status != ITG_OK) itg_threshold_cache_destroy(cache);
-    else *out = cache;
+    if (cache->arena)
+        cache->topology =
+            itg_arena_array(cache->arena, (size_t)g->node_count + 1, sizeof *cache->topology);
+    itg_status status = cache->slots && cache->topology
+                            ? ITG_OK
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
+    if (status == ITG_OK)
+        status = itg_hardware_topology(hw, g, cache->arena, cache->topology, NULL, err);
+    if (status != ITG_OK)
+        itg_threshold_cache_destroy(cache);
+    else
+        *out = cache;
     return status;
 }
 
 /* The dtype that an edge will take at these bits: the first that all who touch its group allow. */
-static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_t e, int32_t bits, bool negative)
+static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_t e, int32_t bits,
+                                        bool negative)
 {
     uint32_t mask = cache->space->groups[cache->space->edge_group[e]].dtype_mask;
     int32_t dtype = itg_hardware_dtype_for(cache->hw, mask, bits, negative);
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
-static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge, const itg_threshold_target *target,
-                               itg_threshold_method method, bool per_channel, entry **out, itg_error *err)
+static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge,
+                               const itg_threshold_target *target, itg_threshold_method method,
+                               bool per_channel, entry **out, itg_error *err)
 {
     const itg_value *w = &cache->g->values[edge->value];
     int64_t elements = 0;
     bool last_axis = cache->g->nodes[edge->node].op == ITG_OP_MATMUL;
     if (!itg_shape_elements(&w->shape, &elements) || w->shape.rank < 1 || elements < 1)
         return itg_fail(err, ITG_UNSUPPORTED, "a weight without elements");
-    int64_t channels = per_channel ? w->shape.dims[last_axis ? w->shape.rank - 1 : 0] : 1, depth = elements / channels;
+    int64_t channels = per_channel ? w->shape.dims[last_axis ? w->shape.rank - 1 : 0] : 1,
+            depth = elements / channels;
     entry *made = calloc(1, sizeof *made + sizeof(double) * (size_t)channels);
     if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds of '%s'", w->name);
     made->channel_count = (int32_t)channels;
     itg_status status = ITG_OK;
     for (int64_t c = 0; c < channels && status == ITG_OK; c++) {
         double lo = 0, hi = 0;
-        const float *first = (const float *)w->data + (!per_channel ? 0 : last_axis ? c : c * depth);
+        const float *first = (const float *)w->data + (!per_channel ? 0
+                                                       : last_axis  ? c
+                                                                    : c * depth);
         int64_t stride = per_channel && last_axis ? channels : 1;
         status = itg_threshold_constant(method, first, depth, stride, 1, target, &lo, &hi, err);
         made->channel[c] = -lo > hi ? -lo : hi;
     }
-    if (status != ITG_OK) free(made);
-    else *out = made;
+    if (status != ITG_OK)
+        free(made);
+    else
+        *out = made;
     return status;
 }
 
-static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge, const itg_threshold_target *target,
-                              itg_threshold_method method, entry **out, itg_error *err)
+static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge,
+                              const itg_threshold_target *target, itg_threshold_method method,
+                              entry **out, itg_error *err)
 {
     const itg_value *value = &cache->g->values[edge->value];
     entry *made = calloc(1, sizeof *made);
     itg_status status = ITG_OK;
     int64_t elements = 0;
-    if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for the threshold of '%s'", value->name);
+    if (!made)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the threshold of '%s'", value->name);
     if (value->data) {
         if (!itg_shape_elements(&value->shape, &elements)) elements = 0;
-        status = itg_threshold_constant(ITG_THRESHOLD_MAX, value->data, elements, 1, 1, target, &made->lo, &made->hi, err);
+        status = itg_threshold_constant(ITG_THRESHOLD_MAX, value->data, elements, 1, 1, target,
+                                        &made->lo, &made->hi, err);
     } else if (!cache->stats || !cache->stats->values[edge->value].present) {
         status = itg_fail(err, ITG_BAD_ARGUMENT, "no calibration statistics");
     } else {
-        status = itg_threshold_estimate(method, &cache->stats->values[edge->value], target, &made->lo, &made->hi, err);
+        status = itg_threshold_estimate(method, &cache->stats->values[edge->value], target,
+                                        &made->lo, &made->hi, err);
     }
-    if (status != ITG_OK) free(made);
-    else *out = made;
+    if (status != ITG_OK)
+        free(made);
+    else
+        *out = made;
     return status;
 }
 
-/* Whether the spec that annotate will take for a weight's node has a scale a channel: widths of weight and activation decide it. */
+/* Whether the spec that annotate will take for a weight's node has a scale a channel: widths of
+ * weight and activation decide it. */
 static bool is_per_channel(const itg_threshold_cache *cache, int32_t e, const int32_t *group_bits)
 {
     const itg_choice_space *space = cache->space;
     const itg_edge_ref *edges = space->edges;
-    int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1] : -1; /* slot 0 stands before slot 1 */
+    int32_t x = e > 0 && edges[e - 1].node == edges[e].node ? space->edge_group[e - 1]
+                                                            : -1; /* slot 0 stands before slot 1 */
     int32_t x_bits = x < 0 ? 0 : group_bits[x];
-    const itg_hw_spec *spec = itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op, &x_bits, x >= 0, group_bits[space->edge_group[e]], 0);
+    const itg_hw_spec *spec =
+        itg_hardware_match(cache->hw, cache->g->nodes[edges[e].node].op, &x_bits, x >= 0,
+                           group_bits[space->edge_group[e]], 0);
     return spec && spec->per_channel;
 }
 
-static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, bool per_channel, int32_t bits,
-                         itg_threshold_method method, const entry **out, itg_error *err)
+static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, bool per_channel,
+                         int32_t bits, itg_threshold_method method, const entry **out,
+                         itg_error *err)
 {
     const itg_edge_ref *edge = &cache->space->edges[e];
     size_t row = ((size_t)e * 2 + per_channel) * BITS_SLOTS + (size_t)bits;
     _Atomic(entry *) *slot = &cache->slots[row * ITG_THRESHOLD_METHOD_COUNT + (size_t)method];
     entry *found = atomic_load(slot), *made = NULL;
     if (!found) {
-        bool negative = is_weight || cache->g->values[edge->value].data || (cache->stats && cache->stats->values[edge->value].min < 0);
+        bool negative = is_weight || cache->g->values[edge->value].data ||
+                        (cache->stats && cache->stats->values[edge->value].min < 0);
         const itg_hw_dtype *dtype = likely_dtype(cache, e, bits, negative);
-        if (!dtype) return itg_fail(err, ITG_INFEASIBLE, "%s has no dtype of %d bits for '%s'", cache->hw->name, bits, cache->g->values[edge->value].name);
-        itg_threshold_target target = {bits, !dtype->zero_point, itg_dtype_min(dtype->storage) < 0, cache->hw->power_of_two_scales};
-        itg_status status = is_weight ? weight_entry(cache, edge, &target, method, per_channel, &made, err)
-                                      : range_entry(cache, edge, &target, method, &made, err);
-        if (status != ITG_OK) return itg_prefix_error(err, status, "%s: threshold of '%s'", cache->g->name, cache->g->values[edge->value].name);
-        if (atomic_compare_exchange_strong(slot, &found, made)) found = made;
-        else free(made);
+        if (!dtype)
+            return itg_fail(err, ITG_INFEASIBLE, "%s has no dtype of %d bits for '%s'",
+                            cache->hw->name, bits, cache->g->values[edge->value].name);
+        itg_threshold_target target = {bits, !dtype->zero_point, itg_dtype_min(dtype->storage) < 0,
+                                       cache->hw->power_of_two_scales};
+        itg_status status =
+            is_weight ? weight_entry(cache, edge, &target, method, per_channel, &made, err)
+                      : range_entry(cache, edge, &target, method, &made, err);
+        if (status != ITG_OK)
+            return itg_prefix_error(err, status, "%s: threshold of '%s'", cache->g->name,
+                                    cache->g->values[edge->value].name);
+        if (atomic_compare_exchange_strong(slot, &found, made))
+            found = made;
+        else
+            free(made);
     }
     *out = found;
     return ITG_OK;
 }
 
-static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int32_t *group_bits, itg_threshold_method activation_method,
+static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int32_t *group_bits,
+                               itg_threshold_method activation_method,
                                itg_threshold_method weight_method, itg_strategy *s, itg_error *err)
 {
     int32_t group = cache->space->edge_group[e];
@@ -234,15 +278,19 @@ static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int3
     if (cache->space->edges[e].node == ITG_NONE) method = ITG_THRESHOLD_MAX;
     const entry *found = NULL;
     bool per_channel = is_weight && is_per_channel(cache, e, group_bits);
-    itg_status status = lookup(cache, e, is_weight, per_channel, group_bits[group], method, &found, err);
+    itg_status status =
+        lookup(cache, e, is_weight, per_channel, group_bits[group], method, &found, err);
     if (status != ITG_OK) return status;
     s->edge_conds[e] = true;
-    s->edges[e] = (itg_edge_choice){group_bits[group], method, found->lo, found->hi, found->channel_count, found->channel};
+    s->edges[e] = (itg_edge_choice){group_bits[group],    method,        found->lo, found->hi,
+                                    found->channel_count, found->channel};
     return copy_channels(s, &s->edges[e], err);
 }
 
-itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits, itg_threshold_method activation_method,
-                                itg_threshold_method weight_method, itg_strategy **out, itg_error *err)
+itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits,
+                                itg_threshold_method activation_method,
+                                itg_threshold_method weight_method, itg_strategy **out,
+                                itg_error *err)
 {
     itg_strategy *s = NULL;
     itg_status status = create(cache->g->node_count, cache->space->edge_count, &s, err);
@@ -252,7 +300,9 @@ itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group
     memcpy(s->node_conds, cache->topology, sizeof *s->node_conds * (size_t)s->node_count);
     for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++)
         status = resolve_edge(cache, e, group_bits, activation_method, weight_method, s, err);
-    if (status != ITG_OK) itg_strategy_destroy(s);
-    else *out = s;
+    if (status != ITG_OK)
+        itg_strategy_destroy(s);
+    else
+        *out = s;
     return status;
 }

@@ -20,14 +20,19 @@ void itg_strategy_file_destroy(itg_strategy_file *file)
     free(file);
 }
 
-static itg_status need(const reader *r, const itg_json_value *object, const char *key, itg_json_type type, const itg_json_value **out)
+static itg_status need(const reader *r, const itg_json_value *object, const char *key,
+                       itg_json_type type, const itg_json_value **out)
 {
     return itg_json_need(r->json, object, key, type, out, r->err);
 }
 
-static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
-static itg_status read_hash(const reader *r, const itg_json_value *object, const char *key, unsigned char out[32])
+static itg_status read_hash(const reader *r, const itg_json_value *object, const char *key,
+                            unsigned char out[32])
 {
     const itg_json_value *v = NULL;
     const char *text = NULL;
@@ -40,17 +45,22 @@ static itg_status read_hash(const reader *r, const itg_json_value *object, const
         good = high >= 0 && low >= 0;
         if (good) out[i] = (unsigned char)(high * 16 + low);
     }
-    return good ? ITG_OK : itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected 64 lower-case hexadecimal digits");
+    return good ? ITG_OK
+                : itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
+                                "expected 64 lower-case hexadecimal digits");
 }
 
-static itg_status need_array(const reader *r, const itg_json_value *object, const char *key, int32_t length, const itg_json_value **out)
+static itg_status need_array(const reader *r, const itg_json_value *object, const char *key,
+                             int32_t length, const itg_json_value **out)
 {
     itg_status status = need(r, object, key, ITG_JSON_ARRAY, out);
     if (status != ITG_OK || itg_json_length(*out) == (size_t)length) return status;
-    return itg_json_fail(r->json, *out, r->err, ITG_BAD_FILE, "expected %d elements, found %zu", length, itg_json_length(*out));
+    return itg_json_fail(r->json, *out, r->err, ITG_BAD_FILE, "expected %d elements, found %zu",
+                         length, itg_json_length(*out));
 }
 
-static itg_status read_bools(const reader *r, const itg_json_value *object, const char *key, bool *out, int32_t count)
+static itg_status read_bools(const reader *r, const itg_json_value *object, const char *key,
+                             bool *out, int32_t count)
 {
     const itg_json_value *array = NULL;
     itg_status status = need_array(r, object, key, count, &array);
@@ -65,22 +75,28 @@ static itg_status read_hex(const reader *r, const itg_json_value *v, double *out
     itg_status status = itg_json_get_string(r->json, v, &text, r->err);
     if (status != ITG_OK) return status;
     /* Decimals, which the parser also takes, would be rounded; infinities are no thresholds. */
-    if (strncmp(text + (*text == '-'), "0x", 2) == 0 && itg_parse_hex_double(text, out)) return ITG_OK;
-    return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected a hexadecimal float such as \"0x1.8p+1\"");
+    if (strncmp(text + (*text == '-'), "0x", 2) == 0 && itg_parse_hex_double(text, out))
+        return ITG_OK;
+    return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
+                         "expected a hexadecimal float such as \"0x1.8p+1\"");
 }
 
 static itg_status read_channels(const reader *r, const itg_json_value *array, itg_edge_choice *edge)
 {
     size_t count = itg_json_length(array);
     if (itg_json_typeof(array) != ITG_JSON_ARRAY || count < 1 || count > INT32_MAX)
-        return itg_json_fail(r->json, array, r->err, ITG_BAD_FILE, "expected a list of thresholds, one per channel");
+        return itg_json_fail(r->json, array, r->err, ITG_BAD_FILE,
+                             "expected a list of thresholds, one per channel");
     double *t = itg_arena_array(r->s->arena, count, sizeof *t);
-    if (!t) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the thresholds of %zu channels", count);
+    if (!t)
+        return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the thresholds of %zu channels",
+                        count);
     itg_status status = ITG_OK;
     for (size_t i = 0; i < count && status == ITG_OK; i++) {
         status = read_hex(r, itg_json_at(array, i), &t[i]);
         if (status == ITG_OK && t[i] < 0)
-            status = itg_json_fail(r->json, itg_json_at(array, i), r->err, ITG_BAD_FILE, "expected a threshold of at least 0");
+            status = itg_json_fail(r->json, itg_json_at(array, i), r->err, ITG_BAD_FILE,
+                                   "expected a threshold of at least 0");
     }
     edge->channel = t;
     edge->channel_count = (int32_t)count;
@@ -93,17 +109,24 @@ static itg_status read_threshold(const reader *r, const itg_json_value *v, itg_e
     const itg_json_value *method = NULL, *lo = NULL, *hi = NULL;
     const char *name = NULL;
     if (edge->bits == 0)
-        return itg_json_typeof(v) == ITG_JSON_NULL ? ITG_OK : itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected null: the edge has no bits");
-    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected an object: the edge has bits");
+        return itg_json_typeof(v) == ITG_JSON_NULL
+                   ? ITG_OK
+                   : itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
+                                   "expected null: the edge has no bits");
+    if (itg_json_typeof(v) != ITG_JSON_OBJECT)
+        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
+                             "expected an object: the edge has bits");
     itg_status status = itg_json_allow_keys(r->json, v, keys, r->err);
     if (status == ITG_OK) status = need(r, v, "method", ITG_JSON_STRING, &method);
     if (status == ITG_OK) status = itg_json_get_string(r->json, method, &name, r->err);
     if (status != ITG_OK) return status;
     if (!itg_threshold_from_name(name, &edge->method))
-        return itg_json_fail(r->json, method, r->err, ITG_BAD_FILE, "unknown threshold method '%s'", name);
+        return itg_json_fail(r->json, method, r->err, ITG_BAD_FILE, "unknown threshold method '%s'",
+                             name);
     const itg_json_value *channels = itg_json_find(v, "channels");
     if (channels && itg_json_length(v) > 2)
-        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected either 'channels' or 'lo' and 'hi'");
+        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
+                             "expected either 'channels' or 'lo' and 'hi'");
     if (channels) return read_channels(r, channels, edge);
     status = need(r, v, "lo", ITG_JSON_STRING, &lo);
     if (status == ITG_OK) status = need(r, v, "hi", ITG_JSON_STRING, &hi);
@@ -116,34 +139,44 @@ static itg_status read_edges(const reader *r, const itg_json_value *strategy)
 {
     const itg_json_value *bits = NULL, *thresholds = NULL;
     itg_status status = need_array(r, strategy, "bits", r->s->edge_count, &bits);
-    if (status == ITG_OK) status = need_array(r, strategy, "thresholds", r->s->edge_count, &thresholds);
+    if (status == ITG_OK)
+        status = need_array(r, strategy, "thresholds", r->s->edge_count, &thresholds);
     for (int32_t e = 0; e < r->s->edge_count && status == ITG_OK; e++) {
         int64_t b = 0;
         const itg_json_value *v = itg_json_at(bits, (size_t)e);
         status = itg_json_get_int(r->json, v, 0, 32, &b, r->err);
-        if (status == ITG_OK && b == 1) status = itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected 0 or an integer from 2 to 32, got 1");
+        if (status == ITG_OK && b == 1)
+            status = itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
+                                   "expected 0 or an integer from 2 to 32, got 1");
         r->s->edges[e].bits = (int32_t)b;
-        if (status == ITG_OK) status = read_threshold(r, itg_json_at(thresholds, (size_t)e), &r->s->edges[e]);
+        if (status == ITG_OK)
+            status = read_threshold(r, itg_json_at(thresholds, (size_t)e), &r->s->edges[e]);
     }
     return status;
 }
 
 /* Edge e of the file must be edge e of the graph, by name. */
-static itg_status check_edge(const reader *r, const itg_json_value *v, itg_id value, itg_id node, int32_t slot)
+static itg_status check_edge(const reader *r, const itg_json_value *v, itg_id value, itg_id node,
+                             int32_t slot)
 {
-    const itg_json_value *value_name = NULL, *node_name = itg_json_find(v, "node"), *slot_value = NULL;
+    const itg_json_value *value_name = NULL, *node_name = itg_json_find(v, "node"),
+                         *slot_value = NULL;
     const char *text = NULL, *node_text = NULL;
     int64_t s = 0;
     itg_status status = need(r, v, "value", ITG_JSON_STRING, &value_name);
     if (status == ITG_OK) status = itg_json_get_string(r->json, value_name, &text, r->err);
     if (status == ITG_OK) status = need(r, v, "slot", ITG_JSON_NUMBER, &slot_value);
     if (status == ITG_OK) status = itg_json_get_int(r->json, slot_value, 0, INT32_MAX, &s, r->err);
-    if (status == ITG_OK && node_name && itg_json_typeof(node_name) != ITG_JSON_NULL) status = itg_json_get_string(r->json, node_name, &node_text, r->err);
+    if (status == ITG_OK && node_name && itg_json_typeof(node_name) != ITG_JSON_NULL)
+        status = itg_json_get_string(r->json, node_name, &node_text, r->err);
     if (status != ITG_OK) return status;
     const char *wanted = node == ITG_NONE ? NULL : r->g->nodes[node].name;
-    bool same_node = (!wanted && !node_text) || (wanted && node_text && strcmp(wanted, node_text) == 0);
+    bool same_node =
+        (!wanted && !node_text) || (wanted && node_text && strcmp(wanted, node_text) == 0);
     if (same_node && s == slot && strcmp(text, r->g->values[value].name) == 0) return ITG_OK;
-    return itg_json_fail(r->json, v, r->err, ITG_MISMATCH, "the graph has '%s' into '%s' slot %d here", r->g->values[value].name, wanted ? wanted : "graph output", slot);
+    return itg_json_fail(r->json, v, r->err, ITG_MISMATCH,
+                         "the graph has '%s' into '%s' slot %d here", r->g->values[value].name,
+                         wanted ? wanted : "graph output", slot);
 }
 
 static itg_status check_edges(const reader *r, const itg_json_value *root)
@@ -153,8 +186,10 @@ static itg_status check_edges(const reader *r, const itg_json_value *root)
     itg_status status = need_array(r, root, "edges", r->s->edge_count, &edges);
     for (itg_id n = 0; n < r->g->node_count; n++)
         for (int32_t i = 0; i < r->g->nodes[n].input_count && status == ITG_OK; i++)
-            if (r->g->nodes[n].inputs[i] != ITG_NONE) status = check_edge(r, itg_json_at(edges, e++), r->g->nodes[n].inputs[i], n, i);
-    for (int32_t i = 0; i < r->g->output_count && status == ITG_OK; i++) status = check_edge(r, itg_json_at(edges, e++), r->g->outputs[i], ITG_NONE, i);
+            if (r->g->nodes[n].inputs[i] != ITG_NONE)
+                status = check_edge(r, itg_json_at(edges, e++), r->g->nodes[n].inputs[i], n, i);
+    for (int32_t i = 0; i < r->g->output_count && status == ITG_OK; i++)
+        status = check_edge(r, itg_json_at(edges, e++), r->g->outputs[i], ITG_NONE, i);
     return status;
 }
 
@@ -165,23 +200,30 @@ static itg_status check_hashes(const reader *r, const itg_json_value *strategy)
     if (status == ITG_OK) status = read_hash(r, strategy, "graph_hash", graph);
     if (status != ITG_OK) return status;
     if (memcmp(model, r->g->source_hash, 32) != 0)
-        return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH, "it was made for another model (model_hash differs from %s)", r->g->name);
+        return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH,
+                             "it was made for another model (model_hash differs from %s)",
+                             r->g->name);
     if (memcmp(graph, r->s->graph_hash, 32) != 0)
-        return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH, "it was made for another preparation of %s (graph_hash differs)", r->g->name);
+        return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH,
+                             "it was made for another preparation of %s (graph_hash differs)",
+                             r->g->name);
     return ITG_OK;
 }
 
 static itg_status read_strategy(const reader *r, const itg_json_value *root)
 {
-    static const char *const keys[] = {"model_hash", "graph_hash", "topology", "bits", "thresholds", NULL};
+    static const char *const keys[] = {"model_hash", "graph_hash", "topology",
+                                       "bits",       "thresholds", NULL};
     const itg_json_value *strategy = NULL, *topology = NULL;
     itg_status status = need(r, root, "strategy", ITG_JSON_OBJECT, &strategy);
     if (status == ITG_OK) status = itg_json_allow_keys(r->json, strategy, keys, r->err);
     if (status == ITG_OK) status = check_hashes(r, strategy);
     if (status == ITG_OK) status = check_edges(r, root);
     if (status == ITG_OK) status = need(r, strategy, "topology", ITG_JSON_OBJECT, &topology);
-    if (status == ITG_OK) status = read_bools(r, topology, "node_conds", r->s->node_conds, r->s->node_count);
-    if (status == ITG_OK) status = read_bools(r, topology, "edge_conds", r->s->edge_conds, r->s->edge_count);
+    if (status == ITG_OK)
+        status = read_bools(r, topology, "node_conds", r->s->node_conds, r->s->node_count);
+    if (status == ITG_OK)
+        status = read_bools(r, topology, "edge_conds", r->s->edge_conds, r->s->edge_count);
     if (status == ITG_OK) status = read_edges(r, strategy);
     return status;
 }
@@ -195,8 +237,9 @@ static itg_status read_hardware(const reader *r, const itg_json_value *root, itg
     if (status != ITG_OK) return status;
     snprintf(source, sizeof source, "%s: hardware", itg_json_source(r->json));
     itg_json_print(v, &text);
-    status = itg_strbuf_ok(&text) ? itg_hardware_parse(text.text, text.length, source, out, r->err)
-                                  : itg_fail(r->err, ITG_NO_MEMORY, "no memory for the hardware description");
+    status = itg_strbuf_ok(&text)
+                 ? itg_hardware_parse(text.text, text.length, source, out, r->err)
+                 : itg_fail(r->err, ITG_NO_MEMORY, "no memory for the hardware description");
     itg_strbuf_deinit(&text);
     return status;
 }
@@ -216,12 +259,15 @@ static itg_status read_seed(const reader *r, const itg_json_value *root, uint64_
         good = *text >= '0' && *text <= '9' && seed <= (UINT64_MAX - digit) / 10;
         seed = seed * 10 + digit;
     }
-    if (!good) return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected a decimal number below 2^64");
+    if (!good)
+        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
+                             "expected a decimal number below 2^64");
     *out = seed;
     return ITG_OK;
 }
 
-static itg_status read_searcher(const reader *r, const itg_json_value *root, itg_strategy_file *file)
+static itg_status read_searcher(const reader *r, const itg_json_value *root,
+                                itg_strategy_file *file)
 {
     const itg_json_value *v = NULL;
     const char *text = NULL;
@@ -229,55 +275,66 @@ static itg_status read_searcher(const reader *r, const itg_json_value *root, itg
     if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
     if (status != ITG_OK) return status;
     if (strlen(text) >= sizeof file->searcher)
-        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected at most %zu bytes", sizeof file->searcher - 1);
+        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected at most %zu bytes",
+                             sizeof file->searcher - 1);
     snprintf(file->searcher, sizeof file->searcher, "%s", text);
     return ITG_OK;
 }
 
-static itg_status read_calibration(const reader *r, const itg_json_value *root, itg_strategy_file *file)
+static itg_status read_calibration(const reader *r, const itg_json_value *root,
+                                   itg_strategy_file *file)
 {
     const itg_json_value *v = NULL, *samples = NULL;
     itg_status status = need(r, root, "calibration", ITG_JSON_OBJECT, &v);
     if (status == ITG_OK) status = read_hash(r, v, "data_hash", file->calibration_hash);
     if (status == ITG_OK) status = read_hash(r, v, "statistics_hash", file->statistics_hash);
     if (status == ITG_OK) status = need(r, v, "samples", ITG_JSON_NUMBER, &samples);
-    if (status == ITG_OK) status = itg_json_get_int(r->json, samples, 0, INT64_MAX, &file->calibration_samples, r->err);
+    if (status == ITG_OK)
+        status =
+            itg_json_get_int(r->json, samples, 0, INT64_MAX, &file->calibration_samples, r->err);
     if (status == ITG_OK) status = read_seed(r, root, &file->seed);
     if (status == ITG_OK) status = read_searcher(r, root, file);
     return status;
 }
 
-itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out, itg_error *err)
+itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out,
+                               itg_error *err)
 {
     static const char *const keys[] = {"samples", "seed", "calibration", "search", "holdout", NULL};
     const reader r = {json, NULL, NULL, err};
     const itg_json_value *member = NULL;
     const char *seed = NULL;
     itg_split_info made = {0};
-    itg_status status = itg_json_typeof(v) == ITG_JSON_OBJECT ? itg_json_allow_keys(json, v, keys, err)
-                                                               : itg_json_fail(json, v, err, ITG_BAD_FILE, "expected an object");
+    itg_status status = itg_json_typeof(v) == ITG_JSON_OBJECT
+                            ? itg_json_allow_keys(json, v, keys, err)
+                            : itg_json_fail(json, v, err, ITG_BAD_FILE, "expected an object");
     if (status == ITG_OK) status = need(&r, v, "seed", ITG_JSON_STRING, &member);
     if (status == ITG_OK) status = itg_json_get_string(json, member, &seed, err);
     if (status == ITG_OK) made.seed = strtoull(seed, NULL, 10);
     if (status == ITG_OK) status = need(&r, v, "samples", ITG_JSON_NUMBER, &member);
-    if (status == ITG_OK) status = itg_json_get_int(json, member, 1, UINT32_MAX, &made.samples, err);
+    if (status == ITG_OK)
+        status = itg_json_get_int(json, member, 1, UINT32_MAX, &made.samples, err);
     for (int part = 0; part < 3 && status == ITG_OK; part++) {
         status = need(&r, v, keys[2 + part], ITG_JSON_NUMBER, &member);
-        if (status == ITG_OK) status = itg_json_get_int(json, member, 0, made.samples, &made.count[part], err);
+        if (status == ITG_OK)
+            status = itg_json_get_int(json, member, 0, made.samples, &made.count[part], err);
     }
     if (status == ITG_OK && made.count[0] + made.count[1] + made.count[2] > made.samples)
-        status = itg_json_fail(json, v, err, ITG_BAD_FILE, "the parts have more samples than the whole");
+        status =
+            itg_json_fail(json, v, err, ITG_BAD_FILE, "the parts have more samples than the whole");
     if (status == ITG_OK) *out = made;
     return status;
 }
 
 static itg_status read_all(reader *r, itg_strategy_file *file)
 {
-    static const char *const keys[] = {"version", "kind", "engine", "model", "strategy", "nodes", "edges", "results", "calibration",
-                                       "seed", "searcher", "split", "preprocessing", "hardware", NULL};
+    static const char *const keys[] = {
+        "version",     "kind", "engine",   "model", "strategy",      "nodes",    "edges", "results",
+        "calibration", "seed", "searcher", "split", "preprocessing", "hardware", NULL};
     const itg_json_value *root = itg_json_root(r->json), *version = NULL, *preprocessing = NULL;
     int64_t number = 0;
-    if (itg_json_typeof(root) != ITG_JSON_OBJECT) return itg_json_fail(r->json, root, r->err, ITG_BAD_FILE, "expected a strategy object");
+    if (itg_json_typeof(root) != ITG_JSON_OBJECT)
+        return itg_json_fail(r->json, root, r->err, ITG_BAD_FILE, "expected a strategy object");
     itg_status status = itg_json_allow_keys(r->json, root, keys, r->err);
     if (status == ITG_OK) status = need(r, root, "version", ITG_JSON_NUMBER, &version);
     if (status == ITG_OK) status = itg_json_get_int(r->json, version, 1, 1, &number, r->err);
@@ -288,13 +345,16 @@ static itg_status read_all(reader *r, itg_strategy_file *file)
     if (status == ITG_OK) status = read_hardware(r, root, &file->hardware);
     if (status == ITG_OK) status = read_calibration(r, root, file);
     const itg_json_value *split = itg_json_find(root, "split");
-    if (status == ITG_OK && split) status = itg_split_info_read(r->json, split, &file->split, r->err);
+    if (status == ITG_OK && split)
+        status = itg_split_info_read(r->json, split, &file->split, r->err);
     if (status == ITG_OK) status = need(r, root, "preprocessing", ITG_JSON_OBJECT, &preprocessing);
-    if (status == ITG_OK) status = itg_preprocess_read(r->json, preprocessing, &file->preprocess, r->err);
+    if (status == ITG_OK)
+        status = itg_preprocess_read(r->json, preprocessing, &file->preprocess, r->err);
     return status;
 }
 
-itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out, itg_error *err)
+itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,
+                                  itg_error *err)
 {
     itg_json *json = NULL;
     itg_status status = itg_json_read(path, MAX_FILE_BYTES, &json, err);
@@ -303,7 +363,9 @@ itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_
     reader r = {json, graph, NULL, err};
     status = file ? read_all(&r, file) : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
     itg_json_destroy(json);
-    if (status != ITG_OK) itg_strategy_file_destroy(file);
-    else *out = file;
+    if (status != ITG_OK)
+        itg_strategy_file_destroy(file);
+    else
+        *out = file;
     return status;
 }

@@ -11,7 +11,8 @@ static void add_hash(itg_strbuf *out, const char *key, const unsigned char hash[
 static void add_bools(itg_strbuf *out, const bool *values, int32_t count)
 {
     itg_strbuf_add(out, "[");
-    for (int32_t i = 0; i < count; i++) itg_strbuf_format(out, "%s%s", i ? "," : "", values[i] ? "true" : "false");
+    for (int32_t i = 0; i < count; i++)
+        itg_strbuf_format(out, "%s%s", i ? "," : "", values[i] ? "true" : "false");
     itg_strbuf_add(out, "]");
 }
 
@@ -24,11 +25,13 @@ static void add_threshold(itg_strbuf *out, const itg_edge_choice *c)
     }
     itg_strbuf_format(out, "{\"method\": \"%s\", ", itg_threshold_name(c->method));
     if (c->channel_count == 0) {
-        itg_strbuf_format(out, "\"lo\": \"%s\", \"hi\": \"%s\"}", itg_hex_double(c->lo, lo), itg_hex_double(c->hi, hi));
+        itg_strbuf_format(out, "\"lo\": \"%s\", \"hi\": \"%s\"}", itg_hex_double(c->lo, lo),
+                          itg_hex_double(c->hi, hi));
         return;
     }
     itg_strbuf_add(out, "\"channels\": [");
-    for (int32_t i = 0; i < c->channel_count; i++) itg_strbuf_format(out, "%s\"%s\"", i ? "," : "", itg_hex_double(c->channel[i], hi));
+    for (int32_t i = 0; i < c->channel_count; i++)
+        itg_strbuf_format(out, "%s\"%s\"", i ? "," : "", itg_hex_double(c->channel[i], hi));
     itg_strbuf_add(out, "]}");
 }
 
@@ -43,7 +46,8 @@ static void add_strategy(itg_strbuf *out, const itg_strategy *s)
     itg_strbuf_add(out, ", \"edge_conds\": ");
     add_bools(out, s->edge_conds, s->edge_count);
     itg_strbuf_add(out, "},\n    \"bits\": [");
-    for (int32_t e = 0; e < s->edge_count; e++) itg_strbuf_format(out, "%s%d", e ? "," : "", s->edges[e].bits);
+    for (int32_t e = 0; e < s->edge_count; e++)
+        itg_strbuf_format(out, "%s%d", e ? "," : "", s->edges[e].bits);
     itg_strbuf_add(out, "],\n    \"thresholds\": [\n");
     for (int32_t e = 0; e < s->edge_count; e++) {
         itg_strbuf_add(out, e ? ",\n      " : "      ");
@@ -70,8 +74,10 @@ static void add_names(itg_strbuf *out, const itg_graph *g)
             itg_strbuf_add(out, first ? "\n    {\"value\": " : ",\n    {\"value\": ");
             itg_strbuf_json_string(out, g->values[value].name);
             itg_strbuf_add(out, ", \"node\": ");
-            if (outputs) itg_strbuf_add(out, "null");
-            else itg_strbuf_json_string(out, g->nodes[n].name);
+            if (outputs)
+                itg_strbuf_add(out, "null");
+            else
+                itg_strbuf_json_string(out, g->nodes[n].name);
             itg_strbuf_format(out, ", \"slot\": %d}", i);
             first = false;
         }
@@ -85,21 +91,30 @@ static void add_results(itg_strbuf *out, const itg_strategy_results *r)
     itg_strbuf_format(out, "  \"results\": {\"samples\": %lld, ", (long long)r->samples);
     if (r->top1 >= 0) itg_strbuf_format(out, "\"top1\": %.17g, ", r->top1);
     if (r->agreement >= 0) itg_strbuf_format(out, "\"agreement\": %.17g, ", r->agreement);
-    itg_strbuf_format(out, "\"weight_bytes\": %lld, \"parameter_bytes\": %lld, ", (long long)r->weight_bytes, (long long)r->parameter_bytes);
+    itg_strbuf_format(out, "\"weight_bytes\": %lld, \"parameter_bytes\": %lld, ",
+                      (long long)r->weight_bytes, (long long)r->parameter_bytes);
     add_hash(out, "digest", r->digest);
     itg_strbuf_add(out, "},\n");
 }
 
 void itg_split_info_write(const itg_split_info *split, itg_strbuf *out)
 {
-    itg_strbuf_format(out, "{\"samples\": %lld, \"seed\": \"%llu\", \"calibration\": %lld, \"search\": %lld, \"holdout\": %lld}",
-                      (long long)split->samples, (unsigned long long)split->seed, (long long)split->count[ITG_SPLIT_CALIBRATION],
-                      (long long)split->count[ITG_SPLIT_SEARCH], (long long)split->count[ITG_SPLIT_HOLDOUT]);
+    itg_strbuf_format(out,
+                      "{\"samples\": %lld, \"seed\": \"%llu\", \"calibration\": %lld, \"search\": "
+                      "%lld, \"holdout\": %lld}",
+                      (long long)split->samples, (unsigned long long)split->seed,
+                      (long long)split->count[ITG_SPLIT_CALIBRATION],
+                      (long long)split->count[ITG_SPLIT_SEARCH],
+                      (long long)split->count[ITG_SPLIT_HOLDOUT]);
 }
 
-itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph *graph, itg_strbuf *out, itg_error *err)
+itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph *graph,
+                                  itg_strbuf *out, itg_error *err)
 {
-    itg_strbuf_format(out, "{\n  \"version\": 1,\n  \"kind\": \"intaglio-strategy\",\n  \"engine\": \"intaglio %s\",\n", ITG_VERSION);
+    itg_strbuf_format(out,
+                      "{\n  \"version\": 1,\n  \"kind\": \"intaglio-strategy\",\n  \"engine\": "
+                      "\"intaglio %s\",\n",
+                      ITG_VERSION);
     itg_strbuf_add(out, "  \"model\": ");
     itg_strbuf_json_string(out, graph->name);
     itg_strbuf_add(out, ",\n");
@@ -111,7 +126,8 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
     itg_strbuf_add(out, ", ");
     add_hash(out, "statistics_hash", file->statistics_hash);
     itg_strbuf_format(out, ", \"samples\": %lld},\n", (long long)file->calibration_samples);
-    itg_strbuf_format(out, "  \"seed\": \"%llu\",\n  \"searcher\": ", (unsigned long long)file->seed);
+    itg_strbuf_format(out,
+                      "  \"seed\": \"%llu\",\n  \"searcher\": ", (unsigned long long)file->seed);
     itg_strbuf_json_string(out, file->searcher);
     if (file->split.samples > 0) {
         itg_strbuf_add(out, ",\n  \"split\": ");
@@ -120,10 +136,12 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
     itg_strbuf_add(out, ",\n  \"preprocessing\": ");
     itg_preprocess_write(&file->preprocess, out);
     itg_strbuf_format(out, ",\n  \"hardware\": %s\n}\n", file->hardware->json);
-    return itg_strbuf_ok(out) ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for the strategy's text");
+    return itg_strbuf_ok(out) ? ITG_OK
+                              : itg_fail(err, ITG_NO_MEMORY, "no memory for the strategy's text");
 }
 
-itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph, const char *path, itg_error *err)
+itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph,
+                                   const char *path, itg_error *err)
 {
     itg_strbuf text = {0};
     itg_status status = itg_strategy_file_text(file, graph, &text, err);

@@ -1,11 +1,15 @@
-/* Intaglio's public interface: from a float ONNX model to an integer program with proven bounds and reproducible bits.
+/* Intaglio's public interface: from a float ONNX model to an integer program with proven bounds and
+ * reproducible bits.
  *
- *   itg_model_open ─▶ itg_calibrate_model ─▶ itg_uniform / itg_search ─▶ strategy ─▶ itg_simulate, itg_inspect, itg_realize ─▶ itg_program_run
+ *   itg_model_open ─▶ itg_calibrate_model ─▶ itg_uniform / itg_search ─▶ strategy ─▶ itg_simulate,
+ * itg_inspect, itg_realize ─▶ itg_program_run
  *
- * Conventions: fallible functions return itg_status and fill an optional itg_error; outputs are untouched on failure. Objects
- * are opaque; *out is owned by the caller and freed by the matching close, destroy or itg_free; those accept NULL. Strings that functions
- * return through `char **` are malloc'd (itg_free); `const char *` results are borrowed from their object. Nothing prints, exits
- * or reads the clock. Objects may be shared by threads as long as nobody destroys them. threads: 0 = all of the machine. */
+ * Conventions: fallible functions return itg_status and fill an optional itg_error; outputs are
+ * untouched on failure. Objects are opaque; *out is owned by the caller and freed by the matching
+ * close, destroy or itg_free; those accept NULL. Strings that functions return through `char **`
+ * are malloc'd (itg_free); `const char *` results are borrowed from their object. Nothing prints,
+ * exits or reads the clock. Objects may be shared by threads as long as nobody destroys them.
+ * threads: 0 = all of the machine. */
 #ifndef INTAGLIO_H
 #define INTAGLIO_H
 #include <intaglio/types.h>
@@ -16,16 +20,18 @@ extern "C" {
 const char *itg_engine_version(void); /* "0.1.0" */
 void itg_free(void *memory);
 
-/* Makes OpenMP's threads sleep while they wait. Call first in main: may execute the program again, once. */
+/* Makes OpenMP's threads sleep while they wait. Call first in main: may execute the program again,
+ * once. */
 void itg_parallel_be_passive(int argc, char **argv);
 
 /* ---- model ---- */
 typedef struct itg_model itg_model;
-/* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left off. */
+/* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left
+ * off. */
 itg_status itg_model_open(const char *path, itg_model **out, itg_error *err);
 void itg_model_close(itg_model *model);
-const char *itg_model_name(const itg_model *model);           /* file name without folders */
-const unsigned char *itg_model_hash(const itg_model *model);  /* SHA-256 of the file, 32 bytes */
+const char *itg_model_name(const itg_model *model);          /* file name without folders */
+const unsigned char *itg_model_hash(const itg_model *model); /* SHA-256 of the file, 32 bytes */
 bool itg_model_dropped_softmax(const itg_model *model);
 int32_t itg_model_input_count(const itg_model *model);
 const char *itg_model_input_name(const itg_model *model, int32_t index);
@@ -33,7 +39,8 @@ const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index);
 int32_t itg_model_output_count(const itg_model *model);
 const char *itg_model_output_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_output_shape(const itg_model *model, int32_t index);
-itg_status itg_model_print(const itg_model *model, char **out, itg_error *err); /* the prepared graph as stable text */
+itg_status itg_model_print(const itg_model *model, char **out,
+                           itg_error *err); /* the prepared graph as stable text */
 
 /* ---- hardware ---- */
 typedef struct itg_hardware itg_hardware;
@@ -49,14 +56,20 @@ bool itg_hardware_all_float(const itg_hardware *hw);   /* nothing is quantized t
 itg_status itg_hardware_schema_text(char **out, itg_error *err);
 
 /* What the hardware makes of each node of the prepared graph. */
-typedef enum itg_placement { ITG_PLACE_INTEGER, ITG_PLACE_FUSED, ITG_PLACE_FLOAT, ITG_PLACE_REFUSED } itg_placement;
+typedef enum itg_placement {
+    ITG_PLACE_INTEGER,
+    ITG_PLACE_FUSED,
+    ITG_PLACE_FLOAT,
+    ITG_PLACE_REFUSED
+} itg_placement;
 typedef struct itg_node_report {
     const char *name, *op, *reason; /* reason: NULL for INTEGER */
     itg_placement placement;
     int64_t macs, weight_elements;
 } itg_node_report;
 typedef struct itg_check itg_check;
-itg_status itg_check_model(const itg_model *model, const itg_hardware *hw, itg_check **out, itg_error *err);
+itg_status itg_check_model(const itg_model *model, const itg_hardware *hw, itg_check **out,
+                           itg_error *err);
 void itg_check_destroy(itg_check *check);
 int32_t itg_check_count(const itg_check *check);
 const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
@@ -67,12 +80,15 @@ typedef struct itg_dataset itg_dataset;
 itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
 void itg_data_close(itg_dataset *data);
 int64_t itg_data_samples(const itg_dataset *data);
-const unsigned char *itg_data_hash(const itg_dataset *data); /* of the samples that were read, 32 bytes */
+const unsigned char *
+itg_data_hash(const itg_dataset *data); /* of the samples that were read, 32 bytes */
 /* The labels of a data set with as many samples; checked. */
-itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out, itg_error *err);
+itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out,
+                                itg_error *err);
 
 #define ITG_MAX_CHANNELS 16
-/* In this order: bgr (axis 1 reversed); (x*scale - mean)/std in float32; nhwc (NCHW data to an NHWC input); reshape. */
+/* In this order: bgr (axis 1 reversed); (x*scale - mean)/std in float32; nhwc (NCHW data to an NHWC
+ * input); reshape. */
 typedef struct itg_preprocess {
     bool bgr;
     float scale;
@@ -81,18 +97,22 @@ typedef struct itg_preprocess {
     bool nhwc;
 } itg_preprocess;
 itg_preprocess itg_preprocess_default(void);
-itg_status itg_preprocess_text(const itg_preprocess *p, char **out, itg_error *err); /* JSON, as in strategy files */
+itg_status itg_preprocess_text(const itg_preprocess *p, char **out,
+                               itg_error *err); /* JSON, as in strategy files */
 /* "0.5", "1/255", "0.1,0.2,0.3" as float32. */
-itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count, itg_error *err);
+itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count,
+                                     itg_error *err);
 
 /* ---- calibration ---- */
 typedef struct itg_stats itg_stats;
-itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data, const itg_preprocess *p, int threads, itg_stats **out,
+itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
+                               const itg_preprocess *p, int threads, itg_stats **out,
                                itg_error *err);
 void itg_stats_destroy(itg_stats *stats);
 
 /* ---- strategies ---- */
-typedef struct itg_strategy_file itg_strategy_file; /* strategy, hardware, preprocessing, hashes, results */
+typedef struct itg_strategy_file
+    itg_strategy_file; /* strategy, hardware, preprocessing, hashes, results */
 typedef struct itg_uniform_options {
     int32_t weight_bits, activation_bits;
     itg_threshold_method activation_method, weight_method; /* itg_threshold_default() */
@@ -100,57 +120,74 @@ typedef struct itg_uniform_options {
 itg_threshold_method itg_threshold_default(void);
 bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
 const char *itg_threshold_name(itg_threshold_method method);
-/* The hardware's nearest allowed width below (else above) on every edge. stats NULL is allowed for all-float hardware. */
-itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p, const itg_stats *stats,
-                                const itg_dataset *calibration, const itg_uniform_options *options, itg_strategy_file **out, itg_error *err);
-itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out, itg_error *err);
-itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model, const char *path, itg_error *err);
-itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out, itg_error *err); /* as it is saved */
+/* The hardware's nearest allowed width below (else above) on every edge. stats NULL is allowed for
+ * all-float hardware. */
+itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
+                                const itg_preprocess *p, const itg_stats *stats,
+                                const itg_dataset *calibration, const itg_uniform_options *options,
+                                itg_strategy_file **out, itg_error *err);
+itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
+                             itg_error *err);
+itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
+                             const char *path, itg_error *err);
+itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out,
+                             itg_error *err); /* as it is saved */
 void itg_strategy_close(itg_strategy_file *file);
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file);
 itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file); /* may be changed to override */
 
-/* Which samples of its data a search took for what, so that a trial's own evaluation can be repeated. */
-typedef enum itg_split_part { ITG_SPLIT_CALIBRATION, ITG_SPLIT_SEARCH, ITG_SPLIT_HOLDOUT } itg_split_part;
+/* Which samples of its data a search took for what, so that a trial's own evaluation can be
+ * repeated. */
+typedef enum itg_split_part {
+    ITG_SPLIT_CALIBRATION,
+    ITG_SPLIT_SEARCH,
+    ITG_SPLIT_HOLDOUT
+} itg_split_part;
 typedef struct itg_split_info {
     int64_t samples; /* of the data that was split; 0: nothing was */
     uint64_t seed;
     int64_t count[3]; /* by itg_split_part */
 } itg_split_info;
 itg_split_info itg_strategy_split(const itg_strategy_file *file);
-/* The samples of one part, and their labels (NULL where labels is). Fails unless data has info's number of samples. */
-itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const itg_split_info *info, itg_split_part part,
-                         itg_dataset **out, int64_t **out_labels, itg_error *err);
+/* The samples of one part, and their labels (NULL where labels is). Fails unless data has info's
+ * number of samples. */
+itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const itg_split_info *info,
+                         itg_split_part part, itg_dataset **out, int64_t **out_labels,
+                         itg_error *err);
 
 /* ---- evaluation ---- */
 typedef struct itg_score {
     int64_t samples;
-    double top1, agreement;        /* fractions; -1: no labels, not asked */
+    double top1, agreement; /* fractions; -1: no labels, not asked */
     int64_t weight_bytes, parameter_bytes, peak_activation_bytes; /* -1: float */
     double bops, cycles, average_weight_bits;
     unsigned char digest[32];
 } itg_score;
 typedef struct itg_annotated itg_annotated;
 /* The annotated graph of a strategy. model and file must outlive it. */
-itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file, itg_annotated **out, itg_error *err);
+itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file,
+                                 itg_annotated **out, itg_error *err);
 void itg_annotated_destroy(itg_annotated *annotated);
 itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_error *err);
-/* By definition (simulation); with_agreement runs the float model too. Records the result in file, to be saved with it. */
-itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data, const int64_t *labels, bool with_agreement,
-                        int threads, itg_score *out, itg_error *err);
+/* By definition (simulation); with_agreement runs the float model too. Records the result in file,
+ * to be saved with it. */
+itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
+                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
+                        itg_error *err);
 
 /* Each edge, float against simulated; worst SQNR first. */
 typedef struct itg_edge_report {
-    const char *value, *node; /* node NULL: graph output */
+    const char *value, *node;  /* node NULL: graph output */
     int32_t slot, bits, index; /* index: in the edge order of the strategy file */
     double float_min, float_max, float_mean, float_std, sim_min, sim_max, sim_mean, sim_std;
-    double sqnr_db;           /* +infinity: no error */
+    double sqnr_db;               /* +infinity: no error */
     double saturated, overflowed; /* shares of elements */
 } itg_edge_report;
 typedef struct itg_inspection itg_inspection;
 /* The report borrows names from model, which must outlive it. */
-itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file, const itg_annotated *annotated, const itg_dataset *data,
-                       int threads, itg_inspection **out, itg_error *err);
+itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
+                       const itg_annotated *annotated, const itg_dataset *data, int threads,
+                       itg_inspection **out, itg_error *err);
 void itg_inspection_destroy(itg_inspection *inspection);
 int32_t itg_inspection_count(const itg_inspection *inspection);
 const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int32_t index);
@@ -158,82 +195,97 @@ const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int
 /* ---- realization ---- */
 typedef struct itg_program itg_program;
 typedef struct itg_realize_options {
-    bool allow_overflow; /* default false: an accumulator that cannot be bounded is refused (ITG_UNBOUNDED names node and bound) */
+    bool allow_overflow; /* default false: an accumulator that cannot be bounded is refused
+                            (ITG_UNBOUNDED names node and bound) */
 } itg_realize_options;
 typedef struct itg_bound {
-    int32_t node; /* of the prepared graph, or the program */
+    int32_t node;   /* of the prepared graph, or the program */
     int64_t lo, hi; /* exact interval of every partial sum; saturated to int64 when wider */
     bool fits;
     itg_accumulator acc;
 } itg_bound;
-itg_status itg_realize_program(const itg_annotated *annotated, const itg_realize_options *options, itg_program **out, itg_error *err);
+itg_status itg_realize_program(const itg_annotated *annotated, const itg_realize_options *options,
+                               itg_program **out, itg_error *err);
 void itg_program_destroy(itg_program *program);
 /* An ONNX file with domain "ai.intaglio"; self-contained, preprocessing and hashes included. */
-itg_status itg_program_save(const itg_program *program, const itg_model *model, const itg_strategy_file *file, const char *path, itg_error *err);
+itg_status itg_program_save(const itg_program *program, const itg_model *model,
+                            const itg_strategy_file *file, const char *path, itg_error *err);
 itg_status itg_program_open(const char *path, itg_program **out, itg_error *err);
-itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out, itg_error *err); /* as saved */
+itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out,
+                                  itg_error *err); /* as saved */
 itg_split_info itg_program_split(const itg_program *program);
 int32_t itg_program_float_island_count(const itg_program *program);
-const char *itg_program_float_island(const itg_program *program, int32_t index); /* "Softmax attn/softmax: reason" */
+const char *itg_program_float_island(const itg_program *program,
+                                     int32_t index); /* "Softmax attn/softmax: reason" */
 const itg_bound *itg_program_bounds(const itg_program *program, int32_t *count);
 const char *itg_program_bound_name(const itg_program *program, int32_t index);
 size_t itg_program_instance_bytes(const itg_program *program);
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
-/* Runs all samples. npy_path (may be NULL): outputs as .npy in storage dtype, [samples, ...]; several outputs: "out.npy", "out.1.npy"... */
-itg_status itg_program_run(const itg_program *program, const itg_preprocess *p, const itg_dataset *data, const int64_t *labels, int threads,
+/* Runs all samples. npy_path (may be NULL): outputs as .npy in storage dtype, [samples, ...];
+ * several outputs: "out.npy", "out.1.npy"... */
+itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
+                           const itg_dataset *data, const int64_t *labels, int threads,
                            const char *npy_path, itg_score *out, itg_error *err);
 
 /* ---- search ---- */
-typedef struct itg_bits_range { int32_t min, max; } itg_bits_range; /* 0,0: as the hardware says */
+typedef struct itg_bits_range {
+    int32_t min, max;
+} itg_bits_range; /* 0,0: as the hardware says */
 typedef struct itg_search_options {
-    const char *searcher;      /* "hago-greedy", "random" */
-    double max_drop;           /* quality floor: float quality - max_drop (fraction; 0.01 = one point) */
-    int64_t trials;            /* at most; 0: the searcher's own end or default */
+    const char *searcher; /* "hago-greedy", "random" */
+    double max_drop;      /* quality floor: float quality - max_drop (fraction; 0.01 = one point) */
+    int64_t trials;       /* at most; 0: the searcher's own end or default */
     uint64_t seed;
     int threads;
     itg_bits_range weight_bits, activation_bits;
-    int64_t calibration_samples, search_samples; /* 0: defaults (512 and 1024), less where the data has fewer */
+    int64_t calibration_samples,
+        search_samples; /* 0: defaults (512 and 1024), less where the data has fewer */
 } itg_search_options;
 typedef struct itg_trial {
     int64_t index;
-    const int32_t *bits;       /* one per choice group */
+    const int32_t *bits; /* one per choice group */
     int32_t group_count;
-    bool feasible;             /* could be realized */
-    itg_score score;           /* on the search samples; digest = that of the deployed program on them */
-    double seconds;            /* by the clock handed in; 0 without */
-    const char *error;         /* not feasible: why */
+    bool feasible;     /* could be realized */
+    itg_score score;   /* on the search samples; digest = that of the deployed program on them */
+    double seconds;    /* by the clock handed in; 0 without */
+    const char *error; /* not feasible: why */
 } itg_trial;
 typedef struct itg_search_result itg_search_result;
 typedef struct itg_search_hooks {
     void *context;
-    double (*clock)(void *context);                                  /* seconds; NULL: no timing */
+    double (*clock)(void *context); /* seconds; NULL: no timing */
     void (*progress)(void *context, const itg_trial *trial, const itg_trial *best, int64_t planned);
-    itg_status (*trial)(void *context, const itg_trial *trial, itg_error *err); /* every finished trial, in order: the log */
+    itg_status (*trial)(void *context, const itg_trial *trial,
+                        itg_error *err); /* every finished trial, in order: the log */
     bool (*cancelled)(void *context);
 } itg_search_hooks;
-/* data is split by the seed into calibration and search samples, and a hold-out where none is given. */
+/* data is split by the seed into calibration and search samples, and a hold-out where none is
+ * given. */
 typedef struct itg_search_data {
     const itg_dataset *data;
     const int64_t *labels;
     const itg_dataset *holdout; /* may be NULL */
     const int64_t *holdout_labels;
 } itg_search_data;
-itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p, const itg_search_data *data,
-                      const itg_search_options *options, const itg_search_hooks *hooks, itg_search_result **out, itg_error *err);
+itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p,
+                      const itg_search_data *data, const itg_search_options *options,
+                      const itg_search_hooks *hooks, itg_search_result **out, itg_error *err);
 void itg_search_result_destroy(itg_search_result *result);
 int64_t itg_search_trial_count(const itg_search_result *result);
-const itg_trial *itg_search_best(const itg_search_result *result);            /* NULL: no feasible trial met the floor */
+const itg_trial *
+itg_search_best(const itg_search_result *result); /* NULL: no feasible trial met the floor */
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
 const itg_score *itg_search_uniform8(const itg_search_result *result, bool holdout);
 const itg_score *itg_search_best_holdout(const itg_search_result *result);
-itg_strategy_file *itg_search_strategy(itg_search_result *result);            /* of the best; borrowed */
+itg_strategy_file *itg_search_strategy(itg_search_result *result); /* of the best; borrowed */
 const char *itg_search_stop_reason(const itg_search_result *result);
 int itg_searcher_count(void);
 const char *itg_searcher_name(int index);
 const char *itg_searcher_help(int index);
 
 /* ---- log ---- */
-/* A SQLite database of runs and their trials; docs/log-schema.md. Not thread-safe: one caller at a time. */
+/* A SQLite database of runs and their trials; docs/log-schema.md. Not thread-safe: one caller at a
+ * time. */
 typedef struct itg_run_log itg_run_log;
 typedef struct itg_run_data {
     const char *name; /* as the user named it; NULL: none */
@@ -241,45 +293,57 @@ typedef struct itg_run_data {
     unsigned char hash[32];
 } itg_run_data;
 typedef struct itg_run_info {
-    const char *model_name, *hardware_name, *searcher, *options_json, *hardware_json, *preprocess_json, *engine_version, *started;
+    const char *model_name, *hardware_name, *searcher, *options_json, *hardware_json,
+        *preprocess_json, *engine_version, *started;
     unsigned char model_hash[32];
     itg_run_data data, holdout; /* holdout.name NULL: set aside from data */
     uint64_t seed;
 } itg_run_info;
 typedef struct itg_run_end {
-    const char *stop_reason, *strategy_json;                               /* strategy_json NULL: no best */
-    int64_t best_trial;                                                    /* -1: none */
-    const itg_score *holdout_float, *holdout_uniform8, *holdout_best;      /* NULL: not known */
+    const char *stop_reason, *strategy_json; /* strategy_json NULL: no best */
+    int64_t best_trial;                      /* -1: none */
+    const itg_score *holdout_float, *holdout_uniform8, *holdout_best; /* NULL: not known */
 } itg_run_end;
-/* Opens to write, and creates the database where it is absent. Refused, and left as it is: a newer schema, a file that is no database or
- * another application's, a damaged one. */
+/* Opens to write, and creates the database where it is absent. Refused, and left as it is: a newer
+ * schema, a file that is no database or another application's, a damaged one. */
 itg_status itg_run_log_open(const char *path, itg_run_log **out, itg_error *err);
 /* Opens an existing database to read; the same refusals. May stand beside a writer. */
 itg_status itg_run_log_open_reader(const char *path, itg_run_log **out, itg_error *err);
-itg_status itg_run_log_close(itg_run_log *log, itg_error *err); /* commits; the log is gone even on failure */
+itg_status itg_run_log_close(itg_run_log *log,
+                             itg_error *err); /* commits; the log is gone even on failure */
 /* *run: the new run's number, committed before this returns. */
-itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run, itg_error *err);
-/* now: seconds of any steady clock; commits where 200 ms of it have passed since the last commit. */
-itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now, itg_error *err);
-/* Commits trials that wait for it: for callers whose next trial may be long in coming. Where another program holds the database up, they
- * go on waiting (5 s are spent on it); only end_run and close fail then. */
+itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run,
+                                 itg_error *err);
+/* now: seconds of any steady clock; commits where 200 ms of it have passed since the last commit.
+ */
+itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now,
+                             itg_error *err);
+/* Commits trials that wait for it: for callers whose next trial may be long in coming. Where
+ * another program holds the database up, they go on waiting (5 s are spent on it); only end_run and
+ * close fail then. */
 itg_status itg_run_log_commit(itg_run_log *log, itg_error *err);
-itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end *end, itg_error *err); /* committed */
+itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end *end,
+                               itg_error *err); /* committed */
 
 /* A run as it stands in the log. Strings that are not known (yet) are NULL. */
 typedef struct itg_run_record {
     int64_t run, trials, best_trial; /* best_trial -1: none (yet) */
     uint64_t seed;
-    const char *model_name, *hardware_name, *searcher, *options_json, *engine_version, *started, *stop_reason, *strategy_json;
+    const char *model_name, *hardware_name, *searcher, *options_json, *engine_version, *started,
+        *stop_reason, *strategy_json;
     bool has_float, has_uniform8, has_best;
     itg_score holdout_float, holdout_uniform8, holdout_best;
 } itg_run_record;
 /* All runs, oldest first; *runs is malloc'd (NULL where there are none). */
 itg_status itg_run_log_runs(itg_run_log *log, int64_t **runs, int64_t *count, itg_error *err);
-itg_status itg_run_log_read_run(itg_run_log *log, int64_t run, itg_run_record **out, itg_error *err);
+itg_status itg_run_log_read_run(itg_run_log *log, int64_t run, itg_run_record **out,
+                                itg_error *err);
 void itg_run_record_destroy(itg_run_record *record);
-/* The trials of a run in order; a failure of fn ends the reading and is returned. trial is valid during the call. */
-itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run, itg_status (*fn)(void *context, const itg_trial *trial, itg_error *err),
+/* The trials of a run in order; a failure of fn ends the reading and is returned. trial is valid
+ * during the call. */
+itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
+                                   itg_status (*fn)(void *context, const itg_trial *trial,
+                                                    itg_error *err),
                                    void *context, itg_error *err);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
-/* Plain value types that every layer and every caller shares: status, error, dtype, shape, tensor, quantizer,
- * requantization constants, operator vocabulary. No code but small inline helpers; nothing here allocates. */
+/* Plain value types that every layer and every caller shares: status, error, dtype, shape, tensor,
+ * quantizer, requantization constants, operator vocabulary. No code but small inline helpers;
+ * nothing here allocates. */
 #ifndef INTAGLIO_TYPES_H
 #define INTAGLIO_TYPES_H
 #include <stdbool.h>
@@ -17,7 +18,8 @@ typedef enum itg_status {
     ITG_STATUS_COUNT
 } itg_status;
 
-/* Filled on failure by fallible functions (their last, optional argument). One line, no newline at its end. */
+/* Filled on failure by fallible functions (their last, optional argument). One line, no newline at
+ * its end. */
 typedef struct itg_error {
     itg_status code;
     char message[512];
@@ -28,15 +30,24 @@ const char *itg_status_text(itg_status status); /* "malformed file" */
 
 /* ---- element types ---- */
 typedef enum itg_dtype {
-    ITG_F32, ITG_F64, ITG_S8, ITG_U8, ITG_S16, ITG_U16, ITG_S32, ITG_U32, ITG_S64, ITG_BOOL,
+    ITG_F32,
+    ITG_F64,
+    ITG_S8,
+    ITG_U8,
+    ITG_S16,
+    ITG_U16,
+    ITG_S32,
+    ITG_U32,
+    ITG_S64,
+    ITG_BOOL,
     ITG_DTYPE_COUNT
 } itg_dtype;
 
 size_t itg_dtype_size(itg_dtype dtype);      /* bytes of one element */
 const char *itg_dtype_name(itg_dtype dtype); /* "f32", "s8"... */
 bool itg_dtype_from_name(const char *name, itg_dtype *out);
-bool itg_dtype_is_integer(itg_dtype dtype);  /* S8..S64; not BOOL */
-int64_t itg_dtype_min(itg_dtype dtype);      /* of integer types; U32 and S64 in full */
+bool itg_dtype_is_integer(itg_dtype dtype); /* S8..S64; not BOOL */
+int64_t itg_dtype_min(itg_dtype dtype);     /* of integer types; U32 and S64 in full */
 int64_t itg_dtype_max(itg_dtype dtype);
 
 /* ---- shapes and tensors ---- */
@@ -57,10 +68,11 @@ typedef struct itg_tensor {
 
 /* ---- quantizers: real = scale * (q - zero_point) ---- */
 typedef struct itg_quantizer {
-    int32_t bits;       /* 2..32 */
+    int32_t bits; /* 2..32 */
     bool is_signed;
-    itg_dtype storage;  /* S8 U8 S16 U16 S32 */
-    int64_t qmin, qmax; /* the clip range at `bits` bits; symmetric signed: [-(2^(b-1)-1), 2^(b-1)-1] */
+    itg_dtype storage; /* S8 U8 S16 U16 S32 */
+    int64_t qmin,
+        qmax; /* the clip range at `bits` bits; symmetric signed: [-(2^(b-1)-1), 2^(b-1)-1] */
     int32_t zero_point; /* within [qmin, qmax]; 0 when symmetric */
     int32_t axis;       /* the axis the scales run along; -1: one scale */
     int32_t scale_count;
@@ -68,7 +80,10 @@ typedef struct itg_quantizer {
 } itg_quantizer;
 
 typedef enum itg_rounding {
-    ITG_ROUND_HALF_EVEN, ITG_ROUND_HALF_UP /* towards +inf */, ITG_ROUND_HALF_AWAY, ITG_ROUND_FLOOR,
+    ITG_ROUND_HALF_EVEN,
+    ITG_ROUND_HALF_UP /* towards +inf */,
+    ITG_ROUND_HALF_AWAY,
+    ITG_ROUND_FLOOR,
     ITG_ROUNDING_COUNT
 } itg_rounding;
 
@@ -80,16 +95,16 @@ typedef struct itg_accumulator {
     itg_overflow overflow;
 } itg_accumulator;
 
-/* One integer stage: v -> round((v * multiplier) / 2^shift). shift < 0 is an exact left shift by -shift.
- * The product and the rounding are exact (as in unbounded integers). */
+/* One integer stage: v -> round((v * multiplier) / 2^shift). shift < 0 is an exact left shift by
+ * -shift. The product and the rounding are exact (as in unbounded integers). */
 typedef struct itg_requant_stage {
     int64_t multiplier; /* 1: a plain shift */
     int32_t shift;      /* -62..62 */
     itg_rounding rounding;
 } itg_requant_stage;
 
-/* Requantization constants of one channel: native accumulator -> integer relative to the output's zero point.
- * Not f32: the stages in order. f32: rint(float32(v) * ratio), half to even. */
+/* Requantization constants of one channel: native accumulator -> integer relative to the output's
+ * zero point. Not f32: the stages in order. f32: rint(float32(v) * ratio), half to even. */
 typedef struct itg_requant {
     bool is_f32;
     float ratio;         /* is_f32 only */
@@ -98,18 +113,26 @@ typedef struct itg_requant {
 } itg_requant;
 
 typedef enum itg_requant_form {
-    ITG_REQUANT_TFLITE_DOUBLE, ITG_REQUANT_S64_REDUCED, ITG_REQUANT_SHIFT, ITG_REQUANT_PRESHIFT, ITG_REQUANT_F32,
+    ITG_REQUANT_TFLITE_DOUBLE,
+    ITG_REQUANT_S64_REDUCED,
+    ITG_REQUANT_SHIFT,
+    ITG_REQUANT_PRESHIFT,
+    ITG_REQUANT_F32,
     ITG_REQUANT_STAGES,
     ITG_REQUANT_FORM_COUNT
 } itg_requant_form;
 
-/* How a hardware description says its constants are derived from a real ratio; see kernels/requant.h. */
+/* How a hardware description says its constants are derived from a real ratio; see
+ * kernels/requant.h. */
 typedef struct itg_requant_spec {
     itg_requant_form form;
-    int32_t multiplier_bits; /* two's complement width of the multiplier, sign included: 2..32 (PRESHIFT, STAGES) */
-    int32_t multiply_shift;  /* STAGES: shift that belongs to the multiply stage; -1 = it takes the whole shift */
-    int32_t pre_shift_bits;  /* PRESHIFT, STAGES: shift first, as little as brings |acc| below 2^(this-1); 0 = no pre-shift */
-    int32_t max_shift;       /* the longest right shift of one stage that the hardware has (1..62) */
+    int32_t multiplier_bits; /* two's complement width of the multiplier, sign included: 2..32
+                                (PRESHIFT, STAGES) */
+    int32_t multiply_shift;  /* STAGES: shift that belongs to the multiply stage; -1 = it takes the
+                                whole shift */
+    int32_t pre_shift_bits;  /* PRESHIFT, STAGES: shift first, as little as brings |acc| below
+                                2^(this-1); 0 = no pre-shift */
+    int32_t max_shift; /* the longest right shift of one stage that the hardware has (1..62) */
     itg_rounding pre_rounding, multiply_rounding, shift_rounding;
 } itg_requant_spec;
 
@@ -124,38 +147,49 @@ typedef enum itg_op {
 const char *itg_op_name(itg_op op);
 bool itg_op_from_name(const char *name, itg_op *out);
 
-typedef enum itg_auto_pad { ITG_PAD_EXPLICIT, ITG_PAD_SAME_UPPER, ITG_PAD_SAME_LOWER, ITG_PAD_VALID } itg_auto_pad;
+typedef enum itg_auto_pad {
+    ITG_PAD_EXPLICIT,
+    ITG_PAD_SAME_UPPER,
+    ITG_PAD_SAME_LOWER,
+    ITG_PAD_VALID
+} itg_auto_pad;
 typedef enum itg_pad_mode { ITG_PAD_CONSTANT, ITG_PAD_REFLECT, ITG_PAD_EDGE } itg_pad_mode;
 
-/* Attributes of every operator in one plain struct; an operator reads only its own. Names are ONNX's.
- * After preparation: auto_pad is EXPLICIT, axes are >= 0, shape-like inputs (Reshape's shape, Slice's starts, Clip's
- * bounds, Pad's pads...) stand here and no longer among the inputs. 1-D windows are 2-D with a leading height of 1
- * (spatial_rank keeps the true rank). */
+/* Attributes of every operator in one plain struct; an operator reads only its own. Names are
+ * ONNX's. After preparation: auto_pad is EXPLICIT, axes are >= 0, shape-like inputs (Reshape's
+ * shape, Slice's starts, Clip's bounds, Pad's pads...) stand here and no longer among the inputs.
+ * 1-D windows are 2-D with a leading height of 1 (spatial_rank keeps the true rank). */
 typedef struct itg_attrs {
-    int32_t spatial_rank;             /* Conv, pools: 1 or 2 */
+    int32_t spatial_rank; /* Conv, pools: 1 or 2 */
     int64_t kernel[2], stride[2], dilation[2];
-    int64_t pad[4];                   /* top, left, bottom, right */
+    int64_t pad[4]; /* top, left, bottom, right */
     int64_t group;
     itg_auto_pad auto_pad;
     bool ceil_mode, count_include_pad;
-    int64_t axis;                     /* Concat Split Flatten Softmax Gather ArgMax LayerNormalization */
+    int64_t axis; /* Concat Split Flatten Softmax Gather ArgMax LayerNormalization */
     int32_t axes_count;
-    int64_t axes[ITG_MAX_RANK];       /* Reduce* Squeeze Unsqueeze Slice; empty Reduce axes = all */
-    int64_t starts[ITG_MAX_RANK], steps[ITG_MAX_RANK]; /* Slice, resolved per listed axis (extent: output shape) */
+    int64_t axes[ITG_MAX_RANK]; /* Reduce* Squeeze Unsqueeze Slice; empty Reduce axes = all */
+    int64_t starts[ITG_MAX_RANK],
+        steps[ITG_MAX_RANK];          /* Slice, resolved per listed axis (extent: output shape) */
     int64_t perm[ITG_MAX_RANK];       /* Transpose; all -1: absent, the order is reversed */
-    int64_t pads_begin[ITG_MAX_RANK]; /* Pad, per dimension; the end follows from the output shape; may be negative */
+    int64_t pads_begin[ITG_MAX_RANK]; /* Pad, per dimension; the end follows from the output shape;
+                                         may be negative */
     itg_pad_mode pad_mode;
     bool keepdims, select_last_index, allowzero, noop_with_empty_axes, trans_a, trans_b;
-    float alpha, beta;                /* Gemm, LeakyRelu, HardSigmoid, Elu */
-    float epsilon;                    /* BatchNormalization, LayerNormalization */
-    float min, max;                   /* Clip: -inf/+inf where absent */
-    float pad_value;                  /* Pad, constant mode */
-    itg_dtype to;                     /* Cast */
+    float alpha, beta; /* Gemm, LeakyRelu, HardSigmoid, Elu */
+    float epsilon;     /* BatchNormalization, LayerNormalization */
+    float min, max;    /* Clip: -inf/+inf where absent */
+    float pad_value;   /* Pad, constant mode */
+    itg_dtype to;      /* Cast */
 } itg_attrs;
 
 /* ---- threshold methods ---- */
 typedef enum itg_threshold_method {
-    ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG, ITG_THRESHOLD_PERCENTILE, ITG_THRESHOLD_POWER2, ITG_THRESHOLD_MSE,
+    ITG_THRESHOLD_MAX,
+    ITG_THRESHOLD_AVG,
+    ITG_THRESHOLD_PERCENTILE,
+    ITG_THRESHOLD_POWER2,
+    ITG_THRESHOLD_MSE,
     ITG_THRESHOLD_KL,
     ITG_THRESHOLD_METHOD_COUNT
 } itg_threshold_method;

@@ -36,7 +36,8 @@ void fuzz_slurp(const char *name, itg_strbuf *out)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
-    fuzz_require(itg_file_read(name, (size_t)1 << 26, &data, &bytes, NULL) == ITG_OK, "a file to read");
+    fuzz_require(itg_file_read(name, (size_t)1 << 26, &data, &bytes, NULL) == ITG_OK,
+                 "a file to read");
     itg_strbuf_bytes(out, data, bytes);
     free(data);
 }

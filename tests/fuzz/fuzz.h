@@ -1,5 +1,6 @@
-/* Fuzz targets: one a kind of input. A target takes any bytes and may refuse them, but must neither crash, hang, leak nor
- * allocate without bound. Built with libFuzzer (ITG_FUZZ), or with replay.c, which replays files and seeded mutations. */
+/* Fuzz targets: one a kind of input. A target takes any bytes and may refuse them, but must neither
+ * crash, hang, leak nor allocate without bound. Built with libFuzzer (ITG_FUZZ), or with replay.c,
+ * which replays files and seeded mutations. */
 #ifndef ITG_FUZZ_H
 #define ITG_FUZZ_H
 #include "base/base.h"
@@ -10,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 bool fuzz_seed(int index, itg_strbuf *out);
 
 /* ---- file.c ---- */
-/* A file of these bytes in a folder of this process; the path is the same each time. Gone at exit. */
+/* A file of these bytes in a folder of this process; the path is the same each time. Gone at exit.
+ */
 const char *fuzz_file(const uint8_t *data, size_t bytes);
 /* What a file holds. */
 void fuzz_slurp(const char *path, itg_strbuf *out);

@@ -16,9 +16,11 @@ static int64_t work_of(const itg_program *p)
         const itg_step *step = &p->steps[s];
         int64_t in = 1, out = 1;
         for (int32_t i = 0; i < step->input_count; i++)
-            if (step->inputs[i] >= 0 && p->values[step->inputs[i]].elements > in) in = p->values[step->inputs[i]].elements;
+            if (step->inputs[i] >= 0 && p->values[step->inputs[i]].elements > in)
+                in = p->values[step->inputs[i]].elements;
         for (int32_t i = 0; i < step->output_count; i++)
-            if (step->outputs[i] >= 0 && p->values[step->outputs[i]].elements > out) out = p->values[step->outputs[i]].elements;
+            if (step->outputs[i] >= 0 && p->values[step->outputs[i]].elements > out)
+                out = p->values[step->outputs[i]].elements;
         for (int d = 0; d < 2; d++)
             if (step->attrs.kernel[d] > in) in = step->attrs.kernel[d];
         if (out > INT64_MAX / 4 / in || (total += out * in) > INT64_MAX / 4) return INT64_MAX;
@@ -72,14 +74,23 @@ static void add_program(itg_strbuf *out, int network, const char *target)
     REQUIRE(fuzz_model(network, &bytes));
     itg_model model = {fuzz_prepare(bytes.text, bytes.length)};
     REQUIRE(model.graph != NULL);
-    itg_dataset data = {.dtype = ITG_F32, .shape = model.graph->values[model.graph->inputs[0]].shape, .data = elements, .path = name};
+    itg_dataset data = {.dtype = ITG_F32,
+                        .shape = model.graph->values[model.graph->inputs[0]].shape,
+                        .data = elements,
+                        .path = name};
     data.shape.dims[0] = 2;
-    for (int i = 0; i < 144; i++) elements[i] = (float)(i % 17) / 8 - 1;
-    REQUIRE(itg_hardware_load(target, &hw, NULL) == ITG_OK && itg_calibrate(model.graph, &data, &plain, 1, &stats, &err) == ITG_OK);
-    REQUIRE(itg_uniform_strategy(&model, hw, &plain, stats, &data, &options, &file, &err) == ITG_OK);
-    REQUIRE(itg_annotate_strategy(&model, file, &a, &err) == ITG_OK && itg_realize_program(a, NULL, &p, &err) == ITG_OK);
+    for (int i = 0; i < 144; i++)
+        elements[i] = (float)(i % 17) / 8 - 1;
+    REQUIRE(itg_hardware_load(target, &hw, NULL) == ITG_OK &&
+            itg_calibrate(model.graph, &data, &plain, 1, &stats, &err) == ITG_OK);
+    REQUIRE(itg_uniform_strategy(&model, hw, &plain, stats, &data, &options, &file, &err) ==
+            ITG_OK);
+    REQUIRE(itg_annotate_strategy(&model, file, &a, &err) == ITG_OK &&
+            itg_realize_program(a, NULL, &p, &err) == ITG_OK);
     const char *path = fuzz_file((const uint8_t *)"", 0);
-    REQUIRE(itg_artefact_write(p, (const itg_metadata[]){{"intaglio.engine", "1"}, {"key", "value"}}, 2, path, &err) == ITG_OK);
+    REQUIRE(itg_artefact_write(p,
+                               (const itg_metadata[]){{"intaglio.engine", "1"}, {"key", "value"}},
+                               2, path, &err) == ITG_OK);
     fuzz_slurp(path, out);
     itg_program_destroy(p);
     itg_annotated_destroy(a);
@@ -95,7 +106,8 @@ bool fuzz_seed(int index, itg_strbuf *out)
     static const struct {
         int network;
         const char *target;
-    } programs[] = {{0, "x86-vnni"}, {0, "cortex-m"}, {1, "x86-vnni"}, {3, "x86-vnni"}, {4, "cortex-m"}};
+    } programs[] = {
+        {0, "x86-vnni"}, {0, "cortex-m"}, {1, "x86-vnni"}, {3, "x86-vnni"}, {4, "cortex-m"}};
     if (index >= (int)(sizeof programs / sizeof *programs)) return false;
     add_program(out, programs[index].network, programs[index].target);
     return true;

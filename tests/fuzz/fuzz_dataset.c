@@ -1,4 +1,5 @@
-/* Datasets: .npy, .npz, IDX, gzip, by content; accepted ones are read as labels, selected from and preprocessed. */
+/* Datasets: .npy, .npz, IDX, gzip, by content; accepted ones are read as labels, selected from and
+ * preprocessed. */
 #include "fuzz.h"
 #include "sim/sim.h"
 #include <stdlib.h>
@@ -21,7 +22,9 @@ static void use(const itg_dataset *d)
     input.dims[0] = 1;
     p.nhwc = true;
     p.bgr = true;
-    if (!itg_shape_elements(&input, &elements) || itg_preprocess_check(&p, d, &input, &err) != ITG_OK) return;
+    if (!itg_shape_elements(&input, &elements) ||
+        itg_preprocess_check(&p, d, &input, &err) != ITG_OK)
+        return;
     float *sample = malloc(sizeof *sample * (size_t)(elements + 1));
     REQUIRE(sample != NULL);
     itg_preprocess_sample(&p, d, d->shape.dims[0] - 1, &input, sample);
@@ -47,11 +50,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 /* ---- seeds ---- */
 
-static void add_npy(itg_strbuf *out, const char *dtype, int size, const char *shape, int64_t elements, int version)
+static void add_npy(itg_strbuf *out, const char *dtype, int size, const char *shape,
+                    int64_t elements, int version)
 {
     char header[120];
     unsigned char length[4] = {118, 0, 0, 0};
-    snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", dtype, shape);
+    snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+             dtype, shape);
     size_t text = strlen(header);
     memset(header + text, ' ', sizeof header - text);
     header[117] = '\n';
@@ -59,21 +64,24 @@ static void add_npy(itg_strbuf *out, const char *dtype, int size, const char *sh
     itg_strbuf_bytes(out, version == 1 ? "\1\0" : "\2\0", 2);
     itg_strbuf_bytes(out, length, version == 1 ? 2 : 4);
     itg_strbuf_bytes(out, header, 118);
-    for (int64_t i = 0; i < elements * size; i++) itg_strbuf_bytes(out, &(unsigned char){(unsigned char)(i * 37)}, 1);
+    for (int64_t i = 0; i < elements * size; i++)
+        itg_strbuf_bytes(out, &(unsigned char){(unsigned char)(i * 37)}, 1);
 }
 
 static void add_idx(itg_strbuf *out)
 {
     static const unsigned char header[] = {0, 0, 8, 3, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0, 3};
     itg_strbuf_bytes(out, header, sizeof header);
-    for (int i = 0; i < 30; i++) itg_strbuf_bytes(out, &(unsigned char){(unsigned char)i}, 1);
+    for (int i = 0; i < 30; i++)
+        itg_strbuf_bytes(out, &(unsigned char){(unsigned char)i}, 1);
 }
 
 static void add_gzip(itg_strbuf *out, const itg_strbuf *plain)
 {
     const char *path = fuzz_file((const uint8_t *)"", 0);
     gzFile file = gzopen(path, "wb");
-    REQUIRE(file && gzwrite(file, plain->text, (unsigned)plain->length) == (int)plain->length && gzclose(file) == Z_OK);
+    REQUIRE(file && gzwrite(file, plain->text, (unsigned)plain->length) == (int)plain->length &&
+            gzclose(file) == Z_OK);
     fuzz_slurp(path, out);
 }
 
@@ -86,7 +94,8 @@ static void add_zip(itg_strbuf *out, const itg_strbuf *plain, int32_t method)
     REQUIRE(zip != NULL);
     zip_source_t *source = zip_source_buffer(zip, plain->text, plain->length, 0);
     zip_int64_t index = zip_file_add(zip, "x.npy", source, 0);
-    REQUIRE(index >= 0 && zip_set_file_compression(zip, (zip_uint64_t)index, method, 0) == 0 && zip_close(zip) == 0);
+    REQUIRE(index >= 0 && zip_set_file_compression(zip, (zip_uint64_t)index, method, 0) == 0 &&
+            zip_close(zip) == 0);
     fuzz_slurp(path, out);
 }
 

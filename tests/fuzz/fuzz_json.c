@@ -14,11 +14,14 @@ static void walk(const itg_json *json, const itg_json_value *v)
     itg_json_path(json, v, path, sizeof path);
     (void)itg_json_get_int(json, v, -100, 100, &integer, &err);
     (void)itg_json_get_bool(json, v, &boolean, &err);
-    if (itg_json_get_number(json, v, &number, &err) == ITG_OK) REQUIRE(itg_parse_hex_double(itg_hex_double(number, hex), &back) && back == number);
-    if (itg_json_get_string(json, v, &text, &err) == ITG_OK) (void)itg_parse_hex_double(text, &number);
+    if (itg_json_get_number(json, v, &number, &err) == ITG_OK)
+        REQUIRE(itg_parse_hex_double(itg_hex_double(number, hex), &back) && back == number);
+    if (itg_json_get_string(json, v, &text, &err) == ITG_OK)
+        (void)itg_parse_hex_double(text, &number);
     for (size_t i = 0; i < itg_json_length(v); i++) {
         const char *key = itg_json_key_at(v, i);
-        if (itg_json_typeof(v) == ITG_JSON_OBJECT) REQUIRE(itg_json_find(v, key) == itg_json_at(v, i));
+        if (itg_json_typeof(v) == ITG_JSON_OBJECT)
+            REQUIRE(itg_json_find(v, key) == itg_json_at(v, i));
         walk(json, itg_json_at(v, i));
     }
 }
@@ -48,8 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 bool fuzz_seed(int index, itg_strbuf *out)
 {
     static const char *const texts[] = {
-        "{\"a\": [1, -2.5, 1e10, 0, -0, 123456789012345678, 1E-7], \"b\": {\"c\": null, \"d\": true, \"e\": false}, \"\": \"\"}",
-        "[\"\\u00e9\\ud83d\\ude00\\n\\t\\\"\\\\\\/\", \"\xc3\xa9\xf0\x9f\x98\x80\", \"0x1.8p+1\", \"-inf\", \"1.25\"]",
+        "{\"a\": [1, -2.5, 1e10, 0, -0, 123456789012345678, 1E-7], \"b\": {\"c\": null, \"d\": "
+        "true, \"e\": false}, \"\": \"\"}",
+        "[\"\\u00e9\\ud83d\\ude00\\n\\t\\\"\\\\\\/\", \"\xc3\xa9\xf0\x9f\x98\x80\", \"0x1.8p+1\", "
+        "\"-inf\", \"1.25\"]",
         " [ [ [ [ [ { \"x\" : [ { } , [ ] ] } ] ] ] ] ] ", "\"text\"", "-1.5e+300"};
     if (index >= 5) return false;
     itg_strbuf_add(out, texts[index]);

@@ -1,4 +1,5 @@
-/* ONNX files: read, imported, prepared, printed, hashed, looked at for a target, and run in float where that is little work. */
+/* ONNX files: read, imported, prepared, printed, hashed, looked at for a target, and run in float
+ * where that is little work. */
 #include "fuzz.h"
 #include "sim/sim.h"
 
@@ -32,10 +33,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     itg_graph_print(g, &text);
     itg_graph_hash(g, hash);
     itg_strbuf_deinit(&text);
-    if (itg_choice_space_create(hardware(), g, &options, &space, NULL) == ITG_OK) itg_choice_space_destroy(space);
+    if (itg_choice_space_create(hardware(), g, &options, &space, NULL) == ITG_OK)
+        itg_choice_space_destroy(space);
     if (fuzz_work(g) <= MOST_WORK) run_float(g);
     itg_graph_destroy(g);
     return 0;
 }
 
-bool fuzz_seed(int index, itg_strbuf *out) { return fuzz_model(index, out); }
+bool fuzz_seed(int index, itg_strbuf *out)
+{
+    return fuzz_model(index, out);
+}

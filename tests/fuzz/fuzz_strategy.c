@@ -1,4 +1,5 @@
-/* Strategy files of one small network; an accepted one is written again, annotated and simulated. */
+/* Strategy files of one small network; an accepted one is written again, annotated and simulated.
+ */
 #include "fuzz.h"
 #include "sim/model.h"
 #include "sim/strategy_file.h"
@@ -60,14 +61,17 @@ bool fuzz_seed(int index, itg_strbuf *out)
     itg_strategy_file *file = NULL;
     itg_preprocess p = itg_preprocess_default();
     itg_uniform_options options = {8 - index, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
-    itg_dataset data = {.dtype = ITG_F32, .shape = {4, {4, 2, 6, 6}}, .data = elements, .path = name};
+    itg_dataset data = {
+        .dtype = ITG_F32, .shape = {4, {4, 2, 6, 6}}, .data = elements, .path = name};
     itg_error err = {0};
     if (index > 1) return false;
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) elements[i] = (float)(i % 17) / 8 - 1;
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        elements[i] = (float)(i % 17) / 8 - 1;
     p.mean_count = 2;
     p.std_count = 1;
     p.std[0] = 0.5f;
-    REQUIRE(itg_hardware_load(targets[index], &hw, NULL) == ITG_OK && itg_calibrate(model.graph, &data, &p, 1, &stats, &err) == ITG_OK);
+    REQUIRE(itg_hardware_load(targets[index], &hw, NULL) == ITG_OK &&
+            itg_calibrate(model.graph, &data, &p, 1, &stats, &err) == ITG_OK);
     REQUIRE(itg_uniform_strategy(&model, hw, &p, stats, &data, &options, &file, &err) == ITG_OK);
     REQUIRE(itg_strategy_file_text(file, model.graph, out, &err) == ITG_OK);
     itg_strategy_close(file);

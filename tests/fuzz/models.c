@@ -9,12 +9,16 @@ typedef struct model {
     int nodes;
 } model;
 
-static float weight(int64_t i) { return (float)(i * 7 % 11 - 5) / 8; }
+static float weight(int64_t i)
+{
+    return (float)(i * 7 % 11 - 5) / 8;
+}
 
 static void begin(model *m, int64_t opset, int32_t rank, const int64_t *dims)
 {
     itg_shape shape = {.rank = rank};
-    for (int32_t i = 0; i < rank; i++) shape.dims[i] = dims[i];
+    for (int32_t i = 0; i < rank; i++)
+        shape.dims[i] = dims[i];
     m->nodes = 0;
     REQUIRE(itg_onnx_writer_create("net", "1", &m->w, NULL) == ITG_OK);
     itg_onnx_writer_opset(m->w, "", opset);
@@ -26,9 +30,11 @@ static void floats(model *m, const char *name, int32_t rank, const int64_t *dims
     itg_tensor t = {.dtype = ITG_F32, .shape = {.rank = rank}};
     float data[512];
     int64_t n = 1;
-    for (int32_t i = 0; i < rank; i++) n *= t.shape.dims[i] = dims[i];
+    for (int32_t i = 0; i < rank; i++)
+        n *= t.shape.dims[i] = dims[i];
     REQUIRE(n <= 512);
-    for (int64_t i = 0; i < n; i++) data[i] = weight(i);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = weight(i);
     t.data = data;
     itg_onnx_writer_initializer(m->w, name, &t);
 }
@@ -40,14 +46,23 @@ static void integers(model *m, const char *name, int64_t count, const int64_t *d
 }
 
 /* inputs end in NULL; the output is called as the node */
-static void node(model *m, const char *op, const char *name, const char *a, const char *b, const char *c)
+static void node(model *m, const char *op, const char *name, const char *a, const char *b,
+                 const char *c)
 {
     const char *inputs[] = {a, b, c}, *outputs[] = {name};
     itg_onnx_writer_node(m->w, "", op, name, inputs, c ? 3 : b ? 2 : 1, outputs, 1);
 }
 
-#define DIMS(...) (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[]){__VA_ARGS__}
-#define INTS(...) (int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[]){__VA_ARGS__}
+#define DIMS(...)                                                                                  \
+    (int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[])                             \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define INTS(...)                                                                                  \
+    (int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[])                             \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 #define LIST(...) (const int64_t[]){__VA_ARGS__}, (int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8)
 
 static void image_network(model *m)
@@ -116,7 +131,9 @@ static void movement_network(model *m)
 
 static void elementwise_network(model *m)
 {
-    static const char *const ops[] = {"Sigmoid", "Tanh", "HardSwish", "LeakyRelu", "Elu", "Softplus", "Erf", "Abs", "Sqrt", "Exp", "Log", "Neg", "Floor", "Reciprocal"};
+    static const char *const ops[] = {"Sigmoid",  "Tanh", "HardSwish", "LeakyRelu", "Elu",
+                                      "Softplus", "Erf",  "Abs",       "Sqrt",      "Exp",
+                                      "Log",      "Neg",  "Floor",     "Reciprocal"};
     begin(m, 14, DIMS(1, 8));
     const char *last = "x";
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -174,12 +191,16 @@ static void line_network(model *m)
 
 bool fuzz_model(int index, itg_strbuf *out)
 {
-    static void (*const networks[])(model *) = {image_network, movement_network, elementwise_network, matrix_network, line_network};
-    static const char *const outputs[][2] = {{"y", NULL}, {"y", "z"}, {"y", "z"}, {"y", NULL}, {"y", NULL}};
+    static void (*const networks[])(model *) = {image_network, movement_network,
+                                                elementwise_network, matrix_network, line_network};
+    static const char *const outputs[][2] = {
+        {"y", NULL}, {"y", "z"}, {"y", "z"}, {"y", NULL}, {"y", NULL}};
     model m;
     if (index >= (int)(sizeof networks / sizeof *networks)) return false;
     networks[index](&m);
-    for (int i = 0; i < 2 && outputs[index][i]; i++) itg_onnx_writer_output(m.w, outputs[index][i], outputs[index][i][0] == 'z' && index == 2 ? ITG_S64 : ITG_F32, NULL);
+    for (int i = 0; i < 2 && outputs[index][i]; i++)
+        itg_onnx_writer_output(m.w, outputs[index][i],
+                               outputs[index][i][0] == 'z' && index == 2 ? ITG_S64 : ITG_F32, NULL);
     const char *path = fuzz_file((const uint8_t *)"", 0);
     REQUIRE(itg_onnx_writer_save(m.w, path, NULL) == ITG_OK);
     itg_onnx_writer_destroy(m.w);
@@ -193,7 +214,8 @@ itg_graph *fuzz_prepare(const void *data, size_t bytes)
     itg_graph *source = NULL, *prepared = NULL;
     itg_error err = {0};
     itg_prepare_options options = {.eval = itg_float_eval};
-    itg_status status = itg_onnx_file_parse(data, bytes, "fuzz.onnx", itg_budget_of(bytes), &file, &err);
+    itg_status status =
+        itg_onnx_file_parse(data, bytes, "fuzz.onnx", itg_budget_of(bytes), &file, &err);
     if (status == ITG_OK) status = itg_onnx_import_file(file, &source, &err);
     itg_onnx_file_destroy(file);
     if (status == ITG_OK) status = itg_graph_prepare(source, &options, &prepared, &err);

@@ -4,7 +4,10 @@
 
 #define MOST_BYTES ((size_t)1 << 17)
 
-static size_t below(itg_rng *rng, size_t bound) { return (size_t)itg_rng_below(rng, bound ? bound : 1); }
+static size_t below(itg_rng *rng, size_t bound)
+{
+    return (size_t)itg_rng_below(rng, bound ? bound : 1);
+}
 
 /* Replaces [at, at + cut) by `put` bytes. */
 static void splice(itg_strbuf *data, size_t at, size_t cut, const void *bytes, size_t put)
@@ -21,7 +24,8 @@ static void splice(itg_strbuf *data, size_t at, size_t cut, const void *bytes, s
 
 static void change_byte(itg_rng *rng, itg_strbuf *data)
 {
-    static const unsigned char telling[] = {0, 1, 0x7F, 0x80, 0xFF, '"', '{', '[', ',', '-', '9', '.', 'e', ' '};
+    static const unsigned char telling[] = {0,   1,   0x7F, 0x80, 0xFF, '"', '{',
+                                            '[', ',', '-',  '9',  '.',  'e', ' '};
     size_t at = below(rng, data->length);
     unsigned char byte = (unsigned char)data->text[at];
     switch (below(rng, 3)) {
@@ -40,31 +44,83 @@ static void change_byte(itg_rng *rng, itg_strbuf *data)
 /* A number of 2, 4 or 8 bytes, little- or big-endian. */
 static void change_word(itg_rng *rng, itg_strbuf *data)
 {
-    static const uint64_t telling[] = {0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000,
-                                       UINT64_MAX, 0x7FC00000, 0x7F800000, 0x3F800000, 1000000007};
+    static const uint64_t telling[] = {0,
+                                       1,
+                                       2,
+                                       0x7F,
+                                       0x80,
+                                       0xFF,
+                                       0x7FFF,
+                                       0x8000,
+                                       0xFFFF,
+                                       0x7FFFFFFF,
+                                       0x80000000,
+                                       0xFFFFFFFF,
+                                       0x7FFFFFFFFFFFFFFF,
+                                       0x8000000000000000,
+                                       UINT64_MAX,
+                                       0x7FC00000,
+                                       0x7F800000,
+                                       0x3F800000,
+                                       1000000007};
     size_t bytes = (size_t)2 << below(rng, 3);
     if (data->length < bytes) return;
     size_t at = below(rng, data->length - bytes + 1);
     uint64_t value = telling[below(rng, sizeof telling / sizeof *telling)];
     bool big = below(rng, 2);
-    for (size_t i = 0; i < bytes; i++) data->text[at + i] = (char)(value >> 8 * (big ? bytes - 1 - i : i));
+    for (size_t i = 0; i < bytes; i++)
+        data->text[at + i] = (char)(value >> 8 * (big ? bytes - 1 - i : i));
 }
 
-/* A run of digits in text becomes another number. */
+/* A run of digits in text becomes another number, or one of its digits another one. */
 static void change_number(itg_rng *rng, itg_strbuf *data)
 {
-    static const char *const telling[] = {"0", "-1", "1", "2", "3", "8", "16", "32", "33", "64", "127", "1e9", "1e300", "-1e308", "2147483648", "9007199254740993", "18446744073709551616", "0.5",
-                                          "1e-320", "0x1p-1074", "0x1.fffffffffffffp+1023", "inf", "nan", "", "[]", "{}", "null", "true"};
+    static const char *const telling[] = {"0",
+                                          "-1",
+                                          "1",
+                                          "2",
+                                          "3",
+                                          "8",
+                                          "16",
+                                          "32",
+                                          "33",
+                                          "64",
+                                          "127",
+                                          "1e9",
+                                          "1e300",
+                                          "-1e308",
+                                          "2147483648",
+                                          "9007199254740993",
+                                          "18446744073709551616",
+                                          "0.5",
+                                          "1e-320",
+                                          "0x1p-1074",
+                                          "0x1.fffffffffffffp+1023",
+                                          "inf",
+                                          "nan",
+                                          "",
+                                          "[]",
+                                          "{}",
+                                          "null",
+                                          "true"};
     size_t at = below(rng, data->length), end;
-    while (at < data->length && !(data->text[at] >= '0' && data->text[at] <= '9')) at++;
-    for (end = at; end < data->length && data->text[end] >= '0' && data->text[end] <= '9';) end++;
+    while (at < data->length && !(data->text[at] >= '0' && data->text[at] <= '9'))
+        at++;
+    for (end = at; end < data->length && data->text[end] >= '0' && data->text[end] <= '9';)
+        end++;
+    if (at == data->length) return;
+    if (below(rng, 2)) {
+        data->text[at + below(rng, end - at)] = (char)('0' + below(rng, 10));
+        return;
+    }
     const char *put = telling[below(rng, sizeof telling / sizeof *telling)];
-    if (at < data->length) splice(data, at, end - at, put, strlen(put));
+    splice(data, at, end - at, put, strlen(put));
 }
 
 static void change_run(itg_rng *rng, itg_strbuf *data, const itg_strbuf *other)
 {
-    size_t at = below(rng, data->length), most = below(rng, 4) ? 16 : data->length, count = below(rng, most) + 1;
+    size_t at = below(rng, data->length), most = below(rng, 4) ? 16 : data->length,
+           count = below(rng, most) + 1;
     if (count > data->length - at) count = data->length - at;
     switch (below(rng, 4)) {
     case 0: /* deleted */
@@ -83,29 +139,31 @@ static void change_run(itg_rng *rng, itg_strbuf *data, const itg_strbuf *other)
     default: { /* from the other one */
         size_t from = below(rng, other->length);
         if (count > other->length - from) count = other->length - from;
-        if (other->length > 0) splice(data, at, below(rng, 2) && at + count <= data->length ? count : 0, other->text + from, count);
+        if (other->length > 0)
+            splice(data, at, below(rng, 2) && at + count <= data->length ? count : 0,
+                   other->text + from, count);
     }
     }
 }
 
 void fuzz_mutate(itg_rng *rng, itg_strbuf *data, const itg_strbuf *other)
 {
-    size_t times = 1 + below(rng, 8);
+    size_t times =
+        below(rng, 3) ? 1 : 1 + below(rng, 8); /* few changes: the reader shall get far */
     for (size_t i = 0; i < times && data->length > 0; i++) {
-        switch (below(rng, 6)) {
+        switch (below(rng, 8)) {
         case 0:
-        case 1:
-            change_byte(rng, data);
-            break;
-        case 2:
             change_word(rng, data);
             break;
+        case 1:
+            change_run(rng, data, other);
+            break;
+        case 2:
         case 3:
-        case 4:
             change_number(rng, data);
             break;
         default:
-            change_run(rng, data, other);
+            change_byte(rng, data);
         }
     }
 }

@@ -1,7 +1,8 @@
 /* The main of fuzz targets without libFuzzer:
  *   fuzz_x FILE...               each file once
- *   fuzz_x --mutations N [SEED]  the valid inputs, each of them cut off at many places, and N seeded mutations of them
- *   fuzz_x --seeds FOLDER        writes the valid inputs there: a first corpus for libFuzzer */
+ *   fuzz_x --mutations N [SEED]  the valid inputs, each of them cut off at many places, and N
+ * seeded mutations of them fuzz_x --seeds FOLDER        writes the valid inputs there: a first
+ * corpus for libFuzzer */
 #include "fuzz.h"
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +36,12 @@ static void run_mutations(const itg_strbuf *seeds, int count, int64_t mutations,
     itg_rng_init(&rng, seed);
     for (int i = 0; i < count; i++) {
         try_bytes(seeds[i].text, seeds[i].length);
-        for (size_t k = 0; k < CUTS; k++) try_bytes(seeds[i].text, seeds[i].length * k / CUTS);
+        for (size_t k = 0; k < CUTS; k++)
+            try_bytes(seeds[i].text, seeds[i].length * k / CUTS);
     }
     for (int64_t i = 0; i < mutations; i++) {
-        const itg_strbuf *from = &seeds[itg_rng_below(&rng, (uint64_t)count)], *other = &seeds[itg_rng_below(&rng, (uint64_t)count)];
+        const itg_strbuf *from = &seeds[itg_rng_below(&rng, (uint64_t)count)],
+                         *other = &seeds[itg_rng_below(&rng, (uint64_t)count)];
         itg_strbuf data = {0};
         itg_strbuf_bytes(&data, from->text, from->length);
         fuzz_mutate(&rng, &data, other);
@@ -69,7 +72,8 @@ int main(int argc, char **argv)
     int count = 0;
     if (argc >= 3 && argv[1][0] == '-') count = read_seeds(seeds);
     if (argc >= 3 && strcmp(argv[1], "--mutations") == 0) {
-        run_mutations(seeds, count, strtoll(argv[2], NULL, 10), argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
+        run_mutations(seeds, count, strtoll(argv[2], NULL, 10),
+                      argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
     } else if (argc == 3 && strcmp(argv[1], "--seeds") == 0) {
         write_seeds(seeds, count, argv[2]);
     } else {
@@ -80,6 +84,7 @@ int main(int argc, char **argv)
             itg_strbuf_deinit(&data);
         }
     }
-    for (int i = 0; i < count; i++) itg_strbuf_deinit(&seeds[i]);
+    for (int i = 0; i < count; i++)
+        itg_strbuf_deinit(&seeds[i]);
     return 0;
 }

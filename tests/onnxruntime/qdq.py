@@ -29,7 +29,7 @@ class Attributes:
 class Translation:
     def __init__(self, program, float_activation=None, prefer_gemm=False):
         self.program = program
-        self.float_activation = float_activation  # ("Relu",): as a float node before QuantizeLinear
+        self.float_activation = float_activation  # ("Relu",), ("Clip", lo, hi): a float node before the last QuantizeLinear
         self.prefer_gemm = prefer_gemm
         self.constants = {i.name: numpy_helper.to_array(i) for i in program.graph.initializer}
         self.nodes, self.initializers = [], []
@@ -203,7 +203,9 @@ class Translation:
             raise Unsupported(op)
         last = node.output[0] == self.program.graph.output[0].name
         if self.float_activation and last:
-            real = self.node(self.float_activation[0], [real, *self.float_activation[1:]], f"{node.output[0]}/activated")
+            op, *bounds = self.float_activation
+            names = [self.constant(f"{node.output[0]}/bound{i}", np.float32(v)) for i, v in enumerate(bounds)]
+            real = self.node(op, [real, *names], f"{node.output[0]}/activated")
         self.quantize(real, node.output[0], a, 0)
 
     def model(self, opset):

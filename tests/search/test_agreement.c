@@ -1,4 +1,5 @@
-/* Simulation = integer executor, also after saving and loading, in every bit: random networks, hardware, widths and data. */
+/* Simulation = integer executor, also after saving and loading, in every bit: random networks,
+ * hardware, widths and data. */
 #include "kernels/float_ops.h"
 #include "realize/realize.h"
 #include "search/evaluator.h"
@@ -17,8 +18,14 @@ typedef struct net {
     int32_t count;
 } net;
 
-static int64_t pick(net *n, int64_t lo, int64_t hi) { return lo + (int64_t)itg_rng_below(&n->rng, (uint64_t)(hi - lo + 1)); }
-static float real(net *n) { return (float)(itg_rng_unit(&n->rng) * 2 - 1); }
+static int64_t pick(net *n, int64_t lo, int64_t hi)
+{
+    return lo + (int64_t)itg_rng_below(&n->rng, (uint64_t)(hi - lo + 1));
+}
+static float real(net *n)
+{
+    return (float)(itg_rng_unit(&n->rng) * 2 - 1);
+}
 
 static itg_id constant(net *n, int32_t rank, const int64_t *dims, float spread)
 {
@@ -30,8 +37,10 @@ static itg_id constant(net *n, int32_t rank, const int64_t *dims, float spread)
         elements *= dims[i];
     }
     float *data = malloc(sizeof *data * (size_t)elements);
-    for (int64_t i = 0; i < elements; i++) data[i] = real(n) * spread;
-    if (pick(n, 0, 5) == 0 && rank > 1) memset(data, 0, sizeof *data * (size_t)(elements / dims[0])); /* a zero channel */
+    for (int64_t i = 0; i < elements; i++)
+        data[i] = real(n) * spread;
+    if (pick(n, 0, 5) == 0 && rank > 1)
+        memset(data, 0, sizeof *data * (size_t)(elements / dims[0])); /* a zero channel */
     assert_int_equal(itg_graph_add_value(n->g, NULL, ITG_F32, &shape, data, &id, NULL), ITG_OK);
     free(data);
     return id;
@@ -42,13 +51,20 @@ static itg_id apply(net *n, itg_op op, const itg_id *inputs, int32_t count, cons
     itg_id out = ITG_NONE, node = ITG_NONE;
     itg_error err = {0};
     assert_int_equal(itg_graph_add_value(n->g, NULL, ITG_F32, NULL, NULL, &out, NULL), ITG_OK);
-    assert_int_equal(itg_graph_add_node(n->g, NULL, op, inputs, count, &out, 1, attrs, &node, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_node(n->g, NULL, op, inputs, count, &out, 1, attrs, &node, NULL),
+                     ITG_OK);
     if (itg_infer_node(n->g, node, &err) != ITG_OK) fail_msg("%s", err.message);
     return out;
 }
 
-static const int64_t *dims(const net *n, itg_id v) { return n->g->values[v].shape.dims; }
-static itg_id any(net *n) { return n->pool[pick(n, 0, n->count - 1)]; }
+static const int64_t *dims(const net *n, itg_id v)
+{
+    return n->g->values[v].shape.dims;
+}
+static itg_id any(net *n)
+{
+    return n->pool[pick(n, 0, n->count - 1)];
+}
 
 static void window(net *n, itg_attrs *a, itg_id x)
 {
@@ -69,8 +85,10 @@ static itg_id add_conv(net *n, itg_id x)
     window(n, &a, x);
     a.spatial_rank = 2;
     a.group = groups[pick(n, 0, 2)];
-    int64_t out = a.group * pick(n, 1, a.group > 2 ? 2 : 4), shape[] = {out, channels / a.group, a.kernel[0], a.kernel[1]};
-    if (pick(n, 0, 3) == 0 && dims(n, x)[2] > 4 && dims(n, x)[3] > 4) a.dilation[0] = a.dilation[1] = 2;
+    int64_t out = a.group * pick(n, 1, a.group > 2 ? 2 : 4),
+            shape[] = {out, channels / a.group, a.kernel[0], a.kernel[1]};
+    if (pick(n, 0, 3) == 0 && dims(n, x)[2] > 4 && dims(n, x)[3] > 4)
+        a.dilation[0] = a.dilation[1] = 2;
     itg_id inputs[] = {x, constant(n, 4, shape, 0.7f), constant(n, 1, shape, 0.3f)};
     return apply(n, ITG_OP_CONV, inputs, pick(n, 0, 3) ? 3 : 2, &a);
 }
@@ -87,7 +105,8 @@ static itg_id add_pool(net *n, itg_id x, itg_op op)
 
 static itg_id add_unary(net *n, itg_id x, bool tables)
 {
-    static const itg_op ops[] = {ITG_OP_RELU, ITG_OP_CLIP, ITG_OP_SIGMOID, ITG_OP_LEAKY_RELU, ITG_OP_TANH};
+    static const itg_op ops[] = {ITG_OP_RELU, ITG_OP_CLIP, ITG_OP_SIGMOID, ITG_OP_LEAKY_RELU,
+                                 ITG_OP_TANH};
     itg_op op = ops[pick(n, 0, tables ? 4 : 1)];
     itg_attrs a = itg_attrs_default(op);
     if (op == ITG_OP_CLIP) {
@@ -105,9 +124,12 @@ static itg_id add_binary(net *n, itg_id x)
     itg_attrs a = itg_attrs_default(op);
     itg_id inputs[2] = {x, ITG_NONE};
     for (int32_t i = 0; i < n->count; i++)
-        if (itg_shape_equal(&n->g->values[n->pool[i]].shape, &n->g->values[x].shape) && pick(n, 0, 1)) inputs[1] = n->pool[i];
+        if (itg_shape_equal(&n->g->values[n->pool[i]].shape, &n->g->values[x].shape) &&
+            pick(n, 0, 1))
+            inputs[1] = n->pool[i];
     int64_t channel[] = {1, dims(n, x)[1], 1, 1};
-    if (inputs[1] == ITG_NONE) inputs[1] = constant(n, 4, pick(n, 0, 1) ? channel : dims(n, x), 0.8f);
+    if (inputs[1] == ITG_NONE)
+        inputs[1] = constant(n, 4, pick(n, 0, 1) ? channel : dims(n, x), 0.8f);
     return apply(n, op, inputs, 2, &a);
 }
 
@@ -123,7 +145,8 @@ static itg_id add_movement(net *n, itg_id x)
     a.axis = 1;
     itg_id inputs[] = {x, x};
     for (int32_t i = 0; i < n->count; i++)
-        if (dims(n, n->pool[i])[2] == dims(n, x)[2] && dims(n, n->pool[i])[3] == dims(n, x)[3]) inputs[1] = n->pool[i];
+        if (dims(n, n->pool[i])[2] == dims(n, x)[2] && dims(n, n->pool[i])[3] == dims(n, x)[3])
+            inputs[1] = n->pool[i];
     return apply(n, ITG_OP_CONCAT, inputs, 2, &a);
 }
 
@@ -149,27 +172,39 @@ static itg_graph *random_network(uint64_t seed, bool tables)
     itg_error err = {0};
     itg_prepare_options options = {.eval = itg_float_eval};
     itg_rng_init(&n.rng, seed);
-    for (int d = 1; d < 4; d++) input.dims[d] = d == 1 ? pick(&n, 1, 4) : pick(&n, 4, 9);
+    for (int d = 1; d < 4; d++)
+        input.dims[d] = d == 1 ? pick(&n, 1, 4) : pick(&n, 4, 9);
     assert_int_equal(itg_graph_create("random", &n.g, NULL), ITG_OK);
-    assert_int_equal(itg_graph_add_value(n.g, "x", ITG_F32, &input, NULL, &n.pool[0], NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(n.g, "x", ITG_F32, &input, NULL, &n.pool[0], NULL),
+                     ITG_OK);
     assert_int_equal(itg_graph_set_inputs(n.g, n.pool, 1, NULL), ITG_OK);
     int64_t steps = pick(&n, 3, 12);
     for (int64_t i = 0; i < steps; i++) {
         itg_id x = pick(&n, 0, 2) ? n.pool[n.count - 1] : any(&n);
         switch (pick(&n, 0, 7)) {
-        case 0: x = add_pool(&n, x, pick(&n, 0, 1) ? ITG_OP_MAX_POOL : ITG_OP_AVERAGE_POOL); break;
-        case 1: x = add_binary(&n, x); break;
-        case 2: x = add_movement(&n, x); break;
+        case 0:
+            x = add_pool(&n, x, pick(&n, 0, 1) ? ITG_OP_MAX_POOL : ITG_OP_AVERAGE_POOL);
+            break;
+        case 1:
+            x = add_binary(&n, x);
+            break;
+        case 2:
+            x = add_movement(&n, x);
+            break;
         case 3:
-        case 4: x = add_unary(&n, x, tables); break;
-        default: x = add_conv(&n, x);
+        case 4:
+            x = add_unary(&n, x, tables);
+            break;
+        default:
+            x = add_conv(&n, x);
         }
         n.pool[n.count++] = x;
     }
     itg_id outputs[] = {finish(&n, n.pool[n.count - 1]), any(&n)};
     bool two = outputs[1] != n.pool[0] && pick(&n, 0, 1);
     assert_int_equal(itg_graph_set_outputs(n.g, outputs, two ? 2 : 1, NULL), ITG_OK);
-    if (itg_graph_prepare(n.g, &options, &prepared, &err) != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    if (itg_graph_prepare(n.g, &options, &prepared, &err) != ITG_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     itg_graph_destroy(n.g);
     return prepared;
 }
@@ -185,7 +220,8 @@ static itg_dataset *random_data(const itg_graph *g, uint64_t seed)
     itg_shape_elements(&d->shape, &elements);
     float *x = malloc(sizeof *x * (size_t)elements);
     itg_rng_init(&rng, seed);
-    for (int64_t i = 0; i < elements; i++) x[i] = (float)(itg_rng_unit(&rng) * 3 - 1);
+    for (int64_t i = 0; i < elements; i++)
+        x[i] = (float)(itg_rng_unit(&rng) * 3 - 1);
     d->data = x;
     return d;
 }
@@ -196,7 +232,8 @@ typedef struct counts {
     int run, refused;
 } counts;
 
-static void compare(const itg_graph *g, const itg_annotated *a, const itg_dataset *data, uint64_t seed, counts *c)
+static void compare(const itg_graph *g, const itg_annotated *a, const itg_dataset *data,
+                    uint64_t seed, counts *c)
 {
     itg_program *program = NULL, *loaded = NULL;
     itg_preprocess p = itg_preprocess_default();
@@ -204,11 +241,14 @@ static void compare(const itg_graph *g, const itg_annotated *a, const itg_datase
     itg_evaluation simulated = {0}, run = {0}, again = {0};
     itg_error err = {0};
     itg_runner runner = itg_runner_sim(a);
-    if (itg_evaluate(&runner, &options, &simulated, &err) != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
-    itg_status status = itg_realize_program(a, &(itg_realize_options){.allow_overflow = true}, &program, &err);
+    if (itg_evaluate(&runner, &options, &simulated, &err) != ITG_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    itg_status status =
+        itg_realize_program(a, &(itg_realize_options){.allow_overflow = true}, &program, &err);
     if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     runner = itg_runner_program(program);
-    if (itg_evaluate(&runner, &options, &run, &err) != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    if (itg_evaluate(&runner, &options, &run, &err) != ITG_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     if (memcmp(simulated.digest, run.digest, 32) != 0) {
         itg_strbuf text = {0};
         itg_annotated_print(a, &text);
@@ -219,11 +259,13 @@ static void compare(const itg_graph *g, const itg_annotated *a, const itg_datase
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
-    if (itg_artefact_write(program, NULL, 0, path, &err) != ITG_OK || itg_artefact_read(path, &loaded, &err) != ITG_OK)
+    if (itg_artefact_write(program, NULL, 0, path, &err) != ITG_OK ||
+        itg_artefact_read(path, &loaded, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     unlink(path);
     runner = itg_runner_program(loaded);
-    if (itg_evaluate(&runner, &options, &again, &err) != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    if (itg_evaluate(&runner, &options, &again, &err) != ITG_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     assert_memory_equal(run.digest, again.digest, 32);
     itg_evaluation_deinit(&simulated);
     itg_evaluation_deinit(&run);
@@ -234,7 +276,8 @@ static void compare(const itg_graph *g, const itg_annotated *a, const itg_datase
     (void)g;
 }
 
-static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bits_range activation, counts *c)
+static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bits_range activation,
+                     counts *c)
 {
     itg_graph *g = random_network(seed, tables);
     itg_dataset *data = random_data(g, seed + 1000);
@@ -248,20 +291,28 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     itg_space_options options = {.activation = activation};
     itg_rng rng;
     itg_rng_init(&rng, seed);
-    if (itg_calibrate(g, data, &p, 1, &stats, &err) != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    if (itg_calibrate(g, data, &p, 1, &stats, &err) != ITG_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     itg_status status = itg_choice_space_create(hw, g, &options, &space, &err);
     if (status == ITG_OK) {
         int32_t *bits = malloc(sizeof *bits * (size_t)(space->group_count + 1));
-        for (int32_t i = 0; i < space->group_count; i++) bits[i] = space->groups[i].bits[itg_rng_below(&rng, (uint64_t)space->groups[i].bits_count)];
+        for (int32_t i = 0; i < space->group_count; i++)
+            bits[i] =
+                space->groups[i].bits[itg_rng_below(&rng, (uint64_t)space->groups[i].bits_count)];
         assert_int_equal(itg_threshold_cache_create(g, hw, space, stats, &cache, &err), ITG_OK);
-        if (itg_strategy_resolve(cache, bits, (itg_threshold_method)(seed % ITG_THRESHOLD_METHOD_COUNT), ITG_THRESHOLD_MAX, &strategy, &err) != ITG_OK)
+        if (itg_strategy_resolve(cache, bits,
+                                 (itg_threshold_method)(seed % ITG_THRESHOLD_METHOD_COUNT),
+                                 ITG_THRESHOLD_MAX, &strategy, &err) != ITG_OK)
             fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
         status = itg_annotate(g, hw, strategy, &a, &err);
         free(bits);
     }
-    if (status == ITG_OK) compare(g, a, data, seed, c);
-    else if (status == ITG_INFEASIBLE) c->refused++;
-    else fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    if (status == ITG_OK)
+        compare(g, a, data, seed, c);
+    else if (status == ITG_INFEASIBLE)
+        c->refused++;
+    else
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     itg_annotated_destroy(a);
     itg_strategy_destroy(strategy);
     itg_threshold_cache_destroy(cache);
@@ -271,14 +322,18 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     itg_graph_destroy(g);
 }
 
-static void run_cases(const char *hardware, bool is_text, bool tables, itg_bits_range activation, uint64_t first, int cases)
+static void run_cases(const char *hardware, bool is_text, bool tables, itg_bits_range activation,
+                      uint64_t first, int cases)
 {
     itg_hardware *hw = NULL;
     itg_error err = {0};
     counts c = {0};
-    itg_status status = is_text ? itg_hardware_parse(hardware, strlen(hardware), "made up", &hw, &err) : itg_hardware_load(hardware, &hw, &err);
+    itg_status status = is_text
+                            ? itg_hardware_parse(hardware, strlen(hardware), "made up", &hw, &err)
+                            : itg_hardware_load(hardware, &hw, &err);
     if (status != ITG_OK) fail_msg("%s", err.message);
-    for (int i = 0; i < cases; i++) run_case(hw, first + (uint64_t)i, tables, activation, &c);
+    for (int i = 0; i < cases; i++)
+        run_case(hw, first + (uint64_t)i, tables, activation, &c);
     printf("%s: %d networks agree, %d were infeasible\n", hw->name, c.run, c.refused);
     itg_hardware_destroy(hw);
     assert_true(c.run > cases / 2);
@@ -287,67 +342,141 @@ static void run_cases(const char *hardware, bool is_text, bool tables, itg_bits_
 #define CASES 120
 static const itg_bits_range as_stated = {0, 0}, wide = {16, 16};
 
-static void x86_vnni(void **state) { (void)state; run_cases("x86-vnni", false, true, as_stated, 1, CASES); }
-static void cortex_m_8(void **state) { (void)state; run_cases("cortex-m", false, true, as_stated, 2000, CASES); }
-static void cortex_m_16(void **state) { (void)state; run_cases("cortex-m", false, false, wide, 4000, CASES); }
+static void x86_vnni(void **state)
+{
+    (void)state;
+    run_cases("x86-vnni", false, true, as_stated, 1, CASES);
+}
+static void cortex_m_8(void **state)
+{
+    (void)state;
+    run_cases("cortex-m", false, true, as_stated, 2000, CASES);
+}
+static void cortex_m_16(void **state)
+{
+    (void)state;
+    run_cases("cortex-m", false, false, wide, 4000, CASES);
+}
 
-#define MOVES(list) \
-    "\"MaxPool\":[{\"inputs\":[" list "],\"arithmetic\":\"keep_scale\"}],\"Transpose\":[{\"inputs\":[" list "],\"arithmetic\":\"keep_scale\"}]," \
-    "\"Concat\":[{\"inputs\":[" list "],\"arithmetic\":\"keep_scale\"}],\"Reshape\":[{\"inputs\":[" list "],\"arithmetic\":\"keep_scale\"}]"
-#define MAC(extra) "[{\"inputs\":[\"a\"],\"weights\":[\"w\"],\"outputs\":[\"a\"],\"arithmetic\":\"mac\",\"requantize\":\"r\"," extra "}]"
-#define ONE(form, extra) "[{\"inputs\":[\"a\"],\"outputs\":[\"a\"],\"arithmetic\":\"" form "\",\"requantize\":\"r\",\"accumulator\":{\"bits\":48,\"overflow\":\"wrap\"}" extra "}]"
+#define MOVES(list)                                                                                \
+    "\"MaxPool\":[{\"inputs\":[" list                                                              \
+    "],\"arithmetic\":\"keep_scale\"}],\"Transpose\":[{\"inputs\":[" list                          \
+    "],\"arithmetic\":\"keep_scale\"}],"                                                           \
+    "\"Concat\":[{\"inputs\":[" list                                                               \
+    "],\"arithmetic\":\"keep_scale\"}],\"Reshape\":[{\"inputs\":[" list                            \
+    "],\"arithmetic\":\"keep_scale\"}]"
+#define MAC(extra)                                                                                 \
+    "[{\"inputs\":[\"a\"],\"weights\":[\"w\"],\"outputs\":[\"a\"],\"arithmetic\":\"mac\","         \
+    "\"requantize\":\"r\"," extra "}]"
+#define ONE(form, extra)                                                                           \
+    "[{\"inputs\":[\"a\"],\"outputs\":[\"a\"],\"arithmetic\":\"" form                              \
+    "\",\"requantize\":\"r\",\"accumulator\":{\"bits\":48,\"overflow\":\"wrap\"}" extra "}]"
 #define KEEP "[{\"inputs\":[\"a\"],\"arithmetic\":\"keep_scale\",\"rounding\":\"half_up\"}]"
-#define SMALL_SUM \
-    "[{\"inputs\":[\"a\"],\"outputs\":[\"a\"],\"arithmetic\":\"rescale\",\"requantize\":\"r\",\"accumulator\":{\"bits\":10,\"overflow\":\"saturate\"}}]"
-#define CHIP(head, dtypes, requant, mac, sum, pool) \
-    "{\"intaglio_hardware\":1,\"name\":\"chip\",\"description\":\"made up\",\"float\":false," head "\"dtypes\":{" dtypes "},\"requantize\":{\"r\":{" requant \
-    "}},\"fuse\":[[\"Conv\",\"Relu\"],[\"Add\",\"Relu\"],[\"Gemm\",\"Relu\"],[\"Conv\",\"Clip\"]],\"operators\":{\"Conv\":" MAC(mac) ",\"Gemm\":" MAC(mac) \
-    ",\"Add\":" ONE(sum, "") ",\"Sub\":" ONE(sum, "") ",\"Mul\":" ONE("product", "") ",\"Relu\":" ONE("rescale", "") ",\"Clip\":" ONE("rescale", "") \
-    ",\"AveragePool\":" pool ",\"GlobalAveragePool\":" pool "," MOVES("\"a\"") "}}"
+#define SMALL_SUM                                                                                  \
+    "[{\"inputs\":[\"a\"],\"outputs\":[\"a\"],\"arithmetic\":\"rescale\",\"requantize\":\"r\","    \
+    "\"accumulator\":{\"bits\":10,\"overflow\":\"saturate\"}}]"
+#define CHIP(head, dtypes, requant, mac, sum, pool)                                                      \
+    "{\"intaglio_hardware\":1,\"name\":\"chip\",\"description\":\"made up\",\"float\":false," head       \
+    "\"dtypes\":{" dtypes "},\"requantize\":{\"r\":{" requant                                            \
+    "}},\"fuse\":[[\"Conv\",\"Relu\"],[\"Add\",\"Relu\"],[\"Gemm\",\"Relu\"],[\"Conv\",\"Clip\"]]"       \
+    ",\"operators\":{\"Conv\":" MAC(mac) ",\"Gemm\":" MAC(mac) ",\"Add\":" ONE(                          \
+        sum,                                                                                             \
+        "") ",\"Sub\":" ONE(sum,                                                                         \
+                            "") ",\"Mul\":" ONE("product",                                               \
+                                                "") ",\"Relu\":" ONE("rescale",                          \
+                                                                     "") ",\"Clip\":" ONE("rescal"       \
+                                                                                          "e",           \
+                                                                                          "") ","        \
+                                                                                              "\""       \
+                                                                                              "Av"       \
+                                                                                              "er"       \
+                                                                                              "ag"       \
+                                                                                              "eP"       \
+                                                                                              "oo"       \
+                                                                                              "l"        \
+                                                                                              "\""       \
+                                                                                              ":" pool   \
+                                                                                              ","        \
+                                                                                              "\""       \
+                                                                                              "Gl"       \
+                                                                                              "ob"       \
+                                                                                              "al"       \
+                                                                                              "Av"       \
+                                                                                              "er"       \
+                                                                                              "ag"       \
+                                                                                              "eP"       \
+                                                                                              "oo"       \
+                                                                                              "l"        \
+                                                                                              "\""       \
+                                                                                              ":" pool   \
+                                                                                              "," MOVES( \
+                                                                                                  "\"a\"") "}}"
 
 static void small_saturating_accumulators(void **state)
 {
     (void)state;
-    run_cases(CHIP("", "\"a\":{\"storage\":\"s8\",\"bits\":[3,8],\"zero_point\":true},\"w\":{\"storage\":\"s8\",\"bits\":[2,7],\"zero_point\":false}",
-                   "\"form\":\"stages\",\"multiplier_bits\":12,\"multiply_shift\":5,\"multiply_rounding\":\"floor\",\"shift_rounding\":\"half_even\"",
-                   "\"per_channel\":true,\"accumulator\":{\"bits\":14,\"overflow\":\"saturate\"}", "rescale", SMALL_SUM),
+    run_cases(CHIP("",
+                   "\"a\":{\"storage\":\"s8\",\"bits\":[3,8],\"zero_point\":true},\"w\":{"
+                   "\"storage\":\"s8\",\"bits\":[2,7],\"zero_point\":false}",
+                   "\"form\":\"stages\",\"multiplier_bits\":12,\"multiply_shift\":5,\"multiply_"
+                   "rounding\":\"floor\",\"shift_rounding\":\"half_even\"",
+                   "\"per_channel\":true,\"accumulator\":{\"bits\":14,\"overflow\":\"saturate\"}",
+                   "rescale", SMALL_SUM),
               true, false, as_stated, 6000, CASES);
 }
 
 static void small_wrapping_accumulators_per_tensor(void **state)
 {
     (void)state;
-    run_cases(CHIP("", "\"a\":{\"storage\":\"u8\",\"bits\":[2,8],\"zero_point\":true},\"w\":{\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}",
-                   "\"form\":\"preshift\",\"multiplier_bits\":16,\"pre_shift_bits\":16,\"pre_rounding\":\"half_up\",\"shift_rounding\":\"half_up\"",
-                   "\"per_channel\":false,\"accumulator\":{\"bits\":13,\"overflow\":\"wrap\"}", "equal_scale", ONE("rescale", "")),
+    run_cases(CHIP("",
+                   "\"a\":{\"storage\":\"u8\",\"bits\":[2,8],\"zero_point\":true},\"w\":{"
+                   "\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}",
+                   "\"form\":\"preshift\",\"multiplier_bits\":16,\"pre_shift_bits\":16,\"pre_"
+                   "rounding\":\"half_up\",\"shift_rounding\":\"half_up\"",
+                   "\"per_channel\":false,\"accumulator\":{\"bits\":13,\"overflow\":\"wrap\"}",
+                   "equal_scale", ONE("rescale", "")),
               true, false, as_stated, 8000, CASES);
 }
 
 static void power_of_two_shifts(void **state)
 {
     (void)state;
-    run_cases(CHIP("\"power_of_two_scales\":true,", "\"a\":{\"storage\":\"s8\",\"bits\":[4,8],\"zero_point\":false},\"w\":{\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}",
-                   "\"form\":\"shift\",\"rounding\":\"half_up\"", "\"per_channel\":false,\"accumulator\":{\"bits\":32,\"overflow\":\"wrap\"}", "equal_scale", KEEP),
+    run_cases(CHIP("\"power_of_two_scales\":true,",
+                   "\"a\":{\"storage\":\"s8\",\"bits\":[4,8],\"zero_point\":false},\"w\":{"
+                   "\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}",
+                   "\"form\":\"shift\",\"rounding\":\"half_up\"",
+                   "\"per_channel\":false,\"accumulator\":{\"bits\":32,\"overflow\":\"wrap\"}",
+                   "equal_scale", KEEP),
               true, false, as_stated, 10000, CASES);
 }
 
 static void wide_integers(void **state)
 {
     (void)state;
-    run_cases(CHIP("", "\"a\":{\"storage\":\"s32\",\"bits\":[10,24],\"zero_point\":false},\"w\":{\"storage\":\"s16\",\"bits\":[9,16],\"zero_point\":false}",
-                   "\"form\":\"preshift\",\"multiplier_bits\":24,\"pre_shift_bits\":32,\"rounding\":\"half_away\"",
-                   "\"per_channel\":true,\"accumulator\":{\"bits\":64,\"overflow\":\"wrap\"}", "rescale", ONE("rescale", "")),
+    run_cases(CHIP("",
+                   "\"a\":{\"storage\":\"s32\",\"bits\":[10,24],\"zero_point\":false},\"w\":{"
+                   "\"storage\":\"s16\",\"bits\":[9,16],\"zero_point\":false}",
+                   "\"form\":\"preshift\",\"multiplier_bits\":24,\"pre_shift_bits\":32,"
+                   "\"rounding\":\"half_away\"",
+                   "\"per_channel\":true,\"accumulator\":{\"bits\":64,\"overflow\":\"wrap\"}",
+                   "rescale", ONE("rescale", "")),
               true, false, as_stated, 12000, CASES);
 }
 
-/* The width of an activation picks the spec, and so whether the weights beside it have one scale or many. */
+/* The width of an activation picks the spec, and so whether the weights beside it have one scale or
+ * many. */
 static void specs_that_differ_in_weight_scales(void **state)
 {
     (void)state;
-    run_cases(CHIP("", "\"a\":{\"storage\":\"u8\",\"bits\":[5,8],\"zero_point\":true},\"b\":{\"storage\":\"u8\",\"bits\":[2,4],\"zero_point\":true},"
-                   "\"w\":{\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}", "\"form\":\"tflite_double\"",
-                   "\"per_channel\":true,\"accumulator\":{\"bits\":32}},{\"inputs\":[\"b\"],\"weights\":[\"w\"],\"outputs\":[\"a\"],"
-                   "\"arithmetic\":\"mac\",\"requantize\":\"r\",\"per_channel\":false,\"accumulator\":{\"bits\":32}",
+    run_cases(CHIP("",
+                   "\"a\":{\"storage\":\"u8\",\"bits\":[5,8],\"zero_point\":true},\"b\":{"
+                   "\"storage\":\"u8\",\"bits\":[2,4],\"zero_point\":true},"
+                   "\"w\":{\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}",
+                   "\"form\":\"tflite_double\"",
+                   "\"per_channel\":true,\"accumulator\":{\"bits\":32}},{\"inputs\":[\"b\"],"
+                   "\"weights\":[\"w\"],\"outputs\":[\"a\"],"
+                   "\"arithmetic\":\"mac\",\"requantize\":\"r\",\"per_channel\":false,"
+                   "\"accumulator\":{\"bits\":32}",
                    "rescale", ONE("rescale", "")),
               true, false, as_stated, 14000, CASES);
 }
@@ -355,8 +484,13 @@ static void specs_that_differ_in_weight_scales(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(x86_vnni), cmocka_unit_test(cortex_m_8), cmocka_unit_test(cortex_m_16), cmocka_unit_test(small_saturating_accumulators),
-        cmocka_unit_test(small_wrapping_accumulators_per_tensor), cmocka_unit_test(power_of_two_shifts), cmocka_unit_test(wide_integers),
+        cmocka_unit_test(x86_vnni),
+        cmocka_unit_test(cortex_m_8),
+        cmocka_unit_test(cortex_m_16),
+        cmocka_unit_test(small_saturating_accumulators),
+        cmocka_unit_test(small_wrapping_accumulators_per_tensor),
+        cmocka_unit_test(power_of_two_shifts),
+        cmocka_unit_test(wide_integers),
         cmocka_unit_test(specs_that_differ_in_weight_scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

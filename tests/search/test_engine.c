@@ -16,23 +16,27 @@ typedef struct toy {
     int calls;
 } toy;
 
-static itg_status score_toy(void *context, const int32_t *bits, int threads, itg_score *out, itg_error *err)
+static itg_status score_toy(void *context, const int32_t *bits, int threads, itg_score *out,
+                            itg_error *err)
 {
     const toy *t = context;
     double quality = 1, bytes = 0;
     (void)threads;
-    if (bits[1] < t->infeasible_below) return itg_fail(err, ITG_INFEASIBLE, "dimension 1 is too narrow");
+    if (bits[1] < t->infeasible_below)
+        return itg_fail(err, ITG_INFEASIBLE, "dimension 1 is too narrow");
     for (int d = 0; d < DIMS; d++) {
         quality -= t->penalty[d] * (8 - bits[d]) * (8 - bits[d]);
         bytes += sizes[d] * bits[d];
     }
-    *out = (itg_score){.samples = 1, .top1 = quality, .agreement = -1, .weight_bytes = (int64_t)bytes};
+    *out =
+        (itg_score){.samples = 1, .top1 = quality, .agreement = -1, .weight_bytes = (int64_t)bytes};
     return ITG_OK;
 }
 
 static itg_search_space make_space(itg_dim *dims)
 {
-    for (int d = 0; d < DIMS; d++) dims[d] = (itg_dim){7, widths, sizes[d]};
+    for (int d = 0; d < DIMS; d++)
+        dims[d] = (itg_dim){7, widths, sizes[d]};
     return (itg_search_space){DIMS, dims};
 }
 
@@ -53,13 +57,21 @@ static itg_status record_trial(void *context, const itg_trial *trial, itg_error 
     return ITG_OK;
 }
 
-static itg_engine_result run(const char *searcher, toy *t, double floor, int64_t trials, uint64_t seed, int threads, record *r)
+static itg_engine_result run(const char *searcher, toy *t, double floor, int64_t trials,
+                             uint64_t seed, int threads, record *r)
 {
     itg_dim dims[DIMS];
     itg_search_space space = make_space(dims);
     itg_search_hooks hooks = {.context = r, .trial = record_trial};
-    itg_engine_options options = {.searcher = itg_searcher_find(searcher), .space = &space, .quality_floor = floor, .trials = trials, .seed = seed,
-                                  .threads = threads, .score = score_toy, .score_context = t, .hooks = &hooks};
+    itg_engine_options options = {.searcher = itg_searcher_find(searcher),
+                                  .space = &space,
+                                  .quality_floor = floor,
+                                  .trials = trials,
+                                  .seed = seed,
+                                  .threads = threads,
+                                  .score = score_toy,
+                                  .score_context = t,
+                                  .hooks = &hooks};
     itg_engine_result result = {0};
     itg_error err = {0};
     memset(r, 0, sizeof *r);
@@ -88,7 +100,8 @@ static void hago_greedy_takes_dimensions_by_size_and_goes_on_after_a_refusal(voi
     toy t = {.penalty = {0.001, 0.001, 0.001, 0.001}};
     static record r;
     itg_engine_result result = run("hago-greedy", &t, 0.95, 0, 1, 1, &r);
-    /* budget 0.05: dimension 1 takes 36 of 50 thousandths, dimension 3 then 9, dimension 2 4, dimension 0 1 */
+    /* budget 0.05: dimension 1 takes 36 of 50 thousandths, dimension 3 then 9, dimension 2 4,
+     * dimension 0 1 */
     const int32_t best[] = {7, 2, 6, 5};
     assert_memory_equal(result.best.bits, best, sizeof best);
     itg_engine_result_deinit(&result);
@@ -102,7 +115,8 @@ static void infeasible_points_are_told_and_never_the_best(void **state)
     itg_engine_result result = run("hago-greedy", &t, 0.5, 0, 1, 1, &r);
     assert_int_equal(result.best.bits[1], 6);
     bool seen = false;
-    for (int64_t i = 0; i < r.count; i++) seen |= !r.feasible[i];
+    for (int64_t i = 0; i < r.count; i++)
+        seen |= !r.feasible[i];
     assert_true(seen);
     itg_engine_result_deinit(&result);
 }
@@ -114,7 +128,8 @@ static void the_same_trials_on_any_number_of_threads(void **state)
     const char *const names[] = {"random", "hago-greedy"};
     for (int i = 0; i < 2; i++) {
         toy t = {.penalty = {0.002, 0.003, 0.001, 0.004}};
-        itg_engine_result a = run(names[i], &t, 0.9, i ? 0 : 100, 7, 1, &one), b = run(names[i], &t, 0.9, i ? 0 : 100, 7, 4, &many);
+        itg_engine_result a = run(names[i], &t, 0.9, i ? 0 : 100, 7, 1, &one),
+                          b = run(names[i], &t, 0.9, i ? 0 : 100, 7, 4, &many);
         assert_int_equal(one.count, many.count);
         assert_memory_equal(one.bits, many.bits, sizeof one.bits);
         assert_int_equal(a.best.index, b.best.index);
@@ -128,7 +143,8 @@ static void another_seed_gives_other_trials(void **state)
     (void)state;
     static record one, other;
     toy t = {.penalty = {0.002, 0.003, 0.001, 0.004}};
-    itg_engine_result a = run("random", &t, 0.9, 100, 7, 1, &one), b = run("random", &t, 0.9, 100, 8, 1, &other);
+    itg_engine_result a = run("random", &t, 0.9, 100, 7, 1, &one),
+                      b = run("random", &t, 0.9, 100, 8, 1, &other);
     assert_memory_not_equal(one.bits, other.bits, sizeof one.bits);
     assert_int_equal(one.bits[0][0], 8); /* the first point: the widest */
     assert_string_equal(a.stop_reason, "trials");
@@ -141,14 +157,16 @@ static void a_limit_of_trials_gives_a_prefix(void **state)
     (void)state;
     static record all, some;
     toy t = {.penalty = {0.002, 0.003, 0.001, 0.004}};
-    itg_engine_result a = run("hago-greedy", &t, 0.9, 0, 7, 1, &all), b = run("hago-greedy", &t, 0.9, 9, 7, 2, &some);
+    itg_engine_result a = run("hago-greedy", &t, 0.9, 0, 7, 1, &all),
+                      b = run("hago-greedy", &t, 0.9, 9, 7, 2, &some);
     assert_int_equal(some.count, 9);
     assert_memory_equal(all.bits, some.bits, 9 * sizeof all.bits[0]);
     itg_engine_result_deinit(&a);
     itg_engine_result_deinit(&b);
 }
 
-static itg_status count_calls(void *context, const int32_t *bits, int threads, itg_score *out, itg_error *err)
+static itg_status count_calls(void *context, const int32_t *bits, int threads, itg_score *out,
+                              itg_error *err)
 {
     toy *t = context;
     t->calls++;
@@ -160,11 +178,18 @@ static void a_point_is_evaluated_once(void **state)
     (void)state;
     static const int32_t two[] = {4, 8};
     itg_dim dims[DIMS];
-    for (int d = 0; d < DIMS; d++) dims[d] = (itg_dim){d ? 1 : 2, two, 1};
+    for (int d = 0; d < DIMS; d++)
+        dims[d] = (itg_dim){d ? 1 : 2, two, 1};
     itg_search_space space = {DIMS, dims};
     toy t = {.calls = 0};
-    itg_engine_options options = {.searcher = itg_searcher_find("random"), .space = &space, .quality_floor = 0, .trials = 64, .seed = 3, .threads = 1,
-                                  .score = count_calls, .score_context = &t};
+    itg_engine_options options = {.searcher = itg_searcher_find("random"),
+                                  .space = &space,
+                                  .quality_floor = 0,
+                                  .trials = 64,
+                                  .seed = 3,
+                                  .threads = 1,
+                                  .score = count_calls,
+                                  .score_context = &t};
     itg_engine_result result = {0};
     assert_int_equal(itg_engine_run(&options, &result, NULL), ITG_OK);
     assert_int_equal(result.trial_count, 64);
@@ -172,7 +197,8 @@ static void a_point_is_evaluated_once(void **state)
     itg_engine_result_deinit(&result);
 }
 
-static itg_status fail_score(void *context, const int32_t *bits, int threads, itg_score *out, itg_error *err)
+static itg_status fail_score(void *context, const int32_t *bits, int threads, itg_score *out,
+                             itg_error *err)
 {
     (void)context;
     (void)bits;
@@ -186,7 +212,11 @@ static void a_real_failure_ends_the_search_with_its_message(void **state)
     (void)state;
     itg_dim dims[DIMS];
     itg_search_space space = make_space(dims);
-    itg_engine_options options = {.searcher = itg_searcher_find("random"), .space = &space, .trials = 10, .threads = 2, .score = fail_score};
+    itg_engine_options options = {.searcher = itg_searcher_find("random"),
+                                  .space = &space,
+                                  .trials = 10,
+                                  .threads = 2,
+                                  .score = fail_score};
     itg_engine_result result = {0};
     itg_error err = {0};
     assert_int_equal(itg_engine_run(&options, &result, &err), ITG_IO);

@@ -61,7 +61,8 @@ itg_id net_node(itg_graph *g, const char *name, itg_op op, const itg_attrs *attr
     return out;
 }
 
-itg_id net_gemm(itg_graph *g, const char *name, itg_id x, const char *shape, const float *w, itg_id bias)
+itg_id net_gemm(itg_graph *g, const char *name, itg_id x, const char *shape, const float *w,
+                itg_id bias)
 {
     itg_attrs a = itg_attrs_default(ITG_OP_GEMM);
     char constant[32];

@@ -1,12 +1,15 @@
-/* From strategy to quantizers (docs/arithmetic.md 2.1 to 2.3, 5), against the page's formulas written again. */
+/* From strategy to quantizers (docs/arithmetic.md 2.1 to 2.3, 5), against the page's formulas
+ * written again. */
 #include "case.h"
 #include <math.h>
 #include <string.h>
 #include "sim/annotate.h"
 
-#define RELU(in, out) "'Relu':[{'arithmetic':'rescale','inputs':[" in "],'outputs':[" out "],'requantize':'r'}]"
-#define GEMM(in, out) \
-    "'Gemm':[{'arithmetic':'mac','inputs':[" in "],'weights':['w'],'outputs':[" out "],'requantize':'r'," \
+#define RELU(in, out)                                                                              \
+    "'Relu':[{'arithmetic':'rescale','inputs':[" in "],'outputs':[" out "],'requantize':'r'}]"
+#define GEMM(in, out)                                                                              \
+    "'Gemm':[{'arithmetic':'mac','inputs':[" in "],'weights':['w'],'outputs':[" out                \
+    "],'requantize':'r',"                                                                          \
     "'accumulator':{'bits':32}}]"
 #define KEEP(op, in) "'" op "':[{'arithmetic':'keep_scale','inputs':[" in "]}]"
 #define W "'w':{'storage':'s8','bits':[2,8]}"
@@ -27,7 +30,8 @@ static double power_of_two(double r, double d)
 {
     int k = -1400;
     if (r == 0) return 0;
-    while (ldexpl(1, k) * (long double)d < (long double)r) k++;
+    while (ldexpl(1, k) * (long double)d < (long double)r)
+        k++;
     return ldexp(1, k);
 }
 
@@ -67,9 +71,11 @@ static void check_range(const itg_hw_dtype *dtype, int bits, double lo, double h
     assert_int_equal(status, e.is_refused ? ITG_INFEASIBLE : ITG_OK);
     if (e.is_refused) return;
     if (q.scale[0] != e.scale || q.zero_point != e.zero || q.qmin != e.qmin || q.qmax != e.qmax)
-        fail_msg("[%a, %a] at %d bits, powers %d: scale %a zero %d [%lld, %lld], expected %a %lld [%lld, %lld]", lo, hi, bits, powers,
-                 (double)q.scale[0], (int)q.zero_point, (long long)q.qmin, (long long)q.qmax, (double)e.scale, (long long)e.zero,
-                 (long long)e.qmin, (long long)e.qmax);
+        fail_msg("[%a, %a] at %d bits, powers %d: scale %a zero %d [%lld, %lld], expected %a %lld "
+                 "[%lld, %lld]",
+                 lo, hi, bits, powers, (double)q.scale[0], (int)q.zero_point, (long long)q.qmin,
+                 (long long)q.qmax, (double)e.scale, (long long)e.zero, (long long)e.qmin,
+                 (long long)e.qmax);
     assert_int_equal(q.bits, bits);
     assert_int_equal(q.storage, dtype->storage);
     assert_int_equal(q.is_signed, itg_dtype_min(dtype->storage) < 0);
@@ -78,15 +84,19 @@ static void check_range(const itg_hw_dtype *dtype, int bits, double lo, double h
 }
 
 static const itg_hw_dtype classes[] = {
-    {"zs8", ITG_S8, 2, 8, true, false},    {"zu8", ITG_U8, 2, 8, true, false},    {"s8", ITG_S8, 2, 8, false, false},
-    {"fs8", ITG_S8, 2, 8, false, true},    {"pu8", ITG_U8, 2, 8, false, false},   {"zs16", ITG_S16, 2, 16, true, false},
-    {"zu16", ITG_U16, 2, 16, true, false}, {"s16", ITG_S16, 2, 16, false, false}, {"s32", ITG_S32, 2, 32, false, false},
-    {"zs32", ITG_S32, 2, 32, true, false}, {"fs32", ITG_S32, 2, 32, false, true},
+    {"zs8", ITG_S8, 2, 8, true, false},    {"zu8", ITG_U8, 2, 8, true, false},
+    {"s8", ITG_S8, 2, 8, false, false},    {"fs8", ITG_S8, 2, 8, false, true},
+    {"pu8", ITG_U8, 2, 8, false, false},   {"zs16", ITG_S16, 2, 16, true, false},
+    {"zu16", ITG_U16, 2, 16, true, false}, {"s16", ITG_S16, 2, 16, false, false},
+    {"s32", ITG_S32, 2, 32, false, false}, {"zs32", ITG_S32, 2, 32, true, false},
+    {"fs32", ITG_S32, 2, 32, false, true},
 };
 
 static void every_class_width_and_range(void **state)
 {
-    static const double edges[] = {0, -0.0, 1, -1, 255, -255, 127, 128, 0x1p-57, 0x1p-64, 0x1.fp-65, 0x1p-71, 0x1p71, -0x1p72, 1e300, -1e300, 5e-324, -5e-324, 0x1p-1022};
+    static const double edges[] = {0,     -0.0,    1,       -1,        255,      -255,   127,
+                                   128,   0x1p-57, 0x1p-64, 0x1.fp-65, 0x1p-71,  0x1p71, -0x1p72,
+                                   1e300, -1e300,  5e-324,  -5e-324,   0x1p-1022};
     itg_rng rng;
     (void)state;
     itg_rng_init(&rng, 1);
@@ -94,10 +104,12 @@ static void every_class_width_and_range(void **state)
         for (int bits = classes[k].bits_min; bits <= classes[k].bits_max; bits++)
             for (int powers = 0; powers < 2; powers++) {
                 for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
-                    for (size_t j = 0; j < sizeof edges / sizeof *edges; j++) check_range(&classes[k], bits, edges[i], edges[j], powers);
+                    for (size_t j = 0; j < sizeof edges / sizeof *edges; j++)
+                        check_range(&classes[k], bits, edges[i], edges[j], powers);
                 for (int i = 0; i < 200; i++) {
                     double size = ldexp(1, (int)itg_rng_below(&rng, 40) - 20);
-                    check_range(&classes[k], bits, random_real(&rng, -size, size / 3), random_real(&rng, -size / 3, size), powers);
+                    check_range(&classes[k], bits, random_real(&rng, -size, size / 3),
+                                random_real(&rng, -size / 3, size), powers);
                 }
             }
 }
@@ -108,24 +120,34 @@ static void ranges_computed_by_hand(void **state)
     float scale = 0;
     itg_quantizer q = {0};
     (void)state;
-    assert_int_equal(annotate_range_quantizer(&classes[1], 8, -1, 1.55, false, &scale, &q, NULL), ITG_OK);
-    assert_true(scale == (float)(2.55 / 255) && q.zero_point == 100 && q.qmin == 0 && q.qmax == 255);
-    assert_int_equal(annotate_range_quantizer(&classes[0], 4, -1, 2.75, false, &scale, &q, NULL), ITG_OK);
+    assert_int_equal(annotate_range_quantizer(&classes[1], 8, -1, 1.55, false, &scale, &q, NULL),
+                     ITG_OK);
+    assert_true(scale == (float)(2.55 / 255) && q.zero_point == 100 && q.qmin == 0 &&
+                q.qmax == 255);
+    assert_int_equal(annotate_range_quantizer(&classes[0], 4, -1, 2.75, false, &scale, &q, NULL),
+                     ITG_OK);
     assert_true(scale == 0.25f && q.zero_point == -4 && q.qmin == -8 && q.qmax == 7);
-    assert_int_equal(annotate_range_quantizer(&classes[2], 5, -30, 15, false, &scale, &q, NULL), ITG_OK);
+    assert_int_equal(annotate_range_quantizer(&classes[2], 5, -30, 15, false, &scale, &q, NULL),
+                     ITG_OK);
     assert_true(scale == 2.0f && q.zero_point == 0 && q.qmin == -15 && q.qmax == 15);
-    assert_int_equal(annotate_range_quantizer(&classes[3], 5, -30, 15, true, &scale, &q, NULL), ITG_OK);
+    assert_int_equal(annotate_range_quantizer(&classes[3], 5, -30, 15, true, &scale, &q, NULL),
+                     ITG_OK);
     assert_true(scale == 2.0f && q.qmin == -16 && q.qmax == 15); /* 30 <= 2 * 16 */
-    assert_int_equal(annotate_range_quantizer(&classes[2], 5, -33, 15, true, &scale, &q, NULL), ITG_OK);
+    assert_int_equal(annotate_range_quantizer(&classes[2], 5, -33, 15, true, &scale, &q, NULL),
+                     ITG_OK);
     assert_true(scale == 4.0f && q.qmin == -15);
-    assert_int_equal(annotate_range_quantizer(&classes[4], 2, 0, 3, true, &scale, &q, NULL), ITG_OK);
+    assert_int_equal(annotate_range_quantizer(&classes[4], 2, 0, 3, true, &scale, &q, NULL),
+                     ITG_OK);
     assert_true(scale == 1.0f && q.qmax == 3); /* 3 <= 1 * 3 */
-    assert_int_equal(annotate_range_quantizer(&classes[1], 8, 0, 0, false, &scale, &q, NULL), ITG_OK);
+    assert_int_equal(annotate_range_quantizer(&classes[1], 8, 0, 0, false, &scale, &q, NULL),
+                     ITG_OK);
     assert_true(scale == 1.0f && q.zero_point == 0);
     /* 0.5 and 1.5 steps below zero: half to even */
-    assert_int_equal(annotate_range_quantizer(&classes[1], 2, -0.5, 2.5, false, &scale, &q, NULL), ITG_OK);
+    assert_int_equal(annotate_range_quantizer(&classes[1], 2, -0.5, 2.5, false, &scale, &q, NULL),
+                     ITG_OK);
     assert_true(scale == 1.0f && q.zero_point == 0);
-    assert_int_equal(annotate_range_quantizer(&classes[1], 2, -1.5, 1.5, false, &scale, &q, NULL), ITG_OK);
+    assert_int_equal(annotate_range_quantizer(&classes[1], 2, -1.5, 1.5, false, &scale, &q, NULL),
+                     ITG_OK);
     assert_true(scale == 1.0f && q.zero_point == 2);
 }
 
@@ -141,10 +163,13 @@ static itg_graph *one_relu(void)
 
 static void the_first_class_that_all_touching_lists_hold(void **state)
 {
-    sim_case c = case_new(one_relu(), chip("'model_inputs':['b','c'],'model_outputs':['d','b'],",
-                                           "'a':{'storage':'u8','bits':[2,8],'zero_point':true},'b':{'storage':'s8','bits':[2,6]},"
-                                           "'c':{'storage':'s16','bits':[2,16]},'d':{'storage':'u16','bits':[7,16]}",
-                                           F32, RELU("'a','b','c'", "'b','d','c'")));
+    sim_case c = case_new(
+        one_relu(),
+        chip(
+            "'model_inputs':['b','c'],'model_outputs':['d','b'],",
+            "'a':{'storage':'u8','bits':[2,8],'zero_point':true},'b':{'storage':'s8','bits':[2,6]},"
+            "'c':{'storage':'s16','bits':[2,16]},'d':{'storage':'u16','bits':[7,16]}",
+            F32, RELU("'a','b','c'", "'b','d','c'")));
     (void)state;
     /* b and c are inputs of the model and of Relu; b admits 6 bits, c more. Outputs: b, then d. */
     set_range(&c, "relu", 0, 6, -1, 1);
@@ -165,9 +190,14 @@ static void the_first_class_that_all_touching_lists_hold(void **state)
 
 static void the_first_spec_that_admits_the_bits(void **state)
 {
-    sim_case c = case_new(one_relu(), chip("", "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'s16':{'storage':'s16','bits':[8,16]}", F32,
-                                           "'Relu':[{'arithmetic':'lut','inputs':['u8'],'outputs':['u8']},"
-                                           "{'arithmetic':'rescale','inputs':['u8','s16'],'outputs':['s16'],'requantize':'r','accumulator':{'bits':40,'overflow':'saturate'}}]"));
+    sim_case c = case_new(
+        one_relu(), chip("",
+                         "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'s16':{'storage':'"
+                         "s16','bits':[8,16]}",
+                         F32,
+                         "'Relu':[{'arithmetic':'lut','inputs':['u8'],'outputs':['u8']},"
+                         "{'arithmetic':'rescale','inputs':['u8','s16'],'outputs':['s16'],'"
+                         "requantize':'r','accumulator':{'bits':40,'overflow':'saturate'}}]"));
     (void)state;
     set_range(&c, "relu", 0, 8, -1, 1);
     set_range(&c, NULL, 0, 8, 0, 1);
@@ -186,7 +216,10 @@ static void the_first_spec_that_admits_the_bits(void **state)
 
 /* ---- ties ---- */
 
-static const itg_quantizer *q_at(const sim_case *c, const char *node, int32_t slot) { return &version_at(c, node, slot)->q; }
+static const itg_quantizer *q_at(const sim_case *c, const char *node, int32_t slot)
+{
+    return &version_at(c, node, slot)->q;
+}
 
 /* x -> pool -> reshape -> two Relus and an output: five edges, one quantizer. */
 static void ties_are_transitive_and_join_ranges(void **state)
@@ -199,9 +232,12 @@ static void ties_are_transitive_and_join_ranges(void **state)
     window.stride[0] = window.stride[1] = 2;
     itg_id x = net_input(g, "x", "1,1,4,4"), pool = NODE(g, "pool", ITG_OP_MAX_POOL, &window, x);
     itg_id shape = NODE(g, "shape", ITG_OP_RESHAPE, NULL, pool, net_indices(g, "to", "2", flat));
-    itg_id one = NODE(g, "one", ITG_OP_RELU, NULL, shape), two = NODE(g, "two", ITG_OP_RELU, NULL, shape);
+    itg_id one = NODE(g, "one", ITG_OP_RELU, NULL, shape),
+           two = NODE(g, "two", ITG_OP_RELU, NULL, shape);
     OUTPUTS(g, x, one, two, shape);
-    sim_case c = case_new(g, chip("", U8, F32, RELU("'u8'", "'u8'") "," KEEP("MaxPool", "'u8'") "," KEEP("Reshape", "'u8'")));
+    sim_case c = case_new(
+        g, chip("", U8, F32,
+                RELU("'u8'", "'u8'") "," KEEP("MaxPool", "'u8'") "," KEEP("Reshape", "'u8'")));
     set_range(&c, "pool", 0, 7, -1, 1);
     set_range(&c, "shape", 0, 7, -0.25, 2);
     set_range(&c, "one", 0, 7, -3, 1);
@@ -255,9 +291,13 @@ static void concat_ties_all_its_operands_and_constants(void **state)
 static void equal_scale_ties_operands_and_not_the_result(void **state)
 {
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,2"), relu = NODE(g, "relu", ITG_OP_RELU, NULL, x), y = NODE(g, "add", ITG_OP_ADD, NULL, relu, x);
+    itg_id x = net_input(g, "x", "1,2"), relu = NODE(g, "relu", ITG_OP_RELU, NULL, x),
+           y = NODE(g, "add", ITG_OP_ADD, NULL, relu, x);
     OUTPUTS(g, x, y);
-    sim_case c = case_new(g, chip("", S8, F32, RELU("'s8'", "'s8'") ",'Add':[{'arithmetic':'equal_scale','inputs':['s8'],'outputs':['s8'],'requantize':'r'}]"));
+    sim_case c =
+        case_new(g, chip("", S8, F32,
+                         RELU("'s8'", "'s8'") ",'Add':[{'arithmetic':'equal_scale','inputs':['s8'],"
+                                              "'outputs':['s8'],'requantize':'r'}]"));
     set_range(&c, "relu", 0, 8, -1, 1);
     set_range(&c, "add", 0, 6, 0, 3);
     set_range(&c, "add", 1, 6, -1, 2);
@@ -306,7 +346,8 @@ static void versions_are_shared_when_equal_and_requantized_from_the_accumulator(
     assert_ptr_equal(version_at(&c, "two", 0), version_at(&c, NULL, 3));
     for (int v = 0; v < 256; v++) { /* scales: x 1, first 3, second 30 */
         run(&c, FLOATS((float)v));
-        int64_t first = f32_code(v, 1.0f / 3.0f, 0, 0, 255), second = f32_code(v, 1.0f / 30.0f, 0, 0, 7);
+        int64_t first = f32_code(v, 1.0f / 3.0f, 0, 0, 255),
+                second = f32_code(v, 1.0f / 30.0f, 0, 0, 7);
         assert_int_equal(output_code(&c, 0, 0), first);
         assert_int_equal(output_code(&c, 3, 0), second);
         differ += second != f32_code(first, 0.1f, 0, 0, 7);
@@ -323,9 +364,12 @@ static itg_graph *gemm_and(itg_op op, float lo, float hi, bool used_twice)
     itg_attrs clip = itg_attrs_default(op);
     clip.min = lo;
     clip.max = hi;
-    itg_id x = net_input(g, "x", "1,1"), y = net_gemm(g, "gemm", x, "1,1", FLOATS(1), ITG_NONE), z = NODE(g, "act", op, &clip, y);
-    if (used_twice) OUTPUTS(g, x, z, y);
-    else OUTPUTS(g, x, z);
+    itg_id x = net_input(g, "x", "1,1"), y = net_gemm(g, "gemm", x, "1,1", FLOATS(1), ITG_NONE),
+           z = NODE(g, "act", op, &clip, y);
+    if (used_twice)
+        OUTPUTS(g, x, z, y);
+    else
+        OUTPUTS(g, x, z);
     return g;
 }
 
@@ -333,11 +377,13 @@ static void a_fused_activation_is_a_carry_and_a_clamp(void **state)
 {
     static const struct {
         float lo, hi;
-    } clips[] = {{0, 6}, {-1, 1}, {-INFINITY, 3}, {-2, INFINITY}, {-100, 100}, {0.1f, 0.1f}, {5, -5}, {50, 60}, {-60, -50}, {-INFINITY, INFINITY}};
+    } clips[] = {{0, 6},       {-1, 1}, {-INFINITY, 3}, {-2, INFINITY}, {-100, 100},
+                 {0.1f, 0.1f}, {5, -5}, {50, 60},       {-60, -50},     {-INFINITY, INFINITY}};
     (void)state;
     for (size_t i = 0; i <= sizeof clips / sizeof *clips; i++) {
         bool relu = i == sizeof clips / sizeof *clips;
-        sim_case c = gemm_case(gemm_and(relu ? ITG_OP_RELU : ITG_OP_CLIP, relu ? 0 : clips[i].lo, relu ? 0 : clips[i].hi, false),
+        sim_case c = gemm_case(gemm_and(relu ? ITG_OP_RELU : ITG_OP_CLIP, relu ? 0 : clips[i].lo,
+                                        relu ? 0 : clips[i].hi, false),
                                "'fuse':[['Gemm','Relu'],['Gemm','Clip']],", "");
         set_range(&c, "gemm", 0, 8, -1, 1);
         set_weights(&c, "gemm", 8, 1, (double[]){1});
@@ -350,9 +396,11 @@ static void a_fused_activation_is_a_carry_and_a_clamp(void **state)
         assert_int_equal(note_of(&c, "gemm")->out_value, c.g->outputs[0]);
         assert_int_equal(c.a->values[itg_graph_find_value(c.g, "gemm")].version_count, 0);
         const itg_version *v = version_at(&c, NULL, 0);
-        double s = (double)(float)(12.75 / 255), lo = relu ? 0 : (double)clips[i].lo, hi = relu ? INFINITY : (double)clips[i].hi;
+        double s = (double)(float)(12.75 / 255), lo = relu ? 0 : (double)clips[i].lo,
+               hi = relu ? INFINITY : (double)clips[i].hi;
         if (hi < lo) lo = hi; /* ONNX: the upper bound wins */
-        int64_t clamp_lo = (int64_t)fmin(fmax(nearbyint(lo / s) + 80, 0), 255), clamp_hi = (int64_t)fmin(fmax(nearbyint(hi / s) + 80, 0), 255);
+        int64_t clamp_lo = (int64_t)fmin(fmax(nearbyint(lo / s) + 80, 0), 255),
+                clamp_hi = (int64_t)fmin(fmax(nearbyint(hi / s) + 80, 0), 255);
         assert_int_equal(v->q.zero_point, 80);
         assert_int_equal(v->clamp_lo, clamp_lo);
         assert_int_equal(v->clamp_hi, clamp_hi < clamp_lo ? clamp_lo : clamp_hi);
@@ -364,14 +412,16 @@ static void no_fusion_without_the_pattern_or_with_two_uses(void **state)
 {
     (void)state;
     for (int twice = 0; twice < 2; twice++) {
-        sim_case c = gemm_case(gemm_and(ITG_OP_RELU, 0, 0, twice), twice ? "'fuse':[['Gemm','Relu']]," : "", "," RELU("'u8'", "'u8'"));
+        sim_case c = gemm_case(gemm_and(ITG_OP_RELU, 0, 0, twice),
+                               twice ? "'fuse':[['Gemm','Relu']]," : "", "," RELU("'u8'", "'u8'"));
         set_all(&c, 8, 8, -1, 1, false);
         annotated(&c);
         assert_int_equal(note_of(&c, "act")->form, ITG_FORM_RESCALE);
         assert_int_equal(note_of(&c, "gemm")->activation, ITG_NONE);
         assert_non_null(version_at(&c, "act", 0));
         /* an unfused Relu clips its own output at its zero point */
-        assert_int_equal(version_at(&c, NULL, 0)->clamp_lo, 127); /* 127.5 in exact numbers; less with the float32 scale */
+        assert_int_equal(version_at(&c, NULL, 0)->clamp_lo,
+                         127); /* 127.5 in exact numbers; less with the float32 scale */
         assert_int_equal(version_at(&c, "act", 0)->clamp_lo, 0);
         case_end(&c);
     }
@@ -379,7 +429,8 @@ static void no_fusion_without_the_pattern_or_with_two_uses(void **state)
 
 static void no_fusion_where_the_strategy_leaves_the_activation_in_float(void **state)
 {
-    sim_case c = gemm_case(gemm_and(ITG_OP_RELU, 0, 0, false), "'float':true,'fuse':[['Gemm','Relu']],", "");
+    sim_case c =
+        gemm_case(gemm_and(ITG_OP_RELU, 0, 0, false), "'float':true,'fuse':[['Gemm','Relu']],", "");
     (void)state;
     set_range(&c, "gemm", 0, 8, -1, 1);
     set_weights(&c, "gemm", 8, 1, (double[]){1});
@@ -424,7 +475,8 @@ static void inputs_that_are_outputs_and_indices(void **state)
 static void bias_carry_and_float_edges_have_no_bits(void **state)
 {
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,1"), y = net_gemm(g, "gemm", x, "1,1", FLOATS(1), net_constant(g, "b", "1", FLOATS(0.5f)));
+    itg_id x = net_input(g, "x", "1,1"),
+           y = net_gemm(g, "gemm", x, "1,1", FLOATS(1), net_constant(g, "b", "1", FLOATS(0.5f)));
     itg_id r = NODE(g, "relu", ITG_OP_RELU, NULL, y), f = NODE(g, "soft", ITG_OP_SOFTMAX, NULL, r);
     OUTPUTS(g, x, f);
     sim_case c = gemm_case(g, "'float':true,'fuse':[['Gemm','Relu']],", "");
@@ -450,7 +502,8 @@ static void bias_carry_and_float_edges_have_no_bits(void **state)
 static void bits_outside_2_to_32(void **state)
 {
     static const int32_t bad[] = {0, 1, 33, -8, INT32_MAX, INT32_MIN};
-    sim_case c = case_new(one_relu(), chip("", "'s32':{'storage':'s32','bits':[2,32]}", F32, RELU("'s32'", "'s32'")));
+    sim_case c = case_new(
+        one_relu(), chip("", "'s32':{'storage':'s32','bits':[2,32]}", F32, RELU("'s32'", "'s32'")));
     (void)state;
     set_range(&c, NULL, 0, 8, 0, 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -467,7 +520,9 @@ static void thresholds_that_are_no_numbers(void **state)
     itg_graph *g = net_new();
     itg_id x = net_input(g, "x", "1,2"), y = NODE(g, "add", ITG_OP_ADD, NULL, x, x);
     OUTPUTS(g, x, y);
-    sim_case c = case_new(g, chip("", S8, F32, "'Add':[{'arithmetic':'equal_scale','inputs':['s8'],'outputs':['s8'],'requantize':'r'}]"));
+    sim_case c = case_new(g, chip("", S8, F32,
+                                  "'Add':[{'arithmetic':'equal_scale','inputs':['s8'],'outputs':['"
+                                  "s8'],'requantize':'r'}]"));
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     set_range(&c, NULL, 0, 8, -1, 1);
     for (int slot = 0; slot < 2; slot++) /* each of two tied edges */
@@ -499,7 +554,8 @@ static void activations_with_thresholds_of_channels(void **state)
 static void a_topology_that_the_hardware_does_not_have(void **state)
 {
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,4"), y = NODE(g, "soft", ITG_OP_SOFTMAX, NULL, x), z = NODE(g, "relu", ITG_OP_RELU, NULL, y);
+    itg_id x = net_input(g, "x", "1,4"), y = NODE(g, "soft", ITG_OP_SOFTMAX, NULL, x),
+           z = NODE(g, "relu", ITG_OP_RELU, NULL, y);
     OUTPUTS(g, x, z);
     sim_case c = case_new(g, chip("'float':true,", U8, F32, RELU("'u8'", "'u8'")));
     set_range(&c, "relu", 0, 8, 0, 1);
@@ -511,7 +567,8 @@ static void a_topology_that_the_hardware_does_not_have(void **state)
     /* and float where there is no float */
     c = case_new(one_relu(), chip("", U8, F32, RELU("'u8'", "'u8'")));
     c.s->node_conds[0] = false;
-    refused(&c, ITG_MISMATCH, "'relu' (Relu): the strategy leaves it in float, and chip has no float");
+    refused(&c, ITG_MISMATCH,
+            "'relu' (Relu): the strategy leaves it in float, and chip has no float");
     case_end(&c);
     (void)state;
 }
@@ -529,14 +586,17 @@ static void a_strategy_of_another_size(void **state)
     case_end(&c);
 }
 
-/* Integer operands whose exact products or shifted values would not fit 63 bits are refused, not computed wrongly. */
+/* Integer operands whose exact products or shifted values would not fit 63 bits are refused, not
+ * computed wrongly. */
 static void operands_beyond_63_bits(void **state)
 {
     static const char wide[] = "'z':{'storage':'s32','bits':[2,32],'zero_point':true}";
     static const char *const operators[] = {
         "'Mul':[{'arithmetic':'product','inputs':['z'],'outputs':['z'],'requantize':'r'}]",
-        "'Add':[{'arithmetic':'rescale','inputs':['z'],'outputs':['z'],'requantize':'r','left_shift':31}]",
-        "'MatMul':[{'arithmetic':'mac','inputs':['z'],'outputs':['z'],'requantize':'r','accumulator':{'bits':64}}]"};
+        "'Add':[{'arithmetic':'rescale','inputs':['z'],'outputs':['z'],'requantize':'r','left_"
+        "shift':31}]",
+        "'MatMul':[{'arithmetic':'mac','inputs':['z'],'outputs':['z'],'requantize':'r','"
+        "accumulator':{'bits':64}}]"};
     static const itg_op ops[] = {ITG_OP_MUL, ITG_OP_ADD, ITG_OP_MATMUL};
     (void)state;
     for (int i = 0; i < 3; i++) {

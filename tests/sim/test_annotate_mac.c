@@ -1,4 +1,5 @@
-/* Weights, biases and requantization of mac nodes (docs/arithmetic.md 2.2, 4), against the page's formulas written again. */
+/* Weights, biases and requantization of mac nodes (docs/arithmetic.md 2.2, 4), against the page's
+ * formulas written again. */
 #include "case.h"
 #include <float.h>
 #include <math.h>
@@ -23,7 +24,8 @@ static float weight_scale(double t, int bits, bool powers)
     double half = ldexp(1, bits - 1);
     int k = -200;
     if (!powers) return (float)(t / (half - 1));
-    while (ldexp(half, k) < t) k++;
+    while (ldexp(half, k) < t)
+        k++;
     return t > 0 ? (float)ldexp(1, k) : 0;
 }
 
@@ -54,11 +56,14 @@ static bool ratio_legal(form f, float sx, float sw, float s)
     return e <= 30 && e >= -31;
 }
 
-static bool legal(form f, float sx, float sw, float bias, int acc, int bias_bits, const float *s, int versions)
+static bool legal(form f, float sx, float sw, float bias, int acc, int bias_bits, const float *s,
+                  int versions)
 {
     float u = sx * sw;
     if (u == 0 && bias != 0) return false;
-    if (bias != 0 && fabs(nearbyint((double)bias / (double)u)) > ldexp(1, (acc < bias_bits ? acc : bias_bits) - 2)) return false;
+    if (bias != 0 && fabs(nearbyint((double)bias / (double)u)) >
+                         ldexp(1, (acc < bias_bits ? acc : bias_bits) - 2))
+        return false;
     for (int i = 0; i < versions; i++)
         if (!ratio_legal(f, sx, sw, s[i])) return false;
     return true;
@@ -67,14 +72,16 @@ static bool legal(form f, float sx, float sw, float bias, int acc, int bias_bits
 /* ---- cases ---- */
 
 /* gemm: x [1,2] times n channels; biases NULL: none */
-static sim_case gemm_case(int n, const float *w, const float *bias, const char *requants, const char *operators)
+static sim_case gemm_case(int n, const float *w, const float *bias, const char *requants,
+                          const char *operators)
 {
     itg_graph *g = net_new();
     char shape[16], channels[8];
     snprintf(shape, sizeof shape, "%d,2", n);
     snprintf(channels, sizeof channels, "%d", n);
     itg_id x = net_input(g, "x", "1,2");
-    itg_id y = net_gemm(g, "gemm", x, shape, w, bias ? net_constant(g, "b", channels, bias) : ITG_NONE);
+    itg_id y =
+        net_gemm(g, "gemm", x, shape, w, bias ? net_constant(g, "b", channels, bias) : ITG_NONE);
     OUTPUTS(g, x, y);
     return case_new(g, chip("", DTYPES, requants, operators));
 }
@@ -85,14 +92,18 @@ static void ranges(sim_case *c, double x, double y)
     set_range(c, NULL, 0, 8, -y, y);
 }
 
-static const itg_quantizer *weights(const sim_case *c) { return &version_at(c, "gemm", 1)->q; }
+static const itg_quantizer *weights(const sim_case *c)
+{
+    return &version_at(c, "gemm", 1)->q;
+}
 
 /* ---- scales ---- */
 
 static void one_scale_a_channel(void **state)
 {
     static const double t[] = {1, 0.3, 254, 0x1.8p-50};
-    sim_case c = gemm_case(4, FLOATS(1, 2, 3, 4, 5, 6, 7, 8), NULL, F32, MAC("Gemm", "32", ",'per_channel':true"));
+    sim_case c = gemm_case(4, FLOATS(1, 2, 3, 4, 5, 6, 7, 8), NULL, F32,
+                           MAC("Gemm", "32", ",'per_channel':true"));
     (void)state;
     ranges(&c, 1, 1);
     for (int bits = 2; bits <= 8; bits++) {
@@ -106,7 +117,8 @@ static void one_scale_a_channel(void **state)
         assert_int_equal(q->storage, ITG_S8);
         assert_int_equal(q->qmax, (1 << (bits - 1)) - 1);
         assert_int_equal(q->qmin, -q->qmax);
-        for (int i = 0; i < 4; i++) assert_true(q->scale[i] == weight_scale(t[i], bits, false));
+        for (int i = 0; i < 4; i++)
+            assert_true(q->scale[i] == weight_scale(t[i], bits, false));
     }
     case_end(&c);
 }
@@ -132,9 +144,11 @@ static void powers_of_two(void **state)
 {
     static const double t[] = {1, 0.3, 256, 257, 0x1p-20};
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,1"), y = net_gemm(g, "gemm", x, "5,1", FLOATS(1, 1, 1, 1, 1), ITG_NONE);
+    itg_id x = net_input(g, "x", "1,1"),
+           y = net_gemm(g, "gemm", x, "5,1", FLOATS(1, 1, 1, 1, 1), ITG_NONE);
     OUTPUTS(g, x, y);
-    sim_case c = case_new(g, chip("'power_of_two_scales':true,", DTYPES, "'r':{'form':'shift'}", MAC("Gemm", "32", ",'per_channel':true")));
+    sim_case c = case_new(g, chip("'power_of_two_scales':true,", DTYPES, "'r':{'form':'shift'}",
+                                  MAC("Gemm", "32", ",'per_channel':true")));
     ranges(&c, 1, 1);
     for (int bits = 2; bits <= 9; bits++) {
         set_weights(&c, "gemm", bits, 5, t);
@@ -144,7 +158,8 @@ static void powers_of_two(void **state)
             assert_true(weights(&c)->scale[i] == wanted);
             assert_int_equal(version_at(&c, NULL, 0)->requant[i].stage_count, 1);
             /* x, y: 2^-7 each */
-            assert_true(ldexp(1, -version_at(&c, NULL, 0)->requant[i].stage[0].shift) == (double)wanted);
+            assert_true(ldexp(1, -version_at(&c, NULL, 0)->requant[i].stage[0].shift) ==
+                        (double)wanted);
         }
         assert_true(weight_scale(256, 9, true) == 1.0f && weight_scale(257, 9, true) == 2.0f);
         assert_int_equal(weights(&c)->qmin, bits == 9 ? -256 : -((1 << (bits - 1)) - 1));
@@ -155,19 +170,26 @@ static void powers_of_two(void **state)
 
 static void empty_channels_take_the_largest_scale(void **state)
 {
-    sim_case c = gemm_case(5, FLOATS(0, 0, 1, 1, 0, 0, 0.5f, 0.5f, 0, 0), NULL, F32, MAC("Gemm", "32", ",'per_channel':true"));
+    sim_case c = gemm_case(5, FLOATS(0, 0, 1, 1, 0, 0, 0.5f, 0.5f, 0, 0), NULL, F32,
+                           MAC("Gemm", "32", ",'per_channel':true"));
     (void)state;
     ranges(&c, 1, 1);
-    set_weights(&c, "gemm", 8, 5, DOUBLES(0, 127, 0x1p-58, 63.5, 0x1.fbp-58)); /* 2^-58/127 < 2^-64; 0x1.fbp-58/127 also */
+    set_weights(
+        &c, "gemm", 8, 5,
+        DOUBLES(0, 127, 0x1p-58, 63.5, 0x1.fbp-58)); /* 2^-58/127 < 2^-64; 0x1.fbp-58/127 also */
     annotated(&c);
     const float wanted[] = {1, 1, 1, 0.5f, 1};
-    for (int i = 0; i < 5; i++) assert_true(weights(&c)->scale[i] == wanted[i]);
-    set_weights(&c, "gemm", 8, 5, DOUBLES(0, 0x1.fcp-58, 0, 0, 0)); /* 127 * 2^-64: just not empty */
+    for (int i = 0; i < 5; i++)
+        assert_true(weights(&c)->scale[i] == wanted[i]);
+    set_weights(&c, "gemm", 8, 5,
+                DOUBLES(0, 0x1.fcp-58, 0, 0, 0)); /* 127 * 2^-64: just not empty */
     annotated(&c);
-    for (int i = 0; i < 5; i++) assert_true(weights(&c)->scale[i] == 0x1p-64f);
+    for (int i = 0; i < 5; i++)
+        assert_true(weights(&c)->scale[i] == 0x1p-64f);
     set_weights(&c, "gemm", 8, 5, DOUBLES(0, 0, 0, 0, 0));
     annotated(&c);
-    for (int i = 0; i < 5; i++) assert_true(weights(&c)->scale[i] == 1);
+    for (int i = 0; i < 5; i++)
+        assert_true(weights(&c)->scale[i] == 1);
     case_end(&c);
 }
 
@@ -178,22 +200,30 @@ static void channels_of_conv_and_matmul(void **state)
     conv.spatial_rank = 2;
     conv.kernel[0] = conv.kernel[1] = 1;
     itg_id x = net_input(g, "x", "1,2,2,3");
-    itg_id y = NODE(g, "conv", ITG_OP_CONV, &conv, x, net_constant(g, "w", "2,2,1,1", FLOATS(1, 2, 3, 4)));
-    itg_id z = NODE(g, "mul", ITG_OP_MATMUL, NULL, y, net_constant(g, "v", "3,4", FLOATS(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)));
-    itg_id one = NODE(g, "one", ITG_OP_MATMUL, NULL, y, net_constant(g, "u", "3,1", FLOATS(1, -2, 3)));
+    itg_id y =
+        NODE(g, "conv", ITG_OP_CONV, &conv, x, net_constant(g, "w", "2,2,1,1", FLOATS(1, 2, 3, 4)));
+    itg_id z = NODE(g, "mul", ITG_OP_MATMUL, NULL, y,
+                    net_constant(g, "v", "3,4", FLOATS(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)));
+    itg_id one =
+        NODE(g, "one", ITG_OP_MATMUL, NULL, y, net_constant(g, "u", "3,1", FLOATS(1, -2, 3)));
     OUTPUTS(g, x, z, one);
-    sim_case c = case_new(g, chip("", "'x':{'storage':'s16','bits':[2,16]},'w':{'storage':'s8','bits':[2,8]}", F32,
-                                  "'Conv':[{'arithmetic':'mac','inputs':['x'],'weights':['w'],'outputs':['x'],'requantize':'r','accumulator':{'bits':32},'per_channel':true}],"
-                                  "'MatMul':[{'arithmetic':'mac','inputs':['x'],'weights':['w'],'outputs':['x'],'requantize':'r','accumulator':{'bits':32},'per_channel':true}]"));
+    sim_case c = case_new(
+        g, chip("", "'x':{'storage':'s16','bits':[2,16]},'w':{'storage':'s8','bits':[2,8]}", F32,
+                "'Conv':[{'arithmetic':'mac','inputs':['x'],'weights':['w'],'outputs':['x'],'"
+                "requantize':'r','accumulator':{'bits':32},'per_channel':true}],"
+                "'MatMul':[{'arithmetic':'mac','inputs':['x'],'weights':['w'],'outputs':['x'],'"
+                "requantize':'r','accumulator':{'bits':32},'per_channel':true}]"));
     set_all(&c, 8, 8, -1, 1, true);
     annotated(&c);
     const itg_quantizer *q = &version_at(&c, "mul", 1)->q;
     assert_int_equal(q->axis, 1);
     assert_int_equal(q->scale_count, 4);
-    for (int i = 0; i < 4; i++) assert_true(q->scale[i] == (float)((8.0 + i) / 127));
+    for (int i = 0; i < 4; i++)
+        assert_true(q->scale[i] == (float)((8.0 + i) / 127));
     q = &version_at(&c, "conv", 1)->q;
     assert_int_equal(q->axis, 0);
-    assert_true(q->scale_count == 2 && q->scale[0] == (float)(2.0 / 127) && q->scale[1] == (float)(4.0 / 127));
+    assert_true(q->scale_count == 2 && q->scale[0] == (float)(2.0 / 127) &&
+                q->scale[1] == (float)(4.0 / 127));
     q = &version_at(&c, "one", 1)->q; /* one channel: still the last axis */
     assert_int_equal(q->axis, 1);
     assert_true(q->scale_count == 1 && q->scale[0] == (float)(3.0 / 127));
@@ -203,10 +233,14 @@ static void channels_of_conv_and_matmul(void **state)
 
 /* ---- raised scales, bias ---- */
 
-static const itg_version *integer_version(const sim_case *c, int output) { return version_at(c, NULL, output); }
+static const itg_version *integer_version(const sim_case *c, int output)
+{
+    return version_at(c, NULL, output);
+}
 
 /* Random channels, most of them illegal at first: scale by scale as the loop on the page. */
-static void raise_at_random(form f, int acc, int bias_bits, bool per_channel, uint64_t seed, int *raised)
+static void raise_at_random(form f, int acc, int bias_bits, bool per_channel, uint64_t seed,
+                            int *raised)
 {
     enum { N = 12 };
     char operators[400];
@@ -214,16 +248,22 @@ static void raise_at_random(form f, int acc, int bias_bits, bool per_channel, ui
     double t[N], largest = 0;
     itg_rng rng;
     itg_rng_init(&rng, seed);
-    snprintf(operators, sizeof operators, MAC("Gemm", "%d", ",'per_channel':%s,'bias_bits':%d"), acc, per_channel ? "true" : "false", bias_bits);
+    snprintf(operators, sizeof operators, MAC("Gemm", "%d", ",'per_channel':%s,'bias_bits':%d"),
+             acc, per_channel ? "true" : "false", bias_bits);
     for (int i = 0; i < N; i++) {
-        t[i] = itg_rng_below(&rng, 6) == 0 ? 0 : ldexp(random_real(&rng, 0.5, 1), -(int)itg_rng_below(&rng, 75));
+        t[i] = itg_rng_below(&rng, 6) == 0
+                   ? 0
+                   : ldexp(random_real(&rng, 0.5, 1), -(int)itg_rng_below(&rng, 75));
         w[2 * i] = (float)t[i];
         w[2 * i + 1] = -(float)t[i] / 2;
-        bias[i] = itg_rng_below(&rng, 4) == 0 ? 0 : (float)ldexp(random_real(&rng, -1, 1), (int)itg_rng_below(&rng, 30) - 20);
+        bias[i] = itg_rng_below(&rng, 4) == 0
+                      ? 0
+                      : (float)ldexp(random_real(&rng, -1, 1), (int)itg_rng_below(&rng, 30) - 20);
         if (t[i] > largest) largest = t[i];
     }
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,2"), y = net_gemm(g, "gemm", x, "12,2", w, net_constant(g, "b", "12", bias));
+    itg_id x = net_input(g, "x", "1,2"),
+           y = net_gemm(g, "gemm", x, "12,2", w, net_constant(g, "b", "12", bias));
     OUTPUTS(g, x, y, y, y);
     sim_case c = case_new(g, chip("", DTYPES, f == AS_F32 ? F32 : TFLITE, operators));
     set_range(&c, "gemm", 0, 8, -3, 1);
@@ -244,15 +284,20 @@ static void raise_at_random(form f, int acc, int bias_bits, bool per_channel, ui
     for (int i = 0; i < N; i++) {
         if (wanted[i] == 0) wanted[i] = most > 0 ? (float)most : 1;
         float *one = per_channel ? &wanted[i] : &shared;
-        for (; !legal(f, sx, *one, bias[i], acc, bias_bits, s, 2); *one *= 2) ++*raised;
+        for (; !legal(f, sx, *one, bias[i], acc, bias_bits, s, 2); *one *= 2)
+            ++*raised;
     }
     const itg_quantizer *q = &version_at(&c, "gemm", 1)->q;
     for (int i = 0; i < N; i++) {
         float sw = per_channel ? wanted[i] : shared, unit = sx * sw;
         int k = per_channel ? i : 0, e;
-        if (q->scale[k] != sw) fail_msg("seed %d channel %d: scale %a, expected %a", (int)seed, i, (double)q->scale[k], (double)sw);
-        assert_int_equal(note_of(&c, "gemm")->bias[i], (int64_t)nearbyint((double)bias[i] / (double)unit));
-        assert_true(version_at(&c, NULL, 2)->is_float && version_at(&c, NULL, 2)->dequant[k] == unit);
+        if (q->scale[k] != sw)
+            fail_msg("seed %d channel %d: scale %a, expected %a", (int)seed, i, (double)q->scale[k],
+                     (double)sw);
+        assert_int_equal(note_of(&c, "gemm")->bias[i],
+                         (int64_t)nearbyint((double)bias[i] / (double)unit));
+        assert_true(version_at(&c, NULL, 2)->is_float &&
+                    version_at(&c, NULL, 2)->dequant[k] == unit);
         for (int v = 0; v < 2; v++) {
             const itg_requant *r = &integer_version(&c, v)->requant[k];
             int64_t m = mantissa((double)sx * (double)sw / (double)s[v], 31, &e);
@@ -263,7 +308,8 @@ static void raise_at_random(form f, int acc, int bias_bits, bool per_channel, ui
             }
             /* stages in any split: together m * 2^(e-31) */
             double product = 1;
-            for (int i2 = 0; i2 < r->stage_count; i2++) product = ldexp(product * (double)r->stage[i2].multiplier, -r->stage[i2].shift);
+            for (int i2 = 0; i2 < r->stage_count; i2++)
+                product = ldexp(product * (double)r->stage[i2].multiplier, -r->stage[i2].shift);
             assert_true(product == ldexp((double)m, e - 31));
         }
     }
@@ -273,7 +319,8 @@ static void raise_at_random(form f, int acc, int bias_bits, bool per_channel, ui
 
 static void scales_are_doubled_until_bias_and_requantization_are_legal(void **state)
 {
-    static const int widths[][2] = {{32, 32}, {16, 16}, {64, 32}, {64, 64}, {24, 20}, {8, 8}, {40, 2}};
+    static const int widths[][2] = {{32, 32}, {16, 16}, {64, 32}, {64, 64},
+                                    {24, 20}, {8, 8},   {40, 2}};
     int raised = 0;
     (void)state;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
@@ -286,7 +333,8 @@ static void scales_are_doubled_until_bias_and_requantization_are_legal(void **st
 
 static void a_hand_computed_bias(void **state)
 {
-    sim_case c = gemm_case(4, FLOATS(1, 1, 1, 1, 1, 1, 0, 0), FLOATS(2.5f, -3.5f, 0x1p40f, 0x1p35f), F32, MAC("Gemm", "32", ",'per_channel':true"));
+    sim_case c = gemm_case(4, FLOATS(1, 1, 1, 1, 1, 1, 0, 0), FLOATS(2.5f, -3.5f, 0x1p40f, 0x1p35f),
+                           F32, MAC("Gemm", "32", ",'per_channel':true"));
     (void)state;
     ranges(&c, 127, 127);
     set_weights(&c, "gemm", 8, 4, DOUBLES(127, 127, 127, 0));
@@ -305,7 +353,8 @@ static void nothing_makes_it_legal(void **state)
     static const float huge[] = {0, 0x1p60f};
     (void)state;
     /* The bias wants s_w near 2^30, the requantization a ratio below 2^30; y's scale is 2^-30. */
-    sim_case c = gemm_case(2, FLOATS(1, 1, 1, 1), huge, TFLITE, MAC("Gemm", "32", ",'per_channel':true"));
+    sim_case c =
+        gemm_case(2, FLOATS(1, 1, 1, 1), huge, TFLITE, MAC("Gemm", "32", ",'per_channel':true"));
     ranges(&c, 127, 127 * 0x1p-30);
     set_weights(&c, "gemm", 8, 2, DOUBLES(127, 127));
     refused(&c, ITG_INFEASIBLE, "'gemm' (Gemm): no weight scale");
@@ -335,9 +384,13 @@ static void nothing_makes_it_legal(void **state)
 
 /* ---- pre-shifts ---- */
 
-static int64_t shifted_floor(int64_t v, int p) { return (int64_t)floor(ldexp((double)v, -p)); }
+static int64_t shifted_floor(int64_t v, int p)
+{
+    return (int64_t)floor(ldexp((double)v, -p));
+}
 
-/* The interval of each channel from the weights' codes; p is the least that brings both ends below 2^(bits-1). */
+/* The interval of each channel from the weights' codes; p is the least that brings both ends below
+ * 2^(bits-1). */
 static void pre_shifts_follow_each_channels_bound(void **state)
 {
     int shifted = 0;
@@ -355,9 +408,15 @@ static void pre_shifts_follow_each_channels_bound(void **state)
             t[i / 2] = fmax(t[i / 2], fabs((double)w[i]));
             largest = fmax(largest, t[i / 2]);
         }
-        for (int i = 0; i < 3; i++) bias[i] = (float)random_real(&rng, -1, 1);
-        snprintf(requants, sizeof requants, "'r':{'form':'preshift','multiplier_bits':16,'pre_shift_bits':%d,'rounding':'floor'}", pre_bits);
-        sim_case c = gemm_case(3, w, bias, requants, per_channel ? MAC("Gemm", "32", ",'per_channel':true") : MAC("Gemm", "32", ""));
+        for (int i = 0; i < 3; i++)
+            bias[i] = (float)random_real(&rng, -1, 1);
+        snprintf(
+            requants, sizeof requants,
+            "'r':{'form':'preshift','multiplier_bits':16,'pre_shift_bits':%d,'rounding':'floor'}",
+            pre_bits);
+        sim_case c = gemm_case(3, w, bias, requants,
+                               per_channel ? MAC("Gemm", "32", ",'per_channel':true")
+                                           : MAC("Gemm", "32", ""));
         set_range(&c, "gemm", 0, 8, -1, 1);
         set_range(&c, NULL, 0, 8, -2, 2);
         set_weights(&c, "gemm", 8, per_channel ? 3 : 1, per_channel ? t : &largest);
@@ -375,7 +434,9 @@ static void pre_shifts_follow_each_channels_bound(void **state)
             }
             int64_t bound = hi > -lo ? hi : -lo;
             int p = 0, e;
-            while (shifted_floor(bound, p) >= (int64_t)1 << (pre_bits - 1) || shifted_floor(-bound, p) <= -((int64_t)1 << (pre_bits - 1))) p++;
+            while (shifted_floor(bound, p) >= (int64_t)1 << (pre_bits - 1) ||
+                   shifted_floor(-bound, p) <= -((int64_t)1 << (pre_bits - 1)))
+                p++;
             int64_t m = mantissa((double)sx * (double)sw / (double)s, 15, &e);
             const itg_requant *r = &v->requant[i];
             assert_int_equal(r->stage_count, p > 0 ? 2 : 1);
@@ -392,21 +453,28 @@ static void pre_shifts_follow_each_channels_bound(void **state)
     assert_in_range(shifted, 60, 175);
 }
 
-/* 32-bit codes on both sides: the interval leaves 64 bits, the bound saturates, nothing overflows. */
+/* 32-bit codes on both sides: the interval leaves 64 bits, the bound saturates, nothing overflows.
+ */
 static void a_bound_beyond_64_bits_saturates(void **state)
 {
     static const float w[] = {1, 1, -1, 1, 1, 1, 1, 1};
     itg_graph *g = net_new();
     itg_id x = net_input(g, "x", "1,8"), y = net_gemm(g, "gemm", x, "1,8", w, ITG_NONE);
     OUTPUTS(g, x, y);
-    sim_case c = case_new(g, chip("", "'z':{'storage':'s32','bits':[2,32],'zero_point':true},'w':{'storage':'s32','bits':[2,32],'full_range':true}",
-                                  "'r':{'form':'preshift','multiplier_bits':16,'pre_shift_bits':32,'rounding':'floor'}",
-                                  "'Gemm':[{'arithmetic':'mac','inputs':['z'],'weights':['w'],'outputs':['z'],'requantize':'r','accumulator':{'bits':64}}]"));
+    sim_case c = case_new(
+        g,
+        chip("",
+             "'z':{'storage':'s32','bits':[2,32],'zero_point':true},'w':{'storage':'s32','bits':[2,"
+             "32],'full_range':true}",
+             "'r':{'form':'preshift','multiplier_bits':16,'pre_shift_bits':32,'rounding':'floor'}",
+             "'Gemm':[{'arithmetic':'mac','inputs':['z'],'weights':['w'],'outputs':['z'],'"
+             "requantize':'r','accumulator':{'bits':64}}]"));
     set_range(&c, "gemm", 0, 32, 0, 1);
     set_weights(&c, "gemm", 32, 1, DOUBLES(1));
     set_range(&c, NULL, 0, 32, -4, 8);
     annotated(&c);
-    assert_int_equal(version_at(&c, NULL, 0)->requant[0].stage[0].shift, 33); /* -(2^63 - 1) to above -2^31 */
+    assert_int_equal(version_at(&c, NULL, 0)->requant[0].stage[0].shift,
+                     33); /* -(2^63 - 1) to above -2^31 */
     run(&c, FLOATS(1, 1, 1, 1, 1, 1, 1, 1));
     case_end(&c);
     (void)state;
@@ -419,15 +487,18 @@ static void one_weight_of_two_nodes_has_a_version_for_each(void **state)
     itg_graph *g = net_new();
     itg_attrs a = itg_attrs_default(ITG_OP_GEMM);
     a.trans_b = true;
-    itg_id x = net_input(g, "x", "1,2"), w = net_constant(g, "w", "2,2", FLOATS(0.3f, -1, 0.7f, NAN));
-    itg_id one = NODE(g, "one", ITG_OP_GEMM, &a, x, w), two = NODE(g, "two", ITG_OP_GEMM, &a, x, w), three = NODE(g, "three", ITG_OP_GEMM, &a, x, w);
+    itg_id x = net_input(g, "x", "1,2"),
+           w = net_constant(g, "w", "2,2", FLOATS(0.3f, -1, 0.7f, NAN));
+    itg_id one = NODE(g, "one", ITG_OP_GEMM, &a, x, w), two = NODE(g, "two", ITG_OP_GEMM, &a, x, w),
+           three = NODE(g, "three", ITG_OP_GEMM, &a, x, w);
     OUTPUTS(g, x, one, two, three);
     sim_case c = case_new(g, chip("", DTYPES, F32, MAC("Gemm", "32", "")));
     (void)state;
     set_range(&c, "one", 0, 8, -127, 127);
     set_range(&c, "two", 0, 8, -127, 127);
     set_range(&c, "three", 0, 8, -127, 127);
-    for (int i = 0; i < 3; i++) set_range(&c, NULL, i, 16, -32767, 32767);
+    for (int i = 0; i < 3; i++)
+        set_range(&c, NULL, i, 16, -32767, 32767);
     set_weights(&c, "one", 8, 1, DOUBLES(1));
     set_weights(&c, "two", 3, 1, DOUBLES(3));
     set_weights(&c, "three", 8, 1, DOUBLES(1));
@@ -447,7 +518,8 @@ static void one_weight_of_two_nodes_has_a_version_for_each(void **state)
 
 static void outputs_that_are_constant(void **state)
 {
-    sim_case c = gemm_case(3, FLOATS(0, 0, 0, 0, 0, 0), FLOATS(1, -0.5f, 0), F32, MAC("Gemm", "32", ",'per_channel':true"));
+    sim_case c = gemm_case(3, FLOATS(0, 0, 0, 0, 0, 0), FLOATS(1, -0.5f, 0), F32,
+                           MAC("Gemm", "32", ",'per_channel':true"));
     (void)state;
     set_range(&c, "gemm", 0, 8, -1, 1);
     set_weights(&c, "gemm", 8, 3, DOUBLES(0, 0, 0));
@@ -458,7 +530,9 @@ static void outputs_that_are_constant(void **state)
         static const float bias[] = {1, -0.5f, 0};
         run(&c, FLOATS(0.3f * (float)i, -1));
         for (int k = 0; k < 3; k++)
-            assert_int_equal(output_code(&c, 0, k), f32_code((int64_t)nearbyint((double)(bias[k]) / (double)unit), unit / s, 0, -127, 127));
+            assert_int_equal(output_code(&c, 0, k),
+                             f32_code((int64_t)nearbyint((double)(bias[k]) / (double)unit),
+                                      unit / s, 0, -127, 127));
     }
     assert_int_equal(output_code(&c, 0, 1), -64); /* -63.5 to even */
     /* an output that is nothing at all: range [0, 0] */
@@ -473,12 +547,14 @@ static void outputs_that_are_constant(void **state)
 static void thresholds_of_weights_that_do_not_fit(void **state)
 {
     static const double bad[] = {-1, -0x1p-1000, NAN, INFINITY, 0x1p128};
-    sim_case c = gemm_case(2, FLOATS(1, 1, 1, 1), NULL, F32, MAC("Gemm", "32", ",'per_channel':true"));
+    sim_case c =
+        gemm_case(2, FLOATS(1, 1, 1, 1), NULL, F32, MAC("Gemm", "32", ",'per_channel':true"));
     (void)state;
     ranges(&c, 1, 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         set_weights(&c, "gemm", 8, 2, DOUBLES(1, bad[i]));
-        refused(&c, ITG_MISMATCH, "'gemm' (Gemm): strategy: a weight threshold is negative or not finite");
+        refused(&c, ITG_MISMATCH,
+                "'gemm' (Gemm): strategy: a weight threshold is negative or not finite");
     }
     set_weights(&c, "gemm", 8, 1, DOUBLES(1));
     refused(&c, ITG_MISMATCH, "one weight threshold per output channel");

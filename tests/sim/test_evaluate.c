@@ -1,4 +1,5 @@
-/* The loop over samples: order, counts, digest (docs/arithmetic.md 8), threads, failures; and simulation through the public interface. */
+/* The loop over samples: order, counts, digest (docs/arithmetic.md 8), threads, failures; and
+ * simulation through the public interface. */
 #include "case.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@ enum { SAMPLES = 150, ELEMENTS = 4 };
 /* ---- a runner of its own: three outputs that are simple functions of the input ---- */
 
 typedef struct fake {
-    int64_t fails_at;     /* the sample whose run fails; -1: none */
+    int64_t fails_at; /* the sample whose run fails; -1: none */
     bool fails_to_create;
     int inputs;
 } fake;
@@ -34,7 +35,10 @@ static itg_status fake_create(const void *context, void **instance, itg_error *e
     return ITG_OK;
 }
 
-static void fake_destroy(void *instance) { free(instance); }
+static void fake_destroy(void *instance)
+{
+    free(instance);
+}
 static float *fake_input(void *instance, int32_t index)
 {
     assert_int_equal(index, 0);
@@ -43,7 +47,8 @@ static float *fake_input(void *instance, int32_t index)
 
 static void compute(const float *x, int16_t *codes, float *reals, int64_t *index)
 {
-    for (int i = 0; i < 3; i++) codes[i] = (int16_t)(x[i] * 100);
+    for (int i = 0; i < 3; i++)
+        codes[i] = (int16_t)(x[i] * 100);
     reals[0] = x[0] + x[3];
     reals[1] = x[1] * x[2];
     *index = (int64_t)(x[0] * 1000) - 3000000000;
@@ -53,7 +58,8 @@ static itg_status fake_run(void *instance, itg_error *err)
 {
     fake_instance *f = instance;
     int64_t sample = (int64_t)(f->x[3] * 1000 + 0.5f);
-    if (sample == f->context->fails_at || sample == f->context->fails_at + 7) return itg_fail(err, ITG_FAILURE, "sample %d fails", (int)sample);
+    if (sample == f->context->fails_at || sample == f->context->fails_at + 7)
+        return itg_fail(err, ITG_FAILURE, "sample %d fails", (int)sample);
     compute(f->x, f->codes, f->reals, &f->index);
     return ITG_OK;
 }
@@ -73,7 +79,9 @@ static itg_tensor fake_output(const void *instance, int32_t index)
 
 static itg_runner fake_runner(const fake *f)
 {
-    itg_runner r = {f, f->inputs, 3, {2, {1, ELEMENTS}}, fake_create, fake_destroy, fake_input, fake_run, fake_output};
+    itg_runner r = {f,           f->inputs,    3,          {2, {1, ELEMENTS}},
+                    fake_create, fake_destroy, fake_input, fake_run,
+                    fake_output};
     return r;
 }
 
@@ -84,9 +92,12 @@ static itg_dataset samples(int64_t count)
 {
     itg_rng rng;
     itg_rng_init(&rng, 3);
-    for (int i = 0; i < SAMPLES * ELEMENTS; i++) elements[i] = (float)random_real(&rng, -1, 1);
-    for (int i = 0; i < SAMPLES; i++) elements[i * ELEMENTS + 3] = (float)i / 1000; /* its number */
-    return (itg_dataset){.dtype = ITG_F32, .shape = {2, {count, ELEMENTS}}, .data = elements, .path = path};
+    for (int i = 0; i < SAMPLES * ELEMENTS; i++)
+        elements[i] = (float)random_real(&rng, -1, 1);
+    for (int i = 0; i < SAMPLES; i++)
+        elements[i * ELEMENTS + 3] = (float)i / 1000; /* its number */
+    return (itg_dataset){
+        .dtype = ITG_F32, .shape = {2, {count, ELEMENTS}}, .data = elements, .path = path};
 }
 
 static void add_bytes(itg_sha256 *hash, uint64_t v, int bytes)
@@ -113,13 +124,16 @@ static void expect(expectation *e, int64_t count)
         int64_t index;
         uint32_t bits;
         compute(elements + i * ELEMENTS, codes, reals, &index);
-        for (int k = 0; k < 3; k++) add_bytes(&hash, (uint64_t)(int64_t)codes[k], 2);
+        for (int k = 0; k < 3; k++)
+            add_bytes(&hash, (uint64_t)(int64_t)codes[k], 2);
         for (int k = 0; k < 2; k++) {
             memcpy(&bits, &reals[k], 4);
             add_bytes(&hash, bits, 4);
         }
         add_bytes(&hash, (uint64_t)index, 8);
-        e->classes[i] = codes[1] > codes[0] ? (codes[2] > codes[1] ? 2 : 1) : codes[2] > codes[0] ? 2 : 0;
+        e->classes[i] = codes[1] > codes[0]   ? (codes[2] > codes[1] ? 2 : 1)
+                        : codes[2] > codes[0] ? 2
+                                              : 0;
         e->labels[i] = i % 3;
         e->others[i] = i % 5 ? e->classes[i] : -1;
         e->correct += e->labels[i] == e->classes[i];
@@ -132,7 +146,8 @@ typedef struct seen {
     int64_t next, fails_at;
 } seen;
 
-static itg_status sink(void *context, int64_t sample, const itg_tensor *outputs, int32_t count, itg_error *err)
+static itg_status sink(void *context, int64_t sample, const itg_tensor *outputs, int32_t count,
+                       itg_error *err)
 {
     seen *s = context;
     int16_t codes[3];
@@ -173,7 +188,8 @@ static void order_counts_and_digest_on_any_number_of_threads(void **state)
             assert_memory_equal(out.classes, e.classes, sizeof(int64_t) * (size_t)counts[n]);
             if (counts[n]) assert_int_equal(s.next, counts[n]);
             itg_evaluation_deinit(&out);
-            options = (itg_evaluate_options){.data = &data, .preprocess = &p, .threads = threads[t]};
+            options =
+                (itg_evaluate_options){.data = &data, .preprocess = &p, .threads = threads[t]};
             assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_OK);
             assert_true(out.correct == -1 && out.agreeing == -1);
             itg_evaluation_deinit(&out);
@@ -211,7 +227,8 @@ static void failures_are_the_first_by_sample_and_leave_the_output_alone(void **s
     f.inputs = 2;
     runner = fake_runner(&f);
     assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_UNSUPPORTED);
-    assert_string_equal(err.message, "the model has 2 inputs; data for exactly one input can be given");
+    assert_string_equal(err.message,
+                        "the model has 2 inputs; data for exactly one input can be given");
     assert_int_equal(out.samples, 42);
 }
 
@@ -232,7 +249,8 @@ static void the_class_is_the_first_largest_element(void **state)
     static const int32_t s32[] = {INT32_MIN, 0, -1, 0};
     static const uint32_t u32[] = {0, 1, UINT32_MAX, 1};
     static const int64_t s64[] = {INT64_MIN, 3, INT64_MAX, INT64_MAX};
-    static const float f32[] = {-INFINITY, -0.0f, 0.0f, -1}, nans[] = {1, NAN, 3, NAN}, nan_first[] = {NAN, 1, 2, 3};
+    static const float f32[] = {-INFINITY, -0.0f, 0.0f, -1}, nans[] = {1, NAN, 3, NAN},
+                       nan_first[] = {NAN, 1, 2, 3};
     static const double f64[] = {1, 1.5, 1.25, 1.5};
     (void)state;
     assert_int_equal(class_of(ITG_S8, 4, s8), 2);
@@ -271,11 +289,14 @@ static void open_example(example *e, const char *hardware)
     memset(e, 0, sizeof *e);
     e->p = itg_preprocess_default();
     e->p.scale = 1.0f / 255;
-    if (itg_model_open("examples/digits.onnx", &e->model, &err) != ITG_OK || itg_hardware_load(hardware, &e->hw, &err) != ITG_OK ||
+    if (itg_model_open("examples/digits.onnx", &e->model, &err) != ITG_OK ||
+        itg_hardware_load(hardware, &e->hw, &err) != ITG_OK ||
         itg_data_open("examples/digits_test_images.npy", 100, &e->data, &err) != ITG_OK ||
-        itg_data_labels_open("examples/digits_test_labels.npy", 100, 100, &e->labels, &err) != ITG_OK ||
+        itg_data_labels_open("examples/digits_test_labels.npy", 100, 100, &e->labels, &err) !=
+            ITG_OK ||
         itg_calibrate_model(e->model, e->data, &e->p, 1, &e->stats, &err) != ITG_OK ||
-        itg_uniform_strategy(e->model, e->hw, &e->p, e->stats, e->data, &options, &e->file, &err) != ITG_OK)
+        itg_uniform_strategy(e->model, e->hw, &e->p, e->stats, e->data, &options, &e->file, &err) !=
+            ITG_OK)
         fail_msg("%s", err.message);
 }
 
@@ -290,7 +311,8 @@ static void close_example(example *e)
 }
 
 /* Class and digest of every sample by instances of one's own. */
-static void by_hand(const example *e, const itg_annotated *a, unsigned char digest[32], int64_t *correct)
+static void by_hand(const example *e, const itg_annotated *a, unsigned char digest[32],
+                    int64_t *correct)
 {
     itg_sim *sim = NULL;
     itg_sha256 hash;
@@ -305,10 +327,12 @@ static void by_hand(const example *e, const itg_annotated *a, unsigned char dige
         itg_tensor t = itg_sim_output(sim, 0, &q);
         int64_t best = 0, codes[10];
         assert_int_equal(t.dtype, ITG_U8);
-        for (int k = 0; k < 10; k++) codes[k] = ((const uint8_t *)t.data)[k];
+        for (int k = 0; k < 10; k++)
+            codes[k] = ((const uint8_t *)t.data)[k];
         for (int k = 1; k < 10; k++)
             if (codes[k] > codes[best]) best = k;
-        for (int k = 0; k < 10; k++) add_bytes(&hash, (uint64_t)codes[k], 1);
+        for (int k = 0; k < 10; k++)
+            add_bytes(&hash, (uint64_t)codes[k], 1);
         *correct += best == e->labels[i];
     }
     itg_sha256_final(&hash, digest);
@@ -329,13 +353,17 @@ static void simulation_of_the_example_on_any_number_of_threads(void **state)
     for (int i = 0; i < 3; i++) {
         itg_score score = {0};
         itg_error err = {0};
-        if (itg_simulate(e.model, e.file, e.data, e.labels, true, threads[i], &score, &err) != ITG_OK) fail_msg("%s", err.message);
+        if (itg_simulate(e.model, e.file, e.data, e.labels, true, threads[i], &score, &err) !=
+            ITG_OK)
+            fail_msg("%s", err.message);
         assert_memory_equal(score.digest, digest, 32);
         assert_int_equal(score.samples, 100);
         assert_true(score.top1 == (double)correct / 100 && score.top1 > 0.85);
         assert_true(score.agreement > 0.9 && score.agreement <= 1);
-        assert_true(score.weight_bytes > 0 && score.parameter_bytes > score.weight_bytes && score.average_weight_bits == 8);
-        assert_int_equal(itg_simulate(e.model, e.file, e.data, NULL, false, threads[i], &score, &err), ITG_OK);
+        assert_true(score.weight_bytes > 0 && score.parameter_bytes > score.weight_bytes &&
+                    score.average_weight_bits == 8);
+        assert_int_equal(
+            itg_simulate(e.model, e.file, e.data, NULL, false, threads[i], &score, &err), ITG_OK);
         assert_true(score.top1 == -1 && score.agreement == -1);
     }
     itg_annotated_destroy(a);
@@ -348,8 +376,10 @@ static void hardware_that_is_all_float_scores_the_float_model(void **state)
     itg_score score = {0}, again = {0};
     (void)state;
     open_example(&e, "float");
-    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 1, &score, NULL), ITG_OK);
-    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 3, &again, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 1, &score, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 3, &again, NULL),
+                     ITG_OK);
     assert_true(score.agreement == 1 && score.top1 > 0.9 && score.weight_bytes == -1);
     assert_memory_equal(score.digest, again.digest, 32);
     close_example(&e);

@@ -16,29 +16,40 @@ static sim_case make_case(const char *accumulator)
 {
     char operators[300];
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,3"), a = net_gemm(g, "one", x, "2,3", FLOATS(1, -0.3f, 0.7f, 0.1f, 0.9f, -1), net_constant(g, "b", "2", FLOATS(0.5f, -0.1f)));
-    itg_id r = NODE(g, "relu", ITG_OP_RELU, NULL, a), b = net_gemm(g, "two", r, "2,2", FLOATS(1, 0.9f, 0.8f, -0.7f), ITG_NONE);
+    itg_id x = net_input(g, "x", "1,3"),
+           a = net_gemm(g, "one", x, "2,3", FLOATS(1, -0.3f, 0.7f, 0.1f, 0.9f, -1),
+                        net_constant(g, "b", "2", FLOATS(0.5f, -0.1f)));
+    itg_id r = NODE(g, "relu", ITG_OP_RELU, NULL, a),
+           b = net_gemm(g, "two", r, "2,2", FLOATS(1, 0.9f, 0.8f, -0.7f), ITG_NONE);
     OUTPUTS(g, x, b, r);
     snprintf(operators, sizeof operators,
-             "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'requantize':'r','accumulator':{%s},'bias_bits':14}]", accumulator);
-    return case_new(g, chip("'fuse':[['Gemm','Relu']],", "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'w':{'storage':'s8','bits':[2,8]}", "'r':{'form':'f32'}", operators));
+             "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'"
+             "requantize':'r','accumulator':{%s},'bias_bits':14}]",
+             accumulator);
+    return case_new(g, chip("'fuse':[['Gemm','Relu']],",
+                            "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'w':{'storage':'"
+                            "s8','bits':[2,8]}",
+                            "'r':{'form':'f32'}", operators));
 }
 
 static void fill(float *x, double spread)
 {
     itg_rng rng;
     itg_rng_init(&rng, 1);
-    for (int i = 0; i < SAMPLES * INPUTS; i++) x[i] = (float)random_real(&rng, -spread, spread);
+    for (int i = 0; i < SAMPLES * INPUTS; i++)
+        x[i] = (float)random_real(&rng, -spread, spread);
 }
 
 static itg_inspection *inspect(const sim_case *c, float *x, int threads)
 {
     itg_model model = {c->g};
-    itg_strategy_file file = {.strategy = c->s, .hardware = c->hw, .preprocess = itg_preprocess_default()};
+    itg_strategy_file file = {
+        .strategy = c->s, .hardware = c->hw, .preprocess = itg_preprocess_default()};
     itg_dataset data = {.dtype = ITG_F32, .shape = {2, {SAMPLES, INPUTS}}, .data = x, .path = path};
     itg_inspection *out = NULL;
     itg_error err = {0};
-    if (itg_inspect(&model, &file, c->a, &data, threads, &out, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_inspect(&model, &file, c->a, &data, threads, &out, &err) != ITG_OK)
+        fail_msg("%s", err.message);
     return out;
 }
 
@@ -78,9 +89,13 @@ static void collect(const sim_case *c, const float *x, int32_t edge, columns *ou
     itg_sim_destroy(sim);
 }
 
-static bool near(double a, double b) { return a == b || fabs(a - b) <= 1e-9 * fmax(1, fabs(b)); }
+static bool near(double a, double b)
+{
+    return a == b || fabs(a - b) <= 1e-9 * fmax(1, fabs(b));
+}
 
-static void check_side(const double *v, int64_t n, double lo, double hi, double mean, double deviation)
+static void check_side(const double *v, int64_t n, double lo, double hi, double mean,
+                       double deviation)
 {
     double least = v[0], most = v[0], sum = 0, squares = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -88,7 +103,8 @@ static void check_side(const double *v, int64_t n, double lo, double hi, double 
         most = fmax(most, v[i]);
         sum += v[i];
     }
-    for (int64_t i = 0; i < n; i++) squares += (v[i] - sum / (double)n) * (v[i] - sum / (double)n);
+    for (int64_t i = 0; i < n; i++)
+        squares += (v[i] - sum / (double)n) * (v[i] - sum / (double)n);
     assert_true(lo == least && hi == most);
     assert_true(near(mean, sum / (double)n) && near(deviation * deviation, squares / (double)n));
 }
@@ -96,7 +112,8 @@ static void check_side(const double *v, int64_t n, double lo, double hi, double 
 static const itg_edge_report *report_of(const itg_inspection *inspection, int32_t edge)
 {
     for (int32_t i = 0; i < itg_inspection_count(inspection); i++)
-        if (itg_inspection_edge(inspection, i)->index == edge) return itg_inspection_edge(inspection, i);
+        if (itg_inspection_edge(inspection, i)->index == edge)
+            return itg_inspection_edge(inspection, i);
     return NULL;
 }
 
@@ -125,19 +142,25 @@ static void every_edge_by_direct_formulas(void **state)
             power += d.real[i] * d.real[i];
             error += (d.real[i] - d.sim[i]) * (d.real[i] - d.sim[i]);
         }
-        if (error == 0) assert_true(isinf(r->sqnr_db) && r->sqnr_db > 0);
-        else assert_true(near(r->sqnr_db, 10 * log10(power / error)));
-        assert_true(r->saturated == (double)d.saturated / (double)d.n && r->overflowed == (double)d.overflowed / (double)d.n);
+        if (error == 0)
+            assert_true(isinf(r->sqnr_db) && r->sqnr_db > 0);
+        else
+            assert_true(near(r->sqnr_db, 10 * log10(power / error)));
+        assert_true(r->saturated == (double)d.saturated / (double)d.n &&
+                    r->overflowed == (double)d.overflowed / (double)d.n);
         assert_string_equal(r->value, c.g->values[edge->value].name);
         assert_int_equal(r->slot, edge->slot);
-        if (edge->node == ITG_NONE) assert_null(r->node);
-        else assert_string_equal(r->node, c.g->nodes[edge->node].name);
+        if (edge->node == ITG_NONE)
+            assert_null(r->node);
+        else
+            assert_string_equal(r->node, c.g->nodes[edge->node].name);
         assert_int_equal(r->bits, edge->kind == ITG_EDGE_QUANT ? c.s->edges[e].bits : 32);
         checked++;
     }
     assert_true(checked >= 5);
     for (int32_t i = 1; i < itg_inspection_count(inspection); i++) {
-        const itg_edge_report *a = itg_inspection_edge(inspection, i - 1), *b = itg_inspection_edge(inspection, i);
+        const itg_edge_report *a = itg_inspection_edge(inspection, i - 1),
+                              *b = itg_inspection_edge(inspection, i);
         assert_true(a->sqnr_db < b->sqnr_db || (a->sqnr_db == b->sqnr_db && a->index < b->index));
     }
     itg_inspection_destroy(inspection);
@@ -158,9 +181,11 @@ static void threads_change_nothing(void **state)
         itg_inspection *many = inspect(&c, x, threads);
         assert_int_equal(itg_inspection_count(one), itg_inspection_count(many));
         for (int32_t i = 0; i < itg_inspection_count(one); i++) {
-            const itg_edge_report *a = itg_inspection_edge(one, i), *b = itg_inspection_edge(many, i);
-            assert_true(a->index == b->index && a->sqnr_db == b->sqnr_db && a->float_std == b->float_std && a->sim_mean == b->sim_mean && a->saturated == b->saturated &&
-                        a->overflowed == b->overflowed);
+            const itg_edge_report *a = itg_inspection_edge(one, i),
+                                  *b = itg_inspection_edge(many, i);
+            assert_true(a->index == b->index && a->sqnr_db == b->sqnr_db &&
+                        a->float_std == b->float_std && a->sim_mean == b->sim_mean &&
+                        a->saturated == b->saturated && a->overflowed == b->overflowed);
         }
         itg_inspection_destroy(many);
     }
@@ -174,12 +199,15 @@ static void shares_of_a_case_built_to_saturate_and_overflow(void **state)
     float x[SAMPLES * INPUTS];
     sim_case c = make_case("'bits':14,'overflow':'saturate'");
     (void)state;
-    for (int i = 0; i < SAMPLES * INPUTS; i++) x[i] = i % 2 ? 0.5f : 3.0f;
+    for (int i = 0; i < SAMPLES * INPUTS; i++)
+        x[i] = i % 2 ? 0.5f : 3.0f;
     set_all(&c, 8, 8, -1, 1, false);
     set_range(&c, "two", 0, 8, 0, 0.001); /* codes 255 wherever the Relu lets anything through */
     annotated(&c);
     itg_inspection *inspection = inspect(&c, x, 2);
-    const itg_edge_report *input = report_of(inspection, 0), *second = report_of(inspection, case_edge(&c, NULL, 0)), *middle = report_of(inspection, case_edge(&c, "two", 0));
+    const itg_edge_report *input = report_of(inspection, 0),
+                          *second = report_of(inspection, case_edge(&c, NULL, 0)),
+                          *middle = report_of(inspection, case_edge(&c, "two", 0));
     assert_true(input->saturated == 0.5 && input->overflowed == 0);
     assert_true(input->sim_max <= 1.01 && input->float_max == 3);
     assert_true(middle->saturated > 0.4);
@@ -201,12 +229,15 @@ static void samples_that_are_no_numbers(void **state)
     itg_inspection *inspection = inspect(&c, x, 3);
     int32_t n = itg_inspection_count(inspection);
     bool numbers = false;
-    assert_true(isnan(itg_inspection_edge(inspection, 0)->sqnr_db)); /* worse than everything that has a number */
+    assert_true(isnan(
+        itg_inspection_edge(inspection, 0)->sqnr_db)); /* worse than everything that has a number */
     for (int32_t i = 0; i < n; i++) {
         bool is_nan = isnan(itg_inspection_edge(inspection, i)->sqnr_db);
         assert_false(is_nan && numbers);
         numbers = numbers || !is_nan;
-        for (int32_t k = 0; k < i; k++) assert_int_not_equal(itg_inspection_edge(inspection, i)->index, itg_inspection_edge(inspection, k)->index);
+        for (int32_t k = 0; k < i; k++)
+            assert_int_not_equal(itg_inspection_edge(inspection, i)->index,
+                                 itg_inspection_edge(inspection, k)->index);
     }
     assert_true(numbers); /* weights and biases */
     itg_inspection_destroy(inspection);
@@ -218,8 +249,10 @@ static void data_that_does_not_fit(void **state)
     float x[SAMPLES * INPUTS];
     sim_case c = make_case("'bits':32");
     itg_model model = {c.g};
-    itg_strategy_file file = {.strategy = c.s, .hardware = c.hw, .preprocess = itg_preprocess_default()};
-    itg_dataset data = {.dtype = ITG_F32, .shape = {2, {SAMPLES, INPUTS - 1}}, .data = x, .path = path};
+    itg_strategy_file file = {
+        .strategy = c.s, .hardware = c.hw, .preprocess = itg_preprocess_default()};
+    itg_dataset data = {
+        .dtype = ITG_F32, .shape = {2, {SAMPLES, INPUTS - 1}}, .data = x, .path = path};
     itg_inspection *out = NULL;
     itg_error err = {0};
     (void)state;

@@ -8,11 +8,15 @@
 enum { SAMPLES = 40, INPUTS = 3 };
 
 static const char operators[] =
-    "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8','s16'],'requantize':'r','accumulator':{'bits':32},'per_channel':true}],"
-    "'MatMul':[{'arithmetic':'mac','inputs':['u8','s16'],'weights':['w'],'outputs':['u8'],'requantize':'r','accumulator':{'bits':48},'per_channel':true}],"
+    "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8','s16'],'"
+    "requantize':'r','accumulator':{'bits':32},'per_channel':true}],"
+    "'MatMul':[{'arithmetic':'mac','inputs':['u8','s16'],'weights':['w'],'outputs':['u8'],'"
+    "requantize':'r','accumulator':{'bits':48},'per_channel':true}],"
     "'Add':[{'arithmetic':'f32','inputs':['u8'],'outputs':['u8']}]";
-static const char dtypes[] = "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'s16':{'storage':'s16','bits':[4,16]},'w':{'storage':'s8','bits':[2,8]}";
-static const float gemm_w[] = {1, -2, 0.5f, 0.25f, 0, -0.125f}, mul_w[] = {1, 2, 3, -4, 5, -6}, constant[] = {-0.75f, 0.5f, 0.25f};
+static const char dtypes[] = "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'s16':{'storage'"
+                             ":'s16','bits':[4,16]},'w':{'storage':'s8','bits':[2,8]}";
+static const float gemm_w[] = {1, -2, 0.5f, 0.25f, 0, -0.125f}, mul_w[] = {1, 2, 3, -4, 5, -6},
+                   constant[] = {-0.75f, 0.5f, 0.25f};
 static char path[] = "data.npy";
 
 typedef struct world {
@@ -24,7 +28,8 @@ typedef struct world {
     int32_t *bits;
 } world;
 
-/* x [1,3] -> gemm (2 channels) -> relu -> mul (3 channels) -> add a constant; the sum and gemm's result are outputs. */
+/* x [1,3] -> gemm (2 channels) -> relu -> mul (3 channels) -> add a constant; the sum and gemm's
+ * result are outputs. */
 static itg_graph *network(void)
 {
     itg_graph *g = net_new();
@@ -44,12 +49,17 @@ static void world_new(world *w, bool with_stats)
     memset(w, 0, sizeof *w);
     w->c = case_new(network(), chip("", dtypes, "'r':{'form':'f32'}", operators));
     itg_rng_init(&rng, 1);
-    for (int i = 0; i < SAMPLES * INPUTS; i++) w->data[i] = (float)random_real(&rng, -0.5, 2);
-    itg_dataset data = {.dtype = ITG_F32, .shape = {2, {SAMPLES, INPUTS}}, .data = w->data, .path = path};
+    for (int i = 0; i < SAMPLES * INPUTS; i++)
+        w->data[i] = (float)random_real(&rng, -0.5, 2);
+    itg_dataset data = {
+        .dtype = ITG_F32, .shape = {2, {SAMPLES, INPUTS}}, .data = w->data, .path = path};
     if (itg_calibrate(w->c.g, &data, &p, 1, &w->stats, &err) != ITG_OK) fail_msg("%s", err.message);
-    if (itg_choice_space_create(w->c.hw, w->c.g, &options, &w->space, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_choice_space_create(w->c.hw, w->c.g, &options, &w->space, &err) != ITG_OK)
+        fail_msg("%s", err.message);
     w->bits = calloc((size_t)w->space->group_count, sizeof *w->bits);
-    assert_int_equal(itg_threshold_cache_create(w->c.g, w->c.hw, w->space, with_stats ? w->stats : NULL, &w->cache, &err), ITG_OK);
+    assert_int_equal(itg_threshold_cache_create(w->c.g, w->c.hw, w->space,
+                                                with_stats ? w->stats : NULL, &w->cache, &err),
+                     ITG_OK);
 }
 
 static void world_end(world *w)
@@ -61,12 +71,14 @@ static void world_end(world *w)
     case_end(&w->c);
 }
 
-static itg_strategy *resolve(world *w, int32_t weight_bits, int32_t bits, itg_threshold_method method, itg_threshold_method weight_method)
+static itg_strategy *resolve(world *w, int32_t weight_bits, int32_t bits,
+                             itg_threshold_method method, itg_threshold_method weight_method)
 {
     itg_strategy *s = NULL;
     itg_error err = {0};
     itg_uniform_bits(w->space, weight_bits, bits, w->bits);
-    if (itg_strategy_resolve(w->cache, w->bits, method, weight_method, &s, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_strategy_resolve(w->cache, w->bits, method, weight_method, &s, &err) != ITG_OK)
+        fail_msg("%s", err.message);
     return s;
 }
 
@@ -80,8 +92,10 @@ static void check_equal(const itg_strategy *a, const itg_strategy *b)
     assert_memory_equal(a->edge_conds, b->edge_conds, sizeof(bool) * (size_t)a->edge_count);
     for (int32_t e = 0; e < a->edge_count; e++) {
         const itg_edge_choice *p = &a->edges[e], *q = &b->edges[e];
-        assert_true(p->bits == q->bits && p->method == q->method && p->lo == q->lo && p->hi == q->hi && p->channel_count == q->channel_count);
-        for (int32_t i = 0; i < p->channel_count; i++) assert_true(p->channel[i] == q->channel[i]);
+        assert_true(p->bits == q->bits && p->method == q->method && p->lo == q->lo &&
+                    p->hi == q->hi && p->channel_count == q->channel_count);
+        for (int32_t i = 0; i < p->channel_count; i++)
+            assert_true(p->channel[i] == q->channel[i]);
     }
 }
 
@@ -95,19 +109,29 @@ static void thresholds_are_the_estimators_for_the_class_that_the_edge_takes(void
         static const struct {
             const char *node, *value;
             int32_t slot;
-        } edges[] = {{"gemm", "x", 0}, {"mul", "gemm", 0}, {"add", "mul", 0}, {NULL, "add", 0}, {NULL, "gemm", 1}};
+        } edges[] = {{"gemm", "x", 0},
+                     {"mul", "gemm", 0},
+                     {"add", "mul", 0},
+                     {NULL, "add", 0},
+                     {NULL, "gemm", 1}};
         for (int i = 0; i < 5; i++) {
             const itg_edge_choice *edge = &s->edges[case_edge(&w.c, edges[i].node, edges[i].slot)];
             itg_threshold_target target = {7, false, false, false};
             double lo, hi;
-            itg_threshold_method method = edges[i].node ? (itg_threshold_method)m : ITG_THRESHOLD_MAX;
-            assert_int_equal(itg_threshold_estimate(method, &w.stats->values[itg_graph_find_value(w.c.g, edges[i].value)], &target, &lo, &hi, NULL), ITG_OK);
+            itg_threshold_method method =
+                edges[i].node ? (itg_threshold_method)m : ITG_THRESHOLD_MAX;
+            assert_int_equal(itg_threshold_estimate(
+                                 method,
+                                 &w.stats->values[itg_graph_find_value(w.c.g, edges[i].value)],
+                                 &target, &lo, &hi, NULL),
+                             ITG_OK);
             assert_int_equal(edge->bits, 7);
             assert_int_equal(edge->method, method);
             assert_true(edge->lo == lo && edge->hi == hi);
             assert_int_equal(edge->channel_count, 0);
         }
-        const itg_edge_choice *k = &s->edges[case_edge(&w.c, "add", 1)]; /* a constant: its whole range */
+        const itg_edge_choice *k =
+            &s->edges[case_edge(&w.c, "add", 1)]; /* a constant: its whole range */
         assert_true(k->lo == -0.75 && k->hi == 0.5);
         itg_strategy_destroy(s);
     }
@@ -120,15 +144,19 @@ static void weights_have_one_threshold_a_channel(void **state)
     (void)state;
     world_new(&w, true);
     itg_strategy *s = resolve(&w, 5, 8, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX);
-    const itg_edge_choice *rows = &s->edges[case_edge(&w.c, "gemm", 1)], *columns = &s->edges[case_edge(&w.c, "mul", 1)];
+    const itg_edge_choice *rows = &s->edges[case_edge(&w.c, "gemm", 1)],
+                          *columns = &s->edges[case_edge(&w.c, "mul", 1)];
     assert_int_equal(rows->bits, 5);
     assert_true(rows->channel_count == 2 && rows->channel[0] == 2 && rows->channel[1] == 0.25);
-    assert_true(columns->channel_count == 3 && columns->channel[0] == 4 && columns->channel[1] == 5 && columns->channel[2] == 6);
+    assert_true(columns->channel_count == 3 && columns->channel[0] == 4 &&
+                columns->channel[1] == 5 && columns->channel[2] == 6);
     itg_strategy *mse = resolve(&w, 2, 8, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MSE);
     itg_threshold_target target = {2, true, true, false};
     for (int c = 0; c < 3; c++) {
         double lo, hi;
-        assert_int_equal(itg_threshold_constant(ITG_THRESHOLD_MSE, mul_w + c, 2, 3, 1, &target, &lo, &hi, NULL), ITG_OK);
+        assert_int_equal(
+            itg_threshold_constant(ITG_THRESHOLD_MSE, mul_w + c, 2, 3, 1, &target, &lo, &hi, NULL),
+            ITG_OK);
         assert_true(mse->edges[case_edge(&w.c, "mul", 1)].channel[c] == fmax(-lo, hi));
     }
     itg_strategy_destroy(mse);
@@ -145,13 +173,16 @@ static void conditions_and_hashes_follow_the_graph(void **state)
     check_equal(w.c.s, w.c.s);
     assert_memory_equal(s->graph_hash, w.c.s->graph_hash, 32);
     assert_int_equal(s->edge_count, 8);
-    for (int32_t n = 0; n < s->node_count; n++) assert_true(s->node_conds[n]);
-    for (int32_t e = 0; e < s->edge_count; e++) assert_int_equal(s->edge_conds[e], s->edges[e].bits > 0);
+    for (int32_t n = 0; n < s->node_count; n++)
+        assert_true(s->node_conds[n]);
+    for (int32_t e = 0; e < s->edge_count; e++)
+        assert_int_equal(s->edge_conds[e], s->edges[e].bits > 0);
     itg_strategy_destroy(s);
     world_end(&w);
 }
 
-/* Resolved in any order, with any thread's help: the same; and nothing of it belongs to the cache. */
+/* Resolved in any order, with any thread's help: the same; and nothing of it belongs to the cache.
+ */
 typedef struct job {
     world *w;
     itg_strategy *made[64];
@@ -163,7 +194,8 @@ static itg_status resolve_one(void *context, int worker, int64_t item, itg_error
     int32_t bits[16];
     (void)worker;
     itg_uniform_bits(j->w->space, 2 + (int32_t)(item % 7), 2 + (int32_t)(item / 8), bits);
-    return itg_strategy_resolve(j->w->cache, bits, ITG_THRESHOLD_MSE, ITG_THRESHOLD_KL, &j->made[item], err);
+    return itg_strategy_resolve(j->w->cache, bits, ITG_THRESHOLD_MSE, ITG_THRESHOLD_KL,
+                                &j->made[item], err);
 }
 
 static void threads_resolve_the_same_and_strategies_outlive_the_cache(void **state)
@@ -190,7 +222,8 @@ static void copies_own_what_they_hold(void **state)
     world w;
     (void)state;
     world_new(&w, true);
-    itg_strategy *s = resolve(&w, 3, 6, ITG_THRESHOLD_AVG, ITG_THRESHOLD_MAX), *copy = NULL, *reference = NULL;
+    itg_strategy *s = resolve(&w, 3, 6, ITG_THRESHOLD_AVG, ITG_THRESHOLD_MAX), *copy = NULL,
+                 *reference = NULL;
     itg_error err = {0};
     assert_int_equal(itg_strategy_clone(s, &copy, &err), ITG_OK);
     assert_int_equal(itg_strategy_clone(s, &reference, &err), ITG_OK);
@@ -208,7 +241,9 @@ static void copies_own_what_they_hold(void **state)
 static void widths_nearest_below_else_above(void **state)
 {
     static int32_t edges[1];
-    itg_choice_group groups[] = {{.is_weight = true, .bits_count = 3, .bits = {4, 6, 8}}, {.bits_count = 2, .bits = {8, 16}}, {.bits_count = 1, .bits = {16}}};
+    itg_choice_group groups[] = {{.is_weight = true, .bits_count = 3, .bits = {4, 6, 8}},
+                                 {.bits_count = 2, .bits = {8, 16}},
+                                 {.bits_count = 1, .bits = {16}}};
     itg_choice_space space = {.group_count = 3, .groups = groups, .edge_group = edges};
     int32_t bits[3];
     (void)state;
@@ -228,7 +263,9 @@ static void statistics_that_are_missing_are_named(void **state)
     (void)state;
     world_new(&w, false);
     itg_uniform_bits(w.space, 8, 8, w.bits);
-    assert_int_equal(itg_strategy_resolve(w.cache, w.bits, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX, &s, &err), ITG_BAD_ARGUMENT);
+    assert_int_equal(
+        itg_strategy_resolve(w.cache, w.bits, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX, &s, &err),
+        ITG_BAD_ARGUMENT);
     assert_string_equal(err.message, "net.onnx: threshold of 'x': no calibration statistics");
     assert_null(s);
     world_end(&w);
@@ -237,7 +274,8 @@ static void statistics_that_are_missing_are_named(void **state)
 static void weights_that_are_no_numbers_are_named(void **state)
 {
     itg_graph *g = net_new();
-    itg_id x = net_input(g, "x", "1,2"), y = net_gemm(g, "gemm", x, "1,2", FLOATS(1, NAN), ITG_NONE);
+    itg_id x = net_input(g, "x", "1,2"),
+           y = net_gemm(g, "gemm", x, "1,2", FLOATS(1, NAN), ITG_NONE);
     itg_space_options options = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
     itg_choice_space *space = NULL;
     itg_threshold_cache *cache = NULL;
@@ -254,7 +292,9 @@ static void weights_that_are_no_numbers_are_named(void **state)
     assert_int_equal(itg_threshold_cache_create(g, c.hw, space, stats, &cache, &err), ITG_OK);
     int32_t bits[8];
     itg_uniform_bits(space, 8, 8, bits);
-    assert_int_equal(itg_strategy_resolve(cache, bits, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX, &s, &err), ITG_BAD_FILE);
+    assert_int_equal(
+        itg_strategy_resolve(cache, bits, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX, &s, &err),
+        ITG_BAD_FILE);
     assert_non_null(strstr(err.message, "net.onnx: threshold of 'gemm.w': "));
     assert_null(s);
     itg_threshold_cache_destroy(cache);

@@ -1,5 +1,5 @@
-/* The nth allocation fails, for every n until none does: from strategy to score, the status says so and outputs stay
- * untouched. What is left behind is the sanitizer's business. */
+/* The nth allocation fails, for every n until none does: from strategy to score, the status says so
+ * and outputs stay untouched. What is left behind is the sanitizer's business. */
 #include "case.h"
 #include <stdlib.h>
 #include <string.h>
@@ -26,52 +26,86 @@ void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t bytes);
 
-void *__wrap_malloc(size_t bytes) { return fails_now() ? NULL : __real_malloc(bytes); }
-void *__wrap_calloc(size_t count, size_t size) { return fails_now() ? NULL : __real_calloc(count, size); }
-void *__wrap_realloc(void *old, size_t bytes) { return fails_now() ? NULL : __real_realloc(old, bytes); }
+void *__wrap_malloc(size_t bytes)
+{
+    return fails_now() ? NULL : __real_malloc(bytes);
+}
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fails_now() ? NULL : __real_realloc(old, bytes);
+}
 
 /* ---- a network with every form, a float island and several outputs ---- */
 
 static float elements[SAMPLES * 18];
 static char data_path[] = "data.npy";
-static itg_dataset data = {.dtype = ITG_F32, .shape = {4, {SAMPLES, 2, 3, 3}}, .data = elements, .path = data_path};
+static itg_dataset data = {
+    .dtype = ITG_F32, .shape = {4, {SAMPLES, 2, 3, 3}}, .data = elements, .path = data_path};
 
-#define ONE(op, form, extra) "'" op "':[{'arithmetic':'" form "','inputs':['u8'],'outputs':['u8']" extra "}]"
+#define ONE(op, form, extra)                                                                       \
+    "'" op "':[{'arithmetic':'" form "','inputs':['u8'],'outputs':['u8']" extra "}]"
 #define KEEP(op) "'" op "':[{'arithmetic':'keep_scale','inputs':['u8']}]"
 static const char operators[] =
-    "'Conv':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'requantize':'p','accumulator':{'bits':32},'per_channel':true}],"
-    "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'requantize':'r','accumulator':{'bits':32}}],"
-    ONE("Add", "rescale", ",'requantize':'r'") "," ONE("Sub", "equal_scale", ",'requantize':'r'") "," ONE("Mul", "product", ",'requantize':'r'") ","
-    ONE("Tanh", "lut", "") "," ONE("AveragePool", "f32", "") "," KEEP("MaxPool") "," KEEP("Flatten") "," KEEP("ArgMax");
+    "'Conv':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'requantize':'p',"
+    "'accumulator':{'bits':32},'per_channel':true}],"
+    "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'requantize':'r',"
+    "'accumulator':{'bits':32}}]," ONE("Add", "rescale", ",'requantize':'r'") "," ONE(
+        "Sub", "equal_scale",
+        ",'requantize':'r'") "," ONE("Mul", "product",
+                                     ",'requantize':'r'") "," ONE("Tanh", "lut",
+                                                                  "") "," ONE("AveragePool", "f32",
+                                                                              "") "," KEEP("MaxPoo"
+                                                                                           "l") "," KEEP("Flatten") "," KEEP("ArgMax");
 
 static itg_graph *network(void)
 {
     itg_graph *g = net_new();
-    itg_attrs conv = itg_attrs_default(ITG_OP_CONV), pool = itg_attrs_default(ITG_OP_MAX_POOL), mean = itg_attrs_default(ITG_OP_AVERAGE_POOL), arg = itg_attrs_default(ITG_OP_ARG_MAX);
+    itg_attrs conv = itg_attrs_default(ITG_OP_CONV), pool = itg_attrs_default(ITG_OP_MAX_POOL),
+              mean = itg_attrs_default(ITG_OP_AVERAGE_POOL),
+              arg = itg_attrs_default(ITG_OP_ARG_MAX);
     float w[64];
-    for (int i = 0; i < 64; i++) w[i] = (float)(i % 7 - 3) / 4;
+    for (int i = 0; i < 64; i++)
+        w[i] = (float)(i % 7 - 3) / 4;
     conv.spatial_rank = pool.spatial_rank = mean.spatial_rank = 2;
     for (int d = 0; d < 2; d++) {
         conv.kernel[d] = 2;
         pool.kernel[d] = mean.kernel[d] = 1;
     }
     arg.axis = 1;
-    itg_id x = net_input(g, "x", "1,2,3,3"), a = NODE(g, "conv", ITG_OP_CONV, &conv, x, net_constant(g, "w", "2,2,2,2", w), net_constant(g, "b", "2", w));
-    itg_id r = NODE(g, "relu", ITG_OP_RELU, NULL, a), s = NODE(g, "add", ITG_OP_ADD, NULL, r, r), d = NODE(g, "sub", ITG_OP_SUB, NULL, s, r);
-    itg_id m = NODE(g, "mul", ITG_OP_MUL, NULL, d, net_constant(g, "k", "1", w)), t = NODE(g, "tanh", ITG_OP_TANH, NULL, m);
-    itg_id p = NODE(g, "pool", ITG_OP_MAX_POOL, &pool, t), v = NODE(g, "mean", ITG_OP_AVERAGE_POOL, &mean, p), f = NODE(g, "flat", ITG_OP_FLATTEN, NULL, v);
-    itg_id soft = NODE(g, "soft", ITG_OP_SOFTMAX, NULL, f), z = net_gemm(g, "gemm", soft, "3,8", w, ITG_NONE), best = NODE(g, "best", ITG_OP_ARG_MAX, &arg, z);
+    itg_id x = net_input(g, "x", "1,2,3,3"),
+           a = NODE(g, "conv", ITG_OP_CONV, &conv, x, net_constant(g, "w", "2,2,2,2", w),
+                    net_constant(g, "b", "2", w));
+    itg_id r = NODE(g, "relu", ITG_OP_RELU, NULL, a), s = NODE(g, "add", ITG_OP_ADD, NULL, r, r),
+           d = NODE(g, "sub", ITG_OP_SUB, NULL, s, r);
+    itg_id m = NODE(g, "mul", ITG_OP_MUL, NULL, d, net_constant(g, "k", "1", w)),
+           t = NODE(g, "tanh", ITG_OP_TANH, NULL, m);
+    itg_id p = NODE(g, "pool", ITG_OP_MAX_POOL, &pool, t),
+           v = NODE(g, "mean", ITG_OP_AVERAGE_POOL, &mean, p),
+           f = NODE(g, "flat", ITG_OP_FLATTEN, NULL, v);
+    itg_id soft = NODE(g, "soft", ITG_OP_SOFTMAX, NULL, f),
+           z = net_gemm(g, "gemm", soft, "3,8", w, ITG_NONE),
+           best = NODE(g, "best", ITG_OP_ARG_MAX, &arg, z);
     OUTPUTS(g, x, z, best, soft);
     return g;
 }
 
 static sim_case make_case(void)
 {
-    sim_case c = case_new(network(), chip("'float':true,'fuse':[['Conv','Relu']],", "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'w':{'storage':'s8','bits':[2,8]}",
-                                          "'r':{'form':'f32'},'p':{'form':'preshift','pre_shift_bits':16,'rounding':'half_up'}", operators));
+    sim_case c = case_new(
+        network(),
+        chip("'float':true,'fuse':[['Conv','Relu']],",
+             "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'w':{'storage':'s8','bits':[2,8]"
+             "}",
+             "'r':{'form':'f32'},'p':{'form':'preshift','pre_shift_bits':16,'rounding':'half_up'}",
+             operators));
     itg_rng rng;
     itg_rng_init(&rng, 1);
-    for (int i = 0; i < SAMPLES * 18; i++) elements[i] = (float)random_real(&rng, -1, 1);
+    for (int i = 0; i < SAMPLES * 18; i++)
+        elements[i] = (float)random_real(&rng, -1, 1);
     itg_choice_space *space = NULL;
     itg_space_options options = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
     assert_int_equal(itg_choice_space_create(c.hw, c.g, &options, &space, NULL), ITG_OK);
@@ -98,8 +132,8 @@ static void until_spared(attempt run_once, void *context, int at_least)
     if (failed < at_least) fail_msg("only %d of %d failed", failed, n);
 }
 
-/* Done, or without memory. A reason that is only told to people may do with a shorter text, so not every failed allocation is
- * a failure. */
+/* Done, or without memory. A reason that is only told to people may do with a shorter text, so not
+ * every failed allocation is a failure. */
 static bool is_done(itg_status status, const itg_error *err, bool has_output)
 {
     int left = calls_left;
@@ -150,9 +184,12 @@ static bool resolves(void *context)
     itg_threshold_cache *cache = NULL;
     itg_strategy *s = NULL;
     itg_error err = {0};
-    itg_status status = itg_threshold_cache_create(r->c->g, r->c->hw, r->space, r->stats, &cache, &err);
+    itg_status status =
+        itg_threshold_cache_create(r->c->g, r->c->hw, r->space, r->stats, &cache, &err);
     bool done = is_done(status, &err, cache != NULL);
-    if (done) status = itg_strategy_resolve(cache, r->bits, ITG_THRESHOLD_KL, ITG_THRESHOLD_MSE, &s, &err);
+    if (done)
+        status =
+            itg_strategy_resolve(cache, r->bits, ITG_THRESHOLD_KL, ITG_THRESHOLD_MSE, &s, &err);
     if (done) done = is_done(status, &err, s != NULL);
     itg_strategy_destroy(s);
     itg_threshold_cache_destroy(cache);
@@ -161,7 +198,10 @@ static bool resolves(void *context)
 
 static itg_strategy_file file_of(const sim_case *c)
 {
-    return (itg_strategy_file){.strategy = c->s, .hardware = c->hw, .preprocess = itg_preprocess_default(), .searcher = "uniform"};
+    return (itg_strategy_file){.strategy = c->s,
+                               .hardware = c->hw,
+                               .preprocess = itg_preprocess_default(),
+                               .searcher = "uniform"};
 }
 
 static bool writes(void *context)
@@ -191,7 +231,8 @@ static bool runs(void *context)
     itg_error err = {0};
     itg_status status = itg_sim_create(c->a, &sim, &err);
     bool done = is_done(status, &err, sim != NULL);
-    for (int round = 0; done && round < 2; round++) { /* a failed run leaves the instance usable: destroyed below */
+    for (int round = 0; done && round < 2;
+         round++) { /* a failed run leaves the instance usable: destroyed below */
         memcpy(itg_sim_input(sim, 0), elements, sizeof *elements * 18);
         status = itg_sim_run(sim, &err);
         done = is_done(status, &err, status == ITG_OK);
@@ -237,7 +278,9 @@ static bool simulates(void *context)
     itg_error err = {0};
     itg_status status = itg_simulate(&model, &file, &data, NULL, true, 1, &score, &err);
     bool done = is_done(status, &err, score.samples != 0);
-    if (done) assert_true(score.samples == SAMPLES && score.weight_bytes == 16 + 1 + 24 && score.parameter_bytes > score.weight_bytes && score.agreement >= 0);
+    if (done)
+        assert_true(score.samples == SAMPLES && score.weight_bytes == 16 + 1 + 24 &&
+                    score.parameter_bytes > score.weight_bytes && score.agreement >= 0);
     assert_int_equal(file.results.present, done);
     return done;
 }
@@ -250,9 +293,12 @@ static bool makes_uniform(void *context)
     itg_uniform_options options = {8, 16, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
     itg_strategy_file *file = NULL;
     itg_error err = {0};
-    itg_status status = itg_uniform_strategy(&model, r->c->hw, &p, r->stats, &data, &options, &file, &err);
+    itg_status status =
+        itg_uniform_strategy(&model, r->c->hw, &p, r->stats, &data, &options, &file, &err);
     bool done = is_done(status, &err, file != NULL);
-    if (done) assert_int_equal(file->strategy->edges[0].bits, 16); /* not the nearest width, because memory was missing */
+    if (done)
+        assert_int_equal(file->strategy->edges[0].bits,
+                         16); /* not the nearest width, because memory was missing */
     itg_strategy_close(file);
     return done;
 }
@@ -284,7 +330,8 @@ static bool texts(void *context)
     if (done) done = is_done(status, &err, text[2] != NULL);
     if (done) status = itg_preprocess_text(&file.preprocess, &text[3], &err);
     if (done) done = is_done(status, &err, text[3] != NULL);
-    for (int i = 0; i < 4; i++) itg_free(text[i]);
+    for (int i = 0; i < 4; i++)
+        itg_free(text[i]);
     return done;
 }
 
@@ -330,13 +377,15 @@ static void uniform_widths_without_memory(void **state)
     itg_hardware *hw = NULL;
     itg_preprocess p = itg_preprocess_default();
     itg_graph *g = net_new();
-    itg_id in = net_input(g, "x", "1,2"), y = net_gemm(g, "gemm", in, "2,2", FLOATS(1, 2, 3, 4), ITG_NONE);
+    itg_id in = net_input(g, "x", "1,2"),
+           y = net_gemm(g, "gemm", in, "2,2", FLOATS(1, 2, 3, 4), ITG_NONE);
     OUTPUTS(g, in, y);
     assert_int_equal(itg_hardware_load("cortex-m", &hw, NULL), ITG_OK);
     sim_case c = case_new(g, hw);
     resolution r = {.c = &c};
     (void)state;
-    for (int i = 0; i < SAMPLES * 2; i++) x[i] = (float)i - 4;
+    for (int i = 0; i < SAMPLES * 2; i++)
+        x[i] = (float)i - 4;
     assert_int_equal(itg_calibrate(g, &rows, &p, 1, &r.stats, NULL), ITG_OK);
     until_spared(makes_uniform, &r, 20);
     itg_stats_destroy(r.stats);

@@ -1,4 +1,5 @@
-/* Strategy files: what is written is read back to the bit, and every damaged member is refused by file and place. */
+/* Strategy files: what is written is read back to the bit, and every damaged member is refused by
+ * file and place. */
 #include "case.h"
 #include <math.h>
 #include <stdlib.h>
@@ -17,13 +18,21 @@ static sim_case make_case(void)
     itg_graph *g = net_new();
     itg_attrs axis = itg_attrs_default(ITG_OP_CONCAT);
     axis.axis = 1;
-    itg_id x = net_input(g, "x", "1,2"), y = net_gemm(g, "gemm", x, "2,2", FLOATS(1, -0.3f, 0.7f, 0.1f), net_constant(g, "b", "2", FLOATS(0.5f, -0.1f)));
-    itg_id r = NODE(g, "relu \"\xc3\xa9\\\n\"", ITG_OP_RELU, NULL, y), z = NODE(g, "cat", ITG_OP_CONCAT, &axis, r, x);
+    itg_id x = net_input(g, "x", "1,2"),
+           y = net_gemm(g, "gemm", x, "2,2", FLOATS(1, -0.3f, 0.7f, 0.1f),
+                        net_constant(g, "b", "2", FLOATS(0.5f, -0.1f)));
+    itg_id r = NODE(g, "relu \"\xc3\xa9\\\n\"", ITG_OP_RELU, NULL, y),
+           z = NODE(g, "cat", ITG_OP_CONCAT, &axis, r, x);
     OUTPUTS(g, x, z);
     memset(g->source_hash, 0xA5, sizeof g->source_hash);
-    sim_case c = case_new(g, chip("'fuse':[['Gemm','Relu']],", "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'w':{'storage':'s8','bits':[2,8]}", "'r':{'form':'f32'}",
-                                  "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'requantize':'r','accumulator':{'bits':32},'per_channel':true}],"
-                                  "'Concat':[{'arithmetic':'keep_scale','inputs':['u8']}]"));
+    sim_case c =
+        case_new(g, chip("'fuse':[['Gemm','Relu']],",
+                         "'u8':{'storage':'u8','bits':[2,8],'zero_point':true},'w':{'storage':'s8',"
+                         "'bits':[2,8]}",
+                         "'r':{'form':'f32'}",
+                         "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['"
+                         "u8'],'requantize':'r','accumulator':{'bits':32},'per_channel':true}],"
+                         "'Concat':[{'arithmetic':'keep_scale','inputs':['u8']}]"));
     set_all(&c, 6, 7, -0.1, 1.0 / 3, true);
     c.s->edges[0].method = ITG_THRESHOLD_KL;
     return c;
@@ -31,7 +40,11 @@ static sim_case make_case(void)
 
 static itg_strategy_file file_of(const sim_case *c)
 {
-    itg_strategy_file f = {.strategy = c->s, .hardware = c->hw, .preprocess = itg_preprocess_default(), .calibration_samples = 17, .seed = UINT64_MAX};
+    itg_strategy_file f = {.strategy = c->s,
+                           .hardware = c->hw,
+                           .preprocess = itg_preprocess_default(),
+                           .calibration_samples = 17,
+                           .seed = UINT64_MAX};
     f.preprocess.scale = 1.0f / 255;
     f.preprocess.mean_count = 1;
     f.preprocess.mean[0] = 0.1f;
@@ -74,7 +87,8 @@ static void digest(const itg_annotated *a, unsigned char out[32])
     float x[20];
     itg_rng rng;
     itg_rng_init(&rng, 1);
-    for (int i = 0; i < 20; i++) x[i] = (float)random_real(&rng, -1, 1);
+    for (int i = 0; i < 20; i++)
+        x[i] = (float)random_real(&rng, -1, 1);
     itg_dataset data = {.dtype = ITG_F32, .shape = {2, {10, 2}}, .data = x, .path = data_path};
     itg_preprocess p = itg_preprocess_default();
     itg_evaluate_options options = {.data = &data, .preprocess = &p, .threads = 1};
@@ -95,9 +109,11 @@ static void check_file(const itg_strategy_file *f, const itg_strategy_file *back
     assert_memory_equal(a->edge_conds, b->edge_conds, sizeof(bool) * (size_t)a->edge_count);
     for (int32_t e = 0; e < a->edge_count; e++) {
         const itg_edge_choice *p = &a->edges[e], *q = &b->edges[e];
-        assert_true(p->bits == q->bits && p->lo == q->lo && p->hi == q->hi && p->channel_count == q->channel_count);
+        assert_true(p->bits == q->bits && p->lo == q->lo && p->hi == q->hi &&
+                    p->channel_count == q->channel_count);
         if (p->bits > 0) assert_int_equal(p->method, q->method);
-        for (int32_t i = 0; i < p->channel_count; i++) assert_true(p->channel[i] == q->channel[i]);
+        for (int32_t i = 0; i < p->channel_count; i++)
+            assert_true(p->channel[i] == q->channel[i]);
     }
     assert_memory_equal(f->hardware->hash, back->hardware->hash, 32);
     assert_string_equal(f->hardware->json, back->hardware->json);
@@ -105,8 +121,10 @@ static void check_file(const itg_strategy_file *f, const itg_strategy_file *back
     assert_memory_equal(f->statistics_hash, back->statistics_hash, 32);
     assert_true(f->calibration_samples == back->calibration_samples && f->seed == back->seed);
     assert_string_equal(f->searcher, back->searcher);
-    assert_true(f->preprocess.scale == back->preprocess.scale && f->preprocess.mean_count == back->preprocess.mean_count &&
-                f->preprocess.mean[0] == back->preprocess.mean[0] && f->preprocess.std_count == back->preprocess.std_count);
+    assert_true(f->preprocess.scale == back->preprocess.scale &&
+                f->preprocess.mean_count == back->preprocess.mean_count &&
+                f->preprocess.mean[0] == back->preprocess.mean[0] &&
+                f->preprocess.std_count == back->preprocess.std_count);
 }
 
 static void round_trip_keeps_strategy_annotation_and_digest(void **state)
@@ -119,7 +137,12 @@ static void round_trip_keeps_strategy_annotation_and_digest(void **state)
     itg_error err = {0};
     (void)state;
     annotated(&c);
-    f.results = (itg_strategy_results){.present = true, .samples = 3, .top1 = 1.0 / 3, .agreement = -1, .weight_bytes = 5, .parameter_bytes = 9};
+    f.results = (itg_strategy_results){.present = true,
+                                       .samples = 3,
+                                       .top1 = 1.0 / 3,
+                                       .agreement = -1,
+                                       .weight_bytes = 5,
+                                       .parameter_bytes = 9};
     assert_int_equal(itg_strategy_file_write(&f, c.g, PATH, &err), ITG_OK);
     if (itg_strategy_file_read(PATH, c.g, &back, &err) != ITG_OK) fail_msg("%s", err.message);
     check_file(&f, back);
@@ -148,7 +171,8 @@ static void round_trip_keeps_strategy_annotation_and_digest(void **state)
 /* Thresholds at the ends of binary64 survive. */
 static void extreme_thresholds_survive(void **state)
 {
-    static const double values[] = {0, 5e-324, 0x1.fffffffffffffp-1, 0x1.fffffffffffffp1023, 0x1p-1022, 0.1};
+    static const double values[] = {0,         5e-324, 0x1.fffffffffffffp-1, 0x1.fffffffffffffp1023,
+                                    0x1p-1022, 0.1};
     sim_case c = make_case();
     itg_strategy_file f = file_of(&c), *back = NULL;
     (void)state;
@@ -175,7 +199,8 @@ static void check_refused(const sim_case *c, const char *text, const char *place
     snprintf(wanted, sizeof wanted, "%s: %s", PATH, place);
     assert_null(out);
     if (status != code || strncmp(err.message, wanted, strlen(wanted)) != 0)
-        fail_msg("expected %s '%s', got %s '%s'", itg_status_name(code), wanted, itg_status_name(status), err.message);
+        fail_msg("expected %s '%s', got %s '%s'", itg_status_name(code), wanted,
+                 itg_status_name(status), err.message);
 }
 
 typedef struct damage {
@@ -184,64 +209,117 @@ typedef struct damage {
 } damage;
 
 static const damage damages[] = {
-    {"\"version\": 1", "\"version\": 2", "version: expected an integer from 1 to 1, got 2", ITG_BAD_FILE},
+    {"\"version\": 1", "\"version\": 2", "version: expected an integer from 1 to 1, got 2",
+     ITG_BAD_FILE},
     {"\"version\": 1", "\"verzion\": 1", "unknown key 'verzion'", ITG_BAD_FILE},
-    {"\"model_hash\": \"a5", "\"model_hash\": \"a6", "strategy: it was made for another model (model_hash differs from net.onnx)", ITG_MISMATCH},
-    {"\"model_hash\": \"a5", "\"model_hash\": \"A5", "strategy.model_hash: expected 64 lower-case hexadecimal digits", ITG_BAD_FILE},
-    {"\"model_hash\": \"a5", "\"model_hash\": \"5", "strategy.model_hash: expected 64", ITG_BAD_FILE},
-    {"\"model_hash\": \"a5", "\"model_hash\": \"1a5", "strategy.model_hash: expected 64", ITG_BAD_FILE},
+    {"\"model_hash\": \"a5", "\"model_hash\": \"a6",
+     "strategy: it was made for another model (model_hash differs from net.onnx)", ITG_MISMATCH},
+    {"\"model_hash\": \"a5", "\"model_hash\": \"A5",
+     "strategy.model_hash: expected 64 lower-case hexadecimal digits", ITG_BAD_FILE},
+    {"\"model_hash\": \"a5", "\"model_hash\": \"5", "strategy.model_hash: expected 64",
+     ITG_BAD_FILE},
+    {"\"model_hash\": \"a5", "\"model_hash\": \"1a5", "strategy.model_hash: expected 64",
+     ITG_BAD_FILE},
     {"\"model_hash\"", "\"model_hush\"", "strategy: unknown key 'model_hush'", ITG_BAD_FILE},
-    {"[true,true,true]", "[true,true]", "strategy.topology.node_conds: expected 3 elements, found 2", ITG_BAD_FILE},
-    {"[true,true,true]", "[true,true,true,true]", "strategy.topology.node_conds: expected 3 elements, found 4", ITG_BAD_FILE},
-    {"[true,true,true]", "[true,true,1]", "strategy.topology.node_conds[2]: expected true or false, got 1", ITG_BAD_FILE},
-    {"\"edge_conds\": [true,", "\"edge_conds\": [", "strategy.topology.edge_conds: expected 7 elements, found 6", ITG_BAD_FILE},
-    {"\"bits\": [7,6,0,0,7,7,7]", "\"bits\": [7,6,0,0,7,7]", "strategy.bits: expected 7 elements, found 6", ITG_BAD_FILE},
-    {"\"bits\": [7,6,0,0,7,7,7]", "\"bits\": 7", "strategy.bits: expected an array, got 7", ITG_BAD_FILE},
-    {"\"bits\": [7,", "\"bits\": [33,", "strategy.bits[0]: expected an integer from 0 to 32, got 33", ITG_BAD_FILE},
-    {"\"bits\": [7,", "\"bits\": [1,", "strategy.bits[0]: expected 0 or an integer from 2 to 32, got 1", ITG_BAD_FILE},
+    {"[true,true,true]", "[true,true]",
+     "strategy.topology.node_conds: expected 3 elements, found 2", ITG_BAD_FILE},
+    {"[true,true,true]", "[true,true,true,true]",
+     "strategy.topology.node_conds: expected 3 elements, found 4", ITG_BAD_FILE},
+    {"[true,true,true]", "[true,true,1]",
+     "strategy.topology.node_conds[2]: expected true or false, got 1", ITG_BAD_FILE},
+    {"\"edge_conds\": [true,", "\"edge_conds\": [",
+     "strategy.topology.edge_conds: expected 7 elements, found 6", ITG_BAD_FILE},
+    {"\"bits\": [7,6,0,0,7,7,7]", "\"bits\": [7,6,0,0,7,7]",
+     "strategy.bits: expected 7 elements, found 6", ITG_BAD_FILE},
+    {"\"bits\": [7,6,0,0,7,7,7]", "\"bits\": 7", "strategy.bits: expected an array, got 7",
+     ITG_BAD_FILE},
+    {"\"bits\": [7,", "\"bits\": [33,",
+     "strategy.bits[0]: expected an integer from 0 to 32, got 33", ITG_BAD_FILE},
+    {"\"bits\": [7,", "\"bits\": [1,",
+     "strategy.bits[0]: expected 0 or an integer from 2 to 32, got 1", ITG_BAD_FILE},
     {"\"bits\": [7,", "\"bits\": [-1,", "strategy.bits[0]: expected", ITG_BAD_FILE},
     {"\"bits\": [7,", "\"bits\": [7.5,", "strategy.bits[0]: expected", ITG_BAD_FILE},
     {"\"bits\": [7,", "\"bits\": [\"7\",", "strategy.bits[0]: expected", ITG_BAD_FILE},
     {"\"bits\": [7,", "\"bits\": [0,", "strategy.thresholds[0]: expected null", ITG_BAD_FILE},
-    {"\"bits\": [7,6,0,", "\"bits\": [7,6,8,", "strategy.thresholds[2]: expected an object", ITG_BAD_FILE},
-    {"\"thresholds\": [", "\"thresholds\": [null,", "strategy.thresholds: expected 7 elements, found 8", ITG_BAD_FILE},
-    {"\"method\": \"kl\"", "\"method\": \"KL\"", "strategy.thresholds[0].method: unknown threshold method 'KL'", ITG_BAD_FILE},
-    {"\"method\": \"kl\"", "\"method\": 7", "strategy.thresholds[0].method: expected a string, got 7", ITG_BAD_FILE},
-    {"\"method\": \"kl\"", "\"methot\": \"kl\"", "strategy.thresholds[0]: unknown key 'methot'", ITG_BAD_FILE},
-    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"0.333\"", "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
-    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"inf\"", "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
-    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"0x1.55555555555555p-2\"", "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
-    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"0x\"", "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
-    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"0x1p99999\"", "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
-    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"\"", "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
-    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": 0.25", "strategy.thresholds[0].hi: expected a string, got 0.25", ITG_BAD_FILE},
+    {"\"bits\": [7,6,0,", "\"bits\": [7,6,8,", "strategy.thresholds[2]: expected an object",
+     ITG_BAD_FILE},
+    {"\"thresholds\": [", "\"thresholds\": [null,",
+     "strategy.thresholds: expected 7 elements, found 8", ITG_BAD_FILE},
+    {"\"method\": \"kl\"", "\"method\": \"KL\"",
+     "strategy.thresholds[0].method: unknown threshold method 'KL'", ITG_BAD_FILE},
+    {"\"method\": \"kl\"", "\"method\": 7",
+     "strategy.thresholds[0].method: expected a string, got 7", ITG_BAD_FILE},
+    {"\"method\": \"kl\"", "\"methot\": \"kl\"", "strategy.thresholds[0]: unknown key 'methot'",
+     ITG_BAD_FILE},
+    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"0.333\"",
+     "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
+    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"inf\"",
+     "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
+    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"0x1.55555555555555p-2\"",
+     "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
+    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"0x\"",
+     "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
+    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"0x1p99999\"",
+     "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
+    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": \"\"",
+     "strategy.thresholds[0].hi: expected a hexadecimal float", ITG_BAD_FILE},
+    {"\"hi\": \"0x1.5555555555555p-2\"", "\"hi\": 0.25",
+     "strategy.thresholds[0].hi: expected a string, got 0.25", ITG_BAD_FILE},
     {"\"lo\": ", "\"low\": ", "strategy.thresholds[0]: unknown key 'low'", ITG_BAD_FILE},
-    {", \"hi\": \"0x1.5555555555555p-2\"", "", "strategy.thresholds[0]: missing key 'hi'", ITG_BAD_FILE},
-    {"\"lo\": ", "\"channels\": [\"0x1p+0\"], \"lo\": ", "strategy.thresholds[0]: expected either", ITG_BAD_FILE},
-    {"\"channels\": [\"0x1p+0\"", "\"channels\": [\"-0x1p+0\"", "strategy.thresholds[1].channels[0]: expected a threshold of at least 0", ITG_BAD_FILE},
-    {"\"channels\": [\"0x1p+0\"", "\"channels\": [\"1\"", "strategy.thresholds[1].channels[0]: expected a hexadecimal float", ITG_BAD_FILE},
-    {"\"channels\": [\"0x1p+0\",\"0x1.666666p-1\"]", "\"channels\": []", "strategy.thresholds[1].channels: expected a list of thresholds", ITG_BAD_FILE},
-    {"\"channels\": [\"0x1p+0\"", "\"channels\": [1", "strategy.thresholds[1].channels[0]: expected a string, got 1", ITG_BAD_FILE},
-    {"\"channels\": [\"0x1p+0\"", "\"channels\": [], \"x\": [\"0x1p+0\"", "strategy.thresholds[1]: unknown key 'x'", ITG_BAD_FILE},
-    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}", "{\"value\": \"z\", \"node\": \"gemm\", \"slot\": 0}", "edges[0]: the graph has 'x' into 'gemm' slot 0 here", ITG_MISMATCH},
-    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}", "{\"value\": \"x\", \"node\": \"cat\", \"slot\": 0}", "edges[0]: the graph has", ITG_MISMATCH},
-    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}", "{\"value\": \"x\", \"node\": null, \"slot\": 0}", "edges[0]: the graph has", ITG_MISMATCH},
-    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}", "{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 1}", "edges[0]: the graph has", ITG_MISMATCH},
-    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}", "{\"value\": \"x\", \"node\": 3, \"slot\": 0}", "edges[0].node: expected a string, got 3", ITG_BAD_FILE},
-    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}", "7", "edges[0]: expected an object, got 7", ITG_BAD_FILE},
-    {"\"node\": null", "\"node\": \"cat\"", "edges[6]: the graph has 'cat' into 'graph output' slot 0 here", ITG_MISMATCH},
-    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0},", "", "edges: expected 7 elements, found 6", ITG_BAD_FILE},
-    {"\"seed\": \"18446744073709551615\"", "\"seed\": \"18446744073709551616\"", "seed: expected a decimal number below 2^64", ITG_BAD_FILE},
-    {"\"seed\": \"18446744073709551615\"", "\"seed\": \"-1\"", "seed: expected a decimal number", ITG_BAD_FILE},
-    {"\"seed\": \"18446744073709551615\"", "\"seed\": \"\"", "seed: expected a decimal number", ITG_BAD_FILE},
-    {"\"seed\": \"18446744073709551615\"", "\"seed\": \"7 \"", "seed: expected a decimal number", ITG_BAD_FILE},
-    {"\"seed\": \"18446744073709551615\"", "\"seed\": 7", "seed: expected a string, got 7", ITG_BAD_FILE},
-    {"\"searcher\": \"a ", "\"searcher\": \"a name of more than 31 bytes.... ", "searcher: expected at most 31 bytes", ITG_BAD_FILE},
-    {"\"samples\": 17", "\"samples\": -17", "calibration.samples: expected an integer", ITG_BAD_FILE},
-    {"\"statistics_hash\": \"07", "\"statistics_hash\": \"0x", "calibration.statistics_hash: expected 64", ITG_BAD_FILE},
+    {", \"hi\": \"0x1.5555555555555p-2\"", "", "strategy.thresholds[0]: missing key 'hi'",
+     ITG_BAD_FILE},
+    {"\"lo\": ", "\"channels\": [\"0x1p+0\"], \"lo\": ", "strategy.thresholds[0]: expected either",
+     ITG_BAD_FILE},
+    {"\"channels\": [\"0x1p+0\"", "\"channels\": [\"-0x1p+0\"",
+     "strategy.thresholds[1].channels[0]: expected a threshold of at least 0", ITG_BAD_FILE},
+    {"\"channels\": [\"0x1p+0\"", "\"channels\": [\"1\"",
+     "strategy.thresholds[1].channels[0]: expected a hexadecimal float", ITG_BAD_FILE},
+    {"\"channels\": [\"0x1p+0\",\"0x1.666666p-1\"]", "\"channels\": []",
+     "strategy.thresholds[1].channels: expected a list of thresholds", ITG_BAD_FILE},
+    {"\"channels\": [\"0x1p+0\"", "\"channels\": [1",
+     "strategy.thresholds[1].channels[0]: expected a string, got 1", ITG_BAD_FILE},
+    {"\"channels\": [\"0x1p+0\"", "\"channels\": [], \"x\": [\"0x1p+0\"",
+     "strategy.thresholds[1]: unknown key 'x'", ITG_BAD_FILE},
+    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}",
+     "{\"value\": \"z\", \"node\": \"gemm\", \"slot\": 0}",
+     "edges[0]: the graph has 'x' into 'gemm' slot 0 here", ITG_MISMATCH},
+    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}",
+     "{\"value\": \"x\", \"node\": \"cat\", \"slot\": 0}", "edges[0]: the graph has", ITG_MISMATCH},
+    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}",
+     "{\"value\": \"x\", \"node\": null, \"slot\": 0}", "edges[0]: the graph has", ITG_MISMATCH},
+    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}",
+     "{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 1}", "edges[0]: the graph has",
+     ITG_MISMATCH},
+    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}",
+     "{\"value\": \"x\", \"node\": 3, \"slot\": 0}", "edges[0].node: expected a string, got 3",
+     ITG_BAD_FILE},
+    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0}", "7",
+     "edges[0]: expected an object, got 7", ITG_BAD_FILE},
+    {"\"node\": null", "\"node\": \"cat\"",
+     "edges[6]: the graph has 'cat' into 'graph output' slot 0 here", ITG_MISMATCH},
+    {"{\"value\": \"x\", \"node\": \"gemm\", \"slot\": 0},", "",
+     "edges: expected 7 elements, found 6", ITG_BAD_FILE},
+    {"\"seed\": \"18446744073709551615\"", "\"seed\": \"18446744073709551616\"",
+     "seed: expected a decimal number below 2^64", ITG_BAD_FILE},
+    {"\"seed\": \"18446744073709551615\"", "\"seed\": \"-1\"", "seed: expected a decimal number",
+     ITG_BAD_FILE},
+    {"\"seed\": \"18446744073709551615\"", "\"seed\": \"\"", "seed: expected a decimal number",
+     ITG_BAD_FILE},
+    {"\"seed\": \"18446744073709551615\"", "\"seed\": \"7 \"", "seed: expected a decimal number",
+     ITG_BAD_FILE},
+    {"\"seed\": \"18446744073709551615\"", "\"seed\": 7", "seed: expected a string, got 7",
+     ITG_BAD_FILE},
+    {"\"searcher\": \"a ", "\"searcher\": \"a name of more than 31 bytes.... ",
+     "searcher: expected at most 31 bytes", ITG_BAD_FILE},
+    {"\"samples\": 17", "\"samples\": -17", "calibration.samples: expected an integer",
+     ITG_BAD_FILE},
+    {"\"statistics_hash\": \"07", "\"statistics_hash\": \"0x",
+     "calibration.statistics_hash: expected 64", ITG_BAD_FILE},
     {"\"mean\"", "\"meen\"", "preprocessing: unknown key 'meen'", ITG_BAD_FILE},
-    {"\"hardware\": {\"intaglio_hardware\": 1", "\"hardware\": {\"intaglio_hardware\": 2", "hardware: intaglio_hardware: expected an integer from 1 to 1, got 2", ITG_BAD_FILE},
-    {"\"requantize\": \"r\"", "\"requantize\": \"q\"", "hardware: operators.Gemm[0].requantize: expected a name", ITG_BAD_FILE},
+    {"\"hardware\": {\"intaglio_hardware\": 1", "\"hardware\": {\"intaglio_hardware\": 2",
+     "hardware: intaglio_hardware: expected an integer from 1 to 1, got 2", ITG_BAD_FILE},
+    {"\"requantize\": \"r\"", "\"requantize\": \"q\"",
+     "hardware: operators.Gemm[0].requantize: expected a name", ITG_BAD_FILE},
     {"\"seed\":", "\"version\": 1, \"seed\":", "line ", ITG_BAD_FILE},
     {"\"bits\": [7,6,", "\"bits\": [7], \"bits\": [7,6,", "line ", ITG_BAD_FILE},
 };
@@ -260,14 +338,17 @@ static void damaged_members_are_refused_by_file_and_place(void **state)
     case_end(&c);
 }
 
-/* The same file for a graph that differs in one constant: the model hash is equal, the graph's is not. */
+/* The same file for a graph that differs in one constant: the model hash is equal, the graph's is
+ * not. */
 static void another_preparation_is_refused(void **state)
 {
     sim_case c = make_case(), d = make_case();
     char *text = text_of(&c);
     (void)state;
     ((float *)(uintptr_t)d.g->values[itg_graph_find_value(d.g, "b")].data)[0] = 0.25f;
-    check_refused(&d, text, "strategy: it was made for another preparation of net.onnx (graph_hash differs)", ITG_MISMATCH);
+    check_refused(&d, text,
+                  "strategy: it was made for another preparation of net.onnx (graph_hash differs)",
+                  ITG_MISMATCH);
     free(text);
     case_end(&c);
     case_end(&d);
@@ -275,7 +356,8 @@ static void another_preparation_is_refused(void **state)
 
 static void members_that_are_missing_are_named(void **state)
 {
-    static const char *const required[] = {"version", "strategy", "edges", "calibration", "seed", "searcher", "preprocessing", "hardware"};
+    static const char *const required[] = {"version", "strategy", "edges",         "calibration",
+                                           "seed",    "searcher", "preprocessing", "hardware"};
     sim_case c = make_case();
     char *text = text_of(&c);
     itg_json *json = NULL;
@@ -305,7 +387,8 @@ static void members_that_are_missing_are_named(void **state)
 
 static void members_for_people_may_be_left_out(void **state)
 {
-    static const char *const optional[] = {"  \"kind\": \"intaglio-strategy\",\n", "  \"model\": \"net.onnx\",\n"};
+    static const char *const optional[] = {"  \"kind\": \"intaglio-strategy\",\n",
+                                           "  \"model\": \"net.onnx\",\n"};
     sim_case c = make_case();
     char *text = text_of(&c);
     (void)state;
@@ -349,7 +432,8 @@ static void a_file_that_is_absent_or_no_object(void **state)
     (void)state;
     assert_int_equal(itg_strategy_file_read(ITG_TEST_DIR "/absent.json", c.g, &out, &err), ITG_IO);
     assert_non_null(strstr(err.message, "absent.json"));
-    for (int i = 0; i < 4; i++) check_refused(&c, texts[i], "expected a strategy object", ITG_BAD_FILE);
+    for (int i = 0; i < 4; i++)
+        check_refused(&c, texts[i], "expected a strategy object", ITG_BAD_FILE);
     assert_null(out);
     case_end(&c);
 }
