@@ -8,8 +8,9 @@ need $build_packages
 cmake --preset release -DITG_BUILD_TESTS=OFF >/dev/null
 cmake --build --preset release | tail -n 1
 intaglio=build/release/intaglio
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+work=build/demo
+rm -rf "$work"
+mkdir -p "$work"
 show() {
     echo
     echo "\$ $*"
@@ -23,3 +24,5 @@ show $intaglio search $examples/digits.onnx --hw cortex-m --scale 1/255 \
     --max-drop 1% --seed 1 --db "$work/runs.db" -o "$work/best.json"
 show $intaglio realize $examples/digits.onnx "$work/best.json" -o "$work/digits.itg"
 show $intaglio run "$work/digits.itg" --data $examples/digits_test_images.npy --labels $examples/digits_test_labels.npy
+echo
+echo "The strategy, the program and the log of the search lie in $work."

@@ -91,10 +91,14 @@ def compare_case(binary, case, folder):
     np.save(calibration, case.data[:max(2, len(case.data) // 2)])
     np.save(data, case.data)
     program, ours = run_intaglio(binary, folder, model, calibration, data, case.options)
-    theirs, operators = run_onnxruntime(translate(program, case.float_activation, case.prefer_gemm), case.data, folder)
-    if not case.kernels <= operators or case.never & operators:
-        raise Failure(f"ONNX Runtime chose other kernels: {', '.join(sorted(operators))}")
-    return differences(ours, theirs)
+    attempts = [case.float_activation]
+    if "Clip" in case.float_activation:
+        attempts.append(())  # some releases see through a Clip only now and then; the codes have its bounds anyway
+    for activation in attempts:
+        theirs, operators = run_onnxruntime(translate(program, activation, case.prefer_gemm), case.data, folder)
+        if case.kernels <= operators and not case.never & operators:
+            return differences(ours, theirs)
+    raise Failure(f"ONNX Runtime chose other kernels: {', '.join(sorted(operators))}")
 
 
 def compare_network(binary, network, folder):

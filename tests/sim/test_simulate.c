@@ -321,19 +321,17 @@ static void two_activations_multiplied(void **state)
         itg_id t = NODE(g, "swap", ITG_OP_TRANSPOSE, &swap, b),
                z = NODE(g, "mul", ITG_OP_MATMUL, NULL, a, t);
         OUTPUTS(g, a, z, t);
-        sim_case c =
-            case_new(g, chip(
-                            "", U8, F32,
-                            saturate
-                                ? ONE("MatMul", "mac",
-                                      ",'requantize':'r','accumulator':{'bits':15,'overflow':'"
-                                      "saturate'}") "," ONE("Relu", "rescale",
-                                                            ",'requantize':'r'") "," KEEP("Transpos"
-                                                                                          "e")
-                                : ONE("MatMul", "mac",
-                                      ",'requantize':'r','accumulator':{'bits':15,'overflow':'wrap'"
-                                      "}") "," ONE("Relu", "rescale",
-                                                   ",'requantize':'r'") "," KEEP("Transpose")));
+        sim_case c = case_new(
+            g, chip("", U8, F32,
+                    saturate ? ONE("MatMul", "mac",
+                                   ",'requantize':'r','accumulator':{'bits':15,'overflow':'"
+                                   "saturate'}") "," ONE("Relu", "rescale",
+                                                         ",'requantize':'r'") "," KEEP("Transpos"
+                                                                                       "e")
+                             : ONE("MatMul", "mac",
+                                   ",'requantize':'r','accumulator':{'bits':15,'overflow':'wrap'"
+                                   "}") "," ONE("Relu", "rescale",
+                                                ",'requantize':'r'") "," KEEP("Transpose")));
         itg_rng_init(&rng, 3);
         random_floats(&rng, x, 24, 1);
         set_range(&c, "part", 0, 8, -1, 1);

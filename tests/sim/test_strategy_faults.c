@@ -53,13 +53,15 @@ static const char operators[] =
     "'Conv':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'requantize':'p',"
     "'accumulator':{'bits':32},'per_channel':true}],"
     "'Gemm':[{'arithmetic':'mac','inputs':['u8'],'weights':['w'],'outputs':['u8'],'requantize':'r',"
-    "'accumulator':{'bits':32}}]," ONE("Add", "rescale", ",'requantize':'r'") "," ONE(
-        "Sub", "equal_scale",
-        ",'requantize':'r'") "," ONE("Mul", "product",
-                                     ",'requantize':'r'") "," ONE("Tanh", "lut",
-                                                                  "") "," ONE("AveragePool", "f32",
-                                                                              "") "," KEEP("MaxPoo"
-                                                                                           "l") "," KEEP("Flatten") "," KEEP("ArgMax");
+    "'accumulator':{'bits':32}}]," ONE("Add", "rescale", ",'requantize':'r'") "," ONE("Sub", "equal_scale", ",'requantize':'r'") "," ONE(
+        "Mul", "product",
+        ",'requantize':'r'") "," ONE("Tanh", "lut",
+                                     "") "," ONE("AveragePool", "f32",
+                                                 "") "," KEEP("MaxPoo"
+                                                              "l") "," KEEP("Flatten") "," KEEP("Ar"
+                                                                                                "gM"
+                                                                                                "a"
+                                                                                                "x");
 
 static itg_graph *network(void)
 {
