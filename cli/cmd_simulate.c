@@ -57,6 +57,18 @@ static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
                                (int)values[ITG_CLI_OPT_THREADS].integer, &w->stats, err);
 }
 
+/* The hardware may not have the widths that were asked for. */
+static void note_widths(const itg_strategy_file *file, const char *what, bool weights,
+                        int32_t asked)
+{
+    itg_bits_range got = itg_strategy_bits(file, weights);
+    if (got.min == 0 || (got.min == asked && got.max == asked)) return;
+    fprintf(stderr, "intaglio: note: %s of %d bits were asked for; the hardware gives %d", what,
+            asked, got.min);
+    if (got.max != got.min) fprintf(stderr, " to %d", got.max);
+    fputc('\n', stderr);
+}
+
 static itg_status make_strategy(work *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
@@ -75,8 +87,12 @@ static itg_status make_strategy(work *w, itg_error *err)
     itg_cli_preprocess(args, &p);
     itg_status status = itg_hardware_all_float(w->hw) ? ITG_OK : calibrate(w, &p, err);
     if (status != ITG_OK) return status;
-    return itg_uniform_strategy(w->model, w->hw, &p, w->stats, w->calibration, &options, &w->file,
-                                err);
+    status = itg_uniform_strategy(w->model, w->hw, &p, w->stats, w->calibration, &options, &w->file,
+                                  err);
+    if (status != ITG_OK) return status;
+    note_widths(w->file, "weights", true, options.weight_bits);
+    note_widths(w->file, "activations", false, options.activation_bits);
+    return ITG_OK;
 }
 
 static itg_status open_strategy(work *w, itg_error *err)

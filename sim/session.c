@@ -132,6 +132,18 @@ const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file)
 {
     return file->hardware;
 }
+itg_bits_range itg_strategy_bits(const itg_strategy_file *file, bool weights)
+{
+    itg_bits_range range = {0, 0};
+    for (int32_t e = 0; e < file->strategy->edge_count; e++) {
+        const itg_edge_choice *edge = &file->strategy->edges[e];
+        if (edge->bits == 0 || (edge->channel_count > 0) != weights) continue;
+        if (range.min == 0 || edge->bits < range.min) range.min = edge->bits;
+        if (edge->bits > range.max) range.max = edge->bits;
+    }
+    return range;
+}
+
 itg_split_info itg_strategy_split(const itg_strategy_file *file)
 {
     return file->split;

@@ -32,31 +32,34 @@ static pool make_pool(const itg_sim *s, itg_id n, itg_attrs *whole)
 }
 
 typedef struct window_sum {
-    double sum, largest;
+    int64_t sum, largest;
     int64_t inside, padded; /* elements inside the input; inside the padded input */
+    bool clipped;           /* a saturating accumulator was left on the way */
 } window_sum;
 
-/* What a saturating accumulator keeps of a sum, after every addition; exact, because sums that can
- * saturate are below 2^53. */
-static double saturating(const itg_node_note *note, double sum)
+/* One addition to a sum that a saturating accumulator keeps within its width. Sums of at most
+ * ITG_MAX_ELEMENTS codes of 33 bits fit 64. */
+static int64_t add_term(const itg_node_note *note, int64_t sum, int64_t term, bool *clipped)
 {
+    sum += term;
     if (note->form == ITG_FORM_KEEP || note->acc.overflow != ITG_OVERFLOW_SATURATE) return sum;
-    double lo = (double)itg_accumulator_min(note->acc), hi = (double)itg_accumulator_max(note->acc);
-    return sum < lo ? lo : sum > hi ? hi : sum;
+    int64_t fitted = itg_accumulator_fit(note->acc, sum);
+    *clipped |= fitted != sum;
+    return fitted;
 }
 
-static window_sum window_at(const pool *p, int64_t c, int64_t oy, int64_t ox, double zero)
+static window_sum window_at(const pool *p, int64_t c, int64_t oy, int64_t ox, int64_t zero)
 {
-    window_sum w = {.largest = -9007199254740992.0}; /* below every code */
+    window_sum w = {.largest = INT64_MIN};
     for (int64_t r = 0; r < p->at->kernel[0]; r++) {
         for (int64_t t = 0; t < p->at->kernel[1]; t++) {
             int64_t y = oy * p->at->stride[0] - p->at->pad[0] + r * p->at->dilation[0];
             int64_t x = ox * p->at->stride[1] - p->at->pad[1] + t * p->at->dilation[1];
             w.padded += y < p->height + p->at->pad[2] && x < p->width + p->at->pad[3];
             if (y < 0 || y >= p->height || x < 0 || x >= p->width) continue;
-            double v = p->x[(c * p->height + y) * p->width + x];
+            int64_t v = (int64_t)p->x[(c * p->height + y) * p->width + x];
             w.inside++;
-            w.sum = saturating(p->note, w.sum + v - zero);
+            w.sum = add_term(p->note, w.sum, v - zero, &w.clipped);
             if (v > w.largest) w.largest = v;
         }
     }
@@ -71,24 +74,24 @@ void sim_max_pool(itg_sim *s, itg_id n)
     for (int64_t c = 0; c < p.channels; c++)
         for (int64_t y = 0; y < p.out_height; y++)
             for (int64_t x = 0; x < p.out_width; x++)
-                s->acc[i++] = (int64_t)window_at(&p, c, y, x, 0).largest;
+                s->acc[i++] = window_at(&p, c, y, x, 0).largest;
 }
 
-static void store_mean(itg_sim *s, itg_id n, int64_t i, double sum, int64_t count)
+static void store_mean(itg_sim *s, itg_id n, int64_t i, int64_t sum, int64_t count, bool clipped)
 {
     const itg_node_note *note = &s->a->nodes[n];
     const itg_quantizer *q = &sim_input_version(s, n, 0)->q;
     if (count < 1) count = 1;
     s->count[i] = (int32_t)count;
     if (note->form == ITG_FORM_KEEP)
-        s->acc[i] =
-            itg_clamp(itg_round_divide((int64_t)sum, count, note->rounding), q->qmin, q->qmax);
+        s->acc[i] = itg_clamp(itg_round_divide(sum, count, note->rounding), q->qmin, q->qmax);
     else
-        s->acc[i] = sim_fit(s, note, (int64_t)sum);
+        s->acc[i] = sim_fit(s, note, sum);
+    s->overflowed += clipped;
 }
 
 /* ReduceMean over any axes: each output element sums the inputs that map to it. */
-static void reduce_mean(itg_sim *s, itg_id n, double zero)
+static void reduce_mean(itg_sim *s, itg_id n, int64_t zero)
 {
     const itg_node *node = &s->a->graph->nodes[n];
     const itg_shape *in = sim_shape(s, node->inputs[0]);
@@ -96,13 +99,14 @@ static void reduce_mean(itg_sim *s, itg_id n, double zero)
     int64_t elements = s->values[node->inputs[0]].elements,
             results = s->values[node->outputs[0]].elements;
     bool reduced[ITG_MAX_RANK] = {false};
-    double *sums = s->columns;
+    int64_t *sums = s->acc;
+    int32_t *clipped = s->count; /* until a result's count takes its place */
     for (int32_t i = 0; i < node->attrs.axes_count; i++)
         reduced[node->attrs.axes[i]] = true;
     for (int32_t d = 0; node->attrs.axes_count == 0 && d < in->rank; d++)
         reduced[d] = true;
     for (int64_t i = 0; i < results; i++)
-        sums[i] = 0;
+        sums[i] = clipped[i] = 0;
     for (int64_t i = 0; i < elements; i++) {
         int64_t rest = i, target = 0, step = 1;
         for (int32_t d = in->rank - 1; d >= 0; d--) {
@@ -112,17 +116,19 @@ static void reduce_mean(itg_sim *s, itg_id n, double zero)
             }
             rest /= in->dims[d];
         }
-        sums[target] = saturating(&s->a->nodes[n], sums[target] + x[i] - zero);
+        bool left = false;
+        sums[target] = add_term(&s->a->nodes[n], sums[target], (int64_t)x[i] - zero, &left);
+        clipped[target] |= left;
     }
     for (int64_t i = 0; i < results; i++)
-        store_mean(s, n, i, sums[i], results > 0 ? elements / results : 1);
+        store_mean(s, n, i, sums[i], elements / results, clipped[i]);
 }
 
 void sim_mean(itg_sim *s, itg_id n)
 {
     const itg_node *node = &s->a->graph->nodes[n];
     /* The keep form averages raw codes; the others sum distances from the zero point. */
-    double zero =
+    int64_t zero =
         s->a->nodes[n].form == ITG_FORM_KEEP ? 0 : sim_input_version(s, n, 0)->q.zero_point;
     if (node->op == ITG_OP_REDUCE_MEAN) {
         reduce_mean(s, n, zero);
@@ -140,7 +146,7 @@ void sim_mean(itg_sim *s, itg_id n)
                 if (count < 1) count = 1;
                 /* Padding is the real 0: the zero point among raw codes, nothing among distances.
                  */
-                store_mean(s, n, i, w.sum + (double)(count - w.inside) * padding, count);
+                store_mean(s, n, i, w.sum + (count - w.inside) * padding, count, w.clipped);
             }
         }
     }

@@ -111,6 +111,9 @@ itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
 void itg_stats_destroy(itg_stats *stats);
 
 /* ---- strategies ---- */
+typedef struct itg_bits_range {
+    int32_t min, max;
+} itg_bits_range; /* 0,0: as the hardware says */
 typedef struct itg_strategy_file
     itg_strategy_file; /* strategy, hardware, preprocessing, hashes, results */
 typedef struct itg_uniform_options {
@@ -133,6 +136,8 @@ itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *mod
 itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out,
                              itg_error *err); /* as it is saved */
 void itg_strategy_close(itg_strategy_file *file);
+/* Narrowest and widest bits of quantized weights, or of everything else; 0,0: none. */
+itg_bits_range itg_strategy_bits(const itg_strategy_file *file, bool weights);
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file);
 itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file); /* may be changed to override */
 
@@ -228,9 +233,6 @@ itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
                            const char *npy_path, itg_score *out, itg_error *err);
 
 /* ---- search ---- */
-typedef struct itg_bits_range {
-    int32_t min, max;
-} itg_bits_range; /* 0,0: as the hardware says */
 typedef struct itg_search_options {
     const char *searcher; /* "hago-greedy", "random" */
     double max_drop;      /* quality floor: float quality - max_drop (fraction; 0.01 = one point) */

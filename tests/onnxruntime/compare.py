@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from cases import FAMILIES
+from cases import FAMILIES, MORE
 from networks import NETWORKS
 from qdq import Unsupported, translate
 
@@ -193,7 +193,7 @@ def main():
         tally.skipped, names, networks = len(names) + len(networks), [], []
     for name in names:
         family = list(FAMILIES).index(name)
-        rngs = [np.random.default_rng([args.seed, family, index]) for index in range(args.cases)]
+        rngs = [np.random.default_rng([args.seed, family, index]) for index in range(args.cases * MORE.get(name, 1))]
         tally.family(args.intaglio, name, [FAMILIES[name](rng) for rng in rngs], args.keep)
     for network in networks:
         tally.network(args.intaglio, network)

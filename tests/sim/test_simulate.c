@@ -839,6 +839,36 @@ static void means_over_axes(void **state)
     }
 }
 
+/* 2^22 codes of 32 bits: their sum needs 54 bits, and an accumulator that wraps shows its lowest ones. */
+static void sums_of_very_many_elements(void **state)
+{
+    enum { N = 1 << 22 };
+    itg_graph *g = net_new();
+    itg_attrs axes = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    axes.axes_count = 1;
+    axes.axes[0] = 1;
+    itg_id x = net_input(g, "x", "1,4194304"), y = NODE(g, "mean", ITG_OP_REDUCE_MEAN, &axes, x);
+    OUTPUTS(g, x, y);
+    sim_case c = case_new(g, chip("", "'z':{'storage':'s32','bits':[2,32],'zero_point':true},'y':{'storage':'s32','bits':[2,32]}", F32,
+                                  "'ReduceMean':[{'arithmetic':'rescale','inputs':['z'],'outputs':['y'],'requantize':'r','accumulator':{'bits':32,'overflow':'wrap'}}]"));
+    float *in = malloc(sizeof *in * N);
+    assert_non_null(in);
+    for (int i = 0; i < N; i++) in[i] = i % 3 ? 1 : 0.75f;
+    set_range(&c, "mean", 0, 32, 0, 1);
+    set_range(&c, NULL, 0, 32, -0x1p-20, 0x1p-20);
+    annotated(&c);
+    run(&c, in);
+    const itg_quantizer *a = &version_at(&c, "mean", 0)->q, *o = &version_at(&c, NULL, 0)->q;
+    int64_t sum = 0, one = code_of(1, a->scale[0], a->zero_point, a->qmin, a->qmax) - a->zero_point, part = code_of(0.75f, a->scale[0], a->zero_point, a->qmin, a->qmax) - a->zero_point;
+    for (int i = 0; i < N; i++) sum += i % 3 ? one : part;
+    assert_true(sum > (int64_t)1 << 53);
+    double ratio = (double)a->scale[0] / N / (double)o->scale[0];
+    assert_int_equal(output_code(&c, 0, 0), f32_code(fit(sum, 32, false), (float)ratio, 0, o->qmin, o->qmax));
+    free(in);
+    case_end(&c);
+    (void)state;
+}
+
 static void a_global_pool_keeps_codes(void **state)
 {
     itg_graph *g = net_new();
@@ -1136,6 +1166,35 @@ static void saturation_and_overflow_are_counted(void **state)
     (void)state;
 }
 
+/* An accumulator that saturates on the way has overflowed, also where the last sum would fit. */
+static void pools_count_their_overflows(void **state)
+{
+    itg_graph *g = net_new();
+    itg_attrs axes = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    axes.axes_count = 1;
+    axes.axes[0] = 1;
+    itg_id x = net_input(g, "x", "2,3"), y = NODE(g, "mean", ITG_OP_REDUCE_MEAN, &axes, x), z = NODE(g, "pool", ITG_OP_GLOBAL_AVERAGE_POOL, NULL, net_input(g, "u", "1,2,3"));
+    net_end(g, 2, (itg_id[]){x, itg_graph_find_value(g, "u")}, 2, (itg_id[]){y, z});
+    sim_case c = case_new(g, chip("", U8, F32, ONE("ReduceMean", "rescale", ",'requantize':'r','accumulator':{'bits':8,'overflow':'saturate'}") ","
+                                                   ONE("GlobalAveragePool", "rescale", ",'requantize':'r','accumulator':{'bits':8,'overflow':'saturate'}")));
+    static const float in[] = {100, 100, -100, 10, 20, 30};
+    float values[4];
+    itg_edge_events events = {0};
+    set_all(&c, 0, 8, -128, 127, false);
+    annotated(&c);
+    assert_int_equal(itg_sim_create(c.a, &c.sim, NULL), ITG_OK);
+    memcpy(itg_sim_input(c.sim, 1), in, sizeof in);
+    run(&c, in);
+    for (int o = 0; o < 2; o++) {
+        assert_true(itg_sim_edge(c.sim, case_edge(&c, NULL, o), values, &events));
+        assert_true(events.elements == 2 && events.overflowed == 1);
+        assert_int_equal(output_code(&c, o, 0), 128 + 9); /* 127 - 100 over 3 */
+        assert_int_equal(output_code(&c, o, 1), 128 + 20);
+    }
+    case_end(&c);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1151,6 +1210,7 @@ int main(void)
         cmocka_unit_test(activations_that_are_not_fused),
         cmocka_unit_test(average_pools),
         cmocka_unit_test(means_over_axes),
+        cmocka_unit_test(sums_of_very_many_elements),
         cmocka_unit_test(a_global_pool_keeps_codes),
         cmocka_unit_test(padding_of_max_pool_never_wins_and_of_pad_is_the_zero_point),
         cmocka_unit_test(concat_transpose_gather_and_float_copies),
@@ -1159,6 +1219,7 @@ int main(void)
         cmocka_unit_test(float_islands_with_mixed_readers),
         cmocka_unit_test(float_nodes_with_results_left_out),
         cmocka_unit_test(saturation_and_overflow_are_counted),
+        cmocka_unit_test(pools_count_their_overflows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
