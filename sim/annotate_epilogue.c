@@ -87,7 +87,7 @@ static itg_status annotate_product(annotate *x, itg_id node)
     const itg_quantizer *a = input_quantizer(x, node, 0), *b = input_quantizer(x, node, 1);
     native from = {(double)a->scale[0] * (double)b->scale[0], a->scale[0] * b->scale[0], true,
                    annotate_saturating_product(code_bound(a), code_bound(b)), 0};
-    if (from.bound == INT64_MAX)
+    if (from.bound > INT64_MAX / 2)
         return annotate_fail(x, node, ITG_INFEASIBLE,
                              "a product of its operands' codes exceeds 63 bits");
     if (x->spec[node]->form == ITG_FORM_MAC) {
@@ -139,7 +139,7 @@ static itg_status annotate_f32(annotate *x, itg_id node)
     itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
     if (x->g->nodes[node].op == ITG_OP_MUL &&
         annotate_saturating_product(code_bound(input_quantizer(x, node, 0)),
-                                    code_bound(input_quantizer(x, node, 1))) == INT64_MAX)
+                                    code_bound(input_quantizer(x, node, 1))) > INT64_MAX / 2)
         return annotate_fail(x, node, ITG_INFEASIBLE,
                              "a product of its operands' codes exceeds 63 bits");
     for (int32_t v = 0; v < outputs->version_count; v++)

@@ -136,7 +136,7 @@ void sim_mean(itg_sim *s, itg_id n)
     }
     itg_attrs whole;
     pool p = make_pool(s, n, &whole);
-    double padding = sim_input_version(s, n, 0)->q.zero_point - zero;
+    int64_t padding = sim_input_version(s, n, 0)->q.zero_point - zero;
     int64_t i = 0;
     for (int64_t c = 0; c < p.channels; c++) {
         for (int64_t y = 0; y < p.out_height; y++) {

@@ -26,7 +26,8 @@ const char *fuzz_file(const uint8_t *data, size_t bytes)
         snprintf(path, sizeof path, "%s/input", folder);
         atexit(remove_all);
     }
-    remove(path); /* some file systems flush a file that is cut off and written again, none a new one */
+    remove(path); /* some file systems flush a file that is cut off and written again, none a new
+                     one */
     FILE *file = fopen(path, "wb");
     fuzz_require(file != NULL, "a file to write");
     fuzz_require(fwrite(data, 1, bytes, file) == bytes && fclose(file) == 0, "room for the file");
