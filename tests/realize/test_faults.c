@@ -2,36 +2,9 @@
  * untouched. What is left behind is the sanitizer's business. */
 #include "networks.h"
 #include <stdlib.h>
+#include "tests/faults.h"
 
 #define PATH TEST_FOLDER "/faults.onnx"
-
-static int calls_left = -1; /* until the failure; negative: none */
-
-static bool fails_now(void)
-{
-    if (calls_left < 0) return false;
-    return calls_left-- == 0;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t bytes);
-
-void *__wrap_malloc(size_t bytes)
-{
-    return fails_now() ? NULL : __real_malloc(bytes);
-}
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : __real_calloc(count, size);
-}
-void *__wrap_realloc(void *old, size_t bytes)
-{
-    return fails_now() ? NULL : __real_realloc(old, bytes);
-}
 
 static const network networks[] = NETWORKS;
 enum { NETWORK_COUNT = sizeof networks / sizeof *networks };

@@ -6,38 +6,11 @@
 #include "sim/evaluate.h"
 #include "sim/model.h"
 #include "sim/strategy_file.h"
+#include "tests/faults.h"
 
 #define PATH ITG_TEST_DIR "/strategy_faults.json"
 #define FLOATS(...) ((const float[]){__VA_ARGS__})
 enum { SAMPLES = 5 };
-
-static int calls_left = -1; /* until the failure; negative: none */
-
-static bool fails_now(void)
-{
-    if (calls_left < 0) return false;
-    return calls_left-- == 0;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t bytes);
-
-void *__wrap_malloc(size_t bytes)
-{
-    return fails_now() ? NULL : __real_malloc(bytes);
-}
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : __real_calloc(count, size);
-}
-void *__wrap_realloc(void *old, size_t bytes)
-{
-    return fails_now() ? NULL : __real_realloc(old, bytes);
-}
 
 /* ---- a network with every form, a float island and several outputs ---- */
 
