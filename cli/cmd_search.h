@@ -1,25 +1,66 @@
-/* What cmd_search.c hands to search_report.c. */
+/* One search from the command line, and what its files hand to each other: search_inputs.c
+ * (options, files), search_resume.c (a run of the log instead), search_log.c, search_report.c. */
 #ifndef ITG_CLI_CMD_SEARCH_H
 #define ITG_CLI_CMD_SEARCH_H
 #include "cli/common.h"
 #include "cli/progress.h"
 #include "cli/recorder.h"
 
+/* What to open; NULL: none. Borrowed from the words or from the log. */
+typedef struct itg_cli_search_files {
+    const char *model, *data, *labels, *holdout, *holdout_labels;
+    int64_t data_limit, holdout_limit; /* 0: all samples */
+} itg_cli_search_files;
+
 typedef struct itg_cli_search_work {
     const itg_cli_args *args;
+    itg_cli_search_files files;
     itg_model *model;
     itg_hardware *hw;
     itg_cli_data data, holdout; /* holdout.samples NULL: none was given */
+    itg_run_data labels, holdout_labels;
     itg_preprocess preprocess;
     itg_search_options options;
-    char *options_json, *preprocess_json, *strategy_json;
-    itg_cli_recorder *recorder; /* NULL: no --db */
+    itg_run_record *resumed; /* NULL: a new run */
+    itg_trial *replay;       /* of the resumed run */
+    int64_t replay_count;
+    char *options_json, *preprocess_json, *strategy_json, *space_json;
+    itg_cli_recorder *recorder; /* NULL: nothing is logged */
     itg_cli_progress progress;
     itg_search_result *result;
     double seconds;
     itg_error log_failure; /* code ITG_OK: none */
 } itg_cli_search_work;
 
+/* ---- the search as a whole (cmd_search.c) ---- */
+/* Searches, and writes strategy and log. A log that fails leaves its error in log_failure, and the
+ * rest intact. *work is to be closed whatever happened. */
+itg_status itg_cli_search_perform(const itg_cli_args *args, itg_cli_search_work *work,
+                                  itg_error *err);
+itg_status itg_cli_search_close(itg_cli_search_work *work, itg_error *err);
+
+/* ---- inputs (search_inputs.c) ---- */
+/* The options as given, the rest as stated in help. */
+void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out);
+/* Those that are given replace what is in *options. */
+void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *options);
+void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out);
+itg_status itg_cli_search_open(itg_cli_search_work *work, itg_error *err);
+
+/* ---- resuming (search_resume.c) ---- */
+/* Fills resumed, replay, files, options, preprocess and hw from the log. What was given as well
+ * must agree, or is refused with both values. */
+itg_status itg_cli_search_resume(itg_cli_search_work *work, itg_error *err);
+/* Whether the files that were opened are those of the run. */
+itg_status itg_cli_search_agree(const itg_cli_search_work *work, itg_error *err);
+
+/* ---- the log (search_log.c) ---- */
+itg_status itg_cli_search_begin_log(itg_cli_search_work *work, itg_error *err);
+itg_status itg_cli_search_end_log(itg_cli_search_work *work, itg_error *err);
+/* The run that failed says so; its trials stay. */
+void itg_cli_search_fail_log(itg_cli_search_work *work, const itg_error *why);
+
+/* ---- results (search_report.c) ---- */
 int itg_cli_search_json(const itg_cli_search_work *work);
 int itg_cli_search_text(const itg_cli_search_work *work);
 #endif

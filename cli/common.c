@@ -24,6 +24,16 @@ const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size)
     return buffer;
 }
 
+itg_status itg_cli_error(itg_error *err, itg_status code, const char *format, ...)
+{
+    va_list arguments;
+    if (!err) return code;
+    va_start(arguments, format);
+    vsnprintf(err->message, sizeof err->message, format, arguments);
+    va_end(arguments);
+    return err->code = code;
+}
+
 /* ---- data ---- */
 
 itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit,
@@ -58,11 +68,9 @@ itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *spl
     if (!args->given[ITG_CLI_OPT_PART]) return ITG_OK;
     while (i < 3 && strcmp(name, names[i]) != 0)
         i++;
-    if (i == 3) {
-        snprintf(err->message, sizeof err->message,
-                 "--part: '%s' is none of calibration, search, holdout", name);
-        return err->code = ITG_BAD_ARGUMENT;
-    }
+    if (i == 3)
+        return itg_cli_error(err, ITG_BAD_ARGUMENT,
+                             "--part: '%s' is none of calibration, search, holdout", name);
     itg_status status = itg_data_part(data->samples, data->labels, split, (itg_split_part)i,
                                       &part.samples, &part.labels, err);
     if (status != ITG_OK) return status;
@@ -108,6 +116,39 @@ void itg_cli_interval(double share, int64_t samples, double *lo, double *hi)
     *hi = middle + half;
 }
 
+int64_t itg_cli_float_bytes(const itg_score *quantized)
+{
+    if (quantized->weight_bytes < 0 || !(quantized->average_weight_bits > 0)) return -1;
+    double elements = (double)quantized->weight_bytes * 8 / quantized->average_weight_bits;
+    return 4 * (int64_t)(elements + 0.5);
+}
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score)
+{
+    itg_cli_drop d;
+    if (floats->top1 < 0 || score->top1 < 0) {
+        d.drop = 1 - score->agreement;
+        itg_cli_interval(d.drop, score->samples, &d.lo, &d.hi);
+        return d;
+    }
+    const double z = 1.959963984540054, n = (double)score->samples + 2;
+    double p = floats->top1, q = score->top1;
+    double differing = least(p, 1 - q) + least(q, 1 - p);
+    if (score->agreement >= 0) differing = least(differing, 1 - score->agreement);
+    double pairs = differing * (double)score->samples + 1; /* half a pair added to each kind */
+    double middle = (p - q) * (double)score->samples / n;
+    double half = z * sqrt((pairs - middle * middle * n) / n / n);
+    d.drop = p - q;
+    d.lo = middle - half;
+    d.hi = middle + half;
+    return d;
+}
+
 void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples)
 {
     double lo, hi;
@@ -127,7 +168,7 @@ void itg_cli_json_quality(itg_cli_json *json, const itg_score *score)
     char digest[ITG_CLI_HEX];
     if (score->top1 >= 0) {
         itg_cli_json_number(json, "top1", score->top1);
-        itg_cli_json_interval(json, "top1_interval", score->top1, score->samples);
+        itg_cli_json_interval(json, "interval", score->top1, score->samples);
     }
     itg_cli_json_text(json, "digest", itg_cli_hex(score->digest, digest));
 }

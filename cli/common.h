@@ -24,12 +24,26 @@ void itg_cli_data_close(itg_cli_data *data);
 
 /* A usage error where a file to be written is also read, or written twice; else ITG_CLI_OK. */
 int itg_cli_check_outputs(const itg_cli_args *args);
+/* By name, or as links to one regular file; devices and pipes may be named twice. */
+bool itg_cli_is_same_file(const char *a, const char *b);
 
 /* The preprocessing options that were given replace those in *p. */
 void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p);
 
 /* Wilson's score interval of a share seen in `samples` samples, 95 %. */
 void itg_cli_interval(double share, int64_t samples, double *lo, double *hi);
+/* What the weights that a quantized network counts would take as float32; -1: not known. Exact
+ * where their widths are whole bytes. */
+int64_t itg_cli_float_bytes(const itg_score *quantized);
+
+/* How much less quality (top-1 where both know it, else agreement) score has than the float network
+ * on the same samples; 95 % interval. The samples are the same, so the two differ where their
+ * classes do: Agresti and Min's interval (2005) of a difference of matched shares, with as many
+ * pairs that differ as agreement allows. */
+typedef struct itg_cli_drop {
+    double drop, lo, hi; /* shares */
+} itg_cli_drop;
+itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score);
 void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples);
 
 /* Members samples .. digest of a score; top1 only where there were labels. _quality: top1,
@@ -47,6 +61,9 @@ void itg_cli_print_score(const itg_score *score);
 void itg_cli_print_line(const char *name, const char *format, ...);
 /* Says that the outputs are logits, where a trailing Softmax was left off. */
 void itg_cli_print_softmax(const itg_model *model);
+
+/* Writes code and text to err (may be NULL); returns code. */
+itg_status itg_cli_error(itg_error *err, itg_status code, const char *format, ...);
 
 /* Seconds of a clock that never goes back. */
 double itg_cli_now(void);

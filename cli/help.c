@@ -15,11 +15,12 @@ void itg_cli_help(const itg_cli_command *const *commands, int count)
          "Commands:");
     for (int i = 0; i < count; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    puts("\nA first tour:\n"
+    puts("\nA first look: intaglio demo. With a network of your own:\n"
          "  intaglio check net.onnx\n"
          "  intaglio simulate net.onnx --uniform 8 --hw x86-vnni --calib c.npy --data x.npy "
          "--labels y.npy -o s.json\n"
-         "  intaglio search net.onnx --hw x86-vnni --data x.npy --labels y.npy -o s.json\n"
+         "  intaglio search net.onnx --hw x86-vnni --data x.npy --labels y.npy --db runs.db -o "
+         "s.json\n"
          "  intaglio realize net.onnx s.json -o net.itg\n"
          "  intaglio run net.itg --data x.npy --labels y.npy\n\n"
          "'intaglio help COMMAND' tells more. Exit status: 0 done, 1 failed, 2 wrong usage.");
@@ -46,6 +47,11 @@ static void print_wrapped(const char *text, int at, int column)
     putchar('\n');
 }
 
+static bool is_threshold(const itg_cli_spec *spec)
+{
+    return spec->kind == ITG_CLI_THRESHOLD || spec->kind == ITG_CLI_METHODS;
+}
+
 static void print_option(itg_cli_option option)
 {
     const itg_cli_spec *spec = itg_cli_option_spec(option);
@@ -53,13 +59,13 @@ static void print_option(itg_cli_option option)
     if (spec->letter) snprintf(letter, sizeof letter, "-%c, ", spec->letter);
     if (spec->preset)
         snprintf(preset, sizeof preset, " (default %s)", spec->preset);
-    else if (spec->kind == ITG_CLI_THRESHOLD)
+    else if (is_threshold(spec))
         snprintf(preset, sizeof preset, " (default %s)",
                  itg_threshold_name(itg_threshold_default()));
     int at = printf("  %s--%s%s%s", letter, spec->name, spec->argument ? " " : "",
                     spec->argument ? spec->argument : "");
     int used = snprintf(help, sizeof help, "%s%s", spec->help, preset);
-    if (spec->kind == ITG_CLI_THRESHOLD)
+    if (is_threshold(spec))
         for (int i = 0; i < ITG_THRESHOLD_METHOD_COUNT; i++)
             used += snprintf(help + used, sizeof help - (size_t)used, "%s%s", i > 0 ? ", " : ": ",
                              itg_threshold_name((itg_threshold_method)i));

@@ -117,178 +117,12 @@ static const char *option_name(void *context, int index)
     return itg_cli_takes(context, (itg_cli_option)index) ? specs[index].name : NULL;
 }
 
-static const char *threshold_name(void *context, int index)
-{
-    (void)context;
-    return itg_threshold_name((itg_threshold_method)index);
-}
-
-static const char *searcher_name(void *context, int index)
-{
-    (void)context;
-    return itg_searcher_name(index);
-}
-
-/* ---- values ---- */
+/* ---- words ---- */
 
 typedef struct parser {
     const itg_cli_command *command;
     itg_cli_args *args;
 } parser;
-
-static int bad_value(const parser *p, const itg_cli_spec *spec, const char *text,
-                     const char *expected)
-{
-    return itg_cli_fail_usage(p->command, "--%s %.60s: expected %s", spec->name, text, expected);
-}
-
-/* All of the text; no blanks, no sign but '-'. */
-static bool parse_integer(const char *text, int64_t min, int64_t max, int64_t *out)
-{
-    char *end;
-    if (*text != '-' && (*text < '0' || *text > '9')) return false;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < min || value > max) return false;
-    *out = value;
-    return true;
-}
-
-static int parse_flag(const parser *p, const itg_cli_spec *spec, const char *text,
-                      itg_cli_value *out)
-{
-    (void)p;
-    (void)spec;
-    (void)text;
-    out->flag = true;
-    return ITG_CLI_OK;
-}
-
-static int parse_text(const parser *p, const itg_cli_spec *spec, const char *text,
-                      itg_cli_value *out)
-{
-    if (*text == '\0') return bad_value(p, spec, "''", "a name");
-    out->text = text;
-    return ITG_CLI_OK;
-}
-
-static int parse_count(const parser *p, const itg_cli_spec *spec, const char *text,
-                       itg_cli_value *out)
-{
-    char expected[64];
-    if (parse_integer(text, spec->min, spec->max, &out->integer)) return ITG_CLI_OK;
-    snprintf(expected, sizeof expected, "an integer from %" PRId64 " to %" PRId64, spec->min,
-             spec->max);
-    return bad_value(p, spec, text, expected);
-}
-
-static int parse_seed(const parser *p, const itg_cli_spec *spec, const char *text,
-                      itg_cli_value *out)
-{
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value > UINT64_MAX)
-        return bad_value(p, spec, text, "an integer from 0 to 18446744073709551615");
-    out->seed = value;
-    return ITG_CLI_OK;
-}
-
-static int parse_fraction(const parser *p, const itg_cli_spec *spec, const char *text,
-                          itg_cli_value *out)
-{
-    static const char expected[] = "a share such as 1% or 0.01, from 0 to 100%";
-    char *end;
-    if ((*text < '0' || *text > '9') && *text != '.') return bad_value(p, spec, text, expected);
-    double value = strtod(text, &end);
-    if (*end == '%') {
-        value /= 100;
-        end++;
-    }
-    if (end == text || *end != '\0' || !(value >= 0 && value <= 1))
-        return bad_value(p, spec, text, expected);
-    out->fraction = value;
-    return ITG_CLI_OK;
-}
-
-static int parse_range(const parser *p, const itg_cli_spec *spec, const char *text,
-                       itg_cli_value *out)
-{
-    char first[24], expected[96];
-    const char *colon = strchr(text, ':'), *second = colon ? colon + 1 : text;
-    size_t length = colon ? (size_t)(colon - text) : strlen(text);
-    int64_t min, max;
-    if (length < sizeof first) {
-        memcpy(first, text, length);
-        first[length] = '\0';
-        if (parse_integer(first, spec->min, spec->max, &min) &&
-            parse_integer(second, min, spec->max, &max)) {
-            out->range = (itg_bits_range){(int32_t)min, (int32_t)max};
-            return ITG_CLI_OK;
-        }
-    }
-    snprintf(expected, sizeof expected, "MIN:MAX with %" PRId64 " <= MIN <= MAX <= %" PRId64,
-             spec->min, spec->max);
-    return bad_value(p, spec, text, expected);
-}
-
-static int parse_numbers(const parser *p, const itg_cli_spec *spec, const char *text,
-                         itg_cli_value *out)
-{
-    itg_error err = {0};
-    if (itg_preprocess_parse_list(text, out->numbers.values, (int32_t)spec->max,
-                                  &out->numbers.count, &err) == ITG_OK)
-        return ITG_CLI_OK;
-    return itg_cli_fail_usage(p->command, "--%s %s", spec->name, err.message);
-}
-
-/* "'maxx' is no <what>; did you mean 'max'?", or the list of all. */
-static int unknown_name(const parser *p, const itg_cli_spec *spec, const char *text, int count,
-                        const char *(*name_at)(void *, int))
-{
-    char all[256] = "";
-    const char *near = itg_cli_nearest(text, count, name_at, NULL);
-    if (near)
-        return itg_cli_fail_usage(p->command, "--%s: there is no '%.60s'; did you mean '%s'?",
-                                  spec->name, text, near);
-    for (int i = 0; i < count; i++) {
-        size_t used = strlen(all);
-        snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", name_at(NULL, i));
-    }
-    return itg_cli_fail_usage(p->command, "--%s: there is no '%.60s'; expected one of %s",
-                              spec->name, text, all);
-}
-
-static int parse_threshold(const parser *p, const itg_cli_spec *spec, const char *text,
-                           itg_cli_value *out)
-{
-    return itg_threshold_from_name(text, &out->threshold)
-               ? ITG_CLI_OK
-               : unknown_name(p, spec, text, ITG_THRESHOLD_METHOD_COUNT, threshold_name);
-}
-
-static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char *text,
-                          itg_cli_value *out)
-{
-    for (int i = 0; i < itg_searcher_count(); i++)
-        if (strcmp(itg_searcher_name(i), text) == 0) {
-            out->text = text;
-            return ITG_CLI_OK;
-        }
-    return unknown_name(p, spec, text, itg_searcher_count(), searcher_name);
-}
-
-typedef int (*parse_fn)(const parser *p, const itg_cli_spec *spec, const char *text,
-                        itg_cli_value *out);
-static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
-    [ITG_CLI_FLAG] = parse_flag,         [ITG_CLI_TEXT] = parse_text,
-    [ITG_CLI_INTEGER] = parse_count,     [ITG_CLI_SEED] = parse_seed,
-    [ITG_CLI_FRACTION] = parse_fraction, [ITG_CLI_RANGE] = parse_range,
-    [ITG_CLI_NUMBERS] = parse_numbers,   [ITG_CLI_THRESHOLD] = parse_threshold,
-    [ITG_CLI_SEARCHER] = parse_searcher,
-};
-
-/* ---- words ---- */
 
 static itg_cli_option find_long(const itg_cli_command *command, const char *name, size_t length)
 {
@@ -338,7 +172,7 @@ static int take_option(const parser *p, itg_cli_option option, const char *value
         *used = true;
     }
     p->args->given[option] = true;
-    return parsers[spec->kind](p, spec, value, &p->args->values[option]);
+    return itg_cli_parse_value(p->command, spec, value, &p->args->values[option]);
 }
 
 static int take_word(const parser *p, const char *word, const char *next, bool *used)
@@ -369,6 +203,7 @@ static int take_argument(const parser *p, const char *word)
 static int check_complete(const parser *p)
 {
     const itg_cli_command *c = p->command;
+    if (c->complete_with && p->args->given[c->complete_with]) return ITG_CLI_OK;
     if (p->args->argument_count < c->min_arguments)
         return itg_cli_fail_usage(c, "%s is missing", c->arguments[p->args->argument_count]);
     for (int i = 0; i < c->required_count; i++)
@@ -385,7 +220,7 @@ static void set_defaults(const parser *p)
     for (int i = 0; i < ITG_CLI_OPTION_COUNT; i++) {
         itg_cli_value *value = &p->args->values[i];
         if (specs[i].preset)
-            parsers[specs[i].kind](p, &specs[i], specs[i].preset, value);
+            itg_cli_parse_value(p->command, &specs[i], specs[i].preset, value);
         else if (specs[i].kind == ITG_CLI_THRESHOLD)
             value->threshold = itg_threshold_default();
     }

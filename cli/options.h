@@ -12,9 +12,15 @@ typedef enum itg_cli_kind {
     ITG_CLI_INTEGER,   /* within [min, max] */
     ITG_CLI_SEED,      /* 0 .. 2^64-1 */
     ITG_CLI_FRACTION,  /* "1%" or "0.01"; 0 .. 1 */
+    ITG_CLI_SECONDS,   /* more than 0 */
+    ITG_CLI_BYTES,     /* "64k" = 64,000, "64KiB" = 65,536; at least 1 */
+    ITG_CLI_AMOUNT,    /* "1e6", "1M"; at least 1 */
     ITG_CLI_RANGE,     /* "MIN:MAX" or "N", each within [min, max] */
     ITG_CLI_NUMBERS,   /* decimals and ratios, at most max */
     ITG_CLI_THRESHOLD, /* a threshold method's name */
+    ITG_CLI_METHODS,   /* several, each once */
+    ITG_CLI_COST,      /* the name of a cost */
+    ITG_CLI_BASELINE,  /* the name of a searcher that results can be compared with */
     ITG_CLI_SEARCHER,  /* a searcher's name */
     ITG_CLI_KIND_COUNT
 } itg_cli_kind;
@@ -34,8 +40,14 @@ typedef union itg_cli_value {
     int64_t integer;
     uint64_t seed;
     double fraction;
+    double number; /* SECONDS, BYTES, AMOUNT */
     itg_bits_range range;
     itg_threshold_method threshold;
+    itg_cost_kind cost;
+    struct {
+        itg_threshold_method values[ITG_MAX_METHODS];
+        int32_t count;
+    } methods;
     struct {
         float values[ITG_MAX_CHANNELS];
         int32_t count;
@@ -54,8 +66,8 @@ typedef struct itg_cli_spec {
 
 const itg_cli_spec *itg_cli_option_spec(itg_cli_option option);
 
-#define ITG_CLI_MAX_ARGUMENTS 2
-#define ITG_CLI_MAX_OPTIONS 32
+#define ITG_CLI_MAX_ARGUMENTS 3
+#define ITG_CLI_MAX_OPTIONS 64
 
 struct itg_cli_args;
 typedef struct itg_cli_command {
@@ -66,6 +78,7 @@ typedef struct itg_cli_command {
     const char *arguments[ITG_CLI_MAX_ARGUMENTS]; /* their names */
     itg_cli_option required[ITG_CLI_MAX_ARGUMENTS + 1];
     int required_count;
+    itg_cli_option complete_with; /* where this one is given, nothing is required; 0: none is */
     itg_cli_option options[ITG_CLI_MAX_OPTIONS]; /* besides the common ones */
     int option_count;
     int (*run)(const struct itg_cli_args *args);
@@ -83,6 +96,10 @@ typedef struct itg_cli_args {
 /* Fills *out from the words behind the command's name. Errors are printed. --help stops the
  * parsing: the rest is not looked at. */
 int itg_cli_parse(const itg_cli_command *command, int argc, char *const *argv, itg_cli_args *out);
+
+/* What stands behind one option; errors are printed. */
+int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,
+                        itg_cli_value *out);
 
 /* The option common to all commands, by index; ITG_CLI_OPTION_COUNT past the end. */
 itg_cli_option itg_cli_common_option(int index);

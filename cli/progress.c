@@ -1,25 +1,41 @@
 #include "cli/progress.h"
+#include "cli/common.h"
+#include "cli/goal.h"
 #include "cli/table.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define REDRAW_S 0.1  /* on a terminal */
 #define REPEAT_S 10.0 /* elsewhere, while nothing better is found */
 
-enum { BAR = 20 };
+enum { BAR = 10, LINE = 256 };
 
-/* The old line is covered with blanks: that needs no escape sequence. */
-static void draw(itg_cli_progress *p, const char *text, bool is_better)
+static int terminal_columns(void)
 {
-    int width = (int)strlen(text), fill = p->width > width ? p->width - width : 0;
+#ifdef TIOCGWINSZ
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) return size.ws_col;
+#endif
+    return 80;
+}
+
+/* The old line is covered with blanks: that needs no escape sequence. A line that the terminal
+ * would break could not be drawn again, so it is cut. */
+static void draw(itg_cli_progress *p, char *text, bool is_better)
+{
+    int width = (int)strlen(text), room = terminal_columns() - 1;
+    if (width > room) text[width = room] = '\0';
+    int fill = p->width > width ? p->width - width : 0;
     const char *on = is_better && p->in_color ? "\x1b[32m" : "", *off = *on ? "\x1b[0m" : "";
-    fprintf(stderr, "\r%s%s%s%*s", on, text, off, fill, "");
+    fprintf(stderr, "\r%s%s%s%*s", on, text, off, fill < room - width ? fill : room - width, "");
     p->width = width;
 }
 
-static void draw_or_print(itg_cli_progress *p, const char *text, bool is_better)
+static void draw_or_print(itg_cli_progress *p, char *text, bool is_better)
 {
     if (p->on_terminal)
         draw(p, text, is_better);
@@ -27,80 +43,115 @@ static void draw_or_print(itg_cli_progress *p, const char *text, bool is_better)
         fprintf(stderr, "%s\n", text);
 }
 
-void itg_cli_progress_begin(itg_cli_progress *progress, bool quiet, double now)
+static void add(char text[LINE], const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, LINE - used, format, arguments);
+    va_end(arguments);
+}
+
+void itg_cli_progress_begin(itg_cli_progress *progress, bool quiet,
+                            const itg_search_options *options, double now)
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
     bool dumb = !term || strcmp(term, "dumb") == 0;
     bool on_terminal = !dumb && isatty(STDERR_FILENO) == 1;
+    char text[LINE] = "calibrating, and scoring the float network and 8 bits everywhere";
     *progress = (itg_cli_progress){.quiet = quiet,
                                    .on_terminal = on_terminal,
+                                   .options = options,
                                    .start = now,
                                    .last_shown = now - REPEAT_S,
                                    .best = -1};
     progress->in_color = on_terminal && !(no_color && *no_color);
-    if (!quiet)
-        draw_or_print(progress, "calibrating, and scoring the float network and 8 bits everywhere",
-                      false);
+    if (options->replay_count > 0)
+        add(text, "; %lld trials are in the log", (long long)options->replay_count);
+    if (!quiet) draw_or_print(progress, text, false);
 }
 
-static void add_time(char *text, size_t size, double seconds)
+/* A resumed run's seconds began to count before this program did. */
+static bool is_timed(const itg_cli_progress *p)
 {
-    size_t used = strlen(text);
+    return p->options->seconds > 0 && p->options->replay_count == 0;
+}
+
+/* The nearer of two ends: all trials, or all seconds. Negative: neither is known. */
+static double seconds_left(const itg_cli_progress *p, int64_t done, int64_t planned, double rate,
+                           double now)
+{
+    double left = -1;
+    if (planned != INT64_MAX && rate > 0) left = (double)(planned - done) / rate;
+    if (is_timed(p)) {
+        double rest = p->start + p->options->seconds - now;
+        if (rest < 0) rest = 0;
+        if (left < 0 || rest < left) left = rest;
+    }
+    return left;
+}
+
+static void add_time(char text[LINE], double seconds)
+{
     long long s = seconds < 3.6e6 ? (long long)(seconds + 0.5) : 3600000;
     if (s >= 3600)
-        snprintf(text + used, size - used, ", %lld:%02lld:%02lld left", s / 3600, s / 60 % 60,
-                 s % 60);
+        add(text, ", %lld:%02lld:%02lld left", s / 3600, s / 60 % 60, s % 60);
     else
-        snprintf(text + used, size - used, ", %lld:%02lld left", s / 60, s % 60);
+        add(text, ", %lld:%02lld left", s / 60, s % 60);
 }
 
-static void add_bar(char *text, size_t size, int64_t done, int64_t planned)
+/* Only where the end is known: a share of its trials, or of its seconds. */
+static void add_bar(char text[LINE], const itg_cli_progress *p, int64_t done, int64_t planned,
+                    double now)
 {
-    size_t used = strlen(text);
-    int full = (int)((double)done / (double)planned * BAR);
+    double share = planned != INT64_MAX ? (double)done / (double)planned : -1;
+    if (is_timed(p) && (now - p->start) / p->options->seconds > share)
+        share = (now - p->start) / p->options->seconds;
+    if (share < 0) return;
+    int full = share < 1 ? (int)(share * BAR) : BAR;
     char bar[BAR + 1];
     memset(bar, '.', BAR);
-    memset(bar, '#', (size_t)(full < 0 ? 0 : full > BAR ? BAR : full));
+    memset(bar, '#', (size_t)full);
     bar[BAR] = '\0';
-    snprintf(text + used, size - used, "[%s] ", bar);
+    add(text, "[%s] ", bar);
 }
 
-static void add_best(char *text, size_t size, const itg_trial *best)
+static void add_best(char text[LINE], const itg_cli_progress *p, const itg_trial *best)
 {
-    size_t used = strlen(text);
-    char bytes[32];
+    char figures[96];
     if (!best) {
-        snprintf(text + used, size - used, ", none good enough yet");
+        add(text, ", none could be run yet");
         return;
     }
-    const itg_score *s = &best->score;
-    snprintf(text + used, size - used, ", best %s bytes at %.2f %%",
-             itg_cli_count_text(s->weight_bytes, bytes),
-             100 * (s->top1 >= 0 ? s->top1 : s->agreement));
+    itg_cli_goal_figures(&p->options->goal, &best->score, figures, sizeof figures);
+    add(text,
+        best->meets_goal ? ", best %s (trial %lld)" : ", goal not met yet, nearest %s (trial %lld)",
+        figures, (long long)best->index);
 }
 
 void itg_cli_progress_show(itg_cli_progress *p, const itg_trial *trial, const itg_trial *best,
                            int64_t planned, double now)
 {
-    char text[256] = "";
+    char text[LINE] = "";
     int64_t done = trial->index + 1, number = best ? best->index : -1;
-    if (p->first == 0) {
+    if (p->first == 0 && done > p->options->replay_count) {
         p->first = done;
-        p->start = now;
+        p->timed = now;
     }
-    bool is_better = number != p->best, is_planned = planned != INT64_MAX;
+    bool is_better = number != p->best;
     bool is_due = now - p->last_shown >= (p->on_terminal ? REDRAW_S : REPEAT_S);
-    if (p->quiet || !(is_due || is_better)) return;
-    double elapsed = now - p->start;
-    double rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
-    if (is_planned && p->on_terminal) add_bar(text, sizeof text, done, planned);
-    size_t used = strlen(text);
-    used += (size_t)snprintf(text + used, sizeof text - used, "trial %lld", (long long)done);
-    if (is_planned) snprintf(text + used, sizeof text - used, " of %lld", (long long)planned);
-    add_best(text, sizeof text, best);
-    used = strlen(text);
-    if (rate > 0) snprintf(text + used, sizeof text - used, ", %.3g trials/s", rate);
-    if (is_planned && rate > 0) add_time(text, sizeof text, (double)(planned - done) / rate);
+    bool is_known = done <= p->options->replay_count; /* from the log: a moment's work */
+    if (p->quiet || is_known || !(is_due || is_better)) return;
+    double rate = now > p->timed ? (double)(done - p->first) / (now - p->timed) : 0;
+    double left = seconds_left(p, done, planned, rate, now);
+    if (p->on_terminal) add_bar(text, p, done, planned, now);
+    if (planned != INT64_MAX)
+        add(text, "%lld of %lld trials", (long long)done, (long long)planned);
+    else
+        add(text, "%lld trial%s", (long long)done, done == 1 ? "" : "s");
+    if (left >= 0) add_time(text, left);
+    if (rate > 0) add(text, ", %.3g/s", rate);
+    add_best(text, p, best);
     draw_or_print(p, text, is_better);
     p->last_shown = now;
     p->best = number;

@@ -1,19 +1,24 @@
 /* How far a search is, on stderr: one line that is drawn again on a terminal, a line now and then
- * elsewhere. */
+ * elsewhere. Trials are counted here; where one is named, it is by its number, from 0, as in
+ * reports and logs. */
 #ifndef ITG_CLI_PROGRESS_H
 #define ITG_CLI_PROGRESS_H
 #include <intaglio/intaglio.h>
 
 typedef struct itg_cli_progress {
     bool quiet, on_terminal, in_color;
-    double start, last_shown; /* seconds; start: of the first trial shown */
-    int64_t first;            /* trials done by then; 0: none shown yet */
-    int64_t best;             /* number of the best trial shown; -1: none */
-    int width;                /* of the line on the terminal */
+    const itg_search_options *options;
+    double start;      /* of the search, seconds */
+    double last_shown; /* when */
+    double timed;      /* when the trials began that the rate is taken of */
+    int64_t first;     /* trials done by then; 0: not yet */
+    int64_t best;      /* number of the best trial shown; -1: none */
+    int width;         /* of the line on the terminal */
 } itg_cli_progress;
 
-/* NO_COLOR and TERM are looked at here. */
-void itg_cli_progress_begin(itg_cli_progress *progress, bool quiet, double now);
+/* NO_COLOR and TERM are looked at here. options must outlive the progress. */
+void itg_cli_progress_begin(itg_cli_progress *progress, bool quiet,
+                            const itg_search_options *options, double now);
 /* planned: how many trials there will be; INT64_MAX: not known. best NULL: none yet. */
 void itg_cli_progress_show(itg_cli_progress *progress, const itg_trial *trial,
                            const itg_trial *best, int64_t planned, double now);

@@ -72,13 +72,21 @@ static itg_status fail(itg_error *err, const char *path, const char *what)
     return ITG_NO_MEMORY;
 }
 
-itg_status itg_cli_recorder_open(const char *path, const itg_run_info *info, itg_cli_recorder **out,
-                                 itg_error *err)
+/* info NULL: run goes on; else one begins. */
+static itg_status begin(itg_cli_recorder *r, const itg_run_info *info, int64_t run, itg_error *err)
+{
+    r->run = run;
+    return info ? itg_run_log_begin_run(r->log, info, &r->run, err)
+                : itg_run_log_reopen_run(r->log, run, err);
+}
+
+static itg_status open_recorder(const char *path, const itg_run_info *info, int64_t run,
+                                itg_cli_recorder **out, itg_error *err)
 {
     itg_cli_recorder *r = calloc(1, sizeof *r);
     if (!r) return fail(err, path, "no memory to open it");
     itg_status status = itg_run_log_open(path, &r->log, err);
-    if (status == ITG_OK) status = itg_run_log_begin_run(r->log, info, &r->run, err);
+    if (status == ITG_OK) status = begin(r, info, run, err);
     if (status == ITG_OK && !start_thread(r))
         status = fail(err, path, "cannot start the thread that commits");
     if (status != ITG_OK) {
@@ -88,6 +96,18 @@ itg_status itg_cli_recorder_open(const char *path, const itg_run_info *info, itg
     }
     *out = r;
     return ITG_OK;
+}
+
+itg_status itg_cli_recorder_open(const char *path, const itg_run_info *info, itg_cli_recorder **out,
+                                 itg_error *err)
+{
+    return open_recorder(path, info, 0, out, err);
+}
+
+itg_status itg_cli_recorder_resume(const char *path, int64_t run, itg_cli_recorder **out,
+                                   itg_error *err)
+{
+    return open_recorder(path, NULL, run, out, err);
 }
 
 int64_t itg_cli_recorder_run(const itg_cli_recorder *recorder)

@@ -9,6 +9,9 @@ typedef struct itg_cli_recorder itg_cli_recorder;
 /* Opens the log and begins a run. */
 itg_status itg_cli_recorder_open(const char *path, const itg_run_info *info, itg_cli_recorder **out,
                                  itg_error *err);
+/* Opens the log to go on with a run that is there. */
+itg_status itg_cli_recorder_resume(const char *path, int64_t run, itg_cli_recorder **out,
+                                   itg_error *err);
 int64_t itg_cli_recorder_run(const itg_cli_recorder *recorder);
 itg_status itg_cli_recorder_trial(itg_cli_recorder *recorder, const itg_trial *trial, double now,
                                   itg_error *err);

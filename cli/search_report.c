@@ -1,5 +1,6 @@
 /* What a search found, as JSON and as text. */
 #include "cli/cmd_search.h"
+#include "cli/goal.h"
 #include "cli/table.h"
 #include <stdio.h>
 
@@ -8,20 +9,60 @@ static bool is_float(const itg_score *score)
     return score->weight_bytes < 0;
 }
 
+/* The hago-greedy baseline on both sets of samples; false: not asked for, or it found nothing. */
+static bool has_hago(const itg_search_result *r)
+{
+    return itg_search_hago(r, true) && itg_search_hago(r, false);
+}
+
+/* -1: nothing is logged. */
+static int64_t run_number(const itg_cli_search_work *w)
+{
+    if (w->recorder) return itg_cli_recorder_run(w->recorder);
+    return w->resumed ? w->resumed->run : -1;
+}
+
 /* ---- JSON ---- */
 
-/* Quality on the hold-out; search_*: on the search samples. */
-static void json_scores(itg_cli_json *json, const char *key, const itg_score *holdout,
-                        const itg_score *search, int64_t trial)
+static void json_float_costs(itg_cli_json *json, int64_t weight_bytes)
+{
+    itg_cli_json_known_integer(json, "weight_bytes", weight_bytes);
+    itg_cli_json_null(json, "parameter_bytes");
+    itg_cli_json_null(json, "peak_activation_bytes");
+    itg_cli_json_null(json, "bops");
+    itg_cli_json_null(json, "cycles");
+    itg_cli_json_integer(json, "average_weight_bits", 32);
+}
+
+static void json_drop(itg_cli_json *json, const itg_score *floats, const itg_score *score)
+{
+    itg_cli_drop d = itg_cli_drop_of(floats, score);
+    itg_cli_json_number(json, "drop", d.drop);
+    itg_cli_json_begin(json, "drop_interval", '[');
+    itg_cli_json_number(json, NULL, d.lo);
+    itg_cli_json_number(json, NULL, d.hi);
+    itg_cli_json_end(json, ']');
+}
+
+/* Quality on the hold-out; search_*: on the search samples. trial -1: none. */
+static void json_scores(itg_cli_json *json, const itg_cli_search_work *w, const char *key,
+                        const itg_score *holdout, const itg_score *search, int64_t trial)
 {
     char digest[ITG_CLI_HEX];
+    bool labelled = holdout->top1 >= 0;
     itg_cli_json_begin(json, key, '{');
     if (trial >= 0) itg_cli_json_integer(json, "trial", trial);
     itg_cli_json_integer(json, "samples", holdout->samples);
     itg_cli_json_known_number(json, "top1", holdout->top1);
-    itg_cli_json_interval(json, "top1_interval", holdout->top1, holdout->samples);
+    itg_cli_json_interval(json, "interval", labelled ? holdout->top1 : holdout->agreement,
+                          holdout->samples);
     itg_cli_json_known_number(json, "agreement", holdout->agreement);
-    itg_cli_json_costs(json, holdout);
+    if (is_float(holdout)) {
+        json_float_costs(json, itg_cli_float_bytes(itg_search_uniform8(w->result, true)));
+    } else {
+        json_drop(json, itg_search_float(w->result, true), holdout);
+        itg_cli_json_costs(json, holdout);
+    }
     itg_cli_json_text(json, "holdout_digest", itg_cli_hex(holdout->digest, digest));
     itg_cli_json_integer(json, "search_samples", search->samples);
     itg_cli_json_known_number(json, "search_top1", search->top1);
@@ -30,29 +71,48 @@ static void json_scores(itg_cli_json *json, const char *key, const itg_score *ho
     itg_cli_json_end(json, '}');
 }
 
-int itg_cli_search_json(const itg_cli_search_work *w)
+static void json_results(itg_cli_json *json, const itg_cli_search_work *w)
 {
     const itg_search_result *r = w->result;
     const itg_trial *best = itg_search_best(r);
+    json_scores(json, w, "float", itg_search_float(r, true), itg_search_float(r, false), -1);
+    json_scores(json, w, "uniform8", itg_search_uniform8(r, true), itg_search_uniform8(r, false),
+                -1);
+    if (has_hago(r))
+        json_scores(json, w, "hago_greedy", itg_search_hago(r, true), itg_search_hago(r, false),
+                    -1);
+    else
+        itg_cli_json_null(json, "hago_greedy");
+    if (best)
+        json_scores(json, w, "best", itg_search_best_holdout(r), &best->score, best->index);
+    else
+        itg_cli_json_null(json, "best");
+}
+
+int itg_cli_search_json(const itg_cli_search_work *w)
+{
+    const itg_search_result *r = w->result;
     const itg_cli_value *values = w->args->values;
+    const char *limited = itg_search_limited_by(r);
     itg_cli_json json = {0};
     itg_cli_json_begin(&json, NULL, '{');
     itg_cli_json_text(&json, "model", itg_model_name(w->model));
     itg_cli_json_text(&json, "hardware", itg_hardware_name(w->hw));
     itg_cli_json_text(&json, "searcher", w->options.searcher);
+    itg_cli_json_goal(&json, "goal", &w->options.goal);
+    itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
+    itg_cli_json_text(&json, "limited_by", *limited ? limited : NULL);
     itg_cli_json_unsigned(&json, "seed", w->options.seed);
     itg_cli_json_integer(&json, "trials", itg_search_trial_count(r));
     itg_cli_json_number(&json, "seconds", w->seconds);
     itg_cli_json_text(&json, "stop_reason", itg_search_stop_reason(r));
-    itg_cli_json_text(&json, "strategy", best ? values[ITG_CLI_OPT_OUT_STRATEGY].text : NULL);
+    itg_cli_json_bool(&json, "resumed", w->resumed != NULL);
+    itg_cli_json_integer(&json, "replayed_trials", w->replay_count);
+    itg_cli_json_text(&json, "strategy",
+                      itg_search_best(r) ? values[ITG_CLI_OPT_OUT_STRATEGY].text : NULL);
     itg_cli_json_text(&json, "db", values[ITG_CLI_OPT_DB].text);
-    itg_cli_json_known_integer(&json, "run", w->recorder ? itg_cli_recorder_run(w->recorder) : -1);
-    json_scores(&json, "float", itg_search_float(r, true), itg_search_float(r, false), -1);
-    json_scores(&json, "uniform8", itg_search_uniform8(r, true), itg_search_uniform8(r, false), -1);
-    if (best)
-        json_scores(&json, "best", itg_search_best_holdout(r), &best->score, best->index);
-    else
-        itg_cli_json_null(&json, "best");
+    itg_cli_json_known_integer(&json, "run", run_number(w));
+    json_results(&json, w);
     itg_cli_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
@@ -103,38 +163,92 @@ static int print_table(const itg_search_result *r, const itg_trial *best)
         itg_cli_table_cell(&table, "%s", titles[i]);
     row(&table, "float", itg_search_float(r, true), itg_search_float(r, false));
     row(&table, "uniform 8", itg_search_uniform8(r, true), itg_search_uniform8(r, false));
+    if (has_hago(r))
+        row(&table, "hago-greedy", itg_search_hago(r, true), itg_search_hago(r, false));
     if (best) row(&table, "best", itg_search_best_holdout(r), &best->score);
     return itg_cli_table_print(&table);
+}
+
+/* The share of 8 bits everywhere that is saved; false: not known. */
+static bool saved_of(const itg_score *whole, const itg_score *part, itg_cost_kind kind, double *out)
+{
+    double before = itg_score_cost(whole, kind), after = itg_score_cost(part, kind);
+    if (!(before > 0) || after < 0) return false;
+    *out = 100 * (1 - after / before);
+    return true;
+}
+
+/* What the goal minimizes comes first. */
+static void print_saved(const itg_cli_search_work *w, const itg_score *best)
+{
+    static const itg_cost_kind others[] = {ITG_COST_SIZE, ITG_COST_BOPS, ITG_COST_CYCLES};
+    const itg_score *uniform = itg_search_uniform8(w->result, true);
+    const itg_goal *goal = &w->options.goal;
+    itg_cost_kind first = goal->maximize_quality ? ITG_COST_SIZE : goal->minimize;
+    double saved = 0;
+    char text[256] = "";
+    if (!saved_of(uniform, best, first, &saved)) return;
+    size_t used = (size_t)snprintf(text, sizeof text, "%.1f %% of the %s of uniform 8", saved,
+                                   itg_cli_cost_words(first));
+    for (size_t i = 0; i < sizeof others / sizeof *others && used < sizeof text; i++)
+        if (others[i] != first && saved_of(uniform, best, others[i], &saved) && saved > 0)
+            used += (size_t)snprintf(text + used, sizeof text - used, ", %.1f %% of its %s", saved,
+                                     itg_cli_cost_words(others[i]));
+    itg_cli_print_line("it saves", "%s", text);
+}
+
+static void print_quality(const itg_cli_search_work *w, const itg_score *s)
+{
+    const char *name = s->top1 >= 0 ? "top-1" : "agreement";
+    double lo, hi, share = s->top1 >= 0 ? s->top1 : s->agreement;
+    itg_cli_drop d = itg_cli_drop_of(itg_search_float(w->result, true), s);
+    itg_cli_interval(share, s->samples, &lo, &hi);
+    itg_cli_print_line(s->top1 >= 0 ? "its top-1" : "it agrees",
+                       "%.2f %% on %lld hold-out samples (95 %% interval %.2f to %.2f)",
+                       100 * share, (long long)s->samples, 100 * lo, 100 * hi);
+    if (s->top1 >= 0)
+        itg_cli_print_line("its drop",
+                           "%.2f points of %s below float (95 %% interval %.2f to %.2f)",
+                           100 * d.drop, name, 100 * d.lo, 100 * d.hi);
 }
 
 static void print_best(const itg_cli_search_work *w, const itg_trial *best)
 {
     const itg_score *s = itg_search_best_holdout(w->result);
     char digest[ITG_CLI_HEX];
-    double lo, hi;
-    itg_cli_print_line("best", "trial %lld", (long long)best->index);
-    if (s->top1 >= 0) {
-        itg_cli_interval(s->top1, s->samples, &lo, &hi);
-        itg_cli_print_line("its top-1",
-                           "%.2f %% on %lld hold-out samples (95 %% interval %.2f to %.2f)",
-                           100 * s->top1, (long long)s->samples, 100 * lo, 100 * hi);
-    }
+    bool met = itg_search_goal_met(w->result);
+    itg_cli_print_line(met ? "best" : "nearest", "trial %lld", (long long)best->index);
+    print_quality(w, s);
+    print_saved(w, s);
     itg_cli_print_line("its digest", "%s on the hold-out", itg_cli_hex(s->digest, digest));
     if (w->args->given[ITG_CLI_OPT_OUT_STRATEGY])
         itg_cli_print_line("strategy", "%s", w->args->values[ITG_CLI_OPT_OUT_STRATEGY].text);
 }
 
+static void print_head(const itg_cli_search_work *w)
+{
+    const itg_search_result *r = w->result;
+    char goal[256], replayed[64] = "";
+    if (w->resumed)
+        snprintf(replayed, sizeof replayed, " (%lld of them from the log)",
+                 (long long)w->replay_count);
+    itg_cli_goal_words(&w->options.goal, itg_search_float(r, false)->top1 >= 0, goal, sizeof goal);
+    printf("%s on %s: %lld trials%s in %.1f s, searcher %s, seed %llu, stopped: %s\n",
+           itg_model_name(w->model), itg_hardware_name(w->hw), (long long)itg_search_trial_count(r),
+           replayed, w->seconds, w->options.searcher, (unsigned long long)w->options.seed,
+           itg_search_stop_reason(r));
+    printf("goal: %s; %s\n\n", goal, itg_search_goal_met(r) ? "met" : "NOT met");
+}
+
 int itg_cli_search_text(const itg_cli_search_work *w)
 {
     const itg_trial *best = itg_search_best(w->result);
-    printf("%s on %s: %lld trials in %.1f s, seed %llu, stopped: %s\n\n", itg_model_name(w->model),
-           itg_hardware_name(w->hw), (long long)itg_search_trial_count(w->result), w->seconds,
-           (unsigned long long)w->options.seed, itg_search_stop_reason(w->result));
+    print_head(w);
     int status = print_table(w->result, best);
     putchar('\n');
     if (best) print_best(w, best);
-    if (w->recorder)
-        itg_cli_print_line("log", "run %lld of %s", (long long)itg_cli_recorder_run(w->recorder),
+    if (run_number(w) >= 0)
+        itg_cli_print_line("log", "run %lld of %s", (long long)run_number(w),
                            w->args->values[ITG_CLI_OPT_DB].text);
     return status;
 }

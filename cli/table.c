@@ -56,9 +56,12 @@ static int width_of(const char *text)
 
 static void print_row(char *const *cells, const char *alignment, size_t columns, const int *widths)
 {
-    for (size_t c = 0; c < columns; c++) {
+    size_t shown = columns; /* no blanks at the end of a line */
+    while (shown > 0 && cells[shown - 1][0] == '\0')
+        shown--;
+    for (size_t c = 0; c < shown; c++) {
         int fill = widths[c] - width_of(cells[c]);
-        bool right = alignment[c] == 'r', last = c + 1 == columns;
+        bool right = alignment[c] == 'r', last = c + 1 == shown;
         printf("  %*s%s%*s", right ? fill : 0, "", cells[c], right || last ? 0 : fill, "");
     }
     putchar('\n');

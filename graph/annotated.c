@@ -121,6 +121,20 @@ static void print_edge(const itg_annotated *a, const itg_edge *edge, itg_strbuf 
     itg_strbuf_add(out, "\n");
 }
 
+static void print_split(const itg_sum_split *split, itg_strbuf *out)
+{
+    if (split->part_count == 0) return;
+    itg_strbuf_format(out, " split[%d]=", (int)split->part_count);
+    for (int32_t i = 0; i < split->part_count && i < SHOWN; ++i)
+        itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)split->end[i]);
+    itg_strbuf_format(out, "%s join=%d %s shift[%d]=", split->part_count > SHOWN ? ",..." : "",
+                      (int)split->join_bits, rounding_names[split->rounding],
+                      (int)split->shift_count);
+    for (int32_t i = 0; i < split->shift_count && i < SHOWN; ++i)
+        itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)split->shift[i]);
+    if (split->shift_count > SHOWN) itg_strbuf_add(out, ",...");
+}
+
 static void print_note(const itg_annotated *a, itg_id id, itg_strbuf *out)
 {
     const itg_graph *g = a->graph;
@@ -132,6 +146,7 @@ static void print_note(const itg_annotated *a, itg_id id, itg_strbuf *out)
     if (note->acc.bits > 0)
         itg_strbuf_format(out, " accumulator=%d %s", (int)note->acc.bits,
                           note->acc.overflow == ITG_OVERFLOW_WRAP ? "wrap" : "saturate");
+    print_split(&note->split, out);
     if (note->activation != ITG_NONE)
         itg_strbuf_format(out, " activation=%s", g->nodes[note->activation].name);
     if (note->form == ITG_FORM_RESCALE && (n->op == ITG_OP_ADD || n->op == ITG_OP_SUB)) {

@@ -47,7 +47,7 @@ typedef struct itg_value_note {
 /* How a node computes. Names as in hardware files ("arithmetic"). */
 typedef enum itg_form {
     ITG_FORM_FLOAT,   /* float32 reference kernel */
-    ITG_FORM_MAC,     /* Conv, Gemm, MatMul: acc = bias + sum (x - x.zp) * (w - w.zp) */
+    ITG_FORM_MAC,     /* Conv, Gemm, MatMul: acc = bias + sum (x - x.zp) * (w - w.zp); or split */
     ITG_FORM_PRODUCT, /* Mul: acc = (a - a.zp) * (b - b.zp) */
     ITG_FORM_RESCALE, /* Add, Sub: acc = ra((a - a.zp) << left_shift) +- rb((b - b.zp) <<
                          left_shift); Relu, Clip: acc = a - a.zp; pools, ReduceMean: acc = sum of (a
@@ -66,7 +66,8 @@ typedef enum itg_form {
 typedef struct itg_node_note {
     itg_form form;
     itg_accumulator acc;
-    itg_id activation; /* a Relu or Clip node fused into this one, or ITG_NONE */
+    itg_sum_split split; /* MAC: where a sum might leave acc; else part_count 0 */
+    itg_id activation;   /* a Relu or Clip node fused into this one, or ITG_NONE */
     itg_id
         out_value; /* value whose versions the epilogue writes: own output 0, or the activation's */
     int32_t left_shift;     /* RESCALE of Add and Sub */

@@ -90,10 +90,10 @@ static itg_status check_weights(const itg_json *json, const itg_json_value *v,
     if (spec->weight_mask == 0 && spec->per_channel)
         return itg_json_fail(json, place(v, "per_channel"), err, ITG_BAD_FILE,
                              "expected 'weights' beside 'per_channel': true");
-    if (spec->bias_bits > spec->acc.bits)
+    if (spec->bias_bits > itg_hw_bias_limit(spec))
         return itg_json_fail(json, place(v, "bias_bits"), err, ITG_BAD_FILE,
                              "expected at most the accumulator's %d bits, got %d",
-                             (int)spec->acc.bits, (int)spec->bias_bits);
+                             (int)itg_hw_bias_limit(spec), (int)spec->bias_bits);
     return ITG_OK;
 }
 
@@ -130,6 +130,31 @@ static itg_status check_table(const itg_json *json, const itg_json_value *v, con
     return ITG_OK;
 }
 
+static itg_status check_split(const itg_json *json, const itg_json_value *v,
+                              const itg_hw_spec *spec, itg_error *err)
+{
+    const itg_json_value *acc = itg_json_find(v, "accumulator");
+    if (!acc) return ITG_OK;
+    static const char *const joins[] = {"join_bits", "join_rounding"};
+    for (int i = 0; i < 2 && !spec->split.allowed; i++)
+        if (itg_json_find(acc, joins[i]))
+            return itg_json_fail(json, place(acc, joins[i]), err, ITG_BAD_FILE,
+                                 "expected 'split': true beside '%s'", joins[i]);
+    if (!spec->split.allowed) return ITG_OK;
+    if (spec->form != ITG_FORM_MAC)
+        return itg_json_fail(json, place(acc, "split"), err, ITG_BAD_FILE,
+                             "expected 'arithmetic': \"mac\" beside 'split': true");
+    if (spec->acc.bits > ITG_HW_MAX_SPLIT_BITS)
+        return itg_json_fail(json, place(acc, "bits"), err, ITG_BAD_FILE,
+                             "expected at most %d bits beside 'split': true, got %d",
+                             ITG_HW_MAX_SPLIT_BITS, (int)spec->acc.bits);
+    if (spec->split.join_bits < spec->acc.bits)
+        return itg_json_fail(json, place(acc, "join_bits"), err, ITG_BAD_FILE,
+                             "expected at least the accumulator's %d bits, got %d",
+                             (int)spec->acc.bits, (int)spec->split.join_bits);
+    return ITG_OK;
+}
+
 itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
                              itg_op op, const itg_hw_spec *spec, itg_error *err)
 {
@@ -142,6 +167,7 @@ itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, cons
     itg_status status = check_present(json, v, spec, err);
     if (status == ITG_OK) status = check_weights(json, v, hw, op, spec, err);
     if (status == ITG_OK) status = check_table(json, v, hw, spec, err);
+    if (status == ITG_OK) status = check_split(json, v, spec, err);
     if (status != ITG_OK) return status;
     if (itg_json_find(v, "left_shift") && op != ITG_OP_ADD && op != ITG_OP_SUB)
         return itg_json_fail(json, place(v, "left_shift"), err, ITG_BAD_FILE,

@@ -1,8 +1,9 @@
 /* What an annotated graph costs, from shapes and quantizers alone: no weights are read.
  *
- * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the spec that matches; every other node
- * takes the larger of its first input's and its first output's elements, by the same rate. Fused
- * activations take nothing. */
+ * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the spec that matches, and where their
+ * sums are split one more for each part of each output; every other node takes the larger of its
+ * first input's and its first output's elements, by the same rate. Fused activations take nothing.
+ */
 #include "keys.h"
 
 static int64_t add_saturated(int64_t a, int64_t b)
@@ -112,6 +113,7 @@ static void add_work(const itg_hardware *hw, const itg_annotated *a, itg_cost *c
             work = macs_of(g, n);
             int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
             cost->bops = add_saturated(cost->bops, mul_saturated(work, bits));
+            work = add_saturated(work, mul_saturated(out, a->nodes[n].split.part_count));
         }
         cost->cycles += (double)work / rate_of(hw, a, n);
     }
@@ -127,7 +129,16 @@ static int64_t requant_bytes(const itg_requant *r)
     return bytes;
 }
 
-/* Biases and requantization constants. */
+/* Where the parts end, and how far each is shifted. */
+static int64_t split_bytes(const itg_sum_split *split)
+{
+    int64_t bytes = 4 * (int64_t)split->part_count;
+    for (int32_t i = 0; i < split->shift_count; i++)
+        bytes += split->shift[i] != 0;
+    return bytes;
+}
+
+/* Biases, requantization constants, splits. */
 static int64_t constant_bytes(const itg_annotated *a)
 {
     int64_t bytes = 0;
@@ -136,6 +147,7 @@ static int64_t constant_bytes(const itg_annotated *a)
         itg_op op = a->graph->nodes[n].op;
         if (note->bias)
             bytes += note->bias_count * (note->acc.bits <= 32 ? INT64_C(4) : INT64_C(8));
+        bytes += split_bytes(&note->split);
         if (note->form == ITG_FORM_RESCALE && (op == ITG_OP_ADD || op == ITG_OP_SUB))
             bytes += requant_bytes(&note->operand[0]) + requant_bytes(&note->operand[1]);
     }

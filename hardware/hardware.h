@@ -25,6 +25,15 @@ typedef struct itg_hw_requant {
     itg_requant_spec spec;
 } itg_hw_requant;
 
+/* Sums that a MAC's accumulator cannot hold may be taken apart; docs/arithmetic.md 3.3. */
+typedef struct itg_hw_split {
+    bool allowed;
+    int32_t join_bits; /* width of the accumulator that adds the parts, 8..62; default: acc.bits */
+    itg_rounding rounding; /* of a part before it is added */
+} itg_hw_split;
+#define ITG_HW_MAX_SPLIT_BITS                                                                      \
+    48 /* of a part: exact in a double, and in 64 bits whatever is added */
+
 /* One way to run an operator, in preference order. Masks: bit i = dtypes[i]. */
 typedef struct itg_hw_spec {
     uint32_t input_mask;  /* activations (slot 0; both slots of Add, Mul, MatMul of two activations;
@@ -32,6 +41,7 @@ typedef struct itg_hw_spec {
     uint32_t weight_mask; /* constant slot 1 of Conv, Gemm, MatMul; 0: operator has no weights */
     uint32_t output_mask; /* 0: same class and quantizer rules as the input (tied forms) */
     itg_accumulator acc;
+    itg_hw_split split;
     bool per_channel;      /* weights: one scale per output channel */
     bool bias;             /* a bias is allowed (default true) */
     int32_t bias_bits;     /* default: the smaller of accumulator width and 32 */
@@ -41,6 +51,12 @@ typedef struct itg_hw_spec {
     itg_rounding rounding; /* KEEP averages */
     double macs_per_cycle; /* cost; elementwise: elements per cycle */
 } itg_hw_spec;
+
+/* Width of the accumulator that a bias enters. */
+static inline int32_t itg_hw_bias_limit(const itg_hw_spec *spec)
+{
+    return spec->split.allowed ? spec->split.join_bits : spec->acc.bits;
+}
 
 typedef struct itg_hw_op {
     int32_t spec_count; /* 0: not an integer operator here */
@@ -82,8 +98,6 @@ typedef struct itg_hardware itg_hardware;
 /* name_or_path: a name among the built-in targets (hardware/targets, embedded at build time), or a
  * file. Errors name file, key and expectation. */
 itg_status itg_hardware_load(const char *name_or_path, itg_hardware **out, itg_error *err);
-itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source,
-                              itg_hardware **out, itg_error *err);
 void itg_hardware_destroy(itg_hardware *hw);
 int itg_hardware_builtin_count(void);
 const char *itg_hardware_builtin_name(int index);

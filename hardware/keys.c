@@ -91,12 +91,19 @@ static const itg_hw_key requant_keys[] = {
 };
 #undef OWNER
 
-#define OWNER itg_accumulator
+/* Fills the spec that it stands in. */
+#define OWNER itg_hw_spec
 static const itg_hw_key accumulator_keys[] = {
-    {"bits", ITG_HW_INT, ITG_HW_REQUIRED, AT(bits), .min = 8, .max = 64, .preset = 32,
+    {"bits", ITG_HW_INT, ITG_HW_REQUIRED, AT(acc.bits), .min = 8, .max = 64, .preset = 32,
      .help = "Width of the sum, two's complement."},
-    {"overflow", ITG_HW_CHOICE, ITG_HW_OPTIONAL, AT(overflow), .choices = overflows,
+    {"overflow", ITG_HW_CHOICE, ITG_HW_OPTIONAL, AT(acc.overflow), .choices = overflows,
      .preset = ITG_OVERFLOW_WRAP, .help = "What a sum beyond that width does."},
+    {"split", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(split.allowed),
+     .help = "Sums that might leave that width are taken apart (mac)."},
+    {"join_bits", ITG_HW_INT, ITG_HW_DERIVED, AT(split.join_bits), .min = 8, .max = 62,
+     .help = "Width in which parts are added. Default: the width of a part."},
+    {"join_rounding", ITG_HW_CHOICE, ITG_HW_OPTIONAL, AT(split.rounding), .choices = roundings,
+     .preset = ITG_ROUND_HALF_UP, .help = "Rounding of a part that is shifted to be added."},
 };
 #undef OWNER
 static const itg_hw_object accumulator_object = {"accumulator", NULL, COUNT(accumulator_keys),
@@ -115,14 +122,14 @@ static const itg_hw_key spec_keys[] = {
     {"outputs", ITG_HW_DTYPE_MASK, ITG_HW_DERIVED, AT(output_mask), .only = ~(FORM(KEEP)),
      .help =
          "Dtypes of the result. Required, but for keep_scale, where the result is as the input."},
-    {"accumulator", ITG_HW_OBJECT, ITG_HW_DERIVED, AT(acc), .object = &accumulator_object,
-     .only = SUMMING, .help = "Where products are summed. Required for mac; else 32 bits, wrap."},
+    {"accumulator", ITG_HW_OBJECT, ITG_HW_DERIVED, .object = &accumulator_object, .only = SUMMING,
+     .help = "Where products are summed. Required for mac; else 32 bits, wrap."},
     {"per_channel", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(per_channel), .only = FORM(MAC),
      .help = "Weights have one scale per output channel."},
     {"bias", ITG_HW_BOOL, ITG_HW_OPTIONAL, AT(bias), .preset = 1, .only = FORM(MAC),
      .help = "The sum may start at a bias."},
     {"bias_bits", ITG_HW_INT, ITG_HW_DERIVED, AT(bias_bits), .min = 2, .max = 64, .only = FORM(MAC),
-     .help = "Width of the bias. Default: the accumulator's, at most 32."},
+     .help = "Width of the bias. Default: the accumulator's (split: join_bits), at most 32."},
     {"requantize", ITG_HW_REQUANT_INDEX, ITG_HW_DERIVED, AT(requant), .preset = -1, .only = SUMMING,
      .help =
          "Name in the top-level `requantize`. Required for mac, product, rescale, equal_scale."},

@@ -209,7 +209,7 @@ void itg_int_conv(const itg_window *w, const itg_int_operand *x, const itg_int_o
     args.narrow = exact && !mac->may_overflow && mac->acc_bound <= INT32_MAX;
     bool saturates = mac->may_overflow && mac->acc.overflow == ITG_OVERFLOW_SATURATE;
     const bool depthwise = exact && w->group > 1 && w->channels == w->group;
-    if (saturates || !args.px.fits || !args.pw.fits)
+    if (saturates || mac->split || !args.px.fits || !args.pw.fits)
         itg_conv_sequential(&args, scratch);
     else if (depthwise && itg_conv_depthwise_fits(w))
         itg_conv_depthwise(&args, scratch);

@@ -1,6 +1,6 @@
 /* Convolution one addition after another, in the stated order: accumulators that saturate on the
- * way, and codes wider than 16 bits. Patches and filters are widened to 64 bits in the order
- * channel, row, column. */
+ * way, sums in parts, and codes wider than 16 bits. Patches and filters are widened to 64 bits in
+ * the order channel, row, column. */
 #include "kernels/int_conv.h"
 
 enum { BLOCK = 8 };
@@ -51,7 +51,10 @@ void itg_conv_sequential(const itg_conv_args *args, void *scratch)
                 int64_t bias = args->mac->bias ? args->mac->bias[k] : 0;
                 itg_widen_row(args->weights, k * size, size, 1, filter);
                 for (int64_t i = 0; i < count; i++)
-                    acc[i] = itg_dot_sequential(patches + i * size, filter, size, bias, args->mac);
+                    acc[i] =
+                        args->mac->split
+                            ? itg_dot_split(patches + i * size, filter, bias, k, args->mac->split)
+                            : itg_dot_sequential(patches + i * size, filter, size, bias, args->mac);
                 itg_conv_emit64(&emit, k, first, count, acc);
             }
         }

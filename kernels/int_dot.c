@@ -125,3 +125,17 @@ int64_t itg_dot_sequential(const int64_t *a, const int64_t *b, int64_t n, int64_
         sum += (uint64_t)a[i] * (uint64_t)b[i];
     return mac->may_overflow ? itg_accumulator_fit(mac->acc, (int64_t)sum) : (int64_t)sum;
 }
+
+int64_t itg_dot_split(const int64_t *a, const int64_t *b, int64_t bias, int64_t channel,
+                      const itg_sum_split *split)
+{
+    int32_t shift = (int32_t)split->shift[split->shift_count == 1 ? 0 : channel];
+    int64_t joined = itg_round_shift_product(bias, 1, shift, split->rounding);
+    for (int64_t p = 0, i = 0; p < split->part_count; p++) {
+        int64_t part = 0;
+        for (; i < split->end[p]; i++)
+            part += a[i] * b[i];
+        joined += itg_round_shift_product(part, 1, shift, split->rounding);
+    }
+    return joined;
+}

@@ -104,7 +104,7 @@ static void packed(const matmul *t, void *scratch)
     }
 }
 
-/* Wide codes, or an accumulator that saturates on the way: one sum after another. */
+/* Wide codes, sums in parts, or an accumulator that saturates on the way: one sum after another. */
 static void sequential(const matmul *t, void *scratch)
 {
     int64_t *acc = scratch, *a = acc + ITG_DOT_ROWS * BLOCK, *b = a + t->k;
@@ -116,7 +116,8 @@ static void sequential(const matmul *t, void *scratch)
                 int64_t first = t->b_transposed ? (n0 + j) * t->k : n0 + j;
                 itg_widen_row(t->b, first, t->k, t->b_transposed ? 1 : t->n, b);
                 int64_t bias = t->mac->bias ? t->mac->bias[n0 + j] : 0;
-                acc[j] = itg_dot_sequential(a, b, t->k, bias, t->mac);
+                acc[j] = t->mac->split ? itg_dot_split(a, b, bias, n0 + j, t->mac->split)
+                                       : itg_dot_sequential(a, b, t->k, bias, t->mac);
             }
             for (int32_t o = 0; o < t->out_count; o++)
                 itg_epilogue_row64(acc, columns, i * t->n + n0, n0, 1, &t->out[o]);
@@ -141,7 +142,7 @@ void itg_int_matmul(int64_t m, int64_t n, int64_t k, const itg_int_operand *a,
                 out,
                 out_count};
     bool saturates = mac->may_overflow && mac->acc.overflow == ITG_OVERFLOW_SATURATE;
-    if (saturates || !t.pa.fits || !t.pb.fits)
+    if (saturates || mac->split || !t.pa.fits || !t.pb.fits)
         sequential(&t, scratch);
     else
         packed(&t, scratch);

@@ -42,6 +42,9 @@ typedef struct itg_mac_options {
     bool may_overflow; /* bound exceeds the width */
     int64_t acc_bound;
     const int64_t *bias; /* [out channels] or NULL */
+    /* NULL, or how the sums are taken apart; every part and the joined sum are proven to fit.
+     * may_overflow is true beside it: fast paths that know nothing of parts keep away. */
+    const itg_sum_split *split;
 } itg_mac_options;
 
 size_t itg_int_conv_scratch(const itg_window *w);

@@ -52,6 +52,9 @@ void itg_dot_tile64(const int16_t *a, int64_t rows, const int16_t *b, int64_t co
  * addition after another. */
 int64_t itg_dot_sequential(const int64_t *a, const int64_t *b, int64_t n, int64_t bias,
                            const itg_mac_options *mac);
+/* The joined sum of the parts, as itg_sum_split says; parts and sum fit 64 bits. */
+int64_t itg_dot_split(const int64_t *a, const int64_t *b, int64_t bias, int64_t channel,
+                      const itg_sum_split *split);
 
 /* ---- int_epilogue.c ---- */
 /* out[first + i] from acc[i]; channel of i is channel + i * step, step 0 or 1. */

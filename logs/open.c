@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68 };
+enum { HEADER_BYTES = 100, PAGE_AT = 16, PAGES_AT = 28, VERSION_AT = 60, APPLICATION_AT = 68 };
 
 /* ---- the file, before SQLite ---- */
 
@@ -87,41 +87,84 @@ static itg_status query_text(itg_run_log *log, const char *sql, char **out, itg_
     return status;
 }
 
+static const char advice[] =
+    "it was left as it is. Restore a copy, or save what can still be read: "
+    "sqlite3 OLD .recover | sqlite3 NEW";
+
+/* " (it ends after 8192 of its 20480 bytes)", or "". The header counts pages; what it says of a
+ * damaged file is only a hint. */
+static const char *shortfall(const char *path, char *buffer, size_t size)
+{
+    unsigned char header[HEADER_BYTES] = {0};
+    struct stat about;
+    buffer[0] = '\0';
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) return buffer;
+    if (fstat(file, &about) == 0 && pread(file, header, sizeof header, 0) == HEADER_BYTES) {
+        uint64_t page = (uint64_t)header[PAGE_AT] << 8 | header[PAGE_AT + 1];
+        uint64_t whole = (page == 1 ? 65536 : page) * big_endian(header + PAGES_AT);
+        if (about.st_size >= 0 && (uint64_t)about.st_size < whole)
+            snprintf(buffer, size, " (it ends after %llu of its %llu bytes)",
+                     (unsigned long long)about.st_size, (unsigned long long)whole);
+    }
+    close(file);
+    return buffer;
+}
+
+static itg_status fail_damaged(const itg_run_log *log, const char *finding, itg_error *err)
+{
+    char missing[96];
+    return itg_fail(err, ITG_BAD_FILE, "%s: is damaged: %s%s; %s", log->path, finding,
+                    shortfall(log->path, missing, sizeof missing), advice);
+}
+
 static itg_status check_damage(itg_run_log *log, itg_error *err)
 {
     char *finding = NULL;
     itg_status status = query_text(log, "PRAGMA quick_check(1)", &finding, err);
-    if (status == ITG_OK && strcmp(finding, "ok") != 0)
-        status = itg_fail(err, ITG_BAD_FILE, "%s: is damaged, and was left as it is: %s", log->path,
-                          finding);
+    if (status == ITG_OK && strcmp(finding, "ok") != 0) status = fail_damaged(log, finding, err);
     free(finding);
     return status;
 }
 
-static itg_status create_schema(itg_run_log *log, itg_error *err)
+/* What SQLite finds by itself, wherever it stumbles over it. */
+static itg_status explain_damage(const itg_run_log *log, itg_status status, itg_error *err)
 {
-    char identity[256];
-    snprintf(identity, sizeof identity,
-             "PRAGMA application_id = %d; PRAGMA user_version = %d; "
-             "INSERT INTO meta VALUES ('schema_version', '%d')",
-             ITG_LOG_APPLICATION_ID, ITG_LOG_SCHEMA_VERSION, ITG_LOG_SCHEMA_VERSION);
-    itg_status status =
-        itg_log_execute(log, (const char *)itg_log_schema, "create its tables", err);
-    return status == ITG_OK ? itg_log_execute(log, identity, "create its tables", err) : status;
+    int code = status == ITG_OK ? SQLITE_OK : sqlite3_errcode(log->db) & 0xFF;
+    return code == SQLITE_CORRUPT || code == SQLITE_NOTADB
+               ? fail_damaged(log, sqlite3_errmsg(log->db), err)
+               : status;
 }
 
-/* Inside a transaction: another program may be creating the same log. */
+/* Tables and version as they are now: another program may have changed them since check_file. */
+static itg_status read_version(itg_run_log *log, bool *fresh, int64_t *version, itg_error *err)
+{
+    char *tables = NULL, *number = NULL;
+    itg_status status = query_text(log, "SELECT count(*) FROM sqlite_master", &tables, err);
+    if (status == ITG_OK) status = query_text(log, "PRAGMA user_version", &number, err);
+    if (status == ITG_OK) {
+        *fresh = strcmp(tables, "0") == 0;
+        *version = strtoll(number, NULL, 10);
+    }
+    free(tables);
+    free(number);
+    return status;
+}
+
 static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
 {
-    char *tables = NULL;
+    bool fresh = false;
+    int64_t version = 0;
     itg_status status = check_damage(log, err);
-    if (status == ITG_OK)
-        status = query_text(log, "SELECT count(*) FROM sqlite_master", &tables, err);
-    bool fresh = status == ITG_OK && strcmp(tables, "0") == 0;
-    free(tables);
-    if (!fresh) return status;
-    if (!writer) return itg_fail(err, ITG_BAD_FILE, "%s: holds no log", log->path);
-    return create_schema(log, err);
+    if (status == ITG_OK) status = read_version(log, &fresh, &version, err);
+    if (status != ITG_OK) return status;
+    if (fresh)
+        return writer ? itg_log_create(log, err)
+                      : itg_fail(err, ITG_BAD_FILE, "%s: holds no log", log->path);
+    if (version < 1 || version > ITG_LOG_SCHEMA_VERSION)
+        return itg_fail(err, ITG_UNSUPPORTED, "%s: has schema version %lld, expected 1 to %d",
+                        log->path, (long long)version, ITG_LOG_SCHEMA_VERSION);
+    return writer ? itg_log_migrate(log, version, err) : itg_log_view(log, version, err);
 }
 
 /* The mode that this connection is in must be the one asked for: elsewhere the file may have been
@@ -137,18 +180,26 @@ static itg_status set_journal_mode(itg_run_log *log, itg_error *err)
     return status;
 }
 
-static itg_status set_up(itg_run_log *log, bool writer, itg_error *err)
+/* Foreign keys are off while a migration replaces the tables that they point to. */
+static itg_status configure(itg_run_log *log, itg_error *err)
 {
     sqlite3_extended_result_codes(log->db, 1);
     sqlite3_busy_timeout(log->db, ITG_LOG_BUSY_TIMEOUT_MS);
-    itg_status status = itg_log_execute(
-        log, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA",
-        "open", err);
+    return itg_log_execute(log,
+                           "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = OFF; "
+                           "PRAGMA temp_store = MEMORY; PRAGMA synchronous = EXTRA",
+                           "open", err);
+}
+
+static itg_status set_up(itg_run_log *log, bool writer, itg_error *err)
+{
+    itg_status status = configure(log, err);
     if (status == ITG_OK)
         status = itg_log_execute(log, writer ? "BEGIN IMMEDIATE" : "BEGIN", "open", err);
-    if (status != ITG_OK) return status;
-    status = check_or_create(log, writer, err);
-    if (status == ITG_OK) return itg_log_execute(log, "COMMIT", "open", err);
+    if (status == ITG_OK) status = check_or_create(log, writer, err);
+    if (status == ITG_OK) status = itg_log_execute(log, "COMMIT", "open", err);
+    if (status == ITG_OK) return itg_log_execute(log, "PRAGMA foreign_keys = ON", "open", err);
+    status = explain_damage(log, status, err);
     itg_log_execute(log, "ROLLBACK", "open", NULL);
     return status;
 }

@@ -59,7 +59,7 @@ void itg_run_record_destroy(itg_run_record *record)
     free(owned);
 }
 
-/* NULL stays NULL; false: no memory. */
+/* A text column; NULL stays NULL. False: no memory. */
 static bool read_text(owned_record *owned, sqlite3_stmt *s, int column, const char **out)
 {
     const char *text = (const char *)sqlite3_column_text(s, column);
@@ -68,45 +68,63 @@ static bool read_text(owned_record *owned, sqlite3_stmt *s, int column, const ch
     return *out != NULL;
 }
 
+/* Columns hash, name, samples; no hash: no data. */
+static bool read_data(owned_record *owned, sqlite3_stmt *s, int first, itg_run_data *out)
+{
+    itg_log_parse_hash((const char *)sqlite3_column_text(s, first), out->hash);
+    out->samples = sqlite3_column_int64(s, first + 2);
+    return read_text(owned, s, first + 1, &out->name);
+}
+
+/* The columns of run_sql: texts, then data, then the rest. */
+static const char run_sql[] =
+    "SELECT r.model_name, h.name, r.searcher, r.options, h.description, r.preprocess, "
+    "r.engine_version, r.started, r.space, r.stop_reason, r.best_strategy, r.seed, "
+    "r.data, r.data_name, d.samples, r.labels, r.labels_name, l.samples, "
+    "r.holdout, r.holdout_name, o.samples, r.holdout_labels, r.holdout_labels_name, p.samples, "
+    "r.model, r.best_trial, r.goal_met, (SELECT count(*) FROM trials t WHERE t.run = r.run) "
+    "FROM runs r JOIN hardware h ON h.hash = r.hardware JOIN data d ON d.hash = r.data "
+    "LEFT JOIN data l ON l.hash = r.labels LEFT JOIN data o ON o.hash = r.holdout "
+    "LEFT JOIN data p ON p.hash = r.holdout_labels WHERE r.run = ?";
+enum { DATA_AT = 12, MODEL_AT = 24 };
+
 static itg_status read_row(itg_run_log *log, owned_record *owned, sqlite3_stmt *s, itg_error *err)
 {
     itg_run_record *r = &owned->record;
-    const char **const texts[] = {&r->model_name,   &r->hardware_name,  &r->searcher,
-                                  &r->options_json, &r->engine_version, &r->started,
-                                  &r->stop_reason,  &r->strategy_json};
+    itg_run_info *i = &r->info;
     const char *seed = NULL;
-    enum { TEXTS = sizeof texts / sizeof *texts };
+    const char **const texts[DATA_AT] = {&i->model_name,     &i->hardware_name, &i->searcher,
+                                         &i->options_json,   &i->hardware_json, &i->preprocess_json,
+                                         &i->engine_version, &i->started,       &i->space_json,
+                                         &r->stop_reason,    &r->strategy_json, &seed};
+    itg_run_data *const sets[] = {&i->data, &i->labels, &i->holdout, &i->holdout_labels};
     bool ok = true;
-    for (int i = 0; i < TEXTS && ok; i++)
-        ok = read_text(owned, s, i, texts[i]);
-    if (ok) ok = read_text(owned, s, TEXTS, &seed);
+    for (int c = 0; c < DATA_AT && ok; c++)
+        ok = read_text(owned, s, c, texts[c]);
+    for (int d = 0; d < 4 && ok; d++)
+        ok = read_data(owned, s, DATA_AT + 3 * d, sets[d]);
     if (!ok) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a run", log->path);
-    r->seed = seed ? strtoull(seed, NULL, 10) : 0;
-    r->best_trial =
-        sqlite3_column_type(s, TEXTS + 1) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, TEXTS + 1);
-    r->trials = sqlite3_column_int64(s, TEXTS + 2);
+    i->seed = seed ? strtoull(seed, NULL, 10) : 0;
+    itg_log_parse_hash((const char *)sqlite3_column_text(s, MODEL_AT), i->model_hash);
+    bool best = sqlite3_column_type(s, MODEL_AT + 1) != SQLITE_NULL;
+    r->best_trial = best ? sqlite3_column_int64(s, MODEL_AT + 1) : -1;
+    r->goal_met = sqlite3_column_int(s, MODEL_AT + 2) != 0;
+    r->trials = sqlite3_column_int64(s, MODEL_AT + 3);
+    r->ended = r->stop_reason != NULL;
     return ITG_OK;
 }
 
 static itg_status read_run(itg_run_log *log, owned_record *owned, itg_error *err)
 {
     sqlite3_stmt *s = NULL;
-    itg_status status = itg_log_prepare(
-        log,
-        "SELECT m.name, h.name, r.searcher, r.options, r.engine_version, r.started, r.stop_reason, "
-        "r.best_strategy, r.seed, r.best_trial, (SELECT count(*) FROM trials t WHERE t.run = "
-        "r.run) "
-        "FROM runs r JOIN models m ON m.hash = r.model JOIN hardware h ON h.hash = r.hardware "
-        "WHERE r.run = ?",
-        what, &s, err);
+    itg_status status = itg_log_prepare(log, run_sql, what, &s, err);
     if (status != ITG_OK) return status;
     sqlite3_bind_int64(s, 1, owned->record.run);
     int rc = sqlite3_step(s);
     if (rc == SQLITE_ROW)
         status = read_row(log, owned, s, err);
     else if (rc == SQLITE_DONE)
-        status = itg_fail(err, ITG_BAD_ARGUMENT, "%s: holds no run %lld", log->path,
-                          (long long)owned->record.run);
+        status = itg_log_no_run(log, owned->record.run, err);
     else
         status = itg_log_fail(log, err, what);
     sqlite3_finalize(s);
@@ -115,18 +133,13 @@ static itg_status read_run(itg_run_log *log, owned_record *owned, itg_error *err
 
 static void place_result(itg_run_record *r, const char *name, sqlite3_stmt *s)
 {
-    const struct {
-        const char *name;
+    for (int i = 0; name && i < ITG_LOG_RESULTS; i++) {
+        if (strcmp(name, itg_log_result_names[i]) != 0) continue;
         bool *has;
-        itg_score *score;
-    } places[] = {{"float", &r->has_float, &r->holdout_float},
-                  {"uniform8", &r->has_uniform8, &r->holdout_uniform8},
-                  {"best", &r->has_best, &r->holdout_best}};
-    for (size_t i = 0; name && i < sizeof places / sizeof *places; i++)
-        if (strcmp(name, places[i].name) == 0) {
-            *places[i].has = true;
-            itg_log_read_score(s, 1, places[i].score);
-        }
+        itg_score *score = itg_log_result(r, i, &has);
+        itg_log_read_score(s, 1, score);
+        *has = true;
+    }
 }
 
 static itg_status read_results(itg_run_log *log, itg_run_record *r, itg_error *err)
@@ -159,73 +172,5 @@ itg_status itg_run_log_read_run(itg_run_log *log, int64_t run, itg_run_record **
         *out = &owned->record;
     else
         itg_run_record_destroy(&owned->record);
-    return status;
-}
-
-/* ---- trials ---- */
-
-/* The text of a JSON list of widths; *out is malloc'd. */
-static itg_status read_bits(const itg_run_log *log, const char *text, int32_t **out, int32_t *count,
-                            itg_error *err)
-{
-    itg_json *json = NULL;
-    itg_status status = itg_json_parse(text, strlen(text), log->path, &json, err);
-    if (status != ITG_OK) return status;
-    const itg_json_value *list = itg_json_root(json);
-    size_t length = itg_json_length(list);
-    int32_t *bits = malloc(sizeof *bits * (length + 1));
-    if (!bits) status = itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a trial", log->path);
-    for (size_t i = 0; i < length && status == ITG_OK; i++) {
-        int64_t value = 0;
-        status = itg_json_get_int(json, itg_json_at(list, i), 0, 64, &value, err);
-        if (status == ITG_OK) bits[i] = (int32_t)value;
-    }
-    itg_json_destroy(json);
-    if (status != ITG_OK) {
-        free(bits);
-        return status;
-    }
-    *out = bits;
-    *count = (int32_t)length;
-    return ITG_OK;
-}
-
-static itg_status read_trial(itg_run_log *log, sqlite3_stmt *s, itg_trial *trial, int32_t **bits,
-                             itg_error *err)
-{
-    const char *text = (const char *)sqlite3_column_text(s, 1);
-    *trial = (itg_trial){.index = sqlite3_column_int64(s, 0)};
-    itg_status status = read_bits(log, text ? text : "", bits, &trial->group_count, err);
-    if (status != ITG_OK) return status;
-    trial->bits = *bits;
-    trial->feasible = sqlite3_column_int(s, 2) != 0;
-    trial->error = (const char *)sqlite3_column_text(s, 3);
-    trial->seconds = sqlite3_column_double(s, 4);
-    itg_log_read_score(s, 5, &trial->score);
-    return ITG_OK;
-}
-
-itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
-                                   itg_status (*fn)(void *context, const itg_trial *trial,
-                                                    itg_error *err),
-                                   void *context, itg_error *err)
-{
-    sqlite3_stmt *s = NULL;
-    int rc = SQLITE_DONE;
-    itg_status status =
-        itg_log_prepare(log,
-                        "SELECT number, bits, feasible, error, seconds, " ITG_LOG_SCORE_COLUMNS
-                        " FROM trials WHERE run = ? ORDER BY number",
-                        what, &s, err);
-    if (status == ITG_OK) sqlite3_bind_int64(s, 1, run);
-    while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        itg_trial trial;
-        int32_t *bits = NULL;
-        status = read_trial(log, s, &trial, &bits, err);
-        if (status == ITG_OK) status = fn(context, &trial, err);
-        free(bits);
-    }
-    if (status == ITG_OK && rc != SQLITE_DONE) status = itg_log_fail(log, err, what);
-    sqlite3_finalize(s);
     return status;
 }

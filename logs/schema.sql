@@ -1,4 +1,5 @@
--- The log of searches. docs/log-schema.md explains every column. A change of what stands here is a new version (logs/store.h).
+-- The log of searches. docs/log-schema.md explains every column. A change of what stands here is a new version (logs/store.h) and a
+-- step in logs/migrate.c.
 -- Hashes and digests are SHA-256 in lower-case hex. NULL: not known, or does not apply.
 
 CREATE TABLE meta (
@@ -24,26 +25,35 @@ CREATE TABLE data (
 ) WITHOUT ROWID;
 
 CREATE TABLE runs (
-    run            INTEGER PRIMARY KEY AUTOINCREMENT,
-    model          TEXT NOT NULL REFERENCES models (hash),
-    hardware       TEXT NOT NULL REFERENCES hardware (hash),
-    data           TEXT NOT NULL REFERENCES data (hash),
-    holdout        TEXT REFERENCES data (hash),
-    searcher       TEXT NOT NULL,
-    options        TEXT NOT NULL,
-    preprocess     TEXT NOT NULL,
-    seed           TEXT NOT NULL,
-    engine_version TEXT NOT NULL,
-    started        TEXT NOT NULL,
-    stop_reason    TEXT,
-    best_trial     INTEGER,
-    best_strategy  TEXT
+    run                 INTEGER PRIMARY KEY AUTOINCREMENT,
+    model               TEXT NOT NULL REFERENCES models (hash),
+    model_name          TEXT NOT NULL,
+    hardware            TEXT NOT NULL REFERENCES hardware (hash),
+    data                TEXT NOT NULL REFERENCES data (hash),
+    data_name           TEXT NOT NULL,
+    labels              TEXT REFERENCES data (hash),
+    labels_name         TEXT,
+    holdout             TEXT REFERENCES data (hash),
+    holdout_name        TEXT,
+    holdout_labels      TEXT REFERENCES data (hash),
+    holdout_labels_name TEXT,
+    searcher            TEXT NOT NULL,
+    options             TEXT NOT NULL,
+    preprocess          TEXT NOT NULL,
+    space               TEXT,
+    seed                TEXT NOT NULL,
+    engine_version      TEXT NOT NULL,
+    started             TEXT NOT NULL,
+    stop_reason         TEXT,
+    goal_met            INTEGER,
+    best_trial          INTEGER,
+    best_strategy       TEXT
 );
 
 CREATE TABLE trials (
     run                   INTEGER NOT NULL REFERENCES runs (run),
     number                INTEGER NOT NULL,
-    bits                  TEXT NOT NULL,
+    point                 TEXT NOT NULL,
     feasible              INTEGER NOT NULL,
     error                 TEXT,
     seconds               REAL NOT NULL,
@@ -56,13 +66,14 @@ CREATE TABLE trials (
     bops                  REAL,
     cycles                REAL,
     average_weight_bits   REAL,
+    distortion            REAL,
     digest                TEXT,
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
 CREATE TABLE results (
     run                   INTEGER NOT NULL REFERENCES runs (run),
-    what                  TEXT NOT NULL CHECK (what IN ('float', 'uniform8', 'best')),
+    what                  TEXT NOT NULL CHECK (what IN ('float', 'uniform8', 'hago-greedy', 'best', 'float-search')),
     samples               INTEGER,
     top1                  REAL,
     agreement             REAL,
@@ -72,6 +83,7 @@ CREATE TABLE results (
     bops                  REAL,
     cycles                REAL,
     average_weight_bits   REAL,
+    distortion            REAL,
     digest                TEXT,
     PRIMARY KEY (run, what)
 ) WITHOUT ROWID;

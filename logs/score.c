@@ -1,6 +1,20 @@
-/* A score as columns: -1 (not known) is NULL in the database. */
+/* Scores: as columns, where -1 (not known) is NULL, and by name in a run. */
 #include "logs/store.h"
 #include <string.h>
+
+const char *const itg_log_result_names[ITG_LOG_RESULTS] = {"float", "uniform8", "hago-greedy",
+                                                           "best", "float-search"};
+
+itg_score *itg_log_result(itg_run_record *record, int index, bool **has)
+{
+    bool *const flags[] = {&record->has_float, &record->has_uniform8, &record->has_hago,
+                           &record->has_best, &record->has_search_float};
+    itg_score *const scores[] = {&record->holdout_float, &record->holdout_uniform8,
+                                 &record->holdout_hago, &record->holdout_best,
+                                 &record->search_float};
+    *has = flags[index];
+    return scores[index];
+}
 
 static int bind_count(sqlite3_stmt *statement, int at, int64_t value)
 {
@@ -14,7 +28,7 @@ static int bind_number(sqlite3_stmt *statement, int at, double value)
 
 bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score)
 {
-    enum { COLUMNS = 10 };
+    enum { COLUMNS = 11 };
     int rc = SQLITE_OK;
     if (!score) {
         for (int i = 0; i < COLUMNS; i++)
@@ -33,7 +47,8 @@ bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *sco
     rc |= bind_number(statement, first + 6, costs ? score->bops : -1);
     rc |= bind_number(statement, first + 7, costs ? score->cycles : -1);
     rc |= bind_number(statement, first + 8, costs ? score->average_weight_bits : -1);
-    rc |= sqlite3_bind_text(statement, first + 9, digest, 64, SQLITE_TRANSIENT);
+    rc |= bind_number(statement, first + 9, score->distortion);
+    rc |= sqlite3_bind_text(statement, first + 10, digest, 64, SQLITE_TRANSIENT);
     return rc == SQLITE_OK;
 }
 
@@ -54,16 +69,20 @@ static int hex_digit(unsigned char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What is no digest reads as zeros. */
-static void read_digest(sqlite3_stmt *statement, int at, unsigned char out[32])
+bool itg_log_parse_hash(const char *text, unsigned char out[32])
 {
-    const unsigned char *text = sqlite3_column_text(statement, at);
     memset(out, 0, 32);
-    if (!text || sqlite3_column_bytes(statement, at) != 64) return;
+    if (!text || strlen(text) != 64) return false;
     for (int i = 0; i < 32; i++) {
-        int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
-        out[i] = high < 0 || low < 0 ? 0 : (unsigned char)(high * 16 + low);
+        int high = hex_digit((unsigned char)text[2 * i]);
+        int low = hex_digit((unsigned char)text[2 * i + 1]);
+        if (high < 0 || low < 0) {
+            memset(out, 0, 32);
+            return false;
+        }
+        out[i] = (unsigned char)(high * 16 + low);
     }
+    return true;
 }
 
 void itg_log_read_score(sqlite3_stmt *statement, int first, itg_score *out)
@@ -77,5 +96,6 @@ void itg_log_read_score(sqlite3_stmt *statement, int first, itg_score *out)
     out->bops = read_number(statement, first + 6);
     out->cycles = read_number(statement, first + 7);
     out->average_weight_bits = read_number(statement, first + 8);
-    read_digest(statement, first + 9, out->digest);
+    out->distortion = read_number(statement, first + 9);
+    itg_log_parse_hash((const char *)sqlite3_column_text(statement, first + 10), out->digest);
 }

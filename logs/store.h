@@ -7,9 +7,10 @@
 #include "base/base.h"
 
 #define ITG_LOG_APPLICATION_ID 0x4954474C /* "ITGL" */
-#define ITG_LOG_SCHEMA_VERSION 1
+#define ITG_LOG_SCHEMA_VERSION 2
 #define ITG_LOG_BUSY_TIMEOUT_MS 5000
 #define ITG_LOG_COMMIT_INTERVAL_S 0.2
+#define ITG_LOG_MAX_CHOICE 64 /* the largest number in a point */
 
 extern const unsigned char itg_log_schema[]; /* schema.sql, terminated */
 
@@ -18,8 +19,9 @@ struct itg_run_log {
     char *path;
     sqlite3_stmt *insert_trial; /* NULL: not prepared yet */
     bool pending;               /* a transaction is open and holds what is not committed */
-    bool committed_once;        /* last_commit has a meaning */
-    double last_commit;         /* of the `now` that trials are handed in with */
+    bool lost;           /* SQLite took a transaction back with trials in it: no more may follow */
+    bool committed_once; /* last_commit has a meaning */
+    double last_commit;  /* of the `now` that trials are handed in with */
 };
 
 /* "path: cannot <what>: <SQLite's words>", with the status that fits SQLite's code. */
@@ -30,16 +32,48 @@ itg_status itg_log_prepare(itg_run_log *log, const char *sql, const char *what, 
 /* Runs a statement that gives no rows, and resets it. */
 itg_status itg_log_step(itg_run_log *log, sqlite3_stmt *statement, const char *what,
                         itg_error *err);
+/* "path: holds no run 7; it holds 3 runs, 1 to 5". */
+itg_status itg_log_no_run(itg_run_log *log, int64_t run, itg_error *err);
+
+/* ---- writing (store.c): all in the open transaction; rows are not committed by these ---- */
 /* Opens the transaction that later calls write into, where none is open. */
 itg_status itg_log_begin(itg_run_log *log, itg_error *err);
+/* Fails also where another program holds it up; `pending` tells that what was handed in is still
+ * there. */
+itg_status itg_log_commit(itg_run_log *log, itg_error *err);
+/* Takes back what is not committed. */
+void itg_log_abandon(itg_run_log *log);
+itg_status itg_log_insert_run(itg_run_log *log, const itg_run_info *info, int64_t *run,
+                              itg_error *err);
+itg_status itg_log_insert_trial(itg_run_log *log, int64_t run, const itg_trial *trial,
+                                itg_error *err);
+itg_status itg_log_update_end(itg_run_log *log, int64_t run, const itg_run_end *end,
+                              itg_error *err);
+
+/* ---- a run's results by name (score.c) ---- */
+enum { ITG_LOG_RESULTS = 5 };
+extern const char *const itg_log_result_names[ITG_LOG_RESULTS]; /* as in results.what */
+/* The score of that name in the record; *has: whether it is there. */
+itg_score *itg_log_result(itg_run_record *record, int index, bool **has);
+
+/* ---- older schemas (migrate.c) ---- */
+/* The current tables, empty, in a database without any; inside a transaction. */
+itg_status itg_log_create(itg_run_log *log, itg_error *err);
+/* Brings a database of an older version to the current one; inside a transaction, with foreign keys
+ * off. */
+itg_status itg_log_migrate(itg_run_log *log, int64_t version, itg_error *err);
+/* Lets a reader see a database of an older version as if it were of the current one. */
+itg_status itg_log_view(itg_run_log *log, int64_t version, itg_error *err);
 
 /* A score in the columns of trials and results (score.c): bound from parameter `first` on, read
  * from column `first` on. */
 #define ITG_LOG_SCORE_COLUMNS                                                                      \
     "samples, top1, agreement, weight_bytes, parameter_bytes, peak_activation_bytes, bops, "       \
-    "cycles, average_weight_bits, digest"
-#define ITG_LOG_SCORE_PARAMETERS "?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+    "cycles, average_weight_bits, distortion, digest"
+#define ITG_LOG_SCORE_PARAMETERS "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
 /* score NULL: all of them NULL. False: no memory. */
 bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score);
 void itg_log_read_score(sqlite3_stmt *statement, int first, itg_score *out);
+/* 64 digits of lower-case hex; false, and zeros, where it is none. */
+bool itg_log_parse_hash(const char *text, unsigned char out[32]);
 #endif

@@ -61,7 +61,7 @@ static interval centered(const itg_pvalue *v)
     return (interval){v->q.qmin - v->q.zero_point, v->q.qmax - v->q.zero_point};
 }
 
-/* Sum over one output channel's constant weights: positive and negative weights apart. */
+/* Sum over some of one output channel's constant weights: positive and negative ones apart. */
 static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count, interval x,
                               int64_t bias)
 {
@@ -101,6 +101,11 @@ static mac_view mac_of(const itg_program *p, const itg_step *s)
     v.matrices = w->elements / (m.n * m.k);
     v.transposed = s->attrs.trans_b || w->shape.rank == 1;
     return v;
+}
+
+int64_t itg_mac_terms(const itg_program *p, const itg_step *s)
+{
+    return mac_of(p, s).terms;
 }
 
 static interval mac_bound(const itg_program *p, const itg_step *s)
@@ -151,11 +156,56 @@ void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_
     *hi = v.hi;
 }
 
+/* One channel's parts and their sum, widened into *parts and *joined. */
+static void split_channel(const itg_program *p, const itg_step *s, int64_t channel, interval *parts,
+                          interval *joined)
+{
+    const itg_pvalue *w = &p->values[s->inputs[1]];
+    const itg_sum_split *split = &s->split;
+    mac_view v = mac_of(p, s);
+    interval x = centered(&p->values[s->inputs[0]]), term = product(x, centered(w));
+    bool exact = w->data != NULL && v.transposed && v.matrices == 1;
+    int32_t shift = (int32_t)split->shift[split->shift_count == 1 ? 0 : channel];
+    int64_t bias =
+        s->input_count > 2 ? ((const int64_t *)p->values[s->inputs[2]].data)[channel] : 0;
+    int64_t start = itg_round_shift_product(bias, 1, shift, split->rounding);
+    interval all = {start, start};
+    for (int32_t i = 0; i < split->part_count; i++) {
+        int64_t from = i == 0 ? 0 : split->end[i - 1], count = split->end[i] - from;
+        interval part = {multiply(term.lo, count), multiply(term.hi, count)};
+        if (exact) part = channel_bound(w, channel * v.terms + from, count, x, 0);
+        *parts = hull(*parts, part);
+        part = (interval){itg_round_shift_product(part.lo, 1, shift, split->rounding),
+                          itg_round_shift_product(part.hi, 1, shift, split->rounding)};
+        all = sum(all, part);
+    }
+    *joined = hull(*joined, all);
+}
+
+void itg_step_split_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_t *hi,
+                          int64_t *join_lo, int64_t *join_hi)
+{
+    interval parts = {INT64_MAX, INT64_MIN}, joined = parts;
+    int64_t channels = mac_of(p, s).channels;
+    for (int64_t c = 0; c < channels; c++)
+        split_channel(p, s, c, &parts, &joined);
+    *lo = parts.lo;
+    *hi = parts.hi;
+    *join_lo = joined.lo;
+    *join_hi = joined.hi;
+}
+
 /* A bound at the end of int64 may have been saturated: it fits nothing. */
+static bool within(int64_t lo, int64_t hi, itg_accumulator acc)
+{
+    if (lo == INT64_MIN || hi == INT64_MAX) return false;
+    return lo >= itg_accumulator_min(acc) && hi <= itg_accumulator_max(acc);
+}
+
 bool itg_step_fits(const itg_step *s)
 {
-    if (s->acc_lo == INT64_MIN || s->acc_hi == INT64_MAX) return false;
-    return s->acc_lo >= itg_accumulator_min(s->acc) && s->acc_hi <= itg_accumulator_max(s->acc);
+    return within(s->acc_lo, s->acc_hi, s->acc) &&
+           (s->split.part_count == 0 || within(s->join_lo, s->join_hi, itg_step_join(s)));
 }
 
 int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s)

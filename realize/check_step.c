@@ -159,6 +159,26 @@ static itg_status check_float(const itg_program *p, const itg_step *s, itg_error
     return check_signature(p, s, s->input_count, s->output_count, true, err);
 }
 
+static itg_status check_split(const itg_step *s, int64_t terms, int64_t channels, itg_error *err)
+{
+    const itg_sum_split *split = &s->split;
+    int64_t last = 0;
+    if (split->part_count == 0) return ITG_OK;
+    if (s->acc.bits > ITG_HW_MAX_SPLIT_BITS || split->join_bits < s->acc.bits ||
+        split->join_bits > 62 || (unsigned)split->rounding >= ITG_ROUNDING_COUNT)
+        return bad(err, "widths or rounding of a split sum");
+    for (int32_t i = 0; i < split->part_count; last = split->end[i++])
+        if (split->end[i] <= last || split->end[i] > terms)
+            return bad(err, "parts of a split sum are out of order");
+    if (last != terms) return bad(err, "parts of a split sum leave out terms");
+    if (split->shift_count != 1 && split->shift_count != channels)
+        return bad(err, "number of shifts of a split sum");
+    for (int32_t i = 0; i < split->shift_count; i++)
+        if (split->shift[i] < 0 || split->shift[i] > 62)
+            return bad(err, "shift of a split sum out of range (0..62)");
+    return ITG_OK;
+}
+
 static itg_status check_mac(const itg_program *p, const itg_step *s, itg_error *err)
 {
     itg_status status = check_arity(s, 2, 3, MAX_OUTPUTS, err);
@@ -176,7 +196,8 @@ static itg_status check_mac(const itg_program *p, const itg_step *s, itg_error *
     int64_t channels = s->kind == ITG_STEP_CONV ? y->dims[1]
                        : b->rank > 1            ? y->dims[y->rank - 1]
                                                 : 1;
-    return check_outs(p, s, channels, err);
+    status = check_split(s, itg_mac_terms(p, s), channels, err);
+    return status == ITG_OK ? check_outs(p, s, channels, err) : status;
 }
 
 /* The greatest distance of a code from the zero point. */

@@ -7,11 +7,15 @@ struct itg_instance {
     const itg_program *program;
     void *allocation;
     unsigned char *memory; /* program->instance_bytes, aligned to 64 */
+    void *const *places;   /* [value]: where each lies instead of memory; NULL: as planned */
+    void *scratch;         /* beside places: of the step that runs */
     /* Room for the operands of the step that has the most. */
     itg_tensor *inputs, *outputs;
     itg_epilogue *epilogues;
     float *scales;
 };
+
+itg_status itg_exec_step(itg_instance *instance, const itg_step *s, itg_error *err);
 
 void *itg_exec_data(const itg_instance *instance, int32_t value); /* constants: not to be written */
 itg_int_operand itg_exec_operand(const itg_instance *instance, int32_t value);

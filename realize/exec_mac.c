@@ -6,6 +6,10 @@ static itg_mac_options mac_options(const itg_instance *instance, const itg_step 
     const itg_program *p = instance->program;
     itg_mac_options mac = {.acc = s->acc, .may_overflow = !itg_step_fits(s)};
     mac.acc_bound = s->kernel_bound;
+    if (s->split.part_count > 0) {
+        mac.split = &s->split;
+        mac.may_overflow = true;
+    }
     mac.bias = s->input_count > 2 ? p->values[s->inputs[2]].data : NULL;
     return mac;
 }

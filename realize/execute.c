@@ -33,7 +33,8 @@ size_t itg_step_scratch(const itg_program *p, const itg_step *s)
 void *itg_exec_data(const itg_instance *instance, int32_t value)
 {
     const itg_pvalue *v = &instance->program->values[value];
-    return v->data != NULL ? (void *)(uintptr_t)v->data : instance->memory + v->offset;
+    if (v->data != NULL) return (void *)(uintptr_t)v->data;
+    return instance->places != NULL ? instance->places[value] : instance->memory + v->offset;
 }
 
 itg_int_operand itg_exec_operand(const itg_instance *instance, int32_t value)
@@ -45,7 +46,7 @@ itg_int_operand itg_exec_operand(const itg_instance *instance, int32_t value)
 
 void *itg_exec_scratch(const itg_instance *instance, const itg_step *s)
 {
-    return instance->memory + s->scratch_offset;
+    return instance->places != NULL ? instance->scratch : instance->memory + s->scratch_offset;
 }
 
 void itg_exec_epilogues(itg_instance *instance, const itg_step *s)
@@ -121,14 +122,19 @@ float *itg_instance_input(itg_instance *instance, int32_t index)
     return itg_exec_data(instance, instance->program->inputs[index]);
 }
 
+itg_status itg_exec_step(itg_instance *instance, const itg_step *s, itg_error *err)
+{
+    itg_status status = executors[s->kind].run(instance, s, err);
+    if (status == ITG_OK) return ITG_OK;
+    return itg_prefix_error(err, status, "%s: node '%s'", instance->program->name, s->name);
+}
+
 itg_status itg_instance_run(itg_instance *instance, itg_error *err)
 {
     const itg_program *p = instance->program;
     for (int32_t i = 0; i < p->step_count; i++) {
-        const itg_step *s = &p->steps[i];
-        itg_status status = executors[s->kind].run(instance, s, err);
-        if (status != ITG_OK)
-            return itg_prefix_error(err, status, "%s: node '%s'", p->name, s->name);
+        itg_status status = itg_exec_step(instance, &p->steps[i], err);
+        if (status != ITG_OK) return status;
     }
     return ITG_OK;
 }

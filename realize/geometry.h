@@ -32,6 +32,9 @@ typedef struct itg_matmul_view {
 itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, itg_matmul_view *out,
                          itg_shape *y, itg_error *err);
 
+/* CONV and MATMUL: terms of one sum. */
+int64_t itg_mac_terms(const itg_program *p, const itg_step *s);
+
 /* The shape that a and b broadcast to; false: they do not. */
 bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out);
 itg_broadcast itg_broadcast_of(const itg_shape *a, const itg_shape *b, const itg_shape *y);

@@ -52,6 +52,20 @@ static itg_status lower_right(itg_lowering *l, itg_id node, int32_t *out, bool *
     return itg_lower_packed_matrix(l, node, 1, out);
 }
 
+static itg_status copy_split(itg_lowering *l, itg_id node, itg_step *s)
+{
+    itg_sum_split split = l->a->nodes[node].split;
+    if (split.part_count == 0) return ITG_OK;
+    split.end =
+        itg_arena_copy(l->p->arena, split.end, (size_t)split.part_count * sizeof *split.end);
+    split.shift =
+        itg_arena_copy(l->p->arena, split.shift, (size_t)split.shift_count * sizeof *split.shift);
+    if (split.end == NULL || split.shift == NULL)
+        return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory");
+    s->split = split;
+    return ITG_OK;
+}
+
 itg_status itg_lower_mac(itg_lowering *l, itg_id node)
 {
     const itg_node *n = &l->g->nodes[node];
@@ -74,5 +88,5 @@ itg_status itg_lower_mac(itg_lowering *l, itg_id node)
     if (status != ITG_OK || s == NULL) return status;
     memcpy(s->inputs, operand, (size_t)s->input_count * sizeof *operand);
     if (!conv) s->attrs.trans_b = transposed;
-    return ITG_OK;
+    return copy_split(l, node, s);
 }

@@ -119,26 +119,61 @@ bool itg_quantizer_equal(const itg_quantizer *a, const itg_quantizer *b)
 
 /* ---- finishing ---- */
 
+/* Takes a derived bound, or compares it with what the file states. */
+static itg_status settle_bound(const itg_step *s, itg_bounds_mode mode, const int64_t derived[2],
+                               int64_t *lo, int64_t *hi, itg_error *err)
+{
+    if (mode == ITG_BOUNDS_COMPARE && (derived[0] != *lo || derived[1] != *hi))
+        return itg_fail(err, ITG_MISMATCH,
+                        "node '%s': stated bound [%lld,%lld], the constants give [%lld,%lld]",
+                        s->name, (long long)*lo, (long long)*hi, (long long)derived[0],
+                        (long long)derived[1]);
+    *lo = derived[0];
+    *hi = derived[1];
+    return ITG_OK;
+}
+
+/* A split sum has two bounds: of the parts, then of what they add up to. Both fit, or it would be
+ * no use to split. */
+static itg_status finish_split_bounds(itg_program *p, itg_step *s, itg_bounds_mode mode,
+                                      itg_error *err)
+{
+    int64_t part[2], joined[2];
+    itg_step_split_bound(p, s, &part[0], &part[1], &joined[0], &joined[1]);
+    itg_status status = settle_bound(s, mode, part, &s->acc_lo, &s->acc_hi, err);
+    if (status == ITG_OK) status = settle_bound(s, mode, joined, &s->join_lo, &s->join_hi, err);
+    if (status != ITG_OK) return status;
+    if (!itg_step_fits(s))
+        return itg_fail(err, ITG_MISMATCH, "node '%s': parts of a split sum leave its accumulator",
+                        s->name);
+    s->kernel_bound = INT64_MAX; /* of sums that are not taken apart */
+    p->bounds[p->bound_count++] = (itg_bound){s->node, part[0], part[1], true, s->acc};
+    p->bounds[p->bound_count++] =
+        (itg_bound){s->node, joined[0], joined[1], true, itg_step_join(s)};
+    return ITG_OK;
+}
+
 static itg_status finish_bounds(itg_program *p, itg_bounds_mode mode, itg_error *err)
 {
-    p->bounds = itg_arena_array(p->arena, (size_t)p->step_count + 1, sizeof *p->bounds);
+    itg_status status = ITG_OK;
+    p->bounds = itg_arena_array(p->arena, 2 * (size_t)p->step_count + 1, sizeof *p->bounds);
     if (p->bounds == NULL) return no_memory(err, "bounds");
-    for (int32_t i = 0; i < p->step_count; i++) {
+    for (int32_t i = 0; i < p->step_count && status == ITG_OK; i++) {
         itg_step *s = &p->steps[i];
         if (!itg_step_has_accumulator(s)) continue;
-        int64_t lo, hi;
-        itg_step_bound(p, s, &lo, &hi);
-        if (mode == ITG_BOUNDS_COMPARE && (lo != s->acc_lo || hi != s->acc_hi))
-            return itg_fail(err, ITG_MISMATCH,
-                            "node '%s': stated bound [%lld,%lld], the constants give [%lld,%lld]",
-                            s->name, (long long)s->acc_lo, (long long)s->acc_hi, (long long)lo,
-                            (long long)hi);
-        s->acc_lo = lo;
-        s->acc_hi = hi;
+        if (s->split.part_count > 0) {
+            status = finish_split_bounds(p, s, mode, err);
+            continue;
+        }
+        int64_t derived[2];
+        itg_step_bound(p, s, &derived[0], &derived[1]);
+        status = settle_bound(s, mode, derived, &s->acc_lo, &s->acc_hi, err);
+        if (status != ITG_OK) break;
         s->kernel_bound = itg_step_kernel_bound(p, s);
-        p->bounds[p->bound_count++] = (itg_bound){s->node, lo, hi, itg_step_fits(s), s->acc};
+        p->bounds[p->bound_count++] =
+            (itg_bound){s->node, s->acc_lo, s->acc_hi, itg_step_fits(s), s->acc};
     }
-    return ITG_OK;
+    return status;
 }
 
 static itg_status finish_islands(itg_program *p, itg_error *err)
@@ -208,13 +243,16 @@ const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count)
     return p->bounds;
 }
 
-/* The node that bound `index` belongs to: bounds stand in the order of the steps that accumulate.
- */
+/* The node that bound `index` belongs to: bounds stand in the order of the steps that accumulate,
+ * two for each split sum. */
 const char *itg_program_bound_name(const itg_program *p, int32_t index)
 {
-    int32_t bound = 0;
-    for (int32_t i = 0; i < p->step_count; i++)
-        if (itg_step_has_accumulator(&p->steps[i]) && bound++ == index) return p->steps[i].name;
+    int32_t end = 0;
+    for (int32_t i = 0; i < p->step_count; i++) {
+        if (!itg_step_has_accumulator(&p->steps[i])) continue;
+        end += p->steps[i].split.part_count > 0 ? 2 : 1;
+        if (index < end) return p->steps[i].name;
+    }
     return NULL;
 }
 

@@ -67,6 +67,8 @@ typedef struct itg_step {
     itg_step_out *outs;       /* [output_count] */
     itg_accumulator acc;      /* bits 0: no accumulator */
     int64_t acc_lo, acc_hi;   /* bound of the native result and every partial sum (bounds.c) */
+    itg_sum_split split;      /* CONV, MATMUL; acc_lo and acc_hi then bound every part */
+    int64_t join_lo, join_hi; /* split: bound of the joined sum; else 0 */
     int32_t left_shift;       /* BINARY RESCALE */
     itg_requant operand[2];   /* BINARY RESCALE */
     itg_rounding rounding;    /* MEAN KEEP */
@@ -142,7 +144,15 @@ itg_status itg_step_check(const itg_program *p, const itg_step *s,
                           itg_error *err); /* check_step.c */
 void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo,
                     int64_t *hi);      /* bounds.c; after the checks */
-bool itg_step_fits(const itg_step *s); /* bound within accumulator */
+bool itg_step_fits(const itg_step *s); /* bounds within accumulators */
+/* Split sums: every part into *lo and *hi, the joined sum into *join_lo and *join_hi. */
+void itg_step_split_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_t *hi,
+                          int64_t *join_lo, int64_t *join_hi);
+static inline itg_accumulator itg_step_join(const itg_step *s)
+{
+    itg_accumulator join = {s->split.join_bits, s->acc.overflow};
+    return join;
+}
 int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s);
 itg_status itg_program_plan(itg_program *p, itg_error *err);      /* plan.c */
 size_t itg_step_scratch(const itg_program *p, const itg_step *s); /* execute.c */

@@ -9,7 +9,8 @@
 /* Interval of a node's native result over all inputs within the quantizers' clip ranges, and of
  * every partial sum. */
 /* itg_bound: intaglio.h; node = of the prepared graph */
-/* One entry a node with an accumulator, in node order. Arena of `a` is not touched; *out malloc'd.
+/* One entry a node with an accumulator, in node order; two where its sums are split: the parts, and
+ * what they add up to. Arena of `a` is not touched; *out malloc'd.
  */
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err);
 

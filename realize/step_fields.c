@@ -138,6 +138,25 @@ static void visit_accumulator(itg_fields *f, itg_step *s)
     if (f->status == ITG_OK) s->acc.overflow = (itg_overflow)overflow;
 }
 
+/* A node without the list of ends has one sum; then it has none of the rest either. */
+static void visit_split(itg_fields *f, itg_step *s)
+{
+    itg_sum_split *split = &s->split;
+    int64_t parts = split->part_count, shifts = split->shift_count;
+    int rounding = (int)split->rounding;
+    itg_field_ints(f, "split_end", &split->end, &parts, MOST);
+    if (f->status != ITG_OK || parts == 0) return;
+    itg_field_ints(f, "split_shift", &split->shift, &shifts, MOST);
+    visit_enum(f, "split_rounding", &rounding, rounding_name, ITG_ROUNDING_COUNT);
+    itg_field_int32(f, "join_bits", &split->join_bits, 8, 62);
+    itg_field_int(f, "join_lo", &s->join_lo, INT64_MIN, INT64_MAX);
+    itg_field_int(f, "join_hi", &s->join_hi, INT64_MIN, INT64_MAX);
+    if (f->status != ITG_OK) return;
+    split->part_count = (int32_t)parts;
+    split->shift_count = (int32_t)shifts;
+    split->rounding = (itg_rounding)rounding;
+}
+
 static void visit_rescale(itg_fields *f, itg_step *s)
 {
     static const char *const prefix[2] = {"operand0", "operand1"};
@@ -181,6 +200,7 @@ void itg_visit_step(itg_fields *f, itg_program *p, itg_step *s)
     if (has_op) itg_visit_attrs(f, s->op, &s->attrs, rank);
     if (s->kind == ITG_STEP_BINARY || s->kind == ITG_STEP_MEAN) visit_form(f, s);
     if (itg_step_has_accumulator(s)) visit_accumulator(f, s);
+    if (s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL) visit_split(f, s);
     visit_constants(f, p, s);
     visit_outputs(f, p, s);
     if (itg_step_has_epilogue(s) && writes_float(p, s)) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The README's tour with the output of its commands: readme_tour.sh [--check | --write] [PROGRAM]. In every ```console block, what
 # follows a line "$ COMMAND" (lines ending in \ continue) is replaced by what the command prints on standard output now. Seconds are
-# not compared.
+# not compared, nor when a run was started.
 set -eu
 cd "$(dirname "$0")/.."
 mode=print
@@ -34,7 +34,7 @@ awk -v prefix="cd '$work' && PATH='$work/bin':\"\$PATH\" && exec 2>/dev/null && 
         if (!continued) run()
     }' README.md >"$work/README.md"
 
-plain() { sed 's/in [0-9.]* s,/in _ s,/' "$1"; }
+plain() { sed -e 's/in [0-9.]* s,/in _ s,/' -e '/^  started /d' "$1"; }
 case $mode in
     print) cat "$work/README.md" ;;
     write) cat "$work/README.md" >README.md ;;

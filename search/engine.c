@@ -1,99 +1,57 @@
 /* One batch after another: the searcher is asked until it wants to be told, the batch is evaluated,
  * the searcher is told in the order of its asks. Nothing here depends on the thread count but the
- * time it takes: a batch with as many points as threads runs one point a worker, a smaller one runs
- * its points one after another with all workers on the samples. */
+ * time it takes: a batch with as many new points as threads runs one point a worker, a smaller one
+ * runs its points one after another with all workers on the samples. Limits are looked at between
+ * batches, so every limit yields a prefix of the unlimited list of trials. */
 #include "search/engine.h"
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_OUTSTANDING 64
 
+/* One point of the batch. */
 typedef struct slot {
-    int32_t *levels, *bits;
-    itg_score score;
+    int32_t *levels, *point;
+    double floor; /* a quality below it is all the same to the searcher */
+    itg_finding finding;
     double seconds;
-    bool feasible, known; /* known: evaluated in an earlier batch, or twice in this one */
-    itg_error why;        /* not feasible */
+    int32_t same_as; /* an earlier slot of the batch with this point; -1: none */
+    bool done;       /* finding is there; false after the batch: cancelled before its turn */
 } slot;
-
-/* Points evaluated so far, for searchers that come back to one. Open addressing on a hash of the
- * levels. */
-typedef struct memory {
-    int32_t dims;
-    size_t count, capacity; /* capacity: a power of two */
-    slot *slots;            /* levels NULL: empty */
-} memory;
 
 typedef struct engine {
     const itg_engine_options *o;
+    const itg_search_space *space;
     void *state;
     itg_rng rng;
-    int32_t batch_size;
+    int64_t limit;
+    int32_t batch_size, fresh_count;
+    int32_t fresh[MAX_OUTSTANDING]; /* slots to evaluate */
     slot batch[MAX_OUTSTANDING];
     int point_threads;
-    memory seen;
+    itg_memory *memory, *own_memory;
+    double replayed_seconds;
+    itg_trial gain; /* the last best that counts for patience; its point is not kept */
+    int64_t gained; /* trials there were then */
     itg_engine_result result;
-    bool ended;
+    bool exhausted;
+    atomic_bool cancelled;
 } engine;
 
-/* ---- memory ---- */
-
-static size_t hash_levels(const int32_t *levels, int32_t count)
+itg_score itg_score_unknown(void)
 {
-    uint64_t h = 1469598103934665603u;
-    for (int32_t i = 0; i < count; i++)
-        h = (h ^ (uint64_t)(uint32_t)levels[i]) * 1099511628211u;
-    return (size_t)(h ^ (h >> 32));
+    return (itg_score){.top1 = -1,
+                       .agreement = -1,
+                       .weight_bytes = -1,
+                       .parameter_bytes = -1,
+                       .peak_activation_bytes = -1,
+                       .bops = -1,
+                       .cycles = -1,
+                       .average_weight_bits = -1,
+                       .distortion = -1};
 }
-
-static slot *find_slot(const memory *m, const int32_t *levels)
-{
-    if (m->capacity == 0) return NULL;
-    for (size_t i = hash_levels(levels, m->dims);; i++) {
-        slot *s = &m->slots[i & (m->capacity - 1)];
-        if (!s->levels || memcmp(s->levels, levels, sizeof *levels * (size_t)m->dims) == 0)
-            return s;
-    }
-}
-
-static itg_status grow(memory *m, itg_error *err)
-{
-    memory bigger = {
-        .dims = m->dims, .count = m->count, .capacity = m->capacity ? m->capacity * 2 : 256};
-    if (m->count * 2 < m->capacity) return ITG_OK;
-    bigger.slots = calloc(bigger.capacity, sizeof *bigger.slots);
-    if (!bigger.slots) return itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
-    for (size_t i = 0; i < m->capacity; i++)
-        if (m->slots[i].levels) *find_slot(&bigger, m->slots[i].levels) = m->slots[i];
-    free(m->slots);
-    *m = bigger;
-    return ITG_OK;
-}
-
-static itg_status remember(memory *m, const slot *from, itg_error *err)
-{
-    itg_status status = grow(m, err);
-    if (status != ITG_OK) return status;
-    slot *s = find_slot(m, from->levels);
-    if (s->levels) return ITG_OK;
-    int32_t *levels = malloc(sizeof *levels * (size_t)(m->dims + 1));
-    if (!levels) return itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
-    memcpy(levels, from->levels, sizeof *levels * (size_t)m->dims);
-    *s = *from;
-    s->levels = levels;
-    s->bits = NULL;
-    m->count++;
-    return ITG_OK;
-}
-
-static void forget(memory *m)
-{
-    for (size_t i = 0; i < m->capacity; i++)
-        free(m->slots[i].levels);
-    free(m->slots);
-}
-
-/* ---- one batch ---- */
 
 static double now(const engine *e)
 {
@@ -101,63 +59,151 @@ static double now(const engine *e)
     return h && h->clock ? h->clock(h->context) : 0;
 }
 
-static void recall(engine *e, slot *s)
+static bool is_cancelled(engine *e)
 {
-    const slot *before = find_slot(&e->seen, s->levels);
-    s->known = before && before->levels;
-    if (!s->known) return;
-    s->score = before->score;
-    s->feasible = before->feasible;
-    s->why = before->why;
-    s->seconds = 0;
+    const itg_search_hooks *h = e->o->hooks;
+    if (h && h->cancelled && h->cancelled(h->context)) atomic_store(&e->cancelled, true);
+    return atomic_load(&e->cancelled);
 }
 
-/* Asks until the searcher waits or ends; false: nothing was asked. */
-static itg_status fill_batch(engine *e, int64_t limit, itg_error *err)
+static itg_status copy_text(const char *text, char **out, itg_error *err)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = malloc(bytes);
+    if (!copy) return itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
+    *out = memcpy(copy, text, bytes);
+    return ITG_OK;
+}
+
+/* ---- asking ---- */
+
+static void clear_slot(slot *s)
+{
+    free(s->finding.why);
+    s->finding = (itg_finding){.score = itg_score_unknown()};
+    s->floor = -INFINITY;
+    s->seconds = 0;
+    s->same_as = -1;
+    s->done = false;
+}
+
+/* Asks until the searcher waits or ends. */
+static itg_status fill_batch(engine *e, itg_error *err)
 {
     const itg_searcher_def *def = e->o->searcher;
     int32_t most = def->outstanding < MAX_OUTSTANDING ? def->outstanding : MAX_OUTSTANDING;
     e->batch_size = 0;
-    while (e->batch_size < most && e->result.trial_count + e->batch_size < limit) {
+    while (e->batch_size < most && e->result.trial_count + e->batch_size < e->limit) {
         slot *s = &e->batch[e->batch_size];
-        itg_status status = def->ask(e->state, &e->rng, s->levels);
+        clear_slot(s);
+        itg_status status = def->ask(e->state, &e->rng, s->levels, &s->floor);
         if (status == ITG_WAIT) break;
         if (status == ITG_END) {
-            e->ended = true;
+            e->exhausted = true;
             break;
         }
         if (status != ITG_OK) return itg_fail(err, status, "searcher %s failed to ask", def->name);
-        for (int32_t d = 0; d < e->o->space->dim_count; d++)
-            s->bits[d] = e->o->space->dims[d].bits[s->levels[d]];
+        for (int32_t d = 0; d < e->space->dim_count; d++)
+            s->point[d] = e->space->dims[d].values[s->levels[d]];
         e->batch_size++;
     }
     return ITG_OK;
 }
 
+/* ---- what needs no evaluation ---- */
+
+static bool same_point(const engine *e, const int32_t *a, const int32_t *b)
+{
+    return memcmp(a, b, sizeof *a * (size_t)e->space->dim_count) == 0;
+}
+
+static itg_status take_finding(slot *s, const itg_finding *from, itg_error *err)
+{
+    itg_finding copy = *from;
+    itg_status status = from->why ? copy_text(from->why, &copy.why, err) : ITG_OK;
+    if (status != ITG_OK) return status;
+    s->finding = copy;
+    s->done = true;
+    return ITG_OK;
+}
+
+static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err)
+{
+    const itg_trial *t = &e->o->replay[index];
+    if (t->dim_count != e->space->dim_count || !same_point(e, t->point, s->point))
+        return itg_fail(err, ITG_MISMATCH,
+                        "trial %lld of the log is another point than the one that is asked for "
+                        "now: options, model, data, hardware or version differ",
+                        (long long)index);
+    itg_finding finding = {t->feasible, t->feasible ? t->score : itg_score_unknown(), NULL};
+    itg_status status = take_finding(s, &finding, err);
+    if (status == ITG_OK && !t->feasible)
+        status = copy_text(t->error ? t->error : "", &s->finding.why, err);
+    s->seconds = t->seconds;
+    return status;
+}
+
+/* Takes what the log or the memory knows; the rest is fresh. */
+static itg_status sort_batch(engine *e, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    double replayed = 0;
+    e->fresh_count = 0;
+    for (int32_t i = 0; i < e->batch_size && status == ITG_OK; i++) {
+        slot *s = &e->batch[i];
+        const itg_finding *known = itg_memory_find(e->memory, s->point);
+        int64_t index = e->result.trial_count + i;
+        for (int32_t k = 0; k < i && s->same_as < 0; k++)
+            if (same_point(e, e->batch[k].point, s->point)) s->same_as = k;
+        if (index < e->o->replay_count) {
+            status = replay_trial(e, s, index, err);
+            replayed += s->seconds;
+        } else if (known) {
+            status = take_finding(s, known, err);
+        } else if (s->same_as < 0) {
+            e->fresh[e->fresh_count++] = i;
+        }
+    }
+    int threads = itg_thread_count(e->o->threads);
+    e->replayed_seconds += e->batch_size >= threads ? replayed / threads : replayed;
+    return status;
+}
+
+/* ---- evaluating ---- */
+
 static itg_status evaluate_point(void *context, int worker, int64_t item, itg_error *err)
 {
     engine *e = context;
-    slot *s = &e->batch[item];
+    slot *s = &e->batch[e->fresh[item]];
     itg_error why = {0};
     (void)worker;
-    recall(e, s);
-    if (s->known) return ITG_OK;
+    if (is_cancelled(e)) return ITG_OK;
     double start = now(e);
     itg_status status =
-        e->o->score(e->o->score_context, s->bits, e->point_threads, &s->score, &why);
+        e->o->score(e->o->score_context, s->point, e->point_threads, &s->finding.score, &why);
     s->seconds = now(e) - start;
-    s->feasible = status == ITG_OK;
-    s->why = why;
-    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
-    return itg_fail(err, status, "%s", why.message);
+    s->finding.feasible = status == ITG_OK;
+    s->done = true;
+    if (status == ITG_OK) return ITG_OK;
+    if (status != ITG_INFEASIBLE && status != ITG_UNBOUNDED)
+        return itg_fail(err, status, "%s", why.message);
+    s->finding.score = itg_score_unknown();
+    return copy_text(why.message, &s->finding.why, err);
 }
 
 static itg_status evaluate_batch(engine *e, itg_error *err)
 {
     int threads = itg_thread_count(e->o->threads);
-    bool together = e->batch_size >= threads;
+    bool together = e->fresh_count >= threads;
     e->point_threads = together ? 1 : threads;
-    return itg_parallel_for(together ? threads : 1, e->batch_size, evaluate_point, e, err);
+    itg_status status =
+        itg_parallel_for(together ? threads : 1, e->fresh_count, evaluate_point, e, err);
+    for (int32_t i = 0; i < e->batch_size && status == ITG_OK; i++) {
+        slot *s = &e->batch[i];
+        if (!s->done && s->same_as >= 0 && e->batch[s->same_as].done)
+            status = take_finding(s, &e->batch[s->same_as].finding, err);
+    }
+    return status;
 }
 
 /* ---- results ---- */
@@ -165,80 +211,130 @@ static itg_status evaluate_batch(engine *e, itg_error *err)
 static itg_status keep_best(engine *e, const itg_trial *trial, itg_error *err)
 {
     itg_trial *best = &e->result.best;
-    if (!itg_trial_is_better(trial, best, e->o->quality_floor)) return ITG_OK;
-    int32_t *bits = malloc(sizeof *bits * (size_t)(trial->group_count + 1));
-    if (!bits) return itg_fail(err, ITG_NO_MEMORY, "no memory for the best trial");
-    memcpy(bits, trial->bits, sizeof *bits * (size_t)trial->group_count);
-    free((void *)(uintptr_t)best->bits);
+    if (!itg_objective_better(e->o->objective, trial, best)) return ITG_OK;
+    int32_t *point = malloc(sizeof *point * (size_t)(trial->dim_count + 1));
+    if (!point) return itg_fail(err, ITG_NO_MEMORY, "no memory for the best trial");
+    memcpy(point, trial->point, sizeof *point * (size_t)trial->dim_count);
+    free((void *)(uintptr_t)best->point);
     *best = *trial;
-    best->bits = bits;
+    best->point = point;
     best->error = NULL;
+    e->result.goal_met = itg_objective_meets(e->o->objective, best);
+    /* Not compared with the best before it: many small gains would never count. */
+    if (itg_objective_gains(e->o->objective, best, &e->gain, e->o->tolerance)) {
+        e->gain = *best;
+        e->gained = trial->index + 1;
+    }
     return ITG_OK;
 }
 
-static itg_status finish_trial(engine *e, slot *s, int64_t limit, itg_error *err)
+static itg_status finish_trial(engine *e, slot *s, itg_error *err)
 {
     const itg_search_hooks *h = e->o->hooks;
     itg_trial trial = {.index = e->result.trial_count,
-                       .bits = s->bits,
-                       .group_count = e->o->space->dim_count,
-                       .feasible = s->feasible,
-                       .score = s->score,
+                       .point = s->point,
+                       .dim_count = e->space->dim_count,
+                       .feasible = s->finding.feasible,
+                       .score = s->finding.score,
                        .seconds = s->seconds,
-                       .error = s->feasible ? NULL : s->why.message};
-    itg_outcome outcome = {s->feasible, s->feasible ? itg_trial_quality(&trial) : 0,
-                           (double)s->score.weight_bytes};
-    itg_status status = remember(&e->seen, s, err);
+                       .error = s->finding.why};
+    trial.meets_goal = itg_objective_meets(e->o->objective, &trial);
+    itg_outcome outcome = itg_objective_outcome(e->o->objective, &trial);
+    bool replayed = trial.index < e->o->replay_count;
+    itg_status status = itg_memory_keep(e->memory, s->point, &s->finding, err);
     if (status == ITG_OK) status = keep_best(e, &trial, err);
-    if (status == ITG_OK && h && h->trial) status = h->trial(h->context, &trial, err);
+    if (status == ITG_OK && !replayed && h && h->trial) status = h->trial(h->context, &trial, err);
     if (status != ITG_OK) return status;
     e->result.trial_count++;
     if (h && h->progress)
-        h->progress(h->context, &trial, e->result.best.index >= 0 ? &e->result.best : NULL, limit);
-    return e->o->searcher->tell(e->state, s->levels, &outcome);
+        h->progress(h->context, &trial, e->result.best.index >= 0 ? &e->result.best : NULL,
+                    e->limit);
+    status = e->o->searcher->tell(e->state, s->levels, &outcome);
+    return status == ITG_OK ? ITG_OK
+                            : itg_fail(err, status, "searcher %s failed to take in trial %lld",
+                                       e->o->searcher->name, (long long)trial.index);
 }
 
-static itg_status run_batches(engine *e, int64_t limit, itg_error *err)
+/* ---- the loop ---- */
+
+/* Time counts only behind the log: what was searched once stays searched. */
+static const char *reason_to_stop(engine *e)
 {
-    const itg_search_hooks *h = e->o->hooks;
+    const itg_engine_options *o = e->o;
+    int64_t trials = e->result.trial_count;
+    if (is_cancelled(e)) return "cancelled";
+    if (trials >= e->limit) return "trials";
+    if (o->patience > 0 && trials - e->gained >= o->patience) return "patience";
+    if (o->seconds > 0 && o->hooks && o->hooks->clock && trials > 0 && trials >= o->replay_count &&
+        now(e) - o->begun + e->replayed_seconds >= o->seconds)
+        return "seconds";
+    return NULL;
+}
+
+static itg_status run_batch(engine *e, itg_error *err)
+{
+    itg_status status = fill_batch(e, err);
+    if (status == ITG_OK && e->batch_size == 0 && !e->exhausted)
+        return itg_fail(err, ITG_FAILURE, "searcher %s waits although it has been told everything",
+                        e->o->searcher->name);
+    if (status == ITG_OK) status = sort_batch(e, err);
+    if (status == ITG_OK) status = evaluate_batch(e, err);
+    for (int32_t i = 0; i < e->batch_size && status == ITG_OK && e->batch[i].done; i++)
+        status = finish_trial(e, &e->batch[i], err);
+    return status;
+}
+
+static itg_status run_batches(engine *e, itg_error *err)
+{
     itg_status status = ITG_OK;
-    while (status == ITG_OK) {
-        e->result.stop_reason = h && h->cancelled && h->cancelled(h->context) ? "cancelled"
-                                : e->result.trial_count >= limit              ? "trials"
-                                                                              : NULL;
-        if (e->result.stop_reason) break;
-        status = fill_batch(e, limit, err);
-        if (status == ITG_OK && e->batch_size == 0) {
-            if (!e->ended)
-                return itg_fail(err, ITG_FAILURE,
-                                "searcher %s waits although it has been told everything",
-                                e->o->searcher->name);
-            e->result.stop_reason = "exhausted";
-            break;
-        }
-        if (status == ITG_OK) status = evaluate_batch(e, err);
-        for (int32_t i = 0; i < e->batch_size && status == ITG_OK; i++)
-            status = finish_trial(e, &e->batch[i], limit, err);
+    while (status == ITG_OK && !(e->result.stop_reason = reason_to_stop(e))) {
+        status = run_batch(e, err);
+        if (e->batch_size > 0) continue;
+        e->result.stop_reason = "exhausted";
+        break;
     }
+    if (status == ITG_OK && e->result.trial_count < e->o->replay_count && !is_cancelled(e))
+        return itg_fail(err, ITG_MISMATCH,
+                        "the log has %lld trials, but this search ends after %lld (%s): options, "
+                        "model, data, hardware or version differ",
+                        (long long)e->o->replay_count, (long long)e->result.trial_count,
+                        e->result.stop_reason);
     return status;
 }
 
 void itg_engine_result_deinit(itg_engine_result *result)
 {
-    free((void *)(uintptr_t)result->best.bits);
-    *result = (itg_engine_result){.best = {.index = -1}};
+    free((void *)(uintptr_t)result->best.point);
+    *result = (itg_engine_result){.best.index = -1};
 }
 
-static itg_status allocate_batch(engine *e, itg_error *err)
+static itg_status allocate(engine *e, itg_error *err)
 {
-    size_t bytes = sizeof(int32_t) * (size_t)(e->o->space->dim_count + 1);
-    for (int i = 0; i < MAX_OUTSTANDING; i++) {
-        e->batch[i].levels = malloc(bytes);
-        e->batch[i].bits = malloc(bytes);
-        if (!e->batch[i].levels || !e->batch[i].bits)
-            return itg_fail(err, ITG_NO_MEMORY, "no memory for a batch of points");
+    size_t dims = (size_t)e->space->dim_count + 1;
+    e->state = calloc(1, e->o->searcher->state_size);
+    bool ok = e->state != NULL;
+    for (int i = 0; ok && i < MAX_OUTSTANDING; i++) {
+        e->batch[i].levels = calloc(dims, sizeof *e->batch[i].levels);
+        e->batch[i].point = calloc(dims, sizeof *e->batch[i].point);
+        ok = e->batch[i].levels && e->batch[i].point;
     }
-    return ITG_OK;
+    if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory for searcher %s", e->o->searcher->name);
+    if (e->memory) return ITG_OK;
+    itg_status status = itg_memory_create(e->space->dim_count, &e->own_memory, err);
+    e->memory = e->own_memory;
+    return status;
+}
+
+static void release(engine *e)
+{
+    for (int i = 0; i < MAX_OUTSTANDING; i++) {
+        free(e->batch[i].levels);
+        free(e->batch[i].point);
+        free(e->batch[i].finding.why);
+    }
+    itg_memory_destroy(e->own_memory);
+    free(e->state);
+    free(e);
 }
 
 itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *out, itg_error *err)
@@ -246,31 +342,25 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
     const itg_searcher_def *def = options->searcher;
     engine *e = calloc(1, sizeof *e);
     if (!e) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
-    int64_t limit = options->trials > 0       ? options->trials
-                    : def->default_trials > 0 ? def->default_trials
-                                              : INT64_MAX;
-    itg_searcher_options searcher = {.quality_floor = options->quality_floor, .trials = limit};
     e->o = options;
-    e->seen.dims = options->space->dim_count;
-    e->result.best.index = -1;
+    e->space = options->objective->space;
+    e->memory = options->memory;
+    e->limit = options->trials > 0       ? options->trials
+               : def->default_trials > 0 ? def->default_trials
+                                         : INT64_MAX;
+    e->result.best.index = e->gain.index = -1;
     itg_rng_init(&e->rng, options->seed);
-    e->state = calloc(1, def->state_size);
-    itg_status status = e->state
-                            ? allocate_batch(e, err)
-                            : itg_fail(err, ITG_NO_MEMORY, "no memory for searcher %s", def->name);
-    if (status == ITG_OK) status = def->init(e->state, options->space, &searcher, err);
-    if (status == ITG_OK) status = run_batches(e, limit, err);
-    if (e->state) def->deinit(e->state);
-    free(e->state);
-    for (int i = 0; i < MAX_OUTSTANDING; i++) {
-        free(e->batch[i].levels);
-        free(e->batch[i].bits);
+    itg_status status = allocate(e, err);
+    if (status == ITG_OK) {
+        itg_searcher_options told = itg_objective_options(options->objective, e->limit);
+        status = def->init(e->state, e->space, &told, err);
+        if (status == ITG_OK) status = run_batches(e, err);
+        def->deinit(e->state);
     }
-    forget(&e->seen);
     if (status == ITG_OK)
         *out = e->result;
     else
         itg_engine_result_deinit(&e->result);
-    free(e);
+    release(e);
     return status;
 }

@@ -1,10 +1,7 @@
 #include "search/evaluator.h"
 #include "realize/realize.h"
-
-double itg_score_value(const itg_score *score)
-{
-    return score->top1 >= 0 ? score->top1 : score->agreement;
-}
+#include "search/engine.h"
+#include <stdlib.h>
 
 static itg_status score_program(const itg_evaluator *evaluator, const itg_program *program,
                                 const itg_sample_set *set, int threads, itg_score *out,
@@ -13,7 +10,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     itg_evaluate_options options = {.data = set->data,
                                     .preprocess = evaluator->preprocess,
                                     .labels = set->labels,
-                                    .float_classes = set->float_classes,
+                                    .float_classes = set->classes,
+                                    .reference = &set->outputs,
                                     .threads = threads};
     itg_runner runner = itg_runner_program(program);
     itg_evaluation evaluation = {0};
@@ -23,25 +21,75 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     return status;
 }
 
-itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *group_bits,
-                               const itg_sample_set *set, int threads, itg_score *out,
-                               itg_error *err)
+/* method: every group's, whatever the point says; ITG_THRESHOLD_METHOD_COUNT: as it says. */
+static itg_status resolve(const itg_evaluator *evaluator, const int32_t *point,
+                          itg_threshold_method method, itg_strategy **out, itg_error *err)
 {
-    itg_strategy *strategy = NULL;
+    size_t groups = (size_t)evaluator->points->groups->group_count + 1;
+    int32_t *bits = calloc(groups, sizeof *bits);
+    itg_threshold_method *methods = calloc(groups, sizeof *methods);
+    itg_status status =
+        bits && methods ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
+    if (status == ITG_OK) {
+        itg_point_space_apply(evaluator->points, point, bits, methods);
+        if (method != ITG_THRESHOLD_METHOD_COUNT)
+            itg_uniform_methods(evaluator->points->groups, method, method, methods);
+        status = itg_strategy_resolve(evaluator->cache, bits, methods, out, err);
+    }
+    free(bits);
+    free(methods);
+    return status;
+}
+
+itg_status itg_evaluator_resolve(const itg_evaluator *evaluator, const int32_t *point,
+                                 itg_strategy **out, itg_error *err)
+{
+    return resolve(evaluator, point, ITG_THRESHOLD_METHOD_COUNT, out, err);
+}
+
+itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
+                                        const itg_strategy *strategy, const itg_sample_set *set,
+                                        int threads, itg_score *out, itg_error *err)
+{
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
-    itg_score score = {0};
+    itg_score score = itg_score_unknown();
     itg_status status =
-        itg_strategy_resolve(evaluator->cache, group_bits, evaluator->activation_method,
-                             evaluator->weight_method, &strategy, err);
-    if (status == ITG_OK)
-        status = itg_annotate(evaluator->model->graph, evaluator->hw, strategy, &annotated, err);
+        itg_annotate(evaluator->model->graph, evaluator->hw, strategy, &annotated, err);
     if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
     if (status == ITG_OK)
         status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
     if (status == ITG_OK) status = score_program(evaluator, program, set, threads, &score, err);
     if (status == ITG_OK) *out = score;
     itg_program_destroy(program);
+    itg_annotated_destroy(annotated);
+    return status;
+}
+
+itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *point,
+                               const itg_sample_set *set, int threads, itg_score *out,
+                               itg_error *err)
+{
+    itg_strategy *strategy = NULL;
+    itg_status status = itg_evaluator_resolve(evaluator, point, &strategy, err);
+    if (status == ITG_OK)
+        status = itg_evaluator_score_strategy(evaluator, strategy, set, threads, out, err);
+    itg_strategy_destroy(strategy);
+    return status;
+}
+
+/* Costs do not depend on thresholds: the method that needs no search for them. */
+itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, itg_score *out,
+                              itg_error *err)
+{
+    itg_strategy *strategy = NULL;
+    itg_annotated *annotated = NULL;
+    itg_score score = itg_score_unknown();
+    itg_status status = resolve(evaluator, point, ITG_THRESHOLD_MAX, &strategy, err);
+    if (status == ITG_OK)
+        status = itg_annotate(evaluator->model->graph, evaluator->hw, strategy, &annotated, err);
+    if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
+    if (status == ITG_OK) *out = score;
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);
     return status;

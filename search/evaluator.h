@@ -1,6 +1,7 @@
 /* Strategies to scores through the deployed program: annotate, realize, run. */
 #ifndef ITG_EVALUATOR_H
 #define ITG_EVALUATOR_H
+#include "search/point_space.h"
 #include "search/split.h"
 #include "sim/evaluate.h"
 #include "sim/model.h"
@@ -14,22 +15,28 @@ typedef struct itg_evaluator {
     const itg_model *model;
     const itg_hardware *hw;
     const itg_preprocess *preprocess;
-    itg_choice_space *space;
+    itg_point_space *points;
     itg_threshold_cache *cache;
-    itg_threshold_method activation_method, weight_method;
 } itg_evaluator;
 
-/* The samples that a score is taken on. labels, classes: of these samples. */
+/* The samples that a score is taken on, and what belongs to them. */
 typedef struct itg_sample_set {
-    const itg_dataset *data;
-    const int64_t *labels;
-    const int64_t *float_classes; /* for agreement; may be NULL */
+    itg_dataset *data;
+    int64_t *labels;       /* NULL: none */
+    int64_t *classes;      /* the float network's, for agreement; may be NULL */
+    itg_reference outputs; /* the float network's, for distortion; may be empty */
 } itg_sample_set;
 
-/* ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware cannot run this point (err says why). */
-itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *group_bits,
+itg_status itg_evaluator_resolve(const itg_evaluator *evaluator, const int32_t *point,
+                                 itg_strategy **out, itg_error *err);
+/* ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware cannot run this strategy (err says why). */
+itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
+                                        const itg_strategy *strategy, const itg_sample_set *set,
+                                        int threads, itg_score *out, itg_error *err);
+itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *point,
                                const itg_sample_set *set, int threads, itg_score *out,
                                itg_error *err);
-/* top1 where labels exist, else agreement with the float network. */
-double itg_score_value(const itg_score *score);
+/* The costs alone, from shapes and widths; quality and digest are unknown. */
+itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, itg_score *out,
+                              itg_error *err);
 #endif

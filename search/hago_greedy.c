@@ -1,9 +1,11 @@
 /* HAGO's greedy pass (TVM, python/tvm/relay/hago/search.py): from the largest widths, group by
  * group, one bit down until quality falls below the floor, then one back up and on to the next
- * group. Departures: groups with the most bytes per bit come first, and the next two levels of a
- * group are asked together, so that two candidates run side by side; a level below a refused one is
- * told and ignored. */
-#include "search/searcher.h"
+ * group. Where quality is maximized, it ends as soon as the limits are met. Departures: groups that
+ * save most per bit come first, and the next two levels of a group are asked together, so that two
+ * candidates run side by side; a level below a refused one is told and ignored.
+ * Threshold methods stay as they are. Racing floor: the quality floor, for below it a point is
+ * refused, however far. */
+#include "search/points.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +13,25 @@
 
 typedef struct greedy_state {
     const itg_search_space *space;
-    double floor;
-    int32_t *levels;     /* the point accepted so far */
-    int32_t *order;      /* dimensions in the order in which they are lowered */
+    itg_searcher_options options;
+    int32_t *levels; /* the point accepted so far */
+    int32_t *order;  /* the widths, in the order in which they are lowered */
+    int32_t order_count;
     int32_t position;    /* in order; -1: the starting point is still to be asked */
     int32_t asked, told; /* levels below the accepted one, of the current dimension */
     bool refused;        /* a told level was refused: the rest is ignored */
+    bool met;            /* maximizing quality: the limits are met, the rest is ignored */
 } greedy_state;
 
-/* Most bytes per bit first; ties by index. Insertion sort: the order is part of the result and must
- * be stable. */
+/* What saves most per level first; ties by index. Insertion sort: the order is part of the result
+ * and must be stable. */
 static void sort_dimensions(greedy_state *s)
 {
     const itg_dim *dims = s->space->dims;
     for (int32_t i = 0; i < s->space->dim_count; i++) {
-        int32_t at = i;
-        while (at > 0 && dims[s->order[at - 1]].bytes_per_bit < dims[i].bytes_per_bit) {
+        if (!dims[i].ordered) continue;
+        int32_t at = s->order_count++;
+        while (at > 0 && dims[s->order[at - 1]].cost_per_level < dims[i].cost_per_level) {
             s->order[at] = s->order[at - 1];
             at--;
         }
@@ -39,13 +44,12 @@ static itg_status init(void *state, const itg_search_space *space,
 {
     greedy_state *s = state;
     s->space = space;
-    s->floor = options->quality_floor;
+    s->options = *options;
     s->position = -1;
     s->levels = malloc(sizeof *s->levels * (size_t)(space->dim_count + 1));
     s->order = malloc(sizeof *s->order * (size_t)(space->dim_count + 1));
     if (!s->levels || !s->order) return itg_fail(err, ITG_NO_MEMORY, "no memory for hago-greedy");
-    for (int32_t d = 0; d < space->dim_count; d++)
-        s->levels[d] = space->dims[d].count - 1;
+    itg_point_widest(space, s->levels);
     sort_dimensions(s);
     return ITG_OK;
 }
@@ -54,7 +58,7 @@ static itg_status init(void *state, const itg_search_space *space,
  * or have been refused. */
 static int32_t current(greedy_state *s)
 {
-    while (s->position < s->space->dim_count) {
+    while (s->position < s->order_count) {
         int32_t d = s->order[s->position];
         bool idle = s->asked == s->told;
         if (idle && s->refused) {
@@ -68,24 +72,31 @@ static int32_t current(greedy_state *s)
     return -1;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
 {
     greedy_state *s = state;
     (void)rng;
+    memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
+    *floor = s->options.quality_floor;
     if (s->position < 0) {
         if (s->asked > 0) return ITG_WAIT;
         s->asked = 1;
-        memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
         return ITG_OK;
     }
+    if (s->met) return s->asked == s->told ? ITG_END : ITG_WAIT;
     int32_t d = current(s);
     if (d < 0) return ITG_END;
     int32_t ahead = s->asked - s->told;
     if (ahead == LOOKAHEAD || s->refused || s->levels[d] - ahead <= 0) return ITG_WAIT;
-    memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
     levels[d] = s->levels[d] - ahead - 1;
     s->asked++;
     return ITG_OK;
+}
+
+static bool meets_limits(const greedy_state *s, const itg_outcome *outcome)
+{
+    return s->options.maximize_quality && outcome->feasible &&
+           itg_outcome_is_within(outcome, &s->options);
 }
 
 static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
@@ -94,14 +105,17 @@ static itg_status tell(void *state, const int32_t *levels, const itg_outcome *ou
     if (s->position < 0) {
         s->position = 0;
         s->asked = s->told = 0;
+        s->met = meets_limits(s, outcome);
         return ITG_OK;
     }
     s->told++;
-    if (s->refused) return ITG_OK;
-    if (outcome->feasible && outcome->quality >= s->floor)
+    if (s->refused || s->met) return ITG_OK;
+    if (outcome->feasible && outcome->quality >= s->options.quality_floor) {
         memcpy(s->levels, levels, sizeof *levels * (size_t)s->space->dim_count);
-    else
+        s->met = meets_limits(s, outcome);
+    } else {
         s->refused = true;
+    }
     return ITG_OK;
 }
 
@@ -113,12 +127,12 @@ static void deinit(void *state)
 }
 
 const itg_searcher_def itg_searcher_hago_greedy = {
-    "hago-greedy",
-    "HAGO's pass: each group one bit down until quality falls below the floor",
-    sizeof(greedy_state),
-    LOOKAHEAD,
-    0,
-    init,
-    ask,
-    tell,
-    deinit};
+    .name = "hago-greedy",
+    .help = "HAGO's pass: each group one bit down until quality falls below the floor",
+    .state_size = sizeof(greedy_state),
+    .outstanding = LOOKAHEAD,
+    .default_trials = 0,
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .deinit = deinit};

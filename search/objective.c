@@ -1,32 +1,159 @@
-/* What the search wants: the fewest weight bytes above a floor of quality. */
-#include "search/engine.h"
+#include "search/objective.h"
+#include <math.h>
+#include <string.h>
 
-double itg_trial_quality(const itg_trial *trial)
+/* Qualities are fractions of fewer than 2^31 samples: two that differ are further apart. */
+#define FLOOR_SLACK 0x1p-40
+
+static const char *const cost_names[] = {"size", "bops", "cycles", "ram"};
+
+const char *itg_cost_name(itg_cost_kind kind)
 {
-    return trial->score.top1 >= 0 ? trial->score.top1 : trial->score.agreement;
+    return cost_names[kind];
 }
 
-static bool meets(const itg_trial *t, double floor)
+double itg_score_cost(const itg_score *score, itg_cost_kind kind)
 {
-    return t->index >= 0 && t->feasible && itg_trial_quality(t) >= floor;
+    switch (kind) {
+    case ITG_COST_SIZE:
+        return (double)score->weight_bytes;
+    case ITG_COST_BOPS:
+        return score->bops;
+    case ITG_COST_CYCLES:
+        return score->cycles;
+    default:
+        return (double)score->peak_activation_bytes;
+    }
 }
 
-static int64_t total_bits(const itg_trial *t)
+double itg_score_quality_of(const itg_score *score)
 {
-    int64_t sum = 0;
-    for (int32_t i = 0; i < t->group_count; i++)
-        sum += t->bits[i];
+    return score->top1 >= 0 ? score->top1 : score->agreement;
+}
+
+itg_status itg_objective_make(const itg_goal *goal, double float_quality,
+                              const itg_search_space *space, itg_objective *out, itg_error *err)
+{
+    if (isnan(goal->max_drop))
+        return itg_fail(err, ITG_BAD_ARGUMENT, "the largest drop of quality is not a number");
+    if (!goal->maximize_quality && ((int)goal->minimize < 0 || goal->minimize >= ITG_COST_KINDS))
+        return itg_fail(err, ITG_BAD_ARGUMENT, "there is no cost of kind %d", (int)goal->minimize);
+    for (int k = 0; k < ITG_COST_KINDS; k++)
+        if (!(goal->limits[k] >= 0) || isinf(goal->limits[k]))
+            return itg_fail(err, ITG_BAD_ARGUMENT, "the limit of %s is not a positive number",
+                            cost_names[k]);
+    *out = (itg_objective){.goal = *goal, .space = space};
+    out->quality_floor =
+        goal->max_drop < 0 ? -INFINITY : float_quality - goal->max_drop - FLOOR_SLACK;
+    return ITG_OK;
+}
+
+double itg_objective_violation(const itg_objective *objective, const itg_score *score)
+{
+    double sum = 0;
+    for (int k = 0; k < ITG_COST_KINDS; k++) {
+        double limit = objective->goal.limits[k], cost = itg_score_cost(score, (itg_cost_kind)k);
+        if (limit > 0 && cost > limit) sum += (cost - limit) / limit;
+    }
     return sum;
 }
 
-bool itg_trial_is_better(const itg_trial *a, const itg_trial *b, double quality_floor)
+double itg_objective_cost(const itg_objective *objective, const itg_score *score)
 {
-    if (!meets(a, quality_floor)) return false;
-    if (!meets(b, quality_floor)) return true;
-    if (a->score.weight_bytes != b->score.weight_bytes)
-        return a->score.weight_bytes < b->score.weight_bytes;
-    double qa = itg_trial_quality(a), qb = itg_trial_quality(b);
-    if (qa != qb) return qa > qb;
-    int64_t ta = total_bits(a), tb = total_bits(b);
-    return ta != tb ? ta < tb : a->index < b->index;
+    const itg_goal *goal = &objective->goal;
+    double largest = 0;
+    if (!goal->maximize_quality) return itg_score_cost(score, goal->minimize);
+    for (int k = 0; k < ITG_COST_KINDS; k++) {
+        double share =
+            goal->limits[k] > 0 ? itg_score_cost(score, (itg_cost_kind)k) / goal->limits[k] : 0;
+        if (share > largest) largest = share;
+    }
+    return largest;
+}
+
+itg_searcher_options itg_objective_options(const itg_objective *objective, int64_t trials)
+{
+    bool maximize = objective->goal.maximize_quality;
+    return (itg_searcher_options){maximize, objective->quality_floor, maximize ? 1 : 0, trials};
+}
+
+itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_trial *trial)
+{
+    const itg_score *score = &trial->score;
+    if (!trial->feasible) return (itg_outcome){.distortion = -1};
+    return (itg_outcome){.feasible = true,
+                         .quality = itg_score_quality_of(score),
+                         .cost = itg_objective_cost(objective, score),
+                         .violation = objective->goal.maximize_quality
+                                          ? 0
+                                          : itg_objective_violation(objective, score),
+                         .distortion = score->distortion};
+}
+
+bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial)
+{
+    return trial->index >= 0 && trial->feasible &&
+           itg_score_quality_of(&trial->score) >= objective->quality_floor &&
+           itg_objective_violation(objective, &trial->score) <= 0;
+}
+
+/* ---- the order ---- */
+
+static int64_t total_bits(const itg_objective *objective, const itg_trial *t)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; i < t->dim_count; i++)
+        if (objective->space->dims[i].ordered) sum += t->point[i];
+    return sum;
+}
+
+static int smaller(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+/* < 0: a stands before b. */
+static int order(const itg_objective *objective, const itg_trial *a, const itg_trial *b)
+{
+    int cost = smaller(itg_objective_cost(objective, &a->score),
+                       itg_objective_cost(objective, &b->score)),
+        quality = smaller(itg_score_quality_of(&b->score), itg_score_quality_of(&a->score));
+    int first = objective->goal.maximize_quality ? quality : cost,
+        second = objective->goal.maximize_quality ? cost : quality;
+    if (first) return first;
+    if (second) return second;
+    if (a->score.distortion >= 0 && b->score.distortion >= 0 &&
+        a->score.distortion != b->score.distortion)
+        return smaller(a->score.distortion, b->score.distortion);
+    int64_t ta = total_bits(objective, a), tb = total_bits(objective, b);
+    if (ta != tb) return ta < tb ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+bool itg_objective_better(const itg_objective *objective, const itg_trial *a, const itg_trial *b)
+{
+    if (a->index < 0 || !a->feasible) return false;
+    if (b->index < 0 || !b->feasible) return true;
+    bool meets = itg_objective_meets(objective, a);
+    if (meets != itg_objective_meets(objective, b)) return meets;
+    if (!meets) {
+        int violation = smaller(itg_objective_violation(objective, &a->score),
+                                itg_objective_violation(objective, &b->score));
+        if (violation) return violation < 0;
+        int quality = smaller(itg_score_quality_of(&b->score), itg_score_quality_of(&a->score));
+        if (quality) return quality < 0;
+    }
+    return order(objective, a, b) < 0;
+}
+
+bool itg_objective_gains(const itg_objective *objective, const itg_trial *a, const itg_trial *b,
+                         double tolerance)
+{
+    if (!itg_objective_meets(objective, b)) return true;
+    if (objective->goal.maximize_quality) {
+        double before = itg_score_quality_of(&b->score);
+        return itg_score_quality_of(&a->score) - before >= tolerance * before;
+    }
+    double before = itg_objective_cost(objective, &b->score);
+    return before - itg_objective_cost(objective, &a->score) >= tolerance * before;
 }

@@ -1,9 +1,11 @@
 /* Random search: every dimension uniformly, the first point with every width at its largest. The
- * baseline that any searcher must beat (Bergstra, Bengio 2012). */
-#include "search/searcher.h"
+ * baseline that any searcher must beat (Bergstra, Bengio 2012). It learns from nothing that it is
+ * told, so the racing floor is that of a good point. */
+#include "search/points.h"
 
 typedef struct random_state {
     const itg_search_space *space;
+    double floor;
     int64_t left;
     bool started;
 } random_state;
@@ -14,20 +16,24 @@ static itg_status init(void *state, const itg_search_space *space,
     random_state *s = state;
     (void)err;
     s->space = space;
+    s->floor = options->quality_floor;
     s->left = options->trials;
     return ITG_OK;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels)
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
 {
     random_state *s = state;
     if (s->left <= 0) return ITG_END;
     s->left--;
-    for (int32_t d = 0; d < s->space->dim_count; d++) {
-        int32_t count = s->space->dims[d].count;
-        levels[d] = s->started ? (int32_t)itg_rng_below(rng, (uint64_t)count) : count - 1;
+    *floor = s->floor;
+    if (!s->started) {
+        s->started = true;
+        itg_point_widest(s->space, levels);
+        return ITG_OK;
     }
-    s->started = true;
+    for (int32_t d = 0; d < s->space->dim_count; d++)
+        levels[d] = (int32_t)itg_rng_below(rng, (uint64_t)s->space->dims[d].count);
     return ITG_OK;
 }
 
@@ -44,5 +50,12 @@ static void deinit(void *state)
     (void)state;
 }
 
-const itg_searcher_def itg_searcher_random = {
-    "random", "each width drawn uniformly", sizeof(random_state), 16, 100, init, ask, tell, deinit};
+const itg_searcher_def itg_searcher_random = {.name = "random",
+                                              .help = "each width and method drawn uniformly",
+                                              .state_size = sizeof(random_state),
+                                              .outstanding = 16,
+                                              .default_trials = 100,
+                                              .init = init,
+                                              .ask = ask,
+                                              .tell = tell,
+                                              .deinit = deinit};

@@ -3,7 +3,10 @@
 #include <intaglio/intaglio.h>
 #include <string.h>
 
-static const itg_searcher_def *const all[] = {&itg_searcher_hago_greedy, &itg_searcher_random};
+/* The first is the default. */
+static const itg_searcher_def *const all[] = {&itg_searcher_greedy, &itg_searcher_hago_greedy,
+                                              &itg_searcher_anneal, &itg_searcher_random,
+                                              &itg_searcher_exhaustive};
 
 int itg_searcher_count(void)
 {

@@ -29,6 +29,15 @@ static itg_tensor output(const void *instance, int32_t index)
     return itg_instance_output(instance, index);
 }
 
+static const itg_quantizer *quantizer(const void *context, int32_t index)
+{
+    const itg_shape *shape = NULL;
+    const itg_quantizer *q = NULL;
+    itg_dtype dtype = ITG_F32;
+    itg_program_output_info(context, index, &dtype, &shape, &q);
+    return q;
+}
+
 itg_runner itg_runner_program(const itg_program *program)
 {
     itg_shape none = {0};
@@ -41,6 +50,7 @@ itg_runner itg_runner_program(const itg_program *program)
                     destroy,
                     input,
                     run,
-                    output};
+                    output,
+                    quantizer};
     return r;
 }

@@ -5,12 +5,14 @@
 #define ITG_SEARCHER_H
 #include "base/base.h"
 
-/* One choice: `count` levels, level i = bits[i], ascending. bytes_per_bit: what one bit of it costs
- * (0: nothing that counts). */
+/* One choice of `count` values. Ordered dimensions are widths, ascending: a lower level never costs
+ * more. Others are methods: any may be better, none costs more. */
 typedef struct itg_dim {
     int32_t count;
-    const int32_t *bits;
-    double bytes_per_bit;
+    const int32_t *values; /* widths, or 0, 1, ... */
+    bool ordered;
+    double cost_per_level; /* what a level down saves on average of the cost that counts
+                              (measure.h); 0: nothing */
 } itg_dim;
 
 typedef struct itg_search_space {
@@ -18,15 +20,24 @@ typedef struct itg_search_space {
     const itg_dim *dims;
 } itg_search_space;
 
-/* What is told of a point. quality: larger is better; cost: smaller is better. */
+/* What is told of a point. quality: larger is better; cost, violation: smaller is better.
+ * The engine makes them from the goal:
+ * minimizing a cost: cost is that cost, cost_limit 0 (there is never little enough);
+ * maximizing quality: cost is the largest share of a limit that is used, cost_limit 1;
+ * violation: by how much other limits are exceeded (a share), 0: met.
+ * A point is good where it is feasible, quality >= quality_floor, violation 0 and, maximizing
+ * quality, cost <= cost_limit. */
 typedef struct itg_outcome {
-    bool feasible; /* the hardware can run it */
-    double quality, cost;
+    bool feasible; /* the hardware can run it; if not, nothing else is known */
+    double quality, cost, violation;
+    double distortion; /* of the outputs; finer than quality; negative: not known */
 } itg_outcome;
 
 typedef struct itg_searcher_options {
-    double quality_floor; /* points below it are of no use as results */
-    int64_t trials;       /* at most, for searchers without an end of their own */
+    bool maximize_quality;
+    double quality_floor; /* -INFINITY: none */
+    double cost_limit;
+    int64_t trials; /* at most, for searchers without an end of their own */
 } itg_searcher_options;
 
 typedef struct itg_searcher_def {
@@ -37,8 +48,9 @@ typedef struct itg_searcher_def {
     int64_t default_trials; /* 0: it ends by itself */
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
                        itg_error *);
-    /* ITG_OK: levels[dim_count] is a point; ITG_WAIT: tell me first; ITG_END: exhausted. */
-    itg_status (*ask)(void *state, itg_rng *, int32_t *levels);
+    /* ITG_OK: levels[dim_count] is a point; ITG_WAIT: tell me first; ITG_END: exhausted.
+     * *floor, -INFINITY when called: a quality below it is all the same to this searcher. */
+    itg_status (*ask)(void *state, itg_rng *, int32_t *levels, double *floor);
     /* In the order of the asks. */
     itg_status (*tell)(void *state, const int32_t *levels, const itg_outcome *);
     void (*deinit)(void *state);
@@ -47,5 +59,6 @@ typedef struct itg_searcher_def {
 const itg_searcher_def *itg_searcher_find(const char *name); /* NULL: unknown */
 const itg_searcher_def *itg_searcher_at(int index);          /* NULL: past the end */
 
-extern const itg_searcher_def itg_searcher_random, itg_searcher_hago_greedy;
+extern const itg_searcher_def itg_searcher_greedy, itg_searcher_anneal, itg_searcher_hago_greedy,
+    itg_searcher_random, itg_searcher_exhaustive;
 #endif

@@ -32,6 +32,16 @@ itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, dou
 /* Scale of a symmetric signed weight channel with threshold t; 0: empty range. */
 float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two);
 
+/* The sums of a mac node: each output channel's terms in their order. */
+typedef struct annotate_sum {
+    int64_t channels, terms;
+    const int32_t *codes; /* weights [channels][terms]; NULL: all terms lie in [lo, hi] */
+    int64_t lo, hi;       /* what a weight of 1 contributes; lo <= 0 <= hi */
+    const int64_t *bias;  /* [channels] or NULL */
+} annotate_sum;
+/* annotate_split.c: sets the node's split, and bound[c] to the largest |joined sum| of channel c.
+ * Only for sums that do not fit. */
+itg_status annotate_split(annotate *x, itg_id node, const annotate_sum *sum, int64_t *bound);
 /* annotate_mac.c: weights, bias and epilogue of a mac node with constant weights. */
 itg_status annotate_mac(annotate *x, itg_id node);
 /* annotate_epilogue.c: constants of every other integer form. */

@@ -82,6 +82,34 @@ static itg_status set_all(annotate *x, itg_id node, const native *from, int32_t 
     return status;
 }
 
+/* A matrix product of two activations: its sums of products, split where they might not fit. */
+static itg_status set_terms(annotate *x, itg_id node, const itg_quantizer *a,
+                            const itg_quantizer *b, native *from)
+{
+    const itg_value *left = &x->g->values[x->g->nodes[node].inputs[0]];
+    const itg_hw_spec *spec = x->spec[node];
+    int64_t terms = left->shape.dims[left->shape.rank - 1], most = itg_accumulator_max(spec->acc);
+    int64_t corner[4] = {(a->qmin - a->zero_point) * (b->qmin - b->zero_point),
+                         (a->qmin - a->zero_point) * (b->qmax - b->zero_point),
+                         (a->qmax - a->zero_point) * (b->qmin - b->zero_point),
+                         (a->qmax - a->zero_point) * (b->qmax - b->zero_point)};
+    annotate_sum sum = {1, terms, NULL, 0, 0, NULL};
+    for (int i = 0; i < 4; i++) {
+        if (corner[i] < sum.lo) sum.lo = corner[i];
+        if (corner[i] > sum.hi) sum.hi = corner[i];
+    }
+    from->bound = annotate_saturating_product(from->bound, terms);
+    if (!spec->split.allowed || (annotate_saturating_product(sum.hi, terms) <= most &&
+                                 annotate_saturating_product(-sum.lo, terms) - 1 <= most))
+        return ITG_OK;
+    itg_status status = annotate_split(x, node, &sum, &from->bound);
+    if (status != ITG_OK) return status;
+    int shift = (int)x->a->nodes[node].split.shift[0];
+    from->scale = itg_ldexp(from->scale, shift);
+    from->float_scale = (float)itg_ldexp((double)from->float_scale, shift);
+    return ITG_OK;
+}
+
 static itg_status annotate_product(annotate *x, itg_id node)
 {
     const itg_quantizer *a = input_quantizer(x, node, 0), *b = input_quantizer(x, node, 1);
@@ -90,12 +118,9 @@ static itg_status annotate_product(annotate *x, itg_id node)
     if (from.bound > INT64_MAX / 2)
         return annotate_fail(x, node, ITG_INFEASIBLE,
                              "a product of its operands' codes exceeds 63 bits");
-    if (x->spec[node]->form == ITG_FORM_MAC) {
-        const itg_value *left = &x->g->values[x->g->nodes[node].inputs[0]];
-        from.bound =
-            annotate_saturating_product(from.bound, left->shape.dims[left->shape.rank - 1]);
-    }
-    return set_all(x, node, &from, 1);
+    itg_status status = ITG_OK;
+    if (x->spec[node]->form == ITG_FORM_MAC) status = set_terms(x, node, a, b, &from);
+    return status == ITG_OK ? set_all(x, node, &from, 1) : status;
 }
 
 static itg_status annotate_rescale_add(annotate *x, itg_id node)

@@ -1,8 +1,10 @@
 /* Weights, bias and requantization of mac nodes with constant weights (docs/arithmetic.md 2.2, 4).
  */
 #include "sim/annotate.h"
+#include "kernels/math.h"
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* Raising a channel's scale doubles it; no float32 ratio needs more. */
 #define MAX_DOUBLINGS 200
@@ -14,7 +16,8 @@ typedef struct mac {
     itg_quantizer xq, wq; /* wq.scale is `scale` below */
     float *scale;         /* [scale_count] */
     const float *weights, *bias;
-    int64_t channels, depth; /* output channels, weights per channel */
+    const int64_t *joined_bound; /* [channels] where the node's sums are split, else NULL */
+    int64_t channels, depth;     /* output channels, weights per channel */
     int64_t channel_step,
         element_step; /* flat index of weight k of channel c: c*channel_step + k*element_step */
 } mac;
@@ -95,7 +98,8 @@ static double bias_code(const mac *m, int64_t c)
 
 static double bias_limit(const mac *m)
 {
-    int32_t bits = m->spec->acc.bits < m->spec->bias_bits ? m->spec->acc.bits : m->spec->bias_bits;
+    int32_t widest = itg_hw_bias_limit(m->spec);
+    int32_t bits = widest < m->spec->bias_bits ? widest : m->spec->bias_bits;
     return (double)((int64_t)1 << (bits - 2));
 }
 
@@ -105,14 +109,18 @@ static int64_t saturating_sum(int64_t a, int64_t b)
     return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* The larger end of |acc| over all input codes; saturated. */
-static int64_t accumulator_bound(const mac *m, int64_t c)
+static int64_t weight_code(const mac *m, int64_t c, int64_t k)
 {
-    float scale = channel_scale(m, c);
+    return itg_quantize_f32(m->weights[c * m->channel_step + k * m->element_step],
+                            channel_scale(m, c), 0, m->wq.qmin, m->wq.qmax);
+}
+
+/* -lo and hi of the channel's sum over all input codes; saturated. */
+static void accumulator_interval(const mac *m, int64_t c, int64_t *below, int64_t *above)
+{
     int64_t positive = 0, negative = 0;
     for (int64_t k = 0; k < m->depth; k++) {
-        int64_t q = itg_quantize_f32(m->weights[c * m->channel_step + k * m->element_step], scale,
-                                     0, m->wq.qmin, m->wq.qmax);
+        int64_t q = weight_code(m, c, k);
         if (q > 0)
             positive += q;
         else
@@ -124,9 +132,47 @@ static int64_t accumulator_bound(const mac *m, int64_t c)
                                 annotate_saturating_product(-negative, down));
     int64_t lo = saturating_sum(annotate_saturating_product(positive, down),
                                 annotate_saturating_product(-negative, up));
-    hi = saturating_sum(hi, bias); /* the interval is [-lo, hi] */
-    lo = saturating_sum(lo, -bias);
-    return hi > lo ? hi : lo;
+    *above = saturating_sum(hi, bias);
+    *below = saturating_sum(lo, -bias);
+}
+
+/* The larger end of |acc|. */
+static int64_t accumulator_bound(const mac *m, int64_t c)
+{
+    int64_t below, above;
+    if (m->joined_bound) return m->joined_bound[c];
+    accumulator_interval(m, c, &below, &above);
+    return above > below ? above : below;
+}
+
+/* Whether every single product fits the accumulator: a sum can be taken apart no further. */
+static bool products_fit(const mac *m, int64_t c)
+{
+    itg_accumulator acc = m->spec->acc;
+    int64_t up = m->xq.qmax - m->xq.zero_point, down = m->xq.zero_point - m->xq.qmin;
+    int64_t reach = up > down ? up : down, most = itg_accumulator_max(acc);
+    if (annotate_saturating_product(reach, m->wq.qmax) <= most && -m->wq.qmin <= m->wq.qmax)
+        return true;
+    for (int64_t k = 0; k < m->depth; k++) {
+        int64_t q = weight_code(m, c, k), rise = q > 0 ? q * up : -q * down,
+                fall = q > 0 ? q * down : -q * up;
+        if (rise > most || -fall < itg_accumulator_min(acc)) return false;
+    }
+    return true;
+}
+
+/* How far the channel's parts are shifted before they are added. */
+static int32_t join_shift(const mac *m, int64_t c)
+{
+    const itg_sum_split *split = &m->x->a->nodes[m->node].split;
+    return split->part_count > 0 ? (int32_t)split->shift[c] : 0;
+}
+
+/* fl(s_x * s_w) in units of the joined sum. */
+static float joined_unit(const mac *m, int64_t c)
+{
+    float unit = m->xq.scale[0] * channel_scale(m, c);
+    return (float)itg_ldexp((double)unit, join_shift(m, c));
 }
 
 static itg_status derive(const mac *m, int64_t c, const itg_version *version, int64_t bound,
@@ -134,16 +180,16 @@ static itg_status derive(const mac *m, int64_t c, const itg_version *version, in
 {
     double sx = (double)m->xq.scale[0], sw = (double)channel_scale(m, c),
            sy = (double)version->q.scale[0];
-    float unit = m->xq.scale[0] * channel_scale(m, c);
-    float ratio = unit / version->q.scale[0];
-    return itg_requant_derive(&m->x->hw->requants[m->spec->requant].spec, sx * sw / sy, ratio,
-                              bound, out);
+    float ratio = joined_unit(m, c) / version->q.scale[0];
+    return itg_requant_derive(&m->x->hw->requants[m->spec->requant].spec,
+                              itg_ldexp(sx * sw / sy, join_shift(m, c)), ratio, bound, out);
 }
 
 static bool is_legal(const mac *m, int64_t c, const itg_value_note *outputs)
 {
     double bias = bias_code(m, c);
     if (!(bias <= bias_limit(m) && bias >= -bias_limit(m))) return false;
+    if (m->spec->split.allowed && !products_fit(m, c)) return false;
     bool needs_bound = m->x->hw->requants[m->spec->requant].spec.pre_shift_bits > 0;
     int64_t bound = needs_bound ? accumulator_bound(m, c) : 0;
     for (int32_t v = 0; v < outputs->version_count; v++) {
@@ -190,14 +236,48 @@ static itg_status set_bias(mac *m, itg_node_note *note)
     return ITG_OK;
 }
 
+/* Whether some channel's sum might leave the accumulator. */
+static bool sums_leave(const mac *m)
+{
+    int64_t most = itg_accumulator_max(m->spec->acc), below, above;
+    for (int64_t c = 0; c < m->channels; c++) {
+        accumulator_interval(m, c, &below, &above);
+        if (above > most || below - 1 > most) return true;
+    }
+    return false;
+}
+
+static itg_status split_sums(mac *m, const itg_node_note *note)
+{
+    if (!m->spec->split.allowed || !sums_leave(m)) return ITG_OK;
+    int64_t *bound = itg_arena_array(m->x->a->arena, (size_t)m->channels, sizeof *bound);
+    int32_t *codes = calloc((size_t)(m->channels * m->depth), sizeof *codes);
+    itg_status status = ITG_OK;
+    if (!bound || !codes) status = itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+    if (status == ITG_OK) {
+        for (int64_t i = 0; i < m->channels * m->depth; i++)
+            codes[i] = (int32_t)weight_code(m, i / m->depth, i % m->depth);
+        annotate_sum sum = {m->channels,
+                            m->depth,
+                            codes,
+                            m->xq.qmin - m->xq.zero_point,
+                            m->xq.qmax - m->xq.zero_point,
+                            note->bias};
+        status = annotate_split(m->x, m->node, &sum, bound);
+    }
+    if (status == ITG_OK) m->joined_bound = bound;
+    free(codes);
+    return status;
+}
+
 static itg_status set_version(mac *m, itg_version *version, itg_id activation)
 {
-    int32_t count = m->wq.scale_count;
+    int32_t count = m->joined_bound ? (int32_t)m->channels : m->wq.scale_count;
     if (version->is_float) {
         float *dequant = itg_arena_array(m->x->a->arena, (size_t)count, sizeof *dequant);
         if (!dequant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
         for (int32_t c = 0; c < count; c++)
-            dequant[c] = m->xq.scale[0] * m->scale[c];
+            dequant[c] = joined_unit(m, c);
         version->dequant = dequant;
         version->dequant_count = count;
         return ITG_OK;
@@ -229,6 +309,7 @@ itg_status annotate_mac(annotate *x, itg_id node)
     if (status == ITG_OK) status = weight_quantizer(&m, first + 1);
     if (status == ITG_OK) status = raise_scales(&m, outputs);
     if (status == ITG_OK) status = set_bias(&m, note);
+    if (status == ITG_OK) status = split_sums(&m, note);
     for (int32_t v = 0; v < outputs->version_count && status == ITG_OK; v++)
         status = set_version(&m, &outputs->versions[v], note->activation);
     if (status != ITG_OK) return status;

@@ -2,6 +2,7 @@
  * hashed and counted in order. So digest, counts and sinks see the samples in order on any number
  * of threads. */
 #include "sim/evaluate.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,14 @@ typedef struct evaluation_state {
     const itg_runner *runner;
     const itg_evaluate_options *options;
     int workers;
-    void **instances;      /* [workers], made on first use */
-    size_t sample_bytes;   /* of all outputs, each output 8-byte aligned */
-    size_t *output_offset; /* [outputs] */
-    itg_tensor *outputs;   /* [outputs]: dtype and shape; data is set for each sample */
+    void **instances;                 /* [workers], made on first use */
+    size_t sample_bytes;              /* of all outputs, each output 8-byte aligned */
+    size_t *output_offset;            /* [outputs] */
+    itg_tensor *outputs;              /* [outputs]: dtype and shape; data is set for each sample */
+    const itg_quantizer **quantizers; /* [outputs]; NULL: not quantized */
     unsigned char *block;
-    int64_t first; /* sample that the block begins with */
+    double *distance; /* [samples of a block]: from the reference */
+    int64_t first;    /* sample that the block begins with */
     itg_sha256 hash;
 } evaluation_state;
 
@@ -73,6 +76,124 @@ void itg_evaluation_deinit(itg_evaluation *evaluation)
     evaluation->classes = NULL;
 }
 
+/* ---- the distance from the float network ---- */
+
+#define MAX_REFERENCE_BYTES ((size_t)64 << 20)
+
+void itg_reference_deinit(itg_reference *reference)
+{
+    free(reference->values);
+    *reference = (itg_reference){0};
+}
+
+/* An element as a real number; q NULL: float32. */
+static double real_at(const itg_tensor *t, const itg_quantizer *q, int64_t i)
+{
+    int64_t code = 0;
+    switch (t->dtype) {
+    case ITG_S8:
+        code = ((const int8_t *)t->data)[i];
+        break;
+    case ITG_U8:
+        code = ((const uint8_t *)t->data)[i];
+        break;
+    case ITG_S16:
+        code = ((const int16_t *)t->data)[i];
+        break;
+    case ITG_U16:
+        code = ((const uint16_t *)t->data)[i];
+        break;
+    case ITG_S32:
+        code = ((const int32_t *)t->data)[i];
+        break;
+    default:
+        return ((const float *)t->data)[i];
+    }
+    return (double)q->scale[0] * (double)(code - q->zero_point);
+}
+
+/* Squared distance of one sample's outputs, in the block, from the reference's. */
+static double distance_of(const evaluation_state *s, int64_t item)
+{
+    const itg_reference *r = s->options->reference;
+    const float *wanted = r->values + (s->first + item) * r->elements;
+    double sum = 0;
+    for (int32_t i = 0; i < s->runner->output_count; i++) {
+        itg_tensor t = s->outputs[i];
+        int64_t count = (int64_t)(itg_tensor_bytes(&t) / itg_dtype_size(t.dtype));
+        t.data = s->block + (size_t)item * s->sample_bytes + s->output_offset[i];
+        for (int64_t k = 0; k < count; k++) {
+            double d = real_at(&t, s->quantizers[i], k) - (double)*wanted++;
+            sum += d * d;
+        }
+    }
+    return sum;
+}
+
+/* Elements of a sample's outputs, where all are float32 or quantized in one scale; else 0. */
+static int64_t real_elements(const evaluation_state *s)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; i < s->runner->output_count; i++) {
+        const itg_tensor *t = &s->outputs[i];
+        const itg_quantizer *q = s->quantizers[i];
+        if (q ? q->scale_count != 1 : t->dtype != ITG_F32) return 0;
+        sum += (int64_t)(itg_tensor_bytes(t) / itg_dtype_size(t->dtype));
+    }
+    return sum;
+}
+
+/* Room for what is kept and for distances, where that makes sense. */
+static itg_status prepare_reference(evaluation_state *s, int64_t samples, itg_error *err)
+{
+    const itg_reference *r = s->options->reference;
+    itg_reference *keep = s->options->keep;
+    int64_t elements = real_elements(s);
+    size_t bytes = 0;
+    if (keep && elements > 0 &&
+        itg_mul_size((size_t)elements * sizeof *keep->values, (size_t)samples, &bytes) &&
+        bytes <= MAX_REFERENCE_BYTES) {
+        *keep = (itg_reference){samples, elements, 0, malloc(bytes + 1)};
+        if (!keep->values)
+            return itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
+    }
+    if (!r || !r->values || r->samples != samples || r->elements != elements) return ITG_OK;
+    s->distance = calloc((size_t)s->workers * BLOCK_PER_WORKER, sizeof *s->distance);
+    return s->distance ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a block of samples");
+}
+
+static void keep_sample(const evaluation_state *s, int64_t item)
+{
+    itg_reference *keep = s->options->keep;
+    float *out = keep->values + (s->first + item) * keep->elements;
+    double power = 0;
+    for (int32_t i = 0; i < s->runner->output_count; i++) {
+        const itg_tensor *t = &s->outputs[i];
+        int64_t count = (int64_t)(itg_tensor_bytes(t) / itg_dtype_size(t->dtype));
+        for (int64_t k = 0; k < count; k++) {
+            double v = real_at(t, s->quantizers[i], k);
+            power += v * v;
+            *out++ = (float)v;
+        }
+    }
+    keep->power += power;
+}
+
+/* The share, and no reference that holds what is not finite. */
+static void finish_reference(const evaluation_state *s, itg_evaluation *out)
+{
+    itg_reference *keep = s->options->keep;
+    if (keep && keep->values && !isfinite(keep->power)) itg_reference_deinit(keep);
+    if (!s->distance || !isfinite(out->distortion)) {
+        out->distortion = -1;
+        return;
+    }
+    double power = s->options->reference->power;
+    out->distortion = power > 0 ? out->distortion / power : out->distortion > 0 ? -1 : 0;
+}
+
+/* ---- the loop ---- */
+
 static itg_status run_sample(void *context, int worker, int64_t item, itg_error *err)
 {
     evaluation_state *s = context;
@@ -93,6 +214,7 @@ static itg_status run_sample(void *context, int worker, int64_t item, itg_error 
         memcpy(s->block + (size_t)item * s->sample_bytes + s->output_offset[i], out.data,
                itg_tensor_bytes(&out));
     }
+    if (s->distance) s->distance[item] = distance_of(s, item);
     return ITG_OK;
 }
 
@@ -103,6 +225,7 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     size_t total = 0;
     for (int32_t i = 0; i < r->output_count && status == ITG_OK; i++) {
         s->outputs[i] = r->output(s->instances[0], i);
+        s->quantizers[i] = r->quantizer(r->context, i);
         s->output_offset[i] = total;
         if (!itg_add_size(total, (itg_tensor_bytes(&s->outputs[i]) + 7) & ~(size_t)7, &total))
             status = itg_fail(err, ITG_LIMIT, "outputs are too large");
@@ -156,6 +279,8 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
     }
     int64_t class_id = s->runner->output_count ? itg_class_of(&s->outputs[0]) : -1;
     out->classes[sample] = class_id;
+    if (s->distance) out->distortion += s->distance[item];
+    if (o->keep && o->keep->values) keep_sample(s, item);
     if (o->labels) out->correct += class_id == o->labels[sample];
     if (o->float_classes) out->agreeing += class_id == o->float_classes[sample];
     return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->runner->output_count, err)
@@ -196,17 +321,23 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     s.output_offset = calloc((size_t)runner->output_count + 1, sizeof *s.output_offset);
     s.outputs = calloc((size_t)runner->output_count + 1, sizeof *s.outputs);
     made.classes = calloc((size_t)made.samples + 1, sizeof *made.classes);
-    if (!s.instances || !s.output_offset || !s.outputs || !made.classes)
+    s.quantizers = calloc((size_t)runner->output_count + 1, sizeof *s.quantizers);
+    if (!s.instances || !s.output_offset || !s.outputs || !s.quantizers || !made.classes)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to evaluate");
     if (status == ITG_OK) status = layout_outputs(&s, err);
     if (status == ITG_OK) status = check_labels(&s, made.samples, err);
+    if (status == ITG_OK) status = prepare_reference(&s, made.samples, err);
     if (status == ITG_OK) status = run_blocks(&s, &made, err);
+    if (status == ITG_OK) finish_reference(&s, &made);
     for (int w = 0; s.instances && w < s.workers; w++)
         if (s.instances[w]) runner->destroy(s.instances[w]);
     free(s.instances);
     free(s.output_offset);
     free(s.outputs);
+    free(s.quantizers);
+    free(s.distance);
     free(s.block);
+    if (status != ITG_OK && options->keep) itg_reference_deinit(options->keep);
     if (status != ITG_OK)
         itg_evaluation_deinit(&made);
     else

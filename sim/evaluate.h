@@ -16,16 +16,28 @@ typedef struct itg_runner {
     itg_status (*run)(void *instance, itg_error *err);
     itg_tensor (*output)(const void *instance,
                          int32_t index); /* storage dtype; valid until the next run */
+    const itg_quantizer *(*quantizer)(const void *context,
+                                      int32_t index); /* of an output; NULL: not quantized */
 } itg_runner;
 
 itg_runner itg_runner_float(const itg_graph *graph);
 itg_runner itg_runner_sim(const itg_annotated *annotated);
 
+/* What the float network gives: all outputs of one sample after another, samples in order. */
+typedef struct itg_reference {
+    int64_t samples, elements; /* elements: of one sample */
+    double power;              /* sum of their squares, sample by sample */
+    float *values;             /* NULL: none (not float32, not finite, or more than 64 MiB) */
+} itg_reference;
+void itg_reference_deinit(itg_reference *reference);
+
 typedef struct itg_evaluate_options {
     const itg_dataset *data;
     const itg_preprocess *preprocess;
-    const int64_t *labels;        /* [samples of data], or NULL */
-    const int64_t *float_classes; /* [samples of data], or NULL: for agreement */
+    const int64_t *labels;          /* [samples of data], or NULL */
+    const int64_t *float_classes;   /* [samples of data], or NULL: for agreement */
+    const itg_reference *reference; /* of the same samples, or NULL: for distortion */
+    itg_reference *keep;            /* filled, or NULL */
     int threads;
     /* Called in sample order from one thread, before the next block runs; NULL: not wanted. */
     itg_status (*sink)(void *context, int64_t sample, const itg_tensor *outputs,
@@ -36,6 +48,7 @@ typedef struct itg_evaluate_options {
 typedef struct itg_evaluation {
     int64_t samples, correct,
         agreeing;             /* correct, agreeing: -1 without labels, without float classes */
+    double distortion;        /* as in itg_score; -1 without reference */
     unsigned char digest[32]; /* docs/arithmetic.md 8 */
     int64_t *classes;         /* [samples], malloc'd */
 } itg_evaluation;

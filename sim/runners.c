@@ -51,11 +51,18 @@ static itg_tensor float_output(const void *instance, int32_t index)
     return itg_float_exec_value(f->exec, f->graph->outputs[index]);
 }
 
+static const itg_quantizer *float_quantizer(const void *context, int32_t index)
+{
+    (void)context;
+    (void)index;
+    return NULL;
+}
+
 itg_runner itg_runner_float(const itg_graph *graph)
 {
     itg_runner r = {graph,        graph->input_count, graph->output_count, first_input_shape(graph),
                     float_create, float_destroy,      float_input,         float_run,
-                    float_output};
+                    float_output, float_quantizer};
     return r;
 }
 
@@ -86,11 +93,18 @@ static itg_tensor sim_output(const void *instance, int32_t index)
     return itg_sim_output(instance, index, NULL);
 }
 
+static const itg_quantizer *sim_quantizer(const void *context, int32_t index)
+{
+    const itg_annotated *a = context;
+    const itg_edge *edge = itg_annotated_edge(a, ITG_NONE, index);
+    return edge->kind == ITG_EDGE_QUANT ? &a->values[edge->value].versions[edge->version].q : NULL;
+}
+
 itg_runner itg_runner_sim(const itg_annotated *annotated)
 {
     const itg_graph *g = annotated->graph;
     itg_runner r = {annotated,  g->input_count, g->output_count, first_input_shape(g),
                     sim_create, sim_destroy,    sim_input,       sim_run,
-                    sim_output};
+                    sim_output, sim_quantizer};
     return r;
 }

@@ -52,38 +52,6 @@ itg_threshold_method itg_threshold_default(void)
 
 /* ---- strategies ---- */
 
-static itg_status uniform_bits(const itg_model *model, const itg_hardware *hw,
-                               const itg_stats *stats, const itg_uniform_options *o,
-                               itg_strategy **out, itg_error *err)
-{
-    itg_choice_space *space = NULL;
-    itg_threshold_cache *cache = NULL;
-    int32_t *bits = NULL;
-    itg_space_options options = {.activation = {o->activation_bits, o->activation_bits}};
-    itg_status status = itg_choice_space_create(hw, model->graph, &options, &space, NULL);
-    if (status == ITG_NO_MEMORY)
-        return itg_fail(err, status, "no memory for the widths of %s", model->graph->name);
-    if (status != ITG_OK) { /* no such width everywhere: the nearest */
-        options.activation = (itg_bits_range){0, 0};
-        status = itg_choice_space_create(hw, model->graph, &options, &space, err);
-    }
-    if (status == ITG_OK) {
-        bits = calloc((size_t)space->group_count + 1, sizeof *bits);
-        if (!bits) status = itg_fail(err, ITG_NO_MEMORY, "no memory");
-    }
-    if (status == ITG_OK)
-        status = itg_threshold_cache_create(model->graph, hw, space, stats, &cache, err);
-    if (status == ITG_OK) {
-        itg_uniform_bits(space, o->weight_bits, o->activation_bits, bits);
-        status =
-            itg_strategy_resolve(cache, bits, o->activation_method, o->weight_method, out, err);
-    }
-    itg_threshold_cache_destroy(cache);
-    itg_choice_space_destroy(space);
-    free(bits);
-    return status;
-}
-
 itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 const itg_preprocess *p, const itg_stats *stats,
                                 const itg_dataset *calibration, const itg_uniform_options *options,
@@ -94,8 +62,9 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
     itg_status status =
         itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
     if (status == ITG_OK)
-        status = hw->all_float ? itg_strategy_create(model->graph, &file->strategy, err)
-                               : uniform_bits(model, hw, stats, options, &file->strategy, err);
+        status = hw->all_float
+                     ? itg_strategy_create(model->graph, &file->strategy, err)
+                     : itg_strategy_uniform(model->graph, hw, stats, options, &file->strategy, err);
     if (status != ITG_OK) {
         itg_strategy_file_destroy(file);
         return status;
@@ -204,6 +173,7 @@ void itg_score_quality(const itg_evaluation *evaluation, itg_score *out)
     out->samples = evaluation->samples;
     out->top1 = fraction(evaluation->correct, evaluation->samples);
     out->agreement = fraction(evaluation->agreeing, evaluation->samples);
+    out->distortion = evaluation->distortion;
     memcpy(out->digest, evaluation->digest, sizeof out->digest);
 }
 
@@ -229,6 +199,7 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
                        .peak_activation_bytes = -1,
                        .agreement = -1,
                        .top1 = -1};
+    itg_reference outputs = {0};
     itg_evaluate_options options = {
         .data = data, .preprocess = &file->preprocess, .labels = labels, .threads = threads};
     itg_runner float_runner = itg_runner_float(model->graph), runner = float_runner;
@@ -238,19 +209,26 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
         if (status != ITG_OK) return status;
         runner = itg_runner_sim(annotated);
         status = itg_score_costs(file->hardware, annotated, &score, err);
+        options.keep = &outputs;
         if (status == ITG_OK && with_agreement)
             status = itg_evaluate(&float_runner, &options, &reference, err);
+        options.keep = NULL;
+        options.reference = &outputs;
         options.float_classes = reference.classes;
     }
     if (status == ITG_OK) status = itg_evaluate(&runner, &options, &evaluation, err);
     if (status == ITG_OK) {
         itg_score_quality(&evaluation, &score);
-        if (file->hardware->all_float) score.agreement = 1.0;
+        if (file->hardware->all_float) {
+            score.agreement = 1.0;
+            score.distortion = 0;
+        }
         record_results(file, &score);
         *out = score;
     }
     itg_evaluation_deinit(&reference);
     itg_evaluation_deinit(&evaluation);
+    itg_reference_deinit(&outputs);
     itg_annotated_destroy(annotated);
     return status;
 }

@@ -1,6 +1,7 @@
 /* What the public interface shows of data, preprocessing and strategies as text (intaglio.h). */
 #include "sim/strategy_file.h"
 #include "sim/model.h"
+#include <string.h>
 
 const unsigned char *itg_data_hash(const itg_dataset *data)
 {
@@ -23,6 +24,16 @@ itg_status itg_preprocess_text(const itg_preprocess *p, char **out, itg_error *e
     itg_strbuf text = {0};
     itg_preprocess_write(p, &text);
     return take_text(&text, out, err);
+}
+
+itg_status itg_preprocess_from_text(const char *text, const char *source, itg_preprocess *out,
+                                    itg_error *err)
+{
+    itg_json *json = NULL;
+    itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
+    if (status == ITG_OK) status = itg_preprocess_read(json, itg_json_root(json), out, err);
+    itg_json_destroy(json);
+    return status;
 }
 
 itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out,

@@ -135,15 +135,22 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
                                       itg_threshold_cache **out,
                                       itg_error *err); /* borrows all arguments */
 void itg_threshold_cache_destroy(itg_threshold_cache *cache);
-/* From bits per choice group (group_bits [space->group_count]) and threshold methods; edges into
- * graph outputs always use MAX. The result owns everything it points to. */
+/* From bits and threshold methods per choice group ([space->group_count] each); edges into graph
+ * outputs always use MAX. The result owns everything it points to. */
 itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits,
-                                itg_threshold_method activation_method,
-                                itg_threshold_method weight_method, itg_strategy **out,
+                                const itg_threshold_method *group_methods, itg_strategy **out,
                                 itg_error *err);
+/* The same method for all weights, and for everything else. */
+void itg_uniform_methods(const itg_choice_space *space, itg_threshold_method weight_method,
+                         itg_threshold_method activation_method,
+                         itg_threshold_method *group_methods);
 /* Bits per group for uniform widths: the allowed width nearest below (else above). */
 void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_t activation_bits,
                       int32_t *group_bits);
+/* Uniform widths and methods; widths as itg_uniform_strategy takes them. */
+itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, const itg_stats *stats,
+                                const itg_uniform_options *options, itg_strategy **out,
+                                itg_error *err);
 
 /* ---- annotate (annotate.c, annotate_*.c) ---- */
 /* Pure: the same inputs give the same annotated graph. Graph and hw must outlive it. */

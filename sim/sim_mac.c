@@ -84,9 +84,34 @@ static void tile_integer(itg_sim *s, const product *p, const double *x, int64_t 
     }
 }
 
+/* Sums in parts. Every part is an exact double: parts have at most ITG_HW_MAX_SPLIT_BITS. */
+static void tile_split(const product *p, const double *x, int64_t first, int64_t n)
+{
+    const itg_sum_split *split = &p->note->split;
+    for (int64_t k = 0; k < p->rows; k++) {
+        const double *w = p->w + k * p->w_row;
+        int32_t shift = (int32_t)split->shift[split->shift_count == 1 ? 0 : p->first_channel + k];
+        int64_t joined[TILE], d = 0;
+        for (int64_t i = 0; i < n; i++)
+            joined[i] = itg_round_shift_product(bias_of(p, k), 1, shift, split->rounding);
+        for (int32_t part = 0; part < split->part_count; part++) {
+            double sum[TILE] = {0};
+            for (; d < split->end[part]; d++)
+                for (int64_t i = 0; i < TILE; i++)
+                    sum[i] += (w[d * p->w_step] - p->w_zero) * x[d * TILE + i];
+            for (int64_t i = 0; i < n; i++)
+                joined[i] += itg_round_shift_product((int64_t)sum[i], 1, shift, split->rounding);
+        }
+        for (int64_t i = 0; i < n; i++)
+            p->acc[k * p->acc_row + (first + i) * p->acc_step] = joined[i];
+    }
+}
+
 static void run_tile(itg_sim *s, const product *p, const double *x, int64_t first, int64_t n)
 {
-    if (p->exact_double && !p->sequential)
+    if (p->note->split.part_count > 0)
+        tile_split(p, x, first, n);
+    else if (p->exact_double && !p->sequential)
         tile_double(s, p, x, first, n);
     else
         tile_integer(s, p, x, first, n);
@@ -258,7 +283,7 @@ static void run_matmul(itg_sim *s, itg_id n)
             &p, largest((double[]){(double)aq->qmin, (double)aq->qmax}, 2, aq->zero_point),
             largest((double[]){(double)bq->qmin, (double)bq->qmax}, 2, bq->zero_point),
             s->a->nodes[n].bias_count);
-        if (rows == 1 && p.exact_double && !p.sequential)
+        if (rows == 1 && p.exact_double && !p.sequential && p.note->split.part_count == 0)
             run_vector(s, &p, am, aq->zero_point);
         else
             run_matrix(s, &p, am, aq->zero_point);

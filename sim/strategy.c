@@ -91,6 +91,14 @@ void itg_uniform_bits(const itg_choice_space *space, int32_t weight_bits, int32_
     }
 }
 
+void itg_uniform_methods(const itg_choice_space *space, itg_threshold_method weight_method,
+                         itg_threshold_method activation_method,
+                         itg_threshold_method *group_methods)
+{
+    for (int32_t i = 0; i < space->group_count; i++)
+        group_methods[i] = space->groups[i].is_weight ? weight_method : activation_method;
+}
+
 /* ---- thresholds ---- */
 
 #define BITS_SLOTS 33
@@ -268,13 +276,13 @@ static itg_status lookup(itg_threshold_cache *cache, int32_t e, bool is_weight, 
 }
 
 static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int32_t *group_bits,
-                               itg_threshold_method activation_method,
-                               itg_threshold_method weight_method, itg_strategy *s, itg_error *err)
+                               const itg_threshold_method *group_methods, itg_strategy *s,
+                               itg_error *err)
 {
     int32_t group = cache->space->edge_group[e];
     if (group < 0) return ITG_OK;
     bool is_weight = cache->space->groups[group].is_weight;
-    itg_threshold_method method = is_weight ? weight_method : activation_method;
+    itg_threshold_method method = group_methods[group];
     if (cache->space->edges[e].node == ITG_NONE) method = ITG_THRESHOLD_MAX;
     const entry *found = NULL;
     bool per_channel = is_weight && is_per_channel(cache, e, group_bits);
@@ -288,8 +296,7 @@ static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int3
 }
 
 itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group_bits,
-                                itg_threshold_method activation_method,
-                                itg_threshold_method weight_method, itg_strategy **out,
+                                const itg_threshold_method *group_methods, itg_strategy **out,
                                 itg_error *err)
 {
     itg_strategy *s = NULL;
@@ -299,10 +306,44 @@ itg_status itg_strategy_resolve(itg_threshold_cache *cache, const int32_t *group
     memcpy(s->graph_hash, cache->graph_hash, sizeof s->graph_hash);
     memcpy(s->node_conds, cache->topology, sizeof *s->node_conds * (size_t)s->node_count);
     for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++)
-        status = resolve_edge(cache, e, group_bits, activation_method, weight_method, s, err);
+        status = resolve_edge(cache, e, group_bits, group_methods, s, err);
     if (status != ITG_OK)
         itg_strategy_destroy(s);
     else
         *out = s;
+    return status;
+}
+
+itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, const itg_stats *stats,
+                                const itg_uniform_options *options, itg_strategy **out,
+                                itg_error *err)
+{
+    itg_choice_space *space = NULL;
+    itg_threshold_cache *cache = NULL;
+    int32_t *bits = NULL;
+    itg_threshold_method *methods = NULL;
+    itg_space_options widths = {.activation = {options->activation_bits, options->activation_bits}};
+    itg_status status = itg_choice_space_create(hw, g, &widths, &space, NULL);
+    if (status == ITG_NO_MEMORY)
+        return itg_fail(err, status, "no memory for the widths of %s", g->name);
+    if (status != ITG_OK) { /* no such width everywhere: the nearest */
+        widths.activation = (itg_bits_range){0, 0};
+        status = itg_choice_space_create(hw, g, &widths, &space, err);
+    }
+    if (status == ITG_OK) {
+        bits = calloc((size_t)space->group_count + 1, sizeof *bits);
+        methods = calloc((size_t)space->group_count + 1, sizeof *methods);
+        if (!bits || !methods) status = itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
+    }
+    if (status == ITG_OK) status = itg_threshold_cache_create(g, hw, space, stats, &cache, err);
+    if (status == ITG_OK) {
+        itg_uniform_bits(space, options->weight_bits, options->activation_bits, bits);
+        itg_uniform_methods(space, options->weight_method, options->activation_method, methods);
+        status = itg_strategy_resolve(cache, bits, methods, out, err);
+    }
+    itg_threshold_cache_destroy(cache);
+    itg_choice_space_destroy(space);
+    free(bits);
+    free(methods);
     return status;
 }

@@ -45,6 +45,9 @@ itg_status itg_model_print(const itg_model *model, char **out,
 /* ---- hardware ---- */
 typedef struct itg_hardware itg_hardware;
 itg_status itg_hardware_load(const char *name_or_path, itg_hardware **out, itg_error *err);
+/* A description as JSON text; source names it in errors. */
+itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source,
+                              itg_hardware **out, itg_error *err);
 void itg_hardware_destroy(itg_hardware *hw);
 int itg_hardware_builtin_count(void);
 const char *itg_hardware_builtin_name(int index);
@@ -99,6 +102,9 @@ typedef struct itg_preprocess {
 itg_preprocess itg_preprocess_default(void);
 itg_status itg_preprocess_text(const itg_preprocess *p, char **out,
                                itg_error *err); /* JSON, as in strategy files */
+/* The reverse; source names the text in errors. */
+itg_status itg_preprocess_from_text(const char *text, const char *source, itg_preprocess *out,
+                                    itg_error *err);
 /* "0.5", "1/255", "0.1,0.2,0.3" as float32. */
 itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count,
                                      itg_error *err);
@@ -166,6 +172,8 @@ typedef struct itg_score {
     double top1, agreement; /* fractions; -1: no labels, not asked */
     int64_t weight_bytes, parameter_bytes, peak_activation_bytes; /* -1: float */
     double bops, cycles, average_weight_bits;
+    double distortion; /* squared distance of the outputs from the float network's, as a share of
+                          their own squares (SQNR in dB: -10 log10 of it); -1: not asked */
     unsigned char digest[32];
 } itg_score;
 typedef struct itg_annotated itg_annotated;
@@ -233,33 +241,77 @@ itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
                            const char *npy_path, itg_score *out, itg_error *err);
 
 /* ---- search ---- */
-typedef struct itg_search_options {
-    const char *searcher; /* "hago-greedy", "random" */
-    double max_drop;      /* quality floor: float quality - max_drop (fraction; 0.01 = one point) */
-    int64_t trials;       /* at most; 0: the searcher's own end or default */
-    uint64_t seed;
-    int threads;
-    itg_bits_range weight_bits, activation_bits;
-    int64_t calibration_samples,
-        search_samples; /* 0: defaults (512 and 1024), less where the data has fewer */
-} itg_search_options;
+/* What a strategy costs, one number a kind; itg_score holds them all. */
+typedef enum itg_cost_kind {
+    ITG_COST_SIZE,   /* weight_bytes */
+    ITG_COST_BOPS,   /* bops */
+    ITG_COST_CYCLES, /* cycles */
+    ITG_COST_RAM,    /* peak_activation_bytes */
+    ITG_COST_KINDS
+} itg_cost_kind;
+const char *itg_cost_name(itg_cost_kind kind); /* "size", "bops", "cycles", "ram" */
+double itg_score_cost(const itg_score *score, itg_cost_kind kind);
+
+/* What is wanted. A trial meets the goal when it is feasible, its quality (top-1 where labels
+ * exist, else agreement) reaches the floor, and no cost exceeds its limit. The best is, among the
+ * trials that meet it, the cheapest, or the one of the highest quality; ties: docs/decisions.md. */
+typedef struct itg_goal {
+    bool maximize_quality;         /* else minimize */
+    itg_cost_kind minimize;        /* where maximize_quality is false */
+    double max_drop;               /* floor: float quality - max_drop (fraction); negative: none */
+    double limits[ITG_COST_KINDS]; /* largest cost allowed; 0: none */
+} itg_goal;
+
 typedef struct itg_trial {
-    int64_t index;
-    const int32_t *bits; /* one per choice group */
-    int32_t group_count;
+    int64_t index;        /* from 0 */
+    const int32_t *point; /* one per dimension of the choice space: a width, or the index of a
+                             threshold method in the dimension's list */
+    int32_t dim_count;
     bool feasible;     /* could be realized */
+    bool meets_goal;   /* in hooks and results; what a replayed or logged one says does not count */
     itg_score score;   /* on the search samples; digest = that of the deployed program on them */
     double seconds;    /* by the clock handed in; 0 without */
     const char *error; /* not feasible: why */
 } itg_trial;
+
+#define ITG_MAX_METHODS 8
+typedef struct itg_search_options {
+    const char *searcher; /* a name of the registry; NULL: "greedy" */
+    itg_goal goal;
+    int64_t trials;    /* at most; 0: the searcher's own end or default */
+    double seconds;    /* no batch begins after them, by the clock handed in; 0: no limit */
+    int64_t patience;  /* ends after so many trials without a better best; 0: never */
+    double tolerance;  /* patience: a best that is better by less than this share of what is
+                          optimized does not count */
+    uint64_t seed;
+    int threads;
+    itg_bits_range weight_bits, activation_bits, input_bits, output_bits;
+    /* Threshold methods to choose among, per choice group. Count 0 or 1: nothing to choose. */
+    itg_threshold_method weight_methods[ITG_MAX_METHODS], activation_methods[ITG_MAX_METHODS];
+    int32_t weight_method_count, activation_method_count;
+    int64_t calibration_samples,
+        search_samples;   /* 0: defaults (512 and 1024), less where the data has fewer */
+    bool hago_baseline;   /* also runs hago-greedy for the same goal, as one more line to compare */
+    /* The trials of an interrupted run with the same options, in order from 0. Their points are
+     * asked for again and must be equal; their scores are taken as they are. They are not handed to
+     * hooks->trial. */
+    const itg_trial *replay;
+    int64_t replay_count;
+} itg_search_options;
+/* All of them that decide what is found, as one JSON object: threads, replay and replay_count are
+ * left out. */
+itg_status itg_search_options_text(const itg_search_options *options, char **out, itg_error *err);
+/* The reverse; source names the text in errors. The searcher's name is the registry's. */
+itg_status itg_search_options_from_text(const char *text, const char *source,
+                                        itg_search_options *out, itg_error *err);
 typedef struct itg_search_result itg_search_result;
 typedef struct itg_search_hooks {
     void *context;
-    double (*clock)(void *context); /* seconds; NULL: no timing */
+    double (*clock)(void *context); /* seconds; NULL: no timing. Called by any thread */
     void (*progress)(void *context, const itg_trial *trial, const itg_trial *best, int64_t planned);
     itg_status (*trial)(void *context, const itg_trial *trial,
                         itg_error *err); /* every finished trial, in order: the log */
-    bool (*cancelled)(void *context);
+    bool (*cancelled)(void *context); /* called by any thread: points not yet begun are dropped */
 } itg_search_hooks;
 /* data is split by the seed into calibration and search samples, and a hold-out where none is
  * given. */
@@ -273,13 +325,27 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
                       const itg_search_data *data, const itg_search_options *options,
                       const itg_search_hooks *hooks, itg_search_result **out, itg_error *err);
 void itg_search_result_destroy(itg_search_result *result);
+/* The choice space as JSON, one object a dimension, in the order of itg_trial.point:
+ * {"kind": "bits" or "threshold", "edges": ["value -> node.slot", ...], "values": [2, 3, ...] or
+ * ["mse", "kl"]}. */
+itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
+                                 const itg_search_options *options, char **out, itg_error *err);
 int64_t itg_search_trial_count(const itg_search_result *result);
-const itg_trial *
-itg_search_best(const itg_search_result *result); /* NULL: no feasible trial met the floor */
+/* The best trial that meets the goal, else (goal_met false) the nearest to it; NULL: none was
+ * feasible. */
+const itg_trial *itg_search_best(const itg_search_result *result);
+bool itg_search_goal_met(const itg_search_result *result);
+/* Where the goal is not met: what limits it, a sentence. "" else. */
+const char *itg_search_limited_by(const itg_search_result *result);
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
-const itg_score *itg_search_uniform8(const itg_search_result *result, bool holdout);
+const itg_score *itg_search_uniform8(const itg_search_result *result,
+                                     bool holdout); /* samples 0, all else -1: the
+                                                       hardware cannot run it */
+const itg_score *itg_search_hago(const itg_search_result *result,
+                                 bool holdout); /* NULL: not asked for, or it found nothing */
 const itg_score *itg_search_best_holdout(const itg_search_result *result);
 itg_strategy_file *itg_search_strategy(itg_search_result *result); /* of the best; borrowed */
+/* "exhausted", "trials", "seconds", "patience", "cancelled" */
 const char *itg_search_stop_reason(const itg_search_result *result);
 int itg_searcher_count(void);
 const char *itg_searcher_name(int index);
@@ -297,14 +363,20 @@ typedef struct itg_run_data {
 typedef struct itg_run_info {
     const char *model_name, *hardware_name, *searcher, *options_json, *hardware_json,
         *preprocess_json, *engine_version, *started;
+    const char *space_json;        /* itg_search_space_text: what the numbers of a point mean */
     unsigned char model_hash[32];
-    itg_run_data data, holdout; /* holdout.name NULL: set aside from data */
+    itg_run_data data, holdout;    /* holdout.name NULL: set aside from data */
+    itg_run_data labels, holdout_labels; /* name NULL: none */
     uint64_t seed;
 } itg_run_info;
 typedef struct itg_run_end {
     const char *stop_reason, *strategy_json; /* strategy_json NULL: no best */
     int64_t best_trial;                      /* -1: none */
-    const itg_score *holdout_float, *holdout_uniform8, *holdout_best; /* NULL: not known */
+    bool goal_met;
+    const itg_score *holdout_float, *holdout_uniform8, *holdout_hago,
+        *holdout_best;             /* NULL: not known */
+    const itg_score *search_float; /* on the search samples, from which the floor follows; NULL: not
+                                      known */
 } itg_run_end;
 /* Opens to write, and creates the database where it is absent. Refused, and left as it is: a newer
  * schema, a file that is no database or another application's, a damaged one. */
@@ -330,11 +402,11 @@ itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end 
 /* A run as it stands in the log. Strings that are not known (yet) are NULL. */
 typedef struct itg_run_record {
     int64_t run, trials, best_trial; /* best_trial -1: none (yet) */
-    uint64_t seed;
-    const char *model_name, *hardware_name, *searcher, *options_json, *engine_version, *started,
-        *stop_reason, *strategy_json;
-    bool has_float, has_uniform8, has_best;
-    itg_score holdout_float, holdout_uniform8, holdout_best;
+    bool ended, goal_met;            /* ended: it has a stop_reason */
+    itg_run_info info;               /* space_json NULL: written by version 0.1 */
+    const char *stop_reason, *strategy_json;
+    bool has_float, has_uniform8, has_hago, has_best, has_search_float;
+    itg_score holdout_float, holdout_uniform8, holdout_hago, holdout_best, search_float;
 } itg_run_record;
 /* All runs, oldest first; *runs is malloc'd (NULL where there are none). */
 itg_status itg_run_log_runs(itg_run_log *log, int64_t **runs, int64_t *count, itg_error *err);
@@ -347,6 +419,47 @@ itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
                                    itg_status (*fn)(void *context, const itg_trial *trial,
                                                     itg_error *err),
                                    void *context, itg_error *err);
+/* All trials of a run, from 0 without a gap, to be replayed; points and errors malloc'd. */
+itg_status itg_run_log_load_trials(itg_run_log *log, int64_t run, itg_trial **out, int64_t *count,
+                                   itg_error *err);
+void itg_run_log_free_trials(itg_trial *trials, int64_t count);
+/* Makes a run that was interrupted, or stopped by a limit, writable again: its end (stop reason,
+ * best, results) is taken back, its trials stay. */
+itg_status itg_run_log_reopen_run(itg_run_log *log, int64_t run, itg_error *err);
+/* One run as a JSON file (docs/log-schema.md), complete: trials, strategy, hardware. Import gives
+ * it the next free number; an equal run that is there already is refused, and named. */
+itg_status itg_run_log_export(itg_run_log *log, int64_t run, const char *path, itg_error *err);
+itg_status itg_run_log_import(itg_run_log *log, const char *path, int64_t *run, itg_error *err);
+
+/* What a run's strategy says of each edge, in the order of the strategy file; names borrow from the
+ * list. A run without a strategy has no edges. */
+typedef struct itg_run_edge {
+    const char *value, *node; /* node NULL: graph output */
+    int32_t slot, bits;       /* bits 0: not quantized */
+    const char *method;       /* of the threshold; NULL: none */
+} itg_run_edge;
+typedef struct itg_run_edges itg_run_edges;
+itg_status itg_run_edges_read(const itg_run_record *record, itg_run_edges **out, itg_error *err);
+void itg_run_edges_destroy(itg_run_edges *edges);
+int32_t itg_run_edges_count(const itg_run_edges *edges);
+const itg_run_edge *itg_run_edges_at(const itg_run_edges *edges, int32_t index);
+/* The run's strategy as the file that the search would have saved; a run without one is an error.
+ */
+itg_status itg_run_strategy_save(const itg_run_record *record, const char *path, itg_error *err);
+
+/* What a trial of the run chose, by the run's choice space. A run without a space has no choices.
+ */
+typedef struct itg_run_choice {
+    const char *kind, *value; /* "bits", "4"; "threshold", "mse" */
+    const char *const *edges; /* "value -> node.slot" */
+    int32_t edge_count;
+} itg_run_choice;
+typedef struct itg_run_choices itg_run_choices;
+itg_status itg_run_choices_read(const itg_run_record *record, const itg_trial *trial,
+                                itg_run_choices **out, itg_error *err);
+void itg_run_choices_destroy(itg_run_choices *choices);
+int32_t itg_run_choices_count(const itg_run_choices *choices);
+const itg_run_choice *itg_run_choices_at(const itg_run_choices *choices, int32_t index);
 
 #ifdef __cplusplus
 }

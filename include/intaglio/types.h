@@ -95,6 +95,18 @@ typedef struct itg_accumulator {
     itg_overflow overflow;
 } itg_accumulator;
 
+/* A sum that its accumulator cannot hold, taken apart. Part i is the terms [end[i-1], end[i]) in
+ * the order of the sum, summed in the accumulator from 0 on. The result is round(bias / 2^shift)
+ * plus round(part / 2^shift) of every part, in order, in an accumulator of join_bits. */
+typedef struct itg_sum_split {
+    int32_t part_count;   /* 0: not split */
+    const int64_t *end;   /* [part_count], strictly ascending from > 0; the last: all terms */
+    int32_t shift_count;  /* 1, or one per output channel */
+    const int64_t *shift; /* 0..62 */
+    itg_rounding rounding;
+    int32_t join_bits;
+} itg_sum_split;
+
 /* One integer stage: v -> round((v * multiplier) / 2^shift). shift < 0 is an exact left shift by
  * -shift. The product and the rounding are exact (as in unbounded integers). */
 typedef struct itg_requant_stage {

@@ -73,7 +73,8 @@ static void redirect(const char *path, int to)
     close(file);
 }
 
-static pid_t launch(const char *line, const char *out, const char *err)
+/* err: a file's name, or NULL for the file that is open as err_file. */
+static pid_t launch(const char *line, const char *out, const char *err, int err_file)
 {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -84,7 +85,10 @@ static pid_t launch(const char *line, const char *out, const char *err)
     for (char *word = strtok(words, " "); word && count <= MOST_WORDS; word = strtok(NULL, " "))
         argv[count++] = word;
     redirect(out, STDOUT_FILENO);
-    redirect(err, STDERR_FILENO);
+    if (err)
+        redirect(err, STDERR_FILENO);
+    else if (dup2(err_file, STDERR_FILENO) < 0)
+        _exit(126);
     execv(INTAGLIO, argv);
     _exit(127);
 }
@@ -99,13 +103,18 @@ int wait_for(pid_t child)
 
 pid_t start(const char *line)
 {
-    return launch(line, "background.out", "background.err");
+    return launch(line, "background.out", "background.err", -1);
+}
+
+pid_t start_to(const char *line, const char *out, int err_file)
+{
+    return launch(line, out, NULL, err_file);
 }
 
 outcome run_to(const char *line, const char *out_path)
 {
     outcome o = {0};
-    o.status = wait_for(launch(line, out_path, "run.err"));
+    o.status = wait_for(launch(line, out_path, "run.err", -1));
     o.out = strdup("");
     o.err = text_of("run.err");
     return o;
@@ -180,6 +189,15 @@ const char *string(const itg_json *json, const char *path)
     const char *value = NULL;
     itg_error err = {0};
     if (itg_json_get_string(json, member(json, path), &value, &err) != ITG_OK)
+        fail_msg("%s: %s", path, err.message);
+    return value;
+}
+
+bool truth(const itg_json *json, const char *path)
+{
+    bool value = false;
+    itg_error err = {0};
+    if (itg_json_get_bool(json, member(json, path), &value, &err) != ITG_OK)
         fail_msg("%s: %s", path, err.message);
     return value;
 }

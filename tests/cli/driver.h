@@ -22,6 +22,7 @@ void done(outcome *o);
 
 /* In the background; its output is in the files "background.out" and "background.err". */
 pid_t start(const char *line);
+pid_t start_to(const char *line, const char *out, int err_file); /* stderr goes to an open file */
 int wait_for(pid_t child);
 char *text_of(const char *path); /* malloc'd; "" where there is no file */
 bool exists(const char *path);
@@ -35,6 +36,7 @@ itg_json *parse(const char *text);
 const itg_json_value *member(const itg_json *json, const char *path);
 double number(const itg_json *json, const char *path);
 const char *string(const itg_json *json, const char *path);
+bool truth(const itg_json *json, const char *path);
 bool is_null(const itg_json *json, const char *path);
 bool has(const itg_json *json, const char *key); /* of the root */
 

@@ -1,8 +1,8 @@
 /* Words: help, versions, and everything that is no proper command line. */
 #include "driver.h"
 
-static const char *const commands[] = {"check",   "simulate", "search", "inspect",
-                                       "realize", "run",      "hw"};
+static const char *const commands[] = {"check", "simulate", "search", "inspect", "realize",
+                                       "run",   "demo",     "runs",   "hw"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void no_words_give_the_list_of_commands(void **state)
@@ -123,6 +123,39 @@ static void wrong_usage_is_status_2_and_says_what_is_wrong(void **state)
         {"search a.onnx --hw float --data x --seed 18446744073709551616", "expected an integer"},
         {"search a.onnx --hw float --data x --searcher hago", "did you mean 'hago-greedy'?"},
         {"search a.onnx --hw float --data x --holdout-labels y", "goes with --holdout"},
+        {"search a.onnx --hw float --data x --holdout-labels y --holdout z --tolerance 1%",
+         "--tolerance goes with --patience"},
+        {"search a.onnx --hw float --data x --max-size 0", "bytes, as in 65536, 64k (64,000)"},
+        {"search a.onnx --hw float --data x --max-size 64q", "64KiB (65,536)"},
+        {"search a.onnx --hw float --data x --max-size 64kb", "64KiB (65,536)"},
+        {"search a.onnx --hw float --data x --max-size -1", "bytes, as in"},
+        {"search a.onnx --hw float --data x --max-size 1e300", "bytes, as in"},
+        {"search a.onnx --hw float --data x --max-size nan", "bytes, as in"},
+        {"search a.onnx --hw float --data x --max-size k", "bytes, as in"},
+        {"search a.onnx --hw float --data x --max-ram 64 k", "unexpected argument 'k'"},
+        {"search a.onnx --hw float --data x --max-bops 1MiB", "a number, as in 1000000"},
+        {"search a.onnx --hw float --data x --max-bops 10B", "a number, as in 1000000"},
+        {"search a.onnx --hw float --data x --max-cycles 0.5", "a number, as in 1000000"},
+        {"search a.onnx --hw float --data x --minimize bytes", "expected one of size, bops"},
+        {"search a.onnx --hw float --data x --minimize cycle", "did you mean 'cycles'?"},
+        {"search a.onnx --hw float --data x --seconds 0", "seconds, more than 0"},
+        {"search a.onnx --hw float --data x --seconds 5m", "seconds, more than 0"},
+        {"search a.onnx --hw float --data x --seconds inf", "seconds, more than 0"},
+        {"search a.onnx --hw float --data x --patience 0", "an integer from 1"},
+        {"search a.onnx --hw float --data x --patience 3 --tolerance 2", "expected a share"},
+        {"search a.onnx --hw float --data x --threshold mse,zebra", "there is no 'zebra'"},
+        {"search a.onnx --hw float --data x --threshold mse,,max", "there is no ''"},
+        {"search a.onnx --hw float --data x --threshold mse,mse", "each method once"},
+        {"search a.onnx --hw float --data x --weight-threshold maxx", "did you mean 'max'?"},
+        {"search a.onnx --hw float --data x --baseline hago", "did you mean 'hago-greedy'?"},
+        {"search a.onnx --hw float --data x --input-bits 8:7", "expected MIN:MAX"},
+        {"search --hw float --data x", "MODEL is missing"},
+        {"search --resume 1", "--resume goes with --db"},
+        {"search --resume 0 --db r.db", "an integer from 1"},
+        {"search --resume x --db r.db", "an integer from 1"},
+        {"demo here", "unexpected argument 'here'"},
+        {"demo -o", "--output needs an argument: --output DIR"},
+        {"demo --hw cortex-m", "unknown option '--hw'"},
         {"search a.onnx --hw float --data x --quiet --json --quiet", "--quiet is given twice"},
         {"hw", "is missing"},
         {"hw lst", "did you mean 'list'?"},

@@ -219,6 +219,32 @@ static void a_group_convolution_multiplies_its_own_channels_only(void **state)
     finish_cost(a, g);
 }
 
+/* 4 bytes a part, 1 a shift; one operation more for each part of each output. */
+static void parts_of_a_sum_cost_constants_and_time(void **state)
+{
+    static const int64_t ends[3] = {5, 9, 18}, shifts[4] = {0, 3, 0, 1};
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "2,18"), w = add_constant(g, "w", "18,4");
+    itg_id m = ADD_NODE(g, ITG_OP_MATMUL, "m", "2,4", NULL, x, w);
+    finish(g, x, m);
+    itg_annotated *a = annotate_nothing(g);
+    read_version(a, 0, add_version(a, x, 8, ITG_S8));
+    read_version(a, 1, add_version(a, w, 8, ITG_S8));
+    read_version(a, 2, add_version(a, m, 8, ITG_S8));
+    a->nodes[0].form = ITG_FORM_MAC;
+    a->nodes[0].acc.bits = 32;
+    itg_cost whole = cost_of("cvm", a);
+    a->nodes[0].split = (itg_sum_split){3, ends, 4, shifts, ITG_ROUND_HALF_UP, 32};
+    itg_cost parts = cost_of("cvm", a);
+    assert_int_equal(parts.parameter_bytes - whole.parameter_bytes, 3 * 4 + 2);
+    assert_true(whole.cycles == 2 * 4 * 18 / 4.0);
+    assert_true(parts.cycles - whole.cycles == 2 * 4 * 3 / 4.0);
+    assert_int_equal(parts.weight_bytes, whole.weight_bytes);
+    assert_int_equal(parts.bops, whole.bops);
+    finish_cost(a, g);
+}
+
 static void sums_saturate(void **state)
 {
     (void)state;
@@ -244,6 +270,7 @@ int main(void)
         cmocka_unit_test(float_nodes_count_32_bits_and_their_bias_is_no_weight),
         cmocka_unit_test(wide_accumulators_have_wide_biases),
         cmocka_unit_test(a_group_convolution_multiplies_its_own_channels_only),
+        cmocka_unit_test(parts_of_a_sum_cost_constants_and_time),
         cmocka_unit_test(sums_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

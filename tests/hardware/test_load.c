@@ -7,7 +7,7 @@
 static void every_builtin_target_loads(void **state)
 {
     (void)state;
-    assert_int_equal(itg_hardware_builtin_count(), 3);
+    assert_int_equal(itg_hardware_builtin_count(), 5);
     for (int i = 0; i < itg_hardware_builtin_count(); i++) {
         itg_hardware *hw = load(itg_hardware_builtin_name(i));
         assert_string_equal(hw->name, itg_hardware_builtin_name(i));
@@ -18,8 +18,8 @@ static void every_builtin_target_loads(void **state)
         itg_hardware_destroy(hw);
     }
     assert_null(itg_hardware_builtin_name(-1));
-    assert_null(itg_hardware_builtin_name(3));
-    assert_null(itg_hardware_builtin_json(3));
+    assert_null(itg_hardware_builtin_name(5));
+    assert_null(itg_hardware_builtin_json(5));
 }
 
 static void a_builtin_target_is_its_file(void **state)
@@ -55,6 +55,20 @@ static void builtin_targets_say_what_they_are(void **state)
     assert_int_equal(arm->ops[ITG_OP_ADD].specs[1].left_shift, 15);
     assert_int_equal(arm->ops[ITG_OP_AVERAGE_POOL].specs[0].rounding, ITG_ROUND_HALF_AWAY);
     assert_int_equal(arm->ram_bytes, 262144);
+    itg_hardware *vta = load("vta"), *cvm = load("cvm");
+    assert_true(vta->power_of_two_scales && !vta->float_allowed);
+    assert_int_equal(vta->requant_count, 1);
+    assert_int_equal(vta->requants[0].spec.form, ITG_REQUANT_SHIFT);
+    assert_false(vta->ops[ITG_OP_CONV].specs[0].per_channel);
+    assert_int_equal(cvm->requants[0].spec.form, ITG_REQUANT_PRESHIFT);
+    for (int op = 0; op < ITG_OP_COUNT; op++)
+        for (int32_t i = 0; i < cvm->ops[op].spec_count; i++) {
+            const itg_hw_spec *spec = &cvm->ops[op].specs[i];
+            assert_int_equal(spec->acc.bits, 32);
+            assert_int_equal(spec->split.allowed, spec->form == ITG_FORM_MAC);
+        }
+    itg_hardware_destroy(vta);
+    itg_hardware_destroy(cvm);
     itg_hardware_destroy(f);
     itg_hardware_destroy(x86);
     itg_hardware_destroy(arm);
@@ -127,6 +141,34 @@ static void what_is_not_said_has_its_default(void **state)
     assert_int_equal(hw->requants[0].spec.multiply_shift, -1);
     assert_int_equal(hw->requants[0].spec.shift_rounding, ITG_ROUND_HALF_UP);
     itg_hardware_destroy(hw);
+}
+
+static void sums_are_split_as_stated(void **state)
+{
+    (void)state;
+    char *text = replaced(chip, "\"accumulator\": {\"bits\": 16}",
+                          "\"accumulator\": {\"bits\": 16, \"split\": true}");
+    itg_hardware *plain = parse(chip), *split = parse(text);
+    const itg_hw_spec *spec = &split->ops[ITG_OP_MATMUL].specs[0];
+    assert_false(plain->ops[ITG_OP_MATMUL].specs[0].split.allowed);
+    assert_true(spec->split.allowed);
+    assert_int_equal(spec->split.join_bits, 16);
+    assert_int_equal(spec->split.rounding, ITG_ROUND_HALF_UP);
+    assert_int_equal(spec->bias_bits, 16);
+    itg_hardware_destroy(split);
+    free(text);
+    text = replaced(chip, "\"accumulator\": {\"bits\": 16}",
+                    "\"accumulator\": {\"bits\": 16, \"split\": true, \"join_bits\": 40, "
+                    "\"join_rounding\": \"half_even\"}");
+    split = parse(text);
+    spec = &split->ops[ITG_OP_MATMUL].specs[0];
+    assert_int_equal(spec->acc.bits, 16);
+    assert_int_equal(spec->split.join_bits, 40);
+    assert_int_equal(spec->split.rounding, ITG_ROUND_HALF_EVEN);
+    assert_int_equal(spec->bias_bits, 32); /* a bias enters the wider sum */
+    itg_hardware_destroy(split);
+    itg_hardware_destroy(plain);
+    free(text);
 }
 
 static void bad_descriptions_are_refused_with_place_and_expectation(void **state)
@@ -207,7 +249,7 @@ static void an_unknown_name_lists_the_builtin_ones(void **state)
     assert_int_equal(itg_hardware_load("no-such-chip", &hw, &err), ITG_IO);
     assert_non_null(strstr(err.message,
                            "no target 'no-such-chip' is built in (expected one of float, "
-                           "x86-vnni, cortex-m)"));
+                           "x86-vnni, cortex-m, vta, cvm)"));
     assert_int_equal(itg_hardware_load("no/such.json", &hw, &err), ITG_IO);
     assert_non_null(strstr(err.message, "no/such.json"));
     assert_int_equal(itg_hardware_load("hardware", &hw, &err) == ITG_OK, 0); /* a folder */
@@ -262,6 +304,7 @@ int main(void)
         cmocka_unit_test(builtin_targets_say_what_they_are),
         cmocka_unit_test(every_key_reaches_its_field),
         cmocka_unit_test(what_is_not_said_has_its_default),
+        cmocka_unit_test(sums_are_split_as_stated),
         cmocka_unit_test(bad_descriptions_are_refused_with_place_and_expectation),
         cmocka_unit_test(a_description_without_operators_is_refused),
         cmocka_unit_test(too_many_of_anything_is_refused),

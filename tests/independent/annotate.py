@@ -244,6 +244,52 @@ class Plan:
         return self.specs[node].get("accumulator", {"bits": 32, "overflow": "wrap"})
 
 
+def within(lo, hi, width):
+    return lo >= -(1 << (width - 1)) and hi < 1 << (width - 1)
+
+
+def products(codes, down, up):
+    """The least and greatest w * x for every weight code w and x in [down, up]."""
+    return np.minimum(codes * down, codes * up), np.maximum(codes * down, codes * up)
+
+
+class Split:
+    def __init__(self, ends, shift, bound, rounding):
+        self.ends, self.shift, self.bound, self.rounding = ends, shift, bound, rounding
+
+
+def split_sums(accumulator, lo, hi, bias):
+    """docs/arithmetic.md 3.3. lo, hi: [channels, terms], the ends of every product; None: the sums fit."""
+    width = accumulator["bits"]
+    if all(within(int(l.sum()) + int(b), int(h.sum()) + int(b), width) for l, h, b in zip(lo, hi, bias)):
+        return None
+    lows, highs = np.cumsum(lo, 1), np.cumsum(hi, 1)
+    ends, first, k, terms = [], 0, 0, lo.shape[1]
+    while first < terms:
+        before = (lows[:, first - 1], highs[:, first - 1]) if first else (0, 0)
+        k = first
+        while k < terms and within(int((lows[:, k] - before[0]).min()), int((highs[:, k] - before[1]).max()), width):
+            k += 1
+        if k == first:
+            raise Mismatch("a product leaves its accumulator")
+        ends.append(k)
+        first = k
+    starts = [0] + ends[:-1]
+    rounding, join = accumulator.get("join_rounding", "half_up"), accumulator.get("join_bits", width)
+    shifts, bounds = [], []
+    for l, h, b in zip(lo, hi, bias):
+        parts = [np.array([int(b)] + [int(e[i:j].sum()) for i, j in zip(starts, ends)]) for e in (l, h)]
+        for shift in range(63):
+            low, high = (int(requant.round_shift(p, np.int64(shift), rounding).sum()) for p in parts)
+            if within(low, high, join):
+                break
+        else:
+            raise Mismatch("parts of a sum cannot be added")
+        shifts.append(shift)
+        bounds.append(max(high, -low))
+    return Split(ends, shifts, bounds, rounding)
+
+
 class Mac:
     """Weights, bias and requantization of a Conv, Gemm or MatMul with constant weights."""
 
@@ -263,9 +309,13 @@ class Mac:
         self.scale = self.first_scales([float.fromhex(t) for t in edge.threshold["channels"]])
         self.versions = [q for q in plan.versions.get(plan.out_value(node), {}).values() if q is not None]
         self.needs_bound = self.form.get("pre_shift_bits", 0) > 0
+        self.split = None
         self.raise_scales()
         self.codes = np.stack([self.row_codes(c) for c in range(self.channels)])
         self.bias = np.array([int(self.bias_code(c)) for c in range(self.channels)], np.int64)
+        if self.spec["accumulator"].get("split"):
+            lo, hi = products(self.codes, self.x.qmin - self.x.zero, self.x.qmax - self.x.zero)
+            self.split = split_sums(self.spec["accumulator"], lo, hi, self.bias)
 
     def first_scales(self, thresholds):
         steps = 1 << (self.q.bits - 1)
@@ -283,6 +333,9 @@ class Mac:
     def unit(self, c):
         return self.x.scale * self.scale_of(c)
 
+    def joined_unit(self, c):
+        return F32(math.ldexp(float(self.unit(c)), self.shift(c)))
+
     def bias_code(self, c):
         if self.real_bias[c] == 0:
             return 0.0
@@ -298,18 +351,29 @@ class Mac:
         positive, negative = int(codes[codes > 0].sum()), int(codes[codes < 0].sum())
         return bias + positive * down + negative * up, bias + positive * up + negative * down
 
+    def shift(self, c):
+        return self.split.shift[c] if self.split else 0
+
     def bound(self, c):
+        if self.split:
+            return self.split.bound[c]
         if not self.needs_bound:
             return 0
         lo, hi = self.interval(c)
         return max(hi, -lo)
 
     def derive(self, c, q):
-        ratio = float(self.x.scale) * float(self.scale_of(c)) / float(q.scale)
-        return requant.derive(self.form, ratio, self.unit(c) / q.scale, self.bound(c))
+        ratio = math.ldexp(float(self.x.scale) * float(self.scale_of(c)) / float(q.scale), self.shift(c))
+        return requant.derive(self.form, ratio, self.joined_unit(c) / q.scale, self.bound(c))
 
     def is_legal(self, c):
-        width = self.spec["accumulator"]["bits"]
+        accumulator = self.spec["accumulator"]
+        width = accumulator["bits"]
+        if accumulator.get("split"):
+            lo, hi = products(self.row_codes(c), self.x.qmin - self.x.zero, self.x.qmax - self.x.zero)
+            if not within(int(lo.min()), int(hi.max()), width):
+                return False
+            width = accumulator.get("join_bits", width)
         if not abs(self.bias_code(c)) <= 2.0 ** (min(width, self.spec.get("bias_bits", min(width, 32))) - 2):
             return False
         try:

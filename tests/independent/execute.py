@@ -5,6 +5,7 @@ import numpy as np
 
 import float_ops as f
 import requant
+from annotate import split_sums
 from infer import align, arg_max, evaluate, mean_axes, move
 from requant import Requant, clip_range, fit, limits, round_divide
 
@@ -116,8 +117,14 @@ class Program:
             x, y = self.rescale(node, x, y)
         return fit(accumulator, x + y if node.op == "Add" else x - y)
 
-    def product(self, accumulator, w, x, bias, reach):
-        """bias + w x for w [.., R, D], x [.., D, P], bias [.., R, 1] in the stated order of D; reach: of |x|."""
+    def product(self, accumulator, w, x, bias, reach, split=None, shift=None):
+        """bias + w x for w [.., R, D], x [.., D, P], bias [.., R, 1] in the stated order of D; reach: of |x|. shift: as bias."""
+        if split:
+            acc = requant.round_shift(np.array(bias, np.int64), shift, split.rounding)
+            for i, j in zip([0] + split.ends[:-1], split.ends):
+                part = np.matmul(w[..., i:j].astype(F64), x[..., i:j, :].astype(F64)).astype(np.int64)
+                acc = acc + requant.round_shift(part, shift, split.rounding)
+            return acc
         sums = np.abs(w).sum(-1, keepdims=True).astype(object) * reach + np.abs(bias)
         bound = max(int(v) for v in np.asarray(sums).flat)
         lo, hi = limits(accumulator)
@@ -146,17 +153,35 @@ class Program:
         columns = columns.reshape(len(x), groups, -1, math.prod(out))
         w = mac.codes.reshape(groups, mac.channels // groups, -1)
         bias = mac.bias.reshape(groups, -1, 1)
-        return self.product(self.plan.accumulator(node), w, columns, bias, mac.x.reach).reshape(len(x), mac.channels, *out)
+        shift = self.shifts(mac).reshape(groups, -1, 1)
+        return self.product(self.plan.accumulator(node), w, columns, bias, mac.x.reach, mac.split,
+                            shift).reshape(len(x), mac.channels, *out)
+
+    @staticmethod
+    def shifts(mac):
+        return np.array([mac.shift(c) for c in range(mac.channels)], np.int64)
 
     def multiply(self, node):
         mac = self.plan.macs[node]
         x = self.centred(node, 0)
-        acc = self.product(self.plan.accumulator(node), mac.codes, x.swapaxes(-1, -2), mac.bias[:, None], mac.x.reach)
+        acc = self.product(self.plan.accumulator(node), mac.codes, x.swapaxes(-1, -2), mac.bias[:, None], mac.x.reach, mac.split,
+                           self.shifts(mac)[:, None])
         return acc.swapaxes(-1, -2)
 
     def multiply_two(self, node):
         x, y = align([self.centred(node, 0), self.centred(node, 1)])
-        return self.product(self.plan.accumulator(node), x, y, np.int64(0), self.edge(node, 1).q.reach)
+        split = self.pair_split(node)
+        return self.product(self.plan.accumulator(node), x, y, np.int64(0), self.edge(node, 1).q.reach, split,
+                            np.int64(split.shift[0] if split else 0))
+
+    def pair_split(self, node):
+        """The split of a product of two activations, or None."""
+        if not self.plan.accumulator(node).get("split"):
+            return None
+        a, b = (self.edge(node, i).q for i in range(2))
+        corners = [(p - a.zero) * (q - b.zero) for p in (a.qmin, a.qmax) for q in (b.qmin, b.qmax)]
+        terms = np.ones((1, node.inputs[0].shape[-1]), np.int64)
+        return split_sums(self.plan.accumulator(node), terms * min(corners), terms * max(corners), [0])
 
     def pool_sums(self, node, x, accumulator):
         """Every single addition meets the accumulator's width; only saturation tells."""
@@ -219,12 +244,16 @@ class Program:
             channels = range(mac.channels)
             rank = len(node.outputs[0].shape)
             shape = (-1,) + (1,) * (rank - 2) if node.op == "Conv" else (-1,)
-            scales = [float(q.scale) * float(mac.scale_of(c)) for c in channels]
-            return scales, [mac.unit(c) for c in channels], True, [mac.bound(c) for c in channels], shape
+            scales = [math.ldexp(float(q.scale) * float(mac.scale_of(c)), mac.shift(c)) for c in channels]
+            return scales, [mac.joined_unit(c) for c in channels], True, [mac.bound(c) for c in channels], shape
         if node.op in ("Mul", "MatMul"):
             other = self.edge(node, 1).q
-            bound = q.reach * other.reach * (node.inputs[0].shape[-1] if node.op == "MatMul" else 1)
-            return [float(q.scale) * float(other.scale)], [q.scale * other.scale], True, [bound], ()
+            bound, shift = q.reach * other.reach * (node.inputs[0].shape[-1] if node.op == "MatMul" else 1), 0
+            split = self.pair_split(node) if node.op == "MatMul" else None
+            if split:
+                bound, shift = split.bound[0], split.shift[0]
+            scale = math.ldexp(float(q.scale) * float(other.scale), shift)
+            return [scale], [F32(math.ldexp(float(q.scale * other.scale), shift))], True, [bound], ()
         if node.op in ("Relu", "Clip"):
             return [float(q.scale)], [q.scale], False, [q.reach], ()
         if node.op in ("Add", "Sub"):

@@ -47,11 +47,15 @@ matrix() {
     a=$1 b=$2 c=$3 d=$4
     shift 4
     for widths in "x86-vnni 8 8" "x86-vnni 4 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" \
-        "shift 8 8" "shift 4 6" "preshift 8 8" "preshift 4 12" "preshift 8 16" "stages 8 8" "stages 5 16" "ties 8 8" "ties 6 16"; do
+        "shift 8 8" "shift 4 6" "preshift 8 8" "preshift 4 12" "preshift 8 16" "stages 8 8" "stages 5 16" "ties 8 8" "ties 6 16" \
+        "split 8 8" "split 5 12" "split 16 16" "vta 8 8" "vta 4 6" "cvm 8 8" "cvm 4 6" "cvm 16 16" "cvm 8 31"; do
         target=${widths%% *}
         activations=${widths##* }
         weights=${widths#* }
         weights=${weights% *}
+        case "$target $(basename "$a" .onnx)" in # no lookup tables there
+            "vta elements" | "vta branches" | "vta matrices") continue ;;
+        esac
         [ -f "$here/hardware/$target.json" ] && target=$here/hardware/$target.json
         compare "$a" "$b" "$c" "$d" "$target" "$weights" "$activations" "$@"
     done

@@ -129,7 +129,7 @@ static bool run_images(layer *t, const void *input, void *got, const itg_mac_opt
 static case_verdict run_once(const cmsis_case *c, layer *t, int64_t bound, char *reason)
 {
     const case_array *input = case_find(c, "input");
-    const itg_mac_options mac = {{64, ITG_OVERFLOW_WRAP}, false, bound, t->bias};
+    const itg_mac_options mac = {{64, ITG_OVERFLOW_WRAP}, false, bound, t->bias, NULL};
     int64_t count = t->batches * t->out_size;
     void *got = malloc((size_t)count * itg_dtype_size(t->storage) + 1);
     size_t bytes = t->is_matmul

@@ -206,7 +206,7 @@ static inline int64_t reach(const operand *o)
 static inline itg_mac_options make_mac(itg_rng *rng, const operand *a, const operand *b,
                                        int64_t depth, int64_t channels, int64_t **bias)
 {
-    itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, 0, NULL};
+    itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, 0, NULL, NULL};
     int64_t most = 0;
     *bias = NULL;
     if (itg_rng_below(rng, 4)) {

@@ -62,7 +62,7 @@ static void a_large_convolution_takes_several_blocks(void **state)
     const itg_window w = {70, 20, 21, 9, 20, 21, {3, 3}, {1, 1}, {1, 1}, 1, 1, 1};
     operand x = make_operand(&rng, ITG_U8, 70 * 20 * 21, false);
     operand k = make_operand(&rng, ITG_S8, 9 * 70 * 9, true);
-    const itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, 630 * 255 * 128, NULL};
+    const itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, 630 * 255 * 128, NULL, NULL};
     outputs o = make_outputs(&rng, 9 * 20 * 21, 9);
     void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
     itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
@@ -85,7 +85,7 @@ static void vast_padding_takes_no_vast_memory(void **state)
         if (i / 2 % 2) w.dilation[0] = step;
         operand x = make_operand(&rng, ITG_U8, 2 * 3 * 3, false);
         operand k = make_operand(&rng, ITG_S8, 4 * 2 * 2, true);
-        const itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, 4 * 255 * 128, NULL};
+        const itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, 4 * 255 * 128, NULL, NULL};
         outputs o = make_outputs(&rng, 4 * 5 * 5, 4);
         assert_true(itg_int_conv_scratch(&w) < 100000);
         void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
@@ -168,7 +168,7 @@ static void sixteen_by_eight_bits_take_sums_beyond_32_bits(void **state)
             itg_store(b.view.storage, (void *)(uintptr_t)b.view.data, j, b.codes[j]);
         }
         const itg_mac_options mac = {
-            {64, ITG_OVERFLOW_WRAP}, false, t.k * reach(&a) * reach(&b), NULL};
+            {64, ITG_OVERFLOW_WRAP}, false, t.k * reach(&a) * reach(&b), NULL, NULL};
         outputs o = make_outputs(&rng, t.m * t.n, t.n);
         void *scratch = buffer((int64_t)itg_int_matmul_scratch(t.m, t.n, t.k));
         itg_int_matmul(t.m, t.n, t.k, &a.view, &b.view, true, &mac, o.e, OUTPUTS, scratch);
@@ -200,12 +200,132 @@ static void wide_accumulators_overflow_as_stated(void **state)
             itg_store(ITG_S32, (void *)(uintptr_t)b.view.data, j, b.codes[j]);
         }
         const itg_mac_options mac = {
-            {62 + i % 3, i % 2 ? ITG_OVERFLOW_SATURATE : ITG_OVERFLOW_WRAP}, true, INT64_MAX, NULL};
+            {62 + i % 3, i % 2 ? ITG_OVERFLOW_SATURATE : ITG_OVERFLOW_WRAP},
+            true,
+            INT64_MAX,
+            NULL,
+            NULL};
         outputs o = make_outputs(&rng, t.m * t.n, t.n);
         void *scratch = buffer((int64_t)itg_int_matmul_scratch(t.m, t.n, t.k));
         itg_int_matmul(t.m, t.n, t.k, &a.view, &b.view, true, &mac, o.e, OUTPUTS, scratch);
         check_matmul(&t, &a, &b, &mac, &o);
         free(scratch);
+        free_outputs(&o);
+        free_operand(&a);
+        free_operand(&b);
+    }
+}
+
+/* ---- sums in parts ---- */
+
+typedef struct parts {
+    int64_t end[64], shift[64];
+    itg_sum_split split;
+} parts;
+
+static void random_parts(itg_rng *rng, int64_t terms, int64_t channels, parts *p)
+{
+    int32_t count = 0;
+    for (int64_t k = 1; k < terms && count < 60; k++)
+        if (itg_rng_below(rng, 4) == 0) p->end[count++] = k;
+    p->end[count++] = terms;
+    bool one = itg_rng_below(rng, 3) == 0 || channels > 64;
+    for (int64_t c = 0; c < (one ? 1 : channels); c++)
+        p->shift[c] = between(rng, 0, 9);
+    p->split = (itg_sum_split){count,
+                               p->end,
+                               one ? 1 : (int32_t)channels,
+                               p->shift,
+                               (itg_rounding)itg_rng_below(rng, ITG_ROUNDING_COUNT),
+                               62};
+}
+
+/* terms: (code - zero) products in order */
+static int64_t join(const parts *p, const int64_t *terms, int64_t bias, int64_t channel)
+{
+    int32_t shift = (int32_t)p->shift[p->split.shift_count == 1 ? 0 : channel];
+    int64_t divisor = (int64_t)1 << shift, k = 0,
+            sum = itg_round_divide(bias, divisor, p->split.rounding);
+    for (int32_t i = 0; i < p->split.part_count; i++) {
+        int64_t part = 0;
+        while (k < p->end[i])
+            part += terms[k++];
+        sum += itg_round_divide(part, divisor, p->split.rounding);
+    }
+    return sum;
+}
+
+static void convolutions_in_parts_join_them(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 31);
+    for (int i = 0; i < 300; i++) {
+        itg_window w = random_window(&rng);
+        int64_t cg = w.channels / w.group, kg = w.out_channels / w.group;
+        int64_t depth = cg * w.kernel[0] * w.kernel[1], at = 0, terms[256];
+        operand x = make_operand(&rng, ITG_S16, w.channels * w.height * w.width, false);
+        operand k = make_operand(&rng, random_storage(&rng), w.out_channels * depth, true);
+        int64_t *bias;
+        itg_mac_options mac = make_mac(&rng, &x, &k, depth, w.out_channels, &bias);
+        parts p;
+        random_parts(&rng, depth, w.out_channels, &p);
+        mac.split = &p.split;
+        mac.may_overflow = true;
+        outputs o = make_outputs(&rng, w.out_channels * w.out_height * w.out_width, w.out_channels);
+        void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
+        itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
+        for (int64_t n = 0; n < w.out_channels; n++)
+            for (int64_t pixel = 0; pixel < w.out_height * w.out_width; pixel++, at++) {
+                for (int64_t d = 0; d < depth; d++) {
+                    int64_t area = w.kernel[0] * w.kernel[1], c = n / kg * cg + d / area;
+                    int64_t r = d % area / w.kernel[1], t = d % w.kernel[1];
+                    int64_t y = pixel / w.out_width * w.stride[0] - w.pad_top + r * w.dilation[0];
+                    int64_t z = pixel % w.out_width * w.stride[1] - w.pad_left + t * w.dilation[1];
+                    bool inside = y >= 0 && y < w.height && z >= 0 && z < w.width;
+                    int64_t code = inside ? x.codes[(c * w.height + y) * w.width + z] : 0;
+                    terms[d] = inside ? (code - x.view.zero_point) *
+                                            (k.codes[n * depth + d] - k.view.zero_point)
+                                      : 0;
+                }
+                expect_outputs(&o, at, n, join(&p, terms, bias ? bias[n] : 0, n));
+            }
+        free(scratch);
+        free(bias);
+        free_outputs(&o);
+        free_operand(&x);
+        free_operand(&k);
+    }
+}
+
+static void matrix_products_in_parts_join_them(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 32);
+    for (int i = 0; i < 300; i++) {
+        int64_t m = between(&rng, 1, 9), n = between(&rng, 1, 64), depth = between(&rng, 1, 90);
+        bool transposed = itg_rng_below(&rng, 2);
+        int64_t terms[256], *bias;
+        operand a = make_operand(&rng, random_storage(&rng), m * depth, false);
+        operand b = make_operand(&rng, ITG_S8, n * depth, false);
+        itg_mac_options mac = make_mac(&rng, &a, &b, depth, n, &bias);
+        parts p;
+        random_parts(&rng, depth, n, &p);
+        mac.split = &p.split;
+        mac.may_overflow = true;
+        outputs o = make_outputs(&rng, m * n, n);
+        void *scratch = buffer((int64_t)itg_int_matmul_scratch(m, n, depth));
+        itg_int_matmul(m, n, depth, &a.view, &b.view, transposed, &mac, o.e, OUTPUTS, scratch);
+        for (int64_t at = 0; at < m * n; at++) {
+            for (int64_t d = 0; d < depth; d++)
+                terms[d] =
+                    (a.codes[at / n * depth + d] - a.view.zero_point) *
+                    (b.codes[transposed ? at % n * depth + d : d * n + at % n] - b.view.zero_point);
+            expect_outputs(&o, at, at % n, join(&p, terms, bias ? bias[at % n] : 0, at % n));
+        }
+        free(scratch);
+        free(bias);
         free_outputs(&o);
         free_operand(&a);
         free_operand(&b);
@@ -221,6 +341,8 @@ int main(void)
         cmocka_unit_test(matrix_products_equal_naive_sums),
         cmocka_unit_test(sixteen_by_eight_bits_take_sums_beyond_32_bits),
         cmocka_unit_test(wide_accumulators_overflow_as_stated),
+        cmocka_unit_test(convolutions_in_parts_join_them),
+        cmocka_unit_test(matrix_products_in_parts_join_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void binary_forms_equal_their_formulas(void **state)
                             .acc = {(int32_t)between(&rng, 8, 64), itg_rng_below(&rng, 2)
                                                                        ? ITG_OVERFLOW_SATURATE
                                                                        : ITG_OVERFLOW_WRAP}};
-        itg_mac_options mac = {k.acc, true, 0, NULL};
+        itg_mac_options mac = {k.acc, true, 0, NULL, NULL};
         outputs o = make_outputs(&rng, n, 1);
         itg_int_binary_run(&k, &s, &a.view, &b.view, o.e, OUTPUTS);
         for (int64_t j = 0; j < n; j++) {

@@ -10,6 +10,12 @@
 #include <intaglio/intaglio.h>
 
 #define LOG "runs.db"
+#define SPACE                                                                                      \
+    "[{\"kind\": \"bits\", \"edges\": [\"w -> conv.1\"], \"values\": [4, 8]}, {\"kind\": "         \
+    "\"bits\", "                                                                                   \
+    "\"edges\": [\"x -> conv.0\", \"x -> add.0\"], \"values\": [4, 8]}, {\"kind\": "               \
+    "\"threshold\", "                                                                              \
+    "\"edges\": [\"w -> conv.1\"], \"values\": [\"max\", \"mse\", \"kl\"]}]"
 
 static inline int remove_log(void **state)
 {
@@ -45,18 +51,21 @@ static inline itg_run_info an_info(void)
                          .preprocess_json = "{}",
                          .engine_version = "0.1.0",
                          .started = "2024-05-06T07:08:09Z",
+                         .space_json = SPACE,
                          .data = {.name = "x.npy", .samples = 100},
+                         .labels = {.name = "y.npy", .samples = 100},
                          .seed = 18446744073709551615u};
     memset(info.model_hash, 0xA1, sizeof info.model_hash);
     memset(info.data.hash, 0x0F, sizeof info.data.hash);
+    memset(info.labels.hash, 0x1F, sizeof info.labels.hash);
     return info;
 }
 
 static inline itg_trial a_trial(int64_t index)
 {
-    static const int32_t bits[] = {8, 4, 2};
+    static const int32_t point[] = {8, 4, 2};
     itg_trial trial = {
-        .index = index, .bits = bits, .group_count = 3, .feasible = true, .seconds = 0.25};
+        .index = index, .point = point, .dim_count = 3, .feasible = true, .seconds = 0.25};
     trial.score = (itg_score){.samples = 40,
                               .top1 = 0.775,
                               .agreement = -1,
@@ -65,7 +74,8 @@ static inline itg_trial a_trial(int64_t index)
                               .peak_activation_bytes = 300,
                               .bops = 1e6,
                               .cycles = 12.5,
-                              .average_weight_bits = 4.5};
+                              .average_weight_bits = 4.5,
+                              .distortion = 0.001953125};
     memset(trial.score.digest, (int)(index & 0x7F), sizeof trial.score.digest);
     return trial;
 }

@@ -46,66 +46,125 @@ static void *sqlite_realloc(void *memory, int bytes)
     return fails() ? NULL : original.xRealloc(memory, bytes);
 }
 
-static itg_status ignore(void *context, const itg_trial *trial, itg_error *err)
-{
-    (void)context;
-    (void)trial;
-    (void)err;
-    return ITG_OK;
-}
-
-static itg_status write_and_read(itg_run_log *log, itg_error *err)
+static itg_status write_run(itg_run_log *log, int64_t *run, itg_error *err)
 {
     itg_run_info info = an_info();
     itg_trial trial = a_trial(0);
-    itg_run_end end = {
-        .stop_reason = "trials", .strategy_json = "{}", .holdout_best = &trial.score};
+    itg_run_end end = {.stop_reason = "trials",
+                       .strategy_json = "{\"strategy\": {\"bits\": [8], \"thresholds\": [null]}, "
+                                        "\"edges\": [{\"value\": \"x\", \"slot\": 0}]}",
+                       .holdout_best = &trial.score};
+    itg_status status = itg_run_log_begin_run(log, &info, run, err);
+    if (status == ITG_OK) status = itg_run_log_trial(log, *run, &trial, 0, err);
+    return status == ITG_OK ? itg_run_log_end_run(log, *run, &end, err) : status;
+}
+
+static itg_status read_run(itg_run_log *log, int64_t run, itg_error *err)
+{
     itg_run_record *record = NULL;
-    int64_t run = 0, *runs = NULL, count = 0;
-    itg_status status = itg_run_log_begin_run(log, &info, &run, err);
-    if (status == ITG_OK) status = itg_run_log_trial(log, run, &trial, 0, err);
-    if (status == ITG_OK) status = itg_run_log_end_run(log, run, &end, err);
-    if (status == ITG_OK) status = itg_run_log_runs(log, &runs, &count, err);
-    if (status == ITG_OK) status = itg_run_log_read_run(log, run, &record, err);
-    if (status == ITG_OK) status = itg_run_log_read_trials(log, run, ignore, NULL, err);
-    itg_run_record_destroy(record);
+    itg_run_edges *edges = NULL;
+    itg_run_choices *choices = NULL;
+    itg_trial *trials = NULL;
+    int64_t *runs = NULL, count = 0;
+    itg_status status = itg_run_log_runs(log, &runs, &count, err);
     free(runs);
+    count = 0;
+    if (status == ITG_OK) status = itg_run_log_read_run(log, run, &record, err);
+    if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &trials, &count, err);
+    if (status == ITG_OK) status = itg_run_edges_read(record, &edges, err);
+    if (status == ITG_OK) status = itg_run_choices_read(record, &trials[0], &choices, err);
+    itg_run_edges_destroy(edges);
+    itg_run_choices_destroy(choices);
+    itg_run_log_free_trials(trials, count);
+    itg_run_record_destroy(record);
     return status;
 }
 
-static itg_status whole_life(itg_error *err)
+static itg_status write_life(itg_error *err)
 {
     itg_run_log *log = NULL;
+    int64_t run = 0;
     itg_status status = itg_run_log_open(LOG, &log, err);
     if (status != ITG_OK) return status;
-    status = write_and_read(log, err);
+    status = write_run(log, &run, err);
     itg_status closed = itg_run_log_close(log, status == ITG_OK ? err : NULL);
     return status == ITG_OK ? closed : status;
 }
 
-static void every_allocation_may_fail(void **state)
+static itg_status read_life(itg_error *err)
 {
-    (void)state;
-    long failures = 0, n = 0;
-    for (;; n++) {
+    itg_run_log *log = NULL;
+    itg_status status = itg_run_log_open_reader(LOG, &log, err);
+    if (status != ITG_OK) return status;
+    status = read_run(log, 1, err);
+    if (status == ITG_OK) status = itg_run_log_export(log, 1, "run.json", err);
+    itg_run_log_close(log, NULL);
+    return status;
+}
+
+/* The run that is there already is refused, after all else has been done. */
+static itg_status import_life(itg_error *err)
+{
+    itg_run_log *log = NULL;
+    int64_t run = 0;
+    itg_status status = itg_run_log_open(LOG, &log, err);
+    if (status != ITG_OK) return status;
+    status = itg_run_log_import(log, "run.json", &run, err);
+    itg_run_log_close(log, NULL);
+    return status == ITG_BAD_ARGUMENT ? ITG_OK : status;
+}
+
+static int remove_all(void **state)
+{
+    unlink("run.json");
+    return remove_log(state);
+}
+
+/* The number of failures that were seen. check_every: after so many of them, life must succeed. */
+static long fail_each(itg_status (*life)(itg_error *), bool afresh, int check_every)
+{
+    long failures = 0;
+    for (long n = 0;; n++) {
         itg_error err = {0};
-        remove_log(NULL);
+        if (afresh) remove_log(NULL);
         countdown = n;
-        itg_status status = whole_life(&err);
+        itg_status status = life(&err);
         bool reached = countdown < 0;
         countdown = -1;
         if (!reached) {
             assert_int_equal(status, ITG_OK);
-            break;
+            return failures;
         }
         if (status == ITG_OK) continue; /* SQLite can do without some */
         assert_true(err.message[0] != '\0');
         failures++;
-        if (failures % 8 ==
-            0) /* what is left behind is a log, or nothing; each try waits for a disk */
-            assert_int_equal(whole_life(&err), ITG_OK);
+        if (failures % check_every == 0) assert_int_equal(life(&err), ITG_OK);
     }
-    assert_true(failures > 50);
+}
+
+/* What is left behind is a log, or nothing; each try waits for a disk. */
+static void every_allocation_may_fail_while_a_run_is_written(void **state)
+{
+    (void)state;
+    assert_true(fail_each(write_life, true, 32) > 50);
+}
+
+static void every_allocation_may_fail_while_a_run_is_read(void **state)
+{
+    (void)state;
+    itg_error err = {0};
+    assert_int_equal(write_life(&err), ITG_OK);
+    assert_true(fail_each(read_life, false, 100) > 50);
+}
+
+static void every_allocation_may_fail_while_a_run_is_imported(void **state)
+{
+    (void)state;
+    itg_error err = {0};
+    assert_int_equal(write_life(&err), ITG_OK);
+    assert_int_equal(read_life(&err), ITG_OK);
+    assert_true(fail_each(import_life, false, 100) > 50);
+    assert_sees("SELECT count(*) FROM runs", "1");
 }
 
 int main(void)
@@ -117,7 +176,11 @@ int main(void)
     failing.xRealloc = sqlite_realloc;
     if (sqlite3_config(SQLITE_CONFIG_MALLOC, &failing) != SQLITE_OK) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_allocation_may_fail, remove_log)};
+
+        cmocka_unit_test_teardown(every_allocation_may_fail_while_a_run_is_written, remove_all),
+        cmocka_unit_test_teardown(every_allocation_may_fail_while_a_run_is_read, remove_all),
+        cmocka_unit_test_teardown(every_allocation_may_fail_while_a_run_is_imported, remove_all),
+    };
     if (enter_folder("faults") != 0) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return leave_folder() != 0 || failed;

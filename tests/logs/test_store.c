@@ -35,10 +35,11 @@ static void a_holdout_of_its_own_is_written(void **state)
     itg_run_log *log = open_log();
     itg_run_info info = an_info();
     int64_t run = 0;
-    info.holdout = (itg_run_data){.name = "y.npy", .samples = 7, .hash = {1}};
+    info.holdout = (itg_run_data){.name = "h.npy", .samples = 7, .hash = {1}};
     assert_int_equal(itg_run_log_begin_run(log, &info, &run, NULL), ITG_OK);
     assert_sees("SELECT d.name || d.samples FROM runs r JOIN data d ON d.hash = r.holdout",
-                "y.npy7");
+                "h.npy7");
+    assert_sees("SELECT holdout_name FROM runs", "h.npy");
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
 
@@ -48,7 +49,7 @@ static void a_trial_is_written_in_full(void **state)
     itg_run_log *log = open_log();
     int64_t run = begin_run(log);
     add_trial(log, run, 3, 0);
-    assert_sees("SELECT run || ' ' || number || ' ' || bits || ' ' || feasible || ' ' || seconds "
+    assert_sees("SELECT run || ' ' || number || ' ' || point || ' ' || feasible || ' ' || seconds "
                 "FROM trials",
                 "1 3 [8, 4, 2] 1 0.25");
     assert_sees("SELECT samples || ' ' || top1 || ' ' || weight_bytes || ' ' || parameter_bytes "
@@ -57,6 +58,7 @@ static void a_trial_is_written_in_full(void **state)
     assert_sees("SELECT peak_activation_bytes || ' ' || bops || ' ' || cycles || ' ' || "
                 "average_weight_bits FROM trials",
                 "300 1000000.0 12.5 4.5");
+    assert_sees("SELECT distortion FROM trials", "0.001953125");
     assert_sees("SELECT digest FROM trials",
                 "0303030303030303030303030303030303030303030303030303030303030303");
     assert_sees("SELECT agreement IS NULL AND error IS NULL FROM trials", "1");
@@ -180,8 +182,8 @@ static itg_status count_trials(void *context, const itg_trial *trial, itg_error 
     int64_t *count = context;
     itg_trial expected = a_trial(*count);
     assert_int_equal(trial->index, *count);
-    assert_int_equal(trial->group_count, 3);
-    assert_memory_equal(trial->bits, expected.bits, sizeof(int32_t[3]));
+    assert_int_equal(trial->dim_count, 3);
+    assert_memory_equal(trial->point, expected.point, sizeof(int32_t[3]));
     assert_memory_equal(trial->score.digest, expected.score.digest, 32);
     assert_int_equal(trial->score.weight_bytes, expected.score.weight_bytes);
     assert_true(trial->score.top1 == expected.score.top1 && trial->score.agreement == -1);
@@ -260,14 +262,14 @@ static void the_end_of_a_run_is_read_back(void **state)
     assert_int_equal(itg_run_log_end_run(log, run, &end, NULL), ITG_OK);
     itg_run_record *r = NULL;
     assert_int_equal(itg_run_log_read_run(log, run, &r, NULL), ITG_OK);
-    assert_string_equal(r->model_name, "net.onnx");
-    assert_string_equal(r->hardware_name, "some-chip");
-    assert_string_equal(r->searcher, "random");
-    assert_string_equal(r->options_json, "{\"max_drop\": 0.01}");
-    assert_string_equal(r->started, "2024-05-06T07:08:09Z");
+    assert_string_equal(r->info.model_name, "net.onnx");
+    assert_string_equal(r->info.hardware_name, "some-chip");
+    assert_string_equal(r->info.searcher, "random");
+    assert_string_equal(r->info.options_json, "{\"max_drop\": 0.01}");
+    assert_string_equal(r->info.started, "2024-05-06T07:08:09Z");
     assert_string_equal(r->stop_reason, "exhausted");
     assert_string_equal(r->strategy_json, "{}");
-    assert_true(r->seed == 18446744073709551615u);
+    assert_true(r->info.seed == 18446744073709551615u);
     assert_int_equal(r->best_trial, 9);
     assert_int_equal(r->trials, 0);
     assert_true(r->has_float && r->has_best && !r->has_uniform8);

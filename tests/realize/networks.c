@@ -364,3 +364,29 @@ fixture net_moves(void)
     fx_finish(&f);
     return f;
 }
+
+const float split_weights[SPLIT_CHANNELS * SPLIT_TERMS] = {70, -90, 127,  80, -60, 3,
+                                                           9,  5,   -100, 0,  20,  77};
+const int64_t split_bias[SPLIT_CHANNELS] = {205, -77}, split_ends[SPLIT_PARTS] = {2, 3, 6},
+              split_shifts[SPLIT_CHANNELS] = {2, 1};
+
+fixture net_split(void)
+{
+    fixture f = fx_begin("split");
+    itg_id x = fx_input(&f, "x", SHAPE(1, SPLIT_TERMS));
+    itg_id w = fx_constant(&f, "w", ITG_F32, SHAPE(SPLIT_CHANNELS, SPLIT_TERMS), split_weights);
+    itg_id y = fx_node(&f, "y", ITG_OP_GEMM, LIST(x, w), SHAPE(1, SPLIT_CHANNELS));
+    fx_attrs(&f, y)->trans_b = true;
+    fx_outputs(&f, LIST(y));
+    fx_annotate(&f);
+    fx_codes(&f, x, ITG_S8, 2, 1, -1);
+    fx_codes(&f, w, ITG_S8, 8, 1, 0);
+    itg_node_note *note = fx_note(&f, y, ITG_FORM_MAC, 10);
+    note->split = (itg_sum_split){SPLIT_PARTS,  split_ends,        SPLIT_CHANNELS,
+                                  split_shifts, ITG_ROUND_HALF_UP, 10};
+    note->bias = split_bias;
+    note->bias_count = SPLIT_CHANNELS;
+    fx_requant(&f, fx_codes(&f, y, ITG_S32, 32, 1, 0), (const int64_t[]){1}, 1, 0);
+    fx_finish(&f);
+    return f;
+}

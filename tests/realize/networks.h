@@ -20,10 +20,14 @@ fixture net_pools(void);
 fixture net_tables(void);
 /* x [1,2,3,4], y [1,3,3,4]: Concat, Transpose, Pad, Slice, Split, Gather, Reshape */
 fixture net_moves(void);
+/* x [1,6] of 2-bit codes (x - z is -1..2): g = Gemm with w [2,6], in parts of 10 bits joined in 10
+ */
+fixture net_split(void);
 typedef fixture (*network)(void);
 #define NETWORKS                                                                                   \
     {                                                                                              \
-        net_conv, net_matrix, net_elements, net_floats, net_pools, net_tables, net_moves           \
+        net_conv, net_matrix, net_elements, net_floats, net_pools, net_tables, net_moves,          \
+            net_split                                                                              \
     }
 
 extern const float conv_weights[4 * 2 * 9], depthwise_weights[4 * 4];
@@ -32,4 +36,8 @@ extern const float conv_dequant[4];
 extern const float matrix_weights[4 * 5], matrix_vector[4], gemm_weights[7 * 6],
     second_weights[7 * 3];
 extern const int64_t matrix_bias[5];
+enum { SPLIT_TERMS = 6, SPLIT_CHANNELS = 2, SPLIT_PARTS = 3 };
+extern const float split_weights[SPLIT_CHANNELS * SPLIT_TERMS];
+extern const int64_t split_bias[SPLIT_CHANNELS], split_ends[SPLIT_PARTS],
+    split_shifts[SPLIT_CHANNELS];
 #endif

@@ -405,7 +405,7 @@ static void random_lies_never_crash(void **state)
     itg_rng_init(&rng, 5);
     int accepted = 0, refused = 0;
     for (int round = 0; round < 1200; round++) {
-        fixture f = networks[round % 6]();
+        fixture f = networks[round % (int)(sizeof networks / sizeof *networks)]();
         itg_program *p = fx_program(&f), *again = NULL;
         for (uint64_t i = 1 + itg_rng_below(&rng, 2); i > 0; i--) {
             if (itg_rng_below(&rng, 3) == 0)

@@ -105,9 +105,9 @@ static void everything_without_memory(void **state)
 /* Integer steps allocate nothing once the instance stands. */
 static void integer_runs_allocate_nothing(void **state)
 {
-    static const network integer_only[] = {net_matrix, net_moves, net_tables};
+    static const network integer_only[] = {net_matrix, net_moves, net_tables, net_split};
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         fixture f = integer_only[i]();
         itg_program *p = fx_program(&f);
         itg_instance *instance = fx_instance(p);

@@ -150,6 +150,23 @@ static itg_id add_movement(net *n, itg_id x)
     return apply(n, ITG_OP_CONCAT, inputs, 2, &a);
 }
 
+/* By a constant, or by its own transpose: two activations. */
+static itg_id add_matmul(net *n, itg_id x)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_MATMUL);
+    int64_t shape[] = {dims(n, x)[3], pick(n, 1, 6)};
+    itg_id inputs[] = {x, ITG_NONE};
+    if (pick(n, 0, 1)) {
+        inputs[1] = constant(n, 2, shape, 0.6f);
+    } else {
+        itg_attrs turn = itg_attrs_default(ITG_OP_TRANSPOSE);
+        int64_t perm[] = {0, 1, 3, 2};
+        memcpy(turn.perm, perm, sizeof perm);
+        inputs[1] = apply(n, ITG_OP_TRANSPOSE, &x, 1, &turn);
+    }
+    return apply(n, ITG_OP_MATMUL, inputs, 2, &a);
+}
+
 static itg_id finish(net *n, itg_id x)
 {
     itg_attrs a = itg_attrs_default(ITG_OP_GLOBAL_AVERAGE_POOL);
@@ -181,7 +198,7 @@ static itg_graph *random_network(uint64_t seed, bool tables)
     int64_t steps = pick(&n, 3, 12);
     for (int64_t i = 0; i < steps; i++) {
         itg_id x = pick(&n, 0, 2) ? n.pool[n.count - 1] : any(&n);
-        switch (pick(&n, 0, 7)) {
+        switch (pick(&n, 0, 8)) {
         case 0:
             x = add_pool(&n, x, pick(&n, 0, 1) ? ITG_OP_MAX_POOL : ITG_OP_AVERAGE_POOL);
             break;
@@ -194,6 +211,9 @@ static itg_graph *random_network(uint64_t seed, bool tables)
         case 3:
         case 4:
             x = add_unary(&n, x, tables);
+            break;
+        case 5:
+            x = add_matmul(&n, x);
             break;
         default:
             x = add_conv(&n, x);
@@ -228,12 +248,28 @@ static itg_dataset *random_data(const itg_graph *g, uint64_t seed)
 
 /* ---- one case ---- */
 
+#define CASES 120
+
+typedef enum overflow_rule {
+    MAY_OVERFLOW,
+    FITS,    /* no network may be refused for an accumulator */
+    MUST_FIT /* and many sums are in parts */
+} overflow_rule;
+
 typedef struct counts {
-    int run, refused;
+    int run, refused, split;
 } counts;
 
-static void compare(const itg_graph *g, const itg_annotated *a, const itg_dataset *data,
-                    uint64_t seed, counts *c)
+static int split_sums(const itg_annotated *a)
+{
+    int n = 0;
+    for (itg_id i = 0; i < a->graph->node_count; i++)
+        n += a->nodes[i].split.part_count > 0;
+    return n;
+}
+
+static void compare(const itg_annotated *a, const itg_dataset *data, uint64_t seed,
+                    overflow_rule overflow, counts *c)
 {
     itg_program *program = NULL, *loaded = NULL;
     itg_preprocess p = itg_preprocess_default();
@@ -243,8 +279,8 @@ static void compare(const itg_graph *g, const itg_annotated *a, const itg_datase
     itg_runner runner = itg_runner_sim(a);
     if (itg_evaluate(&runner, &options, &simulated, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
-    itg_status status =
-        itg_realize_program(a, &(itg_realize_options){.allow_overflow = true}, &program, &err);
+    itg_realize_options realize = {.allow_overflow = overflow == MAY_OVERFLOW};
+    itg_status status = itg_realize_program(a, &realize, &program, &err);
     if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     runner = itg_runner_program(program);
     if (itg_evaluate(&runner, &options, &run, &err) != ITG_OK)
@@ -273,11 +309,11 @@ static void compare(const itg_graph *g, const itg_annotated *a, const itg_datase
     itg_program_destroy(program);
     itg_program_destroy(loaded);
     c->run++;
-    (void)g;
+    c->split += split_sums(a);
 }
 
 static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bits_range activation,
-                     counts *c)
+                     overflow_rule overflow, counts *c)
 {
     itg_graph *g = random_network(seed, tables);
     itg_dataset *data = random_data(g, seed + 1000);
@@ -300,15 +336,17 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
             bits[i] =
                 space->groups[i].bits[itg_rng_below(&rng, (uint64_t)space->groups[i].bits_count)];
         assert_int_equal(itg_threshold_cache_create(g, hw, space, stats, &cache, &err), ITG_OK);
-        if (itg_strategy_resolve(cache, bits,
-                                 (itg_threshold_method)(seed % ITG_THRESHOLD_METHOD_COUNT),
-                                 ITG_THRESHOLD_MAX, &strategy, &err) != ITG_OK)
+        itg_threshold_method *methods = malloc(sizeof *methods * (size_t)(space->group_count + 1));
+        itg_uniform_methods(space, ITG_THRESHOLD_MAX,
+                            (itg_threshold_method)(seed % ITG_THRESHOLD_METHOD_COUNT), methods);
+        if (itg_strategy_resolve(cache, bits, methods, &strategy, &err) != ITG_OK)
             fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+        free(methods);
         status = itg_annotate(g, hw, strategy, &a, &err);
         free(bits);
     }
     if (status == ITG_OK)
-        compare(g, a, data, seed, c);
+        compare(a, data, seed, overflow, c);
     else if (status == ITG_INFEASIBLE)
         c->refused++;
     else
@@ -322,163 +360,277 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     itg_graph_destroy(g);
 }
 
-static void run_cases(const char *hardware, bool is_text, bool tables, itg_bits_range activation,
-                      uint64_t first, int cases)
+/* Destroys hw. */
+static void run_cases(itg_hardware *hw, bool tables, itg_bits_range activation,
+                      overflow_rule overflow, uint64_t first)
+{
+    counts c = {0};
+    for (int i = 0; i < CASES; i++)
+        run_case(hw, first + (uint64_t)i, tables, activation, overflow, &c);
+    printf("%s: %d networks agree, %d were infeasible, %d sums in parts\n", hw->name, c.run,
+           c.refused, c.split);
+    itg_hardware_destroy(hw);
+    assert_true(c.run > CASES / 2);
+    if (overflow == MUST_FIT) assert_true(c.refused < 3 && c.split >= CASES / 6);
+}
+
+static void run_target(const char *name, bool tables, itg_bits_range activation,
+                       overflow_rule overflow, uint64_t first)
 {
     itg_hardware *hw = NULL;
     itg_error err = {0};
-    counts c = {0};
-    itg_status status = is_text
-                            ? itg_hardware_parse(hardware, strlen(hardware), "made up", &hw, &err)
-                            : itg_hardware_load(hardware, &hw, &err);
-    if (status != ITG_OK) fail_msg("%s", err.message);
-    for (int i = 0; i < cases; i++)
-        run_case(hw, first + (uint64_t)i, tables, activation, &c);
-    printf("%s: %d networks agree, %d were infeasible\n", hw->name, c.run, c.refused);
-    itg_hardware_destroy(hw);
-    assert_true(c.run > cases / 2);
+    if (itg_hardware_load(name, &hw, &err) != ITG_OK) fail_msg("%s", err.message);
+    run_cases(hw, tables, activation, overflow, first);
 }
 
-#define CASES 120
 static const itg_bits_range as_stated = {0, 0}, wide = {16, 16};
 
 static void x86_vnni(void **state)
 {
     (void)state;
-    run_cases("x86-vnni", false, true, as_stated, 1, CASES);
+    run_target("x86-vnni", true, as_stated, MAY_OVERFLOW, 1);
 }
 static void cortex_m_8(void **state)
 {
     (void)state;
-    run_cases("cortex-m", false, true, as_stated, 2000, CASES);
+    run_target("cortex-m", true, as_stated, MAY_OVERFLOW, 2000);
 }
 static void cortex_m_16(void **state)
 {
     (void)state;
-    run_cases("cortex-m", false, false, wide, 4000, CASES);
+    run_target("cortex-m", false, wide, MAY_OVERFLOW, 4000);
+}
+static void vta(void **state)
+{
+    (void)state;
+    run_target("vta", false, as_stated, MAY_OVERFLOW, 24000);
+}
+static void cvm(void **state)
+{
+    (void)state;
+    run_target("cvm", true, as_stated, FITS, 26000);
+}
+static void cvm_of_16_bits(void **state)
+{
+    (void)state;
+    run_target("cvm", true, wide, MUST_FIT, 28000);
+}
+/* ---- made-up chips: text with ' for " ---- */
+
+typedef struct chip {
+    const char *head;    /* members of the description, each with its comma */
+    const char *dtypes;  /* a: activations, w: weights */
+    const char *requant; /* of the only requantization, r */
+    const char *mac;     /* the accumulator of sums of products, and more */
+    const char *sum;     /* arithmetic of Add and Sub */
+    const char *pool;    /* the only spec of averages */
+    const char *more;    /* specs of Conv and Gemm behind the first */
+} chip;
+
+#define KEEP "{'arithmetic':'keep_scale','inputs':['a'],'rounding':'half_up'}"
+#define RESCALE                                                                                    \
+    "{'arithmetic':'rescale','inputs':['a'],'outputs':['a'],'requantize':'r',"                     \
+    "'accumulator':{'bits':48}}"
+#define SMALL_SUM                                                                                  \
+    "{'arithmetic':'rescale','inputs':['a'],'outputs':['a'],'requantize':'r',"                     \
+    "'accumulator':{'bits':10,'overflow':'saturate'}}"
+
+static void add_operator(itg_strbuf *out, const char *names, const char *spec)
+{
+    for (const char *name = names; *name; name += strspn(name, " ")) {
+        int length = (int)strcspn(name, " ");
+        itg_strbuf_format(out, ",'%.*s':[%s]", length, name, spec);
+        name += length;
+    }
 }
 
-#define MOVES(list)                                                                                \
-    "\"MaxPool\":[{\"inputs\":[" list                                                              \
-    "],\"arithmetic\":\"keep_scale\"}],\"Transpose\":[{\"inputs\":[" list                          \
-    "],\"arithmetic\":\"keep_scale\"}],"                                                           \
-    "\"Concat\":[{\"inputs\":[" list                                                               \
-    "],\"arithmetic\":\"keep_scale\"}],\"Reshape\":[{\"inputs\":[" list                            \
-    "],\"arithmetic\":\"keep_scale\"}]"
-#define MAC(extra)                                                                                 \
-    "[{\"inputs\":[\"a\"],\"weights\":[\"w\"],\"outputs\":[\"a\"],\"arithmetic\":\"mac\","         \
-    "\"requantize\":\"r\"," extra "}]"
-#define ONE(form, extra)                                                                           \
-    "[{\"inputs\":[\"a\"],\"outputs\":[\"a\"],\"arithmetic\":\"" form                              \
-    "\",\"requantize\":\"r\",\"accumulator\":{\"bits\":48,\"overflow\":\"wrap\"}" extra "}]"
-#define KEEP "[{\"inputs\":[\"a\"],\"arithmetic\":\"keep_scale\",\"rounding\":\"half_up\"}]"
-#define SMALL_SUM                                                                                  \
-    "[{\"inputs\":[\"a\"],\"outputs\":[\"a\"],\"arithmetic\":\"rescale\",\"requantize\":\"r\","    \
-    "\"accumulator\":{\"bits\":10,\"overflow\":\"saturate\"}}]"
-#define CHIP(head, dtypes, requant, mac, sum, pool)                                                      \
-    "{\"intaglio_hardware\":1,\"name\":\"chip\",\"description\":\"made up\",\"float\":false," head       \
-    "\"dtypes\":{" dtypes "},\"requantize\":{\"r\":{" requant                                            \
-    "}},\"fuse\":[[\"Conv\",\"Relu\"],[\"Add\",\"Relu\"],[\"Gemm\",\"Relu\"],[\"Conv\",\"Clip\"]]"       \
-    ",\"operators\":{\"Conv\":" MAC(mac) ",\"Gemm\":" MAC(mac) ",\"Add\":" ONE(                          \
-        sum,                                                                                             \
-        "") ",\"Sub\":" ONE(sum,                                                                         \
-                            "") ",\"Mul\":" ONE("product",                                               \
-                                                "") ",\"Relu\":" ONE("rescale",                          \
-                                                                     "") ",\"Clip\":" ONE("rescal"       \
-                                                                                          "e",           \
-                                                                                          "") ","        \
-                                                                                              "\""       \
-                                                                                              "Av"       \
-                                                                                              "er"       \
-                                                                                              "ag"       \
-                                                                                              "eP"       \
-                                                                                              "oo"       \
-                                                                                              "l"        \
-                                                                                              "\""       \
-                                                                                              ":" pool   \
-                                                                                              ","        \
-                                                                                              "\""       \
-                                                                                              "Gl"       \
-                                                                                              "ob"       \
-                                                                                              "al"       \
-                                                                                              "Av"       \
-                                                                                              "er"       \
-                                                                                              "ag"       \
-                                                                                              "eP"       \
-                                                                                              "oo"       \
-                                                                                              "l"        \
-                                                                                              "\""       \
-                                                                                              ":" pool   \
-                                                                                              "," MOVES( \
-                                                                                                  "\"a\"") "}}"
+static void add_one(itg_strbuf *out, const char *names, const char *arithmetic)
+{
+    itg_strbuf spec = {0};
+    itg_strbuf_format(&spec,
+                      "{'arithmetic':'%s','inputs':['a'],'outputs':['a'],'requantize':'r',"
+                      "'accumulator':{'bits':48}}",
+                      arithmetic);
+    add_operator(out, names, spec.text);
+    itg_strbuf_deinit(&spec);
+}
+
+static void add_operators(itg_strbuf *out, const chip *c)
+{
+    itg_strbuf mac = {0}, pair = {0};
+    itg_strbuf_format(&mac,
+                      "{'arithmetic':'mac','inputs':['a'],'weights':['w'],'outputs':['a'],"
+                      "'requantize':'r',%s}%s",
+                      c->mac, c->more ? c->more : "");
+    /* The accumulator alone, which comes first, is also that of two activations. */
+    itg_strbuf_format(&pair,
+                      "%s,{'arithmetic':'mac','inputs':['a'],'outputs':['a'],'requantize':'r',"
+                      "%.*s}",
+                      mac.text, (int)(strcspn(c->mac, "}") + 1), c->mac);
+    itg_strbuf_add(out, "'MaxPool':[{'arithmetic':'keep_scale','inputs':['a']}]");
+    add_operator(out, "Conv Gemm", mac.text);
+    add_operator(out, "MatMul", pair.text);
+    add_one(out, "Add Sub", c->sum);
+    add_one(out, "Mul", "product");
+    add_one(out, "Relu Clip", "rescale");
+    add_operator(out, "AveragePool GlobalAveragePool", c->pool);
+    add_operator(out, "Transpose Concat Reshape", "{'arithmetic':'keep_scale','inputs':['a']}");
+    itg_strbuf_deinit(&mac);
+    itg_strbuf_deinit(&pair);
+}
+
+static void run_chip(const chip *c, uint64_t first, overflow_rule overflow)
+{
+    itg_strbuf text = {0};
+    itg_strbuf_format(&text,
+                      "{'intaglio_hardware':1,'name':'chip',%s'dtypes':{%s},"
+                      "'requantize':{'r':{%s}},'fuse':[['Conv','Relu'],['Add','Relu'],"
+                      "['Gemm','Relu'],['Conv','Clip']],'operators':{",
+                      c->head ? c->head : "", c->dtypes, c->requant);
+    add_operators(&text, c);
+    itg_strbuf_add(&text, "}}");
+    assert_true(itg_strbuf_ok(&text));
+    for (size_t i = 0; i < text.length; i++)
+        if (text.text[i] == '\'') text.text[i] = '"';
+    itg_hardware *hw = NULL;
+    itg_error err = {0};
+    if (itg_hardware_parse(text.text, text.length, "made up", &hw, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    run_cases(hw, false, as_stated, overflow, first);
+    itg_strbuf_deinit(&text);
+}
 
 static void small_saturating_accumulators(void **state)
 {
+    static const chip c = {.dtypes = "'a':{'storage':'s8','bits':[3,8],'zero_point':true},"
+                                     "'w':{'storage':'s8','bits':[2,7]}",
+                           .requant = "'form':'stages','multiplier_bits':12,'multiply_shift':5,"
+                                      "'multiply_rounding':'floor','shift_rounding':'half_even'",
+                           .mac =
+                               "'accumulator':{'bits':14,'overflow':'saturate'},'per_channel':true",
+                           .sum = "rescale",
+                           .pool = SMALL_SUM};
     (void)state;
-    run_cases(CHIP("",
-                   "\"a\":{\"storage\":\"s8\",\"bits\":[3,8],\"zero_point\":true},\"w\":{"
-                   "\"storage\":\"s8\",\"bits\":[2,7],\"zero_point\":false}",
-                   "\"form\":\"stages\",\"multiplier_bits\":12,\"multiply_shift\":5,\"multiply_"
-                   "rounding\":\"floor\",\"shift_rounding\":\"half_even\"",
-                   "\"per_channel\":true,\"accumulator\":{\"bits\":14,\"overflow\":\"saturate\"}",
-                   "rescale", SMALL_SUM),
-              true, false, as_stated, 6000, CASES);
+    run_chip(&c, 6000, MAY_OVERFLOW);
 }
 
 static void small_wrapping_accumulators_per_tensor(void **state)
 {
+    static const chip c = {.dtypes = "'a':{'storage':'u8','bits':[2,8],'zero_point':true},"
+                                     "'w':{'storage':'s8','bits':[2,8]}",
+                           .requant = "'form':'preshift','multiplier_bits':16,'pre_shift_bits':16,"
+                                      "'pre_rounding':'half_up','shift_rounding':'half_up'",
+                           .mac = "'accumulator':{'bits':13}",
+                           .sum = "equal_scale",
+                           .pool = RESCALE};
     (void)state;
-    run_cases(CHIP("",
-                   "\"a\":{\"storage\":\"u8\",\"bits\":[2,8],\"zero_point\":true},\"w\":{"
-                   "\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}",
-                   "\"form\":\"preshift\",\"multiplier_bits\":16,\"pre_shift_bits\":16,\"pre_"
-                   "rounding\":\"half_up\",\"shift_rounding\":\"half_up\"",
-                   "\"per_channel\":false,\"accumulator\":{\"bits\":13,\"overflow\":\"wrap\"}",
-                   "equal_scale", ONE("rescale", "")),
-              true, false, as_stated, 8000, CASES);
+    run_chip(&c, 8000, MAY_OVERFLOW);
 }
 
 static void power_of_two_shifts(void **state)
 {
+    static const chip c = {.head = "'power_of_two_scales':true,",
+                           .dtypes = "'a':{'storage':'s8','bits':[4,8]},"
+                                     "'w':{'storage':'s8','bits':[2,8]}",
+                           .requant = "'form':'shift','rounding':'half_up'",
+                           .mac = "'accumulator':{'bits':32}",
+                           .sum = "equal_scale",
+                           .pool = KEEP};
     (void)state;
-    run_cases(CHIP("\"power_of_two_scales\":true,",
-                   "\"a\":{\"storage\":\"s8\",\"bits\":[4,8],\"zero_point\":false},\"w\":{"
-                   "\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}",
-                   "\"form\":\"shift\",\"rounding\":\"half_up\"",
-                   "\"per_channel\":false,\"accumulator\":{\"bits\":32,\"overflow\":\"wrap\"}",
-                   "equal_scale", KEEP),
-              true, false, as_stated, 10000, CASES);
+    run_chip(&c, 10000, MAY_OVERFLOW);
 }
 
 static void wide_integers(void **state)
 {
+    static const chip c = {.dtypes = "'a':{'storage':'s32','bits':[10,24]},"
+                                     "'w':{'storage':'s16','bits':[9,16]}",
+                           .requant = "'form':'preshift','multiplier_bits':24,'pre_shift_bits':32,"
+                                      "'rounding':'half_away'",
+                           .mac = "'accumulator':{'bits':64},'per_channel':true",
+                           .sum = "rescale",
+                           .pool = RESCALE};
     (void)state;
-    run_cases(CHIP("",
-                   "\"a\":{\"storage\":\"s32\",\"bits\":[10,24],\"zero_point\":false},\"w\":{"
-                   "\"storage\":\"s16\",\"bits\":[9,16],\"zero_point\":false}",
-                   "\"form\":\"preshift\",\"multiplier_bits\":24,\"pre_shift_bits\":32,"
-                   "\"rounding\":\"half_away\"",
-                   "\"per_channel\":true,\"accumulator\":{\"bits\":64,\"overflow\":\"wrap\"}",
-                   "rescale", ONE("rescale", "")),
-              true, false, as_stated, 12000, CASES);
+    run_chip(&c, 12000, MAY_OVERFLOW);
 }
 
 /* The width of an activation picks the spec, and so whether the weights beside it have one scale or
  * many. */
 static void specs_that_differ_in_weight_scales(void **state)
 {
+    static const chip c = {.dtypes = "'a':{'storage':'u8','bits':[5,8],'zero_point':true},"
+                                     "'b':{'storage':'u8','bits':[2,4],'zero_point':true},"
+                                     "'w':{'storage':'s8','bits':[2,8]}",
+                           .requant = "'form':'tflite_double'",
+                           .mac = "'accumulator':{'bits':32},'per_channel':true",
+                           .more = ",{'arithmetic':'mac','inputs':['b'],'weights':['w'],"
+                                   "'outputs':['a'],'requantize':'r','accumulator':{'bits':32}}",
+                           .sum = "rescale",
+                           .pool = RESCALE};
     (void)state;
-    run_cases(CHIP("",
-                   "\"a\":{\"storage\":\"u8\",\"bits\":[5,8],\"zero_point\":true},\"b\":{"
-                   "\"storage\":\"u8\",\"bits\":[2,4],\"zero_point\":true},"
-                   "\"w\":{\"storage\":\"s8\",\"bits\":[2,8],\"zero_point\":false}",
-                   "\"form\":\"tflite_double\"",
-                   "\"per_channel\":true,\"accumulator\":{\"bits\":32}},{\"inputs\":[\"b\"],"
-                   "\"weights\":[\"w\"],\"outputs\":[\"a\"],"
-                   "\"arithmetic\":\"mac\",\"requantize\":\"r\",\"per_channel\":false,"
-                   "\"accumulator\":{\"bits\":32}",
-                   "rescale", ONE("rescale", "")),
-              true, false, as_stated, 14000, CASES);
+    run_chip(&c, 14000, MAY_OVERFLOW);
+}
+
+/* ---- sums in parts: nothing overflows, whatever the widths are ---- */
+
+static void narrow_sums_in_parts(void **state)
+{
+    static const chip c = {.dtypes = "'a':{'storage':'u8','bits':[2,7],'zero_point':true},"
+                                     "'w':{'storage':'s8','bits':[2,8]}",
+                           .requant = "'form':'preshift','multiplier_bits':16,'pre_shift_bits':17,"
+                                      "'rounding':'half_up'",
+                           .mac =
+                               "'accumulator':{'bits':15,'split':true,'join_rounding':'half_even'},"
+                               "'per_channel':true",
+                           .sum = "rescale",
+                           .pool = KEEP};
+    static const chip narrower = {
+        .dtypes = "'a':{'storage':'s8','bits':[2,6]},'w':{'storage':'s8','bits':[2,8]}",
+        .requant = "'form':'tflite_double'",
+        .mac = "'accumulator':{'bits':12,'split':true}",
+        .sum = "equal_scale",
+        .pool = KEEP};
+    (void)state;
+    run_chip(&c, 16000, MUST_FIT);
+    run_chip(&narrower, 17000, MUST_FIT);
+}
+
+static void short_sums_joined_in_long_ones(void **state)
+{
+    static const chip c = {.dtypes = "'a':{'storage':'s8','bits':[2,8]},"
+                                     "'w':{'storage':'s8','bits':[2,8]}",
+                           .requant = "'form':'tflite_double'",
+                           .mac = "'accumulator':{'bits':15,'overflow':'saturate','split':true,"
+                                  "'join_bits':32},'per_channel':true",
+                           .sum = "rescale",
+                           .pool = KEEP};
+    (void)state;
+    run_chip(&c, 18000, MUST_FIT);
+}
+
+static void sixteen_bits_by_sixteen_in_32(void **state)
+{
+    static const chip c = {.dtypes = "'a':{'storage':'s16','bits':[12,16]},"
+                                     "'w':{'storage':'s16','bits':[12,16]}",
+                           .requant = "'form':'f32'",
+                           .mac = "'accumulator':{'bits':32,'split':true,"
+                                  "'join_rounding':'half_away'},'per_channel':true",
+                           .sum = "rescale",
+                           .pool = KEEP};
+    (void)state;
+    run_chip(&c, 20000, MUST_FIT);
+}
+
+static void additions_of_32_bits(void **state)
+{
+    static const chip c = {.dtypes = "'a':{'storage':'s32','bits':[17,32]},"
+                                     "'w':{'storage':'s8','bits':[2,8]}",
+                           .requant = "'form':'preshift','multiplier_bits':24,'pre_shift_bits':32,"
+                                      "'rounding':'half_up'",
+                           .mac = "'accumulator':{'bits':40,'split':true},'per_channel':true",
+                           .sum = "equal_scale",
+                           .pool = KEEP};
+    (void)state;
+    run_chip(&c, 22000, MAY_OVERFLOW);
 }
 
 int main(void)
@@ -487,11 +639,18 @@ int main(void)
         cmocka_unit_test(x86_vnni),
         cmocka_unit_test(cortex_m_8),
         cmocka_unit_test(cortex_m_16),
+        cmocka_unit_test(vta),
+        cmocka_unit_test(cvm),
+        cmocka_unit_test(cvm_of_16_bits),
         cmocka_unit_test(small_saturating_accumulators),
         cmocka_unit_test(small_wrapping_accumulators_per_tensor),
         cmocka_unit_test(power_of_two_shifts),
         cmocka_unit_test(wide_integers),
         cmocka_unit_test(specs_that_differ_in_weight_scales),
+        cmocka_unit_test(narrow_sums_in_parts),
+        cmocka_unit_test(short_sums_joined_in_long_ones),
+        cmocka_unit_test(sixteen_bits_by_sixteen_in_32),
+        cmocka_unit_test(additions_of_32_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

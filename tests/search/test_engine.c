@@ -1,11 +1,13 @@
-/* Engine and searchers on toy spaces: known optima, order, duplicates, threads. */
+/* The engine on toy spaces: order, duplicates, threads, limits, replay, cancellation. */
 #include "search/engine.h"
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
 #define DIMS 4
+#define MOST 512
 static const int32_t widths[] = {2, 3, 4, 5, 6, 7, 8};
 static const double sizes[DIMS] = {10, 400, 60, 200};
 
@@ -13,72 +15,146 @@ static const double sizes[DIMS] = {10, 400, 60, 200};
 typedef struct toy {
     double penalty[DIMS];
     int32_t infeasible_below; /* bits of dimension 1 */
-    int calls;
+    _Atomic int calls;
 } toy;
 
-static itg_status score_toy(void *context, const int32_t *bits, int threads, itg_score *out,
+static itg_status score_toy(void *context, const int32_t *point, int threads, itg_score *out,
                             itg_error *err)
 {
-    const toy *t = context;
+    toy *t = context;
     double quality = 1, bytes = 0;
     (void)threads;
-    if (bits[1] < t->infeasible_below)
+    atomic_fetch_add(&t->calls, 1);
+    if (point[1] < t->infeasible_below)
         return itg_fail(err, ITG_INFEASIBLE, "dimension 1 is too narrow");
     for (int d = 0; d < DIMS; d++) {
-        quality -= t->penalty[d] * (8 - bits[d]) * (8 - bits[d]);
-        bytes += sizes[d] * bits[d];
+        quality -= t->penalty[d] * (8 - point[d]) * (8 - point[d]);
+        bytes += sizes[d] * point[d];
     }
-    *out =
-        (itg_score){.samples = 1, .top1 = quality, .agreement = -1, .weight_bytes = (int64_t)bytes};
+    *out = itg_score_unknown();
+    out->samples = 1;
+    out->top1 = quality;
+    out->weight_bytes = (int64_t)bytes;
     return ITG_OK;
 }
 
-static itg_search_space make_space(itg_dim *dims)
-{
-    for (int d = 0; d < DIMS; d++)
-        dims[d] = (itg_dim){7, widths, sizes[d]};
-    return (itg_search_space){DIMS, dims};
-}
-
+/* What a run left behind, trial by trial. */
 typedef struct record {
-    int64_t count;
-    int32_t bits[512][DIMS];
-    bool feasible[512];
+    int64_t first, count; /* first: of the trials handed to the hook */
+    int32_t points[MOST][DIMS];
+    itg_trial trials[MOST];
+    int64_t bests[MOST]; /* index of the best after each trial, -1: none */
+    char errors[MOST][64];
+    _Atomic int64_t looks; /* the clock: `step` later at each look */
+    double step;
+    int64_t cancel_after;
 } record;
 
 static itg_status record_trial(void *context, const itg_trial *trial, itg_error *err)
 {
     record *r = context;
     (void)err;
-    assert_int_equal(trial->index, r->count);
-    assert_true(r->count < 512);
-    memcpy(r->bits[r->count], trial->bits, sizeof r->bits[0]);
-    r->feasible[r->count++] = trial->feasible;
+    assert_true(r->count < MOST);
+    assert_int_equal(trial->index, r->first + r->count);
+    itg_trial *kept = &r->trials[r->count];
+    memcpy(r->points[r->count], trial->point, sizeof r->points[0]);
+    *kept = *trial;
+    kept->point = r->points[r->count];
+    if (trial->error) {
+        snprintf(r->errors[r->count], sizeof r->errors[0], "%s", trial->error);
+        kept->error = r->errors[r->count];
+    }
+    r->count++;
     return ITG_OK;
 }
 
-static itg_engine_result run(const char *searcher, toy *t, double floor, int64_t trials,
-                             uint64_t seed, int threads, record *r)
+static void record_progress(void *context, const itg_trial *trial, const itg_trial *best,
+                            int64_t planned)
 {
-    itg_dim dims[DIMS];
-    itg_search_space space = make_space(dims);
-    itg_search_hooks hooks = {.context = r, .trial = record_trial};
-    itg_engine_options options = {.searcher = itg_searcher_find(searcher),
-                                  .space = &space,
-                                  .quality_floor = floor,
-                                  .trials = trials,
-                                  .seed = seed,
-                                  .threads = threads,
+    record *r = context;
+    (void)planned;
+    r->bests[trial->index] = best ? best->index : -1;
+}
+
+static double tick(void *context)
+{
+    record *r = context;
+    return r->step * (double)(atomic_fetch_add(&r->looks, 1) + 1);
+}
+
+static bool is_cancelled(void *context)
+{
+    const record *r = context;
+    return r->cancel_after > 0 && r->first + r->count >= r->cancel_after;
+}
+
+typedef struct setup {
+    const char *searcher;
+    double floor;
+    int64_t trials, patience;
+    double seconds, tolerance;
+    uint64_t seed;
+    int threads;
+    const record *replay;
+    int64_t replay_count;
+    itg_goal goal; /* limits, maximize_quality */
+} setup;
+
+static itg_dim dims[DIMS];
+static itg_search_space space = {DIMS, dims};
+
+static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, itg_error *err)
+{
+    itg_search_hooks hooks = {r, tick, record_progress, record_trial, is_cancelled};
+    itg_objective objective;
+    for (int d = 0; d < DIMS; d++)
+        dims[d] = (itg_dim){7, widths, true, sizes[d]};
+    s.goal.max_drop = 1 - s.floor;
+    assert_int_equal(itg_objective_make(&s.goal, 1, &space, &objective, NULL), ITG_OK);
+    itg_engine_options options = {.searcher = itg_searcher_find(s.searcher),
+                                  .objective = &objective,
+                                  .trials = s.trials,
+                                  .patience = s.patience,
+                                  .tolerance = s.tolerance,
+                                  .seconds = s.seconds,
+                                  .seed = s.seed,
+                                  .threads = s.threads ? s.threads : 1,
                                   .score = score_toy,
                                   .score_context = t,
-                                  .hooks = &hooks};
+                                  .hooks = &hooks,
+                                  .replay = s.replay ? s.replay->trials : NULL,
+                                  .replay_count = s.replay_count};
+    r->first = s.replay_count;
+    return itg_engine_run(&options, out, err);
+}
+
+static itg_engine_result run(setup s, toy *t, record *r)
+{
     itg_engine_result result = {0};
     itg_error err = {0};
+    double step = r->step;
+    int64_t cancel_after = r->cancel_after;
     memset(r, 0, sizeof *r);
-    if (itg_engine_run(&options, &result, &err) != ITG_OK) fail_msg("%s", err.message);
-    assert_int_equal(result.trial_count, r->count);
+    r->step = step;
+    r->cancel_after = cancel_after;
+    if (try_run(s, t, r, &result, &err) != ITG_OK) fail_msg("%s: %s", s.searcher, err.message);
+    assert_int_equal(result.trial_count, r->first + r->count);
     return result;
 }
+
+/* All but what the clock says. */
+static void check_same_trial(const itg_trial *a, const itg_trial *b)
+{
+    assert_int_equal(a->index, b->index);
+    assert_memory_equal(a->point, b->point, sizeof *a->point * DIMS);
+    assert_int_equal(a->feasible, b->feasible);
+    assert_memory_equal(&a->score, &b->score, sizeof a->score);
+    if (!a->feasible) assert_string_equal(a->error, b->error);
+}
+
+static const toy plain = {.penalty = {0.002, 0.003, 0.001, 0.004}, .infeasible_below = 4};
+
+/* ---- results ---- */
 
 static void hago_greedy_finds_the_optimum_of_a_separable_space(void **state)
 {
@@ -86,10 +162,12 @@ static void hago_greedy_finds_the_optimum_of_a_separable_space(void **state)
     /* Only dimension 1 may fall, to 5 bits: 0.01 * 9 <= 0.1 < 0.01 * 16. */
     toy t = {.penalty = {1, 0.01, 1, 1}};
     static record r;
-    itg_engine_result result = run("hago-greedy", &t, 0.9, 0, 1, 1, &r);
+    itg_engine_result result =
+        run((setup){.searcher = "hago-greedy", .floor = 0.9, .seed = 1}, &t, &r);
     const int32_t best[] = {8, 5, 8, 8};
-    assert_memory_equal(result.best.bits, best, sizeof best);
+    assert_memory_equal(result.best.point, best, sizeof best);
     assert_string_equal(result.stop_reason, "exhausted");
+    assert_true(result.goal_met);
     assert_true(result.trial_count <= 14);
     itg_engine_result_deinit(&result);
 }
@@ -99,11 +177,12 @@ static void hago_greedy_takes_dimensions_by_size_and_goes_on_after_a_refusal(voi
     (void)state;
     toy t = {.penalty = {0.001, 0.001, 0.001, 0.001}};
     static record r;
-    itg_engine_result result = run("hago-greedy", &t, 0.95, 0, 1, 1, &r);
+    itg_engine_result result =
+        run((setup){.searcher = "hago-greedy", .floor = 0.95, .seed = 1}, &t, &r);
     /* budget 0.05: dimension 1 takes 36 of 50 thousandths, dimension 3 then 9, dimension 2 4,
      * dimension 0 1 */
     const int32_t best[] = {7, 2, 6, 5};
-    assert_memory_equal(result.best.bits, best, sizeof best);
+    assert_memory_equal(result.best.point, best, sizeof best);
     itg_engine_result_deinit(&result);
 }
 
@@ -112,96 +191,291 @@ static void infeasible_points_are_told_and_never_the_best(void **state)
     (void)state;
     toy t = {.infeasible_below = 6};
     static record r;
-    itg_engine_result result = run("hago-greedy", &t, 0.5, 0, 1, 1, &r);
-    assert_int_equal(result.best.bits[1], 6);
-    bool seen = false;
-    for (int64_t i = 0; i < r.count; i++)
-        seen |= !r.feasible[i];
-    assert_true(seen);
+    const itg_score unknown = itg_score_unknown();
+    itg_engine_result result =
+        run((setup){.searcher = "hago-greedy", .floor = 0.5, .seed = 1}, &t, &r);
+    int seen = 0;
+    assert_int_equal(result.best.point[1], 6);
+    for (int64_t i = 0; i < r.count; i++) {
+        if (r.trials[i].feasible) continue;
+        seen++;
+        assert_memory_equal(&r.trials[i].score, &unknown, sizeof unknown);
+        assert_string_equal(r.trials[i].error, "dimension 1 is too narrow");
+    }
+    assert_true(seen > 0);
     itg_engine_result_deinit(&result);
+}
+
+static void the_nearest_is_kept_where_nothing_meets_the_goal(void **state)
+{
+    (void)state;
+    toy t = {.penalty = {0.1, 0.1, 0.1, 0.1}};
+    static record r;
+    setup s = {.searcher = "random", .floor = 0.5, .trials = 40, .seed = 3};
+    s.goal.limits[ITG_COST_SIZE] = 1; /* nothing is that small */
+    itg_engine_result result = run(s, &t, &r);
+    int64_t least = INT64_MAX;
+    for (int64_t i = 0; i < r.count; i++)
+        if (r.trials[i].score.weight_bytes < least) least = r.trials[i].score.weight_bytes;
+    assert_false(result.goal_met);
+    assert_int_equal(result.best.score.weight_bytes, least);
+    itg_engine_result_deinit(&result);
+}
+
+/* ---- order ---- */
+
+static const char *const every[] = {"random", "hago-greedy", "anneal", "greedy"};
+#define EVERY (sizeof every / sizeof *every)
+
+static setup setup_of(size_t searcher)
+{
+    return (setup){.searcher = every[searcher], .floor = 0.9, .trials = 90, .seed = 7};
 }
 
 static void the_same_trials_on_any_number_of_threads(void **state)
 {
     (void)state;
     static record one, many;
-    const char *const names[] = {"random", "hago-greedy"};
-    for (int i = 0; i < 2; i++) {
-        toy t = {.penalty = {0.002, 0.003, 0.001, 0.004}};
-        itg_engine_result a = run(names[i], &t, 0.9, i ? 0 : 100, 7, 1, &one),
-                          b = run(names[i], &t, 0.9, i ? 0 : 100, 7, 4, &many);
-        assert_int_equal(one.count, many.count);
-        assert_memory_equal(one.bits, many.bits, sizeof one.bits);
-        assert_int_equal(a.best.index, b.best.index);
-        itg_engine_result_deinit(&a);
-        itg_engine_result_deinit(&b);
-    }
+    for (size_t i = 0; i < EVERY; i++)
+        for (int threads = 2; threads <= 8; threads *= 2) {
+            toy t = plain;
+            setup s = setup_of(i);
+            itg_engine_result a = run(s, &t, &one);
+            s.threads = threads;
+            itg_engine_result b = run(s, &t, &many);
+            assert_int_equal(one.count, many.count);
+            for (int64_t k = 0; k < one.count; k++)
+                check_same_trial(&one.trials[k], &many.trials[k]);
+            assert_memory_equal(one.bests, many.bests, sizeof one.bests);
+            assert_string_equal(a.stop_reason, b.stop_reason);
+            itg_engine_result_deinit(&a);
+            itg_engine_result_deinit(&b);
+        }
 }
 
 static void another_seed_gives_other_trials(void **state)
 {
     (void)state;
     static record one, other;
-    toy t = {.penalty = {0.002, 0.003, 0.001, 0.004}};
-    itg_engine_result a = run("random", &t, 0.9, 100, 7, 1, &one),
-                      b = run("random", &t, 0.9, 100, 8, 1, &other);
-    assert_memory_not_equal(one.bits, other.bits, sizeof one.bits);
-    assert_int_equal(one.bits[0][0], 8); /* the first point: the widest */
+    toy t = plain;
+    setup s = {.searcher = "random", .floor = 0.9, .trials = 100, .seed = 7};
+    itg_engine_result a = run(s, &t, &one);
+    s.seed = 8;
+    itg_engine_result b = run(s, &t, &other);
+    assert_memory_not_equal(one.points, other.points, sizeof one.points);
+    assert_int_equal(one.points[0][0], 8); /* the first point: the widest */
     assert_string_equal(a.stop_reason, "trials");
     itg_engine_result_deinit(&a);
     itg_engine_result_deinit(&b);
+}
+
+static void a_point_is_evaluated_once(void **state)
+{
+    (void)state;
+    static record r;
+    toy t = plain;
+    bool seen[7][7][7][7] = {{{{false}}}};
+    int different = 0, repeated = 0;
+    itg_engine_result result =
+        run((setup){.searcher = "anneal", .floor = 0.9, .trials = 400, .seed = 3}, &t, &r);
+    for (int64_t i = 0; i < r.count; i++) {
+        const int32_t *p = r.points[i];
+        bool *before = &seen[p[0] - 2][p[1] - 2][p[2] - 2][p[3] - 2];
+        different += !*before;
+        repeated += *before;
+        *before = true;
+    }
+    assert_true(repeated > 0);
+    assert_int_equal(t.calls, different);
+    itg_engine_result_deinit(&result);
+}
+
+/* ---- limits ---- */
+
+static void check_prefix(const record *all, const record *some)
+{
+    assert_true(some->count < all->count);
+    for (int64_t k = 0; k < some->count; k++)
+        check_same_trial(&all->trials[k], &some->trials[k]);
 }
 
 static void a_limit_of_trials_gives_a_prefix(void **state)
 {
     (void)state;
     static record all, some;
-    toy t = {.penalty = {0.002, 0.003, 0.001, 0.004}};
-    itg_engine_result a = run("hago-greedy", &t, 0.9, 0, 7, 1, &all),
-                      b = run("hago-greedy", &t, 0.9, 9, 7, 2, &some);
-    assert_int_equal(some.count, 9);
-    assert_memory_equal(all.bits, some.bits, 9 * sizeof all.bits[0]);
+    for (size_t i = 0; i < EVERY; i++) {
+        toy t = plain;
+        setup s = setup_of(i);
+        if (i == 0) continue; /* random plans for the limit */
+        itg_engine_result a = run(s, &t, &all);
+        s.trials = 9;
+        s.threads = 2;
+        itg_engine_result b = run(s, &t, &some);
+        assert_int_equal(some.count, 9);
+        assert_string_equal(b.stop_reason, "trials");
+        check_prefix(&all, &some);
+        itg_engine_result_deinit(&a);
+        itg_engine_result_deinit(&b);
+    }
+}
+
+static void a_limit_of_seconds_gives_a_prefix(void **state)
+{
+    (void)state;
+    static record all, some;
+    for (size_t i = 0; i < EVERY; i++)
+        for (double seconds = 1; seconds < 40; seconds *= 2) {
+            toy t = plain;
+            setup s = setup_of(i);
+            all.step = some.step = 1;
+            itg_engine_result a = run(s, &t, &all);
+            s.seconds = seconds;
+            itg_engine_result b = run(s, &t, &some);
+            assert_string_equal(b.stop_reason, "seconds");
+            assert_true(some.count > 0); /* one batch is always made */
+            check_prefix(&all, &some);
+            itg_engine_result_deinit(&a);
+            itg_engine_result_deinit(&b);
+        }
+}
+
+static void patience_ends_a_search_without_gain(void **state)
+{
+    (void)state;
+    static record all, some;
+    toy t = plain;
+    setup s = {.searcher = "random", .floor = 0.9, .trials = 400, .seed = 5};
+    itg_engine_result a = run(s, &t, &all);
+    s.patience = 40;
+    itg_engine_result b = run(s, &t, &some);
+    assert_string_equal(b.stop_reason, "patience");
+    check_prefix(&all, &some);
+    int64_t since = some.count - 1 - b.best.index;
+    assert_true(since >= 40 && since < 40 + 16); /* looked at where a batch ends */
     itg_engine_result_deinit(&a);
     itg_engine_result_deinit(&b);
 }
 
-static itg_status count_calls(void *context, const int32_t *bits, int threads, itg_score *out,
-                              itg_error *err)
-{
-    toy *t = context;
-    t->calls++;
-    return score_toy(context, bits, threads, out, err);
-}
-
-static void a_point_is_evaluated_once(void **state)
+static void small_gains_do_not_count_within_the_tolerance(void **state)
 {
     (void)state;
-    static const int32_t two[] = {4, 8};
-    itg_dim dims[DIMS];
-    for (int d = 0; d < DIMS; d++)
-        dims[d] = (itg_dim){d ? 1 : 2, two, 1};
-    itg_search_space space = {DIMS, dims};
-    toy t = {.calls = 0};
-    itg_engine_options options = {.searcher = itg_searcher_find("random"),
-                                  .space = &space,
-                                  .quality_floor = 0,
-                                  .trials = 64,
-                                  .seed = 3,
-                                  .threads = 1,
-                                  .score = count_calls,
-                                  .score_context = &t};
-    itg_engine_result result = {0};
-    assert_int_equal(itg_engine_run(&options, &result, NULL), ITG_OK);
-    assert_int_equal(result.trial_count, 64);
-    assert_true(t.calls <= 16); /* two points; a batch of 16 may hold a new one more than once */
-    itg_engine_result_deinit(&result);
+    static record r;
+    toy t = {.penalty = {0}};
+    setup s = {.searcher = "hago-greedy", .floor = 0.9, .seed = 5, .patience = 8};
+    itg_engine_result free_run = run(s, &t, &r);
+    assert_string_equal(free_run.stop_reason, "exhausted"); /* every trial is smaller */
+    s.tolerance = 0.5;                                      /* half of the bytes at once */
+    itg_engine_result strict = run(s, &t, &r);
+    assert_string_equal(strict.stop_reason, "patience");
+    /* 5360 bytes at first; 2680 are reached only behind the sixth bit of dimension 1 and one of
+     * dimension 3; patience of 8 is over then. A gain is against the last one that counted: with a
+     * quarter, dimension 1 at 4 bits (trial 4) counts, and so on. */
+    s.tolerance = 0.25;
+    itg_engine_result loose = run(s, &t, &r);
+    assert_true(loose.trial_count > strict.trial_count);
+    itg_engine_result_deinit(&free_run);
+    itg_engine_result_deinit(&strict);
+    itg_engine_result_deinit(&loose);
 }
 
-static itg_status fail_score(void *context, const int32_t *bits, int threads, itg_score *out,
+static void cancelling_keeps_the_trials_that_were_finished(void **state)
+{
+    (void)state;
+    static record all, some;
+    toy t = plain;
+    setup s = setup_of(0);
+    itg_engine_result a = run(s, &t, &all);
+    some.cancel_after = 20;
+    itg_engine_result b = run(s, &t, &some);
+    assert_string_equal(b.stop_reason, "cancelled");
+    assert_int_equal(some.count, 32); /* two batches of 16 */
+    check_prefix(&all, &some);
+    itg_engine_result_deinit(&a);
+    itg_engine_result_deinit(&b);
+}
+
+/* ---- replay ---- */
+
+static void every_prefix_replayed_ends_as_if_undisturbed(void **state)
+{
+    (void)state;
+    static record all, rest;
+    for (size_t i = 0; i < EVERY; i++) {
+        toy t = plain;
+        setup s = setup_of(i);
+        itg_engine_result a = run(s, &t, &all);
+        int64_t count = all.count;
+        for (int64_t n = 0; n <= count; n++) {
+            toy again = plain;
+            s.replay = &all;
+            s.replay_count = n;
+            s.threads = (int)(n % 3) + 1;
+            itg_engine_result b = run(s, &again, &rest);
+            assert_int_equal(b.trial_count, count);
+            assert_int_equal(rest.count, count - n); /* replayed trials are not handed out again */
+            for (int64_t k = n; k < count; k++)
+                check_same_trial(&all.trials[k], &rest.trials[k - n]);
+            assert_memory_equal(all.bests, rest.bests, sizeof all.bests[0] * (size_t)count);
+            check_same_trial(&a.best, &b.best);
+            assert_string_equal(a.stop_reason, b.stop_reason);
+            if (n == count) assert_int_equal(again.calls, 0);
+            itg_engine_result_deinit(&b);
+        }
+        itg_engine_result_deinit(&a);
+    }
+}
+
+static void a_replay_of_another_search_is_refused_by_its_trial(void **state)
+{
+    (void)state;
+    static record all, rest;
+    toy t = plain;
+    setup s = setup_of(0);
+    itg_engine_result a = run(s, &t, &all), b = {.trial_count = -7};
+    itg_error err = {0};
+    s.replay = &all;
+    s.replay_count = 30;
+    all.points[21][2] ^= 1;
+    assert_int_equal(try_run(s, &t, &rest, &b, &err), ITG_MISMATCH);
+    assert_non_null(strstr(err.message, "trial 21 of the log"));
+    assert_int_equal(b.trial_count, -7);
+    all.points[21][2] ^= 1;
+    s.trials = 12;
+    assert_int_equal(try_run(s, &t, &rest, &b, &err), ITG_MISMATCH);
+    assert_non_null(strstr(err.message, "the log has 30 trials, but this search ends after 12"));
+    itg_engine_result_deinit(&a);
+}
+
+static void seconds_of_the_log_count(void **state)
+{
+    (void)state;
+    static record all, rest;
+    toy t = plain;
+    setup s = setup_of(0);
+    all.step = 1;
+    itg_engine_result a = run(s, &t, &all);
+    double used = 0;
+    for (int i = 0; i < 32; i++)
+        used += all.trials[i].seconds;
+    assert_true(used >= 32);
+    s.replay = &all;
+    s.replay_count = 32;
+    s.seconds = used;
+    memset(&rest, 0, sizeof rest);
+    itg_engine_result b = run(s, &t, &rest);
+    assert_string_equal(b.stop_reason, "seconds");
+    assert_int_equal(b.trial_count, 32);
+    itg_engine_result_deinit(&a);
+    itg_engine_result_deinit(&b);
+}
+
+/* ---- failure ---- */
+
+static itg_status fail_score(void *context, const int32_t *point, int threads, itg_score *out,
                              itg_error *err)
 {
     (void)context;
-    (void)bits;
+    (void)point;
     (void)threads;
     (void)out;
     return itg_fail(err, ITG_IO, "the disk is gone");
@@ -210,10 +484,11 @@ static itg_status fail_score(void *context, const int32_t *bits, int threads, it
 static void a_real_failure_ends_the_search_with_its_message(void **state)
 {
     (void)state;
-    itg_dim dims[DIMS];
-    itg_search_space space = make_space(dims);
+    itg_objective objective;
+    itg_goal goal = {0};
+    assert_int_equal(itg_objective_make(&goal, 1, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = itg_searcher_find("random"),
-                                  .space = &space,
+                                  .objective = &objective,
                                   .trials = 10,
                                   .threads = 2,
                                   .score = fail_score};
@@ -223,16 +498,25 @@ static void a_real_failure_ends_the_search_with_its_message(void **state)
     assert_string_equal(err.message, "the disk is gone");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    itg_parallel_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hago_greedy_finds_the_optimum_of_a_separable_space),
         cmocka_unit_test(hago_greedy_takes_dimensions_by_size_and_goes_on_after_a_refusal),
         cmocka_unit_test(infeasible_points_are_told_and_never_the_best),
+        cmocka_unit_test(the_nearest_is_kept_where_nothing_meets_the_goal),
         cmocka_unit_test(the_same_trials_on_any_number_of_threads),
         cmocka_unit_test(another_seed_gives_other_trials),
-        cmocka_unit_test(a_limit_of_trials_gives_a_prefix),
         cmocka_unit_test(a_point_is_evaluated_once),
+        cmocka_unit_test(a_limit_of_trials_gives_a_prefix),
+        cmocka_unit_test(a_limit_of_seconds_gives_a_prefix),
+        cmocka_unit_test(patience_ends_a_search_without_gain),
+        cmocka_unit_test(small_gains_do_not_count_within_the_tolerance),
+        cmocka_unit_test(cancelling_keeps_the_trials_that_were_finished),
+        cmocka_unit_test(every_prefix_replayed_ends_as_if_undisturbed),
+        cmocka_unit_test(a_replay_of_another_search_is_refused_by_its_trial),
+        cmocka_unit_test(seconds_of_the_log_count),
         cmocka_unit_test(a_real_failure_ends_the_search_with_its_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

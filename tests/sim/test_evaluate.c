@@ -77,11 +77,28 @@ static itg_tensor fake_output(const void *instance, int32_t index)
     }
 }
 
+static const float fake_scale = 0.0125f;
+static const itg_quantizer fake_quantizers[] = {{.bits = 16,
+                                                 .is_signed = true,
+                                                 .storage = ITG_S16,
+                                                 .qmin = -32768,
+                                                 .qmax = 32767,
+                                                 .zero_point = -3,
+                                                 .axis = -1,
+                                                 .scale_count = 1,
+                                                 .scale = &fake_scale}};
+
+static const itg_quantizer *fake_quantizer(const void *context, int32_t index)
+{
+    (void)context;
+    return index == 0 ? fake_quantizers : NULL;
+}
+
 static itg_runner fake_runner(const fake *f)
 {
-    itg_runner r = {f,           f->inputs,    3,          {2, {1, ELEMENTS}},
-                    fake_create, fake_destroy, fake_input, fake_run,
-                    fake_output};
+    itg_runner r = {f,           f->inputs,     3,          {2, {1, ELEMENTS}},
+                    fake_create, fake_destroy,  fake_input, fake_run,
+                    fake_output, fake_quantizer};
     return r;
 }
 
@@ -178,7 +195,13 @@ static void order_counts_and_digest_on_any_number_of_threads(void **state)
             itg_evaluation out = {0};
             itg_error err = {0};
             expect(&e, counts[n]);
-            itg_evaluate_options options = {&data, &p, e.labels, e.others, threads[t], sink, &s};
+            itg_evaluate_options options = {.data = &data,
+                                            .preprocess = &p,
+                                            .labels = e.labels,
+                                            .float_classes = e.others,
+                                            .threads = threads[t],
+                                            .sink = sink,
+                                            .sink_context = &s};
             if (counts[n] == 0) options.sink = NULL;
             if (itg_evaluate(&runner, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
             assert_int_equal(out.samples, counts[n]);
@@ -191,9 +214,143 @@ static void order_counts_and_digest_on_any_number_of_threads(void **state)
             options =
                 (itg_evaluate_options){.data = &data, .preprocess = &p, .threads = threads[t]};
             assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_OK);
-            assert_true(out.correct == -1 && out.agreeing == -1);
+            assert_true(out.correct == -1 && out.agreeing == -1 && out.distortion == -1);
             itg_evaluation_deinit(&out);
         }
+}
+
+/* ---- the distance from the float network ---- */
+
+/* The float network of these tests: five floats a sample. */
+static float wanted(int64_t sample, int i)
+{
+    return (float)((sample * 7 + i * 3) % 11) / 8 - 0.5f;
+}
+
+static void distortion_adds_samples_in_order_on_any_number_of_threads(void **state)
+{
+    static float values[SAMPLES * 5];
+    fake f = {.fails_at = -100, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_dataset data = samples(SAMPLES);
+    itg_preprocess p = itg_preprocess_default();
+    itg_reference reference = {SAMPLES, 5, 0, values};
+    double distance = 0;
+    (void)state;
+    runner.output_count = 2; /* without the class, which is no real number */
+    for (int64_t s = 0; s < SAMPLES; s++) {
+        int16_t codes[3];
+        float reals[2];
+        int64_t index;
+        double own_distance = 0, own_power = 0;
+        compute(elements + s * ELEMENTS, codes, reals, &index);
+        for (int i = 0; i < 5; i++) {
+            double x = i < 3 ? (double)fake_scale * (codes[i] + 3) : (double)reals[i - 3],
+                   w = (double)(values[s * 5 + i] = wanted(s, i));
+            own_distance += (x - w) * (x - w);
+            own_power += w * w;
+        }
+        distance += own_distance;
+        reference.power += own_power;
+    }
+    for (int threads = 1; threads <= 4; threads++) {
+        itg_evaluate_options options = {
+            .data = &data, .preprocess = &p, .threads = threads, .reference = &reference};
+        itg_evaluation out = {0};
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_true(out.distortion == distance / reference.power);
+        itg_evaluation_deinit(&out);
+    }
+    reference.power = 0; /* a distance that is no share of anything */
+    itg_evaluate_options options = {
+        .data = &data, .preprocess = &p, .threads = 1, .reference = &reference};
+    itg_evaluation out = {0};
+    assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+    assert_true(out.distortion == -1);
+    itg_evaluation_deinit(&out);
+}
+
+static void outputs_are_kept_as_the_reference(void **state)
+{
+    fake f = {.fails_at = -100, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_dataset data = samples(SAMPLES);
+    itg_preprocess p = itg_preprocess_default();
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        itg_reference kept = {0};
+        itg_evaluate_options options = {
+            .data = &data, .preprocess = &p, .threads = threads, .keep = &kept};
+        itg_evaluation out = {0};
+        runner.output_count = 2;
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        itg_evaluation_deinit(&out);
+        assert_true(kept.samples == SAMPLES && kept.elements == 5 && kept.power > 0);
+        options.reference = &kept;
+        options.keep = NULL;
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        /* Codes are kept as float32: their dequantized values are rounded once. */
+        assert_true(out.distortion >= 0 && out.distortion < 1e-12);
+        itg_evaluation_deinit(&out);
+        itg_reference_deinit(&kept);
+        assert_null(kept.values);
+        /* A class is no real number. */
+        runner.output_count = 3;
+        options.keep = &kept;
+        options.reference = NULL;
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        itg_evaluation_deinit(&out);
+        assert_null(kept.values);
+        /* Nothing is left of a run that failed. */
+        runner.output_count = 2;
+        f.fails_at = 100;
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_FAILURE);
+        assert_null(kept.values);
+        f.fails_at = -100;
+    }
+}
+
+/* ---- outputs of a megabyte a sample ---- */
+
+enum { WIDE = 1 << 18 };
+
+static float wide[WIDE];
+
+static itg_tensor wide_output(const void *instance, int32_t index)
+{
+    (void)instance;
+    (void)index;
+    return (itg_tensor){ITG_F32, {1, {WIDE}}, wide};
+}
+
+static const itg_quantizer *wide_quantizer(const void *context, int32_t index)
+{
+    (void)context;
+    (void)index;
+    return NULL;
+}
+
+static void more_than_64_mib_and_what_is_not_finite_are_not_kept(void **state)
+{
+    fake f = {.fails_at = -100, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_preprocess p = itg_preprocess_default();
+    (void)state;
+    runner.output_count = 1;
+    runner.output = wide_output;
+    runner.quantizer = wide_quantizer;
+    for (int64_t count = 63; count <= 65; count++) {
+        wide[100] = count == 63 ? INFINITY : 1;
+        itg_dataset data = samples(count);
+        itg_reference kept = {0};
+        itg_evaluate_options options = {
+            .data = &data, .preprocess = &p, .threads = 1, .keep = &kept};
+        itg_evaluation out = {0};
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_true((kept.values != NULL) == (count == 64));
+        itg_reference_deinit(&kept);
+        itg_evaluation_deinit(&out);
+    }
 }
 
 static void failures_are_the_first_by_sample_and_leave_the_output_alone(void **state)
@@ -389,6 +546,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_counts_and_digest_on_any_number_of_threads),
+        cmocka_unit_test(distortion_adds_samples_in_order_on_any_number_of_threads),
+        cmocka_unit_test(outputs_are_kept_as_the_reference),
+        cmocka_unit_test(more_than_64_mib_and_what_is_not_finite_are_not_kept),
         cmocka_unit_test(failures_are_the_first_by_sample_and_leave_the_output_alone),
         cmocka_unit_test(the_class_is_the_first_largest_element),
         cmocka_unit_test(simulation_of_the_example_on_any_number_of_threads),

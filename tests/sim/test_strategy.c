@@ -76,8 +76,11 @@ static itg_strategy *resolve(world *w, int32_t weight_bits, int32_t bits,
 {
     itg_strategy *s = NULL;
     itg_error err = {0};
+    itg_threshold_method methods[64];
+    assert_true(w->space->group_count <= 64);
     itg_uniform_bits(w->space, weight_bits, bits, w->bits);
-    if (itg_strategy_resolve(w->cache, w->bits, method, weight_method, &s, &err) != ITG_OK)
+    itg_uniform_methods(w->space, weight_method, method, methods);
+    if (itg_strategy_resolve(w->cache, w->bits, methods, &s, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return s;
 }
@@ -192,10 +195,11 @@ static itg_status resolve_one(void *context, int worker, int64_t item, itg_error
 {
     job *j = context;
     int32_t bits[16];
+    itg_threshold_method methods[16];
     (void)worker;
+    itg_uniform_methods(j->w->space, ITG_THRESHOLD_KL, ITG_THRESHOLD_MSE, methods);
     itg_uniform_bits(j->w->space, 2 + (int32_t)(item % 7), 2 + (int32_t)(item / 8), bits);
-    return itg_strategy_resolve(j->w->cache, bits, ITG_THRESHOLD_MSE, ITG_THRESHOLD_KL,
-                                &j->made[item], err);
+    return itg_strategy_resolve(j->w->cache, bits, methods, &j->made[item], err);
 }
 
 static void threads_resolve_the_same_and_strategies_outlive_the_cache(void **state)
@@ -261,11 +265,11 @@ static void statistics_that_are_missing_are_named(void **state)
     itg_strategy *s = NULL;
     itg_error err = {0};
     (void)state;
+    itg_threshold_method methods[16];
     world_new(&w, false);
     itg_uniform_bits(w.space, 8, 8, w.bits);
-    assert_int_equal(
-        itg_strategy_resolve(w.cache, w.bits, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX, &s, &err),
-        ITG_BAD_ARGUMENT);
+    itg_uniform_methods(w.space, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MSE, methods);
+    assert_int_equal(itg_strategy_resolve(w.cache, w.bits, methods, &s, &err), ITG_BAD_ARGUMENT);
     assert_string_equal(err.message, "net.onnx: threshold of 'x': no calibration statistics");
     assert_null(s);
     world_end(&w);
@@ -291,10 +295,10 @@ static void weights_that_are_no_numbers_are_named(void **state)
     assert_int_equal(itg_choice_space_create(c.hw, g, &options, &space, &err), ITG_OK);
     assert_int_equal(itg_threshold_cache_create(g, c.hw, space, stats, &cache, &err), ITG_OK);
     int32_t bits[8];
+    itg_threshold_method methods[8];
     itg_uniform_bits(space, 8, 8, bits);
-    assert_int_equal(
-        itg_strategy_resolve(cache, bits, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX, &s, &err),
-        ITG_BAD_FILE);
+    itg_uniform_methods(space, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX, methods);
+    assert_int_equal(itg_strategy_resolve(cache, bits, methods, &s, &err), ITG_BAD_FILE);
     assert_non_null(strstr(err.message, "net.onnx: threshold of 'gemm.w': "));
     assert_null(s);
     itg_threshold_cache_destroy(cache);

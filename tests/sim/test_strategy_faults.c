@@ -162,9 +162,11 @@ static bool resolves(void *context)
     itg_status status =
         itg_threshold_cache_create(r->c->g, r->c->hw, r->space, r->stats, &cache, &err);
     bool done = is_done(status, &err, cache != NULL);
-    if (done)
-        status =
-            itg_strategy_resolve(cache, r->bits, ITG_THRESHOLD_KL, ITG_THRESHOLD_MSE, &s, &err);
+    if (done) {
+        itg_threshold_method methods[64];
+        itg_uniform_methods(r->space, ITG_THRESHOLD_MSE, ITG_THRESHOLD_KL, methods);
+        status = itg_strategy_resolve(cache, r->bits, methods, &s, &err);
+    }
     if (done) done = is_done(status, &err, s != NULL);
     itg_strategy_destroy(s);
     itg_threshold_cache_destroy(cache);

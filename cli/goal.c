@@ -1,0 +1,79 @@
+#include "cli/goal.h"
+#include "cli/table.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *itg_cli_cost_words(itg_cost_kind kind)
+{
+    static const char *const words[ITG_COST_KINDS] = {
+        [ITG_COST_SIZE] = "weight bytes",
+        [ITG_COST_BOPS] = "bit operations",
+        [ITG_COST_CYCLES] = "cycles",
+        [ITG_COST_RAM] = "activation bytes",
+    };
+    return words[kind];
+}
+
+static void add(char *out, size_t size, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+static bool has_limits(const itg_goal *goal)
+{
+    for (int i = 0; i < ITG_COST_KINDS; i++)
+        if (goal->limits[i] > 0) return true;
+    return false;
+}
+
+void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t size)
+{
+    const char *quality = labelled ? "top-1" : "agreement", *join = " with at most";
+    char number[32];
+    *out = '\0';
+    if (goal->maximize_quality)
+        add(out, size, "highest %s", quality);
+    else
+        add(out, size, "fewest %s", itg_cli_cost_words(goal->minimize));
+    if (has_limits(goal))
+        for (int i = 0; i < ITG_COST_KINDS; i++) {
+            if (!(goal->limits[i] > 0)) continue;
+            add(out, size, "%s %s %s", join, itg_cli_count_text((long long)goal->limits[i], number),
+                itg_cli_cost_words((itg_cost_kind)i));
+            join = ",";
+        }
+    if (goal->max_drop >= 0)
+        add(out, size, ", %s at most %.4g point%s below float", quality, 100 * goal->max_drop,
+            100 * goal->max_drop == 1 ? "" : "s");
+}
+
+void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size)
+{
+    itg_cost_kind kind = goal->maximize_quality ? ITG_COST_SIZE : goal->minimize;
+    double quality = score->top1 >= 0 ? score->top1 : score->agreement;
+    char number[32];
+    for (int i = ITG_COST_KINDS - 1; i >= 0 && goal->maximize_quality; i--)
+        if (goal->limits[i] > 0) kind = (itg_cost_kind)i;
+    snprintf(out, size, "%s %s at %.2f %%",
+             itg_cli_count_text((long long)itg_score_cost(score, kind), number),
+             kind == ITG_COST_SIZE ? "bytes" : itg_cli_cost_words(kind), 100 * quality);
+}
+
+void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal)
+{
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_text(json, "optimize",
+                      goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
+    itg_cli_json_known_number(json, "max_drop", goal->max_drop);
+    for (int i = 0; i < ITG_COST_KINDS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "max_%s", itg_cost_name((itg_cost_kind)i));
+        itg_cli_json_known_number(json, name, goal->limits[i] > 0 ? goal->limits[i] : -1);
+    }
+    itg_cli_json_end(json, '}');
+}

@@ -1,0 +1,14 @@
+/* Goals and what they speak of, in words. */
+#ifndef ITG_CLI_GOAL_H
+#define ITG_CLI_GOAL_H
+#include "cli/common.h"
+
+/* "weight bytes", "bit operations", "cycles", "activation bytes". */
+const char *itg_cli_cost_words(itg_cost_kind kind);
+/* "fewest weight bytes, top-1 at most 1 point below float". */
+void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t size);
+/* "3,495 bytes at 98.90 %": what the goal optimizes, and the quality. */
+void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size);
+/* An object: optimize, max_drop, max_size, max_bops, max_cycles, max_ram; null: none. */
+void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal);
+#endif

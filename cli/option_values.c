@@ -1,0 +1,287 @@
+/* What stands behind an option: one function a kind. Messages name the option, what was given and
+ * what was expected. */
+#include "cli/options.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct parser {
+    const itg_cli_command *command; /* for messages */
+} parser;
+
+/* ---- names ---- */
+
+static const char *threshold_name(void *context, int index)
+{
+    (void)context;
+    return itg_threshold_name((itg_threshold_method)index);
+}
+
+static const char *searcher_name(void *context, int index)
+{
+    (void)context;
+    return itg_searcher_name(index);
+}
+
+static const char *cost_name(void *context, int index)
+{
+    (void)context;
+    return itg_cost_name((itg_cost_kind)index);
+}
+
+static const char *baseline_name(void *context, int index)
+{
+    (void)context;
+    (void)index;
+    return "hago-greedy";
+}
+
+/* ---- values ---- */
+
+static int bad_value(const parser *p, const itg_cli_spec *spec, const char *text,
+                     const char *expected)
+{
+    return itg_cli_fail_usage(p->command, "--%s %.60s: expected %s", spec->name, text, expected);
+}
+
+/* All of the text; no blanks, no sign but '-'. */
+static bool parse_integer(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    char *end;
+    if (*text != '-' && (*text < '0' || *text > '9')) return false;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < min || value > max) return false;
+    *out = value;
+    return true;
+}
+
+static int parse_flag(const parser *p, const itg_cli_spec *spec, const char *text,
+                      itg_cli_value *out)
+{
+    (void)p;
+    (void)spec;
+    (void)text;
+    out->flag = true;
+    return ITG_CLI_OK;
+}
+
+static int parse_text(const parser *p, const itg_cli_spec *spec, const char *text,
+                      itg_cli_value *out)
+{
+    if (*text == '\0') return bad_value(p, spec, "''", "a name");
+    out->text = text;
+    return ITG_CLI_OK;
+}
+
+static int parse_count(const parser *p, const itg_cli_spec *spec, const char *text,
+                       itg_cli_value *out)
+{
+    char expected[64];
+    if (parse_integer(text, spec->min, spec->max, &out->integer)) return ITG_CLI_OK;
+    snprintf(expected, sizeof expected, "an integer from %" PRId64 " to %" PRId64, spec->min,
+             spec->max);
+    return bad_value(p, spec, text, expected);
+}
+
+static int parse_seed(const parser *p, const itg_cli_spec *spec, const char *text,
+                      itg_cli_value *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value > UINT64_MAX)
+        return bad_value(p, spec, text, "an integer from 0 to 18446744073709551615");
+    out->seed = value;
+    return ITG_CLI_OK;
+}
+
+static int parse_fraction(const parser *p, const itg_cli_spec *spec, const char *text,
+                          itg_cli_value *out)
+{
+    static const char expected[] = "a share such as 1% or 0.01, from 0 to 100%";
+    char *end;
+    if ((*text < '0' || *text > '9') && *text != '.') return bad_value(p, spec, text, expected);
+    double value = strtod(text, &end);
+    if (*end == '%') {
+        value /= 100;
+        end++;
+    }
+    if (end == text || *end != '\0' || !(value >= 0 && value <= 1))
+        return bad_value(p, spec, text, expected);
+    out->fraction = value;
+    return ITG_CLI_OK;
+}
+
+static int parse_seconds(const parser *p, const itg_cli_spec *spec, const char *text,
+                         itg_cli_value *out)
+{
+    char *end;
+    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : 0;
+    if (!(value > 0 && value <= 1e9) || *end != '\0')
+        return bad_value(p, spec, text, "seconds, more than 0");
+    out->number = value;
+    return ITG_CLI_OK;
+}
+
+/* A unit behind a number: k, M, G are powers of 1000, Ki, Mi, Gi of 1024, and a B may follow. 0:
+ * none of these. */
+static double unit_of(const char *text, bool bytes)
+{
+    static const char letters[] = "kMG";
+    const char *letter = *text ? strchr(letters, *text == 'K' ? 'k' : *text) : NULL;
+    double unit = 1;
+    if (letter) {
+        bool binary = bytes && text[1] == 'i';
+        for (const char *c = letters; c <= letter; c++)
+            unit *= binary ? 1024 : 1000;
+        text += binary ? 2 : 1;
+    }
+    if (bytes && *text == 'B') text++;
+    return *text == '\0' ? unit : 0;
+}
+
+static int parse_amount(const parser *p, const itg_cli_spec *spec, const char *text,
+                        itg_cli_value *out)
+{
+    bool bytes = spec->kind == ITG_CLI_BYTES;
+    char *end = NULL;
+    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : 0;
+    double unit = end ? unit_of(end, bytes) : 0;
+    if (!(value * unit >= 1 && value * unit <= 0x1p53))
+        return bad_value(p, spec, text,
+                         bytes ? "bytes, as in 65536, 64k (64,000) or 64KiB (65,536)"
+                               : "a number, as in 1000000, 1e6 or 1M");
+    out->number = value * unit;
+    return ITG_CLI_OK;
+}
+
+static int parse_range(const parser *p, const itg_cli_spec *spec, const char *text,
+                       itg_cli_value *out)
+{
+    char first[24], expected[96];
+    const char *colon = strchr(text, ':'), *second = colon ? colon + 1 : text;
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    int64_t min, max;
+    if (length < sizeof first) {
+        memcpy(first, text, length);
+        first[length] = '\0';
+        if (parse_integer(first, spec->min, spec->max, &min) &&
+            parse_integer(second, min, spec->max, &max)) {
+            out->range = (itg_bits_range){(int32_t)min, (int32_t)max};
+            return ITG_CLI_OK;
+        }
+    }
+    snprintf(expected, sizeof expected, "MIN:MAX with %" PRId64 " <= MIN <= MAX <= %" PRId64,
+             spec->min, spec->max);
+    return bad_value(p, spec, text, expected);
+}
+
+static int parse_numbers(const parser *p, const itg_cli_spec *spec, const char *text,
+                         itg_cli_value *out)
+{
+    itg_error err = {0};
+    if (itg_preprocess_parse_list(text, out->numbers.values, (int32_t)spec->max,
+                                  &out->numbers.count, &err) == ITG_OK)
+        return ITG_CLI_OK;
+    return itg_cli_fail_usage(p->command, "--%s %s", spec->name, err.message);
+}
+
+/* "'maxx' is no <what>; did you mean 'max'?", or the list of all. */
+static int unknown_name(const parser *p, const itg_cli_spec *spec, const char *text, int count,
+                        const char *(*name_at)(void *, int))
+{
+    char all[256] = "";
+    const char *near = itg_cli_nearest(text, count, name_at, NULL);
+    if (near)
+        return itg_cli_fail_usage(p->command, "--%s: there is no '%.60s'; did you mean '%s'?",
+                                  spec->name, text, near);
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(all);
+        snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", name_at(NULL, i));
+    }
+    return itg_cli_fail_usage(p->command, "--%s: there is no '%.60s'; expected one of %s",
+                              spec->name, text, all);
+}
+
+static int parse_threshold(const parser *p, const itg_cli_spec *spec, const char *text,
+                           itg_cli_value *out)
+{
+    return itg_threshold_from_name(text, &out->threshold)
+               ? ITG_CLI_OK
+               : unknown_name(p, spec, text, ITG_THRESHOLD_METHOD_COUNT, threshold_name);
+}
+
+static int parse_methods(const parser *p, const itg_cli_spec *spec, const char *text,
+                         itg_cli_value *out)
+{
+    int32_t count = 0;
+    for (const char *at = text; at; count++) {
+        char name[32];
+        size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        if (count == ITG_MAX_METHODS) return bad_value(p, spec, text, "each method once");
+        itg_threshold_method *method = &out->methods.values[count];
+        if (!itg_threshold_from_name(name, method))
+            return unknown_name(p, spec, name, ITG_THRESHOLD_METHOD_COUNT, threshold_name);
+        for (int32_t i = 0; i < count; i++)
+            if (out->methods.values[i] == *method)
+                return bad_value(p, spec, text, "each method once");
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    out->methods.count = count;
+    return ITG_CLI_OK;
+}
+
+static int parse_cost(const parser *p, const itg_cli_spec *spec, const char *text,
+                      itg_cli_value *out)
+{
+    for (int i = 0; i < ITG_COST_KINDS; i++)
+        if (strcmp(cost_name(NULL, i), text) == 0) {
+            out->cost = (itg_cost_kind)i;
+            return ITG_CLI_OK;
+        }
+    return unknown_name(p, spec, text, ITG_COST_KINDS, cost_name);
+}
+
+static int parse_baseline(const parser *p, const itg_cli_spec *spec, const char *text,
+                          itg_cli_value *out)
+{
+    if (strcmp(text, baseline_name(NULL, 0)) != 0)
+        return unknown_name(p, spec, text, 1, baseline_name);
+    out->text = text;
+    return ITG_CLI_OK;
+}
+
+static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char *text,
+                          itg_cli_value *out)
+{
+    for (int i = 0; i < itg_searcher_count(); i++)
+        if (strcmp(itg_searcher_name(i), text) == 0) {
+            out->text = text;
+            return ITG_CLI_OK;
+        }
+    return unknown_name(p, spec, text, itg_searcher_count(), searcher_name);
+}
+
+typedef int (*parse_fn)(const parser *p, const itg_cli_spec *spec, const char *text,
+                        itg_cli_value *out);
+static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
+    [ITG_CLI_FLAG] = parse_flag,           [ITG_CLI_TEXT] = parse_text,
+    [ITG_CLI_INTEGER] = parse_count,       [ITG_CLI_SEED] = parse_seed,
+    [ITG_CLI_FRACTION] = parse_fraction,   [ITG_CLI_SECONDS] = parse_seconds,
+    [ITG_CLI_BYTES] = parse_amount,        [ITG_CLI_AMOUNT] = parse_amount,
+    [ITG_CLI_RANGE] = parse_range,         [ITG_CLI_NUMBERS] = parse_numbers,
+    [ITG_CLI_THRESHOLD] = parse_threshold, [ITG_CLI_METHODS] = parse_methods,
+    [ITG_CLI_COST] = parse_cost,           [ITG_CLI_BASELINE] = parse_baseline,
+    [ITG_CLI_SEARCHER] = parse_searcher,
+};
+
+int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,
+                        itg_cli_value *out)
+{
+    parser p = {command};
+    return parsers[spec->kind](&p, spec, text, out);
+}

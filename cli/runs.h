@@ -1,0 +1,56 @@
+/* intaglio runs: what its files share. A run as the log has it, with its goal read; each action is
+ * one function in runs_*.c. */
+#ifndef ITG_CLI_RUNS_H
+#define ITG_CLI_RUNS_H
+#include "cli/common.h"
+#include "cli/table.h"
+
+typedef struct itg_cli_logged {
+    itg_run_record *record;
+    itg_search_options options; /* where has_goal */
+    bool has_goal;              /* the options of the run could be read */
+} itg_cli_logged;
+
+/* ---- reading (runs_common.c) ---- */
+itg_status itg_cli_logged_read(itg_run_log *log, int64_t run, itg_cli_logged *out, itg_error *err);
+void itg_cli_logged_close(itg_cli_logged *run);
+/* All runs, oldest first. */
+itg_status itg_cli_logged_all(itg_run_log *log, itg_cli_logged **out, int64_t *count,
+                              itg_error *err);
+void itg_cli_logged_free(itg_cli_logged *runs, int64_t count);
+/* --model (file name with or without extension, as given, or the first digits of its hash) and
+ * --hw. */
+bool itg_cli_logged_matches(const itg_cli_args *args, const itg_cli_logged *run);
+/* Same input, as far as the log knows: both known and equal, or both unknown. */
+bool itg_cli_same_data(const itg_run_data *a, const itg_run_data *b);
+
+/* ---- words (runs_common.c) ---- */
+const char *itg_cli_base_name(const char *path);
+const char *itg_cli_when(const char *started, char *buffer, size_t size); /* "2024-05-06 07:08" */
+const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size);
+/* Short: "size, drop <= 1 %". */
+const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t size);
+double itg_cli_quality(const itg_score *score); /* top-1, else agreement; below zero: not known */
+/* "98.90 %", or "-". */
+const char *itg_cli_share(double share, char *buffer, size_t size);
+/* "12,345", or "-" below zero. */
+const char *itg_cli_amount(double value, char *buffer);
+/* The object of a run: inputs, goal, state, results. The caller may add members and ends it. */
+void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cli_logged *run);
+
+/* ---- tables of runs (runs_list.c) ---- */
+/* with_worse: room for one more cell behind each row. */
+void itg_cli_runs_titles(itg_cli_table *table, bool with_worse);
+void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run);
+void itg_cli_runs_explain(void);
+/* The best's weight bytes as a share of those of uniform 8; below zero: not known. */
+double itg_cli_share_of_uniform(const itg_run_record *record);
+
+/* ---- actions: exit statuses ---- */
+int itg_cli_runs_list(const itg_cli_args *args, itg_run_log *log);
+int itg_cli_runs_best(const itg_cli_args *args, itg_run_log *log);
+int itg_cli_runs_show(const itg_cli_args *args, itg_run_log *log);
+int itg_cli_runs_compare(const itg_cli_args *args, itg_run_log *log);
+/* The run number at this place of the words; a usage error is printed. */
+int itg_cli_run_number(const itg_cli_args *args, int place, int64_t *out);
+#endif

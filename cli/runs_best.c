@@ -1,0 +1,128 @@
+/* intaglio runs best: the smallest network that meets its goal, for each model and hardware. */
+#include "cli/runs.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_number(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static bool is_candidate(const itg_cli_args *args, const itg_cli_logged *run)
+{
+    return run->record->has_best && run->record->goal_met && itg_cli_logged_matches(args, run);
+}
+
+static int by_place(const itg_cli_logged *a, const itg_cli_logged *b)
+{
+    const itg_run_info *i = &a->record->info, *j = &b->record->info;
+    int order = memcmp(i->model_hash, j->model_hash, sizeof i->model_hash);
+    return order ? order : strcmp(i->hardware_json, j->hardware_json);
+}
+
+/* By model and hardware; the smallest first, then the better one, then the earlier one. */
+static int by_place_and_size(const void *first, const void *second)
+{
+    const itg_cli_logged *const *a = first, *const *b = second;
+    const itg_score *s = &(*a)->record->holdout_best, *t = &(*b)->record->holdout_best;
+    int order = by_place(*a, *b);
+    if (order == 0) order = by_number((double)s->weight_bytes, (double)t->weight_bytes);
+    if (order == 0) order = by_number(itg_cli_quality(t), itg_cli_quality(s));
+    if (order == 0) order = by_number((double)(*a)->record->run, (double)(*b)->record->run);
+    return order;
+}
+
+static int by_run(const void *first, const void *second)
+{
+    const itg_cli_logged *const *a = first, *const *b = second;
+    return by_number((double)(*a)->record->run, (double)(*b)->record->run);
+}
+
+/* The first of each model and hardware, in the order of runs; returns how many. */
+static int64_t choose_best(const itg_cli_args *args, const itg_cli_logged *runs, int64_t count,
+                           const itg_cli_logged **out)
+{
+    int64_t found = 0, kept = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (is_candidate(args, &runs[i])) out[found++] = &runs[i];
+    qsort(out, (size_t)found, sizeof *out, by_place_and_size);
+    for (int64_t i = 0; i < found; i++)
+        if (kept == 0 || by_place(out[kept - 1], out[i]) != 0) out[kept++] = out[i];
+    qsort(out, (size_t)kept, sizeof *out, by_run);
+    return kept;
+}
+
+static int write_strategy(const itg_cli_args *args, const itg_cli_logged *run)
+{
+    const char *path = args->values[ITG_CLI_OPT_RUNS_OUT].text;
+    itg_error err = {0};
+    return itg_run_strategy_save(run->record, path, &err) == ITG_OK ? ITG_CLI_OK
+                                                                    : itg_cli_fail_error(&err);
+}
+
+static int best_json(const itg_cli_args *args, const itg_cli_logged *const *best, int64_t count)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_text(&json, "db", args->values[ITG_CLI_OPT_RUNS_DB].text);
+    itg_cli_json_text(&json, "strategy", args->values[ITG_CLI_OPT_RUNS_OUT].text);
+    itg_cli_json_begin(&json, "runs", '[');
+    for (int64_t i = 0; i < count; i++) {
+        itg_cli_json_logged_begin(&json, NULL, best[i]);
+        itg_cli_json_known_number(&json, "weight_bytes_of_uniform8",
+                                  itg_cli_share_of_uniform(best[i]->record));
+        itg_cli_json_end(&json, '}');
+    }
+    itg_cli_json_end(&json, ']');
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+static int best_text(const itg_cli_args *args, const itg_cli_logged *const *best, int64_t count)
+{
+    const char *path = args->values[ITG_CLI_OPT_RUNS_OUT].text;
+    itg_cli_table table;
+    puts("The smallest network that meets its run's goal, for each model and hardware:\n");
+    itg_cli_runs_titles(&table, false);
+    for (int64_t i = 0; i < count; i++)
+        itg_cli_runs_row(&table, best[i]);
+    int status = itg_cli_table_print(&table);
+    itg_cli_runs_explain();
+    if (path)
+        printf("\nThe strategy of run %lld is in %s.\n", (long long)best[0]->record->run, path);
+    return status;
+}
+
+static int show_best(const itg_cli_args *args, const itg_cli_logged *const *best, int64_t count)
+{
+    bool writes = args->given[ITG_CLI_OPT_RUNS_OUT];
+    if (count == 0)
+        return itg_cli_fail("%s: holds no run%s that met its goal",
+                            args->values[ITG_CLI_OPT_RUNS_DB].text,
+                            args->given[ITG_CLI_OPT_RUNS_MODEL] || args->given[ITG_CLI_OPT_RUNS_HW]
+                                ? " of this model and hardware"
+                                : "");
+    if (writes && count > 1)
+        return itg_cli_fail("there are %lld best runs, one for each model and hardware; choose one "
+                            "with --model and --hw",
+                            (long long)count);
+    int status = writes ? write_strategy(args, best[0]) : ITG_CLI_OK;
+    if (status != ITG_CLI_OK) return status;
+    return args->given[ITG_CLI_OPT_JSON] ? best_json(args, best, count)
+                                         : best_text(args, best, count);
+}
+
+int itg_cli_runs_best(const itg_cli_args *args, itg_run_log *log)
+{
+    itg_cli_logged *runs = NULL;
+    int64_t count = 0;
+    itg_error err = {0};
+    if (itg_cli_logged_all(log, &runs, &count, &err) != ITG_OK) return itg_cli_fail_error(&err);
+    const itg_cli_logged **best = malloc(sizeof *best * ((size_t)count + 1));
+    int status = best ? show_best(args, best, choose_best(args, runs, count, best))
+                      : itg_cli_fail("no memory for the runs");
+    free((void *)best);
+    itg_cli_logged_free(runs, count);
+    return status;
+}

@@ -1,0 +1,257 @@
+/* Runs of the log, read and put into words. */
+#include "cli/runs.h"
+#include "cli/goal.h"
+#include "cli/table.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+/* Options of another version may not be readable here; the run is shown all the same. */
+static void read_goal(itg_cli_logged *run)
+{
+    run->has_goal = itg_search_options_from_text(run->record->info.options_json, "options",
+                                                 &run->options, NULL) == ITG_OK;
+}
+
+itg_status itg_cli_logged_read(itg_run_log *log, int64_t run, itg_cli_logged *out, itg_error *err)
+{
+    itg_cli_logged read = {0};
+    itg_status status = itg_run_log_read_run(log, run, &read.record, err);
+    if (status != ITG_OK) return status;
+    read_goal(&read);
+    *out = read;
+    return ITG_OK;
+}
+
+void itg_cli_logged_close(itg_cli_logged *run)
+{
+    itg_run_record_destroy(run->record);
+    *run = (itg_cli_logged){0};
+}
+
+itg_status itg_cli_logged_all(itg_run_log *log, itg_cli_logged **out, int64_t *count,
+                              itg_error *err)
+{
+    int64_t *numbers = NULL, total = 0, done = 0;
+    itg_status status = itg_run_log_runs(log, &numbers, &total, err);
+    if (status != ITG_OK) return status;
+    itg_cli_logged *runs = calloc((size_t)total + 1, sizeof *runs);
+    if (!runs) status = itg_cli_error(err, ITG_NO_MEMORY, "no memory for the runs");
+    for (; done < total && status == ITG_OK; done += status == ITG_OK)
+        status = itg_cli_logged_read(log, numbers[done], &runs[done], err);
+    itg_free(numbers);
+    if (status != ITG_OK) {
+        itg_cli_logged_free(runs, runs ? done : 0);
+        return status;
+    }
+    *out = runs;
+    *count = total;
+    return ITG_OK;
+}
+
+void itg_cli_logged_free(itg_cli_logged *runs, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        itg_cli_logged_close(&runs[i]);
+    free(runs);
+}
+
+/* ---- filters ---- */
+
+const char *itg_cli_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_model(const itg_run_info *info, const char *wanted)
+{
+    enum { FEWEST_DIGITS = 4 };
+    char hex[ITG_CLI_HEX];
+    const char *base = itg_cli_base_name(info->model_name);
+    const char *dot = strrchr(base, '.');
+    size_t length = strlen(wanted);
+    if (strcmp(wanted, info->model_name) == 0 || strcmp(wanted, base) == 0) return true;
+    if (dot && (size_t)(dot - base) == length && memcmp(base, wanted, length) == 0) return true;
+    itg_cli_hex(info->model_hash, hex);
+    return length >= FEWEST_DIGITS && strncmp(hex, wanted, length) == 0;
+}
+
+bool itg_cli_logged_matches(const itg_cli_args *args, const itg_cli_logged *run)
+{
+    const itg_run_info *info = &run->record->info;
+    const char *model = args->values[ITG_CLI_OPT_RUNS_MODEL].text;
+    const char *hardware = args->values[ITG_CLI_OPT_RUNS_HW].text;
+    return (!model || is_model(info, model)) &&
+           (!hardware || strcmp(hardware, info->hardware_name) == 0);
+}
+
+bool itg_cli_same_data(const itg_run_data *a, const itg_run_data *b)
+{
+    if (!a->name || !b->name) return !a->name && !b->name;
+    return memcmp(a->hash, b->hash, sizeof a->hash) == 0;
+}
+
+int itg_cli_run_number(const itg_cli_args *args, int place, int64_t *out)
+{
+    const char *text = args->arguments[place];
+    char *end = NULL;
+    long long value = *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : 0;
+    if (value < 1 || *end != '\0' || value == INT64_MAX)
+        return itg_cli_fail_usage(
+            args->command, "'%.60s' is no number of a run; 'intaglio runs list' shows them", text);
+    *out = value;
+    return ITG_CLI_OK;
+}
+
+/* ---- words ---- */
+
+const char *itg_cli_when(const char *started, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%.16s", started);
+    char *t = strchr(buffer, 'T');
+    if (t) *t = ' ';
+    return buffer;
+}
+
+const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size)
+{
+    static const struct {
+        const char *reason, *words;
+    } known[] = {{"exhausted", "done"},
+                 {"trials", "trial limit"},
+                 {"seconds", "time limit"},
+                 {"patience", "no progress"},
+                 {"cancelled", "interrupted"}};
+    const itg_run_record *r = run->record;
+    const char *words = r->stop_reason;
+    for (size_t i = 0; r->ended && i < sizeof known / sizeof *known; i++)
+        if (strcmp(r->stop_reason, known[i].reason) == 0) words = known[i].words;
+    if (!r->ended)
+        snprintf(buffer, size, "unfinished");
+    else
+        snprintf(buffer, size, "%s%s", words, r->goal_met ? "" : ", goal missed");
+    return buffer;
+}
+
+static void add(char *out, size_t size, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t size)
+{
+    const itg_goal *goal = &run->options.goal;
+    char number[32];
+    if (!run->has_goal) {
+        snprintf(buffer, size, "?");
+        return buffer;
+    }
+    snprintf(buffer, size, "%s",
+             goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
+    if (goal->max_drop >= 0) add(buffer, size, ", drop <= %.4g %%", 100 * goal->max_drop);
+    for (int i = 0; i < ITG_COST_KINDS; i++)
+        if (goal->limits[i] > 0)
+            add(buffer, size, ", %s <= %s", itg_cost_name((itg_cost_kind)i),
+                itg_cli_amount(goal->limits[i], number));
+    return buffer;
+}
+
+double itg_cli_quality(const itg_score *score)
+{
+    return score->top1 >= 0 ? score->top1 : score->agreement;
+}
+
+const char *itg_cli_share(double share, char *buffer, size_t size)
+{
+    if (share < 0)
+        snprintf(buffer, size, "-");
+    else
+        snprintf(buffer, size, "%.2f %%", 100 * share);
+    return buffer;
+}
+
+const char *itg_cli_amount(double value, char *buffer)
+{
+    if (!(value >= 0)) return "-";
+    if (value >= 1e18) {
+        snprintf(buffer, 32, "%.4g", value);
+        return buffer;
+    }
+    return itg_cli_count_text((long long)value, buffer);
+}
+
+/* ---- JSON ---- */
+
+static void json_data(itg_cli_json *json, const char *key, const itg_run_data *data)
+{
+    char hex[ITG_CLI_HEX];
+    if (!data->name) {
+        itg_cli_json_null(json, key);
+        return;
+    }
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_text(json, "name", data->name);
+    itg_cli_json_integer(json, "samples", data->samples);
+    itg_cli_json_text(json, "hash", itg_cli_hex(data->hash, hex));
+    itg_cli_json_end(json, '}');
+}
+
+static void json_result(itg_cli_json *json, const char *key, bool has, const itg_score *score)
+{
+    if (!has) {
+        itg_cli_json_null(json, key);
+        return;
+    }
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_score(json, score);
+    itg_cli_json_known_number(json, "distortion", score->distortion);
+    itg_cli_json_end(json, '}');
+}
+
+static void json_inputs(itg_cli_json *json, const itg_run_info *info)
+{
+    char hex[ITG_CLI_HEX];
+    itg_cli_json_text(json, "model", info->model_name);
+    itg_cli_json_text(json, "model_hash", itg_cli_hex(info->model_hash, hex));
+    itg_cli_json_text(json, "hardware", info->hardware_name);
+    json_data(json, "data", &info->data);
+    json_data(json, "labels", &info->labels);
+    json_data(json, "holdout", &info->holdout);
+    json_data(json, "holdout_labels", &info->holdout_labels);
+    itg_cli_json_text(json, "searcher", info->searcher);
+    itg_cli_json_unsigned(json, "seed", info->seed);
+    itg_cli_json_text(json, "engine_version", info->engine_version);
+    itg_cli_json_text(json, "started", info->started);
+}
+
+void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cli_logged *run)
+{
+    const itg_run_record *r = run->record;
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_integer(json, "run", r->run);
+    json_inputs(json, &r->info);
+    if (run->has_goal)
+        itg_cli_json_goal(json, "goal", &run->options.goal);
+    else
+        itg_cli_json_null(json, "goal");
+    itg_cli_json_bool(json, "ended", r->ended);
+    itg_cli_json_text(json, "stop_reason", r->stop_reason);
+    if (r->ended)
+        itg_cli_json_bool(json, "goal_met", r->goal_met);
+    else
+        itg_cli_json_null(json, "goal_met");
+    itg_cli_json_integer(json, "trials", r->trials);
+    itg_cli_json_known_integer(json, "best_trial", r->best_trial);
+    json_result(json, "float", r->has_float, &r->holdout_float);
+    json_result(json, "uniform8", r->has_uniform8, &r->holdout_uniform8);
+    json_result(json, "hago_greedy", r->has_hago, &r->holdout_hago);
+    json_result(json, "best", r->has_best, &r->holdout_best);
+}

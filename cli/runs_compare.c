@@ -1,0 +1,480 @@
+/* intaglio runs compare: two runs side by side, and each edge on which their strategies differ. */
+#include "cli/goal.h"
+#include "cli/runs.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The same edge in both strategies; NULL where one has no such edge. */
+typedef struct edge_pair {
+    const itg_run_edge *a, *b;
+    int32_t place; /* in A, or behind all of A's */
+} edge_pair;
+
+typedef struct comparison {
+    const itg_cli_args *args;
+    itg_cli_logged a, b;
+    itg_run_edges *edges_a, *edges_b;
+    edge_pair *pairs;
+    int64_t pair_count, differing;
+    bool same_model, same_hardware, same_data, same_holdout, same_preprocess;
+} comparison;
+
+/* ---- edges ---- */
+
+static int by_text(const char *a, const char *b)
+{
+    if (!a || !b) return (a != NULL) - (b != NULL);
+    return strcmp(a, b);
+}
+
+static int by_edge(const itg_run_edge *a, const itg_run_edge *b)
+{
+    int order = by_text(a->value, b->value);
+    if (order == 0) order = by_text(a->node, b->node);
+    return order == 0 ? (a->slot > b->slot) - (a->slot < b->slot) : order;
+}
+
+static int by_edge_pointers(const void *first, const void *second)
+{
+    const itg_run_edge *const *a = first, *const *b = second;
+    return by_edge(*a, *b);
+}
+
+static int by_place(const void *first, const void *second)
+{
+    const edge_pair *a = first, *b = second;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static bool differs(const edge_pair *p)
+{
+    return !p->a || !p->b || p->a->bits != p->b->bits || by_text(p->a->method, p->b->method) != 0;
+}
+
+/* Sorted by their names; NULL: no memory. */
+static const itg_run_edge **sorted(const itg_run_edges *edges)
+{
+    int32_t count = itg_run_edges_count(edges);
+    const itg_run_edge **list = malloc(sizeof *list * ((size_t)count + 1));
+    for (int32_t i = 0; list && i < count; i++)
+        list[i] = itg_run_edges_at(edges, i);
+    if (list) qsort((void *)list, (size_t)count, sizeof *list, by_edge_pointers);
+    return list;
+}
+
+static void merge(comparison *c, const itg_run_edge *const *a, const itg_run_edge *const *b)
+{
+    int32_t i = 0, j = 0, m = itg_run_edges_count(c->edges_a), n = itg_run_edges_count(c->edges_b);
+    while (i < m || j < n) {
+        int order = i == m ? 1 : j == n ? -1 : by_edge(a[i], b[j]);
+        edge_pair *p = &c->pairs[c->pair_count++];
+        p->a = order <= 0 ? a[i++] : NULL;
+        p->b = order >= 0 ? b[j++] : NULL;
+        p->place = p->a ? (int32_t)(p->a - itg_run_edges_at(c->edges_a, 0))
+                        : m + (int32_t)(p->b - itg_run_edges_at(c->edges_b, 0));
+        c->differing += differs(p);
+    }
+    qsort(c->pairs, (size_t)c->pair_count, sizeof *c->pairs, by_place);
+}
+
+static itg_status match_edges(comparison *c, itg_error *err)
+{
+    itg_status status = itg_run_edges_read(c->a.record, &c->edges_a, err);
+    if (status == ITG_OK) status = itg_run_edges_read(c->b.record, &c->edges_b, err);
+    if (status != ITG_OK) return status;
+    size_t most = (size_t)itg_run_edges_count(c->edges_a) + (size_t)itg_run_edges_count(c->edges_b);
+    const itg_run_edge **a = sorted(c->edges_a), **b = sorted(c->edges_b);
+    c->pairs = calloc(most + 1, sizeof *c->pairs);
+    if (a && b && c->pairs)
+        merge(c, a, b);
+    else
+        status = itg_cli_error(err, ITG_NO_MEMORY, "no memory for the edges");
+    free((void *)a);
+    free((void *)b);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* A hold-out set aside from the data is the same where the data, its split and the seed are. */
+static bool is_same_holdout(const comparison *c)
+{
+    const itg_run_info *a = &c->a.record->info, *b = &c->b.record->info;
+    if (a->holdout.name || b->holdout.name)
+        return itg_cli_same_data(&a->holdout, &b->holdout) &&
+               itg_cli_same_data(&a->holdout_labels, &b->holdout_labels);
+    return c->same_data && a->seed == b->seed && c->a.has_goal && c->b.has_goal &&
+           c->a.options.calibration_samples == c->b.options.calibration_samples &&
+           c->a.options.search_samples == c->b.options.search_samples;
+}
+
+static itg_status read_both(comparison *c, itg_run_log *log, int64_t a, int64_t b, itg_error *err)
+{
+    itg_status status = itg_cli_logged_read(log, a, &c->a, err);
+    if (status == ITG_OK) status = itg_cli_logged_read(log, b, &c->b, err);
+    if (status == ITG_OK) status = match_edges(c, err);
+    if (status != ITG_OK) return status;
+    const itg_run_info *i = &c->a.record->info, *j = &c->b.record->info;
+    c->same_model = memcmp(i->model_hash, j->model_hash, sizeof i->model_hash) == 0;
+    c->same_hardware = strcmp(i->hardware_json, j->hardware_json) == 0;
+    c->same_preprocess = strcmp(i->preprocess_json, j->preprocess_json) == 0;
+    c->same_data =
+        itg_cli_same_data(&i->data, &j->data) && itg_cli_same_data(&i->labels, &j->labels);
+    c->same_holdout = is_same_holdout(c);
+    return ITG_OK;
+}
+
+static void close_both(comparison *c)
+{
+    free(c->pairs);
+    itg_run_edges_destroy(c->edges_a);
+    itg_run_edges_destroy(c->edges_b);
+    itg_cli_logged_close(&c->a);
+    itg_cli_logged_close(&c->b);
+}
+
+/* ---- the difference in quality ---- */
+
+typedef struct difference {
+    bool known, paired;
+    double drop, lo, hi; /* of B below A, shares; lo, hi where paired */
+    bool overlap;        /* of the two intervals */
+    bool beyond_chance;
+} difference;
+
+/* The log keeps totals and not which samples were right, so a test of pairs (McNemar's) is not
+ * possible. But where both know how often they agree with the same float network on the same
+ * samples, they can differ from each other no more often than from it in sum, and that bounds the
+ * interval. Else: by whether the two intervals overlap. */
+static difference difference_of(const comparison *c)
+{
+    const itg_score *a = &c->a.record->holdout_best, *b = &c->b.record->holdout_best;
+    double p = itg_cli_quality(a), q = itg_cli_quality(b), alo, ahi, blo, bhi;
+    bool both = c->a.record->has_best && c->b.record->has_best && a->samples > 0 &&
+                b->samples > 0 && p >= 0 && q >= 0 && (a->top1 >= 0) == (b->top1 >= 0);
+    if (!both) return (difference){0};
+    difference d = {.known = true, .drop = p - q};
+    itg_cli_interval(p, a->samples, &alo, &ahi);
+    itg_cli_interval(q, b->samples, &blo, &bhi);
+    d.overlap = alo <= bhi && blo <= ahi;
+    d.beyond_chance = !d.overlap;
+    if (!c->same_model || !c->same_holdout || a->samples != b->samples || a->top1 < 0 ||
+        a->agreement < 0 || b->agreement < 0)
+        return d;
+    itg_score other = *b;
+    other.agreement = a->agreement + b->agreement - 1;
+    if (other.agreement < 0) other.agreement = 0;
+    itg_cli_drop paired = itg_cli_drop_of(a, &other);
+    d.paired = true;
+    d.lo = paired.lo;
+    d.hi = paired.hi;
+    d.beyond_chance = paired.lo > 0 || paired.hi < 0;
+    return d;
+}
+
+/* ---- JSON ---- */
+
+static void json_edge_side(itg_cli_json *json, const char *key, const itg_run_edge *e)
+{
+    if (!e) {
+        itg_cli_json_null(json, key);
+        return;
+    }
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_integer(json, "bits", e->bits);
+    itg_cli_json_text(json, "method", e->method);
+    itg_cli_json_end(json, '}');
+}
+
+static void json_edges(itg_cli_json *json, const comparison *c)
+{
+    itg_cli_json_integer(json, "edges_compared", c->pair_count);
+    itg_cli_json_begin(json, "edges", '[');
+    for (int64_t i = 0; i < c->pair_count; i++) {
+        const edge_pair *p = &c->pairs[i];
+        const itg_run_edge *any = p->a ? p->a : p->b;
+        if (!differs(p)) continue;
+        itg_cli_json_begin(json, NULL, '{');
+        itg_cli_json_text(json, "value", any->value);
+        itg_cli_json_text(json, "node", any->node);
+        itg_cli_json_integer(json, "slot", any->slot);
+        json_edge_side(json, "a", p->a);
+        json_edge_side(json, "b", p->b);
+        itg_cli_json_end(json, '}');
+    }
+    itg_cli_json_end(json, ']');
+}
+
+static void json_difference(itg_cli_json *json, const comparison *c)
+{
+    difference d = difference_of(c);
+    if (!d.known) {
+        itg_cli_json_null(json, "difference");
+        return;
+    }
+    itg_cli_json_begin(json, "difference", '{');
+    itg_cli_json_text(json, "quality", c->a.record->holdout_best.top1 >= 0 ? "top1" : "agreement");
+    itg_cli_json_number(json, "drop_from_a_to_b", d.drop);
+    if (d.paired) {
+        itg_cli_json_begin(json, "interval", '[');
+        itg_cli_json_number(json, NULL, d.lo);
+        itg_cli_json_number(json, NULL, d.hi);
+        itg_cli_json_end(json, ']');
+    } else {
+        itg_cli_json_null(json, "interval");
+    }
+    itg_cli_json_bool(json, "intervals_overlap", d.overlap);
+    itg_cli_json_bool(json, "beyond_chance", d.beyond_chance);
+    itg_cli_json_end(json, '}');
+}
+
+static int compare_json(const comparison *c)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_text(&json, "db", c->args->values[ITG_CLI_OPT_RUNS_DB].text);
+    itg_cli_json_bool(&json, "same_model", c->same_model);
+    itg_cli_json_bool(&json, "same_hardware", c->same_hardware);
+    itg_cli_json_bool(&json, "same_data", c->same_data);
+    itg_cli_json_bool(&json, "same_holdout", c->same_holdout);
+    itg_cli_json_bool(&json, "same_preprocess", c->same_preprocess);
+    itg_cli_json_logged_begin(&json, "a", &c->a);
+    itg_cli_json_end(&json, '}');
+    itg_cli_json_logged_begin(&json, "b", &c->b);
+    itg_cli_json_end(&json, '}');
+    json_difference(&json, c);
+    json_edges(&json, c);
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+/* ---- text ---- */
+
+static void cells(itg_cli_table *table, const char *name, const char *a, const char *b)
+{
+    itg_cli_table_cell(table, "%s", name);
+    itg_cli_table_cell(table, "%s", a);
+    itg_cli_table_cell(table, "%s", b);
+    itg_cli_table_cell(table, "%s", strcmp(a, b) == 0 ? "" : "differs");
+}
+
+static void warn(const comparison *c)
+{
+    const struct {
+        bool same;
+        const char *text;
+    } checks[] = {
+        {c->same_model, "ATTENTION: these are runs of two different models."},
+        {c->same_hardware, "ATTENTION: the hardware descriptions differ; costs do not compare."},
+        {c->same_preprocess, "ATTENTION: the preprocessing differs."},
+        {c->same_data, "ATTENTION: they searched on different data or labels."},
+        {c->same_holdout, "ATTENTION: their hold-out samples are not the same; quality compares "
+                          "only within its interval."}};
+    bool any = false;
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (!checks[i].same) {
+            if (!any) putchar('\n');
+            any = true;
+            puts(checks[i].text);
+        }
+}
+
+static int print_heads(const comparison *c)
+{
+    const itg_run_info *i = &c->a.record->info, *j = &c->b.record->info;
+    char a[128], b[128];
+    itg_cli_table table;
+    itg_cli_table_init(&table, "llll");
+    itg_cli_table_cell(&table, "%s", "");
+    itg_cli_table_cell(&table, "A: run %lld", (long long)c->a.record->run);
+    itg_cli_table_cell(&table, "B: run %lld", (long long)c->b.record->run);
+    itg_cli_table_cell(&table, "%s", "");
+    cells(&table, "model", i->model_name, j->model_name);
+    cells(&table, "hardware", i->hardware_name, j->hardware_name);
+    cells(&table, "data", i->data.name, j->data.name);
+    cells(&table, "hold-out", i->holdout.name ? i->holdout.name : "from the data",
+          j->holdout.name ? j->holdout.name : "from the data");
+    cells(&table, "searcher", i->searcher, j->searcher);
+    cells(&table, "goal", itg_cli_short_goal(&c->a, a, sizeof a),
+          itg_cli_short_goal(&c->b, b, sizeof b));
+    snprintf(a, sizeof a, "%llu", (unsigned long long)i->seed);
+    snprintf(b, sizeof b, "%llu", (unsigned long long)j->seed);
+    cells(&table, "seed", a, b);
+    cells(&table, "engine", i->engine_version, j->engine_version);
+    cells(&table, "started", itg_cli_when(i->started, a, sizeof a),
+          itg_cli_when(j->started, b, sizeof b));
+    cells(&table, "trials", itg_cli_count_text((long long)c->a.record->trials, a),
+          itg_cli_count_text((long long)c->b.record->trials, b));
+    cells(&table, "state", itg_cli_state(&c->a, a, sizeof a), itg_cli_state(&c->b, b, sizeof b));
+    return itg_cli_table_print(&table);
+}
+
+static const char *quality_text(bool has, const itg_score *score, char *buffer, size_t size)
+{
+    double lo, hi, quality = itg_cli_quality(score);
+    if (!has || quality < 0 || score->samples <= 0) {
+        snprintf(buffer, size, "-");
+        return buffer;
+    }
+    itg_cli_interval(quality, score->samples, &lo, &hi);
+    snprintf(buffer, size, "%.2f %% (%.2f to %.2f)%s", 100 * quality, 100 * lo, 100 * hi,
+             score->top1 < 0 ? " a" : "");
+    return buffer;
+}
+
+static void quality_row(itg_cli_table *table, const char *name, bool has_a, const itg_score *a,
+                        bool has_b, const itg_score *b)
+{
+    char text[96];
+    double p = itg_cli_quality(a), q = itg_cli_quality(b);
+    if (!has_a && !has_b) return;
+    itg_cli_table_cell(table, "%s", name);
+    itg_cli_table_cell(table, "%s", quality_text(has_a, a, text, sizeof text));
+    itg_cli_table_cell(table, "%s", quality_text(has_b, b, text, sizeof text));
+    if (has_a && has_b && p >= 0 && q >= 0)
+        itg_cli_table_cell(table, "%+.2f points", 100 * (q - p));
+    else
+        itg_cli_table_cell(table, "-");
+}
+
+static void cost_row(itg_cli_table *table, const char *name, double a, double b)
+{
+    char text[64];
+    itg_cli_table_cell(table, "%s", name);
+    itg_cli_table_cell(table, "%s", itg_cli_amount(a, text));
+    itg_cli_table_cell(table, "%s", itg_cli_amount(b, text));
+    if (a >= 0 && b >= 0 && !(a < b) && !(b < a))
+        itg_cli_table_cell(table, "same");
+    else if (a > 0 && b >= 0)
+        itg_cli_table_cell(table, "%+.1f %%", 100 * (b / a - 1));
+    else
+        itg_cli_table_cell(table, "-");
+}
+
+static void bits_row(itg_cli_table *table, bool known_a, const itg_score *a, bool known_b,
+                     const itg_score *b)
+{
+    itg_cli_table_cell(table, "average weight bits");
+    itg_cli_table_cell(table, known_a ? "%.2f" : "-", a->average_weight_bits);
+    itg_cli_table_cell(table, known_b ? "%.2f" : "-", b->average_weight_bits);
+    itg_cli_table_cell(table, known_a && known_b ? "%+.2f" : "-",
+                       b->average_weight_bits - a->average_weight_bits);
+}
+
+static void cost_rows(itg_cli_table *table, const itg_run_record *r, const itg_run_record *t)
+{
+    const itg_score *a = &r->holdout_best, *b = &t->holdout_best;
+    bool ka = r->has_best && a->weight_bytes >= 0, kb = t->has_best && b->weight_bytes >= 0;
+    cost_row(table, "weight bytes", ka ? (double)a->weight_bytes : -1,
+             kb ? (double)b->weight_bytes : -1);
+    cost_row(table, "parameter bytes", ka ? (double)a->parameter_bytes : -1,
+             kb ? (double)b->parameter_bytes : -1);
+    bits_row(table, ka, a, kb, b);
+    cost_row(table, "bit operations", ka ? a->bops : -1, kb ? b->bops : -1);
+    cost_row(table, "cycles", ka ? a->cycles : -1, kb ? b->cycles : -1);
+    cost_row(table, "activation bytes, peak", ka ? (double)a->peak_activation_bytes : -1,
+             kb ? (double)b->peak_activation_bytes : -1);
+}
+
+static int print_results(const comparison *c)
+{
+    const itg_run_record *a = c->a.record, *b = c->b.record;
+    itg_cli_table table;
+    puts("\nQuality on the hold-out (top-1, or (a) agreement with float) with 95 % intervals, and "
+         "costs of the best:\n");
+    itg_cli_table_init(&table, "lrrr");
+    itg_cli_table_cell(&table, "%s", "");
+    itg_cli_table_cell(&table, "A");
+    itg_cli_table_cell(&table, "B");
+    itg_cli_table_cell(&table, "B against A");
+    quality_row(&table, "float", a->has_float, &a->holdout_float, b->has_float, &b->holdout_float);
+    quality_row(&table, "uniform 8", a->has_uniform8, &a->holdout_uniform8, b->has_uniform8,
+                &b->holdout_uniform8);
+    quality_row(&table, "hago-greedy", a->has_hago, &a->holdout_hago, b->has_hago,
+                &b->holdout_hago);
+    quality_row(&table, "best", a->has_best, &a->holdout_best, b->has_best, &b->holdout_best);
+    cost_rows(&table, a, b);
+    return itg_cli_table_print(&table);
+}
+
+static void print_difference(const comparison *c)
+{
+    difference d = difference_of(c);
+    putchar('\n');
+    if (!d.known) {
+        puts("The quality of the two cannot be compared: one has no result, or only one had "
+             "labels.");
+        return;
+    }
+    printf("B's best has %.2f points %s than A's", 100 * (d.drop < 0 ? -d.drop : d.drop),
+           d.drop < 0 ? "more" : "less");
+    if (d.paired)
+        printf(" (B below A, on the same samples: 95 %% interval %.2f to %.2f points)", 100 * d.lo,
+               100 * d.hi);
+    else
+        printf("; the two intervals %s", d.overlap ? "overlap" : "do not overlap");
+    puts(d.beyond_chance ? ": more than chance explains."
+                         : ": the difference is within the interval.");
+}
+
+static void edge_cell(itg_cli_table *table, const itg_run_edge *e)
+{
+    if (!e)
+        itg_cli_table_cell(table, "no such edge");
+    else if (e->bits == 0)
+        itg_cli_table_cell(table, "not quantized");
+    else
+        itg_cli_table_cell(table, "%d bits, %s", (int)e->bits, e->method ? e->method : "-");
+}
+
+static int print_edges(const comparison *c)
+{
+    itg_cli_table table;
+    if (!c->a.record->strategy_json || !c->b.record->strategy_json) {
+        puts("\nOne of them has no strategy: edges cannot be compared.");
+        return ITG_CLI_OK;
+    }
+    printf("\n%lld of %lld edges differ in their bits or in the method of their threshold%s\n",
+           (long long)c->differing, (long long)c->pair_count, c->differing ? ":\n" : ".");
+    if (c->differing == 0) return ITG_CLI_OK;
+    itg_cli_table_init(&table, "lll");
+    itg_cli_table_cell(&table, "value -> node.slot");
+    itg_cli_table_cell(&table, "A");
+    itg_cli_table_cell(&table, "B");
+    for (int64_t i = 0; i < c->pair_count; i++) {
+        const edge_pair *p = &c->pairs[i];
+        const itg_run_edge *any = p->a ? p->a : p->b;
+        if (!differs(p)) continue;
+        itg_cli_table_cell(&table, "%s -> %s.%d", any->value, any->node ? any->node : "(output)",
+                           (int)any->slot);
+        edge_cell(&table, p->a);
+        edge_cell(&table, p->b);
+    }
+    return itg_cli_table_print(&table);
+}
+
+static int compare_text(const comparison *c)
+{
+    int status = print_heads(c);
+    warn(c);
+    if (status == ITG_CLI_OK) status = print_results(c);
+    print_difference(c);
+    return status == ITG_CLI_OK ? print_edges(c) : status;
+}
+
+int itg_cli_runs_compare(const itg_cli_args *args, itg_run_log *log)
+{
+    comparison c = {.args = args};
+    itg_error err = {0};
+    int64_t a = 0, b = 0;
+    int status = itg_cli_run_number(args, 1, &a);
+    if (status == ITG_CLI_OK) status = itg_cli_run_number(args, 2, &b);
+    if (status != ITG_CLI_OK) return status;
+    if (read_both(&c, log, a, b, &err) != ITG_OK)
+        status = itg_cli_fail_error(&err);
+    else
+        status = args->given[ITG_CLI_OPT_JSON] ? compare_json(&c) : compare_text(&c);
+    close_both(&c);
+    return status;
+}

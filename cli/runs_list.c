@@ -1,0 +1,279 @@
+/* intaglio runs list: one line a run, and where a run is worse than an earlier one of the same
+ * search. */
+#include "cli/runs.h"
+#include "cli/table.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- regressions ---- */
+
+/* Costs are exact, but another seed finds another strategy: less than this is no regression. */
+#define COST_SLACK 0.01
+
+/* How a run is worse than the earlier run `than`; than 0: it is not. */
+typedef struct regression {
+    int64_t than;
+    bool of_quality;
+    double increase; /* of the cost that is minimized, a share; where not of_quality */
+} regression;
+
+/* The best that earlier runs of the same search reached. */
+typedef struct reached {
+    int64_t cheapest, surest; /* runs; 0: none yet */
+    double cost, quality;     /* quality: the lower end of its interval */
+} reached;
+
+static int by_bytes(const itg_run_data *a, const itg_run_data *b)
+{
+    if (!a->name || !b->name) return (a->name != NULL) - (b->name != NULL);
+    return memcmp(a->hash, b->hash, sizeof a->hash);
+}
+
+static int by_number(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_goal(const itg_cli_logged *a, const itg_cli_logged *b)
+{
+    const itg_goal *g = &a->options.goal, *h = &b->options.goal;
+    if (a->has_goal != b->has_goal) return a->has_goal ? 1 : -1;
+    if (!a->has_goal) return strcmp(a->record->info.options_json, b->record->info.options_json);
+    if (g->maximize_quality != h->maximize_quality) return g->maximize_quality ? 1 : -1;
+    if (!g->maximize_quality && g->minimize != h->minimize)
+        return g->minimize > h->minimize ? 1 : -1;
+    int order = by_number(g->max_drop, h->max_drop);
+    for (int i = 0; i < ITG_COST_KINDS && order == 0; i++)
+        order = by_number(g->limits[i], h->limits[i]);
+    return order;
+}
+
+/* Zero: figures of the two may be compared. */
+static int by_search(const itg_cli_logged *a, const itg_cli_logged *b)
+{
+    const itg_run_info *i = &a->record->info, *j = &b->record->info;
+    int order = memcmp(i->model_hash, j->model_hash, sizeof i->model_hash);
+    if (order == 0) order = strcmp(i->hardware_json, j->hardware_json);
+    if (order == 0) order = strcmp(i->preprocess_json, j->preprocess_json);
+    if (order == 0) order = by_bytes(&i->data, &j->data);
+    if (order == 0) order = by_bytes(&i->labels, &j->labels);
+    if (order == 0) order = by_bytes(&i->holdout, &j->holdout);
+    if (order == 0) order = by_bytes(&i->holdout_labels, &j->holdout_labels);
+    return order == 0 ? by_goal(a, b) : order;
+}
+
+static int by_search_and_run(const void *first, const void *second)
+{
+    const itg_cli_logged *const *a = first, *const *b = second;
+    int order = by_search(*a, *b);
+    if (order != 0) return order;
+    return ((*a)->record->run > (*b)->record->run) - ((*a)->record->run < (*b)->record->run);
+}
+
+static double cost_of(const itg_cli_logged *run)
+{
+    const itg_goal *goal = &run->options.goal;
+    if (run->has_goal && goal->maximize_quality) return -1;
+    return itg_score_cost(&run->record->holdout_best,
+                          run->has_goal ? goal->minimize : ITG_COST_SIZE);
+}
+
+static regression compare(const itg_cli_logged *run, const reached *before)
+{
+    double quality = itg_cli_quality(&run->record->holdout_best), cost = cost_of(run);
+    if (before->surest && quality >= 0 && quality < before->quality)
+        return (regression){.than = before->surest, .of_quality = true};
+    if (before->cheapest && cost > before->cost * (1 + COST_SLACK))
+        return (regression){.than = before->cheapest, .increase = cost / before->cost - 1};
+    return (regression){0};
+}
+
+/* Only a run that met its goal sets a mark for later ones. */
+static void reach(reached *so_far, const itg_cli_logged *run)
+{
+    const itg_score *best = &run->record->holdout_best;
+    double quality = itg_cli_quality(best), cost = cost_of(run), lo = 0, hi = 0;
+    if (!run->record->goal_met) return;
+    if (cost > 0 && (!so_far->cheapest || cost < so_far->cost)) {
+        so_far->cheapest = run->record->run;
+        so_far->cost = cost;
+    }
+    if (quality < 0 || best->samples <= 0) return;
+    itg_cli_interval(quality, best->samples, &lo, &hi);
+    if (!so_far->surest || lo > so_far->quality) {
+        so_far->surest = run->record->run;
+        so_far->quality = lo;
+    }
+}
+
+/* out[i] for runs[i]; false: no memory. */
+static bool find_regressions(const itg_cli_logged *runs, int64_t count, regression *out)
+{
+    const itg_cli_logged **sorted = malloc(sizeof *sorted * ((size_t)count + 1));
+    reached so_far = {0};
+    if (!sorted) return false;
+    for (int64_t i = 0; i < count; i++)
+        sorted[i] = &runs[i];
+    qsort(sorted, (size_t)count, sizeof *sorted, by_search_and_run);
+    for (int64_t i = 0; i < count; i++) {
+        if (i > 0 && by_search(sorted[i - 1], sorted[i]) != 0) so_far = (reached){0};
+        if (!sorted[i]->record->has_best) continue;
+        out[sorted[i] - runs] = compare(sorted[i], &so_far);
+        reach(&so_far, sorted[i]);
+    }
+    free(sorted);
+    return true;
+}
+
+/* ---- list ---- */
+
+typedef struct listing {
+    const itg_cli_args *args;
+    itg_cli_logged *runs;
+    regression *worse;
+    int64_t count, shown;
+} listing;
+
+double itg_cli_share_of_uniform(const itg_run_record *r)
+{
+    return r->has_best && r->has_uniform8 && r->holdout_uniform8.weight_bytes > 0
+               ? (double)r->holdout_best.weight_bytes / (double)r->holdout_uniform8.weight_bytes
+               : -1;
+}
+
+static void json_run(itg_cli_json *json, const itg_cli_logged *run, const regression *worse)
+{
+    itg_cli_json_logged_begin(json, NULL, run);
+    itg_cli_json_known_number(json, "weight_bytes_of_uniform8",
+                              itg_cli_share_of_uniform(run->record));
+    if (!worse->than) {
+        itg_cli_json_null(json, "regression");
+    } else {
+        itg_cli_json_begin(json, "regression", '{');
+        itg_cli_json_integer(json, "worse_than_run", worse->than);
+        itg_cli_json_text(json, "what", worse->of_quality ? "quality" : "cost");
+        if (!worse->of_quality) itg_cli_json_number(json, "increase", worse->increase);
+        itg_cli_json_end(json, '}');
+    }
+    itg_cli_json_end(json, '}');
+}
+
+static int list_json(const listing *l)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_text(&json, "db", l->args->values[ITG_CLI_OPT_RUNS_DB].text);
+    itg_cli_json_begin(&json, "runs", '[');
+    for (int64_t i = 0; i < l->count; i++)
+        if (itg_cli_logged_matches(l->args, &l->runs[i]))
+            json_run(&json, &l->runs[i], &l->worse[i]);
+    itg_cli_json_end(&json, ']');
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+static void quality_cell(itg_cli_table *table, bool has, const itg_score *score)
+{
+    char text[32];
+    bool agreement = has && score->top1 < 0 && score->agreement >= 0;
+    itg_cli_table_cell(table, "%s%s",
+                       itg_cli_share(has ? itg_cli_quality(score) : -1, text, sizeof text),
+                       agreement ? " a" : "");
+}
+
+static void worse_cell(itg_cli_table *table, const regression *worse)
+{
+    if (!worse->than)
+        itg_cli_table_cell(table, "%s", "");
+    else if (worse->of_quality)
+        itg_cli_table_cell(table, "WORSE than run %lld: quality", (long long)worse->than);
+    else
+        itg_cli_table_cell(table, "WORSE than run %lld: +%.1f %%", (long long)worse->than,
+                           100 * worse->increase);
+}
+
+void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
+{
+    const itg_run_record *r = run->record;
+    char text[128];
+    itg_cli_table_cell(table, "%lld", (long long)r->run);
+    itg_cli_table_cell(table, "%s", itg_cli_when(r->info.started, text, sizeof text));
+    itg_cli_table_cell(table, "%s", itg_cli_base_name(r->info.model_name));
+    itg_cli_table_cell(table, "%s", r->info.hardware_name);
+    itg_cli_table_cell(table, "%s", r->info.searcher);
+    itg_cli_table_cell(table, "%s", itg_cli_short_goal(run, text, sizeof text));
+    itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)r->trials, text));
+    itg_cli_table_cell(table, "%.40s", itg_cli_state(run, text, sizeof text));
+    itg_cli_table_cell(table, "%s", r->info.engine_version);
+    quality_cell(table, r->has_float && r->holdout_float.top1 >= 0, &r->holdout_float);
+    quality_cell(table, r->has_best, &r->holdout_best);
+    itg_cli_table_cell(
+        table, "%s", itg_cli_amount(r->has_best ? (double)r->holdout_best.weight_bytes : -1, text));
+    itg_cli_table_cell(table, "%s", itg_cli_share(itg_cli_share_of_uniform(r), text, sizeof text));
+}
+
+void itg_cli_runs_titles(itg_cli_table *table, bool with_worse)
+{
+    static const char *const titles[] = {"run",  "started (UTC)", "model",   "hardware", "searcher",
+                                         "goal", "trials",        "state",   "engine",   "float",
+                                         "best", "weight bytes",  "of 8 bit"};
+    itg_cli_table_init(table, with_worse ? "rlllllrllrrrrl" : "rlllllrllrrrr");
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        itg_cli_table_cell(table, "%s", titles[i]);
+    if (with_worse) itg_cli_table_cell(table, "%s", "");
+}
+
+void itg_cli_runs_explain(void)
+{
+    puts("\nfloat and best: top-1 on the hold-out, or (a) agreement with the float network. Of 8 "
+         "bit: the best's\nweight bytes as a share of those of the network with 8 bits "
+         "everywhere.");
+}
+
+static int list_text(const listing *l)
+{
+    const char *db = l->args->values[ITG_CLI_OPT_RUNS_DB].text;
+    itg_cli_table table;
+    bool any_worse = false;
+    if (l->shown == 0) {
+        printf("%s: %s\n", db, l->count == 0 ? "no runs yet" : "no run fits --model and --hw");
+        return ITG_CLI_OK;
+    }
+    for (int64_t i = 0; i < l->count; i++)
+        any_worse = any_worse || (l->worse[i].than && itg_cli_logged_matches(l->args, &l->runs[i]));
+    itg_cli_runs_titles(&table, any_worse);
+    for (int64_t i = 0; i < l->count; i++) {
+        if (!itg_cli_logged_matches(l->args, &l->runs[i])) continue;
+        itg_cli_runs_row(&table, &l->runs[i]);
+        if (any_worse) worse_cell(&table, &l->worse[i]);
+    }
+    int status = itg_cli_table_print(&table);
+    itg_cli_runs_explain();
+    if (any_worse)
+        puts("WORSE: than the best earlier run with the same model, hardware, data and goal; "
+             "quality below the 95 %\ninterval of that run, or more than 1 % above it in what is "
+             "minimized.");
+    return status;
+}
+
+static int list_loaded(listing *l)
+{
+    l->worse = calloc((size_t)l->count + 1, sizeof *l->worse);
+    if (!l->worse || !find_regressions(l->runs, l->count, l->worse))
+        return itg_cli_fail("no memory for the list of runs");
+    for (int64_t i = 0; i < l->count; i++)
+        l->shown += itg_cli_logged_matches(l->args, &l->runs[i]);
+    return l->args->given[ITG_CLI_OPT_JSON] ? list_json(l) : list_text(l);
+}
+
+int itg_cli_runs_list(const itg_cli_args *args, itg_run_log *log)
+{
+    listing l = {.args = args};
+    itg_error err = {0};
+    if (itg_cli_logged_all(log, &l.runs, &l.count, &err) != ITG_OK) return itg_cli_fail_error(&err);
+    int status = list_loaded(&l);
+    free(l.worse);
+    itg_cli_logged_free(l.runs, l.count);
+    return status;
+}

@@ -1,0 +1,413 @@
+/* intaglio runs show: everything the log knows of one run. */
+#include "cli/goal.h"
+#include "cli/runs.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct shown {
+    const itg_cli_args *args;
+    itg_cli_logged run;
+    itg_trial *trials;
+    int64_t count, feasible;
+    double seconds;
+    int64_t *steps; /* trials at which the best so far improved, in order */
+    int64_t step_count;
+    bool floor_known;
+    itg_run_choices *choices; /* of the best trial; NULL: there is none */
+} shown;
+
+/* ---- how the best came about ---- */
+
+/* Floors and ties as the engine has them (docs/decisions.md), but for the bits that decide last. */
+static bool meets(const itg_goal *goal, double floor, const itg_trial *t)
+{
+    if (!t->feasible || itg_cli_quality(&t->score) < floor) return false;
+    for (int i = 0; i < ITG_COST_KINDS; i++)
+        if (goal->limits[i] > 0 && itg_score_cost(&t->score, (itg_cost_kind)i) > goal->limits[i])
+            return false;
+    return true;
+}
+
+static double cost_of(const itg_goal *goal, const itg_score *score)
+{
+    double largest = 0;
+    if (!goal->maximize_quality) return itg_score_cost(score, goal->minimize);
+    for (int i = 0; i < ITG_COST_KINDS; i++) {
+        double limit = goal->limits[i], cost = itg_score_cost(score, (itg_cost_kind)i);
+        if (limit > 0 && cost / limit > largest) largest = cost / limit;
+    }
+    return largest;
+}
+
+static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score *b)
+{
+    double cost = cost_of(goal, a) - cost_of(goal, b);
+    double quality = itg_cli_quality(b) - itg_cli_quality(a);
+    double first = goal->maximize_quality ? quality : cost;
+    double second = goal->maximize_quality ? cost : quality;
+    if (first < 0 || first > 0) return first < 0;
+    if (second < 0 || second > 0) return second < 0;
+    return a->distortion >= 0 && b->distortion >= 0 && a->distortion < b->distortion;
+}
+
+/* -INFINITY: no floor. False: there is one, and the log does not know it. */
+static bool floor_of(const shown *s, double *out)
+{
+    const itg_run_record *r = s->run.record;
+    const itg_goal *goal = &s->run.options.goal;
+    bool labelled = s->count > 0 && s->trials[0].score.top1 >= 0;
+    for (int64_t i = 0; i < s->count && !labelled; i++)
+        labelled = s->trials[i].score.top1 >= 0;
+    *out = -(double)INFINITY;
+    if (!s->run.has_goal) return false;
+    if (goal->max_drop < 0) return true;
+    if (labelled && !r->has_search_float) return false;
+    double of_float = labelled ? itg_cli_quality(&r->search_float) : 1;
+    *out = of_float - goal->max_drop - 0x1p-40;
+    return true;
+}
+
+static bool find_steps(shown *s)
+{
+    const itg_trial *best = NULL;
+    double floor;
+    s->steps = malloc(sizeof *s->steps * ((size_t)s->count + 2));
+    if (!s->steps) return false;
+    s->floor_known = floor_of(s, &floor);
+    for (int64_t i = 0; i < s->count; i++) {
+        const itg_trial *t = &s->trials[i];
+        s->feasible += t->feasible;
+        s->seconds += t->seconds;
+        if (!s->floor_known || !meets(&s->run.options.goal, floor, t)) continue;
+        if (best && !is_better(&s->run.options.goal, &t->score, &best->score)) continue;
+        best = t;
+        s->steps[s->step_count++] = i;
+    }
+    /* equal in all that was looked at, fewer bits in all */
+    int64_t last = s->run.record->best_trial;
+    if (s->run.record->goal_met && last >= 0 && last < s->count && s->step_count > 0 &&
+        s->steps[s->step_count - 1] != last)
+        s->steps[s->step_count++] = last;
+    return true;
+}
+
+/* ---- reading ---- */
+
+static itg_status read_run(shown *s, itg_run_log *log, int64_t run, itg_error *err)
+{
+    itg_status status = itg_cli_logged_read(log, run, &s->run, err);
+    if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &s->trials, &s->count, err);
+    if (status == ITG_OK && !find_steps(s))
+        status = itg_cli_error(err, ITG_NO_MEMORY, "no memory for the trials");
+    if (status != ITG_OK) return status;
+    int64_t best = s->run.record->best_trial;
+    if (best < 0 || best >= s->count) return ITG_OK;
+    return itg_run_choices_read(s->run.record, &s->trials[best], &s->choices, err);
+}
+
+static void close_run(shown *s)
+{
+    itg_run_choices_destroy(s->choices);
+    free(s->steps);
+    itg_run_log_free_trials(s->trials, s->count);
+    itg_cli_logged_close(&s->run);
+}
+
+/* ---- JSON ---- */
+
+static void json_trial(itg_cli_json *json, const itg_trial *t)
+{
+    itg_cli_json_begin(json, NULL, '{');
+    itg_cli_json_integer(json, "number", t->index);
+    itg_cli_json_begin(json, "point", '[');
+    for (int32_t i = 0; i < t->dim_count; i++)
+        itg_cli_json_integer(json, NULL, t->point[i]);
+    itg_cli_json_end(json, ']');
+    itg_cli_json_bool(json, "feasible", t->feasible);
+    itg_cli_json_text(json, "error", t->error);
+    itg_cli_json_number(json, "seconds", t->seconds);
+    if (t->feasible) {
+        itg_cli_json_score(json, &t->score);
+        itg_cli_json_known_number(json, "distortion", t->score.distortion);
+    }
+    itg_cli_json_end(json, '}');
+}
+
+static void json_choice(itg_cli_json *json, const itg_run_choice *c)
+{
+    itg_cli_json_begin(json, NULL, '{');
+    itg_cli_json_text(json, "kind", c->kind);
+    itg_cli_json_text(json, "value", c->value);
+    itg_cli_json_begin(json, "edges", '[');
+    for (int32_t i = 0; i < c->edge_count; i++)
+        itg_cli_json_text(json, NULL, c->edges[i]);
+    itg_cli_json_end(json, ']');
+    itg_cli_json_end(json, '}');
+}
+
+static void json_documents(itg_cli_json *json, const itg_run_record *r)
+{
+    itg_cli_json_text(json, "options", r->info.options_json);
+    itg_cli_json_text(json, "preprocess", r->info.preprocess_json);
+    itg_cli_json_text(json, "hardware_description", r->info.hardware_json);
+    itg_cli_json_text(json, "space", r->info.space_json);
+    itg_cli_json_text(json, "strategy", r->strategy_json);
+}
+
+static int show_json(const shown *s)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_logged_begin(&json, NULL, &s->run);
+    itg_cli_json_integer(&json, "feasible_trials", s->feasible);
+    itg_cli_json_number(&json, "seconds", s->seconds);
+    itg_cli_json_begin(&json, "improvements", '[');
+    for (int64_t i = 0; i < s->step_count; i++)
+        json_trial(&json, &s->trials[s->steps[i]]);
+    itg_cli_json_end(&json, ']');
+    itg_cli_json_begin(&json, "choices", '[');
+    for (int32_t i = 0; s->choices && i < itg_run_choices_count(s->choices); i++)
+        json_choice(&json, itg_run_choices_at(s->choices, i));
+    itg_cli_json_end(&json, ']');
+    json_documents(&json, s->run.record);
+    if (s->args->given[ITG_CLI_OPT_RUNS_TRIALS]) {
+        itg_cli_json_begin(&json, "trial_list", '[');
+        for (int64_t i = 0; i < s->count; i++)
+            json_trial(&json, &s->trials[i]);
+        itg_cli_json_end(&json, ']');
+    }
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+/* ---- text: inputs ---- */
+
+static void pair(itg_cli_table *table, const char *name, const char *value)
+{
+    itg_cli_table_cell(table, "%s", name);
+    itg_cli_table_cell(table, "%s", value);
+}
+
+static void data_pair(itg_cli_table *table, const char *name, const itg_run_data *data,
+                      const char *absent)
+{
+    char hex[ITG_CLI_HEX], count[32];
+    if (!data->name) {
+        pair(table, name, absent);
+        return;
+    }
+    itg_cli_table_cell(table, "%s", name);
+    itg_cli_table_cell(table, "%s, %s samples, %s", data->name,
+                       itg_cli_count_text((long long)data->samples, count),
+                       itg_cli_hex(data->hash, hex));
+}
+
+static int print_inputs(const shown *s)
+{
+    const itg_run_record *r = s->run.record;
+    const itg_run_info *i = &r->info;
+    char text[256], hex[ITG_CLI_HEX];
+    bool labelled = i->labels.name || r->holdout_best.top1 > 0;
+    itg_cli_table table;
+    itg_cli_table_init(&table, "ll");
+    itg_cli_table_cell(&table, "model");
+    itg_cli_table_cell(&table, "%s, %s", i->model_name, itg_cli_hex(i->model_hash, hex));
+    pair(&table, "hardware", i->hardware_name);
+    data_pair(&table, "data", &i->data, "");
+    data_pair(&table, "labels", &i->labels, "none, or not known");
+    data_pair(&table, "hold-out", &i->holdout, "set aside from the data, by the seed");
+    if (i->holdout.name) data_pair(&table, "its labels", &i->holdout_labels, "none, or not known");
+    itg_cli_table_cell(&table, "searcher");
+    itg_cli_table_cell(&table, "%s, seed %" PRIu64, i->searcher, i->seed);
+    if (s->run.has_goal) itg_cli_goal_words(&s->run.options.goal, labelled, text, sizeof text);
+    pair(&table, "goal", s->run.has_goal ? text : "not known");
+    pair(&table, "options", i->options_json);
+    pair(&table, "preprocessing", i->preprocess_json);
+    itg_cli_table_cell(&table, "engine");
+    itg_cli_table_cell(&table, "%s, started %s UTC", i->engine_version,
+                       itg_cli_when(i->started, text, sizeof text));
+    itg_cli_table_cell(&table, "state");
+    itg_cli_table_cell(&table, "%s%s", itg_cli_state(&s->run, text, sizeof text),
+                       !r->ended     ? ": running, or killed ('search --resume' goes on with it)"
+                       : r->goal_met ? ", goal met"
+                                     : "");
+    return itg_cli_table_print(&table);
+}
+
+/* ---- text: results ---- */
+
+static void result_row(itg_cli_table *table, const char *name, bool has, const itg_score *score)
+{
+    char text[64];
+    double lo = 0, hi = 0, quality = itg_cli_quality(score);
+    bool costs = score->weight_bytes >= 0;
+    if (!has) return;
+    itg_cli_table_cell(table, "%s", name);
+    itg_cli_table_cell(table, "%s", itg_cli_share(quality, text, sizeof text));
+    if (quality >= 0 && score->samples > 0) {
+        itg_cli_interval(quality, score->samples, &lo, &hi);
+        itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
+    } else {
+        itg_cli_table_cell(table, "-");
+    }
+    itg_cli_table_cell(table, "%s", itg_cli_share(score->agreement, text, sizeof text));
+    itg_cli_table_cell(table, "%s", itg_cli_amount((double)score->weight_bytes, text));
+    itg_cli_table_cell(table, "%s", itg_cli_amount((double)score->parameter_bytes, text));
+    itg_cli_table_cell(table, costs ? "%.2f" : "float", score->average_weight_bits);
+    itg_cli_table_cell(table, "%s", itg_cli_amount(costs ? score->bops : -1, text));
+    itg_cli_table_cell(table, "%s", itg_cli_amount(costs ? score->cycles : -1, text));
+    itg_cli_table_cell(table, "%s", itg_cli_amount((double)score->peak_activation_bytes, text));
+}
+
+static int print_results(const itg_run_record *r)
+{
+    const itg_score *any = r->has_float ? &r->holdout_float : &r->holdout_best;
+    char count[32];
+    itg_cli_table table;
+    if (!r->has_float && !r->has_best) return ITG_CLI_OK;
+    const char *const titles[] = {"",
+                                  any->top1 >= 0 ? "top-1" : "agreement",
+                                  "95 % interval",
+                                  "as float",
+                                  "weight bytes",
+                                  "parameter bytes",
+                                  "weight bits",
+                                  "bit operations",
+                                  "cycles",
+                                  "peak bytes"};
+    printf("\nResults on the hold-out, %s samples ('as float': get the float network's class):\n\n",
+           itg_cli_count_text((long long)any->samples, count));
+    itg_cli_table_init(&table, "lrrrrrrrrr");
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        itg_cli_table_cell(&table, "%s", titles[i]);
+    result_row(&table, "float", r->has_float, &r->holdout_float);
+    result_row(&table, "uniform 8", r->has_uniform8, &r->holdout_uniform8);
+    result_row(&table, "hago-greedy", r->has_hago, &r->holdout_hago);
+    result_row(&table, "best", r->has_best, &r->holdout_best);
+    return itg_cli_table_print(&table);
+}
+
+/* ---- text: trials ---- */
+
+static void trial_titles(itg_cli_table *table)
+{
+    static const char *const titles[] = {
+        "trial", "quality", "weight bytes", "bit operations", "cycles", "seconds", ""};
+    itg_cli_table_init(table, "rrrrrrl");
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        itg_cli_table_cell(table, "%s", titles[i]);
+}
+
+static void trial_row(itg_cli_table *table, const itg_trial *t, const char *note)
+{
+    char text[64];
+    const itg_score *score = &t->score;
+    bool f = t->feasible;
+    itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)t->index, text));
+    itg_cli_table_cell(table, "%s",
+                       itg_cli_share(f ? itg_cli_quality(score) : -1, text, sizeof text));
+    itg_cli_table_cell(table, "%s", itg_cli_amount(f ? (double)score->weight_bytes : -1, text));
+    itg_cli_table_cell(table, "%s", itg_cli_amount(f ? score->bops : -1, text));
+    itg_cli_table_cell(table, "%s", itg_cli_amount(f ? score->cycles : -1, text));
+    itg_cli_table_cell(table, "%.3f", t->seconds);
+    itg_cli_table_cell(table, "%s", note);
+}
+
+static int print_steps(const shown *s)
+{
+    itg_cli_table table;
+    if (!s->floor_known) {
+        puts("How the best came about is not known: the run has not ended, or an older version "
+             "wrote it.");
+        return ITG_CLI_OK;
+    }
+    if (s->step_count == 0) {
+        puts("No trial met the goal.");
+        return ITG_CLI_OK;
+    }
+    puts("Each trial that was the best so far (quality on the search samples):\n");
+    trial_titles(&table);
+    for (int64_t i = 0; i < s->step_count; i++)
+        trial_row(&table, &s->trials[s->steps[i]],
+                  s->trials[s->steps[i]].index == s->run.record->best_trial ? "best" : "");
+    return itg_cli_table_print(&table);
+}
+
+static int print_all_trials(const shown *s)
+{
+    itg_cli_table table;
+    puts("\nAll trials (quality on the search samples):\n");
+    trial_titles(&table);
+    for (int64_t i = 0; i < s->count; i++) {
+        const itg_trial *t = &s->trials[i];
+        trial_row(&table, t,
+                  !t->feasible                            ? t->error ? t->error : "not possible"
+                  : t->index == s->run.record->best_trial ? "best"
+                                                          : "");
+    }
+    return itg_cli_table_print(&table);
+}
+
+static int print_trials(const shown *s)
+{
+    char count[32], feasible[32];
+    printf("\n%s trials, %s of them could be realized; %.1f s of evaluation.\n",
+           itg_cli_count_text((long long)s->count, count),
+           itg_cli_count_text((long long)s->feasible, feasible), s->seconds);
+    int status = s->count > 0 ? print_steps(s) : ITG_CLI_OK;
+    if (status == ITG_CLI_OK && s->args->given[ITG_CLI_OPT_RUNS_TRIALS] && s->count > 0)
+        status = print_all_trials(s);
+    return status;
+}
+
+/* ---- text: the best strategy ---- */
+
+static int print_choices(const shown *s)
+{
+    itg_cli_table table;
+    if (!s->choices || itg_run_choices_count(s->choices) == 0) return ITG_CLI_OK;
+    printf("\nWhat trial %lld chose, group by group (edges of a group must agree):\n\n",
+           (long long)s->run.record->best_trial);
+    itg_cli_table_init(&table, "lrl");
+    itg_cli_table_cell(&table, "choice");
+    itg_cli_table_cell(&table, "value");
+    itg_cli_table_cell(&table, "value -> node.slot");
+    for (int32_t i = 0; i < itg_run_choices_count(s->choices); i++) {
+        const itg_run_choice *c = itg_run_choices_at(s->choices, i);
+        itg_cli_table_cell(&table, "%s", c->kind);
+        itg_cli_table_cell(&table, "%s", c->value);
+        if (c->edge_count > 1)
+            itg_cli_table_cell(&table, "%s and %d more", c->edges[0], (int)c->edge_count - 1);
+        else
+            itg_cli_table_cell(&table, "%s", c->edge_count > 0 ? c->edges[0] : "");
+    }
+    return itg_cli_table_print(&table);
+}
+
+static int show_text(const shown *s)
+{
+    printf("Run %lld of %s\n\n", (long long)s->run.record->run,
+           s->args->values[ITG_CLI_OPT_RUNS_DB].text);
+    int status = print_inputs(s);
+    if (status == ITG_CLI_OK) status = print_results(s->run.record);
+    if (status == ITG_CLI_OK) status = print_trials(s);
+    if (status == ITG_CLI_OK) status = print_choices(s);
+    return status;
+}
+
+int itg_cli_runs_show(const itg_cli_args *args, itg_run_log *log)
+{
+    shown s = {.args = args};
+    itg_error err = {0};
+    int64_t run = 0;
+    int status = itg_cli_run_number(args, 1, &run);
+    if (status != ITG_CLI_OK) return status;
+    if (read_run(&s, log, run, &err) != ITG_OK)
+        status = itg_cli_fail_error(&err);
+    else
+        status = args->given[ITG_CLI_OPT_JSON] ? show_json(&s) : show_text(&s);
+    close_run(&s);
+    return status;
+}

@@ -1,0 +1,118 @@
+/* What a search works on and what it is to find, from the words of its command line. */
+#include "cli/cmd_search.h"
+#include "cli/commands.h"
+#include <string.h>
+
+static const itg_cli_option limit_options[ITG_COST_KINDS] = {
+    [ITG_COST_SIZE] = ITG_CLI_OPT_MAX_SIZE,
+    [ITG_COST_BOPS] = ITG_CLI_OPT_MAX_BOPS,
+    [ITG_COST_CYCLES] = ITG_CLI_OPT_MAX_CYCLES,
+    [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM,
+};
+
+static void apply_methods(const itg_cli_args *args, itg_cli_option option,
+                          itg_threshold_method *methods, int32_t *count)
+{
+    const itg_cli_value *value = &args->values[option];
+    if (!args->given[option]) return;
+    memcpy(methods, value->methods.values, sizeof *methods * (size_t)value->methods.count);
+    *count = value->methods.count;
+}
+
+static void apply_goal(const itg_cli_args *args, itg_goal *goal)
+{
+    if (args->given[ITG_CLI_OPT_MAX_DROP])
+        goal->max_drop = args->values[ITG_CLI_OPT_MAX_DROP].fraction;
+    if (args->given[ITG_CLI_OPT_MINIMIZE]) {
+        goal->maximize_quality = false;
+        goal->minimize = args->values[ITG_CLI_OPT_MINIMIZE].cost;
+    }
+    for (int i = 0; i < ITG_COST_KINDS; i++)
+        if (args->given[limit_options[i]]) goal->limits[i] = args->values[limit_options[i]].number;
+}
+
+void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
+{
+    const itg_cli_value *values = args->values;
+    const bool *given = args->given;
+    apply_goal(args, &o->goal);
+    if (given[ITG_CLI_OPT_SEARCHER]) o->searcher = values[ITG_CLI_OPT_SEARCHER].text;
+    if (given[ITG_CLI_OPT_TRIALS]) o->trials = values[ITG_CLI_OPT_TRIALS].integer;
+    if (given[ITG_CLI_OPT_SECONDS]) o->seconds = values[ITG_CLI_OPT_SECONDS].number;
+    if (given[ITG_CLI_OPT_PATIENCE]) o->patience = values[ITG_CLI_OPT_PATIENCE].integer;
+    if (given[ITG_CLI_OPT_TOLERANCE]) o->tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction;
+    if (given[ITG_CLI_OPT_SEED]) o->seed = values[ITG_CLI_OPT_SEED].seed;
+    if (given[ITG_CLI_OPT_WEIGHT_RANGE]) o->weight_bits = values[ITG_CLI_OPT_WEIGHT_RANGE].range;
+    if (given[ITG_CLI_OPT_ACTIVATION_RANGE])
+        o->activation_bits = values[ITG_CLI_OPT_ACTIVATION_RANGE].range;
+    if (given[ITG_CLI_OPT_INPUT_RANGE]) o->input_bits = values[ITG_CLI_OPT_INPUT_RANGE].range;
+    if (given[ITG_CLI_OPT_OUTPUT_RANGE]) o->output_bits = values[ITG_CLI_OPT_OUTPUT_RANGE].range;
+    apply_methods(args, ITG_CLI_OPT_METHODS, o->activation_methods, &o->activation_method_count);
+    apply_methods(args, ITG_CLI_OPT_WEIGHT_METHODS, o->weight_methods, &o->weight_method_count);
+    if (given[ITG_CLI_OPT_CALIBRATION_SAMPLES])
+        o->calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer;
+    if (given[ITG_CLI_OPT_SEARCH_SAMPLES])
+        o->search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer;
+    if (given[ITG_CLI_OPT_BASELINE]) o->hago_baseline = true;
+    o->threads = (int)values[ITG_CLI_OPT_THREADS].integer;
+}
+
+/* Limits alone: the best quality within them. Else there is a floor, and a cost to minimize. */
+void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
+{
+    const itg_cli_value *values = args->values;
+    bool limited = false;
+    for (int i = 0; i < ITG_COST_KINDS; i++)
+        limited |= args->given[limit_options[i]];
+    bool maximize =
+        limited && !args->given[ITG_CLI_OPT_MAX_DROP] && !args->given[ITG_CLI_OPT_MINIMIZE];
+    *out = (itg_search_options){
+        .searcher = values[ITG_CLI_OPT_SEARCHER].text,
+        .goal = {.maximize_quality = maximize, .max_drop = maximize ? -1 : 0.01},
+        .seed = values[ITG_CLI_OPT_SEED].seed,
+        .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
+        .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
+        .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
+    itg_cli_search_apply(args, out);
+}
+
+void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out)
+{
+    const itg_cli_value *values = args->values;
+    *out = (itg_cli_search_files){.model = args->arguments[0],
+                                  .data = values[ITG_CLI_OPT_DATA].text,
+                                  .labels = values[ITG_CLI_OPT_LABELS].text,
+                                  .holdout = values[ITG_CLI_OPT_HOLDOUT].text,
+                                  .holdout_labels = values[ITG_CLI_OPT_HOLDOUT_LABELS].text,
+                                  .data_limit = values[ITG_CLI_OPT_LIMIT].integer};
+}
+
+/* Labels are known to the log by their hash, as data is. */
+static itg_status describe(const char *path, int64_t limit, itg_run_data *out, itg_error *err)
+{
+    itg_dataset *labels = NULL;
+    if (!path) return ITG_OK;
+    itg_status status = itg_data_open(path, limit, &labels, err);
+    if (status != ITG_OK) return status;
+    *out = (itg_run_data){.name = path, .samples = itg_data_samples(labels)};
+    memcpy(out->hash, itg_data_hash(labels), sizeof out->hash);
+    itg_data_close(labels);
+    return ITG_OK;
+}
+
+itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
+{
+    const itg_cli_search_files *f = &w->files;
+    itg_status status =
+        w->hw ? ITG_OK : itg_hardware_load(w->args->values[ITG_CLI_OPT_HW].text, &w->hw, err);
+    if (status == ITG_OK) status = itg_model_open(f->model, &w->model, err);
+    if (status == ITG_OK)
+        status = itg_cli_data_open_files(f->data, f->labels, f->data_limit, &w->data, err);
+    if (status == ITG_OK && f->holdout)
+        status = itg_cli_data_open_files(f->holdout, f->holdout_labels, f->holdout_limit,
+                                         &w->holdout, err);
+    if (status == ITG_OK) status = describe(f->labels, f->data_limit, &w->labels, err);
+    if (status == ITG_OK)
+        status = describe(f->holdout_labels, f->holdout_limit, &w->holdout_labels, err);
+    return status;
+}

@@ -1,0 +1,91 @@
+/* The run in the log: its beginning and its end. Trials go there as they come (cmd_search.c). */
+#include "cli/cmd_search.h"
+#include <string.h>
+#include <time.h>
+
+static itg_run_data data_of(const char *name, const itg_dataset *samples)
+{
+    itg_run_data data = {.name = name};
+    if (!samples) return data;
+    data.samples = itg_data_samples(samples);
+    memcpy(data.hash, itg_data_hash(samples), sizeof data.hash);
+    return data;
+}
+
+static itg_status make_texts(itg_cli_search_work *w, itg_error *err)
+{
+    itg_status status = itg_preprocess_text(&w->preprocess, &w->preprocess_json, err);
+    if (status == ITG_OK) status = itg_search_options_text(&w->options, &w->options_json, err);
+    if (status == ITG_OK)
+        status = itg_search_space_text(w->model, w->hw, &w->options, &w->space_json, err);
+    return status;
+}
+
+static itg_status begin_run(itg_cli_search_work *w, const char *db, itg_error *err)
+{
+    char started[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    itg_status status = make_texts(w, err);
+    if (status != ITG_OK) return status;
+    itg_run_info info = {.model_name = w->files.model,
+                         .hardware_name = itg_hardware_name(w->hw),
+                         .searcher = w->options.searcher,
+                         .options_json = w->options_json,
+                         .hardware_json = itg_hardware_json(w->hw),
+                         .preprocess_json = w->preprocess_json,
+                         .engine_version = itg_engine_version(),
+                         .started = started,
+                         .space_json = w->space_json,
+                         .data = data_of(w->files.data, w->data.samples),
+                         .holdout = data_of(w->files.holdout, w->holdout.samples),
+                         .labels = w->labels,
+                         .holdout_labels = w->holdout_labels,
+                         .seed = w->options.seed};
+    memcpy(info.model_hash, itg_model_hash(w->model), sizeof info.model_hash);
+    return itg_cli_recorder_open(db, &info, &w->recorder, err);
+}
+
+/* A run that came to its own end has nothing to add: it is replayed, and the log stays as it is. */
+static bool is_complete(const itg_run_record *record)
+{
+    return record->ended && record->stop_reason &&
+           (strcmp(record->stop_reason, "exhausted") == 0 ||
+            strcmp(record->stop_reason, "patience") == 0);
+}
+
+itg_status itg_cli_search_begin_log(itg_cli_search_work *w, itg_error *err)
+{
+    const char *db = w->args->values[ITG_CLI_OPT_DB].text;
+    if (!db) return ITG_OK;
+    if (!w->resumed) return begin_run(w, db, err);
+    if (is_complete(w->resumed)) return ITG_OK;
+    return itg_cli_recorder_resume(db, w->resumed->run, &w->recorder, err);
+}
+
+itg_status itg_cli_search_end_log(itg_cli_search_work *w, itg_error *err)
+{
+    const itg_trial *best = itg_search_best(w->result);
+    if (!w->recorder) return ITG_OK;
+    itg_status status =
+        best ? itg_strategy_text(itg_search_strategy(w->result), w->model, &w->strategy_json, err)
+             : ITG_OK;
+    if (status != ITG_OK) return status;
+    itg_run_end end = {.stop_reason = itg_search_stop_reason(w->result),
+                       .strategy_json = w->strategy_json,
+                       .best_trial = best ? best->index : -1,
+                       .goal_met = itg_search_goal_met(w->result),
+                       .holdout_float = itg_search_float(w->result, true),
+                       .holdout_uniform8 = itg_search_uniform8(w->result, true),
+                       .holdout_hago = itg_search_hago(w->result, true),
+                       .holdout_best = best ? itg_search_best_holdout(w->result) : NULL,
+                       .search_float = itg_search_float(w->result, false)};
+    return itg_cli_recorder_end(w->recorder, &end, err);
+}
+
+void itg_cli_search_fail_log(itg_cli_search_work *w, const itg_error *why)
+{
+    itg_run_end end = {.stop_reason = why->message, .best_trial = -1};
+    if (w->recorder) itg_cli_recorder_end(w->recorder, &end, NULL);
+}

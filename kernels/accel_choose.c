@@ -1,0 +1,75 @@
+/* Which kernel set runs. What a set's proof gave is kept for the life of the process: two threads
+ * may prove at once, and find the same. */
+#include "kernels/accel_parts.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const itg_accel_kernels *const sets[] = {
+    &itg_accel_reference,
+    &itg_accel_portable,
+#if defined(ITG_ACCEL_X86)
+    &itg_accel_vnni,
+    &itg_accel_amx,
+#endif
+};
+enum { SETS = sizeof sets / sizeof *sets };
+
+enum verdict { UNKNOWN, PROVEN, REFUSED };
+static _Atomic int verdicts[SETS];
+
+static bool is_proven(int index)
+{
+    if (sets[index] == &itg_accel_reference) return true;
+    int verdict = atomic_load(&verdicts[index]);
+    if (verdict == UNKNOWN) {
+        bool usable = sets[index]->usable();
+        verdict = usable && itg_accel_proves(sets[index]) ? PROVEN : REFUSED;
+        atomic_store(&verdicts[index], verdict);
+    }
+    return verdict == PROVEN;
+}
+
+static itg_status choose_named(const char *name, const itg_accel_kernels **out, itg_error *err)
+{
+    for (int i = 0; i < SETS; i++) {
+        if (strcmp(sets[i]->name, name) != 0) continue;
+        if (!is_proven(i))
+            return itg_fail(err, ITG_UNSUPPORTED,
+                            "kernel set '%s': this machine does not run it, or not exactly", name);
+        *out = sets[i];
+        return ITG_OK;
+    }
+    return itg_fail(err, ITG_BAD_ARGUMENT, "kernel set '%s': this build has none of that name",
+                    name);
+}
+
+itg_status itg_accel_choose(const char *name, const itg_accel_kernels **out, itg_error *err)
+{
+    if (!name) name = getenv("INTAGLIO_KERNELS");
+    if (name && *name) return choose_named(name, out, err);
+    int best = SETS - 1;
+    while (!is_proven(best))
+        best--;
+    *out = sets[best];
+    return ITG_OK;
+}
+
+const char *itg_accel_name(const itg_accel_kernels *kernels)
+{
+    return kernels->name;
+}
+
+const char *itg_accel_set(int index)
+{
+    return index >= 0 && index < SETS ? sets[index]->name : NULL;
+}
+
+int64_t itg_accel_peak(const itg_accel_kernels *kernels, int64_t rounds)
+{
+    if (!kernels->peak) return 0;
+    if (kernels->begin) kernels->begin();
+    int64_t products = kernels->peak(rounds);
+    if (kernels->end) kernels->end();
+    return products;
+}

@@ -1,0 +1,277 @@
+/* Epilogues as lanes. The stages of every channel are laid on one pattern (left shift, right shift,
+ * multiplication with a right shift, right shift), so that a vector runs the same operations for all
+ * of its channels; a channel without a stage holds its identity there. Where that is impossible, or
+ * a value might leave its lane, the epilogue stays GENERIC: always exact, value by value. */
+#include "kernels/accel_parts.h"
+#include "kernels/clones.h"
+#include "kernels/int_parts.h"
+#include "kernels/rounding.h"
+#include <string.h>
+
+static const uint64_t WIDE_LIMIT = (uint64_t)1 << 62;
+static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 */
+
+/* ---- one channel on the pattern ---- */
+typedef struct pattern {
+    int32_t left, multiplier, shift[3];
+    itg_rounding rounding[3]; /* where shift > 0 */
+} pattern;
+
+/* Slots: 0 right shift, 1 multiplication, 2 right shift. */
+static bool set_pattern(const itg_requant *r, pattern *out)
+{
+    memset(out, 0, sizeof *out);
+    out->multiplier = 1;
+    int next = 0; /* the first slot that is free */
+    for (int32_t i = 0; i < r->stage_count; i++) {
+        const itg_requant_stage *stage = &r->stage[i];
+        int slot = stage->multiplier != 1 ? 1 : next == 1 ? 2 : next;
+        if (slot < next || slot > 2 || stage->multiplier <= 0 || stage->multiplier > INT32_MAX)
+            return false;
+        if (stage->shift < 0) { /* exact; before everything, or folded into the multiplier */
+            int64_t m = stage->multiplier;
+            if (m == 1 && i == 0 && stage->shift >= -30) {
+                out->left = -stage->shift;
+                continue;
+            }
+            if (slot != 1 || stage->shift < -30 || m > (INT32_MAX >> -stage->shift)) return false;
+            out->multiplier = (int32_t)(m << -stage->shift);
+        } else {
+            out->multiplier = slot == 1 ? (int32_t)stage->multiplier : out->multiplier;
+            out->shift[slot] = stage->shift;
+            out->rounding[slot] = stage->rounding;
+        }
+        next = slot + 1;
+    }
+    return true;
+}
+
+/* |v| <= *bound before a right shift whose value is held below `limit`; after it. */
+static bool shift_fits(uint64_t *bound, int32_t shift, uint64_t limit)
+{
+    uint64_t half = ITG_ROUND_HALF((uint64_t)1, shift);
+    if (half > limit || *bound > limit - half) return false;
+    *bound = shift > 0 ? (*bound >> shift) + 1 : *bound;
+    return true;
+}
+
+/* Do all values of |sum| <= bound stay in their lanes? */
+static bool pattern_fits(const pattern *p, uint64_t bound, bool wide)
+{
+    const uint64_t lane = wide ? WIDE_LIMIT : INT32_MAX;
+    if (bound > (lane >> p->left)) return false;
+    bound <<= p->left;
+    if (!wide && (p->shift[0] > 31 || p->shift[2] > 31)) return false;
+    if (!shift_fits(&bound, p->shift[0], lane)) return false;
+    if (bound > WIDE_LIMIT / (uint64_t)p->multiplier) return false;
+    bound *= (uint64_t)p->multiplier;
+    if (!shift_fits(&bound, p->shift[1], WIDE_LIMIT + (WIDE_LIMIT - 1)) || bound > lane)
+        return false;
+    return shift_fits(&bound, p->shift[2], lane);
+}
+
+/* ---- all channels ---- */
+typedef struct arrays {
+    int32_t *left, *multiplier, *shift[3];
+} arrays;
+
+static int32_t *array_of(itg_arena *arena, int64_t channels)
+{
+    return itg_arena_array(arena, (size_t)(channels + ITG_MAX_COLUMNS), sizeof(int32_t));
+}
+
+/* False: some channel does not fit, or stages round differently. */
+static bool fill_stages(itg_lanes *lanes, const arrays *to, int64_t channels, int64_t bound,
+                        bool wide)
+{
+    const itg_epilogue *e = &lanes->e;
+    bool rounds[3] = {false, false, false};
+    for (int64_t c = 0; c < channels; c++) {
+        pattern p;
+        if (!set_pattern(&e->requant[c % e->requant_count], &p) ||
+            !pattern_fits(&p, (uint64_t)bound, wide))
+            return false;
+        to->left[c] = p.left;
+        to->multiplier[c] = p.multiplier;
+        for (int i = 0; i < 3; i++) {
+            to->shift[i][c] = p.shift[i];
+            if (p.shift[i] == 0) continue;
+            if (rounds[i] && lanes->rounding[i] != p.rounding[i]) return false;
+            rounds[i] = true;
+            lanes->rounding[i] = p.rounding[i];
+        }
+    }
+    return true;
+}
+
+static const int32_t *unless_all(const int32_t *v, int64_t n, int32_t identity)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (v[i] != identity) return v;
+    return NULL;
+}
+
+static bool init_stages(itg_lanes *lanes, int64_t channels, int64_t bound, bool wide,
+                        itg_arena *arena)
+{
+    arrays to = {array_of(arena, channels),
+                 array_of(arena, channels),
+                 {array_of(arena, channels), array_of(arena, channels), array_of(arena, channels)}};
+    if (!to.left || !to.multiplier || !to.shift[0] || !to.shift[1] || !to.shift[2]) return false;
+    if (!fill_stages(lanes, &to, channels, bound, wide)) return true;
+    lanes->kind = ITG_LANES_STAGES;
+    lanes->left = unless_all(to.left, channels, 0);
+    lanes->shift[0] = unless_all(to.shift[0], channels, 0);
+    lanes->shift[2] = unless_all(to.shift[2], channels, 0);
+    if (unless_all(to.multiplier, channels, 1) || unless_all(to.shift[1], channels, 0)) {
+        lanes->multiplier = to.multiplier;
+        lanes->shift[1] = to.shift[1];
+    }
+    return true;
+}
+
+static bool init_ratios(itg_lanes *lanes, int64_t channels, itg_arena *arena)
+{
+    const itg_epilogue *e = &lanes->e;
+    const bool codes = e->storage != ITG_F32;
+    float *ratio = itg_arena_array(arena, (size_t)(channels + ITG_MAX_COLUMNS), sizeof *ratio);
+    if (!ratio) return false;
+    for (int64_t c = 0; c < channels; c++) {
+        if (codes && !e->requant[c % e->requant_count].is_f32) return true;
+        ratio[c] = codes                    ? e->requant[c % e->requant_count].ratio
+                   : e->dequant_count > 0 ? e->dequant[c % e->dequant_count]
+                                            : 1.0F;
+    }
+    lanes->kind = codes ? ITG_LANES_RATIO : ITG_LANES_DEQUANT;
+    lanes->ratio = ratio;
+    return true;
+}
+
+bool itg_lanes_init(itg_lanes *lanes, const itg_epilogue *e, int64_t channels, int64_t bound,
+                    bool wide, itg_arena *arena)
+{
+    memset(lanes, 0, sizeof *lanes);
+    lanes->e = *e;
+    if (e->storage == ITG_F32) return init_ratios(lanes, channels, arena);
+    bool narrow = e->zero_point >= INT32_MIN / 4 && e->zero_point <= INT32_MAX / 4 &&
+                  e->lo <= e->hi && e->lo >= INT32_MIN / 4 && e->hi <= INT32_MAX / 4;
+    if (e->requant_count == 0 || !narrow || itg_dtype_size(e->storage) > 4) return true;
+    lanes->low = e->lo - e->zero_point;
+    lanes->high = e->hi - e->zero_point;
+    if (!e->requant[0].is_f32) return init_stages(lanes, channels, bound, wide, arena);
+    bool exact = lanes->low >= -FLOAT_LIMIT && lanes->high <= FLOAT_LIMIT;
+    return !exact || init_ratios(lanes, channels, arena);
+}
+
+/* ---- value by value ---- */
+
+static int64_t sum_at(const itg_lanes_args *a, int64_t row, int64_t column)
+{
+    int64_t i = row * a->acc_stride + column;
+    if (!a->acc32)
+        return (int64_t)(((uint64_t)a->acc64[i] + (uint64_t)a->bias64[column]) << a->fit) >> a->fit;
+    uint32_t sum = (uint32_t)a->acc32[i] + (uint32_t)a->bias32[column];
+    return (int32_t)(sum << a->fit) >> a->fit;
+}
+
+void itg_lanes_generic(const itg_lanes_args *a)
+{
+    itg_epilogue e = a->lanes->e;
+    for (int64_t r = 0; r < a->rows; r++) {
+        int64_t sum[ITG_MAX_COLUMNS];
+        for (int64_t j = 0; j < a->columns; j++)
+            sum[j] = sum_at(a, r, j);
+        e.out = a->out + (size_t)(r * a->out_stride) * itg_dtype_size(e.storage);
+        itg_epilogue_row64(sum, a->columns, 0, a->channel, 1, &e);
+    }
+}
+
+/* ---- rows of lanes in plain C ---- */
+
+ITG_INLINE void shift_row(int64_t *v, int64_t n, const int32_t *shift, itg_rounding rounding)
+{
+    for (int64_t j = 0; j < n; j++)
+        v[j] = itg_round_shift_64(v[j], shift[j], rounding);
+}
+
+ITG_INLINE void shift_lanes(int64_t *v, int64_t n, const int32_t *shift, itg_rounding rounding)
+{
+    switch (rounding) {
+    case ITG_ROUND_HALF_EVEN:
+        shift_row(v, n, shift, ITG_ROUND_HALF_EVEN);
+        break;
+    case ITG_ROUND_HALF_UP:
+        shift_row(v, n, shift, ITG_ROUND_HALF_UP);
+        break;
+    case ITG_ROUND_HALF_AWAY:
+        shift_row(v, n, shift, ITG_ROUND_HALF_AWAY);
+        break;
+    default:
+        shift_row(v, n, shift, ITG_ROUND_FLOOR);
+    }
+}
+
+ITG_CLONES
+static void stages_row(const itg_lanes *l, int64_t c, int64_t n, int64_t *v, int32_t *q)
+{
+    const int64_t low = l->low, high = l->high, zero = l->e.zero_point;
+    if (l->left)
+        for (int64_t j = 0; j < n; j++)
+            v[j] *= (int64_t)1 << l->left[c + j];
+    if (l->shift[0]) shift_lanes(v, n, l->shift[0] + c, l->rounding[0]);
+    if (l->multiplier) {
+        for (int64_t j = 0; j < n; j++)
+            v[j] *= l->multiplier[c + j];
+        shift_lanes(v, n, l->shift[1] + c, l->rounding[1]);
+    }
+    if (l->shift[2]) shift_lanes(v, n, l->shift[2] + c, l->rounding[2]);
+    for (int64_t j = 0; j < n; j++) {
+        int64_t code = v[j] < low ? low : v[j] > high ? high : v[j];
+        q[j] = (int32_t)(code + zero);
+    }
+}
+
+ITG_CLONES
+static void ratio_row(const itg_lanes *l, int64_t c, int64_t n, const int64_t *v, int32_t *q)
+{
+    const float low = (float)l->low, high = (float)l->high;
+    for (int64_t j = 0; j < n; j++) {
+        float p = (float)v[j] * l->ratio[c + j];
+        p = p < low ? low : p;
+        p = p > high ? high : p;
+        p = (p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32;
+        q[j] = (int32_t)p + (int32_t)l->e.zero_point;
+    }
+}
+
+ITG_CLONES
+static void float_row(const itg_lanes *l, int64_t c, int64_t n, const int64_t *v, float *out)
+{
+    const float low = l->e.float_lo, high = l->e.float_hi;
+    for (int64_t j = 0; j < n; j++) {
+        float p = l->e.dequant_count > 0 ? (float)v[j] * l->ratio[c + j] : (float)v[j];
+        out[j] = p < low ? low : p > high ? high : p;
+    }
+}
+
+void itg_lanes_portable(const itg_lanes_args *a)
+{
+    const itg_lanes *l = a->lanes;
+    const itg_dtype storage = l->e.storage;
+    for (int64_t r = 0; r < a->rows; r++) {
+        int64_t sum[ITG_MAX_COLUMNS];
+        int32_t q[ITG_MAX_COLUMNS];
+        unsigned char *out = a->out + (size_t)(r * a->out_stride) * itg_dtype_size(storage);
+        for (int64_t j = 0; j < a->columns; j++)
+            sum[j] = sum_at(a, r, j);
+        if (l->kind == ITG_LANES_DEQUANT) {
+            float_row(l, a->channel, a->columns, sum, (float *)(void *)out);
+            continue;
+        }
+        if (l->kind == ITG_LANES_STAGES)
+            stages_row(l, a->channel, a->columns, sum, q);
+        else
+            ratio_row(l, a->channel, a->columns, sum, q);
+        itg_store_row(storage, out, 0, a->columns, q);
+    }
+}

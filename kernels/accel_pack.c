@@ -1,0 +1,94 @@
+/* Packed weights: int64 sums of (w - zero point), one a channel, then the digits:
+ * [group][panel][digit][step][...], a step as accel_parts.h says. Filling is zero. */
+#include "kernels/accel_parts.h"
+#include <string.h>
+
+enum { MAX_DIGITS = 3 };
+
+static int64_t round_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+int64_t itg_accel_sums_bytes(const itg_accel_shape *t)
+{
+    return round_up(t->w.out_channels * (int64_t)sizeof(int64_t), 64);
+}
+
+static int64_t groups_of(const itg_accel_shape *t)
+{
+    return t->scheme == ITG_SCHEME_DEPTHWISE ? 1 : t->w.group;
+}
+
+size_t itg_accel_packed_bytes(const itg_accel_problem *p)
+{
+    itg_accel_shape t = itg_accel_shape_of(p);
+    if (t.scheme == ITG_SCHEME_REFERENCE) return 0;
+    size_t panels, bytes, all;
+    if (!itg_mul_size((size_t)groups_of(&t), (size_t)t.panels, &panels) ||
+        !itg_mul_size(panels, (size_t)(t.w_digits * t.panel_bytes), &bytes) ||
+        !itg_add_size(bytes, (size_t)itg_accel_sums_bytes(&t), &all))
+        return SIZE_MAX;
+    return all;
+}
+
+/* Least significant first, balanced. */
+static void split_digits(int64_t v, int32_t count, int8_t *out)
+{
+    for (int32_t d = 0; d < count; d++) {
+        int64_t low = ((v + 128) & 255) - 128;
+        out[d] = (int8_t)low;
+        v = (v - low) >> 8;
+    }
+}
+
+/* Where in a panel's digit the weight of tap and channel (of the group) lies, less its column. */
+static int64_t place(const itg_accel_shape *t, int64_t tap, int64_t c, int64_t *column_bytes)
+{
+    if (t->scheme == ITG_SCHEME_DEPTHWISE) {
+        *column_bytes = ITG_DEPTHWISE_TAPS;
+        return tap / ITG_DEPTHWISE_TAPS * ITG_DEPTHWISE_STEP_BYTES + tap % ITG_DEPTHWISE_TAPS;
+    }
+    int64_t in_run = tap % t->run_taps * t->channels + c;
+    int64_t step = tap / t->run_taps * t->run_steps + in_run / ITG_STEP_DEPTH;
+    int64_t depth = in_run % ITG_STEP_DEPTH;
+    *column_bytes = 4;
+    return step * ITG_STEP_BYTES + depth / 4 * (4 * ITG_PANEL_COLUMNS) + depth % 4;
+}
+
+/* One filter k into column `column` of its panel; returns its sum. */
+static int64_t pack_filter(const itg_accel_shape *t, const itg_accel_problem *p, int64_t k,
+                           int64_t column, int8_t *panel)
+{
+    const int64_t taps = t->w.kernel[0] * t->w.kernel[1];
+    int64_t sum = 0;
+    for (int64_t c = 0; c < t->channels; c++)
+        for (int64_t tap = 0; tap < taps; tap++) {
+            int64_t at = p->w_rows ? c * t->w.out_channels + k : (k * t->channels + c) * taps + tap;
+            int64_t v = itg_load(p->w.storage, p->w.data, at) - p->w.zero_point, width;
+            int64_t offset = place(t, tap, c, &width) + column * width;
+            int8_t digit[MAX_DIGITS];
+            split_digits(v, t->w_digits, digit);
+            for (int32_t d = 0; d < t->w_digits; d++)
+                panel[d * t->panel_bytes + offset] = digit[d];
+            sum += v;
+        }
+    return sum;
+}
+
+void itg_accel_pack(const itg_accel_problem *p, void *packed)
+{
+    itg_accel_shape t = itg_accel_shape_of(p);
+    size_t bytes = itg_accel_packed_bytes(p);
+    if (bytes == 0) return;
+    memset(packed, 0, bytes);
+    int64_t *sums = packed;
+    int8_t *panels = (int8_t *)packed + itg_accel_sums_bytes(&t);
+    const int64_t groups = groups_of(&t), filters = t.w.out_channels / groups;
+    for (int64_t k = 0; k < t.w.out_channels; k++) {
+        int64_t in_group = k % filters;
+        int64_t panel = k / filters * t.panels + in_group / t.panel_columns;
+        sums[k] = pack_filter(&t, p, k, in_group % t.panel_columns,
+                              panels + panel * t.w_digits * t.panel_bytes);
+    }
+}

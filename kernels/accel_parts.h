@@ -1,0 +1,179 @@
+/* The inside of accel.h, private to kernels/: how a problem is cut into tiles, what a kernel set
+ * computes, and how sums become codes.
+ *
+ * Inputs are made unsigned bytes ("digits": code + shift, least significant first) in padded planes;
+ * weights less their zero point become signed bytes (balanced digits). A sum of products is then
+ *   sum (x - zx)(w - zw) = sum_ij 256^(i+j) sum x_i w_j - (zx + shift) sum (w - zw),
+ * where the last term, constant since padding holds the zero point, is part of the bias. */
+#ifndef ITG_ACCEL_PARTS_H
+#define ITG_ACCEL_PARTS_H
+#include "kernels/accel.h"
+
+/* Where the sets of x86-64 are compiled. */
+#if defined(__x86_64__) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 11)
+#define ITG_ACCEL_X86 1
+#endif
+
+/* A tile of sums is `rows` (up to ITG_TILE_ROWS) pixels by up to ITG_TILE_COLUMNS channels, made of
+ * panels of 16 weight columns. A step is 64 values of depth: panel[step][depth / 4][column][4]. */
+enum {
+    ITG_TILE_ROWS = 32,
+    ITG_TILE_COLUMNS = 32,
+    ITG_PANEL_COLUMNS = 16,
+    ITG_STEP_DEPTH = 64,
+    ITG_STEP_BYTES = ITG_STEP_DEPTH * ITG_PANEL_COLUMNS,
+    ITG_DEPTHWISE_COLUMNS = 64, /* channels of a depthwise tile; a step is 4 taps of each */
+    ITG_DEPTHWISE_TAPS = 4,
+    ITG_DEPTHWISE_STEP_BYTES = ITG_DEPTHWISE_COLUMNS * ITG_DEPTHWISE_TAPS,
+    ITG_MAX_COLUMNS = ITG_DEPTHWISE_COLUMNS,
+    ITG_MAX_PHASES = 8 /* of an axis; strides above it take patches */
+};
+
+/* ---- shape (accel_shape.c): everything that follows from the problem alone ---- */
+typedef enum itg_accel_scheme {
+    ITG_SCHEME_REFERENCE,
+    /* Planes are split into phases of the strides; row m of a tile is the pixel m of a plane, so
+     * pixels beyond a row's outputs are summed and left out. A step reads 64 bytes of a pixel, or
+     * of neighbours, at its offset. */
+    ITG_SCHEME_DIRECT,
+    /* A pixel's window is copied to one row of a buffer. */
+    ITG_SCHEME_PATCHES,
+    ITG_SCHEME_DEPTHWISE /* planes as DIRECT, one pixel holding every output channel's input */
+} itg_accel_scheme;
+
+typedef struct itg_accel_axis {
+    int64_t size, pad, outputs, kernel, stride, dilation;
+    int64_t step;  /* padded pixels between neighbours in a plane: the stride, or 1 (PATCHES) */
+    int64_t reach; /* the last tap's distance from the first, in neighbours */
+    int32_t phases;
+    int64_t phase[ITG_MAX_PHASES];
+} itg_accel_axis;
+
+typedef struct itg_accel_shape {
+    itg_accel_scheme scheme;
+    itg_window w;
+    itg_accel_axis y, x;
+    bool folded;               /* 1x1: samples are further rows of one image */
+    int64_t channels, filters; /* of a group */
+    int64_t pixel, pitch;      /* bytes of a plane's pixel, pixels of a plane's row */
+    int64_t shared;            /* right padding that is the next row's left padding */
+    int64_t run_taps, runs;    /* taps whose bytes lie in a row, and how often */
+    int64_t run_steps, steps;
+    int64_t columns, panel_columns, panels; /* of a tile; panels of a group */
+    int64_t panel_bytes;                    /* of one digit of the weights */
+    int32_t x_digits, w_digits;
+    int64_t x_shift; /* code + shift is unsigned */
+    bool wide;       /* sums in 64 bits */
+} itg_accel_shape;
+itg_accel_shape itg_accel_shape_of(const itg_accel_problem *p);
+/* Plane rows that `outputs` output rows read. */
+int64_t itg_accel_rows(const itg_accel_axis *y, int64_t outputs);
+/* Byte offset in a plane of `rows` rows at which tap (r, s) of output 0 lies. */
+int64_t itg_accel_tap_offset(const itg_accel_shape *t, int64_t rows, int64_t r, int64_t s);
+/* Bytes of the sums that stand before the packed digits (accel_pack.c). */
+int64_t itg_accel_sums_bytes(const itg_accel_shape *t);
+/* Bytes of one digit's plane, with room for reading a tile beyond its end. */
+int64_t itg_accel_plane_bytes(const itg_accel_shape *t, int64_t rows);
+
+/* ---- lanes (accel_lanes.c): an epilogue as vectors of constants, one lane a channel ---- */
+typedef enum itg_lanes_kind {
+    ITG_LANES_GENERIC, /* itg_epilogue_row32 and 64 */
+    ITG_LANES_STAGES,  /* v << left, shift[0], multiplier and shift[1], shift[2] */
+    ITG_LANES_RATIO,
+    ITG_LANES_DEQUANT
+} itg_lanes_kind;
+
+/* Arrays have an element for each channel and ITG_MAX_COLUMNS beyond. NULL: the stage is absent.
+ * Narrow lanes (32-bit sums) hold every value but the product in 32 bits, wide ones every value in
+ * 63. */
+typedef struct itg_lanes {
+    itg_lanes_kind kind;
+    itg_epilogue e;
+    const int32_t *left, *multiplier, *shift[3];
+    itg_rounding rounding[3];
+    const float *ratio;
+    int64_t low, high; /* of a code less its zero point */
+} itg_lanes;
+
+/* Sums as they leave the tiles; codes as they enter the output. */
+typedef struct itg_lanes_args {
+    const itg_lanes *lanes;
+    const int32_t *acc32;  /* [rows][acc_stride]; NULL: acc64 */
+    const int64_t *acc64;
+    int64_t acc_stride, rows, columns;
+    const int32_t *bias32; /* of the first channel */
+    const int64_t *bias64;
+    int32_t fit;           /* 32 (64) less the accumulator's bits where it wraps, else 0 */
+    int64_t channel;       /* of column 0 */
+    unsigned char *out;    /* of row 0, column 0 */
+    int64_t out_stride;    /* elements */
+} itg_lanes_args;
+
+/* Borrows the constants of e. bound: of |sum|. False: no memory. */
+bool itg_lanes_init(itg_lanes *lanes, const itg_epilogue *e, int64_t channels, int64_t bound,
+                    bool wide, itg_arena *arena);
+void itg_lanes_generic(const itg_lanes_args *a);
+void itg_lanes_portable(const itg_lanes_args *a);
+
+/* ---- kernel sets ---- */
+typedef struct itg_accel_tile {
+    const uint8_t *a;      /* row 0 */
+    int64_t a_stride;      /* bytes between rows */
+    const int64_t *offset; /* [steps], DEPTHWISE [steps * 4]: bytes from a row */
+    int64_t steps;
+    const int8_t *b;       /* the first panel */
+    int64_t b_stride;      /* bytes between panels */
+    int64_t rows, panels;  /* rows above the number up to 32 may be read and written */
+    int32_t *c;            /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
+} itg_accel_tile;
+
+struct itg_accel_kernels {
+    const char *name;
+    bool (*usable)(void); /* by processor and system */
+    void (*begin)(void);  /* NULL: nothing to do before and after tiles on a thread */
+    void (*end)(void);
+    void (*tile)(const itg_accel_tile *t);
+    void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
+    void (*lanes)(const itg_lanes_args *a);     /* not GENERIC */
+    int64_t (*peak)(int64_t rounds);            /* NULL: none */
+};
+extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
+#if defined(ITG_ACCEL_X86)
+extern const itg_accel_kernels itg_accel_vnni, itg_accel_amx;
+void itg_lanes_avx512(const itg_lanes_args *a);
+void itg_depthwise_vnni(const itg_accel_tile *t);
+bool itg_accel_has_vnni(void);
+#endif
+/* Does the set give the reference's results? accel_proof.c. False, too, without memory. */
+bool itg_accel_proves(const itg_accel_kernels *kernels);
+
+/* ---- a layer ---- */
+struct itg_accel_layer {
+    const itg_accel_kernels *kernels;
+    itg_accel_problem problem; /* bias and constants: copies; w.data borrowed */
+    itg_accel_shape shape;
+    const int8_t *packed;
+    int64_t band;      /* output rows of a plane */
+    int64_t plane;     /* bytes of its planes, all digits */
+    /* PATCHES: bytes of a patch, how many at once, and the runs of bytes that make one. */
+    int64_t patch_row, patch_rows, patch_runs;
+    const int64_t *patch_offset;
+    const int64_t *offset;
+    const int32_t *bias32;
+    const int64_t *bias64;
+    int32_t fit;
+    itg_lanes lanes[ITG_ACCEL_OUTPUTS];
+};
+size_t itg_accel_reference_scratch(const itg_accel_layer *layer);
+void itg_accel_reference_run(const itg_accel_layer *layer, const void *x, void *const *y,
+                             int64_t samples, void *scratch);
+
+/* ---- planes (accel_plane.c) ---- */
+/* The planes (all digits) of output rows [first, first + count) of one image x. */
+void itg_accel_plane_fill(const itg_accel_layer *layer, const void *x, int64_t height,
+                          int64_t first, int64_t count, uint8_t *plane);
+/* Patches of pixels [first, first + count) of that plane, for the channels of a group; digit d at
+ * out + d * patch_rows * patch_row. */
+void itg_accel_patches(const itg_accel_layer *layer, const uint8_t *plane, int64_t group,
+                       int64_t first, int64_t count, uint8_t *out);
+#endif

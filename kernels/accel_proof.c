@@ -1,0 +1,214 @@
+/* A set's proof: layers drawn from a fixed seed, computed by the set and by the reference, compared
+ * in every bit. Codes are extreme in half of the cases (all at their ends, so that pairs and quads of
+ * products reach what saturating instructions lose), accumulators reach their ends, and sizes leave
+ * tails of every length in rows, columns and depth. */
+#include "kernels/accel_parts.h"
+#include "kernels/requant.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { CASES = 96, SAMPLES = 2, MOST_OUTPUTS = 2 };
+
+static int64_t between(itg_rng *rng, int64_t lo, int64_t hi)
+{
+    return lo + (int64_t)itg_rng_below(rng, (uint64_t)(hi - lo) + 1);
+}
+
+static itg_window draw_window(itg_rng *rng)
+{
+    itg_window w = {.group = 1};
+    const bool depthwise = itg_rng_below(rng, 4) == 0;
+    if (depthwise) {
+        w.group = w.channels = between(rng, 2, 80);
+        w.out_channels = w.group * between(rng, 1, 2);
+    } else {
+        w.group = itg_rng_below(rng, 4) == 0 ? 2 : 1;
+        w.channels = w.group * between(rng, 1, 140);
+        w.out_channels = w.group * between(rng, 1, 40);
+    }
+    for (int d = 0; d < 2; d++) {
+        w.kernel[d] = between(rng, 1, 3);
+        w.stride[d] = between(rng, 1, 2);
+        w.dilation[d] = between(rng, 1, 2);
+    }
+    w.height = between(rng, 5, 9);
+    w.width = between(rng, 5, 12);
+    w.pad_top = between(rng, 0, 2);
+    w.pad_left = between(rng, 0, 2);
+    w.out_height = (w.height + 2 * w.pad_top - (w.kernel[0] - 1) * w.dilation[0] - 1) / w.stride[0] + 1;
+    w.out_width = (w.width + 2 * w.pad_left - (w.kernel[1] - 1) * w.dilation[1] - 1) / w.stride[1] + 1;
+    return w;
+}
+
+/* Codes of the whole storage; `ends`: the lowest and the highest alone, mostly `mostly`. */
+static void draw_codes(itg_rng *rng, itg_dtype storage, bool ends, int64_t mostly, int64_t n,
+                       void *out)
+{
+    const int64_t lo = itg_dtype_min(storage), hi = itg_dtype_max(storage);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = between(rng, lo, hi);
+        if (ends) v = itg_rng_below(rng, 16) > 0 ? mostly : itg_rng_below(rng, 2) > 0 ? lo : hi;
+        itg_store(storage, out, i, v);
+    }
+}
+
+/* The form's constants for a ratio that brings sums of `bound` to about a thousand codes. */
+static itg_requant draw_requant(itg_rng *rng, itg_requant_form form, itg_rounding rounding,
+                                int64_t bound)
+{
+    itg_requant_spec spec = {.form = form,
+                             .multiplier_bits = 16,
+                             .multiply_shift = 15,
+                             .pre_shift_bits = 24,
+                             .pre_rounding = rounding,
+                             .multiply_rounding = rounding,
+                             .shift_rounding = rounding};
+    double ratio = 1000.0 * (0.5 + itg_rng_unit(rng)) / (double)(bound + 1);
+    if (form == ITG_REQUANT_SHIFT)
+        for (ratio = 0.5; ratio * (double)bound > 1000.0;)
+            ratio /= 2;
+    itg_requant r;
+    memset(&r, 0, sizeof r);
+    (void)itg_requant_derive(&spec, ratio, (float)ratio, bound, &r); /* infeasible: the identity */
+    return r;
+}
+
+typedef struct trial {
+    itg_accel_problem p;
+    itg_epilogue out[MOST_OUTPUTS];
+    int64_t inputs, weights, outputs; /* elements; inputs and outputs of one sample */
+    void *x, *w, *packed, *scratch;
+    void *y[2][MOST_OUTPUTS]; /* the set's, the reference's */
+    size_t scratch_bytes;
+} trial;
+
+static void draw_problem(itg_rng *rng, int index, trial *t)
+{
+    static const itg_dtype storages[] = {ITG_U8, ITG_S8, ITG_U8, ITG_S8, ITG_S16, ITG_U16};
+    itg_accel_problem *p = &t->p;
+    p->window = draw_window(rng);
+    const itg_window *w = &p->window;
+    const int64_t depth = w->channels / w->group * w->kernel[0] * w->kernel[1];
+    p->x.storage = storages[itg_rng_below(rng, 6)];
+    p->w.storage = index % 8 == 7 ? ITG_S16 : ITG_S8;
+    p->x.zero_point = between(rng, itg_dtype_min(p->x.storage), itg_dtype_max(p->x.storage));
+    int64_t x_most = itg_dtype_max(p->x.storage) - itg_dtype_min(p->x.storage);
+    p->mac.acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
+    p->mac.acc_bound = depth * x_most * -itg_dtype_min(p->w.storage);
+    p->mac.may_overflow = index % 8 == 3;
+    if (p->mac.may_overflow) p->mac.acc.bits = (int32_t)between(rng, 16, 48);
+    t->inputs = w->channels * w->height * w->width;
+    t->weights = w->out_channels * depth;
+    t->outputs = w->out_channels * w->out_height * w->out_width;
+}
+
+static void draw_epilogues(itg_rng *rng, int index, trial *t, itg_requant *requant)
+{
+    static const itg_dtype codes[] = {ITG_U8, ITG_S8, ITG_S16, ITG_S32};
+    const itg_requant_form form = (itg_requant_form)(index % ITG_REQUANT_FORM_COUNT);
+    const itg_rounding rounding = (itg_rounding)itg_rng_below(rng, ITG_ROUNDING_COUNT);
+    for (int64_t c = 0; c < t->p.window.out_channels; c++)
+        requant[c] = draw_requant(rng, form, rounding, t->p.mac.acc_bound);
+    const itg_dtype storage = codes[itg_rng_below(rng, 4)];
+    const bool narrow = itg_dtype_size(storage) == 1;
+    t->out[0] = (itg_epilogue){.storage = storage,
+                               .requant = requant,
+                               .requant_count = (int32_t)t->p.window.out_channels,
+                               .zero_point = between(rng, 0, 100),
+                               .lo = narrow ? itg_dtype_min(storage) : -900,
+                               .hi = narrow ? itg_dtype_max(storage) : 900};
+    t->out[1] = (itg_epilogue){
+        .storage = ITG_S64, .lo = INT64_MIN, .hi = INT64_MAX}; /* the sum itself */
+    t->p.out = t->out;
+    t->p.out_count = MOST_OUTPUTS;
+}
+
+static void draw_operands(itg_rng *rng, trial *t)
+{
+    const bool ends = itg_rng_below(rng, 2) > 0;
+    const itg_dtype x = t->p.x.storage, w = t->p.w.storage;
+    int64_t x_mostly = itg_rng_below(rng, 4) > 0 ? itg_dtype_max(x) : itg_dtype_min(x);
+    int64_t w_mostly = itg_rng_below(rng, 2) > 0 ? itg_dtype_max(w) : itg_dtype_min(w);
+    draw_codes(rng, x, ends, x_mostly, SAMPLES * t->inputs, t->x);
+    draw_codes(rng, w, ends, w_mostly, t->weights, t->w);
+    t->p.w.data = t->w;
+}
+
+/* Memory is asked for once a trial; a set is not proven without it. */
+static bool allocate(trial *t)
+{
+    const size_t samples = SAMPLES;
+    t->x = malloc(samples * (size_t)t->inputs * itg_dtype_size(t->p.x.storage));
+    t->w = malloc((size_t)t->weights * itg_dtype_size(t->p.w.storage));
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < MOST_OUTPUTS; j++) {
+            t->y[i][j] = calloc(samples * (size_t)t->outputs, sizeof(int64_t));
+            if (!t->y[i][j]) return false;
+        }
+    return t->x && t->w;
+}
+
+static void release(trial *t)
+{
+    free(t->x);
+    free(t->w);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < MOST_OUTPUTS; j++)
+            free(t->y[i][j]);
+}
+
+/* The trial by one set into y; the arena holds what it needs. */
+static bool run_by(const itg_accel_kernels *kernels, const trial *t, itg_arena *arena,
+                   void *const *y)
+{
+    size_t bytes = itg_accel_packed_bytes(&t->p);
+    void *packed = itg_arena_alloc(arena, bytes);
+    if (!packed) return false;
+    itg_accel_pack(&t->p, packed);
+    itg_accel_layer *layer;
+    if (itg_accel_layer_create(kernels, &t->p, packed, arena, &layer, NULL) != ITG_OK) return false;
+    void *scratch = itg_arena_alloc(arena, itg_accel_scratch(layer, SAMPLES));
+    if (!scratch) return false;
+    itg_accel_run(layer, t->x, y, SAMPLES, scratch);
+    return true;
+}
+
+static bool agrees(const itg_accel_kernels *kernels, const trial *t, itg_arena *arena)
+{
+    if (!run_by(kernels, t, arena, t->y[0]) ||
+        !run_by(&itg_accel_reference, t, arena, t->y[1]))
+        return false;
+    for (int j = 0; j < MOST_OUTPUTS; j++) {
+        size_t bytes = (size_t)(SAMPLES * t->outputs) * itg_dtype_size(t->out[j].storage);
+        if (memcmp(t->y[0][j], t->y[1][j], bytes) != 0) return false;
+    }
+    return true;
+}
+
+static bool prove_one(const itg_accel_kernels *kernels, itg_rng *rng, int index)
+{
+    trial t;
+    memset(&t, 0, sizeof t);
+    draw_problem(rng, index, &t);
+    itg_arena *arena = itg_arena_create(0);
+    itg_requant *requant =
+        arena ? itg_arena_array(arena, (size_t)t.p.window.out_channels, sizeof *requant) : NULL;
+    bool proven = false;
+    if (requant && allocate(&t)) {
+        draw_epilogues(rng, index, &t, requant);
+        draw_operands(rng, &t);
+        proven = agrees(kernels, &t, arena);
+    }
+    release(&t);
+    itg_arena_destroy(arena);
+    return proven;
+}
+
+bool itg_accel_proves(const itg_accel_kernels *kernels)
+{
+    itg_rng rng;
+    itg_rng_init(&rng, 1);
+    for (int i = 0; i < CASES; i++)
+        if (!prove_one(kernels, &rng, i)) return false;
+    return true;
+}

@@ -1,0 +1,306 @@
+/* Running a layer. A job is one band of output rows of one image. Jobs are taken in groups whose
+ * planes fit the cache together, and the weights pass once over each group: panels outside, jobs and
+ * their tiles inside. */
+#include "kernels/accel_parts.h"
+#include "kernels/int_parts.h"
+#include <string.h>
+
+enum { GROUP_BYTES = 512 * 1024, MOST_JOBS = 64 };
+
+typedef struct job {
+    int64_t image, first, count; /* output rows */
+    const uint8_t *plane;        /* digit d at d * plane_stride */
+    int64_t plane_stride;
+} job;
+
+typedef struct run {
+    const itg_accel_layer *layer;
+    const unsigned char *x;
+    void *const *y;
+    int64_t images, height, outputs, bands; /* outputs: rows of an image */
+    job jobs[MOST_JOBS];
+    int64_t job_count;
+    /* scratch */
+    int32_t *part;    /* [ITG_TILE_ROWS][columns], sums of one pair of digits */
+    int64_t *joined;  /* the same in 64 bits (or 32), all pairs */
+    uint8_t *patches; /* digit d at d * patch_rows * patch_row */
+    uint8_t *planes;
+} run;
+
+/* ---- scratch ---- */
+
+static int64_t jobs_at_once(const itg_accel_layer *layer, int64_t jobs)
+{
+    int64_t n = GROUP_BYTES / layer->plane;
+    n = n < 1 ? 1 : n > MOST_JOBS ? MOST_JOBS : n;
+    return n < jobs ? n : jobs;
+}
+
+static int64_t patch_bytes(const itg_accel_layer *layer)
+{
+    return layer->shape.x_digits * layer->patch_rows * layer->patch_row + ITG_STEP_DEPTH;
+}
+
+/* Images and their bands, a folded problem's samples being rows of one image. */
+static void set_images(run *r, int64_t samples)
+{
+    const itg_accel_layer *layer = r->layer;
+    const itg_accel_shape *t = &layer->shape;
+    r->images = t->folded ? 1 : samples;
+    r->height = t->folded ? samples * t->w.height : t->w.height;
+    r->outputs = t->folded ? r->height : t->w.out_height;
+    r->bands = (r->outputs + layer->band - 1) / layer->band;
+}
+
+enum { SUM_BYTES = ITG_TILE_ROWS * ITG_MAX_COLUMNS * 8 };
+
+size_t itg_accel_scratch(const itg_accel_layer *layer, int64_t samples)
+{
+    if (layer->kernels == &itg_accel_reference) return itg_accel_reference_scratch(layer);
+    run r = {.layer = layer};
+    set_images(&r, samples);
+    int64_t jobs = jobs_at_once(layer, r.images * r.bands);
+    int64_t bytes = 2 * SUM_BYTES + (patch_bytes(layer) + 63) / 64 * 64 + jobs * layer->plane;
+    return itg_scratch_bytes(bytes);
+}
+
+static void carve(run *r, void *scratch)
+{
+    uint8_t *at = scratch;
+    r->part = (int32_t *)(void *)at;
+    r->joined = (int64_t *)(void *)(at + SUM_BYTES);
+    r->patches = at + 2 * SUM_BYTES;
+    r->planes = r->patches + (patch_bytes(r->layer) + 63) / 64 * 64;
+}
+
+/* ---- sums to outputs ---- */
+
+/* Are the sums of a tile the whole result? */
+static bool one_part(const itg_accel_shape *t)
+{
+    return !t->wide && t->x_digits * t->w_digits == 1;
+}
+
+/* Rows of the tile's sums are `rows` pixels in a row from `pixel` on, columns the channels from
+ * `channel` on. */
+static void emit(const run *r, int64_t image, int64_t first_row, int64_t rows, int64_t pixel,
+                 int64_t channel, int64_t columns)
+{
+    const itg_accel_layer *layer = r->layer;
+    const itg_accel_shape *t = &layer->shape;
+    const int64_t at = first_row * t->columns;
+    const bool single = one_part(t);
+    itg_lanes_args a = {.acc_stride = t->columns,
+                        .rows = rows,
+                        .columns = columns,
+                        .bias32 = layer->bias32 + channel,
+                        .bias64 = layer->bias64 + channel,
+                        .fit = layer->fit,
+                        .channel = channel,
+                        .out_stride = t->w.out_channels};
+    if (t->wide)
+        a.acc64 = r->joined + at;
+    else
+        a.acc32 = (single ? r->part : (const int32_t *)(const void *)r->joined) + at;
+    int64_t element =
+        ((image * r->outputs * t->x.outputs) + pixel) * t->w.out_channels + channel;
+    for (int32_t i = 0; i < layer->problem.out_count; i++) {
+        a.lanes = &layer->lanes[i];
+        a.out = (unsigned char *)r->y[i] +
+                (size_t)element * itg_dtype_size(layer->problem.out[i].storage);
+        if (a.lanes->kind == ITG_LANES_GENERIC)
+            itg_lanes_generic(&a);
+        else
+            layer->kernels->lanes(&a);
+    }
+}
+
+/* joined += part << shift, modulo the width. */
+static void join(const run *r, int64_t rows, int32_t shift, bool first)
+{
+    const int64_t n = rows * r->layer->shape.columns;
+    if (r->layer->shape.wide) {
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t sum = first ? 0 : (uint64_t)r->joined[i];
+            r->joined[i] = (int64_t)(sum + ((uint64_t)(int64_t)r->part[i] << shift));
+        }
+        return;
+    }
+    int32_t *joined = (int32_t *)(void *)r->joined;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t sum = first ? 0 : (uint32_t)joined[i];
+        joined[i] = (int32_t)(sum + (shift < 32 ? (uint32_t)r->part[i] << shift : 0));
+    }
+}
+
+/* The sums of one tile: a at digit 0, its other digits a_digit apart. */
+static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_stride,
+                     const int8_t *b, int64_t rows, int64_t panels)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    itg_accel_tile tile = {.a_stride = a_stride,
+                           .offset = r->layer->offset,
+                           .steps = t->steps,
+                           .b_stride = t->w_digits * t->panel_bytes,
+                           .rows = rows,
+                           .panels = panels,
+                           .c = r->part};
+    const bool single = one_part(t);
+    for (int32_t i = 0; i < t->x_digits; i++)
+        for (int32_t j = 0; j < t->w_digits; j++) {
+            tile.a = a + i * a_digit;
+            tile.b = b + j * t->panel_bytes;
+            if (t->scheme == ITG_SCHEME_DEPTHWISE)
+                r->layer->kernels->depthwise(&tile);
+            else
+                r->layer->kernels->tile(&tile);
+            if (!single) join(r, rows, 8 * (i + j), i + j == 0);
+        }
+}
+
+/* ---- tiles ---- */
+
+/* Columns [column, column + columns) of a group. */
+typedef struct strip {
+    int64_t group, column, columns, panels;
+    const int8_t *b;
+} strip;
+
+static strip strip_of(const itg_accel_layer *layer, int64_t group, int64_t column)
+{
+    const itg_accel_shape *t = &layer->shape;
+    const int64_t filters = t->scheme == ITG_SCHEME_DEPTHWISE ? t->w.out_channels : t->filters;
+    strip s = {.group = group, .column = column, .columns = filters - column};
+    if (s.columns > t->columns) s.columns = t->columns;
+    s.panels = (s.columns + t->panel_columns - 1) / t->panel_columns;
+    s.b = layer->packed +
+          (group * t->panels + column / t->panel_columns) * t->w_digits * t->panel_bytes;
+    return s;
+}
+
+/* The parts of rows [m, m + rows) of a plane that are outputs. */
+static void emit_plane(const run *r, const job *j, const strip *s, int64_t m, int64_t rows)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    const int64_t channel = s->group * t->filters + s->column, width = t->x.outputs;
+    for (int64_t at = m; at < m + rows;) {
+        int64_t p = at / t->pitch, q = at % t->pitch, n = width - q;
+        if (n > m + rows - at) n = m + rows - at;
+        if (t->pitch == width) n = m + rows - at;
+        if (n > 0)
+            emit(r, j->image, at - m, n, (j->first + p) * width + q, channel, s->columns);
+        at = t->pitch == width ? m + rows : (p + 1) * t->pitch;
+    }
+}
+
+static void run_plane(const run *r, const job *j, const strip *s)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    const int64_t pixels = (j->count - 1) * t->pitch + t->x.outputs;
+    const int64_t offset = t->scheme == ITG_SCHEME_DEPTHWISE ? s->column : s->group * t->channels;
+    for (int64_t m = 0; m < pixels; m += ITG_TILE_ROWS) {
+        int64_t rows = pixels - m < ITG_TILE_ROWS ? pixels - m : ITG_TILE_ROWS;
+        sum_tile(r, j->plane + m * t->pixel + offset, j->plane_stride, t->pixel, s->b, rows,
+                 s->panels);
+        emit_plane(r, j, s, m, rows);
+    }
+}
+
+static void run_patches(const run *r, const job *j, int64_t group)
+{
+    const itg_accel_layer *layer = r->layer;
+    const itg_accel_shape *t = &layer->shape;
+    const int64_t pixels = j->count * t->x.outputs, first = j->first * t->x.outputs;
+    for (int64_t m0 = 0; m0 < pixels; m0 += layer->patch_rows) {
+        int64_t count = pixels - m0 < layer->patch_rows ? pixels - m0 : layer->patch_rows;
+        itg_accel_patches(layer, j->plane, group, m0, count, r->patches);
+        for (int64_t column = 0; column < t->filters; column += t->columns) {
+            strip s = strip_of(layer, group, column);
+            for (int64_t m = 0; m < count; m += ITG_TILE_ROWS) {
+                int64_t rows = count - m < ITG_TILE_ROWS ? count - m : ITG_TILE_ROWS;
+                sum_tile(r, r->patches + m * layer->patch_row,
+                         layer->patch_rows * layer->patch_row, layer->patch_row, s.b, rows,
+                         s.panels);
+                emit(r, j->image, 0, rows, first + m0 + m, group * t->filters + column, s.columns);
+            }
+        }
+    }
+}
+
+/* ---- jobs ---- */
+
+/* May tiles read the input itself? Its pixels are a plane already, and what tiles read beyond the
+ * band are pixels, too. */
+static bool reads_input(const run *r, const job *j)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    return t->folded && r->layer->problem.x.storage == ITG_U8 &&
+           t->w.channels % ITG_STEP_DEPTH == 0 &&
+           (r->outputs - j->first - j->count) * t->pitch >= ITG_TILE_ROWS;
+}
+
+static void start_job(run *r, int64_t index, int64_t slot)
+{
+    const itg_accel_layer *layer = r->layer;
+    const itg_accel_shape *t = &layer->shape;
+    job *j = &r->jobs[slot];
+    j->image = index / r->bands;
+    j->first = index % r->bands * layer->band;
+    j->count = r->outputs - j->first < layer->band ? r->outputs - j->first : layer->band;
+    const unsigned char *image =
+        r->x + (size_t)(j->image * r->height * t->w.width * t->w.channels) *
+                   itg_dtype_size(layer->problem.x.storage);
+    if (reads_input(r, j)) {
+        j->plane = image + j->first * t->pitch * t->pixel;
+        return;
+    }
+    uint8_t *plane = r->planes + slot * layer->plane;
+    itg_accel_plane_fill(layer, image, r->height, j->first, j->count, plane);
+    j->plane = plane;
+    j->plane_stride = layer->plane / t->x_digits;
+}
+
+static void run_jobs(const run *r)
+{
+    const itg_accel_layer *layer = r->layer;
+    const itg_accel_shape *t = &layer->shape;
+    const bool depthwise = t->scheme == ITG_SCHEME_DEPTHWISE;
+    const int64_t groups = depthwise ? 1 : t->w.group;
+    const int64_t filters = depthwise ? t->w.out_channels : t->filters;
+    for (int64_t group = 0; group < groups; group++) {
+        if (t->scheme == ITG_SCHEME_PATCHES) {
+            for (int64_t i = 0; i < r->job_count; i++)
+                run_patches(r, &r->jobs[i], group);
+            continue;
+        }
+        for (int64_t column = 0; column < filters; column += t->columns) {
+            strip s = strip_of(layer, group, column);
+            for (int64_t i = 0; i < r->job_count; i++)
+                run_plane(r, &r->jobs[i], &s);
+        }
+    }
+}
+
+void itg_accel_run(const itg_accel_layer *layer, const void *x, void *const *y, int64_t samples,
+                   void *scratch)
+{
+    if (layer->kernels == &itg_accel_reference) {
+        itg_accel_reference_run(layer, x, y, samples, scratch);
+        return;
+    }
+    run r;
+    r.layer = layer;
+    r.x = x;
+    r.y = y;
+    set_images(&r, samples);
+    carve(&r, scratch);
+    const int64_t jobs = r.images * r.bands, most = jobs_at_once(layer, jobs);
+    if (layer->kernels->begin) layer->kernels->begin();
+    for (int64_t first = 0; first < jobs; first += most) {
+        r.job_count = jobs - first < most ? jobs - first : most;
+        for (int64_t i = 0; i < r.job_count; i++)
+            start_job(&r, first + i, i);
+        run_jobs(&r);
+    }
+    if (layer->kernels->end) layer->kernels->end();
+}

@@ -1,0 +1,247 @@
+/* Which scheme runs a problem, and where its bytes lie. */
+#include "kernels/accel_parts.h"
+#include <string.h>
+
+enum {
+    LARGEST = 1 << 20,      /* of strides, dilations, kernels and pads */
+    LARGEST_ROW = 1 << 26,  /* bytes that one output row reads */
+    LARGEST_DEPTH = 1 << 16 /* 255 * 128 * depth fits 31 bits */
+};
+
+itg_window itg_accel_matmul_window(int64_t m, int64_t n, int64_t k)
+{
+    return (itg_window){.channels = k,
+                        .height = 1,
+                        .width = m,
+                        .out_channels = n,
+                        .out_height = 1,
+                        .out_width = m,
+                        .kernel = {1, 1},
+                        .stride = {1, 1},
+                        .dilation = {1, 1},
+                        .group = 1};
+}
+
+/* Digits of a weight less its zero point; 0: too many. Balanced digits [-128, 127] hold [-32896,
+ * 32639] in two. */
+static int32_t weight_digits(const itg_int_operand *w)
+{
+    int64_t least = itg_dtype_min(w->storage), most = itg_dtype_max(w->storage);
+    if (itg_dtype_size(w->storage) > 2 || w->zero_point < least || w->zero_point > most) return 0;
+    bool stated = w->qmin < w->qmax;
+    int64_t lo = (stated && w->qmin > least ? w->qmin : least) - w->zero_point;
+    int64_t hi = (stated && w->qmax < most ? w->qmax : most) - w->zero_point;
+    if (lo >= -128 && hi <= 127) return 1;
+    return lo >= -32896 && hi <= 32639 ? 2 : 3;
+}
+
+static bool set_operands(itg_accel_shape *t, const itg_accel_problem *p)
+{
+    const itg_int_operand *x = &p->x;
+    bool integer = itg_dtype_is_integer(x->storage) && itg_dtype_is_integer(p->w.storage);
+    if (!integer || itg_dtype_size(x->storage) > 2) return false;
+    if (x->zero_point < itg_dtype_min(x->storage) || x->zero_point > itg_dtype_max(x->storage))
+        return false;
+    t->x_digits = (int32_t)itg_dtype_size(x->storage);
+    t->x_shift = -itg_dtype_min(x->storage);
+    t->w_digits = weight_digits(&p->w);
+    return t->w_digits > 0;
+}
+
+/* Is the accumulator one whose result follows from the exact sum? */
+static bool set_width(itg_accel_shape *t, const itg_accel_problem *p)
+{
+    const itg_mac_options *mac = &p->mac;
+    bool wraps = mac->may_overflow && mac->acc.overflow == ITG_OVERFLOW_WRAP;
+    if (mac->split || (mac->may_overflow && !wraps)) return false;
+    t->wide = wraps ? mac->acc.bits > 32 : mac->acc_bound > INT32_MAX;
+    int64_t depth = t->channels * p->window.kernel[0] * p->window.kernel[1];
+    return !t->wide || depth <= LARGEST_DEPTH;
+}
+
+static bool dimensions_fit(const itg_window *w)
+{
+    for (int d = 0; d < 2; d++)
+        if (w->stride[d] > LARGEST || w->dilation[d] > LARGEST || w->kernel[d] > LARGEST)
+            return false;
+    return w->pad_top <= LARGEST && w->pad_left <= LARGEST && w->height <= LARGEST * 256 &&
+           w->width <= LARGEST * 256 && w->channels <= LARGEST && w->out_channels <= LARGEST &&
+           w->out_height <= LARGEST * 256 && w->out_width <= LARGEST * 256;
+}
+
+/* The phases that some tap reads. False: too many. */
+static bool set_phases(itg_accel_axis *a)
+{
+    a->step = a->stride;
+    a->reach = (a->kernel - 1) * a->dilation / a->stride;
+    a->phases = 0;
+    for (int64_t k = 0; k < a->kernel && k < a->stride; k++) {
+        if (a->phases == ITG_MAX_PHASES) return false;
+        a->phase[a->phases++] = k * a->dilation % a->stride;
+        if (a->phases > 1 && a->phase[a->phases - 1] == a->phase[0]) {
+            a->phases--; /* they repeat from here on */
+            break;
+        }
+    }
+    return true;
+}
+
+static void set_axis(itg_accel_axis *a, const itg_window *w, int d)
+{
+    memset(a, 0, sizeof *a);
+    a->size = d == 0 ? w->height : w->width;
+    a->pad = d == 0 ? w->pad_top : w->pad_left;
+    a->outputs = d == 0 ? w->out_height : w->out_width;
+    a->kernel = w->kernel[d];
+    a->stride = w->stride[d];
+    a->dilation = w->dilation[d];
+    a->step = 1;
+    a->reach = (a->kernel - 1) * a->dilation;
+    a->phases = 1;
+}
+
+int64_t itg_accel_rows(const itg_accel_axis *y, int64_t outputs)
+{
+    return (y->step == y->stride ? outputs : (outputs - 1) * y->stride + 1) + y->reach;
+}
+
+static int64_t slot_of(const itg_accel_axis *a, int64_t tap)
+{
+    int64_t phase = tap * a->dilation % a->step;
+    for (int32_t i = 0; i < a->phases; i++)
+        if (a->phase[i] == phase) return i;
+    return 0;
+}
+
+int64_t itg_accel_tap_offset(const itg_accel_shape *t, int64_t rows, int64_t r, int64_t s)
+{
+    int64_t slot = slot_of(&t->y, r) * t->x.phases + slot_of(&t->x, s);
+    int64_t row = r * t->y.dilation / t->y.step, column = s * t->x.dilation / t->x.step;
+    return ((slot * rows + row) * t->pitch + column) * t->pixel;
+}
+
+int64_t itg_accel_plane_bytes(const itg_accel_shape *t, int64_t rows)
+{
+    int64_t pixels = (int64_t)t->y.phases * t->x.phases * rows * t->pitch;
+    int64_t bytes = (pixels + t->shared + ITG_TILE_ROWS) * t->pixel + 2 * ITG_STEP_DEPTH;
+    return (bytes + 63) / 64 * 64;
+}
+
+/* ---- schemes ---- */
+
+/* The depth of a group as runs of bytes that lie in a row. */
+static void set_runs(itg_accel_shape *t, int64_t run_taps)
+{
+    int64_t bytes = run_taps * t->channels;
+    t->run_taps = run_taps;
+    t->runs = t->w.kernel[0] * t->w.kernel[1] / run_taps;
+    t->run_steps = (bytes + ITG_STEP_DEPTH - 1) / ITG_STEP_DEPTH;
+    t->steps = t->runs * t->run_steps;
+    t->columns = ITG_TILE_COLUMNS;
+    t->panel_columns = ITG_PANEL_COLUMNS;
+    t->panels = (t->filters + ITG_PANEL_COLUMNS - 1) / ITG_PANEL_COLUMNS;
+    t->panel_bytes = t->steps * ITG_STEP_BYTES;
+}
+
+/* Right padding that the next row's left padding can be; a row keeps room for its outputs. */
+static int64_t shared_padding(const itg_accel_axis *x, int64_t right)
+{
+    if (x->stride > 1 || right < 0) return 0;
+    int64_t n = right < x->pad ? right : x->pad;
+    return n < x->reach ? n : x->reach;
+}
+
+static void set_pitch(itg_accel_shape *t)
+{
+    const itg_accel_axis *x = &t->x;
+    int64_t needed = itg_accel_rows(x, x->outputs);
+    t->shared = shared_padding(x, needed - x->pad - x->size);
+    t->pitch = needed - t->shared;
+}
+
+static bool row_fits(const itg_accel_shape *t)
+{
+    const int64_t limit = LARGEST_ROW;
+    int64_t rows = (int64_t)t->y.phases * t->x.phases * itg_accel_rows(&t->y, 1);
+    return t->pixel <= limit && t->pitch <= limit / t->pixel &&
+           rows <= limit / (t->pixel * t->pitch);
+}
+
+static bool set_direct(itg_accel_shape *t)
+{
+    const itg_window *w = &t->w;
+    t->scheme = ITG_SCHEME_DIRECT;
+    t->pixel = w->channels;
+    if (!set_phases(&t->y) || !set_phases(&t->x)) return false;
+    set_pitch(t);
+    bool neighbours = w->stride[1] == 1 && w->dilation[1] == 1 && w->group == 1;
+    set_runs(t, neighbours ? w->kernel[1] : 1);
+    return row_fits(t);
+}
+
+static bool set_patches(itg_accel_shape *t)
+{
+    const itg_window *w = &t->w;
+    t->scheme = ITG_SCHEME_PATCHES;
+    t->pixel = w->channels;
+    set_pitch(t);
+    set_runs(t, w->kernel[0] * w->kernel[1]);
+    return row_fits(t) && t->steps <= LARGEST_ROW / (ITG_STEP_DEPTH * ITG_TILE_ROWS);
+}
+
+static bool set_depthwise(itg_accel_shape *t)
+{
+    t->scheme = ITG_SCHEME_DEPTHWISE;
+    t->pixel = t->w.out_channels;
+    if (!set_phases(&t->y) || !set_phases(&t->x)) return false;
+    set_pitch(t);
+    int64_t taps = t->w.kernel[0] * t->w.kernel[1];
+    t->run_taps = t->run_steps = 1;
+    t->runs = t->steps = (taps + ITG_DEPTHWISE_TAPS - 1) / ITG_DEPTHWISE_TAPS;
+    t->columns = t->panel_columns = ITG_DEPTHWISE_COLUMNS;
+    t->panels = (t->w.out_channels + ITG_DEPTHWISE_COLUMNS - 1) / ITG_DEPTHWISE_COLUMNS;
+    t->panel_bytes = t->steps * ITG_DEPTHWISE_STEP_BYTES;
+    return row_fits(t);
+}
+
+/* Cycles, roughly: 16 for a product of tiles; copying 64 bytes takes 2. */
+static double cost(const itg_accel_shape *t)
+{
+    double pixels = (double)t->y.outputs * (double)t->x.outputs;
+    double copies = (double)(t->w.kernel[0] * ((t->w.kernel[1] * t->channels + 63) / 64));
+    double rows = t->scheme == ITG_SCHEME_DIRECT ? (double)t->y.outputs * (double)t->pitch : pixels;
+    double sums = (double)t->steps * (double)t->panels * rows;
+    return t->scheme == ITG_SCHEME_DIRECT ? sums : sums + 2 * pixels * copies;
+}
+
+static bool choose(itg_accel_shape *t)
+{
+    const itg_window *w = &t->w;
+    if (w->group > 1 && w->channels == w->group) return set_depthwise(t);
+    itg_accel_shape direct = *t, patches = *t;
+    bool has_direct = set_direct(&direct), has_patches = set_patches(&patches);
+    if (!has_direct && !has_patches) return false;
+    *t = has_direct && (!has_patches || cost(&direct) <= cost(&patches)) ? direct : patches;
+    return true;
+}
+
+itg_accel_shape itg_accel_shape_of(const itg_accel_problem *p)
+{
+    itg_accel_shape t;
+    memset(&t, 0, sizeof t);
+    t.w = p->window;
+    if (!dimensions_fit(&t.w)) return t;
+    t.channels = t.w.channels / t.w.group;
+    t.filters = t.w.out_channels / t.w.group;
+    if (!set_operands(&t, p) || !set_width(&t, p)) return t;
+    set_axis(&t.y, &t.w, 0);
+    set_axis(&t.x, &t.w, 1);
+    if (!choose(&t)) {
+        t.scheme = ITG_SCHEME_REFERENCE;
+        return t;
+    }
+    t.folded = t.scheme == ITG_SCHEME_DIRECT && t.w.kernel[0] == 1 && t.w.kernel[1] == 1 &&
+               t.w.stride[0] == 1 && t.w.stride[1] == 1 && t.w.pad_top == 0 && t.w.pad_left == 0 &&
+               t.w.out_height == t.w.height && t.w.out_width == t.w.width;
+    return t;
+}

@@ -1,0 +1,168 @@
+/* Tiles by AVX-512 VNNI: vpdpbusd sums four products exactly modulo 2^32 (its saturating sibling and
+ * vpmaddubsw, which loses bits, are not used). */
+#include "kernels/accel_parts.h"
+
+#if defined(ITG_ACCEL_X86)
+#include <immintrin.h>
+#include <string.h>
+
+#define VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
+
+enum { ROWS = 8, QUADS = ITG_STEP_DEPTH / 4, QUAD_BYTES = 4 * ITG_PANEL_COLUMNS };
+
+bool itg_accel_has_vnni(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vnni");
+}
+
+VNNI static inline __attribute__((always_inline)) __m512i four_codes(const uint8_t *a)
+{
+    int32_t codes;
+    memcpy(&codes, a, sizeof codes);
+    return _mm512_set1_epi32(codes);
+}
+
+/* `rows` rows (a constant) by one or two panels (a constant). */
+VNNI static inline __attribute__((always_inline)) void
+block(const itg_accel_tile *t, int64_t row, const int rows, const int panels)
+{
+    __m512i sum[ROWS][2];
+    for (int r = 0; r < rows; r++)
+        sum[r][0] = sum[r][1] = _mm512_setzero_si512();
+    const uint8_t *base = t->a + row * t->a_stride;
+    const int8_t *b = t->b;
+    for (int64_t k = 0; k < t->steps; k++) {
+        const uint8_t *a = base + t->offset[k];
+        for (int64_t i = 0; i < QUADS; i++, a += 4, b += QUAD_BYTES) {
+            const __m512i b0 = _mm512_loadu_si512(b);
+            const __m512i b1 = panels > 1 ? _mm512_loadu_si512(b + t->b_stride) : b0;
+            for (int r = 0; r < rows; r++) {
+                const __m512i x = four_codes(a + r * t->a_stride);
+                sum[r][0] = _mm512_dpbusd_epi32(sum[r][0], x, b0);
+                if (panels > 1) sum[r][1] = _mm512_dpbusd_epi32(sum[r][1], x, b1);
+            }
+        }
+    }
+    int32_t *c = t->c + row * ITG_TILE_COLUMNS;
+    for (int r = 0; r < rows; r++, c += ITG_TILE_COLUMNS) {
+        _mm512_storeu_si512(c, sum[r][0]);
+        if (panels > 1) _mm512_storeu_si512(c + ITG_PANEL_COLUMNS, sum[r][1]);
+    }
+}
+
+VNNI static void eight_by_two(const itg_accel_tile *t, int64_t row)
+{
+    block(t, row, ROWS, 2);
+}
+
+VNNI static void eight_by_one(const itg_accel_tile *t, int64_t row)
+{
+    block(t, row, ROWS, 1);
+}
+
+VNNI static void one_by_two(const itg_accel_tile *t, int64_t row)
+{
+    block(t, row, 1, 2);
+}
+
+VNNI static void one_by_one(const itg_accel_tile *t, int64_t row)
+{
+    block(t, row, 1, 1);
+}
+
+static void tile(const itg_accel_tile *t)
+{
+    int64_t row = 0;
+    for (; row < t->rows && (t->rows - row >= ROWS / 2); row += ROWS)
+        (t->panels > 1 ? eight_by_two : eight_by_one)(t, row);
+    for (; row < t->rows; row++)
+        (t->panels > 1 ? one_by_two : one_by_one)(t, row);
+}
+
+/* ---- depthwise ---- */
+
+/* Four taps of 64 channels side by side, four bytes a channel: out[i] holds, in its 128-bit part j,
+ * the channels 16 j + 4 i to 16 j + 4 i + 3. */
+VNNI static inline __attribute__((always_inline)) void
+interleave(const uint8_t *a, const int64_t *offset, __m512i out[4])
+{
+    const __m512i t0 = _mm512_loadu_si512(a + offset[0]), t1 = _mm512_loadu_si512(a + offset[1]);
+    const __m512i t2 = _mm512_loadu_si512(a + offset[2]), t3 = _mm512_loadu_si512(a + offset[3]);
+    const __m512i low01 = _mm512_unpacklo_epi8(t0, t1), high01 = _mm512_unpackhi_epi8(t0, t1);
+    const __m512i low23 = _mm512_unpacklo_epi8(t2, t3), high23 = _mm512_unpackhi_epi8(t2, t3);
+    out[0] = _mm512_unpacklo_epi16(low01, low23);
+    out[1] = _mm512_unpackhi_epi16(low01, low23);
+    out[2] = _mm512_unpacklo_epi16(high01, high23);
+    out[3] = _mm512_unpackhi_epi16(high01, high23);
+}
+
+/* Part j of v[i] becomes part i of v[j]: channels in order. Its own inverse. */
+VNNI static inline __attribute__((always_inline)) void swap_parts(__m512i v[4])
+{
+    const __m512i a = _mm512_shuffle_i32x4(v[0], v[1], 0x44);
+    const __m512i b = _mm512_shuffle_i32x4(v[0], v[1], 0xee);
+    const __m512i c = _mm512_shuffle_i32x4(v[2], v[3], 0x44);
+    const __m512i d = _mm512_shuffle_i32x4(v[2], v[3], 0xee);
+    v[0] = _mm512_shuffle_i32x4(a, c, 0x88);
+    v[1] = _mm512_shuffle_i32x4(a, c, 0xdd);
+    v[2] = _mm512_shuffle_i32x4(b, d, 0x88);
+    v[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
+}
+
+VNNI void itg_depthwise_vnni(const itg_accel_tile *t)
+{
+    enum { SOME = 4 }; /* steps whose weights stay in registers */
+    for (int64_t first = 0; first < t->steps; first += SOME) {
+        const int64_t steps = t->steps - first < SOME ? t->steps - first : SOME;
+        __m512i weight[SOME][4];
+        for (int64_t k = 0; k < steps; k++) {
+            const int8_t *b = t->b + (first + k) * ITG_DEPTHWISE_STEP_BYTES;
+            for (int i = 0; i < 4; i++)
+                weight[k][i] = _mm512_loadu_si512(b + 64 * i);
+            swap_parts(weight[k]);
+        }
+        for (int64_t r = 0; r < t->rows; r++) {
+            int32_t *c = t->c + r * ITG_DEPTHWISE_COLUMNS;
+            __m512i sum[4], x[4];
+            for (int i = 0; i < 4; i++)
+                sum[i] = _mm512_setzero_si512();
+            for (int64_t k = 0; k < steps; k++) {
+                interleave(t->a + r * t->a_stride, t->offset + (first + k) * ITG_DEPTHWISE_TAPS, x);
+                for (int i = 0; i < 4; i++)
+                    sum[i] = _mm512_dpbusd_epi32(sum[i], x[i], weight[k][i]);
+            }
+            swap_parts(sum);
+            for (int i = 0; i < 4; i++) {
+                __m512i before = first > 0 ? _mm512_loadu_si512(c + 16 * i) : _mm512_setzero_si512();
+                _mm512_storeu_si512(c + 16 * i, _mm512_add_epi32(before, sum[i]));
+            }
+        }
+    }
+}
+
+VNNI static int64_t peak(int64_t rounds)
+{
+    enum { SUMS = 16 };
+    __m512i sum[SUMS], x = _mm512_set1_epi8(1);
+    for (int i = 0; i < SUMS; i++)
+        sum[i] = _mm512_setzero_si512();
+    for (int64_t k = 0; k < rounds; k++)
+        for (int i = 0; i < SUMS; i++) {
+            sum[i] = _mm512_dpbusd_epi32(sum[i], x, x);
+            __asm__ volatile("" : "+v"(sum[i])); /* not to be merged or left out */
+        }
+    return rounds * SUMS * 64;
+}
+
+const itg_accel_kernels itg_accel_vnni = {
+    .name = "vnni",
+    .usable = itg_accel_has_vnni,
+    .tile = tile,
+    .depthwise = itg_depthwise_vnni,
+    .lanes = itg_lanes_avx512,
+    .peak = peak,
+};
+#endif

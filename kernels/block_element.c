@@ -1,0 +1,358 @@
+/* One operand, or two of equal shape: codes widened to 32 bits, combined, and requantized, by rows
+ * that stay in the first cache. Integer forms run through the lanes of accel (a row is 64 columns
+ * of one channel); the float sum of ONNX Runtime by fused multiply-adds, where the processor has
+ * them. */
+#include "kernels/accel_parts.h"
+#include "kernels/block_ops.h"
+#include "kernels/clones.h"
+#include "kernels/int_parts.h"
+#include "kernels/requant_span.h"
+#include "kernels/rounding.h"
+#include <string.h>
+
+enum { COLUMNS = 64, ROWS = 16, ROW = COLUMNS * ROWS };
+static const int64_t FLOAT_LIMIT = (int64_t)1 << 22;
+
+struct itg_block_element {
+    const itg_accel_kernels *kernels;
+    bool alone; /* one operand */
+    itg_int_binary k;
+    itg_dtype storage_a, storage_b;
+    int32_t zero_a, zero_b;
+    itg_lanes operand[2]; /* RESCALE: codes less their zero points to common units, in S32 */
+    int32_t bias[2][COLUMNS], none[COLUMNS];
+    itg_lanes lanes[ITG_ACCEL_OUTPUTS]; /* integer forms */
+    itg_f32_add add[ITG_ACCEL_OUTPUTS]; /* F32 */
+    itg_epilogue out[ITG_ACCEL_OUTPUTS];
+    int32_t out_count;
+};
+
+#define WIDEN(ID, type)                                                                            \
+    case ID: {                                                                                     \
+        const type *v = (const type *)x + first;                                                   \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            out[i] = v[i] - zero;                                                                  \
+        break;                                                                                     \
+    }
+
+ITG_CLONES
+static void widen(itg_dtype storage, const void *x, int64_t first, int64_t n, int32_t zero,
+                  int32_t *out)
+{
+    switch (storage) {
+        WIDEN(ITG_S8, int8_t)
+        WIDEN(ITG_U8, uint8_t)
+        WIDEN(ITG_S16, int16_t)
+        WIDEN(ITG_U16, uint16_t)
+    default:
+        break;
+    }
+}
+
+ITG_CLONES
+static void combine(const itg_int_binary *k, int32_t *restrict a, const int32_t *restrict b,
+                    int64_t n)
+{
+    if (k->form == ITG_BINARY_PRODUCT)
+        for (int64_t i = 0; i < n; i++)
+            a[i] *= b[i];
+    else if (k->sign < 0)
+        for (int64_t i = 0; i < n; i++)
+            a[i] -= b[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            a[i] += b[i];
+}
+
+/* n sums at acc to outputs first.. of lanes. */
+static void run_lanes(const itg_block_element *t, const itg_lanes *lanes, const int32_t *acc,
+                      const int32_t *bias, int64_t n, void *y, int64_t first)
+{
+    itg_lanes_args args = {.lanes = lanes,
+                           .acc32 = acc,
+                           .acc_stride = COLUMNS,
+                           .rows = n / COLUMNS,
+                           .columns = COLUMNS,
+                           .bias32 = bias,
+                           .out_stride = COLUMNS};
+    size_t size = itg_dtype_size(lanes->e.storage);
+    void (*const run)(const itg_lanes_args *) =
+        lanes->kind == ITG_LANES_GENERIC ? itg_lanes_generic : t->kernels->lanes;
+    args.out = (unsigned char *)y + (size_t)first * size;
+    if (args.rows > 0) run(&args);
+    args.acc32 += args.rows * COLUMNS;
+    args.out += (size_t)(args.rows * COLUMNS) * size;
+    args.columns = n % COLUMNS;
+    args.rows = 1;
+    if (args.columns > 0) run(&args);
+}
+
+/* ---- the float sum ---- */
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(ITG_NO_CLONES)
+#define HAS_FMA() (__builtin_cpu_supports("fma") != 0)
+#elif defined(__FP_FAST_FMAF)
+#define HAS_FMA() true
+#else
+#define HAS_FMA() false
+#endif
+
+ITG_CLONES
+static void add_row(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n, float low,
+                    float high, int32_t *q)
+{
+    const float ra = k->ra, rb = k->rb, fixed = k->fixed;
+    for (int64_t i = 0; i < n; i++) {
+        float p = __builtin_fmaf((float)a[i], ra, __builtin_fmaf((float)b[i], rb, fixed));
+        p = p < low ? low : p;
+        p = p > high ? high : p;
+        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32);
+    }
+}
+
+static void run_add(const itg_block_element *t, int32_t o, const int32_t *a, const int32_t *b,
+                    int64_t n, void *y, int64_t first)
+{
+    const itg_epilogue *e = &t->out[o];
+    int32_t q[ROW];
+    if (HAS_FMA()) {
+        add_row(&t->add[o], a, b, n, (float)e->lo, (float)e->hi, q);
+    } else {
+        for (int64_t i = 0; i < n; i += ITG_SPAN)
+            itg_f32_add_span(&t->add[o], a + i, b + i, n - i < ITG_SPAN ? n - i : ITG_SPAN, e->lo,
+                             e->hi, q + i);
+    }
+    itg_store_row(e->storage, y, first, n, q);
+}
+
+/* ---- creation ---- */
+
+static bool is_narrow(itg_dtype d)
+{
+    return d == ITG_S8 || d == ITG_U8 || d == ITG_S16 || d == ITG_U16;
+}
+
+/* Rescaling of an operand as an epilogue: the left shift is one more stage in front. False: there
+ * is no room for it. */
+static bool operand_epilogue(const itg_requant *r, int32_t left_shift, itg_requant *with_shift,
+                             itg_epilogue *e)
+{
+    int32_t more = left_shift > 0;
+    if (r->is_f32 || r->stage_count + more > 3) return false;
+    memset(with_shift, 0, sizeof *with_shift);
+    with_shift->stage_count = r->stage_count + more;
+    with_shift->stage[0] = (itg_requant_stage){1, -left_shift, ITG_ROUND_FLOOR};
+    for (int32_t i = 0; i < r->stage_count; i++)
+        with_shift->stage[i + more] = r->stage[i];
+    *e = (itg_epilogue){.storage = ITG_S32,
+                        .requant = with_shift,
+                        .requant_count = 1,
+                        .lo = INT32_MIN / 4,
+                        .hi = INT32_MAX / 4};
+    return true;
+}
+
+/* The operand's values in the units of the sum; requantization is monotone. */
+typedef struct range {
+    int64_t lo, hi;
+} range;
+
+static range range_of(const itg_int_binary *k, const itg_requant *r, const itg_int_operand *x)
+{
+    range v = {x->qmin - x->zero_point, x->qmax - x->zero_point};
+    if (k->form != ITG_BINARY_RESCALE) return v;
+    int64_t unit = (int64_t)1 << k->left_shift;
+    return (range){itg_requant_apply(r, v.lo * unit), itg_requant_apply(r, v.hi * unit)};
+}
+
+static range result_range(const itg_int_binary *k, range a, range b)
+{
+    if (k->form == ITG_BINARY_PRODUCT) {
+        int64_t p[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
+        range r = {p[0], p[0]};
+        for (int i = 1; i < 4; i++) {
+            r.lo = p[i] < r.lo ? p[i] : r.lo;
+            r.hi = p[i] > r.hi ? p[i] : r.hi;
+        }
+        return r;
+    }
+    return k->sign < 0 ? (range){a.lo - b.hi, a.hi - b.lo} : (range){a.lo + b.lo, a.hi + b.hi};
+}
+
+static bool within(range r, int64_t lo, int64_t hi)
+{
+    return r.lo >= lo && r.hi <= hi;
+}
+
+static bool fits_accumulator(itg_accumulator acc, range r)
+{
+    return acc.bits == 0 || within(r, itg_accumulator_min(acc), itg_accumulator_max(acc));
+}
+
+static int64_t magnitude(range r)
+{
+    return -r.lo > r.hi ? -r.lo : r.hi;
+}
+
+typedef enum made { MADE, NO_FORM, NO_MEMORY } made;
+
+static made make_operands(itg_block_element *t, const itg_int_operand *const x[2], itg_arena *arena)
+{
+    const itg_requant *r[2] = {&t->k.ra, &t->k.rb};
+    for (int i = 0; i < 2; i++) {
+        itg_requant with_shift;
+        itg_epilogue e;
+        range v = {x[i]->qmin - x[i]->zero_point, x[i]->qmax - x[i]->zero_point};
+        if (!operand_epilogue(r[i], t->k.left_shift, &with_shift, &e)) return NO_FORM;
+        if (!itg_lanes_init(&t->operand[i], &e, COLUMNS, magnitude(v), false, arena))
+            return NO_MEMORY;
+        if (t->operand[i].kind != ITG_LANES_STAGES) return NO_FORM;
+        for (int j = 0; j < COLUMNS; j++)
+            t->bias[i][j] = (int32_t)-x[i]->zero_point;
+    }
+    return MADE;
+}
+
+static made make_integer(itg_block_element *t, const itg_int_operand *const x[2], itg_arena *arena)
+{
+    const itg_int_binary *k = &t->k;
+    const int64_t limit = INT32_MAX / 4;
+    if (k->form == ITG_BINARY_RESCALE) {
+        if (k->left_shift < 0 || k->left_shift > 30) return NO_FORM;
+        made operands = make_operands(t, x, arena);
+        if (operands != MADE) return operands;
+    } else {
+        t->zero_a = (int32_t)x[0]->zero_point;
+        t->zero_b = (int32_t)x[1]->zero_point;
+    }
+    range a = range_of(k, &k->ra, x[0]), b = range_of(k, &k->rb, x[1]), y = result_range(k, a, b);
+    if (!within(a, -limit, limit) || !within(b, -limit, limit) || !within(y, -limit, limit) ||
+        !fits_accumulator(k->acc, y))
+        return NO_FORM;
+    for (int32_t o = 0; o < t->out_count; o++)
+        if (!itg_lanes_init(&t->lanes[o], &t->out[o], COLUMNS, magnitude(y), false, arena))
+            return NO_MEMORY;
+    return MADE;
+}
+
+static made make_add(itg_block_element *t, const itg_int_operand *const x[2])
+{
+    const float large = 1e28F;
+    for (int32_t o = 0; o < t->out_count; o++) {
+        const itg_epilogue *e = &t->out[o];
+        t->add[o] = itg_f32_add_derive(t->k.scale_a, x[0]->zero_point, t->k.scale_b,
+                                       x[1]->zero_point, t->k.scale_out[o], e->zero_point);
+        const itg_f32_add *k = &t->add[o];
+        if (e->storage == ITG_F32 || e->lo < -FLOAT_LIMIT || e->hi > FLOAT_LIMIT ||
+            !(k->ra < large && k->rb < large && k->fixed < large && k->fixed > -large))
+            return NO_FORM;
+    }
+    return MADE;
+}
+
+/* Codes whose whole storage behaves as their range does: sums of 32 bits hold any of them. */
+static made make(itg_block_element *t, const itg_int_operand *a, const itg_int_operand *b,
+                 itg_arena *arena)
+{
+    const itg_int_operand *const x[2] = {a, b};
+    const int64_t limit = 1 << 20;
+    for (int i = 0; i < 2; i++)
+        if (!is_narrow(x[i]->storage) || x[i]->zero_point < -limit || x[i]->zero_point > limit)
+            return NO_FORM;
+    if (t->k.form == ITG_BINARY_F32) return t->k.sign > 0 ? make_add(t, x) : NO_FORM;
+    return t->k.form == ITG_BINARY_F32_PRODUCT ? NO_FORM : make_integer(t, x, arena);
+}
+
+static itg_status begin(const itg_accel_kernels *kernels, const itg_epilogue *out,
+                        int32_t out_count, itg_arena *arena, itg_block_element **made_out,
+                        itg_error *err)
+{
+    *made_out = NULL;
+    if (out_count > ITG_ACCEL_OUTPUTS || kernels->lanes == NULL) return ITG_OK;
+    itg_block_element *t = itg_arena_alloc(arena, sizeof *t);
+    if (t == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a sum");
+    t->kernels = kernels;
+    t->out_count = out_count;
+    memcpy(t->out, out, (size_t)out_count * sizeof *out);
+    *made_out = t;
+    return ITG_OK;
+}
+
+static itg_status end(made result, itg_block_element **made_out, itg_error *err)
+{
+    if (result == MADE) return ITG_OK;
+    *made_out = NULL;
+    return result == NO_FORM ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a sum");
+}
+
+itg_status itg_block_binary_create(const itg_accel_kernels *kernels, const itg_int_binary *k,
+                                   const itg_int_operand *a, const itg_int_operand *b,
+                                   const itg_epilogue *out, int32_t out_count, itg_arena *arena,
+                                   itg_block_element **made_out, itg_error *err)
+{
+    itg_status status = begin(kernels, out, out_count, arena, made_out, err);
+    itg_block_element *t = *made_out;
+    if (status != ITG_OK || t == NULL) return status;
+    t->k = *k;
+    t->storage_a = a->storage;
+    t->storage_b = b->storage;
+    made result = make(t, a, b, arena);
+    t->k.scale_out = NULL; /* borrowed, and used */
+    return end(result, made_out, err);
+}
+
+itg_status itg_block_rescale_create(const itg_accel_kernels *kernels, itg_accumulator acc,
+                                    const itg_int_operand *x, const itg_epilogue *out,
+                                    int32_t out_count, itg_arena *arena,
+                                    itg_block_element **made_out, itg_error *err)
+{
+    itg_status status = begin(kernels, out, out_count, arena, made_out, err);
+    itg_block_element *t = *made_out;
+    if (status != ITG_OK || t == NULL) return status;
+    const int64_t limit = 1 << 20;
+    range v = {x->qmin - x->zero_point, x->qmax - x->zero_point};
+    made result = MADE;
+    if (!is_narrow(x->storage) || !within(v, -limit, limit) || !fits_accumulator(acc, v))
+        result = NO_FORM;
+    t->alone = true;
+    t->storage_a = x->storage;
+    t->zero_a = (int32_t)x->zero_point;
+    for (int32_t o = 0; o < out_count && result == MADE; o++)
+        if (!itg_lanes_init(&t->lanes[o], &t->out[o], COLUMNS, magnitude(v), false, arena))
+            result = NO_MEMORY;
+    return end(result, made_out, err);
+}
+
+/* The sums of a row: operands brought to common units where the form asks for it, combined. They
+ * are in the buffer that is returned. */
+static const int32_t *sum_row(const itg_block_element *t, int64_t n, int32_t *va, int32_t *vb,
+                              int32_t *spare)
+{
+    if (t->k.form != ITG_BINARY_RESCALE) {
+        combine(&t->k, va, vb, n);
+        return va;
+    }
+    run_lanes(t, &t->operand[0], va, t->bias[0], n, spare, 0);
+    run_lanes(t, &t->operand[1], vb, t->bias[1], n, va, 0);
+    combine(&t->k, spare, va, n);
+    return spare;
+}
+
+void itg_block_element_run(const itg_block_element *t, const void *a, const void *b, void *const *y,
+                           int64_t n)
+{
+    int32_t va[ROW + COLUMNS], vb[ROW + COLUMNS], spare[ROW + COLUMNS];
+    for (int64_t first = 0; first < n; first += ROW) {
+        int64_t row = n - first < ROW ? n - first : ROW;
+        widen(t->storage_a, a, first, row, t->zero_a, va);
+        if (!t->alone) widen(t->storage_b, b, first, row, t->zero_b, vb);
+        if (!t->alone && t->k.form == ITG_BINARY_F32) {
+            for (int32_t o = 0; o < t->out_count; o++)
+                run_add(t, o, va, vb, row, y[o], first);
+            continue;
+        }
+        const int32_t *sums = t->alone ? va : sum_row(t, row, va, vb, spare);
+        for (int32_t o = 0; o < t->out_count; o++)
+            run_lanes(t, &t->lanes[o], sums, t->none, row, y[o], first);
+    }
+}

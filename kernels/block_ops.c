@@ -1,0 +1,144 @@
+#include "kernels/block_ops.h"
+#include "kernels/clones.h"
+#include "kernels/int_parts.h"
+#include "kernels/requant.h"
+#include "kernels/rounding.h"
+
+enum { ROW = 1024 };
+static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 */
+
+/* Clamping to integers that float32 holds commutes with rounding; NaN is the zero point. */
+ITG_CLONES
+static void quantize_row(const float *x, int64_t n, float scale, float low, float high,
+                         int32_t zero_point, int32_t *q)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float p = x[i] / scale;
+        p = p == p ? p : 0.0F;
+        p = p < low ? low : p;
+        p = p > high ? high : p;
+        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32) + zero_point;
+    }
+}
+
+void itg_block_quantize(const itg_quantizer *q, const float *x, int64_t n, void *out)
+{
+    const int64_t low = q->qmin - q->zero_point, high = q->qmax - q->zero_point;
+    const bool exact = low >= -FLOAT_LIMIT && high <= FLOAT_LIMIT;
+    int32_t codes[ROW];
+    for (int64_t first = 0; exact && first < n; first += ROW) {
+        int64_t row = n - first < ROW ? n - first : ROW;
+        quantize_row(x + first, row, q->scale[0], (float)low, (float)high, q->zero_point, codes);
+        itg_store_row(q->storage, out, first, row, codes);
+    }
+    for (int64_t i = 0; !exact && i < n; i++)
+        itg_store(q->storage, out, i,
+                  itg_quantize_f32(x[i], q->scale[0], q->zero_point, q->qmin, q->qmax));
+}
+
+/* The difference is exact in 64 bits, and what float makes of it is rounded once. */
+#define DEQUANTIZE(ID, type)                                                                       \
+    case ID:                                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            out[i] = (float)((int64_t)((const type *)x->data)[i] - zero) * scale;                  \
+        break;
+
+ITG_CLONES
+static void dequantize(const itg_int_operand *x, int64_t n, float scale, float *out)
+{
+    const int64_t zero = x->zero_point;
+    switch (x->storage) {
+        DEQUANTIZE(ITG_S8, int8_t)
+        DEQUANTIZE(ITG_U8, uint8_t)
+        DEQUANTIZE(ITG_S16, int16_t)
+        DEQUANTIZE(ITG_U16, uint16_t)
+        DEQUANTIZE(ITG_S32, int32_t)
+    default:
+        for (int64_t i = 0; i < n; i++)
+            out[i] = itg_dequantize_f32(itg_load(x->storage, x->data, i), scale, zero);
+    }
+}
+
+void itg_block_dequantize(const itg_int_operand *x, int64_t n, float scale, float *out)
+{
+    dequantize(x, n, scale, out);
+}
+
+#define MAX(ID, type)                                                                              \
+    case ID: {                                                                                     \
+        const type *v = x;                                                                         \
+        type *m = most;                                                                            \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            m[i] = v[i] > m[i] ? v[i] : m[i];                                                      \
+        break;                                                                                     \
+    }
+
+ITG_CLONES
+static void max_row(itg_dtype storage, const void *restrict x, int64_t n, void *restrict most)
+{
+    switch (storage) {
+        MAX(ITG_S8, int8_t)
+        MAX(ITG_U8, uint8_t)
+        MAX(ITG_S16, int16_t)
+        MAX(ITG_U16, uint16_t)
+        MAX(ITG_S32, int32_t)
+    default:
+        for (int64_t i = 0; i < n; i++)
+            if (itg_load(storage, x, i) > itg_load(storage, most, i))
+                itg_store(storage, most, i, itg_load(storage, x, i));
+    }
+}
+
+void itg_block_max(itg_dtype storage, const void *x, int64_t n, void *most)
+{
+    max_row(storage, x, n, most);
+}
+
+#define ADD(ID, type)                                                                              \
+    case ID: {                                                                                     \
+        const type *v = x;                                                                         \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            sum[i] += v[i];                                                                        \
+        break;                                                                                     \
+    }
+
+ITG_CLONES
+static void add_row(itg_dtype storage, const void *restrict x, int64_t n, int32_t *restrict sum)
+{
+    switch (storage) {
+        ADD(ITG_S8, int8_t)
+        ADD(ITG_U8, uint8_t)
+        ADD(ITG_S16, int16_t)
+        ADD(ITG_U16, uint16_t)
+    default:
+        break;
+    }
+}
+
+void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum)
+{
+    add_row(storage, x, n, sum);
+}
+
+/* Bytes: every code of the storage has its entry; codes outside of the table do not occur. */
+static void lut_bytes(const itg_int_operand *x, int64_t n, const int32_t *table, uint8_t *out)
+{
+    uint8_t entry[256] = {0};
+    const uint8_t *codes = x->data;
+    for (int64_t q = x->qmin; q <= x->qmax; q++)
+        entry[(uint8_t)q] = (uint8_t)table[q - x->qmin];
+    for (int64_t i = 0; i < n; i++)
+        out[i] = entry[codes[i]];
+}
+
+void itg_block_lut(const itg_int_operand *x, int64_t n, const int32_t *table, itg_dtype out_storage,
+                   void *out)
+{
+    bool bytes = (x->storage == ITG_S8 || x->storage == ITG_U8) &&
+                 (out_storage == ITG_S8 || out_storage == ITG_U8) &&
+                 x->qmin >= itg_dtype_min(x->storage) && x->qmax <= itg_dtype_max(x->storage);
+    if (bytes)
+        lut_bytes(x, n, table, out);
+    else
+        itg_int_lut(x, n, table, out_storage, out);
+}

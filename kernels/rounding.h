@@ -1,0 +1,33 @@
+/* The roundings, each defined once, for scalars of any width and for vectors of lanes alike: nothing
+ * but operators. requant.c defines every result with them; requant_span.c and the lanes of accel
+ * compute the same results with the same lines.
+ *
+ *   round(p / 2^s) = (p + term) >> s, >> being arithmetic (the floor)
+ *
+ * where p + term does not overflow. half = ITG_ROUND_HALF(1, s); keep is -1 where s > 0 and 0 where
+ * s = 0, so that a shift by nothing rounds nothing; odd = (p >> s) & 1; sign = -1 where p < 0, else
+ * 0. With a constant `rounding` only its own term remains. */
+#ifndef ITG_ROUNDING_H
+#define ITG_ROUNDING_H
+#include <intaglio/types.h>
+
+#define ITG_ROUND_HALF(one, s) (((one) << (s)) >> 1)
+#define ITG_ROUND_TERM(rounding, half, keep, odd, sign)                                            \
+    ((rounding) == ITG_ROUND_HALF_EVEN   ? (half) + ((keep) & ((odd) - 1))                         \
+     : (rounding) == ITG_ROUND_HALF_UP   ? (half)                                                  \
+     : (rounding) == ITG_ROUND_HALF_AWAY ? (half) + ((keep) & (sign))                              \
+                                         : (half) ^ (half))
+
+/* x + c for float rounding to the nearest integer, half to even: the sum has no bits below the
+ * point. |x| <= 2^22 with the first constant (float), 0 <= x < 2^52 with the second (double). Less c,
+ * the sum is the integer; so is the difference of their bit patterns with the first. */
+#define ITG_NO_FRACTION_F32 12582912.0F        /* 1.5 * 2^23 */
+#define ITG_NO_FRACTION_F64 4503599627370496.0 /* 2^52 */
+
+/* round(p / 2^s), 0 <= s <= 62, |p| <= 2^62. */
+static inline int64_t itg_round_shift_64(int64_t p, int32_t s, itg_rounding rounding)
+{
+    const int64_t half = ITG_ROUND_HALF((int64_t)1, s), keep = s > 0 ? -1 : 0;
+    return (p + ITG_ROUND_TERM(rounding, half, keep, (p >> s) & 1, p >> 63)) >> s;
+}
+#endif

@@ -1,0 +1,40 @@
+/* Inside logs: a run as JSON, complete; docs/log-schema.md describes the file. Reading what was
+ * written and writing it again gives the same text. Documents that stand in the log as text
+ * (options, hardware, strategy...) are strings: they keep their bytes, on which hashes depend. */
+#ifndef ITG_LOG_EXCHANGE_H
+#define ITG_LOG_EXCHANGE_H
+#include "logs/store.h"
+#include "base/json.h"
+
+#define ITG_LOG_EXCHANGE_KIND "intaglio-run"
+#define ITG_LOG_EXCHANGE_VERSION 1
+#define ITG_LOG_EXCHANGE_MAX_BYTES ((size_t)1 << 28)
+
+/* A run with its trials; count = record->trials. */
+typedef struct itg_log_run {
+    const itg_run_record *record;
+    const itg_trial *trials;
+    int64_t count;
+} itg_log_run;
+
+/* The members of a score between its first and its last, in the order of the columns. */
+typedef struct itg_log_field {
+    const char *name;
+    size_t offset;   /* in itg_score */
+    bool is_integer; /* int64_t, else double; below zero: not known, null */
+} itg_log_field;
+enum { ITG_LOG_FIELDS = 10 };
+extern const itg_log_field itg_log_fields[ITG_LOG_FIELDS];
+
+/* The four data sets of a run, by the names of their members; only the first is always there. */
+enum { ITG_LOG_DATA_SETS = 4 };
+extern const char *const itg_log_data_names[ITG_LOG_DATA_SETS];
+itg_run_data *itg_log_data_set(itg_run_info *info, int index);
+
+/* numbered: with the run's number, as files have it. Failed allocations are remembered by out. */
+void itg_log_write_run(const itg_log_run *run, bool numbered, itg_strbuf *out);
+
+/* Checks everything. *out borrows its strings from json and the rest from arena. */
+itg_status itg_log_parse_run(const itg_json *json, itg_arena *arena, itg_log_run *out,
+                             itg_error *err);
+#endif

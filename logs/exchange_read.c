@@ -1,0 +1,358 @@
+/* A run from JSON: every member is there, of its type and within its limits, and none that is not
+ * known; what a number refers to exists. */
+#include "logs/exchange.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The largest integer that JSON readers agree on. */
+#define MOST (INT64_C(1) << 53)
+
+typedef struct reader {
+    const itg_json *json;
+    itg_arena *arena;
+    itg_error *err;
+} reader;
+
+static itg_status refuse(const reader *r, const itg_json_value *v, const char *expected)
+{
+    return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected %s", expected);
+}
+
+/* The member, of any type. */
+static itg_status need(const reader *r, const itg_json_value *object, const char *key,
+                       const itg_json_value **out)
+{
+    *out = itg_json_find(object, key);
+    return *out ? ITG_OK
+                : itg_json_fail(r->json, object, r->err, ITG_BAD_FILE, "key '%s' is missing", key);
+}
+
+static bool is_null(const itg_json_value *v)
+{
+    return itg_json_typeof(v) == ITG_JSON_NULL;
+}
+
+/* ---- values ---- */
+
+static itg_status read_string(const reader *r, const itg_json_value *object, const char *key,
+                              bool optional, const char **out)
+{
+    const itg_json_value *v = NULL;
+    itg_status status = need(r, object, key, &v);
+    if (status != ITG_OK || (optional && is_null(v))) return status;
+    return itg_json_get_string(r->json, v, out, r->err);
+}
+
+static itg_status read_hash(const reader *r, const itg_json_value *object, const char *key,
+                            unsigned char out[32])
+{
+    const itg_json_value *v = NULL;
+    const char *text = NULL;
+    itg_status status = itg_json_need(r->json, object, key, ITG_JSON_STRING, &v, r->err);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
+    if (status == ITG_OK && !itg_log_parse_hash(text, out))
+        status = refuse(r, v, "a hash: 64 hexadecimal digits in lower case");
+    return status;
+}
+
+static itg_status read_integer(const reader *r, const itg_json_value *object, const char *key,
+                               int64_t max, int64_t *out)
+{
+    const itg_json_value *v = NULL;
+    itg_status status = itg_json_need(r->json, object, key, ITG_JSON_NUMBER, &v, r->err);
+    return status == ITG_OK ? itg_json_get_int(r->json, v, 0, max, out, r->err) : status;
+}
+
+/* Zero or more; "inf" is infinity. */
+static itg_status get_amount(const reader *r, const itg_json_value *v, double *out)
+{
+    const char *text = NULL;
+    if (itg_json_typeof(v) == ITG_JSON_STRING &&
+        itg_json_get_string(r->json, v, &text, NULL) == ITG_OK && strcmp(text, "inf") == 0) {
+        *out = (double)INFINITY;
+        return ITG_OK;
+    }
+    itg_status status = itg_json_get_number(r->json, v, out, r->err);
+    if (status == ITG_OK && !(*out >= 0)) status = refuse(r, v, "a number from 0");
+    return status;
+}
+
+/* A JSON document in a string. */
+static itg_status read_document(const reader *r, const itg_json_value *object, const char *key,
+                                bool optional, const char **out)
+{
+    itg_json *inner = NULL;
+    itg_error why = {0};
+    itg_status status = read_string(r, object, key, optional, out);
+    if (status != ITG_OK || !*out) return status;
+    status = itg_json_parse(*out, strlen(*out), key, &inner, &why);
+    itg_json_destroy(inner);
+    if (status == ITG_OK || status == ITG_NO_MEMORY)
+        return status == ITG_OK ? status : itg_fail(r->err, status, "%s", why.message);
+    return itg_json_fail(r->json, itg_json_find(object, key), r->err, ITG_BAD_FILE,
+                         "expected the text of a JSON document: %s", why.message);
+}
+
+/* ---- scores ---- */
+
+static itg_status read_field(const reader *r, const itg_json_value *object,
+                             const itg_log_field *field, itg_score *out)
+{
+    const itg_json_value *v = NULL;
+    char *at = (char *)out + field->offset;
+    int64_t integer = -1;
+    double number = -1;
+    itg_status status = need(r, object, field->name, &v);
+    if (status == ITG_OK && !is_null(v))
+        status = field->is_integer ? itg_json_get_int(r->json, v, 0, MOST, &integer, r->err)
+                                   : get_amount(r, v, &number);
+    if (status != ITG_OK) return status;
+    if (field->is_integer)
+        memcpy(at, &integer, sizeof integer);
+    else
+        memcpy(at, &number, sizeof number);
+    return ITG_OK;
+}
+
+static itg_status read_score(const reader *r, const itg_json_value *object, itg_score *out)
+{
+    const char *keys[ITG_LOG_FIELDS + 2] = {0};
+    if (itg_json_typeof(object) != ITG_JSON_OBJECT) return refuse(r, object, "a score");
+    for (int i = 0; i < ITG_LOG_FIELDS; i++)
+        keys[i] = itg_log_fields[i].name;
+    keys[ITG_LOG_FIELDS] = "digest";
+    itg_status status = itg_json_allow_keys(r->json, object, keys, r->err);
+    for (int i = 0; i < ITG_LOG_FIELDS && status == ITG_OK; i++)
+        status = read_field(r, object, &itg_log_fields[i], out);
+    return status == ITG_OK ? read_hash(r, object, "digest", out->digest) : status;
+}
+
+/* ---- inputs ---- */
+
+static itg_status read_data(const reader *r, const itg_json_value *root, int index,
+                            itg_run_info *info)
+{
+    static const char *const keys[] = {"name", "samples", "hash", NULL};
+    itg_run_data *data = itg_log_data_set(info, index);
+    const itg_json_value *v = NULL;
+    itg_status status = need(r, root, itg_log_data_names[index], &v);
+    if (status != ITG_OK || (index > 0 && is_null(v))) return status;
+    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return refuse(r, v, "name, samples and hash");
+    status = itg_json_allow_keys(r->json, v, keys, r->err);
+    if (status == ITG_OK) status = read_string(r, v, "name", false, &data->name);
+    if (status == ITG_OK) status = read_integer(r, v, "samples", MOST, &data->samples);
+    return status == ITG_OK ? read_hash(r, v, "hash", data->hash) : status;
+}
+
+static itg_status read_model_and_hardware(const reader *r, const itg_json_value *root,
+                                          itg_run_info *info)
+{
+    static const char *const model_keys[] = {"name", "hash", NULL};
+    static const char *const hardware_keys[] = {"name", "description", NULL};
+    const itg_json_value *v = NULL;
+    itg_status status = itg_json_need(r->json, root, "model", ITG_JSON_OBJECT, &v, r->err);
+    if (status == ITG_OK) status = itg_json_allow_keys(r->json, v, model_keys, r->err);
+    if (status == ITG_OK) status = read_string(r, v, "name", false, &info->model_name);
+    if (status == ITG_OK) status = read_hash(r, v, "hash", info->model_hash);
+    if (status == ITG_OK)
+        status = itg_json_need(r->json, root, "hardware", ITG_JSON_OBJECT, &v, r->err);
+    if (status == ITG_OK) status = itg_json_allow_keys(r->json, v, hardware_keys, r->err);
+    if (status == ITG_OK) status = read_string(r, v, "name", false, &info->hardware_name);
+    return status == ITG_OK ? read_document(r, v, "description", false, &info->hardware_json)
+                            : status;
+}
+
+static itg_status read_seed(const reader *r, const itg_json_value *root, uint64_t *out)
+{
+    char canonical[24];
+    const itg_json_value *v = NULL;
+    const char *text = NULL;
+    itg_status status = itg_json_need(r->json, root, "seed", ITG_JSON_STRING, &v, r->err);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
+    if (status != ITG_OK) return status;
+    unsigned long long value = strtoull(text, NULL, 10);
+    snprintf(canonical, sizeof canonical, "%llu", value);
+    if (strcmp(canonical, text) != 0) return refuse(r, v, "a number below 2^64 in a string");
+    *out = value;
+    return ITG_OK;
+}
+
+static itg_status read_info(const reader *r, const itg_json_value *root, itg_run_info *info)
+{
+    itg_status status = read_model_and_hardware(r, root, info);
+    for (int i = 0; i < ITG_LOG_DATA_SETS && status == ITG_OK; i++)
+        status = read_data(r, root, i, info);
+    if (status == ITG_OK) status = read_string(r, root, "searcher", false, &info->searcher);
+    if (status == ITG_OK) status = read_document(r, root, "options", false, &info->options_json);
+    if (status == ITG_OK)
+        status = read_document(r, root, "preprocess", false, &info->preprocess_json);
+    if (status == ITG_OK) status = read_document(r, root, "space", true, &info->space_json);
+    if (status == ITG_OK)
+        status = read_string(r, root, "engine_version", false, &info->engine_version);
+    if (status == ITG_OK) status = read_string(r, root, "started", false, &info->started);
+    return status == ITG_OK ? read_seed(r, root, &info->seed) : status;
+}
+
+/* ---- trials ---- */
+
+static itg_status read_point(const reader *r, const itg_json_value *list, itg_trial *out)
+{
+    size_t length = itg_json_length(list);
+    int32_t *point = itg_arena_array(r->arena, length + 1, sizeof *point);
+    itg_status status = ITG_OK;
+    if (!point) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the trials of a run");
+    for (size_t i = 0; i < length && status == ITG_OK; i++) {
+        int64_t value = 0;
+        status =
+            itg_json_get_int(r->json, itg_json_at(list, i), 0, ITG_LOG_MAX_CHOICE, &value, r->err);
+        point[i] = (int32_t)value;
+    }
+    out->point = point;
+    out->dim_count = (int32_t)length;
+    return status;
+}
+
+/* With a score, or with an error (which may be null): could not be realized. */
+static itg_status read_outcome(const reader *r, const itg_json_value *v, itg_trial *out)
+{
+    static const char *const keys[][6] = {{"number", "point", "seconds", "error", NULL},
+                                          {"number", "point", "seconds", "score", NULL}};
+    const itg_json_value *score = itg_json_find(v, "score");
+    out->feasible = score != NULL;
+    itg_status status = itg_json_allow_keys(r->json, v, keys[out->feasible], r->err);
+    if (status != ITG_OK) return status;
+    return score ? read_score(r, score, &out->score)
+                 : read_string(r, v, "error", true, &out->error);
+}
+
+static itg_status read_trial(const reader *r, const itg_json_value *v, int64_t number,
+                             itg_trial *out)
+{
+    const itg_json_value *member = NULL;
+    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return refuse(r, v, "a trial");
+    itg_status status = read_integer(r, v, "number", MOST, &out->index);
+    if (status == ITG_OK && out->index != number)
+        return itg_json_fail(r->json, itg_json_find(v, "number"), r->err, ITG_BAD_FILE,
+                             "expected %lld: trials are numbered from 0 without a gap",
+                             (long long)number);
+    if (status == ITG_OK)
+        status = itg_json_need(r->json, v, "point", ITG_JSON_ARRAY, &member, r->err);
+    if (status == ITG_OK) status = read_point(r, member, out);
+    if (status == ITG_OK) status = need(r, v, "seconds", &member);
+    if (status == ITG_OK) status = get_amount(r, member, &out->seconds);
+    return status == ITG_OK ? read_outcome(r, v, out) : status;
+}
+
+static itg_status read_trials(const reader *r, const itg_json_value *root, itg_log_run *out)
+{
+    const itg_json_value *list = NULL;
+    itg_status status = itg_json_need(r->json, root, "trials", ITG_JSON_ARRAY, &list, r->err);
+    if (status != ITG_OK) return status;
+    size_t count = itg_json_length(list);
+    itg_trial *trials = itg_arena_array(r->arena, count + 1, sizeof *trials);
+    if (!trials) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the trials of a run");
+    for (size_t i = 0; i < count && status == ITG_OK; i++) {
+        const itg_json_value *v = itg_json_at(list, i);
+        status = read_trial(r, v, (int64_t)i, &trials[i]);
+        if (status == ITG_OK && trials[i].dim_count != trials[0].dim_count)
+            status = refuse(r, itg_json_find(v, "point"), "as many numbers as in the other points");
+    }
+    out->trials = trials;
+    out->count = (int64_t)count;
+    return status;
+}
+
+/* ---- the end ---- */
+
+static itg_status read_results(const reader *r, const itg_json_value *root, itg_run_record *out)
+{
+    const char *keys[ITG_LOG_RESULTS + 1] = {0};
+    const itg_json_value *results = NULL;
+    itg_status status = itg_json_need(r->json, root, "results", ITG_JSON_OBJECT, &results, r->err);
+    if (status != ITG_OK) return status;
+    for (int i = 0; i < ITG_LOG_RESULTS; i++)
+        keys[i] = itg_log_result_names[i];
+    status = itg_json_allow_keys(r->json, results, keys, r->err);
+    for (int i = 0; i < ITG_LOG_RESULTS && status == ITG_OK; i++) {
+        const itg_json_value *v = itg_json_find(results, keys[i]);
+        bool *has;
+        itg_score *score = itg_log_result(out, i, &has);
+        if (!v) continue;
+        *has = true;
+        status = read_score(r, v, score);
+    }
+    return status;
+}
+
+/* A run that has not ended has neither best nor results. */
+static itg_status check_not_ended(const reader *r, const itg_json_value *root,
+                                  const itg_run_record *out)
+{
+    bool results = out->has_float || out->has_uniform8 || out->has_hago || out->has_best ||
+                   out->has_search_float;
+    if (out->ended || (!results && !out->strategy_json && out->best_trial < 0)) return ITG_OK;
+    return refuse(r, itg_json_find(root, "stop_reason"), "a reason, as the run has results");
+}
+
+static itg_status read_end(const reader *r, const itg_json_value *root, int64_t trials,
+                           itg_run_record *out)
+{
+    const itg_json_value *best = NULL, *met = NULL;
+    itg_status status = read_string(r, root, "stop_reason", true, &out->stop_reason);
+    if (status == ITG_OK) status = need(r, root, "goal_met", &met);
+    if (status != ITG_OK) return status;
+    out->ended = out->stop_reason != NULL;
+    if (out->ended)
+        status = itg_json_get_bool(r->json, met, &out->goal_met, r->err);
+    else if (!is_null(met))
+        status = refuse(r, met, "null, as the run has no stop_reason");
+    if (status == ITG_OK) status = need(r, root, "best_trial", &best);
+    if (status == ITG_OK && !is_null(best))
+        status = itg_json_get_int(r->json, best, 0, MOST, &out->best_trial, r->err);
+    if (status == ITG_OK && out->best_trial >= trials)
+        status = refuse(r, best, "the number of a trial");
+    if (status == ITG_OK) status = read_document(r, root, "strategy", true, &out->strategy_json);
+    if (status == ITG_OK) status = read_results(r, root, out);
+    return status == ITG_OK ? check_not_ended(r, root, out) : status;
+}
+
+static itg_status check_head(const reader *r, const itg_json_value *root)
+{
+    static const char *const keys[] = {
+        "kind",    "version",     "run",      "model",          "hardware",
+        "data",    "labels",      "holdout",  "holdout_labels", "searcher",
+        "options", "preprocess",  "space",    "engine_version", "started",
+        "seed",    "stop_reason", "goal_met", "best_trial",     "strategy",
+        "results", "trials",      NULL};
+    const char *kind = NULL;
+    int64_t number = 0;
+    if (itg_json_typeof(root) != ITG_JSON_OBJECT) return refuse(r, root, "an object");
+    itg_status status = read_string(r, root, "kind", false, &kind);
+    if (status == ITG_OK && strcmp(kind, ITG_LOG_EXCHANGE_KIND) != 0)
+        status = refuse(r, itg_json_find(root, "kind"),
+                        "\"" ITG_LOG_EXCHANGE_KIND "\": a file that 'intaglio runs export' wrote");
+    if (status == ITG_OK)
+        status = read_integer(r, root, "version", ITG_LOG_EXCHANGE_VERSION, &number);
+    if (status == ITG_OK && number != ITG_LOG_EXCHANGE_VERSION)
+        status = refuse(r, itg_json_find(root, "version"), "1");
+    if (status == ITG_OK) status = read_integer(r, root, "run", MOST, &number);
+    return status == ITG_OK ? itg_json_allow_keys(r->json, root, keys, r->err) : status;
+}
+
+itg_status itg_log_parse_run(const itg_json *json, itg_arena *arena, itg_log_run *out,
+                             itg_error *err)
+{
+    const reader r = {json, arena, err};
+    const itg_json_value *root = itg_json_root(json);
+    itg_run_record *record = itg_arena_alloc(arena, sizeof *record);
+    if (!record) return itg_fail(err, ITG_NO_MEMORY, "no memory for a run");
+    *record = (itg_run_record){.best_trial = -1};
+    itg_status status = check_head(&r, root);
+    if (status == ITG_OK) status = read_info(&r, root, &record->info);
+    if (status == ITG_OK) status = read_trials(&r, root, out);
+    if (status == ITG_OK) status = read_end(&r, root, out->count, record);
+    record->trials = out->count;
+    out->record = record;
+    return status;
+}

@@ -1,0 +1,140 @@
+/* Reading the trials of a run: one statement, finished when the last one has been handed on. */
+#include "logs/store.h"
+#include "base/json.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char what[] = "read";
+
+/* The text of a JSON list of small numbers; *out is malloc'd. */
+static itg_status read_point(const itg_run_log *log, const char *text, int32_t **out,
+                             int32_t *count, itg_error *err)
+{
+    itg_json *json = NULL;
+    itg_status status = itg_json_parse(text, strlen(text), log->path, &json, err);
+    if (status != ITG_OK) return status;
+    const itg_json_value *list = itg_json_root(json);
+    size_t length = itg_json_length(list);
+    int32_t *point = NULL;
+    if (itg_json_typeof(list) != ITG_JSON_ARRAY)
+        status = itg_json_fail(json, list, err, ITG_BAD_FILE, "expected the list of a point");
+    else if (!(point = malloc(sizeof *point * (length + 1))))
+        status = itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a trial", log->path);
+    for (size_t i = 0; i < length && status == ITG_OK; i++) {
+        int64_t value = 0;
+        status = itg_json_get_int(json, itg_json_at(list, i), 0, ITG_LOG_MAX_CHOICE, &value, err);
+        if (status == ITG_OK) point[i] = (int32_t)value;
+    }
+    itg_json_destroy(json);
+    if (status != ITG_OK) {
+        free(point);
+        return status;
+    }
+    *out = point;
+    *count = (int32_t)length;
+    return ITG_OK;
+}
+
+static itg_status read_trial(itg_run_log *log, sqlite3_stmt *s, itg_trial *trial, int32_t **point,
+                             itg_error *err)
+{
+    const char *text = (const char *)sqlite3_column_text(s, 1);
+    *trial = (itg_trial){.index = sqlite3_column_int64(s, 0)};
+    itg_status status = read_point(log, text ? text : "", point, &trial->dim_count, err);
+    if (status != ITG_OK)
+        return itg_prefix_error(err, status, "trial %lld", (long long)trial->index);
+    trial->point = *point;
+    trial->feasible = sqlite3_column_int(s, 2) != 0;
+    trial->error = (const char *)sqlite3_column_text(s, 3);
+    trial->seconds = sqlite3_column_double(s, 4);
+    itg_log_read_score(s, 5, &trial->score);
+    return ITG_OK;
+}
+
+itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
+                                   itg_status (*fn)(void *context, const itg_trial *trial,
+                                                    itg_error *err),
+                                   void *context, itg_error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int rc = SQLITE_DONE;
+    itg_status status =
+        itg_log_prepare(log,
+                        "SELECT number, point, feasible, error, seconds, " ITG_LOG_SCORE_COLUMNS
+                        " FROM trials WHERE run = ? ORDER BY number",
+                        what, &s, err);
+    if (status == ITG_OK) sqlite3_bind_int64(s, 1, run);
+    while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+        itg_trial trial;
+        int32_t *point = NULL;
+        status = read_trial(log, s, &trial, &point, err);
+        if (status == ITG_OK) status = fn(context, &trial, err);
+        free(point);
+    }
+    if (status == ITG_OK && rc != SQLITE_DONE) status = itg_log_fail(log, err, what);
+    sqlite3_finalize(s);
+    return status;
+}
+
+/* ---- all at once ---- */
+
+typedef struct list {
+    const itg_run_log *log;
+    int64_t run, count, capacity;
+    itg_trial *trials;
+} list;
+
+void itg_run_log_free_trials(itg_trial *trials, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        free((void *)(uintptr_t)trials[i].point);
+        free((void *)(uintptr_t)trials[i].error);
+    }
+    free(trials);
+}
+
+static bool reserve(list *l)
+{
+    if (l->count < l->capacity) return true;
+    int64_t capacity = l->capacity ? l->capacity * 2 : 256;
+    itg_trial *grown = realloc(l->trials, sizeof *grown * (size_t)capacity);
+    if (!grown) return false;
+    l->trials = grown;
+    l->capacity = capacity;
+    return true;
+}
+
+static itg_status keep(void *context, const itg_trial *trial, itg_error *err)
+{
+    list *l = context;
+    if (trial->index != l->count)
+        return itg_fail(err, ITG_BAD_FILE, "%s: run %lld: trial %lld is missing", l->log->path,
+                        (long long)l->run, (long long)l->count);
+    size_t bytes = sizeof *trial->point * (size_t)trial->dim_count;
+    int32_t *point = reserve(l) ? malloc(bytes + 1) : NULL;
+    char *error = point && trial->error ? strdup(trial->error) : NULL;
+    if (!point || (trial->error && !error)) {
+        free(point);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for its trials", l->log->path);
+    }
+    memcpy(point, trial->point, bytes);
+    l->trials[l->count] = *trial;
+    l->trials[l->count].point = point;
+    l->trials[l->count].error = error;
+    l->count++;
+    return ITG_OK;
+}
+
+itg_status itg_run_log_load_trials(itg_run_log *log, int64_t run, itg_trial **out, int64_t *count,
+                                   itg_error *err)
+{
+    list l = {.log = log, .run = run};
+    itg_status status = itg_run_log_read_trials(log, run, keep, &l, err);
+    if (status != ITG_OK) {
+        itg_run_log_free_trials(l.trials, l.count);
+        return status;
+    }
+    *out = l.trials;
+    *count = l.count;
+    return ITG_OK;
+}

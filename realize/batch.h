@@ -1,0 +1,75 @@
+/* Programs at the speed of the processor: blocks of samples instead of one, fast kernels, layouts
+ * that suit them, and reuse of everything that was computed before. Every output equals that of
+ * itg_instance_run (the plain executor) in every bit.
+ *
+ * A plan is immutable and shared by any number of threads: which kernel computes each step, how its
+ * operands lie, where everything lies in memory, which packed weights it borrows. A batch is one
+ * thread's memory for running it.
+ *
+ *     itg_batch_plan_create(program, &options, &plan, err);
+ *     itg_batch_create(plan, &batch, err);                      a worker
+ *     for (first = 0; first < samples; first += count)
+ *         itg_batch_run(batch, &(itg_block){0, first, count}, &io, err);
+ *         ... itg_batch_output(batch, i, k) for k < count
+ */
+#ifndef ITG_BATCH_H
+#define ITG_BATCH_H
+#include "kernels/accel.h"
+#include "realize/cache.h"
+#include "realize/realize.h"
+
+typedef struct itg_batch_options {
+    /* NULL: the plain executor's own kernels, sample by sample. */
+    const itg_accel_kernels *kernels;
+    /* The most samples of one run, 1..ITG_BATCH_MOST; 0: chosen by the sizes of the values. */
+    int64_t block;
+    /* Packed weights are borrowed from here; NULL: each plan packs its own. */
+    itg_cache *weights;
+} itg_batch_options;
+#define ITG_BATCH_MOST 4096
+
+typedef struct itg_batch_plan itg_batch_plan;
+/* The program must outlive the plan, the plan its batches, the cache the plan. */
+itg_status itg_batch_plan_create(const itg_program *program, const itg_batch_options *options,
+                                 itg_batch_plan **out, itg_error *err);
+void itg_batch_plan_destroy(itg_batch_plan *plan);
+int64_t itg_batch_plan_block(const itg_batch_plan *plan);
+size_t itg_batch_plan_bytes(const itg_batch_plan *plan); /* memory of one batch */
+/* What decides a value's bits besides the samples: operators, parameters and constants upstream. */
+itg_key itg_batch_plan_output_key(const itg_batch_plan *plan, int32_t output);
+/* One line an operation: its kernel and its layouts. */
+void itg_batch_plan_print(const itg_batch_plan *plan, itg_strbuf *out);
+
+/* Samples [first, first + count) of `source`: a number that the caller gives each set of samples,
+ * preprocessing included. Activations are shared between runs of equal blocks alone. */
+typedef struct itg_block {
+    uint64_t source;
+    int64_t first, count;
+} itg_block;
+
+typedef struct itg_batch_io {
+    /* Writes a sample of input `index` into x. Called only if the input is needed at all. NULL: the
+     * caller has filled itg_batch_input. */
+    itg_status (*fill)(void *context, int32_t index, int64_t sample, float *x, itg_error *err);
+    void *context;
+    itg_cache *activations; /* NULL: no reuse */
+    bool keep;              /* what is computed goes into activations, where it is worth it */
+} itg_batch_io;
+
+typedef struct itg_batch itg_batch;
+itg_status itg_batch_create(const itg_batch_plan *plan, itg_batch **out, itg_error *err);
+void itg_batch_destroy(itg_batch *batch);
+/* Room for sample k of the next run, k < block. Written anew before every run. */
+float *itg_batch_input(itg_batch *batch, int32_t index, int64_t k);
+itg_status itg_batch_run(itg_batch *batch, const itg_block *block, const itg_batch_io *io,
+                         itg_error *err);
+/* Of the last run's sample k: storage dtype, logical order, valid until the next run. */
+itg_tensor itg_batch_output(const itg_batch *batch, int32_t index, int64_t k);
+
+/* Over all runs: steps computed, values taken from activations (what lies before them was not even
+ * looked at), values given to activations. */
+typedef struct itg_batch_counts {
+    int64_t computed, fetched, kept;
+} itg_batch_counts;
+itg_batch_counts itg_batch_statistics(const itg_batch *batch);
+#endif

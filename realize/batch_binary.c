@@ -1,0 +1,210 @@
+/* Add, Sub, Mul of blocks. Samples are one more dimension in front, in which constants do not move;
+ * layouts are an order of the others. */
+#include "kernels/requant.h"
+#include "realize/batch_plan.h"
+
+/* Which operand varies along the innermost axis decides the order of the fused sums of form F32
+ * (kernels/int_binary.c); that axis is another one where channels are last. */
+static bool is_swapped(const itg_broadcast *s)
+{
+    for (int32_t d = s->out.rank - 1; d >= 0; d--)
+        if (s->out.dims[d] > 1) return s->stride_a[d] == 0 && s->stride_b[d] != 0;
+    return false;
+}
+
+static itg_broadcast exchanged(itg_broadcast s)
+{
+    itg_broadcast out = s;
+    memcpy(out.stride_a, s.stride_b, sizeof out.stride_a);
+    memcpy(out.stride_b, s.stride_a, sizeof out.stride_b);
+    return out;
+}
+
+/* The logical axis that lies at position i. */
+static int32_t axis_at(int32_t i, int32_t rank, bool last)
+{
+    return !last || i == 0 ? i : i + 1 < rank ? i + 1 : 1;
+}
+
+/* Strides of operand x by the output's logical axes. Channels-last operands are of y's rank. */
+static void strides_of(const itg_pvalue *x, const itg_shape *y, bool last,
+                       int64_t strides[ITG_MAX_RANK])
+{
+    int64_t step = 1;
+    if (!last || !itg_value_has_layouts(x)) {
+        itg_broadcast_strides(&x->shape, y, strides);
+        return;
+    }
+    for (int32_t i = y->rank - 1; i >= 0; i--) {
+        int32_t axis = axis_at(i, y->rank, last);
+        strides[axis] = x->shape.dims[axis] == 1 ? 0 : step;
+        step *= x->shape.dims[axis];
+    }
+}
+
+/* The block's broadcast: a dimension of samples in front of the output's dims as they lie. */
+static itg_broadcast broadcast_of(const itg_batch_plan *plan, const itg_step *s, bool last,
+                                  int64_t count)
+{
+    const itg_pvalue *values = plan->program->values, *a = &values[s->inputs[0]],
+                     *b = &values[s->inputs[1]];
+    const itg_shape *y = &values[s->outputs[0]].shape;
+    itg_broadcast out;
+    memset(&out, 0, sizeof out);
+    int64_t sa[ITG_MAX_RANK], sb[ITG_MAX_RANK];
+    strides_of(a, y, last, sa);
+    strides_of(b, y, last, sb);
+    out.out.rank = y->rank + 1;
+    out.out.dims[0] = count;
+    out.stride_a[0] = a->data == NULL ? a->elements : 0;
+    out.stride_b[0] = b->data == NULL ? b->elements : 0;
+    for (int32_t i = 0; i < y->rank; i++) {
+        int32_t axis = axis_at(i, y->rank, last);
+        out.out.dims[i + 1] = y->dims[axis];
+        out.stride_a[i + 1] = sa[axis];
+        out.stride_b[i + 1] = sb[axis];
+    }
+    return out;
+}
+
+/* Does the block's broadcast, exchanged or not, add in the order of a single sample's? */
+static bool adds_as_one(const itg_batch_plan *plan, const itg_step *s, bool last, bool exchange)
+{
+    const itg_pvalue *values = plan->program->values;
+    itg_broadcast one = itg_broadcast_of(&values[s->inputs[0]].shape, &values[s->inputs[1]].shape,
+                                         &values[s->outputs[0]].shape);
+    /* With more than one sample, their dimension counts. */
+    for (int64_t count = 1; count <= 2; count++) {
+        itg_broadcast block = broadcast_of(plan, s, last, count);
+        if (exchange) block = exchanged(block);
+        if ((is_swapped(&block) != exchange) != is_swapped(&one)) return false;
+    }
+    return true;
+}
+
+/* Can the order of the sums be kept, with exchanged operands if need be? */
+static bool keeps_order(const itg_batch_plan *plan, const itg_step *s, bool last, bool *exchange)
+{
+    *exchange = false;
+    if (s->form != ITG_FORM_F32 || s->op != ITG_OP_ADD) return true;
+    if (adds_as_one(plan, s, last, false)) return true;
+    *exchange = true;
+    return adds_as_one(plan, s, last, true);
+}
+
+static bool takes_binary(const itg_batch_plan *plan, const itg_step *s)
+{
+    const itg_pvalue *values = plan->program->values;
+    bool exchange;
+    return (values[s->inputs[0]].data == NULL || values[s->inputs[1]].data == NULL) &&
+           values[s->outputs[0]].shape.rank < ITG_MAX_RANK &&
+           keeps_order(plan, s, false, &exchange);
+}
+
+static bool lasts_binary(const itg_batch_plan *plan, const itg_step *s)
+{
+    const itg_pvalue *values = plan->program->values, *y = &values[s->outputs[0]];
+    bool exchange;
+    if (!itg_value_has_layouts(y)) return false;
+    for (int32_t i = 0; i < 2; i++)
+        if (itg_value_has_layouts(&values[s->inputs[i]]) &&
+            values[s->inputs[i]].shape.rank != y->shape.rank)
+            return false;
+    return keeps_order(plan, s, true, &exchange);
+}
+
+static itg_binary_form form_of(const itg_step *s)
+{
+    switch (s->form) {
+    case ITG_FORM_PRODUCT:
+        return ITG_BINARY_PRODUCT;
+    case ITG_FORM_EQUAL:
+        return ITG_BINARY_EQUAL;
+    case ITG_FORM_F32:
+        return s->op == ITG_OP_MUL ? ITG_BINARY_F32_PRODUCT : ITG_BINARY_F32;
+    default:
+        return ITG_BINARY_RESCALE;
+    }
+}
+
+/* All but the operands' data. scales: [outputs]. */
+static itg_int_binary binary_of(const itg_batch_plan *plan, const itg_batch_operation *o,
+                                float *scales)
+{
+    const itg_step *s = o->step;
+    const itg_pvalue *values = plan->program->values;
+    int32_t first = o->exchanged ? 1 : 0, second = 1 - first;
+    for (int32_t i = 0; i < o->output_count; i++) {
+        const itg_pvalue *out = itg_place_value(plan, o->outputs[i]);
+        scales[i] = out->quantized ? out->q.scale[0] : 1.0f;
+    }
+    return (itg_int_binary){.form = form_of(s),
+                            .sign = s->op == ITG_OP_SUB ? -1 : 1,
+                            .left_shift = s->left_shift,
+                            .ra = s->operand[first],
+                            .rb = s->operand[second],
+                            .scale_a = values[s->inputs[first]].q.scale[0],
+                            .scale_b = values[s->inputs[second]].q.scale[0],
+                            .scale_out = scales,
+                            .acc = s->acc};
+}
+
+/* Computed operands of the output's shape: rows of one length, element beside element. */
+static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
+{
+    const itg_step *s = o->step;
+    const itg_pvalue *values = plan->program->values, *a = &values[s->inputs[0]],
+                     *b = &values[s->inputs[1]], *y = &values[s->outputs[0]];
+    if (a->data != NULL || b->data != NULL || !itg_shape_equal(&a->shape, &y->shape) ||
+        !itg_shape_equal(&b->shape, &y->shape) || o->output_count > ITG_ACCEL_OUTPUTS)
+        return ITG_OK;
+    itg_epilogue out[ITG_ACCEL_OUTPUTS];
+    float scales[ITG_ACCEL_OUTPUTS];
+    itg_int_operand xa = {a->dtype, NULL, a->q.zero_point, a->q.qmin, a->q.qmax},
+                    xb = {b->dtype, NULL, b->q.zero_point, b->q.qmin, b->q.qmax};
+    for (int32_t i = 0; i < o->output_count; i++)
+        out[i] = itg_batch_epilogue_of(plan, o, i);
+    itg_int_binary k = binary_of(plan, o, scales);
+    itg_block_element *fast;
+    itg_status status = itg_block_binary_create(plan->kernels, &k, &xa, &xb, out, o->output_count,
+                                                plan->arena, &fast, err);
+    if (status == ITG_OK) o->fast = fast;
+    return status;
+}
+
+static itg_status prepare_binary(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
+{
+    (void)keeps_order(plan, o->step, itg_place_is_last(o->outputs[0]), &o->exchanged);
+    return o->exchanged ? ITG_OK : prepare_fast(plan, o, err);
+}
+
+static void run_fast(itg_batch *b, const itg_batch_operation *o, int64_t count)
+{
+    void *y[ITG_ACCEL_OUTPUTS];
+    for (int32_t i = 0; i < o->output_count; i++)
+        y[i] = itg_batch_data(b, o->outputs[i]);
+    itg_block_element_run(o->fast, itg_batch_data(b, o->inputs[0]), itg_batch_data(b, o->inputs[1]),
+                          y, itg_place_value(b->plan, o->outputs[0])->elements * count);
+}
+
+static itg_status run_binary(itg_batch *b, const itg_batch_operation *o, int64_t count,
+                             itg_error *err)
+{
+    (void)err;
+    if (o->fast != NULL) {
+        run_fast(b, o, count);
+        return ITG_OK;
+    }
+    int32_t first = o->exchanged ? 1 : 0;
+    itg_broadcast shape = broadcast_of(b->plan, o->step, itg_place_is_last(o->outputs[0]), count);
+    if (o->exchanged) shape = exchanged(shape);
+    itg_int_operand x = itg_batch_operand(b, o, first), y = itg_batch_operand(b, o, 1 - first);
+    for (int32_t i = 0; i < o->output_count; i++)
+        b->plain.epilogues[i] = itg_batch_epilogue(b, o, i);
+    itg_int_binary k = binary_of(b->plan, o, b->plain.scales);
+    itg_int_binary_run(&k, &shape, &x, &y, b->plain.epilogues, o->output_count);
+    return ITG_OK;
+}
+
+const itg_batch_kernel itg_batch_binary = {"binary",     ITG_WISH_SAME,  takes_binary,
+                                           lasts_binary, prepare_binary, run_binary};

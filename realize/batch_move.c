@@ -1,0 +1,117 @@
+/* Data movement of whole blocks: samples take the place of the leading dimension of 1, and where
+ * channels are last, axes are renamed. What moves along the leading dimension itself, or has none,
+ * is left to the plain executor. */
+#include "kernels/float_ops.h"
+#include "realize/batch_plan.h"
+
+static bool is_copy(itg_op op)
+{
+    return op == ITG_OP_RESHAPE || op == ITG_OP_FLATTEN || op == ITG_OP_SQUEEZE ||
+           op == ITG_OP_UNSQUEEZE || op == ITG_OP_IDENTITY || op == ITG_OP_DROPOUT;
+}
+
+/* Every operand is computed and has a leading dimension of 1. */
+static bool stacks(const itg_batch_plan *plan, const itg_step *s)
+{
+    const itg_pvalue *values = plan->program->values;
+    for (int32_t i = 0; i < s->input_count; i++)
+        if (s->inputs[i] == ITG_NONE || values[s->inputs[i]].data != NULL ||
+            values[s->inputs[i]].shape.rank < 1 || values[s->inputs[i]].shape.dims[0] != 1)
+            return false;
+    for (int32_t i = 0; i < s->output_count; i++)
+        if (values[s->outputs[i]].shape.rank < 1 || values[s->outputs[i]].shape.dims[0] != 1)
+            return false;
+    return true;
+}
+
+static bool takes_move(const itg_batch_plan *plan, const itg_step *s)
+{
+    const itg_attrs *a = &s->attrs;
+    if (is_copy(s->op)) return plan->program->values[s->inputs[0]].data == NULL;
+    if (!stacks(plan, s)) return false;
+    switch (s->op) {
+    case ITG_OP_CONCAT:
+    case ITG_OP_SPLIT:
+        return a->axis > 0;
+    case ITG_OP_TRANSPOSE:
+        return a->perm[0] == 0;
+    case ITG_OP_PAD:
+        return a->pads_begin[0] == 0;
+    case ITG_OP_SLICE:
+        for (int32_t i = 0; i < a->axes_count; i++)
+            if (a->axes[i] == 0) return false;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Operands of one rank whose axes can be renamed. */
+static bool lasts_move(const itg_batch_plan *plan, const itg_step *s)
+{
+    const itg_pvalue *values = plan->program->values, *y = &values[s->outputs[0]];
+    if (s->op == ITG_OP_IDENTITY || s->op == ITG_OP_DROPOUT) return true;
+    if (s->op != ITG_OP_CONCAT && s->op != ITG_OP_SPLIT && s->op != ITG_OP_PAD &&
+        s->op != ITG_OP_SLICE)
+        return false;
+    for (int32_t i = 0; i < s->input_count; i++)
+        if (!itg_value_has_layouts(&values[s->inputs[i]]) ||
+            values[s->inputs[i]].shape.rank != y->shape.rank)
+            return false;
+    for (int32_t i = 0; i < s->output_count; i++)
+        if (!itg_value_has_layouts(&values[s->outputs[i]])) return false;
+    return true;
+}
+
+static itg_status run_copy(itg_batch *b, const itg_batch_operation *o, int64_t count)
+{
+    memcpy(itg_batch_data(b, o->outputs[0]), itg_batch_data(b, o->inputs[0]),
+           itg_place_value(b->plan, o->inputs[0])->bytes * (size_t)count);
+    return ITG_OK;
+}
+
+/* Where logical axis i lies among channels-last dims. */
+static int64_t renamed(int64_t axis, int32_t rank)
+{
+    return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
+}
+
+static itg_attrs renamed_attrs(const itg_attrs *from, int32_t rank)
+{
+    itg_attrs a = *from;
+    a.axis = renamed(from->axis, rank);
+    for (int32_t i = 0; i < a.axes_count; i++)
+        a.axes[i] = renamed(from->axes[i], rank);
+    for (int32_t i = 0; i < rank; i++)
+        a.pads_begin[renamed(i, rank)] = from->pads_begin[i];
+    return a;
+}
+
+static itg_tensor tensor_of(const itg_batch *b, int32_t place, int64_t count)
+{
+    itg_tensor t = {itg_place_value(b->plan, place)->dtype, itg_place_shape(b->plan, place),
+                    itg_batch_data(b, place)};
+    t.shape.dims[0] = count;
+    return t;
+}
+
+static itg_status run_move(itg_batch *b, const itg_batch_operation *o, int64_t count,
+                           itg_error *err)
+{
+    const itg_step *s = o->step;
+    if (is_copy(s->op)) return run_copy(b, o, count);
+    const itg_pvalue *y = itg_place_value(b->plan, o->outputs[0]);
+    itg_attrs attrs = s->attrs;
+    int64_t fill = 0; /* room for one code of any storage: zero */
+    itg_store(y->dtype, &fill, 0, y->q.zero_point);
+    for (int32_t i = 0; i < o->input_count; i++)
+        b->plain.inputs[i] = tensor_of(b, o->inputs[i], count);
+    for (int32_t i = 0; i < o->output_count; i++)
+        b->plain.outputs[i] = tensor_of(b, o->outputs[i], count);
+    if (itg_place_is_last(o->outputs[0])) attrs = renamed_attrs(&s->attrs, y->shape.rank);
+    return itg_move_eval(s->op, &attrs, b->plain.inputs, o->input_count, b->plain.outputs,
+                         o->output_count, &fill, err);
+}
+
+const itg_batch_kernel itg_batch_move = {"move",     ITG_WISH_SAME, takes_move,
+                                         lasts_move, NULL,          run_move};

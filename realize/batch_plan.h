@@ -1,0 +1,133 @@
+/* The inside of plans and batches. Private to realize/. */
+#ifndef ITG_BATCH_PLAN_H
+#define ITG_BATCH_PLAN_H
+#include "kernels/block_ops.h"
+#include "realize/batch.h"
+#include "realize/exec.h"
+
+/* How the samples of a value lie, one behind the other: in logical order, or with the channels
+ * (dim 1) last. Where both are the same order of bytes, PLAIN is what it is called. */
+typedef enum itg_layout { ITG_PLAIN, ITG_CHANNELS_LAST, ITG_LAYOUT_COUNT } itg_layout;
+
+/* A value in one layout. Place number: value * ITG_LAYOUT_COUNT + layout. */
+typedef struct itg_batch_place {
+    bool used;
+    int32_t first, last; /* operations; from -1: inputs; to operation_count: outputs */
+    size_t offset;
+} itg_batch_place;
+
+typedef struct itg_batch_kernel itg_batch_kernel;
+
+/* A step, or (step NULL) the conversion of `value` to layout out_layout[0]. */
+typedef struct itg_batch_operation {
+    const itg_batch_kernel *kernel;
+    const itg_step *step;
+    int32_t value;
+    int32_t input_count, output_count;
+    int32_t *inputs, *outputs; /* places; ITG_NONE: constant or left out */
+    const itg_accel_layer *layer;
+    const itg_block_element *fast; /* BINARY without broadcasting, CLIP; NULL: none */
+    bool exchanged;                /* BINARY: operands change places */
+    double cost;                   /* of a sample, in multiplications */
+    size_t scratch_bytes, scratch_offset;
+} itg_batch_operation;
+
+struct itg_batch_plan {
+    const itg_program *program;
+    const itg_accel_kernels *kernels;
+    itg_cache *weights;
+    itg_arena *arena;
+    int64_t block;
+    itg_key *keys;           /* [value] */
+    itg_batch_place *places; /* [value * ITG_LAYOUT_COUNT] */
+    itg_batch_operation *operations;
+    int32_t operation_count;
+    const void **borrowed; /* from weights */
+    int32_t borrowed_count;
+    size_t bytes;
+};
+
+/* A kernel's wishes. SAME: as the first computed input lies, if `lasts` allows; SOURCE: inputs
+ * plain, outputs as their readers want them. */
+typedef enum itg_batch_wish {
+    ITG_WISH_PLAIN,
+    ITG_WISH_LAST,
+    ITG_WISH_SAME,
+    ITG_WISH_SOURCE
+} itg_batch_wish;
+
+struct itg_batch_kernel {
+    const char *name;
+    itg_batch_wish wish;
+    bool (*takes)(const itg_batch_plan *plan, const itg_step *s); /* NULL: all of its kind */
+    /* May the operands lie with channels last? NULL: yes. */
+    bool (*lasts)(const itg_batch_plan *plan, const itg_step *s);
+    /* Scratch, layers. After all operands are placed. NULL: nothing. */
+    itg_status (*prepare)(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err);
+    /* Samples [0, count) of all operands. */
+    itg_status (*run)(itg_batch *batch, const itg_batch_operation *o, int64_t count,
+                      itg_error *err);
+};
+
+struct itg_batch {
+    const itg_batch_plan *plan;
+    itg_instance plain; /* for the plain executor's functions: places, scratch */
+    void **places;      /* [value]: of one sample */
+    void *allocation;
+    unsigned char *memory;
+    void **where;           /* [place]: memory of this run */
+    const void **held;      /* [place]: in activations, until the next run */
+    bool *needed;           /* [place] */
+    double *costs;          /* [place]: of computing it again */
+    bool *runs;             /* [operation] */
+    itg_cache *activations; /* of what is held */
+    itg_batch_counts counts;
+};
+
+/* ---- values ---- */
+static inline const itg_pvalue *itg_place_value(const itg_batch_plan *plan, int32_t place)
+{
+    return &plan->program->values[place / ITG_LAYOUT_COUNT];
+}
+static inline bool itg_place_is_last(int32_t place)
+{
+    return place % ITG_LAYOUT_COUNT == ITG_CHANNELS_LAST;
+}
+/* Do the layouts differ? Channels and positions of such a value. */
+bool itg_value_has_layouts(const itg_pvalue *v);
+static inline int64_t itg_value_channels(const itg_pvalue *v)
+{
+    return v->shape.dims[1];
+}
+/* Dims as they lie: [1,C,H,W] -> [1,H,W,C] where channels are last. */
+itg_shape itg_place_shape(const itg_batch_plan *plan, int32_t place);
+
+/* ---- the kernels' view of a batch ---- */
+void *itg_batch_data(const itg_batch *batch, int32_t place);
+/* Operand `slot`: computed or constant. */
+itg_int_operand itg_batch_operand(const itg_batch *batch, const itg_batch_operation *o,
+                                  int32_t slot);
+itg_epilogue itg_batch_epilogue(const itg_batch *batch, const itg_batch_operation *o, int32_t out);
+/* The same without memory: `out` is NULL. */
+itg_epilogue itg_batch_epilogue_of(const itg_batch_plan *plan, const itg_batch_operation *o,
+                                   int32_t out);
+static inline void *itg_batch_scratch(const itg_batch *batch, const itg_batch_operation *o)
+{
+    return batch->memory + o->scratch_offset;
+}
+
+/* ---- the kernels ---- */
+const itg_batch_kernel *itg_batch_kernel_of(const itg_batch_plan *plan, const itg_step *s);
+extern const itg_batch_kernel itg_batch_plain, itg_batch_convert; /* batch_plain.c */
+extern const itg_batch_kernel itg_batch_conv, itg_batch_matmul;   /* batch_mac.c */
+extern const itg_batch_kernel itg_batch_quantize, itg_batch_dequantize, itg_batch_binary,
+    itg_batch_clip, itg_batch_lut;                           /* batch_element.c */
+extern const itg_batch_kernel itg_batch_mean, itg_batch_max; /* batch_pool.c */
+extern const itg_batch_kernel itg_batch_move;                /* batch_move.c */
+
+/* ---- parts of itg_batch_plan_create ---- */
+itg_status itg_batch_lay_out(itg_batch_plan *plan, itg_error *err); /* batch_layout.c */
+itg_status itg_batch_keys(itg_batch_plan *plan, itg_error *err);    /* batch_key.c */
+/* Key of a constant's contents (batch_key.c). */
+itg_key itg_batch_content(const itg_pvalue *v);
+#endif

@@ -1,0 +1,318 @@
+/* One worker's memory, and its runs: first backwards from the outputs, to see what is there already
+ * and what is needed for the rest; then forwards. */
+#include "realize/batch_plan.h"
+#include <stdlib.h>
+
+static int32_t place_count(const itg_batch_plan *plan)
+{
+    return plan->program->value_count * ITG_LAYOUT_COUNT;
+}
+
+/* The room that the plain executor's functions want: operands of the step that has the most. */
+static bool create_plain(itg_batch *b)
+{
+    const itg_program *p = b->plan->program;
+    size_t in = 1, out = 1;
+    for (int32_t i = 0; i < p->step_count; i++) {
+        if ((size_t)p->steps[i].input_count > in) in = (size_t)p->steps[i].input_count;
+        if ((size_t)p->steps[i].output_count > out) out = (size_t)p->steps[i].output_count;
+    }
+    b->places = calloc((size_t)p->value_count + 1, sizeof *b->places);
+    b->plain.program = p;
+    b->plain.places = b->places;
+    b->plain.inputs = calloc(in, sizeof *b->plain.inputs);
+    b->plain.outputs = calloc(out, sizeof *b->plain.outputs);
+    b->plain.epilogues = calloc(out, sizeof *b->plain.epilogues);
+    b->plain.scales = calloc(out, sizeof *b->plain.scales);
+    return b->places != NULL && b->plain.inputs != NULL && b->plain.outputs != NULL &&
+           b->plain.epilogues != NULL && b->plain.scales != NULL;
+}
+
+static void set_places(itg_batch *b)
+{
+    for (int32_t i = 0; i < place_count(b->plan); i++)
+        b->where[i] = b->plan->places[i].used ? b->memory + b->plan->places[i].offset : NULL;
+}
+
+itg_status itg_batch_create(const itg_batch_plan *plan, itg_batch **out, itg_error *err)
+{
+    size_t places = (size_t)place_count(plan) + 1;
+    itg_batch *b = calloc(1, sizeof *b);
+    bool ok = b != NULL;
+    if (ok) {
+        b->plan = plan;
+        b->allocation = malloc(plan->bytes + 64);
+        b->where = calloc(places, sizeof *b->where);
+        b->held = calloc(places, sizeof *b->held);
+        b->needed = calloc(places, sizeof *b->needed);
+        b->costs = calloc(places, sizeof *b->costs);
+        b->runs = calloc((size_t)plan->operation_count + 1, sizeof *b->runs);
+        ok = create_plain(b) && b->allocation != NULL && b->where != NULL && b->held != NULL &&
+             b->needed != NULL && b->costs != NULL && b->runs != NULL;
+    }
+    if (!ok) {
+        itg_batch_destroy(b);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a batch of %zu bytes",
+                        plan->program->name, plan->bytes);
+    }
+    b->memory = b->allocation;
+    b->memory += (64 - (uintptr_t)b->allocation % 64) % 64;
+    set_places(b);
+    *out = b;
+    return ITG_OK;
+}
+
+static void release(itg_batch *b, int32_t place)
+{
+    if (b->held[place] == NULL) return;
+    itg_cache_release(b->activations, b->held[place]);
+    b->held[place] = NULL;
+}
+
+static void release_all(itg_batch *b)
+{
+    for (int32_t i = 0; b->held != NULL && i < place_count(b->plan); i++)
+        release(b, i);
+}
+
+void itg_batch_destroy(itg_batch *batch)
+{
+    if (batch == NULL) return;
+    release_all(batch);
+    free(batch->allocation);
+    free(batch->where);
+    free(batch->held);
+    free(batch->needed);
+    free(batch->costs);
+    free(batch->runs);
+    free(batch->places);
+    free(batch->plain.inputs);
+    free(batch->plain.outputs);
+    free(batch->plain.epilogues);
+    free(batch->plain.scales);
+    free(batch);
+}
+
+/* ---- operands ---- */
+
+void *itg_batch_data(const itg_batch *batch, int32_t place)
+{
+    return batch->where[place];
+}
+
+itg_int_operand itg_batch_operand(const itg_batch *batch, const itg_batch_operation *o,
+                                  int32_t slot)
+{
+    const itg_pvalue *v = &batch->plan->program->values[o->step->inputs[slot]];
+    const void *data = v->data != NULL ? v->data : itg_batch_data(batch, o->inputs[slot]);
+    return (itg_int_operand){v->dtype, data, v->q.zero_point, v->q.qmin, v->q.qmax};
+}
+
+itg_epilogue itg_batch_epilogue_of(const itg_batch_plan *plan, const itg_batch_operation *o,
+                                   int32_t out)
+{
+    const itg_pvalue *v = itg_place_value(plan, o->outputs[out]);
+    const itg_step_out *e = &o->step->outs[out];
+    return (itg_epilogue){.storage = v->dtype,
+                          .requant = e->requant,
+                          .requant_count = e->requant_count,
+                          .zero_point = v->quantized ? v->q.zero_point : 0,
+                          .lo = e->lo,
+                          .hi = e->hi,
+                          .dequant = e->dequant,
+                          .dequant_count = e->dequant_count,
+                          .float_lo = o->step->float_lo,
+                          .float_hi = o->step->float_hi};
+}
+
+itg_epilogue itg_batch_epilogue(const itg_batch *batch, const itg_batch_operation *o, int32_t out)
+{
+    itg_epilogue e = itg_batch_epilogue_of(batch->plan, o, out);
+    e.out = itg_batch_data(batch, o->outputs[out]);
+    return e;
+}
+
+float *itg_batch_input(itg_batch *batch, int32_t index, int64_t k)
+{
+    int32_t value = batch->plan->program->inputs[index];
+    return (float *)batch->where[value * ITG_LAYOUT_COUNT] +
+           k * batch->plan->program->values[value].elements;
+}
+
+itg_tensor itg_batch_output(const itg_batch *batch, int32_t index, int64_t k)
+{
+    const itg_program *p = batch->plan->program;
+    const itg_pvalue *v = &p->values[p->outputs[index]];
+    itg_tensor t = itg_pvalue_tensor(v);
+    if (v->data != NULL) return t;
+    t.data =
+        (unsigned char *)batch->where[p->outputs[index] * ITG_LAYOUT_COUNT] + (size_t)k * v->bytes;
+    return t;
+}
+
+itg_batch_counts itg_batch_statistics(const itg_batch *batch)
+{
+    return batch->counts;
+}
+
+/* ---- reuse ---- */
+
+typedef struct run {
+    itg_batch *b;
+    const itg_block *block;
+    const itg_batch_io *io;
+} run;
+
+/* What a place holds during a run: value, samples, layout. */
+static itg_key key_of(const run *r, int32_t place)
+{
+    itg_key_state k;
+    itg_key_begin(&k, (uint64_t)(place % ITG_LAYOUT_COUNT));
+    itg_key_key(&k, &r->b->plan->keys[place / ITG_LAYOUT_COUNT]);
+    itg_key_word(&k, r->block->source);
+    itg_key_int(&k, r->block->first);
+    itg_key_int(&k, r->block->count);
+    return itg_key_end(&k);
+}
+
+static size_t bytes_of(const run *r, int32_t place)
+{
+    return itg_place_value(r->b->plan, place)->bytes * (size_t)r->block->count;
+}
+
+/* All outputs of o that are needed are in activations, and held now. */
+static bool fetch(const run *r, const itg_batch_operation *o)
+{
+    itg_batch *b = r->b;
+    if (b->activations == NULL) return false;
+    for (int32_t k = 0; k < o->output_count; k++) {
+        int32_t place = o->outputs[k];
+        if (!b->needed[place]) continue;
+        itg_key key = key_of(r, place);
+        b->held[place] = itg_cache_fetch(b->activations, &key, bytes_of(r, place));
+        if (b->held[place] != NULL) continue;
+        for (int32_t i = 0; i < k; i++)
+            release(b, o->outputs[i]);
+        return false;
+    }
+    for (int32_t k = 0; k < o->output_count; k++)
+        if (b->held[o->outputs[k]] != NULL) {
+            b->where[o->outputs[k]] = (void *)(uintptr_t)b->held[o->outputs[k]];
+            b->counts.fetched++;
+        }
+    return true;
+}
+
+/* Which operations must run, from the last to the first: readers are decided before writers. */
+static void decide(const run *r)
+{
+    itg_batch *b = r->b;
+    const itg_batch_plan *plan = b->plan;
+    memset(b->needed, 0, (size_t)place_count(plan) * sizeof *b->needed);
+    for (int32_t i = 0; i < plan->program->output_count; i++)
+        b->needed[plan->program->outputs[i] * ITG_LAYOUT_COUNT] = true;
+    for (int32_t i = plan->operation_count - 1; i >= 0; i--) {
+        const itg_batch_operation *o = &plan->operations[i];
+        b->runs[i] = false;
+        for (int32_t k = 0; k < o->output_count; k++)
+            b->runs[i] |= b->needed[o->outputs[k]];
+        if (!b->runs[i]) continue;
+        b->runs[i] = !fetch(r, o);
+        for (int32_t k = 0; k < o->input_count && b->runs[i]; k++)
+            if (o->inputs[k] != ITG_NONE) b->needed[o->inputs[k]] = true;
+    }
+}
+
+static itg_status fill_inputs(const run *r, itg_error *err)
+{
+    const itg_program *p = r->b->plan->program;
+    for (int32_t i = 0; i < p->input_count && r->io->fill != NULL; i++) {
+        if (!r->b->needed[p->inputs[i] * ITG_LAYOUT_COUNT]) continue;
+        for (int64_t k = 0; k < r->block->count; k++) {
+            itg_status status = r->io->fill(r->io->context, i, r->block->first + k,
+                                            itg_batch_input(r->b, i, k), err);
+            if (status != ITG_OK) return status;
+        }
+    }
+    return ITG_OK;
+}
+
+/* What it takes to have the outputs of o again, from what is kept: its own work and that of the
+ * operations before it whose results are not kept. */
+static double cost_again(const itg_batch *b, const itg_batch_operation *o)
+{
+    double sum = o->cost;
+    for (int32_t k = 0; k < o->input_count; k++)
+        if (o->inputs[k] != ITG_NONE && b->held[o->inputs[k]] == NULL)
+            sum += b->costs[o->inputs[k]];
+    return sum;
+}
+
+/* The outputs go where they may be kept. */
+static void reserve(const run *r, const itg_batch_operation *o)
+{
+    itg_batch *b = r->b;
+    double again = cost_again(b, o);
+    for (int32_t k = 0; k < o->output_count; k++) {
+        int32_t place = o->outputs[k];
+        b->costs[place] = again;
+        if (!b->needed[place] || !r->io->keep) continue;
+        itg_key key = key_of(r, place);
+        void *data = itg_cache_reserve(b->activations, &key, bytes_of(r, place),
+                                       again * (double)r->block->count, false);
+        if (data == NULL) continue;
+        b->held[place] = data;
+        b->where[place] = data;
+        b->counts.kept++;
+    }
+}
+
+static itg_status forward(const run *r, itg_error *err)
+{
+    itg_batch *b = r->b;
+    const itg_batch_plan *plan = b->plan;
+    for (int32_t i = 0; i < plan->operation_count; i++) {
+        const itg_batch_operation *o = &plan->operations[i];
+        if (!b->runs[i]) continue;
+        if (b->activations != NULL) reserve(r, o);
+        itg_status status = o->kernel->run(b, o, r->block->count, err);
+        if (status != ITG_OK) return status;
+        b->counts.computed += o->step != NULL;
+        for (int32_t k = 0; k < o->output_count; k++)
+            if (b->held[o->outputs[k]] != NULL)
+                itg_cache_commit(b->activations, b->held[o->outputs[k]]);
+    }
+    return ITG_OK;
+}
+
+/* What is not an output is not looked at any more. */
+static void release_inner(itg_batch *b)
+{
+    const itg_program *p = b->plan->program;
+    memset(b->needed, 0, (size_t)place_count(b->plan) * sizeof *b->needed);
+    for (int32_t i = 0; i < p->output_count; i++)
+        b->needed[p->outputs[i] * ITG_LAYOUT_COUNT] = true;
+    for (int32_t i = 0; i < place_count(b->plan); i++)
+        if (!b->needed[i]) release(b, i);
+}
+
+itg_status itg_batch_run(itg_batch *batch, const itg_block *block, const itg_batch_io *io,
+                         itg_error *err)
+{
+    const itg_batch_plan *plan = batch->plan;
+    if (block->count < 1 || block->count > plan->block)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: a run of %lld samples, the plan holds %lld",
+                        plan->program->name, (long long)block->count, (long long)plan->block);
+    release_all(batch);
+    set_places(batch);
+    batch->activations = io->activations;
+    run r = {batch, block, io};
+    decide(&r);
+    itg_status status = fill_inputs(&r, err);
+    if (status == ITG_OK) status = forward(&r, err);
+    if (status == ITG_OK)
+        release_inner(batch);
+    else
+        release_all(batch);
+    return status;
+}

@@ -1,0 +1,155 @@
+/* Simulated annealing with HAGO's schedule (TVM, python/tvm/relay/hago/search.py): temperature 0.5
+ * down to 0.0005, 0.99 of it after each proposal (688 proposals); a proposal moves a tenth of the
+ * dimensions, at least one, by up to two levels; a worse one is accepted with probability
+ * exp(-increase / temperature) (Metropolis). Departures: dimensions with one value are left alone,
+ * a move is never by nothing, and a width at an end of its range moves inwards.
+ *
+ * Energy, smaller is better:
+ *   minimizing a cost:    cost / cost of the widest point
+ *                         + PENALTY * (what quality falls short of the floor + violation)
+ *   maximizing quality:   -quality + PENALTY * (what quality falls short of the floor
+ *                         + what cost exceeds its limit by + violation)
+ * so a point of quality that misses the floor pays for a tenth of the widest cost.
+ *
+ * The random number of the acceptance is drawn with the proposal: it fixes the largest energy that
+ * is accepted, and from it the racing floor, below which a proposal is refused without looking at
+ * anything else (tell tests exactly this, so a raced quality below the floor cannot matter). */
+#include "kernels/math.h"
+#include "search/points.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PENALTY 10.0
+#define FIRST_TEMPERATURE 0.5
+#define LAST_TEMPERATURE 0.0005
+#define COOLING 0.99
+#define MOST_LEVELS 2 /* moved at once */
+
+typedef struct anneal_state {
+    const itg_search_space *space;
+    itg_searcher_options options;
+    int32_t *levels;   /* the point accepted last */
+    uint32_t *movable; /* dimensions with more than one value */
+    int32_t movable_count;
+    double energy, widest_cost, temperature;
+    double most_energy, floor; /* of the proposal that is out */
+    bool started, waiting, accepted_any;
+} anneal_state;
+
+static itg_status init(void *state, const itg_search_space *space,
+                       const itg_searcher_options *options, itg_error *err)
+{
+    anneal_state *s = state;
+    s->space = space;
+    s->options = *options;
+    s->temperature = FIRST_TEMPERATURE;
+    s->widest_cost = 1;
+    s->levels = malloc(sizeof *s->levels * (size_t)(space->dim_count + 1));
+    s->movable = malloc(sizeof *s->movable * (size_t)(space->dim_count + 1));
+    if (!s->levels || !s->movable) return itg_fail(err, ITG_NO_MEMORY, "no memory for anneal");
+    for (int32_t d = 0; d < space->dim_count; d++)
+        if (space->dims[d].count > 1) s->movable[s->movable_count++] = (uint32_t)d;
+    itg_point_widest(space, s->levels);
+    return ITG_OK;
+}
+
+static double shortfall(double quality, double floor)
+{
+    return quality < floor ? floor - quality : 0;
+}
+
+static double energy_of(const anneal_state *s, const itg_outcome *o)
+{
+    double miss = shortfall(o->quality, s->options.quality_floor) + o->violation;
+    if (!s->options.maximize_quality) return o->cost / s->widest_cost + PENALTY * miss;
+    if (o->cost > s->options.cost_limit) miss += o->cost - s->options.cost_limit;
+    return -o->quality + PENALTY * miss;
+}
+
+/* A quality below which every energy is above most_energy, whatever the cost. */
+static double floor_of(const anneal_state *s)
+{
+    double floor = s->options.quality_floor;
+    return s->options.maximize_quality ? -s->most_energy : floor - s->most_energy / PENALTY;
+}
+
+/* Another level of a dimension, uniformly: within MOST_LEVELS where there is an order. */
+static int32_t another_level(const itg_dim *dim, int32_t level, itg_rng *rng)
+{
+    int32_t low = 0, high = dim->count - 1;
+    if (dim->ordered && level > MOST_LEVELS) low = level - MOST_LEVELS;
+    if (dim->ordered && high - level > MOST_LEVELS) high = level + MOST_LEVELS;
+    int32_t other = low + (int32_t)itg_rng_below(rng, (uint64_t)(high - low));
+    return other < level ? other : other + 1;
+}
+
+/* The first dimensions of a partial Fisher-Yates shuffle are those that move. */
+static void propose(anneal_state *s, itg_rng *rng, int32_t *levels)
+{
+    int32_t count = (s->movable_count + 9) / 10;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t at = i + (int32_t)itg_rng_below(rng, (uint64_t)(s->movable_count - i));
+        uint32_t d = s->movable[at];
+        s->movable[at] = s->movable[i];
+        s->movable[i] = d;
+        levels[d] = another_level(&s->space->dims[d], levels[d], rng);
+    }
+    double unit = 1.0 - itg_rng_unit(rng); /* (0, 1]: it has a logarithm */
+    s->most_energy = s->energy - s->temperature * itg_log(unit);
+    s->temperature *= COOLING;
+}
+
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+{
+    anneal_state *s = state;
+    if (s->waiting) return ITG_WAIT;
+    if (s->started && (s->temperature < LAST_TEMPERATURE || s->movable_count == 0)) return ITG_END;
+    memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
+    s->floor = -INFINITY;
+    if (s->started) {
+        propose(s, rng, levels);
+        if (s->accepted_any) s->floor = floor_of(s);
+    }
+    s->started = s->waiting = true;
+    *floor = s->floor;
+    return ITG_OK;
+}
+
+static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
+{
+    anneal_state *s = state;
+    bool first = s->floor == -INFINITY && !s->accepted_any;
+    s->waiting = false;
+    if (!outcome->feasible) { /* all alike: as long as nothing else is known, it wanders */
+        if (!s->accepted_any)
+            memcpy(s->levels, levels, sizeof *levels * (size_t)s->space->dim_count);
+        return ITG_OK;
+    }
+    if (outcome->quality < s->floor) return ITG_OK;
+    if (first && outcome->cost > 0) s->widest_cost = outcome->cost;
+    double energy = energy_of(s, outcome);
+    if (s->accepted_any && energy > s->most_energy) return ITG_OK;
+    s->accepted_any = true;
+    s->energy = energy;
+    memcpy(s->levels, levels, sizeof *levels * (size_t)s->space->dim_count);
+    return ITG_OK;
+}
+
+static void deinit(void *state)
+{
+    anneal_state *s = state;
+    free(s->levels);
+    free(s->movable);
+}
+
+const itg_searcher_def itg_searcher_anneal = {
+    .name = "anneal",
+    .help = "simulated annealing with HAGO's schedule, 689 trials",
+    .state_size = sizeof(anneal_state),
+    .outstanding = 1,
+    .default_trials = 0,
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .deinit = deinit};

@@ -1,0 +1,85 @@
+/* All points of a small space, from the widest in the order of an odometer whose last dimension
+ * runs fastest. The oracle of the other searchers' tests. It learns from nothing that it is told,
+ * so the racing floor is that of a good point. */
+#include "search/points.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_POINTS 1000000
+
+typedef struct exhaustive_state {
+    const itg_search_space *space;
+    double floor;
+    int32_t *steps; /* per dimension: levels away from where the widest point has it */
+    bool ended;
+} exhaustive_state;
+
+static itg_status init(void *state, const itg_search_space *space,
+                       const itg_searcher_options *options, itg_error *err)
+{
+    exhaustive_state *s = state;
+    int64_t points = 1;
+    for (int32_t d = 0; d < space->dim_count; d++) {
+        points *= space->dims[d].count; /* below 1e6 * 2^31 */
+        if (points > MOST_POINTS)
+            return itg_fail(err, ITG_LIMIT,
+                            "exhaustive takes spaces of at most %d points, but the first %d of %d "
+                            "dimensions have %lld already; narrow the widths or take another "
+                            "searcher",
+                            MOST_POINTS, d + 1, space->dim_count, (long long)points);
+    }
+    s->space = space;
+    s->floor = options->quality_floor;
+    s->steps = calloc((size_t)space->dim_count + 1, sizeof *s->steps);
+    return s->steps ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for exhaustive");
+}
+
+static void advance(exhaustive_state *s)
+{
+    int32_t d = s->space->dim_count - 1;
+    while (d >= 0 && s->steps[d] == s->space->dims[d].count - 1)
+        s->steps[d--] = 0;
+    if (d >= 0)
+        s->steps[d]++;
+    else
+        s->ended = true;
+}
+
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+{
+    exhaustive_state *s = state;
+    (void)rng;
+    if (s->ended) return ITG_END;
+    for (int32_t d = 0; d < s->space->dim_count; d++) {
+        const itg_dim *dim = &s->space->dims[d];
+        levels[d] = dim->ordered ? dim->count - 1 - s->steps[d] : s->steps[d];
+    }
+    *floor = s->floor;
+    advance(s);
+    return ITG_OK;
+}
+
+static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
+{
+    (void)state;
+    (void)levels;
+    (void)outcome;
+    return ITG_OK;
+}
+
+static void deinit(void *state)
+{
+    exhaustive_state *s = state;
+    free(s->steps);
+}
+
+const itg_searcher_def itg_searcher_exhaustive = {
+    .name = "exhaustive",
+    .help = "every point of a small space (at most 1,000,000)",
+    .state_size = sizeof(exhaustive_state),
+    .outstanding = 16,
+    .default_trials = 0,
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .deinit = deinit};

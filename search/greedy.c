@@ -1,0 +1,372 @@
+/* Steepest descent over all widths at once: each step takes the move that saves most cost per
+ * quality lost; what is refused is tried again after others have changed.
+ *
+ * What a move loses is taken from the distortion of the outputs where it is known (top-1 of a
+ * thousand samples is too coarse to tell two moves apart), else from quality. Losses and costs are
+ * kept as sums of one term for each width (additive.h), so that most steps need no evaluation:
+ *  1. start: the widest point; where the hardware cannot run it, all widths go down together.
+ *  2. probes: each width alone at the middle of its range. A term not probed follows the nearest
+ *     one, the loss four times as large for each bit less (the power of rounding noise).
+ *  3. path: the steepest path down by these terms; the last point on it that is good enough is
+ *     found by asking a few between the last good and the first bad one, again and again.
+ *     Maximizing quality: the first point on it that is within the limits.
+ *  4. improvement: single moves, exchanges, and both filled up (greedy_moves.h) are asked for, best
+ *     expected first, eight together; the terms learn from each answer (lazily: a move that is not
+ *     among the best is not looked at again); ends after PATIENCE answers without a better point.
+ *  5. methods: each other value of each method alone, then the best ones together; cost nothing,
+ *     lose less. Then 4. again, and 5. once more where 4. found something.
+ *
+ * Quality is noisy: whoever asks for a hundred points near the floor ends with one that was lucky.
+ * So minimizing, points are only asked for up to the distortion at which quality meets the floor on
+ * average over all that was told (history.h).
+ *
+ * Racing floor, minimizing, from the path on: `hopeless`, below the floor by HOPELESS times what
+ * the start has to lose. What is told of such a point is used for nothing but that it is. */
+#include "search/greedy_state.h"
+#include "search/points.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTIONS 4 /* of what is left of the path, asked together */
+#define PATH_RESERVE 0.5
+#define PATH_END 0.02 /* as a share of the start's burden: no closer between good and bad */
+#define GROWTH 3.0    /* of the loss, for each bit less; 4 by theory, less so that it is tried */
+#define HOPELESS 3.0  /* times what the start has to lose, */
+#define LEAST_TO_LOSE 0.01 /* at least this */
+
+/* ---- start ---- */
+
+static double growth(int32_t bits)
+{
+    double power = 1;
+    for (int32_t i = 0; i < abs(bits) && i < 64; i++)
+        power *= GROWTH;
+    return bits < 0 ? 1 / power : power;
+}
+
+static void set_priors(itg_greedy_state *s, int32_t d)
+{
+    const itg_dim *dim = &s->space->dims[d];
+    bool only_limits = dim->cost_per_level <= 0;
+    double widest = s->start_outcome.cost > 0 ? s->start_outcome.cost : 1;
+    double per_level = only_limits                   ? 1e-6
+                       : s->options.maximize_quality ? dim->cost_per_level
+                                                     : dim->cost_per_level / widest;
+    for (int32_t l = 0; l < dim->count; l++) {
+        int32_t bits = dim->values[s->start[d]] - dim->values[l];
+        *itg_additive_prior(&s->saved, d, l) = per_level * (s->start[d] - l);
+        *itg_additive_prior(&s->loss, d, l) = growth(bits) - 1;
+    }
+    itg_additive_reset(&s->saved, d);
+    itg_additive_reset(&s->loss, d);
+    s->top[d] = dim->count - 1;
+    s->movable[d] = dim->ordered && dim->count > 1 &&
+                    (!only_limits || !itg_outcome_is_within(&s->start_outcome, &s->options));
+    s->movable_count += s->movable[d];
+    s->probe[d] = s->movable[d] && s->start[d] > 0 ? s->start[d] / 2 : -1;
+}
+
+static void plan_start(itg_greedy_state *s)
+{
+    itg_greedy_add_point(s, s->current, 0);
+}
+
+static void absorb_start(itg_greedy_state *s)
+{
+    const itg_outcome *o = &s->batch[0].outcome;
+    if (!o->feasible) {
+        bool lower = false;
+        for (int32_t d = 0; d < s->space->dim_count; d++) {
+            if (!s->space->dims[d].ordered || s->current[d] == 0) continue;
+            s->current[d]--;
+            lower = true;
+        }
+        if (!lower) s->stage = ITG_GREEDY_END;
+        return;
+    }
+    memcpy(s->start, s->current, sizeof *s->start * (size_t)s->space->dim_count);
+    s->start_outcome = s->current_outcome = *o;
+    s->fine = o->distortion >= 0;
+    for (int32_t d = 0; d < s->space->dim_count; d++)
+        set_priors(s, d);
+    s->stage = ITG_GREEDY_PROBES;
+}
+
+/* ---- probes ---- */
+
+static void plan_probes(itg_greedy_state *s)
+{
+    for (int32_t d = 0; d < s->space->dim_count && s->batch_count < ITG_GREEDY_BATCH; d++) {
+        if (s->probe[d] < 0) continue;
+        itg_greedy_asked *a = itg_greedy_add_point(s, s->start, d);
+        a->guess.levels[d] = s->probe[d];
+    }
+    if (s->batch_count > 0) return;
+    double to_lose = s->start_outcome.quality - s->options.quality_floor;
+    if (!s->options.maximize_quality && to_lose < INFINITY)
+        s->hopeless = s->options.quality_floor -
+                      HOPELESS * (to_lose > LEAST_TO_LOSE ? to_lose : LEAST_TO_LOSE);
+    s->stage = ITG_GREEDY_PATH;
+}
+
+/* The best good point of all that were told, where the start is not. */
+static void leave_bad_start(itg_greedy_state *s)
+{
+    for (int64_t i = 0; i < s->history.count; i++) {
+        const itg_outcome *o = &s->history.outcomes[i];
+        if (itg_greedy_is_good_enough(s, o) &&
+            (!itg_greedy_is_good_enough(s, &s->current_outcome) ||
+             itg_greedy_is_better(s, o, &s->current_outcome)))
+            itg_greedy_move_to(s, s->history.levels + i * s->space->dim_count, o);
+    }
+}
+
+static void absorb_probes(itg_greedy_state *s)
+{
+    for (int32_t i = 0; i < s->batch_count; i++) {
+        const itg_greedy_asked *a = &s->batch[i];
+        int32_t d = a->index, next = (s->probe[d] + s->start[d] + 1) / 2;
+        itg_greedy_learn(s, s->start, &s->start_outcome, a);
+        s->probe[d] = !a->outcome.feasible && next < s->start[d] ? next : -1;
+    }
+}
+
+/* ---- path ---- */
+
+static void build_path(itg_greedy_state *s)
+{
+    itg_greedy_moves moves = itg_greedy_moves_of(s);
+    itg_guess *g = &s->scratch;
+    int32_t dim = 0;
+    s->before = 0;
+    s->path_count = 0;
+    memcpy(g->levels, s->current, sizeof *g->levels * (size_t)s->space->dim_count);
+    g->loss = itg_greedy_loss(s, &s->current_outcome);
+    g->burden = itg_greedy_burden(s, &s->current_outcome);
+    while (itg_greedy_lower(&moves, g, INFINITY, -1, &dim))
+        s->path[s->path_count++] = (itg_greedy_step){dim, g->levels[dim]};
+    s->after = s->path_count + 1;
+}
+
+/* Minimizing, up to where a share of what may be lost is left, for a single point may be lucky;
+ * maximizing, up to the limits. */
+static bool is_before(const itg_greedy_state *s, const itg_outcome *o)
+{
+    if (s->options.maximize_quality) return !itg_greedy_is_good_enough(s, o);
+    double floor = s->options.quality_floor, most = s->current_outcome.quality;
+    double reserve = most > floor && floor > -INFINITY ? PATH_RESERVE * (most - floor) : 0;
+    return itg_greedy_is_good_enough(s, o) && o->quality >= floor + reserve;
+}
+
+static void end_path(itg_greedy_state *s)
+{
+    if (s->has_kept) {
+        itg_greedy_asked a = {.guess = {.levels = s->kept}, .outcome = s->kept_outcome};
+        itg_greedy_learn(s, s->current, &s->current_outcome, &a);
+        itg_greedy_move_to(s, s->kept, &s->kept_outcome);
+    }
+    s->has_kept = false;
+    s->fruitless = 0;
+    s->stage =
+        itg_greedy_is_good_enough(s, &s->current_outcome) ? ITG_GREEDY_IMPROVE : ITG_GREEDY_END;
+}
+
+/* What the path is expected to save between the last good point and the first bad one. */
+static double burden_between(const itg_greedy_state *s)
+{
+    int32_t *levels = s->scratch.levels;
+    double saved = 0;
+    memcpy(levels, s->current, sizeof *levels * (size_t)s->space->dim_count);
+    for (int32_t i = 0; i < s->after; i++) {
+        const itg_greedy_step *step = &s->path[i];
+        if (i >= s->before)
+            saved += itg_additive_step(&s->saved, step->dim, levels[step->dim], step->level);
+        levels[step->dim] = step->level;
+    }
+    return s->options.maximize_quality ? INFINITY : saved;
+}
+
+static void plan_path(itg_greedy_state *s)
+{
+    if (s->path_count < 0) {
+        if (!s->options.maximize_quality && !itg_greedy_is_good_enough(s, &s->current_outcome))
+            leave_bad_start(s);
+        if (!is_before(s, &s->current_outcome)) {
+            s->stage = ITG_GREEDY_METHODS;
+            return;
+        }
+        build_path(s);
+    }
+    bool close = s->has_kept && s->after <= s->path_count && burden_between(s) < PATH_END;
+    int32_t gap = close ? 0 : s->after - s->before - 1, count = gap < SECTIONS ? gap : SECTIONS;
+    for (int32_t i = 1; i <= count; i++) {
+        int32_t steps = s->before + (int32_t)((int64_t)(gap + 1) * i / (count + 1));
+        itg_greedy_asked *a = itg_greedy_add_point(s, s->current, steps);
+        for (int32_t k = 0; k < steps; k++)
+            a->guess.levels[s->path[k].dim] = s->path[k].level;
+    }
+    if (count == 0) end_path(s);
+}
+
+static void absorb_path(itg_greedy_state *s)
+{
+    for (int32_t i = 0; i < s->batch_count; i++) {
+        const itg_greedy_asked *a = &s->batch[i];
+        bool before = is_before(s, &a->outcome);
+        if (before != s->options.maximize_quality) itg_greedy_keep(s, a);
+        if (before) {
+            s->before = a->index;
+        } else {
+            s->after = a->index;
+            break;
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+static itg_status plan(itg_greedy_state *s)
+{
+    itg_status status = ITG_OK;
+    s->batch_count = s->asked = s->told = 0;
+    while (status == ITG_OK && s->batch_count == 0 && s->stage != ITG_GREEDY_END) {
+        switch (s->stage) {
+        case ITG_GREEDY_START:
+            plan_start(s);
+            break;
+        case ITG_GREEDY_PROBES:
+            plan_probes(s);
+            break;
+        case ITG_GREEDY_PATH:
+            plan_path(s);
+            break;
+        case ITG_GREEDY_IMPROVE:
+            status = itg_greedy_plan_improve(s);
+            break;
+        case ITG_GREEDY_METHODS:
+            itg_greedy_plan_methods(s);
+            break;
+        case ITG_GREEDY_COMBINE:
+            itg_greedy_plan_combine(s);
+            break;
+        case ITG_GREEDY_END:
+            break;
+        }
+    }
+    return status;
+}
+
+static void absorb(itg_greedy_state *s)
+{
+    switch (s->stage) {
+    case ITG_GREEDY_START:
+        absorb_start(s);
+        break;
+    case ITG_GREEDY_PROBES:
+        absorb_probes(s);
+        break;
+    case ITG_GREEDY_PATH:
+        absorb_path(s);
+        break;
+    case ITG_GREEDY_IMPROVE:
+        itg_greedy_absorb_improve(s);
+        break;
+    case ITG_GREEDY_METHODS:
+        itg_greedy_absorb_methods(s);
+        break;
+    case ITG_GREEDY_COMBINE:
+        itg_greedy_absorb_combine(s);
+        break;
+    case ITG_GREEDY_END:
+        break;
+    }
+}
+
+static itg_status init(void *state, const itg_search_space *space,
+                       const itg_searcher_options *options, itg_error *err)
+{
+    itg_greedy_state *s = state;
+    size_t dims = (size_t)space->dim_count + 1, levels = 1;
+    s->space = space;
+    s->options = *options;
+    s->hopeless = -INFINITY;
+    s->path_count = -1;
+    s->history.dim_count = space->dim_count;
+    for (int32_t d = 0; d < space->dim_count; d++)
+        levels += (size_t)space->dims[d].count;
+    s->start = calloc(dims, sizeof *s->start);
+    s->current = calloc(dims, sizeof *s->current);
+    s->top = calloc(dims, sizeof *s->top);
+    s->kept = calloc(dims, sizeof *s->kept);
+    s->probe = calloc(dims, sizeof *s->probe);
+    s->movable = calloc(dims, sizeof *s->movable);
+    s->path = calloc(levels, sizeof *s->path);
+    s->scratch.levels = calloc(dims, sizeof *s->scratch.levels);
+    bool complete = s->start && s->current && s->top && s->kept && s->probe && s->movable &&
+                    s->path && s->scratch.levels;
+    for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++) {
+        s->batch[i].guess.levels = calloc(dims, sizeof *s->start);
+        complete = complete && s->batch[i].guess.levels;
+    }
+    if (!complete) return itg_fail(err, ITG_NO_MEMORY, "no memory for greedy");
+    itg_status status = itg_additive_init(&s->loss, space, s->start, err);
+    if (status == ITG_OK) status = itg_additive_init(&s->saved, space, s->start, err);
+    itg_point_widest(space, s->current);
+    return status;
+}
+
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+{
+    itg_greedy_state *s = state;
+    (void)rng;
+    if (s->asked == s->batch_count) {
+        if (s->told < s->asked) return ITG_WAIT;
+        itg_status status = plan(s);
+        if (status != ITG_OK) return status;
+        if (s->batch_count == 0) return ITG_END;
+    }
+    const itg_greedy_asked *a = &s->batch[s->asked++];
+    memcpy(levels, a->guess.levels, sizeof *levels * (size_t)s->space->dim_count);
+    *floor = s->hopeless;
+    return ITG_OK;
+}
+
+static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
+{
+    itg_greedy_state *s = state;
+    itg_status status = itg_history_add(&s->history, levels, outcome);
+    if (status != ITG_OK) return status;
+    s->batch[s->told++].outcome = *outcome;
+    if (s->told == s->batch_count) absorb(s);
+    return ITG_OK;
+}
+
+static void deinit(void *state)
+{
+    itg_greedy_state *s = state;
+    for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
+        free(s->batch[i].guess.levels);
+    free(s->start);
+    free(s->current);
+    free(s->top);
+    free(s->kept);
+    free(s->probe);
+    free(s->movable);
+    free(s->path);
+    free(s->scratch.levels);
+    itg_additive_deinit(&s->loss);
+    itg_additive_deinit(&s->saved);
+    itg_history_deinit(&s->history);
+}
+
+const itg_searcher_def itg_searcher_greedy = {
+    .name = "greedy",
+    .help = "steepest descent over all widths, exchanges, then threshold methods",
+    .state_size = sizeof(itg_greedy_state),
+    .outstanding = ITG_GREEDY_BATCH,
+    .default_trials = 0,
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .deinit = deinit};

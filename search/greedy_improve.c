@@ -1,0 +1,83 @@
+/* Greedy's fourth stage: single moves and exchanges about the current point. */
+#include "search/greedy_state.h"
+#include <math.h>
+
+#define PATIENCE_FIRST 16
+#define PATIENCE_PER_WIDTH 1
+#define WORTH_WAITING 0.001 /* a smaller gain does not renew the patience */
+#define MARGIN 1.0          /* standard deviations of quality above the floor */
+#define DOUBT 2.0           /* how far beyond the cap terms that are not known may reach */
+#define SHARP 5.0           /* deviations within what may be lost: luck is no danger, */
+#define SHARP_DOUBT 4.0     /* so this far beyond the cap all points are tried */
+
+/* What may be lost, and how far beyond it points are tried after all others have been. */
+static itg_status set_caps(const itg_greedy_state *s, itg_greedy_moves *moves)
+{
+    double may_lose = s->start_outcome.quality - s->options.quality_floor, unexplained = 0;
+    moves->doubt_all = true;
+    if (!s->fine || s->options.maximize_quality) {
+        moves->loss_cap = s->options.maximize_quality ? INFINITY : may_lose;
+        moves->doubt = s->fine ? DOUBT : INFINITY;
+        return ITG_OK;
+    }
+    itg_status status = itg_history_distortion_cap(
+        &s->history, s->options.quality_floor, s->hopeless, MARGIN, &moves->loss_cap, &unexplained);
+    moves->doubt_all = unexplained * SHARP < may_lose;
+    moves->doubt = moves->doubt_all ? SHARP_DOUBT : DOUBT;
+    return status;
+}
+
+/* Where the current point lies beyond the cap, it was lucky: the best one that does not. */
+static void leave_lucky(itg_greedy_state *s, double cap)
+{
+    if (!(itg_greedy_loss(s, &s->current_outcome) > cap)) return;
+    itg_greedy_move_to(s, s->start, &s->start_outcome);
+    for (int64_t i = 0; i < s->history.count; i++) {
+        const itg_outcome *o = &s->history.outcomes[i];
+        if (itg_greedy_is_good_enough(s, o) && o->distortion >= 0 && itg_greedy_loss(s, o) <= cap &&
+            itg_greedy_is_better(s, o, &s->current_outcome))
+            itg_greedy_move_to(s, s->history.levels + i * s->space->dim_count, o);
+    }
+}
+
+itg_status itg_greedy_plan_improve(itg_greedy_state *s)
+{
+    itg_greedy_moves moves = itg_greedy_moves_of(s);
+    itg_guess out[ITG_GREEDY_BATCH];
+    itg_status status = set_caps(s, &moves);
+    if (status != ITG_OK) return status;
+    if (!moves.doubt_all) leave_lucky(s, moves.loss_cap);
+    itg_guess current = {s->current, itg_greedy_loss(s, &s->current_outcome),
+                         itg_greedy_burden(s, &s->current_outcome)};
+    for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
+        out[i] = s->batch[i].guess;
+    int64_t patience = PATIENCE_FIRST + (int64_t)PATIENCE_PER_WIDTH * s->movable_count;
+    int32_t count = 0;
+    if (s->fruitless < patience) count = itg_greedy_propose(&moves, &current, out, &s->scratch);
+    for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
+        s->batch[i].guess = out[i]; /* the same arrays in another order */
+    s->batch_count = count;
+    if (count == 0) s->stage = ITG_GREEDY_METHODS;
+    return ITG_OK;
+}
+
+void itg_greedy_absorb_improve(itg_greedy_state *s)
+{
+    const itg_greedy_asked *best = NULL;
+    for (int32_t i = 0; i < s->batch_count; i++) {
+        const itg_greedy_asked *a = &s->batch[i];
+        itg_greedy_learn(s, s->current, &s->current_outcome, a);
+        const itg_outcome *than = best ? &best->outcome : &s->current_outcome;
+        if (itg_greedy_is_good_enough(s, &a->outcome) && !itg_greedy_is_hopeless(s, &a->outcome) &&
+            itg_greedy_is_better(s, &a->outcome, than))
+            best = a;
+    }
+    s->fruitless += s->batch_count;
+    if (!best) return;
+    double gain = s->options.maximize_quality ? 1
+                                              : itg_greedy_burden(s, &s->current_outcome) -
+                                                    itg_greedy_burden(s, &best->outcome);
+    if (gain >= WORTH_WAITING) s->fruitless = 0;
+    itg_greedy_move_to(s, best->guess.levels, &best->outcome);
+    s->improved = true;
+}

@@ -1,0 +1,39 @@
+/* Points that greedy should ask for next: what its model of the space expects to be better than the
+ * current point. */
+#ifndef ITG_GREEDY_MOVES_H
+#define ITG_GREEDY_MOVES_H
+#include "search/additive.h"
+#include "search/history.h"
+
+#define ITG_GREEDY_BATCH 8
+
+/* A point and what is expected of it. */
+typedef struct itg_guess {
+    int32_t *levels;
+    double loss, burden;
+} itg_guess;
+
+typedef struct itg_greedy_moves {
+    const itg_search_space *space;
+    const bool *movable;              /* widths that the cost depends on */
+    const int32_t *top;               /* no width is raised above */
+    const itg_additive *loss, *saved; /* saved: burden, the other way round */
+    const itg_history *history;       /* what was told is not proposed again */
+    bool maximize_quality;
+    double loss_cap;   /* minimizing: what may be lost; */
+    double doubt;      /* guesses beyond it are still tried, after the others, up to this much, */
+    bool doubt_all;    /* where a term of theirs is not known, or all of them */
+    double burden_cap; /* maximizing quality: what may be used */
+} itg_greedy_moves;
+
+/* One step of the steepest path down: the move that saves most burden per loss, of those that keep
+ * the expected loss within cap, is applied to guess; *dim is what moved, never `frozen`. False:
+ * there is none. */
+bool itg_greedy_lower(const itg_greedy_moves *moves, itg_guess *guess, double cap, int32_t frozen,
+                      int32_t *dim);
+/* The most promising points beside `current`, best first: single moves, exchanges (one width up,
+ * another down), and both filled up until nothing more is expected to fit; where there are few
+ * combinations of widths, also all that fit. out[k].levels are the caller's. Returns how many. */
+int32_t itg_greedy_propose(const itg_greedy_moves *moves, const itg_guess *current,
+                           itg_guess out[ITG_GREEDY_BATCH], itg_guess *scratch);
+#endif

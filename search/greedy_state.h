@@ -1,0 +1,86 @@
+/* greedy's memory, and what its stages (greedy.c) share. */
+#ifndef ITG_GREEDY_STATE_H
+#define ITG_GREEDY_STATE_H
+#include "search/greedy_moves.h"
+
+typedef enum itg_greedy_stage {
+    ITG_GREEDY_START,
+    ITG_GREEDY_PROBES,
+    ITG_GREEDY_PATH,
+    ITG_GREEDY_IMPROVE,
+    ITG_GREEDY_METHODS,
+    ITG_GREEDY_COMBINE,
+    ITG_GREEDY_END
+} itg_greedy_stage;
+
+typedef struct itg_greedy_asked {
+    itg_guess guess;
+    int32_t index; /* probes, methods: the dimension; path: steps down the path */
+    itg_outcome outcome;
+} itg_greedy_asked;
+
+typedef struct itg_greedy_step {
+    int32_t dim, level;
+} itg_greedy_step;
+
+typedef struct itg_greedy_state {
+    const itg_search_space *space;
+    itg_searcher_options options;
+    itg_greedy_stage stage;
+    itg_greedy_asked batch[ITG_GREEDY_BATCH];
+    int32_t batch_count, asked, told;
+
+    int32_t *start, *current, *top; /* points; top: the highest levels */
+    itg_outcome start_outcome, current_outcome;
+    bool *movable; /* widths that the cost, or a limit that is not met, depends on */
+    int32_t movable_count;
+    bool fine; /* distortion is known */
+    itg_additive loss, saved;
+    itg_history history;
+    double hopeless; /* a quality below it is all the same */
+    itg_guess scratch;
+
+    int32_t *probe; /* level to probe next; -1: done */
+    itg_greedy_step *path;
+    int32_t path_count, before, after; /* the point sought lies between these two */
+    int64_t fruitless;                 /* answers since the last point that was better enough */
+    int32_t method_dim, method_level;  /* next to be tried */
+    int32_t method_passes;
+    bool improved; /* since the last pass over the methods */
+    int32_t *kept; /* the best point of the path, or with methods changed */
+    itg_outcome kept_outcome;
+    bool has_kept;
+} itg_greedy_state;
+
+/* ---- what is told (greedy_state.c) ---- */
+/* Told below the racing floor: nothing else of it may be used. */
+bool itg_greedy_is_hopeless(const itg_greedy_state *s, const itg_outcome *o);
+/* Distortion, or without it what quality is lost; INFINITY: not known, or cannot be run. */
+double itg_greedy_loss(const itg_greedy_state *s, const itg_outcome *o);
+/* What has to fall: the cost as a share of the widest point's, or of its limit; above all, what
+ * exceeds the other limits. */
+double itg_greedy_burden(const itg_greedy_state *s, const itg_outcome *o);
+/* Minimizing: quality reaches the floor; maximizing: within the limits. */
+bool itg_greedy_is_good_enough(const itg_greedy_state *s, const itg_outcome *o);
+/* Both good enough. */
+bool itg_greedy_is_better(const itg_greedy_state *s, const itg_outcome *a, const itg_outcome *b);
+/* Teaches the terms what changed between a point and one that was asked for. */
+void itg_greedy_learn(itg_greedy_state *s, const int32_t *from, const itg_outcome *before,
+                      const itg_greedy_asked *a);
+void itg_greedy_keep(itg_greedy_state *s, const itg_greedy_asked *a);
+void itg_greedy_move_to(itg_greedy_state *s, const int32_t *levels, const itg_outcome *outcome);
+
+/* ---- asking ---- */
+/* One more point of the batch, a copy of levels, to be changed. */
+itg_greedy_asked *itg_greedy_add_point(itg_greedy_state *s, const int32_t *levels, int32_t index);
+itg_greedy_moves itg_greedy_moves_of(const itg_greedy_state *s);
+
+/* ---- stages: plan fills the batch, or goes on to another stage; absorb takes what was told ----
+ */
+itg_status itg_greedy_plan_improve(itg_greedy_state *s); /* greedy_improve.c */
+void itg_greedy_absorb_improve(itg_greedy_state *s);
+void itg_greedy_plan_methods(itg_greedy_state *s); /* greedy_methods.c */
+void itg_greedy_absorb_methods(itg_greedy_state *s);
+void itg_greedy_plan_combine(itg_greedy_state *s);
+void itg_greedy_absorb_combine(itg_greedy_state *s);
+#endif

@@ -1,0 +1,101 @@
+#include "search/measure.h"
+#include <stdlib.h>
+
+typedef struct measure {
+    const itg_evaluator *evaluator;
+    const itg_objective *objective;
+    int32_t dim_count;
+    itg_score *scores; /* [2 + 2 * dim_count]: widest, narrowest, then for each dimension: these two
+                          with that dimension alone at its other end, or one level towards it */
+    int32_t *levels;   /* how many levels it went; 0: infeasible */
+} measure;
+
+/* Costs of corner item % 2 with dimension d (-1: none) so many levels away from it. */
+static itg_status cost_moved(measure *m, int64_t item, int32_t d, int32_t levels, itg_error *err)
+{
+    const itg_point_space *points = m->evaluator->points;
+    bool narrowest = item % 2 != 0;
+    itg_error why = {0};
+    int32_t *point = malloc(sizeof *point * (size_t)(m->dim_count + 1));
+    if (!point) return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
+    itg_point_space_corner(points, narrowest, point);
+    if (d >= 0) {
+        const itg_dim *dim = &points->dims[d];
+        point[d] = dim->values[narrowest ? levels : dim->count - 1 - levels];
+    }
+    itg_status status = itg_evaluator_cost(m->evaluator, point, &m->scores[item], &why);
+    free(point);
+    m->levels[item] = status == ITG_OK ? levels : 0;
+    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    return itg_fail(err, status, "%s", why.message);
+}
+
+/* Where neighbours must be of one class of dtypes, the other end may be out of reach alone. */
+static itg_status cost_item(void *context, int worker, int64_t item, itg_error *err)
+{
+    measure *m = context;
+    int32_t d = item < 2 ? -1 : (int32_t)((item - 2) / 2);
+    (void)worker;
+    if (d < 0) return cost_moved(m, item, d, 1, err);
+    const itg_dim *dim = &m->evaluator->points->dims[d];
+    if (!dim->ordered) return ITG_OK;
+    itg_status status = cost_moved(m, item, d, dim->count - 1, err);
+    if (status == ITG_OK && m->levels[item] == 0) status = cost_moved(m, item, d, 1, err);
+    return status;
+}
+
+/* Cost `a` less cost `b`, with the limits that count. */
+static double difference(const measure *m, const itg_score *a, const itg_score *b)
+{
+    const itg_goal *goal = &m->objective->goal;
+    const itg_score *widest = m->levels[0] ? &m->scores[0] : NULL;
+    double unit = 1, sum = 0;
+    if (!goal->maximize_quality) {
+        sum = itg_score_cost(a, goal->minimize) - itg_score_cost(b, goal->minimize);
+        if (widest) unit = itg_score_cost(widest, goal->minimize);
+    }
+    for (int k = 0; k < ITG_COST_KINDS; k++) {
+        itg_cost_kind kind = (itg_cost_kind)k;
+        double limit = goal->limits[k];
+        if (limit > 0 && (!widest || itg_score_cost(widest, kind) > limit))
+            sum += unit * (itg_score_cost(a, kind) - itg_score_cost(b, kind)) / limit;
+    }
+    return sum;
+}
+
+static double level_of(const measure *m, int32_t d)
+{
+    const itg_point_space *points = m->evaluator->points;
+    const itg_choice_group *group = &points->groups->groups[points->dim_group[d]];
+    int32_t down = 2 + 2 * d, up = down + 1;
+    double saved = -1;
+    if (m->levels[0] && m->levels[down])
+        saved = difference(m, &m->scores[0], &m->scores[down]) / m->levels[down];
+    else if (!m->levels[1] || !m->levels[up])
+        return group->is_weight ? (double)group->weight_elements / 8 : 1;
+    if (m->levels[1] && m->levels[up]) {
+        double other = difference(m, &m->scores[up], &m->scores[1]) / m->levels[up];
+        if (other > saved) saved = other;
+    }
+    return saved > 0 ? saved : 0;
+}
+
+itg_status itg_measure_levels(const itg_evaluator *evaluator, const itg_objective *objective,
+                              int threads, itg_error *err)
+{
+    itg_point_space *points = evaluator->points;
+    measure m = {evaluator, objective, points->space.dim_count, NULL, NULL};
+    size_t count = 2 + 2 * (size_t)m.dim_count;
+    m.scores = calloc(count, sizeof *m.scores);
+    m.levels = calloc(count, sizeof *m.levels);
+    itg_status status = m.scores && m.levels
+                            ? ITG_OK
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
+    if (status == ITG_OK)
+        status = itg_parallel_for(itg_thread_count(threads), (int64_t)count, cost_item, &m, err);
+    for (int32_t d = 0; status == ITG_OK && d < m.dim_count; d++)
+        points->dims[d].cost_per_level = points->dims[d].ordered ? level_of(&m, d) : 0;
+    free(m.scores);
+    free(m.levels);
+    return status;
+}

@@ -1,0 +1,41 @@
+/* A goal as numbers: what is told to searchers, which trial meets it, which of two is the better.
+ */
+#ifndef ITG_OBJECTIVE_H
+#define ITG_OBJECTIVE_H
+#include "search/searcher.h"
+#include <intaglio/intaglio.h>
+
+typedef struct itg_objective {
+    itg_goal goal;
+    double quality_floor;          /* -INFINITY: none */
+    const itg_search_space *space; /* which dimensions of a point are widths */
+} itg_objective;
+
+/* The floor lies below float_quality - max_drop by less than one sample of 2^31 makes: a drop of
+ * exactly max_drop is allowed, however the subtraction rounds. ITG_BAD_ARGUMENT: a number of the
+ * goal that is not one, or a negative limit. */
+itg_status itg_objective_make(const itg_goal *goal, double float_quality,
+                              const itg_search_space *space, itg_objective *out, itg_error *err);
+
+/* top1 where labels exist, else agreement with the float network. */
+double itg_score_quality_of(const itg_score *score);
+/* Sum over the limits of the share by which each is exceeded. */
+double itg_objective_violation(const itg_objective *objective, const itg_score *score);
+/* The cost that searchers are told: the one that is minimized, or the largest share of a limit. */
+double itg_objective_cost(const itg_objective *objective, const itg_score *score);
+itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_trial *trial);
+/* What searchers are told of the goal. */
+itg_searcher_options itg_objective_options(const itg_objective *objective, int64_t trials);
+
+bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial);
+/* The order of results. Trials that meet the goal come first: minimizing, the cheaper one, then the
+ * one of higher quality; maximizing, the one of higher quality, then the cheaper one. Then: the
+ * smaller distortion where both are known, fewer bits in all, the earlier one. Of trials that do
+ * not meet it: the smaller violation of limits, then the higher quality, then as above. What is not
+ * feasible, or has index -1, is never better. */
+bool itg_objective_better(const itg_objective *objective, const itg_trial *a, const itg_trial *b);
+/* Whether a, which is better than b, is so by at least the share `tolerance` of what is optimized;
+ * true where b does not meet the goal. */
+bool itg_objective_gains(const itg_objective *objective, const itg_trial *a, const itg_trial *b,
+                         double tolerance);
+#endif

@@ -1,0 +1,283 @@
+/* Search options as JSON, for the log, and back: a run is resumed from what stands there. What is
+ * not limited or not chosen is null. The seed is a string: 64 bits do not fit a JSON number. */
+#include "base/json.h"
+#include "search/searcher.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <intaglio/intaglio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing ---- */
+
+static void add_key(itg_strbuf *out, const char *key)
+{
+    itg_strbuf_format(out, "%s\"%s\": ", out->length > 1 ? ", " : "", key);
+}
+
+/* The fewest digits that read back as the same number. */
+static void add_number(itg_strbuf *out, const char *key, double value, bool known)
+{
+    char text[40] = "null";
+    for (int digits = 15; known && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    add_key(out, key);
+    itg_strbuf_add(out, text);
+}
+
+static void add_count(itg_strbuf *out, const char *key, int64_t value)
+{
+    add_number(out, key, (double)value, value > 0);
+}
+
+static void add_range(itg_strbuf *out, const char *key, itg_bits_range range)
+{
+    add_key(out, key);
+    if (range.min == 0 && range.max == 0)
+        itg_strbuf_add(out, "null");
+    else
+        itg_strbuf_format(out, "[%" PRId32 ", %" PRId32 "]", range.min, range.max);
+}
+
+static void add_methods(itg_strbuf *out, const char *key, const itg_threshold_method *methods,
+                        int32_t count)
+{
+    add_key(out, key);
+    itg_strbuf_add(out, "[");
+    for (int32_t i = 0; i < count && i < ITG_MAX_METHODS; i++)
+        itg_strbuf_format(out, "%s\"%s\"", i > 0 ? ", " : "", itg_threshold_name(methods[i]));
+    itg_strbuf_add(out, "]");
+}
+
+static const char *limit_key(int kind, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "max_%s", itg_cost_name((itg_cost_kind)kind));
+    return buffer;
+}
+
+static void add_goal(itg_strbuf *out, const itg_goal *goal)
+{
+    char key[32];
+    add_key(out, "optimize");
+    itg_strbuf_format(out, "\"%s\"",
+                      goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
+    add_number(out, "max_drop", goal->max_drop, goal->max_drop >= 0);
+    for (int i = 0; i < ITG_COST_KINDS; i++)
+        add_number(out, limit_key(i, key, sizeof key), goal->limits[i], goal->limits[i] > 0);
+}
+
+itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_error *err)
+{
+    itg_strbuf text = {0};
+    itg_strbuf_add(&text, "{");
+    add_key(&text, "searcher");
+    itg_strbuf_json_string(&text, o->searcher ? o->searcher : "greedy");
+    add_goal(&text, &o->goal);
+    add_count(&text, "trials", o->trials);
+    add_number(&text, "seconds", o->seconds, o->seconds > 0);
+    add_count(&text, "patience", o->patience);
+    add_number(&text, "tolerance", o->tolerance, true);
+    add_key(&text, "seed");
+    itg_strbuf_format(&text, "\"%" PRIu64 "\"", o->seed);
+    add_range(&text, "weight_bits", o->weight_bits);
+    add_range(&text, "activation_bits", o->activation_bits);
+    add_range(&text, "input_bits", o->input_bits);
+    add_range(&text, "output_bits", o->output_bits);
+    add_methods(&text, "weight_methods", o->weight_methods, o->weight_method_count);
+    add_methods(&text, "activation_methods", o->activation_methods, o->activation_method_count);
+    add_count(&text, "calibration_samples", o->calibration_samples);
+    add_count(&text, "search_samples", o->search_samples);
+    add_key(&text, "hago_baseline");
+    itg_strbuf_add(&text, o->hago_baseline ? "true}" : "false}");
+    if (!itg_strbuf_ok(&text)) {
+        itg_strbuf_deinit(&text);
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the options as text");
+    }
+    *out = text.text;
+    return ITG_OK;
+}
+
+/* ---- reading ---- */
+
+typedef struct reader {
+    const itg_json *json;
+    const itg_json_value *root;
+    itg_error *err;
+} reader;
+
+/* The member, unless it is absent or null. */
+static const itg_json_value *find(const reader *r, const char *key)
+{
+    const itg_json_value *v = itg_json_find(r->root, key);
+    return v && itg_json_typeof(v) != ITG_JSON_NULL ? v : NULL;
+}
+
+static itg_status refuse(const reader *r, const itg_json_value *v, const char *expected)
+{
+    return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected %s", expected);
+}
+
+static itg_status read_count(const reader *r, const char *key, int64_t *out)
+{
+    const itg_json_value *v = find(r, key);
+    return v ? itg_json_get_int(r->json, v, 0, INT64_C(1) << 53, out, r->err) : ITG_OK;
+}
+
+static itg_status read_number(const reader *r, const char *key, double *out)
+{
+    const itg_json_value *v = find(r, key);
+    double value = 0;
+    if (!v) return ITG_OK;
+    itg_status status = itg_json_get_number(r->json, v, &value, r->err);
+    if (status == ITG_OK && !(value >= 0)) status = refuse(r, v, "a number from 0 on");
+    if (status == ITG_OK) *out = value;
+    return status;
+}
+
+static itg_status read_range(const reader *r, const char *key, itg_bits_range *out)
+{
+    const itg_json_value *v = find(r, key);
+    int64_t min = 0, max = 0;
+    if (!v) return ITG_OK;
+    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) != 2)
+        return refuse(r, v, "[MIN, MAX]");
+    itg_status status = itg_json_get_int(r->json, itg_json_at(v, 0), 0, 32, &min, r->err);
+    if (status == ITG_OK)
+        status = itg_json_get_int(r->json, itg_json_at(v, 1), min, 32, &max, r->err);
+    if (status == ITG_OK) *out = (itg_bits_range){(int32_t)min, (int32_t)max};
+    return status;
+}
+
+static itg_status read_methods(const reader *r, const char *key, itg_threshold_method *out,
+                               int32_t *count)
+{
+    const itg_json_value *v = find(r, key);
+    const char *name = NULL;
+    if (!v) return ITG_OK;
+    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) > ITG_MAX_METHODS)
+        return refuse(r, v, "a list of threshold methods");
+    for (size_t i = 0; i < itg_json_length(v); i++) {
+        itg_status status = itg_json_get_string(r->json, itg_json_at(v, i), &name, r->err);
+        if (status == ITG_OK && !itg_threshold_from_name(name, &out[i]))
+            status = refuse(r, itg_json_at(v, i), "the name of a threshold method");
+        if (status != ITG_OK) return status;
+    }
+    *count = (int32_t)itg_json_length(v);
+    return ITG_OK;
+}
+
+static itg_status read_searcher(const reader *r, const char **out)
+{
+    const itg_json_value *v = NULL;
+    const char *name = NULL;
+    itg_status status = itg_json_need(r->json, r->root, "searcher", ITG_JSON_STRING, &v, r->err);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &name, r->err);
+    if (status != ITG_OK) return status;
+    const itg_searcher_def *searcher = itg_searcher_find(name);
+    if (!searcher) return refuse(r, v, "the name of a searcher");
+    *out = searcher->name;
+    return ITG_OK;
+}
+
+static itg_status read_seed(const reader *r, uint64_t *out)
+{
+    const itg_json_value *v = find(r, "seed");
+    const char *text = NULL;
+    char *end;
+    if (!v) return ITG_OK;
+    itg_status status = itg_json_get_string(r->json, v, &text, r->err);
+    if (status != ITG_OK) return status;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
+        return refuse(r, v, "an integer from 0 to 18446744073709551615 as a string");
+    *out = value;
+    return ITG_OK;
+}
+
+static itg_status read_goal(const reader *r, itg_goal *goal)
+{
+    const itg_json_value *v = find(r, "optimize");
+    const char *name = "size";
+    char key[32];
+    itg_status status = v ? itg_json_get_string(r->json, v, &name, r->err) : ITG_OK;
+    goal->max_drop = -1;
+    goal->maximize_quality = strcmp(name, "quality") == 0;
+    int kind = 0;
+    while (kind < ITG_COST_KINDS && strcmp(itg_cost_name((itg_cost_kind)kind), name) != 0)
+        kind++;
+    if (status == ITG_OK && kind == ITG_COST_KINDS && !goal->maximize_quality)
+        return refuse(r, v, "\"quality\" or the name of a cost");
+    if (!goal->maximize_quality) goal->minimize = (itg_cost_kind)kind;
+    if (status == ITG_OK) status = read_number(r, "max_drop", &goal->max_drop);
+    for (int i = 0; i < ITG_COST_KINDS && status == ITG_OK; i++)
+        status = read_number(r, limit_key(i, key, sizeof key), &goal->limits[i]);
+    return status;
+}
+
+static itg_status read_options(const reader *r, itg_search_options *o)
+{
+    const itg_json_value *hago = find(r, "hago_baseline");
+    itg_status status = read_searcher(r, &o->searcher);
+    if (status == ITG_OK) status = read_goal(r, &o->goal);
+    if (status == ITG_OK) status = read_count(r, "trials", &o->trials);
+    if (status == ITG_OK) status = read_number(r, "seconds", &o->seconds);
+    if (status == ITG_OK) status = read_count(r, "patience", &o->patience);
+    if (status == ITG_OK) status = read_number(r, "tolerance", &o->tolerance);
+    if (status == ITG_OK) status = read_seed(r, &o->seed);
+    if (status == ITG_OK) status = read_range(r, "weight_bits", &o->weight_bits);
+    if (status == ITG_OK) status = read_range(r, "activation_bits", &o->activation_bits);
+    if (status == ITG_OK) status = read_range(r, "input_bits", &o->input_bits);
+    if (status == ITG_OK) status = read_range(r, "output_bits", &o->output_bits);
+    if (status == ITG_OK)
+        status = read_methods(r, "weight_methods", o->weight_methods, &o->weight_method_count);
+    if (status == ITG_OK)
+        status = read_methods(r, "activation_methods", o->activation_methods,
+                              &o->activation_method_count);
+    if (status == ITG_OK) status = read_count(r, "calibration_samples", &o->calibration_samples);
+    if (status == ITG_OK) status = read_count(r, "search_samples", &o->search_samples);
+    if (status == ITG_OK && hago)
+        status = itg_json_get_bool(r->json, hago, &o->hago_baseline, r->err);
+    return status;
+}
+
+itg_status itg_search_options_from_text(const char *text, const char *source,
+                                        itg_search_options *out, itg_error *err)
+{
+    static const char *const keys[] = {"searcher",
+                                       "optimize",
+                                       "max_drop",
+                                       "max_size",
+                                       "max_bops",
+                                       "max_cycles",
+                                       "max_ram",
+                                       "trials",
+                                       "seconds",
+                                       "patience",
+                                       "tolerance",
+                                       "seed",
+                                       "weight_bits",
+                                       "activation_bits",
+                                       "input_bits",
+                                       "output_bits",
+                                       "weight_methods",
+                                       "activation_methods",
+                                       "calibration_samples",
+                                       "search_samples",
+                                       "hago_baseline",
+                                       NULL};
+    itg_search_options options = {0};
+    itg_json *json = NULL;
+    itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
+    if (status != ITG_OK) return status;
+    reader r = {json, itg_json_root(json), err};
+    status = itg_json_typeof(r.root) == ITG_JSON_OBJECT
+                 ? itg_json_allow_keys(json, r.root, keys, err)
+                 : refuse(&r, r.root, "an object: options");
+    if (status == ITG_OK) status = read_options(&r, &options);
+    if (status == ITG_OK) *out = options;
+    itg_json_destroy(json);
+    return status;
+}

@@ -1,0 +1,197 @@
+#include "search/point_space.h"
+#include "sim/model.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const int32_t indices[ITG_MAX_METHODS] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+/* ---- methods ---- */
+
+static itg_status check_methods(const char *what, const itg_threshold_method *methods,
+                                int32_t count, itg_error *err)
+{
+    if (count < 0 || count > ITG_MAX_METHODS)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "%d threshold methods of %s; at most %d can be given", count, what,
+                        ITG_MAX_METHODS);
+    for (int32_t i = 0; i < count; i++) {
+        if ((int)methods[i] < 0 || methods[i] >= ITG_THRESHOLD_METHOD_COUNT)
+            return itg_fail(err, ITG_BAD_ARGUMENT, "there is no threshold method %d",
+                            (int)methods[i]);
+        for (int32_t k = 0; k < i; k++)
+            if (methods[k] == methods[i])
+                return itg_fail(err, ITG_BAD_ARGUMENT, "threshold method %s of %s is given twice",
+                                itg_threshold_name(methods[i]), what);
+    }
+    return ITG_OK;
+}
+
+static void copy_methods(const itg_threshold_method *from, int32_t count, itg_threshold_method *to)
+{
+    to[0] = ITG_THRESHOLD_DEFAULT;
+    for (int32_t i = 0; i < count; i++)
+        to[i] = from[i];
+}
+
+static bool is_estimated(const itg_point_space *p, const itg_choice_group *group)
+{
+    for (int32_t i = 0; i < group->edge_count; i++) {
+        const itg_edge_ref *edge = &p->groups->edges[group->edges[i]];
+        if (edge->node == ITG_NONE) continue;
+        if (group->is_weight || !itg_graph_is_constant(p->graph, edge->value)) return true;
+    }
+    return false;
+}
+
+/* ---- dimensions ---- */
+
+static void add_dim(itg_point_space *p, int32_t group, itg_dim dim)
+{
+    p->dim_group[p->space.dim_count] = group;
+    p->dims[p->space.dim_count++] = dim;
+}
+
+static itg_status make_dims(itg_point_space *p, const itg_search_options *o, itg_error *err)
+{
+    int32_t groups = p->groups->group_count;
+    p->dims = calloc(2 * (size_t)groups + 1, sizeof *p->dims);
+    p->dim_group = calloc(2 * (size_t)groups + 1, sizeof *p->dim_group);
+    if (!p->dims || !p->dim_group)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
+    p->space.dims = p->dims;
+    for (int32_t i = 0; i < groups; i++) {
+        const itg_choice_group *g = &p->groups->groups[i];
+        if (g->bits_count > 1) add_dim(p, i, (itg_dim){g->bits_count, g->bits, true, 0});
+    }
+    for (int32_t i = 0; i < groups; i++) {
+        const itg_choice_group *g = &p->groups->groups[i];
+        int32_t count = g->is_weight ? o->weight_method_count : o->activation_method_count;
+        if (count > 1 && is_estimated(p, g)) add_dim(p, i, (itg_dim){count, indices, false, 0});
+    }
+    return ITG_OK;
+}
+
+itg_status itg_point_space_create(const itg_hardware *hw, const itg_graph *graph,
+                                  const itg_search_options *o, itg_point_space **out,
+                                  itg_error *err)
+{
+    itg_space_options widths = {o->weight_bits, o->activation_bits, o->input_bits, o->output_bits};
+    itg_status status = check_methods("weights", o->weight_methods, o->weight_method_count, err);
+    if (status == ITG_OK)
+        status =
+            check_methods("activations", o->activation_methods, o->activation_method_count, err);
+    if (status != ITG_OK) return status;
+    itg_point_space *p = calloc(1, sizeof *p);
+    if (!p) return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
+    p->graph = graph;
+    copy_methods(o->weight_methods, o->weight_method_count, p->weight_methods);
+    copy_methods(o->activation_methods, o->activation_method_count, p->activation_methods);
+    status = itg_choice_space_create(hw, graph, &widths, &p->groups, err);
+    if (status == ITG_OK) status = make_dims(p, o, err);
+    if (status != ITG_OK)
+        itg_point_space_destroy(p);
+    else
+        *out = p;
+    return status;
+}
+
+void itg_point_space_destroy(itg_point_space *points)
+{
+    if (!points) return;
+    itg_choice_space_destroy(points->groups);
+    free(points->dims);
+    free(points->dim_group);
+    free(points);
+}
+
+/* ---- points ---- */
+
+static const itg_threshold_method *methods_of(const itg_point_space *p, int32_t group)
+{
+    return p->groups->groups[group].is_weight ? p->weight_methods : p->activation_methods;
+}
+
+void itg_point_space_apply(const itg_point_space *points, const int32_t *point, int32_t *bits,
+                           itg_threshold_method *methods)
+{
+    for (int32_t i = 0; i < points->groups->group_count; i++) {
+        bits[i] = points->groups->groups[i].bits[0];
+        methods[i] = methods_of(points, i)[0];
+    }
+    for (int32_t d = 0; d < points->space.dim_count; d++) {
+        int32_t group = points->dim_group[d];
+        if (points->dims[d].ordered)
+            bits[group] = point[d];
+        else
+            methods[group] = methods_of(points, group)[point[d]];
+    }
+}
+
+void itg_point_space_corner(const itg_point_space *points, bool narrowest, int32_t *point)
+{
+    for (int32_t d = 0; d < points->space.dim_count; d++) {
+        const itg_dim *dim = &points->dims[d];
+        point[d] = dim->values[dim->ordered && !narrowest ? dim->count - 1 : 0];
+    }
+}
+
+/* ---- text ---- */
+
+static void add_edge(const itg_point_space *p, const itg_edge_ref *edge, itg_strbuf *out)
+{
+    itg_strbuf name = {0};
+    itg_strbuf_format(&name, "%s -> ", p->graph->values[edge->value].name);
+    if (edge->node == ITG_NONE)
+        itg_strbuf_format(&name, "output.%d", edge->slot);
+    else
+        itg_strbuf_format(&name, "%s.%d", p->graph->nodes[edge->node].name, edge->slot);
+    if (itg_strbuf_ok(&name)) itg_strbuf_json_string(out, name.text);
+    out->failed |= name.failed;
+    itg_strbuf_deinit(&name);
+}
+
+static void add_values(const itg_point_space *p, int32_t d, itg_strbuf *out)
+{
+    for (int32_t i = 0; i < p->dims[d].count; i++) {
+        itg_strbuf_add(out, i ? ", " : "");
+        if (p->dims[d].ordered)
+            itg_strbuf_format(out, "%d", p->dims[d].values[i]);
+        else
+            itg_strbuf_json_string(out, itg_threshold_name(methods_of(p, p->dim_group[d])[i]));
+    }
+}
+
+itg_status itg_point_space_text(const itg_point_space *points, itg_strbuf *out)
+{
+    itg_strbuf_add(out, "[");
+    for (int32_t d = 0; d < points->space.dim_count; d++) {
+        const itg_choice_group *group = &points->groups->groups[points->dim_group[d]];
+        itg_strbuf_format(out, "%s{\"kind\": \"%s\", \"edges\": [", d ? ", " : "",
+                          points->dims[d].ordered ? "bits" : "threshold");
+        for (int32_t i = 0; i < group->edge_count; i++) {
+            itg_strbuf_add(out, i ? ", " : "");
+            add_edge(points, &points->groups->edges[group->edges[i]], out);
+        }
+        itg_strbuf_add(out, "], \"values\": [");
+        add_values(points, d, out);
+        itg_strbuf_add(out, "]}");
+    }
+    itg_strbuf_add(out, "]");
+    return itg_strbuf_ok(out) ? ITG_OK : ITG_NO_MEMORY;
+}
+
+itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
+                                 const itg_search_options *options, char **out, itg_error *err)
+{
+    itg_point_space *points = NULL;
+    itg_strbuf text = {0};
+    itg_status status = itg_point_space_create(hw, model->graph, options, &points, err);
+    if (status == ITG_OK && itg_point_space_text(points, &text) != ITG_OK)
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space as text");
+    itg_point_space_destroy(points);
+    if (status != ITG_OK)
+        itg_strbuf_deinit(&text);
+    else
+        *out = text.text;
+    return status;
+}

@@ -1,0 +1,54 @@
+/* Private to search*.c: one call of itg_search, and what it leaves. */
+#ifndef ITG_SEARCH_H
+#define ITG_SEARCH_H
+#include "search/engine.h"
+#include "search/evaluator.h"
+
+/* A score on the search samples [0] and the hold-out [1]. */
+typedef struct itg_score_pair {
+    bool known;
+    itg_score at[2];
+} itg_score_pair;
+
+struct itg_search_result {
+    int64_t trial_count;
+    itg_trial best; /* index -1: none; point malloc'd */
+    bool goal_met;
+    itg_score_pair floats, uniform8, hago;
+    itg_score best_holdout;
+    itg_strategy_file *strategy; /* of the best; NULL: none */
+    char stop_reason[32], limited_by[512];
+};
+
+/* Everything that lives as long as one call. */
+typedef struct itg_searching {
+    const itg_model *model;
+    const itg_hardware *hw;
+    const itg_search_options *options;
+    const itg_search_hooks *hooks; /* may be NULL */
+    int64_t samples;               /* of the data that is split */
+    itg_split split;
+    itg_dataset *calibration;
+    itg_sample_set sets[2]; /* search samples, hold-out */
+    itg_stats *stats;
+    itg_evaluator evaluator;
+    itg_objective objective;
+    itg_memory *memory; /* of every point that was scored on the search samples */
+    itg_search_result *result;
+} itg_searching;
+
+/* search_data.c */
+itg_status itg_search_pick_samples(itg_searching *s, const itg_search_data *data, itg_error *err);
+void itg_search_drop_samples(itg_searching *s);
+
+/* search_baselines.c: each fills its pair of s->result */
+itg_status itg_search_score_float(itg_searching *s, itg_error *err);
+itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err);
+itg_status itg_search_run_hago(itg_searching *s, itg_error *err);
+/* As itg_engine_score_fn; context: itg_searching. */
+itg_status itg_search_score_point(void *context, const int32_t *point, int threads, itg_score *out,
+                                  itg_error *err);
+
+/* search_limits.c: what keeps the goal from being met, into s->result->limited_by. */
+itg_status itg_search_explain(itg_searching *s, itg_error *err);
+#endif

@@ -1,0 +1,94 @@
+/* What a result is compared with: the float network, 8 bits everywhere, HAGO's pass. */
+#include "search/search.h"
+#include <stdlib.h>
+
+static itg_status score_float(itg_searching *s, int set, itg_error *err)
+{
+    itg_sample_set *samples = &s->sets[set];
+    itg_runner runner = itg_runner_float(s->model->graph);
+    itg_evaluate_options options = {.data = samples->data,
+                                    .preprocess = s->evaluator.preprocess,
+                                    .labels = samples->labels,
+                                    .keep = &samples->outputs,
+                                    .threads = s->options->threads};
+    itg_evaluation evaluation = {0};
+    itg_status status = itg_evaluate(&runner, &options, &evaluation, err);
+    if (status != ITG_OK) return status;
+    itg_score *out = &s->result->floats.at[set];
+    *out = itg_score_unknown();
+    itg_score_quality(&evaluation, out);
+    out->agreement = 1.0;
+    out->distortion = 0;
+    samples->classes = evaluation.classes;
+    return ITG_OK;
+}
+
+itg_status itg_search_score_float(itg_searching *s, itg_error *err)
+{
+    itg_status status = score_float(s, 0, err);
+    if (status == ITG_OK) status = score_float(s, 1, err);
+    s->result->floats.known = status == ITG_OK;
+    return status;
+}
+
+/* The widths are those of the hardware, whatever the search is narrowed to. */
+itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
+{
+    const itg_point_space *points = s->evaluator.points;
+    itg_uniform_options options = {8, 8, points->activation_methods[0], points->weight_methods[0]};
+    itg_score_pair *pair = &s->result->uniform8;
+    itg_strategy *strategy = NULL;
+    itg_error why = {0};
+    itg_status status =
+        itg_strategy_uniform(s->model->graph, s->hw, s->stats, &options, &strategy, &why);
+    for (int i = 0; i < 2 && status == ITG_OK; i++)
+        status = itg_evaluator_score_strategy(&s->evaluator, strategy, &s->sets[i],
+                                              s->options->threads, &pair->at[i], &why);
+    itg_strategy_destroy(strategy);
+    pair->known = status == ITG_OK;
+    if (!pair->known) pair->at[0] = pair->at[1] = itg_score_unknown();
+    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    return itg_fail(err, status, "%s", why.message);
+}
+
+itg_status itg_search_score_point(void *context, const int32_t *point, int threads, itg_score *out,
+                                  itg_error *err)
+{
+    const itg_searching *s = context;
+    return itg_evaluator_score(&s->evaluator, point, &s->sets[0], threads, out, err);
+}
+
+static bool forward_cancelled(void *context)
+{
+    const itg_search_hooks *hooks = context;
+    return hooks && hooks->cancelled && hooks->cancelled(hooks->context);
+}
+
+/* To its own end: no limit of the search applies. What the search has scored is not scored again.
+ */
+itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
+{
+    itg_search_hooks hooks = {.context = (void *)(uintptr_t)s->hooks,
+                              .cancelled = forward_cancelled};
+    itg_engine_options options = {.searcher = itg_searcher_find("hago-greedy"),
+                                  .objective = &s->objective,
+                                  .seed = s->options->seed,
+                                  .threads = s->options->threads,
+                                  .score = itg_search_score_point,
+                                  .score_context = s,
+                                  .hooks = &hooks,
+                                  .memory = s->memory};
+    itg_score_pair *pair = &s->result->hago;
+    itg_engine_result found = {0};
+    if (!options.searcher) return ITG_OK;
+    itg_status status = itg_engine_run(&options, &found, err);
+    if (status != ITG_OK) return status;
+    if (found.goal_met && !forward_cancelled(hooks.context)) {
+        pair->at[0] = found.best.score;
+        status = itg_evaluator_score(&s->evaluator, found.best.point, &s->sets[1],
+                                     s->options->threads, &pair->at[1], err);
+        pair->known = status == ITG_OK;
+    }
+    itg_engine_result_deinit(&found);
+    return status;
+}

@@ -1,0 +1,210 @@
+/* Why a goal is not met, in a sentence that names what to change. In this order: nothing can be
+ * run; a limit that the narrowest widths exceed; a floor that the widest widths do not reach; a
+ * limit that no trial was within; a floor that no trial within the limits reached. */
+#include "search/search.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const units[ITG_COST_KINDS] = {"weight bytes", "bit operations", "cycles",
+                                                  "bytes of activations at their peak"};
+
+typedef struct explanation {
+    itg_searching *s;
+    itg_strbuf text;
+    int32_t *widest, *narrowest; /* points */
+    itg_score most, least;       /* their costs */
+    const itg_trial *best;
+} explanation;
+
+/* 12,345 */
+static void add_number(itg_strbuf *out, double value)
+{
+    char digits[340];
+    int length = snprintf(digits, sizeof digits, "%.0f", value);
+    for (int i = 0; i < length; i++) {
+        itg_strbuf_bytes(out, &digits[i], 1);
+        if (digits[i] != '-' && i + 1 < length && (length - 1 - i) % 3 == 0)
+            itg_strbuf_add(out, ",");
+    }
+}
+
+static double points_lost(const explanation *x, const itg_score *score)
+{
+    return 100 * (itg_score_quality_of(&x->s->result->floats.at[0]) - itg_score_quality_of(score));
+}
+
+/* " points", and what of. */
+static void add_points(explanation *x, double points)
+{
+    bool labels = x->s->result->floats.at[0].top1 >= 0;
+    itg_strbuf_format(&x->text, "%.2f points of %s", points, labels ? "top-1" : "agreement");
+}
+
+static void add_allowed(explanation *x)
+{
+    itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * x->s->options->goal.max_drop);
+}
+
+/* A searcher that was stopped might have found more. */
+static void add_end(explanation *x)
+{
+    const itg_search_result *r = x->s->result;
+    if (strcmp(r->stop_reason, "exhausted") != 0)
+        itg_strbuf_format(&x->text, "; the search was ended by %s after %lld trials",
+                          strcmp(r->stop_reason, "cancelled") == 0 ? "the user"
+                          : strcmp(r->stop_reason, "seconds") == 0 ? "the limit of seconds"
+                          : strcmp(r->stop_reason, "trials") == 0  ? "the limit of trials"
+                                                                   : "patience",
+                          (long long)r->trial_count);
+}
+
+static void explain_infeasible(explanation *x)
+{
+    const itg_finding *widest = itg_memory_find(x->s->memory, x->widest);
+    const char *name = x->s->hw->name;
+    if (x->s->result->trial_count == 0)
+        itg_strbuf_add(&x->text, "no trial was made");
+    else if (widest && widest->why)
+        itg_strbuf_format(&x->text, "%s can run none of %lld trials; the widest widths: %s", name,
+                          (long long)x->s->result->trial_count, widest->why);
+    else
+        itg_strbuf_format(&x->text, "%s can run none of %lld trials", name,
+                          (long long)x->s->result->trial_count);
+    add_end(x);
+}
+
+/* Costs of both corners; *known false: the hardware cannot run one of them. */
+static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
+{
+    itg_error why = {0};
+    itg_status status = itg_evaluator_cost(&x->s->evaluator, x->narrowest, &x->least, &why);
+    if (status == ITG_OK) status = itg_evaluator_cost(&x->s->evaluator, x->widest, &x->most, &why);
+    *known = status == ITG_OK;
+    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    return itg_fail(err, status, "%s", why.message);
+}
+
+static void add_cost(explanation *x, double cost, itg_cost_kind kind)
+{
+    add_number(&x->text, cost);
+    itg_strbuf_format(&x->text, " %s, the limit is ", units[kind]);
+    add_number(&x->text, x->s->options->goal.limits[kind]);
+}
+
+/* A limit that the narrowest widths exceed. */
+static void explain_hopeless_limit(explanation *x, itg_cost_kind kind)
+{
+    double least = itg_score_cost(&x->least, kind);
+    const char *name = x->s->hw->name;
+    if (least >= itg_score_cost(&x->most, kind))
+        itg_strbuf_format(&x->text, "no width changes what the network takes on %s: ", name);
+    else
+        itg_strbuf_format(&x->text, "the narrowest widths that %s allows here still take ", name);
+    add_cost(x, least, kind);
+}
+
+/* The score of the widest point: known, or taken now; false: it cannot be run. */
+static itg_status score_widest(explanation *x, itg_score *out, bool *known, itg_error *err)
+{
+    const itg_finding *found = itg_memory_find(x->s->memory, x->widest);
+    itg_error why = {0};
+    *known = found && found->feasible;
+    if (*known) *out = found->score;
+    if (found || strcmp(x->s->result->stop_reason, "cancelled") == 0) return ITG_OK;
+    itg_status status = itg_search_score_point(x->s, x->widest, x->s->options->threads, out, &why);
+    *known = status == ITG_OK;
+    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    return itg_fail(err, status, "%s", why.message);
+}
+
+/* A floor that the widest widths do not reach; false: they do, or are not known. */
+static itg_status explain_hopeless_floor(explanation *x, bool *is_hopeless, itg_error *err)
+{
+    itg_score widest = {0};
+    bool known = false;
+    itg_status status = score_widest(x, &widest, &known, err);
+    if (status != ITG_OK) return status;
+    *is_hopeless = known && itg_score_quality_of(&widest) < x->s->objective.quality_floor;
+    if (!*is_hopeless) return ITG_OK;
+    itg_strbuf_format(&x->text, "the widest widths that %s allows here lose ", x->s->hw->name);
+    add_points(x, points_lost(x, &widest));
+    if (memcmp(x->best->point, x->widest, sizeof *x->widest * (size_t)x->best->dim_count) == 0)
+        itg_strbuf_format(&x->text, " (trial %lld)", (long long)x->best->index);
+    add_allowed(x);
+    return ITG_OK;
+}
+
+/* The limit that `score` exceeds; ITG_COST_KINDS: none. */
+static itg_cost_kind exceeded(const itg_goal *goal, const itg_score *score)
+{
+    int k = 0;
+    while (k < ITG_COST_KINDS &&
+           !(goal->limits[k] > 0 && itg_score_cost(score, (itg_cost_kind)k) > goal->limits[k]))
+        k++;
+    return (itg_cost_kind)k;
+}
+
+static bool has_limits(const itg_goal *goal)
+{
+    for (int k = 0; k < ITG_COST_KINDS; k++)
+        if (goal->limits[k] > 0) return true;
+    return false;
+}
+
+static itg_status explain(explanation *x, itg_error *err)
+{
+    const itg_goal *goal = &x->s->options->goal;
+    const itg_score *score = &x->best->score;
+    bool known = false, is_hopeless = false;
+    itg_status status = cost_corners(x, &known, err);
+    if (status != ITG_OK) return status;
+    itg_cost_kind limit = exceeded(goal, score);
+    if (known && exceeded(goal, &x->least) != ITG_COST_KINDS) {
+        explain_hopeless_limit(x, exceeded(goal, &x->least));
+        return ITG_OK;
+    }
+    bool is_below = itg_score_quality_of(score) < x->s->objective.quality_floor;
+    if (is_below) status = explain_hopeless_floor(x, &is_hopeless, err);
+    if (status != ITG_OK || is_hopeless) return status;
+    if (limit != ITG_COST_KINDS) {
+        itg_strbuf_add(&x->text, "the nearest takes ");
+        add_cost(x, itg_score_cost(score, limit), limit);
+    } else {
+        itg_strbuf_format(&x->text, "%sthe nearest loses ",
+                          has_limits(goal) ? "within the limits, " : "");
+        add_points(x, points_lost(x, score));
+        add_allowed(x);
+    }
+    add_end(x);
+    return ITG_OK;
+}
+
+itg_status itg_search_explain(itg_searching *s, itg_error *err)
+{
+    itg_search_result *r = s->result;
+    const itg_point_space *points = s->evaluator.points;
+    size_t dims = (size_t)points->space.dim_count + 1;
+    if (r->goal_met) return ITG_OK;
+    explanation x = {.s = s, .best = r->best.index >= 0 ? &r->best : NULL};
+    x.widest = calloc(dims, sizeof *x.widest);
+    x.narrowest = calloc(dims, sizeof *x.narrowest);
+    itg_status status = x.widest && x.narrowest
+                            ? ITG_OK
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory for what limits the search");
+    if (status == ITG_OK) {
+        itg_point_space_corner(points, false, x.widest);
+        itg_point_space_corner(points, true, x.narrowest);
+        if (x.best)
+            status = explain(&x, err);
+        else
+            explain_infeasible(&x);
+    }
+    if (status == ITG_OK && !itg_strbuf_ok(&x.text))
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for what limits the search");
+    if (status == ITG_OK)
+        snprintf(r->limited_by, sizeof r->limited_by, "%s", x.text.text ? x.text.text : "");
+    itg_strbuf_deinit(&x.text);
+    free(x.widest);
+    free(x.narrowest);
+    return status;
+}

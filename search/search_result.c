@@ -1,0 +1,58 @@
+/* The result of a search, read (intaglio.h). */
+#include "search/search.h"
+#include <stdlib.h>
+
+void itg_search_result_destroy(itg_search_result *result)
+{
+    if (!result) return;
+    free((void *)(uintptr_t)result->best.point);
+    itg_strategy_file_destroy(result->strategy);
+    free(result);
+}
+
+int64_t itg_search_trial_count(const itg_search_result *result)
+{
+    return result->trial_count;
+}
+const itg_trial *itg_search_best(const itg_search_result *result)
+{
+    return result->best.index >= 0 ? &result->best : NULL;
+}
+bool itg_search_goal_met(const itg_search_result *result)
+{
+    return result->goal_met;
+}
+const char *itg_search_limited_by(const itg_search_result *result)
+{
+    return result->limited_by;
+}
+
+static const itg_score *read_pair(const itg_score_pair *pair, bool holdout)
+{
+    return pair->known ? &pair->at[holdout] : NULL;
+}
+
+const itg_score *itg_search_float(const itg_search_result *result, bool holdout)
+{
+    return read_pair(&result->floats, holdout);
+}
+const itg_score *itg_search_uniform8(const itg_search_result *result, bool holdout)
+{
+    return &result->uniform8.at[holdout];
+}
+const itg_score *itg_search_hago(const itg_search_result *result, bool holdout)
+{
+    return read_pair(&result->hago, holdout);
+}
+const itg_score *itg_search_best_holdout(const itg_search_result *result)
+{
+    return &result->best_holdout;
+}
+itg_strategy_file *itg_search_strategy(itg_search_result *result)
+{
+    return result->strategy;
+}
+const char *itg_search_stop_reason(const itg_search_result *result)
+{
+    return result->stop_reason;
+}

@@ -1,0 +1,404 @@
+/* --resume: a run that was killed, however often and whenever, ends as the undisturbed one; and
+ * what does not belong to the run is refused. */
+#include "driver.h"
+#include <intaglio/intaglio.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DATA " --data digits_search_images.npy --labels digits_search_labels.npy --scale 1/255"
+#define HOLDOUT " --holdout digits_test_images.npy --holdout-labels digits_test_labels.npy"
+#define SMALL                                                                                      \
+    "search digits.onnx --hw cortex-m --search-samples 60 --calibration-samples 20 --quiet "       \
+    "--limit 200 --threads 2" DATA
+
+/* ---- runs, compared ---- */
+
+typedef struct logged {
+    itg_run_record *record;
+    itg_trial *trials;
+    int64_t count;
+} logged;
+
+/* false: there is no such run, or no log. */
+static bool read_run(const char *path, int64_t run, logged *out)
+{
+    itg_run_log *log = NULL;
+    *out = (logged){0};
+    if (itg_run_log_open_reader(path, &log, NULL) != ITG_OK) return false;
+    bool there = itg_run_log_read_run(log, run, &out->record, NULL) == ITG_OK;
+    if (there)
+        assert_int_equal(itg_run_log_load_trials(log, run, &out->trials, &out->count, NULL),
+                         ITG_OK);
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    return there;
+}
+
+static void forget(logged *l)
+{
+    itg_run_record_destroy(l->record);
+    itg_run_log_free_trials(l->trials, l->count);
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+    assert_true(!a == !b);
+    if (a) assert_string_equal(a, b);
+}
+
+static void assert_same_score(const itg_score *a, const itg_score *b)
+{
+    assert_true(a->samples == b->samples && a->top1 == b->top1 && a->agreement == b->agreement);
+    assert_true(a->weight_bytes == b->weight_bytes && a->parameter_bytes == b->parameter_bytes);
+    assert_true(a->peak_activation_bytes == b->peak_activation_bytes && a->bops == b->bops);
+    assert_true(a->cycles == b->cycles && a->average_weight_bits == b->average_weight_bits);
+    assert_true(a->distortion == b->distortion);
+    assert_memory_equal(a->digest, b->digest, sizeof a->digest);
+}
+
+static void assert_same_trial(const itg_trial *a, const itg_trial *b)
+{
+    assert_true(a->index == b->index && a->feasible == b->feasible);
+    assert_int_equal(a->dim_count, b->dim_count);
+    assert_memory_equal(a->point, b->point, sizeof *a->point * (size_t)a->dim_count);
+    assert_same_text(a->error, b->error);
+    if (a->feasible) assert_same_score(&a->score, &b->score);
+}
+
+/* All but started and the trials' seconds. */
+static void assert_same_run(const logged *a, const logged *b)
+{
+    const itg_run_record *x = a->record, *y = b->record;
+    assert_true(x->ended && y->ended);
+    assert_string_equal(x->stop_reason, y->stop_reason);
+    assert_int_equal(x->best_trial, y->best_trial);
+    assert_true(x->goal_met == y->goal_met);
+    assert_same_text(x->strategy_json, y->strategy_json);
+    assert_string_equal(x->info.options_json, y->info.options_json);
+    assert_string_equal(x->info.space_json, y->info.space_json);
+    assert_true(x->has_best && y->has_best && x->has_hago == y->has_hago);
+    assert_true(x->has_search_float && y->has_search_float);
+    assert_same_score(&x->search_float, &y->search_float);
+    assert_same_score(&x->holdout_float, &y->holdout_float);
+    assert_same_score(&x->holdout_uniform8, &y->holdout_uniform8);
+    assert_same_score(&x->holdout_best, &y->holdout_best);
+    if (x->has_hago) assert_same_score(&x->holdout_hago, &y->holdout_hago);
+    assert_int_equal(a->count, b->count);
+    for (int64_t i = 0; i < a->count; i++)
+        assert_same_trial(&a->trials[i], &b->trials[i]);
+}
+
+static void assert_same_file(const char *a, const char *b)
+{
+    char *first = text_of(a), *second = text_of(b);
+    assert_true(strlen(first) > 100);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+}
+
+/* ---- killed at any moment ---- */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define IS_SLOW 1
+#endif
+#endif
+#ifndef IS_SLOW
+#define IS_SLOW 0
+#endif
+
+enum { KILLS = IS_SLOW ? 6 : 56, MOST_KILLS_A_RUN = 5 };
+
+/* xorshift64: where the kills fall is decided by the seed, as far as a clock lets it. */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void wait_seconds(double seconds)
+{
+    struct timespec t = {.tv_sec = (time_t)seconds};
+    t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+    while (nanosleep(&t, &t) != 0) {
+    }
+}
+
+static const char *const scenarios[] = {
+    " --searcher random --trials 60 --seed 1",
+    " --searcher hago-greedy --max-drop 3% --seed 2",
+    " --searcher greedy --max-drop 3% --trials 80 --seed 3 --baseline hago-greedy",
+    " --searcher anneal --trials 60 --seed 4",
+    " --searcher greedy --max-size 4k --trials 60 --seed 5 --threshold mse,max",
+};
+enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
+
+typedef struct undisturbed {
+    logged run;
+    char strategy[32];
+    double seconds;
+} undisturbed;
+
+static void run_undisturbed(int scenario, undisturbed *out)
+{
+    char line[1024], db[32];
+    snprintf(db, sizeof db, "whole%d.db", scenario);
+    snprintf(out->strategy, sizeof out->strategy, "whole%d.json", scenario);
+    snprintf(line, sizeof line, SMALL "%s --db %s -o %s", scenarios[scenario], db, out->strategy);
+    double start = seconds_now();
+    outcome o = run(line);
+    if (o.status != 0) fail_msg("%s: status %d: %s", line, o.status, o.err);
+    out->seconds = seconds_now() - start;
+    assert_true(read_run(db, 1, &out->run));
+    done(&o);
+}
+
+/* Starts, or goes on where the log has the run. */
+static pid_t begin_or_resume(int scenario)
+{
+    char line[1024];
+    logged now;
+    bool there = read_run("killed.db", 1, &now);
+    forget(&now);
+    if (there) return start("search --resume 1 --db killed.db -o killed.json --quiet --threads 1");
+    outcome o = run("search --resume 1 --db killed.db");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "killed.db");
+    done(&o);
+    snprintf(line, sizeof line, SMALL "%s --db killed.db -o killed.json", scenarios[scenario]);
+    return start(line);
+}
+
+/* One run, killed several times; how many kills found it alive. */
+static int disturb(int scenario, const undisturbed *whole, uint64_t *random)
+{
+    int kills = (int)(next_random(random) % MOST_KILLS_A_RUN) + 1, hits = 0, status;
+    unlink("killed.db");
+    unlink("killed.db-journal");
+    unlink("killed.json");
+    for (int i = 0; i < kills; i++) {
+        pid_t child = begin_or_resume(scenario);
+        wait_seconds(whole->seconds * (double)(next_random(random) % 1000) / 1000);
+        kill(child, SIGKILL);
+        status = wait_for(child);
+        assert_true(status == 0 || status == 1000 + SIGKILL);
+        hits += status != 0;
+    }
+    status = wait_for(begin_or_resume(scenario));
+    if (status != 0) {
+        char *err = text_of("background.err");
+        fail_msg("scenario %d: status %d: %s", scenario, status, err);
+    }
+    logged run;
+    assert_true(read_run("killed.db", 1, &run));
+    assert_same_run(&whole->run, &run);
+    assert_same_file(whole->strategy, "killed.json");
+    forget(&run);
+    return hits;
+}
+
+static void a_run_that_is_killed_at_any_moment_ends_as_the_undisturbed_one(void **state)
+{
+    (void)state;
+    undisturbed whole[SCENARIOS];
+    uint64_t random = 20240229;
+    int hits = 0;
+    for (int i = 0; i < SCENARIOS; i++)
+        run_undisturbed(i, &whole[i]);
+    for (int i = 0; hits < KILLS; i++)
+        hits += disturb(i % SCENARIOS, &whole[i % SCENARIOS], &random);
+    print_message("%d kills\n", hits);
+    for (int i = 0; i < SCENARIOS; i++)
+        forget(&whole[i].run);
+}
+
+/* ---- what may differ ---- */
+
+static void a_larger_number_of_trials_goes_on_where_a_run_stopped(void **state)
+{
+    (void)state;
+    outcome o = run(SMALL " --searcher random --seed 6 --trials 30 --db long.db -o long.json");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    o = run(SMALL " --searcher random --seed 6 --trials 12 --db short.db -o short.json");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    itg_json *json =
+        run_json("search --resume 1 --db short.db --trials 30 -o short.json --quiet --json");
+    assert_true(number(json, "trials") == 30 && number(json, "replayed_trials") == 12);
+    assert_int_equal(itg_json_typeof(member(json, "resumed")), ITG_JSON_BOOL);
+    itg_json_destroy(json);
+    assert_same_file("long.json", "short.json");
+    logged a, b;
+    assert_true(read_run("long.db", 1, &a) && read_run("short.db", 1, &b));
+    assert_int_equal(b.count, 30);
+    for (int64_t i = 0; i < b.count; i++)
+        assert_same_trial(&a.trials[i], &b.trials[i]);
+    forget(&a);
+    forget(&b);
+}
+
+static void a_run_that_came_to_its_end_is_reported_and_the_log_stays_as_it_is(void **state)
+{
+    (void)state;
+    itg_json *first = run_json(SMALL " --searcher hago-greedy --max-drop 3% --json --db end.db");
+    assert_string_equal(string(first, "stop_reason"), "exhausted");
+    unsigned char *before = NULL, *after = NULL;
+    size_t bytes = 0, bytes_after = 0;
+    assert_int_equal(itg_file_read("end.db", 1 << 26, &before, &bytes, NULL), ITG_OK);
+    itg_json *again = run_json("search --resume 1 --db end.db --json --quiet -o end.json");
+    assert_int_equal(itg_file_read("end.db", 1 << 26, &after, &bytes_after, NULL), ITG_OK);
+    assert_int_equal(bytes, bytes_after);
+    assert_memory_equal(before, after, bytes);
+    assert_string_equal(string(first, "best.holdout_digest"), string(again, "best.holdout_digest"));
+    assert_true(number(first, "trials") == number(again, "trials"));
+    assert_true(number(again, "run") == 1 && exists("end.json"));
+    free(before);
+    free(after);
+    itg_json_destroy(first);
+    itg_json_destroy(again);
+}
+
+/* ---- what may not ---- */
+
+static void what_is_given_must_be_what_the_run_had(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *says;
+    } cases[] = {
+        {"--seed 8", "--seed 8: run 1 of r.db has 7"},
+        {"--searcher greedy", "--searcher greedy: run 1 of r.db has random"},
+        {"--max-drop 2%", "--max-drop 0.02: run 1 of r.db has 0.01"},
+        {"--minimize bops", "--minimize bops: run 1 of r.db has size"},
+        {"--max-size 64KiB", "--max-size 65536: run 1 of r.db has none"},
+        {"--max-bops 1M", "--max-bops 1000000: run 1 of r.db has none"},
+        {"--max-cycles 5", "--max-cycles 5: run 1 of r.db has none"},
+        {"--max-ram 1k", "--max-ram 1000: run 1 of r.db has none"},
+        {"--patience 3", "--patience 3: run 1 of r.db has none"},
+        {"--weight-bits 4:8", "--weight-bits 4:8: run 1 of r.db has 3:8"},
+        {"--activation-bits 4:8", "--activation-bits 4:8: run 1 of r.db has none"},
+        {"--input-bits 8:8", "--input-bits 8:8: run 1 of r.db has none"},
+        {"--output-bits 8:8", "--output-bits 8:8: run 1 of r.db has none"},
+        {"--threshold kl,max", "--threshold kl,max: run 1 of r.db has mse,max"},
+        {"--weight-threshold kl", "--weight-threshold kl: run 1 of r.db has none"},
+        {"--search-samples 61", "--search-samples 61: run 1 of r.db has 60"},
+        {"--calibration-samples 21", "--calibration-samples 21: run 1 of r.db has 20"},
+        {"--baseline hago-greedy", "--baseline hago-greedy: run 1 of r.db has none"},
+        {"--trials 7", "--trials 7: run 1 of r.db has 8 trials already"},
+        {"--limit 100", "--limit 100: run 1 of r.db has 200"},
+        {"--hw x86-vnni", "--hw x86-vnni: run 1 of r.db has cortex-m"},
+        {"--scale 1/128", "the preprocessing would be"},
+        {"--bgr", "the preprocessing would be"},
+        {"--data digits_test_images.npy", "digits_test_images.npy: has SHA-256"},
+        {"--labels digits_test_labels.npy", "digits_test_labels.npy: has SHA-256"},
+        {"--holdout digits_test_images.npy",
+         "--holdout digits_test_images.npy: run 1 of r.db has none"},
+        {"--holdout-labels digits_test_labels.npy", "run 1 of r.db has none"},
+        {"-o digits.onnx", "--output digits.onnx would overwrite digits.onnx"},
+        {"-o ./digits_search_labels.npy", "would overwrite digits_search_labels.npy"},
+    };
+    outcome o = run(SMALL " --searcher random --seed 7 --trials 8 --weight-bits 3:8 --threshold "
+                          "mse,max --db r.db");
+    if (o.status != 0) fail_msg("%s", o.err);
+    done(&o);
+    unsigned char *before = NULL, *after = NULL;
+    size_t bytes = 0, bytes_after = 0;
+    assert_int_equal(itg_file_read("r.db", 1 << 26, &before, &bytes, NULL), ITG_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "search --resume 1 --db r.db --quiet %s", cases[i].given);
+        o = run(line);
+        if (o.status != 1 || !strstr(o.err, cases[i].says))
+            fail_msg("'%s': status %d, expected '%s' in: %s", line, o.status, cases[i].says, o.err);
+        done(&o);
+    }
+    assert_int_equal(itg_file_read("r.db", 1 << 26, &after, &bytes_after, NULL), ITG_OK);
+    assert_int_equal(bytes, bytes_after);
+    assert_memory_equal(before, after, bytes);
+    free(before);
+    free(after);
+    /* The same values again, in other words, are fine. */
+    o = run("search digits.onnx --resume 1 --db r.db --quiet --seed 7 --searcher random --max-drop "
+            "0.01 --hw cortex-m --weight-bits 3:8 --scale 1/255 --threads 1 --trials 9");
+    if (o.status != 0) fail_msg("%s", o.err);
+    done(&o);
+}
+
+static void a_model_that_changed_is_refused_with_both_hashes(void **state)
+{
+    (void)state;
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    assert_int_equal(itg_file_read("digits.onnx", 1 << 26, &bytes, &count, NULL), ITG_OK);
+    put("other.onnx", bytes, count);
+    outcome o =
+        run("search other.onnx --hw cortex-m --search-samples 60 --calibration-samples 20 "
+            "--quiet --limit 200 --searcher random --trials 2 --max-drop 100% --db model.db" DATA);
+    assert_int_equal(o.status, 0);
+    done(&o);
+    /* Trained a little more: the lowest bit of one weight. The end of the file may be metadata. */
+    bytes[count / 2] ^= 1;
+    put("other.onnx", bytes, count);
+    o = run("search --resume 1 --db model.db --trials 4 --quiet");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "other.onnx");
+    assert_contains(o.err, "SHA-256");
+    done(&o);
+    /* Given by its name elsewhere, the old one is as good. */
+    o = run("search digits.onnx --resume 1 --db model.db --trials 4 --quiet");
+    if (o.status != 0) fail_msg("%s", o.err);
+    done(&o);
+    free(bytes);
+}
+
+static void runs_and_logs_that_are_not_there_are_failures(void **state)
+{
+    (void)state;
+    outcome o = run("search --resume 1");
+    assert_int_equal(o.status, 2);
+    assert_contains(o.err, "--resume goes with --db");
+    done(&o);
+    o = run("search --resume 1 --db absent.db");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "absent.db");
+    assert_false(exists("absent.db"));
+    done(&o);
+    o = run(SMALL " --searcher random --trials 2 --max-drop 100% --db one.db");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    o = run("search --resume 2 --db one.db");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "one.db: holds no run 2");
+    done(&o);
+    o = run("search --resume 0 --db one.db");
+    assert_int_equal(o.status, 2);
+    done(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_that_is_killed_at_any_moment_ends_as_the_undisturbed_one),
+        cmocka_unit_test(a_larger_number_of_trials_goes_on_where_a_run_stopped),
+        cmocka_unit_test(a_run_that_came_to_its_end_is_reported_and_the_log_stays_as_it_is),
+        cmocka_unit_test(what_is_given_must_be_what_the_run_had),
+        cmocka_unit_test(a_model_that_changed_is_refused_with_both_hashes),
+        cmocka_unit_test(runs_and_logs_that_are_not_there_are_failures),
+    };
+    if (enter_folder("resume") != 0) return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return leave_folder() != 0 || failed;
+}

@@ -1,0 +1,19 @@
+/* A small network, made by a seed, with data that it tells apart and labels that are mostly its
+ * own: enough for a whole search in milliseconds. */
+#ifndef ITG_TEST_NETWORK_H
+#define ITG_TEST_NETWORK_H
+#include "search/evaluator.h"
+
+typedef struct small_network {
+    itg_model model;
+    itg_hardware *hw;
+    itg_dataset *data, *holdout;
+    int64_t *labels, *holdout_labels;
+    itg_preprocess preprocess;
+} small_network;
+
+/* Convolutions, an addition, a pool and a Gemm of 5 classes on a built-in target. */
+void small_network_make(uint64_t seed, const char *target, int64_t samples, small_network *out);
+void small_network_end(small_network *n);
+itg_search_data small_network_data(const small_network *n);
+#endif

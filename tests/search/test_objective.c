@@ -1,0 +1,195 @@
+/* Goals: what searchers are told, what meets them, which of two trials is the better. */
+#include "search/engine.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const int32_t widths[] = {2, 4, 8}, methods[] = {0, 1};
+static const itg_dim dims[] = {{3, widths, true, 1}, {2, methods, false, 0}};
+static const itg_search_space space = {2, dims};
+
+static itg_objective make(itg_goal goal)
+{
+    itg_objective o;
+    assert_int_equal(itg_objective_make(&goal, 0.9, &space, &o, NULL), ITG_OK);
+    return o;
+}
+
+static itg_trial trial(int64_t index, double quality, int64_t bytes, const int32_t *point)
+{
+    itg_trial t = {.index = index, .point = point, .dim_count = 2, .feasible = true};
+    t.score = itg_score_unknown();
+    t.score.top1 = quality;
+    t.score.weight_bytes = bytes;
+    t.score.bops = 10.0 * (double)bytes;
+    return t;
+}
+
+static const int32_t p22[] = {2, 0}, p81[] = {8, 1}, p40[] = {4, 0};
+
+/* a before b, and not the other way round. */
+static void check_before(const itg_objective *o, const itg_trial *a, const itg_trial *b)
+{
+    assert_true(itg_objective_better(o, a, b));
+    assert_false(itg_objective_better(o, b, a));
+}
+
+static void a_drop_of_exactly_what_is_allowed_is_allowed(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 400; n++)
+        for (int right = 0; right <= n; right++)
+            for (int lost = 0; lost <= right && lost < 5; lost++) {
+                itg_goal goal = {.max_drop = (double)lost / n};
+                itg_objective o;
+                assert_int_equal(itg_objective_make(&goal, (double)right / n, &space, &o, NULL),
+                                 ITG_OK);
+                itg_trial t = trial(0, (double)(right - lost) / n, 1, p22);
+                assert_true(itg_objective_meets(&o, &t));
+                t.score.top1 = (double)(right - lost - 1) / n;
+                if (right > lost) assert_false(itg_objective_meets(&o, &t));
+            }
+}
+
+static void searchers_are_told_costs_or_shares(void **state)
+{
+    (void)state;
+    itg_trial t = trial(0, 0.8, 150, p22);
+    itg_goal goal = {.minimize = ITG_COST_BOPS, .max_drop = 0.2, .limits = {100, 0, 0, 0}};
+    itg_objective o = make(goal);
+    itg_outcome told = itg_objective_outcome(&o, &t);
+    assert_true(told.feasible && told.quality == 0.8 && told.cost == 1500);
+    assert_true(told.violation == 0.5 && told.distortion == -1);
+    itg_searcher_options options = itg_objective_options(&o, 12);
+    assert_true(!options.maximize_quality && options.cost_limit == 0 && options.trials == 12);
+    assert_true(fabs(options.quality_floor - 0.7) < 1e-9 && options.quality_floor < 0.7);
+    goal = (itg_goal){.maximize_quality = true, .max_drop = -1, .limits = {100, 3000, 0, 0}};
+    o = make(goal);
+    told = itg_objective_outcome(&o, &t);
+    assert_true(told.cost == 1.5 && told.violation == 0);
+    options = itg_objective_options(&o, 12);
+    assert_true(options.maximize_quality && options.cost_limit == 1);
+    assert_true(options.quality_floor == -INFINITY);
+    t.feasible = false;
+    assert_false(itg_objective_outcome(&o, &t).feasible);
+}
+
+static void minimizing_takes_the_cheapest_above_the_floor(void **state)
+{
+    (void)state;
+    itg_objective o = make((itg_goal){.max_drop = 0.1});
+    itg_trial none = {.index = -1}, cheap = trial(3, 0.79, 10, p22), good = trial(5, 0.8, 50, p22),
+              better = trial(4, 0.85, 50, p81), smaller = trial(9, 0.8, 49, p81);
+    check_before(&o, &cheap, &none); /* the nearest, where nothing meets the goal */
+    check_before(&o, &good, &cheap);
+    check_before(&o, &better, &good); /* equal cost: quality, whatever the bits */
+    check_before(&o, &smaller, &better);
+    cheap.feasible = false;
+    assert_false(itg_objective_better(&o, &cheap, &none));
+}
+
+static void maximizing_takes_the_best_within_the_limits(void **state)
+{
+    (void)state;
+    itg_objective o =
+        make((itg_goal){.maximize_quality = true, .max_drop = -1, .limits = {100, 0, 0, 0}});
+    itg_trial over = trial(0, 0.9, 101, p81), at = trial(1, 0.6, 100, p40),
+              best = trial(2, 0.7, 99, p81), cheaper = trial(3, 0.7, 98, p81);
+    check_before(&o, &at, &over);
+    check_before(&o, &best, &at);
+    check_before(&o, &cheaper, &best);
+    assert_true(itg_objective_meets(&o, &at) && !itg_objective_meets(&o, &over));
+}
+
+static void ties_go_to_distortion_then_bits_then_the_earlier(void **state)
+{
+    (void)state;
+    itg_objective o = make((itg_goal){.max_drop = 0.1});
+    itg_trial a = trial(7, 0.85, 50, p81), b = trial(3, 0.85, 50, p22), c = trial(4, 0.85, 50, p22);
+    a.score.distortion = 0.1;
+    b.score.distortion = c.score.distortion = 0.2;
+    check_before(&o, &a, &b);
+    a.score.distortion = -1; /* not known: nothing to compare */
+    check_before(&o, &b, &a);
+    check_before(&o, &b, &c);
+    /* Methods are no bits: 8 bits with method 0 or 1 are equal. */
+    const int32_t p80[] = {8, 0};
+    itg_trial d = trial(2, 0.85, 50, p81), e = trial(6, 0.85, 50, p80);
+    check_before(&o, &d, &e);
+}
+
+static void the_nearest_exceeds_limits_least_then_loses_least(void **state)
+{
+    (void)state;
+    itg_objective o = make((itg_goal){.max_drop = 0.01, .limits = {100, 500, 0, 0}});
+    /* 120 bytes: 0.2 over, and 1200 bops: 1.4 over */
+    itg_trial far = trial(0, 0.9, 120, p81), near = trial(1, 0.3, 60, p22),
+              nearer = trial(2, 0.4, 60, p81), within = trial(3, 0.1, 50, p22);
+    assert_true(fabs(itg_objective_violation(&o, &far.score) - 1.6) < 1e-12);
+    check_before(&o, &near, &far);
+    check_before(&o, &nearer, &near);
+    check_before(&o, &within, &nearer);
+    assert_false(itg_objective_meets(&o, &within));
+}
+
+static void gains_are_measured_in_what_is_optimized(void **state)
+{
+    (void)state;
+    itg_objective o = make((itg_goal){.max_drop = 0.1});
+    itg_trial before = trial(0, 0.85, 100, p81), same = trial(1, 0.9, 100, p81),
+              less = trial(2, 0.85, 96, p81), below = trial(3, 0.7, 100, p81);
+    assert_true(itg_objective_gains(&o, &same, &before, 0));
+    assert_false(itg_objective_gains(&o, &same, &before, 0.01));
+    assert_true(itg_objective_gains(&o, &less, &before, 0.04));
+    assert_false(itg_objective_gains(&o, &less, &before, 0.05));
+    assert_true(itg_objective_gains(&o, &less, &below, 0.5)); /* the first that meets the goal */
+    o = make((itg_goal){.maximize_quality = true, .max_drop = -1});
+    assert_true(itg_objective_gains(&o, &same, &before, 0.05));
+    assert_false(itg_objective_gains(&o, &same, &before, 0.06));
+}
+
+static void goals_without_numbers_are_refused(void **state)
+{
+    (void)state;
+    itg_objective o = {.quality_floor = 42};
+    itg_goal goal = {.max_drop = NAN};
+    assert_int_equal(itg_objective_make(&goal, 1, &space, &o, NULL), ITG_BAD_ARGUMENT);
+    for (int k = 0; k < ITG_COST_KINDS; k++) {
+        const double bad[] = {NAN, -1, INFINITY};
+        for (int i = 0; i < 3; i++) {
+            goal = (itg_goal){0};
+            goal.limits[k] = bad[i];
+            assert_int_equal(itg_objective_make(&goal, 1, &space, &o, NULL), ITG_BAD_ARGUMENT);
+        }
+    }
+    assert_true(o.quality_floor == 42);
+}
+
+static void costs_have_names_and_values(void **state)
+{
+    (void)state;
+    itg_score s = {.weight_bytes = 1, .bops = 2, .cycles = 3, .peak_activation_bytes = 4};
+    const char *const names[] = {"size", "bops", "cycles", "ram"};
+    for (int k = 0; k < ITG_COST_KINDS; k++) {
+        assert_string_equal(itg_cost_name((itg_cost_kind)k), names[k]);
+        assert_true(itg_score_cost(&s, (itg_cost_kind)k) == k + 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_drop_of_exactly_what_is_allowed_is_allowed),
+        cmocka_unit_test(searchers_are_told_costs_or_shares),
+        cmocka_unit_test(minimizing_takes_the_cheapest_above_the_floor),
+        cmocka_unit_test(maximizing_takes_the_best_within_the_limits),
+        cmocka_unit_test(ties_go_to_distortion_then_bits_then_the_earlier),
+        cmocka_unit_test(the_nearest_exceeds_limits_least_then_loses_least),
+        cmocka_unit_test(gains_are_measured_in_what_is_optimized),
+        cmocka_unit_test(goals_without_numbers_are_refused),
+        cmocka_unit_test(costs_have_names_and_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

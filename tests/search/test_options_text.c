@@ -1,0 +1,145 @@
+/* Search options as text and back: nothing is lost, and no other text is taken for options. */
+#include "tests/base/cmocka_base.h"
+#include "search/searcher.h"
+#include <intaglio/intaglio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void assert_same_range(itg_bits_range a, itg_bits_range b)
+{
+    assert_true(a.min == b.min && a.max == b.max);
+}
+
+static void assert_same(const itg_search_options *a, const itg_search_options *b)
+{
+    assert_string_equal(a->searcher, b->searcher);
+    assert_true(a->goal.maximize_quality == b->goal.maximize_quality);
+    assert_true(a->goal.minimize == b->goal.minimize && a->goal.max_drop == b->goal.max_drop);
+    for (int i = 0; i < ITG_COST_KINDS; i++)
+        assert_true(a->goal.limits[i] == b->goal.limits[i]);
+    assert_true(a->trials == b->trials && a->seconds == b->seconds && a->seed == b->seed);
+    assert_true(a->patience == b->patience && a->tolerance == b->tolerance);
+    assert_same_range(a->weight_bits, b->weight_bits);
+    assert_same_range(a->activation_bits, b->activation_bits);
+    assert_same_range(a->input_bits, b->input_bits);
+    assert_same_range(a->output_bits, b->output_bits);
+    assert_int_equal(a->weight_method_count, b->weight_method_count);
+    assert_int_equal(a->activation_method_count, b->activation_method_count);
+    for (int32_t i = 0; i < a->weight_method_count; i++)
+        assert_true(a->weight_methods[i] == b->weight_methods[i]);
+    for (int32_t i = 0; i < a->activation_method_count; i++)
+        assert_true(a->activation_methods[i] == b->activation_methods[i]);
+    assert_true(a->calibration_samples == b->calibration_samples);
+    assert_true(a->search_samples == b->search_samples && a->hago_baseline == b->hago_baseline);
+}
+
+static void there_and_back(const itg_search_options *options)
+{
+    itg_search_options again = {0};
+    itg_error err = {0};
+    char *text = NULL, *second = NULL;
+    assert_int_equal(itg_search_options_text(options, &text, &err), ITG_OK);
+    if (itg_search_options_from_text(text, "text", &again, &err) != ITG_OK)
+        fail_msg("%s: %s", err.message, text);
+    assert_same(options, &again);
+    assert_null(again.replay);
+    assert_int_equal(itg_search_options_text(&again, &second, &err), ITG_OK);
+    assert_string_equal(text, second);
+    free(text);
+    free(second);
+}
+
+static void every_option_comes_back(void **state)
+{
+    (void)state;
+    const itg_search_options all = {
+        .searcher = "random",
+        .goal = {.minimize = ITG_COST_CYCLES, .max_drop = 0.1 + 0.2, .limits = {1, 2.5, 1e15, 4}},
+        .trials = 5,
+        .seconds = 0.1,
+        .patience = 7,
+        .tolerance = 1.0 / 3,
+        .seed = UINT64_MAX,
+        .threads = 3,
+        .weight_bits = {2, 8},
+        .activation_bits = {4, 16},
+        .input_bits = {8, 8},
+        .output_bits = {3, 32},
+        .weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+        .weight_method_count = 2,
+        .activation_methods = {ITG_THRESHOLD_MSE},
+        .activation_method_count = 1,
+        .calibration_samples = 9,
+        .search_samples = 10,
+        .hago_baseline = true};
+    itg_search_options none = {.searcher = "random", .goal = {.max_drop = -1}};
+    there_and_back(&all);
+    there_and_back(&none);
+    none.goal.maximize_quality = true;
+    there_and_back(&none);
+    for (int i = 0; i < itg_searcher_count(); i++) {
+        none.searcher = itg_searcher_name(i);
+        there_and_back(&none);
+    }
+}
+
+static void no_searcher_is_the_default_one(void **state)
+{
+    (void)state;
+    itg_search_options options = {0}, again = {0};
+    char *text = NULL;
+    assert_int_equal(itg_search_options_text(&options, &text, NULL), ITG_OK);
+    assert_int_equal(itg_search_options_from_text(text, "text", &again, NULL), ITG_OK);
+    assert_string_equal(again.searcher, "greedy");
+    free(text);
+}
+
+static void what_is_no_options_is_refused_and_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"", "source"},
+        {"[]", "an object"},
+        {"{}", "searcher"},
+        {"{\"searcher\": 3}", "searcher"},
+        {"{\"searcher\": \"zebra\"}", "the name of a searcher"},
+        {"{\"searcher\": \"random\", \"zebra\": 1}", "zebra"},
+        {"{\"searcher\": \"random\", \"trials\": -1}", "trials"},
+        {"{\"searcher\": \"random\", \"trials\": 1.5}", "trials"},
+        {"{\"searcher\": \"random\", \"seconds\": -1}", "a number from 0 on"},
+        {"{\"searcher\": \"random\", \"seed\": 5}", "seed"},
+        {"{\"searcher\": \"random\", \"seed\": \"-5\"}", "18446744073709551615"},
+        {"{\"searcher\": \"random\", \"seed\": \"18446744073709551616\"}", "18446744073709551615"},
+        {"{\"searcher\": \"random\", \"seed\": \"\"}", "18446744073709551615"},
+        {"{\"searcher\": \"random\", \"optimize\": \"speed\"}", "the name of a cost"},
+        {"{\"searcher\": \"random\", \"weight_bits\": [8]}", "[MIN, MAX]"},
+        {"{\"searcher\": \"random\", \"weight_bits\": [8, 4]}", "weight_bits"},
+        {"{\"searcher\": \"random\", \"weight_bits\": [2, 33]}", "weight_bits"},
+        {"{\"searcher\": \"random\", \"weight_methods\": [\"best\"]}", "threshold method"},
+        {"{\"searcher\": \"random\", \"weight_methods\": [\"kl\", \"kl\", \"kl\", \"kl\", \"kl\", "
+         "\"kl\", \"kl\", \"kl\", \"kl\"]}",
+         "a list of threshold methods"},
+        {"{\"searcher\": \"random\", \"hago_baseline\": 1}", "hago_baseline"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_search_options options = {.trials = 77};
+        itg_error err = {0};
+        assert_true(itg_search_options_from_text(cases[i].text, "source", &options, &err) !=
+                    ITG_OK);
+        if (!strstr(err.message, cases[i].says) || !strstr(err.message, "source"))
+            fail_msg("%s: '%s' is not in: %s", cases[i].text, cases[i].says, err.message);
+        assert_true(options.trials == 77 && !options.searcher);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_comes_back),
+        cmocka_unit_test(no_searcher_is_the_default_one),
+        cmocka_unit_test(what_is_no_options_is_refused_and_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,570 @@
+/* Whole searches of a small network: the same on every thread count and after every interruption,
+ * blind to hold-out labels, honest where a goal is not met. */
+#include "network.h"
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MOST 64
+#define DIMS 32
+
+/* Everything a search leaves but what the clock says. */
+typedef struct record {
+    int64_t count;
+    int32_t points[MOST][DIMS];
+    itg_trial trials[MOST];
+    char errors[MOST][512];
+    itg_trial best;
+    int32_t best_point[DIMS];
+    bool has_best, goal_met, has_hago;
+    itg_score scores[7]; /* float, uniform 8, hago on both sets; the best on the hold-out */
+    char limited_by[512], stop_reason[32];
+    char *strategy;
+} record;
+
+static itg_status keep_trial(void *context, const itg_trial *trial, itg_error *err)
+{
+    record *r = context;
+    (void)err;
+    assert_true(r->count < MOST && trial->dim_count <= DIMS);
+    assert_true(trial->index < MOST);
+    itg_trial *kept = &r->trials[trial->index];
+    *kept = *trial;
+    kept->point = memcpy(r->points[trial->index], trial->point,
+                         sizeof *trial->point * (size_t)trial->dim_count);
+    if (trial->error) {
+        snprintf(r->errors[trial->index], sizeof r->errors[0], "%s", trial->error);
+        kept->error = r->errors[trial->index];
+    }
+    r->count++;
+    return ITG_OK;
+}
+
+static void keep_score(const itg_score *score, itg_score *out)
+{
+    if (score) *out = *score;
+}
+
+static void keep_result(const small_network *n, itg_search_result *result, record *r)
+{
+    const itg_trial *best = itg_search_best(result);
+    r->has_best = best != NULL;
+    if (best) {
+        r->best = *best;
+        memcpy(r->best_point, best->point, sizeof *best->point * (size_t)best->dim_count);
+        assert_int_equal(
+            itg_strategy_text(itg_search_strategy(result), &n->model, &r->strategy, NULL), ITG_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        keep_score(itg_search_float(result, i), &r->scores[i]);
+        keep_score(itg_search_uniform8(result, i), &r->scores[2 + i]);
+        keep_score(itg_search_hago(result, i), &r->scores[4 + i]);
+    }
+    keep_score(itg_search_best_holdout(result), &r->scores[6]);
+    r->has_hago = itg_search_hago(result, false) != NULL;
+    r->goal_met = itg_search_goal_met(result);
+    snprintf(r->limited_by, sizeof r->limited_by, "%s", itg_search_limited_by(result));
+    snprintf(r->stop_reason, sizeof r->stop_reason, "%s", itg_search_stop_reason(result));
+}
+
+static itg_status try_search(const small_network *n, const itg_search_data *data,
+                             const itg_search_options *o, record *r, itg_error *err)
+{
+    itg_search_hooks hooks = {.context = r, .trial = keep_trial};
+    itg_search_result *result = NULL;
+    free(r->strategy);
+    memset(r, 0, sizeof *r);
+    itg_status status = itg_search(&n->model, n->hw, &n->preprocess, data, o, &hooks, &result, err);
+    if (status != ITG_OK) return status;
+    assert_int_equal(itg_search_trial_count(result), r->count + o->replay_count);
+    keep_result(n, result, r);
+    itg_search_result_destroy(result);
+    return ITG_OK;
+}
+
+static void search_with(const small_network *n, const itg_search_data *data,
+                        const itg_search_options *o, record *r)
+{
+    itg_error err = {0};
+    if (try_search(n, data, o, r, &err) != ITG_OK) fail_msg("%s: %s", o->searcher, err.message);
+}
+
+static void search(const small_network *n, const itg_search_options *o, record *r)
+{
+    itg_search_data data = small_network_data(n);
+    search_with(n, &data, o, r);
+}
+
+static void check_same_trial(const itg_trial *a, const itg_trial *b)
+{
+    assert_int_equal(a->index, b->index);
+    assert_int_equal(a->dim_count, b->dim_count);
+    assert_memory_equal(a->point, b->point, sizeof *a->point * (size_t)a->dim_count);
+    assert_int_equal(a->feasible, b->feasible);
+    assert_memory_equal(&a->score, &b->score, sizeof a->score);
+    assert_true((a->error == NULL) == (b->error == NULL));
+    if (a->error) assert_string_equal(a->error, b->error);
+}
+
+/* first: b's trials begin there. */
+static void check_same(const record *a, const record *b, int64_t first)
+{
+    assert_int_equal(a->count, first + b->count);
+    for (int64_t i = first; i < a->count; i++)
+        check_same_trial(&a->trials[i], &b->trials[i]);
+    assert_int_equal(a->has_best, b->has_best);
+    assert_int_equal(a->goal_met, b->goal_met);
+    assert_int_equal(a->has_hago, b->has_hago);
+    assert_memory_equal(a->scores, b->scores, sizeof a->scores);
+    assert_string_equal(a->limited_by, b->limited_by);
+    assert_string_equal(a->stop_reason, b->stop_reason);
+    if (!a->has_best) return;
+    assert_int_equal(a->best.index, b->best.index);
+    assert_memory_equal(a->best_point, b->best_point, sizeof a->best_point);
+    assert_memory_equal(&a->best.score, &b->best.score, sizeof a->best.score);
+    assert_string_equal(a->strategy, b->strategy);
+}
+
+/* ---- goals ---- */
+
+static void fill_methods(itg_search_options *o)
+{
+    o->weight_methods[0] = o->activation_methods[0] = ITG_THRESHOLD_MSE;
+    o->weight_methods[1] = o->activation_methods[1] = ITG_THRESHOLD_MAX;
+    o->activation_methods[2] = ITG_THRESHOLD_PERCENTILE;
+    o->weight_method_count = 2;
+    o->activation_method_count = 3;
+}
+
+/* Goals of every kind, by a seed: costs, floors, limits that are met, and some that are not. */
+static itg_search_options random_options(const record *full, uint64_t seed)
+{
+    itg_rng rng;
+    itg_search_options o = {.trials = 30, .seed = seed, .threads = 1};
+    itg_rng_init(&rng, seed);
+    o.goal.maximize_quality = itg_rng_below(&rng, 3) == 0;
+    o.goal.minimize = (itg_cost_kind)itg_rng_below(&rng, ITG_COST_KINDS);
+    o.goal.max_drop =
+        o.goal.maximize_quality && itg_rng_below(&rng, 2) ? -1 : 0.15 * itg_rng_unit(&rng);
+    for (int k = 0; k < ITG_COST_KINDS; k++)
+        if (o.goal.maximize_quality ? k == 0 || itg_rng_below(&rng, 2)
+                                    : itg_rng_below(&rng, 3) == 0)
+            o.goal.limits[k] =
+                itg_score_cost(&full->scores[2], (itg_cost_kind)k) * (0.2 + itg_rng_unit(&rng));
+    if (itg_rng_below(&rng, 2)) fill_methods(&o);
+    if (itg_rng_below(&rng, 2)) o.patience = 10 + (int64_t)itg_rng_below(&rng, 20);
+    o.hago_baseline = itg_rng_below(&rng, 4) == 0;
+    return o;
+}
+
+/* exhaustive takes small spaces alone. */
+static void narrow(itg_search_options *o)
+{
+    if (strcmp(o->searcher, "exhaustive") != 0) return;
+    o->weight_bits = (itg_bits_range){4, 6};
+    o->activation_bits = (itg_bits_range){7, 8};
+    o->weight_method_count = o->activation_method_count = 0;
+}
+
+static itg_search_options plain(const char *searcher)
+{
+    return (itg_search_options){
+        .searcher = searcher, .goal.max_drop = 0.05, .trials = 30, .seed = 1, .threads = 1};
+}
+
+/* ---- tests ---- */
+
+static void any_thread_count_gives_the_same_search(void **state)
+{
+    static record one, many;
+    small_network n;
+    (void)state;
+    small_network_make(1, "cortex-m", 120, &n);
+    itg_search_options o = plain("random");
+    search(&n, &o, &one);
+    const record full = one;
+    one.strategy = NULL;
+    for (int i = 0; i < itg_searcher_count(); i++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            o = random_options(&full, seed * 100 + (uint64_t)i);
+            o.searcher = itg_searcher_name(i);
+            narrow(&o);
+            search(&n, &o, &one);
+            for (o.threads = 2; o.threads <= 4; o.threads += 2) {
+                search(&n, &o, &many);
+                check_same(&one, &many, 0);
+            }
+        }
+    free(full.strategy);
+    free(one.strategy);
+    free(many.strategy);
+    small_network_end(&n);
+}
+
+static void every_interruption_resumed_gives_the_same_search(void **state)
+{
+    static record all, rest;
+    small_network n;
+    (void)state;
+    small_network_make(2, "cortex-m", 48, &n);
+    itg_search_options o = plain("random");
+    search(&n, &o, &all);
+    const record full = all;
+    all.strategy = NULL;
+    for (int i = 0; i < itg_searcher_count(); i++)
+        for (uint64_t seed = 1; seed <= 2; seed++) {
+            o = random_options(&full, seed * 1000 + (uint64_t)i);
+            o.searcher = itg_searcher_name(i);
+            narrow(&o);
+            search(&n, &o, &all);
+            for (int64_t k = 0; k <= all.count; k++) {
+                itg_search_options again = o;
+                again.replay = all.trials;
+                again.replay_count = k;
+                again.threads = 1 + (int)(k % 2);
+                search(&n, &again, &rest);
+                check_same(&all, &rest, k);
+            }
+        }
+    free(full.strategy);
+    free(all.strategy);
+    free(rest.strategy);
+    small_network_end(&n);
+}
+
+static void hold_out_labels_change_only_what_is_reported_of_them(void **state)
+{
+    static record right, wrong;
+    small_network n;
+    (void)state;
+    small_network_make(3, "cortex-m", 100, &n);
+    itg_search_data shuffled = small_network_data(&n);
+    int64_t count = itg_data_samples(n.holdout), *labels = malloc(sizeof *labels * (size_t)count);
+    for (int64_t i = 0; i < count; i++)
+        labels[i] = (n.holdout_labels[i] + 1 + i % 4) % 5; /* all of them wrong */
+    shuffled.holdout_labels = labels;
+    for (int i = 0; i < itg_searcher_count(); i++) {
+        itg_search_options o = plain(itg_searcher_name(i));
+        narrow(&o);
+        o.hago_baseline = true;
+        search(&n, &o, &right);
+        search_with(&n, &shuffled, &o, &wrong);
+        assert_true(right.scores[6].top1 != wrong.scores[6].top1);
+        assert_true(right.scores[1].top1 != wrong.scores[1].top1);
+        for (int k = 1; k < 7; k++)
+            if (k % 2 || k == 6) wrong.scores[k].top1 = right.scores[k].top1;
+        free(wrong.strategy); /* holds the hold-out's top-1 */
+        wrong.strategy = right.strategy;
+        check_same(&right, &wrong, 0);
+        wrong.strategy = NULL;
+    }
+    free(labels);
+    free(right.strategy);
+    small_network_end(&n);
+}
+
+static void a_log_of_another_network_is_refused(void **state)
+{
+    static record all, rest;
+    small_network n;
+    itg_error err = {0};
+    (void)state;
+    small_network_make(4, "cortex-m", 60, &n);
+    itg_search_data data = small_network_data(&n);
+    itg_search_options o = plain("random");
+    search(&n, &o, &all);
+    o.replay = all.trials;
+    o.replay_count = 10;
+    o.seed = 2;
+    assert_int_equal(try_search(&n, &data, &o, &rest, &err), ITG_MISMATCH);
+    assert_non_null(strstr(err.message, "trial 1 of the log")); /* trial 0: the widest, always */
+    o.seed = 1;
+    o.weight_bits = (itg_bits_range){8, 8};
+    assert_int_equal(try_search(&n, &data, &o, &rest, &err), ITG_MISMATCH);
+    free(all.strategy);
+    small_network_end(&n);
+}
+
+static void goals_that_cannot_be_met_are_explained(void **state)
+{
+    static record r;
+    small_network n;
+    char expected[256];
+    (void)state;
+    small_network_make(5, "cortex-m", 80, &n);
+    itg_search_options o = plain("greedy");
+    o.goal.limits[ITG_COST_SIZE] = 10;
+    search(&n, &o, &r);
+    assert_false(r.goal_met);
+    assert_true(r.has_best);
+    /* 296 weights at 2 bits: convolutions 72 and 144, Gemm 80 */
+    assert_string_equal(r.limited_by,
+                        "the narrowest widths that cortex-m allows here still take 74 weight "
+                        "bytes, the limit is 10");
+    o = plain("greedy");
+    o.goal.limits[ITG_COST_CYCLES] = 1;
+    search(&n, &o, &r);
+    assert_non_null(strstr(r.limited_by, "no width changes what the network takes on cortex-m: "));
+    assert_non_null(strstr(r.limited_by, " cycles, the limit is 1"));
+    o = plain("greedy");
+    o.weight_bits = o.activation_bits = (itg_bits_range){2, 2};
+    o.goal.max_drop = 0;
+    search(&n, &o, &r);
+    snprintf(expected, sizeof expected,
+             "the widest widths that cortex-m allows here lose %.2f points of top-1 (trial 0), "
+             "0.00 are allowed",
+             100 * (r.scores[0].top1 - r.best.score.top1));
+    assert_true(r.scores[0].top1 > r.best.score.top1);
+    assert_string_equal(r.limited_by, expected);
+    o = plain("random");
+    o.trials = 5;
+    o.goal.max_drop = 0.3;
+    o.goal.limits[ITG_COST_SIZE] = 75;
+    search(&n, &o, &r);
+    assert_false(r.goal_met);
+    snprintf(expected, sizeof expected,
+             "the nearest takes %lld weight bytes, the limit is 75; the search was ended by the "
+             "limit of trials after 5 trials",
+             (long long)r.best.score.weight_bytes);
+    assert_string_equal(r.limited_by, expected);
+    free(r.strategy);
+    small_network_end(&n);
+}
+
+static void a_goal_that_is_met_needs_no_explanation(void **state)
+{
+    static record r;
+    small_network n;
+    (void)state;
+    small_network_make(6, "cortex-m", 80, &n);
+    itg_search_options o = plain("greedy");
+    o.goal.max_drop = 0.2;
+    search(&n, &o, &r);
+    assert_true(r.goal_met);
+    assert_string_equal(r.limited_by, "");
+    assert_true(r.best.score.top1 >= r.scores[0].top1 - 0.2);
+    assert_true(r.best.score.weight_bytes < r.scores[2].weight_bytes);
+    free(r.strategy);
+    small_network_end(&n);
+}
+
+static void numbers_that_are_none_are_refused(void **state)
+{
+    static record r;
+    small_network n;
+    itg_error err = {0};
+    (void)state;
+    small_network_make(6, "cortex-m", 40, &n);
+    itg_search_data data = small_network_data(&n);
+    const itg_search_options good = plain("random");
+    const double nan = strtod("nan", NULL);
+    for (int i = 0; i < 9; i++) {
+        itg_search_options o = good;
+        if (i == 0) o.goal.max_drop = nan;
+        if (i == 1) o.goal.limits[ITG_COST_RAM] = nan;
+        if (i == 2) o.goal.limits[ITG_COST_SIZE] = -1;
+        if (i == 3) o.tolerance = nan;
+        if (i == 4) o.seconds = nan;
+        if (i == 5) o.patience = -1;
+        if (i == 6) o.goal.minimize = ITG_COST_KINDS;
+        if (i == 7) o.weight_method_count = ITG_MAX_METHODS + 1;
+        if (i == 8) o.activation_method_count = 2; /* the same method twice */
+        assert_int_equal(try_search(&n, &data, &o, &r, &err), ITG_BAD_ARGUMENT);
+    }
+    small_network_end(&n);
+}
+
+static void uniform_8_is_that_of_the_hardware_whatever_the_search_may_use(void **state)
+{
+    static record wide, narrow;
+    small_network n;
+    (void)state;
+    small_network_make(7, "cortex-m", 60, &n);
+    itg_search_options o = plain("random");
+    search(&n, &o, &wide);
+    o.weight_bits = (itg_bits_range){2, 4};
+    search(&n, &o, &narrow);
+    assert_int_equal(wide.scores[2].weight_bytes, 296);
+    assert_memory_equal(&wide.scores[2], &narrow.scores[2], sizeof wide.scores[2]);
+    assert_true(narrow.best.score.weight_bytes <= 148);
+    free(wide.strategy);
+    free(narrow.strategy);
+    small_network_end(&n);
+}
+
+/* Accumulators that 8 bits overflow, and few bits do not. */
+static const char narrow_chip[] =
+    "{\"intaglio_hardware\":1,\"name\":\"narrow\",\"description\":\"made up\",\"float\":false,"
+    "\"dtypes\":{\"a\":{\"storage\":\"s8\",\"bits\":[2,8]},\"w\":{\"storage\":\"s8\",\"bits\":[2,8]"
+    "}},"
+    "\"requantize\":{\"r\":{\"form\":\"f32\"}},\"fuse\":[[\"Conv\",\"Relu\"]],\"operators\":{"
+    "\"Conv\":[{\"inputs\":[\"a\"],\"weights\":[\"w\"],\"outputs\":[\"a\"],\"arithmetic\":\"mac\","
+    "\"requantize\":\"r\",\"bias\":true,\"accumulator\":{\"bits\":15,\"overflow\":\"wrap\"}}],"
+    "\"Gemm\":[{\"inputs\":[\"a\"],\"weights\":[\"w\"],\"outputs\":[\"a\"],\"arithmetic\":\"mac\","
+    "\"requantize\":\"r\",\"accumulator\":{\"bits\":15,\"overflow\":\"wrap\"}}],"
+    "\"Add\":[{\"inputs\":[\"a\"],\"outputs\":[\"a\"],\"arithmetic\":\"rescale\",\"requantize\":"
+    "\"r\","
+    "\"accumulator\":{\"bits\":32,\"overflow\":\"wrap\"}}],"
+    "\"AveragePool\":[{\"inputs\":[\"a\"],\"outputs\":[\"a\"],\"arithmetic\":\"rescale\","
+    "\"requantize\":\"r\",\"accumulator\":{\"bits\":32,\"overflow\":\"wrap\"}}],"
+    "\"Reshape\":[{\"inputs\":[\"a\"],\"arithmetic\":\"keep_scale\"}]}}";
+
+static void hardware_that_cannot_run_8_bits_is_searched(void **state)
+{
+    static record r;
+    small_network n;
+    itg_error err = {0};
+    (void)state;
+    small_network_make(12, "cortex-m", 60, &n);
+    itg_hardware_destroy(n.hw);
+    n.hw = NULL;
+    if (itg_hardware_parse(narrow_chip, strlen(narrow_chip), "narrow", &n.hw, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    itg_search_options o = plain("random");
+    o.goal.max_drop = 1;
+    search(&n, &o, &r);
+    assert_true(r.scores[2].samples == 0 && r.scores[2].top1 == -1);
+    assert_false(r.trials[0].feasible); /* the widest */
+    assert_true(r.goal_met);
+    o.weight_bits = o.activation_bits = (itg_bits_range){8, 8};
+    search(&n, &o, &r);
+    assert_false(r.has_best);
+    assert_non_null(strstr(r.limited_by, "narrow can run none of 30 trials; the widest widths: "));
+    free(r.strategy);
+    small_network_end(&n);
+}
+
+static void the_hago_baseline_is_what_hago_greedy_finds(void **state)
+{
+    static record with, alone;
+    small_network n;
+    (void)state;
+    small_network_make(8, "cortex-m", 80, &n);
+    itg_search_options o = plain("random");
+    o.hago_baseline = true;
+    o.goal.max_drop = 0.1;
+    search(&n, &o, &with);
+    assert_int_equal(with.count, 30); /* its trials are no trials of the search */
+    o = plain("hago-greedy");
+    o.trials = 0;
+    o.goal.max_drop = 0.1;
+    search(&n, &o, &alone);
+    assert_true(with.has_hago && alone.goal_met && !alone.has_hago);
+    assert_memory_equal(&with.scores[4], &alone.best.score, sizeof with.scores[4]);
+    assert_memory_equal(&with.scores[5], &alone.scores[6], sizeof with.scores[5]);
+    free(with.strategy);
+    free(alone.strategy);
+    small_network_end(&n);
+}
+
+/* The definition once more: samples one by one through the simulation and the float network. */
+static double distortion_of(const small_network *n, const itg_annotated *a, const itg_dataset *data)
+{
+    itg_sim *sim = NULL;
+    itg_float_exec *exec = NULL;
+    const itg_graph *g = n->model.graph;
+    const itg_shape *input = &g->values[g->inputs[0]].shape;
+    double distance = 0, power = 0;
+    assert_int_equal(itg_sim_create(a, &sim, NULL), ITG_OK);
+    assert_int_equal(itg_float_exec_create(g, &exec, NULL), ITG_OK);
+    for (int64_t s = 0; s < itg_data_samples(data); s++) {
+        const itg_quantizer *q = NULL;
+        double own_distance = 0, own_power = 0;
+        itg_preprocess_sample(&n->preprocess, data, s, input, itg_sim_input(sim, 0));
+        itg_preprocess_sample(&n->preprocess, data, s, input, itg_float_exec_input(exec, 0));
+        assert_int_equal(itg_sim_run(sim, NULL), ITG_OK);
+        assert_int_equal(itg_float_exec_run(exec, NULL), ITG_OK);
+        itg_tensor codes = itg_sim_output(sim, 0, &q),
+                   wanted = itg_float_exec_value(exec, g->outputs[0]);
+        for (int i = 0; i < 5; i++) {
+            double f = (double)((const float *)wanted.data)[i];
+            double y =
+                (double)*q->scale * (((const int8_t *)codes.data)[i] - (double)q->zero_point);
+            own_distance += (y - f) * (y - f);
+            own_power += f * f;
+        }
+        distance += own_distance;
+        power += own_power;
+    }
+    itg_sim_destroy(sim);
+    itg_float_exec_destroy(exec);
+    return distance / power;
+}
+
+static void distortion_is_the_distance_from_the_float_network(void **state)
+{
+    small_network n;
+    itg_search_result *result = NULL;
+    itg_annotated *a = NULL;
+    itg_error err = {0};
+    (void)state;
+    small_network_make(9, "cortex-m", 80, &n);
+    itg_search_data data = small_network_data(&n);
+    itg_search_options o = plain("random");
+    o.threads = 2;
+    if (itg_search(&n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    itg_strategy_file *file = itg_search_strategy(result);
+    assert_int_equal(itg_annotate_strategy(&n.model, file, &a, NULL), ITG_OK);
+    itg_split_info split = itg_strategy_split(file);
+    itg_dataset *part = NULL;
+    int64_t *labels = NULL;
+    assert_int_equal(
+        itg_data_part(n.data, n.labels, &split, ITG_SPLIT_SEARCH, &part, &labels, NULL), ITG_OK);
+    double on_search = distortion_of(&n, a, part), on_holdout = distortion_of(&n, a, n.holdout);
+    assert_true(on_search > 0 && on_search < 1);
+    assert_true(itg_search_best(result)->score.distortion == on_search);
+    assert_true(itg_search_best_holdout(result)->distortion == on_holdout);
+    assert_true(itg_search_float(result, false)->distortion == 0);
+    itg_score simulated, alone;
+    assert_int_equal(itg_simulate(&n.model, file, part, labels, true, 2, &simulated, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(&n.model, file, part, labels, false, 1, &alone, NULL), ITG_OK);
+    assert_true(simulated.distortion == on_search && alone.distortion == -1);
+    assert_memory_equal(&simulated, &itg_search_best(result)->score, sizeof simulated);
+    free(labels);
+    itg_dataset_destroy(part);
+    itg_annotated_destroy(a);
+    itg_search_result_destroy(result);
+    small_network_end(&n);
+}
+
+static void without_labels_agreement_counts(void **state)
+{
+    static record r;
+    small_network n;
+    (void)state;
+    small_network_make(10, "cortex-m", 80, &n);
+    itg_search_data data = {n.data, NULL, n.holdout, NULL};
+    itg_search_options o = plain("greedy");
+    search_with(&n, &data, &o, &r);
+    assert_true(r.goal_met);
+    assert_true(r.best.score.top1 == -1);
+    assert_true(r.best.score.agreement >= 0.95 && r.scores[0].agreement == 1);
+    o.goal.max_drop = 0;
+    o.weight_bits = o.activation_bits = (itg_bits_range){2, 2};
+    search_with(&n, &data, &o, &r);
+    assert_non_null(strstr(r.limited_by, "points of agreement"));
+    free(r.strategy);
+    small_network_end(&n);
+}
+
+int main(int argc, char **argv)
+{
+    itg_parallel_be_passive(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_thread_count_gives_the_same_search),
+        cmocka_unit_test(every_interruption_resumed_gives_the_same_search),
+        cmocka_unit_test(hold_out_labels_change_only_what_is_reported_of_them),
+        cmocka_unit_test(a_log_of_another_network_is_refused),
+        cmocka_unit_test(goals_that_cannot_be_met_are_explained),
+        cmocka_unit_test(a_goal_that_is_met_needs_no_explanation),
+        cmocka_unit_test(numbers_that_are_none_are_refused),
+        cmocka_unit_test(uniform_8_is_that_of_the_hardware_whatever_the_search_may_use),
+        cmocka_unit_test(hardware_that_cannot_run_8_bits_is_searched),
+        cmocka_unit_test(the_hago_baseline_is_what_hago_greedy_finds),
+        cmocka_unit_test(distortion_is_the_distance_from_the_float_network),
+        cmocka_unit_test(without_labels_agreement_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* Every searcher on every toy: the optimum that trying all points gives, within a stated number of
+ * evaluations, or, where a searcher cannot find it by design, what it finds instead.
+ * docs/adding-a-searcher.md has the table. */
+#include "toys.h"
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define NO_LIMIT 1000000
+#define SEED 0
+
+/* Evaluations until the optimum was asked for, and until the searcher ended by itself. */
+typedef struct bound {
+    int64_t found_by, ended_by;
+} bound;
+
+static toy_result search(int toy_id, const char *searcher, int64_t budget)
+{
+    const itg_searcher_def *def = itg_searcher_find(searcher);
+    assert_non_null(def);
+    toy_result r = toy_search(&toys[toy_id], def, SEED, budget, TOY_TELL_ALL);
+    assert_int_equal(r.status, ITG_OK);
+    return r;
+}
+
+static void finds_the_optimum(int toy_id, const char *searcher, bound within)
+{
+    toy_result optimum = toy_optimum(&toys[toy_id]);
+    toy_result r = search(toy_id, searcher, within.ended_by);
+    if (optimum.found_at == 0) {
+        assert_int_equal(r.found_at, 0);
+    } else {
+        assert_in_range(r.found_at, 1, within.found_by);
+        assert_memory_equal(r.best, optimum.best, sizeof r.best);
+    }
+    /* It has ended: with more to spend, it asks for no more. */
+    if (strcmp(searcher, "random") != 0)
+        assert_int_equal(search(toy_id, searcher, NO_LIMIT).asked, r.asked);
+}
+
+/* What it finds instead, costing `cost`, which the optimum does not. */
+static void finds_instead(int toy_id, const char *searcher, int64_t ended_by, double cost)
+{
+    toy_result optimum = toy_optimum(&toys[toy_id]);
+    toy_result r = search(toy_id, searcher, NO_LIMIT);
+    assert_in_range(r.asked, 1, ended_by);
+    assert_true(r.found_at > 0);
+    assert_true(r.outcome.cost > cost - 1e-9 && r.outcome.cost < cost + 1e-9);
+    assert_true(memcmp(r.best, optimum.best, sizeof r.best) != 0);
+}
+
+/* ---- greedy ---- */
+
+static void greedy_convex(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_CONVEX, "greedy", (bound){50, 80});
+}
+static void greedy_coarse_stays_a_margin_above_the_floor(void **state)
+{
+    (void)state;
+    finds_instead(TOY_COARSE, "greedy", 80, 2590); /* 2570 is the optimum, on the floor itself */
+}
+static void greedy_deceptive(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_DECEPTIVE, "greedy", (bound){120, 150});
+}
+static void greedy_infeasible(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_INFEASIBLE, "greedy", (bound){60, 90});
+}
+static void greedy_unordered(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_UNORDERED, "greedy", (bound){60, 80});
+}
+static void greedy_one_dimension(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_ONE_DIMENSION, "greedy", (bound){4, 10});
+}
+static void greedy_only_widest(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_ONLY_WIDEST, "greedy", (bound){1, 40});
+}
+static void greedy_nothing(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_NOTHING, "greedy", (bound){0, 8});
+}
+static void greedy_maximize(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_MAXIMIZE, "greedy", (bound){40, 70});
+}
+
+/* ---- hago-greedy: one pass, group by group ---- */
+
+static void hago_greedy_convex(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_CONVEX, "hago-greedy", (bound){20, 24});
+}
+static void hago_greedy_coarse(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_COARSE, "hago-greedy", (bound){20, 24});
+}
+static void hago_greedy_deceptive_ends_in_the_trap(void **state)
+{
+    (void)state;
+    finds_instead(TOY_DECEPTIVE, "hago-greedy", 12, 148); /* the optimum: 112 */
+}
+static void hago_greedy_infeasible_never_leaves_the_widest(void **state)
+{
+    (void)state;
+    toy_result r = search(TOY_INFEASIBLE, "hago-greedy", NO_LIMIT);
+    assert_int_equal(r.found_at, 0);
+    assert_in_range(r.asked, 1, 9);
+}
+static void hago_greedy_unordered_leaves_methods_alone(void **state)
+{
+    (void)state;
+    finds_instead(TOY_UNORDERED, "hago-greedy", 6, 980); /* the optimum: 540 */
+}
+static void hago_greedy_one_dimension(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_ONE_DIMENSION, "hago-greedy", (bound){4, 6});
+}
+static void hago_greedy_only_widest(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_ONLY_WIDEST, "hago-greedy", (bound){1, 10});
+}
+static void hago_greedy_nothing(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_NOTHING, "hago-greedy", (bound){0, 10});
+}
+static void hago_greedy_maximize_stops_where_the_limit_is_met(void **state)
+{
+    (void)state;
+    finds_instead(TOY_MAXIMIZE, "hago-greedy", 12, 0.944); /* the optimum uses all of the limit */
+    assert_true(search(TOY_MAXIMIZE, "hago-greedy", NO_LIMIT).outcome.quality <
+                toy_optimum(&toys[TOY_MAXIMIZE]).outcome.quality);
+}
+
+/* ---- anneal, random, exhaustive: a bound for all toys ---- */
+
+static void anneal_finds_all_within_its_schedule(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TOY_COUNT; i++)
+        finds_the_optimum(i, "anneal", (bound){400, 689});
+}
+
+static void random_finds_all_within_four_times_the_points(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TOY_COUNT; i++) {
+        int64_t points = toy_optimum(&toys[i]).asked;
+        finds_the_optimum(i, "random", (bound){4 * points, 4 * points});
+    }
+}
+
+static void exhaustive_finds_all_with_each_point_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TOY_COUNT; i++) {
+        int64_t points = toy_optimum(&toys[i]).asked;
+        finds_the_optimum(i, "exhaustive", (bound){points, points});
+        assert_int_equal(search(i, "exhaustive", NO_LIMIT).asked, points);
+    }
+}
+
+/* ---- all searchers ---- */
+
+static void what_lies_below_the_racing_floor_changes_nothing(void **state)
+{
+    (void)state;
+    for (int k = 0; itg_searcher_at(k); k++)
+        for (int i = 0; i < TOY_COUNT; i++)
+            for (uint64_t seed = 0; seed < 3; seed++) {
+                toy_result all = toy_search(&toys[i], itg_searcher_at(k), seed, 3000, TOY_TELL_ALL),
+                           raced =
+                               toy_search(&toys[i], itg_searcher_at(k), seed, 3000, TOY_TELL_RACED);
+                assert_int_equal(all.asked, raced.asked);
+                assert_true(all.trace == raced.trace);
+            }
+}
+
+static void a_smaller_budget_asks_for_a_prefix(void **state)
+{
+    (void)state;
+    for (int k = 0; itg_searcher_at(k); k++)
+        for (int64_t budget = 1; budget < 40; budget++) {
+            toy_result some = toy_search(&toys[TOY_CONVEX], itg_searcher_at(k), 5, budget,
+                                         TOY_TELL_ALL);
+            toy_result all = toy_search(&toys[TOY_CONVEX], itg_searcher_at(k), 5, 40, TOY_TELL_ALL);
+            assert_true(some.asked <= budget);
+            assert_true(all.found_at > some.asked || some.found_at == all.found_at);
+        }
+}
+
+static void the_first_point_is_the_widest(void **state)
+{
+    (void)state;
+    const int32_t widest[TOY_DIMS] = {8, 8, 8, 8};
+    for (int k = 0; itg_searcher_at(k); k++) {
+        toy_result r = toy_search(&toys[TOY_CONVEX], itg_searcher_at(k), 9, 1, TOY_TELL_ALL);
+        assert_int_equal(r.asked, 1);
+        assert_memory_equal(r.best, widest, sizeof widest);
+    }
+}
+
+static void exhaustive_refuses_a_large_space_and_says_its_size(void **state)
+{
+    (void)state;
+    static const int32_t values[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    itg_dim dims[7];
+    for (int d = 0; d < 7; d++)
+        dims[d] = (itg_dim){10, values, true, 1};
+    itg_search_space fits = {6, dims}, large = {7, dims};
+    const itg_searcher_def *def = itg_searcher_find("exhaustive");
+    itg_searcher_options options = {.quality_floor = 0};
+    itg_error err = {0};
+    void *memory = calloc(1, def->state_size);
+    assert_int_equal(def->init(memory, &fits, &options, NULL), ITG_OK);
+    def->deinit(memory);
+    memset(memory, 0, def->state_size);
+    assert_int_equal(def->init(memory, &large, &options, &err), ITG_LIMIT);
+    def->deinit(memory);
+    assert_non_null(strstr(err.message, "at most 1000000 points"));
+    assert_non_null(strstr(err.message, "10000000"));
+    free(memory);
+}
+
+static void greedy_is_the_default_and_all_are_found_by_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"greedy", "hago-greedy", "anneal", "random", "exhaustive"};
+    assert_string_equal(itg_searcher_at(0)->name, "greedy");
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(itg_searcher_at(i)->name, names[i]);
+        assert_ptr_equal(itg_searcher_find(names[i]), itg_searcher_at(i));
+    }
+    assert_null(itg_searcher_at(5));
+    assert_null(itg_searcher_at(-1));
+    assert_null(itg_searcher_find("nonsense"));
+}
+
+static void a_space_without_dimensions_has_one_point(void **state)
+{
+    (void)state;
+    toy none = toys[TOY_NOTHING];
+    none.dim_count = 0;
+    for (int k = 0; itg_searcher_at(k); k++) {
+        if (strcmp(itg_searcher_at(k)->name, "random") == 0) continue; /* asks again and again */
+        toy_result r = toy_search(&none, itg_searcher_at(k), 0, 100, TOY_TELL_ALL);
+        assert_int_equal(r.status, ITG_OK);
+        assert_int_equal(r.asked, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(greedy_convex),
+        cmocka_unit_test(greedy_coarse_stays_a_margin_above_the_floor),
+        cmocka_unit_test(greedy_deceptive),
+        cmocka_unit_test(greedy_infeasible),
+        cmocka_unit_test(greedy_unordered),
+        cmocka_unit_test(greedy_one_dimension),
+        cmocka_unit_test(greedy_only_widest),
+        cmocka_unit_test(greedy_nothing),
+        cmocka_unit_test(greedy_maximize),
+        cmocka_unit_test(hago_greedy_convex),
+        cmocka_unit_test(hago_greedy_coarse),
+        cmocka_unit_test(hago_greedy_deceptive_ends_in_the_trap),
+        cmocka_unit_test(hago_greedy_infeasible_never_leaves_the_widest),
+        cmocka_unit_test(hago_greedy_unordered_leaves_methods_alone),
+        cmocka_unit_test(hago_greedy_one_dimension),
+        cmocka_unit_test(hago_greedy_only_widest),
+        cmocka_unit_test(hago_greedy_nothing),
+        cmocka_unit_test(hago_greedy_maximize_stops_where_the_limit_is_met),
+        cmocka_unit_test(anneal_finds_all_within_its_schedule),
+        cmocka_unit_test(random_finds_all_within_four_times_the_points),
+        cmocka_unit_test(exhaustive_finds_all_with_each_point_once),
+        cmocka_unit_test(what_lies_below_the_racing_floor_changes_nothing),
+        cmocka_unit_test(a_smaller_budget_asks_for_a_prefix),
+        cmocka_unit_test(the_first_point_is_the_widest),
+        cmocka_unit_test(exhaustive_refuses_a_large_space_and_says_its_size),
+        cmocka_unit_test(greedy_is_the_default_and_all_are_found_by_name),
+        cmocka_unit_test(a_space_without_dimensions_has_one_point),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
