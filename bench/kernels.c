@@ -161,9 +161,8 @@ static itg_status make_problem(bench *b, const layer_of *l, problem *t, itg_erro
     }
     t->p.x = (itg_int_operand){ITG_U8, NULL, X_ZERO, 0, 255};
     t->p.w = (itg_int_operand){ITG_S8, w, 0, -127, 127};
-    t->p.mac = (itg_mac_options){.acc = {32, ITG_OVERFLOW_WRAP},
-                                 .acc_bound = depth * 255 * 127 + 10000,
-                                 .bias = bias};
+    t->p.mac = (itg_mac_options){
+        .acc = {32, ITG_OVERFLOW_WRAP}, .acc_bound = depth * 255 * 127 + 10000, .bias = bias};
     t->out = (itg_epilogue){.storage = ITG_U8,
                             .requant = r,
                             .requant_count = (int32_t)l->filters,
@@ -195,7 +194,8 @@ static itg_status verify(bench *b, const problem *t, const work *w, itg_error *e
     if (status == ITG_OK) status = make_layer(b, reference, t, &other, err);
     if (status != ITG_OK) return status;
     const size_t bytes = (size_t)(SAMPLES * w->outputs);
-    uint8_t *x = malloc((size_t)(SAMPLES * w->inputs)), *y[2] = {calloc(1, bytes), calloc(1, bytes)};
+    uint8_t *x = malloc((size_t)(SAMPLES * w->inputs)),
+            *y[2] = {calloc(1, bytes), calloc(1, bytes)};
     size_t need = itg_accel_scratch(w->layer, SAMPLES), more = itg_accel_scratch(other, SAMPLES);
     void *scratch = itg_arena_alloc(b->arena, need > more ? need : more);
     if (!x || !y[0] || !y[1] || !scratch) {

@@ -55,6 +55,7 @@ void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
         o->search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer;
     if (given[ITG_CLI_OPT_BASELINE]) o->hago_baseline = true;
     o->threads = (int)values[ITG_CLI_OPT_THREADS].integer;
+    o->cache_bytes = values[ITG_CLI_OPT_CACHE_MB].integer * (1 << 20);
 }
 
 /* Limits alone: the best quality within them. Else there is a floor, and a cost to minimize. */

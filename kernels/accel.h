@@ -19,10 +19,10 @@
  * Arithmetic. Inputs are U8 S8 U16 S16 with any zero point that their storage holds; weights any
  * codes of up to 16 bits, with a zero point. What is wider than a byte is split into bytes; their
  * products are summed in 32 bits and joined in 64. Where 32 bits hold the sum for certain
- * (mac.acc_bound), or the accumulator wraps at 32 bits or less, sums modulo 2^32 are enough. What no fast
- * set holds (an accumulator that saturates or is split, wider codes, depths above 65,536 that need
- * 64 bits, vast padding) runs on the reference, whichever set was chosen. Padding counts as the zero
- * point, as in int_ops.h. */
+ * (mac.acc_bound), or the accumulator wraps at 32 bits or less, sums modulo 2^32 are enough. What
+ * no fast set holds (an accumulator that saturates or is split, wider codes, depths above 65,536
+ * that need 64 bits, vast padding) runs on the reference, whichever set was chosen. Padding counts
+ * as the zero point, as in int_ops.h. */
 #ifndef ITG_ACCEL_H
 #define ITG_ACCEL_H
 #include "kernels/int_ops.h"
@@ -36,36 +36,37 @@ const char *itg_accel_name(const itg_accel_kernels *kernels);
 /* Names of all sets of this build, "reference" first; NULL from their number on. */
 const char *itg_accel_set(int index);
 
-/* For benchmarks: runs the set's multiply-accumulate instruction on registers alone, `rounds` times a
- * fixed number, and returns how many multiply-accumulates that was; 0: the set has none of its own. */
+/* For benchmarks: runs the set's multiply-accumulate instruction on registers alone, `rounds` times
+ * a fixed number, and returns how many multiply-accumulates that was; 0: the set has none of its
+ * own. */
 int64_t itg_accel_peak(const itg_accel_kernels *kernels, int64_t rounds);
 
 /* ---- layers ---- */
-/* One convolution or matrix product. The operands' `data` is the weights' codes ([K,C/group,R,S], or
- * [K,C] of a matrix); of x it is not read. */
+/* One convolution or matrix product. The operands' `data` is the weights' codes ([K,C/group,R,S],
+ * or [K,C] of a matrix); of x it is not read. */
 typedef struct itg_accel_problem {
-    itg_window window;   /* itg_accel_matmul_window() of a matrix product */
+    itg_window window; /* itg_accel_matmul_window() of a matrix product */
     itg_int_operand x, w;
     bool w_rows;         /* matrix product: the weights lie [k,n], not [n,k] */
     itg_mac_options mac; /* the bound holds for partial sums in any order */
     const itg_epilogue *out;
-    int32_t out_count;   /* at most ITG_ACCEL_OUTPUTS; `out` of each is not read */
+    int32_t out_count; /* at most ITG_ACCEL_OUTPUTS; `out` of each is not read */
 } itg_accel_problem;
 #define ITG_ACCEL_OUTPUTS 8
 
 /* y[m][n] of samples [m][k]: a 1x1 convolution of an image of m pixels. */
 itg_window itg_accel_matmul_window(int64_t m, int64_t n, int64_t k);
 
-/* Bytes of the packed weights; 0: the reference runs this problem, and packs nothing. They depend on
- * window, w and x's storage alone (and on whether the fast sets hold the problem), and are read-only
- * once packed. `packed` is aligned to 64 bytes. */
+/* Bytes of the packed weights; 0: the reference runs this problem, and packs nothing. They depend
+ * on window, w and x's storage alone (and on whether the fast sets hold the problem), and are
+ * read-only once packed. `packed` is aligned to 64 bytes. */
 size_t itg_accel_packed_bytes(const itg_accel_problem *p);
 void itg_accel_pack(const itg_accel_problem *p, void *packed);
 
-/* A layer is immutable: constants, offsets and a borrowed pointer to packed weights, in the arena. It
- * reads w.data later only where packed_bytes was 0 or the set is "reference". Bias, requantization
- * constants and epilogues are copied. Any number of threads may run it, each with its own scratch.
- * ITG_NO_MEMORY; ITG_LIMIT: more outputs than ITG_ACCEL_OUTPUTS. */
+/* A layer is immutable: constants, offsets and a borrowed pointer to packed weights, in the arena.
+ * It reads w.data later only where packed_bytes was 0 or the set is "reference". Bias,
+ * requantization constants and epilogues are copied. Any number of threads may run it, each with
+ * its own scratch. ITG_NO_MEMORY; ITG_LIMIT: more outputs than ITG_ACCEL_OUTPUTS. */
 typedef struct itg_accel_layer itg_accel_layer;
 itg_status itg_accel_layer_create(const itg_accel_kernels *kernels, const itg_accel_problem *p,
                                   const void *packed, itg_arena *arena, itg_accel_layer **out,

@@ -50,8 +50,7 @@ AMX static void end(void)
 #define STORE(r, base, stride)                                                                     \
     __asm__ volatile("tilestored %%tmm" #r ", (%0,%1,1)" : : "r"(base), "r"(stride) : "memory")
 /* c += unsigned a * signed b */
-#define MULTIPLY(c, a, b)                                                                          \
-    __asm__ volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : :)
+#define MULTIPLY(c, a, b) __asm__ volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : :)
 
 enum { HALF = 16, C_STRIDE = ITG_TILE_COLUMNS * 4, B_STRIDE = 64 };
 

@@ -1,7 +1,8 @@
 /* Epilogues as lanes. The stages of every channel are laid on one pattern (left shift, right shift,
- * multiplication with a right shift, right shift), so that a vector runs the same operations for all
- * of its channels; a channel without a stage holds its identity there. Where that is impossible, or
- * a value might leave its lane, the epilogue stays GENERIC: always exact, value by value. */
+ * multiplication with a right shift, right shift), so that a vector runs the same operations for
+ * all of its channels; a channel without a stage holds its identity there. Where that is
+ * impossible, or a value might leave its lane, the epilogue stays GENERIC: always exact, value by
+ * value. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
 #include "kernels/int_parts.h"
@@ -21,6 +22,7 @@ typedef struct pattern {
 static bool set_pattern(const itg_requant *r, pattern *out)
 {
     memset(out, 0, sizeof *out);
+    if (r->is_f32) return false;
     out->multiplier = 1;
     int next = 0; /* the first slot that is free */
     for (int32_t i = 0; i < r->stage_count; i++) {
@@ -138,9 +140,9 @@ static bool init_ratios(itg_lanes *lanes, int64_t channels, itg_arena *arena)
     if (!ratio) return false;
     for (int64_t c = 0; c < channels; c++) {
         if (codes && !e->requant[c % e->requant_count].is_f32) return true;
-        ratio[c] = codes                    ? e->requant[c % e->requant_count].ratio
+        ratio[c] = codes                  ? e->requant[c % e->requant_count].ratio
                    : e->dequant_count > 0 ? e->dequant[c % e->dequant_count]
-                                            : 1.0F;
+                                          : 1.0F;
     }
     lanes->kind = codes ? ITG_LANES_RATIO : ITG_LANES_DEQUANT;
     lanes->ratio = ratio;

@@ -1,5 +1,5 @@
-/* Lanes by AVX-512: sixteen channels at a time, their constants in registers for all rows of a tile.
- * The roundings are those of rounding.h, on vectors. */
+/* Lanes by AVX-512: sixteen channels at a time, their constants in registers for all rows of a
+ * tile. The roundings are those of rounding.h, on vectors. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -55,8 +55,8 @@ AVX512_INLINE __m512i round64(__m512i value, const shift64 *s, itg_rounding roun
     return (__m512i)(v >> s->by);
 }
 
-/* ---- sixteen channels. Loops take a copy of their own: what a pointer names, a store of codes might
- * change, and would be loaded again for every row ---- */
+/* ---- sixteen channels. Loops take a copy of their own: what a pointer names, a store of codes
+ * might change, and would be loaded again for every row ---- */
 typedef struct channels {
     __mmask16 used;
     size_t size; /* of a code */
@@ -90,7 +90,7 @@ AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t c
 {
     const itg_lanes *l = a->lanes;
     const int64_t left = a->columns - column, channel = a->channel + column;
-    c->used = left >= LANES ? 0xffff : (__mmask16)((1U << left) - 1);
+    c->used = (__mmask16)(left >= LANES ? 0xffffU : (1U << left) - 1);
     c->size = itg_dtype_size(l->e.storage);
     c->bias = _mm512_loadu_si512(a->bias32 + column);
     c->zero = _mm512_set1_epi32((int32_t)l->e.zero_point);
@@ -102,18 +102,20 @@ AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t c
     c->float_high = _mm512_set1_ps(codes ? (float)l->high : l->e.float_hi);
 }
 
+/* Sixteen codes of a row; fewer only in the last columns (masked stores are slower). */
 AVX512_INLINE void store(const channels *c, __m512i q, unsigned char *out)
 {
-    switch (c->size) {
-    case 1:
+    const bool all = c->used == 0xffff;
+    if (c->size == 1 && all)
+        _mm_storeu_si128((__m128i *)(void *)out, _mm512_cvtepi32_epi8(q));
+    else if (c->size == 1)
         _mm_mask_storeu_epi8(out, c->used, _mm512_cvtepi32_epi8(q));
-        break;
-    case 2:
+    else if (c->size == 2 && all)
+        _mm256_storeu_si256((__m256i *)(void *)out, _mm512_cvtepi32_epi16(q));
+    else if (c->size == 2)
         _mm256_mask_storeu_epi16(out, c->used, _mm512_cvtepi32_epi16(q));
-        break;
-    default:
+    else
         _mm512_mask_storeu_epi32(out, c->used, q);
-    }
 }
 
 AVX512_INLINE __m512 limit(const channels *c, __m512 p)
@@ -155,7 +157,8 @@ AVX512_INLINE __m512i sum32(const channels *c, bool fits, const int32_t *acc)
     return _mm512_sra_epi32(_mm512_sll_epi32(v, c->fit), c->fit);
 }
 
-/* Which stages there are and how they round: constants where the loop below is compiled for them. */
+/* Which stages there are and how they round: constants where the loop below is compiled for them.
+ */
 typedef struct plan {
     bool left, first, product, last;
     itg_rounding rounding[3];
@@ -209,12 +212,10 @@ AVX512 static void stages32_of(const itg_lanes_args *a, const channels *c, int64
                         true,
                         {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_HALF_AWAY}});
     else if (same_plan(&p, &one_product))
-        stages32(a, c, column,
-                 (plan){false,
-                        false,
-                        true,
-                        false,
-                        {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_FLOOR}});
+        stages32(
+            a, c, column,
+            (plan){
+                false, false, true, false, {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_FLOOR}});
     else
         stages32(a, c, column, p);
 }
@@ -269,8 +270,8 @@ AVX512_INLINE __m256i stages64(const itg_lanes *l, const channels64 *w, __m512i 
 {
     if (l->left) v = _mm512_sllv_epi64(v, w->left);
     if (l->shift[0]) v = round64(v, &w->shift[0], l->rounding[0]);
-    if (l->multiplier) v = round64(_mm512_mullo_epi64(v, w->multiplier), &w->shift[1],
-                                   l->rounding[1]);
+    if (l->multiplier)
+        v = round64(_mm512_mullo_epi64(v, w->multiplier), &w->shift[1], l->rounding[1]);
     if (l->shift[2]) v = round64(v, &w->shift[2], l->rounding[2]);
     v = _mm512_max_epi64(v, _mm512_set1_epi64(l->low));
     v = _mm512_min_epi64(v, _mm512_set1_epi64(l->high));

@@ -2,7 +2,7 @@
 #include "kernels/accel_parts.h"
 #include <string.h>
 
-enum { BAND_BYTES = 256 * 1024, PATCH_BYTES = 32 * 1024 };
+enum { BAND_BYTES = 256 * 1024 };
 
 static int64_t *array_of(itg_arena *arena, int64_t n)
 {
@@ -51,8 +51,7 @@ static bool set_patches(itg_accel_layer *layer, itg_arena *arena)
     const itg_accel_shape *t = &layer->shape;
     if (t->scheme != ITG_SCHEME_PATCHES) return true;
     layer->patch_row = t->steps * ITG_STEP_DEPTH;
-    int64_t tiles = PATCH_BYTES / (layer->patch_row * ITG_TILE_ROWS);
-    layer->patch_rows = ITG_TILE_ROWS * (tiles < 1 ? 1 : tiles > 8 ? 8 : tiles);
+    layer->patch_rows = itg_accel_patch_rows(t);
     const bool neighbours = t->w.dilation[1] == 1 && t->w.group == 1;
     const int64_t run_taps = neighbours ? t->w.kernel[1] : 1;
     layer->patch_runs = t->w.kernel[0] * t->w.kernel[1] / run_taps;

@@ -42,37 +42,62 @@ static void split_digits(int64_t v, int32_t count, int8_t *out)
     }
 }
 
-/* Where in a panel's digit the weight of tap and channel (of the group) lies, less its column. */
-static int64_t place(const itg_accel_shape *t, int64_t tap, int64_t c, int64_t *column_bytes)
+/* Where in a panel's digit the weights of one tap lie: value c of the run at place(run + c). */
+typedef struct tap_place {
+    int64_t base, run;
+} tap_place;
+
+static tap_place place_of(const itg_accel_shape *t, int64_t tap)
 {
-    if (t->scheme == ITG_SCHEME_DEPTHWISE) {
-        *column_bytes = ITG_DEPTHWISE_TAPS;
-        return tap / ITG_DEPTHWISE_TAPS * ITG_DEPTHWISE_STEP_BYTES + tap % ITG_DEPTHWISE_TAPS;
-    }
-    int64_t in_run = tap % t->run_taps * t->channels + c;
-    int64_t step = tap / t->run_taps * t->run_steps + in_run / ITG_STEP_DEPTH;
-    int64_t depth = in_run % ITG_STEP_DEPTH;
-    *column_bytes = 4;
-    return step * ITG_STEP_BYTES + depth / 4 * (4 * ITG_PANEL_COLUMNS) + depth % 4;
+    if (t->scheme == ITG_SCHEME_DEPTHWISE)
+        return (tap_place){
+            tap / ITG_DEPTHWISE_TAPS * ITG_DEPTHWISE_STEP_BYTES + tap % ITG_DEPTHWISE_TAPS, 0};
+    return (tap_place){tap / t->run_taps * t->run_steps * ITG_STEP_BYTES,
+                       tap % t->run_taps * t->channels};
 }
 
-/* One filter k into column `column` of its panel; returns its sum. */
+static int64_t offset_in_run(int64_t i)
+{
+    const uint64_t u = (uint64_t)i, depth = u % ITG_STEP_DEPTH;
+    return (int64_t)(u / ITG_STEP_DEPTH * ITG_STEP_BYTES + depth / 4 * (4 * ITG_PANEL_COLUMNS) +
+                     depth % 4);
+}
+
+/* Weights of one filter and tap, `stride` apart from `first` on; returns their sum. */
+static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, int64_t first,
+                        int64_t stride, tap_place place, int8_t *column)
+{
+    const bool bytes = p->w.storage == ITG_S8 && t->w_digits == 1 && p->w.zero_point == 0;
+    const int8_t *codes = p->w.data;
+    int64_t sum = 0;
+    for (int64_t c = 0; c < t->channels; c++) {
+        int8_t *to = column + place.base + offset_in_run(place.run + c);
+        if (bytes) {
+            *to = codes[first + c * stride];
+            sum += *to;
+            continue;
+        }
+        int8_t digit[MAX_DIGITS];
+        int64_t v = itg_load(p->w.storage, p->w.data, first + c * stride) - p->w.zero_point;
+        split_digits(v, t->w_digits, digit);
+        for (int32_t d = 0; d < t->w_digits; d++)
+            to[d * t->panel_bytes] = digit[d];
+        sum += v;
+    }
+    return sum;
+}
+
+/* One filter k into its column of a panel; returns its sum. A column is 4 bytes wide. */
 static int64_t pack_filter(const itg_accel_shape *t, const itg_accel_problem *p, int64_t k,
-                           int64_t column, int8_t *panel)
+                           int8_t *column)
 {
     const int64_t taps = t->w.kernel[0] * t->w.kernel[1];
     int64_t sum = 0;
-    for (int64_t c = 0; c < t->channels; c++)
-        for (int64_t tap = 0; tap < taps; tap++) {
-            int64_t at = p->w_rows ? c * t->w.out_channels + k : (k * t->channels + c) * taps + tap;
-            int64_t v = itg_load(p->w.storage, p->w.data, at) - p->w.zero_point, width;
-            int64_t offset = place(t, tap, c, &width) + column * width;
-            int8_t digit[MAX_DIGITS];
-            split_digits(v, t->w_digits, digit);
-            for (int32_t d = 0; d < t->w_digits; d++)
-                panel[d * t->panel_bytes + offset] = digit[d];
-            sum += v;
-        }
+    for (int64_t tap = 0; tap < taps; tap++) {
+        int64_t first = p->w_rows ? k : k * t->channels * taps + tap;
+        sum +=
+            pack_tap(t, p, first, p->w_rows ? t->w.out_channels : taps, place_of(t, tap), column);
+    }
     return sum;
 }
 
@@ -88,7 +113,7 @@ void itg_accel_pack(const itg_accel_problem *p, void *packed)
     for (int64_t k = 0; k < t.w.out_channels; k++) {
         int64_t in_group = k % filters;
         int64_t panel = k / filters * t.panels + in_group / t.panel_columns;
-        sums[k] = pack_filter(&t, p, k, in_group % t.panel_columns,
-                              panels + panel * t.w_digits * t.panel_bytes);
+        sums[k] = pack_filter(
+            &t, p, k, panels + panel * t.w_digits * t.panel_bytes + in_group % t.panel_columns * 4);
     }
 }

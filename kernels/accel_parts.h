@@ -1,10 +1,10 @@
 /* The inside of accel.h, private to kernels/: how a problem is cut into tiles, what a kernel set
  * computes, and how sums become codes.
  *
- * Inputs are made unsigned bytes ("digits": code + shift, least significant first) in padded planes;
- * weights less their zero point become signed bytes (balanced digits). A sum of products is then
- *   sum (x - zx)(w - zw) = sum_ij 256^(i+j) sum x_i w_j - (zx + shift) sum (w - zw),
- * where the last term, constant since padding holds the zero point, is part of the bias. */
+ * Inputs are made unsigned bytes ("digits": code + shift, least significant first) in padded
+ * planes; weights less their zero point become signed bytes (balanced digits). A sum of products is
+ * then sum (x - zx)(w - zw) = sum_ij 256^(i+j) sum x_i w_j - (zx + shift) sum (w - zw), where the
+ * last term, constant since padding holds the zero point, is part of the bias. */
 #ifndef ITG_ACCEL_PARTS_H
 #define ITG_ACCEL_PARTS_H
 #include "kernels/accel.h"
@@ -70,6 +70,8 @@ itg_accel_shape itg_accel_shape_of(const itg_accel_problem *p);
 int64_t itg_accel_rows(const itg_accel_axis *y, int64_t outputs);
 /* Byte offset in a plane of `rows` rows at which tap (r, s) of output 0 lies. */
 int64_t itg_accel_tap_offset(const itg_accel_shape *t, int64_t rows, int64_t r, int64_t s);
+/* Rows of the buffer of patches. */
+int64_t itg_accel_patch_rows(const itg_accel_shape *t);
 /* Bytes of the sums that stand before the packed digits (accel_pack.c). */
 int64_t itg_accel_sums_bytes(const itg_accel_shape *t);
 /* Bytes of one digit's plane, with room for reading a tile beyond its end. */
@@ -98,15 +100,15 @@ typedef struct itg_lanes {
 /* Sums as they leave the tiles; codes as they enter the output. */
 typedef struct itg_lanes_args {
     const itg_lanes *lanes;
-    const int32_t *acc32;  /* [rows][acc_stride]; NULL: acc64 */
+    const int32_t *acc32; /* [rows][acc_stride]; NULL: acc64 */
     const int64_t *acc64;
     int64_t acc_stride, rows, columns;
     const int32_t *bias32; /* of the first channel */
     const int64_t *bias64;
-    int32_t fit;           /* 32 (64) less the accumulator's bits where it wraps, else 0 */
-    int64_t channel;       /* of column 0 */
-    unsigned char *out;    /* of row 0, column 0 */
-    int64_t out_stride;    /* elements */
+    int32_t fit;        /* 32 (64) less the accumulator's bits where it wraps, else 0 */
+    int64_t channel;    /* of column 0 */
+    unsigned char *out; /* of row 0, column 0 */
+    int64_t out_stride; /* elements */
 } itg_lanes_args;
 
 /* Borrows the constants of e. bound: of |sum|. False: no memory. */
@@ -121,10 +123,10 @@ typedef struct itg_accel_tile {
     int64_t a_stride;      /* bytes between rows */
     const int64_t *offset; /* [steps], DEPTHWISE [steps * 4]: bytes from a row */
     int64_t steps;
-    const int8_t *b;       /* the first panel */
-    int64_t b_stride;      /* bytes between panels */
-    int64_t rows, panels;  /* rows above the number up to 32 may be read and written */
-    int32_t *c;            /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
+    const int8_t *b;      /* the first panel */
+    int64_t b_stride;     /* bytes between panels */
+    int64_t rows, panels; /* rows above the number up to 32 may be read and written */
+    int32_t *c;           /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
 } itg_accel_tile;
 
 struct itg_accel_kernels {
@@ -153,8 +155,8 @@ struct itg_accel_layer {
     itg_accel_problem problem; /* bias and constants: copies; w.data borrowed */
     itg_accel_shape shape;
     const int8_t *packed;
-    int64_t band;      /* output rows of a plane */
-    int64_t plane;     /* bytes of its planes, all digits */
+    int64_t band;  /* output rows of a plane */
+    int64_t plane; /* bytes of its planes, all digits */
     /* PATCHES: bytes of a patch, how many at once, and the runs of bytes that make one. */
     int64_t patch_row, patch_rows, patch_runs;
     const int64_t *patch_offset;

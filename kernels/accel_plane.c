@@ -53,7 +53,8 @@ static void copy_pixels(const filler *f, const unsigned char *line, int64_t x, i
     const itg_accel_shape *t = f->t;
     const int64_t channels = t->w.channels, copies = t->pixel / channels;
     if (t->x.step == 1 && copies == 1) {
-        digits(f->storage, f->digit, line + (size_t)(x * channels) * f->size, count * channels, out);
+        digits(f->storage, f->digit, line + (size_t)(x * channels) * f->size, count * channels,
+               out);
         return;
     }
     for (int64_t i = 0; i < count; i++, x += t->x.step, out += t->pixel) {
@@ -85,20 +86,21 @@ static void fill_row(const filler *f, const unsigned char *line, int64_t phase, 
     memset(out + (first + count) * pixel, f->zero, (size_t)((pitch - first - count) * pixel));
 }
 
+/* `rows` rows of each phase, whose planes lie `distance` bytes apart. */
 static void fill_digit(const filler *f, const unsigned char *x, int64_t height, int64_t first,
-                       int64_t rows, uint8_t *plane)
+                       int64_t rows, int64_t distance, uint8_t *plane)
 {
     const itg_accel_shape *t = f->t;
     const size_t line = (size_t)(t->w.width * t->w.channels) * f->size;
     for (int32_t i = 0; i < t->y.phases; i++)
-        for (int32_t j = 0; j < t->x.phases; j++)
-            for (int64_t r = 0; r < rows; r++) {
+        for (int32_t j = 0; j < t->x.phases; j++, plane += distance) {
+            uint8_t *out = plane;
+            for (int64_t r = 0; r < rows; r++, out += t->pitch * t->pixel) {
                 int64_t y = first * t->y.stride + r * t->y.step + t->y.phase[i] - t->y.pad;
-                fill_row(f, y >= 0 && y < height ? x + (size_t)y * line : NULL, t->x.phase[j],
-                         plane);
-                plane += t->pitch * t->pixel;
+                fill_row(f, y >= 0 && y < height ? x + (size_t)y * line : NULL, t->x.phase[j], out);
             }
-    memset(plane, f->zero, (size_t)(t->shared * t->pixel));
+            memset(out, f->zero, (size_t)(t->shared * t->pixel));
+        }
 }
 
 void itg_accel_plane_fill(const itg_accel_layer *layer, const void *x, int64_t height,
@@ -106,11 +108,12 @@ void itg_accel_plane_fill(const itg_accel_layer *layer, const void *x, int64_t h
 {
     const itg_accel_shape *t = &layer->shape;
     const int64_t rows = itg_accel_rows(&t->y, count), bytes = layer->plane / t->x_digits;
+    const int64_t distance = itg_accel_rows(&t->y, layer->band) * t->pitch * t->pixel;
     const int64_t zero = layer->problem.x.zero_point + t->x_shift;
     for (int32_t d = 0; d < t->x_digits; d++) {
         filler f = {t, layer->problem.x.storage, d, (uint8_t)(zero >> (8 * d)),
                     itg_dtype_size(layer->problem.x.storage)};
-        fill_digit(&f, x, height, first, rows, plane + d * bytes);
+        fill_digit(&f, x, height, first, rows, distance, plane + d * bytes);
     }
 }
 

@@ -62,8 +62,8 @@ static void tile(const itg_accel_tile *t)
             for (int64_t p = 0; p < t->panels; p++) {
                 itg_dot_tile32(rows, n, columns + p * ITG_PANEL_COLUMNS * depth, ITG_PANEL_COLUMNS,
                                depth, sums, ITG_PANEL_COLUMNS);
-                add_rows(sums, n, first == 0,
-                         t->c + r * ITG_TILE_COLUMNS + p * ITG_PANEL_COLUMNS, ITG_TILE_COLUMNS);
+                add_rows(sums, n, first == 0, t->c + r * ITG_TILE_COLUMNS + p * ITG_PANEL_COLUMNS,
+                         ITG_TILE_COLUMNS);
             }
         }
     }

@@ -40,8 +40,8 @@ size_t itg_accel_reference_scratch(const itg_accel_layer *layer)
     if (!is_matmul(p)) {
         bytes += aligned(input_elements(&p->window) * (int64_t)itg_dtype_size(p->x.storage));
         for (int32_t i = 0; i < p->out_count; i++)
-            bytes += aligned(output_elements(&p->window) *
-                             (int64_t)itg_dtype_size(p->out[i].storage));
+            bytes +=
+                aligned(output_elements(&p->window) * (int64_t)itg_dtype_size(p->out[i].storage));
     }
     return itg_scratch_bytes(bytes);
 }

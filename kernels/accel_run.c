@@ -1,6 +1,6 @@
 /* Running a layer. A job is one band of output rows of one image. Jobs are taken in groups whose
- * planes fit the cache together, and the weights pass once over each group: panels outside, jobs and
- * their tiles inside. */
+ * planes fit the cache together, and the weights pass once over each group: panels outside, jobs
+ * and their tiles inside. */
 #include "kernels/accel_parts.h"
 #include "kernels/int_parts.h"
 #include <string.h>
@@ -102,8 +102,7 @@ static void emit(const run *r, int64_t image, int64_t first_row, int64_t rows, i
         a.acc64 = r->joined + at;
     else
         a.acc32 = (single ? r->part : (const int32_t *)(const void *)r->joined) + at;
-    int64_t element =
-        ((image * r->outputs * t->x.outputs) + pixel) * t->w.out_channels + channel;
+    int64_t element = ((image * r->outputs * t->x.outputs) + pixel) * t->w.out_channels + channel;
     for (int32_t i = 0; i < layer->problem.out_count; i++) {
         a.lanes = &layer->lanes[i];
         a.out = (unsigned char *)r->y[i] +
@@ -187,8 +186,7 @@ static void emit_plane(const run *r, const job *j, const strip *s, int64_t m, in
         int64_t p = at / t->pitch, q = at % t->pitch, n = width - q;
         if (n > m + rows - at) n = m + rows - at;
         if (t->pitch == width) n = m + rows - at;
-        if (n > 0)
-            emit(r, j->image, at - m, n, (j->first + p) * width + q, channel, s->columns);
+        if (n > 0) emit(r, j->image, at - m, n, (j->first + p) * width + q, channel, s->columns);
         at = t->pitch == width ? m + rows : (p + 1) * t->pitch;
     }
 }
@@ -218,9 +216,8 @@ static void run_patches(const run *r, const job *j, int64_t group)
             strip s = strip_of(layer, group, column);
             for (int64_t m = 0; m < count; m += ITG_TILE_ROWS) {
                 int64_t rows = count - m < ITG_TILE_ROWS ? count - m : ITG_TILE_ROWS;
-                sum_tile(r, r->patches + m * layer->patch_row,
-                         layer->patch_rows * layer->patch_row, layer->patch_row, s.b, rows,
-                         s.panels);
+                sum_tile(r, r->patches + m * layer->patch_row, layer->patch_rows * layer->patch_row,
+                         layer->patch_row, s.b, rows, s.panels);
                 emit(r, j->image, 0, rows, first + m0 + m, group * t->filters + column, s.columns);
             }
         }

@@ -3,9 +3,11 @@
 #include <string.h>
 
 enum {
-    LARGEST = 1 << 20,      /* of strides, dilations, kernels and pads */
-    LARGEST_ROW = 1 << 26,  /* bytes that one output row reads */
-    LARGEST_DEPTH = 1 << 16 /* 255 * 128 * depth fits 31 bits */
+    LARGEST = 1 << 20,       /* of strides, dilations, kernels and pads */
+    LARGEST_ROW = 1 << 26,   /* bytes that one output row reads */
+    LARGEST_DEPTH = 1 << 16, /* 255 * 128 * depth fits 31 bits */
+    FIRST_CACHE = 24 * 1024,
+    PATCH_BYTES = 32 * 1024
 };
 
 itg_window itg_accel_matmul_window(int64_t m, int64_t n, int64_t k)
@@ -127,6 +129,12 @@ int64_t itg_accel_plane_bytes(const itg_accel_shape *t, int64_t rows)
     return (bytes + 63) / 64 * 64;
 }
 
+int64_t itg_accel_patch_rows(const itg_accel_shape *t)
+{
+    int64_t tiles = PATCH_BYTES / (t->steps * ITG_STEP_DEPTH * ITG_TILE_ROWS);
+    return ITG_TILE_ROWS * (tiles < 1 ? 1 : tiles > 8 ? 8 : tiles);
+}
+
 /* ---- schemes ---- */
 
 /* The depth of a group as runs of bytes that lie in a row. */
@@ -204,14 +212,18 @@ static bool set_depthwise(itg_accel_shape *t)
     return row_fits(t);
 }
 
-/* Cycles, roughly: 16 for a product of tiles; copying 64 bytes takes 2. */
+/* Cycles, roughly: 16 for a product of tiles; 2 for copying 64 bytes; weights that the first cache
+ * does not keep come to every buffer of patches anew, 32 bytes a cycle. */
 static double cost(const itg_accel_shape *t)
 {
-    double pixels = (double)t->y.outputs * (double)t->x.outputs;
-    double copies = (double)(t->w.kernel[0] * ((t->w.kernel[1] * t->channels + 63) / 64));
-    double rows = t->scheme == ITG_SCHEME_DIRECT ? (double)t->y.outputs * (double)t->pitch : pixels;
-    double sums = (double)t->steps * (double)t->panels * rows;
-    return t->scheme == ITG_SCHEME_DIRECT ? sums : sums + 2 * pixels * copies;
+    const double pixels = (double)t->y.outputs * (double)t->x.outputs;
+    const double products = (double)t->steps * (double)t->panels;
+    if (t->scheme == ITG_SCHEME_DIRECT) return products * (double)t->y.outputs * (double)t->pitch;
+    const double copies = (double)(t->w.kernel[0] * ((t->w.kernel[1] * t->channels + 63) / 64));
+    const double weights = products * ITG_STEP_BYTES;
+    const double buffers = pixels / (double)itg_accel_patch_rows(t) + 1;
+    return products * pixels + 2 * pixels * copies +
+           (weights > FIRST_CACHE ? buffers * weights / 32 : 0);
 }
 
 static bool choose(itg_accel_shape *t)

@@ -1,5 +1,5 @@
-/* Tiles by AVX-512 VNNI: vpdpbusd sums four products exactly modulo 2^32 (its saturating sibling and
- * vpmaddubsw, which loses bits, are not used). */
+/* Tiles by AVX-512 VNNI: vpdpbusd sums four products exactly modulo 2^32 (its saturating sibling
+ * and vpmaddubsw, which loses bits, are not used). */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
@@ -26,8 +26,8 @@ VNNI static inline __attribute__((always_inline)) __m512i four_codes(const uint8
 }
 
 /* `rows` rows (a constant) by one or two panels (a constant). */
-VNNI static inline __attribute__((always_inline)) void
-block(const itg_accel_tile *t, int64_t row, const int rows, const int panels)
+VNNI static inline __attribute__((always_inline)) void block(const itg_accel_tile *t, int64_t row,
+                                                             const int rows, const int panels)
 {
     __m512i sum[ROWS][2];
     for (int r = 0; r < rows; r++)
@@ -136,7 +136,8 @@ VNNI void itg_depthwise_vnni(const itg_accel_tile *t)
             }
             swap_parts(sum);
             for (int i = 0; i < 4; i++) {
-                __m512i before = first > 0 ? _mm512_loadu_si512(c + 16 * i) : _mm512_setzero_si512();
+                __m512i before =
+                    first > 0 ? _mm512_loadu_si512(c + 16 * i) : _mm512_setzero_si512();
                 _mm512_storeu_si512(c + 16 * i, _mm512_add_epi32(before, sum[i]));
             }
         }

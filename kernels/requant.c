@@ -1,7 +1,8 @@
-/* Rounding happens here and nowhere else. Every function is exact: values are held in 128 bits, a
- * rounding sees the floor and the remainder of an exact quotient, and only the last result is
- * saturated to int64. */
+/* Rounding happens here, by the terms of rounding.h, and nowhere else. Every function is exact:
+ * values are held in 128 bits, a rounding sees the floor and the remainder of an exact quotient,
+ * and only the last result is saturated to int64. */
 #include "kernels/requant.h"
+#include "kernels/rounding.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -20,21 +21,12 @@ static int64_t saturate(wide v)
 }
 
 /* Is floor + 1 the rounded value? `twice` compares twice the remainder with the divisor: -1, 0, 1.
- */
+ * The remainder as a fraction of four, rounded as rounding.h says. */
 static bool rounds_up(bool negative, bool floor_is_odd, bool exact, int twice,
                       itg_rounding rounding)
 {
-    if (exact) return false;
-    switch (rounding) {
-    case ITG_ROUND_HALF_EVEN:
-        return twice > 0 || (twice == 0 && floor_is_odd);
-    case ITG_ROUND_HALF_UP:
-        return twice >= 0;
-    case ITG_ROUND_HALF_AWAY:
-        return negative ? twice > 0 : twice >= 0;
-    default:
-        return false;
-    }
+    const int fourths = exact ? 0 : 2 + twice, odd = floor_is_odd, sign = negative ? -1 : 0;
+    return (fourths + ITG_ROUND_TERM(rounding, 2, -1, odd, sign)) >> 2 != 0;
 }
 
 /* round(v / 2^shift), shift 0..126. v >> shift is the floor: both compilers shift negative values
@@ -71,7 +63,7 @@ int64_t itg_round_divide(int64_t numerator, int64_t denominator, itg_rounding ro
 /* Adding 2^52 leaves no bits below the point, and the hardware's own rounding is half to even. */
 double itg_round_half_even(double x)
 {
-    const double no_fraction = 4503599627370496.0;
+    const double no_fraction = ITG_NO_FRACTION_F64;
     double magnitude = x < 0 ? -x : x;
     if (!(magnitude < no_fraction) || x == 0) return x;
     double rounded = (magnitude + no_fraction) - no_fraction;

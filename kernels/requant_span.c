@@ -3,10 +3,10 @@
  * Float: clamping to integers that float32 holds commutes with rounding, and what remains lies
  * within 2^22, where adding 1.5 * 2^23 rounds half to even. */
 #include "kernels/requant_span.h"
+#include "kernels/rounding.h"
 #include "kernels/clones.h"
 
 static const uint64_t EXACT_LIMIT = (uint64_t)1 << 62;
-static const float NO_FRACTION = 12582912.0F; /* 1.5 * 2^23 */
 static const int64_t FLOAT_LIMIT = (int64_t)1 << 22;
 
 static uint64_t magnitude(int64_t v)
@@ -31,31 +31,29 @@ static bool stages_fit(const itg_requant *r, uint64_t bound)
     return true;
 }
 
-/* One right-shift stage over n values; each line is one rounding of requant.h. */
+ITG_INLINE void multiply_shift(int64_t m, int32_t s, itg_rounding rounding, int64_t *v, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        v[i] = itg_round_shift_64(v[i] * m, s, rounding);
+}
+
+/* One right-shift stage over n values: a loop for each rounding, which is a constant there. */
 ITG_INLINE void stage_right(const itg_requant_stage *stage, int64_t *v, int64_t n)
 {
-    const int64_t m = stage->multiplier, half = ((int64_t)1 << stage->shift) >> 1;
+    const int64_t m = stage->multiplier;
     const int32_t s = stage->shift;
-    switch (s == 0 ? ITG_ROUND_FLOOR : stage->rounding) {
+    switch (stage->rounding) {
     case ITG_ROUND_HALF_EVEN:
-        for (int64_t i = 0; i < n; i++) {
-            int64_t p = v[i] * m;
-            v[i] = (p + (half - 1) + ((p >> s) & 1)) >> s;
-        }
+        multiply_shift(m, s, ITG_ROUND_HALF_EVEN, v, n);
         break;
     case ITG_ROUND_HALF_UP:
-        for (int64_t i = 0; i < n; i++)
-            v[i] = (v[i] * m + half) >> s;
+        multiply_shift(m, s, ITG_ROUND_HALF_UP, v, n);
         break;
     case ITG_ROUND_HALF_AWAY:
-        for (int64_t i = 0; i < n; i++) {
-            int64_t p = v[i] * m;
-            v[i] = (p + half - (p < 0)) >> s;
-        }
+        multiply_shift(m, s, ITG_ROUND_HALF_AWAY, v, n);
         break;
     default:
-        for (int64_t i = 0; i < n; i++)
-            v[i] = (v[i] * m) >> s;
+        multiply_shift(m, s, ITG_ROUND_FLOOR, v, n);
     }
 }
 
@@ -94,7 +92,7 @@ static void run_f32(float ratio, const int32_t *acc, int64_t n, float low, float
         float p = (float)acc[i] * ratio;
         p = p < low ? low : p;
         p = p > high ? high : p;
-        q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION) + zero_point;
+        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32) + zero_point;
     }
 }
 
@@ -180,7 +178,7 @@ void itg_requant_span_channels(const itg_requant *r, int64_t count, int64_t chan
             float low = (float)(lo - zero_point), high = (float)(hi - zero_point);
             float p = (float)acc[i] * r[c].ratio;
             p = p < low ? low : p > high ? high : p;
-            q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION) + (int32_t)zero_point;
+            q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32) + (int32_t)zero_point;
         } else if (!r[c].is_f32 && stages_fit(&r[c], magnitude(acc[i]))) {
             int64_t v = acc[i];
             for (int32_t k = 0; k < r[c].stage_count; k++) {
@@ -220,7 +218,7 @@ static bool run_f32_add(const itg_f32_add *k, const int32_t *a, const int32_t *b
         float p = fma_f32((float)a[i], ra, second, &inexact[i]);
         p = p < low ? low : p;
         p = p > high ? high : p;
-        q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION);
+        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32);
     }
     bool exact = true;
     for (int64_t i = 0; i < n; i++)
@@ -248,7 +246,7 @@ static void run_f32_mul(const itg_f32_mul *k, const int32_t *v, int64_t n, float
         float scaled = (float)v[i] * ratio, p = scaled + zero;
         p = p < low ? low : p;
         p = p > high ? high : p;
-        q[i] = (int32_t)((p + NO_FRACTION) - NO_FRACTION);
+        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32);
     }
 }
 

@@ -1,6 +1,6 @@
-/* The roundings, each defined once, for scalars of any width and for vectors of lanes alike: nothing
- * but operators. requant.c defines every result with them; requant_span.c and the lanes of accel
- * compute the same results with the same lines.
+/* The roundings, each defined once, for scalars of any width and for vectors of lanes alike:
+ * nothing but operators. requant.c defines every result with them; requant_span.c and the lanes of
+ * accel compute the same results with the same lines.
  *
  *   round(p / 2^s) = (p + term) >> s, >> being arithmetic (the floor)
  *
@@ -13,14 +13,14 @@
 
 #define ITG_ROUND_HALF(one, s) (((one) << (s)) >> 1)
 #define ITG_ROUND_TERM(rounding, half, keep, odd, sign)                                            \
-    ((rounding) == ITG_ROUND_HALF_EVEN   ? (half) + ((keep) & ((odd) - 1))                         \
+    ((rounding) == ITG_ROUND_HALF_EVEN   ? (half) + ((keep) & ((odd)-1))                           \
      : (rounding) == ITG_ROUND_HALF_UP   ? (half)                                                  \
      : (rounding) == ITG_ROUND_HALF_AWAY ? (half) + ((keep) & (sign))                              \
                                          : (half) ^ (half))
 
 /* x + c for float rounding to the nearest integer, half to even: the sum has no bits below the
- * point. |x| <= 2^22 with the first constant (float), 0 <= x < 2^52 with the second (double). Less c,
- * the sum is the integer; so is the difference of their bit patterns with the first. */
+ * point. |x| <= 2^22 with the first constant (float), 0 <= x < 2^52 with the second (double). Less
+ * c, the sum is the integer; so is the difference of their bit patterns with the first. */
 #define ITG_NO_FRACTION_F32 12582912.0F        /* 1.5 * 2^23 */
 #define ITG_NO_FRACTION_F64 4503599627370496.0 /* 2^52 */
 

@@ -3,6 +3,27 @@
 #include "search/engine.h"
 #include <stdlib.h>
 
+/* Packed weights: those in use are there anyhow, others wait for a point that comes back to them.
+ */
+#define WEIGHT_CACHE_BYTES ((size_t)128 << 20)
+
+itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *err)
+{
+    itg_status status = itg_fast_kernels(&e->kernels, err);
+    if (status == ITG_OK) status = itg_cache_create(WEIGHT_CACHE_BYTES, &e->weights, err);
+    if (status == ITG_OK && cache_bytes > 0)
+        status = itg_cache_create((size_t)cache_bytes, &e->activations, err);
+    return status;
+}
+
+void itg_evaluator_deinit(itg_evaluator *e)
+{
+    itg_cache_destroy(e->weights);
+    itg_cache_destroy(e->activations);
+    itg_threshold_cache_destroy(e->cache);
+    itg_point_space_destroy(e->points);
+}
+
 static itg_status score_program(const itg_evaluator *evaluator, const itg_program *program,
                                 const itg_sample_set *set, int threads, itg_score *out,
                                 itg_error *err)
@@ -13,11 +34,17 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
                                     .float_classes = set->classes,
                                     .reference = &set->outputs,
                                     .threads = threads};
-    itg_runner runner = itg_runner_program(program);
+    itg_batch_options batch = {.kernels = evaluator->kernels, .weights = evaluator->weights};
+    itg_batch_plan *plan = NULL;
     itg_evaluation evaluation = {0};
-    itg_status status = itg_evaluate(&runner, &options, &evaluation, err);
+    itg_status status = itg_batch_plan_create(program, &batch, &plan, err);
+    if (status != ITG_OK) return status;
+    itg_fast_program fast = {program, plan, evaluator->activations, set->source};
+    itg_runner runner = itg_runner_fast(&fast);
+    status = itg_evaluate(&runner, &options, &evaluation, err);
     if (status == ITG_OK) itg_score_quality(&evaluation, out);
     itg_evaluation_deinit(&evaluation);
+    itg_batch_plan_destroy(plan);
     return status;
 }
 

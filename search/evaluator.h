@@ -1,6 +1,7 @@
 /* Strategies to scores through the deployed program: annotate, realize, run. */
 #ifndef ITG_EVALUATOR_H
 #define ITG_EVALUATOR_H
+#include "realize/batch.h"
 #include "search/point_space.h"
 #include "search/split.h"
 #include "sim/evaluate.h"
@@ -8,6 +9,18 @@
 #include "sim/strategy_file.h"
 
 itg_runner itg_runner_program(const itg_program *program);
+
+/* A program to be run in blocks. */
+typedef struct itg_fast_program {
+    const itg_program *program;
+    const itg_batch_plan *plan;
+    itg_cache *activations; /* NULL: none are kept */
+    uint64_t source;        /* number of the samples, for activations */
+} itg_fast_program;
+itg_runner itg_runner_fast(const itg_fast_program *fast);
+/* The fastest set on this machine, or what the environment variable INTAGLIO_KERNELS names; NULL:
+ * the plain executor's kernels. */
+itg_status itg_fast_kernels(const itg_accel_kernels **out, itg_error *err);
 
 /* All that scoring a point needs; shared by the workers, which change nothing of it but the
  * threshold cache. */
@@ -17,11 +30,17 @@ typedef struct itg_evaluator {
     const itg_preprocess *preprocess;
     itg_point_space *points;
     itg_threshold_cache *cache;
+    const itg_accel_kernels *kernels;
+    itg_cache *weights, *activations; /* activations NULL: none are kept */
 } itg_evaluator;
+/* Chooses the kernels and makes the caches; cache_bytes: for activations, 0: none. */
+itg_status itg_evaluator_init(itg_evaluator *evaluator, int64_t cache_bytes, itg_error *err);
+void itg_evaluator_deinit(itg_evaluator *evaluator);
 
 /* The samples that a score is taken on, and what belongs to them. */
 typedef struct itg_sample_set {
     itg_dataset *data;
+    uint64_t source;       /* a number of its own among the evaluator's sample sets */
     int64_t *labels;       /* NULL: none */
     int64_t *classes;      /* the float network's, for agreement; may be NULL */
     itg_reference outputs; /* the float network's, for distortion; may be empty */

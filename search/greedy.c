@@ -6,19 +6,24 @@
  * kept as sums of one term for each width (additive.h), so that most steps need no evaluation:
  *  1. start: the widest point; where the hardware cannot run it, all widths go down together.
  *  2. probes: each width alone at the middle of its range. A term not probed follows the nearest
- *     one, the loss four times as large for each bit less (the power of rounding noise).
- *  3. path: the steepest path down by these terms; the last point on it that is good enough is
- *     found by asking a few between the last good and the first bad one, again and again.
- *     Maximizing quality: the first point on it that is within the limits.
- *  4. improvement: single moves, exchanges, and both filled up (greedy_moves.h) are asked for, best
- *     expected first, eight together; the terms learn from each answer (lazily: a move that is not
- *     among the best is not looked at again); ends after PATIENCE answers without a better point.
- *  5. methods: each other value of each method alone, then the best ones together; cost nothing,
- *     lose less. Then 4. again, and 5. once more where 4. found something.
+ *     one, by GROWTH for each bit.
+ *  3. path: the steepest path down by these terms, found without evaluations. The last point on it
+ *     that is safe (see below) is bracketed by asking SECTIONS points between the last safe and the
+ *     first other one, again and again. Maximizing quality: the first point within the limits.
+ *  4. improvement (greedy_improve.c): single moves, exchanges, and both filled up (greedy_moves.h),
+ *     best expected first, eight together. The terms learn from each answer, lazily: a move that is
+ *     not among the best is not looked at again. It ends with nothing left to expect, or after a
+ *     number of answers without a better point.
+ *  5. steps, minimizing (greedy_steps.c): one width one level down, best ratio first, as long as a
+ *     safe point is found. Then 4. again.
+ *  6. methods (greedy_methods.c): each other value of each method alone, then the best ones
+ *     together: they cost nothing and lose less. Then 4. and 5. again, and 6. once more where these
+ *     found something.
  *
- * Quality is noisy: whoever asks for a hundred points near the floor ends with one that was lucky.
- * So minimizing, points are only asked for up to the distortion at which quality meets the floor on
- * average over all that was told (history.h).
+ * Quality is noisy: whoever asks for a hundred points near the floor ends with one that was lucky,
+ * and is worse on other samples. So, minimizing, 3. and 5. go on from a point only where it is
+ * safe: half of what may be lost is left. 4. only goes up to the distortion at which quality meets
+ * the floor with a margin on average over all that was told (history.h), or that of a safe point.
  *
  * Racing floor, minimizing, from the path on: `hopeless`, below the floor by HOPELESS times what
  * the start has to lose. What is told of such a point is used for nothing but that it is. */
@@ -28,8 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECTIONS 4 /* of what is left of the path, asked together */
-#define PATH_RESERVE 0.5
+#define SECTIONS 4    /* of what is left of the path, asked together */
 #define PATH_END 0.02 /* as a share of the start's burden: no closer between good and bad */
 #define GROWTH 3.0    /* of the loss, for each bit less; 4 by theory, less so that it is tried */
 #define HOPELESS 3.0  /* times what the start has to lose, */
@@ -149,14 +153,11 @@ static void build_path(itg_greedy_state *s)
     s->after = s->path_count + 1;
 }
 
-/* Minimizing, up to where a share of what may be lost is left, for a single point may be lucky;
- * maximizing, up to the limits. */
+/* Minimizing, up to where a share of what may be lost is left; maximizing, up to the limits. */
 static bool is_before(const itg_greedy_state *s, const itg_outcome *o)
 {
     if (s->options.maximize_quality) return !itg_greedy_is_good_enough(s, o);
-    double floor = s->options.quality_floor, most = s->current_outcome.quality;
-    double reserve = most > floor && floor > -INFINITY ? PATH_RESERVE * (most - floor) : 0;
-    return itg_greedy_is_good_enough(s, o) && o->quality >= floor + reserve;
+    return itg_greedy_is_safe(s, o);
 }
 
 static void end_path(itg_greedy_state *s)
@@ -167,6 +168,7 @@ static void end_path(itg_greedy_state *s)
         itg_greedy_move_to(s, s->kept, &s->kept_outcome);
     }
     s->has_kept = false;
+    s->path_count = -1;
     s->fruitless = 0;
     s->stage =
         itg_greedy_is_good_enough(s, &s->current_outcome) ? ITG_GREEDY_IMPROVE : ITG_GREEDY_END;
@@ -244,6 +246,9 @@ static itg_status plan(itg_greedy_state *s)
         case ITG_GREEDY_IMPROVE:
             status = itg_greedy_plan_improve(s);
             break;
+        case ITG_GREEDY_STEPS:
+            itg_greedy_plan_steps(s);
+            break;
         case ITG_GREEDY_METHODS:
             itg_greedy_plan_methods(s);
             break;
@@ -272,6 +277,9 @@ static void absorb(itg_greedy_state *s)
     case ITG_GREEDY_IMPROVE:
         itg_greedy_absorb_improve(s);
         break;
+    case ITG_GREEDY_STEPS:
+        itg_greedy_absorb_steps(s);
+        break;
     case ITG_GREEDY_METHODS:
         itg_greedy_absorb_methods(s);
         break;
@@ -292,6 +300,7 @@ static itg_status init(void *state, const itg_search_space *space,
     s->options = *options;
     s->hopeless = -INFINITY;
     s->path_count = -1;
+    s->trusted = -1;
     s->history.dim_count = space->dim_count;
     for (int32_t d = 0; d < space->dim_count; d++)
         levels += (size_t)space->dims[d].count;
@@ -301,10 +310,11 @@ static itg_status init(void *state, const itg_search_space *space,
     s->kept = calloc(dims, sizeof *s->kept);
     s->probe = calloc(dims, sizeof *s->probe);
     s->movable = calloc(dims, sizeof *s->movable);
+    s->refused = calloc(dims, sizeof *s->refused);
     s->path = calloc(levels, sizeof *s->path);
     s->scratch.levels = calloc(dims, sizeof *s->scratch.levels);
     bool complete = s->start && s->current && s->top && s->kept && s->probe && s->movable &&
-                    s->path && s->scratch.levels;
+                    s->refused && s->path && s->scratch.levels;
     for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++) {
         s->batch[i].guess.levels = calloc(dims, sizeof *s->start);
         complete = complete && s->batch[i].guess.levels;
@@ -353,6 +363,7 @@ static void deinit(void *state)
     free(s->kept);
     free(s->probe);
     free(s->movable);
+    free(s->refused);
     free(s->path);
     free(s->scratch.levels);
     itg_additive_deinit(&s->loss);

@@ -22,6 +22,7 @@ static itg_status set_caps(const itg_greedy_state *s, itg_greedy_moves *moves)
     }
     itg_status status = itg_history_distortion_cap(
         &s->history, s->options.quality_floor, s->hopeless, MARGIN, &moves->loss_cap, &unexplained);
+    if (moves->loss_cap < s->trusted) moves->loss_cap = s->trusted;
     moves->doubt_all = unexplained * SHARP < may_lose;
     moves->doubt = moves->doubt_all ? SHARP_DOUBT : DOUBT;
     return status;
@@ -38,6 +39,15 @@ static void leave_lucky(itg_greedy_state *s, double cap)
             itg_greedy_is_better(s, o, &s->current_outcome))
             itg_greedy_move_to(s, s->history.levels + i * s->space->dim_count, o);
     }
+}
+
+static void end_improve(itg_greedy_state *s)
+{
+    bool steps = s->descended && !s->options.maximize_quality;
+    s->stage = steps ? ITG_GREEDY_STEPS : ITG_GREEDY_METHODS;
+    s->stepped = s->descended = false;
+    for (int32_t d = 0; d < s->space->dim_count; d++)
+        s->refused[d] = false;
 }
 
 itg_status itg_greedy_plan_improve(itg_greedy_state *s)
@@ -57,7 +67,7 @@ itg_status itg_greedy_plan_improve(itg_greedy_state *s)
     for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
         s->batch[i].guess = out[i]; /* the same arrays in another order */
     s->batch_count = count;
-    if (count == 0) s->stage = ITG_GREEDY_METHODS;
+    if (count == 0) end_improve(s);
     return ITG_OK;
 }
 
@@ -79,5 +89,5 @@ void itg_greedy_absorb_improve(itg_greedy_state *s)
                                                     itg_greedy_burden(s, &best->outcome);
     if (gain >= WORTH_WAITING) s->fruitless = 0;
     itg_greedy_move_to(s, best->guess.levels, &best->outcome);
-    s->improved = true;
+    s->improved = s->descended = true;
 }

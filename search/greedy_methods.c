@@ -1,4 +1,4 @@
-/* Greedy's fifth stage: threshold methods, which cost nothing. */
+/* Greedy's sixth stage: threshold methods, which cost nothing. */
 #include "search/greedy_state.h"
 
 #define METHOD_PASSES 2

@@ -2,14 +2,13 @@
 #include <math.h>
 #include <string.h>
 
-#define SMALLEST 1e-9 /* losses and burdens below it count as this much */
 #define MOST_STEPS 32 /* of a repair, and of a fill */
 #define SMALL_SPACE 20000
 #define NEAR 2 /* levels by which exchanges move, besides all the way to the top */
 
 static double at_least_smallest(double x)
 {
-    return x > SMALLEST ? x : SMALLEST;
+    return x > ITG_GREEDY_SMALLEST ? x : ITG_GREEDY_SMALLEST;
 }
 
 static void apply(const itg_greedy_moves *m, itg_guess *g, int32_t dim, int32_t level)
@@ -136,9 +135,9 @@ static bool is_worth_trying(const proposal *p, const itg_guess *g)
     const itg_greedy_moves *m = p->moves;
     if (m->maximize_quality)
         return g->burden <= m->burden_cap &&
-               (g->loss < p->current->loss - SMALLEST ||
+               (g->loss < p->current->loss - ITG_GREEDY_SMALLEST ||
                 (g->loss <= p->current->loss * m->doubt && is_doubtful(p, g)));
-    if (!(g->burden < p->current->burden - SMALLEST)) return false;
+    if (!(g->burden < p->current->burden - ITG_GREEDY_SMALLEST)) return false;
     return fits(m, g) || (g->loss <= m->loss_cap * m->doubt && is_doubtful(p, g));
 }
 

@@ -6,6 +6,7 @@
 #include "search/history.h"
 
 #define ITG_GREEDY_BATCH 8
+#define ITG_GREEDY_SMALLEST 1e-9 /* losses and burdens below it count as this much */
 
 /* A point and what is expected of it. */
 typedef struct itg_guess {

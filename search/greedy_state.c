@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#define RESERVE 0.5
 #define OVER_LIMIT 8.0 /* what exceeding another limit weighs, in shares of the widest cost */
 
 bool itg_greedy_is_hopeless(const itg_greedy_state *s, const itg_outcome *o)
@@ -30,6 +31,13 @@ bool itg_greedy_is_good_enough(const itg_greedy_state *s, const itg_outcome *o)
     if (!o->feasible || (s->fine && o->distortion < 0)) return false;
     return (s->options.maximize_quality ? itg_outcome_is_within(o, &s->options)
                                         : o->quality >= s->options.quality_floor);
+}
+
+bool itg_greedy_is_safe(const itg_greedy_state *s, const itg_outcome *o)
+{
+    double floor = s->options.quality_floor, most = s->start_outcome.quality;
+    double reserve = most > floor && floor > -INFINITY ? RESERVE * (most - floor) : 0;
+    return itg_greedy_is_good_enough(s, o) && o->quality >= floor + reserve;
 }
 
 bool itg_greedy_is_better(const itg_greedy_state *s, const itg_outcome *a, const itg_outcome *b)
@@ -75,6 +83,8 @@ void itg_greedy_move_to(itg_greedy_state *s, const int32_t *levels, const itg_ou
 {
     memcpy(s->current, levels, sizeof *levels * (size_t)s->space->dim_count);
     s->current_outcome = *outcome;
+    double loss = itg_greedy_loss(s, outcome);
+    if (itg_greedy_is_safe(s, outcome) && loss > s->trusted) s->trusted = loss;
 }
 
 itg_greedy_asked *itg_greedy_add_point(itg_greedy_state *s, const int32_t *levels, int32_t index)

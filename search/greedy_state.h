@@ -8,6 +8,7 @@ typedef enum itg_greedy_stage {
     ITG_GREEDY_PROBES,
     ITG_GREEDY_PATH,
     ITG_GREEDY_IMPROVE,
+    ITG_GREEDY_STEPS,
     ITG_GREEDY_METHODS,
     ITG_GREEDY_COMBINE,
     ITG_GREEDY_END
@@ -43,6 +44,9 @@ typedef struct itg_greedy_state {
     int32_t *probe; /* level to probe next; -1: done */
     itg_greedy_step *path;
     int32_t path_count, before, after; /* the point sought lies between these two */
+    double trusted;                    /* the largest loss at a point with reserves; -1: none */
+    bool *refused;                     /* widths whose next step down was, by `steps` */
+    bool stepped, descended;           /* since `steps` began; since it ended */
     int64_t fruitless;                 /* answers since the last point that was better enough */
     int32_t method_dim, method_level;  /* next to be tried */
     int32_t method_passes;
@@ -62,6 +66,8 @@ double itg_greedy_loss(const itg_greedy_state *s, const itg_outcome *o);
 double itg_greedy_burden(const itg_greedy_state *s, const itg_outcome *o);
 /* Minimizing: quality reaches the floor; maximizing: within the limits. */
 bool itg_greedy_is_good_enough(const itg_greedy_state *s, const itg_outcome *o);
+/* Minimizing: good, and with RESERVE of what may be lost left, for a single point may be lucky. */
+bool itg_greedy_is_safe(const itg_greedy_state *s, const itg_outcome *o);
 /* Both good enough. */
 bool itg_greedy_is_better(const itg_greedy_state *s, const itg_outcome *a, const itg_outcome *b);
 /* Teaches the terms what changed between a point and one that was asked for. */
@@ -79,6 +85,8 @@ itg_greedy_moves itg_greedy_moves_of(const itg_greedy_state *s);
  */
 itg_status itg_greedy_plan_improve(itg_greedy_state *s); /* greedy_improve.c */
 void itg_greedy_absorb_improve(itg_greedy_state *s);
+void itg_greedy_plan_steps(itg_greedy_state *s); /* greedy_steps.c */
+void itg_greedy_absorb_steps(itg_greedy_state *s);
 void itg_greedy_plan_methods(itg_greedy_state *s); /* greedy_methods.c */
 void itg_greedy_absorb_methods(itg_greedy_state *s);
 void itg_greedy_plan_combine(itg_greedy_state *s);

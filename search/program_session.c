@@ -206,23 +206,36 @@ static int64_t metadata_int(const itg_program *program, const char *key)
     return text ? strtoll(text, NULL, 10) : -1;
 }
 
+static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_options *options,
+                                itg_evaluation *out, itg_error *err)
+{
+    itg_batch_options batch = {0};
+    itg_batch_plan *plan = NULL;
+    itg_status status = itg_fast_kernels(&batch.kernels, err);
+    if (status == ITG_OK) status = itg_batch_plan_create(program, &batch, &plan, err);
+    if (status != ITG_OK) return status;
+    itg_fast_program fast = {.program = program, .plan = plan};
+    itg_runner runner = itg_runner_fast(&fast);
+    status = itg_evaluate(&runner, options, out, err);
+    itg_batch_plan_destroy(plan);
+    return status;
+}
+
 itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
                            const itg_dataset *data, const int64_t *labels, int threads,
                            const char *npy_path, itg_score *out, itg_error *err)
 {
-    itg_runner runner = itg_runner_program(program);
-    npy_sink sink = {.samples = itg_data_samples(data), .count = runner.output_count};
+    npy_sink sink = {.samples = itg_data_samples(data), .count = itg_program_output_count(program)};
     itg_evaluate_options options = {
         .data = data, .preprocess = p, .labels = labels, .threads = threads};
     itg_evaluation evaluation = {0};
-    itg_status status = ITG_OK;
     if (npy_path) {
         sink.outputs = calloc((size_t)sink.count + 1, sizeof *sink.outputs);
         if (!sink.outputs) return itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs");
         options.sink = npy_sample;
         options.sink_context = &sink;
     }
-    status = itg_evaluate(&runner, &options, &evaluation, err);
+    itg_status status = evaluate_fast(program, &options, &evaluation, err);
     if (status == ITG_OK && npy_path) status = npy_write(&sink, npy_path, err);
     if (status == ITG_OK) {
         itg_score score = {.peak_activation_bytes = -1};

@@ -121,8 +121,7 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
 static void deinit(itg_searching *s)
 {
     itg_memory_destroy(s->memory);
-    itg_threshold_cache_destroy(s->evaluator.cache);
-    itg_point_space_destroy(s->evaluator.points);
+    itg_evaluator_deinit(&s->evaluator);
     itg_stats_destroy(s->stats);
     itg_search_drop_samples(s);
 }
@@ -133,7 +132,9 @@ static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
     const itg_search_hooks *h = s->hooks;
     int threads = s->options->threads;
     double begun = h && h->clock ? h->clock(h->context) : 0;
-    itg_status status = itg_search_pick_samples(s, data, err);
+    itg_status status = itg_evaluator_init(&s->evaluator, s->options->cache_bytes, err);
+    if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
+    s->sets[1].source = 1;
     if (status == ITG_OK)
         status = itg_calibrate(s->model->graph, s->calibration, s->evaluator.preprocess, threads,
                                &s->stats, err);

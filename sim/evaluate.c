@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_PER_WORKER 16
+#define BLOCK_PER_WORKER 16 /* where the runner has no block of its own */
 
 typedef struct evaluation_state {
     const itg_runner *runner;
     const itg_evaluate_options *options;
     int workers;
+    int64_t share;                    /* samples of a worker in a block of all workers */
+    int64_t grain;                    /* samples of one call of the runner: 1, or share */
+    int64_t count;                    /* samples of the block at hand */
     void **instances;                 /* [workers], made on first use */
     size_t sample_bytes;              /* of all outputs, each output 8-byte aligned */
     size_t *output_offset;            /* [outputs] */
@@ -158,7 +161,7 @@ static itg_status prepare_reference(evaluation_state *s, int64_t samples, itg_er
             return itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
     }
     if (!r || !r->values || r->samples != samples || r->elements != elements) return ITG_OK;
-    s->distance = calloc((size_t)s->workers * BLOCK_PER_WORKER, sizeof *s->distance);
+    s->distance = calloc((size_t)s->workers * (size_t)s->share, sizeof *s->distance);
     return s->distance ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a block of samples");
 }
 
@@ -194,28 +197,54 @@ static void finish_reference(const evaluation_state *s, itg_evaluation *out)
 
 /* ---- the loop ---- */
 
-static itg_status run_sample(void *context, int worker, int64_t item, itg_error *err)
+static itg_status fill_sample(void *context, int32_t index, int64_t sample, float *x,
+                              itg_error *err)
+{
+    const evaluation_state *s = context;
+    (void)index;
+    (void)err;
+    itg_preprocess_sample(s->options->preprocess, s->options->data, sample, &s->runner->input_shape,
+                          x);
+    return ITG_OK;
+}
+
+/* Samples [at, at + count) of the block. */
+static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, int64_t count,
+                              itg_error *err)
+{
+    const itg_runner *r = s->runner;
+    if (r->block > 0) {
+        itg_sample_source source = {fill_sample, s};
+        return r->run_block(instance, &source, s->first + at, count, err);
+    }
+    itg_status status = fill_sample(s, 0, s->first + at, r->input(instance, 0), err);
+    return status == ITG_OK ? r->run(instance, err) : status;
+}
+
+static itg_tensor output_of(const itg_runner *r, const void *instance, int32_t index, int64_t k)
+{
+    return r->block > 0 ? r->block_output(instance, index, k) : r->output(instance, index);
+}
+
+static itg_status run_grain(void *context, int worker, int64_t item, itg_error *err)
 {
     evaluation_state *s = context;
     const itg_runner *r = s->runner;
-    void *instance = s->instances[worker];
+    int64_t at = item * s->grain, left = s->count - at, n = left < s->grain ? left : s->grain;
     itg_status status = ITG_OK;
-    if (!instance) {
-        status = r->create(r->context, &s->instances[worker], err);
-        if (status != ITG_OK) return status;
-        instance = s->instances[worker];
-    }
-    itg_preprocess_sample(s->options->preprocess, s->options->data, s->first + item,
-                          &r->input_shape, r->input(instance, 0));
-    status = r->run(instance, err);
+    if (!s->instances[worker]) status = r->create(r->context, &s->instances[worker], err);
     if (status != ITG_OK) return status;
-    for (int32_t i = 0; i < r->output_count; i++) {
-        itg_tensor out = r->output(instance, i);
-        memcpy(s->block + (size_t)item * s->sample_bytes + s->output_offset[i], out.data,
-               itg_tensor_bytes(&out));
+    void *instance = s->instances[worker];
+    status = run_samples(s, instance, at, n, err);
+    for (int64_t k = 0; k < n && status == ITG_OK; k++) {
+        for (int32_t i = 0; i < r->output_count; i++) {
+            itg_tensor out = output_of(r, instance, i, k);
+            memcpy(s->block + (size_t)(at + k) * s->sample_bytes + s->output_offset[i], out.data,
+                   itg_tensor_bytes(&out));
+        }
+        if (s->distance) s->distance[at + k] = distance_of(s, at + k);
     }
-    if (s->distance) s->distance[item] = distance_of(s, item);
-    return ITG_OK;
+    return status;
 }
 
 static itg_status layout_outputs(evaluation_state *s, itg_error *err)
@@ -224,7 +253,7 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     itg_status status = r->create(r->context, &s->instances[0], err);
     size_t total = 0;
     for (int32_t i = 0; i < r->output_count && status == ITG_OK; i++) {
-        s->outputs[i] = r->output(s->instances[0], i);
+        s->outputs[i] = output_of(r, s->instances[0], i, 0);
         s->quantizers[i] = r->quantizer(r->context, i);
         s->output_offset[i] = total;
         if (!itg_add_size(total, (itg_tensor_bytes(&s->outputs[i]) + 7) & ~(size_t)7, &total))
@@ -232,7 +261,7 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     }
     size_t bytes = 0;
     s->sample_bytes = total;
-    if (status == ITG_OK && itg_mul_size(total, (size_t)s->workers * BLOCK_PER_WORKER, &bytes))
+    if (status == ITG_OK && itg_mul_size(total, (size_t)s->workers * (size_t)s->share, &bytes))
         s->block = malloc(bytes + 1);
     if (status == ITG_OK && !s->block)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs of a block of samples");
@@ -290,12 +319,13 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
 static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
 {
     itg_status status = ITG_OK;
-    int64_t block = (int64_t)s->workers * BLOCK_PER_WORKER;
+    int64_t block = (int64_t)s->workers * s->share;
     itg_sha256_init(&s->hash);
     for (s->first = 0; s->first < out->samples && status == ITG_OK; s->first += block) {
-        int64_t n = out->samples - s->first < block ? out->samples - s->first : block;
-        status = itg_parallel_for(s->workers, n, run_sample, s, err);
-        for (int64_t i = 0; i < n && status == ITG_OK; i++)
+        s->count = out->samples - s->first < block ? out->samples - s->first : block;
+        int64_t grains = (s->count + s->grain - 1) / s->grain;
+        status = itg_parallel_for(s->workers, grains, run_grain, s, err);
+        for (int64_t i = 0; i < s->count && status == ITG_OK; i++)
             status = account(s, i, out, err);
     }
     itg_sha256_final(&s->hash, out->digest);
@@ -314,6 +344,8 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     if (status != ITG_OK) return status;
     evaluation_state s = {
         .runner = runner, .options = options, .workers = itg_thread_count(options->threads)};
+    s.share = runner->block > 0 ? runner->block : BLOCK_PER_WORKER;
+    s.grain = runner->block > 0 ? runner->block : 1;
     itg_evaluation made = {.samples = options->data->shape.dims[0],
                            .correct = options->labels ? 0 : -1,
                            .agreeing = options->float_classes ? 0 : -1};

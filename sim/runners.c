@@ -60,9 +60,19 @@ static const itg_quantizer *float_quantizer(const void *context, int32_t index)
 
 itg_runner itg_runner_float(const itg_graph *graph)
 {
-    itg_runner r = {graph,        graph->input_count, graph->output_count, first_input_shape(graph),
-                    float_create, float_destroy,      float_input,         float_run,
-                    float_output, float_quantizer};
+    itg_runner r = {graph,
+                    graph->input_count,
+                    graph->output_count,
+                    first_input_shape(graph),
+                    float_create,
+                    float_destroy,
+                    float_input,
+                    float_run,
+                    float_output,
+                    float_quantizer,
+                    0,
+                    NULL,
+                    NULL};
     return r;
 }
 
@@ -103,8 +113,9 @@ static const itg_quantizer *sim_quantizer(const void *context, int32_t index)
 itg_runner itg_runner_sim(const itg_annotated *annotated)
 {
     const itg_graph *g = annotated->graph;
-    itg_runner r = {annotated,  g->input_count, g->output_count, first_input_shape(g),
-                    sim_create, sim_destroy,    sim_input,       sim_run,
-                    sim_output, sim_quantizer};
+    itg_runner r = {
+        annotated, g->input_count, g->output_count, first_input_shape(g), sim_create, sim_destroy,
+        sim_input, sim_run,        sim_output,      sim_quantizer,        0,          NULL,
+        NULL};
     return r;
 }

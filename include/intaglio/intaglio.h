@@ -278,11 +278,11 @@ typedef struct itg_trial {
 typedef struct itg_search_options {
     const char *searcher; /* a name of the registry; NULL: "greedy" */
     itg_goal goal;
-    int64_t trials;    /* at most; 0: the searcher's own end or default */
-    double seconds;    /* no batch begins after them, by the clock handed in; 0: no limit */
-    int64_t patience;  /* ends after so many trials without a better best; 0: never */
-    double tolerance;  /* patience: a best that is better by less than this share of what is
-                          optimized does not count */
+    int64_t trials;   /* at most; 0: the searcher's own end or default */
+    double seconds;   /* no batch begins after them, by the clock handed in; 0: no limit */
+    int64_t patience; /* ends after so many trials without a better best; 0: never */
+    double tolerance; /* patience: a best that is better by less than this share of what is
+                         optimized does not count */
     uint64_t seed;
     int threads;
     itg_bits_range weight_bits, activation_bits, input_bits, output_bits;
@@ -290,8 +290,10 @@ typedef struct itg_search_options {
     itg_threshold_method weight_methods[ITG_MAX_METHODS], activation_methods[ITG_MAX_METHODS];
     int32_t weight_method_count, activation_method_count;
     int64_t calibration_samples,
-        search_samples;   /* 0: defaults (512 and 1024), less where the data has fewer */
-    bool hago_baseline;   /* also runs hago-greedy for the same goal, as one more line to compare */
+        search_samples;  /* 0: defaults (512 and 1024), less where the data has fewer */
+    bool hago_baseline;  /* also runs hago-greedy for the same goal, as one more line to compare */
+    int64_t cache_bytes; /* activations kept for candidates that share them; 0: none. Changes no
+                            result */
     /* The trials of an interrupted run with the same options, in order from 0. Their points are
      * asked for again and must be equal; their scores are taken as they are. They are not handed to
      * hooks->trial. */
@@ -363,9 +365,9 @@ typedef struct itg_run_data {
 typedef struct itg_run_info {
     const char *model_name, *hardware_name, *searcher, *options_json, *hardware_json,
         *preprocess_json, *engine_version, *started;
-    const char *space_json;        /* itg_search_space_text: what the numbers of a point mean */
+    const char *space_json; /* itg_search_space_text: what the numbers of a point mean */
     unsigned char model_hash[32];
-    itg_run_data data, holdout;    /* holdout.name NULL: set aside from data */
+    itg_run_data data, holdout;          /* holdout.name NULL: set aside from data */
     itg_run_data labels, holdout_labels; /* name NULL: none */
     uint64_t seed;
 } itg_run_info;

@@ -148,15 +148,16 @@ static void a_missing_trial_is_noticed(void **state)
 
 enum { WRITTEN = 60 };
 
-/* A commit a trial, and a moment for the reader in between. */
-static void write_all(void)
+/* A commit a trial; at half of them it says so, and waits to be told to go on. */
+static void write_all(int said, int told)
 {
     itg_run_log *log = open_log();
-    const struct timespec moment = {0, 500000};
+    char byte = 0;
     for (int i = 0; i < WRITTEN; i++) {
         itg_trial trial = a_trial(i);
         if (itg_run_log_trial(log, 1, &trial, i, NULL) != ITG_OK) _exit(1);
-        nanosleep(&moment, NULL);
+        if (i + 1 == WRITTEN / 2 && (write(said, &byte, 1) != 1 || read(told, &byte, 1) != 1))
+            _exit(3);
     }
     itg_run_end end = {.stop_reason = "trials", .best_trial = -1};
     bool ok = itg_run_log_end_run(log, 1, &end, NULL) == ITG_OK;
@@ -166,26 +167,35 @@ static void write_all(void)
 static void another_process_reads_while_one_writes(void **state)
 {
     (void)state;
+    int said[2], told[2], how = 0;
+    char byte = 0;
     itg_run_log *log = open_log();
     assert_int_equal(begin_run(log), 1);
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    assert_int_equal(pipe(said), 0);
+    assert_int_equal(pipe(told), 0);
     pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) write_all();
-    int64_t last = 0;
-    int reads = 0, partial = 0, how = 0;
-    while (last < WRITTEN && reads < 100000) {
+    if (child == 0) write_all(said[1], told[0]);
+    close(said[1]);
+    assert_int_equal(read(said[0], &byte, 1), 1);
+    int64_t last = assert_whole();
+    assert_int_equal(last, WRITTEN / 2);
+    assert_int_equal(write(told[1], &byte, 1), 1);
+    const struct timespec moment = {0, 500000};
+    for (int reads = 0; last < WRITTEN && reads < 20000; reads++) {
         int64_t now = assert_whole();
         assert_true(now >= last);
-        partial += now > 0 && now < WRITTEN;
         last = now;
-        reads++;
+        nanosleep(&moment, NULL);
     }
     assert_int_equal(waitpid(child, &how, 0), child);
     assert_true(WIFEXITED(how));
     assert_int_equal(WEXITSTATUS(how), 0);
     assert_int_equal(assert_whole(), WRITTEN);
-    assert_true(partial > 0);
+    close(said[0]);
+    close(told[0]);
+    close(told[1]);
 }
 
 int main(void)

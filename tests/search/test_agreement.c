@@ -268,6 +268,32 @@ static int split_sums(const itg_annotated *a)
     return n;
 }
 
+/* In blocks, with every kernel set that this machine has, twice with activations kept. */
+static void compare_blocks(const itg_program *program, const itg_evaluate_options *options,
+                           const itg_evaluation *run, uint64_t seed)
+{
+    itg_cache *activations = NULL;
+    assert_int_equal(itg_cache_create((size_t)1 << 20, &activations, NULL), ITG_OK);
+    for (int k = 0; itg_accel_set(k); k++) {
+        itg_batch_options batch = {.block = 1 + (int64_t)(seed % 5)};
+        itg_batch_plan *plan = NULL;
+        if (itg_accel_choose(itg_accel_set(k), &batch.kernels, NULL) != ITG_OK) continue;
+        assert_int_equal(itg_batch_plan_create(program, &batch, &plan, NULL), ITG_OK);
+        itg_fast_program fast = {program, plan, activations, 0};
+        itg_runner runner = itg_runner_fast(&fast);
+        for (int again = 0; again < 2; again++) {
+            itg_evaluation out = {0};
+            assert_int_equal(itg_evaluate(&runner, options, &out, NULL), ITG_OK);
+            if (memcmp(out.digest, run->digest, 32) != 0)
+                fail_msg("seed %llu: blocks with %s differ", (unsigned long long)seed,
+                         itg_accel_set(k));
+            itg_evaluation_deinit(&out);
+        }
+        itg_batch_plan_destroy(plan);
+    }
+    itg_cache_destroy(activations);
+}
+
 static void compare(const itg_annotated *a, const itg_dataset *data, uint64_t seed,
                     overflow_rule overflow, counts *c)
 {
@@ -303,9 +329,10 @@ static void compare(const itg_annotated *a, const itg_dataset *data, uint64_t se
     if (itg_evaluate(&runner, &options, &again, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     assert_memory_equal(run.digest, again.digest, 32);
+    itg_evaluation_deinit(&again);
+    compare_blocks(loaded, &options, &run, seed);
     itg_evaluation_deinit(&simulated);
     itg_evaluation_deinit(&run);
-    itg_evaluation_deinit(&again);
     itg_program_destroy(program);
     itg_program_destroy(loaded);
     c->run++;

@@ -206,7 +206,10 @@ static void measured_make(const char *target, const itg_search_options *o, measu
     small_network_make(1, target, 16, &m->n);
     assert_int_equal(
         itg_calibrate(m->n.model.graph, m->n.data, &m->n.preprocess, 1, &m->stats, NULL), ITG_OK);
-    m->evaluator = (itg_evaluator){&m->n.model, m->n.hw, &m->n.preprocess, make(&m->n, o), NULL};
+    m->evaluator = (itg_evaluator){.model = &m->n.model,
+                                   .hw = m->n.hw,
+                                   .preprocess = &m->n.preprocess,
+                                   .points = make(&m->n, o)};
     assert_int_equal(itg_threshold_cache_create(m->n.model.graph, m->n.hw,
                                                 m->evaluator.points->groups, m->stats,
                                                 &m->evaluator.cache, NULL),

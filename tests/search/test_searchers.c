@@ -55,7 +55,7 @@ static void finds_instead(int toy_id, const char *searcher, int64_t ended_by, do
 static void greedy_convex(void **state)
 {
     (void)state;
-    finds_the_optimum(TOY_CONVEX, "greedy", (bound){50, 80});
+    finds_the_optimum(TOY_CONVEX, "greedy", (bound){60, 90});
 }
 static void greedy_coarse_stays_a_margin_above_the_floor(void **state)
 {
@@ -199,8 +199,8 @@ static void a_smaller_budget_asks_for_a_prefix(void **state)
     (void)state;
     for (int k = 0; itg_searcher_at(k); k++)
         for (int64_t budget = 1; budget < 40; budget++) {
-            toy_result some = toy_search(&toys[TOY_CONVEX], itg_searcher_at(k), 5, budget,
-                                         TOY_TELL_ALL);
+            toy_result some =
+                toy_search(&toys[TOY_CONVEX], itg_searcher_at(k), 5, budget, TOY_TELL_ALL);
             toy_result all = toy_search(&toys[TOY_CONVEX], itg_searcher_at(k), 5, 40, TOY_TELL_ALL);
             assert_true(some.asked <= budget);
             assert_true(all.found_at > some.asked || some.found_at == all.found_at);

@@ -28,7 +28,7 @@ enum {
 extern const toy toys[TOY_COUNT];
 
 typedef struct toy_result {
-    int64_t asked; /* until the searcher ended, or the budget was used */
+    int64_t asked;          /* until the searcher ended, or the budget was used */
     int64_t found_at;       /* evaluations until the best good point, it included; 0: none */
     int32_t best[TOY_DIMS]; /* values */
     itg_outcome outcome;

@@ -96,9 +96,10 @@ static const itg_quantizer *fake_quantizer(const void *context, int32_t index)
 
 static itg_runner fake_runner(const fake *f)
 {
-    itg_runner r = {f,           f->inputs,     3,          {2, {1, ELEMENTS}},
-                    fake_create, fake_destroy,  fake_input, fake_run,
-                    fake_output, fake_quantizer};
+    itg_runner r = {f,           f->inputs,      3,          {2, {1, ELEMENTS}},
+                    fake_create, fake_destroy,   fake_input, fake_run,
+                    fake_output, fake_quantizer, 0,          NULL,
+                    NULL};
     return r;
 }
 

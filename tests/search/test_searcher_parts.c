@@ -1,0 +1,178 @@
+/* What greedy stands on: sums of terms that are learned, and the distortion that may be had. */
+#include "search/additive.h"
+#include "search/history.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const int32_t widths[] = {2, 3, 4, 5, 6, 7, 8};
+static const int32_t top[] = {6, 6, 6};
+#define DIMS 3
+
+static double truth(const int32_t *levels)
+{
+    double sum = 0;
+    for (int d = 0; d < DIMS; d++)
+        sum += (d + 1) * (6 - levels[d]) * (6 - levels[d]);
+    return sum;
+}
+
+static itg_search_space make_space(itg_dim *dims)
+{
+    for (int d = 0; d < DIMS; d++)
+        dims[d] = (itg_dim){7, widths, true, 1};
+    return (itg_search_space){DIMS, dims};
+}
+
+static void make_model(itg_additive *m, const itg_search_space *space)
+{
+    assert_int_equal(itg_additive_init(m, space, top, NULL), ITG_OK);
+    for (int d = 0; d < DIMS; d++) {
+        for (int l = 0; l < 7; l++)
+            *itg_additive_prior(m, d, l) = (6 - l) * (6 - l);
+        itg_additive_reset(m, d);
+    }
+}
+
+static double predict(const itg_additive *m, const int32_t *levels)
+{
+    double sum = 0;
+    for (int d = 0; d < DIMS; d++)
+        sum += itg_additive_step(m, d, top[d], levels[d]);
+    return sum;
+}
+
+static void one_probe_a_dimension_teaches_a_sum_whose_prior_is_right(void **state)
+{
+    (void)state;
+    itg_dim dims[DIMS];
+    itg_search_space space = make_space(dims);
+    itg_additive m;
+    make_model(&m, &space);
+    for (int d = 0; d < DIMS; d++) {
+        int32_t to[] = {6, 6, 6};
+        to[d] = 3;
+        assert_false(itg_additive_knows(&m, d, 3));
+        itg_additive_learn(&m, top, to, truth(to));
+        assert_true(itg_additive_knows(&m, d, 3));
+        assert_false(itg_additive_knows(&m, d, 2));
+    }
+    for (int i = 0; i < 343; i++) {
+        int32_t at[] = {i % 7, i / 7 % 7, i / 49};
+        assert_true(fabs(predict(&m, at) - truth(at)) < 1e-9);
+    }
+    itg_additive_deinit(&m);
+}
+
+static void what_two_changes_do_together_is_put_on_the_one_that_is_not_known(void **state)
+{
+    (void)state;
+    itg_dim dims[DIMS];
+    itg_search_space space = make_space(dims);
+    itg_additive m;
+    make_model(&m, &space);
+    const int32_t one[] = {3, 6, 6}, two[] = {3, 2, 6};
+    itg_additive_learn(&m, top, one, 10);
+    itg_additive_learn(&m, top, two, 70);
+    assert_true(fabs(itg_additive_step(&m, 0, 6, 3) - 10) < 1e-12);
+    assert_true(fabs(itg_additive_step(&m, 1, 6, 2) - 60) < 1e-12);
+    /* Both known now: what is left over is shared by size. */
+    itg_additive_learn(&m, top, two, 140);
+    assert_true(fabs(itg_additive_step(&m, 0, 6, 3) - 20) < 1e-12);
+    assert_true(fabs(itg_additive_step(&m, 1, 6, 2) - 120) < 1e-12);
+    itg_additive_deinit(&m);
+}
+
+static void a_level_that_cannot_be_run_is_remembered_and_no_other_blamed(void **state)
+{
+    (void)state;
+    itg_dim dims[DIMS];
+    itg_search_space space = make_space(dims);
+    itg_additive m;
+    make_model(&m, &space);
+    const int32_t alone[] = {0, 6, 6}, both[] = {6, 0, 0};
+    itg_additive_learn(&m, top, alone, INFINITY);
+    itg_additive_learn(&m, top, both, INFINITY);
+    assert_true(itg_additive_step(&m, 0, 6, 0) == INFINITY);
+    assert_true(itg_additive_step(&m, 1, 6, 0) < INFINITY);
+    assert_true(itg_additive_step(&m, 2, 6, 0) < INFINITY);
+    assert_true(itg_additive_step(&m, 0, 6, 1) < INFINITY);
+    itg_additive_deinit(&m);
+}
+
+/* ---- history ---- */
+
+static void tell(itg_history *h, int32_t number, double quality, double distortion)
+{
+    itg_outcome o = {.feasible = true, .quality = quality, .distortion = distortion};
+    assert_int_equal(itg_history_add(h, &number, &o), ITG_OK);
+}
+
+static double cap_of(const itg_history *h, double margin, double *unexplained)
+{
+    double cap = 0;
+    assert_int_equal(itg_history_distortion_cap(h, 0.8, 0.5, margin, &cap, unexplained), ITG_OK);
+    return cap;
+}
+
+static void the_cap_lies_between_what_reaches_the_floor_and_what_does_not(void **state)
+{
+    (void)state;
+    itg_history h = {.dim_count = 1};
+    double unexplained;
+    tell(&h, 0, 0.9, 1);
+    tell(&h, 1, 0.85, 2);
+    assert_true(cap_of(&h, 0, &unexplained) == INFINITY);
+    tell(&h, 2, 0.7, 3);
+    assert_true(cap_of(&h, 0, &unexplained) == 2.5);
+    assert_true(unexplained == 0);
+    tell(&h, 3, 0.3, 2.2); /* hopeless: left out */
+    tell(&h, 4, 0.3, -1);  /* no distortion */
+    assert_true(cap_of(&h, 0, &unexplained) == 2.5);
+    itg_history_deinit(&h);
+}
+
+static void a_lucky_point_does_not_move_the_cap(void **state)
+{
+    (void)state;
+    itg_history h = {.dim_count = 1};
+    double unexplained;
+    tell(&h, 0, 0.9, 1);
+    tell(&h, 1, 0.7, 2);
+    tell(&h, 2, 0.82, 3); /* pooled with the one before: 0.76 */
+    tell(&h, 3, 0.6, 4);
+    assert_true(cap_of(&h, 0, &unexplained) == 1.5);
+    /* Four points, three pools, one of them spread by 0.06 about its mean. */
+    assert_true(fabs(unexplained - sqrt(2 * 0.06 * 0.06)) < 1e-12);
+    assert_true(cap_of(&h, 1.1, &unexplained) == 1.5);
+    assert_true(cap_of(&h, 1.2, &unexplained) == -1); /* 0.8 + 1.2 * 0.0849 > 0.9 */
+    itg_history_deinit(&h);
+}
+
+static void points_are_found_again(void **state)
+{
+    (void)state;
+    itg_history h = {.dim_count = 1};
+    for (int32_t i = 0; i < 200; i++)
+        tell(&h, i, i, 0);
+    for (int32_t i = 0; i < 200; i++)
+        assert_true(itg_history_find(&h, &i)->quality == i);
+    int32_t absent = 200;
+    assert_null(itg_history_find(&h, &absent));
+    itg_history_deinit(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_probe_a_dimension_teaches_a_sum_whose_prior_is_right),
+        cmocka_unit_test(what_two_changes_do_together_is_put_on_the_one_that_is_not_known),
+        cmocka_unit_test(a_level_that_cannot_be_run_is_remembered_and_no_other_blamed),
+        cmocka_unit_test(the_cap_lies_between_what_reaches_the_floor_and_what_does_not),
+        cmocka_unit_test(a_lucky_point_does_not_move_the_cap),
+        cmocka_unit_test(points_are_found_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
