@@ -12,7 +12,7 @@
 #define REDRAW_S 0.1  /* on a terminal */
 #define REPEAT_S 10.0 /* elsewhere, while nothing better is found */
 
-enum { BAR = 10, LINE = 256 };
+enum { BAR = 10, LINE = ITG_CLI_PROGRESS_LINE };
 
 static int terminal_columns(void)
 {
@@ -129,21 +129,13 @@ static void add_best(char text[LINE], const itg_cli_progress *p, const itg_trial
         figures, (long long)best->index);
 }
 
-void itg_cli_progress_show(itg_cli_progress *p, const itg_trial *trial, const itg_trial *best,
-                           int64_t planned, double now)
+static void describe(itg_cli_progress *p, const itg_trial *best, int64_t done, int64_t planned,
+                     double now)
 {
-    char text[LINE] = "";
-    int64_t done = trial->index + 1, number = best ? best->index : -1;
-    if (p->first == 0 && done > p->options->replay_count) {
-        p->first = done;
-        p->timed = now;
-    }
-    bool is_better = number != p->best;
-    bool is_due = now - p->last_shown >= (p->on_terminal ? REDRAW_S : REPEAT_S);
-    bool is_known = done <= p->options->replay_count; /* from the log: a moment's work */
-    if (p->quiet || is_known || !(is_due || is_better)) return;
+    char *text = p->latest;
     double rate = now > p->timed ? (double)(done - p->first) / (now - p->timed) : 0;
     double left = seconds_left(p, done, planned, rate, now);
+    *text = '\0';
     if (p->on_terminal) add_bar(text, p, done, planned, now);
     if (planned != INT64_MAX)
         add(text, "%lld of %lld trials", (long long)done, (long long)planned);
@@ -152,13 +144,32 @@ void itg_cli_progress_show(itg_cli_progress *p, const itg_trial *trial, const it
     if (left >= 0) add_time(text, left);
     if (rate > 0) add(text, ", %.3g/s", rate);
     add_best(text, p, best);
-    draw_or_print(p, text, is_better);
+}
+
+void itg_cli_progress_show(itg_cli_progress *p, const itg_trial *trial, const itg_trial *best,
+                           int64_t planned, double now)
+{
+    int64_t done = trial->index + 1, number = best ? best->index : -1;
+    /* What is known from the log is a moment's work. */
+    if (p->quiet || done <= p->options->replay_count) return;
+    if (p->first == 0) {
+        p->first = done;
+        p->timed = now;
+    }
+    bool is_better = number != p->best;
+    bool is_due = now - p->last_shown >= (p->on_terminal ? REDRAW_S : REPEAT_S);
+    describe(p, best, done, planned, now);
+    p->is_behind = !is_due && !is_better;
+    if (p->is_behind) return;
+    draw_or_print(p, p->latest, is_better);
     p->last_shown = now;
     p->best = number;
 }
 
+/* A terminal keeps the last state, and the line's end. */
 void itg_cli_progress_end(itg_cli_progress *p)
 {
+    if (p->on_terminal && p->is_behind) draw(p, p->latest, false);
     if (p->width > 0) fputc('\n', stderr);
     p->width = 0;
 }

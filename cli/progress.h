@@ -5,6 +5,8 @@
 #define ITG_CLI_PROGRESS_H
 #include <intaglio/intaglio.h>
 
+#define ITG_CLI_PROGRESS_LINE 256
+
 typedef struct itg_cli_progress {
     bool quiet, on_terminal, in_color;
     const itg_search_options *options;
@@ -14,6 +16,8 @@ typedef struct itg_cli_progress {
     int64_t first;     /* trials done by then; 0: not yet */
     int64_t best;      /* number of the best trial shown; -1: none */
     int width;         /* of the line on the terminal */
+    bool is_behind;    /* latest was not shown: it came too soon behind another */
+    char latest[ITG_CLI_PROGRESS_LINE];
 } itg_cli_progress;
 
 /* NO_COLOR and TERM are looked at here. options must outlive the progress. */

@@ -36,7 +36,7 @@ struct itg_block_element {
     }
 
 ITG_CLONES
-static void widen(itg_dtype storage, const void *x, int64_t first, int64_t n, int32_t zero,
+static void widen_codes(itg_dtype storage, const void *x, int64_t first, int64_t n, int32_t zero,
                   int32_t *out)
 {
     switch (storage) {
@@ -98,7 +98,7 @@ static void run_lanes(const itg_block_element *t, const itg_lanes *lanes, const 
 #endif
 
 ITG_CLONES
-static void add_row(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n, float low,
+static void add_f32_row(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n, float low,
                     float high, int32_t *q)
 {
     const float ra = k->ra, rb = k->rb, fixed = k->fixed;
@@ -116,7 +116,7 @@ static void run_add(const itg_block_element *t, int32_t o, const int32_t *a, con
     const itg_epilogue *e = &t->out[o];
     int32_t q[ROW];
     if (HAS_FMA()) {
-        add_row(&t->add[o], a, b, n, (float)e->lo, (float)e->hi, q);
+        add_f32_row(&t->add[o], a, b, n, (float)e->lo, (float)e->hi, q);
     } else {
         for (int64_t i = 0; i < n; i += ITG_SPAN)
             itg_f32_add_span(&t->add[o], a + i, b + i, n - i < ITG_SPAN ? n - i : ITG_SPAN, e->lo,
@@ -344,8 +344,8 @@ void itg_block_element_run(const itg_block_element *t, const void *a, const void
     int32_t va[ROW + COLUMNS], vb[ROW + COLUMNS], spare[ROW + COLUMNS];
     for (int64_t first = 0; first < n; first += ROW) {
         int64_t row = n - first < ROW ? n - first : ROW;
-        widen(t->storage_a, a, first, row, t->zero_a, va);
-        if (!t->alone) widen(t->storage_b, b, first, row, t->zero_b, vb);
+        widen_codes(t->storage_a, a, first, row, t->zero_a, va);
+        if (!t->alone) widen_codes(t->storage_b, b, first, row, t->zero_b, vb);
         if (!t->alone && t->k.form == ITG_BINARY_F32) {
             for (int32_t o = 0; o < t->out_count; o++)
                 run_add(t, o, va, vb, row, y[o], first);

@@ -19,6 +19,7 @@
 #define ITG_NO_CLONES 1
 #endif
 
+/* Names of such functions are unique in the library: clang 14 makes their resolvers global. */
 #if defined(ITG_NO_CLONES)
 #define ITG_CLONES
 #elif defined(__clang__) && __clang_major__ >= 14

@@ -300,7 +300,7 @@ typedef struct itg_search_options {
     const itg_trial *replay;
     int64_t replay_count;
 } itg_search_options;
-/* All of them that decide what is found, as one JSON object: threads, replay and replay_count are
+/* All of them that decide what is found, as one JSON object: threads, cache_bytes and replay are
  * left out. */
 itg_status itg_search_options_text(const itg_search_options *options, char **out, itg_error *err);
 /* The reverse; source names the text in errors. The searcher's name is the registry's. */

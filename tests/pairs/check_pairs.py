@@ -38,7 +38,9 @@ IRIS = ("iris/x_f32.npy", "iris/y_u8.npy", "iris/x_f32.npy")
 
 TRAINED = normalized(CIFAR_MEAN, "0.2470,0.2435,0.2616")
 VNN = normalized(CIFAR_MEAN, "0.2471,0.2435,0.2616")
-BOTH = ("x86-vnni", "cortex-m")
+ALL = ("x86-vnni", "cortex-m", "vta", "cvm")
+# Power-of-two scales lose what they lose: accuracy is printed, not judged. Digests are, and realize refuses what it cannot bound.
+DIGESTS_ALONE = ("vta", "cvm")
 VNNI = ("x86-vnni",)
 
 Files = collections.namedtuple("Files", "model samples labels calibration")
@@ -46,24 +48,24 @@ Files = collections.namedtuple("Files", "model samples labels calibration")
 Pair = collections.namedtuple("Pair", "name model data preprocessing float_top1 may_lose targets")
 # The vits need float islands (Softmax, Div...), which cortex-m does not have.
 PAIRS = [Pair(*row) for row in [
-    ("mnist_onnxjs", "mnist_onnxjs_7", MNIST, [], 98.91, 0.1, BOTH),
-    ("mnist_256x2", "vnn_mnist-net_256x2", MNIST, UNIT, 98.08, 0.1, BOTH),
-    ("mnist_lenet", "lenet_ccoltong_custom", MNIST, normalized("0.1307", "0.3081"), 97.08, 0.1, BOTH),
-    ("mnist_wuhan", "mnist_wuhan_lg", MNIST, UNIT, 90.32, 0.5, BOTH),
-    ("fashion", "fashion_shahjahan", FASHION, normalized("0.5", "0.5"), 87.40, 0.5, BOTH),
-    ("resnet8", "resnet8_cifar10", CIFAR10, TRAINED, 79.69, 0.5, BOTH),
-    ("resnet8_skewed", "resnet8_skewed", CIFAR10, TRAINED, 79.69, 0.5, BOTH),
-    ("mbv2", "mbv2_cifar10", CIFAR10, TRAINED, 80.97, 1.0, BOTH),
-    ("vnn_resnet_4b", "vnn_resnet_4b", CIFAR10, VNN, 77.66, 0.5, BOTH),
-    ("vnn_resnet_2b", "vnn_resnet_2b", CIFAR10, VNN, 69.00, 0.5, BOTH),
-    ("mlperf_ic01", "mlperf_pretrainedResnet", IC01, [], 85.50, 0.5, BOTH),
-    ("mlperf", "mlperf_pretrainedResnet", CIFAR10, [], 75.51, 0.5, BOTH),
-    ("yashraj", "cifar_yashraj", CIFAR10, [*UNIT, "--nhwc"], 70.66, 0.5, BOTH),
-    ("winml_cifar", "cifar10_winml_imageclassifier", CIFAR10, normalized("0.5", "0.5"), 64.77, 0.5, BOTH),
+    ("mnist_onnxjs", "mnist_onnxjs_7", MNIST, [], 98.91, 0.1, ALL),
+    ("mnist_256x2", "vnn_mnist-net_256x2", MNIST, UNIT, 98.08, 0.1, ALL),
+    ("mnist_lenet", "lenet_ccoltong_custom", MNIST, normalized("0.1307", "0.3081"), 97.08, 0.1, ALL),
+    ("mnist_wuhan", "mnist_wuhan_lg", MNIST, UNIT, 90.32, 0.5, ALL),
+    ("fashion", "fashion_shahjahan", FASHION, normalized("0.5", "0.5"), 87.40, 0.5, ALL),
+    ("resnet8", "resnet8_cifar10", CIFAR10, TRAINED, 79.69, 0.5, ALL),
+    ("resnet8_skewed", "resnet8_skewed", CIFAR10, TRAINED, 79.69, 0.5, ALL),
+    ("mbv2", "mbv2_cifar10", CIFAR10, TRAINED, 80.97, 1.0, ALL),
+    ("vnn_resnet_4b", "vnn_resnet_4b", CIFAR10, VNN, 77.66, 0.5, ALL),
+    ("vnn_resnet_2b", "vnn_resnet_2b", CIFAR10, VNN, 69.00, 0.5, ALL),
+    ("mlperf_ic01", "mlperf_pretrainedResnet", IC01, [], 85.50, 0.5, ALL),
+    ("mlperf", "mlperf_pretrainedResnet", CIFAR10, [], 75.51, 0.5, ALL),
+    ("yashraj", "cifar_yashraj", CIFAR10, [*UNIT, "--nhwc"], 70.66, 0.5, ALL),
+    ("winml_cifar", "cifar10_winml_imageclassifier", CIFAR10, normalized("0.5", "0.5"), 64.77, 0.5, ALL),
     ("vit_ibp", "vit_cifar_ibp_3_3_8", CIFAR10, normalized(CIFAR_MEAN, "0.2023,0.1994,0.2010"), 61.29, 1.0, VNNI),
     ("vit_ln", "vit_ln_cifar10", CIFAR10, TRAINED, 72.23, 1.0, VNNI),
-    ("squeezenet", "imagenet_squeezenet_fp32_from_fp16", IMAGENET, ["--bgr", "--mean", "103.94,116.78,123.68"], 65.00, 0.5, BOTH),
-    ("iris", "iris_winml_network", IRIS, [], 98.00, 0.5, BOTH),
+    ("squeezenet", "imagenet_squeezenet_fp32_from_fp16", IMAGENET, ["--bgr", "--mean", "103.94,116.78,123.68"], 65.00, 0.5, ALL),
+    ("iris", "iris_winml_network", IRIS, [], 98.00, 0.5, ALL),
 ]]
 FLOAT_TOLERANCE = 0.1  # points
 SIMULATED_SAMPLES = 256  # of each pair, without --full
@@ -113,6 +115,8 @@ def check_target(program, pair, files, target, folder, simulated_samples, float_
         run = call(program, "run", artefact, *data)
     samples, lost = run["samples"], float_top1 - run["top1"]
     allowed = FEW_IMAGES / samples if samples <= FEW_SAMPLES else pair.may_lose / 100
+    if target in DIGESTS_ALONE:
+        return text + f", top-1 {points(run['top1']):.2f}, lost {points(lost):+.2f}"
     text += f", top-1 {points(run['top1']):.2f}, lost {points(lost):+.2f} of at most {points(allowed):.2f}"
     if lost > allowed + 1e-9:
         raise Failed(text)

@@ -17,10 +17,9 @@ static bool searches(const small_network *n, const itg_search_options *o, int nt
     itg_status status = itg_search(&n->model, n->hw, &n->preprocess, &data, o, NULL, &result, &err);
     bool failed = calls_left < 0 && nth >= 0;
     calls_left = -1;
-    if (status == ITG_OK) {
-        assert_false(failed);
+    if (status == ITG_OK) { /* a failure in a cache costs time, nothing else */
         itg_search_result_destroy(result);
-        return true;
+        return !failed;
     }
     assert_int_equal(status, ITG_NO_MEMORY);
     assert_null(result);
