@@ -37,7 +37,7 @@ struct itg_block_element {
 
 ITG_CLONES
 static void widen_codes(itg_dtype storage, const void *x, int64_t first, int64_t n, int32_t zero,
-                  int32_t *out)
+                        int32_t *out)
 {
     switch (storage) {
         WIDEN(ITG_S8, int8_t)
@@ -98,8 +98,8 @@ static void run_lanes(const itg_block_element *t, const itg_lanes *lanes, const 
 #endif
 
 ITG_CLONES
-static void add_f32_row(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n, float low,
-                    float high, int32_t *q)
+static void add_f32_row(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
+                        float low, float high, int32_t *q)
 {
     const float ra = k->ra, rb = k->rb, fixed = k->fixed;
     for (int64_t i = 0; i < n; i++) {
