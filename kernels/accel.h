@@ -2,13 +2,14 @@
  * codes, requantized while their sums lie in the cache, over blocks of samples. Every result equals
  * that of int_ops.h (the definition) in every bit, whatever the processor.
  *
- * Kernel sets. "reference" is itg_int_conv and itg_int_matmul themselves. "portable" is plain C;
- * "avx2", "vnni" (AVX-512 VNNI) and "amx" (AMX int8 and AVX-512) exist on x86-64 where compiler,
- * processor and system have them. A set is used only after it has proved itself on this machine: at
- * its first use in a process it computes a fixed list of layers (both ends of the codes and of the
- * accumulator, tails of every length, all roundings) and compares with the reference; a set that
- * differs in one bit is never handed out. itg_accel_choose(NULL) takes the set that the environment
- * variable INTAGLIO_KERNELS names, else the last proven one in the order above.
+ * Kernel sets. "reference" is itg_int_conv and itg_int_matmul themselves; "portable" is plain C. On
+ * x86-64, where the processor has them: "avx2" and "avx512" (16-bit products), "vnni" (AVX-512
+ * VNNI), "amx" (AMX int8 and AVX-512; needs the system's leave, which the set asks for). A set is
+ * used only after it has proved itself on this machine: at its first use in a process it computes a
+ * fixed list of layers (both ends of the codes and of the accumulator, tails of rows, columns and
+ * depth, all roundings) and compares with the reference; a set that differs in one bit is never
+ * handed out. itg_accel_choose(NULL) takes the set that the environment variable INTAGLIO_KERNELS
+ * names, else the last proven one in the order above.
  *
  * Layout. Activations are channels-last and dense: [samples][height][width][channels] in their
  * storage dtype, for inputs and outputs; a matrix is [samples][m][k], which is its logical order.
@@ -65,8 +66,9 @@ void itg_accel_pack(const itg_accel_problem *p, void *packed);
 
 /* A layer is immutable: constants, offsets and a borrowed pointer to packed weights, in the arena.
  * It reads w.data later only where packed_bytes was 0 or the set is "reference". Bias,
- * requantization constants and epilogues are copied. Any number of threads may run it, each with
- * its own scratch. ITG_NO_MEMORY; ITG_LIMIT: more outputs than ITG_ACCEL_OUTPUTS. */
+ * requantization constants and epilogues are copied, mac.split is borrowed. Any number of threads
+ * may run it, each with its own scratch. ITG_NO_MEMORY; ITG_LIMIT: more outputs than
+ * ITG_ACCEL_OUTPUTS. */
 typedef struct itg_accel_layer itg_accel_layer;
 itg_status itg_accel_layer_create(const itg_accel_kernels *kernels, const itg_accel_problem *p,
                                   const void *packed, itg_arena *arena, itg_accel_layer **out,

@@ -6,11 +6,9 @@
 #include <string.h>
 
 static const itg_accel_kernels *const sets[] = {
-    &itg_accel_reference,
-    &itg_accel_portable,
+    &itg_accel_reference, &itg_accel_portable,
 #if defined(ITG_ACCEL_X86)
-    &itg_accel_vnni,
-    &itg_accel_amx,
+    &itg_accel_avx2,      &itg_accel_avx512,   &itg_accel_vnni, &itg_accel_amx,
 #endif
 };
 enum { SETS = sizeof sets / sizeof *sets };

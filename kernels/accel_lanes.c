@@ -113,6 +113,27 @@ static const int32_t *unless_all(const int32_t *v, int64_t n, int32_t identity)
     return NULL;
 }
 
+/* False: no memory. */
+static bool init_shift(itg_lanes *lanes, int stage, int64_t channels, itg_arena *arena)
+{
+    const size_t n = (size_t)(channels + ITG_MAX_COLUMNS);
+    const int32_t *shift = lanes->shift[stage];
+    if (!shift) return true;
+    int64_t *by = itg_arena_array(arena, n, sizeof *by),
+            *half = itg_arena_array(arena, n, sizeof *by);
+    int64_t *keep = itg_arena_array(arena, n, sizeof *by);
+    if (!by || !half || !keep) return false;
+    for (int64_t c = 0; c < channels; c++) {
+        by[c] = shift[c];
+        half[c] = ITG_ROUND_HALF((int64_t)1, shift[c]);
+        keep[c] = shift[c] > 0 ? -1 : 0;
+    }
+    lanes->by[stage] = by;
+    lanes->half[stage] = half;
+    lanes->keep[stage] = keep;
+    return true;
+}
+
 static bool init_stages(itg_lanes *lanes, int64_t channels, int64_t bound, bool wide,
                         itg_arena *arena)
 {
@@ -129,7 +150,8 @@ static bool init_stages(itg_lanes *lanes, int64_t channels, int64_t bound, bool 
         lanes->multiplier = to.multiplier;
         lanes->shift[1] = to.shift[1];
     }
-    return true;
+    return init_shift(lanes, 0, channels, arena) && init_shift(lanes, 1, channels, arena) &&
+           init_shift(lanes, 2, channels, arena);
 }
 
 static bool init_ratios(itg_lanes *lanes, int64_t channels, itg_arena *arena)
@@ -167,13 +189,27 @@ bool itg_lanes_init(itg_lanes *lanes, const itg_epilogue *e, int64_t channels, i
 
 /* ---- value by value ---- */
 
-static int64_t sum_at(const itg_lanes_args *a, int64_t row, int64_t column)
+ITG_CLONES
+static void sums32(const int32_t *acc, const int32_t *bias, int32_t fit, int64_t n, int64_t *sum)
 {
-    int64_t i = row * a->acc_stride + column;
-    if (!a->acc32)
-        return (int64_t)(((uint64_t)a->acc64[i] + (uint64_t)a->bias64[column]) << a->fit) >> a->fit;
-    uint32_t sum = (uint32_t)a->acc32[i] + (uint32_t)a->bias32[column];
-    return (int32_t)(sum << a->fit) >> a->fit;
+    for (int64_t j = 0; j < n; j++)
+        sum[j] = (int32_t)(((uint32_t)acc[j] + (uint32_t)bias[j]) << fit) >> fit;
+}
+
+ITG_CLONES
+static void sums64(const int64_t *acc, const int64_t *bias, int32_t fit, int64_t n, int64_t *sum)
+{
+    for (int64_t j = 0; j < n; j++)
+        sum[j] = (int64_t)(((uint64_t)acc[j] + (uint64_t)bias[j]) << fit) >> fit;
+}
+
+static void sums_of(const itg_lanes_args *a, int64_t row, int64_t *sum)
+{
+    const int64_t first = row * a->acc_stride;
+    if (a->acc32)
+        sums32(a->acc32 + first, a->bias32, a->fit, a->columns, sum);
+    else
+        sums64(a->acc64 + first, a->bias64, a->fit, a->columns, sum);
 }
 
 void itg_lanes_generic(const itg_lanes_args *a)
@@ -181,8 +217,7 @@ void itg_lanes_generic(const itg_lanes_args *a)
     itg_epilogue e = a->lanes->e;
     for (int64_t r = 0; r < a->rows; r++) {
         int64_t sum[ITG_MAX_COLUMNS];
-        for (int64_t j = 0; j < a->columns; j++)
-            sum[j] = sum_at(a, r, j);
+        sums_of(a, r, sum);
         e.out = a->out + (size_t)(r * a->out_stride) * itg_dtype_size(e.storage);
         itg_epilogue_row64(sum, a->columns, 0, a->channel, 1, &e);
     }
@@ -190,59 +225,81 @@ void itg_lanes_generic(const itg_lanes_args *a)
 
 /* ---- rows of lanes in plain C ---- */
 
-ITG_INLINE void shift_row(int64_t *v, int64_t n, const int32_t *shift, itg_rounding rounding)
+ITG_INLINE void shift_row(int64_t *restrict v, int64_t n, const int64_t *restrict by,
+                          const int64_t *restrict half, const int64_t *restrict keep,
+                          itg_rounding rounding)
 {
     for (int64_t j = 0; j < n; j++)
-        v[j] = itg_round_shift_64(v[j], shift[j], rounding);
+        v[j] = itg_round_shift_by(v[j], by[j], half[j], keep[j], rounding);
 }
 
-ITG_INLINE void shift_lanes(int64_t *v, int64_t n, const int32_t *shift, itg_rounding rounding)
+/* A loop for each rounding, which is a constant there. */
+ITG_INLINE void shift_lanes(int64_t *v, int64_t n, const itg_lanes *l, int stage, int64_t c)
 {
-    switch (rounding) {
+    const int64_t *by = l->by[stage] + c, *half = l->half[stage] + c, *keep = l->keep[stage] + c;
+    switch (l->rounding[stage]) {
     case ITG_ROUND_HALF_EVEN:
-        shift_row(v, n, shift, ITG_ROUND_HALF_EVEN);
+        shift_row(v, n, by, half, keep, ITG_ROUND_HALF_EVEN);
         break;
     case ITG_ROUND_HALF_UP:
-        shift_row(v, n, shift, ITG_ROUND_HALF_UP);
+        shift_row(v, n, by, half, keep, ITG_ROUND_HALF_UP);
         break;
     case ITG_ROUND_HALF_AWAY:
-        shift_row(v, n, shift, ITG_ROUND_HALF_AWAY);
+        shift_row(v, n, by, half, keep, ITG_ROUND_HALF_AWAY);
         break;
     default:
-        shift_row(v, n, shift, ITG_ROUND_FLOOR);
+        shift_row(v, n, by, half, keep, ITG_ROUND_FLOOR);
     }
+}
+
+ITG_INLINE void left_row(int64_t *restrict v, int64_t n, const int32_t *restrict left)
+{
+    for (int64_t j = 0; j < n; j++)
+        v[j] *= (int64_t)1 << left[j];
+}
+
+/* Narrow lanes: both factors fit 32 bits, which makes the product a single instruction. */
+ITG_INLINE void multiply_row(int64_t *restrict v, int64_t n, const int32_t *restrict m, bool wide)
+{
+    if (wide)
+        for (int64_t j = 0; j < n; j++)
+            v[j] *= m[j];
+    else
+        for (int64_t j = 0; j < n; j++)
+            v[j] = (int64_t)(int32_t)v[j] * m[j];
 }
 
 ITG_CLONES
-static void stages_row(const itg_lanes *l, int64_t c, int64_t n, int64_t *v, int32_t *q)
+static void stages_row(const itg_lanes *l, int64_t c, int64_t n, bool wide, int64_t *restrict v,
+                       int32_t *restrict q)
 {
     const int64_t low = l->low, high = l->high, zero = l->e.zero_point;
-    if (l->left)
-        for (int64_t j = 0; j < n; j++)
-            v[j] *= (int64_t)1 << l->left[c + j];
-    if (l->shift[0]) shift_lanes(v, n, l->shift[0] + c, l->rounding[0]);
+    if (l->left) left_row(v, n, l->left + c);
+    if (l->shift[0]) shift_lanes(v, n, l, 0, c);
     if (l->multiplier) {
-        for (int64_t j = 0; j < n; j++)
-            v[j] *= l->multiplier[c + j];
-        shift_lanes(v, n, l->shift[1] + c, l->rounding[1]);
+        multiply_row(v, n, l->multiplier + c, wide);
+        shift_lanes(v, n, l, 1, c);
     }
-    if (l->shift[2]) shift_lanes(v, n, l->shift[2] + c, l->rounding[2]);
+    if (l->shift[2]) shift_lanes(v, n, l, 2, c);
     for (int64_t j = 0; j < n; j++) {
-        int64_t code = v[j] < low ? low : v[j] > high ? high : v[j];
+        int64_t code = v[j] < low ? low : v[j];
+        code = code > high ? high : code;
         q[j] = (int32_t)(code + zero);
     }
 }
 
 ITG_CLONES
-static void ratio_row(const itg_lanes *l, int64_t c, int64_t n, const int64_t *v, int32_t *q)
+static void ratio_row(const itg_lanes *l, int64_t c, int64_t n, const int64_t *restrict v,
+                      int32_t *restrict q)
 {
-    const float low = (float)l->low, high = (float)l->high;
+    const float low = (float)l->low, high = (float)l->high, *restrict ratio = l->ratio + c;
+    const int32_t zero = (int32_t)l->e.zero_point;
     for (int64_t j = 0; j < n; j++) {
-        float p = (float)v[j] * l->ratio[c + j];
+        float p = (float)v[j] * ratio[j];
         p = p < low ? low : p;
         p = p > high ? high : p;
         p = (p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32;
-        q[j] = (int32_t)p + (int32_t)l->e.zero_point;
+        q[j] = (int32_t)p + zero;
     }
 }
 
@@ -264,14 +321,13 @@ void itg_lanes_portable(const itg_lanes_args *a)
         int64_t sum[ITG_MAX_COLUMNS];
         int32_t q[ITG_MAX_COLUMNS];
         unsigned char *out = a->out + (size_t)(r * a->out_stride) * itg_dtype_size(storage);
-        for (int64_t j = 0; j < a->columns; j++)
-            sum[j] = sum_at(a, r, j);
+        sums_of(a, r, sum);
         if (l->kind == ITG_LANES_DEQUANT) {
             float_row(l, a->channel, a->columns, sum, (float *)(void *)out);
             continue;
         }
         if (l->kind == ITG_LANES_STAGES)
-            stages_row(l, a->channel, a->columns, sum, q);
+            stages_row(l, a->channel, a->columns, !a->acc32, sum, q);
         else
             ratio_row(l, a->channel, a->columns, sum, q);
         itg_store_row(storage, out, 0, a->columns, q);

@@ -92,6 +92,8 @@ typedef struct itg_lanes {
     itg_lanes_kind kind;
     itg_epilogue e;
     const int32_t *left, *multiplier, *shift[3];
+    /* The constants of itg_round_shift_by for each shift: compilers vectorize loops over them. */
+    const int64_t *by[3], *half[3], *keep[3];
     itg_rounding rounding[3];
     const float *ratio;
     int64_t low, high; /* of a code less its zero point */
@@ -140,8 +142,9 @@ struct itg_accel_kernels {
     int64_t (*peak)(int64_t rounds);            /* NULL: none */
 };
 extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
+void itg_depthwise_portable(const itg_accel_tile *t);
 #if defined(ITG_ACCEL_X86)
-extern const itg_accel_kernels itg_accel_vnni, itg_accel_amx;
+extern const itg_accel_kernels itg_accel_avx2, itg_accel_avx512, itg_accel_vnni, itg_accel_amx;
 void itg_lanes_avx512(const itg_lanes_args *a);
 void itg_depthwise_vnni(const itg_accel_tile *t);
 bool itg_accel_has_vnni(void);

@@ -92,7 +92,7 @@ static void depthwise_tile(const itg_accel_tile *t)
     }
 }
 
-static void depthwise(const itg_accel_tile *t)
+void itg_depthwise_portable(const itg_accel_tile *t)
 {
     depthwise_tile(t);
 }
@@ -106,6 +106,6 @@ const itg_accel_kernels itg_accel_portable = {
     .name = "portable",
     .usable = always,
     .tile = tile,
-    .depthwise = depthwise,
+    .depthwise = itg_depthwise_portable,
     .lanes = itg_lanes_portable,
 };

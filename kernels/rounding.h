@@ -24,10 +24,15 @@
 #define ITG_NO_FRACTION_F32 12582912.0F        /* 1.5 * 2^23 */
 #define ITG_NO_FRACTION_F64 4503599627370496.0 /* 2^52 */
 
-/* round(p / 2^s), 0 <= s <= 62, |p| <= 2^62. */
+/* round(p / 2^s), 0 <= s <= 62, |p| <= 2^62, from its constants. */
+static inline int64_t itg_round_shift_by(int64_t p, int64_t s, int64_t half, int64_t keep,
+                                         itg_rounding rounding)
+{
+    return (p + ITG_ROUND_TERM(rounding, half, keep, (p >> s) & 1, p >> 63)) >> s;
+}
+
 static inline int64_t itg_round_shift_64(int64_t p, int32_t s, itg_rounding rounding)
 {
-    const int64_t half = ITG_ROUND_HALF((int64_t)1, s), keep = s > 0 ? -1 : 0;
-    return (p + ITG_ROUND_TERM(rounding, half, keep, (p >> s) & 1, p >> 63)) >> s;
+    return itg_round_shift_by(p, s, ITG_ROUND_HALF((int64_t)1, s), s > 0 ? -1 : 0, rounding);
 }
 #endif

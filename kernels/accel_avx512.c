@@ -1,0 +1,34 @@
+/* Tiles by AVX-512 without VNNI: sixteen sums a register. */
+#include "kernels/accel_parts.h"
+
+#if defined(ITG_ACCEL_X86)
+#include <immintrin.h>
+
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define VECTOR __m512i
+enum { LANES = 16, ROWS = 16 };
+#define LOAD(p) _mm512_loadu_si512(p)
+#define STORE(p, v) _mm512_storeu_si512(p, v)
+#define ZERO() _mm512_setzero_si512()
+#define SET(x) _mm512_set1_epi32((int32_t)(x))
+#define ADD(a, b) _mm512_add_epi32(a, b)
+#define MADD(a, b) _mm512_madd_epi16(a, b)
+#define EVEN_BYTES(w) _mm512_srai_epi16(_mm512_slli_epi16(w, 8), 8)
+#define ODD_BYTES(w) _mm512_srai_epi16(w, 8)
+#include "kernels/accel_madd.h"
+
+static bool usable(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+
+const itg_accel_kernels itg_accel_avx512 = {
+    .name = "avx512",
+    .usable = usable,
+    .tile = tile,
+    .depthwise = itg_depthwise_portable,
+    .lanes = itg_lanes_avx512,
+};
+#endif
