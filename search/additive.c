@@ -87,6 +87,14 @@ static void spread(itg_additive *m, int32_t dim)
     }
 }
 
+void itg_additive_copy(itg_additive *to, const itg_additive *from)
+{
+    size_t terms = (size_t)from->first[from->space->dim_count];
+    memcpy(to->term, from->term, terms * sizeof *to->term);
+    memcpy(to->prior, from->prior, terms * sizeof *to->prior);
+    memcpy(to->learned, from->learned, terms * sizeof *to->learned);
+}
+
 bool itg_additive_knows(const itg_additive *model, int32_t dim, int32_t level)
 {
     return level == model->reference[dim] || model->learned[model->first[dim] + level] > 0;

@@ -22,6 +22,8 @@ void itg_additive_deinit(itg_additive *model);
 double *itg_additive_prior(itg_additive *model, int32_t dim, int32_t level);
 /* Makes every term of a dimension what its prior says; before anything is learned. */
 void itg_additive_reset(itg_additive *model, int32_t dim);
+/* Makes `to`, of the same space, equal to `from`. */
+void itg_additive_copy(itg_additive *to, const itg_additive *from);
 /* Whether a term was learned, and does not just follow another. */
 bool itg_additive_knows(const itg_additive *model, int32_t dim, int32_t level);
 /* What changes when a dimension goes from one level to another. */

@@ -22,8 +22,9 @@
  *
  * Quality is noisy: whoever asks for a hundred points near the floor ends with one that was lucky,
  * and is worse on other samples. So, minimizing, 3. and 5. go on from a point only where it is
- * safe: half of what may be lost is left. 4. only goes up to the distortion at which quality meets
- * the floor with a margin on average over all that was told (history.h), or that of a safe point.
+ * safe: RESERVE of what may be lost is left. 4. only goes up to the distortion at which quality
+ * meets the floor with a margin on average over all that was told (history.h), or that of a safe
+ * point.
  *
  * Racing floor, minimizing, from the path on: `hopeless`, below the floor by HOPELESS times what
  * the start has to lose. What is told of such a point is used for nothing but that it is. */
@@ -107,6 +108,7 @@ static void plan_probes(itg_greedy_state *s)
         a->guess.levels[d] = s->probe[d];
     }
     if (s->batch_count > 0) return;
+    itg_additive_copy(&s->probed, &s->loss);
     double to_lose = s->start_outcome.quality - s->options.quality_floor;
     if (!s->options.maximize_quality && to_lose < INFINITY)
         s->hopeless = s->options.quality_floor -
@@ -168,10 +170,15 @@ static void end_path(itg_greedy_state *s)
         itg_greedy_move_to(s, s->kept, &s->kept_outcome);
     }
     s->has_kept = false;
-    s->path_count = -1;
     s->fruitless = 0;
-    s->stage =
-        itg_greedy_is_good_enough(s, &s->current_outcome) ? ITG_GREEDY_IMPROVE : ITG_GREEDY_END;
+    bool ended = s->after == s->before + 1 && s->after <= s->path_count;
+    s->path_end = ended ? s->path[s->before] : (itg_greedy_step){-1, -1};
+    itg_greedy_begin_steps(s);
+    s->stage = ITG_GREEDY_STEPS;
+    if (s->options.maximize_quality) s->stage = ITG_GREEDY_IMPROVE;
+    if (!itg_greedy_is_good_enough(s, &s->current_outcome)) s->stage = ITG_GREEDY_END;
+    s->path_count = -1;
+    s->stepped = true; /* so that improvement follows */
 }
 
 /* What the path is expected to save between the last good point and the first bad one. */
@@ -311,10 +318,11 @@ static itg_status init(void *state, const itg_search_space *space,
     s->probe = calloc(dims, sizeof *s->probe);
     s->movable = calloc(dims, sizeof *s->movable);
     s->refused = calloc(dims, sizeof *s->refused);
+    s->step_ratio = calloc(dims, sizeof *s->step_ratio);
     s->path = calloc(levels, sizeof *s->path);
     s->scratch.levels = calloc(dims, sizeof *s->scratch.levels);
     bool complete = s->start && s->current && s->top && s->kept && s->probe && s->movable &&
-                    s->refused && s->path && s->scratch.levels;
+                    s->refused && s->step_ratio && s->path && s->scratch.levels;
     for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++) {
         s->batch[i].guess.levels = calloc(dims, sizeof *s->start);
         complete = complete && s->batch[i].guess.levels;
@@ -322,6 +330,7 @@ static itg_status init(void *state, const itg_search_space *space,
     if (!complete) return itg_fail(err, ITG_NO_MEMORY, "no memory for greedy");
     itg_status status = itg_additive_init(&s->loss, space, s->start, err);
     if (status == ITG_OK) status = itg_additive_init(&s->saved, space, s->start, err);
+    if (status == ITG_OK) status = itg_additive_init(&s->probed, space, s->start, err);
     itg_point_widest(space, s->current);
     return status;
 }
@@ -364,10 +373,12 @@ static void deinit(void *state)
     free(s->probe);
     free(s->movable);
     free(s->refused);
+    free(s->step_ratio);
     free(s->path);
     free(s->scratch.levels);
     itg_additive_deinit(&s->loss);
     itg_additive_deinit(&s->saved);
+    itg_additive_deinit(&s->probed);
     itg_history_deinit(&s->history);
 }
 

@@ -2,10 +2,10 @@
 #include "search/greedy_state.h"
 #include <math.h>
 
-#define PATIENCE_FIRST 16
+#define PATIENCE_FIRST 24
 #define PATIENCE_PER_WIDTH 1
 #define WORTH_WAITING 0.001 /* a smaller gain does not renew the patience */
-#define MARGIN 1.0          /* standard deviations of quality above the floor */
+#define MARGIN 1.5          /* standard deviations of quality above the floor */
 #define DOUBT 2.0           /* how far beyond the cap terms that are not known may reach */
 #define SHARP 5.0           /* deviations within what may be lost: luck is no danger, */
 #define SHARP_DOUBT 4.0     /* so this far beyond the cap all points are tried */
@@ -46,8 +46,7 @@ static void end_improve(itg_greedy_state *s)
     bool steps = s->descended && !s->options.maximize_quality;
     s->stage = steps ? ITG_GREEDY_STEPS : ITG_GREEDY_METHODS;
     s->stepped = s->descended = false;
-    for (int32_t d = 0; d < s->space->dim_count; d++)
-        s->refused[d] = false;
+    itg_greedy_begin_steps(s);
 }
 
 itg_status itg_greedy_plan_improve(itg_greedy_state *s)
@@ -56,11 +55,16 @@ itg_status itg_greedy_plan_improve(itg_greedy_state *s)
     itg_guess out[ITG_GREEDY_BATCH];
     itg_status status = set_caps(s, &moves);
     if (status != ITG_OK) return status;
-    if (!moves.doubt_all) leave_lucky(s, moves.loss_cap);
+    s->sharp = moves.doubt_all;
+    if (!s->sharp) leave_lucky(s, moves.loss_cap);
     itg_guess current = {s->current, itg_greedy_loss(s, &s->current_outcome),
                          itg_greedy_burden(s, &s->current_outcome)};
     for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
         out[i] = s->batch[i].guess;
+    itg_guess start = {s->start, itg_greedy_loss(s, &s->start_outcome),
+                       itg_greedy_burden(s, &s->start_outcome)};
+    moves.start = &start;
+    moves.probed = s->sharp && !s->options.maximize_quality ? &s->probed : NULL;
     int64_t patience = PATIENCE_FIRST + (int64_t)PATIENCE_PER_WIDTH * s->movable_count;
     int32_t count = 0;
     if (s->fruitless < patience) count = itg_greedy_propose(&moves, &current, out, &s->scratch);

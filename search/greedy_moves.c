@@ -191,6 +191,18 @@ static void consider_exchanges(proposal *p, int32_t up, int32_t level, itg_guess
     }
 }
 
+/* From the start, by the probes, until it would be better than the current point. */
+static void consider_holding(proposal *p, int32_t held, itg_guess *g)
+{
+    itg_greedy_moves m = *p->moves;
+    int32_t dim = 0;
+    m.loss = m.probed;
+    copy(&m, g, m.start);
+    while (g->burden >= p->current->burden - ITG_GREEDY_SMALLEST)
+        if (!itg_greedy_lower(&m, g, INFINITY, held, &dim)) return;
+    consider(p, g);
+}
+
 /* What is expected of a guess's levels, from the current point. */
 static void guess_again(const proposal *p, itg_guess *g)
 {
@@ -243,6 +255,7 @@ int32_t itg_greedy_propose(const itg_greedy_moves *m, const itg_guess *current,
     for (int32_t d = 0; d < m->space->dim_count; d++) {
         if (!m->movable[d]) continue;
         int32_t now = current->levels[d];
+        if (m->probed && now < m->start->levels[d]) consider_holding(&p, d, scratch);
         for (int32_t l = 0; l <= m->top[d]; l++) {
             if (l == now || (l > now + NEAR && l != m->top[d])) continue;
             consider_move(&p, d, l, scratch);

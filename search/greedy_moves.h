@@ -19,7 +19,9 @@ typedef struct itg_greedy_moves {
     const bool *movable;              /* widths that the cost depends on */
     const int32_t *top;               /* no width is raised above */
     const itg_additive *loss, *saved; /* saved: burden, the other way round */
-    const itg_history *history;       /* what was told is not proposed again */
+    const itg_additive *probed; /* loss as the probes alone show it, from `start`; NULL: not used */
+    const itg_guess *start;
+    const itg_history *history; /* what was told is not proposed again */
     bool maximize_quality;
     double loss_cap;   /* minimizing: what may be lost; */
     double doubt;      /* guesses beyond it are still tried, after the others, up to this much, */
@@ -34,7 +36,9 @@ bool itg_greedy_lower(const itg_greedy_moves *moves, itg_guess *guess, double ca
                       int32_t *dim);
 /* The most promising points beside `current`, best first: single moves, exchanges (one width up,
  * another down), and both filled up until nothing more is expected to fit; where there are few
- * combinations of widths, also all that fit. out[k].levels are the caller's. Returns how many. */
+ * combinations of widths, also all that fit; and descents from the start with one width held,
+ * should the first one have begun with the wrong width. out[k].levels are the caller's. Returns how
+ * many. */
 int32_t itg_greedy_propose(const itg_greedy_moves *moves, const itg_guess *current,
                            itg_guess out[ITG_GREEDY_BATCH], itg_guess *scratch);
 #endif

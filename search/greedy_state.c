@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define RESERVE 0.5
+#define RESERVE 0.65
 #define OVER_LIMIT 8.0 /* what exceeding another limit weighs, in shares of the widest cost */
 
 bool itg_greedy_is_hopeless(const itg_greedy_state *s, const itg_outcome *o)

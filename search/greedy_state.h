@@ -35,8 +35,9 @@ typedef struct itg_greedy_state {
     itg_outcome start_outcome, current_outcome;
     bool *movable; /* widths that the cost, or a limit that is not met, depends on */
     int32_t movable_count;
-    bool fine; /* distortion is known */
-    itg_additive loss, saved;
+    bool fine;                        /* distortion is known */
+    bool sharp;                       /* quality is not noisy, as far as is known */
+    itg_additive loss, saved, probed; /* probed: loss after the probes */
     itg_history history;
     double hopeless; /* a quality below it is all the same */
     itg_guess scratch;
@@ -45,10 +46,13 @@ typedef struct itg_greedy_state {
     itg_greedy_step *path;
     int32_t path_count, before, after; /* the point sought lies between these two */
     double trusted;                    /* the largest loss at a point with reserves; -1: none */
-    bool *refused;                     /* widths whose next step down was, by `steps` */
-    bool stepped, descended;           /* since `steps` began; since it ended */
-    int64_t fruitless;                 /* answers since the last point that was better enough */
-    int32_t method_dim, method_level;  /* next to be tried */
+    int32_t *refused;                  /* the highest level that a step was refused; -1: none */
+    double *step_ratio;                /* of widths whose step was allowed; -1: it was not */
+    int32_t allowed_count;
+    bool stepped, descended;          /* since `steps` began; since it ended */
+    itg_greedy_step path_end;         /* the step that ended it, where one alone did; else dim -1 */
+    int64_t fruitless;                /* answers since the last point that was better enough */
+    int32_t method_dim, method_level; /* next to be tried */
     int32_t method_passes;
     bool improved; /* since the last pass over the methods */
     int32_t *kept; /* the best point of the path, or with methods changed */
@@ -85,6 +89,7 @@ itg_greedy_moves itg_greedy_moves_of(const itg_greedy_state *s);
  */
 itg_status itg_greedy_plan_improve(itg_greedy_state *s); /* greedy_improve.c */
 void itg_greedy_absorb_improve(itg_greedy_state *s);
+void itg_greedy_begin_steps(itg_greedy_state *s);
 void itg_greedy_plan_steps(itg_greedy_state *s); /* greedy_steps.c */
 void itg_greedy_absorb_steps(itg_greedy_state *s);
 void itg_greedy_plan_methods(itg_greedy_state *s); /* greedy_methods.c */

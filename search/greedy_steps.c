@@ -4,6 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+/* What was refused is tried again, but for the step that ended the path: where quality is noisy, it
+ * would be asked for until it gets lucky, and it saves much. */
+void itg_greedy_begin_steps(itg_greedy_state *s)
+{
+    for (int32_t d = 0; d < s->space->dim_count; d++)
+        s->refused[d] = d == s->path_end.dim && !s->sharp ? s->path_end.level : -1;
+}
+
 /* The width whose next step down saves most per loss, of those that were not refused and not asked
  * for in this batch; -1: none. */
 static int32_t best_step(const itg_greedy_state *s, itg_guess *guess)
@@ -12,7 +20,7 @@ static int32_t best_step(const itg_greedy_state *s, itg_guess *guess)
     int32_t dim = -1;
     for (int32_t d = 0; d < s->space->dim_count; d++) {
         int32_t now = s->current[d];
-        if (!s->movable[d] || s->refused[d] || now == 0) continue;
+        if (!s->movable[d] || s->refused[d] >= now - 1 || now == 0) continue;
         double lost = itg_additive_step(&s->loss, d, now, now - 1);
         double saved = itg_additive_step(&s->saved, d, now, now - 1);
         bool asked = false;
@@ -32,8 +40,39 @@ static int32_t best_step(const itg_greedy_state *s, itg_guess *guess)
     return dim;
 }
 
+/* The widths that may step, the best first, all of them, half of them, and so on: together. */
+static void plan_together(itg_greedy_state *s)
+{
+    int32_t dims = s->space->dim_count;
+    for (int32_t count = s->allowed_count; count > 1; count /= 2) {
+        itg_greedy_asked *a = itg_greedy_add_point(s, s->current, 0);
+        for (int32_t k = 0; k < count; k++) {
+            int32_t best = -1;
+            for (int32_t d = 0; d < dims; d++)
+                if (a->guess.levels[d] == s->current[d] && s->step_ratio[d] >= 0 &&
+                    (best < 0 || s->step_ratio[d] > s->step_ratio[best]))
+                    best = d;
+            a->guess.levels[best]--;
+        }
+        if (itg_history_find(&s->history, a->guess.levels)) s->batch_count--;
+    }
+}
+
+/* From the point kept, where there is one: nothing is known of its steps yet. */
+static void step_to_kept(itg_greedy_state *s)
+{
+    if (!s->has_kept) return;
+    itg_greedy_move_to(s, s->kept, &s->kept_outcome);
+    s->stepped = s->improved = true;
+    s->has_kept = false;
+    s->allowed_count = 0;
+}
+
 void itg_greedy_plan_steps(itg_greedy_state *s)
 {
+    plan_together(s);
+    if (s->batch_count > 0) return;
+    step_to_kept(s);
     memcpy(s->scratch.levels, s->current, sizeof *s->current * (size_t)s->space->dim_count);
     while (s->batch_count < ITG_GREEDY_BATCH) {
         int32_t d = best_step(s, &s->scratch);
@@ -45,24 +84,43 @@ void itg_greedy_plan_steps(itg_greedy_state *s)
     s->fruitless = 0;
 }
 
-/* The best of those that are safe is taken; the others' ratios are known better now. */
+/* Steps that are safe together: the most of them. Else the best one alone, which is kept. */
+static void absorb_together(itg_greedy_state *s)
+{
+    for (int32_t i = 0; i < s->batch_count; i++) {
+        const itg_greedy_asked *a = &s->batch[i];
+        itg_greedy_learn(s, s->current, &s->current_outcome, a);
+        if (itg_greedy_is_safe(s, &a->outcome) &&
+            itg_greedy_is_better(s, &a->outcome, &s->kept_outcome))
+            itg_greedy_keep(s, a);
+    }
+    step_to_kept(s);
+}
+
 void itg_greedy_absorb_steps(itg_greedy_state *s)
 {
-    const itg_greedy_asked *best = NULL;
-    double best_ratio = -1, burden = itg_greedy_burden(s, &s->current_outcome),
+    double best = -1, burden = itg_greedy_burden(s, &s->current_outcome),
            loss = itg_greedy_loss(s, &s->current_outcome);
+    if (s->allowed_count > 1) {
+        absorb_together(s);
+        return;
+    }
+    for (int32_t d = 0; d < s->space->dim_count; d++)
+        s->step_ratio[d] = -1;
     for (int32_t i = 0; i < s->batch_count; i++) {
         const itg_greedy_asked *a = &s->batch[i];
         double lost = itg_greedy_loss(s, &a->outcome) - loss;
         double saved = burden - itg_greedy_burden(s, &a->outcome);
-        double ratio = saved / (lost > ITG_GREEDY_SMALLEST ? lost : ITG_GREEDY_SMALLEST);
         itg_greedy_learn(s, s->current, &s->current_outcome, a);
-        s->refused[a->index] = !itg_greedy_is_safe(s, &a->outcome) || !(saved > 0);
-        if (s->refused[a->index] || ratio <= best_ratio) continue;
-        best = a;
-        best_ratio = ratio;
+        if (!itg_greedy_is_safe(s, &a->outcome) || !(saved > 0)) {
+            s->refused[a->index] = a->guess.levels[a->index];
+            continue;
+        }
+        double ratio = saved / (lost > ITG_GREEDY_SMALLEST ? lost : ITG_GREEDY_SMALLEST);
+        s->step_ratio[a->index] = ratio;
+        s->allowed_count++;
+        if (ratio <= best) continue;
+        best = ratio;
+        itg_greedy_keep(s, a);
     }
-    if (!best) return;
-    itg_greedy_move_to(s, best->guess.levels, &best->outcome);
-    s->stepped = s->improved = true;
 }

@@ -55,17 +55,17 @@ static void finds_instead(int toy_id, const char *searcher, int64_t ended_by, do
 static void greedy_convex(void **state)
 {
     (void)state;
-    finds_the_optimum(TOY_CONVEX, "greedy", (bound){60, 90});
+    finds_the_optimum(TOY_CONVEX, "greedy", (bound){70, 110});
 }
 static void greedy_coarse_stays_a_margin_above_the_floor(void **state)
 {
     (void)state;
-    finds_instead(TOY_COARSE, "greedy", 80, 2590); /* 2570 is the optimum, on the floor itself */
+    finds_instead(TOY_COARSE, "greedy", 90, 2590); /* 2570 is the optimum, on the floor itself */
 }
 static void greedy_deceptive(void **state)
 {
     (void)state;
-    finds_the_optimum(TOY_DECEPTIVE, "greedy", (bound){120, 150});
+    finds_the_optimum(TOY_DECEPTIVE, "greedy", (bound){130, 170});
 }
 static void greedy_infeasible(void **state)
 {
