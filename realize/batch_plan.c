@@ -1,6 +1,6 @@
 /* Plans: layouts, what the kernels prepare, memory for a block of samples. */
 #include "realize/batch_plan.h"
-#include "realize/placement.h"
+#include "base/placement.h"
 #include <stdlib.h>
 
 enum { SLACK = 64, LEAST_BLOCK = 8, MOST_BLOCK = 32 };

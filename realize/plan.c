@@ -1,7 +1,7 @@
 /* Memory of one instance: every value that is computed, and every step's scratch, gets a place that
  * nothing alive at the same time shares. Inputs and outputs live to the end: they are filled before
  * a run and read after it. */
-#include "realize/placement.h"
+#include "base/placement.h"
 #include "realize/program.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "realize/placement.h"
+#include "base/placement.h"
 #include <stdlib.h>
 
 static size_t aligned(size_t bytes)
