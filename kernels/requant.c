@@ -1,6 +1,5 @@
 /* Rounding happens here, by the terms of rounding.h, and nowhere else. Every function is exact:
- * values are held in 128 bits, a rounding sees the floor and the remainder of an exact quotient,
- * and only the last result is saturated to int64. */
+ * values are held in 128 bits, and only the last result is saturated to int64. */
 #include "kernels/requant.h"
 #include "kernels/rounding.h"
 #include <float.h>
@@ -20,6 +19,20 @@ static int64_t saturate(wide v)
     return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
+/* round(v / 2^shift), shift 0..126, |v| <= 2^126: what lies beyond, no derived constant reaches. >>
+ * is the floor: both compilers shift negative values arithmetically. */
+static wide round_shift(wide v, int32_t shift, itg_rounding rounding)
+{
+    const wide most = (wide)1 << 126, half = ITG_ROUND_HALF((wide)1, shift);
+    const wide p = v > most ? most : v < -most ? -most : v, keep = shift > 0 ? -1 : 0;
+    return (p + ITG_ROUND_TERM(rounding, half, keep, (p >> shift) & 1, p >> 127)) >> shift;
+}
+
+int64_t itg_round_shift_product(int64_t a, int64_t b, int32_t shift, itg_rounding rounding)
+{
+    return saturate(round_shift((wide)a * b, shift, rounding));
+}
+
 /* Is floor + 1 the rounded value? `twice` compares twice the remainder with the divisor: -1, 0, 1.
  * The remainder as a fraction of four, rounded as rounding.h says. */
 static bool rounds_up(bool negative, bool floor_is_odd, bool exact, int twice,
@@ -27,24 +40,6 @@ static bool rounds_up(bool negative, bool floor_is_odd, bool exact, int twice,
 {
     const int fourths = exact ? 0 : 2 + twice, odd = floor_is_odd, sign = negative ? -1 : 0;
     return (fourths + ITG_ROUND_TERM(rounding, 2, -1, odd, sign)) >> 2 != 0;
-}
-
-/* round(v / 2^shift), shift 0..126. v >> shift is the floor: both compilers shift negative values
- * arithmetically. */
-static wide round_shift(wide v, int32_t shift, itg_rounding rounding)
-{
-    if (shift == 0) return v;
-    wide floor_value = v >> shift;
-    uwide remainder = (uwide)v & (((uwide)1 << shift) - 1);
-    uwide half = (uwide)1 << (shift - 1);
-    int twice = remainder > half ? 1 : remainder == half ? 0 : -1;
-    return floor_value +
-           rounds_up(v < 0, ((uwide)floor_value & 1) != 0, remainder == 0, twice, rounding);
-}
-
-int64_t itg_round_shift_product(int64_t a, int64_t b, int32_t shift, itg_rounding rounding)
-{
-    return saturate(round_shift((wide)a * b, shift, rounding));
 }
 
 int64_t itg_round_divide(int64_t numerator, int64_t denominator, itg_rounding rounding)
