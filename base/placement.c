@@ -1,13 +1,7 @@
 #include "base/placement.h"
 #include <stdlib.h>
+#include <string.h>
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + ITG_PLACEMENT_ALIGNMENT - 1) / ITG_PLACEMENT_ALIGNMENT *
-           ITG_PLACEMENT_ALIGNMENT;
-}
-
-/* Larger first; equal sizes in order of index, so that the plan is one. */
 static int by_size(const void *a, const void *b)
 {
     const itg_placed *x = a, *y = b;
@@ -15,15 +9,20 @@ static int by_size(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
+void itg_place_sort(itg_placed *items, int32_t count)
+{
+    qsort(items, (size_t)count, sizeof *items, by_size);
+}
+
 /* Lowest offset where `x` fits beside the placed items, which are sorted by offset; inserts x
  * there. */
-static void place(itg_placed *placed, int32_t count, itg_placed x)
+static uint64_t place(itg_placed *placed, int32_t count, itg_placed x)
 {
-    size_t offset = 0;
+    uint64_t offset = 0;
     for (int32_t i = 0; i < count; i++) {
         if (placed[i].last < x.first || placed[i].first > x.last) continue;
         if (placed[i].offset >= offset + x.bytes) break;
-        size_t end = placed[i].offset + placed[i].bytes;
+        uint64_t end = placed[i].offset + placed[i].bytes;
         if (end > offset) offset = end;
     }
     x.offset = offset;
@@ -31,23 +30,29 @@ static void place(itg_placed *placed, int32_t count, itg_placed x)
     for (; at > 0 && placed[at - 1].offset > offset; at--)
         placed[at] = placed[at - 1];
     placed[at] = x;
+    return offset + x.bytes;
 }
 
-itg_status itg_place(itg_placed *items, int32_t count, size_t *end, itg_error *err)
+uint64_t itg_place_in_order(const itg_placed *items, int32_t count, itg_placed *placed)
+{
+    uint64_t most = 0;
+    for (int32_t i = 0; i < count; i++) {
+        uint64_t end = place(placed, i, items[i]);
+        if (end > most) most = end;
+    }
+    return most;
+}
+
+itg_status itg_place(itg_placed *items, int32_t count, uint64_t alignment, uint64_t *end,
+                     itg_error *err)
 {
     itg_placed *placed = calloc((size_t)count + 1, sizeof *placed);
     if (placed == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory to plan memory");
     for (int32_t i = 0; i < count; i++)
-        items[i].bytes = aligned(items[i].bytes);
-    qsort(items, (size_t)count, sizeof *items, by_size);
-    size_t most = 0;
-    for (int32_t i = 0; i < count; i++)
-        place(placed, i, items[i]);
-    for (int32_t i = 0; i < count; i++) {
-        items[i] = placed[i];
-        if (items[i].offset + items[i].bytes > most) most = items[i].offset + items[i].bytes;
-    }
-    *end = most;
+        items[i].bytes = itg_place_rounded(items[i].bytes, alignment);
+    itg_place_sort(items, count);
+    *end = itg_place_in_order(items, count, placed);
+    memcpy(items, placed, (size_t)count * sizeof *items);
     free(placed);
     return ITG_OK;
 }

@@ -71,13 +71,15 @@ static itg_status place_all(itg_batch_plan *plan, itg_error *err)
         if (bytes > ITG_PROGRAM_MAX_BYTES) status = too_large(plan, err);
         if (bytes > 0) items[count++] = (itg_placed){bytes + SLACK, 0, i, i, places + i};
     }
-    if (status == ITG_OK) status = itg_place(items, count, &plan->bytes, err);
-    if (status == ITG_OK && plan->bytes > ITG_PROGRAM_MAX_BYTES) status = too_large(plan, err);
+    uint64_t end = 0;
+    if (status == ITG_OK) status = itg_place(items, count, ITG_PLACEMENT_ALIGNMENT, &end, err);
+    if (status == ITG_OK && end > ITG_PROGRAM_MAX_BYTES) status = too_large(plan, err);
+    plan->bytes = (size_t)end;
     for (int32_t i = 0; i < count && status == ITG_OK; i++) {
         if (items[i].index < places)
-            plan->places[items[i].index].offset = items[i].offset;
+            plan->places[items[i].index].offset = (size_t)items[i].offset;
         else
-            plan->operations[items[i].index - places].scratch_offset = items[i].offset;
+            plan->operations[items[i].index - places].scratch_offset = (size_t)items[i].offset;
     }
     free(items);
     return status;

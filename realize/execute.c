@@ -133,6 +133,7 @@ itg_status itg_instance_run(itg_instance *instance, itg_error *err)
 {
     const itg_program *p = instance->program;
     for (int32_t i = 0; i < p->step_count; i++) {
+        if (p->steps[i].free) continue;
         itg_status status = itg_exec_step(instance, &p->steps[i], err);
         if (status != ITG_OK) return status;
     }

@@ -1,65 +1,157 @@
-/* Memory of one instance: every value that is computed, and every step's scratch, gets a place that
- * nothing alive at the same time shares. Inputs and outputs live to the end: they are filled before
- * a run and read after it. */
+/* Memory of one instance, and of a device. An instance holds inputs, activations and every step's
+ * scratch; its inputs live to the end, because a caller may run it again on what it filled once. */
+#include "base/flow.h"
 #include "base/placement.h"
+#include "graph/sharing.h"
 #include "realize/program.h"
 #include <stdlib.h>
+#include <string.h>
 
-#define NOT_STORED (-2) /* constants: an instance holds no copy of them */
-
-static void set_lives(itg_program *p)
+/* What a step's outputs may share, as the kernels of exec_*.c and emitted code compute them. A
+ * table's outputs are made one after another, each from the whole input. */
+static itg_sharing sharing_of(const itg_program *p, const itg_step *s, uint64_t *shift)
 {
-    for (int32_t i = 0; i < p->value_count; i++)
-        p->values[i].first = p->values[i].last =
-            p->values[i].producer == ITG_NONE ? NOT_STORED : p->values[i].producer;
-    for (int32_t i = 0; i < p->step_count; i++)
-        for (int32_t k = 0; k < p->steps[i].input_count; k++)
-            if (p->steps[i].inputs[k] != ITG_NONE) p->values[p->steps[i].inputs[k]].last = i;
-    for (int32_t i = 0; i < p->input_count; i++) {
-        p->values[p->inputs[i]].first = -1;
-        p->values[p->inputs[i]].last = p->step_count;
-    }
-    for (int32_t i = 0; i < p->output_count; i++)
-        p->values[p->outputs[i]].last = p->step_count;
+    int64_t elements = 0;
+    *shift = 0;
+    if (s->input_count < 1 || s->inputs[0] == ITG_NONE || s->output_count < 1)
+        return ITG_SHARING_NONE;
+    if (s->kind == ITG_STEP_LUT && s->output_count > 1) return ITG_SHARING_NONE;
+    if (s->kind == ITG_STEP_QUANTIZE || s->kind == ITG_STEP_DEQUANTIZE) return ITG_SHARING_NONE;
+    const itg_pvalue *x = &p->values[s->inputs[0]];
+    itg_sharing sharing =
+        itg_op_sharing(s->op, &s->attrs, &x->shape, &p->values[s->outputs[0]].shape, &elements);
+    *shift = (uint64_t)elements * (uint64_t)itg_dtype_size(x->dtype);
+    return sharing;
 }
 
-/* index: value, or value_count + step for scratch */
-static int32_t collect(const itg_program *p, itg_placed *items)
+/* Tensor i is value i; behind them one a step for scratch. */
+static void describe(const itg_program *p, bool device, itg_flow *flow)
 {
-    int32_t n = 0;
     for (int32_t i = 0; i < p->value_count; i++) {
         const itg_pvalue *v = &p->values[i];
-        if (v->first == NOT_STORED) continue;
-        items[n++] = (itg_placed){v->bytes, 0, v->first, v->last, i};
+        flow->tensors[i].dtype = v->dtype;
+        flow->tensors[i].bytes = v->bytes;
+        flow->tensors[i].elsewhere = v->producer == ITG_NONE;
     }
-    for (int32_t i = 0; i < p->step_count; i++)
-        if (p->steps[i].scratch_bytes > 0)
-            items[n++] = (itg_placed){p->steps[i].scratch_bytes, 0, i, i, p->value_count + i};
-    return n;
+    for (int32_t i = 0; i < p->input_count; i++) {
+        flow->tensors[p->inputs[i]].elsewhere = device;
+        flow->tensors[p->inputs[i]].given = true;
+    }
+    for (int32_t i = 0; i < p->output_count; i++)
+        flow->tensors[p->outputs[i]].kept = true;
+    for (int32_t i = 0; i < p->step_count; i++) {
+        const itg_step *s = &p->steps[i];
+        itg_flow_step *step = &flow->steps[i];
+        int32_t scratch = p->value_count + i;
+        *step = (itg_flow_step){.input_count = s->input_count,
+                                .output_count = s->output_count,
+                                .inputs = s->inputs,
+                                .outputs = s->outputs,
+                                .scratch = device || s->scratch_bytes == 0 ? ITG_NONE : scratch};
+        step->sharing = sharing_of(p, s, &step->shift);
+        flow->tensors[scratch] = (itg_flow_tensor){.dtype = ITG_S64, .bytes = s->scratch_bytes};
+        flow->tensors[scratch].elsewhere = step->scratch == ITG_NONE;
+    }
+}
+
+static void destroy_flow(itg_flow *flow)
+{
+    free(flow->tensors);
+    free(flow->steps);
+}
+
+static itg_status plan(const itg_program *p, size_t alignment, bool device, itg_flow *flow,
+                       itg_error *err)
+{
+    *flow = (itg_flow){.tensor_count = p->value_count + p->step_count, .step_count = p->step_count};
+    flow->tensors = calloc((size_t)flow->tensor_count + 1, sizeof *flow->tensors);
+    flow->steps = calloc((size_t)flow->step_count + 1, sizeof *flow->steps);
+    itg_status status = ITG_OK;
+    if (flow->tensors == NULL || flow->steps == NULL) {
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the plan of %s", p->name);
+    } else {
+        describe(p, device, flow);
+        status = itg_flow_plan(flow, alignment, device, err);
+    }
+    if (status != ITG_OK) destroy_flow(flow);
+    return status;
 }
 
 itg_status itg_program_plan(itg_program *p, itg_error *err)
 {
+    itg_flow flow;
     for (int32_t i = 0; i < p->step_count; i++)
         p->steps[i].scratch_bytes = itg_step_scratch(p, &p->steps[i]);
-    set_lives(p);
-    size_t end = 0;
-    itg_placed *items = calloc((size_t)p->value_count + (size_t)p->step_count + 1, sizeof *items);
-    if (items == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for the plan of %s", p->name);
-    int32_t count = collect(p, items);
-    itg_status status = itg_place(items, count, &end, err);
-    for (int32_t i = 0; i < count && status == ITG_OK; i++) {
-        const itg_placed *x = &items[i];
-        if (x->index < p->value_count)
-            p->values[x->index].offset = x->offset;
-        else
-            p->steps[x->index - p->value_count].scratch_offset = x->offset;
-    }
-    if (status == ITG_OK && end > ITG_PROGRAM_MAX_BYTES)
+    itg_status status = plan(p, ITG_PLACEMENT_ALIGNMENT, false, &flow, err);
+    if (status != ITG_OK) return status;
+    if (flow.bytes > ITG_PROGRAM_MAX_BYTES) {
         status =
-            itg_fail(err, ITG_LIMIT, "%s: one instance needs %zu bytes, at most %zu are allowed",
-                     p->name, end, ITG_PROGRAM_MAX_BYTES);
-    if (status == ITG_OK) p->instance_bytes = end;
-    free(items);
+            itg_fail(err, ITG_LIMIT, "%s: one instance needs %llu bytes, at most %zu are allowed",
+                     p->name, (unsigned long long)flow.bytes, ITG_PROGRAM_MAX_BYTES);
+        destroy_flow(&flow);
+        return status;
+    }
+    for (int32_t i = 0; i < p->value_count; i++) {
+        p->values[i].first = flow.tensors[i].first;
+        p->values[i].last = flow.tensors[i].last;
+        p->values[i].home = flow.tensors[i].home;
+        p->values[i].offset = (size_t)flow.tensors[i].offset;
+    }
+    for (int32_t i = 0; i < p->step_count; i++) {
+        p->steps[i].free = flow.steps[i].free;
+        p->steps[i].scratch_offset = (size_t)flow.tensors[p->value_count + i].offset;
+    }
+    p->instance_bytes = (size_t)flow.bytes;
+    destroy_flow(&flow);
+    return ITG_OK;
+}
+
+/* ---- a device ---- */
+
+static bool create_device(const itg_program *p, itg_device_plan *out)
+{
+    out->home = calloc((size_t)p->value_count + 1, sizeof *out->home);
+    out->offset = calloc((size_t)p->value_count + 1, sizeof *out->offset);
+    out->free = calloc((size_t)p->step_count + 1, sizeof *out->free);
+    return out->home != NULL && out->offset != NULL && out->free != NULL;
+}
+
+itg_status itg_program_plan_device(const itg_program *p, size_t alignment, itg_device_plan *out,
+                                   itg_error *err)
+{
+    itg_flow flow;
+    itg_device_plan device = {0};
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "an alignment is a power of two");
+    itg_status status = plan(p, alignment, true, &flow, err);
+    if (status != ITG_OK) return status;
+    if (flow.bytes > ITG_PROGRAM_MAX_BYTES)
+        status =
+            itg_fail(err, ITG_LIMIT, "%s: its activations need %llu bytes, at most %zu are allowed",
+                     p->name, (unsigned long long)flow.bytes, ITG_PROGRAM_MAX_BYTES);
+    else if (!create_device(p, &device))
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the plan of %s", p->name);
+    if (status == ITG_OK) {
+        for (int32_t i = 0; i < p->value_count; i++) {
+            device.home[i] = flow.tensors[i].home;
+            device.offset[i] = (size_t)flow.tensors[i].offset;
+        }
+        for (int32_t i = 0; i < p->step_count; i++)
+            device.free[i] = flow.steps[i].free;
+        device.bytes = (size_t)flow.bytes;
+        device.least = (size_t)flow.least;
+        *out = device;
+    } else {
+        itg_device_plan_deinit(&device);
+    }
+    destroy_flow(&flow);
     return status;
+}
+
+void itg_device_plan_deinit(itg_device_plan *device)
+{
+    free(device->home);
+    free(device->offset);
+    free(device->free);
+    *device = (itg_device_plan){0};
 }

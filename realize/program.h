@@ -4,6 +4,7 @@
  * so that the executor may trust every index, shape and constant it meets. */
 #ifndef ITG_PROGRAM_H
 #define ITG_PROGRAM_H
+#include "base/flow.h"
 #include "realize/realize.h"
 
 #define ITG_PROGRAM_MAX_VALUES 32768            /* values and steps each; more is refused */
@@ -42,6 +43,7 @@ typedef struct itg_pvalue {
     int32_t producer;    /* step, or ITG_NONE: program input or constant */
     int32_t first, last; /* inputs: from -1 */
     size_t offset;       /* into an instance's memory; constants: unused */
+    int32_t home;        /* the value in whose bytes it lies (base/flow.h); often itself */
 } itg_pvalue;
 
 /* How the native result becomes one output: integer (requant, then zero point and clamp) or float32
@@ -77,6 +79,7 @@ typedef struct itg_step {
     /* Set by itg_program_finish. kernel_bound: of |partial sum| in whatever order a kernel adds. */
     int64_t kernel_bound;
     size_t scratch_bytes, scratch_offset;
+    bool free; /* its outputs are bytes of its inputs, as planned: nothing to do */
 } itg_step;
 
 struct itg_program {
@@ -124,6 +127,30 @@ static inline bool itg_step_has_operand(const itg_step *s, int32_t slot)
 {
     return slot < s->input_count && s->inputs[slot] != ITG_NONE;
 }
+
+/* ---- memory of a device (plan.c) ---- */
+/* One arena for all that the steps compute: activations, and the outputs, which live to the end.
+ * Inputs are the caller's and are read where they lie; constants and what a kernel needs beside its
+ * operands are not in it. Integer values have the storage of their quantizer. */
+typedef struct itg_device_plan {
+    size_t bytes; /* of the arena, a multiple of its alignment */
+    size_t least; /* no other order of the same values in memory needs less */
+    /* [value_count]. home: the value in whose bytes this one lies, itself or another; ITG_NONE: it
+     * is not in the arena. */
+    int32_t *home;
+    size_t *offset; /* into the arena; a home's is a multiple of the alignment, and every value's of
+                       its element size */
+    /* [step_count]: there is nothing to do, the outputs' bytes are in place. Any other step's
+     * output either shares no byte with its operands, or lies exactly where one of them does that
+     * has elements of the same size: then element i is written after elements up to i are read, no
+     * earlier one is read again, and nothing reads that operand later. */
+    bool *free;
+} itg_device_plan;
+/* alignment: a power of two; at least the largest element counts. ITG_FLOW_DEVICE_ALIGNMENT is what
+ * the search counts with. */
+itg_status itg_program_plan_device(const itg_program *p, size_t alignment, itg_device_plan *out,
+                                   itg_error *err);
+void itg_device_plan_deinit(itg_device_plan *plan);
 
 /* ---- the vocabulary of kinds (kinds.c) ---- */
 bool itg_step_kind_takes(itg_step_kind kind, itg_op op);

@@ -1,5 +1,5 @@
-/* The plan on random programs: what lives at the same time shares no byte; memory is less than
- * everything side by side and no less than the largest live set. */
+/* Plans of random programs, of an instance and of a device, replayed with marks instead of numbers:
+ * every step finds in memory what it reads, whatever lies within or over what. */
 #include "fixture.h"
 #include <stdlib.h>
 
@@ -24,18 +24,25 @@ static void random_program(itg_rng *rng, itg_program **out)
                 b = (int32_t)itg_rng_below(rng, (uint64_t)p->value_count);
         int64_t m = p->values[a].shape.dims[0], n = p->values[b].shape.dims[0];
         bool joins = m + n < 5000 && itg_rng_below(rng, 2) == 0,
-             codes = !joins && itg_rng_below(rng, 4) == 0;
-        itg_shape shape = SHAPE(joins   ? m + n
-                                : codes ? 1
-                                        : 1 + (int64_t)itg_rng_below(rng, (uint64_t)m));
+             sums = !joins && itg_rng_below(rng, 4) == 0,
+             over = !joins && !sums && itg_rng_below(rng, 2) == 0;
+        int64_t start = joins || sums || over ? 0 : (int64_t)itg_rng_below(rng, (uint64_t)m);
+        itg_shape shape = SHAPE(joins  ? m + n
+                                : sums ? 1
+                                : over ? m
+                                       : 1 + (int64_t)itg_rng_below(rng, (uint64_t)(m - start)));
         snprintf(name, sizeof name, "v%d", i);
         assert_int_equal(itg_program_add_step(p, ITG_STEP_FLOAT, name, joins ? 2 : 1, 1, &s, NULL),
                          ITG_OK);
-        s->op = joins ? ITG_OP_CONCAT : codes ? ITG_OP_REDUCE_SUM : ITG_OP_SLICE;
+        s->op = joins  ? ITG_OP_CONCAT
+                : sums ? ITG_OP_REDUCE_SUM
+                : over ? ITG_OP_RELU
+                       : ITG_OP_SLICE;
         s->inputs[0] = a;
         if (joins) s->inputs[1] = b;
         s->attrs.keepdims = true;
         s->attrs.axes_count = 1;
+        s->attrs.starts[0] = start;
         s->attrs.steps[0] = 1;
         assert_int_equal(itg_program_add_value(p, name, ITG_F32, &shape, &s->outputs[0], NULL),
                          ITG_OK);
@@ -65,41 +72,116 @@ static bool needed(const itg_program *p, int32_t value, int32_t at)
     return made <= at && at <= last;
 }
 
-static bool overlap(const itg_pvalue *a, const itg_pvalue *b)
+/* What every value holds: a mark an element. Moved elements keep theirs. */
+static uint32_t **marks_of(const itg_program *p)
 {
-    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+    uint32_t **marks = calloc((size_t)p->value_count, sizeof *marks), next = 1;
+    for (int32_t i = 0; i < p->value_count; i++)
+        marks[i] = calloc((size_t)p->values[i].elements, sizeof **marks);
+    for (int32_t i = 0; i < p->input_count; i++)
+        for (int64_t e = 0; e < p->values[p->inputs[i]].elements; e++)
+            marks[p->inputs[i]][e] = next++;
+    for (int32_t i = 0; i < p->step_count; i++) {
+        const itg_step *s = &p->steps[i];
+        int64_t count = p->values[s->outputs[0]].elements, first = p->values[s->inputs[0]].elements;
+        for (int64_t e = 0; e < count; e++)
+            marks[s->outputs[0]][e] = s->op == ITG_OP_SLICE
+                                          ? marks[s->inputs[0]][e + s->attrs.starts[0]]
+                                      : s->op != ITG_OP_CONCAT ? next++
+                                      : e < first              ? marks[s->inputs[0]][e]
+                                                               : marks[s->inputs[1]][e - first];
+    }
+    return marks;
 }
 
-static void live_values_never_share_memory(void **state)
+static void free_marks(const itg_program *p, uint32_t **marks)
+{
+    for (int32_t i = 0; i < p->value_count; i++)
+        free(marks[i]);
+    free(marks);
+}
+
+/* offset, free: of a plan; given: inputs lie in memory. Returns the steps that had nothing to do.
+ */
+static int replay(const itg_program *p, const size_t *offset, const bool *free_step, size_t bytes,
+                  bool given, uint32_t **marks)
+{
+    uint32_t *memory = calloc(bytes / 4 + 1, sizeof *memory);
+    int idle = 0;
+    for (int32_t i = 0; i < p->input_count && given; i++)
+        memcpy(memory + offset[p->inputs[i]] / 4, marks[p->inputs[i]],
+               p->values[p->inputs[i]].bytes);
+    for (int32_t i = 0; i < p->step_count; i++) {
+        const itg_step *s = &p->steps[i];
+        for (int32_t k = 0; k < s->input_count; k++)
+            if (given || p->values[s->inputs[k]].producer != ITG_NONE)
+                assert_memory_equal(memory + offset[s->inputs[k]] / 4, marks[s->inputs[k]],
+                                    p->values[s->inputs[k]].bytes);
+        assert_true(offset[s->outputs[0]] + p->values[s->outputs[0]].bytes <= bytes);
+        idle += free_step[i];
+        if (free_step[i]) continue;
+        memcpy(memory + offset[s->outputs[0]] / 4, marks[s->outputs[0]],
+               p->values[s->outputs[0]].bytes);
+    }
+    for (int32_t i = 0; i < p->value_count; i++)
+        if (needed(p, i, p->step_count) && (given || p->values[i].producer != ITG_NONE))
+            assert_memory_equal(memory + offset[i] / 4, marks[i], p->values[i].bytes);
+    free(memory);
+    return idle;
+}
+
+/* Where everything lies apart: the most bytes that one step needs. */
+static size_t largest_live(const itg_program *p, bool given)
+{
+    size_t largest = 0;
+    for (int32_t at = 0; at <= p->step_count; at++) {
+        size_t live = 0;
+        for (int32_t a = 0; a < p->value_count; a++)
+            if (needed(p, a, at) && (given || p->values[a].producer != ITG_NONE))
+                live += p->values[a].bytes;
+        if (live > largest) largest = live;
+    }
+    return largest;
+}
+
+static void every_step_reads_what_was_written_for_it(void **state)
 {
     (void)state;
     itg_rng rng;
     itg_rng_init(&rng, 11);
-    int sharing = 0;
-    for (int round = 0; round < 60; round++) {
+    int idle = 0, idle_device = 0, below = 0, inside = 0;
+    for (int round = 0; round < 200; round++) {
         itg_program *p;
+        itg_device_plan d;
         random_program(&rng, &p);
-        size_t all = 0, largest = 0;
-        for (int32_t at = 0; at <= p->step_count; at++) {
-            size_t live = 0;
-            for (int32_t a = 0; a < p->value_count; a++) {
-                if (!needed(p, a, at)) continue;
-                live += p->values[a].bytes;
-                assert_true(p->values[a].offset + p->values[a].bytes <= p->instance_bytes);
-                assert_int_equal(p->values[a].offset % 64, 0);
-                for (int32_t b = 0; b < a; b++)
-                    assert_false(needed(p, b, at) && overlap(&p->values[a], &p->values[b]));
-            }
-            if (live > largest) largest = live;
+        uint32_t **marks = marks_of(p);
+        size_t *offset = calloc((size_t)p->value_count, sizeof *offset);
+        bool *free_step = calloc((size_t)p->step_count, sizeof *free_step);
+        for (int32_t i = 0; i < p->value_count; i++) {
+            offset[i] = p->values[i].offset;
+            if (p->values[i].home == i) assert_int_equal(offset[i] % 64, 0);
+            inside += p->values[i].home != i;
         }
-        for (int32_t a = 0; a < p->value_count; a++)
-            all += (p->values[a].bytes + 63) / 64 * 64;
-        assert_true(p->instance_bytes >= largest);
-        assert_true(p->instance_bytes <= all);
-        sharing += p->instance_bytes < all;
+        for (int32_t i = 0; i < p->step_count; i++)
+            free_step[i] = p->steps[i].free;
+        idle += replay(p, offset, free_step, p->instance_bytes, true, marks);
+        assert_int_equal(itg_program_plan_device(p, 4, &d, NULL), ITG_OK);
+        idle_device += replay(p, d.offset, d.free, d.bytes, false, marks);
+        assert_true(d.bytes >= d.least && d.bytes % 4 == 0);
+        assert_true(d.least <= largest_live(p, false));
+        below += d.bytes < largest_live(p, false);
+        itg_device_plan_deinit(&d);
+        free(offset);
+        free(free_step);
+        free_marks(p, marks);
         itg_program_destroy(p);
     }
-    assert_true(sharing > 40);
+    assert_true(idle > 200 && idle_device > 200 && below > 20 && inside > 400);
+}
+
+static bool overlap(const itg_pvalue *a, const itg_pvalue *b)
+{
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
 static void scratch_lies_beside_its_step(void **state)
@@ -154,7 +236,7 @@ static void a_program_too_large_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(live_values_never_share_memory),
+        cmocka_unit_test(every_step_reads_what_was_written_for_it),
         cmocka_unit_test(scratch_lies_beside_its_step),
         cmocka_unit_test(a_program_too_large_is_refused),
     };

@@ -1,0 +1,254 @@
+/* Which tensors lie within others. One pass over the steps in order; each decision sees the lives of
+ * all that shares bytes so far. Writing in place, and renaming all of a tensor's bytes, need no more
+ * memory at any time. Where lives of different sizes are tied together (a small slice holds the
+ * whole; a Concat's output lives from its first part on) it is done if the bytes that live at the
+ * worst time from then to then do not grow. */
+#include "base/flow.h"
+#include <stdlib.h>
+
+typedef struct sharer {
+    itg_flow *flow;
+    int32_t *from, *until; /* [tensor], of homes: life of all within */
+    uint64_t *live;        /* [step_count + 2]: bytes of all homes; at step i: live[i + 1] */
+} sharer;
+
+/* ---- homes ---- */
+
+static int32_t home_of(const sharer *s, int32_t tensor, uint64_t *within)
+{
+    itg_flow_tensor *tensors = s->flow->tensors;
+    uint64_t offset = 0;
+    int32_t home = tensor;
+    for (; tensors[home].home != home; home = tensors[home].home)
+        offset += tensors[home].within;
+    if (home != tensor) {
+        tensors[tensor].home = home;
+        tensors[tensor].within = offset;
+    }
+    if (within != NULL) *within = offset;
+    return home;
+}
+
+static bool stored(const sharer *s, int32_t tensor)
+{
+    return tensor != ITG_FLOW_NONE && !s->flow->tensors[tensor].elsewhere;
+}
+
+static void add_live(sharer *s, uint64_t bytes, int32_t from, int32_t until)
+{
+    for (int32_t t = from; t <= until; t++)
+        s->live[t + 1] += bytes; /* bytes may be a negative number, modulo 2^64 */
+}
+
+static uint64_t most_live(const sharer *s, int32_t from, int32_t until)
+{
+    uint64_t most = 0;
+    for (int32_t t = from; t <= until; t++)
+        if (s->live[t + 1] > most) most = s->live[t + 1];
+    return most;
+}
+
+static void move_in(sharer *s, int32_t tensor, int32_t home, uint64_t within)
+{
+    s->flow->tensors[tensor].home = home;
+    s->flow->tensors[tensor].within = within;
+    if (s->from[tensor] < s->from[home]) s->from[home] = s->from[tensor];
+    if (s->until[tensor] > s->until[home]) s->until[home] = s->until[tensor];
+}
+
+/* ---- in place ---- */
+
+static bool is_float(itg_dtype dtype)
+{
+    return dtype == ITG_F32;
+}
+
+/* Whether `out` may be written over `in` at step `at`: everything in in's home is read here for the
+ * last time, if at all. */
+static bool may_overwrite(const sharer *s, const itg_flow_step *step, int32_t at, int32_t in,
+                          int32_t out)
+{
+    if (!stored(s, in) || !stored(s, out)) return false;
+    const itg_flow_tensor *x = &s->flow->tensors[in], *y = &s->flow->tensors[out];
+    if (x->bytes != y->bytes || itg_dtype_size(x->dtype) != itg_dtype_size(y->dtype) ||
+        is_float(x->dtype) != is_float(y->dtype))
+        return false;
+    int32_t home = home_of(s, in, NULL);
+    if (s->until[home] > at) return false;
+    for (int32_t i = 0; i < step->input_count; i++) /* other bytes of that home are read as well */
+        if (step->inputs[i] != in && stored(s, step->inputs[i]) &&
+            home_of(s, step->inputs[i], NULL) == home)
+            return false;
+    return true;
+}
+
+/* Where x is a part of a larger home, that lives on as a whole. */
+static bool overwrite(sharer *s, int32_t in, int32_t out)
+{
+    uint64_t within;
+    int32_t home = home_of(s, in, &within), until = s->until[out];
+    uint64_t large = s->flow->tensors[home].bytes, small = s->flow->tensors[out].bytes;
+    uint64_t apart = most_live(s, s->from[out], until);
+    add_live(s, 0 - small, s->from[out], until);
+    add_live(s, large, s->until[home] + 1, until);
+    if (large > small && most_live(s, s->from[out], until) > apart) {
+        add_live(s, 0 - large, s->until[home] + 1, until);
+        add_live(s, small, s->from[out], until);
+        return false;
+    }
+    move_in(s, out, home, within);
+    return true;
+}
+
+static void share_elements(sharer *s, const itg_flow_step *step, int32_t at)
+{
+    for (int32_t i = 0; i < step->input_count; i++)
+        for (int32_t k = 0; k < step->output_count; k++)
+            if (may_overwrite(s, step, at, step->inputs[i], step->outputs[k]) &&
+                overwrite(s, step->inputs[i], step->outputs[k]))
+                return;
+}
+
+/* ---- parts ---- */
+
+/* The tensors of `parts` lie in `whole` from `shift` on, one after another, if lives allow. */
+typedef struct parts {
+    int32_t whole, count;
+    const int32_t *part;
+    uint64_t shift;
+} parts;
+
+/* Parts are homes of their own, and fill no more than the whole. What the caller fills is the
+ * caller's before the next run, when outputs of the last may still be read. */
+static bool parts_fit(const sharer *s, const parts *p)
+{
+    if (!stored(s, p->whole)) return false;
+    const itg_flow_tensor *whole = &s->flow->tensors[p->whole];
+    int32_t home = home_of(s, p->whole, NULL);
+    uint64_t end = p->shift;
+    if (s->flow->tensors[home].given) return false;
+    for (int32_t i = 0; i < p->count; i++) {
+        if (!stored(s, p->part[i])) return false;
+        const itg_flow_tensor *part = &s->flow->tensors[p->part[i]];
+        uint64_t within;
+        int32_t own = home_of(s, p->part[i], &within);
+        if (part->dtype != whole->dtype || within != 0 || own == home ||
+            s->flow->tensors[own].bytes != part->bytes || s->flow->tensors[own].given)
+            return false;
+        end += part->bytes;
+    }
+    return end <= whole->bytes;
+}
+
+/* Takes the parts' homes and the whole's out of the live bytes (sign -1) or puts them in (1). */
+static void count_apart(sharer *s, const parts *p, int32_t home, bool add)
+{
+    uint64_t bytes = s->flow->tensors[home].bytes;
+    add_live(s, add ? bytes : 0 - bytes, s->from[home], s->until[home]);
+    for (int32_t i = 0; i < p->count; i++) {
+        int32_t own = home_of(s, p->part[i], NULL);
+        bytes = s->flow->tensors[own].bytes;
+        add_live(s, add ? bytes : 0 - bytes, s->from[own], s->until[own]);
+    }
+}
+
+/* Two parts of one home are one tensor twice, or one written over the other. */
+static bool parts_differ(const sharer *s, const parts *p, bool *seen)
+{
+    bool differ = true;
+    for (int32_t i = 0; i < p->count; i++) {
+        int32_t own = home_of(s, p->part[i], NULL);
+        if (seen[own]) differ = false;
+        seen[own] = true;
+    }
+    for (int32_t i = 0; i < p->count; i++)
+        seen[home_of(s, p->part[i], NULL)] = false;
+    return differ;
+}
+
+static bool share_parts(sharer *s, const parts *p, bool *seen)
+{
+    if (p->count < 1 || !parts_fit(s, p) || !parts_differ(s, p, seen)) return false;
+    uint64_t within;
+    int32_t home = home_of(s, p->whole, &within), from = s->from[home], until = s->until[home];
+    for (int32_t i = 0; i < p->count; i++) {
+        int32_t own = home_of(s, p->part[i], NULL);
+        if (s->from[own] < from) from = s->from[own];
+        if (s->until[own] > until) until = s->until[own];
+    }
+    uint64_t apart = most_live(s, from, until);
+    count_apart(s, p, home, false);
+    add_live(s, s->flow->tensors[home].bytes, from, until);
+    if (most_live(s, from, until) > apart) {
+        add_live(s, 0 - s->flow->tensors[home].bytes, from, until);
+        count_apart(s, p, home, true);
+        return false;
+    }
+    within += p->shift;
+    for (int32_t i = 0; i < p->count; i++) {
+        move_in(s, home_of(s, p->part[i], NULL), home, within);
+        within += s->flow->tensors[p->part[i]].bytes;
+    }
+    return true;
+}
+
+/* ---- all ---- */
+
+static void share_all(sharer *s, bool *seen)
+{
+    for (int32_t i = 0; i < s->flow->step_count; i++) {
+        itg_flow_step *step = &s->flow->steps[i];
+        step->free = false;
+        if (step->sharing == ITG_SHARING_ELEMENTS) share_elements(s, step, i);
+        if (step->sharing == ITG_SHARING_OUTPUTS && step->input_count > 0) {
+            parts p = {step->inputs[0], step->output_count, step->outputs, step->shift};
+            step->free = share_parts(s, &p, seen);
+        }
+        if (step->sharing == ITG_SHARING_INPUTS && step->output_count > 0) {
+            parts p = {step->outputs[0], step->input_count, step->inputs, 0};
+            step->free = share_parts(s, &p, seen);
+        }
+    }
+}
+
+/* Everything apart. */
+static void begin(sharer *s)
+{
+    itg_flow *flow = s->flow;
+    for (int32_t i = 0; i < flow->tensor_count; i++) {
+        itg_flow_tensor *t = &flow->tensors[i];
+        t->home = t->elsewhere ? ITG_FLOW_NONE : i;
+        t->within = 0;
+        s->from[i] = t->first;
+        s->until[i] = t->last;
+        if (t->elsewhere) continue;
+        s->live[t->first + 1] += t->bytes; /* for now, what it grows by at each step */
+        if (t->last < flow->step_count) s->live[t->last + 2] -= t->bytes;
+    }
+    for (int32_t i = 1; i < flow->step_count + 2; i++)
+        s->live[i] += s->live[i - 1];
+}
+
+itg_status itg_flow_share(itg_flow *flow, itg_error *err)
+{
+    size_t tensors = (size_t)flow->tensor_count + 1, steps = (size_t)flow->step_count + 2;
+    sharer s = {.flow = flow};
+    s.from = calloc(tensors, sizeof *s.from);
+    s.until = calloc(tensors, sizeof *s.until);
+    s.live = calloc(steps, sizeof *s.live);
+    bool *seen = calloc(tensors, sizeof *seen);
+    itg_status status = ITG_OK;
+    if (s.from == NULL || s.until == NULL || s.live == NULL || seen == NULL) {
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory to plan memory");
+    } else {
+        begin(&s);
+        share_all(&s, seen);
+        for (int32_t i = 0; i < flow->tensor_count; i++)
+            if (flow->tensors[i].home != ITG_FLOW_NONE) (void)home_of(&s, i, NULL);
+    }
+    free(s.from);
+    free(s.until);
+    free(s.live);
+    free(seen);
+    return status;
+}
