@@ -197,73 +197,7 @@ static itg_status add_parameters(const itg_annotated *a, const size_t *first, it
     return ITG_OK;
 }
 
-/* ---- activations ---- */
-
-static int64_t stored_bytes(const itg_graph *g, itg_id value, const itg_version *version)
-{
-    itg_dtype type = version->is_float ? g->values[value].dtype : version->q.storage;
-    return mul_saturated(elements_of(g, value), (int64_t)itg_dtype_size(type));
-}
-
-/* The step (node index) at which each value's versions come to life. Graph inputs live from the
- * first step; a fused activation's output is born with the node that it is fused into. */
-static void find_births(const itg_annotated *a, int32_t *birth)
-{
-    const itg_graph *g = a->graph;
-    for (itg_id n = 0; n < g->node_count; n++)
-        for (int32_t i = 0; i < g->nodes[n].output_count; i++)
-            if (g->nodes[n].outputs[i] != ITG_NONE) birth[g->nodes[n].outputs[i]] = n;
-    for (itg_id n = 0; n < g->node_count; n++)
-        if (a->nodes[n].activation != ITG_NONE && a->nodes[n].form != ITG_FORM_FUSED)
-            birth[a->nodes[n].out_value] = n;
-}
-
-/* The last step at which each version is read, numbered by first[value] + version; graph outputs:
- * the last step of all. */
-static void find_deaths(const itg_annotated *a, const size_t *first, const int32_t *birth,
-                        int32_t *death)
-{
-    const itg_graph *g = a->graph;
-    for (itg_id v = 0; v < g->value_count; v++)
-        for (size_t i = first[v]; i < first[v + 1]; i++)
-            death[i] = birth[v];
-    for (int32_t e = 0; e < a->edge_count; e++) {
-        const itg_edge *edge = &a->edges[e];
-        if (!version_of(a, edge)) continue;
-        int32_t step = edge->node != ITG_NONE ? edge->node : g->node_count - 1;
-        int32_t *last = &death[first[edge->value] + (size_t)edge->version];
-        if (step > *last) *last = step;
-    }
-}
-
-static itg_status add_activations(const itg_annotated *a, const size_t *first, itg_arena *scratch,
-                                  itg_cost *cost)
-{
-    const itg_graph *g = a->graph;
-    size_t values = (size_t)g->value_count, steps = (size_t)g->node_count + 1;
-    int32_t *birth = itg_arena_array(scratch, values + 1, sizeof *birth);
-    int32_t *death = itg_arena_array(scratch, first[values] + 1, sizeof *death);
-    int64_t *born = itg_arena_array(scratch, steps, sizeof *born);
-    int64_t *died = itg_arena_array(scratch, steps, sizeof *died);
-    if (!birth || !death || !born || !died) return ITG_NO_MEMORY;
-    find_births(a, birth);
-    find_deaths(a, first, birth, death);
-    for (itg_id v = 0; v < g->value_count; v++) {
-        for (int32_t i = 0; !itg_graph_is_constant(g, v) && i < a->values[v].version_count; i++) {
-            int64_t bytes = stored_bytes(g, v, &a->values[v].versions[i]);
-            int32_t last = death[first[v] + (size_t)i];
-            born[birth[v]] = add_saturated(born[birth[v]], bytes);
-            died[last] = add_saturated(died[last], bytes);
-        }
-    }
-    int64_t live = 0;
-    for (size_t step = 0; step < steps; step++) {
-        live = add_saturated(live, born[step]);
-        if (live > cost->peak_activation_bytes) cost->peak_activation_bytes = live;
-        live = live > died[step] ? live - died[step] : 0;
-    }
-    return ITG_OK;
-}
+/* ---- all ---- */
 
 /* Versions of all values in one row: value v has numbers first[v]..first[v+1]-1. NULL: no memory.
  */
@@ -282,7 +216,8 @@ itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost 
     itg_arena *scratch = itg_arena_create(0);
     size_t *first = scratch ? number_versions(a, scratch) : NULL;
     itg_status status = first ? add_parameters(a, first, scratch, &cost) : ITG_NO_MEMORY;
-    if (status == ITG_OK) status = add_activations(a, first, scratch, &cost);
+    if (status == ITG_OK)
+        status = itg_cost_activations(a, first, scratch, &cost.peak_activation_bytes);
     itg_arena_destroy(scratch);
     if (status != ITG_OK) return status;
     add_work(hw, a, &cost);

@@ -155,3 +155,13 @@ void itg_device_plan_deinit(itg_device_plan *device)
     free(device->free);
     *device = (itg_device_plan){0};
 }
+
+itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err)
+{
+    itg_flow flow;
+    itg_status status = plan(p, ITG_FLOW_DEVICE_ALIGNMENT, true, &flow, err);
+    if (status != ITG_OK) return status;
+    *out = (int64_t)flow.bytes;
+    destroy_flow(&flow);
+    return ITG_OK;
+}

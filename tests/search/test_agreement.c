@@ -294,8 +294,21 @@ static void compare_blocks(const itg_program *program, const itg_evaluate_option
     itg_cache_destroy(activations);
 }
 
-static void compare(const itg_annotated *a, const itg_dataset *data, uint64_t seed,
-                    overflow_rule overflow, counts *c)
+/* What the search says that it needs, and what it needs. */
+static void compare_memory(const itg_hardware *hw, const itg_annotated *a,
+                           const itg_program *program, uint64_t seed)
+{
+    itg_cost cost;
+    int64_t bytes = -1;
+    assert_int_equal(itg_cost_of(hw, a, &cost), ITG_OK);
+    assert_int_equal(itg_program_activation_bytes(program, &bytes, NULL), ITG_OK);
+    if (bytes != cost.peak_activation_bytes)
+        fail_msg("seed %llu: the search counts %lld bytes, the program needs %lld",
+                 (unsigned long long)seed, (long long)cost.peak_activation_bytes, (long long)bytes);
+}
+
+static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_dataset *data,
+                    uint64_t seed, overflow_rule overflow, counts *c)
 {
     itg_program *program = NULL, *loaded = NULL;
     itg_preprocess p = itg_preprocess_default();
@@ -308,6 +321,7 @@ static void compare(const itg_annotated *a, const itg_dataset *data, uint64_t se
     itg_realize_options realize = {.allow_overflow = overflow == MAY_OVERFLOW};
     itg_status status = itg_realize_program(a, &realize, &program, &err);
     if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    compare_memory(hw, a, program, seed);
     runner = itg_runner_program(program);
     if (itg_evaluate(&runner, &options, &run, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
@@ -373,7 +387,7 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
         free(bits);
     }
     if (status == ITG_OK)
-        compare(a, data, seed, overflow, c);
+        compare(hw, a, data, seed, overflow, c);
     else if (status == ITG_INFEASIBLE)
         c->refused++;
     else
