@@ -91,7 +91,23 @@ static void space_and_cost_survive_every_failed_allocation(void **state)
     m.a.nodes = itg_arena_array(m.a.arena, (size_t)m.g->node_count, sizeof *m.a.nodes);
     m.a.values = itg_arena_array(m.a.arena, (size_t)m.g->value_count, sizeof *m.a.values);
     m.a.edge_of_node = itg_arena_array(m.a.arena, (size_t)m.g->node_count + 1, sizeof(int32_t));
-    try_all(attempt_cost, &m, 1);
+    m.a.edges = itg_arena_array(m.a.arena, 64, sizeof *m.a.edges);
+    for (itg_id n = 0; n <= m.g->node_count; n++) {
+        bool node = n < m.g->node_count;
+        int32_t count = node ? m.g->nodes[n].input_count : m.g->output_count;
+        m.a.edge_of_node[n] = m.a.edge_count;
+        assert_true(m.a.edge_count + count <= 64);
+        for (int32_t i = 0; i < count; i++)
+            m.a.edges[m.a.edge_count++] =
+                (itg_edge){node ? m.g->nodes[n].inputs[i] : m.g->outputs[i], node ? n : ITG_NONE, i,
+                           ITG_EDGE_FLOAT, 0};
+    }
+    for (itg_id v = 0; v < m.g->value_count; v++) {
+        m.a.values[v].version_count = 1;
+        m.a.values[v].versions = itg_arena_array(m.a.arena, 1, sizeof(itg_version));
+        m.a.values[v].versions[0].is_float = true;
+    }
+    try_all(attempt_cost, &m, 10);
     itg_arena_destroy(m.a.arena);
     itg_graph_destroy(m.g);
     itg_hardware_destroy(m.hw);
