@@ -70,7 +70,8 @@ static itg_status place(itg_flow *flow, uint64_t alignment, bool well, itg_error
         int32_t placed = collect(flow, items, item_of);
         status = itg_place_bound(items, placed, alignment, &flow->least, err);
         if (status == ITG_OK)
-            status = (well ? itg_place_well : itg_place)(items, placed, alignment, &flow->bytes, err);
+            status =
+                (well ? itg_place_well : itg_place)(items, placed, alignment, &flow->bytes, err);
         for (int32_t i = 0; i < placed && status == ITG_OK; i++)
             flow->tensors[items[i].index].offset = items[i].offset;
         for (int32_t i = 0; i < flow->tensor_count && status == ITG_OK; i++) {

@@ -13,7 +13,7 @@
 #define ITG_FLOW_H
 #include "base/base.h"
 
-#define ITG_FLOW_NONE (-1)           /* no tensor; what graph.h calls ITG_NONE */
+#define ITG_FLOW_NONE (-1)          /* no tensor; what graph.h calls ITG_NONE */
 #define ITG_FLOW_DEVICE_ALIGNMENT 4 /* of a buffer in a device's memory */
 
 typedef enum itg_sharing {
@@ -29,8 +29,8 @@ typedef struct itg_flow_tensor {
     bool elsewhere; /* constants, the caller's memory: has no place here and shares nothing */
     bool given;     /* there before the first step, and not to be overwritten */
     bool kept;      /* read after the last step */
-    /* Set by itg_flow_plan. Lives from step `first` to step `last`, both included: -1 and the number
-     * of steps stand for before and after. Tensors elsewhere: home ITG_FLOW_NONE. */
+    /* Set by itg_flow_plan. Lives from step `first` to step `last`, both included: -1 and the
+     * number of steps stand for before and after. Tensors elsewhere: home ITG_FLOW_NONE. */
     int32_t first, last;
     int32_t home;
     uint64_t within; /* its first byte in its home */
@@ -43,7 +43,8 @@ typedef struct itg_flow_step {
     int32_t scratch;                 /* a tensor that this step alone needs; ITG_FLOW_NONE: none */
     itg_sharing sharing;
     uint64_t shift; /* ITG_SHARING_OUTPUTS */
-    /* Set by itg_flow_plan: the outputs' bytes are in place already, there is nothing to compute. */
+    /* Set by itg_flow_plan: the outputs' bytes are in place already, there is nothing to compute.
+     */
     bool free;
 } itg_flow_step;
 

@@ -12,6 +12,7 @@ typedef struct work {
     itg_annotated *annotated;
     itg_program *program;
     char *text; /* --print */
+    int64_t activation_bytes;
 } work;
 
 static itg_status realize(work *w, itg_error *err)
@@ -22,6 +23,8 @@ static itg_status realize(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK) status = itg_annotate_strategy(w->model, w->file, &w->annotated, err);
     if (status == ITG_OK) status = itg_realize_program(w->annotated, &options, &w->program, err);
+    if (status == ITG_OK)
+        status = itg_program_activation_bytes(w->program, &w->activation_bytes, err);
     if (status == ITG_OK && args->given[ITG_CLI_OPT_PRINT])
         status = itg_program_text(w->program, &w->text, err);
     if (status == ITG_OK)
@@ -42,6 +45,7 @@ static int print_json(const work *w)
     itg_cli_json_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
     itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
     itg_cli_json_text(&json, "program", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
+    itg_cli_json_integer(&json, "peak_activation_bytes", w->activation_bytes);
     itg_cli_json_integer(&json, "instance_bytes", (int64_t)itg_program_instance_bytes(w->program));
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_begin(&json, "bounds", '[');
@@ -92,6 +96,8 @@ static int print_text(const work *w)
     itg_cli_print_line("program", "%s", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
     itg_cli_print_line("bounds", "%d of %d accumulators proven not to overflow", (int)fitting,
                        (int)count);
+    itg_cli_print_line("activations", "%s bytes at their peak",
+                       itg_cli_count_text((long long)w->activation_bytes, bytes));
     itg_cli_print_line(
         "memory", "%s bytes an instance",
         itg_cli_count_text((long long)itg_program_instance_bytes(w->program), bytes));

@@ -82,8 +82,7 @@ static void set_sharing(const tracer *t, itg_id node, itg_flow_step *s)
     s->sharing = itg_op_sharing(n->op, &n->attrs, &t->g->values[n->inputs[0]].shape,
                                 &t->g->values[n->outputs[0]].shape, &shift);
     if (s->inputs[0] != ITG_FLOW_NONE)
-        s->shift = (uint64_t)shift *
-                   (uint64_t)itg_dtype_size(t->flow.tensors[s->inputs[0]].dtype);
+        s->shift = (uint64_t)shift * (uint64_t)itg_dtype_size(t->flow.tensors[s->inputs[0]].dtype);
 }
 
 /* Gemm's first operand, transposed beforehand. */
@@ -219,7 +218,8 @@ itg_status itg_cost_activations(const itg_annotated *a, const size_t *first, itg
     size_t versions = first[g->value_count], values = (size_t)g->value_count,
            nodes = (size_t)g->node_count;
     tracer t = {.a = a, .g = g, .arena = arena, .first = first};
-    /* Hidden: one a value, one a node that transposes. Steps: two a node, a conversion a version. */
+    /* Hidden: one a value, one a node that transposes. Steps: two a node, a conversion a version.
+     */
     t.made = itg_arena_array(arena, versions + 1, sizeof *t.made);
     t.flow.tensors =
         itg_arena_array(arena, versions + 2 * values + nodes + 1, sizeof *t.flow.tensors);

@@ -232,7 +232,10 @@ const char *itg_program_float_island(const itg_program *program,
                                      int32_t index); /* "Softmax attn/softmax: reason" */
 const itg_bound *itg_program_bounds(const itg_program *program, int32_t *count);
 const char *itg_program_bound_name(const itg_program *program, int32_t index);
-size_t itg_program_instance_bytes(const itg_program *program);
+size_t itg_program_instance_bytes(const itg_program *program); /* of this library's executor */
+/* What a device needs for activations and outputs, inputs and kernels' scratch apart: the scores'
+ * peak_activation_bytes. */
+itg_status itg_program_activation_bytes(const itg_program *program, int64_t *out, itg_error *err);
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
 /* Runs all samples. npy_path (may be NULL): outputs as .npy in storage dtype, [samples, ...];
  * several outputs: "out.npy", "out.1.npy"... */

@@ -7,7 +7,9 @@
 #define LIST(...) ((const int32_t[]){__VA_ARGS__})
 #define COUNT(list) ((int32_t)(sizeof(list) / sizeof(int32_t)))
 #define STEP(kind, shift, in, out)                                                                 \
-    {COUNT(in), COUNT(out), in, out, ITG_FLOW_NONE, ITG_SHARING_##kind, shift, false}
+    {                                                                                              \
+        COUNT(in), COUNT(out), in, out, ITG_FLOW_NONE, ITG_SHARING_##kind, shift, false            \
+    }
 
 typedef struct sizes {
     uint64_t bytes[8];
@@ -80,7 +82,8 @@ static void parts_are_written_into_the_whole(void **state)
     itg_flow_step twice[] = {STEP(NONE, 0, LIST(0), LIST(1)), STEP(INPUTS, 0, LIST(1, 1), LIST(2))};
     assert_int_equal(plan(&(sizes){{100, 20, 40}, 3, 2}, twice, 2, t), 60);
     assert_false(twice[1].free);
-    itg_flow_step callers[] = {STEP(NONE, 0, LIST(0), LIST(1)), STEP(INPUTS, 0, LIST(1, 0), LIST(2))};
+    itg_flow_step callers[] = {STEP(NONE, 0, LIST(0), LIST(1)),
+                               STEP(INPUTS, 0, LIST(1, 0), LIST(2))};
     assert_int_equal(plan(&(sizes){{20, 20, 40}, 3, 2}, callers, 2, t), 60);
     assert_false(callers[1].free);
 }

@@ -8,8 +8,8 @@ enum { MOST = 11 };
 
 /* ---- the oracle ---- */
 
-/* In some best placement nothing can sink: each thing lies at 0 or on one that is needed at the same
- * time. Built from below in order of offsets, every such placement is met: a thing goes on the
+/* In some best placement nothing can sink: each thing lies at 0 or on one that is needed at the
+ * same time. Built from below in order of offsets, every such placement is met: a thing goes on the
  * highest of those below it. */
 typedef struct oracle {
     itg_placed items[MOST];
@@ -79,7 +79,8 @@ static void assert_apart(const itg_placed *items, int32_t count, uint64_t alignm
         assert_int_equal(items[a].offset % alignment, 0);
         if (top > most) most = top;
         for (int32_t b = 0; b < a; b++)
-            assert_false(meet(&items[a], &items[b]) && items[a].offset < items[b].offset + items[b].bytes &&
+            assert_false(meet(&items[a], &items[b]) &&
+                         items[a].offset < items[b].offset + items[b].bytes &&
                          items[b].offset < top);
     }
     assert_int_equal(most, end);
@@ -112,7 +113,8 @@ static void small_placements_are_within_5_percent_of_the_best(void **state)
         best_quick += quick_end == least;
         over_bound += least > bound;
     }
-    print_message("of %d: best %d, worst %.4f; by size alone best %d, worst %.4f; %d of the best above the bound\n",
+    print_message("of %d: best %d, worst %.4f; by size alone best %d, worst %.4f; %d of the best "
+                  "above the bound\n",
                   ROUNDS, best, worst, best_quick, worst_quick, over_bound);
     assert_true(worst <= 1.05);
     assert_true(best > best_quick);

@@ -105,8 +105,8 @@ static void a_small_network_costs_what_is_counted_by_hand(void **state)
     assert_int_equal(c.bops, 3 * 16 * (2 * 9) * 8 * 5);
     /* conv 864 MACs at 64; pool 48 elements at 32; softmax 12 elements at 16 */
     assert_true(c.cycles == 864.0 / 64 + 48.0 / 32 + 12.0 / 16);
-    /* x 32; relu 48 + 96; pool 12, then 48 in float32; soft 48. Conv: 32+144; pool: 144+12 and, once
-     * one of relu's is gone, 96+12+48; softmax: 96+48+48 */
+    /* x 32; relu 48 + 96; pool 12, then 48 in float32; soft 48. Conv: 32+144; pool: 144+12 and,
+     * once one of relu's is gone, 96+12+48; softmax: 96+48+48 */
     assert_int_equal(c.peak_activation_bytes, 192);
     finish_cost(a, g);
 }

@@ -70,8 +70,8 @@ static void runs_in_the_arena(const itg_program *p, const itg_device_plan *d, co
         if (!d->free[i]) assert_int_equal(itg_exec_step(device, &p->steps[i], NULL), ITG_OK);
     assert_memory_equal(places[p->inputs[0]], x, bytes);
     for (int32_t i = 0; i < p->output_count; i++)
-        assert_memory_equal(itg_instance_output(device, i).data,
-                            itg_instance_output(plain, i).data, p->values[p->outputs[i]].bytes);
+        assert_memory_equal(itg_instance_output(device, i).data, itg_instance_output(plain, i).data,
+                            p->values[p->outputs[i]].bytes);
     free(places[p->inputs[0]]);
     free(places);
     free(scratch);
@@ -124,7 +124,8 @@ static void compare(const char *model, const itg_graph *g, const char *target,
     itg_rng rng;
     itg_rng_init(&rng, 5);
     assert_int_equal(itg_hardware_load(target, &hw, NULL), ITG_OK);
-    if (itg_choice_space_create(hw, g, &(itg_space_options){.weight = {0, 0}}, &space, NULL) == ITG_OK) {
+    if (itg_choice_space_create(hw, g, &(itg_space_options){.weight = {0, 0}}, &space, NULL) ==
+        ITG_OK) {
         size_t groups = (size_t)space->group_count + 1;
         int32_t *bits = malloc(sizeof *bits * groups);
         itg_threshold_method *methods = malloc(sizeof *methods * groups);
