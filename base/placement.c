@@ -46,7 +46,11 @@ uint64_t itg_place_in_order(const itg_placed *items, int32_t count, itg_placed *
 itg_status itg_place(itg_placed *items, int32_t count, uint64_t alignment, uint64_t *end,
                      itg_error *err)
 {
-    itg_placed *placed = calloc((size_t)count + 1, sizeof *placed);
+    if (count == 0) {
+        *end = 0;
+        return ITG_OK;
+    }
+    itg_placed *placed = calloc((size_t)count, sizeof *placed);
     if (placed == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory to plan memory");
     for (int32_t i = 0; i < count; i++)
         items[i].bytes = itg_place_rounded(items[i].bytes, alignment);

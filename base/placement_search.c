@@ -210,6 +210,10 @@ itg_status itg_place_well(itg_placed *items, int32_t count, uint64_t alignment, 
                           itg_error *err)
 {
     size_t n = (size_t)count;
+    if (count == 0) {
+        *end = 0;
+        return ITG_OK;
+    }
     search s = {.count = count, .end = UINT64_MAX, .work = MOST_WORK};
     itg_status status = itg_place_bound(items, count, alignment, &s.least, err);
     if (status != ITG_OK) return status;

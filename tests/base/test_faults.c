@@ -9,7 +9,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 #include <cjson/cJSON.h>
+#include "base/flow.h"
 #include "base/json.h"
+#include "base/placement.h"
 
 static int calls_left = -1; /* until the failure; negative: none */
 
@@ -216,6 +218,58 @@ static void reading_without_memory(void **state)
     unlink(path);
 }
 
+/* Lives for which the first order is not the best, so that all of the search is passed. */
+static void placing_without_memory(void **state)
+{
+    (void)state;
+    enum { COUNT = 40 };
+    int failures = 0;
+    for (int n = 0, is_done = 0; !is_done; n++) {
+        itg_placed items[COUNT];
+        uint64_t end = 77;
+        itg_rng rng;
+        itg_rng_init(&rng, 4);
+        for (int32_t i = 0; i < COUNT; i++) {
+            int32_t first = (int32_t)itg_rng_below(&rng, 20);
+            int32_t length = (int32_t)itg_rng_below(&rng, 9);
+            items[i] = (itg_placed){1 + itg_rng_below(&rng, 30), 0, first, first + length, i};
+        }
+        calls_left = n;
+        itg_status status = itg_place_well(items, COUNT, 1, &end, NULL);
+        is_done = was_spared();
+        assert_int_equal(status, is_done ? ITG_OK : ITG_NO_MEMORY);
+        assert_true(is_done ? end > 77 : end == 77);
+        failures += !is_done;
+    }
+    assert_true(failures >= 6);
+}
+
+static void sharing_without_memory(void **state)
+{
+    (void)state;
+    static const int32_t value[4] = {0, 1, 2, 3};
+    for (int n = 0, is_done = 0; !is_done; n++) {
+        itg_flow_tensor tensors[4] = {{.bytes = 8, .elsewhere = true}, {.bytes = 8}, {.bytes = 8}};
+        tensors[3] = (itg_flow_tensor){.bytes = 8, .kept = true};
+        itg_flow_step steps[3];
+        for (int32_t i = 0; i < 3; i++)
+            steps[i] = (itg_flow_step){1,
+                                       1,
+                                       &value[i],
+                                       &value[i + 1],
+                                       ITG_FLOW_NONE,
+                                       i == 1 ? ITG_SHARING_OUTPUTS : ITG_SHARING_ELEMENTS,
+                                       0,
+                                       false};
+        itg_flow flow = {4, 3, tensors, steps, 0, 0};
+        calls_left = n;
+        itg_status status = itg_flow_plan(&flow, 4, true, NULL);
+        is_done = was_spared();
+        assert_int_equal(status, is_done ? ITG_OK : ITG_NO_MEMORY);
+        if (is_done) assert_int_equal(flow.bytes, 8);
+    }
+}
+
 int main(void)
 {
     cJSON_Hooks hooks = {__wrap_malloc, free};
@@ -225,6 +279,8 @@ int main(void)
         cmocka_unit_test(string_builders_without_memory),
         cmocka_unit_test(writing_with_failing_calls),
         cmocka_unit_test(reading_without_memory),
+        cmocka_unit_test(placing_without_memory),
+        cmocka_unit_test(sharing_without_memory),
     };
     if (chdir(TEST_FOLDER) != 0) return 1;
     cJSON_InitHooks(&hooks);
