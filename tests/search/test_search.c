@@ -46,12 +46,28 @@ static void keep_score(const itg_score *score, itg_score *out)
     if (score) *out = *score;
 }
 
+/* What the search says of memory is what the program needs that its strategy becomes. */
+static void check_memory(const small_network *n, const itg_strategy_file *file, int64_t peak)
+{
+    itg_annotated *annotated = NULL;
+    itg_program *program = NULL;
+    int64_t bytes = -1;
+    assert_int_equal(itg_annotate_strategy(&n->model, file, &annotated, NULL), ITG_OK);
+    assert_int_equal(itg_realize_program(annotated, &(itg_realize_options){0}, &program, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_program_activation_bytes(program, &bytes, NULL), ITG_OK);
+    assert_int_equal(bytes, peak);
+    itg_program_destroy(program);
+    itg_annotated_destroy(annotated);
+}
+
 static void keep_result(const small_network *n, itg_search_result *result, record *r)
 {
     const itg_trial *best = itg_search_best(result);
     r->has_best = best != NULL;
     if (best) {
         r->best = *best;
+        check_memory(n, itg_search_strategy(result), best->score.peak_activation_bytes);
         memcpy(r->best_point, best->point, sizeof *best->point * (size_t)best->dim_count);
         assert_int_equal(
             itg_strategy_text(itg_search_strategy(result), &n->model, &r->strategy, NULL), ITG_OK);
