@@ -166,6 +166,7 @@ static itg_status realize(itg_cli_demo_work *d, itg_error *err)
     if (status == ITG_OK) status = itg_realize_program(annotated, &options, &program, err);
     if (status == ITG_OK)
         status = itg_program_save(program, model, file, d->paths[ITG_CLI_DEMO_PROGRAM], err);
+    if (status == ITG_OK) status = itg_cli_certify(d->paths[ITG_CLI_DEMO_PROGRAM], err);
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);
     itg_strategy_close(file);

@@ -30,6 +30,7 @@ static itg_status realize(work *w, itg_error *err)
     if (status == ITG_OK)
         status = itg_program_save(w->program, w->model, w->file,
                                   args->values[ITG_CLI_OPT_OUT_PROGRAM].text, err);
+    if (status == ITG_OK) status = itg_cli_certify(args->values[ITG_CLI_OPT_OUT_PROGRAM].text, err);
     return status;
 }
 

@@ -62,6 +62,9 @@ void itg_cli_print_line(const char *name, const char *format, ...);
 /* Says that the outputs are logits, where a trailing Softmax was left off. */
 void itg_cli_print_softmax(const itg_model *model);
 
+/* Writes the certificate beside a program's file. */
+itg_status itg_cli_certify(const char *program, itg_error *err);
+
 /* Writes code and text to err (may be NULL); returns code. */
 itg_status itg_cli_error(itg_error *err, itg_status code, const char *format, ...);
 

@@ -9,22 +9,47 @@
 #define KEY_ENGINE "intaglio.engine"
 #define KEY_MODEL_HASH "intaglio.model_hash"
 #define KEY_GRAPH_HASH "intaglio.graph_hash"
+#define KEY_STRATEGY_HASH "intaglio.strategy_hash"
 #define KEY_HARDWARE "intaglio.hardware"
 #define KEY_SPLIT "intaglio.split"
 #define KEY_WEIGHT_BYTES "intaglio.weight_bytes"
 #define KEY_PARAMETER_BYTES "intaglio.parameter_bytes"
 
+/* Of the file that the strategy was read from; of one that was not, as it would be saved. */
+static itg_status strategy_hash(const itg_strategy_file *file, const itg_model *model, char hex[65],
+                                itg_error *err)
+{
+    static const unsigned char none[32];
+    unsigned char hash[32];
+    itg_strbuf text = {0};
+    itg_sha256 h;
+    memcpy(hash, file->source_hash, sizeof hash);
+    if (memcmp(hash, none, sizeof hash) == 0) {
+        itg_status status = itg_strategy_file_text(file, model->graph, &text, err);
+        if (status == ITG_OK) {
+            itg_sha256_init(&h);
+            itg_sha256_update(&h, text.text, text.length);
+            itg_sha256_final(&h, hash);
+        }
+        itg_strbuf_deinit(&text);
+        if (status != ITG_OK) return status;
+    }
+    itg_sha256_hex(hash, hex);
+    return ITG_OK;
+}
+
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
                             const itg_strategy_file *file, const char *path, itg_error *err)
 {
     itg_strbuf preprocess = {0}, split = {0};
-    char model_hash[65], graph_hash[65], weight_bytes[32], parameter_bytes[32];
+    char model_hash[65], graph_hash[65], strategy[65], weight_bytes[32], parameter_bytes[32];
     itg_annotated *annotated = NULL;
     itg_score costs = {0};
     itg_status status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
     if (status != ITG_OK) return status;
     status = itg_score_costs(file->hardware, annotated, &costs, err);
     itg_annotated_destroy(annotated);
+    if (status == ITG_OK) status = strategy_hash(file, model, strategy, err);
     if (status != ITG_OK) return status;
     itg_preprocess_write(&file->preprocess, &preprocess);
     if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
@@ -34,11 +59,15 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     snprintf(parameter_bytes, sizeof parameter_bytes, "%lld", (long long)costs.parameter_bytes);
     if (!itg_strbuf_ok(&preprocess) || !itg_strbuf_ok(&split))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the artefact's metadata");
-    itg_metadata metadata[] = {
-        {KEY_PREPROCESS, preprocess.text},      {KEY_ENGINE, ITG_VERSION},
-        {KEY_MODEL_HASH, model_hash},           {KEY_GRAPH_HASH, graph_hash},
-        {KEY_HARDWARE, file->hardware->json},   {KEY_WEIGHT_BYTES, weight_bytes},
-        {KEY_PARAMETER_BYTES, parameter_bytes}, {KEY_SPLIT, split.text}};
+    itg_metadata metadata[] = {{KEY_PREPROCESS, preprocess.text},
+                               {KEY_ENGINE, ITG_VERSION},
+                               {KEY_MODEL_HASH, model_hash},
+                               {KEY_GRAPH_HASH, graph_hash},
+                               {KEY_STRATEGY_HASH, strategy},
+                               {KEY_HARDWARE, file->hardware->json},
+                               {KEY_WEIGHT_BYTES, weight_bytes},
+                               {KEY_PARAMETER_BYTES, parameter_bytes},
+                               {KEY_SPLIT, split.text}};
     int32_t count = (int32_t)(sizeof metadata / sizeof *metadata) - (split.text == NULL);
     if (status == ITG_OK) status = itg_artefact_write(program, metadata, count, path, err);
     itg_strbuf_deinit(&preprocess);

@@ -17,6 +17,7 @@ typedef struct itg_strategy_file {
     itg_hardware *hardware; /* owned */
     itg_preprocess preprocess;
     unsigned char calibration_hash[32], statistics_hash[32]; /* zeros: not known */
+    unsigned char source_hash[32]; /* of the file that it was read from; zeros: of none */
     int64_t calibration_samples;
     uint64_t seed;
     char searcher[32];    /* "" or "uniform"... */

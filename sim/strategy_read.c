@@ -357,12 +357,23 @@ itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_
                                   itg_error *err)
 {
     itg_json *json = NULL;
-    itg_status status = itg_json_read(path, MAX_FILE_BYTES, &json, err);
+    unsigned char *text = NULL;
+    size_t bytes = 0;
+    itg_status status = itg_file_read(path, MAX_FILE_BYTES, &text, &bytes, err);
     if (status != ITG_OK) return status;
     itg_strategy_file *file = calloc(1, sizeof *file);
-    reader r = {json, graph, NULL, err};
-    status = file ? read_all(&r, file) : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
+    status = file ? itg_json_parse((const char *)text, bytes, path, &json, err)
+                  : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
+    if (status == ITG_OK) {
+        reader r = {json, graph, NULL, err};
+        itg_sha256 hash;
+        itg_sha256_init(&hash);
+        itg_sha256_update(&hash, text, bytes);
+        itg_sha256_final(&hash, file->source_hash);
+        status = read_all(&r, file);
+    }
     itg_json_destroy(json);
+    free(text);
     if (status != ITG_OK)
         itg_strategy_file_destroy(file);
     else

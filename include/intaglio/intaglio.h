@@ -243,6 +243,43 @@ itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
                            const itg_dataset *data, const int64_t *labels, int threads,
                            const char *npy_path, itg_score *out, itg_error *err);
 
+/* ---- verification ---- */
+/* A program's file may have a certificate beside it: every accumulator's exact interval, every
+ * requantization's, and hashes of everything (docs/verify.md). Writer and verifier know the file
+ * alone and share no code with what made the program. */
+char *itg_certificate_path(const char *artefact); /* its usual name, malloc'd; NULL: no memory */
+/* Derives the certificate and writes it. Fails where the file contradicts itself, or states other
+ * bounds than its own codes give. */
+itg_status itg_certify(const char *artefact, const char *certificate, itg_error *err);
+
+/* One accumulator. */
+typedef struct itg_verified_sum {
+    const char *node, *type; /* "conv1", "IntConv" */
+    const char *part;        /* sums in parts: "parts", "joined"; NULL: a plain sum */
+    const char *rule;        /* how the interval was found, a sentence */
+    const char *lo, *hi;     /* of the sum and (for parts) of every part, decimal */
+    itg_accumulator acc;
+    int32_t spare_bits; /* below zero: as many are missing */
+    bool fits;
+} itg_verified_sum;
+typedef struct itg_verification itg_verification;
+/* Derives the certificate anew and compares: ITG_OK where that could be done, whatever came out.
+ * certificate NULL: the one beside the artefact. */
+itg_status itg_verify(const char *artefact, const char *certificate, itg_verification **out,
+                      itg_error *err);
+void itg_verification_destroy(itg_verification *verification);
+int32_t itg_verification_sum_count(const itg_verification *verification);
+const itg_verified_sum *itg_verification_sum(const itg_verification *verification, int32_t index);
+/* Hashed one by one. */
+int32_t itg_verification_tensor_count(const itg_verification *verification);
+int32_t itg_verification_node_count(const itg_verification *verification);
+/* What is wrong, with node and place. 0: verified. Of very many only the first are kept as text. */
+int32_t itg_verification_problem_count(const itg_verification *verification);
+int32_t itg_verification_problem_texts(const itg_verification *verification);
+const char *itg_verification_problem(const itg_verification *verification, int32_t index);
+const unsigned char *
+itg_verification_hash(const itg_verification *verification); /* the artefact's */
+
 /* ---- search ---- */
 /* What a strategy costs, one number a kind; itg_score holds them all. */
 typedef enum itg_cost_kind {

@@ -1,0 +1,135 @@
+/* intaglio verify: a program's certificate, derived anew. */
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/table.h"
+#include <stdio.h>
+
+static int32_t fitting(const itg_verification *v)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < itg_verification_sum_count(v); i++)
+        count += itg_verification_sum(v, i)->fits;
+    return count;
+}
+
+/* Nothing is wrong, and no accumulator can overflow unless that was allowed. */
+static bool is_verified(const itg_cli_args *args, const itg_verification *v)
+{
+    return itg_verification_problem_count(v) == 0 &&
+           (args->given[ITG_CLI_OPT_VERIFY_OVERFLOW] ||
+            fitting(v) == itg_verification_sum_count(v));
+}
+
+static void json_sum(itg_cli_json *json, const itg_verified_sum *sum)
+{
+    itg_cli_json_begin(json, NULL, '{');
+    itg_cli_json_text(json, "node", sum->node);
+    itg_cli_json_text(json, "type", sum->type);
+    itg_cli_json_text(json, "part", sum->part);
+    itg_cli_json_text(json, "rule", sum->rule);
+    itg_cli_json_text(json, "lo", sum->lo);
+    itg_cli_json_text(json, "hi", sum->hi);
+    itg_cli_json_integer(json, "accumulator_bits", sum->acc.bits);
+    itg_cli_json_text(json, "overflow",
+                      sum->acc.overflow == ITG_OVERFLOW_SATURATE ? "saturate" : "wrap");
+    itg_cli_json_integer(json, "spare_bits", sum->spare_bits);
+    itg_cli_json_bool(json, "fits", sum->fits);
+    itg_cli_json_end(json, '}');
+}
+
+static int print_json(const itg_cli_args *args, const itg_verification *v)
+{
+    itg_cli_json json = {0};
+    char hex[ITG_CLI_HEX];
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_text(&json, "program", args->arguments[0]);
+    itg_cli_json_text(&json, "sha256", itg_cli_hex(itg_verification_hash(v), hex));
+    itg_cli_json_bool(&json, "verified", is_verified(args, v));
+    itg_cli_json_integer(&json, "problem_count", itg_verification_problem_count(v));
+    itg_cli_json_begin(&json, "problems", '[');
+    for (int32_t i = 0; i < itg_verification_problem_texts(v); i++)
+        itg_cli_json_text(&json, NULL, itg_verification_problem(v, i));
+    itg_cli_json_end(&json, ']');
+    itg_cli_json_begin(&json, "accumulators", '[');
+    for (int32_t i = 0; i < itg_verification_sum_count(v); i++)
+        json_sum(&json, itg_verification_sum(v, i));
+    itg_cli_json_end(&json, ']');
+    itg_cli_json_end(&json, '}');
+    int result = itg_cli_json_print(&json);
+    return result == ITG_CLI_OK && !is_verified(args, v) ? ITG_CLI_FAILURE : result;
+}
+
+static int print_sums(const itg_verification *v)
+{
+    itg_cli_table table;
+    itg_cli_table_init(&table, "llrrrrl");
+    const char *const heads[] = {"node", "operator", "lowest", "highest", "bits", "spare", ""};
+    for (int i = 0; i < 7; i++)
+        itg_cli_table_cell(&table, "%s", heads[i]);
+    for (int32_t i = 0; i < itg_verification_sum_count(v); i++) {
+        const itg_verified_sum *sum = itg_verification_sum(v, i);
+        itg_cli_table_cell(&table, "%s", sum->node);
+        itg_cli_table_cell(&table, "%s%s%s", sum->type, sum->part ? ", " : "",
+                           sum->part ? sum->part : "");
+        itg_cli_table_cell(&table, "%s", sum->lo);
+        itg_cli_table_cell(&table, "%s", sum->hi);
+        itg_cli_table_cell(&table, "%d", (int)sum->acc.bits);
+        itg_cli_table_cell(&table, "%d", (int)sum->spare_bits);
+        itg_cli_table_cell(&table, "%s", sum->fits ? "" : "may overflow");
+    }
+    return itg_cli_table_print(&table);
+}
+
+static int print_text(const itg_cli_args *args, const itg_verification *v)
+{
+    int32_t count = itg_verification_sum_count(v), fit = fitting(v);
+    int32_t problems = itg_verification_problem_count(v), shown = itg_verification_problem_texts(v);
+    int result = print_sums(v);
+    if (result != ITG_CLI_OK) return result;
+    itg_cli_print_line("bounds", "%d of %d accumulators cannot overflow", (int)fit, (int)count);
+    itg_cli_print_line("hashes", "the file, %d tensors, %d nodes",
+                       (int)itg_verification_tensor_count(v), (int)itg_verification_node_count(v));
+    if (is_verified(args, v)) {
+        printf("verified\n");
+        return ITG_CLI_OK;
+    }
+    for (int32_t i = 0; i < shown; i++)
+        printf("  %s\n", itg_verification_problem(v, i));
+    if (problems > shown) printf("  and %d more\n", (int)(problems - shown));
+    if (problems > 0)
+        return itg_cli_fail("%s: NOT verified, %d %s", args->arguments[0], (int)problems,
+                            problems == 1 ? "discrepancy" : "discrepancies");
+    return itg_cli_fail("%s: the certificate is true, but %d accumulators may overflow "
+                        "(--allow-overflow accepts that)",
+                        args->arguments[0], (int)(count - fit));
+}
+
+static int run(const itg_cli_args *args)
+{
+    itg_verification *v = NULL;
+    itg_error err = {0};
+    int result;
+    if (itg_verify(args->arguments[0], args->values[ITG_CLI_OPT_CERTIFICATE].text, &v, &err) !=
+        ITG_OK)
+        result = itg_cli_fail_error(&err);
+    else
+        result = args->given[ITG_CLI_OPT_JSON] ? print_json(args, v) : print_text(args, v);
+    itg_verification_destroy(v);
+    return result;
+}
+
+const itg_cli_command itg_cli_verify = {
+    .name = "verify",
+    .summary = "Proves an integer program's bounds anew, and that nobody changed it",
+    .usage = "PROGRAM [--certificate FILE] [--allow-overflow]",
+    .details =
+        "Derives every accumulator's interval, every requantization's, and the hash of every tensor "
+        "and node from\nPROGRAM's own bytes, by code of its own, and compares them with the "
+        "certificate that 'intaglio realize'\nwrote beside it. Any difference fails and is named.",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .arguments = {"PROGRAM"},
+    .options = {ITG_CLI_OPT_CERTIFICATE, ITG_CLI_OPT_VERIFY_OVERFLOW},
+    .option_count = 2,
+    .run = run,
+};

@@ -1,0 +1,124 @@
+#include "realize/verify/certificate.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Operators that accumulate nothing (docs/artefact.md); Lut... and Float... go by their prefix. */
+static const char *const others[] = {
+    "Quantize",    "Dequantize",   "IntMaxPool",    "IntGlobalMaxPool", "IntReduceMax",
+    "IntArgMax",   "IntReshape",   "IntFlatten",    "IntSqueeze",       "IntUnsqueeze",
+    "IntIdentity", "IntDropout",   "IntTranspose",  "IntSlice",         "IntGather",
+    "IntExpand",   "IntConcat",    "IntSplit",      "IntPad",           "IntConv",
+    "IntMatMul",   "IntAdd",       "IntSub",        "IntMul",           "IntRelu",
+    "IntClip",     "IntAveragePool", "IntGlobalAveragePool", "IntReduceMean",
+};
+
+static bool is_known(const char *type)
+{
+    if (strncmp(type, "Lut", 3) == 0 || strncmp(type, "Float", 5) == 0) return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i], type) == 0) return true;
+    return false;
+}
+
+/* What holds for every node: known, over tensors that were made before. */
+static void check_nodes(itg_view *v)
+{
+    for (v->node = 0; v->node < v->file->node_count; v->node++) {
+        const itg_onnx_node *node = itg_view_node(v);
+        if (strcmp(node->domain, "ai.intaglio") != 0 || !is_known(node->op_type))
+            itg_view_problem(v, "unknown operator %s.%s", node->domain, node->op_type);
+        for (int32_t i = 0; i < node->input_count; i++)
+            (void)itg_view_input(v, i);
+    }
+    v->node = -1;
+}
+
+/* Constants that are read as codes lie in their quantizer's range. */
+static void check_constants(itg_view *v)
+{
+    for (v->node = 0; v->node < v->file->node_count; v->node++)
+        for (int32_t i = 0; i < itg_view_node(v)->input_count; i++) {
+            const itg_view_value *value = itg_view_input(v, i);
+            itg_view_codes q;
+            int64_t elements = 0;
+            if (value == NULL || value->constant == NULL || !itg_view_input_codes(v, i, &q) ||
+                !itg_shape_elements(&value->shape, &elements))
+                continue;
+            for (int64_t k = 0; k < elements; k++) {
+                int64_t code = itg_view_code(value->constant, k);
+                if (code >= q.qmin && code <= q.qmax) continue;
+                itg_view_problem(v, "constant '%.100s': element %lld is %lld, outside of [%lld,%lld]",
+                                 value->name, (long long)k, (long long)code, (long long)q.qmin,
+                                 (long long)q.qmax);
+                break;
+            }
+        }
+    v->node = -1;
+}
+
+static void check_version(itg_view *v)
+{
+    for (int32_t i = 0; i < v->file->opset_count; i++)
+        if (strcmp(v->file->opset_domain[i], "ai.intaglio") == 0 && v->file->opset_version[i] == 1)
+            return;
+    itg_view_problem(v, "no artefact of version 1 of the domain ai.intaglio");
+}
+
+/* The last line vouches for all before it. */
+static void add_end(itg_certificate *c)
+{
+    itg_sha256 h;
+    unsigned char hash[32];
+    if (!itg_strbuf_ok(&c->text)) return;
+    itg_sha256_init(&h);
+    itg_sha256_update(&h, c->text.text, c->text.length);
+    itg_sha256_final(&h, hash);
+    itg_strbuf_add(&c->text, "\"sha256\": ");
+    itg_certificate_hash(&c->text, hash);
+    itg_strbuf_add(&c->text, "\n}\n");
+}
+
+/* The file's size, and once more its hash: what was read is what was hashed. */
+static itg_status size_of(const char *path, const unsigned char hash[32], size_t *out,
+                          itg_error *err)
+{
+    unsigned char *data = NULL, again[32];
+    itg_sha256 h;
+    itg_status status = itg_file_read(path, SIZE_MAX / 2, &data, out, err);
+    if (status != ITG_OK) return status;
+    itg_sha256_init(&h);
+    itg_sha256_update(&h, data, *out);
+    itg_sha256_final(&h, again);
+    free(data);
+    if (memcmp(hash, again, sizeof again) != 0)
+        return itg_fail(err, ITG_IO, "%s: it changed while it was read", path);
+    return ITG_OK;
+}
+
+itg_status itg_certificate_derive(const char *artefact, itg_certificate *out, itg_error *err)
+{
+    size_t bytes = 0;
+    itg_status status = itg_onnx_file_read(artefact, &out->file, err);
+    if (status == ITG_OK) status = size_of(artefact, out->file->hash, &bytes, err);
+    if (status == ITG_OK) status = itg_view_init(&out->view, out->file, err);
+    if (status != ITG_OK) return status;
+    check_version(&out->view);
+    check_nodes(&out->view);
+    check_constants(&out->view);
+    itg_strbuf_add(&out->text, "{\n");
+    itg_certificate_identity(out, bytes);
+    itg_certificate_tables(out);
+    itg_certificate_sums(out);
+    add_end(out);
+    if (out->view.failed || !itg_strbuf_ok(&out->text))
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for its certificate", artefact);
+    return ITG_OK;
+}
+
+void itg_certificate_deinit(itg_certificate *c)
+{
+    itg_view_deinit(&c->view);
+    itg_onnx_file_destroy(c->file);
+    itg_strbuf_deinit(&c->text);
+    memset(c, 0, sizeof *c);
+}
