@@ -15,9 +15,8 @@ static int32_t fitting(const itg_verification *v)
 /* Nothing is wrong, and no accumulator can overflow unless that was allowed. */
 static bool is_verified(const itg_cli_args *args, const itg_verification *v)
 {
-    return itg_verification_problem_count(v) == 0 &&
-           (args->given[ITG_CLI_OPT_VERIFY_OVERFLOW] ||
-            fitting(v) == itg_verification_sum_count(v));
+    return itg_verification_problem_count(v) == 0 && (args->given[ITG_CLI_OPT_VERIFY_OVERFLOW] ||
+                                                      fitting(v) == itg_verification_sum_count(v));
 }
 
 static void json_sum(itg_cli_json *json, const itg_verified_sum *sum)
@@ -123,7 +122,8 @@ const itg_cli_command itg_cli_verify = {
     .summary = "Proves an integer program's bounds anew, and that nobody changed it",
     .usage = "PROGRAM [--certificate FILE] [--allow-overflow]",
     .details =
-        "Derives every accumulator's interval, every requantization's, and the hash of every tensor "
+        "Derives every accumulator's interval, every requantization's, and the hash of every "
+        "tensor "
         "and node from\nPROGRAM's own bytes, by code of its own, and compares them with the "
         "certificate that 'intaglio realize'\nwrote beside it. Any difference fails and is named.",
     .min_arguments = 1,

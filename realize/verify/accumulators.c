@@ -1,4 +1,5 @@
 /* The certificate's accumulators: one entry a node that has one, with a line a channel. */
+#include "base/json.h"
 #include "realize/verify/certificate.h"
 #include "realize/verify/stages.h"
 #include "realize/verify/sums.h"
@@ -76,7 +77,7 @@ static itg_span held(const itg_sums *s, itg_span sum)
                         : itg_span_saturated(itg_span_of(INT64_MIN, INT64_MAX), bits);
 }
 
-/* ,"y0": [product, result, ..., codes] */
+/* ,"y0": [product, result, ..., codes], a ratio before them where it is one */
 static void add_trace(itg_certificate *c, const itg_sums *s, int64_t channel, output *o)
 {
     itg_stage_trace trace;
@@ -84,9 +85,14 @@ static void add_trace(itg_certificate *c, const itg_sums *s, int64_t channel, ou
     if (!itg_stage_sets_trace(&c->view, &o->sets, channel, in, &trace)) return;
     itg_span written = codes_of(o, trace.result);
     itg_strbuf_format(&c->text, ", \"y%d\": [", (int)o->index);
+    if (o->sets.ratio != NULL) {
+        char ratio[48];
+        itg_hex_double((double)o->sets.ratio[o->sets.count == 1 ? 0 : channel], ratio);
+        itg_strbuf_format(&c->text, "\"%s\", ", ratio);
+    }
     for (int32_t i = 0; i < trace.count; i++) {
-        o->product = o->traced ? itg_span_hull(o->product, trace.step[i].product)
-                               : trace.step[i].product;
+        o->product =
+            o->traced ? itg_span_hull(o->product, trace.step[i].product) : trace.step[i].product;
         o->written = o->traced ? itg_span_hull(o->written, written) : written;
         o->traced = true;
         itg_certificate_span(&c->text, trace.step[i].product);
@@ -217,14 +223,14 @@ static void add_head(itg_certificate *c, const itg_sums *s)
     itg_span sum = itg_sums_accumulated(s);
     itg_strbuf_add(&c->text, c->sum_count > 0 ? ",\n {\"node\": " : "\n {\"node\": ");
     itg_strbuf_json_string(&c->text, itg_view_node(&c->view)->name);
-    itg_strbuf_format(&c->text,
-                      ", \"type\": \"%s\", \"bits\": %d, \"overflow\": \"%s\", \"terms\": %lld",
-                      s->type, (int)s->bits, s->saturates ? "saturate" : "wrap",
-                      (long long)s->terms);
+    itg_strbuf_format(
+        &c->text, ", \"type\": \"%s\", \"bits\": %d, \"overflow\": \"%s\", \"terms\": %lld",
+        s->type, (int)s->bits, s->saturates ? "saturate" : "wrap", (long long)s->terms);
     itg_strbuf_format(&c->text, ",\n  \"rule\": \"%s\",\n  \"fits\": %s, \"spare_bits\": %d",
                       s->rule, s->fits ? "true" : "false", (int)(s->bits - itg_span_bits(sum)));
     add_member(&c->text, "sum", sum);
     add_member(&c->text, "partial", s->all.partial);
+    if (!s->exact) add_member(&c->text, "stated", s->claimed);
     if (s->has_bias) add_member(&c->text, "bias", s->bias);
     for (int i = 0; i < 2 && s->has_operands; i++) {
         itg_strbuf_format(&c->text, ", \"operand%d\": [", i);
@@ -245,8 +251,7 @@ static void add_node(itg_certificate *c)
     output *outputs = outputs_of(v, &s, &count);
     if (outputs == NULL) return;
     check_claim(v, "acc_lo, acc_hi", s.exact, s.claimed, sum);
-    if (s.join_bits > 0)
-        check_claim(v, "join_lo, join_hi", s.exact, s.claimed_join, s.all.sum);
+    if (s.join_bits > 0) check_claim(v, "join_lo, join_hi", s.exact, s.claimed_join, s.all.sum);
     add_head(c, &s);
     add_row(c, &s, sum, s.bits, s.join_bits > 0 ? "parts" : NULL);
     if (s.join_bits > 0) {

@@ -4,12 +4,14 @@
 
 /* Operators that accumulate nothing (docs/artefact.md); Lut... and Float... go by their prefix. */
 static const char *const others[] = {
-    "Quantize",    "Dequantize",   "IntMaxPool",    "IntGlobalMaxPool", "IntReduceMax",
-    "IntArgMax",   "IntReshape",   "IntFlatten",    "IntSqueeze",       "IntUnsqueeze",
-    "IntIdentity", "IntDropout",   "IntTranspose",  "IntSlice",         "IntGather",
-    "IntExpand",   "IntConcat",    "IntSplit",      "IntPad",           "IntConv",
-    "IntMatMul",   "IntAdd",       "IntSub",        "IntMul",           "IntRelu",
-    "IntClip",     "IntAveragePool", "IntGlobalAveragePool", "IntReduceMean",
+    "Quantize",      "Dequantize",   "IntMaxPool",     "IntGlobalMaxPool",
+    "IntReduceMax",  "IntArgMax",    "IntReshape",     "IntFlatten",
+    "IntSqueeze",    "IntUnsqueeze", "IntIdentity",    "IntDropout",
+    "IntTranspose",  "IntSlice",     "IntGather",      "IntExpand",
+    "IntConcat",     "IntSplit",     "IntPad",         "IntConv",
+    "IntMatMul",     "IntAdd",       "IntSub",         "IntMul",
+    "IntRelu",       "IntClip",      "IntAveragePool", "IntGlobalAveragePool",
+    "IntReduceMean",
 };
 
 static bool is_known(const char *type)
@@ -47,7 +49,8 @@ static void check_constants(itg_view *v)
             for (int64_t k = 0; k < elements; k++) {
                 int64_t code = itg_view_code(value->constant, k);
                 if (code >= q.qmin && code <= q.qmax) continue;
-                itg_view_problem(v, "constant '%.100s': element %lld is %lld, outside of [%lld,%lld]",
+                itg_view_problem(v,
+                                 "constant '%.100s': element %lld is %lld, outside of [%lld,%lld]",
                                  value->name, (long long)k, (long long)code, (long long)q.qmin,
                                  (long long)q.qmax);
                 break;

@@ -14,7 +14,8 @@ typedef struct comparing {
 /* "node 'conv1'" of an entry that has a name. */
 static void name_of(const itg_json *json, const itg_json_value *v, char *out, size_t size)
 {
-    static const char *const keys[][2] = {{"node", "node"}, {"name", "tensor"}, {"key", "metadata"}};
+    static const char *const keys[][2] = {
+        {"node", "node"}, {"name", "tensor"}, {"key", "metadata"}};
     for (int i = 0; i < 3; i++) {
         const itg_json_value *member = itg_json_find(v, keys[i][0]);
         const char *text;
@@ -35,8 +36,8 @@ static void differ(comparing *c, const char *name, const itg_json_value *derived
     if (!itg_strbuf_ok(&a) || !itg_strbuf_ok(&b) || a.text == NULL || b.text == NULL)
         c->view->failed = true;
     else
-        itg_view_problem(c->view, "%s%s: the certificate says %.90s, the artefact gives %.90s", name,
-                         path, b.text, a.text);
+        itg_view_problem(c->view, "%s%s: the certificate says %.90s, the artefact gives %.90s",
+                         name, path, b.text, a.text);
     itg_strbuf_deinit(&a);
     itg_strbuf_deinit(&b);
 }
@@ -110,9 +111,10 @@ static itg_status check_kind(const itg_json *json, itg_error *err)
 {
     const itg_json_value *root = itg_json_root(json), *kind;
     const char *text;
-    itg_status status = itg_json_typeof(root) == ITG_JSON_OBJECT
-                            ? itg_json_need(json, root, "kind", ITG_JSON_STRING, &kind, err)
-                            : itg_fail(err, ITG_BAD_FILE, "%s: no JSON object", itg_json_source(json));
+    itg_status status =
+        itg_json_typeof(root) == ITG_JSON_OBJECT
+            ? itg_json_need(json, root, "kind", ITG_JSON_STRING, &kind, err)
+            : itg_fail(err, ITG_BAD_FILE, "%s: no JSON object", itg_json_source(json));
     if (status == ITG_OK) status = itg_json_get_string(json, kind, &text, err);
     if (status == ITG_OK && strcmp(text, "intaglio-certificate") != 0)
         status = itg_json_fail(json, kind, err, ITG_BAD_FILE, "it is no certificate");
@@ -137,8 +139,7 @@ static void check_own_hash(itg_view *v, const char *text, size_t bytes)
     itg_sha256_final(&h, hash);
     itg_sha256_hex(hash, hex);
     const char *end = text + bytes - tail;
-    if (memcmp(end, before, strlen(before)) != 0 ||
-        memcmp(end + strlen(before), hex, HEX) != 0 ||
+    if (memcmp(end, before, strlen(before)) != 0 || memcmp(end + strlen(before), hex, HEX) != 0 ||
         memcmp(end + strlen(before) + HEX, after, strlen(after)) != 0)
         itg_view_problem(v, "the certificate was edited: its own hash is not that of its lines");
 }
@@ -154,8 +155,8 @@ static void check_artefact(itg_certificate *c, const itg_json *given)
         hash = itg_json_find(artefact, "sha256");
     if (hash != NULL && itg_json_get_string(given, hash, &text, NULL) == ITG_OK &&
         strcmp(text, hex) != 0)
-        itg_view_problem(&c->view, "the certificate is for other bytes: SHA-256 %.64s, not %s", text,
-                         hex);
+        itg_view_problem(&c->view, "the certificate is for other bytes: SHA-256 %.64s, not %s",
+                         text, hex);
 }
 
 static void first_difference(itg_certificate *c, const char *text, size_t bytes)

@@ -39,8 +39,9 @@ static bool read_stages(itg_view *v, const char *prefix, itg_stage_sets *s)
     }
     for (int64_t i = 0; i < total; i++)
         if (!stage_is_legal(s, i)) {
-            itg_view_problem(v, "%s: stage %lld: multiplier %lld, shift %lld, rounding %lld are not"
-                                " legal (below 2^31, -62..62, 0..3)",
+            itg_view_problem(v,
+                             "%s: stage %lld: multiplier %lld, shift %lld, rounding %lld are not"
+                             " legal (below 2^31, -62..62, 0..3)",
                              prefix, (long long)i, (long long)s->multiplier[i],
                              (long long)s->shift[i], (long long)s->rounding[i]);
             return false;
@@ -85,8 +86,7 @@ static bool apply(itg_wide v, const itg_stage_sets *s, int64_t i, itg_wide *prod
 {
     if (!itg_wide_multiply(v, s->multiplier[i], product)) return false;
     if (s->shift[i] < 0) return itg_wide_shift_left(*product, (int32_t)-s->shift[i], out);
-    *out =
-        itg_wide_round_shift(*product, (int32_t)s->shift[i], (itg_rounding)s->rounding[i]);
+    *out = itg_wide_round_shift(*product, (int32_t)s->shift[i], (itg_rounding)s->rounding[i]);
     return true;
 }
 

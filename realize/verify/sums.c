@@ -52,6 +52,7 @@ typedef struct mac {
     const int64_t *bias;       /* NULL: none */
     int64_t channels, terms, matrices, channel_step, term_step, matrix_step, zero;
     operand x, w;
+    bool by_channel; /* a channel's weights lie together */
     int64_t shift_count;
     const int64_t *shift;
     itg_rounding rounding;
@@ -67,6 +68,7 @@ static bool conv_layout(itg_view *v, mac *m, const itg_shape *w)
     m->channels = w->dims[0];
     m->terms = m->channel_step = elements / m->channels;
     m->matrices = m->term_step = 1;
+    m->by_channel = true;
     return true;
 }
 
@@ -79,11 +81,11 @@ static bool matmul_layout(itg_view *v, mac *m, const itg_shape *w)
         return false;
     }
     int64_t last = w->dims[w->rank - 1], other = vector ? 1 : w->dims[w->rank - 2];
-    bool lies_by_channel = rows || vector;
-    m->terms = lies_by_channel ? last : other;
-    m->channels = lies_by_channel ? other : last;
-    m->channel_step = lies_by_channel ? m->terms : 1;
-    m->term_step = lies_by_channel ? 1 : m->channels;
+    m->by_channel = rows || vector;
+    m->terms = m->by_channel ? last : other;
+    m->channels = m->by_channel ? other : last;
+    m->channel_step = m->by_channel ? m->terms : 1;
+    m->term_step = m->by_channel ? 1 : m->channels;
     m->matrix_step = m->channels * m->terms;
     m->matrices = elements / m->matrix_step;
     return true;
@@ -94,8 +96,7 @@ static bool read_bias(itg_view *v, mac *m, itg_sums *out)
     const itg_view_value *bias = itg_view_input(v, 2);
     if (bias == NULL) return itg_view_node(v)->input_count < 3;
     const itg_tensor *t = bias->constant;
-    if (t == NULL || t->dtype != ITG_S64 || t->shape.rank != 1 ||
-        t->shape.dims[0] != m->channels) {
+    if (t == NULL || t->dtype != ITG_S64 || t->shape.rank != 1 || t->shape.dims[0] != m->channels) {
         itg_view_problem(v, "bias is no s64 constant with one entry for each of %lld channels",
                          (long long)m->channels);
         return false;
@@ -217,14 +218,13 @@ static bool mac_sums(itg_view *v, itg_sums *out)
     out->rule = m.weights == NULL      ? bias_and_extremes
                 : out->part_count == 0 ? bias_and_weights
                                        : parts_of_weights;
-    /* What lies by rows is not looked at element by element where the artefact was made. */
-    out->exact = m.weights == NULL || (m.term_step == 1 && (!out->part_count || m.matrices == 1));
+    /* Weights that lie by terms are bounded by extremes where artefacts are made. */
+    out->exact = m.weights == NULL || (m.by_channel && (!out->part_count || m.matrices == 1));
     out->count = distinct_channels(v, &m);
     out->channels = itg_view_array(v, out->count, sizeof *out->channels);
     if (out->channels == NULL) return false;
     for (int64_t c = 0; c < out->count; c++)
-        out->channels[c] =
-            out->part_count > 0 ? split_channel(&m, out, c) : mac_channel(&m, c);
+        out->channels[c] = out->part_count > 0 ? split_channel(&m, out, c) : mac_channel(&m, c);
     return true;
 }
 
@@ -305,8 +305,9 @@ static bool mean_sums(itg_view *v, itg_sums *out)
         if (!itg_stage_sets_read(v, prefix, &read)) return false;
         if (read.count > sets) sets = read.count;
     }
-    out->rule = "elements of a window * the clip range of x, less its zero point; one line for each "
-                "number of elements, or the greatest alone";
+    out->rule =
+        "elements of a window * the clip range of x, less its zero point; one line for each "
+        "number of elements, or the greatest alone";
     out->terms = most;
     out->count = sets > 1 ? (sets < most ? sets : most) : 1;
     out->channels = itg_view_array(v, out->count, sizeof *out->channels);
@@ -324,9 +325,15 @@ static const struct {
     const char *type;
     bool (*sums)(itg_view *v, itg_sums *out);
 } accumulating[] = {
-    {"IntConv", mac_sums},     {"IntMatMul", mac_sums},          {"IntAdd", binary_sums},
-    {"IntSub", binary_sums},   {"IntMul", binary_sums},          {"IntRelu", value_sums},
-    {"IntClip", value_sums},   {"IntAveragePool", mean_sums},    {"IntGlobalAveragePool", mean_sums},
+    {"IntConv", mac_sums},
+    {"IntMatMul", mac_sums},
+    {"IntAdd", binary_sums},
+    {"IntSub", binary_sums},
+    {"IntMul", binary_sums},
+    {"IntRelu", value_sums},
+    {"IntClip", value_sums},
+    {"IntAveragePool", mean_sums},
+    {"IntGlobalAveragePool", mean_sums},
     {"IntReduceMean", mean_sums},
 };
 

@@ -21,9 +21,9 @@ typedef struct itg_sums {
     itg_span claimed, claimed_join; /* what the artefact says of it (acc_lo, acc_hi; join_...) */
     bool exact;                     /* the claim must be this interval; else it may be wider */
     bool has_bias;
-    itg_span bias;       /* hull of the biases */
+    itg_span bias; /* hull of the biases */
     bool has_operands;
-    itg_span operand[2]; /* sums of rescaled operands: each after its requantization */
+    itg_span operand[2];         /* sums of rescaled operands: each after its requantization */
     itg_span operand_product[2]; /* the widest product on the way there */
     int64_t part_count;
     const int64_t *part_end;

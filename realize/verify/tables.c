@@ -9,10 +9,10 @@ static bool table_of(itg_view *v, int32_t k, const itg_view_codes *x, itg_span *
     bool codes = itg_view_output_codes(v, k, &y);
     int64_t entries = x->qmax - x->qmin + 1;
     if (value == NULL || value->constant == NULL || value->shape.rank != 1 ||
-        value->shape.dims[0] != entries ||
-        value->constant->dtype != (codes ? ITG_S32 : ITG_F32)) {
-        itg_view_problem(v, "table %d does not have one entry of the right type for each of %lld codes",
-                         (int)k, (long long)entries);
+        value->shape.dims[0] != entries || value->constant->dtype != (codes ? ITG_S32 : ITG_F32)) {
+        itg_view_problem(
+            v, "table %d does not have one entry of the right type for each of %lld codes", (int)k,
+            (long long)entries);
         return false;
     }
     if (!codes) return false;

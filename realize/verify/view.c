@@ -38,8 +38,7 @@ const itg_onnx_node *itg_view_node(const itg_view *v)
     return &v->file->nodes[v->node];
 }
 
-static const itg_onnx_attr *find_in(const itg_onnx_node *node, const char *prefix,
-                                    const char *name)
+static const itg_onnx_attr *find_in(const itg_onnx_node *node, const char *prefix, const char *name)
 {
     char text[64];
     snprintf(text, sizeof text, "%s%s", prefix, name);

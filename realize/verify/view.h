@@ -22,7 +22,7 @@ typedef struct itg_view_codes {
 
 typedef struct itg_view {
     const itg_onnx_file *file;
-    itg_arena *arena; /* the view's own */
+    itg_arena *arena;       /* the view's own */
     itg_view_value *values; /* sorted by name */
     int32_t count;
     int32_t node; /* that is looked at; messages name it */

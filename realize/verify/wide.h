@@ -22,7 +22,8 @@ itg_wide itg_wide_add(itg_wide a, itg_wide b);
 itg_wide itg_wide_negate(itg_wide v);
 /* a * b. */
 itg_wide itg_wide_product(int64_t a, int64_t b);
-/* false: the result leaves 128 bits (the product, of magnitudes below 2^127). m >= 0, 0 <= by <= 62.
+/* false: the result leaves 128 bits (the product, of magnitudes below 2^127). m >= 0, 0 <= by
+ * <= 62.
  */
 bool itg_wide_multiply(itg_wide v, int64_t m, itg_wide *out);
 bool itg_wide_shift_left(itg_wide v, int32_t by, itg_wide *out);

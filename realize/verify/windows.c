@@ -50,8 +50,13 @@ static int64_t window(itg_view *v, const itg_shape *x, const itg_shape *y)
         return 0;
     for (int i = 0; i < 2; i++) {
         int32_t d = x->rank - 2 + i;
-        axis a = {d < 2 ? 1 : x->dims[d], d < 2 ? 1 : y->dims[d], kernel[i], stride[i], dilation[i],
-                  0,                      0};
+        axis a = {d < 2 ? 1 : x->dims[d],
+                  d < 2 ? 1 : y->dims[d],
+                  kernel[i],
+                  stride[i],
+                  dilation[i],
+                  0,
+                  0};
         if (pad != NULL) {
             a.before = pad[i];
             a.after = pad[i + 2];
@@ -91,10 +96,10 @@ int64_t itg_window_most_elements(itg_view *v)
     const char *type = itg_view_node(v)->op_type;
     int64_t most = 0, elements;
     if (x != NULL && itg_shape_elements(&x->shape, &elements) && elements > 0)
-        most = strcmp(type, "IntReduceMean") == 0         ? reduced(v, &x->shape)
-               : strcmp(type, "IntGlobalAveragePool") == 0 ? spatial(&x->shape)
-                                                           : window(v, &x->shape,
-                                                                    itg_view_output_shape(v, 0));
+        most = strcmp(type, "IntReduceMean") == 0 ? reduced(v, &x->shape)
+               : strcmp(type, "IntGlobalAveragePool") == 0
+                   ? spatial(&x->shape)
+                   : window(v, &x->shape, itg_view_output_shape(v, 0));
     if (most < 1) itg_view_problem(v, "the elements of its windows cannot be counted");
     return most;
 }
