@@ -100,22 +100,32 @@ static double rate_of(const itg_hardware *hw, const itg_annotated *a, itg_id nod
     return spec ? spec->macs_per_cycle : 1;
 }
 
-static void add_work(const itg_hardware *hw, const itg_annotated *a, itg_cost *cost)
+/* MACs, bit operations and cycles of one node; fused activations have none. */
+static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg_id n)
 {
     const itg_graph *g = a->graph;
-    for (itg_id n = 0; n < g->node_count; n++) {
-        const itg_node *node = &g->nodes[n];
-        if (a->nodes[n].form == ITG_FORM_FUSED || node->input_count < 1) continue;
-        int64_t in = elements_of(g, node->inputs[0]);
-        int64_t out = node->output_count > 0 ? elements_of(g, node->outputs[0]) : 0;
-        int64_t work = in > out ? in : out;
-        if (is_mac(node->op)) {
-            work = macs_of(g, n);
-            int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
-            cost->bops = add_saturated(cost->bops, mul_saturated(work, bits));
-            work = add_saturated(work, mul_saturated(out, a->nodes[n].split.part_count));
-        }
-        cost->cycles += (double)work / rate_of(hw, a, n);
+    const itg_node *node = &g->nodes[n];
+    itg_node_cost cost = {0};
+    if (a->nodes[n].form == ITG_FORM_FUSED || node->input_count < 1) return cost;
+    int64_t in = elements_of(g, node->inputs[0]);
+    int64_t out = node->output_count > 0 ? elements_of(g, node->outputs[0]) : 0;
+    int64_t work = in > out ? in : out;
+    if (is_mac(node->op)) {
+        cost.macs = work = macs_of(g, n);
+        int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
+        cost.bops = mul_saturated(work, bits);
+        work = add_saturated(work, mul_saturated(out, a->nodes[n].split.part_count));
+    }
+    cost.cycles = (double)work / rate_of(hw, a, n);
+    return cost;
+}
+
+static void add_work(const itg_hardware *hw, const itg_annotated *a, itg_cost *cost)
+{
+    for (itg_id n = 0; n < a->graph->node_count; n++) {
+        itg_node_cost node = work_of(hw, a, n);
+        cost->bops = add_saturated(cost->bops, node.bops);
+        cost->cycles += node.cycles;
     }
 }
 
@@ -195,6 +205,24 @@ static itg_status add_parameters(const itg_annotated *a, const size_t *first, it
     cost->parameter_bytes = add_saturated(cost->weight_bytes, float_biases);
     cost->parameter_bytes = add_saturated(cost->parameter_bytes, constant_bytes(a));
     return ITG_OK;
+}
+
+itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, itg_id node)
+{
+    const itg_graph *g = a->graph;
+    itg_node_cost cost = work_of(hw, a, node);
+    for (int32_t e = a->edge_of_node[node]; e < a->edge_of_node[node + 1]; e++) {
+        const itg_edge *edge = &a->edges[e];
+        const itg_version *version = version_of(a, edge);
+        if (version == NULL || g->values[edge->value].dtype != ITG_F32 ||
+            !itg_graph_is_constant(g, edge->value) ||
+            itg_hardware_slot_role(g, node, edge->slot) == ITG_SLOT_BIAS)
+            continue;
+        cost.weight_bytes = add_saturated(
+            cost.weight_bytes,
+            packed_bytes(elements_of(g, edge->value), version->is_float ? 32 : version->q.bits));
+    }
+    return cost;
 }
 
 /* ---- all ---- */

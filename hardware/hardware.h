@@ -200,4 +200,10 @@ typedef struct itg_cost {
 } itg_cost;
 /* Sums saturate. ITG_NO_MEMORY is the only failure. */
 itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out);
+/* One node's share. Weights that several nodes read count with each. */
+typedef struct itg_node_cost {
+    int64_t weight_bytes, macs, bops;
+    double cycles;
+} itg_node_cost;
+itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, itg_id node);
 #endif

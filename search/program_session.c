@@ -1,6 +1,7 @@
 /* The public interface of programs: saving with what a later run needs, opening, running over a
  * data set (intaglio.h). */
 #include "search/evaluator.h"
+#include "search/portrait.h"
 #include "realize/realize.h"
 #include <stdlib.h>
 #include <string.h>
@@ -41,16 +42,20 @@ static itg_status strategy_hash(const itg_strategy_file *file, const itg_model *
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
                             const itg_strategy_file *file, const char *path, itg_error *err)
 {
-    itg_strbuf preprocess = {0}, split = {0};
+    itg_strbuf preprocess = {0}, split = {0}, portrait = {0};
     char model_hash[65], graph_hash[65], strategy[65], weight_bytes[32], parameter_bytes[32];
     itg_annotated *annotated = NULL;
     itg_score costs = {0};
     itg_status status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
     if (status != ITG_OK) return status;
     status = itg_score_costs(file->hardware, annotated, &costs, err);
+    if (status == ITG_OK) status = itg_portrait_write(annotated, file, &portrait, err);
     itg_annotated_destroy(annotated);
     if (status == ITG_OK) status = strategy_hash(file, model, strategy, err);
-    if (status != ITG_OK) return status;
+    if (status != ITG_OK) {
+        itg_strbuf_deinit(&portrait);
+        return status;
+    }
     itg_preprocess_write(&file->preprocess, &preprocess);
     if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
     itg_sha256_hex(model->graph->source_hash, model_hash);
@@ -59,19 +64,17 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     snprintf(parameter_bytes, sizeof parameter_bytes, "%lld", (long long)costs.parameter_bytes);
     if (!itg_strbuf_ok(&preprocess) || !itg_strbuf_ok(&split))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the artefact's metadata");
-    itg_metadata metadata[] = {{KEY_PREPROCESS, preprocess.text},
-                               {KEY_ENGINE, ITG_VERSION},
-                               {KEY_MODEL_HASH, model_hash},
-                               {KEY_GRAPH_HASH, graph_hash},
-                               {KEY_STRATEGY_HASH, strategy},
-                               {KEY_HARDWARE, file->hardware->json},
-                               {KEY_WEIGHT_BYTES, weight_bytes},
-                               {KEY_PARAMETER_BYTES, parameter_bytes},
-                               {KEY_SPLIT, split.text}};
+    itg_metadata metadata[] = {
+        {KEY_PREPROCESS, preprocess.text}, {KEY_ENGINE, ITG_VERSION},
+        {KEY_MODEL_HASH, model_hash},      {KEY_GRAPH_HASH, graph_hash},
+        {KEY_STRATEGY_HASH, strategy},     {KEY_HARDWARE, file->hardware->json},
+        {KEY_WEIGHT_BYTES, weight_bytes},  {KEY_PARAMETER_BYTES, parameter_bytes},
+        {ITG_PORTRAIT_KEY, portrait.text}, {KEY_SPLIT, split.text}};
     int32_t count = (int32_t)(sizeof metadata / sizeof *metadata) - (split.text == NULL);
     if (status == ITG_OK) status = itg_artefact_write(program, metadata, count, path, err);
     itg_strbuf_deinit(&preprocess);
     itg_strbuf_deinit(&split);
+    itg_strbuf_deinit(&portrait);
     return status;
 }
 

@@ -23,6 +23,10 @@ typedef struct itg_strategy_file {
     char searcher[32];    /* "" or "uniform"... */
     itg_split_info split; /* of the search's data; samples 0: not from a search */
     itg_strategy_results results;
+    /* What the file that was read says of its quality, where it says it; for show, not written
+     * again.
+     */
+    itg_strategy_results recorded;
 } itg_strategy_file;
 
 /* graph gives the names of edges and nodes. Written whole or not at all. */

@@ -353,6 +353,23 @@ static itg_status read_all(reader *r, itg_strategy_file *file)
     return status;
 }
 
+/* Results are written for people; what is no result is passed over. */
+static void read_recorded(const itg_json *json, itg_strategy_results *out)
+{
+    const itg_json_value *results = itg_json_find(itg_json_root(json), "results"), *v;
+    itg_strategy_results r = {.top1 = -1, .agreement = -1};
+    if (results == NULL || itg_json_typeof(results) != ITG_JSON_OBJECT ||
+        (v = itg_json_find(results, "samples")) == NULL ||
+        itg_json_get_int(json, v, 1, INT64_C(1) << 53, &r.samples, NULL) != ITG_OK)
+        return;
+    if ((v = itg_json_find(results, "top1")) != NULL)
+        (void)itg_json_get_number(json, v, &r.top1, NULL);
+    if ((v = itg_json_find(results, "agreement")) != NULL)
+        (void)itg_json_get_number(json, v, &r.agreement, NULL);
+    r.present = true;
+    *out = r;
+}
+
 itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,
                                   itg_error *err)
 {
@@ -371,6 +388,7 @@ itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_
         itg_sha256_update(&hash, text, bytes);
         itg_sha256_final(&hash, file->source_hash);
         status = read_all(&r, file);
+        if (status == ITG_OK) read_recorded(json, &file->recorded);
     }
     itg_json_destroy(json);
     free(text);

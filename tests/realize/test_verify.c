@@ -94,7 +94,8 @@ static int check_output(const itg_json *json, const itg_json_value *channel, con
 {
     char name[16];
     snprintf(name, sizeof name, "y%d", (int)k);
-    const itg_json_value *trace = itg_json_find(channel, name), *sum = itg_json_find(channel, "sum");
+    const itg_json_value *trace = itg_json_find(channel, name),
+                         *sum = itg_json_find(channel, "sum");
     if (trace == NULL) return 0;
     const itg_step_out *o = &s->outs[k];
     const itg_requant *r = &o->requant[o->requant_count == 1 ? 0 : c];
@@ -228,9 +229,9 @@ static void sums_carry_and_texts_are_decimal(void **state)
     assert_string_equal(itg_wide_text(itg_wide_negate(v), text),
                         "-85070591730234615865843651857942052864");
     assert_string_equal(itg_wide_text(itg_wide_add(itg_wide_of(-1), itg_wide_of(1)), text), "0");
-    assert_string_equal(itg_wide_text(itg_wide_add(itg_wide_of(INT64_MAX), itg_wide_of(INT64_MAX)),
-                                      text),
-                        "18446744073709551614");
+    assert_string_equal(
+        itg_wide_text(itg_wide_add(itg_wide_of(INT64_MAX), itg_wide_of(INT64_MAX)), text),
+        "18446744073709551614");
     assert_string_equal(itg_wide_text(itg_wide_of(INT64_MIN), text), "-9223372036854775808");
     assert_false(itg_wide_shift_left(v, 1, &out));
     assert_true(itg_wide_shift_left(itg_wide_of(-5), 62, &out));

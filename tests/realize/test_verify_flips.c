@@ -1,6 +1,6 @@
-/* One bit is flipped in hundreds of seeded places. As the file lies there, every one is caught. Where
- * all hashes are made good again afterwards, the bounds that are derived anew catch every one that
- * changes any of them. */
+/* One bit is flipped in hundreds of seeded places. As the file lies there, every one is caught.
+ * Where all hashes are made good again afterwards, the bounds that are derived anew catch every one
+ * that changes any of them. */
 #include "networks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,9 +191,9 @@ typedef enum kind {
     WIDTH,
     KINDS
 } kind;
-static const char *const kind_names[KINDS] = {"weight", "bias", "multiplier", "shift",
-                                              "ratio", "zero point", "clip range", "clamp",
-                                              "stated bound", "accumulator width"};
+static const char *const kind_names[KINDS] = {
+    "weight",     "bias",       "multiplier", "shift",        "ratio",
+    "zero point", "clip range", "clamp",      "stated bound", "accumulator width"};
 
 static bool is_mac(const itg_step *s)
 {
@@ -220,8 +220,8 @@ static bool flip_constant(const itg_pvalue *v, itg_rng *rng)
 static bool flip_requant(const itg_step_out *o, kind k, itg_rng *rng)
 {
     if (o->requant_count == 0) return false;
-    itg_requant *r = (itg_requant *)(uintptr_t)&o->requant[itg_rng_below(
-        rng, (uint64_t)o->requant_count)];
+    itg_requant *r =
+        (itg_requant *)(uintptr_t)&o->requant[itg_rng_below(rng, (uint64_t)o->requant_count)];
     if (r->is_f32) {
         uint32_t bits;
         if (k != RATIO) return false;
@@ -268,7 +268,7 @@ static bool flip(itg_program *p, itg_step *s, kind k, itg_rng *rng)
         return y->quantized;
     case STATED_BOUND:
         end = s->split.part_count > 0 && itg_rng_below(rng, 2) ? (upper ? &s->join_hi : &s->join_lo)
-                                                              : (upper ? &s->acc_hi : &s->acc_lo);
+                                                               : (upper ? &s->acc_hi : &s->acc_lo);
         *end = flip64(*end, itg_rng_below(rng, 63));
         return true;
     default:
@@ -306,8 +306,8 @@ static bool try_flip(int index, kind k, itg_rng *rng, tally *t)
 
 static void flips_by_kind_are_caught_with_all_hashes_made_good(void **state)
 {
-    /* A weight's sign under a symmetric clip range, or constants of a channel whose sum is 0, change
-     * no bound: hashes alone tell them. */
+    /* A weight's sign under a symmetric clip range, or constants of a channel whose sum is 0,
+     * change no bound: hashes alone tell them. */
     itg_rng rng;
     (void)state;
     itg_rng_init(&rng, 14);
@@ -315,8 +315,9 @@ static void flips_by_kind_are_caught_with_all_hashes_made_good(void **state)
         tally t = {0, 0, 0};
         for (int tries = 0; t.flipped < 60 && tries < 3000; tries++)
             try_flip((int)itg_rng_below(&rng, NETWORK_COUNT + RANDOM_PROGRAMS), (kind)k, &rng, &t);
-        print_message("%s: %d flipped, all caught; %d with all hashes made good, %d by hash alone\n",
-                      kind_names[k], t.flipped, t.caught, t.by_hash_alone);
+        print_message(
+            "%s: %d flipped, all caught; %d with all hashes made good, %d by hash alone\n",
+            kind_names[k], t.flipped, t.caught, t.by_hash_alone);
         assert_true(t.flipped >= 40);
         if (t.caught * 10 < t.flipped * 9) fail_msg("too few: %s", kind_names[k]);
         if (k >= CLAMP) assert_int_equal(t.by_hash_alone, 0);

@@ -1,0 +1,448 @@
+/* intaglio diff: two strategies or programs of one model, edge by edge and layer by layer. */
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/table.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { SIDES = 2 };
+
+typedef struct comparison {
+    const itg_cli_args *args;
+    itg_model *model; /* NULL: not given */
+    itg_portrait *portrait[SIDES];
+    const itg_portrait_info *info[SIDES];
+    itg_score score[SIDES]; /* quality: as recorded, or (--data) now */
+    bool has_costs;         /* both */
+    int32_t edges, layers;  /* that differ */
+} comparison;
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* ---- what differs ---- */
+
+/* What only one side knows is no difference. */
+static bool quantizers_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+{
+    if (a->sign == NULL || b->sign == NULL) return false;
+    return !same_text(a->sign, b->sign) || a->zero_point != b->zero_point ||
+           !same_text(a->scales, b->scales);
+}
+
+static bool thresholds_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+{
+    return !same_text(a->method, b->method) || !same_text(a->thresholds, b->thresholds);
+}
+
+static bool edges_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+{
+    return a->bits != b->bits || quantizers_differ(a, b) || thresholds_differ(a, b);
+}
+
+static bool layers_differ(const itg_portrait_layer *a, const itg_portrait_layer *b)
+{
+    return !same_text(a->form, b->form) || a->accumulator_bits != b->accumulator_bits ||
+           a->weight_bytes != b->weight_bytes || a->bops != b->bops || a->cycles != b->cycles;
+}
+
+static const itg_portrait_edge *edge(const comparison *c, int side, int32_t i)
+{
+    return itg_portrait_edge_at(c->portrait[side], i);
+}
+
+static const itg_portrait_layer *layer(const comparison *c, int side, int32_t i)
+{
+    return itg_portrait_layer_at(c->portrait[side], i);
+}
+
+/* The lists of one prepared graph are in one order. */
+static itg_status check_lists(const comparison *c, itg_error *err)
+{
+    const itg_portrait_info *a = c->info[0], *b = c->info[1];
+    bool same = a->edge_count == b->edge_count;
+    for (int32_t i = 0; same && i < a->edge_count; i++) {
+        const itg_portrait_edge *x = edge(c, 0, i), *y = edge(c, 1, i);
+        same = same_text(x->value, y->value) && same_text(x->node, y->node) && x->slot == y->slot;
+    }
+    if (c->has_costs) same = same && a->layer_count == b->layer_count;
+    for (int32_t i = 0; same && c->has_costs && i < a->layer_count; i++)
+        same = same_text(layer(c, 0, i)->node, layer(c, 1, i)->node);
+    return same ? ITG_OK
+                : itg_cli_error(err, ITG_MISMATCH, "%s and %s: their edges are not those of one model",
+                                c->args->arguments[0], c->args->arguments[1]);
+}
+
+static itg_status check_models(const comparison *c, itg_error *err)
+{
+    if (!same_text(c->info[0]->model_hash, c->info[1]->model_hash))
+        return itg_cli_error(err, ITG_MISMATCH,
+                             "%s and %s were made from different models: there is nothing to compare",
+                             c->args->arguments[0], c->args->arguments[1]);
+    if (!same_text(c->info[0]->graph_hash, c->info[1]->graph_hash))
+        return itg_cli_error(err, ITG_MISMATCH,
+                             "%s and %s were made from different preparations of one model",
+                             c->args->arguments[0], c->args->arguments[1]);
+    return check_lists(c, err);
+}
+
+/* ---- quality now ---- */
+
+static itg_status evaluate(comparison *c, int side, itg_error *err)
+{
+    const char *path = c->args->arguments[side];
+    int threads = (int)c->args->values[ITG_CLI_OPT_THREADS].integer;
+    itg_cli_data data = {0};
+    itg_program *program = NULL;
+    itg_strategy_file *file = NULL;
+    itg_preprocess p = itg_preprocess_default();
+    itg_score score = {0};
+    if (!c->info[side]->is_program && c->model == NULL)
+        return itg_cli_error(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model",
+                             path);
+    itg_status status = itg_cli_data_open(c->args, &data, err);
+    if (status == ITG_OK && c->info[side]->is_program) {
+        status = itg_program_open(path, &program, err);
+        if (status == ITG_OK) status = itg_program_preprocess(program, &p, err);
+        if (status == ITG_OK)
+            status = itg_program_run(program, &p, data.samples, data.labels, threads, NULL, &score,
+                                     err);
+    } else if (status == ITG_OK) {
+        status = itg_strategy_open(c->model, path, &file, err);
+        if (status == ITG_OK)
+            status = itg_simulate(c->model, file, data.samples, data.labels, false, threads, &score,
+                                  err);
+    }
+    if (status == ITG_OK) {
+        c->score[side].samples = score.samples;
+        c->score[side].top1 = score.top1;
+        c->score[side].agreement = -1;
+        memcpy(c->score[side].digest, score.digest, sizeof score.digest);
+    }
+    itg_program_destroy(program);
+    itg_strategy_close(file);
+    itg_cli_data_close(&data);
+    return status;
+}
+
+static itg_status compare(comparison *c, itg_error *err)
+{
+    const char *model = c->args->values[ITG_CLI_OPT_DIFF_MODEL].text;
+    itg_status status = model != NULL ? itg_model_open(model, &c->model, err) : ITG_OK;
+    for (int i = 0; i < SIDES && status == ITG_OK; i++) {
+        status = itg_portrait_open(c->args->arguments[i], c->model, &c->portrait[i], err);
+        if (status != ITG_OK) break;
+        c->info[i] = itg_portrait_info_of(c->portrait[i]);
+        c->score[i] = c->info[i]->score;
+    }
+    if (status != ITG_OK) return status;
+    c->has_costs = c->info[0]->has_costs && c->info[1]->has_costs;
+    status = check_models(c, err);
+    for (int i = 0; i < SIDES && status == ITG_OK && c->args->given[ITG_CLI_OPT_DATA]; i++)
+        status = evaluate(c, i, err);
+    if (status != ITG_OK) return status;
+    for (int32_t i = 0; i < c->info[0]->edge_count; i++)
+        c->edges += edges_differ(edge(c, 0, i), edge(c, 1, i));
+    for (int32_t i = 0; c->has_costs && i < c->info[0]->layer_count; i++)
+        c->layers += layers_differ(layer(c, 0, i), layer(c, 1, i));
+    return ITG_OK;
+}
+
+static bool same_hardware(const comparison *c)
+{
+    return same_text(c->info[0]->hardware_hash, c->info[1]->hardware_hash);
+}
+
+/* ---- JSON ---- */
+
+static void json_edge(itg_cli_json *json, const char *key, const itg_portrait_edge *e)
+{
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_integer(json, "bits", e->bits);
+    if (e->sign != NULL) {
+        itg_cli_json_text(json, "sign", e->sign);
+        itg_cli_json_integer(json, "zero_point", e->zero_point);
+        itg_cli_json_number(json, "scale", e->scale);
+        itg_cli_json_text(json, "scales", e->scales);
+    }
+    if (e->bits > 0) {
+        itg_cli_json_text(json, "method", e->method);
+        itg_cli_json_number(json, "lo", e->lo);
+        itg_cli_json_number(json, "hi", e->hi);
+        itg_cli_json_text(json, "thresholds", e->thresholds);
+    }
+    itg_cli_json_end(json, '}');
+}
+
+static void json_layer(itg_cli_json *json, const char *key, const itg_portrait_layer *l)
+{
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_text(json, "form", l->form);
+    itg_cli_json_integer(json, "accumulator_bits", l->accumulator_bits);
+    itg_cli_json_integer(json, "weight_bytes", l->weight_bytes);
+    itg_cli_json_integer(json, "macs", l->macs);
+    itg_cli_json_number(json, "bops", l->bops);
+    itg_cli_json_number(json, "cycles", l->cycles);
+    itg_cli_json_end(json, '}');
+}
+
+static void json_side(itg_cli_json *json, const comparison *c, int side)
+{
+    static const char *const keys[SIDES] = {"a", "b"};
+    const itg_portrait_info *info = c->info[side];
+    const itg_score *score = &c->score[side];
+    itg_cli_json_begin(json, keys[side], '{');
+    itg_cli_json_text(json, "file", c->args->arguments[side]);
+    itg_cli_json_text(json, "kind", info->is_program ? "program" : "strategy");
+    itg_cli_json_text(json, "hardware", info->hardware);
+    itg_cli_json_known_integer(json, "weight_bytes", score->weight_bytes);
+    itg_cli_json_known_integer(json, "parameter_bytes", score->parameter_bytes);
+    itg_cli_json_known_integer(json, "peak_activation_bytes", score->peak_activation_bytes);
+    itg_cli_json_known_number(json, "bops", score->bops);
+    itg_cli_json_known_number(json, "cycles", score->cycles);
+    itg_cli_json_known_integer(json, "samples", score->samples > 0 ? score->samples : -1);
+    itg_cli_json_known_number(json, "top1", score->top1);
+    itg_cli_json_known_number(json, "agreement", score->agreement);
+    itg_cli_json_end(json, '}');
+}
+
+static void json_lists(itg_cli_json *json, const comparison *c, bool all)
+{
+    itg_cli_json_begin(json, "edges", '[');
+    for (int32_t i = 0; i < c->info[0]->edge_count; i++) {
+        const itg_portrait_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
+        if (!all && !edges_differ(a, b)) continue;
+        itg_cli_json_begin(json, NULL, '{');
+        itg_cli_json_text(json, "value", a->value);
+        itg_cli_json_text(json, "node", a->node);
+        itg_cli_json_integer(json, "slot", a->slot);
+        json_edge(json, "a", a);
+        json_edge(json, "b", b);
+        itg_cli_json_end(json, '}');
+    }
+    itg_cli_json_end(json, ']');
+    itg_cli_json_begin(json, "layers", '[');
+    for (int32_t i = 0; c->has_costs && i < c->info[0]->layer_count; i++) {
+        const itg_portrait_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
+        if (!all && !layers_differ(a, b)) continue;
+        itg_cli_json_begin(json, NULL, '{');
+        itg_cli_json_text(json, "node", a->node);
+        itg_cli_json_text(json, "op", a->op);
+        json_layer(json, "a", a);
+        json_layer(json, "b", b);
+        itg_cli_json_end(json, '}');
+    }
+    itg_cli_json_end(json, ']');
+}
+
+static int print_json(const comparison *c)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_bool(&json, "same", c->edges == 0 && c->layers == 0 && same_hardware(c));
+    itg_cli_json_bool(&json, "same_hardware", same_hardware(c));
+    itg_cli_json_integer(&json, "edges_that_differ", c->edges);
+    itg_cli_json_integer(&json, "layers_that_differ", c->layers);
+    for (int side = 0; side < SIDES; side++)
+        json_side(&json, c, side);
+    json_lists(&json, c, c->args->given[ITG_CLI_OPT_DIFF_ALL]);
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+/* ---- text ---- */
+
+/* name, A, B, change in percent. Costs below zero are not known. */
+static void cost_cells(itg_cli_table *table, const char *name, double a, double b)
+{
+    char text[2][32];
+    if (a < 0 || b < 0) return;
+    itg_cli_table_cell(table, "%s", name);
+    itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)(a + 0.5), text[0]));
+    itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)(b + 0.5), text[1]));
+    if (a == b || a == 0)
+        itg_cli_table_cell(table, "%s", a == b ? "" : "new");
+    else
+        itg_cli_table_cell(table, "%+.1f %%", 100 * (b - a) / a);
+}
+
+static void share_cells(itg_cli_table *table, const char *name, double a, double b)
+{
+    const double share[SIDES] = {a, b};
+    if (a < 0 && b < 0) return;
+    itg_cli_table_cell(table, "%s", name);
+    for (int i = 0; i < SIDES; i++)
+        if (share[i] < 0)
+            itg_cli_table_cell(table, "not known");
+        else
+            itg_cli_table_cell(table, "%.2f %%", 100 * share[i]);
+    if (a < 0 || b < 0)
+        itg_cli_table_cell(table, "%s", "");
+    else
+        itg_cli_table_cell(table, "%+.2f points", 100 * (b - a));
+}
+
+static int print_totals(const comparison *c)
+{
+    const itg_score *a = &c->score[0], *b = &c->score[1];
+    itg_cli_table table;
+    itg_cli_table_init(&table, "lrrr");
+    itg_cli_table_cell(&table, "%s", "");
+    itg_cli_table_cell(&table, "A");
+    itg_cli_table_cell(&table, "B");
+    itg_cli_table_cell(&table, "%s", "");
+    cost_cells(&table, "weight bytes", (double)a->weight_bytes, (double)b->weight_bytes);
+    cost_cells(&table, "parameter bytes", (double)a->parameter_bytes, (double)b->parameter_bytes);
+    cost_cells(&table, "activation bytes", (double)a->peak_activation_bytes,
+               (double)b->peak_activation_bytes);
+    cost_cells(&table, "bit operations", a->bops, b->bops);
+    cost_cells(&table, "cycles", a->cycles, b->cycles);
+    share_cells(&table, "top-1", a->top1, b->top1);
+    share_cells(&table, "agreement", a->agreement, b->agreement);
+    if (a->samples > 0 && b->samples > 0)
+        cost_cells(&table, "samples", (double)a->samples, (double)b->samples);
+    return itg_cli_table_print(&table);
+}
+
+/* "8 unsigned" */
+static void type_cell(itg_cli_table *table, const itg_portrait_edge *e)
+{
+    if (e->bits == 0)
+        itg_cli_table_cell(table, "-");
+    else
+        itg_cli_table_cell(table, "%d%s%s", (int)e->bits, e->sign ? " " : "",
+                           e->sign ? e->sign : "");
+}
+
+/* "mse -0.5..1.25" */
+static void threshold_cell(itg_cli_table *table, const itg_portrait_edge *e)
+{
+    if (e->bits == 0 || e->method == NULL)
+        itg_cli_table_cell(table, "-");
+    else
+        itg_cli_table_cell(table, "%s %.4g..%.4g", e->method, e->lo, e->hi);
+}
+
+static int print_edges(const comparison *c, bool all)
+{
+    itg_cli_table table;
+    int32_t shown = 0;
+    itg_cli_table_init(&table, "llllll");
+    const char *const heads[] = {"edge", "bits A", "bits B", "threshold A", "threshold B", ""};
+    for (int i = 0; i < 6; i++)
+        itg_cli_table_cell(&table, "%s", heads[i]);
+    for (int32_t i = 0; i < c->info[0]->edge_count; i++) {
+        const itg_portrait_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
+        bool differ = edges_differ(a, b);
+        if (!differ && (!all || (a->bits == 0 && b->bits == 0))) continue;
+        shown++;
+        if (a->node)
+            itg_cli_table_cell(&table, "%s -> %s.%d", a->value, a->node, (int)a->slot);
+        else
+            itg_cli_table_cell(&table, "%s (output)", a->value);
+        type_cell(&table, a);
+        type_cell(&table, b);
+        threshold_cell(&table, a);
+        threshold_cell(&table, b);
+        itg_cli_table_cell(&table, "%s",
+                           !differ                   ? "same"
+                           : quantizers_differ(a, b) ? "scale differs"
+                                                     : "");
+    }
+    printf("\n%d of %d edges differ\n", (int)c->edges, (int)c->info[0]->edge_count);
+    if (shown > 0) return itg_cli_table_print(&table);
+    itg_cli_table_deinit(&table);
+    return ITG_CLI_OK;
+}
+
+static void pair_cell(itg_cli_table *table, double a, double b)
+{
+    char text[2][32];
+    itg_cli_count_text((long long)(a + 0.5), text[0]);
+    itg_cli_count_text((long long)(b + 0.5), text[1]);
+    if (a == b)
+        itg_cli_table_cell(table, "%s", text[0]);
+    else
+        itg_cli_table_cell(table, "%s -> %s", text[0], text[1]);
+}
+
+static int print_layers(const comparison *c, bool all)
+{
+    itg_cli_table table;
+    int32_t shown = 0;
+    itg_cli_table_init(&table, "llrrrrl");
+    const char *const heads[] = {"layer", "operator", "weight bytes", "MACs", "bit operations",
+                                 "cycles", "form"};
+    for (int i = 0; i < 7; i++)
+        itg_cli_table_cell(&table, "%s", heads[i]);
+    for (int32_t i = 0; i < c->info[0]->layer_count; i++) {
+        const itg_portrait_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
+        if (!all && !layers_differ(a, b)) continue;
+        shown++;
+        itg_cli_table_cell(&table, "%s", a->node);
+        itg_cli_table_cell(&table, "%s", a->op);
+        pair_cell(&table, (double)a->weight_bytes, (double)b->weight_bytes);
+        pair_cell(&table, (double)a->macs, (double)b->macs);
+        pair_cell(&table, a->bops, b->bops);
+        pair_cell(&table, a->cycles, b->cycles);
+        if (same_text(a->form, b->form) && a->accumulator_bits == b->accumulator_bits)
+            itg_cli_table_cell(&table, "%s", a->form);
+        else
+            itg_cli_table_cell(&table, "%s, %d bits -> %s, %d bits", a->form,
+                               (int)a->accumulator_bits, b->form, (int)b->accumulator_bits);
+    }
+    printf("\n%d of %d layers differ\n", (int)c->layers, (int)c->info[0]->layer_count);
+    if (shown > 0) return itg_cli_table_print(&table);
+    itg_cli_table_deinit(&table);
+    return ITG_CLI_OK;
+}
+
+static int print_text(const comparison *c)
+{
+    static const char *const names[SIDES] = {"A", "B"};
+    bool all = c->args->given[ITG_CLI_OPT_DIFF_ALL];
+    for (int i = 0; i < SIDES; i++)
+        itg_cli_print_line(names[i], "%s, a %s for %s", c->args->arguments[i],
+                           c->info[i]->is_program ? "program" : "strategy", c->info[i]->hardware);
+    if (!same_hardware(c))
+        printf("ATTENTION: the hardware descriptions differ; costs compare only as numbers.\n");
+    printf("\n");
+    int result = print_totals(c);
+    if (result == ITG_CLI_OK) result = print_edges(c, all);
+    if (result == ITG_CLI_OK && c->has_costs) result = print_layers(c, all);
+    if (!c->has_costs) printf("\nCosts of strategies are known with --model alone.\n");
+    return result;
+}
+
+static int run(const itg_cli_args *args)
+{
+    comparison c = {.args = args};
+    itg_error err = {0};
+    int result;
+    if (compare(&c, &err) != ITG_OK)
+        result = itg_cli_fail_error(&err);
+    else
+        result = args->given[ITG_CLI_OPT_JSON] ? print_json(&c) : print_text(&c);
+    for (int i = 0; i < SIDES; i++)
+        itg_portrait_destroy(c.portrait[i]);
+    itg_model_close(c.model);
+    return result;
+}
+
+const itg_cli_command itg_cli_diff = {
+    .name = "diff",
+    .summary = "Compares two strategies or programs of one model",
+    .usage = "A B [--model M] [--data X [--labels Y]] [--all]",
+    .details = "A and B are strategy files or integer programs, in any mix. Shows each edge and layer "
+               "on which they\ndiffer, with bytes, MACs, bit operations and cycles, and the quality "
+               "that they recorded, or (--data)\nhave now.",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .arguments = {"A", "B"},
+    .options = {ITG_CLI_OPT_DIFF_MODEL, ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT,
+                ITG_CLI_OPT_DIFF_ALL},
+    .option_count = 5,
+    .run = run,
+};
