@@ -71,16 +71,18 @@ static itg_status check_lists(const comparison *c, itg_error *err)
     for (int32_t i = 0; same && c->has_costs && i < a->layer_count; i++)
         same = same_text(layer(c, 0, i)->node, layer(c, 1, i)->node);
     return same ? ITG_OK
-                : itg_cli_error(err, ITG_MISMATCH, "%s and %s: their edges are not those of one model",
+                : itg_cli_error(err, ITG_MISMATCH,
+                                "%s and %s: their edges are not those of one model",
                                 c->args->arguments[0], c->args->arguments[1]);
 }
 
 static itg_status check_models(const comparison *c, itg_error *err)
 {
     if (!same_text(c->info[0]->model_hash, c->info[1]->model_hash))
-        return itg_cli_error(err, ITG_MISMATCH,
-                             "%s and %s were made from different models: there is nothing to compare",
-                             c->args->arguments[0], c->args->arguments[1]);
+        return itg_cli_error(
+            err, ITG_MISMATCH,
+            "%s and %s were made from different models: there is nothing to compare",
+            c->args->arguments[0], c->args->arguments[1]);
     if (!same_text(c->info[0]->graph_hash, c->info[1]->graph_hash))
         return itg_cli_error(err, ITG_MISMATCH,
                              "%s and %s were made from different preparations of one model",
@@ -107,8 +109,8 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
         status = itg_program_open(path, &program, err);
         if (status == ITG_OK) status = itg_program_preprocess(program, &p, err);
         if (status == ITG_OK)
-            status = itg_program_run(program, &p, data.samples, data.labels, threads, NULL, &score,
-                                     err);
+            status =
+                itg_program_run(program, &p, data.samples, data.labels, threads, NULL, &score, err);
     } else if (status == ITG_OK) {
         status = itg_strategy_open(c->model, path, &file, err);
         if (status == ITG_OK)
@@ -373,8 +375,8 @@ static int print_layers(const comparison *c, bool all)
     itg_cli_table table;
     int32_t shown = 0;
     itg_cli_table_init(&table, "llrrrrl");
-    const char *const heads[] = {"layer", "operator", "weight bytes", "MACs", "bit operations",
-                                 "cycles", "form"};
+    const char *const heads[] = {"layer",          "operator", "weight bytes", "MACs",
+                                 "bit operations", "cycles",   "form"};
     for (int i = 0; i < 7; i++)
         itg_cli_table_cell(&table, "%s", heads[i]);
     for (int32_t i = 0; i < c->info[0]->layer_count; i++) {
@@ -435,9 +437,10 @@ const itg_cli_command itg_cli_diff = {
     .name = "diff",
     .summary = "Compares two strategies or programs of one model",
     .usage = "A B [--model M] [--data X [--labels Y]] [--all]",
-    .details = "A and B are strategy files or integer programs, in any mix. Shows each edge and layer "
-               "on which they\ndiffer, with bytes, MACs, bit operations and cycles, and the quality "
-               "that they recorded, or (--data)\nhave now.",
+    .details =
+        "A and B are strategy files or integer programs, in any mix. Shows each edge and layer "
+        "on which they\ndiffer, with bytes, MACs, bit operations and cycles, and the quality "
+        "that they recorded, or (--data)\nhave now.",
     .min_arguments = 2,
     .max_arguments = 2,
     .arguments = {"A", "B"},

@@ -8,8 +8,8 @@
 #define ITG_PORTRAIT_KEY "intaglio.portrait" /* of a program's metadata */
 
 /* Complete: from the strategy and the graph that it annotates. */
-itg_status itg_portrait_write(const itg_annotated *a, const itg_strategy_file *file, itg_strbuf *out,
-                              itg_error *err);
+itg_status itg_portrait_write(const itg_annotated *a, const itg_strategy_file *file,
+                              itg_strbuf *out, itg_error *err);
 /* Of a strategy file's text alone: widths and thresholds, no costs. */
 itg_status itg_portrait_of_strategy(const itg_json *strategy, itg_strbuf *out, itg_error *err);
 /* source names the text in errors. */
@@ -20,7 +20,7 @@ itg_status itg_portrait_read(const char *text, size_t bytes, const char *source,
 /* 16 hexadecimal digits of the SHA-256 of the numbers, as binary64, little-endian. */
 void itg_portrait_fingerprint(const double *values, int64_t count, char out[17]);
 /* , "method": ..., "lo": ..., "hi": ..., "thresholds": ... */
-void itg_portrait_threshold(itg_strbuf *out, const char *method, const double *values, int64_t count,
-                            bool is_range);
+void itg_portrait_threshold(itg_strbuf *out, const char *method, const double *values,
+                            int64_t count, bool is_range);
 void itg_portrait_text(itg_strbuf *out, const char *key, const char *text); /* , "key": "text" */
 #endif

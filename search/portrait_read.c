@@ -67,7 +67,8 @@ static const itg_json_value *list(reader *r, const char *key, int32_t *count)
     size_t length = r->status == ITG_OK ? itg_json_length(v) : 0;
     for (size_t i = 0; i < length && r->status == ITG_OK; i++)
         if (itg_json_typeof(itg_json_at(v, i)) != ITG_JSON_OBJECT)
-            r->status = itg_json_fail(r->json, itg_json_at(v, i), r->err, ITG_BAD_FILE, "no object");
+            r->status =
+                itg_json_fail(r->json, itg_json_at(v, i), r->err, ITG_BAD_FILE, "no object");
     if (length > INT32_MAX / 2)
         r->status = itg_json_fail(r->json, v, r->err, ITG_LIMIT, "too long");
     *count = r->status == ITG_OK ? (int32_t)length : 0;
@@ -238,10 +239,10 @@ static itg_status open_program(const char *path, const itg_model *model, itg_por
     itg_status status = itg_program_open(path, &program, err);
     if (status != ITG_OK) return status;
     const char *kept = itg_program_metadata(program, ITG_PORTRAIT_KEY);
-    status = kept != NULL ? itg_portrait_read(kept, strlen(kept), path, true, &p, err)
-                          : itg_fail(err, ITG_UNSUPPORTED,
-                                     "%s: it does not hold what it was made from; realize it again",
-                                     path);
+    status = kept != NULL
+                 ? itg_portrait_read(kept, strlen(kept), path, true, &p, err)
+                 : itg_fail(err, ITG_UNSUPPORTED,
+                            "%s: it does not hold what it was made from; realize it again", path);
     itg_program_destroy(program);
     if (status != ITG_OK) return status;
     if (model != NULL) itg_sha256_hex(itg_model_hash(model), hex);

@@ -29,8 +29,8 @@ static itg_status add_channels(const reader *r, const char *method, const itg_js
 {
     size_t count = itg_json_length(channels);
     double *values = malloc((count + 1) * sizeof *values);
-    itg_status status = values != NULL ? ITG_OK
-                                       : itg_fail(r->err, ITG_NO_MEMORY, "no memory for a portrait");
+    itg_status status =
+        values != NULL ? ITG_OK : itg_fail(r->err, ITG_NO_MEMORY, "no memory for a portrait");
     for (size_t i = 0; i < count && status == ITG_OK; i++)
         status = number_of(r, itg_json_at(channels, i), &values[i]);
     if (status == ITG_OK) itg_portrait_threshold(r->out, method, values, (int64_t)count, false);
@@ -104,8 +104,8 @@ static itg_status add_edges(const reader *r, const itg_json_value *strategy)
     itg_strbuf_add(r->out, ", \"edges\": [");
     for (size_t i = 0; i < count && status == ITG_OK; i++) {
         if (i > 0) itg_strbuf_add(r->out, ",\n ");
-        status = add_edge(r, itg_json_at(edges, i), itg_json_at(bits, i),
-                          itg_json_at(thresholds, i));
+        status =
+            add_edge(r, itg_json_at(edges, i), itg_json_at(bits, i), itg_json_at(thresholds, i));
     }
     itg_strbuf_add(r->out, "]");
     return status;
@@ -123,9 +123,9 @@ static itg_status add_hardware(const reader *r)
     itg_status status = need(r, itg_json_root(r->json), "hardware", ITG_JSON_OBJECT, &value);
     if (status != ITG_OK) return status;
     itg_json_print(value, &text);
-    status = itg_strbuf_ok(&text) ? itg_hardware_parse(text.text, text.length,
-                                                       itg_json_source(r->json), &hw, r->err)
-                                  : itg_fail(r->err, ITG_NO_MEMORY, "no memory for a portrait");
+    status = itg_strbuf_ok(&text)
+                 ? itg_hardware_parse(text.text, text.length, itg_json_source(r->json), &hw, r->err)
+                 : itg_fail(r->err, ITG_NO_MEMORY, "no memory for a portrait");
     itg_strbuf_deinit(&text);
     if (status != ITG_OK) return status;
     itg_sha256_init(&h);

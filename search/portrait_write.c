@@ -28,8 +28,8 @@ void itg_portrait_text(itg_strbuf *out, const char *key, const char *text)
         itg_strbuf_json_string(out, text);
 }
 
-void itg_portrait_threshold(itg_strbuf *out, const char *method, const double *values, int64_t count,
-                            bool is_range)
+void itg_portrait_threshold(itg_strbuf *out, const char *method, const double *values,
+                            int64_t count, bool is_range)
 {
     char mark[17];
     double most = 0;
@@ -91,14 +91,12 @@ static void write_layer(const itg_annotated *a, const itg_hardware *hw, itg_id n
     itg_strbuf_json_string(out, a->graph->nodes[n].name);
     itg_portrait_text(out, "op", itg_op_name(a->graph->nodes[n].op));
     itg_portrait_text(out, "form", itg_form_name(note->form));
-    itg_strbuf_format(out,
-                      ", \"accumulator_bits\": %d, \"weight_bytes\": %lld, \"macs\": %.17g, "
-                      "\"bops\": %.17g, \"cycles\": %.17g}",
-                      note->form == ITG_FORM_FLOAT || note->form == ITG_FORM_FUSED
-                          ? 0
-                          : (int)note->acc.bits,
-                      (long long)cost.weight_bytes, (double)cost.macs, (double)cost.bops,
-                      cost.cycles);
+    itg_strbuf_format(
+        out,
+        ", \"accumulator_bits\": %d, \"weight_bytes\": %lld, \"macs\": %.17g, "
+        "\"bops\": %.17g, \"cycles\": %.17g}",
+        note->form == ITG_FORM_FLOAT || note->form == ITG_FORM_FUSED ? 0 : (int)note->acc.bits,
+        (long long)cost.weight_bytes, (double)cost.macs, (double)cost.bops, cost.cycles);
 }
 
 /* Quality as it is known, or as the file that was read recorded it. */
@@ -133,8 +131,8 @@ static void write_head(const itg_strategy_file *file, const itg_score *score, it
                       (long long)score->peak_activation_bytes, score->bops, score->cycles);
 }
 
-itg_status itg_portrait_write(const itg_annotated *a, const itg_strategy_file *file, itg_strbuf *out,
-                              itg_error *err)
+itg_status itg_portrait_write(const itg_annotated *a, const itg_strategy_file *file,
+                              itg_strbuf *out, itg_error *err)
 {
     itg_score score = {0};
     itg_status status = itg_score_costs(file->hardware, a, &score, err);

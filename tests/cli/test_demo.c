@@ -12,6 +12,7 @@ static void remove_folder(const char *path)
                                         "digits_test_labels.npy",
                                         "best.json",
                                         "digits.itg",
+                                        "digits.itg.cert.json",
                                         "runs.db"};
     char name[256];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
