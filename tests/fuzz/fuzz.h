@@ -28,6 +28,10 @@ itg_graph *fuzz_prepare(const void *data, size_t bytes);
 /* An upper bound of multiplications in one run; saturated. */
 int64_t fuzz_work(const itg_graph *g);
 
+/* ---- programs.c ---- */
+/* Artefacts of those models; false: no more. */
+bool fuzz_program(int index, itg_strbuf *out);
+
 /* ---- mutate.c ---- */
 /* Changes one to eight places of `data`; other is a second valid input to take pieces from. */
 void fuzz_mutate(itg_rng *rng, itg_strbuf *data, const itg_strbuf *other);

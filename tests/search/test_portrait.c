@@ -1,0 +1,179 @@
+/* Portraits: the three ways to one say the same, costs are those of the score, and the nth allocation
+ * may fail. */
+#include "network.h"
+#include "search/portrait.h"
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tests/faults.h"
+
+#define STRATEGY TEST_FOLDER "/portrait.json"
+#define PROGRAM TEST_FOLDER "/portrait.itg"
+#define OTHER TEST_FOLDER "/portrait_other.json"
+
+/* Writes both files; *score: of the strategy. */
+static void make(const small_network *n, itg_score *score)
+{
+    itg_search_data data = small_network_data(n);
+    itg_uniform_options options = {7, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
+    itg_stats *stats = NULL;
+    itg_strategy_file *file = NULL;
+    itg_annotated *a = NULL;
+    itg_program *p = NULL;
+    itg_error err = {ITG_OK, ""};
+    itg_status status =
+        itg_calibrate_model(&n->model, data.data, &n->preprocess, 1, &stats, &err);
+    if (status == ITG_OK)
+        status = itg_uniform_strategy(&n->model, n->hw, &n->preprocess, stats, data.data, &options,
+                                      &file, &err);
+    if (status == ITG_OK)
+        status = itg_simulate(&n->model, file, data.data, data.labels, true, 1, score, &err);
+    if (status == ITG_OK) status = itg_strategy_save(file, &n->model, STRATEGY, &err);
+    if (status == ITG_OK) status = itg_annotate_strategy(&n->model, file, &a, &err);
+    if (status == ITG_OK) status = itg_realize_program(a, NULL, &p, &err);
+    if (status == ITG_OK) status = itg_program_save(p, &n->model, file, PROGRAM, &err);
+    if (status != ITG_OK) fail_msg("%s", err.message);
+    itg_program_destroy(p);
+    itg_annotated_destroy(a);
+    itg_strategy_close(file);
+    itg_stats_destroy(stats);
+}
+
+static itg_portrait *opened(const char *path, const itg_model *model)
+{
+    itg_portrait *p = NULL;
+    itg_error err = {ITG_OK, ""};
+    if (itg_portrait_open(path, model, &p, &err) != ITG_OK) fail_msg("%s", err.message);
+    return p;
+}
+
+static void assert_same_text(const char *a, const char *b)
+{
+    assert_int_equal(a == NULL, b == NULL);
+    if (a != NULL) assert_string_equal(a, b);
+}
+
+/* full: also what takes the model. */
+static void assert_same_edges(const itg_portrait *p, const itg_portrait *q, bool full)
+{
+    int32_t count = itg_portrait_info_of(p)->edge_count;
+    assert_int_equal(itg_portrait_info_of(q)->edge_count, count);
+    assert_true(count > 4);
+    for (int32_t i = 0; i < count; i++) {
+        const itg_portrait_edge *a = itg_portrait_edge_at(p, i), *b = itg_portrait_edge_at(q, i);
+        assert_same_text(a->value, b->value);
+        assert_same_text(a->node, b->node);
+        assert_same_text(a->method, b->method);
+        assert_same_text(a->thresholds, b->thresholds);
+        assert_true(a->slot == b->slot && a->bits == b->bits && a->lo == b->lo && a->hi == b->hi);
+        if (full) assert_same_text(a->scales, b->scales);
+        if (full) assert_same_text(a->sign, b->sign);
+        assert_int_equal(a->bits > 0, a->method != NULL);
+    }
+}
+
+static void a_strategy_and_its_program_have_one_portrait(void **state)
+{
+    small_network n;
+    itg_score score = {0};
+    (void)state;
+    small_network_make(31, "cortex-m", 16, &n);
+    make(&n, &score);
+    itg_portrait *alone = opened(STRATEGY, NULL), *full = opened(STRATEGY, &n.model),
+                 *program = opened(PROGRAM, NULL);
+    assert_same_edges(full, alone, false);
+    assert_same_edges(full, program, true);
+    const itg_portrait_info *a = itg_portrait_info_of(full), *b = itg_portrait_info_of(program),
+                            *c = itg_portrait_info_of(alone);
+    assert_true(a->has_costs && b->has_costs && !c->has_costs && b->is_program && !a->is_program);
+    assert_string_equal(a->model_hash, c->model_hash);
+    assert_string_equal(a->graph_hash, c->graph_hash);
+    assert_string_equal(a->hardware_hash, b->hardware_hash);
+    assert_string_equal(a->hardware_hash, c->hardware_hash);
+    assert_true(a->score.top1 == score.top1 && b->score.top1 == score.top1 &&
+                c->score.top1 == score.top1);
+    assert_int_equal(b->score.samples, score.samples);
+    itg_portrait_destroy(alone);
+    itg_portrait_destroy(full);
+    itg_portrait_destroy(program);
+    small_network_end(&n);
+}
+
+static void costs_of_layers_add_up_to_the_score(void **state)
+{
+    small_network n;
+    itg_score score = {0};
+    int64_t bytes = 0;
+    double bops = 0, cycles = 0;
+    (void)state;
+    small_network_make(32, "cortex-m", 16, &n);
+    make(&n, &score);
+    itg_portrait *p = opened(PROGRAM, &n.model);
+    const itg_portrait_info *info = itg_portrait_info_of(p);
+    assert_int_equal(info->layer_count, n.model.graph->node_count);
+    for (int32_t i = 0; i < info->layer_count; i++) {
+        const itg_portrait_layer *layer = itg_portrait_layer_at(p, i);
+        bytes += layer->weight_bytes;
+        bops += layer->bops;
+        cycles += layer->cycles;
+    }
+    assert_int_equal(bytes, score.weight_bytes);
+    assert_int_equal(info->score.weight_bytes, score.weight_bytes);
+    assert_true(bops == score.bops && info->score.bops == score.bops);
+    assert_true(cycles == score.cycles && info->score.cycles == score.cycles);
+    itg_portrait_destroy(p);
+    small_network_end(&n);
+}
+
+static void what_is_no_portrait_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "{}", "{\"strategy\": 1}", "{\"strategy\": {\"model_hash\": \"\"}}", "{", "", "portrait"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        itg_portrait *p = NULL;
+        itg_error err = {ITG_OK, ""};
+        assert_int_equal(itg_file_write(OTHER, texts[i], strlen(texts[i]), NULL), ITG_OK);
+        itg_status status = itg_portrait_open(OTHER, NULL, &p, &err);
+        assert_true(status != ITG_OK && p == NULL);
+        assert_int_equal(err.code, status);
+        assert_non_null(strstr(err.message, OTHER));
+    }
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    const char *const paths[] = {STRATEGY, STRATEGY, PROGRAM};
+    small_network n;
+    itg_score score;
+    (void)state;
+    small_network_make(33, "cortex-m", 16, &n);
+    make(&n, &score);
+    for (int i = 0; i < 3; i++) {
+        bool done = false;
+        for (int nth = 0; !done; nth++) {
+            itg_portrait *p = NULL;
+            itg_error err = {ITG_OK, ""};
+            calls_left = nth;
+            itg_status status = itg_portrait_open(paths[i], i == 1 ? &n.model : NULL, &p, &err);
+            done = calls_left >= 0;
+            calls_left = -1;
+            assert_int_equal(status, done ? ITG_OK : ITG_NO_MEMORY);
+            assert_int_equal(p != NULL, done);
+            itg_portrait_destroy(p);
+        }
+    }
+    small_network_end(&n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_strategy_and_its_program_have_one_portrait),
+        cmocka_unit_test(costs_of_layers_add_up_to_the_score),
+        cmocka_unit_test(what_is_no_portrait_is_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
