@@ -13,6 +13,8 @@ typedef struct work {
     itg_program *program;
     char *text; /* --print */
     int64_t activation_bytes;
+    char *text;        /* --print */
+    char *certificate; /* its file */
 } work;
 
 static itg_status realize(work *w, itg_error *err)
@@ -30,7 +32,8 @@ static itg_status realize(work *w, itg_error *err)
     if (status == ITG_OK)
         status = itg_program_save(w->program, w->model, w->file,
                                   args->values[ITG_CLI_OPT_OUT_PROGRAM].text, err);
-    if (status == ITG_OK) status = itg_cli_certify(args->values[ITG_CLI_OPT_OUT_PROGRAM].text, err);
+    if (status == ITG_OK)
+        status = itg_certify(args->values[ITG_CLI_OPT_OUT_PROGRAM].text, w->certificate, err);
     return status;
 }
 
@@ -47,6 +50,7 @@ static int print_json(const work *w)
     itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
     itg_cli_json_text(&json, "program", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
     itg_cli_json_integer(&json, "peak_activation_bytes", w->activation_bytes);
+    itg_cli_json_text(&json, "certificate", w->certificate);
     itg_cli_json_integer(&json, "instance_bytes", (int64_t)itg_program_instance_bytes(w->program));
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_begin(&json, "bounds", '[');
@@ -95,6 +99,7 @@ static int print_text(const work *w)
     printf("%s for %s\n", itg_model_name(w->model),
            itg_hardware_name(itg_strategy_hardware(w->file)));
     itg_cli_print_line("program", "%s", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
+    itg_cli_print_line("certificate", "%s", w->certificate);
     itg_cli_print_line("bounds", "%d of %d accumulators proven not to overflow", (int)fitting,
                        (int)count);
     itg_cli_print_line("activations", "%s bytes at their peak",
@@ -107,15 +112,28 @@ static int print_text(const work *w)
     return print_overflows(w->program, bounds, count);
 }
 
+/* The certificate must not take the place of what is read. */
+static int check_certificate(const work *w)
+{
+    for (int i = 0; i < w->args->argument_count; i++)
+        if (itg_cli_is_same_file(w->certificate, w->args->arguments[i]))
+            return itg_cli_fail_usage(w->args->command, "the certificate %s would overwrite %s",
+                                      w->certificate, w->args->command->arguments[i]);
+    return ITG_CLI_OK;
+}
+
 static int run(const itg_cli_args *args)
 {
-    work w = {.args = args};
+    work w = {.args = args,
+              .certificate = itg_certificate_path(args->values[ITG_CLI_OPT_OUT_PROGRAM].text)};
     itg_error err = {0};
-    int result;
-    if (realize(&w, &err) != ITG_OK)
+    int result =
+        w.certificate != NULL ? check_certificate(&w) : itg_cli_fail("no memory for a file name");
+    if (result == ITG_CLI_OK && realize(&w, &err) != ITG_OK)
         result = itg_cli_fail_error(&err);
-    else
+    else if (result == ITG_CLI_OK)
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
+    itg_free(w.certificate);
     itg_free(w.text);
     itg_program_destroy(w.program);
     itg_annotated_destroy(w.annotated);
@@ -129,7 +147,7 @@ const itg_cli_command itg_cli_realize = {
     .summary = "Turns a model and a strategy into an integer program, and proves its bounds",
     .usage = "MODEL STRATEGY -o FILE [--allow-overflow] [--print]",
     .details = "FILE is an ONNX file with operators of its own, complete in itself: 'intaglio run' "
-               "needs nothing else.\n"
+               "needs nothing else.\nFILE.cert.json is its certificate, for 'intaglio verify'.\n"
                "An accumulator that might overflow is refused, unless --allow-overflow is given.",
     .min_arguments = 2,
     .max_arguments = 2,

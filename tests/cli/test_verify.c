@@ -98,6 +98,18 @@ static void an_edit_of_either_file_fails_and_is_named(void **state)
     done(&o);
 }
 
+static void a_certificate_overwrites_nothing_that_is_read(void **state)
+{
+    (void)state;
+    make_once();
+    copy_to("eight.json", "over.itg.cert.json", -1, 0);
+    outcome o = run("realize digits.onnx over.itg.cert.json -o over.itg");
+    assert_int_equal(o.status, 2);
+    assert_contains(o.err, "would overwrite STRATEGY");
+    assert_false(exists("over.itg"));
+    done(&o);
+}
+
 static void without_certificate_it_says_so(void **state)
 {
     (void)state;
@@ -240,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_realize_writes_is_verified),
         cmocka_unit_test(an_edit_of_either_file_fails_and_is_named),
+        cmocka_unit_test(a_certificate_overwrites_nothing_that_is_read),
         cmocka_unit_test(without_certificate_it_says_so),
         cmocka_unit_test(strategies_and_programs_compare_in_any_mix),
         cmocka_unit_test(a_program_is_the_same_as_its_strategy),

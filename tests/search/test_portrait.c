@@ -1,5 +1,5 @@
-/* Portraits: the three ways to one say the same, costs are those of the score, and the nth allocation
- * may fail. */
+/* Portraits: the three ways to one say the same, costs are those of the score, and the nth
+ * allocation may fail. */
 #include "network.h"
 #include "search/portrait.h"
 #include <setjmp.h>
@@ -22,8 +22,7 @@ static void make(const small_network *n, itg_score *score)
     itg_annotated *a = NULL;
     itg_program *p = NULL;
     itg_error err = {ITG_OK, ""};
-    itg_status status =
-        itg_calibrate_model(&n->model, data.data, &n->preprocess, 1, &stats, &err);
+    itg_status status = itg_calibrate_model(&n->model, data.data, &n->preprocess, 1, &stats, &err);
     if (status == ITG_OK)
         status = itg_uniform_strategy(&n->model, n->hw, &n->preprocess, stats, data.data, &options,
                                       &file, &err);
