@@ -57,8 +57,8 @@ static bool shift_fits(uint64_t *bound, int32_t shift, uint64_t limit)
     return true;
 }
 
-/* Do all values of |sum| <= bound stay in their lanes? */
-static bool pattern_fits(const pattern *p, uint64_t bound, bool wide)
+/* Do all values of |sum| <= bound stay in their lanes? *product: at least every |product|. */
+static bool pattern_fits(const pattern *p, uint64_t bound, bool wide, uint64_t *product)
 {
     const uint64_t lane = wide ? WIDE_LIMIT : INT32_MAX;
     if (bound > (lane >> p->left)) return false;
@@ -67,6 +67,7 @@ static bool pattern_fits(const pattern *p, uint64_t bound, bool wide)
     if (!shift_fits(&bound, p->shift[0], lane)) return false;
     if (bound > WIDE_LIMIT / (uint64_t)p->multiplier) return false;
     bound *= (uint64_t)p->multiplier;
+    if (bound > *product) *product = bound;
     if (!shift_fits(&bound, p->shift[1], WIDE_LIMIT + (WIDE_LIMIT - 1)) || bound > lane)
         return false;
     return shift_fits(&bound, p->shift[2], lane);
@@ -84,14 +85,14 @@ static int32_t *array_of(itg_arena *arena, int64_t channels)
 
 /* False: some channel does not fit, or stages round differently. */
 static bool fill_stages(itg_lanes *lanes, const arrays *to, int64_t channels, int64_t bound,
-                        bool wide)
+                        bool wide, uint64_t *product)
 {
     const itg_epilogue *e = &lanes->e;
     bool rounds[3] = {false, false, false};
     for (int64_t c = 0; c < channels; c++) {
         pattern p;
         if (!set_pattern(&e->requant[c % e->requant_count], &p) ||
-            !pattern_fits(&p, (uint64_t)bound, wide))
+            !pattern_fits(&p, (uint64_t)bound, wide, product))
             return false;
         to->left[c] = p.left;
         to->multiplier[c] = p.multiplier;
@@ -141,7 +142,8 @@ static bool init_stages(itg_lanes *lanes, int64_t channels, int64_t bound, bool 
                  array_of(arena, channels),
                  {array_of(arena, channels), array_of(arena, channels), array_of(arena, channels)}};
     if (!to.left || !to.multiplier || !to.shift[0] || !to.shift[1] || !to.shift[2]) return false;
-    if (!fill_stages(lanes, &to, channels, bound, wide)) return true;
+    uint64_t product = 0;
+    if (!fill_stages(lanes, &to, channels, bound, wide, &product)) return true;
     lanes->kind = ITG_LANES_STAGES;
     lanes->left = unless_all(to.left, channels, 0);
     lanes->shift[0] = unless_all(to.shift[0], channels, 0);
@@ -151,20 +153,24 @@ static bool init_stages(itg_lanes *lanes, int64_t channels, int64_t bound, bool 
         lanes->shift[1] = to.shift[1];
     }
     return init_shift(lanes, 0, channels, arena) && init_shift(lanes, 1, channels, arena) &&
-           init_shift(lanes, 2, channels, arena);
+           init_shift(lanes, 2, channels, arena) &&
+           (wide || itg_lanes_fuse(lanes, channels, product, arena));
 }
 
-static bool init_ratios(itg_lanes *lanes, int64_t channels, itg_arena *arena)
+static bool init_ratios(itg_lanes *lanes, int64_t channels, int64_t bound, itg_arena *arena)
 {
+    const float limit = 1 << 30;
     const itg_epilogue *e = &lanes->e;
     const bool codes = e->storage != ITG_F32;
     float *ratio = itg_arena_array(arena, (size_t)(channels + ITG_MAX_COLUMNS), sizeof *ratio);
     if (!ratio) return false;
+    lanes->tame = true;
     for (int64_t c = 0; c < channels; c++) {
         if (codes && !e->requant[c % e->requant_count].is_f32) return true;
         ratio[c] = codes                  ? e->requant[c % e->requant_count].ratio
                    : e->dequant_count > 0 ? e->dequant[c % e->dequant_count]
                                           : 1.0F;
+        lanes->tame = lanes->tame && (float)bound * ratio[c] < limit;
     }
     lanes->kind = codes ? ITG_LANES_RATIO : ITG_LANES_DEQUANT;
     lanes->ratio = ratio;
@@ -176,15 +182,18 @@ bool itg_lanes_init(itg_lanes *lanes, const itg_epilogue *e, int64_t channels, i
 {
     memset(lanes, 0, sizeof *lanes);
     lanes->e = *e;
-    if (e->storage == ITG_F32) return init_ratios(lanes, channels, arena);
+    if (e->storage == ITG_F32) return init_ratios(lanes, channels, bound, arena);
     bool narrow = e->zero_point >= INT32_MIN / 4 && e->zero_point <= INT32_MAX / 4 &&
                   e->lo <= e->hi && e->lo >= INT32_MIN / 4 && e->hi <= INT32_MAX / 4;
     if (e->requant_count == 0 || !narrow || itg_dtype_size(e->storage) > 4) return true;
     lanes->low = e->lo - e->zero_point;
     lanes->high = e->hi - e->zero_point;
+    lanes->bytes = itg_dtype_size(e->storage) == 1 && e->lo >= itg_dtype_min(e->storage) &&
+                   e->hi <= itg_dtype_max(e->storage) && e->zero_point >= -255 &&
+                   e->zero_point <= 255;
     if (!e->requant[0].is_f32) return init_stages(lanes, channels, bound, wide, arena);
     bool exact = lanes->low >= -FLOAT_LIMIT && lanes->high <= FLOAT_LIMIT;
-    return !exact || init_ratios(lanes, channels, arena);
+    return !exact || init_ratios(lanes, channels, bound, arena);
 }
 
 /* ---- value by value ---- */

@@ -306,6 +306,7 @@ AVX512 static void rows64(const itg_lanes_args *a, const channels *c, int64_t co
 
 AVX512 void itg_lanes_avx512(const itg_lanes_args *a)
 {
+    if (itg_lanes_bytes_avx512(a)) return;
     for (int64_t column = 0; column < a->columns; column += LANES) {
         channels c;
         load_channels(&c, a, column);

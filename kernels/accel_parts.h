@@ -97,6 +97,11 @@ typedef struct itg_lanes {
     itg_rounding rounding[3];
     const float *ratio;
     int64_t low, high; /* of a code less its zero point */
+    bool bytes; /* codes of 8 bits, lo and hi among them, and a zero point near */
+    /* Narrow STAGES to such codes, as accel_fuse.c defines; NULL: not so. */
+    const int64_t *addend;
+    bool doubling; /* shift[1] is 31 in all channels */
+    bool tame;     /* RATIO: no |sum * ratio| reaches 2^30 */
 } itg_lanes;
 
 /* Sums as they leave the tiles; codes as they enter the output. */
@@ -116,6 +121,9 @@ typedef struct itg_lanes_args {
 /* Borrows the constants of e. bound: of |sum|. False: no memory. */
 bool itg_lanes_init(itg_lanes *lanes, const itg_epilogue *e, int64_t channels, int64_t bound,
                     bool wide, itg_arena *arena);
+/* Sets addend and doubling of narrow lanes of STAGES. product_bound: of every |v * multiplier|.
+ * False: no memory. */
+bool itg_lanes_fuse(itg_lanes *lanes, int64_t channels, uint64_t product_bound, itg_arena *arena);
 void itg_lanes_generic(const itg_lanes_args *a);
 void itg_lanes_portable(const itg_lanes_args *a);
 
@@ -146,6 +154,9 @@ void itg_depthwise_portable(const itg_accel_tile *t);
 #if defined(ITG_ACCEL_X86)
 extern const itg_accel_kernels itg_accel_avx2, itg_accel_avx512, itg_accel_vnni, itg_accel_amx;
 void itg_lanes_avx512(const itg_lanes_args *a);
+/* Lanes of 32-bit sums that become bytes, 32 columns (or 16 of two rows) at once; false: not
+ * these. */
+bool itg_lanes_bytes_avx512(const itg_lanes_args *a);
 void itg_depthwise_vnni(const itg_accel_tile *t);
 bool itg_accel_has_vnni(void);
 #endif

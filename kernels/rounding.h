@@ -13,9 +13,13 @@
 
 #define ITG_ROUND_HALF(one, s) (((one) << (s)) >> 1)
 #define ITG_ROUND_TERM(rounding, half, keep, odd, sign)                                            \
-    ((rounding) == ITG_ROUND_HALF_EVEN   ? (half) + ((keep) & ((odd)-1))                           \
-     : (rounding) == ITG_ROUND_HALF_UP   ? (half)                                                  \
-     : (rounding) == ITG_ROUND_HALF_AWAY ? (half) + ((keep) & (sign))                              \
+    (ITG_ROUND_CONSTANT(rounding, half) + ITG_ROUND_REST(rounding, half, keep, odd, sign))
+/* The part of the term that does not depend on p, and the rest. */
+#define ITG_ROUND_CONSTANT(rounding, half)                                                         \
+    ((rounding) == ITG_ROUND_FLOOR ? (half) ^ (half) : (half))
+#define ITG_ROUND_REST(rounding, half, keep, odd, sign)                                            \
+    ((rounding) == ITG_ROUND_HALF_EVEN   ? (keep) & ((odd)-1)                                      \
+     : (rounding) == ITG_ROUND_HALF_AWAY ? (keep) & (sign)                                         \
                                          : (half) ^ (half))
 
 /* x + c for float rounding to the nearest integer, half to even: the sum has no bits below the
