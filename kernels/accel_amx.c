@@ -178,6 +178,7 @@ const itg_accel_kernels itg_accel_amx = {
     .tile = tile,
     .depthwise = itg_depthwise_vnni,
     .lanes = itg_lanes_avx512,
+    .sum_bytes = itg_sum_bytes_vbmi,
     .peak = peak,
 };
 #endif

@@ -30,5 +30,6 @@ const itg_accel_kernels itg_accel_avx512 = {
     .tile = tile,
     .depthwise = itg_depthwise_portable,
     .lanes = itg_lanes_avx512,
+    .sum_bytes = itg_sum_bytes_vbmi,
 };
 #endif

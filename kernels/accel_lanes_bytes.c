@@ -1,120 +1,9 @@
 /* Sums of 32 bits to codes of a byte by AVX-512: two vectors of sixteen at once, so that clamping
- * and narrowing are half the work. They are 32 columns of a row, or 16 columns of two rows.
- * accel_fuse.c says why the fused constants give the codes that the stages define. */
+ * and narrowing are half the work. They are 32 columns of a row, or 16 columns of two rows. */
 #include "kernels/accel_parts.h"
 
 #if defined(ITG_ACCEL_X86)
-#include "kernels/rounding.h"
-#include <immintrin.h>
-
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#define AVX512_INLINE AVX512 static inline __attribute__((always_inline))
-
-enum { LANES = 16 };
-
-/* Constants of sixteen channels. */
-typedef struct channels {
-    __m512i bias, multiplier, multiplier_odd, addend_even, addend_odd;
-    __m512i product_even, product_odd, last; /* shifts */
-    __mmask16 keep;
-    __m512 ratio;
-} channels;
-
-/* What all channels share. */
-typedef struct clamps {
-    __m512i low, high, zero; /* 16 bits each */
-} clamps;
-
-/* How sums become codes; constants where a loop is compiled for it. */
-typedef struct form {
-    bool ratio, doubling, last, away;
-} form;
-
-AVX512_INLINE __m512i load32(const int32_t *v, int64_t channel)
-{
-    return v ? _mm512_loadu_si512(v + channel) : _mm512_setzero_si512();
-}
-
-/* Shifts by 31 become the choice of the high half: u = v + 2^31 and 2m are unsigned, and modulo
- * 2^64 is 2 (v m + addend) = u 2m + 2 addend - 2^32 m. Where the sign of v is subtracted, -1 is,
- * and what is not negative gets it back: the highest bit of u. */
-AVX512_INLINE void double_channels(channels *c, bool away)
-{
-    const __m512i one = away ? _mm512_maskz_set1_epi32(c->keep, 1) : _mm512_setzero_si512();
-    const __m512i even = _mm512_slli_epi64(_mm512_add_epi32(c->multiplier, one), 32);
-    const __m512i odd = _mm512_slli_epi64(
-        _mm512_add_epi32(c->multiplier_odd, _mm512_srli_epi64(one, 32)), 32);
-    c->bias = _mm512_xor_si512(c->bias, _mm512_set1_epi32(INT32_MIN));
-    c->addend_even = _mm512_sub_epi64(_mm512_slli_epi64(c->addend_even, 1), even);
-    c->addend_odd = _mm512_sub_epi64(_mm512_slli_epi64(c->addend_odd, 1), odd);
-    c->multiplier = _mm512_slli_epi32(c->multiplier, 1);
-    c->multiplier_odd = _mm512_slli_epi32(c->multiplier_odd, 1);
-}
-
-AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t column, form f)
-{
-    const itg_lanes *l = a->lanes;
-    const int64_t channel = a->channel + column;
-    const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
-    const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-    c->bias = _mm512_loadu_si512(a->bias32 + column);
-    if (l->kind == ITG_LANES_RATIO) {
-        c->ratio = _mm512_loadu_ps(l->ratio + channel);
-        return;
-    }
-    const __m512i a0 = _mm512_loadu_si512(l->addend + channel);
-    const __m512i a1 = _mm512_loadu_si512(l->addend + channel + LANES / 2);
-    const __m512i product = load32(l->shift[1], channel);
-    c->multiplier = load32(l->multiplier, channel);
-    c->multiplier_odd = _mm512_srli_epi64(c->multiplier, 32);
-    c->addend_even = _mm512_permutex2var_epi64(a0, even, a1);
-    c->addend_odd = _mm512_permutex2var_epi64(a0, odd, a1);
-    c->product_even = _mm512_and_si512(product, _mm512_set1_epi64(UINT32_MAX));
-    c->product_odd = _mm512_srli_epi64(product, 32);
-    c->last = load32(l->shift[2], channel);
-    c->keep = _mm512_test_epi32_mask(c->last, c->last);
-    if (f.doubling) double_channels(c, f.away);
-}
-
-AVX512_INLINE clamps clamps_of(const itg_lanes *l)
-{
-    return (clamps){_mm512_set1_epi16((int16_t)l->e.lo), _mm512_set1_epi16((int16_t)l->e.hi),
-                    _mm512_set1_epi16((int16_t)l->e.zero_point)};
-}
-
-/* (v * multiplier + addend) >> 31, of v as double_channels() wants it */
-AVX512_INLINE __m512i doubled(const channels *c, __m512i v)
-{
-    const __m512i high = _mm512_set_epi32(31, 15, 29, 13, 27, 11, 25, 9, 23, 7, 21, 5, 19, 3, 17, 1);
-    const __m512i even = _mm512_mul_epu32(v, c->multiplier);
-    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(v, 32), c->multiplier_odd);
-    return _mm512_permutex2var_epi32(_mm512_add_epi64(even, c->addend_even), high,
-                                     _mm512_add_epi64(odd, c->addend_odd));
-}
-
-/* (v * multiplier + addend) >> product */
-AVX512_INLINE __m512i shifted(const channels *c, __m512i v)
-{
-    __m512i even = _mm512_mul_epi32(v, c->multiplier);
-    __m512i odd = _mm512_mul_epi32(_mm512_srli_epi64(v, 32), c->multiplier_odd);
-    even = _mm512_srav_epi64(_mm512_add_epi64(even, c->addend_even), c->product_even);
-    odd = _mm512_srav_epi64(_mm512_add_epi64(odd, c->addend_odd), c->product_odd);
-    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-}
-
-/* Sixteen codes, zero point included (not of RATIO), before the clamp. */
-AVX512_INLINE __m512i codes(const channels *c, const int32_t *acc, form f)
-{
-    const __m512i v = _mm512_add_epi32(_mm512_loadu_si512(acc), c->bias);
-    if (f.ratio) return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(v), c->ratio));
-    __m512i q = f.doubling ? doubled(c, v) : shifted(c, v);
-    if (!f.last) return q;
-    if (f.away) { /* ITG_ROUND_REST: keep & sign */
-        const __m512i sign = _mm512_maskz_srai_epi32(c->keep, v, 31);
-        q = f.doubling ? _mm512_sub_epi32(q, sign) : _mm512_add_epi32(q, sign);
-    }
-    return _mm512_srav_epi32(q, c->last);
-}
+#include "kernels/accel_bytes.h"
 
 /* The codes of v0, then those of v1. */
 AVX512_INLINE __m256i bytes(const clamps *c, __m512i v0, __m512i v1, form f)
@@ -138,7 +27,9 @@ AVX512_INLINE void columns32(const itg_lanes_args *a, int64_t column, form f)
     const int32_t *acc = a->acc32 + column;
     unsigned char *out = a->out + column;
     for (int64_t r = 0; r < rows; r++, acc += a->acc_stride, out += step) {
-        const __m256i q = bytes(&limits, codes(&c0, acc, f), codes(&c1, acc + LANES, f), f);
+        const __m512i v0 = codes(&c0, _mm512_loadu_si512(acc), f);
+        const __m512i v1 = codes(&c1, _mm512_loadu_si512(acc + LANES), f);
+        const __m256i q = bytes(&limits, v0, v1, f);
         if (left >= 2 * LANES)
             _mm256_storeu_si256((__m256i *)(void *)out, q);
         else
@@ -165,8 +56,9 @@ AVX512_INLINE void columns16(const itg_lanes_args *a, int64_t column, form f)
     for (int64_t r = 0; r < rows; r += 2) {
         const int64_t second = r + 1 < rows ? r + 1 : r;
         const int32_t *acc = a->acc32 + column;
-        const __m256i q =
-            bytes(&limits, codes(&c, acc + r * stride, f), codes(&c, acc + second * stride, f), f);
+        const __m512i v0 = codes(&c, _mm512_loadu_si512(acc + r * stride), f);
+        const __m512i v1 = codes(&c, _mm512_loadu_si512(acc + second * stride), f);
+        const __m256i q = bytes(&limits, v0, v1, f);
         unsigned char *out = a->out + column;
         store16(out + r * a->out_stride, _mm256_castsi256_si128(q), used);
         store16(out + second * a->out_stride, _mm256_extracti128_si256(q, 1), used);
@@ -183,34 +75,25 @@ AVX512_INLINE void columns_of(const itg_lanes_args *a, int64_t column, form f)
 
 AVX512 static void ratios(const itg_lanes_args *a, int64_t column)
 {
-    columns_of(a, column, (form){true, false, false, false});
+    columns_of(a, column, ITG_FORM_RATIO);
 }
 
 AVX512 static void doublings(const itg_lanes_args *a, int64_t column)
 {
-    columns_of(a, column, (form){false, true, true, true});
+    columns_of(a, column, ITG_FORM_DOUBLING);
 }
 
 AVX512 static void products(const itg_lanes_args *a, int64_t column)
 {
-    const itg_lanes *l = a->lanes;
-    columns_of(a, column,
-               (form){false, l->doubling, l->shift[2] != NULL,
-                      l->rounding[2] == ITG_ROUND_HALF_AWAY});
+    columns_of(a, column, form_of(a->lanes));
 }
 
 AVX512 bool itg_lanes_bytes_avx512(const itg_lanes_args *a)
 {
-    const itg_lanes *l = a->lanes;
-    if (!a->acc32 || a->fit != 0 || !l->bytes) return false;
-    const bool ratio = l->kind == ITG_LANES_RATIO && l->tame;
-    const bool stages =
-        l->kind == ITG_LANES_STAGES && l->addend && !l->left && !l->shift[0];
-    if (!ratio && !stages) return false;
-    const bool common = stages && l->doubling && l->shift[2] &&
-                        l->rounding[2] == ITG_ROUND_HALF_AWAY;
+    if (!a->acc32 || a->fit != 0 || !itg_lanes_are_bytes(a->lanes)) return false;
+    const form f = form_of(a->lanes);
     for (int64_t column = 0; column < a->columns; column += 2 * LANES)
-        (ratio ? ratios : common ? doublings : products)(a, column);
+        (f.ratio ? ratios : is_doubling(&f) ? doublings : products)(a, column);
     return true;
 }
 #endif

@@ -127,6 +127,23 @@ bool itg_lanes_fuse(itg_lanes *lanes, int64_t channels, uint64_t product_bound, 
 void itg_lanes_generic(const itg_lanes_args *a);
 void itg_lanes_portable(const itg_lanes_args *a);
 
+/* ---- sums of bytes by tables ---- */
+typedef struct itg_byte_table {
+    int32_t value[256];
+    uint8_t plane[4][256]; /* byte i of every value, least significant first */
+} itg_byte_table;
+
+/* out[i] = the code of table_a[a[i]] + (or -) table_b[b[i]], which fits 32 bits. */
+typedef struct itg_byte_sum {
+    const itg_byte_table *table_a, *table_b;
+    const uint8_t *a, *b;
+    int64_t n;
+    bool subtracts;
+    const itg_lanes *lanes; /* every column alike */
+    const int32_t *none;    /* [ITG_MAX_COLUMNS] zeros */
+    uint8_t *out;
+} itg_byte_sum;
+
 /* ---- kernel sets ---- */
 typedef struct itg_accel_tile {
     const uint8_t *a;      /* row 0 */
@@ -147,6 +164,7 @@ struct itg_accel_kernels {
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
     void (*lanes)(const itg_lanes_args *a);     /* not GENERIC */
+    bool (*sum_bytes)(const itg_byte_sum *s);   /* false: nothing done; NULL: none */
     int64_t (*peak)(int64_t rounds);            /* NULL: none */
 };
 extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
@@ -157,6 +175,7 @@ void itg_lanes_avx512(const itg_lanes_args *a);
 /* Lanes of 32-bit sums that become bytes, 32 columns (or 16 of two rows) at once; false: not
  * these. */
 bool itg_lanes_bytes_avx512(const itg_lanes_args *a);
+bool itg_sum_bytes_vbmi(const itg_byte_sum *s);
 void itg_depthwise_vnni(const itg_accel_tile *t);
 bool itg_accel_has_vnni(void);
 #endif

@@ -19,7 +19,10 @@ struct itg_block_element {
     itg_int_binary k;
     itg_dtype storage_a, storage_b;
     int32_t zero_a, zero_b;
-    itg_lanes operand[2]; /* RESCALE: codes less their zero points to common units, in S32 */
+    /* RESCALE: codes less their zero points to common units, of bytes by a table of all codes, else
+     * by lanes. */
+    const itg_byte_table *table[2];
+    itg_lanes operand[2];
     int32_t bias[2][COLUMNS], none[COLUMNS];
     itg_lanes lanes[ITG_ACCEL_OUTPUTS]; /* integer forms */
     itg_f32_add add[ITG_ACCEL_OUTPUTS]; /* F32 */
@@ -196,10 +199,37 @@ static int64_t magnitude(range r)
 
 typedef enum made { MADE, NO_FORM, NO_MEMORY } made;
 
+static bool is_byte(itg_dtype d)
+{
+    return d == ITG_S8 || d == ITG_U8;
+}
+
+/* Every byte's value in the units of the sum; codes beyond the range do not occur. NULL: no memory.
+ */
+static const itg_byte_table *operand_table(const itg_requant *r, int32_t left_shift,
+                                           const itg_int_operand *x, itg_arena *arena)
+{
+    enum { CODES = 256 };
+    itg_byte_table *table = itg_arena_alloc(arena, sizeof *table);
+    for (int32_t byte = 0; table && byte < CODES; byte++) {
+        int64_t code = itg_clamp(x->storage == ITG_S8 ? (int8_t)byte : byte, x->qmin, x->qmax);
+        int64_t v = itg_requant_apply(r, (code - x->zero_point) * ((int64_t)1 << left_shift));
+        table->value[byte] = (int32_t)v;
+        for (int i = 0; i < 4; i++)
+            table->plane[i][byte] = (uint8_t)((uint64_t)v >> (8 * i));
+    }
+    return table;
+}
+
 static made make_operands(itg_block_element *t, const itg_int_operand *const x[2], itg_arena *arena)
 {
     const itg_requant *r[2] = {&t->k.ra, &t->k.rb};
     for (int i = 0; i < 2; i++) {
+        if (is_byte(x[i]->storage)) {
+            t->table[i] = operand_table(r[i], t->k.left_shift, x[i], arena);
+            if (!t->table[i]) return NO_MEMORY;
+            continue;
+        }
         itg_requant with_shift;
         itg_epilogue e;
         range v = {x[i]->qmin - x[i]->zero_point, x[i]->qmax - x[i]->zero_point};
@@ -217,22 +247,19 @@ static made make_integer(itg_block_element *t, const itg_int_operand *const x[2]
 {
     const itg_int_binary *k = &t->k;
     const int64_t limit = INT32_MAX / 4;
-    if (k->form == ITG_BINARY_RESCALE) {
-        if (k->left_shift < 0 || k->left_shift > 30) return NO_FORM;
-        made operands = make_operands(t, x, arena);
-        if (operands != MADE) return operands;
-    } else {
-        t->zero_a = (int32_t)x[0]->zero_point;
-        t->zero_b = (int32_t)x[1]->zero_point;
-    }
+    const bool rescales = k->form == ITG_BINARY_RESCALE;
+    if (rescales && (k->left_shift < 0 || k->left_shift > 30)) return NO_FORM;
     range a = range_of(k, &k->ra, x[0]), b = range_of(k, &k->rb, x[1]), y = result_range(k, a, b);
     if (!within(a, -limit, limit) || !within(b, -limit, limit) || !within(y, -limit, limit) ||
         !fits_accumulator(k->acc, y))
         return NO_FORM;
-    for (int32_t o = 0; o < t->out_count; o++)
+    made operands = rescales ? make_operands(t, x, arena) : MADE;
+    t->zero_a = rescales ? 0 : (int32_t)x[0]->zero_point;
+    t->zero_b = rescales ? 0 : (int32_t)x[1]->zero_point;
+    for (int32_t o = 0; o < t->out_count && operands == MADE; o++)
         if (!itg_lanes_init(&t->lanes[o], &t->out[o], COLUMNS, magnitude(y), false, arena))
             return NO_MEMORY;
-    return MADE;
+    return operands;
 }
 
 static made make_add(itg_block_element *t, const itg_int_operand *const x[2])
@@ -323,36 +350,90 @@ itg_status itg_block_rescale_create(const itg_accel_kernels *kernels, itg_accumu
     return end(result, made_out, err);
 }
 
-/* The sums of a row: operands brought to common units where the form asks for it, combined. They
- * are in the buffer that is returned. */
-static const int32_t *sum_row(const itg_block_element *t, int64_t n, int32_t *va, int32_t *vb,
-                              int32_t *spare)
+static void look_up(const int32_t *restrict table, const uint8_t *restrict x, int64_t n,
+                    int32_t *restrict out)
 {
-    if (t->k.form != ITG_BINARY_RESCALE) {
-        combine(&t->k, va, vb, n);
-        return va;
+    for (int64_t i = 0; i < n; i++)
+        out[i] = table[x[i]];
+}
+
+/* Both tables' values, added or subtracted. */
+static void combine_tables(const itg_block_element *t, const uint8_t *restrict a,
+                           const uint8_t *restrict b, int64_t n, int32_t *restrict out)
+{
+    const int32_t *restrict ta = t->table[0]->value, *restrict tb = t->table[1]->value;
+    if (t->k.sign < 0)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = ta[a[i]] - tb[b[i]];
+    else
+        for (int64_t i = 0; i < n; i++)
+            out[i] = ta[a[i]] + tb[b[i]];
+}
+
+/* Operand i in the units of the sum. */
+static void rescale_row(const itg_block_element *t, int i, const void *x, int64_t first, int64_t n,
+                        int32_t *out)
+{
+    int32_t v[ROW + COLUMNS];
+    if (t->table[i]) {
+        look_up(t->table[i]->value, (const uint8_t *)x + first, n, out);
+        return;
     }
-    run_lanes(t, &t->operand[0], va, t->bias[0], n, spare, 0);
-    run_lanes(t, &t->operand[1], vb, t->bias[1], n, va, 0);
-    combine(&t->k, spare, va, n);
-    return spare;
+    widen_codes(i == 0 ? t->storage_a : t->storage_b, x, first, n, 0, v);
+    run_lanes(t, &t->operand[i], v, t->bias[i], n, out, 0);
+}
+
+/* The sums of elements first.. of the operands. */
+static void sum_row(const itg_block_element *t, const void *a, const void *b, int64_t first,
+                    int64_t n, int32_t *sum)
+{
+    int32_t second[ROW + COLUMNS];
+    if (t->table[0] && t->table[1]) {
+        combine_tables(t, (const uint8_t *)a + first, (const uint8_t *)b + first, n, sum);
+        return;
+    }
+    if (t->k.form == ITG_BINARY_RESCALE) {
+        rescale_row(t, 0, a, first, n, sum);
+        rescale_row(t, 1, b, first, n, second);
+    } else {
+        widen_codes(t->storage_a, a, first, n, t->zero_a, sum);
+        widen_codes(t->storage_b, b, first, n, t->zero_b, second);
+    }
+    combine(&t->k, sum, second, n);
+}
+
+/* Output o of both tables' sums in one pass. False: the set has none for it. */
+static bool sum_bytes(const itg_block_element *t, int32_t o, const void *a, const void *b, void *y,
+                      int64_t n)
+{
+    if (!t->table[0] || !t->table[1] || !t->kernels->sum_bytes) return false;
+    itg_byte_sum s = {t->table[0],      t->table[1], a, b, n, t->k.sign < 0,
+                      &t->lanes[o], t->none,     y};
+    return t->kernels->sum_bytes(&s);
 }
 
 void itg_block_element_run(const itg_block_element *t, const void *a, const void *b, void *const *y,
                            int64_t n)
 {
-    int32_t va[ROW + COLUMNS], vb[ROW + COLUMNS], spare[ROW + COLUMNS];
+    bool done[ITG_ACCEL_OUTPUTS], all = true;
+    for (int32_t o = 0; o < t->out_count; o++) {
+        done[o] = sum_bytes(t, o, a, b, y[o], n);
+        all = all && done[o];
+    }
+    if (all) return;
+    int32_t va[ROW + COLUMNS], vb[ROW + COLUMNS];
+    const bool adds = !t->alone && t->k.form == ITG_BINARY_F32;
     for (int64_t first = 0; first < n; first += ROW) {
         int64_t row = n - first < ROW ? n - first : ROW;
-        widen_codes(t->storage_a, a, first, row, t->zero_a, va);
-        if (!t->alone) widen_codes(t->storage_b, b, first, row, t->zero_b, vb);
-        if (!t->alone && t->k.form == ITG_BINARY_F32) {
-            for (int32_t o = 0; o < t->out_count; o++)
+        if (t->alone || adds) widen_codes(t->storage_a, a, first, row, t->zero_a, va);
+        if (adds) widen_codes(t->storage_b, b, first, row, t->zero_b, vb);
+        if (!t->alone && !adds) sum_row(t, a, b, first, row, va);
+        for (int32_t o = 0; o < t->out_count; o++) {
+            if (done[o]) continue;
+            if (adds)
                 run_add(t, o, va, vb, row, y[o], first);
-            continue;
+            else
+                run_lanes(t, &t->lanes[o], va, t->none, row, y[o], first);
         }
-        const int32_t *sums = t->alone ? va : sum_row(t, row, va, vb, spare);
-        for (int32_t o = 0; o < t->out_count; o++)
-            run_lanes(t, &t->lanes[o], sums, t->none, row, y[o], first);
     }
 }

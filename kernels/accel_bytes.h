@@ -1,0 +1,144 @@
+/* Sixteen sums of 32 bits to codes of a byte by AVX-512, before the clamp. accel_fuse.c says why
+ * the fused constants give the codes that the stages define. For files that compile their own loops
+ * of it: AVX512_MORE names further instructions. */
+#ifndef ITG_ACCEL_BYTES_H
+#define ITG_ACCEL_BYTES_H
+#include "kernels/accel_parts.h"
+#include "kernels/rounding.h"
+#include <immintrin.h>
+
+#if !defined(AVX512_MORE)
+#define AVX512_MORE
+#endif
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq" AVX512_MORE)))
+#define AVX512_INLINE AVX512 static inline __attribute__((always_inline))
+
+enum { LANES = 16 };
+
+/* Constants of sixteen channels. */
+typedef struct channels {
+    __m512i bias, multiplier, multiplier_odd, addend_even, addend_odd;
+    __m512i product_even, product_odd, last; /* shifts */
+    __mmask16 keep;
+    __m512 ratio;
+} channels;
+
+/* What all channels share. */
+typedef struct clamps {
+    __m512i low, high, zero; /* 16 bits each */
+} clamps;
+
+/* How sums become codes; constants where a loop is compiled for it. */
+typedef struct form {
+    bool ratio, doubling, last, away;
+} form;
+
+AVX512_INLINE __m512i load32(const int32_t *v, int64_t channel)
+{
+    return v ? _mm512_loadu_si512(v + channel) : _mm512_setzero_si512();
+}
+
+/* Shifts by 31 become the choice of the high half: u = v + 2^31 and 2m are unsigned, and modulo
+ * 2^64 is 2 (v m + addend) = u 2m + 2 addend - 2^32 m. Where the sign of v is subtracted, -1 is,
+ * and what is not negative gets it back: the highest bit of u. */
+AVX512_INLINE void double_channels(channels *c, bool away)
+{
+    const __m512i one = away ? _mm512_maskz_set1_epi32(c->keep, 1) : _mm512_setzero_si512();
+    const __m512i even = _mm512_slli_epi64(_mm512_add_epi32(c->multiplier, one), 32);
+    const __m512i odd = _mm512_slli_epi64(
+        _mm512_add_epi32(c->multiplier_odd, _mm512_srli_epi64(one, 32)), 32);
+    c->bias = _mm512_xor_si512(c->bias, _mm512_set1_epi32(INT32_MIN));
+    c->addend_even = _mm512_sub_epi64(_mm512_slli_epi64(c->addend_even, 1), even);
+    c->addend_odd = _mm512_sub_epi64(_mm512_slli_epi64(c->addend_odd, 1), odd);
+    c->multiplier = _mm512_slli_epi32(c->multiplier, 1);
+    c->multiplier_odd = _mm512_slli_epi32(c->multiplier_odd, 1);
+}
+
+AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t column, form f)
+{
+    const itg_lanes *l = a->lanes;
+    const int64_t channel = a->channel + column;
+    const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
+    c->bias = _mm512_loadu_si512(a->bias32 + column);
+    if (l->kind == ITG_LANES_RATIO) {
+        c->ratio = _mm512_loadu_ps(l->ratio + channel);
+        return;
+    }
+    const __m512i a0 = _mm512_loadu_si512(l->addend + channel);
+    const __m512i a1 = _mm512_loadu_si512(l->addend + channel + LANES / 2);
+    const __m512i product = load32(l->shift[1], channel);
+    c->multiplier = load32(l->multiplier, channel);
+    c->multiplier_odd = _mm512_srli_epi64(c->multiplier, 32);
+    c->addend_even = _mm512_permutex2var_epi64(a0, even, a1);
+    c->addend_odd = _mm512_permutex2var_epi64(a0, odd, a1);
+    c->product_even = _mm512_and_si512(product, _mm512_set1_epi64(UINT32_MAX));
+    c->product_odd = _mm512_srli_epi64(product, 32);
+    c->last = load32(l->shift[2], channel);
+    c->keep = _mm512_test_epi32_mask(c->last, c->last);
+    if (f.doubling) double_channels(c, f.away);
+}
+
+AVX512_INLINE clamps clamps_of(const itg_lanes *l)
+{
+    return (clamps){_mm512_set1_epi16((int16_t)l->e.lo), _mm512_set1_epi16((int16_t)l->e.hi),
+                    _mm512_set1_epi16((int16_t)l->e.zero_point)};
+}
+
+/* (v * multiplier + addend) >> 31, of v as double_channels() wants it */
+AVX512_INLINE __m512i doubled(const channels *c, __m512i v)
+{
+    const __m512i high = _mm512_set_epi32(31, 15, 29, 13, 27, 11, 25, 9, 23, 7, 21, 5, 19, 3, 17, 1);
+    const __m512i even = _mm512_mul_epu32(v, c->multiplier);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(v, 32), c->multiplier_odd);
+    return _mm512_permutex2var_epi32(_mm512_add_epi64(even, c->addend_even), high,
+                                     _mm512_add_epi64(odd, c->addend_odd));
+}
+
+/* (v * multiplier + addend) >> product */
+AVX512_INLINE __m512i shifted(const channels *c, __m512i v)
+{
+    __m512i even = _mm512_mul_epi32(v, c->multiplier);
+    __m512i odd = _mm512_mul_epi32(_mm512_srli_epi64(v, 32), c->multiplier_odd);
+    even = _mm512_srav_epi64(_mm512_add_epi64(even, c->addend_even), c->product_even);
+    odd = _mm512_srav_epi64(_mm512_add_epi64(odd, c->addend_odd), c->product_odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+
+/* Sixteen codes, zero point included (not of RATIO), before the clamp. */
+AVX512_INLINE __m512i codes(const channels *c, __m512i sum, form f)
+{
+    const __m512i v = _mm512_add_epi32(sum, c->bias);
+    if (f.ratio) return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(v), c->ratio));
+    __m512i q = f.doubling ? doubled(c, v) : shifted(c, v);
+    if (!f.last) return q;
+    if (f.away) { /* ITG_ROUND_REST: keep & sign */
+        const __m512i sign = _mm512_maskz_srai_epi32(c->keep, v, 31);
+        q = f.doubling ? _mm512_sub_epi32(q, sign) : _mm512_add_epi32(q, sign);
+    }
+    return _mm512_srav_epi32(q, c->last);
+}
+
+/* Lanes whose codes codes() gives. */
+static inline bool itg_lanes_are_bytes(const itg_lanes *l)
+{
+    if (!l->bytes) return false;
+    return l->kind == ITG_LANES_RATIO ? l->tame
+                                      : l->kind == ITG_LANES_STAGES && l->addend && !l->left &&
+                                            !l->shift[0];
+}
+
+static inline form form_of(const itg_lanes *l)
+{
+    return (form){l->kind == ITG_LANES_RATIO, l->doubling, l->shift[2] != NULL,
+                  l->rounding[2] == ITG_ROUND_HALF_AWAY};
+}
+
+/* The form of tflite_double. */
+#define ITG_FORM_DOUBLING ((form){false, true, true, true})
+#define ITG_FORM_RATIO ((form){true, false, false, false})
+static inline bool is_doubling(const form *f)
+{
+    return !f->ratio && f->doubling && f->last && f->away;
+}
+#endif
