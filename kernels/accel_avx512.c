@@ -13,8 +13,21 @@ enum { LANES = 16, ROWS = 16 };
 #define SET(x) _mm512_set1_epi32((int32_t)(x))
 #define ADD(a, b) _mm512_add_epi32(a, b)
 #define MADD(a, b) _mm512_madd_epi16(a, b)
+#define MADD_BYTES(a, b) _mm512_maddubs_epi16(a, b)
+#define ONES() _mm512_set1_epi16(1)
+#define PAIRS_FIT(w) pairs_fit(w)
 #define EVEN_BYTES(w) _mm512_srai_epi16(_mm512_slli_epi16(w, 8), 8)
 #define ODD_BYTES(w) _mm512_srai_epi16(w, 8)
+
+TARGET static inline bool pairs_fit(__m512i w)
+{
+    const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi8(1);
+    const __m512i above = _mm512_maddubs_epi16(one, _mm512_max_epi8(w, zero));
+    const __m512i below = _mm512_maddubs_epi16(one, _mm512_min_epi8(w, zero));
+    const __m512i most = _mm512_max_epi16(above, _mm512_sub_epi16(zero, below));
+    return _mm512_cmpgt_epi16_mask(most, _mm512_set1_epi16(128)) == 0;
+}
+
 #include "kernels/accel_madd.h"
 
 static bool usable(void)
@@ -27,6 +40,7 @@ static bool usable(void)
 const itg_accel_kernels itg_accel_avx512 = {
     .name = "avx512",
     .usable = usable,
+    .mark = mark,
     .tile = tile,
     .depthwise = itg_depthwise_portable,
     .lanes = itg_lanes_avx512,

@@ -152,6 +152,8 @@ typedef struct itg_accel_tile {
     int64_t steps;
     const int8_t *b;      /* the first panel */
     int64_t b_stride;     /* bytes between panels */
+    const uint16_t *safe; /* the first panel's marks; NULL where the set has no mark() */
+    int64_t safe_stride;  /* between panels */
     int64_t rows, panels; /* rows above the number up to 32 may be read and written */
     int32_t *c;           /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
 } itg_accel_tile;
@@ -161,6 +163,8 @@ struct itg_accel_kernels {
     bool (*usable)(void); /* by processor and system */
     void (*begin)(void);  /* NULL: nothing to do before and after tiles on a thread */
     void (*end)(void);
+    /* What tile() wants to know of the weights of a panel's digit, a number a step; NULL: nothing. */
+    void (*mark)(const int8_t *panel, int64_t steps, uint16_t *safe);
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
     void (*lanes)(const itg_lanes_args *a);     /* not GENERIC */
@@ -188,6 +192,7 @@ struct itg_accel_layer {
     itg_accel_problem problem; /* bias and constants: copies; w.data borrowed */
     itg_accel_shape shape;
     const int8_t *packed;
+    const uint16_t *safe; /* [group][panel][digit][step] marks; NULL: none */
     int64_t band;  /* output rows of a plane */
     int64_t plane; /* bytes of its planes, all digits */
     /* PATCHES: bytes of a patch, how many at once, and the runs of bytes that make one. */

@@ -132,23 +132,32 @@ static void join(const run *r, int64_t rows, int32_t shift, bool first)
     }
 }
 
+/* Columns [column, column + columns) of a group. */
+typedef struct strip {
+    int64_t group, column, columns, panels;
+    const int8_t *b;
+    const uint16_t *safe;
+} strip;
+
 /* The sums of one tile: a at digit 0, its other digits a_digit apart. */
 static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_stride,
-                     const int8_t *b, int64_t rows, int64_t panels)
+                     const strip *s, int64_t rows)
 {
     const itg_accel_shape *t = &r->layer->shape;
     itg_accel_tile tile = {.a_stride = a_stride,
                            .offset = r->layer->offset,
                            .steps = t->steps,
                            .b_stride = t->w_digits * t->panel_bytes,
+                           .safe_stride = t->w_digits * t->steps,
                            .rows = rows,
-                           .panels = panels,
+                           .panels = s->panels,
                            .c = r->part};
     const bool single = one_part(t);
     for (int32_t i = 0; i < t->x_digits; i++)
         for (int32_t j = 0; j < t->w_digits; j++) {
             tile.a = a + i * a_digit;
-            tile.b = b + j * t->panel_bytes;
+            tile.b = s->b + j * t->panel_bytes;
+            tile.safe = s->safe ? s->safe + j * t->steps : NULL;
             if (t->scheme == ITG_SCHEME_DEPTHWISE)
                 r->layer->kernels->depthwise(&tile);
             else
@@ -159,12 +168,6 @@ static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_
 
 /* ---- tiles ---- */
 
-/* Columns [column, column + columns) of a group. */
-typedef struct strip {
-    int64_t group, column, columns, panels;
-    const int8_t *b;
-} strip;
-
 static strip strip_of(const itg_accel_layer *layer, int64_t group, int64_t column)
 {
     const itg_accel_shape *t = &layer->shape;
@@ -172,8 +175,9 @@ static strip strip_of(const itg_accel_layer *layer, int64_t group, int64_t colum
     strip s = {.group = group, .column = column, .columns = filters - column};
     if (s.columns > t->columns) s.columns = t->columns;
     s.panels = (s.columns + t->panel_columns - 1) / t->panel_columns;
-    s.b = layer->packed +
-          (group * t->panels + column / t->panel_columns) * t->w_digits * t->panel_bytes;
+    const int64_t first = (group * t->panels + column / t->panel_columns) * t->w_digits;
+    s.b = layer->packed + first * t->panel_bytes;
+    s.safe = layer->safe ? layer->safe + first * t->steps : NULL;
     return s;
 }
 
@@ -198,8 +202,7 @@ static void run_plane(const run *r, const job *j, const strip *s)
     const int64_t offset = t->scheme == ITG_SCHEME_DEPTHWISE ? s->column : s->group * t->channels;
     for (int64_t m = 0; m < pixels; m += ITG_TILE_ROWS) {
         int64_t rows = pixels - m < ITG_TILE_ROWS ? pixels - m : ITG_TILE_ROWS;
-        sum_tile(r, j->plane + m * t->pixel + offset, j->plane_stride, t->pixel, s->b, rows,
-                 s->panels);
+        sum_tile(r, j->plane + m * t->pixel + offset, j->plane_stride, t->pixel, s, rows);
         emit_plane(r, j, s, m, rows);
     }
 }
@@ -217,7 +220,7 @@ static void run_patches(const run *r, const job *j, int64_t group)
             for (int64_t m = 0; m < count; m += ITG_TILE_ROWS) {
                 int64_t rows = count - m < ITG_TILE_ROWS ? count - m : ITG_TILE_ROWS;
                 sum_tile(r, r->patches + m * layer->patch_row, layer->patch_rows * layer->patch_row,
-                         layer->patch_row, s.b, rows, s.panels);
+                         layer->patch_row, &s, rows);
                 emit(r, j->image, 0, rows, first + m0 + m, group * t->filters + column, s.columns);
             }
         }
