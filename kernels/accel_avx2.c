@@ -42,6 +42,6 @@ const itg_accel_kernels itg_accel_avx2 = {
     .mark = mark,
     .tile = tile,
     .depthwise = itg_depthwise_portable,
-    .lanes = itg_lanes_portable,
+    .lanes = itg_lanes_avx2,
 };
 #endif

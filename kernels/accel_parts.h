@@ -175,6 +175,7 @@ extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
 void itg_depthwise_portable(const itg_accel_tile *t);
 #if defined(ITG_ACCEL_X86)
 extern const itg_accel_kernels itg_accel_avx2, itg_accel_avx512, itg_accel_vnni, itg_accel_amx;
+void itg_lanes_avx2(const itg_lanes_args *a);
 void itg_lanes_avx512(const itg_lanes_args *a);
 /* Lanes of 32-bit sums that become bytes, 32 columns (or 16 of two rows) at once; false: not
  * these. */
