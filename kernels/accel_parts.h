@@ -132,6 +132,12 @@ typedef struct itg_byte_table {
     int32_t value[256];
     uint8_t plane[4][256]; /* byte i of every value, least significant first */
 } itg_byte_table;
+static inline void itg_byte_table_set(itg_byte_table *t, uint8_t code, int32_t value)
+{
+    t->value[code] = value;
+    for (int i = 0; i < 4; i++)
+        t->plane[i][code] = (uint8_t)((uint32_t)value >> (8 * i));
+}
 
 /* out[i] = the code of table_a[a[i]] + (or -) table_b[b[i]], which fits 32 bits. */
 typedef struct itg_byte_sum {

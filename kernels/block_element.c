@@ -214,9 +214,7 @@ static const itg_byte_table *operand_table(const itg_requant *r, int32_t left_sh
     for (int32_t byte = 0; table && byte < CODES; byte++) {
         int64_t code = itg_clamp(x->storage == ITG_S8 ? (int8_t)byte : byte, x->qmin, x->qmax);
         int64_t v = itg_requant_apply(r, (code - x->zero_point) * ((int64_t)1 << left_shift));
-        table->value[byte] = (int32_t)v;
-        for (int i = 0; i < 4; i++)
-            table->plane[i][byte] = (uint8_t)((uint64_t)v >> (8 * i));
+        itg_byte_table_set(table, (uint8_t)byte, (int32_t)v);
     }
     return table;
 }

@@ -250,6 +250,35 @@ static void lanes_half_up(const itg_lanes_args *a)
     itg_accel_portable.lanes(&other);
 }
 
+/* Zeros, as if every sum were done. */
+static bool no_sums(const itg_byte_sum *s)
+{
+    memset(s->out, 0, (size_t)s->n);
+    return true;
+}
+
+/* Every quad may be multiplied in bytes. */
+static void all_safe(const int8_t *panel, int64_t steps, uint16_t *safe)
+{
+    (void)panel;
+    for (int64_t k = 0; k < steps; k++)
+        safe[k] = UINT16_MAX;
+}
+
+/* Byte products that saturate are used only where they cannot. */
+static void byte_products_need_their_marks(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"avx2", "avx512"};
+    for (int i = 0; i < 2; i++) {
+        const itg_accel_kernels *kernels = NULL;
+        if (itg_accel_choose(names[i], &kernels, NULL) != ITG_OK) continue;
+        itg_accel_kernels wrong = *kernels;
+        wrong.mark = all_safe;
+        assert_false(itg_accel_proves(&wrong));
+    }
+}
+
 static void a_set_that_is_wrong_is_refused(void **state)
 {
     (void)state;
@@ -266,6 +295,9 @@ static void a_set_that_is_wrong_is_refused(void **state)
     assert_false(itg_accel_proves(&wrong));
     wrong = itg_accel_portable;
     wrong.lanes = lanes_half_up;
+    assert_false(itg_accel_proves(&wrong));
+    wrong = itg_accel_portable;
+    wrong.sum_bytes = no_sums;
     assert_false(itg_accel_proves(&wrong));
 }
 
@@ -303,6 +335,7 @@ int main(void)
         cmocka_unit_test(lanes_equal_single_values),
         cmocka_unit_test(common_forms_have_lanes),
         cmocka_unit_test(a_set_that_is_wrong_is_refused),
+        cmocka_unit_test(byte_products_need_their_marks),
         cmocka_unit_test(layouts_are_each_others_inverse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
