@@ -26,6 +26,7 @@ struct itg_block_element {
     int32_t bias[2][COLUMNS], none[COLUMNS];
     itg_lanes lanes[ITG_ACCEL_OUTPUTS]; /* integer forms */
     itg_f32_add add[ITG_ACCEL_OUTPUTS]; /* F32 */
+    itg_f32_mul mul[ITG_ACCEL_OUTPUTS]; /* F32_PRODUCT */
     itg_epilogue out[ITG_ACCEL_OUTPUTS];
     int32_t out_count;
 };
@@ -128,6 +129,29 @@ static void run_add(const itg_block_element *t, int32_t o, const int32_t *a, con
     itg_store_row(e->storage, y, first, n, q);
 }
 
+/* As itg_f32_mul_apply of products that are exact in 32 bits. */
+ITG_CLONES
+static void mul_f32_row(const itg_f32_mul *k, const int32_t *a, const int32_t *b, int64_t n,
+                        float low, float high, int32_t *q)
+{
+    const float ratio = k->ratio, zero = k->zero;
+    for (int64_t i = 0; i < n; i++) {
+        float scaled = (float)(a[i] * b[i]) * ratio, p = scaled + zero;
+        p = p < low ? low : p;
+        p = p > high ? high : p;
+        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32);
+    }
+}
+
+static void run_mul(const itg_block_element *t, int32_t o, const int32_t *a, const int32_t *b,
+                    int64_t n, void *y, int64_t first)
+{
+    const itg_epilogue *e = &t->out[o];
+    int32_t q[ROW];
+    mul_f32_row(&t->mul[o], a, b, n, (float)e->lo, (float)e->hi, q);
+    itg_store_row(e->storage, y, first, n, q);
+}
+
 /* ---- creation ---- */
 
 static bool is_narrow(itg_dtype d)
@@ -168,17 +192,20 @@ static range range_of(const itg_int_binary *k, const itg_requant *r, const itg_i
     return (range){itg_requant_apply(r, v.lo * unit), itg_requant_apply(r, v.hi * unit)};
 }
 
+static range product_range(range a, range b)
+{
+    int64_t p[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
+    range r = {p[0], p[0]};
+    for (int i = 1; i < 4; i++) {
+        r.lo = p[i] < r.lo ? p[i] : r.lo;
+        r.hi = p[i] > r.hi ? p[i] : r.hi;
+    }
+    return r;
+}
+
 static range result_range(const itg_int_binary *k, range a, range b)
 {
-    if (k->form == ITG_BINARY_PRODUCT) {
-        int64_t p[4] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
-        range r = {p[0], p[0]};
-        for (int i = 1; i < 4; i++) {
-            r.lo = p[i] < r.lo ? p[i] : r.lo;
-            r.hi = p[i] > r.hi ? p[i] : r.hi;
-        }
-        return r;
-    }
+    if (k->form == ITG_BINARY_PRODUCT) return product_range(a, b);
     return k->sign < 0 ? (range){a.lo - b.hi, a.hi - b.lo} : (range){a.lo + b.lo, a.hi + b.hi};
 }
 
@@ -275,6 +302,24 @@ static made make_add(itg_block_element *t, const itg_int_operand *const x[2])
     return MADE;
 }
 
+static made make_mul(itg_block_element *t, const itg_int_operand *const x[2])
+{
+    const float large = 1e28F;
+    range a = range_of(&t->k, NULL, x[0]), b = range_of(&t->k, NULL, x[1]);
+    if (!within(product_range(a, b), -INT32_MAX, INT32_MAX)) return NO_FORM;
+    t->zero_a = (int32_t)x[0]->zero_point;
+    t->zero_b = (int32_t)x[1]->zero_point;
+    for (int32_t o = 0; o < t->out_count; o++) {
+        const itg_epilogue *e = &t->out[o];
+        t->mul[o] =
+            itg_f32_mul_derive(t->k.scale_a, t->k.scale_b, t->k.scale_out[o], e->zero_point);
+        if (e->storage == ITG_F32 || e->lo < -FLOAT_LIMIT || e->hi > FLOAT_LIMIT ||
+            !(t->mul[o].ratio < large))
+            return NO_FORM;
+    }
+    return MADE;
+}
+
 /* Codes whose whole storage behaves as their range does: sums of 32 bits hold any of them. */
 static made make(itg_block_element *t, const itg_int_operand *a, const itg_int_operand *b,
                  itg_arena *arena)
@@ -285,7 +330,7 @@ static made make(itg_block_element *t, const itg_int_operand *a, const itg_int_o
         if (!is_narrow(x[i]->storage) || x[i]->zero_point < -limit || x[i]->zero_point > limit)
             return NO_FORM;
     if (t->k.form == ITG_BINARY_F32) return t->k.sign > 0 ? make_add(t, x) : NO_FORM;
-    return t->k.form == ITG_BINARY_F32_PRODUCT ? NO_FORM : make_integer(t, x, arena);
+    return t->k.form == ITG_BINARY_F32_PRODUCT ? make_mul(t, x) : make_integer(t, x, arena);
 }
 
 static itg_status begin(const itg_accel_kernels *kernels, const itg_epilogue *out,
@@ -421,15 +466,19 @@ void itg_block_element_run(const itg_block_element *t, const void *a, const void
     if (all) return;
     int32_t va[ROW + COLUMNS], vb[ROW + COLUMNS];
     const bool adds = !t->alone && t->k.form == ITG_BINARY_F32;
+    const bool multiplies = !t->alone && t->k.form == ITG_BINARY_F32_PRODUCT;
+    const bool floats = adds || multiplies;
     for (int64_t first = 0; first < n; first += ROW) {
         int64_t row = n - first < ROW ? n - first : ROW;
-        if (t->alone || adds) widen_codes(t->storage_a, a, first, row, t->zero_a, va);
-        if (adds) widen_codes(t->storage_b, b, first, row, t->zero_b, vb);
-        if (!t->alone && !adds) sum_row(t, a, b, first, row, va);
+        if (t->alone || floats) widen_codes(t->storage_a, a, first, row, t->zero_a, va);
+        if (floats) widen_codes(t->storage_b, b, first, row, t->zero_b, vb);
+        if (!t->alone && !floats) sum_row(t, a, b, first, row, va);
         for (int32_t o = 0; o < t->out_count; o++) {
             if (done[o]) continue;
             if (adds)
                 run_add(t, o, va, vb, row, y[o], first);
+            else if (multiplies)
+                run_mul(t, o, va, vb, row, y[o], first);
             else
                 run_lanes(t, &t->lanes[o], va, t->none, row, y[o], first);
         }

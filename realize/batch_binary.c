@@ -149,42 +149,119 @@ static itg_int_binary binary_of(const itg_batch_plan *plan, const itg_batch_oper
                             .acc = s->acc};
 }
 
-/* Computed operands of the output's shape: rows of one length, element beside element. */
+/* ---- element by element ---- */
+
+enum { MOST_CONSTANT = 1 << 18 }; /* elements of a constant that is spread over a sample */
+
+/* Operand `slot` as long as the output, if need be a constant repeated; NULL: no memory. */
+static const void *spread(itg_batch_plan *plan, const itg_batch_operation *o, int32_t slot)
+{
+    const itg_step *s = o->step;
+    const itg_pvalue *values = plan->program->values, *x = &values[s->inputs[slot]],
+                     *y = &values[s->outputs[0]];
+    const bool last = itg_place_is_last(o->outputs[0]);
+    const size_t size = itg_dtype_size(x->dtype);
+    int64_t strides[ITG_MAX_RANK], at[ITG_MAX_RANK] = {0};
+    strides_of(x, &y->shape, last, strides);
+    unsigned char *out = itg_arena_alloc(plan->arena, (size_t)y->elements * size);
+    for (int64_t i = 0; out != NULL && i < y->elements; i++) {
+        int64_t from = 0;
+        for (int32_t d = 0; d < y->shape.rank; d++)
+            from += at[d] * strides[d];
+        memcpy(out + (size_t)i * size, (const unsigned char *)x->data + (size_t)from * size, size);
+        for (int32_t p = y->shape.rank - 1; p >= 0; p--) {
+            const int32_t d = axis_at(p, y->shape.rank, last);
+            if (++at[d] < y->shape.dims[d]) break;
+            at[d] = 0;
+        }
+    }
+    return out;
+}
+
+/* Is every operand of the output's shape, but for one that is constant? */
+static bool runs_by_element(const itg_pvalue *a, const itg_pvalue *b, const itg_pvalue *y)
+{
+    const bool constant = a->data != NULL || b->data != NULL;
+    const itg_pvalue *computed = a->data == NULL ? a : b;
+    if (computed->data != NULL || !itg_shape_equal(&computed->shape, &y->shape)) return false;
+    return constant ? y->elements <= MOST_CONSTANT : itg_shape_equal(&b->shape, &y->shape);
+}
+
+/* Which operand stands first in the fused sums of form F32. */
+static bool starts_with_second(const itg_batch_plan *plan, const itg_batch_operation *o)
+{
+    const itg_step *s = o->step;
+    if (s->form != ITG_FORM_F32 || s->op != ITG_OP_ADD) return false;
+    itg_broadcast shape = broadcast_of(plan, s, itg_place_is_last(o->outputs[0]), 2);
+    if (o->exchanged) shape = exchanged(shape);
+    return is_swapped(&shape) != o->exchanged;
+}
+
+/* Computed operands of the output's shape, or one of them and a constant: rows of one length,
+ * element beside element. */
 static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
 {
     const itg_step *s = o->step;
-    const itg_pvalue *values = plan->program->values, *a = &values[s->inputs[0]],
-                     *b = &values[s->inputs[1]], *y = &values[s->outputs[0]];
-    if (a->data != NULL || b->data != NULL || !itg_shape_equal(&a->shape, &y->shape) ||
-        !itg_shape_equal(&b->shape, &y->shape) || o->output_count > ITG_ACCEL_OUTPUTS)
+    const itg_pvalue *values = plan->program->values, *x[2], *y = &values[s->outputs[0]];
+    if (!runs_by_element(&values[s->inputs[0]], &values[s->inputs[1]], y) ||
+        o->output_count > ITG_ACCEL_OUTPUTS)
         return ITG_OK;
     itg_epilogue out[ITG_ACCEL_OUTPUTS];
     float scales[ITG_ACCEL_OUTPUTS];
-    itg_int_operand xa = {a->dtype, NULL, a->q.zero_point, a->q.qmin, a->q.qmax},
-                    xb = {b->dtype, NULL, b->q.zero_point, b->q.qmin, b->q.qmax};
+    itg_int_operand codes[2];
+    itg_batch_operation ordered = *o;
+    ordered.exchanged = starts_with_second(plan, o);
+    const int32_t first = ordered.exchanged ? 1 : 0;
+    for (int32_t i = 0; i < 2; i++) {
+        x[i] = &values[s->inputs[i == 0 ? first : 1 - first]];
+        codes[i] = (itg_int_operand){x[i]->dtype, NULL, x[i]->q.zero_point, x[i]->q.qmin,
+                                     x[i]->q.qmax};
+    }
     for (int32_t i = 0; i < o->output_count; i++)
         out[i] = itg_batch_epilogue_of(plan, o, i);
-    itg_int_binary k = binary_of(plan, o, scales);
+    itg_int_binary k = binary_of(plan, &ordered, scales);
     itg_block_element *fast;
-    itg_status status = itg_block_binary_create(plan->kernels, &k, &xa, &xb, out, o->output_count,
-                                                plan->arena, &fast, err);
-    if (status == ITG_OK) o->fast = fast;
-    return status;
+    itg_status status = itg_block_binary_create(plan->kernels, &k, &codes[0], &codes[1], out,
+                                                o->output_count, plan->arena, &fast, err);
+    if (status != ITG_OK || fast == NULL) return status;
+    const bool constant = x[0]->data != NULL || x[1]->data != NULL;
+    if (constant) {
+        o->constant_first = x[0]->data != NULL;
+        o->constant = spread(plan, o, o->constant_first ? first : 1 - first);
+        if (o->constant == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a sum");
+    }
+    o->exchanged = ordered.exchanged;
+    o->fast = fast;
+    return ITG_OK;
 }
 
 static itg_status prepare_binary(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
 {
     (void)keeps_order(plan, o->step, itg_place_is_last(o->outputs[0]), &o->exchanged);
-    return o->exchanged ? ITG_OK : prepare_fast(plan, o, err);
+    return prepare_fast(plan, o, err);
 }
 
 static void run_fast(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     void *y[ITG_ACCEL_OUTPUTS];
-    for (int32_t i = 0; i < o->output_count; i++)
-        y[i] = itg_batch_data(b, o->outputs[i]);
-    itg_block_element_run(o->fast, itg_batch_data(b, o->inputs[0]), itg_batch_data(b, o->inputs[1]),
-                          y, itg_place_value(b->plan, o->outputs[0])->elements * count);
+    const itg_step *s = o->step;
+    const int32_t first = o->exchanged ? 1 : 0;
+    const int64_t elements = itg_place_value(b->plan, o->outputs[0])->elements;
+    const int64_t runs = o->constant != NULL ? count : 1;
+    for (int64_t k = 0; k < runs; k++) {
+        const void *x[2];
+        for (int32_t i = 0; i < o->output_count; i++)
+            y[i] = (unsigned char *)itg_batch_data(b, o->outputs[i]) +
+                   (size_t)k * itg_place_value(b->plan, o->outputs[i])->bytes;
+        for (int32_t i = 0; i < 2; i++) {
+            const int32_t slot = i == 0 ? first : 1 - first;
+            const bool constant = o->constant != NULL && o->constant_first == (i == 0);
+            x[i] = constant ? o->constant
+                            : (const unsigned char *)itg_batch_data(b, o->inputs[slot]) +
+                                  (size_t)k * b->plan->program->values[s->inputs[slot]].bytes;
+        }
+        itg_block_element_run(o->fast, x[0], x[1], y, o->constant != NULL ? elements : elements * count);
+    }
 }
 
 static itg_status run_binary(itg_batch *b, const itg_batch_operation *o, int64_t count,

@@ -26,8 +26,10 @@ typedef struct itg_batch_operation {
     int32_t input_count, output_count;
     int32_t *inputs, *outputs; /* places; ITG_NONE: constant or left out */
     const itg_accel_layer *layer;
-    const itg_block_element *fast; /* BINARY without broadcasting, CLIP; NULL: none */
+    const itg_block_element *fast; /* BINARY, CLIP; NULL: none */
     bool exchanged;                /* BINARY: operands change places */
+    const void *constant;          /* BINARY, fast: the second operand of every sample, as it lies */
+    bool constant_first;           /* it is the first */
     double cost;                   /* of a sample, in multiplications */
     size_t scratch_bytes, scratch_offset;
 } itg_batch_operation;
