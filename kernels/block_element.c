@@ -18,7 +18,8 @@ struct itg_block_element {
     bool alone; /* one operand */
     itg_int_binary k;
     itg_dtype storage_a, storage_b;
-    int32_t zero_a, zero_b;
+    int32_t zero_a, zero_b; /* what widening subtracts */
+    int32_t float_zero[2];  /* F32: zero points, which its constants hold already */
     /* RESCALE: codes less their zero points to common units, of bytes by a table of all codes, else
      * by lanes. */
     const itg_byte_table *table[2];
@@ -150,6 +151,21 @@ static void run_mul(const itg_block_element *t, int32_t o, const int32_t *a, con
     int32_t q[ROW];
     mul_f32_row(&t->mul[o], a, b, n, (float)e->lo, (float)e->hi, q);
     itg_store_row(e->storage, y, first, n, q);
+}
+
+/* Float output: the operation on the dequantized operands. zero: what is still to be subtracted. */
+ITG_CLONES
+static void float_row(const itg_int_binary *k, const itg_epilogue *e, const int32_t zero[2],
+                      const int32_t *a, const int32_t *b, int64_t n, float *y)
+{
+    const float sa = k->scale_a, sb = k->scale_b, low = e->float_lo, high = e->float_hi;
+    const int32_t za = zero[0], zb = zero[1];
+    const bool product = k->form == ITG_BINARY_F32_PRODUCT, subtracts = k->sign < 0;
+    for (int64_t i = 0; i < n; i++) {
+        const float x = (float)(a[i] - za) * sa, z = (float)(b[i] - zb) * sb;
+        const float v = product ? x * z : subtracts ? x - z : x + z;
+        y[i] = v < low ? low : v > high ? high : v;
+    }
 }
 
 /* ---- creation ---- */
@@ -290,12 +306,16 @@ static made make_integer(itg_block_element *t, const itg_int_operand *const x[2]
 static made make_add(itg_block_element *t, const itg_int_operand *const x[2])
 {
     const float large = 1e28F;
+    t->float_zero[0] = (int32_t)x[0]->zero_point;
+    t->float_zero[1] = (int32_t)x[1]->zero_point;
     for (int32_t o = 0; o < t->out_count; o++) {
         const itg_epilogue *e = &t->out[o];
+        if (e->storage == ITG_F32) continue;
+        if (t->k.sign < 0) return NO_FORM;
         t->add[o] = itg_f32_add_derive(t->k.scale_a, x[0]->zero_point, t->k.scale_b,
                                        x[1]->zero_point, t->k.scale_out[o], e->zero_point);
         const itg_f32_add *k = &t->add[o];
-        if (e->storage == ITG_F32 || e->lo < -FLOAT_LIMIT || e->hi > FLOAT_LIMIT ||
+        if (e->lo < -FLOAT_LIMIT || e->hi > FLOAT_LIMIT ||
             !(k->ra < large && k->rb < large && k->fixed < large && k->fixed > -large))
             return NO_FORM;
     }
@@ -311,9 +331,10 @@ static made make_mul(itg_block_element *t, const itg_int_operand *const x[2])
     t->zero_b = (int32_t)x[1]->zero_point;
     for (int32_t o = 0; o < t->out_count; o++) {
         const itg_epilogue *e = &t->out[o];
+        if (e->storage == ITG_F32) continue;
         t->mul[o] =
             itg_f32_mul_derive(t->k.scale_a, t->k.scale_b, t->k.scale_out[o], e->zero_point);
-        if (e->storage == ITG_F32 || e->lo < -FLOAT_LIMIT || e->hi > FLOAT_LIMIT ||
+        if (e->lo < -FLOAT_LIMIT || e->hi > FLOAT_LIMIT ||
             !(t->mul[o].ratio < large))
             return NO_FORM;
     }
@@ -329,7 +350,7 @@ static made make(itg_block_element *t, const itg_int_operand *a, const itg_int_o
     for (int i = 0; i < 2; i++)
         if (!is_narrow(x[i]->storage) || x[i]->zero_point < -limit || x[i]->zero_point > limit)
             return NO_FORM;
-    if (t->k.form == ITG_BINARY_F32) return t->k.sign > 0 ? make_add(t, x) : NO_FORM;
+    if (t->k.form == ITG_BINARY_F32) return make_add(t, x);
     return t->k.form == ITG_BINARY_F32_PRODUCT ? make_mul(t, x) : make_integer(t, x, arena);
 }
 
@@ -475,7 +496,9 @@ void itg_block_element_run(const itg_block_element *t, const void *a, const void
         if (!t->alone && !floats) sum_row(t, a, b, first, row, va);
         for (int32_t o = 0; o < t->out_count; o++) {
             if (done[o]) continue;
-            if (adds)
+            if (floats && t->out[o].storage == ITG_F32)
+                float_row(&t->k, &t->out[o], t->float_zero, va, vb, row, (float *)y[o] + first);
+            else if (adds)
                 run_add(t, o, va, vb, row, y[o], first);
             else if (multiplies)
                 run_mul(t, o, va, vb, row, y[o], first);

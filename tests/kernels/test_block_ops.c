@@ -61,6 +61,14 @@ static void draw_outputs(itg_rng *rng, trial *t, bool floats)
     for (int32_t o = 0; o < t->out_count; o++) {
         const itg_dtype storage = code_storage(rng, itg_rng_below(rng, 3) > 0);
         const int64_t lo = itg_dtype_min(storage), hi = itg_dtype_max(storage);
+        if (floats && itg_rng_below(rng, 3) == 0) {
+            t->y[o] = guard((size_t)t->n * sizeof(float), sizeof(float));
+            t->out[o] = (itg_epilogue){.storage = ITG_F32,
+                                       .out = t->y[o].data,
+                                       .float_lo = itg_rng_below(rng, 2) ? 0 : -INFINITY,
+                                       .float_hi = itg_rng_below(rng, 2) ? 6 : INFINITY};
+            continue;
+        }
         t->requant[o] = form_requant(rng, (itg_requant_form)itg_rng_below(rng, 3), -24, 2);
         if (itg_rng_below(rng, 4) == 0) t->requant[o] = form_requant(rng, ITG_REQUANT_F32, -24, 2);
         t->scale[o] = (float)ldexp(0.5 + itg_rng_unit(rng), (int)between(rng, -3, 3));
@@ -84,7 +92,7 @@ static void draw_trial(itg_rng *rng, trial *t, itg_binary_form form, bool bytes)
     draw_outputs(rng, t, form == ITG_BINARY_F32 || form == ITG_BINARY_F32_PRODUCT);
     const itg_requant_form scaling = (itg_requant_form)itg_rng_below(rng, 3);
     t->k = (itg_int_binary){.form = form,
-                            .sign = form != ITG_BINARY_F32 && itg_rng_below(rng, 2) ? -1 : 1,
+                            .sign = itg_rng_below(rng, 3) ? 1 : -1,
                             .left_shift = (int32_t)between(rng, 0, bytes ? 20 : 12),
                             .ra = form_requant(rng, scaling, -6, 0),
                             .rb = form_requant(rng, scaling, -6, 0),
@@ -111,7 +119,7 @@ static bool check(const itg_accel_kernels *kernels, const trial *t)
     itg_epilogue out[MOST_OUT];
     for (int32_t o = 0; o < t->out_count; o++) {
         y[o] = t->out[o].out;
-        expected[o] = buffer(t->n * 2);
+        expected[o] = buffer(t->n * (int64_t)sizeof(float));
         out[o] = t->out[o];
         out[o].out = expected[o];
     }
