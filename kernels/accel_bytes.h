@@ -45,8 +45,8 @@ AVX512_INLINE void double_channels(channels *c, bool away)
 {
     const __m512i one = away ? _mm512_maskz_set1_epi32(c->keep, 1) : _mm512_setzero_si512();
     const __m512i even = _mm512_slli_epi64(_mm512_add_epi32(c->multiplier, one), 32);
-    const __m512i odd = _mm512_slli_epi64(
-        _mm512_add_epi32(c->multiplier_odd, _mm512_srli_epi64(one, 32)), 32);
+    const __m512i odd =
+        _mm512_slli_epi64(_mm512_add_epi32(c->multiplier_odd, _mm512_srli_epi64(one, 32)), 32);
     c->bias = _mm512_xor_si512(c->bias, _mm512_set1_epi32(INT32_MIN));
     c->addend_even = _mm512_sub_epi64(_mm512_slli_epi64(c->addend_even, 1), even);
     c->addend_odd = _mm512_sub_epi64(_mm512_slli_epi64(c->addend_odd, 1), odd);
@@ -88,7 +88,8 @@ AVX512_INLINE clamps clamps_of(const itg_lanes *l)
 /* (v * multiplier + addend) >> 31, of v as double_channels() wants it */
 AVX512_INLINE __m512i doubled(const channels *c, __m512i v)
 {
-    const __m512i high = _mm512_set_epi32(31, 15, 29, 13, 27, 11, 25, 9, 23, 7, 21, 5, 19, 3, 17, 1);
+    const __m512i high =
+        _mm512_set_epi32(31, 15, 29, 13, 27, 11, 25, 9, 23, 7, 21, 5, 19, 3, 17, 1);
     const __m512i even = _mm512_mul_epu32(v, c->multiplier);
     const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(v, 32), c->multiplier_odd);
     return _mm512_permutex2var_epi32(_mm512_add_epi64(even, c->addend_even), high,
@@ -123,9 +124,9 @@ AVX512_INLINE __m512i codes(const channels *c, __m512i sum, form f)
 static inline bool itg_lanes_are_bytes(const itg_lanes *l)
 {
     if (!l->bytes) return false;
-    return l->kind == ITG_LANES_RATIO ? l->tame
-                                      : l->kind == ITG_LANES_STAGES && l->addend && !l->left &&
-                                            !l->shift[0];
+    return l->kind == ITG_LANES_RATIO
+               ? l->tame
+               : l->kind == ITG_LANES_STAGES && l->addend && !l->left && !l->shift[0];
 }
 
 static inline form form_of(const itg_lanes *l)

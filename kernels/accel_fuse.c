@@ -19,8 +19,7 @@ static bool addend_of(const itg_lanes *l, int64_t c, int64_t bound, int64_t *out
     const int64_t zero = l->e.zero_point, limit = (int64_t)1 << 30;
     if (s2 > 30 || zero > (limit >> s2) || zero < -(limit >> s2)) return false;
     const int64_t half1 = ITG_ROUND_HALF((int64_t)1, s1), half2 = ITG_ROUND_HALF((int64_t)1, s2);
-    const int64_t second =
-        ITG_ROUND_CONSTANT(l->rounding[2], half2) + zero * ((int64_t)1 << s2);
+    const int64_t second = ITG_ROUND_CONSTANT(l->rounding[2], half2) + zero * ((int64_t)1 << s2);
     const int64_t size = second < 0 ? -second : second;
     if (size > (PRODUCT_LIMIT >> s1) / 2) return false;
     *out = ITG_ROUND_CONSTANT(l->rounding[1], half1) + second * ((int64_t)1 << s1);
@@ -42,8 +41,7 @@ bool itg_lanes_fuse(itg_lanes *l, int64_t channels, uint64_t product_bound, itg_
     if (!l->bytes || !l->multiplier || product_bound > (uint64_t)PRODUCT_LIMIT ||
         !roundings_fuse(l))
         return true;
-    int64_t *addend =
-        itg_arena_array(arena, (size_t)(channels + ITG_MAX_COLUMNS), sizeof *addend);
+    int64_t *addend = itg_arena_array(arena, (size_t)(channels + ITG_MAX_COLUMNS), sizeof *addend);
     if (!addend) return false;
     l->doubling = true;
     for (int64_t c = 0; c < channels; c++) {

@@ -42,10 +42,9 @@ AVX2_INLINE void load_doubled(channels *c, const itg_lanes *l, int64_t channel)
     c->keep = l->rounding[2] == ITG_ROUND_HALF_AWAY ? _mm256_cmpgt_epi32(c->last, zero) : zero;
     const __m256i more = _mm256_sub_epi32(m, c->keep); /* keep is -1 */
     c->bias = _mm256_xor_si256(c->bias, _mm256_set1_epi32(INT32_MIN));
-    c->addend_even =
-        _mm256_sub_epi64(_mm256_slli_epi64(even, 1), _mm256_slli_epi64(more, 32));
-    c->addend_odd = _mm256_sub_epi64(
-        _mm256_slli_epi64(odd, 1), _mm256_slli_epi64(_mm256_srli_epi64(more, 32), 32));
+    c->addend_even = _mm256_sub_epi64(_mm256_slli_epi64(even, 1), _mm256_slli_epi64(more, 32));
+    c->addend_odd = _mm256_sub_epi64(_mm256_slli_epi64(odd, 1),
+                                     _mm256_slli_epi64(_mm256_srli_epi64(more, 32), 32));
     c->multiplier = _mm256_slli_epi32(m, 1);
     c->multiplier_odd = _mm256_srli_epi64(c->multiplier, 32);
 }
@@ -92,8 +91,7 @@ AVX2_INLINE __m256i bytes(const clamps *c, const __m256i v[VECTORS], bool ratio)
 {
     const __m256i low = sixteen_bits(c, v[0], v[1], ratio);
     const __m256i high = sixteen_bits(c, v[2], v[3], ratio);
-    const __m256i q =
-        c->is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
+    const __m256i q = c->is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
     return _mm256_permutevar8x32_epi32(q, _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0));
 }
 
@@ -170,8 +168,8 @@ void itg_lanes_avx2(const itg_lanes_args *a)
 {
     const itg_lanes *l = a->lanes;
     const bool ratio = l->kind == ITG_LANES_RATIO && l->tame;
-    const bool stages = l->kind == ITG_LANES_STAGES && l->addend && l->doubling && !l->left &&
-                        !l->shift[0];
+    const bool stages =
+        l->kind == ITG_LANES_STAGES && l->addend && l->doubling && !l->left && !l->shift[0];
     if (!a->acc32 || a->fit != 0 || !l->bytes || (!ratio && !stages)) {
         itg_lanes_portable(a);
         return;

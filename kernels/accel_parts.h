@@ -97,7 +97,7 @@ typedef struct itg_lanes {
     itg_rounding rounding[3];
     const float *ratio;
     int64_t low, high; /* of a code less its zero point */
-    bool bytes; /* codes of 8 bits, lo and hi among them, and a zero point near */
+    bool bytes;        /* codes of 8 bits, lo and hi among them, and a zero point near */
     /* Narrow STAGES to such codes, as accel_fuse.c defines; NULL: not so. */
     const int64_t *addend;
     bool doubling; /* shift[1] is 31 in all channels */
@@ -169,7 +169,8 @@ struct itg_accel_kernels {
     bool (*usable)(void); /* by processor and system */
     void (*begin)(void);  /* NULL: nothing to do before and after tiles on a thread */
     void (*end)(void);
-    /* What tile() wants to know of the weights of a panel's digit, a number a step; NULL: nothing. */
+    /* What tile() wants to know of the weights of a panel's digit, a number a step; NULL: nothing.
+     */
     void (*mark)(const int8_t *panel, int64_t steps, uint16_t *safe);
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
@@ -200,8 +201,8 @@ struct itg_accel_layer {
     itg_accel_shape shape;
     const int8_t *packed;
     const uint16_t *safe; /* [group][panel][digit][step] marks; NULL: none */
-    int64_t band;  /* output rows of a plane */
-    int64_t plane; /* bytes of its planes, all digits */
+    int64_t band;         /* output rows of a plane */
+    int64_t plane;        /* bytes of its planes, all digits */
     /* PATCHES: bytes of a patch, how many at once, and the runs of bytes that make one. */
     int64_t patch_row, patch_rows, patch_runs;
     const int64_t *patch_offset;

@@ -235,7 +235,8 @@ static bool prove_sums(const itg_accel_kernels *kernels, itg_rng *rng, int index
     if (!t) return false;
     for (int i = 0; i < 2; i++)
         for (int q = 0; q < BYTES; q++)
-            itg_byte_table_set(&t->table[i], (uint8_t)q, (int32_t)between(rng, -bound / 2, bound / 2));
+            itg_byte_table_set(&t->table[i], (uint8_t)q,
+                               (int32_t)between(rng, -bound / 2, bound / 2));
     const itg_requant_form form = index % 2 ? ITG_REQUANT_F32 : ITG_REQUANT_TFLITE_DOUBLE;
     t->requant = draw_requant(rng, form, ITG_ROUND_HALF_UP, bound);
     t->e = (itg_epilogue){.storage = index / 2 % 2 ? ITG_S8 : ITG_U8,

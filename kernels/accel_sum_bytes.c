@@ -69,9 +69,9 @@ AVX512_INLINE void sum_all(const itg_byte_sum *s, form f)
         }
         const __m512i low = sixteen_bits(&limits, x[0], x[1], f);
         const __m512i high = sixteen_bits(&limits, x[2], x[3], f);
-        _mm512_mask_storeu_epi8(
-            out + i, used,
-            is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high));
+        _mm512_mask_storeu_epi8(out + i, used,
+                                is_signed ? _mm512_packs_epi16(low, high)
+                                          : _mm512_packus_epi16(low, high));
     }
 }
 

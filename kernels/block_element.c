@@ -334,8 +334,7 @@ static made make_mul(itg_block_element *t, const itg_int_operand *const x[2])
         if (e->storage == ITG_F32) continue;
         t->mul[o] =
             itg_f32_mul_derive(t->k.scale_a, t->k.scale_b, t->k.scale_out[o], e->zero_point);
-        if (e->lo < -FLOAT_LIMIT || e->hi > FLOAT_LIMIT ||
-            !(t->mul[o].ratio < large))
+        if (e->lo < -FLOAT_LIMIT || e->hi > FLOAT_LIMIT || !(t->mul[o].ratio < large))
             return NO_FORM;
     }
     return MADE;
@@ -471,8 +470,7 @@ static bool sum_bytes(const itg_block_element *t, int32_t o, const void *a, cons
                       int64_t n)
 {
     if (!t->table[0] || !t->table[1] || !t->kernels->sum_bytes) return false;
-    itg_byte_sum s = {t->table[0],      t->table[1], a, b, n, t->k.sign < 0,
-                      &t->lanes[o], t->none,     y};
+    itg_byte_sum s = {t->table[0], t->table[1], a, b, n, t->k.sign < 0, &t->lanes[o], t->none, y};
     return t->kernels->sum_bytes(&s);
 }
 

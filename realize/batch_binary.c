@@ -214,8 +214,8 @@ static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o, itg
     const int32_t first = ordered.exchanged ? 1 : 0;
     for (int32_t i = 0; i < 2; i++) {
         x[i] = &values[s->inputs[i == 0 ? first : 1 - first]];
-        codes[i] = (itg_int_operand){x[i]->dtype, NULL, x[i]->q.zero_point, x[i]->q.qmin,
-                                     x[i]->q.qmax};
+        codes[i] =
+            (itg_int_operand){x[i]->dtype, NULL, x[i]->q.zero_point, x[i]->q.qmin, x[i]->q.qmax};
     }
     for (int32_t i = 0; i < o->output_count; i++)
         out[i] = itg_batch_epilogue_of(plan, o, i);
@@ -260,7 +260,8 @@ static void run_fast(itg_batch *b, const itg_batch_operation *o, int64_t count)
                             : (const unsigned char *)itg_batch_data(b, o->inputs[slot]) +
                                   (size_t)k * b->plan->program->values[s->inputs[slot]].bytes;
         }
-        itg_block_element_run(o->fast, x[0], x[1], y, o->constant != NULL ? elements : elements * count);
+        itg_block_element_run(o->fast, x[0], x[1], y,
+                              o->constant != NULL ? elements : elements * count);
     }
 }
 

@@ -28,9 +28,9 @@ typedef struct itg_batch_operation {
     const itg_accel_layer *layer;
     const itg_block_element *fast; /* BINARY, CLIP; NULL: none */
     bool exchanged;                /* BINARY: operands change places */
-    const void *constant;          /* BINARY, fast: the second operand of every sample, as it lies */
-    bool constant_first;           /* it is the first */
-    double cost;                   /* of a sample, in multiplications */
+    const void *constant; /* BINARY, fast: the second operand of every sample, as it lies */
+    bool constant_first;  /* it is the first */
+    double cost;          /* of a sample, in multiplications */
     size_t scratch_bytes, scratch_offset;
 } itg_batch_operation;
 

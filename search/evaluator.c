@@ -9,7 +9,7 @@
 
 itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *err)
 {
-    itg_status status = itg_fast_kernels(&e->kernels, err);
+    itg_status status = itg_accel_choose(NULL, &e->kernels, err);
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_CACHE_BYTES, &e->weights, err);
     if (status == ITG_OK && cache_bytes > 0)
         status = itg_cache_create((size_t)cache_bytes, &e->activations, err);

@@ -18,10 +18,6 @@ typedef struct itg_fast_program {
     uint64_t source;        /* number of the samples, for activations */
 } itg_fast_program;
 itg_runner itg_runner_fast(const itg_fast_program *fast);
-/* The fastest set on this machine, or what the environment variable INTAGLIO_KERNELS names; NULL:
- * the plain executor's kernels. */
-itg_status itg_fast_kernels(const itg_accel_kernels **out, itg_error *err);
-
 /* All that scoring a point needs; shared by the workers, which change nothing of it but the
  * threshold cache. */
 typedef struct itg_evaluator {

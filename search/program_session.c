@@ -243,7 +243,7 @@ static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_o
 {
     itg_batch_options batch = {0};
     itg_batch_plan *plan = NULL;
-    itg_status status = itg_fast_kernels(&batch.kernels, err);
+    itg_status status = itg_accel_choose(NULL, &batch.kernels, err);
     if (status == ITG_OK) status = itg_batch_plan_create(program, &batch, &plan, err);
     if (status != ITG_OK) return status;
     itg_fast_program fast = {.program = program, .plan = plan};

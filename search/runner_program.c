@@ -3,7 +3,6 @@
 #include "search/evaluator.h"
 #include "realize/batch.h"
 #include <stdlib.h>
-#include <string.h>
 
 static itg_status create(const void *context, void **instance, itg_error *err)
 {
@@ -105,15 +104,6 @@ static itg_tensor block_output(const void *instance, int32_t index, int64_t k)
 static const itg_quantizer *fast_quantizer(const void *context, int32_t index)
 {
     return quantizer(((const itg_fast_program *)context)->program, index);
-}
-
-itg_status itg_fast_kernels(const itg_accel_kernels **out, itg_error *err)
-{
-    itg_status status = itg_accel_choose(NULL, out, err);
-    if (status != ITG_OK) return status;
-    /* The portable set is no faster than the plain executor's own kernels. */
-    if (strcmp(itg_accel_name(*out), "portable") == 0 && !getenv("INTAGLIO_KERNELS")) *out = NULL;
-    return ITG_OK;
 }
 
 itg_runner itg_runner_fast(const itg_fast_program *fast)

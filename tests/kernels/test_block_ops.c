@@ -19,9 +19,8 @@ typedef struct trial {
 
 static itg_requant form_requant(itg_rng *rng, itg_requant_form form, int low, int high)
 {
-    const itg_requant_spec spec = {.form = form,
-                                   .shift_rounding =
-                                       (itg_rounding)itg_rng_below(rng, ITG_ROUNDING_COUNT)};
+    const itg_requant_spec spec = {
+        .form = form, .shift_rounding = (itg_rounding)itg_rng_below(rng, ITG_ROUNDING_COUNT)};
     const double fraction = form == ITG_REQUANT_SHIFT ? 0.5 : 0.5 + itg_rng_unit(rng) / 2;
     const double ratio = ldexp(fraction, (int)between(rng, low, high));
     itg_requant r;
@@ -50,7 +49,7 @@ static void draw_operand(itg_rng *rng, trial *t, int i, bool bytes)
     const bool ends = itg_rng_below(rng, 4) == 0;
     for (int64_t j = 0; j < t->n; j++)
         itg_store(storage, t->codes[i].data, j,
-                  !ends                 ? between(rng, x->qmin, x->qmax)
+                  !ends                   ? between(rng, x->qmin, x->qmax)
                   : itg_rng_below(rng, 2) ? x->qmin
                                           : x->qmax);
 }
