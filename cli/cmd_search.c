@@ -246,11 +246,12 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_CALIBRATION_SAMPLES,
                 ITG_CLI_OPT_SEARCH_SAMPLES,
                 ITG_CLI_OPT_BASELINE,
+                ITG_CLI_OPT_NO_RACING,
                 ITG_CLI_OPT_CACHE_MB,
                 ITG_CLI_OPT_DB,
                 ITG_CLI_OPT_RESUME,
                 ITG_CLI_OPT_OUT_STRATEGY,
                 ITG_CLI_OPT_QUIET},
-    .option_count = 32 + ITG_CLI_PREPROCESS_COUNT,
+    .option_count = 33 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

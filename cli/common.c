@@ -220,6 +220,21 @@ void itg_cli_print_line(const char *name, const char *format, ...)
     va_end(arguments);
 }
 
+const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, size_t size)
+{
+    char count[32];
+    int used = 0;
+    *out = '\0';
+    if (duplicates > 0)
+        used =
+            snprintf(out, size, ", %s duplicate%s",
+                     itg_cli_count_text((long long)duplicates, count), duplicates == 1 ? "" : "s");
+    if (raced > 0 && used >= 0 && (size_t)used < size)
+        snprintf(out + used, size - (size_t)used, ", %s raced",
+                 itg_cli_count_text((long long)raced, count));
+    return out;
+}
+
 void itg_cli_print_score(const itg_score *score)
 {
     char text[ITG_CLI_HEX];

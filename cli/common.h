@@ -56,6 +56,8 @@ void itg_cli_json_costs(itg_cli_json *json, const itg_score *score);
 void itg_cli_json_islands(itg_cli_json *json, const itg_program *program);
 void itg_cli_print_islands(const itg_program *program);
 
+/* ", 12 duplicates, 41 raced", without what there is none of. */
+const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, size_t size);
 /* Lines "  top-1  79.51 % ..." of what is known in the score. */
 void itg_cli_print_score(const itg_score *score);
 void itg_cli_print_line(const char *name, const char *format, ...);

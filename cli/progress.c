@@ -141,6 +141,7 @@ static void describe(itg_cli_progress *p, const itg_trial *best, int64_t done, i
         add(text, "%lld of %lld trials", (long long)done, (long long)planned);
     else
         add(text, "%lld trial%s", (long long)done, done == 1 ? "" : "s");
+    if (p->raced > 0) add(text, ", %lld raced", (long long)p->raced);
     if (left >= 0) add_time(text, left);
     if (rate > 0) add(text, ", %.3g/s", rate);
     add_best(text, p, best);
@@ -150,6 +151,7 @@ void itg_cli_progress_show(itg_cli_progress *p, const itg_trial *trial, const it
                            int64_t planned, double now)
 {
     int64_t done = trial->index + 1, number = best ? best->index : -1;
+    p->raced += !trial->duplicate && trial->score.stopped_at > 0;
     /* What is known from the log is a moment's work. */
     if (p->quiet || done <= p->options->replay_count) return;
     if (p->first == 0) {

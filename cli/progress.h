@@ -14,6 +14,7 @@ typedef struct itg_cli_progress {
     double last_shown; /* when */
     double timed;      /* when the trials began that the rate is taken of */
     int64_t first;     /* trials done by then; 0: not yet */
+    int64_t raced;     /* trials that were stopped early, the log's included */
     int64_t best;      /* number of the best trial shown; -1: none */
     int width;         /* of the line on the terminal */
     bool is_behind;    /* latest was not shown: it came too soon behind another */

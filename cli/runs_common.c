@@ -249,6 +249,8 @@ void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cl
     else
         itg_cli_json_null(json, "goal_met");
     itg_cli_json_integer(json, "trials", r->trials);
+    itg_cli_json_integer(json, "duplicate_trials", r->duplicates);
+    itg_cli_json_integer(json, "raced_trials", r->raced);
     itg_cli_json_known_integer(json, "best_trial", r->best_trial);
     json_result(json, "float", r->has_float, &r->holdout_float);
     json_result(json, "uniform8", r->has_uniform8, &r->holdout_uniform8);

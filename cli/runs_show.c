@@ -81,6 +81,7 @@ static bool find_steps(shown *s)
         const itg_trial *t = &s->trials[i];
         s->feasible += t->feasible;
         s->seconds += t->seconds;
+        if (t->score.stopped_at > 0) continue; /* it was no better */
         if (!s->floor_known || !meets(&s->run.options.goal, floor, t)) continue;
         if (best && !is_better(&s->run.options.goal, &t->score, &best->score)) continue;
         best = t;
@@ -118,6 +119,26 @@ static void close_run(shown *s)
 
 /* ---- JSON ---- */
 
+/* Of a trial that was stopped early only a bound of its quality is known. */
+static void json_stop(itg_cli_json *json, const itg_score *score)
+{
+    if (score->stopped_at == 0) {
+        itg_cli_json_null(json, "stopped_at");
+        itg_cli_json_score(json, score);
+        return;
+    }
+    itg_cli_json_integer(json, "stopped_at", score->stopped_at);
+    itg_cli_json_number(json, "quality_at_most", itg_cli_quality(score));
+    itg_cli_json_integer(json, "samples", score->samples);
+    itg_cli_json_null(json, "agreement");
+    itg_cli_json_costs(json, score);
+    if (score->top1 >= 0) {
+        itg_cli_json_null(json, "top1");
+        itg_cli_json_null(json, "interval");
+    }
+    itg_cli_json_null(json, "digest");
+}
+
 static void json_trial(itg_cli_json *json, const itg_trial *t)
 {
     itg_cli_json_begin(json, NULL, '{');
@@ -130,7 +151,7 @@ static void json_trial(itg_cli_json *json, const itg_trial *t)
     itg_cli_json_text(json, "error", t->error);
     itg_cli_json_number(json, "seconds", t->seconds);
     if (t->feasible) {
-        itg_cli_json_score(json, &t->score);
+        json_stop(json, &t->score);
         itg_cli_json_known_number(json, "distortion", t->score.distortion);
     }
     itg_cli_json_end(json, '}');
@@ -306,7 +327,7 @@ static void trial_row(itg_cli_table *table, const itg_trial *t, const char *note
     const itg_score *score = &t->score;
     bool f = t->feasible;
     itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)t->index, text));
-    itg_cli_table_cell(table, "%s",
+    itg_cli_table_cell(table, "%s%s", f && score->stopped_at > 0 ? "<= " : "",
                        itg_cli_share(f ? itg_cli_quality(score) : -1, text, sizeof text));
     itg_cli_table_cell(table, "%s", itg_cli_amount(f ? (double)score->weight_bytes : -1, text));
     itg_cli_table_cell(table, "%s", itg_cli_amount(f ? score->bops : -1, text));
@@ -342,9 +363,13 @@ static int print_all_trials(const shown *s)
     trial_titles(&table);
     for (int64_t i = 0; i < s->count; i++) {
         const itg_trial *t = &s->trials[i];
+        char stopped[64];
+        snprintf(stopped, sizeof stopped, "stopped after %lld samples",
+                 (long long)t->score.stopped_at);
         trial_row(&table, t,
                   !t->feasible                            ? t->error ? t->error : "not possible"
                   : t->index == s->run.record->best_trial ? "best"
+                  : t->score.stopped_at > 0               ? stopped
                                                           : "");
     }
     return itg_cli_table_print(&table);
@@ -352,9 +377,11 @@ static int print_all_trials(const shown *s)
 
 static int print_trials(const shown *s)
 {
-    char count[32], feasible[32];
-    printf("\n%s trials, %s of them could be realized; %.1f s of evaluation.\n",
+    const itg_run_record *r = s->run.record;
+    char count[32], feasible[32], kinds[96];
+    printf("\n%s trials%s; %s of them could be realized; %.1f s of evaluation.\n",
            itg_cli_count_text((long long)s->count, count),
+           itg_cli_trial_kinds(r->duplicates, r->raced, kinds, sizeof kinds),
            itg_cli_count_text((long long)s->feasible, feasible), s->seconds);
     int status = s->count > 0 ? print_steps(s) : ITG_CLI_OK;
     if (status == ITG_CLI_OK && s->args->given[ITG_CLI_OPT_RUNS_TRIALS] && s->count > 0)

@@ -104,6 +104,8 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_cli_json_text(&json, "limited_by", *limited ? limited : NULL);
     itg_cli_json_unsigned(&json, "seed", w->options.seed);
     itg_cli_json_integer(&json, "trials", itg_search_trial_count(r));
+    itg_cli_json_integer(&json, "duplicate_trials", itg_search_duplicate_count(r));
+    itg_cli_json_integer(&json, "raced_trials", itg_search_raced_count(r));
     itg_cli_json_number(&json, "seconds", w->seconds);
     itg_cli_json_text(&json, "stop_reason", itg_search_stop_reason(r));
     itg_cli_json_bool(&json, "resumed", w->resumed != NULL);
@@ -228,14 +230,16 @@ static void print_best(const itg_cli_search_work *w, const itg_trial *best)
 static void print_head(const itg_cli_search_work *w)
 {
     const itg_search_result *r = w->result;
-    char goal[256], replayed[64] = "";
+    char goal[256], kinds[96], replayed[64] = "";
     if (w->resumed)
         snprintf(replayed, sizeof replayed, " (%lld of them from the log)",
                  (long long)w->replay_count);
     itg_cli_goal_words(&w->options.goal, itg_search_float(r, false)->top1 >= 0, goal, sizeof goal);
-    printf("%s on %s: %lld trials%s in %.1f s, searcher %s, seed %llu, stopped: %s\n",
+    itg_cli_trial_kinds(itg_search_duplicate_count(r), itg_search_raced_count(r), kinds,
+                        sizeof kinds);
+    printf("%s on %s: %lld trials%s%s in %.1f s, searcher %s, seed %llu, stopped: %s\n",
            itg_model_name(w->model), itg_hardware_name(w->hw), (long long)itg_search_trial_count(r),
-           replayed, w->seconds, w->options.searcher, (unsigned long long)w->options.seed,
+           replayed, kinds, w->seconds, w->options.searcher, (unsigned long long)w->options.seed,
            itg_search_stop_reason(r));
     printf("goal: %s; %s\n\n", goal, itg_search_goal_met(r) ? "met" : "NOT met");
 }

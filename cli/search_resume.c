@@ -28,7 +28,8 @@ static const itg_cli_option agreeing[] = {ITG_CLI_OPT_SEARCHER,
                                           ITG_CLI_OPT_WEIGHT_METHODS,
                                           ITG_CLI_OPT_CALIBRATION_SAMPLES,
                                           ITG_CLI_OPT_SEARCH_SAMPLES,
-                                          ITG_CLI_OPT_BASELINE};
+                                          ITG_CLI_OPT_BASELINE,
+                                          ITG_CLI_OPT_NO_RACING};
 
 static void say_number(char out[VALUE], double value, bool known)
 {
@@ -109,6 +110,9 @@ static void say(const itg_search_options *o, itg_cli_option option, char out[VAL
         break;
     case ITG_CLI_OPT_BASELINE:
         snprintf(out, VALUE, "%s", o->hago_baseline ? "hago-greedy" : "none");
+        break;
+    case ITG_CLI_OPT_NO_RACING:
+        snprintf(out, VALUE, "%s", o->no_racing ? "set" : "racing");
         break;
     default:
         say_goal(&o->goal, option, out);

@@ -115,6 +115,7 @@ static itg_status read_field(const reader *r, const itg_json_value *object,
     return ITG_OK;
 }
 
+/* Where stopped_at is set, there is no digest. */
 static itg_status read_score(const reader *r, const itg_json_value *object, itg_score *out)
 {
     const char *keys[ITG_LOG_FIELDS + 2] = {0};
@@ -125,7 +126,15 @@ static itg_status read_score(const reader *r, const itg_json_value *object, itg_
     itg_status status = itg_json_allow_keys(r->json, object, keys, r->err);
     for (int i = 0; i < ITG_LOG_FIELDS && status == ITG_OK; i++)
         status = read_field(r, object, &itg_log_fields[i], out);
-    return status == ITG_OK ? read_hash(r, object, "digest", out->digest) : status;
+    if (status != ITG_OK || out->stopped_at == 0)
+        return status == ITG_OK ? read_hash(r, object, "digest", out->digest) : status;
+    const itg_json_value *digest = NULL;
+    status = need(r, object, "digest", &digest);
+    if (status != ITG_OK) return status;
+    if (!is_null(digest)) return refuse(r, digest, "null, as the trial was stopped early");
+    if (out->stopped_at >= out->samples)
+        return refuse(r, itg_json_find(object, "samples"), "more than stopped_at");
+    return ITG_OK;
 }
 
 /* ---- inputs ---- */
@@ -216,11 +225,14 @@ static itg_status read_point(const reader *r, const itg_json_value *list, itg_tr
 /* With a score, or with an error (which may be null): could not be realized. */
 static itg_status read_outcome(const reader *r, const itg_json_value *v, itg_trial *out)
 {
-    static const char *const keys[][6] = {{"number", "point", "seconds", "error", NULL},
-                                          {"number", "point", "seconds", "score", NULL}};
-    const itg_json_value *score = itg_json_find(v, "score");
+    static const char *const keys[][6] = {
+        {"number", "point", "seconds", "error", NULL},
+        {"number", "point", "seconds", "stopped_at", "score", NULL}};
+    const itg_json_value *score = itg_json_find(v, "score"), *stop = itg_json_find(v, "stopped_at");
     out->feasible = score != NULL;
     itg_status status = itg_json_allow_keys(r->json, v, keys[out->feasible], r->err);
+    if (status == ITG_OK && stop)
+        status = itg_json_get_int(r->json, stop, 1, MOST, &out->score.stopped_at, r->err);
     if (status != ITG_OK) return status;
     return score ? read_score(r, score, &out->score)
                  : read_string(r, v, "error", true, &out->error);

@@ -86,7 +86,10 @@ static void add_score(itg_strbuf *out, const itg_score *score)
         add_field(out, score, &itg_log_fields[i]);
         itg_strbuf_add(out, ", ");
     }
-    add_hash(out, "digest", score->digest);
+    if (score->stopped_at > 0)
+        add_text(out, "digest", NULL);
+    else
+        add_hash(out, "digest", score->digest);
     itg_strbuf_add(out, "}");
 }
 
@@ -175,6 +178,8 @@ static void add_trial(itg_strbuf *out, const itg_trial *trial)
         itg_strbuf_format(out, "%s%d", i > 0 ? ", " : "", (int)trial->point[i]);
     itg_strbuf_add(out, "], \"seconds\": ");
     add_number(out, trial->seconds);
+    if (trial->feasible && trial->score.stopped_at > 0)
+        itg_strbuf_format(out, ", \"stopped_at\": %lld", (long long)trial->score.stopped_at);
     if (trial->feasible) {
         itg_strbuf_add(out, ", \"score\": ");
         add_score(out, &trial->score);

@@ -82,7 +82,10 @@ static const char run_sql[] =
     "r.engine_version, r.started, r.space, r.stop_reason, r.best_strategy, r.seed, "
     "r.data, r.data_name, d.samples, r.labels, r.labels_name, l.samples, "
     "r.holdout, r.holdout_name, o.samples, r.holdout_labels, r.holdout_labels_name, p.samples, "
-    "r.model, r.best_trial, r.goal_met, (SELECT count(*) FROM trials t WHERE t.run = r.run) "
+    "r.model, r.best_trial, r.goal_met, (SELECT count(*) FROM trials t WHERE t.run = r.run), "
+    "(SELECT count(*) - count(DISTINCT point) FROM trials t WHERE t.run = r.run), "
+    /* what was stopped once was stopped at first: a complete score is not taken again */
+    "(SELECT count(DISTINCT point) FROM trials t WHERE t.run = r.run AND t.stopped_at > 0) "
     "FROM runs r JOIN hardware h ON h.hash = r.hardware JOIN data d ON d.hash = r.data "
     "LEFT JOIN data l ON l.hash = r.labels LEFT JOIN data o ON o.hash = r.holdout "
     "LEFT JOIN data p ON p.hash = r.holdout_labels WHERE r.run = ?";
@@ -110,6 +113,8 @@ static itg_status read_row(itg_run_log *log, owned_record *owned, sqlite3_stmt *
     r->best_trial = best ? sqlite3_column_int64(s, MODEL_AT + 1) : -1;
     r->goal_met = sqlite3_column_int(s, MODEL_AT + 2) != 0;
     r->trials = sqlite3_column_int64(s, MODEL_AT + 3);
+    r->duplicates = sqlite3_column_int64(s, MODEL_AT + 4);
+    r->raced = sqlite3_column_int64(s, MODEL_AT + 5);
     r->ended = r->stop_reason != NULL;
     return ITG_OK;
 }

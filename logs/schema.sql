@@ -57,6 +57,7 @@ CREATE TABLE trials (
     feasible              INTEGER NOT NULL,
     error                 TEXT,
     seconds               REAL NOT NULL,
+    stopped_at            INTEGER,
     samples               INTEGER,
     top1                  REAL,
     agreement             REAL,

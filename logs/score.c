@@ -48,7 +48,9 @@ bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *sco
     rc |= bind_number(statement, first + 7, costs ? score->cycles : -1);
     rc |= bind_number(statement, first + 8, costs ? score->average_weight_bits : -1);
     rc |= bind_number(statement, first + 9, score->distortion);
-    rc |= sqlite3_bind_text(statement, first + 10, digest, 64, SQLITE_TRANSIENT);
+    rc |= score->stopped_at > 0
+              ? sqlite3_bind_null(statement, first + 10)
+              : sqlite3_bind_text(statement, first + 10, digest, 64, SQLITE_TRANSIENT);
     return rc == SQLITE_OK;
 }
 

@@ -156,8 +156,8 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
         itg_status status =
             itg_log_prepare(log,
                             "INSERT INTO trials (run, number, point, feasible, error, "
-                            "seconds, " ITG_LOG_SCORE_COLUMNS ") "
-                            "VALUES (?, ?, ?, ?, ?, ?, " ITG_LOG_SCORE_PARAMETERS ")",
+                            "seconds, stopped_at, " ITG_LOG_SCORE_COLUMNS ") "
+                            "VALUES (?, ?, ?, ?, ?, ?, ?, " ITG_LOG_SCORE_PARAMETERS ")",
                             what, &log->insert_trial, err);
         if (status != ITG_OK) return status;
     }
@@ -167,8 +167,10 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
              sqlite3_bind_int(s, 4, trial->feasible) |
              sqlite3_bind_text(s, 5, trial->error, -1, SQLITE_STATIC) |
              sqlite3_bind_double(s, 6, trial->seconds);
+    if (trial->feasible && trial->score.stopped_at > 0)
+        rc |= sqlite3_bind_int64(s, 7, trial->score.stopped_at);
     bool bound =
-        rc == SQLITE_OK && itg_log_bind_score(s, 7, trial->feasible ? &trial->score : NULL);
+        rc == SQLITE_OK && itg_log_bind_score(s, 8, trial->feasible ? &trial->score : NULL);
     itg_status status = bound
                             ? itg_log_step(log, s, what, err)
                             : itg_fail(err, ITG_NO_MEMORY, "%s: no memory to %s", log->path, what);

@@ -47,7 +47,9 @@ static itg_status read_trial(itg_run_log *log, sqlite3_stmt *s, itg_trial *trial
     trial->feasible = sqlite3_column_int(s, 2) != 0;
     trial->error = (const char *)sqlite3_column_text(s, 3);
     trial->seconds = sqlite3_column_double(s, 4);
-    itg_log_read_score(s, 5, &trial->score);
+    itg_log_read_score(s, 6, &trial->score);
+    int64_t stopped_at = sqlite3_column_int64(s, 5);
+    if (stopped_at > 0) trial->score.stopped_at = stopped_at;
     return ITG_OK;
 }
 
@@ -58,11 +60,11 @@ itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
 {
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
-    itg_status status =
-        itg_log_prepare(log,
-                        "SELECT number, point, feasible, error, seconds, " ITG_LOG_SCORE_COLUMNS
-                        " FROM trials WHERE run = ? ORDER BY number",
-                        what, &s, err);
+    itg_status status = itg_log_prepare(
+        log,
+        "SELECT number, point, feasible, error, seconds, stopped_at, " ITG_LOG_SCORE_COLUMNS
+        " FROM trials WHERE run = ? ORDER BY number",
+        what, &s, err);
     if (status == ITG_OK) sqlite3_bind_int64(s, 1, run);
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         itg_trial trial;

@@ -14,10 +14,12 @@
 /* One point of the batch. */
 typedef struct slot {
     int32_t *levels, *point;
-    double floor; /* a quality below it is all the same to the searcher */
+    double floor; /* a quality below it is all the same to the searcher, here and in later slots of
+                     this point */
     itg_finding finding;
     double seconds;
     int32_t same_as; /* an earlier slot of the batch with this point; -1: none */
+    bool duplicate;  /* of that slot, or of an earlier trial */
     bool done;       /* finding is there; false after the batch: cancelled before its turn */
 } slot;
 
@@ -84,6 +86,7 @@ static void clear_slot(slot *s)
     s->floor = -INFINITY;
     s->seconds = 0;
     s->same_as = -1;
+    s->duplicate = false;
     s->done = false;
 }
 
@@ -127,6 +130,20 @@ static itg_status take_finding(slot *s, const itg_finding *from, itg_error *err)
     return ITG_OK;
 }
 
+/* The best does not change while a batch is evaluated, so nothing depends on its order. */
+static itg_race race_of(const engine *e, const slot *s)
+{
+    return (itg_race){e->o->objective, &e->result.best, s->floor};
+}
+
+/* Whether it says all that may matter of the slot's point; a score that was stopped early may not.
+ */
+static bool is_enough(const engine *e, const slot *s, const itg_finding *finding)
+{
+    itg_race race = race_of(e, s);
+    return !finding->feasible || itg_race_accepts(&race, &finding->score);
+}
+
 static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err)
 {
     const itg_trial *t = &e->o->replay[index];
@@ -136,11 +153,29 @@ static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err
                         "now: options, model, data, hardware or version differ",
                         (long long)index);
     itg_finding finding = {t->feasible, t->feasible ? t->score : itg_score_unknown(), NULL};
+    if (!is_enough(e, s, &finding))
+        return itg_fail(err, ITG_MISMATCH,
+                        "trial %lld of the log was stopped after %lld samples, where it matters "
+                        "now: options, model, data, hardware or version differ",
+                        (long long)index, (long long)t->score.stopped_at);
     itg_status status = take_finding(s, &finding, err);
     if (status == ITG_OK && !t->feasible)
         status = copy_text(t->error ? t->error : "", &s->finding.why, err);
     s->seconds = t->seconds;
     return status;
+}
+
+/* Slots of one point: the first is evaluated, for what any of them asks. */
+static void join_duplicates(engine *e)
+{
+    for (int32_t i = 0; i < e->batch_size; i++) {
+        slot *s = &e->batch[i];
+        for (int32_t k = 0; k < i && s->same_as < 0; k++)
+            if (same_point(e, e->batch[k].point, s->point)) s->same_as = k;
+        s->duplicate = s->same_as >= 0 || itg_memory_find(e->memory, s->point);
+        if (s->same_as >= 0 && s->floor < e->batch[s->same_as].floor)
+            e->batch[s->same_as].floor = s->floor;
+    }
 }
 
 /* Takes what the log or the memory knows; the rest is fresh. */
@@ -153,12 +188,10 @@ static itg_status sort_batch(engine *e, itg_error *err)
         slot *s = &e->batch[i];
         const itg_finding *known = itg_memory_find(e->memory, s->point);
         int64_t index = e->result.trial_count + i;
-        for (int32_t k = 0; k < i && s->same_as < 0; k++)
-            if (same_point(e, e->batch[k].point, s->point)) s->same_as = k;
         if (index < e->o->replay_count) {
             status = replay_trial(e, s, index, err);
             replayed += s->seconds;
-        } else if (known) {
+        } else if (known && is_enough(e, s, known)) {
             status = take_finding(s, known, err);
         } else if (s->same_as < 0) {
             e->fresh[e->fresh_count++] = i;
@@ -175,12 +208,13 @@ static itg_status evaluate_point(void *context, int worker, int64_t item, itg_er
 {
     engine *e = context;
     slot *s = &e->batch[e->fresh[item]];
+    itg_race race = race_of(e, s);
     itg_error why = {0};
     (void)worker;
     if (is_cancelled(e)) return ITG_OK;
     double start = now(e);
-    itg_status status =
-        e->o->score(e->o->score_context, s->point, e->point_threads, &s->finding.score, &why);
+    itg_status status = e->o->score(e->o->score_context, s->point, e->o->no_racing ? NULL : &race,
+                                    e->point_threads, &s->finding.score, &why);
     s->seconds = now(e) - start;
     s->finding.feasible = status == ITG_OK;
     s->done = true;
@@ -235,6 +269,7 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
                        .point = s->point,
                        .dim_count = e->space->dim_count,
                        .feasible = s->finding.feasible,
+                       .duplicate = s->duplicate,
                        .score = s->finding.score,
                        .seconds = s->seconds,
                        .error = s->finding.why};
@@ -246,6 +281,8 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
     if (status == ITG_OK && !replayed && h && h->trial) status = h->trial(h->context, &trial, err);
     if (status != ITG_OK) return status;
     e->result.trial_count++;
+    e->result.duplicates += trial.duplicate;
+    e->result.raced += !trial.duplicate && trial.score.stopped_at > 0;
     if (h && h->progress)
         h->progress(h->context, &trial, e->result.best.index >= 0 ? &e->result.best : NULL,
                     e->limit);
@@ -277,6 +314,7 @@ static itg_status run_batch(engine *e, itg_error *err)
     if (status == ITG_OK && e->batch_size == 0 && !e->exhausted)
         return itg_fail(err, ITG_FAILURE, "searcher %s waits although it has been told everything",
                         e->o->searcher->name);
+    join_duplicates(e);
     if (status == ITG_OK) status = sort_batch(e, err);
     if (status == ITG_OK) status = evaluate_batch(e, err);
     for (int32_t i = 0; i < e->batch_size && status == ITG_OK && e->batch[i].done; i++)

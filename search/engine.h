@@ -5,10 +5,11 @@
 #include "search/objective.h"
 
 /* Scores a point (the values of its dimensions, not their levels); called from several workers at
- * once, each with `threads` of its own. ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware cannot run it;
- * any other failure ends the search. */
-typedef itg_status (*itg_engine_score_fn)(void *context, const int32_t *point, int threads,
-                                          itg_score *out, itg_error *err);
+ * once, each with `threads` of its own. race NULL: exactly; else it may stop where itg_race_floor
+ * says that the point does not matter (itg_score.stopped_at). ITG_INFEASIBLE, ITG_UNBOUNDED: the
+ * hardware cannot run it; any other failure ends the search. */
+typedef itg_status (*itg_engine_score_fn)(void *context, const int32_t *point, const itg_race *race,
+                                          int threads, itg_score *out, itg_error *err);
 
 typedef struct itg_engine_options {
     const itg_searcher_def *searcher;
@@ -24,13 +25,14 @@ typedef struct itg_engine_options {
     void *score_context;
     const itg_search_hooks *hooks; /* may be NULL; clock and cancelled are called by any worker */
     itg_memory *memory;            /* what is known already; grows. NULL: the engine's own */
-    const itg_trial *replay;       /* as in itg_search_options */
+    bool no_racing;
+    const itg_trial *replay; /* as in itg_search_options */
     int64_t replay_count;
 } itg_engine_options;
 
 typedef struct itg_engine_result {
-    int64_t trial_count;
-    itg_trial best; /* index -1: none was feasible; point malloc'd */
+    int64_t trial_count, duplicates, raced; /* raced: of those that are no duplicates */
+    itg_trial best;                         /* index -1: none was feasible; point malloc'd */
     bool goal_met;
     const char *stop_reason; /* "exhausted", "trials", "seconds", "patience", "cancelled" */
 } itg_engine_result;

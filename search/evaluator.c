@@ -24,16 +24,27 @@ void itg_evaluator_deinit(itg_evaluator *e)
     itg_point_space_destroy(e->points);
 }
 
-static itg_status score_program(const itg_evaluator *evaluator, const itg_program *program,
-                                const itg_sample_set *set, int threads, itg_score *out,
-                                itg_error *err)
+/* What the evaluation must still be able to reach, by the definition of quality: top-1 where there
+ * are labels, else agreement. `costs` are known. */
+static void set_least(const itg_scoring *scoring, const itg_score *costs, itg_evaluate_options *o)
 {
+    if (!scoring->race) return;
+    int64_t least = itg_least_count(o->data->shape.dims[0], itg_race_floor(scoring->race, costs));
+    *(o->labels ? &o->least_correct : &o->least_agreeing) = least;
+}
+
+/* out holds the costs already. */
+static itg_status score_program(const itg_evaluator *evaluator, const itg_program *program,
+                                const itg_scoring *scoring, itg_score *out, itg_error *err)
+{
+    const itg_sample_set *set = scoring->set;
     itg_evaluate_options options = {.data = set->data,
                                     .preprocess = evaluator->preprocess,
                                     .labels = set->labels,
                                     .float_classes = set->classes,
                                     .reference = &set->outputs,
-                                    .threads = threads};
+                                    .threads = scoring->threads};
+    set_least(scoring, out, &options);
     itg_batch_options batch = {.kernels = evaluator->kernels, .weights = evaluator->weights};
     itg_batch_plan *plan = NULL;
     itg_evaluation evaluation = {0};
@@ -75,8 +86,8 @@ itg_status itg_evaluator_resolve(const itg_evaluator *evaluator, const int32_t *
 }
 
 itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
-                                        const itg_strategy *strategy, const itg_sample_set *set,
-                                        int threads, itg_score *out, itg_error *err)
+                                        const itg_strategy *strategy, const itg_scoring *scoring,
+                                        itg_score *out, itg_error *err)
 {
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
@@ -86,7 +97,7 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
     if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
     if (status == ITG_OK)
         status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
-    if (status == ITG_OK) status = score_program(evaluator, program, set, threads, &score, err);
+    if (status == ITG_OK) status = score_program(evaluator, program, scoring, &score, err);
     if (status == ITG_OK) *out = score;
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);
@@ -94,13 +105,12 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
 }
 
 itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *point,
-                               const itg_sample_set *set, int threads, itg_score *out,
-                               itg_error *err)
+                               const itg_scoring *scoring, itg_score *out, itg_error *err)
 {
     itg_strategy *strategy = NULL;
     itg_status status = itg_evaluator_resolve(evaluator, point, &strategy, err);
     if (status == ITG_OK)
-        status = itg_evaluator_score_strategy(evaluator, strategy, set, threads, out, err);
+        status = itg_evaluator_score_strategy(evaluator, strategy, scoring, out, err);
     itg_strategy_destroy(strategy);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef ITG_EVALUATOR_H
 #define ITG_EVALUATOR_H
 #include "realize/batch.h"
+#include "search/objective.h"
 #include "search/point_space.h"
 #include "search/split.h"
 #include "sim/evaluate.h"
@@ -42,15 +43,21 @@ typedef struct itg_sample_set {
     itg_reference outputs; /* the float network's, for distortion; may be empty */
 } itg_sample_set;
 
+/* How a score is taken. */
+typedef struct itg_scoring {
+    const itg_sample_set *set;
+    const itg_race *race; /* NULL: on all samples; else it may stop early */
+    int threads;
+} itg_scoring;
+
 itg_status itg_evaluator_resolve(const itg_evaluator *evaluator, const int32_t *point,
                                  itg_strategy **out, itg_error *err);
 /* ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware cannot run this strategy (err says why). */
 itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
-                                        const itg_strategy *strategy, const itg_sample_set *set,
-                                        int threads, itg_score *out, itg_error *err);
+                                        const itg_strategy *strategy, const itg_scoring *scoring,
+                                        itg_score *out, itg_error *err);
 itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *point,
-                               const itg_sample_set *set, int threads, itg_score *out,
-                               itg_error *err);
+                               const itg_scoring *scoring, itg_score *out, itg_error *err);
 /* The costs alone, from shapes and widths; quality and digest are unknown. */
 itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, itg_score *out,
                               itg_error *err);

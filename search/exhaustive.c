@@ -1,7 +1,8 @@
 /* All points of a small space, from the widest in the order of an odometer whose last dimension
  * runs fastest. The oracle of the other searchers' tests. It learns from nothing that it is told,
- * so the racing floor is that of a good point. */
+ * so all qualities are the same to it. */
 #include "search/points.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,6 @@
 
 typedef struct exhaustive_state {
     const itg_search_space *space;
-    double floor;
     int32_t *steps; /* per dimension: levels away from where the widest point has it */
     bool ended;
 } exhaustive_state;
@@ -19,6 +19,7 @@ static itg_status init(void *state, const itg_search_space *space,
 {
     exhaustive_state *s = state;
     int64_t points = 1;
+    (void)options;
     for (int32_t d = 0; d < space->dim_count; d++) {
         points *= space->dims[d].count; /* below 1e6 * 2^31 */
         if (points > MOST_POINTS)
@@ -29,7 +30,6 @@ static itg_status init(void *state, const itg_search_space *space,
                             MOST_POINTS, d + 1, space->dim_count, (long long)points);
     }
     s->space = space;
-    s->floor = options->quality_floor;
     s->steps = calloc((size_t)space->dim_count + 1, sizeof *s->steps);
     return s->steps ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for exhaustive");
 }
@@ -54,7 +54,7 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
         const itg_dim *dim = &s->space->dims[d];
         levels[d] = dim->ordered ? dim->count - 1 - s->steps[d] : s->steps[d];
     }
-    *floor = s->floor;
+    *floor = INFINITY;
     advance(s);
     return ITG_OK;
 }

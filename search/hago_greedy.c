@@ -4,8 +4,9 @@
  * save most per bit come first, and the next two levels of a group are asked together, so that two
  * candidates run side by side; a level below a refused one is told and ignored.
  * Threshold methods stay as they are. Racing floor: the quality floor, for below it a point is
- * refused, however far. */
+ * refused, however far; without one nothing is refused for its quality. */
 #include "search/points.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +78,8 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     greedy_state *s = state;
     (void)rng;
     memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
-    *floor = s->options.quality_floor;
+    /* Without a floor nothing is refused. */
+    *floor = s->options.quality_floor > -INFINITY ? s->options.quality_floor : INFINITY;
     if (s->position < 0) {
         if (s->asked > 0) return ITG_WAIT;
         s->asked = 1;

@@ -75,7 +75,11 @@ itg_status itg_memory_keep(itg_memory *memory, const int32_t *point, const itg_f
     itg_status status = grow(memory, err);
     if (status != ITG_OK) return status;
     entry *e = find(memory, point);
-    if (e->point) return ITG_OK;
+    if (e->point) {
+        int64_t before = e->finding.score.stopped_at, after = finding->score.stopped_at;
+        if (before > 0 && (after == 0 || after > before)) e->finding.score = finding->score;
+        return ITG_OK;
+    }
     entry made = {malloc(sizeof *point * (size_t)(memory->dims + 1)), *finding};
     if (finding->why) {
         size_t bytes = strlen(finding->why) + 1;

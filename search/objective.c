@@ -146,6 +146,56 @@ bool itg_objective_better(const itg_objective *objective, const itg_trial *a, co
     return order(objective, a, b) < 0;
 }
 
+/* ---- racing ---- */
+
+/* The quality below which a point of these costs is not better than the best. */
+static double floor_of_best(const itg_objective *objective, const itg_trial *best,
+                            const itg_score *costs)
+{
+    if (best->index < 0 || !best->feasible) return -INFINITY;
+    double quality = itg_score_quality_of(&best->score);
+    double violation = itg_objective_violation(objective, costs);
+    if (!itg_objective_meets(objective, best)) {
+        int worse = smaller(violation, itg_objective_violation(objective, &best->score));
+        return worse > 0 ? INFINITY : worse < 0 ? -INFINITY : quality;
+    }
+    if (violation > 0) return INFINITY;
+    if (objective->goal.maximize_quality) return quality;
+    int dearer =
+        smaller(itg_objective_cost(objective, costs), itg_objective_cost(objective, &best->score));
+    return dearer > 0 ? INFINITY : dearer < 0 ? objective->quality_floor : quality;
+}
+
+double itg_race_floor(const itg_race *race, const itg_score *costs)
+{
+    const itg_objective *o = race->objective;
+    double floor = floor_of_best(o, race->best, costs);
+    /* What is worse than the best may still meet the goal: no trial leaves that open. */
+    if (o->quality_floor > -INFINITY && floor > o->quality_floor &&
+        itg_objective_violation(o, costs) <= 0)
+        floor = o->quality_floor;
+    return race->floor < floor ? race->floor : floor;
+}
+
+/* The share grows with the count, and rounding keeps that order. */
+int64_t itg_least_count(int64_t samples, double floor)
+{
+    int64_t below = -1, from = samples + 1;
+    while (from - below > 1) {
+        int64_t middle = below + (from - below) / 2;
+        if ((double)middle / (double)samples >= floor)
+            from = middle;
+        else
+            below = middle;
+    }
+    return from;
+}
+
+bool itg_race_accepts(const itg_race *race, const itg_score *score)
+{
+    return score->stopped_at == 0 || itg_score_quality_of(score) < itg_race_floor(race, score);
+}
+
 bool itg_objective_gains(const itg_objective *objective, const itg_trial *a, const itg_trial *b,
                          double tolerance)
 {

@@ -34,6 +34,22 @@ bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial)
  * not meet it: the smaller violation of limits, then the higher quality, then as above. What is not
  * feasible, or has index -1, is never better. */
 bool itg_objective_better(const itg_objective *objective, const itg_trial *a, const itg_trial *b);
+/* What decides whether an evaluation may stop early. */
+typedef struct itg_race {
+    const itg_objective *objective;
+    const itg_trial *best; /* so far, not raced; index -1: none */
+    double floor;          /* a quality below it is all the same to the searcher */
+} itg_race;
+/* The quality below which a point of these costs is all the same to the searcher and to the result:
+ * it does not meet the goal, as its costs or a quality below say for certain, and is not better
+ * than the best. INFINITY: whatever its quality is. */
+double itg_race_floor(const itg_race *race, const itg_score *costs);
+/* The fewest of `samples` that are a share, as itg_score has it, of at least floor; samples + 1:
+ * not even all of them. */
+int64_t itg_least_count(int64_t samples, double floor);
+/* Whether a score stands for all that may matter of its point. */
+bool itg_race_accepts(const itg_race *race, const itg_score *score);
+
 /* Whether a, which is better than b, is so by at least the share `tolerance` of what is optimized;
  * true where b does not meet the goal. */
 bool itg_objective_gains(const itg_objective *objective, const itg_trial *a, const itg_trial *b,

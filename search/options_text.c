@@ -90,7 +90,9 @@ itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_
     add_count(&text, "calibration_samples", o->calibration_samples);
     add_count(&text, "search_samples", o->search_samples);
     add_key(&text, "hago_baseline");
-    itg_strbuf_add(&text, o->hago_baseline ? "true}" : "false}");
+    itg_strbuf_add(&text, o->hago_baseline ? "true" : "false");
+    add_key(&text, "racing");
+    itg_strbuf_add(&text, o->no_racing ? "false}" : "true}");
     if (!itg_strbuf_ok(&text)) {
         itg_strbuf_deinit(&text);
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the options as text");
@@ -219,7 +221,8 @@ static itg_status read_goal(const reader *r, itg_goal *goal)
 
 static itg_status read_options(const reader *r, itg_search_options *o)
 {
-    const itg_json_value *hago = find(r, "hago_baseline");
+    const itg_json_value *hago = find(r, "hago_baseline"), *racing = find(r, "racing");
+    bool races = true;
     itg_status status = read_searcher(r, &o->searcher);
     if (status == ITG_OK) status = read_goal(r, &o->goal);
     if (status == ITG_OK) status = read_count(r, "trials", &o->trials);
@@ -240,6 +243,8 @@ static itg_status read_options(const reader *r, itg_search_options *o)
     if (status == ITG_OK) status = read_count(r, "search_samples", &o->search_samples);
     if (status == ITG_OK && hago)
         status = itg_json_get_bool(r->json, hago, &o->hago_baseline, r->err);
+    if (status == ITG_OK && racing) status = itg_json_get_bool(r->json, racing, &races, r->err);
+    o->no_racing = !races;
     return status;
 }
 
@@ -267,6 +272,7 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
                                        "calibration_samples",
                                        "search_samples",
                                        "hago_baseline",
+                                       "racing",
                                        NULL};
     itg_search_options options = {0};
     itg_json *json = NULL;

@@ -56,12 +56,15 @@ static itg_status run_engine(itg_searching *s, const itg_searcher_def *searcher,
                                   .score_context = s,
                                   .hooks = s->hooks,
                                   .memory = s->memory,
+                                  .no_racing = o->no_racing,
                                   .replay = o->replay,
                                   .replay_count = o->replay_count};
     itg_engine_result engine = {0};
     itg_status status = itg_engine_run(&options, &engine, err);
     if (status != ITG_OK) return status;
     r->trial_count = engine.trial_count;
+    r->duplicates = engine.duplicates;
+    r->raced = engine.raced;
     r->best = engine.best;
     r->goal_met = engine.goal_met;
     snprintf(r->stop_reason, sizeof r->stop_reason, "%s", engine.stop_reason);
@@ -100,6 +103,7 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
     itg_search_result *r = s->result;
     const itg_hardware *hw = s->hw;
     if (r->best.index < 0) return ITG_OK;
+    itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
     itg_strategy_file *file = calloc(1, sizeof *file);
     if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for the best strategy");
     r->strategy = file;
@@ -108,8 +112,8 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
     if (status == ITG_OK)
         status = itg_evaluator_resolve(&s->evaluator, r->best.point, &file->strategy, err);
     if (status == ITG_OK)
-        status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &s->sets[1],
-                                              s->options->threads, &r->best_holdout, err);
+        status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &scoring,
+                                              &r->best_holdout, err);
     if (status != ITG_OK) return status;
     record_origin(s, searcher, file);
     record_results(&r->best_holdout, file);

@@ -41,9 +41,11 @@ itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
     itg_error why = {0};
     itg_status status =
         itg_strategy_uniform(s->model->graph, s->hw, s->stats, &options, &strategy, &why);
-    for (int i = 0; i < 2 && status == ITG_OK; i++)
-        status = itg_evaluator_score_strategy(&s->evaluator, strategy, &s->sets[i],
-                                              s->options->threads, &pair->at[i], &why);
+    for (int i = 0; i < 2 && status == ITG_OK; i++) {
+        itg_scoring scoring = {.set = &s->sets[i], .threads = s->options->threads};
+        status =
+            itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &pair->at[i], &why);
+    }
     itg_strategy_destroy(strategy);
     pair->known = status == ITG_OK;
     if (!pair->known) pair->at[0] = pair->at[1] = itg_score_unknown();
@@ -51,11 +53,12 @@ itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
     return itg_fail(err, status, "%s", why.message);
 }
 
-itg_status itg_search_score_point(void *context, const int32_t *point, int threads, itg_score *out,
-                                  itg_error *err)
+itg_status itg_search_score_point(void *context, const int32_t *point, const itg_race *race,
+                                  int threads, itg_score *out, itg_error *err)
 {
     const itg_searching *s = context;
-    return itg_evaluator_score(&s->evaluator, point, &s->sets[0], threads, out, err);
+    itg_scoring scoring = {&s->sets[0], race, threads};
+    return itg_evaluator_score(&s->evaluator, point, &scoring, out, err);
 }
 
 static bool forward_cancelled(void *context)
@@ -77,7 +80,9 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
                                   .score = itg_search_score_point,
                                   .score_context = s,
                                   .hooks = &hooks,
-                                  .memory = s->memory};
+                                  .memory = s->memory,
+                                  .no_racing = s->options->no_racing};
+    itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
     itg_score_pair *pair = &s->result->hago;
     itg_engine_result found = {0};
     if (!options.searcher) return ITG_OK;
@@ -85,8 +90,7 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
     if (status != ITG_OK) return status;
     if (found.goal_met && !forward_cancelled(hooks.context)) {
         pair->at[0] = found.best.score;
-        status = itg_evaluator_score(&s->evaluator, found.best.point, &s->sets[1],
-                                     s->options->threads, &pair->at[1], err);
+        status = itg_evaluator_score(&s->evaluator, found.best.point, &scoring, &pair->at[1], err);
         pair->known = status == ITG_OK;
     }
     itg_engine_result_deinit(&found);

@@ -108,10 +108,12 @@ static itg_status score_widest(explanation *x, itg_score *out, bool *known, itg_
 {
     const itg_finding *found = itg_memory_find(x->s->memory, x->widest);
     itg_error why = {0};
-    *known = found && found->feasible;
+    bool raced = found && found->score.stopped_at > 0;
+    *known = found && found->feasible && !raced;
     if (*known) *out = found->score;
-    if (found || strcmp(x->s->result->stop_reason, "cancelled") == 0) return ITG_OK;
-    itg_status status = itg_search_score_point(x->s, x->widest, x->s->options->threads, out, &why);
+    if (!raced && (found || strcmp(x->s->result->stop_reason, "cancelled") == 0)) return ITG_OK;
+    itg_status status =
+        itg_search_score_point(x->s, x->widest, NULL, x->s->options->threads, out, &why);
     *known = status == ITG_OK;
     if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
     return itg_fail(err, status, "%s", why.message);

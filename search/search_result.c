@@ -14,6 +14,14 @@ int64_t itg_search_trial_count(const itg_search_result *result)
 {
     return result->trial_count;
 }
+int64_t itg_search_duplicate_count(const itg_search_result *result)
+{
+    return result->duplicates;
+}
+int64_t itg_search_raced_count(const itg_search_result *result)
+{
+    return result->raced;
+}
 const itg_trial *itg_search_best(const itg_search_result *result)
 {
     return result->best.index >= 0 ? &result->best : NULL;

@@ -49,7 +49,8 @@ typedef struct itg_searcher_def {
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
                        itg_error *);
     /* ITG_OK: levels[dim_count] is a point; ITG_WAIT: tell me first; ITG_END: exhausted.
-     * *floor, -INFINITY when called: a quality below it is all the same to this searcher. */
+     * *floor, -INFINITY when called: a quality below it is all the same to this searcher, which
+     * may then be told any other below it and no distortion. */
     itg_status (*ask)(void *state, itg_rng *, int32_t *levels, double *floor);
     /* In the order of the asks. */
     itg_status (*tell)(void *state, const int32_t *levels, const itg_outcome *);

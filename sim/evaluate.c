@@ -1,6 +1,7 @@
 /* Samples run in blocks: within a block in parallel, each into its own slot; after it the slots are
  * hashed and counted in order. So digest, counts and sinks see the samples in order on any number
- * of threads. */
+ * of threads, and an evaluation that is decided early ends at the same sample; what else of its
+ * block was run is dropped. */
 #include "sim/evaluate.h"
 #include <math.h>
 #include <stdlib.h>
@@ -316,20 +317,57 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
                    : ITG_OK;
 }
 
+/* Whether it is certain after the first `seen` samples that the result does not matter. */
+static bool is_decided(const itg_evaluate_options *o, const itg_evaluation *out, int64_t seen)
+{
+    int64_t left = out->samples - seen;
+    return (o->labels && out->correct + left < o->least_correct) ||
+           (o->float_classes && out->agreeing + left < o->least_agreeing);
+}
+
+/* Counts the samples of the block in order, up to the one that decides. */
+static itg_status account_block(evaluation_state *s, itg_evaluation *out, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int64_t i = 0; i < s->count && status == ITG_OK && out->stopped_at == 0; i++) {
+        status = account(s, i, out, err);
+        int64_t seen = s->first + i + 1;
+        if (seen < out->samples && is_decided(s->options, out, seen)) out->stopped_at = seen;
+    }
+    return status;
+}
+
+/* What is known of an evaluation that has not seen all samples. */
+static void keep_bounds(evaluation_state *s, itg_evaluation *out)
+{
+    int64_t left = out->samples - out->stopped_at;
+    if (s->options->labels) out->correct += left;
+    if (s->options->float_classes) out->agreeing += left;
+    for (int64_t i = out->stopped_at; i < out->samples; i++)
+        out->classes[i] = -1;
+    memset(out->digest, 0, sizeof out->digest);
+    out->distortion = -1;
+}
+
 static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
 {
     itg_status status = ITG_OK;
     int64_t block = (int64_t)s->workers * s->share;
     itg_sha256_init(&s->hash);
-    for (s->first = 0; s->first < out->samples && status == ITG_OK; s->first += block) {
+    while (s->first < out->samples && status == ITG_OK && out->stopped_at == 0) {
         s->count = out->samples - s->first < block ? out->samples - s->first : block;
         int64_t grains = (s->count + s->grain - 1) / s->grain;
         status = itg_parallel_for(s->workers, grains, run_grain, s, err);
-        for (int64_t i = 0; i < s->count && status == ITG_OK; i++)
-            status = account(s, i, out, err);
+        if (status == ITG_OK) status = account_block(s, out, err);
+        s->first += block;
     }
     itg_sha256_final(&s->hash, out->digest);
-    return status;
+    if (status != ITG_OK) return status;
+    if (out->stopped_at > 0)
+        keep_bounds(s, out);
+    else
+        finish_reference(s, out);
+    return ITG_OK;
 }
 
 itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,
@@ -360,7 +398,6 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     if (status == ITG_OK) status = check_labels(&s, made.samples, err);
     if (status == ITG_OK) status = prepare_reference(&s, made.samples, err);
     if (status == ITG_OK) status = run_blocks(&s, &made, err);
-    if (status == ITG_OK) finish_reference(&s, &made);
     for (int w = 0; s.instances && w < s.workers; w++)
         if (s.instances[w]) runner->destroy(s.instances[w]);
     free(s.instances);

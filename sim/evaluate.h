@@ -48,7 +48,10 @@ typedef struct itg_evaluate_options {
     const int64_t *labels;          /* [samples of data], or NULL */
     const int64_t *float_classes;   /* [samples of data], or NULL: for agreement */
     const itg_reference *reference; /* of the same samples, or NULL: for distortion */
-    itg_reference *keep;            /* filled, or NULL */
+    itg_reference *keep;            /* filled, or NULL; only without the two limits below */
+    /* The fewest correct, or agreeing, samples with which the result still matters; 0: any. It ends
+     * after the first sample, in order, from which one of them cannot be reached any more. */
+    int64_t least_correct, least_agreeing;
     int threads;
     /* Called in sample order from one thread, before the next block runs; NULL: not wanted. */
     itg_status (*sink)(void *context, int64_t sample, const itg_tensor *outputs,
@@ -59,6 +62,9 @@ typedef struct itg_evaluate_options {
 typedef struct itg_evaluation {
     int64_t samples, correct,
         agreeing;             /* correct, agreeing: -1 without labels, without float classes */
+    int64_t stopped_at;       /* 0: it saw all samples. Else so many, on any number of threads and
+                                 in blocks of any size; correct and agreeing are the most that was
+                                 possible, distortion is -1, digest 0, what was not seen has class -1 */
     double distortion;        /* as in itg_score; -1 without reference */
     unsigned char digest[32]; /* docs/arithmetic.md 8 */
     int64_t *classes;         /* [samples], malloc'd */

@@ -171,6 +171,7 @@ itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_s
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out)
 {
     out->samples = evaluation->samples;
+    out->stopped_at = evaluation->stopped_at;
     out->top1 = fraction(evaluation->correct, evaluation->samples);
     out->agreement = fraction(evaluation->agreeing, evaluation->samples);
     out->distortion = evaluation->distortion;

@@ -169,6 +169,9 @@ itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const i
 /* ---- evaluation ---- */
 typedef struct itg_score {
     int64_t samples;
+    int64_t stopped_at; /* of a trial: it was raced, and stopped after so many of the samples, since
+                           its quality could not matter any more. top1 and agreement are then the
+                           most that was possible, distortion is -1, digest 0. 0: all samples ran */
     double top1, agreement; /* fractions; -1: no labels, not asked */
     int64_t weight_bytes, parameter_bytes, peak_activation_bytes; /* -1: float */
     double bops, cycles, average_weight_bits;
@@ -345,6 +348,7 @@ typedef struct itg_trial {
     int32_t dim_count;
     bool feasible;     /* could be realized */
     bool meets_goal;   /* in hooks and results; what a replayed or logged one says does not count */
+    bool duplicate;    /* the same; its point is that of an earlier trial */
     itg_score score;   /* on the search samples; digest = that of the deployed program on them */
     double seconds;    /* by the clock handed in; 0 without */
     const char *error; /* not feasible: why */
@@ -368,6 +372,8 @@ typedef struct itg_search_options {
     int64_t calibration_samples,
         search_samples;  /* 0: defaults (512 and 1024), less where the data has fewer */
     bool hago_baseline;  /* also runs hago-greedy for the same goal, as one more line to compare */
+    bool no_racing;      /* runs all samples of every trial, also where it cannot matter. Changes no
+                            result, only what the trials say (itg_score.stopped_at) */
     int64_t cache_bytes; /* activations kept for candidates that share them; 0: none. Changes no
                             result */
     /* The trials of an interrupted run with the same options, in order from 0. Their points are
@@ -409,6 +415,10 @@ void itg_search_result_destroy(itg_search_result *result);
 itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
                                  const itg_search_options *options, char **out, itg_error *err);
 int64_t itg_search_trial_count(const itg_search_result *result);
+/* Of the trials: those whose point was an earlier trial's; of the others, those that were stopped
+ * early. */
+int64_t itg_search_duplicate_count(const itg_search_result *result);
+int64_t itg_search_raced_count(const itg_search_result *result);
 /* The best trial that meets the goal, else (goal_met false) the nearest to it; NULL: none was
  * feasible. */
 const itg_trial *itg_search_best(const itg_search_result *result);
@@ -480,6 +490,7 @@ itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end 
 /* A run as it stands in the log. Strings that are not known (yet) are NULL. */
 typedef struct itg_run_record {
     int64_t run, trials, best_trial; /* best_trial -1: none (yet) */
+    int64_t duplicates, raced;       /* of the trials, as itg_search_duplicate_count says */
     bool ended, goal_met;            /* ended: it has a stop_reason */
     itg_run_info info;               /* space_json NULL: written by version 0.1 */
     const char *stop_reason, *strategy_json;

@@ -57,7 +57,7 @@ static itg_run_info info_of(const known_run *k)
     return info;
 }
 
-/* Trials: 8 bits; too few; one that cannot be; the best; one that is worse. */
+/* Trials: 8 bits; too few, stopped early; one that cannot be; the best; one that is worse. */
 static void add_trials(itg_run_log *log, int64_t run, const known_run *k)
 {
     static const int32_t points[][2] = {{8, 0}, {4, 0}, {4, 1}, {8, 1}, {8, 0}};
@@ -74,6 +74,7 @@ static void add_trials(itg_run_log *log, int64_t run, const known_run *k)
                        .score = scores[i],
                        .seconds = 0.5,
                        .error = i == 2 ? "conv: no such width" : NULL};
+        if (i == 1) t.score.stopped_at = 321;
         assert_int_equal(itg_run_log_trial(log, run, &t, i, NULL), ITG_OK);
     }
 }
@@ -259,12 +260,15 @@ static void show_tells_everything_of_a_run(void **state)
     assert_contains(o.out, "fewest weight bytes, top-1 at most 1 point below float");
     assert_contains(o.out, "set aside from the data");
     assert_contains(o.out, "done, goal met");
-    assert_contains(o.out, "5 trials, 4 of them could be realized; 2.5 s");
+    assert_contains(o.out, "5 trials, 1 duplicate, 1 raced; 4 of them could be realized; 2.5 s");
     assert_contains(o.out, "87.45 to 91.25"); /* Wilson's interval of 895 of 1000 */
     assert_contains(o.out, "x -> conv.0 and 1 more");
     assert_null(strstr(o.out, "no such width"));
     done(&o);
     assert_outcome("runs show 1 --trials", 0, "conv: no such width", "");
+    assert_outcome("runs show 1 --trials", 0, "<= 50.00 %", "");
+    assert_outcome("runs show 1 --trials", 0, "stopped after 321 samples", "");
+    assert_outcome("runs compare 1 2", 0, "raced", "");
     assert_outcome("runs show 6", 0, "unfinished: running, or killed", "");
 }
 
@@ -277,6 +281,12 @@ static void show_tells_how_the_best_came_about(void **state)
     assert_true(number_at(json, "improvements.1.number") == 3);
     assert_int_equal(itg_json_length(find(json, "trial_list")), 5);
     assert_string_equal(text_at(json, "trial_list.2.error"), "conv: no such width");
+    assert_true(null_at(json, "trial_list.0.stopped_at"));
+    assert_true(number_at(json, "trial_list.0.top1") == 0.905);
+    assert_true(number_at(json, "trial_list.1.stopped_at") == 321);
+    assert_true(number_at(json, "trial_list.1.quality_at_most") == 0.5);
+    assert_true(null_at(json, "trial_list.1.top1") && null_at(json, "trial_list.1.digest"));
+    assert_true(number_at(json, "duplicate_trials") == 1 && number_at(json, "raced_trials") == 1);
     assert_true(number_at(json, "feasible_trials") == 4);
     assert_string_equal(text_at(json, "choices.0.value"), "8");
     assert_string_equal(text_at(json, "choices.1.kind"), "threshold");
@@ -432,7 +442,7 @@ static void runs_are_read_while_a_search_writes(void **state)
             last = now;
             itg_json_destroy(json);
         } else {
-            assert_contains(o.err, "holds no log"); /* not created yet */
+            assert_contains(o.err, "no log"); /* not there, or empty yet */
         }
         done(&o);
         if (last > 0) assert_outcome("runs show 1 --db live.db --trials", 0, "unfinished", "");

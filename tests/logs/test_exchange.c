@@ -39,7 +39,7 @@ static int64_t write_a_run(itg_run_log *log)
     info.holdout = (itg_run_data){.name = "h.npy", .samples = 7, .hash = {1}};
     info.holdout_labels = (itg_run_data){.name = "hl.npy", .samples = 7, .hash = {2}};
     assert_int_equal(itg_run_log_begin_run(log, &info, &run, NULL), ITG_OK);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         itg_trial trial = a_trial(i);
         trial.seconds = 0.1 + 0.2;
         trial.score.bops = i == 2 ? 1e22 : 9007199254740993.0 * (i + 1);
@@ -47,6 +47,10 @@ static int64_t write_a_run(itg_run_log *log)
         trial.score.distortion = i == 4 ? (double)INFINITY : 5e-324;
         trial.feasible = i != 3;
         trial.error = i == 3 ? "conv1: 33 bits" : NULL;
+        if (i == 5) {
+            trial.score.stopped_at = 39;
+            trial.score.distortion = -1;
+        }
         assert_int_equal(itg_run_log_trial(log, run, &trial, i, NULL), ITG_OK);
     }
     itg_score floats = a_trial(0).score, best = a_trial(4).score;
@@ -136,7 +140,10 @@ static void what_the_file_says_is_in_the_log(void **state)
     assert_true(r->has_float && r->has_uniform8 && r->has_hago && r->has_best &&
                 r->has_search_float);
     assert_int_equal(r->holdout_float.weight_bytes, -1);
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
+    assert_true(trials[5].score.stopped_at == 39 && trials[5].score.distortion == -1);
+    assert_int_equal(trials[5].score.digest[0], 0);
+    assert_int_equal(trials[4].score.stopped_at, 0);
     assert_true(trials[0].seconds == 0.1 + 0.2 && trials[0].score.top1 == 1.0 / 3);
     assert_true(trials[1].score.bops == 9007199254740993.0 * 2);
     assert_true(trials[1].score.distortion == 5e-324 && isinf(trials[4].score.distortion));
@@ -177,7 +184,7 @@ static void an_equal_run_is_refused_and_named(void **state)
     assert_non_null(strstr(err.message, "run 2"));
     assert_int_equal(number, 77);
     assert_sees("SELECT count(*) FROM runs", "2");
-    assert_sees("SELECT count(*) FROM trials", "5");
+    assert_sees("SELECT count(*) FROM trials", "6");
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
 
@@ -245,7 +252,7 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
         {"\"options\": \"{", "\"options\": \"[", "options", "JSON document"},
         {"\"stop_reason\": \"exhausted\"", "\"stop_reason\": null", "goal_met", "null"},
         {"\"goal_met\": true", "\"goal_met\": 1", "goal_met", "true or false"},
-        {"\"best_trial\": 4", "\"best_trial\": 5", "best_trial", "number of a trial"},
+        {"\"best_trial\": 4", "\"best_trial\": 6", "best_trial", "number of a trial"},
         {"\"uniform8\"", "\"uniform9\"", "uniform9", "unknown key"},
         {"\"number\": 2", "\"number\": 3", "trials[2].number", "expected 2"},
         {"\"point\": [8, 4, 2]", "\"point\": [8, 4, 65]", "trials[0].point[2]", "0 to 64"},
@@ -255,6 +262,11 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
         {"\"top1\": 0.333", "\"top1\": \"x\", \"y\": 0.333", "trials[0].score", "unknown key"},
         {"\"error\": \"conv1", "\"error\": 3, \"e\": \"conv1", "trials[3]", "unknown key"},
         {"\"trials\": [", "\"trials\": [7, ", "trials[0]", "a trial"},
+        {"\"stopped_at\": 39", "\"stopped_at\": 0", "trials[5].stopped_at", "1 to"},
+        {"\"stopped_at\": 39", "\"stopped_at\": 40", "trials[5].score.samples", "more than"},
+        {", \"stopped_at\": 39", "", "trials[5].score.digest", "a string"},
+        {"\"digest\": null", "\"digest\": \"00\"", "trials[5].score.digest", "null"},
+        {"\"error\": \"conv1", "\"stopped_at\": 3, \"error\": \"conv1", "trials[3]", "unknown key"},
         {"{\n  \"kind\"", "[{\n  \"kind\"", "", "line"},
         {"\"number\": 1", "\"number\": 1, \"number\": 1", "", ""},
     };
@@ -333,12 +345,12 @@ static void a_run_is_reopened_and_goes_on(void **state)
                  r->has_search_float);
     assert_null(r->strategy_json);
     assert_int_equal(r->best_trial, -1);
-    assert_int_equal(r->trials, 5);
+    assert_int_equal(r->trials, 6);
     itg_run_record_destroy(r);
-    add_trial(log, run, 5, 9);
-    itg_run_end end = {.stop_reason = "trials", .best_trial = 5};
+    add_trial(log, run, 6, 9);
+    itg_run_end end = {.stop_reason = "trials", .best_trial = 6};
     assert_int_equal(itg_run_log_end_run(log, run, &end, NULL), ITG_OK);
-    assert_sees("SELECT stop_reason || best_trial || goal_met FROM runs", "trials50");
+    assert_sees("SELECT stop_reason || best_trial || goal_met FROM runs", "trials60");
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
 

@@ -1,5 +1,5 @@
-/* A log of schema version 1: a reader sees it through and leaves every byte, a writer brings it to
- * the current schema, all or nothing. */
+/* Logs of older schema versions: a reader sees them through and leaves every byte, a writer brings
+ * them to the current schema, all or nothing. */
 #include "log_case.h"
 #include "base/base.h"
 
@@ -47,6 +47,52 @@ static const char rows_1[] =
     "INSERT INTO results VALUES (1, 'best', 20, 0.875, 0.95, 1000, 1100, 64, 1e6, 5e3, 8.0, '" A32
         A32 "');";
 
+/* logs/schema.sql as it was before trials could be stopped early. */
+static const char schema_2[] =
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE models (hash TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE hardware (hash TEXT PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL) "
+    "WITHOUT ROWID;"
+    "CREATE TABLE data (hash TEXT PRIMARY KEY, name TEXT NOT NULL, samples INTEGER NOT NULL) "
+    "WITHOUT ROWID;"
+    "CREATE TABLE runs (run INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL REFERENCES "
+    "models (hash), model_name TEXT NOT NULL, hardware TEXT NOT NULL REFERENCES hardware (hash), "
+    "data TEXT NOT NULL REFERENCES data (hash), data_name TEXT NOT NULL, labels TEXT REFERENCES "
+    "data (hash), labels_name TEXT, holdout TEXT REFERENCES data (hash), holdout_name TEXT, "
+    "holdout_labels TEXT REFERENCES data (hash), holdout_labels_name TEXT, searcher TEXT NOT NULL, "
+    "options TEXT NOT NULL, preprocess TEXT NOT NULL, space TEXT, seed TEXT NOT NULL, "
+    "engine_version TEXT NOT NULL, started TEXT NOT NULL, stop_reason TEXT, goal_met INTEGER, "
+    "best_trial INTEGER, best_strategy TEXT);"
+    "CREATE TABLE trials (run INTEGER NOT NULL REFERENCES runs (run), number INTEGER NOT NULL, "
+    "point TEXT NOT NULL, feasible INTEGER NOT NULL, error TEXT, seconds REAL NOT NULL, samples "
+    "INTEGER, top1 REAL, agreement REAL, weight_bytes INTEGER, parameter_bytes INTEGER, "
+    "peak_activation_bytes INTEGER, bops REAL, cycles REAL, average_weight_bits REAL, distortion "
+    "REAL, digest TEXT, PRIMARY KEY (run, number)) WITHOUT ROWID;"
+    "CREATE TABLE results (run INTEGER NOT NULL REFERENCES runs (run), what TEXT NOT NULL CHECK "
+    "(what IN ('float', 'uniform8', 'hago-greedy', 'best', 'float-search')), samples INTEGER, "
+    "top1 REAL, agreement REAL, weight_bytes INTEGER, parameter_bytes INTEGER, "
+    "peak_activation_bytes INTEGER, bops REAL, cycles REAL, average_weight_bits REAL, distortion "
+    "REAL, digest TEXT, PRIMARY KEY (run, what)) WITHOUT ROWID;"
+    "INSERT INTO meta VALUES ('schema_version', '2');"
+    "PRAGMA application_id = 1230260044; PRAGMA user_version = 2;";
+
+static const char rows_2[] =
+    "INSERT INTO models VALUES ('" A32 A32 "', 'net.onnx');"
+    "INSERT INTO hardware VALUES ('h', 'some-chip', '{}');"
+    "INSERT INTO data VALUES ('d', 'x.npy', 100); INSERT INTO data VALUES ('l', 'y.npy', 100);"
+    "INSERT INTO runs VALUES (1, '" A32 A32 "', 'renamed.onnx', 'h', 'd', 'z.npy', 'l', 'y.npy', "
+    "NULL, NULL, NULL, NULL, 'greedy', '{}', '{}', '[]', '7', '0.1.0', '2024-05-06T07:08:09Z', "
+    "'exhausted', 0, 0, '{\"version\": 1}');"
+    "INSERT INTO runs VALUES (4, '" A32 A32 "', 'net.onnx', 'h', 'd', 'x.npy', NULL, NULL, NULL, "
+    "NULL, NULL, NULL, 'random', '{}', '{}', NULL, '7', '0.1.0', '2024-05-07T07:08:09Z', NULL, "
+    "NULL, NULL, NULL); DELETE FROM runs WHERE run = 4;"
+    "INSERT INTO trials VALUES (1, 0, '[8, 8]', 1, NULL, 0.5, 40, 0.9, 0.8, 1000, 1100, 64, 1e6, "
+    "5e3, 8.0, 0.25, '" A32 A32 "');"
+    "INSERT INTO trials VALUES (1, 1, '[8, 8]', 1, NULL, 0, 40, 0.9, 0.8, 1000, 1100, 64, 1e6, "
+    "5e3, 8.0, 0.25, '" A32 A32 "');"
+    "INSERT INTO results VALUES (1, 'float-search', 40, 0.875, 0.95, NULL, NULL, NULL, NULL, NULL, "
+    "NULL, 0.125, '" A32 A32 "');";
+
 static void execute(const char *sql)
 {
     sqlite3 *db = NULL;
@@ -59,6 +105,12 @@ static void make_version_1(void)
 {
     execute(schema_1);
     execute(rows_1);
+}
+
+static void make_version_2(void)
+{
+    execute(schema_2);
+    execute(rows_2);
 }
 
 static unsigned char *bytes_of(size_t *count)
@@ -142,6 +194,14 @@ static void a_reader_sees_version_1_through_and_leaves_it(void **state)
     free(old);
 }
 
+static void assert_is_current(void)
+{
+    assert_sees("PRAGMA user_version", "3");
+    assert_sees("SELECT value FROM meta WHERE key = 'schema_version'", "3");
+    assert_sees("SELECT count(*) FROM pragma_foreign_key_check", "0");
+    assert_sees("SELECT group_concat(name) FROM sqlite_master WHERE name GLOB 'old_*'", "");
+}
+
 static void a_writer_brings_version_1_to_the_current_schema(void **state)
 {
     (void)state;
@@ -152,11 +212,55 @@ static void a_writer_brings_version_1_to_the_current_schema(void **state)
     assert_run_2_is_unfinished(log);
     assert_int_equal(begin_run(log), 6); /* 5 was deleted; numbers are never used again */
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
-    assert_sees("PRAGMA user_version", "2");
-    assert_sees("SELECT value FROM meta WHERE key = 'schema_version'", "2");
-    assert_sees("SELECT count(*) FROM pragma_foreign_key_check", "0");
-    assert_sees("SELECT group_concat(name) FROM sqlite_master WHERE name GLOB '*_1'", "");
+    assert_is_current();
     assert_sees("SELECT group_concat(run) FROM runs", "1,2,6");
+}
+
+static void assert_version_2(itg_run_log *log)
+{
+    itg_run_record *r = NULL;
+    itg_trial *trials = NULL;
+    int64_t count = 0;
+    assert_int_equal(itg_run_log_read_run(log, 1, &r, NULL), ITG_OK);
+    assert_string_equal(r->info.model_name, "renamed.onnx");
+    assert_string_equal(r->info.data.name, "z.npy");
+    assert_string_equal(r->info.labels.name, "y.npy");
+    assert_string_equal(r->info.space_json, "[]");
+    assert_true(r->ended && !r->goal_met && r->has_search_float && !r->has_best);
+    assert_true(r->search_float.top1 == 0.875 && r->search_float.distortion == 0.125);
+    assert_true(r->best_trial == 0 && r->trials == 2 && r->duplicates == 1 && r->raced == 0);
+    itg_run_record_destroy(r);
+    assert_int_equal(itg_run_log_load_trials(log, 1, &trials, &count, NULL), ITG_OK);
+    assert_int_equal(count, 2);
+    assert_true(trials[0].score.distortion == 0.25 && trials[0].score.stopped_at == 0);
+    assert_int_equal(trials[0].score.digest[31], 0xA1);
+    itg_run_log_free_trials(trials, count);
+}
+
+static void a_reader_sees_version_2_through_and_leaves_it(void **state)
+{
+    (void)state;
+    make_version_2();
+    size_t before = 0;
+    unsigned char *old = bytes_of(&before);
+    itg_run_log *log = NULL;
+    assert_int_equal(itg_run_log_open_reader(LOG, &log, NULL), ITG_OK);
+    assert_version_2(log);
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    assert_unchanged(old, before);
+    free(old);
+}
+
+static void a_writer_brings_version_2_to_the_current_schema(void **state)
+{
+    (void)state;
+    make_version_2();
+    itg_run_log *log = open_log();
+    assert_version_2(log);
+    assert_int_equal(begin_run(log), 5);
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    assert_is_current();
+    assert_sees("SELECT count(*) FROM trials WHERE stopped_at IS NULL", "2");
 }
 
 static void both_ways_lead_to_the_same_tables(void **state)
@@ -164,15 +268,18 @@ static void both_ways_lead_to_the_same_tables(void **state)
     (void)state;
     static const char tables[] = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM "
                                  "sqlite_master WHERE sql IS NOT NULL ORDER BY name)";
+    void (*const make[])(void) = {make_version_1, make_version_2};
     static char fresh[8192], migrated[8192];
     assert_int_equal(itg_run_log_close(open_log(), NULL), ITG_OK);
     look(tables, fresh, sizeof fresh);
-    remove_log(NULL);
-    make_version_1();
-    assert_int_equal(itg_run_log_close(open_log(), NULL), ITG_OK);
-    look(tables, migrated, sizeof migrated);
     assert_non_null(strstr(fresh, "CREATE TABLE trials"));
-    assert_string_equal(migrated, fresh);
+    for (size_t i = 0; i < sizeof make / sizeof *make; i++) {
+        remove_log(NULL);
+        make[i]();
+        assert_int_equal(itg_run_log_close(open_log(), NULL), ITG_OK);
+        look(tables, migrated, sizeof migrated);
+        assert_string_equal(migrated, fresh);
+    }
 }
 
 static void an_unfinished_run_of_version_1_is_gone_on_with(void **state)
@@ -209,6 +316,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_reader_sees_version_1_through_and_leaves_it, remove_log),
         cmocka_unit_test_teardown(a_writer_brings_version_1_to_the_current_schema, remove_log),
+        cmocka_unit_test_teardown(a_reader_sees_version_2_through_and_leaves_it, remove_log),
+        cmocka_unit_test_teardown(a_writer_brings_version_2_to_the_current_schema, remove_log),
         cmocka_unit_test_teardown(both_ways_lead_to_the_same_tables, remove_log),
         cmocka_unit_test_teardown(an_unfinished_run_of_version_1_is_gone_on_with, remove_log),
         cmocka_unit_test_teardown(what_cannot_be_migrated_stays_as_it_is, remove_log),

@@ -65,6 +65,39 @@ static void a_trial_is_written_in_full(void **state)
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
 
+static void a_trial_that_was_stopped_has_its_sample_and_no_digest(void **state)
+{
+    (void)state;
+    itg_run_log *log = open_log();
+    int64_t run = begin_run(log), count = 0;
+    itg_trial trial = a_trial(0), *trials = NULL;
+    itg_run_record *r = NULL;
+    const unsigned char none[32] = {0};
+    add_trial(log, run, 0, 0);
+    for (int64_t i = 1; i < 4; i++) { /* the same point again, then another one */
+        const int32_t another[] = {8, 4, 1};
+        trial.index = i;
+        if (i > 1) trial.point = another;
+        trial.score.stopped_at = i > 1 ? 11 : 0;
+        trial.score.distortion = i > 1 ? -1 : 0.5;
+        assert_int_equal(itg_run_log_trial(log, run, &trial, 0, NULL), ITG_OK);
+    }
+    assert_int_equal(itg_run_log_commit(log, NULL), ITG_OK);
+    assert_sees("SELECT group_concat(coalesce(stopped_at, '-') || (digest IS NULL) || (distortion "
+                "IS NULL)) FROM trials",
+                "-00,-00,1111,1111");
+    assert_int_equal(itg_run_log_read_run(log, run, &r, NULL), ITG_OK);
+    assert_true(r->trials == 4 && r->duplicates == 2 && r->raced == 1);
+    itg_run_record_destroy(r);
+    assert_int_equal(itg_run_log_load_trials(log, run, &trials, &count, NULL), ITG_OK);
+    assert_int_equal(trials[1].score.stopped_at, 0);
+    assert_int_equal(trials[2].score.stopped_at, 11);
+    assert_true(trials[2].score.top1 == 0.775 && trials[2].score.distortion == -1);
+    assert_memory_equal(trials[2].score.digest, none, sizeof none);
+    itg_run_log_free_trials(trials, count);
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+}
+
 static void a_trial_that_cannot_be_realized_has_an_error_and_no_score(void **state)
 {
     (void)state;
@@ -290,6 +323,8 @@ int main(void)
         cmocka_unit_test_teardown(a_run_is_written_in_full, remove_log),
         cmocka_unit_test_teardown(a_holdout_of_its_own_is_written, remove_log),
         cmocka_unit_test_teardown(a_trial_is_written_in_full, remove_log),
+        cmocka_unit_test_teardown(a_trial_that_was_stopped_has_its_sample_and_no_digest,
+                                  remove_log),
         cmocka_unit_test_teardown(a_trial_that_cannot_be_realized_has_an_error_and_no_score,
                                   remove_log),
         cmocka_unit_test_teardown(a_trial_twice_or_of_no_run_is_an_error_and_the_log_goes_on,

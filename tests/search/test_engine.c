@@ -1,5 +1,6 @@
 /* The engine on toy spaces: order, duplicates, threads, limits, replay, cancellation. */
 #include "search/engine.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,11 +16,23 @@ static const double sizes[DIMS] = {10, 400, 60, 200};
 typedef struct toy {
     double penalty[DIMS];
     int32_t infeasible_below; /* bits of dimension 1 */
+    bool races, fine;         /* fine: distortion is known */
     _Atomic int calls;
 } toy;
 
-static itg_status score_toy(void *context, const int32_t *point, int threads, itg_score *out,
-                            itg_error *err)
+/* What does not matter: any quality between the true one and the floor may be told. */
+static void stop_early(double floor, itg_score *score)
+{
+    if (score->top1 >= floor) return;
+    double bound = floor < 2 ? score->top1 + 0.75 * (floor - score->top1) : 1;
+    if (bound < floor) score->top1 = bound;
+    score->stopped_at = 1;
+    score->samples = 2;
+    score->distortion = -1;
+}
+
+static itg_status score_toy(void *context, const int32_t *point, const itg_race *race, int threads,
+                            itg_score *out, itg_error *err)
 {
     toy *t = context;
     double quality = 1, bytes = 0;
@@ -32,9 +45,11 @@ static itg_status score_toy(void *context, const int32_t *point, int threads, it
         bytes += sizes[d] * point[d];
     }
     *out = itg_score_unknown();
-    out->samples = 1;
+    out->samples = 2;
     out->top1 = quality;
     out->weight_bytes = (int64_t)bytes;
+    if (t->fine) out->distortion = 1 - quality;
+    if (t->races && race) stop_early(itg_race_floor(race, out), out);
     return ITG_OK;
 }
 
@@ -95,6 +110,7 @@ typedef struct setup {
     double seconds, tolerance;
     uint64_t seed;
     int threads;
+    bool no_racing;
     const record *replay;
     int64_t replay_count;
     itg_goal goal; /* limits, maximize_quality */
@@ -122,6 +138,7 @@ static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, it
                                   .score = score_toy,
                                   .score_context = t,
                                   .hooks = &hooks,
+                                  .no_racing = s.no_racing,
                                   .replay = s.replay ? s.replay->trials : NULL,
                                   .replay_count = s.replay_count};
     r->first = s.replay_count;
@@ -288,6 +305,149 @@ static void a_point_is_evaluated_once(void **state)
     assert_true(repeated > 0);
     assert_int_equal(t.calls, different);
     itg_engine_result_deinit(&result);
+}
+
+/* ---- racing ---- */
+
+static const toy coarse = {.penalty = {0.002, 0.003, 0.001, 0.004}, .races = true};
+static const toy fine = {.penalty = {0.002, 0.003, 0.001, 0.004}, .races = true, .fine = true};
+static const toy narrow = {
+    .penalty = {0.01, 0.001, 0.02, 0.0005}, .infeasible_below = 4, .races = true, .fine = true};
+static const toy *const racing_toys[] = {&coarse, &fine, &narrow};
+
+/* Of what: met at last, never met, within limits, for the best quality. */
+static const itg_goal racing_goals[] = {
+    {.max_drop = 0},
+    {.limits = {[ITG_COST_SIZE] = 3000}},
+    {.limits = {[ITG_COST_SIZE] = 100}},
+    {.maximize_quality = true, .limits = {[ITG_COST_SIZE] = 3500}},
+    {.maximize_quality = true, .limits = {[ITG_COST_SIZE] = 100}},
+};
+static const double racing_floors[] = {0.9, 0.99, 1.5, -INFINITY};
+
+static void check_race(const itg_engine_result *on, const itg_engine_result *off, const record *r,
+                       const record *all)
+{
+    assert_int_equal(r->count, all->count);
+    assert_memory_equal(r->points, all->points, sizeof r->points);
+    assert_memory_equal(r->bests, all->bests, sizeof r->bests);
+    assert_string_equal(on->stop_reason, off->stop_reason);
+    assert_int_equal(on->goal_met, off->goal_met);
+    assert_int_equal(on->duplicates, off->duplicates);
+    assert_int_equal(off->raced, 0);
+    if (on->best.index >= 0) check_same_trial(&on->best, &off->best);
+    for (int64_t k = 0; k < r->count; k++) {
+        const itg_trial *a = &r->trials[k], *b = &all->trials[k];
+        assert_int_equal(a->meets_goal, b->meets_goal);
+        assert_int_equal(a->duplicate, b->duplicate);
+        if (a->score.stopped_at == 0)
+            check_same_trial(a, b);
+        else
+            assert_true(a->score.top1 >= b->score.top1 && a->score.distortion == -1);
+    }
+}
+
+static int64_t race(setup s, const toy *kind)
+{
+    static record with, without;
+    toy t = *kind;
+    memset(&with, 0, sizeof with);
+    memset(&without, 0, sizeof without);
+    s.no_racing = true;
+    s.threads = 1;
+    itg_engine_result off = run(s, &t, &without);
+    int64_t raced = 0;
+    for (int threads = 1; threads <= 4; threads *= 2) {
+        s.no_racing = false;
+        s.threads = threads;
+        itg_engine_result on = run(s, &t, &with);
+        check_race(&on, &off, &with, &without);
+        raced = on.raced;
+        itg_engine_result_deinit(&on);
+    }
+    itg_engine_result_deinit(&off);
+    return raced;
+}
+
+static void racing_changes_no_trial_and_no_best(void **state)
+{
+    (void)state;
+    int64_t raced[EVERY] = {0};
+    for (size_t i = 0; i < EVERY; i++)
+        for (size_t k = 0; k < sizeof racing_toys / sizeof *racing_toys; k++)
+            for (size_t g = 0; g < sizeof racing_goals / sizeof *racing_goals; g++)
+                for (size_t f = 0; f < sizeof racing_floors / sizeof *racing_floors; f++)
+                    for (uint64_t seed = 0; seed < 4; seed++) {
+                        setup s = {.searcher = every[i],
+                                   .goal = racing_goals[g],
+                                   .floor = racing_floors[f],
+                                   .trials = 160,
+                                   .patience = seed == 3 ? 30 : 0,
+                                   .seed = seed};
+                        raced[i] += race(s, racing_toys[k]);
+                    }
+    for (size_t i = 0; i < EVERY; i++)
+        if (raced[i] == 0) fail_msg("%s: nothing was raced", every[i]);
+}
+
+static void every_prefix_of_a_race_replayed_ends_as_if_undisturbed(void **state)
+{
+    (void)state;
+    static record all, rest;
+    for (size_t i = 0; i < EVERY; i++) {
+        toy t = fine;
+        setup s = setup_of(i);
+        itg_engine_result a = run(s, &t, &all);
+        int64_t count = all.count;
+        for (int64_t n = 0; n <= count; n++) {
+            s.replay = &all;
+            s.replay_count = n;
+            s.threads = (int)(n % 3) + 1;
+            itg_engine_result b = run(s, &t, &rest);
+            assert_int_equal(n + rest.count, count);
+            for (int64_t k = 0; k < rest.count; k++)
+                check_same_trial(&all.trials[n + k], &rest.trials[k]);
+            check_same_trial(&a.best, &b.best);
+            assert_int_equal(a.raced, b.raced);
+            assert_int_equal(a.duplicates, b.duplicates);
+            itg_engine_result_deinit(&b);
+        }
+        itg_engine_result_deinit(&a);
+    }
+}
+
+/* Anneal comes back to points with lower floors. */
+static void a_point_that_was_stopped_is_taken_up_again_where_it_matters(void **state)
+{
+    (void)state;
+    static record r;
+    int64_t again = 0;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        toy t = fine;
+        itg_engine_result result =
+            run((setup){.searcher = "anneal", .floor = 0.9, .trials = 500, .seed = seed}, &t, &r);
+        again += t.calls - (result.trial_count - result.duplicates);
+        itg_engine_result_deinit(&result);
+    }
+    assert_true(again > 0);
+}
+
+static void a_replayed_trial_that_was_stopped_where_it_matters_is_refused(void **state)
+{
+    (void)state;
+    static record all, rest;
+    toy t = fine;
+    setup s = setup_of(0);
+    itg_engine_result a = run(s, &t, &all), b = {0};
+    itg_error err = {0};
+    assert_int_equal(a.best.index, all.bests[all.count - 1]);
+    all.trials[a.best.index].score.stopped_at = 1;
+    s.replay = &all;
+    s.replay_count = all.count;
+    memset(&rest, 0, sizeof rest);
+    assert_int_equal(try_run(s, &t, &rest, &b, &err), ITG_MISMATCH);
+    assert_non_null(strstr(err.message, "was stopped after 1 samples"));
+    itg_engine_result_deinit(&a);
 }
 
 /* ---- limits ---- */
@@ -471,11 +631,12 @@ static void seconds_of_the_log_count(void **state)
 
 /* ---- failure ---- */
 
-static itg_status fail_score(void *context, const int32_t *point, int threads, itg_score *out,
-                             itg_error *err)
+static itg_status fail_score(void *context, const int32_t *point, const itg_race *race, int threads,
+                             itg_score *out, itg_error *err)
 {
     (void)context;
     (void)point;
+    (void)race;
     (void)threads;
     (void)out;
     return itg_fail(err, ITG_IO, "the disk is gone");
@@ -509,6 +670,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_same_trials_on_any_number_of_threads),
         cmocka_unit_test(another_seed_gives_other_trials),
         cmocka_unit_test(a_point_is_evaluated_once),
+        cmocka_unit_test(racing_changes_no_trial_and_no_best),
+        cmocka_unit_test(every_prefix_of_a_race_replayed_ends_as_if_undisturbed),
+        cmocka_unit_test(a_point_that_was_stopped_is_taken_up_again_where_it_matters),
+        cmocka_unit_test(a_replayed_trial_that_was_stopped_where_it_matters_is_refused),
         cmocka_unit_test(a_limit_of_trials_gives_a_prefix),
         cmocka_unit_test(a_limit_of_seconds_gives_a_prefix),
         cmocka_unit_test(patience_ends_a_search_without_gain),
