@@ -43,6 +43,7 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
                                     .labels = set->labels,
                                     .float_classes = set->classes,
                                     .reference = &set->outputs,
+                                    .order = set->order,
                                     .threads = scoring->threads};
     set_least(scoring, out, &options);
     itg_batch_options batch = {.kernels = evaluator->kernels, .weights = evaluator->weights};

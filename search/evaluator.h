@@ -40,6 +40,7 @@ typedef struct itg_sample_set {
     uint64_t source;       /* a number of its own among the evaluator's sample sets */
     int64_t *labels;       /* NULL: none */
     int64_t *classes;      /* the float network's, for agreement; may be NULL */
+    int64_t *order;        /* in which they run, all that decides early first; NULL: as they are */
     itg_reference outputs; /* the float network's, for distortion; may be empty */
 } itg_sample_set;
 

@@ -41,6 +41,9 @@ typedef struct itg_searching {
 itg_status itg_search_pick_samples(itg_searching *s, const itg_search_data *data, itg_error *err);
 void itg_search_drop_samples(itg_searching *s);
 
+/* sample_order.c: fills set->order, where the float network's outputs are known. */
+itg_status itg_search_order_samples(const itg_model *model, itg_sample_set *set, itg_error *err);
+
 /* search_baselines.c: each fills its pair of s->result */
 itg_status itg_search_score_float(itg_searching *s, itg_error *err);
 itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err);

@@ -26,6 +26,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
     itg_status status = score_float(s, 0, err);
+    if (status == ITG_OK) status = itg_search_order_samples(s->model, &s->sets[0], err);
     if (status == ITG_OK) status = score_float(s, 1, err);
     s->result->floats.known = status == ITG_OK;
     return status;

@@ -58,6 +58,7 @@ void itg_search_drop_samples(itg_searching *s)
         itg_dataset_destroy(s->sets[i].data);
         free(s->sets[i].labels);
         free(s->sets[i].classes);
+        free(s->sets[i].order);
         itg_reference_deinit(&s->sets[i].outputs);
     }
     itg_split_deinit(&s->split);

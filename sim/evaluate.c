@@ -22,8 +22,9 @@ typedef struct evaluation_state {
     itg_tensor *outputs;              /* [outputs]: dtype and shape; data is set for each sample */
     const itg_quantizer **quantizers; /* [outputs]; NULL: not quantized */
     unsigned char *block;
-    double *distance; /* [samples of a block]: from the reference */
-    int64_t first;    /* sample that the block begins with */
+    double *distance;    /* [samples]: from the reference */
+    unsigned char *kept; /* [samples]: outputs, where samples run in another order */
+    int64_t first;       /* sample that the block begins with */
     itg_sha256 hash;
 } evaluation_state;
 
@@ -116,11 +117,17 @@ static double real_at(const itg_tensor *t, const itg_quantizer *q, int64_t i)
     return (double)q->scale[0] * (double)(code - q->zero_point);
 }
 
+/* The sample that runs at a place. */
+static int64_t sample_at(const evaluation_state *s, int64_t place)
+{
+    return s->options->order ? s->options->order[place] : place;
+}
+
 /* Squared distance of one sample's outputs, in the block, from the reference's. */
 static double distance_of(const evaluation_state *s, int64_t item)
 {
     const itg_reference *r = s->options->reference;
-    const float *wanted = r->values + (s->first + item) * r->elements;
+    const float *wanted = r->values + sample_at(s, s->first + item) * r->elements;
     double sum = 0;
     for (int32_t i = 0; i < s->runner->output_count; i++) {
         itg_tensor t = s->outputs[i];
@@ -162,8 +169,8 @@ static itg_status prepare_reference(evaluation_state *s, int64_t samples, itg_er
             return itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
     }
     if (!r || !r->values || r->samples != samples || r->elements != elements) return ITG_OK;
-    s->distance = calloc((size_t)s->workers * (size_t)s->share, sizeof *s->distance);
-    return s->distance ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a block of samples");
+    s->distance = calloc((size_t)samples + 1, sizeof *s->distance);
+    return s->distance ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory to compare outputs");
 }
 
 static void keep_sample(const evaluation_state *s, int64_t item)
@@ -204,8 +211,8 @@ static itg_status fill_sample(void *context, int32_t index, int64_t sample, floa
     const evaluation_state *s = context;
     (void)index;
     (void)err;
-    itg_preprocess_sample(s->options->preprocess, s->options->data, sample, &s->runner->input_shape,
-                          x);
+    itg_preprocess_sample(s->options->preprocess, s->options->data, sample_at(s, sample),
+                          &s->runner->input_shape, x);
     return ITG_OK;
 }
 
@@ -243,7 +250,7 @@ static itg_status run_grain(void *context, int worker, int64_t item, itg_error *
             memcpy(s->block + (size_t)(at + k) * s->sample_bytes + s->output_offset[i], out.data,
                    itg_tensor_bytes(&out));
         }
-        if (s->distance) s->distance[at + k] = distance_of(s, at + k);
+        if (s->distance) s->distance[sample_at(s, s->first + at + k)] = distance_of(s, at + k);
     }
     return status;
 }
@@ -266,7 +273,10 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
         s->block = malloc(bytes + 1);
     if (status == ITG_OK && !s->block)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs of a block of samples");
-    return status;
+    if (status != ITG_OK || !s->options->order) return status;
+    if (itg_mul_size(total, (size_t)s->options->data->shape.dims[0], &bytes))
+        s->kept = malloc(bytes + 1);
+    return s->kept ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for all outputs");
 }
 
 /* Labels that no output can equal: those of another data set, or counted from 1. */
@@ -299,17 +309,30 @@ static void hash_tensor(itg_sha256 *hash, const itg_tensor *t)
     }
 }
 
+/* What is taken in sample order: digest and sum of distances. data: of all outputs. */
+static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data,
+                       itg_evaluation *out)
+{
+    for (int32_t i = 0; i < s->runner->output_count; i++) {
+        s->outputs[i].data = data + s->output_offset[i];
+        hash_tensor(&s->hash, &s->outputs[i]);
+    }
+    if (s->distance) out->distortion += s->distance[sample];
+}
+
 static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out, itg_error *err)
 {
     const itg_evaluate_options *o = s->options;
-    int64_t sample = s->first + item;
-    for (int32_t i = 0; i < s->runner->output_count; i++) {
-        s->outputs[i].data = s->block + (size_t)item * s->sample_bytes + s->output_offset[i];
-        hash_tensor(&s->hash, &s->outputs[i]);
-    }
+    int64_t sample = sample_at(s, s->first + item);
+    unsigned char *data = s->block + (size_t)item * s->sample_bytes;
+    for (int32_t i = 0; i < s->runner->output_count; i++)
+        s->outputs[i].data = data + s->output_offset[i];
+    if (s->kept)
+        memcpy(s->kept + (size_t)sample * s->sample_bytes, data, s->sample_bytes);
+    else
+        add_sample(s, sample, data, out);
     int64_t class_id = s->runner->output_count ? itg_class_of(&s->outputs[0]) : -1;
     out->classes[sample] = class_id;
-    if (s->distance) out->distortion += s->distance[item];
     if (o->keep && o->keep->values) keep_sample(s, item);
     if (o->labels) out->correct += class_id == o->labels[sample];
     if (o->float_classes) out->agreeing += class_id == o->float_classes[sample];
@@ -344,7 +367,7 @@ static void keep_bounds(evaluation_state *s, itg_evaluation *out)
     if (s->options->labels) out->correct += left;
     if (s->options->float_classes) out->agreeing += left;
     for (int64_t i = out->stopped_at; i < out->samples; i++)
-        out->classes[i] = -1;
+        out->classes[sample_at(s, i)] = -1;
     memset(out->digest, 0, sizeof out->digest);
     out->distortion = -1;
 }
@@ -361,6 +384,9 @@ static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error
         if (status == ITG_OK) status = account_block(s, out, err);
         s->first += block;
     }
+    bool complete = status == ITG_OK && out->stopped_at == 0;
+    for (int64_t i = 0; s->kept && complete && i < out->samples; i++)
+        add_sample(s, i, s->kept + (size_t)i * s->sample_bytes, out);
     itg_sha256_final(&s->hash, out->digest);
     if (status != ITG_OK) return status;
     if (out->stopped_at > 0)
@@ -406,6 +432,7 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     free(s.quantizers);
     free(s.distance);
     free(s.block);
+    free(s.kept);
     if (status != ITG_OK && options->keep) itg_reference_deinit(options->keep);
     if (status != ITG_OK)
         itg_evaluation_deinit(&made);

@@ -5,7 +5,8 @@
 #define ITG_EVALUATE_H
 #include "sim/sim.h"
 
-/* Gives a runner its samples: writes sample `sample` of input `index` into x. */
+/* Gives a runner its samples: writes the one that runs at place `sample` for input `index` into x.
+ */
 typedef struct itg_sample_source {
     itg_status (*fill)(void *context, int32_t index, int64_t sample, float *x, itg_error *err);
     void *context;
@@ -52,6 +53,10 @@ typedef struct itg_evaluate_options {
     /* The fewest correct, or agreeing, samples with which the result still matters; 0: any. It ends
      * after the first sample, in order, from which one of them cannot be reached any more. */
     int64_t least_correct, least_agreeing;
+    /* [samples]: the order in which they run, each once, so that what decides early comes first;
+     * NULL: as they are. Changes nothing but stopped_at. Needs memory for all outputs, and neither
+     * keep nor sink. */
+    const int64_t *order;
     int threads;
     /* Called in sample order from one thread, before the next block runs; NULL: not wanted. */
     itg_status (*sink)(void *context, int64_t sample, const itg_tensor *outputs,

@@ -52,7 +52,7 @@ static void assert_same_score(const itg_score *a, const itg_score *b)
     assert_true(a->weight_bytes == b->weight_bytes && a->parameter_bytes == b->parameter_bytes);
     assert_true(a->peak_activation_bytes == b->peak_activation_bytes && a->bops == b->bops);
     assert_true(a->cycles == b->cycles && a->average_weight_bits == b->average_weight_bits);
-    assert_true(a->distortion == b->distortion);
+    assert_true(a->distortion == b->distortion && a->stopped_at == b->stopped_at);
     assert_memory_equal(a->digest, b->digest, sizeof a->digest);
 }
 
@@ -142,6 +142,7 @@ static const char *const scenarios[] = {
     " --searcher greedy --max-drop 3% --trials 80 --seed 3 --baseline hago-greedy",
     " --searcher anneal --trials 60 --seed 4",
     " --searcher greedy --max-size 4k --trials 60 --seed 5 --threshold mse,max",
+    " --searcher random --trials 60 --seed 1 --no-racing",
 };
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
@@ -297,6 +298,7 @@ static void what_is_given_must_be_what_the_run_had(void **state)
         {"--search-samples 61", "--search-samples 61: run 1 of r.db has 60"},
         {"--calibration-samples 21", "--calibration-samples 21: run 1 of r.db has 20"},
         {"--baseline hago-greedy", "--baseline hago-greedy: run 1 of r.db has none"},
+        {"--no-racing", "--no-racing set: run 1 of r.db has racing"},
         {"--trials 7", "--trials 7: run 1 of r.db has 8 trials already"},
         {"--limit 100", "--limit 100: run 1 of r.db has 200"},
         {"--hw x86-vnni", "--hw x86-vnni: run 1 of r.db has cortex-m"},

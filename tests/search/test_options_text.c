@@ -31,6 +31,7 @@ static void assert_same(const itg_search_options *a, const itg_search_options *b
         assert_true(a->activation_methods[i] == b->activation_methods[i]);
     assert_true(a->calibration_samples == b->calibration_samples);
     assert_true(a->search_samples == b->search_samples && a->hago_baseline == b->hago_baseline);
+    assert_true(a->no_racing == b->no_racing);
 }
 
 static void there_and_back(const itg_search_options *options)
@@ -71,7 +72,8 @@ static void every_option_comes_back(void **state)
         .activation_method_count = 1,
         .calibration_samples = 9,
         .search_samples = 10,
-        .hago_baseline = true};
+        .hago_baseline = true,
+        .no_racing = true};
     itg_search_options none = {.searcher = "random", .goal = {.max_drop = -1}};
     there_and_back(&all);
     there_and_back(&none);
@@ -122,6 +124,7 @@ static void what_is_no_options_is_refused_and_named(void **state)
          "\"kl\", \"kl\", \"kl\", \"kl\"]}",
          "a list of threshold methods"},
         {"{\"searcher\": \"random\", \"hago_baseline\": 1}", "hago_baseline"},
+        {"{\"searcher\": \"random\", \"racing\": 1}", "racing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         itg_search_options options = {.trials = 77};

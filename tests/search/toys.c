@@ -166,12 +166,14 @@ static void evaluate(const toy *t, const int32_t *levels, itg_outcome *o, toy_re
     memcpy(r->best, values, sizeof r->best);
 }
 
-/* As racing may do it: the quality is any number below the floor, the distortion is not known. */
-static itg_outcome raced(itg_outcome o, double floor)
+/* As racing may do it and worse: any quality below the floor, any distortion or none. */
+static itg_outcome raced(itg_outcome o, double floor, itg_rng *lots)
 {
+    static const double below[] = {1e-9, 1e-6, 0.001, 0.01, 0.1, 1};
     if (!o.feasible || o.quality >= floor) return o;
-    o.quality = o.quality < floor - 0.25 ? floor - 0.25 : floor - 1e-6;
-    o.distortion = -1;
+    double from = floor < INFINITY ? floor : 2 * itg_rng_unit(lots);
+    o.quality = from - below[itg_rng_below(lots, 6)] * (1 + itg_rng_unit(lots));
+    o.distortion = itg_rng_below(lots, 2) ? -1 : 2 * itg_rng_unit(lots);
     return o;
 }
 
@@ -181,17 +183,17 @@ typedef struct batch {
 } batch;
 
 /* Asks as often as it may, and evaluates; ITG_END as the searcher says it. */
-static itg_status ask_batch(const toy *t, const itg_searcher_def *def, void *state, itg_rng *rng,
+static itg_status ask_batch(const toy *t, const itg_searcher_def *def, void *state, itg_rng rngs[2],
                             int64_t budget, toy_racing racing, batch *b, toy_result *r)
 {
     itg_status status = ITG_OK;
     for (b->count = 0; b->count < def->outstanding && r->asked < budget; b->count++) {
         double floor = -INFINITY;
-        status = def->ask(state, rng, b->levels[b->count], &floor);
+        status = def->ask(state, &rngs[0], b->levels[b->count], &floor);
         if (status != ITG_OK) break;
         itg_outcome *o = &b->outcomes[b->count];
         evaluate(t, b->levels[b->count], o, r);
-        if (racing == TOY_TELL_RACED) *o = raced(*o, floor);
+        if (racing != TOY_TELL_ALL) *o = raced(*o, floor, &rngs[1]);
     }
     bool waits_for_nothing = status == ITG_WAIT && b->count == 0;
     assert_false(waits_for_nothing);
@@ -203,17 +205,18 @@ toy_result toy_search(const toy *t, const itg_searcher_def *def, uint64_t seed, 
 {
     itg_search_space space = {t->dim_count, t->dims};
     itg_searcher_options options = t->options;
-    itg_rng rng;
+    itg_rng rngs[2]; /* the searcher's, and for what is told of points below their floors */
     toy_result r = {0};
     batch b;
     assert_in_range(def->outstanding, 1, MOST_OUTSTANDING);
     options.trials = budget;
-    itg_rng_init(&rng, seed);
+    itg_rng_init(&rngs[0], seed);
+    itg_rng_init(&rngs[1], (uint64_t)racing);
     void *state = calloc(1, def->state_size);
     if (!state) return (toy_result){.status = ITG_NO_MEMORY};
     r.status = def->init(state, &space, &options, NULL);
     while (r.status == ITG_OK && r.asked < budget) {
-        r.status = ask_batch(t, def, state, &rng, budget, racing, &b, &r);
+        r.status = ask_batch(t, def, state, rngs, budget, racing, &b, &r);
         bool told = r.status == ITG_OK || r.status == ITG_END;
         for (int32_t i = 0; i < b.count && told; i++) {
             itg_status status = def->tell(state, b.levels[i], &b.outcomes[i]);

@@ -36,7 +36,7 @@ typedef struct toy_result {
     itg_status status; /* of the searcher; the search ends where it is not ITG_OK */
 } toy_result;
 
-/* How points that lie below the racing floor are told. */
+/* How points that lie below the racing floor are told: TOY_TELL_RACED + i: i chooses among lies. */
 typedef enum toy_racing { TOY_TELL_ALL, TOY_TELL_RACED } toy_racing;
 
 toy_result toy_search(const toy *t, const itg_searcher_def *searcher, uint64_t seed, int64_t budget,

@@ -1,0 +1,56 @@
+/* The order in which trials run their samples: first those that the float network gets wrong, then
+ * the closer its two highest outputs are, the earlier. A trial errs there first, so that one whose
+ * quality is too low is known to be after a third of the samples rather than after nearly all. */
+#include <stdlib.h>
+#include "search/search.h"
+
+typedef struct place {
+    int64_t sample;
+    bool right;
+    float margin;
+} place;
+
+static int by_margin(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->right != y->right) return x->right ? 1 : -1;
+    if (x->margin < y->margin || y->margin < x->margin) return x->margin < y->margin ? -1 : 1;
+    return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+static float margin_of(const float *outputs, int64_t count)
+{
+    float first = outputs[0], second = outputs[1];
+    for (int64_t i = 1; i < count; i++) {
+        if (outputs[i] > first) {
+            second = first;
+            first = outputs[i];
+        } else if (i == 1 || outputs[i] > second) {
+            second = outputs[i];
+        }
+    }
+    return first - second;
+}
+
+itg_status itg_search_order_samples(const itg_model *model, itg_sample_set *set, itg_error *err)
+{
+    const itg_reference *r = &set->outputs;
+    int64_t count = 0;
+    if (!r->values || !itg_shape_elements(itg_model_output_shape(model, 0), &count) || count < 2)
+        return ITG_OK;
+    size_t samples = (size_t)r->samples;
+    place *places = calloc(samples + 1, sizeof *places);
+    set->order = calloc(samples + 1, sizeof *set->order);
+    if (!places || !set->order) {
+        free(places);
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the order of samples");
+    }
+    for (int64_t i = 0; i < r->samples; i++)
+        places[i] = (place){i, !set->labels || set->classes[i] == set->labels[i],
+                            margin_of(r->values + i * r->elements, count)};
+    qsort(places, samples, sizeof *places, by_margin);
+    for (size_t i = 0; i < samples; i++)
+        set->order[i] = places[i].sample;
+    free(places);
+    return ITG_OK;
+}

@@ -1,0 +1,296 @@
+/* Evaluations that may stop early: at the sample that decides, whatever the threads and blocks are;
+ * and samples in another order. */
+#include "case.h"
+#include <stdlib.h>
+#include <string.h>
+#include "sim/evaluate.h"
+
+enum { SAMPLES = 150, ELEMENTS = 4, MOST = 64 };
+
+/* ---- a runner: three codes, in blocks or one by one ---- */
+
+typedef struct instance {
+    int64_t block;
+    float x[ELEMENTS];
+    int16_t codes[MOST][3];
+} instance;
+
+static itg_status create(const void *context, void **out, itg_error *err)
+{
+    instance *made = calloc(1, sizeof *made);
+    (void)err;
+    assert_non_null(made);
+    made->block = *(const int64_t *)context;
+    *out = made;
+    return ITG_OK;
+}
+
+static void destroy(void *made)
+{
+    free(made);
+}
+
+static float *input(void *made, int32_t index)
+{
+    assert_int_equal(index, 0);
+    return ((instance *)made)->x;
+}
+
+static void compute(const float *x, int16_t *codes)
+{
+    for (int i = 0; i < 3; i++)
+        codes[i] = (int16_t)(x[i] * 100);
+}
+
+static itg_status run_sample(void *made, itg_error *err)
+{
+    instance *r = made;
+    (void)err;
+    compute(r->x, r->codes[0]);
+    return ITG_OK;
+}
+
+static itg_status run_block(void *made, const itg_sample_source *source, int64_t first,
+                            int64_t count, itg_error *err)
+{
+    instance *r = made;
+    assert_true(count <= r->block && first % r->block == 0);
+    for (int64_t k = 0; k < count; k++) {
+        float x[ELEMENTS];
+        assert_int_equal(source->fill(source->context, 0, first + k, x, err), ITG_OK);
+        compute(x, r->codes[k]);
+    }
+    return ITG_OK;
+}
+
+static itg_tensor block_output(const void *made, int32_t index, int64_t k)
+{
+    const instance *r = made;
+    assert_int_equal(index, 0);
+    return (itg_tensor){ITG_S16, {2, {1, 3}}, (void *)(uintptr_t)r->codes[k]};
+}
+
+static itg_tensor output(const void *made, int32_t index)
+{
+    return block_output(made, index, 0);
+}
+
+static const float scale = 0.0125f;
+static const itg_quantizer quantizer_of_codes = {.bits = 16,
+                                                 .is_signed = true,
+                                                 .storage = ITG_S16,
+                                                 .qmin = -32768,
+                                                 .qmax = 32767,
+                                                 .axis = -1,
+                                                 .scale_count = 1,
+                                                 .scale = &scale};
+
+static const itg_quantizer *quantizer(const void *context, int32_t index)
+{
+    (void)context;
+    (void)index;
+    return &quantizer_of_codes;
+}
+
+static itg_runner runner_of(const int64_t *block)
+{
+    bool blocks = *block > 0;
+    return (itg_runner){.context = block,
+                        .input_count = 1,
+                        .output_count = 1,
+                        .input_shape = {2, {1, ELEMENTS}},
+                        .create = create,
+                        .destroy = destroy,
+                        .quantizer = quantizer,
+                        .input = blocks ? NULL : input,
+                        .run = blocks ? NULL : run_sample,
+                        .output = blocks ? NULL : output,
+                        .block = *block,
+                        .run_block = blocks ? run_block : NULL,
+                        .block_output = blocks ? block_output : NULL};
+}
+
+/* ---- what to run, and what must come of it ---- */
+
+typedef struct task {
+    float elements[SAMPLES * ELEMENTS], values[SAMPLES * 3];
+    int64_t labels[SAMPLES], others[SAMPLES], order[SAMPLES];
+    char path[16];
+    itg_dataset data;
+    itg_preprocess preprocess;
+    itg_reference reference;
+    itg_evaluation complete;
+} task;
+
+static const int64_t blocks[] = {0, 1, 3, 16, 64};
+static const int threads[] = {1, 2, 4};
+
+static itg_evaluation evaluate(const task *t, itg_evaluate_options options, int64_t block)
+{
+    itg_runner runner = runner_of(&block);
+    itg_evaluation out = {0};
+    itg_error err = {0};
+    options.data = &t->data;
+    options.preprocess = &t->preprocess;
+    options.labels = t->labels;
+    options.float_classes = t->others;
+    options.reference = &t->reference;
+    if (itg_evaluate(&runner, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
+    return out;
+}
+
+static void make(task *t, uint64_t seed)
+{
+    itg_rng rng;
+    itg_rng_init(&rng, seed);
+    *t = (task){.path = "data.npy", .preprocess = itg_preprocess_default()};
+    for (int i = 0; i < SAMPLES * ELEMENTS; i++)
+        t->elements[i] = (float)random_real(&rng, -1, 1);
+    for (int i = 0; i < SAMPLES * 3; i++)
+        t->values[i] = (float)random_real(&rng, -1, 1);
+    for (int64_t i = 0; i < SAMPLES; i++) {
+        int64_t k = (int64_t)itg_rng_below(&rng, (uint64_t)i + 1);
+        t->order[i] = t->order[k];
+        t->order[k] = i;
+        t->labels[i] = (int64_t)itg_rng_below(&rng, 3);
+    }
+    t->data = (itg_dataset){
+        .dtype = ITG_F32, .shape = {2, {SAMPLES, ELEMENTS}}, .data = t->elements, .path = t->path};
+    t->reference = (itg_reference){SAMPLES, 3, 7, t->values};
+    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 0);
+    assert_int_equal(t->complete.stopped_at, 0);
+    for (int64_t i = 0; i < SAMPLES; i++) {
+        if (itg_rng_below(&rng, 4) > 0) t->labels[i] = t->complete.classes[i];
+        t->others[i] = itg_rng_below(&rng, 3) > 0 ? t->complete.classes[i] : t->labels[i];
+    }
+    itg_evaluation_deinit(&t->complete);
+    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 0);
+}
+
+/* Samples after which so many cannot be reached; SAMPLES: never before all of them were seen. */
+static int64_t deciding(const task *t, const int64_t *wanted, int64_t least, const int64_t *order,
+                        int64_t *most)
+{
+    int64_t missed = 0, seen = 0;
+    do {
+        int64_t sample = order ? order[seen] : seen;
+        missed += t->complete.classes[sample] != wanted[sample];
+        seen++;
+    } while (seen < SAMPLES && missed <= SAMPLES - least);
+    *most = SAMPLES - missed;
+    return seen;
+}
+
+static void check_stopped(const task *t, const itg_evaluation *out, const int64_t *order)
+{
+    const unsigned char none[32] = {0};
+    assert_true(out->distortion == -1);
+    assert_memory_equal(out->digest, none, sizeof none);
+    for (int64_t i = 0; i < SAMPLES; i++) {
+        int64_t sample = order ? order[i] : i;
+        assert_int_equal(out->classes[sample],
+                         i < out->stopped_at ? t->complete.classes[sample] : -1);
+    }
+}
+
+static void check_complete(const task *t, const itg_evaluation *out)
+{
+    assert_int_equal(out->stopped_at, 0);
+    assert_int_equal(out->correct, t->complete.correct);
+    assert_int_equal(out->agreeing, t->complete.agreeing);
+    assert_true(out->distortion == t->complete.distortion);
+    assert_memory_equal(out->digest, t->complete.digest, 32);
+    assert_memory_equal(out->classes, t->complete.classes, sizeof(int64_t) * SAMPLES);
+}
+
+static void check(const task *t, itg_evaluate_options options, int64_t at, int64_t most)
+{
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+        for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
+            options.threads = threads[k];
+            itg_evaluation out = evaluate(t, options, blocks[b]);
+            assert_int_equal(out.samples, SAMPLES);
+            if (at == SAMPLES) {
+                check_complete(t, &out);
+            } else {
+                assert_int_equal(out.stopped_at, at);
+                assert_int_equal(options.least_correct ? out.correct : out.agreeing, most);
+                check_stopped(t, &out, options.order);
+            }
+            itg_evaluation_deinit(&out);
+        }
+}
+
+/* ---- the tests ---- */
+
+static void it_stops_at_the_sample_that_decides(void **state)
+{
+    (void)state;
+    static task t;
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        make(&t, seed);
+        int64_t correct = t.complete.correct, most = 0;
+        assert_true(correct > SAMPLES / 2 && correct < SAMPLES - 10);
+        const int64_t least[] = {1,           correct - 1, correct, correct + 1,
+                                 correct + 2, SAMPLES,     SAMPLES + 1};
+        for (size_t i = 0; i < sizeof least / sizeof *least; i++)
+            for (int ordered = 0; ordered < 2; ordered++) {
+                const int64_t *order = ordered ? t.order : NULL;
+                itg_evaluate_options options = {.least_correct = least[i], .order = order};
+                int64_t at = deciding(&t, t.labels, least[i], order, &most);
+                assert_true((least[i] <= correct) <= (at == SAMPLES));
+                check(&t, options, at, most);
+            }
+        itg_evaluation_deinit(&t.complete);
+    }
+}
+
+static void agreement_decides_as_well(void **state)
+{
+    (void)state;
+    static task t;
+    int64_t most = 0;
+    make(&t, 7);
+    for (int64_t least = t.complete.agreeing - 2; least < t.complete.agreeing + 12; least++) {
+        int64_t at = deciding(&t, t.others, least, NULL, &most);
+        check(&t, (itg_evaluate_options){.least_agreeing = least}, at, most);
+    }
+    itg_evaluation_deinit(&t.complete);
+}
+
+static void what_cannot_matter_at_all_is_known_after_one_sample(void **state)
+{
+    (void)state;
+    static task t;
+    make(&t, 9);
+    itg_evaluation out =
+        evaluate(&t, (itg_evaluate_options){.threads = 2, .least_correct = SAMPLES + 1}, 16);
+    assert_int_equal(out.stopped_at, 1);
+    assert_true(out.correct >= SAMPLES - 1);
+    itg_evaluation_deinit(&out);
+    itg_evaluation_deinit(&t.complete);
+}
+
+/* Digest, distortion and classes are those of the samples as they are. */
+static void another_order_changes_no_result(void **state)
+{
+    (void)state;
+    static task t;
+    for (uint64_t seed = 20; seed < 24; seed++) {
+        make(&t, seed);
+        check(&t, (itg_evaluate_options){.order = t.order}, SAMPLES, 0);
+        itg_evaluation_deinit(&t.complete);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    itg_parallel_be_passive(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_stops_at_the_sample_that_decides),
+        cmocka_unit_test(agreement_decides_as_well),
+        cmocka_unit_test(what_cannot_matter_at_all_is_known_after_one_sample),
+        cmocka_unit_test(another_order_changes_no_result),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
