@@ -14,13 +14,11 @@
 /* One point of the batch. */
 typedef struct slot {
     int32_t *levels, *point;
-    double floor; /* a quality below it is all the same to the searcher, here and in later slots of
-                     this point */
+    double floor; /* a quality below it is all the same to the searcher */
     itg_finding finding;
     double seconds;
-    int32_t same_as; /* an earlier slot of the batch with this point; -1: none */
-    bool duplicate;  /* of that slot, or of an earlier trial */
-    bool done;       /* finding is there; false after the batch: cancelled before its turn */
+    bool duplicate; /* of an earlier slot, or an earlier trial */
+    bool done;      /* finding is there; false after the batch: cancelled before its turn */
 } slot;
 
 typedef struct engine {
@@ -85,7 +83,6 @@ static void clear_slot(slot *s)
     s->finding = (itg_finding){.score = itg_score_unknown()};
     s->floor = -INFINITY;
     s->seconds = 0;
-    s->same_as = -1;
     s->duplicate = false;
     s->done = false;
 }
@@ -165,36 +162,30 @@ static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err
     return status;
 }
 
-/* Slots of one point: the first is evaluated, for what any of them asks. */
-static void join_duplicates(engine *e)
+/* The last slot before `before` with the point of slot i; -1: none. */
+static int32_t earlier_slot(const engine *e, int32_t i, int32_t before)
 {
-    for (int32_t i = 0; i < e->batch_size; i++) {
-        slot *s = &e->batch[i];
-        for (int32_t k = 0; k < i && s->same_as < 0; k++)
-            if (same_point(e, e->batch[k].point, s->point)) s->same_as = k;
-        s->duplicate = s->same_as >= 0 || itg_memory_find(e->memory, s->point);
-        if (s->same_as >= 0 && s->floor < e->batch[s->same_as].floor)
-            e->batch[s->same_as].floor = s->floor;
-    }
+    int32_t k = before - 1;
+    while (k >= 0 && !same_point(e, e->batch[k].point, e->batch[i].point))
+        k--;
+    return k;
 }
 
-/* Takes what the log or the memory knows; the rest is fresh. */
+/* Takes what the log or the memory knows. */
 static itg_status sort_batch(engine *e, itg_error *err)
 {
     itg_status status = ITG_OK;
     double replayed = 0;
-    e->fresh_count = 0;
     for (int32_t i = 0; i < e->batch_size && status == ITG_OK; i++) {
         slot *s = &e->batch[i];
         const itg_finding *known = itg_memory_find(e->memory, s->point);
         int64_t index = e->result.trial_count + i;
+        s->duplicate = known || earlier_slot(e, i, i) >= 0;
         if (index < e->o->replay_count) {
             status = replay_trial(e, s, index, err);
             replayed += s->seconds;
         } else if (known && is_enough(e, s, known)) {
             status = take_finding(s, known, err);
-        } else if (s->same_as < 0) {
-            e->fresh[e->fresh_count++] = i;
         }
     }
     int threads = itg_thread_count(e->o->threads);
@@ -225,17 +216,36 @@ static itg_status evaluate_point(void *context, int worker, int64_t item, itg_er
     return copy_text(why.message, &s->finding.why, err);
 }
 
+/* Slots that nothing earlier stands for. One whose point an earlier slot still has to evaluate
+ * waits for it: with a higher floor, that one may have been stopped too early for this one. So no
+ * slot depends on a later one, and a limit yields a prefix. */
+static itg_status find_fresh(engine *e, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    e->fresh_count = 0;
+    for (int32_t i = 0; i < e->batch_size && status == ITG_OK; i++) {
+        slot *s = &e->batch[i];
+        if (s->done) continue;
+        int32_t k = earlier_slot(e, i, i);
+        while (k >= 0 && e->batch[k].done && !is_enough(e, s, &e->batch[k].finding))
+            k = earlier_slot(e, i, k);
+        if (k < 0)
+            e->fresh[e->fresh_count++] = i;
+        else if (e->batch[k].done)
+            status = take_finding(s, &e->batch[k].finding, err);
+    }
+    return status;
+}
+
 static itg_status evaluate_batch(engine *e, itg_error *err)
 {
     int threads = itg_thread_count(e->o->threads);
-    bool together = e->fresh_count >= threads;
-    e->point_threads = together ? 1 : threads;
-    itg_status status =
-        itg_parallel_for(together ? threads : 1, e->fresh_count, evaluate_point, e, err);
-    for (int32_t i = 0; i < e->batch_size && status == ITG_OK; i++) {
-        slot *s = &e->batch[i];
-        if (!s->done && s->same_as >= 0 && e->batch[s->same_as].done)
-            status = take_finding(s, &e->batch[s->same_as].finding, err);
+    itg_status status = find_fresh(e, err);
+    while (status == ITG_OK && e->fresh_count > 0 && !atomic_load(&e->cancelled)) {
+        bool together = e->fresh_count >= threads;
+        e->point_threads = together ? 1 : threads;
+        status = itg_parallel_for(together ? threads : 1, e->fresh_count, evaluate_point, e, err);
+        if (status == ITG_OK) status = find_fresh(e, err);
     }
     return status;
 }
@@ -314,7 +324,6 @@ static itg_status run_batch(engine *e, itg_error *err)
     if (status == ITG_OK && e->batch_size == 0 && !e->exhausted)
         return itg_fail(err, ITG_FAILURE, "searcher %s waits although it has been told everything",
                         e->o->searcher->name);
-    join_duplicates(e);
     if (status == ITG_OK) status = sort_batch(e, err);
     if (status == ITG_OK) status = evaluate_batch(e, err);
     for (int32_t i = 0; i < e->batch_size && status == ITG_OK && e->batch[i].done; i++)

@@ -416,6 +416,93 @@ static void every_prefix_of_a_race_replayed_ends_as_if_undisturbed(void **state)
     }
 }
 
+/* A searcher that asks for a good point, then for one point four times at once, with floors that
+ * fall. */
+typedef struct falling {
+    int asked, told;
+} falling;
+
+static itg_status init_falling(void *state, const itg_search_space *of,
+                               const itg_searcher_options *options, itg_error *err)
+{
+    (void)state;
+    (void)of;
+    (void)options;
+    (void)err;
+    return ITG_OK;
+}
+
+static itg_status ask_falling(void *state, itg_rng *rng, int32_t *levels, double *floor)
+{
+    static const double floors[] = {-INFINITY, 0.95, 0.9, -INFINITY, 0.95};
+    falling *s = state;
+    (void)rng;
+    if (s->asked == 5) return ITG_END;
+    if (s->asked == 1 && s->told == 0) return ITG_WAIT;
+    for (int d = 0; d < DIMS; d++)
+        levels[d] = s->asked == 0 ? 6 : d;
+    *floor = floors[s->asked++];
+    return ITG_OK;
+}
+
+static itg_status tell_falling(void *state, const int32_t *levels, const itg_outcome *outcome)
+{
+    ((falling *)state)->told++;
+    (void)levels;
+    (void)outcome;
+    return ITG_OK;
+}
+
+static void deinit_falling(void *state)
+{
+    (void)state;
+}
+
+static void slots_of_one_point_get_what_each_asks_for(void **state)
+{
+    (void)state;
+    static const itg_searcher_def def = {.name = "falling",
+                                         .state_size = sizeof(falling),
+                                         .outstanding = 1,
+                                         .init = init_falling,
+                                         .ask = ask_falling,
+                                         .tell = tell_falling,
+                                         .deinit = deinit_falling};
+    itg_goal goal = {.max_drop = 0.01};
+    itg_objective objective;
+    for (int threads = 1; threads <= 4; threads++)
+        for (int outstanding = 1; outstanding <= 5; outstanding++)
+            for (int64_t trials = 1; trials <= 5; trials++) {
+                static record r;
+                toy t = fine;
+                itg_searcher_def variant = def;
+                itg_engine_result result = {0};
+                itg_search_hooks hooks = {.context = &r, .trial = record_trial};
+                variant.outstanding = outstanding;
+                memset(&r, 0, sizeof r);
+                for (int d = 0; d < DIMS; d++)
+                    dims[d] = (itg_dim){7, widths, true, sizes[d]};
+                assert_int_equal(itg_objective_make(&goal, 1, &space, &objective, NULL), ITG_OK);
+                itg_engine_options options = {.searcher = &variant,
+                                              .objective = &objective,
+                                              .trials = trials,
+                                              .threads = threads,
+                                              .score = score_toy,
+                                              .score_context = &t,
+                                              .hooks = &hooks};
+                assert_int_equal(itg_engine_run(&options, &result, NULL), ITG_OK);
+                assert_int_equal(r.count, trials);
+                for (int64_t k = 1; k < trials; k++) {
+                    const itg_score *score = &r.trials[k].score;
+                    if (k < 4) assert_int_equal(score->stopped_at, k < 3);
+                    if (k < 3) assert_true(score->top1 < (k == 1 ? 0.95 : 0.9));
+                }
+                assert_true(t.calls >= (trials < 4 ? trials : 4));
+                assert_int_equal(result.duplicates, trials > 2 ? trials - 2 : 0);
+                itg_engine_result_deinit(&result);
+            }
+}
+
 /* Anneal comes back to points with lower floors. */
 static void a_point_that_was_stopped_is_taken_up_again_where_it_matters(void **state)
 {
@@ -672,6 +759,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_point_is_evaluated_once),
         cmocka_unit_test(racing_changes_no_trial_and_no_best),
         cmocka_unit_test(every_prefix_of_a_race_replayed_ends_as_if_undisturbed),
+        cmocka_unit_test(slots_of_one_point_get_what_each_asks_for),
         cmocka_unit_test(a_point_that_was_stopped_is_taken_up_again_where_it_matters),
         cmocka_unit_test(a_replayed_trial_that_was_stopped_where_it_matters_is_refused),
         cmocka_unit_test(a_limit_of_trials_gives_a_prefix),

@@ -12,7 +12,7 @@ enum { MOST = 64, DIMS = 64 };
 typedef struct network {
     const char *model, *images, *labels;
     itg_preprocess preprocess;
-    int64_t samples;
+    int64_t samples, trials;
     itg_bits_range exhaustive; /* widths of weights that leave few enough points */
 } network;
 
@@ -27,9 +27,9 @@ typedef struct network {
     }
 static const network networks[] = {
     {"mnist_onnxjs_7", "mnist/test-images-idx3-ubyte.gz", "mnist/test-labels-idx1-ubyte.gz",
-     .preprocess = {.scale = 1}, .samples = 200, .exhaustive = {3, 6}},
+     .preprocess = {.scale = 1}, .samples = 200, .trials = 48, .exhaustive = {3, 6}},
     {"resnet8_cifar10", "cifar10/search_images_u8.npy", "cifar10/search_labels.npy",
-     .preprocess = CIFAR, .samples = 160, .exhaustive = {3, 4}},
+     .preprocess = CIFAR, .samples = 160, .trials = 30, .exhaustive = {3, 4}},
 };
 
 typedef struct loaded {
@@ -147,18 +147,20 @@ static itg_search_options options_of(const network *n, int searcher, bool maximi
 {
     itg_search_options o = {.searcher = itg_searcher_name(searcher),
                             .goal = {.max_drop = maximize ? -1 : 0.02},
-                            .trials = 40,
+                            .trials = n->trials,
                             .seed = 3,
                             .threads = 2,
-                            .weight_methods = {ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX},
+                            .weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
                             .weight_method_count = 2,
+                            .activation_methods = {ITG_THRESHOLD_MAX},
+                            .activation_method_count = 1,
                             .cache_bytes = 1 << 24};
     o.goal.maximize_quality = maximize;
     if (maximize) o.goal.limits[ITG_COST_BOPS] = 3e8;
     if (strcmp(o.searcher, "exhaustive") == 0) {
         o.weight_bits = n->exhaustive;
         o.activation_bits = o.input_bits = o.output_bits = (itg_bits_range){8, 8};
-        o.weight_method_count = 0;
+        o.weight_method_count = 1;
     }
     return o;
 }

@@ -231,7 +231,7 @@ static void it_stops_at_the_sample_that_decides(void **state)
         make(&t, seed);
         int64_t correct = t.complete.correct, most = 0;
         assert_true(correct > SAMPLES / 2 && correct < SAMPLES - 10);
-        const int64_t least[] = {1,           correct - 1, correct, correct + 1,
+        const int64_t least[] = {1,           correct - 1, correct,    correct + 1,
                                  correct + 2, SAMPLES,     SAMPLES + 1};
         for (size_t i = 0; i < sizeof least / sizeof *least; i++)
             for (int ordered = 0; ordered < 2; ordered++) {
