@@ -178,6 +178,56 @@ static void costs_have_names_and_values(void **state)
     }
 }
 
+static void the_least_count_is_the_first_that_is_enough(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n < 120; n++)
+        for (int64_t right = 0; right <= n; right++) {
+            double share = (double)right / (double)n;
+            assert_int_equal(itg_least_count(n, share), right);
+            assert_int_equal(itg_least_count(n, nextafter(share, 2)), right + 1);
+            assert_int_equal(itg_least_count(n, nextafter(share, -1)), right);
+        }
+    assert_int_equal(itg_least_count(1000, INFINITY), 1001);
+    assert_int_equal(itg_least_count(1000, -INFINITY), 0);
+}
+
+/* Over small numbers, so that ties abound. */
+static void a_quality_below_the_racing_floor_changes_no_result(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    int raced = 0, matters = 0;
+    itg_rng_init(&rng, 1);
+    for (int i = 0; i < 200000; i++) {
+        itg_goal goal = {.maximize_quality = itg_rng_below(&rng, 2) == 0,
+                         .max_drop = itg_rng_below(&rng, 3) == 0 ? -1 : 0.4};
+        if (itg_rng_below(&rng, 2)) goal.limits[ITG_COST_SIZE] = 5;
+        if (itg_rng_below(&rng, 3) == 0) goal.limits[ITG_COST_BOPS] = 30;
+        itg_objective o = make(goal);
+        itg_trial best = trial((int64_t)itg_rng_below(&rng, 4) - 1,
+                               (double)itg_rng_below(&rng, 11) / 10,
+                               1 + (int64_t)itg_rng_below(&rng, 8), p40),
+                  t = trial(9, 0, 1 + (int64_t)itg_rng_below(&rng, 8), p22);
+        itg_race race = {&o, &best, INFINITY};
+        double floor = itg_race_floor(&race, &t.score);
+        for (int q = 0; q <= 10; q++) {
+            t.score.top1 = (double)q / 10;
+            bool counts = itg_objective_meets(&o, &t) || itg_objective_better(&o, &t, &best);
+            if (t.score.top1 >= floor) {
+                matters += counts;
+                continue;
+            }
+            raced++;
+            assert_false(itg_objective_better(&o, &t, &best));
+            if (goal.max_drop >= 0) assert_false(itg_objective_meets(&o, &t));
+        }
+        race.floor = 0.25;
+        assert_true(itg_race_floor(&race, &t.score) == (floor < 0.25 ? floor : 0.25));
+    }
+    assert_true(raced > 100000 && matters > 100000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +240,8 @@ int main(void)
         cmocka_unit_test(gains_are_measured_in_what_is_optimized),
         cmocka_unit_test(goals_without_numbers_are_refused),
         cmocka_unit_test(costs_have_names_and_values),
+        cmocka_unit_test(the_least_count_is_the_first_that_is_enough),
+        cmocka_unit_test(a_quality_below_the_racing_floor_changes_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
