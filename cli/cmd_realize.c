@@ -11,7 +11,6 @@ typedef struct work {
     itg_strategy_file *file;
     itg_annotated *annotated;
     itg_program *program;
-    char *text; /* --print */
     int64_t activation_bytes;
     char *text;        /* --print */
     char *certificate; /* its file */
