@@ -15,7 +15,7 @@
 #ifndef ITG_BATCH_H
 #define ITG_BATCH_H
 #include "kernels/accel.h"
-#include "realize/cache.h"
+#include "base/cache.h"
 #include "realize/realize.h"
 
 typedef struct itg_batch_options {

@@ -3,7 +3,7 @@
  * results must be added here. */
 #include "realize/batch_plan.h"
 
-enum { TAG_INPUT = 1, TAG_CONSTANT, TAG_STEP, TAG_OUTPUT, TAG_CONTENT };
+enum { TAG_INPUT = 1, TAG_CONSTANT, TAG_STEP, TAG_OUTPUT };
 
 static void key_shape(itg_key_state *k, const itg_shape *shape)
 {
@@ -50,10 +50,7 @@ static void key_split(itg_key_state *k, const itg_sum_split *split)
 
 itg_key itg_batch_content(const itg_pvalue *v)
 {
-    itg_key_state k;
-    itg_key_begin(&k, TAG_CONTENT);
-    itg_key_bytes(&k, v->data, v->bytes);
-    return itg_key_end(&k);
+    return v->known != NULL ? v->known->content : itg_content_key(v->data, v->bytes);
 }
 
 static itg_key constant_key(const itg_pvalue *v)

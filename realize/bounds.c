@@ -65,13 +65,13 @@ static interval centered(const itg_pvalue *v)
 static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count, interval x,
                               int64_t bias)
 {
-    int64_t positive = 0, negative_sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t code = itg_load(w->dtype, w->data, start + i) - w->q.zero_point;
-        if (code > 0)
-            positive = add(positive, code);
-        else
-            negative_sum = add(negative_sum, code);
+    int64_t positive, negative_sum;
+    const itg_constant *known = w->known;
+    if (known != NULL && known->terms == count && start % count == 0) {
+        positive = known->above[start / count];
+        negative_sum = known->below[start / count];
+    } else {
+        itg_code_sums(w->dtype, w->data, start, count, w->q.zero_point, &positive, &negative_sum);
     }
     interval rising = {multiply(positive, x.lo), multiply(positive, x.hi)};
     interval falling = {multiply(negative_sum, x.hi), multiply(negative_sum, x.lo)};

@@ -62,7 +62,8 @@ static itg_status check_value(itg_pvalue *v, itg_error *err)
     v->producer = ITG_NONE;
     if (!v->quantized) return ITG_OK;
     itg_status status = check_quantizer(v, err);
-    return status == ITG_OK && v->data != NULL ? check_codes(v, err) : status;
+    if (status != ITG_OK || v->data == NULL || v->known != NULL) return status;
+    return check_codes(v, err);
 }
 
 /* Ids within the program; inputs were written before, outputs never. */

@@ -1,6 +1,5 @@
 /* Values of the program: versions and their names, constants and their codes. */
 #include "realize/lower.h"
-#include "kernels/requant.h"
 
 static itg_status no_memory(itg_lowering *l)
 {
@@ -76,29 +75,12 @@ itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tenso
     return status;
 }
 
-/* Elements between neighbours along the axis of the scales; the whole tensor where there is one
- * scale. */
-static int64_t inner_of(const itg_shape *shape, const itg_quantizer *q, int64_t elements)
-{
-    if (q->axis < 0) return elements;
-    int64_t inner = 1;
-    for (int32_t i = q->axis + 1; i < shape->rank; i++)
-        inner *= shape->dims[i];
-    return inner;
-}
-
-/* Where element i of matrices [rows, columns] goes when the two are exchanged. */
-static int64_t exchanged(int64_t i, int64_t rows, int64_t columns)
-{
-    int64_t column = i % columns, row = i / columns % rows;
-    return (i / columns / rows * columns + column) * rows + row;
-}
-
-/* Codes of a constant; exchange: of each matrix in its last two dims, transposed. */
-static itg_status quantized(itg_lowering *l, itg_id value, const itg_quantizer *q, bool exchange,
-                            const void **out)
+/* Codes of a constant become the value's; exchange: of each matrix in its last two dims. */
+static itg_status set_codes(itg_lowering *l, itg_id value, const itg_quantizer *q, bool exchange,
+                            int32_t to)
 {
     itg_tensor t = itg_graph_tensor(l->g, value);
+    itg_pvalue *out = &l->p->values[to];
     int64_t elements;
     if (t.dtype != ITG_F32 || !itg_shape_elements(&t.shape, &elements))
         return itg_fail(l->err, ITG_UNSUPPORTED, "%s: constant '%s' is no float32 tensor",
@@ -106,34 +88,45 @@ static itg_status quantized(itg_lowering *l, itg_id value, const itg_quantizer *
     if (q->scale_count != (q->axis < 0 ? 1 : t.shape.dims[q->axis]))
         return itg_fail(l->err, ITG_MISMATCH, "%s: constant '%s' has %d scales", l->g->name,
                         l->g->values[value].name, (int)q->scale_count);
+    const itg_constant_source source = {t.data, t.shape, q, exchange};
+    if (l->constants != NULL) {
+        out->known = itg_constant_take(l->constants, &l->constants->content[value], &source);
+        if (out->known == NULL) return no_memory(l);
+        out->borrowed = true;
+        out->data = out->known->codes;
+        return ITG_OK;
+    }
     void *codes = itg_arena_array(l->p->arena, (size_t)elements, itg_dtype_size(q->storage));
     if (codes == NULL) return no_memory(l);
-    int64_t inner = inner_of(&t.shape, q, elements);
-    int64_t rows = exchange ? t.shape.dims[t.shape.rank - 2] : 1,
-            columns = exchange ? t.shape.dims[t.shape.rank - 1] : 1;
-    for (int64_t i = 0; i < elements; i++) {
-        float scale = q->scale[i / inner % q->scale_count];
-        int64_t code =
-            itg_quantize_f32(((const float *)t.data)[i], scale, q->zero_point, q->qmin, q->qmax);
-        itg_store(q->storage, codes, exchange ? exchanged(i, rows, columns) : i, code);
+    itg_quantize_constant(&source, codes);
+    out->data = codes;
+    return ITG_OK;
+}
+
+/* The constant as it is. */
+static itg_status set_copy(itg_lowering *l, itg_id value, int32_t to)
+{
+    itg_tensor t = itg_graph_tensor(l->g, value);
+    itg_pvalue *out = &l->p->values[to];
+    if (l->constants == NULL) {
+        out->data = itg_arena_copy(l->p->arena, t.data, itg_tensor_bytes(&t));
+        return out->data == NULL ? no_memory(l) : ITG_OK;
     }
-    *out = codes;
+    itg_constant *known = itg_arena_alloc(l->p->arena, sizeof *known);
+    if (known == NULL) return no_memory(l);
+    known->content = l->constants->content[value];
+    known->codes = t.data;
+    out->known = known;
+    out->data = t.data;
     return ITG_OK;
 }
 
 static itg_status add_constant(itg_lowering *l, itg_id value, int32_t version, int32_t *out)
 {
     const itg_version *v = version_of(l, value, version);
-    itg_tensor t = itg_graph_tensor(l->g, value);
-    const void *data = NULL;
-    itg_status status = ITG_OK;
-    if (!v->is_float)
-        status = quantized(l, value, &v->q, false, &data);
-    else if ((data = itg_arena_copy(l->p->arena, t.data, itg_tensor_bytes(&t))) == NULL)
-        status = no_memory(l);
-    if (status == ITG_OK) status = itg_lower_output(l, value, version, out);
-    if (status == ITG_OK) l->p->values[*out].data = data;
-    return status;
+    itg_status status = itg_lower_output(l, value, version, out);
+    if (status != ITG_OK) return status;
+    return v->is_float ? set_copy(l, value, *out) : set_codes(l, value, &v->q, false, *out);
 }
 
 itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *out)
@@ -154,17 +147,15 @@ itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *o
 
 static itg_status add_packed(itg_lowering *l, itg_id value, const itg_version *v, int32_t *out)
 {
-    const void *data;
     itg_quantizer q = v->q;
     int32_t rank = l->g->values[value].shape.rank;
-    itg_status status = quantized(l, value, &q, true, &data);
-    if (status == ITG_OK) status = add_value(l, value, "transposed", q.storage, out);
+    itg_status status = add_value(l, value, "transposed", q.storage, out);
+    if (status == ITG_OK) status = set_codes(l, value, &q, true, *out);
     if (status != ITG_OK) return status;
     itg_shape *shape = &l->p->values[*out].shape;
     int64_t rows = shape->dims[rank - 2];
     shape->dims[rank - 2] = shape->dims[rank - 1];
     shape->dims[rank - 1] = rows;
-    l->p->values[*out].data = data;
     if (q.axis == rank - 1)
         q.axis = rank - 2;
     else if (q.axis == rank - 2)

@@ -25,6 +25,9 @@ itg_status itg_program_create(const char *name, itg_program **out, itg_error *er
 void itg_program_destroy(itg_program *program)
 {
     if (program == NULL) return;
+    for (int32_t i = 0; i < program->value_count; i++)
+        if (program->values[i].borrowed)
+            itg_cache_release(program->cache, program->values[i].known);
     itg_arena_destroy(program->arena);
     free(program);
 }

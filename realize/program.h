@@ -5,6 +5,7 @@
 #ifndef ITG_PROGRAM_H
 #define ITG_PROGRAM_H
 #include "base/flow.h"
+#include "kernels/constants.h"
 #include "realize/realize.h"
 
 #define ITG_PROGRAM_MAX_VALUES 32768            /* values and steps each; more is refused */
@@ -36,6 +37,9 @@ typedef struct itg_pvalue {
     bool quantized;
     itg_quantizer q;  /* quantized: storage == dtype; one scale unless it is a constant */
     const void *data; /* constants: host byte order; else NULL */
+    /* Constants made with itg_constants: what holds of `data`, checked when it was made. */
+    const itg_constant *known;
+    bool borrowed; /* known is held in the program's cache */
     /* Set by itg_program_finish. A value lives from step `first` to step `last`, both included;
      * inputs and outputs of the program to the end. */
     int64_t elements;
@@ -98,6 +102,7 @@ struct itg_program {
     const char **metadata_key, **metadata_value;
     int32_t metadata_count;
     size_t instance_bytes;
+    itg_cache *cache; /* of what values borrow; NULL: nothing */
 };
 
 /* ---- building (program.c) ---- */

@@ -3,6 +3,7 @@
 #define ITG_REALIZE_H
 #include <intaglio/intaglio.h>
 #include "hardware/hardware.h"
+#include "kernels/constants.h"
 #include "kernels/int_ops.h"
 
 /* ---- bounds (bounds.c): exact integers ---- */
@@ -21,6 +22,10 @@ typedef struct itg_program itg_program;
 /* itg_realize_options: intaglio.h */
 itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
                                itg_program **out, itg_error *err);
+/* The same program, sooner: its constants are borrowed. They and the graph must outlive it. NULL:
+ * it makes its own. */
+itg_status itg_realize_with(const itg_annotated *a, const itg_realize_options *options,
+                            const itg_constants *constants, itg_program **out, itg_error *err);
 void itg_program_destroy(itg_program *program);
 
 int32_t itg_program_input_count(const itg_program *p);

@@ -3,9 +3,23 @@
 #include "search/engine.h"
 #include <stdlib.h>
 
-/* Packed weights: those in use are there anyhow, others wait for a point that comes back to them.
- */
-#define WEIGHT_CACHE_BYTES ((size_t)128 << 20)
+/* Codes of weights, and packed weights: those in use are there anyhow, others wait for a point that
+ * comes back to them. */
+#define WEIGHT_CACHE_BYTES ((size_t)192 << 20)
+
+static itg_status name_constants(itg_evaluator *e, itg_error *err)
+{
+    const itg_graph *g = e->model->graph;
+    e->content = calloc((size_t)g->value_count + 1, sizeof *e->content);
+    if (!e->content) return itg_fail(err, ITG_NO_MEMORY, "no memory to name the constants");
+    for (itg_id v = 0; v < g->value_count; v++) {
+        if (!itg_graph_is_constant(g, v)) continue;
+        itg_tensor t = itg_graph_tensor(g, v);
+        e->content[v] = itg_content_key(t.data, itg_tensor_bytes(&t));
+    }
+    e->constants = (itg_constants){e->weights, e->content};
+    return ITG_OK;
+}
 
 itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *err)
 {
@@ -13,11 +27,12 @@ itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_CACHE_BYTES, &e->weights, err);
     if (status == ITG_OK && cache_bytes > 0)
         status = itg_cache_create((size_t)cache_bytes, &e->activations, err);
-    return status;
+    return status == ITG_OK ? name_constants(e, err) : status;
 }
 
 void itg_evaluator_deinit(itg_evaluator *e)
 {
+    free(e->content);
     itg_cache_destroy(e->weights);
     itg_cache_destroy(e->activations);
     itg_threshold_cache_destroy(e->cache);
@@ -93,11 +108,12 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
     itg_score score = itg_score_unknown();
-    itg_status status =
-        itg_annotate(evaluator->model->graph, evaluator->hw, strategy, &annotated, err);
+    itg_status status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
+                                          &evaluator->constants, &annotated, err);
     if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
     if (status == ITG_OK)
-        status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
+        status = itg_realize_with(annotated, &(itg_realize_options){0}, &evaluator->constants,
+                                  &program, err);
     if (status == ITG_OK) status = score_program(evaluator, program, scoring, &score, err);
     if (status == ITG_OK) *out = score;
     itg_program_destroy(program);
@@ -125,7 +141,8 @@ itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *poi
     itg_score score = itg_score_unknown();
     itg_status status = resolve(evaluator, point, ITG_THRESHOLD_MAX, &strategy, err);
     if (status == ITG_OK)
-        status = itg_annotate(evaluator->model->graph, evaluator->hw, strategy, &annotated, err);
+        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
+                                   &evaluator->constants, &annotated, err);
     if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
     if (status == ITG_OK) *out = score;
     itg_annotated_destroy(annotated);

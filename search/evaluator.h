@@ -29,6 +29,8 @@ typedef struct itg_evaluator {
     itg_threshold_cache *cache;
     const itg_accel_kernels *kernels;
     itg_cache *weights, *activations; /* activations NULL: none are kept */
+    itg_constants constants;          /* of the model's graph, in `weights` */
+    itg_key *content;
 } itg_evaluator;
 /* Chooses the kernels and makes the caches; cache_bytes: for activations, 0: none. */
 itg_status itg_evaluator_init(itg_evaluator *evaluator, int64_t cache_bytes, itg_error *err);

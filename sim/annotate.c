@@ -428,6 +428,12 @@ static itg_status annotate_all(annotate *x)
 itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
                         itg_annotated **out, itg_error *err)
 {
+    return itg_annotate_with(g, hw, s, NULL, out, err);
+}
+
+itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
+                             const itg_constants *constants, itg_annotated **out, itg_error *err)
+{
     itg_arena *arena = itg_arena_create(0);
     itg_annotated *a = arena ? itg_arena_alloc(arena, sizeof *a) : NULL;
     if (!a) {
@@ -435,7 +441,7 @@ itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_st
         return itg_fail(err, ITG_NO_MEMORY, "no memory to annotate %s", g->name);
     }
     a->arena = arena;
-    annotate x = {.g = g, .hw = hw, .s = s, .a = a, .err = err};
+    annotate x = {.g = g, .hw = hw, .s = s, .a = a, .constants = constants, .err = err};
     itg_status status = annotate_all(&x);
     if (status != ITG_OK) {
         itg_annotated_destroy(a);

@@ -1,6 +1,7 @@
 /* Private to annotate*.c: the state of one itg_annotate call. */
 #ifndef ITG_ANNOTATE_H
 #define ITG_ANNOTATE_H
+#include "kernels/constants.h"
 #include "kernels/requant.h"
 #include "sim/sim.h"
 
@@ -15,6 +16,7 @@ typedef struct annotate {
     const itg_hardware *hw;
     const itg_strategy *s;
     itg_annotated *a;
+    const itg_constants *constants; /* NULL: everything is computed */
     itg_error *err;
     itg_id *fused;            /* [nodes]: the activation fused into it */
     itg_id *fused_into;       /* [nodes]: of an activation: its producer node */

@@ -9,6 +9,13 @@
 /* Raising a channel's scale doubles it; no float32 ratio needs more. */
 #define MAX_DOUBLINGS 200
 
+/* Of a channel's codes, at the scale that they were last looked at with (0: never): the sums of
+ * those above and of those below 0. */
+typedef struct channel_sums {
+    float scale;
+    int64_t above, below;
+} channel_sums;
+
 typedef struct mac {
     annotate *x;
     itg_id node;
@@ -16,6 +23,7 @@ typedef struct mac {
     itg_quantizer xq, wq; /* wq.scale is `scale` below */
     float *scale;         /* [scale_count] */
     const float *weights, *bias;
+    channel_sums *sums;          /* [channels] where anything depends on them, else NULL */
     const int64_t *joined_bound; /* [channels] where the node's sums are split, else NULL */
     int64_t channels, depth;     /* output channels, weights per channel */
     int64_t channel_step,
@@ -115,17 +123,52 @@ static int64_t weight_code(const mac *m, int64_t c, int64_t k)
                             channel_scale(m, c), 0, m->wq.qmin, m->wq.qmax);
 }
 
-/* -lo and hi of the channel's sum over all input codes; saturated. */
-static void accumulator_interval(const mac *m, int64_t c, int64_t *below, int64_t *above)
+static bool needs_bound(const mac *m)
 {
-    int64_t positive = 0, negative = 0;
+    return m->x->hw->requants[m->spec->requant].spec.pre_shift_bits > 0;
+}
+
+static const channel_sums *sums_of(const mac *m, int64_t c)
+{
+    channel_sums *s = &m->sums[c];
+    float scale = channel_scale(m, c);
+    if (s->scale == scale) return s;
+    *s = (channel_sums){scale, 0, 0};
     for (int64_t k = 0; k < m->depth; k++) {
         int64_t q = weight_code(m, c, k);
         if (q > 0)
-            positive += q;
+            s->above += q;
         else
-            negative += q;
+            s->below += q;
     }
+    return s;
+}
+
+/* The sums that are known for the scales as they are now. */
+static itg_status recall_sums(mac *m)
+{
+    const itg_constants *known = m->x->constants;
+    const itg_node *node = &m->x->g->nodes[m->node];
+    const itg_value *w = &m->x->g->values[node->inputs[1]];
+    const bool columns = node->op == ITG_OP_MATMUL;
+    if (!needs_bound(m) && !m->spec->split.allowed) return ITG_OK;
+    m->sums = itg_arena_array(m->x->a->arena, (size_t)m->channels, sizeof *m->sums);
+    if (!m->sums) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+    if (!known || (columns && w->shape.rank != 2)) return ITG_OK;
+    const itg_constant_source source = {m->weights, w->shape, &m->wq, columns};
+    const itg_constant *codes = itg_constant_take(known, &known->content[node->inputs[1]], &source);
+    if (!codes) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+    for (int64_t c = 0; c < m->channels; c++)
+        m->sums[c] = (channel_sums){channel_scale(m, c), codes->above[c], codes->below[c]};
+    itg_cache_release(known->cache, codes);
+    return ITG_OK;
+}
+
+/* -lo and hi of the channel's sum over all input codes; saturated. */
+static void accumulator_interval(const mac *m, int64_t c, int64_t *below, int64_t *above)
+{
+    const channel_sums *sums = sums_of(m, c);
+    int64_t positive = sums->above, negative = sums->below;
     int64_t up = m->xq.qmax - m->xq.zero_point, down = m->xq.zero_point - m->xq.qmin,
             bias = (int64_t)bias_code(m, c);
     int64_t hi = saturating_sum(annotate_saturating_product(positive, up),
@@ -190,8 +233,7 @@ static bool is_legal(const mac *m, int64_t c, const itg_value_note *outputs)
     double bias = bias_code(m, c);
     if (!(bias <= bias_limit(m) && bias >= -bias_limit(m))) return false;
     if (m->spec->split.allowed && !products_fit(m, c)) return false;
-    bool needs_bound = m->x->hw->requants[m->spec->requant].spec.pre_shift_bits > 0;
-    int64_t bound = needs_bound ? accumulator_bound(m, c) : 0;
+    int64_t bound = needs_bound(m) ? accumulator_bound(m, c) : 0;
     for (int32_t v = 0; v < outputs->version_count; v++) {
         itg_requant ignored;
         if (!outputs->versions[v].is_float &&
@@ -282,13 +324,12 @@ static itg_status set_version(mac *m, itg_version *version, itg_id activation)
         version->dequant_count = count;
         return ITG_OK;
     }
-    bool needs_bound = m->x->hw->requants[m->spec->requant].spec.pre_shift_bits > 0;
-    if (needs_bound) count = (int32_t)m->channels; /* the pre-shift is each channel's own */
+    if (needs_bound(m)) count = (int32_t)m->channels; /* the pre-shift is each channel's own */
     itg_requant *requant = itg_arena_array(m->x->a->arena, (size_t)count, sizeof *requant);
     if (!requant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t c = 0; c < count; c++) {
         itg_status status =
-            derive(m, c, version, needs_bound ? accumulator_bound(m, c) : 0, &requant[c]);
+            derive(m, c, version, needs_bound(m) ? accumulator_bound(m, c) : 0, &requant[c]);
         if (status != ITG_OK)
             return annotate_fail(m->x, m->node, status, "requantization cannot hold the ratio");
     }
@@ -307,6 +348,7 @@ itg_status annotate_mac(annotate *x, itg_id node)
         .x = x, .node = node, .spec = x->spec[node], .xq = itg_annotated_version(x->a, node, 0)->q};
     itg_status status = setup_geometry(&m);
     if (status == ITG_OK) status = weight_quantizer(&m, first + 1);
+    if (status == ITG_OK) status = recall_sums(&m);
     if (status == ITG_OK) status = raise_scales(&m, outputs);
     if (status == ITG_OK) status = set_bias(&m, note);
     if (status == ITG_OK) status = split_sums(&m, note);

@@ -3,6 +3,7 @@
 #define ITG_SIM_H
 #include "base/json.h"
 #include "hardware/hardware.h"
+#include "kernels/constants.h"
 
 /* ---- datasets (dataset.c, npy.c, npz.c, idx.c) ---- */
 typedef struct itg_dataset {
@@ -156,6 +157,9 @@ itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, cons
 /* Pure: the same inputs give the same annotated graph. Graph and hw must outlive it. */
 itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
                         itg_annotated **out, itg_error *err);
+/* The same graph, sooner: what the weights add up to may be known. NULL: nothing is. */
+itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
+                             const itg_constants *constants, itg_annotated **out, itg_error *err);
 
 /* ---- simulation (simulate.c, sim_*.c): the definition ---- */
 typedef struct itg_sim itg_sim; /* one worker's instance */

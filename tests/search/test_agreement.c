@@ -1,5 +1,6 @@
 /* Simulation = integer executor, also after saving and loading, in every bit: random networks,
  * hardware, widths and data. */
+#include "candidates.h"
 #include "kernels/float_ops.h"
 #include "realize/realize.h"
 #include "search/evaluator.h"
@@ -385,6 +386,10 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
         free(methods);
         status = itg_annotate(g, hw, strategy, &a, &err);
         free(bits);
+        kept_constants kept = keep_constants(g, 1 << 20);
+        for (int again = 0; again < 2; again++)
+            (void)candidates_agree(g, hw, strategy, &kept.constants);
+        drop_constants(&kept);
     }
     if (status == ITG_OK)
         compare(hw, a, data, seed, overflow, c);

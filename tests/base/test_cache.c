@@ -1,6 +1,6 @@
 /* The budgeted cache: what it keeps, what it lets go, and that holders are never betrayed. */
-#include "fixture.h"
-#include "realize/cache.h"
+#include "cmocka_base.h"
+#include "base/cache.h"
 #include <stdlib.h>
 
 static itg_cache *cache_of(size_t bytes)

@@ -1,6 +1,6 @@
 /* A hash table of entries (chains), and a heap of those that nobody holds, least worth on top.
  * Everything under one lock; contents are written and read outside of it, by holders alone. */
-#include "realize/cache.h"
+#include "base/cache.h"
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 #ifndef ITG_CACHE_H
 #define ITG_CACHE_H
 #include "base/base.h"
-#include "realize/key.h"
+#include "base/key.h"
 
 typedef struct itg_cache itg_cache;
 typedef struct itg_cache_stats {
