@@ -72,19 +72,22 @@ static itg_status build(const construct *b, times *t, itg_error *err)
     itg_status status = itg_evaluator_resolve(e, b->point, &c.strategy, err);
     ms[RESOLVE] = lap(&last);
     if (status == ITG_OK)
-        status = itg_annotate_with(e->model->graph, e->hw, c.strategy, &e->constants, &c.annotated, err);
+        status =
+            itg_annotate_with(e->model->graph, e->hw, c.strategy, &e->constants, &c.annotated, err);
     ms[ANNOTATE] = lap(&last);
     if (status == ITG_OK) status = itg_score_costs(e->hw, c.annotated, &score, err);
     ms[COSTS] = lap(&last);
     if (status == ITG_OK)
-        status = itg_realize_with(c.annotated, &(itg_realize_options){0}, &e->constants, &c.program, err);
+        status = itg_realize_with(c.annotated, &(itg_realize_options){0}, &e->constants, &c.program,
+                                  err);
     ms[REALIZE] = lap(&last);
     if (status == ITG_OK) status = itg_batch_plan_create(c.program, &batch, &c.plan, err);
     ms[PLAN] = lap(&last);
     if (status == ITG_OK) status = itg_batch_create(c.plan, &c.batch, err);
     destroy(&c);
     ms[BATCH] = lap(&last);
-    if (status != ITG_OK) return status == ITG_INFEASIBLE || status == ITG_UNBOUNDED ? ITG_OK : status;
+    if (status != ITG_OK)
+        return status == ITG_INFEASIBLE || status == ITG_UNBOUNDED ? ITG_OK : status;
     for (int i = 0; i < PHASES; i++) {
         t->sum[i] += ms[i];
         whole += ms[i];

@@ -59,9 +59,8 @@ static void quantize_exchanged(const itg_constant_source *s, void *codes)
     int64_t inner = s->q->axis < 0 ? elements : elements_of(&s->shape, s->q->axis + 1);
     for (int64_t i = 0; i < elements; i++) {
         int64_t matrix = i / columns / rows, row = i / columns % rows, column = i % columns;
-        int64_t code =
-            itg_quantize_f32(s->data[i], s->q->scale[i / inner % s->q->scale_count],
-                             s->q->zero_point, s->q->qmin, s->q->qmax);
+        int64_t code = itg_quantize_f32(s->data[i], s->q->scale[i / inner % s->q->scale_count],
+                                        s->q->zero_point, s->q->qmin, s->q->qmax);
         itg_store(s->q->storage, codes, (matrix * columns + column) * rows + row, code);
     }
 }
@@ -139,8 +138,8 @@ static itg_key key_of(const itg_key *content, const itg_constant_source *s)
     itg_key_int(&k, s->shape.rank);
     for (int32_t i = 0; i < s->shape.rank; i++)
         itg_key_int(&k, s->shape.dims[i]);
-    const int64_t numbers[] = {(int64_t)q->storage, q->qmin, q->qmax, q->zero_point, q->axis,
-                               q->scale_count};
+    const int64_t numbers[] = {(int64_t)q->storage, q->qmin, q->qmax,
+                               q->zero_point,       q->axis, q->scale_count};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         itg_key_int(&k, numbers[i]);
     for (int32_t i = 0; i < q->scale_count; i++)
@@ -157,10 +156,9 @@ const itg_constant *itg_constant_find(const itg_constants *constants, const itg_
 itg_constant *itg_constant_make(const itg_constants *constants, const itg_key *key, size_t bytes,
                                 double cost, void **codes)
 {
-    unsigned char *memory =
-        bytes > SIZE_MAX - HEAD
-            ? NULL
-            : itg_cache_reserve(constants->cache, key, HEAD + bytes, cost, true);
+    unsigned char *memory = bytes > SIZE_MAX - HEAD ? NULL
+                                                    : itg_cache_reserve(constants->cache, key,
+                                                                        HEAD + bytes, cost, true);
     if (memory == NULL) return NULL;
     itg_constant *made = (itg_constant *)(void *)memory;
     *made = (itg_constant){.codes = memory + HEAD};
@@ -200,7 +198,8 @@ const itg_constant *itg_constant_take(const itg_constants *constants, const itg_
     for (int64_t i = 0; i < rows; i++)
         itg_code_sums(s->q->storage, codes, i * terms, terms, s->q->zero_point, &above[i],
                       &below[i]);
-    *made = (itg_constant){.rows = rows, .terms = terms, .above = above, .below = below, .codes = codes};
+    *made = (itg_constant){
+        .rows = rows, .terms = terms, .above = above, .below = below, .codes = codes};
     itg_constant_commit(constants, made, (size_t)elements * size);
     return made;
 }

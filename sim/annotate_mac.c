@@ -259,7 +259,7 @@ static itg_status raise_scales(mac *m, const itg_value_note *outputs)
     }
     /* Per-tensor: an early channel may have been legal only before a later one doubled the scale.
      */
-    for (int64_t c = 0; c < m->channels; c++)
+    for (int64_t c = 0; per_scale > 1 && c < m->channels; c++)
         if (!is_legal(m, c, outputs))
             return annotate_fail(m->x, m->node, ITG_INFEASIBLE,
                                  "no weight scale makes bias and requantization legal");

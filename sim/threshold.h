@@ -29,9 +29,10 @@ itg_range itg_range_both(itg_range full, double t);
 /* Smallest power of two >= x; x > 0. */
 double itg_power_of_two_above(double x);
 
-/* Range with the least error: `cost` is the squared error under a grid, full the range that loses
- * nothing. Of nearly equal errors the wider range is taken; never one that costs more than full. */
-typedef double (*itg_threshold_cost)(void *context, const itg_grid *grid);
+/* Range with the least error: `cost` is the squared error under a grid (where that is more than
+ * `enough`, anything more than enough will do), full the range that loses nothing. Of nearly equal
+ * errors the wider range is taken; never one that costs more than full. */
+typedef double (*itg_threshold_cost)(void *context, const itg_grid *grid, double enough);
 itg_range itg_threshold_search(const itg_threshold_target *target, itg_range full, int stride,
                                itg_threshold_cost cost,
                                void *context); /* stride 1: 128 fractions; 2: 64 */

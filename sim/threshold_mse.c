@@ -109,8 +109,9 @@ static double side_error(const histogram_cost *c, const side *s, double step, in
     return c->is_noise ? noise_error(s, step, codes) : cells_error(s, step, codes);
 }
 
-static double grid_error(void *context, const itg_grid *grid)
+static double grid_error(void *context, const itg_grid *grid, double enough)
 {
+    (void)enough;
     const histogram_cost *c = context;
     const double step = grid->step * c->bins_per_unit;
     return side_error(c, &c->negative, step, grid->below) +

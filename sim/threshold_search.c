@@ -3,6 +3,7 @@
  * each on its own, twice. With power-of-two steps the same candidates fall on few grids; the range
  * returned is the grid's own. About 480 evaluations at most. */
 #include "sim/threshold.h"
+#include <float.h>
 
 enum { FRACTIONS = 128, FINE = 8, SMALL = 3, ROUNDS = 2, MOST = FRACTIONS + 2 * FINE + SMALL };
 /* Errors this close are equal: the wider range is kept. */
@@ -23,10 +24,10 @@ static itg_range scaled(const search *s, itg_range range, double fraction)
     return range;
 }
 
-static double cost_of(search *s, itg_range range)
+static double cost_of(search *s, itg_range range, double enough)
 {
     itg_grid grid = itg_grid_of(s->target, range);
-    return s->cost(s->context, &grid);
+    return s->cost(s->context, &grid, enough);
 }
 
 /* Scales `full` along the moving bounds; the other bound stays where the best range has it. Every
@@ -41,7 +42,8 @@ static void search_line(search *s, itg_range full, int stride)
     for (int i = 1; i <= SMALL; i++)
         fractions[count++] = 1.0 / (FRACTIONS << i);
     for (int i = 0; i < count; i++) {
-        costs[i] = cost_of(s, scaled(s, base, fractions[i]));
+        /* What is neither the least nor as good as it decides nothing. */
+        costs[i] = cost_of(s, scaled(s, base, fractions[i]), i > 0 ? costs[best] * SAME : DBL_MAX);
         if (costs[i] < costs[best]) best = i;
     }
     const double centre = fractions[best];
@@ -49,7 +51,7 @@ static void search_line(search *s, itg_range full, int stride)
         const double fraction = centre + (double)(i * stride) / (FRACTIONS * FINE);
         if (i == 0 || fraction > 1.0 || fraction <= 0.0) continue;
         fractions[count] = fraction;
-        costs[count] = cost_of(s, scaled(s, base, fraction));
+        costs[count] = cost_of(s, scaled(s, base, fraction), costs[best] * SAME);
         if (costs[count] < costs[best]) best = count;
         count++;
     }
@@ -57,7 +59,7 @@ static void search_line(search *s, itg_range full, int stride)
     for (int i = 0; i < count; i++)
         if (costs[i] <= least * SAME && fractions[i] > chosen) chosen = fractions[i];
     base = scaled(s, base, chosen);
-    if (least <= cost_of(s, s->range)) s->range = base;
+    if (least <= cost_of(s, s->range, DBL_MAX)) s->range = base;
 }
 
 itg_range itg_threshold_search(const itg_threshold_target *target, itg_range full, int stride,
@@ -74,7 +76,7 @@ itg_range itg_threshold_search(const itg_threshold_target *target, itg_range ful
         s.moves_hi = false;
         search_line(&s, full, 2);
     }
-    if (cost_of(&s, s.range) > cost_of(&s, full)) s.range = full;
+    if (cost_of(&s, s.range, DBL_MAX) > cost_of(&s, full, DBL_MAX)) s.range = full;
     if (!target->power_of_two) return s.range;
     itg_grid grid = itg_grid_of(target, s.range);
     itg_range covered = itg_grid_range(target, &grid);
