@@ -1,6 +1,6 @@
 /* Memory that is kept as long as it is worth it: pieces of bytes by key, within a budget, shared
- * between threads. Two uses: packed weights (which a plan must have) and activations (which may be
- * computed again).
+ * between threads. Uses: quantized and packed weights (which programs and plans must have) and
+ * activations (which may be computed again).
  *
  * A piece is held by whoever fetched or reserved it until release; what is held is never taken
  * away. What is not held goes when room is needed, the least worth first: worth = age + uses * cost

@@ -330,7 +330,7 @@ static itg_status check_table(const itg_pvalue *x, const itg_pvalue *table, cons
         (!y->quantized && y->dtype != ITG_F32))
         return itg_fail(err, ITG_MISMATCH, "table '%s' needs %lld entries of %s", table->name,
                         (long long)entries, itg_dtype_name(type));
-    for (int64_t i = 0; y->quantized && i < entries; i++) {
+    for (int64_t i = 0; y->quantized && table->known == NULL && i < entries; i++) {
         int64_t code = itg_load(ITG_S32, table->data, i);
         if (code < y->q.qmin || code > y->q.qmax)
             return itg_fail(err, ITG_MISMATCH, "table '%s': entry %lld is out of range",

@@ -1,7 +1,11 @@
 /* Elementwise operators: additions and products, activations on their own, lookup tables. */
 #include "kernels/float_ops.h"
 #include "kernels/requant.h"
+#include "realize/attr_fields.h"
 #include "realize/lower.h"
+
+/* Of an entry of a table, a byte: the function, against a multiplication of a fast kernel. */
+#define ENTRY_COST 64.0
 
 itg_status itg_lower_binary(itg_lowering *l, itg_id node)
 {
@@ -34,28 +38,89 @@ itg_status itg_lower_clip(itg_lowering *l, itg_id node)
     return status;
 }
 
+static int64_t entries_of(const itg_quantizer *x)
+{
+    return x->qmax - x->qmin + 1;
+}
+
 /* One entry for every code of x: the function in double, one rounding to float32, then the
  * version's code. */
-static itg_status add_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
-                            const itg_version *v, int32_t *out)
+static void fill_table(const itg_node *n, const itg_quantizer *x, const itg_version *v, void *out)
 {
-    const itg_node *n = &l->g->nodes[node];
-    int64_t entries = x->qmax - x->qmin + 1;
-    itg_tensor t = {v->is_float ? ITG_F32 : ITG_S32, {1, {entries}}, NULL};
-    t.data = itg_arena_array(l->p->arena, (size_t)entries, sizeof(int32_t));
-    const char *name = itg_arena_format(l->p->arena, "%s:table", n->name);
-    if (t.data == NULL || name == NULL)
-        return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory for a table");
-    for (int64_t i = 0; i < entries; i++) {
+    for (int64_t i = 0; i < entries_of(x); i++) {
         float u = itg_dequantize_f32(x->qmin + i, x->scale[0], x->zero_point);
         float f = (float)itg_univariate(n->op, &n->attrs, (double)u);
         if (v->is_float)
-            ((float *)t.data)[i] = f;
+            ((float *)out)[i] = f;
         else
-            ((int32_t *)t.data)[i] =
+            ((int32_t *)out)[i] =
                 (int32_t)itg_quantize_f32(f, v->q.scale[0], v->q.zero_point, v->q.qmin, v->q.qmax);
     }
-    return itg_lower_constant(l, name, &t, out);
+}
+
+static void key_quantizer(itg_key_state *k, const itg_quantizer *q)
+{
+    itg_key_int(k, q->qmin);
+    itg_key_int(k, q->qmax);
+    itg_key_int(k, q->zero_point);
+    itg_key_float(k, q->scale[0]);
+}
+
+/* What fill_table reads. */
+static itg_key table_key(const itg_node *n, const itg_quantizer *x, const itg_version *v)
+{
+    enum { TAG_TABLE = 103 };
+    itg_attrs attrs = itg_attrs_read_by(n->op, &n->attrs);
+    itg_key_state k;
+    itg_key_begin(&k, TAG_TABLE);
+    itg_key_int(&k, n->op);
+    itg_key_bytes(&k, &attrs, sizeof attrs); /* padding could only cost a hit */
+    key_quantizer(&k, x);
+    itg_key_int(&k, v->is_float);
+    if (!v->is_float) key_quantizer(&k, &v->q);
+    return itg_key_end(&k);
+}
+
+/* Room for the table's entries; the program borrows them where constants are kept. */
+static itg_status make_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
+                             const itg_version *v, itg_pvalue *out)
+{
+    const itg_node *n = &l->g->nodes[node];
+    size_t bytes = (size_t)entries_of(x) * sizeof(int32_t);
+    void *entries = NULL;
+    if (l->constants == NULL) {
+        entries = itg_arena_alloc(l->p->arena, bytes);
+        if (entries != NULL) fill_table(n, x, v, entries);
+        out->data = entries;
+    } else {
+        itg_key key = table_key(n, x, v);
+        out->known = itg_constant_find(l->constants, &key, bytes);
+        if (out->known == NULL) {
+            itg_constant *made =
+                itg_constant_make(l->constants, &key, bytes, ENTRY_COST * (double)bytes, &entries);
+            if (made != NULL) {
+                fill_table(n, x, v, entries);
+                itg_constant_commit(l->constants, made, bytes);
+            }
+            out->known = made;
+        }
+        out->borrowed = out->known != NULL;
+        if (out->borrowed) out->data = out->known->codes;
+    }
+    return out->data != NULL ? ITG_OK
+                             : itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory for a table");
+}
+
+static itg_status add_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
+                            const itg_version *v, int32_t *out)
+{
+    const itg_shape shape = {1, {entries_of(x)}};
+    const char *wanted = itg_arena_format(l->p->arena, "%s:table", l->g->nodes[node].name);
+    const char *name = wanted == NULL ? NULL : itg_names_unique(&l->names, wanted, 0);
+    if (name == NULL) return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory for a table");
+    itg_status status =
+        itg_program_add_value(l->p, name, v->is_float ? ITG_F32 : ITG_S32, &shape, out, l->err);
+    return status == ITG_OK ? make_table(l, node, x, v, &l->p->values[*out]) : status;
 }
 
 itg_status itg_lower_lut(itg_lowering *l, itg_id node)
