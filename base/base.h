@@ -95,6 +95,9 @@ void itg_rng_shuffle(itg_rng *rng, uint32_t *items, size_t count); /* Fisher-Yat
 typedef itg_status (*itg_parallel_fn)(void *context, int worker, int64_t item, itg_error *err);
 itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void *context,
                             itg_error *err);
+/* How many threads another library that uses OpenMP may take where this thread calls it; returns
+ * what held before, to be set again. */
+int itg_parallel_lend(int threads);
 int itg_thread_count(int wanted); /* wanted > 0: at most 256; 0: the machine's */
 /* Call first in main: makes OpenMP's threads sleep while they wait (re-executes the program once
  * where the runtime reads OMP_WAIT_POLICY only at start). */

@@ -98,6 +98,17 @@ itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void
     return run_serially(items, fn, context, err);
 }
 
+int itg_parallel_lend(int threads)
+{
+#ifdef _OPENMP
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    return before;
+#else
+    return threads;
+#endif
+}
+
 void itg_parallel_be_passive(int argc, char **argv)
 {
 #if defined(_OPENMP) && defined(__linux__)

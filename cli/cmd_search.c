@@ -88,6 +88,7 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
 {
     itg_search_hooks hooks = {w, hook_clock, hook_progress, hook_trial, hook_cancelled};
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
+    itg_cli_note_kernels(w->options.float_kernels);
     catch_signals();
     double start = itg_cli_now();
     itg_cli_progress_begin(&w->progress, w->args->given[ITG_CLI_OPT_QUIET], &w->options, start);
@@ -245,6 +246,7 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_WEIGHT_METHODS,
                 ITG_CLI_OPT_CALIBRATION_SAMPLES,
                 ITG_CLI_OPT_SEARCH_SAMPLES,
+                ITG_CLI_OPT_FLOAT_KERNELS,
                 ITG_CLI_OPT_BASELINE,
                 ITG_CLI_OPT_NO_RACING,
                 ITG_CLI_OPT_CACHE_MB,

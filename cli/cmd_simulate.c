@@ -9,7 +9,6 @@ typedef struct work {
     const itg_cli_args *args;
     itg_model *model;
     itg_hardware *hw;
-    itg_dataset *calibration;
     itg_stats *stats;
     itg_strategy_file *file;
     itg_cli_data data;
@@ -22,6 +21,7 @@ static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
                                                   ITG_CLI_OPT_CALIB_LIMIT,
                                                   ITG_CLI_OPT_WEIGHT_WIDTH,
                                                   ITG_CLI_OPT_ACTIVATION_WIDTH,
+                                                  ITG_CLI_OPT_FLOAT_KERNELS,
                                                   ITG_CLI_OPT_THRESHOLD,
                                                   ITG_CLI_OPT_WEIGHT_THRESHOLD};
 
@@ -49,12 +49,16 @@ static int check_options(const itg_cli_args *args)
 static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
-    itg_status status =
-        itg_data_open(values[ITG_CLI_OPT_CALIB].text, values[ITG_CLI_OPT_CALIB_LIMIT].integer,
-                      &w->calibration, err);
+    const itg_calibrate_options options = {values[ITG_CLI_OPT_FLOAT_KERNELS].kernels,
+                                           (int)values[ITG_CLI_OPT_THREADS].integer};
+    itg_data_stream *stream = NULL;
+    itg_status status = itg_data_stream_open(values[ITG_CLI_OPT_CALIB].text,
+                                             values[ITG_CLI_OPT_CALIB_LIMIT].integer, &stream, err);
     if (status != ITG_OK) return status;
-    return itg_calibrate_model(w->model, w->calibration, p,
-                               (int)values[ITG_CLI_OPT_THREADS].integer, &w->stats, err);
+    itg_cli_note_kernels(options.kernels);
+    status = itg_calibrate_stream(w->model, stream, p, &options, &w->stats, err);
+    itg_data_stream_close(stream);
+    return status;
 }
 
 /* The hardware may not have the widths that were asked for. */
@@ -87,8 +91,7 @@ static itg_status make_strategy(work *w, itg_error *err)
     itg_cli_preprocess(args, &p);
     itg_status status = itg_hardware_all_float(w->hw) ? ITG_OK : calibrate(w, &p, err);
     if (status != ITG_OK) return status;
-    status = itg_uniform_strategy(w->model, w->hw, &p, w->stats, w->calibration, &options, &w->file,
-                                  err);
+    status = itg_uniform_strategy(w->model, w->hw, &p, w->stats, NULL, &options, &w->file, err);
     if (status != ITG_OK) return status;
     note_widths(w->file, "weights", true, options.weight_bits);
     note_widths(w->file, "activations", false, options.activation_bits);
@@ -164,7 +167,6 @@ static void deinit(work *w)
     itg_free(w->graph);
     itg_strategy_close(w->file);
     itg_stats_destroy(w->stats);
-    itg_data_close(w->calibration);
     itg_cli_data_close(&w->data);
     itg_hardware_destroy(w->hw);
     itg_model_close(w->model);
@@ -211,10 +213,10 @@ const itg_cli_command itg_cli_simulate = {
     .required = {ITG_CLI_OPT_DATA},
     .required_count = 1,
     .options = {ITG_CLI_OPT_UNIFORM, ITG_CLI_OPT_WEIGHT_WIDTH, ITG_CLI_OPT_ACTIVATION_WIDTH,
-                ITG_CLI_OPT_HW, ITG_CLI_OPT_CALIB, ITG_CLI_OPT_CALIB_LIMIT, ITG_CLI_OPT_THRESHOLD,
-                ITG_CLI_OPT_WEIGHT_THRESHOLD, ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS,
-                ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS, ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_PRINT,
-                ITG_CLI_OPT_PART},
-    .option_count = 14 + ITG_CLI_PREPROCESS_COUNT,
+                ITG_CLI_OPT_HW, ITG_CLI_OPT_CALIB, ITG_CLI_OPT_CALIB_LIMIT,
+                ITG_CLI_OPT_FLOAT_KERNELS, ITG_CLI_OPT_THRESHOLD, ITG_CLI_OPT_WEIGHT_THRESHOLD,
+                ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
+                ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_PRINT, ITG_CLI_OPT_PART},
+    .option_count = 15 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

@@ -283,3 +283,12 @@ itg_status itg_cli_certify(const char *program, itg_error *err)
     itg_free(path);
     return status;
 }
+
+void itg_cli_note_kernels(itg_float_kernels kernels)
+{
+    if (kernels != ITG_FLOAT_REFERENCE)
+        fprintf(stderr,
+                "intaglio: note: the float network runs by %s: statistics, and what follows from "
+                "them, repeat on this machine only\n",
+                itg_float_kernels_name(kernels));
+}

@@ -72,4 +72,6 @@ itg_status itg_cli_error(itg_error *err, itg_status code, const char *format, ..
 
 /* Seconds of a clock that never goes back. */
 double itg_cli_now(void);
+/* One line on stderr where results hold on this machine only. */
+void itg_cli_note_kernels(itg_float_kernels kernels);
 #endif

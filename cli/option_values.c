@@ -266,6 +266,23 @@ static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char 
     return unknown_name(p, spec, text, itg_searcher_count(), searcher_name);
 }
 
+static const char *kernels_name(void *context, int index)
+{
+    (void)context;
+    return itg_float_kernels_name((itg_float_kernels)index);
+}
+
+static int parse_kernels(const parser *p, const itg_cli_spec *spec, const char *text,
+                         itg_cli_value *out)
+{
+    if (!itg_float_kernels_from_name(text, &out->kernels))
+        return unknown_name(p, spec, text, ITG_FLOAT_KERNELS_COUNT, kernels_name);
+    if (!itg_float_kernels_built(out->kernels))
+        return itg_cli_fail_usage(p->command, "--%s %s: this intaglio was built without oneDNN",
+                                  spec->name, text);
+    return ITG_CLI_OK;
+}
+
 typedef int (*parse_fn)(const parser *p, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
 static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
@@ -276,7 +293,7 @@ static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
     [ITG_CLI_RANGE] = parse_range,         [ITG_CLI_NUMBERS] = parse_numbers,
     [ITG_CLI_THRESHOLD] = parse_threshold, [ITG_CLI_METHODS] = parse_methods,
     [ITG_CLI_COST] = parse_cost,           [ITG_CLI_BASELINE] = parse_baseline,
-    [ITG_CLI_SEARCHER] = parse_searcher,
+    [ITG_CLI_SEARCHER] = parse_searcher,   [ITG_CLI_KERNELS] = parse_kernels,
 };
 
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,

@@ -22,6 +22,7 @@ typedef enum itg_cli_kind {
     ITG_CLI_COST,      /* the name of a cost */
     ITG_CLI_BASELINE,  /* the name of a searcher that results can be compared with */
     ITG_CLI_SEARCHER,  /* a searcher's name */
+    ITG_CLI_KERNELS,   /* a set of float kernels that this build has */
     ITG_CLI_KIND_COUNT
 } itg_cli_kind;
 
@@ -44,6 +45,7 @@ typedef union itg_cli_value {
     itg_bits_range range;
     itg_threshold_method threshold;
     itg_cost_kind cost;
+    itg_float_kernels kernels;
     struct {
         itg_threshold_method values[ITG_MAX_METHODS];
         int32_t count;

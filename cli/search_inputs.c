@@ -53,6 +53,8 @@ void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
         o->calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer;
     if (given[ITG_CLI_OPT_SEARCH_SAMPLES])
         o->search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer;
+    if (given[ITG_CLI_OPT_FLOAT_KERNELS])
+        o->float_kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels;
     if (given[ITG_CLI_OPT_BASELINE]) o->hago_baseline = true;
     if (given[ITG_CLI_OPT_NO_RACING]) o->no_racing = true;
     o->threads = (int)values[ITG_CLI_OPT_THREADS].integer;

@@ -28,6 +28,7 @@ static const itg_cli_option agreeing[] = {ITG_CLI_OPT_SEARCHER,
                                           ITG_CLI_OPT_WEIGHT_METHODS,
                                           ITG_CLI_OPT_CALIBRATION_SAMPLES,
                                           ITG_CLI_OPT_SEARCH_SAMPLES,
+                                          ITG_CLI_OPT_FLOAT_KERNELS,
                                           ITG_CLI_OPT_BASELINE,
                                           ITG_CLI_OPT_NO_RACING};
 
@@ -107,6 +108,9 @@ static void say(const itg_search_options *o, itg_cli_option option, char out[VAL
         break;
     case ITG_CLI_OPT_SEARCH_SAMPLES:
         say_number(out, (double)o->search_samples, true);
+        break;
+    case ITG_CLI_OPT_FLOAT_KERNELS:
+        snprintf(out, VALUE, "%s", itg_float_kernels_name(o->float_kernels));
         break;
     case ITG_CLI_OPT_BASELINE:
         snprintf(out, VALUE, "%s", o->hago_baseline ? "hago-greedy" : "none");

@@ -45,7 +45,7 @@ static itg_status copy_whole(const itg_call *call)
     const int64_t n = itg_elements(&x->shape);
     if (itg_elements(&y->shape) != n)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "output and input differ in size");
-    memmove(y->data, x->data, (size_t)n * itg_dtype_size(x->dtype));
+    if (y->data != x->data) memmove(y->data, x->data, (size_t)n * itg_dtype_size(x->dtype));
     if (mask) { /* of Dropout: everything is kept */
         if (mask->dtype != ITG_BOOL || itg_elements(&mask->shape) != n)
             return itg_call_fail(call, ITG_BAD_ARGUMENT, "its mask does not fit");

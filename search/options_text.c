@@ -89,6 +89,10 @@ itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_
     add_methods(&text, "activation_methods", o->activation_methods, o->activation_method_count);
     add_count(&text, "calibration_samples", o->calibration_samples);
     add_count(&text, "search_samples", o->search_samples);
+    if (o->float_kernels != ITG_FLOAT_REFERENCE) {
+        add_key(&text, "float_kernels");
+        itg_strbuf_json_string(&text, itg_float_kernels_name(o->float_kernels));
+    }
     add_key(&text, "hago_baseline");
     itg_strbuf_add(&text, o->hago_baseline ? "true" : "false");
     add_key(&text, "racing");
@@ -183,6 +187,18 @@ static itg_status read_searcher(const reader *r, const char **out)
     return ITG_OK;
 }
 
+/* Absent: the reference kernels. */
+static itg_status read_float_kernels(const reader *r, itg_float_kernels *out)
+{
+    const itg_json_value *v = find(r, "float_kernels");
+    const char *name = NULL;
+    if (!v) return ITG_OK;
+    itg_status status = itg_json_get_string(r->json, v, &name, r->err);
+    if (status == ITG_OK && !itg_float_kernels_from_name(name, out))
+        status = refuse(r, v, "\"reference\" or \"onednn\"");
+    return status;
+}
+
 static itg_status read_seed(const reader *r, uint64_t *out)
 {
     const itg_json_value *v = find(r, "seed");
@@ -241,6 +257,7 @@ static itg_status read_options(const reader *r, itg_search_options *o)
                               &o->activation_method_count);
     if (status == ITG_OK) status = read_count(r, "calibration_samples", &o->calibration_samples);
     if (status == ITG_OK) status = read_count(r, "search_samples", &o->search_samples);
+    if (status == ITG_OK) status = read_float_kernels(r, &o->float_kernels);
     if (status == ITG_OK && hago)
         status = itg_json_get_bool(r->json, hago, &o->hago_baseline, r->err);
     if (status == ITG_OK && racing) status = itg_json_get_bool(r->json, racing, &races, r->err);
@@ -271,6 +288,7 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
                                        "activation_methods",
                                        "calibration_samples",
                                        "search_samples",
+                                       "float_kernels",
                                        "hago_baseline",
                                        "racing",
                                        NULL};

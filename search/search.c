@@ -14,6 +14,9 @@ static itg_status check_options(const itg_search_options *o, itg_error *err)
         return itg_fail(err, ITG_BAD_ARGUMENT, "seconds and tolerance are at least 0");
     if (o->replay_count < 0 || (o->replay_count > 0 && !o->replay))
         return itg_fail(err, ITG_BAD_ARGUMENT, "trials to replay are missing");
+    if (!itg_float_kernels_built(o->float_kernels))
+        return itg_fail(err, ITG_UNSUPPORTED, "float kernels '%s': this build does not have them",
+                        itg_float_kernels_name(o->float_kernels));
     return ITG_OK;
 }
 
@@ -82,7 +85,8 @@ static void record_origin(const itg_searching *s, const char *searcher, itg_stra
         s->options->seed,
         {s->split.calibration_count, s->split.search_count, s->split.holdout_count}};
     file->calibration_samples = s->split.calibration_count;
-    memcpy(file->calibration_hash, s->calibration->hash, sizeof file->calibration_hash);
+    memcpy(file->calibration_hash, s->stats->data_hash, sizeof file->calibration_hash);
+    file->float_kernels = s->stats->kernels;
     memcpy(file->statistics_hash, s->stats->hash, sizeof file->statistics_hash);
     snprintf(file->searcher, sizeof file->searcher, "%s", searcher);
 }
@@ -122,6 +126,15 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
 
 /* ---- all of it ---- */
 
+static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error *err)
+{
+    const itg_calibration_source source = {
+        .data = data, .samples = s->split.calibration, .count = s->split.calibration_count};
+    const itg_calibrate_options options = {s->options->float_kernels, s->options->threads};
+    return itg_calibrate_from(s->model->graph, &source, s->evaluator.preprocess, &options,
+                              &s->stats, err);
+}
+
 static void deinit(itg_searching *s)
 {
     itg_memory_destroy(s->memory);
@@ -134,14 +147,11 @@ static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
                           const itg_search_data *data, itg_error *err)
 {
     const itg_search_hooks *h = s->hooks;
-    int threads = s->options->threads;
     double begun = h && h->clock ? h->clock(h->context) : 0;
     itg_status status = itg_evaluator_init(&s->evaluator, s->options->cache_bytes, err);
     if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
     s->sets[1].source = 1;
-    if (status == ITG_OK)
-        status = itg_calibrate(s->model->graph, s->calibration, s->evaluator.preprocess, threads,
-                               &s->stats, err);
+    if (status == ITG_OK) status = calibrate(s, data->data, err);
     if (status == ITG_OK) status = make_space(s, err);
     if (status == ITG_OK) status = itg_search_score_float(s, err);
     if (status == ITG_OK) status = make_objective(s, err);

@@ -28,7 +28,6 @@ typedef struct itg_searching {
     const itg_search_hooks *hooks; /* may be NULL */
     int64_t samples;               /* of the data that is split */
     itg_split split;
-    itg_dataset *calibration;
     itg_sample_set sets[2]; /* search samples, hold-out */
     itg_stats *stats;
     itg_evaluator evaluator;

@@ -5,7 +5,7 @@
 static itg_status score_float(itg_searching *s, int set, itg_error *err)
 {
     itg_sample_set *samples = &s->sets[set];
-    itg_runner runner = itg_runner_float(s->model->graph);
+    itg_runner runner = itg_runner_float(s->model->graph, s->options->float_kernels);
     itg_evaluate_options options = {.data = samples->data,
                                     .preprocess = s->evaluator.preprocess,
                                     .labels = samples->labels,

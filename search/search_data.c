@@ -1,4 +1,4 @@
-/* Calibration samples, search samples and hold-out of a search. */
+/* Search samples and hold-out of a search. Calibration reads its samples where they lie. */
 #include "search/search.h"
 #include <stdlib.h>
 
@@ -41,9 +41,6 @@ itg_status itg_search_pick_samples(itg_searching *s, const itg_search_data *d, i
     itg_status status = itg_split_make(s->samples, o->seed, o->calibration_samples,
                                        o->search_samples, !d->holdout, &s->split, err);
     if (status == ITG_OK)
-        status = itg_dataset_select(d->data, split->calibration, split->calibration_count,
-                                    &s->calibration, err);
-    if (status == ITG_OK)
         status = pick(d->data, d->labels, split->search, split->search_count, &s->sets[0], err);
     if (status != ITG_OK) return status;
     return d->holdout
@@ -53,7 +50,6 @@ itg_status itg_search_pick_samples(itg_searching *s, const itg_search_data *d, i
 
 void itg_search_drop_samples(itg_searching *s)
 {
-    itg_dataset_destroy(s->calibration);
     for (int i = 0; i < 2; i++) {
         itg_dataset_destroy(s->sets[i].data);
         free(s->sets[i].labels);

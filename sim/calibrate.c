@@ -1,26 +1,43 @@
-/* Calibration in one pass: samples run in parallel within blocks of fixed size; each worker has its
- * own histograms (integers, merged exactly), and each sample its own sums, folded in sample order
- * after the block. So no bit depends on the thread count. */
+/* Calibration in one pass: samples run in parallel within blocks; each worker has its own
+ * histograms (integers, merged exactly), and each sample its own sums, folded in sample order after
+ * the block. So no bit depends on the thread count or on the block. Only one block of samples is
+ * held, and nothing grows with their number. */
 #include "sim/histogram.h"
+#include "sim/reader.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_SAMPLES = 64 };
+/* A worker's share of a block: enough that waiting for the last one costs little. */
+enum { SAMPLES_A_WORKER = 8 };
 
 typedef struct calibration {
     const itg_graph *graph;
-    const itg_dataset *data;
+    const itg_calibration_source *source;
     const itg_preprocess *preprocess;
+    itg_float_kernels kernels;
     int workers;
+    itg_dataset about; /* of all samples: dtype, shape, path */
+    int64_t sample_elements;
     int32_t id_count;
     itg_id *ids;                 /* values measured */
+    int32_t *slots;              /* [value_count]: where ids has the value; -1: not measured */
     itg_float_exec **execs;      /* [workers] */
     itg_value_stats *histograms; /* [workers][id_count] */
-    itg_sums *sums;              /* [BLOCK_SAMPLES][id_count] */
+    int64_t block_samples;       /* at most */
+    itg_sums *sums;              /* [block_samples][id_count] */
     itg_sums_fold *folds;        /* [id_count] */
+    itg_dataset block;           /* the samples that run */
+    void *buffer;                /* [block_samples] where the source lies elsewhere, else NULL */
     int64_t first;               /* first sample of the block */
+    itg_sha256 sha256;           /* of the samples so far; picked ones only */
 } calibration;
+
+/* Samples that lie in memory as they are wanted. */
+static bool is_whole(const itg_calibration_source *source)
+{
+    return source->data && !source->samples;
+}
 
 static bool is_measured(const itg_value *value)
 {
@@ -38,7 +55,7 @@ static itg_status check_fit(const calibration *c, itg_error *err)
     if (input->dtype != ITG_F32)
         return itg_fail(err, ITG_UNSUPPORTED, "%s: input '%s' is %s; calibration feeds f32",
                         graph->name, input->name, itg_dtype_name(input->dtype));
-    itg_status status = itg_preprocess_check(c->preprocess, c->data, &input->shape, err);
+    itg_status status = itg_preprocess_check(c->preprocess, &c->about, &input->shape, err);
     return status == ITG_OK ? ITG_OK : itg_prefix_error(err, status, "%s", graph->name);
 }
 
@@ -52,23 +69,29 @@ static void *array(size_t a, size_t b, size_t size)
 static itg_status open_calibration(calibration *c, itg_error *err)
 {
     const size_t workers = (size_t)c->workers;
-    c->ids = array((size_t)c->graph->value_count, 1, sizeof *c->ids);
-    if (c->ids)
-        for (itg_id v = 0; v < c->graph->value_count; v++)
-            if (is_measured(&c->graph->values[v])) c->ids[c->id_count++] = v;
-    const size_t n = (size_t)c->id_count;
+    const size_t values = (size_t)c->graph->value_count;
+    c->ids = array(values, 1, sizeof *c->ids);
+    c->slots = array(values, 1, sizeof *c->slots);
+    for (itg_id v = 0; c->ids && c->slots && v < c->graph->value_count; v++) {
+        c->slots[v] = is_measured(&c->graph->values[v]) ? c->id_count : -1;
+        if (c->slots[v] >= 0) c->ids[c->id_count++] = v;
+    }
+    const size_t n = (size_t)c->id_count, block = (size_t)c->block_samples;
     c->execs = array(workers, 1, sizeof *c->execs);
     c->histograms = array(workers, n, sizeof *c->histograms);
-    c->sums = array(BLOCK_SAMPLES, n, sizeof *c->sums);
+    c->sums = array(block, n, sizeof *c->sums);
     c->folds = array(n, 1, sizeof *c->folds);
-    if (!c->ids || !c->execs || !c->histograms || !c->sums || !c->folds)
+    if (!is_whole(c->source))
+        c->buffer = array(block, (size_t)c->sample_elements, itg_dtype_size(c->about.dtype));
+    if (!c->ids || !c->slots || !c->execs || !c->histograms || !c->sums || !c->folds ||
+        (!is_whole(c->source) && !c->buffer))
         return itg_fail(err, ITG_NO_MEMORY,
                         "%s: no memory for the statistics of %zu values on %zu workers",
                         c->graph->name, n, workers);
     for (size_t i = 0; i < workers * n; i++)
         itg_histogram_init(&c->histograms[i]);
     for (size_t i = 0; i < workers; i++) {
-        itg_status status = itg_float_exec_create(c->graph, &c->execs[i], err);
+        itg_status status = itg_float_exec_create(c->graph, c->kernels, &c->execs[i], err);
         if (status != ITG_OK) return status;
     }
     return ITG_OK;
@@ -79,38 +102,82 @@ static void close_calibration(calibration *c)
     for (int i = 0; c->execs && i < c->workers; i++)
         itg_float_exec_destroy(c->execs[i]);
     free(c->ids);
+    free(c->slots);
+    free(c->buffer);
     free(c->execs);
     free(c->histograms);
     free(c->sums);
     free(c->folds);
 }
 
+/* ---- samples ---- */
+static itg_status next_block(calibration *c, int64_t count, itg_error *err)
+{
+    const itg_calibration_source *s = c->source;
+    const size_t bytes = (size_t)c->sample_elements * itg_dtype_size(c->about.dtype);
+    c->block = c->about;
+    c->block.shape.dims[0] = count;
+    c->block.data = c->buffer;
+    if (s->stream) return itg_data_stream_read(s->stream, count, c->buffer, err);
+    const unsigned char *from = s->data->data;
+    if (is_whole(s)) {
+        c->block.data = (void *)(uintptr_t)(from + (size_t)c->first * bytes);
+        return ITG_OK;
+    }
+    for (int64_t i = 0; i < count; i++)
+        memcpy((unsigned char *)c->buffer + (size_t)i * bytes,
+               from + (size_t)s->samples[c->first + i] * bytes, bytes);
+    itg_dataset_hash_add(&c->sha256, c->about.dtype, c->buffer, count * c->sample_elements);
+    return ITG_OK;
+}
+
+/* The hash of a dataset of these samples. */
+static void hash_samples(calibration *c, unsigned char hash[32])
+{
+    if (c->source->stream)
+        memcpy(hash, c->source->stream->hash, 32);
+    else if (is_whole(c->source))
+        memcpy(hash, c->source->data->hash, 32);
+    else
+        itg_sha256_final(&c->sha256, hash);
+}
+
+typedef struct measuring {
+    const calibration *c;
+    itg_sums *sums;              /* [id_count] of the sample */
+    itg_value_stats *histograms; /* [id_count] of the worker */
+} measuring;
+
+static void measure(void *context, itg_id value, const itg_tensor *tensor)
+{
+    const measuring *m = context;
+    const int32_t slot = m->c->slots[value];
+    if (slot < 0) return;
+    const int64_t elements = (int64_t)(itg_tensor_bytes(tensor) / sizeof(float));
+    itg_histogram_measure(&m->histograms[slot], tensor->data, elements, &m->sums[slot]);
+}
+
 static itg_status run_sample(void *context, int worker, int64_t item, itg_error *err)
 {
     calibration *c = context;
     itg_float_exec *exec = c->execs[worker];
-    const itg_shape *input = &c->graph->values[c->graph->inputs[0]].shape;
-    itg_preprocess_sample(c->preprocess, c->data, c->first + item, input,
+    measuring m = {c, c->sums + item * c->id_count, c->histograms + (int64_t)worker * c->id_count};
+    itg_preprocess_sample(c->preprocess, &c->block, item,
+                          &c->graph->values[c->graph->inputs[0]].shape,
                           itg_float_exec_input(exec, 0));
-    itg_status status = itg_float_exec_run(exec, err);
-    if (status != ITG_OK) return itg_prefix_error(err, status, "sample %" PRId64, c->first + item);
-    for (int32_t i = 0; i < c->id_count; i++) {
-        const itg_tensor value = itg_float_exec_value(exec, c->ids[i]);
-        itg_sums *sums = &c->sums[item * c->id_count + i];
-        const int64_t elements = (int64_t)(itg_tensor_bytes(&value) / sizeof(float));
-        itg_sums_of(value.data, elements, sums);
-        itg_histogram_add(&c->histograms[(int64_t)worker * c->id_count + i], value.data, elements,
-                          sums);
-    }
-    return ITG_OK;
+    itg_status status = itg_float_exec_visit(exec, measure, &m, err);
+    return status == ITG_OK ? status
+                            : itg_prefix_error(err, status, "sample %" PRId64, c->first + item);
 }
 
 static itg_status run_samples(calibration *c, itg_stats *stats, itg_error *err)
 {
-    const int64_t samples = c->data->shape.dims[0];
-    for (c->first = 0; c->first < samples; c->first += BLOCK_SAMPLES) {
-        int64_t count = samples - c->first < BLOCK_SAMPLES ? samples - c->first : BLOCK_SAMPLES;
-        itg_status status = itg_parallel_for(c->workers, count, run_sample, c, err);
+    const int64_t samples = c->about.shape.dims[0];
+    for (c->first = 0; c->first < samples; c->first += c->block_samples) {
+        int64_t count =
+            samples - c->first < c->block_samples ? samples - c->first : c->block_samples;
+        itg_status status = next_block(c, count, err);
+        if (status == ITG_OK) status = itg_parallel_for(c->workers, count, run_sample, c, err);
         if (status != ITG_OK) return status;
         for (int64_t s = 0; s < count; s++)
             for (int32_t i = 0; i < c->id_count; i++)
@@ -180,20 +247,39 @@ static itg_status new_stats(const itg_graph *graph, itg_stats **out, itg_error *
     return ITG_OK;
 }
 
-itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p,
-                         int threads, itg_stats **out, itg_error *err)
+static void describe_samples(calibration *c)
 {
-    calibration c = {
-        .graph = graph, .data = data, .preprocess = p, .workers = itg_thread_count(threads)};
+    const itg_calibration_source *s = c->source;
+    c->about = s->stream ? itg_data_stream_about(s->stream) : *s->data;
+    if (s->samples) c->about.shape.dims[0] = s->count;
+    itg_dataset_hash_begin(&c->sha256, c->about.dtype, &c->about.shape);
+    c->sample_elements = 1;
+    for (int32_t i = 1; i < c->about.shape.rank; i++)
+        c->sample_elements *= c->about.shape.dims[i];
+}
+
+itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_source *source,
+                              const itg_preprocess *p, const itg_calibrate_options *options,
+                              itg_stats **out, itg_error *err)
+{
+    calibration c = {.graph = graph,
+                     .source = source,
+                     .preprocess = p,
+                     .kernels = options->kernels,
+                     .workers = itg_thread_count(options->threads)};
     itg_stats *stats = NULL;
-    if (c.workers > data->shape.dims[0]) c.workers = (int)data->shape.dims[0];
+    describe_samples(&c);
+    if (c.workers > c.about.shape.dims[0]) c.workers = (int)c.about.shape.dims[0];
+    c.block_samples = SAMPLES_A_WORKER * c.workers;
     itg_status status = check_fit(&c, err);
     if (status == ITG_OK) status = open_calibration(&c, err);
     if (status == ITG_OK) status = new_stats(graph, &stats, err);
     if (status == ITG_OK) status = run_samples(&c, stats, err);
     if (status == ITG_OK) {
         finish(&c, stats);
-        stats->samples = data->shape.dims[0];
+        stats->samples = c.about.shape.dims[0];
+        stats->kernels = c.kernels;
+        hash_samples(&c, stats->data_hash);
         hash_stats(stats);
         *out = stats;
     } else {
@@ -201,6 +287,14 @@ itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const 
     }
     close_calibration(&c);
     return status;
+}
+
+itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p,
+                         int threads, itg_stats **out, itg_error *err)
+{
+    const itg_calibration_source source = {.data = data};
+    const itg_calibrate_options options = {.threads = threads};
+    return itg_calibrate_from(graph, &source, p, &options, out, err);
 }
 
 void itg_stats_destroy(itg_stats *stats)

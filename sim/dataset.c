@@ -1,36 +1,42 @@
-/* Datasets: told apart by content, held whole in memory, hashed independently of their container.
- */
+/* Datasets held whole in memory, hashed independently of their container. */
 #include "sim/reader.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
-/* "itg_dataset", dtype name, rank, dims, elements: everything little-endian. */
-static void hash_dataset(itg_dataset *data)
+/* Dtype name, rank, dims, elements: everything little-endian. */
+void itg_dataset_hash_begin(itg_sha256 *hash, itg_dtype dtype, const itg_shape *shape)
+{
+    unsigned char buffer[8 * ITG_MAX_RANK];
+    const char *name = itg_dtype_name(dtype);
+    const int64_t rank = shape->rank;
+    itg_sha256_init(hash);
+    itg_sha256_update(hash, name, strlen(name) + 1);
+    itg_copy_little_endian(buffer, &rank, 1, sizeof rank);
+    itg_sha256_update(hash, buffer, 8);
+    itg_copy_little_endian(buffer, shape->dims, (size_t)rank, sizeof(int64_t));
+    itg_sha256_update(hash, buffer, 8 * (size_t)rank);
+}
+
+void itg_dataset_hash_add(itg_sha256 *hash, itg_dtype dtype, const void *data, int64_t elements)
 {
     enum { CHUNK = 512 };
     unsigned char buffer[CHUNK * 8];
-    itg_sha256 hash;
-    size_t size = itg_dtype_size(data->dtype);
-    const char *dtype = itg_dtype_name(data->dtype);
-    int64_t rank = data->shape.rank, elements = 0;
-    itg_sha256_init(&hash);
-    itg_sha256_update(&hash, dtype, strlen(dtype) + 1);
-    itg_copy_little_endian(buffer, &rank, 1, sizeof rank);
-    itg_copy_little_endian(buffer + 8, data->shape.dims, (size_t)rank, sizeof(int64_t));
-    itg_sha256_update(&hash, buffer, 8 + 8 * (size_t)rank);
-    itg_shape_elements(&data->shape, &elements);
+    const size_t size = itg_dtype_size(dtype);
     for (int64_t i = 0; i < elements; i += CHUNK) {
         size_t count = elements - i < CHUNK ? (size_t)(elements - i) : CHUNK;
-        itg_copy_little_endian(buffer, (const unsigned char *)data->data + (size_t)i * size, count,
-                               size);
-        itg_sha256_update(&hash, buffer, count * size);
+        itg_copy_little_endian(buffer, (const unsigned char *)data + (size_t)i * size, count, size);
+        itg_sha256_update(hash, buffer, count * size);
     }
+}
+
+static void hash_dataset(itg_dataset *data)
+{
+    itg_sha256 hash;
+    int64_t elements = 0;
+    itg_shape_elements(&data->shape, &elements);
+    itg_dataset_hash_begin(&hash, data->dtype, &data->shape);
+    itg_dataset_hash_add(&hash, data->dtype, data->data, elements);
     itg_sha256_final(&hash, data->hash);
 }
 
@@ -56,118 +62,24 @@ void itg_dataset_destroy(itg_dataset *data)
     free(data);
 }
 
-/* Regular files only; O_NONBLOCK, so that opening a fifo does not wait for a writer. */
-static itg_status open_regular(const char *path, int *fd, int64_t *size, itg_error *err)
-{
-    struct stat info;
-    int opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (opened < 0) return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, strerror(errno));
-    if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
-        close(opened);
-        return itg_fail(err, ITG_IO, "%s: not a regular file", path);
-    }
-    *fd = opened;
-    *size = (int64_t)info.st_size;
-    return ITG_OK;
-}
-
-static int64_t read_plain(void *handle, void *out, size_t bytes)
-{
-    ssize_t got;
-    do
-        got = read(*(int *)handle, out, bytes);
-    while (got < 0 && errno == EINTR);
-    return got;
-}
-
-static int64_t read_gzip(void *handle, void *out, size_t bytes)
-{
-    int code = Z_OK;
-    int got = gzread(handle, out, (unsigned)bytes);
-    if (got == 0)
-        gzerror(handle, &code); /* a stream that was cut delivers all it has and then 0 bytes */
-    return code == Z_OK ? got : -1;
-}
-
-static itg_status read_stream(itg_reader *reader, int64_t limit, itg_dataset *out, itg_error *err)
-{
-    itg_status status = itg_reader_peek(reader, err);
-    if (status != ITG_OK) return status;
-    if (itg_npy_is(reader)) return itg_npy_read(reader, limit, out, err);
-    if (itg_idx_is(reader)) return itg_idx_read(reader, limit, out, err);
-    return itg_fail(err, ITG_BAD_FILE, "%s: neither .npy, .npz nor IDX by its first bytes",
-                    reader->name);
-}
-
-static itg_status read_gzip_file(int fd, itg_reader *reader, int64_t limit, itg_dataset *out,
-                                 itg_error *err)
-{
-    gzFile file = gzdopen(fd, "rb");
-    if (!file) {
-        close(fd);
-        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to inflate", reader->name);
-    }
-    reader->handle = file;
-    reader->read = read_gzip;
-    reader->max_size =
-        reader->size > INT64_MAX / ITG_DEFLATE_RATIO ? INT64_MAX : reader->size * ITG_DEFLATE_RATIO;
-    reader->size = -1;
-    reader->inflates = true;
-    itg_status status = read_stream(reader, limit, out, err);
-    gzclose_r(file);
-    return status;
-}
-
-static itg_status read_file(int fd, int64_t size, const char *path, const char *entry,
-                            int64_t limit, itg_dataset *out, itg_error *err)
-{
-    unsigned char magic[4] = {0};
-    itg_reader reader = {
-        .name = path, .handle = &fd, .read = read_plain, .size = size, .max_size = size};
-    ssize_t got = pread(fd, magic, sizeof magic, 0);
-    if (got == 4 && memcmp(magic, "PK\3\4", 4) == 0)
-        return itg_npz_read(fd, path, entry, size, limit, out, err);
-    if (got >= 2 && magic[0] == 0x1F && magic[1] == 0x8B && !entry)
-        return read_gzip_file(fd, &reader, limit, out, err);
-    itg_status status =
-        entry ? itg_fail(err, ITG_BAD_FILE, "%s: no .npz archive to take '%s' from", path, entry)
-              : read_stream(&reader, limit, out, err);
-    close(fd);
-    return status;
-}
-
-/* Opens path, or, where no such file is and it holds a colon, the part before its last colon. */
-static itg_status open_named(char *path, const char **entry, int *fd, int64_t *size, itg_error *err)
-{
-    char *colon = strrchr(path, ':');
-    if (colon && access(path, F_OK) != 0) {
-        *colon = '\0';
-        *entry = colon + 1;
-    }
-    return open_regular(path, fd, size, err);
-}
-
 itg_status itg_dataset_load(const char *path, int64_t limit, itg_dataset **out, itg_error *err)
 {
-    int fd = -1;
-    int64_t size = 0;
-    const char *entry = NULL;
+    itg_data_stream *stream = NULL;
     itg_dataset *data = NULL;
-    if (limit < 0) return itg_fail(err, ITG_BAD_ARGUMENT, "%s: a negative number of samples", path);
-    char *file = malloc(strlen(path) + 1);
-    if (!file) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory", path);
-    strcpy(file, path);
-    itg_status status = new_dataset(path, &data, err);
-    if (status == ITG_OK) status = open_named(file, &entry, &fd, &size, err);
-    if (status == ITG_OK) status = read_file(fd, size, file, entry, limit, data, err);
-    free(file);
-    if (status != ITG_OK) {
+    itg_status status = itg_data_stream_open(path, limit, &stream, err);
+    if (status == ITG_OK) status = new_dataset(path, &data, err);
+    if (status == ITG_OK) status = itg_array_all(&stream->reader, &stream->array, &data->data, err);
+    if (status == ITG_OK) status = itg_array_end(&stream->reader, &stream->array, err);
+    if (status == ITG_OK) {
+        data->dtype = stream->array.dtype;
+        data->shape = stream->array.shape;
+        hash_dataset(data);
+        *out = data;
+    } else {
         itg_dataset_destroy(data);
-        return status;
     }
-    hash_dataset(data);
-    *out = data;
-    return ITG_OK;
+    itg_data_stream_close(stream);
+    return status;
 }
 
 static size_t sample_bytes(const itg_dataset *data)

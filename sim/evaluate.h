@@ -32,7 +32,7 @@ typedef struct itg_runner {
     itg_tensor (*block_output)(const void *instance, int32_t index, int64_t k); /* k < count */
 } itg_runner;
 
-itg_runner itg_runner_float(const itg_graph *graph);
+itg_runner itg_runner_float(const itg_graph *graph, itg_float_kernels kernels);
 itg_runner itg_runner_sim(const itg_annotated *annotated);
 
 /* What the float network gives: all outputs of one sample after another, samples in order. */

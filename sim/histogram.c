@@ -1,6 +1,7 @@
 /* One histogram invariant everywhere: exponent = exponent_of(max(|min|, |max|)), or NO_EXPONENT
  * while only zeros were seen. */
 #include "sim/histogram.h"
+#include "kernels/f32_measure.h"
 #include "kernels/math.h"
 #include <float.h>
 #include <string.h>
@@ -70,6 +71,13 @@ static void widen(itg_value_stats *stats, float min, float max)
     if (max > stats->max) stats->max = max;
 }
 
+/* Positions stay below 2^11 by the invariant; the product with a power of two is exact (floats
+ * reach 2^-149, doubles 2^-1074). */
+static double bins_per_unit(const itg_value_stats *stats)
+{
+    return stats->exponent == NO_EXPONENT ? 0.0 : itg_ldexp(1.0, -stats->exponent);
+}
+
 void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
                        const itg_sums *sums)
 {
@@ -77,14 +85,11 @@ void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
     const double below = -(double)sums->min, above = (double)sums->max;
     const double largest = below > above ? below : above;
     if (largest > 0) grow(stats, exponent_of(largest));
-    /* below 2^11 by the invariant; the product with a power of two is exact (floats reach 2^-149,
-     * doubles 2^-1074) */
-    const double bins_per_unit =
-        stats->exponent == NO_EXPONENT ? 0.0 : itg_ldexp(1.0, -stats->exponent);
+    const double scale = bins_per_unit(stats);
     for (int64_t i = 0; i < count; i++) {
         const float x = data[i];
         if (!(x >= -FLT_MAX && x <= FLT_MAX)) continue;
-        const double position = (double)x * bins_per_unit;
+        const double position = (double)x * scale;
         if (x > 0.0f)
             stats->positive[(int32_t)position]++;
         else if (x < 0.0f)
@@ -92,6 +97,37 @@ void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
         else
             stats->zeros++;
     }
+}
+
+/* Clearing and adding the counts costs as much as this many elements. */
+enum { FEW = 4096 };
+
+void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count, itg_sums *sums)
+{
+    uint32_t counts[2 * ITG_HISTOGRAM_BINS + ITG_F32_SPARE_BINS] = {0};
+    itg_sums s = {.count = count};
+    if (count < FEW || !itg_f32_range(data, count, &s.min, &s.max)) {
+        itg_sums_of(data, count, sums);
+        itg_histogram_add(stats, data, count, sums);
+        return;
+    }
+    s.min = s.min + 0.0f; /* as in itg_sums_of */
+    s.max = s.max + 0.0f;
+    const double below = -(double)s.min, above = (double)s.max;
+    const double largest = below > above ? below : above;
+    if (largest > 0) grow(stats, exponent_of(largest));
+    itg_f32_counts c = {
+        .scale = bins_per_unit(stats), .bins = ITG_HISTOGRAM_BINS, .counts = counts};
+    itg_f32_count(data, count, &c);
+    for (int32_t i = 0; i < ITG_HISTOGRAM_BINS; i++) {
+        stats->positive[i] += counts[i];
+        stats->negative[i] += counts[ITG_HISTOGRAM_BINS + i];
+    }
+    for (int32_t i = 0; i < ITG_F32_SPARE_BINS; i++)
+        stats->zeros += counts[2 * ITG_HISTOGRAM_BINS + i];
+    s.sum = c.sum;
+    s.sum_squares = c.squares;
+    *sums = s;
 }
 
 void itg_histogram_merge(itg_value_stats *into, const itg_value_stats *from)

@@ -20,6 +20,9 @@ void itg_histogram_init(itg_value_stats *stats);
  */
 void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
                        const itg_sums *sums);
+/* itg_sums_of and itg_histogram_add in one, with the same bits, quicker for large tensors. */
+void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count,
+                           itg_sums *sums);
 void itg_histogram_merge(itg_value_stats *into, const itg_value_stats *from);
 
 /* The scalar statistics: samples' sums added in sample order. */

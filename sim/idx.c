@@ -35,7 +35,7 @@ bool itg_idx_is(const itg_reader *reader)
            idx_dtype(reader->head[2], &dtype);
 }
 
-itg_status itg_idx_read(itg_reader *reader, int64_t limit, itg_dataset *out, itg_error *err)
+itg_status itg_idx_header(itg_reader *reader, itg_array_header *out, itg_error *err)
 {
     unsigned char magic[4], sizes[4 * ITG_MAX_RANK];
     itg_array_header header = {.big_endian = true};
@@ -56,5 +56,6 @@ itg_status itg_idx_read(itg_reader *reader, int64_t limit, itg_dataset *out, itg
         header.shape.dims[i] =
             (int64_t)b[0] << 24 | (int64_t)b[1] << 16 | (int64_t)b[2] << 8 | b[3];
     }
-    return itg_reader_array(reader, &header, limit, out, err);
+    *out = header;
+    return ITG_OK;
 }

@@ -73,11 +73,35 @@ static itg_status create_worker(const inspect *x, worker *w, itg_error *err)
     for (itg_id v = 0; v < g->value_count; v++)
         if (itg_shape_elements(&g->values[v].shape, &elements) && elements > largest)
             largest = elements;
-    itg_status status = itg_float_exec_create(g, &w->exec, err);
+    itg_status status = itg_float_exec_create(g, ITG_FLOAT_REFERENCE, &w->exec, err);
     if (status == ITG_OK) status = itg_sim_create(x->a, &w->sim, err);
     if (status == ITG_OK && !(w->values = malloc(sizeof *w->values * (size_t)largest)))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to inspect");
     return status;
+}
+
+typedef struct comparing {
+    const inspect *x;
+    const worker *w;
+    edge_sums *sums; /* [edges] of the sample */
+} comparing;
+
+/* Every edge of a value, while the value is there. */
+static void compare(void *context, itg_id value, const itg_tensor *reference)
+{
+    const comparing *c = context;
+    const float *real = reference->data;
+    for (int32_t e = 0; e < c->x->a->edge_count; e++) {
+        edge_sums *s = &c->sums[e];
+        itg_edge_events events = {0};
+        if (c->x->a->edges[e].value != value) continue;
+        if (!itg_sim_edge(c->w->sim, e, c->w->values, &events)) continue;
+        itg_shape_elements(&reference->shape, &s->elements);
+        for (int64_t k = 0; k < s->elements; k++)
+            add_value(s, real[k], c->w->values[k]);
+        s->saturated = events.saturated;
+        s->overflowed = events.overflowed;
+    }
 }
 
 static itg_status inspect_sample(void *context, int index, int64_t item, itg_error *err)
@@ -93,19 +117,17 @@ static itg_status inspect_sample(void *context, int index, int64_t item, itg_err
                           itg_float_exec_input(w->exec, 0));
     itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, shape,
                           itg_sim_input(w->sim, 0));
-    status = itg_float_exec_run(w->exec, err);
-    if (status == ITG_OK) status = itg_sim_run(w->sim, err);
-    for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++) {
-        itg_edge_events events = {0};
+    comparing c = {x, w, sums};
+    for (int32_t e = 0; e < x->a->edge_count; e++)
         sums[e] = empty;
-        if (!itg_sim_edge(w->sim, e, w->values, &events)) continue;
-        itg_tensor reference = itg_float_exec_value(w->exec, x->a->edges[e].value);
-        itg_shape_elements(&reference.shape, &sums[e].elements);
-        for (int64_t k = 0; k < sums[e].elements; k++)
-            add_value(&sums[e], ((const float *)reference.data)[k], w->values[k]);
-        sums[e].saturated = events.saturated;
-        sums[e].overflowed = events.overflowed;
-    }
+    status = itg_sim_run(w->sim, err);
+    if (status == ITG_OK) status = itg_float_exec_visit(w->exec, compare, &c, err);
+    for (itg_id v = 0; v < g->value_count && status == ITG_OK; v++)
+        if (g->values[v].data) {
+            const itg_tensor constant = {g->values[v].dtype, g->values[v].shape,
+                                         (void *)(uintptr_t)g->values[v].data};
+            compare(&c, v, &constant);
+        }
     return status;
 }
 

@@ -162,7 +162,7 @@ bool itg_npy_is(const itg_reader *reader)
     return reader->head_count >= MAGIC_BYTES && memcmp(reader->head, "\x93NUMPY", MAGIC_BYTES) == 0;
 }
 
-itg_status itg_npy_read(itg_reader *reader, int64_t limit, itg_dataset *out, itg_error *err)
+itg_status itg_npy_header(itg_reader *reader, itg_array_header *out, itg_error *err)
 {
     unsigned char magic[8], b[4] = {0};
     itg_status status = itg_reader_exact(reader, magic, sizeof magic, ".npy header", err);
@@ -183,5 +183,6 @@ itg_status itg_npy_read(itg_reader *reader, int64_t limit, itg_dataset *out, itg
     status = itg_reader_exact(reader, text, length, ".npy header", err);
     if (status == ITG_OK) status = parse_dict(reader->name, text, length, &header, err);
     free(text);
-    return status == ITG_OK ? itg_reader_array(reader, &header, limit, out, err) : status;
+    if (status == ITG_OK) *out = header;
+    return status;
 }

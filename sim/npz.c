@@ -2,13 +2,27 @@
  * entry is refused where it says that it inflates further than deflate can, and read no further
  * than its array. */
 #include "sim/reader.h"
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zip.h>
 
+typedef struct archive {
+    zip_t *zip;
+    zip_file_t *file;
+} archive;
+
 static int64_t read_entry(void *handle, void *out, size_t bytes)
 {
-    return zip_fread(handle, out, bytes);
+    return zip_fread(((archive *)handle)->file, out, bytes);
+}
+
+static void close_archive(void *handle)
+{
+    archive *a = handle;
+    if (a->file) zip_fclose(a->file);
+    zip_discard(a->zip);
+    free(a);
 }
 
 /* "x" for the entry "x.npy"; false: not an array. */
@@ -89,36 +103,27 @@ static itg_status check_entry(zip_t *zip, zip_uint64_t index, const char *path, 
     return ITG_OK;
 }
 
-static itg_status read_array(zip_t *zip, zip_uint64_t index, itg_reader *reader, int64_t limit,
-                             itg_dataset *out, itg_error *err)
-{
-    zip_file_t *file = zip_fopen_index(zip, index, 0);
-    if (!file) return itg_fail(err, ITG_BAD_FILE, "%s: %s", reader->name, zip_strerror(zip));
-    reader->handle = file;
-    reader->read = read_entry;
-    itg_status status = itg_reader_peek(reader, err);
-    if (status == ITG_OK && !itg_npy_is(reader))
-        status = itg_fail(err, ITG_BAD_FILE, "%s: the entry is no .npy array", reader->name);
-    if (status == ITG_OK) status = itg_npy_read(reader, limit, out, err);
-    zip_fclose(file);
-    return status;
-}
-
-itg_status itg_npz_read(int fd, const char *path, const char *entry, int64_t file_size,
-                        int64_t limit, itg_dataset *out, itg_error *err)
+itg_status itg_npz_open(int fd, const char *entry, int64_t file_size, itg_reader *reader,
+                        itg_error *err)
 {
     int code = 0;
     zip_uint64_t index = 0;
-    itg_reader reader = {.name = path};
-    zip_t *zip = zip_fdopen(fd, 0, &code);
-    if (!zip) {
+    archive *a = calloc(1, sizeof *a);
+    if (a) a->zip = zip_fdopen(fd, 0, &code);
+    if (!a || !a->zip) {
         close(fd);
+        if (!a) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory", reader->name);
+        free(a);
         return itg_fail(err, ITG_BAD_FILE, "%s: a damaged or cut zip archive (libzip error %d)",
-                        path, code);
+                        reader->name, code);
     }
-    itg_status status = find_entry(zip, path, entry, &index, err);
-    if (status == ITG_OK) status = check_entry(zip, index, path, file_size, &reader, err);
-    if (status == ITG_OK) status = read_array(zip, index, &reader, limit, out, err);
-    zip_discard(zip);
-    return status;
+    reader->handle = a;
+    reader->read = read_entry;
+    reader->close = close_archive;
+    itg_status status = find_entry(a->zip, reader->name, entry, &index, err);
+    if (status == ITG_OK) status = check_entry(a->zip, index, reader->name, file_size, reader, err);
+    if (status != ITG_OK) return status;
+    a->file = zip_fopen_index(a->zip, index, 0);
+    if (!a->file) return itg_fail(err, ITG_BAD_FILE, "%s: %s", reader->name, zip_strerror(a->zip));
+    return ITG_OK;
 }

@@ -159,31 +159,52 @@ static void reverse_bytes(unsigned char *data, int64_t count, size_t size)
     }
 }
 
-itg_status itg_reader_array(itg_reader *reader, const itg_array_header *header, int64_t limit,
-                            itg_dataset *out, itg_error *err)
+itg_status itg_array_begin(const itg_reader *reader, const itg_array_header *header, int64_t limit,
+                           itg_array *out, itg_error *err)
 {
-    int64_t sample = 0, declared = 0, elements = 0;
-    itg_status status = declared_bytes(reader, header, &sample, &declared, err);
-    if (status == ITG_OK) status = check_size(reader, header, declared, err);
+    itg_array a = {.dtype = header->dtype,
+                   .shape = header->shape,
+                   .is_swapped = header->big_endian != host_is_big_endian()};
+    int64_t elements = 0;
+    itg_status status = declared_bytes(reader, header, &a.sample_bytes, &a.declared_bytes, err);
+    if (status == ITG_OK) status = check_size(reader, header, a.declared_bytes, err);
     if (status != ITG_OK) return status;
-    itg_shape shape = header->shape;
-    if (limit > 0 && limit < shape.dims[0]) shape.dims[0] = limit;
-    if (!itg_shape_elements(&shape, &elements))
+    if (limit > 0 && limit < a.shape.dims[0]) a.shape.dims[0] = limit;
+    if (!itg_shape_elements(&a.shape, &elements))
         return itg_fail(err, ITG_LIMIT, "%s: more than %" PRId64 " elements; take fewer samples",
                         reader->name, ITG_MAX_ELEMENTS);
-    void *data = NULL;
-    int64_t kept = sample * shape.dims[0];
-    status = read_growing(reader, kept, &data, err);
-    if (status == ITG_OK && (reader->inflates || kept == declared))
-        status = drain(reader, declared - kept, err);
-    if (status != ITG_OK) {
-        free(data);
-        return status;
-    }
-    if (header->big_endian != host_is_big_endian())
-        reverse_bytes(data, elements, itg_dtype_size(header->dtype));
-    out->dtype = header->dtype;
-    out->shape = shape;
-    out->data = data;
+    a.kept_bytes = a.sample_bytes * a.shape.dims[0];
+    *out = a;
     return ITG_OK;
+}
+
+static void to_host_order(const itg_array *array, void *data, int64_t bytes)
+{
+    const size_t size = itg_dtype_size(array->dtype);
+    if (array->is_swapped) reverse_bytes(data, bytes / (int64_t)size, size);
+}
+
+itg_status itg_array_samples(itg_reader *reader, const itg_array *array, int64_t count, void *out,
+                             itg_error *err)
+{
+    const int64_t bytes = count * array->sample_bytes;
+    itg_status status = itg_reader_exact(reader, out, (size_t)bytes, "elements", err);
+    if (status == ITG_OK) to_host_order(array, out, bytes);
+    return status;
+}
+
+itg_status itg_array_all(itg_reader *reader, const itg_array *array, void **out, itg_error *err)
+{
+    void *data = NULL;
+    itg_status status = read_growing(reader, array->kept_bytes, &data, err);
+    if (status != ITG_OK) return status;
+    to_host_order(array, data, array->kept_bytes);
+    *out = data;
+    return ITG_OK;
+}
+
+itg_status itg_array_end(itg_reader *reader, const itg_array *array, itg_error *err)
+{
+    if (!reader->inflates && array->kept_bytes < array->declared_bytes) return ITG_OK;
+    return drain(reader, array->declared_bytes - array->kept_bytes, err);
 }

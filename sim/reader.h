@@ -1,6 +1,6 @@
-/* Private to dataset.c, npy.c, npz.c, idx.c: a stream of bytes (plain file, inflated gzip file, zip
- * entry) and the array payload behind a header. A header's claims are checked against what the
- * stream can hold before anything is allocated. */
+/* Private to stream.c, dataset.c, npy.c, npz.c, idx.c: a stream of bytes (plain file, inflated gzip
+ * file, zip entry) and the array payload behind a header. A header's claims are checked against
+ * what the stream can hold before anything is allocated. */
 #ifndef ITG_READER_H
 #define ITG_READER_H
 #include "sim/sim.h"
@@ -15,6 +15,7 @@ typedef struct itg_reader {
     const char *name; /* for errors; borrowed */
     void *handle;
     int64_t (*read)(void *handle, void *out, size_t bytes); /* delivered; 0: end; -1: damaged */
+    void (*close)(void *handle);                            /* NULL: nothing to close */
     int64_t size;     /* total bytes; -1: known only at the end */
     int64_t max_size; /* it cannot deliver more than this */
     bool inflates;    /* compressed: the end and checksum show only when reached */
@@ -34,17 +35,45 @@ typedef struct itg_array_header {
     bool big_endian;
     int64_t bytes; /* of the header itself */
 } itg_array_header;
-/* Elements behind a header that was just read: checks every size, keeps the first `limit` samples
- * (0: all), checks that the stream ends where the array does. Fills dtype, shape, data of out. */
-itg_status itg_reader_array(itg_reader *reader, const itg_array_header *header, int64_t limit,
-                            itg_dataset *out, itg_error *err);
+/* The elements behind a header that was just read. */
+typedef struct itg_array {
+    itg_dtype dtype;
+    itg_shape shape; /* dimension 0: the samples to keep */
+    int64_t sample_bytes, kept_bytes, declared_bytes;
+    bool is_swapped; /* its byte order is not the host's */
+} itg_array;
+/* Checks every size; keeps the first `limit` samples (0: all). */
+itg_status itg_array_begin(const itg_reader *reader, const itg_array_header *header, int64_t limit,
+                           itg_array *out, itg_error *err);
+/* The next `count` samples, in the host's byte order. */
+itg_status itg_array_samples(itg_reader *reader, const itg_array *array, int64_t count, void *out,
+                             itg_error *err);
+/* All samples, into new memory that grows as they come. */
+itg_status itg_array_all(itg_reader *reader, const itg_array *array, void **out, itg_error *err);
+/* Behind the last sample: checks that the stream ends where the array does. */
+itg_status itg_array_end(itg_reader *reader, const itg_array *array, itg_error *err);
 
-/* npy.c, idx.c: header and elements of a stream whose head was peeked. */
+/* npy.c, idx.c: header of a stream whose head was peeked. */
 bool itg_npy_is(const itg_reader *reader);
-itg_status itg_npy_read(itg_reader *reader, int64_t limit, itg_dataset *out, itg_error *err);
+itg_status itg_npy_header(itg_reader *reader, itg_array_header *out, itg_error *err);
 bool itg_idx_is(const itg_reader *reader);
-itg_status itg_idx_read(itg_reader *reader, int64_t limit, itg_dataset *out, itg_error *err);
-/* npz.c: takes fd over. entry NULL: the archive's only array. */
-itg_status itg_npz_read(int fd, const char *path, const char *entry, int64_t file_size,
-                        int64_t limit, itg_dataset *out, itg_error *err);
+itg_status itg_idx_header(itg_reader *reader, itg_array_header *out, itg_error *err);
+/* npz.c: takes fd over, fills the reader. entry NULL: the archive's only array. */
+itg_status itg_npz_open(int fd, const char *entry, int64_t file_size, itg_reader *reader,
+                        itg_error *err);
+
+/* The hash of a dataset, sample by sample. */
+void itg_dataset_hash_begin(itg_sha256 *hash, itg_dtype dtype, const itg_shape *shape);
+void itg_dataset_hash_add(itg_sha256 *hash, itg_dtype dtype, const void *data, int64_t elements);
+
+/* stream.c: what an open stream holds. */
+struct itg_data_stream {
+    char *path, *file; /* as given; without the entry's name */
+    int fd;            /* of a plain file */
+    itg_reader reader;
+    itg_array array;
+    int64_t next; /* sample */
+    itg_sha256 sha256;
+    unsigned char hash[32]; /* behind the last sample */
+};
 #endif

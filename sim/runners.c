@@ -1,6 +1,5 @@
 /* The prepared graph and the annotated graph as runners (sim/evaluate.h). */
 #include "sim/evaluate.h"
-#include <stdlib.h>
 
 static itg_shape first_input_shape(const itg_graph *g)
 {
@@ -10,45 +9,40 @@ static itg_shape first_input_shape(const itg_graph *g)
 
 /* ---- float ---- */
 
-typedef struct float_instance {
-    const itg_graph *graph;
-    itg_float_exec *exec;
-} float_instance;
-
 static itg_status float_create(const void *context, void **instance, itg_error *err)
 {
-    float_instance *made = calloc(1, sizeof *made);
-    if (!made) return itg_fail(err, ITG_NO_MEMORY, "no memory for a float instance");
-    made->graph = context;
-    itg_status status = itg_float_exec_create(context, &made->exec, err);
-    if (status != ITG_OK)
-        free(made);
-    else
-        *instance = made;
+    itg_float_exec *exec = NULL;
+    itg_status status = itg_float_exec_create(context, ITG_FLOAT_REFERENCE, &exec, err);
+    if (status == ITG_OK) *instance = exec;
+    return status;
+}
+
+static itg_status onednn_create(const void *context, void **instance, itg_error *err)
+{
+    itg_float_exec *exec = NULL;
+    itg_status status = itg_float_exec_create(context, ITG_FLOAT_ONEDNN, &exec, err);
+    if (status == ITG_OK) *instance = exec;
     return status;
 }
 
 static void float_destroy(void *instance)
 {
-    float_instance *f = instance;
-    itg_float_exec_destroy(f->exec);
-    free(f);
+    itg_float_exec_destroy(instance);
 }
 
 static float *float_input(void *instance, int32_t index)
 {
-    return itg_float_exec_input(((float_instance *)instance)->exec, index);
+    return itg_float_exec_input(instance, index);
 }
 
 static itg_status float_run(void *instance, itg_error *err)
 {
-    return itg_float_exec_run(((float_instance *)instance)->exec, err);
+    return itg_float_exec_run(instance, err);
 }
 
 static itg_tensor float_output(const void *instance, int32_t index)
 {
-    const float_instance *f = instance;
-    return itg_float_exec_value(f->exec, f->graph->outputs[index]);
+    return itg_float_exec_output(instance, index);
 }
 
 static const itg_quantizer *float_quantizer(const void *context, int32_t index)
@@ -58,13 +52,13 @@ static const itg_quantizer *float_quantizer(const void *context, int32_t index)
     return NULL;
 }
 
-itg_runner itg_runner_float(const itg_graph *graph)
+itg_runner itg_runner_float(const itg_graph *graph, itg_float_kernels kernels)
 {
     itg_runner r = {graph,
                     graph->input_count,
                     graph->output_count,
                     first_input_shape(graph),
-                    float_create,
+                    kernels == ITG_FLOAT_ONEDNN ? onednn_create : float_create,
                     float_destroy,
                     float_input,
                     float_run,

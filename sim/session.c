@@ -45,6 +45,14 @@ itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
     return itg_calibrate(model->graph, data, p, threads, out, err);
 }
 
+itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
+                                const itg_preprocess *p, const itg_calibrate_options *options,
+                                itg_stats **out, itg_error *err)
+{
+    const itg_calibration_source source = {.stream = stream};
+    return itg_calibrate_from(model->graph, &source, p, options, out, err);
+}
+
 itg_threshold_method itg_threshold_default(void)
 {
     return ITG_THRESHOLD_DEFAULT;
@@ -73,7 +81,9 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
     snprintf(file->searcher, sizeof file->searcher, "uniform");
     if (stats) {
         memcpy(file->statistics_hash, stats->hash, sizeof file->statistics_hash);
+        memcpy(file->calibration_hash, stats->data_hash, sizeof file->calibration_hash);
         file->calibration_samples = stats->samples;
+        file->float_kernels = stats->kernels;
     }
     if (calibration)
         memcpy(file->calibration_hash, calibration->hash, sizeof file->calibration_hash);
@@ -116,6 +126,10 @@ itg_bits_range itg_strategy_bits(const itg_strategy_file *file, bool weights)
 itg_split_info itg_strategy_split(const itg_strategy_file *file)
 {
     return file->split;
+}
+itg_float_kernels itg_strategy_float_kernels(const itg_strategy_file *file)
+{
+    return file->float_kernels;
 }
 itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file)
 {
@@ -203,7 +217,8 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
     itg_reference outputs = {0};
     itg_evaluate_options options = {
         .data = data, .preprocess = &file->preprocess, .labels = labels, .threads = threads};
-    itg_runner float_runner = itg_runner_float(model->graph), runner = float_runner;
+    itg_runner float_runner = itg_runner_float(model->graph, ITG_FLOAT_REFERENCE),
+               runner = float_runner;
     itg_status status = ITG_OK;
     if (!file->hardware->all_float) {
         status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);

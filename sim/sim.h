@@ -27,6 +27,14 @@ itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, i
 itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count,
                               itg_error *err);
 
+/* ---- data in order, a part at a time (stream.c): memory for the part alone ---- */
+/* itg_data_stream_open, _close, _samples: intaglio.h; the same files as itg_dataset_load. */
+/* dtype, shape, path of the whole; no data, no hash. Borrows the stream's path. */
+itg_dataset itg_data_stream_about(const itg_data_stream *stream);
+/* The next `count` samples, at most as many as are left. Behind the last one the end of the file is
+ * checked, and the hash is known (the one of itg_dataset). */
+itg_status itg_data_stream_read(itg_data_stream *stream, int64_t count, void *out, itg_error *err);
+
 /* ---- preprocessing (preprocess.c) ---- */
 /* itg_preprocess: intaglio.h */
 itg_preprocess itg_preprocess_default(void);
@@ -46,17 +54,25 @@ itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, it
                                itg_error *err);
 
 /* ---- float execution (float_exec.c) ---- */
-/* Runs a prepared graph on one sample; one instance a worker. Values stay readable until the next
- * run. */
+/* Runs a prepared graph on one sample; one instance a worker. Values share memory: each lasts until
+ * its last consumer has run, and the outputs until the next run. ITG_UNSUPPORTED: kernels that this
+ * build does not have. */
 typedef struct itg_float_exec itg_float_exec;
-itg_status itg_float_exec_create(const itg_graph *graph, itg_float_exec **out, itg_error *err);
+itg_status itg_float_exec_create(const itg_graph *graph, itg_float_kernels kernels,
+                                 itg_float_exec **out, itg_error *err);
 void itg_float_exec_destroy(itg_float_exec *exec);
-float *itg_float_exec_input(itg_float_exec *exec, int32_t index); /* buffer to fill, [elements] */
+/* Buffer to fill before every run, [elements]; the run may overwrite it. */
+float *itg_float_exec_input(itg_float_exec *exec, int32_t index);
 itg_status itg_float_exec_run(itg_float_exec *exec, itg_error *err);
-itg_tensor itg_float_exec_value(const itg_float_exec *exec,
-                                itg_id value); /* any value, constants too */
+/* A run that shows every value that is no constant: the inputs, then what each node makes, as soon
+ * as it is made. tensor lasts during the call only. */
+typedef void (*itg_float_visit)(void *context, itg_id value, const itg_tensor *tensor);
+itg_status itg_float_exec_visit(itg_float_exec *exec, itg_float_visit visit, void *context,
+                                itg_error *err);
+itg_tensor itg_float_exec_output(const itg_float_exec *exec, int32_t index);
 
-/* ---- calibration (calibrate.c): one pass; memory bound: values * workers * 33 KiB ---- */
+/* ---- calibration (calibrate.c): one pass. Memory: for each worker 33 KiB a value, its
+ * activations (float_exec.c) and eight samples, whatever the number of samples ---- */
 #define ITG_HISTOGRAM_BINS 2048 /* each side of zero */
 /* Bins of width 2^exponent: bin i of `positive` holds [i*w, (i+1)*w), of `negative` (-(i+1)*w,
  * -i*w]. The exponent grows as values come (pairs of bins merge), so the result does not depend on
@@ -76,8 +92,20 @@ typedef struct itg_stats {
     int32_t value_count;
     itg_value_stats *values; /* [graph->value_count] */
     int64_t samples;
-    unsigned char hash[32]; /* of everything above, little-endian */
+    unsigned char hash[32];      /* of everything above, little-endian */
+    unsigned char data_hash[32]; /* of the samples, as itg_dataset has it */
+    itg_float_kernels kernels;   /* that computed the values */
 } itg_stats;
+typedef struct itg_calibration_source {
+    const itg_dataset *data; /* or the stream, from its first sample on */
+    const int64_t *samples;  /* [count] of data, in this order; NULL: all */
+    int64_t count;
+    itg_data_stream *stream;
+} itg_calibration_source;
+itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_source *source,
+                              const itg_preprocess *p, const itg_calibrate_options *options,
+                              itg_stats **out, itg_error *err);
+/* A whole dataset by the reference kernels. */
 itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p,
                          int threads, itg_stats **out, itg_error *err);
 void itg_stats_destroy(itg_stats *stats);

@@ -19,6 +19,7 @@ typedef struct itg_strategy_file {
     unsigned char calibration_hash[32], statistics_hash[32]; /* zeros: not known */
     unsigned char source_hash[32]; /* of the file that it was read from; zeros: of none */
     int64_t calibration_samples;
+    itg_float_kernels float_kernels; /* that made the statistics */
     uint64_t seed;
     char searcher[32];    /* "" or "uniform"... */
     itg_split_info split; /* of the search's data; samples 0: not from a search */

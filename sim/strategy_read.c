@@ -281,6 +281,20 @@ static itg_status read_searcher(const reader *r, const itg_json_value *root,
     return ITG_OK;
 }
 
+/* Absent: the reference kernels. */
+static itg_status read_float_kernels(const reader *r, const itg_json_value *calibration,
+                                     itg_float_kernels *out)
+{
+    const itg_json_value *v = itg_json_find(calibration, "float_kernels");
+    const char *name = NULL;
+    if (!v) return ITG_OK;
+    itg_status status = itg_json_get_string(r->json, v, &name, r->err);
+    if (status == ITG_OK && !itg_float_kernels_from_name(name, out))
+        status =
+            itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected \"reference\" or \"onednn\"");
+    return status;
+}
+
 static itg_status read_calibration(const reader *r, const itg_json_value *root,
                                    itg_strategy_file *file)
 {
@@ -292,6 +306,7 @@ static itg_status read_calibration(const reader *r, const itg_json_value *root,
     if (status == ITG_OK)
         status =
             itg_json_get_int(r->json, samples, 0, INT64_MAX, &file->calibration_samples, r->err);
+    if (status == ITG_OK) status = read_float_kernels(r, v, &file->float_kernels);
     if (status == ITG_OK) status = read_seed(r, root, &file->seed);
     if (status == ITG_OK) status = read_searcher(r, root, file);
     return status;

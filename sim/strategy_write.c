@@ -125,7 +125,11 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
     add_hash(out, "data_hash", file->calibration_hash);
     itg_strbuf_add(out, ", ");
     add_hash(out, "statistics_hash", file->statistics_hash);
-    itg_strbuf_format(out, ", \"samples\": %lld},\n", (long long)file->calibration_samples);
+    itg_strbuf_format(out, ", \"samples\": %lld", (long long)file->calibration_samples);
+    if (file->float_kernels != ITG_FLOAT_REFERENCE)
+        itg_strbuf_format(out, ", \"float_kernels\": \"%s\"",
+                          itg_float_kernels_name(file->float_kernels));
+    itg_strbuf_add(out, "},\n");
     itg_strbuf_format(out,
                       "  \"seed\": \"%llu\",\n  \"searcher\": ", (unsigned long long)file->seed);
     itg_strbuf_json_string(out, file->searcher);

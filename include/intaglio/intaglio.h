@@ -85,6 +85,13 @@ void itg_data_close(itg_dataset *data);
 int64_t itg_data_samples(const itg_dataset *data);
 const unsigned char *
 itg_data_hash(const itg_dataset *data); /* of the samples that were read, 32 bytes */
+/* The same files read in order, once, a part at a time: for calibration on more samples than memory
+ * should hold. */
+typedef struct itg_data_stream itg_data_stream;
+itg_status itg_data_stream_open(const char *path, int64_t limit, itg_data_stream **out,
+                                itg_error *err);
+void itg_data_stream_close(itg_data_stream *stream);
+int64_t itg_data_stream_samples(const itg_data_stream *stream);
 /* The labels of a data set with as many samples; checked. */
 itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out,
                                 itg_error *err);
@@ -110,10 +117,24 @@ itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, 
                                      itg_error *err);
 
 /* ---- calibration ---- */
+/* "reference", "onednn"; and whether this build has them. */
+const char *itg_float_kernels_name(itg_float_kernels kernels);
+bool itg_float_kernels_from_name(const char *name, itg_float_kernels *out);
+bool itg_float_kernels_built(itg_float_kernels kernels);
+
 typedef struct itg_stats itg_stats;
+/* By the reference kernels. */
 itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
                                const itg_preprocess *p, int threads, itg_stats **out,
                                itg_error *err);
+typedef struct itg_calibrate_options {
+    itg_float_kernels kernels; /* ITG_FLOAT_ONEDNN: statistics that only this machine repeats */
+    int threads;
+} itg_calibrate_options;
+/* On all samples of a stream that nobody has read yet; memory does not grow with them. */
+itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
+                                const itg_preprocess *p, const itg_calibrate_options *options,
+                                itg_stats **out, itg_error *err);
 void itg_stats_destroy(itg_stats *stats);
 
 /* ---- strategies ---- */
@@ -130,7 +151,7 @@ itg_threshold_method itg_threshold_default(void);
 bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
 const char *itg_threshold_name(itg_threshold_method method);
 /* The hardware's nearest allowed width below (else above) on every edge. stats NULL is allowed for
- * all-float hardware. */
+ * all-float hardware. calibration: NULL, or data to name as the statistics' own. */
 itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 const itg_preprocess *p, const itg_stats *stats,
                                 const itg_dataset *calibration, const itg_uniform_options *options,
@@ -145,6 +166,8 @@ void itg_strategy_close(itg_strategy_file *file);
 /* Narrowest and widest bits of quantized weights, or of everything else; 0,0: none. */
 itg_bits_range itg_strategy_bits(const itg_strategy_file *file, bool weights);
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file);
+/* That made the statistics its thresholds come from. */
+itg_float_kernels itg_strategy_float_kernels(const itg_strategy_file *file);
 itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file); /* may be changed to override */
 
 /* Which samples of its data a search took for what, so that a trial's own evaluation can be
@@ -370,7 +393,8 @@ typedef struct itg_search_options {
     itg_threshold_method weight_methods[ITG_MAX_METHODS], activation_methods[ITG_MAX_METHODS];
     int32_t weight_method_count, activation_method_count;
     int64_t calibration_samples,
-        search_samples;  /* 0: defaults (512 and 1024), less where the data has fewer */
+        search_samples;              /* 0: defaults (512 and 1024), less where the data has fewer */
+    itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
     bool hago_baseline;  /* also runs hago-greedy for the same goal, as one more line to compare */
     bool no_racing;      /* runs all samples of every trial, also where it cannot matter. Changes no
                             result, only what the trials say (itg_score.stopped_at) */

@@ -196,6 +196,14 @@ typedef struct itg_attrs {
 } itg_attrs;
 
 /* ---- threshold methods ---- */
+/* Who computes float networks. REFERENCE: the same bits on every machine. ONEDNN: quicker, and the
+ * same bits only on the same machine with the same oneDNN. */
+typedef enum itg_float_kernels {
+    ITG_FLOAT_REFERENCE,
+    ITG_FLOAT_ONEDNN,
+    ITG_FLOAT_KERNELS_COUNT
+} itg_float_kernels;
+
 typedef enum itg_threshold_method {
     ITG_THRESHOLD_MAX,
     ITG_THRESHOLD_AVG,

@@ -16,7 +16,7 @@ static void run_float(const itg_graph *g)
 {
     itg_float_exec *exec = NULL;
     itg_error err = {0};
-    if (itg_float_exec_create(g, &exec, &err) != ITG_OK) return;
+    if (itg_float_exec_create(g, ITG_FLOAT_REFERENCE, &exec, &err) != ITG_OK) return;
     (void)itg_float_exec_run(exec, &err);
     itg_float_exec_destroy(exec);
 }

@@ -129,12 +129,14 @@ static itg_status execute(test *t)
     static const itg_prepare_options options = {
         .eval = itg_float_eval, .keep_softmax = true, .keep_batch = true};
     itg_status status = itg_graph_prepare(t->imported, &options, &t->prepared, &t->err);
-    if (status == ITG_OK) status = itg_float_exec_create(t->prepared, &t->exec, &t->err);
+    if (status == ITG_OK)
+        status = itg_float_exec_create(t->prepared, ITG_FLOAT_REFERENCE, &t->exec, &t->err);
     if (status != ITG_OK) return status;
     if (t->prepared->input_count != t->input_count)
         return itg_fail(&t->err, ITG_FAILURE, "preparation changed the number of inputs");
     for (int32_t i = 0; i < t->input_count; i++) {
-        itg_tensor to = itg_float_exec_value(t->exec, t->prepared->inputs[i]);
+        const itg_value *input = &t->prepared->values[t->prepared->inputs[i]];
+        itg_tensor to = {input->dtype, input->shape, itg_float_exec_input(t->exec, i)};
         if (to.dtype != t->inputs[i].dtype || !itg_shape_equal(&to.shape, &t->inputs[i].shape))
             return itg_fail(&t->err, ITG_FAILURE, "preparation changed input %d", (int)i);
         memcpy(to.data, t->inputs[i].data, itg_tensor_bytes(&to));
@@ -184,7 +186,7 @@ static itg_status compare_all(test *t)
         return itg_fail(&t->err, ITG_FAILURE, "%d outputs, %d files", (int)g->output_count,
                         t->output_count);
     for (int32_t i = 0; i < g->output_count; i++) {
-        itg_tensor got = itg_float_exec_value(t->exec, g->outputs[i]);
+        itg_tensor got = itg_float_exec_output(t->exec, i);
         itg_status status = compare(t, i, &got, &t->outputs[i]);
         if (status != ITG_OK) return status;
     }

@@ -109,7 +109,7 @@ static itg_dataset *make_data(itg_rng *rng, const float *prototypes, int64_t sam
 /* The float network's classes, one in ten another one. */
 static int64_t *make_labels(itg_rng *rng, const small_network *n, const itg_dataset *data)
 {
-    itg_runner runner = itg_runner_float(n->model.graph);
+    itg_runner runner = itg_runner_float(n->model.graph, ITG_FLOAT_REFERENCE);
     itg_evaluate_options options = {.data = data, .preprocess = &n->preprocess, .threads = 1};
     itg_evaluation evaluation = {0};
     int seen[CLASSES] = {0}, different = 0;

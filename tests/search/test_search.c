@@ -483,7 +483,7 @@ static double distortion_of(const small_network *n, const itg_annotated *a, cons
     const itg_shape *input = &g->values[g->inputs[0]].shape;
     double distance = 0, power = 0;
     assert_int_equal(itg_sim_create(a, &sim, NULL), ITG_OK);
-    assert_int_equal(itg_float_exec_create(g, &exec, NULL), ITG_OK);
+    assert_int_equal(itg_float_exec_create(g, ITG_FLOAT_REFERENCE, &exec, NULL), ITG_OK);
     for (int64_t s = 0; s < itg_data_samples(data); s++) {
         const itg_quantizer *q = NULL;
         double own_distance = 0, own_power = 0;
@@ -491,8 +491,7 @@ static double distortion_of(const small_network *n, const itg_annotated *a, cons
         itg_preprocess_sample(&n->preprocess, data, s, input, itg_float_exec_input(exec, 0));
         assert_int_equal(itg_sim_run(sim, NULL), ITG_OK);
         assert_int_equal(itg_float_exec_run(exec, NULL), ITG_OK);
-        itg_tensor codes = itg_sim_output(sim, 0, &q),
-                   wanted = itg_float_exec_value(exec, g->outputs[0]);
+        itg_tensor codes = itg_sim_output(sim, 0, &q), wanted = itg_float_exec_output(exec, 0);
         for (int i = 0; i < 5; i++) {
             double f = (double)((const float *)wanted.data)[i];
             double y =

@@ -59,27 +59,44 @@ typedef struct columns {
     double real[SAMPLES * 4], sim[SAMPLES * 4];
 } columns;
 
+typedef struct float_value {
+    itg_id value;
+    int64_t count; /* 0: a constant, or too many for the columns */
+    float data[4];
+} float_value;
+
+static void keep_value(void *context, itg_id value, const itg_tensor *tensor)
+{
+    float_value *v = context;
+    int64_t n = 0;
+    if (value != v->value) return;
+    assert_true(itg_shape_elements(&tensor->shape, &n));
+    if (n > 4) return;
+    v->count = n;
+    memcpy(v->data, tensor->data, (size_t)n * sizeof *v->data);
+}
+
 static void collect(const sim_case *c, const float *x, int32_t edge, columns *out)
 {
     itg_float_exec *exec = NULL;
     itg_sim *sim = NULL;
     memset(out, 0, sizeof *out);
-    assert_int_equal(itg_float_exec_create(c->g, &exec, NULL), ITG_OK);
+    assert_int_equal(itg_float_exec_create(c->g, ITG_FLOAT_REFERENCE, &exec, NULL), ITG_OK);
     assert_int_equal(itg_sim_create(c->a, &sim, NULL), ITG_OK);
     for (int i = 0; i < SAMPLES; i++) {
         float values[8];
         itg_edge_events events = {0};
         memcpy(itg_float_exec_input(exec, 0), x + i * INPUTS, sizeof *x * INPUTS);
         memcpy(itg_sim_input(sim, 0), x + i * INPUTS, sizeof *x * INPUTS);
-        assert_int_equal(itg_float_exec_run(exec, NULL), ITG_OK);
+        float_value reference = {.value = c->a->edges[edge].value};
+        const itg_value *v = &c->g->values[reference.value];
+        const itg_tensor constant = {v->dtype, v->shape, (void *)(uintptr_t)v->data};
+        if (v->data) keep_value(&reference, reference.value, &constant);
+        assert_int_equal(itg_float_exec_visit(exec, keep_value, &reference, NULL), ITG_OK);
         assert_int_equal(itg_sim_run(sim, NULL), ITG_OK);
         if (!itg_sim_edge(sim, edge, values, &events)) continue;
-        itg_tensor t = itg_float_exec_value(exec, c->a->edges[edge].value);
-        int64_t n = 0;
-        assert_true(itg_shape_elements(&t.shape, &n));
-        if (n > 4) n = 0; /* weights: too many for the columns */
-        for (int64_t k = 0; k < n; k++) {
-            out->real[out->n] = (double)((const float *)t.data)[k];
+        for (int64_t k = 0; k < reference.count; k++) {
+            out->real[out->n] = (double)reference.data[k];
             out->sim[out->n++] = (double)values[k];
         }
         out->saturated += events.saturated;

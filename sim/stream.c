@@ -1,0 +1,195 @@
+/* Files of samples: told apart by content, read in order, a part at a time. */
+#include "sim/reader.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* Regular files only; O_NONBLOCK, so that opening a fifo does not wait for a writer. */
+static itg_status open_regular(const char *path, int *fd, int64_t *size, itg_error *err)
+{
+    struct stat info;
+    int opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (opened < 0) return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
+        close(opened);
+        return itg_fail(err, ITG_IO, "%s: not a regular file", path);
+    }
+    *fd = opened;
+    *size = (int64_t)info.st_size;
+    return ITG_OK;
+}
+
+static int64_t read_plain(void *handle, void *out, size_t bytes)
+{
+    ssize_t got;
+    do
+        got = read(*(int *)handle, out, bytes);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static int64_t read_gzip(void *handle, void *out, size_t bytes)
+{
+    int code = Z_OK;
+    int got = gzread(handle, out, (unsigned)bytes);
+    if (got == 0)
+        gzerror(handle, &code); /* a stream that was cut delivers all it has and then 0 bytes */
+    return code == Z_OK ? got : -1;
+}
+
+static void close_plain(void *handle)
+{
+    close(*(int *)handle);
+}
+
+static void close_gzip(void *handle)
+{
+    gzclose_r(handle);
+}
+
+/* ---- opening ---- */
+static itg_status open_gzip(int fd, itg_reader *reader, itg_error *err)
+{
+    gzFile file = gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to inflate", reader->name);
+    }
+    reader->handle = file;
+    reader->read = read_gzip;
+    reader->close = close_gzip;
+    reader->max_size =
+        reader->size > INT64_MAX / ITG_DEFLATE_RATIO ? INT64_MAX : reader->size * ITG_DEFLATE_RATIO;
+    reader->size = -1;
+    reader->inflates = true;
+    return ITG_OK;
+}
+
+/* Fills the reader by what the file's first bytes say; the file is the reader's from here on. */
+static itg_status open_reader(itg_data_stream *s, int fd, int64_t size, const char *entry,
+                              itg_error *err)
+{
+    unsigned char magic[4] = {0};
+    s->fd = fd;
+    s->reader = (itg_reader){.name = s->file, .size = size, .max_size = size};
+    ssize_t got = pread(fd, magic, sizeof magic, 0);
+    if (got == 4 && memcmp(magic, "PK\3\4", 4) == 0)
+        return itg_npz_open(fd, entry, size, &s->reader, err);
+    if (got >= 2 && magic[0] == 0x1F && magic[1] == 0x8B && !entry)
+        return open_gzip(fd, &s->reader, err);
+    s->reader.handle = &s->fd;
+    s->reader.read = read_plain;
+    s->reader.close = close_plain;
+    return entry ? itg_fail(err, ITG_BAD_FILE, "%s: no .npz archive to take '%s' from", s->file,
+                            entry)
+                 : ITG_OK;
+}
+
+/* Opens the file, or, where no such file is and its name holds a colon, the part before the last
+ * colon. */
+static itg_status open_named(itg_data_stream *s, itg_error *err)
+{
+    const char *entry = NULL;
+    char *colon = strrchr(s->file, ':');
+    int fd = -1;
+    int64_t size = 0;
+    if (colon && access(s->file, F_OK) != 0) {
+        *colon = '\0';
+        entry = colon + 1;
+    }
+    itg_status status = open_regular(s->file, &fd, &size, err);
+    return status == ITG_OK ? open_reader(s, fd, size, entry, err) : status;
+}
+
+static itg_status read_header(itg_data_stream *s, int64_t limit, itg_error *err)
+{
+    itg_reader *reader = &s->reader;
+    const bool is_archive = reader->read != read_plain && reader->read != read_gzip;
+    itg_array_header header = {0};
+    itg_status status = itg_reader_peek(reader, err);
+    if (status != ITG_OK) return status;
+    if (itg_npy_is(reader))
+        status = itg_npy_header(reader, &header, err);
+    else if (is_archive)
+        return itg_fail(err, ITG_BAD_FILE, "%s: the entry is no .npy array", reader->name);
+    else if (itg_idx_is(reader))
+        status = itg_idx_header(reader, &header, err);
+    else
+        return itg_fail(err, ITG_BAD_FILE, "%s: neither .npy, .npz nor IDX by its first bytes",
+                        reader->name);
+    return status == ITG_OK ? itg_array_begin(reader, &header, limit, &s->array, err) : status;
+}
+
+static itg_status new_stream(const char *path, itg_data_stream **out, itg_error *err)
+{
+    const size_t bytes = strlen(path) + 1;
+    itg_data_stream *s = calloc(1, sizeof *s);
+    if (s) {
+        s->path = malloc(bytes);
+        s->file = malloc(bytes);
+    }
+    if (!s || !s->path || !s->file) {
+        itg_data_stream_close(s);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory", path);
+    }
+    memcpy(s->path, path, bytes);
+    memcpy(s->file, path, bytes);
+    *out = s;
+    return ITG_OK;
+}
+
+itg_status itg_data_stream_open(const char *path, int64_t limit, itg_data_stream **out,
+                                itg_error *err)
+{
+    itg_data_stream *s = NULL;
+    if (limit < 0) return itg_fail(err, ITG_BAD_ARGUMENT, "%s: a negative number of samples", path);
+    itg_status status = new_stream(path, &s, err);
+    if (status == ITG_OK) status = open_named(s, err);
+    if (status == ITG_OK) status = read_header(s, limit, err);
+    if (status != ITG_OK) {
+        itg_data_stream_close(s);
+        return status;
+    }
+    itg_dataset_hash_begin(&s->sha256, s->array.dtype, &s->array.shape);
+    *out = s;
+    return ITG_OK;
+}
+
+void itg_data_stream_close(itg_data_stream *s)
+{
+    if (!s) return;
+    if (s->reader.close) s->reader.close(s->reader.handle);
+    free(s->path);
+    free(s->file);
+    free(s);
+}
+
+int64_t itg_data_stream_samples(const itg_data_stream *s)
+{
+    return s->array.shape.dims[0];
+}
+
+/* ---- reading ---- */
+itg_dataset itg_data_stream_about(const itg_data_stream *s)
+{
+    return (itg_dataset){.dtype = s->array.dtype, .shape = s->array.shape, .path = s->path};
+}
+
+itg_status itg_data_stream_read(itg_data_stream *s, int64_t count, void *out, itg_error *err)
+{
+    const int64_t bytes = s->array.sample_bytes * count;
+    if (count < 0 || count > itg_data_stream_samples(s) - s->next)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: no more samples", s->path);
+    itg_status status = itg_array_samples(&s->reader, &s->array, count, out, err);
+    if (status != ITG_OK) return status;
+    itg_dataset_hash_add(&s->sha256, s->array.dtype, out,
+                         bytes / (int64_t)itg_dtype_size(s->array.dtype));
+    s->next += count;
+    if (s->next < itg_data_stream_samples(s)) return ITG_OK;
+    itg_sha256_final(&s->sha256, s->hash);
+    return itg_array_end(&s->reader, &s->array, err);
+}
