@@ -1,7 +1,7 @@
 # Sets ITG_WITH_ONEDNN and, with it, the target itg_onednn. Version 2 of the C API; it must share OpenMP with us, so that it can
 # be told to use one thread.
 set(ITG_WITH_ONEDNN OFF)
-if(NOT ITG_ONEDNN STREQUAL "OFF")
+if(ITG_ONEDNN STREQUAL "ON" OR (ITG_ONEDNN STREQUAL "AUTO" AND NOT CMAKE_CROSSCOMPILING))
   find_path(ITG_ONEDNN_INCLUDE dnnl.h)
   find_library(ITG_ONEDNN_LIBRARY dnnl)
   set(onednn_version "none")

@@ -118,8 +118,8 @@ typedef struct operands {
 static void add_operator(making *m, const operands *o, const_dnnl_op_desc_t desc)
 {
     dnnl_primitive_desc_t made = NULL;
-    if (!ok(m, dnnl_primitive_desc_create(&made, desc, m->context->strict, m->context->engine,
-                                          NULL)))
+    if (!ok(m,
+            dnnl_primitive_desc_create(&made, desc, m->context->strict, m->context->engine, NULL)))
         return;
     const dnnl_memory_desc_t *x = dnnl_primitive_desc_query_md(made, dnnl_query_src_md, 0),
                              *w = dnnl_primitive_desc_query_md(made, dnnl_query_weights_md, 0),
@@ -156,8 +156,8 @@ static void describe(making *m, dnnl_memory_desc_t *out, int rank, const int64_t
 static dnnl_memory_desc_t any_layout(making *m, const dnnl_memory_desc_t *like)
 {
     dnnl_memory_desc_t any = {0};
-    ok(m, dnnl_memory_desc_init_by_tag(&any, like->ndims, like->dims, dnnl_f32,
-                                       dnnl_format_tag_any));
+    ok(m,
+       dnnl_memory_desc_init_by_tag(&any, like->ndims, like->dims, dnnl_f32, dnnl_format_tag_any));
     return any;
 }
 
@@ -189,11 +189,10 @@ static void make_conv(making *m, const itg_call *call, const bool *is_constant)
     const dnnl_dims_t strides = {w.stride[0], w.stride[1]};
     const dnnl_dims_t dilates = {w.dilation[0] - 1, w.dilation[1] - 1};
     const dnnl_dims_t before = {w.pad_top, w.pad_left};
-    const dnnl_dims_t after = {
-        (w.out_height - 1) * w.stride[0] + (w.kernel[0] - 1) * w.dilation[0] + 1 - w.height -
-            w.pad_top,
-        (w.out_width - 1) * w.stride[1] + (w.kernel[1] - 1) * w.dilation[1] + 1 - w.width -
-            w.pad_left};
+    const dnnl_dims_t after = {(w.out_height - 1) * w.stride[0] +
+                                   (w.kernel[0] - 1) * w.dilation[0] + 1 - w.height - w.pad_top,
+                               (w.out_width - 1) * w.stride[1] + (w.kernel[1] - 1) * w.dilation[1] +
+                                   1 - w.width - w.pad_left};
     operands o = {.x_data = call->inputs[0].data,
                   .w_data = call->inputs[1].data,
                   .b_data = bias ? bias->data : NULL,

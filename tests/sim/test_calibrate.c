@@ -256,6 +256,43 @@ static void merging_equals_adding(void **state)
     assert_memory_equal(&parts[2], &whole, sizeof whole);
 }
 
+/* Large and small tensors, growing ranges, zeros of both signs, what is not finite: as the two
+ * definitions one after the other, in every bit. */
+static void measuring_equals_sums_and_counts(void **state)
+{
+    enum { MANY = 20000 };
+    static float x[MANY];
+    static itg_value_stats one, two;
+    itg_rng rng;
+    (void)state;
+    itg_rng_init(&rng, 21);
+    itg_histogram_init(&one);
+    itg_histogram_init(&two);
+    for (int round = 0; round < 12; round++) {
+        const int64_t n = round % 4 == 3 ? 100 : MANY - 7 * round;
+        itg_sums a, b;
+        for (int64_t i = 0; i < n; i++) {
+            const double u = itg_rng_unit(&rng);
+            x[i] = (float)(u < 0.3   ? 0.0
+                           : u < 0.4 ? -0.0
+                                     : (itg_rng_unit(&rng) - 0.4) * (round == 0 ? 0 : round));
+        }
+        if (round == 5) x[17] = NAN;
+        if (round == 6) x[n - 1] = -INFINITY;
+        if (round == 8) x[3] = 0x1p-149f;
+        if (round == 9) x[n / 2] = -0x1.fffffep127f;
+        itg_sums_of(x, n, &a);
+        itg_histogram_add(&one, x, n, &a);
+        itg_histogram_measure(&two, x, n, &b);
+        assert_int_equal(a.count, b.count);
+        assert_int_equal(a.nan_count, b.nan_count);
+        assert_memory_equal(&a.min, &b.min, sizeof a.min);
+        assert_memory_equal(&a.max, &b.max, sizeof a.max);
+        assert_true(a.sum == b.sum && a.sum_squares == b.sum_squares);
+        assert_memory_equal(&one, &two, sizeof one);
+    }
+}
+
 typedef struct seen {
     itg_id value[3]; /* a, b, c */
     int times[3], others;
@@ -338,6 +375,7 @@ int main(void)
         cmocka_unit_test(nan_and_infinity_are_counted_and_nothing_else),
         cmocka_unit_test(extreme_magnitudes_stay_within_the_bins),
         cmocka_unit_test(merging_equals_adding),
+        cmocka_unit_test(measuring_equals_sums_and_counts),
         cmocka_unit_test(every_value_is_shown_once_as_it_is_made),
         cmocka_unit_test(what_cannot_run_is_refused_by_name),
     };
