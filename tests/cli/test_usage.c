@@ -147,6 +147,8 @@ static void wrong_usage_is_status_2_and_says_what_is_wrong(void **state)
         {"search a.onnx --hw float --data x --threshold mse,,max", "there is no ''"},
         {"search a.onnx --hw float --data x --threshold mse,mse", "each method once"},
         {"search a.onnx --hw float --data x --weight-threshold maxx", "did you mean 'max'?"},
+        {"search a.onnx --hw float --data x --float-kernels mkl", "reference, onednn"},
+        {"simulate a.onnx s.json --data x --float-kernels reference", "goes with --uniform"},
         {"search a.onnx --hw float --data x --baseline hago", "did you mean 'hago-greedy'?"},
         {"search a.onnx --hw float --data x --input-bits 8:7", "expected MIN:MAX"},
         {"search --hw float --data x", "MODEL is missing"},

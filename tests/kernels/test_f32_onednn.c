@@ -209,12 +209,12 @@ static void what_it_does_not_compute_is_left_to_the_reference(void **state)
     const itg_tensor in[2] = {view(ITG_F32, x, DIMS(2, 2)), view(ITG_F32, w, DIMS(2, 2))};
     const itg_tensor out = view(ITG_F32, y, DIMS(2, 2));
     attrs.alpha = 2.0f;
-    assert_int_equal(itg_onednn_prepare(context, ITG_OP_GEMM, &attrs, in, is_constant, 2, &out,
-                                        &node, NULL),
-                     ITG_OK);
-    assert_int_equal(itg_onednn_prepare(context, ITG_OP_ADD, &attrs, in, is_constant, 2, &out,
-                                        &node, NULL),
-                     ITG_OK);
+    assert_int_equal(
+        itg_onednn_prepare(context, ITG_OP_GEMM, &attrs, in, is_constant, 2, &out, &node, NULL),
+        ITG_OK);
+    assert_int_equal(
+        itg_onednn_prepare(context, ITG_OP_ADD, &attrs, in, is_constant, 2, &out, &node, NULL),
+        ITG_OK);
     const itg_tensor image = view(ITG_F32, x, DIMS(1, 1, 2, 2)),
                      wrong[2] = {image, view(ITG_F32, w, DIMS(1, 1, 1, 3))};
     assert_int_equal(itg_onednn_prepare(context, ITG_OP_CONV, &attrs, wrong, is_constant, 2, &image,

@@ -31,7 +31,7 @@ static void assert_same(const itg_search_options *a, const itg_search_options *b
         assert_true(a->activation_methods[i] == b->activation_methods[i]);
     assert_true(a->calibration_samples == b->calibration_samples);
     assert_true(a->search_samples == b->search_samples && a->hago_baseline == b->hago_baseline);
-    assert_true(a->no_racing == b->no_racing);
+    assert_true(a->no_racing == b->no_racing && a->float_kernels == b->float_kernels);
 }
 
 static void there_and_back(const itg_search_options *options)
@@ -72,6 +72,7 @@ static void every_option_comes_back(void **state)
         .activation_method_count = 1,
         .calibration_samples = 9,
         .search_samples = 10,
+        .float_kernels = ITG_FLOAT_ONEDNN,
         .hago_baseline = true,
         .no_racing = true};
     itg_search_options none = {.searcher = "random", .goal = {.max_drop = -1}};
@@ -123,6 +124,8 @@ static void what_is_no_options_is_refused_and_named(void **state)
         {"{\"searcher\": \"random\", \"weight_methods\": [\"kl\", \"kl\", \"kl\", \"kl\", \"kl\", "
          "\"kl\", \"kl\", \"kl\", \"kl\"]}",
          "a list of threshold methods"},
+        {"{\"searcher\": \"random\", \"float_kernels\": \"mkl\"}", "\"reference\" or \"onednn\""},
+        {"{\"searcher\": \"random\", \"float_kernels\": 1}", "float_kernels"},
         {"{\"searcher\": \"random\", \"hago_baseline\": 1}", "hago_baseline"},
         {"{\"searcher\": \"random\", \"racing\": 1}", "racing"},
     };

@@ -18,8 +18,8 @@
 #define DATA "../shared/data/"
 
 /* ---- counting; one thread ---- */
-/* Behind the bytes that were asked for, at the end of the block: how many they are. Blocks of others
- * have no such mark. */
+/* Behind the bytes that were asked for, at the end of the block: how many they are. Blocks of
+ * others have no such mark. */
 typedef struct mark {
     uint64_t magic, bytes;
 } mark;
@@ -166,15 +166,13 @@ static itg_graph *make_graph(void)
     const itg_id product[2] = {v[4], v[5]};
     assert_int_equal(itg_graph_add_node(g, "conv", ITG_OP_CONV, v, 2, &v[2], 1, &conv, &n, NULL),
                      ITG_OK);
-    assert_int_equal(itg_graph_add_node(g, "relu", ITG_OP_RELU, &v[2], 1, &v[3], 1, &relu, &n,
-                                        NULL),
-                     ITG_OK);
-    assert_int_equal(itg_graph_add_node(g, "flatten", ITG_OP_FLATTEN, &v[3], 1, &v[4], 1, &flatten,
-                                        &n, NULL),
-                     ITG_OK);
-    assert_int_equal(itg_graph_add_node(g, "gemm", ITG_OP_GEMM, product, 2, &v[6], 1, &gemm, &n,
-                                        NULL),
-                     ITG_OK);
+    assert_int_equal(
+        itg_graph_add_node(g, "relu", ITG_OP_RELU, &v[2], 1, &v[3], 1, &relu, &n, NULL), ITG_OK);
+    assert_int_equal(
+        itg_graph_add_node(g, "flatten", ITG_OP_FLATTEN, &v[3], 1, &v[4], 1, &flatten, &n, NULL),
+        ITG_OK);
+    assert_int_equal(
+        itg_graph_add_node(g, "gemm", ITG_OP_GEMM, product, 2, &v[6], 1, &gemm, &n, NULL), ITG_OK);
     assert_int_equal(itg_graph_set_inputs(g, &v[0], 1, NULL), ITG_OK);
     assert_int_equal(itg_graph_set_outputs(g, &v[6], 1, NULL), ITG_OK);
     return g;
@@ -187,9 +185,9 @@ static size_t make_npy(void)
 {
     char dict[119];
     memset(dict, ' ', sizeof dict);
-    const int used = snprintf(dict, sizeof dict,
-                              "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 3, 8, 8), }",
-                              SAMPLES);
+    const int used =
+        snprintf(dict, sizeof dict,
+                 "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 3, 8, 8), }", SAMPLES);
     assert_true(used > 0 && used < 118);
     dict[used] = ' ';
     dict[117] = '\n';
@@ -240,8 +238,7 @@ static void memory_does_not_grow_with_samples(void **state)
     const itg_model model = {make_graph()};
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < ITG_FLOAT_KERNELS_COUNT; k++) {
-            const subject s = {&model, paths[i], itg_preprocess_default(),
-                               (itg_float_kernels)k};
+            const subject s = {&model, paths[i], itg_preprocess_default(), (itg_float_kernels)k};
             if (itg_float_kernels_built(s.kernels)) check_peaks(&s, strrchr(paths[i], '/') + 1);
         }
     itg_graph_destroy(model.graph);
@@ -263,8 +260,7 @@ static void a_stream_gives_what_the_whole_file_gives(void **state)
             assert_int_equal(itg_dataset_load(paths[i], limit, &data, NULL), ITG_OK);
             assert_int_equal(itg_data_stream_open(paths[i], limit, &source.stream, NULL), ITG_OK);
             assert_int_equal(itg_calibrate(g, data, &p, 1, &whole, NULL), ITG_OK);
-            assert_int_equal(itg_calibrate_from(g, &source, &p, &options, &streamed, NULL),
-                             ITG_OK);
+            assert_int_equal(itg_calibrate_from(g, &source, &p, &options, &streamed, NULL), ITG_OK);
             assert_int_equal(streamed->samples, limit ? limit : SAMPLES);
             assert_memory_equal(whole->hash, streamed->hash, 32);
             assert_memory_equal(whole->data_hash, streamed->data_hash, 32);

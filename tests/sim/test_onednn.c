@@ -78,8 +78,8 @@ static void outputs_are_near_the_reference(void **state)
         double worst = 0;
         int same = 0;
         assert_int_equal(itg_model_open(models[m], &model, NULL), ITG_OK);
-        assert_int_equal(
-            itg_dataset_load(DATA "cifar10/test_images_u8.npy", IMAGES, &data, NULL), ITG_OK);
+        assert_int_equal(itg_dataset_load(DATA "cifar10/test_images_u8.npy", IMAGES, &data, NULL),
+                         ITG_OK);
         for (int k = 0; k < 2; k++)
             assert_int_equal(
                 itg_float_exec_create(model->graph, (itg_float_kernels)k, &exec[k], NULL), ITG_OK);

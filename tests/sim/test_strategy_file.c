@@ -44,6 +44,7 @@ static itg_strategy_file file_of(const sim_case *c)
                            .hardware = c->hw,
                            .preprocess = itg_preprocess_default(),
                            .calibration_samples = 17,
+                           .float_kernels = ITG_FLOAT_ONEDNN,
                            .seed = UINT64_MAX};
     f.preprocess.scale = 1.0f / 255;
     f.preprocess.mean_count = 1;
@@ -119,6 +120,7 @@ static void check_file(const itg_strategy_file *f, const itg_strategy_file *back
     assert_string_equal(f->hardware->json, back->hardware->json);
     assert_memory_equal(f->calibration_hash, back->calibration_hash, 32);
     assert_memory_equal(f->statistics_hash, back->statistics_hash, 32);
+    assert_int_equal(f->float_kernels, back->float_kernels);
     assert_true(f->calibration_samples == back->calibration_samples && f->seed == back->seed);
     assert_string_equal(f->searcher, back->searcher);
     assert_true(f->preprocess.scale == back->preprocess.scale &&
@@ -311,6 +313,8 @@ static const damage damages[] = {
      ITG_BAD_FILE},
     {"\"searcher\": \"a ", "\"searcher\": \"a name of more than 31 bytes.... ",
      "searcher: expected at most 31 bytes", ITG_BAD_FILE},
+    {"\"float_kernels\": \"onednn\"", "\"float_kernels\": \"mkl\"",
+     "calibration.float_kernels: expected \"reference\"", ITG_BAD_FILE},
     {"\"samples\": 17", "\"samples\": -17", "calibration.samples: expected an integer",
      ITG_BAD_FILE},
     {"\"statistics_hash\": \"07", "\"statistics_hash\": \"0x",
