@@ -390,6 +390,34 @@ static void runs_and_logs_that_are_not_there_are_failures(void **state)
     done(&o);
 }
 
+/* Statistics by other kernels would be other statistics. */
+static void the_float_kernels_of_a_run_stay(void **state)
+{
+    (void)state;
+    outcome o = run(SMALL " --searcher random --seed 7 --trials 4 --db kernels.db -o kernels.json "
+                          "--float-kernels onednn");
+    if (o.status == 2 && strstr(o.err, "without oneDNN")) {
+        print_message("built without oneDNN: skipped\n");
+        done(&o);
+        return;
+    }
+    if (o.status == 2) fail_msg("%s", o.err);
+    assert_contains(o.err, "repeat on this machine only");
+    done(&o);
+    unsigned char *text = NULL;
+    size_t bytes = 0;
+    assert_int_equal(itg_file_read("kernels.json", 1 << 20, &text, &bytes, NULL), ITG_OK);
+    assert_contains((char *)text, "\"float_kernels\": \"onednn\"");
+    free(text);
+    o = run("search --resume 1 --db kernels.db --quiet --float-kernels reference");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "--float-kernels reference: run 1 of kernels.db has onednn");
+    done(&o);
+    o = run("search --resume 1 --db kernels.db --quiet --trials 5");
+    if (o.status == 2 || !strstr(o.err, "repeat on this machine only")) fail_msg("%s", o.err);
+    done(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +427,7 @@ int main(void)
         cmocka_unit_test(what_is_given_must_be_what_the_run_had),
         cmocka_unit_test(a_model_that_changed_is_refused_with_both_hashes),
         cmocka_unit_test(runs_and_logs_that_are_not_there_are_failures),
+        cmocka_unit_test(the_float_kernels_of_a_run_stay),
     };
     if (enter_folder("resume") != 0) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
