@@ -173,7 +173,8 @@ static itg_status plan_memory(itg_float_exec *exec, itg_error *err)
     exec->values = itg_arena_array(exec->arena, values, sizeof *exec->values);
     exec->memory = status == ITG_OK ? calloc(1, (size_t)end + ITG_PLACEMENT_ALIGNMENT) : NULL;
     if (status == ITG_OK && (!exec->values || !exec->memory))
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for %" PRIu64 " bytes of activations", end);
+        status =
+            itg_fail(err, ITG_NO_MEMORY, "no memory for %" PRIu64 " bytes of activations", end);
     unsigned char *start = exec->memory;
     while ((uintptr_t)start % ITG_PLACEMENT_ALIGNMENT)
         start++;

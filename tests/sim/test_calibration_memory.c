@@ -297,6 +297,46 @@ static void picked_samples_give_what_their_copy_gives(void **state)
     itg_graph_destroy(g);
 }
 
+/* `count` nodes in a row on values of the same size; live bytes of an instance. */
+static size_t bytes_of_chain(itg_op op, int count, size_t *value_bytes)
+{
+    const itg_shape shape = {4, {1, 16, 32, 32}};
+    const itg_attrs attrs = itg_attrs_default(op);
+    itg_graph *g = NULL;
+    itg_float_exec *exec = NULL;
+    itg_id x, y, n;
+    assert_int_equal(itg_graph_create("chain.onnx", &g, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "x", ITG_F32, &shape, NULL, &x, NULL), ITG_OK);
+    assert_int_equal(itg_graph_set_inputs(g, &x, 1, NULL), ITG_OK);
+    for (int i = 0; i < count; i++, x = y) {
+        char name[16];
+        snprintf(name, sizeof name, "v%d", i);
+        assert_int_equal(itg_graph_add_value(g, name, ITG_F32, &shape, NULL, &y, NULL), ITG_OK);
+        assert_int_equal(itg_graph_add_node(g, name, op, &x, 1, &y, 1, &attrs, &n, NULL), ITG_OK);
+    }
+    assert_int_equal(itg_graph_set_outputs(g, &x, 1, NULL), ITG_OK);
+    const size_t before = live;
+    assert_int_equal(itg_float_exec_create(g, ITG_FLOAT_REFERENCE, &exec, NULL), ITG_OK);
+    const size_t bytes = live - before;
+    itg_float_exec_destroy(exec);
+    assert_true(live == before);
+    itg_graph_destroy(g);
+    *value_bytes = 16 * 32 * 32 * sizeof(float);
+    return bytes;
+}
+
+/* Pooling needs its operand beside its result; Relu writes over it. The rest is what describes 50
+ * nodes. */
+static void values_that_do_not_live_together_share_memory(void **state)
+{
+    size_t value = 0;
+    (void)state;
+    const size_t pools = bytes_of_chain(ITG_OP_MAX_POOL, 50, &value),
+                 relus = bytes_of_chain(ITG_OP_RELU, 50, &value);
+    assert_true(pools >= 2 * value && pools < 3 * value);
+    assert_true(relus >= value && relus < 2 * value);
+}
+
 static void memory_of_a_real_network_does_not_grow_with_samples(void **state)
 {
     itg_model *model = NULL;
@@ -330,6 +370,7 @@ int main(void)
         cmocka_unit_test(memory_does_not_grow_with_samples),
         cmocka_unit_test(a_stream_gives_what_the_whole_file_gives),
         cmocka_unit_test(picked_samples_give_what_their_copy_gives),
+        cmocka_unit_test(values_that_do_not_live_together_share_memory),
         cmocka_unit_test(memory_of_a_real_network_does_not_grow_with_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
