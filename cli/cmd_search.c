@@ -254,6 +254,6 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_RESUME,
                 ITG_CLI_OPT_OUT_STRATEGY,
                 ITG_CLI_OPT_QUIET},
-    .option_count = 33 + ITG_CLI_PREPROCESS_COUNT,
+    .option_count = 34 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };
