@@ -43,5 +43,6 @@ const itg_accel_kernels itg_accel_avx2 = {
     .tile = tile,
     .depthwise = itg_depthwise_portable,
     .lanes = itg_lanes_avx2,
+    .peak = itg_peak_avx2,
 };
 #endif

@@ -45,5 +45,6 @@ const itg_accel_kernels itg_accel_avx512 = {
     .depthwise = itg_depthwise_portable,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,
+    .peak = itg_peak_avx512,
 };
 #endif

@@ -189,6 +189,8 @@ void itg_lanes_avx512(const itg_lanes_args *a);
 bool itg_lanes_bytes_avx512(const itg_lanes_args *a);
 bool itg_sum_bytes_vbmi(const itg_byte_sum *s);
 void itg_depthwise_vnni(const itg_accel_tile *t);
+int64_t itg_peak_avx2(int64_t rounds);
+int64_t itg_peak_avx512(int64_t rounds);
 bool itg_accel_has_vnni(void);
 #endif
 /* Does the set give the reference's results? accel_proof.c. False, too, without memory. */
