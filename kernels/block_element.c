@@ -155,8 +155,8 @@ static void run_mul(const itg_block_element *t, int32_t o, const int32_t *a, con
 
 /* Float output: the operation on the dequantized operands. zero: what is still to be subtracted. */
 ITG_CLONES
-static void float_row(const itg_int_binary *k, const itg_epilogue *e, const int32_t zero[2],
-                      const int32_t *a, const int32_t *b, int64_t n, float *y)
+static void float_sums(const itg_int_binary *k, const itg_epilogue *e, const int32_t zero[2],
+                       const int32_t *a, const int32_t *b, int64_t n, float *y)
 {
     const float sa = k->scale_a, sb = k->scale_b, low = e->float_lo, high = e->float_hi;
     const int32_t za = zero[0], zb = zero[1];
@@ -495,7 +495,7 @@ void itg_block_element_run(const itg_block_element *t, const void *a, const void
         for (int32_t o = 0; o < t->out_count; o++) {
             if (done[o]) continue;
             if (floats && t->out[o].storage == ITG_F32)
-                float_row(&t->k, &t->out[o], t->float_zero, va, vb, row, (float *)y[o] + first);
+                float_sums(&t->k, &t->out[o], t->float_zero, va, vb, row, (float *)y[o] + first);
             else if (adds)
                 run_add(t, o, va, vb, row, y[o], first);
             else if (multiplies)
