@@ -188,5 +188,6 @@ itg_status bench_graph(bench_subject *s, itg_error *err);       /* graph.c */
 itg_status bench_calibration(bench_subject *s, itg_error *err); /* calibration.c */
 /* The process of its own that bench_calibration starts: prints seconds and peak bytes; its exit
  * status. */
-int bench_calibrate_alone(const bench_options *options, const char *network, int64_t samples);
+int bench_calibrate_alone(const bench_options *options, const char *network, int64_t samples,
+                          const char *kernels);
 #endif

@@ -40,6 +40,7 @@ enum { PARTS = sizeof parts / sizeof *parts };
 typedef struct command {
     bench_options options;
     const char *write, *calibrate; /* calibrate: the network of a process of its own */
+    const char *kernels;
     int64_t samples;
 } command;
 
@@ -89,12 +90,14 @@ static int read_option(int count, char **argv, command *c)
         o->rounds = (int)number;
     else if (strcmp(name, "--seconds") == 0 && read_number(value, 1, 600, &number))
         o->seconds = (double)number;
-    else if (strcmp(name, "--calibrate") == 0 && count > 2 &&
-             read_number(argv[2], 1, 100000, &c->samples))
+    else if (strcmp(name, "--calibrate") == 0 && count > 3 &&
+             read_number(argv[2], 1, 100000, &c->samples)) {
         c->calibrate = value;
-    else if (strcmp(name, "--part") != 0 || !read_part(value, &o->parts))
+        c->kernels = argv[3];
+        return 4;
+    } else if (strcmp(name, "--part") != 0 || !read_part(value, &o->parts))
         return 0;
-    return strcmp(name, "--calibrate") == 0 ? 3 : 2;
+    return 2;
 }
 
 static bool read_options(int argc, char **argv, command *c)
@@ -173,7 +176,7 @@ int main(int argc, char **argv)
         return 2;
     }
     c.options.threads = itg_thread_count(c.options.threads);
-    if (c.calibrate) return bench_calibrate_alone(&c.options, c.calibrate, c.samples);
+    if (c.calibrate) return bench_calibrate_alone(&c.options, c.calibrate, c.samples, c.kernels);
     bench_print_header(c.options.threads, c.options.rounds);
     itg_status status = run(&c, &table, &err);
     printf("\n%d figures, %d failures\n", table.count, table.failed);

@@ -88,7 +88,7 @@ static itg_status count_macs(bench_subject *s, itg_error *err)
 
 static itg_status run_float(bench_subject *s, itg_error *err)
 {
-    itg_runner runner = itg_runner_float(s->model->graph);
+    itg_runner runner = itg_runner_float(s->model->graph, ITG_FLOAT_REFERENCE);
     itg_evaluate_options options = {.data = s->set.data,
                                     .preprocess = &s->preprocess,
                                     .labels = s->set.labels,
