@@ -21,8 +21,8 @@ KERNEL_SETS = ("", "reference", "portable")
 Mutant = collections.namedtuple("Mutant", "name file old new target bits vectors")
 MUTANTS = [Mutant(*row) for row in [
     ("half", "kernels/rounding.h", "(((one) << (s)) >> 1)", "(((one) << (s)) >> 2)", "cortex-m", (8, 8), True),
-    ("half_up", "kernels/rounding.h", "ITG_ROUND_HALF_UP   ? (half) ", "ITG_ROUND_HALF_UP   ? (half) + (half) ", "cvm", (8, 8), True),
-    ("half_away", "kernels/rounding.h", "(half) + ((keep) & (sign))", "(half) - ((keep) & (sign))", "cortex-m", (8, 8), True),
+    ("half_up", "kernels/rounding.h", "? (half) ^ (half) : (half))", "? (half) ^ (half) : (half) + (half))", "cvm", (8, 8), True),
+    ("half_away", "kernels/rounding.h", "? (keep) & (sign)", "? -((keep) & (sign))", "cortex-m", (8, 8), True),
     ("doubling", "kernels/requant.c", "add_stage(out, m, 31, ITG_ROUND_HALF_UP)", "add_stage(out, m, 30, ITG_ROUND_HALF_UP)", "cortex-m",
      (8, 8), False),
     ("reduced", "kernels/requant.c", "(m + (1 << 15)) >> 16", "(m + (3 << 15)) >> 16", "cortex-m", (8, 16), False),
