@@ -19,7 +19,7 @@ enum { LANES = 16 };
 typedef struct channels {
     __m512i bias, multiplier, multiplier_odd, addend_even, addend_odd;
     __m512i product_even, product_odd, last; /* shifts */
-    __mmask16 keep;
+    __m512i rest[2]; /* ITG_ROUND_REST of the last shift: of 0 and more, of less */
     __m512 ratio;
 } channels;
 
@@ -38,15 +38,24 @@ AVX512_INLINE __m512i load32(const int32_t *v, int64_t channel)
     return v ? _mm512_loadu_si512(v + channel) : _mm512_setzero_si512();
 }
 
-/* Shifts by 31 become the choice of the high half: u = v + 2^31 and 2m are unsigned, and modulo
- * 2^64 is 2 (v m + addend) = u 2m + 2 addend - 2^32 m. Where the sign of v is subtracted, -1 is,
- * and what is not negative gets it back: the highest bit of u. */
-AVX512_INLINE void double_channels(channels *c, bool away)
+AVX512_INLINE void set_rest(channels *c, itg_rounding rounding)
 {
-    const __m512i one = away ? _mm512_maskz_set1_epi32(c->keep, 1) : _mm512_setzero_si512();
-    const __m512i even = _mm512_slli_epi64(_mm512_add_epi32(c->multiplier, one), 32);
-    const __m512i odd =
-        _mm512_slli_epi64(_mm512_add_epi32(c->multiplier_odd, _mm512_srli_epi64(one, 32)), 32);
+    typedef int32_t lanes __attribute__((vector_size(64)));
+    const lanes none = {0},
+                keep = (lanes)_mm512_movm_epi32(_mm512_test_epi32_mask(c->last, c->last));
+    c->rest[0] = (__m512i)(ITG_ROUND_REST(rounding, none, keep, none, none));
+    c->rest[1] = (__m512i)(ITG_ROUND_REST(rounding, none, keep, none, ~none));
+}
+
+/* Shifts by 31 become the choice of the high half: u = v + 2^31 and 2m are unsigned, and modulo
+ * 2^64 is 2 (v m + addend) = u 2m + 2 addend - 2^32 m. The rest of negative values is added to all;
+ * what is not negative, the highest bit of u, gets the difference. */
+AVX512_INLINE void double_channels(channels *c)
+{
+    const __m512i more = _mm512_sub_epi32(c->multiplier, c->rest[1]);
+    const __m512i even = _mm512_slli_epi64(more, 32);
+    const __m512i odd = _mm512_slli_epi64(_mm512_srli_epi64(more, 32), 32);
+    c->rest[0] = _mm512_sub_epi32(c->rest[0], c->rest[1]);
     c->bias = _mm512_xor_si512(c->bias, _mm512_set1_epi32(INT32_MIN));
     c->addend_even = _mm512_sub_epi64(_mm512_slli_epi64(c->addend_even, 1), even);
     c->addend_odd = _mm512_sub_epi64(_mm512_slli_epi64(c->addend_odd, 1), odd);
@@ -75,8 +84,8 @@ AVX512_INLINE void load_channels(channels *c, const itg_lanes_args *a, int64_t c
     c->product_even = _mm512_and_si512(product, _mm512_set1_epi64(UINT32_MAX));
     c->product_odd = _mm512_srli_epi64(product, 32);
     c->last = load32(l->shift[2], channel);
-    c->keep = _mm512_test_epi32_mask(c->last, c->last);
-    if (f.doubling) double_channels(c, f.away);
+    set_rest(c, l->rounding[2]);
+    if (f.doubling) double_channels(c);
 }
 
 AVX512_INLINE clamps clamps_of(const itg_lanes *l)
@@ -113,10 +122,11 @@ AVX512_INLINE __m512i codes(const channels *c, __m512i sum, form f)
     if (f.ratio) return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(v), c->ratio));
     __m512i q = f.doubling ? doubled(c, v) : shifted(c, v);
     if (!f.last) return q;
-    if (f.away) { /* ITG_ROUND_REST: keep & sign */
-        const __m512i sign = _mm512_maskz_srai_epi32(c->keep, v, 31);
-        q = f.doubling ? _mm512_sub_epi32(q, sign) : _mm512_add_epi32(q, sign);
-    }
+    const __mmask16 highest = _mm512_movepi32_mask(v);
+    if (f.away && f.doubling)
+        q = _mm512_mask_add_epi32(q, highest, q, c->rest[0]);
+    else if (f.away)
+        q = _mm512_add_epi32(q, _mm512_mask_mov_epi32(c->rest[0], highest, c->rest[1]));
     return _mm512_srav_epi32(q, c->last);
 }
 

@@ -15,10 +15,13 @@
 enum { LANES = 8, VECTORS = 4, WIDTH = LANES * VECTORS };
 
 /* Constants of eight channels. Doubled: u = v + 2^31 and 2m are unsigned, and modulo 2^64 is
- * 2 (v m + addend) = u 2m + 2 addend - 2^32 m, whose high half is the quotient by 2^31. Where the
- * sign of v is subtracted, -1 is, and what is not negative gets it back: the highest bit of u. */
+ * 2 (v m + addend) = u 2m + 2 addend - 2^32 m, whose high half is the quotient by 2^31. The
+ * rounding's rest of negative values is added to all; what is not negative, the highest bit of u,
+ * gets the difference. */
+typedef int32_t lanes __attribute__((vector_size(32)));
+
 typedef struct channels {
-    __m256i bias, multiplier, multiplier_odd, addend_even, addend_odd, last, keep;
+    __m256i bias, multiplier, multiplier_odd, addend_even, addend_odd, last, rest;
     __m256 ratio;
 } channels;
 
@@ -39,8 +42,11 @@ AVX2_INLINE void load_doubled(channels *c, const itg_lanes *l, int64_t channel)
     const __m256i odd = _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(a0, a1), 0xd8);
     const __m256i zero = _mm256_setzero_si256(), m = load(l->multiplier + channel);
     c->last = l->shift[2] ? load(l->shift[2] + channel) : zero;
-    c->keep = l->rounding[2] == ITG_ROUND_HALF_AWAY ? _mm256_cmpgt_epi32(c->last, zero) : zero;
-    const __m256i more = _mm256_sub_epi32(m, c->keep); /* keep is -1 */
+    const lanes none = {0}, keep = (lanes)_mm256_cmpgt_epi32(c->last, zero);
+    const lanes below = ITG_ROUND_REST(l->rounding[2], none, keep, none, ~none);
+    const lanes above = ITG_ROUND_REST(l->rounding[2], none, keep, none, none);
+    const __m256i more = (__m256i)((lanes)m - below);
+    c->rest = (__m256i)(above - below);
     c->bias = _mm256_xor_si256(c->bias, _mm256_set1_epi32(INT32_MIN));
     c->addend_even = _mm256_sub_epi64(_mm256_slli_epi64(even, 1), _mm256_slli_epi64(more, 32));
     c->addend_odd = _mm256_sub_epi64(_mm256_slli_epi64(odd, 1),
@@ -74,8 +80,7 @@ AVX2_INLINE __m256i codes(const channels *c, const int32_t *acc, bool ratio)
     const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(u, 32), c->multiplier_odd);
     const __m256i low = _mm256_srli_epi64(_mm256_add_epi64(even, c->addend_even), 32);
     __m256i q = _mm256_blend_epi32(low, _mm256_add_epi64(odd, c->addend_odd), 0xaa);
-    /* ITG_ROUND_REST: keep & sign */
-    q = _mm256_sub_epi32(q, _mm256_and_si256(_mm256_srai_epi32(u, 31), c->keep));
+    q = _mm256_add_epi32(q, _mm256_and_si256(_mm256_srai_epi32(u, 31), c->rest));
     return _mm256_srav_epi32(q, c->last);
 }
 
