@@ -181,9 +181,9 @@ static itg_status run_program(itg_cli_demo_work *d, itg_error *err)
     itg_status status = itg_program_open(d->paths[ITG_CLI_DEMO_PROGRAM], &program, err);
     if (status == ITG_OK) status = itg_program_preprocess(program, &p, err);
     if (status == ITG_OK)
-        status =
-            itg_program_run(program, &p, data->samples, data->labels,
-                            (int)d->args->values[ITG_CLI_OPT_THREADS].integer, NULL, &d->ran, err);
+        status = itg_program_run(program, &p, data->samples, data->labels,
+                                 (int)d->args->values[ITG_CLI_OPT_THREADS].integer, 0, NULL,
+                                 &d->ran, err);
     itg_program_destroy(program);
     if (status != ITG_OK) return status;
     const itg_score *promised = itg_search_best_holdout(d->search.result);

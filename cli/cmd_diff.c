@@ -109,8 +109,8 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
         status = itg_program_open(path, &program, err);
         if (status == ITG_OK) status = itg_program_preprocess(program, &p, err);
         if (status == ITG_OK)
-            status =
-                itg_program_run(program, &p, data.samples, data.labels, threads, NULL, &score, err);
+            status = itg_program_run(program, &p, data.samples, data.labels, threads, 0, NULL,
+                                     &score, err);
     } else if (status == ITG_OK) {
         status = itg_strategy_open(c->model, path, &file, err);
         if (status == ITG_OK)

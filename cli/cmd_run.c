@@ -21,9 +21,9 @@ static itg_status run_program(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(w->args, &p);
-    return itg_program_run(w->program, &p, w->data.samples, w->data.labels,
-                           (int)values[ITG_CLI_OPT_THREADS].integer,
-                           values[ITG_CLI_OPT_OUT_NPY].text, &w->score, err);
+    return itg_program_run(
+        w->program, &p, w->data.samples, w->data.labels, (int)values[ITG_CLI_OPT_THREADS].integer,
+        values[ITG_CLI_OPT_BLOCK].integer, values[ITG_CLI_OPT_OUT_NPY].text, &w->score, err);
 }
 
 static int print_json(const work *w)
@@ -78,7 +78,7 @@ const itg_cli_command itg_cli_run = {
     .required = {ITG_CLI_OPT_DATA},
     .required_count = 1,
     .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
-                ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_PART},
-    .option_count = 5 + ITG_CLI_PREPROCESS_COUNT,
+                ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_PART, ITG_CLI_OPT_BLOCK},
+    .option_count = 6 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

@@ -250,10 +250,11 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_BASELINE,
                 ITG_CLI_OPT_NO_RACING,
                 ITG_CLI_OPT_CACHE_MB,
+                ITG_CLI_OPT_BLOCK,
                 ITG_CLI_OPT_DB,
                 ITG_CLI_OPT_RESUME,
                 ITG_CLI_OPT_OUT_STRATEGY,
                 ITG_CLI_OPT_QUIET},
-    .option_count = 34 + ITG_CLI_PREPROCESS_COUNT,
+    .option_count = 35 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

@@ -58,6 +58,7 @@ void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
     if (given[ITG_CLI_OPT_BASELINE]) o->hago_baseline = true;
     if (given[ITG_CLI_OPT_NO_RACING]) o->no_racing = true;
     o->threads = (int)values[ITG_CLI_OPT_THREADS].integer;
+    o->block = values[ITG_CLI_OPT_BLOCK].integer;
     o->cache_bytes = values[ITG_CLI_OPT_CACHE_MB].integer * (1 << 20);
 }
 

@@ -21,12 +21,11 @@
 typedef struct itg_batch_options {
     /* NULL: the plain executor's own kernels, sample by sample. */
     const itg_accel_kernels *kernels;
-    /* The most samples of one run, 1..ITG_BATCH_MOST; 0: chosen by the sizes of the values. */
+    /* The most samples of one run, 1..ITG_MOST_BLOCK; 0: chosen by the sizes of the values. */
     int64_t block;
     /* Packed weights are borrowed from here; NULL: each plan packs its own. */
     itg_cache *weights;
 } itg_batch_options;
-#define ITG_BATCH_MOST 4096
 
 typedef struct itg_batch_plan itg_batch_plan;
 /* The program must outlive the plan, the plan its batches, the cache the plan. */

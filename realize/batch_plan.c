@@ -103,8 +103,8 @@ static itg_status prepare(itg_batch_plan *plan, itg_error *err)
 itg_status itg_batch_plan_create(const itg_program *program, const itg_batch_options *options,
                                  itg_batch_plan **out, itg_error *err)
 {
-    if (options->block < 0 || options->block > ITG_BATCH_MOST)
-        return itg_fail(err, ITG_BAD_ARGUMENT, "blocks have 1 to %d samples", ITG_BATCH_MOST);
+    if (options->block < 0 || options->block > ITG_MOST_BLOCK)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "blocks have 1 to %d samples", ITG_MOST_BLOCK);
     itg_batch_plan *plan = calloc(1, sizeof *plan);
     if (plan != NULL) plan->arena = itg_arena_create(0);
     if (plan == NULL || plan->arena == NULL) {

@@ -61,7 +61,7 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
                                     .order = set->order,
                                     .threads = scoring->threads};
     set_least(scoring, out, &options);
-    itg_batch_options batch = {.kernels = evaluator->kernels, .weights = evaluator->weights};
+    itg_batch_options batch = {evaluator->kernels, evaluator->block, evaluator->weights};
     itg_batch_plan *plan = NULL;
     itg_evaluation evaluation = {0};
     itg_status status = itg_batch_plan_create(program, &batch, &plan, err);

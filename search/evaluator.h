@@ -29,6 +29,7 @@ typedef struct itg_evaluator {
     itg_threshold_cache *cache;
     const itg_accel_kernels *kernels;
     itg_cache *weights, *activations; /* activations NULL: none are kept */
+    int64_t block;                    /* samples computed at once; 0: by their sizes */
     itg_constants constants;          /* of the model's graph, in `weights` */
     itg_key *content;
 } itg_evaluator;

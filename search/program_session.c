@@ -239,9 +239,9 @@ static int64_t metadata_int(const itg_program *program, const char *key)
 }
 
 static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_options *options,
-                                itg_evaluation *out, itg_error *err)
+                                int64_t block, itg_evaluation *out, itg_error *err)
 {
-    itg_batch_options batch = {0};
+    itg_batch_options batch = {.block = block};
     itg_batch_plan *plan = NULL;
     itg_status status = itg_accel_choose(NULL, &batch.kernels, err);
     if (status == ITG_OK) status = itg_batch_plan_create(program, &batch, &plan, err);
@@ -255,7 +255,7 @@ static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_o
 
 itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
                            const itg_dataset *data, const int64_t *labels, int threads,
-                           const char *npy_path, itg_score *out, itg_error *err)
+                           int64_t block, const char *npy_path, itg_score *out, itg_error *err)
 {
     npy_sink sink = {.samples = itg_data_samples(data), .count = itg_program_output_count(program)};
     itg_evaluate_options options = {
@@ -267,7 +267,7 @@ itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
         options.sink = npy_sample;
         options.sink_context = &sink;
     }
-    itg_status status = evaluate_fast(program, &options, &evaluation, err);
+    itg_status status = evaluate_fast(program, &options, block, &evaluation, err);
     if (status == ITG_OK && npy_path) status = npy_write(&sink, npy_path, err);
     if (status == ITG_OK) {
         itg_score score = {.peak_activation_bytes = -1};

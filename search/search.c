@@ -149,6 +149,7 @@ static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
     const itg_search_hooks *h = s->hooks;
     double begun = h && h->clock ? h->clock(h->context) : 0;
     itg_status status = itg_evaluator_init(&s->evaluator, s->options->cache_bytes, err);
+    s->evaluator.block = s->options->block;
     if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
     s->sets[1].source = 1;
     if (status == ITG_OK) status = calibrate(s, data->data, err);

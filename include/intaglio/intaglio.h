@@ -263,11 +263,13 @@ size_t itg_program_instance_bytes(const itg_program *program); /* of this librar
  * peak_activation_bytes. */
 itg_status itg_program_activation_bytes(const itg_program *program, int64_t *out, itg_error *err);
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
-/* Runs all samples. npy_path (may be NULL): outputs as .npy in storage dtype, [samples, ...];
- * several outputs: "out.npy", "out.1.npy"... */
+#define ITG_MOST_BLOCK 4096
+/* Runs all samples. How it goes about it changes no result: threads; block, samples computed at
+ * once (at most ITG_MOST_BLOCK; 0: chosen by the sizes of the values). npy_path (may be NULL):
+ * outputs as .npy in storage dtype, [samples, ...]; several outputs: "out.npy", "out.1.npy"... */
 itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
                            const itg_dataset *data, const int64_t *labels, int threads,
-                           const char *npy_path, itg_score *out, itg_error *err);
+                           int64_t block, const char *npy_path, itg_score *out, itg_error *err);
 
 /* ---- verification ---- */
 /* A program's file may have a certificate beside it: every accumulator's exact interval, every
@@ -400,14 +402,15 @@ typedef struct itg_search_options {
                             result, only what the trials say (itg_score.stopped_at) */
     int64_t cache_bytes; /* activations kept for candidates that share them; 0: none. Changes no
                             result */
+    int64_t block;       /* samples computed at once; 0: by their sizes. Changes no result */
     /* The trials of an interrupted run with the same options, in order from 0. Their points are
      * asked for again and must be equal; their scores are taken as they are. They are not handed to
      * hooks->trial. */
     const itg_trial *replay;
     int64_t replay_count;
 } itg_search_options;
-/* All of them that decide what is found, as one JSON object: threads, cache_bytes and replay are
- * left out. */
+/* All of them that decide what is found, as one JSON object: threads, cache_bytes, block and replay
+ * are left out. */
 itg_status itg_search_options_text(const itg_search_options *options, char **out, itg_error *err);
 /* The reverse; source names the text in errors. The searcher's name is the registry's. */
 itg_status itg_search_options_from_text(const char *text, const char *source,

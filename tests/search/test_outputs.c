@@ -84,7 +84,7 @@ static void files_hold_every_dimension_of_every_output(void **state)
     itg_preprocess p = itg_preprocess_default();
     itg_score score = {0};
     itg_error err = {0};
-    if (itg_program_run(program, &p, &samples, NULL, 1, PATH, &score, &err) != ITG_OK)
+    if (itg_program_run(program, &p, &samples, NULL, 1, 0, PATH, &score, &err) != ITG_OK)
         fail_msg("%s", err.message);
     expect(PATH, "'shape': (4, 2, 3,)", 24);
     expect("test_outputs.1.npy", "'shape': (4, 3, 2, 1,)", 24);
@@ -108,7 +108,7 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
         int64_t labels[] = {5, cases[i].label};
         itg_score score = {0};
         itg_error err = {0};
-        assert_int_equal(itg_program_run(program, &p, &samples, labels, 1, NULL, &score, &err),
+        assert_int_equal(itg_program_run(program, &p, &samples, labels, 1, 0, NULL, &score, &err),
                          cases[i].status);
         if (cases[i].status == ITG_OK)
             assert_true(score.top1 == (cases[i].label == 5 ? 1.0 : 0.5));

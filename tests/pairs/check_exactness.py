@@ -1,0 +1,161 @@
+"""Nothing but the seed and the inputs decides: digests and trial lists on real networks, whatever computes them and however.
+
+Usage: check_exactness.py PROGRAM DATA [--full] [--only NAME]...
+Of every pair of model and data, on every target of its own: the program's digest with every kernel set of this machine, one and two
+threads and odd block sizes is the digest of simulation; and a short search tries the same points with the same outcomes, and writes
+the same strategy file, without racing, without kept activations, with each kernel set, with one thread and with odd blocks. Searchers
+take turns. Without --full a pair and target takes two of the searches' variations, by turns, so that all occur.
+Standard library only. Ends with "N passed, M failed, K skipped"; status 1 if anything failed.
+"""
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from check_pairs import PAIRS, Failed, Files, Report
+
+KERNEL_SETS = ("reference", "portable", "avx2", "avx512", "vnni", "amx")
+SEARCHERS = ("greedy", "anneal", "random", "hago-greedy", "exhaustive")
+SAMPLES, SEARCH_SAMPLES, TRIALS = 24, 40, 14
+EXHAUSTIVE = ["--weight-bits", "7:8", "--activation-bits", "8:8", "--input-bits", "8:8", "--output-bits", "8:8"]
+LARGE = ("squeezenet",)  # networks that take a second an image in simulation
+LARGE_SAMPLES, LARGE_TRIALS = 2, 4
+# What a raced trial does not know.
+UNKNOWN_WHEN_RACED = ("agreement", "top1", "interval", "digest", "distortion", "samples", "stopped_at", "quality_at_most")
+
+
+def intaglio(program, words, kernels=None):
+    environment = {**os.environ, **({"INTAGLIO_KERNELS": kernels} if kernels else {})}
+    return subprocess.run([program, *words], capture_output=True, text=True, env=environment)
+
+
+def output(program, words, kernels=None):
+    result = intaglio(program, words, kernels)
+    if result.returncode not in (0, 1) or not result.stdout.lstrip().startswith("{"):
+        raise Failed(f"intaglio {words[0]} ended with {result.returncode}: {result.stderr.strip()[-300:]}")
+    return json.loads(result.stdout)
+
+
+def kernel_sets(program, artefact, data):
+    """Those that this machine has."""
+    return [name for name in KERNEL_SETS if intaglio(program, ["run", artefact, *data, "--limit", "1", "--json"], name).returncode == 0]
+
+
+def check_digests(program, pair, files, target, folder, samples):
+    strategy, artefact = os.path.join(folder, "strategy.json"), os.path.join(folder, "program.itg")
+    data = ["--data", files.samples, "--labels", files.labels, "--limit", str(samples)]
+    expected = output(program, ["simulate", files.model, "--uniform", "8", "--hw", target, "--calib", files.calibration, "--calib-limit", "32",
+                                *pair.preprocessing, *data, "-o", strategy, "--json"])["digest"]
+    output(program, ["realize", files.model, strategy, "-o", artefact, "--json"])
+    sets, runs = kernel_sets(program, artefact, data[:4]), 0
+    for name, (threads, block) in itertools.product(sets, ((1, 0), (2, 5), (2, 1))):
+        found = output(program, ["run", artefact, *data, "--json", "--threads", str(threads), "--block", str(block)], name)["digest"]
+        runs += 1
+        if found != expected:
+            raise Failed(f"simulate gives {expected[:12]}; {name} kernels, {threads} threads, blocks of {block or 'any size'}: {found[:12]}")
+    return f"digest {expected[:12]} of {samples}, {runs} runs with {', '.join(sets)}"
+
+
+def variations(sets):
+    """(name, options, kernel set); the first is what the others are compared with."""
+    two = ["--threads", "2"]
+    yield "default", two, None
+    yield "no racing", ["--no-racing", *two], None
+    yield "nothing kept", ["--cache-mb", "0", *two], None
+    yield "one thread", ["--threads", "1"], None
+    yield "blocks of 3", ["--block", "3", *two], None
+    for name in sets:
+        yield name + " kernels", two, name
+
+
+def search(program, pair, files, target, folder, searcher, small, variation):
+    """(trials, strategy file's bytes or None)"""
+    name, options, kernels = variation
+    strategy, database = os.path.join(folder, "found.json"), os.path.join(folder, "runs.db")
+    for path in (strategy, database):
+        if os.path.exists(path):
+            os.remove(path)
+    narrow = EXHAUSTIVE if searcher == "exhaustive" else ["--threshold", "max,mse"]
+    samples, trials = (LARGE_SAMPLES, LARGE_TRIALS) if small else (SEARCH_SAMPLES, TRIALS)
+    output(program, ["search", files.model, "--hw", target, *pair.preprocessing, "--data", files.samples, "--labels", files.labels, "--limit",
+                     str(4 * samples), "--calibration-samples", str(samples), "--search-samples", str(samples), "--searcher", searcher,
+                     "--trials", str(trials), *options, *narrow, "--db", database, "-o", strategy, "--json"], kernels)
+    run = output(program, ["runs", "show", "1", "--trials", "--json", "--db", database])
+    found = None
+    if os.path.exists(strategy):
+        with open(strategy, "rb") as file:
+            found = file.read()
+    return run["trial_list"], run["best_trial"], found
+
+
+def same_trial(a, b):
+    raced = a.get("stopped_at") is not None or b.get("stopped_at") is not None
+    skip = {"seconds", *(UNKNOWN_WHEN_RACED if raced else ())}
+    return {k: v for k, v in a.items() if k not in skip} == {k: v for k, v in b.items() if k not in skip}
+
+
+def compare(name, expected, found):
+    trials, best, strategy = expected
+    if len(found[0]) != len(trials):
+        raise Failed(f"{name}: {len(found[0])} trials, expected {len(trials)}")
+    for a, b in zip(trials, found[0]):
+        if not same_trial(a, b):
+            raise Failed(f"{name}: trial {a['number']} differs: {json.dumps(a)} {json.dumps(b)}")
+    if found[1] != best:
+        raise Failed(f"{name}: best is trial {found[1]}, expected {best}")
+    if found[2] != strategy:
+        raise Failed(f"{name}: another strategy file")
+
+
+def check_trials(program, pair, files, target, folder, turn, full, sets):
+    searcher, small = SEARCHERS[turn % len(SEARCHERS)], pair.name in LARGE
+    default, *others = variations(sets)
+    if not full:
+        others = [others[(2 * turn + k) % len(others)] for k in range(2)]
+    try:
+        expected = search(program, pair, files, target, folder, searcher, small, default)
+    except Failed as failure:
+        if "takes spaces of at most" not in str(failure):
+            raise
+        searcher = "random"  # too many points for an exhaustive search
+        expected = search(program, pair, files, target, folder, searcher, small, default)
+    for variation in others:
+        compare(variation[0], expected, search(program, pair, files, target, folder, searcher, small, variation))
+    raced = sum(trial.get("stopped_at") is not None for trial in expected[0])
+    return f"{searcher}: {len(expected[0])} trials, {raced} raced, also with {', '.join(name for name, *_ in others)}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("data")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", action="append", default=[])
+    options = parser.parse_args()
+    report, turn = Report(), 0
+    for pair in PAIRS:
+        files = Files(os.path.join(options.data, "models", pair.model + ".onnx"), *(os.path.join(options.data, file) for file in pair.data))
+        absent = [file for file in files if not os.path.exists(file)]
+        for target in pair.targets:
+            turn += 1
+            if options.only and pair.name not in options.only:
+                continue
+            if absent:
+                report.line("skipped", f"{pair.name} {target}", f"{absent[0]} is absent")
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                samples = LARGE_SAMPLES if pair.name in LARGE else SAMPLES
+                report.attempt(f"{pair.name} {target}", lambda: check_digests(options.program, pair, files, target, folder, samples))
+                artefact = os.path.join(folder, "program.itg")
+                sets = kernel_sets(options.program, artefact, ["--data", files.samples]) if os.path.exists(artefact) else []
+                report.attempt(f"{pair.name} {target} search",
+                               lambda: check_trials(options.program, pair, files, target, folder, turn, options.full, sets))
+    print(", ".join(f"{count} {verdict}" for verdict, count in report.counts.items()))
+    return 1 if report.counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
