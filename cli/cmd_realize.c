@@ -2,8 +2,12 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/table.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct work {
     const itg_cli_args *args;
@@ -12,6 +16,10 @@ typedef struct work {
     itg_annotated *annotated;
     itg_program *program;
     int64_t activation_bytes;
+    bool c; /* C source, not the program */
+    itg_preprocess preprocess;
+    itg_cli_data data; /* of the self-test */
+    itg_emit_sizes sizes;
     char *text;        /* --print */
     char *certificate; /* its file */
 } work;
@@ -24,19 +32,68 @@ static itg_status realize(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK) status = itg_annotate_strategy(w->model, w->file, &w->annotated, err);
     if (status == ITG_OK) status = itg_realize_program(w->annotated, &options, &w->program, err);
-    if (status == ITG_OK)
-        status = itg_program_activation_bytes(w->program, &w->activation_bytes, err);
-    if (status == ITG_OK && args->given[ITG_CLI_OPT_PRINT])
-        status = itg_program_text(w->program, &w->text, err);
-    if (status == ITG_OK)
-        status = itg_program_save(w->program, w->model, w->file,
-                                  args->values[ITG_CLI_OPT_OUT_PROGRAM].text, err);
-    if (status == ITG_OK)
-        status = itg_certify(args->values[ITG_CLI_OPT_OUT_PROGRAM].text, w->certificate, err);
+    if (status == ITG_OK) w->preprocess = *itg_strategy_preprocess(w->file);
     return status;
 }
 
+static itg_status open_program(work *w, itg_error *err)
+{
+    itg_status status = itg_program_open(w->args->arguments[0], &w->program, err);
+    return status == ITG_OK ? itg_program_preprocess(w->program, &w->preprocess, err) : status;
+}
+
+static itg_status emit(work *w, itg_error *err)
+{
+    const itg_cli_args *args = w->args;
+    const char *folder = args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
+    itg_status status = ITG_OK;
+    if (args->given[ITG_CLI_OPT_DATA]) status = itg_cli_data_open(args, &w->data, err);
+    if (status != ITG_OK) return status;
+    itg_cli_preprocess(args, &w->preprocess);
+    bool made = mkdir(folder, 0777) == 0;
+    if (!made && errno != EEXIST)
+        return itg_cli_error(err, ITG_IO, "%s: cannot make the folder: %s", folder,
+                             strerror(errno));
+    itg_emit_options options = {.name = args->values[ITG_CLI_OPT_EMIT_NAME].text,
+                                .samples = (int32_t)args->values[ITG_CLI_OPT_EMIT_SAMPLES].integer,
+                                .data = w->data.samples,
+                                .preprocess = &w->preprocess};
+    status = itg_emit_c(w->program, &options, folder, &w->sizes, err);
+    if (status != ITG_OK && made) (void)rmdir(folder);
+    return status;
+}
+
+static itg_status work_all(work *w, itg_error *err)
+{
+    const itg_cli_args *args = w->args;
+    const char *path = args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
+    itg_status status = args->argument_count == 1 ? open_program(w, err) : realize(w, err);
+    if (status == ITG_OK && args->given[ITG_CLI_OPT_PRINT])
+        status = itg_program_text(w->program, &w->text, err);
+    if (status == ITG_OK && w->c) return emit(w, err);
+    if (status == ITG_OK)
+        status = itg_program_activation_bytes(w->program, &w->activation_bytes, err);
+    if (status == ITG_OK) status = itg_program_save(w->program, w->model, w->file, path, err);
+    return status == ITG_OK ? itg_certify(path, w->certificate, err) : status;
+}
+
 /* ---- results ---- */
+
+static void json_written(const work *w, itg_cli_json *json)
+{
+    const char *path = w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
+    itg_cli_json_text(json, w->c ? "folder" : "program", path);
+    if (!w->c) {
+        itg_cli_json_integer(json, "peak_activation_bytes", w->activation_bytes);
+        itg_cli_json_text(json, "certificate", w->certificate);
+        return;
+    }
+    itg_cli_json_text(json, "name", w->sizes.name);
+    itg_cli_json_integer(json, "macs", w->sizes.macs);
+    itg_cli_json_integer(json, "weight_bytes", w->sizes.weight_bytes);
+    itg_cli_json_integer(json, "constant_bytes", w->sizes.constant_bytes);
+    itg_cli_json_integer(json, "arena_bytes", w->sizes.arena_bytes);
+}
 
 static int print_json(const work *w)
 {
@@ -44,12 +101,12 @@ static int print_json(const work *w)
     int32_t count = 0;
     const itg_bound *bounds = itg_program_bounds(w->program, &count);
     itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "model", itg_model_name(w->model));
-    itg_cli_json_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
-    itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
-    itg_cli_json_text(&json, "program", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
-    itg_cli_json_integer(&json, "peak_activation_bytes", w->activation_bytes);
-    itg_cli_json_text(&json, "certificate", w->certificate);
+    if (w->model) {
+        itg_cli_json_text(&json, "model", itg_model_name(w->model));
+        itg_cli_json_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
+        itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
+    }
+    json_written(w, &json);
     itg_cli_json_integer(&json, "instance_bytes", (int64_t)itg_program_instance_bytes(w->program));
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_begin(&json, "bounds", '[');
@@ -87,6 +144,21 @@ static int print_overflows(const itg_program *program, const itg_bound *bounds, 
     return itg_cli_table_print(&table);
 }
 
+static int print_source(const work *w)
+{
+    char a[32], b[32];
+    const char *folder = w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
+    itg_cli_print_line("source", "%s/%s.h, %s.c, %s_selftest.c", folder, w->sizes.name,
+                       w->sizes.name, w->sizes.name);
+    itg_cli_print_line("flash", "%s bytes of weights, %s of other constants, and the code",
+                       itg_cli_count_text(w->sizes.weight_bytes, a),
+                       itg_cli_count_text(w->sizes.constant_bytes, b));
+    itg_cli_print_line("RAM", "%s bytes, and the stack",
+                       itg_cli_count_text(w->sizes.arena_bytes, a));
+    itg_cli_print_line("work", "%s multiply-accumulates", itg_cli_count_text(w->sizes.macs, a));
+    return ITG_CLI_OK;
+}
+
 static int print_text(const work *w)
 {
     char bytes[32];
@@ -95,8 +167,10 @@ static int print_text(const work *w)
     if (w->text) printf("%s\n", w->text);
     for (int32_t i = 0; i < count; i++)
         fitting += bounds[i].fits;
-    printf("%s for %s\n", itg_model_name(w->model),
-           itg_hardware_name(itg_strategy_hardware(w->file)));
+    if (w->model)
+        printf("%s for %s\n", itg_model_name(w->model),
+               itg_hardware_name(itg_strategy_hardware(w->file)));
+    if (w->c) return print_source(w);
     itg_cli_print_line("program", "%s", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
     itg_cli_print_line("certificate", "%s", w->certificate);
     itg_cli_print_line("bounds", "%d of %d accumulators proven not to overflow", (int)fitting,
@@ -121,17 +195,31 @@ static int check_certificate(const work *w)
     return ITG_CLI_OK;
 }
 
+static int check_usage(work *w)
+{
+    const itg_cli_args *args = w->args;
+    const char *what = args->values[ITG_CLI_OPT_EMIT].text;
+    w->c = strcmp(what, "c") == 0;
+    if (!w->c && strcmp(what, "program") != 0)
+        return itg_cli_fail_usage(args->command, "--emit %s: expected program or c", what);
+    if (!w->c && args->argument_count == 1)
+        return itg_cli_fail_usage(args->command, "STRATEGY is missing (a program alone: --emit c)");
+    if (w->certificate == NULL) return itg_cli_fail("no memory for a file name");
+    return w->c ? ITG_CLI_OK : check_certificate(w);
+}
+
 static int run(const itg_cli_args *args)
 {
     work w = {.args = args,
+              .preprocess = itg_preprocess_default(),
               .certificate = itg_certificate_path(args->values[ITG_CLI_OPT_OUT_PROGRAM].text)};
     itg_error err = {0};
-    int result =
-        w.certificate != NULL ? check_certificate(&w) : itg_cli_fail("no memory for a file name");
-    if (result == ITG_CLI_OK && realize(&w, &err) != ITG_OK)
+    int result = check_usage(&w);
+    if (result == ITG_CLI_OK && work_all(&w, &err) != ITG_OK)
         result = itg_cli_fail_error(&err);
     else if (result == ITG_CLI_OK)
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
+    itg_cli_data_close(&w.data);
     itg_free(w.certificate);
     itg_free(w.text);
     itg_program_destroy(w.program);
@@ -144,16 +232,27 @@ static int run(const itg_cli_args *args)
 const itg_cli_command itg_cli_realize = {
     .name = "realize",
     .summary = "Turns a model and a strategy into an integer program, and proves its bounds",
-    .usage = "MODEL STRATEGY -o FILE [--allow-overflow] [--print]",
-    .details = "FILE is an ONNX file with operators of its own, complete in itself: 'intaglio run' "
-               "needs nothing else.\nFILE.cert.json is its certificate, for 'intaglio verify'.\n"
-               "An accumulator that might overflow is refused, unless --allow-overflow is given.",
-    .min_arguments = 2,
+    .usage = "MODEL STRATEGY -o FILE [--allow-overflow] [--print]\n"
+             "MODEL STRATEGY --emit c -o DIR [--name NAME] [--data X] [--samples N] [...]\n"
+             "PROGRAM --emit c -o DIR [--name NAME] [--data X] [--samples N] [...]",
+    .details =
+        "FILE is an ONNX file with operators of its own, complete in itself: 'intaglio run' needs "
+        "nothing else.\n"
+        "An accumulator that might overflow is refused, unless --allow-overflow is given.\n"
+        "\n"
+        "--emit c writes freestanding C99 into DIR: NAME.h, NAME.c and NAME_selftest.c, of a model "
+        "and its\n"
+        "strategy or of a program that stands already. Weights keep their bit width; no floating "
+        "point, no\n"
+        "heap, no library. The self-test prints the digest that this engine gives for its samples.",
+    .min_arguments = 1,
     .max_arguments = 2,
     .arguments = {"MODEL", "STRATEGY"},
     .required = {ITG_CLI_OPT_OUT_PROGRAM},
     .required_count = 1,
-    .options = {ITG_CLI_OPT_OUT_PROGRAM, ITG_CLI_OPT_ALLOW_OVERFLOW, ITG_CLI_OPT_PRINT},
-    .option_count = 3,
+    .options = {ITG_CLI_OPT_OUT_PROGRAM, ITG_CLI_OPT_ALLOW_OVERFLOW, ITG_CLI_OPT_PRINT,
+                ITG_CLI_OPT_EMIT, ITG_CLI_OPT_EMIT_NAME, ITG_CLI_OPT_EMIT_SAMPLES, ITG_CLI_OPT_DATA,
+                ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS},
+    .option_count = 8 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

@@ -64,4 +64,18 @@ itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata
 /* Everything is checked: a damaged file is an error, never a crash. */
 itg_status itg_artefact_read(const char *path, itg_program **out, itg_error *err);
 const char *itg_program_metadata(const itg_program *p, const char *key); /* NULL: absent */
+
+/* ---- C source (emit/c.c); docs/emit-c.md ---- */
+/* Samples of the self-test: inputs[sample * input count + input], floats as the program's inputs
+ * take them; NULL: random codes. */
+typedef struct itg_emit_vectors {
+    int32_t count;
+    const float *const *inputs;
+} itg_emit_vectors;
+/* Writes NAME.h, NAME.c and NAME_selftest.c into a folder that exists; name NULL: the program's.
+ * ITG_UNSUPPORTED names the node that C source without floating point cannot hold, before any file
+ * is written. out may be NULL. */
+itg_status itg_program_emit_c(const itg_program *p, const char *name,
+                              const itg_emit_vectors *vectors, const char *directory,
+                              itg_emit_sizes *out, itg_error *err);
 #endif

@@ -343,6 +343,22 @@ void itg_portrait_destroy(itg_portrait *portrait);
 const itg_portrait_info *itg_portrait_info_of(const itg_portrait *portrait);
 const itg_portrait_edge *itg_portrait_edge_at(const itg_portrait *portrait, int32_t index);
 const itg_portrait_layer *itg_portrait_layer_at(const itg_portrait *portrait, int32_t index);
+/* What the C source of a program takes, in bytes; code and stack not counted. */
+typedef struct itg_emit_sizes {
+    char name[64]; /* as its identifiers begin */
+    int64_t macs, weight_bytes, constant_bytes, arena_bytes;
+} itg_emit_sizes;
+typedef struct itg_emit_options {
+    const char *name;                 /* NULL: the program's, as a C identifier */
+    int32_t samples;                  /* of the self-test; 0: 4 */
+    const itg_dataset *data;          /* their source; NULL: random codes */
+    const itg_preprocess *preprocess; /* of data; NULL: none */
+} itg_emit_options;
+/* Writes NAME.h, NAME.c and NAME_selftest.c, freestanding C99, into a folder that exists
+ * (docs/emit-c.md). ITG_UNSUPPORTED says what keeps the program from being integers alone; no file
+ * is written then. options and out may be NULL. */
+itg_status itg_emit_c(const itg_program *program, const itg_emit_options *options,
+                      const char *directory, itg_emit_sizes *out, itg_error *err);
 
 /* ---- search ---- */
 /* What a strategy costs, one number a kind; itg_score holds them all. */

@@ -1,0 +1,401 @@
+/* A program as C source: what can be, then layers and memory, then text. Bodies are written twice:
+ * once to learn what memory each layer needs, and once with the places that the plan gave. */
+#include "realize/emit/emit.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ELEMENTS = 1 << 28 };
+
+static itg_status refuse(itg_emitter *e, const char *what, const char *name, const char *why)
+{
+    return itg_fail(e->err, ITG_UNSUPPORTED, "%s: %s '%s': %s", e->p->name, what, name, why);
+}
+
+/* ---- what can be emitted ---- */
+
+static bool is_program_input(const itg_program *p, int32_t value)
+{
+    for (int32_t i = 0; i < p->input_count; i++)
+        if (p->inputs[i] == value) return true;
+    return false;
+}
+
+static itg_status check_step(itg_emitter *e, const itg_step *s)
+{
+    const itg_program *p = e->p;
+    if (s->kind == ITG_STEP_FLOAT)
+        return refuse(e, "node", s->name,
+                      "it stays float32, and C source has no floating point; use a target whose "
+                      "integer operators cover the network ('intaglio check' tells)");
+    if (itg_step_is_f32(s))
+        return refuse(e, "node", s->name,
+                      "its arithmetic is f32; C source needs a target whose arithmetic is integer, "
+                      "such as cortex-m, vta or cvm");
+    if (s->kind == ITG_STEP_QUANTIZE)
+        return is_program_input(p, s->inputs[0])
+                   ? ITG_OK
+                   : refuse(e, "value", p->values[s->inputs[0]].name, "it is float32 inside");
+    for (int32_t i = 0; i < s->input_count; i++)
+        if (s->inputs[i] != ITG_NONE && p->values[s->inputs[i]].dtype == ITG_F32)
+            return refuse(e, "value", p->values[s->inputs[i]].name, "it is float32 inside");
+    for (int32_t i = 0; i < s->output_count && s->kind != ITG_STEP_DEQUANTIZE; i++)
+        if (p->values[s->outputs[i]].dtype == ITG_F32)
+            return refuse(e, "value", p->values[s->outputs[i]].name,
+                          "it is float32 straight from the sums; C source gives codes: let the "
+                          "strategy quantize the output (--output-bits)");
+    return ITG_OK;
+}
+
+static itg_status check_program(itg_emitter *e)
+{
+    const itg_program *p = e->p;
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < p->step_count && status == ITG_OK; i++)
+        status = check_step(e, &p->steps[i]);
+    for (int32_t i = 0; i < p->value_count && status == ITG_OK; i++)
+        if (p->values[i].elements > MOST_ELEMENTS)
+            status = refuse(e, "value", p->values[i].name, "C source for more than 2^28 elements");
+    return status;
+}
+
+/* ---- arguments ---- */
+
+static void name_argument(itg_emitter *e, itg_emit_argument *a, const itg_emit_argument *before,
+                          int32_t count, const char *alone, const char *prefix, bool single)
+{
+    char ident[ITG_EMIT_NAME];
+    itg_emit_identifier(e->p->values[a->value].name, ident);
+    snprintf(a->name, sizeof a->name, "%s%s", single ? alone : prefix, single ? "" : ident);
+    size_t length = strlen(a->name);
+    for (int32_t i = 0, n = 2; i < count; i++)
+        if (strcmp(before[i].name, a->name) == 0) {
+            snprintf(a->name + length, sizeof a->name - length, "_%d", (int)n++);
+            i = -1;
+        }
+    char upper[ITG_EMIT_NAME];
+    itg_emit_upper(a->name, upper);
+    snprintf(a->upper, sizeof a->upper, "%s_%s", e->upper, upper);
+}
+
+static int32_t input_index(const itg_program *p, int32_t value)
+{
+    for (int32_t i = 0; i < p->input_count; i++)
+        if (p->inputs[i] == value) return i;
+    return ITG_NONE;
+}
+
+/* One argument for each quantizer of each input, in the order of inputs, then steps. */
+static void add_inputs(itg_emitter *e)
+{
+    const itg_program *p = e->p;
+    for (int32_t i = 0; i < p->input_count; i++)
+        for (int32_t k = 0; k < p->step_count; k++) {
+            const itg_step *s = &p->steps[k];
+            if (s->kind != ITG_STEP_QUANTIZE || s->inputs[0] != p->inputs[i]) continue;
+            e->inputs[e->input_count++] = (itg_emit_argument){
+                .value = s->outputs[0], .model_input = input_index(p, s->inputs[0])};
+        }
+    for (int32_t i = 0; i < e->input_count; i++)
+        name_argument(e, &e->inputs[i], e->inputs, i, "input", "in_", e->input_count == 1);
+}
+
+static itg_status add_outputs(itg_emitter *e)
+{
+    const itg_program *p = e->p;
+    for (int32_t i = 0; i < p->output_count; i++) {
+        int32_t value = p->outputs[i], producer = p->values[value].producer;
+        if (producer != ITG_NONE && p->steps[producer].kind == ITG_STEP_DEQUANTIZE)
+            value = p->steps[producer].inputs[0];
+        if (!p->values[value].quantized && p->values[value].dtype != ITG_S64)
+            return refuse(e, "output", p->values[value].name, "it is float32; C source gives codes");
+        e->outputs[e->output_count++].value = value;
+    }
+    for (int32_t i = 0; i < e->output_count; i++)
+        name_argument(e, &e->outputs[i], e->outputs, i, "output", "out_", e->output_count == 1);
+    return ITG_OK;
+}
+
+/* ---- layers ---- */
+
+static void name_layer(itg_emitter *e, int32_t index)
+{
+    itg_emit_layer *l = &e->layers[index];
+    char wanted[ITG_EMIT_NAME];
+    if (l->step != NULL) {
+        itg_emit_identifier(l->step->name, wanted);
+    } else {
+        const itg_emit_buffer *y = &e->buffers[l->outputs[0]];
+        itg_emit_identifier(e->p->values[y->value].name, wanted);
+        size_t n = strlen(wanted);
+        snprintf(wanted + n, sizeof wanted - n, "%s", y->last ? "_last" : "_rows");
+    }
+    size_t length = strlen(wanted);
+    for (int32_t i = 0, n = 2; i < index; i++)
+        if (strcmp(e->layers[i].name, wanted) == 0) {
+            snprintf(wanted + length, sizeof wanted - length, "_%d", (int)n++);
+            i = -1;
+        }
+    memcpy(l->name, wanted, sizeof wanted);
+}
+
+static int64_t macs_of(const itg_emitter *e, const itg_step *s)
+{
+    if (s == NULL || (s->kind != ITG_STEP_CONV && s->kind != ITG_STEP_MATMUL)) return 0;
+    return e->p->values[s->outputs[0]].elements * itg_mac_terms(e->p, s);
+}
+
+typedef itg_status (*layer_fn)(itg_emitter *e, const itg_emit_layer *l);
+static const layer_fn layers[ITG_STEP_KIND_COUNT] = {
+    [ITG_STEP_CONV] = itg_emit_mac,     [ITG_STEP_MATMUL] = itg_emit_mac,
+    [ITG_STEP_BINARY] = itg_emit_binary, [ITG_STEP_CLIP] = itg_emit_clip,
+    [ITG_STEP_MEAN] = itg_emit_mean,    [ITG_STEP_MAX] = itg_emit_max,
+    [ITG_STEP_MOVE] = itg_emit_move,    [ITG_STEP_ARG_MAX] = itg_emit_arg_max,
+    [ITG_STEP_LUT] = itg_emit_lut,
+};
+
+static void add_comment(itg_emitter *e, const itg_emit_layer *l)
+{
+    char x[128], y[128], type[48];
+    const itg_shape *to = &e->p->values[e->buffers[l->outputs[0]].value].shape;
+    const itg_shape *from = l->step != NULL ? &e->p->values[l->step->inputs[0]].shape : to;
+    const char *what = l->step == NULL ? (e->buffers[l->outputs[0]].last ? "channels innermost"
+                                                                         : "row-major")
+                                       : itg_step_type(l->step, type, sizeof type);
+    ITG_EMIT_FORMAT(e, "/* %s: %s -> %s", what, itg_shape_text(from, x, sizeof x),
+                    itg_shape_text(to, y, sizeof y));
+    if (l->step != NULL && itg_step_has_accumulator(l->step))
+        ITG_EMIT_FORMAT(e, "; sums within [%lld, %lld]", (long long)l->step->acc_lo,
+                        (long long)l->step->acc_hi);
+    itg_strbuf_add(&e->body, " */\n");
+}
+
+static void add_signature(itg_emitter *e, const itg_emit_layer *l)
+{
+    const char *separator = "";
+    ITG_EMIT_FORMAT(e, "%sstatic void layer_%s(", l->step != NULL ? "HOT " : "", l->name);
+    for (int32_t i = 0; i < l->input_count; i++) {
+        if (l->inputs[i] == ITG_NONE) continue;
+        const itg_pvalue *v = &e->p->values[e->buffers[l->inputs[i]].value];
+        ITG_EMIT_FORMAT(e, "%sconst %s *%s", separator, itg_emit_ctype(v->dtype),
+                        itg_emit_input_name(e, l, i));
+        separator = ", ";
+    }
+    for (int32_t i = 0; i < l->output_count; i++) {
+        const itg_pvalue *v = &e->p->values[e->buffers[l->outputs[i]].value];
+        ITG_EMIT_FORMAT(e, "%s%s *%s", separator, itg_emit_ctype(v->dtype),
+                        itg_emit_output(e, l, i));
+        separator = ", ";
+    }
+    itg_strbuf_add(&e->body, ")\n{\n");
+}
+
+static void clear(itg_strbuf *text)
+{
+    itg_strbuf_deinit(text);
+    *text = (itg_strbuf){0};
+}
+
+static itg_status write_layers(itg_emitter *e)
+{
+    itg_status status = ITG_OK;
+    clear(&e->data);
+    clear(&e->helpers);
+    clear(&e->body);
+    e->needed_count = e->core_count = 0;
+    for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++) {
+        itg_emit_layer *l = e->layer = &e->layers[i];
+        l->scratch_bytes = 0;
+        l->weight_bytes = l->constant_bytes = 0;
+        l->macs = macs_of(e, l->step);
+        add_comment(e, l);
+        add_signature(e, l);
+        status = l->step == NULL ? itg_emit_copy(e, l) : layers[l->step->kind](e, l);
+        itg_strbuf_add(&e->body, "}\n\n");
+        if (status == ITG_OK && e->failed)
+            status = itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
+    }
+    return status;
+}
+
+/* ---- the source file ---- */
+
+static const char prologue_text[] =
+    "#include \"$1.h\"\n\n"
+    "/* HOT: loops worth several versions where the machine chooses among them when the program\n"
+    " * starts (gcc, x86-64, glibc). Nothing elsewhere, and nothing when optimizing for size. */\n"
+    "#if !defined(HOT) && defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && \\\n"
+    "    defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && \\\n"
+    "    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)\n"
+    "#if __GNUC__ >= 12\n"
+    "#define HOT __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\")))\n"
+    "#else\n"
+    "#define HOT __attribute__((target_clones(\"avx2\", \"default\")))\n"
+    "#endif\n"
+    "#endif\n"
+    "#ifndef HOT\n"
+    "#define HOT\n"
+    "#endif\n\n";
+
+static void write_arena(itg_emitter *e, itg_strbuf *out)
+{
+    size_t n = e->arena_bytes;
+    if (n == 0) return;
+    itg_strbuf_format(out,
+                      "/* Values and scratch, each where nothing else is needed at the time. */\n"
+                      "static union {\n"
+                      "    int8_t s8[%zu];\n    uint8_t u8[%zu];\n    int16_t s16[%zu];\n"
+                      "    uint16_t u16[%zu];\n    int32_t s32[%zu];\n    uint32_t u32[%zu];\n"
+                      "    int64_t s64[%zu];\n} arena;\n\n",
+                      n, n, n / 2, n / 2, n / 4, n / 4, n / 8);
+}
+
+static void write_run(itg_emitter *e, itg_strbuf *out)
+{
+    itg_strbuf_format(out, "void %s_run(", e->name);
+    for (int32_t i = 0; i < e->input_count; i++)
+        itg_strbuf_format(out, "%sconst %s *%s", i > 0 ? ", " : "",
+                          itg_emit_ctype(e->p->values[e->inputs[i].value].dtype),
+                          e->inputs[i].name);
+    for (int32_t i = 0; i < e->output_count; i++)
+        itg_strbuf_format(out, "%s%s *%s", i + e->input_count > 0 ? ", " : "",
+                          itg_emit_ctype(e->p->values[e->outputs[i].value].dtype),
+                          e->outputs[i].name);
+    itg_strbuf_add(out, ")\n{\n");
+    bool *used = itg_emit_alloc(e, (size_t)e->input_count, sizeof *used);
+    for (int32_t i = 0; i < e->layer_count && used != NULL; i++) {
+        const itg_emit_layer *l = &e->layers[i];
+        const char *separator = "";
+        itg_strbuf_format(out, "    layer_%s(", l->name);
+        for (int32_t k = 0; k < l->input_count; k++) {
+            if (l->inputs[k] == ITG_NONE) continue;
+            const itg_emit_buffer *root = &e->buffers[e->buffers[l->inputs[k]].root];
+            if (root->place == ITG_EMIT_INPUT) used[root->index] = true;
+            itg_strbuf_format(out, "%s%s", separator, itg_emit_pointer(e, l->inputs[k]));
+            separator = ", ";
+        }
+        for (int32_t k = 0; k < l->output_count; k++) {
+            itg_strbuf_format(out, "%s%s", separator, itg_emit_pointer(e, l->outputs[k]));
+            separator = ", ";
+        }
+        itg_strbuf_add(out, ");\n");
+    }
+    for (int32_t i = 0; i < e->input_count && used != NULL; i++)
+        if (!used[i]) itg_strbuf_format(out, "    (void)%s;\n", e->inputs[i].name);
+    itg_strbuf_add(out, "}\n");
+}
+
+static void add_text(itg_strbuf *out, const itg_strbuf *text)
+{
+    out->failed |= text->failed;
+    if (text->text != NULL) itg_strbuf_bytes(out, text->text, text->length);
+}
+
+static void write_source(itg_emitter *e, itg_strbuf *out)
+{
+    itg_strbuf_format(out,
+                      "/* %s as C, made by intaglio " ITG_VERSION "; %s.h says how to use it.\n"
+                      " *\n"
+                      " *     cc -std=c99 -O3 -c %s.c                      the network\n"
+                      " *     cc -std=c99 -O3 %s.c %s_selftest.c -o test   and its test\n"
+                      " *\n"
+                      " * Activations lie with their channels innermost inside, weights at their bit "
+                      "width. Bytes:\n *\n",
+                      e->name, e->name, e->name, e->name, e->name);
+    itg_emit_report(e, out);
+    itg_strbuf_add(out, " */\n");
+    itg_emit_template(out, prologue_text, e->name, NULL);
+    write_arena(e, out);
+    add_text(out, &e->data);
+    itg_strbuf_add(out, "\n");
+    add_text(out, &e->helpers);
+    add_text(out, &e->body);
+    write_run(e, out);
+}
+
+/* ---- files ---- */
+
+static itg_status write_file(itg_emitter *e, const char *directory, const char *suffix,
+                             const itg_strbuf *text)
+{
+    const char *path = itg_emit_text(e, "%s/%s%s", directory, e->name, suffix);
+    if (e->failed || !itg_strbuf_ok(text) || text->text == NULL)
+        return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
+    return itg_file_write(path, text->text, text->length, e->err);
+}
+
+static itg_status write_files(itg_emitter *e, const itg_emit_vectors *vectors,
+                              const char *directory)
+{
+    itg_strbuf header = {0}, source = {0}, test = {0};
+    itg_emit_header(e, &header);
+    write_source(e, &source);
+    itg_status status = itg_emit_selftest(e, vectors, &test);
+    if (status == ITG_OK && (e->failed || !itg_strbuf_ok(&header) || !itg_strbuf_ok(&source) ||
+                             !itg_strbuf_ok(&test)))
+        status = itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
+    if (status == ITG_OK) status = write_file(e, directory, ".c", &source);
+    if (status == ITG_OK) status = write_file(e, directory, "_selftest.c", &test);
+    if (status == ITG_OK) status = write_file(e, directory, ".h", &header);
+    itg_strbuf_deinit(&header);
+    itg_strbuf_deinit(&source);
+    itg_strbuf_deinit(&test);
+    return status;
+}
+
+static void set_name(itg_emitter *e, const char *name)
+{
+    char base[256];
+    snprintf(base, sizeof base, "%s", name != NULL ? name : e->p->name);
+    size_t length = strlen(base);
+    if (length > 5 && strcmp(base + length - 5, ".onnx") == 0) base[length - 5] = '\0';
+    itg_emit_identifier(base, e->name);
+    itg_emit_upper(e->name, e->upper);
+}
+
+static itg_status emit(itg_emitter *e, const char *name, const itg_emit_vectors *vectors,
+                       const char *directory)
+{
+    const itg_program *p = e->p;
+    set_name(e, name);
+    itg_status status = check_program(e);
+    if (status != ITG_OK) return status;
+    e->inputs = itg_emit_alloc(e, (size_t)p->step_count, sizeof *e->inputs);
+    e->outputs = itg_emit_alloc(e, (size_t)p->output_count, sizeof *e->outputs);
+    if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name);
+    add_inputs(e);
+    status = add_outputs(e);
+    if (status == ITG_OK) status = itg_emit_plan(e);
+    for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++)
+        name_layer(e, i);
+    if (status == ITG_OK) status = write_layers(e);
+    if (status == ITG_OK) status = itg_emit_place_all(e);
+    if (status == ITG_OK) status = write_layers(e);
+    return status == ITG_OK ? write_files(e, vectors, directory) : status;
+}
+
+static void set_sizes(const itg_emitter *e, itg_emit_sizes *out)
+{
+    *out = (itg_emit_sizes){.arena_bytes = (int64_t)e->arena_bytes};
+    memcpy(out->name, e->name, sizeof out->name);
+    for (int32_t i = 0; i < e->layer_count; i++) {
+        out->macs += e->layers[i].macs;
+        out->weight_bytes += e->layers[i].weight_bytes;
+        out->constant_bytes += e->layers[i].constant_bytes;
+    }
+}
+
+itg_status itg_program_emit_c(const itg_program *p, const char *name,
+                              const itg_emit_vectors *vectors, const char *directory,
+                              itg_emit_sizes *out, itg_error *err)
+{
+    itg_emitter e = {.p = p, .err = err};
+    e.arena = itg_arena_create(0);
+    if (e.arena == NULL) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name);
+    itg_status status = emit(&e, name, vectors, directory);
+    if (status == ITG_OK && out != NULL) set_sizes(&e, out);
+    itg_strbuf_deinit(&e.data);
+    itg_strbuf_deinit(&e.helpers);
+    itg_strbuf_deinit(&e.body);
+    itg_arena_destroy(e.arena);
+    return status;
+}

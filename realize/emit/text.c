@@ -1,0 +1,261 @@
+/* Text of the C source: identifiers, literals, arrays, loops. */
+#include "realize/emit/emit.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *itg_emit_text(itg_emitter *e, const char *format, ...)
+{
+    char small[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(small, sizeof small, format, arguments);
+    va_end(arguments);
+    char *copy = length < 0 ? NULL : itg_arena_alloc(e->arena, (size_t)length + 1);
+    if (copy == NULL) {
+        e->failed = true;
+        return "";
+    }
+    if ((size_t)length < sizeof small) return memcpy(copy, small, (size_t)length + 1);
+    va_start(arguments, format);
+    vsnprintf(copy, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return copy;
+}
+
+void *itg_emit_alloc(itg_emitter *e, size_t count, size_t size)
+{
+    void *memory = itg_arena_array(e->arena, count > 0 ? count : 1, size);
+    if (memory == NULL) e->failed = true;
+    return memory;
+}
+
+/* ---- names ---- */
+
+void itg_emit_identifier(const char *name, char out[ITG_EMIT_NAME])
+{
+    size_t n = 0;
+    if (!isalpha((unsigned char)name[0])) out[n++] = 'n';
+    for (const char *c = name; *c != '\0' && n < ITG_EMIT_NAME - 16; c++) {
+        bool plain = ((unsigned char)*c < 128) && isalnum((unsigned char)*c);
+        if (!plain && n > 0 && out[n - 1] == '_') continue;
+        out[n++] = plain ? *c : '_';
+    }
+    while (n > 1 && out[n - 1] == '_')
+        n--;
+    out[n] = '\0';
+}
+
+void itg_emit_upper(const char *name, char out[ITG_EMIT_NAME])
+{
+    size_t n = 0;
+    for (; name[n] != '\0' && n < ITG_EMIT_NAME - 1; n++)
+        out[n] = (char)toupper((unsigned char)name[n]);
+    out[n] = '\0';
+}
+
+bool itg_emit_needs(itg_emitter *e, const char *helper)
+{
+    for (int32_t i = 0; i < e->needed_count; i++)
+        if (strcmp(e->needed[i], helper) == 0) return false;
+    if (e->needed_count == e->needed_capacity) {
+        int32_t capacity = e->needed_capacity * 2 + 16;
+        const char **grown = itg_emit_alloc(e, (size_t)capacity, sizeof *grown);
+        if (grown == NULL) return false;
+        if (e->needed_count > 0)
+            memcpy(grown, e->needed, (size_t)e->needed_count * sizeof *grown);
+        e->needed = grown;
+        e->needed_capacity = capacity;
+    }
+    e->needed[e->needed_count++] = itg_emit_text(e, "%s", helper);
+    return true;
+}
+
+const char *itg_emit_ctype(itg_dtype type)
+{
+    switch (type) {
+    case ITG_S8:
+        return "int8_t";
+    case ITG_U8:
+        return "uint8_t";
+    case ITG_S16:
+        return "int16_t";
+    case ITG_U16:
+        return "uint16_t";
+    case ITG_S32:
+        return "int32_t";
+    case ITG_U32:
+        return "uint32_t";
+    default:
+        return "int64_t";
+    }
+}
+
+const char *itg_emit_short(itg_dtype type)
+{
+    return itg_dtype_name(type);
+}
+
+void itg_emit_template(itg_strbuf *out, const char *text, ...)
+{
+    const char *argument[9] = {NULL};
+    va_list arguments;
+    va_start(arguments, text);
+    for (int i = 0; i < 9; i++) {
+        argument[i] = va_arg(arguments, const char *);
+        if (argument[i] == NULL) break;
+    }
+    va_end(arguments);
+    for (const char *next; (next = strchr(text, '$')) != NULL; text = next + 2) {
+        itg_strbuf_bytes(out, text, (size_t)(next - text));
+        itg_strbuf_add(out, argument[next[1] - '1']);
+    }
+    itg_strbuf_add(out, text);
+}
+
+/* ---- numbers ---- */
+
+const char *itg_emit_number(itg_emitter *e, int64_t v)
+{
+    if (v > -32768 && v < 32768) return itg_emit_text(e, "%lld", (long long)v);
+    if (v > INT32_MIN && v <= INT32_MAX) return itg_emit_text(e, "INT32_C(%lld)", (long long)v);
+    if (v == INT32_MIN) return "(-INT32_C(2147483647) - 1)";
+    if (v == INT64_MIN) return "(-INT64_C(9223372036854775807) - 1)";
+    return itg_emit_text(e, "INT64_C(%lld)", (long long)v);
+}
+
+static void range_of(const int64_t *values, int64_t count, int64_t *lo, int64_t *hi)
+{
+    *lo = *hi = values[0];
+    for (int64_t i = 1; i < count; i++) {
+        if (values[i] < *lo) *lo = values[i];
+        if (values[i] > *hi) *hi = values[i];
+    }
+}
+
+const char *itg_emit_smallest(const int64_t *values, int64_t count, size_t *size)
+{
+    int64_t lo, hi;
+    range_of(values, count, &lo, &hi);
+    static const itg_dtype types[] = {ITG_S8, ITG_U8, ITG_S16, ITG_U16, ITG_S32, ITG_S64};
+    for (int i = 0; i < 6; i++) {
+        *size = itg_dtype_size(types[i]);
+        if (lo >= itg_dtype_min(types[i]) && hi <= itg_dtype_max(types[i]))
+            return itg_emit_ctype(types[i]);
+    }
+    return "int64_t";
+}
+
+void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count)
+{
+    size_t size;
+    const char *type = itg_emit_smallest(values, count, &size);
+    itg_strbuf_format(&e->data, "static const %s %s[%lld] = {", type, name, (long long)count);
+    for (int64_t i = 0; i < count; i++) {
+        const char *separator = i == 0 ? "" : ", ";
+        itg_strbuf_add(&e->data, separator);
+        if (i % 8 == 0) itg_strbuf_add(&e->data, "\n    ");
+        if (values[i] > -32768 && values[i] < 32768)
+            itg_strbuf_format(&e->data, "%lld", (long long)values[i]);
+        else
+            itg_strbuf_add(&e->data, itg_emit_number(e, values[i]));
+    }
+    itg_strbuf_add(&e->data, "};\n");
+    e->layer->constant_bytes += count * (int64_t)size;
+}
+
+const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values,
+                             int64_t count, const char *index)
+{
+    int64_t lo, hi;
+    range_of(values, count, &lo, &hi);
+    if (lo == hi) return itg_emit_number(e, lo);
+    const char *name = itg_emit_text(e, "%s_%s", e->layer->name, what);
+    if (itg_emit_needs(e, name)) itg_emit_array(e, name, values, count);
+    return itg_emit_text(e, "%s[%s]", name, index);
+}
+
+/* ---- memory ---- */
+
+const char *itg_emit_member(itg_dtype type)
+{
+    return type == ITG_U8 || type == ITG_U16 || type == ITG_U32 ? itg_dtype_name(type)
+           : type == ITG_S8 || type == ITG_S16 || type == ITG_S32 ? itg_dtype_name(type)
+                                                                  : "s64";
+}
+
+const char *itg_emit_scratch(itg_emitter *e, itg_dtype type, int64_t count)
+{
+    itg_emit_layer *l = e->layer;
+    size_t size = itg_dtype_size(type), at = l->scratch_offset + l->scratch_bytes;
+    l->scratch_bytes += ((size_t)count * size + 7) / 8 * 8;
+    return itg_emit_text(e, "arena.%s + %lld", itg_emit_member(type), (long long)(at / size));
+}
+
+/* ---- loops ---- */
+
+static int32_t merge(const itg_emit_loops *in, int32_t operands, itg_emit_loops *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int32_t d = 0; d < in->rank; d++) {
+        if (in->dims[d] == 1) continue;
+        int32_t last = out->rank - 1;
+        bool joins = last >= 0;
+        for (int32_t o = 0; o < operands && joins; o++)
+            joins = out->stride[o][last] == in->stride[o][d] * in->dims[d];
+        if (!joins) last = out->rank++;
+        out->dims[last] = joins ? out->dims[last] * in->dims[d] : in->dims[d];
+        for (int32_t o = 0; o < operands; o++)
+            out->stride[o][last] = in->stride[o][d];
+    }
+    return out->rank;
+}
+
+static const char *index_text(itg_emitter *e, const itg_emit_loops *l, int32_t operand, char tag)
+{
+    const char *text = "";
+    for (int32_t d = 0; d < l->rank; d++) {
+        int64_t stride = l->stride[operand][d];
+        if (stride == 0) continue;
+        const char *plus = text[0] == '\0' ? "" : " + ";
+        text = stride == 1 ? itg_emit_text(e, "%s%s%c%d", text, plus, tag, (int)d)
+                           : itg_emit_text(e, "%s%s%c%d * %s", text, plus, tag, (int)d,
+                                           itg_emit_number(e, stride));
+    }
+    return text[0] == '\0' ? "0" : text;
+}
+
+int32_t itg_emit_open(itg_emitter *e, const itg_emit_loops *loops, int32_t operands, char tag,
+                      int32_t indent, const char *index[3])
+{
+    itg_emit_loops l;
+    merge(loops, operands, &l);
+    for (int32_t o = 0; o < operands; o++)
+        index[o] = index_text(e, &l, o, tag);
+    for (int32_t d = 0; d < l.rank; d++)
+        ITG_EMIT_FORMAT(e, "%*sfor (int32_t %c%d = 0; %c%d < %s; %c%d++) {\n",
+                        (int)(indent + 4 * d), "", tag, (int)d, tag, (int)d,
+                        itg_emit_number(e, l.dims[d]), tag, (int)d);
+    return l.rank;
+}
+
+void itg_emit_close(itg_emitter *e, int32_t braces, int32_t indent)
+{
+    for (int32_t d = braces - 1; d >= 0; d--)
+        ITG_EMIT_FORMAT(e, "%*s}\n", (int)(indent + 4 * d), "");
+}
+
+itg_emit_loops itg_emit_loops_over(const itg_shape *shape, bool last,
+                                   int64_t strides[3][ITG_MAX_RANK])
+{
+    itg_emit_loops l;
+    memset(&l, 0, sizeof l);
+    for (int32_t i = 0; i < shape->rank; i++) {
+        int32_t d = !last || i == 0 ? i : i == shape->rank - 1 ? 1 : i + 1;
+        l.dims[l.rank] = shape->dims[d];
+        for (int o = 0; o < 3; o++)
+            l.stride[o][l.rank] = strides[o][d];
+        l.rank++;
+    }
+    return l;
+}
