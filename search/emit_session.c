@@ -6,8 +6,7 @@
 
 /* The first samples as the program's only input takes them, one after another. */
 static itg_status make_inputs(const itg_program *program, const itg_emit_options *options,
-                              int32_t count, float **values, const float ***inputs,
-                              itg_error *err)
+                              int32_t count, float **values, const float ***inputs, itg_error *err)
 {
     const itg_preprocess fallback = itg_preprocess_default();
     const itg_preprocess *p = options->preprocess != NULL ? options->preprocess : &fallback;

@@ -107,7 +107,8 @@ static itg_status add_outputs(itg_emitter *e)
         if (producer != ITG_NONE && p->steps[producer].kind == ITG_STEP_DEQUANTIZE)
             value = p->steps[producer].inputs[0];
         if (!p->values[value].quantized && p->values[value].dtype != ITG_S64)
-            return refuse(e, "output", p->values[value].name, "it is float32; C source gives codes");
+            return refuse(e, "output", p->values[value].name,
+                          "it is float32; C source gives codes");
         e->outputs[e->output_count++].value = value;
     }
     for (int32_t i = 0; i < e->output_count; i++)
@@ -146,10 +147,10 @@ static int64_t macs_of(const itg_emitter *e, const itg_step *s)
 
 typedef itg_status (*layer_fn)(itg_emitter *e, const itg_emit_layer *l);
 static const layer_fn layers[ITG_STEP_KIND_COUNT] = {
-    [ITG_STEP_CONV] = itg_emit_mac,     [ITG_STEP_MATMUL] = itg_emit_mac,
+    [ITG_STEP_CONV] = itg_emit_mac,      [ITG_STEP_MATMUL] = itg_emit_mac,
     [ITG_STEP_BINARY] = itg_emit_binary, [ITG_STEP_CLIP] = itg_emit_clip,
-    [ITG_STEP_MEAN] = itg_emit_mean,    [ITG_STEP_MAX] = itg_emit_max,
-    [ITG_STEP_MOVE] = itg_emit_move,    [ITG_STEP_ARG_MAX] = itg_emit_arg_max,
+    [ITG_STEP_MEAN] = itg_emit_mean,     [ITG_STEP_MAX] = itg_emit_max,
+    [ITG_STEP_MOVE] = itg_emit_move,     [ITG_STEP_ARG_MAX] = itg_emit_arg_max,
     [ITG_STEP_LUT] = itg_emit_lut,
 };
 
@@ -158,9 +159,9 @@ static void add_comment(itg_emitter *e, const itg_emit_layer *l)
     char x[128], y[128], type[48];
     const itg_shape *to = &e->p->values[e->buffers[l->outputs[0]].value].shape;
     const itg_shape *from = l->step != NULL ? &e->p->values[l->step->inputs[0]].shape : to;
-    const char *what = l->step == NULL ? (e->buffers[l->outputs[0]].last ? "channels innermost"
-                                                                         : "row-major")
-                                       : itg_step_type(l->step, type, sizeof type);
+    const char *what = l->step == NULL
+                           ? (e->buffers[l->outputs[0]].last ? "channels innermost" : "row-major")
+                           : itg_step_type(l->step, type, sizeof type);
     ITG_EMIT_FORMAT(e, "/* %s: %s -> %s", what, itg_shape_text(from, x, sizeof x),
                     itg_shape_text(to, y, sizeof y));
     if (l->step != NULL && itg_step_has_accumulator(l->step))
@@ -227,7 +228,8 @@ static const char prologue_text[] =
     "    defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && \\\n"
     "    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)\n"
     "#if __GNUC__ >= 12\n"
-    "#define HOT __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\")))\n"
+    "#define HOT __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", "
+    "\"default\")))\n"
     "#else\n"
     "#define HOT __attribute__((target_clones(\"avx2\", \"default\")))\n"
     "#endif\n"
@@ -292,15 +294,16 @@ static void add_text(itg_strbuf *out, const itg_strbuf *text)
 
 static void write_source(itg_emitter *e, itg_strbuf *out)
 {
-    itg_strbuf_format(out,
-                      "/* %s as C, made by intaglio " ITG_VERSION "; %s.h says how to use it.\n"
-                      " *\n"
-                      " *     cc -std=c99 -O3 -c %s.c                      the network\n"
-                      " *     cc -std=c99 -O3 %s.c %s_selftest.c -o test   and its test\n"
-                      " *\n"
-                      " * Activations lie with their channels innermost inside, weights at their bit "
-                      "width. Bytes:\n *\n",
-                      e->name, e->name, e->name, e->name, e->name);
+    itg_strbuf_format(
+        out,
+        "/* %s as C, made by intaglio " ITG_VERSION "; %s.h says how to use it.\n"
+        " *\n"
+        " *     cc -std=c99 -O3 -c %s.c                      the network\n"
+        " *     cc -std=c99 -O3 %s.c %s_selftest.c -o test   and its test\n"
+        " *\n"
+        " * Activations lie with their channels innermost inside, weights at their bit "
+        "width. Bytes:\n *\n",
+        e->name, e->name, e->name, e->name, e->name);
     itg_emit_report(e, out);
     itg_strbuf_add(out, " */\n");
     itg_emit_template(out, prologue_text, e->name, NULL);
@@ -330,8 +333,8 @@ static itg_status write_files(itg_emitter *e, const itg_emit_vectors *vectors,
     itg_emit_header(e, &header);
     write_source(e, &source);
     itg_status status = itg_emit_selftest(e, vectors, &test);
-    if (status == ITG_OK && (e->failed || !itg_strbuf_ok(&header) || !itg_strbuf_ok(&source) ||
-                             !itg_strbuf_ok(&test)))
+    if (status == ITG_OK &&
+        (e->failed || !itg_strbuf_ok(&header) || !itg_strbuf_ok(&source) || !itg_strbuf_ok(&test)))
         status = itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
     if (status == ITG_OK) status = write_file(e, directory, ".c", &source);
     if (status == ITG_OK) status = write_file(e, directory, "_selftest.c", &test);

@@ -47,8 +47,7 @@ static itg_emit_operand read_constant(itg_emitter *e, int32_t value, int32_t slo
     return x;
 }
 
-itg_emit_operand itg_emit_read(itg_emitter *e, const itg_emit_layer *l, int32_t slot,
-                               bool centered)
+itg_emit_operand itg_emit_read(itg_emitter *e, const itg_emit_layer *l, int32_t slot, bool centered)
 {
     int32_t value = value_of(e, l, slot);
     const itg_pvalue *v = &e->p->values[value];
@@ -103,9 +102,8 @@ static itg_status write_codes(itg_emitter *e, const itg_emit_layer *l, int32_t i
         itg_emit_requant q;
         itg_status status = itg_emit_requantize(e, s, o, 0, 1, sum, "0", &q);
         if (status != ITG_OK) return status;
-        ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s(%s%s);\n", (int)indent, "",
-                        itg_emit_output(e, l, o), index,
-                        itg_emit_ctype(e->p->values[s->outputs[o]].dtype), q.function, text,
+        ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s(%s%s);\n", (int)indent, "", itg_emit_output(e, l, o),
+                        index, itg_emit_ctype(e->p->values[s->outputs[o]].dtype), q.function, text,
                         q.constants);
     }
     return ITG_OK;
@@ -139,8 +137,7 @@ static itg_status rescaled(itg_emitter *e, const itg_step *s, int slot, const it
     itg_status status = itg_emit_sets_text(e, &sets, &q);
     if (status != ITG_OK) return status;
     const char *v = centered_text(e, x, index, sets.sum);
-    if (s->left_shift > 0)
-        v = itg_emit_text(e, "(%s) * %s", v, itg_emit_number(e, unit));
+    if (s->left_shift > 0) v = itg_emit_text(e, "(%s) * %s", v, itg_emit_number(e, unit));
     *out = (side){itg_emit_text(e, "%s(%s%s)", q.function, v, q.constants), sets.lo, sets.hi,
                   sets.code};
     return ITG_OK;
@@ -179,8 +176,8 @@ itg_status itg_emit_binary(itg_emitter *e, const itg_emit_layer *l)
     int32_t braces = itg_emit_open(e, &loops, 3, 'i', 4, index), indent = 4 + 4 * braces;
     itg_status status = both_sides(e, s, x, index, sides);
     if (status != ITG_OK) return status;
-    bool narrow = fits32(s->acc_lo, s->acc_hi) && sides[0].type == ITG_S32 &&
-                  sides[1].type == ITG_S32;
+    bool narrow =
+        fits32(s->acc_lo, s->acc_hi) && sides[0].type == ITG_S32 && sides[1].type == ITG_S32;
     itg_dtype sum = narrow ? ITG_S32 : ITG_S64;
     ITG_EMIT_FORMAT(e, "%*sconst %s a = %s;\n%*sconst %s b = %s;\n", (int)indent, "",
                     itg_emit_ctype(sum), sides[0].text, (int)indent, "", itg_emit_ctype(sum),

@@ -6,7 +6,8 @@
 
 static const char quantize_text[] =
     "/* The code of the real number value / 2^fraction (fraction -64..64), as the network's\n"
-    " * quantizer gives it: in IEEE single precision, without floating point. A value of more than\n"
+    " * quantizer gives it: in IEEE single precision, without floating point. A value of more "
+    "than\n"
     " * 24 significant bits is first rounded to 24, as a float would hold it. */\n"
     "static inline $2 $1_quantize_q(int32_t value, int fraction)\n"
     "{\n"
@@ -92,12 +93,10 @@ static void add_quantize(itg_emitter *e, const itg_emit_argument *a, itg_strbuf 
     int exponent;
     double fraction = frexp((double)v->q.scale[0], &exponent);
     long long mantissa = (long long)ldexp(fraction, 24);
-    const char *name = e->input_count == 1
-                           ? e->name
-                           : itg_emit_text(e, "%s_%s", e->name, a->name);
+    const char *name = e->input_count == 1 ? e->name : itg_emit_text(e, "%s_%s", e->name, a->name);
     itg_emit_template(out, quantize_text, name, itg_emit_ctype(v->dtype), a->upper,
-                      itg_emit_text(e, "%lld", mantissa),
-                      itg_emit_text(e, "%d", exponent - 24), NULL);
+                      itg_emit_text(e, "%lld", mantissa), itg_emit_text(e, "%d", exponent - 24),
+                      NULL);
 }
 
 static void add_prototype(itg_emitter *e, itg_strbuf *out)
@@ -117,13 +116,14 @@ static void add_prototype(itg_emitter *e, itg_strbuf *out)
 void itg_emit_header(itg_emitter *e, itg_strbuf *out)
 {
     const itg_pvalue *first = e->output_count > 0 ? &e->p->values[e->outputs[0].value] : NULL;
-    itg_strbuf_format(out,
-                      "/* %s as C, made by intaglio " ITG_VERSION ".\n"
-                      " * Codes in, codes out; freestanding, no floating point, no heap. Memory: one "
-                      "static arena of\n * %zu bytes, so one run at a time. */\n"
-                      "#ifndef %s_H\n#define %s_H\n#include <stdint.h>\n"
-                      "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-                      e->name, e->arena_bytes, e->upper, e->upper);
+    itg_strbuf_format(
+        out,
+        "/* %s as C, made by intaglio " ITG_VERSION ".\n"
+        " * Codes in, codes out; freestanding, no floating point, no heap. Memory: one "
+        "static arena of\n * %zu bytes, so one run at a time. */\n"
+        "#ifndef %s_H\n#define %s_H\n#include <stdint.h>\n"
+        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+        e->name, e->arena_bytes, e->upper, e->upper);
     itg_strbuf_format(out, "#define %s_ARENA_BYTES INT32_C(%zu)\n\n", e->upper, e->arena_bytes);
     for (int32_t i = 0; i < e->input_count; i++)
         add_argument(e, &e->inputs[i], "Input", out);
@@ -161,9 +161,8 @@ void itg_emit_report(itg_emitter *e, itg_strbuf *out)
             ram += buffer_bytes(e, l->inputs[k]);
         for (int32_t k = 0; k < l->output_count; k++)
             ram += buffer_bytes(e, l->outputs[k]);
-        itg_strbuf_format(out, " * %-40s %12lld %10lld %10lld %10zu\n", l->name,
-                          (long long)l->macs, (long long)l->weight_bytes,
-                          (long long)l->constant_bytes, ram);
+        itg_strbuf_format(out, " * %-40s %12lld %10lld %10lld %10zu\n", l->name, (long long)l->macs,
+                          (long long)l->weight_bytes, (long long)l->constant_bytes, ram);
         macs += l->macs;
         weights += l->weight_bytes;
         constants += l->constant_bytes;

@@ -70,14 +70,16 @@ static const char gather_wide_text[] =
     "                                      + r * g->dilation_y;\n"
     "                    const int32_t h = i % g->out_width * g->stride_x - g->left\n"
     "                                      + s * g->dilation_x;\n"
-    "                    const int32_t inside = v >= 0 && v < g->height && h >= 0 && h < g->width;\n"
+    "                    const int32_t inside = v >= 0 && v < g->height && h >= 0 && h < "
+    "g->width;\n"
     "                    *out++ = inside ? x[(v * g->width + h) * g->channels + c] - zero : 0;\n"
     "                }\n"
     "}\n\n";
 
 static const char rows_text[] =
     "/* Rows of a matrix: code - zero, then zeros up to `padded`. */\n"
-    "HOT static void rows_$1_$3(const $2 *x, int32_t row_step, int32_t step, $5 zero, int32_t count,\n"
+    "HOT static void rows_$1_$3(const $2 *x, int32_t row_step, int32_t step, $5 zero, int32_t "
+    "count,\n"
     "                       int32_t depth, int32_t padded, $4 *out)\n"
     "{\n"
     "    for (int32_t i = 0; i < count; i++, x += row_step, out += padded) {\n"
@@ -96,7 +98,8 @@ static const char dot_text[] =
     "        sum += ($3)((int32_t)a[i] * b[i]);\n"
     "    return ($1)sum;\n"
     "}\n\n"
-    "/* acc[r * stride + p] = sum of a[r * depth_a + i] * b[p * depth + i], i < depth; rows <= 4. What\n"
+    "/* acc[r * stride + p] = sum of a[r * depth_a + i] * b[p * depth + i], i < depth; rows <= 4. "
+    "What\n"
     " * a has beyond a row's end meets zeros of b. */\n"
     "HOT static void dot_$2(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
     "                    int32_t count, int32_t depth, $1 *acc, int32_t stride)\n"
@@ -163,7 +166,8 @@ static const char dot_saturate_text[] =
     "}\n\n";
 
 static const char dot_split_text[] =
-    "/* Sums in parts that end before the terms `end`: bias and parts are divided by 2^shift each. */\n"
+    "/* Sums in parts that end before the terms `end`: bias and parts are divided by 2^shift each. "
+    "*/\n"
     "static void dot_split_$1(const int64_t *a, const int64_t *b, int32_t count, int32_t depth,\n"
     "                      int64_t bias, int32_t shift, const int32_t *end, int64_t *acc)\n"
     "{\n"
@@ -181,7 +185,8 @@ static const char dot_split_text[] =
 
 static const char depthwise_text[] =
     "/* Sums of one position, a channel each, from 0 on. */\n"
-    "HOT static void depthwise_$1_$3(const window *g, const $2 *x, int32_t zero, const int16_t *taps,\n"
+    "HOT static void depthwise_$1_$3(const window *g, const $2 *x, int32_t zero, const int16_t "
+    "*taps,\n"
     "                            int32_t position, $4 *acc)\n"
     "{\n"
     "    const int32_t top = position / g->out_width * g->stride_y - g->top;\n"
@@ -239,8 +244,8 @@ static itg_status describe(itg_emitter *e, const itg_emit_layer *l, mac *t)
         t->depth = w->elements / t->channels;
     } else {
         itg_shape ignored;
-        itg_status status = itg_matmul_of(&x->shape, &w->shape, t->s->attrs.trans_b, &t->m,
-                                          &ignored, e->err);
+        itg_status status =
+            itg_matmul_of(&x->shape, &w->shape, t->s->attrs.trans_b, &t->m, &ignored, e->err);
         if (status != ITG_OK) return status;
         t->transposed = t->s->attrs.trans_b || w->shape.rank == 1;
         t->patches = t->m.m;
@@ -256,8 +261,8 @@ static itg_status describe(itg_emitter *e, const itg_emit_layer *l, mac *t)
         int64_t a = x->q.qmax - x->q.qmin, b = w->q.qmax - w->q.qmin;
         if (t->s->acc.bits > 62 || (b > 0 && a > ((int64_t)1 << 62) / b))
             return itg_fail(e->err, ITG_UNSUPPORTED,
-                            "%s: node '%s': C source saturates sums of at most 62 bits",
-                            p->name, t->s->name);
+                            "%s: node '%s': C source saturates sums of at most 62 bits", p->name,
+                            t->s->name);
     }
     int64_t unit = t->row == ITG_S64 || t->depth < 16 ? 1 : t->depth < 96 ? 8 : 16;
     t->padded = (t->depth + unit - 1) / unit * unit;
@@ -356,14 +361,13 @@ static itg_status write_outputs(itg_emitter *e, const mac *t, int32_t indent, co
     for (int32_t o = 0; o < t->s->output_count; o++) {
         const itg_pvalue *y = &e->p->values[t->s->outputs[o]];
         itg_emit_requant q;
-        itg_status status =
-            itg_emit_requantize(e, t->s, o, 0, t->channels, t->sum, index, &q);
+        itg_status status = itg_emit_requantize(e, t->s, o, 0, t->channels, t->sum, index, &q);
         if (status != ITG_OK) return status;
         const char *name = itg_emit_output(e, t->l, o), *type = itg_emit_ctype(y->dtype);
         if (t->block == 1) {
-            ITG_EMIT_FORMAT(e, "%*s%s[%s%s] = (%s)%s(%s%s);\n", (int)indent, "", name, at,
-                            offset, type, q.function,
-                            sum_text(e, t, itg_emit_text(e, "%s[0]", acc), index), q.constants);
+            ITG_EMIT_FORMAT(e, "%*s%s[%s%s] = (%s)%s(%s%s);\n", (int)indent, "", name, at, offset,
+                            type, q.function, sum_text(e, t, itg_emit_text(e, "%s[0]", acc), index),
+                            q.constants);
             continue;
         }
         const char *codes = t->s->output_count == 1 && t->sum == ITG_S32 ? acc : "codes";
@@ -392,8 +396,7 @@ static void write_patches(itg_emitter *e, const mac *t, int32_t indent, const ch
                               NULL);
         const char *group = "";
         if (t->groups > 1)
-            group = itg_emit_text(e, " + g * %s",
-                                  itg_emit_number(e, t->v.w.channels / t->groups));
+            group = itg_emit_text(e, " + g * %s", itg_emit_number(e, t->v.w.channels / t->groups));
         ITG_EMIT_FORMAT(e, "%*s%s(&%s, %s%s%s, %s, first, count%s, patches);\n", (int)indent, "",
                         name, window, t->x.name, offset, group, itg_emit_number(e, t->x.zero),
                         wide ? "" : itg_emit_text(e, ", %s", itg_emit_number(e, t->padded)));
@@ -418,8 +421,8 @@ static void write_filters(itg_emitter *e, const mac *t, int32_t indent, const ch
             t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, t->filters)) : "";
         const char *first = itg_emit_text(e, "(%sk) * %s%s", group, depth, b_offset);
         const char *count = t->rows == 1 ? depth : itg_emit_text(e, "rows * %s", depth);
-        itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero,
-                        t->row, "tile");
+        itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero, t->row,
+                        "tile");
         return;
     }
     const char *type = itg_emit_short(t->w.type), *row = itg_emit_short(t->row);
@@ -463,11 +466,9 @@ static void write_sums(itg_emitter *e, const mac *t, int32_t indent, const char 
             itg_emit_template(&e->helpers, dot_split_text, rounding, NULL);
         ITG_EMIT_FORMAT(e, "%*sdot_split_%s(tile, patches, count, %s, %s, %s, part_end, acc);\n",
                         (int)indent, "", rounding, depth, bias_text(e, t, index),
-                        itg_emit_channel(e, "part_shift", split->shift, split->shift_count,
-                                         index));
+                        itg_emit_channel(e, "part_shift", split->shift, split->shift_count, index));
     } else if (t->saturates) {
-        if (itg_emit_needs(e, "dot_saturate"))
-            itg_strbuf_add(&e->helpers, dot_saturate_text);
+        if (itg_emit_needs(e, "dot_saturate")) itg_strbuf_add(&e->helpers, dot_saturate_text);
         int64_t lo, hi;
         itg_emit_native_range(t->s, &lo, &hi);
         ITG_EMIT_FORMAT(e, "%*sdot_saturate(tile, patches, count, %s, %s, %s, %s, acc);\n",
@@ -475,8 +476,7 @@ static void write_sums(itg_emitter *e, const mac *t, int32_t indent, const char 
                         itg_emit_number(e, hi));
     } else {
         if (itg_emit_needs(e, "dot_wide")) itg_strbuf_add(&e->helpers, dot_wide_text);
-        ITG_EMIT_FORMAT(e, "%*sdot_wide(tile, patches, count, %s, acc);\n", (int)indent, "",
-                        depth);
+        ITG_EMIT_FORMAT(e, "%*sdot_wide(tile, patches, count, %s, acc);\n", (int)indent, "", depth);
     }
 }
 
@@ -495,8 +495,7 @@ static itg_status write_block(itg_emitter *e, const mac *t, int32_t indent, cons
     write_patches(e, t, inner, window, in);
     ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k += %d) {\n", (int)inner, "", filters,
                     (int)t->rows);
-    const char *group =
-        t->groups > 1 ? itg_emit_text(e, "g * %s + ", filters) : "";
+    const char *group = t->groups > 1 ? itg_emit_text(e, "g * %s + ", filters) : "";
     bool tile = t->rows > 1;
     if (tile)
         ITG_EMIT_FORMAT(e, "%*sconst int32_t rows = %s - k < %d ? %s - k : %d;\n", (int)inner + 4,
@@ -511,8 +510,7 @@ static itg_status write_block(itg_emitter *e, const mac *t, int32_t indent, cons
                         "%*s%s *const sum = acc + r * %s;\n",
                         (int)inner + 4, "", (int)inner + 8, "", group, (int)inner + 8, "",
                         itg_emit_ctype(t->sum), block);
-    const char *at =
-        itg_emit_text(e, "c + first * %s", itg_emit_number(e, t->channels));
+    const char *at = itg_emit_text(e, "c + first * %s", itg_emit_number(e, t->channels));
     itg_status status =
         write_outputs(e, t, inner + (tile ? 8 : 4), tile ? "sum" : "acc", "c", at, out);
     if (tile) ITG_EMIT_FORMAT(e, "%*s}\n", (int)inner + 4, "");
@@ -592,8 +590,7 @@ static itg_status write_matrix(itg_emitter *e, const mac *t)
     int32_t braces = itg_emit_open(e, &loops, 3, 'b', 4, index);
     for (int i = 0; i < 3; i++)
         offset[i] = strcmp(index[i], "0") == 0 ? "" : itg_emit_text(e, " + %s", index[i]);
-    itg_status status =
-        write_block(e, t, 4 + 4 * braces, "", offset[0], offset[1], offset[2]);
+    itg_status status = write_block(e, t, 4 + 4 * braces, "", offset[0], offset[1], offset[2]);
     itg_emit_close(e, braces, 4);
     return status;
 }

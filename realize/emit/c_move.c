@@ -29,12 +29,10 @@ static void write_copy(itg_emitter *e, const copy *c)
     memcpy(strides[1], c->to, sizeof c->to);
     itg_emit_loops loops = itg_emit_loops_over(c->shape, c->last, strides);
     int32_t braces = itg_emit_open(e, &loops, 2, 'i', c->indent, index);
-    const char *to = c->y_offset == 0
-                         ? ""
-                         : itg_emit_text(e, " + %s", itg_emit_number(e, c->y_offset));
-    const char *from = c->x_offset == 0
-                           ? ""
-                           : itg_emit_text(e, " + %s", itg_emit_number(e, c->x_offset));
+    const char *to =
+        c->y_offset == 0 ? "" : itg_emit_text(e, " + %s", itg_emit_number(e, c->y_offset));
+    const char *from =
+        c->x_offset == 0 ? "" : itg_emit_text(e, " + %s", itg_emit_number(e, c->x_offset));
     ITG_EMIT_FORMAT(e, "%*s%s[%s%s] = (%s)%s[%s%s];\n", (int)(c->indent + 4 * braces), "", c->y,
                     index[1], to, c->type, c->x, index[0], from);
     itg_emit_close(e, braces, c->indent);
@@ -189,8 +187,7 @@ static void pad_mirrored(itg_emitter *e, const itg_emit_layer *l, const itg_emit
                         (int)d, (int)d, itg_emit_number(e, n), (int)d);
         braces++;
     }
-    ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s[%s];\n", 4 + 4 * braces, "", c.y, to, c.type, c.x,
-                    from);
+    ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s[%s];\n", 4 + 4 * braces, "", c.y, to, c.type, c.x, from);
     itg_emit_close(e, braces, 4);
 }
 

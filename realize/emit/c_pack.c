@@ -1,17 +1,19 @@
 /* Constants at their bit width. A tensor of n codes of b bits takes ceil(n * b / 8) bytes:
  *
  *   codes are stored as code - least, least = -2^(b-1) if signed, else 0, so b bits each;
- *   the first n / 8 * 8 of them in slices of 8, 4, 2 and 1 bits, the low bits first, as b is made of
- *   them (3 = 2 + 1); a slice of w bits has n / 8 * w bytes, and code i stands in byte i % bytes, at
- *   bit i / bytes * w: runs of codes lie in runs of bytes, so that loops over them vectorize;
- *   the last n % 8 codes follow as one string of bits. */
+ *   the first n / 8 * 8 of them in slices of 8, 4, 2 and 1 bits, the low bits first, as b is made
+ * of them (3 = 2 + 1); a slice of w bits has n / 8 * w bytes, and code i stands in byte i % bytes,
+ * at bit i / bytes * w: runs of codes lie in runs of bytes, so that loops over them vectorize; the
+ * last n % 8 codes follow as one string of bits. */
 #include "kernels/int_ops.h"
 #include "realize/emit/emit.h"
 #include <string.h>
 
 static const char unpack_text[] =
-    "/* out[i] = code[first + i] - zero for i < count, of a tensor of total codes, bits wide each.\n"
-    " * Eight of them take `bits` bytes, in slices of 8, 4, 2 and 1 bits; what is left over follows.\n"
+    "/* out[i] = code[first + i] - zero for i < count, of a tensor of total codes, bits wide "
+    "each.\n"
+    " * Eight of them take `bits` bytes, in slices of 8, 4, 2 and 1 bits; what is left over "
+    "follows.\n"
     " */\n"
     "HOT static void unpack_$1(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
     "                          int32_t count, $2 zero, $2 *out)\n"
@@ -22,7 +24,8 @@ static const char unpack_text[] =
     "        out[i] = ($2)-zero;\n"
     "    if (inside < count) {\n"
     "        unpack_rest_$1(p + whole * bits, bits, inside < 0 ? -inside : 0,\n"
-    "                       inside < 0 ? count : count - inside, inside < 0 ? out : out + inside);\n"
+    "                       inside < 0 ? count : count - inside, inside < 0 ? out : out + "
+    "inside);\n"
     "        count = inside < 0 ? 0 : inside;\n"
     "    }\n"
     "    while (shift < bits) {\n"

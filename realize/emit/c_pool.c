@@ -38,7 +38,8 @@ static const char sum_text[] =
     "$6";
 
 static const char count_text[] =
-    "/* Elements of the window at one position that lie in [before, extent + after), at least 1. */\n"
+    "/* Elements of the window at one position that lie in [before, extent + after), at least 1. "
+    "*/\n"
     "static int32_t taps_inside(int32_t start, int32_t step, int32_t taps, int32_t before,\n"
     "                           int32_t end)\n"
     "{\n"
@@ -57,17 +58,16 @@ static const char count_text[] =
     "    return rows * columns > 0 ? rows * columns : 1;\n"
     "}\n\n";
 
-static const char divide_text[] =
-    "/* v / d to an integer: $2. d > 0. */\n"
-    "static inline int$1_t divide_$2_$1(int$1_t v, int$1_t d)\n"
-    "{\n"
-    "    int$1_t q = v / d, rest = v % d;\n"
-    "    if (rest < 0) {\n"
-    "        q--;\n"
-    "        rest += d;\n"
-    "    }\n"
-    "    return q$3;\n"
-    "}\n\n";
+static const char divide_text[] = "/* v / d to an integer: $2. d > 0. */\n"
+                                  "static inline int$1_t divide_$2_$1(int$1_t v, int$1_t d)\n"
+                                  "{\n"
+                                  "    int$1_t q = v / d, rest = v % d;\n"
+                                  "    if (rest < 0) {\n"
+                                  "        q--;\n"
+                                  "        rest += d;\n"
+                                  "    }\n"
+                                  "    return q$3;\n"
+                                  "}\n\n";
 
 static const char *divide(itg_emitter *e, itg_rounding rounding, bool wide)
 {
@@ -158,9 +158,10 @@ static itg_status write_mean(itg_emitter *e, const mean *t, int32_t indent, cons
         wide = wide || span > (INT32_MAX >> 2) / t->most;
         const char *type = wide ? "int64_t" : "int32_t";
         const char *back =
-            zero == 0 ? "" : itg_emit_text(e, " + (%s)%s * %s", type, count,
-                                           zero < 0 ? itg_emit_text(e, "(%s)", itg_emit_number(e, zero))
-                                                    : itg_emit_number(e, zero));
+            zero == 0 ? ""
+                      : itg_emit_text(e, " + (%s)%s * %s", type, count,
+                                      zero < 0 ? itg_emit_text(e, "(%s)", itg_emit_number(e, zero))
+                                               : itg_emit_number(e, zero));
         ITG_EMIT_FORMAT(e, "%*sconst %s q = %s(%s%s, %s);\n", (int)indent, "", type,
                         divide(e, s->rounding, wide), acc, back, count);
         ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)(q < %s ? %s : q > %s ? %s : q);\n", (int)indent, "",
@@ -177,16 +178,22 @@ static itg_status write_mean(itg_emitter *e, const mean *t, int32_t indent, cons
             t->varies ? itg_emit_requantize(e, s, o, 0, s->outs[o].requant_count, t->sum, index, &q)
                       : itg_emit_requantize(e, s, o, t->most - 1, 1, t->sum, index, &q);
         if (status != ITG_OK) return status;
-        ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s(%s%s);\n", (int)indent, "",
-                        itg_emit_output(e, t->l, o), at,
-                        itg_emit_ctype(e->p->values[s->outputs[o]].dtype), q.function, sum,
-                        q.constants);
+        ITG_EMIT_FORMAT(
+            e, "%*s%s[%s] = (%s)%s(%s%s);\n", (int)indent, "", itg_emit_output(e, t->l, o), at,
+            itg_emit_ctype(e->p->values[s->outputs[o]].dtype), q.function, sum, q.constants);
     }
     return ITG_OK;
 }
 
+/* Does it matter by what a window's sum is divided? */
 static bool count_varies(const itg_step *s, const itg_window *w, int64_t most)
 {
+    bool differ = s->form == ITG_FORM_KEEP;
+    for (int32_t o = 0; o < s->output_count && !differ; o++)
+        for (int32_t i = 1; i < s->outs[o].requant_count && !differ; i++)
+            differ =
+                memcmp(&s->outs[o].requant[i], &s->outs[o].requant[0], sizeof(itg_requant)) != 0;
+    if (!differ) return false;
     for (int64_t i = 0; i < w->out_height; i++)
         for (int64_t j = 0; j < w->out_width; j++)
             if (itg_mean_count(s, w, i, j) != most) return true;
@@ -243,9 +250,9 @@ static itg_status window_mean(itg_emitter *e, const itg_emit_layer *l)
         bool padded = s->op == ITG_OP_AVERAGE_POOL && s->attrs.count_include_pad;
         const int64_t none[4] = {0, 0, 0, 0}, *pad = padded ? s->attrs.pad : none;
         if (itg_emit_needs(e, "window_count")) itg_strbuf_add(&e->helpers, count_text);
-        ITG_EMIT_FORMAT(e, "        const int32_t count = window_count(&%s, i, %lld, %lld, %lld, %lld);\n",
-                        window, (long long)pad[0], (long long)pad[1], (long long)pad[2],
-                        (long long)pad[3]);
+        ITG_EMIT_FORMAT(
+            e, "        const int32_t count = window_count(&%s, i, %lld, %lld, %lld, %lld);\n",
+            window, (long long)pad[0], (long long)pad[1], (long long)pad[2], (long long)pad[3]);
         count = "count";
     }
     ITG_EMIT_FORMAT(e, "        window_%s_%s_%s(&%s, %s%s, %s, i, acc%s);\n",
@@ -253,8 +260,8 @@ static itg_status window_mean(itg_emitter *e, const itg_emit_layer *l)
                     itg_emit_short(t.sum), window, t.x.name, in, itg_emit_number(e, t.x.zero),
                     limits);
     ITG_EMIT_FORMAT(e, "        for (int32_t c = 0; c < %s; c++) {\n", channels);
-    itg_status status = write_mean(e, &t, 12, "acc[c]", count,
-                                   itg_emit_text(e, "c + i * %s%s", channels, out));
+    itg_status status =
+        write_mean(e, &t, 12, "acc[c]", count, itg_emit_text(e, "c + i * %s%s", channels, out));
     itg_strbuf_add(&e->body, "        }\n    }\n");
     itg_emit_close(e, images, 4);
     return status;
@@ -309,8 +316,7 @@ static itg_status axes_mean(itg_emitter *e, const itg_emit_layer *l)
     ITG_EMIT_FORMAT(e, "%*sacc = %s;\n", (int)(indent + 4 + 4 * inner), "",
                     t.saturates ? itg_emit_fit(e, t.s, t.sum, term) : term);
     itg_emit_close(e, inner, indent + 4);
-    itg_status status =
-        write_mean(e, &t, indent + 4, "acc", itg_emit_number(e, t.most), at[1]);
+    itg_status status = write_mean(e, &t, indent + 4, "acc", itg_emit_number(e, t.most), at[1]);
     ITG_EMIT_FORMAT(e, "%*s}\n", (int)indent, "");
     itg_emit_close(e, outer, 4);
     return status;
@@ -326,9 +332,9 @@ static itg_status axes_max(itg_emitter *e, const itg_emit_layer *l)
     int32_t outer = itg_emit_open(e, &a.kept, 2, 'i', 4, at), indent = 4 + 4 * outer;
     ITG_EMIT_FORMAT(e, "%*s{\n%*s%s most = %s[%s];\n", (int)indent, "", (int)indent + 4, "", type,
                     x.name, at[0]);
-    if (arg)
-        ITG_EMIT_FORMAT(e, "%*sint32_t best = 0, n = 0;\n", (int)indent + 4, "");
-    int32_t inner = itg_emit_open(e, &a.reduced, 1, 'j', indent + 4, in), deep = indent + 4 + 4 * inner;
+    if (arg) ITG_EMIT_FORMAT(e, "%*sint32_t best = 0, n = 0;\n", (int)indent + 4, "");
+    int32_t inner = itg_emit_open(e, &a.reduced, 1, 'j', indent + 4, in),
+            deep = indent + 4 + 4 * inner;
     if (arg)
         ITG_EMIT_FORMAT(e,
                         "%*sif (%s[%s + %s] %s most) {\n%*smost = %s[%s + %s];\n%*sbest = n;\n"

@@ -200,8 +200,7 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
     }
     itg_strbuf_format(&text, ",\n    %s zero, %s lo, %s hi)\n{\n    int64_t v = sum;\n",
                       itg_emit_ctype(c->code), itg_emit_ctype(c->code), itg_emit_ctype(c->code));
-    if (c->limited)
-        itg_strbuf_add(&text, "    v = v < -limit ? -limit : v > limit ? limit : v;\n");
+    if (c->limited) itg_strbuf_add(&text, "    v = v < -limit ? -limit : v > limit ? limit : v;\n");
     if (c->used[LEFT]) itg_strbuf_format(&text, "    v *= INT64_C(1) << %s;\n", shown[LEFT]);
     for (int k = PRE; k < PARTS; k++) {
         if (!c->used[k]) continue;
@@ -214,7 +213,8 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
         itg_strbuf_format(&text, "    v = %s(%sv, %s);\n", rounding, narrow ? "(int32_t)" : "",
                           shown[k]);
     }
-    itg_strbuf_format(&text, "    v += zero;\n    return (%s)(v < lo ? lo : v > hi ? hi : v);\n}\n\n",
+    itg_strbuf_format(&text,
+                      "    v += zero;\n    return (%s)(v < lo ? lo : v > hi ? hi : v);\n}\n\n",
                       itg_emit_ctype(c->code));
     e->failed |= text.failed;
     itg_strbuf_add(&e->helpers, "/* A sum as a code. */\n");

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char main_text[] =
-    "/* Compile with $1.c; prints the digest of the outputs (docs/emit-c.md) and returns 0 if it is\n"
+    "/* Compile with $1.c; prints the digest of the outputs (docs/emit-c.md) and returns 0 if it "
+    "is\n"
     " * the one that the executor gave. PUTS may be any other way to show a line. */\n"
     "#include \"$1.h\"\n"
     "#ifndef PUTS\n"
@@ -94,10 +95,10 @@ static const char sha_text[] =
 static void make_codes(const itg_pvalue *v, const float *real, itg_rng *rng, void *codes)
 {
     for (int64_t i = 0; i < v->elements; i++) {
-        int64_t code = real != NULL ? itg_quantize_f32(real[i], v->q.scale[0], v->q.zero_point,
-                                                       v->q.qmin, v->q.qmax)
-                                    : v->q.qmin + (int64_t)itg_rng_below(
-                                                      rng, (uint64_t)(v->q.qmax - v->q.qmin) + 1);
+        int64_t code =
+            real != NULL
+                ? itg_quantize_f32(real[i], v->q.scale[0], v->q.zero_point, v->q.qmin, v->q.qmax)
+                : v->q.qmin + (int64_t)itg_rng_below(rng, (uint64_t)(v->q.qmax - v->q.qmin) + 1);
         itg_store(v->dtype, codes, i, code);
     }
 }
@@ -117,9 +118,8 @@ static itg_status run_codes(const itg_emitter *e, itg_instance *instance, void *
     const itg_program *p = e->p;
     for (int32_t i = -1; i < p->step_count; i++) {
         const itg_step *s = i < 0 ? NULL : &p->steps[i];
-        int32_t input = s == NULL || s->kind != ITG_STEP_QUANTIZE
-                            ? ITG_NONE
-                            : argument_of(e, s->outputs[0]);
+        int32_t input =
+            s == NULL || s->kind != ITG_STEP_QUANTIZE ? ITG_NONE : argument_of(e, s->outputs[0]);
         itg_status status = ITG_OK;
         if (input != ITG_NONE)
             memcpy(itg_exec_data(instance, s->outputs[0]), codes[input],
@@ -167,8 +167,8 @@ static itg_status make_samples(itg_emitter *e, const itg_emit_vectors *vectors, 
     for (int32_t i = 0; i < e->input_count && !e->failed; i++)
         codes[i] = itg_emit_alloc(e, e->p->values[e->inputs[i].value].bytes, 1);
     for (int32_t i = 0; i < e->output_count && !e->failed; i++)
-        copies[i] = itg_emit_alloc(
-            e, (size_t)e->p->values[e->outputs[i].value].elements, sizeof(int64_t));
+        copies[i] =
+            itg_emit_alloc(e, (size_t)e->p->values[e->outputs[i].value].elements, sizeof(int64_t));
     if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "no memory for the self-test");
     itg_status status = itg_instance_create(e->p, &instance, e->err);
     itg_rng_init(&rng, 1);

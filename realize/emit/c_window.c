@@ -11,8 +11,8 @@ static const char struct_text[] =
 
 const char *itg_emit_window(itg_emitter *e, const itg_window *w)
 {
-    const int64_t fields[] = {w->height,    w->width,     w->channels,    w->channels / w->group,
-                              w->out_width, w->kernel[0], w->kernel[1],   w->stride[0],
+    const int64_t fields[] = {w->height,    w->width,       w->channels,    w->channels / w->group,
+                              w->out_width, w->kernel[0],   w->kernel[1],   w->stride[0],
                               w->stride[1], w->dilation[0], w->dilation[1], w->pad_top,
                               w->pad_left};
     enum { FIELDS = sizeof fields / sizeof *fields };
@@ -29,16 +29,14 @@ const char *itg_emit_window(itg_emitter *e, const itg_window *w)
     return name;
 }
 
-int32_t itg_emit_images(itg_emitter *e, const itg_window_view *v, const char **in,
-                        const char **out)
+int32_t itg_emit_images(itg_emitter *e, const itg_window_view *v, const char **in, const char **out)
 {
     *in = *out = "";
     if (v->batch == 1) return 0;
     const itg_window *w = &v->w;
     ITG_EMIT_FORMAT(e, "    for (int32_t image = 0; image < %s; image++) {\n",
                     itg_emit_number(e, v->batch));
-    *in = itg_emit_text(e, " + image * %s",
-                        itg_emit_number(e, w->channels * w->height * w->width));
+    *in = itg_emit_text(e, " + image * %s", itg_emit_number(e, w->channels * w->height * w->width));
     *out = itg_emit_text(e, " + image * %s",
                          itg_emit_number(e, w->out_channels * w->out_height * w->out_width));
     return 1;

@@ -10,20 +10,16 @@
 
 #define ITG_EMIT_NAME 64 /* bytes of an identifier, terminator included */
 
-typedef enum itg_emit_place {
-    ITG_EMIT_ARENA,
-    ITG_EMIT_INPUT,
-    ITG_EMIT_OUTPUT
-} itg_emit_place;
+typedef enum itg_emit_place { ITG_EMIT_ARENA, ITG_EMIT_INPUT, ITG_EMIT_OUTPUT } itg_emit_place;
 
 typedef struct itg_emit_buffer {
-    int32_t value;    /* of the program: type, shape, quantizer */
-    bool last;        /* channels innermost */
-    int32_t root;     /* the buffer whose memory it is: itself, but for reshapes */
+    int32_t value;        /* of the program: type, shape, quantizer */
+    bool last;            /* channels innermost */
+    int32_t root;         /* the buffer whose memory it is: itself, but for reshapes */
     itg_emit_place place; /* of roots */
-    int32_t index;    /* of the argument, for inputs and outputs */
+    int32_t index;        /* of the argument, for inputs and outputs */
     int32_t first, until; /* layers between which a root is needed */
-    size_t offset;    /* bytes into the arena */
+    size_t offset;        /* bytes into the arena */
 } itg_emit_buffer;
 
 typedef struct itg_emit_layer {
@@ -48,8 +44,8 @@ typedef struct itg_emitter {
     char name[ITG_EMIT_NAME], upper[ITG_EMIT_NAME];
     itg_emit_buffer *buffers;
     int32_t buffer_count, buffer_capacity;
-    int32_t *buffer_of;  /* [value]: its own, ITG_NONE */
-    int32_t *other_of;   /* [value]: in the other layout */
+    int32_t *buffer_of; /* [value]: its own, ITG_NONE */
+    int32_t *other_of;  /* [value]: in the other layout */
     itg_emit_layer *layers;
     int32_t layer_count;
     itg_emit_argument *inputs, *outputs;
@@ -75,8 +71,8 @@ void *itg_emit_alloc(itg_emitter *e, size_t count, size_t size); /* zeroed; NULL
 void itg_emit_identifier(const char *name, char out[ITG_EMIT_NAME]);
 void itg_emit_upper(const char *name, char out[ITG_EMIT_NAME]);
 bool itg_emit_needs(itg_emitter *e, const char *helper); /* true: write it now */
-const char *itg_emit_ctype(itg_dtype type);               /* "int8_t" */
-const char *itg_emit_short(itg_dtype type);               /* "s8" */
+const char *itg_emit_ctype(itg_dtype type);              /* "int8_t" */
+const char *itg_emit_short(itg_dtype type);              /* "s8" */
 /* text with every $1..$9 replaced by its argument; NULL-terminated list. */
 void itg_emit_template(itg_strbuf *out, const char *text, ...);
 /* The smallest type that holds them all: "int8_t"...; *size: its bytes. */
@@ -84,10 +80,10 @@ const char *itg_emit_smallest(const int64_t *values, int64_t count, size_t *size
 /* static const TYPE name[count] = {...}; into e->data; counts its bytes with the layer. */
 void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count);
 /* "name[index]", or the number where all values are equal. Writes the array then. */
-const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values,
-                             int64_t count, const char *index);
+const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
+                             const char *index);
 const char *itg_emit_number(itg_emitter *e, int64_t v); /* a literal of any int64 */
-const char *itg_emit_member(itg_dtype type);              /* of the arena: "s8" */
+const char *itg_emit_member(itg_dtype type);            /* of the arena: "s8" */
 /* Room in the layer's scratch; returns the text of a pointer to it: "arena.s16 + 12". Also used
  * before the plan, to measure: the offset then is wrong and the text is thrown away. */
 const char *itg_emit_scratch(itg_emitter *e, itg_dtype type, int64_t count);
@@ -132,8 +128,8 @@ bool itg_emit_output_last(const itg_emitter *e, const itg_emit_layer *l, int32_t
 const char *itg_emit_input_name(itg_emitter *e, const itg_emit_layer *l, int32_t slot);
 
 /* ---- packed constants (c_pack.c) ---- */
-/* Writes the codes of a constant, once: element i is code order[i] (NULL: i); `tag` names the order.
- * Returns the array's name. */
+/* Writes the codes of a constant, once: element i is code order[i] (NULL: i); `tag` names the
+ * order. Returns the array's name. */
 const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag);
 int64_t itg_emit_packed_bytes(const itg_pvalue *v);
 /* A call that unpacks codes [first, first + count) of it, less `subtract`, into `out`. */
@@ -151,9 +147,9 @@ typedef struct itg_emit_sets {
     const char *suffix;         /* of the names of arrays */
     const itg_requant *requant; /* [count] */
     int64_t count;
-    const char *index;      /* how the text names the one at hand */
-    int64_t least, most;    /* of the sums */
-    itg_dtype sum, code;    /* S32 or S64 */
+    const char *index;   /* how the text names the one at hand */
+    int64_t least, most; /* of the sums */
+    itg_dtype sum, code; /* S32 or S64 */
     int64_t zero, lo, hi;
 } itg_emit_sets;
 itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *sets, itg_emit_requant *out);

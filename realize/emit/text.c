@@ -62,8 +62,7 @@ bool itg_emit_needs(itg_emitter *e, const char *helper)
         int32_t capacity = e->needed_capacity * 2 + 16;
         const char **grown = itg_emit_alloc(e, (size_t)capacity, sizeof *grown);
         if (grown == NULL) return false;
-        if (e->needed_count > 0)
-            memcpy(grown, e->needed, (size_t)e->needed_count * sizeof *grown);
+        if (e->needed_count > 0) memcpy(grown, e->needed, (size_t)e->needed_count * sizeof *grown);
         e->needed = grown;
         e->needed_capacity = capacity;
     }
@@ -164,8 +163,8 @@ void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int
     e->layer->constant_bytes += count * (int64_t)size;
 }
 
-const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values,
-                             int64_t count, const char *index)
+const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
+                             const char *index)
 {
     int64_t lo, hi;
     range_of(values, count, &lo, &hi);
@@ -179,7 +178,7 @@ const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *va
 
 const char *itg_emit_member(itg_dtype type)
 {
-    return type == ITG_U8 || type == ITG_U16 || type == ITG_U32 ? itg_dtype_name(type)
+    return type == ITG_U8 || type == ITG_U16 || type == ITG_U32   ? itg_dtype_name(type)
            : type == ITG_S8 || type == ITG_S16 || type == ITG_S32 ? itg_dtype_name(type)
                                                                   : "s64";
 }

@@ -11,6 +11,7 @@ typedef struct maker {
     int32_t images[MOST], count; /* codes [1,C,H,W] */
     int32_t outputs[MOST], output_count;
     int named;
+    bool integer; /* no float anywhere but at the input */
     uint64_t seed;
 } maker;
 
@@ -134,7 +135,7 @@ static void set_out(maker *m, itg_step *s, int32_t index, int32_t id, int64_t bo
     itg_step_out *o = &s->outs[index];
     const itg_pvalue *v = value(m, id);
     int32_t count = chance(m, 3) ? 1 : (int32_t)channels;
-    int form = (int)pick(m, 0, 5);
+    int form = (int)pick(m, m->integer ? 1 : 0, 5);
     s->outputs[index] = id;
     if (!v->quantized) {
         float *factor = itg_arena_array(m->p->arena, (size_t)count, sizeof *factor);
@@ -161,7 +162,7 @@ static int32_t version_count(maker *m)
 static void add_versions(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels)
 {
     for (int32_t i = 0; i < s->output_count; i++) {
-        bool real = i > 0 && chance(m, 2);
+        bool real = i > 0 && !m->integer && chance(m, 2);
         int32_t id = real ? add_value(m, ITG_F32, shape) : add_codes(m, shape, NULL);
         set_out(m, s, i, id, bound, channels);
         if (real) m->outputs[m->output_count++] = id;
@@ -261,7 +262,7 @@ static void add_binary(maker *m, int32_t x)
     s->form = op == ITG_OP_MUL ? ITG_FORM_PRODUCT
               : chance(m, 4)   ? ITG_FORM_EQUAL
                                : ITG_FORM_RESCALE;
-    if (ordered || chance(m, 3)) s->form = ITG_FORM_F32;
+    if (!m->integer && (ordered || chance(m, 3))) s->form = ITG_FORM_F32;
     int64_t most = width_of(&value(m, x)->q) + width_of(&value(m, y)->q);
     int64_t bound = op == ITG_OP_MUL ? width_of(&value(m, x)->q) * width_of(&value(m, y)->q) : most;
     if (s->form == ITG_FORM_RESCALE) {
@@ -322,7 +323,9 @@ static void add_mean(maker *m, int32_t x, bool global)
                  keeps ? 1 : version_count(m));
     s->attrs = a;
     s->inputs[0] = x;
-    s->form = keeps ? ITG_FORM_KEEP : !global && chance(m, 2) ? ITG_FORM_F32 : ITG_FORM_RESCALE;
+    s->form = keeps                                    ? ITG_FORM_KEEP
+              : !global && !m->integer && chance(m, 2) ? ITG_FORM_F32
+                                                       : ITG_FORM_RESCALE;
     s->rounding = (itg_rounding)pick(m, 0, ITG_ROUNDING_COUNT - 1);
     set_accumulator(m, s);
     if (keeps)
@@ -518,7 +521,7 @@ static void add_any(maker *m)
         add_split(m, x);
         break;
     case 9:
-        add_island(m, x);
+        if (!m->integer) add_island(m, x);
         break;
     case 10:
         if (m->output_count < 4) add_arg_max(m, x);
@@ -543,9 +546,9 @@ static void set_ends(maker *m, int32_t input)
     if (chance(m, 2)) p->outputs[p->output_count++] = m->images[pick(m, 0, m->count - 1)];
 }
 
-itg_program *random_program(uint64_t seed)
+static itg_program *make_program(uint64_t seed, bool integer)
 {
-    maker m = {.seed = seed};
+    maker m = {.seed = seed, .integer = integer};
     itg_error err = {0};
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("random", &m.p, NULL), ITG_OK);
@@ -568,6 +571,16 @@ itg_program *random_program(uint64_t seed)
     if (itg_program_finish(m.p, ITG_BOUNDS_STORE, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     return m.p;
+}
+
+itg_program *random_program(uint64_t seed)
+{
+    return make_program(seed, false);
+}
+
+itg_program *random_integer_program(uint64_t seed)
+{
+    return make_program(seed, true);
 }
 
 static itg_quantizer byte_quantizer(maker *m, float *scale)

@@ -1,0 +1,102 @@
+/* The emitted C source, compiled by the machine's compiler without a warning, gives the executor's
+ * digest: its self-test says so, and these tests look at what it says. */
+#include "networks.h"
+#include "random_program.h"
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER TEST_FOLDER "/emitted"
+#define FLAGS                                                                                      \
+    "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror -fsanitize=undefined "                 \
+    "-fno-sanitize-recover=all"
+
+static bool has_compiler(void)
+{
+    static const char probe[] = "echo 'int main(void){return 0;}' | " TEST_CC
+                                " -fsanitize=undefined -xc - -o " FOLDER "/probe 2>/dev/null";
+    (void)mkdir(FOLDER, 0777);
+    return system(probe) == 0;
+}
+
+/* Compiles every file of one name together and runs the test. */
+static void compile_and_run(const char *name, const char *flags, uint64_t seed)
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             TEST_CC " %s " FOLDER "/%s.c " FOLDER "/%s_selftest.c -o " FOLDER "/%s && " FOLDER
+                     "/%s > " FOLDER "/%s.txt",
+             flags, name, name, name, name, name);
+    if (system(command) != 0)
+        fail_msg("%s (seed %llu): %s", name, (unsigned long long)seed, command);
+}
+
+static bool emits(const itg_program *p, const char *name, int32_t samples, itg_error *err)
+{
+    itg_emit_vectors vectors = {samples, NULL};
+    itg_status status = itg_program_emit_c(p, name, &vectors, FOLDER, NULL, err);
+    if (status == ITG_OK) return true;
+    assert_int_equal(status, ITG_UNSUPPORTED);
+    return false;
+}
+
+/* Every kind of step in every form: most can be emitted, and whatever is gives the same bits. */
+static void random_programs_give_the_executors_digest(void **state)
+{
+    (void)state;
+    if (!has_compiler()) {
+        print_message("skipped: no compiler\n");
+        skip();
+    }
+    const char *given = getenv("ITG_EMIT_SEEDS");
+    uint64_t seeds = given != NULL ? strtoull(given, NULL, 10) : 24, emitted = 0;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        itg_error err = {0};
+        itg_program *p = random_integer_program(seed);
+        if (emits(p, "net", 3, &err)) {
+            emitted++;
+            compile_and_run("net", seed % 2 == 0 ? FLAGS " -O1" : FLAGS " -O0", seed);
+        } else if (given != NULL) {
+            print_message("seed %llu: %s\n", (unsigned long long)seed, err.message);
+        }
+        itg_program_destroy(p);
+    }
+    print_message("%llu of %llu emitted\n", (unsigned long long)emitted,
+                  (unsigned long long)seeds);
+    assert_true(emitted * 10 >= seeds * 7);
+}
+
+static void what_is_float_is_refused_before_any_file(void **state)
+{
+    (void)state;
+    static const network networks[] = NETWORKS;
+    (void)mkdir(FOLDER, 0777);
+    (void)unlink(FOLDER "/refused.c");
+    int refused = 0;
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        fixture f = networks[i]();
+        itg_program *p = fx_program(&f);
+        itg_error err = {0};
+        itg_emit_vectors vectors = {1, NULL};
+        if (itg_program_emit_c(p, "refused", &vectors, FOLDER, NULL, &err) != ITG_OK) {
+            refused++;
+            assert_int_equal(err.code, ITG_UNSUPPORTED);
+            assert_true(strstr(err.message, "float") != NULL || strstr(err.message, "f32") != NULL);
+            assert_int_not_equal(access(FOLDER "/refused.c", F_OK), 0);
+        } else {
+            (void)unlink(FOLDER "/refused.c");
+        }
+        itg_program_destroy(p);
+        fx_end(&f);
+    }
+    assert_true(refused > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs_give_the_executors_digest),
+        cmocka_unit_test(what_is_float_is_refused_before_any_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
