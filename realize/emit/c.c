@@ -190,8 +190,9 @@ static void add_signature(itg_emitter *e, const itg_emit_layer *l)
     itg_strbuf_add(&e->body, ")\n{\n");
 }
 
-static void clear(itg_strbuf *text)
+static void clear(itg_emitter *e, itg_strbuf *text)
 {
+    e->failed |= text->failed;
     itg_strbuf_deinit(text);
     *text = (itg_strbuf){0};
 }
@@ -199,9 +200,9 @@ static void clear(itg_strbuf *text)
 static itg_status write_layers(itg_emitter *e)
 {
     itg_status status = ITG_OK;
-    clear(&e->data);
-    clear(&e->helpers);
-    clear(&e->body);
+    clear(e, &e->data);
+    clear(e, &e->helpers);
+    clear(e, &e->body);
     e->needed_count = e->core_count = 0;
     for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++) {
         itg_emit_layer *l = e->layer = &e->layers[i];
@@ -236,6 +237,12 @@ static const char prologue_text[] =
     "#endif\n"
     "#ifndef HOT\n"
     "#define HOT\n"
+    "#endif\n"
+    "/* SHARED: called from many places; one copy when optimizing for size. */\n"
+    "#if defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)\n"
+    "#define SHARED static __attribute__((noinline))\n"
+    "#else\n"
+    "#define SHARED static inline\n"
     "#endif\n\n";
 
 static void write_arena(itg_emitter *e, itg_strbuf *out)

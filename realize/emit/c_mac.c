@@ -101,7 +101,7 @@ static const char dot_text[] =
     "/* acc[r * stride + p] = sum of a[r * depth_a + i] * b[p * depth + i], i < depth; rows <= 4. "
     "What\n"
     " * a has beyond a row's end meets zeros of b. */\n"
-    "HOT static void dot_$2(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
+    "HOT SHARED void dot_$2(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
     "                    int32_t count, int32_t depth, $1 *acc, int32_t stride)\n"
     "{\n"
     "    int32_t p = 0;\n"
@@ -487,11 +487,15 @@ static itg_status write_block(itg_emitter *e, const mac *t, int32_t indent, cons
     const char *patches = itg_emit_number(e, t->patches), *block = itg_emit_number(e, t->block);
     const char *filters = itg_emit_number(e, t->filters);
     int32_t inner = indent + 4;
-    ITG_EMIT_FORMAT(e,
-                    "%*sfor (int32_t first = 0; first < %s; first += %s) {\n"
-                    "%*sconst int32_t count = %s - first < %s ? %s - first : %s;\n",
-                    (int)indent, "", patches, block, (int)inner, "", patches, block, patches,
-                    block);
+    if (t->block == t->patches)
+        ITG_EMIT_FORMAT(e, "%*s{\n%*sconst int32_t first = 0, count = %s;\n", (int)indent, "",
+                        (int)inner, "", patches);
+    else
+        ITG_EMIT_FORMAT(e,
+                        "%*sfor (int32_t first = 0; first < %s; first += %s) {\n"
+                        "%*sconst int32_t count = %s - first < %s ? %s - first : %s;\n",
+                        (int)indent, "", patches, block, (int)inner, "", patches, block, patches,
+                        block);
     write_patches(e, t, inner, window, in);
     ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k += %d) {\n", (int)inner, "", filters,
                     (int)t->rows);

@@ -10,8 +10,10 @@
 #include <string.h>
 
 static const char unpack_text[] =
-    "/* out[i] = code[first + i] - zero for i < count, of a tensor of total codes, bits wide each.\n"
-    " * Eight of them take `bits` bytes, in slices of 8, 4, 2 and 1 bits; what is left over follows.\n"
+    "/* out[i] = code[first + i] - zero for i < count, of a tensor of total codes, bits wide "
+    "each.\n"
+    " * Eight of them take `bits` bytes, in slices of 8, 4, 2 and 1 bits; what is left over "
+    "follows.\n"
     " */\n"
     "HOT static void unpack_$1(const uint8_t *p, int32_t total, int32_t bits, int32_t first,\n"
     "                          int32_t count, $2 zero, $2 *out)\n"
@@ -20,7 +22,8 @@ static const char unpack_text[] =
     "    int32_t shift = 0, inside = whole * 8 - first;\n"
     "    if (inside < count) {\n"
     "        inside = inside < 0 ? 0 : inside;\n"
-    "        unpack_rest_$1(p + whole * bits, bits, first + inside - whole * 8, count - inside, zero,\n"
+    "        unpack_rest_$1(p + whole * bits, bits, first + inside - whole * 8, count - inside, "
+    "zero,\n"
     "                       out + inside);\n"
     "        count = inside;\n"
     "    }\n"
@@ -36,7 +39,8 @@ static const char unpack_text[] =
     "            $2 *y = out + i;\n"
     "            n = bytes - (first + i) % bytes;\n"
     "            n = n < count - i ? n : count - i;\n"
-    "            for (int32_t j = 0; j < n; j++) { /* by products: shifts by a variable are slow */\n"
+    "            for (int32_t j = 0; j < n; j++) { /* by products: shifts by a variable are slow "
+    "*/\n"
     "                const uint16_t part = (uint16_t)((uint16_t)(in[j] * down) >> 8 & mask);\n"
     "                y[j] = ($2)((shift == 0 ? ($2)-zero : y[j]) + ($2)(($4)part * up));\n"
     "            }\n"
@@ -137,8 +141,8 @@ void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *
     if (itg_emit_needs(e, itg_emit_text(e, "unpack_%s", itg_emit_short(type)))) {
         itg_emit_template(&e->helpers, rest_text, itg_emit_short(type), itg_emit_ctype(type), up,
                           wide, NULL);
-        itg_emit_template(&e->helpers, unpack_text, itg_emit_short(type), itg_emit_ctype(type),
-                          up, wide, NULL);
+        itg_emit_template(&e->helpers, unpack_text, itg_emit_short(type), itg_emit_ctype(type), up,
+                          wide, NULL);
     }
     ITG_EMIT_FORMAT(e, "%*sunpack_%s(%s, %s, %d, %s, %s, %s, %s);\n", (int)indent, "",
                     itg_emit_short(type), name, itg_emit_number(e, v->elements), (int)v->q.bits,

@@ -190,7 +190,7 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
 {
     itg_strbuf text = {0};
     const char *shown[PARTS];
-    itg_strbuf_format(&text, "static inline %s %s(%s sum", itg_emit_ctype(c->code), name,
+    itg_strbuf_format(&text, "SHARED %s %s(%s sum", itg_emit_ctype(c->code), name,
                       itg_emit_ctype(c->sum));
     if (c->limited) itg_strbuf_add(&text, ", int64_t limit");
     for (int k = 0; k < PARTS; k++) {

@@ -2,6 +2,7 @@
  * digest: its self-test says so, and these tests look at what it says. */
 #include "networks.h"
 #include "random_program.h"
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,9 +62,92 @@ static void random_programs_give_the_executors_digest(void **state)
         }
         itg_program_destroy(p);
     }
-    print_message("%llu of %llu emitted\n", (unsigned long long)emitted,
-                  (unsigned long long)seeds);
+    print_message("%llu of %llu emitted\n", (unsigned long long)emitted, (unsigned long long)seeds);
     assert_true(emitted * 10 >= seeds * 7);
+}
+
+/* ---- the header's quantizer ---- */
+
+static const char quantize_main[] =
+    "#include \"net.h\"\n#include <stdio.h>\n"
+    "int main(void)\n{\n"
+    "    uint32_t s = 7;\n"
+    "    for (long i = 0; i < 60000; i++) {\n"
+    "        s = s * 1664525u + 1013904223u;\n"
+    "        const int fraction = (int)(s >> 27) - 2;\n"
+    "        s = s * 1664525u + 1013904223u;\n"
+    "        const int32_t value = (int32_t)(s >> (1 + i % 25)) * (i % 2 ? -1 : 1);\n"
+    "        printf(\"%ld %d %ld\\n\", (long)value, fraction, (long)net_quantize_q(value, "
+    "fraction));\n"
+    "    }\n"
+    "    return 0;\n}\n";
+
+static void compare_codes(const itg_quantizer *q, uint64_t seed)
+{
+    FILE *f = fopen(FOLDER "/quantize.txt", "r");
+    assert_non_null(f);
+    long value, code;
+    int fraction, read = 0, inside = 0;
+    while (fscanf(f, "%ld %d %ld", &value, &fraction, &code) == 3) {
+        float real = ldexpf((float)value, -fraction);
+        int64_t expected = itg_quantize_f32(real, q->scale[0], q->zero_point, q->qmin, q->qmax);
+        if (code != expected)
+            fail_msg("seed %llu: %ld / 2^%d with scale %a gives %ld, not %lld",
+                     (unsigned long long)seed, value, fraction, (double)q->scale[0], code,
+                     (long long)expected);
+        inside += code > q->qmin && code < q->qmax;
+        read++;
+    }
+    fclose(f);
+    assert_int_equal(read, 60000);
+    assert_true(inside > 100);
+}
+
+static void the_headers_quantizer_gives_the_executors_codes(void **state)
+{
+    (void)state;
+    if (!has_compiler()) {
+        print_message("skipped: no compiler\n");
+        skip();
+    }
+    assert_int_equal(
+        itg_file_write(FOLDER "/quantize_main.c", quantize_main, sizeof quantize_main - 1, NULL),
+        ITG_OK);
+    for (uint64_t seed = 200; seed < 204; seed++) {
+        itg_error err = {0};
+        itg_program *p = random_integer_program(seed);
+        if (emits(p, "net", 1, &err)) {
+            if (system(TEST_CC " " FLAGS " " FOLDER "/quantize_main.c -o " FOLDER
+                               "/quantize && " FOLDER "/quantize > " FOLDER "/quantize.txt") != 0)
+                fail_msg("seed %llu does not compile", (unsigned long long)seed);
+            compare_codes(&p->values[p->steps[0].outputs[0]].q, seed);
+        }
+        itg_program_destroy(p);
+    }
+}
+
+/* ---- weights ---- */
+
+static void weights_take_their_bits_to_the_byte(void **state)
+{
+    (void)state;
+    (void)mkdir(FOLDER, 0777);
+    int emitted = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        itg_program *p = random_integer_program(seed);
+        itg_emit_vectors vectors = {1, NULL};
+        itg_emit_sizes sizes = {0};
+        int64_t expected = 0;
+        if (itg_program_emit_c(p, "bytes", &vectors, FOLDER, &sizes, NULL) == ITG_OK) {
+            for (int32_t i = 0; i < p->value_count; i++)
+                if (p->values[i].data != NULL && p->values[i].quantized)
+                    expected += (p->values[i].elements * p->values[i].q.bits + 7) / 8;
+            assert_int_equal(sizes.weight_bytes, expected);
+            emitted++;
+        }
+        itg_program_destroy(p);
+    }
+    assert_true(emitted > 20);
 }
 
 static void what_is_float_is_refused_before_any_file(void **state)
@@ -96,6 +180,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_give_the_executors_digest),
+        cmocka_unit_test(the_headers_quantizer_gives_the_executors_codes),
+        cmocka_unit_test(weights_take_their_bits_to_the_byte),
         cmocka_unit_test(what_is_float_is_refused_before_any_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* The nth allocation fails, for every n until none does: the status says so and outputs stay
  * untouched. What is left behind is the sanitizer's business. */
 #include "networks.h"
+#include "random_program.h"
 #include <stdlib.h>
 #include "tests/faults.h"
 
@@ -86,6 +87,27 @@ static bool reads(void *context, int left)
     return done;
 }
 
+static bool emits(void *context, int left)
+{
+    itg_error err = {ITG_OK, ""};
+    itg_emit_vectors vectors = {2, NULL};
+    itg_emit_sizes sizes = {.arena_bytes = -1};
+    calls_left = left;
+    itg_status status = itg_program_emit_c(context, "faults", &vectors, TEST_FOLDER, &sizes, &err);
+    assert_true((status == ITG_OK) == (sizes.arena_bytes >= 0));
+    return spared(status, &err, status == ITG_OK ? context : NULL);
+}
+
+static void emitting_without_memory(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        itg_program *p = random_integer_program(seed);
+        until_spared(emits, p, 5);
+        itg_program_destroy(p);
+    }
+}
+
 static void everything_without_memory(void **state)
 {
     (void)state;
@@ -128,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_without_memory),
+        cmocka_unit_test(emitting_without_memory),
         cmocka_unit_test(integer_runs_allocate_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
