@@ -37,6 +37,51 @@ static void simulated_realized_and_run_are_the_same_bits(void **state)
     itg_json_destroy(ran);
 }
 
+static void remove_source(const char *folder)
+{
+    static const char *const files[] = {"digits.c", "digits.h", "digits_selftest.c"};
+    char path[64];
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* The self-test of the C source expects what 'run' gives for the same samples; a program that
+ * stands already gives the same source as model and strategy. */
+static void emitted_source_expects_the_programs_digest(void **state)
+{
+    (void)state;
+    itg_json_destroy(run_json(UNIFORM " --json -o c.json"));
+    itg_json_destroy(run_json("realize digits.onnx c.json -o c.itg --json"));
+    itg_json *ran = run_json("run c.itg --json --data digits_test_images.npy --limit 5");
+    itg_json *emitted = run_json("realize digits.onnx c.json --emit c -o source --samples 5 --json"
+                                 " --data digits_test_images.npy");
+    itg_json *again = run_json("realize c.itg --emit c -o source2 --samples 5 --json"
+                               " --data digits_test_images.npy");
+    assert_string_equal(string(emitted, "name"), "digits");
+    assert_true(number(emitted, "weight_bytes") == number(ran, "weight_bytes"));
+    assert_true(number(again, "arena_bytes") == number(emitted, "arena_bytes"));
+    char *a = text_of("source/digits_selftest.c"), *b = text_of("source2/digits_selftest.c");
+    assert_contains(a, string(ran, "digest"));
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+    a = text_of("source/digits.c");
+    assert_contains(a, "void digits_run(const int8_t *input, int8_t *output)");
+    free(a);
+    remove_source("source");
+    remove_source("source2");
+    outcome o = run("realize c.itg -o x.itg");
+    assert_int_equal(o.status, 2);
+    assert_contains(o.err, "STRATEGY is missing");
+    done(&o);
+    itg_json_destroy(ran);
+    itg_json_destroy(emitted);
+    itg_json_destroy(again);
+}
+
 static void the_thread_count_changes_nothing(void **state)
 {
     (void)state;
@@ -311,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simulated_realized_and_run_are_the_same_bits),
+        cmocka_unit_test(emitted_source_expects_the_programs_digest),
         cmocka_unit_test(the_thread_count_changes_nothing),
         cmocka_unit_test(the_float_network_needs_no_calibration),
         cmocka_unit_test(without_labels_there_is_no_top1),

@@ -1,0 +1,148 @@
+/* Sums of products of rows. */
+#include "realize/emit/c_mac.h"
+
+/* ---- helpers of the C source ---- */
+
+static const char dot_text[] =
+    "static inline $1 dot_$2_one(const int16_t *a, const int16_t *b, int32_t depth)\n"
+    "{\n"
+    "    $3 sum = 0;\n"
+    "    for (int32_t i = 0; i < depth; i++)\n"
+    "        sum += ($3)((int32_t)a[i] * b[i]);\n"
+    "    return ($1)sum;\n"
+    "}\n\n"
+    "/* acc[r * stride + p] = sum of a[r * depth_a + i] * b[p * depth + i], i < depth; rows <= 4. "
+    "What\n"
+    " * a has beyond a row's end meets zeros of b. */\n"
+    "HOT SHARED void dot_$2(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
+    "                    int32_t count, int32_t depth, $1 *acc, int32_t stride)\n"
+    "{\n"
+    "    int32_t p = 0;\n"
+    "#ifndef __OPTIMIZE_SIZE__\n"
+    "    if (rows == 4) {\n"
+    "        const int16_t *a1 = a + depth_a, *a2 = a1 + depth_a, *a3 = a2 + depth_a;\n"
+    "        for (; p + 2 <= count; p += 2) {\n"
+    "            const int16_t *b0 = b + p * depth, *b1 = b0 + depth;\n"
+    "            $3 s00 = 0, s01 = 0, s10 = 0, s11 = 0, s20 = 0, s21 = 0, s30 = 0, s31 = 0;\n"
+    "            for (int32_t i = 0; i < depth; i++) {\n"
+    "                s00 += ($3)((int32_t)a[i] * b0[i]);\n"
+    "                s01 += ($3)((int32_t)a[i] * b1[i]);\n"
+    "                s10 += ($3)((int32_t)a1[i] * b0[i]);\n"
+    "                s11 += ($3)((int32_t)a1[i] * b1[i]);\n"
+    "                s20 += ($3)((int32_t)a2[i] * b0[i]);\n"
+    "                s21 += ($3)((int32_t)a2[i] * b1[i]);\n"
+    "                s30 += ($3)((int32_t)a3[i] * b0[i]);\n"
+    "                s31 += ($3)((int32_t)a3[i] * b1[i]);\n"
+    "            }\n"
+    "            acc[p] = ($1)s00;\n"
+    "            acc[p + 1] = ($1)s01;\n"
+    "            acc[stride + p] = ($1)s10;\n"
+    "            acc[stride + p + 1] = ($1)s11;\n"
+    "            acc[2 * stride + p] = ($1)s20;\n"
+    "            acc[2 * stride + p + 1] = ($1)s21;\n"
+    "            acc[3 * stride + p] = ($1)s30;\n"
+    "            acc[3 * stride + p + 1] = ($1)s31;\n"
+    "        }\n"
+    "    }\n"
+    "#endif\n"
+    "    for (; p < count; p++)\n"
+    "        for (int32_t r = 0; r < rows; r++)\n"
+    "            acc[r * stride + p] = dot_$2_one(a + r * depth_a, b + p * depth, depth);\n"
+    "}\n\n";
+
+static const char dot_wide_text[] =
+    "/* Sums of 64-bit rows, modulo 2^64. */\n"
+    "static void dot_wide(const int64_t *a, const int64_t *b, int32_t count, int32_t depth,\n"
+    "                     int64_t *acc)\n"
+    "{\n"
+    "    for (int32_t p = 0; p < count; p++, b += depth) {\n"
+    "        uint64_t sum = 0;\n"
+    "        for (int32_t i = 0; i < depth; i++)\n"
+    "            sum += (uint64_t)a[i] * (uint64_t)b[i];\n"
+    "        acc[p] = (int64_t)sum;\n"
+    "    }\n"
+    "}\n\n";
+
+static const char dot_saturate_text[] =
+    "/* Sums from the bias on, limited after every addition. */\n"
+    "static void dot_saturate(const int64_t *a, const int64_t *b, int32_t count, int32_t depth,\n"
+    "                         int64_t bias, int64_t lo, int64_t hi, int64_t *acc)\n"
+    "{\n"
+    "    for (int32_t p = 0; p < count; p++, b += depth) {\n"
+    "        int64_t sum = bias < lo ? lo : bias > hi ? hi : bias;\n"
+    "        for (int32_t i = 0; i < depth; i++) {\n"
+    "            sum += a[i] * b[i];\n"
+    "            sum = sum < lo ? lo : sum > hi ? hi : sum;\n"
+    "        }\n"
+    "        acc[p] = sum;\n"
+    "    }\n"
+    "}\n\n";
+
+static const char dot_split_text[] =
+    "/* Sums in parts that end before the terms `end`: bias and parts are divided by 2^shift each. "
+    "*/\n"
+    "static void dot_split_$1(const int64_t *a, const int64_t *b, int32_t count, int32_t depth,\n"
+    "                      int64_t bias, int32_t shift, const int32_t *end, int64_t *acc)\n"
+    "{\n"
+    "    for (int32_t p = 0; p < count; p++, b += depth) {\n"
+    "        int64_t sum = $1(bias, shift);\n"
+    "        for (int32_t i = 0, k = 0; i < depth; k++) {\n"
+    "            int64_t part = 0;\n"
+    "            for (; i < end[k]; i++)\n"
+    "                part += a[i] * b[i];\n"
+    "            sum += $1(part, shift);\n"
+    "        }\n"
+    "        acc[p] = sum;\n"
+    "    }\n"
+    "}\n\n";
+
+/* ---- text ---- */
+
+const char *itg_emit_bias(itg_emitter *e, const itg_emit_mac_view *t, const char *index)
+{
+    if (t->bias == NULL) return "0";
+    return itg_emit_channel(e, "bias", t->bias, t->channels, index);
+}
+
+void itg_emit_split_ends(itg_emitter *e, const itg_emit_mac_view *t)
+{
+    const itg_sum_split *split = &t->s->split;
+    ITG_EMIT_FORMAT(e, "    static const int32_t part_end[%d] = {", (int)split->part_count);
+    for (int32_t i = 0; i < split->part_count; i++)
+        ITG_EMIT_FORMAT(e, "%s%lld", i > 0 ? ", " : "", (long long)split->end[i]);
+    itg_strbuf_add(&e->body, "};\n");
+    e->layer->constant_bytes += split->part_count * 4;
+}
+
+void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *index)
+{
+    const char *depth = itg_emit_number(e, t->depth);
+    if (t->row == ITG_S16) {
+        const char *sum = itg_emit_short(t->sum);
+        if (itg_emit_needs(e, itg_emit_text(e, "dot_%s", sum)))
+            itg_emit_template(&e->helpers, dot_text, itg_emit_ctype(t->sum), sum,
+                              t->sum == ITG_S32 ? "uint32_t" : "uint64_t", NULL);
+        ITG_EMIT_FORMAT(e, "%*sdot_%s(tile, rows, %s, patches, %s, %s, acc, %s);\n", (int)indent,
+                        "", sum, depth, t->block == 1 ? "1" : "count",
+                        itg_emit_number(e, t->padded), itg_emit_number(e, t->block));
+    } else if (t->split) {
+        const char *rounding = itg_emit_rounding(e, t->s->split.rounding, true);
+        const itg_sum_split *split = &t->s->split;
+        if (itg_emit_needs(e, itg_emit_text(e, "dot_split_%s", rounding)))
+            itg_emit_template(&e->helpers, dot_split_text, rounding, NULL);
+        ITG_EMIT_FORMAT(e, "%*sdot_split_%s(tile, patches, count, %s, %s, %s, part_end, acc);\n",
+                        (int)indent, "", rounding, depth, itg_emit_bias(e, t, index),
+                        itg_emit_channel(e, "part_shift", split->shift, split->shift_count, index));
+    } else if (t->saturates) {
+        if (itg_emit_needs(e, "dot_saturate")) itg_strbuf_add(&e->helpers, dot_saturate_text);
+        int64_t lo, hi;
+        itg_emit_native_range(t->s, &lo, &hi);
+        ITG_EMIT_FORMAT(e, "%*sdot_saturate(tile, patches, count, %s, %s, %s, %s, acc);\n",
+                        (int)indent, "", depth, itg_emit_bias(e, t, index), itg_emit_number(e, lo),
+                        itg_emit_number(e, hi));
+    } else {
+        if (itg_emit_needs(e, "dot_wide")) itg_strbuf_add(&e->helpers, dot_wide_text);
+        ITG_EMIT_FORMAT(e, "%*sdot_wide(tile, patches, count, %s, acc);\n", (int)indent, "", depth);
+    }
+}
+

@@ -1,0 +1,35 @@
+/* A multiply-accumulate layer as C: what is computed, in which types. Private to c_mac.c, c_rows.c
+ * and c_dot.c. */
+#ifndef ITG_EMIT_MAC_H
+#define ITG_EMIT_MAC_H
+#include "realize/emit/emit.h"
+
+enum { ITG_EMIT_FILTERS = 4 }; /* of a tile */
+
+typedef struct itg_emit_mac_view {
+    const itg_emit_layer *l;
+    const itg_step *s;
+    bool conv, saturates, split;
+    itg_window_view v;
+    itg_matmul_view m;
+    bool transposed;
+    int64_t groups, patches, filters, depth, padded, block, rows, channels;
+    itg_dtype row, sum;
+    itg_emit_operand x, w; /* w: of activations */
+    const char *weights;   /* packed; NULL: activations */
+    int64_t w_value, w_zero;
+    const int64_t *bias;
+} itg_emit_mac_view;
+
+/* ---- c_rows.c: operands as rows ---- */
+void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise);
+void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                      const char *window, const char *offset);
+void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                      const char *b_offset);
+
+/* ---- c_dot.c: their sums ---- */
+const char *itg_emit_bias(itg_emitter *e, const itg_emit_mac_view *t, const char *index);
+void itg_emit_split_ends(itg_emitter *e, const itg_emit_mac_view *t);
+void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *index);
+#endif

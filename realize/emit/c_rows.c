@@ -1,0 +1,182 @@
+/* The operands of sums as rows: patches of an image or rows of a matrix, and filters. */
+#include "realize/emit/c_mac.h"
+
+/* ---- helpers of the C source ---- */
+
+static const char gather_text[] =
+    "/* Patches of the window at positions first, first + 1...: code - zero, padding 0, each\n"
+    " * `padded` numbers long. */\n"
+    "HOT static void gather_$1(const window *g, const $2 *x, int32_t zero, int32_t first,\n"
+    "                      int32_t count, int32_t padded, int16_t *out)\n"
+    "{\n"
+    "    const int32_t whole = g->run == g->channels && g->dilation_x == 1;\n"
+    "    for (int32_t i = first; i < first + count; i++) {\n"
+    "        const int32_t top = i / g->out_width * g->stride_y - g->top;\n"
+    "        const int32_t left = i % g->out_width * g->stride_x - g->left;\n"
+    "        int16_t *const end = out + padded;\n"
+    "        for (int32_t r = 0; r < g->rows; r++) {\n"
+    "            const int32_t v = top + r * g->dilation_y;\n"
+    "            const int32_t inside = v >= 0 && v < g->height;\n"
+    "            for (int32_t s = 0, n; s < g->columns; s += n) {\n"
+    "                const int32_t h = left + s * g->dilation_x;\n"
+    "                const int32_t rest = g->columns - s;\n"
+    "                n = !inside || (whole && h >= 0 && h + rest <= g->width) ? rest : 1;\n"
+    "                const int32_t length = n * g->run;\n"
+    "                if (inside && h >= 0 && h < g->width) {\n"
+    "                    const $2 *in = x + (v * g->width + h) * g->channels;\n"
+    "                    for (int32_t c = 0; c < length; c++)\n"
+    "                        out[c] = (int16_t)(in[c] - zero);\n"
+    "                } else {\n"
+    "                    for (int32_t c = 0; c < length; c++)\n"
+    "                        out[c] = 0;\n"
+    "                }\n"
+    "                out += length;\n"
+    "            }\n"
+    "        }\n"
+    "        while (out < end)\n"
+    "            *out++ = 0;\n"
+    "    }\n"
+    "}\n\n";
+
+static const char gather_wide_text[] =
+    "/* The same in 64 bits, channel by channel: the order in which the sum is defined. */\n"
+    "static void gather_wide_$1(const window *g, const $2 *x, int64_t zero, int32_t first,\n"
+    "                           int32_t count, int64_t *out)\n"
+    "{\n"
+    "    for (int32_t i = first; i < first + count; i++)\n"
+    "        for (int32_t c = 0; c < g->run; c++)\n"
+    "            for (int32_t r = 0; r < g->rows; r++)\n"
+    "                for (int32_t s = 0; s < g->columns; s++) {\n"
+    "                    const int32_t v = i / g->out_width * g->stride_y - g->top\n"
+    "                                      + r * g->dilation_y;\n"
+    "                    const int32_t h = i % g->out_width * g->stride_x - g->left\n"
+    "                                      + s * g->dilation_x;\n"
+    "                    const int32_t inside = v >= 0 && v < g->height && h >= 0 && h < "
+    "g->width;\n"
+    "                    *out++ = inside ? x[(v * g->width + h) * g->channels + c] - zero : 0;\n"
+    "                }\n"
+    "}\n\n";
+
+static const char rows_text[] =
+    "/* Rows of a matrix: code - zero, then zeros up to `padded`. */\n"
+    "HOT static void rows_$1_$3(const $2 *x, int32_t row_step, int32_t step, $5 zero, int32_t "
+    "count,\n"
+    "                       int32_t depth, int32_t padded, $4 *out)\n"
+    "{\n"
+    "    for (int32_t i = 0; i < count; i++, x += row_step, out += padded) {\n"
+    "        for (int32_t j = 0; j < depth; j++)\n"
+    "            out[j] = ($4)(x[j * step] - zero);\n"
+    "        for (int32_t j = depth; j < padded; j++)\n"
+    "            out[j] = 0;\n"
+    "    }\n"
+    "}\n\n";
+
+/* ---- weights ---- */
+
+/* Order of convolution weights: filter, row, column, channel; one channel each: row, column,
+ * filter. */
+static const int64_t *conv_order(itg_emitter *e, const itg_emit_mac_view *t, bool depthwise)
+{
+    const int64_t taps = t->v.w.kernel[0] * t->v.w.kernel[1], channels = t->depth / taps;
+    int64_t *order = itg_emit_alloc(e, (size_t)(t->channels * t->depth), sizeof *order);
+    if (order == NULL) return NULL;
+    int64_t n = 0;
+    if (depthwise) {
+        for (int64_t tap = 0; tap < taps; tap++)
+            for (int64_t k = 0; k < t->channels; k++)
+                order[n++] = k * taps + tap;
+        return order;
+    }
+    for (int64_t k = 0; k < t->channels; k++)
+        for (int64_t tap = 0; tap < taps; tap++)
+            for (int64_t c = 0; c < channels; c++)
+                order[n++] = k * t->depth + c * taps + tap;
+    return order;
+}
+
+static const int64_t *matrix_order(itg_emitter *e, const itg_emit_mac_view *t, int64_t elements)
+{
+    int64_t *order = itg_emit_alloc(e, (size_t)elements, sizeof *order);
+    const int64_t size = t->filters * t->depth;
+    for (int64_t i = 0; order != NULL && i < elements; i++)
+        order[i] = i / size * size + i % t->depth * t->filters + i % size / t->depth;
+    return order;
+}
+
+void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
+{
+    t->w_value = t->s->inputs[1];
+    const itg_pvalue *w = &e->p->values[t->w_value];
+    t->w_zero = w->q.zero_point;
+    if (w->data == NULL) {
+        t->w = itg_emit_read(e, t->l, 1, true);
+        return;
+    }
+    const int64_t *order = NULL;
+    char tag = 'n';
+    if (t->conv && t->row == ITG_S16 && (depthwise || t->v.w.kernel[0] * t->v.w.kernel[1] > 1)) {
+        order = conv_order(e, t, depthwise);
+        tag = depthwise ? 'd' : 'r';
+    } else if (!t->conv && !t->transposed) {
+        order = matrix_order(e, t, w->elements);
+        tag = 't';
+    }
+    t->weights = itg_emit_packed(e, (int32_t)t->w_value, order, tag);
+}
+
+/* ---- text ---- */
+
+void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *window,
+                          const char *offset)
+{
+    const char *type = itg_emit_short(t->x.type), *ctype = itg_emit_ctype(t->x.type);
+    bool wide = t->row == ITG_S64;
+    if (t->conv) {
+        const char *name = itg_emit_text(e, "gather_%s%s", wide ? "wide_" : "", type);
+        if (itg_emit_needs(e, name))
+            itg_emit_template(&e->helpers, wide ? gather_wide_text : gather_text, type, ctype,
+                              NULL);
+        const char *group = "";
+        if (t->groups > 1)
+            group = itg_emit_text(e, " + g * %s", itg_emit_number(e, t->v.w.channels / t->groups));
+        ITG_EMIT_FORMAT(e, "%*s%s(&%s, %s%s%s, %s, first, count%s, patches);\n", (int)indent, "",
+                        name, window, t->x.name, offset, group, itg_emit_number(e, t->x.zero),
+                        wide ? "" : itg_emit_text(e, ", %s", itg_emit_number(e, t->padded)));
+        return;
+    }
+    const char *row = itg_emit_short(t->row);
+    const char *name = itg_emit_text(e, "rows_%s_%s", type, row);
+    if (itg_emit_needs(e, name))
+        itg_emit_template(&e->helpers, rows_text, type, ctype, row, itg_emit_ctype(t->row),
+                          wide ? "int64_t" : "int32_t", NULL);
+    const char *depth = itg_emit_number(e, t->depth);
+    ITG_EMIT_FORMAT(e, "%*s%s(%s%s + first * %s, %s, 1, %s, count, %s, %s, patches);\n",
+                    (int)indent, "", name, t->x.name, offset, depth, depth,
+                    itg_emit_number(e, t->x.zero), depth, itg_emit_number(e, t->padded));
+}
+
+void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *b_offset)
+{
+    const char *depth = itg_emit_number(e, t->depth);
+    if (t->weights != NULL) {
+        const char *group =
+            t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, t->filters)) : "";
+        const char *first = itg_emit_text(e, "(%sk) * %s%s", group, depth, b_offset);
+        const char *count = t->rows == 1 ? depth : itg_emit_text(e, "rows * %s", depth);
+        itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero, t->row,
+                        "tile");
+        return;
+    }
+    const char *type = itg_emit_short(t->w.type), *row = itg_emit_short(t->row);
+    const char *name = itg_emit_text(e, "rows_%s_%s", type, row);
+    if (itg_emit_needs(e, name))
+        itg_emit_template(&e->helpers, rows_text, type, itg_emit_ctype(t->w.type), row,
+                          itg_emit_ctype(t->row), t->row == ITG_S64 ? "int64_t" : "int32_t", NULL);
+    const char *columns = itg_emit_number(e, t->filters);
+    ITG_EMIT_FORMAT(e, "%*s%s(%s%s + k%s%s, %s, %s, %s, %s, %s, %s, tile);\n", (int)indent, "",
+                    name, t->w.name, b_offset, t->transposed ? " * " : "",
+                    t->transposed ? depth : "", t->transposed ? depth : "1",
+                    t->transposed ? "1" : columns, itg_emit_number(e, t->w.zero),
+                    t->rows == 1 ? "1" : "rows", depth, depth);
+}
+
