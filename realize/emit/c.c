@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ELEMENTS = 1 << 28 };
+enum { MOST_ELEMENTS = 1 << 28, MOST_WEIGHTS = 1 << 26, MOST_WINDOW = 1 << 24 };
 
 static itg_status refuse(itg_emitter *e, const char *what, const char *name, const char *why)
 {
@@ -46,35 +46,66 @@ static itg_status check_step(itg_emitter *e, const itg_step *s)
     return ITG_OK;
 }
 
+/* Positions are computed in 32 bits. */
+static bool window_fits(const itg_program *p, const itg_step *s)
+{
+    bool pool = (s->kind == ITG_STEP_MEAN && s->op != ITG_OP_REDUCE_MEAN) ||
+                (s->kind == ITG_STEP_MAX && s->op != ITG_OP_REDUCE_MAX);
+    if (s->kind != ITG_STEP_CONV && !pool) return true;
+    itg_window w = itg_window_of(s->op, &s->attrs, &p->values[s->inputs[0]].shape,
+                                 &p->values[s->outputs[0]].shape)
+                       .w;
+    bool fits = w.pad_top <= MOST_WINDOW && w.pad_left <= MOST_WINDOW;
+    for (int i = 0; i < 2; i++)
+        fits = fits && w.stride[i] <= MOST_WINDOW && w.dilation[i] <= MOST_WINDOW &&
+               w.kernel[i] <= MOST_WINDOW && w.kernel[i] * w.dilation[i] <= MOST_WINDOW;
+    return fits && s->attrs.pad[2] <= MOST_WINDOW && s->attrs.pad[3] <= MOST_WINDOW;
+}
+
 static itg_status check_program(itg_emitter *e)
 {
     const itg_program *p = e->p;
     itg_status status = ITG_OK;
     for (int32_t i = 0; i < p->step_count && status == ITG_OK; i++)
-        status = check_step(e, &p->steps[i]);
+        status = window_fits(p, &p->steps[i])
+                     ? check_step(e, &p->steps[i])
+                     : refuse(e, "node", p->steps[i].name, "C source for a window beyond 2^24");
     for (int32_t i = 0; i < p->value_count && status == ITG_OK; i++)
-        if (p->values[i].elements > MOST_ELEMENTS)
-            status = refuse(e, "value", p->values[i].name, "C source for more than 2^28 elements");
+        if (p->values[i].elements > (p->values[i].data != NULL ? MOST_WEIGHTS : MOST_ELEMENTS))
+            status = refuse(e, "value", p->values[i].name,
+                            "C source for more than 2^28 elements (constants: 2^26)");
     return status;
 }
 
 /* ---- arguments ---- */
 
-static void name_argument(itg_emitter *e, itg_emit_argument *a, const itg_emit_argument *before,
-                          int32_t count, const char *alone, const char *prefix, bool single)
+/* `wanted`, or where that is taken wanted_N: N is `index` plus a multiple of `count`, so that no
+ * number of equal names makes the search long. */
+static void take_name(itg_emitter *e, itg_names *taken, const char *wanted, int32_t index,
+                      int32_t count, char out[ITG_EMIT_NAME])
 {
-    char ident[ITG_EMIT_NAME];
-    itg_emit_identifier(e->p->values[a->value].name, ident);
-    snprintf(a->name, sizeof a->name, "%s%s", single ? alone : prefix, single ? "" : ident);
-    size_t length = strlen(a->name);
-    for (int32_t i = 0, n = 2; i < count; i++)
-        if (strcmp(before[i].name, a->name) == 0) {
-            snprintf(a->name + length, sizeof a->name - length, "_%d", (int)n++);
-            i = -1;
-        }
     char upper[ITG_EMIT_NAME];
-    itg_emit_upper(a->name, upper);
-    snprintf(a->upper, sizeof a->upper, "%s_%s", e->upper, upper);
+    snprintf(out, ITG_EMIT_NAME, "%s", wanted);
+    itg_emit_upper(out, upper);
+    for (int64_t n = index + 1; itg_names_find(taken, upper) >= 0; n += count) {
+        snprintf(out, ITG_EMIT_NAME, "%s_%lld", wanted, (long long)n);
+        itg_emit_upper(out, upper);
+    }
+    if (!itg_names_put(taken, itg_emit_text(e, "%s", upper), 0)) e->failed = true;
+}
+
+static void name_arguments(itg_emitter *e, itg_emit_argument *a, int32_t count, const char *alone,
+                           const char *prefix)
+{
+    itg_names taken = {.arena = e->arena};
+    for (int32_t i = 0; i < count; i++) {
+        char ident[ITG_EMIT_NAME], upper[ITG_EMIT_NAME];
+        itg_emit_identifier(e->p->values[a[i].value].name, ident);
+        const char *wanted = count == 1 ? alone : itg_emit_text(e, "%s%s", prefix, ident);
+        take_name(e, &taken, wanted, i, count, a[i].name);
+        itg_emit_upper(a[i].name, upper);
+        snprintf(a[i].upper, sizeof a[i].upper, "%s_%s", e->upper, upper);
+    }
 }
 
 static int32_t input_index(const itg_program *p, int32_t value)
@@ -95,8 +126,7 @@ static void add_inputs(itg_emitter *e)
             e->inputs[e->input_count++] = (itg_emit_argument){
                 .value = s->outputs[0], .model_input = input_index(p, s->inputs[0])};
         }
-    for (int32_t i = 0; i < e->input_count; i++)
-        name_argument(e, &e->inputs[i], e->inputs, i, "input", "in_", e->input_count == 1);
+    name_arguments(e, e->inputs, e->input_count, "input", "in_");
 }
 
 static itg_status add_outputs(itg_emitter *e)
@@ -111,32 +141,20 @@ static itg_status add_outputs(itg_emitter *e)
                           "it is float32; C source gives codes");
         e->outputs[e->output_count++].value = value;
     }
-    for (int32_t i = 0; i < e->output_count; i++)
-        name_argument(e, &e->outputs[i], e->outputs, i, "output", "out_", e->output_count == 1);
+    name_arguments(e, e->outputs, e->output_count, "output", "out_");
     return ITG_OK;
 }
 
 /* ---- layers ---- */
 
-static void name_layer(itg_emitter *e, int32_t index)
+static void name_layer(itg_emitter *e, itg_names *taken, int32_t index)
 {
     itg_emit_layer *l = &e->layers[index];
-    char wanted[ITG_EMIT_NAME];
-    if (l->step != NULL) {
-        itg_emit_identifier(l->step->name, wanted);
-    } else {
-        const itg_emit_buffer *y = &e->buffers[l->outputs[0]];
-        itg_emit_identifier(e->p->values[y->value].name, wanted);
-        size_t n = strlen(wanted);
-        snprintf(wanted + n, sizeof wanted - n, "%s", y->last ? "_last" : "_rows");
-    }
-    size_t length = strlen(wanted);
-    for (int32_t i = 0, n = 2; i < index; i++)
-        if (strcmp(e->layers[i].name, wanted) == 0) {
-            snprintf(wanted + length, sizeof wanted - length, "_%d", (int)n++);
-            i = -1;
-        }
-    memcpy(l->name, wanted, sizeof wanted);
+    char ident[ITG_EMIT_NAME];
+    const itg_emit_buffer *y = &e->buffers[l->outputs[0]];
+    itg_emit_identifier(l->step != NULL ? l->step->name : e->p->values[y->value].name, ident);
+    const char *suffix = l->step != NULL ? "" : y->last ? "_last" : "_rows";
+    take_name(e, taken, itg_emit_text(e, "%s%s", ident, suffix), index, e->layer_count, l->name);
 }
 
 static int64_t macs_of(const itg_emitter *e, const itg_step *s)
@@ -203,7 +221,8 @@ static itg_status write_layers(itg_emitter *e)
     clear(e, &e->data);
     clear(e, &e->helpers);
     clear(e, &e->body);
-    e->needed_count = e->core_count = 0;
+    e->needed = e->cores = (itg_names){.arena = e->arena};
+    e->core_count = 0;
     for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++) {
         itg_emit_layer *l = e->layer = &e->layers[i];
         l->scratch_bytes = 0;
@@ -375,8 +394,9 @@ static itg_status emit(itg_emitter *e, const char *name, const itg_emit_vectors 
     add_inputs(e);
     status = add_outputs(e);
     if (status == ITG_OK) status = itg_emit_plan(e);
+    itg_names taken = {.arena = e->arena};
     for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++)
-        name_layer(e, i);
+        name_layer(e, &taken, i);
     if (status == ITG_OK) status = write_layers(e);
     if (status == ITG_OK) status = itg_emit_place_all(e);
     if (status == ITG_OK) status = write_layers(e);

@@ -145,4 +145,3 @@ void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, c
         ITG_EMIT_FORMAT(e, "%*sdot_wide(tile, patches, count, %s, acc);\n", (int)indent, "", depth);
     }
 }
-

@@ -139,14 +139,15 @@ static itg_status write_outputs(itg_emitter *e, const itg_emit_mac_view *t, int3
         }
         const char *codes = t->s->output_count == 1 && t->sum == ITG_S32 ? acc : "codes";
         ITG_EMIT_FORMAT(e,
-                        "%*sfor (int32_t i = 0; i < count; i++)\n"
-                        "%*s%s[i] = %s(%s%s);\n"
+                        "%*sfor (int32_t i = 0; i < count; i++) {\n"
+                        "%*sconst %s v = %s;\n%*s%s[i] = %s(v%s);\n%*s}\n"
                         "%*sfor (int32_t i = 0; i < count; i++)\n"
                         "%*s%s[%s + i * %s%s] = (%s)%s[i];\n",
-                        (int)indent, "", (int)indent + 4, "", codes, q.function,
-                        sum_text(e, t, itg_emit_text(e, "%s[i]", acc), index), q.constants,
-                        (int)indent, "", (int)indent + 4, "", name, at,
-                        itg_emit_number(e, t->channels), offset, type, codes);
+                        (int)indent, "", (int)indent + 4, "", itg_emit_ctype(t->sum),
+                        sum_text(e, t, itg_emit_text(e, "%s[i]", acc), index), (int)indent + 4, "",
+                        codes, q.function, q.constants, (int)indent, "", (int)indent, "",
+                        (int)indent + 4, "", name, at, itg_emit_number(e, t->channels), offset,
+                        type, codes);
     }
     return ITG_OK;
 }

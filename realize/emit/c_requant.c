@@ -162,19 +162,10 @@ static bool varies(const int64_t *values, int64_t count)
 /* The function's number, by what it is made of. */
 static int32_t core_number(itg_emitter *e, const char *signature, bool *is_new)
 {
-    *is_new = false;
-    for (int32_t i = 0; i < e->core_count; i++)
-        if (strcmp(e->cores[i], signature) == 0) return i;
-    if (e->core_count == e->core_capacity) {
-        int32_t capacity = e->core_capacity * 2 + 8;
-        const char **grown = itg_emit_alloc(e, (size_t)capacity, sizeof *grown);
-        if (grown == NULL) return 0;
-        if (e->core_count > 0) memcpy(grown, e->cores, (size_t)e->core_count * sizeof *grown);
-        e->cores = grown;
-        e->core_capacity = capacity;
-    }
-    *is_new = true;
-    e->cores[e->core_count] = signature;
+    int32_t known = itg_names_find(&e->cores, signature);
+    *is_new = known < 0;
+    if (known >= 0) return known;
+    if (!itg_names_put(&e->cores, signature, e->core_count)) e->failed = true;
     return e->core_count++;
 }
 

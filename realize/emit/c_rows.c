@@ -126,8 +126,8 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
 
 /* ---- text ---- */
 
-void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *window,
-                          const char *offset)
+void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                      const char *window, const char *offset)
 {
     const char *type = itg_emit_short(t->x.type), *ctype = itg_emit_ctype(t->x.type);
     bool wide = t->row == ITG_S64;
@@ -155,13 +155,15 @@ void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
                     itg_emit_number(e, t->x.zero), depth, itg_emit_number(e, t->padded));
 }
 
-void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *b_offset)
+void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                      const char *b_offset)
 {
     const char *depth = itg_emit_number(e, t->depth);
     if (t->weights != NULL) {
         const char *group =
             t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, t->filters)) : "";
-        const char *first = itg_emit_text(e, "(%sk) * %s%s", group, depth, b_offset);
+        const char *first =
+            itg_emit_text(e, t->groups > 1 ? "(%sk) * %s%s" : "%sk * %s%s", group, depth, b_offset);
         const char *count = t->rows == 1 ? depth : itg_emit_text(e, "rows * %s", depth);
         itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero, t->row,
                         "tile");
@@ -179,4 +181,3 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
                     t->transposed ? "1" : columns, itg_emit_number(e, t->w.zero),
                     t->rows == 1 ? "1" : "rows", depth, depth);
 }
-

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_CODES = 1 << 26 };
+
 static const char main_text[] =
     "/* Compile with $1.c; prints the digest of the outputs (docs/emit-c.md) and returns 0 if it "
     "is\n"
@@ -164,6 +166,10 @@ static itg_status make_samples(itg_emitter *e, const itg_emit_vectors *vectors, 
     itg_instance *instance = NULL;
     void **codes = itg_emit_alloc(e, (size_t)e->input_count, sizeof *codes);
     void **copies = itg_emit_alloc(e, (size_t)e->output_count, sizeof *copies);
+    for (int32_t i = 0; i < e->input_count; i++)
+        if (e->p->values[e->inputs[i].value].elements > MOST_CODES / vectors->count)
+            return itg_fail(e->err, ITG_LIMIT, "%s: a self-test of more than 2^26 codes",
+                            e->p->name);
     for (int32_t i = 0; i < e->input_count && !e->failed; i++)
         codes[i] = itg_emit_alloc(e, e->p->values[e->inputs[i].value].bytes, 1);
     for (int32_t i = 0; i < e->output_count && !e->failed; i++)

@@ -7,6 +7,7 @@
 #ifndef ITG_EMIT_H
 #define ITG_EMIT_H
 #include "realize/geometry.h"
+#include "realize/names.h"
 
 #define ITG_EMIT_NAME 64 /* bytes of an identifier, terminator included */
 
@@ -52,10 +53,9 @@ typedef struct itg_emitter {
     int32_t input_count, output_count;
     size_t arena_bytes;
     /* Text */
-    const char **needed; /* helpers that are there already */
-    int32_t needed_count, needed_capacity;
-    const char **cores; /* signatures of requantizations, in the order of their numbers */
-    int32_t core_count, core_capacity;
+    itg_names needed; /* helpers and arrays that are there already */
+    itg_names cores;  /* signatures of requantizations and their numbers */
+    int32_t core_count;
     itg_strbuf data, helpers, body;
     itg_emit_layer *layer; /* being written */
     bool failed;           /* no memory */

@@ -56,17 +56,8 @@ void itg_emit_upper(const char *name, char out[ITG_EMIT_NAME])
 
 bool itg_emit_needs(itg_emitter *e, const char *helper)
 {
-    for (int32_t i = 0; i < e->needed_count; i++)
-        if (strcmp(e->needed[i], helper) == 0) return false;
-    if (e->needed_count == e->needed_capacity) {
-        int32_t capacity = e->needed_capacity * 2 + 16;
-        const char **grown = itg_emit_alloc(e, (size_t)capacity, sizeof *grown);
-        if (grown == NULL) return false;
-        if (e->needed_count > 0) memcpy(grown, e->needed, (size_t)e->needed_count * sizeof *grown);
-        e->needed = grown;
-        e->needed_capacity = capacity;
-    }
-    e->needed[e->needed_count++] = itg_emit_text(e, "%s", helper);
+    if (itg_names_find(&e->needed, helper) >= 0) return false;
+    if (!itg_names_put(&e->needed, itg_emit_text(e, "%s", helper), 0)) e->failed = true;
     return true;
 }
 
