@@ -245,9 +245,8 @@ itg_status itg_emit_place_all(itg_emitter *e)
             e->layers[items[i].index - e->buffer_count].scratch_offset = (size_t)items[i].offset;
     }
     if (status == ITG_OK && end > INT32_MAX)
-        status =
-            itg_fail(e->err, ITG_LIMIT, "%s: C source for an arena of %llu bytes", e->p->name,
-                     (unsigned long long)end);
+        status = itg_fail(e->err, ITG_LIMIT, "%s: C source for an arena of %llu bytes", e->p->name,
+                          (unsigned long long)end);
     e->arena_bytes = (size_t)((end + 7) / 8 * 8);
     free(items);
     return status;
