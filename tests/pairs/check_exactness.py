@@ -114,7 +114,8 @@ def check_trials(program, pair, files, target, folder, turn, full, sets):
     searcher, small = SEARCHERS[turn % len(SEARCHERS)], pair.name in LARGE
     default, *others = variations(sets)
     if not full:
-        others = [others[(2 * turn + k) % len(others)] for k in range(2)]
+        first = 2 * turn + turn // len(SEARCHERS)  # so that every searcher meets every variation in time
+        others = [others[(first + k) % len(others)] for k in range(2)]
     try:
         expected = search(program, pair, files, target, folder, searcher, small, default)
     except Failed as failure:
@@ -151,7 +152,7 @@ def main():
                 report.attempt(f"{pair.name} {target}", lambda: check_digests(options.program, pair, files, target, folder, samples))
                 artefact = os.path.join(folder, "program.itg")
                 sets = kernel_sets(options.program, artefact, ["--data", files.samples]) if os.path.exists(artefact) else []
-                report.attempt(f"{pair.name} {target} search",
+                report.attempt(f"{pair.name} {target} trials",
                                lambda: check_trials(options.program, pair, files, target, folder, turn, options.full, sets))
     print(", ".join(f"{count} {verdict}" for verdict, count in report.counts.items()))
     return 1 if report.counts["failed"] else 0
