@@ -177,10 +177,10 @@ static itg_status make_problem(bench *b, const layer_of *l, problem *t, itg_erro
 static itg_status make_layer(bench *b, const itg_accel_kernels *kernels, const problem *t,
                              itg_accel_layer **out, itg_error *err)
 {
-    size_t bytes = itg_accel_packed_bytes(&t->p);
+    size_t bytes = itg_accel_packed_bytes(kernels, &t->p);
     void *packed = itg_arena_alloc(b->arena, bytes > 0 ? bytes : 1);
     if (!packed) return itg_fail(err, ITG_NO_MEMORY, "no memory");
-    itg_accel_pack(&t->p, packed);
+    itg_accel_pack(kernels, &t->p, packed);
     return itg_accel_layer_create(kernels, &t->p, packed, b->arena, out, err);
 }
 

@@ -14,9 +14,9 @@
  *
  * Layout. Activations are channels-last and dense: [samples][height][width][channels] in their
  * storage dtype, for inputs and outputs; a matrix is [samples][m][k], which is its logical order.
- * itg_to_channels_last and itg_to_channels_first convert. Packed weights are the same for all sets
- * (but "reference", which reads the codes themselves), so that a cache may key them by content and
- * window.
+ * itg_to_channels_last and itg_to_channels_first convert. Packed weights depend on content, window
+ * and size (sets whose packed weights have equal sizes share them), so that a cache may key them by
+ * these.
  *
  * Arithmetic. Inputs are U8 S8 U16 S16 with any zero point that their storage holds; weights any
  * codes of up to 16 bits, with a zero point. What is wider than a byte is split into bytes; their
@@ -59,11 +59,11 @@ typedef struct itg_accel_problem {
 /* y[m][n] of samples [m][k]: a 1x1 convolution of an image of m pixels. */
 itg_window itg_accel_matmul_window(int64_t m, int64_t n, int64_t k);
 
-/* Bytes of the packed weights; 0: the reference runs this problem, and packs nothing. They depend
- * on window, w and x's storage alone (and on whether the fast sets hold the problem), and are
- * read-only once packed. `packed` is aligned to 64 bytes. */
-size_t itg_accel_packed_bytes(const itg_accel_problem *p);
-void itg_accel_pack(const itg_accel_problem *p, void *packed);
+/* Bytes of the packed weights; 0: the reference runs this problem, and packs nothing. Their content
+ * follows from window, w, x's storage and their size, and is read-only once packed. `packed` is
+ * aligned to 64 bytes. */
+size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_problem *p);
+void itg_accel_pack(const itg_accel_kernels *kernels, const itg_accel_problem *p, void *packed);
 
 /* A layer is immutable: constants, offsets and a borrowed pointer to packed weights, in the arena.
  * It reads w.data later only where packed_bytes was 0 or the set is "reference". Bias,

@@ -42,6 +42,7 @@ const itg_accel_kernels itg_accel_avx2 = {
     .mark = mark,
     .tile = tile,
     .depthwise = itg_depthwise_portable,
+    .winograd = &itg_winograd_avx2,
     .lanes = itg_lanes_avx2,
     .peak = itg_peak_avx2,
 };

@@ -43,6 +43,7 @@ const itg_accel_kernels itg_accel_avx512 = {
     .mark = mark,
     .tile = tile,
     .depthwise = itg_depthwise_portable,
+    .winograd = &itg_winograd_avx512,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,
     .peak = itg_peak_avx512,

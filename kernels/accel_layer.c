@@ -141,12 +141,14 @@ static bool fill_layer(itg_accel_layer *layer, const itg_accel_kernels *kernels,
                        const itg_accel_problem *p, const void *packed, itg_arena *arena)
 {
     if (!copy_problem(layer, p, arena)) return false;
-    layer->shape = itg_accel_shape_of(p);
+    layer->shape = itg_accel_shape_of(kernels, p);
     const bool reference =
         kernels == &itg_accel_reference || layer->shape.scheme == ITG_SCHEME_REFERENCE;
     layer->kernels = reference ? &itg_accel_reference : kernels;
     if (reference) return true;
     layer->packed = (const int8_t *)packed + itg_accel_sums_bytes(&layer->shape);
+    if (layer->shape.scheme == ITG_SCHEME_WINOGRAD)
+        return set_bias(layer, packed, arena) && set_lanes(layer, arena);
     set_band(layer);
     return set_offsets(layer, arena) && set_patches(layer, arena) &&
            set_bias(layer, packed, arena) && set_lanes(layer, arena) && set_marks(layer, arena);

@@ -20,9 +20,9 @@ static int64_t groups_of(const itg_accel_shape *t)
     return t->scheme == ITG_SCHEME_DEPTHWISE ? 1 : t->w.group;
 }
 
-size_t itg_accel_packed_bytes(const itg_accel_problem *p)
+size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_problem *p)
 {
-    itg_accel_shape t = itg_accel_shape_of(p);
+    itg_accel_shape t = itg_accel_shape_of(kernels, p);
     if (t.scheme == ITG_SCHEME_REFERENCE) return 0;
     size_t panels, bytes, all;
     if (!itg_mul_size((size_t)groups_of(&t), (size_t)t.panels, &panels) ||
@@ -101,14 +101,18 @@ static int64_t pack_filter(const itg_accel_shape *t, const itg_accel_problem *p,
     return sum;
 }
 
-void itg_accel_pack(const itg_accel_problem *p, void *packed)
+void itg_accel_pack(const itg_accel_kernels *kernels, const itg_accel_problem *p, void *packed)
 {
-    itg_accel_shape t = itg_accel_shape_of(p);
-    size_t bytes = itg_accel_packed_bytes(p);
+    itg_accel_shape t = itg_accel_shape_of(kernels, p);
+    size_t bytes = itg_accel_packed_bytes(kernels, p);
     if (bytes == 0) return;
     memset(packed, 0, bytes);
     int64_t *sums = packed;
     int8_t *panels = (int8_t *)packed + itg_accel_sums_bytes(&t);
+    if (t.scheme == ITG_SCHEME_WINOGRAD) {
+        itg_winograd_pack(&t, p, sums, panels);
+        return;
+    }
     const int64_t groups = groups_of(&t), filters = t.w.out_channels / groups;
     for (int64_t k = 0; k < t.w.out_channels; k++) {
         int64_t in_group = k % filters;

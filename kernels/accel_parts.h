@@ -38,7 +38,8 @@ typedef enum itg_accel_scheme {
     ITG_SCHEME_DIRECT,
     /* A pixel's window is copied to one row of a buffer. */
     ITG_SCHEME_PATCHES,
-    ITG_SCHEME_DEPTHWISE /* planes as DIRECT, one pixel holding every output channel's input */
+    ITG_SCHEME_DEPTHWISE, /* planes as DIRECT, one pixel holding every output channel's input */
+    ITG_SCHEME_WINOGRAD   /* accel_winograd.c; no planes */
 } itg_accel_scheme;
 
 typedef struct itg_accel_axis {
@@ -64,8 +65,10 @@ typedef struct itg_accel_shape {
     int32_t x_digits, w_digits;
     int64_t x_shift; /* code + shift is unsigned */
     bool wide;       /* sums in 64 bits */
+    /* WINOGRAD: output rows of a tile, products of a tile; a step is two channels. */
+    int64_t tile_rows, positions;
 } itg_accel_shape;
-itg_accel_shape itg_accel_shape_of(const itg_accel_problem *p);
+itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_accel_problem *p);
 /* Plane rows that `outputs` output rows read. */
 int64_t itg_accel_rows(const itg_accel_axis *y, int64_t outputs);
 /* Byte offset in a plane of `rows` rows at which tap (r, s) of output 0 lies. */
@@ -150,6 +153,51 @@ typedef struct itg_byte_sum {
     uint8_t *out;
 } itg_byte_sum;
 
+/* ---- Winograd (accel_winograd.c) ---- */
+enum {
+    ITG_WINOGRAD_COLUMNS = 4, /* outputs of a tile's row */
+    ITG_WINOGRAD_POSITIONS = 36,
+    ITG_WINOGRAD_ROWS = 8 /* multiply() writes at least that many rows, if not more than asked */
+};
+
+/* One tile's inputs, transformed: position i at v + i * stride, an even number of channels. */
+typedef struct itg_winograd_input {
+    const uint8_t *pixel[ITG_WINOGRAD_POSITIONS]; /* row by row */
+    int64_t channels, rows;                       /* rows: of outputs, 2 or 4 */
+    bool flip;                                    /* codes are unsigned: less 128 */
+    int16_t *v;
+    int64_t stride;
+} itg_winograd_input;
+
+/* m[row][ITG_TILE_COLUMNS] = sums of v[row][step][2] and u[step][column][2], modulo 2^32. */
+typedef struct itg_winograd_product {
+    const int16_t *v, *u;
+    int64_t rows, steps, panels;
+    int64_t u_stride; /* between panels */
+    int32_t *m;
+} itg_winograd_product;
+
+/* One tile's outputs of m, position i at m + i * stride. */
+typedef struct itg_winograd_output {
+    const int32_t *m;
+    int64_t stride, panels, rows;
+    int32_t *out[4 * ITG_WINOGRAD_COLUMNS]; /* pixels, row by row */
+} itg_winograd_output;
+
+typedef struct itg_winograd_kernels {
+    void (*input)(const itg_winograd_input *a);
+    void (*multiply)(const itg_winograd_product *a);
+    void (*output)(const itg_winograd_output *a);
+} itg_winograd_kernels;
+
+/* Sets the scheme where it is possible and pays. most_weight: of |w - zero point|. */
+bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight);
+void itg_winograd_pack(const itg_accel_shape *t, const itg_accel_problem *p, int64_t *sums,
+                       int8_t *panels);
+size_t itg_winograd_scratch(const itg_accel_layer *layer);
+void itg_winograd_run(const itg_accel_layer *layer, const void *x, void *const *y, int64_t samples,
+                      void *scratch);
+
 /* ---- kernel sets ---- */
 typedef struct itg_accel_tile {
     const uint8_t *a;      /* row 0 */
@@ -174,6 +222,7 @@ struct itg_accel_kernels {
     void (*mark)(const int8_t *panel, int64_t steps, uint16_t *safe);
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
+    const itg_winograd_kernels *winograd;       /* NULL: it would not pay */
     void (*lanes)(const itg_lanes_args *a);     /* not GENERIC */
     bool (*sum_bytes)(const itg_byte_sum *s);   /* false: nothing done; NULL: none */
     int64_t (*peak)(int64_t rounds);            /* NULL: none */
@@ -182,6 +231,7 @@ extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
 void itg_depthwise_portable(const itg_accel_tile *t);
 #if defined(ITG_ACCEL_X86)
 extern const itg_accel_kernels itg_accel_avx2, itg_accel_avx512, itg_accel_vnni, itg_accel_amx;
+extern const itg_winograd_kernels itg_winograd_avx2, itg_winograd_avx512;
 void itg_lanes_avx2(const itg_lanes_args *a);
 void itg_lanes_avx512(const itg_lanes_args *a);
 /* Lanes of 32-bit sums that become bytes, 32 columns (or 16 of two rows) at once; false: not
@@ -214,6 +264,16 @@ struct itg_accel_layer {
     int32_t fit;
     itg_lanes lanes[ITG_ACCEL_OUTPUTS];
 };
+/* Sums of a strip of channels, [rows][stride]. */
+typedef struct itg_sums {
+    const int32_t *narrow; /* NULL: wide */
+    const int64_t *wide;
+    int64_t stride, rows;
+} itg_sums;
+/* Rows are pixels in a row from `pixel` of the first sample on, columns the channels from `channel`
+ * on. */
+void itg_accel_emit(const itg_accel_layer *layer, void *const *y, const itg_sums *sums,
+                    int64_t pixel, int64_t channel, int64_t columns);
 size_t itg_accel_reference_scratch(const itg_accel_layer *layer);
 void itg_accel_reference_run(const itg_accel_layer *layer, const void *x, void *const *y,
                              int64_t samples, void *scratch);

@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES = 60, DEEP_EVERY = 10, DEEPEST = 65536, SAMPLES = 2, MOST_OUTPUTS = 2 };
+enum {
+    CASES = 80,
+    DEEP_EVERY = 10,
+    THREE_EVERY = 5,
+    DEEPEST = 65536,
+    SAMPLES = 2,
+    MOST_OUTPUTS = 2
+};
 
 static int64_t between(itg_rng *rng, int64_t lo, int64_t hi)
 {
@@ -39,6 +46,26 @@ static itg_window draw_window(itg_rng *rng)
         (w.height + 2 * w.pad_top - (w.kernel[0] - 1) * w.dilation[0] - 1) / w.stride[0] + 1;
     w.out_width =
         (w.width + 2 * w.pad_left - (w.kernel[1] - 1) * w.dilation[1] - 1) / w.stride[1] + 1;
+    return w;
+}
+
+/* 3x3 kernels as Winograd's tiles take them, in both heights; `deep`: with as many channels as
+ * they hold. */
+static itg_window draw_three(itg_rng *rng, bool deep)
+{
+    const int64_t pad = between(rng, 0, 2), height = between(rng, 4, 10);
+    itg_window w = {.channels = deep ? 910 : between(rng, 16, 100),
+                    .height = deep ? 4 : height,
+                    .width = between(rng, 4, deep ? 5 : 12),
+                    .out_channels = between(rng, 16, deep ? 17 : 40),
+                    .kernel = {3, 3},
+                    .stride = {1, 1},
+                    .dilation = {1, 1},
+                    .pad_top = pad,
+                    .pad_left = pad,
+                    .group = 1};
+    w.out_height = w.height + 2 * pad - 2;
+    w.out_width = w.width + 2 * pad - 2;
     return w;
 }
 
@@ -96,11 +123,14 @@ static void draw_problem(itg_rng *rng, int index, trial *t)
     static const itg_dtype storages[] = {ITG_U8, ITG_S8, ITG_U8, ITG_S8, ITG_S16, ITG_U16};
     itg_accel_problem *p = &t->p;
     const bool deep = index % DEEP_EVERY == 0;
-    p->window = deep ? draw_deep(rng) : draw_window(rng);
+    const bool three = index % THREE_EVERY == 1;
+    p->window = deep    ? draw_deep(rng)
+                : three ? draw_three(rng, index % (4 * THREE_EVERY) == 1)
+                        : draw_window(rng);
     const itg_window *w = &p->window;
     const int64_t depth = w->channels / w->group * w->kernel[0] * w->kernel[1];
-    p->x.storage = storages[itg_rng_below(rng, deep ? 4 : 6)];
-    p->w.storage = !deep && index % 8 == 7 ? ITG_S16 : ITG_S8;
+    p->x.storage = storages[itg_rng_below(rng, deep || three ? 4 : 6)];
+    p->w.storage = !deep && !three && index % 8 == 7 ? ITG_S16 : ITG_S8;
     p->x.zero_point = between(rng, itg_dtype_min(p->x.storage), itg_dtype_max(p->x.storage));
     int64_t x_most = itg_dtype_max(p->x.storage) - itg_dtype_min(p->x.storage);
     p->mac.acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
@@ -173,9 +203,9 @@ static bool run_by(const itg_accel_kernels *kernels, const trial *t, itg_arena *
 {
     void *packed = NULL;
     if (kernels != &itg_accel_reference) {
-        packed = itg_arena_alloc(arena, itg_accel_packed_bytes(&t->p));
+        packed = itg_arena_alloc(arena, itg_accel_packed_bytes(kernels, &t->p));
         if (!packed) return false;
-        itg_accel_pack(&t->p, packed);
+        itg_accel_pack(kernels, &t->p, packed);
     }
     itg_accel_layer *layer;
     if (itg_accel_layer_create(kernels, &t->p, packed, arena, &layer, NULL) != ITG_OK) return false;

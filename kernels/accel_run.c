@@ -57,6 +57,7 @@ enum { SUM_BYTES = ITG_TILE_ROWS * ITG_MAX_COLUMNS * 8 };
 size_t itg_accel_scratch(const itg_accel_layer *layer, int64_t samples)
 {
     if (layer->kernels == &itg_accel_reference) return itg_accel_reference_scratch(layer);
+    if (layer->shape.scheme == ITG_SCHEME_WINOGRAD) return itg_winograd_scratch(layer);
     run r = {.layer = layer};
     set_images(&r, samples);
     int64_t jobs = jobs_at_once(layer, r.images * r.bands);
@@ -81,37 +82,45 @@ static bool one_part(const itg_accel_shape *t)
     return !t->wide && t->x_digits * t->w_digits == 1;
 }
 
-/* Rows of the tile's sums are `rows` pixels in a row from `pixel` on, columns the channels from
- * `channel` on. */
-static void emit(const run *r, int64_t image, int64_t first_row, int64_t rows, int64_t pixel,
-                 int64_t channel, int64_t columns)
+void itg_accel_emit(const itg_accel_layer *layer, void *const *y, const itg_sums *sums,
+                    int64_t pixel, int64_t channel, int64_t columns)
 {
-    const itg_accel_layer *layer = r->layer;
     const itg_accel_shape *t = &layer->shape;
-    const int64_t at = first_row * t->columns;
-    const bool single = one_part(t);
-    itg_lanes_args a = {.acc_stride = t->columns,
-                        .rows = rows,
+    itg_lanes_args a = {.acc32 = sums->narrow,
+                        .acc64 = sums->wide,
+                        .acc_stride = sums->stride,
+                        .rows = sums->rows,
                         .columns = columns,
                         .bias32 = layer->bias32 + channel,
                         .bias64 = layer->bias64 + channel,
                         .fit = layer->fit,
                         .channel = channel,
                         .out_stride = t->w.out_channels};
-    if (t->wide)
-        a.acc64 = r->joined + at;
-    else
-        a.acc32 = (single ? r->part : (const int32_t *)(const void *)r->joined) + at;
-    int64_t element = ((image * r->outputs * t->x.outputs) + pixel) * t->w.out_channels + channel;
+    const int64_t element = pixel * t->w.out_channels + channel;
     for (int32_t i = 0; i < layer->problem.out_count; i++) {
         a.lanes = &layer->lanes[i];
-        a.out = (unsigned char *)r->y[i] +
-                (size_t)element * itg_dtype_size(layer->problem.out[i].storage);
+        a.out =
+            (unsigned char *)y[i] + (size_t)element * itg_dtype_size(layer->problem.out[i].storage);
         if (a.lanes->kind == ITG_LANES_GENERIC)
             itg_lanes_generic(&a);
         else
             layer->kernels->lanes(&a);
     }
+}
+
+/* `rows` pixels in a row from `pixel` of an image on are the rows of the tile from first_row on. */
+static void emit(const run *r, int64_t image, int64_t first_row, int64_t rows, int64_t pixel,
+                 int64_t channel, int64_t columns)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    const int64_t at = first_row * t->columns;
+    itg_sums sums = {.stride = t->columns, .rows = rows};
+    if (t->wide)
+        sums.wide = r->joined + at;
+    else
+        sums.narrow = (one_part(t) ? r->part : (const int32_t *)(const void *)r->joined) + at;
+    itg_accel_emit(r->layer, r->y, &sums, image * r->outputs * t->x.outputs + pixel, channel,
+                   columns);
 }
 
 /* joined += part << shift, modulo the width. */
@@ -286,6 +295,10 @@ void itg_accel_run(const itg_accel_layer *layer, const void *x, void *const *y, 
 {
     if (layer->kernels == &itg_accel_reference) {
         itg_accel_reference_run(layer, x, y, samples, scratch);
+        return;
+    }
+    if (layer->shape.scheme == ITG_SCHEME_WINOGRAD) {
+        itg_winograd_run(layer, x, y, samples, scratch);
         return;
     }
     run r;

@@ -24,17 +24,27 @@ itg_window itg_accel_matmul_window(int64_t m, int64_t n, int64_t k)
                         .group = 1};
 }
 
-/* Digits of a weight less its zero point; 0: too many. Balanced digits [-128, 127] hold [-32896,
- * 32639] in two. */
+/* Weights less their zero point. */
+typedef struct interval {
+    int64_t lo, hi;
+} interval;
+
+static interval weights_of(const itg_int_operand *w)
+{
+    int64_t least = itg_dtype_min(w->storage), most = itg_dtype_max(w->storage);
+    bool stated = w->qmin < w->qmax;
+    return (interval){(stated && w->qmin > least ? w->qmin : least) - w->zero_point,
+                      (stated && w->qmax < most ? w->qmax : most) - w->zero_point};
+}
+
+/* Digits of such a weight; 0: too many. Balanced digits [-128, 127] hold [-32896, 32639] in two. */
 static int32_t weight_digits(const itg_int_operand *w)
 {
     int64_t least = itg_dtype_min(w->storage), most = itg_dtype_max(w->storage);
     if (itg_dtype_size(w->storage) > 2 || w->zero_point < least || w->zero_point > most) return 0;
-    bool stated = w->qmin < w->qmax;
-    int64_t lo = (stated && w->qmin > least ? w->qmin : least) - w->zero_point;
-    int64_t hi = (stated && w->qmax < most ? w->qmax : most) - w->zero_point;
-    if (lo >= -128 && hi <= 127) return 1;
-    return lo >= -32896 && hi <= 32639 ? 2 : 3;
+    const interval v = weights_of(w);
+    if (v.lo >= -128 && v.hi <= 127) return 1;
+    return v.lo >= -32896 && v.hi <= 32639 ? 2 : 3;
 }
 
 static bool set_operands(itg_accel_shape *t, const itg_accel_problem *p)
@@ -237,7 +247,7 @@ static bool choose(itg_accel_shape *t)
     return true;
 }
 
-itg_accel_shape itg_accel_shape_of(const itg_accel_problem *p)
+itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_accel_problem *p)
 {
     itg_accel_shape t;
     memset(&t, 0, sizeof t);
@@ -248,6 +258,8 @@ itg_accel_shape itg_accel_shape_of(const itg_accel_problem *p)
     if (!set_operands(&t, p) || !set_width(&t, p)) return t;
     set_axis(&t.y, &t.w, 0);
     set_axis(&t.x, &t.w, 1);
+    const interval v = weights_of(&p->w);
+    if (kernels->winograd && itg_winograd_choose(&t, p, -v.lo > v.hi ? -v.lo : v.hi)) return t;
     if (!choose(&t)) {
         t.scheme = ITG_SCHEME_REFERENCE;
         return t;

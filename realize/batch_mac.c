@@ -64,17 +64,31 @@ static itg_accel_problem problem_of(const itg_batch_plan *plan, const itg_batch_
 
 enum { TAG_PACKED = 101 };
 
-static itg_key packed_key(const itg_batch_plan *plan, const itg_accel_problem *p, const itg_step *s)
+static itg_key packed_key(const itg_batch_plan *plan, const itg_accel_problem *p, const itg_step *s,
+                          size_t bytes)
 {
     itg_key_state k;
     itg_key_begin(&k, TAG_PACKED);
     itg_key_key(&k, &plan->keys[s->inputs[1]]);
     const itg_window *w = &p->window;
-    const int64_t numbers[] = {w->channels,          w->height,    w->width,       w->out_channels,
-                               w->out_height,        w->out_width, w->kernel[0],   w->kernel[1],
-                               w->stride[0],         w->stride[1], w->dilation[0], w->dilation[1],
-                               w->pad_top,           w->pad_left,  w->group,       p->w_rows,
-                               (int64_t)p->x.storage};
+    const int64_t numbers[] = {w->channels,
+                               w->height,
+                               w->width,
+                               w->out_channels,
+                               w->out_height,
+                               w->out_width,
+                               w->kernel[0],
+                               w->kernel[1],
+                               w->stride[0],
+                               w->stride[1],
+                               w->dilation[0],
+                               w->dilation[1],
+                               w->pad_top,
+                               w->pad_left,
+                               w->group,
+                               p->w_rows,
+                               (int64_t)p->x.storage,
+                               (int64_t)bytes};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         itg_key_int(&k, numbers[i]);
     return itg_key_end(&k);
@@ -83,21 +97,21 @@ static itg_key packed_key(const itg_batch_plan *plan, const itg_accel_problem *p
 static itg_status borrow(itg_batch_plan *plan, const itg_accel_problem *p, const itg_step *s,
                          const void **out, itg_error *err)
 {
-    size_t bytes = itg_accel_packed_bytes(p);
+    size_t bytes = itg_accel_packed_bytes(plan->kernels, p);
     if (bytes == 0) return ITG_OK;
     if (plan->weights == NULL) {
         void *packed = itg_arena_alloc(plan->arena, bytes);
         if (packed == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for packed weights");
-        itg_accel_pack(p, packed);
+        itg_accel_pack(plan->kernels, p, packed);
         *out = packed;
         return ITG_OK;
     }
-    itg_key key = packed_key(plan, p, s);
+    itg_key key = packed_key(plan, p, s, bytes);
     const void *found = itg_cache_fetch(plan->weights, &key, bytes);
     if (found == NULL) {
         void *packed = itg_cache_reserve(plan->weights, &key, bytes, (double)bytes, true);
         if (packed == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for packed weights");
-        itg_accel_pack(p, packed);
+        itg_accel_pack(plan->kernels, p, packed);
         itg_cache_commit(plan->weights, packed);
         found = packed;
     }

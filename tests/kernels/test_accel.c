@@ -46,9 +46,9 @@ static itg_accel_layer *make_layer(const itg_accel_kernels *kernels, const itg_a
                                    itg_arena *arena)
 {
     itg_accel_layer *layer = NULL;
-    void *packed = itg_arena_alloc(arena, itg_accel_packed_bytes(p));
+    void *packed = itg_arena_alloc(arena, itg_accel_packed_bytes(kernels, p));
     assert_non_null(packed);
-    itg_accel_pack(p, packed);
+    itg_accel_pack(kernels, p, packed);
     assert_int_equal(itg_accel_layer_create(kernels, p, packed, arena, &layer, NULL), ITG_OK);
     return layer;
 }
@@ -257,6 +257,96 @@ static void extreme_codes_do_not_saturate(void **state)
     }
 }
 
+/* ---- Winograd ---- */
+
+/* Operands of bytes whose codes `fill` gives, by their index in a pixel or filter. */
+static void set_bytes(job *t, itg_rng *rng, itg_dtype storage, int64_t (*fill)(itg_rng *, int64_t))
+{
+    const int64_t weights = t->p.window.out_channels * t->p.window.channels * 9;
+    free_operand(&t->x);
+    free_operand(&t->w);
+    t->x = make_operand(rng, storage, t->samples * t->inputs, false);
+    t->w = make_operand(rng, ITG_S8, weights, true);
+    t->w.view.qmin = -128;
+    t->w.view.qmax = 127;
+    t->w.view.zero_point = 0;
+    t->x.view.zero_point = between(rng, itg_dtype_min(storage), itg_dtype_max(storage));
+    for (int64_t i = 0; i < t->samples * t->inputs; i++) {
+        const int64_t x = fill(rng, i) + (storage == ITG_U8 ? 128 : 0);
+        itg_store(storage, (void *)(uintptr_t)t->x.view.data, i, x);
+    }
+    for (int64_t i = 0; i < weights; i++)
+        itg_store(ITG_S8, (void *)(uintptr_t)t->w.view.data, i, fill(rng, i));
+    t->p.x = t->x.view;
+    t->p.w = t->w.view;
+    t->p.mac.may_overflow = false;
+    t->p.mac.acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
+    t->p.mac.acc_bound = INT32_MAX;
+}
+
+static int64_t any_byte(itg_rng *rng, int64_t i)
+{
+    (void)i;
+    return between(rng, -128, 127);
+}
+
+static int64_t either_end(itg_rng *rng, int64_t i)
+{
+    (void)i;
+    return itg_rng_below(rng, 2) ? -128 : 127;
+}
+
+static int64_t lowest(itg_rng *rng, int64_t i)
+{
+    (void)rng;
+    (void)i;
+    return -128;
+}
+
+static int64_t both_ends(itg_rng *rng, int64_t i)
+{
+    (void)rng;
+    return i % 2 ? -128 : 127;
+}
+
+/* Channels up to the last whose sums an arithmetic shift recovers, and the first beyond. */
+static void winograd_tiles_equal_the_scalar_kernels(void **state)
+{
+    (void)state;
+    static const int64_t channels[] = {16, 17, 31, 32, 49, 227, 228, 910, 911};
+    static int64_t (*const fills[])(itg_rng *, int64_t) = {any_byte, either_end, lowest, both_ends};
+    int seen[2] = {0, 0};
+    itg_rng rng;
+    itg_rng_init(&rng, 79);
+    for (int i = 0; i < 108; i++) {
+        const int64_t c = channels[i % 9], pad = between(&rng, 0, 2), most = c < 100 ? 14 : 6;
+        itg_window w = {.channels = c,
+                        .height = between(&rng, 3, most),
+                        .width = between(&rng, 3, most),
+                        .out_channels = between(&rng, 16, c < 100 ? 50 : 18),
+                        .kernel = {3, 3},
+                        .stride = {1, 1},
+                        .dilation = {1, 1},
+                        .pad_top = pad,
+                        .pad_left = 2 - pad,
+                        .group = 1};
+        w.out_height = w.height - 2 + between(&rng, pad, 2 * pad);
+        w.out_width = w.width - 2 + between(&rng, w.pad_left, 2 * w.pad_left);
+        job t = {.p.window = w};
+        fill_job(&rng, &t);
+        set_bytes(&t, &rng, i / 9 % 2 ? ITG_U8 : ITG_S8, fills[i / 18 % 4]);
+        const itg_winograd_kernels none = {0};
+        const itg_accel_kernels kernels = {.winograd = &none};
+        const itg_accel_shape shape = itg_accel_shape_of(&kernels, &t.p);
+        const bool winograd = shape.scheme == ITG_SCHEME_WINOGRAD;
+        if (winograd) seen[shape.tile_rows == 4]++;
+        assert_false(winograd && (c > 910 || (c > 227 && shape.tile_rows == 4)));
+        check_all_sets(&t, false);
+        free_job(&t);
+    }
+    assert_true(seen[0] > 10 && seen[1] > 10);
+}
+
 /* ---- layers and sets ---- */
 
 static void unknown_sets_are_refused(void **state)
@@ -300,7 +390,7 @@ static void what_no_set_holds_runs_on_the_reference(void **state)
         t.p.mac.may_overflow = i == 2;
         t.p.mac.acc = (itg_accumulator){16, ITG_OVERFLOW_SATURATE};
         t.p.mac.acc_bound = i == 3 ? (int64_t)1 << 40 : 1000;
-        assert_int_equal(itg_accel_packed_bytes(&t.p) == 0, i > 0);
+        assert_int_equal(itg_accel_packed_bytes(set_or_skip("portable"), &t.p) == 0, i > 0);
         itg_arena *arena = itg_arena_create(0);
         itg_accel_layer *layer = make_layer(set_or_skip("portable"), &t.p, arena);
         assert_string_equal(itg_accel_layer_set(layer), i > 0 ? "reference" : "portable");
@@ -317,8 +407,8 @@ static void a_layer_needs_its_memory_or_says_so(void **state)
     job t = {.p.window = wide_window(&rng)};
     fill_job(&rng, &t);
     itg_arena *packs = itg_arena_create(0);
-    void *packed = itg_arena_alloc(packs, itg_accel_packed_bytes(&t.p));
-    itg_accel_pack(&t.p, packed);
+    void *packed = itg_arena_alloc(packs, itg_accel_packed_bytes(set_or_skip("portable"), &t.p));
+    itg_accel_pack(set_or_skip("portable"), &t.p, packed);
     bool made = false;
     for (size_t limit = 64; !made; limit += 64) {
         itg_arena *arena = itg_arena_create(limit);
@@ -388,6 +478,7 @@ int main(void)
         cmocka_unit_test(vast_padding_takes_no_vast_memory),
         cmocka_unit_test(matrix_products_equal_the_scalar_kernels),
         cmocka_unit_test(extreme_codes_do_not_saturate),
+        cmocka_unit_test(winograd_tiles_equal_the_scalar_kernels),
         cmocka_unit_test(unknown_sets_are_refused),
         cmocka_unit_test(the_environment_names_a_set),
         cmocka_unit_test(what_no_set_holds_runs_on_the_reference),

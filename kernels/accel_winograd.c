@@ -1,0 +1,283 @@
+/* Convolutions by kernels of 3x3 in fewer multiplications (Winograd; Lavin and Gray, "Fast
+ * algorithms for convolutional neural networks", 2015), exactly in integers.
+ *
+ * A tile of 2x4 (4x4) outputs needs 4x6 (6x6) inputs and as many products a channel instead of 72
+ * (144). With codes x in [-128, 127] (unsigned ones less 128) and weights w:
+ *
+ *   V = B' X B     16 bits: |V| <= 10 * 10 * 128
+ *   U = G W G'     16 bits: |U| <= 7 * 7 * 128; rows of G times 2 (6), which makes them integers
+ *   M = sum over channels of V U, modulo 2^32
+ *   S = A' M A     modulo 2^32: 2 * 24 (24 * 24) times the outputs
+ *
+ * 48 = 3 * 2^4 and 576 = 9 * 2^6. Odd numbers have an inverse modulo 2^32, so S / 3 (S / 9) is 2^4
+ * (2^6) times the output modulo 2^32, and an arithmetic shift gives the output itself where its
+ * magnitude is below 2^27 (2^25): itg_winograd_choose() asks for that, whatever codes come.
+ *
+ * Packed weights: int64 sums of (w - zero point), one a filter, then
+ * [panel of 16 filters][position][channel / 2][16][2] of U; filling is zero. */
+#include "kernels/accel_parts.h"
+#include "kernels/clones.h"
+#include "kernels/int_parts.h"
+#include <string.h>
+
+enum {
+    LEAST = 16, /* channels and filters: fewer do not pay for the transforms */
+    BLOCK_BYTES = 512 * 1024,
+    MOST_TILES = 96,
+    CODES = 128, /* the largest |x| */
+    COLUMNS = ITG_TILE_COLUMNS
+};
+
+/* ---- shape ---- */
+
+static int64_t tiles(int64_t outputs, int64_t of)
+{
+    return (outputs + of - 1) / of;
+}
+
+static int64_t positions(int64_t rows)
+{
+    return (rows + 2) * (ITG_WINOGRAD_COLUMNS + 2);
+}
+
+/* Products a channel and filter of an image. */
+static int64_t cost(const itg_accel_shape *t, int64_t rows)
+{
+    return positions(rows) * tiles(t->y.outputs, rows) * tiles(t->x.outputs, ITG_WINOGRAD_COLUMNS);
+}
+
+bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight)
+{
+    const itg_window *w = &t->w;
+    const bool bytes = itg_dtype_size(p->x.storage) == 1 && t->w_digits == 1 && !t->wide;
+    const bool three = w->kernel[0] == 3 && w->kernel[1] == 3 && w->group == 1 &&
+                       w->stride[0] == 1 && w->stride[1] == 1 && w->dilation[0] == 1 &&
+                       w->dilation[1] == 1;
+    if (!bytes || !three || t->channels < LEAST || t->filters < LEAST) return false;
+    const int64_t bound = 9 * t->channels * CODES * most_weight;
+    if (bound >= (int64_t)1 << 27) return false;
+    t->tile_rows = bound < (int64_t)1 << 25 && cost(t, 4) < cost(t, 2) ? 4 : 2;
+    if (cost(t, t->tile_rows) * 2 > 9 * t->y.outputs * t->x.outputs) return false;
+    t->scheme = ITG_SCHEME_WINOGRAD;
+    t->x_shift = p->x.storage == ITG_U8 ? -CODES : 0;
+    t->positions = positions(t->tile_rows);
+    t->steps = (t->channels + 1) / 2;
+    t->columns = COLUMNS;
+    t->panel_columns = ITG_PANEL_COLUMNS;
+    t->panels = tiles(t->filters, ITG_PANEL_COLUMNS);
+    t->panel_bytes = t->positions * t->steps * 2 * ITG_PANEL_COLUMNS * (int64_t)sizeof(int16_t);
+    return true;
+}
+
+/* ---- weights ---- */
+
+/* G g of three weights a stride apart. */
+ITG_INLINE void weights_for(int64_t outputs, const int32_t *g, int stride, int32_t *out, int to)
+{
+    const int32_t a = g[0], b = g[stride], c = g[2 * stride];
+    const int32_t scale = outputs == 4 ? 6 : 2;
+    out[0] = scale * a;
+    out[to] = a + b + c;
+    out[2 * to] = a - b + c;
+    if (outputs == 4) {
+        out[3 * to] = a + 2 * b + 4 * c;
+        out[4 * to] = a - 2 * b + 4 * c;
+    }
+    out[(outputs + 1) * to] = scale * c;
+}
+
+/* One filter and channel: nine weights to its positions, `apart` from each other. */
+ITG_INLINE void transform_weights(int64_t rows, const int32_t w[9], int16_t *out, int64_t apart)
+{
+    enum { WIDE = ITG_WINOGRAD_COLUMNS + 2 };
+    int32_t half[WIDE * 3], u[ITG_WINOGRAD_POSITIONS];
+    for (int s = 0; s < 3; s++)
+        weights_for(rows, w + s, 3, half + s, 3);
+    for (int64_t i = 0; i < rows + 2; i++)
+        weights_for(ITG_WINOGRAD_COLUMNS, half + i * 3, 1, u + i * WIDE, 1);
+    for (int64_t i = 0; i < (rows + 2) * WIDE; i++)
+        out[i * apart] = (int16_t)u[i];
+}
+
+void itg_winograd_pack(const itg_accel_shape *t, const itg_accel_problem *p, int64_t *sums,
+                       int8_t *panels)
+{
+    const int64_t apart = t->steps * 2 * ITG_PANEL_COLUMNS;
+    for (int64_t k = 0; k < t->filters; k++) {
+        int16_t *panel = (int16_t *)(void *)(panels + k / ITG_PANEL_COLUMNS * t->panel_bytes);
+        sums[k] = 0;
+        for (int64_t c = 0; c < t->channels; c++) {
+            int32_t w[9];
+            for (int64_t i = 0; i < 9; i++) {
+                const int64_t code =
+                    itg_load(p->w.storage, p->w.data, (k * t->channels + c) * 9 + i);
+                w[i] = (int32_t)(code - p->w.zero_point);
+                sums[k] += w[i];
+            }
+            int16_t *to = panel + (c / 2 * ITG_PANEL_COLUMNS + k % ITG_PANEL_COLUMNS) * 2 + c % 2;
+            if (t->tile_rows == 4)
+                transform_weights(4, w, to, apart);
+            else
+                transform_weights(2, w, to, apart);
+        }
+    }
+}
+
+/* ---- running ---- */
+
+/* A block is a number of whole rows of tiles, of any images: their pixels lie in a row. */
+typedef struct run {
+    const itg_accel_layer *layer;
+    const uint8_t *x;
+    void *const *y;
+    int64_t across, down; /* tiles of an image */
+    int64_t rows, tiles;  /* of tiles, of a whole block */
+    /* scratch */
+    uint8_t *zero;    /* a pixel of padding */
+    int16_t *v;       /* [position][tile][steps][2] */
+    int32_t *m, *sum; /* [position][tile][COLUMNS], [pixel][COLUMNS]; one more pixel: left out */
+} run;
+
+static int64_t aligned(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static void set_block(run *r)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    r->across = tiles(t->x.outputs, ITG_WINOGRAD_COLUMNS);
+    r->down = tiles(t->y.outputs, t->tile_rows);
+    int64_t most = BLOCK_BYTES / (t->positions * t->steps * 4);
+    if (most > MOST_TILES) most = MOST_TILES;
+    r->rows = most / r->across;
+    if (r->rows < 1) r->rows = 1;
+    r->tiles = r->rows * r->across;
+}
+
+/* Tiles that multiply() may write: up to a block of its own beyond. */
+static int64_t room(const run *r)
+{
+    return r->tiles < ITG_WINOGRAD_ROWS ? ITG_WINOGRAD_ROWS : r->tiles;
+}
+
+static int64_t carve(run *r, uint8_t *at)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    const int64_t pixels = r->rows * t->tile_rows * t->x.outputs + 1;
+    const int64_t bytes[] = {aligned(t->channels), aligned(t->positions * room(r) * t->steps * 4),
+                             aligned(t->positions * room(r) * COLUMNS * 4), pixels * COLUMNS * 4};
+    if (at) {
+        r->zero = at;
+        r->v = (int16_t *)(void *)(at + bytes[0]);
+        r->m = (int32_t *)(void *)(at + bytes[0] + bytes[1]);
+        r->sum = (int32_t *)(void *)(at + bytes[0] + bytes[1] + bytes[2]);
+    }
+    return bytes[0] + bytes[1] + bytes[2] + bytes[3];
+}
+
+size_t itg_winograd_scratch(const itg_accel_layer *layer)
+{
+    run r = {.layer = layer};
+    set_block(&r);
+    return itg_scratch_bytes(carve(&r, NULL));
+}
+
+/* The row of tiles `row` of all images into v, from tile `first` of the block on. */
+static void read_row(const run *r, int64_t row, int64_t first)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    const itg_window *w = &t->w;
+    itg_winograd_input a = {.channels = t->channels,
+                            .rows = t->tile_rows,
+                            .flip = r->layer->problem.x.storage == ITG_U8,
+                            .stride = room(r) * t->steps * 2};
+    const uint8_t *image = r->x + row / r->down * w->height * w->width * w->channels;
+    const int64_t top = row % r->down * t->tile_rows - w->pad_top;
+    for (int64_t i = 0; i < r->across; i++) {
+        const int64_t left = i * ITG_WINOGRAD_COLUMNS - w->pad_left;
+        const uint8_t **pixel = a.pixel;
+        for (int64_t y = top; y < top + t->tile_rows + 2; y++)
+            for (int64_t x = left; x < left + ITG_WINOGRAD_COLUMNS + 2; x++) {
+                const bool inside = y >= 0 && y < w->height && x >= 0 && x < w->width;
+                *pixel++ = inside ? image + (y * w->width + x) * w->channels : r->zero;
+            }
+        a.v = r->v + (first + i) * t->steps * 2;
+        r->layer->kernels->winograd->input(&a);
+    }
+}
+
+/* Output pixels of rows of tiles [0, row), samples in a row. */
+static int64_t pixels_before(const run *r, int64_t row)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    return (row / r->down * t->y.outputs + row % r->down * t->tile_rows) * t->x.outputs;
+}
+
+/* The sums of one row of tiles to the pixels from `sum` on. */
+static void write_row(const run *r, int64_t row, int64_t first, int64_t panels, int32_t *sum)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    itg_winograd_output a = {.rows = t->tile_rows, .panels = panels, .stride = room(r) * COLUMNS};
+    const int64_t height = t->y.outputs - row % r->down * t->tile_rows;
+    int32_t *none = r->sum + r->rows * t->tile_rows * t->x.outputs * COLUMNS;
+    for (int64_t i = 0; i < r->across; i++) {
+        int32_t **out = a.out;
+        for (int64_t y = 0; y < t->tile_rows; y++)
+            for (int64_t j = 0; j < ITG_WINOGRAD_COLUMNS; j++) {
+                const int64_t x = i * ITG_WINOGRAD_COLUMNS + j;
+                const bool inside = y < height && x < t->x.outputs;
+                *out++ = inside ? sum + (y * t->x.outputs + x) * COLUMNS : none;
+            }
+        a.m = r->m + (first + i) * COLUMNS;
+        r->layer->kernels->winograd->output(&a);
+    }
+}
+
+static void multiply(const run *r, int64_t column, int64_t count, int64_t panels)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    const int64_t panel = t->panel_bytes / (int64_t)sizeof(int16_t);
+    itg_winograd_product a = {.rows = count,
+                              .steps = t->steps,
+                              .u_stride = panel,
+                              .panels = panels};
+    for (int64_t i = 0; i < t->positions; i++) {
+        a.v = r->v + i * room(r) * t->steps * 2;
+        a.u = (const int16_t *)(const void *)r->layer->packed + column / ITG_PANEL_COLUMNS * panel +
+              i * t->steps * 2 * ITG_PANEL_COLUMNS;
+        a.m = r->m + i * room(r) * COLUMNS;
+        r->layer->kernels->winograd->multiply(&a);
+    }
+}
+
+/* Rows of tiles [first, first + rows). */
+static void run_block(const run *r, int64_t first, int64_t rows)
+{
+    const itg_accel_shape *t = &r->layer->shape;
+    const int64_t pixel = pixels_before(r, first), pixels = pixels_before(r, first + rows) - pixel;
+    for (int64_t i = 0; i < rows; i++)
+        read_row(r, first + i, i * r->across);
+    for (int64_t column = 0; column < t->filters; column += COLUMNS) {
+        const int64_t left = t->filters - column, columns = left < COLUMNS ? left : COLUMNS;
+        const int64_t panels = tiles(columns, ITG_PANEL_COLUMNS);
+        multiply(r, column, rows * r->across, panels);
+        for (int64_t i = 0; i < rows; i++)
+            write_row(r, first + i, i * r->across, panels,
+                      r->sum + (pixels_before(r, first + i) - pixel) * COLUMNS);
+        const itg_sums sums = {.narrow = r->sum, .stride = COLUMNS, .rows = pixels};
+        itg_accel_emit(r->layer, r->y, &sums, pixel, column, columns);
+    }
+}
+
+void itg_winograd_run(const itg_accel_layer *layer, const void *x, void *const *y, int64_t samples,
+                      void *scratch)
+{
+    run r = {.layer = layer, .x = x, .y = y};
+    set_block(&r);
+    carve(&r, scratch);
+    memset(r.zero, (uint8_t)layer->problem.x.zero_point, (size_t)layer->shape.channels);
+    const int64_t rows = samples * r.down;
+    for (int64_t first = 0; first < rows; first += r.rows)
+        run_block(&r, first, rows - first < r.rows ? rows - first : r.rows);
+}
