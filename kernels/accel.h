@@ -3,9 +3,8 @@
  * that of int_ops.h (the definition) in every bit, whatever the processor.
  *
  * Kernel sets. "reference" is itg_int_conv and itg_int_matmul themselves; "portable" is plain C. On
- * x86-64, where the processor has them: "avx2" and "avx512" (products of bytes where they cannot
- * saturate, else of 16 bits), "vnni" (AVX-512 VNNI), "amx" (AMX int8 and AVX-512; needs the
- * system's leave, which the set asks for). A set is
+ * x86-64, where the processor has them: "avx2" and "avx512" (products of 16 bits), "vnni" (AVX-512
+ * VNNI), "amx" (AMX int8 and AVX-512; needs the system's leave, which the set asks for). A set is
  * used only after it has proved itself on this machine: at its first use in a process it computes a
  * fixed list of layers (both ends of the codes and of the accumulator, tails of rows, columns and
  * depth, all roundings) and compares with the reference; a set that differs in one bit is never

@@ -5,30 +5,41 @@
 #include <immintrin.h>
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define UNROLL _Pragma("GCC unroll 16")
 #define VECTOR __m512i
-enum { LANES = 16, ROWS = 16 };
+#define NARROW __m256i
+enum { LANES = 16, ROWS = 8, PANELS = 2 };
 #define LOAD(p) _mm512_loadu_si512(p)
 #define STORE(p, v) _mm512_storeu_si512(p, v)
 #define ZERO() _mm512_setzero_si512()
 #define SET(x) _mm512_set1_epi32((int32_t)(x))
 #define ADD(a, b) _mm512_add_epi32(a, b)
-#define MADD(a, b) _mm512_madd_epi16(a, b)
-#define MADD_BYTES(a, b) _mm512_maddubs_epi16(a, b)
-#define ONES() _mm512_set1_epi16(1)
-#define PAIRS_FIT(w) pairs_fit(w)
-#define EVEN_BYTES(w) _mm512_srai_epi16(_mm512_slli_epi16(w, 8), 8)
-#define ODD_BYTES(w) _mm512_srai_epi16(w, 8)
+#define SUB(a, b) _mm512_sub_epi32(a, b)
+#define SHL(a, n) _mm512_slli_epi32(a, n)
+#define SAR(a, n) _mm512_srai_epi32(a, n)
+#define MULTIPLY(a, b) _mm512_mullo_epi32(a, b)
+#define MULTIPLY_ADD(c, a, b) _mm512_add_epi32(c, _mm512_madd_epi16(a, b))
+#define ADD16(a, b) _mm512_add_epi16(a, b)
+#define SUB16(a, b) _mm512_sub_epi16(a, b)
+#define SHL16(a, n) _mm512_slli_epi16(a, n)
+#define WIDEN(p) _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#define FLIP(x) _mm256_set1_epi8((int8_t)(x))
+#define CODES(p, left, flip) codes(p, left, flip)
+#define STORE16(p, v, left) _mm512_mask_storeu_epi16(p, first_words(left), v)
 
-TARGET static inline bool pairs_fit(__m512i w)
+TARGET static inline __mmask32 first_words(int64_t n)
 {
-    const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi8(1);
-    const __m512i above = _mm512_maddubs_epi16(one, _mm512_max_epi8(w, zero));
-    const __m512i below = _mm512_maddubs_epi16(one, _mm512_min_epi8(w, zero));
-    const __m512i most = _mm512_max_epi16(above, _mm512_sub_epi16(zero, below));
-    return _mm512_cmpgt_epi16_mask(most, _mm512_set1_epi16(128)) == 0;
+    return n >= 32 ? UINT32_MAX : ((__mmask32)1 << n) - 1;
+}
+
+TARGET static inline __m512i codes(const uint8_t *p, int64_t left, __m256i flip)
+{
+    const __m256i x = _mm256_maskz_loadu_epi8(first_words(left), p);
+    return _mm512_cvtepi8_epi16(_mm256_xor_si256(x, flip));
 }
 
 #include "kernels/accel_madd.h"
+#include "kernels/accel_winograd.h"
 
 static bool usable(void)
 {
@@ -37,10 +48,22 @@ static bool usable(void)
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
+void itg_winograd_input_avx512(const itg_winograd_input *a)
+{
+    input(a);
+}
+
+void itg_winograd_output_avx512(const itg_winograd_output *a)
+{
+    output(a);
+}
+
+const itg_winograd_kernels itg_winograd_avx512 = {input, multiply, output};
+
 const itg_accel_kernels itg_accel_avx512 = {
     .name = "avx512",
     .usable = usable,
-    .mark = mark,
+    .words = true,
     .tile = tile,
     .depthwise = itg_depthwise_portable,
     .winograd = &itg_winograd_avx512,

@@ -100,19 +100,6 @@ static bool set_lanes(itg_accel_layer *layer, itg_arena *arena)
     return true;
 }
 
-static bool set_marks(itg_accel_layer *layer, itg_arena *arena)
-{
-    const itg_accel_shape *t = &layer->shape;
-    if (!layer->kernels->mark || t->scheme == ITG_SCHEME_DEPTHWISE) return true;
-    const int64_t panels = t->w.group * t->panels * t->w_digits;
-    uint16_t *safe = itg_arena_array(arena, (size_t)(panels * t->steps), sizeof *safe);
-    if (!safe) return false;
-    for (int64_t i = 0; i < panels; i++)
-        layer->kernels->mark(layer->packed + i * t->panel_bytes, t->steps, safe + i * t->steps);
-    layer->safe = safe;
-    return true;
-}
-
 /* What the problem borrows but weights becomes the arena's. */
 static bool copy_problem(itg_accel_layer *layer, const itg_accel_problem *p, itg_arena *arena)
 {
@@ -151,7 +138,7 @@ static bool fill_layer(itg_accel_layer *layer, const itg_accel_kernels *kernels,
         return set_bias(layer, packed, arena) && set_lanes(layer, arena);
     set_band(layer);
     return set_offsets(layer, arena) && set_patches(layer, arena) &&
-           set_bias(layer, packed, arena) && set_lanes(layer, arena) && set_marks(layer, arena);
+           set_bias(layer, packed, arena) && set_lanes(layer, arena);
 }
 
 itg_status itg_accel_layer_create(const itg_accel_kernels *kernels, const itg_accel_problem *p,

@@ -1,5 +1,6 @@
 /* Packed weights: int64 sums of (w - zero point), one a channel, then the digits:
- * [group][panel][digit][step][...], a step as accel_parts.h says. Filling is zero. */
+ * [group][panel][digit][step][...], a step as accel_parts.h says, or what Winograd's tiles take.
+ * Filling is zero. */
 #include "kernels/accel_parts.h"
 #include <string.h>
 
@@ -101,6 +102,35 @@ static int64_t pack_filter(const itg_accel_shape *t, const itg_accel_problem *p,
     return sum;
 }
 
+static void pack_bytes(const itg_accel_shape *t, const itg_accel_problem *p, int64_t *sums,
+                       int8_t *panels)
+{
+    const int64_t groups = groups_of(t), filters = t->w.out_channels / groups;
+    for (int64_t k = 0; k < t->w.out_channels; k++) {
+        int64_t in_group = k % filters;
+        int64_t panel = k / filters * t->panels + in_group / t->panel_columns;
+        sums[k] = pack_filter(t, p, k,
+                              panels + panel * t->w_digits * t->panel_bytes +
+                                  in_group % t->panel_columns * 4);
+    }
+}
+
+/* Bytes [quad][column][4] from out + n on become words [quad][2][column][2] from out on. What is
+ * written lies before what is still to be read. */
+static void widen(int8_t *out, int64_t n)
+{
+    enum { QUAD = 4 * ITG_PANEL_COLUMNS };
+    for (int64_t i = 0; i < n; i += QUAD) {
+        int16_t words[QUAD];
+        const int8_t *in = out + n + i;
+        for (int64_t pair = 0; pair < 2; pair++)
+            for (int64_t c = 0; c < ITG_PANEL_COLUMNS; c++)
+                for (int64_t j = 0; j < 2; j++)
+                    words[(pair * ITG_PANEL_COLUMNS + c) * 2 + j] = in[c * 4 + pair * 2 + j];
+        memcpy(out + 2 * i, words, sizeof words);
+    }
+}
+
 void itg_accel_pack(const itg_accel_kernels *kernels, const itg_accel_problem *p, void *packed)
 {
     itg_accel_shape t = itg_accel_shape_of(kernels, p);
@@ -113,11 +143,12 @@ void itg_accel_pack(const itg_accel_kernels *kernels, const itg_accel_problem *p
         itg_winograd_pack(&t, p, sums, panels);
         return;
     }
-    const int64_t groups = groups_of(&t), filters = t.w.out_channels / groups;
-    for (int64_t k = 0; k < t.w.out_channels; k++) {
-        int64_t in_group = k % filters;
-        int64_t panel = k / filters * t.panels + in_group / t.panel_columns;
-        sums[k] = pack_filter(
-            &t, p, k, panels + panel * t.w_digits * t.panel_bytes + in_group % t.panel_columns * 4);
+    const size_t digits = bytes - (size_t)itg_accel_sums_bytes(&t);
+    if (!kernels->words || t.scheme == ITG_SCHEME_DEPTHWISE) {
+        pack_bytes(&t, p, sums, panels);
+        return;
     }
+    t.panel_bytes /= 2;
+    pack_bytes(&t, p, sums, panels + digits / 2);
+    widen(panels, (int64_t)digits / 2);
 }

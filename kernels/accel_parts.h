@@ -69,6 +69,8 @@ typedef struct itg_accel_shape {
     int64_t tile_rows, positions;
 } itg_accel_shape;
 itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_accel_problem *p);
+/* Values of depth up to the last that is not filling. */
+int64_t itg_accel_depth(const itg_accel_shape *t);
 /* Plane rows that `outputs` output rows read. */
 int64_t itg_accel_rows(const itg_accel_axis *y, int64_t outputs);
 /* Byte offset in a plane of `rows` rows at which tap (r, s) of output 0 lies. */
@@ -153,11 +155,23 @@ typedef struct itg_byte_sum {
     uint8_t *out;
 } itg_byte_sum;
 
+/* ---- products of 16 bits (accel_madd.h) ---- */
+enum { ITG_PRODUCT_ROWS = 8 }; /* rows are read and written up to a multiple of that */
+
+/* m[row][ITG_TILE_COLUMNS] = sums of v[row][step][2] and u[step][column][2], modulo 2^32, added to
+ * m or not. u is an array of panels. */
+typedef struct itg_product {
+    const int16_t *v, *u;
+    int64_t v_stride, u_stride;
+    int64_t rows, steps, panels;
+    int32_t *m;
+    bool adds;
+} itg_product;
+
 /* ---- Winograd (accel_winograd.c) ---- */
 enum {
     ITG_WINOGRAD_COLUMNS = 4, /* outputs of a tile's row */
-    ITG_WINOGRAD_POSITIONS = 36,
-    ITG_WINOGRAD_ROWS = 8 /* multiply() writes at least that many rows, if not more than asked */
+    ITG_WINOGRAD_POSITIONS = 36
 };
 
 /* One tile's inputs, transformed: position i at v + i * stride, an even number of channels. */
@@ -169,14 +183,6 @@ typedef struct itg_winograd_input {
     int64_t stride;
 } itg_winograd_input;
 
-/* m[row][ITG_TILE_COLUMNS] = sums of v[row][step][2] and u[step][column][2], modulo 2^32. */
-typedef struct itg_winograd_product {
-    const int16_t *v, *u;
-    int64_t rows, steps, panels;
-    int64_t u_stride; /* between panels */
-    int32_t *m;
-} itg_winograd_product;
-
 /* One tile's outputs of m, position i at m + i * stride. */
 typedef struct itg_winograd_output {
     const int32_t *m;
@@ -186,7 +192,7 @@ typedef struct itg_winograd_output {
 
 typedef struct itg_winograd_kernels {
     void (*input)(const itg_winograd_input *a);
-    void (*multiply)(const itg_winograd_product *a);
+    void (*multiply)(const itg_product *a);
     void (*output)(const itg_winograd_output *a);
 } itg_winograd_kernels;
 
@@ -203,13 +209,11 @@ typedef struct itg_accel_tile {
     const uint8_t *a;      /* row 0 */
     int64_t a_stride;      /* bytes between rows */
     const int64_t *offset; /* [steps], DEPTHWISE [steps * 4]: bytes from a row */
-    int64_t steps;
-    const int8_t *b;      /* the first panel */
-    int64_t b_stride;     /* bytes between panels */
-    const uint16_t *safe; /* the first panel's marks; NULL where the set has no mark() */
-    int64_t safe_stride;  /* between panels */
-    int64_t rows, panels; /* rows above the number up to 32 may be read and written */
-    int32_t *c;           /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
+    int64_t steps, depth;  /* weights beyond this depth are zero */
+    const int8_t *b;       /* the first panel */
+    int64_t b_stride;      /* bytes between panels */
+    int64_t rows, panels;  /* rows above the number up to 32 may be read and written */
+    int32_t *c;            /* [ITG_TILE_ROWS][columns]: set, modulo 2^32 */
 } itg_accel_tile;
 
 struct itg_accel_kernels {
@@ -217,9 +221,7 @@ struct itg_accel_kernels {
     bool (*usable)(void); /* by processor and system */
     void (*begin)(void);  /* NULL: nothing to do before and after tiles on a thread */
     void (*end)(void);
-    /* What tile() wants to know of the weights of a panel's digit, a number a step; NULL: nothing.
-     */
-    void (*mark)(const int8_t *panel, int64_t steps, uint16_t *safe);
+    bool words; /* panels of tile() are words: [step][depth / 2][column][2], sign-extended */
     void (*tile)(const itg_accel_tile *t);
     void (*depthwise)(const itg_accel_tile *t); /* panels 1, c [ITG_TILE_ROWS][64] */
     const itg_winograd_kernels *winograd;       /* NULL: it would not pay */
@@ -231,7 +233,9 @@ extern const itg_accel_kernels itg_accel_reference, itg_accel_portable;
 void itg_depthwise_portable(const itg_accel_tile *t);
 #if defined(ITG_ACCEL_X86)
 extern const itg_accel_kernels itg_accel_avx2, itg_accel_avx512, itg_accel_vnni, itg_accel_amx;
-extern const itg_winograd_kernels itg_winograd_avx2, itg_winograd_avx512;
+extern const itg_winograd_kernels itg_winograd_avx2, itg_winograd_avx512, itg_winograd_vnni;
+void itg_winograd_input_avx512(const itg_winograd_input *a);
+void itg_winograd_output_avx512(const itg_winograd_output *a);
 void itg_lanes_avx2(const itg_lanes_args *a);
 void itg_lanes_avx512(const itg_lanes_args *a);
 /* Lanes of 32-bit sums that become bytes, 32 columns (or 16 of two rows) at once; false: not
@@ -252,9 +256,8 @@ struct itg_accel_layer {
     itg_accel_problem problem; /* bias and constants: copies; w.data borrowed */
     itg_accel_shape shape;
     const int8_t *packed;
-    const uint16_t *safe; /* [group][panel][digit][step] marks; NULL: none */
-    int64_t band;         /* output rows of a plane */
-    int64_t plane;        /* bytes of its planes, all digits */
+    int64_t band;  /* output rows of a plane */
+    int64_t plane; /* bytes of its planes, all digits */
     /* PATCHES: bytes of a patch, how many at once, and the runs of bytes that make one. */
     int64_t patch_row, patch_rows, patch_runs;
     const int64_t *patch_offset;

@@ -53,11 +53,11 @@ static itg_window draw_window(itg_rng *rng)
  * they hold. */
 static itg_window draw_three(itg_rng *rng, bool deep)
 {
-    const int64_t pad = between(rng, 0, 2), height = between(rng, 4, 10);
-    itg_window w = {.channels = deep ? 910 : between(rng, 16, 100),
+    const int64_t pad = between(rng, 0, 2), height = between(rng, 4, 9);
+    itg_window w = {.channels = deep ? 910 : between(rng, 16, 50),
                     .height = deep ? 4 : height,
-                    .width = between(rng, 4, deep ? 5 : 12),
-                    .out_channels = between(rng, 16, deep ? 17 : 40),
+                    .width = between(rng, 4, deep ? 5 : 9),
+                    .out_channels = between(rng, 16, deep ? 17 : 24),
                     .kernel = {3, 3},
                     .stride = {1, 1},
                     .dilation = {1, 1},
@@ -125,7 +125,7 @@ static void draw_problem(itg_rng *rng, int index, trial *t)
     const bool deep = index % DEEP_EVERY == 0;
     const bool three = index % THREE_EVERY == 1;
     p->window = deep    ? draw_deep(rng)
-                : three ? draw_three(rng, index % (4 * THREE_EVERY) == 1)
+                : three ? draw_three(rng, index % (8 * THREE_EVERY) == 1)
                         : draw_window(rng);
     const itg_window *w = &p->window;
     const int64_t depth = w->channels / w->group * w->kernel[0] * w->kernel[1];

@@ -145,7 +145,6 @@ static void join(const run *r, int64_t rows, int32_t shift, bool first)
 typedef struct strip {
     int64_t group, column, columns, panels;
     const int8_t *b;
-    const uint16_t *safe;
 } strip;
 
 /* The sums of one tile: a at digit 0, its other digits a_digit apart. */
@@ -156,8 +155,8 @@ static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_
     itg_accel_tile tile = {.a_stride = a_stride,
                            .offset = r->layer->offset,
                            .steps = t->steps,
+                           .depth = itg_accel_depth(t),
                            .b_stride = t->w_digits * t->panel_bytes,
-                           .safe_stride = t->w_digits * t->steps,
                            .rows = rows,
                            .panels = s->panels,
                            .c = r->part};
@@ -166,7 +165,6 @@ static void sum_tile(const run *r, const uint8_t *a, int64_t a_digit, int64_t a_
         for (int32_t j = 0; j < t->w_digits; j++) {
             tile.a = a + i * a_digit;
             tile.b = s->b + j * t->panel_bytes;
-            tile.safe = s->safe ? s->safe + j * t->steps : NULL;
             if (t->scheme == ITG_SCHEME_DEPTHWISE)
                 r->layer->kernels->depthwise(&tile);
             else
@@ -186,7 +184,6 @@ static strip strip_of(const itg_accel_layer *layer, int64_t group, int64_t colum
     s.panels = (s.columns + t->panel_columns - 1) / t->panel_columns;
     const int64_t first = (group * t->panels + column / t->panel_columns) * t->w_digits;
     s.b = layer->packed + first * t->panel_bytes;
-    s.safe = layer->safe ? layer->safe + first * t->steps : NULL;
     return s;
 }
 

@@ -112,6 +112,11 @@ static void set_axis(itg_accel_axis *a, const itg_window *w, int d)
     a->phases = 1;
 }
 
+int64_t itg_accel_depth(const itg_accel_shape *t)
+{
+    return (t->steps - t->run_steps) * ITG_STEP_DEPTH + t->run_taps * t->channels;
+}
+
 int64_t itg_accel_rows(const itg_accel_axis *y, int64_t outputs)
 {
     return (y->step == y->stride ? outputs : (outputs - 1) * y->stride + 1) + y->reach;
@@ -267,5 +272,7 @@ itg_accel_shape itg_accel_shape_of(const itg_accel_kernels *kernels, const itg_a
     t.folded = t.scheme == ITG_SCHEME_DIRECT && t.w.kernel[0] == 1 && t.w.kernel[1] == 1 &&
                t.w.stride[0] == 1 && t.w.stride[1] == 1 && t.w.pad_top == 0 && t.w.pad_left == 0 &&
                t.w.out_height == t.w.height && t.w.out_width == t.w.width;
+    if (kernels->words && t.scheme != ITG_SCHEME_DEPTHWISE)
+        t.panel_bytes *= (int64_t)sizeof(int16_t);
     return t;
 }

@@ -166,6 +166,7 @@ const itg_accel_kernels itg_accel_vnni = {
     .usable = itg_accel_has_vnni,
     .tile = tile,
     .depthwise = itg_depthwise_vnni,
+    .winograd = &itg_winograd_vnni,
     .lanes = itg_lanes_avx512,
     .sum_bytes = itg_sum_bytes_vbmi,
     .peak = peak,

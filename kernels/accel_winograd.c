@@ -155,10 +155,10 @@ static void set_block(run *r)
     r->tiles = r->rows * r->across;
 }
 
-/* Tiles that multiply() may write: up to a block of its own beyond. */
+/* Tiles that multiply() may read and write. */
 static int64_t room(const run *r)
 {
-    return r->tiles < ITG_WINOGRAD_ROWS ? ITG_WINOGRAD_ROWS : r->tiles;
+    return (r->tiles + ITG_PRODUCT_ROWS - 1) / ITG_PRODUCT_ROWS * ITG_PRODUCT_ROWS;
 }
 
 static int64_t carve(run *r, uint8_t *at)
@@ -238,10 +238,11 @@ static void multiply(const run *r, int64_t column, int64_t count, int64_t panels
 {
     const itg_accel_shape *t = &r->layer->shape;
     const int64_t panel = t->panel_bytes / (int64_t)sizeof(int16_t);
-    itg_winograd_product a = {.rows = count,
-                              .steps = t->steps,
-                              .u_stride = panel,
-                              .panels = panels};
+    itg_product a = {.v_stride = t->steps * 2,
+                     .u_stride = panel,
+                     .rows = count,
+                     .steps = t->steps,
+                     .panels = panels};
     for (int64_t i = 0; i < t->positions; i++) {
         a.v = r->v + i * room(r) * t->steps * 2;
         a.u = (const int16_t *)(const void *)r->layer->packed + column / ITG_PANEL_COLUMNS * panel +

@@ -1,16 +1,8 @@
-/* The vector parts of accel_winograd.c. Compiled once per vector width by a file that defines before
- * it
- *   TARGET           the functions' attribute
- *   VECTOR, LANES    the register and how many 32-bit sums it holds
- *   ROWS, PANELS     of one block of products: ROWS * PANELS * 16 / LANES sums and as many registers
- *                    as PANELS * 16 / LANES and one more must fit
- * and the operations below it uses, on 16 bits (..16) and 32. */
+/* The transforms of accel_winograd.c. Compiled once per vector width by a file that defines what
+ * accel_product.h uses, and before it the operations below, on 16 bits (..16) and 32. */
 #include "kernels/accel_parts.h"
-#include <string.h>
 
-enum { WIDE = ITG_WINOGRAD_COLUMNS + 2, WORDS = 2 * LANES, VECTORS = ITG_PANEL_COLUMNS / LANES };
-
-#define INLINE TARGET static inline __attribute__((always_inline))
+enum { WIDE = ITG_WINOGRAD_COLUMNS + 2, WORDS = 2 * LANES };
 
 /* ---- inputs: B' d ---- */
 INLINE void inputs_of_4(const VECTOR d[6], VECTOR v[6])
@@ -78,54 +70,6 @@ TARGET static void input_of_2(const itg_winograd_input *a)
 static void input(const itg_winograd_input *a)
 {
     (a->rows == 4 ? input_of_4 : input_of_2)(a);
-}
-
-/* ---- products ---- */
-
-/* ROWS rows by `panels` (a constant). */
-INLINE void block(const itg_winograd_product *a, int64_t row, int64_t column, const int panels)
-{
-    VECTOR sum[ROWS][PANELS * VECTORS];
-    const int16_t *v = a->v + row * a->steps * 2, *u = a->u + column / ITG_PANEL_COLUMNS * a->u_stride;
-    UNROLL
-    for (int r = 0; r < ROWS; r++)
-        UNROLL
-        for (int i = 0; i < panels * VECTORS; i++)
-            sum[r][i] = ZERO();
-    for (int64_t k = 0; k < a->steps; k++, v += 2, u += 2 * ITG_PANEL_COLUMNS) {
-        VECTOR w[PANELS * VECTORS];
-        UNROLL
-        for (int i = 0; i < panels * VECTORS; i++)
-            w[i] = LOAD(u + i / VECTORS * a->u_stride + i % VECTORS * 2 * LANES);
-        UNROLL
-        for (int r = 0; r < ROWS; r++) {
-            int32_t two;
-            memcpy(&two, v + r * a->steps * 2, sizeof two);
-            const VECTOR x = SET(two);
-            UNROLL
-            for (int i = 0; i < panels * VECTORS; i++)
-                sum[r][i] = MULTIPLY_ADD(sum[r][i], x, w[i]);
-        }
-    }
-    int32_t *m = a->m + row * ITG_TILE_COLUMNS + column;
-    UNROLL
-    for (int r = 0; r < ROWS; r++)
-        UNROLL
-        for (int i = 0; i < panels * VECTORS; i++)
-            STORE(m + r * ITG_TILE_COLUMNS + i * LANES, sum[r][i]);
-}
-
-/* The last block overlaps its neighbour. */
-TARGET static void multiply(const itg_winograd_product *a)
-{
-    for (int64_t r = 0; r < a->rows; r += ROWS) {
-        const int64_t row = r + ROWS <= a->rows || a->rows < ROWS ? r : a->rows - ROWS;
-        int64_t panel = 0;
-        for (; panel + PANELS <= a->panels; panel += PANELS)
-            block(a, row, panel * ITG_PANEL_COLUMNS, PANELS);
-        for (; panel < a->panels; panel++)
-            block(a, row, panel * ITG_PANEL_COLUMNS, 1);
-    }
 }
 
 /* ---- outputs: A' m, times 24 (2) ---- */
