@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define TARGET __attribute__((target("avx2")))
-#define UNROLL _Pragma("GCC unroll 16")
 #define VECTOR __m256i
 #define NARROW __m128i
 enum { LANES = 8, ROWS = 4, PANELS = 1 };

@@ -5,7 +5,6 @@
 #include <immintrin.h>
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#define UNROLL _Pragma("GCC unroll 16")
 #define VECTOR __m512i
 #define NARROW __m256i
 enum { LANES = 16, ROWS = 8, PANELS = 2 };

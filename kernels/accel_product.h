@@ -1,6 +1,5 @@
 /* Sums of products of 16 bits. Compiled once per vector width by a file that defines before it
  *   TARGET           the functions' attribute
- *   UNROLL           before a loop of few, constant rounds
  *   VECTOR, LANES    the register and how many 32-bit sums it holds
  *   ROWS, PANELS     of one block: ROWS * PANELS * 16 / LANES sums, PANELS * 16 / LANES registers
  * and two more must fit MULTIPLY_ADD     c + the sums of a's and b's pairs of products, modulo 2^32
@@ -10,6 +9,12 @@
 
 enum { VECTORS = ITG_PANEL_COLUMNS / LANES }; /* of a panel */
 
+/* Before a loop of few, constant rounds. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 /* ROWS rows by `panels` (a constant). */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    CASES = 80,
+    CASES = 64,
     DEEP_EVERY = 10,
     THREE_EVERY = 5,
     DEEPEST = 65536,

@@ -6,7 +6,6 @@
 #include <immintrin.h>
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
-#define UNROLL _Pragma("GCC unroll 16")
 #define VECTOR __m512i
 enum { LANES = 16, ROWS = 8, PANELS = 2 };
 #define LOAD(p) _mm512_loadu_si512(p)
