@@ -11,6 +11,7 @@ enum {
     CASES = 64,
     DEEP_EVERY = 10,
     THREE_EVERY = 5,
+    DEEP_THREE_EVERY = 30,
     DEEPEST = 65536,
     SAMPLES = 2,
     MOST_OUTPUTS = 2
@@ -49,6 +50,11 @@ static itg_window draw_window(itg_rng *rng)
     return w;
 }
 
+static bool is_deep_three(int index)
+{
+    return index % DEEP_THREE_EVERY == 1;
+}
+
 /* 3x3 kernels as Winograd's tiles take them, in both heights; `deep`: with as many channels as
  * they hold. */
 static itg_window draw_three(itg_rng *rng, bool deep)
@@ -56,7 +62,7 @@ static itg_window draw_three(itg_rng *rng, bool deep)
     const int64_t pad = between(rng, 0, 2), height = between(rng, 4, 9);
     itg_window w = {.channels = deep ? 910 : between(rng, 16, 50),
                     .height = deep ? 4 : height,
-                    .width = between(rng, 4, deep ? 5 : 9),
+                    .width = deep ? 8 : between(rng, 4, 9),
                     .out_channels = between(rng, 16, deep ? 17 : 24),
                     .kernel = {3, 3},
                     .stride = {1, 1},
@@ -125,7 +131,7 @@ static void draw_problem(itg_rng *rng, int index, trial *t)
     const bool deep = index % DEEP_EVERY == 0;
     const bool three = index % THREE_EVERY == 1;
     p->window = deep    ? draw_deep(rng)
-                : three ? draw_three(rng, index % (8 * THREE_EVERY) == 1)
+                : three ? draw_three(rng, is_deep_three(index))
                         : draw_window(rng);
     const itg_window *w = &p->window;
     const int64_t depth = w->channels / w->group * w->kernel[0] * w->kernel[1];
@@ -163,14 +169,28 @@ static void draw_epilogues(itg_rng *rng, int index, trial *t, itg_requant *requa
     t->p.out_count = MOST_OUTPUTS;
 }
 
+/* Two columns of one end, two of the other: the transformed inputs of Winograd's tiles are as large
+ * as they get, and sums of products leave 32 bits, though the outputs' do not. */
+static void draw_stripes(trial *t)
+{
+    const itg_window *w = &t->p.window;
+    const int64_t lo = itg_dtype_min(t->p.x.storage), hi = itg_dtype_max(t->p.x.storage);
+    for (int64_t i = 0; i < SAMPLES * t->inputs; i++) {
+        const int64_t column = i / w->channels % w->width + w->pad_left;
+        itg_store(t->p.x.storage, t->x, i, (column + 3) / 2 % 2 ? hi : lo);
+    }
+}
+
 static void draw_operands(itg_rng *rng, int index, trial *t)
 {
-    const bool deep = index % DEEP_EVERY == 0, ends = deep || itg_rng_below(rng, 2) > 0;
+    const bool deep = index % DEEP_EVERY == 0;
+    const bool ends = deep || is_deep_three(index) || itg_rng_below(rng, 2) > 0;
     const bool up = deep ? index / DEEP_EVERY % 2 > 0 : itg_rng_below(rng, 2) > 0;
     const itg_dtype x = t->p.x.storage, w = t->p.w.storage;
     int64_t x_mostly = deep || itg_rng_below(rng, 4) > 0 ? itg_dtype_max(x) : itg_dtype_min(x);
     draw_codes(rng, x, ends, x_mostly, SAMPLES * t->inputs, t->x);
     draw_codes(rng, w, ends, up ? itg_dtype_max(w) : itg_dtype_min(w), t->weights, t->w);
+    if (is_deep_three(index) && index / DEEP_THREE_EVERY % 2 > 0) draw_stripes(t);
     t->p.w.data = t->w;
 }
 

@@ -257,25 +257,58 @@ static bool no_sums(const itg_byte_sum *s)
     return true;
 }
 
-/* Every quad may be multiplied in bytes. */
-static void all_safe(const int8_t *panel, int64_t steps, uint16_t *safe)
+/* ---- wrong tiles of Winograd ---- */
+static const itg_winograd_kernels *winograd; /* the right ones */
+
+static void last_channel_off_by_one(const itg_winograd_input *a)
 {
-    (void)panel;
-    for (int64_t k = 0; k < steps; k++)
-        safe[k] = UINT16_MAX;
+    winograd->input(a);
+    a->v[7 * a->stride + a->channels - 1]++;
 }
 
-/* Byte products that saturate are used only where they cannot. */
-static void byte_products_need_their_marks(void **state)
+static void sums_of_too_few_bits(const itg_winograd_output *a)
+{
+    enum { BITS = 27 }; /* sums reach 28 */
+    winograd->output(a);
+    for (int64_t i = 0; i < a->rows * ITG_WINOGRAD_COLUMNS; i++)
+        for (int64_t c = 0; c < a->panels * ITG_PANEL_COLUMNS; c++)
+            a->out[i][c] = (int32_t)((uint32_t)a->out[i][c] << (32 - BITS)) >> (32 - BITS);
+}
+
+static void products_that_saturate(const itg_product *a)
+{
+    winograd->multiply(a);
+    for (int64_t r = 0; r < a->rows; r++)
+        for (int64_t c = 0; c < a->panels * ITG_PANEL_COLUMNS; c++) {
+            const int16_t *u =
+                a->u + c / ITG_PANEL_COLUMNS * a->u_stride + c % ITG_PANEL_COLUMNS * 2;
+            int64_t sum = 0;
+            for (int64_t k = 0; k < a->steps; k++)
+                for (int64_t i = 0; i < 2; i++)
+                    sum += a->v[r * a->v_stride + k * 2 + i] * u[k * 2 * ITG_PANEL_COLUMNS + i];
+            if (sum > INT32_MAX) a->m[r * ITG_TILE_COLUMNS + c] = INT32_MAX;
+            if (sum < INT32_MIN) a->m[r * ITG_TILE_COLUMNS + c] = INT32_MIN;
+        }
+}
+
+/* Each of the three steps, wrong in what only large sums, or one channel, show. */
+static void wrong_winograd_tiles_are_refused(void **state)
 {
     (void)state;
-    static const char *const names[] = {"avx2", "avx512"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[] = {"avx2", "avx512", "vnni"};
+    for (int i = 0; i < 3; i++) {
         const itg_accel_kernels *kernels = NULL;
         if (itg_accel_choose(names[i], &kernels, NULL) != ITG_OK) continue;
-        itg_accel_kernels wrong = *kernels;
-        wrong.mark = all_safe;
-        assert_false(itg_accel_proves(&wrong));
+        winograd = kernels->winograd;
+        for (int j = 0; j < 3; j++) {
+            itg_accel_kernels wrong = *kernels;
+            itg_winograd_kernels steps = *winograd;
+            wrong.winograd = &steps;
+            if (j == 0) steps.input = last_channel_off_by_one;
+            if (j == 1) steps.multiply = products_that_saturate;
+            if (j == 2) steps.output = sums_of_too_few_bits;
+            assert_false(itg_accel_proves(&wrong));
+        }
     }
 }
 
@@ -335,7 +368,7 @@ int main(void)
         cmocka_unit_test(lanes_equal_single_values),
         cmocka_unit_test(common_forms_have_lanes),
         cmocka_unit_test(a_set_that_is_wrong_is_refused),
-        cmocka_unit_test(byte_products_need_their_marks),
+        cmocka_unit_test(wrong_winograd_tiles_are_refused),
         cmocka_unit_test(layouts_are_each_others_inverse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
