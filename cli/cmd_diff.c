@@ -45,7 +45,8 @@ static bool edges_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
 static bool layers_differ(const itg_portrait_layer *a, const itg_portrait_layer *b)
 {
     return !same_text(a->form, b->form) || a->accumulator_bits != b->accumulator_bits ||
-           a->weight_bytes != b->weight_bytes || a->bops != b->bops || a->cycles != b->cycles;
+           a->weight_bytes != b->weight_bytes || a->bops != b->bops || a->cycles != b->cycles ||
+           a->parts != b->parts;
 }
 
 static const itg_portrait_edge *edge(const comparison *c, int side, int32_t i)
@@ -185,6 +186,8 @@ static void json_layer(itg_cli_json *json, const char *key, const itg_portrait_l
     itg_cli_json_integer(json, "accumulator_bits", l->accumulator_bits);
     itg_cli_json_integer(json, "weight_bytes", l->weight_bytes);
     itg_cli_json_integer(json, "macs", l->macs);
+    itg_cli_json_integer(json, "parts", l->parts);
+    itg_cli_json_integer(json, "joins", l->joins);
     itg_cli_json_number(json, "bops", l->bops);
     itg_cli_json_number(json, "cycles", l->cycles);
     itg_cli_json_end(json, '}');
@@ -370,30 +373,46 @@ static void pair_cell(itg_cli_table *table, double a, double b)
         itg_cli_table_cell(table, "%s -> %s", text[0], text[1]);
 }
 
+static void layer_row(itg_cli_table *table, const itg_portrait_layer *a,
+                      const itg_portrait_layer *b, bool split)
+{
+    itg_cli_table_cell(table, "%s", a->node);
+    itg_cli_table_cell(table, "%s", a->op);
+    pair_cell(table, (double)a->weight_bytes, (double)b->weight_bytes);
+    pair_cell(table, (double)a->macs, (double)b->macs);
+    pair_cell(table, a->bops, b->bops);
+    if (split) pair_cell(table, (double)a->parts, (double)b->parts);
+    if (split) pair_cell(table, (double)a->joins, (double)b->joins);
+    pair_cell(table, a->cycles, b->cycles);
+    if (same_text(a->form, b->form) && a->accumulator_bits == b->accumulator_bits)
+        itg_cli_table_cell(table, "%s", a->form);
+    else
+        itg_cli_table_cell(table, "%s, %d bits -> %s, %d bits", a->form, (int)a->accumulator_bits,
+                           b->form, (int)b->accumulator_bits);
+}
+
+/* Parts and joins have columns only where a sum is split on either side. */
 static int print_layers(const comparison *c, bool all)
 {
+    static const char *const heads[] = {"layer", "operator",       "weight bytes",
+                                        "MACs",  "bit operations", "parts",
+                                        "joins", "cycles",         "form"};
+    enum { FIRST_OF_SPLIT = 5, LAST_OF_SPLIT = 6, HEADS = 9 };
     itg_cli_table table;
     int32_t shown = 0;
-    itg_cli_table_init(&table, "llrrrrl");
-    const char *const heads[] = {"layer",          "operator", "weight bytes", "MACs",
-                                 "bit operations", "cycles",   "form"};
-    for (int i = 0; i < 7; i++)
-        itg_cli_table_cell(&table, "%s", heads[i]);
+    bool split = false;
+    for (int side = 0; side < SIDES; side++)
+        for (int32_t i = 0; i < c->info[side]->layer_count; i++)
+            split |= layer(c, side, i)->parts > 0;
+    itg_cli_table_init(&table, split ? "llrrrrrrl" : "llrrrrl");
+    for (int i = 0; i < HEADS; i++)
+        if (split || i < FIRST_OF_SPLIT || i > LAST_OF_SPLIT)
+            itg_cli_table_cell(&table, "%s", heads[i]);
     for (int32_t i = 0; i < c->info[0]->layer_count; i++) {
         const itg_portrait_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
         if (!all && !layers_differ(a, b)) continue;
         shown++;
-        itg_cli_table_cell(&table, "%s", a->node);
-        itg_cli_table_cell(&table, "%s", a->op);
-        pair_cell(&table, (double)a->weight_bytes, (double)b->weight_bytes);
-        pair_cell(&table, (double)a->macs, (double)b->macs);
-        pair_cell(&table, a->bops, b->bops);
-        pair_cell(&table, a->cycles, b->cycles);
-        if (same_text(a->form, b->form) && a->accumulator_bits == b->accumulator_bits)
-            itg_cli_table_cell(&table, "%s", a->form);
-        else
-            itg_cli_table_cell(&table, "%s, %d bits -> %s, %d bits", a->form,
-                               (int)a->accumulator_bits, b->form, (int)b->accumulator_bits);
+        layer_row(&table, a, b, split);
     }
     printf("\n%d of %d layers differ\n", (int)c->layers, (int)c->info[0]->layer_count);
     if (shown > 0) return itg_cli_table_print(&table);

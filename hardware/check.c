@@ -135,8 +135,8 @@ static itg_status check_split(const itg_json *json, const itg_json_value *v,
 {
     const itg_json_value *acc = itg_json_find(v, "accumulator");
     if (!acc) return ITG_OK;
-    static const char *const joins[] = {"join_bits", "join_rounding"};
-    for (int i = 0; i < 2 && !spec->split.allowed; i++)
+    static const char *const joins[] = {"join_bits", "join_rounding", "join_cycles"};
+    for (int i = 0; i < 3 && !spec->split.allowed; i++)
         if (itg_json_find(acc, joins[i]))
             return itg_json_fail(json, place(acc, joins[i]), err, ITG_BAD_FILE,
                                  "expected 'split': true beside '%s'", joins[i]);

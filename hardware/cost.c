@@ -1,7 +1,7 @@
 /* What an annotated graph costs, from shapes and quantizers alone: no weights are read.
  *
  * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the spec that matches, and where their
- * sums are split one more for each part of each output; every other node takes the larger of its
+ * sums are split join_cycles for each part of each output; every other node takes the larger of its
  * first input's and its first output's elements, by the same rate. Fused activations take nothing.
  */
 #include "keys.h"
@@ -83,12 +83,12 @@ static uint32_t output_hint(const itg_hardware *hw, const itg_annotated *a, itg_
     return mask;
 }
 
-/* Multiply-accumulates or elements a cycle. Operands past the second are as the first (Concat). */
-static double rate_of(const itg_hardware *hw, const itg_annotated *a, itg_id node)
+/* How an integer node runs; NULL: as no spec says. Operands past the second are as the first
+ * (Concat). */
+static const itg_hw_spec *spec_of(const itg_hardware *hw, const itg_annotated *a, itg_id node)
 {
     const itg_graph *g = a->graph;
     const itg_node *n = &g->nodes[node];
-    if (a->nodes[node].form == ITG_FORM_FLOAT) return hw->float_macs_per_cycle;
     int32_t bits[2] = {bits_at(a, node, 0), 0}, count = 1, weight_bits = 0;
     if (n->input_count > 1 && n->inputs[1] != ITG_NONE) {
         itg_slot_role role = itg_hardware_slot_role(g, node, 1);
@@ -96,8 +96,7 @@ static double rate_of(const itg_hardware *hw, const itg_annotated *a, itg_id nod
         if (role == ITG_SLOT_ACTIVATION) bits[count++] = bits_at(a, node, 1);
     }
     uint32_t hint = output_hint(hw, a, a->nodes[node].out_value);
-    const itg_hw_spec *spec = itg_hardware_match(hw, n->op, bits, count, weight_bits, hint);
-    return spec ? spec->macs_per_cycle : 1;
+    return itg_hardware_match(hw, n->op, bits, count, weight_bits, hint);
 }
 
 /* MACs, bit operations and cycles of one node; fused activations have none. */
@@ -110,13 +109,19 @@ static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg
     int64_t in = elements_of(g, node->inputs[0]);
     int64_t out = node->output_count > 0 ? elements_of(g, node->outputs[0]) : 0;
     int64_t work = in > out ? in : out;
+    bool is_float = a->nodes[n].form == ITG_FORM_FLOAT;
+    const itg_hw_spec *spec = is_float ? NULL : spec_of(hw, a, n);
     if (is_mac(node->op)) {
         cost.macs = work = macs_of(g, n);
         int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
         cost.bops = mul_saturated(work, bits);
-        work = add_saturated(work, mul_saturated(out, a->nodes[n].split.part_count));
+        cost.parts = a->nodes[n].split.part_count;
+        cost.joins = mul_saturated(out, cost.parts);
     }
-    cost.cycles = (double)work / rate_of(hw, a, n);
+    cost.cycles = (double)work / (is_float ? hw->float_macs_per_cycle
+                                  : spec   ? spec->macs_per_cycle
+                                           : 1);
+    if (spec && cost.joins > 0) cost.cycles += (double)cost.joins * spec->split.join_cycles;
     return cost;
 }
 

@@ -30,6 +30,7 @@ typedef struct itg_hw_split {
     bool allowed;
     int32_t join_bits; /* width of the accumulator that adds the parts, 8..62; default: acc.bits */
     itg_rounding rounding; /* of a part before it is added */
+    double join_cycles;    /* cost of adding one part to the joined sum */
 } itg_hw_split;
 #define ITG_HW_MAX_SPLIT_BITS                                                                      \
     48 /* of a part: exact in a double, and in 64 bits whatever is added */
@@ -203,7 +204,8 @@ itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost 
 /* One node's share. Weights that several nodes read count with each. */
 typedef struct itg_node_cost {
     int64_t weight_bytes, macs, bops;
-    double cycles;
+    int64_t parts, joins; /* of its sums, 0: not split; additions of parts, over all outputs */
+    double cycles;        /* of MACs or elements, and of joins */
 } itg_node_cost;
 itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, itg_id node);
 #endif

@@ -104,6 +104,8 @@ static const itg_hw_key accumulator_keys[] = {
      .help = "Width in which parts are added. Default: the width of a part."},
     {"join_rounding", ITG_HW_CHOICE, ITG_HW_OPTIONAL, AT(split.rounding), .choices = roundings,
      .preset = ITG_ROUND_HALF_UP, .help = "Rounding of a part that is shifted to be added."},
+    {"join_cycles", ITG_HW_RATE, ITG_HW_DERIVED, AT(split.join_cycles),
+     .help = "Cost: cycles to add one part to the joined sum. Default: those of one MAC."},
 };
 #undef OWNER
 static const itg_hw_object accumulator_object = {"accumulator", NULL, COUNT(accumulator_keys),

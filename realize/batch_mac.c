@@ -41,11 +41,12 @@ static itg_accel_problem problem_of(const itg_batch_plan *plan, const itg_batch_
     const itg_step *s = o->step;
     const itg_pvalue *values = plan->program->values, *x = &values[s->inputs[0]];
     itg_accel_problem p = {.x = codes_of(x), .w = codes_of(&values[s->inputs[1]])};
-    p.mac = (itg_mac_options){.acc = s->acc,
-                              .may_overflow = s->split.part_count > 0 || !itg_step_fits(s),
+    bool parts = !itg_step_sum_is_whole(s);
+    p.mac = (itg_mac_options){.acc = s->split.part_count > 0 && !parts ? itg_step_join(s) : s->acc,
+                              .may_overflow = parts || !itg_step_fits(s),
                               .acc_bound = s->kernel_bound,
                               .bias = s->input_count > 2 ? values[s->inputs[2]].data : NULL,
-                              .split = s->split.part_count > 0 ? &s->split : NULL};
+                              .split = parts ? &s->split : NULL};
     if (s->kind == ITG_STEP_CONV) {
         p.window = itg_window_of(s->op, &s->attrs, &x->shape, &values[s->outputs[0]].shape).w;
     } else {

@@ -208,9 +208,22 @@ bool itg_step_fits(const itg_step *s)
            (s->split.part_count == 0 || within(s->join_lo, s->join_hi, itg_step_join(s)));
 }
 
+bool itg_step_sum_is_whole(const itg_step *s)
+{
+    bool shifted = false;
+    for (int32_t i = 0; i < s->split.shift_count; i++)
+        shifted |= s->split.shift[i] != 0;
+    return !shifted;
+}
+
+/* 0 is a value of every term: what a channel's sum of any of its terms may be lies between the ends
+ * of the whole sum without bias. */
 int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s)
 {
-    int64_t low = negated(s->acc_lo), high = s->acc_hi, bound = low > high ? low : high, widest = 0;
+    if (!itg_step_sum_is_whole(s)) return INT64_MAX;
+    bool joined = s->split.part_count > 0;
+    int64_t low = negated(joined ? s->join_lo : s->acc_lo), high = joined ? s->join_hi : s->acc_hi,
+            bound = low > high ? low : high, widest = 0;
     if (s->input_count < 3) return bound;
     const itg_pvalue *bias = &p->values[s->inputs[2]];
     for (int64_t i = 0; i < bias->elements; i++) {

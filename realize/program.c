@@ -149,7 +149,7 @@ static itg_status finish_split_bounds(itg_program *p, itg_step *s, itg_bounds_mo
     if (!itg_step_fits(s))
         return itg_fail(err, ITG_MISMATCH, "node '%s': parts of a split sum leave its accumulator",
                         s->name);
-    s->kernel_bound = INT64_MAX; /* of sums that are not taken apart */
+    s->kernel_bound = itg_step_kernel_bound(p, s);
     p->bounds[p->bound_count++] = (itg_bound){s->node, part[0], part[1], true, s->acc};
     p->bounds[p->bound_count++] =
         (itg_bound){s->node, joined[0], joined[1], true, itg_step_join(s)};

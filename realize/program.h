@@ -80,7 +80,8 @@ typedef struct itg_step {
     itg_rounding rounding;    /* MEAN KEEP */
     float float_lo, float_hi; /* activation on float32 outputs */
     const char *reason;       /* FLOAT: why */
-    /* Set by itg_program_finish. kernel_bound: of |partial sum| in whatever order a kernel adds. */
+    /* Set by itg_program_finish. kernel_bound: of |partial sum| in whatever order a kernel adds;
+     * INT64_MAX where parts are shifted. */
     int64_t kernel_bound;
     size_t scratch_bytes, scratch_offset;
     bool free; /* its outputs are bytes of its inputs, as planned: nothing to do */
@@ -186,6 +187,10 @@ static inline itg_accumulator itg_step_join(const itg_step *s)
     return join;
 }
 int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s);
+/* Whether the result is the exact whole sum: it is not taken apart, or no part is shifted before it
+ * is added. Parts and joined sum fit (itg_step_fits), so a kernel may then add the terms in any
+ * order into an accumulator of join_bits. */
+bool itg_step_sum_is_whole(const itg_step *s);
 itg_status itg_program_plan(itg_program *p, itg_error *err);      /* plan.c */
 size_t itg_step_scratch(const itg_program *p, const itg_step *s); /* execute.c */
 #endif

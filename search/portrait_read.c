@@ -112,13 +112,15 @@ static void read_layers(reader *r, itg_portrait *p)
     for (int32_t i = 0; i < p->info.layer_count && r->status == ITG_OK; i++) {
         const itg_json_value *v = itg_json_at(layers, (size_t)i);
         itg_portrait_layer *layer = &p->layers[i];
-        double macs = number(r, v, "macs");
+        double macs = number(r, v, "macs"), joins = number(r, v, "joins");
         layer->node = needed(r, v, "node");
         layer->op = needed(r, v, "op");
         layer->form = needed(r, v, "form");
         layer->accumulator_bits = (int32_t)integer(r, v, "accumulator_bits", 64);
         layer->weight_bytes = integer(r, v, "weight_bytes", MOST_BYTES);
         layer->macs = macs >= 0 && macs < 9e18 ? (int64_t)macs : INT64_MAX;
+        layer->parts = integer(r, v, "parts", INT32_MAX);
+        layer->joins = joins >= 0 && joins < 9e18 ? (int64_t)joins : INT64_MAX;
         layer->bops = number(r, v, "bops");
         layer->cycles = number(r, v, "cycles");
     }

@@ -94,9 +94,13 @@ static void write_layer(const itg_annotated *a, const itg_hardware *hw, itg_id n
     itg_strbuf_format(
         out,
         ", \"accumulator_bits\": %d, \"weight_bytes\": %lld, \"macs\": %.17g, "
-        "\"bops\": %.17g, \"cycles\": %.17g}",
+        "\"bops\": %.17g, \"cycles\": %.17g",
         note->form == ITG_FORM_FLOAT || note->form == ITG_FORM_FUSED ? 0 : (int)note->acc.bits,
         (long long)cost.weight_bytes, (double)cost.macs, (double)cost.bops, cost.cycles);
+    if (cost.parts > 0)
+        itg_strbuf_format(out, ", \"parts\": %lld, \"joins\": %.17g", (long long)cost.parts,
+                          (double)cost.joins);
+    itg_strbuf_add(out, "}");
 }
 
 /* Quality as it is known, or as the file that was read recorded it. */

@@ -325,6 +325,7 @@ typedef struct itg_portrait_layer {
     const char *node, *op, *form; /* form as in hardware files ("mac", "rescale"...); "fused" */
     int32_t accumulator_bits;     /* 0: none */
     int64_t weight_bytes, macs;
+    int64_t parts, joins; /* parts of its sums, 0: whole; additions of parts, over all outputs */
     double bops, cycles;
 } itg_portrait_layer;
 typedef struct itg_portrait_info {

@@ -7,7 +7,7 @@
 static void every_builtin_target_loads(void **state)
 {
     (void)state;
-    assert_int_equal(itg_hardware_builtin_count(), 5);
+    assert_int_equal(itg_hardware_builtin_count(), 6);
     for (int i = 0; i < itg_hardware_builtin_count(); i++) {
         itg_hardware *hw = load(itg_hardware_builtin_name(i));
         assert_string_equal(hw->name, itg_hardware_builtin_name(i));
@@ -18,8 +18,8 @@ static void every_builtin_target_loads(void **state)
         itg_hardware_destroy(hw);
     }
     assert_null(itg_hardware_builtin_name(-1));
-    assert_null(itg_hardware_builtin_name(5));
-    assert_null(itg_hardware_builtin_json(5));
+    assert_null(itg_hardware_builtin_name(6));
+    assert_null(itg_hardware_builtin_json(6));
 }
 
 static void a_builtin_target_is_its_file(void **state)
@@ -249,7 +249,7 @@ static void an_unknown_name_lists_the_builtin_ones(void **state)
     assert_int_equal(itg_hardware_load("no-such-chip", &hw, &err), ITG_IO);
     assert_non_null(strstr(err.message,
                            "no target 'no-such-chip' is built in (expected one of float, "
-                           "x86-vnni, cortex-m, vta, cvm)"));
+                           "x86-vnni, cortex-m, vta, cvm, avr)"));
     assert_int_equal(itg_hardware_load("no/such.json", &hw, &err), ITG_IO);
     assert_non_null(strstr(err.message, "no/such.json"));
     assert_int_equal(itg_hardware_load("hardware", &hw, &err) == ITG_OK, 0); /* a folder */

@@ -38,9 +38,9 @@ IRIS = ("iris/x_f32.npy", "iris/y_u8.npy", "iris/x_f32.npy")
 
 TRAINED = normalized(CIFAR_MEAN, "0.2470,0.2435,0.2616")
 VNN = normalized(CIFAR_MEAN, "0.2471,0.2435,0.2616")
-ALL = ("x86-vnni", "cortex-m", "vta", "cvm")
+ALL = ("x86-vnni", "cortex-m", "vta", "cvm", "avr")
 # Power-of-two scales lose what they lose: accuracy is printed, not judged. Digests are, and realize refuses what it cannot bound.
-DIGESTS_ALONE = ("vta", "cvm")
+DIGESTS_ALONE = ("vta", "cvm", "avr")
 VNNI = ("x86-vnni",)
 
 Files = collections.namedtuple("Files", "model samples labels calibration")
