@@ -84,26 +84,42 @@ static void tile_integer(itg_sim *s, const product *p, const double *x, int64_t 
     }
 }
 
-/* Sums in parts. Every part is an exact double: parts have at most ITG_HW_MAX_SPLIT_BITS. */
+/* The terms [from, to) of one channel. Exact: parts have at most ITG_HW_MAX_SPLIT_BITS. */
+static void tile_part(const product *p, const double *w, const double *x, int64_t from, int64_t to,
+                      double sum[TILE], int64_t lanes)
+{
+    for (int64_t i = 0; i < lanes; i++)
+        sum[i] = 0;
+    for (int64_t d = from; d < to; d++) {
+        double factor = w[d * p->w_step] - p->w_zero;
+        const double *row = x + d * TILE;
+        for (int64_t i = 0; i < lanes; i++)
+            sum[i] += factor * row[i];
+    }
+}
+
+/* Sums in parts. */
 static void tile_split(const product *p, const double *x, int64_t first, int64_t n)
 {
     const itg_sum_split *split = &p->note->split;
+    int64_t lanes = (n + 7) & ~(int64_t)7;
     for (int64_t k = 0; k < p->rows; k++) {
         const double *w = p->w + k * p->w_row;
         int32_t shift = (int32_t)split->shift[split->shift_count == 1 ? 0 : p->first_channel + k];
-        int64_t joined[TILE], d = 0;
+        bool exact = shift == 0 && p->exact_double;
+        int64_t joined[TILE], from = 0;
+        double sum[TILE], whole[TILE] = {0}; /* whole: of parts that nothing is shifted out of */
         for (int64_t i = 0; i < n; i++)
             joined[i] = itg_round_shift_product(bias_of(p, k), 1, shift, split->rounding);
-        for (int32_t part = 0; part < split->part_count; part++) {
-            double sum[TILE] = {0};
-            for (; d < split->end[part]; d++)
-                for (int64_t i = 0; i < TILE; i++)
-                    sum[i] += (w[d * p->w_step] - p->w_zero) * x[d * TILE + i];
-            for (int64_t i = 0; i < n; i++)
+        for (int32_t part = 0; part < split->part_count; from = split->end[part++]) {
+            tile_part(p, w, x, from, split->end[part], sum, lanes);
+            for (int64_t i = 0; i < lanes && exact; i++)
+                whole[i] += sum[i];
+            for (int64_t i = 0; i < n && !exact; i++)
                 joined[i] += itg_round_shift_product((int64_t)sum[i], 1, shift, split->rounding);
         }
         for (int64_t i = 0; i < n; i++)
-            p->acc[k * p->acc_row + (first + i) * p->acc_step] = joined[i];
+            p->acc[k * p->acc_row + (first + i) * p->acc_step] = joined[i] + (int64_t)whole[i];
     }
 }
 

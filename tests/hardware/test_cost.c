@@ -219,7 +219,8 @@ static void a_group_convolution_multiplies_its_own_channels_only(void **state)
     finish_cost(a, g);
 }
 
-/* 4 bytes a part, 1 a shift; one operation more for each part of each output. */
+/* 4 bytes a part, 1 a shift; one operation more for each part of each output, or what the file
+ * says. */
 static void parts_of_a_sum_cost_constants_and_time(void **state)
 {
     static const int64_t ends[3] = {5, 9, 18}, shifts[4] = {0, 3, 0, 1};
@@ -240,6 +241,11 @@ static void parts_of_a_sum_cost_constants_and_time(void **state)
     assert_int_equal(parts.parameter_bytes - whole.parameter_bytes, 3 * 4 + 2);
     assert_true(whole.cycles == 2 * 4 * 18 / 4.0);
     assert_true(parts.cycles - whole.cycles == 2 * 4 * 3 / 4.0);
+    assert_true(cost_of("avr", a).cycles == 2 * 4 * 18 / 0.095 + 2 * 4 * 3 * 15.0);
+    itg_hardware *avr = load("avr");
+    itg_node_cost node = itg_cost_of_node(avr, a, 0);
+    assert_true(node.parts == 3 && node.joins == 2 * 4 * 3 && node.macs == 2 * 4 * 18);
+    itg_hardware_destroy(avr);
     assert_int_equal(parts.weight_bytes, whole.weight_bytes);
     assert_int_equal(parts.bops, whole.bops);
     finish_cost(a, g);

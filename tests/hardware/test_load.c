@@ -1,5 +1,6 @@
 /* Descriptions: what is read, what stands where nothing is said, and what is refused with which
  * words. */
+#include "hardware/keys.h"
 #include "helpers.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,40 @@ static void builtin_targets_say_what_they_are(void **state)
     itg_hardware_destroy(f);
     itg_hardware_destroy(x86);
     itg_hardware_destroy(arm);
+}
+
+/* Bytes times bytes in 16 bits: one product fits whatever the codes are, so no network is refused
+ * for its sums; what cannot be split is summed in widths that hold it. */
+static void avr_sums_bytes_in_16_bits(void **state)
+{
+    (void)state;
+    itg_hardware *avr = load("avr");
+    assert_int_equal(avr->flash_bytes, 32768);
+    assert_int_equal(avr->ram_bytes, 2048);
+    for (int i = 0; i < avr->dtype_count; i++) {
+        assert_false(avr->dtypes[i].zero_point || avr->dtypes[i].full_range);
+        assert_int_equal(itg_dtype_size(avr->dtypes[i].storage), 1);
+    }
+    assert_true(255 * 127 <= INT16_MAX && 255 * -127 >= INT16_MIN);
+    const itg_requant_spec *requant = &avr->requants[0].spec;
+    assert_int_equal(requant->form, ITG_REQUANT_PRESHIFT);
+    assert_int_equal(requant->multiplier_bits, 16); /* 16 bits times 16 bits, in 32 */
+    assert_int_equal(requant->pre_shift_bits, 16);
+    for (int op = 0; op < ITG_OP_COUNT; op++)
+        for (int32_t i = 0; i < avr->ops[op].spec_count; i++) {
+            const itg_hw_spec *spec = &avr->ops[op].specs[i];
+            bool weights = spec->weight_mask != 0;
+            assert_int_equal(spec->split.allowed, weights);
+            if (weights) {
+                assert_int_equal(spec->acc.bits, 16);
+                assert_int_equal(spec->split.join_bits, 32);
+                assert_int_equal(spec->bias_bits, 32);
+                assert_true(spec->split.join_cycles == 15);
+            }
+            if (spec->form == ITG_FORM_EQUAL) assert_int_equal(spec->acc.bits, 16);
+            if (itg_hw_is_average((itg_op)op)) assert_int_equal(spec->acc.bits, 32);
+        }
+    itg_hardware_destroy(avr);
 }
 
 static void every_key_reaches_its_field(void **state)
@@ -154,17 +189,19 @@ static void sums_are_split_as_stated(void **state)
     assert_true(spec->split.allowed);
     assert_int_equal(spec->split.join_bits, 16);
     assert_int_equal(spec->split.rounding, ITG_ROUND_HALF_UP);
+    assert_true(spec->split.join_cycles == 1 / spec->macs_per_cycle); /* as one MAC */
     assert_int_equal(spec->bias_bits, 16);
     itg_hardware_destroy(split);
     free(text);
     text = replaced(chip, "\"accumulator\": {\"bits\": 16}",
                     "\"accumulator\": {\"bits\": 16, \"split\": true, \"join_bits\": 40, "
-                    "\"join_rounding\": \"half_even\"}");
+                    "\"join_rounding\": \"half_even\", \"join_cycles\": 2.5}");
     split = parse(text);
     spec = &split->ops[ITG_OP_MATMUL].specs[0];
     assert_int_equal(spec->acc.bits, 16);
     assert_int_equal(spec->split.join_bits, 40);
     assert_int_equal(spec->split.rounding, ITG_ROUND_HALF_EVEN);
+    assert_true(spec->split.join_cycles == 2.5);
     assert_int_equal(spec->bias_bits, 32); /* a bias enters the wider sum */
     itg_hardware_destroy(split);
     itg_hardware_destroy(plain);
@@ -302,6 +339,7 @@ int main(void)
         cmocka_unit_test(every_builtin_target_loads),
         cmocka_unit_test(a_builtin_target_is_its_file),
         cmocka_unit_test(builtin_targets_say_what_they_are),
+        cmocka_unit_test(avr_sums_bytes_in_16_bits),
         cmocka_unit_test(every_key_reaches_its_field),
         cmocka_unit_test(what_is_not_said_has_its_default),
         cmocka_unit_test(sums_are_split_as_stated),

@@ -461,6 +461,11 @@ static void cvm_of_16_bits(void **state)
     (void)state;
     run_target("cvm", true, wide, MUST_FIT, 28000);
 }
+static void avr(void **state)
+{
+    (void)state;
+    run_target("avr", true, as_stated, MUST_FIT, 30000);
+}
 /* ---- made-up chips: text with ' for " ---- */
 
 typedef struct chip {
@@ -688,6 +693,7 @@ int main(void)
         cmocka_unit_test(vta),
         cmocka_unit_test(cvm),
         cmocka_unit_test(cvm_of_16_bits),
+        cmocka_unit_test(avr),
         cmocka_unit_test(small_saturating_accumulators),
         cmocka_unit_test(small_wrapping_accumulators_per_tensor),
         cmocka_unit_test(power_of_two_shifts),
