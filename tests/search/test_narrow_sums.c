@@ -29,7 +29,8 @@ typedef struct network {
     itg_stats *stats;
 } network;
 
-/* Inputs are codes at the ends of their clip range: one sample all high, one all low, one random. */
+/* Inputs are codes at the ends of their clip range: one sample all high, one all low, one random.
+ */
 static itg_dataset *extreme_samples(const itg_graph *g)
 {
     itg_dataset *d = calloc(1, sizeof *d);
@@ -114,8 +115,14 @@ static bool sums_of(const itg_program *p, const itg_step *s, sums *out)
     bool rows = s->kind == ITG_STEP_MATMUL && !s->attrs.trans_b;
     int64_t terms = itg_mac_terms(p, s), channels = w->elements / terms;
     assert_int_equal(w->dtype, ITG_S8);
-    *out = (sums){s,     w->data,           s->input_count > 2 ? p->values[s->inputs[2]].data : NULL,
-                  channels, terms, rows ? 1 : terms, rows ? channels : 1, x->q.qmin - x->q.zero_point,
+    *out = (sums){s,
+                  w->data,
+                  s->input_count > 2 ? p->values[s->inputs[2]].data : NULL,
+                  channels,
+                  terms,
+                  rows ? 1 : terms,
+                  rows ? channels : 1,
+                  x->q.qmin - x->q.zero_point,
                   x->q.qmax - x->q.zero_point};
     return true;
 }
@@ -353,7 +360,10 @@ static int64_t joins_found(const network *n, const itg_strategy_file *file)
 static void a_search_for_cycles_gets_rid_of_joins(void **state)
 {
     itg_search_options options = {.goal = {.minimize = ITG_COST_CYCLES, .max_drop = 0.02},
-                                  .weight_bits = {5, 8}, .activation_bits = {8, 8}, .trials = 60, .threads = 1};
+                                  .weight_bits = {5, 8},
+                                  .activation_bits = {8, 8},
+                                  .trials = 60,
+                                  .threads = 1};
     itg_dataset *samples = NULL;
     itg_search_hooks hooks = {0};
     itg_search_result *result = NULL;
@@ -367,7 +377,8 @@ static void a_search_for_cycles_gets_rid_of_joins(void **state)
     itg_search_data data = {.data = samples};
     if (itg_search(n.model, n.hw, &n.preprocess, &data, &options, &hooks, &result, &err) != ITG_OK)
         fail_msg("%s", err.message);
-    const itg_score *uniform = itg_search_uniform8(result, false), *best = &itg_search_best(result)->score;
+    const itg_score *uniform = itg_search_uniform8(result, false),
+                    *best = &itg_search_best(result)->score;
     assert_true(itg_search_goal_met(result));
     assert_true(best->cycles < 0.9 * uniform->cycles);
     assert_true(2 * joins_found(&n, itg_search_strategy(result)) < joins_of(&n, 0, &cycles));

@@ -99,14 +99,14 @@ static void a_strategy_and_its_program_have_one_portrait(void **state)
     small_network_end(&n);
 }
 
-static void costs_of_layers_add_up_to_the_score(void **state)
+/* split: sums are in parts. */
+static void check_costs(const char *target, bool split)
 {
     small_network n;
     itg_score score = {0};
-    int64_t bytes = 0;
+    int64_t bytes = 0, joins = 0;
     double bops = 0, cycles = 0;
-    (void)state;
-    small_network_make(32, "cortex-m", 16, &n);
+    small_network_make(32, target, 16, &n);
     make(&n, &score);
     itg_portrait *p = opened(PROGRAM, &n.model);
     const itg_portrait_info *info = itg_portrait_info_of(p);
@@ -116,13 +116,23 @@ static void costs_of_layers_add_up_to_the_score(void **state)
         bytes += layer->weight_bytes;
         bops += layer->bops;
         cycles += layer->cycles;
+        joins += layer->joins;
+        assert_true(layer->parts > 0 ? layer->joins % layer->parts == 0 : layer->joins == 0);
     }
+    assert_int_equal(joins > 0, split);
     assert_int_equal(bytes, score.weight_bytes);
     assert_int_equal(info->score.weight_bytes, score.weight_bytes);
     assert_true(bops == score.bops && info->score.bops == score.bops);
     assert_true(cycles == score.cycles && info->score.cycles == score.cycles);
     itg_portrait_destroy(p);
     small_network_end(&n);
+}
+
+static void costs_of_layers_add_up_to_the_score(void **state)
+{
+    (void)state;
+    check_costs("cortex-m", false);
+    check_costs("avr", true);
 }
 
 static void what_is_no_portrait_is_refused(void **state)
