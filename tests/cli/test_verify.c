@@ -4,15 +4,17 @@
 
 static void make_once(void)
 {
-    if (exists("eight.itg.cert.json")) return;
-    static const char *const widths[] = {"8", "4"}, *const names[] = {"eight", "four"};
-    for (int i = 0; i < 2; i++) {
+    if (exists("parts.itg.cert.json")) return;
+    static const char *const widths[] = {"8", "4", "8"},
+                             *const names[] = {"eight", "four", "parts"},
+                             *const targets[] = {"cortex-m", "cortex-m", "avr"};
+    for (int i = 0; i < 3; i++) {
         char line[256];
         snprintf(line, sizeof line,
-                 "simulate digits.onnx --hw cortex-m --uniform %s --scale 1/255 --calib "
+                 "simulate digits.onnx --hw %s --uniform %s --scale 1/255 --calib "
                  "digits_search_images.npy --data digits_test_images.npy --labels "
                  "digits_test_labels.npy --limit 200 -o %s.json --json",
-                 widths[i], names[i]);
+                 targets[i], widths[i], names[i]);
         itg_json_destroy(run_json(line));
         snprintf(line, sizeof line, "realize digits.onnx %s.json -o %s.itg --json", names[i],
                  names[i]);
@@ -198,6 +200,33 @@ static void tables_show_what_changed(void **state)
     done(&o);
 }
 
+/* Sums in parts have columns; where no sum is split they would say nothing. */
+static void tables_show_parts_and_joins(void **state)
+{
+    (void)state;
+    make_once();
+    outcome o = run("diff parts.itg parts.itg --all");
+    assert_int_equal(o.status, 0);
+    assert_contains(o.out, "  parts    joins ");
+    done(&o);
+    o = run("diff eight.itg four.itg");
+    assert_null(strstr(o.out, "joins"));
+    done(&o);
+    itg_json *json = run_json("diff eight.itg parts.itg --json");
+    const itg_json_value *layer = itg_json_at(member(json, "layers"), 0);
+    const itg_json_value *a = itg_json_find(layer, "a"), *b = itg_json_find(layer, "b");
+    double parts[2], joins[2];
+    assert_int_equal(itg_json_get_number(json, itg_json_find(a, "parts"), &parts[0], NULL), ITG_OK);
+    assert_int_equal(itg_json_get_number(json, itg_json_find(b, "parts"), &parts[1], NULL), ITG_OK);
+    assert_int_equal(itg_json_get_number(json, itg_json_find(a, "joins"), &joins[0], NULL), ITG_OK);
+    assert_int_equal(itg_json_get_number(json, itg_json_find(b, "joins"), &joins[1], NULL), ITG_OK);
+    assert_true(parts[0] == 0 && joins[0] == 0 && parts[1] > 1 && joins[1] > parts[1]);
+    itg_json_destroy(json);
+    json = run_json("verify parts.itg --json"); /* by a program that knows nothing of this one */
+    assert_true(truth(json, "verified"));
+    itg_json_destroy(json);
+}
+
 /* The strategy of four.json, said to be another model's. */
 static void different_models_are_refused(void **state)
 {
@@ -258,6 +287,7 @@ int main(void)
         cmocka_unit_test(a_program_is_the_same_as_its_strategy),
         cmocka_unit_test(both_are_run_now_where_data_is_given),
         cmocka_unit_test(tables_show_what_changed),
+        cmocka_unit_test(tables_show_parts_and_joins),
         cmocka_unit_test(different_models_are_refused),
         cmocka_unit_test(different_hardware_is_said),
     };
