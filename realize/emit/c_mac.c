@@ -41,11 +41,13 @@ static void choose_types(itg_emit_mac_view *t, const itg_quantizer *x, const itg
     const itg_step *s = t->s;
     bool over = !itg_step_fits(s), wrap = s->acc.overflow == ITG_OVERFLOW_WRAP;
     t->saturates = over && !wrap;
-    t->split = s->split.part_count > 0;
+    t->split = !itg_step_sum_is_whole(s);
     bool narrow = fits16(x->qmin - x->zero_point, x->qmax - x->zero_point) &&
                   fits16(w->qmin - w->zero_point, w->qmax - w->zero_point);
     t->row = narrow && !t->saturates && !t->split ? ITG_S16 : ITG_S64;
-    bool fits32 = over ? s->acc.bits <= 32 : s->acc_lo >= INT32_MIN && s->acc_hi <= INT32_MAX;
+    int64_t lo, hi;
+    itg_emit_native_range(s, &lo, &hi);
+    bool fits32 = over ? s->acc.bits <= 32 : lo >= INT32_MIN && hi <= INT32_MAX;
     t->sum = t->row == ITG_S16 && fits32 ? ITG_S32 : ITG_S64;
 }
 
