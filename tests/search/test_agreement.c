@@ -464,7 +464,12 @@ static void cvm_of_16_bits(void **state)
 static void avr(void **state)
 {
     (void)state;
-    run_target("avr", true, as_stated, MUST_FIT, 30000);
+    run_target("avr", true, as_stated, FITS, 30000);
+}
+static void avr_of_8_bits(void **state)
+{
+    (void)state;
+    run_target("avr", true, (itg_bits_range){8, 8}, MUST_FIT, 32000);
 }
 /* ---- made-up chips: text with ' for " ---- */
 
@@ -694,6 +699,7 @@ int main(void)
         cmocka_unit_test(cvm),
         cmocka_unit_test(cvm_of_16_bits),
         cmocka_unit_test(avr),
+        cmocka_unit_test(avr_of_8_bits),
         cmocka_unit_test(small_saturating_accumulators),
         cmocka_unit_test(small_wrapping_accumulators_per_tensor),
         cmocka_unit_test(power_of_two_shifts),
