@@ -38,9 +38,10 @@ IRIS = ("iris/x_f32.npy", "iris/y_u8.npy", "iris/x_f32.npy")
 
 TRAINED = normalized(CIFAR_MEAN, "0.2470,0.2435,0.2616")
 VNN = normalized(CIFAR_MEAN, "0.2471,0.2435,0.2616")
-ALL = ("x86-vnni", "cortex-m", "vta", "cvm", "avr")
+# A target may name the bits of its weights: 16-bit sums are what narrow ones are for.
+ALL = ("x86-vnni", "cortex-m", "vta", "cvm", "avr", "avr:4")
 # Power-of-two scales lose what they lose: accuracy is printed, not judged. Digests are, and realize refuses what it cannot bound.
-DIGESTS_ALONE = ("vta", "cvm", "avr")
+DIGESTS_ALONE = ("vta", "cvm", "avr", "avr:4")
 VNNI = ("x86-vnni",)
 
 Files = collections.namedtuple("Files", "model samples labels calibration")
@@ -69,6 +70,7 @@ PAIRS = [Pair(*row) for row in [
 ]]
 FLOAT_TOLERANCE = 0.1  # points
 SIMULATED_SAMPLES = 256  # of each pair, without --full
+FEW_SIMULATED = 64  # the same, of a target's second width
 FEW_SAMPLES, FEW_IMAGES = 200, 3  # so few samples may lose so many images, whatever that is in points
 
 
@@ -102,7 +104,11 @@ def check_target(program, pair, files, target, folder, simulated_samples, float_
     strategy, artefact = os.path.join(folder, "strategy.json"), os.path.join(folder, "program.itg")
     data = ["--data", files.samples, "--labels", files.labels]
     limit = ["--limit", str(simulated_samples)] if simulated_samples else []
-    simulated = call(program, "simulate", files.model, "--uniform", "8", "--hw", target, "--calib", files.calibration,
+    name, _, bits = target.partition(":")
+    if bits and simulated_samples > FEW_SIMULATED:
+        limit = ["--limit", str(FEW_SIMULATED)]
+    weights = ["--weight-bits", bits] if bits else []
+    simulated = call(program, "simulate", files.model, "--uniform", "8", *weights, "--hw", name, "--calib", files.calibration,
                      *pair.preprocessing, *data, *limit, "-o", strategy)
     call(program, "realize", files.model, strategy, "-o", artefact)
     run = call(program, "run", artefact, *data, *limit)
