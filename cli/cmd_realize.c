@@ -1,6 +1,7 @@
 /* intaglio realize: a strategy becomes an integer program with bounds. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/realize_qdq.h"
 #include "cli/table.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +17,8 @@ typedef struct work {
     itg_annotated *annotated;
     itg_program *program;
     int64_t activation_bytes;
-    bool c; /* C source, not the program */
+    bool c, qdq; /* C source, a QDQ model: not the program */
+    itg_qdq_report *report;
     itg_preprocess preprocess;
     itg_cli_data data; /* of the self-test */
     itg_emit_sizes sizes;
@@ -71,6 +73,8 @@ static itg_status work_all(work *w, itg_error *err)
     if (status == ITG_OK && args->given[ITG_CLI_OPT_PRINT])
         status = itg_program_text(w->program, &w->text, err);
     if (status == ITG_OK && w->c) return emit(w, err);
+    if (status == ITG_OK && w->qdq)
+        return itg_emit_qdq(w->annotated, w->model, w->file, path, &w->report, err);
     if (status == ITG_OK)
         status = itg_program_activation_bytes(w->program, &w->activation_bytes, err);
     if (status == ITG_OK) status = itg_program_save(w->program, w->model, w->file, path, err);
@@ -82,7 +86,11 @@ static itg_status work_all(work *w, itg_error *err)
 static void json_written(const work *w, itg_cli_json *json)
 {
     const char *path = w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
-    itg_cli_json_text(json, w->c ? "folder" : "program", path);
+    itg_cli_json_text(json, w->c ? "folder" : w->qdq ? "qdq" : "program", path);
+    if (w->qdq) {
+        itg_cli_json_qdq(json, w->report);
+        return;
+    }
     if (!w->c) {
         itg_cli_json_integer(json, "peak_activation_bytes", w->activation_bytes);
         itg_cli_json_text(json, "certificate", w->certificate);
@@ -171,6 +179,12 @@ static int print_text(const work *w)
         printf("%s for %s\n", itg_model_name(w->model),
                itg_hardware_name(itg_strategy_hardware(w->file)));
     if (w->c) return print_source(w);
+    if (w->qdq) {
+        itg_cli_print_qdq(w->report, w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
+        itg_cli_print_islands(w->program);
+        itg_cli_print_softmax(w->model);
+        return ITG_CLI_OK;
+    }
     itg_cli_print_line("program", "%s", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
     itg_cli_print_line("certificate", "%s", w->certificate);
     itg_cli_print_line("bounds", "%d of %d accumulators proven not to overflow", (int)fitting,
@@ -200,12 +214,13 @@ static int check_usage(work *w)
     const itg_cli_args *args = w->args;
     const char *what = args->values[ITG_CLI_OPT_EMIT].text;
     w->c = strcmp(what, "c") == 0;
-    if (!w->c && strcmp(what, "program") != 0)
-        return itg_cli_fail_usage(args->command, "--emit %s: expected program or c", what);
+    w->qdq = strcmp(what, "qdq") == 0;
+    if (!w->c && !w->qdq && strcmp(what, "program") != 0)
+        return itg_cli_fail_usage(args->command, "--emit %s: expected program, c or qdq", what);
     if (!w->c && args->argument_count == 1)
         return itg_cli_fail_usage(args->command, "STRATEGY is missing (a program alone: --emit c)");
     if (w->certificate == NULL) return itg_cli_fail("no memory for a file name");
-    return w->c ? ITG_CLI_OK : check_certificate(w);
+    return w->c || w->qdq ? ITG_CLI_OK : check_certificate(w);
 }
 
 static int run(const itg_cli_args *args)
@@ -219,6 +234,7 @@ static int run(const itg_cli_args *args)
         result = itg_cli_fail_error(&err);
     else if (result == ITG_CLI_OK)
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
+    itg_qdq_report_destroy(w.report);
     itg_cli_data_close(&w.data);
     itg_free(w.certificate);
     itg_free(w.text);
@@ -233,18 +249,25 @@ const itg_cli_command itg_cli_realize = {
     .name = "realize",
     .summary = "Turns a model and a strategy into an integer program, and proves its bounds",
     .usage = "MODEL STRATEGY -o FILE [--allow-overflow] [--print]\n"
+             "MODEL STRATEGY --emit qdq -o FILE [--allow-overflow] [--print]\n"
              "MODEL STRATEGY --emit c -o DIR [--name NAME] [--data X] [--samples N] [...]\n"
              "PROGRAM --emit c -o DIR [--name NAME] [--data X] [--samples N] [...]",
     .details =
         "FILE is an ONNX file with operators of its own, complete in itself: 'intaglio run' needs "
-        "nothing else.\n"
+        "nothing else.\nFILE.cert.json is its certificate, for 'intaglio verify'.\n"
         "An accumulator that might overflow is refused, unless --allow-overflow is given.\n"
         "\n"
         "--emit c writes freestanding C99 into DIR: NAME.h, NAME.c and NAME_selftest.c, of a model "
         "and its\n"
         "strategy or of a program that stands already. Weights keep their bit width; no floating "
         "point, no\n"
-        "heap, no library. The self-test prints the digest that this engine gives for its samples.",
+        "heap, no library. The self-test prints the digest that this engine gives for its "
+        "samples.\n"
+        "\n"
+        "--emit qdq writes a model of standard ONNX operators with QuantizeLinear and "
+        "DequantizeLinear, for\n"
+        "ONNX Runtime and others that run such models, and lists the nodes where their arithmetic "
+        "differs.",
     .min_arguments = 1,
     .max_arguments = 2,
     .arguments = {"MODEL", "STRATEGY"},

@@ -58,6 +58,7 @@ itg_status itg_pass_batch(itg_graph *g, bool keep_batch, int64_t *old_batch, itg
                                 "%s: input '%s' has batch %lld, another input %lld", g->name,
                                 v->name, (long long)had, (long long)batch);
             if (had > 1) batch = had;
+            if (had != 1) g->rebatched = true;
             v->shape.dims[0] = 1;
         }
         itg_status status = check_input(g, v, err);

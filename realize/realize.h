@@ -78,4 +78,15 @@ typedef struct itg_emit_vectors {
 itg_status itg_program_emit_c(const itg_program *p, const char *name,
                               const itg_emit_vectors *vectors, const char *directory,
                               itg_emit_sizes *out, itg_error *err);
+
+/* ---- QDQ model (emit/qdq.c): an ONNX file of standard operators; docs/qdq.md ---- */
+typedef struct itg_qdq_options {
+    const itg_metadata *metadata;
+    int32_t metadata_count;
+    bool any_batch; /* dimension 0 of inputs and outputs is "N", unless a node mixes samples */
+} itg_qdq_options;
+/* ITG_UNSUPPORTED names what has no form in ONNX. out may be NULL; freed by
+ * itg_qdq_report_destroy. */
+itg_status itg_qdq_write(const itg_annotated *a, const itg_qdq_options *options, const char *path,
+                         itg_qdq_report **out, itg_error *err);
 #endif

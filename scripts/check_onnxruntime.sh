@@ -1,5 +1,6 @@
 #!/bin/sh
-# Target x86-vnni against ONNX Runtime's integer kernels, output by output; arguments go to tests/onnxruntime/compare.py.
+# Target x86-vnni against ONNX Runtime's integer kernels, output by output, then the QDQ models that are exported. Arguments go to
+# tests/onnxruntime/compare.py; behind --exported, which leaves it out, to tests/onnxruntime/exported.py.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -11,4 +12,14 @@ python=build/venv/bin/python
 [ -x $python ] || python3 -m venv build/venv
 $python -c 'import numpy, onnx, onnxruntime' 2>/dev/null ||
     $python -m pip install --quiet --disable-pip-version-check numpy onnx onnxruntime
-PYTHONDONTWRITEBYTECODE=1 exec $python tests/onnxruntime/compare.py build/release/intaglio "$@"
+export PYTHONDONTWRITEBYTECODE=1
+exported=
+if [ "${1:-}" = --exported ]; then
+    exported=yes
+    shift
+fi
+status=0
+[ "$exported" ] || $python tests/onnxruntime/compare.py build/release/intaglio "$@" || status=1
+[ "$exported" ] || set --
+$python tests/onnxruntime/exported.py build/release/intaglio "$@" || status=1
+exit $status

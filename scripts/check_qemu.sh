@@ -63,6 +63,7 @@ for target in x86-vnni cortex-m; do
     $host simulate $model --uniform 8 --hw $target --scale 1/255 --calib examples/digits_search_images.npy $data \
         -o "$work/$target.json" --json >"$work/$target.simulate"
     $host realize $model "$work/$target.json" -o "$work/$target.itg" --json >/dev/null
+    $host realize $model "$work/$target.json" --emit qdq -o "$work/$target.onnx" --json >/dev/null
     $host run "$work/$target.itg" $data --json >"$work/$target.run"
     compare "host run, $target" "$(field digest <"$work/$target.simulate")" "$(field digest <"$work/$target.run")"
 done
@@ -75,6 +76,8 @@ for platform in "arm64 aarch64-linux-gnu qemu-aarch64" "s390x s390x-linux-gnu qe
         compare "$platform simulate, $target" "$expected" "$($run simulate $model "$work/$target.json" $data --threads 1 --json | field digest)"
         $run realize $model "$work/$target.json" -o "$work/foreign.itg" --json >/dev/null
         compare "$platform realize, $target" "$(sha256sum <"$work/$target.itg")" "$(sha256sum <"$work/foreign.itg")"
+        $run realize $model "$work/$target.json" --emit qdq -o "$work/foreign.onnx" --json >/dev/null
+        compare "$platform QDQ model, $target" "$(sha256sum <"$work/$target.onnx")" "$(sha256sum <"$work/foreign.onnx")"
     done
     # Calibration too: statistics by the reference kernels are the same everywhere.
     $run simulate $model --uniform 8 --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 $data --threads 1 \

@@ -9,6 +9,8 @@
 
 enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_FLOATS = 6, TYPE_INTS = 7 };
 
+enum { TENSOR_INT4 = 22 }; /* TensorProto.DataType; no dtype here */
+
 /* A growing array of messages; the arena keeps what it outgrew. */
 typedef struct list {
     void **items;
@@ -166,28 +168,52 @@ itg_status itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtyp
     return add_value_info(w, &w->outputs, name, dtype, shape);
 }
 
+/* ---- initializers ---- */
+/* raw: of the writer's arena. */
+static itg_status add_initializer(itg_onnx_writer *w, const char *name, int32_t type,
+                                  const itg_shape *shape, void *raw, size_t bytes)
+{
+    ItgOnnx__TensorProto *proto = new_message(w, sizeof *proto);
+    int64_t *dims = itg_arena_copy(w->arena, shape->dims, sizeof shape->dims);
+    if (!proto || !raw || !dims) return no_memory(w);
+    itg_onnx__tensor_proto__init(proto);
+    proto->name = copy_text(w, name);
+    proto->has_data_type = 1;
+    proto->data_type = type;
+    proto->n_dims = (size_t)shape->rank;
+    proto->dims = dims;
+    proto->has_raw_data = 1;
+    proto->raw_data = (ProtobufCBinaryData){.len = bytes, .data = raw};
+    return proto->name ? append(w, &w->initializers, proto) : w->error.code;
+}
+
 itg_status itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name,
                                        const itg_tensor *tensor)
 {
     if (w->error.code != ITG_OK) return w->error.code;
     int64_t elements = 0;
+    size_t size = itg_dtype_size(tensor->dtype);
     if (!itg_shape_elements(&tensor->shape, &elements))
         return broken(w, ITG_BAD_ARGUMENT, "an initializer of unknown or too large shape");
-    ItgOnnx__TensorProto *proto = new_message(w, sizeof *proto);
-    size_t bytes = (size_t)elements * itg_dtype_size(tensor->dtype);
-    void *raw = new_message(w, bytes);
-    int64_t *dims = itg_arena_copy(w->arena, tensor->shape.dims, sizeof tensor->shape.dims);
-    if (!proto || !raw || !dims) return no_memory(w);
-    itg_copy_little_endian(raw, tensor->data, (size_t)elements, itg_dtype_size(tensor->dtype));
-    itg_onnx__tensor_proto__init(proto);
-    proto->name = copy_text(w, name);
-    proto->has_data_type = 1;
-    proto->data_type = itg_onnx_type_of(tensor->dtype);
-    proto->n_dims = (size_t)tensor->shape.rank;
-    proto->dims = dims;
-    proto->has_raw_data = 1;
-    proto->raw_data = (ProtobufCBinaryData){.len = bytes, .data = raw};
-    return proto->name ? append(w, &w->initializers, proto) : w->error.code;
+    void *raw = new_message(w, (size_t)elements * size);
+    if (raw) itg_copy_little_endian(raw, tensor->data, (size_t)elements, size);
+    return add_initializer(w, name, itg_onnx_type_of(tensor->dtype), &tensor->shape, raw,
+                           (size_t)elements * size);
+}
+
+/* The element of even index lies in the low half of its byte. */
+itg_status itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape *shape,
+                                const int8_t *codes)
+{
+    if (w->error.code != ITG_OK) return w->error.code;
+    int64_t elements = 0;
+    if (!itg_shape_elements(shape, &elements))
+        return broken(w, ITG_BAD_ARGUMENT, "an initializer of unknown or too large shape");
+    size_t bytes = ((size_t)elements + 1) / 2;
+    unsigned char *raw = new_message(w, bytes + 1);
+    for (int64_t i = 0; raw && i < elements; i++)
+        raw[i / 2] |= (unsigned char)(((unsigned)codes[i] & 15u) << (i % 2 * 4));
+    return add_initializer(w, name, TENSOR_INT4, shape, raw, bytes);
 }
 
 /* ---- nodes ---- */

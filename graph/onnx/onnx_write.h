@@ -17,6 +17,9 @@ itg_status itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtyp
                                   const itg_shape *shape);
 itg_status itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name,
                                        const itg_tensor *tensor);
+/* Of type INT4, two elements a byte; codes within -8..7. */
+itg_status itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape *shape,
+                                const int8_t *codes);
 itg_status itg_onnx_writer_metadata(itg_onnx_writer *w, const char *key, const char *value);
 /* Begins a node; the attribute calls below belong to it. Input names "" for inputs left out. */
 itg_status itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type,

@@ -361,6 +361,24 @@ typedef struct itg_emit_options {
 itg_status itg_emit_c(const itg_program *program, const itg_emit_options *options,
                       const char *directory, itg_emit_sizes *out, itg_error *err);
 
+/* ---- QDQ models ---- */
+/* A strategy as a model of standard operators, for runtimes that know ONNX's QuantizeLinear and
+ * DequantizeLinear (docs/qdq.md). Written whole, or not at all. ITG_UNSUPPORTED names what has no
+ * form in ONNX. */
+typedef struct itg_qdq_note {
+    const char *node, *op, *reason;
+} itg_qdq_note;
+typedef struct itg_qdq_report itg_qdq_report;
+itg_status itg_emit_qdq(const itg_annotated *annotated, const itg_model *model,
+                        const itg_strategy_file *file, const char *path, itg_qdq_report **out,
+                        itg_error *err);
+void itg_qdq_report_destroy(itg_qdq_report *report);
+int64_t itg_qdq_report_opset(const itg_qdq_report *report);
+bool itg_qdq_report_any_batch(const itg_qdq_report *report); /* else batch 1 */
+/* The nodes where ONNX Runtime's arithmetic is not the integer program's. */
+int32_t itg_qdq_report_count(const itg_qdq_report *report);
+const itg_qdq_note *itg_qdq_report_note(const itg_qdq_report *report, int32_t index);
+
 /* ---- search ---- */
 /* What a strategy costs, one number a kind; itg_score holds them all. */
 typedef enum itg_cost_kind {

@@ -82,6 +82,41 @@ static void emitted_source_expects_the_programs_digest(void **state)
     itg_json_destroy(again);
 }
 
+/* Arithmetic like ONNX Runtime's leaves nothing to say; another's names its nodes. */
+static void a_qdq_model_says_where_it_differs(void **state)
+{
+    (void)state;
+    outcome o = run("simulate digits.onnx --uniform 8 --hw x86-vnni" CALIB DATA " -o x.json");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    itg_json *equal = run_json("realize digits.onnx x.json --emit qdq -o x.onnx --json");
+    assert_string_equal(string(equal, "qdq"), "x.onnx");
+    assert_int_equal(itg_json_length(member(equal, "onnxruntime_differs")), 0);
+    assert_true(number(equal, "opset") == 13);
+    assert_true(truth(equal, "any_batch"));
+    assert_true(exists("x.onnx"));
+    assert_false(exists("x.onnx.cert.json"));
+    itg_json_destroy(equal);
+    o = run(UNIFORM " -o m.json");
+    done(&o);
+    itg_json *other = run_json("realize digits.onnx m.json --emit qdq -o m.onnx --json");
+    const itg_json_value *nodes = member(other, "onnxruntime_differs");
+    assert_true(itg_json_length(nodes) > 3);
+    itg_json_destroy(other);
+    o = run("realize digits.onnx m.json --emit qdq -o m.onnx");
+    assert_int_equal(o.status, 0);
+    assert_contains(o.out, "'conv1' (Conv): the target requantizes in fixed point");
+    done(&o);
+    o = run("realize digits.onnx m.json --emit caffe -o out");
+    assert_int_equal(o.status, 2);
+    assert_contains(o.err, "--emit caffe");
+    assert_false(exists("out"));
+    done(&o);
+    o = run("run x.onnx" DATA); /* no program of ours */
+    assert_int_equal(o.status, 1);
+    done(&o);
+}
+
 static void the_thread_count_changes_nothing(void **state)
 {
     (void)state;
@@ -357,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simulated_realized_and_run_are_the_same_bits),
         cmocka_unit_test(emitted_source_expects_the_programs_digest),
+        cmocka_unit_test(a_qdq_model_says_where_it_differs),
         cmocka_unit_test(the_thread_count_changes_nothing),
         cmocka_unit_test(the_float_network_needs_no_calibration),
         cmocka_unit_test(without_labels_there_is_no_top1),

@@ -75,6 +75,19 @@ static bool writes(void *context, int left)
     return spared(status, &err, status == ITG_OK ? context : NULL);
 }
 
+static bool exports(void *context, int left)
+{
+    const fixture *f = context;
+    itg_qdq_report *report = NULL;
+    itg_qdq_options options = {NULL, 0, true};
+    itg_error err = {ITG_OK, ""};
+    calls_left = left;
+    itg_status status = itg_qdq_write(f->a, &options, PATH, &report, &err);
+    bool done = spared(status, &err, report);
+    itg_qdq_report_destroy(report);
+    return done;
+}
+
 static bool reads(void *context, int left)
 {
     (void)context;
@@ -119,6 +132,7 @@ static void everything_without_memory(void **state)
         until_spared(creates, p, 6);
         until_spared(writes, p, 5);
         until_spared(reads, NULL, 5);
+        until_spared(exports, &f, 5);
         itg_program_destroy(p);
         fx_end(&f);
     }

@@ -1,0 +1,218 @@
+/* Where the arithmetic of ONNX Runtime's kernels is not the program's. docs/arithmetic.md,
+ * "Agreement with ONNX Runtime", has the formulas that are equal. */
+#include "realize/emit/qdq.h"
+#include <stdlib.h>
+
+struct itg_qdq_report {
+    itg_arena *arena;
+    int64_t opset;
+    bool any_batch;
+    int32_t note_count;
+    itg_qdq_note *notes;
+};
+
+static bool eight_bits(const itg_version *v)
+{
+    return v == NULL || v->is_float || itg_dtype_size(itg_qdq_dtype(&v->q)) == 1;
+}
+
+/* The first version of a node's output that is codes, or floats; NULL: none. */
+static const itg_version *output_version(const itg_annotated *a, itg_id node, bool is_float)
+{
+    const itg_node *n = &a->graph->nodes[node];
+    itg_id value = a->nodes[node].out_value;
+    if (a->nodes[node].form == ITG_FORM_LUT || a->nodes[node].form == ITG_FORM_KEEP)
+        value = n->outputs[0];
+    const itg_value_note *note = &a->values[value];
+    for (int32_t i = 0; i < note->version_count; i++)
+        if (note->versions[i].is_float == is_float) return &note->versions[i];
+    return NULL;
+}
+
+static bool wide(const itg_annotated *a, itg_id node)
+{
+    const itg_node *n = &a->graph->nodes[node];
+    int32_t inputs = a->nodes[node].form == ITG_FORM_MAC ? 2 : n->input_count;
+    for (int32_t i = 0; i < inputs; i++)
+        if (n->inputs[i] != ITG_NONE && !eight_bits(itg_annotated_version(a, node, i))) return true;
+    return !eight_bits(output_version(a, node, false));
+}
+
+bool itg_qdq_is_rows(const itg_annotated *a, itg_id node)
+{
+    const itg_node *n = &a->graph->nodes[node];
+    return n->op == ITG_OP_MATMUL && a->nodes[node].bias != NULL &&
+           a->graph->values[n->inputs[1]].shape.rank == 2 &&
+           a->graph->values[n->inputs[0]].shape.rank >= 2;
+}
+
+static bool in_fixed_point(const itg_version *v)
+{
+    return v != NULL && v->requant_count > 0 && !v->requant[0].is_f32;
+}
+
+static const char *mac_difference(const itg_annotated *a, itg_id node)
+{
+    const itg_node_note *note = &a->nodes[node];
+    if (note->split.part_count > 0)
+        return "the target takes the sum apart; ONNX Runtime has one sum of 32 bits";
+    if (wide(a, node)) return "no integer kernel for more than 8 bits: ONNX Runtime sums float32";
+    if (in_fixed_point(output_version(a, node, false)))
+        return "the target requantizes in fixed point, ONNX Runtime in float32";
+    for (int32_t i = 0; i < note->bias_count; i++)
+        if (note->bias[i] < INT32_MIN || note->bias[i] > INT32_MAX)
+            return "the bias has more than 32 bits: ONNX Runtime sums float32";
+    if (a->graph->nodes[node].op == ITG_OP_MATMUL && note->bias != NULL &&
+        !itg_qdq_is_rows(a, node))
+        return "ONNX Runtime adds the bias of such a product in float32";
+    if (note->acc.bits > 32) return "the target's accumulator has more than 32 bits";
+    if (a->graph->nodes[node].op == ITG_OP_CONV && output_version(a, node, true) != NULL)
+        return "its float result is a float32 convolution in ONNX Runtime";
+    return NULL;
+}
+
+/* Functions that ONNX Runtime approximates in float32. */
+static bool approximated(itg_op op)
+{
+    return op != ITG_OP_RELU && op != ITG_OP_CLIP && op != ITG_OP_LEAKY_RELU && op != ITG_OP_ABS &&
+           op != ITG_OP_NEG && op != ITG_OP_FLOOR && op != ITG_OP_CEIL;
+}
+
+/* Float nodes of more than one IEEE operation an element. */
+static bool sums_or_approximates(itg_op op)
+{
+    switch (op) {
+    case ITG_OP_CONV:
+    case ITG_OP_GEMM:
+    case ITG_OP_MATMUL:
+    case ITG_OP_POW:
+    case ITG_OP_ELU:
+    case ITG_OP_SIGMOID:
+    case ITG_OP_TANH:
+    case ITG_OP_HARD_SIGMOID:
+    case ITG_OP_HARD_SWISH:
+    case ITG_OP_SOFTPLUS:
+    case ITG_OP_EXP:
+    case ITG_OP_LOG:
+    case ITG_OP_ERF:
+    case ITG_OP_AVERAGE_POOL:
+    case ITG_OP_GLOBAL_AVERAGE_POOL:
+    case ITG_OP_REDUCE_MEAN:
+    case ITG_OP_REDUCE_SUM:
+    case ITG_OP_LAYER_NORMALIZATION:
+    case ITG_OP_SOFTMAX:
+    case ITG_OP_LOG_SOFTMAX:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_average(itg_op op)
+{
+    return op == ITG_OP_AVERAGE_POOL || op == ITG_OP_GLOBAL_AVERAGE_POOL ||
+           op == ITG_OP_REDUCE_MEAN;
+}
+
+static const char *average_difference(const itg_node *n)
+{
+    if (n->op == ITG_OP_AVERAGE_POOL && n->attrs.ceil_mode && n->attrs.count_include_pad)
+        return "ONNX Runtime divides windows beyond the padding by the whole kernel's size";
+    if (n->op == ITG_OP_REDUCE_MEAN) return "ONNX Runtime has float32 means alone";
+    return NULL;
+}
+
+/* Why ONNX Runtime's result of a node may differ from the program's; NULL: it does not. */
+static const char *difference(const itg_annotated *a, itg_id node)
+{
+    const itg_node *n = &a->graph->nodes[node];
+    switch (a->nodes[node].form) {
+    case ITG_FORM_MAC:
+        return mac_difference(a, node);
+    case ITG_FORM_PRODUCT:
+    case ITG_FORM_EQUAL:
+        return "the target computes in fixed point, ONNX Runtime in float32";
+    case ITG_FORM_RESCALE:
+        if (!in_fixed_point(output_version(a, node, false)) && is_average(n->op))
+            return average_difference(n);
+        return "the target computes in fixed point, ONNX Runtime in float32";
+    case ITG_FORM_F32:
+        if (wide(a, node)) return "no integer kernel for more than 8 bits: float32 throughout";
+        return is_average(n->op) ? average_difference(n) : NULL;
+    case ITG_FORM_KEEP:
+        if (is_average(n->op)) return "the target averages codes, ONNX Runtime real numbers";
+        return NULL;
+    case ITG_FORM_LUT:
+        return approximated(n->op) ? "ONNX Runtime approximates the function in float32" : NULL;
+    case ITG_FORM_FLOAT:
+        return sums_or_approximates(n->op) ? "float32 in another order of operations" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* ---- the report ---- */
+
+static bool overflows(const itg_bound *bounds, int32_t count, itg_id node)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (bounds[i].node == node && !bounds[i].fits) return true;
+    return false;
+}
+
+itg_status itg_qdq_report_create(const itg_qdq *q, itg_qdq_report **out, itg_error *err)
+{
+    itg_bound *bounds = NULL;
+    int32_t bound_count = 0;
+    itg_status status = itg_bounds_of(q->a, &bounds, &bound_count, err);
+    if (status != ITG_OK) return status;
+    itg_arena *arena = itg_arena_create(0);
+    itg_qdq_report *r = arena ? itg_arena_alloc(arena, sizeof *r) : NULL;
+    size_t nodes = (size_t)q->g->node_count + 1;
+    if (r != NULL) r->notes = itg_arena_array(arena, nodes, sizeof *r->notes);
+    bool ok = r != NULL && r->notes != NULL;
+    for (itg_id n = 0; n < q->g->node_count && ok; n++) {
+        const char *reason = difference(q->a, n);
+        if (reason == NULL && overflows(bounds, bound_count, n))
+            reason = "its sums may leave the target's accumulator";
+        if (reason == NULL) continue;
+        const char *name = itg_arena_strdup(arena, q->g->nodes[n].name);
+        ok = name != NULL;
+        r->notes[r->note_count++] = (itg_qdq_note){name, itg_op_name(q->g->nodes[n].op), reason};
+    }
+    free(bounds);
+    if (!ok) {
+        itg_arena_destroy(arena);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to write it", q->g->name);
+    }
+    r->arena = arena;
+    r->opset = q->opset;
+    r->any_batch = q->any_batch;
+    *out = r;
+    return ITG_OK;
+}
+
+void itg_qdq_report_destroy(itg_qdq_report *report)
+{
+    if (report != NULL) itg_arena_destroy(report->arena);
+}
+
+int64_t itg_qdq_report_opset(const itg_qdq_report *report)
+{
+    return report->opset;
+}
+
+bool itg_qdq_report_any_batch(const itg_qdq_report *report)
+{
+    return report->any_batch;
+}
+
+int32_t itg_qdq_report_count(const itg_qdq_report *report)
+{
+    return report->note_count;
+}
+
+const itg_qdq_note *itg_qdq_report_note(const itg_qdq_report *report, int32_t index)
+{
+    return &report->notes[index];
+}

@@ -1,0 +1,291 @@
+/* QuantizeLinear and DequantizeLinear: versions of activations, constants as codes, biases. */
+#include "realize/emit/qdq.h"
+#include "graph/onnx/tensor_types.h"
+#include "kernels/requant.h"
+
+itg_dtype itg_qdq_dtype(const itg_quantizer *q)
+{
+    static const itg_dtype types[2][4] = {{ITG_U8, ITG_S8, ITG_U16, ITG_S16},
+                                          {ITG_S8, ITG_U8, ITG_S16, ITG_U16}};
+    for (int i = 0; i < 4; i++) {
+        itg_dtype t = types[q->is_signed ? 1 : 0][i];
+        if (itg_dtype_min(t) <= q->qmin && q->qmax <= itg_dtype_max(t)) return t;
+    }
+    return ITG_S32;
+}
+
+static const itg_version *version_of(const itg_qdq *q, itg_id value, int32_t version)
+{
+    return &q->a->values[value].versions[version];
+}
+
+/* ---- quantizers ---- */
+
+static const char *zero_points(itg_qdq *q, const char *base, const itg_quantizer *z)
+{
+    itg_tensor t = {itg_qdq_dtype(z), {z->axis < 0 ? 0 : 1, {z->scale_count}}, NULL};
+    t.data = itg_arena_array(q->arena, (size_t)z->scale_count, itg_dtype_size(t.dtype));
+    if (t.data == NULL) {
+        itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for zero points");
+        return NULL;
+    }
+    for (int32_t i = 0; i < z->scale_count; i++)
+        itg_store(t.dtype, t.data, i, z->zero_point);
+    return itg_qdq_constant(q, base, "zero_point", &t);
+}
+
+static void add_quantizer(itg_qdq *q, itg_id value, int32_t version)
+{
+    const itg_quantizer *z = &version_of(q, value, version)->q;
+    itg_qdq_tensor *t = &q->made[value][version];
+    const char *base = q->g->values[value].name;
+    itg_tensor scale = {
+        ITG_F32, {z->axis < 0 ? 0 : 1, {z->scale_count}}, (void *)(uintptr_t)z->scale};
+    t->scale = itg_qdq_constant(q, base, "scale", &scale);
+    t->zero = zero_points(q, base, z);
+}
+
+const char *itg_qdq_dequantize(itg_qdq *q, const itg_qdq_tensor *t, const char *output)
+{
+    return itg_qdq_add(q, "DequantizeLinear", NULL, (const char *[]){t->codes, t->scale, t->zero},
+                       3, output);
+}
+
+/* ---- activations ---- */
+
+static const char *clip_codes(itg_qdq *q, const char *codes, const char *base, itg_dtype dtype,
+                              int64_t lo, int64_t hi)
+{
+    int32_t bound[2];
+    itg_store(dtype, &bound[0], 0, lo);
+    itg_store(dtype, &bound[1], 0, hi);
+    itg_tensor low = {dtype, {0, {0}}, &bound[0]}, high = {dtype, {0, {0}}, &bound[1]};
+    const char *inputs[] = {codes, itg_qdq_constant(q, base, "qmin", &low),
+                            itg_qdq_constant(q, base, "qmax", &high)};
+    return itg_qdq_add(q, "Clip", NULL, inputs, 3, itg_qdq_name(q, base, "clipped"));
+}
+
+/* Not everybody's Clip knows 16-bit integers, hence floats: QuantizeLinear turns the float of a
+ * code into the code again. */
+static const char *clip_real(itg_qdq *q, const char *real, const char *base, const itg_quantizer *z,
+                             int64_t lo, int64_t hi)
+{
+    float low = itg_dequantize_f32(lo, z->scale[0], z->zero_point);
+    float high = itg_dequantize_f32(hi, z->scale[0], z->zero_point);
+    const char *inputs[] = {real, itg_qdq_float(q, base, "min", low),
+                            itg_qdq_float(q, base, "max", high)};
+    return itg_qdq_add(q, "Clip", NULL, inputs, 3, itg_qdq_name(q, base, "clipped"));
+}
+
+void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t version, int64_t lo,
+                      int64_t hi, const itg_shape *shape)
+{
+    const itg_quantizer *z = &version_of(q, value, version)->q;
+    itg_dtype dtype = itg_qdq_dtype(z);
+    itg_qdq_tensor *t = &q->made[value][version];
+    const char *base = q->g->values[value].name;
+    if (!itg_qdq_ok(q)) return;
+    if (dtype == ITG_S32) { /* QuantizeLinear has no 32-bit codes: the range alone is kept */
+        real = clip_real(q, real, base, z, lo, hi);
+        t->real = shape != NULL ? itg_qdq_reshape(q, real, shape, base, "shaped") : real;
+        return;
+    }
+    bool narrow = lo > itg_dtype_min(dtype) || hi < itg_dtype_max(dtype);
+    bool wide = itg_dtype_size(dtype) > 1;
+    if (narrow && wide) real = clip_real(q, real, base, z, lo, hi);
+    add_quantizer(q, value, version);
+    t->codes = itg_qdq_add(q, "QuantizeLinear", NULL, (const char *[]){real, t->scale, t->zero}, 3,
+                           itg_qdq_name(q, base, "codes"));
+    if (narrow && !wide) t->codes = clip_codes(q, t->codes, base, dtype, lo, hi);
+    if (shape != NULL) t->codes = itg_qdq_reshape(q, t->codes, shape, base, "codes");
+}
+
+/* ---- constants ---- */
+
+/* Elements between neighbours along the axis of the scales. */
+static int64_t inner_of(const itg_shape *shape, const itg_quantizer *z, int64_t elements)
+{
+    if (z->axis < 0) return elements;
+    int64_t inner = 1;
+    for (int32_t i = z->axis + 1; i < shape->rank; i++)
+        inner *= shape->dims[i];
+    return inner;
+}
+
+static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_quantizer *z)
+{
+    itg_tensor from = itg_graph_tensor(q->g, value), to = {itg_qdq_dtype(z), from.shape, NULL};
+    int64_t elements = 0;
+    if (from.dtype != ITG_F32 || !itg_shape_elements(&from.shape, &elements) ||
+        z->scale_count != (z->axis < 0 ? 1 : from.shape.dims[z->axis])) {
+        itg_qdq_fail(q, ITG_MISMATCH, ITG_NONE, "a constant that its quantizer does not fit");
+        return to;
+    }
+    to.data = itg_arena_array(q->arena, (size_t)elements + 1, itg_dtype_size(to.dtype));
+    if (to.data == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for a constant");
+    int64_t inner = inner_of(&from.shape, z, elements);
+    for (int64_t i = 0; i < elements && to.data != NULL; i++) {
+        float scale = z->scale[i / inner % z->scale_count];
+        int64_t code =
+            itg_quantize_f32(((const float *)from.data)[i], scale, z->zero_point, z->qmin, z->qmax);
+        itg_store(to.dtype, to.data, i, code);
+    }
+    return to;
+}
+
+/* Codes of at most 4 bits are stored in 4 bits and made 8 first: no CPU kernel multiplies the
+ * former, and optimizers do the Cast beforehand. */
+static const char *store_codes(itg_qdq *q, const char *base, const itg_quantizer *z,
+                               const itg_tensor *codes)
+{
+    if (z->qmin < -8 || z->qmax > 7 || codes->dtype != ITG_S8)
+        return itg_qdq_constant(q, base, "codes", codes);
+    const char *packed = itg_qdq_name(q, base, "int4");
+    if (packed != NULL) itg_onnx_writer_int4(q->w, packed, &codes->shape, codes->data);
+    packed = itg_qdq_add(q, "Cast", NULL, &packed, 1, itg_qdq_name(q, base, "codes"));
+    if (packed != NULL) itg_onnx_writer_int(q->w, "to", itg_onnx_type_of(ITG_S8));
+    return packed;
+}
+
+static void add_constant(itg_qdq *q, itg_id value, int32_t version)
+{
+    const itg_version *v = version_of(q, value, version);
+    itg_qdq_tensor *t = &q->made[value][version];
+    const char *base = q->g->values[value].name;
+    if (v->is_float) {
+        itg_tensor plain = itg_graph_tensor(q->g, value);
+        t->real = itg_qdq_constant(q, base, "float", &plain);
+        return;
+    }
+    itg_tensor codes = codes_of(q, value, &v->q);
+    if (!itg_qdq_ok(q)) return;
+    add_quantizer(q, value, version);
+    t->codes = store_codes(q, base, &v->q, &codes);
+    t->real = itg_qdq_dequantize(q, t, itg_qdq_name(q, base, "dequantized"));
+    if (t->real != NULL && v->q.axis >= 0) itg_onnx_writer_int(q->w, "axis", v->q.axis);
+}
+
+/* ---- reading ---- */
+
+static itg_qdq_tensor *edge_tensor(itg_qdq *q, itg_id node, int32_t slot)
+{
+    const itg_edge *e = itg_annotated_edge(q->a, node, slot);
+    if (!itg_qdq_ok(q)) return NULL;
+    if (e == NULL || e->version < 0 || e->version >= q->a->values[e->value].version_count) {
+        itg_qdq_fail(q, ITG_MISMATCH, node, "an input that carries no tensor");
+        return NULL;
+    }
+    itg_qdq_tensor *t = &q->made[e->value][e->version];
+    if (t->real == NULL && t->codes == NULL) {
+        if (itg_graph_is_constant(q->g, e->value))
+            add_constant(q, e->value, e->version);
+        else
+            itg_qdq_fail(q, ITG_MISMATCH, node, "an input is used before it is made");
+    }
+    return itg_qdq_ok(q) ? t : NULL;
+}
+
+/* With one scale the attribute `axis` of DequantizeLinear means nothing. Copies that differ in it
+ * are different nodes to optimizers, which would otherwise make one of them and then find an
+ * operator with two consumers, for which there is no integer kernel. */
+static void set_copy(itg_qdq *q, int32_t copy, int32_t rank)
+{
+    for (int64_t axis = -rank; axis < rank; axis++)
+        if (axis != 1 && --copy == 0) itg_onnx_writer_int(q->w, "axis", axis);
+}
+
+const char *itg_qdq_read(itg_qdq *q, itg_id node, int32_t slot, int32_t copy)
+{
+    itg_qdq_tensor *t = edge_tensor(q, node, slot);
+    if (t == NULL) return NULL;
+    itg_id value = q->g->nodes[node].inputs[slot];
+    const char *base = q->g->values[value].name;
+    bool constant = itg_graph_is_constant(q->g, value);
+    if (copy == 0 || constant || t->codes == NULL) {
+        if (t->real == NULL)
+            t->real = itg_qdq_dequantize(q, t, itg_qdq_name(q, base, "dequantized"));
+        return t->real;
+    }
+    const char *own = itg_qdq_dequantize(q, t, itg_qdq_name(q, base, "dequantized"));
+    if (own != NULL) set_copy(q, copy, q->g->values[value].shape.rank);
+    return own;
+}
+
+const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int32_t copy, int64_t columns)
+{
+    itg_qdq_tensor *t = edge_tensor(q, node, slot);
+    if (t == NULL) return NULL;
+    const char *base = q->g->values[q->g->nodes[node].inputs[slot]].name;
+    const char *to = itg_qdq_int64s(q, base, "rows_shape", (const int64_t[]){-1, columns}, 2);
+    const char *from = t->codes != NULL ? t->codes : t->real;
+    const char *rows = itg_qdq_add(q, "Reshape", NULL, (const char *[]){from, to}, 2,
+                                   itg_qdq_name(q, base, "rows"));
+    if (t->codes == NULL) return rows;
+    itg_qdq_tensor flat = {.codes = rows, .scale = t->scale, .zero = t->zero};
+    const char *real = itg_qdq_dequantize(q, &flat, itg_qdq_name(q, base, "dequantized"));
+    if (real != NULL) set_copy(q, copy, 2);
+    return real;
+}
+
+const char *itg_qdq_reshape(itg_qdq *q, const char *x, const itg_shape *shape, const char *base,
+                            const char *suffix)
+{
+    const char *inputs[] = {x, itg_qdq_int64s(q, base, "shape", shape->dims, shape->rank)};
+    return itg_qdq_add(q, "Reshape", NULL, inputs, 2, itg_qdq_name(q, base, suffix));
+}
+
+/* ---- biases ---- */
+
+/* fl(s_x * s_w[c]), the unit of a bias code. */
+static float *bias_scales(itg_qdq *q, itg_id node, int32_t count)
+{
+    const itg_version *x = itg_annotated_version(q->a, node, 0),
+                      *w = itg_annotated_version(q->a, node, 1);
+    float *scale = itg_arena_array(q->arena, (size_t)count + 1, sizeof *scale);
+    if (scale == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory for a bias");
+    for (int32_t i = 0; i < count && scale != NULL; i++)
+        scale[i] = x->q.scale[0] * w->q.scale[w->q.scale_count == 1 ? 0 : i];
+    return scale;
+}
+
+/* A bias beyond int32, as float. */
+static const char *float_bias(itg_qdq *q, itg_id node, const float *scale)
+{
+    const itg_node_note *note = &q->a->nodes[node];
+    float *bias = itg_arena_array(q->arena, (size_t)note->bias_count + 1, sizeof *bias);
+    if (bias == NULL) {
+        itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory for a bias");
+        return NULL;
+    }
+    for (int32_t i = 0; i < note->bias_count; i++)
+        bias[i] = (float)((double)note->bias[i] * (double)scale[i]);
+    itg_tensor t = {ITG_F32, {1, {note->bias_count}}, bias};
+    return itg_qdq_constant(q, q->g->nodes[node].name, "bias", &t);
+}
+
+const char *itg_qdq_bias(itg_qdq *q, itg_id node)
+{
+    const itg_node_note *note = &q->a->nodes[node];
+    const char *base = q->g->nodes[node].name;
+    if (!itg_qdq_ok(q) || note->bias == NULL) return NULL;
+    float *scale = bias_scales(q, node, note->bias_count);
+    int32_t *codes = itg_arena_array(q->arena, (size_t)note->bias_count + 1, sizeof *codes);
+    int32_t *zeros = itg_arena_array(q->arena, (size_t)note->bias_count + 1, sizeof *zeros);
+    if (codes == NULL || zeros == NULL)
+        itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory for a bias");
+    if (!itg_qdq_ok(q)) return NULL;
+    for (int32_t i = 0; i < note->bias_count; i++) {
+        if (note->bias[i] < INT32_MIN || note->bias[i] > INT32_MAX)
+            return float_bias(q, node, scale);
+        codes[i] = (int32_t)note->bias[i];
+    }
+    itg_shape shape = {1, {note->bias_count}};
+    itg_tensor c = {ITG_S32, shape, codes}, s = {ITG_F32, shape, scale},
+               z = {ITG_S32, shape, zeros};
+    itg_qdq_tensor t = {.codes = itg_qdq_constant(q, base, "bias_codes", &c),
+                        .scale = itg_qdq_constant(q, base, "bias_scale", &s),
+                        .zero = itg_qdq_constant(q, base, "bias_zero_point", &z)};
+    const char *bias = itg_qdq_dequantize(q, &t, itg_qdq_name(q, base, "bias"));
+    if (bias != NULL) itg_onnx_writer_int(q->w, "axis", 0);
+    return bias;
+}
