@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "pairs"))
 from check_pairs import PAIRS  # noqa: E402
 
 FEW, BLOCK = 64, 32  # samples of a pair without --full; at once, where the model takes any number
+FLOAT_KERNELS = {"Conv", "FusedConv", "Gemm", "MatMul", "Add", "AveragePool", "GlobalAveragePool"}
 LEVELS = onnxruntime.GraphOptimizationLevel
 
 
@@ -167,6 +168,18 @@ def output_quantizer(program, output):
 
 
 # ---- ONNX Runtime ----
+
+def check_kernels(model, folder):
+    """Fails unless integer kernels were chosen for all that has one."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = LEVELS.ORT_ENABLE_ALL
+    options.log_severity_level = 3
+    options.optimized_model_filepath = os.path.join(folder, "optimized.onnx")
+    onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    left = [n.name for n in onnx.load(options.optimized_model_filepath).graph.node if n.op_type in FLOAT_KERNELS]
+    if left:
+        raise Failure(f"{len(left)} nodes in float32: {', '.join(left[:3])}")
+
 
 def run_onnxruntime(model, x, level, names=None, feeds=None):
     """Outputs of all samples, [samples, ...] flattened. feeds: further inputs, with as many samples, which then run one by one
@@ -338,6 +351,8 @@ def check_random(binary, name, index, folder):
     made = Case(name, model, data, data, calibration, [], [*case.options, "--calib-limit", "256"])
     qdq, program, report, ours = make(binary, made, folder, len(case.data))
     exported = check_form(qdq)
+    if not report["onnxruntime_differs"]:
+        check_kernels(exported, folder)
     theirs = run_onnxruntime(exported, case.data.reshape(-1, *input_shape(exported)[1:]), LEVELS.ORT_ENABLE_ALL)
     return *differences(program, ours, theirs), not report["onnxruntime_differs"]
 
@@ -396,6 +411,8 @@ def check(binary, case, folder, limit, steps):
             print(f"    {line}")
     elif not equal:
         raise Failure("the exporter says that all outputs are equal")
+    else:
+        check_kernels(model, folder)
 
 
 class Tally:

@@ -225,6 +225,42 @@ static void quantizers_are_the_annotated_ones(void **state)
     fx_end(&f);
 }
 
+static void assert_ints(const itg_onnx_node *n, const char *name, const int64_t *expected,
+                        int64_t count)
+{
+    const itg_onnx_attr *a = itg_onnx_attr_find(n, name);
+    assert_non_null(a);
+    assert_int_equal(a->count, count);
+    assert_memory_equal(a->ints, expected, (size_t)count * sizeof *expected);
+}
+
+static void windows_keep_their_attributes(void **state)
+{
+    (void)state;
+    fixture f = net_conv();
+    itg_onnx_file *file = exported(&f, false);
+    const itg_onnx_node *c =
+        maker_of(file, maker_of(file, "y/codes", "QuantizeLinear")->inputs[0], "Conv");
+    assert_ints(c, "kernel_shape", (const int64_t[]){3, 3}, 2);
+    assert_ints(c, "strides", (const int64_t[]){2, 1}, 2);
+    assert_ints(c, "dilations", (const int64_t[]){1, 2}, 2);
+    assert_ints(c, "pads", (const int64_t[]){1, 0, 1, 2}, 4);
+    assert_int_equal(attribute(c, "group", 0), 1);
+    const itg_onnx_node *z =
+        maker_of(file, maker_of(file, "z/codes", "QuantizeLinear")->inputs[0], "Conv");
+    assert_int_equal(attribute(z, "group", 0), 4);
+    itg_onnx_file_destroy(file);
+    fx_end(&f);
+    f = net_pools();
+    file = exported(&f, false);
+    const itg_onnx_node *pool =
+        maker_of(file, maker_of(file, "padded/codes", "QuantizeLinear")->inputs[0], "AveragePool");
+    assert_int_equal(attribute(pool, "ceil_mode", 0), 1);
+    assert_int_equal(attribute(pool, "count_include_pad", 0), 1);
+    itg_onnx_file_destroy(file);
+    fx_end(&f);
+}
+
 /* Weights by channel, and a bias in units of fl(s_x * s_w[c]). */
 static void constants_are_codes(void **state)
 {
@@ -524,6 +560,7 @@ int main(void)
         cmocka_unit_test(models_are_whole),
         cmocka_unit_test(a_rounded_result_has_an_operator_for_each_version),
         cmocka_unit_test(quantizers_are_the_annotated_ones),
+        cmocka_unit_test(windows_keep_their_attributes),
         cmocka_unit_test(constants_are_codes),
         cmocka_unit_test(narrow_codes_are_clipped),
         cmocka_unit_test(moved_codes_have_one_operator),
