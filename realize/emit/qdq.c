@@ -201,13 +201,13 @@ static const char *real_name(itg_qdq *q, itg_id value, bool output)
     return itg_qdq_name(q, name, q->shown[value] != ITG_NONE ? "float" : NULL);
 }
 
-static const char **read_inputs(itg_qdq *q, itg_id node, int32_t count, int32_t copy)
+static const char **read_inputs(itg_qdq *q, itg_id node, int32_t count)
 {
     const itg_node *n = &q->g->nodes[node];
     const char **inputs = itg_arena_array(q->arena, (size_t)count + 1, sizeof *inputs);
     if (inputs == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory to write it");
     for (int32_t i = 0; i < count && itg_qdq_ok(q); i++)
-        if (n->inputs[i] != ITG_NONE) inputs[i] = itg_qdq_read(q, node, i, copy);
+        if (n->inputs[i] != ITG_NONE) inputs[i] = itg_qdq_read(q, node, i);
     return inputs;
 }
 
@@ -224,7 +224,7 @@ static void write_whole(itg_qdq *q, itg_id node)
 {
     const itg_node *n = &q->g->nodes[node];
     bool keeps = q->a->nodes[node].form == ITG_FORM_KEEP;
-    const char **inputs = read_inputs(q, node, n->input_count, 0);
+    const char **inputs = read_inputs(q, node, n->input_count);
     const char **outputs = itg_arena_array(q->arena, (size_t)n->output_count + 1, sizeof *outputs);
     if (outputs == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory to write it");
     for (int32_t i = 0; i < n->output_count && itg_qdq_ok(q); i++)
@@ -247,14 +247,14 @@ static void write_whole(itg_qdq *q, itg_id node)
     }
 }
 
-static const char *write_rows(itg_qdq *q, itg_id node, const char *bias, int32_t copy)
+static const char *write_rows(itg_qdq *q, itg_id node, const char *bias)
 {
     const itg_node *n = &q->g->nodes[node];
     const itg_shape *x = &q->g->values[n->inputs[0]].shape;
     const char *inputs[3] = {NULL, NULL, bias};
-    inputs[0] = x->rank == 2 ? itg_qdq_read(q, node, 0, copy)
-                             : itg_qdq_read_rows(q, node, 0, copy, x->dims[x->rank - 1]);
-    inputs[1] = itg_qdq_read(q, node, 1, copy);
+    inputs[0] = x->rank == 2 ? itg_qdq_read(q, node, 0)
+                             : itg_qdq_read_rows(q, node, 0, x->dims[x->rank - 1]);
+    inputs[1] = itg_qdq_read(q, node, 1);
     return itg_qdq_add(q, "Gemm", n->name, inputs, 3, itg_qdq_name(q, n->name, "rows"));
 }
 
@@ -265,7 +265,7 @@ static const char *write_operator(itg_qdq *q, itg_id node, const char *bias, int
     bool mac = q->a->nodes[node].form == ITG_FORM_MAC;
     bool apart = bias != NULL && n->op == ITG_OP_MATMUL; /* MatMul has no bias in ONNX */
     int32_t count = mac ? 2 : n->input_count;
-    const char **inputs = read_inputs(q, node, count, copy);
+    const char **inputs = read_inputs(q, node, count);
     if (!itg_qdq_ok(q) || output == NULL) return NULL;
     const char *three[3] = {inputs[0], count > 1 ? inputs[1] : NULL, bias};
     if (bias != NULL && !apart) {
@@ -289,7 +289,7 @@ static void write_version(itg_qdq *q, itg_id node, itg_id value, int32_t version
     bool activated = v->is_float && note->activation != ITG_NONE;
     bool output = is_output(q, value, version);
     const char *real =
-        rows ? write_rows(q, node, bias, version)
+        rows ? write_rows(q, node, bias)
              : write_operator(q, node, bias, version, real_name(q, value, output && !activated));
     if (!v->is_float) {
         bool lut = note->form == ITG_FORM_LUT;

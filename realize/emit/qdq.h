@@ -57,11 +57,10 @@ const char *itg_qdq_float(itg_qdq *q, const char *base, const char *suffix, floa
  * by itself. shape (may be NULL): of the codes, where it is not real's. */
 void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t version, int64_t lo,
                       int64_t hi, const itg_shape *shape);
-/* The float tensor that edge (node, slot) reads. copy > 0: of its own, which no optimizer takes for
- * the others. */
-const char *itg_qdq_read(itg_qdq *q, itg_id node, int32_t slot, int32_t copy);
+/* The float tensor that edge (node, slot) reads. */
+const char *itg_qdq_read(itg_qdq *q, itg_id node, int32_t slot);
 /* The same, reshaped while it is still codes. */
-const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int32_t copy, int64_t columns);
+const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int64_t columns);
 /* The bias of a mac node as DequantizeLinear of int32; NULL where there is none. */
 const char *itg_qdq_bias(itg_qdq *q, itg_id node);
 /* A Reshape to `shape`, where -1 is what is left. */
@@ -73,7 +72,8 @@ const char *itg_qdq_dequantize(itg_qdq *q, const itg_qdq_tensor *t, const char *
 /* ---- qdq_operator.c ---- */
 /* The lowest opset that has the node as it is written here; 0: it cannot be written. */
 int64_t itg_qdq_min_opset(const itg_graph *g, itg_id node);
-/* The operator with the float tensors of its inputs (NULL: left out); outputs are named already. */
+/* The operator with the float tensors of its inputs (NULL: left out); outputs are named already.
+ * copy: of the node, from 0. */
 void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_t input_count,
                       const char *const *outputs, int32_t output_count, int32_t copy);
 /* Relu or Clip node `activation` on another tensor. */

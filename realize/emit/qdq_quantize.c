@@ -185,33 +185,16 @@ static itg_qdq_tensor *edge_tensor(itg_qdq *q, itg_id node, int32_t slot)
     return itg_qdq_ok(q) ? t : NULL;
 }
 
-/* With one scale the attribute `axis` of DequantizeLinear means nothing. Copies that differ in it
- * are different nodes to optimizers, which would otherwise make one of them and then find an
- * operator with two consumers, for which there is no integer kernel. */
-static void set_copy(itg_qdq *q, int32_t copy, int32_t rank)
-{
-    for (int64_t axis = -rank; axis < rank; axis++)
-        if (axis != 1 && --copy == 0) itg_onnx_writer_int(q->w, "axis", axis);
-}
-
-const char *itg_qdq_read(itg_qdq *q, itg_id node, int32_t slot, int32_t copy)
+const char *itg_qdq_read(itg_qdq *q, itg_id node, int32_t slot)
 {
     itg_qdq_tensor *t = edge_tensor(q, node, slot);
     if (t == NULL) return NULL;
-    itg_id value = q->g->nodes[node].inputs[slot];
-    const char *base = q->g->values[value].name;
-    bool constant = itg_graph_is_constant(q->g, value);
-    if (copy == 0 || constant || t->codes == NULL) {
-        if (t->real == NULL)
-            t->real = itg_qdq_dequantize(q, t, itg_qdq_name(q, base, "dequantized"));
-        return t->real;
-    }
-    const char *own = itg_qdq_dequantize(q, t, itg_qdq_name(q, base, "dequantized"));
-    if (own != NULL) set_copy(q, copy, q->g->values[value].shape.rank);
-    return own;
+    const char *base = q->g->values[q->g->nodes[node].inputs[slot]].name;
+    if (t->real == NULL) t->real = itg_qdq_dequantize(q, t, itg_qdq_name(q, base, "dequantized"));
+    return t->real;
 }
 
-const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int32_t copy, int64_t columns)
+const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int64_t columns)
 {
     itg_qdq_tensor *t = edge_tensor(q, node, slot);
     if (t == NULL) return NULL;
@@ -222,9 +205,7 @@ const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int32_t cop
                                    itg_qdq_name(q, base, "rows"));
     if (t->codes == NULL) return rows;
     itg_qdq_tensor flat = {.codes = rows, .scale = t->scale, .zero = t->zero};
-    const char *real = itg_qdq_dequantize(q, &flat, itg_qdq_name(q, base, "dequantized"));
-    if (real != NULL) set_copy(q, copy, 2);
-    return real;
+    return itg_qdq_dequantize(q, &flat, itg_qdq_name(q, base, "dequantized"));
 }
 
 const char *itg_qdq_reshape(itg_qdq *q, const char *x, const itg_shape *shape, const char *base,
