@@ -1,0 +1,51 @@
+"""What is emitted: a network, a target, and a strategy whose widths follow a rule."""
+import collections
+import json
+import os
+
+from check_pairs import call
+
+TARGETS = ("cortex-m", "vta", "cvm")
+# name; bits of activations; widths that weights take by turns, in the order of the edges (an empty tuple: 8, as activations).
+Style = collections.namedtuple("Style", "name activation_bits weight_bits")
+UNIFORM = Style("uniform 8", 8, ())
+MIXED = Style("mixed", 7, tuple(range(2, 9)))
+WIDE = Style("16-bit activations", 16, tuple(range(8, 1, -1)))
+WIDER = Style("16-bit both", 16, tuple(range(16, 1, -1)))
+STYLES = {"cortex-m": (UNIFORM, MIXED, WIDE), "vta": (UNIFORM, MIXED), "cvm": (UNIFORM, MIXED, WIDER)}
+# Without --full every network takes the mixed strategy for cortex-m, and one of these by turns.
+BY_TURNS = (("cortex-m", UNIFORM), ("cortex-m", WIDE), ("vta", MIXED), ("cvm", WIDER))
+CALIBRATION = 32  # samples
+
+Case = collections.namedtuple("Case", "pair target style turn")
+
+
+def cases_of(pair, turn, full):
+    """The cases of one network, turn being its number."""
+    targets = [target for target in TARGETS if target in pair.targets]
+    chosen = [(target, style) for target in targets for style in STYLES[target]] if full else [("cortex-m", MIXED), BY_TURNS[turn % len(BY_TURNS)]]
+    return [Case(pair, target, style, 2 * turn + k) for k, (target, style) in enumerate(chosen) if target in targets]
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def make_strategy(program, case, files, folder):
+    """(path of the strategy, widths of the weights that it has). The k-th edge that takes the width of weights gets the style's width
+    number k + turn."""
+    style, path = case.style, os.path.join(folder, "strategy.json")
+    options = ["--hw", case.target, "--calib", files.calibration, "--calib-limit", str(CALIBRATION), *case.pair.preprocessing,
+               "--data", files.samples, "--limit", "1", "--uniform", "8", "--activation-bits", str(style.activation_bits)]
+    call(program, "simulate", files.model, *options, "--weight-bits", "8", "-o", path)
+    strategy = read_json(path)
+    other = os.path.join(folder, "other.json")
+    call(program, "simulate", files.model, *options, "--weight-bits", "7", "-o", other)
+    bits = strategy["strategy"]["bits"]
+    weights = [i for i, (a, b) in enumerate(zip(bits, read_json(other)["strategy"]["bits"])) if a != b]
+    for k, edge in enumerate(weights if style.weight_bits else []):
+        bits[edge] = style.weight_bits[(k + case.turn) % len(style.weight_bits)]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(strategy, file)
+    return path, {bits[edge] for edge in weights}
