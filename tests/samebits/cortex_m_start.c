@@ -1,11 +1,13 @@
-/* What stands before main on a Cortex-M under QEMU: two vectors, and newlib's console by semihosting.
- * A fault finds no handler and stops the machine: the emulator ends, and the check fails. */
+/* What stands before main on a Cortex-M under QEMU: the vectors, and newlib's console by
+ * semihosting. A fault ends the emulator with status 3. */
 #include <stdlib.h>
+#include <unistd.h>
 
 extern unsigned char stack_top[];
 extern void initialise_monitor_handles(void);
 extern int main(void);
 void start(void);
+void fault(void);
 void _fini(void);
 
 /* newlib's exit calls it; the usual one stands in what -nostartfiles leaves out. */
@@ -17,9 +19,16 @@ void start(void)
     exit(main());
 }
 
+void fault(void)
+{
+    _exit(3);
+}
+
 struct vectors {
     const void *stack;
     void (*reset)(void);
+    void (*faults[5])(void); /* NMI, hard, memory, bus, usage */
 };
 
-__attribute__((section(".vectors"), used)) static const struct vectors vectors = {stack_top, start};
+__attribute__((section(".vectors"), used)) static const struct vectors vectors = {
+    stack_top, start, {fault, fault, fault, fault, fault}};
