@@ -44,6 +44,21 @@ static itg_status open_program(work *w, itg_error *err)
     return status == ITG_OK ? itg_program_preprocess(w->program, &w->preprocess, err) : status;
 }
 
+/* The program that the source stands for, its certificate, and the source's. */
+static itg_status certify_source(const work *w, const char *folder, itg_error *err)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/%s.itg", folder, w->sizes.name) >= (int)sizeof path)
+        return itg_cli_error(err, ITG_LIMIT, "%s: the folder's name is too long", folder);
+    char *certificate = itg_certificate_path(path);
+    itg_status status = certificate != NULL ? ITG_OK : itg_cli_error(err, ITG_NO_MEMORY, "no memory");
+    if (status == ITG_OK) status = itg_program_save(w->program, w->model, w->file, path, err);
+    if (status == ITG_OK) status = itg_certify(path, certificate, err);
+    if (status == ITG_OK) status = itg_certify_source(folder, w->sizes.name, err);
+    itg_free(certificate);
+    return status;
+}
+
 static itg_status emit(work *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
@@ -62,7 +77,7 @@ static itg_status emit(work *w, itg_error *err)
                                 .preprocess = &w->preprocess};
     status = itg_emit_c(w->program, &options, folder, &w->sizes, err);
     if (status != ITG_OK && made) (void)rmdir(folder);
-    return status;
+    return status == ITG_OK ? certify_source(w, folder, err) : status;
 }
 
 static itg_status work_all(work *w, itg_error *err)
@@ -157,6 +172,8 @@ static int print_source(const work *w)
     char a[32], b[32];
     const char *folder = w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
     itg_cli_print_line("source", "%s/%s.h, %s.c, %s_selftest.c", folder, w->sizes.name,
+                       w->sizes.name, w->sizes.name);
+    itg_cli_print_line("certificate", "%s/%s.cert.json, of %s.itg beside it", folder,
                        w->sizes.name, w->sizes.name);
     itg_cli_print_line("flash", "%s bytes of weights, %s of other constants, and the code",
                        itg_cli_count_text(w->sizes.weight_bytes, a),

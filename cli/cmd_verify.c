@@ -2,7 +2,9 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/table.h"
+#include <dirent.h>
 #include <stdio.h>
+#include <string.h>
 
 static int32_t fitting(const itg_verification *v)
 {
@@ -103,13 +105,45 @@ static int print_text(const itg_cli_args *args, const itg_verification *v)
                         args->arguments[0], (int)(count - fit));
 }
 
+/* The name of the C source in a folder: of its only certificate that is not of an .itg. */
+static itg_status name_in(DIR *folder, const char *path, char *out, size_t size, itg_error *err)
+{
+    static const char end[] = ".cert.json", program[] = ".itg.cert.json";
+    int found = 0;
+    for (const struct dirent *e = readdir(folder); e != NULL; e = readdir(folder)) {
+        size_t length = strlen(e->d_name), tail = strlen(end), other = strlen(program);
+        if (length <= tail || length - tail >= size || strcmp(e->d_name + length - tail, end) != 0)
+            continue;
+        if (length >= other && strcmp(e->d_name + length - other, program) == 0) continue;
+        snprintf(out, size, "%.*s", (int)(length - tail), e->d_name);
+        found++;
+    }
+    if (found == 1) return ITG_OK;
+    return itg_cli_error(err, ITG_BAD_ARGUMENT, "%s: %s", path,
+                         found == 0 ? "no certificate of C source in this folder"
+                                    : "several certificates of C source in one folder");
+}
+
+static itg_status verify(const itg_cli_args *args, itg_verification **out, itg_error *err)
+{
+    const char *path = args->arguments[0];
+    char name[128] = "";
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return itg_verify(path, args->values[ITG_CLI_OPT_CERTIFICATE].text, out, err);
+    itg_status status = name_in(folder, path, name, sizeof name, err);
+    (void)closedir(folder);
+    if (status == ITG_OK && args->given[ITG_CLI_OPT_CERTIFICATE])
+        status = itg_cli_error(err, ITG_BAD_ARGUMENT, "--certificate: not for a folder");
+    return status == ITG_OK ? itg_verify_source(path, name, out, err) : status;
+}
+
 static int run(const itg_cli_args *args)
 {
     itg_verification *v = NULL;
     itg_error err = {0};
     int result;
-    if (itg_verify(args->arguments[0], args->values[ITG_CLI_OPT_CERTIFICATE].text, &v, &err) !=
-        ITG_OK)
+    if (verify(args, &v, &err) != ITG_OK)
         result = itg_cli_fail_error(&err);
     else
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(args, v) : print_text(args, v);
@@ -120,12 +154,16 @@ static int run(const itg_cli_args *args)
 const itg_cli_command itg_cli_verify = {
     .name = "verify",
     .summary = "Proves an integer program's bounds anew, and that nobody changed it",
-    .usage = "PROGRAM [--certificate FILE] [--allow-overflow]",
+    .usage = "PROGRAM [--certificate FILE] [--allow-overflow]\n"
+             "DIR [--allow-overflow]",
     .details =
         "Derives every accumulator's interval, every requantization's, and the hash of every "
         "tensor "
         "and node from\nPROGRAM's own bytes, by code of its own, and compares them with the "
-        "certificate that 'intaglio realize'\nwrote beside it. Any difference fails and is named.",
+        "certificate that 'intaglio realize'\nwrote beside it. Any difference fails and is named.\n"
+        "\n"
+        "DIR holds C source that 'realize --emit c' wrote: its arrays are read back from the text "
+        "and held\nagainst the program that lies beside it, which is verified, too.",
     .min_arguments = 1,
     .max_arguments = 1,
     .arguments = {"PROGRAM"},

@@ -42,6 +42,7 @@ static itg_status strategy_hash(const itg_strategy_file *file, const itg_model *
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
                             const itg_strategy_file *file, const char *path, itg_error *err)
 {
+    if (model == NULL || file == NULL) return itg_artefact_write(program, NULL, 0, path, err);
     itg_strbuf preprocess = {0}, split = {0}, portrait = {0};
     char model_hash[65], graph_hash[65], strategy[65], weight_bytes[32], parameter_bytes[32];
     itg_annotated *annotated = NULL;

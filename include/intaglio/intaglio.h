@@ -246,7 +246,8 @@ typedef struct itg_bound {
 itg_status itg_realize_program(const itg_annotated *annotated, const itg_realize_options *options,
                                itg_program **out, itg_error *err);
 void itg_program_destroy(itg_program *program);
-/* An ONNX file with domain "ai.intaglio"; self-contained, preprocessing and hashes included. */
+/* An ONNX file with domain "ai.intaglio"; self-contained, preprocessing and hashes included. model
+ * and file NULL: those that the program was opened with. */
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
                             const itg_strategy_file *file, const char *path, itg_error *err);
 itg_status itg_program_open(const char *path, itg_program **out, itg_error *err);
@@ -295,6 +296,12 @@ typedef struct itg_verification itg_verification;
  * certificate NULL: the one beside the artefact. */
 itg_status itg_verify(const char *artefact, const char *certificate, itg_verification **out,
                       itg_error *err);
+/* The same for C source in a folder (itg_emit_c): NAME.itg is the program that it stands for, with
+ * its own certificate beside it; NAME.cert.json has the hash of every file, and of every array's
+ * numbers, which are read back from the text and held against the program's. */
+itg_status itg_certify_source(const char *directory, const char *name, itg_error *err);
+itg_status itg_verify_source(const char *directory, const char *name, itg_verification **out,
+                             itg_error *err);
 void itg_verification_destroy(itg_verification *verification);
 int32_t itg_verification_sum_count(const itg_verification *verification);
 const itg_verified_sum *itg_verification_sum(const itg_verification *verification, int32_t index);

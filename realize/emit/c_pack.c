@@ -113,7 +113,8 @@ static void write_bytes(itg_strbuf *out, const char *name, const unsigned char *
     itg_strbuf_add(out, "};\n");
 }
 
-const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag)
+const char *itg_emit_packed(itg_emitter *e, int32_t slot, int32_t value, const int64_t *order,
+                            char tag)
 {
     const itg_pvalue *v = &e->p->values[value];
     char ident[ITG_EMIT_NAME];
@@ -126,6 +127,11 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     pack(v, order, packed);
     itg_strbuf_format(&e->data, "/* %s: %lld codes of %d bits */\n", ident, (long long)v->elements,
                       (int)v->q.bits);
+    if (e->layer->step != NULL)
+        itg_strbuf_format(&e->data, "/* from: node %d input %d, %d bits, order %c */\n",
+                          (int)itg_emit_node(e), (int)slot, (int)v->q.bits, tag);
+    else
+        itg_strbuf_add(&e->data, "/* from: output */\n");
     write_bytes(&e->data, name, packed, bytes);
     e->layer->weight_bytes += bytes;
     return name;

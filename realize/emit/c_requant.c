@@ -268,6 +268,8 @@ itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_r
     }
     itg_status status = derive(e, t, &f, &c, &limit, &middle);
     if (status != ITG_OK) return status;
+    bool high = f.part[MULTIPLIER][0] != 1 && f.part[SHIFT][0] == 31 && !varies(f.part[SHIFT], t->count);
+    const char *fixed = high ? "31" : "0"; /* in the function's own text */
     const char *arguments = c.limited ? itg_emit_text(e, ", %s", itg_emit_number(e, limit)) : "";
     for (int k = 0; k < PARTS; k++) {
         for (int64_t i = 0; i < t->count; i++) {
@@ -276,13 +278,16 @@ itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_r
         }
         if (!c.used[k]) continue;
         /* The shift of doubling high multiplications is part of the form. */
-        if (k == SHIFT && !varies(f.part[k], t->count) && f.part[k][0] == 31) {
-            c.constant[k] = "31";
+        if (k == SHIFT && high) {
+            c.constant[k] = fixed;
             continue;
         }
         const char *what = itg_emit_text(e, "%s%s", part_names[k], t->suffix);
+        const char *from = itg_emit_text(
+            e, "node %d %s, %s of sets %lld to %lld, shift %s", (int)itg_emit_node(e), t->prefix,
+            part_names[k], (long long)t->first, (long long)t->until - 1, fixed);
         arguments = itg_emit_text(e, "%s, %s", arguments,
-                                  itg_emit_channel(e, what, f.part[k], t->count, t->index));
+                                  itg_emit_channel(e, what, from, f.part[k], t->count, t->index));
     }
     c.narrow = c.used[POST] && post <= 30 &&
                middle < ((int64_t)1 << 31) - ((int64_t)1 << (post > 0 ? post - 1 : 0)) - 1;
@@ -303,6 +308,9 @@ itg_status itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output
     bool one = o->requant_count == 1;
     itg_emit_sets t = {.step = s,
                        .suffix = s->output_count > 1 ? itg_emit_text(e, "_%d", (int)output) : "",
+                       .prefix = itg_emit_text(e, "y%d_requant", (int)output),
+                       .first = one ? 0 : first,
+                       .until = one ? 1 : first + sets,
                        .requant = one ? o->requant : o->requant + first,
                        .count = one ? 1 : sets,
                        .index = index,

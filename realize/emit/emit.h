@@ -77,11 +77,16 @@ const char *itg_emit_short(itg_dtype type);              /* "s8" */
 void itg_emit_template(itg_strbuf *out, const char *text, ...);
 /* The smallest type that holds them all: "int8_t"...; *size: its bytes. */
 const char *itg_emit_smallest(const int64_t *values, int64_t count, size_t *size);
-/* static const TYPE name[count] = {...}; into e->data; counts its bytes with the layer. */
-void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count);
-/* "name[index]", or the number where all values are equal. Writes the array then. */
-const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
-                             const char *index);
+/* static const TYPE name[count] = {...}; into e->data, below a line that says `from` what of the
+ * artefact it was made (docs/verify.md; NULL: positions); counts its bytes with the layer, those of
+ * a single value, which compilers take as a literal, apart. */
+void itg_emit_array(itg_emitter *e, const char *name, const char *from, const int64_t *values,
+                    int64_t count);
+/* "name[index]" of such an array; "name[0]" of one value where all are equal (positions: the
+ * number itself). */
+const char *itg_emit_channel(itg_emitter *e, const char *what, const char *from,
+                             const int64_t *values, int64_t count, const char *index);
+int32_t itg_emit_node(const itg_emitter *e); /* of the artefact: the layer's */
 const char *itg_emit_number(itg_emitter *e, int64_t v); /* a literal of any int64 */
 const char *itg_emit_member(itg_dtype type);            /* of the arena: "s8" */
 /* Room in the layer's scratch; returns the text of a pointer to it: "arena.s16 + 12". Also used
@@ -129,8 +134,10 @@ const char *itg_emit_input_name(itg_emitter *e, const itg_emit_layer *l, int32_t
 
 /* ---- packed constants (c_pack.c) ---- */
 /* Writes the codes of a constant, once: element i is code order[i] (NULL: i); `tag` names the
- * order. Returns the array's name. */
-const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag);
+ * order: 'n' as they are, 'r' filter, tap, channel, 'd' tap, filter, 't' transposed. slot: which
+ * of the step's inputs it is (ITG_NONE: none; a program's output). Returns the array's name. */
+const char *itg_emit_packed(itg_emitter *e, int32_t slot, int32_t value, const int64_t *order,
+                            char tag);
 int64_t itg_emit_packed_bytes(const itg_pvalue *v);
 /* A call that unpacks codes [first, first + count) of it, less `subtract`, into `out`. */
 void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *name,
@@ -145,6 +152,8 @@ typedef struct itg_emit_requant {
 typedef struct itg_emit_sets {
     const itg_step *step;       /* for messages */
     const char *suffix;         /* of the names of arrays */
+    const char *prefix;         /* of the artefact's attributes: "y0_requant" */
+    int64_t first, until;       /* which sets of these; one may stand for all */
     const itg_requant *requant; /* [count] */
     int64_t count;
     const char *index;   /* how the text names the one at hand */

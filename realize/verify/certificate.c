@@ -67,18 +67,17 @@ static void check_version(itg_view *v)
     itg_view_problem(v, "no artefact of version 1 of the domain ai.intaglio");
 }
 
-/* The last line vouches for all before it. */
-static void add_end(itg_certificate *c)
+void itg_certificate_end(itg_strbuf *text)
 {
     itg_sha256 h;
     unsigned char hash[32];
-    if (!itg_strbuf_ok(&c->text)) return;
+    if (!itg_strbuf_ok(text)) return;
     itg_sha256_init(&h);
-    itg_sha256_update(&h, c->text.text, c->text.length);
+    itg_sha256_update(&h, text->text, text->length);
     itg_sha256_final(&h, hash);
-    itg_strbuf_add(&c->text, "\"sha256\": ");
-    itg_certificate_hash(&c->text, hash);
-    itg_strbuf_add(&c->text, "\n}\n");
+    itg_strbuf_add(text, "\"sha256\": ");
+    itg_certificate_hash(text, hash);
+    itg_strbuf_add(text, "\n}\n");
 }
 
 /* The file's size, and once more its hash: what was read is what was hashed. */
@@ -112,7 +111,7 @@ itg_status itg_certificate_derive(const char *artefact, itg_certificate *out, it
     itg_certificate_identity(out, bytes);
     itg_certificate_tables(out);
     itg_certificate_sums(out);
-    add_end(out);
+    itg_certificate_end(&out->text);
     if (out->view.failed || !itg_strbuf_ok(&out->text))
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for its certificate", artefact);
     return ITG_OK;

@@ -1,11 +1,7 @@
 /* The public interface of verification (intaglio.h). */
-#include "realize/verify/certificate.h"
+#include "realize/verify/source.h"
 #include <stdlib.h>
 #include <string.h>
-
-struct itg_verification {
-    itg_certificate derived;
-};
 
 char *itg_certificate_path(const char *artefact)
 {
