@@ -19,14 +19,8 @@ static const char unpack_text[] =
     "                          int32_t count, $2 zero, $2 *out)\n"
     "{\n"
     "    const int32_t whole = total / 8;\n"
-    "    int32_t shift = 0, inside = whole * 8 - first;\n"
-    "    if (inside < count) {\n"
-    "        inside = inside < 0 ? 0 : inside;\n"
-    "        unpack_rest_$1(p + whole * bits, bits, first + inside - whole * 8, count - inside, "
-    "zero,\n"
-    "                       out + inside);\n"
-    "        count = inside;\n"
-    "    }\n"
+    "    int32_t shift = 0;\n"
+    "$5"
     "    while (shift < bits) {\n"
     "        const int32_t rest = bits - shift;\n"
     "        const int32_t width = rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;\n"
@@ -49,6 +43,15 @@ static const char unpack_text[] =
     "        shift += width;\n"
     "    }\n"
     "}\n\n";
+
+static const char inside_text[] =
+    "    const int32_t inside = whole * 8 > first ? whole * 8 - first : 0;\n"
+    "    if (inside < count) {\n"
+    "        unpack_rest_$1(p + whole * bits, bits, first + inside - whole * 8, count - inside, "
+    "zero,\n"
+    "                       out + inside);\n"
+    "        count = inside;\n"
+    "    }\n";
 
 static const char rest_text[] =
     "/* The last codes of a tensor, bit after bit. */\n"
@@ -137,6 +140,15 @@ const char *itg_emit_packed(itg_emitter *e, int32_t slot, int32_t value, const i
     return name;
 }
 
+/* Some constant's codes are not a multiple of eight. */
+static bool has_rests(const itg_program *p)
+{
+    for (int32_t i = 0; i < p->value_count; i++)
+        if (p->values[i].data != NULL && p->values[i].quantized && p->values[i].elements % 8 != 0)
+            return true;
+    return false;
+}
+
 void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *name,
                      const char *first, const char *count, int64_t subtract, itg_dtype type,
                      const char *out)
@@ -145,10 +157,16 @@ void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *
     const char *wide = type == ITG_S64 ? "uint64_t" : "uint32_t";
     const char *up = type == ITG_S64 ? "uint64_t" : "uint16_t";
     if (itg_emit_needs(e, itg_emit_text(e, "unpack_%s", itg_emit_short(type)))) {
-        itg_emit_template(&e->helpers, rest_text, itg_emit_short(type), itg_emit_ctype(type), up,
-                          wide, NULL);
+        itg_strbuf inside = {0};
+        if (has_rests(e->p)) {
+            itg_emit_template(&e->helpers, rest_text, itg_emit_short(type), itg_emit_ctype(type),
+                              up, wide, NULL);
+            itg_emit_template(&inside, inside_text, itg_emit_short(type), NULL);
+        }
+        e->failed |= inside.failed;
         itg_emit_template(&e->helpers, unpack_text, itg_emit_short(type), itg_emit_ctype(type), up,
-                          wide, NULL);
+                          wide, inside.text != NULL ? inside.text : "", NULL);
+        itg_strbuf_deinit(&inside);
     }
     ITG_EMIT_FORMAT(e, "%*sunpack_%s(%s, %s, %d, %s, %s, %s, %s);\n", (int)indent, "",
                     itg_emit_short(type), name, itg_emit_number(e, v->elements), (int)v->q.bits,
