@@ -19,7 +19,6 @@ typedef struct itg_emit_buffer {
     int32_t root;         /* the buffer whose memory it is: itself, but for reshapes */
     itg_emit_place place; /* of roots */
     int32_t index;        /* of the argument, for inputs and outputs */
-    int32_t first, until; /* layers between which a root is needed */
     size_t offset;        /* bytes into the arena */
 } itg_emit_buffer;
 
