@@ -51,7 +51,8 @@ static itg_status certify_source(const work *w, const char *folder, itg_error *e
     if (snprintf(path, sizeof path, "%s/%s.itg", folder, w->sizes.name) >= (int)sizeof path)
         return itg_cli_error(err, ITG_LIMIT, "%s: the folder's name is too long", folder);
     char *certificate = itg_certificate_path(path);
-    itg_status status = certificate != NULL ? ITG_OK : itg_cli_error(err, ITG_NO_MEMORY, "no memory");
+    itg_status status =
+        certificate != NULL ? ITG_OK : itg_cli_error(err, ITG_NO_MEMORY, "no memory");
     if (status == ITG_OK) status = itg_program_save(w->program, w->model, w->file, path, err);
     if (status == ITG_OK) status = itg_certify(path, certificate, err);
     if (status == ITG_OK) status = itg_certify_source(folder, w->sizes.name, err);
@@ -173,8 +174,8 @@ static int print_source(const work *w)
     const char *folder = w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
     itg_cli_print_line("source", "%s/%s.h, %s.c, %s_selftest.c", folder, w->sizes.name,
                        w->sizes.name, w->sizes.name);
-    itg_cli_print_line("certificate", "%s/%s.cert.json, of %s.itg beside it", folder,
-                       w->sizes.name, w->sizes.name);
+    itg_cli_print_line("certificate", "%s/%s.cert.json, of %s.itg beside it", folder, w->sizes.name,
+                       w->sizes.name);
     itg_cli_print_line("flash", "%s bytes of weights, %s of other constants, and the code",
                        itg_cli_count_text(w->sizes.weight_bytes, a),
                        itg_cli_count_text(w->sizes.constant_bytes, b));

@@ -50,8 +50,7 @@ static int32_t add_buffer(itg_emitter *e, int32_t value, bool last)
     }
     int32_t id = e->buffer_count++;
     bool both = coincide(&e->p->values[value].shape);
-    e->buffers[id] = (itg_emit_buffer){
-        .value = value, .last = last && !both, .root = id};
+    e->buffers[id] = (itg_emit_buffer){.value = value, .last = last && !both, .root = id};
     return id;
 }
 

@@ -159,6 +159,21 @@ static bool varies(const int64_t *values, int64_t count)
     return false;
 }
 
+static int64_t most_of(const int64_t *values, int64_t count)
+{
+    int64_t most = values[0];
+    for (int64_t i = 1; i < count; i++)
+        if (values[i] > most) most = values[i];
+    return most;
+}
+
+/* 32 bits hold what a rounding shift of such numbers computes. */
+static bool fits_narrow(int64_t magnitude, int64_t shift)
+{
+    return shift <= 30 &&
+           magnitude < ((int64_t)1 << 31) - ((int64_t)1 << (shift > 0 ? shift - 1 : 0)) - 1;
+}
+
 /* The function's number, by what it is made of. */
 static int32_t core_number(itg_emitter *e, const char *signature, bool *is_new)
 {
@@ -170,7 +185,8 @@ static int32_t core_number(itg_emitter *e, const char *signature, bool *is_new)
 }
 
 typedef struct core {
-    bool used[PARTS], narrow, limited;
+    bool used[PARTS], limited;
+    bool narrow[PARTS];          /* rounded in 32 bits */
     const char *constant[PARTS]; /* text inside the function; NULL: an argument */
     itg_dtype sum, code;
 } core;
@@ -199,7 +215,7 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
             itg_strbuf_format(&text, "    v *= %s;\n", shown[k]);
             continue;
         }
-        bool narrow = k == POST && c->narrow;
+        bool narrow = c->narrow[k];
         const char *rounding = itg_emit_rounding(e, (itg_rounding)f->rounding[k], !narrow);
         itg_strbuf_format(&text, "    v = %s(%sv, %s);\n", rounding, narrow ? "(int32_t)" : "",
                           shown[k]);
@@ -215,8 +231,9 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
 
 static const char *signature_of(itg_emitter *e, const form *f, const core *c)
 {
-    const char *text = itg_emit_text(e, "%s %s %d %d", itg_emit_short(c->sum),
-                                     itg_emit_short(c->code), c->narrow, c->limited);
+    const char *text =
+        itg_emit_text(e, "%s %s %d %d %d", itg_emit_short(c->sum), itg_emit_short(c->code),
+                      c->narrow[PRE], c->narrow[POST], c->limited);
     for (int k = 0; k < PARTS; k++)
         if (c->used[k])
             text = itg_emit_text(e, "%s|%s %s %d", text, part_names[k],
@@ -259,7 +276,7 @@ itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_r
 {
     form f;
     core c = {.sum = t->sum, .code = t->code};
-    int64_t limit = 0, middle = 0, post = 0;
+    int64_t limit = 0, middle = 0;
     bool is_new;
     for (int k = 0; k < PARTS; k++) {
         f.part[k] = itg_emit_alloc(e, (size_t)t->count, sizeof(int64_t));
@@ -268,13 +285,13 @@ itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_r
     }
     itg_status status = derive(e, t, &f, &c, &limit, &middle);
     if (status != ITG_OK) return status;
-    bool high = f.part[MULTIPLIER][0] != 1 && f.part[SHIFT][0] == 31 && !varies(f.part[SHIFT], t->count);
+    bool high =
+        f.part[MULTIPLIER][0] != 1 && f.part[SHIFT][0] == 31 && !varies(f.part[SHIFT], t->count);
     const char *fixed = high ? "31" : "0"; /* in the function's own text */
     const char *arguments = c.limited ? itg_emit_text(e, ", %s", itg_emit_number(e, limit)) : "";
     for (int k = 0; k < PARTS; k++) {
         for (int64_t i = 0; i < t->count; i++) {
             if (f.part[k][i] != (k == MULTIPLIER)) c.used[k] = true;
-            if (k == POST && f.part[k][i] > post) post = f.part[k][i];
         }
         if (!c.used[k]) continue;
         /* The shift of doubling high multiplications is part of the form. */
@@ -283,14 +300,17 @@ itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_r
             continue;
         }
         const char *what = itg_emit_text(e, "%s%s", part_names[k], t->suffix);
-        const char *from = itg_emit_text(
-            e, "node %d %s, %s of sets %lld to %lld, shift %s", (int)itg_emit_node(e), t->prefix,
-            part_names[k], (long long)t->first, (long long)t->until - 1, fixed);
+        const char *from = itg_emit_text(e, "node %d %s, %s of sets %lld to %lld, shift %s",
+                                         (int)itg_emit_node(e), t->prefix, part_names[k],
+                                         (long long)t->first, (long long)t->until - 1, fixed);
         arguments = itg_emit_text(e, "%s, %s", arguments,
                                   itg_emit_channel(e, what, from, f.part[k], t->count, t->index));
     }
-    c.narrow = c.used[POST] && post <= 30 &&
-               middle < ((int64_t)1 << 31) - ((int64_t)1 << (post > 0 ? post - 1 : 0)) - 1;
+    int64_t pre = most_of(f.part[PRE], t->count);
+    int64_t magnitude = t->most > -t->least ? t->most : -t->least;
+    c.narrow[POST] = c.used[POST] && fits_narrow(middle, most_of(f.part[POST], t->count));
+    c.narrow[PRE] = c.used[PRE] && !c.used[LEFT] && !c.limited && t->sum == ITG_S32 &&
+                    fits_narrow(magnitude, pre);
     int32_t number = core_number(e, signature_of(e, &f, &c), &is_new);
     const char *name = number == 0 ? "requantize" : itg_emit_text(e, "requantize_%d", (int)number);
     if (is_new) write_core(e, &f, &c, name);

@@ -85,7 +85,7 @@ void itg_emit_array(itg_emitter *e, const char *name, const char *from, const in
  * number itself). */
 const char *itg_emit_channel(itg_emitter *e, const char *what, const char *from,
                              const int64_t *values, int64_t count, const char *index);
-int32_t itg_emit_node(const itg_emitter *e); /* of the artefact: the layer's */
+int32_t itg_emit_node(const itg_emitter *e);            /* of the artefact: the layer's */
 const char *itg_emit_number(itg_emitter *e, int64_t v); /* a literal of any int64 */
 const char *itg_emit_member(itg_dtype type);            /* of the arena: "s8" */
 /* Room in the layer's scratch; returns the text of a pointer to it: "arena.s16 + 12". Also used

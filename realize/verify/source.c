@@ -132,8 +132,8 @@ itg_status itg_certify_source(const char *directory, const char *name, itg_error
     if (status == ITG_OK) status = itg_certificate_derive(program, &v.derived, err);
     if (status == ITG_OK) status = itg_source_certificate(&v, directory, name, &text, err);
     if (status == ITG_OK && v.derived.view.problem_count > 0)
-        status = itg_fail(err, ITG_MISMATCH, "%s/%s.c: %s", directory, name,
-                          v.derived.view.problems[0]);
+        status =
+            itg_fail(err, ITG_MISMATCH, "%s/%s.c: %s", directory, name, v.derived.view.problems[0]);
     if (status == ITG_OK) status = itg_file_write(certificate, text.text, text.length, err);
     itg_strbuf_deinit(&text);
     itg_certificate_deinit(&v.derived);
@@ -153,7 +153,8 @@ static void compare(itg_verification *v, const itg_strbuf *own, const char *give
     for (; at < bytes && at < own->length && own->text[at] == given[at]; at++)
         if (own->text[at] == '\n') line = at + 1;
     const char *end = memchr(own->text + line, '\n', own->length - line);
-    int length = end != NULL && end - (own->text + line) < 160 ? (int)(end - (own->text + line)) : 160;
+    int length =
+        end != NULL && end - (own->text + line) < 160 ? (int)(end - (own->text + line)) : 160;
     itg_view_problem(view, "%s.cert.json says otherwise than the files, which give%s%.*s", name,
                      own->text[line] == ' ' ? "" : " ", length, own->text + line);
 }

@@ -184,10 +184,9 @@ static void add_part(itg_source_check *c, const itg_source_array *a, int32_t nod
     int k = 0;
     while (k < ITG_SOURCE_PARTS && strcmp(part, names[k]) != 0)
         k++;
-    itg_source_group *g =
-        k < ITG_SOURCE_PARTS && node >= 0 && node < c->view->file->node_count
-            ? group_of(c, node, prefix)
-            : NULL;
+    itg_source_group *g = k < ITG_SOURCE_PARTS && node >= 0 && node < c->view->file->node_count
+                              ? group_of(c, node, prefix)
+                              : NULL;
     bool is_new = g != NULL && g->first < 0;
     if (is_new) {
         g->first = first;
@@ -261,8 +260,7 @@ static void look_for_inputs(itg_source_check *c)
         bool zero = i == 2, known = itg_shape_elements(&value->shape, &elements);
         for (int64_t k = 0; k < elements && zero; k++)
             zero = itg_view_code(value->constant, k) == 0;
-        if (!zero || !known)
-            itg_view_problem(v, "the C source has no array for input %d", (int)i);
+        if (!zero || !known) itg_view_problem(v, "the C source has no array for input %d", (int)i);
     }
 }
 

@@ -72,7 +72,7 @@ static bool type_named(const char *text, itg_dtype *out)
     static const struct {
         const char *name;
         itg_dtype type;
-    } types[] = {{"int8_t", ITG_S8},    {"uint8_t", ITG_U8}, {"int16_t", ITG_S16},
+    } types[] = {{"int8_t", ITG_S8},    {"uint8_t", ITG_U8},  {"int16_t", ITG_S16},
                  {"uint16_t", ITG_U16}, {"int32_t", ITG_S32}, {"int64_t", ITG_S64}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(text, types[i].name) == 0) {

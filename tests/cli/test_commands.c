@@ -39,9 +39,10 @@ static void simulated_realized_and_run_are_the_same_bits(void **state)
 
 static void remove_source(const char *folder)
 {
-    static const char *const files[] = {"digits.c", "digits.h", "digits_selftest.c"};
+    static const char *const files[] = {"digits.c",   "digits.h",         "digits_selftest.c",
+                                        "digits.itg", "digits.cert.json", "digits.itg.cert.json"};
     char path[64];
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, files[i]);
         assert_int_equal(unlink(path), 0);
     }
@@ -71,6 +72,10 @@ static void emitted_source_expects_the_programs_digest(void **state)
     a = text_of("source/digits.c");
     assert_contains(a, "void digits_run(const int8_t *input, int8_t *output)");
     free(a);
+    itg_json_destroy(run_json("verify source --json"));
+    outcome verified = run("verify source2");
+    assert_int_equal(verified.status, 0);
+    done(&verified);
     remove_source("source");
     remove_source("source2");
     outcome o = run("realize c.itg -o x.itg");

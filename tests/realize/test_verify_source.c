@@ -147,8 +147,8 @@ static void no_bit_of_an_array_can_be_changed(void **state)
 /* Without forging: the hashes know any other edit of any file. */
 static void any_other_edit_is_known_by_its_hash(void **state)
 {
-    static const char *const names[] = {"net.c", "net.h", "net_selftest.c", "net.cert.json",
-                                        "net.itg", "net.itg.cert.json"};
+    static const char *const names[] = {"net.c",         "net.h",   "net_selftest.c",
+                                        "net.cert.json", "net.itg", "net.itg.cert.json"};
     char found[500], path[256];
     itg_rng rng;
     (void)state;
