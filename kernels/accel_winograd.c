@@ -24,7 +24,8 @@ enum {
     LEAST = 16, /* channels and filters: fewer do not pay for the transforms */
     BLOCK_BYTES = 512 * 1024,
     MOST_TILES = 96,
-    CODES = 128, /* the largest |x| */
+    LARGEST_ROW = 1 << 26, /* bytes that one row of tiles takes */
+    CODES = 128,           /* the largest |x| */
     COLUMNS = ITG_TILE_COLUMNS
 };
 
@@ -58,6 +59,8 @@ bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t
     if (bound >= (int64_t)1 << 27) return false;
     t->tile_rows = bound < (int64_t)1 << 25 && cost(t, 4) < cost(t, 2) ? 4 : 2;
     if (cost(t, t->tile_rows) * 2 > 9 * t->y.outputs * t->x.outputs) return false;
+    const int64_t row = positions(t->tile_rows) * tiles(t->x.outputs, ITG_WINOGRAD_COLUMNS);
+    if (row > LARGEST_ROW / (4 * (t->channels + COLUMNS))) return false;
     t->scheme = ITG_SCHEME_WINOGRAD;
     t->x_shift = p->x.storage == ITG_U8 ? -CODES : 0;
     t->positions = positions(t->tile_rows);

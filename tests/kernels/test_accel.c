@@ -347,6 +347,23 @@ static void winograd_tiles_equal_the_scalar_kernels(void **state)
     assert_true(seen[0] > 10 && seen[1] > 10);
 }
 
+static void winograd_rows_of_tiles_are_bounded(void **state)
+{
+    (void)state;
+    const itg_winograd_kernels none = {0};
+    const itg_accel_kernels kernels = {.winograd = &none};
+    for (int i = 0; i < 2; i++) {
+        const int64_t width = i ? (int64_t)1 << 22 : 1 << 10;
+        const itg_accel_problem p = {
+            .window = {32, 4, width, 32, 2, width - 2, {3, 3}, {1, 1}, {1, 1}, 0, 0, 1},
+            .x = {ITG_U8, NULL, 0, 0, 255},
+            .w = {ITG_S8, NULL, 0, -127, 127},
+            .mac = {.acc = {32, ITG_OVERFLOW_WRAP}, .acc_bound = INT32_MAX}};
+        const itg_accel_shape shape = itg_accel_shape_of(&kernels, &p);
+        assert_int_equal(shape.scheme == ITG_SCHEME_WINOGRAD, i == 0);
+    }
+}
+
 /* ---- layers and sets ---- */
 
 static void unknown_sets_are_refused(void **state)
@@ -479,6 +496,7 @@ int main(void)
         cmocka_unit_test(matrix_products_equal_the_scalar_kernels),
         cmocka_unit_test(extreme_codes_do_not_saturate),
         cmocka_unit_test(winograd_tiles_equal_the_scalar_kernels),
+        cmocka_unit_test(winograd_rows_of_tiles_are_bounded),
         cmocka_unit_test(unknown_sets_are_refused),
         cmocka_unit_test(the_environment_names_a_set),
         cmocka_unit_test(what_no_set_holds_runs_on_the_reference),
