@@ -88,6 +88,12 @@ uint64_t itg_rng_below(itg_rng *rng, uint64_t bound);              /* unbiased; 
 double itg_rng_unit(itg_rng *rng);                                 /* [0,1), 53 bits */
 void itg_rng_shuffle(itg_rng *rng, uint32_t *items, size_t count); /* Fisher-Yates */
 
+/* ---- operators (op.c) ---- */
+/* Each output element is a function of the input element at its place: Relu, LeakyRelu, Elu, Clip,
+ * Sigmoid, Tanh, HardSigmoid, HardSwish, Softplus, Exp, Log, Sqrt, Reciprocal, Erf, Abs, Neg,
+ * Floor, Ceil. */
+bool itg_is_univariate(itg_op op);
+
 /* ---- parallel loops (parallel.c): OpenMP, never busy-waiting ---- */
 /* fn(context, worker, item) for item 0..items-1, each once, in any order and on any of `threads`
  * workers (1: in order on the caller). worker < threads. The first failing item by index decides

@@ -1,4 +1,4 @@
-#include <intaglio/types.h>
+#include "base/base.h"
 #include <string.h>
 
 static const char *const names[ITG_OP_COUNT] = {
@@ -21,4 +21,31 @@ bool itg_op_from_name(const char *name, itg_op *out)
         }
     }
     return false;
+}
+
+bool itg_is_univariate(itg_op op)
+{
+    switch (op) {
+    case ITG_OP_RELU:
+    case ITG_OP_LEAKY_RELU:
+    case ITG_OP_ELU:
+    case ITG_OP_CLIP:
+    case ITG_OP_SIGMOID:
+    case ITG_OP_TANH:
+    case ITG_OP_HARD_SIGMOID:
+    case ITG_OP_HARD_SWISH:
+    case ITG_OP_SOFTPLUS:
+    case ITG_OP_EXP:
+    case ITG_OP_LOG:
+    case ITG_OP_SQRT:
+    case ITG_OP_RECIPROCAL:
+    case ITG_OP_ERF:
+    case ITG_OP_ABS:
+    case ITG_OP_NEG:
+    case ITG_OP_FLOOR:
+    case ITG_OP_CEIL:
+        return true;
+    default:
+        return false;
+    }
 }

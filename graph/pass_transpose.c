@@ -58,33 +58,6 @@ static bool simplify(itg_graph *g, itg_id node)
 
 /* ---- moving down ---- */
 
-static bool is_univariate(itg_op op)
-{
-    switch (op) {
-    case ITG_OP_RELU:
-    case ITG_OP_LEAKY_RELU:
-    case ITG_OP_ELU:
-    case ITG_OP_CLIP:
-    case ITG_OP_SIGMOID:
-    case ITG_OP_TANH:
-    case ITG_OP_HARD_SIGMOID:
-    case ITG_OP_HARD_SWISH:
-    case ITG_OP_SOFTPLUS:
-    case ITG_OP_EXP:
-    case ITG_OP_LOG:
-    case ITG_OP_SQRT:
-    case ITG_OP_RECIPROCAL:
-    case ITG_OP_ERF:
-    case ITG_OP_ABS:
-    case ITG_OP_NEG:
-    case ITG_OP_FLOOR:
-    case ITG_OP_CEIL:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool is_binary(itg_op op)
 {
     switch (op) {
@@ -128,7 +101,7 @@ static move_kind classify(const itg_graph *g, itg_id transpose, itg_id user)
     const itg_node *n = &g->nodes[user];
     itg_id y = g->nodes[transpose].outputs[0];
     itg_shape moved;
-    if (is_univariate(n->op)) return MOVE_UNIVARIATE;
+    if (itg_is_univariate(n->op)) return MOVE_UNIVARIATE;
     if (n->op == ITG_OP_BATCH_NORMALIZATION) return n->inputs[0] == y ? MOVE_NORM : MOVE_NONE;
     if (!is_binary(n->op) || n->input_count != 2 || g->values[n->outputs[0]].dtype != ITG_F32)
         return MOVE_NONE;

@@ -71,27 +71,9 @@ itg_sharing itg_op_sharing(itg_op op, const itg_attrs *attrs, const itg_shape *x
     case ITG_OP_SUB:
     case ITG_OP_MUL:
     case ITG_OP_DIV:
-    case ITG_OP_RELU:
-    case ITG_OP_LEAKY_RELU:
     case ITG_OP_PRELU:
-    case ITG_OP_ELU:
-    case ITG_OP_CLIP:
-    case ITG_OP_SIGMOID:
-    case ITG_OP_TANH:
-    case ITG_OP_HARD_SIGMOID:
-    case ITG_OP_HARD_SWISH:
-    case ITG_OP_SOFTPLUS:
-    case ITG_OP_EXP:
-    case ITG_OP_LOG:
-    case ITG_OP_SQRT:
-    case ITG_OP_RECIPROCAL:
-    case ITG_OP_ERF:
-    case ITG_OP_ABS:
-    case ITG_OP_NEG:
-    case ITG_OP_FLOOR:
-    case ITG_OP_CEIL:
         return ITG_SHARING_ELEMENTS;
     default: /* Min and Max of many operands read some after the first result is written */
-        return ITG_SHARING_NONE;
+        return itg_is_univariate(op) ? ITG_SHARING_ELEMENTS : ITG_SHARING_NONE;
     }
 }

@@ -23,8 +23,6 @@ bool itg_is_movement(itg_op op);
 itg_status itg_move_eval(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
                          int32_t input_count, itg_tensor *outputs, int32_t output_count,
                          const void *fill, itg_error *err);
-/* f of a univariate operator (Relu, LeakyRelu, Elu, Clip, Sigmoid, Tanh, HardSigmoid, HardSwish,
- * Softplus, Exp, Log, Sqrt, Reciprocal, Erf, Abs, Neg, Floor, Ceil), in double. */
-bool itg_is_univariate(itg_op op);
+/* f of a univariate operator (itg_is_univariate), in double. */
 double itg_univariate(itg_op op, const itg_attrs *attrs, double x);
 #endif

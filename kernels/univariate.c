@@ -36,33 +36,6 @@ static double hard_swish(double x)
     return x >= 3.0 ? x : x * (x + 3.0) / 6.0;
 }
 
-bool itg_is_univariate(itg_op op)
-{
-    switch (op) {
-    case ITG_OP_RELU:
-    case ITG_OP_LEAKY_RELU:
-    case ITG_OP_ELU:
-    case ITG_OP_CLIP:
-    case ITG_OP_SIGMOID:
-    case ITG_OP_TANH:
-    case ITG_OP_HARD_SIGMOID:
-    case ITG_OP_HARD_SWISH:
-    case ITG_OP_SOFTPLUS:
-    case ITG_OP_EXP:
-    case ITG_OP_LOG:
-    case ITG_OP_SQRT:
-    case ITG_OP_RECIPROCAL:
-    case ITG_OP_ERF:
-    case ITG_OP_ABS:
-    case ITG_OP_NEG:
-    case ITG_OP_FLOOR:
-    case ITG_OP_CEIL:
-        return true;
-    default:
-        return false;
-    }
-}
-
 double itg_univariate(itg_op op, const itg_attrs *attrs, double x)
 {
     switch (op) {

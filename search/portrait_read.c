@@ -1,6 +1,7 @@
 /* Portraits, read: from a program's metadata (a stranger's) or from this library's own text. */
 #include "search/portrait.h"
 #include "realize/realize.h"
+#include "search/engine.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,14 +131,7 @@ static void read_costs(reader *r, itg_portrait *p)
 {
     itg_score *score = &p->info.score;
     const itg_json_value *costs = member(r, itg_json_root(r->json), "costs");
-    *score = (itg_score){.top1 = -1,
-                         .agreement = -1,
-                         .weight_bytes = -1,
-                         .parameter_bytes = -1,
-                         .peak_activation_bytes = -1,
-                         .bops = -1,
-                         .cycles = -1,
-                         .distortion = -1};
+    *score = itg_score_unknown();
     if (costs == NULL || itg_json_typeof(costs) != ITG_JSON_OBJECT) return;
     p->info.has_costs = true;
     score->weight_bytes = integer(r, costs, "weight_bytes", MOST_BYTES);

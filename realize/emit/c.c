@@ -279,16 +279,8 @@ static void write_arena(itg_emitter *e, itg_strbuf *out)
 
 static void write_run(itg_emitter *e, itg_strbuf *out)
 {
-    itg_strbuf_format(out, "void %s_run(", e->name);
-    for (int32_t i = 0; i < e->input_count; i++)
-        itg_strbuf_format(out, "%sconst %s *%s", i > 0 ? ", " : "",
-                          itg_emit_ctype(e->p->values[e->inputs[i].value].dtype),
-                          e->inputs[i].name);
-    for (int32_t i = 0; i < e->output_count; i++)
-        itg_strbuf_format(out, "%s%s *%s", i + e->input_count > 0 ? ", " : "",
-                          itg_emit_ctype(e->p->values[e->outputs[i].value].dtype),
-                          e->outputs[i].name);
-    itg_strbuf_add(out, ")\n{\n");
+    itg_emit_prototype(e, out);
+    itg_strbuf_add(out, "\n{\n");
     bool *used = itg_emit_alloc(e, (size_t)e->input_count, sizeof *used);
     for (int32_t i = 0; i < e->layer_count && used != NULL; i++) {
         const itg_emit_layer *l = &e->layers[i];

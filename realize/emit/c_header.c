@@ -99,7 +99,7 @@ static void add_quantize(itg_emitter *e, const itg_emit_argument *a, itg_strbuf 
                       NULL);
 }
 
-static void add_prototype(itg_emitter *e, itg_strbuf *out)
+void itg_emit_prototype(itg_emitter *e, itg_strbuf *out)
 {
     itg_strbuf_format(out, "void %s_run(", e->name);
     for (int32_t i = 0; i < e->input_count; i++)
@@ -130,7 +130,7 @@ void itg_emit_header(itg_emitter *e, itg_strbuf *out)
     for (int32_t i = 0; i < e->output_count; i++)
         add_argument(e, &e->outputs[i], "Output", out);
     itg_strbuf_add(out, "/* Row-major codes; outputs may not overlap inputs. */\n");
-    add_prototype(e, out);
+    itg_emit_prototype(e, out);
     itg_strbuf_add(out, ";\n\n");
     for (int32_t i = 0; i < e->input_count; i++)
         add_quantize(e, &e->inputs[i], out);

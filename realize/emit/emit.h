@@ -192,6 +192,8 @@ itg_status itg_emit_move(itg_emitter *e, const itg_emit_layer *l);
 itg_status itg_emit_copy(itg_emitter *e, const itg_emit_layer *l);
 
 /* ---- files ---- */
+/* "void NAME_run(inputs, outputs)", of the declaration and the definition alike. */
+void itg_emit_prototype(itg_emitter *e, itg_strbuf *out);
 void itg_emit_header(itg_emitter *e, itg_strbuf *out);
 void itg_emit_report(itg_emitter *e, itg_strbuf *out);
 itg_status itg_emit_selftest(itg_emitter *e, const itg_emit_vectors *vectors, itg_strbuf *out);
