@@ -225,7 +225,7 @@ static int run(const itg_cli_args *args)
     itg_error err = {0};
     const char *target = args->values[ITG_CLI_OPT_HW].text;
     itg_status status = target ? itg_hardware_load(target, &hw, &err) : ITG_OK;
-    if (status == ITG_OK) status = itg_model_open(args->arguments[0], &model, &err);
+    if (status == ITG_OK) status = itg_cli_model_open(args, args->arguments[0], NULL, &model, &err);
     int result = status == ITG_OK ? report(args, model, hw) : itg_cli_fail_error(&err);
     itg_model_close(model);
     itg_hardware_destroy(hw);
@@ -242,7 +242,6 @@ const itg_cli_command itg_cli_check = {
     .min_arguments = 1,
     .max_arguments = 1,
     .arguments = {"MODEL"},
-    .options = {ITG_CLI_OPT_HW, ITG_CLI_OPT_PRINT},
-    .option_count = 2,
+    .options = {ITG_CLI_OPT_HW, ITG_CLI_OPT_NO_EQUALIZE, ITG_CLI_OPT_PRINT},
     .run = run,
 };

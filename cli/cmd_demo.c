@@ -239,6 +239,5 @@ const itg_cli_command itg_cli_demo = {
         "shown on the way. Needs no network and about ten seconds; nothing that is there "
         "is overwritten.",
     .options = {ITG_CLI_OPT_OUT_FOLDER, ITG_CLI_OPT_SEED, ITG_CLI_OPT_QUIET},
-    .option_count = 3,
     .run = run,
 };

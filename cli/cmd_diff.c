@@ -130,10 +130,22 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
     return status;
 }
 
+/* The first argument that is a strategy file; NULL: both are programs. */
+static const char *strategy_among(const comparison *c)
+{
+    itg_model_options ignored;
+    for (int i = 0; i < SIDES; i++)
+        if (itg_strategy_model_options(c->args->arguments[i], &ignored, NULL) == ITG_OK)
+            return c->args->arguments[i];
+    return NULL;
+}
+
 static itg_status compare(comparison *c, itg_error *err)
 {
     const char *model = c->args->values[ITG_CLI_OPT_DIFF_MODEL].text;
-    itg_status status = model != NULL ? itg_model_open(model, &c->model, err) : ITG_OK;
+    const char *strategy = strategy_among(c);
+    itg_status status =
+        model != NULL ? itg_cli_model_open(c->args, model, strategy, &c->model, err) : ITG_OK;
     for (int i = 0; i < SIDES && status == ITG_OK; i++) {
         status = itg_portrait_open(c->args->arguments[i], c->model, &c->portrait[i], err);
         if (status != ITG_OK) break;
@@ -465,6 +477,5 @@ const itg_cli_command itg_cli_diff = {
     .arguments = {"A", "B"},
     .options = {ITG_CLI_OPT_DIFF_MODEL, ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT,
                 ITG_CLI_OPT_DIFF_ALL},
-    .option_count = 5,
     .run = run,
 };

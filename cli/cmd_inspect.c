@@ -17,7 +17,8 @@ typedef struct work {
 static itg_status inspect(work *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
-    itg_status status = itg_model_open(args->arguments[0], &w->model, err);
+    itg_status status =
+        itg_cli_model_open(args, args->arguments[0], args->arguments[1], &w->model, err);
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK) status = itg_cli_data_open(args, &w->data, err);
     if (status != ITG_OK) return status;
@@ -139,6 +140,5 @@ const itg_cli_command itg_cli_inspect = {
     .required = {ITG_CLI_OPT_DATA},
     .required_count = 1,
     .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS},
-    .option_count = 2 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

@@ -30,7 +30,8 @@ static itg_status realize(work *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
     itg_realize_options options = {.allow_overflow = args->given[ITG_CLI_OPT_ALLOW_OVERFLOW]};
-    itg_status status = itg_model_open(args->arguments[0], &w->model, err);
+    itg_status status =
+        itg_cli_model_open(args, args->arguments[0], args->arguments[1], &w->model, err);
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK) status = itg_annotate_strategy(w->model, w->file, &w->annotated, err);
     if (status == ITG_OK) status = itg_realize_program(w->annotated, &options, &w->program, err);
@@ -294,6 +295,5 @@ const itg_cli_command itg_cli_realize = {
     .options = {ITG_CLI_OPT_OUT_PROGRAM, ITG_CLI_OPT_ALLOW_OVERFLOW, ITG_CLI_OPT_PRINT,
                 ITG_CLI_OPT_EMIT, ITG_CLI_OPT_EMIT_NAME, ITG_CLI_OPT_EMIT_SAMPLES, ITG_CLI_OPT_DATA,
                 ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS},
-    .option_count = 8 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

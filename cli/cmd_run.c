@@ -79,6 +79,5 @@ const itg_cli_command itg_cli_run = {
     .required_count = 1,
     .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
                 ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_PART, ITG_CLI_OPT_BLOCK},
-    .option_count = 6 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

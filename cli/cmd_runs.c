@@ -154,6 +154,5 @@ const itg_cli_command itg_cli_runs = {
     .arguments = {"list, show, best, compare, export or import", "RUN or FILE", "B"},
     .options = {ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_RUNS_MODEL, ITG_CLI_OPT_RUNS_HW,
                 ITG_CLI_OPT_RUNS_TRIALS, ITG_CLI_OPT_RUNS_OUT},
-    .option_count = 5,
     .run = run,
 };

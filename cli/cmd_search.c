@@ -248,6 +248,7 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_SEARCH_SAMPLES,
                 ITG_CLI_OPT_FLOAT_KERNELS,
                 ITG_CLI_OPT_BASELINE,
+                ITG_CLI_OPT_NO_EQUALIZE,
                 ITG_CLI_OPT_NO_RACING,
                 ITG_CLI_OPT_CACHE_MB,
                 ITG_CLI_OPT_BLOCK,
@@ -255,6 +256,5 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_RESUME,
                 ITG_CLI_OPT_OUT_STRATEGY,
                 ITG_CLI_OPT_QUIET},
-    .option_count = 35 + ITG_CLI_PREPROCESS_COUNT,
     .run = run,
 };

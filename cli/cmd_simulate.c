@@ -23,7 +23,8 @@ static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
                                                   ITG_CLI_OPT_ACTIVATION_WIDTH,
                                                   ITG_CLI_OPT_FLOAT_KERNELS,
                                                   ITG_CLI_OPT_THRESHOLD,
-                                                  ITG_CLI_OPT_WEIGHT_THRESHOLD};
+                                                  ITG_CLI_OPT_WEIGHT_THRESHOLD,
+                                                  ITG_CLI_OPT_NO_EQUALIZE};
 
 /* What the parser cannot know: which options go together. */
 static int check_options(const itg_cli_args *args)
@@ -120,7 +121,9 @@ static itg_status simulate(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
     const char *path = values[ITG_CLI_OPT_OUT_STRATEGY].text;
-    itg_status status = itg_model_open(w->args->arguments[0], &w->model, err);
+    const char *strategy = w->args->argument_count == 2 ? w->args->arguments[1] : NULL;
+    itg_status status =
+        itg_cli_model_open(w->args, w->args->arguments[0], strategy, &w->model, err);
     if (status == ITG_OK) status = itg_cli_data_open(w->args, &w->data, err);
     if (status == ITG_OK) status = w->hw ? make_strategy(w, err) : open_strategy(w, err);
     itg_split_info split = status == ITG_OK ? itg_strategy_split(w->file) : (itg_split_info){0};
@@ -216,7 +219,7 @@ const itg_cli_command itg_cli_simulate = {
                 ITG_CLI_OPT_HW, ITG_CLI_OPT_CALIB, ITG_CLI_OPT_CALIB_LIMIT,
                 ITG_CLI_OPT_FLOAT_KERNELS, ITG_CLI_OPT_THRESHOLD, ITG_CLI_OPT_WEIGHT_THRESHOLD,
                 ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
-                ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_PRINT, ITG_CLI_OPT_PART},
-    .option_count = 15 + ITG_CLI_PREPROCESS_COUNT,
+                ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_NO_EQUALIZE, ITG_CLI_OPT_PRINT,
+                ITG_CLI_OPT_PART},
     .run = run,
 };

@@ -168,6 +168,5 @@ const itg_cli_command itg_cli_verify = {
     .max_arguments = 1,
     .arguments = {"PROGRAM"},
     .options = {ITG_CLI_OPT_CERTIFICATE, ITG_CLI_OPT_VERIFY_OVERFLOW},
-    .option_count = 2,
     .run = run,
 };

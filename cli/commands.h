@@ -10,5 +10,4 @@ extern const itg_cli_command itg_cli_check, itg_cli_simulate, itg_cli_realize, i
 /* Its preprocessing options, and what such a command says of them. */
 #define ITG_CLI_PREPROCESS                                                                         \
     ITG_CLI_OPT_BGR, ITG_CLI_OPT_SCALE, ITG_CLI_OPT_MEAN, ITG_CLI_OPT_STD, ITG_CLI_OPT_NHWC
-#define ITG_CLI_PREPROCESS_COUNT 5
 #endif

@@ -51,6 +51,14 @@ itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t
     return status;
 }
 
+itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
+                              itg_model **out, itg_error *err)
+{
+    itg_model_options options = {.no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
+    itg_status status = strategy ? itg_strategy_model_options(strategy, &options, err) : ITG_OK;
+    return status == ITG_OK ? itg_model_open_with(path, &options, out, err) : status;
+}
+
 itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err)
 {
     return itg_cli_data_open_files(args->values[ITG_CLI_OPT_DATA].text,

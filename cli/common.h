@@ -9,6 +9,10 @@
 const char *itg_cli_hex(const unsigned char hash[32], char *buffer);
 const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size); /* "[1,3,32,32]" */
 
+/* Opens a model as --no-equalize says, or as a strategy file (NULL: none) was made for it. */
+itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
+                              itg_model **out, itg_error *err);
+
 /* --data, --labels and --limit. labels NULL: not given. */
 typedef struct itg_cli_data {
     itg_dataset *samples;

@@ -97,7 +97,7 @@ void itg_cli_help_command(const itg_cli_command *command)
     printf("\n%s.\n", command->summary);
     if (command->details) printf("\n%s\n", command->details);
     puts("\nOptions:");
-    for (int i = 0; i < command->option_count; i++)
+    for (int i = 0; command->options[i] != ITG_CLI_OPT_HELP; i++)
         print_option(command->options[i]);
     for (int i = 0; itg_cli_common_option(i) != ITG_CLI_OPTION_COUNT; i++)
         print_option(itg_cli_common_option(i));

@@ -32,7 +32,7 @@ bool itg_cli_takes(const itg_cli_command *command, itg_cli_option option)
 {
     for (int i = 0; itg_cli_common_option(i) != ITG_CLI_OPTION_COUNT; i++)
         if (itg_cli_common_option(i) == option) return true;
-    for (int i = 0; i < command->option_count; i++)
+    for (int i = 0; command->options[i] != ITG_CLI_OPT_HELP; i++)
         if (command->options[i] == option) return true;
     return false;
 }

@@ -81,8 +81,7 @@ typedef struct itg_cli_command {
     itg_cli_option required[ITG_CLI_MAX_ARGUMENTS + 1];
     int required_count;
     itg_cli_option complete_with; /* where this one is given, nothing is required; 0: none is */
-    itg_cli_option options[ITG_CLI_MAX_OPTIONS]; /* besides the common ones */
-    int option_count;
+    itg_cli_option options[ITG_CLI_MAX_OPTIONS + 1]; /* besides the common ones; 0 (HELP) ends */
     int (*run)(const struct itg_cli_args *args);
 } itg_cli_command;
 

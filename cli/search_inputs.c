@@ -56,6 +56,7 @@ void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
     if (given[ITG_CLI_OPT_FLOAT_KERNELS])
         o->float_kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels;
     if (given[ITG_CLI_OPT_BASELINE]) o->hago_baseline = true;
+    if (given[ITG_CLI_OPT_NO_EQUALIZE]) o->no_equalize = true;
     if (given[ITG_CLI_OPT_NO_RACING]) o->no_racing = true;
     o->threads = (int)values[ITG_CLI_OPT_THREADS].integer;
     o->block = values[ITG_CLI_OPT_BLOCK].integer;
@@ -108,9 +109,10 @@ static itg_status describe(const char *path, int64_t limit, itg_run_data *out, i
 itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
 {
     const itg_cli_search_files *f = &w->files;
+    const itg_model_options model = {.no_equalize = w->options.no_equalize};
     itg_status status =
         w->hw ? ITG_OK : itg_hardware_load(w->args->values[ITG_CLI_OPT_HW].text, &w->hw, err);
-    if (status == ITG_OK) status = itg_model_open(f->model, &w->model, err);
+    if (status == ITG_OK) status = itg_model_open_with(f->model, &model, &w->model, err);
     if (status == ITG_OK)
         status = itg_cli_data_open_files(f->data, f->labels, f->data_limit, &w->data, err);
     if (status == ITG_OK && f->holdout)

@@ -30,6 +30,7 @@ static const itg_cli_option agreeing[] = {ITG_CLI_OPT_SEARCHER,
                                           ITG_CLI_OPT_SEARCH_SAMPLES,
                                           ITG_CLI_OPT_FLOAT_KERNELS,
                                           ITG_CLI_OPT_BASELINE,
+                                          ITG_CLI_OPT_NO_EQUALIZE,
                                           ITG_CLI_OPT_NO_RACING};
 
 static void say_number(char out[VALUE], double value, bool known)
@@ -114,6 +115,9 @@ static void say(const itg_search_options *o, itg_cli_option option, char out[VAL
         break;
     case ITG_CLI_OPT_BASELINE:
         snprintf(out, VALUE, "%s", o->hago_baseline ? "hago-greedy" : "none");
+        break;
+    case ITG_CLI_OPT_NO_EQUALIZE:
+        snprintf(out, VALUE, "%s", o->no_equalize ? "set" : "equalization");
         break;
     case ITG_CLI_OPT_NO_RACING:
         snprintf(out, VALUE, "%s", o->no_racing ? "set" : "racing");

@@ -293,6 +293,7 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
         return status;
     }
     copy->dropped_softmax = graph->dropped_softmax;
+    copy->equalized = graph->equalized;
     copy->rebatched = graph->rebatched;
     memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
     *out = copy;

@@ -42,6 +42,7 @@ typedef struct itg_graph {
     itg_id *outputs;
     int32_t output_count;
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
+    bool equalized;       /* by preparation, where any pair could be */
     bool rebatched;       /* prepared for batch 1 where the file has another, or any */
     unsigned char source_hash[32]; /* SHA-256 of the model file; zeros if made by hand */
     struct itg_name_table *value_names,

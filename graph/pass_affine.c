@@ -3,6 +3,7 @@
  * constants, Gemm's own alpha and beta. The whole chain is composed in double, y = s * (w x) + t,
  * and each new weight and bias is rounded to float32 once: BatchNormalization: k = gamma /
  * sqrt(variance + epsilon), s = s * k, t = (t - mean) * k + beta. */
+#include "channels.h"
 #include "passes.h"
 #include <math.h>
 #include <string.h>
@@ -190,25 +191,8 @@ static itg_status write_weights(chain *c, itg_error *err)
 
 static itg_status write_bias(chain *c, itg_error *err)
 {
-    itg_graph *g = c->g;
-    itg_shape shape = {.rank = 1, .dims = {c->channels}};
-    itg_id bias = ITG_NONE;
     float *to;
-    itg_status status;
-    if (g->nodes[c->node].input_count > 2 && g->nodes[c->node].inputs[2] != ITG_NONE) {
-        status = itg_own_floats(g, c->node, 2, &shape, &to, err);
-    } else {
-        status = itg_new_floats(g, g->nodes[c->node].name, "bias", &shape, &bias, &to, err);
-        itg_id *inputs = itg_arena_array(g->arena, 3, sizeof *inputs);
-        if (status == ITG_OK && !inputs) status = itg_graph_no_memory(g, err);
-        if (status != ITG_OK) return status;
-        itg_node *n = &g->nodes[c->node];
-        inputs[0] = n->inputs[0];
-        inputs[1] = n->inputs[1];
-        inputs[2] = bias;
-        n->inputs = inputs;
-        n->input_count = 3;
-    }
+    itg_status status = itg_own_bias(c->g, c->node, c->channels, &to, err);
     for (int64_t i = 0; i < c->channels && status == ITG_OK; ++i)
         to[i] = (float)c->t[i];
     return status;

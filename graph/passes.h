@@ -34,6 +34,11 @@ itg_status itg_pass_gemm(itg_graph *g, bool *changed, itg_error *err);
 itg_status itg_pass_pad(itg_graph *g, bool *changed, itg_error *err);
 /* Every BatchNormalization that is left becomes Mul and Add. */
 itg_status itg_pass_batch_norm(itg_graph *g, bool *changed, itg_error *err);
+/* Output channels that are constant go into the biases of what reads them. */
+itg_status itg_pass_constant_channels(itg_graph *g, itg_eval_fn eval, bool *changed,
+                                      itg_error *err);
+/* Channels whose weights are 0 in all that reads them go, from every node between. */
+itg_status itg_pass_unread_channels(itg_graph *g, bool *changed, itg_error *err);
 /* Cross-layer equalization by powers of two: once. */
 itg_status itg_pass_equalize(itg_graph *g, bool *changed, itg_error *err);
 

@@ -13,8 +13,10 @@
  * bias gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K] pad (pass_pad.c) Pad
  * into Conv
  *   5. batch norm          (pass_batch_norm.c) what is left of it: Mul and Add; then 4 again
- *   6. equalize            (pass_equalize.c)   by powers of two, once
- *   7. infer and fold again, verify.
+ *   6. constant channels   (pass_constant_channels.c) into the bias of the next layer
+ *      unread channels     (pass_unread_channels.c)   go
+ *   7. equalize            (pass_equalize.c)   by powers of two, once
+ *   8. infer and fold again, verify.
  * Affine comes behind transpose, so that a BatchNormalization between two Transposes still reaches
  * the weights before them, and takes all that follows a node at once, so that each weight is
  * rounded once. */
@@ -86,8 +88,11 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = run(g, itg_pass_batch_norm, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
-    if (status == ITG_OK && !options->no_equalize)
-        status = run(g, itg_pass_equalize, &changed, err);
+    if (status == ITG_OK) status = itg_graph_sort(g, err);
+    if (status == ITG_OK) status = itg_pass_constant_channels(g, options->eval, &changed, err);
+    if (status == ITG_OK) status = run(g, itg_pass_unread_channels, &changed, err);
+    g->equalized = !options->no_equalize;
+    if (status == ITG_OK && g->equalized) status = run(g, itg_pass_equalize, &changed, err);
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, 1, err);
     return status == ITG_OK ? itg_graph_verify(g, err) : status;
 }

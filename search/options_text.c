@@ -95,6 +95,8 @@ itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_
     }
     add_key(&text, "hago_baseline");
     itg_strbuf_add(&text, o->hago_baseline ? "true" : "false");
+    add_key(&text, "equalize");
+    itg_strbuf_add(&text, o->no_equalize ? "false" : "true");
     add_key(&text, "racing");
     itg_strbuf_add(&text, o->no_racing ? "false}" : "true}");
     if (!itg_strbuf_ok(&text)) {
@@ -237,8 +239,9 @@ static itg_status read_goal(const reader *r, itg_goal *goal)
 
 static itg_status read_options(const reader *r, itg_search_options *o)
 {
-    const itg_json_value *hago = find(r, "hago_baseline"), *racing = find(r, "racing");
-    bool races = true;
+    const itg_json_value *hago = find(r, "hago_baseline"), *racing = find(r, "racing"),
+                         *equalize = find(r, "equalize");
+    bool races = true, equalizes = true;
     itg_status status = read_searcher(r, &o->searcher);
     if (status == ITG_OK) status = read_goal(r, &o->goal);
     if (status == ITG_OK) status = read_count(r, "trials", &o->trials);
@@ -261,7 +264,10 @@ static itg_status read_options(const reader *r, itg_search_options *o)
     if (status == ITG_OK && hago)
         status = itg_json_get_bool(r->json, hago, &o->hago_baseline, r->err);
     if (status == ITG_OK && racing) status = itg_json_get_bool(r->json, racing, &races, r->err);
+    if (status == ITG_OK && equalize)
+        status = itg_json_get_bool(r->json, equalize, &equalizes, r->err);
     o->no_racing = !races;
+    o->no_equalize = !equalizes;
     return status;
 }
 
@@ -290,6 +296,7 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
                                        "search_samples",
                                        "float_kernels",
                                        "hago_baseline",
+                                       "equalize",
                                        "racing",
                                        NULL};
     itg_search_options options = {0};

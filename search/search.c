@@ -176,6 +176,11 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
                        .hooks = hooks,
                        .evaluator = {.model = model, .hw = hw, .preprocess = p}};
     if (!searcher) return itg_fail(err, ITG_BAD_ARGUMENT, "unknown searcher '%s'", name);
+    if (itg_model_equalized(model) == options->no_equalize)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "%s was prepared %s equalization, the options say %s",
+                        itg_model_name(model), options->no_equalize ? "with" : "without",
+                        options->no_equalize ? "without" : "with");
     if (hw->all_float)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
                         hw->name);

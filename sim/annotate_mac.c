@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Raising a channel's scale doubles it; no float32 ratio needs more. */
+/* No float32 ratio needs more. */
 #define MAX_DOUBLINGS 200
 
 /* Of a channel's codes, at the scale that they were last looked at with (0: never): the sums of
@@ -95,20 +95,32 @@ static float channel_scale(const mac *m, int64_t c)
     return m->scale[m->wq.scale_count == 1 ? 0 : c];
 }
 
-/* b_q as a double, which may lie far outside every integer. */
-static double bias_code(const mac *m, int64_t c)
-{
-    if (!m->bias) return 0;
-    float unit = m->xq.scale[0] * channel_scale(m, c);
-    if (!(unit > 0)) return m->bias[c] == 0 ? 0 : DBL_MAX;
-    return itg_round_half_even((double)m->bias[c] / (double)unit);
-}
-
 static double bias_limit(const mac *m)
 {
     int32_t widest = itg_hw_bias_limit(m->spec);
     int32_t bits = widest < m->spec->bias_bits ? widest : m->spec->bias_bits;
     return (double)((int64_t)1 << (bits - 2));
+}
+
+/* The bias in units of the sum, as a double, which may lie far outside every integer. */
+static double exact_bias(const mac *m, int64_t c)
+{
+    if (!m->bias || m->bias[c] == 0) return 0;
+    float unit = m->xq.scale[0] * channel_scale(m, c);
+    if (!(unit > 0)) return m->bias[c] > 0 ? DBL_MAX : -DBL_MAX;
+    return itg_round_half_even((double)m->bias[c] / (double)unit);
+}
+
+static bool bias_fits(const mac *m, int64_t c)
+{
+    return fabs(exact_bias(m, c)) <= bias_limit(m);
+}
+
+/* b_q. Beyond the limit only where no legal scale has room for the bias (lower_scale). */
+static int64_t bias_code(const mac *m, int64_t c)
+{
+    double bias = exact_bias(m, c), limit = bias_limit(m);
+    return (int64_t)(bias > limit ? limit : bias < -limit ? -limit : bias);
 }
 
 /* a >= 0 */
@@ -170,7 +182,7 @@ static void accumulator_interval(const mac *m, int64_t c, int64_t *below, int64_
     const channel_sums *sums = sums_of(m, c);
     int64_t positive = sums->above, negative = sums->below;
     int64_t up = m->xq.qmax - m->xq.zero_point, down = m->xq.zero_point - m->xq.qmin,
-            bias = (int64_t)bias_code(m, c);
+            bias = bias_code(m, c);
     int64_t hi = saturating_sum(annotate_saturating_product(positive, up),
                                 annotate_saturating_product(-negative, down));
     int64_t lo = saturating_sum(annotate_saturating_product(positive, down),
@@ -228,10 +240,9 @@ static itg_status derive(const mac *m, int64_t c, const itg_version *version, in
                               itg_ldexp(sx * sw / sy, join_shift(m, c)), ratio, bound, out);
 }
 
-static bool is_legal(const mac *m, int64_t c, const itg_value_note *outputs)
+/* Whether the channel's products fit the accumulator and every version can requantize its sums. */
+static bool ratio_is_legal(const mac *m, int64_t c, const itg_value_note *outputs)
 {
-    double bias = bias_code(m, c);
-    if (!(bias <= bias_limit(m) && bias >= -bias_limit(m))) return false;
     if (m->spec->split.allowed && !products_fit(m, c)) return false;
     int64_t bound = needs_bound(m) ? accumulator_bound(m, c) : 0;
     for (int32_t v = 0; v < outputs->version_count; v++) {
@@ -243,26 +254,49 @@ static bool is_legal(const mac *m, int64_t c, const itg_value_note *outputs)
     return true;
 }
 
-static itg_status raise_scales(mac *m, const itg_value_note *outputs)
+/* Channels first <= c < end share one scale. */
+typedef struct scale_range {
+    float *scale;
+    int64_t first, end;
+} scale_range;
+
+static bool is_legal(const mac *m, const scale_range *r, bool with_bias,
+                     const itg_value_note *outputs)
 {
-    int64_t per_scale = m->wq.scale_count == 1 ? m->channels : 1;
-    for (int32_t i = 0; i < m->wq.scale_count; i++) {
-        int doublings = 0;
-        for (int64_t c = i * (per_scale == 1); c < (per_scale == 1 ? i + 1 : m->channels); c++) {
-            while (!is_legal(m, c, outputs)) {
-                if (++doublings > MAX_DOUBLINGS || !(m->scale[i] < FLT_MAX / 2))
-                    return annotate_fail(m->x, m->node, ITG_INFEASIBLE,
-                                         "no weight scale makes bias and requantization legal");
-                m->scale[i] *= 2;
-            }
-        }
+    for (int64_t c = r->first; c < r->end; c++)
+        if ((with_bias && !bias_fits(m, c)) || !ratio_is_legal(m, c, outputs)) return false;
+    return true;
+}
+
+static bool raise_scale(const mac *m, const scale_range *r, const itg_value_note *outputs)
+{
+    for (int doublings = 0; !is_legal(m, r, true, outputs); doublings++) {
+        if (doublings == MAX_DOUBLINGS || !(*r->scale < FLT_MAX / 2)) return false;
+        *r->scale *= 2;
     }
-    /* Per-tensor: an early channel may have been legal only before a later one doubled the scale.
-     */
-    for (int64_t c = 0; per_scale > 1 && c < m->channels; c++)
-        if (!is_legal(m, c, outputs))
+    return true;
+}
+
+/* Where the ratio grows too large before the bias fits: the largest scale whose ratio is legal.
+ * Weights and biases that do not fit at it saturate, as the output would. */
+static bool lower_scale(const mac *m, const scale_range *r, const itg_value_note *outputs)
+{
+    while (!is_legal(m, r, false, outputs)) {
+        *r->scale /= 2;
+        if (*r->scale < FLT_MIN) return false;
+    }
+    return true;
+}
+
+static itg_status choose_scales(mac *m, const itg_value_note *outputs)
+{
+    bool shared = m->wq.scale_count == 1;
+    for (int32_t i = 0; i < m->wq.scale_count; i++) {
+        scale_range r = {&m->scale[i], shared ? 0 : i, shared ? m->channels : i + 1};
+        if (!raise_scale(m, &r, outputs) && !lower_scale(m, &r, outputs))
             return annotate_fail(m->x, m->node, ITG_INFEASIBLE,
-                                 "no weight scale makes bias and requantization legal");
+                                 "no weight scale makes products and requantization legal");
+    }
     return ITG_OK;
 }
 
@@ -272,7 +306,7 @@ static itg_status set_bias(mac *m, itg_node_note *note)
     int64_t *codes = itg_arena_array(m->x->a->arena, (size_t)m->channels, sizeof *codes);
     if (!codes) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
     for (int64_t c = 0; c < m->channels; c++)
-        codes[c] = (int64_t)bias_code(m, c);
+        codes[c] = bias_code(m, c);
     note->bias = codes;
     note->bias_count = (int32_t)m->channels;
     return ITG_OK;
@@ -349,7 +383,7 @@ itg_status annotate_mac(annotate *x, itg_id node)
     itg_status status = setup_geometry(&m);
     if (status == ITG_OK) status = weight_quantizer(&m, first + 1);
     if (status == ITG_OK) status = recall_sums(&m);
-    if (status == ITG_OK) status = raise_scales(&m, outputs);
+    if (status == ITG_OK) status = choose_scales(&m, outputs);
     if (status == ITG_OK) status = set_bias(&m, note);
     if (status == ITG_OK) status = split_sums(&m, note);
     for (int32_t v = 0; v < outputs->version_count && status == ITG_OK; v++)

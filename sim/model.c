@@ -15,8 +15,16 @@ void itg_free(void *memory)
 
 itg_status itg_model_open(const char *path, itg_model **out, itg_error *err)
 {
+    const itg_model_options options = {0};
+    return itg_model_open_with(path, &options, out, err);
+}
+
+itg_status itg_model_open_with(const char *path, const itg_model_options *model_options,
+                               itg_model **out, itg_error *err)
+{
     itg_graph *source = NULL, *prepared = NULL;
-    itg_prepare_options options = {.eval = itg_float_eval};
+    itg_prepare_options options = {.eval = itg_float_eval,
+                                   .no_equalize = model_options->no_equalize};
     itg_status status = itg_onnx_import(path, &source, err);
     if (status == ITG_OK) status = itg_graph_prepare(source, &options, &prepared, err);
     itg_graph_destroy(source);
@@ -49,6 +57,10 @@ const unsigned char *itg_model_hash(const itg_model *model)
 bool itg_model_dropped_softmax(const itg_model *model)
 {
     return model->graph->dropped_softmax;
+}
+bool itg_model_equalized(const itg_model *model)
+{
+    return model->graph->equalized;
 }
 int32_t itg_model_input_count(const itg_model *model)
 {

@@ -193,9 +193,17 @@ static itg_status check_edges(const reader *r, const itg_json_value *root)
     return status;
 }
 
+static itg_status read_equalized(const reader *r, const itg_json_value *strategy, bool *out)
+{
+    const itg_json_value *v = NULL;
+    itg_status status = need(r, strategy, "equalized", ITG_JSON_BOOL, &v);
+    return status == ITG_OK ? itg_json_get_bool(r->json, v, out, r->err) : status;
+}
+
 static itg_status check_hashes(const reader *r, const itg_json_value *strategy)
 {
     unsigned char model[32], graph[32];
+    bool equalized = true;
     itg_status status = read_hash(r, strategy, "model_hash", model);
     if (status == ITG_OK) status = read_hash(r, strategy, "graph_hash", graph);
     if (status != ITG_OK) return status;
@@ -203,6 +211,12 @@ static itg_status check_hashes(const reader *r, const itg_json_value *strategy)
         return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH,
                              "it was made for another model (model_hash differs from %s)",
                              r->g->name);
+    status = read_equalized(r, strategy, &equalized);
+    if (status != ITG_OK) return status;
+    if (equalized != r->g->equalized)
+        return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH,
+                             "it was made for %s %s equalization, and this is %s", r->g->name,
+                             equalized ? "with" : "without", equalized ? "without" : "with");
     if (memcmp(graph, r->s->graph_hash, 32) != 0)
         return itg_json_fail(r->json, strategy, r->err, ITG_MISMATCH,
                              "it was made for another preparation of %s (graph_hash differs)",
@@ -212,7 +226,7 @@ static itg_status check_hashes(const reader *r, const itg_json_value *strategy)
 
 static itg_status read_strategy(const reader *r, const itg_json_value *root)
 {
-    static const char *const keys[] = {"model_hash", "graph_hash", "topology",
+    static const char *const keys[] = {"model_hash", "graph_hash", "equalized", "topology",
                                        "bits",       "thresholds", NULL};
     const itg_json_value *strategy = NULL, *topology = NULL;
     itg_status status = need(r, root, "strategy", ITG_JSON_OBJECT, &strategy);
@@ -383,6 +397,20 @@ static void read_recorded(const itg_json *json, itg_strategy_results *out)
         (void)itg_json_get_number(json, v, &r.agreement, NULL);
     r.present = true;
     *out = r;
+}
+
+itg_status itg_strategy_model_options(const char *path, itg_model_options *out, itg_error *err)
+{
+    itg_json *json = NULL;
+    bool equalized = true;
+    itg_status status = itg_json_read(path, MAX_FILE_BYTES, &json, err);
+    if (status != ITG_OK) return status;
+    const itg_json_value *strategy = itg_json_find(itg_json_root(json), "strategy");
+    const itg_json_value *v = strategy ? itg_json_find(strategy, "equalized") : NULL;
+    if (v) (void)itg_json_get_bool(json, v, &equalized, NULL); /* what is wrong, reading tells */
+    out->no_equalize = !equalized;
+    itg_json_destroy(json);
+    return ITG_OK;
 }
 
 itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,

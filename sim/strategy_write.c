@@ -35,12 +35,13 @@ static void add_threshold(itg_strbuf *out, const itg_edge_choice *c)
     itg_strbuf_add(out, "]}");
 }
 
-static void add_strategy(itg_strbuf *out, const itg_strategy *s)
+static void add_strategy(itg_strbuf *out, const itg_strategy *s, const itg_graph *g)
 {
     itg_strbuf_add(out, "  \"strategy\": {\n    ");
     add_hash(out, "model_hash", s->model_hash);
     itg_strbuf_add(out, ",\n    ");
     add_hash(out, "graph_hash", s->graph_hash);
+    itg_strbuf_format(out, ",\n    \"equalized\": %s", g->equalized ? "true" : "false");
     itg_strbuf_add(out, ",\n    \"topology\": {\"node_conds\": ");
     add_bools(out, s->node_conds, s->node_count);
     itg_strbuf_add(out, ", \"edge_conds\": ");
@@ -118,7 +119,7 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
     itg_strbuf_add(out, "  \"model\": ");
     itg_strbuf_json_string(out, graph->name);
     itg_strbuf_add(out, ",\n");
-    add_strategy(out, file->strategy);
+    add_strategy(out, file->strategy, graph);
     add_names(out, graph);
     add_results(out, &file->results);
     itg_strbuf_add(out, "  \"calibration\": {");

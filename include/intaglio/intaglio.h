@@ -29,10 +29,19 @@ typedef struct itg_model itg_model;
 /* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left
  * off. */
 itg_status itg_model_open(const char *path, itg_model **out, itg_error *err);
+typedef struct itg_model_options {
+    bool no_equalize; /* leaves out cross-layer equalization (docs/preparation.md 5.5), which
+                         changes no float result: for comparison */
+} itg_model_options;
+/* As itg_model_open, prepared otherwise. A strategy goes with the preparation that it was made for.
+ */
+itg_status itg_model_open_with(const char *path, const itg_model_options *options, itg_model **out,
+                               itg_error *err);
 void itg_model_close(itg_model *model);
 const char *itg_model_name(const itg_model *model);          /* file name without folders */
 const unsigned char *itg_model_hash(const itg_model *model); /* SHA-256 of the file, 32 bytes */
 bool itg_model_dropped_softmax(const itg_model *model);
+bool itg_model_equalized(const itg_model *model); /* false: opened with no_equalize */
 int32_t itg_model_input_count(const itg_model *model);
 const char *itg_model_input_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index);
@@ -158,6 +167,8 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 itg_strategy_file **out, itg_error *err);
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
                              itg_error *err);
+/* How the model of a strategy file must be opened. */
+itg_status itg_strategy_model_options(const char *path, itg_model_options *out, itg_error *err);
 itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
                              const char *path, itg_error *err);
 itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out,
@@ -440,6 +451,7 @@ typedef struct itg_search_options {
         search_samples;              /* 0: defaults (512 and 1024), less where the data has fewer */
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
     bool hago_baseline;  /* also runs hago-greedy for the same goal, as one more line to compare */
+    bool no_equalize;    /* the model was opened so (itg_model_open_with), and must be */
     bool no_racing;      /* runs all samples of every trial, also where it cannot matter. Changes no
                             result, only what the trials say (itg_score.stopped_at) */
     int64_t cache_bytes; /* activations kept for candidates that share them; 0: none. Changes no

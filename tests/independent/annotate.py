@@ -310,7 +310,7 @@ class Mac:
         self.versions = [q for q in plan.versions.get(plan.out_value(node), {}).values() if q is not None]
         self.needs_bound = self.form.get("pre_shift_bits", 0) > 0
         self.split = None
-        self.raise_scales()
+        self.choose_scales()
         self.codes = np.stack([self.row_codes(c) for c in range(self.channels)])
         self.bias = np.array([int(self.bias_code(c)) for c in range(self.channels)], np.int64)
         if self.spec["accumulator"].get("split"):
@@ -339,8 +339,20 @@ class Mac:
     def bias_code(self, c):
         if self.real_bias[c] == 0:
             return 0.0
+        unit, limit = float(self.unit(c)), self.bias_limit()
+        exact = float(np.rint(self.real_bias[c] / unit)) if unit > 0 else math.copysign(math.inf, self.real_bias[c])
+        return max(-limit, min(limit, exact))
+
+    def bias_fits(self, c):
         unit = float(self.unit(c))
-        return float(np.rint(self.real_bias[c] / unit)) if unit > 0 else math.inf
+        return self.real_bias[c] == 0 or (unit > 0 and abs(np.rint(self.real_bias[c] / unit)) <= self.bias_limit())
+
+    def bias_limit(self):
+        accumulator = self.spec["accumulator"]
+        width = accumulator["bits"]
+        if accumulator.get("split"):
+            width = accumulator.get("join_bits", width)
+        return 2.0 ** (min(width, self.spec.get("bias_bits", min(width, 32))) - 2)
 
     def row_codes(self, c):
         return self.q.codes(self.rows[c], self.scale_of(c))
@@ -366,16 +378,12 @@ class Mac:
         ratio = math.ldexp(float(self.x.scale) * float(self.scale_of(c)) / float(q.scale), self.shift(c))
         return requant.derive(self.form, ratio, self.joined_unit(c) / q.scale, self.bound(c))
 
-    def is_legal(self, c):
+    def ratio_is_legal(self, c):
         accumulator = self.spec["accumulator"]
-        width = accumulator["bits"]
         if accumulator.get("split"):
             lo, hi = products(self.row_codes(c), self.x.qmin - self.x.zero, self.x.qmax - self.x.zero)
-            if not within(int(lo.min()), int(hi.max()), width):
+            if not within(int(lo.min()), int(hi.max()), accumulator["bits"]):
                 return False
-            width = accumulator.get("join_bits", width)
-        if not abs(self.bias_code(c)) <= 2.0 ** (min(width, self.spec.get("bias_bits", min(width, 32))) - 2):
-            return False
         try:
             for q in self.versions:
                 self.derive(c, q)
@@ -383,14 +391,17 @@ class Mac:
             return False
         return True
 
-    def raise_scales(self):
-        doublings = [0] * len(self.scale)
-        for c in range(self.channels):
-            i = c if self.per_channel else 0
-            while not self.is_legal(c):
-                doublings[i] += 1
-                if doublings[i] > 200 or self.scale[i] >= 2.0 ** 127:
-                    raise Mismatch("no legal weight scale in " + self.node.name)
+    def choose_scales(self):
+        for i in range(len(self.scale)):
+            channels = [i] if self.per_channel else range(self.channels)
+            legal = lambda: all(self.bias_fits(c) and self.ratio_is_legal(c) for c in channels)
+            doublings = 0
+            while not legal() and doublings < 200 and self.scale[i] < 2.0 ** 127:
                 self.scale[i] *= F32(2)
-        if not all(self.is_legal(c) for c in range(self.channels)):
-            raise Mismatch("no legal weight scale in " + self.node.name)
+                doublings += 1
+            if legal():
+                continue
+            while not all(self.ratio_is_legal(c) for c in channels):
+                self.scale[i] /= F32(2)
+                if self.scale[i] < 2.0 ** -126:
+                    raise Mismatch("no legal weight scale in " + self.node.name)

@@ -159,6 +159,51 @@ def matrices(folder):
     n.save(folder, n("LogSoftmax", n("Add", z, f)))
 
 
+def lost(folder):
+    """Channels without weights, with biases on both sides of 0: what hands them on, what reads them, what keeps them."""
+    n = Net("lost", [1, 3, 12, 12], seed=6)
+
+    def losing(*shape, share=0.5):
+        w = n.rng.normal(0, 1 / np.sqrt(np.prod(shape[1:])), shape)
+        few = n.rng.random(shape[0])
+        for limit, factor in ((share, 1e-30), (share / 2, 0), (share / 4, 1e-9)):
+            w[few < limit] *= factor
+        return n.constant(w.astype(np.float32))
+
+    x = n("Relu", n("Conv", "x", losing(12, 3, 3, 3), n.vector(12, -1, 1.5), pads=[1, 1, 1, 1]))
+    x = n("Relu", n("Conv", x, losing(24, 1, 3, 3, share=0.2), n.vector(24, -1, 1), group=12, pads=[1, 1, 1, 1]))
+    x = n("LeakyRelu", n("Conv", x, losing(16, 24, 1, 1), n.vector(16, -1, 1.5)), alpha=0.25)
+    x = n("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2])
+    y = n("Conv", x, losing(16, 16, 1, 1), n.vector(16, -1, 1.5))
+    z = n("Relu", n("Conv", n("Add", n("Conv", y, n.weights(16, 16, 1, 1)), x), losing(10, 16, 3, 3), n.vector(10, -1, 1.5)))
+    z = n("Clip", z, n.constant(np.array(0, np.float32)), n.constant(np.array(6, np.float32)))
+    z = n("MaxPool", z, kernel_shape=[2, 2], strides=[2, 2])
+    z = n("Relu", n("Gemm", n("Flatten", z), losing(14, 40), n.vector(14, -1, 1.5), transB=1))
+    n.save(folder, n("Gemm", z, n.weights(5, 14), transB=1))
+
+
+def mobilenet(folder, name, seed, factor):
+    """Depthwise blocks in which three of five channels of the 1x1 Convs have normal weights times factor, and biases of up to 1.5."""
+    n, channels = Net(name, [1, 3, 32, 32], seed=seed), 16
+
+    def conv(x, outputs, inputs, kernel, group, stride, lose):
+        w = n.rng.normal(0, np.sqrt(2 * group / inputs) / kernel, (outputs, inputs // group, kernel, kernel))
+        b = n.rng.normal(0, 0.5, outputs)
+        if lose:
+            chosen = n.rng.random(outputs) < 0.6
+            w[chosen] *= factor
+            b[chosen] = n.rng.uniform(-1.5, 1.5, outputs)[chosen]
+        pad = kernel // 2
+        return n("Relu", n("Conv", x, n.constant(w.astype(np.float32)), n.constant(b.astype(np.float32)), group=group,
+                           strides=[stride] * 2, pads=[pad] * 4, kernel_shape=[kernel] * 2))
+
+    x = conv("x", channels, 3, 3, 1, 2, False)
+    for outputs, stride in ((32, 1), (64, 2), (64, 1), (128, 2), (128, 1), (128, 1)):
+        x = conv(x, channels, channels, 3, channels, stride, False)
+        x, channels = conv(x, outputs, channels, 1, 1, 1, True), outputs
+    n.save(folder, n("Gemm", n("Flatten", n("GlobalAveragePool", x)), n.weights(10, channels), n.vector(10), transB=1))
+
+
 if __name__ == "__main__":
-    for make in (windows, elements, branches, volumes, matrices):
+    for make in (windows, elements, branches, volumes, matrices, lost):
         make(sys.argv[1])

@@ -4,6 +4,7 @@ import math
 import numpy as np
 
 import onnx_file
+from float_ops import univariate
 from graph import Graph, Node, Value
 from infer import Unsupported, evaluate, infer, make_attrs
 
@@ -473,106 +474,294 @@ def batch_norm(g):
         node.op, node.attrs, node.inputs = "Add", {}, [product, shift]
 
 
-class Pair:
-    """A and B of cross-layer equalization."""
+POOLS = ("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool")
 
-    def __init__(self, g, a):
-        self.g, self.a, self.b, self.block = g, a, None, 1
-        self.channels = a.inputs[1].shape[1 if a.op == "MatMul" else 0]
 
-    @staticmethod
-    def meets(node):
-        if not has_weights(node):
-            return False
-        if node.op == "Conv":
-            return True
-        return node.inputs[1].data.ndim == 2 and (node.op == "MatMul" or (node.attrs["transB"] and not node.attrs["transA"]))
+class Channels:
+    """How a value holds channels: their count, indices a channel, image or not."""
 
-    @staticmethod
-    def is_front(node):
-        if not Pair.meets(node):
-            return False
-        bias = node.inputs[2] if len(node.inputs) > 2 else None
-        channels = node.inputs[1].shape[1 if node.op == "MatMul" else 0]
-        return bias is None or (bias.is_float_constant and bias.shape == (channels,))
+    def __init__(self, count, block, image):
+        self.count, self.block, self.image = count, block, image
 
-    def is_back(self, node, value, image):
-        if not self.meets(node) or node.inputs[0] is not value:
-            return False
-        w = node.inputs[1].shape
-        if node.op == "Conv":
-            return image and node.attrs["group"] in (1, self.channels)
-        if node.op == "Gemm":
-            return not image and w[1] == self.channels * self.block
-        return not image and self.block == 1 and w[0] == self.channels
+    @property
+    def indices(self):
+        return self.count * self.block
 
-    def find_back(self):
-        value, image = self.a.outputs[0], self.a.op == "Conv"
-        while True:
-            user = self.g.only_user(value)
-            if user is None:
-                return False
-            if self.is_back(user, value, image):
-                self.b = user
-                return True
-            x, y = user.inputs[0].shape, user.outputs[0].shape
-            if user.op in ("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"):
-                if not image or len(user.outputs) != 1:
-                    return False
-            elif user.op == "Reshape":
-                if not image or len(x) < 3 or len(y) != 2 or x[0] != y[0]:
-                    return False
-                self.block, image = y[1] // x[1], False
-            elif user.op not in ("Relu", "LeakyRelu"):
-                return False
-            value = user.outputs[0]
 
-    def views(self):
-        """A's and B's weights as [channels, everything else], and the way back."""
-        a, b = self.a.inputs[1].data, self.b.inputs[1].data
-        front = a.T if self.a.op == "MatMul" else a.reshape(self.channels, -1)
-        if self.b.op == "MatMul":
-            back = b
-        elif self.b.op == "Gemm":
-            back = b.reshape(len(b), self.channels, self.block).transpose(1, 0, 2)
-        elif self.b.attrs["group"] == 1:
-            back = np.moveaxis(b, 1, 0)
-        else:
-            back = b.reshape((self.channels, -1) + b.shape[1:])
-        return front, back
+def weighs(node):
+    if not has_weights(node):
+        return False
+    if node.op == "Conv":
+        return True
+    a = node.attrs
+    plain = node.op == "MatMul" or (a["transB"] and not a["transA"] and a["alpha"] == 1 and a["beta"] == 1)
+    return node.inputs[1].data.ndim == 2 and plain
 
-    def restore(self, front, back):
-        a, b = self.a.inputs[1].shape, self.b.inputs[1].shape
-        front = front.T if self.a.op == "MatMul" else front.reshape(a)
-        if self.b.op == "Gemm":
-            back = back.transpose(1, 0, 2).reshape(b)
-        elif self.b.op == "Conv" and self.b.attrs["group"] == 1:
-            back = np.moveaxis(back, 0, 1)
-        return np.ascontiguousarray(front), np.ascontiguousarray(back.reshape(b))
 
-    def exponents(self, front, bias, back):
-        e = np.zeros(self.channels, np.int64)
-        for c in range(self.channels):
-            r1, r2 = float(np.abs(front[c]).max()), float(np.abs(back[c]).max())
-            if r1 > 0 and r2 > 0 and math.isfinite(r1) and math.isfinite(r2):
-                trial = math.frexp(r1 / r2)[1] // 2
-                parts = [(front[c], -trial), (back[c], trial)] + ([(bias[c], -trial)] if bias is not None else [])
-                if all(stays_normal(w, by) for w, by in parts):
-                    e[c] = trial
-        return e
+def bias_of(node):
+    return node.inputs[2] if len(node.inputs) > 2 else None
 
-    def equalize(self):
-        front, back = self.views()
-        bias = self.a.inputs[2].data if len(self.a.inputs) > 2 else None
-        e = self.exponents(front, bias, back)
-        if not e.any():
-            return
-        scale = lambda w, by: np.ldexp(w.astype(F64), by.reshape((-1,) + (1,) * (w.ndim - 1))).astype(F32)
-        front, back = self.restore(scale(front, -e), scale(back, e))
-        self.g.own(self.a, 1, front)
-        if bias is not None:
-            self.g.own(self.a, 2, scale(bias, -e))
-        self.g.own(self.b, 1, back)
+
+def made_by(node):
+    if not weighs(node):
+        return None
+    count, bias = node.inputs[1].shape[1 if node.op == "MatMul" else 0], bias_of(node)
+    if bias is not None and not (bias.is_float_constant and bias.shape == (count,)):
+        return None
+    return Channels(count, 1, node.op == "Conv")
+
+
+def handed_on(node, c):
+    if len(node.inputs) != 1 or len(node.outputs) != 1:
+        return None
+    x, y = node.inputs[0].shape, node.outputs[0].shape
+    if node.op in POOLS:
+        return c if c.image else None
+    if node.op == "Reshape":
+        flattens = c.image and len(x) >= 3 and len(y) == 2 and x[0] == y[0]
+        return Channels(c.count, c.block * (y[1] // x[1]), False) if flattens else None
+    return c if node.op in UNIVARIATE else None
+
+
+def reads(node, value, c):
+    if not node.inputs or node.inputs[0] is not value or not weighs(node):
+        return False
+    w = node.inputs[1].shape
+    if node.op == "Conv":
+        return c.image and node.attrs["group"] in (1, c.indices)
+    return not c.image and w[1 if node.op == "Gemm" else 0] == c.indices
+
+
+def made_index(node):
+    """Output channel of every weight."""
+    shape = node.inputs[1].shape
+    return np.indices(shape)[1 if node.op == "MatMul" else 0]
+
+
+def read_index(node, c):
+    """Channel that every weight is multiplied with."""
+    shape = node.inputs[1].shape
+    at = np.indices(shape)
+    if node.op == "Conv" and node.attrs["group"] > 1:
+        return at[0] // (shape[0] // c.indices) // c.block
+    return at[0 if node.op == "MatMul" else 1] // c.block
+
+
+def sums_in_order(start, index, terms):
+    """start[k] plus all terms whose index is k, one after the other."""
+    out = start.astype(F64)
+    for k in range(len(out)):
+        out[k] = np.add.accumulate(np.concatenate([out[k:k + 1], terms[index == k]]))[-1]
+    return out
+
+
+# ---- 5.3 ----
+
+def padded(node):
+    return bool(node.attrs.get("ceil_mode")) or any(node.attrs.get("pad") or ())
+
+
+def own_bias(g, node, data):
+    if bias_of(node) is not None:
+        g.own(node, 2, data)
+    else:
+        node.inputs = node.inputs[:2] + [g.new_value(node.name, "bias", data=data)]
+
+
+def constants_of(g, node):
+    c = made_by(node)
+    if c is None:
+        return None
+    w, index = node.inputs[1].data, made_index(node)
+    total = sums_in_order(np.zeros(c.count), index, np.abs(w.astype(F64)))
+    bias = bias_of(node).data if bias_of(node) is not None else np.zeros(c.count, F32)
+    dead = (total > 0) & (total < np.abs(bias.astype(F64)) * 2.0 ** -57)
+    if dead.any():
+        g.own(node, 1, np.where(dead[index], F32(0), w))
+    return c, bias.copy(), ((total == 0) | dead) & np.isfinite(bias)
+
+
+def hand_constants_on(node, c, constant, known):
+    after = handed_on(node, c)
+    if after is None:
+        return None
+    if node.op in UNIVARIATE:
+        constant = univariate(node.op, node.attrs, constant)
+    known = known & np.isfinite(constant)
+    if node.op == "AveragePool" and node.attrs["count_include_pad"] and padded(node):
+        known = known & (constant == 0)
+    return node.outputs[0], after, constant, known
+
+
+def take_constants(g, node, value, c, constant, known):
+    made = made_by(node)
+    if made is None or not reads(node, value, c):
+        return
+    known = known & np.isfinite(constant)
+    if node.op == "Conv" and padded(node):
+        known = known & (constant == 0)
+    w, index = node.inputs[1].data, read_index(node, c)
+    if not (known[index] & (w != 0)).any():
+        return
+    old = bias_of(node).data if bias_of(node) is not None else np.zeros(made.count, F32)
+    products = np.where(known, constant, F32(0)).astype(F64)[index] * w.astype(F64)
+    with np.errstate(over="ignore"):
+        new = sums_in_order(old, made_index(node), products).astype(F32)
+    if not np.isfinite(new).all():
+        return
+    g.own(node, 1, np.where(known[index], F32(0), w))
+    if (new != old).any():
+        own_bias(g, node, new)
+
+
+def constant_channels(g):
+    for a in g.nodes:
+        found = constants_of(g, a)
+        if found is None or not found[2].any():
+            continue
+        queue = [(a.outputs[0],) + found]
+        for value, c, constant, known in queue:
+            for user in [n for n in g.nodes if n.inputs and n.inputs[0] is value]:
+                take_constants(g, user, value, c, constant, known)
+                after = hand_constants_on(user, c, constant, known)
+                if after is not None:
+                    queue.append(after)
+
+
+# ---- 5.4 ----
+
+def followed(g, a, c):
+    """(node, kind, channels read, channels behind) of all users; None: some may read every channel."""
+    out, queue = [], [(a.outputs[0], c)]
+    for value, now in queue:
+        if value in g.outputs:
+            return None
+        for n in [n for n in g.nodes if any(v is value for v in n.inputs)]:
+            after, made = handed_on(n, now), made_by(n)
+            if after is not None:
+                out.append((n, "hands on", now, after))
+            elif made is None or not reads(n, value, now):
+                return None
+            elif n.op == "Conv" and n.attrs["group"] > 1:
+                after = Channels(now.count, made.count // now.count, now.image)
+                out.append((n, "depthwise", now, after))
+            else:
+                out.append((n, "reader", now, None))
+            if out[-1][1] != "reader":
+                queue.append((n.outputs[0], after))
+    return out
+
+
+def shrink_made(g, node, keep, block):
+    keep, axis = np.repeat(keep, block), 1 if node.op == "MatMul" else 0
+    g.own(node, 1, np.compress(keep, node.inputs[1].data, axis=axis))
+    if bias_of(node) is not None:
+        g.own(node, 2, bias_of(node).data[keep])
+
+
+def shrink_value(value, c, left):
+    axis = 1 if c.image else len(value.shape) - 1
+    value.shape = tuple(left * c.block if i == axis else d for i, d in enumerate(value.shape))
+
+
+def unread_channels(g):
+    for a in reversed(g.nodes):
+        c = made_by(a)
+        if c is None or (a.op == "Conv" and a.attrs["group"] != 1):
+            continue
+        users = followed(g, a, c)
+        if users is None:
+            continue
+        keep = np.zeros(c.count, bool)
+        for node, kind, now, _ in users:
+            if kind == "reader":
+                keep[read_index(node, now)[node.inputs[1].data != 0]] = True
+        if not keep.any():
+            keep[0] = True
+        if keep.all():
+            continue
+        left = int(keep.sum())
+        shrink_made(g, a, keep, 1)
+        shrink_value(a.outputs[0], c, left)
+        for node, kind, now, behind in users:
+            if kind == "reader":
+                axis = 0 if node.op == "MatMul" else 1
+                g.own(node, 1, np.compress(np.repeat(keep, now.block), node.inputs[1].data, axis=axis))
+                continue
+            if kind == "depthwise":
+                shrink_made(g, node, keep, behind.block)
+                node.attrs["group"] = left * now.block
+            shrink_value(node.outputs[0], behind, left)
+            if node.op == "Reshape":
+                node.attrs["target"] = node.outputs[0].shape
+
+
+# ---- 5.5 ----
+
+def partner(g, a, c):
+    """B, and the channels of what it reads."""
+    value = a.outputs[0]
+    while True:
+        user = g.only_user(value)
+        if user is None:
+            return None
+        if reads(user, value, c):
+            return user, c
+        c = handed_on(user, c)
+        if c is None or (user.op in UNIVARIATE and user.op not in ("Relu", "LeakyRelu")):
+            return None
+        value = user.outputs[0]
+
+
+def largest(count, index, w):
+    out = np.zeros(count)
+    np.maximum.at(out, index.ravel(), np.abs(w.astype(F64)).ravel())
+    return out
+
+
+def with_biases(r1, r2, bias):
+    b = np.abs(bias.astype(F64))
+    energy = r1 * r2
+    use = np.isfinite(energy) & np.isfinite(b)
+    above = below = 0.0
+    for c in np.flatnonzero(use):
+        above += float(b[c] * r2[c] * energy[c])
+        below += float(energy[c] * energy[c])
+    out = r1.copy()
+    for c in range(len(b)):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = F64(b[c]) * F64(below) / F64(above) if b[c] != 0 else F64(0)
+        if not u <= out[c] * 16:
+            out[c] = u / 4
+    return out
+
+
+def exponents(r1, r2, parts):
+    e = np.zeros(len(r1), np.int64)
+    for c in range(len(r1)):
+        if r1[c] > 0 and r2[c] > 0 and math.isfinite(r1[c]) and math.isfinite(r2[c]):
+            trial = math.frexp(r1[c] / r2[c])[1] // 2
+            if all(stays_normal(w[index == c], by * trial) for w, index, by in parts):
+                e[c] = trial
+    return e
+
+
+def equalize_pair(g, a, b, made, read):
+    wa, wb, bias = a.inputs[1].data, b.inputs[1].data, bias_of(a)
+    at_a, at_b = made_index(a), read_index(b, read)
+    r1, r2 = largest(made.count, at_a, wa), largest(made.count, at_b, wb)
+    parts = [(wa, at_a, -1), (wb, at_b, 1)]
+    if bias is not None:
+        r1 = with_biases(r1, r2, bias.data)
+        parts.append((bias.data, np.arange(made.count), -1))
+    e = exponents(r1, r2, parts)
+    if not e.any():
+        return
+    scale = lambda w, by: np.ldexp(w.astype(F64), by).astype(F32)
+    g.own(a, 1, scale(wa, -e[at_a]))
+    if bias is not None:
+        g.own(a, 2, scale(bias.data, -e))
+    g.own(b, 1, scale(wb, e[at_b]))
 
 
 def stays_normal(w, exponent):
@@ -582,11 +771,11 @@ def stays_normal(w, exponent):
 
 
 def equalize(g):
-    for node in g.nodes:
-        if Pair.is_front(node):
-            pair = Pair(g, node)
-            if pair.find_back():
-                pair.equalize()
+    for a in g.nodes:
+        made = made_by(a)
+        found = partner(g, a, made) if made is not None else None
+        if found is not None:
+            equalize_pair(g, a, found[0], made, found[1])
 
 
 def prepare(path):
@@ -601,7 +790,8 @@ def prepare(path):
     g.sort()
     batch_norm(g)
     simplify(g)
-    g.sort()
-    equalize(g)
+    for step in (constant_channels, unread_channels, equalize):
+        g.sort()
+        step(g)
     fold(g)
     return g

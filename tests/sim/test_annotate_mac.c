@@ -348,16 +348,22 @@ static void a_hand_computed_bias(void **state)
     case_end(&c);
 }
 
-static void nothing_makes_it_legal(void **state)
+/* A ratio that would be too large takes the largest legal scale; what does not fit saturates. */
+static void what_no_scale_has_room_for_saturates(void **state)
 {
-    static const float huge[] = {0, 0x1p60f};
+    static const float huge[] = {0, 0x1p60f, -0x1p60f};
     (void)state;
     /* The bias wants s_w near 2^30, the requantization a ratio below 2^30; y's scale is 2^-30. */
-    sim_case c =
-        gemm_case(2, FLOATS(1, 1, 1, 1), huge, TFLITE, MAC("Gemm", "32", ",'per_channel':true"));
+    sim_case c = gemm_case(3, FLOATS(1, 1, 1, 1, 1, 1), huge, TFLITE,
+                           MAC("Gemm", "32", ",'per_channel':true"));
     ranges(&c, 127, 127 * 0x1p-30);
-    set_weights(&c, "gemm", 8, 2, DOUBLES(127, 127));
-    refused(&c, ITG_INFEASIBLE, "'gemm' (Gemm): no weight scale");
+    set_weights(&c, "gemm", 8, 3, DOUBLES(127, 127, 127));
+    annotated(&c);
+    for (int i = 0; i < 3; i++)
+        assert_true(weights(&c)->scale[i] == 0.5f);
+    assert_int_equal(note_of(&c, "gemm")->bias[0], 0);
+    assert_int_equal(note_of(&c, "gemm")->bias[1], 0x40000000);
+    assert_int_equal(note_of(&c, "gemm")->bias[2], -0x40000000);
     case_end(&c);
     /* Per tensor: channel 0 is legal until channel 1's bias doubles the scale they share. */
     c = gemm_case(2, FLOATS(1, 1, 1, 1), huge, TFLITE, MAC("Gemm", "64", ",'bias_bits':40"));
@@ -366,7 +372,26 @@ static void nothing_makes_it_legal(void **state)
     annotated(&c);
     assert_true(weights(&c)->scale[0] == 0x1p22f);
     ranges(&c, 127, 127 * 0x1p-9);
-    refused(&c, ITG_INFEASIBLE, "no weight scale");
+    annotated(&c);
+    assert_true(weights(&c)->scale[0] == 0x1p20f);
+    assert_int_equal(note_of(&c, "gemm")->bias[0], 0);
+    assert_int_equal(note_of(&c, "gemm")->bias[1], INT64_C(1) << 38);
+    case_end(&c);
+}
+
+static void nothing_makes_it_legal(void **state)
+{
+    (void)state;
+    /* A 32-bit input by weights of 2 bits leaves a 16-bit accumulator at every scale whose ratio
+     * is legal: codes become 0 only where the ratio is far too large. */
+    sim_case c = gemm_case(1, FLOATS(1, 1), NULL, TFLITE,
+                           "'Gemm':[{'arithmetic':'mac','inputs':['y'],'weights':['w'],"
+                           "'outputs':['y'],'requantize':'r','accumulator':{'bits':16,"
+                           "'split':true,'join_bits':32}}]");
+    set_range(&c, "gemm", 0, 32, -1, 1);
+    set_range(&c, NULL, 0, 8, -127 * 0x1p-62, 127 * 0x1p-62);
+    set_weights(&c, "gemm", 2, 1, DOUBLES(1));
+    refused(&c, ITG_INFEASIBLE, "'gemm' (Gemm): no weight scale");
     case_end(&c);
     /* A bias that is no number is the model's fault. */
     c = gemm_case(1, FLOATS(1, 1), FLOATS(NAN), F32, MAC("Gemm", "32", ""));
@@ -374,11 +399,13 @@ static void nothing_makes_it_legal(void **state)
     set_weights(&c, "gemm", 8, 1, DOUBLES(1));
     refused(&c, ITG_BAD_FILE, "'gemm' (Gemm): its bias is NaN or infinite in a channel");
     case_end(&c);
-    /* A scale of 2^127 or more is not doubled. */
+    /* A scale of 2^127 or more is not doubled: the bias, 1.5 * 2^40 units, saturates. */
     c = gemm_case(1, FLOATS(1, 1), FLOATS(0x1.8p127f), F32, MAC("Gemm", "8", ",'bias_bits':2"));
     ranges(&c, 0x1p-40, 0x1p60);
     set_weights(&c, "gemm", 2, 1, DOUBLES(0x1p127));
-    refused(&c, ITG_INFEASIBLE, "no weight scale");
+    annotated(&c);
+    assert_int_equal(note_of(&c, "gemm")->bias[0], 1);
+    assert_true(weights(&c)->scale[0] == 0x1p127f);
     case_end(&c);
 }
 
@@ -583,6 +610,7 @@ int main(void)
         cmocka_unit_test(channels_of_conv_and_matmul),
         cmocka_unit_test(scales_are_doubled_until_bias_and_requantization_are_legal),
         cmocka_unit_test(a_hand_computed_bias),
+        cmocka_unit_test(what_no_scale_has_room_for_saturates),
         cmocka_unit_test(nothing_makes_it_legal),
         cmocka_unit_test(pre_shifts_follow_each_channels_bound),
         cmocka_unit_test(a_bound_beyond_64_bits_saturates),

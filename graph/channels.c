@@ -1,0 +1,131 @@
+#include "channels.h"
+
+bool itg_has_constant_weights(const itg_graph *g, itg_id node)
+{
+    const itg_node *n = &g->nodes[node];
+    if (n->input_count < 2 || !itg_is_float_constant(g, n->inputs[1])) return false;
+    int32_t rank = g->values[n->inputs[1]].shape.rank;
+    switch (n->op) {
+    case ITG_OP_CONV:
+        return true;
+    case ITG_OP_GEMM:
+        return rank == 2 && n->attrs.trans_b && !n->attrs.trans_a && n->attrs.alpha == 1 &&
+               n->attrs.beta == 1;
+    case ITG_OP_MATMUL:
+        return rank == 2;
+    default:
+        return false;
+    }
+}
+
+static bool has_bias(const itg_node *n)
+{
+    return n->input_count > 2 && n->inputs[2] != ITG_NONE;
+}
+
+bool itg_makes_channels(const itg_graph *g, itg_id node, itg_channels *out)
+{
+    const itg_node *n = &g->nodes[node];
+    if (!itg_has_constant_weights(g, node)) return false;
+    int64_t count = g->values[n->inputs[1]].shape.dims[n->op == ITG_OP_MATMUL ? 1 : 0];
+    if (has_bias(n) &&
+        (!itg_is_float_constant(g, n->inputs[2]) || g->values[n->inputs[2]].shape.rank != 1 ||
+         itg_value_elements(g, n->inputs[2]) != count))
+        return false;
+    *out = (itg_channels){count, 1, n->op == ITG_OP_CONV};
+    return true;
+}
+
+/* [N,C,...] to [N,C*...]: the channels stay together. */
+static bool is_flattening(const itg_shape *x, const itg_shape *y)
+{
+    return x->rank >= 3 && y->rank == 2 && x->dims[0] == y->dims[0];
+}
+
+bool itg_hands_channels_on(const itg_graph *g, itg_id node, itg_channels *channels)
+{
+    const itg_node *n = &g->nodes[node];
+    if (n->input_count != 1 || n->output_count != 1) return false;
+    const itg_shape *x = &g->values[n->inputs[0]].shape, *y = &g->values[n->outputs[0]].shape;
+    switch (n->op) {
+    case ITG_OP_MAX_POOL:
+    case ITG_OP_AVERAGE_POOL:
+    case ITG_OP_GLOBAL_AVERAGE_POOL:
+    case ITG_OP_GLOBAL_MAX_POOL:
+        return channels->is_image;
+    case ITG_OP_RESHAPE:
+        if (!channels->is_image || !is_flattening(x, y)) return false;
+        channels->block *= y->dims[1] / x->dims[1];
+        channels->is_image = false;
+        return true;
+    default:
+        return itg_is_univariate(n->op);
+    }
+}
+
+bool itg_is_depthwise(const itg_graph *g, itg_id node, const itg_channels *channels)
+{
+    const itg_node *n = &g->nodes[node];
+    return n->op == ITG_OP_CONV && n->attrs.group > 1 &&
+           n->attrs.group == channels->count * channels->block;
+}
+
+bool itg_reads_channels(const itg_graph *g, itg_id node, itg_id value, const itg_channels *channels)
+{
+    const itg_node *n = &g->nodes[node];
+    if (!itg_has_constant_weights(g, node) || n->inputs[0] != value) return false;
+    const itg_shape *w = &g->values[n->inputs[1]].shape;
+    int64_t indices = channels->count * channels->block;
+    switch (n->op) {
+    case ITG_OP_CONV:
+        return channels->is_image && (n->attrs.group == 1 || n->attrs.group == indices);
+    case ITG_OP_GEMM:
+        return !channels->is_image && w->dims[1] == indices;
+    default:
+        return !channels->is_image && w->dims[0] == indices;
+    }
+}
+
+int64_t itg_made_channel(const itg_graph *g, itg_id node, int64_t i)
+{
+    const itg_node *n = &g->nodes[node];
+    const itg_shape *w = &g->values[n->inputs[1]].shape;
+    if (n->op == ITG_OP_MATMUL) return i % w->dims[1];
+    return i / (itg_value_elements(g, n->inputs[1]) / w->dims[0]);
+}
+
+int64_t itg_read_channel(const itg_graph *g, itg_id node, const itg_channels *channels, int64_t i)
+{
+    const itg_node *n = &g->nodes[node];
+    const itg_shape *w = &g->values[n->inputs[1]].shape;
+    int64_t indices = channels->count * channels->block;
+    if (n->op == ITG_OP_GEMM) return i % indices / channels->block;
+    if (n->op == ITG_OP_MATMUL) return i / w->dims[1] / channels->block;
+    int64_t outer = n->attrs.group == 1 ? w->dims[0] : 1;
+    int64_t inner = itg_value_elements(g, n->inputs[1]) / outer / indices;
+    return i / inner % indices / channels->block;
+}
+
+const float *itg_bias_floats(const itg_graph *g, itg_id node)
+{
+    const itg_node *n = &g->nodes[node];
+    return has_bias(n) ? itg_floats(g, n->inputs[2]) : NULL;
+}
+
+itg_status itg_own_bias(itg_graph *g, itg_id node, int64_t channels, float **data, itg_error *err)
+{
+    const itg_shape shape = {.rank = 1, .dims = {channels}};
+    itg_id bias = ITG_NONE;
+    if (has_bias(&g->nodes[node])) return itg_own_floats(g, node, 2, &shape, data, err);
+    itg_status status = itg_new_floats(g, g->nodes[node].name, "bias", &shape, &bias, data, err);
+    if (status != ITG_OK) return status;
+    itg_id *inputs = itg_arena_array(g->arena, 3, sizeof *inputs);
+    if (!inputs) return itg_graph_no_memory(g, err);
+    itg_node *n = &g->nodes[node];
+    inputs[0] = n->inputs[0];
+    inputs[1] = n->inputs[1];
+    inputs[2] = bias;
+    n->inputs = inputs;
+    n->input_count = 3;
+    return ITG_OK;
+}

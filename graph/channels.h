@@ -1,0 +1,41 @@
+/* Channels between nodes with constant weights: which node makes them, which hand them on one by
+ * one, which reads them, and which weights belong to each. What the passes over channels share. */
+#ifndef ITG_GRAPH_CHANNELS_H
+#define ITG_GRAPH_CHANNELS_H
+#include "edit.h"
+
+/* How a value holds the channels of the node that made them. Image: [N,C,...], along axis 1; else
+ * along the last axis. */
+typedef struct itg_channels {
+    int64_t count;
+    int64_t block; /* adjacent indices of the axis that one channel has: more than 1 behind a
+                      flattening, or behind a depthwise Conv of several outputs a channel */
+    bool is_image;
+} itg_channels;
+
+/* Whether the node has float weights that do not change: a Conv, a Gemm with transB, without
+ * transA, alpha and beta 1, a MatMul (Gemm, MatMul: weights of rank 2). */
+bool itg_has_constant_weights(const itg_graph *g, itg_id node);
+/* Whether a node makes channels: one with constant weights, and no bias or a constant one of shape
+ * [channels]. *out: its output's. */
+bool itg_makes_channels(const itg_graph *g, itg_id node, itg_channels *out);
+/* Whether a node hands each channel of its input on by itself: a univariate operator, a pool of an
+ * image, a Reshape of an image from [N,C,...] to [N,M]. *channels becomes its output's. */
+bool itg_hands_channels_on(const itg_graph *g, itg_id node, itg_channels *channels);
+/* Whether a node with constant weights reads `value`, which holds these channels, at slot 0, and
+ * its weights tell them apart: a Conv of an image with group 1 or depthwise; a Gemm or MatMul of
+ * what is no image. */
+bool itg_reads_channels(const itg_graph *g, itg_id node, itg_id value,
+                        const itg_channels *channels);
+bool itg_is_depthwise(const itg_graph *g, itg_id node, const itg_channels *channels);
+
+/* Output channel of the i-th weight of a node that makes channels. */
+int64_t itg_made_channel(const itg_graph *g, itg_id node, int64_t i);
+/* Channel that the i-th weight of a node that reads channels is multiplied with. */
+int64_t itg_read_channel(const itg_graph *g, itg_id node, const itg_channels *channels, int64_t i);
+/* The constant bias of a node that makes channels; NULL: none. */
+const float *itg_bias_floats(const itg_graph *g, itg_id node);
+/* Storage for the bias [channels] of a node that makes channels, to be filled by the caller: its
+ * own constant (itg_own_floats), or a new input "node/bias" where it has none. */
+itg_status itg_own_bias(itg_graph *g, itg_id node, int64_t channels, float **data, itg_error *err);
+#endif
