@@ -176,45 +176,58 @@ static void gather_columns(const window *w, int64_t depth, int64_t first, int64_
     }
 }
 
-static void run_conv(itg_sim *s, itg_id n)
+/* One group of one image: codes from x on, sums from acc on. */
+static void run_group(itg_sim *s, itg_id n, int64_t g, const double *x, int64_t *acc)
 {
     const itg_node *node = &s->a->graph->nodes[n];
     const itg_shape *in = sim_shape(s, node->inputs[0]), *w = sim_shape(s, node->inputs[1]),
                     *out = sim_shape(s, node->outputs[0]);
     const itg_quantizer *xq = &sim_input_version(s, n, 0)->q, *wq = &sim_input_version(s, n, 1)->q;
     bool flat = in->rank == 3; /* 1-D: height 1 */
-    int64_t height = flat ? 1 : in->dims[2], width = in->dims[in->rank - 1];
     int64_t positions = (flat ? 1 : out->dims[2]) * out->dims[out->rank - 1];
-    int64_t groups = node->attrs.group, rows = w->dims[0] / groups, channels = w->dims[1];
-    int64_t depth = channels * node->attrs.kernel[0] * node->attrs.kernel[1];
-    const double *x = sim_input_codes(s, n, 0), *weights = sim_input_codes(s, n, 1);
-    double x_largest = largest((double[]){(double)xq->qmin, (double)xq->qmax}, 2, xq->zero_point);
-    for (int64_t g = 0; g < groups; g++) {
-        product p = {.note = &s->a->nodes[n],
-                     .w = weights + g * rows * depth,
-                     .w_row = depth,
-                     .w_step = 1,
-                     .depth = depth,
-                     .rows = rows,
-                     .positions = positions,
-                     .w_zero = wq->zero_point,
-                     .acc = s->acc + g * rows * positions,
-                     .acc_row = positions,
-                     .acc_step = 1,
-                     .first_channel = g * rows};
-        window win = {&node->attrs,  height,
-                      width,         out->dims[out->rank - 1],
-                      channels,      x + g * channels * height * width,
-                      xq->zero_point};
-        choose_arithmetic(
-            &p, x_largest,
-            largest((double[]){(double)wq->qmin, (double)wq->qmax}, 2, wq->zero_point), w->dims[0]);
-        for (int64_t first = 0; first < positions; first += TILE) {
-            int64_t count = positions - first < TILE ? positions - first : TILE;
-            gather_columns(&win, depth, first, count, s->columns);
-            run_tile(s, &p, s->columns, first, count);
-        }
+    int64_t rows = w->dims[0] / node->attrs.group;
+    int64_t depth = w->dims[1] * node->attrs.kernel[0] * node->attrs.kernel[1];
+    product p = {.note = &s->a->nodes[n],
+                 .w = sim_input_codes(s, n, 1) + g * rows * depth,
+                 .w_row = depth,
+                 .w_step = 1,
+                 .depth = depth,
+                 .rows = rows,
+                 .positions = positions,
+                 .w_zero = wq->zero_point,
+                 .acc = acc,
+                 .acc_row = positions,
+                 .acc_step = 1,
+                 .first_channel = g * rows};
+    window win = {&node->attrs,
+                  flat ? 1 : in->dims[2],
+                  in->dims[in->rank - 1],
+                  out->dims[out->rank - 1],
+                  w->dims[1],
+                  x,
+                  xq->zero_point};
+    choose_arithmetic(
+        &p, largest((double[]){(double)xq->qmin, (double)xq->qmax}, 2, xq->zero_point),
+        largest((double[]){(double)wq->qmin, (double)wq->qmax}, 2, wq->zero_point), w->dims[0]);
+    for (int64_t first = 0; first < positions; first += TILE) {
+        int64_t count = positions - first < TILE ? positions - first : TILE;
+        gather_columns(&win, depth, first, count, s->columns);
+        run_tile(s, &p, s->columns, first, count);
     }
+}
+
+/* Several images may lie in one tensor; the groups of each lie one behind the other. */
+static void run_conv(itg_sim *s, itg_id n)
+{
+    const itg_node *node = &s->a->graph->nodes[n];
+    const itg_shape *out = sim_shape(s, node->outputs[0]);
+    int64_t groups = node->attrs.group, runs = sim_shape(s, node->inputs[0])->dims[0] * groups;
+    int64_t read = s->values[node->inputs[0]].elements / (runs > 0 ? runs : 1),
+            written = s->values[node->outputs[0]].elements / (runs > 0 ? runs : 1);
+    int64_t positions = out->dims[out->rank - 1] * (out->rank == 3 ? 1 : out->dims[2]);
+    const double *x = sim_input_codes(s, n, 0);
+    for (int64_t i = 0; i < runs; i++)
+        run_group(s, n, i % groups, x + i * read, s->acc + i * written);
     sim_epilogue(s, n, positions, NULL);
 }
 

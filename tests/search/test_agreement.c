@@ -1,6 +1,8 @@
 /* Simulation = integer executor, also after saving and loading, in every bit: random networks,
  * hardware, widths and data. */
 #include "candidates.h"
+#include "random_network.h"
+#include "hardware/keys.h"
 #include "kernels/float_ops.h"
 #include "realize/realize.h"
 #include "search/evaluator.h"
@@ -11,224 +13,6 @@
 #include <cmocka.h>
 
 #define SAMPLES 6
-
-typedef struct net {
-    itg_graph *g;
-    itg_rng rng;
-    itg_id pool[64]; /* four-dimensional values so far */
-    int32_t count;
-} net;
-
-static int64_t pick(net *n, int64_t lo, int64_t hi)
-{
-    return lo + (int64_t)itg_rng_below(&n->rng, (uint64_t)(hi - lo + 1));
-}
-static float real(net *n)
-{
-    return (float)(itg_rng_unit(&n->rng) * 2 - 1);
-}
-
-static itg_id constant(net *n, int32_t rank, const int64_t *dims, float spread)
-{
-    itg_shape shape = {.rank = rank};
-    int64_t elements = 1;
-    itg_id id = ITG_NONE;
-    for (int32_t i = 0; i < rank; i++) {
-        shape.dims[i] = dims[i];
-        elements *= dims[i];
-    }
-    float *data = malloc(sizeof *data * (size_t)elements);
-    for (int64_t i = 0; i < elements; i++)
-        data[i] = real(n) * spread;
-    if (pick(n, 0, 5) == 0 && rank > 1)
-        memset(data, 0, sizeof *data * (size_t)(elements / dims[0])); /* a zero channel */
-    assert_int_equal(itg_graph_add_value(n->g, NULL, ITG_F32, &shape, data, &id, NULL), ITG_OK);
-    free(data);
-    return id;
-}
-
-static itg_id apply(net *n, itg_op op, const itg_id *inputs, int32_t count, const itg_attrs *attrs)
-{
-    itg_id out = ITG_NONE, node = ITG_NONE;
-    itg_error err = {0};
-    assert_int_equal(itg_graph_add_value(n->g, NULL, ITG_F32, NULL, NULL, &out, NULL), ITG_OK);
-    assert_int_equal(itg_graph_add_node(n->g, NULL, op, inputs, count, &out, 1, attrs, &node, NULL),
-                     ITG_OK);
-    if (itg_infer_node(n->g, node, &err) != ITG_OK) fail_msg("%s", err.message);
-    return out;
-}
-
-static const int64_t *dims(const net *n, itg_id v)
-{
-    return n->g->values[v].shape.dims;
-}
-static itg_id any(net *n)
-{
-    return n->pool[pick(n, 0, n->count - 1)];
-}
-
-static void window(net *n, itg_attrs *a, itg_id x)
-{
-    for (int d = 0; d < 2; d++) {
-        int64_t extent = dims(n, x)[2 + d];
-        a->kernel[d] = pick(n, 1, extent < 3 ? extent : 3);
-        a->stride[d] = extent > 4 ? pick(n, 1, 2) : 1;
-        a->pad[d] = pick(n, 0, a->kernel[d] - 1);
-        a->pad[2 + d] = pick(n, 0, a->kernel[d] - 1);
-        a->dilation[d] = 1;
-    }
-}
-
-static itg_id add_conv(net *n, itg_id x)
-{
-    itg_attrs a = itg_attrs_default(ITG_OP_CONV);
-    int64_t channels = dims(n, x)[1], groups[] = {1, channels, channels % 2 == 0 ? 2 : 1};
-    window(n, &a, x);
-    a.spatial_rank = 2;
-    a.group = groups[pick(n, 0, 2)];
-    int64_t out = a.group * pick(n, 1, a.group > 2 ? 2 : 4),
-            shape[] = {out, channels / a.group, a.kernel[0], a.kernel[1]};
-    if (pick(n, 0, 3) == 0 && dims(n, x)[2] > 4 && dims(n, x)[3] > 4)
-        a.dilation[0] = a.dilation[1] = 2;
-    itg_id inputs[] = {x, constant(n, 4, shape, 0.7f), constant(n, 1, shape, 0.3f)};
-    return apply(n, ITG_OP_CONV, inputs, pick(n, 0, 3) ? 3 : 2, &a);
-}
-
-static itg_id add_pool(net *n, itg_id x, itg_op op)
-{
-    itg_attrs a = itg_attrs_default(op);
-    window(n, &a, x);
-    a.spatial_rank = 2;
-    a.count_include_pad = pick(n, 0, 1);
-    a.ceil_mode = pick(n, 0, 1);
-    return apply(n, op, &x, 1, &a);
-}
-
-static itg_id add_unary(net *n, itg_id x, bool tables)
-{
-    static const itg_op ops[] = {ITG_OP_RELU, ITG_OP_CLIP, ITG_OP_SIGMOID, ITG_OP_LEAKY_RELU,
-                                 ITG_OP_TANH};
-    itg_op op = ops[pick(n, 0, tables ? 4 : 1)];
-    itg_attrs a = itg_attrs_default(op);
-    if (op == ITG_OP_CLIP) {
-        a.min = pick(n, 0, 1) ? 0.0f : -0.4f;
-        a.max = 0.8f;
-    }
-    return apply(n, op, &x, 1, &a);
-}
-
-/* A second operand of x's shape: another value, or a constant that broadcasts. */
-static itg_id add_binary(net *n, itg_id x)
-{
-    static const itg_op ops[] = {ITG_OP_ADD, ITG_OP_SUB, ITG_OP_MUL};
-    itg_op op = ops[pick(n, 0, 2)];
-    itg_attrs a = itg_attrs_default(op);
-    itg_id inputs[2] = {x, ITG_NONE};
-    for (int32_t i = 0; i < n->count; i++)
-        if (itg_shape_equal(&n->g->values[n->pool[i]].shape, &n->g->values[x].shape) &&
-            pick(n, 0, 1))
-            inputs[1] = n->pool[i];
-    int64_t channel[] = {1, dims(n, x)[1], 1, 1};
-    if (inputs[1] == ITG_NONE)
-        inputs[1] = constant(n, 4, pick(n, 0, 1) ? channel : dims(n, x), 0.8f);
-    return apply(n, op, inputs, 2, &a);
-}
-
-static itg_id add_movement(net *n, itg_id x)
-{
-    itg_attrs a = itg_attrs_default(ITG_OP_TRANSPOSE);
-    if (pick(n, 0, 1)) {
-        int64_t perm[] = {0, 1, 3, 2};
-        memcpy(a.perm, perm, sizeof perm);
-        return apply(n, ITG_OP_TRANSPOSE, &x, 1, &a);
-    }
-    a = itg_attrs_default(ITG_OP_CONCAT);
-    a.axis = 1;
-    itg_id inputs[] = {x, x};
-    for (int32_t i = 0; i < n->count; i++)
-        if (dims(n, n->pool[i])[2] == dims(n, x)[2] && dims(n, n->pool[i])[3] == dims(n, x)[3])
-            inputs[1] = n->pool[i];
-    return apply(n, ITG_OP_CONCAT, inputs, 2, &a);
-}
-
-/* By a constant, or by its own transpose: two activations. */
-static itg_id add_matmul(net *n, itg_id x)
-{
-    itg_attrs a = itg_attrs_default(ITG_OP_MATMUL);
-    int64_t shape[] = {dims(n, x)[3], pick(n, 1, 6)};
-    itg_id inputs[] = {x, ITG_NONE};
-    if (pick(n, 0, 1)) {
-        inputs[1] = constant(n, 2, shape, 0.6f);
-    } else {
-        itg_attrs turn = itg_attrs_default(ITG_OP_TRANSPOSE);
-        int64_t perm[] = {0, 1, 3, 2};
-        memcpy(turn.perm, perm, sizeof perm);
-        inputs[1] = apply(n, ITG_OP_TRANSPOSE, &x, 1, &turn);
-    }
-    return apply(n, ITG_OP_MATMUL, inputs, 2, &a);
-}
-
-static itg_id finish(net *n, itg_id x)
-{
-    itg_attrs a = itg_attrs_default(ITG_OP_GLOBAL_AVERAGE_POOL);
-    x = apply(n, ITG_OP_GLOBAL_AVERAGE_POOL, &x, 1, &a);
-    a = itg_attrs_default(ITG_OP_FLATTEN);
-    a.axis = 1;
-    x = apply(n, ITG_OP_FLATTEN, &x, 1, &a);
-    int64_t w[] = {5, dims(n, x)[1]};
-    a = itg_attrs_default(ITG_OP_GEMM);
-    a.trans_b = true;
-    itg_id inputs[] = {x, constant(n, 2, w, 0.9f), constant(n, 1, w, 0.2f)};
-    return apply(n, ITG_OP_GEMM, inputs, 3, &a);
-}
-
-static itg_graph *random_network(uint64_t seed, bool tables)
-{
-    net n = {.count = 1};
-    itg_shape input = {4, {1, 0, 0, 0}};
-    itg_graph *prepared = NULL;
-    itg_error err = {0};
-    itg_prepare_options options = {.eval = itg_float_eval};
-    itg_rng_init(&n.rng, seed);
-    for (int d = 1; d < 4; d++)
-        input.dims[d] = d == 1 ? pick(&n, 1, 4) : pick(&n, 4, 9);
-    assert_int_equal(itg_graph_create("random", &n.g, NULL), ITG_OK);
-    assert_int_equal(itg_graph_add_value(n.g, "x", ITG_F32, &input, NULL, &n.pool[0], NULL),
-                     ITG_OK);
-    assert_int_equal(itg_graph_set_inputs(n.g, n.pool, 1, NULL), ITG_OK);
-    int64_t steps = pick(&n, 3, 12);
-    for (int64_t i = 0; i < steps; i++) {
-        itg_id x = pick(&n, 0, 2) ? n.pool[n.count - 1] : any(&n);
-        switch (pick(&n, 0, 8)) {
-        case 0:
-            x = add_pool(&n, x, pick(&n, 0, 1) ? ITG_OP_MAX_POOL : ITG_OP_AVERAGE_POOL);
-            break;
-        case 1:
-            x = add_binary(&n, x);
-            break;
-        case 2:
-            x = add_movement(&n, x);
-            break;
-        case 3:
-        case 4:
-            x = add_unary(&n, x, tables);
-            break;
-        case 5:
-            x = add_matmul(&n, x);
-            break;
-        default:
-            x = add_conv(&n, x);
-        }
-        n.pool[n.count++] = x;
-    }
-    itg_id outputs[] = {finish(&n, n.pool[n.count - 1]), any(&n)};
-    bool two = outputs[1] != n.pool[0] && pick(&n, 0, 1);
-    assert_int_equal(itg_graph_set_outputs(n.g, outputs, two ? 2 : 1, NULL), ITG_OK);
-    if (itg_graph_prepare(n.g, &options, &prepared, &err) != ITG_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
-    itg_graph_destroy(n.g);
-    return prepared;
-}
 
 static itg_dataset *random_data(const itg_graph *g, uint64_t seed)
 {
@@ -260,6 +44,17 @@ typedef enum overflow_rule {
 typedef struct counts {
     int run, refused, split;
 } counts;
+
+/* Nodes that had several images in one tensor, of networks that agree. */
+static int integer_batches[ITG_OP_COUNT], float_batches[ITG_OP_COUNT];
+
+static void count_inner_batches(const itg_annotated *a)
+{
+    for (itg_id n = 0; n < a->graph->node_count; n++)
+        if (has_inner_batch(a->graph, n))
+            (a->nodes[n].form == ITG_FORM_FLOAT ? float_batches
+                                                : integer_batches)[a->graph->nodes[n].op]++;
+}
 
 static int split_sums(const itg_annotated *a)
 {
@@ -352,12 +147,13 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     itg_program_destroy(loaded);
     c->run++;
     c->split += split_sums(a);
+    count_inner_batches(a);
 }
 
 static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bits_range activation,
                      overflow_rule overflow, counts *c)
 {
-    itg_graph *g = random_network(seed, tables);
+    itg_graph *g = random_network(seed, hw, tables);
     itg_dataset *data = random_data(g, seed + 1000);
     itg_preprocess p = itg_preprocess_default();
     itg_stats *stats = NULL;
@@ -435,6 +231,8 @@ static void x86_vnni(void **state)
 {
     (void)state;
     run_target("x86-vnni", true, as_stated, MAY_OVERFLOW, 1);
+    for (uint64_t first = 40000; first < 43000; first += 1000) /* for the sake of the islands */
+        run_target("x86-vnni", true, as_stated, MAY_OVERFLOW, first);
 }
 static void cortex_m_8(void **state)
 {
@@ -529,8 +327,12 @@ static void add_operators(itg_strbuf *out, const chip *c)
     add_one(out, "Add Sub", c->sum);
     add_one(out, "Mul", "product");
     add_one(out, "Relu Clip", "rescale");
-    add_operator(out, "AveragePool GlobalAveragePool", c->pool);
-    add_operator(out, "Transpose Concat Reshape", "{'arithmetic':'keep_scale','inputs':['a']}");
+    add_operator(out, "AveragePool GlobalAveragePool ReduceMean", c->pool);
+    add_operator(
+        out,
+        "GlobalMaxPool Transpose Concat Reshape Flatten Squeeze Unsqueeze Slice Split Gather "
+        "Expand Pad ArgMax",
+        "{'arithmetic':'keep_scale','inputs':['a']}");
     itg_strbuf_deinit(&mac);
     itg_strbuf_deinit(&pair);
 }
@@ -689,6 +491,30 @@ static void additions_of_32_bits(void **state)
     run_chip(&c, 22000, MAY_OVERFLOW);
 }
 
+/* ---- what all of these have seen ---- */
+
+/* Folded, left off or replaced before anything runs. */
+static bool never_runs(itg_op op)
+{
+    return op == ITG_OP_BATCH_NORMALIZATION || op == ITG_OP_CONSTANT ||
+           op == ITG_OP_CONSTANT_OF_SHAPE || op == ITG_OP_SHAPE || op == ITG_OP_IDENTITY ||
+           op == ITG_OP_DROPOUT || op == ITG_OP_CAST || op == ITG_OP_FLATTEN ||
+           op == ITG_OP_SQUEEZE || op == ITG_OP_UNSQUEEZE;
+}
+
+/* Every operator, as integers where any target may have it, has computed several images at once. */
+static void every_operator_ran_inner_batches(void **state)
+{
+    (void)state;
+    for (int op = 0; op < ITG_OP_COUNT; op++) {
+        bool integer = itg_hw_legal_forms((itg_op)op) != 0;
+        if (never_runs((itg_op)op)) continue;
+        if ((integer ? integer_batches : float_batches)[op] == 0)
+            fail_msg("no network with an inner batch through %s as %s", itg_op_name((itg_op)op),
+                     integer ? "integers" : "floats");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -709,6 +535,7 @@ int main(void)
         cmocka_unit_test(short_sums_joined_in_long_ones),
         cmocka_unit_test(sixteen_bits_by_sixteen_in_32),
         cmocka_unit_test(additions_of_32_bits),
+        cmocka_unit_test(every_operator_ran_inner_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
