@@ -7,7 +7,7 @@
 /* ---- mac ---- */
 
 typedef struct conv_shape {
-    int64_t groups, in, out, height, width, kernel[2], stride[2], pad[4], dilation[2];
+    int64_t images, groups, in, out, height, width, kernel[2], stride[2], pad[4], dilation[2];
 } conv_shape;
 
 static int64_t out_size(const conv_shape *s, int d, int64_t size)
@@ -53,6 +53,7 @@ static conv_shape random_conv(itg_rng *rng, bool flat)
         s.pad[d] = one ? 0 : (int64_t)itg_rng_below(rng, 3);
         s.pad[d + 2] = one ? 0 : (int64_t)itg_rng_below(rng, 3);
     }
+    s.images = 1 + (int64_t)itg_rng_below(rng, 3);
     return s;
 }
 
@@ -68,7 +69,7 @@ static itg_attrs conv_attrs(const conv_shape *s, bool flat)
     return a;
 }
 
-enum { MOST = 4096 };
+enum { MOST = 8192 };
 
 typedef struct conv_data {
     float x[MOST], w[MOST], b[64];
@@ -83,14 +84,16 @@ static void check_conv(uint64_t seed, bool flat, int bits, bool saturate, int64_
     char x_shape[64], w_shape[64], b_shape[16], operators[300];
     itg_rng_init(&rng, seed);
     conv_shape s = random_conv(&rng, flat);
-    int64_t depth = s.in / s.groups * s.kernel[0] * s.kernel[1], size = s.in * s.height * s.width;
+    int64_t depth = s.in / s.groups * s.kernel[0] * s.kernel[1], image = s.in * s.height * s.width,
+            size = s.images * image;
     random_floats(&rng, d->x, size, 1.2);
     random_floats(&rng, d->w, s.out * depth, 0.8);
     random_floats(&rng, d->b, s.out, 0.5);
     if (flat)
-        snprintf(x_shape, sizeof x_shape, "1,%d,%d", (int)s.in, (int)s.width);
+        snprintf(x_shape, sizeof x_shape, "%d,%d,%d", (int)s.images, (int)s.in, (int)s.width);
     else
-        snprintf(x_shape, sizeof x_shape, "1,%d,%d,%d", (int)s.in, (int)s.height, (int)s.width);
+        snprintf(x_shape, sizeof x_shape, "%d,%d,%d,%d", (int)s.images, (int)s.in, (int)s.height,
+                 (int)s.width);
     if (flat)
         snprintf(w_shape, sizeof w_shape, "%d,%d,%d", (int)s.out, (int)(s.in / s.groups),
                  (int)s.kernel[1]);
@@ -121,13 +124,15 @@ static void check_conv(uint64_t seed, bool flat, int bits, bool saturate, int64_
         for (int64_t i = 0; i < depth; i++)
             d->wq[k * depth + i] = code_of(d->w[k * depth + i], wq->scale[k], 0, -127, 127);
     int64_t heights = out_size(&s, 0, s.height), widths = out_size(&s, 1, s.width), i = 0;
-    for (int64_t k = 0; k < s.out; k++) {
+    for (int64_t m = 0; m < s.images * s.out; m++) {
+        int64_t k = m % s.out;
+        const int64_t *codes = d->xq + m / s.out * image;
         float unit = xq->scale[0] * wq->scale[k];
         int64_t bias = (int64_t)nearbyint((double)d->b[k] / (double)unit);
         for (int64_t p = 0; p < heights; p++)
             for (int64_t q = 0; q < widths; q++, i++) {
                 int64_t acc =
-                    conv_at(&s, d->xq, xq->zero_point, d->wq, bias, k, p, q, bits, saturate);
+                    conv_at(&s, codes, xq->zero_point, d->wq, bias, k, p, q, bits, saturate);
                 int64_t wanted = f32_code(acc, unit / yq->scale[0], yq->zero_point, 0, 255);
                 if (output_code(&c, 0, i) != wanted)
                     fail_msg("seed %d, element %d: %d, expected %d", (int)seed, (int)i,

@@ -54,6 +54,8 @@ static int64_t float_mean_code(float mean, const itg_quantizer *o)
 
 typedef enum pool_form { POOL_RESCALE, POOL_F32, POOL_KEEP, POOL_NARROW } pool_form;
 
+enum { PLANES = 6 }; /* of two images */
+
 static void check_pool(uint64_t seed, pool_form form, itg_rounding rounding)
 {
     static const char *const operators[] = {
@@ -61,8 +63,8 @@ static void check_pool(uint64_t seed, pool_form form, itg_rounding rounding)
         ONE("AveragePool", "rescale",
             ",'requantize':'r','accumulator':{'bits':9,'overflow':'saturate'}")};
     char keep[200], shape[32];
-    float in[3 * 9 * 9];
-    int64_t x[3 * 9 * 9];
+    float in[PLANES * 9 * 9];
+    int64_t x[PLANES * 9 * 9];
     itg_rng rng;
     itg_rng_init(&rng, seed);
     pool_case p = {.at = itg_attrs_default(ITG_OP_AVERAGE_POOL),
@@ -80,7 +82,7 @@ static void check_pool(uint64_t seed, pool_form form, itg_rounding rounding)
     snprintf(keep, sizeof keep,
              "'AveragePool':[{'arithmetic':'keep_scale','inputs':['u8'],'rounding':'%s'}]",
              itg_rounding_name(rounding));
-    snprintf(shape, sizeof shape, "1,3,%d,%d", (int)p.height, (int)p.width);
+    snprintf(shape, sizeof shape, "2,3,%d,%d", (int)p.height, (int)p.width);
     itg_graph *g = net_new();
     itg_id id = net_input(g, "x", shape), y = NODE(g, "pool", ITG_OP_AVERAGE_POOL, &p.at, id);
     OUTPUTS(g, id, y, y);
@@ -90,13 +92,13 @@ static void check_pool(uint64_t seed, pool_form form, itg_rounding rounding)
     set_range(&c, "pool", 0, 8, -1, 1.5);
     set_range(&c, NULL, 0, 8, -1, form == POOL_KEEP ? 1.5 : 1.1);
     annotated(&c);
-    int64_t n = 3 * p.height * p.width, i = 0;
+    int64_t n = PLANES * p.height * p.width, i = 0;
     random_floats(&rng, in, n, 1.6);
     run(&c, in);
     const itg_quantizer *a = &version_at(&c, "pool", 0)->q, *o = &version_at(&c, NULL, 0)->q;
     for (int64_t k = 0; k < n; k++)
         x[k] = code_of(in[k], a->scale[0], a->zero_point, 0, 255);
-    for (int64_t ch = 0; ch < 3; ch++)
+    for (int64_t ch = 0; ch < PLANES; ch++)
         for (int64_t r = 0; r < p.heights; r++)
             for (int64_t s = 0; s < p.widths; s++, i++) {
                 int64_t sum, inside, padded, wanted;
