@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST = 32 };
+enum { MOST = 32, MOST_IMAGES = 4 };
 
 typedef struct maker {
     itg_program *p;
     itg_rng rng;
-    int32_t images[MOST], count; /* codes [1,C,H,W] */
+    int32_t images[MOST], count; /* codes [N,C,H,W], of a sample [1,C,H,W] */
     int32_t outputs[MOST], output_count;
     int named;
     bool integer; /* no float anywhere but at the input */
@@ -238,8 +238,9 @@ static int32_t partner(maker *m, int32_t x)
     for (int32_t i = m->count - 1; i >= 0; i--)
         if (itg_shape_equal(&value(m, m->images[i])->shape, &shape) && !chance(m, 3))
             return m->images[i];
-    static const int kept[][4] = {{1, 1, 1, 1}, {1, 1, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 0}};
-    int64_t which = pick(m, 0, 3);
+    static const int kept[][4] = {{1, 1, 1, 1}, {1, 1, 0, 0}, {0, 0, 0, 1},
+                                  {0, 0, 0, 0}, {0, 1, 0, 0}, {1, 0, 0, 0}};
+    int64_t which = pick(m, 0, 5);
     for (int i = 0; i < 4; i++)
         if (!kept[which][i]) shape.dims[i] = 1;
     return add_constant(m, shape, true);
@@ -357,7 +358,7 @@ static void add_max(maker *m, int32_t x)
 static void add_concat(maker *m, int32_t x)
 {
     itg_shape y = value(m, x)->shape;
-    int64_t axis = pick(m, 1, 3);
+    int64_t axis = pick(m, y.dims[0] * 2 > MOST_IMAGES, 3);
     y.dims[axis] *= 2;
     int32_t out = add_like(m, y, x);
     itg_step *s = add_step(m, ITG_STEP_MOVE, ITG_OP_CONCAT, 2, 1);
@@ -369,9 +370,11 @@ static void add_concat(maker *m, int32_t x)
 
 static void add_transpose(maker *m, int32_t x)
 {
-    static const int64_t perms[][4] = {{0, 1, 3, 2}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 1, 2, 3}};
-    const int64_t *perm = perms[pick(m, 0, 3)];
+    static const int64_t perms[][4] = {{0, 1, 3, 2}, {0, 2, 3, 1}, {0, 3, 1, 2},
+                                       {0, 1, 2, 3}, {1, 0, 2, 3}, {2, 3, 0, 1}};
+    const int64_t *perm = perms[pick(m, 0, 5)];
     itg_shape from = value(m, x)->shape, y = from;
+    if (from.dims[perm[0]] > MOST_IMAGES) perm = perms[0];
     for (int i = 0; i < 4; i++)
         y.dims[i] = from.dims[perm[i]];
     int32_t out = add_like(m, y, x);
@@ -385,9 +388,9 @@ static void add_transpose(maker *m, int32_t x)
 static void add_pad(maker *m, int32_t x)
 {
     itg_shape y = value(m, x)->shape;
-    int64_t begin[4] = {0, 0, pick(m, 0, 2), pick(m, 0, 2)};
-    for (int i = 1; i < 4; i++)
-        y.dims[i] += begin[i] + pick(m, 0, 1);
+    int64_t begin[4] = {y.dims[0] < MOST_IMAGES && chance(m, 4), 0, pick(m, 0, 2), pick(m, 0, 2)};
+    for (int i = 0; i < 4; i++)
+        y.dims[i] += begin[i] + (i > 0 && pick(m, 0, 1));
     int32_t out = add_like(m, y, x);
     itg_step *s = add_step(m, ITG_STEP_MOVE, ITG_OP_PAD, 1, 1);
     memcpy(s->attrs.pads_begin, begin, sizeof begin);
@@ -399,7 +402,7 @@ static void add_pad(maker *m, int32_t x)
 static void add_slice(maker *m, int32_t x)
 {
     itg_shape y = value(m, x)->shape;
-    int64_t axis = pick(m, 1, 3), start = pick(m, 0, y.dims[axis] - 1);
+    int64_t axis = pick(m, 0, 3), start = pick(m, 0, y.dims[axis] - 1);
     y.dims[axis] -= start;
     int32_t out = add_like(m, y, x);
     itg_step *s = add_step(m, ITG_STEP_MOVE, ITG_OP_SLICE, 1, 1);
@@ -415,7 +418,7 @@ static void add_slice(maker *m, int32_t x)
 static void add_split(maker *m, int32_t x)
 {
     itg_shape y = value(m, x)->shape;
-    int64_t axis = pick(m, 1, 3), first = y.dims[axis] / 2;
+    int64_t axis = pick(m, 0, 3), first = y.dims[axis] / 2;
     if (first < 1) return;
     itg_shape rest = y;
     y.dims[axis] = first;
@@ -428,6 +431,125 @@ static void add_split(maker *m, int32_t x)
     s->outputs[1] = b;
     keep(m, a);
     keep(m, b);
+}
+
+/* Other images of the same codes: more of them in one tensor, or fewer. */
+static void add_images(maker *m, int32_t x)
+{
+    itg_shape y = value(m, x)->shape;
+    int from = y.dims[1] % 2 == 0 && chance(m, 2) ? 1 : 2;
+    if (y.dims[0] * 2 <= MOST_IMAGES && y.dims[from] % 2 == 0) {
+        y.dims[0] *= 2;
+        y.dims[from] /= 2;
+    } else {
+        y.dims[1] *= y.dims[0];
+        y.dims[0] = 1;
+    }
+    int32_t out = add_like(m, y, x);
+    itg_step *s = add_step(m, ITG_STEP_MOVE, ITG_OP_RESHAPE, 1, 1);
+    s->inputs[0] = x;
+    s->outputs[0] = out;
+    keep(m, out);
+}
+
+static void add_gather(maker *m, int32_t x)
+{
+    itg_shape y = value(m, x)->shape;
+    int64_t axis = pick(m, 0, 3), extent = y.dims[axis], count = pick(m, 1, 3);
+    int32_t at = add_value(m, ITG_S64, (itg_shape){1, {count}});
+    int64_t *indices = itg_arena_array(m->p->arena, (size_t)count, sizeof *indices);
+    for (int64_t i = 0; i < count; i++)
+        indices[i] = pick(m, -extent, extent - 1);
+    value(m, at)->data = indices;
+    y.dims[axis] = count;
+    int32_t out = add_like(m, y, x);
+    itg_step *s = add_step(m, ITG_STEP_MOVE, ITG_OP_GATHER, 2, 1);
+    s->attrs.axis = axis;
+    s->inputs[0] = x;
+    s->inputs[1] = at;
+    s->outputs[0] = out;
+    keep(m, out);
+}
+
+static void add_expand(maker *m, int32_t x)
+{
+    itg_shape y = value(m, x)->shape;
+    for (int i = 0; i < 4; i++)
+        if (y.dims[i] == 1) y.dims[i] = pick(m, 1, 2);
+    int32_t out = add_like(m, y, x);
+    itg_step *s = add_step(m, ITG_STEP_MOVE, ITG_OP_EXPAND, 1, 1);
+    s->inputs[0] = x;
+    s->outputs[0] = out;
+    keep(m, out);
+}
+
+/* Axes to reduce, often the images' too; the shape that is left. */
+static itg_shape set_axes(maker *m, itg_attrs *a, itg_shape y)
+{
+    a->keepdims = true;
+    for (int64_t i = pick(m, 0, 2); i < 4; i += pick(m, 1, 2)) {
+        a->axes[a->axes_count++] = i;
+        y.dims[i] = 1;
+    }
+    return y;
+}
+
+static void add_reduced_max(maker *m, int32_t x)
+{
+    bool global = chance(m, 2);
+    itg_op op = global ? ITG_OP_GLOBAL_MAX_POOL : ITG_OP_REDUCE_MAX;
+    itg_attrs a = itg_attrs_default(op);
+    itg_shape y = value(m, x)->shape;
+    if (global)
+        y.dims[2] = y.dims[3] = 1;
+    else
+        y = set_axes(m, &a, y);
+    int32_t out = add_like(m, y, x);
+    itg_step *s = add_step(m, ITG_STEP_MAX, op, 1, 1);
+    s->attrs = a;
+    s->inputs[0] = x;
+    s->outputs[0] = out;
+    keep(m, out);
+}
+
+static void add_reduced_mean(maker *m, int32_t x)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    itg_shape y = set_axes(m, &a, value(m, x)->shape);
+    bool keeps = chance(m, 3);
+    itg_step *s = add_step(m, ITG_STEP_MEAN, ITG_OP_REDUCE_MEAN, 1, keeps ? 1 : version_count(m));
+    s->attrs = a;
+    s->inputs[0] = x;
+    s->form = keeps ? ITG_FORM_KEEP : ITG_FORM_RESCALE;
+    s->rounding = (itg_rounding)pick(m, 0, ITG_ROUNDING_COUNT - 1);
+    set_accumulator(m, s);
+    if (keeps)
+        s->outputs[0] = add_like(m, y, x);
+    else
+        add_versions(m, s, y, width_of(&value(m, x)->q) * 16, 1);
+    keep(m, s->outputs[0]);
+}
+
+/* Each image's matrices by those of another, or by one for all. */
+static void add_product(maker *m, int32_t x)
+{
+    itg_shape a = value(m, x)->shape, b = a;
+    b.dims[2] = a.dims[3];
+    b.dims[3] = a.dims[2];
+    int32_t turned = add_like(m, b, x);
+    itg_step *s = add_step(m, ITG_STEP_MOVE, ITG_OP_TRANSPOSE, 1, 1);
+    memcpy(s->attrs.perm, (const int64_t[]){0, 1, 3, 2}, 4 * sizeof(int64_t));
+    s->inputs[0] = x;
+    s->outputs[0] = turned;
+    s = add_step(m, ITG_STEP_MATMUL, ITG_OP_MATMUL, 2, version_count(m));
+    s->inputs[0] = x;
+    s->inputs[1] = turned;
+    set_accumulator(m, s);
+    itg_shape y = a;
+    y.dims[3] = a.dims[2];
+    int64_t width = width_of(&value(m, x)->q);
+    add_versions(m, s, y, width * width / 4 * a.dims[3], 1);
+    keep(m, s->outputs[0]);
 }
 
 /* Codes to floats, an island, and codes again. */
@@ -451,10 +573,11 @@ static void add_island(maker *m, int32_t x)
 static void add_arg_max(maker *m, int32_t x)
 {
     itg_shape y = value(m, x)->shape;
-    y.dims[1] = 1;
+    int64_t axis = pick(m, 0, 3);
+    y.dims[axis] = 1;
     int32_t out = add_value(m, ITG_S64, y);
     itg_step *s = add_step(m, ITG_STEP_ARG_MAX, ITG_OP_ARG_MAX, 1, 1);
-    s->attrs.axis = 1;
+    s->attrs.axis = axis;
     s->attrs.keepdims = true;
     s->inputs[0] = x;
     s->outputs[0] = out;
@@ -464,8 +587,7 @@ static void add_arg_max(maker *m, int32_t x)
 /* Flatten, then a matrix product. */
 static void add_end(maker *m, int32_t x)
 {
-    itg_shape flat = {2, {1, value(m, x)->elements}};
-    itg_shape image = value(m, x)->shape;
+    itg_shape image = value(m, x)->shape, flat = {2, {image.dims[0]}};
     flat.dims[1] = image.dims[1] * image.dims[2] * image.dims[3];
     int32_t row = add_like(m, flat, x);
     itg_step *s = add_step(m, ITG_STEP_MOVE, ITG_OP_FLATTEN, 1, 1);
@@ -481,7 +603,7 @@ static void add_end(maker *m, int32_t x)
     s->inputs[0] = row;
     s->inputs[1] = weights;
     set_accumulator(m, s);
-    add_versions(m, s, (itg_shape){2, {1, n}},
+    add_versions(m, s, (itg_shape){2, {flat.dims[0], n}},
                  width_of(&value(m, row)->q) * width_of(&value(m, weights)->q) * flat.dims[1] / 8,
                  n);
     m->outputs[m->output_count++] = s->outputs[0];
@@ -491,8 +613,8 @@ static void add_any(maker *m)
 {
     int32_t x = m->images[chance(m, 3) ? pick(m, 0, m->count - 1) : m->count - 1];
     const itg_shape *shape = &value(m, x)->shape;
-    bool large = value(m, x)->shape.dims[1] * shape->dims[2] * shape->dims[3] > 4000;
-    switch (pick(m, 0, 15)) {
+    bool large = shape->dims[0] * shape->dims[1] * shape->dims[2] * shape->dims[3] > 4000;
+    switch (pick(m, 0, 23)) {
     case 0:
         add_clip(m, x);
         break;
@@ -529,6 +651,25 @@ static void add_any(maker *m)
     case 11:
     case 12:
         add_binary(m, x);
+        break;
+    case 13:
+    case 14:
+        add_images(m, x);
+        break;
+    case 15:
+        add_gather(m, x);
+        break;
+    case 16:
+        add_expand(m, x);
+        break;
+    case 17:
+        add_reduced_max(m, x);
+        break;
+    case 18:
+        add_reduced_mean(m, x);
+        break;
+    case 19:
+        if (!large) add_product(m, x);
         break;
     default:
         add_conv(m, x);
