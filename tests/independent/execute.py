@@ -144,7 +144,8 @@ class Program:
 
     def convolve(self, node):
         mac, a = self.plan.macs[node], node.attrs
-        x = f.as_image(self.centred(node, 0))
+        codes = self.centred(node, 0)
+        x = f.as_image(codes)
         groups, out = a["group"], a["out"]
         kernel = a["kernel"]
         columns = np.zeros(x.shape[:2] + tuple(kernel) + tuple(out), np.int64)
@@ -154,8 +155,8 @@ class Program:
         w = mac.codes.reshape(groups, mac.channels // groups, -1)
         bias = mac.bias.reshape(groups, -1, 1)
         shift = self.shifts(mac).reshape(groups, -1, 1)
-        return self.product(self.plan.accumulator(node), w, columns, bias, mac.x.reach, mac.split,
-                            shift).reshape(len(x), mac.channels, *out)
+        acc = self.product(self.plan.accumulator(node), w, columns, bias, mac.x.reach, mac.split, shift)
+        return f.by_sample(acc.reshape(len(x), mac.channels, *out), codes)
 
     @staticmethod
     def shifts(mac):
@@ -202,7 +203,7 @@ class Program:
         for _, _, ((oy, iy), (ox, ix)) in f.taps(node.attrs, image.shape[2:], out):
             part = np.zeros(image.shape[:2] + tuple(out), np.int64)
             part[:, :, oy, ox] = image[:, :, iy, ix]
-            parts.append(part)
+            parts.append(f.by_sample(part, x))
         return parts
 
     def counts(self, node, inside=False):
@@ -339,10 +340,10 @@ class Program:
 
     def mean_in_float32(self, node):
         edge = self.edge(node, 0)
-        image, out = f.as_image(edge.q.reals(self.read(edge))), node.attrs["out"]
-        total = f.window_sums(node.attrs, image, out, F32)
+        real, out = edge.q.reals(self.read(edge)), node.attrs["out"]
+        total = f.window_sums(node.attrs, f.as_image(real), out, F32)
         counts = self.counts(node).astype(F32)
-        mean = total.reshape((len(total),) + node.outputs[0].shape) / counts
+        mean = total.reshape((len(real),) + node.outputs[0].shape) / counts
         return mean, lambda q: np.rint((mean / q.scale + F32(q.zero)).astype(F64))
 
     def lookup(self, node):
@@ -362,7 +363,7 @@ class Program:
             return
         results = move(node, xs, q.zero)
         if results is None and node.op == "MaxPool":
-            results = f.max_pool(node.attrs, f.as_image(x), node.attrs["out"], np.iinfo(np.int64).min)
+            results = f.by_sample(f.max_pool(node.attrs, f.as_image(x), node.attrs["out"], np.iinfo(np.int64).min), x)
         elif results is None and node.op == "GlobalMaxPool":
             results = x.max(tuple(range(3, x.ndim)))
         elif results is None:

@@ -139,8 +139,13 @@ def univariate(op, attrs, x):
 # ---- windows: arrays [samples, channels, height, width] ----
 
 def as_image(x):
-    """[S,1,C,W] or [S,1,C,H,W] as [S,C,H,W]."""
-    return x.reshape(x.shape[0], x.shape[2], 1 if x.ndim == 4 else x.shape[3], x.shape[-1])
+    """[S,N,C,W] or [S,N,C,H,W] as [S*N,C,H,W]."""
+    return x.reshape(-1, x.shape[2], 1 if x.ndim == 4 else x.shape[3], x.shape[-1])
+
+
+def by_sample(y, x):
+    """[S*N,...] as [S,N,...], of what as_image made of x."""
+    return y.reshape((len(x), -1) + y.shape[1:])
 
 
 def taps(attrs, size, out):

@@ -332,7 +332,7 @@ def evaluate(node, xs):
     if moved is not None:
         return moved
     if op == "Conv":
-        y = f.conv(a, f.as_image(x), xs[1][0], xs[2][0] if len(xs) > 2 else None, a["out"])
+        y = f.by_sample(f.conv(a, f.as_image(x), xs[1][0], xs[2][0] if len(xs) > 2 else None, a["out"]), x)
     elif op == "Gemm":
         left = x.swapaxes(1, 2) if a["transA"] else x
         right = xs[1].swapaxes(1, 2) if a["transB"] else xs[1]
@@ -348,12 +348,12 @@ def evaluate(node, xs):
     elif op in ("Add", "Sub", "Mul", "Div", "Min", "Max", "Equal", "Where", "PRelu"):
         y = elementwise(op, align(xs))
     elif op == "MaxPool":
-        y = f.max_pool(a, f.as_image(x), a["out"], -np.inf)
+        y = f.by_sample(f.max_pool(a, f.as_image(x), a["out"], -np.inf), x)
     elif op == "AveragePool":
         image = f.as_image(x)
         counts = f.window_counts(a, image.shape[2:], a["out"])
         sums = f.window_sums(a, image, a["out"], np.float64)
-        y = np.where(counts > 0, sums / np.maximum(counts, 1), 0.0).astype(np.float32)
+        y = f.by_sample(np.where(counts > 0, sums / np.maximum(counts, 1), 0.0).astype(np.float32), x)
     elif op in ("GlobalAveragePool", "ReduceMean", "ReduceSum"):
         axes = mean_axes(node, x)
         count = math.prod(x.shape[i] for i in axes) if op != "ReduceSum" else 1

@@ -142,6 +142,23 @@ def volumes(folder):
     n.save(folder, n("GlobalAveragePool", "x"), n("GlobalMaxPool", "x"))
 
 
+def images(folder):
+    """Several images in one tensor, made of one: by Reshape and Concat along the first dimension, and one again."""
+    n = Net("images", [1, 4, 8, 6], seed=6)
+    x = n("Reshape", "x", n.constant(np.array([2, 4, 4, 6], np.int64)))
+    x = n("Concat", x, n("Relu", x), axis=0)
+    y = n("Relu", n("Conv", x, n.weights(6, 2, 3, 3), n.vector(6), group=2, pads=[1, 1, 1, 1]))
+    y = n("Conv", y, n.weights(6, 1, 2, 2), group=6)
+    y = n("AveragePool", y, kernel_shape=[2, 2], pads=[0, 1, 1, 0], count_include_pad=1)
+    y = n("Add", y, n("MaxPool", y, kernel_shape=[3, 3], pads=[1, 1, 1, 1]))
+    y = n("Mul", y, n.constant(n.rng.uniform(-1, 1, (4, 1, 1, 1)).astype(np.float32)))
+    z = n("MatMul", y, n("Transpose", y, perm=[0, 1, 3, 2]))
+    z = n("Gemm", n("Flatten", n("GlobalAveragePool", z)), n.weights(5, 6), n.vector(5), transB=1)
+    w = n("ReduceMean", n("Transpose", y, perm=[1, 0, 2, 3]), axes=[1, 3])
+    w = n("Conv", n("Reshape", w, n.constant(np.array([3, 2, -1], np.int64))), n.weights(4, 2, 3), n.vector(4))
+    n.save(folder, n("Reshape", z, n.constant(np.array([1, -1], np.int64))), n("Reshape", w, n.constant(np.array([1, -1], np.int64))))
+
+
 def matrices(folder):
     """MatMul of weights and of two activations, Gemm with alpha and beta, ReduceMean, Transpose, Reshape with a fixed batch."""
     n = Net("matrices", [5, 8, 10], opset=13, seed=3)
@@ -205,5 +222,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, branches, volumes, matrices, lost):
+    for make in (windows, elements, branches, volumes, images, matrices, lost):
         make(sys.argv[1])

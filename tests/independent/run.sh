@@ -66,7 +66,7 @@ wanted() { [ -z "${JOB:-}" ] || [ "$JOB" = "$1" ]; }
 wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_search_images.npy" \
     "$root/examples/digits_test_images.npy" 200 --scale 1/255
 "$python" "$here/make_models.py" "$work" || exit 1
-for made in windows elements branches volumes matrices lost; do
+for made in windows elements branches volumes images matrices lost; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
 done
 if [ -d "$shared/models" ]; then
