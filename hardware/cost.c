@@ -51,7 +51,7 @@ static int32_t bits_at(const itg_annotated *a, itg_id node, int32_t slot)
 
 /* ---- work ---- */
 
-static int64_t macs_of(const itg_graph *g, itg_id node)
+int64_t itg_hardware_macs(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
     const itg_shape *right = &g->values[n->inputs[1]].shape;
@@ -112,7 +112,7 @@ static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg
     bool is_float = a->nodes[n].form == ITG_FORM_FLOAT;
     const itg_hw_spec *spec = is_float ? NULL : spec_of(hw, a, n);
     if (is_mac(node->op)) {
-        cost.macs = work = macs_of(g, n);
+        cost.macs = work = itg_hardware_macs(g, n);
         int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
         cost.bops = mul_saturated(work, bits);
         cost.parts = a->nodes[n].split.part_count;

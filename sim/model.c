@@ -145,19 +145,12 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index)
 static void fill_report(const itg_graph *g, itg_id n, itg_node_report *report)
 {
     const itg_node *node = &g->nodes[n];
-    int64_t weight = 0, outputs = 0;
+    int64_t weight = 0;
     report->name = node->name;
     report->op = itg_op_name(node->op);
     bool mac = node->op == ITG_OP_CONV || node->op == ITG_OP_GEMM || node->op == ITG_OP_MATMUL;
-    if (!mac || !itg_shape_elements(&g->values[node->inputs[1]].shape, &weight) ||
-        !itg_shape_elements(&g->values[node->outputs[0]].shape, &outputs))
-        return;
-    const itg_shape *w = &g->values[node->inputs[1]].shape, *y = &g->values[node->outputs[0]].shape;
-    int64_t channels = node->op == ITG_OP_MATMUL ? y->dims[y->rank - 1] : w->dims[0];
-    int64_t depth = node->op == ITG_OP_MATMUL ? w->dims[w->rank - 2]
-                    : channels > 0            ? weight / channels
-                                              : 0;
-    report->macs = outputs * depth;
+    if (!mac || !itg_shape_elements(&g->values[node->inputs[1]].shape, &weight)) return;
+    report->macs = itg_hardware_macs(g, n);
     if (itg_graph_is_constant(g, node->inputs[1])) report->weight_elements = weight;
 }
 

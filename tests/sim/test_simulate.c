@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kernels/float_ops.h"
+#include "sim/model.h"
 
 /* ---- inputs and outputs ---- */
 
@@ -179,6 +180,37 @@ static void saturation_and_overflow_are_counted(void **state)
     (void)state;
 }
 
+/* ---- what check counts ---- */
+
+static void products_are_counted_whatever_the_weights_rank(void **state)
+{
+    static const float w[6] = {1, 2, 3, 4, 5, 6};
+    static const int64_t wanted[] = {4 * 3, 4 * 3 * 2, 4 * 3 * 2, 2 * 6};
+    itg_hardware *hw = NULL;
+    itg_check *check = NULL;
+    itg_attrs conv = itg_attrs_default(ITG_OP_CONV);
+    conv.spatial_rank = 1;
+    conv.kernel[0] = 1;
+    conv.kernel[1] = 3;
+    assert_int_equal(itg_hardware_load("x86-vnni", &hw, NULL), ITG_OK);
+    itg_graph *g = net_new();
+    itg_id x = net_input(g, "x", "4,3"), line = net_input(g, "line", "2,1,4"),
+           vector = NODE(g, "vector", ITG_OP_MATMUL, NULL, x, net_constant(g, "v", "3", w)),
+           matrix = NODE(g, "matrix", ITG_OP_MATMUL, NULL, x, net_constant(g, "m", "3,2", w)),
+           gemm = net_gemm(g, "gemm", x, "2,3", w, ITG_NONE),
+           images = NODE(g, "images", ITG_OP_CONV, &conv, line, net_constant(g, "c", "1,1,3", w));
+    net_end(g, 2, (itg_id[]){x, line}, 4, (itg_id[]){vector, matrix, gemm, images});
+    itg_model model = {.graph = g};
+    assert_int_equal(itg_check_model(&model, hw, &check, NULL), ITG_OK);
+    assert_int_equal(itg_check_count(check), 4);
+    for (int32_t i = 0; i < 4; i++)
+        assert_int_equal(itg_check_node(check, i)->macs, wanted[i]);
+    itg_check_destroy(check);
+    itg_hardware_destroy(hw);
+    itg_graph_destroy(g);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +218,7 @@ int main(void)
         cmocka_unit_test(float_islands_with_mixed_readers),
         cmocka_unit_test(float_nodes_with_results_left_out),
         cmocka_unit_test(saturation_and_overflow_are_counted),
+        cmocka_unit_test(products_are_counted_whatever_the_weights_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
