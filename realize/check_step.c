@@ -226,15 +226,18 @@ static itg_status check_left_shift(const itg_program *p, const itg_step *s, itg_
     return ITG_OK;
 }
 
+static bool has_legal_form(const itg_step *s)
+{
+    return (unsigned)s->form < ITG_FORM_COUNT && (itg_step_forms(s->kind, s->op) >> s->form & 1u);
+}
+
 static itg_status check_binary(const itg_program *p, const itg_step *s, itg_error *err)
 {
     itg_status status = check_arity(s, 2, 2, MAX_OUTPUTS, err);
     if (status == ITG_OK) status = check_codes_in(p, s, 2, err);
     if (status != ITG_OK) return status;
     bool product = s->op == ITG_OP_MUL, f32 = s->form == ITG_FORM_F32;
-    if (product ? s->form != ITG_FORM_PRODUCT && !f32
-                : s->form != ITG_FORM_RESCALE && s->form != ITG_FORM_EQUAL && !f32)
-        return bad(err, "form does not belong to the operator");
+    if (!has_legal_form(s)) return bad(err, "form does not belong to the operator");
     if (input(p, s, 0)->q.scale_count != 1 || input(p, s, 1)->q.scale_count != 1)
         return bad(err, "operands have one scale each");
     if (product && f32) status = check_product(p, s, err);
@@ -275,9 +278,8 @@ static itg_status check_mean(const itg_program *p, const itg_step *s, itg_error 
     itg_status status = check_arity(s, 1, 1, keep ? 1 : MAX_OUTPUTS, err);
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
     if (status != ITG_OK) return status;
-    bool f32 = s->form == ITG_FORM_F32 && s->op == ITG_OP_AVERAGE_POOL;
-    if (!keep && !f32 && s->form != ITG_FORM_RESCALE)
-        return bad(err, "form does not belong to the operator");
+    bool f32 = s->form == ITG_FORM_F32;
+    if (!has_legal_form(s)) return bad(err, "form does not belong to the operator");
     if ((unsigned)s->rounding >= ITG_ROUNDING_COUNT) return bad(err, "unknown rounding");
     if (!keep && !f32) status = check_accumulator(s, err);
     if (status == ITG_OK) status = check_signature(p, s, 1, 1, false, err);

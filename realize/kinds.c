@@ -46,6 +46,15 @@ bool itg_step_kind_takes(itg_step_kind kind, itg_op op)
     return false;
 }
 
+uint32_t itg_step_forms(itg_step_kind kind, itg_op op)
+{
+    enum { RESCALE = 1 << ITG_FORM_RESCALE, F32 = 1 << ITG_FORM_F32, KEEP = 1 << ITG_FORM_KEEP };
+    if (kind == ITG_STEP_BINARY)
+        return op == ITG_OP_MUL ? 1 << ITG_FORM_PRODUCT | F32 : RESCALE | 1 << ITG_FORM_EQUAL | F32;
+    if (kind == ITG_STEP_MEAN) return RESCALE | KEEP | (op == ITG_OP_AVERAGE_POOL ? F32 : 0);
+    return 0;
+}
+
 const char *itg_step_type(const itg_step *s, char *buffer, size_t size)
 {
     const kind_info *info = &kinds[s->kind];

@@ -160,6 +160,8 @@ void itg_device_plan_deinit(itg_device_plan *plan);
 
 /* ---- the vocabulary of kinds (kinds.c) ---- */
 bool itg_step_kind_takes(itg_step_kind kind, itg_op op);
+/* The forms that a step of this kind states; bit f = itg_form f; 0: it states none. */
+uint32_t itg_step_forms(itg_step_kind kind, itg_op op);
 /* "IntConv", "LutSigmoid", "FloatSoftmax", "Quantize"; buffer of 48 bytes suffices; returns buffer.
  */
 const char *itg_step_type(const itg_step *s, char *buffer, size_t size);

@@ -10,19 +10,20 @@
  *  3. path: the steepest path down by these terms, found without evaluations. The last point on it
  *     that is safe (see below) is bracketed by asking SECTIONS points between the last safe and the
  *     first other one, again and again. Maximizing quality: the first point within the limits.
- *  4. improvement (greedy_improve.c): single moves, exchanges, and both filled up (greedy_moves.h),
+ *  4. steps, minimizing (greedy_steps.c): one width one level down, best ratio first, as long as a
+ *     safe point is found.
+ *  5. improvement (greedy_improve.c): single moves, exchanges, and both filled up (greedy_moves.h),
  *     best expected first, eight together. The terms learn from each answer, lazily: a move that is
  *     not among the best is not looked at again. It ends with nothing left to expect, or after a
- *     number of answers without a better point.
- *  5. steps, minimizing (greedy_steps.c): one width one level down, best ratio first, as long as a
- *     safe point is found. Then 4. again.
+ *     number of answers without a better point. Minimizing, where it went down: 4. again, and 5.
+ *     where that stepped.
  *  6. methods (greedy_methods.c): each other value of each method alone, then the best ones
- *     together: they cost nothing and lose less. Then 4. and 5. again, and 6. once more where these
- *     found something.
+ *     together: they cost nothing and lose less. Where one is better: 5. again, with what follows
+ *     it (3., where the point before was not good enough).
  *
  * Quality is noisy: whoever asks for a hundred points near the floor ends with one that was lucky,
- * and is worse on other samples. So, minimizing, 3. and 5. go on from a point only where it is
- * safe: RESERVE of what may be lost is left. 4. only goes up to the distortion at which quality
+ * and is worse on other samples. So, minimizing, 3. and 4. go on from a point only where it is
+ * safe: RESERVE of what may be lost is left. 5. only goes up to the distortion at which quality
  * meets the floor with a margin on average over all that was told (history.h), or that of a safe
  * point.
  *

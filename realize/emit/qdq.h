@@ -84,6 +84,14 @@ const char *itg_qdq_activation(itg_qdq *q, itg_id activation, const char *x, con
 bool itg_qdq_find_batch(const itg_graph *g, int32_t *axis);
 
 /* ---- qdq_notes.c ---- */
+/* Why ONNX Runtime's results of an operator may differ, by what they are; NULL: they do not.
+ * docs/qdq.md has the table. */
+typedef struct itg_qdq_agreement {
+    const char *codes;  /* of an integer operator, as codes */
+    const char *reals;  /* of an integer operator, as real numbers */
+    const char *island; /* of a float node */
+} itg_qdq_agreement;
+const itg_qdq_agreement *itg_qdq_agreement_of(itg_op op);
 /* A matrix product with a bias that is written as Gemm, of an operand of two dimensions: there is
  * an integer kernel for that. */
 bool itg_qdq_is_rows(const itg_annotated *a, itg_id node);

@@ -51,6 +51,64 @@ static bool in_fixed_point(const itg_version *v)
     return v != NULL && v->requant_count > 0 && !v->requant[0].is_f32;
 }
 
+/* ---- what is equal ---- */
+
+static const char order[] = "float32 in another order of operations";
+static const char approximated[] = "ONNX Runtime approximates the function in float32";
+static const char zero_sign[] = "a zero may have the other sign in ONNX Runtime";
+static const char float_means[] = "ONNX Runtime has float32 means alone";
+
+/* Functions of one variable: tables here, float32 there. */
+#define FUNCTION                                                                                   \
+    {                                                                                              \
+        approximated, approximated, approximated                                                   \
+    }
+/* Equal as integers, or never that. */
+#define ISLAND(reason)                                                                             \
+    {                                                                                              \
+        NULL, NULL, reason                                                                         \
+    }
+
+/* Operators that are not here give equal bits in every form. scripts/check_onnxruntime.sh measures
+ * all of them. */
+static const itg_qdq_agreement agreements[ITG_OP_COUNT] = {
+    [ITG_OP_CONV] = {NULL, "its float result is a float32 convolution in ONNX Runtime", order},
+    [ITG_OP_GEMM] = {NULL, NULL, order},
+    [ITG_OP_MATMUL] = {NULL, NULL, order},
+    [ITG_OP_POW] = ISLAND(order),
+    [ITG_OP_ELU] = FUNCTION,
+    [ITG_OP_SIGMOID] = FUNCTION,
+    [ITG_OP_TANH] = FUNCTION,
+    [ITG_OP_HARD_SIGMOID] = FUNCTION,
+    [ITG_OP_HARD_SWISH] = FUNCTION,
+    [ITG_OP_SOFTPLUS] = FUNCTION,
+    [ITG_OP_EXP] = FUNCTION,
+    [ITG_OP_LOG] = FUNCTION,
+    [ITG_OP_ERF] = FUNCTION,
+    [ITG_OP_AVERAGE_POOL] = {NULL, order, order},
+    [ITG_OP_GLOBAL_AVERAGE_POOL] = {NULL, order, order},
+    [ITG_OP_REDUCE_MEAN] = {float_means, float_means, order},
+    [ITG_OP_REDUCE_SUM] = ISLAND(order),
+    [ITG_OP_LAYER_NORMALIZATION] = ISLAND(order),
+    [ITG_OP_SOFTMAX] = ISLAND(order),
+    [ITG_OP_LOG_SOFTMAX] = ISLAND(order),
+    [ITG_OP_WHERE] = ISLAND(zero_sign),
+    [ITG_OP_RELU] = ISLAND(zero_sign),
+    [ITG_OP_CLIP] = ISLAND(zero_sign),
+    [ITG_OP_MIN] = ISLAND(zero_sign),
+    [ITG_OP_MAX] = ISLAND(zero_sign),
+    [ITG_OP_MAX_POOL] = ISLAND(zero_sign),
+    [ITG_OP_GLOBAL_MAX_POOL] = ISLAND(zero_sign),
+    [ITG_OP_REDUCE_MAX] = ISLAND(zero_sign),
+};
+
+const itg_qdq_agreement *itg_qdq_agreement_of(itg_op op)
+{
+    return &agreements[op];
+}
+
+/* ---- what a target or a node has besides ---- */
+
 static const char *mac_difference(const itg_annotated *a, itg_id node)
 {
     const itg_node_note *note = &a->nodes[node];
@@ -66,46 +124,10 @@ static const char *mac_difference(const itg_annotated *a, itg_id node)
         !itg_qdq_is_rows(a, node))
         return "ONNX Runtime adds the bias of such a product in float32";
     if (note->acc.bits > 32) return "the target's accumulator has more than 32 bits";
-    if (a->graph->nodes[node].op == ITG_OP_CONV && output_version(a, node, true) != NULL)
-        return "its float result is a float32 convolution in ONNX Runtime";
+    if (note->activation != ITG_NONE && output_version(a, node, true) != NULL &&
+        agreements[a->graph->nodes[node].op].reals == NULL)
+        return "its float result, with the activation, is a float32 product in ONNX Runtime";
     return NULL;
-}
-
-/* Functions that ONNX Runtime approximates in float32. */
-static bool approximated(itg_op op)
-{
-    return op != ITG_OP_RELU && op != ITG_OP_CLIP && op != ITG_OP_LEAKY_RELU && op != ITG_OP_ABS &&
-           op != ITG_OP_NEG && op != ITG_OP_FLOOR && op != ITG_OP_CEIL;
-}
-
-/* Float nodes of more than one IEEE operation an element. */
-static bool sums_or_approximates(itg_op op)
-{
-    switch (op) {
-    case ITG_OP_CONV:
-    case ITG_OP_GEMM:
-    case ITG_OP_MATMUL:
-    case ITG_OP_POW:
-    case ITG_OP_ELU:
-    case ITG_OP_SIGMOID:
-    case ITG_OP_TANH:
-    case ITG_OP_HARD_SIGMOID:
-    case ITG_OP_HARD_SWISH:
-    case ITG_OP_SOFTPLUS:
-    case ITG_OP_EXP:
-    case ITG_OP_LOG:
-    case ITG_OP_ERF:
-    case ITG_OP_AVERAGE_POOL:
-    case ITG_OP_GLOBAL_AVERAGE_POOL:
-    case ITG_OP_REDUCE_MEAN:
-    case ITG_OP_REDUCE_SUM:
-    case ITG_OP_LAYER_NORMALIZATION:
-    case ITG_OP_SOFTMAX:
-    case ITG_OP_LOG_SOFTMAX:
-        return true;
-    default:
-        return false;
-    }
 }
 
 static bool is_average(itg_op op)
@@ -118,12 +140,11 @@ static const char *average_difference(const itg_node *n)
 {
     if (n->op == ITG_OP_AVERAGE_POOL && n->attrs.ceil_mode && n->attrs.count_include_pad)
         return "ONNX Runtime divides windows beyond the padding by the whole kernel's size";
-    if (n->op == ITG_OP_REDUCE_MEAN) return "ONNX Runtime has float32 means alone";
     return NULL;
 }
 
-/* Why ONNX Runtime's result of a node may differ from the program's; NULL: it does not. */
-static const char *difference(const itg_annotated *a, itg_id node)
+/* The arithmetic of the node's form. */
+static const char *form_difference(const itg_annotated *a, itg_id node)
 {
     const itg_node *n = &a->graph->nodes[node];
     switch (a->nodes[node].form) {
@@ -142,13 +163,57 @@ static const char *difference(const itg_annotated *a, itg_id node)
     case ITG_FORM_KEEP:
         if (is_average(n->op)) return "the target averages codes, ONNX Runtime real numbers";
         return NULL;
-    case ITG_FORM_LUT:
-        return approximated(n->op) ? "ONNX Runtime approximates the function in float32" : NULL;
-    case ITG_FORM_FLOAT:
-        return sums_or_approximates(n->op) ? "float32 in another order of operations" : NULL;
     default:
         return NULL;
     }
+}
+
+/* Codes that QuantizeLinear does not have: the model only limits the range of real numbers. */
+static bool reads_wide_codes(const itg_annotated *a, itg_id node)
+{
+    for (int32_t i = 0; i < a->graph->nodes[node].input_count; i++) {
+        const itg_edge *edge = itg_annotated_edge(a, node, i);
+        if (edge == NULL || edge->kind != ITG_EDGE_QUANT) continue;
+        const itg_version *v = &a->values[edge->value].versions[edge->version];
+        if (!v->is_float && itg_qdq_dtype(&v->q) == ITG_S32) return true;
+    }
+    return false;
+}
+
+/* 1/x times y becomes y/x, one rounding in place of two. */
+static bool fuses_division(const itg_graph *g, const itg_node *n)
+{
+    if (n->op != ITG_OP_DIV || !itg_graph_is_constant(g, n->inputs[0])) return false;
+    if (((const float *)g->values[n->inputs[0]].data)[0] != 1) return false;
+    for (itg_id m = 0; m < g->node_count; m++)
+        for (int32_t i = 0; i < g->nodes[m].input_count; i++)
+            if (g->nodes[m].op == ITG_OP_MUL && g->nodes[m].inputs[i] == n->outputs[0]) return true;
+    return false;
+}
+
+static const char *island_difference(const itg_annotated *a, const itg_node *n)
+{
+    const itg_value_note *made = &a->values[n->outputs[0]];
+    const char *reason = agreements[n->op].island;
+    if (fuses_division(a->graph, n)) return "ONNX Runtime makes one division of Div and Mul";
+    if (reason != zero_sign) return reason;
+    for (int32_t i = 0; i < made->version_count; i++) /* both zeros have one code */
+        if (made->versions[i].is_float) return reason;
+    return NULL;
+}
+
+/* Why ONNX Runtime's result of a node may differ from the program's; NULL: it does not. */
+static const char *difference(const itg_annotated *a, itg_id node)
+{
+    const itg_node *n = &a->graph->nodes[node];
+    const itg_qdq_agreement *op = &agreements[n->op];
+    if (a->nodes[node].form == ITG_FORM_FUSED) return NULL;
+    if (reads_wide_codes(a, node)) return "there are no codes of more than 16 bits";
+    if (a->nodes[node].form == ITG_FORM_FLOAT) return island_difference(a, n);
+    const char *reason = form_difference(a, node);
+    if (reason == NULL && output_version(a, node, false) != NULL) reason = op->codes;
+    if (reason == NULL && output_version(a, node, true) != NULL) reason = op->reals;
+    return reason;
 }
 
 /* ---- the report ---- */

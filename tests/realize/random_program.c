@@ -269,7 +269,7 @@ static void add_binary(maker *m, int32_t x)
     if (s->form == ITG_FORM_RESCALE) {
         s->left_shift = chance(m, 3) ? (int32_t)pick(m, 0, 12) : 20;
         for (int i = 0; i < 2; i++)
-            s->operand[i] = random_requant(m, 100, (int)pick(m, 1, 5));
+            s->operand[i] = random_requant(m, 100, (int)pick(m, m->integer ? 1 : 0, 5));
         bound = most << s->left_shift;
     }
     set_accumulator(m, s);

@@ -488,6 +488,32 @@ static void differences_are_told_by_node(void **state)
     fx_end(&f);
 }
 
+static bool is_told(const itg_qdq_report *report, const char *node)
+{
+    return says(report, node, "");
+}
+
+/* A float reader sees what codes hide: another order of sums. */
+static void float_results_are_told_by_operator(void **state)
+{
+    (void)state;
+    for (int real = 0; real < 2; real++) {
+        fixture f = net_floats();
+        itg_id mean = itg_graph_find_value(f.g, "mean");
+        fx_attrs(&f, mean)->count_include_pad = false;
+        if (!real) f.a->values[mean].version_count = 1; /* the codes alone */
+        if (!real) f.g->output_count--;                 /* and nobody who wants more */
+        if (!real) f.a->nodes[f.g->node_count - 1].form = ITG_FORM_FUSED;
+        itg_qdq_report *report = export_to(&f, PATH, false);
+        assert_true(is_told(report, "n_mean") == real);
+        assert_true(!real || says(report, "n_mean", "another order"));
+        assert_false(is_told(report, "n_difference") || is_told(report, "n_product") ||
+                     is_told(report, "n_swapped"));
+        itg_qdq_report_destroy(report);
+        fx_end(&f);
+    }
+}
+
 /* A product with float32 requantization is ONNX Runtime's own, unless its sum may overflow. */
 static void equal_arithmetic_is_not_told(void **state)
 {
@@ -568,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_batch_stays_open_where_samples_stay_apart),
         cmocka_unit_test(a_batch_is_one_where_a_node_mixes_samples),
         cmocka_unit_test(differences_are_told_by_node),
+        cmocka_unit_test(float_results_are_told_by_operator),
         cmocka_unit_test(equal_arithmetic_is_not_told),
         cmocka_unit_test(what_has_no_form_is_refused),
     };
