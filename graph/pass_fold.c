@@ -180,9 +180,35 @@ static itg_status evaluate(folder *f, itg_id node, itg_arena *temporary, itg_err
     return keep_results(g, node, outputs, err);
 }
 
+/* Whether a node gives nothing: tensors with an axis of no elements, whatever it reads. */
+static bool gives_nothing(const itg_graph *g, itg_id node)
+{
+    const itg_node *n = &g->nodes[node];
+    for (int32_t i = 0; i < n->output_count; ++i) {
+        int64_t elements = 0;
+        if (n->outputs[i] == ITG_NONE ||
+            !itg_shape_elements(&g->values[n->outputs[i]].shape, &elements) || elements > 0)
+            return false;
+    }
+    return n->output_count > 0;
+}
+
+static itg_status fold_nothing(itg_graph *g, itg_id node, itg_error *err)
+{
+    const itg_node *n = &g->nodes[node];
+    for (int32_t i = 0; i < n->output_count; ++i) {
+        const void *data = itg_arena_alloc(g->arena, 1);
+        if (!data) return itg_graph_no_memory(g, err);
+        make_constant(g, n->outputs[i], data);
+    }
+    itg_kill_node(g, node);
+    return ITG_OK;
+}
+
 static itg_status fold_node(folder *f, itg_id node, itg_error *err)
 {
     size_t bytes = 0;
+    if (gives_nothing(f->g, node)) return fold_nothing(f->g, node, err);
     if (!f->eval || !all_constant(f->g, node) || itg_is_old_softmax(f->g, node) ||
         !fits_budget(f, node, &bytes))
         return ITG_OK;

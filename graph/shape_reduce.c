@@ -16,8 +16,9 @@ itg_status itg_infer_reduce(itg_graph *g, itg_id node, itg_error *err)
         bool reduced = next < a->axes_count && a->axes[next] == i;
         next += reduced;
         if (!reduced || a->keepdims) y.dims[y.rank++] = reduced ? 1 : x.dims[i];
-        if (reduced && x.dims[i] == 0)
-            return itg_node_fail(g, node, err, ITG_BAD_FILE, "axis %d has no elements to reduce",
+        if (reduced && x.dims[i] == 0 && g->nodes[node].op == ITG_OP_REDUCE_MEAN)
+            return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                                 "axis %d has no elements; ONNX does not define their mean",
                                  (int)i);
     }
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);

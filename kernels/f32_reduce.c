@@ -1,5 +1,6 @@
 /* Reductions. Sums are formed in double in row-major order of the input, means divide by the count
- * in double; rounded once. Maxima start at -inf NaN never wins. */
+ * in double; rounded once. Maxima start at -inf: NaN never wins. Of no elements the sum is 0 and
+ * the maximum -inf, as ONNX has it; it leaves their mean open, which is NaN here. */
 #include "kernels/float_call.h"
 
 #include <math.h> /* INFINITY */

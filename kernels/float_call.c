@@ -23,11 +23,18 @@ itg_status itg_call_no_memory(const itg_call *call)
     return itg_call_fail(call, ITG_NO_MEMORY, "no memory for its temporaries");
 }
 
+/* Present, or empty and therefore without data. */
+static bool is_there(const itg_tensor *tensor)
+{
+    int64_t elements;
+    return tensor->data || (itg_shape_elements(&tensor->shape, &elements) && elements == 0);
+}
+
 itg_status itg_call_need_f32(const itg_call *call, int32_t count)
 {
     for (int32_t i = 0; i < count; ++i) {
-        const itg_tensor *input = itg_call_input(call, i);
-        if (!input)
+        const itg_tensor *input = &call->inputs[i];
+        if (i >= call->input_count || !is_there(input))
             return itg_fail(call->err, ITG_BAD_ARGUMENT, "%s: input %d is missing",
                             itg_op_name(call->op), (int)i);
         if (input->dtype != ITG_F32)
@@ -45,13 +52,6 @@ static bool shapes_known(const itg_tensor *tensors, int32_t count)
     for (int32_t i = 0; i < count; ++i)
         if (tensors[i].data && !itg_shape_elements(&tensors[i].shape, &elements)) return false;
     return true;
-}
-
-/* Present, or empty and therefore without data. */
-static bool is_there(const itg_tensor *tensor)
-{
-    int64_t elements;
-    return tensor->data || (itg_shape_elements(&tensor->shape, &elements) && elements == 0);
 }
 
 itg_status itg_call_check(const itg_call *call, bool *done)

@@ -1,7 +1,9 @@
 /* Batch, inference with constant folding, Softmax, nodes without effect: what prepares the file's
  * graph. */
 #include "make.h"
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "graph/passes.h"
 #include "kernels/float_ops.h"
 
@@ -284,6 +286,44 @@ static void test_preparation_is_idempotent(void **state)
     itg_graph_destroy(g);
 }
 
+/* x[1,3,4] -> a Slice of none of its rows -> a reduction of these; plus x. */
+static itg_status reduce_nothing(itg_op op, itg_graph **out, itg_error *err)
+{
+    itg_graph *g = make_graph();
+    itg_attrs a = itg_attrs_default(op);
+    itg_id x = add_input(g, "x", "1,3,4");
+    itg_id none = ADD_OP(g, ITG_OP_SLICE, "none", NULL, x, ADD_INTS(g, "from", 2),
+                         ADD_INTS(g, "to", 2), ADD_INTS(g, "along", 1));
+    a.axes_count = 1;
+    a.axes[0] = 1;
+    itg_id reduced = ADD_OP(g, op, "reduced", &a, none);
+    set_output(g, ADD_OP(g, ITG_OP_ADD, "y", NULL, x, reduced));
+    itg_status status = prepare(g, false, out, err);
+    itg_graph_destroy(g);
+    return status;
+}
+
+/* As ONNX defines them; a mean of nothing it does not. */
+static void test_reductions_of_no_elements_are_constants(void **state)
+{
+    (void)state;
+    itg_graph *p = NULL;
+    itg_error err = {0};
+    for (int k = 0; k < 2; k++) {
+        if (reduce_nothing(k ? ITG_OP_REDUCE_MAX : ITG_OP_REDUCE_SUM, &p, &err) != ITG_OK)
+            fail_msg("%s", err.message);
+        assert_int_equal(p->node_count, 1);
+        const itg_value *v = &p->values[p->nodes[0].inputs[1]];
+        itg_shape expected = shape_of("1,1,4");
+        assert_true(v->data != NULL && itg_shape_equal(&v->shape, &expected));
+        for (int i = 0; i < 4; i++)
+            assert_true(((const float *)v->data)[i] == (k ? -INFINITY : 0.0f));
+        itg_graph_destroy(p);
+    }
+    assert_int_equal(reduce_nothing(ITG_OP_REDUCE_MEAN, &p, &err), ITG_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "node 'reduced' (ReduceMean): axis 1 has no elements"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_a_softmax_that_is_used_inside_stays),
         cmocka_unit_test(test_old_softmax_is_rewritten_with_reshapes),
         cmocka_unit_test(test_preparation_is_idempotent),
+        cmocka_unit_test(test_reductions_of_no_elements_are_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

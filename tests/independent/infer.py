@@ -360,7 +360,7 @@ def evaluate(node, xs):
         y = (f.ordered_sum(x, axes) / count).astype(np.float32)
     elif op in ("GlobalMaxPool", "ReduceMax"):
         axes = tuple(range(3, x.ndim)) if op == "GlobalMaxPool" else mean_axes(node, x)
-        y = x.max(axes)
+        y = x.max(axes, initial=-np.inf)
     elif op in ("Softmax", "LogSoftmax"):
         y = f.softmax(op, x, a["axis"] + 1)
     elif op == "LayerNormalization":

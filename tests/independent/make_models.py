@@ -143,9 +143,12 @@ def volumes(folder):
 
 
 def images(folder):
-    """Several images in one tensor, made of one: by Reshape and Concat along the first dimension, and one again."""
+    """Several images in one tensor, made of one: by Reshape and Concat along the first dimension, and one again. The sum of no
+    rows is added to the input."""
     n = Net("images", [1, 4, 8, 6], seed=6)
-    x = n("Reshape", "x", n.constant(np.array([2, 4, 4, 6], np.int64)))
+    two, along = (n.constant(np.array([v], np.int64)) for v in (2, 1))
+    x = n("Sub", "x", n("ReduceSum", n("Slice", "x", two, two, along), along))
+    x = n("Reshape", x, n.constant(np.array([2, 4, 4, 6], np.int64)))
     x = n("Concat", x, n("Relu", x), axis=0)
     y = n("Relu", n("Conv", x, n.weights(6, 2, 3, 3), n.vector(6), group=2, pads=[1, 1, 1, 1]))
     y = n("Conv", y, n.weights(6, 1, 2, 2), group=6)

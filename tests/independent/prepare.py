@@ -106,6 +106,11 @@ def fold(g, old=1):
             node.outputs[0].set(np.array(node.inputs[0].shape, np.int64)[node.attrs["part"]])
             g.kill(node)
             continue
+        if all(v is not None and math.prod(v.shape) == 0 for v in node.outputs):
+            for value in node.outputs:
+                value.set(np.zeros(value.shape, value.dtype))
+            g.kill(node)
+            continue
         if not node.inputs or not all(v is None or v.is_constant for v in node.inputs):
             continue
         if node.op in ("Softmax", "LogSoftmax") and 0 < node.opset < 13:

@@ -344,6 +344,25 @@ static void no_axes_may_mean_no_reduction(void **state)
     assert_memory_equal(x, y, sizeof x);
 }
 
+/* Without data, too. */
+static void reductions_of_no_elements_have_onnxs_results(void **state)
+{
+    static const itg_op ops[] = {ITG_OP_REDUCE_SUM, ITG_OP_REDUCE_MAX, ITG_OP_REDUCE_MEAN};
+    float nothing[1] = {7}, y[8];
+    itg_attrs attrs = attributes();
+    (void)state;
+    attrs.axes_count = 1;
+    attrs.axes[0] = 1;
+    for (int k = 0; k < 6; ++k) {
+        const itg_tensor in = view(ITG_F32, k % 2 ? nothing : NULL, DIMS(2, 0, 4));
+        itg_tensor out = view(ITG_F32, y, DIMS(2, 1, 4));
+        memset(y, 1, sizeof y);
+        run(ops[k / 2], &attrs, &in, 1, &out);
+        for (int i = 0; i < 8; ++i)
+            assert_true(k / 2 == 2 ? isnan(y[i]) : y[i] == (k / 2 == 1 ? -INFINITY : 0.0f));
+    }
+}
+
 static void arg_max_takes_the_first_or_the_last(void **state)
 {
     float x[8] = {1, 7, 3, 7, 5, 5, NAN, 2};
@@ -512,6 +531,7 @@ int main(void)
         cmocka_unit_test(pow_takes_integers_on_either_side),
         cmocka_unit_test(reductions_over_every_set_of_axes_agree),
         cmocka_unit_test(no_axes_may_mean_no_reduction),
+        cmocka_unit_test(reductions_of_no_elements_have_onnxs_results),
         cmocka_unit_test(arg_max_takes_the_first_or_the_last),
         cmocka_unit_test(batch_normalization_follows_its_formula),
         cmocka_unit_test(layer_normalization_follows_its_formula),
