@@ -163,6 +163,20 @@ def moved(rng):
     return b.case(set())
 
 
+def images(rng):
+    """Several images in one tensor: nodes mix the samples of a batch, so that the model takes one."""
+    b = start(rng, [1, 4, 8, 6])
+    x = b.node("Reshape", b.last, b.constant(np.asarray([2, 4, 4, 6], np.int64)))
+    x = b.node("Concat", x, b.node("LeakyRelu", x, alpha=0.5), axis=0)
+    x = b.node("Conv", x, b.constant(weights(rng, [6, 2, 3, 3], 0)), group=2, pads=[1, 1, 1, 1])
+    x = b.node("Add", b.node("MaxPool", x, kernel_shape=[2, 2]), b.node("AveragePool", x, kernel_shape=[2, 2]))
+    x = b.node("Mul", x, b.constant(rng.uniform(-1, 1, [4, 1, 1, 1]).astype(np.float32)))
+    x = b.node("Flatten", b.node("GlobalAveragePool", b.node("Transpose", x, perm=[1, 0, 2, 3])))
+    b.node("Gemm", x, b.constant(weights(rng, [5, 4], 0)), b.constant(bias_of(rng, 1.0, 5)), transB=1)
+    b.node("Reshape", b.last, b.constant(np.asarray([1, -1], np.int64)))
+    return b.case(set())
+
+
 def reduced(op):
     def made(rng):
         b = start(rng, image(rng))
@@ -221,6 +235,7 @@ ACTIVATED = {
 RESULTS = {
     **{f"{name}, as floats": read_as_floats(make, False) for name, make in ACTIVATED.items()},
     "float Div of one": one_divided,
+    "several images": images,
     **{f"{name}, as floats": read_as_floats(make, False) for name, make in FAMILIES.items()},
     **{f"{name}, both": read_as_floats(make, True) for name, make in FAMILIES.items()},
     **{f"float {op}": make for op, make in ISLANDS.items()},
