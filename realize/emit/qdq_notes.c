@@ -197,6 +197,7 @@ static const char *island_difference(const itg_annotated *a, const itg_node *n)
     const char *reason = agreements[n->op].island;
     if (fuses_division(a->graph, n)) return "ONNX Runtime makes one division of Div and Mul";
     if (reason != zero_sign) return reason;
+    if (n->op == ITG_OP_CLIP && n->attrs.min != 0 && n->attrs.max != 0) return NULL;
     for (int32_t i = 0; i < made->version_count; i++) /* both zeros have one code */
         if (made->versions[i].is_float) return reason;
     return NULL;

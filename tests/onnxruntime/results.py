@@ -1,5 +1,6 @@
 """Random models whose results are real numbers: of every operator as integers, read by a float operator, and of every operator as a
 float island between codes. The exporter's word for each is held against ONNX Runtime (exported.py)."""
+import json
 import os
 import re
 
@@ -8,7 +9,9 @@ from onnx import helper, numpy_helper
 
 from cases import FAMILIES, Builder, bias_of, weights
 
-OPERATORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include", "intaglio", "ops.def")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+OPERATORS = os.path.join(ROOT, "include", "intaglio", "ops.def")
+TARGET = os.path.join(ROOT, "hardware", "targets", "x86-vnni.json")
 # Folded, left off or replaced by others before anything is exported.
 NEVER_EXPORTED = {"BatchNormalization", "Constant", "ConstantOfShape", "Shape", "Identity", "Dropout"}
 
@@ -18,13 +21,28 @@ def operators():
         return re.findall(r'^ITG_OP\(\w+, "(\w+)"', file.read(), re.M)
 
 
+FUNCTIONS = ("Elu", "Softplus", "Exp", "Log", "Sqrt", "Reciprocal", "Erf", "Abs", "Neg", "Floor", "Ceil")
+
+
+def write_target(path):
+    """x86-vnni with a table for every function, and ReduceMean; nodes called island... stay float."""
+    with open(TARGET, encoding="utf-8") as file:
+        target = json.load(file)
+    for op in FUNCTIONS:
+        target["operators"][op] = target["operators"]["Sigmoid"]
+    target["operators"]["ReduceMean"] = target["operators"]["GlobalAveragePool"]
+    target["overrides"] = [{"node": "island*", "float": True}]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(target, file)
+
+
 def read_as_floats(make, also_codes):
     """The model of a family with a float operator behind it; also_codes: and an integer one."""
     def made(rng):
         case = make(rng)
         graph = case.model.graph
         last = graph.output[0].name
-        graph.node.append(helper.make_node("Neg", [last], ["negated"]))
+        graph.node.append(helper.make_node("Neg", [last], ["negated"], name="island"))
         graph.output[0].name = "negated"
         if also_codes:
             graph.node.append(helper.make_node("LeakyRelu", [last], ["codes"], alpha=0.5))
@@ -48,9 +66,15 @@ def behind(case, activation):
 
 # ---- float islands ----
 
-def start(rng, shape, spread=None):
-    """A builder whose last value are codes that floats read."""
-    b = Builder(rng, shape, spread if spread is not None else 10.0 ** rng.uniform(-1, 1))
+class Islands(Builder):
+    """All nodes but the first stay float."""
+    def node(self, op, *inputs, **attributes):
+        return super().node(op, *inputs, **attributes, **({"name": f"island{len(self.nodes)}"} if self.nodes else {}))
+
+
+def start(rng, shape, spread=None, kind=Islands):
+    """A builder whose last value are codes."""
+    b = kind(rng, shape, spread if spread is not None else 10.0 ** rng.uniform(-1, 1))
     b.rescaled("x")
     return b
 
@@ -147,25 +171,62 @@ def arg_max(rng):
     return b.case(set())
 
 
-def moved(rng):
-    """Everything that moves floats."""
-    b = start(rng, [1, 4, 6, 5])
+def moved(rng, kind=Islands):
+    """Everything that moves numbers."""
+    b = start(rng, [1, 4, 6, 5], None, kind)
     x = b.node("Neg", b.last)
-    ints = lambda *values: b.constant(np.asarray(values, np.int64))
+    fill = 0.7 if kind is Islands else 0.0
+
+    def ints(*values):
+        return b.constant(np.asarray(values, np.int64))
+
     x = b.node("Transpose", b.node("Concat", x, x, axis=1), perm=[0, 2, 3, 1])
     x = b.node("Gather", b.node("Slice", x, ints(1), ints(5), ints(1)), ints(2, 0, 1), axis=1)
-    x = b.node("Pad", x, ints(0, 1, 0, 2, 0, 0, 1, 0), b.constant(np.float32(0.7)))
+    x = b.node("Pad", x, ints(0, 1, 0, 2, 0, 0, 1, 0), b.constant(np.float32(fill)))
     x = b.node("Unsqueeze", b.node("Squeeze", b.node("Unsqueeze", x, ints(1)), ints(1)), ints(2))
     x = b.node("Expand", x, ints(1, 1, 2, 1, 1))
     x = b.node("Reshape", x, ints(1, 2, -1))
-    b.nodes.append(helper.make_node("Split", [x], ["first", "second"], axis=1))
-    b.node("Flatten", b.node("Max", "first", "second"))
+    b.nodes.append(helper.make_node("Split", [x], ["first", "second"], axis=1, **({"name": "island"} if kind is Islands else {})))
+    b.node("Flatten", b.node("Sub", "first", "second"))
+    return b.case(set())
+
+
+def function(op):
+    """As a table."""
+    def made(rng):
+        b = start(rng, image(rng), 1.0 if op == "Exp" else None, Builder)
+        if op in ("Log", "Sqrt", "Reciprocal"):
+            b.node("Clip", b.last, b.constant(np.float32(0.25)), b.constant(np.float32(40)))
+        b.node(op, b.last)
+        return b.case(set())
+    return made
+
+
+def integer_mean(rng):
+    b = start(rng, image(rng), None, Builder)
+    b.node("ReduceMean", b.last, axes=[2, 3])
+    return b.case(set())
+
+
+def integer_maximum(rng):
+    b = start(rng, image(rng), None, Builder)
+    b.node("Cast", b.node("ArgMax", b.last, axis=1), to=1, name="island")
+    return b.case(set())
+
+
+def product_and_matrix(rng):
+    """What ONNX Runtime may make one Gemm of, whose sum is float32."""
+    b = start(rng, [1, 6, 20], None, Builder)
+    x = b.node("Reshape", b.last, b.constant(np.asarray([6, 20], np.int64)))
+    x = b.node("MatMul", x, b.constant(weights(rng, [20, 7], 1)))
+    b.node("Add", x, b.constant(rng.standard_normal([6, 7]).astype(np.float32)), name="island")
+    b.node("Reshape", b.last, b.constant(np.asarray([1, -1], np.int64)), name="island_flat")
     return b.case(set())
 
 
 def images(rng):
     """Several images in one tensor: nodes mix the samples of a batch, so that the model takes one."""
-    b = start(rng, [1, 4, 8, 6])
+    b = start(rng, [1, 4, 8, 6], None, Builder)
     x = b.node("Reshape", b.last, b.constant(np.asarray([2, 4, 4, 6], np.int64)))
     x = b.node("Concat", x, b.node("LeakyRelu", x, alpha=0.5), axis=0)
     x = b.node("Conv", x, b.constant(weights(rng, [6, 2, 3, 3], 0)), group=2, pads=[1, 1, 1, 1])
@@ -227,6 +288,9 @@ ISLANDS = {
     "ArgMax": arg_max, "Cast": cast, "Equal": where, "Where": where, **{op: moved for op in MOVERS},
 }
 
+INTEGERS = {**{op: function(op) for op in FUNCTIONS}, "ReduceMean": integer_mean, "ArgMax": integer_maximum,
+            "movers": lambda rng: moved(rng, Builder)}
+
 ACTIVATED = {
     f"{name} + {activation}": lambda rng, make=FAMILIES[name], activation=activation: behind(make(rng), activation)
     for name in ("Gemm", "MatMul", "Mul", "Sub", "GlobalAveragePool") for activation in ("Relu", "Clip")
@@ -236,6 +300,9 @@ RESULTS = {
     **{f"{name}, as floats": read_as_floats(make, False) for name, make in ACTIVATED.items()},
     "float Div of one": one_divided,
     "several images": images,
+    "MatMul and a float Add": product_and_matrix,
+    **{f"{name}, as codes": make for name, make in INTEGERS.items()},
+    **{f"{name}, as floats": read_as_floats(make, False) for name, make in INTEGERS.items()},
     **{f"{name}, as floats": read_as_floats(make, False) for name, make in FAMILIES.items()},
     **{f"{name}, both": read_as_floats(make, True) for name, make in FAMILIES.items()},
     **{f"float {op}": make for op, make in ISLANDS.items()},
