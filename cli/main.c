@@ -70,7 +70,7 @@ static int dispatch(int argc, char *const *argv)
         itg_cli_help_command(command);
         return ITG_CLI_OK;
     }
-    status = itg_cli_check_outputs(&args);
+    status = itg_cli_check_files(&args, NULL, 0);
     return status == ITG_CLI_OK ? command->run(&args) : status;
 }
 

@@ -219,19 +219,16 @@ static itg_status pick(const itg_cli_search_work *w, itg_cli_option option,
     return ITG_OK;
 }
 
-/* The command line's own check knows nothing of files that the log names. */
+/* The first check, of the command line, knows nothing of files that the log names. */
 static itg_status protect_inputs(const itg_cli_search_work *w, itg_error *err)
 {
     const itg_cli_search_files *f = &w->files;
     const char *const inputs[] = {f->model, f->data, f->labels, f->holdout, f->holdout_labels};
-    const char *out = w->args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
-    for (size_t i = 0; out && i < sizeof inputs / sizeof *inputs; i++)
-        if (inputs[i] && itg_cli_is_same_file(out, inputs[i]))
-            return itg_cli_error(err, ITG_BAD_ARGUMENT,
-                                 "--output %.200s would overwrite %.200s, which run %" PRId64
-                                 " works on",
-                                 out, inputs[i], w->resumed->run);
-    return ITG_OK;
+    itg_cli_file files[sizeof inputs / sizeof *inputs];
+    int count = 0;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (inputs[i]) files[count++] = (itg_cli_file){inputs[i], inputs[i], false};
+    return itg_cli_keep_apart(w->args, files, count, err);
 }
 
 static itg_status resume_files(itg_cli_search_work *w, itg_error *err)

@@ -1,5 +1,6 @@
 /* Strategy files, written. */
 #include "sim/strategy_file.h"
+#include <string.h>
 
 static void add_hash(itg_strbuf *out, const char *key, const unsigned char hash[32])
 {
@@ -143,6 +144,26 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
     itg_strbuf_format(out, ",\n  \"hardware\": %s\n}\n", file->hardware->json);
     return itg_strbuf_ok(out) ? ITG_OK
                               : itg_fail(err, ITG_NO_MEMORY, "no memory for the strategy's text");
+}
+
+itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph *graph,
+                                  unsigned char out[32], itg_error *err)
+{
+    static const unsigned char none[32];
+    itg_strbuf text = {0};
+    itg_sha256 h;
+    if (memcmp(file->source_hash, none, sizeof none) != 0) {
+        memcpy(out, file->source_hash, sizeof file->source_hash);
+        return ITG_OK;
+    }
+    itg_status status = itg_strategy_file_text(file, graph, &text, err);
+    if (status == ITG_OK) {
+        itg_sha256_init(&h);
+        itg_sha256_update(&h, text.text, text.length);
+        itg_sha256_final(&h, out);
+    }
+    itg_strbuf_deinit(&text);
+    return status;
 }
 
 itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph,

@@ -278,10 +278,15 @@ itg_status itg_program_text(const itg_program *program, char **out, itg_error *e
 #define ITG_MOST_BLOCK 4096
 /* Runs all samples. How it goes about it changes no result: threads; block, samples computed at
  * once (at most ITG_MOST_BLOCK; 0: chosen by the sizes of the values). npy_path (may be NULL):
- * outputs as .npy in storage dtype, [samples, ...]; several outputs: "out.npy", "out.1.npy"... */
+ * outputs as .npy in storage dtype, [samples, ...], in the files that itg_program_npy_path names.
+ */
 itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
                            const itg_dataset *data, const int64_t *labels, int threads,
                            int64_t block, const char *npy_path, itg_score *out, itg_error *err);
+
+int32_t itg_program_output_count(const itg_program *program);
+/* "out.npy", "out.1.npy", "out.2.npy"...; malloc'd, NULL without memory. */
+char *itg_program_npy_path(const char *npy_path, int32_t output);
 
 /* ---- verification ---- */
 /* A program's file may have a certificate beside it: every accumulator's exact interval, every

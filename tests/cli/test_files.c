@@ -1,0 +1,242 @@
+/* What commands write and read, as files: no output takes the place of an input or of another
+ * output, whatever its name is derived from; files that belong together appear together. */
+#include "driver.h"
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "graph/onnx/onnx_write.h"
+
+/* ---- a network of two outputs ---- */
+
+enum { SAMPLES = 5, ELEMENTS = 6 };
+
+static void put_npy(const char *path)
+{
+    char header[128] = "\x93NUMPY\x01";
+    float values[SAMPLES * ELEMENTS];
+    header[8] = 118;
+    memset(header + 10, ' ', 118);
+    int length =
+        snprintf(header + 10, 118,
+                 "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 2, 3), }", SAMPLES);
+    header[10 + length] = ' ';
+    header[127] = '\n';
+    for (int i = 0; i < SAMPLES * ELEMENTS; i++)
+        values[i] = (float)(i % 7) - 3;
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(header, 1, sizeof header, file), sizeof header);
+    assert_int_equal(fwrite(values, 1, sizeof values, file), sizeof values);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void add_node(itg_onnx_writer *w, const char *op, const char *in, const char *out)
+{
+    itg_onnx_writer_node(w, "", op, out, &in, 1, &out, 1);
+}
+
+static void save(itg_onnx_writer *w, const char *path)
+{
+    itg_error err = {0};
+    if (itg_onnx_writer_save(w, path, &err) != ITG_OK) fail_msg("%s", err.message);
+    itg_onnx_writer_destroy(w);
+}
+
+static itg_onnx_writer *begin_model(void)
+{
+    itg_onnx_writer *w = NULL;
+    const itg_shape shape = {3, {1, 2, 3}};
+    assert_int_equal(itg_onnx_writer_create("two", "1", &w, NULL), ITG_OK);
+    itg_onnx_writer_opset(w, "", 13);
+    itg_onnx_writer_input(w, "x", ITG_F32, &shape);
+    return w;
+}
+
+static void put_two_outputs(const char *path)
+{
+    const itg_shape shape = {3, {1, 2, 3}};
+    itg_onnx_writer *w = begin_model();
+    add_node(w, "Relu", "x", "a");
+    add_node(w, "Neg", "x", "b");
+    itg_onnx_writer_output(w, "a", ITG_F32, &shape);
+    itg_onnx_writer_output(w, "b", ITG_F32, &shape);
+    save(w, path);
+}
+
+static void must(const char *line)
+{
+    outcome o = run(line);
+    if (o.status != 0) fail_msg("%s: status %d: %s", line, o.status, o.err);
+    done(&o);
+}
+
+static void make_once(void)
+{
+    if (exists("two.itg")) return;
+    put_npy("x.npy");
+    put_two_outputs("two.onnx");
+    must("simulate two.onnx --hw cortex-m --uniform 8 --calib x.npy --data x.npy -o two.json");
+    must("realize two.onnx two.json -o two.itg");
+}
+
+static void copy(const char *from, const char *to)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    assert_int_equal(itg_file_read(from, 1 << 26, &data, &bytes, NULL), ITG_OK);
+    put(to, data, bytes);
+    free(data);
+}
+
+/* The line is a usage error that says so, and neither file changes. */
+static void refused(const char *line, const char *says, const char *kept, const char *as)
+{
+    outcome o = run(line);
+    if (o.status != 2 || !strstr(o.err, says))
+        fail_msg("'%s': status %d, expected '%s' in: %s", line, o.status, says, o.err);
+    done(&o);
+    char *now = text_of(kept), *before = text_of(as);
+    assert_string_equal(now, before);
+    free(now);
+    free(before);
+}
+
+/* ---- names that are derived ---- */
+
+static void a_second_output_takes_nobodys_place(void **state)
+{
+    (void)state;
+    make_once();
+    copy("x.npy", "d.1.npy");
+    refused("run two.itg --data d.1.npy -o d.npy", "the output d.1.npy would overwrite --data",
+            "d.1.npy", "x.npy");
+    refused("run two.itg --data d.1.npy -o ./d", "the output ./d.1.npy would overwrite --data",
+            "d.1.npy", "x.npy");
+    assert_false(exists("d.npy"));
+    copy("two.itg", "p.1.npy");
+    refused("run p.1.npy --data x.npy -o p.npy", "p.1.npy would overwrite FILE", "p.1.npy",
+            "two.itg");
+    assert_int_equal(link("d.1.npy", "e.1.npy"), 0);
+    refused("run two.itg --data d.1.npy -o e.npy", "the output e.1.npy would overwrite --data",
+            "d.1.npy", "x.npy");
+    assert_int_equal(symlink("d.1.npy", "f.1.npy"), 0);
+    refused("run two.itg --data d.1.npy -o f.npy", "the output f.1.npy would overwrite --data",
+            "d.1.npy", "x.npy");
+    /* One output in the place of the other, through a link to nothing. */
+    assert_int_equal(symlink("g.npy", "g.1.npy"), 0);
+    refused("run two.itg --data d.1.npy -o g.npy", "the output g.1.npy would overwrite --output",
+            "d.1.npy", "x.npy");
+    must("run two.itg --data d.1.npy -o h.npy");
+    assert_true(exists("h.npy") && exists("h.1.npy"));
+}
+
+static void emitted_c_takes_nobodys_place(void **state)
+{
+    static const struct {
+        const char *from, *kept, *line, *says;
+    } cases[] = {
+        {"two.onnx", "net.c", "realize net.c two.json --emit c --name net -o .",
+         "the C source ./net.c would overwrite MODEL"},
+        {"two.json", "net.h", "realize two.onnx net.h --emit c --name net -o .",
+         "the C header ./net.h would overwrite STRATEGY"},
+        {"x.npy", "net_selftest.c",
+         "realize two.onnx two.json --emit c --name net --data net_selftest.c -o .",
+         "the self-test ./net_selftest.c would overwrite --data"},
+        {"two.itg", "net.itg", "realize net.itg --emit c --name net -o .",
+         "the program ./net.itg would overwrite MODEL"},
+        {"two.json", "net.itg.cert.json",
+         "realize two.onnx net.itg.cert.json --emit c --name net -o .",
+         "the program's certificate ./net.itg.cert.json would overwrite STRATEGY"},
+        {"two.json", "net.cert.json", "realize two.onnx net.cert.json --emit c --name net -o .",
+         "the source's certificate ./net.cert.json would overwrite STRATEGY"},
+    };
+    (void)state;
+    make_once();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        copy(cases[i].from, cases[i].kept);
+        refused(cases[i].line, cases[i].says, cases[i].kept, cases[i].from);
+        unlink(cases[i].kept);
+        assert_false(exists("net.c") || exists("net.h") || exists("net.itg"));
+    }
+}
+
+static void a_database_keeps_the_names_beside_it(void **state)
+{
+#define SEARCH                                                                                     \
+    "search two.onnx --hw cortex-m --data x.npy --calibration-samples 2 --search-samples 2 "       \
+    "--trials 1 --quiet "
+    (void)state;
+    make_once();
+    refused(SEARCH "--db z.db -o z.db-journal", "would overwrite the journal of --db", "x.npy",
+            "x.npy");
+    refused(SEARCH "--db z.db -o ./z.db-wal", "would overwrite the write-ahead log of --db",
+            "x.npy", "x.npy");
+    assert_false(exists("z.db") || exists("z.db-journal"));
+    copy("x.npy", "w.db-journal");
+    refused("search two.onnx --hw cortex-m --data w.db-journal --db w.db",
+            "the journal of --db w.db-journal would overwrite --data", "w.db-journal", "x.npy");
+    assert_int_equal(symlink("real.db", "name.db"), 0);
+    refused(SEARCH "--db name.db -o real.db", "--output real.db would overwrite --db", "x.npy",
+            "x.npy");
+    refused(SEARCH "--db name.db -o real.db-journal", "would overwrite the journal of --db",
+            "x.npy", "x.npy");
+    refused(SEARCH "--db new.db -o NEW.db", "--output NEW.db would overwrite --db", "x.npy",
+            "x.npy");
+    must(SEARCH "--db z.db -o z.json");
+    refused("runs export 1 --db z.db -o z.db-shm", "would overwrite the shared memory of --db",
+            "x.npy", "x.npy");
+}
+
+/* ---- what files say of others ---- */
+
+static void assert_strategy_hash(const char *path, const char *expected)
+{
+    itg_onnx_file *file = NULL;
+    int found = 0;
+    itg_error err = {0};
+    if (itg_onnx_file_read(path, &file, &err) != ITG_OK) fail_msg("%s", err.message);
+    for (int32_t i = 0; i < file->metadata_count; i++) {
+        if (strcmp(file->metadata_key[i], "intaglio.strategy_hash") != 0) continue;
+        assert_string_equal(file->metadata_value[i], expected);
+        found++;
+    }
+    assert_int_equal(found, 1);
+    itg_onnx_file_destroy(file);
+}
+
+/* The hash is the one that anybody computes of the file, which has results and may have blanks. */
+static void all_forms_name_the_strategy_by_the_same_hash(void **state)
+{
+    unsigned char hash[32];
+    char hex[65];
+    itg_sha256 h;
+    (void)state;
+    make_once();
+    char *text = text_of("two.json");
+    size_t length = strlen(text);
+    text[length - 1] = ' ';
+    put("blank.json", text, length);
+    itg_sha256_init(&h);
+    itg_sha256_update(&h, text, length);
+    itg_sha256_final(&h, hash);
+    itg_sha256_hex(hash, hex);
+    free(text);
+    must("realize two.onnx blank.json -o blank.itg");
+    must("realize two.onnx blank.json --emit qdq -o blank.onnx");
+    assert_strategy_hash("blank.itg", hex);
+    assert_strategy_hash("blank.onnx", hex);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_second_output_takes_nobodys_place),
+        cmocka_unit_test(emitted_c_takes_nobodys_place),
+        cmocka_unit_test(a_database_keeps_the_names_beside_it),
+        cmocka_unit_test(all_forms_name_the_strategy_by_the_same_hash),
+    };
+    if (enter_folder("files") != 0) return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return leave_folder() != 0 || failed;
+}
