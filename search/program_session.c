@@ -16,6 +16,16 @@
 #define KEY_WEIGHT_BYTES "intaglio.weight_bytes"
 #define KEY_PARAMETER_BYTES "intaglio.parameter_bytes"
 
+/* What 'diff' reads of the file, within its limits. */
+static itg_status check_portrait(const itg_strbuf *text, const char *path, itg_error *err)
+{
+    itg_portrait *portrait = NULL;
+    itg_status status = itg_portrait_read(text->text, text->length, path, true, &portrait, err);
+    itg_portrait_destroy(portrait);
+    return status == ITG_OK ? ITG_OK
+                            : itg_prefix_error(err, status, "what is written cannot be read");
+}
+
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
                             const itg_strategy_file *file, const char *path, itg_error *err)
 {
@@ -29,6 +39,7 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     if (status != ITG_OK) return status;
     status = itg_score_costs(file->hardware, annotated, &costs, err);
     if (status == ITG_OK) status = itg_portrait_write(annotated, file, &portrait, err);
+    if (status == ITG_OK) status = check_portrait(&portrait, path, err);
     itg_annotated_destroy(annotated);
     if (status == ITG_OK) status = itg_strategy_file_hash(file, model->graph, hash, err);
     if (status != ITG_OK) {

@@ -4,6 +4,8 @@
 #define ITG_STRATEGY_FILE_H
 #include "sim/sim.h"
 
+#define ITG_STRATEGY_MAX_BYTES ((size_t)256 << 20) /* of a file, read or written */
+
 typedef struct itg_strategy_results {
     bool present;
     int64_t samples;

@@ -166,11 +166,27 @@ itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph
     return status;
 }
 
+/* The reader's limits are the writer's. */
+static itg_status check_text(const itg_strbuf *text, const char *path, itg_error *err)
+{
+    itg_json *json = NULL;
+    itg_status status = ITG_OK;
+    if (text->length > ITG_STRATEGY_MAX_BYTES)
+        status =
+            itg_fail(err, ITG_LIMIT, "%s: is larger than %zu bytes", path, ITG_STRATEGY_MAX_BYTES);
+    else
+        status = itg_json_parse(text->text, text->length, path, &json, err);
+    itg_json_destroy(json);
+    return status == ITG_OK ? ITG_OK
+                            : itg_prefix_error(err, status, "what is written cannot be read");
+}
+
 itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph,
                                    const char *path, itg_error *err)
 {
     itg_strbuf text = {0};
     itg_status status = itg_strategy_file_text(file, graph, &text, err);
+    if (status == ITG_OK) status = check_text(&text, path, err);
     if (status == ITG_OK) status = itg_file_write(path, text.text, text.length, err);
     itg_strbuf_deinit(&text);
     return status;

@@ -1,7 +1,7 @@
 /* What commands write and read, as files: no output takes the place of an input or of another
  * output, whatever its name is derived from; files that belong together appear together. */
 #include "driver.h"
-#include <limits.h>
+#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,24 +11,31 @@
 
 enum { SAMPLES = 5, ELEMENTS = 6 };
 
-static void put_npy(const char *path)
+/* shape: of a sample. */
+static void put_npy_of(const char *path, const char *shape, int elements)
 {
     char header[128] = "\x93NUMPY\x01";
-    float values[SAMPLES * ELEMENTS];
+    float values[SAMPLES * 80];
     header[8] = 118;
     memset(header + 10, ' ', 118);
     int length =
-        snprintf(header + 10, 118,
-                 "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 2, 3), }", SAMPLES);
+        snprintf(header + 10, 118, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %s), }",
+                 SAMPLES, shape);
     header[10 + length] = ' ';
     header[127] = '\n';
-    for (int i = 0; i < SAMPLES * ELEMENTS; i++)
+    for (int i = 0; i < SAMPLES * elements; i++)
         values[i] = (float)(i % 7) - 3;
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(header, 1, sizeof header, file), sizeof header);
-    assert_int_equal(fwrite(values, 1, sizeof values, file), sizeof values);
+    assert_int_equal(fwrite(values, sizeof *values, (size_t)(SAMPLES * elements), file),
+                     SAMPLES * elements);
     assert_int_equal(fclose(file), 0);
+}
+
+static void put_npy(const char *path)
+{
+    put_npy_of(path, "2, 3", ELEMENTS);
 }
 
 static void add_node(itg_onnx_writer *w, const char *op, const char *in, const char *out)
@@ -228,12 +235,123 @@ static void all_forms_name_the_strategy_by_the_same_hash(void **state)
     assert_strategy_hash("blank.onnx", hex);
 }
 
+/* ---- what is written can be read, and is whole ---- */
+
+static void realized(const char *name, const char *data)
+{
+    char line[256];
+    snprintf(line, sizeof line,
+             "simulate %s.onnx --hw cortex-m --uniform 8 --calib %s --data %s -o %s.json", name,
+             data, data, name);
+    must(line);
+    snprintf(line, sizeof line, "realize %s.onnx %s.json -o %s.itg", name, name, name);
+    must(line);
+    snprintf(line, sizeof line, "run %s.itg --data %s", name, data);
+    must(line);
+    snprintf(line, sizeof line, "verify %s.itg", name);
+    must(line);
+    snprintf(line, sizeof line, "diff %s.itg %s.json --model %s.onnx", name, name, name);
+    must(line);
+}
+
+/* What the program's file says of its 3000 layers is longer than 1 MiB. */
+static void a_deep_program_can_be_read(void **state)
+{
+    (void)state;
+    enum { NODES = 3000 };
+    const itg_shape shape = {3, {1, 2, 3}};
+    char names[2][16] = {"x", ""};
+    itg_onnx_writer *w = begin_model();
+    make_once();
+    for (int i = 0; i < NODES; i++) {
+        const char *inputs[] = {names[i % 2], "x"}, *output = names[(i + 1) % 2];
+        snprintf(names[(i + 1) % 2], sizeof names[0], "v%d", i);
+        itg_onnx_writer_node(w, "", "Add", output, inputs, 2, &output, 1);
+    }
+    itg_onnx_writer_output(w, names[NODES % 2], ITG_F32, &shape);
+    save(w, "deep.onnx");
+    realized("deep", "x.npy");
+}
+
+/* One node of many outputs, each with attributes of its own, and one of many inputs. */
+static void a_wide_program_can_be_read(void **state)
+{
+    (void)state;
+    enum { PARTS = 80, OPERANDS = 5000 };
+    static char names[2 * PARTS][16];
+    static const char *parts[PARTS], *operands[OPERANDS];
+    const itg_shape wide = {2, {1, PARTS}}, result = {2, {1, OPERANDS}};
+    itg_onnx_writer *w = NULL;
+    make_once();
+    assert_int_equal(itg_onnx_writer_create("wide", "1", &w, NULL), ITG_OK);
+    itg_onnx_writer_opset(w, "", 13);
+    itg_onnx_writer_input(w, "x", ITG_F32, &wide);
+    add_node(w, "Relu", "x", "positive");
+    for (int i = 0; i < PARTS; i++) {
+        snprintf(names[i], sizeof names[i], "part%d", i);
+        snprintf(names[PARTS + i], sizeof names[i], "less%d", i);
+        parts[i] = names[i];
+    }
+    const char *relu = "positive", *y = "y";
+    itg_onnx_writer_node(w, "", "Split", "split", &relu, 1, parts, PARTS);
+    itg_onnx_writer_int(w, "axis", 1);
+    for (int i = 0; i < PARTS; i++)
+        add_node(w, "Neg", names[i], names[PARTS + i]);
+    for (int i = 0; i < OPERANDS; i++)
+        operands[i] = names[PARTS + i % PARTS];
+    itg_onnx_writer_node(w, "", "Concat", "join", operands, OPERANDS, &y, 1);
+    itg_onnx_writer_int(w, "axis", 1);
+    itg_onnx_writer_output(w, "y", ITG_F32, &result);
+    save(w, "wide.onnx");
+    put_npy_of("wide.npy", "80", PARTS);
+    realized("wide", "wide.npy");
+}
+
+static bool has_leftovers(void)
+{
+    DIR *listing = opendir(".");
+    bool found = false;
+    for (struct dirent *e = listing ? readdir(listing) : NULL; e; e = readdir(listing))
+        found |= strncmp(e->d_name, ".itg-", 5) == 0;
+    if (listing) closedir(listing);
+    return found;
+}
+
+static void files_appear_together_or_not_at_all(void **state)
+{
+    static const char *const lines[][3] = {
+        {"realize two.onnx two.json -o none.itg", "none.itg.cert.json", "none.itg"},
+        {"realize two.onnx two.json --emit c --name none -o .", "none.cert.json", "none.c"},
+        {"realize two.onnx two.json --emit c --name none -o .", "none_selftest.c", "none.itg"}};
+    static const char *const all[] = {
+        "none.c", "none.h", "none_selftest.c", "none.itg", "none.itg.cert.json", "none.cert.json"};
+    (void)state;
+    make_once();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(mkdir(lines[i][1], 0700), 0);
+        outcome o = run(lines[i][0]);
+        assert_int_equal(o.status, 1);
+        assert_contains(o.err, lines[i][1]);
+        assert_null(strstr(o.err, ".tmp"));
+        done(&o);
+        assert_false(exists(lines[i][2]) || exists("none.h") || has_leftovers());
+        assert_int_equal(rmdir(lines[i][1]), 0);
+        must(lines[i][0]);
+        assert_true(exists(lines[i][2]) && !has_leftovers());
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            unlink(all[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_output_takes_nobodys_place),
         cmocka_unit_test(emitted_c_takes_nobodys_place),
         cmocka_unit_test(a_database_keeps_the_names_beside_it),
+        cmocka_unit_test(a_deep_program_can_be_read),
+        cmocka_unit_test(a_wide_program_can_be_read),
+        cmocka_unit_test(files_appear_together_or_not_at_all),
         cmocka_unit_test(all_forms_name_the_strategy_by_the_same_hash),
     };
     if (enter_folder("files") != 0) return 1;
