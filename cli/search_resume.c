@@ -2,6 +2,7 @@
  * given must be what the run had, but for how long it may go on and what it prints. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include "cli/holder.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -294,8 +295,11 @@ static itg_status read_run(itg_cli_search_work *w, itg_error *err)
     const itg_cli_value *values = w->args->values;
     int64_t run = values[ITG_CLI_OPT_RESUME].integer;
     itg_run_log *log = NULL;
+    itg_cli_holder self;
     itg_status status = itg_run_log_open_reader(values[ITG_CLI_OPT_DB].text, &log, err);
     if (status == ITG_OK) status = itg_run_log_read_run(log, run, &w->resumed, err);
+    /* Whoever writes it now would be found again before the search; but then the files are read. */
+    if (status == ITG_OK) status = itg_run_log_check_free(log, run, itg_cli_claim(&self), err);
     if (status == ITG_OK)
         status = itg_run_log_load_trials(log, run, &w->replay, &w->replay_count, err);
     itg_run_log_close(log, NULL);

@@ -7,7 +7,7 @@
 #include "base/base.h"
 
 #define ITG_LOG_APPLICATION_ID 0x4954474C /* "ITGL" */
-#define ITG_LOG_SCHEMA_VERSION 3
+#define ITG_LOG_SCHEMA_VERSION 4
 #define ITG_LOG_BUSY_TIMEOUT_MS 5000
 #define ITG_LOG_COMMIT_INTERVAL_S 0.2
 #define ITG_LOG_MAX_CHOICE 64 /* the largest number in a point */
@@ -22,6 +22,9 @@ struct itg_run_log {
     bool lost;           /* SQLite took a transaction back with trials in it: no more may follow */
     bool committed_once; /* last_commit has a meaning */
     double last_commit;  /* of the `now` that trials are handed in with */
+    int64_t held;        /* the run that this log has a lease of; 0: none */
+    char *place, *started; /* of the holder */
+    int64_t process;
 };
 
 /* "path: cannot <what>: <SQLite's words>", with the status that fits SQLite's code. */
@@ -56,14 +59,12 @@ extern const char *const itg_log_result_names[ITG_LOG_RESULTS]; /* as in results
 /* The score of that name in the record; *has: whether it is there. */
 itg_score *itg_log_result(itg_run_record *record, int index, bool **has);
 
-/* ---- older schemas (migrate.c) ---- */
-/* The current tables, empty, in a database without any; inside a transaction. */
-itg_status itg_log_create(itg_run_log *log, itg_error *err);
-/* Brings a database of an older version to the current one; inside a transaction, with foreign keys
- * off. */
-itg_status itg_log_migrate(itg_run_log *log, int64_t version, itg_error *err);
-/* Lets a reader see a database of an older version as if it were of the current one. */
-itg_status itg_log_view(itg_run_log *log, int64_t version, itg_error *err);
+/* ---- leases (lease.c) ---- */
+/* Whether the lease that this log took is still its own; none taken: ITG_OK. Inside a transaction.
+ */
+itg_status itg_log_check_lease(itg_run_log *log, itg_error *err);
+/* Gives the lease back, in the open transaction. */
+void itg_log_release(itg_run_log *log);
 
 /* A score in the columns of trials and results (score.c): bound from parameter `first` on, read
  * from column `first` on. */

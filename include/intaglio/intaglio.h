@@ -552,8 +552,8 @@ typedef struct itg_run_end {
     const itg_score *search_float; /* on the search samples, from which the floor follows; NULL: not
                                       known */
 } itg_run_end;
-/* Opens to write, and creates the database where it is absent. Refused, and left as it is: a newer
- * schema, a file that is no database or another application's, a damaged one. */
+/* Opens to write, and creates the database where it is absent. Refused, and left as it is: another
+ * version's schema, a file that is no database or another application's, a damaged one. */
 itg_status itg_run_log_open(const char *path, itg_run_log **out, itg_error *err);
 /* Opens an existing database to read; the same refusals. May stand beside a writer. */
 itg_status itg_run_log_open_reader(const char *path, itg_run_log **out, itg_error *err);
@@ -562,6 +562,34 @@ itg_status itg_run_log_close(itg_run_log *log,
 /* *run: the new run's number, committed before this returns. */
 itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run,
                                  itg_error *err);
+/* ---- who writes a run: one process. The library asks no system who that is, what time it is, and
+ * whether another one lives: the caller tells. ---- */
+typedef struct itg_run_holder {
+    const char *host;  /* the machine, for people */
+    const char *place; /* where numbers of processes mean the same: one start of one machine */
+    int64_t process;
+    const char *started; /* tells processes apart that have the same number in the same place */
+    const char *since;   /* when it took the run, UTC, for people */
+} itg_run_holder;
+typedef enum itg_holder_state {
+    ITG_HOLDER_GONE,
+    ITG_HOLDER_LIVES,
+    ITG_HOLDER_UNKNOWN /* elsewhere: it lives if it renewed its lease within ITG_LOG_LEASE_S */
+} itg_holder_state;
+#define ITG_LOG_LEASE_S 30 /* seconds; renew it several times in between */
+typedef struct itg_run_claim {
+    itg_run_holder self;
+    int64_t now; /* seconds of a clock that machines share */
+    itg_holder_state (*state)(const itg_run_holder *other);
+} itg_run_claim;
+/* ITG_BAD_ARGUMENT, with who it is, where another process writes the run. Changes nothing. */
+itg_status itg_run_log_check_free(itg_run_log *log, int64_t run, const itg_run_claim *claim,
+                                  itg_error *err);
+/* The same, and takes the run for this log until end_run or close. After that, trials and an end
+ * are refused once another process has taken it over. */
+itg_status itg_run_log_take(itg_run_log *log, int64_t run, const itg_run_claim *claim,
+                            itg_error *err);
+itg_status itg_run_log_renew(itg_run_log *log, int64_t now, itg_error *err);
 /* now: seconds of any steady clock; commits where 200 ms of it have passed since the last commit.
  */
 itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now,

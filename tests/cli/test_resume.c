@@ -225,6 +225,50 @@ static void a_run_that_is_killed_at_any_moment_ends_as_the_undisturbed_one(void 
         forget(&whole[i].run);
 }
 
+/* ---- one writer ---- */
+
+static void sleep_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static void wait_for_trials(const char *path, int64_t wanted)
+{
+    for (int64_t there = 0; there < wanted; sleep_ms(50)) {
+        logged now;
+        if (!exists(path) || !read_run(path, 1, &now)) continue;
+        there = now.count;
+        forget(&now);
+    }
+}
+
+static void a_run_that_is_being_written_is_left_to_its_writer(void **state)
+{
+    (void)state;
+    char says[128];
+    pid_t first = start(SMALL " --searcher random --seed 9 --trials 100000000 --db held.db");
+    wait_for_trials("held.db", 2);
+    outcome o = run("search --resume 1 --db held.db -o held.json --quiet --trials 100000001");
+    snprintf(says, sizeof says, "held.db: run 1 is being written by process %ld on ", (long)first);
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, says);
+    assert_false(exists("held.json"));
+    done(&o);
+    kill(first, SIGKILL);
+    assert_int_equal(wait_for(first), 1000 + SIGKILL);
+    logged now;
+    assert_true(read_run("held.db", 1, &now));
+    char line[128];
+    snprintf(line, sizeof line, "search --resume 1 --db held.db -o held.json --quiet --trials %lld",
+             (long long)now.count + 3);
+    forget(&now);
+    o = run(line); /* at once: who is gone holds nothing */
+    if (o.status != 0) fail_msg("%s", o.err);
+    assert_true(exists("held.json"));
+    done(&o);
+}
+
 /* ---- what may differ ---- */
 
 static void a_larger_number_of_trials_goes_on_where_a_run_stopped(void **state)
@@ -422,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_killed_at_any_moment_ends_as_the_undisturbed_one),
+        cmocka_unit_test(a_run_that_is_being_written_is_left_to_its_writer),
         cmocka_unit_test(a_larger_number_of_trials_goes_on_where_a_run_stopped),
         cmocka_unit_test(a_run_that_came_to_its_end_is_reported_and_the_log_stays_as_it_is),
         cmocka_unit_test(what_is_given_must_be_what_the_run_had),
