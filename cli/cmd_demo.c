@@ -149,6 +149,9 @@ static itg_status search(itg_cli_demo_work *d, itg_error *err)
         if (err) *err = d->search.log_failure;
         return d->search.log_failure.code;
     }
+    if (itg_search_best(d->search.result) && !itg_search_best_holdout(d->search.result))
+        return itg_cli_error(err, ITG_CANCELLED, "interrupted; the best so far is in %s",
+                             d->paths[ITG_CLI_DEMO_STRATEGY]);
     if (!itg_search_best(d->search.result))
         return itg_cli_error(err, ITG_INFEASIBLE, "the search found no strategy: %s",
                              itg_search_limited_by(d->search.result));

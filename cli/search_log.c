@@ -83,6 +83,7 @@ itg_status itg_cli_search_end_log(itg_cli_search_work *w, itg_error *err)
 
 void itg_cli_search_fail_log(itg_cli_search_work *w, const itg_error *why)
 {
-    itg_run_end end = {.stop_reason = why->message, .best_trial = -1};
+    bool cancelled = why->code == ITG_CANCELLED;
+    itg_run_end end = {.stop_reason = cancelled ? "cancelled" : why->message, .best_trial = -1};
     if (w->recorder) itg_cli_recorder_end(w->recorder, &end, NULL);
 }

@@ -136,6 +136,13 @@ static itg_status refuse(const itg_cli_search_work *w, itg_cli_option option, co
                          w->args->values[ITG_CLI_OPT_DB].text, logged);
 }
 
+/* "runs.db: run 3: its options": what errors call a document of the log. */
+static const char *place_of(const itg_cli_search_work *w, const char *what, char *out, size_t size)
+{
+    snprintf(out, size, "%.400s: run %" PRId64 ": its %s", w->resumed->log, w->resumed->run, what);
+    return out;
+}
+
 /* A longer run than before is fine; one that is shorter than what is there already is not. */
 static itg_status check_trials(itg_cli_search_work *w, itg_error *err)
 {
@@ -153,10 +160,10 @@ static itg_status check_trials(itg_cli_search_work *w, itg_error *err)
 
 static itg_status resume_options(itg_cli_search_work *w, itg_error *err)
 {
-    char given[VALUE], logged[VALUE];
+    char given[VALUE], logged[VALUE], source[512];
     itg_search_options o;
-    itg_status status = itg_search_options_from_text(w->resumed->info.options_json,
-                                                     "the options of the run", &o, err);
+    itg_status status = itg_search_options_from_text(
+        w->resumed->info.options_json, place_of(w, "options", source, sizeof source), &o, err);
     if (status != ITG_OK) return status;
     w->options = o;
     itg_cli_search_apply(w->args, &w->options);
@@ -175,9 +182,10 @@ static itg_status resume_hardware(itg_cli_search_work *w, itg_error *err)
 {
     const itg_run_info *info = &w->resumed->info;
     const char *name = w->args->values[ITG_CLI_OPT_HW].text;
+    char source[512];
     if (!w->args->given[ITG_CLI_OPT_HW])
         return itg_hardware_parse(info->hardware_json, strlen(info->hardware_json),
-                                  info->hardware_name, &w->hw, err);
+                                  place_of(w, "hardware", source, sizeof source), &w->hw, err);
     itg_status status = itg_hardware_load(name, &w->hw, err);
     if (status != ITG_OK || strcmp(itg_hardware_json(w->hw), info->hardware_json) == 0)
         return status;
@@ -191,8 +199,9 @@ static itg_status resume_hardware(itg_cli_search_work *w, itg_error *err)
 static itg_status resume_preprocess(itg_cli_search_work *w, itg_error *err)
 {
     const char *logged = w->resumed->info.preprocess_json;
-    itg_status status =
-        itg_preprocess_from_text(logged, "the preprocessing of the run", &w->preprocess, err);
+    char source[512];
+    itg_status status = itg_preprocess_from_text(
+        logged, place_of(w, "preprocessing", source, sizeof source), &w->preprocess, err);
     if (status != ITG_OK) return status;
     itg_preprocess given = w->preprocess;
     char *text = NULL, *before = NULL;

@@ -17,15 +17,6 @@ typedef struct itg_log_run {
     int64_t count;
 } itg_log_run;
 
-/* The members of a score between its first and its last, in the order of the columns. */
-typedef struct itg_log_field {
-    const char *name;
-    size_t offset;   /* in itg_score */
-    bool is_integer; /* int64_t, else double; below zero: not known, null */
-} itg_log_field;
-enum { ITG_LOG_FIELDS = 10 };
-extern const itg_log_field itg_log_fields[ITG_LOG_FIELDS];
-
 /* The four data sets of a run, by the names of their members; only the first is always there. */
 enum { ITG_LOG_DATA_SETS = 4 };
 extern const char *const itg_log_data_names[ITG_LOG_DATA_SETS];

@@ -107,6 +107,9 @@ static itg_status read_field(const reader *r, const itg_json_value *object,
     if (status == ITG_OK && !is_null(v))
         status = field->is_integer ? itg_json_get_int(r->json, v, 0, MOST, &integer, r->err)
                                    : get_amount(r, v, &number);
+    if (status == ITG_OK && number > field->max)
+        status = itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected a number from 0 to %g",
+                               field->max);
     if (status != ITG_OK) return status;
     if (field->is_integer)
         memcpy(at, &integer, sizeof integer);

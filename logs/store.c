@@ -35,6 +35,13 @@ itg_status itg_log_fail(const itg_run_log *log, itg_error *err, const char *what
                     sqlite3_errmsg(log->db), busy ? " by another program" : "");
 }
 
+itg_status itg_log_fail_run(const itg_run_log *log, int64_t run, itg_error *err)
+{
+    char doing[48];
+    snprintf(doing, sizeof doing, "read run %lld", (long long)run);
+    return itg_log_fail(log, err, doing);
+}
+
 itg_status itg_log_execute(itg_run_log *log, const char *sql, const char *what, itg_error *err)
 {
     return sqlite3_exec(log->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ITG_OK

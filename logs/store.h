@@ -29,6 +29,8 @@ struct itg_run_log {
 
 /* "path: cannot <what>: <SQLite's words>", with the status that fits SQLite's code. */
 itg_status itg_log_fail(const itg_run_log *log, itg_error *err, const char *what);
+/* "path: cannot read run 7: <SQLite's words>". */
+itg_status itg_log_fail_run(const itg_run_log *log, int64_t run, itg_error *err);
 itg_status itg_log_execute(itg_run_log *log, const char *sql, const char *what, itg_error *err);
 itg_status itg_log_prepare(itg_run_log *log, const char *sql, const char *what, sqlite3_stmt **out,
                            itg_error *err);
@@ -74,7 +76,21 @@ void itg_log_release(itg_run_log *log);
 #define ITG_LOG_SCORE_PARAMETERS "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
 /* score NULL: all of them NULL. False: no memory. */
 bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score);
-void itg_log_read_score(sqlite3_stmt *statement, int first, itg_score *out);
+itg_score itg_log_no_score(void); /* all of it unknown */
+/* ITG_BAD_FILE where a column holds what no score has; `where` says whose it is ("run 3: trial 5").
+ * A score whose stopped_at is set has no digest. */
+itg_status itg_log_read_score(const itg_run_log *log, sqlite3_stmt *statement, int first,
+                              const char *where, itg_score *out, itg_error *err);
+/* The members of a score but its digest, in the order of the columns. */
+typedef struct itg_log_field {
+    const char *name;
+    size_t offset;   /* in itg_score */
+    bool is_integer; /* int64_t, else double; below zero: not known, null */
+    double max;      /* the most that it can be */
+} itg_log_field;
+enum { ITG_LOG_FIELDS = 10 };
+extern const itg_log_field itg_log_fields[ITG_LOG_FIELDS];
+
 /* 64 digits of lower-case hex; false, and zeros, where it is none. */
 bool itg_log_parse_hash(const char *text, unsigned char out[32]);
 #endif

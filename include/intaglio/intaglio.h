@@ -139,6 +139,7 @@ itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
 typedef struct itg_calibrate_options {
     itg_float_kernels kernels; /* ITG_FLOAT_ONEDNN: statistics that only this machine repeats */
     int threads;
+    itg_stop stop;
 } itg_calibrate_options;
 /* On all samples of a stream that nobody has read yet; memory does not grow with them. */
 itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
@@ -481,7 +482,12 @@ typedef struct itg_search_hooks {
     void (*progress)(void *context, const itg_trial *trial, const itg_trial *best, int64_t planned);
     itg_status (*trial)(void *context, const itg_trial *trial,
                         itg_error *err); /* every finished trial, in order: the log */
-    bool (*cancelled)(void *context); /* called by any thread: points not yet begun are dropped */
+    /* Both are called by any thread, often. cancelled: trials that have not ended are dropped, the
+     * best of the others is the result; before the first trial, the search ends with ITG_CANCELLED.
+     * hurry (NULL: never): what is left to do for the result is left out, too: the best on the
+     * hold-out. */
+    bool (*cancelled)(void *context);
+    bool (*hurry)(void *context);
 } itg_search_hooks;
 /* data is split by the seed into calibration and search samples, and a hold-out where none is
  * given. */
@@ -517,6 +523,7 @@ const itg_score *itg_search_uniform8(const itg_search_result *result,
                                                        hardware cannot run it */
 const itg_score *itg_search_hago(const itg_search_result *result,
                                  bool holdout); /* NULL: not asked for, or it found nothing */
+/* NULL: there is no best, or no time was left for it (hooks.hurry). */
 const itg_score *itg_search_best_holdout(const itg_search_result *result);
 itg_strategy_file *itg_search_strategy(itg_search_result *result); /* of the best; borrowed */
 /* "exhausted", "trials", "seconds", "patience", "cancelled" */
@@ -607,6 +614,7 @@ typedef struct itg_run_record {
     int64_t duplicates, raced;       /* of the trials, as itg_search_duplicate_count says */
     bool ended, goal_met;            /* ended: it has a stop_reason */
     itg_run_info info;               /* space_json NULL: written by version 0.1 */
+    const char *log;                 /* the path of the log that it was read from */
     const char *stop_reason, *strategy_json;
     bool has_float, has_uniform8, has_hago, has_best, has_search_float;
     itg_score holdout_float, holdout_uniform8, holdout_hago, holdout_best, search_float;

@@ -3,6 +3,7 @@
 #include "driver.h"
 #include <dirent.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "graph/onnx/onnx_write.h"
@@ -343,6 +344,59 @@ static void files_appear_together_or_not_at_all(void **state)
     }
 }
 
+/* ---- files that may not grow ---- */
+
+static outcome run_within(const char *line, rlim_t bytes)
+{
+    struct rlimit old, now;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    now = (struct rlimit){bytes, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+    outcome o = run(line);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    return o;
+}
+
+static void a_file_that_may_not_grow_is_an_error_and_leaves_nothing(void **state)
+{
+    static const char *const lines[] = {"realize two.onnx two.json -o small.itg",
+                                        "realize two.onnx two.json --emit c --name small -o .",
+                                        "realize two.onnx two.json --emit qdq -o small.onnx",
+                                        "run two.itg --data x.npy -o small.npy",
+                                        "simulate two.onnx two.json --data x.npy -o small.json"};
+    (void)state;
+    make_once();
+    for (int i = 0; i < 5; i++) {
+        outcome o = run_within(lines[i], 100);
+        if (o.status != 1) fail_msg("'%s': status %d: %s", lines[i], o.status, o.err);
+        assert_contains(o.err, "File too large");
+        done(&o);
+        assert_false(has_leftovers());
+    }
+    assert_false(exists("small.itg") || exists("small.c") || exists("small.onnx") ||
+                 exists("small.npy") || exists("small.json"));
+}
+
+/* The log ends at the limit; the search ends with it, with all that it found. */
+static void a_log_that_may_not_grow_loses_nothing(void **state)
+{
+    (void)state;
+    outcome o = run_within(
+        "search digits.onnx --hw cortex-m --data digits_search_images.npy --labels "
+        "digits_search_labels.npy --scale 1/255 --limit 200 --search-samples 60 "
+        "--calibration-samples 20 --searcher random --trials 100000000 --quiet --db full.db "
+        "-o full.json",
+        160000);
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "full.db");
+    done(&o);
+    assert_true(exists("full.json"));
+    itg_json *json = run_json("runs show 1 --db full.db --json");
+    assert_true(number(json, "trials") > 10);
+    itg_json_destroy(json);
+    must("realize digits.onnx full.json -o full.itg");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +406,8 @@ int main(void)
         cmocka_unit_test(a_deep_program_can_be_read),
         cmocka_unit_test(a_wide_program_can_be_read),
         cmocka_unit_test(files_appear_together_or_not_at_all),
+        cmocka_unit_test(a_file_that_may_not_grow_is_an_error_and_leaves_nothing),
+        cmocka_unit_test(a_log_that_may_not_grow_loses_nothing),
         cmocka_unit_test(all_forms_name_the_strategy_by_the_same_hash),
     };
     if (enter_folder("files") != 0) return 1;

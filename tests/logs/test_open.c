@@ -64,7 +64,7 @@ static void a_new_log_names_its_application_and_version(void **state)
     (void)state;
     make_log(0);
     assert_sees("PRAGMA application_id", "1230260044");
-    assert_sees("PRAGMA user_version", "3");
+    assert_sees("PRAGMA user_version", "4");
     assert_sees("SELECT value FROM meta WHERE key = 'schema_version'", "4");
     assert_sees("PRAGMA journal_mode", "delete");
 }
