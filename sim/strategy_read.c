@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 typedef struct reader {
     const itg_json *json;
     const itg_graph *g;
@@ -402,7 +401,7 @@ itg_status itg_strategy_model_options(const char *path, itg_model_options *out, 
 {
     itg_json *json = NULL;
     bool equalized = true;
-    itg_status status = itg_json_read(path, MAX_FILE_BYTES, &json, err);
+    itg_status status = itg_json_read(path, ITG_STRATEGY_MAX_BYTES, &json, err);
     if (status != ITG_OK) return status;
     const itg_json_value *strategy = itg_json_find(itg_json_root(json), "strategy");
     const itg_json_value *v = strategy ? itg_json_find(strategy, "equalized") : NULL;
