@@ -22,6 +22,9 @@ itg_status itg_fail(itg_error *err, itg_status code, const char *format, ...) IT
 itg_status itg_prefix_error(itg_error *err, itg_status code, const char *format, ...)
     ITG_PRINTF(3, 4);
 
+/* ITG_CANCELLED where the caller wants the work to stop; asked before each piece of it. */
+itg_status itg_check_stop(const itg_stop *stop, itg_error *err);
+
 /* ---- checked size arithmetic (checked.c); false on overflow, *out untouched ---- */
 bool itg_add_size(size_t a, size_t b, size_t *out);
 bool itg_mul_size(size_t a, size_t b, size_t *out);

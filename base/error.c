@@ -73,3 +73,9 @@ itg_status itg_prefix_error(itg_error *err, itg_status code, const char *format,
     va_end(arguments);
     return itg_fail(err, err->code != ITG_OK ? err->code : code, "%s: %s", prefix, err->message);
 }
+
+itg_status itg_check_stop(const itg_stop *stop, itg_error *err)
+{
+    if (!stop->asked || !stop->asked(stop->context)) return ITG_OK;
+    return itg_fail(err, ITG_CANCELLED, "interrupted");
+}

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/demo.h"
 #include "cli/example.h"
+#include "cli/staging.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,7 @@ static itg_status search(itg_cli_demo_work *d, itg_error *err)
         words[i] = (char *)(uintptr_t)c->words[i];
     if (itg_cli_parse(&itg_cli_search, c->count - 1, words + 1, &d->search_args) != ITG_CLI_OK)
         return itg_cli_error(err, ITG_FAILURE, "the demo's own command is wrong");
+    if (itg_cli_keep_apart(&d->search_args, NULL, 0, err) != ITG_OK) return ITG_BAD_ARGUMENT;
     itg_status status = itg_cli_search_perform(&d->search_args, &d->search, err);
     d->searched = true;
     if (status != ITG_OK) return status;
@@ -147,6 +149,9 @@ static itg_status search(itg_cli_demo_work *d, itg_error *err)
         if (err) *err = d->search.log_failure;
         return d->search.log_failure.code;
     }
+    if (itg_search_best(d->search.result) && !itg_search_best_holdout(d->search.result))
+        return itg_cli_error(err, ITG_CANCELLED, "interrupted; the best so far is in %s",
+                             d->paths[ITG_CLI_DEMO_STRATEGY]);
     if (!itg_search_best(d->search.result))
         return itg_cli_error(err, ITG_INFEASIBLE, "the search found no strategy: %s",
                              itg_search_limited_by(d->search.result));
@@ -165,8 +170,7 @@ static itg_status realize(itg_cli_demo_work *d, itg_error *err)
     if (status == ITG_OK) status = itg_annotate_strategy(model, file, &annotated, err);
     if (status == ITG_OK) status = itg_realize_program(annotated, &options, &program, err);
     if (status == ITG_OK)
-        status = itg_program_save(program, model, file, d->paths[ITG_CLI_DEMO_PROGRAM], err);
-    if (status == ITG_OK) status = itg_cli_certify(d->paths[ITG_CLI_DEMO_PROGRAM], err);
+        status = itg_cli_write_program(program, model, file, d->paths[ITG_CLI_DEMO_PROGRAM], err);
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);
     itg_strategy_close(file);

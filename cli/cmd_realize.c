@@ -2,10 +2,12 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/realize_qdq.h"
+#include "cli/staging.h"
 #include "cli/table.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +19,8 @@ typedef struct work {
     itg_annotated *annotated;
     itg_program *program;
     int64_t activation_bytes;
-    bool c, qdq; /* C source, a QDQ model: not the program */
+    bool c, qdq;  /* C source, a QDQ model: not the program */
+    bool misused; /* the command's words made it fail */
     itg_qdq_report *report;
     itg_preprocess preprocess;
     itg_cli_data data; /* of the self-test */
@@ -45,19 +48,66 @@ static itg_status open_program(work *w, itg_error *err)
     return status == ITG_OK ? itg_program_preprocess(w->program, &w->preprocess, err) : status;
 }
 
-/* The program that the source stands for, its certificate, and the source's. */
-static itg_status certify_source(const work *w, const char *folder, itg_error *err)
+/* The source's files by their names, and what messages call them. */
+enum { SOURCE_FILES = 6 };
+static const char *const source_files[SOURCE_FILES][2] = {
+    {".c", "the C source"},
+    {".h", "the C header"},
+    {"_selftest.c", "the self-test"},
+    {".itg", "the program"},
+    {".itg.cert.json", "the program's certificate"},
+    {".cert.json", "the source's certificate"}};
+
+/* Source, the program that it stands for, and both certificates, in a folder without others. */
+static itg_status emit_staged(work *w, const itg_cli_staging *staging, itg_error *err)
 {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/%s.itg", folder, w->sizes.name) >= (int)sizeof path)
-        return itg_cli_error(err, ITG_LIMIT, "%s: the folder's name is too long", folder);
-    char *certificate = itg_certificate_path(path);
-    itg_status status =
-        certificate != NULL ? ITG_OK : itg_cli_error(err, ITG_NO_MEMORY, "no memory");
-    if (status == ITG_OK) status = itg_program_save(w->program, w->model, w->file, path, err);
-    if (status == ITG_OK) status = itg_certify(path, certificate, err);
-    if (status == ITG_OK) status = itg_certify_source(folder, w->sizes.name, err);
-    itg_free(certificate);
+    itg_emit_options options = {.name = w->args->values[ITG_CLI_OPT_EMIT_NAME].text,
+                                .samples =
+                                    (int32_t)w->args->values[ITG_CLI_OPT_EMIT_SAMPLES].integer,
+                                .data = w->data.samples,
+                                .preprocess = &w->preprocess};
+    char program[sizeof w->sizes.name + 4];
+    itg_status status = itg_emit_c(w->program, &options, staging->folder, &w->sizes, err);
+    if (status != ITG_OK) return status;
+    snprintf(program, sizeof program, "%s.itg", w->sizes.name);
+    char *path = itg_cli_staged(staging, program);
+    status = path ? itg_cli_write_program(w->program, w->model, w->file, path, err)
+                  : itg_cli_error(err, ITG_NO_MEMORY, "no memory for a file name");
+    if (status == ITG_OK) status = itg_certify_source(staging->folder, w->sizes.name, err);
+    itg_free(path);
+    return status;
+}
+
+/* The names are known now, and nothing is in its place yet. */
+static itg_status finish(work *w, const itg_cli_staging *staging, itg_error *err)
+{
+    char names[SOURCE_FILES][sizeof w->sizes.name + 16], paths[SOURCE_FILES][4096];
+    const char *list[SOURCE_FILES];
+    itg_cli_file files[SOURCE_FILES];
+    for (int i = 0; i < SOURCE_FILES; i++) {
+        snprintf(names[i], sizeof names[i], "%s%s", w->sizes.name, source_files[i][0]);
+        if (snprintf(paths[i], sizeof paths[i], "%s%s", staging->place, names[i]) >=
+            (int)sizeof paths[i])
+            return itg_cli_error(err, ITG_LIMIT, "%.200s...: the name is too long", staging->place);
+        files[i] = (itg_cli_file){paths[i], source_files[i][1], true};
+        list[i] = names[i];
+    }
+    itg_status status = itg_cli_keep_apart(w->args, files, SOURCE_FILES, err);
+    w->misused = status == ITG_BAD_ARGUMENT;
+    return status == ITG_OK ? itg_cli_staging_finish(staging, list, SOURCE_FILES, err) : status;
+}
+
+static itg_status emit_into(work *w, const char *folder, itg_error *err)
+{
+    itg_cli_staging staging = {0};
+    char *inside = malloc(strlen(folder) + 2);
+    if (!inside) return itg_cli_error(err, ITG_NO_MEMORY, "no memory for a file name");
+    sprintf(inside, "%s/", folder);
+    itg_status status = itg_cli_staging_open(inside, &staging, err);
+    if (status == ITG_OK) status = emit_staged(w, &staging, err);
+    if (status == ITG_OK) status = finish(w, &staging, err);
+    itg_cli_staging_close(&staging, err);
+    free(inside);
     return status;
 }
 
@@ -73,13 +123,9 @@ static itg_status emit(work *w, itg_error *err)
     if (!made && errno != EEXIST)
         return itg_cli_error(err, ITG_IO, "%s: cannot make the folder: %s", folder,
                              strerror(errno));
-    itg_emit_options options = {.name = args->values[ITG_CLI_OPT_EMIT_NAME].text,
-                                .samples = (int32_t)args->values[ITG_CLI_OPT_EMIT_SAMPLES].integer,
-                                .data = w->data.samples,
-                                .preprocess = &w->preprocess};
-    status = itg_emit_c(w->program, &options, folder, &w->sizes, err);
+    status = emit_into(w, folder, err);
     if (status != ITG_OK && made) (void)rmdir(folder);
-    return status == ITG_OK ? certify_source(w, folder, err) : status;
+    return status;
 }
 
 static itg_status work_all(work *w, itg_error *err)
@@ -94,8 +140,8 @@ static itg_status work_all(work *w, itg_error *err)
         return itg_emit_qdq(w->annotated, w->model, w->file, path, &w->report, err);
     if (status == ITG_OK)
         status = itg_program_activation_bytes(w->program, &w->activation_bytes, err);
-    if (status == ITG_OK) status = itg_program_save(w->program, w->model, w->file, path, err);
-    return status == ITG_OK ? itg_certify(path, w->certificate, err) : status;
+    return status == ITG_OK ? itg_cli_write_program(w->program, w->model, w->file, path, err)
+                            : status;
 }
 
 /* ---- results ---- */
@@ -218,16 +264,6 @@ static int print_text(const work *w)
     return print_overflows(w->program, bounds, count);
 }
 
-/* The certificate must not take the place of what is read. */
-static int check_certificate(const work *w)
-{
-    for (int i = 0; i < w->args->argument_count; i++)
-        if (itg_cli_is_same_file(w->certificate, w->args->arguments[i]))
-            return itg_cli_fail_usage(w->args->command, "the certificate %s would overwrite %s",
-                                      w->certificate, w->args->command->arguments[i]);
-    return ITG_CLI_OK;
-}
-
 static int check_usage(work *w)
 {
     const itg_cli_args *args = w->args;
@@ -239,7 +275,8 @@ static int check_usage(work *w)
     if (!w->c && args->argument_count == 1)
         return itg_cli_fail_usage(args->command, "STRATEGY is missing (a program alone: --emit c)");
     if (w->certificate == NULL) return itg_cli_fail("no memory for a file name");
-    return w->c || w->qdq ? ITG_CLI_OK : check_certificate(w);
+    const itg_cli_file certificate = {w->certificate, "the certificate", true};
+    return itg_cli_check_files(args, &certificate, !w->c && !w->qdq);
 }
 
 static int run(const itg_cli_args *args)
@@ -250,7 +287,8 @@ static int run(const itg_cli_args *args)
     itg_error err = {0};
     int result = check_usage(&w);
     if (result == ITG_CLI_OK && work_all(&w, &err) != ITG_OK)
-        result = itg_cli_fail_error(&err);
+        result = w.misused ? itg_cli_fail_usage(args->command, "%s", err.message)
+                           : itg_cli_fail_error(&err);
     else if (result == ITG_CLI_OK)
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
     itg_qdq_report_destroy(w.report);

@@ -2,19 +2,40 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct work {
     const itg_cli_args *args;
     itg_program *program;
     itg_cli_data data;
     itg_score score;
+    bool misused; /* the command's words made it fail */
 } work;
+
+/* The files of all outputs but the first, which is --output itself, against what else there is. */
+static itg_status check_outputs(work *w, itg_error *err)
+{
+    const char *path = w->args->values[ITG_CLI_OPT_OUT_NPY].text;
+    int count = path ? (int)itg_program_output_count(w->program) - 1 : 0;
+    if (count < 1) return ITG_OK;
+    itg_cli_file *files = calloc((size_t)count, sizeof *files);
+    if (!files) return itg_cli_error(err, ITG_NO_MEMORY, "no memory for file names");
+    for (int i = 0; i < count; i++)
+        files[i] = (itg_cli_file){itg_program_npy_path(path, i + 1), "the output", true};
+    itg_status status = itg_cli_keep_apart(w->args, files, count, err);
+    w->misused = status == ITG_BAD_ARGUMENT;
+    for (int i = 0; i < count; i++)
+        itg_free((void *)(uintptr_t)files[i].path);
+    free(files);
+    return status;
+}
 
 static itg_status run_program(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
     itg_preprocess p = itg_preprocess_default();
     itg_status status = itg_program_open(w->args->arguments[0], &w->program, err);
+    if (status == ITG_OK) status = check_outputs(w, err);
     if (status == ITG_OK) status = itg_program_preprocess(w->program, &p, err);
     itg_split_info split = status == ITG_OK ? itg_program_split(w->program) : (itg_split_info){0};
     if (status == ITG_OK) status = itg_cli_data_open(w->args, &w->data, err);
@@ -57,7 +78,8 @@ static int run(const itg_cli_args *args)
     itg_error err = {0};
     int result;
     if (run_program(&w, &err) != ITG_OK)
-        result = itg_cli_fail_error(&err);
+        result = w.misused ? itg_cli_fail_usage(args->command, "%s", err.message)
+                           : itg_cli_fail_error(&err);
     else
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
     itg_program_destroy(w.program);

@@ -1,22 +1,31 @@
 /* intaglio search: finds the strategy that meets a goal best, or goes on with a run of the log.
- * Ctrl-C ends it after the batch at hand, with all its results. */
+ * Ctrl-C ends it with what it has found. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- interruption ---- */
 
-/* The one thing that a signal handler may write to. */
-static volatile sig_atomic_t interrupted;
+/* What a signal handler may write to: whether, and when (in seconds), it was called. */
+static volatile sig_atomic_t interrupted, interrupted_at;
+
+static int seconds_now(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int)(now.tv_sec & 0x3fffffff);
+}
 
 static void interrupt(int number)
 {
     static const char text[] =
-        "\nintaglio: finishing this batch of trials; once more to stop at once\n";
+        "\nintaglio: stopping; what was found is kept. Once more to stop at once\n";
     (void)number;
+    interrupted_at = seconds_now();
     interrupted = 1;
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return; /* nobody to tell */
 }
@@ -64,6 +73,14 @@ static bool hook_cancelled(void *context)
     return interrupted != 0 || w->log_failure.code != ITG_OK;
 }
 
+/* The best on the hold-out is worth a moment, but not more. */
+static bool hook_hurry(void *context)
+{
+    enum { PATIENCE_S = 2 };
+    (void)context;
+    return interrupted && seconds_now() - interrupted_at >= PATIENCE_S;
+}
+
 /* ---- the search ---- */
 
 static itg_status prepare(itg_cli_search_work *w, itg_error *err)
@@ -84,9 +101,16 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
     return status;
 }
 
+static itg_status name_run(const itg_run_record *run, itg_error *err)
+{
+    itg_error why = *err;
+    return itg_cli_error(err, why.code, "%.200s: run %lld: %.280s", run->log, (long long)run->run,
+                         why.message);
+}
+
 static itg_status search(itg_cli_search_work *w, itg_error *err)
 {
-    itg_search_hooks hooks = {w, hook_clock, hook_progress, hook_trial, hook_cancelled};
+    itg_search_hooks hooks = {w, hook_clock, hook_progress, hook_trial, hook_cancelled, hook_hurry};
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
     itg_cli_note_kernels(w->options.float_kernels);
     catch_signals();
@@ -97,6 +121,8 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
     itg_cli_progress_end(&w->progress);
     w->seconds = itg_cli_now() - start;
     if (status != ITG_OK) itg_cli_search_fail_log(w, err);
+    if (status == ITG_MISMATCH && w->resumed) /* the search knows no log */
+        return name_run(w->resumed, err);
     return status;
 }
 
@@ -206,7 +232,7 @@ const itg_cli_command itg_cli_search = {
         "reported on the\n"
         "hold-out. Quality is top-1; without labels, agreement with the float network. Ctrl-C "
         "ends the search\n"
-        "after the trials at hand and keeps the best so far; a second one stops at once.\n\n"
+        "and keeps the best so far; a second one stops at once.\n\n"
         "--resume goes on with a run of the log as if it had never been interrupted. What is not "
         "given is taken\n"
         "from the log; what is given must be what the run had, but for --trials, --seconds (of the "

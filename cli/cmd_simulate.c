@@ -50,8 +50,8 @@ static int check_options(const itg_cli_args *args)
 static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
-    const itg_calibrate_options options = {values[ITG_CLI_OPT_FLOAT_KERNELS].kernels,
-                                           (int)values[ITG_CLI_OPT_THREADS].integer};
+    const itg_calibrate_options options = {.kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels,
+                                           .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     itg_data_stream *stream = NULL;
     itg_status status = itg_data_stream_open(values[ITG_CLI_OPT_CALIB].text,
                                              values[ITG_CLI_OPT_CALIB_LIMIT].integer, &stream, err);

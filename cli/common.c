@@ -283,15 +283,6 @@ double itg_cli_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-itg_status itg_cli_certify(const char *program, itg_error *err)
-{
-    char *path = itg_certificate_path(program);
-    if (path == NULL) return itg_cli_error(err, ITG_NO_MEMORY, "no memory for a file name");
-    itg_status status = itg_certify(program, path, err);
-    itg_free(path);
-    return status;
-}
-
 void itg_cli_note_kernels(itg_float_kernels kernels)
 {
     if (kernels != ITG_FLOAT_REFERENCE)

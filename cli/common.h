@@ -26,10 +26,22 @@ itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *spl
                              itg_cli_data *data, itg_error *err);
 void itg_cli_data_close(itg_cli_data *data);
 
-/* A usage error where a file to be written is also read, or written twice; else ITG_CLI_OK. */
-int itg_cli_check_outputs(const itg_cli_args *args);
-/* By name, or as links to one regular file; devices and pipes may be named twice. */
-bool itg_cli_is_same_file(const char *a, const char *b);
+/* ---- files (outputs.c) ---- */
+/* What a command derives from its arguments and options, and what messages call it. */
+typedef struct itg_cli_file {
+    const char *path, *what;
+    bool written; /* else read */
+} itg_cli_file;
+/* ITG_BAD_ARGUMENT where a file that the command writes is one that it reads, or writes twice:
+ * among its arguments, its options, SQLite's files beside a database, and `more`. Called before
+ * anything is written; again when names are known that were not at first. */
+itg_status itg_cli_keep_apart(const itg_cli_args *args, const itg_cli_file *more, int count,
+                              itg_error *err);
+/* The same as a usage error, which is printed; else ITG_CLI_OK. */
+int itg_cli_check_files(const itg_cli_args *args, const itg_cli_file *more, int count);
+/* The name that a name leads to which is a link, or a chain of them, whether it exists or not; any
+ * other as it is. malloc'd, NULL without memory. */
+char *itg_cli_follow_links(const char *path);
 
 /* The preprocessing options that were given replace those in *p. */
 void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p);
@@ -67,9 +79,6 @@ void itg_cli_print_score(const itg_score *score);
 void itg_cli_print_line(const char *name, const char *format, ...);
 /* Says that the outputs are logits, where a trailing Softmax was left off. */
 void itg_cli_print_softmax(const itg_model *model);
-
-/* Writes the certificate beside a program's file. */
-itg_status itg_cli_certify(const char *program, itg_error *err);
 
 /* Writes code and text to err (may be NULL); returns code. */
 itg_status itg_cli_error(itg_error *err, itg_status code, const char *format, ...);

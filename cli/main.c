@@ -3,6 +3,7 @@
 #include "cli/common.h"
 #include "cli/help.h"
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,13 +71,15 @@ static int dispatch(int argc, char *const *argv)
         itg_cli_help_command(command);
         return ITG_CLI_OK;
     }
-    status = itg_cli_check_outputs(&args);
+    status = itg_cli_check_files(&args, NULL, 0);
     return status == ITG_CLI_OK ? command->run(&args) : status;
 }
 
 int main(int argc, char **argv)
 {
     itg_parallel_be_passive(argc, argv);
+    /* A file that grows beyond 'ulimit -f' is an error like a full disk, not the end. */
+    signal(SIGXFSZ, SIG_IGN);
     int status = dispatch(argc, argv);
     /* Output that did not arrive is a failure, whatever the command thinks. */
     errno = 0;

@@ -9,6 +9,9 @@ enum { ITG_CLI_OK = 0, ITG_CLI_FAILURE = 1, ITG_CLI_USAGE = 2 };
 typedef enum itg_cli_kind {
     ITG_CLI_FLAG,
     ITG_CLI_TEXT,
+    ITG_CLI_READ,      /* a file that the command reads, as text */
+    ITG_CLI_WRITTEN,   /* a file (or folder) that it writes */
+    ITG_CLI_DATABASE,  /* a SQLite database, which has files of its own beside it */
     ITG_CLI_INTEGER,   /* within [min, max] */
     ITG_CLI_SEED,      /* 0 .. 2^64-1 */
     ITG_CLI_FRACTION,  /* "1%" or "0.01"; 0 .. 1 */

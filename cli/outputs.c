@@ -1,54 +1,186 @@
-/* An output must not be a file that the same command reads or writes elsewhere: it would be gone.
- */
+/* No file that a command writes may be one that it reads, or writes a second time: it would be
+ * gone. Here all of them are known before the first is written: arguments, options by their kind,
+ * what SQLite keeps beside a database, and what the command derives from these.
+ *
+ * Names are compared as files: links lead to what they point to, and a name that does not exist yet
+ * is a folder and a name in it. Whether that folder tells upper and lower case apart is not known,
+ * so two new files may not differ in case alone. */
 #include "cli/common.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static const itg_cli_option written[] = {ITG_CLI_OPT_DB,          ITG_CLI_OPT_OUT_STRATEGY,
-                                         ITG_CLI_OPT_OUT_PROGRAM, ITG_CLI_OPT_OUT_NPY,
-                                         ITG_CLI_OPT_RUNS_DB,     ITG_CLI_OPT_RUNS_OUT};
-static const itg_cli_option read[] = {ITG_CLI_OPT_HW,      ITG_CLI_OPT_DATA,
-                                      ITG_CLI_OPT_LABELS,  ITG_CLI_OPT_CALIB,
-                                      ITG_CLI_OPT_HOLDOUT, ITG_CLI_OPT_HOLDOUT_LABELS};
-enum { WRITTEN = sizeof written / sizeof *written, READ = sizeof read / sizeof *read };
+typedef struct entry {
+    itg_cli_file file;
+    bool exists;
+    struct stat about; /* of the file; where it does not exist, of its folder */
+    const char *name;  /* in that folder */
+    char *owned;       /* file.path, where nobody else owns it */
+} entry;
 
-bool itg_cli_is_same_file(const char *a, const char *b)
+typedef struct list {
+    entry *entries;
+    int count, capacity;
+    bool failed;
+} list;
+
+/* ---- names ---- */
+
+char *itg_cli_follow_links(const char *path)
 {
-    struct stat first, second;
-    if (stat(a, &first) != 0 || stat(b, &second) != 0) return strcmp(a, b) == 0;
-    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+    enum { LINKS = 40 };
+    char target[PATH_MAX], *at = strdup(path);
+    for (int i = 0; at && i < LINKS; i++) {
+        ssize_t length = readlink(at, target, sizeof target - 1);
+        if (length < 0) break;
+        target[length] = '\0';
+        const char *slash = *target == '/' ? NULL : strrchr(at, '/');
+        size_t folder = slash ? (size_t)(slash - at) + 1 : 0;
+        char *next = malloc(folder + (size_t)length + 1);
+        if (next) sprintf(next, "%.*s%s", (int)folder, at, target);
+        free(at);
+        at = next;
+    }
+    return at;
 }
 
-/* As given, or the default of an option that the command has; NULL: none. */
-static const char *path_of(const itg_cli_args *args, itg_cli_option option)
+/* Where the name does not exist, the folder of what it leads to; where that does not exist either,
+ * the name as it is. */
+static bool look(entry *e)
 {
-    return itg_cli_takes(args->command, option) ? args->values[option].text : NULL;
+    if (stat(e->file.path, &e->about) == 0) return e->exists = true;
+    char *target = itg_cli_follow_links(e->file.path), *folder = target ? strdup(target) : NULL;
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash) slash[slash == folder] = '\0';
+    bool found = folder && stat(slash ? folder : ".", &e->about) == 0;
+    if (!found) memset(&e->about, 0, sizeof e->about);
+    if (target && folder) e->name = strdup(slash && found ? strrchr(target, '/') + 1 : target);
+    free(folder);
+    free(target);
+    return e->name != NULL;
 }
 
-static int check(const itg_cli_args *args, int index)
+/* Devices and pipes may be named twice. */
+static bool is_same(const entry *a, const entry *b)
 {
-    const char *out = path_of(args, written[index]), *other;
-    const char *name = itg_cli_option_spec(written[index])->name;
-    if (!out) return ITG_CLI_OK;
+    if (a->exists != b->exists || a->about.st_dev != b->about.st_dev ||
+        a->about.st_ino != b->about.st_ino)
+        return false;
+    return a->exists ? S_ISREG(a->about.st_mode) : strcasecmp(a->name, b->name) == 0;
+}
+
+/* ---- the list ---- */
+
+/* owned: malloc'd, and NULL without memory. */
+static void add(list *l, itg_cli_file file, char *owned)
+{
+    if (l->count == l->capacity) {
+        int capacity = l->capacity ? 2 * l->capacity : 32;
+        entry *grown = realloc(l->entries, sizeof *grown * (size_t)capacity);
+        l->failed |= !grown;
+        if (grown) {
+            l->entries = grown;
+            l->capacity = capacity;
+        }
+    }
+    if (l->count == l->capacity || !file.path) {
+        l->failed = true;
+        free(owned);
+        return;
+    }
+    entry *e = &l->entries[l->count++];
+    *e = (entry){.file = file, .owned = owned};
+    l->failed |= !look(e);
+}
+
+/* SQLite names them after the file that a link leads to. */
+static void add_beside_database(list *l, const char *path)
+{
+    static const char *const beside[][2] = {{"-journal", "the journal of --db"},
+                                            {"-wal", "the write-ahead log of --db"},
+                                            {"-shm", "the shared memory of --db"}};
+    char *target = itg_cli_follow_links(path);
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        size_t bytes = target ? strlen(target) + strlen(beside[i][0]) + 1 : 0;
+        char *name = bytes ? malloc(bytes) : NULL;
+        if (name) snprintf(name, bytes, "%s%s", target, beside[i][0]);
+        add(l, (itg_cli_file){name, beside[i][1], true}, name);
+    }
+    free(target);
+}
+
+static const char *const dashed[ITG_CLI_OPTION_COUNT] = {
+#define ITG_CLI_OPTION(id, name, letter, kind, argument, preset, min, max, help) "--" name,
+#include "cli/options.def"
+#undef ITG_CLI_OPTION
+};
+
+static void add_options(list *l, const itg_cli_args *args)
+{
+    for (int i = 0; i < ITG_CLI_OPTION_COUNT; i++) {
+        itg_cli_kind kind = itg_cli_option_spec((itg_cli_option)i)->kind;
+        bool written = kind == ITG_CLI_WRITTEN || kind == ITG_CLI_DATABASE;
+        if ((!written && kind != ITG_CLI_READ) ||
+            !itg_cli_takes(args->command, (itg_cli_option)i) || !args->values[i].text)
+            continue;
+        add(l, (itg_cli_file){args->values[i].text, dashed[i], written}, NULL);
+        if (kind == ITG_CLI_DATABASE) add_beside_database(l, args->values[i].text);
+    }
+}
+
+/* ---- the check ---- */
+
+/* The other file that the one at `index` would overwrite; NULL: none. */
+static const entry *overwritten(const list *l, int index)
+{
+    for (int i = 0; i < l->count; i++)
+        if ((!l->entries[i].file.written || i < index) && i != index &&
+            is_same(&l->entries[i], &l->entries[index]))
+            return &l->entries[i];
+    return NULL;
+}
+
+static itg_status check(const list *l, itg_error *err)
+{
+    for (int i = 0; i < l->count; i++) {
+        const itg_cli_file *file = &l->entries[i].file;
+        const entry *other = file->written ? overwritten(l, i) : NULL;
+        if (other)
+            return itg_cli_error(err, ITG_BAD_ARGUMENT, "%.60s %.200s would overwrite %.200s",
+                                 file->what, file->path, other->file.what);
+    }
+    return ITG_OK;
+}
+
+itg_status itg_cli_keep_apart(const itg_cli_args *args, const itg_cli_file *more, int count,
+                              itg_error *err)
+{
+    list l = {0};
     for (int i = 0; i < args->argument_count; i++)
-        if (itg_cli_is_same_file(out, args->arguments[i]))
-            return itg_cli_fail_usage(args->command, "--%s %s would overwrite %s", name, out,
-                                      args->command->arguments[i]);
-    for (int i = 0; i < READ; i++)
-        if ((other = path_of(args, read[i])) != NULL && itg_cli_is_same_file(out, other))
-            return itg_cli_fail_usage(args->command, "--%s %s would overwrite --%s", name, out,
-                                      itg_cli_option_spec(read[i])->name);
-    for (int i = 0; i < index; i++)
-        if ((other = path_of(args, written[i])) != NULL && itg_cli_is_same_file(out, other))
-            return itg_cli_fail_usage(args->command, "--%s %s would overwrite --%s", name, out,
-                                      itg_cli_option_spec(written[i])->name);
-    return ITG_CLI_OK;
+        add(&l, (itg_cli_file){args->arguments[i], args->command->arguments[i], false}, NULL);
+    add_options(&l, args);
+    for (int i = 0; i < count; i++)
+        add(&l, more[i], NULL);
+    itg_status status = l.failed
+                            ? itg_cli_error(err, ITG_NO_MEMORY, "no memory to compare file names")
+                            : check(&l, err);
+    for (int i = 0; i < l.count; i++) {
+        free(l.entries[i].owned);
+        free((void *)(uintptr_t)l.entries[i].name);
+    }
+    free(l.entries);
+    return status;
 }
 
-int itg_cli_check_outputs(const itg_cli_args *args)
+int itg_cli_check_files(const itg_cli_args *args, const itg_cli_file *more, int count)
 {
-    int status = ITG_CLI_OK;
-    for (int i = 0; i < WRITTEN && status == ITG_CLI_OK; i++)
-        status = check(args, i);
-    return status;
+    itg_error err = {0};
+    itg_status status = itg_cli_keep_apart(args, more, count, &err);
+    if (status == ITG_BAD_ARGUMENT) return itg_cli_fail_usage(args->command, "%s", err.message);
+    return status == ITG_OK ? ITG_CLI_OK : itg_cli_fail_error(&err);
 }

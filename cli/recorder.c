@@ -2,6 +2,7 @@
  * apart, so the log has one user at a time. What fails there is told to the next trial. */
 #include "cli/recorder.h"
 #include "cli/common.h"
+#include "cli/holder.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ struct itg_cli_recorder {
     pthread_mutex_t lock; /* of everything below and of log */
     pthread_cond_t wake;
     bool stops;
+    double renewed;    /* when the lease of the run was, by itg_cli_now */
     itg_error failure; /* of the thread; code ITG_OK: none */
     pthread_t thread;
 };
@@ -32,6 +34,14 @@ static struct timespec next_tick(void)
     return t;
 }
 
+static itg_status renew_if_due(itg_cli_recorder *r, itg_error *err)
+{
+    double now = itg_cli_now();
+    if (now - r->renewed < ITG_LOG_LEASE_S / 6.0) return ITG_OK;
+    r->renewed = now;
+    return itg_run_log_renew(r->log, (int64_t)time(NULL), err);
+}
+
 static void *tick(void *context)
 {
     itg_cli_recorder *r = context;
@@ -41,6 +51,7 @@ static void *tick(void *context)
         if (pthread_cond_timedwait(&r->wake, &r->lock, &until) != ETIMEDOUT) continue;
         itg_error err = {0};
         itg_status status = itg_run_log_commit(r->log, &err);
+        if (status == ITG_OK) status = renew_if_due(r, &err);
         if (status != ITG_OK && r->failure.code == ITG_OK) r->failure = err;
     }
     pthread_mutex_unlock(&r->lock);
@@ -75,9 +86,12 @@ static itg_status fail(itg_error *err, const char *path, const char *what)
 /* info NULL: run goes on; else one begins. */
 static itg_status begin(itg_cli_recorder *r, const itg_run_info *info, int64_t run, itg_error *err)
 {
+    itg_cli_holder self;
     r->run = run;
-    return info ? itg_run_log_begin_run(r->log, info, &r->run, err)
-                : itg_run_log_reopen_run(r->log, run, err);
+    r->renewed = itg_cli_now();
+    itg_status status = info ? itg_run_log_begin_run(r->log, info, &r->run, err) : ITG_OK;
+    if (status == ITG_OK) status = itg_run_log_take(r->log, r->run, itg_cli_claim(&self), err);
+    return status == ITG_OK && !info ? itg_run_log_reopen_run(r->log, run, err) : status;
 }
 
 static itg_status open_recorder(const char *path, const itg_run_info *info, int64_t run,

@@ -1,7 +1,7 @@
 /* The run in the log: its beginning and its end. Trials go there as they come (cmd_search.c). */
 #include "cli/cmd_search.h"
+#include "cli/holder.h"
 #include <string.h>
-#include <time.h>
 
 static itg_run_data data_of(const char *name, const itg_dataset *samples)
 {
@@ -23,10 +23,7 @@ static itg_status make_texts(itg_cli_search_work *w, itg_error *err)
 
 static itg_status begin_run(itg_cli_search_work *w, const char *db, itg_error *err)
 {
-    char started[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc)) strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    char started[32];
     itg_status status = make_texts(w, err);
     if (status != ITG_OK) return status;
     itg_run_info info = {.model_name = w->files.model,
@@ -36,7 +33,7 @@ static itg_status begin_run(itg_cli_search_work *w, const char *db, itg_error *e
                          .hardware_json = itg_hardware_json(w->hw),
                          .preprocess_json = w->preprocess_json,
                          .engine_version = itg_engine_version(),
-                         .started = started,
+                         .started = itg_cli_utc(started, sizeof started),
                          .space_json = w->space_json,
                          .data = data_of(w->files.data, w->data.samples),
                          .holdout = data_of(w->files.holdout, w->holdout.samples),
@@ -86,6 +83,7 @@ itg_status itg_cli_search_end_log(itg_cli_search_work *w, itg_error *err)
 
 void itg_cli_search_fail_log(itg_cli_search_work *w, const itg_error *why)
 {
-    itg_run_end end = {.stop_reason = why->message, .best_trial = -1};
+    bool cancelled = why->code == ITG_CANCELLED;
+    itg_run_end end = {.stop_reason = cancelled ? "cancelled" : why->message, .best_trial = -1};
     if (w->recorder) itg_cli_recorder_end(w->recorder, &end, NULL);
 }

@@ -3,6 +3,7 @@
 #include "cli/goal.h"
 #include "cli/table.h"
 #include <stdio.h>
+#include <string.h>
 
 static bool is_float(const itg_score *score)
 {
@@ -22,6 +23,18 @@ static int64_t run_number(const itg_cli_search_work *w)
     return w->resumed ? w->resumed->run : -1;
 }
 
+/* The best on the hold-out; where no time was left for it, its costs alone, on 0 samples. */
+static itg_score best_holdout(const itg_search_result *r)
+{
+    const itg_score *known = itg_search_best_holdout(r);
+    if (known) return *known;
+    itg_score score = itg_search_best(r)->score;
+    score.samples = 0;
+    score.top1 = score.agreement = score.distortion = -1;
+    memset(score.digest, 0, sizeof score.digest);
+    return score;
+}
+
 /* ---- JSON ---- */
 
 static void json_float_costs(itg_cli_json *json, int64_t weight_bytes)
@@ -36,6 +49,11 @@ static void json_float_costs(itg_cli_json *json, int64_t weight_bytes)
 
 static void json_drop(itg_cli_json *json, const itg_score *floats, const itg_score *score)
 {
+    if (score->samples == 0) {
+        itg_cli_json_null(json, "drop");
+        itg_cli_json_null(json, "drop_interval");
+        return;
+    }
     itg_cli_drop d = itg_cli_drop_of(floats, score);
     itg_cli_json_number(json, "drop", d.drop);
     itg_cli_json_begin(json, "drop_interval", '[');
@@ -83,10 +101,12 @@ static void json_results(itg_cli_json *json, const itg_cli_search_work *w)
                     -1);
     else
         itg_cli_json_null(json, "hago_greedy");
-    if (best)
-        json_scores(json, w, "best", itg_search_best_holdout(r), &best->score, best->index);
-    else
+    if (!best) {
         itg_cli_json_null(json, "best");
+        return;
+    }
+    itg_score holdout = best_holdout(r);
+    json_scores(json, w, "best", &holdout, &best->score, best->index);
 }
 
 int itg_cli_search_json(const itg_cli_search_work *w)
@@ -167,7 +187,10 @@ static int print_table(const itg_search_result *r, const itg_trial *best)
     row(&table, "uniform 8", itg_search_uniform8(r, true), itg_search_uniform8(r, false));
     if (has_hago(r))
         row(&table, "hago-greedy", itg_search_hago(r, true), itg_search_hago(r, false));
-    if (best) row(&table, "best", itg_search_best_holdout(r), &best->score);
+    if (best) {
+        itg_score holdout = best_holdout(r);
+        row(&table, "best", &holdout, &best->score);
+    }
     return itg_cli_table_print(&table);
 }
 
@@ -216,13 +239,17 @@ static void print_quality(const itg_cli_search_work *w, const itg_score *s)
 
 static void print_best(const itg_cli_search_work *w, const itg_trial *best)
 {
-    const itg_score *s = itg_search_best_holdout(w->result);
+    const itg_score holdout = best_holdout(w->result), *s = &holdout;
     char digest[ITG_CLI_HEX];
     bool met = itg_search_goal_met(w->result);
     itg_cli_print_line(met ? "best" : "nearest", "trial %lld", (long long)best->index);
-    print_quality(w, s);
+    if (s->samples > 0)
+        print_quality(w, s);
+    else
+        itg_cli_print_line("hold-out", "not tried: the search was interrupted");
     print_saved(w, s);
-    itg_cli_print_line("its digest", "%s on the hold-out", itg_cli_hex(s->digest, digest));
+    if (s->samples > 0)
+        itg_cli_print_line("its digest", "%s on the hold-out", itg_cli_hex(s->digest, digest));
     if (w->args->given[ITG_CLI_OPT_OUT_STRATEGY])
         itg_cli_print_line("strategy", "%s", w->args->values[ITG_CLI_OPT_OUT_STRATEGY].text);
 }

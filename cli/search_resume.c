@@ -2,6 +2,7 @@
  * given must be what the run had, but for how long it may go on and what it prints. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include "cli/holder.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,6 +136,13 @@ static itg_status refuse(const itg_cli_search_work *w, itg_cli_option option, co
                          w->args->values[ITG_CLI_OPT_DB].text, logged);
 }
 
+/* "runs.db: run 3: its options": what errors call a document of the log. */
+static const char *place_of(const itg_cli_search_work *w, const char *what, char *out, size_t size)
+{
+    snprintf(out, size, "%.400s: run %" PRId64 ": its %s", w->resumed->log, w->resumed->run, what);
+    return out;
+}
+
 /* A longer run than before is fine; one that is shorter than what is there already is not. */
 static itg_status check_trials(itg_cli_search_work *w, itg_error *err)
 {
@@ -152,10 +160,10 @@ static itg_status check_trials(itg_cli_search_work *w, itg_error *err)
 
 static itg_status resume_options(itg_cli_search_work *w, itg_error *err)
 {
-    char given[VALUE], logged[VALUE];
+    char given[VALUE], logged[VALUE], source[512];
     itg_search_options o;
-    itg_status status = itg_search_options_from_text(w->resumed->info.options_json,
-                                                     "the options of the run", &o, err);
+    itg_status status = itg_search_options_from_text(
+        w->resumed->info.options_json, place_of(w, "options", source, sizeof source), &o, err);
     if (status != ITG_OK) return status;
     w->options = o;
     itg_cli_search_apply(w->args, &w->options);
@@ -174,9 +182,10 @@ static itg_status resume_hardware(itg_cli_search_work *w, itg_error *err)
 {
     const itg_run_info *info = &w->resumed->info;
     const char *name = w->args->values[ITG_CLI_OPT_HW].text;
+    char source[512];
     if (!w->args->given[ITG_CLI_OPT_HW])
         return itg_hardware_parse(info->hardware_json, strlen(info->hardware_json),
-                                  info->hardware_name, &w->hw, err);
+                                  place_of(w, "hardware", source, sizeof source), &w->hw, err);
     itg_status status = itg_hardware_load(name, &w->hw, err);
     if (status != ITG_OK || strcmp(itg_hardware_json(w->hw), info->hardware_json) == 0)
         return status;
@@ -190,8 +199,9 @@ static itg_status resume_hardware(itg_cli_search_work *w, itg_error *err)
 static itg_status resume_preprocess(itg_cli_search_work *w, itg_error *err)
 {
     const char *logged = w->resumed->info.preprocess_json;
-    itg_status status =
-        itg_preprocess_from_text(logged, "the preprocessing of the run", &w->preprocess, err);
+    char source[512];
+    itg_status status = itg_preprocess_from_text(
+        logged, place_of(w, "preprocessing", source, sizeof source), &w->preprocess, err);
     if (status != ITG_OK) return status;
     itg_preprocess given = w->preprocess;
     char *text = NULL, *before = NULL;
@@ -219,19 +229,16 @@ static itg_status pick(const itg_cli_search_work *w, itg_cli_option option,
     return ITG_OK;
 }
 
-/* The command line's own check knows nothing of files that the log names. */
+/* The first check, of the command line, knows nothing of files that the log names. */
 static itg_status protect_inputs(const itg_cli_search_work *w, itg_error *err)
 {
     const itg_cli_search_files *f = &w->files;
     const char *const inputs[] = {f->model, f->data, f->labels, f->holdout, f->holdout_labels};
-    const char *out = w->args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
-    for (size_t i = 0; out && i < sizeof inputs / sizeof *inputs; i++)
-        if (inputs[i] && itg_cli_is_same_file(out, inputs[i]))
-            return itg_cli_error(err, ITG_BAD_ARGUMENT,
-                                 "--output %.200s would overwrite %.200s, which run %" PRId64
-                                 " works on",
-                                 out, inputs[i], w->resumed->run);
-    return ITG_OK;
+    itg_cli_file files[sizeof inputs / sizeof *inputs];
+    int count = 0;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (inputs[i]) files[count++] = (itg_cli_file){inputs[i], inputs[i], false};
+    return itg_cli_keep_apart(w->args, files, count, err);
 }
 
 static itg_status resume_files(itg_cli_search_work *w, itg_error *err)
@@ -297,8 +304,11 @@ static itg_status read_run(itg_cli_search_work *w, itg_error *err)
     const itg_cli_value *values = w->args->values;
     int64_t run = values[ITG_CLI_OPT_RESUME].integer;
     itg_run_log *log = NULL;
+    itg_cli_holder self;
     itg_status status = itg_run_log_open_reader(values[ITG_CLI_OPT_DB].text, &log, err);
     if (status == ITG_OK) status = itg_run_log_read_run(log, run, &w->resumed, err);
+    /* Whoever writes it now would be found again before the search; but then the files are read. */
+    if (status == ITG_OK) status = itg_run_log_check_free(log, run, itg_cli_claim(&self), err);
     if (status == ITG_OK)
         status = itg_run_log_load_trials(log, run, &w->replay, &w->replay_count, err);
     itg_run_log_close(log, NULL);

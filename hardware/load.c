@@ -471,6 +471,11 @@ itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source
         goto cleanup;
     }
     hw->json = canonical.text;
+    if (canonical.length > ITG_HW_MAX_FILE_BYTES) { /* strategies and logs could not be read */
+        status = itg_fail(err, ITG_LIMIT, "%s: has %zu bytes as it is kept; at most %zu are",
+                          source, canonical.length, ITG_HW_MAX_FILE_BYTES);
+        goto cleanup;
+    }
     itg_sha256 hash;
     itg_sha256_init(&hash);
     itg_sha256_update(&hash, canonical.text, canonical.length);

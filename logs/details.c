@@ -13,8 +13,9 @@ static itg_status no_memory(itg_error *err)
 static itg_status parse(const itg_run_record *record, const char *text, const char *what,
                         itg_json **out, itg_error *err)
 {
-    char source[64];
-    snprintf(source, sizeof source, "run %lld: its %s", (long long)record->run, what);
+    char source[512];
+    snprintf(source, sizeof source, "%.400s: run %lld: its %s", record->log ? record->log : "log",
+             (long long)record->run, what);
     return itg_json_parse(text, strlen(text), source, out, err);
 }
 

@@ -148,11 +148,15 @@ itg_status itg_run_log_import(itg_run_log *log, const char *path, int64_t *run, 
 {
     itg_json *json = NULL;
     itg_log_run from = {0};
-import in = {.log = log, .path = path, .from = & from };
-    itg_status status = itg_json_read(path, ITG_LOG_EXCHANGE_MAX_BYTES, &json, err);
+    unsigned char *text = NULL;
+    size_t bytes = 0;
+    struct import in = {.log = log, .path = path, .from = &from};
+    itg_status status = itg_file_read(path, ITG_LOG_EXCHANGE_MAX_BYTES, &text, &bytes, err);
     if (status != ITG_OK) return status;
     itg_arena *arena = itg_arena_create(0);
-    status = arena ? itg_log_parse_run(json, arena, &from, err) : no_memory(log, err);
+    status = arena ? itg_log_parse_run((const char *)text, bytes, path, arena, &json, &from, err)
+                   : no_memory(log, err);
+    free(text);
     if (status == ITG_OK) status = import_run(&in, err);
     if (status == ITG_OK) *run = in.run;
     itg_arena_destroy(arena);

@@ -8,7 +8,7 @@
 
 #define ITG_LOG_EXCHANGE_KIND "intaglio-run"
 #define ITG_LOG_EXCHANGE_VERSION 1
-#define ITG_LOG_EXCHANGE_MAX_BYTES ((size_t)1 << 28)
+#define ITG_LOG_EXCHANGE_MAX_BYTES ((size_t)1 << 30) /* written, and read */
 
 /* A run with its trials; count = record->trials. */
 typedef struct itg_log_run {
@@ -16,15 +16,6 @@ typedef struct itg_log_run {
     const itg_trial *trials;
     int64_t count;
 } itg_log_run;
-
-/* The members of a score between its first and its last, in the order of the columns. */
-typedef struct itg_log_field {
-    const char *name;
-    size_t offset;   /* in itg_score */
-    bool is_integer; /* int64_t, else double; below zero: not known, null */
-} itg_log_field;
-enum { ITG_LOG_FIELDS = 10 };
-extern const itg_log_field itg_log_fields[ITG_LOG_FIELDS];
 
 /* The four data sets of a run, by the names of their members; only the first is always there. */
 enum { ITG_LOG_DATA_SETS = 4 };
@@ -34,7 +25,9 @@ itg_run_data *itg_log_data_set(itg_run_info *info, int index);
 /* numbered: with the run's number, as files have it. Failed allocations are remembered by out. */
 void itg_log_write_run(const itg_log_run *run, bool numbered, itg_strbuf *out);
 
-/* Checks everything. *out borrows its strings from json and the rest from arena. */
-itg_status itg_log_parse_run(const itg_json *json, itg_arena *arena, itg_log_run *out,
-                             itg_error *err);
+/* Checks everything. Trials are read one by one: their number has no limit but the text's. *out
+ * borrows its strings from *json, which is the text without its trials, and the rest from arena.
+ * path names the text in errors. */
+itg_status itg_log_parse_run(const char *text, size_t bytes, const char *path, itg_arena *arena,
+                             itg_json **json, itg_log_run *out, itg_error *err);
 #endif

@@ -107,6 +107,9 @@ static itg_status read_field(const reader *r, const itg_json_value *object,
     if (status == ITG_OK && !is_null(v))
         status = field->is_integer ? itg_json_get_int(r->json, v, 0, MOST, &integer, r->err)
                                    : get_amount(r, v, &number);
+    if (status == ITG_OK && number > field->max)
+        status = itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected a number from 0 to %g",
+                               field->max);
     if (status != ITG_OK) return status;
     if (field->is_integer)
         memcpy(at, &integer, sizeof integer);
@@ -256,22 +259,120 @@ static itg_status read_trial(const reader *r, const itg_json_value *v, int64_t n
     return status == ITG_OK ? read_outcome(r, v, out) : status;
 }
 
-static itg_status read_trials(const reader *r, const itg_json_value *root, itg_log_run *out)
+/* The text of an array's elements, and of the next of them. */
+typedef struct slice {
+    const char *at, *end;
+} slice;
+
+/* Where the value that begins at `at` ends: at the comma or bracket behind it. Only brackets and
+ * strings are looked at: what is cut out is parsed. */
+static const char *end_of_value(const char *at, const char *end)
 {
-    const itg_json_value *list = NULL;
-    itg_status status = itg_json_need(r->json, root, "trials", ITG_JSON_ARRAY, &list, r->err);
-    if (status != ITG_OK) return status;
-    size_t count = itg_json_length(list);
-    itg_trial *trials = itg_arena_array(r->arena, count + 1, sizeof *trials);
+    for (int depth = 0; at < end; at++) {
+        if (*at == '"') {
+            for (at++; at < end && *at != '"'; at++)
+                at += *at == '\\' && at + 1 < end;
+        } else if (*at == '[' || *at == '{') {
+            depth++;
+        } else if (*at == ']' || *at == '}') {
+            if (depth-- == 0) return at;
+        } else if (*at == ',' && depth == 0) {
+            return at;
+        }
+    }
+    return end;
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && strchr(" \t\r\n", *at) && *at)
+        at++;
+    return at;
+}
+
+/* The elements of the object's member "trials", or nothing. */
+static slice find_trials(const char *text, size_t bytes)
+{
+    static const char key[] = "\"trials\"";
+    const char *end = text + bytes, *at = skip_blanks(text, end);
+    for (at += at < end; at < end; at++) { /* behind the '{', then behind each ',' */
+        at = skip_blanks(at, end);
+        size_t left = (size_t)(end - at);
+        bool found = left > sizeof key && memcmp(at, key, sizeof key - 1) == 0;
+        const char *value = found ? skip_blanks(at + sizeof key - 1, end) : end;
+        if (value < end && *value == ':') value = skip_blanks(value + 1, end);
+        if (value < end && *value == '[') {
+            const char *last = value + 1;
+            while ((last = end_of_value(last, end)) < end && *last == ',')
+                last++;
+            return (slice){value + 1, last};
+        }
+        at = end_of_value(at, end);
+        if (at < end && *at != ',') break;
+    }
+    return (slice){NULL, NULL};
+}
+
+/* Cuts off the next element; false: there is none. */
+static bool next(slice *rest, slice *out)
+{
+    if (rest->at > rest->end) return false;
+    *out = (slice){rest->at, end_of_value(rest->at, rest->end)};
+    rest->at = out->end + 1;
+    return true;
+}
+
+static int64_t count_of(slice elements)
+{
+    int64_t count = 0;
+    slice element;
+    if (skip_blanks(elements.at, elements.end) == elements.end) return 0;
+    while (next(&elements, &element))
+        count++;
+    return count;
+}
+
+/* What a trial keeps of its text. */
+static itg_status keep_error(const reader *r, itg_trial *trial)
+{
+    if (!trial->error) return ITG_OK;
+    trial->error = itg_arena_strdup(r->arena, trial->error);
+    return trial->error ? ITG_OK
+                        : itg_fail(r->err, ITG_NO_MEMORY, "no memory for the trials of a run");
+}
+
+static itg_status parse_trial(const reader *whole, slice text, int64_t number, int32_t dims,
+                              itg_trial *out)
+{
+    char source[256];
+    itg_json *json = NULL;
+    snprintf(source, sizeof source, "%.200s: trials[%lld]", itg_json_source(whole->json),
+             (long long)number);
+    itg_status status =
+        itg_json_parse(text.at, (size_t)(text.end - text.at), source, &json, whole->err);
+    const reader r = {json, whole->arena, whole->err};
+    if (status == ITG_OK) status = read_trial(&r, itg_json_root(json), number, out);
+    if (status == ITG_OK && number > 0 && out->dim_count != dims)
+        status = refuse(&r, itg_json_find(itg_json_root(json), "point"),
+                        "as many numbers as in the other points");
+    if (status == ITG_OK) status = keep_error(&r, out);
+    itg_json_destroy(json);
+    return status;
+}
+
+static itg_status read_trials(const reader *r, slice elements, itg_log_run *out)
+{
+    int64_t count = count_of(elements);
+    itg_trial *trials = itg_arena_array(r->arena, (size_t)count + 1, sizeof *trials);
     if (!trials) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the trials of a run");
-    for (size_t i = 0; i < count && status == ITG_OK; i++) {
-        const itg_json_value *v = itg_json_at(list, i);
-        status = read_trial(r, v, (int64_t)i, &trials[i]);
-        if (status == ITG_OK && trials[i].dim_count != trials[0].dim_count)
-            status = refuse(r, itg_json_find(v, "point"), "as many numbers as in the other points");
+    itg_status status = ITG_OK;
+    for (int64_t i = 0; i < count && status == ITG_OK; i++) {
+        slice element = {NULL, NULL};
+        next(&elements, &element);
+        status = parse_trial(r, element, i, trials[0].dim_count, &trials[i]);
     }
     out->trials = trials;
-    out->count = (int64_t)count;
+    out->count = count;
     return status;
 }
 
@@ -352,19 +453,46 @@ static itg_status check_head(const reader *r, const itg_json_value *root)
     return status == ITG_OK ? itg_json_allow_keys(r->json, root, keys, r->err) : status;
 }
 
-itg_status itg_log_parse_run(const itg_json *json, itg_arena *arena, itg_log_run *out,
-                             itg_error *err)
+/* The text with blanks in place of the trials, so that lines and columns stay. */
+static itg_status parse_head(const char *text, size_t bytes, const char *path, slice trials,
+                             itg_json **out, itg_error *err)
 {
-    const reader r = {json, arena, err};
-    const itg_json_value *root = itg_json_root(json);
-    itg_run_record *record = itg_arena_alloc(arena, sizeof *record);
-    if (!record) return itg_fail(err, ITG_NO_MEMORY, "no memory for a run");
+    char *head = malloc(bytes + 1);
+    if (!head) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to read it", path);
+    memcpy(head, text, bytes);
+    for (size_t i = 0; trials.at && i < (size_t)(trials.end - trials.at); i++) {
+        char *c = &head[trials.at - text + (ptrdiff_t)i];
+        if (*c != '\n') *c = ' ';
+    }
+    itg_status status = itg_json_parse(head, bytes, path, out, err);
+    free(head);
+    return status;
+}
+
+static itg_status parse(const reader *r, slice trials, itg_log_run *out)
+{
+    const itg_json_value *root = itg_json_root(r->json), *list = NULL;
+    itg_run_record *record = itg_arena_alloc(r->arena, sizeof *record);
+    if (!record) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for a run");
     *record = (itg_run_record){.best_trial = -1};
-    itg_status status = check_head(&r, root);
-    if (status == ITG_OK) status = read_info(&r, root, &record->info);
-    if (status == ITG_OK) status = read_trials(&r, root, out);
-    if (status == ITG_OK) status = read_end(&r, root, out->count, record);
+    itg_status status = check_head(r, root);
+    if (status == ITG_OK) status = read_info(r, root, &record->info);
+    if (status == ITG_OK)
+        status = itg_json_need(r->json, root, "trials", ITG_JSON_ARRAY, &list, r->err);
+    if (status == ITG_OK && itg_json_length(list) > 0) /* the key has escapes */
+        status = refuse(r, list, "the key as \"trials\"");
+    if (status == ITG_OK) status = read_trials(r, trials, out);
+    if (status == ITG_OK) status = read_end(r, root, out->count, record);
     record->trials = out->count;
     out->record = record;
     return status;
+}
+
+itg_status itg_log_parse_run(const char *text, size_t bytes, const char *path, itg_arena *arena,
+                             itg_json **json, itg_log_run *out, itg_error *err)
+{
+    slice trials = find_trials(text, bytes);
+    itg_status status = parse_head(text, bytes, path, trials, json, err);
+    const reader r = {*json, arena, err};
+    return status == ITG_OK ? parse(&r, trials, out) : status;
 }

@@ -4,17 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD(member, integer)                                                                     \
-    {                                                                                              \
-#member, offsetof(itg_score, member), integer                                              \
-    }
-const itg_log_field itg_log_fields[ITG_LOG_FIELDS] = {
-    FIELD(samples, true),      FIELD(top1, false),           FIELD(agreement, false),
-    FIELD(weight_bytes, true), FIELD(parameter_bytes, true), FIELD(peak_activation_bytes, true),
-    FIELD(bops, false),        FIELD(cycles, false),         FIELD(average_weight_bits, false),
-    FIELD(distortion, false),
-};
-
 const char *const itg_log_data_names[ITG_LOG_DATA_SETS] = {"data", "labels", "holdout",
                                                            "holdout_labels"};
 

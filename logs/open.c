@@ -32,13 +32,13 @@ static itg_status check_identity(const char *path, const unsigned char *header, 
         return itg_fail(err, ITG_BAD_FILE,
                         "%s: is another application's database; it was left as it is", path);
     uint32_t version = big_endian(header + VERSION_AT);
-    if (version > ITG_LOG_SCHEMA_VERSION)
-        return itg_fail(err, ITG_UNSUPPORTED,
-                        "%s: has schema version %lu, this program knows versions up to %d; it was "
-                        "left as it is",
-                        path, (unsigned long)version, ITG_LOG_SCHEMA_VERSION);
     if (version < 1)
         return itg_fail(err, ITG_BAD_FILE, "%s: is damaged: it has schema version 0", path);
+    if (version != ITG_LOG_SCHEMA_VERSION)
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "%s: has schema version %lu, this program knows version %d; it was left as "
+                        "it is",
+                        path, (unsigned long)version, ITG_LOG_SCHEMA_VERSION);
     return ITG_OK;
 }
 
@@ -151,6 +151,19 @@ static itg_status read_version(itg_run_log *log, bool *fresh, int64_t *version, 
     return status;
 }
 
+/* The tables, empty, in a database without any; inside a transaction. */
+static itg_status create(itg_run_log *log, itg_error *err)
+{
+    static const char what[] = "create its tables";
+    char identity[256];
+    snprintf(identity, sizeof identity,
+             "PRAGMA application_id = %d; PRAGMA user_version = %d; "
+             "INSERT INTO meta VALUES ('schema_version', '%d')",
+             ITG_LOG_APPLICATION_ID, ITG_LOG_SCHEMA_VERSION, ITG_LOG_SCHEMA_VERSION);
+    itg_status status = itg_log_execute(log, (const char *)itg_log_schema, what, err);
+    return status == ITG_OK ? itg_log_execute(log, identity, what, err) : status;
+}
+
 static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
 {
     bool fresh = false;
@@ -159,12 +172,12 @@ static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
     if (status == ITG_OK) status = read_version(log, &fresh, &version, err);
     if (status != ITG_OK) return status;
     if (fresh)
-        return writer ? itg_log_create(log, err)
+        return writer ? create(log, err)
                       : itg_fail(err, ITG_BAD_FILE, "%s: holds no log", log->path);
-    if (version < 1 || version > ITG_LOG_SCHEMA_VERSION)
-        return itg_fail(err, ITG_UNSUPPORTED, "%s: has schema version %lld, expected 1 to %d",
-                        log->path, (long long)version, ITG_LOG_SCHEMA_VERSION);
-    return writer ? itg_log_migrate(log, version, err) : itg_log_view(log, version, err);
+    if (version != ITG_LOG_SCHEMA_VERSION)
+        return itg_fail(err, ITG_UNSUPPORTED, "%s: has schema version %lld, expected %d", log->path,
+                        (long long)version, ITG_LOG_SCHEMA_VERSION);
+    return ITG_OK;
 }
 
 /* The mode that this connection is in must be the one asked for: elsewhere the file may have been
@@ -180,13 +193,12 @@ static itg_status set_journal_mode(itg_run_log *log, itg_error *err)
     return status;
 }
 
-/* Foreign keys are off while a migration replaces the tables that they point to. */
 static itg_status configure(itg_run_log *log, itg_error *err)
 {
     sqlite3_extended_result_codes(log->db, 1);
     sqlite3_busy_timeout(log->db, ITG_LOG_BUSY_TIMEOUT_MS);
     return itg_log_execute(log,
-                           "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = OFF; "
+                           "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON; "
                            "PRAGMA temp_store = MEMORY; PRAGMA synchronous = EXTRA",
                            "open", err);
 }
@@ -198,7 +210,7 @@ static itg_status set_up(itg_run_log *log, bool writer, itg_error *err)
         status = itg_log_execute(log, writer ? "BEGIN IMMEDIATE" : "BEGIN", "open", err);
     if (status == ITG_OK) status = check_or_create(log, writer, err);
     if (status == ITG_OK) status = itg_log_execute(log, "COMMIT", "open", err);
-    if (status == ITG_OK) return itg_log_execute(log, "PRAGMA foreign_keys = ON", "open", err);
+    if (status == ITG_OK) return ITG_OK;
     status = explain_damage(log, status, err);
     itg_log_execute(log, "ROLLBACK", "open", NULL);
     return status;

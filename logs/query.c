@@ -91,6 +91,25 @@ static const char run_sql[] =
     "LEFT JOIN data p ON p.hash = r.holdout_labels WHERE r.run = ?";
 enum { DATA_AT = 12, MODEL_AT = 24 };
 
+/* What no run has; NULL: nothing. */
+static const char *find_damage(const itg_run_record *r, sqlite3_stmt *s, const char *seed)
+{
+    static const char *const sets[] = {"data", "labels", "hold-out", "labels of the hold-out"};
+    unsigned char hash[32];
+    char canonical[24];
+    for (int i = 0; i < 4; i++) {
+        const char *text = (const char *)sqlite3_column_text(s, DATA_AT + 3 * i);
+        if (text && !itg_log_parse_hash(text, hash)) return sets[i];
+        if (text && sqlite3_column_int64(s, DATA_AT + 3 * i + 2) < 1) return sets[i];
+    }
+    snprintf(canonical, sizeof canonical, "%llu", (unsigned long long)r->info.seed);
+    if (!seed || strcmp(canonical, seed) != 0) return "seed";
+    if (!itg_log_parse_hash((const char *)sqlite3_column_text(s, MODEL_AT), hash)) return "model";
+    if (r->best_trial >= r->trials || r->best_trial < -1) return "best trial";
+    return r->best_trial == -1 && sqlite3_column_type(s, MODEL_AT + 1) != SQLITE_NULL ? "best trial"
+                                                                                      : NULL;
+}
+
 static itg_status read_row(itg_run_log *log, owned_record *owned, sqlite3_stmt *s, itg_error *err)
 {
     itg_run_record *r = &owned->record;
@@ -116,7 +135,10 @@ static itg_status read_row(itg_run_log *log, owned_record *owned, sqlite3_stmt *
     r->duplicates = sqlite3_column_int64(s, MODEL_AT + 4);
     r->raced = sqlite3_column_int64(s, MODEL_AT + 5);
     r->ended = r->stop_reason != NULL;
-    return ITG_OK;
+    const char *damage = find_damage(r, s, seed);
+    return damage ? itg_fail(err, ITG_BAD_FILE, "%s: run %lld: its %s is damaged", log->path,
+                             (long long)r->run, damage)
+                  : ITG_OK;
 }
 
 static itg_status read_run(itg_run_log *log, owned_record *owned, itg_error *err)
@@ -131,33 +153,38 @@ static itg_status read_run(itg_run_log *log, owned_record *owned, itg_error *err
     else if (rc == SQLITE_DONE)
         status = itg_log_no_run(log, owned->record.run, err);
     else
-        status = itg_log_fail(log, err, what);
+        status = itg_log_fail_run(log, owned->record.run, err);
     sqlite3_finalize(s);
     return status;
 }
 
-static void place_result(itg_run_record *r, const char *name, sqlite3_stmt *s)
+static itg_status place_result(const itg_run_log *log, itg_run_record *r, const char *name,
+                               sqlite3_stmt *s, itg_error *err)
 {
-    for (int i = 0; name && i < ITG_LOG_RESULTS; i++) {
+    char where[64];
+    itg_status status = ITG_OK;
+    snprintf(where, sizeof where, "run %lld: result %.20s", (long long)r->run, name ? name : "");
+    for (int i = 0; name && i < ITG_LOG_RESULTS && status == ITG_OK; i++) {
         if (strcmp(name, itg_log_result_names[i]) != 0) continue;
         bool *has;
         itg_score *score = itg_log_result(r, i, &has);
-        itg_log_read_score(s, 1, score);
+        status = itg_log_read_score(log, s, 1, where, score, err);
         *has = true;
     }
+    return status;
 }
 
 static itg_status read_results(itg_run_log *log, itg_run_record *r, itg_error *err)
 {
     sqlite3_stmt *s = NULL;
-    int rc;
+    int rc = SQLITE_DONE;
     itg_status status = itg_log_prepare(
         log, "SELECT what, " ITG_LOG_SCORE_COLUMNS " FROM results WHERE run = ?", what, &s, err);
     if (status != ITG_OK) return status;
     sqlite3_bind_int64(s, 1, r->run);
-    while ((rc = sqlite3_step(s)) == SQLITE_ROW)
-        place_result(r, (const char *)sqlite3_column_text(s, 0), s);
-    if (rc != SQLITE_DONE) status = itg_log_fail(log, err, what);
+    while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        status = place_result(log, r, (const char *)sqlite3_column_text(s, 0), s, err);
+    if (status == ITG_OK && rc != SQLITE_DONE) status = itg_log_fail_run(log, r->run, err);
     sqlite3_finalize(s);
     return status;
 }
@@ -171,7 +198,10 @@ itg_status itg_run_log_read_run(itg_run_log *log, int64_t run, itg_run_record **
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a run", log->path);
     }
     owned->record.run = run;
-    itg_status status = read_run(log, owned, err);
+    owned->record.log = itg_arena_strdup(owned->arena, log->path);
+    itg_status status = owned->record.log
+                            ? read_run(log, owned, err)
+                            : itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a run", log->path);
     if (status == ITG_OK) status = read_results(log, &owned->record, err);
     if (status == ITG_OK)
         *out = &owned->record;

@@ -174,7 +174,8 @@ itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end 
     itg_status status = itg_log_commit(log, err);
     if (status == ITG_OK) status = itg_log_begin(log, err);
     if (status != ITG_OK) return status;
-    status = itg_log_update_end(log, run, end, err);
+    status = itg_log_check_lease(log, err);
+    if (status == ITG_OK) status = itg_log_update_end(log, run, end, err);
     if (status == ITG_OK) status = itg_log_commit(log, err);
     if (status != ITG_OK) itg_log_abandon(log);
     return status;

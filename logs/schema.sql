@@ -1,5 +1,4 @@
--- The log of searches. docs/log-schema.md explains every column. A change of what stands here is a new version (logs/store.h) and a
--- step in logs/migrate.c.
+-- The log of searches. docs/log-schema.md explains every column. A change of what stands here is a new version (logs/store.h).
 -- Hashes and digests are SHA-256 in lower-case hex. NULL: not known, or does not apply.
 
 CREATE TABLE meta (
@@ -48,6 +47,17 @@ CREATE TABLE runs (
     goal_met            INTEGER,
     best_trial          INTEGER,
     best_strategy       TEXT
+);
+
+-- Who writes a run at this moment; no row: nobody.
+CREATE TABLE leases (
+    run     INTEGER PRIMARY KEY REFERENCES runs (run),
+    host    TEXT NOT NULL,
+    place   TEXT NOT NULL,
+    process INTEGER NOT NULL,
+    started TEXT NOT NULL,
+    since   TEXT NOT NULL,
+    renewed INTEGER NOT NULL
 );
 
 CREATE TABLE trials (

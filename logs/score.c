@@ -1,5 +1,6 @@
 /* Scores: as columns, where -1 (not known) is NULL, and by name in a run. */
 #include "logs/store.h"
+#include <math.h>
 #include <string.h>
 
 const char *const itg_log_result_names[ITG_LOG_RESULTS] = {"float", "uniform8", "hago-greedy",
@@ -15,6 +16,24 @@ itg_score *itg_log_result(itg_run_record *record, int index, bool **has)
     *has = flags[index];
     return scores[index];
 }
+
+#define MOST 0x1p53 /* the largest integer that JSON readers agree on */
+#define FIELD(member, integer, max)                                                                \
+    {                                                                                              \
+#member, offsetof(itg_score, member), integer, max                                         \
+    }
+const itg_log_field itg_log_fields[ITG_LOG_FIELDS] = {
+    FIELD(samples, true, MOST),
+    FIELD(top1, false, 1),
+    FIELD(agreement, false, 1),
+    FIELD(weight_bytes, true, MOST),
+    FIELD(parameter_bytes, true, MOST),
+    FIELD(peak_activation_bytes, true, MOST),
+    FIELD(bops, false, (double)INFINITY),
+    FIELD(cycles, false, (double)INFINITY),
+    FIELD(average_weight_bits, false, 64),
+    FIELD(distortion, false, (double)INFINITY),
+};
 
 static int bind_count(sqlite3_stmt *statement, int at, int64_t value)
 {
@@ -54,18 +73,6 @@ bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *sco
     return rc == SQLITE_OK;
 }
 
-static int64_t read_count(sqlite3_stmt *statement, int at)
-{
-    return sqlite3_column_type(statement, at) == SQLITE_NULL ? -1
-                                                             : sqlite3_column_int64(statement, at);
-}
-
-static double read_number(sqlite3_stmt *statement, int at)
-{
-    return sqlite3_column_type(statement, at) == SQLITE_NULL ? -1
-                                                             : sqlite3_column_double(statement, at);
-}
-
 static int hex_digit(unsigned char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -87,17 +94,53 @@ bool itg_log_parse_hash(const char *text, unsigned char out[32])
     return true;
 }
 
-void itg_log_read_score(sqlite3_stmt *statement, int first, itg_score *out)
+itg_score itg_log_no_score(void)
 {
-    out->samples = read_count(statement, first);
-    out->top1 = read_number(statement, first + 1);
-    out->agreement = read_number(statement, first + 2);
-    out->weight_bytes = read_count(statement, first + 3);
-    out->parameter_bytes = read_count(statement, first + 4);
-    out->peak_activation_bytes = read_count(statement, first + 5);
-    out->bops = read_number(statement, first + 6);
-    out->cycles = read_number(statement, first + 7);
-    out->average_weight_bits = read_number(statement, first + 8);
-    out->distortion = read_number(statement, first + 9);
-    itg_log_parse_hash((const char *)sqlite3_column_text(statement, first + 10), out->digest);
+    itg_score score = {0};
+    for (int i = 0; i < ITG_LOG_FIELDS; i++) {
+        char *to = (char *)&score + itg_log_fields[i].offset;
+        const int64_t integer = -1;
+        const double number = -1;
+        memcpy(to, itg_log_fields[i].is_integer ? (const void *)&integer : &number, sizeof integer);
+    }
+    return score;
+}
+
+/* NULL is not known; false: what stands there is no such value. */
+static bool read_field(sqlite3_stmt *s, int at, const itg_log_field *field, itg_score *out)
+{
+    char *to = (char *)out + field->offset;
+    int type = sqlite3_column_type(s, at);
+    int64_t integer = type == SQLITE_NULL ? -1 : sqlite3_column_int64(s, at);
+    double number = type == SQLITE_NULL ? -1 : sqlite3_column_double(s, at);
+    if (field->is_integer)
+        memcpy(to, &integer, sizeof integer);
+    else
+        memcpy(to, &number, sizeof number);
+    return type == SQLITE_NULL ||
+           ((type == SQLITE_INTEGER || (type == SQLITE_FLOAT && !field->is_integer)) &&
+            number >= 0 && number <= field->max);
+}
+
+itg_status itg_log_read_score(const itg_run_log *log, sqlite3_stmt *statement, int first,
+                              const char *where, itg_score *out, itg_error *err)
+{
+    const char *digest = (const char *)sqlite3_column_text(statement, first + ITG_LOG_FIELDS);
+    for (int i = 0; i < ITG_LOG_FIELDS; i++) {
+        const itg_log_field *field = &itg_log_fields[i];
+        if (read_field(statement, first + i, field, out)) continue;
+        const unsigned char *text = sqlite3_column_text(statement, first + i);
+        return itg_fail(err, ITG_BAD_FILE, "%s: %s: %s is %.40s, expected %s from 0 to %.17g",
+                        log->path, where, field->name, text ? (const char *)text : "nothing",
+                        field->is_integer ? "an integer" : "a number", field->max);
+    }
+    if (out->stopped_at > 0 && out->stopped_at >= out->samples)
+        return itg_fail(err, ITG_BAD_FILE, "%s: %s: stopped_at is %lld of %lld samples", log->path,
+                        where, (long long)out->stopped_at, (long long)out->samples);
+    bool known = itg_log_parse_hash(digest, out->digest);
+    if (out->stopped_at > 0 ? digest != NULL : !known)
+        return itg_fail(err, ITG_BAD_FILE, "%s: %s: digest is %.70s, expected %s", log->path, where,
+                        digest ? digest : "nothing",
+                        out->stopped_at > 0 ? "none" : "64 hexadecimal digits");
+    return ITG_OK;
 }

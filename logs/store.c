@@ -35,6 +35,13 @@ itg_status itg_log_fail(const itg_run_log *log, itg_error *err, const char *what
                     sqlite3_errmsg(log->db), busy ? " by another program" : "");
 }
 
+itg_status itg_log_fail_run(const itg_run_log *log, int64_t run, itg_error *err)
+{
+    char doing[48];
+    snprintf(doing, sizeof doing, "read run %lld", (long long)run);
+    return itg_log_fail(log, err, doing);
+}
+
 itg_status itg_log_execute(itg_run_log *log, const char *sql, const char *what, itg_error *err)
 {
     return sqlite3_exec(log->db, sql, NULL, NULL, NULL) == SQLITE_OK ? ITG_OK
@@ -130,7 +137,10 @@ itg_status itg_run_log_commit(itg_run_log *log, itg_error *err)
 itg_status itg_run_log_close(itg_run_log *log, itg_error *err)
 {
     if (!log) return ITG_OK;
+    if (log->held != 0 && !log->lost && itg_log_begin(log, NULL) == ITG_OK) itg_log_release(log);
     itg_status status = itg_log_commit(log, err);
+    free(log->place);
+    free(log->started);
     sqlite3_finalize(log->insert_trial);
     sqlite3_close(log->db);
     free(log->path);
@@ -203,8 +213,13 @@ static itg_status commit_if_due(itg_run_log *log, double now, itg_error *err)
 itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now,
                              itg_error *err)
 {
+    bool begins = !log->pending;
     itg_status status = itg_log_begin(log, err);
-    if (status != ITG_OK) return status;
+    if (status == ITG_OK && begins) status = itg_log_check_lease(log, err);
+    if (status != ITG_OK) {
+        if (begins) itg_log_abandon(log);
+        return status;
+    }
     status = itg_log_insert_trial(log, run, trial, err);
     if (status == ITG_OK) return commit_if_due(log, now, err);
     notice_rollback(log);

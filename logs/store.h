@@ -7,7 +7,7 @@
 #include "base/base.h"
 
 #define ITG_LOG_APPLICATION_ID 0x4954474C /* "ITGL" */
-#define ITG_LOG_SCHEMA_VERSION 3
+#define ITG_LOG_SCHEMA_VERSION 4
 #define ITG_LOG_BUSY_TIMEOUT_MS 5000
 #define ITG_LOG_COMMIT_INTERVAL_S 0.2
 #define ITG_LOG_MAX_CHOICE 64 /* the largest number in a point */
@@ -22,10 +22,15 @@ struct itg_run_log {
     bool lost;           /* SQLite took a transaction back with trials in it: no more may follow */
     bool committed_once; /* last_commit has a meaning */
     double last_commit;  /* of the `now` that trials are handed in with */
+    int64_t held;        /* the run that this log has a lease of; 0: none */
+    char *place, *started; /* of the holder */
+    int64_t process;
 };
 
 /* "path: cannot <what>: <SQLite's words>", with the status that fits SQLite's code. */
 itg_status itg_log_fail(const itg_run_log *log, itg_error *err, const char *what);
+/* "path: cannot read run 7: <SQLite's words>". */
+itg_status itg_log_fail_run(const itg_run_log *log, int64_t run, itg_error *err);
 itg_status itg_log_execute(itg_run_log *log, const char *sql, const char *what, itg_error *err);
 itg_status itg_log_prepare(itg_run_log *log, const char *sql, const char *what, sqlite3_stmt **out,
                            itg_error *err);
@@ -56,14 +61,12 @@ extern const char *const itg_log_result_names[ITG_LOG_RESULTS]; /* as in results
 /* The score of that name in the record; *has: whether it is there. */
 itg_score *itg_log_result(itg_run_record *record, int index, bool **has);
 
-/* ---- older schemas (migrate.c) ---- */
-/* The current tables, empty, in a database without any; inside a transaction. */
-itg_status itg_log_create(itg_run_log *log, itg_error *err);
-/* Brings a database of an older version to the current one; inside a transaction, with foreign keys
- * off. */
-itg_status itg_log_migrate(itg_run_log *log, int64_t version, itg_error *err);
-/* Lets a reader see a database of an older version as if it were of the current one. */
-itg_status itg_log_view(itg_run_log *log, int64_t version, itg_error *err);
+/* ---- leases (lease.c) ---- */
+/* Whether the lease that this log took is still its own; none taken: ITG_OK. Inside a transaction.
+ */
+itg_status itg_log_check_lease(itg_run_log *log, itg_error *err);
+/* Gives the lease back, in the open transaction. */
+void itg_log_release(itg_run_log *log);
 
 /* A score in the columns of trials and results (score.c): bound from parameter `first` on, read
  * from column `first` on. */
@@ -73,7 +76,21 @@ itg_status itg_log_view(itg_run_log *log, int64_t version, itg_error *err);
 #define ITG_LOG_SCORE_PARAMETERS "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
 /* score NULL: all of them NULL. False: no memory. */
 bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score);
-void itg_log_read_score(sqlite3_stmt *statement, int first, itg_score *out);
+itg_score itg_log_no_score(void); /* all of it unknown */
+/* ITG_BAD_FILE where a column holds what no score has; `where` says whose it is ("run 3: trial 5").
+ * A score whose stopped_at is set has no digest. */
+itg_status itg_log_read_score(const itg_run_log *log, sqlite3_stmt *statement, int first,
+                              const char *where, itg_score *out, itg_error *err);
+/* The members of a score but its digest, in the order of the columns. */
+typedef struct itg_log_field {
+    const char *name;
+    size_t offset;   /* in itg_score */
+    bool is_integer; /* int64_t, else double; below zero: not known, null */
+    double max;      /* the most that it can be */
+} itg_log_field;
+enum { ITG_LOG_FIELDS = 10 };
+extern const itg_log_field itg_log_fields[ITG_LOG_FIELDS];
+
 /* 64 digits of lower-case hex; false, and zeros, where it is none. */
 bool itg_log_parse_hash(const char *text, unsigned char out[32]);
 #endif

@@ -1,17 +1,20 @@
 /* Reading the trials of a run: one statement, finished when the last one has been handed on. */
 #include "logs/store.h"
 #include "base/json.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char what[] = "read";
 
 /* The text of a JSON list of small numbers; *out is malloc'd. */
-static itg_status read_point(const itg_run_log *log, const char *text, int32_t **out,
-                             int32_t *count, itg_error *err)
+static itg_status read_point(const itg_run_log *log, const char *where, const char *text,
+                             int32_t **out, int32_t *count, itg_error *err)
 {
     itg_json *json = NULL;
-    itg_status status = itg_json_parse(text, strlen(text), log->path, &json, err);
+    char source[512];
+    snprintf(source, sizeof source, "%.400s: %s: point", log->path, where);
+    itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
     if (status != ITG_OK) return status;
     const itg_json_value *list = itg_json_root(json);
     size_t length = itg_json_length(list);
@@ -35,22 +38,42 @@ static itg_status read_point(const itg_run_log *log, const char *text, int32_t *
     return ITG_OK;
 }
 
-static itg_status read_trial(itg_run_log *log, sqlite3_stmt *s, itg_trial *trial, int32_t **point,
-                             itg_error *err)
+/* An integer column within its range. */
+static itg_status read_integer(const itg_run_log *log, sqlite3_stmt *s, int at, int64_t max,
+                               const char *where, int64_t *out, itg_error *err)
 {
+    *out = sqlite3_column_int64(s, at);
+    if (sqlite3_column_type(s, at) == SQLITE_INTEGER && *out >= 0 && *out <= max) return ITG_OK;
+    const unsigned char *text = sqlite3_column_text(s, at);
+    return itg_fail(err, ITG_BAD_FILE, "%s: %s: %s is %.40s, expected an integer from 0 to %lld",
+                    log->path, where, sqlite3_column_name(s, at),
+                    text ? (const char *)text : "nothing", (long long)max);
+}
+
+/* Nothing that stands in the log is believed: the file may be damaged, or edited. */
+static itg_status read_trial(itg_run_log *log, int64_t run, sqlite3_stmt *s, itg_trial *trial,
+                             int32_t **point, itg_error *err)
+{
+    char where[64];
+    int64_t feasible = 0, stopped_at = 0;
     const char *text = (const char *)sqlite3_column_text(s, 1);
     *trial = (itg_trial){.index = sqlite3_column_int64(s, 0)};
-    itg_status status = read_point(log, text ? text : "", point, &trial->dim_count, err);
-    if (status != ITG_OK)
-        return itg_prefix_error(err, status, "trial %lld", (long long)trial->index);
-    trial->point = *point;
-    trial->feasible = sqlite3_column_int(s, 2) != 0;
+    snprintf(where, sizeof where, "run %lld: trial %lld", (long long)run, (long long)trial->index);
+    itg_status status = read_point(log, where, text ? text : "", point, &trial->dim_count, err);
+    trial->point = status == ITG_OK ? *point : NULL;
+    if (status == ITG_OK) status = read_integer(log, s, 2, 1, where, &feasible, err);
+    if (status == ITG_OK && sqlite3_column_type(s, 5) != SQLITE_NULL)
+        status = read_integer(log, s, 5, INT64_MAX, where, &stopped_at, err);
+    if (status != ITG_OK) return status;
+    trial->feasible = feasible != 0;
     trial->error = (const char *)sqlite3_column_text(s, 3);
     trial->seconds = sqlite3_column_double(s, 4);
-    itg_log_read_score(s, 6, &trial->score);
-    int64_t stopped_at = sqlite3_column_int64(s, 5);
-    if (stopped_at > 0) trial->score.stopped_at = stopped_at;
-    return ITG_OK;
+    if (!(trial->seconds >= 0) || isinf(trial->seconds))
+        return itg_fail(err, ITG_BAD_FILE, "%s: %s: seconds is %g, expected a number from 0",
+                        log->path, where, trial->seconds);
+    trial->score = itg_log_no_score();
+    trial->score.stopped_at = stopped_at;
+    return feasible ? itg_log_read_score(log, s, 6, where, &trial->score, err) : ITG_OK;
 }
 
 itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
@@ -69,11 +92,11 @@ itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         itg_trial trial;
         int32_t *point = NULL;
-        status = read_trial(log, s, &trial, &point, err);
+        status = read_trial(log, run, s, &trial, &point, err);
         if (status == ITG_OK) status = fn(context, &trial, err);
         free(point);
     }
-    if (status == ITG_OK && rc != SQLITE_DONE) status = itg_log_fail(log, err, what);
+    if (status == ITG_OK && rc != SQLITE_DONE) status = itg_log_fail_run(log, run, err);
     sqlite3_finalize(s);
     return status;
 }

@@ -4,5 +4,4 @@
 #define ITG_ARTEFACT_DOMAIN "ai.intaglio"
 #define ITG_ARTEFACT_VERSION 1
 #define ITG_ARTEFACT_OUTPUT_KEY "intaglio.output." /* + name: derived, written anew each time */
-#define ITG_ARTEFACT_MAX_OPERANDS 4096             /* inputs, and outputs, of one node */
 #endif

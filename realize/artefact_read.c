@@ -149,9 +149,6 @@ static itg_status read_node(reading *r, const itg_onnx_node *node)
         !itg_step_type_parse(node->op_type, &kind, &op))
         return itg_fail(r->err, ITG_UNSUPPORTED, "unknown operator %s.%s", node->domain,
                         node->op_type);
-    if (node->input_count > ITG_ARTEFACT_MAX_OPERANDS ||
-        node->output_count > ITG_ARTEFACT_MAX_OPERANDS)
-        return itg_fail(r->err, ITG_LIMIT, "more than %d operands", ITG_ARTEFACT_MAX_OPERANDS);
     itg_status status = itg_program_add_step(r->p, kind, node->name, node->input_count,
                                              node->output_count, &s, r->err);
     if (status != ITG_OK) return status;

@@ -70,6 +70,9 @@ itg_status itg_program_add_step(itg_program *p, itg_step_kind kind, const char *
 {
     if (p->step_count >= ITG_PROGRAM_MAX_VALUES)
         return itg_fail(err, ITG_LIMIT, "%s: more than %d nodes", p->name, ITG_PROGRAM_MAX_VALUES);
+    if (input_count > ITG_PROGRAM_MAX_VALUES || output_count > ITG_PROGRAM_MAX_VALUES)
+        return itg_fail(err, ITG_LIMIT, "%s: node '%.100s': more than %d operands", p->name, name,
+                        ITG_PROGRAM_MAX_VALUES);
     if (p->step_count == p->step_capacity) {
         itg_step *steps =
             grown(p->arena, p->steps, p->step_count, &p->step_capacity, sizeof *steps);

@@ -8,7 +8,9 @@
 #include "kernels/constants.h"
 #include "realize/realize.h"
 
-#define ITG_PROGRAM_MAX_VALUES 32768            /* values and steps each; more is refused */
+/* Values, steps, and operands of one step; more is refused. Preparation takes 16384 nodes, which
+ * have up to two constants and a value each, and codes of the values. */
+#define ITG_PROGRAM_MAX_VALUES 131072
 #define ITG_PROGRAM_MAX_BYTES ((size_t)1 << 32) /* memory of one instance */
 #define ITG_PROGRAM_MAX_TABLE 65536             /* entries of a lookup table */
 

@@ -30,7 +30,6 @@ void itg_program_destroy(itg_program *program);
 
 int32_t itg_program_input_count(const itg_program *p);
 const itg_shape *itg_program_input_shape(const itg_program *p, int32_t index); /* [1, ...] */
-int32_t itg_program_output_count(const itg_program *p);
 const char *itg_program_output_name(const itg_program *p, int32_t index);
 /* Storage dtype, shape [1, ...], quantizer (NULL: float or indices). */
 void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,

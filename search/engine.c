@@ -62,6 +62,7 @@ static double now(const engine *e)
 static bool is_cancelled(engine *e)
 {
     const itg_search_hooks *h = e->o->hooks;
+    if (atomic_load(&e->cancelled)) return true;
     if (h && h->cancelled && h->cancelled(h->context)) atomic_store(&e->cancelled, true);
     return atomic_load(&e->cancelled);
 }
@@ -207,6 +208,11 @@ static itg_status evaluate_point(void *context, int worker, int64_t item, itg_er
     itg_status status = e->o->score(e->o->score_context, s->point, e->o->no_racing ? NULL : &race,
                                     e->point_threads, &s->finding.score, &why);
     s->seconds = now(e) - start;
+    if (status == ITG_CANCELLED) { /* as if it had not begun */
+        s->finding.score = itg_score_unknown();
+        atomic_store(&e->cancelled, true);
+        return ITG_OK;
+    }
     s->finding.feasible = status == ITG_OK;
     s->done = true;
     if (status == ITG_OK) return ITG_OK;

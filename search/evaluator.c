@@ -59,7 +59,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
                                     .float_classes = set->classes,
                                     .reference = &set->outputs,
                                     .order = set->order,
-                                    .threads = scoring->threads};
+                                    .threads = scoring->threads,
+                                    .stop = evaluator->stop};
     set_least(scoring, out, &options);
     itg_batch_options batch = {evaluator->kernels, evaluator->block, evaluator->weights};
     itg_batch_plan *plan = NULL;
@@ -108,8 +109,10 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
     itg_score score = itg_score_unknown();
-    itg_status status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
-                                          &evaluator->constants, &annotated, err);
+    itg_status status = itg_check_stop(&evaluator->stop, err);
+    if (status == ITG_OK)
+        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
+                                   &evaluator->constants, &annotated, err);
     if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
     if (status == ITG_OK)
         status = itg_realize_with(annotated, &(itg_realize_options){0}, &evaluator->constants,
@@ -139,7 +142,8 @@ itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *poi
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
     itg_score score = itg_score_unknown();
-    itg_status status = resolve(evaluator, point, ITG_THRESHOLD_MAX, &strategy, err);
+    itg_status status = itg_check_stop(&evaluator->stop, err);
+    if (status == ITG_OK) status = resolve(evaluator, point, ITG_THRESHOLD_MAX, &strategy, err);
     if (status == ITG_OK)
         status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
                                    &evaluator->constants, &annotated, err);

@@ -16,27 +16,14 @@
 #define KEY_WEIGHT_BYTES "intaglio.weight_bytes"
 #define KEY_PARAMETER_BYTES "intaglio.parameter_bytes"
 
-/* Of the file that the strategy was read from; of one that was not, as it would be saved. */
-static itg_status strategy_hash(const itg_strategy_file *file, const itg_model *model, char hex[65],
-                                itg_error *err)
+/* What 'diff' reads of the file, within its limits. */
+static itg_status check_portrait(const itg_strbuf *text, const char *path, itg_error *err)
 {
-    static const unsigned char none[32];
-    unsigned char hash[32];
-    itg_strbuf text = {0};
-    itg_sha256 h;
-    memcpy(hash, file->source_hash, sizeof hash);
-    if (memcmp(hash, none, sizeof hash) == 0) {
-        itg_status status = itg_strategy_file_text(file, model->graph, &text, err);
-        if (status == ITG_OK) {
-            itg_sha256_init(&h);
-            itg_sha256_update(&h, text.text, text.length);
-            itg_sha256_final(&h, hash);
-        }
-        itg_strbuf_deinit(&text);
-        if (status != ITG_OK) return status;
-    }
-    itg_sha256_hex(hash, hex);
-    return ITG_OK;
+    itg_portrait *portrait = NULL;
+    itg_status status = itg_portrait_read(text->text, text->length, path, true, &portrait, err);
+    itg_portrait_destroy(portrait);
+    return status == ITG_OK ? ITG_OK
+                            : itg_prefix_error(err, status, "what is written cannot be read");
 }
 
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
@@ -45,20 +32,23 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     if (model == NULL || file == NULL) return itg_artefact_write(program, NULL, 0, path, err);
     itg_strbuf preprocess = {0}, split = {0}, portrait = {0};
     char model_hash[65], graph_hash[65], strategy[65], weight_bytes[32], parameter_bytes[32];
+    unsigned char hash[32];
     itg_annotated *annotated = NULL;
     itg_score costs = {0};
     itg_status status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
     if (status != ITG_OK) return status;
     status = itg_score_costs(file->hardware, annotated, &costs, err);
     if (status == ITG_OK) status = itg_portrait_write(annotated, file, &portrait, err);
+    if (status == ITG_OK) status = check_portrait(&portrait, path, err);
     itg_annotated_destroy(annotated);
-    if (status == ITG_OK) status = strategy_hash(file, model, strategy, err);
+    if (status == ITG_OK) status = itg_strategy_file_hash(file, model->graph, hash, err);
     if (status != ITG_OK) {
         itg_strbuf_deinit(&portrait);
         return status;
     }
     itg_preprocess_write(&file->preprocess, &preprocess);
     if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
+    itg_sha256_hex(hash, strategy);
     itg_sha256_hex(model->graph->source_hash, model_hash);
     itg_sha256_hex(file->strategy->graph_hash, graph_hash);
     snprintf(weight_bytes, sizeof weight_bytes, "%lld", (long long)costs.weight_bytes);
@@ -212,23 +202,29 @@ static itg_status npy_sample(void *context, int64_t sample, const itg_tensor *ou
     return ITG_OK;
 }
 
-/* "out.npy", "out.1.npy", "out.2.npy"... */
+char *itg_program_npy_path(const char *npy_path, int32_t output)
+{
+    size_t length = strlen(npy_path);
+    if (length > 4 && strcmp(npy_path + length - 4, ".npy") == 0) length -= 4;
+    itg_strbuf name = {0};
+    if (output == 0)
+        itg_strbuf_add(&name, npy_path);
+    else
+        itg_strbuf_format(&name, "%.*s.%d.npy", (int)length, npy_path, (int)output);
+    if (itg_strbuf_ok(&name)) return name.text;
+    itg_strbuf_deinit(&name);
+    return NULL;
+}
+
 static itg_status npy_write(const npy_sink *sink, const char *path, itg_error *err)
 {
-    size_t length = strlen(path),
-           stem = length > 4 && strcmp(path + length - 4, ".npy") == 0 ? length - 4 : length;
     itg_status status = ITG_OK;
     for (int32_t i = 0; i < sink->count && status == ITG_OK; i++) {
-        itg_strbuf name = {0};
-        if (i == 0)
-            itg_strbuf_add(&name, path);
-        else
-            itg_strbuf_format(&name, "%.*s.%d.npy", (int)stem, path, i);
+        char *name = itg_program_npy_path(path, i);
         const itg_strbuf *bytes = &sink->outputs[i].bytes;
-        status = itg_strbuf_ok(&name)
-                     ? itg_file_write(name.text, bytes->text ? bytes->text : "", bytes->length, err)
-                     : itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
-        itg_strbuf_deinit(&name);
+        status = name ? itg_file_write(name, bytes->text ? bytes->text : "", bytes->length, err)
+                      : itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
+        free(name);
     }
     return status;
 }

@@ -1,24 +1,6 @@
 /* The public interface of QDQ models (intaglio.h): metadata that says where a model comes from. */
 #include "search/evaluator.h"
 #include "realize/realize.h"
-#include <string.h>
-
-/* SHA-256 of the strategy file as it is saved. */
-static itg_status strategy_hash(const itg_strategy_file *file, const itg_model *model, char out[65],
-                                itg_error *err)
-{
-    char *text = NULL;
-    itg_sha256 hash;
-    unsigned char digest[32];
-    itg_status status = itg_strategy_text(file, model, &text, err);
-    if (status != ITG_OK) return status;
-    itg_sha256_init(&hash);
-    itg_sha256_update(&hash, text, strlen(text));
-    itg_sha256_final(&hash, digest);
-    itg_sha256_hex(digest, out);
-    itg_free(text);
-    return ITG_OK;
-}
 
 itg_status itg_emit_qdq(const itg_annotated *annotated, const itg_model *model,
                         const itg_strategy_file *file, const char *path, itg_qdq_report **out,
@@ -26,8 +8,10 @@ itg_status itg_emit_qdq(const itg_annotated *annotated, const itg_model *model,
 {
     itg_strbuf preprocess = {0};
     char model_hash[65], graph_hash[65], strategy[65];
-    itg_status status = strategy_hash(file, model, strategy, err);
+    unsigned char hash[32];
+    itg_status status = itg_strategy_file_hash(file, model->graph, hash, err);
     if (status != ITG_OK) return status;
+    itg_sha256_hex(hash, strategy);
     itg_sha256_hex(model->graph->source_hash, model_hash);
     itg_sha256_hex(file->strategy->graph_hash, graph_hash);
     itg_preprocess_write(&file->preprocess, &preprocess);

@@ -118,9 +118,10 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &scoring,
                                               &r->best_holdout, err);
-    if (status != ITG_OK) return status;
+    r->holdout_known = status == ITG_OK;
+    if (status != ITG_OK && status != ITG_CANCELLED) return status;
     record_origin(s, searcher, file);
-    record_results(&r->best_holdout, file);
+    if (r->holdout_known) record_results(&r->best_holdout, file);
     return ITG_OK;
 }
 
@@ -130,7 +131,8 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
 {
     const itg_calibration_source source = {
         .data = data, .samples = s->split.calibration, .count = s->split.calibration_count};
-    const itg_calibrate_options options = {s->options->float_kernels, s->options->threads};
+    const itg_calibrate_options options = {s->options->float_kernels, s->options->threads,
+                                           s->evaluator.stop};
     return itg_calibrate_from(s->model->graph, &source, s->evaluator.preprocess, &options,
                               &s->stats, err);
 }
@@ -143,6 +145,23 @@ static void deinit(itg_searching *s)
     itg_search_drop_samples(s);
 }
 
+static itg_stop stop_of(const itg_searching *s, bool (*asked)(void *context))
+{
+    return (itg_stop){asked, s->hooks ? s->hooks->context : NULL};
+}
+
+/* What is known stays known when there is no time for the rest. */
+static itg_status conclude(itg_searching *s, const itg_searcher_def *searcher, itg_error *err)
+{
+    const itg_search_hooks *h = s->hooks;
+    s->evaluator.stop = stop_of(s, h ? h->hurry : NULL);
+    itg_status status = make_strategy(s, searcher->name, err);
+    if (status == ITG_OK) status = itg_search_explain(s, err);
+    s->evaluator.stop = stop_of(s, h ? h->cancelled : NULL);
+    if (status == ITG_OK && s->options->hago_baseline) status = itg_search_run_hago(s, err);
+    return status == ITG_CANCELLED ? ITG_OK : status;
+}
+
 static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
                           const itg_search_data *data, itg_error *err)
 {
@@ -150,6 +169,7 @@ static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
     double begun = h && h->clock ? h->clock(h->context) : 0;
     itg_status status = itg_evaluator_init(&s->evaluator, s->options->cache_bytes, err);
     s->evaluator.block = s->options->block;
+    s->evaluator.stop = stop_of(s, h ? h->cancelled : NULL);
     if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
     s->sets[1].source = 1;
     if (status == ITG_OK) status = calibrate(s, data->data, err);
@@ -158,10 +178,7 @@ static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
     if (status == ITG_OK) status = make_objective(s, err);
     if (status == ITG_OK) status = itg_search_score_uniform8(s, err);
     if (status == ITG_OK) status = run_engine(s, searcher, begun, err);
-    if (status == ITG_OK) status = make_strategy(s, searcher->name, err);
-    if (status == ITG_OK) status = itg_search_explain(s, err);
-    if (status == ITG_OK && s->options->hago_baseline) status = itg_search_run_hago(s, err);
-    return status;
+    return status == ITG_OK ? conclude(s, searcher, err) : status;
 }
 
 itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p,
@@ -190,6 +207,8 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
     if (!s.result) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
     s.result->best.index = -1;
     status = perform(&s, searcher, data, err);
+    if (status == ITG_CANCELLED)
+        itg_fail(err, status, "interrupted before the first trial; nothing was found");
     deinit(&s);
     if (status != ITG_OK)
         itg_search_result_destroy(s.result);

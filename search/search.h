@@ -15,6 +15,7 @@ struct itg_search_result {
     itg_trial best; /* index -1: none; point malloc'd */
     bool goal_met;
     itg_score_pair floats, uniform8, hago;
+    bool holdout_known;
     itg_score best_holdout;
     itg_strategy_file *strategy; /* of the best; NULL: none */
     char stop_reason[32], limited_by[512];

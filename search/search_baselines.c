@@ -10,7 +10,8 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
                                     .preprocess = s->evaluator.preprocess,
                                     .labels = samples->labels,
                                     .keep = &samples->outputs,
-                                    .threads = s->options->threads};
+                                    .threads = s->options->threads,
+                                    .stop = s->evaluator.stop};
     itg_evaluation evaluation = {0};
     itg_status status = itg_evaluate(&runner, &options, &evaluation, err);
     if (status != ITG_OK) return status;
@@ -93,6 +94,7 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
         pair->at[0] = found.best.score;
         status = itg_evaluator_score(&s->evaluator, found.best.point, &scoring, &pair->at[1], err);
         pair->known = status == ITG_OK;
+        if (status == ITG_CANCELLED) status = ITG_OK;
     }
     itg_engine_result_deinit(&found);
     return status;

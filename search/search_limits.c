@@ -115,7 +115,9 @@ static itg_status score_widest(explanation *x, itg_score *out, bool *known, itg_
     itg_status status =
         itg_search_score_point(x->s, x->widest, NULL, x->s->options->threads, out, &why);
     *known = status == ITG_OK;
-    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED ||
+        status == ITG_CANCELLED)
+        return ITG_OK;
     return itg_fail(err, status, "%s", why.message);
 }
 

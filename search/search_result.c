@@ -54,7 +54,7 @@ const itg_score *itg_search_hago(const itg_search_result *result, bool holdout)
 }
 const itg_score *itg_search_best_holdout(const itg_search_result *result)
 {
-    return &result->best_holdout;
+    return result->holdout_known ? &result->best_holdout : NULL;
 }
 itg_strategy_file *itg_search_strategy(itg_search_result *result)
 {

@@ -31,6 +31,7 @@ typedef struct calibration {
     void *buffer;                /* [block_samples] where the source lies elsewhere, else NULL */
     int64_t first;               /* first sample of the block */
     itg_sha256 sha256;           /* of the samples so far; picked ones only */
+    itg_stop stop;
 } calibration;
 
 /* Samples that lie in memory as they are wanted. */
@@ -160,6 +161,7 @@ static void measure(void *context, itg_id value, const itg_tensor *tensor)
 static itg_status run_sample(void *context, int worker, int64_t item, itg_error *err)
 {
     calibration *c = context;
+    if (itg_check_stop(&c->stop, err) != ITG_OK) return ITG_CANCELLED;
     itg_float_exec *exec = c->execs[worker];
     measuring m = {c, c->sums + item * c->id_count, c->histograms + (int64_t)worker * c->id_count};
     itg_preprocess_sample(c->preprocess, &c->block, item,
@@ -266,6 +268,7 @@ itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_sour
                      .source = source,
                      .preprocess = p,
                      .kernels = options->kernels,
+                     .stop = options->stop,
                      .workers = itg_thread_count(options->threads)};
     itg_stats *stats = NULL;
     describe_samples(&c);

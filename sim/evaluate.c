@@ -239,8 +239,9 @@ static itg_status run_grain(void *context, int worker, int64_t item, itg_error *
     evaluation_state *s = context;
     const itg_runner *r = s->runner;
     int64_t at = item * s->grain, left = s->count - at, n = left < s->grain ? left : s->grain;
-    itg_status status = ITG_OK;
-    if (!s->instances[worker]) status = r->create(r->context, &s->instances[worker], err);
+    itg_status status = itg_check_stop(&s->options->stop, err);
+    if (status == ITG_OK && !s->instances[worker])
+        status = r->create(r->context, &s->instances[worker], err);
     if (status != ITG_OK) return status;
     void *instance = s->instances[worker];
     status = run_samples(s, instance, at, n, err);

@@ -58,6 +58,7 @@ typedef struct itg_evaluate_options {
      * keep nor sink. */
     const int64_t *order;
     int threads;
+    itg_stop stop; /* asked before each block of samples */
     /* Called in sample order from one thread, before the next block runs; NULL: not wanted. */
     itg_status (*sink)(void *context, int64_t sample, const itg_tensor *outputs,
                        int32_t output_count, itg_error *err);

@@ -4,6 +4,8 @@
 #define ITG_STRATEGY_FILE_H
 #include "sim/sim.h"
 
+#define ITG_STRATEGY_MAX_BYTES ((size_t)256 << 20) /* of a file, read or written */
+
 typedef struct itg_strategy_results {
     bool present;
     int64_t samples;
@@ -35,6 +37,10 @@ itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_grap
                                    const char *path, itg_error *err);
 itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph *graph,
                                   itg_strbuf *out, itg_error *err);
+/* SHA-256 of the strategy as a file: of the file that it was read from, else as it would be saved.
+ */
+itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph *graph,
+                                  unsigned char out[32], itg_error *err);
 /* Refused for another model (source hash), or another prepared graph. Edges are matched by (value,
  * node, slot). */
 itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,

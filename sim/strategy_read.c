@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FILE_BYTES ((size_t)256 << 20)
-
 typedef struct reader {
     const itg_json *json;
     const itg_graph *g;
@@ -403,7 +401,7 @@ itg_status itg_strategy_model_options(const char *path, itg_model_options *out, 
 {
     itg_json *json = NULL;
     bool equalized = true;
-    itg_status status = itg_json_read(path, MAX_FILE_BYTES, &json, err);
+    itg_status status = itg_json_read(path, ITG_STRATEGY_MAX_BYTES, &json, err);
     if (status != ITG_OK) return status;
     const itg_json_value *strategy = itg_json_find(itg_json_root(json), "strategy");
     const itg_json_value *v = strategy ? itg_json_find(strategy, "equalized") : NULL;
@@ -419,7 +417,7 @@ itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_
     itg_json *json = NULL;
     unsigned char *text = NULL;
     size_t bytes = 0;
-    itg_status status = itg_file_read(path, MAX_FILE_BYTES, &text, &bytes, err);
+    itg_status status = itg_file_read(path, ITG_STRATEGY_MAX_BYTES, &text, &bytes, err);
     if (status != ITG_OK) return status;
     itg_strategy_file *file = calloc(1, sizeof *file);
     status = file ? itg_json_parse((const char *)text, bytes, path, &json, err)

@@ -1,5 +1,6 @@
 /* Strategy files, written. */
 #include "sim/strategy_file.h"
+#include <string.h>
 
 static void add_hash(itg_strbuf *out, const char *key, const unsigned char hash[32])
 {
@@ -145,11 +146,47 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
                               : itg_fail(err, ITG_NO_MEMORY, "no memory for the strategy's text");
 }
 
+itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph *graph,
+                                  unsigned char out[32], itg_error *err)
+{
+    static const unsigned char none[32];
+    itg_strbuf text = {0};
+    itg_sha256 h;
+    if (memcmp(file->source_hash, none, sizeof none) != 0) {
+        memcpy(out, file->source_hash, sizeof file->source_hash);
+        return ITG_OK;
+    }
+    itg_status status = itg_strategy_file_text(file, graph, &text, err);
+    if (status == ITG_OK) {
+        itg_sha256_init(&h);
+        itg_sha256_update(&h, text.text, text.length);
+        itg_sha256_final(&h, out);
+    }
+    itg_strbuf_deinit(&text);
+    return status;
+}
+
+/* The reader's limits are the writer's. */
+static itg_status check_text(const itg_strbuf *text, const char *path, itg_error *err)
+{
+    itg_json *json = NULL;
+    itg_status status = ITG_OK;
+    if (text->length > ITG_STRATEGY_MAX_BYTES)
+        status =
+            itg_fail(err, ITG_LIMIT, "%s: is larger than %zu bytes", path, ITG_STRATEGY_MAX_BYTES);
+    else
+        status = itg_json_parse(text->text, text->length, path, &json, err);
+    itg_json_destroy(json);
+    return status == ITG_OK ? ITG_OK
+                            : itg_prefix_error(err, status, "what is written cannot be read");
+}
+
 itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph,
                                    const char *path, itg_error *err)
 {
     itg_strbuf text = {0};
     itg_status status = itg_strategy_file_text(file, graph, &text, err);
+    if (status == ITG_OK) status = check_text(&text, path, err);
     if (status == ITG_OK) status = itg_file_write(path, text.text, text.length, err);
     itg_strbuf_deinit(&text);
     return status;

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 #include "graph/onnx/file_nodes.h"
 #include "graph/onnx/tensor_read.h"
@@ -107,6 +108,44 @@ static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *are
     }
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const itg_onnx_attr *const *first = a, *const *second = b;
+    return strcmp((*first)->name, (*second)->name);
+}
+
+/* Operators of many outputs have attributes for each: they are found by halving. */
+static itg_status index_attributes(itg_arena *arena, itg_onnx_node *node, itg_error *err)
+{
+    size_t count = (size_t)node->attr_count;
+    const itg_onnx_attr **sorted = itg_arena_array(arena, count + 1, sizeof *sorted);
+    if (!sorted) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &node->attrs[i];
+    qsort(sorted, count, sizeof *sorted, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
+            return itg_fail(err, ITG_BAD_FILE, "attribute '%.100s' is there twice",
+                            sorted[i]->name);
+    node->sorted = sorted;
+    return ITG_OK;
+}
+
+const itg_onnx_attr *itg_onnx_attr_find(const itg_onnx_node *node, const char *name)
+{
+    int32_t first = 0, end = node->attr_count;
+    while (first < end) {
+        int32_t middle = first + (end - first) / 2;
+        int order = strcmp(name, node->sorted[middle]->name);
+        if (order == 0) return node->sorted[middle];
+        if (order < 0)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return NULL;
+}
+
 static itg_status convert_attributes(const ItgOnnx__NodeProto *proto, itg_arena *arena,
                                      itg_onnx_node *node, itg_error *err)
 {
@@ -117,14 +156,12 @@ static itg_status convert_attributes(const ItgOnnx__NodeProto *proto, itg_arena 
         itg_onnx_attr *attr = &attrs[i];
         attr->name = itg_onnx_copy_text(arena, proto->attribute[i]->name);
         if (!attr->name) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
-        if (itg_onnx_attr_find(node, attr->name))
-            return itg_fail(err, ITG_BAD_FILE, "attribute '%.100s' is there twice", attr->name);
         itg_status status = convert_value(proto->attribute[i], arena, attr, err);
         if (status != ITG_OK)
             return itg_prefix_error(err, status, "attribute '%.100s'", attr->name);
         node->attr_count++;
     }
-    return ITG_OK;
+    return index_attributes(arena, node, err);
 }
 
 static const char *const *copy_names(char **names, size_t count, itg_arena *arena)
@@ -136,9 +173,6 @@ static const char *const *copy_names(char **names, size_t count, itg_arena *aren
     }
     return copy;
 }
-
-/* A node with more attributes than any operator has would make the search for duplicates slow. */
-enum { MAX_ATTRIBUTES = 256 };
 
 itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index, const char *where,
                                  itg_arena *arena, itg_onnx_node *out, itg_error *err)
@@ -155,8 +189,6 @@ itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index,
     itg_status status = ITG_OK;
     if (!*node.op_type)
         status = itg_fail(err, ITG_BAD_FILE, "no operator is named");
-    else if (proto->n_attribute > MAX_ATTRIBUTES)
-        status = itg_fail(err, ITG_LIMIT, "more than %d attributes", MAX_ATTRIBUTES);
     else
         status = convert_attributes(proto, arena, &node, err);
     if (status != ITG_OK)

@@ -241,13 +241,6 @@ void itg_onnx_file_destroy(itg_onnx_file *file)
     if (file) itg_arena_destroy(file->arena);
 }
 
-const itg_onnx_attr *itg_onnx_attr_find(const itg_onnx_node *node, const char *name)
-{
-    for (int32_t i = 0; i < node->attr_count; i++)
-        if (strcmp(node->attrs[i].name, name) == 0) return &node->attrs[i];
-    return NULL;
-}
-
 static itg_status parse_tensor(const unsigned char *data, size_t bytes, const char *source,
                                itg_arena *arena, itg_tensor *out, itg_error *err)
 {

@@ -387,7 +387,12 @@ itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error 
     unsigned char *packed = malloc(bytes > 0 ? bytes : 1);
     if (!packed) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %zu bytes", path, bytes);
     itg_onnx__model_proto__pack(&w->model, packed);
-    itg_status status = itg_file_write(path, packed, bytes, err);
+    /* The reader's limits are the writer's. */
+    itg_status status = itg_wire_scan(packed, bytes, ITG_WIRE_MODEL, path, err);
+    if (status != ITG_OK)
+        itg_prefix_error(err, status, "what is written cannot be read");
+    else
+        status = itg_file_write(path, packed, bytes, err);
     free(packed);
     return status;
 }

@@ -32,6 +32,7 @@ itg_status itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float val
 itg_status itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
                                   int64_t count);
 itg_status itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value);
+/* No file where it would be beyond the limits of readers (wire_scan.h). */
 itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err);
 
 /* ---- reader: a checked, flat view (wire scan and memory budget as in itg_onnx_import) ---- */
@@ -59,6 +60,7 @@ typedef struct itg_onnx_node {
     int32_t input_count, output_count, attr_count;
     const char *const *inputs, *const *outputs;
     const itg_onnx_attr *attrs;
+    const itg_onnx_attr *const *sorted; /* by name, for itg_onnx_attr_find */
 } itg_onnx_node;
 typedef struct itg_onnx_value {
     const char *name;

@@ -147,7 +147,7 @@ static itg_status scan_field(scan *s, itg_error *err)
         if (f.known->type == PROTOBUF_C_TYPE_MESSAGE) return enter_message(s, &f, err);
         if (f.known->type == PROTOBUF_C_TYPE_STRING) {
             if (f.length > ITG_WIRE_MAX_STRING)
-                return bad_field(s, &f, err, "is a string longer than 1 MiB");
+                return bad_field(s, &f, err, "is a string longer than 256 MiB");
             if (!is_text(s->data + s->position, (size_t)f.length))
                 return bad_field(s, &f, err, "is not UTF-8 text");
         }

@@ -10,7 +10,9 @@
 #define ITG_WIRE_MAX_DEPTH 16
 #define ITG_WIRE_MAX_MESSAGES ((int64_t)1 << 22)
 #define ITG_WIRE_MAX_FIELDS ((int64_t)1 << 24)
-#define ITG_WIRE_MAX_STRING ((size_t)1 << 20)
+/* What a program's file says of its edges and layers is one string: some 500 bytes a node of short
+ * names, of which preparation takes up to 16384. */
+#define ITG_WIRE_MAX_STRING ((size_t)1 << 28)
 
 typedef enum itg_wire_root { ITG_WIRE_MODEL, ITG_WIRE_TENSOR } itg_wire_root;
 

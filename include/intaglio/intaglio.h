@@ -139,6 +139,7 @@ itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
 typedef struct itg_calibrate_options {
     itg_float_kernels kernels; /* ITG_FLOAT_ONEDNN: statistics that only this machine repeats */
     int threads;
+    itg_stop stop;
 } itg_calibrate_options;
 /* On all samples of a stream that nobody has read yet; memory does not grow with them. */
 itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
@@ -278,10 +279,15 @@ itg_status itg_program_text(const itg_program *program, char **out, itg_error *e
 #define ITG_MOST_BLOCK 4096
 /* Runs all samples. How it goes about it changes no result: threads; block, samples computed at
  * once (at most ITG_MOST_BLOCK; 0: chosen by the sizes of the values). npy_path (may be NULL):
- * outputs as .npy in storage dtype, [samples, ...]; several outputs: "out.npy", "out.1.npy"... */
+ * outputs as .npy in storage dtype, [samples, ...], in the files that itg_program_npy_path names.
+ */
 itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
                            const itg_dataset *data, const int64_t *labels, int threads,
                            int64_t block, const char *npy_path, itg_score *out, itg_error *err);
+
+int32_t itg_program_output_count(const itg_program *program);
+/* "out.npy", "out.1.npy", "out.2.npy"...; malloc'd, NULL without memory. */
+char *itg_program_npy_path(const char *npy_path, int32_t output);
 
 /* ---- verification ---- */
 /* A program's file may have a certificate beside it: every accumulator's exact interval, every
@@ -476,7 +482,12 @@ typedef struct itg_search_hooks {
     void (*progress)(void *context, const itg_trial *trial, const itg_trial *best, int64_t planned);
     itg_status (*trial)(void *context, const itg_trial *trial,
                         itg_error *err); /* every finished trial, in order: the log */
-    bool (*cancelled)(void *context); /* called by any thread: points not yet begun are dropped */
+    /* Both are called by any thread, often. cancelled: trials that have not ended are dropped, the
+     * best of the others is the result; before the first trial, the search ends with ITG_CANCELLED.
+     * hurry (NULL: never): what is left to do for the result is left out, too: the best on the
+     * hold-out. */
+    bool (*cancelled)(void *context);
+    bool (*hurry)(void *context);
 } itg_search_hooks;
 /* data is split by the seed into calibration and search samples, and a hold-out where none is
  * given. */
@@ -512,6 +523,7 @@ const itg_score *itg_search_uniform8(const itg_search_result *result,
                                                        hardware cannot run it */
 const itg_score *itg_search_hago(const itg_search_result *result,
                                  bool holdout); /* NULL: not asked for, or it found nothing */
+/* NULL: there is no best, or no time was left for it (hooks.hurry). */
 const itg_score *itg_search_best_holdout(const itg_search_result *result);
 itg_strategy_file *itg_search_strategy(itg_search_result *result); /* of the best; borrowed */
 /* "exhausted", "trials", "seconds", "patience", "cancelled" */
@@ -547,8 +559,8 @@ typedef struct itg_run_end {
     const itg_score *search_float; /* on the search samples, from which the floor follows; NULL: not
                                       known */
 } itg_run_end;
-/* Opens to write, and creates the database where it is absent. Refused, and left as it is: a newer
- * schema, a file that is no database or another application's, a damaged one. */
+/* Opens to write, and creates the database where it is absent. Refused, and left as it is: another
+ * version's schema, a file that is no database or another application's, a damaged one. */
 itg_status itg_run_log_open(const char *path, itg_run_log **out, itg_error *err);
 /* Opens an existing database to read; the same refusals. May stand beside a writer. */
 itg_status itg_run_log_open_reader(const char *path, itg_run_log **out, itg_error *err);
@@ -557,6 +569,34 @@ itg_status itg_run_log_close(itg_run_log *log,
 /* *run: the new run's number, committed before this returns. */
 itg_status itg_run_log_begin_run(itg_run_log *log, const itg_run_info *info, int64_t *run,
                                  itg_error *err);
+/* ---- who writes a run: one process. The library asks no system who that is, what time it is, and
+ * whether another one lives: the caller tells. ---- */
+typedef struct itg_run_holder {
+    const char *host;  /* the machine, for people */
+    const char *place; /* where numbers of processes mean the same: one start of one machine */
+    int64_t process;
+    const char *started; /* tells processes apart that have the same number in the same place */
+    const char *since;   /* when it took the run, UTC, for people */
+} itg_run_holder;
+typedef enum itg_holder_state {
+    ITG_HOLDER_GONE,
+    ITG_HOLDER_LIVES,
+    ITG_HOLDER_UNKNOWN /* elsewhere: it lives if it renewed its lease within ITG_LOG_LEASE_S */
+} itg_holder_state;
+#define ITG_LOG_LEASE_S 30 /* seconds; renew it several times in between */
+typedef struct itg_run_claim {
+    itg_run_holder self;
+    int64_t now; /* seconds of a clock that machines share */
+    itg_holder_state (*state)(const itg_run_holder *other);
+} itg_run_claim;
+/* ITG_BAD_ARGUMENT, with who it is, where another process writes the run. Changes nothing. */
+itg_status itg_run_log_check_free(itg_run_log *log, int64_t run, const itg_run_claim *claim,
+                                  itg_error *err);
+/* The same, and takes the run for this log until end_run or close. After that, trials and an end
+ * are refused once another process has taken it over. */
+itg_status itg_run_log_take(itg_run_log *log, int64_t run, const itg_run_claim *claim,
+                            itg_error *err);
+itg_status itg_run_log_renew(itg_run_log *log, int64_t now, itg_error *err);
 /* now: seconds of any steady clock; commits where 200 ms of it have passed since the last commit.
  */
 itg_status itg_run_log_trial(itg_run_log *log, int64_t run, const itg_trial *trial, double now,
@@ -574,6 +614,7 @@ typedef struct itg_run_record {
     int64_t duplicates, raced;       /* of the trials, as itg_search_duplicate_count says */
     bool ended, goal_met;            /* ended: it has a stop_reason */
     itg_run_info info;               /* space_json NULL: written by version 0.1 */
+    const char *log;                 /* the path of the log that it was read from */
     const char *stop_reason, *strategy_json;
     bool has_float, has_uniform8, has_hago, has_best, has_search_float;
     itg_score holdout_float, holdout_uniform8, holdout_hago, holdout_best, search_float;

@@ -25,6 +25,13 @@ typedef struct itg_error {
     char message[512];
 } itg_error;
 
+/* Asks the caller whether the work is to be given up (ITG_CANCELLED); any thread may ask. NULL:
+ * never. */
+typedef struct itg_stop {
+    bool (*asked)(void *context);
+    void *context;
+} itg_stop;
+
 const char *itg_status_name(itg_status status); /* "BAD_FILE" */
 const char *itg_status_text(itg_status status); /* "malformed file" */
 

@@ -16,6 +16,12 @@ itg_status itg_certify(const char *artefact, const char *certificate, itg_error 
 {
     itg_certificate c = {0};
     itg_status status = itg_certificate_derive(artefact, &c, err);
+    /* The reader's limits are the writer's. */
+    if (status == ITG_OK && c.text.length > ITG_CERTIFICATE_MAX_BYTES)
+        status = itg_fail(err, ITG_LIMIT, "%s: its certificate is larger than %zu bytes", artefact,
+                          ITG_CERTIFICATE_MAX_BYTES);
+    if (status == ITG_OK)
+        status = itg_certificate_compare(&c, c.text.text, c.text.length, certificate, err);
     if (status == ITG_OK && c.view.problem_count > 0)
         status = itg_fail(err, ITG_MISMATCH, "%s: %s", artefact, c.view.problems[0]);
     if (status == ITG_OK) status = itg_file_write(certificate, c.text.text, c.text.length, err);

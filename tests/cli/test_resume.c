@@ -3,6 +3,7 @@
 #include "driver.h"
 #include <intaglio/intaglio.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -225,6 +226,50 @@ static void a_run_that_is_killed_at_any_moment_ends_as_the_undisturbed_one(void 
         forget(&whole[i].run);
 }
 
+/* ---- one writer ---- */
+
+static void sleep_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static void wait_for_trials(const char *path, int64_t wanted)
+{
+    for (int64_t there = 0; there < wanted; sleep_ms(50)) {
+        logged now;
+        if (!exists(path) || !read_run(path, 1, &now)) continue;
+        there = now.count;
+        forget(&now);
+    }
+}
+
+static void a_run_that_is_being_written_is_left_to_its_writer(void **state)
+{
+    (void)state;
+    char says[128];
+    pid_t first = start(SMALL " --searcher random --seed 9 --trials 100000000 --db held.db");
+    wait_for_trials("held.db", 2);
+    outcome o = run("search --resume 1 --db held.db -o held.json --quiet --trials 100000001");
+    snprintf(says, sizeof says, "held.db: run 1 is being written by process %ld on ", (long)first);
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, says);
+    assert_false(exists("held.json"));
+    done(&o);
+    kill(first, SIGKILL);
+    assert_int_equal(wait_for(first), 1000 + SIGKILL);
+    logged now;
+    assert_true(read_run("held.db", 1, &now));
+    char line[128];
+    snprintf(line, sizeof line, "search --resume 1 --db held.db -o held.json --quiet --trials %lld",
+             (long long)now.count + 3);
+    forget(&now);
+    o = run(line); /* at once: who is gone holds nothing */
+    if (o.status != 0) fail_msg("%s", o.err);
+    assert_true(exists("held.json"));
+    done(&o);
+}
+
 /* ---- what may differ ---- */
 
 static void a_larger_number_of_trials_goes_on_where_a_run_stopped(void **state)
@@ -270,6 +315,65 @@ static void a_run_that_came_to_its_end_is_reported_and_the_log_stays_as_it_is(vo
     free(after);
     itg_json_destroy(first);
     itg_json_destroy(again);
+}
+
+/* ---- what the log says is not believed ---- */
+
+static void change(const char *path, const char *sql)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void a_damaged_run_is_refused_with_its_log_and_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sql, *says;
+    } cases[] = {
+        {"UPDATE trials SET top1 = 4.6e18 WHERE number = 2",
+         "d.db: run 1: trial 2: top1 is 4.6e+18, expected a number from 0 to 1"},
+        {"UPDATE trials SET top1 = 'most' WHERE number = 1", "run 1: trial 1: top1 is most"},
+        {"UPDATE trials SET agreement = -0.5 WHERE number = 1", "run 1: trial 1: agreement is"},
+        {"UPDATE trials SET weight_bytes = -1 WHERE number = 0", "trial 0: weight_bytes is -1"},
+        {"UPDATE trials SET weight_bytes = 1.5 WHERE number = 0", "trial 0: weight_bytes is 1.5"},
+        {"UPDATE trials SET average_weight_bits = 65 WHERE number = 0",
+         "average_weight_bits is 65"},
+        {"UPDATE trials SET distortion = -1 WHERE number = 0", "trial 0: distortion is -1"},
+        {"UPDATE trials SET samples = 9223372036854775807 WHERE number = 0", "samples is 92233"},
+        {"UPDATE trials SET digest = 'abc' WHERE number = 0", "trial 0: digest is abc"},
+        {"UPDATE trials SET feasible = 7 WHERE number = 0", "trial 0: feasible is 7"},
+        {"UPDATE trials SET stopped_at = 100000, digest = NULL WHERE number = 0", "stopped_at is"},
+        {"UPDATE trials SET seconds = -3 WHERE number = 0", "trial 0: seconds is -3"},
+        {"UPDATE trials SET point = '[8, 99]' WHERE number = 0", "d.db: run 1: trial 0: point"},
+        {"UPDATE trials SET point = '[8]' WHERE number = 0", "d.db: run 1: trial 0 "},
+        {"DELETE FROM trials WHERE number = 1", "d.db: run 1: trial 1 is missing"},
+        {"UPDATE results SET top1 = 2 WHERE what = 'best'", "d.db: run 1: result best: top1 is 2"},
+        {"UPDATE runs SET best_trial = 77", "d.db: run 1: its best trial is damaged"},
+        {"UPDATE runs SET seed = 'seven'", "d.db: run 1: its seed is damaged"},
+        {"UPDATE runs SET options = '{'", "d.db: run 1: its options: "},
+        {"UPDATE runs SET preprocess = '[]'", "d.db: run 1: its preprocessing: "},
+    };
+    outcome o = run(SMALL " --searcher random --seed 7 --trials 4 --db whole.db");
+    if (o.status != 0) fail_msg("%s", o.err);
+    done(&o);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char *data = NULL;
+        size_t bytes = 0;
+        assert_int_equal(itg_file_read("whole.db", 1 << 26, &data, &bytes, NULL), ITG_OK);
+        put("d.db", data, bytes);
+        free(data);
+        change("d.db", cases[i].sql);
+        o = run("search --resume 1 --db d.db --trials 6 --quiet -o d.json");
+        if (o.status != 1 || !strstr(o.err, cases[i].says))
+            fail_msg("'%s': status %d, expected '%s' in: %s", cases[i].sql, o.status, cases[i].says,
+                     o.err);
+        done(&o);
+        assert_false(exists("d.json"));
+    }
 }
 
 /* ---- what may not ---- */
@@ -422,8 +526,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_is_killed_at_any_moment_ends_as_the_undisturbed_one),
+        cmocka_unit_test(a_run_that_is_being_written_is_left_to_its_writer),
         cmocka_unit_test(a_larger_number_of_trials_goes_on_where_a_run_stopped),
         cmocka_unit_test(a_run_that_came_to_its_end_is_reported_and_the_log_stays_as_it_is),
+        cmocka_unit_test(a_damaged_run_is_refused_with_its_log_and_number),
         cmocka_unit_test(what_is_given_must_be_what_the_run_had),
         cmocka_unit_test(a_model_that_changed_is_refused_with_both_hashes),
         cmocka_unit_test(runs_and_logs_that_are_not_there_are_failures),

@@ -85,7 +85,7 @@ static void a_wrong_strategy_is_refused(void **state)
         itg_run_edges *edges = NULL;
         itg_error err = {0};
         assert_int_equal(itg_run_edges_read(&record, &edges, &err), ITG_BAD_FILE);
-        assert_non_null(strstr(err.message, "run 3: its strategy"));
+        assert_non_null(strstr(err.message, ": run 3: its strategy"));
         assert_null(edges);
     }
 }
@@ -104,7 +104,7 @@ static void a_wrong_space_is_refused(void **state)
         itg_run_choices *choices = NULL;
         itg_error err = {0};
         assert_int_equal(itg_run_choices_read(&record, &trial, &choices, &err), ITG_BAD_FILE);
-        assert_non_null(strstr(err.message, "run 3: its space"));
+        assert_non_null(strstr(err.message, ": run 3: its space"));
         assert_null(choices);
     }
 }

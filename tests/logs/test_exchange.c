@@ -18,7 +18,7 @@ static char *text_of(const char *path)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
-    assert_int_equal(itg_file_read(path, 1 << 24, &data, &bytes, NULL), ITG_OK);
+    assert_int_equal(itg_file_read(path, 1 << 28, &data, &bytes, NULL), ITG_OK);
     char *text = strdup((const char *)data);
     assert_non_null(text);
     free(data);
@@ -254,18 +254,18 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
         {"\"goal_met\": true", "\"goal_met\": 1", "goal_met", "true or false"},
         {"\"best_trial\": 4", "\"best_trial\": 6", "best_trial", "number of a trial"},
         {"\"uniform8\"", "\"uniform9\"", "uniform9", "unknown key"},
-        {"\"number\": 2", "\"number\": 3", "trials[2].number", "expected 2"},
-        {"\"point\": [8, 4, 2]", "\"point\": [8, 4, 65]", "trials[0].point[2]", "0 to 64"},
-        {"\"point\": [8, 4, 2]", "\"point\": [8, 4]", "trials[1].point", "as many"},
-        {"\"point\": [8, 4, 2]", "\"point\": {}", "trials[0].point", "array"},
-        {"\"seconds\": 0", "\"seconds\": -0", "trials[0].seconds", "from 0"},
-        {"\"top1\": 0.333", "\"top1\": \"x\", \"y\": 0.333", "trials[0].score", "unknown key"},
+        {"\"number\": 2", "\"number\": 3", "trials[2]: number", "expected 2"},
+        {"\"point\": [8, 4, 2]", "\"point\": [8, 4, 65]", "trials[0]: point[2]", "0 to 64"},
+        {"\"point\": [8, 4, 2]", "\"point\": [8, 4]", "trials[1]: point", "as many"},
+        {"\"point\": [8, 4, 2]", "\"point\": {}", "trials[0]: point", "array"},
+        {"\"seconds\": 0", "\"seconds\": -0", "trials[0]: seconds", "from 0"},
+        {"\"top1\": 0.333", "\"top1\": \"x\", \"y\": 0.333", "trials[0]: score", "unknown key"},
         {"\"error\": \"conv1", "\"error\": 3, \"e\": \"conv1", "trials[3]", "unknown key"},
         {"\"trials\": [", "\"trials\": [7, ", "trials[0]", "a trial"},
-        {"\"stopped_at\": 39", "\"stopped_at\": 0", "trials[5].stopped_at", "1 to"},
-        {"\"stopped_at\": 39", "\"stopped_at\": 40", "trials[5].score.samples", "more than"},
-        {", \"stopped_at\": 39", "", "trials[5].score.digest", "a string"},
-        {"\"digest\": null", "\"digest\": \"00\"", "trials[5].score.digest", "null"},
+        {"\"stopped_at\": 39", "\"stopped_at\": 0", "trials[5]: stopped_at", "1 to"},
+        {"\"stopped_at\": 39", "\"stopped_at\": 40", "trials[5]: score.samples", "more than"},
+        {", \"stopped_at\": 39", "", "trials[5]: score.digest", "a string"},
+        {"\"digest\": null", "\"digest\": \"00\"", "trials[5]: score.digest", "null"},
         {"\"error\": \"conv1", "\"stopped_at\": 3, \"error\": \"conv1", "trials[3]", "unknown key"},
         {"{\n  \"kind\"", "[{\n  \"kind\"", "", "line"},
         {"\"number\": 1", "\"number\": 1, \"number\": 1", "", ""},
@@ -310,6 +310,36 @@ static void every_cut_of_a_file_is_refused(void **state)
         assert_import_refused(log, "b.json", "");
     }
     free(text);
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+}
+
+/* More values than one JSON document may have. */
+static void a_run_of_many_trials_goes_through(void **state)
+{
+    (void)state;
+    enum { TRIALS = 60000, DIMS = 64 };
+    int32_t point[DIMS];
+    itg_run_log *log = open_log();
+    itg_error err = {0};
+    int64_t run = begin_run(log);
+    itg_trial trial = a_trial(0);
+    trial.point = point;
+    trial.dim_count = DIMS;
+    for (trial.index = 0; trial.index < TRIALS; trial.index++) {
+        for (int i = 0; i < DIMS; i++)
+            point[i] = (int32_t)((trial.index >> i % 16) & 7) + 1;
+        if (itg_run_log_trial(log, run, &trial, 0, &err) != ITG_OK) fail_msg("%s", err.message);
+    }
+    export_run(log, run, "a.json");
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    remove_log(NULL);
+    log = open_log();
+    assert_int_equal(import_file(log, "a.json"), 1);
+    export_run(log, 1, "b.json");
+    char *a = text_of("a.json"), *b = text_of("b.json");
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
 
@@ -364,6 +394,7 @@ int main(void)
         cmocka_unit_test_teardown(an_unknown_run_is_not_exported, remove_all),
         cmocka_unit_test_teardown(a_wrong_file_is_refused_with_its_place, remove_all),
         cmocka_unit_test_teardown(every_cut_of_a_file_is_refused, remove_all),
+        cmocka_unit_test_teardown(a_run_of_many_trials_goes_through, remove_all),
         cmocka_unit_test_teardown(a_file_that_contradicts_the_log_is_refused, remove_all),
         cmocka_unit_test_teardown(a_run_is_reopened_and_goes_on, remove_all),
     };

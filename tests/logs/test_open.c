@@ -64,8 +64,8 @@ static void a_new_log_names_its_application_and_version(void **state)
     (void)state;
     make_log(0);
     assert_sees("PRAGMA application_id", "1230260044");
-    assert_sees("PRAGMA user_version", "3");
-    assert_sees("SELECT value FROM meta WHERE key = 'schema_version'", "3");
+    assert_sees("PRAGMA user_version", "4");
+    assert_sees("SELECT value FROM meta WHERE key = 'schema_version'", "4");
     assert_sees("PRAGMA journal_mode", "delete");
 }
 
@@ -101,12 +101,14 @@ static void names_that_sqlite_reads_otherwise_are_files(void **state)
     assert_int_equal(itg_run_log_open("", &log, NULL), ITG_BAD_ARGUMENT);
 }
 
-static void a_newer_schema_is_refused(void **state)
+static void another_version_of_the_schema_is_refused(void **state)
 {
     (void)state;
     make_log(1);
-    execute("PRAGMA user_version = 4");
-    assert_refused(ITG_UNSUPPORTED, "schema version 4");
+    execute("PRAGMA user_version = 5");
+    assert_refused(ITG_UNSUPPORTED, "schema version 5, this program knows version 4");
+    execute("PRAGMA user_version = 3");
+    assert_refused(ITG_UNSUPPORTED, "schema version 3, this program knows version 4");
 }
 
 static void version_zero_is_refused(void **state)
@@ -200,7 +202,7 @@ int main(void)
         cmocka_unit_test_teardown(an_empty_file_becomes_a_log, remove_log),
         cmocka_unit_test_teardown(a_log_is_opened_again_and_grows, remove_log),
         cmocka_unit_test_teardown(names_that_sqlite_reads_otherwise_are_files, remove_log),
-        cmocka_unit_test_teardown(a_newer_schema_is_refused, remove_log),
+        cmocka_unit_test_teardown(another_version_of_the_schema_is_refused, remove_log),
         cmocka_unit_test_teardown(version_zero_is_refused, remove_log),
         cmocka_unit_test_teardown(another_applications_database_is_refused, remove_log),
         cmocka_unit_test_teardown(what_is_no_database_is_refused, remove_log),

@@ -280,6 +280,8 @@ static void the_end_of_a_run_is_read_back(void **state)
     (void)state;
     itg_run_log *log = open_log();
     int64_t run = begin_run(log);
+    for (int i = 0; i < 10; i++)
+        add_trial(log, run, i, i);
     itg_score floats = {.samples = 50,
                         .top1 = 0.8,
                         .agreement = 1,
@@ -304,7 +306,7 @@ static void the_end_of_a_run_is_read_back(void **state)
     assert_string_equal(r->strategy_json, "{}");
     assert_true(r->info.seed == 18446744073709551615u);
     assert_int_equal(r->best_trial, 9);
-    assert_int_equal(r->trials, 0);
+    assert_int_equal(r->trials, 10);
     assert_true(r->has_float && r->has_best && !r->has_uniform8);
     assert_int_equal(r->holdout_float.weight_bytes, -1);
     assert_true(r->holdout_float.top1 == 0.8);

@@ -112,6 +112,85 @@ static void search(const small_network *n, const itg_search_options *o, record *
     search_with(n, &data, o, r);
 }
 
+/* ---- stopping ---- */
+
+typedef struct stopping {
+    int64_t asked, from;   /* times; from that one on the answer is yes */
+    int64_t before_trials; /* times before the first trial was finished */
+    int64_t trials;
+    bool hurries;
+} stopping;
+
+static bool stops(void *context)
+{
+    stopping *s = context;
+    return ++s->asked >= s->from;
+}
+
+static bool hurries(void *context)
+{
+    const stopping *s = context;
+    return s->hurries && s->asked >= s->from;
+}
+
+static itg_status count_trial(void *context, const itg_trial *trial, itg_error *err)
+{
+    stopping *s = context;
+    (void)trial;
+    (void)err;
+    if (s->trials++ == 0) s->before_trials = s->asked;
+    return ITG_OK;
+}
+
+static itg_status search_until(const small_network *n, stopping *s, itg_search_result **out)
+{
+    itg_search_options o = {.searcher = "random",
+                            .goal = {.max_drop = 0.05},
+                            .trials = 60,
+                            .calibration_samples = 16,
+                            .search_samples = 16,
+                            .threads = 1};
+    itg_search_hooks hooks = {
+        .context = s, .trial = count_trial, .cancelled = stops, .hurry = hurries};
+    itg_search_data data = small_network_data(n);
+    itg_error err = {0};
+    itg_status status = itg_search(&n->model, n->hw, &n->preprocess, &data, &o, &hooks, out, &err);
+    if (status == ITG_CANCELLED) assert_non_null(strstr(err.message, "before the first trial"));
+    return status;
+}
+
+/* Every stage asks before each piece of its work, and none goes on after a yes. */
+static void a_search_stops_wherever_it_is_asked_to(void **state)
+{
+    small_network made, *n = &made;
+    (void)state;
+    small_network_make(1, "cortex-m", 120, n);
+    stopping whole = {.from = INT64_MAX};
+    itg_search_result *result = NULL;
+    int kinds[2] = {0, 0};
+    assert_int_equal(search_until(n, &whole, &result), ITG_OK);
+    itg_search_result_destroy(result);
+    assert_true(whole.before_trials > 16 + 3); /* samples to calibrate on, and the scores */
+    for (int64_t from = 1; from < whole.asked; from += 1 + from / 4) {
+        stopping s = {.from = from, .hurries = true};
+        result = NULL;
+        itg_status status = search_until(n, &s, &result);
+        assert_true(status == (s.trials > 0 || result ? ITG_OK : ITG_CANCELLED));
+        assert_true(s.asked < from + 4);
+        kinds[status == ITG_OK]++;
+        if (status != ITG_OK) continue;
+        assert_string_equal(itg_search_stop_reason(result), "cancelled");
+        assert_true(itg_search_trial_count(result) == s.trials && s.trials < 60);
+        if (itg_search_best(result)) {
+            assert_non_null(itg_search_strategy(result));
+            assert_null(itg_search_best_holdout(result));
+        }
+        itg_search_result_destroy(result);
+    }
+    assert_true(kinds[0] > 3 && kinds[1] > 0);
+    small_network_end(n);
+}
+
 static void check_same_trial(const itg_trial *a, const itg_trial *b)
 {
     assert_int_equal(a->index, b->index);
@@ -568,6 +647,7 @@ int main(int argc, char **argv)
 {
     itg_parallel_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_search_stops_wherever_it_is_asked_to),
         cmocka_unit_test(any_thread_count_gives_the_same_search),
         cmocka_unit_test(every_interruption_resumed_gives_the_same_search),
         cmocka_unit_test(hold_out_labels_change_only_what_is_reported_of_them),

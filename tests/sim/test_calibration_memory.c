@@ -106,7 +106,7 @@ static void resolve_every_method(const subject *s, const itg_hardware *hw, const
 
 static size_t peak_of(const subject *s, int64_t samples)
 {
-    const itg_calibrate_options options = {s->kernels, 1};
+    const itg_calibrate_options options = {.kernels = s->kernels, .threads = 1};
     itg_hardware *hw = NULL;
     itg_data_stream *stream = NULL;
     itg_stats *stats = NULL;
@@ -253,7 +253,7 @@ static void a_stream_gives_what_the_whole_file_gives(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         for (int64_t limit = 0; limit <= 37; limit += 37) {
-            const itg_calibrate_options options = {ITG_FLOAT_REFERENCE, 3};
+            const itg_calibrate_options options = {.threads = 3};
             itg_calibration_source source = {0};
             itg_dataset *data = NULL;
             itg_stats *whole = NULL, *streamed = NULL;
@@ -278,7 +278,7 @@ static void picked_samples_give_what_their_copy_gives(void **state)
     static const int64_t picked[] = {700, 3, 3, 1199, 0, 42, 64, 65, 66, 67, 68, 69, 70};
     enum { PICKED = sizeof picked / sizeof *picked };
     const itg_preprocess p = itg_preprocess_default();
-    const itg_calibrate_options options = {ITG_FLOAT_REFERENCE, 1};
+    const itg_calibrate_options options = {.threads = 1};
     itg_graph *g = make_graph();
     itg_dataset *data = NULL, *copy = NULL;
     itg_stats *a = NULL, *b = NULL;
