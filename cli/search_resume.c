@@ -12,6 +12,7 @@ enum { VALUE = 128 };
 
 static const itg_cli_option agreeing[] = {ITG_CLI_OPT_SEARCHER,
                                           ITG_CLI_OPT_MAX_DROP,
+                                          ITG_CLI_OPT_MIN_SQNR,
                                           ITG_CLI_OPT_MINIMIZE,
                                           ITG_CLI_OPT_MAX_SIZE,
                                           ITG_CLI_OPT_MAX_BOPS,
@@ -64,6 +65,8 @@ static void say_goal(const itg_goal *goal, itg_cli_option option, char out[VALUE
                                                           [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM};
     if (option == ITG_CLI_OPT_MAX_DROP)
         say_number(out, goal->max_drop, goal->max_drop >= 0);
+    else if (option == ITG_CLI_OPT_MIN_SQNR)
+        say_number(out, goal->min_sqnr_db, goal->min_sqnr_db > 0);
     else if (option == ITG_CLI_OPT_MINIMIZE)
         snprintf(out, VALUE, "%s", goal->maximize_quality ? "none" : itg_cost_name(goal->minimize));
     for (int i = 0; i < ITG_COST_KINDS; i++)

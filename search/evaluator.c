@@ -39,12 +39,19 @@ void itg_evaluator_deinit(itg_evaluator *e)
     itg_point_space_destroy(e->points);
 }
 
-/* What the evaluation must still be able to reach, by the definition of quality: top-1 where there
- * are labels, else agreement. `costs` are known. */
-static void set_least(const itg_scoring *scoring, const itg_score *costs, itg_evaluate_options *o)
+/* What the evaluation must still be able to reach, by the definition of quality: an SQNR, top-1
+ * where there are labels, or else agreement. `costs` are known; *most: room. */
+static void set_least(const itg_scoring *scoring, const itg_score *costs, double *most,
+                      itg_evaluate_options *o)
 {
     if (!scoring->race) return;
-    int64_t least = itg_least_count(o->data->shape.dims[0], itg_race_floor(scoring->race, costs));
+    double floor = itg_race_floor(scoring->race, costs);
+    if (scoring->race->objective->goal.quality == ITG_QUALITY_SQNR) {
+        *most = itg_most_distortion(floor);
+        o->most_distortion = most;
+        return;
+    }
+    int64_t least = itg_least_count(o->data->shape.dims[0], floor);
     *(o->labels ? &o->least_correct : &o->least_agreeing) = least;
 }
 
@@ -60,7 +67,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
                                     .reference = &set->outputs,
                                     .order = set->order,
                                     .threads = scoring->threads};
-    set_least(scoring, out, &options);
+    double most = 0;
+    set_least(scoring, out, &most, &options);
     itg_batch_options batch = {evaluator->kernels, evaluator->block, evaluator->weights};
     itg_batch_plan *plan = NULL;
     itg_evaluation evaluation = {0};

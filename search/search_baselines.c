@@ -17,16 +17,29 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_score *out = &s->result->floats.at[set];
     *out = itg_score_unknown();
     itg_score_quality(&evaluation, out);
-    out->agreement = 1.0;
     out->distortion = 0;
-    samples->classes = evaluation.classes;
+    out->agreement = -1;
+    /* Where SQNR is not what is wanted, it is not worth computing the float network each time. */
+    if (s->options->goal.quality != ITG_QUALITY_SQNR && !samples->outputs.values)
+        itg_reference_deinit(&samples->outputs);
+    if (itg_model_is_classifier(s->model)) {
+        out->agreement = 1.0;
+        samples->classes = evaluation.classes;
+    } else {
+        itg_evaluation_deinit(&evaluation);
+    }
+    if (s->options->goal.quality == ITG_QUALITY_SQNR && samples->outputs.elements == 0)
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "the float network's outputs are not finite numbers: there is no SQNR to "
+                        "judge quality by");
     return ITG_OK;
 }
 
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
     itg_status status = score_float(s, 0, err);
-    if (status == ITG_OK) status = itg_search_order_samples(s->model, &s->sets[0], err);
+    if (status == ITG_OK && s->options->goal.quality == ITG_QUALITY_CLASSES)
+        status = itg_search_order_samples(s->model, &s->sets[0], err);
     if (status == ITG_OK) status = score_float(s, 1, err);
     s->result->floats.known = status == ITG_OK;
     return status;

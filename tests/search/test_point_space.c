@@ -227,7 +227,8 @@ static void measured_end(measured *m)
 static void measure(measured *m, itg_goal goal)
 {
     itg_objective o;
-    assert_int_equal(itg_objective_make(&goal, 1, &m->evaluator.points->space, &o, NULL), ITG_OK);
+    itg_score floats = {.top1 = 1};
+    assert_int_equal(itg_objective_make(&goal, &floats, &m->evaluator.points->space, &o, NULL), ITG_OK);
     assert_int_equal(itg_measure_levels(&m->evaluator, &o, 2, NULL), ITG_OK);
 }
 
