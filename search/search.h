@@ -52,6 +52,10 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err);
 itg_status itg_search_score_point(void *context, const int32_t *point, const itg_race *race,
                                   int threads, itg_score *out, itg_error *err);
 
+/* As itg_engine_conflicts_fn; context: itg_searching. */
+itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_conflict **out,
+                                     int32_t *count, itg_error *err);
+
 /* search_limits.c: what keeps the goal from being met, or from holding on the hold-out, into
  * s->result->limited_by. */
 itg_status itg_search_explain(itg_searching *s, itg_error *err);

@@ -75,6 +75,13 @@ itg_status itg_search_score_point(void *context, const int32_t *point, const itg
     return itg_evaluator_score(&s->evaluator, point, &scoring, out, err);
 }
 
+itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_conflict **out,
+                                     int32_t *count, itg_error *err)
+{
+    const itg_searching *s = context;
+    return itg_evaluator_conflicts(&s->evaluator, point, out, count, err);
+}
+
 static bool forward_cancelled(void *context)
 {
     const itg_search_hooks *hooks = context;
@@ -93,6 +100,7 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
                                   .threads = s->options->threads,
                                   .score = itg_search_score_point,
                                   .score_context = s,
+                                  .conflicts = itg_search_find_conflicts,
                                   .hooks = &hooks,
                                   .memory = s->memory,
                                   .no_racing = s->options->no_racing};
