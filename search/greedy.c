@@ -67,7 +67,8 @@ static void set_priors(itg_greedy_state *s, int32_t d)
     itg_additive_reset(&s->loss, d);
     s->top[d] = dim->count - 1;
     s->movable[d] = dim->ordered && dim->count > 1 &&
-                    (!only_limits || !itg_outcome_is_within(&s->start_outcome, &s->options)) &&
+                    (!only_limits || s->start[d] < s->top[d] ||
+                     !itg_outcome_is_within(&s->start_outcome, &s->options)) &&
                     !itg_start_follows(&s->beginning, d);
     s->movable_count += s->movable[d];
     s->probe[d] = s->movable[d] && s->start[d] > 0 ? s->start[d] / 2 : -1;

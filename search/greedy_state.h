@@ -37,7 +37,8 @@ typedef struct itg_greedy_state {
     itg_start beginning;
     int32_t *start, *current, *top; /* points; top: the highest levels */
     itg_outcome start_outcome, current_outcome;
-    bool *movable; /* widths that the cost, or a limit that is not met, depends on */
+    bool *movable; /* widths that the cost, or a limit that is not met, depends on, or that may be
+                      wider than where it begins */
     int32_t movable_count;
     bool fine;                        /* distortion is known */
     bool sharp;                       /* quality is not noisy, as far as is known */

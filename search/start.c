@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { WIDEST, PAIRINGS, TOGETHER, DIAGONALS, ENDED };
+#define PATIENCE 3
 #define ROOM 2 /* levels: 3 bits have 3, 2 bits 1 as their largest code: more than one bit less */
 
 /* What goes down in the stage DIAGONALS, one after another. */
@@ -170,16 +171,38 @@ static void take(itg_start *s, const itg_outcome *o)
     s->found = true;
 }
 
-/* The next point of the diagonals, from the widest; they end where nothing goes down. */
+/* Where all widths cost, or none, there is but one diagonal. */
+static bool has_both_kinds(const itg_start *s)
+{
+    bool costs = false, is_free = false;
+    for (int32_t d = 0; d < s->space->dim_count; d++) {
+        if (!s->space->dims[d].ordered || s->space->dims[d].count < 2) continue;
+        costs |= s->space->dims[d].cost_per_level > 0;
+        is_free |= !(s->space->dims[d].cost_per_level > 0);
+    }
+    return costs && is_free;
+}
+
+/* The next point of the diagonals, from the widest; each ends where nothing goes down, or gets any
+ * better. */
 static void next_diagonal(itg_start *s)
 {
-    while (!lower_all(s, s->lowered)) {
-        if (++s->lowered == DIAGONAL_COUNT) {
+    while (s->fruitless == PATIENCE || !lower_all(s, s->lowered)) {
+        if (++s->lowered == DIAGONAL_COUNT || !has_both_kinds(s)) {
             s->stage = ENDED;
             return;
         }
+        s->fruitless = 0;
         itg_point_widest(s->space, s->levels);
     }
+}
+
+static void tell_diagonal(itg_start *s, const itg_outcome *o)
+{
+    bool better = o->feasible && is_better(s, o);
+    s->fruitless = better ? 0 : s->fruitless + 1;
+    if (better) take(s, o);
+    next_diagonal(s);
 }
 
 /* Less room for what does not fit: for the activation, or where it is narrow already, the weight.
@@ -271,8 +294,7 @@ itg_status itg_start_tell(itg_start *s, const itg_outcome *o)
         tell_together(s, o);
         return ITG_OK;
     default:
-        if (o->feasible) take(s, o);
-        next_diagonal(s);
+        tell_diagonal(s, o);
         return ITG_OK;
     }
 }
