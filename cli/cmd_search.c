@@ -184,8 +184,9 @@ static int run(const itg_cli_args *args)
     if (!resumes && args->given[ITG_CLI_OPT_HOLDOUT_LABELS] && !args->given[ITG_CLI_OPT_HOLDOUT])
         return itg_cli_fail_usage(args->command, "--holdout-labels goes with --holdout");
     if (args->given[ITG_CLI_OPT_MAX_DROP] && args->given[ITG_CLI_OPT_MIN_SQNR])
-        return itg_cli_fail_usage(args->command, "--max-drop and --min-sqnr are floors of two kinds "
-                                                 "of quality: give one of them");
+        return itg_cli_fail_usage(args->command,
+                                  "--max-drop and --min-sqnr are floors of two kinds "
+                                  "of quality: give one of them");
     if (args->given[ITG_CLI_OPT_TOLERANCE] && !args->given[ITG_CLI_OPT_PATIENCE] && !resumes)
         return itg_cli_fail_usage(args->command, "--tolerance goes with --patience");
     itg_status status = itg_cli_search_perform(args, &w, &err);
@@ -199,7 +200,8 @@ const itg_cli_command itg_cli_search = {
     .name = "search",
     .summary = "Searches the bit width of every edge: the smallest network that is good enough",
     .usage = "MODEL --hw T --data X [--labels Y] [--holdout X2 --holdout-labels Y2]\n"
-             " [--max-drop 1% | --min-sqnr 30dB] [--max-size B] [--db runs.db] [-o strategy.json] [...]\n"
+             " [--max-drop 1% | --min-sqnr 30dB] [--max-size B] [--db runs.db] [-o strategy.json] "
+             "[...]\n"
              "--resume RUN --db runs.db [...]",
     .details =
         "What is wanted: without limits, the fewest bytes of weights (or the least of what "

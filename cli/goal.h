@@ -16,6 +16,7 @@ const char *itg_cli_held_words(bool met, bool holds);
 void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t size);
 /* "3,495 bytes at 98.90 %": what the goal optimizes, and the quality. */
 void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size);
-/* An object: optimize, quality, max_drop, min_sqnr, max_size, max_bops, max_cycles, max_ram; null: none. */
+/* An object: optimize, quality, max_drop, min_sqnr, max_size, max_bops, max_cycles, max_ram; null:
+ * none. */
 void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal);
 #endif

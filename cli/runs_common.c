@@ -135,7 +135,7 @@ const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size)
         snprintf(buffer, size, "unfinished");
     else
         snprintf(buffer, size, "%s%s", words,
-                 !r->goal_met                                   ? ", goal missed"
+                 !r->goal_met                                 ? ", goal missed"
                  : itg_cli_logged_held(run, &holds) && !holds ? ", missed on hold-out"
                                                               : "");
     return buffer;

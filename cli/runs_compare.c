@@ -221,7 +221,7 @@ static void json_difference(itg_cli_json *json, const comparison *c)
     }
     itg_cli_json_begin(json, "difference", '{');
     itg_cli_json_text(json, "quality",
-                      d.sqnr                                  ? "sqnr_db"
+                      d.sqnr                                ? "sqnr_db"
                       : c->a.record->holdout_best.top1 >= 0 ? "top1"
                                                             : "agreement");
     itg_cli_json_number(json, "drop_from_a_to_b", d.sqnr ? 100 * d.drop : d.drop);
@@ -405,14 +405,16 @@ static int print_results(const comparison *c)
 {
     const itg_run_record *a = c->a.record, *b = c->b.record;
     itg_cli_table table;
-    puts("\nQuality on the hold-out (top-1, or (a) agreement with float, with 95 % intervals; or dB "
-         "of SQNR), and costs\nof the best:\n");
+    puts(
+        "\nQuality on the hold-out (top-1, or (a) agreement with float, with 95 % intervals; or dB "
+        "of SQNR), and costs\nof the best:\n");
     itg_cli_table_init(&table, "lrrr");
     itg_cli_table_cell(&table, "%s", "");
     itg_cli_table_cell(&table, "A");
     itg_cli_table_cell(&table, "B");
     itg_cli_table_cell(&table, "B against A");
-    quality_row(&table, c, "float", a->has_float, &a->holdout_float, b->has_float, &b->holdout_float);
+    quality_row(&table, c, "float", a->has_float, &a->holdout_float, b->has_float,
+                &b->holdout_float);
     quality_row(&table, c, "uniform 8", a->has_uniform8, &a->holdout_uniform8, b->has_uniform8,
                 &b->holdout_uniform8);
     quality_row(&table, c, "hago-greedy", a->has_hago, &a->holdout_hago, b->has_hago,
@@ -427,8 +429,9 @@ static void print_difference(const comparison *c)
     difference d = difference_of(c);
     putchar('\n');
     if (!d.known) {
-        puts("The quality of the two cannot be compared: one has no result, only one had labels, or "
-             "they judged\nby different kinds of quality.");
+        puts(
+            "The quality of the two cannot be compared: one has no result, only one had labels, or "
+            "they judged\nby different kinds of quality.");
         return;
     }
     if (d.sqnr) {

@@ -239,10 +239,11 @@ void itg_cli_runs_titles(itg_cli_table *table, bool with_worse)
 
 void itg_cli_runs_explain(void)
 {
-    puts("\nfloat and best: top-1 on the hold-out, or (a) agreement with the float network, or (dB) "
-         "SQNR against it.\nMissed on hold-out: the goal was met on the search samples alone. Of "
-         "8 bit: the best's weight bytes\nas a share of those of the network with 8 bits "
-         "everywhere.");
+    puts(
+        "\nfloat and best: top-1 on the hold-out, or (a) agreement with the float network, or (dB) "
+        "SQNR against it.\nMissed on hold-out: the goal was met on the search samples alone. Of "
+        "8 bit: the best's weight bytes\nas a share of those of the network with 8 bits "
+        "everywhere.");
 }
 
 static int list_text(const listing *l)

@@ -45,8 +45,8 @@ static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score 
     return a->distortion >= 0 && b->distortion >= 0 && a->distortion < b->distortion;
 }
 
-/* The float network on the search samples, as far as the floor needs it. False: it does, and the log
- * does not know it. */
+/* The float network on the search samples, as far as the floor needs it. False: it does, and the
+ * log does not know it. */
 static bool floats_of(const shown *s, itg_score *out)
 {
     const itg_run_record *r = s->run.record;

@@ -11,8 +11,8 @@
 typedef itg_status (*itg_engine_score_fn)(void *context, const int32_t *point, const itg_race *race,
                                           int threads, itg_score *out, itg_error *err);
 
-/* Why a point cannot be run, where that is accumulators: *out malloc'd. Follows from the point alone,
- * so that a replayed trial has the same. */
+/* Why a point cannot be run, where that is accumulators: *out malloc'd. Follows from the point
+ * alone, so that a replayed trial has the same. */
 typedef itg_status (*itg_engine_conflicts_fn)(void *context, const int32_t *point,
                                               itg_conflict **out, int32_t *count, itg_error *err);
 

@@ -181,8 +181,7 @@ itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t
     if (status == ITG_OK)
         status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
                                    &evaluator->constants, &annotated, &why);
-    if (status == ITG_OK)
-        status = find_conflicts(evaluator->points, annotated, out, count, &why);
+    if (status == ITG_OK) status = find_conflicts(evaluator->points, annotated, out, count, &why);
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);
     /* Other reasons not to run it are no conflicts. */

@@ -37,8 +37,9 @@ const char *itg_quality_name(itg_quality_kind kind)
 static double quality_of_sqnr(double db)
 {
     if (isnan(db)) return -ITG_MOST_SQNR_DB / 100;
-    return (db > ITG_MOST_SQNR_DB ? ITG_MOST_SQNR_DB : db < -ITG_MOST_SQNR_DB ? -ITG_MOST_SQNR_DB
-                                                                             : db) /
+    return (db > ITG_MOST_SQNR_DB    ? ITG_MOST_SQNR_DB
+            : db < -ITG_MOST_SQNR_DB ? -ITG_MOST_SQNR_DB
+                                     : db) /
            100;
 }
 
@@ -170,7 +171,8 @@ static int order(const itg_objective *objective, const itg_trial *a, const itg_t
 {
     int cost = smaller(itg_objective_cost(objective, &a->score),
                        itg_objective_cost(objective, &b->score)),
-        quality = smaller(itg_goal_quality(&objective->goal, &b->score), itg_goal_quality(&objective->goal, &a->score));
+        quality = smaller(itg_goal_quality(&objective->goal, &b->score),
+                          itg_goal_quality(&objective->goal, &a->score));
     int first = objective->goal.maximize_quality ? quality : cost,
         second = objective->goal.maximize_quality ? cost : quality;
     if (first) return first;
@@ -193,7 +195,8 @@ bool itg_objective_better(const itg_objective *objective, const itg_trial *a, co
         int violation = smaller(itg_objective_violation(objective, &a->score),
                                 itg_objective_violation(objective, &b->score));
         if (violation) return violation < 0;
-        int quality = smaller(itg_goal_quality(&objective->goal, &b->score), itg_goal_quality(&objective->goal, &a->score));
+        int quality = smaller(itg_goal_quality(&objective->goal, &b->score),
+                              itg_goal_quality(&objective->goal, &a->score));
         if (quality) return quality < 0;
     }
     return order(objective, a, b) < 0;

@@ -13,8 +13,8 @@ typedef struct itg_objective {
 
 /* floats: the float network's score on the same samples. The floor of classes lies below
  * its quality - max_drop by less than one sample of 2^31 makes: a drop of exactly max_drop is
- * allowed, however the subtraction rounds. ITG_BAD_ARGUMENT: a number of the goal that is not one, a
- * negative limit, or a floor of the other kind of quality. */
+ * allowed, however the subtraction rounds. ITG_BAD_ARGUMENT: a number of the goal that is not one,
+ * a negative limit, or a floor of the other kind of quality. */
 itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
                               const itg_search_space *space, itg_objective *out, itg_error *err);
 

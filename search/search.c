@@ -33,9 +33,8 @@ static itg_status make_space(itg_searching *s, itg_error *err)
 
 static itg_status make_objective(itg_searching *s, itg_error *err)
 {
-    itg_status status =
-        itg_objective_make(&s->options->goal, &s->result->floats.at[0],
-                           &s->evaluator.points->space, &s->objective, err);
+    itg_status status = itg_objective_make(&s->options->goal, &s->result->floats.at[0],
+                                           &s->evaluator.points->space, &s->objective, err);
     if (status == ITG_OK)
         status = itg_measure_levels(&s->evaluator, &s->objective, s->options->threads, err);
     return status;
@@ -186,10 +185,11 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
                         hw->name);
     if (options->goal.quality == ITG_QUALITY_CLASSES && !itg_model_is_classifier(model))
-        return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "%s is no classifier (%d outputs, or no single axis of classes): its "
-                        "quality is an SQNR, and a floor is a least SQNR in dB, not a drop in points",
-                        itg_model_name(model), (int)itg_model_output_count(model));
+        return itg_fail(
+            err, ITG_BAD_ARGUMENT,
+            "%s is no classifier (%d outputs, or no single axis of classes): its "
+            "quality is an SQNR, and a floor is a least SQNR in dB, not a drop in points",
+            itg_model_name(model), (int)itg_model_output_count(model));
     itg_status status = check_options(options, err);
     if (status != ITG_OK) return status;
     s.result = calloc(1, sizeof *s.result);

@@ -30,7 +30,8 @@ static void add_number(itg_strbuf *out, double value)
     }
 }
 
-/* "loses 1.50 points of top-1", "has an SQNR of 21.30 dB"; part 1: on the hold-out. many: of widths.
+/* "loses 1.50 points of top-1", "has an SQNR of 21.30 dB"; part 1: on the hold-out. many: of
+ * widths.
  */
 static void add_quality(explanation *x, const itg_score *score, int part, bool many)
 {

@@ -89,9 +89,8 @@ void itg_reference_add(itg_reference *r, int64_t sample, const itg_tensor *outpu
         int64_t count = elements_of(&outputs[i]);
         double power = 0;
         for (int64_t k = 0; k < count; k++) {
-            double v = is_counted(&outputs[i], quantizers[i])
-                           ? 1
-                           : real_at(&outputs[i], quantizers[i], k);
+            double v =
+                is_counted(&outputs[i], quantizers[i]) ? 1 : real_at(&outputs[i], quantizers[i], k);
             power += v * v;
         }
         r->power[i] += power;

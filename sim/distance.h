@@ -3,9 +3,9 @@
  * Of one output: the sum of squared differences over all samples and elements, as a share of the
  * sum of the float network's squares. Of an output that is integers in the float network (ArgMax):
  * the share of its elements that differ. An output of which the float network gives zeros alone
- * counts 0 where all are equal, else 1. Of several outputs: the mean, so each counts alike, whatever
- * its scale and its size. Sums go in sample order; so distortion never falls as samples are
- * added, in floating point neither. */
+ * counts 0 where all are equal, else 1. Of several outputs: the mean, so each counts alike,
+ * whatever its scale and its size. Sums go in sample order; so distortion never falls as samples
+ * are added, in floating point neither. */
 #ifndef ITG_DISTANCE_H
 #define ITG_DISTANCE_H
 #include "sim/runner.h"

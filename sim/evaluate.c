@@ -30,12 +30,12 @@ typedef struct evaluation_state {
     itg_tensor *outputs;              /* [outputs]: dtype and shape; data is set for each sample */
     const itg_quantizer **quantizers; /* [outputs]; NULL: not quantized */
     unsigned char *block;
-    double *distance;    /* [samples][outputs]: from the reference; NULL: not asked for */
-    double *sums;        /* [outputs]: of the distances of the samples accounted so far */
-    itg_tensor *at_hand; /* [workers][outputs]: of the sample that a worker compares */
-    float_worker *floats;  /* [workers], where the reference is computed again; else NULL */
-    unsigned char *kept; /* [samples]: outputs, where samples run in another order */
-    int64_t first;       /* sample that the block begins with */
+    double *distance;     /* [samples][outputs]: from the reference; NULL: not asked for */
+    double *sums;         /* [outputs]: of the distances of the samples accounted so far */
+    itg_tensor *at_hand;  /* [workers][outputs]: of the sample that a worker compares */
+    float_worker *floats; /* [workers], where the reference is computed again; else NULL */
+    unsigned char *kept;  /* [samples]: outputs, where samples run in another order */
+    int64_t first;        /* sample that the block begins with */
     itg_sha256 hash;
 } evaluation_state;
 

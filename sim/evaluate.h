@@ -47,8 +47,8 @@ void itg_evaluation_deinit(itg_evaluation *evaluation);
 itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,
                            itg_error *err);
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out);
-/* Whether a tensor is a list of classes: one axis alone is longer than 1, or it is an int64 element,
- * the class itself. */
+/* Whether a tensor is a list of classes: one axis alone is longer than 1, or it is an int64
+ * element, the class itself. */
 bool itg_has_classes(itg_dtype dtype, const itg_shape *shape);
 /* argmax over a flattened tensor, ties to the lowest index; an int64 tensor of one element is the
  * class itself. */

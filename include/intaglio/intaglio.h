@@ -428,11 +428,11 @@ const char *itg_quality_name(itg_quality_kind kind); /* "classes", "sqnr" */
  * the highest quality; ties: docs/decisions.md. */
 typedef struct itg_goal {
     itg_quality_kind quality;
-    bool maximize_quality;         /* else minimize */
-    itg_cost_kind minimize;        /* where maximize_quality is false */
-    double max_drop;               /* of classes: the floor is float quality - max_drop (fraction);
-                                      negative: none. Of SQNR: negative */
-    double min_sqnr_db;            /* of SQNR: the floor, up to ITG_MOST_SQNR_DB; 0: none. Of classes: 0 */
+    bool maximize_quality;  /* else minimize */
+    itg_cost_kind minimize; /* where maximize_quality is false */
+    double max_drop;        /* of classes: the floor is float quality - max_drop (fraction);
+                               negative: none. Of SQNR: negative */
+    double min_sqnr_db;     /* of SQNR: the floor, up to ITG_MOST_SQNR_DB; 0: none. Of classes: 0 */
     double limits[ITG_COST_KINDS]; /* largest cost allowed; 0: none */
 } itg_goal;
 #define ITG_MOST_SQNR_DB 200.0 /* of goals and qualities: more counts as this much */

@@ -170,7 +170,8 @@ itg_json *run_json(const char *line)
 
 int held_status(const char *output)
 {
-    if (strstr(output, "goal: ") && strstr(output, "; met on the search samples, NOT on the hold-out"))
+    if (strstr(output, "goal: ") &&
+        strstr(output, "; met on the search samples, NOT on the hold-out"))
         return 3;
     assert_contains(output, "; met on the search samples and on the hold-out\n");
     return 0;

@@ -232,7 +232,7 @@ static void limits_floors_and_costs_make_the_goal_that_help_states(void **state)
                 continue;
             fail_msg("%s: %s is not %g", cases[i].words, names[k], wanted[k]);
         }
-        assert_int_equal(o.status, !truth(json, "goal_met")              ? 1
+        assert_int_equal(o.status, !truth(json, "goal_met")             ? 1
                                    : truth(json, "goal_met_on_holdout") ? 0
                                                                         : 3);
         assert_string_equal(string(json, "goal.quality"), "classes");

@@ -171,8 +171,9 @@ static void a_search_keeps_a_floor_in_decibels(void **state)
             assert_true(number(json, "best.average_weight_bits") > 3);
             assert_true(number(json, "hago_greedy.search_sqnr_db") >= 30);
             /* What it says is what simulate says. */
-            snprintf(line, sizeof line, "simulate %s.onnx %s.json --data x.npy --part holdout --json",
-                     models[i], models[i]);
+            snprintf(line, sizeof line,
+                     "simulate %s.onnx %s.json --data x.npy --part holdout --json", models[i],
+                     models[i]);
             itg_json *again = run_json(line);
             assert_true(number(again, "distortion") == number(json, "best.distortion"));
             itg_json_destroy(again);
@@ -235,7 +236,8 @@ static void the_log_speaks_of_the_same_quality(void **state)
     itg_json *whole = run_json(words);
     snprintf(words, sizeof words, "%s15" DATA, line);
     itg_json_destroy(run_json(words));
-    itg_json *resumed = run_json("search --resume 2 --db log.db --trials 40 --min-sqnr 25 --json -q");
+    itg_json *resumed =
+        run_json("search --resume 2 --db log.db --trials 40 --min-sqnr 25 --json -q");
     assert_true(number(resumed, "replayed_trials") == 15);
     assert_true(number(resumed, "best.trial") == number(whole, "best.trial"));
     assert_string_equal(string(resumed, "best.holdout_digest"),

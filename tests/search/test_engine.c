@@ -483,7 +483,8 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                 memset(&r, 0, sizeof r);
                 for (int d = 0; d < DIMS; d++)
                     dims[d] = (itg_dim){7, widths, true, sizes[d]};
-                assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
+                assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL),
+                                 ITG_OK);
                 itg_engine_options options = {.searcher = &variant,
                                               .objective = &objective,
                                               .trials = trials,

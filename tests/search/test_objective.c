@@ -172,7 +172,8 @@ static void goals_without_numbers_are_refused(void **state)
         for (int i = 0; i < 3; i++) {
             goal = (itg_goal){0};
             goal.limits[k] = bad[i];
-            assert_int_equal(itg_objective_make(&goal, &floats, &space, &o, NULL), ITG_BAD_ARGUMENT);
+            assert_int_equal(itg_objective_make(&goal, &floats, &space, &o, NULL),
+                             ITG_BAD_ARGUMENT);
         }
     }
     const itg_goal floors[] = {{.min_sqnr_db = 20},
@@ -213,10 +214,8 @@ static void a_ratio_is_in_decibels(void **state)
 static void a_floor_in_decibels_is_a_floor(void **state)
 {
     (void)state;
-    itg_goal goal = {.quality = ITG_QUALITY_SQNR,
-                     .max_drop = -1,
-                     .min_sqnr_db = 30,
-                     .limits = {100, 0, 0, 0}};
+    itg_goal goal = {
+        .quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = 30, .limits = {100, 0, 0, 0}};
     itg_objective o = make(goal);
     itg_trial t = trial(0, 0, 100, p22);
     itg_score floats = floats_of(1);

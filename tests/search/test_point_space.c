@@ -250,7 +250,8 @@ static void measure(measured *m, itg_goal goal)
 {
     itg_objective o;
     itg_score floats = {.top1 = 1};
-    assert_int_equal(itg_objective_make(&goal, &floats, &m->evaluator.points->space, &o, NULL), ITG_OK);
+    assert_int_equal(itg_objective_make(&goal, &floats, &m->evaluator.points->space, &o, NULL),
+                     ITG_OK);
     assert_int_equal(itg_measure_levels(&m->evaluator, &o, 2, NULL), ITG_OK);
 }
 

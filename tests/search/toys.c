@@ -126,9 +126,8 @@ static itg_outcome paired(const int32_t *v)
     static const itg_conflict both[] = {{0, 1}, {2, 3}};
     bool first = v[0] + v[1] > 12, second = v[2] + v[3] > 11;
     if (!first && !second) return fitting(v);
-    return (itg_outcome){.distortion = -1,
-                         .conflicts = first ? both : both + 1,
-                         .conflict_count = first + second};
+    return (itg_outcome){
+        .distortion = -1, .conflicts = first ? both : both + 1, .conflict_count = first + second};
 }
 
 static itg_outcome unexplained(const int32_t *v)

@@ -465,12 +465,18 @@ static void classes_have_one_axis_to_themselves(void **state)
         itg_dtype dtype;
         itg_shape shape;
         bool has;
-    } cases[] = {{ITG_F32, {2, {1, 10}}, true},          {ITG_S8, {4, {1, 10, 1, 1}}, true},
-                 {ITG_F32, {1, {2}}, true},              {ITG_F32, {4, {1, 1, 1, 7}}, true},
-                 {ITG_F32, {2, {1, 1}}, false},          {ITG_F32, {0}, false},
-                 {ITG_F32, {4, {1, 1, 8, 8}}, false},    {ITG_F32, {3, {1, 4420, 2}}, false},
-                 {ITG_S64, {1, {1}}, true},              {ITG_S64, {0}, true},
-                 {ITG_S64, {3, {1, 8, 8}}, false},       {ITG_S32, {2, {4, 10}}, false},
+    } cases[] = {{ITG_F32, {2, {1, 10}}, true},
+                 {ITG_S8, {4, {1, 10, 1, 1}}, true},
+                 {ITG_F32, {1, {2}}, true},
+                 {ITG_F32, {4, {1, 1, 1, 7}}, true},
+                 {ITG_F32, {2, {1, 1}}, false},
+                 {ITG_F32, {0}, false},
+                 {ITG_F32, {4, {1, 1, 8, 8}}, false},
+                 {ITG_F32, {3, {1, 4420, 2}}, false},
+                 {ITG_S64, {1, {1}}, true},
+                 {ITG_S64, {0}, true},
+                 {ITG_S64, {3, {1, 8, 8}}, false},
+                 {ITG_S32, {2, {4, 10}}, false},
                  {ITG_U8, {1, {1}}, false}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
