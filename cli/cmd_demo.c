@@ -227,6 +227,8 @@ static int run(const itg_cli_args *args)
     if (!d.searched) return result;
     if (result == ITG_CLI_OK && !itg_search_goal_met(d.search.result))
         result = itg_cli_fail("the goal is not met: %s", itg_search_limited_by(d.search.result));
+    else if (result == ITG_CLI_OK)
+        result = itg_cli_search_held(d.search.result);
     itg_status status = itg_cli_search_close(&d.search, &err);
     return status != ITG_OK && result == ITG_CLI_OK ? itg_cli_fail_error(&err) : result;
 }

@@ -96,6 +96,7 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
         itg_cli_search_files_of(w->args, &w->files);
     }
     if (status == ITG_OK) status = itg_cli_search_open(w, err);
+    if (status == ITG_OK && !resumes) status = itg_cli_search_settle(w, err);
     if (status == ITG_OK && resumes) status = itg_cli_search_agree(w, err);
     if (status == ITG_OK) status = itg_cli_search_begin_log(w, err);
     return status;
@@ -166,6 +167,13 @@ itg_status itg_cli_search_close(itg_cli_search_work *w, itg_error *err)
 
 /* ---- the command ---- */
 
+int itg_cli_search_held(const itg_search_result *result)
+{
+    if (itg_search_goal_holds(result)) return ITG_CLI_OK;
+    itg_cli_fail("the goal is met on the search samples alone: %s", itg_search_limited_by(result));
+    return ITG_CLI_NOT_HELD;
+}
+
 /* What became of the goal, and of the strategy; an exit status. */
 static int conclude(const itg_cli_search_work *w)
 {
@@ -177,7 +185,7 @@ static int conclude(const itg_cli_search_work *w)
     const itg_trial *best = itg_search_best(w->result);
     if (best && itg_search_goal_met(w->result)) {
         if (cancelled) fputs("intaglio: interrupted; the best so far was kept\n", stderr);
-        return ITG_CLI_OK;
+        return itg_cli_search_held(w->result);
     }
     if (!best)
         return itg_cli_fail("%s%s%s; no trial could be run, and no strategy was written", lead,
@@ -201,6 +209,10 @@ static int run(const itg_cli_args *args)
         return itg_cli_fail_usage(args->command, "--resume goes with --db, the log of the run");
     if (!resumes && args->given[ITG_CLI_OPT_HOLDOUT_LABELS] && !args->given[ITG_CLI_OPT_HOLDOUT])
         return itg_cli_fail_usage(args->command, "--holdout-labels goes with --holdout");
+    if (args->given[ITG_CLI_OPT_MAX_DROP] && args->given[ITG_CLI_OPT_MIN_SQNR])
+        return itg_cli_fail_usage(args->command,
+                                  "--max-drop and --min-sqnr are floors of two kinds "
+                                  "of quality: give one of them");
     if (args->given[ITG_CLI_OPT_TOLERANCE] && !args->given[ITG_CLI_OPT_PATIENCE] && !resumes)
         return itg_cli_fail_usage(args->command, "--tolerance goes with --patience");
     itg_status status = itg_cli_search_perform(args, &w, &err);
@@ -214,25 +226,34 @@ const itg_cli_command itg_cli_search = {
     .name = "search",
     .summary = "Searches the bit width of every edge: the smallest network that is good enough",
     .usage = "MODEL --hw T --data X [--labels Y] [--holdout X2 --holdout-labels Y2]\n"
-             " [--max-drop 1%] [--max-size B] [--db runs.db] [-o strategy.json] [...]\n"
+             " [--max-drop 1% | --min-sqnr 30dB] [--max-size B] [--db runs.db] [-o strategy.json] "
+             "[...]\n"
              "--resume RUN --db runs.db [...]",
     .details =
         "What is wanted: without limits, the fewest bytes of weights (or the least of what "
         "--minimize names)\n"
-        "at most --max-drop below the float network. With limits alone (--max-size, --max-bops, "
-        "--max-cycles,\n"
-        "--max-ram): the best quality within them. With limits and --max-drop or --minimize: the "
-        "least cost that\n"
-        "keeps the floor and the limits. A goal that is not met is exit status 1: what limits it "
-        "is said, and the\n"
-        "nearest strategy is kept.\n\n"
+        "that keep the floor: --max-drop below the float network, or an SQNR of --min-sqnr. With "
+        "limits alone\n"
+        "(--max-size, --max-bops, --max-cycles, --max-ram): the best quality within them. With "
+        "limits and a floor or\n"
+        "--minimize: the least cost that keeps the floor and the limits.\n\n"
+        "Exit status 0: the goal is met on the search samples, and holds on the hold-out. 1: it is "
+        "not met on the\n"
+        "search samples (or the search failed); what limits it is said, and the nearest strategy "
+        "is kept. 3: it is met\n"
+        "on the search samples, but not on the hold-out, by the best's quality there against the "
+        "float network's there.\n\n"
         "Every trial is scored by the deployed program itself. --data is split by the seed into "
         "samples to\n"
         "calibrate on, samples to judge trials on and, without --holdout, a hold-out; results are "
         "reported on the\n"
-        "hold-out. Quality is top-1; without labels, agreement with the float network. Ctrl-C "
-        "ends the search\n"
-        "and keeps the best so far; a second one stops at once.\n\n"
+        "hold-out. Quality is top-1; without labels, agreement with the float network. A network "
+        "that is no\n"
+        "classifier (several outputs, one element, or more than one axis) is judged by the SQNR "
+        "of all its outputs\n"
+        "against the float network's, each counting alike. Ctrl-C ends the search and keeps the "
+        "best so far; a\n"
+        "second one stops at once.\n\n"
         "--resume goes on with a run of the log as if it had never been interrupted. What is not "
         "given is taken\n"
         "from the log; what is given must be what the run had, but for --trials, --seconds (of the "
@@ -253,6 +274,7 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_LIMIT,
                 ITG_CLI_PREPROCESS,
                 ITG_CLI_OPT_MAX_DROP,
+                ITG_CLI_OPT_MIN_SQNR,
                 ITG_CLI_OPT_MINIMIZE,
                 ITG_CLI_OPT_MAX_SIZE,
                 ITG_CLI_OPT_MAX_BOPS,

@@ -37,6 +37,9 @@ typedef struct itg_cli_search_work {
  * rest intact. *work is to be closed whatever happened. */
 itg_status itg_cli_search_perform(const itg_cli_args *args, itg_cli_search_work *work,
                                   itg_error *err);
+/* Of a goal that is met: ITG_CLI_OK, or ITG_CLI_NOT_HELD where it does not hold on the hold-out,
+ * which is said on stderr. */
+int itg_cli_search_held(const itg_search_result *result);
 itg_status itg_cli_search_close(itg_cli_search_work *work, itg_error *err);
 
 /* ---- inputs (search_inputs.c) ---- */
@@ -46,6 +49,8 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out);
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *options);
 void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out);
 itg_status itg_cli_search_open(itg_cli_search_work *work, itg_error *err);
+/* The quality and floor of a network that is no classifier, now that the model is open. */
+itg_status itg_cli_search_settle(itg_cli_search_work *work, itg_error *err);
 
 /* ---- resuming (search_resume.c) ---- */
 /* Fills resumed, replay, files, options, preprocess and hw from the log. What was given as well

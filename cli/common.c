@@ -140,6 +140,8 @@ itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score)
 {
     itg_cli_drop d;
     if (floats->top1 < 0 || score->top1 < 0) {
+        d.drop = d.lo = d.hi = NAN;
+        if (score->agreement < 0) return d;
         d.drop = 1 - score->agreement;
         itg_cli_interval(d.drop, score->samples, &d.lo, &d.hi);
         return d;
@@ -181,6 +183,16 @@ void itg_cli_json_quality(itg_cli_json *json, const itg_score *score)
     itg_cli_json_text(json, "digest", itg_cli_hex(score->digest, digest));
 }
 
+void itg_cli_json_sqnr(itg_cli_json *json, const char *prefix, const itg_score *score)
+{
+    char key[32];
+    bool known = score->stopped_at == 0;
+    snprintf(key, sizeof key, "%sdistortion", prefix);
+    itg_cli_json_known_number(json, key, known ? score->distortion : -1);
+    snprintf(key, sizeof key, "%ssqnr_db", prefix);
+    itg_cli_json_number(json, key, known ? itg_score_sqnr_db(score) : (double)NAN);
+}
+
 void itg_cli_json_costs(itg_cli_json *json, const itg_score *score)
 {
     bool known = score->weight_bytes >= 0;
@@ -196,6 +208,7 @@ void itg_cli_json_score(itg_cli_json *json, const itg_score *score)
 {
     itg_cli_json_integer(json, "samples", score->samples);
     itg_cli_json_known_number(json, "agreement", score->agreement);
+    itg_cli_json_sqnr(json, "", score);
     itg_cli_json_costs(json, score);
     itg_cli_json_quality(json, score);
 }
@@ -255,6 +268,11 @@ void itg_cli_print_score(const itg_score *score)
     if (score->agreement >= 0)
         itg_cli_print_line("agreement", "%.2f %%   of samples get the float network's class",
                            100 * score->agreement);
+    if (score->distortion > 0)
+        itg_cli_print_line("SQNR", "%.2f dB   of the outputs, against the float network's",
+                           itg_score_sqnr_db(score));
+    else if (score->distortion >= 0)
+        itg_cli_print_line("SQNR", "exact: the outputs are the float network's");
     if (score->average_weight_bits > 0)
         itg_cli_print_line("weights", "%s bytes, %.2f bits on average",
                            itg_cli_count_text(score->weight_bytes, text),

@@ -55,13 +55,16 @@ int64_t itg_cli_float_bytes(const itg_score *quantized);
 /* How much less quality (top-1 where both know it, else agreement) score has than the float network
  * on the same samples; 95 % interval. The samples are the same, so the two differ where their
  * classes do: Agresti and Min's interval (2005) of a difference of matched shares, with as many
- * pairs that differ as agreement allows. */
+ * pairs that differ as agreement allows. NaN: no shares are known. */
 typedef struct itg_cli_drop {
     double drop, lo, hi; /* shares */
 } itg_cli_drop;
 itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score);
 void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples);
 
+/* Members distortion and sqnr_db, behind a prefix; null: not known (sqnr_db also where the outputs
+ * are equal: distortion is 0 then). */
+void itg_cli_json_sqnr(itg_cli_json *json, const char *prefix, const itg_score *score);
 /* Members samples .. digest of a score; top1 only where there were labels. _quality: top1,
  * interval, digest alone. */
 void itg_cli_json_score(itg_cli_json *json, const itg_score *score);

@@ -156,6 +156,7 @@ int itg_cli_demo_json(const itg_cli_demo_work *d)
     itg_cli_json_integer(&json, "trials", itg_search_trial_count(r));
     itg_cli_json_number(&json, "seconds", d->search.seconds);
     itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
+    itg_cli_json_bool(&json, "goal_met_on_holdout", itg_search_goal_holds(r));
     json_scores(&json, "float", itg_search_float(r, true), itg_cli_float_bytes(u));
     json_scores(&json, "uniform8", u, u->weight_bytes);
     json_scores(&json, "best", b, b->weight_bytes);

@@ -31,9 +31,35 @@ static bool has_limits(const itg_goal *goal)
     return false;
 }
 
+const char *itg_cli_quality_name(const itg_goal *goal, bool labelled)
+{
+    return goal->quality == ITG_QUALITY_SQNR ? "SQNR" : labelled ? "top-1" : "agreement";
+}
+
+const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, char *out,
+                                 size_t size)
+{
+    double quality = itg_goal_quality(goal, score);
+    bool sqnr = goal->quality == ITG_QUALITY_SQNR;
+    if (quality < ITG_QUALITY_KNOWN)
+        snprintf(out, size, "-");
+    else if (sqnr && 100 * quality >= ITG_MOST_SQNR_DB)
+        snprintf(out, size, "exact");
+    else
+        snprintf(out, size, "%.2f %s", 100 * quality, sqnr ? "dB" : "%");
+    return out;
+}
+
+const char *itg_cli_held_words(bool met, bool holds)
+{
+    return !met    ? "NOT met"
+           : holds ? "met on the search samples and on the hold-out"
+                   : "met on the search samples, NOT on the hold-out";
+}
+
 void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t size)
 {
-    const char *quality = labelled ? "top-1" : "agreement", *join = " with at most";
+    const char *quality = itg_cli_quality_name(goal, labelled), *join = " with at most";
     char number[32];
     *out = '\0';
     if (goal->maximize_quality)
@@ -50,18 +76,19 @@ void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t s
     if (goal->max_drop >= 0)
         add(out, size, ", %s at most %.4g point%s below float", quality, 100 * goal->max_drop,
             100 * goal->max_drop == 1 ? "" : "s");
+    if (goal->min_sqnr_db > 0) add(out, size, ", SQNR at least %.4g dB", goal->min_sqnr_db);
 }
 
 void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size)
 {
     itg_cost_kind kind = goal->maximize_quality ? ITG_COST_SIZE : goal->minimize;
-    double quality = score->top1 >= 0 ? score->top1 : score->agreement;
-    char number[32];
+    char number[32], quality[32];
     for (int i = ITG_COST_KINDS - 1; i >= 0 && goal->maximize_quality; i--)
         if (goal->limits[i] > 0) kind = (itg_cost_kind)i;
-    snprintf(out, size, "%s %s at %.2f %%",
+    snprintf(out, size, "%s %s at %s",
              itg_cli_count_text((long long)itg_score_cost(score, kind), number),
-             kind == ITG_COST_SIZE ? "bytes" : itg_cli_cost_words(kind), 100 * quality);
+             kind == ITG_COST_SIZE ? "bytes" : itg_cli_cost_words(kind),
+             itg_cli_quality_text(goal, score, quality, sizeof quality));
 }
 
 void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal)
@@ -69,7 +96,9 @@ void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_text(json, "optimize",
                       goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
+    itg_cli_json_text(json, "quality", itg_quality_name(goal->quality));
     itg_cli_json_known_number(json, "max_drop", goal->max_drop);
+    itg_cli_json_known_number(json, "min_sqnr", goal->min_sqnr_db > 0 ? goal->min_sqnr_db : -1);
     for (int i = 0; i < ITG_COST_KINDS; i++) {
         char name[32];
         snprintf(name, sizeof name, "max_%s", itg_cost_name((itg_cost_kind)i));

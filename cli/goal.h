@@ -5,10 +5,18 @@
 
 /* "weight bytes", "bit operations", "cycles", "activation bytes". */
 const char *itg_cli_cost_words(itg_cost_kind kind);
+/* "top-1", "agreement", "SQNR". */
+const char *itg_cli_quality_name(const itg_goal *goal, bool labelled);
+/* "98.90 %", "31.25 dB", "exact" (200 dB and more); "-": not known. */
+const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, char *out,
+                                 size_t size);
+/* "met on the search samples and on the hold-out", "..., NOT on the hold-out", "NOT met". */
+const char *itg_cli_held_words(bool met, bool holds);
 /* "fewest weight bytes, top-1 at most 1 point below float". */
 void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t size);
 /* "3,495 bytes at 98.90 %": what the goal optimizes, and the quality. */
 void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size);
-/* An object: optimize, max_drop, max_size, max_bops, max_cycles, max_ram; null: none. */
+/* An object: optimize, quality, max_drop, min_sqnr, max_size, max_bops, max_cycles, max_ram; null:
+ * none. */
 void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal);
 #endif

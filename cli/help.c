@@ -23,7 +23,8 @@ void itg_cli_help(const itg_cli_command *const *commands, int count)
          "s.json\n"
          "  intaglio realize net.onnx s.json -o net.itg\n"
          "  intaglio run net.itg --data x.npy --labels y.npy\n\n"
-         "'intaglio help COMMAND' tells more. Exit status: 0 done, 1 failed, 2 wrong usage.");
+         "'intaglio help COMMAND' tells more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 a "
+         "search's\ngoal is met on its search samples, but not on the hold-out.");
 }
 
 /* Words of text, wrapped, from `column` on; the cursor stands at `at`. */

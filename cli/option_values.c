@@ -115,6 +115,18 @@ static int parse_fraction(const parser *p, const itg_cli_spec *spec, const char 
     return ITG_CLI_OK;
 }
 
+static int parse_decibels(const parser *p, const itg_cli_spec *spec, const char *text,
+                          itg_cli_value *out)
+{
+    char *end = NULL;
+    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : 0;
+    if (end && *end == ' ') end++;
+    if (!(value > 0 && value <= ITG_MOST_SQNR_DB) || (*end != '\0' && strcmp(end, "dB") != 0))
+        return bad_value(p, spec, text, "dB, as in 30dB, more than 0 and at most 200");
+    out->number = value;
+    return ITG_CLI_OK;
+}
+
 static int parse_seconds(const parser *p, const itg_cli_spec *spec, const char *text,
                          itg_cli_value *out)
 {
@@ -286,16 +298,16 @@ static int parse_kernels(const parser *p, const itg_cli_spec *spec, const char *
 typedef int (*parse_fn)(const parser *p, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
 static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
-    [ITG_CLI_FLAG] = parse_flag,         [ITG_CLI_TEXT] = parse_text,
-    [ITG_CLI_READ] = parse_text,         [ITG_CLI_WRITTEN] = parse_text,
-    [ITG_CLI_DATABASE] = parse_text,     [ITG_CLI_INTEGER] = parse_count,
-    [ITG_CLI_SEED] = parse_seed,         [ITG_CLI_FRACTION] = parse_fraction,
-    [ITG_CLI_SECONDS] = parse_seconds,   [ITG_CLI_BYTES] = parse_amount,
-    [ITG_CLI_AMOUNT] = parse_amount,     [ITG_CLI_RANGE] = parse_range,
-    [ITG_CLI_NUMBERS] = parse_numbers,   [ITG_CLI_THRESHOLD] = parse_threshold,
-    [ITG_CLI_METHODS] = parse_methods,   [ITG_CLI_COST] = parse_cost,
-    [ITG_CLI_BASELINE] = parse_baseline, [ITG_CLI_SEARCHER] = parse_searcher,
-    [ITG_CLI_KERNELS] = parse_kernels,
+    [ITG_CLI_FLAG] = parse_flag,           [ITG_CLI_TEXT] = parse_text,
+    [ITG_CLI_READ] = parse_text,           [ITG_CLI_WRITTEN] = parse_text,
+    [ITG_CLI_DATABASE] = parse_text,       [ITG_CLI_INTEGER] = parse_count,
+    [ITG_CLI_SEED] = parse_seed,           [ITG_CLI_FRACTION] = parse_fraction,
+    [ITG_CLI_DECIBELS] = parse_decibels,   [ITG_CLI_SECONDS] = parse_seconds,
+    [ITG_CLI_BYTES] = parse_amount,        [ITG_CLI_AMOUNT] = parse_amount,
+    [ITG_CLI_RANGE] = parse_range,         [ITG_CLI_NUMBERS] = parse_numbers,
+    [ITG_CLI_THRESHOLD] = parse_threshold, [ITG_CLI_METHODS] = parse_methods,
+    [ITG_CLI_COST] = parse_cost,           [ITG_CLI_BASELINE] = parse_baseline,
+    [ITG_CLI_SEARCHER] = parse_searcher,   [ITG_CLI_KERNELS] = parse_kernels,
 };
 
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,

@@ -4,7 +4,12 @@
 #include <intaglio/intaglio.h>
 
 /* Exit statuses; also what the functions of cli return. */
-enum { ITG_CLI_OK = 0, ITG_CLI_FAILURE = 1, ITG_CLI_USAGE = 2 };
+enum {
+    ITG_CLI_OK = 0,
+    ITG_CLI_FAILURE = 1,
+    ITG_CLI_USAGE = 2,
+    ITG_CLI_NOT_HELD = 3 /* a goal that is met on the search samples, but not on the hold-out */
+};
 
 typedef enum itg_cli_kind {
     ITG_CLI_FLAG,
@@ -15,6 +20,7 @@ typedef enum itg_cli_kind {
     ITG_CLI_INTEGER,   /* within [min, max] */
     ITG_CLI_SEED,      /* 0 .. 2^64-1 */
     ITG_CLI_FRACTION,  /* "1%" or "0.01"; 0 .. 1 */
+    ITG_CLI_DECIBELS,  /* "30dB" or "30"; more than 0 */
     ITG_CLI_SECONDS,   /* more than 0 */
     ITG_CLI_BYTES,     /* "64k" = 64,000, "64KiB" = 65,536; at least 1 */
     ITG_CLI_AMOUNT,    /* "1e6", "1M"; at least 1 */
@@ -44,7 +50,7 @@ typedef union itg_cli_value {
     int64_t integer;
     uint64_t seed;
     double fraction;
-    double number; /* SECONDS, BYTES, AMOUNT */
+    double number; /* DECIBELS, SECONDS, BYTES, AMOUNT */
     itg_bits_range range;
     itg_threshold_method threshold;
     itg_cost_kind cost;

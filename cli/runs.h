@@ -30,7 +30,9 @@ const char *itg_cli_when(const char *started, char *buffer, size_t size); /* "20
 const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size);
 /* Short: "size, drop <= 1 %". */
 const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t size);
-double itg_cli_quality(const itg_score *score); /* top-1, else agreement; below zero: not known */
+/* Whether the run's best is within its goal's floor and limits on the hold-out; false: not known.
+ */
+bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds);
 /* "98.90 %", or "-". */
 const char *itg_cli_share(double share, char *buffer, size_t size);
 /* "12,345", or "-" below zero. */

@@ -1,4 +1,5 @@
-/* intaglio runs best: the smallest network that meets its goal, for each model and hardware. */
+/* intaglio runs best: the smallest network that meets its goal, for each model and hardware. One
+ * that meets it on the hold-out as well goes before any other. */
 #include "cli/runs.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +22,29 @@ static int by_place(const itg_cli_logged *a, const itg_cli_logged *b)
     return order ? order : strcmp(i->hardware_json, j->hardware_json);
 }
 
-/* By model and hardware; the smallest first, then the better one, then the earlier one. */
+static double quality_of(const itg_cli_logged *run)
+{
+    return itg_goal_quality(&run->options.goal, &run->record->holdout_best);
+}
+
+/* Not known: an older version's options. */
+static bool fails_on_holdout(const itg_cli_logged *run)
+{
+    bool holds = false;
+    return itg_cli_logged_held(run, &holds) && !holds;
+}
+
+/* By model and hardware; then what holds on the hold-out, the smallest, of one kind of quality the
+ * better one, the earlier one. */
 static int by_place_and_size(const void *first, const void *second)
 {
     const itg_cli_logged *const *a = first, *const *b = second;
     const itg_score *s = &(*a)->record->holdout_best, *t = &(*b)->record->holdout_best;
     int order = by_place(*a, *b);
+    if (order == 0) order = by_number(fails_on_holdout(*a), fails_on_holdout(*b));
     if (order == 0) order = by_number((double)s->weight_bytes, (double)t->weight_bytes);
-    if (order == 0) order = by_number(itg_cli_quality(t), itg_cli_quality(s));
+    if (order == 0) order = by_number((*a)->options.goal.quality, (*b)->options.goal.quality);
+    if (order == 0) order = by_number(quality_of(*b), quality_of(*a));
     if (order == 0) order = by_number((double)(*a)->record->run, (double)(*b)->record->run);
     return order;
 }
@@ -83,7 +99,8 @@ static int best_text(const itg_cli_args *args, const itg_cli_logged *const *best
 {
     const char *path = args->values[ITG_CLI_OPT_RUNS_OUT].text;
     itg_cli_table table;
-    puts("The smallest network that meets its run's goal, for each model and hardware:\n");
+    puts("The smallest network that meets its run's goal, for each model and hardware (where there "
+         "is one, of\nthose that meet it on the hold-out, too):\n");
     itg_cli_runs_titles(&table, false);
     for (int64_t i = 0; i < count; i++)
         itg_cli_runs_row(&table, best[i]);

@@ -127,13 +127,17 @@ const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size)
                  {"patience", "no progress"},
                  {"cancelled", "interrupted"}};
     const itg_run_record *r = run->record;
+    bool holds = false;
     const char *words = r->stop_reason;
     for (size_t i = 0; r->ended && i < sizeof known / sizeof *known; i++)
         if (strcmp(r->stop_reason, known[i].reason) == 0) words = known[i].words;
     if (!r->ended)
         snprintf(buffer, size, "unfinished");
     else
-        snprintf(buffer, size, "%s%s", words, r->goal_met ? "" : ", goal missed");
+        snprintf(buffer, size, "%s%s", words,
+                 !r->goal_met                                 ? ", goal missed"
+                 : itg_cli_logged_held(run, &holds) && !holds ? ", missed on hold-out"
+                                                              : "");
     return buffer;
 }
 
@@ -157,6 +161,9 @@ const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t s
     snprintf(buffer, size, "%s",
              goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
     if (goal->max_drop >= 0) add(buffer, size, ", drop <= %.4g %%", 100 * goal->max_drop);
+    if (goal->quality == ITG_QUALITY_SQNR)
+        add(buffer, size, goal->min_sqnr_db > 0 ? ", SQNR >= %.4g dB" : " (SQNR)",
+            goal->min_sqnr_db);
     for (int i = 0; i < ITG_COST_KINDS; i++)
         if (goal->limits[i] > 0)
             add(buffer, size, ", %s <= %s", itg_cost_name((itg_cost_kind)i),
@@ -164,9 +171,12 @@ const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t s
     return buffer;
 }
 
-double itg_cli_quality(const itg_score *score)
+bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds)
 {
-    return score->top1 >= 0 ? score->top1 : score->agreement;
+    const itg_run_record *r = run->record;
+    bool known = run->has_goal && r->has_best && r->has_float;
+    *holds = known && itg_goal_is_met(&run->options.goal, &r->holdout_float, &r->holdout_best);
+    return known;
 }
 
 const char *itg_cli_share(double share, char *buffer, size_t size)
@@ -212,7 +222,6 @@ static void json_result(itg_cli_json *json, const char *key, bool has, const itg
     }
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_score(json, score);
-    itg_cli_json_known_number(json, "distortion", score->distortion);
     itg_cli_json_end(json, '}');
 }
 
@@ -235,6 +244,7 @@ static void json_inputs(itg_cli_json *json, const itg_run_info *info)
 void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cli_logged *run)
 {
     const itg_run_record *r = run->record;
+    bool holds = false;
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_integer(json, "run", r->run);
     json_inputs(json, &r->info);
@@ -248,6 +258,10 @@ void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cl
         itg_cli_json_bool(json, "goal_met", r->goal_met);
     else
         itg_cli_json_null(json, "goal_met");
+    if (itg_cli_logged_held(run, &holds))
+        itg_cli_json_bool(json, "goal_met_on_holdout", holds);
+    else
+        itg_cli_json_null(json, "goal_met_on_holdout");
     itg_cli_json_integer(json, "trials", r->trials);
     itg_cli_json_integer(json, "duplicate_trials", r->duplicates);
     itg_cli_json_integer(json, "raced_trials", r->raced);

@@ -1,6 +1,7 @@
 /* intaglio runs compare: two runs side by side, and each edge on which their strategies differ. */
 #include "cli/goal.h"
 #include "cli/runs.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,9 +138,9 @@ static void close_both(comparison *c)
 /* ---- the difference in quality ---- */
 
 typedef struct difference {
-    bool known, paired;
-    double drop, lo, hi; /* of B below A, shares; lo, hi where paired */
-    bool overlap;        /* of the two intervals */
+    bool known, paired, sqnr;
+    double drop, lo, hi; /* of B below A: shares, or (sqnr) dB / 100; lo, hi where paired */
+    bool overlap;        /* of the two intervals; SQNR has none */
     bool beyond_chance;
 } difference;
 
@@ -150,11 +151,16 @@ typedef struct difference {
 static difference difference_of(const comparison *c)
 {
     const itg_score *a = &c->a.record->holdout_best, *b = &c->b.record->holdout_best;
-    double p = itg_cli_quality(a), q = itg_cli_quality(b), alo, ahi, blo, bhi;
+    const itg_goal *goal = &c->a.options.goal;
+    bool sqnr = goal->quality == ITG_QUALITY_SQNR;
+    double p = itg_goal_quality(goal, a), q = itg_goal_quality(goal, b), alo, ahi, blo, bhi;
     bool both = c->a.record->has_best && c->b.record->has_best && a->samples > 0 &&
-                b->samples > 0 && p >= 0 && q >= 0 && (a->top1 >= 0) == (b->top1 >= 0);
+                b->samples > 0 && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
+                goal->quality == c->b.options.goal.quality &&
+                (sqnr || (a->top1 >= 0) == (b->top1 >= 0));
     if (!both) return (difference){0};
-    difference d = {.known = true, .drop = p - q};
+    difference d = {.known = true, .sqnr = sqnr, .drop = p - q};
+    if (sqnr) return d;
     itg_cli_interval(p, a->samples, &alo, &ahi);
     itg_cli_interval(q, b->samples, &blo, &bhi);
     d.overlap = alo <= bhi && blo <= ahi;
@@ -214,8 +220,11 @@ static void json_difference(itg_cli_json *json, const comparison *c)
         return;
     }
     itg_cli_json_begin(json, "difference", '{');
-    itg_cli_json_text(json, "quality", c->a.record->holdout_best.top1 >= 0 ? "top1" : "agreement");
-    itg_cli_json_number(json, "drop_from_a_to_b", d.drop);
+    itg_cli_json_text(json, "quality",
+                      d.sqnr                                ? "sqnr_db"
+                      : c->a.record->holdout_best.top1 >= 0 ? "top1"
+                                                            : "agreement");
+    itg_cli_json_number(json, "drop_from_a_to_b", d.sqnr ? 100 * d.drop : d.drop);
     if (d.paired) {
         itg_cli_json_begin(json, "interval", '[');
         itg_cli_json_number(json, NULL, d.lo);
@@ -224,8 +233,13 @@ static void json_difference(itg_cli_json *json, const comparison *c)
     } else {
         itg_cli_json_null(json, "interval");
     }
-    itg_cli_json_bool(json, "intervals_overlap", d.overlap);
-    itg_cli_json_bool(json, "beyond_chance", d.beyond_chance);
+    if (d.sqnr) {
+        itg_cli_json_null(json, "intervals_overlap");
+        itg_cli_json_null(json, "beyond_chance");
+    } else {
+        itg_cli_json_bool(json, "intervals_overlap", d.overlap);
+        itg_cli_json_bool(json, "beyond_chance", d.beyond_chance);
+    }
     itg_cli_json_end(json, '}');
 }
 
@@ -314,30 +328,36 @@ static int print_heads(const comparison *c)
     return itg_cli_table_print(&table);
 }
 
-static const char *quality_text(bool has, const itg_score *score, char *buffer, size_t size)
+static const char *quality_text(const itg_goal *goal, bool has, const itg_score *score,
+                                char *buffer, size_t size)
 {
-    double lo, hi, quality = itg_cli_quality(score);
-    if (!has || quality < 0 || score->samples <= 0) {
+    double lo, hi, quality = itg_goal_quality(goal, score);
+    if (!has || score->samples <= 0) {
         snprintf(buffer, size, "-");
         return buffer;
     }
+    if (goal->quality == ITG_QUALITY_SQNR || quality < 0)
+        return itg_cli_quality_text(goal, score, buffer, size);
     itg_cli_interval(quality, score->samples, &lo, &hi);
     snprintf(buffer, size, "%.2f %% (%.2f to %.2f)%s", 100 * quality, 100 * lo, 100 * hi,
              score->top1 < 0 ? " a" : "");
     return buffer;
 }
 
-static void quality_row(itg_cli_table *table, const char *name, bool has_a, const itg_score *a,
-                        bool has_b, const itg_score *b)
+static void quality_row(itg_cli_table *table, const comparison *c, const char *name, bool has_a,
+                        const itg_score *a, bool has_b, const itg_score *b)
 {
     char text[96];
-    double p = itg_cli_quality(a), q = itg_cli_quality(b);
+    const itg_goal *ga = &c->a.options.goal, *gb = &c->b.options.goal;
+    double p = itg_goal_quality(ga, a), q = itg_goal_quality(gb, b);
     if (!has_a && !has_b) return;
     itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", quality_text(has_a, a, text, sizeof text));
-    itg_cli_table_cell(table, "%s", quality_text(has_b, b, text, sizeof text));
-    if (has_a && has_b && p >= 0 && q >= 0)
-        itg_cli_table_cell(table, "%+.2f points", 100 * (q - p));
+    itg_cli_table_cell(table, "%s", quality_text(ga, has_a, a, text, sizeof text));
+    itg_cli_table_cell(table, "%s", quality_text(gb, has_b, b, text, sizeof text));
+    if (has_a && has_b && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
+        ga->quality == gb->quality)
+        itg_cli_table_cell(table, "%+.2f %s", 100 * (q - p),
+                           ga->quality == ITG_QUALITY_SQNR ? "dB" : "points");
     else
         itg_cli_table_cell(table, "-");
 }
@@ -385,19 +405,21 @@ static int print_results(const comparison *c)
 {
     const itg_run_record *a = c->a.record, *b = c->b.record;
     itg_cli_table table;
-    puts("\nQuality on the hold-out (top-1, or (a) agreement with float) with 95 % intervals, and "
-         "costs of the best:\n");
+    puts(
+        "\nQuality on the hold-out (top-1, or (a) agreement with float, with 95 % intervals; or dB "
+        "of SQNR), and costs\nof the best:\n");
     itg_cli_table_init(&table, "lrrr");
     itg_cli_table_cell(&table, "%s", "");
     itg_cli_table_cell(&table, "A");
     itg_cli_table_cell(&table, "B");
     itg_cli_table_cell(&table, "B against A");
-    quality_row(&table, "float", a->has_float, &a->holdout_float, b->has_float, &b->holdout_float);
-    quality_row(&table, "uniform 8", a->has_uniform8, &a->holdout_uniform8, b->has_uniform8,
+    quality_row(&table, c, "float", a->has_float, &a->holdout_float, b->has_float,
+                &b->holdout_float);
+    quality_row(&table, c, "uniform 8", a->has_uniform8, &a->holdout_uniform8, b->has_uniform8,
                 &b->holdout_uniform8);
-    quality_row(&table, "hago-greedy", a->has_hago, &a->holdout_hago, b->has_hago,
+    quality_row(&table, c, "hago-greedy", a->has_hago, &a->holdout_hago, b->has_hago,
                 &b->holdout_hago);
-    quality_row(&table, "best", a->has_best, &a->holdout_best, b->has_best, &b->holdout_best);
+    quality_row(&table, c, "best", a->has_best, &a->holdout_best, b->has_best, &b->holdout_best);
     cost_rows(&table, a, b);
     return itg_cli_table_print(&table);
 }
@@ -407,8 +429,14 @@ static void print_difference(const comparison *c)
     difference d = difference_of(c);
     putchar('\n');
     if (!d.known) {
-        puts("The quality of the two cannot be compared: one has no result, or only one had "
-             "labels.");
+        puts(
+            "The quality of the two cannot be compared: one has no result, only one had labels, or "
+            "they judged\nby different kinds of quality.");
+        return;
+    }
+    if (d.sqnr) {
+        printf("B's best has %.2f dB of SQNR %s than A's.\n", 100 * fabs(d.drop),
+               d.drop < 0 ? "more" : "less");
         return;
     }
     printf("B's best has %.2f points %s than A's", 100 * (d.drop < 0 ? -d.drop : d.drop),

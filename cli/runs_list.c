@@ -1,5 +1,6 @@
 /* intaglio runs list: one line a run, and where a run is worse than an earlier one of the same
  * search. */
+#include "cli/goal.h"
 #include "cli/runs.h"
 #include "cli/table.h"
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 /* Costs are exact, but another seed finds another strategy: less than this is no regression. */
 #define COST_SLACK 0.01
+#define SQNR_SLACK 0.01 /* 1 dB: SQNR has no interval */
 
 /* How a run is worse than the earlier run `than`; than 0: it is not. */
 typedef struct regression {
@@ -21,7 +23,7 @@ typedef struct regression {
 /* The best that earlier runs of the same search reached. */
 typedef struct reached {
     int64_t cheapest, surest; /* runs; 0: none yet */
-    double cost, quality;     /* quality: the lower end of its interval */
+    double cost, quality;     /* quality: the lower end of its interval, or less by the slack */
 } reached;
 
 static int by_bytes(const itg_run_data *a, const itg_run_data *b)
@@ -38,12 +40,14 @@ static int by_number(double a, double b)
 static int by_goal(const itg_cli_logged *a, const itg_cli_logged *b)
 {
     const itg_goal *g = &a->options.goal, *h = &b->options.goal;
+    if (g->quality != h->quality) return g->quality > h->quality ? 1 : -1;
     if (a->has_goal != b->has_goal) return a->has_goal ? 1 : -1;
     if (!a->has_goal) return strcmp(a->record->info.options_json, b->record->info.options_json);
     if (g->maximize_quality != h->maximize_quality) return g->maximize_quality ? 1 : -1;
     if (!g->maximize_quality && g->minimize != h->minimize)
         return g->minimize > h->minimize ? 1 : -1;
     int order = by_number(g->max_drop, h->max_drop);
+    if (order == 0) order = by_number(g->min_sqnr_db, h->min_sqnr_db);
     for (int i = 0; i < ITG_COST_KINDS && order == 0; i++)
         order = by_number(g->limits[i], h->limits[i]);
     return order;
@@ -79,10 +83,15 @@ static double cost_of(const itg_cli_logged *run)
                           run->has_goal ? goal->minimize : ITG_COST_SIZE);
 }
 
+static double quality_of(const itg_cli_logged *run)
+{
+    return itg_goal_quality(&run->options.goal, &run->record->holdout_best);
+}
+
 static regression compare(const itg_cli_logged *run, const reached *before)
 {
-    double quality = itg_cli_quality(&run->record->holdout_best), cost = cost_of(run);
-    if (before->surest && quality >= 0 && quality < before->quality)
+    double quality = quality_of(run), cost = cost_of(run);
+    if (before->surest && quality >= ITG_QUALITY_KNOWN && quality < before->quality)
         return (regression){.than = before->surest, .of_quality = true};
     if (before->cheapest && cost > before->cost * (1 + COST_SLACK))
         return (regression){.than = before->cheapest, .increase = cost / before->cost - 1};
@@ -93,14 +102,15 @@ static regression compare(const itg_cli_logged *run, const reached *before)
 static void reach(reached *so_far, const itg_cli_logged *run)
 {
     const itg_score *best = &run->record->holdout_best;
-    double quality = itg_cli_quality(best), cost = cost_of(run), lo = 0, hi = 0;
+    double quality = quality_of(run), cost = cost_of(run), lo = quality - SQNR_SLACK, hi = 0;
     if (!run->record->goal_met) return;
     if (cost > 0 && (!so_far->cheapest || cost < so_far->cost)) {
         so_far->cheapest = run->record->run;
         so_far->cost = cost;
     }
-    if (quality < 0 || best->samples <= 0) return;
-    itg_cli_interval(quality, best->samples, &lo, &hi);
+    if (quality < ITG_QUALITY_KNOWN || best->samples <= 0) return;
+    if (run->options.goal.quality == ITG_QUALITY_CLASSES)
+        itg_cli_interval(quality, best->samples, &lo, &hi);
     if (!so_far->surest || lo > so_far->quality) {
         so_far->surest = run->record->run;
         so_far->quality = lo;
@@ -173,13 +183,14 @@ static int list_json(const listing *l)
     return itg_cli_json_print(&json);
 }
 
-static void quality_cell(itg_cli_table *table, bool has, const itg_score *score)
+static void quality_cell(itg_cli_table *table, const itg_goal *goal, bool has,
+                         const itg_score *score)
 {
     char text[32];
-    bool agreement = has && score->top1 < 0 && score->agreement >= 0;
+    bool agreement = goal->quality == ITG_QUALITY_CLASSES && score->top1 < 0;
     itg_cli_table_cell(table, "%s%s",
-                       itg_cli_share(has ? itg_cli_quality(score) : -1, text, sizeof text),
-                       agreement ? " a" : "");
+                       has ? itg_cli_quality_text(goal, score, text, sizeof text) : "-",
+                       has && agreement && score->agreement >= 0 ? " a" : "");
 }
 
 static void worse_cell(itg_cli_table *table, const regression *worse)
@@ -206,8 +217,10 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
     itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)r->trials, text));
     itg_cli_table_cell(table, "%.40s", itg_cli_state(run, text, sizeof text));
     itg_cli_table_cell(table, "%s", r->info.engine_version);
-    quality_cell(table, r->has_float && r->holdout_float.top1 >= 0, &r->holdout_float);
-    quality_cell(table, r->has_best, &r->holdout_best);
+    const itg_goal *goal = &run->options.goal;
+    bool top1 = goal->quality == ITG_QUALITY_CLASSES && r->holdout_float.top1 >= 0;
+    quality_cell(table, goal, r->has_float && top1, &r->holdout_float);
+    quality_cell(table, goal, r->has_best, &r->holdout_best);
     itg_cli_table_cell(
         table, "%s", itg_cli_amount(r->has_best ? (double)r->holdout_best.weight_bytes : -1, text));
     itg_cli_table_cell(table, "%s", itg_cli_share(itg_cli_share_of_uniform(r), text, sizeof text));
@@ -226,9 +239,11 @@ void itg_cli_runs_titles(itg_cli_table *table, bool with_worse)
 
 void itg_cli_runs_explain(void)
 {
-    puts("\nfloat and best: top-1 on the hold-out, or (a) agreement with the float network. Of 8 "
-         "bit: the best's\nweight bytes as a share of those of the network with 8 bits "
-         "everywhere.");
+    puts(
+        "\nfloat and best: top-1 on the hold-out, or (a) agreement with the float network, or (dB) "
+        "SQNR against it.\nMissed on hold-out: the goal was met on the search samples alone. Of "
+        "8 bit: the best's weight bytes\nas a share of those of the network with 8 bits "
+        "everywhere.");
 }
 
 static int list_text(const listing *l)
@@ -252,8 +267,8 @@ static int list_text(const listing *l)
     itg_cli_runs_explain();
     if (any_worse)
         puts("WORSE: than the best earlier run with the same model, hardware, data and goal; "
-             "quality below the 95 %\ninterval of that run, or more than 1 % above it in what is "
-             "minimized.");
+             "quality below the 95 %\ninterval of that run (an SQNR: by more than 1 dB), or more "
+             "than 1 % above it in what is minimized.");
     return status;
 }
 

@@ -21,15 +21,7 @@ typedef struct shown {
 
 /* ---- how the best came about ---- */
 
-/* Floors and ties as the engine has them (docs/decisions.md), but for the bits that decide last. */
-static bool meets(const itg_goal *goal, double floor, const itg_trial *t)
-{
-    if (!t->feasible || itg_cli_quality(&t->score) < floor) return false;
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        if (goal->limits[i] > 0 && itg_score_cost(&t->score, (itg_cost_kind)i) > goal->limits[i])
-            return false;
-    return true;
-}
+/* Ties as the engine has them (docs/decisions.md), but for the bits that decide last. */
 
 static double cost_of(const itg_goal *goal, const itg_score *score)
 {
@@ -45,7 +37,7 @@ static double cost_of(const itg_goal *goal, const itg_score *score)
 static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score *b)
 {
     double cost = cost_of(goal, a) - cost_of(goal, b);
-    double quality = itg_cli_quality(b) - itg_cli_quality(a);
+    double quality = itg_goal_quality(goal, b) - itg_goal_quality(goal, a);
     double first = goal->maximize_quality ? quality : cost;
     double second = goal->maximize_quality ? cost : quality;
     if (first < 0 || first > 0) return first < 0;
@@ -53,37 +45,36 @@ static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score 
     return a->distortion >= 0 && b->distortion >= 0 && a->distortion < b->distortion;
 }
 
-/* -INFINITY: no floor. False: there is one, and the log does not know it. */
-static bool floor_of(const shown *s, double *out)
+/* The float network on the search samples, as far as the floor needs it. False: it does, and the
+ * log does not know it. */
+static bool floats_of(const shown *s, itg_score *out)
 {
     const itg_run_record *r = s->run.record;
     const itg_goal *goal = &s->run.options.goal;
-    bool labelled = s->count > 0 && s->trials[0].score.top1 >= 0;
+    bool labelled = false;
     for (int64_t i = 0; i < s->count && !labelled; i++)
         labelled = s->trials[i].score.top1 >= 0;
-    *out = -(double)INFINITY;
-    if (!s->run.has_goal) return false;
-    if (goal->max_drop < 0) return true;
-    if (labelled && !r->has_search_float) return false;
-    double of_float = labelled ? itg_cli_quality(&r->search_float) : 1;
-    *out = of_float - goal->max_drop - 0x1p-40;
-    return true;
+    *out = (itg_score){.top1 = -1, .agreement = 1};
+    if (r->has_search_float) *out = r->search_float;
+    bool needed = goal->quality == ITG_QUALITY_CLASSES && goal->max_drop >= 0 && labelled;
+    return s->run.has_goal && (r->has_search_float || !needed);
 }
 
 static bool find_steps(shown *s)
 {
+    const itg_goal *goal = &s->run.options.goal;
     const itg_trial *best = NULL;
-    double floor;
+    itg_score floats;
     s->steps = malloc(sizeof *s->steps * ((size_t)s->count + 2));
     if (!s->steps) return false;
-    s->floor_known = floor_of(s, &floor);
+    s->floor_known = floats_of(s, &floats);
     for (int64_t i = 0; i < s->count; i++) {
         const itg_trial *t = &s->trials[i];
         s->feasible += t->feasible;
         s->seconds += t->seconds;
         if (t->score.stopped_at > 0) continue; /* it was no better */
-        if (!s->floor_known || !meets(&s->run.options.goal, floor, t)) continue;
-        if (best && !is_better(&s->run.options.goal, &t->score, &best->score)) continue;
+        if (!s->floor_known || !t->feasible || !itg_goal_is_met(goal, &floats, &t->score)) continue;
+        if (best && !is_better(goal, &t->score, &best->score)) continue;
         best = t;
         s->steps[s->step_count++] = i;
     }
@@ -119,18 +110,20 @@ static void close_run(shown *s)
 
 /* ---- JSON ---- */
 
-/* Of a trial that was stopped early only a bound of its quality is known. */
-static void json_stop(itg_cli_json *json, const itg_score *score)
+/* Of a trial that was stopped early only a bound of its quality is known: a share, or dB. */
+static void json_stop(itg_cli_json *json, const itg_goal *goal, const itg_score *score)
 {
+    double unit = goal->quality == ITG_QUALITY_SQNR ? 100 : 1;
     if (score->stopped_at == 0) {
         itg_cli_json_null(json, "stopped_at");
         itg_cli_json_score(json, score);
         return;
     }
     itg_cli_json_integer(json, "stopped_at", score->stopped_at);
-    itg_cli_json_number(json, "quality_at_most", itg_cli_quality(score));
+    itg_cli_json_number(json, "quality_at_most", unit * itg_goal_quality(goal, score));
     itg_cli_json_integer(json, "samples", score->samples);
     itg_cli_json_null(json, "agreement");
+    itg_cli_json_sqnr(json, "", score);
     itg_cli_json_costs(json, score);
     if (score->top1 >= 0) {
         itg_cli_json_null(json, "top1");
@@ -139,7 +132,7 @@ static void json_stop(itg_cli_json *json, const itg_score *score)
     itg_cli_json_null(json, "digest");
 }
 
-static void json_trial(itg_cli_json *json, const itg_trial *t)
+static void json_trial(itg_cli_json *json, const itg_goal *goal, const itg_trial *t)
 {
     itg_cli_json_begin(json, NULL, '{');
     itg_cli_json_integer(json, "number", t->index);
@@ -150,10 +143,7 @@ static void json_trial(itg_cli_json *json, const itg_trial *t)
     itg_cli_json_bool(json, "feasible", t->feasible);
     itg_cli_json_text(json, "error", t->error);
     itg_cli_json_number(json, "seconds", t->seconds);
-    if (t->feasible) {
-        json_stop(json, &t->score);
-        itg_cli_json_known_number(json, "distortion", t->score.distortion);
-    }
+    if (t->feasible) json_stop(json, goal, &t->score);
     itg_cli_json_end(json, '}');
 }
 
@@ -186,7 +176,7 @@ static int show_json(const shown *s)
     itg_cli_json_number(&json, "seconds", s->seconds);
     itg_cli_json_begin(&json, "improvements", '[');
     for (int64_t i = 0; i < s->step_count; i++)
-        json_trial(&json, &s->trials[s->steps[i]]);
+        json_trial(&json, &s->run.options.goal, &s->trials[s->steps[i]]);
     itg_cli_json_end(&json, ']');
     itg_cli_json_begin(&json, "choices", '[');
     for (int32_t i = 0; s->choices && i < itg_run_choices_count(s->choices); i++)
@@ -196,7 +186,7 @@ static int show_json(const shown *s)
     if (s->args->given[ITG_CLI_OPT_RUNS_TRIALS]) {
         itg_cli_json_begin(&json, "trial_list", '[');
         for (int64_t i = 0; i < s->count; i++)
-            json_trial(&json, &s->trials[i]);
+            json_trial(&json, &s->run.options.goal, &s->trials[i]);
         itg_cli_json_end(&json, ']');
     }
     itg_cli_json_end(&json, '}');
@@ -250,24 +240,27 @@ static int print_inputs(const shown *s)
     itg_cli_table_cell(&table, "%s, started %s UTC", i->engine_version,
                        itg_cli_when(i->started, text, sizeof text));
     itg_cli_table_cell(&table, "state");
+    bool holds = false, known = itg_cli_logged_held(&s->run, &holds);
     itg_cli_table_cell(&table, "%s%s", itg_cli_state(&s->run, text, sizeof text),
-                       !r->ended     ? ": running, or killed ('search --resume' goes on with it)"
-                       : r->goal_met ? ", goal met"
-                                     : "");
+                       !r->ended ? ": running, or killed ('search --resume' goes on with it)"
+                       : !r->goal_met || (known && !holds) ? ""
+                       : known ? ", goal met on the search samples and on the hold-out"
+                               : ", goal met");
     return itg_cli_table_print(&table);
 }
 
 /* ---- text: results ---- */
 
-static void result_row(itg_cli_table *table, const char *name, bool has, const itg_score *score)
+static void result_row(itg_cli_table *table, const itg_goal *goal, const char *name, bool has,
+                       const itg_score *score)
 {
     char text[64];
-    double lo = 0, hi = 0, quality = itg_cli_quality(score);
+    double lo = 0, hi = 0, quality = itg_goal_quality(goal, score);
     bool costs = score->weight_bytes >= 0;
     if (!has) return;
     itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", itg_cli_share(quality, text, sizeof text));
-    if (quality >= 0 && score->samples > 0) {
+    itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, score, text, sizeof text));
+    if (goal->quality == ITG_QUALITY_CLASSES && quality >= 0 && score->samples > 0) {
         itg_cli_interval(quality, score->samples, &lo, &hi);
         itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
     } else {
@@ -282,14 +275,16 @@ static void result_row(itg_cli_table *table, const char *name, bool has, const i
     itg_cli_table_cell(table, "%s", itg_cli_amount((double)score->peak_activation_bytes, text));
 }
 
-static int print_results(const itg_run_record *r)
+static int print_results(const itg_cli_logged *run)
 {
+    const itg_run_record *r = run->record;
+    const itg_goal *goal = &run->options.goal;
     const itg_score *any = r->has_float ? &r->holdout_float : &r->holdout_best;
     char count[32];
     itg_cli_table table;
     if (!r->has_float && !r->has_best) return ITG_CLI_OK;
     const char *const titles[] = {"",
-                                  any->top1 >= 0 ? "top-1" : "agreement",
+                                  itg_cli_quality_name(goal, any->top1 >= 0),
                                   "95 % interval",
                                   "as float",
                                   "weight bytes",
@@ -298,15 +293,16 @@ static int print_results(const itg_run_record *r)
                                   "bit operations",
                                   "cycles",
                                   "peak bytes"};
-    printf("\nResults on the hold-out, %s samples ('as float': get the float network's class):\n\n",
-           itg_cli_count_text((long long)any->samples, count));
+    printf("\nResults on the hold-out, %s samples%s:\n\n",
+           itg_cli_count_text((long long)any->samples, count),
+           any->agreement >= 0 ? " ('as float': get the float network's class)" : "");
     itg_cli_table_init(&table, "lrrrrrrrrr");
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         itg_cli_table_cell(&table, "%s", titles[i]);
-    result_row(&table, "float", r->has_float, &r->holdout_float);
-    result_row(&table, "uniform 8", r->has_uniform8, &r->holdout_uniform8);
-    result_row(&table, "hago-greedy", r->has_hago, &r->holdout_hago);
-    result_row(&table, "best", r->has_best, &r->holdout_best);
+    result_row(&table, goal, "float", r->has_float, &r->holdout_float);
+    result_row(&table, goal, "uniform 8", r->has_uniform8, &r->holdout_uniform8);
+    result_row(&table, goal, "hago-greedy", r->has_hago, &r->holdout_hago);
+    result_row(&table, goal, "best", r->has_best, &r->holdout_best);
     return itg_cli_table_print(&table);
 }
 
@@ -321,14 +317,15 @@ static void trial_titles(itg_cli_table *table)
         itg_cli_table_cell(table, "%s", titles[i]);
 }
 
-static void trial_row(itg_cli_table *table, const itg_trial *t, const char *note)
+static void trial_row(itg_cli_table *table, const itg_goal *goal, const itg_trial *t,
+                      const char *note)
 {
     char text[64];
     const itg_score *score = &t->score;
     bool f = t->feasible;
     itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)t->index, text));
     itg_cli_table_cell(table, "%s%s", f && score->stopped_at > 0 ? "<= " : "",
-                       itg_cli_share(f ? itg_cli_quality(score) : -1, text, sizeof text));
+                       f ? itg_cli_quality_text(goal, score, text, sizeof text) : "-");
     itg_cli_table_cell(table, "%s", itg_cli_amount(f ? (double)score->weight_bytes : -1, text));
     itg_cli_table_cell(table, "%s", itg_cli_amount(f ? score->bops : -1, text));
     itg_cli_table_cell(table, "%s", itg_cli_amount(f ? score->cycles : -1, text));
@@ -351,7 +348,7 @@ static int print_steps(const shown *s)
     puts("Each trial that was the best so far (quality on the search samples):\n");
     trial_titles(&table);
     for (int64_t i = 0; i < s->step_count; i++)
-        trial_row(&table, &s->trials[s->steps[i]],
+        trial_row(&table, &s->run.options.goal, &s->trials[s->steps[i]],
                   s->trials[s->steps[i]].index == s->run.record->best_trial ? "best" : "");
     return itg_cli_table_print(&table);
 }
@@ -366,7 +363,7 @@ static int print_all_trials(const shown *s)
         char stopped[64];
         snprintf(stopped, sizeof stopped, "stopped after %lld samples",
                  (long long)t->score.stopped_at);
-        trial_row(&table, t,
+        trial_row(&table, &s->run.options.goal, t,
                   !t->feasible                            ? t->error ? t->error : "not possible"
                   : t->index == s->run.record->best_trial ? "best"
                   : t->score.stopped_at > 0               ? stopped
@@ -418,7 +415,7 @@ static int show_text(const shown *s)
     printf("Run %lld of %s\n\n", (long long)s->run.record->run,
            s->args->values[ITG_CLI_OPT_RUNS_DB].text);
     int status = print_inputs(s);
-    if (status == ITG_CLI_OK) status = print_results(s->run.record);
+    if (status == ITG_CLI_OK) status = print_results(&s->run);
     if (status == ITG_CLI_OK) status = print_trials(s);
     if (status == ITG_CLI_OK) status = print_choices(s);
     return status;

@@ -3,6 +3,8 @@
 #include "cli/commands.h"
 #include <string.h>
 
+#define DEFAULT_SQNR_DB 30 /* an error of 3 % of the outputs' size */
+
 static const itg_cli_option limit_options[ITG_COST_KINDS] = {
     [ITG_COST_SIZE] = ITG_CLI_OPT_MAX_SIZE,
     [ITG_COST_BOPS] = ITG_CLI_OPT_MAX_BOPS,
@@ -23,6 +25,10 @@ static void apply_goal(const itg_cli_args *args, itg_goal *goal)
 {
     if (args->given[ITG_CLI_OPT_MAX_DROP])
         goal->max_drop = args->values[ITG_CLI_OPT_MAX_DROP].fraction;
+    if (args->given[ITG_CLI_OPT_MIN_SQNR]) {
+        goal->quality = ITG_QUALITY_SQNR;
+        goal->min_sqnr_db = args->values[ITG_CLI_OPT_MIN_SQNR].number;
+    }
     if (args->given[ITG_CLI_OPT_MINIMIZE]) {
         goal->maximize_quality = false;
         goal->minimize = args->values[ITG_CLI_OPT_MINIMIZE].cost;
@@ -63,23 +69,42 @@ void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
     o->cache_bytes = values[ITG_CLI_OPT_CACHE_MB].integer * (1 << 20);
 }
 
-/* Limits alone: the best quality within them. Else there is a floor, and a cost to minimize. */
+/* Limits alone: the best quality within them. Else there is a floor, and a cost to minimize. The
+ * floor is that of a classifier, until its model is open (itg_cli_search_settle). */
 void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
 {
     const itg_cli_value *values = args->values;
     bool limited = false;
     for (int i = 0; i < ITG_COST_KINDS; i++)
         limited |= args->given[limit_options[i]];
-    bool maximize =
-        limited && !args->given[ITG_CLI_OPT_MAX_DROP] && !args->given[ITG_CLI_OPT_MINIMIZE];
+    bool sqnr = args->given[ITG_CLI_OPT_MIN_SQNR];
+    bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
+                    !args->given[ITG_CLI_OPT_MINIMIZE];
     *out = (itg_search_options){
         .searcher = values[ITG_CLI_OPT_SEARCHER].text,
-        .goal = {.maximize_quality = maximize, .max_drop = maximize ? -1 : 0.01},
+        .goal = {.maximize_quality = maximize, .max_drop = maximize || sqnr ? -1 : 0.01},
         .seed = values[ITG_CLI_OPT_SEED].seed,
         .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
         .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
         .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
     itg_cli_search_apply(args, out);
+}
+
+itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
+{
+    itg_goal *goal = &w->options.goal;
+    if (goal->quality == ITG_QUALITY_SQNR || itg_model_is_classifier(w->model)) return ITG_OK;
+    if (w->args->given[ITG_CLI_OPT_MAX_DROP])
+        return itg_cli_error(err, ITG_BAD_ARGUMENT,
+                             "--max-drop counts points of a classifier, and %.200s is none (%d "
+                             "output%s, without one axis of classes to itself): give --min-sqnr "
+                             "DB, as in --min-sqnr 30dB, the least SQNR of all its outputs",
+                             itg_model_name(w->model), (int)itg_model_output_count(w->model),
+                             itg_model_output_count(w->model) == 1 ? "" : "s");
+    goal->quality = ITG_QUALITY_SQNR;
+    goal->min_sqnr_db = goal->maximize_quality ? 0 : DEFAULT_SQNR_DB;
+    goal->max_drop = -1;
+    return ITG_OK;
 }
 
 void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out)

@@ -75,6 +75,7 @@ static void json_scores(itg_cli_json *json, const itg_cli_search_work *w, const 
     itg_cli_json_interval(json, "interval", labelled ? holdout->top1 : holdout->agreement,
                           holdout->samples);
     itg_cli_json_known_number(json, "agreement", holdout->agreement);
+    itg_cli_json_sqnr(json, "", holdout);
     if (is_float(holdout)) {
         json_float_costs(json, itg_cli_float_bytes(itg_search_uniform8(w->result, true)));
     } else {
@@ -85,6 +86,7 @@ static void json_scores(itg_cli_json *json, const itg_cli_search_work *w, const 
     itg_cli_json_integer(json, "search_samples", search->samples);
     itg_cli_json_known_number(json, "search_top1", search->top1);
     itg_cli_json_known_number(json, "search_agreement", search->agreement);
+    itg_cli_json_sqnr(json, "search_", search);
     itg_cli_json_text(json, "digest", itg_cli_hex(search->digest, digest));
     itg_cli_json_end(json, '}');
 }
@@ -121,6 +123,10 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_cli_json_text(&json, "searcher", w->options.searcher);
     itg_cli_json_goal(&json, "goal", &w->options.goal);
     itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
+    if (itg_search_best(r))
+        itg_cli_json_bool(&json, "goal_met_on_holdout", itg_search_goal_holds(r));
+    else
+        itg_cli_json_null(&json, "goal_met_on_holdout");
     itg_cli_json_text(&json, "limited_by", *limited ? limited : NULL);
     itg_cli_json_unsigned(&json, "seed", w->options.seed);
     itg_cli_json_integer(&json, "trials", itg_search_trial_count(r));
@@ -141,40 +147,34 @@ int itg_cli_search_json(const itg_cli_search_work *w)
 
 /* ---- text ---- */
 
-static void share_cell(itg_cli_table *table, double share)
-{
-    if (share < 0)
-        itg_cli_table_cell(table, "-");
-    else
-        itg_cli_table_cell(table, "%.2f %%", 100 * share);
-}
-
 static void count_cell(itg_cli_table *table, double value, bool known)
 {
     char text[32];
     itg_cli_table_cell(table, "%s", known ? itg_cli_count_text((long long)value, text) : "-");
 }
 
-static void row(itg_cli_table *table, const char *name, const itg_score *holdout,
-                const itg_score *search)
+static void row(itg_cli_table *table, const itg_goal *goal, const char *name,
+                const itg_score *holdout, const itg_score *search)
 {
-    bool known = !is_float(holdout), labelled = holdout->top1 >= 0,
-         search_labelled = search->top1 >= 0;
+    bool known = !is_float(holdout);
+    char text[32];
     itg_cli_table_cell(table, "%s", name);
-    share_cell(table, labelled ? holdout->top1 : holdout->agreement);
-    share_cell(table, search_labelled ? search->top1 : search->agreement);
+    itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, holdout, text, sizeof text));
+    itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, search, text, sizeof text));
     count_cell(table, (double)holdout->weight_bytes, known);
     count_cell(table, (double)holdout->parameter_bytes, known);
     itg_cli_table_cell(table, known ? "%.2f" : "float", holdout->average_weight_bits);
     count_cell(table, holdout->bops, known);
 }
 
-static int print_table(const itg_search_result *r, const itg_trial *best)
+static int print_table(const itg_search_result *r, const itg_goal *goal, const itg_trial *best)
 {
     itg_cli_table table;
-    bool labelled = itg_search_float(r, true)->top1 >= 0;
+    char quality[32];
+    snprintf(quality, sizeof quality, "%s on hold-out",
+             itg_cli_quality_name(goal, itg_search_float(r, true)->top1 >= 0));
     const char *const titles[] = {"",
-                                  labelled ? "top-1 on hold-out" : "agreement on hold-out",
+                                  quality,
                                   "on search samples",
                                   "weight bytes",
                                   "parameter bytes",
@@ -183,13 +183,13 @@ static int print_table(const itg_search_result *r, const itg_trial *best)
     itg_cli_table_init(&table, "lrrrrrr");
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         itg_cli_table_cell(&table, "%s", titles[i]);
-    row(&table, "float", itg_search_float(r, true), itg_search_float(r, false));
-    row(&table, "uniform 8", itg_search_uniform8(r, true), itg_search_uniform8(r, false));
+    row(&table, goal, "float", itg_search_float(r, true), itg_search_float(r, false));
+    row(&table, goal, "uniform 8", itg_search_uniform8(r, true), itg_search_uniform8(r, false));
     if (has_hago(r))
-        row(&table, "hago-greedy", itg_search_hago(r, true), itg_search_hago(r, false));
+        row(&table, goal, "hago-greedy", itg_search_hago(r, true), itg_search_hago(r, false));
     if (best) {
         itg_score holdout = best_holdout(r);
-        row(&table, "best", &holdout, &best->score);
+        row(&table, goal, "best", &holdout, &best->score);
     }
     return itg_cli_table_print(&table);
 }
@@ -224,6 +224,12 @@ static void print_saved(const itg_cli_search_work *w, const itg_score *best)
 
 static void print_quality(const itg_cli_search_work *w, const itg_score *s)
 {
+    char sqnr[32];
+    if (w->options.goal.quality == ITG_QUALITY_SQNR)
+        itg_cli_print_line("its SQNR", "%s on %lld hold-out samples",
+                           itg_cli_quality_text(&w->options.goal, s, sqnr, sizeof sqnr),
+                           (long long)s->samples);
+    if (s->top1 < 0 && s->agreement < 0) return;
     const char *name = s->top1 >= 0 ? "top-1" : "agreement";
     double lo, hi, share = s->top1 >= 0 ? s->top1 : s->agreement;
     itg_cli_drop d = itg_cli_drop_of(itg_search_float(w->result, true), s);
@@ -268,14 +274,15 @@ static void print_head(const itg_cli_search_work *w)
            itg_model_name(w->model), itg_hardware_name(w->hw), (long long)itg_search_trial_count(r),
            replayed, kinds, w->seconds, w->options.searcher, (unsigned long long)w->options.seed,
            itg_search_stop_reason(r));
-    printf("goal: %s; %s\n\n", goal, itg_search_goal_met(r) ? "met" : "NOT met");
+    printf("goal: %s; %s\n\n", goal,
+           itg_cli_held_words(itg_search_goal_met(r), itg_search_goal_holds(r)));
 }
 
 int itg_cli_search_text(const itg_cli_search_work *w)
 {
     const itg_trial *best = itg_search_best(w->result);
     print_head(w);
-    int status = print_table(w->result, best);
+    int status = print_table(w->result, &w->options.goal, best);
     putchar('\n');
     if (best) print_best(w, best);
     if (run_number(w) >= 0)

@@ -302,7 +302,14 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
     if (h && h->progress)
         h->progress(h->context, &trial, e->result.best.index >= 0 ? &e->result.best : NULL,
                     e->limit);
+    itg_conflict *conflicts = NULL;
+    if (!trial.feasible && e->o->searcher->wants_conflicts && e->o->conflicts)
+        status = e->o->conflicts(e->o->score_context, s->point, &conflicts, &outcome.conflict_count,
+                                 err);
+    if (status != ITG_OK) return status;
+    outcome.conflicts = conflicts;
     status = e->o->searcher->tell(e->state, s->levels, &outcome);
+    free(conflicts);
     return status == ITG_OK ? ITG_OK
                             : itg_fail(err, status, "searcher %s failed to take in trial %lld",
                                        e->o->searcher->name, (long long)trial.index);

@@ -11,6 +11,11 @@
 typedef itg_status (*itg_engine_score_fn)(void *context, const int32_t *point, const itg_race *race,
                                           int threads, itg_score *out, itg_error *err);
 
+/* Why a point cannot be run, where that is accumulators: *out malloc'd. Follows from the point
+ * alone, so that a replayed trial has the same. */
+typedef itg_status (*itg_engine_conflicts_fn)(void *context, const int32_t *point,
+                                              itg_conflict **out, int32_t *count, itg_error *err);
+
 typedef struct itg_engine_options {
     const itg_searcher_def *searcher;
     const itg_objective *objective; /* and the space */
@@ -23,6 +28,7 @@ typedef struct itg_engine_options {
     int threads;
     itg_engine_score_fn score;
     void *score_context;
+    itg_engine_conflicts_fn conflicts; /* NULL: none are known; the context is score's */
     const itg_search_hooks *hooks; /* may be NULL; clock and cancelled are called by any worker */
     itg_memory *memory;            /* what is known already; grows. NULL: the engine's own */
     bool no_racing;

@@ -39,12 +39,19 @@ void itg_evaluator_deinit(itg_evaluator *e)
     itg_point_space_destroy(e->points);
 }
 
-/* What the evaluation must still be able to reach, by the definition of quality: top-1 where there
- * are labels, else agreement. `costs` are known. */
-static void set_least(const itg_scoring *scoring, const itg_score *costs, itg_evaluate_options *o)
+/* What the evaluation must still be able to reach, by the definition of quality: an SQNR, top-1
+ * where there are labels, or else agreement. `costs` are known; *most: room. */
+static void set_least(const itg_scoring *scoring, const itg_score *costs, double *most,
+                      itg_evaluate_options *o)
 {
     if (!scoring->race) return;
-    int64_t least = itg_least_count(o->data->shape.dims[0], itg_race_floor(scoring->race, costs));
+    double floor = itg_race_floor(scoring->race, costs);
+    if (scoring->race->objective->goal.quality == ITG_QUALITY_SQNR) {
+        *most = itg_most_distortion(floor);
+        o->most_distortion = most;
+        return;
+    }
+    int64_t least = itg_least_count(o->data->shape.dims[0], floor);
     *(o->labels ? &o->least_correct : &o->least_agreeing) = least;
 }
 
@@ -61,7 +68,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
                                     .order = set->order,
                                     .threads = scoring->threads,
                                     .stop = evaluator->stop};
-    set_least(scoring, out, &options);
+    double most = 0;
+    set_least(scoring, out, &most, &options);
     itg_batch_options batch = {evaluator->kernels, evaluator->block, evaluator->weights};
     itg_batch_plan *plan = NULL;
     itg_evaluation evaluation = {0};
@@ -133,6 +141,55 @@ itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *po
         status = itg_evaluator_score_strategy(evaluator, strategy, scoring, out, err);
     itg_strategy_destroy(strategy);
     return status;
+}
+
+/* The dimension that an operand's width is; -1: none. */
+static int32_t width_of(const itg_point_space *points, itg_id node, int32_t slot)
+{
+    const itg_choice_space *groups = points->groups;
+    for (int32_t e = 0; e < groups->edge_count; e++) {
+        if (groups->edges[e].node != node || groups->edges[e].slot != slot) continue;
+        for (int32_t d = 0; d < points->space.dim_count; d++)
+            if (points->dims[d].ordered && points->dim_group[d] == groups->edge_group[e]) return d;
+    }
+    return -1;
+}
+
+static itg_status find_conflicts(const itg_point_space *points, const itg_annotated *annotated,
+                                 itg_conflict **out, int32_t *count, itg_error *err)
+{
+    itg_bound *bounds = NULL;
+    int32_t bound_count = 0;
+    itg_status status = itg_bounds_of(annotated, &bounds, &bound_count, err);
+    if (status != ITG_OK) return status;
+    itg_conflict *list = malloc(sizeof *list * ((size_t)bound_count + 1));
+    for (int32_t i = 0; list && i < bound_count; i++) {
+        if (bounds[i].fits) continue;
+        itg_conflict c = {width_of(points, bounds[i].node, 0), width_of(points, bounds[i].node, 1)};
+        if (c.activation >= 0 || c.weight >= 0) list[(*count)++] = c;
+    }
+    free(bounds);
+    *out = list;
+    return list ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for what does not fit");
+}
+
+itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t *point,
+                                   itg_conflict **out, int32_t *count, itg_error *err)
+{
+    itg_strategy *strategy = NULL;
+    itg_annotated *annotated = NULL;
+    itg_error why = {0};
+    itg_status status = itg_evaluator_resolve(evaluator, point, &strategy, &why);
+    *count = 0;
+    if (status == ITG_OK)
+        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
+                                   &evaluator->constants, &annotated, &why);
+    if (status == ITG_OK) status = find_conflicts(evaluator->points, annotated, out, count, &why);
+    itg_annotated_destroy(annotated);
+    itg_strategy_destroy(strategy);
+    /* Other reasons not to run it are no conflicts. */
+    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    return itg_fail(err, status, "%s", why.message);
 }
 
 /* Costs do not depend on thresholds: the method that needs no search for them. */

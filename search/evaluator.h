@@ -63,6 +63,10 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
                                         itg_score *out, itg_error *err);
 itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *point,
                                const itg_scoring *scoring, itg_score *out, itg_error *err);
+/* The widths whose products the accumulators do not hold: *out malloc'd, NULL: none. As
+ * itg_engine_conflicts_fn. */
+itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t *point,
+                                   itg_conflict **out, int32_t *count, itg_error *err);
 /* The costs alone, from shapes and widths; quality and digest are unknown. */
 itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, itg_score *out,
                               itg_error *err);

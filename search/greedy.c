@@ -4,7 +4,7 @@
  * What a move loses is taken from the distortion of the outputs where it is known (top-1 of a
  * thousand samples is too coarse to tell two moves apart), else from quality. Losses and costs are
  * kept as sums of one term for each width (additive.h), so that most steps need no evaluation:
- *  1. start: the widest point; where the hardware cannot run it, all widths go down together.
+ *  1. start (start.h): the widest point, or what can be run, or is better, instead.
  *  2. probes: each width alone at the middle of its range. A term not probed follows the nearest
  *     one, by GROWTH for each bit.
  *  3. path: the steepest path down by these terms, found without evaluations. The last point on it
@@ -68,32 +68,28 @@ static void set_priors(itg_greedy_state *s, int32_t d)
     itg_additive_reset(&s->loss, d);
     s->top[d] = dim->count - 1;
     s->movable[d] = dim->ordered && dim->count > 1 &&
-                    (!only_limits || !itg_outcome_is_within(&s->start_outcome, &s->options));
+                    (!only_limits || s->start[d] < s->top[d] ||
+                     !itg_outcome_is_within(&s->start_outcome, &s->options)) &&
+                    !itg_start_follows(&s->beginning, d);
     s->movable_count += s->movable[d];
     s->probe[d] = s->movable[d] && s->start[d] > 0 ? s->start[d] / 2 : -1;
 }
 
 static void plan_start(itg_greedy_state *s)
 {
-    itg_greedy_add_point(s, s->current, 0);
-}
-
-static void absorb_start(itg_greedy_state *s)
-{
-    const itg_outcome *o = &s->batch[0].outcome;
-    if (!o->feasible) {
-        bool lower = false;
-        for (int32_t d = 0; d < s->space->dim_count; d++) {
-            if (!s->space->dims[d].ordered || s->current[d] == 0) continue;
-            s->current[d]--;
-            lower = true;
-        }
-        if (!lower) s->stage = ITG_GREEDY_END;
+    if (itg_start_ask(&s->beginning) == ITG_OK) {
+        itg_greedy_add_point(s, s->beginning.levels, 0);
         return;
     }
-    memcpy(s->start, s->current, sizeof *s->start * (size_t)s->space->dim_count);
-    s->start_outcome = s->current_outcome = *o;
-    s->fine = o->distortion >= 0;
+    if (!s->beginning.found) {
+        s->stage = ITG_GREEDY_END;
+        return;
+    }
+    size_t bytes = sizeof *s->start * (size_t)s->space->dim_count;
+    memcpy(s->start, s->beginning.best, bytes);
+    memcpy(s->current, s->start, bytes);
+    s->start_outcome = s->current_outcome = s->beginning.outcome;
+    s->fine = s->start_outcome.distortion >= 0;
     for (int32_t d = 0; d < s->space->dim_count; d++)
         set_priors(s, d);
     s->stage = ITG_GREEDY_PROBES;
@@ -273,8 +269,7 @@ static itg_status plan(itg_greedy_state *s)
 static void absorb(itg_greedy_state *s)
 {
     switch (s->stage) {
-    case ITG_GREEDY_START:
-        absorb_start(s);
+    case ITG_GREEDY_START: /* told as it came */
         break;
     case ITG_GREEDY_PROBES:
         absorb_probes(s);
@@ -332,7 +327,7 @@ static itg_status init(void *state, const itg_search_space *space,
     itg_status status = itg_additive_init(&s->loss, space, s->start, err);
     if (status == ITG_OK) status = itg_additive_init(&s->saved, space, s->start, err);
     if (status == ITG_OK) status = itg_additive_init(&s->probed, space, s->start, err);
-    itg_point_widest(space, s->current);
+    if (status == ITG_OK) status = itg_start_init(&s->beginning, space, options, err);
     return status;
 }
 
@@ -348,6 +343,7 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     }
     const itg_greedy_asked *a = &s->batch[s->asked++];
     memcpy(levels, a->guess.levels, sizeof *levels * (size_t)s->space->dim_count);
+    if (s->stage != ITG_GREEDY_START) itg_start_fit(&s->beginning, levels);
     *floor = s->hopeless;
     return ITG_OK;
 }
@@ -355,9 +351,14 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
 static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
 {
     itg_greedy_state *s = state;
-    itg_status status = itg_history_add(&s->history, levels, outcome);
+    itg_greedy_asked *a = &s->batch[s->told++];
+    itg_status status = itg_history_add(&s->history, a->guess.levels, outcome);
+    (void)levels;
+    if (status == ITG_OK && s->stage == ITG_GREEDY_START)
+        status = itg_start_tell(&s->beginning, outcome);
     if (status != ITG_OK) return status;
-    s->batch[s->told++].outcome = *outcome;
+    a->outcome = *outcome;
+    a->outcome.conflicts = NULL;
     if (s->told == s->batch_count) absorb(s);
     return ITG_OK;
 }
@@ -381,6 +382,7 @@ static void deinit(void *state)
     itg_additive_deinit(&s->saved);
     itg_additive_deinit(&s->probed);
     itg_history_deinit(&s->history);
+    itg_start_deinit(&s->beginning);
 }
 
 const itg_searcher_def itg_searcher_greedy = {
@@ -389,6 +391,7 @@ const itg_searcher_def itg_searcher_greedy = {
     .state_size = sizeof(itg_greedy_state),
     .outstanding = ITG_GREEDY_BATCH,
     .default_trials = 0,
+    .wants_conflicts = true,
     .init = init,
     .ask = ask,
     .tell = tell,

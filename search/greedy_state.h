@@ -2,6 +2,7 @@
 #ifndef ITG_GREEDY_STATE_H
 #define ITG_GREEDY_STATE_H
 #include "search/greedy_moves.h"
+#include "search/start.h"
 
 typedef enum itg_greedy_stage {
     ITG_GREEDY_START,
@@ -31,9 +32,13 @@ typedef struct itg_greedy_state {
     itg_greedy_asked batch[ITG_GREEDY_BATCH];
     int32_t batch_count, asked, told;
 
+    /* Where it begins, and which widths go together. Widths that follow from others stay as they
+     * are in all points here; they are made to fit where a point is asked for. */
+    itg_start beginning;
     int32_t *start, *current, *top; /* points; top: the highest levels */
     itg_outcome start_outcome, current_outcome;
-    bool *movable; /* widths that the cost, or a limit that is not met, depends on */
+    bool *movable; /* widths that the cost, or a limit that is not met, depends on, or that may be
+                      wider than where it begins */
     int32_t movable_count;
     bool fine;                        /* distortion is known */
     bool sharp;                       /* quality is not noisy, as far as is known */

@@ -2,9 +2,12 @@
  * group, one bit down until quality falls below the floor, then one back up and on to the next
  * group. Where quality is maximized, it ends as soon as the limits are met. Departures: groups that
  * save most per bit come first, and the next two levels of a group are asked together, so that two
- * candidates run side by side; a level below a refused one is told and ignored.
+ * candidates run side by side; a level below a refused one is told and ignored. Where the largest
+ * widths cannot be run, or are not good enough, it begins elsewhere (start.h), and widths that
+ * follow from others are no groups of their own.
  * Threshold methods stay as they are. Racing floor: the quality floor, for below it a point is
  * refused, however far; without one nothing is refused for its quality. */
+#include "search/start.h"
 #include "search/points.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,6 +18,7 @@
 typedef struct greedy_state {
     const itg_search_space *space;
     itg_searcher_options options;
+    itg_start beginning;
     int32_t *levels; /* the point accepted so far */
     int32_t *order;  /* the widths, in the order in which they are lowered */
     int32_t order_count;
@@ -30,7 +34,7 @@ static void sort_dimensions(greedy_state *s)
 {
     const itg_dim *dims = s->space->dims;
     for (int32_t i = 0; i < s->space->dim_count; i++) {
-        if (!dims[i].ordered) continue;
+        if (!dims[i].ordered || itg_start_follows(&s->beginning, i)) continue;
         int32_t at = s->order_count++;
         while (at > 0 && dims[s->order[at - 1]].cost_per_level < dims[i].cost_per_level) {
             s->order[at] = s->order[at - 1];
@@ -50,9 +54,18 @@ static itg_status init(void *state, const itg_search_space *space,
     s->levels = malloc(sizeof *s->levels * (size_t)(space->dim_count + 1));
     s->order = malloc(sizeof *s->order * (size_t)(space->dim_count + 1));
     if (!s->levels || !s->order) return itg_fail(err, ITG_NO_MEMORY, "no memory for hago-greedy");
-    itg_point_widest(space, s->levels);
+    return itg_start_init(&s->beginning, space, options, err);
+}
+
+/* From the point that was found; false: there is none. */
+static bool begin(greedy_state *s)
+{
+    if (!s->beginning.found) return false;
+    memcpy(s->levels, s->beginning.best, sizeof *s->levels * (size_t)s->space->dim_count);
     sort_dimensions(s);
-    return ITG_OK;
+    s->position = 0;
+    s->asked = s->told = 0;
+    return true;
 }
 
 /* The dimension that is being lowered, -1 when all are done. Passes over those that cannot go lower
@@ -73,44 +86,46 @@ static int32_t current(greedy_state *s)
     return -1;
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
-{
-    greedy_state *s = state;
-    (void)rng;
-    memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
-    /* Without a floor nothing is refused. */
-    *floor = s->options.quality_floor > -INFINITY ? s->options.quality_floor : INFINITY;
-    if (s->position < 0) {
-        if (s->asked > 0) return ITG_WAIT;
-        s->asked = 1;
-        return ITG_OK;
-    }
-    if (s->met) return s->asked == s->told ? ITG_END : ITG_WAIT;
-    int32_t d = current(s);
-    if (d < 0) return ITG_END;
-    int32_t ahead = s->asked - s->told;
-    if (ahead == LOOKAHEAD || s->refused || s->levels[d] - ahead <= 0) return ITG_WAIT;
-    levels[d] = s->levels[d] - ahead - 1;
-    s->asked++;
-    return ITG_OK;
-}
-
 static bool meets_limits(const greedy_state *s, const itg_outcome *outcome)
 {
     return s->options.maximize_quality && outcome->feasible &&
            itg_outcome_is_within(outcome, &s->options);
 }
 
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+{
+    greedy_state *s = state;
+    size_t bytes = sizeof *levels * (size_t)s->space->dim_count;
+    (void)rng;
+    if (s->position < 0) {
+        if (s->asked > s->told) return ITG_WAIT;
+        if (itg_start_ask(&s->beginning) == ITG_OK) {
+            memcpy(levels, s->beginning.levels, bytes);
+            s->asked++;
+            return ITG_OK;
+        }
+        if (!begin(s)) return ITG_END;
+        s->met = meets_limits(s, &s->beginning.outcome);
+    }
+    memcpy(levels, s->levels, bytes);
+    /* Without a floor nothing is refused. */
+    *floor = s->options.quality_floor > -INFINITY ? s->options.quality_floor : INFINITY;
+    if (s->met) return s->asked == s->told ? ITG_END : ITG_WAIT;
+    int32_t d = current(s);
+    if (d < 0) return ITG_END;
+    int32_t ahead = s->asked - s->told;
+    if (ahead == LOOKAHEAD || s->refused || s->levels[d] - ahead <= 0) return ITG_WAIT;
+    levels[d] = s->levels[d] - ahead - 1;
+    itg_start_fit(&s->beginning, levels);
+    s->asked++;
+    return ITG_OK;
+}
+
 static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
 {
     greedy_state *s = state;
-    if (s->position < 0) {
-        s->position = 0;
-        s->asked = s->told = 0;
-        s->met = meets_limits(s, outcome);
-        return ITG_OK;
-    }
     s->told++;
+    if (s->position < 0) return itg_start_tell(&s->beginning, outcome);
     if (s->refused || s->met) return ITG_OK;
     if (outcome->feasible && outcome->quality >= s->options.quality_floor) {
         memcpy(s->levels, levels, sizeof *levels * (size_t)s->space->dim_count);
@@ -124,6 +139,7 @@ static itg_status tell(void *state, const int32_t *levels, const itg_outcome *ou
 static void deinit(void *state)
 {
     greedy_state *s = state;
+    itg_start_deinit(&s->beginning);
     free(s->levels);
     free(s->order);
 }
@@ -134,6 +150,7 @@ const itg_searcher_def itg_searcher_hago_greedy = {
     .state_size = sizeof(greedy_state),
     .outstanding = LOOKAHEAD,
     .default_trials = 0,
+    .wants_conflicts = true,
     .init = init,
     .ask = ask,
     .tell = tell,

@@ -25,7 +25,8 @@ itg_status itg_history_add(itg_history *h, const int32_t *levels, const itg_outc
     if (status != ITG_OK) return status;
     size_t dims = (size_t)h->dim_count;
     memcpy(h->levels + (size_t)h->count * dims, levels, dims * sizeof *levels);
-    h->outcomes[h->count++] = *outcome;
+    h->outcomes[h->count] = *outcome;
+    h->outcomes[h->count++].conflicts = NULL;
     return ITG_OK;
 }
 

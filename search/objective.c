@@ -1,4 +1,5 @@
 #include "search/objective.h"
+#include "kernels/math.h"
 #include <math.h>
 #include <string.h>
 
@@ -26,16 +27,59 @@ double itg_score_cost(const itg_score *score, itg_cost_kind kind)
     }
 }
 
-double itg_score_quality_of(const itg_score *score)
+const char *itg_quality_name(itg_quality_kind kind)
 {
-    return score->top1 >= 0 ? score->top1 : score->agreement;
+    return kind == ITG_QUALITY_SQNR ? "sqnr" : "classes";
 }
 
-itg_status itg_objective_make(const itg_goal *goal, double float_quality,
-                              const itg_search_space *space, itg_objective *out, itg_error *err)
+/* In hundreds of dB: searchers weigh what quality falls short of, and a dB is to them what a point
+ * of top-1 is. */
+static double quality_of_sqnr(double db)
 {
+    if (isnan(db)) return -ITG_MOST_SQNR_DB / 100;
+    return (db > ITG_MOST_SQNR_DB    ? ITG_MOST_SQNR_DB
+            : db < -ITG_MOST_SQNR_DB ? -ITG_MOST_SQNR_DB
+                                     : db) /
+           100;
+}
+
+double itg_goal_quality(const itg_goal *goal, const itg_score *score)
+{
+    if (goal->quality == ITG_QUALITY_SQNR) return quality_of_sqnr(itg_score_sqnr_db(score));
+    return score->top1 >= 0 ? score->top1 : score->agreement >= 0 ? score->agreement : -2;
+}
+
+static double floor_of(const itg_goal *goal, const itg_score *floats)
+{
+    if (goal->quality == ITG_QUALITY_SQNR)
+        return goal->min_sqnr_db > 0 ? goal->min_sqnr_db / 100 : -INFINITY;
+    return goal->max_drop < 0 ? -INFINITY
+                              : itg_goal_quality(goal, floats) - goal->max_drop - FLOOR_SLACK;
+}
+
+static itg_status check_floor(const itg_goal *goal, itg_error *err)
+{
+    bool sqnr = goal->quality == ITG_QUALITY_SQNR;
+    if ((int)goal->quality < 0 || goal->quality >= ITG_QUALITY_KINDS)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "there is no quality of kind %d",
+                        (int)goal->quality);
     if (isnan(goal->max_drop))
         return itg_fail(err, ITG_BAD_ARGUMENT, "the largest drop of quality is not a number");
+    if (!(goal->min_sqnr_db >= 0 && goal->min_sqnr_db <= ITG_MOST_SQNR_DB))
+        return itg_fail(err, ITG_BAD_ARGUMENT, "the least SQNR is not a number of dB from 0 to %g",
+                        ITG_MOST_SQNR_DB);
+    if (sqnr ? goal->max_drop >= 0 : goal->min_sqnr_db > 0)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "a drop of quality is a floor of classes, and a least SQNR one of SQNR: "
+                        "the goal has the other one");
+    return ITG_OK;
+}
+
+itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
+                              const itg_search_space *space, itg_objective *out, itg_error *err)
+{
+    itg_status status = check_floor(goal, err);
+    if (status != ITG_OK) return status;
     if (!goal->maximize_quality && ((int)goal->minimize < 0 || goal->minimize >= ITG_COST_KINDS))
         return itg_fail(err, ITG_BAD_ARGUMENT, "there is no cost of kind %d", (int)goal->minimize);
     for (int k = 0; k < ITG_COST_KINDS; k++)
@@ -43,19 +87,29 @@ itg_status itg_objective_make(const itg_goal *goal, double float_quality,
             return itg_fail(err, ITG_BAD_ARGUMENT, "the limit of %s is not a positive number",
                             cost_names[k]);
     *out = (itg_objective){.goal = *goal, .space = space};
-    out->quality_floor =
-        goal->max_drop < 0 ? -INFINITY : float_quality - goal->max_drop - FLOOR_SLACK;
+    out->quality_floor = floor_of(goal, floats);
     return ITG_OK;
+}
+
+static double violation_of(const itg_goal *goal, const itg_score *score)
+{
+    double sum = 0;
+    for (int k = 0; k < ITG_COST_KINDS; k++) {
+        double limit = goal->limits[k], cost = itg_score_cost(score, (itg_cost_kind)k);
+        if (limit > 0 && cost > limit) sum += (cost - limit) / limit;
+    }
+    return sum;
 }
 
 double itg_objective_violation(const itg_objective *objective, const itg_score *score)
 {
-    double sum = 0;
-    for (int k = 0; k < ITG_COST_KINDS; k++) {
-        double limit = objective->goal.limits[k], cost = itg_score_cost(score, (itg_cost_kind)k);
-        if (limit > 0 && cost > limit) sum += (cost - limit) / limit;
-    }
-    return sum;
+    return violation_of(&objective->goal, score);
+}
+
+bool itg_goal_is_met(const itg_goal *goal, const itg_score *floats, const itg_score *score)
+{
+    return itg_goal_quality(goal, score) >= floor_of(goal, floats) &&
+           violation_of(goal, score) <= 0;
 }
 
 double itg_objective_cost(const itg_objective *objective, const itg_score *score)
@@ -82,18 +136,18 @@ itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_tria
     const itg_score *score = &trial->score;
     if (!trial->feasible) return (itg_outcome){.distortion = -1};
     return (itg_outcome){.feasible = true,
-                         .quality = itg_score_quality_of(score),
+                         .quality = itg_goal_quality(&objective->goal, score),
                          .cost = itg_objective_cost(objective, score),
                          .violation = objective->goal.maximize_quality
                                           ? 0
                                           : itg_objective_violation(objective, score),
-                         .distortion = score->distortion};
+                         .distortion = score->stopped_at > 0 ? -1 : score->distortion};
 }
 
 bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial)
 {
     return trial->index >= 0 && trial->feasible &&
-           itg_score_quality_of(&trial->score) >= objective->quality_floor &&
+           itg_goal_quality(&objective->goal, &trial->score) >= objective->quality_floor &&
            itg_objective_violation(objective, &trial->score) <= 0;
 }
 
@@ -117,7 +171,8 @@ static int order(const itg_objective *objective, const itg_trial *a, const itg_t
 {
     int cost = smaller(itg_objective_cost(objective, &a->score),
                        itg_objective_cost(objective, &b->score)),
-        quality = smaller(itg_score_quality_of(&b->score), itg_score_quality_of(&a->score));
+        quality = smaller(itg_goal_quality(&objective->goal, &b->score),
+                          itg_goal_quality(&objective->goal, &a->score));
     int first = objective->goal.maximize_quality ? quality : cost,
         second = objective->goal.maximize_quality ? cost : quality;
     if (first) return first;
@@ -140,7 +195,8 @@ bool itg_objective_better(const itg_objective *objective, const itg_trial *a, co
         int violation = smaller(itg_objective_violation(objective, &a->score),
                                 itg_objective_violation(objective, &b->score));
         if (violation) return violation < 0;
-        int quality = smaller(itg_score_quality_of(&b->score), itg_score_quality_of(&a->score));
+        int quality = smaller(itg_goal_quality(&objective->goal, &b->score),
+                              itg_goal_quality(&objective->goal, &a->score));
         if (quality) return quality < 0;
     }
     return order(objective, a, b) < 0;
@@ -153,7 +209,7 @@ static double floor_of_best(const itg_objective *objective, const itg_trial *bes
                             const itg_score *costs)
 {
     if (best->index < 0 || !best->feasible) return -INFINITY;
-    double quality = itg_score_quality_of(&best->score);
+    double quality = itg_goal_quality(&objective->goal, &best->score);
     double violation = itg_objective_violation(objective, costs);
     if (!itg_objective_meets(objective, best)) {
         int worse = smaller(violation, itg_objective_violation(objective, &best->score));
@@ -191,9 +247,18 @@ int64_t itg_least_count(int64_t samples, double floor)
     return from;
 }
 
+/* By more than what the logarithm behind a quality is wrong by. */
+double itg_most_distortion(double floor)
+{
+    if (!(floor > -ITG_MOST_SQNR_DB / 100)) return INFINITY;
+    if (floor > ITG_MOST_SQNR_DB / 100) return -1;
+    return itg_exp(-floor * 10 * 2.302585092994046) * (1 + 1e-9);
+}
+
 bool itg_race_accepts(const itg_race *race, const itg_score *score)
 {
-    return score->stopped_at == 0 || itg_score_quality_of(score) < itg_race_floor(race, score);
+    return score->stopped_at == 0 ||
+           itg_goal_quality(&race->objective->goal, score) < itg_race_floor(race, score);
 }
 
 bool itg_objective_gains(const itg_objective *objective, const itg_trial *a, const itg_trial *b,
@@ -201,8 +266,8 @@ bool itg_objective_gains(const itg_objective *objective, const itg_trial *a, con
 {
     if (!itg_objective_meets(objective, b)) return true;
     if (objective->goal.maximize_quality) {
-        double before = itg_score_quality_of(&b->score);
-        return itg_score_quality_of(&a->score) - before >= tolerance * before;
+        double before = itg_goal_quality(&objective->goal, &b->score);
+        return itg_goal_quality(&objective->goal, &a->score) - before >= tolerance * before;
     }
     double before = itg_objective_cost(objective, &b->score);
     return before - itg_objective_cost(objective, &a->score) >= tolerance * before;

@@ -11,14 +11,13 @@ typedef struct itg_objective {
     const itg_search_space *space; /* which dimensions of a point are widths */
 } itg_objective;
 
-/* The floor lies below float_quality - max_drop by less than one sample of 2^31 makes: a drop of
- * exactly max_drop is allowed, however the subtraction rounds. ITG_BAD_ARGUMENT: a number of the
- * goal that is not one, or a negative limit. */
-itg_status itg_objective_make(const itg_goal *goal, double float_quality,
+/* floats: the float network's score on the same samples. The floor of classes lies below
+ * its quality - max_drop by less than one sample of 2^31 makes: a drop of exactly max_drop is
+ * allowed, however the subtraction rounds. ITG_BAD_ARGUMENT: a number of the goal that is not one,
+ * a negative limit, or a floor of the other kind of quality. */
+itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
                               const itg_search_space *space, itg_objective *out, itg_error *err);
 
-/* top1 where labels exist, else agreement with the float network. */
-double itg_score_quality_of(const itg_score *score);
 /* Sum over the limits of the share by which each is exceeded. */
 double itg_objective_violation(const itg_objective *objective, const itg_score *score);
 /* The cost that searchers are told: the one that is minimized, or the largest share of a limit. */
@@ -47,6 +46,9 @@ double itg_race_floor(const itg_race *race, const itg_score *costs);
 /* The fewest of `samples` that are a share, as itg_score has it, of at least floor; samples + 1:
  * not even all of them. */
 int64_t itg_least_count(int64_t samples, double floor);
+/* A distortion above which an SQNR, as itg_goal_quality has it, is certainly below floor; below
+ * zero: whatever it is. */
+double itg_most_distortion(double floor);
 /* Whether a score stands for all that may matter of its point. */
 bool itg_race_accepts(const itg_race *race, const itg_score *score);
 

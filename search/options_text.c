@@ -63,6 +63,11 @@ static void add_goal(itg_strbuf *out, const itg_goal *goal)
     add_key(out, "optimize");
     itg_strbuf_format(out, "\"%s\"",
                       goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
+    if (goal->quality != ITG_QUALITY_CLASSES) {
+        add_key(out, "quality");
+        itg_strbuf_format(out, "\"%s\"", itg_quality_name(goal->quality));
+        add_number(out, "min_sqnr", goal->min_sqnr_db, goal->min_sqnr_db > 0);
+    }
     add_number(out, "max_drop", goal->max_drop, goal->max_drop >= 0);
     for (int i = 0; i < ITG_COST_KINDS; i++)
         add_number(out, limit_key(i, key, sizeof key), goal->limits[i], goal->limits[i] > 0);
@@ -217,6 +222,22 @@ static itg_status read_seed(const reader *r, uint64_t *out)
     return ITG_OK;
 }
 
+/* Absent: classes. */
+static itg_status read_quality(const reader *r, itg_goal *goal)
+{
+    const itg_json_value *v = find(r, "quality");
+    const char *name = itg_quality_name(ITG_QUALITY_CLASSES);
+    int kind = 0;
+    itg_status status = v ? itg_json_get_string(r->json, v, &name, r->err) : ITG_OK;
+    if (status != ITG_OK) return status;
+    while (kind < ITG_QUALITY_KINDS && strcmp(itg_quality_name((itg_quality_kind)kind), name) != 0)
+        kind++;
+    if (kind == ITG_QUALITY_KINDS) return refuse(r, v, "\"classes\" or \"sqnr\"");
+    goal->quality = (itg_quality_kind)kind;
+    status = read_number(r, "min_sqnr", &goal->min_sqnr_db);
+    return status == ITG_OK ? read_number(r, "max_drop", &goal->max_drop) : status;
+}
+
 static itg_status read_goal(const reader *r, itg_goal *goal)
 {
     const itg_json_value *v = find(r, "optimize");
@@ -231,7 +252,7 @@ static itg_status read_goal(const reader *r, itg_goal *goal)
     if (status == ITG_OK && kind == ITG_COST_KINDS && !goal->maximize_quality)
         return refuse(r, v, "\"quality\" or the name of a cost");
     if (!goal->maximize_quality) goal->minimize = (itg_cost_kind)kind;
-    if (status == ITG_OK) status = read_number(r, "max_drop", &goal->max_drop);
+    if (status == ITG_OK) status = read_quality(r, goal);
     for (int i = 0; i < ITG_COST_KINDS && status == ITG_OK; i++)
         status = read_number(r, limit_key(i, key, sizeof key), &goal->limits[i]);
     return status;
@@ -276,6 +297,8 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
 {
     static const char *const keys[] = {"searcher",
                                        "optimize",
+                                       "quality",
+                                       "min_sqnr",
                                        "max_drop",
                                        "max_size",
                                        "max_bops",

@@ -26,11 +26,18 @@ static itg_status check_methods(const char *what, const itg_threshold_method *me
     return ITG_OK;
 }
 
+/* The default first, where it is named, then the others in an order of their own: a search does not
+ * depend on the order in which they are given. */
 static void copy_methods(const itg_threshold_method *from, int32_t count, itg_threshold_method *to)
 {
+    int32_t copied = 0;
     to[0] = ITG_THRESHOLD_DEFAULT;
-    for (int32_t i = 0; i < count; i++)
-        to[i] = from[i];
+    for (int m = -1; m < ITG_THRESHOLD_METHOD_COUNT; m++) {
+        itg_threshold_method method = m < 0 ? ITG_THRESHOLD_DEFAULT : (itg_threshold_method)m;
+        for (int32_t i = 0; i < count; i++)
+            if (from[i] == method && (m < 0 || method != ITG_THRESHOLD_DEFAULT))
+                to[copied++] = method;
+    }
 }
 
 static bool is_estimated(const itg_point_space *p, const itg_choice_group *group)

@@ -33,9 +33,8 @@ static itg_status make_space(itg_searching *s, itg_error *err)
 
 static itg_status make_objective(itg_searching *s, itg_error *err)
 {
-    itg_status status =
-        itg_objective_make(&s->options->goal, itg_score_quality_of(&s->result->floats.at[0]),
-                           &s->evaluator.points->space, &s->objective, err);
+    itg_status status = itg_objective_make(&s->options->goal, &s->result->floats.at[0],
+                                           &s->evaluator.points->space, &s->objective, err);
     if (status == ITG_OK)
         status = itg_measure_levels(&s->evaluator, &s->objective, s->options->threads, err);
     return status;
@@ -57,6 +56,7 @@ static itg_status run_engine(itg_searching *s, const itg_searcher_def *searcher,
                                   .threads = o->threads,
                                   .score = itg_search_score_point,
                                   .score_context = s,
+                                  .conflicts = itg_search_find_conflicts,
                                   .hooks = s->hooks,
                                   .memory = s->memory,
                                   .no_racing = o->no_racing,
@@ -201,11 +201,18 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
     if (hw->all_float)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
                         hw->name);
+    if (options->goal.quality == ITG_QUALITY_CLASSES && !itg_model_is_classifier(model))
+        return itg_fail(
+            err, ITG_BAD_ARGUMENT,
+            "%s is no classifier (%d outputs, or no single axis of classes): its "
+            "quality is an SQNR, and a floor is a least SQNR in dB, not a drop in points",
+            itg_model_name(model), (int)itg_model_output_count(model));
     itg_status status = check_options(options, err);
     if (status != ITG_OK) return status;
     s.result = calloc(1, sizeof *s.result);
     if (!s.result) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
     s.result->best.index = -1;
+    s.result->goal = options->goal;
     status = perform(&s, searcher, data, err);
     if (status == ITG_CANCELLED)
         itg_fail(err, status, "interrupted before the first trial; nothing was found");

@@ -13,6 +13,7 @@ typedef struct itg_score_pair {
 struct itg_search_result {
     int64_t trial_count, duplicates, raced;
     itg_trial best; /* index -1: none; point malloc'd */
+    itg_goal goal;
     bool goal_met;
     itg_score_pair floats, uniform8, hago;
     bool holdout_known;
@@ -52,6 +53,11 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err);
 itg_status itg_search_score_point(void *context, const int32_t *point, const itg_race *race,
                                   int threads, itg_score *out, itg_error *err);
 
-/* search_limits.c: what keeps the goal from being met, into s->result->limited_by. */
+/* As itg_engine_conflicts_fn; context: itg_searching. */
+itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_conflict **out,
+                                     int32_t *count, itg_error *err);
+
+/* search_limits.c: what keeps the goal from being met, or from holding on the hold-out, into
+ * s->result->limited_by. */
 itg_status itg_search_explain(itg_searching *s, itg_error *err);
 #endif

@@ -18,16 +18,29 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_score *out = &s->result->floats.at[set];
     *out = itg_score_unknown();
     itg_score_quality(&evaluation, out);
-    out->agreement = 1.0;
     out->distortion = 0;
-    samples->classes = evaluation.classes;
+    out->agreement = -1;
+    /* Where SQNR is not what is wanted, it is not worth computing the float network each time. */
+    if (s->options->goal.quality != ITG_QUALITY_SQNR && !samples->outputs.values)
+        itg_reference_deinit(&samples->outputs);
+    if (itg_model_is_classifier(s->model)) {
+        out->agreement = 1.0;
+        samples->classes = evaluation.classes;
+    } else {
+        itg_evaluation_deinit(&evaluation);
+    }
+    if (s->options->goal.quality == ITG_QUALITY_SQNR && samples->outputs.elements == 0)
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "the float network's outputs are not finite numbers: there is no SQNR to "
+                        "judge quality by");
     return ITG_OK;
 }
 
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
     itg_status status = score_float(s, 0, err);
-    if (status == ITG_OK) status = itg_search_order_samples(s->model, &s->sets[0], err);
+    if (status == ITG_OK && s->options->goal.quality == ITG_QUALITY_CLASSES)
+        status = itg_search_order_samples(s->model, &s->sets[0], err);
     if (status == ITG_OK) status = score_float(s, 1, err);
     s->result->floats.known = status == ITG_OK;
     return status;
@@ -63,6 +76,13 @@ itg_status itg_search_score_point(void *context, const int32_t *point, const itg
     return itg_evaluator_score(&s->evaluator, point, &scoring, out, err);
 }
 
+itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_conflict **out,
+                                     int32_t *count, itg_error *err)
+{
+    const itg_searching *s = context;
+    return itg_evaluator_conflicts(&s->evaluator, point, out, count, err);
+}
+
 static bool forward_cancelled(void *context)
 {
     const itg_search_hooks *hooks = context;
@@ -81,6 +101,7 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
                                   .threads = s->options->threads,
                                   .score = itg_search_score_point,
                                   .score_context = s,
+                                  .conflicts = itg_search_find_conflicts,
                                   .hooks = &hooks,
                                   .memory = s->memory,
                                   .no_racing = s->options->no_racing};

@@ -1,7 +1,9 @@
 /* Why a goal is not met, in a sentence that names what to change. In this order: nothing can be
  * run; a limit that the narrowest widths exceed; a floor that the widest widths do not reach; a
- * limit that no trial was within; a floor that no trial within the limits reached. */
+ * limit that no trial was within; a floor that no trial within the limits reached; a floor that is
+ * not reached on the hold-out. */
 #include "search/search.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,21 +30,29 @@ static void add_number(itg_strbuf *out, double value)
     }
 }
 
-static double points_lost(const explanation *x, const itg_score *score)
+/* "loses 1.50 points of top-1", "has an SQNR of 21.30 dB"; part 1: on the hold-out. many: of
+ * widths.
+ */
+static void add_quality(explanation *x, const itg_score *score, int part, bool many)
 {
-    return 100 * (itg_score_quality_of(&x->s->result->floats.at[0]) - itg_score_quality_of(score));
+    const itg_goal *goal = &x->s->options->goal;
+    const itg_score *floats = &x->s->result->floats.at[part];
+    double quality = itg_goal_quality(goal, score), lost = itg_goal_quality(goal, floats) - quality;
+    if (goal->quality == ITG_QUALITY_SQNR)
+        itg_strbuf_format(&x->text, "%s an SQNR of %.*f dB", many ? "have" : "has",
+                          fabs(100 * quality - goal->min_sqnr_db) < 0.01 ? 6 : 2, 100 * quality);
+    else
+        itg_strbuf_format(&x->text, "%s %.2f points of %s", many ? "lose" : "loses", 100 * lost,
+                          floats->top1 >= 0 && score->top1 >= 0 ? "top-1" : "agreement");
 }
 
-/* " points", and what of. */
-static void add_points(explanation *x, double points)
+static void add_floor(explanation *x)
 {
-    bool labels = x->s->result->floats.at[0].top1 >= 0;
-    itg_strbuf_format(&x->text, "%.2f points of %s", points, labels ? "top-1" : "agreement");
-}
-
-static void add_allowed(explanation *x)
-{
-    itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * x->s->options->goal.max_drop);
+    const itg_goal *goal = &x->s->options->goal;
+    if (goal->quality == ITG_QUALITY_SQNR)
+        itg_strbuf_format(&x->text, ", at least %.4g dB are wanted", goal->min_sqnr_db);
+    else
+        itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * goal->max_drop);
 }
 
 /* A searcher that was stopped might have found more. */
@@ -121,6 +131,11 @@ static itg_status score_widest(explanation *x, itg_score *out, bool *known, itg_
     return itg_fail(err, status, "%s", why.message);
 }
 
+static bool is_below(const explanation *x, const itg_score *score)
+{
+    return itg_goal_quality(&x->s->options->goal, score) < x->s->objective.quality_floor;
+}
+
 /* A floor that the widest widths do not reach; false: they do, or are not known. */
 static itg_status explain_hopeless_floor(explanation *x, bool *is_hopeless, itg_error *err)
 {
@@ -128,13 +143,13 @@ static itg_status explain_hopeless_floor(explanation *x, bool *is_hopeless, itg_
     bool known = false;
     itg_status status = score_widest(x, &widest, &known, err);
     if (status != ITG_OK) return status;
-    *is_hopeless = known && itg_score_quality_of(&widest) < x->s->objective.quality_floor;
+    *is_hopeless = known && is_below(x, &widest);
     if (!*is_hopeless) return ITG_OK;
-    itg_strbuf_format(&x->text, "the widest widths that %s allows here lose ", x->s->hw->name);
-    add_points(x, points_lost(x, &widest));
+    itg_strbuf_format(&x->text, "the widest widths that %s allows here ", x->s->hw->name);
+    add_quality(x, &widest, 0, true);
     if (memcmp(x->best->point, x->widest, sizeof *x->widest * (size_t)x->best->dim_count) == 0)
         itg_strbuf_format(&x->text, " (trial %lld)", (long long)x->best->index);
-    add_allowed(x);
+    add_floor(x);
     return ITG_OK;
 }
 
@@ -167,20 +182,26 @@ static itg_status explain(explanation *x, itg_error *err)
         explain_hopeless_limit(x, exceeded(goal, &x->least));
         return ITG_OK;
     }
-    bool is_below = itg_score_quality_of(score) < x->s->objective.quality_floor;
-    if (is_below) status = explain_hopeless_floor(x, &is_hopeless, err);
+    if (is_below(x, score)) status = explain_hopeless_floor(x, &is_hopeless, err);
     if (status != ITG_OK || is_hopeless) return status;
     if (limit != ITG_COST_KINDS) {
         itg_strbuf_add(&x->text, "the nearest takes ");
         add_cost(x, itg_score_cost(score, limit), limit);
     } else {
-        itg_strbuf_format(&x->text, "%sthe nearest loses ",
+        itg_strbuf_format(&x->text, "%sthe nearest ",
                           has_limits(goal) ? "within the limits, " : "");
-        add_points(x, points_lost(x, score));
-        add_allowed(x);
+        add_quality(x, score, 0, false);
+        add_floor(x);
     }
     add_end(x);
     return ITG_OK;
+}
+
+static void explain_holdout(explanation *x)
+{
+    itg_strbuf_add(&x->text, "on the hold-out it ");
+    add_quality(x, &x->s->result->best_holdout, 1, false);
+    add_floor(x);
 }
 
 itg_status itg_search_explain(itg_searching *s, itg_error *err)
@@ -188,7 +209,7 @@ itg_status itg_search_explain(itg_searching *s, itg_error *err)
     itg_search_result *r = s->result;
     const itg_point_space *points = s->evaluator.points;
     size_t dims = (size_t)points->space.dim_count + 1;
-    if (r->goal_met) return ITG_OK;
+    if (r->goal_met && itg_search_goal_holds(r)) return ITG_OK;
     explanation x = {.s = s, .best = r->best.index >= 0 ? &r->best : NULL};
     x.widest = calloc(dims, sizeof *x.widest);
     x.narrowest = calloc(dims, sizeof *x.narrowest);
@@ -198,7 +219,9 @@ itg_status itg_search_explain(itg_searching *s, itg_error *err)
     if (status == ITG_OK) {
         itg_point_space_corner(points, false, x.widest);
         itg_point_space_corner(points, true, x.narrowest);
-        if (x.best)
+        if (r->goal_met)
+            explain_holdout(&x);
+        else if (x.best)
             status = explain(&x, err);
         else
             explain_infeasible(&x);

@@ -30,6 +30,11 @@ bool itg_search_goal_met(const itg_search_result *result)
 {
     return result->goal_met;
 }
+bool itg_search_goal_holds(const itg_search_result *result)
+{
+    return result->best.index >= 0 &&
+           itg_goal_is_met(&result->goal, &result->floats.at[1], &result->best_holdout);
+}
 const char *itg_search_limited_by(const itg_search_result *result)
 {
     return result->limited_by;

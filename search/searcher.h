@@ -20,6 +20,12 @@ typedef struct itg_search_space {
     const itg_dim *dims;
 } itg_search_space;
 
+/* Two widths whose products no accumulator holds: dimensions; -1: nothing to choose there. Narrower
+ * ones never are in conflict where wider ones are not. */
+typedef struct itg_conflict {
+    int32_t activation, weight;
+} itg_conflict;
+
 /* What is told of a point. quality: larger is better; cost, violation: smaller is better.
  * The engine makes them from the goal:
  * minimizing a cost: cost is that cost, cost_limit 0 (there is never little enough);
@@ -31,6 +37,10 @@ typedef struct itg_outcome {
     bool feasible; /* the hardware can run it; if not, nothing else is known */
     double quality, cost, violation;
     double distortion; /* of the outputs; finer than quality; negative: not known */
+    /* Not feasible, where accumulators are why, and the searcher wants to know: all conflicts.
+     * Valid during tell. */
+    const itg_conflict *conflicts;
+    int32_t conflict_count;
 } itg_outcome;
 
 typedef struct itg_searcher_options {
@@ -46,6 +56,7 @@ typedef struct itg_searcher_def {
     int32_t
         outstanding; /* points it may have asked and not been told of; never depends on threads */
     int64_t default_trials; /* 0: it ends by itself */
+    bool wants_conflicts;
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
                        itg_error *);
     /* ITG_OK: levels[dim_count] is a point; ITG_WAIT: tell me first; ITG_END: exhausted.

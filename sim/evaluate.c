@@ -9,6 +9,14 @@
 
 #define BLOCK_PER_WORKER 16 /* where the runner has no block of its own */
 
+/* A worker's float network. */
+typedef struct float_worker {
+    void *instance;
+    itg_tensor *outputs;
+    const itg_quantizer **quantizers;
+    float *wanted;
+} float_worker;
+
 typedef struct evaluation_state {
     const itg_runner *runner;
     const itg_evaluate_options *options;
@@ -22,11 +30,22 @@ typedef struct evaluation_state {
     itg_tensor *outputs;              /* [outputs]: dtype and shape; data is set for each sample */
     const itg_quantizer **quantizers; /* [outputs]; NULL: not quantized */
     unsigned char *block;
-    double *distance;    /* [samples]: from the reference */
-    unsigned char *kept; /* [samples]: outputs, where samples run in another order */
-    int64_t first;       /* sample that the block begins with */
+    double *distance;     /* [samples][outputs]: from the reference; NULL: not asked for */
+    double *sums;         /* [outputs]: of the distances of the samples accounted so far */
+    itg_tensor *at_hand;  /* [workers][outputs]: of the sample that a worker compares */
+    float_worker *floats; /* [workers], where the reference is computed again; else NULL */
+    unsigned char *kept;  /* [samples]: outputs, where samples run in another order */
+    int64_t first;        /* sample that the block begins with */
     itg_sha256 hash;
 } evaluation_state;
+
+bool itg_has_classes(itg_dtype dtype, const itg_shape *shape)
+{
+    int32_t axes = 0;
+    for (int32_t i = 0; i < shape->rank; i++)
+        axes += shape->dims[i] > 1;
+    return axes == 1 || (axes == 0 && dtype == ITG_S64);
+}
 
 int64_t itg_class_of(const itg_tensor *output)
 {
@@ -81,129 +100,34 @@ void itg_evaluation_deinit(itg_evaluation *evaluation)
     evaluation->classes = NULL;
 }
 
-/* ---- the distance from the float network ---- */
-
-#define MAX_REFERENCE_BYTES ((size_t)64 << 20)
-
-void itg_reference_deinit(itg_reference *reference)
-{
-    free(reference->values);
-    *reference = (itg_reference){0};
-}
-
-/* An element as a real number; q NULL: float32. */
-static double real_at(const itg_tensor *t, const itg_quantizer *q, int64_t i)
-{
-    int64_t code = 0;
-    switch (t->dtype) {
-    case ITG_S8:
-        code = ((const int8_t *)t->data)[i];
-        break;
-    case ITG_U8:
-        code = ((const uint8_t *)t->data)[i];
-        break;
-    case ITG_S16:
-        code = ((const int16_t *)t->data)[i];
-        break;
-    case ITG_U16:
-        code = ((const uint16_t *)t->data)[i];
-        break;
-    case ITG_S32:
-        code = ((const int32_t *)t->data)[i];
-        break;
-    default:
-        return ((const float *)t->data)[i];
-    }
-    return (double)q->scale[0] * (double)(code - q->zero_point);
-}
-
 /* The sample that runs at a place. */
 static int64_t sample_at(const evaluation_state *s, int64_t place)
 {
     return s->options->order ? s->options->order[place] : place;
 }
 
-/* Squared distance of one sample's outputs, in the block, from the reference's. */
-static double distance_of(const evaluation_state *s, int64_t item)
-{
-    const itg_reference *r = s->options->reference;
-    const float *wanted = r->values + sample_at(s, s->first + item) * r->elements;
-    double sum = 0;
-    for (int32_t i = 0; i < s->runner->output_count; i++) {
-        itg_tensor t = s->outputs[i];
-        int64_t count = (int64_t)(itg_tensor_bytes(&t) / itg_dtype_size(t.dtype));
-        t.data = s->block + (size_t)item * s->sample_bytes + s->output_offset[i];
-        for (int64_t k = 0; k < count; k++) {
-            double d = real_at(&t, s->quantizers[i], k) - (double)*wanted++;
-            sum += d * d;
-        }
-    }
-    return sum;
-}
+/* ---- the distance from the float network ---- */
 
-/* Elements of a sample's outputs, where all are float32 or quantized in one scale; else 0. */
-static int64_t real_elements(const evaluation_state *s)
-{
-    int64_t sum = 0;
-    for (int32_t i = 0; i < s->runner->output_count; i++) {
-        const itg_tensor *t = &s->outputs[i];
-        const itg_quantizer *q = s->quantizers[i];
-        if (q ? q->scale_count != 1 : t->dtype != ITG_F32) return 0;
-        sum += (int64_t)(itg_tensor_bytes(t) / itg_dtype_size(t->dtype));
-    }
-    return sum;
-}
-
-/* Room for what is kept and for distances, where that makes sense. */
 static itg_status prepare_reference(evaluation_state *s, int64_t samples, itg_error *err)
 {
     const itg_reference *r = s->options->reference;
-    itg_reference *keep = s->options->keep;
-    int64_t elements = real_elements(s);
-    size_t bytes = 0;
-    if (keep && elements > 0 &&
-        itg_mul_size((size_t)elements * sizeof *keep->values, (size_t)samples, &bytes) &&
-        bytes <= MAX_REFERENCE_BYTES) {
-        *keep = (itg_reference){samples, elements, 0, malloc(bytes + 1)};
-        if (!keep->values)
-            return itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
-    }
-    if (!r || !r->values || r->samples != samples || r->elements != elements) return ITG_OK;
-    s->distance = calloc((size_t)samples + 1, sizeof *s->distance);
-    return s->distance ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory to compare outputs");
+    int32_t count = s->runner->output_count;
+    int64_t elements = itg_real_elements(s->outputs, s->quantizers, count);
+    itg_status status = ITG_OK;
+    if (s->options->keep && elements > 0)
+        status = itg_reference_init(s->runner, samples, elements, s->options->keep, err);
+    if (status != ITG_OK || !r || r->samples != samples || r->elements != elements ||
+        r->output_count != count || elements == 0)
+        return status;
+    size_t sums = 0;
+    if (itg_mul_size((size_t)samples + 1, (size_t)count, &sums))
+        s->distance = calloc(sums, sizeof *s->distance);
+    s->sums = calloc((size_t)count, sizeof *s->sums);
+    if (!r->values) s->floats = calloc((size_t)s->workers, sizeof *s->floats);
+    return s->distance && s->sums && (r->values || s->floats)
+               ? ITG_OK
+               : itg_fail(err, ITG_NO_MEMORY, "no memory to compare outputs");
 }
-
-static void keep_sample(const evaluation_state *s, int64_t item)
-{
-    itg_reference *keep = s->options->keep;
-    float *out = keep->values + (s->first + item) * keep->elements;
-    double power = 0;
-    for (int32_t i = 0; i < s->runner->output_count; i++) {
-        const itg_tensor *t = &s->outputs[i];
-        int64_t count = (int64_t)(itg_tensor_bytes(t) / itg_dtype_size(t->dtype));
-        for (int64_t k = 0; k < count; k++) {
-            double v = real_at(t, s->quantizers[i], k);
-            power += v * v;
-            *out++ = (float)v;
-        }
-    }
-    keep->power += power;
-}
-
-/* The share, and no reference that holds what is not finite. */
-static void finish_reference(const evaluation_state *s, itg_evaluation *out)
-{
-    itg_reference *keep = s->options->keep;
-    if (keep && keep->values && !isfinite(keep->power)) itg_reference_deinit(keep);
-    if (!s->distance || !isfinite(out->distortion)) {
-        out->distortion = -1;
-        return;
-    }
-    double power = s->options->reference->power;
-    out->distortion = power > 0 ? out->distortion / power : out->distortion > 0 ? -1 : 0;
-}
-
-/* ---- the loop ---- */
 
 static itg_status fill_sample(void *context, int32_t index, int64_t sample, float *x,
                               itg_error *err)
@@ -215,6 +139,67 @@ static itg_status fill_sample(void *context, int32_t index, int64_t sample, floa
                           &s->runner->input_shape, x);
     return ITG_OK;
 }
+
+static itg_status open_floats(const evaluation_state *s, float_worker *f, itg_error *err)
+{
+    const itg_reference *r = s->options->reference;
+    size_t count = (size_t)r->output_count + 1;
+    if (f->instance) return ITG_OK;
+    f->wanted = malloc(sizeof *f->wanted * (size_t)r->elements);
+    f->outputs = calloc(count, sizeof *f->outputs);
+    f->quantizers = calloc(count, sizeof *f->quantizers);
+    if (!f->wanted || !f->outputs || !f->quantizers)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
+    for (int32_t i = 0; i < r->output_count; i++)
+        f->quantizers[i] = r->runner.quantizer(r->runner.context, i);
+    return r->runner.create(r->runner.context, &f->instance, err);
+}
+
+/* The float network's outputs of the sample at a place: kept, or computed again. */
+static itg_status wanted_at(evaluation_state *s, int worker, int64_t place, const float **out,
+                            itg_error *err)
+{
+    const itg_reference *r = s->options->reference;
+    *out = r->values ? r->values + sample_at(s, place) * r->elements : NULL;
+    if (r->values) return ITG_OK;
+    float_worker *f = &s->floats[worker];
+    itg_status status = open_floats(s, f, err);
+    if (status == ITG_OK) status = fill_sample(s, 0, place, r->runner.input(f->instance, 0), err);
+    if (status == ITG_OK) status = r->runner.run(f->instance, err);
+    if (status != ITG_OK) return status;
+    for (int32_t i = 0; i < r->output_count; i++)
+        f->outputs[i] = r->runner.output(f->instance, i);
+    itg_copy_reals(f->outputs, f->quantizers, r->output_count, f->wanted);
+    *out = f->wanted;
+    return ITG_OK;
+}
+
+/* outputs: those of the sample that runs at the place. */
+static itg_status compare_sample(evaluation_state *s, int worker, int64_t place,
+                                 const itg_tensor *outputs, itg_error *err)
+{
+    const itg_reference *r = s->options->reference;
+    const float *wanted = NULL;
+    itg_status status = wanted_at(s, worker, place, &wanted, err);
+    if (status == ITG_OK)
+        itg_distances(r, wanted, outputs, s->quantizers,
+                      s->distance + sample_at(s, place) * r->output_count);
+    return status;
+}
+
+static void close_floats(evaluation_state *s)
+{
+    for (int w = 0; s->floats && w < s->workers; w++) {
+        float_worker *f = &s->floats[w];
+        if (f->instance) s->options->reference->runner.destroy(f->instance);
+        free(f->wanted);
+        free(f->outputs);
+        free((void *)f->quantizers);
+    }
+    free(s->floats);
+}
+
+/* ---- the loop ---- */
 
 /* Samples [at, at + count) of the block. */
 static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, int64_t count,
@@ -245,13 +230,14 @@ static itg_status run_grain(void *context, int worker, int64_t item, itg_error *
     if (status != ITG_OK) return status;
     void *instance = s->instances[worker];
     status = run_samples(s, instance, at, n, err);
+    itg_tensor *outputs = s->at_hand + (size_t)worker * (size_t)r->output_count;
     for (int64_t k = 0; k < n && status == ITG_OK; k++) {
         for (int32_t i = 0; i < r->output_count; i++) {
-            itg_tensor out = output_of(r, instance, i, k);
-            memcpy(s->block + (size_t)(at + k) * s->sample_bytes + s->output_offset[i], out.data,
-                   itg_tensor_bytes(&out));
+            outputs[i] = output_of(r, instance, i, k);
+            memcpy(s->block + (size_t)(at + k) * s->sample_bytes + s->output_offset[i],
+                   outputs[i].data, itg_tensor_bytes(&outputs[i]));
         }
-        if (s->distance) s->distance[sample_at(s, s->first + at + k)] = distance_of(s, at + k);
+        if (s->distance) status = compare_sample(s, worker, s->first + at + k, outputs, err);
     }
     return status;
 }
@@ -280,7 +266,8 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     return s->kept ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for all outputs");
 }
 
-/* Labels that no output can equal: those of another data set, or counted from 1. */
+/* Labels where there are no classes, and labels that no output can equal: those of another data
+ * set, or counted from 1. */
 static itg_status check_labels(const evaluation_state *s, int64_t samples, itg_error *err)
 {
     const int64_t *labels = s->options->labels;
@@ -288,6 +275,11 @@ static itg_status check_labels(const evaluation_state *s, int64_t samples, itg_e
     if (!labels || s->runner->output_count == 0 ||
         !itg_shape_elements(&s->outputs[0].shape, &classes))
         return ITG_OK;
+    if (!itg_has_classes(s->outputs[0].dtype, &s->outputs[0].shape))
+        return itg_fail(err, ITG_MISMATCH,
+                        "labels are given, but the model's first output has no axis of classes "
+                        "that they could number: %lld elements on more than one axis, or one",
+                        (long long)classes);
     if (s->outputs[0].dtype == ITG_S64 && classes == 1)
         return ITG_OK; /* the output is the class itself */
     for (int64_t i = 0; i < samples; i++)
@@ -310,15 +302,22 @@ static void hash_tensor(itg_sha256 *hash, const itg_tensor *t)
     }
 }
 
-/* What is taken in sample order: digest and sum of distances. data: of all outputs. */
-static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data,
-                       itg_evaluation *out)
+/* Makes s->outputs those of the sample whose bytes lie at data. */
+static void point_outputs(evaluation_state *s, unsigned char *data)
 {
-    for (int32_t i = 0; i < s->runner->output_count; i++) {
+    for (int32_t i = 0; i < s->runner->output_count; i++)
         s->outputs[i].data = data + s->output_offset[i];
+}
+
+/* What is taken in sample order: digest and sums of distances. data: of all outputs. */
+static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data)
+{
+    int32_t count = s->runner->output_count;
+    point_outputs(s, data);
+    for (int32_t i = 0; i < count; i++) {
         hash_tensor(&s->hash, &s->outputs[i]);
+        if (s->distance) s->sums[i] += s->distance[sample * count + i];
     }
-    if (s->distance) out->distortion += s->distance[sample];
 }
 
 static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out, itg_error *err)
@@ -326,15 +325,15 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
     const itg_evaluate_options *o = s->options;
     int64_t sample = sample_at(s, s->first + item);
     unsigned char *data = s->block + (size_t)item * s->sample_bytes;
-    for (int32_t i = 0; i < s->runner->output_count; i++)
-        s->outputs[i].data = data + s->output_offset[i];
+    point_outputs(s, data);
     if (s->kept)
         memcpy(s->kept + (size_t)sample * s->sample_bytes, data, s->sample_bytes);
     else
-        add_sample(s, sample, data, out);
+        add_sample(s, sample, data);
     int64_t class_id = s->runner->output_count ? itg_class_of(&s->outputs[0]) : -1;
     out->classes[sample] = class_id;
-    if (o->keep && o->keep->values) keep_sample(s, item);
+    if (o->keep && o->keep->elements > 0)
+        itg_reference_add(o->keep, s->first + item, s->outputs, s->quantizers);
     if (o->labels) out->correct += class_id == o->labels[sample];
     if (o->float_classes) out->agreeing += class_id == o->float_classes[sample];
     return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->runner->output_count, err)
@@ -342,11 +341,14 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
 }
 
 /* Whether it is certain after the first `seen` samples that the result does not matter. */
-static bool is_decided(const itg_evaluate_options *o, const itg_evaluation *out, int64_t seen)
+static bool is_decided(const evaluation_state *s, const itg_evaluation *out, int64_t seen)
 {
+    const itg_evaluate_options *o = s->options;
     int64_t left = out->samples - seen;
     return (o->labels && out->correct + left < o->least_correct) ||
-           (o->float_classes && out->agreeing + left < o->least_agreeing);
+           (o->float_classes && out->agreeing + left < o->least_agreeing) ||
+           (o->most_distortion && s->distance &&
+            itg_distortion_of(o->reference, s->sums) > *o->most_distortion);
 }
 
 /* Counts the samples of the block in order, up to the one that decides. */
@@ -356,7 +358,7 @@ static itg_status account_block(evaluation_state *s, itg_evaluation *out, itg_er
     for (int64_t i = 0; i < s->count && status == ITG_OK && out->stopped_at == 0; i++) {
         status = account(s, i, out, err);
         int64_t seen = s->first + i + 1;
-        if (seen < out->samples && is_decided(s->options, out, seen)) out->stopped_at = seen;
+        if (seen < out->samples && is_decided(s, out, seen)) out->stopped_at = seen;
     }
     return status;
 }
@@ -370,7 +372,17 @@ static void keep_bounds(evaluation_state *s, itg_evaluation *out)
     for (int64_t i = out->stopped_at; i < out->samples; i++)
         out->classes[sample_at(s, i)] = -1;
     memset(out->digest, 0, sizeof out->digest);
-    out->distortion = -1;
+    if (s->distance && s->options->most_distortion)
+        out->distortion = itg_distortion_of(s->options->reference, s->sums);
+}
+
+static void finish_distortion(evaluation_state *s, itg_evaluation *out)
+{
+    itg_reference *keep = s->options->keep;
+    if (keep && keep->elements > 0) itg_reference_finish(keep);
+    if (!s->distance) return;
+    double distortion = itg_distortion_of(s->options->reference, s->sums);
+    if (isfinite(distortion)) out->distortion = distortion;
 }
 
 static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
@@ -387,13 +399,13 @@ static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error
     }
     bool complete = status == ITG_OK && out->stopped_at == 0;
     for (int64_t i = 0; s->kept && complete && i < out->samples; i++)
-        add_sample(s, i, s->kept + (size_t)i * s->sample_bytes, out);
+        add_sample(s, i, s->kept + (size_t)i * s->sample_bytes);
     itg_sha256_final(&s->hash, out->digest);
     if (status != ITG_OK) return status;
     if (out->stopped_at > 0)
         keep_bounds(s, out);
     else
-        finish_reference(s, out);
+        finish_distortion(s, out);
     return ITG_OK;
 }
 
@@ -413,13 +425,16 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     s.grain = runner->block > 0 ? runner->block : 1;
     itg_evaluation made = {.samples = options->data->shape.dims[0],
                            .correct = options->labels ? 0 : -1,
-                           .agreeing = options->float_classes ? 0 : -1};
+                           .agreeing = options->float_classes ? 0 : -1,
+                           .distortion = -1};
     s.instances = calloc((size_t)s.workers, sizeof *s.instances);
     s.output_offset = calloc((size_t)runner->output_count + 1, sizeof *s.output_offset);
     s.outputs = calloc((size_t)runner->output_count + 1, sizeof *s.outputs);
     made.classes = calloc((size_t)made.samples + 1, sizeof *made.classes);
     s.quantizers = calloc((size_t)runner->output_count + 1, sizeof *s.quantizers);
-    if (!s.instances || !s.output_offset || !s.outputs || !s.quantizers || !made.classes)
+    s.at_hand = calloc((size_t)s.workers * ((size_t)runner->output_count + 1), sizeof *s.at_hand);
+    if (!s.instances || !s.output_offset || !s.outputs || !s.quantizers || !s.at_hand ||
+        !made.classes)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to evaluate");
     if (status == ITG_OK) status = layout_outputs(&s, err);
     if (status == ITG_OK) status = check_labels(&s, made.samples, err);
@@ -431,7 +446,10 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     free(s.output_offset);
     free(s.outputs);
     free(s.quantizers);
+    close_floats(&s);
+    free(s.at_hand);
     free(s.distance);
+    free(s.sums);
     free(s.block);
     free(s.kept);
     if (status != ITG_OK && options->keep) itg_reference_deinit(options->keep);

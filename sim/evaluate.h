@@ -3,45 +3,7 @@
  * parallel; results do not depend on the thread count. */
 #ifndef ITG_EVALUATE_H
 #define ITG_EVALUATE_H
-#include "sim/sim.h"
-
-/* Gives a runner its samples: writes the one that runs at place `sample` for input `index` into x.
- */
-typedef struct itg_sample_source {
-    itg_status (*fill)(void *context, int32_t index, int64_t sample, float *x, itg_error *err);
-    void *context;
-} itg_sample_source;
-
-/* One instance belongs to one worker. It takes samples one by one (input, run, output), or in
- * blocks: then `block` is the most at a time, and the last three are not NULL in place of those. */
-typedef struct itg_runner {
-    const void *context; /* an annotated graph, a prepared graph, a program */
-    int32_t input_count, output_count;
-    itg_shape input_shape; /* of input 0, [1, ...] */
-    itg_status (*create)(const void *context, void **instance, itg_error *err);
-    void (*destroy)(void *instance);
-    float *(*input)(void *instance, int32_t index);
-    itg_status (*run)(void *instance, itg_error *err);
-    itg_tensor (*output)(const void *instance,
-                         int32_t index); /* storage dtype; valid until the next run */
-    const itg_quantizer *(*quantizer)(const void *context,
-                                      int32_t index); /* of an output; NULL: not quantized */
-    int64_t block;                                    /* 0: one by one */
-    itg_status (*run_block)(void *instance, const itg_sample_source *source, int64_t first,
-                            int64_t count, itg_error *err);
-    itg_tensor (*block_output)(const void *instance, int32_t index, int64_t k); /* k < count */
-} itg_runner;
-
-itg_runner itg_runner_float(const itg_graph *graph, itg_float_kernels kernels);
-itg_runner itg_runner_sim(const itg_annotated *annotated);
-
-/* What the float network gives: all outputs of one sample after another, samples in order. */
-typedef struct itg_reference {
-    int64_t samples, elements; /* elements: of one sample */
-    double power;              /* sum of their squares, sample by sample */
-    float *values;             /* NULL: none (not float32, not finite, or more than 64 MiB) */
-} itg_reference;
-void itg_reference_deinit(itg_reference *reference);
+#include "sim/distance.h"
 
 typedef struct itg_evaluate_options {
     const itg_dataset *data;
@@ -50,9 +12,11 @@ typedef struct itg_evaluate_options {
     const int64_t *float_classes;   /* [samples of data], or NULL: for agreement */
     const itg_reference *reference; /* of the same samples, or NULL: for distortion */
     itg_reference *keep;            /* filled, or NULL; only without the two limits below */
-    /* The fewest correct, or agreeing, samples with which the result still matters; 0: any. It ends
-     * after the first sample, in order, from which one of them cannot be reached any more. */
+    /* The fewest correct, or agreeing, samples (0: any) and the most distortion (NULL: any) with
+     * which the result still matters. It ends after the first sample, in order, from which one of
+     * them cannot be reached any more. most_distortion: only without `order`. */
     int64_t least_correct, least_agreeing;
+    const double *most_distortion;
     /* [samples]: the order in which they run, each once, so that what decides early comes first;
      * NULL: as they are. Changes nothing but stopped_at. Needs memory for all outputs, and neither
      * keep nor sink. */
@@ -70,7 +34,8 @@ typedef struct itg_evaluation {
         agreeing;             /* correct, agreeing: -1 without labels, without float classes */
     int64_t stopped_at;       /* 0: it saw all samples. Else so many, on any number of threads and
                                  in blocks of any size; correct and agreeing are the most that was
-                                 possible, distortion is -1, digest 0, what was not seen has class -1 */
+                                 possible, distortion is the least (-1 without most_distortion),
+                                 digest 0, what was not seen has class -1 */
     double distortion;        /* as in itg_score; -1 without reference */
     unsigned char digest[32]; /* docs/arithmetic.md 8 */
     int64_t *classes;         /* [samples], malloc'd */
@@ -83,6 +48,9 @@ void itg_evaluation_deinit(itg_evaluation *evaluation);
 itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,
                            itg_error *err);
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out);
+/* Whether a tensor is a list of classes: one axis alone is longer than 1, or it is an int64
+ * element, the class itself. */
+bool itg_has_classes(itg_dtype dtype, const itg_shape *shape);
 /* argmax over a flattened tensor, ties to the lowest index; an int64 tensor of one element is the
  * class itself. */
 int64_t itg_class_of(const itg_tensor *output);

@@ -1,5 +1,6 @@
 /* Opening models, and what the hardware makes of them (intaglio.h). */
 #include "sim/model.h"
+#include "sim/evaluate.h"
 #include "kernels/float_ops.h"
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,14 @@ struct itg_check {
     int32_t count;
     itg_node_report *nodes;
 };
+
+bool itg_model_is_classifier(const itg_model *model)
+{
+    const itg_graph *g = model->graph;
+    if (g->output_count != 1) return false;
+    const itg_value *output = &g->values[g->outputs[0]];
+    return itg_has_classes(output->dtype, &output->shape);
+}
 
 void itg_check_destroy(itg_check *check)
 {

@@ -1,7 +1,9 @@
 /* The public interface's middle part: data, calibration, strategies, simulation (intaglio.h). */
+#include "kernels/math.h"
 #include "sim/evaluate.h"
 #include "sim/model.h"
 #include "sim/strategy_file.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +184,12 @@ itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_s
     return ITG_OK;
 }
 
+double itg_score_sqnr_db(const itg_score *score)
+{
+    if (!(score->distortion >= 0)) return NAN;
+    return score->distortion > 0 ? -10 / 3.321928094887362 * itg_log2(score->distortion) : INFINITY;
+}
+
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out)
 {
     out->samples = evaluation->samples;
@@ -213,7 +221,8 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
                        .parameter_bytes = -1,
                        .peak_activation_bytes = -1,
                        .agreement = -1,
-                       .top1 = -1};
+                       .top1 = -1,
+                       .distortion = -1};
     itg_reference outputs = {0};
     itg_evaluate_options options = {
         .data = data, .preprocess = &file->preprocess, .labels = labels, .threads = threads};
@@ -230,13 +239,13 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
             status = itg_evaluate(&float_runner, &options, &reference, err);
         options.keep = NULL;
         options.reference = &outputs;
-        options.float_classes = reference.classes;
+        if (itg_model_is_classifier(model)) options.float_classes = reference.classes;
     }
     if (status == ITG_OK) status = itg_evaluate(&runner, &options, &evaluation, err);
     if (status == ITG_OK) {
         itg_score_quality(&evaluation, &score);
         if (file->hardware->all_float) {
-            score.agreement = 1.0;
+            score.agreement = itg_model_is_classifier(model) ? 1.0 : -1;
             score.distortion = 0;
         }
         record_results(file, &score);

@@ -48,6 +48,9 @@ const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index);
 int32_t itg_model_output_count(const itg_model *model);
 const char *itg_model_output_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_output_shape(const itg_model *model, int32_t index);
+/* Whether its result is one of several classes: one output, with one axis alone that is longer than
+ * 1 (or a class number itself). The quality of other networks is their SQNR. */
+bool itg_model_is_classifier(const itg_model *model);
 itg_status itg_model_print(const itg_model *model, char **out,
                            itg_error *err); /* the prepared graph as stable text */
 
@@ -206,14 +209,18 @@ typedef struct itg_score {
     int64_t samples;
     int64_t stopped_at; /* of a trial: it was raced, and stopped after so many of the samples, since
                            its quality could not matter any more. top1 and agreement are then the
-                           most that was possible, distortion is -1, digest 0. 0: all samples ran */
-    double top1, agreement; /* fractions; -1: no labels, not asked */
+                           most that was possible, distortion the least (-1 where it is not the
+                           quality), digest 0. 0: all samples ran */
+    double top1, agreement; /* fractions; -1: no labels; not asked, or no classifier */
     int64_t weight_bytes, parameter_bytes, peak_activation_bytes; /* -1: float */
     double bops, cycles, average_weight_bits;
-    double distortion; /* squared distance of the outputs from the float network's, as a share of
-                          their own squares (SQNR in dB: -10 log10 of it); -1: not asked */
+    double distortion; /* squared distance of each output from the float network's, as a share of
+                          its own squares; of several outputs the mean; -1: not known */
     unsigned char digest[32];
 } itg_score;
+/* The distortion as a signal-to-noise ratio in dB, -10 log10 of it; +INFINITY: the outputs are
+ * equal; NaN: not known. */
+double itg_score_sqnr_db(const itg_score *score);
 typedef struct itg_annotated itg_annotated;
 /* The annotated graph of a strategy. model and file must outlive it. */
 itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file,
@@ -415,15 +422,33 @@ typedef enum itg_cost_kind {
 const char *itg_cost_name(itg_cost_kind kind); /* "size", "bops", "cycles", "ram" */
 double itg_score_cost(const itg_score *score, itg_cost_kind kind);
 
-/* What is wanted. A trial meets the goal when it is feasible, its quality (top-1 where labels
- * exist, else agreement) reaches the floor, and no cost exceeds its limit. The best is, among the
- * trials that meet it, the cheapest, or the one of the highest quality; ties: docs/decisions.md. */
+typedef enum itg_quality_kind {
+    ITG_QUALITY_CLASSES, /* of classifiers alone: top-1 where labels exist, else agreement */
+    ITG_QUALITY_SQNR,    /* of any network: the distortion of all its outputs */
+    ITG_QUALITY_KINDS
+} itg_quality_kind;
+const char *itg_quality_name(itg_quality_kind kind); /* "classes", "sqnr" */
+
+/* What is wanted. A trial meets the goal when it is feasible, its quality reaches the floor, and no
+ * cost exceeds its limit. The best is, among the trials that meet it, the cheapest, or the one of
+ * the highest quality; ties: docs/decisions.md. */
 typedef struct itg_goal {
-    bool maximize_quality;         /* else minimize */
-    itg_cost_kind minimize;        /* where maximize_quality is false */
-    double max_drop;               /* floor: float quality - max_drop (fraction); negative: none */
+    itg_quality_kind quality;
+    bool maximize_quality;  /* else minimize */
+    itg_cost_kind minimize; /* where maximize_quality is false */
+    double max_drop;        /* of classes: the floor is float quality - max_drop (fraction);
+                               negative: none. Of SQNR: negative */
+    double min_sqnr_db;     /* of SQNR: the floor, up to ITG_MOST_SQNR_DB; 0: none. Of classes: 0 */
     double limits[ITG_COST_KINDS]; /* largest cost allowed; 0: none */
 } itg_goal;
+#define ITG_MOST_SQNR_DB 200.0 /* of goals and qualities: more counts as this much */
+/* Quality as goals compare it. Of classes a share, 0..1; of SQNR its dB / 100, from -2 to 2. Below
+ * ITG_QUALITY_KNOWN: not known. */
+#define ITG_QUALITY_KNOWN (-1.999)
+double itg_goal_quality(const itg_goal *goal, const itg_score *score);
+/* Whether a score is within the goal's floor and limits. floats: the float network's score on the
+ * same samples. */
+bool itg_goal_is_met(const itg_goal *goal, const itg_score *floats, const itg_score *score);
 
 typedef struct itg_trial {
     int64_t index;        /* from 0 */
@@ -514,8 +539,12 @@ int64_t itg_search_raced_count(const itg_search_result *result);
 /* The best trial that meets the goal, else (goal_met false) the nearest to it; NULL: none was
  * feasible. */
 const itg_trial *itg_search_best(const itg_search_result *result);
-bool itg_search_goal_met(const itg_search_result *result);
-/* Where the goal is not met: what limits it, a sentence. "" else. */
+bool itg_search_goal_met(const itg_search_result *result); /* on the search samples */
+/* Whether the best (or nearest) is within floor and limits on the hold-out, too: by its quality
+ * there, against the float network's there. */
+bool itg_search_goal_holds(const itg_search_result *result);
+/* Where the goal is not met, or does not hold on the hold-out: what limits it, a sentence. "" else.
+ */
 const char *itg_search_limited_by(const itg_search_result *result);
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
 const itg_score *itg_search_uniform8(const itg_search_result *result,

@@ -29,8 +29,11 @@ bool exists(const char *path);
 void put(const char *path, const void *data, size_t bytes);
 
 /* status 0, nothing on stderr but what --quiet leaves, and one JSON object on stdout, which is
- * returned. */
+ * returned. Or status 3 and a sentence, where the JSON says that the goal is not met on the
+ * hold-out. */
 itg_json *run_json(const char *line);
+/* Of a search whose goal is met: the status that fits what its text says of the hold-out. */
+int held_status(const char *output);
 itg_json *parse(const char *text);
 /* A member that must be there, by its name; "a.b": member b of member a. */
 const itg_json_value *member(const itg_json *json, const char *path);

@@ -153,6 +153,13 @@ static const char *text_at(const itg_json *json, const char *path)
     return value;
 }
 
+static bool truth_at(const itg_json *json, const char *path)
+{
+    bool value = false;
+    assert_int_equal(itg_json_get_bool(json, find(json, path), &value, NULL), ITG_OK);
+    return value;
+}
+
 static bool null_at(const itg_json *json, const char *path)
 {
     return itg_json_typeof(find(json, path)) == ITG_JSON_NULL;
@@ -306,11 +313,24 @@ static void best_is_the_smallest_that_met_its_goal(void **state)
     (void)state;
     itg_json *json = run_json("runs best --json");
     assert_int_equal(itg_json_length(find(json, "runs")), 2);
-    assert_true(number_at(json, "runs.0.run") == 3);
+    /* Run 3 is smaller, but only on the search samples good enough. */
+    assert_true(number_at(json, "runs.0.run") == 1);
     assert_true(number_at(json, "runs.1.run") == 4);
     itg_json_destroy(json);
+    json = run_json("runs list --json");
+    for (int i = 0; i < 5; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "runs.%d.goal_met_on_holdout", i);
+        assert_true(truth_at(json, path) == (i != 2));
+    }
+    assert_true(null_at(json, "runs.5.goal_met_on_holdout"));
+    itg_json_destroy(json);
+    assert_outcome("runs list", 0, "done, missed on hold-out", "");
+    assert_outcome("runs show 3", 0, "done, missed on hold-out", "");
+    assert_outcome("runs show 1", 0, "goal met on the search samples and on the hold-out", "");
+    assert_outcome("runs compare 1 3", 0, "done, missed on hold-out", "");
     assert_outcome("runs best --model other", 1, "", "no run of this model and hardware");
-    assert_outcome("runs best", 0, "990", "");
+    assert_outcome("runs best", 0, "1,000", "");
 }
 
 static void best_writes_the_strategy_of_one_run(void **state)

@@ -61,7 +61,7 @@ def uniform(weights, activations=8):
 
 def at_random(seed):
     """The smallest of three points of the choice space: every edge has a width of its own."""
-    return ["--searcher", "random", "--trials", "3", "--seed", str(seed), "--limit", "640", "--max-drop", "100%"]
+    return ["--searcher", "random", "--trials", "3", "--seed", str(seed), "--limit", "640", "--min-sqnr", "0.01dB"]
 
 
 def pair_case(pair, suffix, how, target="x86-vnni"):
@@ -128,7 +128,7 @@ def samples(case, limit, shape):
 
 def call(binary, *words, may_miss=False):
     done = subprocess.run([binary, *words, "--json"], capture_output=True, text=True, check=False)
-    if done.returncode != 0 and not (may_miss and done.returncode == 1 and done.stdout.strip()):
+    if done.returncode != 0 and not (may_miss and done.returncode in (1, 3) and done.stdout.strip()):
         raise Failure(f"intaglio {words[0]}: {done.stderr.strip()[-300:]}")
     return json.loads(done.stdout)
 

@@ -80,7 +80,8 @@ class Failed(Exception):
 
 def call(program, *words):
     result = subprocess.run([program, *words, "--json"], capture_output=True, text=True)
-    if result.returncode != 0:
+    # 3: a search whose goal does not hold on the hold-out
+    if result.returncode not in ((0, 3) if words[0] == "search" else (0,)):
         raise Failed(f"intaglio {words[0]} ended with {result.returncode}: {result.stderr.strip()[-300:]}")
     return json.loads(result.stdout)
 

@@ -58,7 +58,7 @@ static itg_id conv(itg_graph *g, itg_rng *rng, itg_id x, int64_t in, int64_t out
     return apply(g, ITG_OP_RELU, &y, 1, NULL);
 }
 
-static itg_graph *make_graph(itg_rng *rng)
+static itg_graph *make_graph(itg_rng *rng, small_outputs outputs)
 {
     itg_graph *g = NULL, *prepared = NULL;
     itg_shape shape = {4, {1, CHANNELS, EXTENT, EXTENT}};
@@ -77,11 +77,12 @@ static itg_graph *make_graph(itg_rng *rng)
     itg_id mean = apply(g, ITG_OP_AVERAGE_POOL, &sum, 1, &pool);
     flat.axis = 1;
     itg_id row = apply(g, ITG_OP_FLATTEN, &mean, 1, &flat);
-    int64_t w[] = {CLASSES, 16};
+    int64_t w[] = {outputs == SMALL_SCALAR ? 1 : CLASSES, 16};
     gemm.trans_b = true;
     itg_id inputs[] = {row, constant(g, rng, 2, w, 1, true), constant(g, rng, 1, w, 0.1, false)};
-    itg_id y = apply(g, ITG_OP_GEMM, inputs, 3, &gemm);
-    assert_int_equal(itg_graph_set_outputs(g, &y, 1, NULL), ITG_OK);
+    itg_id y = apply(g, ITG_OP_GEMM, inputs, 3, &gemm), all[] = {y, mean};
+    if (outputs == SMALL_SPATIAL) all[0] = mean;
+    assert_int_equal(itg_graph_set_outputs(g, all, outputs == SMALL_TWO ? 2 : 1, NULL), ITG_OK);
     assert_int_equal(itg_graph_prepare(g, &options, &prepared, NULL), ITG_OK);
     itg_graph_destroy(g);
     return prepared;
@@ -125,16 +126,23 @@ static int64_t *make_labels(itg_rng *rng, const small_network *n, const itg_data
 
 void small_network_make(uint64_t seed, const char *target, int64_t samples, small_network *out)
 {
+    small_network_make_with(seed, target, samples, SMALL_CLASSES, out);
+}
+
+void small_network_make_with(uint64_t seed, const char *target, int64_t samples,
+                             small_outputs outputs, small_network *out)
+{
     itg_rng rng;
     float prototypes[2 * CLASSES * ELEMENTS];
     itg_rng_init(&rng, seed);
     *out = (small_network){.preprocess = itg_preprocess_default()};
-    out->model.graph = make_graph(&rng);
+    out->model.graph = make_graph(&rng, outputs);
     assert_int_equal(itg_hardware_load(target, &out->hw, NULL), ITG_OK);
     for (size_t i = 0; i < sizeof prototypes / sizeof *prototypes; i++)
         prototypes[i] = real(&rng, 1);
     out->data = make_data(&rng, prototypes, samples);
     out->holdout = make_data(&rng, prototypes, samples / 2);
+    if (outputs != SMALL_CLASSES) return;
     out->labels = make_labels(&rng, out, out->data);
     out->holdout_labels = make_labels(&rng, out, out->holdout);
 }

@@ -12,8 +12,17 @@ typedef struct small_network {
     itg_preprocess preprocess;
 } small_network;
 
+typedef enum small_outputs {
+    SMALL_CLASSES, /* 5 classes */
+    SMALL_SPATIAL, /* the pool's [1,4,2,2] */
+    SMALL_SCALAR,  /* one element */
+    SMALL_TWO      /* the classes and the pool's */
+} small_outputs;
 /* Convolutions, an addition, a pool and a Gemm of 5 classes on a built-in target. */
 void small_network_make(uint64_t seed, const char *target, int64_t samples, small_network *out);
+/* The same with other outputs, and then without labels. */
+void small_network_make_with(uint64_t seed, const char *target, int64_t samples,
+                             small_outputs outputs, small_network *out);
 void small_network_end(small_network *n);
 itg_search_data small_network_data(const small_network *n);
 #endif

@@ -118,6 +118,7 @@ typedef struct setup {
 
 static itg_dim dims[DIMS];
 static itg_search_space space = {DIMS, dims};
+static const itg_score floats = {.top1 = 1};
 
 static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, itg_error *err)
 {
@@ -126,7 +127,7 @@ static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, it
     for (int d = 0; d < DIMS; d++)
         dims[d] = (itg_dim){7, widths, true, sizes[d]};
     s.goal.max_drop = 1 - s.floor;
-    assert_int_equal(itg_objective_make(&s.goal, 1, &space, &objective, NULL), ITG_OK);
+    assert_int_equal(itg_objective_make(&s.goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = itg_searcher_find(s.searcher),
                                   .objective = &objective,
                                   .trials = s.trials,
@@ -482,7 +483,8 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                 memset(&r, 0, sizeof r);
                 for (int d = 0; d < DIMS; d++)
                     dims[d] = (itg_dim){7, widths, true, sizes[d]};
-                assert_int_equal(itg_objective_make(&goal, 1, &space, &objective, NULL), ITG_OK);
+                assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL),
+                                 ITG_OK);
                 itg_engine_options options = {.searcher = &variant,
                                               .objective = &objective,
                                               .trials = trials,
@@ -734,7 +736,7 @@ static void a_real_failure_ends_the_search_with_its_message(void **state)
     (void)state;
     itg_objective objective;
     itg_goal goal = {0};
-    assert_int_equal(itg_objective_make(&goal, 1, &space, &objective, NULL), ITG_OK);
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = itg_searcher_find("random"),
                                   .objective = &objective,
                                   .trials = 10,

@@ -10,10 +10,19 @@ static const int32_t widths[] = {2, 4, 8}, methods[] = {0, 1};
 static const itg_dim dims[] = {{3, widths, true, 1}, {2, methods, false, 0}};
 static const itg_search_space space = {2, dims};
 
+static itg_score floats_of(double top1)
+{
+    itg_score floats = itg_score_unknown();
+    floats.top1 = top1;
+    floats.distortion = 0;
+    return floats;
+}
+
 static itg_objective make(itg_goal goal)
 {
     itg_objective o;
-    assert_int_equal(itg_objective_make(&goal, 0.9, &space, &o, NULL), ITG_OK);
+    itg_score floats = floats_of(0.9);
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &o, NULL), ITG_OK);
     return o;
 }
 
@@ -44,10 +53,11 @@ static void a_drop_of_exactly_what_is_allowed_is_allowed(void **state)
             for (int lost = 0; lost <= right && lost < 5; lost++) {
                 itg_goal goal = {.max_drop = (double)lost / n};
                 itg_objective o;
-                assert_int_equal(itg_objective_make(&goal, (double)right / n, &space, &o, NULL),
-                                 ITG_OK);
+                itg_score floats = floats_of((double)right / n);
+                assert_int_equal(itg_objective_make(&goal, &floats, &space, &o, NULL), ITG_OK);
                 itg_trial t = trial(0, (double)(right - lost) / n, 1, p22);
                 assert_true(itg_objective_meets(&o, &t));
+                assert_true(itg_goal_is_met(&goal, &floats, &t.score));
                 t.score.top1 = (double)(right - lost - 1) / n;
                 if (right > lost) assert_false(itg_objective_meets(&o, &t));
             }
@@ -154,17 +164,104 @@ static void goals_without_numbers_are_refused(void **state)
 {
     (void)state;
     itg_objective o = {.quality_floor = 42};
+    itg_score floats = floats_of(1);
     itg_goal goal = {.max_drop = NAN};
-    assert_int_equal(itg_objective_make(&goal, 1, &space, &o, NULL), ITG_BAD_ARGUMENT);
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &o, NULL), ITG_BAD_ARGUMENT);
     for (int k = 0; k < ITG_COST_KINDS; k++) {
         const double bad[] = {NAN, -1, INFINITY};
         for (int i = 0; i < 3; i++) {
             goal = (itg_goal){0};
             goal.limits[k] = bad[i];
-            assert_int_equal(itg_objective_make(&goal, 1, &space, &o, NULL), ITG_BAD_ARGUMENT);
+            assert_int_equal(itg_objective_make(&goal, &floats, &space, &o, NULL),
+                             ITG_BAD_ARGUMENT);
         }
     }
+    const itg_goal floors[] = {{.min_sqnr_db = 20},
+                               {.max_drop = -1, .min_sqnr_db = NAN},
+                               {.quality = ITG_QUALITY_SQNR, .max_drop = 0},
+                               {.quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = -1},
+                               {.quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = 201},
+                               {.quality = ITG_QUALITY_KINDS, .max_drop = -1}};
+    for (size_t i = 0; i < sizeof floors / sizeof *floors; i++)
+        assert_int_equal(itg_objective_make(&floors[i], &floats, &space, &o, NULL),
+                         ITG_BAD_ARGUMENT);
     assert_true(o.quality_floor == 42);
+}
+
+/* ---- SQNR ---- */
+
+static void a_ratio_is_in_decibels(void **state)
+{
+    (void)state;
+    itg_goal goal = {.quality = ITG_QUALITY_SQNR, .max_drop = -1};
+    itg_score s = itg_score_unknown();
+    assert_true(isnan(itg_score_sqnr_db(&s)));
+    assert_true(itg_goal_quality(&goal, &s) < ITG_QUALITY_KNOWN);
+    const double cases[][2] = {{1, 0}, {0.1, 10}, {0.001, 30}, {4, -6.020599913}, {1e-19, 190}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        s.distortion = cases[i][0];
+        assert_true(fabs(itg_score_sqnr_db(&s) - cases[i][1]) < 1e-9);
+        assert_true(itg_goal_quality(&goal, &s) == itg_score_sqnr_db(&s) / 100);
+    }
+    s.distortion = 0;
+    assert_true(isinf(itg_score_sqnr_db(&s)) && itg_goal_quality(&goal, &s) == 2);
+    s.distortion = 1e-30;
+    assert_true(itg_goal_quality(&goal, &s) == 2);
+    s.distortion = INFINITY;
+    assert_true(itg_goal_quality(&goal, &s) == -2);
+}
+
+static void a_floor_in_decibels_is_a_floor(void **state)
+{
+    (void)state;
+    itg_goal goal = {
+        .quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = 30, .limits = {100, 0, 0, 0}};
+    itg_objective o = make(goal);
+    itg_trial t = trial(0, 0, 100, p22);
+    itg_score floats = floats_of(1);
+    assert_true(o.quality_floor == 0.3);
+    t.score.distortion = 0.00099; /* whatever its top-1 is */
+    assert_true(itg_objective_meets(&o, &t) && itg_goal_is_met(&goal, &floats, &t.score));
+    t.score.weight_bytes = 101;
+    assert_false(itg_objective_meets(&o, &t) || itg_goal_is_met(&goal, &floats, &t.score));
+    t.score.weight_bytes = 100;
+    t.score.distortion = 0.00101;
+    assert_false(itg_objective_meets(&o, &t) || itg_goal_is_met(&goal, &floats, &t.score));
+    t.score.distortion = -1;
+    assert_false(itg_objective_meets(&o, &t));
+    goal.min_sqnr_db = 0;
+    assert_true(make(goal).quality_floor == -INFINITY);
+}
+
+/* An evaluation that stops above it says for certain what the search needs to know. */
+static void the_most_distortion_lies_safely_below_the_floor(void **state)
+{
+    (void)state;
+    itg_goal goal = {.quality = ITG_QUALITY_SQNR, .max_drop = -1};
+    itg_score s = itg_score_unknown();
+    for (double floor = -1.99; floor <= 2; floor += 0.0007) {
+        double most = itg_most_distortion(floor);
+        s.distortion = nextafter(most, INFINITY);
+        assert_true(itg_goal_quality(&goal, &s) < floor);
+        s.distortion = most * (1 - 1e-8);
+        assert_true(itg_goal_quality(&goal, &s) > floor || floor > 1.9999);
+    }
+    assert_true(itg_most_distortion(INFINITY) < 0);
+    assert_true(itg_most_distortion(-INFINITY) == INFINITY);
+}
+
+/* What a stopped trial says of its distortion is a bound. */
+static void the_bound_of_a_stopped_trial_is_told_to_nobody(void **state)
+{
+    (void)state;
+    itg_objective o =
+        make((itg_goal){.quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = 30});
+    itg_trial t = trial(0, 0, 100, p22);
+    t.score.distortion = 0.01;
+    assert_true(itg_objective_outcome(&o, &t).distortion == 0.01);
+    t.score.stopped_at = 5;
+    assert_true(itg_objective_outcome(&o, &t).distortion == -1);
+    assert_true(fabs(itg_objective_outcome(&o, &t).quality - 0.2) < 1e-12);
 }
 
 static void costs_have_names_and_values(void **state)
@@ -240,6 +337,10 @@ int main(void)
         cmocka_unit_test(gains_are_measured_in_what_is_optimized),
         cmocka_unit_test(goals_without_numbers_are_refused),
         cmocka_unit_test(costs_have_names_and_values),
+        cmocka_unit_test(a_ratio_is_in_decibels),
+        cmocka_unit_test(a_floor_in_decibels_is_a_floor),
+        cmocka_unit_test(the_most_distortion_lies_safely_below_the_floor),
+        cmocka_unit_test(the_bound_of_a_stopped_trial_is_told_to_nobody),
         cmocka_unit_test(the_least_count_is_the_first_that_is_enough),
         cmocka_unit_test(a_quality_below_the_racing_floor_changes_no_result),
     };

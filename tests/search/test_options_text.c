@@ -15,6 +15,7 @@ static void assert_same(const itg_search_options *a, const itg_search_options *b
     assert_string_equal(a->searcher, b->searcher);
     assert_true(a->goal.maximize_quality == b->goal.maximize_quality);
     assert_true(a->goal.minimize == b->goal.minimize && a->goal.max_drop == b->goal.max_drop);
+    assert_true(a->goal.quality == b->goal.quality && a->goal.min_sqnr_db == b->goal.min_sqnr_db);
     for (int i = 0; i < ITG_COST_KINDS; i++)
         assert_true(a->goal.limits[i] == b->goal.limits[i]);
     assert_true(a->trials == b->trials && a->seconds == b->seconds && a->seed == b->seed);
@@ -75,6 +76,12 @@ static void every_option_comes_back(void **state)
         .float_kernels = ITG_FLOAT_ONEDNN,
         .hago_baseline = true,
         .no_racing = true};
+    itg_search_options sqnr = {
+        .searcher = "random",
+        .goal = {.quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = 10.1 + 20.2}};
+    there_and_back(&sqnr);
+    sqnr.goal.min_sqnr_db = 0;
+    there_and_back(&sqnr);
     itg_search_options none = {.searcher = "random", .goal = {.max_drop = -1}};
     there_and_back(&all);
     there_and_back(&none);
@@ -117,6 +124,8 @@ static void what_is_no_options_is_refused_and_named(void **state)
         {"{\"searcher\": \"random\", \"seed\": \"18446744073709551616\"}", "18446744073709551615"},
         {"{\"searcher\": \"random\", \"seed\": \"\"}", "18446744073709551615"},
         {"{\"searcher\": \"random\", \"optimize\": \"speed\"}", "the name of a cost"},
+        {"{\"searcher\": \"random\", \"quality\": \"beauty\"}", "\"classes\" or \"sqnr\""},
+        {"{\"searcher\": \"random\", \"min_sqnr\": -3}", "a number from 0 on"},
         {"{\"searcher\": \"random\", \"weight_bits\": [8]}", "[MIN, MAX]"},
         {"{\"searcher\": \"random\", \"weight_bits\": [8, 4]}", "weight_bits"},
         {"{\"searcher\": \"random\", \"weight_bits\": [2, 33]}", "weight_bits"},

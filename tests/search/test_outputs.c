@@ -22,14 +22,28 @@ static itg_id add_result(itg_graph *g, itg_op op, itg_id x, const itg_attrs *att
     return y;
 }
 
-/* x [1,2,3] to its Relu [1,2,3], its Transpose [3,2,1] and its mean, a scalar: a float program. */
-static itg_program *make_program(void)
+/* As a float program; the graph is gone. */
+static itg_program *realize(itg_graph *g)
 {
-    itg_graph *g = NULL;
     itg_hardware *hw = NULL;
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
+    assert_int_equal(itg_hardware_load("float", &hw, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_create(g, &strategy, NULL), ITG_OK);
+    assert_int_equal(itg_annotate(g, hw, strategy, &annotated, NULL), ITG_OK);
+    assert_int_equal(itg_realize_program(annotated, NULL, &program, NULL), ITG_OK);
+    itg_annotated_destroy(annotated);
+    itg_strategy_destroy(strategy);
+    itg_hardware_destroy(hw);
+    itg_graph_destroy(g);
+    return program;
+}
+
+/* x [1,2,3] to its Relu [1,2,3], its Transpose [3,2,1] and its mean, a scalar: a float program. */
+static itg_program *make_program(void)
+{
+    itg_graph *g = NULL;
     itg_shape shape = {.rank = 3, .dims = {1, 2, 3}};
     itg_id x = ITG_NONE, y[3];
     itg_attrs turn = itg_attrs_default(ITG_OP_TRANSPOSE),
@@ -48,15 +62,7 @@ static itg_program *make_program(void)
     y[1] = add_result(g, ITG_OP_TRANSPOSE, x, &turn);
     y[2] = add_result(g, ITG_OP_REDUCE_MEAN, x, &mean);
     assert_int_equal(itg_graph_set_outputs(g, y, 3, NULL), ITG_OK);
-    assert_int_equal(itg_hardware_load("float", &hw, NULL), ITG_OK);
-    assert_int_equal(itg_strategy_create(g, &strategy, NULL), ITG_OK);
-    assert_int_equal(itg_annotate(g, hw, strategy, &annotated, NULL), ITG_OK);
-    assert_int_equal(itg_realize_program(annotated, NULL, &program, NULL), ITG_OK);
-    itg_annotated_destroy(annotated);
-    itg_strategy_destroy(strategy);
-    itg_hardware_destroy(hw);
-    itg_graph_destroy(g);
-    return program;
+    return realize(g);
 }
 
 static void expect(const char *path, const char *shape, size_t floats)
@@ -92,7 +98,20 @@ static void files_hold_every_dimension_of_every_output(void **state)
     itg_program_destroy(program);
 }
 
-/* The first output has six elements: classes 0 to 5. */
+/* A program of one Relu. */
+static itg_program *make_relu(itg_shape shape)
+{
+    itg_graph *g = NULL;
+    itg_id x = ITG_NONE;
+    assert_int_equal(itg_graph_create("relu", &g, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "x", ITG_F32, &shape, NULL, &x, NULL), ITG_OK);
+    assert_int_equal(itg_graph_set_inputs(g, &x, 1, NULL), ITG_OK);
+    itg_id y = add_result(g, ITG_OP_RELU, x, NULL);
+    assert_int_equal(itg_graph_set_outputs(g, &y, 1, NULL), ITG_OK);
+    return realize(g);
+}
+
+/* The output has six elements on one axis: classes 0 to 5. */
 static void labels_that_no_output_can_equal_are_refused(void **state)
 {
     (void)state;
@@ -101,8 +120,8 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
         itg_status status;
     } cases[] = {{5, ITG_OK}, {0, ITG_OK}, {6, ITG_MISMATCH}, {-1, ITG_MISMATCH}};
     float data[2 * 6] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1};
-    itg_dataset samples = {.dtype = ITG_F32, .shape = {.rank = 3, .dims = {2, 2, 3}}, .data = data};
-    itg_program *program = make_program();
+    itg_dataset samples = {.dtype = ITG_F32, .shape = {.rank = 3, .dims = {2, 1, 6}}, .data = data};
+    itg_program *program = make_relu((itg_shape){.rank = 3, .dims = {1, 1, 6}});
     itg_preprocess p = itg_preprocess_default();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t labels[] = {5, cases[i].label};
@@ -115,6 +134,15 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
         else
             assert_non_null(strstr(err.message, "6 classes"));
     }
+    itg_program_destroy(program);
+    const int64_t labels[] = {0, 0}; /* of six elements on two axes none is a class */
+    itg_score score = {0};
+    itg_error err = {0};
+    samples.shape = (itg_shape){.rank = 3, .dims = {2, 2, 3}};
+    program = make_program();
+    assert_int_equal(itg_program_run(program, &p, &samples, labels, 1, 0, NULL, &score, &err),
+                     ITG_MISMATCH);
+    assert_non_null(strstr(err.message, "no axis of classes"));
     itg_program_destroy(program);
 }
 

@@ -78,6 +78,28 @@ static void methods_are_dimensions_but_for_graph_outputs(void **state)
     small_network_end(&n);
 }
 
+/* The default first, then an order of their own. */
+static void methods_have_one_order_however_they_are_named(void **state)
+{
+    static const itg_threshold_method orders[][3] = {
+        {ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX, ITG_THRESHOLD_KL},
+        {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MSE},
+        {ITG_THRESHOLD_MAX, ITG_THRESHOLD_MSE, ITG_THRESHOLD_KL}};
+    small_network n;
+    (void)state;
+    small_network_make(1, "cortex-m", 16, &n);
+    for (int i = 0; i < 3; i++) {
+        itg_search_options o = {.weight_method_count = 3};
+        memcpy(o.weight_methods, orders[i], sizeof orders[i]);
+        itg_point_space *p = make(&n, &o);
+        assert_memory_equal(p->weight_methods, orders[0] /* mse */, sizeof(itg_threshold_method));
+        assert_true(p->weight_methods[1] == ITG_THRESHOLD_MAX);
+        assert_true(p->weight_methods[2] == ITG_THRESHOLD_KL);
+        itg_point_space_destroy(p);
+    }
+    small_network_end(&n);
+}
+
 static void a_point_gives_bits_and_methods_to_groups(void **state)
 {
     small_network n;
@@ -96,7 +118,7 @@ static void a_point_gives_bits_and_methods_to_groups(void **state)
     for (int32_t i = 0; i < p->groups->group_count; i++) {
         const itg_choice_group *g = &p->groups->groups[i];
         assert_int_equal(bits[i], g->bits[0]);
-        assert_int_equal(methods[i], g->is_weight ? ITG_THRESHOLD_KL : ITG_THRESHOLD_AVG);
+        assert_int_equal(methods[i], g->is_weight ? ITG_THRESHOLD_MAX : ITG_THRESHOLD_AVG);
     }
     for (int32_t d = 0; d < p->space.dim_count; d++) {
         int32_t group = p->dim_group[d];
@@ -109,8 +131,8 @@ static void a_point_gives_bits_and_methods_to_groups(void **state)
             assert_int_equal(bits[i],
                              mine && p->dims[d].ordered ? g->bits[g->bits_count - 1] : g->bits[0]);
             assert_int_equal(methods[i], !g->is_weight                 ? ITG_THRESHOLD_AVG
-                                         : mine && !p->dims[d].ordered ? ITG_THRESHOLD_MAX
-                                                                       : ITG_THRESHOLD_KL);
+                                         : mine && !p->dims[d].ordered ? ITG_THRESHOLD_KL
+                                                                       : ITG_THRESHOLD_MAX);
         }
     }
     itg_point_space_destroy(p);
@@ -185,7 +207,7 @@ static void the_text_is_json_in_the_order_of_points(void **state)
     }
     assert_non_null(strstr(text, "\"x -> "));
     assert_non_null(strstr(text, " -> output.0\""));
-    assert_non_null(strstr(text, "[\"kl\", \"max\"]"));
+    assert_non_null(strstr(text, "[\"max\", \"kl\"]"));
     itg_json_destroy(json);
     itg_free(text);
     itg_point_space_destroy(p);
@@ -227,7 +249,9 @@ static void measured_end(measured *m)
 static void measure(measured *m, itg_goal goal)
 {
     itg_objective o;
-    assert_int_equal(itg_objective_make(&goal, 1, &m->evaluator.points->space, &o, NULL), ITG_OK);
+    itg_score floats = {.top1 = 1};
+    assert_int_equal(itg_objective_make(&goal, &floats, &m->evaluator.points->space, &o, NULL),
+                     ITG_OK);
     assert_int_equal(itg_measure_levels(&m->evaluator, &o, 2, NULL), ITG_OK);
 }
 
@@ -289,6 +313,7 @@ int main(void)
         cmocka_unit_test(groups_with_a_choice_are_dimensions),
         cmocka_unit_test(methods_are_dimensions_but_for_graph_outputs),
         cmocka_unit_test(a_point_gives_bits_and_methods_to_groups),
+        cmocka_unit_test(methods_have_one_order_however_they_are_named),
         cmocka_unit_test(ranges_of_inputs_and_outputs_are_their_own),
         cmocka_unit_test(the_text_is_json_in_the_order_of_points),
         cmocka_unit_test(a_level_is_worth_the_bytes_of_one_bit),

@@ -349,6 +349,7 @@ static void hold_out_labels_change_only_what_is_reported_of_them(void **state)
         assert_true(right.scores[1].top1 != wrong.scores[1].top1);
         for (int k = 1; k < 7; k++)
             if (k % 2 || k == 6) wrong.scores[k].top1 = right.scores[k].top1;
+        if (right.goal_met) strcpy(wrong.limited_by, right.limited_by); /* of the hold-out */
         free(wrong.strategy); /* holds the hold-out's top-1 */
         wrong.strategy = right.strategy;
         check_same(&right, &wrong, 0);

@@ -108,6 +108,50 @@ static itg_outcome limited(const int32_t *v)
     return o;
 }
 
+/* ---- accumulators ---- */
+
+static const double paired_sizes[] = {0, 400, 0, 200};
+static const double paired_penalties[] = {0.0007, 0.002, 0.0005, 0.0012};
+
+static itg_outcome fitting(const int32_t *v)
+{
+    return (itg_outcome){.feasible = true,
+                         .quality = 1 - squares(v, 4, paired_penalties),
+                         .cost = bytes_of(v, 4, paired_sizes),
+                         .distortion = squares(v, 4, paired_penalties)};
+}
+
+static itg_outcome paired(const int32_t *v)
+{
+    static const itg_conflict both[] = {{0, 1}, {2, 3}};
+    bool first = v[0] + v[1] > 12, second = v[2] + v[3] > 11;
+    if (!first && !second) return fitting(v);
+    return (itg_outcome){
+        .distortion = -1, .conflicts = first ? both : both + 1, .conflict_count = first + second};
+}
+
+static itg_outcome unexplained(const int32_t *v)
+{
+    itg_outcome o = paired(v);
+    o.conflicts = NULL;
+    o.conflict_count = 0;
+    return o;
+}
+
+static itg_outcome wrapped(const int32_t *v)
+{
+    itg_outcome o = fitting(v);
+    if (paired(v).feasible) return o;
+    o.quality = 0.1;
+    o.distortion = 1.5;
+    return o;
+}
+
+#define PAIRED_DIMS                                                                                \
+    {                                                                                              \
+        WIDTH(0), WIDTH(400), WIDTH(0), WIDTH(200)                                                 \
+    }
+
 #define WIDTH(saves)                                                                               \
     {                                                                                              \
         7, widths, true, saves                                                                     \
@@ -135,6 +179,9 @@ const toy toys[TOY_COUNT] = {
      {WIDTH(10 / LIMIT), WIDTH(400 / LIMIT), WIDTH(60 / LIMIT), WIDTH(200 / LIMIT)},
      limited,
      {true, -INFINITY, 1, 0}},
+    {"paired", 4, PAIRED_DIMS, paired, {false, 0.93, 0, 0}},
+    {"unexplained", 4, PAIRED_DIMS, unexplained, {false, 0.93, 0, 0}},
+    {"wrapped", 4, PAIRED_DIMS, wrapped, {false, 0.93, 0, 0}},
 };
 
 static bool is_good(const toy *t, const itg_outcome *o)

@@ -23,6 +23,10 @@ enum {
     TOY_ONLY_WIDEST, /* every other point loses too much */
     TOY_NOTHING,     /* all points lose too much */
     TOY_MAXIMIZE,    /* the best quality within a limit of cost */
+    TOY_PAIRED, /* two accumulators too narrow for the widest, which is said; half of the widths
+                   cost nothing */
+    TOY_UNEXPLAINED, /* the same, and it is not said why */
+    TOY_WRAPPED,     /* the same, but what does not fit can be run, and is worth nothing */
     TOY_COUNT
 };
 extern const toy toys[TOY_COUNT];

@@ -228,47 +228,88 @@ static float wanted(int64_t sample, int i)
     return (float)((sample * 7 + i * 3) % 11) / 8 - 0.5f;
 }
 
-static void distortion_adds_samples_in_order_on_any_number_of_threads(void **state)
+/* The definition: each output's error as a share of its own power, and their mean. */
+static double distortion_by_hand(itg_reference *reference)
 {
-    static float values[SAMPLES * 5];
-    fake f = {.fails_at = -100, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
-    itg_dataset data = samples(SAMPLES);
-    itg_preprocess p = itg_preprocess_default();
-    itg_reference reference = {SAMPLES, 5, 0, values};
-    double distance = 0;
-    (void)state;
-    runner.output_count = 2; /* without the class, which is no real number */
+    double distance[2] = {0};
     for (int64_t s = 0; s < SAMPLES; s++) {
         int16_t codes[3];
         float reals[2];
         int64_t index;
-        double own_distance = 0, own_power = 0;
+        double own_distance[2] = {0}, own_power[2] = {0};
         compute(elements + s * ELEMENTS, codes, reals, &index);
         for (int i = 0; i < 5; i++) {
             double x = i < 3 ? (double)fake_scale * (codes[i] + 3) : (double)reals[i - 3],
-                   w = (double)(values[s * 5 + i] = wanted(s, i));
-            own_distance += (x - w) * (x - w);
-            own_power += w * w;
+                   w = (double)(reference->values[s * 5 + i] = wanted(s, i));
+            own_distance[i >= 3] += (x - w) * (x - w);
+            own_power[i >= 3] += w * w;
         }
-        distance += own_distance;
-        reference.power += own_power;
+        for (int o = 0; o < 2; o++) {
+            distance[o] += own_distance[o];
+            reference->power[o] += own_power[o];
+        }
     }
+    return (distance[0] / reference->power[0] + distance[1] / reference->power[1]) / 2;
+}
+
+static void distortion_adds_samples_in_order_on_any_number_of_threads(void **state)
+{
+    static float values[SAMPLES * 5];
+    double power[2] = {0};
+    fake f = {.fails_at = -100, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_dataset data = samples(SAMPLES);
+    itg_preprocess p = itg_preprocess_default();
+    itg_reference reference = {SAMPLES, 5, 2, power, values, runner};
+    (void)state;
+    runner.output_count = 2;
+    double by_hand = distortion_by_hand(&reference);
     for (int threads = 1; threads <= 4; threads++) {
         itg_evaluate_options options = {
             .data = &data, .preprocess = &p, .threads = threads, .reference = &reference};
         itg_evaluation out = {0};
         assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
-        assert_true(out.distortion == distance / reference.power);
+        assert_true(out.distortion == by_hand);
         itg_evaluation_deinit(&out);
     }
-    reference.power = 0; /* a distance that is no share of anything */
+}
+
+static double distortion_with(const itg_runner *runner, const itg_reference *reference)
+{
+    itg_dataset data = samples(SAMPLES);
+    itg_preprocess p = itg_preprocess_default();
     itg_evaluate_options options = {
-        .data = &data, .preprocess = &p, .threads = 1, .reference = &reference};
+        .data = &data, .preprocess = &p, .threads = 2, .reference = reference};
     itg_evaluation out = {0};
-    assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
-    assert_true(out.distortion == -1);
+    assert_int_equal(itg_evaluate(runner, &options, &out, NULL), ITG_OK);
     itg_evaluation_deinit(&out);
+    return out.distortion;
+}
+
+/* Scale and size of an output do not matter; one that is all zeros is right or wrong. */
+static void each_output_counts_alike(void **state)
+{
+    static float values[SAMPLES * 5];
+    double power[2] = {0};
+    fake f = {.fails_at = -100, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_reference reference = {SAMPLES, 5, 2, power, values, runner};
+    (void)state;
+    runner.output_count = 2;
+    samples(SAMPLES);
+    for (int64_t i = 0; i < SAMPLES; i++) { /* the reals are right, of the codes none is anything */
+        int16_t codes[3];
+        int64_t index;
+        compute(elements + i * ELEMENTS, codes, values + 5 * i + 3, &index);
+        for (int k = 0; k < 3; k++)
+            values[5 * i + k] = 0;
+    }
+    power[1] = 1e-30;
+    assert_true(distortion_with(&runner, &reference) == 0.5);
+    power[1] = 0; /* zeros that were not met, but for those that are equal */
+    assert_true(distortion_with(&runner, &reference) == 0.5);
+    power[0] = 1e30;
+    assert_true(distortion_with(&runner, &reference) < 1e-20);
 }
 
 static void outputs_are_kept_as_the_reference(void **state)
@@ -286,7 +327,8 @@ static void outputs_are_kept_as_the_reference(void **state)
         runner.output_count = 2;
         assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
         itg_evaluation_deinit(&out);
-        assert_true(kept.samples == SAMPLES && kept.elements == 5 && kept.power > 0);
+        assert_true(kept.samples == SAMPLES && kept.elements == 5);
+        assert_true(kept.output_count == 2 && kept.power[0] > 0 && kept.power[1] > 0);
         options.reference = &kept;
         options.keep = NULL;
         assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
@@ -295,13 +337,18 @@ static void outputs_are_kept_as_the_reference(void **state)
         itg_evaluation_deinit(&out);
         itg_reference_deinit(&kept);
         assert_null(kept.values);
-        /* A class is no real number. */
+        /* A class is right or wrong, however far it is away. */
         runner.output_count = 3;
         options.keep = &kept;
         options.reference = NULL;
         assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
         itg_evaluation_deinit(&out);
-        assert_null(kept.values);
+        assert_true(kept.elements == 6 && kept.power[2] == SAMPLES);
+        kept.values[6 * 40 + 5] += 1e6f;
+        kept.values[6 * 90 + 5] -= 1e3f;
+        assert_true(fabs(distortion_with(&runner, &kept) - 2.0 / SAMPLES / 3) < 1e-12);
+        itg_reference_deinit(&kept);
+        options.keep = &kept;
         /* Nothing is left of a run that failed. */
         runner.output_count = 2;
         f.fails_at = 100;
@@ -322,6 +369,13 @@ static itg_tensor wide_output(const void *instance, int32_t index)
     (void)instance;
     (void)index;
     return (itg_tensor){ITG_F32, {1, {WIDE}}, wide};
+}
+
+static itg_tensor square_output(const void *instance, int32_t index)
+{
+    (void)instance;
+    (void)index;
+    return (itg_tensor){ITG_F32, {3, {1, 8, 8}}, wide};
 }
 
 static const itg_quantizer *wide_quantizer(const void *context, int32_t index)
@@ -349,9 +403,106 @@ static void more_than_64_mib_and_what_is_not_finite_are_not_kept(void **state)
         itg_evaluation out = {0};
         assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
         assert_true((kept.values != NULL) == (count == 64));
+        assert_true((kept.elements == 0) == (count == 63));
+        itg_evaluation_deinit(&out);
+        options.reference = &kept;
+        options.keep = NULL;
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_true(out.distortion == (count == 63 ? -1 : 0));
         itg_reference_deinit(&kept);
         itg_evaluation_deinit(&out);
     }
+}
+
+/* What is too large to be kept is computed again, sample by sample: the same distances. */
+static void outputs_that_are_not_kept_are_computed_again(void **state)
+{
+    fake f = {.fails_at = -100, .inputs = 1}, broken = {.fails_at = -100, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_dataset data = samples(SAMPLES);
+    itg_preprocess p = itg_preprocess_default(), other = {.scale = 1.01f};
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        itg_reference kept = {0};
+        itg_evaluate_options options = {
+            .data = &data, .preprocess = &p, .threads = threads, .keep = &kept};
+        itg_evaluation out = {0};
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        itg_evaluation_deinit(&out);
+        /* The same runner on other samples is a network that is a little wrong. */
+        for (int64_t i = 0; i < SAMPLES * 6; i++)
+            kept.values[i] *= i % 6 < 5 ? 1.01f : 1;
+        double with_values = distortion_with(&runner, &kept);
+        assert_true(with_values > 0 && with_values < 1e-3);
+        free(kept.values);
+        kept.values = NULL;
+        double again = distortion_with(&runner, &kept);
+        assert_true(again >= 0 && again < 1e-12);
+        options.reference = &kept;
+        options.keep = NULL;
+        options.preprocess = &other;
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_true(out.distortion >= 0 && out.distortion < 1e-12); /* both see what is told */
+        itg_evaluation_deinit(&out);
+        /* A network that fails says so. */
+        kept.runner.context = &broken;
+        broken.fails_to_create = true;
+        options.preprocess = &p;
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_UNSUPPORTED);
+        broken.fails_to_create = false;
+        broken.fails_at = 20;
+        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_FAILURE);
+        broken.fails_at = -100;
+        itg_reference_deinit(&kept);
+    }
+}
+
+/* ---- what is a class ---- */
+
+static void classes_have_one_axis_to_themselves(void **state)
+{
+    static const struct {
+        itg_dtype dtype;
+        itg_shape shape;
+        bool has;
+    } cases[] = {{ITG_F32, {2, {1, 10}}, true},
+                 {ITG_S8, {4, {1, 10, 1, 1}}, true},
+                 {ITG_F32, {1, {2}}, true},
+                 {ITG_F32, {4, {1, 1, 1, 7}}, true},
+                 {ITG_F32, {2, {1, 1}}, false},
+                 {ITG_F32, {0}, false},
+                 {ITG_F32, {4, {1, 1, 8, 8}}, false},
+                 {ITG_F32, {3, {1, 4420, 2}}, false},
+                 {ITG_S64, {1, {1}}, true},
+                 {ITG_S64, {0}, true},
+                 {ITG_S64, {3, {1, 8, 8}}, false},
+                 {ITG_S32, {2, {4, 10}}, false},
+                 {ITG_U8, {1, {1}}, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(itg_has_classes(cases[i].dtype, &cases[i].shape), cases[i].has);
+}
+
+static void labels_without_classes_are_refused(void **state)
+{
+    fake f = {.fails_at = -100, .inputs = 1};
+    itg_runner runner = fake_runner(&f);
+    itg_dataset data = samples(3);
+    itg_preprocess p = itg_preprocess_default();
+    const int64_t labels[3] = {0};
+    itg_evaluate_options options = {
+        .data = &data, .preprocess = &p, .threads = 1, .labels = labels};
+    itg_evaluation out = {0};
+    itg_error err = {0};
+    (void)state;
+    runner.output_count = 1;
+    runner.output = square_output;
+    runner.quantizer = wide_quantizer;
+    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_MISMATCH);
+    assert_non_null(strstr(err.message, "no axis of classes"));
+    options.labels = NULL;
+    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_OK);
+    itg_evaluation_deinit(&out);
 }
 
 static void failures_are_the_first_by_sample_and_leave_the_output_alone(void **state)
@@ -548,6 +699,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_counts_and_digest_on_any_number_of_threads),
         cmocka_unit_test(distortion_adds_samples_in_order_on_any_number_of_threads),
+        cmocka_unit_test(each_output_counts_alike),
+        cmocka_unit_test(outputs_that_are_not_kept_are_computed_again),
+        cmocka_unit_test(classes_have_one_axis_to_themselves),
+        cmocka_unit_test(labels_without_classes_are_refused),
         cmocka_unit_test(outputs_are_kept_as_the_reference),
         cmocka_unit_test(more_than_64_mib_and_what_is_not_finite_are_not_kept),
         cmocka_unit_test(failures_are_the_first_by_sample_and_leave_the_output_alone),

@@ -119,6 +119,7 @@ typedef struct task {
     itg_dataset data;
     itg_preprocess preprocess;
     itg_reference reference;
+    double power;
     itg_evaluation complete;
 } task;
 
@@ -156,7 +157,12 @@ static void make(task *t, uint64_t seed)
     }
     t->data = (itg_dataset){
         .dtype = ITG_F32, .shape = {2, {SAMPLES, ELEMENTS}}, .data = t->elements, .path = t->path};
-    t->reference = (itg_reference){SAMPLES, 3, 7, t->values};
+    t->power = 7;
+    t->reference = (itg_reference){.samples = SAMPLES,
+                                   .elements = 3,
+                                   .output_count = 1,
+                                   .power = &t->power,
+                                   .values = t->values};
     t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 0);
     assert_int_equal(t->complete.stopped_at, 0);
     for (int64_t i = 0; i < SAMPLES; i++) {
@@ -271,6 +277,38 @@ static void what_cannot_matter_at_all_is_known_after_one_sample(void **state)
     itg_evaluation_deinit(&t.complete);
 }
 
+/* The least that the distortion can be grows with each sample, up to what it is. */
+static void distortion_decides_as_well(void **state)
+{
+    (void)state;
+    static task t;
+    make(&t, 11);
+    double last = 0;
+    for (int i = 0; i < 40; i++) {
+        double most = t.complete.distortion * i / 39;
+        itg_evaluation first = {0};
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
+            for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
+                itg_evaluation out = evaluate(
+                    &t, (itg_evaluate_options){.threads = threads[k], .most_distortion = &most},
+                    blocks[b]);
+                if (b == 0 && k == 0) first = out;
+                assert_int_equal(out.stopped_at, first.stopped_at);
+                assert_true(out.distortion == first.distortion);
+                if (out.stopped_at == 0) check_complete(&t, &out);
+                if (out.stopped_at > 0)
+                    assert_true(out.distortion > most && out.distortion <= t.complete.distortion);
+                if (b + k > 0) itg_evaluation_deinit(&out);
+            }
+        assert_true((first.stopped_at == 0) == (i == 39));
+        assert_true(first.distortion >= last);
+        if (i == 0) assert_int_equal(first.stopped_at, 1);
+        last = first.distortion;
+        itg_evaluation_deinit(&first);
+    }
+    itg_evaluation_deinit(&t.complete);
+}
+
 /* Digest, distortion and classes are those of the samples as they are. */
 static void another_order_changes_no_result(void **state)
 {
@@ -289,6 +327,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_stops_at_the_sample_that_decides),
         cmocka_unit_test(agreement_decides_as_well),
+        cmocka_unit_test(distortion_decides_as_well),
         cmocka_unit_test(what_cannot_matter_at_all_is_known_after_one_sample),
         cmocka_unit_test(another_order_changes_no_result),
     };
