@@ -106,7 +106,9 @@ static void take_list(const itg_cli_args *args, itg_cli_option option, float *va
 void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p)
 {
     if (args->given[ITG_CLI_OPT_BGR]) p->bgr = true;
-    if (args->given[ITG_CLI_OPT_NHWC]) p->nhwc = true;
+    if (args->given[ITG_CLI_OPT_NHWC]) p->layout = ITG_SAMPLES_NCHW;
+    if (args->given[ITG_CLI_OPT_LAYOUT]) p->layout = args->values[ITG_CLI_OPT_LAYOUT].layout;
+    if (args->given[ITG_CLI_OPT_ALLOW_NONFINITE]) p->allow_nonfinite = true;
     if (args->given[ITG_CLI_OPT_SCALE])
         p->scale = args->values[ITG_CLI_OPT_SCALE].numbers.values[0];
     take_list(args, ITG_CLI_OPT_MEAN, p->mean, &p->mean_count);
