@@ -294,6 +294,15 @@ itg_status itg_cli_certify(const char *program, itg_error *err)
     return status;
 }
 
+void itg_cli_note_hardware(const itg_hardware *hw, const itg_model *model, const char *file)
+{
+    char *notes = NULL;
+    if (itg_hardware_notes_text(hw, model, &notes, NULL) != ITG_OK) return;
+    for (const char *line = notes; *line; line += strcspn(line, "\n") + 1)
+        fprintf(stderr, "intaglio: note: %s: %.*s\n", file, (int)strcspn(line, "\n"), line);
+    itg_free(notes);
+}
+
 void itg_cli_note_kernels(itg_float_kernels kernels)
 {
     if (kernels != ITG_FLOAT_REFERENCE)

@@ -66,6 +66,10 @@ const char *itg_hardware_description(const itg_hardware *hw);
 const char *itg_hardware_json(const itg_hardware *hw); /* as it is embedded in strategies */
 bool itg_hardware_all_float(const itg_hardware *hw);   /* nothing is quantized there */
 itg_status itg_hardware_schema_text(char **out, itg_error *err);
+/* What the description says without effect, a line each that begins with the key: an override that
+ * names no node of the model, a class of integers that nobody reads or writes... Mostly empty. */
+itg_status itg_hardware_notes_text(const itg_hardware *hw, const itg_model *model, char **out,
+                                   itg_error *err);
 
 /* What the hardware makes of each node of the prepared graph. */
 typedef enum itg_placement {
