@@ -100,7 +100,9 @@ static double best_power(const kl *k, const itg_threshold_target *target, itg_ra
     double best = HUGE_VAL, chosen = 0;
     for (int i = 0; i < 12 && grid.step > 0; i++, grid.step /= 2) {
         const itg_range range = itg_grid_range(target, &grid);
-        const double t = -range.lo > range.hi ? -range.lo : range.hi, bins = t / width;
+        const double codes = (double)(grid.above > grid.below ? grid.above : grid.below),
+                     t = -range.lo > range.hi ? -range.lo : range.hi,
+                     bins = (codes + 0.5) * grid.step / width; /* where codes begin to saturate */
         const int32_t clip = bins < (double)k->end ? (int32_t)bins : k->end;
         if (clip < 1 || (i > 0 && clip < k->least)) break;
         const double d = divergence(k, clip);
