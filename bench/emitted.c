@@ -83,9 +83,9 @@ static itg_status fill(emitted *b, itg_error *err)
     itg_rng rng;
     if (itg_program_input_count(b->program) != 1 || itg_program_output_count(b->program) != 1)
         return itg_fail(err, ITG_UNSUPPORTED, "a program of one input and one output is expected");
-    itg_tensor y = itg_instance_output(b->instance, 0);
-    if (!itg_shape_elements(itg_program_input_shape(b->program, 0), &in) ||
-        !itg_shape_elements(&y.shape, &out))
+    const itg_tensor x = itg_program_input(b->program, 0), y = itg_instance_output(b->instance, 0);
+    float *real = itg_instance_input(b->instance, 0);
+    if (!itg_shape_elements(&x.shape, &in) || !itg_shape_elements(&y.shape, &out))
         return itg_fail(err, ITG_LIMIT, "the shapes are too large");
     b->in = calloc((size_t)in + 1, 8); /* whatever the codes' type */
     b->out = calloc((size_t)out + 1, 8);
@@ -93,7 +93,7 @@ static itg_status fill(emitted *b, itg_error *err)
     itg_rng_init(&rng, 1);
     for (int64_t i = 0; i < in; i++) {
         b->in[i] = (unsigned char)itg_rng_below(&rng, 64);
-        itg_instance_input(b->instance, 0)[i] = (float)b->in[i] / 64;
+        real[i] = (float)b->in[i] / 64;
     }
     return ITG_OK;
 }

@@ -19,13 +19,12 @@ typedef struct graph_run {
     float *codes;     /* its codes, all samples */
 } graph_run;
 
-static itg_status copy_sample(void *context, int32_t index, int64_t sample, float *x,
-                              itg_error *err)
+static itg_status copy_sample(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
 {
     const graph_run *g = context;
     (void)index;
     (void)err;
-    memcpy(x, g->s->real + sample * g->elements, (size_t)g->elements * sizeof *x);
+    memcpy(x, g->s->real + sample * g->elements, (size_t)g->elements * sizeof *g->s->real);
     return ITG_OK;
 }
 

@@ -130,8 +130,11 @@ static itg_status write_samples(bench_subject *s, itg_error *err)
     size_t bytes = (size_t)(samples * elements) * sizeof *s->real;
     s->real = malloc(bytes);
     if (!s->real) return itg_fail(err, ITG_NO_MEMORY, "no memory for the samples");
-    for (int64_t i = 0; i < samples; i++)
-        itg_preprocess_sample(&s->preprocess, s->set.data, i, &s->input, s->real + i * elements);
+    for (int64_t i = 0; i < samples; i++) {
+        const itg_tensor input = {ITG_F32, s->input, s->real + i * elements};
+        itg_status status = itg_preprocess_sample(&s->preprocess, s->set.data, i, &input, err);
+        if (status != ITG_OK) return status;
+    }
     snprintf(s->real_path, sizeof s->real_path, "%s/%s.f32", s->options->folder, s->network->name);
     return itg_file_write(s->real_path, s->real, bytes, err);
 }

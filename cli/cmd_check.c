@@ -226,6 +226,7 @@ static int run(const itg_cli_args *args)
     const char *target = args->values[ITG_CLI_OPT_HW].text;
     itg_status status = target ? itg_hardware_load(target, &hw, &err) : ITG_OK;
     if (status == ITG_OK) status = itg_cli_model_open(args, args->arguments[0], NULL, &model, &err);
+    if (status == ITG_OK && hw) itg_cli_note_hardware(hw, model, target);
     int result = status == ITG_OK ? report(args, model, hw) : itg_cli_fail_error(&err);
     itg_model_close(model);
     itg_hardware_destroy(hw);

@@ -114,6 +114,9 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
     itg_search_hooks hooks = {w, hook_clock, hook_progress, hook_trial, hook_cancelled, hook_hurry};
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
     itg_cli_note_kernels(w->options.float_kernels);
+    itg_cli_note_hardware(w->hw, w->model,
+                          w->args->given[ITG_CLI_OPT_HW] ? w->args->values[ITG_CLI_OPT_HW].text
+                                                         : itg_hardware_name(w->hw));
     catch_signals();
     double start = itg_cli_now();
     itg_cli_progress_begin(&w->progress, w->args->given[ITG_CLI_OPT_QUIET], &w->options, start);

@@ -94,6 +94,7 @@ static itg_status make_strategy(work *w, itg_error *err)
     if (status != ITG_OK) return status;
     status = itg_uniform_strategy(w->model, w->hw, &p, w->stats, NULL, &options, &w->file, err);
     if (status != ITG_OK) return status;
+    itg_cli_note_hardware(w->hw, w->model, values[ITG_CLI_OPT_HW].text);
     note_widths(w->file, "weights", true, options.weight_bits);
     note_widths(w->file, "activations", false, options.activation_bits);
     return ITG_OK;

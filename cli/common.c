@@ -106,7 +106,9 @@ static void take_list(const itg_cli_args *args, itg_cli_option option, float *va
 void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p)
 {
     if (args->given[ITG_CLI_OPT_BGR]) p->bgr = true;
-    if (args->given[ITG_CLI_OPT_NHWC]) p->nhwc = true;
+    if (args->given[ITG_CLI_OPT_NHWC]) p->layout = ITG_SAMPLES_NCHW;
+    if (args->given[ITG_CLI_OPT_LAYOUT]) p->layout = args->values[ITG_CLI_OPT_LAYOUT].layout;
+    if (args->given[ITG_CLI_OPT_ALLOW_NONFINITE]) p->allow_nonfinite = true;
     if (args->given[ITG_CLI_OPT_SCALE])
         p->scale = args->values[ITG_CLI_OPT_SCALE].numbers.values[0];
     take_list(args, ITG_CLI_OPT_MEAN, p->mean, &p->mean_count);
@@ -299,6 +301,15 @@ double itg_cli_now(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void itg_cli_note_hardware(const itg_hardware *hw, const itg_model *model, const char *file)
+{
+    char *notes = NULL;
+    if (itg_hardware_notes_text(hw, model, &notes, NULL) != ITG_OK) return;
+    for (const char *line = notes; *line; line += strcspn(line, "\n") + 1)
+        fprintf(stderr, "intaglio: note: %s: %.*s\n", file, (int)strcspn(line, "\n"), line);
+    itg_free(notes);
 }
 
 void itg_cli_note_kernels(itg_float_kernels kernels)

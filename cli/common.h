@@ -90,4 +90,6 @@ itg_status itg_cli_error(itg_error *err, itg_status code, const char *format, ..
 double itg_cli_now(void);
 /* One line on stderr where results hold on this machine only. */
 void itg_cli_note_kernels(itg_float_kernels kernels);
+/* What the description in `file` says without effect on this model; on stderr. */
+void itg_cli_note_hardware(const itg_hardware *hw, const itg_model *model, const char *file);
 #endif

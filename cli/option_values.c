@@ -295,6 +295,20 @@ static int parse_kernels(const parser *p, const itg_cli_spec *spec, const char *
     return ITG_CLI_OK;
 }
 
+static const char *layout_name(void *context, int index)
+{
+    (void)context;
+    return itg_sample_layout_name((itg_sample_layout)index);
+}
+
+static int parse_layout(const parser *p, const itg_cli_spec *spec, const char *text,
+                        itg_cli_value *out)
+{
+    return itg_sample_layout_from_name(text, &out->layout)
+               ? ITG_CLI_OK
+               : unknown_name(p, spec, text, ITG_SAMPLE_LAYOUTS, layout_name);
+}
+
 typedef int (*parse_fn)(const parser *p, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
 static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
@@ -308,6 +322,7 @@ static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
     [ITG_CLI_THRESHOLD] = parse_threshold, [ITG_CLI_METHODS] = parse_methods,
     [ITG_CLI_COST] = parse_cost,           [ITG_CLI_BASELINE] = parse_baseline,
     [ITG_CLI_SEARCHER] = parse_searcher,   [ITG_CLI_KERNELS] = parse_kernels,
+    [ITG_CLI_LAYOUT] = parse_layout,
 };
 
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,

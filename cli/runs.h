@@ -23,6 +23,8 @@ void itg_cli_logged_free(itg_cli_logged *runs, int64_t count);
 bool itg_cli_logged_matches(const itg_cli_args *args, const itg_cli_logged *run);
 /* Same input, as far as the log knows: both known and equal, or both unknown. */
 bool itg_cli_same_data(const itg_run_data *a, const itg_run_data *b);
+/* Order of two runs' preprocessing; 0: the same, however an older version wrote it. */
+int itg_cli_compare_preprocess(const char *a, const char *b);
 
 /* ---- words (runs_common.c) ---- */
 const char *itg_cli_base_name(const char *path);

@@ -105,6 +105,10 @@ const char *itg_hardware_builtin_name(int index);
 const char *itg_hardware_builtin_json(int index); /* text as in hardware/targets */
 void itg_hardware_schema(itg_strbuf *out);        /* JSON Schema, from the table that validates */
 
+/* What hw says without effect (notes.c), a line each: "dtypes.s4: no operator reads or writes it".
+ * g NULL: of the description alone; else also of its overrides on that graph. */
+void itg_hardware_notes(const itg_hardware *hw, const itg_graph *g, itg_strbuf *out);
+
 /* ---- selection (select.c) ---- */
 /* Whether hw can run the node as integers whatever the bits are; if not, *reason says why (arena
  * string). */

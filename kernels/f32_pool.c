@@ -1,6 +1,6 @@
-/* Pooling. MaxPool starts at -inf and ignores padding and NaN. Averages are sums in double, kernel
- * row then column ascending, divided by the count in double and rounded once. Outputs of one row
- * advance side by side. */
+/* Pooling. MaxPool starts at -inf and ignores padding; NaN in a window is its result. Averages are
+ * sums in double, kernel row then column ascending, divided by the count in double and rounded
+ * once. Outputs of one row advance side by side. */
 #include "kernels/f32_window.h"
 
 #include <math.h> /* INFINITY */
@@ -19,7 +19,7 @@ static void max_row(const itg_window *w, const float *x, int64_t p, float *y)
             const itg_span valid = itg_valid_outputs(shift, stride, w->out_width, w->width);
             for (int64_t q = valid.begin; q < valid.end; ++q) {
                 const float value = row[q * stride + shift];
-                y[q] = value > y[q] ? value : y[q];
+                y[q] = value > y[q] || value != value ? value : y[q];
             }
         }
     }
@@ -118,7 +118,7 @@ itg_status itg_f32_global_pool(const itg_call *call)
         if (call->op == ITG_OP_GLOBAL_MAX_POOL) {
             float most = -INFINITY;
             for (int64_t i = 0; i < size; ++i)
-                most = x[i] > most ? x[i] : most;
+                most = x[i] > most || x[i] != x[i] ? x[i] : most;
             y[c] = most;
         } else {
             double sum = 0.0;

@@ -1,6 +1,7 @@
 /* Reductions. Sums are formed in double in row-major order of the input, means divide by the count
- * in double; rounded once. Maxima start at -inf: NaN never wins. Of no elements the sum is 0 and
- * the maximum -inf, as ONNX has it; it leaves their mean open, which is NaN here. */
+ * in double; rounded once. Maxima start at -inf; NaN among the elements is the result. Of no
+ * elements the sum is 0 and the maximum -inf, as ONNX has it; it leaves their mean open, which is
+ * NaN here. */
 #include "kernels/float_call.h"
 
 #include <math.h> /* INFINITY */
@@ -52,7 +53,7 @@ static void max_runs(itg_strided *s, const float *x, float *y)
         float *out = y + s->offset[1];
         const int64_t step = itg_strided_step(s, 1), run = itg_strided_run(s);
         for (int64_t i = 0; i < run; ++i)
-            out[i * step] = in[i] > out[i * step] ? in[i] : out[i * step];
+            out[i * step] = in[i] > out[i * step] || in[i] != in[i] ? in[i] : out[i * step];
     } while (itg_strided_next(s));
 }
 
@@ -98,8 +99,14 @@ itg_status itg_f32_reduce(const itg_call *call)
                                          : reduce_sum(call, &s, outputs);
 }
 
-/* Of equal largest values the first, or with select_last_index the last. NaN never wins; all NaN
- * gives 0. */
+/* Whether a value takes the place of the most so far. NaN is larger than every number. */
+static bool is_more(double value, double most, bool or_equal)
+{
+    if (most != most) return or_equal && value != value;
+    return value > most || value != value || (or_equal && value == most);
+}
+
+/* Of equal largest values the first, or with select_last_index the last. */
 itg_status itg_f32_arg_max(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0];
@@ -121,8 +128,7 @@ itg_status itg_f32_arg_max(const itg_call *call)
             double most = itg_load_number(x->dtype, x->data, first);
             for (int64_t k = 1; k < size; ++k) {
                 const double value = itg_load_number(x->dtype, x->data, first + k * inner);
-                const bool wins = call->attrs->select_last_index ? value >= most : value > most;
-                if (wins || (most != most && value == value)) {
+                if (is_more(value, most, call->attrs->select_last_index)) {
                     best = k;
                     most = value;
                 }

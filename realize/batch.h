@@ -47,9 +47,9 @@ typedef struct itg_block {
 } itg_block;
 
 typedef struct itg_batch_io {
-    /* Writes a sample of input `index` into x. Called only if the input is needed at all. NULL: the
-     * caller has filled itg_batch_input. */
-    itg_status (*fill)(void *context, int32_t index, int64_t sample, float *x, itg_error *err);
+    /* Writes a sample of input `index` into x, in the input's dtype. Called only if the input is
+     * needed at all. NULL: the caller has filled itg_batch_input. */
+    itg_status (*fill)(void *context, int32_t index, int64_t sample, void *x, itg_error *err);
     void *context;
     itg_cache *activations; /* NULL: no reuse */
     bool keep;              /* what is computed goes into activations, where it is worth it */
@@ -59,7 +59,7 @@ typedef struct itg_batch itg_batch;
 itg_status itg_batch_create(const itg_batch_plan *plan, itg_batch **out, itg_error *err);
 void itg_batch_destroy(itg_batch *batch);
 /* Room for sample k of the next run, k < block. Written anew before every run. */
-float *itg_batch_input(itg_batch *batch, int32_t index, int64_t k);
+void *itg_batch_input(itg_batch *batch, int32_t index, int64_t k);
 itg_status itg_batch_run(itg_batch *batch, const itg_block *block, const itg_batch_io *io,
                          itg_error *err);
 /* Of the last run's sample k: storage dtype, logical order, valid until the next run. */

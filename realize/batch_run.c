@@ -132,11 +132,11 @@ itg_epilogue itg_batch_epilogue(const itg_batch *batch, const itg_batch_operatio
     return e;
 }
 
-float *itg_batch_input(itg_batch *batch, int32_t index, int64_t k)
+void *itg_batch_input(itg_batch *batch, int32_t index, int64_t k)
 {
     int32_t value = batch->plan->program->inputs[index];
-    return (float *)batch->where[value * ITG_LAYOUT_COUNT] +
-           k * batch->plan->program->values[value].elements;
+    return (unsigned char *)batch->where[value * ITG_LAYOUT_COUNT] +
+           (size_t)k * batch->plan->program->values[value].bytes;
 }
 
 itg_tensor itg_batch_output(const itg_batch *batch, int32_t index, int64_t k)

@@ -94,9 +94,8 @@ static itg_status check_steps(itg_program *p, bool *written, itg_error *err)
         written[i] = p->values[i].data != NULL;
     for (int32_t i = 0; i < p->input_count; i++) {
         const itg_pvalue *v = &p->values[p->inputs[i]];
-        if (v->dtype != ITG_F32 || written[p->inputs[i]])
-            return itg_fail(err, ITG_UNSUPPORTED, "input '%s': inputs are float32 and stand once",
-                            v->name);
+        if (written[p->inputs[i]])
+            return itg_fail(err, ITG_UNSUPPORTED, "input '%s' stands twice", v->name);
         written[p->inputs[i]] = true;
     }
     for (int32_t i = 0; i < p->step_count; i++) {

@@ -117,7 +117,7 @@ void itg_instance_destroy(itg_instance *instance)
     free(instance);
 }
 
-float *itg_instance_input(itg_instance *instance, int32_t index)
+void *itg_instance_input(itg_instance *instance, int32_t index)
 {
     return itg_exec_data(instance, instance->program->inputs[index]);
 }

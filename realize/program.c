@@ -214,9 +214,9 @@ int32_t itg_program_input_count(const itg_program *p)
     return p->input_count;
 }
 
-const itg_shape *itg_program_input_shape(const itg_program *p, int32_t index)
+itg_tensor itg_program_input(const itg_program *p, int32_t index)
 {
-    return &p->values[p->inputs[index]].shape;
+    return itg_pvalue_tensor(&p->values[p->inputs[index]]);
 }
 
 int32_t itg_program_output_count(const itg_program *p)

@@ -29,7 +29,7 @@ itg_status itg_realize_with(const itg_annotated *a, const itg_realize_options *o
 void itg_program_destroy(itg_program *program);
 
 int32_t itg_program_input_count(const itg_program *p);
-const itg_shape *itg_program_input_shape(const itg_program *p, int32_t index); /* [1, ...] */
+itg_tensor itg_program_input(const itg_program *p, int32_t index); /* dtype, [1, ...]; no data */
 const char *itg_program_output_name(const itg_program *p, int32_t index);
 /* Storage dtype, shape [1, ...], quantizer (NULL: float or indices). */
 void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,
@@ -48,7 +48,7 @@ void itg_program_print(const itg_program *p, itg_strbuf *out);
 typedef struct itg_instance itg_instance;
 itg_status itg_instance_create(const itg_program *p, itg_instance **out, itg_error *err);
 void itg_instance_destroy(itg_instance *instance);
-float *itg_instance_input(itg_instance *instance, int32_t index);
+void *itg_instance_input(itg_instance *instance, int32_t index); /* of the input's dtype */
 itg_status itg_instance_run(itg_instance *instance, itg_error *err);
 itg_tensor itg_instance_output(const itg_instance *instance,
                                int32_t index); /* storage dtype; valid until the next run */

@@ -20,6 +20,7 @@ if [ "${1:-}" = --exported ]; then
 fi
 status=0
 [ "$exported" ] || $python tests/onnxruntime/compare.py build/release/intaglio "$@" || status=1
+[ "$exported" ] || $python tests/onnxruntime/inputs.py build/release/intaglio || status=1
 [ "$exported" ] || set --
 $python tests/onnxruntime/exported.py build/release/intaglio "$@" || status=1
 exit $status

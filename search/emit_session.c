@@ -10,24 +10,28 @@ static itg_status make_inputs(const itg_program *program, const itg_emit_options
 {
     const itg_preprocess fallback = itg_preprocess_default();
     const itg_preprocess *p = options->preprocess != NULL ? options->preprocess : &fallback;
-    const itg_shape *shape = itg_program_input_shape(program, 0);
     int64_t elements = 0;
     if (itg_program_input_count(program) != 1)
         return itg_fail(err, ITG_UNSUPPORTED, "a data set for a program of %d inputs",
                         (int)itg_program_input_count(program));
-    itg_status status = itg_preprocess_check(p, options->data, shape, err);
+    itg_tensor input = itg_program_input(program, 0);
+    if (input.dtype != ITG_F32)
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "C source takes float32 data as codes, but the program's input is %s",
+                        itg_dtype_name(input.dtype));
+    itg_status status = itg_preprocess_check(p, options->data, &input, err);
     if (status != ITG_OK) return status;
-    if (!itg_shape_elements(shape, &elements) || elements > ITG_MAX_ELEMENTS / count)
+    if (!itg_shape_elements(&input.shape, &elements) || elements > ITG_MAX_ELEMENTS / count)
         return itg_fail(err, ITG_LIMIT, "%d samples of the self-test are too large", (int)count);
     *values = malloc((size_t)(elements * count) * sizeof **values);
     *inputs = malloc((size_t)count * sizeof **inputs);
     if (*values == NULL || *inputs == NULL)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the self-test");
-    for (int32_t i = 0; i < count; i++) {
-        (*inputs)[i] = *values + i * elements;
-        itg_preprocess_sample(p, options->data, i, shape, *values + i * elements);
+    for (int32_t i = 0; i < count && status == ITG_OK; i++) {
+        (*inputs)[i] = input.data = *values + i * elements;
+        status = itg_preprocess_sample(p, options->data, i, &input, err);
     }
-    return ITG_OK;
+    return status;
 }
 
 itg_status itg_emit_c(const itg_program *program, const itg_emit_options *options,

@@ -16,7 +16,7 @@ static void destroy(void *instance)
 {
     itg_instance_destroy(instance);
 }
-static float *input(void *instance, int32_t index)
+static void *input(void *instance, int32_t index)
 {
     return itg_instance_input(instance, index);
 }
@@ -40,12 +40,11 @@ static const itg_quantizer *quantizer(const void *context, int32_t index)
 
 itg_runner itg_runner_program(const itg_program *program)
 {
-    itg_shape none = {0};
+    const itg_tensor none = {0};
     itg_runner r = {program,
                     itg_program_input_count(program),
                     itg_program_output_count(program),
-                    itg_program_input_count(program) > 0 ? *itg_program_input_shape(program, 0)
-                                                         : none,
+                    itg_program_input_count(program) > 0 ? itg_program_input(program, 0) : none,
                     create,
                     destroy,
                     input,

@@ -52,11 +52,8 @@ static itg_status check_fit(const calibration *c, itg_error *err)
         return itg_fail(err, ITG_UNSUPPORTED,
                         "%s: %" PRId32 " inputs; calibration feeds exactly one", graph->name,
                         graph->input_count);
-    const itg_value *input = &graph->values[graph->inputs[0]];
-    if (input->dtype != ITG_F32)
-        return itg_fail(err, ITG_UNSUPPORTED, "%s: input '%s' is %s; calibration feeds f32",
-                        graph->name, input->name, itg_dtype_name(input->dtype));
-    itg_status status = itg_preprocess_check(c->preprocess, &c->about, &input->shape, err);
+    const itg_tensor input = itg_graph_tensor(graph, graph->inputs[0]);
+    itg_status status = itg_preprocess_check(c->preprocess, &c->about, &input, err);
     return status == ITG_OK ? ITG_OK : itg_prefix_error(err, status, "%s", graph->name);
 }
 
@@ -119,12 +116,16 @@ static itg_status next_block(calibration *c, int64_t count, itg_error *err)
     c->block = c->about;
     c->block.shape.dims[0] = count;
     c->block.data = c->buffer;
+    c->block.first = c->first;
+    c->block.numbers = NULL;
     if (s->stream) return itg_data_stream_read(s->stream, count, c->buffer, err);
     const unsigned char *from = s->data->data;
     if (is_whole(s)) {
         c->block.data = (void *)(uintptr_t)(from + (size_t)c->first * bytes);
+        c->block.numbers = s->data->numbers ? s->data->numbers + c->first : NULL;
         return ITG_OK;
     }
+    c->block.numbers = s->samples + c->first;
     for (int64_t i = 0; i < count; i++)
         memcpy((unsigned char *)c->buffer + (size_t)i * bytes,
                from + (size_t)s->samples[c->first + i] * bytes, bytes);
@@ -164,12 +165,14 @@ static itg_status run_sample(void *context, int worker, int64_t item, itg_error 
     if (itg_check_stop(&c->stop, err) != ITG_OK) return ITG_CANCELLED;
     itg_float_exec *exec = c->execs[worker];
     measuring m = {c, c->sums + item * c->id_count, c->histograms + (int64_t)worker * c->id_count};
-    itg_preprocess_sample(c->preprocess, &c->block, item,
-                          &c->graph->values[c->graph->inputs[0]].shape,
-                          itg_float_exec_input(exec, 0));
-    itg_status status = itg_float_exec_visit(exec, measure, &m, err);
+    itg_tensor input = itg_graph_tensor(c->graph, c->graph->inputs[0]);
+    input.data = itg_float_exec_input(exec, 0);
+    itg_status status = itg_preprocess_sample(c->preprocess, &c->block, item, &input, err);
+    if (status != ITG_OK) return status;
+    status = itg_float_exec_visit(exec, measure, &m, err);
     return status == ITG_OK ? status
-                            : itg_prefix_error(err, status, "sample %" PRId64, c->first + item);
+                            : itg_prefix_error(err, status, "%s: sample %" PRId64, c->about.path,
+                                               itg_dataset_number(&c->block, item));
 }
 
 static itg_status run_samples(calibration *c, itg_stats *stats, itg_error *err)

@@ -59,7 +59,13 @@ void itg_dataset_destroy(itg_dataset *data)
     if (!data) return;
     free(data->data);
     free(data->path);
+    free((void *)(uintptr_t)data->numbers);
     free(data);
+}
+
+int64_t itg_dataset_number(const itg_dataset *data, int64_t sample)
+{
+    return data->numbers ? data->numbers[sample] : data->first + sample;
 }
 
 itg_status itg_dataset_load(const char *path, int64_t limit, itg_dataset **out, itg_error *err)
@@ -111,21 +117,24 @@ itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, i
     chosen->dtype = data->dtype;
     chosen->shape = shape;
     chosen->data = malloc(bytes * (size_t)count);
-    if (!chosen->data) {
+    int64_t *numbers = malloc(sizeof *numbers * (size_t)count);
+    chosen->numbers = numbers;
+    if (!chosen->data || !numbers) {
         itg_dataset_destroy(chosen);
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %" PRId64 " samples", data->path,
                         count);
     }
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
+        numbers[i] = itg_dataset_number(data, samples[i]);
         memcpy((unsigned char *)chosen->data + (size_t)i * bytes,
                (const unsigned char *)data->data + (size_t)samples[i] * bytes, bytes);
+    }
     hash_dataset(chosen);
     *out = chosen;
     return ITG_OK;
 }
 
-/* Element i as an integer; false: not one. */
-static bool integer_at(const itg_dataset *data, int64_t i, int64_t *out)
+bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out)
 {
     double real = 0;
     switch (data->dtype) {
@@ -141,8 +150,14 @@ static bool integer_at(const itg_dataset *data, int64_t i, int64_t *out)
     case ITG_S16:
         *out = ((const int16_t *)data->data)[i];
         return true;
+    case ITG_U32:
+        *out = ((const uint32_t *)data->data)[i];
+        return true;
     case ITG_S32:
         *out = ((const int32_t *)data->data)[i];
+        return true;
+    case ITG_BOOL:
+        *out = ((const uint8_t *)data->data)[i] != 0;
         return true;
     case ITG_S64:
         *out = ((const int64_t *)data->data)[i];
@@ -173,7 +188,7 @@ itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *c
     if (!labels)
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %" PRId64 " labels", data->path, n);
     for (int64_t i = 0; i < n; i++) {
-        if (integer_at(data, i, &labels[i])) continue;
+        if (itg_dataset_integer(data, i, &labels[i])) continue;
         free(labels);
         return itg_fail(err, ITG_BAD_FILE, "%s: label %" PRId64 " is not an integer", data->path,
                         i);

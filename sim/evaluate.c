@@ -129,15 +129,21 @@ static itg_status prepare_reference(evaluation_state *s, int64_t samples, itg_er
                : itg_fail(err, ITG_NO_MEMORY, "no memory to compare outputs");
 }
 
-static itg_status fill_sample(void *context, int32_t index, int64_t sample, float *x,
-                              itg_error *err)
+typedef struct filling {
+    const evaluation_state *s;
+    bool has_failed; /* the error names the sample */
+} filling;
+
+static itg_status fill_sample(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
 {
-    const evaluation_state *s = context;
+    filling *f = context;
+    itg_tensor input = f->s->runner->first_input;
     (void)index;
-    (void)err;
-    itg_preprocess_sample(s->options->preprocess, s->options->data, sample_at(s, sample),
-                          &s->runner->input_shape, x);
-    return ITG_OK;
+    input.data = x;
+    itg_status status = itg_preprocess_sample(f->s->options->preprocess, f->s->options->data,
+                                              sample_at(f->s, sample), &input, err);
+    f->has_failed = status != ITG_OK;
+    return status;
 }
 
 static itg_status open_floats(const evaluation_state *s, float_worker *f, itg_error *err)
@@ -163,8 +169,10 @@ static itg_status wanted_at(evaluation_state *s, int worker, int64_t place, cons
     *out = r->values ? r->values + sample_at(s, place) * r->elements : NULL;
     if (r->values) return ITG_OK;
     float_worker *f = &s->floats[worker];
+    filling filled = {s, false};
     itg_status status = open_floats(s, f, err);
-    if (status == ITG_OK) status = fill_sample(s, 0, place, r->runner.input(f->instance, 0), err);
+    if (status == ITG_OK)
+        status = fill_sample(&filled, 0, place, r->runner.input(f->instance, 0), err);
     if (status == ITG_OK) status = r->runner.run(f->instance, err);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < r->output_count; i++)
@@ -206,12 +214,22 @@ static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, i
                               itg_error *err)
 {
     const itg_runner *r = s->runner;
+    const itg_dataset *data = s->options->data;
+    filling f = {s, false};
+    itg_status status = ITG_OK;
     if (r->block > 0) {
-        itg_sample_source source = {fill_sample, s};
-        return r->run_block(instance, &source, s->first + at, count, err);
+        const itg_sample_source source = {fill_sample, &f};
+        status = r->run_block(instance, &source, s->first + at, count, err);
+    } else {
+        status = fill_sample(&f, 0, s->first + at, r->input(instance, 0), err);
+        if (status == ITG_OK) status = r->run(instance, err);
     }
-    itg_status status = fill_sample(s, 0, s->first + at, r->input(instance, 0), err);
-    return status == ITG_OK ? r->run(instance, err) : status;
+    if (status == ITG_OK || f.has_failed) return status;
+    const int64_t number = itg_dataset_number(data, sample_at(s, s->first + at));
+    return count == 1
+               ? itg_prefix_error(err, status, "%s: sample %lld", data->path, (long long)number)
+               : itg_prefix_error(err, status, "%s: %lld samples from %lld on", data->path,
+                                  (long long)count, (long long)number);
 }
 
 static itg_tensor output_of(const itg_runner *r, const void *instance, int32_t index, int64_t k)
@@ -417,7 +435,7 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
                         "the model has %d inputs; data for exactly one input can be given",
                         runner->input_count);
     itg_status status =
-        itg_preprocess_check(options->preprocess, options->data, &runner->input_shape, err);
+        itg_preprocess_check(options->preprocess, options->data, &runner->first_input, err);
     if (status != ITG_OK) return status;
     evaluation_state s = {
         .runner = runner, .options = options, .workers = itg_thread_count(options->threads)};

@@ -278,7 +278,7 @@ void itg_float_exec_destroy(itg_float_exec *exec)
     itg_arena_destroy(exec->arena); /* exec lies in it */
 }
 
-float *itg_float_exec_input(itg_float_exec *exec, int32_t index)
+void *itg_float_exec_input(itg_float_exec *exec, int32_t index)
 {
     return exec->values[exec->graph->inputs[index]].data;
 }

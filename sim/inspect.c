@@ -112,23 +112,26 @@ static itg_status inspect_sample(void *context, int index, int64_t item, itg_err
     edge_sums *sums = x->block + item * x->a->edge_count;
     itg_status status = w->values ? ITG_OK : create_worker(x, w, err);
     if (status != ITG_OK) return status;
-    const itg_shape *shape = &g->values[g->inputs[0]].shape;
-    itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, shape,
-                          itg_float_exec_input(w->exec, 0));
-    itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, shape,
-                          itg_sim_input(w->sim, 0));
+    itg_tensor input = itg_graph_tensor(g, g->inputs[0]);
+    input.data = itg_float_exec_input(w->exec, 0);
+    status = itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, &input, err);
+    if (status != ITG_OK) return status;
+    memcpy(itg_sim_input(w->sim, 0), input.data, itg_tensor_bytes(&input));
     comparing c = {x, w, sums};
     for (int32_t e = 0; e < x->a->edge_count; e++)
         sums[e] = empty;
     status = itg_sim_run(w->sim, err);
     if (status == ITG_OK) status = itg_float_exec_visit(w->exec, compare, &c, err);
-    for (itg_id v = 0; v < g->value_count && status == ITG_OK; v++)
+    if (status != ITG_OK)
+        return itg_prefix_error(err, status, "%s: sample %lld", x->data->path,
+                                (long long)itg_dataset_number(x->data, x->first + item));
+    for (itg_id v = 0; v < g->value_count; v++)
         if (g->values[v].data) {
             const itg_tensor constant = {g->values[v].dtype, g->values[v].shape,
                                          (void *)(uintptr_t)g->values[v].data};
             compare(&c, v, &constant);
         }
-    return status;
+    return ITG_OK;
 }
 
 static double deviation(double sum, double squares, double n)
@@ -216,8 +219,8 @@ itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
     if (g->input_count != 1)
         return itg_fail(err, ITG_UNSUPPORTED, "%s has %d inputs; data for exactly one can be given",
                         g->name, g->input_count);
-    itg_status status =
-        itg_preprocess_check(&file->preprocess, data, &g->values[g->inputs[0]].shape, err);
+    const itg_tensor input = itg_graph_tensor(g, g->inputs[0]);
+    itg_status status = itg_preprocess_check(&file->preprocess, data, &input, err);
     if (status != ITG_OK) return status;
     int count = itg_thread_count(threads);
     inspect x = {.a = annotated, .file = file, .data = data};

@@ -109,6 +109,20 @@ itg_status itg_model_print(const itg_model *model, char **out, itg_error *err)
     return ITG_OK;
 }
 
+itg_status itg_hardware_notes_text(const itg_hardware *hw, const itg_model *model, char **out,
+                                   itg_error *err)
+{
+    itg_strbuf text = {0};
+    itg_strbuf_add(&text, "");
+    itg_hardware_notes(hw, model->graph, &text);
+    if (!itg_strbuf_ok(&text) || !text.text) {
+        itg_strbuf_deinit(&text);
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for notes on %s", hw->name);
+    }
+    *out = text.text;
+    return ITG_OK;
+}
+
 itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_error *err)
 {
     itg_strbuf text = {0};

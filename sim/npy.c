@@ -87,8 +87,9 @@ static itg_status parse_descr(const char *name, const char *descr, itg_array_hea
     static const struct {
         const char *code;
         itg_dtype dtype;
-    } allowed[] = {{"u1", ITG_U8},  {"i1", ITG_S8},  {"u2", ITG_U16}, {"i2", ITG_S16},
-                   {"i4", ITG_S32}, {"i8", ITG_S64}, {"f4", ITG_F32}, {"f8", ITG_F64}};
+    } allowed[] = {{"b1", ITG_BOOL}, {"u1", ITG_U8},  {"i1", ITG_S8},  {"u2", ITG_U16},
+                   {"i2", ITG_S16},  {"u4", ITG_U32}, {"i4", ITG_S32}, {"i8", ITG_S64},
+                   {"f4", ITG_F32},  {"f8", ITG_F64}};
     for (size_t i = 0; strlen(descr) == 3 && i < sizeof allowed / sizeof *allowed; i++) {
         if (strcmp(descr + 1, allowed[i].code) != 0) continue;
         bool one_byte = itg_dtype_size(allowed[i].dtype) == 1;
@@ -98,7 +99,8 @@ static itg_status parse_descr(const char *name, const char *descr, itg_array_hea
         return ITG_OK;
     }
     return itg_fail(err, ITG_UNSUPPORTED,
-                    "%s: element type '%s'; expected one of u1 i1 u2 i2 i4 i8 f4 f8", name, descr);
+                    "%s: element type '%s'; expected one of b1 u1 i1 u2 i2 u4 i4 i8 f4 f8", name,
+                    descr);
 }
 
 static itg_status parse_member(const char *name, cursor *c, unsigned *seen, itg_array_header *out,

@@ -1,6 +1,5 @@
-/* Preprocessing: (x*scale - mean)/std in float32, every operation rounded on its own. Mean and std
- * are indexed by the channel as the model sees it: after bgr has reversed axis 1. */
-#include "sim/sim.h"
+/* Preprocessing: what the numbers mean, and whether data fits an input under them. */
+#include "sim/preprocess.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,24 @@
 itg_preprocess itg_preprocess_default(void)
 {
     return (itg_preprocess){.scale = 1.0f};
+}
+
+static const char *const layout_names[ITG_SAMPLE_LAYOUTS] = {
+    [ITG_SAMPLES_SAME] = "same", [ITG_SAMPLES_NCHW] = "nchw", [ITG_SAMPLES_NHWC] = "nhwc"};
+
+const char *itg_sample_layout_name(itg_sample_layout layout)
+{
+    return layout_names[layout];
+}
+
+bool itg_sample_layout_from_name(const char *name, itg_sample_layout *out)
+{
+    for (int i = 0; i < ITG_SAMPLE_LAYOUTS; i++) {
+        if (strcmp(layout_names[i], name) != 0) continue;
+        *out = (itg_sample_layout)i;
+        return true;
+    }
+    return false;
 }
 
 /* A decimal or hex number without its blanks, finite. */
@@ -64,9 +81,14 @@ itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, 
     return ITG_OK;
 }
 
-static int64_t channels_of(const itg_dataset *data)
+static int32_t channel_axis(const itg_preprocess *p, const itg_shape *data)
 {
-    return data->shape.rank > 1 ? data->shape.dims[1] : 1;
+    return p->layout == ITG_SAMPLES_NHWC ? data->rank - 1 : 1;
+}
+
+int64_t itg_preprocess_channels(const itg_preprocess *p, const itg_shape *data)
+{
+    return data->rank > 1 ? data->dims[channel_axis(p, data)] : 1;
 }
 
 static itg_status check_constants(const itg_preprocess *p, const itg_dataset *data, itg_error *err)
@@ -81,11 +103,12 @@ static itg_status check_constants(const itg_preprocess *p, const itg_dataset *da
         return itg_fail(err, ITG_BAD_ARGUMENT, "preprocessing: scale is not finite");
     for (int i = 0; i < 2; i++) {
         int64_t n = lists[i].count;
-        if (n < 0 || n > ITG_MAX_CHANNELS || (n > 1 && n != channels_of(data)))
+        const int64_t channels = itg_preprocess_channels(p, &data->shape);
+        if (n < 0 || n > ITG_MAX_CHANNELS || (n > 1 && n != channels))
             return itg_fail(err, ITG_BAD_ARGUMENT,
                             "preprocessing: %" PRId64 " values of %s; expected 1, or %" PRId64
-                            ", the channels (axis 1) of %s",
-                            n, lists[i].name, channels_of(data), data->path);
+                            ", the channels (axis %" PRId32 ") of %s",
+                            n, lists[i].name, channels, channel_axis(p, &data->shape), data->path);
         for (int32_t k = 0; k < n; k++)
             if (!isfinite(lists[i].values[k]) || (lists[i].divides && lists[i].values[k] == 0.0f))
                 return itg_fail(err, ITG_BAD_ARGUMENT, "preprocessing: %s %" PRId32 " is %s",
@@ -95,13 +118,28 @@ static itg_status check_constants(const itg_preprocess *p, const itg_dataset *da
     return ITG_OK;
 }
 
-/* Shape of a sample as the model gets it, dimensions of 1 left out. */
-static void sample_shape(const itg_shape *from, bool to_nhwc, itg_shape *out)
+/* Only float32 is computed; everything else passes as it is. */
+static itg_status check_dtype(const itg_preprocess *p, const itg_tensor *input, itg_error *err)
 {
-    out->rank = 0;
-    for (int32_t i = to_nhwc ? 2 : 1; i < from->rank; i++)
-        if (from->dims[i] != 1) out->dims[out->rank++] = from->dims[i];
-    if (to_nhwc && from->dims[1] != 1) out->dims[out->rank++] = from->dims[1];
+    if (input->dtype == ITG_F32 || (p->scale == 1.0f && p->mean_count == 0 && p->std_count == 0))
+        return ITG_OK;
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "preprocessing: scale, mean and std compute float32, but the model's input is "
+                    "%s: leave them out",
+                    itg_dtype_name(input->dtype));
+}
+
+/* Shape of a sample as the model gets it, dimensions of 1 left out. */
+static itg_shape sample_shape(const itg_shape *from, itg_sample_layout layout)
+{
+    const bool to_front = layout == ITG_SAMPLES_NHWC, to_end = layout == ITG_SAMPLES_NCHW;
+    const int32_t first = to_end ? 2 : 1, last = from->rank - (to_front ? 1 : 0);
+    itg_shape out = {0};
+    if (to_front && from->dims[last] != 1) out.dims[out.rank++] = from->dims[last];
+    for (int32_t i = first; i < last; i++)
+        if (from->dims[i] != 1) out.dims[out.rank++] = from->dims[i];
+    if (to_end && from->dims[1] != 1) out.dims[out.rank++] = from->dims[1];
+    return out;
 }
 
 static int compare_dims(const void *a, const void *b)
@@ -120,103 +158,53 @@ static bool is_permuted(const itg_shape *a, const itg_shape *b)
     return itg_shape_equal(&x, &y);
 }
 
+static itg_status check_order(const itg_preprocess *p, const itg_dataset *data,
+                              const itg_shape *input, itg_error *err)
+{
+    char have[128], want[128], converted[32] = "", help[64] = "";
+    itg_shape sample = data->shape;
+    const itg_shape expected = sample_shape(input, ITG_SAMPLES_SAME),
+                    given = sample_shape(&data->shape, p->layout);
+    if (!is_permuted(&given, &expected)) return ITG_OK;
+    for (int i = 0; i < ITG_SAMPLE_LAYOUTS && data->shape.rank > 2; i++) {
+        const itg_shape other = sample_shape(&data->shape, (itg_sample_layout)i);
+        if (itg_shape_equal(&other, &expected))
+            snprintf(help, sizeof help, "; --layout %s reads them as such", layout_names[i]);
+    }
+    sample.dims[0] = 1;
+    if (p->layout != ITG_SAMPLES_SAME)
+        snprintf(converted, sizeof converted, ", read as %s,", layout_names[p->layout]);
+    return itg_fail(err, ITG_MISMATCH,
+                    "%s: samples of shape %s%s are the model's input %s in another order of axes%s",
+                    data->path, itg_shape_text(&sample, have, sizeof have), converted,
+                    itg_shape_text(input, want, sizeof want), help);
+}
+
 itg_status itg_preprocess_check(const itg_preprocess *p, const itg_dataset *data,
-                                const itg_shape *input, itg_error *err)
+                                const itg_tensor *input, itg_error *err)
 {
     char have[128], want[128];
     int64_t elements = 0, wanted = 0;
-    itg_shape sample = data->shape, given, expected;
+    itg_shape sample = data->shape;
     itg_status status = check_constants(p, data, err);
+    if (status == ITG_OK) status = check_dtype(p, input, err);
     if (status != ITG_OK) return status;
-    if ((p->bgr || p->nhwc) && data->shape.rank < 3)
+    if ((p->bgr || p->layout != ITG_SAMPLES_SAME) && data->shape.rank < 3)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s: shape %s has no channels and pixels for %s",
                         data->path, itg_shape_text(&data->shape, have, sizeof have),
-                        p->bgr ? "bgr" : "nhwc");
+                        p->bgr ? "bgr" : layout_names[p->layout]);
     sample.dims[0] = 1;
-    if (!itg_shape_elements(input, &wanted) || !itg_shape_elements(&sample, &elements) ||
+    if (!itg_shape_elements(&input->shape, &wanted) || !itg_shape_elements(&sample, &elements) ||
         elements != wanted)
         return itg_fail(err, ITG_MISMATCH,
                         "%s: samples of shape %s do not fit the model's input %s", data->path,
                         itg_shape_text(&sample, have, sizeof have),
-                        itg_shape_text(input, want, sizeof want));
-    sample_shape(&data->shape, p->nhwc, &given);
-    sample_shape(input, false, &expected);
-    if (is_permuted(&given, &expected))
-        return itg_fail(
-            err, ITG_MISMATCH,
-            "%s: samples of shape %s%s are the model's input %s in another order of axes",
-            data->path, itg_shape_text(&sample, have, sizeof have), p->nhwc ? ", made nhwc," : "",
-            itg_shape_text(input, want, sizeof want));
-    return ITG_OK;
-}
-
-/* count elements from index first, each rounded to float32. */
-static void read_floats(const itg_dataset *data, int64_t first, int64_t count, int64_t step,
-                        float *out)
-{
-#define READ(type)                                                                                 \
-    do {                                                                                           \
-        const type *from = (const type *)data->data + first;                                       \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            out[i * step] = (float)from[i];                                                        \
-    } while (0)
-    switch (data->dtype) {
-    case ITG_U8:
-        READ(uint8_t);
-        break;
-    case ITG_S8:
-        READ(int8_t);
-        break;
-    case ITG_U16:
-        READ(uint16_t);
-        break;
-    case ITG_S16:
-        READ(int16_t);
-        break;
-    case ITG_S32:
-        READ(int32_t);
-        break;
-    case ITG_S64:
-        READ(int64_t);
-        break;
-    case ITG_F64:
-        READ(double);
-        break;
-    default:
-        READ(float);
-        break;
-    }
-#undef READ
-}
-
-/* One channel in place; the operations stand apart so that each is rounded. */
-static void normalize(const itg_preprocess *p, int64_t channel, int64_t count, int64_t step,
-                      float *x)
-{
-    const float mean = p->mean_count > 1 ? p->mean[channel] : p->mean[0];
-    const float std = p->std_count > 1 ? p->std[channel] : p->std[0];
-    const bool subtracts = p->mean_count > 0, divides = p->std_count > 0;
-    for (int64_t i = 0; i < count; i++) {
-        float v = x[i * step] * p->scale;
-        if (subtracts) v = v - mean;
-        if (divides) v = v / std;
-        x[i * step] = v;
-    }
-}
-
-void itg_preprocess_sample(const itg_preprocess *p, const itg_dataset *data, int64_t sample,
-                           const itg_shape *input, float *out)
-{
-    int64_t elements = 1, channels = channels_of(data);
-    (void)input; /* the check has shown that its elements are the sample's */
-    for (int32_t i = 1; i < data->shape.rank; i++)
-        elements *= data->shape.dims[i];
-    const int64_t inner = elements / channels;
-    for (int64_t c = 0; c < channels; c++) {
-        int64_t from = sample * elements + (p->bgr ? channels - 1 - c : c) * inner;
-        float *to = p->nhwc ? out + c : out + c * inner;
-        int64_t step = p->nhwc ? channels : 1;
-        read_floats(data, from, inner, step, to);
-        normalize(p, c, inner, step, to);
-    }
+                        itg_shape_text(&input->shape, want, sizeof want));
+    if (p->layout != ITG_SAMPLES_SAME && data->shape.rank < input->shape.rank)
+        return itg_fail(err, ITG_MISMATCH,
+                        "%s: samples of shape %s have no axis of channels that %s could mean; the "
+                        "model's input is %s",
+                        data->path, itg_shape_text(&sample, have, sizeof have),
+                        layout_names[p->layout], itg_shape_text(&input->shape, want, sizeof want));
+    return check_order(p, data, &input->shape, err);
 }

@@ -14,13 +14,13 @@ static void write_list(const float *values, int32_t count, itg_strbuf *json)
 void itg_preprocess_write(const itg_preprocess *p, itg_strbuf *json)
 {
     char text[40];
-    itg_strbuf_format(json, "{\"bgr\": %s, \"nhwc\": %s, \"scale\": \"%s\", \"mean\": ",
-                      p->bgr ? "true" : "false", p->nhwc ? "true" : "false",
+    itg_strbuf_format(json, "{\"bgr\": %s, \"layout\": \"%s\", \"scale\": \"%s\", \"mean\": ",
+                      p->bgr ? "true" : "false", itg_sample_layout_name(p->layout),
                       itg_hex_double((double)p->scale, text));
     write_list(p->mean, p->mean_count, json);
     itg_strbuf_add(json, ", \"std\": ");
     write_list(p->std, p->std_count, json);
-    itg_strbuf_add(json, "}");
+    itg_strbuf_add(json, p->allow_nonfinite ? ", \"allow_nonfinite\": true}" : "}");
 }
 
 /* A number, or a hex float as a string. */
@@ -73,16 +73,35 @@ static itg_status read_bool(const itg_json *json, const itg_json_value *object, 
     return v ? itg_json_get_bool(json, v, out, err) : ITG_OK;
 }
 
+/* Older files say "nhwc": true where the model, not the samples, is NHWC. */
+static itg_status read_layout(const itg_json *json, const itg_json_value *object,
+                              itg_sample_layout *out, itg_error *err)
+{
+    const itg_json_value *v = itg_json_find(object, "layout");
+    const char *name = NULL;
+    bool nhwc = false;
+    itg_status status = read_bool(json, object, "nhwc", &nhwc, err);
+    if (status == ITG_OK && nhwc) *out = ITG_SAMPLES_NCHW;
+    if (status != ITG_OK || !v) return status;
+    status = itg_json_get_string(json, v, &name, err);
+    if (status == ITG_OK && (nhwc || !itg_sample_layout_from_name(name, out)))
+        return itg_json_fail(json, v, err, ITG_BAD_FILE,
+                             "expected same, nchw or nhwc, and no \"nhwc\" beside it");
+    return status;
+}
+
 itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, itg_preprocess *out,
                                itg_error *err)
 {
-    static const char *const keys[] = {"bgr", "nhwc", "scale", "mean", "std", NULL};
+    static const char *const keys[] = {"bgr", "layout",          "nhwc", "scale", "mean",
+                                       "std", "allow_nonfinite", NULL};
     itg_preprocess p = itg_preprocess_default();
     if (itg_json_typeof(v) != ITG_JSON_OBJECT)
         return itg_json_fail(json, v, err, ITG_BAD_FILE, "expected an object: preprocessing");
     itg_status status = itg_json_allow_keys(json, v, keys, err);
     if (status == ITG_OK) status = read_bool(json, v, "bgr", &p.bgr, err);
-    if (status == ITG_OK) status = read_bool(json, v, "nhwc", &p.nhwc, err);
+    if (status == ITG_OK) status = read_layout(json, v, &p.layout, err);
+    if (status == ITG_OK) status = read_bool(json, v, "allow_nonfinite", &p.allow_nonfinite, err);
     const itg_json_value *scale = itg_json_find(v, "scale");
     if (status == ITG_OK && scale) status = read_float(json, scale, &p.scale, err);
     if (status == ITG_OK) status = read_list(json, v, "mean", false, p.mean, &p.mean_count, err);

@@ -3,10 +3,10 @@
 #define ITG_RUNNER_H
 #include "sim/sim.h"
 
-/* Gives a runner its samples: writes the one that runs at place `sample` for input `index` into x.
- */
+/* Gives a runner its samples: writes the one that runs at place `sample` for input `index` into x,
+ * in the input's dtype. */
 typedef struct itg_sample_source {
-    itg_status (*fill)(void *context, int32_t index, int64_t sample, float *x, itg_error *err);
+    itg_status (*fill)(void *context, int32_t index, int64_t sample, void *x, itg_error *err);
     void *context;
 } itg_sample_source;
 
@@ -15,10 +15,10 @@ typedef struct itg_sample_source {
 typedef struct itg_runner {
     const void *context; /* an annotated graph, a prepared graph, a program */
     int32_t input_count, output_count;
-    itg_shape input_shape; /* of input 0, [1, ...] */
+    itg_tensor first_input; /* dtype and shape [1, ...] of input 0; no data */
     itg_status (*create)(const void *context, void **instance, itg_error *err);
     void (*destroy)(void *instance);
-    float *(*input)(void *instance, int32_t index);
+    void *(*input)(void *instance, int32_t index);
     itg_status (*run)(void *instance, itg_error *err);
     itg_tensor (*output)(const void *instance,
                          int32_t index); /* storage dtype; valid until the next run */

@@ -1,10 +1,10 @@
 /* The prepared graph and the annotated graph as runners (sim/evaluate.h). */
 #include "sim/evaluate.h"
 
-static itg_shape first_input_shape(const itg_graph *g)
+static itg_tensor first_input(const itg_graph *g)
 {
-    itg_shape none = {0};
-    return g->input_count > 0 ? g->values[g->inputs[0]].shape : none;
+    const itg_tensor none = {0};
+    return g->input_count > 0 ? itg_graph_tensor(g, g->inputs[0]) : none;
 }
 
 /* ---- float ---- */
@@ -30,7 +30,7 @@ static void float_destroy(void *instance)
     itg_float_exec_destroy(instance);
 }
 
-static float *float_input(void *instance, int32_t index)
+static void *float_input(void *instance, int32_t index)
 {
     return itg_float_exec_input(instance, index);
 }
@@ -57,7 +57,7 @@ itg_runner itg_runner_float(const itg_graph *graph, itg_float_kernels kernels)
     itg_runner r = {graph,
                     graph->input_count,
                     graph->output_count,
-                    first_input_shape(graph),
+                    first_input(graph),
                     kernels == ITG_FLOAT_ONEDNN ? onednn_create : float_create,
                     float_destroy,
                     float_input,
@@ -84,7 +84,7 @@ static void sim_destroy(void *instance)
 {
     itg_sim_destroy(instance);
 }
-static float *sim_input(void *instance, int32_t index)
+static void *sim_input(void *instance, int32_t index)
 {
     return itg_sim_input(instance, index);
 }
@@ -108,8 +108,8 @@ itg_runner itg_runner_sim(const itg_annotated *annotated)
 {
     const itg_graph *g = annotated->graph;
     itg_runner r = {
-        annotated, g->input_count, g->output_count, first_input_shape(g), sim_create, sim_destroy,
-        sim_input, sim_run,        sim_output,      sim_quantizer,        0,          NULL,
+        annotated, g->input_count, g->output_count, first_input(g), sim_create, sim_destroy,
+        sim_input, sim_run,        sim_output,      sim_quantizer,  0,          NULL,
         NULL};
     return r;
 }

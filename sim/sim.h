@@ -13,15 +13,21 @@ typedef struct itg_dataset {
     unsigned char hash[32]; /* SHA-256 of dtype, shape and elements little-endian: independent of
                                the container */
     char *path;
+    const int64_t *numbers; /* [samples]: their places in the file, for messages; NULL: first on */
+    int64_t first;
 } itg_dataset;
+/* The place in its file of a sample. */
+int64_t itg_dataset_number(const itg_dataset *data, int64_t sample);
 /* .npy, .npz (the only array, or "path.npz:name"), IDX plain or gzip; known by content, not by
- * name. Allow-listed dtypes (u1 i1 i2 u2 i4 i8 f4 f8, either byte order), C order, size present =
- * size declared, inflation capped. limit > 0: the first samples only. */
+ * name. Allow-listed dtypes (b1 u1 i1 u2 i2 u4 i4 i8 f4 f8, either byte order), C order, size
+ * present = size declared, inflation capped. limit > 0: the first samples only. */
 itg_status itg_dataset_load(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
 void itg_dataset_destroy(itg_dataset *data);
 /* A new dataset of the listed samples. */
 itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count,
                               itg_dataset **out, itg_error *err);
+/* Element i of the whole as an integer; false: it is none, or one beyond 2^53 in a float. */
+bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out);
 /* Labels as integers [samples]; any integer (or integral float) array of shape [N] or [N,1]. Caller
  * frees. */
 itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count,
@@ -42,13 +48,15 @@ itg_preprocess itg_preprocess_default(void);
  */
 itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count,
                                      itg_error *err);
-/* Checks that data fits an input of shape [1, ...] under p, before anything runs. */
+/* Checks that data fits an input (dtype, shape [1, ...]) under p, before anything runs. */
 itg_status itg_preprocess_check(const itg_preprocess *p, const itg_dataset *data,
-                                const itg_shape *input, itg_error *err);
-/* One sample into out[elements of input]; float32: (x*scale - mean)/std, each operation rounded;
- * mean and std by the channel that the model sees, after bgr. Cannot fail after the check. */
-void itg_preprocess_sample(const itg_preprocess *p, const itg_dataset *data, int64_t sample,
-                           const itg_shape *input, float *out);
+                                const itg_tensor *input, itg_error *err);
+/* One sample into input->data, after the check. float32: (x*scale - mean)/std, each operation
+ * rounded; mean and std by the channel that the model sees, after bgr. Other dtypes: the element
+ * itself. ITG_BAD_FILE names sample and position of an element that is NaN or infinite, or that the
+ * input's dtype does not hold. */
+itg_status itg_preprocess_sample(const itg_preprocess *p, const itg_dataset *data, int64_t sample,
+                                 const itg_tensor *input, itg_error *err);
 void itg_preprocess_write(const itg_preprocess *p, itg_strbuf *json);
 itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, itg_preprocess *out,
                                itg_error *err);
@@ -61,8 +69,8 @@ typedef struct itg_float_exec itg_float_exec;
 itg_status itg_float_exec_create(const itg_graph *graph, itg_float_kernels kernels,
                                  itg_float_exec **out, itg_error *err);
 void itg_float_exec_destroy(itg_float_exec *exec);
-/* Buffer to fill before every run, [elements]; the run may overwrite it. */
-float *itg_float_exec_input(itg_float_exec *exec, int32_t index);
+/* Buffer to fill before every run, [elements] of the input's dtype; the run may overwrite it. */
+void *itg_float_exec_input(itg_float_exec *exec, int32_t index);
 itg_status itg_float_exec_run(itg_float_exec *exec, itg_error *err);
 /* A run that shows every value that is no constant: the inputs, then what each node makes, as soon
  * as it is made. tensor lasts during the call only. */
@@ -193,7 +201,7 @@ itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const i
 typedef struct itg_sim itg_sim; /* one worker's instance */
 itg_status itg_sim_create(const itg_annotated *a, itg_sim **out, itg_error *err);
 void itg_sim_destroy(itg_sim *sim);
-float *itg_sim_input(itg_sim *sim, int32_t index);
+void *itg_sim_input(itg_sim *sim, int32_t index); /* [elements] of the input's dtype */
 itg_status itg_sim_run(itg_sim *sim, itg_error *err);
 /* A graph output in its storage dtype (integer codes, or float32), valid until the next run;
  * quantizer NULL if float. */

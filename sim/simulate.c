@@ -142,7 +142,7 @@ void itg_sim_destroy(itg_sim *sim)
     if (sim) itg_arena_destroy(sim->arena);
 }
 
-float *itg_sim_input(itg_sim *sim, int32_t index)
+void *itg_sim_input(itg_sim *sim, int32_t index)
 {
     return sim->values[sim->a->graph->inputs[index]].native;
 }
@@ -375,8 +375,11 @@ itg_status itg_sim_run(itg_sim *sim, itg_error *err)
     itg_status status = ITG_OK;
     for (int32_t i = 0; i < g->input_count; i++)
         quantize_native(sim, g->inputs[i]);
-    for (itg_id n = 0; n < g->node_count && status == ITG_OK; n++)
+    for (itg_id n = 0; n < g->node_count && status == ITG_OK; n++) {
         status = run_node(sim, n, err);
+        if (status != ITG_OK)
+            itg_prefix_error(err, status, "%s: node '%s'", g->name, g->nodes[n].name);
+    }
     for (int32_t i = 0; i < g->output_count && status == ITG_OK; i++)
         pack_output(sim, i);
     return status;

@@ -4,9 +4,17 @@
  * them; Q is the same bins without that, merged into `levels` groups and spread again evenly over
  * the bins of a group that are not empty in P. Departures: exact zeros, which every grid holds, are
  * left out (they would drown the rest); group borders are floor(j*i/levels), so any i is possible;
- * a clip where Q is zero and P is not is infinitely bad instead of smoothed. The sums run over
- * groups, not bins: Asymmetric power-of-two targets are estimated as if their steps were free. KL *
- * |P| = sum p log p - sum over groups of P_group log(q_group) - |P| log|P| + |P| log|Q| */
+ * a clip where Q is zero and P is not is infinitely bad instead of smoothed. Asymmetric
+ * power-of-two targets are estimated as if their steps were free.
+ *
+ * Clips begin at as many bins as 8 bits have levels, at fewer bits too, where there are fewer
+ * levels and so wider groups. Everything above a clip lies in the last bin of P, and costs about
+ * log(bins of the last group) of what Q gives that bin: a clip of few bins may saturate all
+ * elements at next to no divergence (at one bin, P and Q are equal). The published search, which is
+ * for 8 bits alone, never comes near.
+ *
+ * The sums run over groups, not bins: KL * |P| = sum p log p - sum over groups of P_group
+ * log(q_group) - |P| log|P| + |P| log|Q| */
 #include "sim/threshold.h"
 #include "kernels/math.h"
 #include <math.h>
@@ -21,7 +29,7 @@ typedef struct prefix {
 } prefix;
 
 typedef struct kl {
-    int32_t levels, end; /* end: bins in use */
+    int32_t levels, least, end; /* least: bins of the narrowest clip; end: bins in use */
     double bins[ITG_HISTOGRAM_BINS];
     prefix below[ITG_HISTOGRAM_BINS + 1];
 } kl;
@@ -31,9 +39,8 @@ static double x_log_x(double x)
     return x > 0 ? x * itg_log(x) : 0.0;
 }
 
-static void kl_init(kl *k, const itg_value_stats *stats, bool uses_negative, int32_t levels)
+static void kl_init(kl *k, const itg_value_stats *stats, bool uses_negative)
 {
-    k->levels = levels;
     k->end = 0;
     k->below[0] = (prefix){0, 0, 0};
     for (int32_t i = 0; i < ITG_HISTOGRAM_BINS; i++) {
@@ -70,14 +77,12 @@ static double divergence(const kl *k, int32_t clip)
     return result > 0 ? result : 0; /* never below zero but for rounding */
 }
 
-/* The clip, in bins, among multiples of CLIP_STEP with at least as many bins as levels; ties to the
- * wider. */
+/* The clip, in bins, among multiples of CLIP_STEP of at least k->least bins; ties to the wider. */
 static double best_clip(const kl *k)
 {
     double best = divergence(k, k->end);
     int32_t chosen = k->end;
-    for (int32_t clip = (k->end - 1) / CLIP_STEP * CLIP_STEP; clip >= k->levels;
-         clip -= CLIP_STEP) {
+    for (int32_t clip = (k->end - 1) / CLIP_STEP * CLIP_STEP; clip >= k->least; clip -= CLIP_STEP) {
         const double d = divergence(k, clip);
         if (!(d < best)) continue;
         best = d;
@@ -86,23 +91,24 @@ static double best_clip(const kl *k)
     return (double)chosen;
 }
 
-/* Only clips that a power-of-two step gives: the full range's step, halved as long as levels
- * remain. Returns t. */
+/* Only clips that a power-of-two step gives: the full range's step, halved as long as the clip is
+ * wide enough. Returns t. */
 static double best_power(const kl *k, const itg_threshold_target *target, itg_range full,
                          double width)
 {
     itg_grid grid = itg_grid_of(target, full);
     double best = HUGE_VAL, chosen = 0;
     for (int i = 0; i < 12 && grid.step > 0; i++, grid.step /= 2) {
+        const itg_range range = itg_grid_range(target, &grid);
         const double codes = (double)(grid.above > grid.below ? grid.above : grid.below),
-                     bins = codes * grid.step / width;
+                     t = -range.lo > range.hi ? -range.lo : range.hi,
+                     bins = (codes + 0.5) * grid.step / width; /* where codes begin to saturate */
         const int32_t clip = bins < (double)k->end ? (int32_t)bins : k->end;
-        if (clip < 1 || (i > 0 && clip < k->levels)) break;
+        if (clip < 1 || (i > 0 && clip < k->least)) break;
         const double d = divergence(k, clip);
         if (i > 0 && !(d < best)) continue;
-        const itg_range range = itg_grid_range(target, &grid);
         best = d;
-        chosen = -range.lo > range.hi ? -range.lo : range.hi;
+        chosen = t;
     }
     return chosen;
 }
@@ -115,7 +121,7 @@ itg_status itg_threshold_kl(const itg_value_stats *stats, const itg_threshold_ta
     const bool is_folded =
         uses_negative ? full.hi > 0 || target->symmetric : target->symmetric && target->is_signed;
     const int32_t bits = target->bits - (is_folded ? 1 : 0);
-    const int32_t levels = bits < 8 ? 1 << bits : is_folded ? MAX_LEVELS / 2 : MAX_LEVELS;
+    const int32_t most = is_folded ? MAX_LEVELS / 2 : MAX_LEVELS;
     const double width = itg_ldexp(1.0, stats->exponent),
                  largest = -full.lo > full.hi ? -full.lo : full.hi;
     if (is_unsigned && !(full.hi > 0)) {
@@ -124,7 +130,9 @@ itg_status itg_threshold_kl(const itg_value_stats *stats, const itg_threshold_ta
     }
     kl *k = malloc(sizeof *k);
     if (!k) return itg_fail(err, ITG_NO_MEMORY, "threshold: no memory for prefix sums");
-    kl_init(k, stats, uses_negative, levels);
+    k->levels = bits < 8 ? 1 << bits : most;
+    k->least = most;
+    kl_init(k, stats, uses_negative);
     double t = best_clip(k) * width;
     if (target->power_of_two && target->symmetric) t = best_power(k, target, full, width);
     free(k);

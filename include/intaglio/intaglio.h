@@ -69,6 +69,10 @@ const char *itg_hardware_description(const itg_hardware *hw);
 const char *itg_hardware_json(const itg_hardware *hw); /* as it is embedded in strategies */
 bool itg_hardware_all_float(const itg_hardware *hw);   /* nothing is quantized there */
 itg_status itg_hardware_schema_text(char **out, itg_error *err);
+/* What the description says without effect, a line each that begins with the key: an override that
+ * names no node of the model, a class of integers that nobody reads or writes... Mostly empty. */
+itg_status itg_hardware_notes_text(const itg_hardware *hw, const itg_model *model, char **out,
+                                   itg_error *err);
 
 /* What the hardware makes of each node of the prepared graph. */
 typedef enum itg_placement {
@@ -109,14 +113,26 @@ itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples
                                 itg_error *err);
 
 #define ITG_MAX_CHANNELS 16
-/* In this order: bgr (axis 1 reversed); (x*scale - mean)/std in float32; nhwc (NCHW data to an NHWC
- * input); reshape. */
+/* How the axes of samples lie to those of the model's input: the same, or images of which one is
+ * NCHW and the other NHWC. */
+typedef enum itg_sample_layout {
+    ITG_SAMPLES_SAME, /* as the model takes them; its channels are axis 1 */
+    ITG_SAMPLES_NCHW, /* samples are NCHW, the model takes NHWC */
+    ITG_SAMPLES_NHWC, /* samples are NHWC, the model takes NCHW */
+    ITG_SAMPLE_LAYOUTS
+} itg_sample_layout;
+const char *itg_sample_layout_name(itg_sample_layout layout); /* "same", "nchw", "nhwc" */
+bool itg_sample_layout_from_name(const char *name, itg_sample_layout *out);
+/* In this order: bgr (channels reversed); (x*scale - mean)/std in float32; layout; reshape. Inputs
+ * that are no float32 take their elements as they are, bgr and layout apart: there scale, mean and
+ * std are refused, and so is an element that the input's type cannot hold exactly. */
 typedef struct itg_preprocess {
     bool bgr;
     float scale;
-    int32_t mean_count, std_count; /* 0: none; 1, or the size of axis 1 */
+    int32_t mean_count, std_count; /* 0: none; 1, or the number of channels */
     float mean[ITG_MAX_CHANNELS], std[ITG_MAX_CHANNELS];
-    bool nhwc;
+    itg_sample_layout layout;
+    bool allow_nonfinite; /* else an element that is NaN or infinite is refused */
 } itg_preprocess;
 itg_preprocess itg_preprocess_default(void);
 itg_status itg_preprocess_text(const itg_preprocess *p, char **out,

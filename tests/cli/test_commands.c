@@ -264,6 +264,77 @@ static void a_node_that_hardware_lacks_is_refused_and_the_rest_is_still_told(voi
     done(&o);
 }
 
+static void what_hardware_says_in_vain_is_noted(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "check digits.onnx --hw vain.json",
+        "simulate digits.onnx --uniform 8 --hw vain.json" CALIB DATA,
+        "search digits.onnx --hw vain.json --trials 1 --quiet" DATA " --scale 1/255"};
+    char text[20000];
+    outcome o = run("hw show cortex-m");
+    snprintf(text, sizeof text,
+             "{\"overrides\": [{\"node\": \"conv9*\", \"weight_bits\": [8, 8]}],%s",
+             strchr(o.out, '{') + 1);
+    put("vain.json", text, strlen(text));
+    done(&o);
+    for (int i = 0; i < 3; i++) {
+        o = run(lines[i]);
+        assert_contains(o.err, "intaglio: note: vain.json: overrides[0].node: no node of "
+                               "digits.onnx is named 'conv9*'\n");
+        done(&o);
+    }
+    o = run("check digits.onnx --hw cortex-m");
+    assert_string_equal(o.err, "");
+    done(&o);
+}
+
+/* Two images; element [0,3,5] of the second is NaN. */
+static void put_images(const char *path)
+{
+    struct {
+        char header[128];
+        float x[2][16][16];
+    } file = {.header = "\x93NUMPY\1"};
+    memset(file.header + 10, ' ', 118);
+    file.header[8] = 118;
+    const char dict[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1, 16, 16), }";
+    memcpy(file.header + 10, dict, sizeof dict - 1);
+    file.header[127] = '\n';
+    memset(file.x, 0, sizeof file.x);
+    const uint32_t nan = 0x7fc00000;
+    memcpy(&file.x[1][3][5], &nan, sizeof nan);
+    put(path, &file, sizeof file);
+}
+
+static void elements_that_are_no_numbers_are_refused(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "simulate digits.onnx --uniform 8 --hw float --data nan.npy",
+        "simulate digits.onnx --uniform 8 --hw cortex-m --calib nan.npy --data nan.npy",
+        "run number.itg --data nan.npy", "inspect digits.onnx number.json --data nan.npy",
+        "search digits.onnx --hw cortex-m --data digits_search_images.npy --limit 40 --holdout "
+        "nan.npy "
+        "--trials 1 --quiet"};
+    char allowed[300];
+    put_images("nan.npy");
+    outcome o = run(UNIFORM " -o number.json");
+    done(&o);
+    o = run("realize digits.onnx number.json -o number.itg");
+    done(&o);
+    for (int i = 0; i < 5; i++) {
+        o = run(lines[i]);
+        assert_int_equal(o.status, 1);
+        assert_contains(o.err, "nan.npy: sample 1, element [0,3,5] is NaN");
+        done(&o);
+        snprintf(allowed, sizeof allowed, "%s --allow-nonfinite", lines[i]);
+        o = run(allowed);
+        if (strstr(o.err, "NaN")) fail_msg("%s: %s", allowed, o.err);
+        done(&o);
+    }
+}
+
 static void inspect_puts_the_worst_edge_first(void **state)
 {
     (void)state;
@@ -406,6 +477,8 @@ int main(void)
         cmocka_unit_test(check_tells_every_node),
         cmocka_unit_test(check_says_why_a_node_stays_float),
         cmocka_unit_test(a_node_that_hardware_lacks_is_refused_and_the_rest_is_still_told),
+        cmocka_unit_test(what_hardware_says_in_vain_is_noted),
+        cmocka_unit_test(elements_that_are_no_numbers_are_refused),
         cmocka_unit_test(inspect_puts_the_worst_edge_first),
         cmocka_unit_test(hardware_is_listed_and_shown),
         cmocka_unit_test(what_fails_is_status_1_names_the_file_and_writes_nothing),

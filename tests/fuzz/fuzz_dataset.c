@@ -7,28 +7,44 @@
 #include <zip.h>
 #include <zlib.h>
 
+/* As an input of its own shape, and of the shape that the layout makes of it. */
+static void feed(const itg_dataset *d, itg_dtype dtype, itg_sample_layout layout)
+{
+    itg_tensor input = {dtype, d->shape, NULL};
+    itg_preprocess p = itg_preprocess_default();
+    itg_error err = {0};
+    int64_t elements = 1;
+    const int32_t last = d->shape.rank - 1;
+    input.shape.dims[0] = 1;
+    p.layout = layout;
+    p.bgr = d->shape.rank > 2;
+    for (int32_t i = 1; i <= last && layout != ITG_SAMPLES_SAME; i++)
+        input.shape.dims[i] = layout == ITG_SAMPLES_NCHW ? d->shape.dims[i < last ? i + 1 : 1]
+                                                         : d->shape.dims[i > 1 ? i - 1 : last];
+    if (!itg_shape_elements(&input.shape, &elements) ||
+        itg_preprocess_check(&p, d, &input, &err) != ITG_OK)
+        return;
+    input.data = malloc(itg_dtype_size(dtype) * (size_t)elements + 1);
+    REQUIRE(input.data != NULL);
+    if (itg_preprocess_sample(&p, d, d->shape.dims[0] - 1, &input, &err) != ITG_OK)
+        REQUIRE(err.code == ITG_BAD_FILE && strstr(err.message, "sample "));
+    free(input.data);
+}
+
 static void use(const itg_dataset *d)
 {
-    int64_t *labels = NULL, count = 0, first = 0, elements = 1;
+    static const itg_dtype dtypes[] = {ITG_F32, ITG_S64, ITG_U8, ITG_BOOL, ITG_F64};
+    int64_t *labels = NULL, count = 0, first = 0;
     itg_dataset *one = NULL;
-    itg_shape input = d->shape;
-    itg_preprocess p = itg_preprocess_default();
     itg_error err = {0};
     if (itg_dataset_labels(d, &labels, &count, &err) == ITG_OK) REQUIRE(count == d->shape.dims[0]);
     free(labels);
     if (d->shape.dims[0] < 1) return;
     if (itg_dataset_select(d, &first, 1, &one, &err) == ITG_OK) REQUIRE(one->shape.dims[0] == 1);
     itg_dataset_destroy(one);
-    input.dims[0] = 1;
-    p.nhwc = true;
-    p.bgr = true;
-    if (!itg_shape_elements(&input, &elements) ||
-        itg_preprocess_check(&p, d, &input, &err) != ITG_OK)
-        return;
-    float *sample = malloc(sizeof *sample * (size_t)(elements + 1));
-    REQUIRE(sample != NULL);
-    itg_preprocess_sample(&p, d, d->shape.dims[0] - 1, &input, sample);
-    free(sample);
+    for (int i = 0; i < 5; i++)
+        for (int k = 0; k < ITG_SAMPLE_LAYOUTS; k++)
+            feed(d, dtypes[i], (itg_sample_layout)k);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

@@ -190,7 +190,8 @@ def max_pool(attrs, x, out, lowest):
     most = np.full(x.shape[:2] + tuple(out), lowest, x.dtype)
     for _, _, ((oy, iy), (ox, ix)) in taps(attrs, x.shape[2:], out):
         part = most[:, :, oy, ox]
-        most[:, :, oy, ox] = np.where(x[:, :, iy, ix] > part, x[:, :, iy, ix], part)
+        tap = x[:, :, iy, ix]
+        most[:, :, oy, ox] = np.where((tap > part) | (tap != tap), tap, part)
     return most
 
 

@@ -47,6 +47,8 @@ def attributes(node):
         return [number("axis"), flag("keepdims"), flag("select_last_index")]
     if op == "LayerNormalization":
         return [number("axis"), real("epsilon")]
+    if op == "Cast":
+        return [("to", text(NAMES[str(np.dtype(a["numpy"]))]))]
     if op == "Reshape":
         return [("allowzero", integer(0))]
     if op == "Transpose":

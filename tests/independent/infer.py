@@ -308,7 +308,9 @@ def move(node, xs, fill):
     if op == "Slice":
         return x[(slice(None),) + a["cut"]]
     if op == "Gather":
-        return np.take(x, xs[1][0], a["axis"] + 1)
+        if len(xs[1]) == 1:
+            return np.take(x, xs[1][0], a["axis"] + 1)
+        return np.stack([np.take(x[i if len(x) > 1 else 0], index, a["axis"]) for i, index in enumerate(xs[1])])
     if op == "Pad":
         begin, end = [max(b, 0) for b in a["begin"]], [max(e, 0) for e in a["end"]]
         keys = {"constant_values": fill} if a["mode"] == "constant" else {}

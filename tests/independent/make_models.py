@@ -39,9 +39,9 @@ def attribute(name, value):
     return field(1, name) + b"".join(field(8, v) for v in value) + field(20, 7)
 
 
-def value_info(name, shape):
+def value_info(name, shape, kind=1):
     dims = b"".join(field(1, field(1, d)) for d in shape)
-    return field(1, name) + field(2, field(1, field(1, 1) + field(2, dims)))
+    return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
 
 
 class Net:
@@ -71,12 +71,16 @@ class Net:
         self.nodes += field(1, body + b"".join(field(5, attribute(k, v)) for k, v in attrs.items()))
         return out
 
-    def save(self, folder, *outputs):
-        graph = self.nodes + field(2, self.name) + self.constants + field(11, value_info("x", self.shape))
+    def save(self, folder, *outputs, data=None):
+        kind = 1 if data is None else {"int64": 7, "uint8": 2}[str(data.dtype)]
+        graph = self.nodes + field(2, self.name) + self.constants + field(11, value_info("x", self.shape, kind))
         graph += b"".join(field(12, value_info(v, [])) for v in outputs)
         model = field(1, 8) + field(7, graph) + field(8, field(2, self.opset))
         with open(os.path.join(folder, self.name + ".onnx"), "wb") as file:
             file.write(model)
+        if data is not None:
+            np.save(os.path.join(folder, self.name + ".npy"), data)
+            return
         rng = np.random.default_rng(99)
         data = rng.normal(0, 1, (60,) + tuple(self.shape[1:])) + rng.normal(0, 0.5, (60,) + (1,) * (len(self.shape) - 1))
         np.save(os.path.join(folder, self.name + ".npy"), data.astype(np.float32))
@@ -202,6 +206,25 @@ def lost(folder):
     n.save(folder, n("Gemm", z, n.weights(5, 14), transB=1))
 
 
+def words(folder):
+    """Token numbers, some counted from the end, into a table."""
+    n = Net("words", [1, 7], seed=7)
+    x = n("Gather", n.weights(20, 8, spread=False), "x")
+    x = n("Relu", n("MatMul", x, n.weights(8, 6, spread=False)))
+    x = n("Flatten", x)
+    n.save(folder, n("Gemm", x, n.weights(5, 42), transB=1), data=n.rng.integers(-20, 20, (60, 7)))
+
+
+def pixels(folder):
+    """Bytes that become floats inside; the samples are NHWC."""
+    n = Net("pixels", [1, 3, 10, 9], seed=8)
+    x = n("Mul", n("Cast", "x", to=1), n.constant(np.array(1 / 255, np.float32)))
+    x = n("Relu", n("Conv", x, n.weights(6, 3, 3, 3), n.vector(6)))
+    x = n("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+    n.save(folder, n("Gemm", n("Flatten", x), n.weights(5, 72), transB=1),
+           data=n.rng.integers(0, 256, (60, 10, 9, 3)).astype(np.uint8))
+
+
 def mobilenet(folder, name, seed, factor):
     """Depthwise blocks in which three of five channels of the 1x1 Convs have normal weights times factor, and biases of up to 1.5."""
     n, channels = Net(name, [1, 3, 32, 32], seed=seed), 16
@@ -225,5 +248,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, branches, volumes, images, matrices, lost):
+    for make in (windows, elements, branches, volumes, images, matrices, lost, words, pixels):
         make(sys.argv[1])

@@ -42,19 +42,28 @@ def number(value):
     return np.float32(float.fromhex(value) if isinstance(value, str) else value)
 
 
-def preprocess(p, x, shape):
+def preprocess(p, x, value):
     """docs/strategy-file.md, Preprocessing."""
+    layout = "nchw" if p.get("nhwc") else p.get("layout", "same")
+    axis = x.ndim - 1 if layout == "nhwc" else 1
     if p.get("bgr"):
-        x = x[:, ::-1]
-    channels = (1, -1) + (1,) * (x.ndim - 2)
-    x = x.astype(np.float32) * number(p.get("scale", 1))
-    if p.get("mean"):
-        x = x - np.array([number(v) for v in p["mean"]]).reshape(channels)
-    if p.get("std"):
-        x = x / np.array([number(v) for v in p["std"]]).reshape(channels)
-    if p.get("nhwc"):
-        x = np.moveaxis(x, 1, -1)
-    return np.ascontiguousarray(x).reshape((len(x),) + shape)
+        x = np.flip(x, axis)
+    channels = [-1 if i == axis else 1 for i in range(x.ndim)]
+    if np.dtype(value.dtype) == np.float32:
+        x = x.astype(np.float32) * number(p.get("scale", 1))
+        if p.get("mean"):
+            x = x - np.array([number(v) for v in p["mean"]]).reshape(channels)
+        if p.get("std"):
+            x = x / np.array([number(v) for v in p["std"]]).reshape(channels)
+        if not p.get("allow_nonfinite") and not np.isfinite(x).all():
+            raise Mismatch("the data has elements that are not finite")
+    elif (x != x.astype(value.dtype)).any():
+        raise Mismatch("the data does not fit an input of %s" % value.dtype)
+    else:
+        x = x.astype(value.dtype)
+    if layout != "same":
+        x = np.moveaxis(x, axis, 1 if layout == "nhwc" else -1)
+    return np.ascontiguousarray(x).reshape((len(x),) + value.shape)
 
 
 def classes_of(output):
@@ -73,7 +82,7 @@ def reproduce(model, strategy, data, labels):
         raise Mismatch("the prepared graph differs")
     program, digest, classes = Program(Plan(g, made)), hashlib.sha256(), []
     for first in range(0, len(data), BATCH):
-        samples = preprocess(made["preprocessing"], data[first:first + BATCH], g.inputs[0].shape)
+        samples = preprocess(made["preprocessing"], data[first:first + BATCH], g.inputs[0])
         outputs = program.run([samples])
         classes.extend(classes_of(outputs[0]))
         for i in range(len(samples)):

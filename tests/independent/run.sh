@@ -69,6 +69,10 @@ wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_sear
 for made in windows elements branches volumes images matrices lost; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
 done
+# Inputs that are no float32: what reads them stays in float, which x86-vnni has.
+wanted words && compare "$work/words.onnx" "$work/words.npy" "$work/words.npy" 60 x86-vnni 8 8
+wanted pixels && compare "$work/pixels.onnx" "$work/pixels.npy" "$work/pixels.npy" 60 x86-vnni 8 8 --layout nhwc
+wanted pixels && compare "$work/pixels.onnx" "$work/pixels.npy" "$work/pixels.npy" 60 x86-vnni 4 6 --layout nhwc --bgr
 if [ -d "$shared/models" ]; then
     wanted mnist && matrix "$shared/models/mnist_onnxjs_7.onnx" "$shared/mnist/calib-images-idx3-ubyte.gz" \
         "$shared/mnist/test-images-idx3-ubyte.gz" 100

@@ -257,6 +257,52 @@ static void integers_wrap_and_truncate(void **state)
     assert_non_null(strstr(err.message, "zero"));
 }
 
+/* As ONNX's reference has it: numpy's maximum. */
+static void maxima_keep_nan_wherever_it_stands(void **state)
+{
+    itg_attrs attrs = attributes();
+    (void)state;
+    attrs.spatial_rank = 2;
+    for (int d = 0; d < 2; d++) {
+        attrs.kernel[d] = 3;
+        attrs.stride[d] = attrs.dilation[d] = 1;
+        attrs.pad[d] = attrs.pad[d + 2] = 1;
+    }
+    attrs.axes_count = 2;
+    attrs.axes[0] = 2;
+    attrs.axes[1] = 3;
+    for (int at = 0; at < 20; at++) {
+        float x[20], pooled[20], y[1] = {0};
+        for (int i = 0; i < 20; i++)
+            x[i] = i == at ? NAN : (float)(i * 7 % 20) - 30;
+        const itg_tensor in = view(ITG_F32, x, DIMS(1, 1, 4, 5));
+        itg_tensor all = view(ITG_F32, pooled, DIMS(1, 1, 4, 5)), one = view(ITG_F32, y, DIMS(1));
+        run(ITG_OP_MAX_POOL, &attrs, &in, 1, &all);
+        for (int i = 0; i < 20; i++) {
+            const bool near = abs(i / 5 - at / 5) <= 1 && abs(i % 5 - at % 5) <= 1;
+            if (isnan(pooled[i]) != near)
+                fail_msg("NaN at %d, output %d: %g", at, i, (double)pooled[i]);
+        }
+        one.shape = (itg_shape){4, {1, 1, 1, 1}};
+        run(ITG_OP_GLOBAL_MAX_POOL, &attrs, &in, 1, &one);
+        assert_true(isnan(y[0]));
+        y[0] = 0;
+        run(ITG_OP_REDUCE_MAX, &attrs, &in, 1, &one);
+        assert_true(isnan(y[0]));
+        for (int inner = 0; inner < 2; inner++) { /* along rows, and across them */
+            float rows[5];
+            itg_attrs some = attrs;
+            some.axes_count = 1;
+            some.axes[0] = inner ? 3 : 2;
+            itg_tensor out = view(ITG_F32, rows, DIMS(1, 1, 5, 1));
+            if (inner) out.shape = (itg_shape){4, {1, 1, 4, 1}};
+            run(ITG_OP_REDUCE_MAX, &some, &in, 1, &out);
+            for (int i = 0; i < (inner ? 4 : 5); i++)
+                assert_true(isnan(rows[i]) == (i == (inner ? at / 5 : at % 5)));
+        }
+    }
+}
+
 static void min_and_max_take_any_number_and_keep_nan(void **state)
 {
     float a[3] = {1, 5, NAN}, b[1] = {3}, c[3] = {2, 2, 2}, y[3];
@@ -373,13 +419,13 @@ static void arg_max_takes_the_first_or_the_last(void **state)
     itg_tensor rows = view(ITG_S64, y, DIMS(2, 1)), columns = view(ITG_S64, y, DIMS(4));
     attrs.axis = 1;
     run(ITG_OP_ARG_MAX, &attrs, &in, 1, &rows);
-    assert_true(y[0] == 1 && y[1] == 0);
+    assert_true(y[0] == 1 && y[1] == 2);
     attrs.select_last_index = true;
     run(ITG_OP_ARG_MAX, &attrs, &in, 1, &rows);
-    assert_true(y[0] == 3 && y[1] == 1);
+    assert_true(y[0] == 3 && y[1] == 2);
     attrs.axis = 0;
     run(ITG_OP_ARG_MAX, &attrs, &in, 1, &columns);
-    assert_true(y[0] == 1 && y[1] == 0 && y[2] == 0 && y[3] == 0);
+    assert_true(y[0] == 1 && y[1] == 0 && y[2] == 1 && y[3] == 0);
 }
 
 /* ---- normalizations ---- */
@@ -527,6 +573,7 @@ int main(void)
         cmocka_unit_test(operands_broadcast_in_every_combination),
         cmocka_unit_test(fewer_dimensions_align_at_the_right),
         cmocka_unit_test(integers_wrap_and_truncate),
+        cmocka_unit_test(maxima_keep_nan_wherever_it_stands),
         cmocka_unit_test(min_and_max_take_any_number_and_keep_nan),
         cmocka_unit_test(pow_takes_integers_on_either_side),
         cmocka_unit_test(reductions_over_every_set_of_axes_agree),

@@ -240,10 +240,13 @@ void fx_fill(itg_instance *instance, const itg_program *p, uint64_t seed, float 
     itg_rng_init(&rng, seed);
     for (int32_t k = 0; k < itg_program_input_count(p); k++) {
         int64_t elements = 0;
-        assert_true(itg_shape_elements(itg_program_input_shape(p, k), &elements));
+        const itg_tensor input = itg_program_input(p, k);
+        float *x = itg_instance_input(instance, k);
+        assert_int_equal(input.dtype, ITG_F32);
+        assert_true(itg_shape_elements(&input.shape, &elements));
         for (int64_t i = 0; i < elements; i++) {
             int64_t steps = (int64_t)itg_rng_below(&rng, 128 * (uint64_t)limit + 1);
-            itg_instance_input(instance, k)[i] = (float)(steps - 64 * (int64_t)limit) / 64.0f;
+            x[i] = (float)(steps - 64 * (int64_t)limit) / 64.0f;
         }
     }
 }

@@ -56,11 +56,11 @@ static void expect_end(expected *e)
     itg_program_destroy(e->p);
 }
 
-static itg_status fill(void *context, int32_t index, int64_t sample, float *x, itg_error *err)
+static itg_status fill(void *context, int32_t index, int64_t sample, void *to, itg_error *err)
 {
     (void)err;
     const expected *e = context;
-    memcpy(x, e->x[index] + sample * e->elements[index],
+    memcpy(to, e->x[index] + sample * e->elements[index],
            (size_t)e->elements[index] * sizeof(float));
     return ITG_OK;
 }

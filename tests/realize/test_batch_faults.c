@@ -67,9 +67,10 @@ static bool caches(int left)
     return done;
 }
 
-static itg_status fill(void *context, int32_t index, int64_t sample, float *x, itg_error *err)
+static itg_status fill(void *context, int32_t index, int64_t sample, void *to, itg_error *err)
 {
     const itg_program *p = context;
+    float *x = to;
     (void)err;
     for (int64_t i = 0; i < p->values[p->inputs[index]].elements; i++)
         x[i] = (float)((i * 7 + sample) % 11) - 5;

@@ -107,7 +107,7 @@ static void allowed_overflow_is_simulated(void **state)
         int differing = 0;
         for (int input = 0; input < 64; input++) {
             for (int i = 0; i < 3; i++)
-                itg_instance_input(instance, 0)[i] = (float)((input >> (2 * i) & 3) - 1);
+                ((float *)itg_instance_input(instance, 0))[i] = (float)((input >> (2 * i) & 3) - 1);
             fx_run(instance);
             for (int c = 0; c < 2; c++) {
                 int64_t lo = 0, hi = 0, exact = exhaust(&s, c, input, &lo, &hi),

@@ -40,7 +40,8 @@ static const itg_version *version(const run *r, const char *name, int32_t index)
 static float input(const run *r, const char *name, int64_t i)
 {
     for (int32_t k = 0; k < r->f.g->input_count; k++)
-        if (r->f.g->inputs[k] == value(r, name)) return itg_instance_input(r->instance, k)[i];
+        if (r->f.g->inputs[k] == value(r, name))
+            return ((const float *)itg_instance_input(r->instance, k))[i];
     fail();
     return 0;
 }
@@ -309,8 +310,9 @@ static void reductions(void **state)
 {
     (void)state;
     run r = start(net_pools, 8);
+    float *x = itg_instance_input(r.instance, 0);
     for (int i = 0; i < 126; i++) /* few values: maxima are tied */
-        itg_instance_input(r.instance, 0)[i] = (float)(i * 5 % 4 + i / 42);
+        x[i] = (float)(i * 5 % 4 + i / 42);
     fx_run(r.instance);
     const itg_quantizer *q = &version(&r, "x", 0)->q;
     for (int64_t c = 0; c < 3; c++) {

@@ -66,7 +66,7 @@ static void check_all_inputs(const itg_program *p)
     int rounded = 0;
     for (int input = 0; input < INPUTS; input++) {
         for (int k = 0; k < SPLIT_TERMS; k++)
-            itg_instance_input(instance, 0)[k] = (float)code(input, k);
+            ((float *)itg_instance_input(instance, 0))[k] = (float)code(input, k);
         fx_run(instance);
         for (int c = 0; c < SPLIT_CHANNELS; c++) {
             int64_t whole =

@@ -567,8 +567,10 @@ static double distortion_of(const small_network *n, const itg_annotated *a, cons
     for (int64_t s = 0; s < itg_data_samples(data); s++) {
         const itg_quantizer *q = NULL;
         double own_distance = 0, own_power = 0;
-        itg_preprocess_sample(&n->preprocess, data, s, input, itg_sim_input(sim, 0));
-        itg_preprocess_sample(&n->preprocess, data, s, input, itg_float_exec_input(exec, 0));
+        itg_tensor to = {ITG_F32, *input, itg_sim_input(sim, 0)};
+        assert_int_equal(itg_preprocess_sample(&n->preprocess, data, s, &to, NULL), ITG_OK);
+        to.data = itg_float_exec_input(exec, 0);
+        assert_int_equal(itg_preprocess_sample(&n->preprocess, data, s, &to, NULL), ITG_OK);
         assert_int_equal(itg_sim_run(sim, NULL), ITG_OK);
         assert_int_equal(itg_float_exec_run(exec, NULL), ITG_OK);
         itg_tensor codes = itg_sim_output(sim, 0, &q), wanted = itg_float_exec_output(exec, 0);

@@ -202,7 +202,18 @@ static void nan_and_infinity_are_counted_and_nothing_else(void **state)
     for (int j = 0; j < ELEMENTS; j++)
         x[ELEMENTS * 30 + j] = NAN; /* a sample with no number at all has no minimum to average */
     const itg_dataset data = dataset(x);
-    itg_stats *stats = calibrate(g, &data, 2);
+    itg_preprocess p = itg_preprocess_default();
+    itg_error err = {.message = ""};
+    itg_stats *stats = NULL;
+    char expected[80];
+    snprintf(expected, sizeof expected, ": sample %d, element [%d] is NaN", 7 / ELEMENTS,
+             7 % ELEMENTS);
+    for (int threads = 1; threads <= 2; threads++) {
+        assert_int_equal(itg_calibrate(g, &data, &p, threads, &stats, &err), ITG_BAD_FILE);
+        if (!strstr(err.message, expected)) fail_msg("'%s' lacks '%s'", err.message, expected);
+    }
+    p.allow_nonfinite = true;
+    assert_int_equal(itg_calibrate(g, &data, &p, 2, &stats, &err), ITG_OK);
     const itg_value_stats *s = &stats->values[itg_graph_find_value(g, "x")];
     assert_int_equal(s->nan_count, 3 + ELEMENTS);
     assert_int_equal(s->count, SAMPLES * ELEMENTS - 3 - ELEMENTS);

@@ -39,7 +39,7 @@ static void fake_destroy(void *instance)
 {
     free(instance);
 }
-static float *fake_input(void *instance, int32_t index)
+static void *fake_input(void *instance, int32_t index)
 {
     assert_int_equal(index, 0);
     return ((fake_instance *)instance)->x;
@@ -96,7 +96,7 @@ static const itg_quantizer *fake_quantizer(const void *context, int32_t index)
 
 static itg_runner fake_runner(const fake *f)
 {
-    itg_runner r = {f,           f->inputs,      3,          {2, {1, ELEMENTS}},
+    itg_runner r = {f,           f->inputs,      3,          {ITG_F32, {2, {1, ELEMENTS}}, NULL},
                     fake_create, fake_destroy,   fake_input, fake_run,
                     fake_output, fake_quantizer, 0,          NULL,
                     NULL};
@@ -517,7 +517,7 @@ static void failures_are_the_first_by_sample_and_leave_the_output_alone(void **s
     for (int threads = 1; threads <= 4; threads++) {
         itg_evaluate_options options = {.data = &data, .preprocess = &p, .threads = threads};
         assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_FAILURE);
-        assert_string_equal(err.message, "sample 90 fails");
+        assert_string_equal(err.message, "data.npy: sample 90: sample 90 fails");
     }
     f.fails_at = -100;
     f.fails_to_create = true;
@@ -630,7 +630,8 @@ static void by_hand(const example *e, const itg_annotated *a, unsigned char dige
     *correct = 0;
     assert_int_equal(itg_sim_create(a, &sim, NULL), ITG_OK);
     for (int64_t i = 0; i < 100; i++) {
-        itg_preprocess_sample(&e->p, e->data, i, shape, itg_sim_input(sim, 0));
+        const itg_tensor input = {ITG_F32, *shape, itg_sim_input(sim, 0)};
+        assert_int_equal(itg_preprocess_sample(&e->p, e->data, i, &input, NULL), ITG_OK);
         assert_int_equal(itg_sim_run(sim, NULL), ITG_OK);
         const itg_quantizer *q = NULL;
         itg_tensor t = itg_sim_output(sim, 0, &q);

@@ -30,7 +30,7 @@ static void destroy(void *made)
     free(made);
 }
 
-static float *input(void *made, int32_t index)
+static void *input(void *made, int32_t index)
 {
     assert_int_equal(index, 0);
     return ((instance *)made)->x;
@@ -98,7 +98,7 @@ static itg_runner runner_of(const int64_t *block)
     return (itg_runner){.context = block,
                         .input_count = 1,
                         .output_count = 1,
-                        .input_shape = {2, {1, ELEMENTS}},
+                        .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
                         .create = create,
                         .destroy = destroy,
                         .quantizer = quantizer,

@@ -48,6 +48,7 @@ static itg_inspection *inspect(const sim_case *c, float *x, int threads)
     itg_dataset data = {.dtype = ITG_F32, .shape = {2, {SAMPLES, INPUTS}}, .data = x, .path = path};
     itg_inspection *out = NULL;
     itg_error err = {0};
+    file.preprocess.allow_nonfinite = true;
     if (itg_inspect(&model, &file, c->a, &data, threads, &out, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return out;

@@ -86,9 +86,9 @@ static void outputs_are_near_the_reference(void **state)
         for (int64_t i = 0; i < IMAGES; i++) {
             itg_tensor out[2];
             for (int k = 0; k < 2; k++) {
-                itg_preprocess_sample(&p, data, i,
-                                      &model->graph->values[model->graph->inputs[0]].shape,
-                                      itg_float_exec_input(exec[k], 0));
+                itg_tensor input = itg_graph_tensor(model->graph, model->graph->inputs[0]);
+                input.data = itg_float_exec_input(exec[k], 0);
+                assert_int_equal(itg_preprocess_sample(&p, data, i, &input, NULL), ITG_OK);
                 assert_int_equal(itg_float_exec_run(exec[k], NULL), ITG_OK);
                 out[k] = itg_float_exec_output(exec[k], 0);
             }

@@ -307,7 +307,7 @@ static void kl_finds_the_clip_of_least_divergence(void **state)
     for (kind k = 0; k < KIND_COUNT; k++) {
         fill(k, x);
         itg_value_stats *s = stats_of(x, ELEMENTS);
-        for (int bits = 3; bits <= 10; bits++) {
+        for (int bits = 2; bits <= 10; bits++) {
             const itg_threshold_target t = {bits, true, true, false};
             const int levels = bits < 8 ? 1 << (bits - 1) : 128;
             int end = 0, best = 0;
@@ -316,7 +316,7 @@ static void kl_finds_the_clip_of_least_divergence(void **state)
                 bins[i] = (double)(s->positive[i] + s->negative[i]);
                 if (bins[i] > 0) end = i + 1;
             }
-            for (int clip = end; clip >= levels; clip = clip % 8 ? clip / 8 * 8 : clip - 8) {
+            for (int clip = end; clip >= 128; clip = clip % 8 ? clip / 8 * 8 : clip - 8) {
                 const double d = kl_by_definition(bins, end, clip, levels);
                 if (d < least - 1e-12) {
                     least = d;
@@ -331,6 +331,58 @@ static void kl_finds_the_clip_of_least_divergence(void **state)
                          other = s->max > 0 ? (double)s->max : 0;
             assert_true(found == fmin(wanted, fmax(side, other)));
         }
+        free(s);
+    }
+}
+
+/* Grey images: half black, strokes of full white, edges in between. */
+static void fill_with_pixels(float *x)
+{
+    itg_rng rng;
+    itg_rng_init(&rng, 5);
+    for (int i = 0; i < ELEMENTS; i++)
+        x[i] =
+            i % 2 ? 0.0f : (float)(i % 4 ? 253 + itg_rng_below(&rng, 3) : itg_rng_below(&rng, 256));
+}
+
+/* Share of what is not zero beyond the range. */
+static double share_outside(const float *x, double lo, double hi)
+{
+    double outside = 0, all = 0;
+    for (int i = 0; i < ELEMENTS; i++) {
+        all += x[i] != 0;
+        outside += (double)x[i] < lo || (double)x[i] > hi;
+    }
+    return outside / all;
+}
+
+static void kl_saturates_few_elements_at_any_width(void **state)
+{
+    static const itg_threshold_target forms[] = {{8, true, true, false},
+                                                 {8, false, false, false},
+                                                 {8, true, true, true},
+                                                 {8, true, false, false},
+                                                 {8, true, false, true}};
+    static float x[ELEMENTS];
+    (void)state;
+    for (int k = 0; k <= KIND_COUNT; k++) {
+        if (k < KIND_COUNT)
+            fill((kind)k, x);
+        else
+            fill_with_pixels(x);
+        itg_value_stats *s = stats_of(x, ELEMENTS);
+        for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+            for (int bits = 2; bits <= 8; bits++) {
+                itg_threshold_target t = forms[f];
+                double lo, hi;
+                t.bits = bits;
+                if (t.symmetric && !t.is_signed && s->min < 0) continue;
+                estimate(ITG_THRESHOLD_KL, s, &t, &lo, &hi);
+                const double share = share_outside(x, lo, hi);
+                if (share > 0.3)
+                    fail_msg("kind %d, form %zu, %d bits: %.3f are outside of [%g,%g]", k, f, bits,
+                             share, lo, hi);
+            }
         free(s);
     }
 }
@@ -486,6 +538,7 @@ int main(void)
         cmocka_unit_test(max_average_and_power2_follow_their_formulas),
         cmocka_unit_test(percentile_leaves_a_ten_thousandth_outside_on_each_side),
         cmocka_unit_test(kl_finds_the_clip_of_least_divergence),
+        cmocka_unit_test(kl_saturates_few_elements_at_any_width),
         cmocka_unit_test(single_values_and_zeros_are_kept),
         cmocka_unit_test(mse_keeps_the_full_range_of_8_bit_images),
         cmocka_unit_test(what_has_no_range_is_refused),
