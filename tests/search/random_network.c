@@ -517,8 +517,9 @@ static itg_tensor run_floats(const itg_graph *g, itg_float_kernels kernels, uint
     itg_rng_init(&rng, seed + 7);
     assert_int_equal(itg_float_exec_create(g, kernels, exec, NULL), ITG_OK);
     assert_true(itg_shape_elements(&g->values[g->inputs[0]].shape, &count));
+    float *x = itg_float_exec_input(*exec, 0);
     for (int64_t i = 0; i < count; i++)
-        itg_float_exec_input(*exec, 0)[i] = (float)(itg_rng_unit(&rng) * 3 - 1);
+        x[i] = (float)(itg_rng_unit(&rng) * 3 - 1);
     assert_int_equal(itg_float_exec_run(*exec, NULL), ITG_OK);
     return itg_float_exec_output(*exec, 0);
 }
