@@ -257,7 +257,7 @@ static bool simulates(void *context)
     bool done = is_done(status, &err, score.samples != 0);
     if (done)
         assert_true(score.samples == SAMPLES && score.weight_bytes == 16 + 1 + 24 &&
-                    score.parameter_bytes > score.weight_bytes && score.agreement >= 0);
+                    score.parameter_bytes > score.weight_bytes && score.distortion >= 0);
     assert_int_equal(file.results.present, done);
     return done;
 }
