@@ -1,6 +1,7 @@
 /* intaglio check: what a model holds, and what a target makes of each of its nodes. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/memory.h"
 #include "cli/table.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,28 @@ static const char *placement_name(itg_placement placement)
     return names[placement];
 }
 
+/* What 8 bits everywhere would take, and the narrowest widths; only where the target has limits. */
+typedef struct memory {
+    bool stated;
+    itg_score eight, narrowest;
+} memory;
+
+static itg_status find_memory(const itg_model *model, const itg_hardware *hw, memory *out,
+                              itg_error *err)
+{
+    *out = (memory){.stated = itg_hardware_limit(hw, ITG_COST_FLASH) > 0 ||
+                              itg_hardware_limit(hw, ITG_COST_RAM) > 0};
+    if (!out->stated) return ITG_OK;
+    itg_status status = itg_check_costs(model, hw, 8, &out->eight, err);
+    return status == ITG_OK ? itg_check_costs(model, hw, 2, &out->narrowest, err) : status;
+}
+
+static bool exceeds(const itg_hardware *hw, const itg_score *score)
+{
+    return itg_cli_memory_exceeded(hw, score, ITG_COST_FLASH) ||
+           itg_cli_memory_exceeded(hw, score, ITG_COST_RAM);
+}
+
 /* ---- text ---- */
 
 static void print_model(const itg_model *model)
@@ -44,17 +67,21 @@ static void print_model(const itg_model *model)
                            itg_cli_shape(itg_model_output_shape(model, i), shape, sizeof shape));
 }
 
-static void print_summary(const char *target, const summary *s)
+static void print_summary(const itg_hardware *hw, const summary *s, const memory *m)
 {
     char macs[32], weights[32];
     int32_t integer = s->placed[ITG_PLACE_INTEGER] + s->placed[ITG_PLACE_FUSED];
-    printf("%s: %d of %d nodes in integers (%d fused)", target, (int)integer, (int)s->nodes,
-           (int)s->placed[ITG_PLACE_FUSED]);
+    printf("%s: %d of %d nodes in integers (%d fused)", itg_hardware_name(hw), (int)integer,
+           (int)s->nodes, (int)s->placed[ITG_PLACE_FUSED]);
     if (s->placed[ITG_PLACE_FLOAT]) printf(", %d in float", (int)s->placed[ITG_PLACE_FLOAT]);
     if (s->placed[ITG_PLACE_REFUSED]) printf(", %d REFUSED", (int)s->placed[ITG_PLACE_REFUSED]);
-    printf("; %.2f %% of %s multiply-accumulates in integers; %s weights\n",
+    printf("; %.2f %% of %s multiply-accumulates in integers; %s weights",
            s->macs > 0 ? 100.0 * (double)s->integer_macs / (double)s->macs : 0.0,
            itg_cli_count_text(s->macs, macs), itg_cli_count_text(s->weights, weights));
+    if (m->stated && exceeds(hw, &m->eight))
+        printf("; does NOT fit its memory at 8 bits%s",
+               exceeds(hw, &m->narrowest) ? ", nor at the narrowest widths" : "");
+    putchar('\n');
 }
 
 static int print_nodes(const itg_check *check)
@@ -106,10 +133,25 @@ static void json_model(itg_cli_json *json, const itg_model *model)
     }
 }
 
-static void json_check(itg_cli_json *json, const char *target, const itg_check *check)
+static void json_costs(itg_cli_json *json, const char *key, const itg_hardware *hw,
+                       const itg_score *score)
+{
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_known_integer(json, "parameter_bytes", score->parameter_bytes);
+    itg_cli_json_known_integer(json, "peak_activation_bytes", score->peak_activation_bytes);
+    itg_cli_json_memory(json, hw, score);
+    itg_cli_json_end(json, '}');
+}
+
+static void json_check(itg_cli_json *json, const itg_hardware *hw, const itg_check *check,
+                       const memory *m)
 {
     summary s = summarize(check);
-    itg_cli_json_text(json, "hardware", target);
+    itg_cli_json_text(json, "hardware", itg_hardware_name(hw));
+    if (m->stated) {
+        json_costs(json, "at_8_bits", hw, &m->eight);
+        json_costs(json, "at_narrowest_bits", hw, &m->narrowest);
+    }
     for (int p = 0; p < 4; p++)
         itg_cli_json_integer(json, placement_name((itg_placement)p), s.placed[p]);
     itg_cli_json_integer(json, "macs", s.macs);
@@ -138,15 +180,25 @@ static int check_target(const itg_model *model, const itg_hardware *hw, itg_cli_
     itg_check *check = NULL;
     itg_error err = {0};
     int result = ITG_CLI_OK;
-    if (itg_check_model(model, hw, &check, &err) != ITG_OK) return itg_cli_fail_error(&err);
+    memory m;
+    itg_status status = itg_check_model(model, hw, &check, &err);
+    if (status == ITG_OK) status = find_memory(model, hw, &m, &err);
+    if (status != ITG_OK) {
+        itg_check_destroy(check);
+        return itg_cli_fail_error(&err);
+    }
     if (json) {
-        json_check(json, itg_hardware_name(hw), check);
+        json_check(json, hw, check, &m);
     } else {
         summary s = summarize(check);
         putchar('\n');
         result = print_nodes(check);
         putchar('\n');
-        print_summary(itg_hardware_name(hw), &s);
+        print_summary(hw, &s, &m);
+        if (m.stated) {
+            itg_cli_print_memory("at 8 bits", hw, &m.eight);
+            itg_cli_print_memory("narrowest", hw, &m.narrowest);
+        }
     }
     itg_check_destroy(check);
     return result;
@@ -164,15 +216,17 @@ static int check_all(const itg_model *model, itg_cli_json *json)
     for (int i = 0; i < itg_hardware_builtin_count() && status == ITG_OK; i++) {
         itg_hardware *hw = NULL;
         itg_check *check = NULL;
+        memory m;
         status = itg_hardware_load(itg_hardware_builtin_name(i), &hw, &err);
         if (status == ITG_OK) status = itg_check_model(model, hw, &check, &err);
+        if (status == ITG_OK) status = find_memory(model, hw, &m, &err);
         if (status == ITG_OK && json) {
             itg_cli_json_begin(json, NULL, '{');
-            json_check(json, itg_hardware_name(hw), check);
+            json_check(json, hw, check, &m);
             itg_cli_json_end(json, '}');
         } else if (status == ITG_OK && !itg_hardware_all_float(hw)) {
             summary s = summarize(check);
-            print_summary(itg_hardware_name(hw), &s);
+            print_summary(hw, &s, &m);
         }
         itg_check_destroy(check);
         itg_hardware_destroy(hw);

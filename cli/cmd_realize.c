@@ -1,6 +1,7 @@
 /* intaglio realize: a strategy becomes an integer program with bounds. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/memory.h"
 #include "cli/realize_qdq.h"
 #include "cli/table.h"
 #include <errno.h>
@@ -16,8 +17,8 @@ typedef struct work {
     itg_strategy_file *file;
     itg_annotated *annotated;
     itg_program *program;
-    int64_t activation_bytes;
-    bool c, qdq; /* C source, a QDQ model: not the program */
+    itg_score costs; /* of a strategy */
+    bool c, qdq;     /* C source, a QDQ model: not the program */
     itg_qdq_report *report;
     itg_preprocess preprocess;
     itg_cli_data data; /* of the self-test */
@@ -35,6 +36,8 @@ static itg_status realize(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK) status = itg_annotate_strategy(w->model, w->file, &w->annotated, err);
     if (status == ITG_OK) status = itg_realize_program(w->annotated, &options, &w->program, err);
+    if (status == ITG_OK)
+        status = itg_strategy_costs(w->file, w->annotated, w->program, &w->costs, err);
     if (status == ITG_OK) w->preprocess = *itg_strategy_preprocess(w->file);
     return status;
 }
@@ -92,8 +95,6 @@ static itg_status work_all(work *w, itg_error *err)
     if (status == ITG_OK && w->c) return emit(w, err);
     if (status == ITG_OK && w->qdq)
         return itg_emit_qdq(w->annotated, w->model, w->file, path, &w->report, err);
-    if (status == ITG_OK)
-        status = itg_program_activation_bytes(w->program, &w->activation_bytes, err);
     if (status == ITG_OK) status = itg_program_save(w->program, w->model, w->file, path, err);
     return status == ITG_OK ? itg_certify(path, w->certificate, err) : status;
 }
@@ -109,7 +110,7 @@ static void json_written(const work *w, itg_cli_json *json)
         return;
     }
     if (!w->c) {
-        itg_cli_json_integer(json, "peak_activation_bytes", w->activation_bytes);
+        itg_cli_json_known_integer(json, "peak_activation_bytes", w->costs.peak_activation_bytes);
         itg_cli_json_text(json, "certificate", w->certificate);
         return;
     }
@@ -132,6 +133,7 @@ static int print_json(const work *w)
         itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
     }
     json_written(w, &json);
+    if (w->file) itg_cli_json_memory(&json, itg_strategy_hardware(w->file), &w->costs);
     itg_cli_json_integer(&json, "instance_bytes", (int64_t)itg_program_instance_bytes(w->program));
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_begin(&json, "bounds", '[');
@@ -208,8 +210,8 @@ static int print_text(const work *w)
     itg_cli_print_line("certificate", "%s", w->certificate);
     itg_cli_print_line("bounds", "%d of %d accumulators proven not to overflow", (int)fitting,
                        (int)count);
-    itg_cli_print_line("activations", "%s bytes at their peak",
-                       itg_cli_count_text((long long)w->activation_bytes, bytes));
+    itg_cli_print_line("RAM", "%s bytes on the target",
+                       itg_cli_count_text((long long)w->costs.peak_activation_bytes, bytes));
     itg_cli_print_line(
         "memory", "%s bytes an instance",
         itg_cli_count_text((long long)itg_program_instance_bytes(w->program), bytes));
@@ -253,6 +255,8 @@ static int run(const itg_cli_args *args)
         result = itg_cli_fail_error(&err);
     else if (result == ITG_CLI_OK)
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
+    if (result == ITG_CLI_OK && w.file)
+        itg_cli_warn_memory(itg_strategy_hardware(w.file), &w.costs);
     itg_qdq_report_destroy(w.report);
     itg_cli_data_close(&w.data);
     itg_free(w.certificate);

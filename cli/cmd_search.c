@@ -232,6 +232,7 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_MAX_BOPS,
                 ITG_CLI_OPT_MAX_CYCLES,
                 ITG_CLI_OPT_MAX_RAM,
+                ITG_CLI_OPT_MAX_FLASH,
                 ITG_CLI_OPT_SEARCHER,
                 ITG_CLI_OPT_SEED,
                 ITG_CLI_OPT_TRIALS,

@@ -2,6 +2,7 @@
  * data set. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/memory.h"
 #include <stdio.h>
 
 /* All that one call holds; strategy options make `file`, a strategy file gives it. */
@@ -149,6 +150,7 @@ static int print_json(const work *w, const char *path)
                       : w->args->argument_count == 2 ? w->args->arguments[1]
                                                      : NULL);
     itg_cli_json_score(&json, &w->score);
+    itg_cli_json_memory(&json, itg_strategy_hardware(w->file), &w->score);
     if (w->graph) itg_cli_json_text(&json, "graph", w->graph);
     itg_cli_json_end(&json, '}');
     return itg_cli_json_print(&json);
@@ -195,6 +197,7 @@ static int run(const itg_cli_args *args)
         result = itg_cli_fail_error(&err);
     else
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w, path) : print_text(&w, path);
+    if (result == ITG_CLI_OK) itg_cli_warn_memory(itg_strategy_hardware(w.file), &w.score);
     deinit(&w);
     return result;
 }

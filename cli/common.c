@@ -265,7 +265,7 @@ void itg_cli_print_score(const itg_score *score)
         itg_cli_print_line("parameters", "%s bytes: weights, biases and requantization constants",
                            itg_cli_count_text(score->parameter_bytes, text));
     if (score->peak_activation_bytes >= 0)
-        itg_cli_print_line("activations", "%s bytes at their peak",
+        itg_cli_print_line("RAM", "%s bytes on the target",
                            itg_cli_count_text(score->peak_activation_bytes, text));
     itg_cli_print_line("digest", "%s", itg_cli_hex(score->digest, text));
 }

@@ -10,6 +10,7 @@
 typedef struct shown {
     const itg_cli_args *args;
     itg_cli_logged run;
+    itg_goal kept; /* the goal, with the hardware's limits */
     itg_trial *trials;
     int64_t count, feasible;
     double seconds;
@@ -82,8 +83,8 @@ static bool find_steps(shown *s)
         s->feasible += t->feasible;
         s->seconds += t->seconds;
         if (t->score.stopped_at > 0) continue; /* it was no better */
-        if (!s->floor_known || !meets(&s->run.options.goal, floor, t)) continue;
-        if (best && !is_better(&s->run.options.goal, &t->score, &best->score)) continue;
+        if (!s->floor_known || !meets(&s->kept, floor, t)) continue;
+        if (best && !is_better(&s->kept, &t->score, &best->score)) continue;
         best = t;
         s->steps[s->step_count++] = i;
     }
@@ -97,9 +98,21 @@ static bool find_steps(shown *s)
 
 /* ---- reading ---- */
 
+static itg_goal kept_goal(const itg_cli_logged *run)
+{
+    itg_hardware *hw = NULL;
+    itg_goal goal = run->options.goal;
+    const char *json = run->record->info.hardware_json;
+    if (json && itg_hardware_parse(json, strlen(json), "hardware", &hw, NULL) == ITG_OK)
+        goal = itg_goal_on(&goal, hw);
+    itg_hardware_destroy(hw);
+    return goal;
+}
+
 static itg_status read_run(shown *s, itg_run_log *log, int64_t run, itg_error *err)
 {
     itg_status status = itg_cli_logged_read(log, run, &s->run, err);
+    if (status == ITG_OK) s->kept = kept_goal(&s->run);
     if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &s->trials, &s->count, err);
     if (status == ITG_OK && !find_steps(s))
         status = itg_cli_error(err, ITG_NO_MEMORY, "no memory for the trials");

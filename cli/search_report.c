@@ -1,6 +1,7 @@
 /* What a search found, as JSON and as text. */
 #include "cli/cmd_search.h"
 #include "cli/goal.h"
+#include "cli/memory.h"
 #include "cli/table.h"
 #include <stdio.h>
 
@@ -62,6 +63,7 @@ static void json_scores(itg_cli_json *json, const itg_cli_search_work *w, const 
     } else {
         json_drop(json, itg_search_float(w->result, true), holdout);
         itg_cli_json_costs(json, holdout);
+        itg_cli_json_memory(json, w->hw, holdout);
     }
     itg_cli_json_text(json, "holdout_digest", itg_cli_hex(holdout->digest, digest));
     itg_cli_json_integer(json, "search_samples", search->samples);
@@ -100,6 +102,7 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_cli_json_text(&json, "hardware", itg_hardware_name(w->hw));
     itg_cli_json_text(&json, "searcher", w->options.searcher);
     itg_cli_json_goal(&json, "goal", &w->options.goal);
+    itg_cli_json_limits(&json, &w->options.goal, w->hw);
     itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
     itg_cli_json_text(&json, "limited_by", *limited ? limited : NULL);
     itg_cli_json_unsigned(&json, "seed", w->options.seed);
@@ -241,7 +244,10 @@ static void print_head(const itg_cli_search_work *w)
            itg_model_name(w->model), itg_hardware_name(w->hw), (long long)itg_search_trial_count(r),
            replayed, kinds, w->seconds, w->options.searcher, (unsigned long long)w->options.seed,
            itg_search_stop_reason(r));
-    printf("goal: %s; %s\n\n", goal, itg_search_goal_met(r) ? "met" : "NOT met");
+    printf("goal: %s; %s\n", goal, itg_search_goal_met(r) ? "met" : "NOT met");
+    itg_cli_hardware_limits(&w->options.goal, w->hw, goal, sizeof goal);
+    if (*goal) printf("within the memory of %s: at most %s\n", itg_hardware_name(w->hw), goal);
+    putchar('\n');
 }
 
 int itg_cli_search_text(const itg_cli_search_work *w)

@@ -50,7 +50,7 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     itg_status status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
     if (status != ITG_OK) return status;
     status = itg_score_costs(file->hardware, annotated, &costs, err);
-    if (status == ITG_OK) status = itg_portrait_write(annotated, file, &portrait, err);
+    if (status == ITG_OK) status = itg_portrait_write(annotated, program, file, &portrait, err);
     itg_annotated_destroy(annotated);
     if (status == ITG_OK) status = strategy_hash(file, model, strategy, err);
     if (status != ITG_OK) {

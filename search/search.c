@@ -33,9 +33,9 @@ static itg_status make_space(itg_searching *s, itg_error *err)
 
 static itg_status make_objective(itg_searching *s, itg_error *err)
 {
-    itg_status status =
-        itg_objective_make(&s->options->goal, itg_score_quality_of(&s->result->floats.at[0]),
-                           &s->evaluator.points->space, &s->objective, err);
+    const itg_goal goal = itg_goal_on(&s->options->goal, s->hw);
+    itg_status status = itg_objective_make(&goal, itg_score_quality_of(&s->result->floats.at[0]),
+                                           &s->evaluator.points->space, &s->objective, err);
     if (status == ITG_OK)
         status = itg_measure_levels(&s->evaluator, &s->objective, s->options->threads, err);
     return status;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const char *const units[ITG_COST_KINDS] = {"weight bytes", "bit operations", "cycles",
-                                                  "bytes of activations at their peak"};
+                                                  "bytes of RAM", "bytes of parameters"};
 
 typedef struct explanation {
     itg_searching *s;
@@ -77,8 +77,9 @@ static void explain_infeasible(explanation *x)
 static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
 {
     itg_error why = {0};
-    itg_status status = itg_evaluator_cost(&x->s->evaluator, x->narrowest, &x->least, &why);
-    if (status == ITG_OK) status = itg_evaluator_cost(&x->s->evaluator, x->widest, &x->most, &why);
+    itg_status status = itg_evaluator_cost(&x->s->evaluator, x->narrowest, true, &x->least, &why);
+    if (status == ITG_OK)
+        status = itg_evaluator_cost(&x->s->evaluator, x->widest, true, &x->most, &why);
     *known = status == ITG_OK;
     if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
     return itg_fail(err, status, "%s", why.message);
@@ -87,8 +88,12 @@ static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
 static void add_cost(explanation *x, double cost, itg_cost_kind kind)
 {
     add_number(&x->text, cost);
+    double limit = x->s->objective.goal.limits[kind];
     itg_strbuf_format(&x->text, " %s, the limit is ", units[kind]);
-    add_number(&x->text, x->s->options->goal.limits[kind]);
+    add_number(&x->text, limit);
+    if (limit != x->s->options->goal.limits[kind])
+        itg_strbuf_format(&x->text, " (memory.%s_bytes of %s's description)", itg_cost_name(kind),
+                          x->s->hw->name);
 }
 
 /* A limit that the narrowest widths exceed. */
@@ -155,7 +160,7 @@ static bool has_limits(const itg_goal *goal)
 
 static itg_status explain(explanation *x, itg_error *err)
 {
-    const itg_goal *goal = &x->s->options->goal;
+    const itg_goal *goal = &x->s->objective.goal;
     const itg_score *score = &x->best->score;
     bool known = false, is_hopeless = false;
     itg_status status = cost_corners(x, &known, err);
@@ -173,7 +178,7 @@ static itg_status explain(explanation *x, itg_error *err)
         add_cost(x, itg_score_cost(score, limit), limit);
     } else {
         itg_strbuf_format(&x->text, "%sthe nearest loses ",
-                          has_limits(goal) ? "within the limits, " : "");
+                          has_limits(&x->s->options->goal) ? "within the limits, " : "");
         add_points(x, points_lost(x, score));
         add_allowed(x);
     }

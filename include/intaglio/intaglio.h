@@ -271,9 +271,10 @@ const char *itg_program_float_island(const itg_program *program,
 const itg_bound *itg_program_bounds(const itg_program *program, int32_t *count);
 const char *itg_program_bound_name(const itg_program *program, int32_t index);
 size_t itg_program_instance_bytes(const itg_program *program); /* of this library's executor */
-/* What a device needs for activations and outputs, inputs and kernels' scratch apart: the scores'
- * peak_activation_bytes. */
-itg_status itg_program_activation_bytes(const itg_program *program, int64_t *out, itg_error *err);
+/* What a device needs beside the program: the scores' peak_activation_bytes. Where C source can
+ * hold the program (itg_emit_c) it is that source's arena: activations and the kernels' scratch;
+ * the caller holds inputs and outputs. Else activations and outputs, without inputs and scratch. */
+itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_error *err);
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
 #define ITG_MOST_BLOCK 4096
 /* Runs all samples. How it goes about it changes no result: threads; block, samples computed at
@@ -404,20 +405,34 @@ typedef enum itg_cost_kind {
     ITG_COST_BOPS,   /* bops */
     ITG_COST_CYCLES, /* cycles */
     ITG_COST_RAM,    /* peak_activation_bytes */
+    ITG_COST_FLASH,  /* parameter_bytes */
     ITG_COST_KINDS
 } itg_cost_kind;
-const char *itg_cost_name(itg_cost_kind kind); /* "size", "bops", "cycles", "ram" */
+const char *itg_cost_name(itg_cost_kind kind); /* "size", "bops", "cycles", "ram", "flash" */
 double itg_score_cost(const itg_score *score, itg_cost_kind kind);
+/* What the hardware's description states: memory.flash_bytes and memory.ram_bytes; 0: nothing. */
+double itg_hardware_limit(const itg_hardware *hw, itg_cost_kind kind);
 
 /* What is wanted. A trial meets the goal when it is feasible, its quality (top-1 where labels
- * exist, else agreement) reaches the floor, and no cost exceeds its limit. The best is, among the
- * trials that meet it, the cheapest, or the one of the highest quality; ties: docs/decisions.md. */
+ * exist, else agreement) reaches the floor, and no cost exceeds its limit or the hardware's. The
+ * best is, among the trials that meet it, the cheapest, or the one of the highest quality; ties:
+ * docs/decisions.md. */
 typedef struct itg_goal {
     bool maximize_quality;         /* else minimize */
     itg_cost_kind minimize;        /* where maximize_quality is false */
     double max_drop;               /* floor: float quality - max_drop (fraction); negative: none */
     double limits[ITG_COST_KINDS]; /* largest cost allowed; 0: none */
 } itg_goal;
+/* Costs of a strategy's program; quality and digest are unknown. */
+itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated *annotated,
+                              const itg_program *program, itg_score *out, itg_error *err);
+/* What the model would cost with widths of `bits` everywhere, or the nearest that the hardware has,
+ * whatever its data is: values are taken to lie in [-1, 1]. All -1: the hardware cannot run it so.
+ */
+itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
+                           itg_score *out, itg_error *err);
+/* The goal as a search on this hardware keeps it: the tighter one of each pair of limits. */
+itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw);
 
 typedef struct itg_trial {
     int64_t index;        /* from 0 */
