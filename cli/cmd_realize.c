@@ -208,8 +208,8 @@ static int print_text(const work *w)
     }
     itg_cli_print_line("program", "%s", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
     itg_cli_print_line("certificate", "%s", w->certificate);
-    itg_cli_print_line("bounds", "%d of %d accumulators proven not to overflow", (int)fitting,
-                       (int)count);
+    itg_cli_print_line("bounds", "%d of %d accumulator%s proven not to overflow", (int)fitting,
+                       (int)count, itg_plural(count));
     itg_cli_print_line("RAM", "%s bytes on the target",
                        itg_cli_count_text((long long)w->costs.peak_activation_bytes, bytes));
     itg_cli_print_line(
@@ -240,6 +240,17 @@ static int check_usage(work *w)
         return itg_cli_fail_usage(args->command, "--emit %s: expected program, c or qdq", what);
     if (!w->c && args->argument_count == 1)
         return itg_cli_fail_usage(args->command, "STRATEGY is missing (a program alone: --emit c)");
+    static const itg_cli_option of_source[] = {ITG_CLI_OPT_EMIT_NAME, ITG_CLI_OPT_EMIT_SAMPLES,
+                                               ITG_CLI_OPT_DATA, ITG_CLI_OPT_LIMIT};
+    for (size_t i = 0; !w->c && i < sizeof of_source / sizeof *of_source; i++)
+        if (args->given[of_source[i]])
+            return itg_cli_fail_usage(args->command, "--%s goes with --emit c",
+                                      itg_cli_option_spec(of_source[i])->name);
+    if (args->given[ITG_CLI_OPT_LIMIT] && !args->given[ITG_CLI_OPT_DATA])
+        return itg_cli_fail_usage(args->command, "--limit goes with --data");
+    if (args->argument_count == 1 && args->given[ITG_CLI_OPT_ALLOW_OVERFLOW])
+        return itg_cli_fail_usage(args->command,
+                                  "--allow-overflow goes with STRATEGY: a program is as it is");
     if (w->certificate == NULL) return itg_cli_fail("no memory for a file name");
     return w->c || w->qdq ? ITG_CLI_OK : check_certificate(w);
 }

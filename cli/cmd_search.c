@@ -2,6 +2,7 @@
  * Ctrl-C ends it after the batch at hand, with all its results. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include "cli/table.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,12 @@ static bool hook_cancelled(void *context)
     return interrupted != 0 || w->log_failure.code != ITG_OK;
 }
 
+static void hook_note(void *context, const char *text)
+{
+    const itg_cli_search_work *w = context;
+    if (!w->args->given[ITG_CLI_OPT_QUIET]) fprintf(stderr, "intaglio: note: %s\n", text);
+}
+
 /* ---- the search ---- */
 
 static itg_status prepare(itg_cli_search_work *w, itg_error *err)
@@ -84,9 +91,30 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
     return status;
 }
 
+/* Before anything is computed: what is lost, and what does nothing. */
+static void note_options(const itg_cli_search_work *w)
+{
+    const bool *given = w->args->given;
+    const itg_goal *goal = &w->options.goal;
+    if (given[ITG_CLI_OPT_QUIET]) return;
+    if (!given[ITG_CLI_OPT_OUT_STRATEGY] && !given[ITG_CLI_OPT_DB])
+        fputs("intaglio: warning: the strategy will be lost: neither -o nor --db says where to "
+              "keep it\n",
+              stderr);
+    for (int i = 0; i < ITG_COST_KINDS; i++) {
+        double there = itg_hardware_limit(w->hw, (itg_cost_kind)i);
+        char number[32];
+        if (!(there > 0) || !(goal->limits[i] > there)) continue;
+        fprintf(stderr, "intaglio: note: --max-%s has no effect: %s has %s (memory.%s_bytes)\n",
+                itg_cost_name((itg_cost_kind)i), itg_hardware_name(w->hw),
+                itg_cli_count_text((long long)there, number), itg_cost_name((itg_cost_kind)i));
+    }
+}
+
 static itg_status search(itg_cli_search_work *w, itg_error *err)
 {
-    itg_search_hooks hooks = {w, hook_clock, hook_progress, hook_trial, hook_cancelled};
+    itg_search_hooks hooks = {w, hook_clock, hook_progress, hook_trial, hook_cancelled, hook_note};
+    note_options(w);
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
     itg_cli_note_kernels(w->options.float_kernels);
     catch_signals();
@@ -166,17 +194,37 @@ static int report(const itg_cli_search_work *w)
     return result == ITG_CLI_OK ? conclude(w) : result;
 }
 
-static int run(const itg_cli_args *args)
+/* Which options go together, beyond what the parser knows; an exit status. */
+static int check_options(const itg_cli_args *args)
 {
-    itg_cli_search_work w;
-    itg_error err = {0};
-    bool resumes = args->given[ITG_CLI_OPT_RESUME];
+    const bool *given = args->given;
+    bool resumes = given[ITG_CLI_OPT_RESUME];
     if (resumes && !args->given[ITG_CLI_OPT_DB])
         return itg_cli_fail_usage(args->command, "--resume goes with --db, the log of the run");
     if (!resumes && args->given[ITG_CLI_OPT_HOLDOUT_LABELS] && !args->given[ITG_CLI_OPT_HOLDOUT])
         return itg_cli_fail_usage(args->command, "--holdout-labels goes with --holdout");
     if (args->given[ITG_CLI_OPT_TOLERANCE] && !args->given[ITG_CLI_OPT_PATIENCE] && !resumes)
         return itg_cli_fail_usage(args->command, "--tolerance goes with --patience");
+    if (!resumes && given[ITG_CLI_OPT_HOLDOUT_LABELS] && !given[ITG_CLI_OPT_LABELS])
+        return itg_cli_fail_usage(args->command, "--holdout-labels goes with --labels: quality is "
+                                                 "top-1 on both, or on neither");
+    if (!resumes && given[ITG_CLI_OPT_HOLDOUT] && given[ITG_CLI_OPT_LABELS] &&
+        !given[ITG_CLI_OPT_HOLDOUT_LABELS])
+        return itg_cli_fail_usage(args->command, "--holdout-labels Y2 is missing: --labels judges "
+                                                 "trials by top-1, and so the hold-out");
+    if (!resumes && given[ITG_CLI_OPT_BASELINE] &&
+        strcmp(args->values[ITG_CLI_OPT_SEARCHER].text, "hago-greedy") == 0)
+        return itg_cli_fail_usage(
+            args->command, "--baseline hago-greedy beside --searcher hago-greedy compares nothing");
+    return ITG_CLI_OK;
+}
+
+static int run(const itg_cli_args *args)
+{
+    itg_cli_search_work w;
+    itg_error err = {0};
+    int usage = check_options(args);
+    if (usage != ITG_CLI_OK) return usage;
     itg_status status = itg_cli_search_perform(args, &w, &err);
     int result = status == ITG_OK ? report(&w) : itg_cli_fail_error(&err);
     if (w.log_failure.code != ITG_OK) result = itg_cli_fail_error(&w.log_failure);

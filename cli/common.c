@@ -234,9 +234,8 @@ const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, si
     int used = 0;
     *out = '\0';
     if (duplicates > 0)
-        used =
-            snprintf(out, size, ", %s duplicate%s",
-                     itg_cli_count_text((long long)duplicates, count), duplicates == 1 ? "" : "s");
+        used = snprintf(out, size, ", %s duplicate%s",
+                        itg_cli_count_text((long long)duplicates, count), itg_plural(duplicates));
     if (raced > 0 && used >= 0 && (size_t)used < size)
         snprintf(out + used, size - (size_t)used, ", %s raced",
                  itg_cli_count_text((long long)raced, count));

@@ -439,8 +439,9 @@ static int print_edges(const comparison *c)
         puts("\nOne of them has no strategy: edges cannot be compared.");
         return ITG_CLI_OK;
     }
-    printf("\n%lld of %lld edges differ in their bits or in the method of their threshold%s\n",
-           (long long)c->differing, (long long)c->pair_count, c->differing ? ":\n" : ".");
+    printf("\n%lld of %lld edge%s differ in their bits or in the method of their threshold%s\n",
+           (long long)c->differing, (long long)c->pair_count, itg_plural(c->pair_count),
+           c->differing ? ":\n" : ".");
     if (c->differing == 0) return ITG_CLI_OK;
     itg_cli_table_init(&table, "lll");
     itg_cli_table_cell(&table, "value -> node.slot");

@@ -233,9 +233,9 @@ static void data_pair(itg_cli_table *table, const char *name, const itg_run_data
         return;
     }
     itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s, %s samples, %s", data->name,
+    itg_cli_table_cell(table, "%s, %s sample%s, %s", data->name,
                        itg_cli_count_text((long long)data->samples, count),
-                       itg_cli_hex(data->hash, hex));
+                       itg_plural(data->samples), itg_cli_hex(data->hash, hex));
 }
 
 static int print_inputs(const shown *s)
@@ -311,8 +311,9 @@ static int print_results(const itg_run_record *r)
                                   "bit operations",
                                   "cycles",
                                   "peak bytes"};
-    printf("\nResults on the hold-out, %s samples ('as float': get the float network's class):\n\n",
-           itg_cli_count_text((long long)any->samples, count));
+    printf(
+        "\nResults on the hold-out, %s sample%s ('as float': get the float network's class):\n\n",
+        itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples));
     itg_cli_table_init(&table, "lrrrrrrrrr");
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         itg_cli_table_cell(&table, "%s", titles[i]);
@@ -377,8 +378,8 @@ static int print_all_trials(const shown *s)
     for (int64_t i = 0; i < s->count; i++) {
         const itg_trial *t = &s->trials[i];
         char stopped[64];
-        snprintf(stopped, sizeof stopped, "stopped after %lld samples",
-                 (long long)t->score.stopped_at);
+        snprintf(stopped, sizeof stopped, "stopped after %lld sample%s",
+                 (long long)t->score.stopped_at, itg_plural(t->score.stopped_at));
         trial_row(&table, t,
                   !t->feasible                            ? t->error ? t->error : "not possible"
                   : t->index == s->run.record->best_trial ? "best"
@@ -392,8 +393,8 @@ static int print_trials(const shown *s)
 {
     const itg_run_record *r = s->run.record;
     char count[32], feasible[32], kinds[96];
-    printf("\n%s trials%s; %s of them could be realized; %.1f s of evaluation.\n",
-           itg_cli_count_text((long long)s->count, count),
+    printf("\n%s trial%s%s; %s of them could be realized; %.1f s of evaluation.\n",
+           itg_cli_count_text((long long)s->count, count), itg_plural(s->count),
            itg_cli_trial_kinds(r->duplicates, r->raced, kinds, sizeof kinds),
            itg_cli_count_text((long long)s->feasible, feasible), s->seconds);
     int status = s->count > 0 ? print_steps(s) : ITG_CLI_OK;

@@ -4,6 +4,7 @@
 #include "cli/memory.h"
 #include "cli/table.h"
 #include <stdio.h>
+#include <string.h>
 
 static bool is_float(const itg_score *score)
 {
@@ -104,6 +105,7 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_cli_json_goal(&json, "goal", &w->options.goal);
     itg_cli_json_limits(&json, &w->options.goal, w->hw);
     itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
+    itg_cli_json_bool(&json, "cost_varies", itg_search_cost_varies(r));
     itg_cli_json_text(&json, "limited_by", *limited ? limited : NULL);
     itg_cli_json_unsigned(&json, "seed", w->options.seed);
     itg_cli_json_integer(&json, "trials", itg_search_trial_count(r));
@@ -209,8 +211,9 @@ static void print_quality(const itg_cli_search_work *w, const itg_score *s)
     itg_cli_drop d = itg_cli_drop_of(itg_search_float(w->result, true), s);
     itg_cli_interval(share, s->samples, &lo, &hi);
     itg_cli_print_line(s->top1 >= 0 ? "its top-1" : "it agrees",
-                       "%.2f %% on %lld hold-out samples (95 %% interval %.2f to %.2f)",
-                       100 * share, (long long)s->samples, 100 * lo, 100 * hi);
+                       "%.2f %% on %lld hold-out sample%s (95 %% interval %.2f to %.2f)",
+                       100 * share, (long long)s->samples, itg_plural(s->samples), 100 * lo,
+                       100 * hi);
     if (s->top1 >= 0)
         itg_cli_print_line("its drop",
                            "%.2f points of %s below float (95 %% interval %.2f to %.2f)",
@@ -240,11 +243,16 @@ static void print_head(const itg_cli_search_work *w)
     itg_cli_goal_words(&w->options.goal, itg_search_float(r, false)->top1 >= 0, goal, sizeof goal);
     itg_cli_trial_kinds(itg_search_duplicate_count(r), itg_search_raced_count(r), kinds,
                         sizeof kinds);
-    printf("%s on %s: %lld trials%s%s in %.1f s, searcher %s, seed %llu, stopped: %s\n",
+    printf("%s on %s: %lld trial%s%s%s in %.1f s, searcher %s, seed %llu, stopped: %s\n",
            itg_model_name(w->model), itg_hardware_name(w->hw), (long long)itg_search_trial_count(r),
-           replayed, kinds, w->seconds, w->options.searcher, (unsigned long long)w->options.seed,
-           itg_search_stop_reason(r));
+           itg_plural(itg_search_trial_count(r)), replayed, kinds, w->seconds, w->options.searcher,
+           (unsigned long long)w->options.seed, itg_search_stop_reason(r));
     printf("goal: %s; %s\n", goal, itg_search_goal_met(r) ? "met" : "NOT met");
+    if (!itg_search_cost_varies(r))
+        printf("no width changes the %s: quality alone decided\n",
+               itg_cli_cost_words(w->options.goal.minimize));
+    if (strcmp(itg_search_stop_reason(r), "seconds") == 0)
+        printf("--seconds %g ended the search before the searcher was done\n", w->options.seconds);
     itg_cli_hardware_limits(&w->options.goal, w->hw, goal, sizeof goal);
     if (*goal) printf("within the memory of %s: at most %s\n", itg_hardware_name(w->hw), goal);
     putchar('\n');

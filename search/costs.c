@@ -3,6 +3,7 @@
 #include "search/engine.h"
 #include "search/evaluator.h"
 #include <stdlib.h>
+#include <string.h>
 
 static itg_status add_ram(const itg_annotated *a, const itg_program *program, itg_score *out,
                           itg_error *err)
@@ -96,18 +97,27 @@ static itg_stats *made_up_stats(const itg_graph *g)
 }
 
 itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
-                           itg_score *out, itg_error *err)
+                           itg_score *out, char no_c[512], itg_error *err)
 {
     const itg_uniform_options options = {bits, bits, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
     itg_stats *stats = made_up_stats(model->graph);
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
+    itg_program *program = NULL;
     itg_score score = itg_score_unknown();
     itg_error why = {0};
+    int64_t arena;
+    if (no_c) *no_c = '\0';
     if (!stats) return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
     itg_status status = itg_strategy_uniform(model->graph, hw, stats, &options, &strategy, &why);
     if (status == ITG_OK) status = itg_annotate(model->graph, hw, strategy, &annotated, &why);
-    if (status == ITG_OK) status = itg_program_costs(hw, annotated, NULL, &score, &why);
+    if (status == ITG_OK)
+        status = itg_realize_program(annotated, &(itg_realize_options){.allow_overflow = true},
+                                     &program, &why);
+    if (status == ITG_OK) status = itg_program_costs(hw, annotated, program, &score, &why);
+    if (status == ITG_OK && no_c && itg_program_arena_bytes(program, &arena, &why) != ITG_OK)
+        memcpy(no_c, why.message, sizeof why.message);
+    itg_program_destroy(program);
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);
     itg_stats_destroy(stats);

@@ -100,8 +100,20 @@ static double level_of(const measure *m, int32_t d)
     return saved > 0 ? saved : 0;
 }
 
+/* Whether two points that were measured differ in the cost that is minimized; a corner that the
+ * hardware cannot run leaves it open. */
+static bool has_different_costs(const measure *m, int64_t count)
+{
+    const itg_goal *goal = &m->objective->goal;
+    bool differ = goal->maximize_quality || !m->levels[0] || !m->levels[1];
+    for (int64_t i = 1; i < count && !differ; i++)
+        differ = m->levels[i] > 0 && itg_score_cost(&m->scores[i], goal->minimize) !=
+                                         itg_score_cost(&m->scores[0], goal->minimize);
+    return differ;
+}
+
 itg_status itg_measure_levels(const itg_evaluator *evaluator, const itg_objective *objective,
-                              int threads, itg_error *err)
+                              int threads, bool *varies, itg_error *err)
 {
     itg_point_space *points = evaluator->points;
     measure m = {evaluator, objective, points->space.dim_count, true, NULL, NULL};
@@ -115,6 +127,7 @@ itg_status itg_measure_levels(const itg_evaluator *evaluator, const itg_objectiv
     if (status == ITG_OK)
         status =
             itg_parallel_for(itg_thread_count(threads), (int64_t)count - 2, cost_item, &m, err);
+    *varies = status != ITG_OK || has_different_costs(&m, (int64_t)count);
     for (int32_t d = 0; status == ITG_OK && d < m.dim_count; d++)
         points->dims[d].cost_per_level = points->dims[d].ordered ? level_of(&m, d) : 0;
     free(m.scores);

@@ -13,7 +13,7 @@ typedef struct itg_score_pair {
 struct itg_search_result {
     int64_t trial_count, duplicates, raced;
     itg_trial best; /* index -1: none; point malloc'd */
-    bool goal_met;
+    bool goal_met, cost_varies;
     itg_score_pair floats, uniform8, hago;
     itg_score best_holdout;
     itg_strategy_file *strategy; /* of the best; NULL: none */

@@ -50,12 +50,12 @@ static void add_end(explanation *x)
 {
     const itg_search_result *r = x->s->result;
     if (strcmp(r->stop_reason, "exhausted") != 0)
-        itg_strbuf_format(&x->text, "; the search was ended by %s after %lld trials",
+        itg_strbuf_format(&x->text, "; the search was ended by %s after %lld trial%s",
                           strcmp(r->stop_reason, "cancelled") == 0 ? "the user"
                           : strcmp(r->stop_reason, "seconds") == 0 ? "the limit of seconds"
                           : strcmp(r->stop_reason, "trials") == 0  ? "the limit of trials"
                                                                    : "patience",
-                          (long long)r->trial_count);
+                          (long long)r->trial_count, itg_plural(r->trial_count));
 }
 
 static void explain_infeasible(explanation *x)
@@ -65,11 +65,13 @@ static void explain_infeasible(explanation *x)
     if (x->s->result->trial_count == 0)
         itg_strbuf_add(&x->text, "no trial was made");
     else if (widest && widest->why)
-        itg_strbuf_format(&x->text, "%s can run none of %lld trials; the widest widths: %s", name,
-                          (long long)x->s->result->trial_count, widest->why);
+        itg_strbuf_format(&x->text, "%s can run none of %lld trial%s; the widest widths: %s", name,
+                          (long long)x->s->result->trial_count,
+                          itg_plural(x->s->result->trial_count), widest->why);
     else
-        itg_strbuf_format(&x->text, "%s can run none of %lld trials", name,
-                          (long long)x->s->result->trial_count);
+        itg_strbuf_format(&x->text, "%s can run none of %lld trial%s", name,
+                          (long long)x->s->result->trial_count,
+                          itg_plural(x->s->result->trial_count));
     add_end(x);
 }
 

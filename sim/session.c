@@ -31,8 +31,9 @@ itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples
     itg_dataset_destroy(data);
     if (status == ITG_OK && count != samples) {
         free(labels);
-        return itg_fail(err, ITG_MISMATCH, "%s: %lld labels, but the data has %lld samples", path,
-                        (long long)count, (long long)samples);
+        return itg_fail(err, ITG_MISMATCH, "%s: %lld label%s, but the data has %lld sample%s", path,
+                        (long long)count, itg_plural(count), (long long)samples,
+                        itg_plural(samples));
     }
     if (status == ITG_OK) *out = labels;
     return status;

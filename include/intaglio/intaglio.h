@@ -38,6 +38,21 @@ typedef struct itg_model_options {
 itg_status itg_model_open_with(const char *path, const itg_model_options *options, itg_model **out,
                                itg_error *err);
 void itg_model_close(itg_model *model);
+/* What keeps a model from being opened, all at once: one entry a kind. */
+typedef struct itg_refusal {
+    char what[128];   /* "operator LSTM", "initializer" */
+    char why[256];    /* a sentence */
+    char first[128];  /* the first such node, by index and name, or the value's name */
+    const char *help; /* what would make it work; NULL: nothing is known */
+    int64_t count;
+} itg_refusal;
+typedef struct itg_refusals itg_refusals;
+/* None: the model can be opened. Fails where the file is damaged. */
+itg_status itg_model_survey(const char *path, itg_refusals **out, itg_error *err);
+void itg_refusals_destroy(itg_refusals *refusals);
+int32_t itg_refusals_count(const itg_refusals *refusals);
+const itg_refusal *itg_refusals_at(const itg_refusals *refusals, int32_t index);
+int64_t itg_refusals_others(const itg_refusals *refusals);   /* of kinds beyond those listed */
 const char *itg_model_name(const itg_model *model);          /* file name without folders */
 const unsigned char *itg_model_hash(const itg_model *model); /* SHA-256 of the file, 32 bytes */
 bool itg_model_dropped_softmax(const itg_model *model);
@@ -45,6 +60,8 @@ bool itg_model_equalized(const itg_model *model); /* false: opened with no_equal
 int32_t itg_model_input_count(const itg_model *model);
 const char *itg_model_input_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index);
+const char *itg_model_input_type(const itg_model *model, int32_t index); /* "f32", "s64"... */
+const char *itg_model_output_type(const itg_model *model, int32_t index);
 int32_t itg_model_output_count(const itg_model *model);
 const char *itg_model_output_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_output_shape(const itg_model *model, int32_t index);
@@ -428,9 +445,9 @@ itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated
                               const itg_program *program, itg_score *out, itg_error *err);
 /* What the model would cost with widths of `bits` everywhere, or the nearest that the hardware has,
  * whatever its data is: values are taken to lie in [-1, 1]. All -1: the hardware cannot run it so.
- */
+ * no_c (may be NULL): why it cannot be C source, "" where it can or that is not known. */
 itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
-                           itg_score *out, itg_error *err);
+                           itg_score *out, char no_c[512], itg_error *err);
 /* The goal as a search on this hardware keeps it: the tighter one of each pair of limits. */
 itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw);
 
@@ -492,6 +509,8 @@ typedef struct itg_search_hooks {
     itg_status (*trial)(void *context, const itg_trial *trial,
                         itg_error *err); /* every finished trial, in order: the log */
     bool (*cancelled)(void *context); /* called by any thread: points not yet begun are dropped */
+    /* Before the first trial: what the goal cannot bring about, a sentence. NULL: not wanted. */
+    void (*note)(void *context, const char *text);
 } itg_search_hooks;
 /* data is split by the seed into calibration and search samples, and a hold-out where none is
  * given. */
@@ -521,6 +540,9 @@ const itg_trial *itg_search_best(const itg_search_result *result);
 bool itg_search_goal_met(const itg_search_result *result);
 /* Where the goal is not met: what limits it, a sentence. "" else. */
 const char *itg_search_limited_by(const itg_search_result *result);
+/* False: no width that could be measured changes the cost that is minimized, so that quality alone
+ * decides. */
+bool itg_search_cost_varies(const itg_search_result *result);
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
 const itg_score *itg_search_uniform8(const itg_search_result *result,
                                      bool holdout); /* samples 0, all else -1: the

@@ -121,7 +121,7 @@ static itg_search_space space = {DIMS, dims};
 
 static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, itg_error *err)
 {
-    itg_search_hooks hooks = {r, tick, record_progress, record_trial, is_cancelled};
+    itg_search_hooks hooks = {r, tick, record_progress, record_trial, is_cancelled, NULL};
     itg_objective objective;
     for (int d = 0; d < DIMS; d++)
         dims[d] = (itg_dim){7, widths, true, sizes[d]};
