@@ -408,9 +408,15 @@ const itg_cli_command itg_cli_check = {
     .name = "check",
     .summary = "Tells which nodes of a model run as integers, which stay float, and why",
     .usage = "MODEL [--hw T] [--print]",
-    .details = "Shows the network as it is prepared: batch 1, constants folded, batch "
-               "normalization folded. Without\n"
-               "--hw every built-in target gets one line.",
+    .details =
+        "Shows the network as it is prepared: batch 1, constants folded, batch "
+        "normalization folded. Without\n"
+        "--hw every built-in target gets one line. A model that cannot be imported gets a list "
+        "of all that\n"
+        "keeps it from that, with counts and what would help. Warnings say what simulate, "
+        "search, run and\n"
+        "realize will refuse, and whether a target's memory is exceeded, as far as can be "
+        "known without data.",
     .min_arguments = 1,
     .max_arguments = 1,
     .arguments = {"MODEL"},

@@ -312,7 +312,7 @@ static int print_totals(const comparison *c)
     itg_cli_table_cell(&table, "%s", "");
     cost_cells(&table, "weight bytes", (double)a->weight_bytes, (double)b->weight_bytes);
     cost_cells(&table, "parameter bytes", (double)a->parameter_bytes, (double)b->parameter_bytes);
-    cost_cells(&table, "activation bytes", (double)a->peak_activation_bytes,
+    cost_cells(&table, "RAM bytes", (double)a->peak_activation_bytes,
                (double)b->peak_activation_bytes);
     cost_cells(&table, "bit operations", a->bops, b->bops);
     cost_cells(&table, "cycles", a->cycles, b->cycles);

@@ -17,8 +17,9 @@ typedef struct work {
     itg_strategy_file *file;
     itg_annotated *annotated;
     itg_program *program;
-    itg_score costs; /* of a strategy */
-    bool c, qdq;     /* C source, a QDQ model: not the program */
+    itg_score costs;
+    itg_hardware *target; /* that a program says; a strategy has its own */
+    bool c, qdq;          /* C source, a QDQ model: not the program */
     itg_qdq_report *report;
     itg_preprocess preprocess;
     itg_cli_data data; /* of the self-test */
@@ -45,7 +46,14 @@ static itg_status realize(work *w, itg_error *err)
 static itg_status open_program(work *w, itg_error *err)
 {
     itg_status status = itg_program_open(w->args->arguments[0], &w->program, err);
+    if (status == ITG_OK) status = itg_program_target(w->program, &w->target, &w->costs, err);
     return status == ITG_OK ? itg_program_preprocess(w->program, &w->preprocess, err) : status;
+}
+
+/* NULL: nothing says it. */
+static const itg_hardware *target_of(const work *w)
+{
+    return w->file ? itg_strategy_hardware(w->file) : w->target;
 }
 
 /* The program that the source stands for, its certificate, and the source's. */
@@ -133,7 +141,7 @@ static int print_json(const work *w)
         itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
     }
     json_written(w, &json);
-    if (w->file) itg_cli_json_memory(&json, itg_strategy_hardware(w->file), &w->costs);
+    if (target_of(w)) itg_cli_json_memory(&json, target_of(w), &w->costs);
     itg_cli_json_integer(&json, "instance_bytes", (int64_t)itg_program_instance_bytes(w->program));
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_begin(&json, "bounds", '[');
@@ -266,13 +274,13 @@ static int run(const itg_cli_args *args)
         result = itg_cli_fail_error(&err);
     else if (result == ITG_CLI_OK)
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
-    if (result == ITG_CLI_OK && w.file)
-        itg_cli_warn_memory(itg_strategy_hardware(w.file), &w.costs);
+    if (result == ITG_CLI_OK && target_of(&w)) itg_cli_warn_memory(target_of(&w), &w.costs);
     itg_qdq_report_destroy(w.report);
     itg_cli_data_close(&w.data);
     itg_free(w.certificate);
     itg_free(w.text);
     itg_program_destroy(w.program);
+    itg_hardware_destroy(w.target);
     itg_annotated_destroy(w.annotated);
     itg_strategy_close(w.file);
     itg_model_close(w.model);

@@ -377,7 +377,7 @@ static void cost_rows(itg_cli_table *table, const itg_run_record *r, const itg_r
     bits_row(table, ka, a, kb, b);
     cost_row(table, "bit operations", ka ? a->bops : -1, kb ? b->bops : -1);
     cost_row(table, "cycles", ka ? a->cycles : -1, kb ? b->cycles : -1);
-    cost_row(table, "activation bytes, peak", ka ? (double)a->peak_activation_bytes : -1,
+    cost_row(table, "RAM, bytes", ka ? (double)a->peak_activation_bytes : -1,
              kb ? (double)b->peak_activation_bytes : -1);
 }
 

@@ -310,7 +310,7 @@ static int print_results(const itg_run_record *r)
                                   "weight bits",
                                   "bit operations",
                                   "cycles",
-                                  "peak bytes"};
+                                  "RAM bytes"};
     printf(
         "\nResults on the hold-out, %s sample%s ('as float': get the float network's class):\n\n",
         itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples));

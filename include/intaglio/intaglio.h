@@ -443,6 +443,10 @@ typedef struct itg_goal {
 /* Costs of a strategy's program; quality and digest are unknown. */
 itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated *annotated,
                               const itg_program *program, itg_score *out, itg_error *err);
+/* Of a program that was opened: the hardware that it was made for (NULL: the file does not say),
+ * its parameter bytes as saved, and its RAM; all else is unknown. */
+itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
+                              itg_error *err);
 /* What the model would cost with widths of `bits` everywhere, or the nearest that the hardware has,
  * whatever its data is: values are taken to lie in [-1, 1]. All -1: the hardware cannot run it so.
  * no_c (may be NULL): why it cannot be C source, "" where it can or that is not known. */

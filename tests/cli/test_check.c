@@ -79,8 +79,7 @@ static void types_are_shown_and_what_will_not_work_is_said(void **state)
     done(&o);
     write_model("island.onnx", ITG_F32, 4, soft, 2, 1);
     o = run("check island.onnx --hw cortex-m");
-    assert_contains(o.out,
-                    "simulate, search and realize will fail: the target refuses 1 node\n");
+    assert_contains(o.out, "simulate, search and realize will fail: the target refuses 1 node\n");
     done(&o);
     o = run("check island.onnx --hw x86-vnni");
     assert_contains(o.out, "realize --emit c will refuse it: ");

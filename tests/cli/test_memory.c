@@ -140,7 +140,11 @@ static void what_does_not_fit_is_said(void **state)
         itg_json_destroy(realized);
         done(&o);
     }
-    assert_int_equal(system("rm -r out1"), 0);
+    o = run("realize out0 --emit c -o out3 --json");
+    assert_contains(o.err, "bytes of parameters; cortex-m has 100 (memory.flash_bytes)");
+    assert_contains(o.err, "bytes of RAM; cortex-m has 100 (memory.ram_bytes)");
+    done(&o);
+    assert_int_equal(system("rm -r out1 out3"), 0);
     o = run("check digits.onnx --hw tiny.json");
     assert_contains(o.out, "does NOT fit its memory at 8 bits, nor at the narrowest widths");
     done(&o);

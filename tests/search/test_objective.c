@@ -170,7 +170,10 @@ static void goals_without_numbers_are_refused(void **state)
 static void costs_have_names_and_values(void **state)
 {
     (void)state;
-    itg_score s = {.weight_bytes = 1, .bops = 2, .cycles = 3, .peak_activation_bytes = 4,
+    itg_score s = {.weight_bytes = 1,
+                   .bops = 2,
+                   .cycles = 3,
+                   .peak_activation_bytes = 4,
                    .parameter_bytes = 5};
     const char *const names[] = {"size", "bops", "cycles", "ram", "flash"};
     for (int k = 0; k < ITG_COST_KINDS; k++) {
