@@ -139,7 +139,8 @@ static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annota
 {
     itg_program *program = NULL;
     const itg_realize_options options = {.allow_overflow = true};
-    itg_status status = itg_realize_with(annotated, &options, &evaluator->constants, &program, err);
+    const itg_constants *constants = evaluator->weights ? &evaluator->constants : NULL;
+    itg_status status = itg_realize_with(annotated, &options, constants, &program, err);
     if (status == ITG_OK) status = itg_program_costs(evaluator->hw, annotated, program, score, err);
     itg_program_destroy(program);
     return status;

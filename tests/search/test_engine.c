@@ -533,7 +533,7 @@ static void a_replayed_trial_that_was_stopped_where_it_matters_is_refused(void *
     s.replay_count = all.count;
     memset(&rest, 0, sizeof rest);
     assert_int_equal(try_run(s, &t, &rest, &b, &err), ITG_MISMATCH);
-    assert_non_null(strstr(err.message, "was stopped after 1 samples"));
+    assert_non_null(strstr(err.message, "was stopped after 1 sample,"));
     itg_engine_result_deinit(&a);
 }
 
