@@ -1,9 +1,12 @@
 /* intaglio check: what a model holds, and what a target makes of each of its nodes. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/memory.h"
 #include "cli/table.h"
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- sums over the nodes ---- */
 
@@ -31,30 +34,60 @@ static const char *placement_name(itg_placement placement)
     return names[placement];
 }
 
+/* What 8 bits everywhere would take, and where the target has limits the narrowest widths. */
+typedef struct outlook {
+    bool stated;
+    itg_score eight, narrowest;
+    char no_c[512]; /* why realize --emit c will refuse it; "": it will not, or who knows */
+} outlook;
+
+static itg_status look_ahead(const itg_model *model, const itg_hardware *hw, outlook *out,
+                             itg_error *err)
+{
+    *out = (outlook){.stated = itg_hardware_limit(hw, ITG_COST_FLASH) > 0 ||
+                               itg_hardware_limit(hw, ITG_COST_RAM) > 0};
+    if (itg_hardware_all_float(hw)) return ITG_OK;
+    itg_status status = itg_check_costs(model, hw, 8, &out->eight, out->no_c, err);
+    if (status != ITG_OK || !out->stated) return status;
+    return itg_check_costs(model, hw, 2, &out->narrowest, NULL, err);
+}
+
+static bool exceeds(const itg_hardware *hw, const itg_score *score)
+{
+    return itg_cli_memory_exceeded(hw, score, ITG_COST_FLASH) ||
+           itg_cli_memory_exceeded(hw, score, ITG_COST_RAM);
+}
+
 /* ---- text ---- */
 
 static void print_model(const itg_model *model)
 {
     char shape[128];
     for (int32_t i = 0; i < itg_model_input_count(model); i++)
-        itg_cli_print_line("input", "%s %s", itg_model_input_name(model, i),
+        itg_cli_print_line("input", "%s %s %s", itg_model_input_name(model, i),
+                           itg_model_input_type(model, i),
                            itg_cli_shape(itg_model_input_shape(model, i), shape, sizeof shape));
     for (int32_t i = 0; i < itg_model_output_count(model); i++)
-        itg_cli_print_line("output", "%s %s", itg_model_output_name(model, i),
+        itg_cli_print_line("output", "%s %s %s", itg_model_output_name(model, i),
+                           itg_model_output_type(model, i),
                            itg_cli_shape(itg_model_output_shape(model, i), shape, sizeof shape));
 }
 
-static void print_summary(const char *target, const summary *s)
+static void print_summary(const itg_hardware *hw, const summary *s, const outlook *o)
 {
     char macs[32], weights[32];
     int32_t integer = s->placed[ITG_PLACE_INTEGER] + s->placed[ITG_PLACE_FUSED];
-    printf("%s: %d of %d nodes in integers (%d fused)", target, (int)integer, (int)s->nodes,
-           (int)s->placed[ITG_PLACE_FUSED]);
+    printf("%s: %d of %d node%s in integers (%d fused)", itg_hardware_name(hw), (int)integer,
+           (int)s->nodes, itg_plural(s->nodes), (int)s->placed[ITG_PLACE_FUSED]);
     if (s->placed[ITG_PLACE_FLOAT]) printf(", %d in float", (int)s->placed[ITG_PLACE_FLOAT]);
     if (s->placed[ITG_PLACE_REFUSED]) printf(", %d REFUSED", (int)s->placed[ITG_PLACE_REFUSED]);
-    printf("; %.2f %% of %s multiply-accumulates in integers; %s weights\n",
+    printf("; %.2f %% of %s multiply-accumulates in integers; %s weights",
            s->macs > 0 ? 100.0 * (double)s->integer_macs / (double)s->macs : 0.0,
            itg_cli_count_text(s->macs, macs), itg_cli_count_text(s->weights, weights));
+    if (o->stated && exceeds(hw, &o->eight))
+        printf("; does NOT fit its memory at 8 bits%s",
+               exceeds(hw, &o->narrowest) ? ", nor at the narrowest widths" : "");
+    putchar('\n');
 }
 
 static int print_nodes(const itg_check *check)
@@ -96,6 +129,9 @@ static void json_model(itg_cli_json *json, const itg_model *model)
             itg_cli_json_text(json, "name",
                               out ? itg_model_output_name(model, i)
                                   : itg_model_input_name(model, i));
+            itg_cli_json_text(json, "type",
+                              out ? itg_model_output_type(model, i)
+                                  : itg_model_input_type(model, i));
             itg_cli_json_begin(json, "shape", '[');
             for (int32_t d = 0; d < shape->rank; d++)
                 itg_cli_json_integer(json, NULL, shape->dims[d]);
@@ -106,10 +142,25 @@ static void json_model(itg_cli_json *json, const itg_model *model)
     }
 }
 
-static void json_check(itg_cli_json *json, const char *target, const itg_check *check)
+static void json_costs(itg_cli_json *json, const char *key, const itg_hardware *hw,
+                       const itg_score *score)
+{
+    itg_cli_json_begin(json, key, '{');
+    itg_cli_json_known_integer(json, "parameter_bytes", score->parameter_bytes);
+    itg_cli_json_known_integer(json, "peak_activation_bytes", score->peak_activation_bytes);
+    itg_cli_json_memory(json, hw, score);
+    itg_cli_json_end(json, '}');
+}
+
+static void json_check(itg_cli_json *json, const itg_hardware *hw, const itg_check *check,
+                       const outlook *o)
 {
     summary s = summarize(check);
-    itg_cli_json_text(json, "hardware", target);
+    itg_cli_json_text(json, "hardware", itg_hardware_name(hw));
+    if (o->stated) {
+        json_costs(json, "at_8_bits", hw, &o->eight);
+        json_costs(json, "at_narrowest_bits", hw, &o->narrowest);
+    }
     for (int p = 0; p < 4; p++)
         itg_cli_json_integer(json, placement_name((itg_placement)p), s.placed[p]);
     itg_cli_json_integer(json, "macs", s.macs);
@@ -130,6 +181,111 @@ static void json_check(itg_cli_json *json, const char *target, const itg_check *
     itg_cli_json_end(json, ']');
 }
 
+/* ---- what other commands will refuse ---- */
+
+/* One entry: what does not work, and why. */
+static void warn(itg_cli_json *json, const char *format, ...)
+{
+    char text[640];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (json)
+        itg_cli_json_text(json, NULL, text);
+    else
+        itg_cli_print_line("warning", "%s", text);
+}
+
+static void warn_inputs(const itg_model *model, itg_cli_json *json)
+{
+    int32_t count = itg_model_input_count(model);
+    if (count != 1)
+        warn(json, "it has %d inputs: simulate, search and run take data for exactly one",
+             (int)count);
+    for (int32_t i = 0; i < count; i++)
+        if (strcmp(itg_model_input_type(model, i), "f32") != 0)
+            warn(json, "input %s is %s: it is not quantized, and takes no --scale, --mean or --std",
+                 itg_model_input_name(model, i), itg_model_input_type(model, i));
+}
+
+/* model alone, and with one target. */
+static void warn_all(const itg_model *model, const itg_check *check, const outlook *o,
+                     itg_cli_json *json)
+{
+    int32_t refused = check ? summarize(check).placed[ITG_PLACE_REFUSED] : 0;
+    if (json) itg_cli_json_begin(json, "warnings", '[');
+    warn_inputs(model, json);
+    if (refused > 0)
+        warn(json, "simulate, search and realize will fail: the target refuses %d node%s",
+             (int)refused, itg_plural(refused));
+    if (o && *o->no_c) warn(json, "realize --emit c will refuse it: %s", o->no_c);
+    if (json) itg_cli_json_end(json, ']');
+}
+
+/* ---- a model that cannot be opened ---- */
+
+static int print_refusals(const char *path, const itg_refusals *refusals)
+{
+    itg_cli_table table;
+    printf("%s cannot be imported; all that keeps it from that:\n\n", path);
+    itg_cli_table_init(&table, "lrlll");
+    itg_cli_table_cell(&table, "what");
+    itg_cli_table_cell(&table, "times");
+    itg_cli_table_cell(&table, "first");
+    itg_cli_table_cell(&table, "why");
+    itg_cli_table_cell(&table, "what would help");
+    for (int32_t i = 0; i < itg_refusals_count(refusals); i++) {
+        const itg_refusal *r = itg_refusals_at(refusals, i);
+        itg_cli_table_cell(&table, "%s", r->what);
+        itg_cli_table_cell(&table, "%lld", (long long)r->count);
+        itg_cli_table_cell(&table, "%s", r->first);
+        itg_cli_table_cell(&table, "%s", r->why);
+        itg_cli_table_cell(&table, "%s", r->help ? r->help : "");
+    }
+    int result = itg_cli_table_print(&table);
+    if (itg_refusals_others(refusals) > 0)
+        printf("and %lld more of other kinds\n", (long long)itg_refusals_others(refusals));
+    return result;
+}
+
+static int json_refusals(const char *path, const itg_refusals *refusals)
+{
+    itg_cli_json json = {0};
+    itg_cli_json_begin(&json, NULL, '{');
+    itg_cli_json_text(&json, "model", path);
+    itg_cli_json_begin(&json, "refused", '[');
+    for (int32_t i = 0; i < itg_refusals_count(refusals); i++) {
+        const itg_refusal *r = itg_refusals_at(refusals, i);
+        itg_cli_json_begin(&json, NULL, '{');
+        itg_cli_json_text(&json, "what", r->what);
+        itg_cli_json_integer(&json, "times", r->count);
+        itg_cli_json_text(&json, "first", r->first);
+        itg_cli_json_text(&json, "why", r->why);
+        itg_cli_json_text(&json, "help", r->help);
+        itg_cli_json_end(&json, '}');
+    }
+    itg_cli_json_end(&json, ']');
+    itg_cli_json_integer(&json, "others", itg_refusals_others(refusals));
+    itg_cli_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
+/* Everything at once where something is not supported; then the error, as every command says it. */
+static int fail_to_open(const itg_cli_args *args, const itg_error *failure)
+{
+    const char *path = args->arguments[0];
+    itg_refusals *refusals = NULL;
+    itg_error err = {0};
+    int result = ITG_CLI_OK;
+    if (failure->code == ITG_UNSUPPORTED && itg_model_survey(path, &refusals, &err) == ITG_OK &&
+        itg_refusals_count(refusals) > 0)
+        result = args->given[ITG_CLI_OPT_JSON] ? json_refusals(path, refusals)
+                                               : print_refusals(path, refusals);
+    itg_refusals_destroy(refusals);
+    return result == ITG_CLI_OK ? itg_cli_fail_error(failure) : result;
+}
+
 /* ---- the command ---- */
 
 /* One target in full. */
@@ -138,15 +294,27 @@ static int check_target(const itg_model *model, const itg_hardware *hw, itg_cli_
     itg_check *check = NULL;
     itg_error err = {0};
     int result = ITG_CLI_OK;
-    if (itg_check_model(model, hw, &check, &err) != ITG_OK) return itg_cli_fail_error(&err);
+    outlook o;
+    itg_status status = itg_check_model(model, hw, &check, &err);
+    if (status == ITG_OK) status = look_ahead(model, hw, &o, &err);
+    if (status != ITG_OK) {
+        itg_check_destroy(check);
+        return itg_cli_fail_error(&err);
+    }
     if (json) {
-        json_check(json, itg_hardware_name(hw), check);
+        json_check(json, hw, check, &o);
+        warn_all(model, check, &o, json);
     } else {
         summary s = summarize(check);
         putchar('\n');
         result = print_nodes(check);
         putchar('\n');
-        print_summary(itg_hardware_name(hw), &s);
+        print_summary(hw, &s, &o);
+        if (o.stated) {
+            itg_cli_print_memory("at 8 bits", hw, &o.eight);
+            itg_cli_print_memory("narrowest", hw, &o.narrowest);
+        }
+        warn_all(model, check, &o, NULL);
     }
     itg_check_destroy(check);
     return result;
@@ -164,23 +332,24 @@ static int check_all(const itg_model *model, itg_cli_json *json)
     for (int i = 0; i < itg_hardware_builtin_count() && status == ITG_OK; i++) {
         itg_hardware *hw = NULL;
         itg_check *check = NULL;
+        outlook o;
         status = itg_hardware_load(itg_hardware_builtin_name(i), &hw, &err);
         if (status == ITG_OK) status = itg_check_model(model, hw, &check, &err);
+        if (status == ITG_OK) status = look_ahead(model, hw, &o, &err);
         if (status == ITG_OK && json) {
             itg_cli_json_begin(json, NULL, '{');
-            json_check(json, itg_hardware_name(hw), check);
+            json_check(json, hw, check, &o);
             itg_cli_json_end(json, '}');
         } else if (status == ITG_OK && !itg_hardware_all_float(hw)) {
             summary s = summarize(check);
-            print_summary(itg_hardware_name(hw), &s);
+            print_summary(hw, &s, &o);
         }
         itg_check_destroy(check);
         itg_hardware_destroy(hw);
     }
-    if (json)
-        itg_cli_json_end(json, ']');
-    else if (status == ITG_OK)
-        puts("\nNode by node, with the reasons: --hw TARGET");
+    if (json) itg_cli_json_end(json, ']');
+    if (status == ITG_OK) warn_all(model, NULL, NULL, json);
+    if (status == ITG_OK && !json) puts("\nNode by node, with the reasons: --hw TARGET");
     return status == ITG_OK ? ITG_CLI_OK : itg_cli_fail_error(&err);
 }
 
@@ -225,9 +394,12 @@ static int run(const itg_cli_args *args)
     itg_error err = {0};
     const char *target = args->values[ITG_CLI_OPT_HW].text;
     itg_status status = target ? itg_hardware_load(target, &hw, &err) : ITG_OK;
-    if (status == ITG_OK) status = itg_cli_model_open(args, args->arguments[0], NULL, &model, &err);
+    bool loaded = status == ITG_OK;
+    if (loaded) status = itg_cli_model_open(args, args->arguments[0], NULL, &model, &err);
     if (status == ITG_OK && hw) itg_cli_note_hardware(hw, model, target);
-    int result = status == ITG_OK ? report(args, model, hw) : itg_cli_fail_error(&err);
+    int result = status == ITG_OK ? report(args, model, hw)
+                 : loaded         ? fail_to_open(args, &err)
+                                  : itg_cli_fail_error(&err);
     itg_model_close(model);
     itg_hardware_destroy(hw);
     return result;
@@ -237,9 +409,15 @@ const itg_cli_command itg_cli_check = {
     .name = "check",
     .summary = "Tells which nodes of a model run as integers, which stay float, and why",
     .usage = "MODEL [--hw T] [--print]",
-    .details = "Shows the network as it is prepared: batch 1, constants folded, batch "
-               "normalization folded. Without\n"
-               "--hw every built-in target gets one line.",
+    .details =
+        "Shows the network as it is prepared: batch 1, constants folded, batch "
+        "normalization folded. Without\n"
+        "--hw every built-in target gets one line. A model that cannot be imported gets a list "
+        "of all that\n"
+        "keeps it from that, with counts and what would help. Warnings say what simulate, "
+        "search, run and\n"
+        "realize will refuse, and whether a target's memory is exceeded, as far as can be "
+        "known without data.",
     .min_arguments = 1,
     .max_arguments = 1,
     .arguments = {"MODEL"},

@@ -312,7 +312,7 @@ static int print_totals(const comparison *c)
     itg_cli_table_cell(&table, "%s", "");
     cost_cells(&table, "weight bytes", (double)a->weight_bytes, (double)b->weight_bytes);
     cost_cells(&table, "parameter bytes", (double)a->parameter_bytes, (double)b->parameter_bytes);
-    cost_cells(&table, "activation bytes", (double)a->peak_activation_bytes,
+    cost_cells(&table, "RAM bytes", (double)a->peak_activation_bytes,
                (double)b->peak_activation_bytes);
     cost_cells(&table, "bit operations", a->bops, b->bops);
     cost_cells(&table, "cycles", a->cycles, b->cycles);
@@ -368,7 +368,8 @@ static int print_edges(const comparison *c, bool all)
                            : quantizers_differ(a, b) ? "scale differs"
                                                      : "");
     }
-    printf("\n%d of %d edges differ\n", (int)c->edges, (int)c->info[0]->edge_count);
+    printf("\n%d of %d edge%s differ\n", (int)c->edges, (int)c->info[0]->edge_count,
+           itg_plural(c->info[0]->edge_count));
     if (shown > 0) return itg_cli_table_print(&table);
     itg_cli_table_deinit(&table);
     return ITG_CLI_OK;
@@ -426,7 +427,8 @@ static int print_layers(const comparison *c, bool all)
         shown++;
         layer_row(&table, a, b, split);
     }
-    printf("\n%d of %d layers differ\n", (int)c->layers, (int)c->info[0]->layer_count);
+    printf("\n%d of %d layer%s differ\n", (int)c->layers, (int)c->info[0]->layer_count,
+           itg_plural(c->info[0]->layer_count));
     if (shown > 0) return itg_cli_table_print(&table);
     itg_cli_table_deinit(&table);
     return ITG_CLI_OK;

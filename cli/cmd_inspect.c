@@ -98,9 +98,10 @@ static int print_text(const work *w)
         "value -> node", "bits", "SQNR dB",  "saturated %", "overflow %", "float min", "max",
         "mean",          "std",  "sim. min", "max",         "mean",       "std"};
     itg_cli_table table;
-    printf("%s on %s, %lld samples; the edges that lose most stand first\n\n",
+    printf("%s on %s, %lld sample%s; the edges that lose most stand first\n\n",
            itg_model_name(w->model), itg_hardware_name(itg_strategy_hardware(w->file)),
-           (long long)itg_data_samples(w->data.samples));
+           (long long)itg_data_samples(w->data.samples),
+           itg_plural(itg_data_samples(w->data.samples)));
     itg_cli_table_init(&table, "lrrrrrrrrrrrr");
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         itg_cli_table_cell(&table, "%s", titles[i]);

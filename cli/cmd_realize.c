@@ -1,6 +1,7 @@
 /* intaglio realize: a strategy becomes an integer program with bounds. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/memory.h"
 #include "cli/realize_qdq.h"
 #include "cli/staging.h"
 #include "cli/table.h"
@@ -18,9 +19,10 @@ typedef struct work {
     itg_strategy_file *file;
     itg_annotated *annotated;
     itg_program *program;
-    int64_t activation_bytes;
-    bool c, qdq;  /* C source, a QDQ model: not the program */
-    bool misused; /* the command's words made it fail */
+    itg_score costs;
+    itg_hardware *target; /* that a program says; a strategy has its own */
+    bool c, qdq;          /* C source, a QDQ model: not the program */
+    bool misused;         /* the command's words made it fail */
     itg_qdq_report *report;
     itg_preprocess preprocess;
     itg_cli_data data; /* of the self-test */
@@ -38,6 +40,8 @@ static itg_status realize(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
     if (status == ITG_OK) status = itg_annotate_strategy(w->model, w->file, &w->annotated, err);
     if (status == ITG_OK) status = itg_realize_program(w->annotated, &options, &w->program, err);
+    if (status == ITG_OK)
+        status = itg_strategy_costs(w->file, w->annotated, w->program, &w->costs, err);
     if (status == ITG_OK) w->preprocess = *itg_strategy_preprocess(w->file);
     return status;
 }
@@ -45,7 +49,14 @@ static itg_status realize(work *w, itg_error *err)
 static itg_status open_program(work *w, itg_error *err)
 {
     itg_status status = itg_program_open(w->args->arguments[0], &w->program, err);
+    if (status == ITG_OK) status = itg_program_target(w->program, &w->target, &w->costs, err);
     return status == ITG_OK ? itg_program_preprocess(w->program, &w->preprocess, err) : status;
+}
+
+/* NULL: nothing says it. */
+static const itg_hardware *target_of(const work *w)
+{
+    return w->file ? itg_strategy_hardware(w->file) : w->target;
 }
 
 /* The source's files by their names, and what messages call them. */
@@ -138,8 +149,6 @@ static itg_status work_all(work *w, itg_error *err)
     if (status == ITG_OK && w->c) return emit(w, err);
     if (status == ITG_OK && w->qdq)
         return itg_emit_qdq(w->annotated, w->model, w->file, path, &w->report, err);
-    if (status == ITG_OK)
-        status = itg_program_activation_bytes(w->program, &w->activation_bytes, err);
     return status == ITG_OK ? itg_cli_write_program(w->program, w->model, w->file, path, err)
                             : status;
 }
@@ -155,7 +164,7 @@ static void json_written(const work *w, itg_cli_json *json)
         return;
     }
     if (!w->c) {
-        itg_cli_json_integer(json, "peak_activation_bytes", w->activation_bytes);
+        itg_cli_json_known_integer(json, "peak_activation_bytes", w->costs.peak_activation_bytes);
         itg_cli_json_text(json, "certificate", w->certificate);
         return;
     }
@@ -178,6 +187,7 @@ static int print_json(const work *w)
         itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
     }
     json_written(w, &json);
+    if (target_of(w)) itg_cli_json_memory(&json, target_of(w), &w->costs);
     itg_cli_json_integer(&json, "instance_bytes", (int64_t)itg_program_instance_bytes(w->program));
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_begin(&json, "bounds", '[');
@@ -252,10 +262,10 @@ static int print_text(const work *w)
     }
     itg_cli_print_line("program", "%s", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
     itg_cli_print_line("certificate", "%s", w->certificate);
-    itg_cli_print_line("bounds", "%d of %d accumulators proven not to overflow", (int)fitting,
-                       (int)count);
-    itg_cli_print_line("activations", "%s bytes at their peak",
-                       itg_cli_count_text((long long)w->activation_bytes, bytes));
+    itg_cli_print_line("bounds", "%d of %d accumulator%s proven not to overflow", (int)fitting,
+                       (int)count, itg_plural(count));
+    itg_cli_print_line("RAM", "%s bytes on the target",
+                       itg_cli_count_text((long long)w->costs.peak_activation_bytes, bytes));
     itg_cli_print_line(
         "memory", "%s bytes an instance",
         itg_cli_count_text((long long)itg_program_instance_bytes(w->program), bytes));
@@ -274,6 +284,17 @@ static int check_usage(work *w)
         return itg_cli_fail_usage(args->command, "--emit %s: expected program, c or qdq", what);
     if (!w->c && args->argument_count == 1)
         return itg_cli_fail_usage(args->command, "STRATEGY is missing (a program alone: --emit c)");
+    static const itg_cli_option of_source[] = {ITG_CLI_OPT_EMIT_NAME, ITG_CLI_OPT_EMIT_SAMPLES,
+                                               ITG_CLI_OPT_DATA, ITG_CLI_OPT_LIMIT};
+    for (size_t i = 0; !w->c && i < sizeof of_source / sizeof *of_source; i++)
+        if (args->given[of_source[i]])
+            return itg_cli_fail_usage(args->command, "--%s goes with --emit c",
+                                      itg_cli_option_spec(of_source[i])->name);
+    if (args->given[ITG_CLI_OPT_LIMIT] && !args->given[ITG_CLI_OPT_DATA])
+        return itg_cli_fail_usage(args->command, "--limit goes with --data");
+    if (args->argument_count == 1 && args->given[ITG_CLI_OPT_ALLOW_OVERFLOW])
+        return itg_cli_fail_usage(args->command,
+                                  "--allow-overflow goes with STRATEGY: a program is as it is");
     if (w->certificate == NULL) return itg_cli_fail("no memory for a file name");
     const itg_cli_file certificate = {w->certificate, "the certificate", true};
     return itg_cli_check_files(args, &certificate, !w->c && !w->qdq);
@@ -291,11 +312,13 @@ static int run(const itg_cli_args *args)
                            : itg_cli_fail_error(&err);
     else if (result == ITG_CLI_OK)
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
+    if (result == ITG_CLI_OK && target_of(&w)) itg_cli_warn_memory(target_of(&w), &w.costs);
     itg_qdq_report_destroy(w.report);
     itg_cli_data_close(&w.data);
     itg_free(w.certificate);
     itg_free(w.text);
     itg_program_destroy(w.program);
+    itg_hardware_destroy(w.target);
     itg_annotated_destroy(w.annotated);
     itg_strategy_close(w.file);
     itg_model_close(w.model);

@@ -65,7 +65,8 @@ static int print_json(const work *w)
 static int print_text(const work *w)
 {
     const char *path = w->args->values[ITG_CLI_OPT_OUT_NPY].text;
-    printf("%s, %lld samples\n", w->args->arguments[0], (long long)w->score.samples);
+    printf("%s, %lld sample%s\n", w->args->arguments[0], (long long)w->score.samples,
+           itg_plural(w->score.samples));
     itg_cli_print_score(&w->score);
     if (path) itg_cli_print_line("outputs", "%s", path);
     itg_cli_print_islands(w->program);

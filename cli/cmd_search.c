@@ -2,6 +2,7 @@
  * Ctrl-C ends it with what it has found. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include "cli/table.h"
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,12 @@ static bool hook_hurry(void *context)
     return interrupted && seconds_now() - interrupted_at >= PATIENCE_S;
 }
 
+static void hook_note(void *context, const char *text)
+{
+    const itg_cli_search_work *w = context;
+    if (!w->args->given[ITG_CLI_OPT_QUIET]) fprintf(stderr, "intaglio: note: %s\n", text);
+}
+
 /* ---- the search ---- */
 
 static itg_status prepare(itg_cli_search_work *w, itg_error *err)
@@ -109,9 +116,31 @@ static itg_status name_run(const itg_run_record *run, itg_error *err)
                          why.message);
 }
 
+/* Before anything is computed: what is lost, and what does nothing. */
+static void note_options(const itg_cli_search_work *w)
+{
+    const bool *given = w->args->given;
+    const itg_goal *goal = &w->options.goal;
+    if (given[ITG_CLI_OPT_QUIET]) return;
+    if (!given[ITG_CLI_OPT_OUT_STRATEGY] && !given[ITG_CLI_OPT_DB])
+        fputs("intaglio: warning: the strategy will be lost: neither -o nor --db says where to "
+              "keep it\n",
+              stderr);
+    for (int i = 0; i < ITG_COST_KINDS; i++) {
+        double there = itg_hardware_limit(w->hw, (itg_cost_kind)i);
+        char number[32];
+        if (!(there > 0) || !(goal->limits[i] > there)) continue;
+        fprintf(stderr, "intaglio: note: --max-%s has no effect: %s has %s (memory.%s_bytes)\n",
+                itg_cost_name((itg_cost_kind)i), itg_hardware_name(w->hw),
+                itg_cli_count_text((long long)there, number), itg_cost_name((itg_cost_kind)i));
+    }
+}
+
 static itg_status search(itg_cli_search_work *w, itg_error *err)
 {
-    itg_search_hooks hooks = {w, hook_clock, hook_progress, hook_trial, hook_cancelled, hook_hurry};
+    itg_search_hooks hooks = {w,          hook_clock, hook_progress, hook_trial, hook_cancelled,
+                              hook_hurry, hook_note};
+    note_options(w);
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
     itg_cli_note_kernels(w->options.float_kernels);
     itg_cli_note_hardware(w->hw, w->model,
@@ -203,11 +232,11 @@ static int report(const itg_cli_search_work *w)
     return result == ITG_CLI_OK ? conclude(w) : result;
 }
 
-static int run(const itg_cli_args *args)
+/* Which options go together, beyond what the parser knows; an exit status. */
+static int check_options(const itg_cli_args *args)
 {
-    itg_cli_search_work w;
-    itg_error err = {0};
-    bool resumes = args->given[ITG_CLI_OPT_RESUME];
+    const bool *given = args->given;
+    bool resumes = given[ITG_CLI_OPT_RESUME];
     if (resumes && !args->given[ITG_CLI_OPT_DB])
         return itg_cli_fail_usage(args->command, "--resume goes with --db, the log of the run");
     if (!resumes && args->given[ITG_CLI_OPT_HOLDOUT_LABELS] && !args->given[ITG_CLI_OPT_HOLDOUT])
@@ -218,6 +247,26 @@ static int run(const itg_cli_args *args)
                                   "of quality: give one of them");
     if (args->given[ITG_CLI_OPT_TOLERANCE] && !args->given[ITG_CLI_OPT_PATIENCE] && !resumes)
         return itg_cli_fail_usage(args->command, "--tolerance goes with --patience");
+    if (!resumes && given[ITG_CLI_OPT_HOLDOUT_LABELS] && !given[ITG_CLI_OPT_LABELS])
+        return itg_cli_fail_usage(args->command, "--holdout-labels goes with --labels: quality is "
+                                                 "top-1 on both, or on neither");
+    if (!resumes && given[ITG_CLI_OPT_HOLDOUT] && given[ITG_CLI_OPT_LABELS] &&
+        !given[ITG_CLI_OPT_HOLDOUT_LABELS])
+        return itg_cli_fail_usage(args->command, "--holdout-labels Y2 is missing: --labels judges "
+                                                 "trials by top-1, and so the hold-out");
+    if (!resumes && given[ITG_CLI_OPT_BASELINE] &&
+        strcmp(args->values[ITG_CLI_OPT_SEARCHER].text, "hago-greedy") == 0)
+        return itg_cli_fail_usage(
+            args->command, "--baseline hago-greedy beside --searcher hago-greedy compares nothing");
+    return ITG_CLI_OK;
+}
+
+static int run(const itg_cli_args *args)
+{
+    itg_cli_search_work w;
+    itg_error err = {0};
+    int usage = check_options(args);
+    if (usage != ITG_CLI_OK) return usage;
     itg_status status = itg_cli_search_perform(args, &w, &err);
     int result = status == ITG_OK ? report(&w) : itg_cli_fail_error(&err);
     if (w.log_failure.code != ITG_OK) result = itg_cli_fail_error(&w.log_failure);
@@ -239,7 +288,9 @@ const itg_cli_command itg_cli_search = {
         "limits alone\n"
         "(--max-size, --max-bops, --max-cycles, --max-ram): the best quality within them. With "
         "limits and a floor or\n"
-        "--minimize: the least cost that keeps the floor and the limits.\n\n"
+        "--minimize: the least cost that keeps the floor and the limits. The memory that the "
+        "hardware's description\n"
+        "states is a limit, too.\n\n"
         "Exit status 0: the goal is met on the search samples, and holds on the hold-out. 1: it is "
         "not met on the\n"
         "search samples (or the search failed); what limits it is said, and the nearest strategy "
@@ -283,6 +334,7 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_MAX_BOPS,
                 ITG_CLI_OPT_MAX_CYCLES,
                 ITG_CLI_OPT_MAX_RAM,
+                ITG_CLI_OPT_MAX_FLASH,
                 ITG_CLI_OPT_SEARCHER,
                 ITG_CLI_OPT_SEED,
                 ITG_CLI_OPT_TRIALS,

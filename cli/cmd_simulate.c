@@ -2,6 +2,7 @@
  * data set. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/memory.h"
 #include <stdio.h>
 
 /* All that one call holds; strategy options make `file`, a strategy file gives it. */
@@ -34,6 +35,8 @@ static int check_options(const itg_cli_args *args)
         return itg_cli_fail_usage(args->command,
                                   "--uniform makes a strategy, and %s is one: give one of them",
                                   args->arguments[1]);
+    if (!uniform && args->argument_count == 1 && args->given[ITG_CLI_OPT_HW])
+        return ITG_CLI_OK; /* of a float target, as is seen when it is loaded */
     if (!uniform && args->argument_count == 1)
         return itg_cli_fail_usage(args->command,
                                   "a strategy is missing: a file, or --uniform BITS");
@@ -45,6 +48,35 @@ static int check_options(const itg_cli_args *args)
                                       "--%s goes with --uniform; a strategy file says it itself",
                                       itg_cli_option_spec(strategy_options[i])->name);
     return ITG_CLI_OK;
+}
+
+/* With a float target the network itself runs: what is about quantizing does nothing. */
+static void note_no_effect(const itg_cli_args *args)
+{
+    for (size_t i = 1; i < sizeof strategy_options / sizeof *strategy_options; i++)
+        if (args->given[strategy_options[i]])
+            fprintf(stderr, "intaglio: note: --%s has no effect on a float target\n",
+                    itg_cli_option_spec(strategy_options[i])->name);
+}
+
+/* The hardware that a strategy is made for; an exit status. */
+static int load_hardware(work *w)
+{
+    const itg_cli_args *args = w->args;
+    itg_error err = {0};
+    if (itg_hardware_load(args->values[ITG_CLI_OPT_HW].text, &w->hw, &err) != ITG_OK)
+        return itg_cli_fail_error(&err);
+    int result = ITG_CLI_OK;
+    if (itg_hardware_all_float(w->hw))
+        note_no_effect(args);
+    else if (!args->given[ITG_CLI_OPT_UNIFORM])
+        result = itg_cli_fail_usage(
+            args->command, "a strategy is missing: a file, or --uniform BITS (or --hw float)");
+    else if (!args->given[ITG_CLI_OPT_CALIB])
+        result = itg_cli_fail_usage(
+            args->command, "--calib C is missing: samples to find the ranges of values on");
+    if (result != ITG_CLI_OK) itg_hardware_destroy(w->hw);
+    return result;
 }
 
 static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
@@ -150,6 +182,7 @@ static int print_json(const work *w, const char *path)
                       : w->args->argument_count == 2 ? w->args->arguments[1]
                                                      : NULL);
     itg_cli_json_score(&json, &w->score);
+    itg_cli_json_memory(&json, itg_strategy_hardware(w->file), &w->score);
     if (w->graph) itg_cli_json_text(&json, "graph", w->graph);
     itg_cli_json_end(&json, '}');
     return itg_cli_json_print(&json);
@@ -158,8 +191,9 @@ static int print_json(const work *w, const char *path)
 static int print_text(const work *w, const char *path)
 {
     if (w->graph) printf("%s\n", w->graph);
-    printf("%s on %s, %lld samples\n", itg_model_name(w->model),
-           itg_hardware_name(itg_strategy_hardware(w->file)), (long long)w->score.samples);
+    printf("%s on %s, %lld sample%s\n", itg_model_name(w->model),
+           itg_hardware_name(itg_strategy_hardware(w->file)), (long long)w->score.samples,
+           itg_plural(w->score.samples));
     itg_cli_print_score(&w->score);
     if (path) itg_cli_print_line("strategy", "%s", path);
     itg_cli_print_softmax(w->model);
@@ -183,19 +217,13 @@ static int run(const itg_cli_args *args)
     const char *path = args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
     int result = check_options(args);
     if (result != ITG_CLI_OK) return result;
-    if (args->given[ITG_CLI_OPT_UNIFORM]) {
-        if (itg_hardware_load(args->values[ITG_CLI_OPT_HW].text, &w.hw, &err) != ITG_OK)
-            return itg_cli_fail_error(&err);
-        if (!itg_hardware_all_float(w.hw) && !args->given[ITG_CLI_OPT_CALIB]) {
-            itg_hardware_destroy(w.hw);
-            return itg_cli_fail_usage(
-                args->command, "--calib C is missing: samples to find the ranges of values on");
-        }
-    }
+    if (args->argument_count == 1) result = load_hardware(&w);
+    if (result != ITG_CLI_OK) return result;
     if (simulate(&w, &err) != ITG_OK)
         result = itg_cli_fail_error(&err);
     else
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w, path) : print_text(&w, path);
+    if (result == ITG_CLI_OK) itg_cli_warn_memory(itg_strategy_hardware(w.file), &w.score);
     deinit(&w);
     return result;
 }
@@ -205,7 +233,8 @@ const itg_cli_command itg_cli_simulate = {
     .summary = "Runs a quantized network by definition, and compares it with the float one",
     .usage =
         "MODEL --uniform BITS --hw T --calib C --data X [--labels Y] [-o strategy.json] [...]\n"
-        "MODEL STRATEGY --data X [--labels Y] [...]",
+        "MODEL STRATEGY --data X [--labels Y] [...]\n"
+        "MODEL --hw float --data X [--labels Y]",
     .details = "The result is the deployed program's own, bit for bit: 'intaglio run' gives the "
                "same digest. With\n"
                "--hw float the float network itself runs. Preprocessing is kept in the strategy; "

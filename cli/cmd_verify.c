@@ -87,9 +87,12 @@ static int print_text(const itg_cli_args *args, const itg_verification *v)
     int32_t problems = itg_verification_problem_count(v), shown = itg_verification_problem_texts(v);
     int result = print_sums(v);
     if (result != ITG_CLI_OK) return result;
-    itg_cli_print_line("bounds", "%d of %d accumulators cannot overflow", (int)fit, (int)count);
-    itg_cli_print_line("hashes", "the file, %d tensors, %d nodes",
-                       (int)itg_verification_tensor_count(v), (int)itg_verification_node_count(v));
+    itg_cli_print_line("bounds", "%d of %d accumulator%s cannot overflow", (int)fit, (int)count,
+                       itg_plural(count));
+    itg_cli_print_line(
+        "hashes", "the file, %d tensor%s, %d node%s", (int)itg_verification_tensor_count(v),
+        itg_plural(itg_verification_tensor_count(v)), (int)itg_verification_node_count(v),
+        itg_plural(itg_verification_node_count(v)));
     if (is_verified(args, v)) {
         printf("verified\n");
         return ITG_CLI_OK;
@@ -100,9 +103,9 @@ static int print_text(const itg_cli_args *args, const itg_verification *v)
     if (problems > 0)
         return itg_cli_fail("%s: NOT verified, %d %s", args->arguments[0], (int)problems,
                             problems == 1 ? "discrepancy" : "discrepancies");
-    return itg_cli_fail("%s: the certificate is true, but %d accumulators may overflow "
+    return itg_cli_fail("%s: the certificate is true, but %d accumulator%s may overflow "
                         "(--allow-overflow accepts that)",
-                        args->arguments[0], (int)(count - fit));
+                        args->arguments[0], (int)(count - fit), itg_plural(count - fit));
 }
 
 /* The name of the C source in a folder: of its only certificate that is not of an .itg. */

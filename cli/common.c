@@ -249,9 +249,8 @@ const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, si
     int used = 0;
     *out = '\0';
     if (duplicates > 0)
-        used =
-            snprintf(out, size, ", %s duplicate%s",
-                     itg_cli_count_text((long long)duplicates, count), duplicates == 1 ? "" : "s");
+        used = snprintf(out, size, ", %s duplicate%s",
+                        itg_cli_count_text((long long)duplicates, count), itg_plural(duplicates));
     if (raced > 0 && used >= 0 && (size_t)used < size)
         snprintf(out + used, size - (size_t)used, ", %s raced",
                  itg_cli_count_text((long long)raced, count));
@@ -285,7 +284,7 @@ void itg_cli_print_score(const itg_score *score)
         itg_cli_print_line("parameters", "%s bytes: weights, biases and requantization constants",
                            itg_cli_count_text(score->parameter_bytes, text));
     if (score->peak_activation_bytes >= 0)
-        itg_cli_print_line("activations", "%s bytes at their peak",
+        itg_cli_print_line("RAM", "%s bytes on the target",
                            itg_cli_count_text(score->peak_activation_bytes, text));
     itg_cli_print_line("digest", "%s", itg_cli_hex(score->digest, text));
 }

@@ -10,7 +10,8 @@ const char *itg_cli_cost_words(itg_cost_kind kind)
         [ITG_COST_SIZE] = "weight bytes",
         [ITG_COST_BOPS] = "bit operations",
         [ITG_COST_CYCLES] = "cycles",
-        [ITG_COST_RAM] = "activation bytes",
+        [ITG_COST_RAM] = "bytes of RAM",
+        [ITG_COST_FLASH] = "bytes of parameters",
     };
     return words[kind];
 }
@@ -105,4 +106,40 @@ void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal
         itg_cli_json_known_number(json, name, goal->limits[i] > 0 ? goal->limits[i] : -1);
     }
     itg_cli_json_end(json, '}');
+}
+
+/* Whether a search keeps the hardware's limit, and not the goal's own. */
+static bool is_of_hardware(const itg_goal *goal, const itg_goal *kept, int kind)
+{
+    return kept->limits[kind] > 0 &&
+           (goal->limits[kind] == 0 || kept->limits[kind] < goal->limits[kind]);
+}
+
+void itg_cli_json_limits(itg_cli_json *json, const itg_goal *goal, const itg_hardware *hw)
+{
+    const itg_goal kept = itg_goal_on(goal, hw);
+    itg_cli_json_begin(json, "limits", '[');
+    for (int i = 0; i < ITG_COST_KINDS; i++) {
+        if (!(kept.limits[i] > 0)) continue;
+        itg_cli_json_begin(json, NULL, '{');
+        itg_cli_json_text(json, "cost", itg_cost_name((itg_cost_kind)i));
+        itg_cli_json_number(json, "most", kept.limits[i]);
+        itg_cli_json_text(json, "set_by", is_of_hardware(goal, &kept, i) ? "hardware" : "goal");
+        itg_cli_json_end(json, '}');
+    }
+    itg_cli_json_end(json, ']');
+}
+
+void itg_cli_hardware_limits(const itg_goal *goal, const itg_hardware *hw, char *out, size_t size)
+{
+    const itg_goal kept = itg_goal_on(goal, hw);
+    const char *join = "";
+    char number[32];
+    *out = '\0';
+    for (int i = 0; i < ITG_COST_KINDS; i++) {
+        if (!is_of_hardware(goal, &kept, i)) continue;
+        add(out, size, "%s%s %s", join, itg_cli_count_text((long long)kept.limits[i], number),
+            itg_cli_cost_words((itg_cost_kind)i));
+        join = ", ";
+    }
 }

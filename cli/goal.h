@@ -3,7 +3,7 @@
 #define ITG_CLI_GOAL_H
 #include "cli/common.h"
 
-/* "weight bytes", "bit operations", "cycles", "activation bytes". */
+/* "weight bytes", "bit operations", "cycles", "bytes of RAM", "bytes of parameters". */
 const char *itg_cli_cost_words(itg_cost_kind kind);
 /* "top-1", "agreement", "SQNR". */
 const char *itg_cli_quality_name(const itg_goal *goal, bool labelled);
@@ -19,4 +19,8 @@ void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *ou
 /* An object: optimize, quality, max_drop, min_sqnr, max_size, max_bops, max_cycles, max_ram; null:
  * none. */
 void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal);
+/* Member "limits": those that a search keeps, each with who set it: "goal" or "hardware". */
+void itg_cli_json_limits(itg_cli_json *json, const itg_goal *goal, const itg_hardware *hw);
+/* "32,768 bytes of parameters, 2,048 bytes of RAM": those that are the hardware's; "": none. */
+void itg_cli_hardware_limits(const itg_goal *goal, const itg_hardware *hw, char *out, size_t size);
 #endif

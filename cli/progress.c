@@ -67,7 +67,8 @@ void itg_cli_progress_begin(itg_cli_progress *progress, bool quiet,
                                    .best = -1};
     progress->in_color = on_terminal && !(no_color && *no_color);
     if (options->replay_count > 0)
-        add(text, "; %lld trials are in the log", (long long)options->replay_count);
+        add(text, "; %lld trial%s of the log are replayed", (long long)options->replay_count,
+            itg_plural(options->replay_count));
     if (!quiet) draw_or_print(progress, text, false);
 }
 
@@ -138,9 +139,9 @@ static void describe(itg_cli_progress *p, const itg_trial *best, int64_t done, i
     *text = '\0';
     if (p->on_terminal) add_bar(text, p, done, planned, now);
     if (planned != INT64_MAX)
-        add(text, "%lld of %lld trials", (long long)done, (long long)planned);
+        add(text, "%lld of %lld trial%s", (long long)done, (long long)planned, itg_plural(planned));
     else
-        add(text, "%lld trial%s", (long long)done, done == 1 ? "" : "s");
+        add(text, "%lld trial%s", (long long)done, itg_plural(done));
     if (p->raced > 0) add(text, ", %lld raced", (long long)p->raced);
     if (left >= 0) add_time(text, left);
     if (rate > 0) add(text, ", %.3g/s", rate);

@@ -40,8 +40,8 @@ void itg_cli_print_qdq(const itg_qdq_report *report, const char *path)
     if (count == 0)
         itg_cli_print_line("arithmetic", "ONNX Runtime's integer kernels give the program's bits");
     else
-        itg_cli_print_line("arithmetic", "ONNX Runtime's differs in %d nodes, and so may outputs",
-                           (int)count);
+        itg_cli_print_line("arithmetic", "ONNX Runtime's differs in %d node%s, and so may outputs",
+                           (int)count, itg_plural(count));
     for (int32_t i = 0; i < count; i++) {
         const itg_qdq_note *note = itg_qdq_report_note(report, i);
         int like = count_like(report, i);

@@ -397,7 +397,7 @@ static void cost_rows(itg_cli_table *table, const itg_run_record *r, const itg_r
     bits_row(table, ka, a, kb, b);
     cost_row(table, "bit operations", ka ? a->bops : -1, kb ? b->bops : -1);
     cost_row(table, "cycles", ka ? a->cycles : -1, kb ? b->cycles : -1);
-    cost_row(table, "activation bytes, peak", ka ? (double)a->peak_activation_bytes : -1,
+    cost_row(table, "RAM, bytes", ka ? (double)a->peak_activation_bytes : -1,
              kb ? (double)b->peak_activation_bytes : -1);
 }
 
@@ -467,8 +467,9 @@ static int print_edges(const comparison *c)
         puts("\nOne of them has no strategy: edges cannot be compared.");
         return ITG_CLI_OK;
     }
-    printf("\n%lld of %lld edges differ in their bits or in the method of their threshold%s\n",
-           (long long)c->differing, (long long)c->pair_count, c->differing ? ":\n" : ".");
+    printf("\n%lld of %lld edge%s differ in their bits or in the method of their threshold%s\n",
+           (long long)c->differing, (long long)c->pair_count, itg_plural(c->pair_count),
+           c->differing ? ":\n" : ".");
     if (c->differing == 0) return ITG_CLI_OK;
     itg_cli_table_init(&table, "lll");
     itg_cli_table_cell(&table, "value -> node.slot");

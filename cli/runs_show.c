@@ -10,6 +10,7 @@
 typedef struct shown {
     const itg_cli_args *args;
     itg_cli_logged run;
+    itg_goal kept; /* the goal, with the hardware's limits */
     itg_trial *trials;
     int64_t count, feasible;
     double seconds;
@@ -62,7 +63,6 @@ static bool floats_of(const shown *s, itg_score *out)
 
 static bool find_steps(shown *s)
 {
-    const itg_goal *goal = &s->run.options.goal;
     const itg_trial *best = NULL;
     itg_score floats;
     s->steps = malloc(sizeof *s->steps * ((size_t)s->count + 2));
@@ -73,8 +73,9 @@ static bool find_steps(shown *s)
         s->feasible += t->feasible;
         s->seconds += t->seconds;
         if (t->score.stopped_at > 0) continue; /* it was no better */
-        if (!s->floor_known || !t->feasible || !itg_goal_is_met(goal, &floats, &t->score)) continue;
-        if (best && !is_better(goal, &t->score, &best->score)) continue;
+        if (!s->floor_known || !t->feasible || !itg_goal_is_met(&s->kept, &floats, &t->score))
+            continue;
+        if (best && !is_better(&s->kept, &t->score, &best->score)) continue;
         best = t;
         s->steps[s->step_count++] = i;
     }
@@ -88,9 +89,21 @@ static bool find_steps(shown *s)
 
 /* ---- reading ---- */
 
+static itg_goal kept_goal(const itg_cli_logged *run)
+{
+    itg_hardware *hw = NULL;
+    itg_goal goal = run->options.goal;
+    const char *json = run->record->info.hardware_json;
+    if (json && itg_hardware_parse(json, strlen(json), "hardware", &hw, NULL) == ITG_OK)
+        goal = itg_goal_on(&goal, hw);
+    itg_hardware_destroy(hw);
+    return goal;
+}
+
 static itg_status read_run(shown *s, itg_run_log *log, int64_t run, itg_error *err)
 {
     itg_status status = itg_cli_logged_read(log, run, &s->run, err);
+    if (status == ITG_OK) s->kept = kept_goal(&s->run);
     if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &s->trials, &s->count, err);
     if (status == ITG_OK && !find_steps(s))
         status = itg_cli_error(err, ITG_NO_MEMORY, "no memory for the trials");
@@ -210,9 +223,9 @@ static void data_pair(itg_cli_table *table, const char *name, const itg_run_data
         return;
     }
     itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s, %s samples, %s", data->name,
+    itg_cli_table_cell(table, "%s, %s sample%s, %s", data->name,
                        itg_cli_count_text((long long)data->samples, count),
-                       itg_cli_hex(data->hash, hex));
+                       itg_plural(data->samples), itg_cli_hex(data->hash, hex));
 }
 
 static int print_inputs(const shown *s)
@@ -292,9 +305,9 @@ static int print_results(const itg_cli_logged *run)
                                   "weight bits",
                                   "bit operations",
                                   "cycles",
-                                  "peak bytes"};
-    printf("\nResults on the hold-out, %s samples%s:\n\n",
-           itg_cli_count_text((long long)any->samples, count),
+                                  "RAM bytes"};
+    printf("\nResults on the hold-out, %s sample%s%s:\n\n",
+           itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples),
            any->agreement >= 0 ? " ('as float': get the float network's class)" : "");
     itg_cli_table_init(&table, "lrrrrrrrrr");
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
@@ -361,8 +374,8 @@ static int print_all_trials(const shown *s)
     for (int64_t i = 0; i < s->count; i++) {
         const itg_trial *t = &s->trials[i];
         char stopped[64];
-        snprintf(stopped, sizeof stopped, "stopped after %lld samples",
-                 (long long)t->score.stopped_at);
+        snprintf(stopped, sizeof stopped, "stopped after %lld sample%s",
+                 (long long)t->score.stopped_at, itg_plural(t->score.stopped_at));
         trial_row(&table, &s->run.options.goal, t,
                   !t->feasible                            ? t->error ? t->error : "not possible"
                   : t->index == s->run.record->best_trial ? "best"
@@ -376,8 +389,8 @@ static int print_trials(const shown *s)
 {
     const itg_run_record *r = s->run.record;
     char count[32], feasible[32], kinds[96];
-    printf("\n%s trials%s; %s of them could be realized; %.1f s of evaluation.\n",
-           itg_cli_count_text((long long)s->count, count),
+    printf("\n%s trial%s%s; %s of them could be realized; %.1f s of evaluation.\n",
+           itg_cli_count_text((long long)s->count, count), itg_plural(s->count),
            itg_cli_trial_kinds(r->duplicates, r->raced, kinds, sizeof kinds),
            itg_cli_count_text((long long)s->feasible, feasible), s->seconds);
     int status = s->count > 0 ? print_steps(s) : ITG_CLI_OK;

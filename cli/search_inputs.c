@@ -6,10 +6,9 @@
 #define DEFAULT_SQNR_DB 30 /* an error of 3 % of the outputs' size */
 
 static const itg_cli_option limit_options[ITG_COST_KINDS] = {
-    [ITG_COST_SIZE] = ITG_CLI_OPT_MAX_SIZE,
-    [ITG_COST_BOPS] = ITG_CLI_OPT_MAX_BOPS,
-    [ITG_COST_CYCLES] = ITG_CLI_OPT_MAX_CYCLES,
-    [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM,
+    [ITG_COST_SIZE] = ITG_CLI_OPT_MAX_SIZE,     [ITG_COST_BOPS] = ITG_CLI_OPT_MAX_BOPS,
+    [ITG_COST_CYCLES] = ITG_CLI_OPT_MAX_CYCLES, [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM,
+    [ITG_COST_FLASH] = ITG_CLI_OPT_MAX_FLASH,
 };
 
 static void apply_methods(const itg_cli_args *args, itg_cli_option option,

@@ -1,6 +1,7 @@
 /* What a search found, as JSON and as text. */
 #include "cli/cmd_search.h"
 #include "cli/goal.h"
+#include "cli/memory.h"
 #include "cli/table.h"
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,7 @@ static void json_scores(itg_cli_json *json, const itg_cli_search_work *w, const 
     } else {
         json_drop(json, itg_search_float(w->result, true), holdout);
         itg_cli_json_costs(json, holdout);
+        itg_cli_json_memory(json, w->hw, holdout);
     }
     itg_cli_json_text(json, "holdout_digest", itg_cli_hex(holdout->digest, digest));
     itg_cli_json_integer(json, "search_samples", search->samples);
@@ -122,11 +124,13 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_cli_json_text(&json, "hardware", itg_hardware_name(w->hw));
     itg_cli_json_text(&json, "searcher", w->options.searcher);
     itg_cli_json_goal(&json, "goal", &w->options.goal);
+    itg_cli_json_limits(&json, &w->options.goal, w->hw);
     itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
     if (itg_search_best(r))
         itg_cli_json_bool(&json, "goal_met_on_holdout", itg_search_goal_holds(r));
     else
         itg_cli_json_null(&json, "goal_met_on_holdout");
+    itg_cli_json_bool(&json, "cost_varies", itg_search_cost_varies(r));
     itg_cli_json_text(&json, "limited_by", *limited ? limited : NULL);
     itg_cli_json_unsigned(&json, "seed", w->options.seed);
     itg_cli_json_integer(&json, "trials", itg_search_trial_count(r));
@@ -235,8 +239,9 @@ static void print_quality(const itg_cli_search_work *w, const itg_score *s)
     itg_cli_drop d = itg_cli_drop_of(itg_search_float(w->result, true), s);
     itg_cli_interval(share, s->samples, &lo, &hi);
     itg_cli_print_line(s->top1 >= 0 ? "its top-1" : "it agrees",
-                       "%.2f %% on %lld hold-out samples (95 %% interval %.2f to %.2f)",
-                       100 * share, (long long)s->samples, 100 * lo, 100 * hi);
+                       "%.2f %% on %lld hold-out sample%s (95 %% interval %.2f to %.2f)",
+                       100 * share, (long long)s->samples, itg_plural(s->samples), 100 * lo,
+                       100 * hi);
     if (s->top1 >= 0)
         itg_cli_print_line("its drop",
                            "%.2f points of %s below float (95 %% interval %.2f to %.2f)",
@@ -270,12 +275,20 @@ static void print_head(const itg_cli_search_work *w)
     itg_cli_goal_words(&w->options.goal, itg_search_float(r, false)->top1 >= 0, goal, sizeof goal);
     itg_cli_trial_kinds(itg_search_duplicate_count(r), itg_search_raced_count(r), kinds,
                         sizeof kinds);
-    printf("%s on %s: %lld trials%s%s in %.1f s, searcher %s, seed %llu, stopped: %s\n",
+    printf("%s on %s: %lld trial%s%s%s in %.1f s, searcher %s, seed %llu, stopped: %s\n",
            itg_model_name(w->model), itg_hardware_name(w->hw), (long long)itg_search_trial_count(r),
-           replayed, kinds, w->seconds, w->options.searcher, (unsigned long long)w->options.seed,
-           itg_search_stop_reason(r));
-    printf("goal: %s; %s\n\n", goal,
+           itg_plural(itg_search_trial_count(r)), replayed, kinds, w->seconds, w->options.searcher,
+           (unsigned long long)w->options.seed, itg_search_stop_reason(r));
+    printf("goal: %s; %s\n", goal,
            itg_cli_held_words(itg_search_goal_met(r), itg_search_goal_holds(r)));
+    if (!itg_search_cost_varies(r))
+        printf("no width changes the %s: quality alone decided\n",
+               itg_cli_cost_words(w->options.goal.minimize));
+    if (strcmp(itg_search_stop_reason(r), "seconds") == 0)
+        printf("--seconds %g ended the search before the searcher was done\n", w->options.seconds);
+    itg_cli_hardware_limits(&w->options.goal, w->hw, goal, sizeof goal);
+    if (*goal) printf("within the memory of %s: at most %s\n", itg_hardware_name(w->hw), goal);
+    putchar('\n');
 }
 
 int itg_cli_search_text(const itg_cli_search_work *w)

@@ -11,15 +11,30 @@ enum { VALUE = 128 };
 
 /* ---- options ---- */
 
-static const itg_cli_option agreeing[] = {
-    ITG_CLI_OPT_SEARCHER,         ITG_CLI_OPT_MAX_DROP,       ITG_CLI_OPT_MIN_SQNR,
-    ITG_CLI_OPT_MINIMIZE,         ITG_CLI_OPT_MAX_SIZE,       ITG_CLI_OPT_MAX_BOPS,
-    ITG_CLI_OPT_MAX_CYCLES,       ITG_CLI_OPT_MAX_RAM,        ITG_CLI_OPT_PATIENCE,
-    ITG_CLI_OPT_TOLERANCE,        ITG_CLI_OPT_SEED,           ITG_CLI_OPT_WEIGHT_RANGE,
-    ITG_CLI_OPT_ACTIVATION_RANGE, ITG_CLI_OPT_INPUT_RANGE,    ITG_CLI_OPT_OUTPUT_RANGE,
-    ITG_CLI_OPT_METHODS,          ITG_CLI_OPT_WEIGHT_METHODS, ITG_CLI_OPT_CALIBRATION_SAMPLES,
-    ITG_CLI_OPT_SEARCH_SAMPLES,   ITG_CLI_OPT_FLOAT_KERNELS,  ITG_CLI_OPT_BASELINE,
-    ITG_CLI_OPT_NO_EQUALIZE,      ITG_CLI_OPT_NO_RACING};
+static const itg_cli_option agreeing[] = {ITG_CLI_OPT_SEARCHER,
+                                          ITG_CLI_OPT_MAX_DROP,
+                                          ITG_CLI_OPT_MIN_SQNR,
+                                          ITG_CLI_OPT_MINIMIZE,
+                                          ITG_CLI_OPT_MAX_SIZE,
+                                          ITG_CLI_OPT_MAX_BOPS,
+                                          ITG_CLI_OPT_MAX_CYCLES,
+                                          ITG_CLI_OPT_MAX_RAM,
+                                          ITG_CLI_OPT_MAX_FLASH,
+                                          ITG_CLI_OPT_PATIENCE,
+                                          ITG_CLI_OPT_TOLERANCE,
+                                          ITG_CLI_OPT_SEED,
+                                          ITG_CLI_OPT_WEIGHT_RANGE,
+                                          ITG_CLI_OPT_ACTIVATION_RANGE,
+                                          ITG_CLI_OPT_INPUT_RANGE,
+                                          ITG_CLI_OPT_OUTPUT_RANGE,
+                                          ITG_CLI_OPT_METHODS,
+                                          ITG_CLI_OPT_WEIGHT_METHODS,
+                                          ITG_CLI_OPT_CALIBRATION_SAMPLES,
+                                          ITG_CLI_OPT_SEARCH_SAMPLES,
+                                          ITG_CLI_OPT_FLOAT_KERNELS,
+                                          ITG_CLI_OPT_BASELINE,
+                                          ITG_CLI_OPT_NO_EQUALIZE,
+                                          ITG_CLI_OPT_NO_RACING};
 
 static void say_number(char out[VALUE], double value, bool known)
 {
@@ -49,7 +64,8 @@ static void say_goal(const itg_goal *goal, itg_cli_option option, char out[VALUE
                                                           [ITG_COST_BOPS] = ITG_CLI_OPT_MAX_BOPS,
                                                           [ITG_COST_CYCLES] =
                                                               ITG_CLI_OPT_MAX_CYCLES,
-                                                          [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM};
+                                                          [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM,
+                                                          [ITG_COST_FLASH] = ITG_CLI_OPT_MAX_FLASH};
     if (option == ITG_CLI_OPT_MAX_DROP)
         say_number(out, goal->max_drop, goal->max_drop >= 0);
     else if (option == ITG_CLI_OPT_MIN_SQNR)

@@ -249,8 +249,6 @@ itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost 
     itg_arena *scratch = itg_arena_create(0);
     size_t *first = scratch ? number_versions(a, scratch) : NULL;
     itg_status status = first ? add_parameters(a, first, scratch, &cost) : ITG_NO_MEMORY;
-    if (status == ITG_OK)
-        status = itg_cost_activations(a, first, scratch, &cost.peak_activation_bytes);
     itg_arena_destroy(scratch);
     if (status != ITG_OK) return status;
     add_work(hw, a, &cost);

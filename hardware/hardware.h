@@ -200,11 +200,7 @@ typedef struct itg_cost {
                                 constants */
     int64_t bops;  /* sum of MACs * weight bits * activation bits; a float operand counts 32 bits */
     double cycles; /* by macs_per_cycle and float_macs_per_cycle */
-    /* The arena that the realized program needs for what it computes (cost_memory.c): codes in
-     * their storage, float32 where the graph is float, outputs included, the caller's inputs not.
-     * Equal to itg_program_activation_bytes of that program. */
-    int64_t peak_activation_bytes;
-} itg_cost;
+} itg_cost;        /* RAM is the realized program's: itg_program_ram_bytes */
 /* Sums saturate. ITG_NO_MEMORY is the only failure. */
 itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out);
 /* One node's share. Weights that several nodes read count with each. */

@@ -100,12 +100,6 @@ bool itg_hw_glob(const char *pattern, const char *text); /* * and ? */
 /* What the description's overrides say of a node; later ones win. */
 itg_hw_override itg_hw_override_of(const itg_hardware *hw, const char *node_name);
 
-/* ---- cost_memory.c ---- */
-/* first[v]: how many versions values before v have; [value_count + 1]. ITG_NO_MEMORY is the only
- * failure. */
-itg_status itg_cost_activations(const itg_annotated *a, const size_t *first, itg_arena *arena,
-                                int64_t *out);
-
 /* ---- checks across keys (check.c) ---- */
 itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_error *err);
 itg_status itg_hw_check_dtype(const itg_json *json, const itg_json_value *v,

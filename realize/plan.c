@@ -165,3 +165,10 @@ itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_
     destroy_flow(&flow);
     return ITG_OK;
 }
+
+itg_status itg_program_ram_bytes(const itg_program *p, int64_t *out, itg_error *err)
+{
+    itg_status status = itg_program_arena_bytes(p, out, err);
+    if (status != ITG_UNSUPPORTED && status != ITG_LIMIT) return status;
+    return itg_program_activation_bytes(p, out, err);
+}

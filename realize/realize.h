@@ -35,8 +35,12 @@ const char *itg_program_output_name(const itg_program *p, int32_t index);
 void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,
                              const itg_shape **shape, const itg_quantizer **q);
 size_t itg_program_instance_bytes(const itg_program *p); /* memory of one instance, by the plan */
-/* The arena of a device (program.h, itg_program_plan_device) for the program's activations and
- * outputs, at ITG_FLOW_DEVICE_ALIGNMENT: the search's RAM figure. */
+itg_status itg_program_ram_bytes(const itg_program *p, int64_t *out,
+                                 itg_error *err); /* intaglio.h */
+/* Of these the two: the arena of the program as C source, scratch included (emit/c_layout.c;
+ * ITG_UNSUPPORTED, ITG_LIMIT: C source cannot hold it), and the arena of a device (program.h,
+ * itg_program_plan_device) for activations and outputs, at ITG_FLOW_DEVICE_ALIGNMENT. */
+itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err);
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err);
 const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count);
 int32_t itg_program_float_island_count(const itg_program *p);

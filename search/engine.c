@@ -153,9 +153,10 @@ static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err
     itg_finding finding = {t->feasible, t->feasible ? t->score : itg_score_unknown(), NULL};
     if (!is_enough(e, s, &finding))
         return itg_fail(err, ITG_MISMATCH,
-                        "trial %lld of the log was stopped after %lld samples, where it matters "
+                        "trial %lld of the log was stopped after %lld sample%s, where it matters "
                         "now: options, model, data, hardware or version differ",
-                        (long long)index, (long long)t->score.stopped_at);
+                        (long long)index, (long long)t->score.stopped_at,
+                        itg_plural(t->score.stopped_at));
     itg_status status = take_finding(s, &finding, err);
     if (status == ITG_OK && !t->feasible)
         status = copy_text(t->error ? t->error : "", &s->finding.why, err);
@@ -355,10 +356,10 @@ static itg_status run_batches(engine *e, itg_error *err)
     }
     if (status == ITG_OK && e->result.trial_count < e->o->replay_count && !is_cancelled(e))
         return itg_fail(err, ITG_MISMATCH,
-                        "the log has %lld trials, but this search ends after %lld (%s): options, "
+                        "the log has %lld trial%s, but this search ends after %lld (%s): options, "
                         "model, data, hardware or version differ",
-                        (long long)e->o->replay_count, (long long)e->result.trial_count,
-                        e->result.stop_reason);
+                        (long long)e->o->replay_count, itg_plural(e->o->replay_count),
+                        (long long)e->result.trial_count, e->result.stop_reason);
     return status;
 }
 

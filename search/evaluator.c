@@ -121,10 +121,11 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
     if (status == ITG_OK)
         status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
                                    &evaluator->constants, &annotated, err);
-    if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
     if (status == ITG_OK)
         status = itg_realize_with(annotated, &(itg_realize_options){0}, &evaluator->constants,
                                   &program, err);
+    if (status == ITG_OK)
+        status = itg_program_costs(evaluator->hw, annotated, program, &score, err);
     if (status == ITG_OK) status = score_program(evaluator, program, scoring, &score, err);
     if (status == ITG_OK) *out = score;
     itg_program_destroy(program);
@@ -192,9 +193,23 @@ itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t
     return itg_fail(err, status, "%s", why.message);
 }
 
-/* Costs do not depend on thresholds: the method that needs no search for them. */
-itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, itg_score *out,
-                              itg_error *err)
+/* RAM of a program that might overflow is that of the program too. */
+static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annotated *annotated,
+                                itg_score *score, itg_error *err)
+{
+    itg_program *program = NULL;
+    const itg_realize_options options = {.allow_overflow = true};
+    const itg_constants *constants = evaluator->weights ? &evaluator->constants : NULL;
+    itg_status status = itg_realize_with(annotated, &options, constants, &program, err);
+    if (status == ITG_OK) status = itg_program_costs(evaluator->hw, annotated, program, score, err);
+    itg_program_destroy(program);
+    return status;
+}
+
+/* Costs do not depend on thresholds, but for the RAM of sums that only fit 64 bits: the method that
+ * needs no search for them. */
+itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, bool with_ram,
+                              itg_score *out, itg_error *err)
 {
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
@@ -204,7 +219,9 @@ itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *poi
     if (status == ITG_OK)
         status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
                                    &evaluator->constants, &annotated, err);
-    if (status == ITG_OK) status = itg_score_costs(evaluator->hw, annotated, &score, err);
+    if (status == ITG_OK)
+        status = with_ram ? cost_with_ram(evaluator, annotated, &score, err)
+                          : itg_score_costs(evaluator->hw, annotated, &score, err);
     if (status == ITG_OK) *out = score;
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);

@@ -2,6 +2,7 @@
 #ifndef ITG_EVALUATOR_H
 #define ITG_EVALUATOR_H
 #include "realize/batch.h"
+#include "realize/realize.h"
 #include "search/objective.h"
 #include "search/point_space.h"
 #include "search/split.h"
@@ -10,6 +11,11 @@
 #include "sim/strategy_file.h"
 
 itg_runner itg_runner_program(const itg_program *program);
+
+/* All costs, RAM (itg_program_ram_bytes) included: of `program`, or where that is NULL of what the
+ * annotated graph becomes; -1: it becomes none. */
+itg_status itg_program_costs(const itg_hardware *hw, const itg_annotated *a,
+                             const itg_program *program, itg_score *out, itg_error *err);
 
 /* A program to be run in blocks. */
 typedef struct itg_fast_program {
@@ -67,7 +73,8 @@ itg_status itg_evaluator_score(const itg_evaluator *evaluator, const int32_t *po
  * itg_engine_conflicts_fn. */
 itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t *point,
                                    itg_conflict **out, int32_t *count, itg_error *err);
-/* The costs alone, from shapes and widths; quality and digest are unknown. */
-itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, itg_score *out,
-                              itg_error *err);
+/* The costs alone, of thresholds that take no search. RAM takes a program: -1 where with_ram is
+ * false. Quality and digest are unknown. */
+itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *point, bool with_ram,
+                              itg_score *out, itg_error *err);
 #endif

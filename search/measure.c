@@ -5,6 +5,7 @@ typedef struct measure {
     const itg_evaluator *evaluator;
     const itg_objective *objective;
     int32_t dim_count;
+    bool with_ram;     /* it counts */
     itg_score *scores; /* [2 + 2 * dim_count]: widest, narrowest, then for each dimension: these two
                           with that dimension alone at its other end, or one level towards it */
     int32_t *levels;   /* how many levels it went; 0: infeasible */
@@ -23,20 +24,40 @@ static itg_status cost_moved(measure *m, int64_t item, int32_t d, int32_t levels
         const itg_dim *dim = &points->dims[d];
         point[d] = dim->values[narrowest ? levels : dim->count - 1 - levels];
     }
-    itg_status status = itg_evaluator_cost(m->evaluator, point, &m->scores[item], &why);
+    itg_status status =
+        itg_evaluator_cost(m->evaluator, point, m->with_ram, &m->scores[item], &why);
     free(point);
     m->levels[item] = status == ITG_OK ? levels : 0;
     if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
     return itg_fail(err, status, "%s", why.message);
 }
 
+/* A limit counts that the widest widths exceed, or may. */
+static bool counts(const measure *m, itg_cost_kind kind)
+{
+    double limit = m->objective->goal.limits[kind];
+    return limit > 0 && (!m->levels[0] || itg_score_cost(&m->scores[0], kind) > limit);
+}
+
+/* Both corners, with their RAM; then it is known whether that counts. */
+static itg_status cost_corners(measure *m, itg_error *err)
+{
+    const itg_goal *goal = &m->objective->goal;
+    m->with_ram = true;
+    itg_status status = cost_moved(m, 0, -1, 1, err);
+    if (status == ITG_OK) status = cost_moved(m, 1, -1, 1, err);
+    m->with_ram =
+        (!goal->maximize_quality && goal->minimize == ITG_COST_RAM) || counts(m, ITG_COST_RAM);
+    return status;
+}
+
 /* Where neighbours must be of one class of dtypes, the other end may be out of reach alone. */
-static itg_status cost_item(void *context, int worker, int64_t item, itg_error *err)
+static itg_status cost_item(void *context, int worker, int64_t index, itg_error *err)
 {
     measure *m = context;
-    int32_t d = item < 2 ? -1 : (int32_t)((item - 2) / 2);
+    int64_t item = index + 2;
+    int32_t d = (int32_t)(index / 2);
     (void)worker;
-    if (d < 0) return cost_moved(m, item, d, 1, err);
     const itg_dim *dim = &m->evaluator->points->dims[d];
     if (!dim->ordered) return ITG_OK;
     itg_status status = cost_moved(m, item, d, dim->count - 1, err);
@@ -56,9 +77,8 @@ static double difference(const measure *m, const itg_score *a, const itg_score *
     }
     for (int k = 0; k < ITG_COST_KINDS; k++) {
         itg_cost_kind kind = (itg_cost_kind)k;
-        double limit = goal->limits[k];
-        if (limit > 0 && (!widest || itg_score_cost(widest, kind) > limit))
-            sum += unit * (itg_score_cost(a, kind) - itg_score_cost(b, kind)) / limit;
+        if (counts(m, kind))
+            sum += unit * (itg_score_cost(a, kind) - itg_score_cost(b, kind)) / goal->limits[k];
     }
     return sum;
 }
@@ -80,19 +100,34 @@ static double level_of(const measure *m, int32_t d)
     return saved > 0 ? saved : 0;
 }
 
+/* Whether two points that were measured differ in the cost that is minimized; a corner that the
+ * hardware cannot run leaves it open. */
+static bool has_different_costs(const measure *m, int64_t count)
+{
+    const itg_goal *goal = &m->objective->goal;
+    bool differ = goal->maximize_quality || !m->levels[0] || !m->levels[1];
+    for (int64_t i = 1; i < count && !differ; i++)
+        differ = m->levels[i] > 0 && itg_score_cost(&m->scores[i], goal->minimize) !=
+                                         itg_score_cost(&m->scores[0], goal->minimize);
+    return differ;
+}
+
 itg_status itg_measure_levels(const itg_evaluator *evaluator, const itg_objective *objective,
-                              int threads, itg_error *err)
+                              int threads, bool *varies, itg_error *err)
 {
     itg_point_space *points = evaluator->points;
-    measure m = {evaluator, objective, points->space.dim_count, NULL, NULL};
+    measure m = {evaluator, objective, points->space.dim_count, true, NULL, NULL};
     size_t count = 2 + 2 * (size_t)m.dim_count;
     m.scores = calloc(count, sizeof *m.scores);
     m.levels = calloc(count, sizeof *m.levels);
     itg_status status = m.scores && m.levels
                             ? ITG_OK
                             : itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
+    if (status == ITG_OK) status = cost_corners(&m, err);
     if (status == ITG_OK)
-        status = itg_parallel_for(itg_thread_count(threads), (int64_t)count, cost_item, &m, err);
+        status =
+            itg_parallel_for(itg_thread_count(threads), (int64_t)count - 2, cost_item, &m, err);
+    *varies = status != ITG_OK || has_different_costs(&m, (int64_t)count);
     for (int32_t d = 0; status == ITG_OK && d < m.dim_count; d++)
         points->dims[d].cost_per_level = points->dims[d].ordered ? level_of(&m, d) : 0;
     free(m.scores);

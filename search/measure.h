@@ -9,7 +9,7 @@
  * with one tensor of two that are at it. A level counts in the cost that is minimized, and in
  * limits that the widest point exceeds: the cost that is minimized (maximizing quality: 1) times
  * the share of the limit. Where the hardware can run none of these points: the bytes of weights a
- * bit, or 1. */
+ * bit, or 1. *varies: false where all these points cost the same of what is minimized. */
 itg_status itg_measure_levels(const itg_evaluator *evaluator, const itg_objective *objective,
-                              int threads, itg_error *err);
+                              int threads, bool *varies, itg_error *err);
 #endif

@@ -6,7 +6,7 @@
 /* Qualities are fractions of fewer than 2^31 samples: two that differ are further apart. */
 #define FLOOR_SLACK 0x1p-40
 
-static const char *const cost_names[] = {"size", "bops", "cycles", "ram"};
+static const char *const cost_names[] = {"size", "bops", "cycles", "ram", "flash"};
 
 const char *itg_cost_name(itg_cost_kind kind)
 {
@@ -22,6 +22,8 @@ double itg_score_cost(const itg_score *score, itg_cost_kind kind)
         return score->bops;
     case ITG_COST_CYCLES:
         return score->cycles;
+    case ITG_COST_FLASH:
+        return (double)score->parameter_bytes;
     default:
         return (double)score->peak_activation_bytes;
     }

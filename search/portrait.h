@@ -8,8 +8,8 @@
 #define ITG_PORTRAIT_KEY "intaglio.portrait" /* of a program's metadata */
 
 /* Complete: from the strategy and the graph that it annotates. */
-itg_status itg_portrait_write(const itg_annotated *a, const itg_strategy_file *file,
-                              itg_strbuf *out, itg_error *err);
+itg_status itg_portrait_write(const itg_annotated *a, const itg_program *program,
+                              const itg_strategy_file *file, itg_strbuf *out, itg_error *err);
 /* Of a strategy file's text alone: widths and thresholds, no costs. */
 itg_status itg_portrait_of_strategy(const itg_json *strategy, itg_strbuf *out, itg_error *err);
 /* source names the text in errors. */

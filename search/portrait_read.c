@@ -202,7 +202,7 @@ static itg_status write_strategy(const char *path, const itg_model *model, const
     if (model == NULL) return itg_portrait_of_strategy(json, out, err);
     itg_status status = itg_strategy_open(model, path, &file, err);
     if (status == ITG_OK) status = itg_annotate_strategy(model, file, &a, err);
-    if (status == ITG_OK) status = itg_portrait_write(a, file, out, err);
+    if (status == ITG_OK) status = itg_portrait_write(a, NULL, file, out, err);
     itg_annotated_destroy(a);
     itg_strategy_close(file);
     return status;

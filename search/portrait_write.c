@@ -1,3 +1,4 @@
+#include "search/evaluator.h"
 #include "search/portrait.h"
 #include "sim/evaluate.h"
 #include <stdlib.h>
@@ -135,11 +136,11 @@ static void write_head(const itg_strategy_file *file, const itg_score *score, it
                       (long long)score->peak_activation_bytes, score->bops, score->cycles);
 }
 
-itg_status itg_portrait_write(const itg_annotated *a, const itg_strategy_file *file,
-                              itg_strbuf *out, itg_error *err)
+itg_status itg_portrait_write(const itg_annotated *a, const itg_program *program,
+                              const itg_strategy_file *file, itg_strbuf *out, itg_error *err)
 {
     itg_score score = {0};
-    itg_status status = itg_score_costs(file->hardware, a, &score, err);
+    itg_status status = itg_program_costs(file->hardware, a, program, &score, err);
     if (status != ITG_OK) return status;
     write_head(file, &score, out);
     write_results(file, out);

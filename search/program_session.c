@@ -1,5 +1,6 @@
 /* The public interface of programs: saving with what a later run needs, opening, running over a
  * data set (intaglio.h). */
+#include "search/engine.h"
 #include "search/evaluator.h"
 #include "search/portrait.h"
 #include "realize/realize.h"
@@ -38,7 +39,7 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     itg_status status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
     if (status != ITG_OK) return status;
     status = itg_score_costs(file->hardware, annotated, &costs, err);
-    if (status == ITG_OK) status = itg_portrait_write(annotated, file, &portrait, err);
+    if (status == ITG_OK) status = itg_portrait_write(annotated, program, file, &portrait, err);
     if (status == ITG_OK) status = check_portrait(&portrait, path, err);
     itg_annotated_destroy(annotated);
     if (status == ITG_OK) status = itg_strategy_file_hash(file, model->graph, hash, err);
@@ -89,6 +90,29 @@ itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *ou
     itg_json_destroy(json);
     if (status == ITG_OK) *out = read;
     return status;
+}
+
+itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
+                              itg_error *err)
+{
+    const char *text = itg_program_metadata(program, KEY_HARDWARE);
+    const char *bytes = itg_program_metadata(program, KEY_PARAMETER_BYTES);
+    itg_hardware *made = NULL;
+    itg_score score = itg_score_unknown();
+    long long known = 0;
+    itg_status status = ITG_OK;
+    if (text)
+        status = itg_hardware_parse(text, strlen(text), "the artefact's hardware", &made, err);
+    if (status == ITG_OK)
+        status = itg_program_ram_bytes(program, &score.peak_activation_bytes, err);
+    if (status != ITG_OK) {
+        itg_hardware_destroy(made);
+        return status;
+    }
+    if (bytes && sscanf(bytes, "%18lld", &known) == 1 && known >= 0) score.parameter_bytes = known;
+    *hw = made;
+    *out = score;
+    return ITG_OK;
 }
 
 itg_split_info itg_program_split(const itg_program *program)

@@ -31,12 +31,27 @@ static itg_status make_space(itg_searching *s, itg_error *err)
     return status;
 }
 
+static void note_flat_cost(const itg_searching *s)
+{
+    const itg_search_hooks *h = s->hooks;
+    char text[256];
+    if (!h || !h->note) return;
+    snprintf(text, sizeof text,
+             "no width changes the %s of this network on %.60s: among strategies that keep the "
+             "goal the search takes the one of the highest quality",
+             itg_cost_name(s->options->goal.minimize), s->hw->name);
+    h->note(h->context, text);
+}
+
 static itg_status make_objective(itg_searching *s, itg_error *err)
 {
-    itg_status status = itg_objective_make(&s->options->goal, &s->result->floats.at[0],
+    const itg_goal goal = itg_goal_on(&s->options->goal, s->hw);
+    itg_status status = itg_objective_make(&goal, &s->result->floats.at[0],
                                            &s->evaluator.points->space, &s->objective, err);
     if (status == ITG_OK)
-        status = itg_measure_levels(&s->evaluator, &s->objective, s->options->threads, err);
+        status = itg_measure_levels(&s->evaluator, &s->objective, s->options->threads,
+                                    &s->result->cost_varies, err);
+    if (status == ITG_OK && !s->result->cost_varies) note_flat_cost(s);
     return status;
 }
 

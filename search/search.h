@@ -14,7 +14,7 @@ struct itg_search_result {
     int64_t trial_count, duplicates, raced;
     itg_trial best; /* index -1: none; point malloc'd */
     itg_goal goal;
-    bool goal_met;
+    bool goal_met, cost_varies;
     itg_score_pair floats, uniform8, hago;
     bool holdout_known;
     itg_score best_holdout;

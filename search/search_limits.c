@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *const units[ITG_COST_KINDS] = {"weight bytes", "bit operations", "cycles",
-                                                  "bytes of activations at their peak"};
+                                                  "bytes of RAM", "bytes of parameters"};
 
 typedef struct explanation {
     itg_searching *s;
@@ -60,12 +60,12 @@ static void add_end(explanation *x)
 {
     const itg_search_result *r = x->s->result;
     if (strcmp(r->stop_reason, "exhausted") != 0)
-        itg_strbuf_format(&x->text, "; the search was ended by %s after %lld trials",
+        itg_strbuf_format(&x->text, "; the search was ended by %s after %lld trial%s",
                           strcmp(r->stop_reason, "cancelled") == 0 ? "the user"
                           : strcmp(r->stop_reason, "seconds") == 0 ? "the limit of seconds"
                           : strcmp(r->stop_reason, "trials") == 0  ? "the limit of trials"
                                                                    : "patience",
-                          (long long)r->trial_count);
+                          (long long)r->trial_count, itg_plural(r->trial_count));
 }
 
 static void explain_infeasible(explanation *x)
@@ -75,11 +75,13 @@ static void explain_infeasible(explanation *x)
     if (x->s->result->trial_count == 0)
         itg_strbuf_add(&x->text, "no trial was made");
     else if (widest && widest->why)
-        itg_strbuf_format(&x->text, "%s can run none of %lld trials; the widest widths: %s", name,
-                          (long long)x->s->result->trial_count, widest->why);
+        itg_strbuf_format(&x->text, "%s can run none of %lld trial%s; the widest widths: %s", name,
+                          (long long)x->s->result->trial_count,
+                          itg_plural(x->s->result->trial_count), widest->why);
     else
-        itg_strbuf_format(&x->text, "%s can run none of %lld trials", name,
-                          (long long)x->s->result->trial_count);
+        itg_strbuf_format(&x->text, "%s can run none of %lld trial%s", name,
+                          (long long)x->s->result->trial_count,
+                          itg_plural(x->s->result->trial_count));
     add_end(x);
 }
 
@@ -87,8 +89,9 @@ static void explain_infeasible(explanation *x)
 static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
 {
     itg_error why = {0};
-    itg_status status = itg_evaluator_cost(&x->s->evaluator, x->narrowest, &x->least, &why);
-    if (status == ITG_OK) status = itg_evaluator_cost(&x->s->evaluator, x->widest, &x->most, &why);
+    itg_status status = itg_evaluator_cost(&x->s->evaluator, x->narrowest, true, &x->least, &why);
+    if (status == ITG_OK)
+        status = itg_evaluator_cost(&x->s->evaluator, x->widest, true, &x->most, &why);
     *known = status == ITG_OK;
     if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
     return itg_fail(err, status, "%s", why.message);
@@ -97,8 +100,12 @@ static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
 static void add_cost(explanation *x, double cost, itg_cost_kind kind)
 {
     add_number(&x->text, cost);
+    double limit = x->s->objective.goal.limits[kind];
     itg_strbuf_format(&x->text, " %s, the limit is ", units[kind]);
-    add_number(&x->text, x->s->options->goal.limits[kind]);
+    add_number(&x->text, limit);
+    if (limit != x->s->options->goal.limits[kind])
+        itg_strbuf_format(&x->text, " (memory.%s_bytes of %s's description)", itg_cost_name(kind),
+                          x->s->hw->name);
 }
 
 /* A limit that the narrowest widths exceed. */
@@ -172,7 +179,7 @@ static bool has_limits(const itg_goal *goal)
 
 static itg_status explain(explanation *x, itg_error *err)
 {
-    const itg_goal *goal = &x->s->options->goal;
+    const itg_goal *goal = &x->s->objective.goal;
     const itg_score *score = &x->best->score;
     bool known = false, is_hopeless = false;
     itg_status status = cost_corners(x, &known, err);
@@ -189,7 +196,7 @@ static itg_status explain(explanation *x, itg_error *err)
         add_cost(x, itg_score_cost(score, limit), limit);
     } else {
         itg_strbuf_format(&x->text, "%sthe nearest ",
-                          has_limits(goal) ? "within the limits, " : "");
+                          has_limits(&x->s->options->goal) ? "within the limits, " : "");
         add_quality(x, score, 0, false);
         add_floor(x);
     }

@@ -45,6 +45,11 @@ static const itg_score *read_pair(const itg_score_pair *pair, bool holdout)
     return pair->known ? &pair->at[holdout] : NULL;
 }
 
+bool itg_search_cost_varies(const itg_search_result *result)
+{
+    return result->cost_varies;
+}
+
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout)
 {
     return read_pair(&result->floats, holdout);

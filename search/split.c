@@ -79,8 +79,9 @@ itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const i
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "it records no split: it does not come from a search");
     if (data->shape.dims[0] != info->samples)
-        return itg_fail(err, ITG_MISMATCH, "the search split %lld samples, the data has %lld",
-                        (long long)info->samples, (long long)data->shape.dims[0]);
+        return itg_fail(err, ITG_MISMATCH, "the search split %lld sample%s, the data has %lld",
+                        (long long)info->samples, itg_plural(info->samples),
+                        (long long)data->shape.dims[0]);
     itg_status status = itg_split_repeat(info, &split, err);
     if (status != ITG_OK) return status;
     const int64_t *samples = part == ITG_SPLIT_CALIBRATION ? split.calibration

@@ -1,5 +1,6 @@
 /* Opening models, and what the hardware makes of them (intaglio.h). */
 #include "sim/model.h"
+#include "graph/onnx/file_read.h"
 #include "sim/evaluate.h"
 #include "kernels/float_ops.h"
 #include <stdlib.h>
@@ -38,6 +39,30 @@ itg_status itg_model_open_with(const char *path, const itg_model_options *model_
     model->graph = prepared;
     *out = model;
     return ITG_OK;
+}
+
+itg_status itg_model_survey(const char *path, itg_refusals **out, itg_error *err)
+{
+    itg_graph *source = NULL, *prepared = NULL;
+    itg_prepare_options options = {.eval = itg_float_eval};
+    itg_error why = {0};
+    itg_refusals *refusals = calloc(1, sizeof *refusals);
+    if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
+    refusals->survey = true;
+    itg_status status = itg_onnx_import_collect(path, refusals, &source, &why);
+    if (status == ITG_OK) {
+        status = itg_graph_prepare(source, &options, &prepared, &why);
+        if (status == ITG_UNSUPPORTED)
+            itg_refusals_add(refusals, "network", why.message, NULL, "", &why);
+    }
+    itg_graph_destroy(source);
+    itg_graph_destroy(prepared);
+    if (status == ITG_OK || refusals->count > 0) {
+        *out = refusals;
+        return ITG_OK;
+    }
+    itg_refusals_destroy(refusals);
+    return itg_fail(err, status, "%s", why.message);
 }
 
 void itg_model_close(itg_model *model)
@@ -87,6 +112,14 @@ const char *itg_model_input_name(const itg_model *model, int32_t index)
 const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index)
 {
     return &input(model, index)->shape;
+}
+const char *itg_model_input_type(const itg_model *model, int32_t index)
+{
+    return itg_dtype_name(input(model, index)->dtype);
+}
+const char *itg_model_output_type(const itg_model *model, int32_t index)
+{
+    return itg_dtype_name(output(model, index)->dtype);
 }
 const char *itg_model_output_name(const itg_model *model, int32_t index)
 {

@@ -33,8 +33,9 @@ itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples
     itg_dataset_destroy(data);
     if (status == ITG_OK && count != samples) {
         free(labels);
-        return itg_fail(err, ITG_MISMATCH, "%s: %lld labels, but the data has %lld samples", path,
-                        (long long)count, (long long)samples);
+        return itg_fail(err, ITG_MISMATCH, "%s: %lld label%s, but the data has %lld sample%s", path,
+                        (long long)count, itg_plural(count), (long long)samples,
+                        itg_plural(samples));
     }
     if (status == ITG_OK) *out = labels;
     return status;
@@ -177,7 +178,6 @@ itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_s
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
     out->weight_bytes = cost.weight_bytes;
     out->parameter_bytes = cost.parameter_bytes;
-    out->peak_activation_bytes = cost.peak_activation_bytes;
     out->bops = (double)cost.bops;
     out->cycles = cost.cycles;
     out->average_weight_bits = average_weight_bits(a);
@@ -211,9 +211,9 @@ static void record_results(itg_strategy_file *file, const itg_score *score)
     memcpy(file->results.digest, score->digest, sizeof score->digest);
 }
 
-itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
-                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
-                        itg_error *err)
+itg_status itg_simulate_strategy(const itg_model *model, itg_strategy_file *file,
+                                 const itg_dataset *data, const int64_t *labels,
+                                 bool with_agreement, int threads, itg_score *out, itg_error *err)
 {
     itg_evaluation reference = {0}, evaluation = {0};
     itg_annotated *annotated = NULL;

@@ -191,9 +191,9 @@ itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index,
         status = itg_fail(err, ITG_BAD_FILE, "no operator is named");
     else
         status = convert_attributes(proto, arena, &node, err);
+    *out = node;
     if (status != ITG_OK)
         return itg_prefix_error(err, status, "%s: node %d '%.100s' (%.60s)", where, (int)index,
                                 node.name, node.op_type);
-    *out = node;
     return ITG_OK;
 }

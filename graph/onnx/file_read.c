@@ -12,6 +12,7 @@
 typedef struct reading {
     const ItgOnnx__ModelProto *model;
     itg_onnx_file *file;
+    itg_refusals *refusals; /* NULL: the first ends it */
     itg_error *err;
 } reading;
 
@@ -28,6 +29,29 @@ static itg_status at(const reading *r, itg_status status, const char *what, cons
     return itg_prefix_error(r->err, status, "%s: %s '%.100s'", r->file->source, what, name);
 }
 
+static const char *value_help(const char *why)
+{
+    if (strstr(why, "element type")) return "export the model in float32, with int64 indices";
+    if (strstr(why, "external data")) return "save the model with all data inside";
+    if (strstr(why, "no tensor")) return "cut the model where its values are tensors";
+    return NULL;
+}
+
+/* Not supported: added to the list, where there is one; any other status stays what it is. */
+static itg_status collect(const reading *r, itg_status status, const char *what, const char *name)
+{
+    char why[256];
+    if (status == ITG_OK) return ITG_OK;
+    if (r->refusals && status == ITG_UNSUPPORTED) {
+        itg_error told = *r->err;
+        snprintf(why, sizeof why, "%.255s", told.message);
+        itg_prefix_error(&told, status, "%s: %s '%.100s'", r->file->source, what, name);
+        itg_refusals_add(r->refusals, what, why, value_help(why), name, &told);
+        return ITG_OK;
+    }
+    return at(r, status, what, name);
+}
+
 static itg_status convert_opsets(const reading *r)
 {
     const ItgOnnx__ModelProto *m = r->model;
@@ -42,6 +66,23 @@ static itg_status convert_opsets(const reading *r)
     r->file->opset_domain = domains;
     r->file->opset_version = versions;
     r->file->opset_count = (int32_t)m->n_opset_import;
+    return ITG_OK;
+}
+
+static itg_status convert_functions(const reading *r)
+{
+    const ItgOnnx__ModelProto *m = r->model;
+    const char **domains = itg_arena_array(r->file->arena, m->n_functions, sizeof *domains);
+    const char **names = itg_arena_array(r->file->arena, m->n_functions, sizeof *names);
+    if (!domains || !names) return no_memory(r);
+    for (size_t i = 0; i < m->n_functions; i++) {
+        domains[i] = itg_onnx_copy_text(r->file->arena, m->functions[i]->domain);
+        names[i] = itg_onnx_copy_text(r->file->arena, m->functions[i]->name);
+        if (!domains[i] || !names[i]) return no_memory(r);
+    }
+    r->file->function_domain = domains;
+    r->file->function_name = names;
+    r->file->function_count = (int32_t)m->n_functions;
     return ITG_OK;
 }
 
@@ -104,8 +145,11 @@ static itg_status convert_values(const reading *r, ItgOnnx__ValueInfoProto **pro
     for (size_t i = 0; i < count; i++) {
         values[i].name = itg_onnx_copy_text(r->file->arena, protos[i]->name);
         if (!values[i].name) return no_memory(r);
-        itg_status status = convert_value(protos[i], &values[i], r->err);
-        if (status != ITG_OK) return at(r, status, what, values[i].name);
+        values[i].dtype = ITG_F32;
+        values[i].shape.rank = -1;
+        itg_status status =
+            collect(r, convert_value(protos[i], &values[i], r->err), what, values[i].name);
+        if (status != ITG_OK) return status;
     }
     *out = values;
     return ITG_OK;
@@ -123,7 +167,8 @@ static itg_status convert_initializers(const reading *r, const ItgOnnx__GraphPro
         if (status == ITG_OK)
             status = itg_onnx_tensor_convert(graph->initializer[i], r->file->arena, &all[i].tensor,
                                              r->err);
-        if (status != ITG_OK) return at(r, status, "initializer", all[i].name);
+        status = collect(r, status, "initializer", all[i].name);
+        if (status != ITG_OK) return status;
     }
     r->file->initializers = all;
     r->file->initializer_count = (int32_t)graph->n_initializer;
@@ -137,6 +182,11 @@ static itg_status convert_nodes(const reading *r, const ItgOnnx__GraphProto *gra
     for (size_t i = 0; i < graph->n_node; i++) {
         itg_status status = itg_onnx_convert_node(graph->node[i], (int32_t)i, r->file->source,
                                                   r->file->arena, &nodes[i], r->err);
+        if (status == ITG_UNSUPPORTED && r->refusals) {
+            itg_refusals_add_node(r->refusals, &nodes[i], (int32_t)i, r->err);
+            nodes[i].refused = true;
+            continue;
+        }
         if (status != ITG_OK) return status;
     }
     r->file->nodes = nodes;
@@ -151,14 +201,19 @@ static itg_status convert_graph(const reading *r)
     if (!graph)
         return itg_fail(r->err, ITG_BAD_FILE, "%s: there is no graph (not an ONNX model)",
                         file->source);
-    if (graph->n_sparse_initializer > 0)
-        return itg_fail(r->err, ITG_UNSUPPORTED, "%s: sparse initializers are not supported",
-                        file->source);
+    if (graph->n_sparse_initializer > 0) {
+        itg_status status = itg_fail(r->err, ITG_UNSUPPORTED,
+                                     "%s: sparse initializers are not supported", file->source);
+        if (!r->refusals) return status;
+        itg_refusals_add(r->refusals, "sparse initializer", "it is not supported",
+                         "export the model with dense tensors", "", r->err);
+    }
     file->graph_name = itg_onnx_copy_text(file->arena, graph->name);
     file->producer = itg_onnx_copy_text(file->arena, r->model->producer_name);
     file->producer_version = itg_onnx_copy_text(file->arena, r->model->producer_version);
     if (!file->graph_name || !file->producer || !file->producer_version) return no_memory(r);
     itg_status status = convert_opsets(r);
+    if (status == ITG_OK) status = convert_functions(r);
     if (status == ITG_OK) status = convert_metadata(r);
     if (status == ITG_OK) status = convert_nodes(r, graph);
     if (status == ITG_OK) status = convert_initializers(r, graph);
@@ -200,8 +255,9 @@ static itg_status create_file(const char *source, size_t memory_limit, itg_onnx_
     return ITG_OK;
 }
 
-itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const char *source,
-                               size_t memory_limit, itg_onnx_file **out, itg_error *err)
+static itg_status parse(const unsigned char *data, size_t bytes, const char *source,
+                        size_t memory_limit, itg_refusals *refusals, itg_onnx_file **out,
+                        itg_error *err)
 {
     itg_status status = itg_wire_scan(data, bytes, ITG_WIRE_MODEL, source, err);
     if (status != ITG_OK) return status;
@@ -211,7 +267,7 @@ itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const ch
     if (!model) return unpack_failed(&budget, source, err);
     itg_onnx_file *file = NULL;
     status = create_file(source, memory_limit, &file, err);
-    if (status == ITG_OK) status = convert_graph(&(reading){model, file, err});
+    if (status == ITG_OK) status = convert_graph(&(reading){model, file, refusals, err});
     itg_onnx__model_proto__free_unpacked(model, &budget.allocator);
     if (status != ITG_OK) {
         itg_onnx_file_destroy(file);
@@ -225,13 +281,25 @@ itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const ch
     return ITG_OK;
 }
 
+itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const char *source,
+                               size_t memory_limit, itg_onnx_file **out, itg_error *err)
+{
+    return parse(data, bytes, source, memory_limit, NULL, out, err);
+}
+
 itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *err)
+{
+    return itg_onnx_file_collect(path, NULL, out, err);
+}
+
+itg_status itg_onnx_file_collect(const char *path, itg_refusals *refusals, itg_onnx_file **out,
+                                 itg_error *err)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
     itg_status status = itg_file_read(path, ITG_WIRE_MAX_BYTES, &data, &bytes, err);
     if (status != ITG_OK) return status;
-    status = itg_onnx_file_parse(data, bytes, path, itg_budget_of(bytes), out, err);
+    status = parse(data, bytes, path, itg_budget_of(bytes), refusals, out, err);
     free(data);
     return status;
 }

@@ -2,6 +2,7 @@
  * nodes, outputs of nodes), so that nodes may stand in any order; then the nodes; then the
  * topological order. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include "graph/onnx/file_read.h"
 #include "graph/onnx/map.h"
@@ -11,6 +12,9 @@ typedef struct importer {
     itg_graph *graph;
     itg_arena *scratch; /* for the duration of the import */
     int32_t opset;
+    itg_refusals *refusals; /* what is not supported; the rest is looked at all the same */
+    bool *refused;          /* [node of the file] */
+    bool unread;            /* some constants or the opset are not known: attributes tell nothing */
     itg_error *err;
 } importer;
 
@@ -34,6 +38,14 @@ static itg_status fail_node(const importer *im, int32_t index, itg_status code, 
                     (int)index, node->name, node->op_type, text);
 }
 
+static itg_status refuse_node(const importer *im, int32_t index, itg_status status)
+{
+    if (status != ITG_UNSUPPORTED) return status;
+    itg_refusals_add_node(im->refusals, &im->file->nodes[index], index, im->err);
+    im->refused[index] = true;
+    return ITG_OK;
+}
+
 /* ---- versions ---- */
 static bool is_default_domain(const char *domain)
 {
@@ -50,12 +62,17 @@ static itg_status find_opset(importer *im)
                             im->graph->name, version, im->file->opset_version[i]);
         version = im->file->opset_version[i];
     }
-    if (version < ITG_OPSET_MIN || version > ITG_OPSET_MAX)
-        return itg_fail(im->err, ITG_UNSUPPORTED,
-                        "%s: the model is of opset %" PRId64
-                        "; %d to %d are supported (onnx.version_converter can convert it)",
-                        im->graph->name, version, ITG_OPSET_MIN, ITG_OPSET_MAX);
     im->opset = (int32_t)version;
+    if (version >= ITG_OPSET_MIN && version <= ITG_OPSET_MAX) return ITG_OK;
+    char why[128];
+    snprintf(why, sizeof why, "the model is of opset %" PRId64 "; %d to %d are supported", version,
+             ITG_OPSET_MIN, ITG_OPSET_MAX);
+    itg_fail(im->err, ITG_UNSUPPORTED, "%s: %s (onnx.version_converter can convert it)",
+             im->graph->name, why);
+    itg_refusals_add(im->refusals, "opset", why,
+                     "export it for a supported opset; onnx.version_converter can convert it", "",
+                     im->err);
+    im->unread = true;
     return ITG_OK;
 }
 
@@ -75,10 +92,22 @@ static bool is_constant_node(const itg_onnx_node *node)
     return is_default_domain(node->domain) && strcmp(node->op_type, "Constant") == 0;
 }
 
+static bool is_function(const itg_onnx_file *file, const itg_onnx_node *node)
+{
+    for (int32_t i = 0; i < file->function_count; i++)
+        if (strcmp(file->function_name[i], node->op_type) == 0 &&
+            strcmp(file->function_domain[i], node->domain) == 0)
+            return true;
+    return false;
+}
+
 static itg_status check_node(const importer *im, int32_t index)
 {
     const itg_onnx_node *node = &im->file->nodes[index];
     itg_op op;
+    if (is_function(im->file, node))
+        return fail_node(im, index, ITG_UNSUPPORTED,
+                         "it is a function of the model itself, which is not supported");
     if (!is_default_domain(node->domain))
         return fail_node(im, index, ITG_UNSUPPORTED,
                          "operators of domain '%.60s' are not supported", node->domain);
@@ -107,6 +136,19 @@ static itg_status add_value(const importer *im, const char *name, itg_dtype dtyp
     return itg_graph_add_value(im->graph, name, dtype, shape, data, &id, im->err);
 }
 
+/* A survey names what preparation would refuse, too: only the batch may be open. */
+static void survey_input(const importer *im, const itg_onnx_value *v)
+{
+    for (int32_t d = 1; im->refusals->survey && d < v->shape.rank; d++) {
+        char why[64];
+        if (v->shape.dims[d] > 0) continue;
+        snprintf(why, sizeof why, "its dimension %d has no fixed size", (int)d);
+        itg_fail(im->err, ITG_UNSUPPORTED, "%s: input '%.100s': %s", im->graph->name, v->name, why);
+        itg_refusals_add(im->refusals, "input", why, "export the model with fixed input sizes",
+                         v->name, im->err);
+    }
+}
+
 /* Until IR version 3 an initializer stands among the inputs too: it is a constant all the same. */
 static itg_status add_file_values(importer *im)
 {
@@ -117,12 +159,16 @@ static itg_status add_file_values(importer *im)
     if (!inputs) return no_memory(im);
     for (int32_t i = 0; i < file->initializer_count && status == ITG_OK; i++) {
         const itg_tensor *t = &file->initializers[i].tensor;
-        status = add_value(im, file->initializers[i].name, t->dtype, &t->shape, t->data);
+        bool read = t->data != NULL;
+        status = add_value(im, file->initializers[i].name, read ? t->dtype : ITG_F32,
+                           read ? &t->shape : NULL, t->data);
+        im->unread |= !read;
     }
     for (int32_t i = 0; i < file->input_count && status == ITG_OK; i++) {
         const itg_onnx_value *v = &file->inputs[i];
         itg_id known = itg_graph_find_value(im->graph, v->name);
-        if (itg_graph_is_constant(im->graph, known)) continue;
+        if (known >= 0 && known < file->initializer_count) continue; /* the first values */
+        survey_input(im, v);
         status = add_value(im, v->name, v->dtype, &v->shape, NULL);
         inputs[count++] = im->graph->value_count - 1;
     }
@@ -151,14 +197,16 @@ static itg_status add_constant_node(const importer *im, int32_t index)
     return fail_node(im, index, ITG_UNSUPPORTED, "attribute '%.60s' is not supported", attr->name);
 }
 
-static itg_status add_node_values(const importer *im)
+static itg_status add_node_values(importer *im)
 {
     for (int32_t n = 0; n < im->file->node_count; n++) {
         const itg_onnx_node *node = &im->file->nodes[n];
-        itg_status status = check_node(im, n);
-        if (status == ITG_OK && is_constant_node(node)) {
-            status = add_constant_node(im, n);
-        } else {
+        im->refused[n] = node->refused;
+        itg_status status = node->refused ? ITG_OK : refuse_node(im, n, check_node(im, n));
+        bool is_constant = status == ITG_OK && is_constant_node(node);
+        if (is_constant && !im->refused[n]) status = refuse_node(im, n, add_constant_node(im, n));
+        im->unread |= is_constant && im->refused[n];
+        if (!is_constant || im->refused[n]) {
             for (int32_t i = 0; i < node->output_count && status == ITG_OK; i++)
                 if (*node->outputs[i])
                     status = add_value(im, node->outputs[i], ITG_F32, NULL, NULL);
@@ -260,19 +308,24 @@ static itg_status set_outputs(const importer *im)
 
 static itg_status import_all(importer *im)
 {
-    itg_status status = find_opset(im);
+    im->refused = itg_arena_array(im->scratch, (size_t)im->file->node_count, sizeof *im->refused);
+    itg_status status = im->refused ? find_opset(im) : no_memory(im);
     if (status == ITG_OK) status = add_file_values(im);
     if (status == ITG_OK) status = add_node_values(im);
-    for (int32_t n = 0; n < im->file->node_count && status == ITG_OK; n++)
-        if (!is_constant_node(&im->file->nodes[n])) status = add_node(im, n);
+    for (int32_t n = 0; n < im->file->node_count && status == ITG_OK && !im->unread; n++)
+        if (!is_constant_node(&im->file->nodes[n]) && !im->refused[n])
+            status = refuse_node(im, n, add_node(im, n));
+    if (im->refusals->count > 0 && status != ITG_NO_MEMORY)
+        return itg_refusals_fail(im->refusals, im->err);
     if (status == ITG_OK) status = set_outputs(im);
     return status == ITG_OK ? itg_graph_sort(im->graph, im->err) : status;
 }
 
-itg_status itg_onnx_import_file(const itg_onnx_file *file, itg_graph **out, itg_error *err)
+static itg_status import_file(const itg_onnx_file *file, itg_refusals *refusals, itg_graph **out,
+                              itg_error *err)
 {
     const char *slash = strrchr(file->source, '/');
-    importer im = {.file = file, .err = err};
+    importer im = {.file = file, .refusals = refusals, .err = err};
     itg_status status = itg_graph_create(slash ? slash + 1 : file->source, &im.graph, err);
     if (status != ITG_OK) return status;
     im.scratch = itg_arena_create(0);
@@ -287,12 +340,33 @@ itg_status itg_onnx_import_file(const itg_onnx_file *file, itg_graph **out, itg_
     return ITG_OK;
 }
 
-itg_status itg_onnx_import(const char *path, itg_graph **out, itg_error *err)
+itg_status itg_onnx_import_file(const itg_onnx_file *file, itg_graph **out, itg_error *err)
+{
+    itg_error own = {0};
+    itg_refusals *refusals = calloc(1, sizeof *refusals);
+    if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
+    itg_status status = import_file(file, refusals, out, err ? err : &own);
+    itg_refusals_destroy(refusals);
+    return status;
+}
+
+itg_status itg_onnx_import_collect(const char *path, itg_refusals *refusals, itg_graph **out,
+                                   itg_error *err)
 {
     itg_onnx_file *file = NULL;
-    itg_status status = itg_onnx_file_read(path, &file, err);
-    if (status != ITG_OK) return status;
-    status = itg_onnx_import_file(file, out, err);
+    itg_error own = {0};
+    if (!err) err = &own;
+    itg_status status = itg_onnx_file_collect(path, refusals, &file, err);
+    if (status == ITG_OK) status = import_file(file, refusals, out, err);
     itg_onnx_file_destroy(file);
+    return status;
+}
+
+itg_status itg_onnx_import(const char *path, itg_graph **out, itg_error *err)
+{
+    itg_refusals *refusals = calloc(1, sizeof *refusals);
+    if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", path);
+    itg_status status = itg_onnx_import_collect(path, refusals, out, err);
+    itg_refusals_destroy(refusals);
     return status;
 }

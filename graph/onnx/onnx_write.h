@@ -61,6 +61,7 @@ typedef struct itg_onnx_node {
     const char *const *inputs, *const *outputs;
     const itg_onnx_attr *attrs;
     const itg_onnx_attr *const *sorted; /* by name, for itg_onnx_attr_find */
+    bool refused; /* its attributes could not be read; see itg_onnx_file_collect */
 } itg_onnx_node;
 typedef struct itg_onnx_value {
     const char *name;
@@ -77,6 +78,8 @@ typedef struct itg_onnx_file {
     int32_t opset_count;
     const char *const *opset_domain;
     const int64_t *opset_version;
+    int32_t function_count; /* of the model itself */
+    const char *const *function_domain, *const *function_name;
     int32_t node_count;
     const itg_onnx_node *nodes;
     int32_t input_count;

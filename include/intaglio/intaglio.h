@@ -38,6 +38,21 @@ typedef struct itg_model_options {
 itg_status itg_model_open_with(const char *path, const itg_model_options *options, itg_model **out,
                                itg_error *err);
 void itg_model_close(itg_model *model);
+/* What keeps a model from being opened, all at once: one entry a kind. */
+typedef struct itg_refusal {
+    char what[128];   /* "operator LSTM", "initializer" */
+    char why[256];    /* a sentence */
+    char first[128];  /* the first such node, by index and name, or the value's name */
+    const char *help; /* what would make it work; NULL: nothing is known */
+    int64_t count;
+} itg_refusal;
+typedef struct itg_refusals itg_refusals;
+/* None: the model can be opened. Fails where the file is damaged. */
+itg_status itg_model_survey(const char *path, itg_refusals **out, itg_error *err);
+void itg_refusals_destroy(itg_refusals *refusals);
+int32_t itg_refusals_count(const itg_refusals *refusals);
+const itg_refusal *itg_refusals_at(const itg_refusals *refusals, int32_t index);
+int64_t itg_refusals_others(const itg_refusals *refusals);   /* of kinds beyond those listed */
 const char *itg_model_name(const itg_model *model);          /* file name without folders */
 const unsigned char *itg_model_hash(const itg_model *model); /* SHA-256 of the file, 32 bytes */
 bool itg_model_dropped_softmax(const itg_model *model);
@@ -45,6 +60,8 @@ bool itg_model_equalized(const itg_model *model); /* false: opened with no_equal
 int32_t itg_model_input_count(const itg_model *model);
 const char *itg_model_input_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index);
+const char *itg_model_input_type(const itg_model *model, int32_t index); /* "f32", "s64"... */
+const char *itg_model_output_type(const itg_model *model, int32_t index);
 int32_t itg_model_output_count(const itg_model *model);
 const char *itg_model_output_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_output_shape(const itg_model *model, int32_t index);
@@ -295,9 +312,10 @@ const char *itg_program_float_island(const itg_program *program,
 const itg_bound *itg_program_bounds(const itg_program *program, int32_t *count);
 const char *itg_program_bound_name(const itg_program *program, int32_t index);
 size_t itg_program_instance_bytes(const itg_program *program); /* of this library's executor */
-/* What a device needs for activations and outputs, inputs and kernels' scratch apart: the scores'
- * peak_activation_bytes. */
-itg_status itg_program_activation_bytes(const itg_program *program, int64_t *out, itg_error *err);
+/* What a device needs beside the program: the scores' peak_activation_bytes. Where C source can
+ * hold the program (itg_emit_c) it is that source's arena: activations and the kernels' scratch;
+ * the caller holds inputs and outputs. Else activations and outputs, without inputs and scratch. */
+itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_error *err);
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
 #define ITG_MOST_BLOCK 4096
 /* Runs all samples. How it goes about it changes no result: threads; block, samples computed at
@@ -433,10 +451,13 @@ typedef enum itg_cost_kind {
     ITG_COST_BOPS,   /* bops */
     ITG_COST_CYCLES, /* cycles */
     ITG_COST_RAM,    /* peak_activation_bytes */
+    ITG_COST_FLASH,  /* parameter_bytes */
     ITG_COST_KINDS
 } itg_cost_kind;
-const char *itg_cost_name(itg_cost_kind kind); /* "size", "bops", "cycles", "ram" */
+const char *itg_cost_name(itg_cost_kind kind); /* "size", "bops", "cycles", "ram", "flash" */
 double itg_score_cost(const itg_score *score, itg_cost_kind kind);
+/* What the hardware's description states: memory.flash_bytes and memory.ram_bytes; 0: nothing. */
+double itg_hardware_limit(const itg_hardware *hw, itg_cost_kind kind);
 
 typedef enum itg_quality_kind {
     ITG_QUALITY_CLASSES, /* of classifiers alone: top-1 where labels exist, else agreement */
@@ -446,8 +467,8 @@ typedef enum itg_quality_kind {
 const char *itg_quality_name(itg_quality_kind kind); /* "classes", "sqnr" */
 
 /* What is wanted. A trial meets the goal when it is feasible, its quality reaches the floor, and no
- * cost exceeds its limit. The best is, among the trials that meet it, the cheapest, or the one of
- * the highest quality; ties: docs/decisions.md. */
+ * cost exceeds its limit or the hardware's. The best is, among the trials that meet it, the
+ * cheapest, or the one of the highest quality; ties: docs/decisions.md. */
 typedef struct itg_goal {
     itg_quality_kind quality;
     bool maximize_quality;  /* else minimize */
@@ -465,6 +486,20 @@ double itg_goal_quality(const itg_goal *goal, const itg_score *score);
 /* Whether a score is within the goal's floor and limits. floats: the float network's score on the
  * same samples. */
 bool itg_goal_is_met(const itg_goal *goal, const itg_score *floats, const itg_score *score);
+/* Costs of a strategy's program; quality and digest are unknown. */
+itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated *annotated,
+                              const itg_program *program, itg_score *out, itg_error *err);
+/* Of a program that was opened: the hardware that it was made for (NULL: the file does not say),
+ * its parameter bytes as saved, and its RAM; all else is unknown. */
+itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
+                              itg_error *err);
+/* What the model would cost with widths of `bits` everywhere, or the nearest that the hardware has,
+ * whatever its data is: values are taken to lie in [-1, 1]. All -1: the hardware cannot run it so.
+ * no_c (may be NULL): why it cannot be C source, "" where it can or that is not known. */
+itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
+                           itg_score *out, char no_c[512], itg_error *err);
+/* The goal as a search on this hardware keeps it: the tighter one of each pair of limits. */
+itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw);
 
 typedef struct itg_trial {
     int64_t index;        /* from 0 */
@@ -529,6 +564,8 @@ typedef struct itg_search_hooks {
      * hold-out. */
     bool (*cancelled)(void *context);
     bool (*hurry)(void *context);
+    /* Before the first trial: what the goal cannot bring about, a sentence. NULL: not wanted. */
+    void (*note)(void *context, const char *text);
 } itg_search_hooks;
 /* data is split by the seed into calibration and search samples, and a hold-out where none is
  * given. */
@@ -562,6 +599,9 @@ bool itg_search_goal_holds(const itg_search_result *result);
 /* Where the goal is not met, or does not hold on the hold-out: what limits it, a sentence. "" else.
  */
 const char *itg_search_limited_by(const itg_search_result *result);
+/* False: no width that could be measured changes the cost that is minimized, so that quality alone
+ * decides. */
+bool itg_search_cost_varies(const itg_search_result *result);
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
 const itg_score *itg_search_uniform8(const itg_search_result *result,
                                      bool holdout); /* samples 0, all else -1: the

@@ -224,4 +224,9 @@ typedef enum itg_threshold_method {
 #ifdef __cplusplus
 }
 #endif
+/* What a noun ends in behind a number: "s", and "" behind 1. */
+static inline const char *itg_plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
 #endif

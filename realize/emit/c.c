@@ -1,81 +1,7 @@
-/* A program as C source: what can be, then layers and memory, then text. Bodies are written twice:
- * once to learn what memory each layer needs, and once with the places that the plan gave. */
+/* A program as C source: the text of what c_layout.c laid out. */
 #include "realize/emit/emit.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_ELEMENTS = 1 << 28, MOST_WEIGHTS = 1 << 26, MOST_WINDOW = 1 << 24 };
-
-static itg_status refuse(itg_emitter *e, const char *what, const char *name, const char *why)
-{
-    return itg_fail(e->err, ITG_UNSUPPORTED, "%s: %s '%s': %s", e->p->name, what, name, why);
-}
-
-/* ---- what can be emitted ---- */
-
-static bool is_program_input(const itg_program *p, int32_t value)
-{
-    for (int32_t i = 0; i < p->input_count; i++)
-        if (p->inputs[i] == value) return true;
-    return false;
-}
-
-static itg_status check_step(itg_emitter *e, const itg_step *s)
-{
-    const itg_program *p = e->p;
-    if (s->kind == ITG_STEP_FLOAT)
-        return refuse(e, "node", s->name,
-                      "it stays float32, and C source has no floating point; use a target whose "
-                      "integer operators cover the network ('intaglio check' tells)");
-    if (itg_step_is_f32(s))
-        return refuse(e, "node", s->name,
-                      "its arithmetic is f32; C source needs a target whose arithmetic is integer, "
-                      "such as cortex-m, vta or cvm");
-    if (s->kind == ITG_STEP_QUANTIZE)
-        return is_program_input(p, s->inputs[0])
-                   ? ITG_OK
-                   : refuse(e, "value", p->values[s->inputs[0]].name, "it is float32 inside");
-    for (int32_t i = 0; i < s->input_count; i++)
-        if (s->inputs[i] != ITG_NONE && p->values[s->inputs[i]].dtype == ITG_F32)
-            return refuse(e, "value", p->values[s->inputs[i]].name, "it is float32 inside");
-    for (int32_t i = 0; i < s->output_count && s->kind != ITG_STEP_DEQUANTIZE; i++)
-        if (p->values[s->outputs[i]].dtype == ITG_F32)
-            return refuse(e, "value", p->values[s->outputs[i]].name,
-                          "it is float32 straight from the sums; C source gives codes: let the "
-                          "strategy quantize the output (--output-bits)");
-    return ITG_OK;
-}
-
-/* Positions are computed in 32 bits. */
-static bool window_fits(const itg_program *p, const itg_step *s)
-{
-    bool pool = (s->kind == ITG_STEP_MEAN && s->op != ITG_OP_REDUCE_MEAN) ||
-                (s->kind == ITG_STEP_MAX && s->op != ITG_OP_REDUCE_MAX);
-    if (s->kind != ITG_STEP_CONV && !pool) return true;
-    itg_window w = itg_window_of(s->op, &s->attrs, &p->values[s->inputs[0]].shape,
-                                 &p->values[s->outputs[0]].shape)
-                       .w;
-    bool fits = w.pad_top <= MOST_WINDOW && w.pad_left <= MOST_WINDOW;
-    for (int i = 0; i < 2; i++)
-        fits = fits && w.stride[i] <= MOST_WINDOW && w.dilation[i] <= MOST_WINDOW &&
-               w.kernel[i] <= MOST_WINDOW && w.kernel[i] * w.dilation[i] <= MOST_WINDOW;
-    return fits && s->attrs.pad[2] <= MOST_WINDOW && s->attrs.pad[3] <= MOST_WINDOW;
-}
-
-static itg_status check_program(itg_emitter *e)
-{
-    const itg_program *p = e->p;
-    itg_status status = ITG_OK;
-    for (int32_t i = 0; i < p->step_count && status == ITG_OK; i++)
-        status = window_fits(p, &p->steps[i])
-                     ? check_step(e, &p->steps[i])
-                     : refuse(e, "node", p->steps[i].name, "C source for a window beyond 2^24");
-    for (int32_t i = 0; i < p->value_count && status == ITG_OK; i++)
-        if (p->values[i].elements > (p->values[i].data != NULL ? MOST_WEIGHTS : MOST_ELEMENTS))
-            status = refuse(e, "value", p->values[i].name,
-                            "C source for more than 2^28 elements (constants: 2^26)");
-    return status;
-}
 
 /* ---- arguments ---- */
 
@@ -106,43 +32,6 @@ static void name_arguments(itg_emitter *e, itg_emit_argument *a, int32_t count, 
         itg_emit_upper(a[i].name, upper);
         snprintf(a[i].upper, sizeof a[i].upper, "%s_%s", e->upper, upper);
     }
-}
-
-static int32_t input_index(const itg_program *p, int32_t value)
-{
-    for (int32_t i = 0; i < p->input_count; i++)
-        if (p->inputs[i] == value) return i;
-    return ITG_NONE;
-}
-
-/* One argument for each quantizer of each input, in the order of inputs, then steps. */
-static void add_inputs(itg_emitter *e)
-{
-    const itg_program *p = e->p;
-    for (int32_t i = 0; i < p->input_count; i++)
-        for (int32_t k = 0; k < p->step_count; k++) {
-            const itg_step *s = &p->steps[k];
-            if (s->kind != ITG_STEP_QUANTIZE || s->inputs[0] != p->inputs[i]) continue;
-            e->inputs[e->input_count++] = (itg_emit_argument){
-                .value = s->outputs[0], .model_input = input_index(p, s->inputs[0])};
-        }
-    name_arguments(e, e->inputs, e->input_count, "input", "in_");
-}
-
-static itg_status add_outputs(itg_emitter *e)
-{
-    const itg_program *p = e->p;
-    for (int32_t i = 0; i < p->output_count; i++) {
-        int32_t value = p->outputs[i], producer = p->values[value].producer;
-        if (producer != ITG_NONE && p->steps[producer].kind == ITG_STEP_DEQUANTIZE)
-            value = p->steps[producer].inputs[0];
-        if (!p->values[value].quantized && p->values[value].dtype != ITG_S64)
-            return refuse(e, "output", p->values[value].name,
-                          "it is float32; C source gives codes");
-        e->outputs[e->output_count++].value = value;
-    }
-    name_arguments(e, e->outputs, e->output_count, "output", "out_");
-    return ITG_OK;
 }
 
 /* ---- layers ---- */
@@ -225,7 +114,7 @@ static itg_status write_layers(itg_emitter *e)
     e->core_count = 0;
     for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++) {
         itg_emit_layer *l = e->layer = &e->layers[i];
-        l->scratch_bytes = 0;
+        e->scratch_taken = 0;
         l->weight_bytes = l->constant_bytes = 0;
         l->macs = macs_of(e, l->step);
         add_comment(e, l);
@@ -234,6 +123,11 @@ static itg_status write_layers(itg_emitter *e)
         itg_strbuf_add(&e->body, "}\n\n");
         if (status == ITG_OK && e->failed)
             status = itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
+        if (status == ITG_OK && e->scratch_taken != l->scratch_bytes)
+            status = itg_fail(e->err, ITG_FAILURE,
+                              "%s: layer '%s' takes %zu bytes of scratch, "
+                              "%zu are planned",
+                              e->p->name, l->name, e->scratch_taken, l->scratch_bytes);
     }
     return status;
 }
@@ -376,22 +270,15 @@ static void set_name(itg_emitter *e, const char *name)
 static itg_status emit(itg_emitter *e, const char *name, const itg_emit_vectors *vectors,
                        const char *directory)
 {
-    const itg_program *p = e->p;
     set_name(e, name);
-    itg_status status = check_program(e);
+    itg_status status = itg_emit_lay_out(e);
     if (status != ITG_OK) return status;
-    e->inputs = itg_emit_alloc(e, (size_t)p->step_count, sizeof *e->inputs);
-    e->outputs = itg_emit_alloc(e, (size_t)p->output_count, sizeof *e->outputs);
-    if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name);
-    add_inputs(e);
-    status = add_outputs(e);
-    if (status == ITG_OK) status = itg_emit_plan(e);
+    name_arguments(e, e->inputs, e->input_count, "input", "in_");
+    name_arguments(e, e->outputs, e->output_count, "output", "out_");
     itg_names taken = {.arena = e->arena};
-    for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++)
+    for (int32_t i = 0; i < e->layer_count; i++)
         name_layer(e, &taken, i);
-    if (status == ITG_OK) status = write_layers(e);
-    if (status == ITG_OK) status = itg_emit_place_all(e);
-    if (status == ITG_OK) status = write_layers(e);
+    status = write_layers(e);
     return status == ITG_OK ? write_files(e, vectors, directory) : status;
 }
 

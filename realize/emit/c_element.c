@@ -38,7 +38,7 @@ static itg_emit_operand read_constant(itg_emitter *e, int32_t value, int32_t slo
                           .lo = v->q.qmin - zero,
                           .hi = v->q.qmax - zero,
                           .shape = &v->shape};
-    x.type = x.lo >= INT16_MIN && x.hi <= INT16_MAX ? ITG_S16 : ITG_S64;
+    x.type = itg_emit_constant_type(v, centered);
     const char *packed = itg_emit_packed(e, slot, value, NULL, 'n');
     ITG_EMIT_FORMAT(e, "    %s *const %s = %s;\n", itg_emit_ctype(x.type), x.name,
                     itg_emit_scratch(e, x.type, v->elements));

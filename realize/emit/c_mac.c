@@ -106,6 +106,51 @@ static bool is_depthwise(const itg_emit_mac_view *t)
            t->row == ITG_S16;
 }
 
+/* ---- scratch ---- */
+
+typedef struct room {
+    itg_dtype type;
+    const char *name;
+    int64_t count;
+} room;
+
+/* What the layer needs beside its operands; returns how many. */
+static int rooms_of(const itg_emit_mac_view *t, room out[4])
+{
+    int n = 0;
+    if (is_depthwise(t)) {
+        out[n++] = (room){ITG_S16, "taps", t->channels * t->depth};
+        out[n++] = (room){t->sum, "acc", t->channels};
+        return n;
+    }
+    out[n++] = (room){t->row, "patches", t->block * t->padded};
+    out[n++] = (room){t->row, "tile", t->rows * t->depth + t->padded - t->depth};
+    out[n++] = (room){t->sum, "acc", t->rows * t->block};
+    if (t->block > 1 && !(t->s->output_count == 1 && t->sum == ITG_S32))
+        out[n++] = (room){ITG_S32, "codes", t->block};
+    return n;
+}
+
+itg_status itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l, size_t *out)
+{
+    itg_emit_mac_view t;
+    room rooms[4];
+    itg_status status = describe(e, l, &t);
+    int count = status == ITG_OK ? rooms_of(&t, rooms) : 0;
+    for (int i = 0; i < count; i++)
+        *out += itg_emit_room(rooms[i].type, rooms[i].count);
+    return status;
+}
+
+static void declare(itg_emitter *e, const itg_emit_mac_view *t)
+{
+    room rooms[4];
+    int count = rooms_of(t, rooms);
+    for (int i = 0; i < count; i++)
+        ITG_EMIT_FORMAT(e, "    %s *const %s = %s;\n", itg_emit_ctype(rooms[i].type), rooms[i].name,
+                        itg_emit_scratch(e, rooms[i].type, rooms[i].count));
+}
+
 /* ---- text ---- */
 
 /* The finished sum: acc[...] and the bias. */
@@ -196,19 +241,12 @@ static itg_status write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_
     return status;
 }
 
-static void declare(itg_emitter *e, itg_dtype type, const char *name, int64_t count)
-{
-    ITG_EMIT_FORMAT(e, "    %s *const %s = %s;\n", itg_emit_ctype(type), name,
-                    itg_emit_scratch(e, type, count));
-}
-
 static itg_status write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
 {
     const char *type = itg_emit_short(t->x.type), *sum = itg_emit_short(t->sum);
     const char *name = itg_emit_text(e, "depthwise_%s_%s", type, sum);
     const char *in, *out, *window = itg_emit_window(e, &t->v.w);
-    declare(e, ITG_S16, "taps", t->channels * t->depth);
-    declare(e, t->sum, "acc", t->channels);
+    declare(e, t);
     if (itg_emit_needs(e, name))
         itg_emit_template(&e->helpers, depthwise_text, type, itg_emit_ctype(t->x.type), sum,
                           itg_emit_ctype(t->sum), t->sum == ITG_S32 ? "uint32_t" : "uint64_t",
@@ -281,12 +319,8 @@ itg_status itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
     bool depthwise = is_depthwise(&t);
     t.x = itg_emit_read(e, l, 0, true);
     itg_emit_weights(e, &t, depthwise);
-    if (depthwise && t.weights != NULL) return write_depthwise(e, &t);
-    declare(e, t.row, "patches", t.block * t.padded);
-    declare(e, t.row, "tile", t.rows * t.depth + t.padded - t.depth);
-    declare(e, t.sum, "acc", t.rows * t.block);
-    if (t.block > 1 && !(t.s->output_count == 1 && t.sum == ITG_S32))
-        declare(e, ITG_S32, "codes", t.block);
+    if (depthwise) return write_depthwise(e, &t);
+    declare(e, &t);
     if (t.split) itg_emit_split_ends(e, &t);
     return t.conv ? write_conv(e, &t) : write_matrix(e, &t);
 }

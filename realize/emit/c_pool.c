@@ -139,8 +139,7 @@ static mean mean_of(itg_emitter *e, const itg_emit_layer *l)
     const itg_step *s = l->step;
     mean t = {.l = l, .s = s, .x = itg_emit_read(e, l, 0, true)};
     t.most = itg_mean_max_count(e->p, s);
-    int64_t size = t.x.hi > -t.x.lo ? t.x.hi : -t.x.lo;
-    t.sum = size < (INT32_MAX >> 2) / t.most ? ITG_S32 : ITG_S64;
+    t.sum = itg_emit_mean_type(e->p, s);
     t.saturates = s->form == ITG_FORM_RESCALE && !itg_step_fits(s) &&
                   s->acc.overflow == ITG_OVERFLOW_SATURATE;
     return t;

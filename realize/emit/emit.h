@@ -27,7 +27,7 @@ typedef struct itg_emit_layer {
     char name[ITG_EMIT_NAME];
     int32_t *inputs, *outputs; /* buffers; ITG_NONE: a constant */
     int32_t input_count, output_count;
-    size_t scratch_bytes, scratch_offset; /* bytes: grow while it is written; offset: the plan's */
+    size_t scratch_bytes, scratch_offset; /* itg_emit_measure's, and the plan's */
     int64_t macs, weight_bytes, constant_bytes;
 } itg_emit_layer;
 
@@ -57,6 +57,7 @@ typedef struct itg_emitter {
     int32_t core_count;
     itg_strbuf data, helpers, body;
     itg_emit_layer *layer; /* being written */
+    size_t scratch_taken;  /* of the layer's */
     bool failed;           /* no memory */
     bool wide_windows;     /* some window does not fit 16 bits */
     itg_error *err;
@@ -88,9 +89,10 @@ const char *itg_emit_channel(itg_emitter *e, const char *what, const char *from,
 int32_t itg_emit_node(const itg_emitter *e);            /* of the artefact: the layer's */
 const char *itg_emit_number(itg_emitter *e, int64_t v); /* a literal of any int64 */
 const char *itg_emit_member(itg_dtype type);            /* of the arena: "s8" */
-/* Room in the layer's scratch; returns the text of a pointer to it: "arena.s16 + 12". Also used
- * before the plan, to measure: the offset then is wrong and the text is thrown away. */
+/* Room in the layer's scratch; returns the text of a pointer to it: "arena.s16 + 12". */
 const char *itg_emit_scratch(itg_emitter *e, itg_dtype type, int64_t count);
+/* Bytes that it takes there. */
+size_t itg_emit_room(itg_dtype type, int64_t count);
 /* Nested loops over dims (those of extent 1 left out, neighbours merged), and the index text of
  * each of `count` operands with its strides. Returns the number of braces to close. */
 typedef struct itg_emit_loops {
@@ -106,6 +108,9 @@ itg_emit_loops itg_emit_loops_over(const itg_shape *shape, bool last,
                                    int64_t strides[3][ITG_MAX_RANK]);
 
 /* ---- layout (c_plan.c) ---- */
+/* Arguments, layers, and the places of all buffers and scratch, without a line of text: the size of
+ * the arena. ITG_UNSUPPORTED: C source cannot hold the program. */
+itg_status itg_emit_lay_out(itg_emitter *e); /* c_layout.c */
 itg_status itg_emit_plan(itg_emitter *e);
 itg_status itg_emit_place_all(itg_emitter *e); /* after every layer's scratch is known */
 /* Strides in elements of the logical dims of a buffer. */
@@ -179,6 +184,12 @@ const char *itg_emit_window(itg_emitter *e, const itg_window *w);
  * behind pointers. Returns the braces to close. */
 int32_t itg_emit_images(itg_emitter *e, const itg_window_view *v, const char **in,
                         const char **out);
+
+/* ---- scratch (c_layout.c): what the bodies below will ask for ---- */
+itg_status itg_emit_measure(itg_emitter *e, itg_emit_layer *l);
+itg_status itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l, size_t *out);
+itg_dtype itg_emit_constant_type(const itg_pvalue *v, bool centered);  /* once unpacked */
+itg_dtype itg_emit_mean_type(const itg_program *p, const itg_step *s); /* of its sums */
 
 /* ---- layers: the text of a function's body ---- */
 itg_status itg_emit_mac(itg_emitter *e, const itg_emit_layer *l);

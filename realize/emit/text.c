@@ -181,11 +181,15 @@ const char *itg_emit_member(itg_dtype type)
                                                                   : "s64";
 }
 
+size_t itg_emit_room(itg_dtype type, int64_t count)
+{
+    return ((size_t)count * itg_dtype_size(type) + 7) / 8 * 8;
+}
+
 const char *itg_emit_scratch(itg_emitter *e, itg_dtype type, int64_t count)
 {
-    itg_emit_layer *l = e->layer;
-    size_t size = itg_dtype_size(type), at = l->scratch_offset + l->scratch_bytes;
-    l->scratch_bytes += ((size_t)count * size + 7) / 8 * 8;
+    size_t size = itg_dtype_size(type), at = e->layer->scratch_offset + e->scratch_taken;
+    e->scratch_taken += itg_emit_room(type, count);
     return itg_emit_text(e, "arena.%s + %lld", itg_emit_member(type), (long long)(at / size));
 }
 

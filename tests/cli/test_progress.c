@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #define SEARCH                                                                                     \
-    "search digits.onnx --hw cortex-m --search-samples 200 --calibration-samples 50 --json "       \
+    "search digits.onnx --hw cortex-m --search-samples 200 --calibration-samples 50 --json -o "    \
+    "p.json "                                                                                      \
     "--searcher random --data digits_search_images.npy --labels digits_search_labels.npy "         \
     "--scale 1/255 "
 
@@ -77,7 +78,7 @@ static void a_terminal_shows_one_line_with_bar_best_rate_and_time(void **state)
 static void an_end_that_is_not_known_has_no_bar(void **state)
 {
     (void)state;
-    char *shown = show("search digits.onnx --hw cortex-m --search-samples 50 "
+    char *shown = show("search digits.onnx --hw cortex-m --search-samples 50 -o p.json "
                        "--calibration-samples 20 --json --searcher hago-greedy --max-drop 3% "
                        "--data digits_search_images.npy --labels digits_search_labels.npy "
                        "--scale 1/255",

@@ -90,17 +90,18 @@ static void compare_blocks(const itg_program *program, const itg_evaluate_option
     itg_cache_destroy(activations);
 }
 
-/* What the search says that it needs, and what it needs. */
+/* What the search says that it needs, and what its strategy's program needs. */
 static void compare_memory(const itg_hardware *hw, const itg_annotated *a,
                            const itg_program *program, uint64_t seed)
 {
-    itg_cost cost;
+    itg_score score;
     int64_t bytes = -1;
-    assert_int_equal(itg_cost_of(hw, a, &cost), ITG_OK);
-    assert_int_equal(itg_program_activation_bytes(program, &bytes, NULL), ITG_OK);
-    if (bytes != cost.peak_activation_bytes)
+    assert_int_equal(itg_program_costs(hw, a, NULL, &score, NULL), ITG_OK);
+    assert_int_equal(itg_program_ram_bytes(program, &bytes, NULL), ITG_OK);
+    if (bytes != score.peak_activation_bytes)
         fail_msg("seed %llu: the search counts %lld bytes, the program needs %lld",
-                 (unsigned long long)seed, (long long)cost.peak_activation_bytes, (long long)bytes);
+                 (unsigned long long)seed, (long long)score.peak_activation_bytes,
+                 (long long)bytes);
 }
 
 static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_dataset *data,

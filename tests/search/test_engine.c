@@ -122,7 +122,11 @@ static const itg_score floats = {.top1 = 1};
 
 static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, itg_error *err)
 {
-    itg_search_hooks hooks = {r, tick, record_progress, record_trial, is_cancelled, NULL};
+    itg_search_hooks hooks = {.context = r,
+                              .clock = tick,
+                              .progress = record_progress,
+                              .trial = record_trial,
+                              .cancelled = is_cancelled};
     itg_objective objective;
     for (int d = 0; d < DIMS; d++)
         dims[d] = (itg_dim){7, widths, true, sizes[d]};
@@ -535,7 +539,7 @@ static void a_replayed_trial_that_was_stopped_where_it_matters_is_refused(void *
     s.replay_count = all.count;
     memset(&rest, 0, sizeof rest);
     assert_int_equal(try_run(s, &t, &rest, &b, &err), ITG_MISMATCH);
-    assert_non_null(strstr(err.message, "was stopped after 1 samples"));
+    assert_non_null(strstr(err.message, "was stopped after 1 sample,"));
     itg_engine_result_deinit(&a);
 }
 

@@ -267,8 +267,12 @@ static void the_bound_of_a_stopped_trial_is_told_to_nobody(void **state)
 static void costs_have_names_and_values(void **state)
 {
     (void)state;
-    itg_score s = {.weight_bytes = 1, .bops = 2, .cycles = 3, .peak_activation_bytes = 4};
-    const char *const names[] = {"size", "bops", "cycles", "ram"};
+    itg_score s = {.weight_bytes = 1,
+                   .bops = 2,
+                   .cycles = 3,
+                   .peak_activation_bytes = 4,
+                   .parameter_bytes = 5};
+    const char *const names[] = {"size", "bops", "cycles", "ram", "flash"};
     for (int k = 0; k < ITG_COST_KINDS; k++) {
         assert_string_equal(itg_cost_name((itg_cost_kind)k), names[k]);
         assert_true(itg_score_cost(&s, (itg_cost_kind)k) == k + 1);

@@ -55,7 +55,7 @@ static void check_memory(const small_network *n, const itg_strategy_file *file, 
     assert_int_equal(itg_annotate_strategy(&n->model, file, &annotated, NULL), ITG_OK);
     assert_int_equal(itg_realize_program(annotated, &(itg_realize_options){0}, &program, NULL),
                      ITG_OK);
-    assert_int_equal(itg_program_activation_bytes(program, &bytes, NULL), ITG_OK);
+    assert_int_equal(itg_program_ram_bytes(program, &bytes, NULL), ITG_OK);
     assert_int_equal(bytes, peak);
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);

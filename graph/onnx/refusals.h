@@ -1,0 +1,26 @@
+/* Everything that keeps a file from being imported: collected, counted by kind, told at once. */
+#ifndef ITG_ONNX_REFUSALS_H
+#define ITG_ONNX_REFUSALS_H
+#include "graph/onnx/onnx_write.h"
+#include <intaglio/intaglio.h>
+
+#define ITG_MOST_REFUSALS 64 /* kinds; of others only the number is known */
+
+struct itg_refusals {
+    bool survey; /* also what preparation refuses of inputs */
+    int32_t count;
+    int64_t others; /* refusals of further kinds */
+    itg_refusal at[ITG_MOST_REFUSALS];
+    itg_error first; /* as if it were the only one */
+};
+
+/* Counts one refusal. where: the node or value; help: what would make it work, a constant; told:
+ * the message of this one alone. */
+void itg_refusals_add(itg_refusals *all, const char *what, const char *why, const char *help,
+                      const char *where, const itg_error *told);
+void itg_refusals_add_node(itg_refusals *all, const itg_onnx_node *node, int32_t index,
+                           const itg_error *told);
+/* The first refusal's message, with the number of those of its kind, then the other kinds; returns
+ * ITG_UNSUPPORTED. */
+itg_status itg_refusals_fail(const itg_refusals *all, itg_error *err);
+#endif

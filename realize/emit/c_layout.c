@@ -1,0 +1,190 @@
+/* A program's C source without its text: whether it can be written, arguments, layers, scratch, and
+ * where all of it lies. The size of the arena is the search's RAM figure (plan.c). */
+#include "realize/emit/emit.h"
+#include <string.h>
+
+enum { MOST_ELEMENTS = 1 << 28, MOST_WEIGHTS = 1 << 26, MOST_WINDOW = 1 << 24 };
+
+static itg_status refuse(itg_emitter *e, const char *what, const char *name, const char *why)
+{
+    return itg_fail(e->err, ITG_UNSUPPORTED, "%s: %s '%s': %s", e->p->name, what, name, why);
+}
+
+/* ---- what can be emitted ---- */
+
+static bool is_program_input(const itg_program *p, int32_t value)
+{
+    for (int32_t i = 0; i < p->input_count; i++)
+        if (p->inputs[i] == value) return true;
+    return false;
+}
+
+static itg_status check_step(itg_emitter *e, const itg_step *s)
+{
+    const itg_program *p = e->p;
+    if (s->kind == ITG_STEP_FLOAT)
+        return refuse(e, "node", s->name,
+                      "it stays float32, and C source has no floating point; use a target whose "
+                      "integer operators cover the network ('intaglio check' tells)");
+    if (itg_step_is_f32(s))
+        return refuse(e, "node", s->name,
+                      "its arithmetic is f32; C source needs a target whose arithmetic is integer, "
+                      "such as cortex-m, vta or cvm");
+    if (s->kind == ITG_STEP_QUANTIZE)
+        return is_program_input(p, s->inputs[0])
+                   ? ITG_OK
+                   : refuse(e, "value", p->values[s->inputs[0]].name, "it is float32 inside");
+    for (int32_t i = 0; i < s->input_count; i++)
+        if (s->inputs[i] != ITG_NONE && p->values[s->inputs[i]].dtype == ITG_F32)
+            return refuse(e, "value", p->values[s->inputs[i]].name, "it is float32 inside");
+    for (int32_t i = 0; i < s->output_count && s->kind != ITG_STEP_DEQUANTIZE; i++)
+        if (p->values[s->outputs[i]].dtype == ITG_F32)
+            return refuse(e, "value", p->values[s->outputs[i]].name,
+                          "it is float32 straight from the sums; C source gives codes: let the "
+                          "strategy quantize the output (--output-bits)");
+    return ITG_OK;
+}
+
+/* Positions are computed in 32 bits. */
+static bool window_fits(const itg_program *p, const itg_step *s)
+{
+    bool pool = (s->kind == ITG_STEP_MEAN && s->op != ITG_OP_REDUCE_MEAN) ||
+                (s->kind == ITG_STEP_MAX && s->op != ITG_OP_REDUCE_MAX);
+    if (s->kind != ITG_STEP_CONV && !pool) return true;
+    itg_window w = itg_window_of(s->op, &s->attrs, &p->values[s->inputs[0]].shape,
+                                 &p->values[s->outputs[0]].shape)
+                       .w;
+    bool fits = w.pad_top <= MOST_WINDOW && w.pad_left <= MOST_WINDOW;
+    for (int i = 0; i < 2; i++)
+        fits = fits && w.stride[i] <= MOST_WINDOW && w.dilation[i] <= MOST_WINDOW &&
+               w.kernel[i] <= MOST_WINDOW && w.kernel[i] * w.dilation[i] <= MOST_WINDOW;
+    return fits && s->attrs.pad[2] <= MOST_WINDOW && s->attrs.pad[3] <= MOST_WINDOW;
+}
+
+static itg_status check_program(itg_emitter *e)
+{
+    const itg_program *p = e->p;
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < p->step_count && status == ITG_OK; i++)
+        status = window_fits(p, &p->steps[i])
+                     ? check_step(e, &p->steps[i])
+                     : refuse(e, "node", p->steps[i].name, "C source for a window beyond 2^24");
+    for (int32_t i = 0; i < p->value_count && status == ITG_OK; i++)
+        if (p->values[i].elements > (p->values[i].data != NULL ? MOST_WEIGHTS : MOST_ELEMENTS))
+            status = refuse(e, "value", p->values[i].name,
+                            "C source for more than 2^28 elements (constants: 2^26)");
+    return status;
+}
+
+/* ---- arguments ---- */
+
+static int32_t input_index(const itg_program *p, int32_t value)
+{
+    for (int32_t i = 0; i < p->input_count; i++)
+        if (p->inputs[i] == value) return i;
+    return ITG_NONE;
+}
+
+/* One argument for each quantizer of each input, in the order of inputs, then steps. */
+static void add_inputs(itg_emitter *e)
+{
+    const itg_program *p = e->p;
+    for (int32_t i = 0; i < p->input_count; i++)
+        for (int32_t k = 0; k < p->step_count; k++) {
+            const itg_step *s = &p->steps[k];
+            if (s->kind != ITG_STEP_QUANTIZE || s->inputs[0] != p->inputs[i]) continue;
+            e->inputs[e->input_count++] = (itg_emit_argument){
+                .value = s->outputs[0], .model_input = input_index(p, s->inputs[0])};
+        }
+}
+
+static itg_status add_outputs(itg_emitter *e)
+{
+    const itg_program *p = e->p;
+    for (int32_t i = 0; i < p->output_count; i++) {
+        int32_t value = p->outputs[i], producer = p->values[value].producer;
+        if (producer != ITG_NONE && p->steps[producer].kind == ITG_STEP_DEQUANTIZE)
+            value = p->steps[producer].inputs[0];
+        if (!p->values[value].quantized && p->values[value].dtype != ITG_S64)
+            return refuse(e, "output", p->values[value].name,
+                          "it is float32; C source gives codes");
+        e->outputs[e->output_count++].value = value;
+    }
+    return ITG_OK;
+}
+
+/* ---- scratch ---- */
+
+itg_dtype itg_emit_constant_type(const itg_pvalue *v, bool centered)
+{
+    int64_t zero = centered ? v->q.zero_point : 0;
+    return v->q.qmin - zero >= INT16_MIN && v->q.qmax - zero <= INT16_MAX ? ITG_S16 : ITG_S64;
+}
+
+itg_dtype itg_emit_mean_type(const itg_program *p, const itg_step *s)
+{
+    const itg_quantizer *q = &p->values[s->inputs[0]].q;
+    int64_t lo = q->qmin - q->zero_point, hi = q->qmax - q->zero_point, size = hi > -lo ? hi : -lo;
+    return size < (INT32_MAX >> 2) / itg_mean_max_count(p, s) ? ITG_S32 : ITG_S64;
+}
+
+/* Constants among the first `count` operands are unpacked whole. */
+static size_t constants(const itg_emitter *e, const itg_emit_layer *l, int32_t count, bool centered)
+{
+    size_t bytes = 0;
+    for (int32_t i = 0; i < count; i++) {
+        if (l->inputs[i] != ITG_NONE) continue;
+        int32_t value = l->step != NULL ? l->step->inputs[i] : e->buffers[l->outputs[0]].value;
+        const itg_pvalue *v = &e->p->values[value];
+        bytes += itg_emit_room(itg_emit_constant_type(v, centered), v->elements);
+    }
+    return bytes;
+}
+
+static size_t mean_sums(const itg_program *p, const itg_step *s)
+{
+    if (itg_mean_is_reduction(s)) return 0;
+    return itg_emit_room(itg_emit_mean_type(p, s), p->values[s->inputs[0]].shape.dims[1]);
+}
+
+itg_status itg_emit_measure(itg_emitter *e, itg_emit_layer *l)
+{
+    const itg_step *s = l->step;
+    itg_step_kind kind = s != NULL ? s->kind : ITG_STEP_MOVE;
+    bool mac = kind == ITG_STEP_CONV || kind == ITG_STEP_MATMUL, mean = kind == ITG_STEP_MEAN;
+    int32_t operands = kind == ITG_STEP_BINARY               ? 2
+                       : s != NULL && s->op == ITG_OP_CONCAT ? s->input_count
+                                                             : 1;
+    bool centered = mac || mean || kind == ITG_STEP_BINARY || kind == ITG_STEP_CLIP;
+    l->scratch_bytes = constants(e, l, operands, centered);
+    if (mean) l->scratch_bytes += mean_sums(e->p, s);
+    return mac ? itg_emit_mac_scratch(e, l, &l->scratch_bytes) : ITG_OK;
+}
+
+/* ---- all ---- */
+
+itg_status itg_emit_lay_out(itg_emitter *e)
+{
+    const itg_program *p = e->p;
+    itg_status status = check_program(e);
+    if (status != ITG_OK) return status;
+    e->inputs = itg_emit_alloc(e, (size_t)p->step_count, sizeof *e->inputs);
+    e->outputs = itg_emit_alloc(e, (size_t)p->output_count, sizeof *e->outputs);
+    if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name);
+    add_inputs(e);
+    status = add_outputs(e);
+    if (status == ITG_OK) status = itg_emit_plan(e);
+    for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++)
+        status = itg_emit_measure(e, &e->layers[i]);
+    return status == ITG_OK ? itg_emit_place_all(e) : status;
+}
+
+itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err)
+{
+    itg_emitter e = {.p = p, .err = err, .arena = itg_arena_create(0)};
+    if (e.arena == NULL) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a plan", p->name);
+    itg_status status = itg_emit_lay_out(&e);
+    if (status == ITG_OK) *out = (int64_t)e.arena_bytes;
+    itg_arena_destroy(e.arena);
+    return status;
+}

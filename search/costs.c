@@ -1,0 +1,127 @@
+/* Costs of what is deployed: those of the annotated graph, and the RAM of the program that it
+ * becomes. */
+#include "search/engine.h"
+#include "search/evaluator.h"
+#include <stdlib.h>
+#include <string.h>
+
+static itg_status add_ram(const itg_annotated *a, const itg_program *program, itg_score *out,
+                          itg_error *err)
+{
+    itg_program *made = NULL;
+    itg_error why = {0};
+    itg_status status = ITG_OK;
+    out->peak_activation_bytes = -1;
+    if (program == NULL) {
+        status =
+            itg_realize_program(a, &(itg_realize_options){.allow_overflow = true}, &made, &why);
+        program = made;
+    }
+    if (status == ITG_OK)
+        status = itg_program_ram_bytes(program, &out->peak_activation_bytes, &why);
+    itg_program_destroy(made);
+    return status == ITG_NO_MEMORY ? itg_fail(err, status, "%s", why.message) : ITG_OK;
+}
+
+itg_status itg_program_costs(const itg_hardware *hw, const itg_annotated *a,
+                             const itg_program *program, itg_score *out, itg_error *err)
+{
+    itg_status status = itg_score_costs(hw, a, out, err);
+    return status == ITG_OK ? add_ram(a, program, out, err) : status;
+}
+
+itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
+                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
+                        itg_error *err)
+{
+    itg_annotated *annotated = NULL;
+    itg_score score;
+    itg_status status =
+        itg_simulate_strategy(model, file, data, labels, with_agreement, threads, &score, err);
+    if (status == ITG_OK && !file->hardware->all_float) {
+        status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
+        if (status == ITG_OK) status = add_ram(annotated, NULL, &score, err);
+        itg_annotated_destroy(annotated);
+    }
+    if (status == ITG_OK) *out = score;
+    return status;
+}
+
+double itg_hardware_limit(const itg_hardware *hw, itg_cost_kind kind)
+{
+    int64_t bytes = kind == ITG_COST_FLASH ? hw->flash_bytes
+                    : kind == ITG_COST_RAM ? hw->ram_bytes
+                                           : 0;
+    return (double)bytes;
+}
+
+itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw)
+{
+    itg_goal kept = *goal;
+    for (int k = 0; k < ITG_COST_KINDS; k++) {
+        double stated = itg_hardware_limit(hw, (itg_cost_kind)k), *limit = &kept.limits[k];
+        if (stated > 0 && (*limit == 0 || stated < *limit)) *limit = stated;
+    }
+    return kept;
+}
+
+itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated *annotated,
+                              const itg_program *program, itg_score *out, itg_error *err)
+{
+    itg_score score = itg_score_unknown();
+    itg_status status = itg_program_costs(file->hardware, annotated, program, &score, err);
+    if (status == ITG_OK) *out = score;
+    return status;
+}
+
+/* ---- of a model alone ---- */
+
+/* Every value in [-1, 1]. */
+static itg_stats *made_up_stats(const itg_graph *g)
+{
+    itg_stats *stats = calloc(1, sizeof *stats);
+    if (stats) stats->values = calloc((size_t)g->value_count + 1, sizeof *stats->values);
+    if (!stats || !stats->values) {
+        free(stats);
+        return NULL;
+    }
+    stats->value_count = g->value_count;
+    for (int32_t v = 0; v < g->value_count; v++) {
+        itg_value_stats *s = &stats->values[v];
+        s->present = true;
+        s->count = 2;
+        s->min = -1;
+        s->max = 1;
+    }
+    return stats;
+}
+
+itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
+                           itg_score *out, char no_c[512], itg_error *err)
+{
+    const itg_uniform_options options = {bits, bits, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
+    itg_stats *stats = made_up_stats(model->graph);
+    itg_strategy *strategy = NULL;
+    itg_annotated *annotated = NULL;
+    itg_program *program = NULL;
+    itg_score score = itg_score_unknown();
+    itg_error why = {0};
+    int64_t arena;
+    if (no_c) *no_c = '\0';
+    if (!stats) return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
+    itg_status status = itg_strategy_uniform(model->graph, hw, stats, &options, &strategy, &why);
+    if (status == ITG_OK) status = itg_annotate(model->graph, hw, strategy, &annotated, &why);
+    if (status == ITG_OK)
+        status = itg_realize_program(annotated, &(itg_realize_options){.allow_overflow = true},
+                                     &program, &why);
+    if (status == ITG_OK) status = itg_program_costs(hw, annotated, program, &score, &why);
+    if (status == ITG_OK && no_c && itg_program_arena_bytes(program, &arena, &why) != ITG_OK)
+        memcpy(no_c, why.message, sizeof why.message);
+    itg_program_destroy(program);
+    itg_annotated_destroy(annotated);
+    itg_strategy_destroy(strategy);
+    itg_stats_destroy(stats);
+    if (status == ITG_NO_MEMORY) return itg_fail(err, status, "%s", why.message);
+    *out = score;
+    return ITG_OK;
+}
