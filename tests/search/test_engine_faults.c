@@ -150,11 +150,65 @@ static void every_allocation_of_a_replay_is_needed(void **state)
                               "9(7,7) again 10(6,6) 11(1,2) again: 2 is too narrow ");
 }
 
+/* ---- searchers that fail ---- */
+
+static itg_status status_of_ask, status_of_tell;
+
+static itg_status failing_ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+{
+    (void)state, (void)rng, (void)floor;
+    memcpy(levels, script[0], sizeof script[0]);
+    return status_of_ask;
+}
+
+static itg_status failing_tell(void *state, const int32_t *levels, const itg_outcome *outcome)
+{
+    (void)state, (void)levels, (void)outcome;
+    return status_of_tell;
+}
+
+static void expect_failure(itg_status ask, itg_status tell, itg_status code, const char *message)
+{
+    const itg_searcher_def failing = {"failing",    "",           1, 1, 0, reader_init, failing_ask,
+                                      failing_tell, reader_deinit};
+    itg_goal goal = {.max_drop = 0.5};
+    itg_objective objective;
+    itg_engine_result result = {0};
+    itg_error err = {0};
+    char text[1000] = "";
+    itg_search_hooks hooks = {.context = text, .trial = keep};
+    assert_int_equal(itg_objective_make(&goal, 1, &space, &objective, NULL), ITG_OK);
+    itg_engine_options options = {.searcher = &failing,
+                                  .objective = &objective,
+                                  .trials = 3,
+                                  .threads = 1,
+                                  .score = score,
+                                  .hooks = &hooks};
+    status_of_ask = ask;
+    status_of_tell = tell;
+    assert_int_equal(itg_engine_run(&options, &result, &err), code);
+    assert_string_equal(err.message, message);
+    assert_int_equal(err.code, code);
+    assert_null(result.best.point);
+}
+
+static void a_failing_searcher_is_named(void **state)
+{
+    (void)state;
+    expect_failure(ITG_FAILURE, ITG_OK, ITG_FAILURE, "searcher failing failed to ask");
+    expect_failure(ITG_NO_MEMORY, ITG_OK, ITG_NO_MEMORY, "searcher failing failed to ask");
+    expect_failure(ITG_OK, ITG_NO_MEMORY, ITG_NO_MEMORY,
+                   "searcher failing failed to take in trial 0");
+    expect_failure(ITG_WAIT, ITG_OK, ITG_FAILURE,
+                   "searcher failing waits although it has been told everything");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_of_the_loop_is_needed),
         cmocka_unit_test(every_allocation_of_a_replay_is_needed),
+        cmocka_unit_test(a_failing_searcher_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
