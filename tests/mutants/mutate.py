@@ -3,9 +3,9 @@
 Usage: mutate.py SOURCES BUILD --seed N --count N [options]
 Mutants are drawn at random (sources.py), stratified by folder: the same seed and index give the same mutant of the same sources.
 Works on a copy of the tree in BUILD; never on SOURCES. Of each mutant, its file is compiled: what does not compile is replaced by
-another, and what compiles to the same object code is counted as equivalent. Then the tests of its folder run, then those of the
-folders that know it, fast ones first, until one fails or exceeds its time (ten times what it took without a change). Programs are
-linked with the leak sanitizer where the machine has it.
+another, and what compiles to the same object code is counted as equivalent. Then the tests named like the file run, the
+others of its folder, and those of the folders that know it, fast ones first, until one fails or exceeds its time (ten times what it
+took without a change). Programs are linked with the leak sanitizer where the machine has it.
 
 Results are kept in BUILD/results.json: a mutant that was judged before is not built again, so a long run may be done in pieces
 (--seconds); survivors are judged again when tests have changed. Standard library only. Status 1 if any mutant survived.
@@ -160,11 +160,15 @@ class Project:
                 json.dump(known, file, indent=1)
         return {name: entry["seconds"] for name, entry in known.items()}
 
-    def tests_of(self, folder, slowest):
-        """Groups of tests to run one after another: the folder's own, then those of each folder that knows it."""
-        for known in KNOWN_BY[folder]:
-            names = [name for name in self.tests if name.split("_")[0] == known and self.seconds[name] <= slowest]
-            yield sorted(names, key=lambda name: self.seconds[name])
+    def tests_of(self, file, slowest):
+        """Groups of tests to run one after another: those that are named like the file, the other ones of its folder, then those of
+        each folder that knows it; within a group fast ones first."""
+        words = set(os.path.splitext(os.path.basename(file))[0].split("_")) | set(file.split("/")[1:-1])
+        folder = file.split("/")[0]
+        near = {name for name in self.tests if name.split("_")[0] == folder and words & set(name.split("_")[1:])}
+        for known in (None, *KNOWN_BY[folder]):
+            names = near if known is None else {name for name in self.tests if name.split("_")[0] == known} - near
+            yield sorted((name for name in names if self.seconds[name] <= slowest), key=lambda name: self.seconds[name])
 
     def targets_of(self, names):
         """What a group needs built: its programs, and whatever program they are given."""
@@ -221,7 +225,7 @@ class Project:
                 if made == original:
                     return "equivalent", "object code"
             built = True
-            for names in self.tests_of(mutant.folder, slowest):
+            for names in self.tests_of(mutant.file, slowest):
                 if names and self.build(self.targets_of(names)).returncode != 0:
                     return None
                 failing = self.first_failing(names)
