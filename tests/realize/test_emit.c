@@ -104,7 +104,7 @@ static void random_programs_give_the_executors_digest(void **state)
 static void programs_of_rarer_forms_give_the_executors_digest(void **state)
 {
     (void)state;
-    check_programs(random_form_program, 12);
+    check_programs(random_form_program, 8);
 }
 
 /* ---- requantization at the edge of 64 bits ---- */
@@ -275,7 +275,7 @@ static void ranges_of_scratch_do_not_overlap(void **state)
 {
     (void)state;
     if (!has_compiler()) skip();
-    for (int64_t positions = 1; positions <= 5; positions += 2)
+    for (int64_t positions = 3; positions <= 5; positions += 2)
         for (int32_t bits = 12; bits <= 32; bits += 20) { /* 12: saturated, in 64 bits */
             itg_error err = {0};
             itg_program *p = scratch_program(positions, bits);
