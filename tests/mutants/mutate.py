@@ -36,7 +36,7 @@ KNOWN_BY = {"base": ("base", "kernels", "graph", "hardware", "logs", "sim", "rea
             "realize": ("realize", "search", "cli"),
             "search": ("search", "cli"),
             "logs": ("logs", "cli"),
-            "cli": ("cli",)}
+            "cli": ("cli", "readme")} # what the README shows of the program is what it prints
 LEAST_SECONDS = 30 # of a test before it counts as hanging
 MOST_BYTES = 4 << 30 # of memory that a test may use
 LEAK_FLAG = "-fsanitize=leak"
@@ -119,12 +119,12 @@ class Project:
         return run(["cmake", "--build", self.build_folder, "-j", str(self.jobs), "--target", *targets], self.tree)
 
     def list_tests(self):
-        """By name; only those of the folders: the rest compares documents, or takes its time elsewhere."""
+        """By name; those of the folders, and the README's."""
         listed = json.loads(need(run(["ctest", "--test-dir", self.build_folder, "--show-only=json-v1"], self.tree), "ctest"))
         tests = {}
         for test in listed["tests"]:
             properties = {item["name"]: item["value"] for item in test.get("properties", [])}
-            if test["name"].split("_")[0] in sources.FOLDERS:
+            if test["name"].split("_")[0] in (*sources.FOLDERS, "readme"):
                 tests[test["name"]] = {"command": test["command"], "folder": properties.get("WORKING_DIRECTORY", self.build_folder),
                                        "skip": properties.get("SKIP_RETURN_CODE", 0)}
         return tests
@@ -184,7 +184,7 @@ class Project:
                 word = word.removeprefix("-DPROGRAM=")
                 if os.path.dirname(word) == self.build_folder:
                     found.add(os.path.basename(word))
-            if name.startswith("cli_"):
+            if name.startswith(("cli_", "readme_")):
                 found.add("intaglio")
         return sorted(found)
 
