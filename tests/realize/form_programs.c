@@ -23,7 +23,7 @@ static void add_padding(maker *m, int32_t x)
 {
     itg_shape from = shape_of(m, x), to = from;
     int64_t begin[4] = {0};
-    itg_pad_mode mode = (itg_pad_mode)pick(m, 0, 2);
+    itg_pad_mode mode = (itg_pad_mode)((m->seed + (uint64_t)m->count) % 3);
     for (int d = 1; d < 4; d++) {
         int64_t most = mode == ITG_PAD_REFLECT ? from.dims[d] - 1 : 3;
         int64_t least = from.dims[d] > 3 ? -1 : 0;
@@ -259,5 +259,6 @@ void add_form(maker *m)
         add_expanded, add_greatest,       add_product, add_line};
     int32_t x = m->images[chance(m, 3) ? pick(m, 0, m->count - 1) : m->count - 1];
     if (value(m, x)->elements > 3000) x = m->images[0];
-    forms[pick(m, 0, (int64_t)(sizeof forms / sizeof *forms) - 1)](m, x);
+    /* In turns, so that a few seeds have them all. */
+    forms[(m->seed * 4 + (uint64_t)m->count) % (sizeof forms / sizeof *forms)](m, x);
 }

