@@ -149,8 +149,22 @@ static void each_change_is_found_and_said(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void a_clamp_to_one_code_is_legal(void **state)
+{
+    (void)state;
+    fixture f = net_conv();
+    itg_program *p = fx_program(&f);
+    itg_error err = {0};
+    step_of(p, ITG_STEP_CONV)->outs[0].lo = step_of(p, ITG_STEP_CONV)->outs[0].hi = 9;
+    assert_int_equal(itg_artefact_write(p, NULL, 0, PATH, NULL), ITG_OK);
+    if (itg_certify(PATH, CERTIFICATE, &err) != ITG_OK) fail_msg("%s", err.message);
+    itg_program_destroy(p);
+    fx_end(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_change_is_found_and_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_change_is_found_and_said),
+                                       cmocka_unit_test(a_clamp_to_one_code_is_legal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
