@@ -111,7 +111,7 @@ void itg_hardware_notes(const itg_hardware *hw, const itg_graph *g, itg_strbuf *
 
 /* ---- selection (select.c) ---- */
 /* Whether hw can run the node as integers whatever the bits are; if not, *reason says why (arena
- * string). */
+ * string; NULL: no memory for it). */
 bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id node,
                            itg_arena *arena, const char **reason);
 /* topology[n]: node n is quantized. Operators not listed, `follow` operators without a quantized

@@ -89,10 +89,10 @@ bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id no
     if (hw->all_float)
         why = "the hardware computes everything in float";
     else if (op->spec_count == 0) {
-        why = arena && reason ? itg_arena_format(arena, "%s is not among the hardware's operators",
-                                                 itg_op_name(n->op))
-                              : NULL;
-        if (!why) why = "it is not among the hardware's operators";
+        if (reason)
+            *reason = itg_arena_format(arena, "%s is not among the hardware's operators",
+                                       itg_op_name(n->op));
+        return false;
     }
     if (!why) why = check_operands(g, node);
     if (!why && op->specs[0].form == ITG_FORM_MAC) why = check_mac(g, op, node);
@@ -165,6 +165,8 @@ static bool follows_float(const itg_graph *g, const bool *topology, itg_id node)
     return false;
 }
 
+static const char no_memory[] = "no memory for the reason";
+
 /* Why the node is float; NULL: quantized. */
 static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_id node,
                                 itg_arena *arena, const bool *topology, const itg_hw_override *o)
@@ -172,7 +174,7 @@ static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_
     const char *reason = NULL;
     if (o->has_float && o->is_float) return "an override keeps it in float";
     if (!hw->all_float && fusion_host(hw, g, topology, node) != ITG_NONE) return NULL;
-    if (!itg_hardware_supports(hw, g, node, arena, &reason)) return reason;
+    if (!itg_hardware_supports(hw, g, node, arena, &reason)) return reason ? reason : no_memory;
     bool may_stay_float = hw->float_allowed && !o->has_float;
     if (hw->ops[g->nodes[node].op].follow && may_stay_float && follows_float(g, topology, node))
         return "it follows a float node";
@@ -189,6 +191,7 @@ itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg
         const itg_node *node = &g->nodes[n];
         itg_hw_override o = itg_hw_override_of(hw, node->name);
         const char *reason = float_reason(hw, g, n, arena, topology, &o);
+        if (reason == no_memory) return itg_fail(err, ITG_NO_MEMORY, "%s: %s", g->name, reason);
         topology[n] = reason == NULL;
         if (reasons) reasons[n] = reason;
         if (!reason || status != ITG_OK) continue;

@@ -156,6 +156,9 @@ void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *
     const itg_pvalue *v = &e->p->values[value];
     const char *wide = type == ITG_S64 ? "uint64_t" : "uint32_t";
     const char *up = type == ITG_S64 ? "uint64_t" : "uint16_t";
+    int64_t zero = subtract - least_code(v);
+    /* 16-bit codes are computed modulo 2^16, and 2^15 is no int16_t. */
+    if (type == ITG_S16 && zero > INT16_MAX) zero -= (int64_t)1 << 16;
     if (itg_emit_needs(e, itg_emit_text(e, "unpack_%s", itg_emit_short(type)))) {
         itg_strbuf inside = {0};
         if (has_rests(e->p)) {
@@ -170,5 +173,5 @@ void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *
     }
     ITG_EMIT_FORMAT(e, "%*sunpack_%s(%s, %s, %d, %s, %s, %s, %s);\n", (int)indent, "",
                     itg_emit_short(type), name, itg_emit_number(e, v->elements), (int)v->q.bits,
-                    first, count, itg_emit_number(e, subtract - least_code(v)), out);
+                    first, count, itg_emit_number(e, zero), out);
 }

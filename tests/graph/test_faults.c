@@ -3,35 +3,7 @@
 #include "make.h"
 #include <stdlib.h>
 #include "kernels/float_ops.h"
-
-static long calls_left = -1; /* until the failure; negative: none */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t bytes);
-
-static bool fails_now(void)
-{
-    return calls_left >= 0 && calls_left-- == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return fails_now() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t bytes)
-{
-    return fails_now() ? NULL : __real_realloc(old, bytes);
-}
+#include "tests/faults.h"
 
 /* A graph that every pass works on. */
 static itg_graph *make_everything(void)
@@ -76,7 +48,7 @@ static void test_every_allocation_of_preparation_may_fail(void **state)
     unsigned char before[32], after[32];
     itg_prepare_options options = {.eval = itg_float_eval, .keep_softmax = true};
     itg_graph_hash(g, before);
-    long n = 0;
+    int n = 0;
     for (;; ++n) {
         itg_graph *p = NULL;
         itg_error err = {0};

@@ -2,33 +2,7 @@
  * leak nothing (the sanitizers see it). */
 #include "onnx_wire.h"
 #include <stdio.h>
-
-static long fail_at = -1, allocations;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static bool fails(void)
-{
-    return fail_at >= 0 && allocations++ == fail_at;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
+#include "tests/faults.h"
 
 /* A model with something of everything: attributes, tensors of two kinds, Constant nodes, made
  * inputs. */
@@ -71,15 +45,14 @@ static void importing_survives_every_failed_allocation(void **state)
     (void)state;
     wire model = {0};
     itg_status status = ITG_NO_MEMORY;
-    long n = 0;
+    int n = 0;
     make_model(&model);
     for (; status != ITG_OK && n < 10000; n++) {
         itg_graph *graph = NULL;
         itg_error err = {0};
-        allocations = 0;
-        fail_at = n;
+        calls_left = n;
         status = import_bytes(model.text, model.length, &graph, &err);
-        fail_at = -1;
+        calls_left = -1;
         assert_int_equal(status == ITG_OK, graph != NULL);
         if (status != ITG_OK && err.code != ITG_NO_MEMORY) fail_msg("%s", err.message);
         itg_graph_destroy(graph);
@@ -114,13 +87,12 @@ static void writing_survives_every_failed_allocation(void **state)
 {
     (void)state;
     itg_status status = ITG_NO_MEMORY;
-    long n = 0;
+    int n = 0;
     for (; status != ITG_OK && n < 1000; n++) {
         itg_error err = {0};
-        allocations = 0;
-        fail_at = n;
+        calls_left = n;
         status = write_model(&err);
-        fail_at = -1;
+        calls_left = -1;
         if (status != ITG_OK && err.code != ITG_NO_MEMORY) fail_msg("%s", err.message);
     }
     assert_int_equal(status, ITG_OK);

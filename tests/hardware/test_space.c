@@ -346,6 +346,43 @@ static void a_fused_activation_writes_what_its_host_writes(void **state)
     itg_hardware_destroy(hw);
 }
 
+/* The choice that keeps classes apart looks at all readers, also at those of the very first group:
+ * here one group holds every activation, as the pool and Concat tie them. */
+static void readers_in_the_first_group_count(void **state)
+{
+    (void)state;
+    itg_hardware *hw =
+        parse("{\"intaglio_hardware\": 1, \"name\": \"pair\", \"dtypes\": {"
+              "\"a\": {\"storage\": \"u8\", \"bits\": [2, 8]}, "
+              "\"b\": {\"storage\": \"u16\", \"bits\": [2, 16]}, "
+              "\"w\": {\"storage\": \"s8\", \"bits\": [2, 8]}}, "
+              "\"requantize\": {\"r\": {\"form\": \"f32\"}}, \"operators\": {"
+              "\"MaxPool\": [{\"arithmetic\": \"keep_scale\", \"inputs\": [\"a\", \"b\"]}], "
+              "\"Concat\": [{\"arithmetic\": \"keep_scale\", \"inputs\": [\"a\", \"b\"]}], "
+              "\"Conv\": [{\"arithmetic\": \"mac\", \"inputs\": [\"a\"], \"weights\": [\"w\"], "
+              "\"outputs\": [\"a\"], \"requantize\": \"r\", \"accumulator\": {\"bits\": 32}}, "
+              "{\"arithmetic\": \"mac\", \"inputs\": [\"b\"], \"weights\": [\"w\"], "
+              "\"outputs\": [\"b\"], \"requantize\": \"r\", \"accumulator\": {\"bits\": 32}}]}}");
+    itg_attrs pool = itg_attrs_default(ITG_OP_MAX_POOL), conv = itg_attrs_default(ITG_OP_CONV),
+              cat = itg_attrs_default(ITG_OP_CONCAT);
+    pool.spatial_rank = conv.spatial_rank = 2;
+    for (int d = 0; d < 2; d++)
+        pool.kernel[d] = conv.kernel[d] = 1;
+    cat.axis = 1;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
+    itg_id p = ADD_NODE(g, ITG_OP_MAX_POOL, "p", "1,2,4,4", &pool, x);
+    itg_id c = ADD_NODE(g, ITG_OP_CONV, "c", "1,2,4,4", &conv, p, w);
+    finish(g, x, ADD_NODE(g, ITG_OP_CONCAT, "y", "1,4,4,4", &cat, p, c));
+    itg_choice_space *s = space_of(hw, g, NULL);
+    assert_int_equal(s->edge_group[0], 0);
+    assert_int_equal(s->edge_group[s->edge_count - 1], 0);
+    assert_int_equal(s->groups[0].dtype_mask, 1);
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +396,7 @@ int main(void)
         cmocka_unit_test(options_have_an_order),
         cmocka_unit_test(an_edge_without_a_width_is_named),
         cmocka_unit_test(a_fused_activation_writes_what_its_host_writes),
+        cmocka_unit_test(readers_in_the_first_group_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -415,6 +415,82 @@ static void accumulators_wrap_and_saturate_at_every_width(void **state)
     }
 }
 
+/* Beyond 128 bits, both signs: first 2^94, then another 2^62. */
+static void products_beyond_the_widest_type_saturate(void **state)
+{
+    (void)state;
+    itg_requant r = {.stage_count = 2,
+                     .stage = {{(int64_t)1 << 31, 0, ITG_ROUND_HALF_UP},
+                               {(int64_t)1 << 62, 62, ITG_ROUND_HALF_UP}}};
+    assert_true(itg_requant_apply(&r, INT64_MIN) == INT64_MIN);
+    assert_true(itg_requant_apply(&r, INT64_MAX) == INT64_MAX);
+    assert_true(itg_requant_apply(&r, -1) == -((int64_t)1 << 31));
+    r.stage[1].multiplier = -r.stage[1].multiplier;
+    assert_true(itg_requant_apply(&r, INT64_MIN) == INT64_MAX);
+    assert_true(itg_requant_apply(&r, INT64_MAX) == INT64_MIN);
+    r.stage[1] = (itg_requant_stage){0, 0, ITG_ROUND_HALF_UP};
+    assert_true(itg_requant_apply(&r, INT64_MIN) == 0);
+    r.stage[1] = (itg_requant_stage){1, 31, ITG_ROUND_HALF_UP};
+    assert_true(itg_requant_apply(&r, INT64_MIN) == INT64_MIN);
+    /* A left shift of what is as large already. */
+    r.stage[1] = (itg_requant_stage){1, -40, ITG_ROUND_HALF_UP};
+    assert_true(itg_requant_apply(&r, INT64_MIN) == INT64_MIN);
+    assert_true(itg_requant_apply(&r, INT64_MAX) == INT64_MAX);
+}
+
+static void dequantized_differences_beyond_64_bits_saturate(void **state)
+{
+    (void)state;
+    assert_true(itg_dequantize_f32(INT64_MIN, 0.5f, INT64_MAX) == -0x1p62f);
+    assert_true(itg_dequantize_f32(INT64_MAX, 0.5f, INT64_MIN) == 0x1p62f);
+    assert_true(itg_dequantize_f32(5, 0.5f, 7) == -1);
+    assert_true(itg_quantize_f32(FLT_MAX, 1, INT64_MAX, -9, INT64_MAX) == INT64_MAX);
+    assert_true(itg_quantize_f32(-FLT_MAX, 1, INT64_MIN, INT64_MIN, 9) == INT64_MIN);
+}
+
+/* The least pre-shift after which neither end reaches 2^(bits-1): roundings differ at either end.
+ */
+static void preshift_looks_at_both_ends(void **state)
+{
+    (void)state;
+    for (int rounding = 0; rounding < ITG_ROUNDING_COUNT; rounding++)
+        for (int bits = 2; bits <= 8; bits++)
+            for (int64_t bound = 0; bound < 1000; bound++) {
+                itg_requant_spec spec = {.form = ITG_REQUANT_PRESHIFT,
+                                         .pre_shift_bits = bits,
+                                         .pre_rounding = (itg_rounding)rounding,
+                                         .multiplier_bits = 16,
+                                         .shift_rounding = ITG_ROUND_HALF_UP};
+                itg_requant r;
+                int32_t least = 0;
+                const wide limit = power(bits - 1);
+                while (divide(bound, power(least), spec.pre_rounding) >= limit ||
+                       divide(-bound, power(least), spec.pre_rounding) <= -limit)
+                    least++;
+                assert_int_equal(itg_requant_derive(&spec, 0.01, 0.01f, bound, &r), ITG_OK);
+                assert_int_equal(r.stage_count, least > 0 ? 2 : 1);
+                if (least > 0) assert_int_equal(r.stage[0].shift, least);
+            }
+}
+
+/* 63 bits are the most that a pre-shift is made for; from 64 on everything lies within. */
+static void preshift_ends_at_63_bits(void **state)
+{
+    (void)state;
+    itg_requant_spec spec = {.form = ITG_REQUANT_PRESHIFT,
+                             .pre_shift_bits = 63,
+                             .pre_rounding = ITG_ROUND_HALF_UP,
+                             .multiplier_bits = 16,
+                             .shift_rounding = ITG_ROUND_HALF_UP};
+    itg_requant r;
+    assert_int_equal(itg_requant_derive(&spec, 0.01, 0.01f, INT64_MAX, &r), ITG_OK);
+    assert_int_equal(r.stage_count, 2);
+    assert_int_equal(r.stage[0].shift, 2); /* half of it rounds up to 2^62 */
+    spec.pre_shift_bits = 64;
+    assert_int_equal(itg_requant_derive(&spec, 0.01, 0.01f, INT64_MAX, &r), ITG_OK);
+    assert_int_equal(r.stage_count, 1);
+}
+
 static void names_go_both_ways(void **state)
 {
     (void)state;
@@ -456,6 +532,10 @@ int main(void)
         cmocka_unit_test(stages_equal_exact_division),
         cmocka_unit_test(quantize_equals_onnx),
         cmocka_unit_test(accumulators_wrap_and_saturate_at_every_width),
+        cmocka_unit_test(products_beyond_the_widest_type_saturate),
+        cmocka_unit_test(dequantized_differences_beyond_64_bits_saturate),
+        cmocka_unit_test(preshift_looks_at_both_ends),
+        cmocka_unit_test(preshift_ends_at_63_bits),
         cmocka_unit_test(names_go_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,9 +319,18 @@ static void the_end_of_a_run_is_read_back(void **state)
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
 
+static void no_log_is_closed_without_an_error(void **state)
+{
+    (void)state;
+    itg_error err = {0};
+    assert_int_equal(itg_run_log_close(NULL, &err), ITG_OK);
+    assert_int_equal(err.code, ITG_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_log_is_closed_without_an_error),
         cmocka_unit_test_teardown(a_run_is_written_in_full, remove_log),
         cmocka_unit_test_teardown(a_holdout_of_its_own_is_written, remove_log),
         cmocka_unit_test_teardown(a_trial_is_written_in_full, remove_log),

@@ -1,36 +1,24 @@
-#include "random_program.h"
+#include "program_maker.h"
 #include "graph/graph.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST = 32, MOST_IMAGES = 4 };
-
-typedef struct maker {
-    itg_program *p;
-    itg_rng rng;
-    int32_t images[MOST], count; /* codes [N,C,H,W], of a sample [1,C,H,W] */
-    int32_t outputs[MOST], output_count;
-    int named;
-    bool integer; /* no float anywhere but at the input */
-    uint64_t seed;
-} maker;
-
-static int64_t pick(maker *m, int64_t lo, int64_t hi)
+int64_t pick(maker *m, int64_t lo, int64_t hi)
 {
     return lo + (int64_t)itg_rng_below(&m->rng, (uint64_t)(hi - lo + 1));
 }
-static bool chance(maker *m, int64_t of)
+bool chance(maker *m, int64_t of)
 {
     return pick(m, 1, of) == 1;
 }
-static itg_pvalue *value(const maker *m, int32_t id)
+itg_pvalue *value(const maker *m, int32_t id)
 {
     return &m->p->values[id];
 }
 
 /* ---- values ---- */
 
-static int32_t add_value(maker *m, itg_dtype dtype, itg_shape shape)
+int32_t add_value(maker *m, itg_dtype dtype, itg_shape shape)
 {
     char name[24];
     int32_t id = ITG_NONE;
@@ -54,7 +42,7 @@ static itg_quantizer random_quantizer(maker *m)
     return q;
 }
 
-static int32_t add_codes(maker *m, itg_shape shape, const itg_quantizer *like)
+int32_t add_codes(maker *m, itg_shape shape, const itg_quantizer *like)
 {
     itg_quantizer q = like != NULL ? *like : random_quantizer(m);
     float scale = (float)pick(m, 1, 99) / 512;
@@ -64,7 +52,7 @@ static int32_t add_codes(maker *m, itg_shape shape, const itg_quantizer *like)
     return id;
 }
 
-static int32_t add_constant(maker *m, itg_shape shape, bool narrow)
+int32_t add_constant(maker *m, itg_shape shape, bool narrow)
 {
     itg_quantizer q = random_quantizer(m);
     while (narrow && q.storage != ITG_S8)
@@ -84,7 +72,7 @@ static int32_t add_constant(maker *m, itg_shape shape, bool narrow)
 
 /* ---- steps ---- */
 
-static itg_step *add_step(maker *m, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs)
+itg_step *add_step(maker *m, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs)
 {
     char name[24];
     itg_step *s = NULL;
@@ -159,7 +147,7 @@ static int32_t version_count(maker *m)
 {
     return chance(m, 4) ? 2 : 1;
 }
-static void add_versions(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels)
+void add_versions(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels)
 {
     for (int32_t i = 0; i < s->output_count; i++) {
         bool real = i > 0 && !m->integer && chance(m, 2);
@@ -169,7 +157,7 @@ static void add_versions(maker *m, itg_step *s, itg_shape shape, int64_t bound, 
     }
 }
 
-static void set_accumulator(maker *m, itg_step *s)
+void set_accumulator(maker *m, itg_step *s)
 {
     static const int32_t widths[] = {32, 32, 32, 64, 48, 20, 14};
     s->acc.bits = widths[pick(m, 0, 6)];
@@ -191,12 +179,12 @@ static void set_window(maker *m, itg_attrs *a, const itg_shape *x, itg_shape *y)
     }
 }
 
-static void keep(maker *m, int32_t id)
+void keep(maker *m, int32_t id)
 {
     if (m->count < MOST) m->images[m->count++] = id;
 }
 
-static int64_t width_of(const itg_quantizer *q)
+int64_t width_of(const itg_quantizer *q)
 {
     return q->qmax - q->qmin;
 }
@@ -336,7 +324,7 @@ static void add_mean(maker *m, int32_t x, bool global)
     keep(m, s->outputs[0]);
 }
 
-static int32_t add_like(maker *m, itg_shape shape, int32_t like)
+int32_t add_like(maker *m, itg_shape shape, int32_t like)
 {
     itg_quantizer q = value(m, like)->q;
     return add_codes(m, shape, &q);
@@ -687,13 +675,26 @@ static void set_ends(maker *m, int32_t input)
     if (chance(m, 2)) p->outputs[p->output_count++] = m->images[pick(m, 0, m->count - 1)];
 }
 
-static itg_program *make_program(uint64_t seed, bool integer)
+/* Images that no step reads are outputs, so that every step counts. */
+static void give_unread(maker *m)
+{
+    for (int32_t i = 0; i < m->count && m->output_count < 12; i++) {
+        bool read = false;
+        for (int32_t s = 0; s < m->p->step_count; s++)
+            for (int32_t k = 0; k < m->p->steps[s].input_count; k++)
+                read |= m->p->steps[s].inputs[k] == m->images[i];
+        if (!read) m->outputs[m->output_count++] = m->images[i];
+    }
+}
+
+static itg_program *make_program(uint64_t seed, bool integer, bool forms)
 {
     maker m = {.seed = seed, .integer = integer};
     itg_error err = {0};
     itg_rng_init(&m.rng, seed);
     assert_int_equal(itg_program_create("random", &m.p, NULL), ITG_OK);
     itg_shape shape = {4, {1, pick(&m, 1, 5), pick(&m, 2, 9), pick(&m, 2, 9)}};
+    if (forms && chance(&m, 3)) shape.dims[0] = 2;
     int32_t input = add_value(&m, ITG_F32, shape), codes = add_codes(&m, shape, NULL);
     itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
     s->inputs[0] = input;
@@ -701,13 +702,17 @@ static itg_program *make_program(uint64_t seed, bool integer)
     keep(&m, codes);
     int64_t steps = pick(&m, 2, 12);
     for (int64_t i = 0; i < steps; i++)
-        add_any(&m);
+        if (forms && !chance(&m, 4))
+            add_form(&m);
+        else
+            add_any(&m);
     int32_t last = m.images[m.count - 1];
     if (chance(&m, 2)) {
         add_mean(&m, last, true);
         last = m.images[m.count - 1];
     }
     add_end(&m, last);
+    if (forms) give_unread(&m);
     set_ends(&m, input);
     if (itg_program_finish(m.p, ITG_BOUNDS_STORE, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
@@ -716,12 +721,17 @@ static itg_program *make_program(uint64_t seed, bool integer)
 
 itg_program *random_program(uint64_t seed)
 {
-    return make_program(seed, false);
+    return make_program(seed, false, false);
 }
 
 itg_program *random_integer_program(uint64_t seed)
 {
-    return make_program(seed, true);
+    return make_program(seed, true, false);
+}
+
+itg_program *random_form_program(uint64_t seed)
+{
+    return make_program(seed, true, true);
 }
 
 static itg_quantizer byte_quantizer(maker *m, float *scale)

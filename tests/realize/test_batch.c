@@ -168,6 +168,13 @@ static void random_programs_agree(void **state)
     itg_cache_destroy(weights);
 }
 
+static void programs_of_rarer_forms_agree(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        check_program(random_form_program(seed), seed, NULL);
+}
+
 static void fixtures_agree(void **state)
 {
     (void)state;
@@ -322,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_agree),
+        cmocka_unit_test(programs_of_rarer_forms_agree),
         cmocka_unit_test(fixtures_agree),
         cmocka_unit_test(broadcast_float_sums_keep_their_order),
         cmocka_unit_test(a_second_run_computes_nothing),

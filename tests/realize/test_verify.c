@@ -17,7 +17,10 @@ enum { NETWORK_COUNT = sizeof networks / sizeof *networks, RANDOM_COUNT = 150 };
 
 static itg_program *program_at(int i)
 {
-    if (i >= NETWORK_COUNT) return random_program((uint64_t)(i - NETWORK_COUNT));
+    if (i >= NETWORK_COUNT) {
+        uint64_t seed = (uint64_t)(i - NETWORK_COUNT);
+        return seed % 3 == 2 ? random_form_program(seed) : random_program(seed);
+    }
     fixture f = networks[i]();
     itg_program *p = fx_program(&f);
     fx_end(&f);

@@ -184,7 +184,8 @@ static void the_first_class_that_all_touching_lists_hold(void **state)
     assert_int_equal(version_at(&c, NULL, 0)->q.storage, ITG_U16);
     /* d is unsigned without zero point, and b admits no 7 bits */
     set_range(&c, NULL, 0, 7, -0x1p-100, 1);
-    refused(&c, ITG_INFEASIBLE, "no dtype of 7 bits");
+    refused(&c, ITG_INFEASIBLE,
+            "net.onnx: chip has no dtype of 7 bits that all agree on for 'relu' (edge 1)");
     case_end(&c);
 }
 
@@ -255,7 +256,8 @@ static void ties_are_transitive_and_join_ranges(void **state)
     assert_int_equal(q_at(&c, NULL, 0)->bits, 4);
     assert_int_equal(q_at(&c, NULL, 1)->bits, 5);
     set_range(&c, "two", 0, 6, 0, 0);
-    refused(&c, ITG_INFEASIBLE, "must have equal bits");
+    refused(&c, ITG_INFEASIBLE,
+            "net.onnx: strategy: edges 0 and 3 ('shape') must have equal bits, not 7 and 6");
     case_end(&c);
     (void)state;
 }
@@ -308,7 +310,8 @@ static void equal_scale_ties_operands_and_not_the_result(void **state)
     assert_true(q_at(&c, NULL, 0)->scale[0] == (float)(5.0 / 127));
     assert_true(q_at(&c, "relu", 0)->scale[0] == (float)(1.0 / 127));
     set_range(&c, "add", 1, 7, -1, 2);
-    refused(&c, ITG_INFEASIBLE, "must have equal bits");
+    refused(&c, ITG_INFEASIBLE,
+            "net.onnx: strategy: edges 1 and 2 ('x') must have equal bits, not 6 and 7");
     case_end(&c);
     (void)state;
 }
@@ -529,11 +532,14 @@ static void thresholds_that_are_no_numbers(void **state)
         for (int i = 0; i < 6; i++) {
             set_range(&c, "add", 1 - slot, 8, -1, 1);
             set_range(&c, "add", slot, 8, i < 3 ? bad[i % 3] : -1, i < 3 ? 1 : bad[i % 3]);
-            refused(&c, ITG_MISMATCH, "no finite threshold");
+            refused(&c, ITG_MISMATCH,
+                    slot == 0 ? "net.onnx: strategy: edge 0 has no finite threshold"
+                              : "net.onnx: strategy: edge 1 has no finite threshold");
         }
     set_range(&c, "add", 1, 8, -1e300, 1);
     set_range(&c, "add", 0, 8, -1, 1);
-    refused(&c, ITG_INFEASIBLE, "too wide");
+    refused(&c, ITG_INFEASIBLE,
+            "net.onnx: value 'x': the range [-1e+300, 1] is too wide to quantize");
     case_end(&c);
     (void)state;
 }

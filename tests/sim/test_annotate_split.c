@@ -275,6 +275,35 @@ static void products_of_activations_are_counted_by_their_extremes(void **state)
     case_end(&c);
 }
 
+/* Zero points of 127 and 128: products from -128 * 128 to 128 * 127. Four of them reach exactly the
+ * least number of 17 bits, which it holds; five do not fit. */
+static void a_sum_may_reach_exactly_the_least_number(void **state)
+{
+    (void)state;
+    for (int terms = 4; terms <= 5; terms++) {
+        char a[16], b[16];
+        snprintf(a, sizeof a, "1,%d", terms);
+        snprintf(b, sizeof b, "%d,1", terms);
+        itg_graph *g = net_new();
+        itg_id inputs[2] = {net_input(g, "a", a), net_input(g, "b", b)};
+        itg_id y = NODE(g, "y", ITG_OP_MATMUL, NULL, inputs[0], inputs[1]);
+        net_end(g, 2, inputs, 1, &y);
+        sim_case c = case_new(
+            g,
+            chip("", U8, TFLITE,
+                 "'MatMul':[{'arithmetic':'mac','inputs':['u8'],'outputs':['u8'],'requantize':'r'"
+                 ",'accumulator':{'bits':17,'split':true}}]"));
+        set_range(&c, "y", 0, 8, -127, 128);
+        set_range(&c, "y", 1, 8, -128, 127);
+        set_range(&c, NULL, 0, 8, -128, 127);
+        annotated(&c);
+        assert_int_equal(version_at(&c, "y", 0)->q.zero_point, 127);
+        assert_int_equal(version_at(&c, "y", 1)->q.zero_point, 128);
+        assert_int_equal(note_of(&c, "y")->split.part_count, terms == 4 ? 0 : 2);
+        case_end(&c);
+    }
+}
+
 static void a_product_that_fits_nowhere_is_refused(void **state)
 {
     (void)state;
@@ -331,6 +360,7 @@ int main(void)
         cmocka_unit_test(parts_are_as_long_and_shifts_as_short_as_they_may_be),
         cmocka_unit_test(weights_are_coarsened_until_a_product_fits),
         cmocka_unit_test(products_of_activations_are_counted_by_their_extremes),
+        cmocka_unit_test(a_sum_may_reach_exactly_the_least_number),
         cmocka_unit_test(a_product_that_fits_nowhere_is_refused),
         cmocka_unit_test(parts_that_no_shift_lets_add_up_are_refused),
         cmocka_unit_test(without_memory_nothing_is_left_behind),

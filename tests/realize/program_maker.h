@@ -1,0 +1,35 @@
+/* How random programs are made: values, steps and numbers drawn by a seed (random_program.c). */
+#ifndef ITG_TEST_PROGRAM_MAKER_H
+#define ITG_TEST_PROGRAM_MAKER_H
+#include "random_program.h"
+
+enum { MOST = 32, MOST_IMAGES = 4 };
+
+typedef struct maker {
+    itg_program *p;
+    itg_rng rng;
+    int32_t images[MOST], count; /* codes [N,C,H,W], of a sample [1,C,H,W] */
+    int32_t outputs[MOST], output_count;
+    int named;
+    bool integer; /* no float anywhere but at the input */
+    uint64_t seed;
+} maker;
+
+int64_t pick(maker *m, int64_t lo, int64_t hi);
+bool chance(maker *m, int64_t of); /* one of so many */
+itg_pvalue *value(const maker *m, int32_t id);
+
+int32_t add_value(maker *m, itg_dtype dtype, itg_shape shape);
+int32_t add_codes(maker *m, itg_shape shape, const itg_quantizer *like); /* NULL: a random one */
+int32_t add_like(maker *m, itg_shape shape, int32_t like);
+int32_t add_constant(maker *m, itg_shape shape, bool narrow);
+itg_step *add_step(maker *m, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs);
+void set_accumulator(maker *m, itg_step *s);
+/* Codes for each output of a step, requantized from sums within bound. */
+void add_versions(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels);
+void keep(maker *m, int32_t id); /* an image that later steps may read */
+int64_t width_of(const itg_quantizer *q);
+
+/* One step of the rarer forms (form_programs.c). */
+void add_form(maker *m);
+#endif
