@@ -158,8 +158,8 @@ static void a_search_keeps_a_floor_in_decibels(void **state)
             char line[512];
             snprintf(line, sizeof line,
                      "search %s.onnx --hw x86-vnni --trials 60 --searcher %s --json -o %s.json "
-                     "--baseline hago-greedy" DATA,
-                     models[i], searchers[k], models[i]);
+                     "%s" DATA,
+                     models[i], searchers[k], models[i], k == 2 ? "" : "--baseline hago-greedy");
             itg_json *json = run_json(line);
             assert_true(truth(json, "goal_met"));
             assert_string_equal(string(json, "goal.quality"), "sqnr");
@@ -169,7 +169,7 @@ static void a_search_keeps_a_floor_in_decibels(void **state)
             assert_true(is_null(json, "best.agreement") && is_null(json, "best.drop"));
             assert_true(is_null(json, "float.sqnr_db") && number(json, "float.distortion") == 0);
             assert_true(number(json, "best.average_weight_bits") > 3);
-            assert_true(number(json, "hago_greedy.search_sqnr_db") >= 30);
+            if (k != 2) assert_true(number(json, "hago_greedy.search_sqnr_db") >= 30);
             /* What it says is what simulate says. */
             snprintf(line, sizeof line,
                      "simulate %s.onnx %s.json --data x.npy --part holdout --json", models[i],

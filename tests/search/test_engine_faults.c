@@ -52,8 +52,16 @@ static void reader_deinit(void *state)
     (void)state;
 }
 
-static const itg_searcher_def searcher = {
-    "reader", "", sizeof(reader), 3, 0, reader_init, reader_ask, reader_tell, reader_deinit};
+static const itg_score floats = {.top1 = 1};
+
+static const itg_searcher_def searcher = {.name = "reader",
+                                          .help = "",
+                                          .state_size = sizeof(reader),
+                                          .outstanding = 3,
+                                          .init = reader_init,
+                                          .ask = reader_ask,
+                                          .tell = reader_tell,
+                                          .deinit = reader_deinit};
 
 static itg_status score(void *context, const int32_t *point, const itg_race *race, int threads,
                         itg_score *out, itg_error *err)
@@ -117,7 +125,7 @@ static void every_allocation_of_the_loop_is_needed(void **state)
     char text[1000];
     itg_objective objective;
     itg_goal goal = {.max_drop = 0.5};
-    assert_int_equal(itg_objective_make(&goal, 1, &space, &objective, NULL), ITG_OK);
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     int nth = 0;
     while (!runs(nth, &objective, NULL, 0, text))
         nth++;
@@ -134,7 +142,7 @@ static void every_allocation_of_a_replay_is_needed(void **state)
     char text[1000];
     itg_objective objective;
     itg_goal goal = {.max_drop = 0.5};
-    assert_int_equal(itg_objective_make(&goal, 1, &space, &objective, NULL), ITG_OK);
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     const int32_t first[] = {8, 8}, second[] = {1, 4};
     itg_trial log[2] = {{.index = 0, .point = first, .dim_count = DIMS, .feasible = true},
                         {.index = 1, .point = second, .dim_count = DIMS, .error = "of the log"}};
@@ -169,15 +177,21 @@ static itg_status failing_tell(void *state, const int32_t *levels, const itg_out
 
 static void expect_failure(itg_status ask, itg_status tell, itg_status code, const char *message)
 {
-    const itg_searcher_def failing = {"failing",    "",           1, 1, 0, reader_init, failing_ask,
-                                      failing_tell, reader_deinit};
+    const itg_searcher_def failing = {.name = "failing",
+                                      .help = "",
+                                      .state_size = 1,
+                                      .outstanding = 1,
+                                      .init = reader_init,
+                                      .ask = failing_ask,
+                                      .tell = failing_tell,
+                                      .deinit = reader_deinit};
     itg_goal goal = {.max_drop = 0.5};
     itg_objective objective;
     itg_engine_result result = {0};
     itg_error err = {0};
     char text[1000] = "";
     itg_search_hooks hooks = {.context = text, .trial = keep};
-    assert_int_equal(itg_objective_make(&goal, 1, &space, &objective, NULL), ITG_OK);
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = &failing,
                                   .objective = &objective,
                                   .trials = 3,
