@@ -53,8 +53,10 @@ static void sum_weights(const itg_graph *g, itg_id node, double *sum)
         sum[itg_made_channel(g, node, i)] += fabs((double)itg_floats(g, w)[i]);
 }
 
-/* Sets the weights of the channels that `dead` names to 0. */
-static itg_status clear_made(follower *f, itg_id node, const bool *dead)
+/* Sets the weights of channels to 0: of those that the node makes (read NULL), or of those that it
+ * reads from a value that holds them so. */
+static itg_status clear_weights(follower *f, itg_id node, const bool *gone,
+                                const itg_channels *read)
 {
     itg_graph *g = f->g;
     itg_id w = g->nodes[node].inputs[1];
@@ -64,8 +66,10 @@ static itg_status clear_made(follower *f, itg_id node, const bool *dead)
     float *to;
     itg_status status = itg_own_floats(g, node, 1, &shape, &to, f->err);
     if (status != ITG_OK) return status;
-    for (int64_t i = 0; i < count; ++i)
-        to[i] = dead[itg_made_channel(g, node, i)] ? 0.0f : from[i];
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t c = read ? itg_read_channel(g, node, read, i) : itg_made_channel(g, node, i);
+        to[i] = gone[c] ? 0.0f : from[i];
+    }
     *f->changed = true;
     return ITG_OK;
 }
@@ -93,7 +97,7 @@ static itg_status find_constants(follower *f, itg_id node, known *out)
         any_dead |= dead[c];
     }
     if (any) *out = (known){f->g->nodes[node].outputs[0], made, is_constant, constant};
-    return any_dead ? clear_made(f, node, dead) : ITG_OK;
+    return any_dead ? clear_weights(f, node, dead, NULL) : ITG_OK;
 }
 
 /* ---- 2: handing on ---- */
@@ -164,22 +168,6 @@ static void add_constants(const follower *f, itg_id node, const known *k, double
     }
 }
 
-static itg_status clear_read(follower *f, itg_id node, const known *k)
-{
-    itg_graph *g = f->g;
-    itg_id w = g->nodes[node].inputs[1];
-    const itg_shape shape = g->values[w].shape;
-    const float *from = itg_floats(g, w);
-    int64_t count = itg_value_elements(g, w);
-    float *to;
-    itg_status status = itg_own_floats(g, node, 1, &shape, &to, f->err);
-    if (status != ITG_OK) return status;
-    for (int64_t i = 0; i < count; ++i)
-        to[i] = k->is_constant[itg_read_channel(g, node, &k->channels, i)] ? 0.0f : from[i];
-    *f->changed = true;
-    return ITG_OK;
-}
-
 static bool has_weights_to_clear(const follower *f, itg_id node, const known *k)
 {
     const itg_graph *g = f->g;
@@ -227,7 +215,7 @@ static itg_status fold(follower *f, itg_id node, const known *before)
     if (status != ITG_OK || !has_weights_to_clear(f, node, &k)) return status;
     status = make_bias(f, node, &k, &made, &bias, &differ, &fit);
     if (status != ITG_OK || !fit) return status;
-    status = clear_read(f, node, &k);
+    status = clear_weights(f, node, k.is_constant, &k.channels);
     if (status != ITG_OK || !differ) return status;
     status = itg_own_bias(f->g, node, made.count, &to, f->err);
     if (status == ITG_OK) memcpy(to, bias, (size_t)made.count * sizeof *to);
