@@ -324,12 +324,76 @@ static void the_header_describes_every_argument(void **state)
     for_each_program(check_header);
 }
 
+/* ---- layouts ---- */
+
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static itg_step *add_after(maker *m, itg_step_kind kind, itg_op op, int32_t x, int32_t inputs,
+                           itg_shape to)
+{
+    itg_step *s = add_step(m, kind, op, inputs, 1);
+    s->inputs[0] = x;
+    s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
+    add_versions(m, s, to, 1000, 1);
+    return s;
+}
+
+/* A window's result keeps its channels innermost through what works element by element: the image
+ * is turned once before the first window, and once behind the last. */
+static void layouts_change_only_at_the_ends(void **state)
+{
+    (void)state;
+    maker m = {.integer = true, .seed = 1};
+    itg_error err = {0};
+    emitted e;
+    itg_shape from = {4, {1, 2, 3, 4}}, to = {4, {1, 5, 3, 4}};
+    itg_rng_init(&m.rng, 9);
+    assert_int_equal(itg_program_create("layouts", &m.p, NULL), ITG_OK);
+    itg_program *p = m.p;
+    int32_t input = add_value(&m, ITG_F32, from), x = add_codes(&m, from, NULL);
+    itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
+    s->inputs[0] = input;
+    s->outputs[0] = x;
+    int32_t w = add_constant(&m, (itg_shape){4, {5, 2, 1, 1}}, true);
+    s = add_after(&m, ITG_STEP_CONV, ITG_OP_CONV, x, 2, to);
+    s->inputs[1] = w;
+    s->attrs.spatial_rank = 2;
+    s->attrs.group = 1;
+    for (int d = 0; d < 2; d++)
+        s->attrs.kernel[d] = s->attrs.stride[d] = s->attrs.dilation[d] = 1;
+    s = add_after(&m, ITG_STEP_CLIP, ITG_OP_RELU, s->outputs[0], 1, to);
+    int32_t clipped = s->outputs[0], k = add_constant(&m, to, true);
+    s = add_after(&m, ITG_STEP_BINARY, ITG_OP_SUB, k, 2, to);
+    s->inputs[1] = clipped; /* what it follows need not be its first operand */
+    for (int i = 0; i < 2; i++)
+        s->operand[i] = (itg_requant){.stage_count = 1, .stage = {{1, 1, ITG_ROUND_FLOOR}}};
+    s->form = ITG_FORM_RESCALE;
+    p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
+    p->inputs[p->input_count++] = input;
+    p->outputs = itg_arena_array(p->arena, 1, sizeof *p->outputs);
+    p->outputs[p->output_count++] = s->outputs[0];
+    if (itg_program_finish(p, ITG_BOUNDS_STORE, &err) != ITG_OK) fail_msg("%s", err.message);
+    assert_true(emit(p, &e));
+    assert_int_equal(count_of(e.source, "\nHOT static void layer_"), 3);
+    assert_int_equal(count_of(e.source, "\nstatic void layer_"), 2);
+    assert_int_equal(count_of(e.source, "/* channels innermost: [1,2,3,4] -> [1,2,3,4] */\n"), 1);
+    assert_int_equal(count_of(e.source, "/* row-major: [1,5,3,4] -> [1,5,3,4] */\n"), 1);
+    end(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_indented_by_what_they_stand_in),
         cmocka_unit_test(the_table_counts_what_the_source_holds),
         cmocka_unit_test(the_header_describes_every_argument),
+        cmocka_unit_test(layouts_change_only_at_the_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
