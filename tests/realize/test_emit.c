@@ -396,6 +396,58 @@ static const char quantize_main[] =
     "    }\n"
     "    return 0;\n}\n";
 
+/* The first of the greatest codes, wherever it stands. */
+static const char argmax_main[] = "#include \"net.h\"\n"
+                                  "int main(void)\n{\n"
+                                  "    static CODE codes[SIZE];\n"
+                                  "    int wrong = net_argmax(codes) != 0;\n"
+                                  "    for (int i = SIZE - 1; i >= 0; i--) {\n"
+                                  "        codes[i] = 2;\n" /* behind it others as great */
+                                  "        wrong += net_argmax(codes) != i;\n"
+                                  "    }\n"
+                                  "    codes[SIZE - 1] = 3;\n"
+                                  "    return wrong + (net_argmax(codes) != SIZE - 1);\n}\n";
+
+static bool gives_the_class(const itg_program *p)
+{
+    static const struct {
+        itg_dtype type;
+        const char *name;
+    } types[] = {{ITG_S8, "int8_t"},
+                 {ITG_U8, "uint8_t"},
+                 {ITG_S16, "int16_t"},
+                 {ITG_U16, "uint16_t"},
+                 {ITG_S32, "int32_t"}};
+    const itg_pvalue *y = &p->values[p->outputs[0]];
+    char command[600];
+    size_t i = 0;
+    while (i < sizeof types / sizeof *types && types[i].type != y->dtype)
+        i++;
+    if (i == sizeof types / sizeof *types) return false; /* indices already */
+    snprintf(command, sizeof command,
+             TEST_CC " " FLAGS " -DCODE=%s -DSIZE=%lld " FOLDER "/argmax_main.c -o " FOLDER
+                     "/argmax && " FOLDER "/argmax",
+             types[i].name, (long long)y->elements);
+    if (system(command) != 0) fail_msg("%s", command);
+    return true;
+}
+
+static void the_headers_argmax_gives_the_first_of_the_greatest(void **state)
+{
+    (void)state;
+    if (!has_compiler()) skip();
+    int seen = 0;
+    assert_int_equal(
+        itg_file_write(FOLDER "/argmax_main.c", argmax_main, sizeof argmax_main - 1, NULL), ITG_OK);
+    for (uint64_t seed = 200; seed < 204; seed++) {
+        itg_error err = {0};
+        itg_program *p = random_integer_program(seed);
+        seen += emits(p, "net", 1, &err) && gives_the_class(p);
+        itg_program_destroy(p);
+    }
+    assert_true(seen > 0);
+}
+
 static void compare_codes(const itg_quantizer *q, uint64_t seed)
 {
     FILE *f = fopen(FOLDER "/quantize.txt", "r");
@@ -499,6 +551,7 @@ int main(void)
         cmocka_unit_test(channels_get_what_one_of_them_needs),
         cmocka_unit_test(ranges_of_scratch_do_not_overlap),
         cmocka_unit_test(the_headers_quantizer_gives_the_executors_codes),
+        cmocka_unit_test(the_headers_argmax_gives_the_first_of_the_greatest),
         cmocka_unit_test(weights_take_their_bits_to_the_byte),
         cmocka_unit_test(what_is_float_is_refused_before_any_file),
     };

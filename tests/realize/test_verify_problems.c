@@ -116,6 +116,10 @@ static void no_codes(itg_program *p)
     itg_quantizer *q = &p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].q;
     q->qmin = q->qmax = q->zero_point;
 }
+static void empty_shape(itg_program *p)
+{
+    p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].shape.dims[2] = 0;
+}
 static void last_entry(itg_program *p)
 {
     itg_step *s = step_of(p, ITG_STEP_LUT);
@@ -213,6 +217,7 @@ static const change changes[] = {
     {net_conv, codes_above_type,
      "node 'n_c': y0_quantizer: codes [1,256] around 3 do not fit 8 bits in u8"},
     {net_conv, no_codes, "node 'n_c': y0_quantizer: codes [3,3] around 3 do not fit 8 bits in u8"},
+    {net_conv, empty_shape, "node 'n_c': output 0 has no shape"},
     {net_tables, last_entry, "node 'n_sigmoid': table 0: entry 255 is -1, outside of [0,255]"},
     {net_conv, constant_above, "node 'n_c': constant 'w': element 0 is 5, outside of [-128,4]"},
     {net_conv, constant_below, "node 'n_c': constant 'w': element 71 is -4, outside of [-3,127]"},
