@@ -158,6 +158,7 @@ static const edge edges[] = {
     {{HALF_UP(INT32_MAX, 31), HALF_UP(1, 31)}, 2, 8, 0, false, 0},
     {{HALF_UP(INT32_MAX, 30), HALF_UP(1, 8)}, 2, 24, 0, false, 0},
     {{HALF_UP(INT32_MAX, 31), HALF_UP(1, 62)}, 2, 8, 3, false, 0},
+    {{HALF_UP(1, -2), HALF_UP(1 << 29, 35)}, 2, 8, 0, false, 0},
 };
 enum { EDGES = sizeof edges / sizeof *edges, EDGE_CODES = 4096, SETS = 3 };
 
@@ -239,7 +240,7 @@ static const struct {
     {{3, 0, 0}, 20, true, 0},     {{1, 2, 0}, 20, true, 0},     {{0, 1, 2}, 8, true, 0},
     {{10, 10, 11}, 8, false, 1},  {{10, 12, 11}, 8, false, 0},  {{12, 10, 10}, 8, false, 0},
     {{10, 10, 13}, 24, false, 0}, {{13, 10, 10}, 24, false, 0}, {{4, 4, 6}, 31, true, 0},
-    {{5, 6, 4}, 16, true, 0},     {{10, 0, 9}, 24, false, 1},
+    {{5, 6, 4}, 16, true, 0},     {{10, 0, 9}, 24, false, 1},   {{15, 1, 15}, 8, true, 0},
 };
 enum { CHANNELS = sizeof channels / sizeof *channels };
 
