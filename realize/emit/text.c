@@ -149,9 +149,8 @@ void itg_emit_array(itg_emitter *e, const char *name, const char *from, const in
     itg_strbuf_format(&e->data, "/* from: %s */\n", from != NULL ? from : "positions");
     itg_strbuf_format(&e->data, "static const %s %s[%lld] = {", type, name, (long long)count);
     for (int64_t i = 0; i < count; i++) {
-        const char *separator = i == 0 ? "" : ", ";
+        const char *separator = i == 0 ? "\n    " : i % 8 == 0 ? ",\n    " : ", ";
         itg_strbuf_add(&e->data, separator);
-        if (i % 8 == 0) itg_strbuf_add(&e->data, "\n    ");
         if (values[i] > -32768 && values[i] < 32768)
             itg_strbuf_format(&e->data, "%lld", (long long)values[i]);
         else

@@ -128,11 +128,12 @@ static int32_t add_wide_codes(maker *m, itg_shape shape, itg_dtype storage, int3
 }
 
 /* One Clip of 31-bit codes each. limited: whether the sum must be limited first, as the product or
- * a rounding of it may need more than 64 bits. */
+ * a rounding of it may need more than 64 bits. narrow: how many roundings 32 bits hold. */
 typedef struct edge {
     itg_requant_stage stage[3];
     int32_t stages, bits, zero;
     bool limited;
+    int narrow;
 } edge;
 
 #define HALF_UP(m, s)                                                                              \
@@ -142,49 +143,134 @@ typedef struct edge {
 /* Sums reach 2^30 - 1. (2^30 - 1) * 4 * (2^31 - 1) + 2^33 is the last rounding that fits; times 8
  * no product does. */
 static const edge edges[] = {
-    {{HALF_UP(1, -2), HALF_UP(INT32_MAX, 34)}, 2, 8, 0, false},
-    {{HALF_UP(1, -2), HALF_UP(INT32_MAX, 35)}, 2, 8, 0, true},
-    {{HALF_UP(1, -3), HALF_UP(INT32_MAX, 40)}, 2, 8, 5, true},
-    {{HALF_UP(1, -3), HALF_UP(INT32_MAX, 40)}, 2, 20, -3, true},
-    {{HALF_UP(1, -32)}, 1, 16, 7, false},
-    {{HALF_UP(1, -34)}, 1, 16, -100, true},
-    {{HALF_UP(1, -40)}, 1, 31, 0, true},
-    {{HALF_UP(1, 3), HALF_UP(65535, 17), HALF_UP(1, 4)}, 3, 8, -1, false},
-    {{HALF_UP(INT32_MAX, 62)}, 1, 8, 0, false},
-    {{HALF_UP(INT32_MAX, 31), HALF_UP(1, 24)}, 2, 8, 0, false},
-    {{HALF_UP(INT32_MAX, 31), HALF_UP(1, 62)}, 2, 8, 3, false},
+    {{HALF_UP(1, -2), HALF_UP(INT32_MAX, 34)}, 2, 8, 0, false, 0},
+    {{HALF_UP(1, -2), HALF_UP(INT32_MAX, 35)}, 2, 8, 0, true, 0},
+    {{HALF_UP(1, -3), HALF_UP(INT32_MAX, 40)}, 2, 8, 5, true, 0},
+    {{HALF_UP(1, -3), HALF_UP(INT32_MAX, 40)}, 2, 20, -3, true, 0},
+    {{HALF_UP(1, -32)}, 1, 16, 7, false, 0},
+    {{HALF_UP(1, -34)}, 1, 16, -100, true, 0},
+    {{HALF_UP(1, -40)}, 1, 31, 0, true, 0},
+    {{HALF_UP(1, 3), HALF_UP(65535, 17), HALF_UP(1, 4)}, 3, 8, -1, false, 2},
+    {{HALF_UP(1, 31), HALF_UP(65535, 1), HALF_UP(1, 4)}, 3, 8, -1, false, 1},
+    {{HALF_UP(INT32_MAX, 62)}, 1, 8, 0, false, 0},
+    {{HALF_UP(INT32_MAX, 31), HALF_UP(1, 24)}, 2, 8, 0, false, 1},
+    {{HALF_UP(INT32_MAX, 31), HALF_UP(1, 30)}, 2, 8, 0, false, 1},
+    {{HALF_UP(INT32_MAX, 31), HALF_UP(1, 31)}, 2, 8, 0, false, 0},
+    {{HALF_UP(INT32_MAX, 30), HALF_UP(1, 8)}, 2, 24, 0, false, 0},
+    {{HALF_UP(INT32_MAX, 31), HALF_UP(1, 62)}, 2, 8, 3, false, 0},
+    {{HALF_UP(1, -2), HALF_UP(1 << 29, 35)}, 2, 8, 0, false, 0},
 };
-enum { EDGES = sizeof edges / sizeof *edges, EDGE_CODES = 4096 };
+enum { EDGES = sizeof edges / sizeof *edges, EDGE_CODES = 4096, SETS = 3 };
+
+/* The function that a layer requantizes by: whether it limits, how often it rounds in 32 bits. */
+static void expect_function(const char *text, const char *layer, bool limited, int narrow)
+{
+    char name[80], head[200];
+    snprintf(name, sizeof name, "layer_%s(", layer);
+    const char *body = strstr(text, name), *call = body ? strstr(body, "requantize") : NULL;
+    assert_non_null(call);
+    snprintf(head, sizeof head, " %.*s(int", (int)strcspn(call, "("), call);
+    const char *from = strstr(text, head), *until = from ? strstr(from, "\n}\n") : NULL;
+    const char *limits = from ? strstr(from, "int64_t limit") : NULL;
+    int found = 0;
+    assert_non_null(until);
+    for (const char *at = from; (at = strstr(at, "_32((int32_t)v")) != NULL && at < until; at++)
+        found++;
+    if ((limits != NULL && limits < until) != limited)
+        fail_msg("%s: %s", layer, limited ? "not limited" : "limited");
+    if (found != narrow)
+        fail_msg("%s: rounds %d times in 32 bits, expected %d", layer, found, narrow);
+}
+
+/* Codes of 31 bits, and where each layer of them goes. */
+static itg_program *begin_edges(maker *m, itg_shape shape, int outputs, int32_t *x)
+{
+    itg_rng_init(&m->rng, 1);
+    assert_int_equal(itg_program_create("edges", &m->p, NULL), ITG_OK);
+    int32_t input = add_value(m, ITG_F32, shape);
+    itg_program *p = m->p;
+    *x = add_wide_codes(m, shape, ITG_S32, 31, 0);
+    itg_step *s = add_step(m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
+    s->inputs[0] = input;
+    s->outputs[0] = *x;
+    p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
+    p->inputs[p->input_count++] = input;
+    p->outputs = itg_arena_array(p->arena, (size_t)outputs, sizeof *p->outputs);
+    return p;
+}
+
+static void add_edge(maker *m, itg_step *s, int32_t x, int32_t y, itg_requant *r, int32_t count)
+{
+    s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
+    s->inputs[0] = x;
+    s->outputs[0] = m->p->outputs[m->p->output_count++] = y;
+    s->outs[0].requant = r;
+    s->outs[0].requant_count = count;
+    s->outs[0].lo = value(m, y)->q.qmin;
+    s->outs[0].hi = value(m, y)->q.qmax;
+}
 
 static itg_program *edge_program(void)
 {
     maker m = {0};
     itg_error err = {0};
     itg_shape shape = {2, {1, EDGE_CODES}};
-    itg_rng_init(&m.rng, 1);
-    assert_int_equal(itg_program_create("edges", &m.p, NULL), ITG_OK);
-    int32_t input = add_value(&m, ITG_F32, shape), x = add_wide_codes(&m, shape, ITG_S32, 31, 0);
-    itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
-    s->inputs[0] = input;
-    s->outputs[0] = x;
-    itg_program *p = m.p;
-    p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
-    p->inputs[p->input_count++] = input;
-    p->outputs = itg_arena_array(p->arena, EDGES, sizeof *p->outputs);
+    int32_t x;
+    itg_program *p = begin_edges(&m, shape, EDGES, &x);
     for (int i = 0; i < EDGES; i++) {
         const edge *e = &edges[i];
         int32_t y = add_wide_codes(&m, shape, ITG_S32, e->bits, e->zero);
         itg_requant *r = itg_arena_alloc(p->arena, sizeof *r);
         *r = (itg_requant){.stage_count = e->stages};
         memcpy(r->stage, e->stage, sizeof e->stage);
-        s = add_step(&m, ITG_STEP_CLIP, ITG_OP_RELU, 1, 1);
-        s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
-        s->inputs[0] = x;
-        s->outputs[0] = p->outputs[p->output_count++] = y;
-        s->outs[0].requant = r;
-        s->outs[0].requant_count = 1;
-        s->outs[0].lo = value(&m, y)->q.qmin;
-        s->outs[0].hi = value(&m, y)->q.qmax;
+        add_edge(&m, add_step(&m, ITG_STEP_CLIP, ITG_OP_RELU, 1, 1), x, y, r, 1);
+    }
+    if (itg_program_finish(p, ITG_BOUNDS_STORE, &err) != ITG_OK) fail_msg("%s", err.message);
+    return p;
+}
+
+/* A convolution each, with three filters of one tap: which edge each channel's stages are. What
+ * one of them needs all get, wherever it stands. */
+static const struct {
+    int edge[SETS], bits;
+    bool limited;
+    int narrow;
+} channels[] = {
+    {{0, 0, 0}, 8, false, 0},     {{0, 0, 1}, 8, true, 0},      {{0, 2, 0}, 20, true, 0},
+    {{3, 0, 0}, 20, true, 0},     {{1, 2, 0}, 20, true, 0},     {{0, 1, 2}, 8, true, 0},
+    {{10, 10, 11}, 8, false, 1},  {{10, 12, 11}, 8, false, 0},  {{12, 10, 10}, 8, false, 0},
+    {{10, 10, 13}, 24, false, 0}, {{13, 10, 10}, 24, false, 0}, {{4, 4, 6}, 31, true, 0},
+    {{5, 6, 4}, 16, true, 0},     {{10, 0, 9}, 24, false, 1},   {{15, 1, 15}, 8, true, 0},
+};
+enum { CHANNELS = sizeof channels / sizeof *channels };
+
+static itg_program *channel_program(void)
+{
+    maker m = {0};
+    itg_error err = {0};
+    itg_shape from = {4, {1, 1, 1, EDGE_CODES}}, to = {4, {1, SETS, 1, EDGE_CODES}};
+    itg_shape taps = {4, {SETS, 1, 1, 1}};
+    int32_t x;
+    itg_program *p = begin_edges(&m, from, CHANNELS, &x);
+    for (int i = 0; i < CHANNELS; i++) {
+        int32_t y = add_wide_codes(&m, to, ITG_S32, channels[i].bits, i % 2 == 0 ? 0 : 6);
+        int32_t w = add_wide_codes(&m, taps, ITG_S8, 8, 0);
+        int8_t *ones = itg_arena_alloc(p->arena, SETS);
+        itg_requant *r = itg_arena_array(p->arena, SETS, sizeof *r);
+        memset(ones, 1, SETS);
+        value(&m, w)->data = ones;
+        for (int k = 0; k < SETS; k++) {
+            const edge *e = &edges[channels[i].edge[k]];
+            r[k] = (itg_requant){.stage_count = e->stages};
+            memcpy(r[k].stage, e->stage, sizeof e->stage);
+        }
+        itg_step *s = add_step(&m, ITG_STEP_CONV, ITG_OP_CONV, 2, 1);
+        s->attrs.spatial_rank = 2;
+        s->attrs.group = 1;
+        for (int d = 0; d < 2; d++)
+            s->attrs.kernel[d] = s->attrs.stride[d] = s->attrs.dilation[d] = 1;
+        s->inputs[1] = w;
+        add_edge(&m, s, x, y, r, SETS);
     }
     if (itg_program_finish(p, ITG_BOUNDS_STORE, &err) != ITG_OK) fail_msg("%s", err.message);
     return p;
@@ -204,15 +290,13 @@ static void fill_edges(float *x)
         x[n++] = (float)(v - 1800);
 }
 
-static void sums_are_limited_exactly_where_64_bits_end(void **state)
+/* The source of a program of edges, which passes its test. */
+static char *run_edges(const itg_program *p)
 {
-    (void)state;
-    if (!has_compiler()) skip();
     static float x[EDGE_CODES];
     const float *const inputs[1] = {x};
     itg_emit_vectors vectors = {1, inputs};
     itg_error err = {0};
-    itg_program *p = edge_program();
     unsigned char *text = NULL;
     size_t bytes;
     fill_edges(x);
@@ -220,18 +304,29 @@ static void sums_are_limited_exactly_where_64_bits_end(void **state)
         fail_msg("%s", err.message);
     compile_and_run("edges", FLAGS " -O1", 0);
     assert_int_equal(itg_file_read(FOLDER "/edges.c", 1 << 24, &text, &bytes, NULL), ITG_OK);
-    /* Which function each layer calls, and whether that limits. */
-    for (int i = 0; i < EDGES; i++) {
-        char layer[40], function[80] = "";
-        snprintf(layer, sizeof layer, "layer_%s(", p->steps[i + 1].name);
-        const char *body = strstr((const char *)text, layer);
-        const char *call = body ? strstr(body, "requantize") : NULL;
-        assert_non_null(call);
-        snprintf(function, sizeof function, " %.*s(int32_t sum, int64_t limit",
-                 (int)strcspn(call, "("), call);
-        if ((strstr((const char *)text, function) != NULL) != edges[i].limited)
-            fail_msg("edge %d: %s", i, edges[i].limited ? "not limited" : "limited");
-    }
+    return (char *)text;
+}
+
+static void sums_are_limited_exactly_where_64_bits_end(void **state)
+{
+    (void)state;
+    if (!has_compiler()) skip();
+    itg_program *p = edge_program();
+    char *text = run_edges(p);
+    for (int i = 0; i < EDGES; i++)
+        expect_function(text, p->steps[i + 1].name, edges[i].limited, edges[i].narrow);
+    free(text);
+    itg_program_destroy(p);
+}
+
+static void channels_get_what_one_of_them_needs(void **state)
+{
+    (void)state;
+    if (!has_compiler()) skip();
+    itg_program *p = channel_program();
+    char *text = run_edges(p);
+    for (int i = 0; i < CHANNELS; i++)
+        expect_function(text, p->steps[i + 1].name, channels[i].limited, channels[i].narrow);
     free(text);
     itg_program_destroy(p);
 }
@@ -301,6 +396,58 @@ static const char quantize_main[] =
     "fraction));\n"
     "    }\n"
     "    return 0;\n}\n";
+
+/* The first of the greatest codes, wherever it stands. */
+static const char argmax_main[] = "#include \"net.h\"\n"
+                                  "int main(void)\n{\n"
+                                  "    static CODE codes[SIZE];\n"
+                                  "    int wrong = net_argmax(codes) != 0;\n"
+                                  "    for (int i = SIZE - 1; i >= 0; i--) {\n"
+                                  "        codes[i] = 2;\n" /* behind it others as great */
+                                  "        wrong += net_argmax(codes) != i;\n"
+                                  "    }\n"
+                                  "    codes[SIZE - 1] = 3;\n"
+                                  "    return wrong + (net_argmax(codes) != SIZE - 1);\n}\n";
+
+static bool gives_the_class(const itg_program *p)
+{
+    static const struct {
+        itg_dtype type;
+        const char *name;
+    } types[] = {{ITG_S8, "int8_t"},
+                 {ITG_U8, "uint8_t"},
+                 {ITG_S16, "int16_t"},
+                 {ITG_U16, "uint16_t"},
+                 {ITG_S32, "int32_t"}};
+    const itg_pvalue *y = &p->values[p->outputs[0]];
+    char command[600];
+    size_t i = 0;
+    while (i < sizeof types / sizeof *types && types[i].type != y->dtype)
+        i++;
+    if (i == sizeof types / sizeof *types) return false; /* indices already */
+    snprintf(command, sizeof command,
+             TEST_CC " " FLAGS " -DCODE=%s -DSIZE=%lld " FOLDER "/argmax_main.c -o " FOLDER
+                     "/argmax && " FOLDER "/argmax",
+             types[i].name, (long long)y->elements);
+    if (system(command) != 0) fail_msg("%s", command);
+    return true;
+}
+
+static void the_headers_argmax_gives_the_first_of_the_greatest(void **state)
+{
+    (void)state;
+    if (!has_compiler()) skip();
+    int seen = 0;
+    assert_int_equal(
+        itg_file_write(FOLDER "/argmax_main.c", argmax_main, sizeof argmax_main - 1, NULL), ITG_OK);
+    for (uint64_t seed = 200; seed < 204; seed++) {
+        itg_error err = {0};
+        itg_program *p = random_integer_program(seed);
+        seen += emits(p, "net", 1, &err) && gives_the_class(p);
+        itg_program_destroy(p);
+    }
+    assert_true(seen > 0);
+}
 
 static void compare_codes(const itg_quantizer *q, uint64_t seed)
 {
@@ -402,8 +549,10 @@ int main(void)
         cmocka_unit_test(random_programs_give_the_executors_digest),
         cmocka_unit_test(programs_of_rarer_forms_give_the_executors_digest),
         cmocka_unit_test(sums_are_limited_exactly_where_64_bits_end),
+        cmocka_unit_test(channels_get_what_one_of_them_needs),
         cmocka_unit_test(ranges_of_scratch_do_not_overlap),
         cmocka_unit_test(the_headers_quantizer_gives_the_executors_codes),
+        cmocka_unit_test(the_headers_argmax_gives_the_first_of_the_greatest),
         cmocka_unit_test(weights_take_their_bits_to_the_byte),
         cmocka_unit_test(what_is_float_is_refused_before_any_file),
     };

@@ -1,6 +1,7 @@
 /* Programs changed behind the back of all checks: the certificate's makers find each change in the
  * artefact's bytes, and say where it is and what it is. */
 #include "networks.h"
+#include <math.h>
 #include <stdlib.h>
 
 #define PATH TEST_FOLDER "/verify_problems.itg"
@@ -86,6 +87,90 @@ static void zero_point(itg_program *p)
 {
     p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].q.zero_point = 256;
 }
+static void zero_point_below(itg_program *p)
+{
+    p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].q.zero_point = -1;
+}
+static void one_bit(itg_program *p)
+{
+    p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].q.bits = 1;
+}
+static void seven_bits(itg_program *p)
+{
+    p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].q.bits = 7;
+}
+static void codes_below_type(itg_program *p)
+{
+    itg_quantizer *q = &p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].q;
+    q->qmin = -1;
+    q->qmax = 254;
+}
+static void codes_above_type(itg_program *p)
+{
+    itg_quantizer *q = &p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].q;
+    q->qmin = 1;
+    q->qmax = 256;
+}
+static void no_codes(itg_program *p)
+{
+    itg_quantizer *q = &p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].q;
+    q->qmin = q->qmax = q->zero_point;
+}
+static void empty_shape(itg_program *p)
+{
+    p->values[step_of(p, ITG_STEP_CONV)->outputs[0]].shape.dims[2] = 0;
+}
+static void last_entry(itg_program *p)
+{
+    itg_step *s = step_of(p, ITG_STEP_LUT);
+    const itg_pvalue *table = &p->values[s->inputs[1]];
+    ((int32_t *)(uintptr_t)table->data)[table->elements - 1] = -1;
+}
+static void constant_above(itg_program *p)
+{
+    itg_pvalue *w = &p->values[step_of(p, ITG_STEP_CONV)->inputs[1]];
+    ((int8_t *)(uintptr_t)w->data)[0] = 5;
+    w->q.qmax = 4;
+    for (int64_t i = 1; i < w->elements; i++)
+        ((int8_t *)(uintptr_t)w->data)[i] = 4;
+}
+static void constant_below(itg_program *p)
+{
+    itg_pvalue *w = &p->values[step_of(p, ITG_STEP_CONV)->inputs[1]];
+    for (int64_t i = 0; i < w->elements; i++)
+        ((int8_t *)(uintptr_t)w->data)[i] = (int8_t)(i + 1 < w->elements ? -3 : -4);
+    w->q.qmin = -3;
+}
+static void negative_multiplier(itg_program *p)
+{
+    constants(step_of(p, ITG_STEP_CONV))[0].stage[0].multiplier = -1;
+}
+static void long_left_stage(itg_program *p)
+{
+    constants(step_of(p, ITG_STEP_CONV))[3].stage[0].shift = -63;
+}
+static void negative_stages(itg_program *p)
+{
+    constants(step_of(p, ITG_STEP_CONV))[1].stage_count = -1;
+}
+static void ratio_of(itg_program *p, float ratio)
+{
+    itg_step *s = step_of(p, ITG_STEP_CONV);
+    for (int32_t i = 0; i < s->outs[0].requant_count; i++)
+        constants(s)[i] = (itg_requant){.is_f32 = true, .ratio = i == 2 ? ratio : 0.5f};
+}
+static void ratio_zero(itg_program *p)
+{
+    ratio_of(p, 0);
+}
+static void ratio_not_a_number(itg_program *p)
+{
+    ratio_of(p, NAN);
+}
+static void ratio_infinite(itg_program *p)
+{
+    ratio_of(p, INFINITY);
+}
 
 typedef struct change {
     network make;
@@ -122,6 +207,31 @@ static const change changes[] = {
     {net_tables, table_entry, "node 'n_sigmoid': table 0: entry 7 is 256, outside of [0,255]"},
     {net_conv, zero_point,
      "node 'n_c': y0_quantizer: codes [0,255] around 256 do not fit 8 bits in u8"},
+    {net_conv, zero_point_below,
+     "node 'n_c': y0_quantizer: codes [0,255] around -1 do not fit 8 bits in u8"},
+    {net_conv, one_bit, "node 'n_c': y0_quantizer: codes [0,255] around 3 do not fit 1 bits in u8"},
+    {net_conv, seven_bits,
+     "node 'n_c': y0_quantizer: codes [0,255] around 3 do not fit 7 bits in u8"},
+    {net_conv, codes_below_type,
+     "node 'n_c': y0_quantizer: codes [-1,254] around 3 do not fit 8 bits in u8"},
+    {net_conv, codes_above_type,
+     "node 'n_c': y0_quantizer: codes [1,256] around 3 do not fit 8 bits in u8"},
+    {net_conv, no_codes, "node 'n_c': y0_quantizer: codes [3,3] around 3 do not fit 8 bits in u8"},
+    {net_conv, empty_shape, "node 'n_c': output 0 has no shape"},
+    {net_tables, last_entry, "node 'n_sigmoid': table 0: entry 255 is -1, outside of [0,255]"},
+    {net_conv, constant_above, "node 'n_c': constant 'w': element 0 is 5, outside of [-128,4]"},
+    {net_conv, constant_below, "node 'n_c': constant 'w': element 71 is -4, outside of [-3,127]"},
+    {net_conv, negative_multiplier,
+     "node 'n_c': y0_requant: stage 0: multiplier -1, shift 10, rounding 1 are not legal (below "
+     "2^31, -62..62, 0..3)"},
+    {net_conv, long_left_stage,
+     "node 'n_c': y0_requant: stage 3: multiplier 9, shift -63, rounding 1 are not legal (below "
+     "2^31, -62..62, 0..3)"},
+    {net_conv, negative_stages, "node 'n_c': y0_requant: set 1 has -1 stages; 0 to 3 are allowed"},
+    {net_conv, ratio_zero, "node 'n_c': y0_requant_ratio: entry 2 is not positive and finite"},
+    {net_conv, ratio_not_a_number,
+     "node 'n_c': y0_requant_ratio: entry 2 is not positive and finite"},
+    {net_conv, ratio_infinite, "node 'n_c': y0_requant_ratio: entry 2 is not positive and finite"},
 };
 
 static void each_change_is_found_and_said(void **state)
