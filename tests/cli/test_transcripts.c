@@ -5,16 +5,31 @@
 #include "driver.h"
 #include <unistd.h>
 
-static const char *const names[] = {"help", "network", "runs"};
+static const char *const names[] = {"help", "network", "runs", "search"};
 enum { TRANSCRIPTS = sizeof names / sizeof *names };
 
 static char root[2048];
 static char *expected[TRANSCRIPTS];
 
+/* A search tells how long it took. */
+static void mask_seconds(char *text)
+{
+    static const char *const marks[] = {"\"seconds\": ", " in "};
+    for (int i = 0; i < 2; i++)
+        for (char *at = strstr(text, marks[i]); at; at = strstr(at, marks[i])) {
+            at += strlen(marks[i]);
+            size_t length = strspn(at, "0123456789.e-");
+            if (length == 0) continue;
+            *at = '#';
+            memmove(at + 1, at + length, strlen(at + length) + 1);
+        }
+}
+
 /* What is on stderr follows, each line marked, and the status where it is not 0. */
 static void transcribe(const char *line, FILE *out)
 {
     outcome o = run(line);
+    if (strncmp(line, "search ", 7) == 0) mask_seconds(o.out);
     fprintf(out, "$ intaglio %s\n%s", line, o.out);
     for (const char *at = o.err; *at;) {
         size_t length = strcspn(at, "\n");
