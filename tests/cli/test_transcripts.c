@@ -5,7 +5,7 @@
 #include "driver.h"
 #include <unistd.h>
 
-static const char *const names[] = {"help", "network", "runs", "search"};
+static const char *const names[] = {"help", "network", "refusals", "runs", "search"};
 enum { TRANSCRIPTS = sizeof names / sizeof *names };
 
 static char root[2048];
