@@ -69,19 +69,15 @@ itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_er
 itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *split,
                              itg_cli_data *data, itg_error *err)
 {
-    static const char *const names[] = {"calibration", "search", "holdout"};
-    const char *name = args->values[ITG_CLI_OPT_PART].text;
+    itg_error why = {0};
     itg_cli_data part = {0};
-    int i = 0;
     if (!args->given[ITG_CLI_OPT_PART]) return ITG_OK;
-    while (i < 3 && strcmp(name, names[i]) != 0)
-        i++;
-    if (i == 3)
-        return itg_cli_error(err, ITG_BAD_ARGUMENT,
-                             "--part: '%s' is none of calibration, search, holdout", name);
-    itg_status status = itg_data_part(data->samples, data->labels, split, (itg_split_part)i,
-                                      &part.samples, &part.labels, err);
-    if (status != ITG_OK) return status;
+    itg_status status =
+        itg_data_part(data->samples, data->labels, split, args->values[ITG_CLI_OPT_PART].part,
+                      &part.samples, &part.labels, &why);
+    if (status != ITG_OK)
+        return itg_cli_error(err, status, "%.200s: %s", args->arguments[args->argument_count - 1],
+                             why.message);
     itg_cli_data_close(data);
     *data = part;
     return ITG_OK;

@@ -309,6 +309,26 @@ static int parse_layout(const parser *p, const itg_cli_spec *spec, const char *t
                : unknown_name(p, spec, text, ITG_SAMPLE_LAYOUTS, layout_name);
 }
 
+static const char *part_name(void *context, int index)
+{
+    static const char *const names[] = {[ITG_SPLIT_CALIBRATION] = "calibration",
+                                        [ITG_SPLIT_SEARCH] = "search",
+                                        [ITG_SPLIT_HOLDOUT] = "holdout"};
+    (void)context;
+    return names[index];
+}
+
+static int parse_part(const parser *p, const itg_cli_spec *spec, const char *text,
+                      itg_cli_value *out)
+{
+    for (int i = 0; i <= ITG_SPLIT_HOLDOUT; i++)
+        if (strcmp(part_name(NULL, i), text) == 0) {
+            out->part = (itg_split_part)i;
+            return ITG_CLI_OK;
+        }
+    return unknown_name(p, spec, text, ITG_SPLIT_HOLDOUT + 1, part_name);
+}
+
 typedef int (*parse_fn)(const parser *p, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
 static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
@@ -322,7 +342,7 @@ static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
     [ITG_CLI_THRESHOLD] = parse_threshold, [ITG_CLI_METHODS] = parse_methods,
     [ITG_CLI_COST] = parse_cost,           [ITG_CLI_BASELINE] = parse_baseline,
     [ITG_CLI_SEARCHER] = parse_searcher,   [ITG_CLI_KERNELS] = parse_kernels,
-    [ITG_CLI_LAYOUT] = parse_layout,
+    [ITG_CLI_LAYOUT] = parse_layout,       [ITG_CLI_PART] = parse_part,
 };
 
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,

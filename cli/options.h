@@ -33,6 +33,7 @@ typedef enum itg_cli_kind {
     ITG_CLI_SEARCHER,  /* a searcher's name */
     ITG_CLI_KERNELS,   /* a set of float kernels that this build has */
     ITG_CLI_LAYOUT,    /* the name of a layout of samples */
+    ITG_CLI_PART,      /* the name of a part of a search's data */
     ITG_CLI_KIND_COUNT
 } itg_cli_kind;
 
@@ -57,6 +58,7 @@ typedef union itg_cli_value {
     itg_cost_kind cost;
     itg_float_kernels kernels;
     itg_sample_layout layout;
+    itg_split_part part;
     struct {
         itg_threshold_method values[ITG_MAX_METHODS];
         int32_t count;

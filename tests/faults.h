@@ -7,9 +7,12 @@
 #ifndef ITG_TEST_FAULTS_H
 #define ITG_TEST_FAULTS_H
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/base.h"
 
@@ -44,19 +47,75 @@ void *__wrap_realloc(void *old, size_t bytes)
 void *__real_itg_arena_alloc(itg_arena *arena, size_t bytes);
 void *__real_itg_arena_array(itg_arena *arena, size_t count, size_t size);
 void *__real_itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
+void __real_itg_arena_destroy(itg_arena *arena);
 void *__wrap_itg_arena_alloc(itg_arena *arena, size_t bytes);
 void *__wrap_itg_arena_array(itg_arena *arena, size_t count, size_t size);
 void *__wrap_itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
+void __wrap_itg_arena_destroy(itg_arena *arena);
 char *__wrap_itg_arena_strdup(itg_arena *arena, const char *text);
 char *__wrap_itg_arena_format(itg_arena *arena, const char *format, ...) ITG_PRINTF(2, 3);
 
+/* Behind what an arena gives out stands a guard, which must be whole when the arena goes: nothing
+ * else notices who writes beyond his own part of a block. Where all places for guards are taken (or
+ * several threads allocate), there is none. */
+enum { GUARD_BYTES = 8, MOST_GUARDS = 4096, GUARD = 0xA5 };
+
+typedef struct arena_guard {
+    const itg_arena *arena;
+    const unsigned char *at;
+} arena_guard;
+
+static arena_guard guards[MOST_GUARDS];
+static int guard_count;
+static atomic_flag guards_are_taken = ATOMIC_FLAG_INIT;
+
+static void set_guard(const itg_arena *arena, void *memory, size_t bytes)
+{
+    unsigned char *at = (unsigned char *)memory + bytes;
+    memset(at, GUARD, GUARD_BYTES);
+    if (atomic_flag_test_and_set(&guards_are_taken)) return;
+    if (guard_count < MOST_GUARDS) guards[guard_count++] = (arena_guard){arena, at};
+    atomic_flag_clear(&guards_are_taken);
+}
+
+static void check_guard(const arena_guard *guard)
+{
+    for (int i = 0; i < GUARD_BYTES; i++)
+        if (guard->at[i] != GUARD) {
+            fputs("something was written beyond the end of an arena's memory\n", stderr);
+            abort();
+        }
+}
+
+void __wrap_itg_arena_destroy(itg_arena *arena)
+{
+    int kept = 0;
+    while (atomic_flag_test_and_set(&guards_are_taken))
+        ;
+    for (int i = 0; i < guard_count; i++)
+        if (guards[i].arena == arena)
+            check_guard(&guards[i]);
+        else
+            guards[kept++] = guards[i];
+    guard_count = kept;
+    atomic_flag_clear(&guards_are_taken);
+    __real_itg_arena_destroy(arena);
+}
+
 void *__wrap_itg_arena_alloc(itg_arena *arena, size_t bytes)
 {
-    return fails_now() ? NULL : __real_itg_arena_alloc(arena, bytes);
+    if (fails_now()) return NULL;
+    if (bytes > SIZE_MAX - GUARD_BYTES) return __real_itg_arena_alloc(arena, bytes);
+    void *memory = __real_itg_arena_alloc(arena, bytes + GUARD_BYTES);
+    if (memory) set_guard(arena, memory, bytes);
+    return memory;
 }
 void *__wrap_itg_arena_array(itg_arena *arena, size_t count, size_t size)
 {
-    return fails_now() ? NULL : __real_itg_arena_array(arena, count, size);
+    size_t bytes = 0;
+    if (!itg_mul_size(count, size, &bytes) || bytes > SIZE_MAX - GUARD_BYTES)
+        return fails_now() ? NULL : __real_itg_arena_array(arena, count, size);
+    return __wrap_itg_arena_alloc(arena, bytes);
 }
 void *__wrap_itg_arena_copy(itg_arena *arena, const void *data, size_t bytes)
 {

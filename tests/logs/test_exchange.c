@@ -290,6 +290,67 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
 
+/* Behind the value that begins at `at`, in a file that export wrote. */
+static const char *behind_value(const char *at)
+{
+    for (int depth = 0;; at++) {
+        if (*at == '"')
+            for (at++; *at != '"'; at++)
+                at += *at == '\\';
+        else if (*at == '[' || *at == '{')
+            depth++;
+        else if ((*at == ']' || *at == '}') && --depth < 0)
+            return at;
+        else if (depth == 0 && (*at == ',' || *at == '\n'))
+            return at;
+    }
+}
+
+/* The file without the bytes [from, to), and with `text` there. */
+static void assert_refused_with(itg_run_log *log, const char *whole, const char *from,
+                                const char *to, const char *text, const char *key)
+{
+    itg_strbuf changed = {0};
+    itg_strbuf_bytes(&changed, whole, (size_t)(from - whole));
+    itg_strbuf_add(&changed, text);
+    itg_strbuf_add(&changed, to);
+    put("b.json", changed.text);
+    itg_strbuf_deinit(&changed);
+    assert_import_refused(log, "", key);
+}
+
+/* Every member is needed or else unknown, and none takes another type. */
+static void every_member_is_read(void **state)
+{
+    (void)state;
+    itg_run_log *log = open_log();
+    char key[64];
+    int members = 0;
+    write_a_run(log);
+    export_run(log, 1, "a.json");
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    remove_log(NULL);
+    log = open_log();
+    char *text = text_of("a.json");
+    for (const char *at = strstr(text, "\": "); at; at = strstr(at + 1, "\": ")) {
+        const char *name = at;
+        if (at[-1] == '\\') continue; /* in a document within a string */
+        while (name[-1] != '"')
+            name--;
+        snprintf(key, sizeof key, "%.*s", (int)(at - name), name);
+        /* without its score a trial may not have stopped_at either */
+        assert_refused_with(log, text, at, at, "_", strcmp(key, "score") == 0 ? "key" : key);
+        assert_refused_with(log, text, at + 3, behind_value(at + 3), "{\"odd\": [[]]}",
+                            strcmp(key, "hardware") == 0 || strcmp(key, "model") == 0 ? "odd"
+                                                                                      : key);
+        members++;
+    }
+    assert_true(members > 150);
+    free(text);
+    assert_int_equal(import_file(log, "a.json"), 1);
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+}
+
 static void every_cut_of_a_file_is_refused(void **state)
 {
     (void)state;
@@ -393,6 +454,7 @@ int main(void)
         cmocka_unit_test_teardown(an_equal_run_is_refused_and_named, remove_all),
         cmocka_unit_test_teardown(an_unknown_run_is_not_exported, remove_all),
         cmocka_unit_test_teardown(a_wrong_file_is_refused_with_its_place, remove_all),
+        cmocka_unit_test_teardown(every_member_is_read, remove_all),
         cmocka_unit_test_teardown(every_cut_of_a_file_is_refused, remove_all),
         cmocka_unit_test_teardown(a_run_of_many_trials_goes_through, remove_all),
         cmocka_unit_test_teardown(a_file_that_contradicts_the_log_is_refused, remove_all),

@@ -109,6 +109,56 @@ static void other_runs_and_the_same_process_are_free(void **state)
     assert_int_equal(itg_run_log_close(second, NULL), ITG_OK);
 }
 
+/* Place and start tell processes of one number apart; a lease that lacks something holds nothing.
+ */
+static void a_holder_is_its_process_place_and_start(void **state)
+{
+    (void)state;
+    itg_run_log *log = open_log(), *other = open_log();
+    int64_t run = begin_run(log);
+    told = ITG_HOLDER_LIVES;
+    assert_int_equal(take(log, run, 11, 1000, NULL), ITG_OK);
+    itg_run_claim same = a_claim(11, 1000), elsewhere = same, later = same;
+    elsewhere.self.place = "another place";
+    later.self.started = "78";
+    assert_int_equal(itg_run_log_check_free(other, run, &same, NULL), ITG_OK);
+    assert_int_equal(itg_run_log_check_free(other, run, &elsewhere, NULL), ITG_BAD_ARGUMENT);
+    assert_int_equal(itg_run_log_check_free(other, run, &later, NULL), ITG_BAD_ARGUMENT);
+    same.self.host = "another name of the host";
+    same.self.since = "2025-01-01T00:00:00Z";
+    assert_int_equal(itg_run_log_check_free(other, run, &same, NULL), ITG_OK);
+    assert_int_equal(itg_run_log_check_free(other, run + 1, &later, NULL), ITG_OK);
+    assert_sees("SELECT host || place || process || started || since || renewed FROM leases",
+                "hostplace11772024-05-06T07:08:09Z1000");
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    assert_int_equal(itg_run_log_close(other, NULL), ITG_OK);
+}
+
+/* A clock that was put back does not hold a run for ever. */
+static void a_renewal_of_long_ago_or_of_the_future_does_not_count(void **state)
+{
+    (void)state;
+    itg_run_log *first = open_log(), *second = open_log();
+    int64_t run = begin_run(first);
+    told = ITG_HOLDER_UNKNOWN;
+    assert_int_equal(take(first, run, 11, 100000, NULL), ITG_OK);
+    static const struct {
+        int64_t age;
+        bool free;
+    } cases[] = {{0, false},
+                 {ITG_LOG_LEASE_S - 1, false},
+                 {ITG_LOG_LEASE_S, true},
+                 {1 - ITG_LOG_LEASE_S, false},
+                 {-ITG_LOG_LEASE_S, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_run_claim claim = a_claim(22, 100000 + cases[i].age);
+        assert_int_equal(itg_run_log_check_free(second, run, &claim, NULL),
+                         cases[i].free ? ITG_OK : ITG_BAD_ARGUMENT);
+    }
+    assert_int_equal(itg_run_log_close(first, NULL), ITG_OK);
+    assert_int_equal(itg_run_log_close(second, NULL), ITG_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +166,9 @@ int main(void)
         cmocka_unit_test_teardown(who_is_gone_is_replaced_and_writes_no_more, remove_log),
         cmocka_unit_test_teardown(who_cannot_be_seen_holds_it_while_it_renews, remove_log),
         cmocka_unit_test_teardown(other_runs_and_the_same_process_are_free, remove_log),
+        cmocka_unit_test_teardown(a_holder_is_its_process_place_and_start, remove_log),
+        cmocka_unit_test_teardown(a_renewal_of_long_ago_or_of_the_future_does_not_count,
+                                  remove_log),
     };
     if (enter_folder("lease") != 0) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

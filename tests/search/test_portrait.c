@@ -151,6 +151,41 @@ static void what_is_no_portrait_is_refused(void **state)
     }
 }
 
+/* Without its model, every member that is shown must be there and of its type. */
+static void a_strategy_that_lacks_what_is_shown_is_refused(void **state)
+{
+    static const char *const keys[] = {"strategy", "model_hash", "bits",  "thresholds", "method",
+                                       "lo",       "hi",         "value", "edges",      "hardware"};
+    small_network n;
+    itg_score score;
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    (void)state;
+    small_network_make(31, "cortex-m", 16, &n);
+    make(&n, &score);
+    assert_int_equal(itg_file_read(STRATEGY, 1 << 20, &data, &bytes, NULL), ITG_OK);
+    const char *text = (const char *)data;
+    for (size_t i = 0; i < 2 * sizeof keys / sizeof *keys; i++) {
+        itg_portrait *p = NULL;
+        itg_error err = {ITG_OK, ""};
+        char key[32];
+        itg_strbuf changed = {0};
+        snprintf(key, sizeof key, "\"%s\": ", keys[i / 2]);
+        const char *at = strstr(text, key);
+        assert_non_null(at);
+        itg_strbuf_bytes(&changed, text, (size_t)(at - text) + 1);
+        /* another name, or (with what was there under another one) another type */
+        itg_strbuf_format(&changed, i % 2 ? "%s\": {}, \"_%s" : "_%s", keys[i / 2], at + 1);
+        assert_int_equal(itg_file_write(OTHER, changed.text, changed.length, NULL), ITG_OK);
+        itg_status status = itg_portrait_open(OTHER, NULL, &p, &err);
+        if (status != ITG_BAD_FILE || p || !strstr(err.message, OTHER))
+            fail_msg("%s: %s", keys[i / 2], err.message);
+        itg_strbuf_deinit(&changed);
+    }
+    free(data);
+    small_network_end(&n);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     const char *const paths[] = {STRATEGY, STRATEGY, PROGRAM};
@@ -182,6 +217,7 @@ int main(void)
         cmocka_unit_test(a_strategy_and_its_program_have_one_portrait),
         cmocka_unit_test(costs_of_layers_add_up_to_the_score),
         cmocka_unit_test(what_is_no_portrait_is_refused),
+        cmocka_unit_test(a_strategy_that_lacks_what_is_shown_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -467,6 +468,94 @@ static void labels_are_integers_of_shape_n_or_n_by_1(void **state)
     assert_non_null(strstr(err.message, "[1,3]"));
 }
 
+/* One element as an integer; false: it is none. */
+static bool integer_of(itg_dtype dtype, const void *element, int64_t *out)
+{
+    const itg_dataset data = {
+        .dtype = dtype, .shape = {1, {1}}, .data = (void *)(uintptr_t)element};
+    *out = 42;
+    return itg_dataset_integer(&data, 0, out);
+}
+
+static void integers_of_every_dtype(void **state)
+{
+    (void)state;
+    static const struct {
+        itg_dtype dtype;
+        uint64_t bits; /* little-endian */
+        int64_t value;
+    } cases[] = {{ITG_U8, 0xFF, 255},
+                 {ITG_S8, 0xFF, -1},
+                 {ITG_BOOL, 2, 1},
+                 {ITG_BOOL, 0, 0},
+                 {ITG_U16, 0xFFFF, 65535},
+                 {ITG_S16, 0xFFFF, -1},
+                 {ITG_U32, 0xFFFFFFFF, 4294967295},
+                 {ITG_S32, 0xFFFFFFFF, -1},
+                 {ITG_S64, UINT64_MAX - 1, -2}};
+    int64_t value;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t element = 0;
+        itg_copy_little_endian(&element, &cases[i].bits, 1, 8);
+        const uint16_t two = (uint16_t)cases[i].bits;
+        const uint32_t four = (uint32_t)cases[i].bits;
+        const void *at = itg_dtype_size(cases[i].dtype) == 2   ? (const void *)&two
+                         : itg_dtype_size(cases[i].dtype) == 4 ? (const void *)&four
+                         : itg_dtype_size(cases[i].dtype) == 8 ? (const void *)&cases[i].bits
+                                                               : (const void *)&element;
+        assert_true(integer_of(cases[i].dtype, at, &value));
+        assert_true(value == cases[i].value);
+    }
+}
+
+static void reals_are_integers_up_to_2_to_53(void **state)
+{
+    (void)state;
+    static const double good[] = {0, -7, 0x1p53, -0x1p53, 0x1p52 + 1},
+                        bad[] = {0.5,         -1e-300,          0x1p53 + 2,
+                                 -0x1p53 - 2, (double)INFINITY, (double)-INFINITY,
+                                 (double)NAN};
+    int64_t value;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(integer_of(ITG_F64, &good[i], &value));
+        assert_true((double)value == good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(integer_of(ITG_F64, &bad[i], &value));
+    assert_true(integer_of(ITG_F32, &(float){-3}, &value) && value == -3);
+    assert_false(integer_of(ITG_F32, &(float){-3.5f}, &value));
+    assert_false(integer_of((itg_dtype)99, &good[0], &value));
+}
+
+/* Samples keep their numbers in the file, also where a part is chosen from a part. */
+static void selected_samples_keep_their_numbers(void **state)
+{
+    (void)state;
+    int16_t values[5] = {10, 11, 12, 13, 14};
+    char path[] = "numbers";
+    itg_dataset data = {
+        .dtype = ITG_S16, .shape = {1, {5}}, .data = values, .path = path, .first = 100};
+    const int64_t some[] = {4, 1, 3}, again[] = {2, 0}, below = -1, beyond = 5;
+    itg_dataset *part = NULL, *rest = NULL, *none = NULL;
+    itg_error err = {0};
+    assert_int_equal(itg_dataset_number(&data, 4), 104);
+    assert_int_equal(itg_dataset_select(&data, some, 3, &part, NULL), ITG_OK);
+    assert_int_equal(itg_dataset_select(part, again, 2, &rest, NULL), ITG_OK);
+    assert_true(itg_dataset_number(part, 0) == 104 && itg_dataset_number(part, 1) == 101);
+    assert_true(itg_dataset_number(rest, 0) == 103 && itg_dataset_number(rest, 1) == 104);
+    assert_true(((int16_t *)rest->data)[0] == 13 && ((int16_t *)rest->data)[1] == 14);
+    assert_string_equal(rest->path, "numbers");
+    itg_dataset_destroy(part);
+    itg_dataset_destroy(rest);
+    assert_int_equal(itg_dataset_select(&data, &below, 1, &none, &err), ITG_BAD_ARGUMENT);
+    assert_string_equal(err.message, "numbers: sample -1 of 5");
+    assert_int_equal(itg_dataset_select(&data, &beyond, 1, &none, &err), ITG_BAD_ARGUMENT);
+    assert_string_equal(err.message, "numbers: sample 5 of 5");
+    assert_int_equal(itg_dataset_select(&data, &below, 0, &none, &err), ITG_BAD_ARGUMENT);
+    assert_string_equal(err.message, "numbers: no samples selected");
+    assert_null(none);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +573,9 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(limit_keeps_the_first_samples_as_select_does),
         cmocka_unit_test(labels_are_integers_of_shape_n_or_n_by_1),
+        cmocka_unit_test(integers_of_every_dtype),
+        cmocka_unit_test(reals_are_integers_up_to_2_to_53),
+        cmocka_unit_test(selected_samples_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,57 @@ static void saturation_and_overflow_are_counted(void **state)
     (void)state;
 }
 
+/* 1, 40, 80, -40 pass through the node, and its result is read with codes of -20 to 50: what is
+ * beyond is counted, once an element and run, and with a wide range nothing is. */
+static void check_saturated(itg_op op, const char *operators, int64_t wanted)
+{
+    itg_graph *g = net_new();
+    itg_attrs a = itg_attrs_default(op);
+    itg_id x = net_input(g, "x", "1,1,1,4"), y;
+    a.spatial_rank = 2;
+    for (int i = 0; i < 2; i++)
+        a.kernel[i] = a.stride[i] = a.dilation[i] = 1;
+    if (op == ITG_OP_ADD || op == ITG_OP_SUB)
+        y = NODE(g, "node", op, NULL, x, net_constant(g, "k", "1", FLOATS(0)));
+    else if (op == ITG_OP_MUL)
+        y = NODE(g, "node", op, NULL, x, net_constant(g, "k", "1", FLOATS(1)));
+    else
+        y = NODE(g, "node", op, &a, x);
+    OUTPUTS(g, x, y, y);
+    sim_case c = case_new(g, chip("", U8, F32, operators));
+    set_all(&c, 0, 8, -100, 155, false);
+    set_range(&c, NULL, 1, 8, -20, 50);
+    annotated(&c);
+    for (int round = 0; round < 2; round++) {
+        float values[4];
+        itg_edge_events wide = {0}, narrow = {0};
+        run(&c, FLOATS(1, 40, 80, -40));
+        assert_true(itg_sim_edge(c.sim, case_edge(&c, NULL, 0), values, &wide));
+        assert_true(wide.elements == 4 && wide.saturated == 0 && wide.overflowed == 0);
+        assert_true(itg_sim_edge(c.sim, case_edge(&c, NULL, 1), values, &narrow));
+        if (narrow.elements != 4 || narrow.saturated != wanted || narrow.overflowed != 0)
+            fail_msg("%s: %d of %d saturated", itg_op_name(op), (int)narrow.saturated,
+                     (int)narrow.elements);
+        assert_int_equal(output_code(&c, 1, 2), 255);
+    }
+    case_end(&c);
+}
+
+static void every_form_counts_what_saturates(void **state)
+{
+    (void)state;
+    check_saturated(ITG_OP_ADD, ONE("Add", "f32", ""), 2);
+    check_saturated(ITG_OP_SUB, ONE("Sub", "f32", ""), 2);
+    check_saturated(ITG_OP_MUL, ONE("Mul", "f32", ""), 2);
+    check_saturated(ITG_OP_ADD, ONE("Add", "rescale", ",'requantize':'r'"), 2);
+    check_saturated(ITG_OP_MUL, ONE("Mul", "product", ",'requantize':'r'"), 2);
+    check_saturated(ITG_OP_AVERAGE_POOL, ONE("AveragePool", "f32", ""), 2);
+    check_saturated(ITG_OP_AVERAGE_POOL, ONE("AveragePool", "rescale", ",'requantize':'r'"), 2);
+    check_saturated(ITG_OP_LEAKY_RELU, ONE("LeakyRelu", "lut", ""), 1); /* -40 becomes -0.4 */
+    check_saturated(ITG_OP_ABS, ONE("Abs", "lut", ""), 1);
+    check_saturated(ITG_OP_RELU, ONE("Relu", "rescale", ",'requantize':'r'"), 1);
+}
+
 /* ---- what check counts ---- */
 
 static void products_are_counted_whatever_the_weights_rank(void **state)
@@ -218,6 +269,7 @@ int main(void)
         cmocka_unit_test(float_islands_with_mixed_readers),
         cmocka_unit_test(float_nodes_with_results_left_out),
         cmocka_unit_test(saturation_and_overflow_are_counted),
+        cmocka_unit_test(every_form_counts_what_saturates),
         cmocka_unit_test(products_are_counted_whatever_the_weights_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

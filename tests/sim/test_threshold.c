@@ -335,6 +335,34 @@ static void kl_finds_the_clip_of_least_divergence(void **state)
     }
 }
 
+/* Codes of what has no negative elements are all for the positive ones, zero point or not; and
+ * codes without a sign do not look at negative elements. */
+static void kl_spends_codes_only_on_elements_that_they_can_hold(void **state)
+{
+    (void)state;
+    static float x[ELEMENTS], y[2 * ELEMENTS];
+    for (kind k = 0; k < KIND_COUNT; k++) {
+        fill(k, x);
+        for (int i = 0; i < ELEMENTS; i++) {
+            y[i] = x[i] = fabsf(x[i]);
+            y[ELEMENTS + i] = -fabsf(x[i]) / 4;
+        }
+        itg_value_stats *positive = stats_of(x, ELEMENTS), *both = stats_of(y, 2 * ELEMENTS);
+        for (int bits = 3; bits <= 8; bits += 5) {
+            const itg_threshold_target codes = {bits, true, false, false},
+                                       shifted = {bits, false, false, false};
+            double lo, hi, other_lo, other_hi;
+            estimate(ITG_THRESHOLD_KL, positive, &codes, &lo, &hi);
+            estimate(ITG_THRESHOLD_KL, positive, &shifted, &other_lo, &other_hi);
+            assert_true(hi > 0 && other_hi == hi && other_lo == 0);
+            estimate(ITG_THRESHOLD_KL, both, &codes, &other_lo, &other_hi);
+            assert_true(other_hi == hi);
+        }
+        free(positive);
+        free(both);
+    }
+}
+
 /* Grey images: half black, strokes of full white, edges in between. */
 static void fill_with_pixels(float *x)
 {
@@ -538,6 +566,7 @@ int main(void)
         cmocka_unit_test(max_average_and_power2_follow_their_formulas),
         cmocka_unit_test(percentile_leaves_a_ten_thousandth_outside_on_each_side),
         cmocka_unit_test(kl_finds_the_clip_of_least_divergence),
+        cmocka_unit_test(kl_spends_codes_only_on_elements_that_they_can_hold),
         cmocka_unit_test(kl_saturates_few_elements_at_any_width),
         cmocka_unit_test(single_values_and_zeros_are_kept),
         cmocka_unit_test(mse_keeps_the_full_range_of_8_bit_images),
