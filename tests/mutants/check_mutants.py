@@ -30,7 +30,10 @@ MUTANTS = [Mutant(*row) for row in [
 EXAMPLE = ["--scale", "1/255", "--data", "examples/digits_test_images.npy", "--labels", "examples/digits_test_labels.npy", "--limit", "64"]
 
 
-REFUSED = "the artefact states"
+# The verifier rounds by code of its own and may well see a mutant; a program that it refuses is not written. Here it is.
+UNCERTIFIED = [Mutant("uncertified", "cli/staging.c", old, new, None, None, False) for old, new in (
+    ("status = itg_certify(path, certificate, err);", "(void)itg_certify(path, certificate, NULL);"),
+    ("(const char *const[]){certificate, name}, 2, err)", "(const char *const[]){name}, 1, err)"))]
 
 
 class Failed(Exception):
@@ -59,9 +62,7 @@ def digests(tree, target, bits):
     simulated = need(run([program, "simulate", "examples/digits.onnx", "--uniform", str(bits[0]), "--activation-bits", str(bits[1]), "--hw",
                           target, "--calib", "examples/digits_search_images.npy", "--calib-limit", "64", *EXAMPLE, "-o", made + ".json",
                           "--json"], tree), "simulate")
-    realized = run([program, "realize", "examples/digits.onnx", made + ".json", "-o", made + ".itg"], tree)
-    if REFUSED not in realized.stderr: # the verifier rounds by code of its own: it may well see a mutant
-        need(realized, "realize")
+    need(run([program, "realize", "examples/digits.onnx", made + ".json", "-o", made + ".itg"], tree), "realize")
     found = {"simulate": json.loads(simulated)["digest"]}
     for name in KERNEL_SETS:
         ran = need(run([program, "run", made + ".itg", *EXAMPLE[2:], "--json"], tree, {"INTAGLIO_KERNELS": name} if name else {}), "run")
@@ -131,6 +132,8 @@ def main():
         os.makedirs(os.path.dirname(copy), exist_ok=True)
         if not os.path.exists(copy) or open(source, "rb").read() != open(copy, "rb").read():
             shutil.copyfile(source, copy)
+    for edit in UNCERTIFIED:
+        mutate(tree, edit)
     chosen = [mutant for mutant in MUTANTS if not options.only or mutant.name in options.only]
     build(tree, ["intaglio"])
     expected = {key: one_digest(digests(tree, *key)) for key in {(mutant.target, mutant.bits) for mutant in chosen}}
