@@ -39,7 +39,7 @@ static void run_scalar(const job *t, bool matrix)
         else
             itg_int_conv(w, &x, &t->p.w, &t->p.mac, e, OUTPUTS, scratch);
     }
-    free(scratch);
+    guarded_free(scratch);
 }
 
 /* *packed: to be freed by the caller behind the layer's last run. */
@@ -81,7 +81,7 @@ static void check_set(const itg_accel_kernels *kernels, const job *t, bool matri
         itg_to_channels_last(e->storage, t->samples, matrix ? 1 : w->out_channels,
                              matrix ? t->outputs : w->out_height * w->out_width, e->out, expected);
         assert_memory_equal(out[i].data, expected, bytes);
-        free(expected);
+        guarded_free(expected);
         unguard(&out[i]);
     }
     unguard(&x);
@@ -132,7 +132,7 @@ static void fill_job(itg_rng *rng, job *t)
 
 static void free_job(job *t)
 {
-    free(t->bias);
+    guarded_free(t->bias);
     free_operand(&t->x);
     free_operand(&t->w);
     free_outputs(&t->expected);
@@ -463,11 +463,11 @@ static itg_status run_alone(void *context, int worker, int64_t item, itg_error *
     guarded scratch = guard(itg_accel_scratch(s->layer, s->t->samples), 64);
     void *y[OUTPUTS];
     for (int i = 0; i < OUTPUTS; i++)
-        y[i] = malloc((size_t)(s->t->samples * s->t->outputs) * 8);
+        y[i] = buffer(s->t->samples * s->t->outputs * 8);
     itg_accel_run(s->layer, s->t->x.view.data, y, s->t->samples, scratch.data);
     bool equal = memcmp(y[0], s->t->expected.e[0].out, s->bytes) == 0;
     for (int i = 0; i < OUTPUTS; i++)
-        free(y[i]);
+        guarded_free(y[i]);
     unguard(&scratch);
     return equal ? ITG_OK : itg_fail(err, ITG_FAILURE, "another result");
 }
