@@ -493,6 +493,30 @@ static void stated_widths_are_not_held_to_classes(void **state)
     itg_hardware_destroy(hw);
 }
 
+/* As many dtypes as a description may have: the last counts as the first does. */
+static void the_last_of_32_dtypes_is_one(void **state)
+{
+    (void)state;
+    char text[4000] = "{\"intaglio_hardware\": 1, \"name\": \"many\", \"dtypes\": {";
+    for (int i = 0; i < 32; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%s\"t%d\": {\"storage\": \"s8\", \"bits\": [%d, 8]}", i ? ", " : "", i,
+                 i == 31 ? 5 : 8);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "}, \"operators\": {\"Tanh\": [%s]}}",
+             LUT("\"t31\", \"t0\"", "\"t31\""));
+    itg_hardware *hw = parse(text);
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4");
+    finish(g, x, ADD_NODE(g, ITG_OP_TANH, "y", "1,2,4,4", NULL, x));
+    itg_choice_space *s = space_of(hw, g, NULL);
+    assert_int_equal(s->groups[s->edge_group[0]].dtype_mask, 1u << 31 | 1u);
+    assert_int_equal(s->groups[s->edge_group[1]].dtype_mask, 1u << 31);
+    assert_string_equal(widths(s, 1), "5,6,7,8");
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
 /* Each of the four options names itself, at every end of what is possible. */
 static void options_out_of_range_are_refused(void **state)
 {
@@ -534,6 +558,7 @@ int main(void)
         cmocka_unit_test(readers_in_the_first_group_count),
         cmocka_unit_test(classes_stay_where_every_choice_has_a_spec),
         cmocka_unit_test(stated_widths_are_not_held_to_classes),
+        cmocka_unit_test(the_last_of_32_dtypes_is_one),
         cmocka_unit_test(options_out_of_range_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
