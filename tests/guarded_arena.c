@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/base.h"
 
-enum { ALIGNMENT = 64, UNTOUCHED = 0xa5, GONE = 0xdd };
+enum { ALIGNMENT = 64, UNTOUCHED = 0xa5, GONE = 0xdd, MOST_GONE = 4096 };
 
 typedef struct piece {
     struct piece *next;
@@ -43,7 +43,7 @@ void itg_arena_destroy(itg_arena *arena)
         piece *p = arena->pieces;
         arena->pieces = p->next;
         check(p);
-        memset(p->data, GONE, p->bytes);
+        memset(p->data, GONE, p->bytes < MOST_GONE ? p->bytes : MOST_GONE);
         free(p);
     }
     free(arena);

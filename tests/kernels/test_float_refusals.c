@@ -195,6 +195,8 @@ static const refusal refusals[] = {
     {ITG_OP_ARG_MAX, "axis -1", "2,3", "i:2", "its axis or output does not fit"},
     {ITG_OP_ARG_MAX, "axis 1", "2,3", "2", "its axis or output does not fit"},
     {ITG_OP_ARG_MAX, "axis 1", "2,3", "i:3", "its output does not fit its input"},
+    {ITG_OP_ARG_MAX, "axis 1", "i:2,3", "i:2", NULL},
+    {ITG_OP_ARG_MAX, "axis 1", "b:2,3", "i:2", "only f32 and integers are compared"},
     {ITG_OP_SOFTMAX, "axis 1", "2,3", "2,3", NULL},
     {ITG_OP_SOFTMAX, "axis 2", "2,3", "2,3", "its axis or output does not fit its input"},
     {ITG_OP_SOFTMAX, "axis -1", "2,3", "2,3", "its axis or output does not fit its input"},
