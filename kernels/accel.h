@@ -7,9 +7,9 @@
  * VNNI), "amx" (AMX int8 and AVX-512; needs the system's leave, which the set asks for). A set is
  * used only after it has proved itself on this machine: at its first use in a process it computes a
  * fixed list of layers (both ends of the codes and of the accumulator, tails of rows, columns and
- * depth, all roundings) and compares with the reference; a set that differs in one bit is never
- * handed out. itg_accel_choose(NULL) takes the set that the environment variable INTAGLIO_KERNELS
- * names, else the last proven one in the order above.
+ * depth, all roundings, float outputs) and compares with the reference; a set that differs in one
+ * bit is never handed out. itg_accel_choose(NULL) takes the set that the environment variable
+ * INTAGLIO_KERNELS names, else the last proven one in the order above.
  *
  * Layout. Activations are channels-last and dense: [samples][height][width][channels] in their
  * storage dtype, for inputs and outputs; a matrix is [samples][m][k], which is its logical order.

@@ -14,7 +14,7 @@ enum {
     DEEP_THREE_EVERY = 30,
     DEEPEST = 65536,
     SAMPLES = 2,
-    MOST_OUTPUTS = 2
+    MOST_OUTPUTS = 3
 };
 
 static int64_t between(itg_rng *rng, int64_t lo, int64_t hi)
@@ -151,6 +151,7 @@ static void draw_problem(itg_rng *rng, int index, trial *t)
 static void draw_epilogues(itg_rng *rng, int index, trial *t, itg_requant *requant)
 {
     static const itg_dtype codes[] = {ITG_U8, ITG_S8, ITG_S16, ITG_S32};
+    static const float dequant = 0.37F;
     const itg_requant_form form = (itg_requant_form)(index % ITG_REQUANT_FORM_COUNT);
     const itg_rounding rounding = (itg_rounding)itg_rng_below(rng, ITG_ROUNDING_COUNT);
     for (int64_t c = 0; c < t->p.window.out_channels; c++)
@@ -165,6 +166,11 @@ static void draw_epilogues(itg_rng *rng, int index, trial *t, itg_requant *requa
                                .hi = narrow ? itg_dtype_max(storage) : 900};
     t->out[1] =
         (itg_epilogue){.storage = ITG_S64, .lo = INT64_MIN, .hi = INT64_MAX}; /* the sum itself */
+    t->out[2] = (itg_epilogue){.storage = ITG_F32,
+                               .dequant = &dequant,
+                               .dequant_count = 1,
+                               .float_lo = -1e5F,
+                               .float_hi = 1e5F};
     t->p.out = t->out;
     t->p.out_count = MOST_OUTPUTS;
 }

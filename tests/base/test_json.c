@@ -284,6 +284,44 @@ static void scalars_alone_are_documents(void **state)
     itg_json_destroy(NULL);
 }
 
+/* As short as they read back, and no integer that a reader would refuse. */
+static void numbers_are_printed_as_they_are_read(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"0", "0"},
+        {"-0", "-0.0"},
+        {"-0.0", "-0.0"},
+        {"7", "7"},
+        {"-7", "-7"},
+        {"7.0", "7"},
+        {"0.1", "0.1"},
+        {"-2.5", "-2.5"},
+        {"1e300", "1e+300"},
+        {"1e16", "1e+16"},
+        {"-1e16", "-1e+16"},
+        {"9007199254740992", "9007199254740992"},
+        {"1e-7", "1e-07"},
+        {"0.30000000000000004", "0.30000000000000004"},
+        {"12345678901234567.0e3", "1.2345678901234567e+19"},
+        {"-9007199254740992", "-9007199254740992"},
+        {"123456789012345680000.0", "1.2345678901234568e+20"},
+        {"[1,{\"a\\n\":null},[],{}]", "[1, {\"a\\n\": null}, [], {}]"},
+        {"[true,false,\"x\"]", "[true, false, \"x\"]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_json *json = NULL;
+        itg_strbuf out = {0};
+        assert_int_equal(itg_json_parse(cases[i][0], strlen(cases[i][0]), "t", &json, NULL),
+                         ITG_OK);
+        itg_json_print(itg_json_root(json), &out);
+        assert_true(itg_strbuf_ok(&out));
+        assert_string_equal(out.text, cases[i][1]);
+        itg_strbuf_deinit(&out);
+        itg_json_destroy(json);
+    }
+}
+
 static void files_are_read_under_their_own_name(void **state)
 {
     (void)state;
@@ -323,6 +361,7 @@ int main(void)
         cmocka_unit_test(more_than_4_million_values_are_refused),
         cmocka_unit_test(every_prefix_and_every_changed_byte_is_survived),
         cmocka_unit_test(scalars_alone_are_documents),
+        cmocka_unit_test(numbers_are_printed_as_they_are_read),
         cmocka_unit_test(files_are_read_under_their_own_name),
     };
     if (chdir(TEST_FOLDER) != 0) return 1;

@@ -206,6 +206,43 @@ static void test_what_blocks_it(void **state)
     }
 }
 
+/* A channel's least weight decides as its largest does: 2^-120 has no room for what 2^60 needs. */
+static void test_small_weights_of_a_channel_hold_it(void **state)
+{
+    (void)state;
+    static const float a[] = {0x1p60f, 0x1p-120f}, b[] = {1, 0.5f};
+    static const float back_a[] = {0x1p-120f}, back_b[] = {0x1p60f, 0x1p-60f};
+    for (int back = 0; back < 2; ++back) {
+        itg_graph *g = make_graph();
+        itg_id x = add_input(g, "x", back ? "1,1,2,2" : "1,2,2,2");
+        itg_id wa = add_floats(g, "wa", back ? "1,1,1,1" : "1,2,1,1", back ? back_a : a);
+        itg_id wb = add_floats(g, "wb", "2,1,1,1", back ? back_b : b);
+        itg_id y = ADD_OP(g, ITG_OP_CONV, "a", NULL, x, wa);
+        set_output(g, ADD_OP(g, ITG_OP_CONV, "b", NULL, y, wb));
+        itg_graph *p = prepared(g, true);
+        assert_true(floats_at(p, 0, 1)[0] == (back ? 0x1p-120f : 0x1p60f));
+        assert_keeps_function(g, p, 0);
+        itg_graph_destroy(p);
+        itg_graph_destroy(g);
+    }
+}
+
+/* A MatMul multiplies along the last axis of an image, which is no channel however long it is. */
+static void test_matmul_of_an_image_reads_no_channels(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id y = ADD_OP(g, ITG_OP_CONV, "a", NULL, add_input(g, "x", "1,2,3,4"),
+                      skewed(g, "wa", "4,2,1,1", 2));
+    set_output(g, ADD_OP(g, ITG_OP_MATMUL, "b", NULL, y, add_floats(g, "wb", "4,5", NULL)));
+    itg_graph *p = prepared(g, true);
+    assert_memory_equal(floats_at(p, itg_graph_find_node(p, "a"), 1),
+                        g->values[itg_graph_find_value(g, "wa")].data, 8 * sizeof(float));
+    assert_keeps_function(g, p, 0);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +250,8 @@ int main(void)
         cmocka_unit_test(test_exponents_at_their_boundaries),
         cmocka_unit_test(test_channels_that_would_lose_bits_are_left_alone),
         cmocka_unit_test(test_what_blocks_it),
+        cmocka_unit_test(test_small_weights_of_a_channel_hold_it),
+        cmocka_unit_test(test_matmul_of_an_image_reads_no_channels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,36 @@ static void every_dtype_is_written_and_read(void **state)
     }
 }
 
+/* Two codes a byte, the first in the low half; of an odd number the last half is 0. */
+static void codes_of_4_bits_are_packed_in_pairs(void **state)
+{
+    (void)state;
+    static const int8_t codes[] = {1, -2, 3, -4, 5, -8, 7};
+    static const unsigned char packed[] = {0x4a, 4, 0xe1, 0xc3, 0x85, 0x07}; /* raw_data */
+    for (int64_t count = 5; count <= 7; count++) {
+        const itg_shape shape = {.rank = 1, .dims = {count}};
+        unsigned char *bytes = NULL, expected[6];
+        size_t size = 0;
+        itg_onnx_writer *w = NULL;
+        itg_error err = {0};
+        memcpy(expected, packed, sizeof packed);
+        if (count == 5) expected[1] = 3, expected[4] = 0x05;
+        if (count == 6) expected[1] = 3;
+        assert_int_equal(itg_onnx_writer_create("net", "", &w, NULL), ITG_OK);
+        assert_int_equal(itg_onnx_writer_int4(w, "t", &shape, codes), ITG_OK);
+        assert_int_equal(itg_onnx_writer_save(w, FILE_NAME, &err), ITG_OK);
+        assert_int_equal(itg_file_read(FILE_NAME, 1 << 20, &bytes, &size, &err), ITG_OK);
+        const size_t length = 2 + (size_t)expected[1];
+        size_t at = 0;
+        while (at + length <= size && memcmp(bytes + at, expected, length) != 0)
+            at++;
+        assert_true(at + length <= size);
+        free(bytes);
+        remove(FILE_NAME);
+        itg_onnx_writer_destroy(w);
+    }
+}
+
 static void the_writer_keeps_its_first_failure(void **state)
 {
     (void)state;
@@ -231,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(every_dtype_is_written_and_read),
+        cmocka_unit_test(codes_of_4_bits_are_packed_in_pairs),
         cmocka_unit_test(the_writer_keeps_its_first_failure),
         cmocka_unit_test(a_file_that_cannot_be_read_is_an_io_error),
         cmocka_unit_test(real_models_are_imported_or_clearly_refused),

@@ -349,6 +349,10 @@ static void cast_knows_types_by_name(void **state)
     w = begin(13);
     node(w, "Cast", "x", "y");
     refuse(w, ITG_BAD_FILE, "'to' is missing");
+    w = begin(13);
+    node(w, "Cast", "x", "y");
+    itg_onnx_writer_int(w, "to", -1);
+    refuse(w, ITG_UNSUPPORTED, "'to' is -1; 0 to 2147483647");
 }
 
 static void constant_of_shape_expands_a_scalar_of_its_type(void **state)

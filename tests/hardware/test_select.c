@@ -204,6 +204,14 @@ static void the_reason_says_what_integers_cannot_do(void **state)
     x = add_input(g, "x", "4,4");
     ADD_NODE(g, ITG_OP_GATHER, "n", "4,4", NULL, x, x);
     expect_reason(hw, g, "a parameter among its inputs is not constant");
+    g = make_graph();
+    x = add_input(g, "x", "4,4");
+    ADD_NODE(g, ITG_OP_CLIP, "n", "4,4", NULL, x, ITG_NONE, add_constant(g, "most", ""));
+    expect_reason(hw, g, NULL); /* a bound that is left out */
+    g = make_graph();
+    x = add_input(g, "x", "4,4");
+    ADD_NODE(g, ITG_OP_ADD, "n", "4,4", NULL, x, ITG_NONE);
+    expect_reason(hw, g, "an operand is left out");
     itg_hardware_destroy(hw);
 }
 

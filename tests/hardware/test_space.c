@@ -383,6 +383,165 @@ static void readers_in_the_first_group_count(void **state)
     itg_hardware_destroy(hw);
 }
 
+/* ---- classes of dtypes, operator by operator ---- */
+
+/* Dtypes 0 w (weights, 2..4 bits), 1 v (weights, 5..8), 2 a (2..8), 3 b (9..16). */
+static itg_hardware *with_operator(const char *op, const char *specs)
+{
+    char text[2000];
+    snprintf(text, sizeof text,
+             "{\"intaglio_hardware\": 1, \"name\": \"classes\", \"dtypes\": {"
+             "\"w\": {\"storage\": \"s8\", \"bits\": [2, 4]}, "
+             "\"v\": {\"storage\": \"s8\", \"bits\": [5, 8]}, "
+             "\"a\": {\"storage\": \"s8\", \"bits\": [2, 8]}, "
+             "\"b\": {\"storage\": \"s16\", \"bits\": [9, 16]}}, "
+             "\"requantize\": {\"r\": {\"form\": \"f32\"}}, "
+             "\"model_inputs\": [\"a\", \"b\"], \"model_outputs\": [\"a\"], "
+             "\"operators\": {\"%s\": [%s]}}",
+             op, specs);
+    return parse(text);
+}
+
+#define MAC(in, weight, out)                                                                       \
+    "{\"arithmetic\": \"mac\", \"requantize\": \"r\", \"accumulator\": {\"bits\": 32}, "           \
+    "\"inputs\": [" in "], \"weights\": [" weight "], \"outputs\": [" out "]}"
+#define LUT(in, out) "{\"arithmetic\": \"lut\", \"inputs\": [" in "], \"outputs\": [" out "]}"
+#define SUM(in, out)                                                                               \
+    "{\"arithmetic\": \"rescale\", \"requantize\": \"r\", \"left_shift\": 4, "                     \
+    "\"inputs\": [" in "], \"outputs\": [" out "]}"
+
+#define NARROW "2,3,4,5,6,7,8"
+#define BOTH NARROW ",9,10,11,12,13,14,15,16"
+
+/* A single node y = op(x, second): a choice is taken away only where some combination of choices
+ * has no spec, or one that does not write what is read of y. */
+static void classes_stay_where_every_choice_has_a_spec(void **state)
+{
+    (void)state;
+    static const struct {
+        itg_op op;
+        const char *specs, *x, *second; /* second NULL: none */
+    } cases[] = {
+        {ITG_OP_TANH, LUT("\"a\"", "\"a\"") ", " LUT("\"b\"", "\"a\""), BOTH, NULL},
+        {ITG_OP_TANH, LUT("\"a\"", "\"a\"") ", " LUT("\"b\"", "\"b\""), NARROW, NULL},
+        {ITG_OP_CONV, MAC("\"a\"", "\"w\"", "\"a\"") ", " MAC("\"b\"", "\"w\"", "\"a\""), BOTH,
+         "2,3,4"},
+        {ITG_OP_CONV, MAC("\"a\"", "\"w\"", "\"a\"") ", " MAC("\"b\"", "\"w\"", "\"b\""), NARROW,
+         "2,3,4"},
+        {ITG_OP_CONV, MAC("\"a\"", "\"w\"", "\"a\"") ", " MAC("\"a\"", "\"v\"", "\"a\""), NARROW,
+         NARROW},
+        {ITG_OP_CONV, MAC("\"a\"", "\"w\"", "\"a\"") ", " MAC("\"a\"", "\"v\"", "\"b\""), NARROW,
+         "2,3,4"},
+        {ITG_OP_CONV, MAC("\"a\"", "\"w\", \"v\"", "\"a\"") ", " MAC("\"b\"", "\"w\"", "\"a\""),
+         NARROW, NARROW}, /* b beside v has none */
+        {ITG_OP_ADD, SUM("\"a\", \"b\"", "\"a\""), BOTH, BOTH},
+        {ITG_OP_ADD, SUM("\"a\"", "\"a\"") ", " SUM("\"b\"", "\"a\""), NARROW, NARROW},
+        {ITG_OP_ADD,
+         SUM("\"a\"", "\"a\"") ", " SUM("\"b\"", "\"a\"") ", " SUM("\"a\", \"b\"", "\"a\""), BOTH,
+         BOTH},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_hardware *hw = with_operator(itg_op_name(cases[i].op), cases[i].specs);
+        itg_graph *g = make_graph();
+        itg_id x = add_input(g, "x", "1,2,4,4"), z = x, y;
+        if (cases[i].op == ITG_OP_TANH) {
+            y = ADD_NODE(g, ITG_OP_TANH, "y", "1,2,4,4", NULL, x);
+        } else {
+            if (cases[i].op == ITG_OP_CONV) z = add_constant(g, "z", "2,2,1,1");
+            y = ADD_NODE(g, cases[i].op, "y", "1,2,4,4", NULL, x, z);
+        }
+        finish(g, x, y);
+        itg_choice_space *s = space_of(hw, g, NULL);
+        assert_string_equal(widths(s, 0), cases[i].x);
+        if (cases[i].second) assert_string_equal(widths(s, 1), cases[i].second);
+        assert_string_equal(widths(s, s->edge_count - 1), NARROW);
+        expect_every_combination(hw, g, s);
+        itg_choice_space_destroy(s);
+        itg_graph_destroy(g);
+        itg_hardware_destroy(hw);
+    }
+}
+
+/* Who states widths, of weights or of activations, gets them, whatever else there is a spec for. */
+static void stated_widths_are_not_held_to_classes(void **state)
+{
+    (void)state;
+    itg_hardware *hw =
+        with_operator("Conv", MAC("\"a\"", "\"w\"", "\"a\"") ", " MAC("\"b\"", "\"v\"", "\"b\""));
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4");
+    finish(g, x,
+           ADD_NODE(g, ITG_OP_CONV, "y", "1,2,4,4", NULL, x, add_constant(g, "z", "2,2,1,1")));
+    static const struct {
+        itg_space_options options;
+        const char *x, *weights;
+    } cases[] = {
+        {{.weight = {0, 0}}, NARROW, "2,3,4"},
+        {{.weight = {2, 8}}, NARROW, NARROW},
+        {{.weight = {4, 5}}, NARROW, "4,5"},
+        {{.input = {8, 9}}, "8,9", "2,3,4"},
+        {{.activation = {2, 16}}, BOTH, "2,3,4"},
+        {{.weight = {8, 8}, .activation = {7, 10}}, "7,8,9,10", "8"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_choice_space *s = space_of(hw, g, &cases[i].options);
+        assert_string_equal(widths(s, 0), cases[i].x);
+        assert_string_equal(widths(s, 1), cases[i].weights);
+        itg_choice_space_destroy(s);
+    }
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+/* As many dtypes as a description may have: the last counts as the first does. */
+static void the_last_of_32_dtypes_is_one(void **state)
+{
+    (void)state;
+    char text[4000] = "{\"intaglio_hardware\": 1, \"name\": \"many\", \"dtypes\": {";
+    for (int i = 0; i < 32; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%s\"t%d\": {\"storage\": \"s8\", \"bits\": [%d, 8]}", i ? ", " : "", i,
+                 i == 31 ? 5 : 8);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "}, \"operators\": {\"Tanh\": [%s]}}",
+             LUT("\"t31\", \"t0\"", "\"t31\""));
+    itg_hardware *hw = parse(text);
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "1,2,4,4");
+    finish(g, x, ADD_NODE(g, ITG_OP_TANH, "y", "1,2,4,4", NULL, x));
+    itg_choice_space *s = space_of(hw, g, NULL);
+    assert_int_equal(s->groups[s->edge_group[0]].dtype_mask, 1u << 31 | 1u);
+    assert_int_equal(s->groups[s->edge_group[1]].dtype_mask, 1u << 31);
+    assert_string_equal(widths(s, 1), "5,6,7,8");
+    itg_choice_space_destroy(s);
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
+/* Each of the four options names itself, at every end of what is possible. */
+static void options_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    itg_hardware *hw = load("x86-vnni");
+    itg_graph *g = make_chain();
+    static const itg_bits_range bad[] = {{1, 8}, {8, 33}, {9, 8}, {0, 8}, {8, 0}};
+    static const char *const names[] = {"weight", "activation", "input", "output"};
+    for (int i = 0; i < 20; i++) {
+        itg_space_options o = {.weight = {2, 32}, .activation = {8, 8}};
+        itg_bits_range *ranges[] = {&o.weight, &o.activation, &o.input, &o.output};
+        itg_choice_space *space = NULL;
+        itg_error err = {0};
+        char expected[100];
+        *ranges[i / 5] = bad[i % 5];
+        snprintf(expected, sizeof expected, "%s bits: expected 2 <= low <= high <= 32, got %d..%d",
+                 names[i / 5], bad[i % 5].min, bad[i % 5].max);
+        assert_int_equal(itg_choice_space_create(hw, g, &o, &space, &err), ITG_BAD_ARGUMENT);
+        assert_string_equal(err.message, expected);
+        assert_null(space);
+    }
+    itg_graph_destroy(g);
+    itg_hardware_destroy(hw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +556,10 @@ int main(void)
         cmocka_unit_test(an_edge_without_a_width_is_named),
         cmocka_unit_test(a_fused_activation_writes_what_its_host_writes),
         cmocka_unit_test(readers_in_the_first_group_count),
+        cmocka_unit_test(classes_stay_where_every_choice_has_a_spec),
+        cmocka_unit_test(stated_widths_are_not_held_to_classes),
+        cmocka_unit_test(the_last_of_32_dtypes_is_one),
+        cmocka_unit_test(options_out_of_range_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,9 +22,11 @@ static inline const itg_accel_kernels *set_or_skip(const char *name)
 
 typedef struct guarded {
     unsigned char *data; /* aligned as asked; ends at a page that may not be touched */
-    void *map;
-    size_t map_bytes;
+    unsigned char *map;
+    size_t bytes, map_bytes, page;
 } guarded;
+
+enum { UNTOUCHED = 0xa5 }; /* what memory holds at first, also around the bytes */
 
 /* `bytes` rounded up to the alignment. */
 static inline guarded guard(size_t bytes, size_t alignment)
@@ -32,17 +34,28 @@ static inline guarded guard(size_t bytes, size_t alignment)
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t padded = (bytes + alignment - 1) / alignment * alignment;
     const size_t pages = (padded + page - 1) / page * page;
-    guarded g = {.map_bytes = pages + page};
+    guarded g = {.bytes = bytes, .map_bytes = pages + page, .page = page};
     g.map = mmap(NULL, g.map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(g.map != MAP_FAILED);
-    assert_int_equal(mprotect((unsigned char *)g.map + pages, page, PROT_NONE), 0);
-    g.data = (unsigned char *)g.map + pages - padded;
-    memset(g.data, 0xa5, padded);
+    assert_int_equal(mprotect(g.map + pages, page, PROT_NONE), 0);
+    g.data = g.map + pages - padded;
+    memset(g.map, UNTOUCHED, pages);
     return g;
 }
 
+/* From here on who writes to it dies. */
+static inline void make_read_only(guarded *g)
+{
+    assert_int_equal(mprotect(g->map, g->map_bytes - g->page, PROT_READ), 0);
+}
+
+/* Nothing before the bytes nor between them and the end was written. */
 static inline void unguard(guarded *g)
 {
+    for (const unsigned char *at = g->map; at < g->data; at++)
+        assert_int_equal(*at, UNTOUCHED);
+    for (const unsigned char *at = g->data + g->bytes; at < g->map + g->map_bytes - g->page; at++)
+        assert_int_equal(*at, UNTOUCHED);
     assert_int_equal(munmap(g->map, g->map_bytes), 0);
 }
 #endif

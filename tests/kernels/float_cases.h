@@ -12,6 +12,7 @@
 #include <string.h>
 #include "base/base.h"
 #include "kernels/float_ops.h"
+#include "tests/guarded_heap.h"
 
 #define DIMS(...)                                                                                  \
     ((const int64_t[]){__VA_ARGS__}), (int)(sizeof((const int64_t[]){__VA_ARGS__}) / 8)
@@ -32,20 +33,18 @@ static inline int64_t count_of(const itg_tensor *t)
     return n;
 }
 
-/* A heap tensor of exactly its size, so that sanitizers see each stray access. Freed by drop(). */
+/* A heap tensor of exactly its size, so that each stray access is seen. Freed by drop(). */
 static inline itg_tensor make(itg_dtype dtype, const int64_t *dims, int rank)
 {
     itg_tensor t = view(dtype, NULL, dims, rank);
-    t.data = calloc((size_t)count_of(&t) + 1, itg_dtype_size(dtype));
-    assert_non_null(t.data);
-    t.data = realloc(t.data, (size_t)count_of(&t) * itg_dtype_size(dtype) + (count_of(&t) == 0));
-    assert_non_null(t.data);
+    t.data = guarded_alloc((size_t)count_of(&t) * itg_dtype_size(dtype));
+    memset(t.data, 0, (size_t)count_of(&t) * itg_dtype_size(dtype));
     return t;
 }
 
 static inline void drop(itg_tensor *t)
 {
-    free(t->data);
+    guarded_free(t->data);
     t->data = NULL;
 }
 

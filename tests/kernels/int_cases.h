@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "kernels/int_ops.h"
 #include "kernels/requant.h"
+#include "tests/guarded_heap.h"
 
 __extension__ typedef __int128 wide;
 
@@ -17,11 +18,9 @@ static inline int64_t between(itg_rng *rng, int64_t lo, int64_t hi)
     return lo + (int64_t)itg_rng_below(rng, (uint64_t)(hi - lo) + 1);
 }
 
-static inline void *buffer(int64_t bytes) /* exact size, so that sanitizers see any step outside */
+static inline void *buffer(int64_t bytes) /* freed by guarded_free() */
 {
-    void *p = malloc(bytes > 0 ? (size_t)bytes : 1);
-    assert_non_null(p);
-    return p;
+    return guarded_alloc((size_t)bytes);
 }
 
 /* ---- random operands ---- */
@@ -73,8 +72,8 @@ static inline operand make_operand(itg_rng *rng, itg_dtype storage, int64_t n, b
 
 static inline void free_operand(operand *o)
 {
-    free(o->codes);
-    free((void *)(uintptr_t)o->view.data);
+    guarded_free(o->codes);
+    guarded_free((void *)(uintptr_t)o->view.data);
 }
 
 static inline itg_dtype random_storage(itg_rng *rng)
@@ -147,9 +146,9 @@ static inline outputs make_outputs(itg_rng *rng, int64_t n, int64_t channels)
 static inline void free_outputs(outputs *o)
 {
     for (int i = 0; i < OUTPUTS; i++)
-        free(o->e[i].out);
-    free(o->requants);
-    free(o->dequant);
+        guarded_free(o->e[i].out);
+    guarded_free(o->requants);
+    guarded_free(o->dequant);
 }
 
 static inline void expect_outputs(const outputs *o, int64_t i, int64_t channel, int64_t acc)

@@ -39,17 +39,18 @@ static void run_scalar(const job *t, bool matrix)
         else
             itg_int_conv(w, &x, &t->p.w, &t->p.mac, e, OUTPUTS, scratch);
     }
-    free(scratch);
+    guarded_free(scratch);
 }
 
+/* *packed: to be freed by the caller behind the layer's last run. */
 static itg_accel_layer *make_layer(const itg_accel_kernels *kernels, const itg_accel_problem *p,
-                                   itg_arena *arena)
+                                   itg_arena *arena, guarded *packed)
 {
     itg_accel_layer *layer = NULL;
-    void *packed = itg_arena_alloc(arena, itg_accel_packed_bytes(kernels, p));
-    assert_non_null(packed);
-    itg_accel_pack(kernels, p, packed);
-    assert_int_equal(itg_accel_layer_create(kernels, p, packed, arena, &layer, NULL), ITG_OK);
+    *packed = guard(itg_accel_packed_bytes(kernels, p), 64);
+    itg_accel_pack(kernels, p, packed->data);
+    make_read_only(packed);
+    assert_int_equal(itg_accel_layer_create(kernels, p, packed->data, arena, &layer, NULL), ITG_OK);
     return layer;
 }
 
@@ -59,13 +60,15 @@ static void check_set(const itg_accel_kernels *kernels, const job *t, bool matri
 {
     const itg_window *w = &t->p.window;
     itg_arena *arena = itg_arena_create(0);
-    itg_accel_layer *layer = make_layer(kernels, &t->p, arena);
+    guarded packed;
+    itg_accel_layer *layer = make_layer(kernels, &t->p, arena, &packed);
     const itg_dtype storage = t->x.view.storage;
     guarded x = guard((size_t)(t->samples * t->inputs) * itg_dtype_size(storage), 1);
     guarded scratch = guard(itg_accel_scratch(layer, t->samples), 64), out[OUTPUTS];
     void *y[OUTPUTS];
     itg_to_channels_last(storage, t->samples, matrix ? 1 : w->channels,
                          matrix ? t->inputs : w->height * w->width, t->x.view.data, x.data);
+    make_read_only(&x);
     for (int i = 0; i < OUTPUTS; i++) {
         out[i] = guard((size_t)(t->samples * t->outputs) * itg_dtype_size(t->p.out[i].storage), 8);
         y[i] = out[i].data;
@@ -78,10 +81,11 @@ static void check_set(const itg_accel_kernels *kernels, const job *t, bool matri
         itg_to_channels_last(e->storage, t->samples, matrix ? 1 : w->out_channels,
                              matrix ? t->outputs : w->out_height * w->out_width, e->out, expected);
         assert_memory_equal(out[i].data, expected, bytes);
-        free(expected);
+        guarded_free(expected);
         unguard(&out[i]);
     }
     unguard(&x);
+    unguard(&packed);
     unguard(&scratch);
     itg_arena_destroy(arena);
 }
@@ -128,7 +132,7 @@ static void fill_job(itg_rng *rng, job *t)
 
 static void free_job(job *t)
 {
-    free(t->bias);
+    guarded_free(t->bias);
     free_operand(&t->x);
     free_operand(&t->w);
     free_outputs(&t->expected);
@@ -409,8 +413,10 @@ static void what_no_set_holds_runs_on_the_reference(void **state)
         t.p.mac.acc_bound = i == 3 ? (int64_t)1 << 40 : 1000;
         assert_int_equal(itg_accel_packed_bytes(set_or_skip("portable"), &t.p) == 0, i > 0);
         itg_arena *arena = itg_arena_create(0);
-        itg_accel_layer *layer = make_layer(set_or_skip("portable"), &t.p, arena);
+        guarded packed;
+        itg_accel_layer *layer = make_layer(set_or_skip("portable"), &t.p, arena, &packed);
         assert_string_equal(itg_accel_layer_set(layer), i > 0 ? "reference" : "portable");
+        unguard(&packed);
         itg_arena_destroy(arena);
         free_job(&t);
     }
@@ -457,11 +463,11 @@ static itg_status run_alone(void *context, int worker, int64_t item, itg_error *
     guarded scratch = guard(itg_accel_scratch(s->layer, s->t->samples), 64);
     void *y[OUTPUTS];
     for (int i = 0; i < OUTPUTS; i++)
-        y[i] = malloc((size_t)(s->t->samples * s->t->outputs) * 8);
+        y[i] = buffer(s->t->samples * s->t->outputs * 8);
     itg_accel_run(s->layer, s->t->x.view.data, y, s->t->samples, scratch.data);
     bool equal = memcmp(y[0], s->t->expected.e[0].out, s->bytes) == 0;
     for (int i = 0; i < OUTPUTS; i++)
-        free(y[i]);
+        guarded_free(y[i]);
     unguard(&scratch);
     return equal ? ITG_OK : itg_fail(err, ITG_FAILURE, "another result");
 }
@@ -478,9 +484,11 @@ static void threads_share_a_layer(void **state)
     t.p.mac.may_overflow = false;
     run_scalar(&t, true);
     itg_arena *arena = itg_arena_create(0);
-    shared s = {make_layer(best, &t.p, arena), &t, (size_t)(t.samples * t.outputs)};
+    guarded packed;
+    shared s = {make_layer(best, &t.p, arena, &packed), &t, (size_t)(t.samples * t.outputs)};
     itg_error err = {0};
     assert_int_equal(itg_parallel_for(4, 64, run_alone, &s, &err), ITG_OK);
+    unguard(&packed);
     itg_arena_destroy(arena);
     free_job(&t);
 }

@@ -356,9 +356,9 @@ static void layouts_are_each_others_inverse(void **state)
         if (c > 1 && p > 2) /* channel 1, pixel 2 of the last matrix */
             assert_memory_equal(last + (at + 2 * c + 1) * size, in + (at + p + 2) * size,
                                 (size_t)size);
-        free(in);
-        free(last);
-        free(back);
+        guarded_free(in);
+        guarded_free(last);
+        guarded_free(back);
     }
 }
 

@@ -133,7 +133,7 @@ static bool check(const itg_accel_kernels *kernels, const trial *t)
     for (int32_t o = 0; o < t->out_count; o++) {
         const size_t bytes = (size_t)t->n * itg_dtype_size(t->out[o].storage);
         if (made) assert_memory_equal(y[o], expected[o], bytes);
-        free(expected[o]);
+        guarded_free(expected[o]);
     }
     itg_arena_destroy(arena);
     return made != NULL;
@@ -223,7 +223,7 @@ static void tables_equal_single_entries(void **state)
             assert_int_equal(itg_load(storage, y.data, j),
                              table[itg_load(x->storage, x->data, j) - x->qmin]);
         unguard(&y);
-        free(table);
+        guarded_free(table);
         release(&t);
     }
 }

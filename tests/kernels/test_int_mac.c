@@ -46,8 +46,8 @@ static void convolutions_equal_naive_sums(void **state)
         void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
         itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
         check_conv(&w, &x, &k, &mac, &o);
-        free(scratch);
-        free(bias);
+        guarded_free(scratch);
+        guarded_free(bias);
         free_outputs(&o);
         free_operand(&x);
         free_operand(&k);
@@ -67,7 +67,7 @@ static void a_large_convolution_takes_several_blocks(void **state)
     void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
     itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
     check_conv(&w, &x, &k, &mac, &o);
-    free(scratch);
+    guarded_free(scratch);
     free_outputs(&o);
     free_operand(&x);
     free_operand(&k);
@@ -91,7 +91,7 @@ static void vast_padding_takes_no_vast_memory(void **state)
         void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
         itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
         check_conv(&w, &x, &k, &mac, &o);
-        free(scratch);
+        guarded_free(scratch);
         free_outputs(&o);
         free_operand(&x);
         free_operand(&k);
@@ -138,8 +138,8 @@ static void matrix_products_equal_naive_sums(void **state)
         void *scratch = buffer((int64_t)itg_int_matmul_scratch(t.m, t.n, t.k));
         itg_int_matmul(t.m, t.n, t.k, &a.view, &b.view, t.transposed, &mac, o.e, OUTPUTS, scratch);
         check_matmul(&t, &a, &b, &mac, &o);
-        free(scratch);
-        free(bias);
+        guarded_free(scratch);
+        guarded_free(bias);
         free_outputs(&o);
         free_operand(&a);
         free_operand(&b);
@@ -173,7 +173,7 @@ static void sixteen_by_eight_bits_take_sums_beyond_32_bits(void **state)
         void *scratch = buffer((int64_t)itg_int_matmul_scratch(t.m, t.n, t.k));
         itg_int_matmul(t.m, t.n, t.k, &a.view, &b.view, true, &mac, o.e, OUTPUTS, scratch);
         check_matmul(&t, &a, &b, &mac, &o);
-        free(scratch);
+        guarded_free(scratch);
         free_outputs(&o);
         free_operand(&a);
         free_operand(&b);
@@ -209,7 +209,7 @@ static void wide_accumulators_overflow_as_stated(void **state)
         void *scratch = buffer((int64_t)itg_int_matmul_scratch(t.m, t.n, t.k));
         itg_int_matmul(t.m, t.n, t.k, &a.view, &b.view, true, &mac, o.e, OUTPUTS, scratch);
         check_matmul(&t, &a, &b, &mac, &o);
-        free(scratch);
+        guarded_free(scratch);
         free_outputs(&o);
         free_operand(&a);
         free_operand(&b);
@@ -290,8 +290,8 @@ static void convolutions_in_parts_join_them(void **state)
                 }
                 expect_outputs(&o, at, n, join(&p, terms, bias ? bias[n] : 0, n));
             }
-        free(scratch);
-        free(bias);
+        guarded_free(scratch);
+        guarded_free(bias);
         free_outputs(&o);
         free_operand(&x);
         free_operand(&k);
@@ -324,8 +324,8 @@ static void matrix_products_in_parts_join_them(void **state)
                     (b.codes[transposed ? at % n * depth + d : d * n + at % n] - b.view.zero_point);
             expect_outputs(&o, at, at % n, join(&p, terms, bias ? bias[at % n] : 0, at % n));
         }
-        free(scratch);
-        free(bias);
+        guarded_free(scratch);
+        guarded_free(bias);
         free_outputs(&o);
         free_operand(&a);
         free_operand(&b);

@@ -145,8 +145,8 @@ static void float_forms_equal_onnx_runtime(void **state)
                                                      b.codes[ib], zb));
             assert_true(reals[j] == expected_float(&k, a.codes[ia] - za, b.codes[ib] - zb));
         }
-        free(codes);
-        free(reals);
+        guarded_free(codes);
+        guarded_free(reals);
         free_operand(&a);
         free_operand(&b);
     }
@@ -200,11 +200,11 @@ static void pools_equal_naive_windows(void **state)
                     assert_int_equal(acc[at], sum - valid * zp);
                     assert_int_equal(count[at], valid);
                 }
-        free(most);
-        free(mean);
-        free(padded);
-        free(acc);
-        free(count);
+        guarded_free(most);
+        guarded_free(mean);
+        guarded_free(padded);
+        guarded_free(acc);
+        guarded_free(count);
         free_operand(&x);
     }
 }
@@ -258,10 +258,10 @@ static void float_means_add_in_row_major_order(void **state)
             assert_true((float)codes[j] == fminf(fmaxf(rintf(sum), 3), 250));
             assert_true(real[j] == fminf(fmaxf(m, -2), 5));
         }
-        free(mean);
-        free(real);
-        free(codes);
-        free(count);
+        guarded_free(mean);
+        guarded_free(real);
+        guarded_free(codes);
+        guarded_free(count);
         free_operand(&x);
     }
 }
@@ -283,8 +283,8 @@ static void tables_are_looked_up_by_code(void **state)
         itg_int_lut(&x.view, 300, table, to, out);
         for (int64_t j = 0; j < 300; j++)
             assert_int_equal(itg_load(to, out, j), table[x.codes[j] - x.view.qmin]);
-        free(table);
-        free(out);
+        guarded_free(table);
+        guarded_free(out);
         free_operand(&x);
     }
 }
@@ -320,7 +320,7 @@ static void storages_hold_their_extremes(void **state)
         itg_store(storage, data, 1, itg_dtype_max(storage));
         assert_true(itg_load(storage, data, 2) == itg_dtype_min(storage));
         assert_true(itg_load(storage, data, 1) == itg_dtype_max(storage));
-        free(data);
+        guarded_free(data);
     }
 }
 
