@@ -12,7 +12,7 @@ if [ "${1:-}" = --write ]; then
 fi
 
 cmake --preset release -DITG_BUILD_BENCH=ON -DITG_BUILD_TESTS=OFF >/dev/null
-cmake --build --preset release --target itg_bench | tail -n 1
+build --preset release --target itg_bench
 
 # The peer lives in an environment of its own, and is not needed.
 python=build/venv/bin/python

@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 . scripts/packages.sh
 need $build_packages $test_packages clang libomp-dev
 cmake --preset clang >/dev/null
-cmake --build --preset clang | tail -n 1
+build --preset clang
 ctest --preset clang -j "$(nproc)" -LE slow

@@ -11,5 +11,5 @@ fi
 . scripts/packages.sh
 need $build_packages python3
 cmake --preset release >/dev/null
-cmake --build --preset release --target intaglio | tail -n 1
+build --preset release --target intaglio
 PYTHONDONTWRITEBYTECODE=1 exec python3 tests/pairs/check_exactness.py build/release/intaglio "$data" "$@"

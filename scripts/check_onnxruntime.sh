@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 need $build_packages python3 python3-venv
 
 cmake --preset release -DITG_BUILD_TESTS=OFF >/dev/null
-cmake --build --preset release | tail -n 1
+build --preset release
 python=build/venv/bin/python
 [ -x $python ] || python3 -m venv build/venv
 $python -c 'import numpy, onnx, onnxruntime' 2>/dev/null ||

@@ -8,7 +8,7 @@ need $build_packages qemu-user gcc-aarch64-linux-gnu gcc-s390x-linux-gnu libc6-d
 
 host=build/release/intaglio
 cmake --preset release >/dev/null
-cmake --build --preset release --target intaglio | tail -n 1
+build --preset release --target intaglio
 work=$PWD/build/qemu
 mkdir -p "$work"
 model=examples/digits.onnx
@@ -43,7 +43,7 @@ cross() { # architecture, triplet, qemu
         -DCMAKE_C_COMPILER="$2-gcc" -DCMAKE_FIND_ROOT_PATH="$root" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
         -DITG_BUILD_BENCH=OFF -DCMAKE_SKIP_BUILD_RPATH=ON -DCMAKE_LIBRARY_ARCHITECTURE="$2" -DZLIB_ROOT="$root/usr" \
         -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath-link,$root/usr/lib/$2 -Wl,-rpath-link,$root/lib/$2" >/dev/null
-    cmake --build "build/$1" | tail -n 1
+    build "build/$1"
     run="$3 -L /usr/$2 -E LD_LIBRARY_PATH=$root/usr/lib/$2:$root/lib/$2 -E OMP_WAIT_POLICY=passive build/$1/intaglio"
 }
 

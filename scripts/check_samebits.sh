@@ -13,5 +13,5 @@ need $build_packages python3 clang qemu-user qemu-system-arm gcc-arm-none-eabi l
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross
 cmake --preset release >/dev/null
-cmake --build --preset release --target intaglio | tail -n 1
+build --preset release --target intaglio
 PYTHONDONTWRITEBYTECODE=1 exec python3 tests/samebits/check_samebits.py build/release/intaglio "$data" "$@"

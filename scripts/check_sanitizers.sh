@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 . scripts/packages.sh
 need $build_packages $test_packages
 cmake --preset asan-ubsan >/dev/null
-cmake --build --preset asan-ubsan | tail -n 1
+build --preset asan-ubsan
 ctest --preset asan-ubsan -j "$(nproc)" -LE slow

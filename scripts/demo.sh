@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 need $build_packages
 
 cmake --preset release -DITG_BUILD_TESTS=OFF >/dev/null
-cmake --build --preset release | tail -n 1
+build --preset release
 echo
 rm -rf build/demo
 build/release/intaglio demo -o build/demo "$@"

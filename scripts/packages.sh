@@ -1,4 +1,5 @@
-# Sourced by the other scripts: need PACKAGE... installs what is missing on Debian and Ubuntu.
+# Sourced by the other scripts: need PACKAGE... installs what is missing on Debian and Ubuntu; build ARGUMENTS... is cmake --build
+# that shows its last line, or what failed.
 need() {
     missing=
     for package in "$@"; do
@@ -12,6 +13,16 @@ need() {
     $as_root apt-get update -qq
     # shellcheck disable=SC2086
     $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+build() {
+    log=$(mktemp)
+    if ! cmake --build "$@" >"$log" 2>&1; then
+        grep -A 20 '^FAILED' "$log" || cat "$log"
+        exit 1
+    fi
+    tail -n 1 "$log"
+    rm "$log"
 }
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config protobuf-compiler protobuf-c-compiler libprotobuf-c-dev

@@ -6,5 +6,5 @@ cd "$(dirname "$0")/.."
 need $build_packages $test_packages
 
 cmake --preset release -DITG_BUILD_TESTS=ON >/dev/null
-cmake --build --preset release | tail -n 1
+build --preset release
 ctest --preset release -j "$(nproc)"

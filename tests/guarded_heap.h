@@ -33,12 +33,13 @@ static inline void *guarded_alloc(size_t bytes)
 static inline void guarded_free(void *p)
 {
     if (!p) return;
+    const size_t guard = HEAP_GUARD; /* no constant in a comparison: it may be 0 */
     unsigned char *data = p, *raw = data - HEAP_GUARD;
     size_t bytes = 0;
     if (HEAP_GUARD > 0) memcpy(&bytes, raw, sizeof bytes);
-    for (size_t i = sizeof bytes; i < HEAP_GUARD; i++)
+    for (size_t i = sizeof bytes; i < guard; i++)
         assert_int_equal(raw[i], HEAP_UNTOUCHED);
-    for (size_t i = 0; i < HEAP_GUARD; i++)
+    for (size_t i = 0; i < guard; i++)
         assert_int_equal(data[bytes + i], HEAP_UNTOUCHED);
     free(raw);
 }
