@@ -10,8 +10,8 @@ enum { SIDES = 2 };
 typedef struct comparison {
     const itg_cli_args *args;
     itg_model *model; /* NULL: not given */
-    itg_portrait *portrait[SIDES];
-    const itg_portrait_info *info[SIDES];
+    itg_summary *summary[SIDES];
+    const itg_summary_info *info[SIDES];
     itg_score score[SIDES]; /* quality: as recorded, or (--data) now */
     bool has_costs;         /* both */
     int32_t edges, layers;  /* that differ */
@@ -25,47 +25,47 @@ static bool same_text(const char *a, const char *b)
 /* ---- what differs ---- */
 
 /* What only one side knows is no difference. */
-static bool quantizers_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+static bool quantizers_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
     if (a->sign == NULL || b->sign == NULL) return false;
     return !same_text(a->sign, b->sign) || a->zero_point != b->zero_point ||
            !same_text(a->scales, b->scales);
 }
 
-static bool thresholds_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+static bool thresholds_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
     return !same_text(a->method, b->method) || !same_text(a->thresholds, b->thresholds);
 }
 
-static bool edges_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+static bool edges_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
     return a->bits != b->bits || quantizers_differ(a, b) || thresholds_differ(a, b);
 }
 
-static bool layers_differ(const itg_portrait_layer *a, const itg_portrait_layer *b)
+static bool layers_differ(const itg_summary_layer *a, const itg_summary_layer *b)
 {
     return !same_text(a->form, b->form) || a->accumulator_bits != b->accumulator_bits ||
            a->weight_bytes != b->weight_bytes || a->bops != b->bops || a->cycles != b->cycles ||
            a->parts != b->parts;
 }
 
-static const itg_portrait_edge *edge(const comparison *c, int side, int32_t i)
+static const itg_summary_edge *edge(const comparison *c, int side, int32_t i)
 {
-    return itg_portrait_edge_at(c->portrait[side], i);
+    return itg_summary_edge_at(c->summary[side], i);
 }
 
-static const itg_portrait_layer *layer(const comparison *c, int side, int32_t i)
+static const itg_summary_layer *layer(const comparison *c, int side, int32_t i)
 {
-    return itg_portrait_layer_at(c->portrait[side], i);
+    return itg_summary_layer_at(c->summary[side], i);
 }
 
 /* The lists of one prepared graph are in one order. */
 static itg_status check_lists(const comparison *c, itg_error *err)
 {
-    const itg_portrait_info *a = c->info[0], *b = c->info[1];
+    const itg_summary_info *a = c->info[0], *b = c->info[1];
     bool same = a->edge_count == b->edge_count;
     for (int32_t i = 0; same && i < a->edge_count; i++) {
-        const itg_portrait_edge *x = edge(c, 0, i), *y = edge(c, 1, i);
+        const itg_summary_edge *x = edge(c, 0, i), *y = edge(c, 1, i);
         same = same_text(x->value, y->value) && same_text(x->node, y->node) && x->slot == y->slot;
     }
     if (c->has_costs) same = same && a->layer_count == b->layer_count;
@@ -147,9 +147,9 @@ static itg_status compare(comparison *c, itg_error *err)
     itg_status status =
         model != NULL ? itg_cli_model_open(c->args, model, strategy, &c->model, err) : ITG_OK;
     for (int i = 0; i < SIDES && status == ITG_OK; i++) {
-        status = itg_portrait_open(c->args->arguments[i], c->model, &c->portrait[i], err);
+        status = itg_summary_open(c->args->arguments[i], c->model, &c->summary[i], err);
         if (status != ITG_OK) break;
-        c->info[i] = itg_portrait_info_of(c->portrait[i]);
+        c->info[i] = itg_summary_info_of(c->summary[i]);
         c->score[i] = c->info[i]->score;
     }
     if (status != ITG_OK) return status;
@@ -172,7 +172,7 @@ static bool same_hardware(const comparison *c)
 
 /* ---- JSON ---- */
 
-static void json_edge(itg_cli_json *json, const char *key, const itg_portrait_edge *e)
+static void json_edge(itg_cli_json *json, const char *key, const itg_summary_edge *e)
 {
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_integer(json, "bits", e->bits);
@@ -191,7 +191,7 @@ static void json_edge(itg_cli_json *json, const char *key, const itg_portrait_ed
     itg_cli_json_end(json, '}');
 }
 
-static void json_layer(itg_cli_json *json, const char *key, const itg_portrait_layer *l)
+static void json_layer(itg_cli_json *json, const char *key, const itg_summary_layer *l)
 {
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_text(json, "form", l->form);
@@ -208,7 +208,7 @@ static void json_layer(itg_cli_json *json, const char *key, const itg_portrait_l
 static void json_side(itg_cli_json *json, const comparison *c, int side)
 {
     static const char *const keys[SIDES] = {"a", "b"};
-    const itg_portrait_info *info = c->info[side];
+    const itg_summary_info *info = c->info[side];
     const itg_score *score = &c->score[side];
     itg_cli_json_begin(json, keys[side], '{');
     itg_cli_json_text(json, "file", c->args->arguments[side]);
@@ -229,7 +229,7 @@ static void json_lists(itg_cli_json *json, const comparison *c, bool all)
 {
     itg_cli_json_begin(json, "edges", '[');
     for (int32_t i = 0; i < c->info[0]->edge_count; i++) {
-        const itg_portrait_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
+        const itg_summary_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
         if (!all && !edges_differ(a, b)) continue;
         itg_cli_json_begin(json, NULL, '{');
         itg_cli_json_text(json, "value", a->value);
@@ -242,7 +242,7 @@ static void json_lists(itg_cli_json *json, const comparison *c, bool all)
     itg_cli_json_end(json, ']');
     itg_cli_json_begin(json, "layers", '[');
     for (int32_t i = 0; c->has_costs && i < c->info[0]->layer_count; i++) {
-        const itg_portrait_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
+        const itg_summary_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
         if (!all && !layers_differ(a, b)) continue;
         itg_cli_json_begin(json, NULL, '{');
         itg_cli_json_text(json, "node", a->node);
@@ -324,7 +324,7 @@ static int print_totals(const comparison *c)
 }
 
 /* "8 unsigned" */
-static void type_cell(itg_cli_table *table, const itg_portrait_edge *e)
+static void type_cell(itg_cli_table *table, const itg_summary_edge *e)
 {
     if (e->bits == 0)
         itg_cli_table_cell(table, "-");
@@ -334,7 +334,7 @@ static void type_cell(itg_cli_table *table, const itg_portrait_edge *e)
 }
 
 /* "mse -0.5..1.25" */
-static void threshold_cell(itg_cli_table *table, const itg_portrait_edge *e)
+static void threshold_cell(itg_cli_table *table, const itg_summary_edge *e)
 {
     if (e->bits == 0 || e->method == NULL)
         itg_cli_table_cell(table, "-");
@@ -351,7 +351,7 @@ static int print_edges(const comparison *c, bool all)
     for (int i = 0; i < 6; i++)
         itg_cli_table_cell(&table, "%s", heads[i]);
     for (int32_t i = 0; i < c->info[0]->edge_count; i++) {
-        const itg_portrait_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
+        const itg_summary_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
         bool differ = edges_differ(a, b);
         if (!differ && (!all || (a->bits == 0 && b->bits == 0))) continue;
         shown++;
@@ -386,8 +386,8 @@ static void pair_cell(itg_cli_table *table, double a, double b)
         itg_cli_table_cell(table, "%s -> %s", text[0], text[1]);
 }
 
-static void layer_row(itg_cli_table *table, const itg_portrait_layer *a,
-                      const itg_portrait_layer *b, bool split)
+static void layer_row(itg_cli_table *table, const itg_summary_layer *a, const itg_summary_layer *b,
+                      bool split)
 {
     itg_cli_table_cell(table, "%s", a->node);
     itg_cli_table_cell(table, "%s", a->op);
@@ -422,7 +422,7 @@ static int print_layers(const comparison *c, bool all)
         if (split || i < FIRST_OF_SPLIT || i > LAST_OF_SPLIT)
             itg_cli_table_cell(&table, "%s", heads[i]);
     for (int32_t i = 0; i < c->info[0]->layer_count; i++) {
-        const itg_portrait_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
+        const itg_summary_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
         if (!all && !layers_differ(a, b)) continue;
         shown++;
         layer_row(&table, a, b, split);
@@ -461,7 +461,7 @@ static int run(const itg_cli_args *args)
     else
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&c) : print_text(&c);
     for (int i = 0; i < SIDES; i++)
-        itg_portrait_destroy(c.portrait[i]);
+        itg_summary_destroy(c.summary[i]);
     itg_model_close(c.model);
     return result;
 }

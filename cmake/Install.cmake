@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # The folders' archives merged into one: its users need not know their order. (The target `intaglio` is the program.)
 set(objects "")
-foreach(folder base kernels graph onnx hardware sim realize verify search logs)
+foreach(folder base kernels graph onnx hardware sim realize verify search logs api)
   list(APPEND objects $<TARGET_OBJECTS:itg_${folder}>)
 endforeach()
 add_library(itg_intaglio STATIC ${objects})

@@ -30,23 +30,6 @@ itg_status itg_program_costs(const itg_hardware *hw, const itg_annotated *a,
     return status == ITG_OK ? add_ram(a, program, out, err) : status;
 }
 
-itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
-                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
-                        itg_error *err)
-{
-    itg_annotated *annotated = NULL;
-    itg_score score;
-    itg_status status =
-        itg_simulate_strategy(model, file, data, labels, with_agreement, threads, &score, err);
-    if (status == ITG_OK && !file->hardware->all_float) {
-        status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
-        if (status == ITG_OK) status = add_ram(annotated, NULL, &score, err);
-        itg_annotated_destroy(annotated);
-    }
-    if (status == ITG_OK) *out = score;
-    return status;
-}
-
 double itg_hardware_limit(const itg_hardware *hw, itg_cost_kind kind)
 {
     int64_t bytes = kind == ITG_COST_FLASH ? hw->flash_bytes
@@ -100,7 +83,7 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
                            itg_score *out, char no_c[512], itg_error *err)
 {
     const itg_uniform_options options = {bits, bits, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
-    itg_stats *stats = made_up_stats(model->graph);
+    itg_stats *stats = made_up_stats(model);
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
@@ -109,8 +92,8 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
     int64_t arena;
     if (no_c) *no_c = '\0';
     if (!stats) return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
-    itg_status status = itg_strategy_uniform(model->graph, hw, stats, &options, &strategy, &why);
-    if (status == ITG_OK) status = itg_annotate(model->graph, hw, strategy, &annotated, &why);
+    itg_status status = itg_strategy_uniform(model, hw, stats, &options, &strategy, &why);
+    if (status == ITG_OK) status = itg_annotate(model, hw, strategy, &annotated, &why);
     if (status == ITG_OK)
         status = itg_realize_program(annotated, &(itg_realize_options){.allow_overflow = true},
                                      &program, &why);

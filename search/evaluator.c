@@ -9,7 +9,7 @@
 
 static itg_status name_constants(itg_evaluator *e, itg_error *err)
 {
-    const itg_graph *g = e->model->graph;
+    const itg_graph *g = e->model;
     e->content = calloc((size_t)g->value_count + 1, sizeof *e->content);
     if (!e->content) return itg_fail(err, ITG_NO_MEMORY, "no memory to name the constants");
     for (itg_id v = 0; v < g->value_count; v++) {
@@ -119,8 +119,8 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
     itg_score score = itg_score_unknown();
     itg_status status = itg_check_stop(&evaluator->stop, err);
     if (status == ITG_OK)
-        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
-                                   &evaluator->constants, &annotated, err);
+        status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
+                                   &annotated, err);
     if (status == ITG_OK)
         status = itg_realize_with(annotated, &(itg_realize_options){0}, &evaluator->constants,
                                   &program, err);
@@ -183,8 +183,8 @@ itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t
     itg_status status = itg_evaluator_resolve(evaluator, point, &strategy, &why);
     *count = 0;
     if (status == ITG_OK)
-        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
-                                   &evaluator->constants, &annotated, &why);
+        status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
+                                   &annotated, &why);
     if (status == ITG_OK) status = find_conflicts(evaluator->points, annotated, out, count, &why);
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);
@@ -217,8 +217,8 @@ itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *poi
     itg_status status = itg_check_stop(&evaluator->stop, err);
     if (status == ITG_OK) status = resolve(evaluator, point, ITG_THRESHOLD_MAX, &strategy, err);
     if (status == ITG_OK)
-        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
-                                   &evaluator->constants, &annotated, err);
+        status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
+                                   &annotated, err);
     if (status == ITG_OK)
         status = with_ram ? cost_with_ram(evaluator, annotated, &score, err)
                           : itg_score_costs(evaluator->hw, annotated, &score, err);

@@ -7,7 +7,7 @@
 #include "search/point_space.h"
 #include "search/split.h"
 #include "sim/evaluate.h"
-#include "sim/model.h"
+#include "sim/sim.h"
 #include "sim/strategy_file.h"
 
 itg_runner itg_runner_program(const itg_program *program);

@@ -23,10 +23,10 @@ static itg_status check_options(const itg_search_options *o, itg_error *err)
 static itg_status make_space(itg_searching *s, itg_error *err)
 {
     itg_evaluator *e = &s->evaluator;
-    itg_status status = itg_point_space_create(s->hw, s->model->graph, s->options, &e->points, err);
+    itg_status status = itg_point_space_create(s->hw, s->model, s->options, &e->points, err);
     if (status == ITG_OK)
-        status = itg_threshold_cache_create(s->model->graph, s->hw, e->points->groups, s->stats,
-                                            &e->cache, err);
+        status = itg_threshold_cache_create(s->model, s->hw, e->points->groups, s->stats, &e->cache,
+                                            err);
     if (status == ITG_OK) status = itg_memory_create(e->points->space.dim_count, &s->memory, err);
     return status;
 }
@@ -106,17 +106,6 @@ static void record_origin(const itg_searching *s, const char *searcher, itg_stra
     snprintf(file->searcher, sizeof file->searcher, "%s", searcher);
 }
 
-static void record_results(const itg_score *score, itg_strategy_file *file)
-{
-    file->results = (itg_strategy_results){.present = true,
-                                           .samples = score->samples,
-                                           .top1 = score->top1,
-                                           .agreement = score->agreement,
-                                           .weight_bytes = score->weight_bytes,
-                                           .parameter_bytes = score->parameter_bytes};
-    memcpy(file->results.digest, score->digest, sizeof score->digest);
-}
-
 static itg_status make_strategy(itg_searching *s, const char *searcher, itg_error *err)
 {
     itg_search_result *r = s->result;
@@ -136,7 +125,7 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
     r->holdout_known = status == ITG_OK;
     if (status != ITG_OK && status != ITG_CANCELLED) return status;
     record_origin(s, searcher, file);
-    if (r->holdout_known) record_results(&r->best_holdout, file);
+    if (r->holdout_known) itg_strategy_record(file, &r->best_holdout);
     return ITG_OK;
 }
 
@@ -148,8 +137,7 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
         .data = data, .samples = s->split.calibration, .count = s->split.calibration_count};
     const itg_calibrate_options options = {s->options->float_kernels, s->options->threads,
                                            s->evaluator.stop};
-    return itg_calibrate_from(s->model->graph, &source, s->evaluator.preprocess, &options,
-                              &s->stats, err);
+    return itg_calibrate_from(s->model, &source, s->evaluator.preprocess, &options, &s->stats, err);
 }
 
 static void deinit(itg_searching *s)
@@ -208,10 +196,10 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
                        .hooks = hooks,
                        .evaluator = {.model = model, .hw = hw, .preprocess = p}};
     if (!searcher) return itg_fail(err, ITG_BAD_ARGUMENT, "unknown searcher '%s'", name);
-    if (itg_model_equalized(model) == options->no_equalize)
+    if (model->equalized == options->no_equalize)
         return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "%s was prepared %s equalization, the options say %s",
-                        itg_model_name(model), options->no_equalize ? "with" : "without",
+                        "%s was prepared %s equalization, the options say %s", model->name,
+                        options->no_equalize ? "with" : "without",
                         options->no_equalize ? "without" : "with");
     if (hw->all_float)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
@@ -221,7 +209,7 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
             err, ITG_BAD_ARGUMENT,
             "%s is no classifier (%d outputs, or no single axis of classes): its "
             "quality is an SQNR, and a floor is a least SQNR in dB, not a drop in points",
-            itg_model_name(model), (int)itg_model_output_count(model));
+            model->name, (int)model->output_count);
     itg_status status = check_options(options, err);
     if (status != ITG_OK) return status;
     s.result = calloc(1, sizeof *s.result);

@@ -5,7 +5,7 @@
 static itg_status score_float(itg_searching *s, int set, itg_error *err)
 {
     itg_sample_set *samples = &s->sets[set];
-    itg_runner runner = itg_runner_float(s->model->graph, s->options->float_kernels);
+    itg_runner runner = itg_runner_float(s->model, s->options->float_kernels);
     itg_evaluate_options options = {.data = samples->data,
                                     .preprocess = s->evaluator.preprocess,
                                     .labels = samples->labels,
@@ -54,8 +54,7 @@ itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
     itg_score_pair *pair = &s->result->uniform8;
     itg_strategy *strategy = NULL;
     itg_error why = {0};
-    itg_status status =
-        itg_strategy_uniform(s->model->graph, s->hw, s->stats, &options, &strategy, &why);
+    itg_status status = itg_strategy_uniform(s->model, s->hw, s->stats, &options, &strategy, &why);
     for (int i = 0; i < 2 && status == ITG_OK; i++) {
         itg_scoring scoring = {.set = &s->sets[i], .threads = s->options->threads};
         status =

@@ -197,3 +197,13 @@ itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *c
     *count = n;
     return ITG_OK;
 }
+
+int64_t itg_data_samples(const itg_dataset *data)
+{
+    return data->shape.rank > 0 ? data->shape.dims[0] : 0;
+}
+
+const unsigned char *itg_data_hash(const itg_dataset *data)
+{
+    return data->hash;
+}

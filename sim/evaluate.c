@@ -47,6 +47,14 @@ bool itg_has_classes(itg_dtype dtype, const itg_shape *shape)
     return axes == 1 || (axes == 0 && dtype == ITG_S64);
 }
 
+bool itg_model_is_classifier(const itg_model *model)
+{
+    const itg_graph *g = model;
+    if (g->output_count != 1) return false;
+    const itg_value *output = &g->values[g->outputs[0]];
+    return itg_has_classes(output->dtype, &output->shape);
+}
+
 int64_t itg_class_of(const itg_tensor *output)
 {
     int64_t count = 0, best = 0;

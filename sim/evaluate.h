@@ -44,10 +44,6 @@ typedef struct itg_evaluation {
 itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,
                         itg_evaluation *out, itg_error *err);
 void itg_evaluation_deinit(itg_evaluation *evaluation);
-/* itg_simulate (intaglio.h) but for peak_activation_bytes, which takes the program: -1. */
-itg_status itg_simulate_strategy(const itg_model *model, itg_strategy_file *file,
-                                 const itg_dataset *data, const int64_t *labels,
-                                 bool with_agreement, int threads, itg_score *out, itg_error *err);
 /* Parts of a score: costs by the hardware (peak_activation_bytes is left as it is: search/costs.c),
  * quality by an evaluation. */
 itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,

@@ -46,6 +46,8 @@ itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph
 itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,
                                   itg_error *err);
 void itg_strategy_file_destroy(itg_strategy_file *file);
+/* A score as the result that is saved with the strategy. */
+void itg_strategy_record(itg_strategy_file *file, const itg_score *score);
 void itg_split_info_write(const itg_split_info *split, itg_strbuf *out); /* one JSON object */
 itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out,
                                itg_error *err);

@@ -25,7 +25,7 @@ void itg_free(void *memory);
 void itg_parallel_be_passive(int argc, char **argv);
 
 /* ---- model ---- */
-typedef struct itg_model itg_model;
+typedef struct itg_graph itg_model; /* prepared */
 /* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left
  * off. */
 itg_status itg_model_open(const char *path, itg_model **out, itg_error *err);
@@ -373,9 +373,9 @@ const char *itg_verification_problem(const itg_verification *verification, int32
 const unsigned char *
 itg_verification_hash(const itg_verification *verification); /* the artefact's */
 
-/* ---- portraits: what a strategy, or the program made from it, quantizes how, and what that costs.
+/* ---- summaries: what a strategy, or the program made from it, quantizes how, and what that costs.
  * Two of one model compare edge by edge and layer by layer: the lists are in the same order. */
-typedef struct itg_portrait_edge {
+typedef struct itg_summary_edge {
     const char *value, *node; /* node NULL: graph output */
     int32_t slot, bits;       /* bits 0: not quantized, and all that follows is not known */
     const char *sign; /* "signed", "unsigned"; NULL: not known, nor what follows up to scales */
@@ -385,30 +385,30 @@ typedef struct itg_portrait_edge {
     const char *method;     /* of the threshold */
     double lo, hi;          /* the threshold; of weights the greatest t, as [-t, t] */
     const char *thresholds; /* a fingerprint of all */
-} itg_portrait_edge;
-typedef struct itg_portrait_layer {
+} itg_summary_edge;
+typedef struct itg_summary_layer {
     const char *node, *op, *form; /* form as in hardware files ("mac", "rescale"...); "fused" */
     int32_t accumulator_bits;     /* 0: none */
     int64_t weight_bytes, macs;
     int64_t parts, joins; /* parts of its sums, 0: whole; additions of parts, over all outputs */
     double bops, cycles;
-} itg_portrait_layer;
-typedef struct itg_portrait_info {
+} itg_summary_layer;
+typedef struct itg_summary_info {
     bool is_program;
     const char *model_hash, *graph_hash, *hardware, *hardware_hash; /* hashes in hexadecimal */
     bool has_costs;  /* else there are no layers, signs and scales */
     itg_score score; /* costs; quality where it was recorded (samples 0: it was not) */
     int32_t edge_count, layer_count;
-} itg_portrait_info;
-typedef struct itg_portrait itg_portrait;
+} itg_summary_info;
+typedef struct itg_summary itg_summary;
 /* Of a strategy file, or of a program's file. model may be NULL; a strategy has costs, signs and
  * scales only with it, and is refused where it is another one's. */
-itg_status itg_portrait_open(const char *path, const itg_model *model, itg_portrait **out,
+itg_status itg_summary_open(const char *path, const itg_model *model, itg_summary **out,
                              itg_error *err);
-void itg_portrait_destroy(itg_portrait *portrait);
-const itg_portrait_info *itg_portrait_info_of(const itg_portrait *portrait);
-const itg_portrait_edge *itg_portrait_edge_at(const itg_portrait *portrait, int32_t index);
-const itg_portrait_layer *itg_portrait_layer_at(const itg_portrait *portrait, int32_t index);
+void itg_summary_destroy(itg_summary *summary);
+const itg_summary_info *itg_summary_info_of(const itg_summary *summary);
+const itg_summary_edge *itg_summary_edge_at(const itg_summary *summary, int32_t index);
+const itg_summary_layer *itg_summary_layer_at(const itg_summary *summary, int32_t index);
 /* What the C source of a program takes, in bytes; code and stack not counted. */
 typedef struct itg_emit_sizes {
     char name[64]; /* as its identifiers begin */

@@ -41,7 +41,7 @@ static void assert_explained(const small_network *n, const itg_search_options *o
     itg_search_result *result = NULL;
     itg_error err = {0};
     char expected[256];
-    if (itg_search(&n->model, n->hw, &n->preprocess, &data, o, &hooks, &result, &err) != ITG_OK)
+    if (itg_search(n->model, n->hw, &n->preprocess, &data, o, &hooks, &result, &err) != ITG_OK)
         fail_msg("%s", err.message);
     snprintf(expected, sizeof expected, sentence, (int)itg_search_trial_count(result));
     assert_string_equal(itg_search_limited_by(result), expected);

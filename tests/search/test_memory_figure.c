@@ -5,7 +5,7 @@
 #include "realize/exec.h"
 #include "realize/program.h"
 #include "search/evaluator.h"
-#include "sim/model.h"
+#include "sim/sim.h"
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,11 +201,10 @@ static void real_networks_need_what_the_search_says(void **state)
             print_message("%s is absent or not for this engine: skipped\n", path);
             continue;
         }
-        itg_dataset *data = random_sample(model->graph);
-        if (model->graph->input_count == 1 &&
-            itg_calibrate(model->graph, data, &p, 1, &stats, NULL) == ITG_OK) {
+        itg_dataset *data = random_sample(model);
+        if (model->input_count == 1 && itg_calibrate(model, data, &p, 1, &stats, NULL) == ITG_OK) {
             for (int k = 0; k < itg_hardware_builtin_count(); k++)
-                compare(models[i], model->graph, itg_hardware_builtin_name(k), data, stats);
+                compare(models[i], model, itg_hardware_builtin_name(k), data, stats);
             seen++;
         } else {
             print_message("%s: does not calibrate on one sample: skipped\n", path);

@@ -59,7 +59,7 @@ static bool load(const char *path, network *n)
         print_message("%s is absent: skipped\n", path);
         return false;
     }
-    n->data = extreme_samples(n->model->graph);
+    n->data = extreme_samples(n->model);
     assert_int_equal(itg_hardware_load("avr", &n->hw, NULL), ITG_OK);
     if (itg_calibrate_model(n->model, n->data, &n->preprocess, 1, &n->stats, &err) != ITG_OK)
         fail_msg("%s", err.message);

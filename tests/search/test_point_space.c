@@ -12,7 +12,7 @@ static itg_point_space *make(const small_network *n, const itg_search_options *o
 {
     itg_point_space *points = NULL;
     itg_error err = {0};
-    if (itg_point_space_create(n->hw, n->model.graph, o, &points, &err) != ITG_OK)
+    if (itg_point_space_create(n->hw, n->model, o, &points, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return points;
 }
@@ -182,7 +182,7 @@ static void the_text_is_json_in_the_order_of_points(void **state)
     itg_search_options o = {.weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
                             .weight_method_count = 2};
     itg_point_space *p = make(&n, &o);
-    assert_int_equal(itg_search_space_text(&n.model, n.hw, &o, &text, &err), ITG_OK);
+    assert_int_equal(itg_search_space_text(n.model, n.hw, &o, &text, &err), ITG_OK);
     if (itg_json_parse(text, strlen(text), "space", &json, &err) != ITG_OK)
         fail_msg("%s", err.message);
     const itg_json_value *root = itg_json_root(json);
@@ -226,15 +226,14 @@ static void measured_make(const char *target, const itg_search_options *o, measu
 {
     *m = (measured){.stats = NULL};
     small_network_make(1, target, 16, &m->n);
-    assert_int_equal(
-        itg_calibrate(m->n.model.graph, m->n.data, &m->n.preprocess, 1, &m->stats, NULL), ITG_OK);
-    m->evaluator = (itg_evaluator){.model = &m->n.model,
+    assert_int_equal(itg_calibrate(m->n.model, m->n.data, &m->n.preprocess, 1, &m->stats, NULL),
+                     ITG_OK);
+    m->evaluator = (itg_evaluator){.model = m->n.model,
                                    .hw = m->n.hw,
                                    .preprocess = &m->n.preprocess,
                                    .points = make(&m->n, o)};
-    assert_int_equal(itg_threshold_cache_create(m->n.model.graph, m->n.hw,
-                                                m->evaluator.points->groups, m->stats,
-                                                &m->evaluator.cache, NULL),
+    assert_int_equal(itg_threshold_cache_create(m->n.model, m->n.hw, m->evaluator.points->groups,
+                                                m->stats, &m->evaluator.cache, NULL),
                      ITG_OK);
 }
 

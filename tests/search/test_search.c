@@ -52,7 +52,7 @@ static void check_memory(const small_network *n, const itg_strategy_file *file, 
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
     int64_t bytes = -1;
-    assert_int_equal(itg_annotate_strategy(&n->model, file, &annotated, NULL), ITG_OK);
+    assert_int_equal(itg_annotate_strategy(n->model, file, &annotated, NULL), ITG_OK);
     assert_int_equal(itg_realize_program(annotated, &(itg_realize_options){0}, &program, NULL),
                      ITG_OK);
     assert_int_equal(itg_program_ram_bytes(program, &bytes, NULL), ITG_OK);
@@ -70,7 +70,7 @@ static void keep_result(const small_network *n, itg_search_result *result, recor
         check_memory(n, itg_search_strategy(result), best->score.peak_activation_bytes);
         memcpy(r->best_point, best->point, sizeof *best->point * (size_t)best->dim_count);
         assert_int_equal(
-            itg_strategy_text(itg_search_strategy(result), &n->model, &r->strategy, NULL), ITG_OK);
+            itg_strategy_text(itg_search_strategy(result), n->model, &r->strategy, NULL), ITG_OK);
     }
     for (int i = 0; i < 2; i++) {
         keep_score(itg_search_float(result, i), &r->scores[i]);
@@ -91,7 +91,7 @@ static itg_status try_search(const small_network *n, const itg_search_data *data
     itg_search_result *result = NULL;
     free(r->strategy);
     memset(r, 0, sizeof *r);
-    itg_status status = itg_search(&n->model, n->hw, &n->preprocess, data, o, &hooks, &result, err);
+    itg_status status = itg_search(n->model, n->hw, &n->preprocess, data, o, &hooks, &result, err);
     if (status != ITG_OK) return status;
     assert_int_equal(itg_search_trial_count(result), r->count + o->replay_count);
     keep_result(n, result, r);
@@ -154,7 +154,7 @@ static itg_status search_until(const small_network *n, stopping *s, itg_search_r
         .context = s, .trial = count_trial, .cancelled = stops, .hurry = hurries};
     itg_search_data data = small_network_data(n);
     itg_error err = {0};
-    itg_status status = itg_search(&n->model, n->hw, &n->preprocess, &data, &o, &hooks, out, &err);
+    itg_status status = itg_search(n->model, n->hw, &n->preprocess, &data, &o, &hooks, out, &err);
     if (status == ITG_CANCELLED) assert_non_null(strstr(err.message, "before the first trial"));
     return status;
 }
@@ -559,7 +559,7 @@ static double distortion_of(const small_network *n, const itg_annotated *a, cons
 {
     itg_sim *sim = NULL;
     itg_float_exec *exec = NULL;
-    const itg_graph *g = n->model.graph;
+    const itg_graph *g = n->model;
     const itg_shape *input = &g->values[g->inputs[0]].shape;
     double distance = 0, power = 0;
     assert_int_equal(itg_sim_create(a, &sim, NULL), ITG_OK);
@@ -600,10 +600,10 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
     itg_search_data data = small_network_data(&n);
     itg_search_options o = plain("random");
     o.threads = 2;
-    if (itg_search(&n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err) != ITG_OK)
+    if (itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err) != ITG_OK)
         fail_msg("%s", err.message);
     itg_strategy_file *file = itg_search_strategy(result);
-    assert_int_equal(itg_annotate_strategy(&n.model, file, &a, NULL), ITG_OK);
+    assert_int_equal(itg_annotate_strategy(n.model, file, &a, NULL), ITG_OK);
     itg_split_info split = itg_strategy_split(file);
     itg_dataset *part = NULL;
     int64_t *labels = NULL;
@@ -615,8 +615,8 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
     assert_true(itg_search_best_holdout(result)->distortion == on_holdout);
     assert_true(itg_search_float(result, false)->distortion == 0);
     itg_score simulated, alone;
-    assert_int_equal(itg_simulate(&n.model, file, part, labels, true, 2, &simulated, NULL), ITG_OK);
-    assert_int_equal(itg_simulate(&n.model, file, part, labels, false, 1, &alone, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(n.model, file, part, labels, true, 2, &simulated, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(n.model, file, part, labels, false, 1, &alone, NULL), ITG_OK);
     assert_true(simulated.distortion == on_search && alone.distortion == -1);
     assert_memory_equal(&simulated, &itg_search_best(result)->score, sizeof simulated);
     free(labels);

@@ -25,7 +25,7 @@ static char *text_of_result(const small_network *n, itg_search_result *r)
                           itg_search_best_holdout(r)->top1, r->floats.at[1].top1,
                           r->uniform8.at[1].top1, r->hago.known ? r->hago.at[1].top1 : -1);
     if (r->strategy) {
-        assert_int_equal(itg_strategy_text(r->strategy, &n->model, &strategy, NULL), ITG_OK);
+        assert_int_equal(itg_strategy_text(r->strategy, n->model, &strategy, NULL), ITG_OK);
         itg_strbuf_add(&text, strategy);
         itg_free(strategy);
     }
@@ -51,7 +51,7 @@ static bool searches(const small_network *n, const itg_search_options *o, int nt
     itg_search_result *result = NULL;
     itg_error err = {0};
     calls_left = nth;
-    itg_status status = itg_search(&n->model, n->hw, &n->preprocess, &data, o, NULL, &result, &err);
+    itg_status status = itg_search(n->model, n->hw, &n->preprocess, &data, o, NULL, &result, &err);
     bool failed = calls_left < 0 && nth >= 0;
     calls_left = -1;
     if (status == ITG_OK) { /* a failure in a cache costs time, nothing else */
@@ -117,7 +117,7 @@ static void a_search_that_is_replayed(void **state)
     small_network_make(22, "cortex-m", 16, &n);
     /* The first point of random: everything at its widest; but this log's trial failed. */
     itg_point_space *points = NULL;
-    assert_int_equal(itg_point_space_create(n.hw, n.model.graph, &o, &points, NULL), ITG_OK);
+    assert_int_equal(itg_point_space_create(n.hw, n.model, &o, &points, NULL), ITG_OK);
     int32_t widest[64];
     assert_true(points->space.dim_count <= 64);
     itg_point_space_corner(points, false, widest);
@@ -139,7 +139,7 @@ static itg_status space_text(const small_network *n, char **out)
 {
     itg_search_options o = {.weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
                             .weight_method_count = 2};
-    return itg_search_space_text(&n->model, n->hw, &o, out, NULL);
+    return itg_search_space_text(n->model, n->hw, &o, out, NULL);
 }
 
 static void the_text_of_a_space(void **state)

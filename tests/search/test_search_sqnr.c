@@ -39,7 +39,7 @@ static void search(const small_network *n, const itg_search_options *o, record *
     itg_error err = {0};
     free(r->strategy);
     memset(r, 0, sizeof *r);
-    if (itg_search(&n->model, n->hw, &n->preprocess, &data, o, &hooks, &result, &err) != ITG_OK)
+    if (itg_search(n->model, n->hw, &n->preprocess, &data, o, &hooks, &result, &err) != ITG_OK)
         fail_msg("%s: %s", o->searcher, err.message);
     const itg_trial *best = itg_search_best(result);
     assert_non_null(best);
@@ -52,7 +52,7 @@ static void search(const small_network *n, const itg_search_options *o, record *
     r->floats = *itg_search_float(result, true);
     r->uniform8 = *itg_search_uniform8(result, false);
     snprintf(r->limited_by, sizeof r->limited_by, "%s", itg_search_limited_by(result));
-    assert_int_equal(itg_strategy_text(itg_search_strategy(result), &n->model, &r->strategy, NULL),
+    assert_int_equal(itg_strategy_text(itg_search_strategy(result), n->model, &r->strategy, NULL),
                      ITG_OK);
     itg_search_result_destroy(result);
 }
@@ -218,15 +218,15 @@ static void a_drop_in_points_is_refused(void **state)
         small_network n;
         itg_error err = {0};
         small_network_make_with(3, "cortex-m", SAMPLES, shapes[k], &n);
-        assert_false(itg_model_is_classifier(&n.model));
+        assert_false(itg_model_is_classifier(n.model));
         itg_search_data data = small_network_data(&n);
         itg_search_options o = options("greedy", 0);
         o.goal = (itg_goal){.max_drop = 0.01};
-        assert_int_equal(itg_search(&n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
+        assert_int_equal(itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
                          ITG_BAD_ARGUMENT);
         assert_non_null(strstr(err.message, "is no classifier"));
         o.goal = (itg_goal){.quality = ITG_QUALITY_SQNR, .max_drop = 0.01};
-        assert_int_equal(itg_search(&n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
+        assert_int_equal(itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
                          ITG_BAD_ARGUMENT);
         assert_null(result);
         small_network_end(&n);
@@ -258,7 +258,7 @@ static void a_classifier_may_be_judged_by_its_sqnr(void **state)
     small_network n;
     (void)state;
     small_network_make(3, "cortex-m", SAMPLES, &n);
-    assert_true(itg_model_is_classifier(&n.model));
+    assert_true(itg_model_is_classifier(n.model));
     itg_search_options o = options("greedy", 20);
     search(&n, &o, &r);
     assert_true(r.score.top1 >= 0 && r.score.agreement >= 0);

@@ -663,8 +663,8 @@ static void simulation_of_the_example_on_any_number_of_threads(void **state)
     for (int i = 0; i < 3; i++) {
         itg_score score = {0};
         itg_error err = {0};
-        if (itg_simulate_strategy(e.model, e.file, e.data, e.labels, true, threads[i], &score,
-                                  &err) != ITG_OK)
+        if (itg_simulate(e.model, e.file, e.data, e.labels, true, threads[i], &score, &err) !=
+            ITG_OK)
             fail_msg("%s", err.message);
         assert_memory_equal(score.digest, digest, 32);
         assert_int_equal(score.samples, 100);
@@ -673,8 +673,7 @@ static void simulation_of_the_example_on_any_number_of_threads(void **state)
         assert_true(score.weight_bytes > 0 && score.parameter_bytes > score.weight_bytes &&
                     score.average_weight_bits == 8);
         assert_int_equal(
-            itg_simulate_strategy(e.model, e.file, e.data, NULL, false, threads[i], &score, &err),
-            ITG_OK);
+            itg_simulate(e.model, e.file, e.data, NULL, false, threads[i], &score, &err), ITG_OK);
         assert_true(score.top1 == -1 && score.agreement == -1);
     }
     itg_annotated_destroy(a);
@@ -687,10 +686,10 @@ static void hardware_that_is_all_float_scores_the_float_model(void **state)
     itg_score score = {0}, again = {0};
     (void)state;
     open_example(&e, "float");
-    assert_int_equal(
-        itg_simulate_strategy(e.model, e.file, e.data, e.labels, true, 1, &score, NULL), ITG_OK);
-    assert_int_equal(
-        itg_simulate_strategy(e.model, e.file, e.data, e.labels, true, 3, &again, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 1, &score, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 3, &again, NULL),
+                     ITG_OK);
     assert_true(score.agreement == 1 && score.top1 > 0.9 && score.weight_bytes == -1);
     assert_memory_equal(score.digest, again.digest, 32);
     close_example(&e);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
-#include "sim/model.h"
+#include "sim/sim.h"
 
 #define DATA "../shared/data/"
 #define TOLERANCE 1e-4
@@ -81,12 +81,12 @@ static void outputs_are_near_the_reference(void **state)
         assert_int_equal(itg_dataset_load(DATA "cifar10/test_images_u8.npy", IMAGES, &data, NULL),
                          ITG_OK);
         for (int k = 0; k < 2; k++)
-            assert_int_equal(
-                itg_float_exec_create(model->graph, (itg_float_kernels)k, &exec[k], NULL), ITG_OK);
+            assert_int_equal(itg_float_exec_create(model, (itg_float_kernels)k, &exec[k], NULL),
+                             ITG_OK);
         for (int64_t i = 0; i < IMAGES; i++) {
             itg_tensor out[2];
             for (int k = 0; k < 2; k++) {
-                itg_tensor input = itg_graph_tensor(model->graph, model->graph->inputs[0]);
+                itg_tensor input = itg_graph_tensor(model, model->inputs[0]);
                 input.data = itg_float_exec_input(exec[k], 0);
                 assert_int_equal(itg_preprocess_sample(&p, data, i, &input, NULL), ITG_OK);
                 assert_int_equal(itg_float_exec_run(exec[k], NULL), ITG_OK);
@@ -116,7 +116,7 @@ static itg_stats *calibrate(const itg_model *model, const itg_dataset *data,
     const itg_preprocess p = cifar();
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};
-    if (itg_calibrate_from(model->graph, &source, &p, &options, &stats, &err) != ITG_OK)
+    if (itg_calibrate_from(model, &source, &p, &options, &stats, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return stats;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/evaluate.h"
-#include "sim/model.h"
+#include "sim/sim.h"
 #include "sim/strategy_file.h"
 #include "tests/faults.h"
 
@@ -153,10 +153,10 @@ static char *text_of_annotated(const itg_annotated *a)
 static char *text_of_strategy(const itg_strategy_file *file, itg_graph *g)
 {
     char *text = NULL;
-    itg_model model = {g};
+    itg_model *model = g;
     int left = calls_left;
     calls_left = -1;
-    assert_int_equal(itg_strategy_text(file, &model, &text, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_text(file, model, &text, NULL), ITG_OK);
     calls_left = left;
     return text;
 }
@@ -306,11 +306,11 @@ static bool evaluates(void *context)
 static bool inspects(void *context)
 {
     sim_case *c = context;
-    itg_model model = {c->g};
+    itg_model *model = c->g;
     itg_strategy_file file = file_of(c);
     itg_inspection *out = NULL;
     itg_error err = {0};
-    itg_status status = itg_inspect(&model, &file, c->a, &data, 1, &out, &err);
+    itg_status status = itg_inspect(model, &file, c->a, &data, 1, &out, &err);
     bool done = is_done(status, &err, out != NULL);
     itg_inspection_destroy(out);
     return done;
@@ -320,11 +320,11 @@ static bool inspects(void *context)
 static bool simulates(void *context)
 {
     sim_case *c = context;
-    itg_model model = {c->g};
+    itg_model *model = c->g;
     itg_strategy_file file = file_of(c);
     itg_score score = {0};
     itg_error err = {0};
-    itg_status status = itg_simulate_strategy(&model, &file, &data, NULL, true, 1, &score, &err);
+    itg_status status = itg_simulate(model, &file, &data, NULL, true, 1, &score, &err);
     bool done = is_done(status, &err, score.samples != 0);
     if (done)
         assert_true(score.samples == SAMPLES && score.weight_bytes == 16 + 1 + 24 &&
@@ -342,13 +342,13 @@ static bool simulates(void *context)
 static bool makes_uniform(void *context)
 {
     resolution *r = context;
-    itg_model model = {r->c->g};
+    itg_model *model = r->c->g;
     itg_preprocess p = itg_preprocess_default();
     itg_uniform_options options = {8, 16, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
     itg_strategy_file *file = NULL;
     itg_error err = {0};
     itg_status status =
-        itg_uniform_strategy(&model, r->c->hw, &p, r->stats, &data, &options, &file, &err);
+        itg_uniform_strategy(model, r->c->hw, &p, r->stats, &data, &options, &file, &err);
     bool done = is_done(status, &err, file != NULL);
     if (done) { /* not the nearest width, because memory was missing */
         assert_int_equal(file->strategy->edges[0].bits, 16);
@@ -361,10 +361,10 @@ static bool makes_uniform(void *context)
 static bool checks(void *context)
 {
     sim_case *c = context;
-    itg_model model = {c->g};
+    itg_model *model = c->g;
     itg_check *check = NULL;
     itg_error err = {0};
-    itg_status status = itg_check_model(&model, c->hw, &check, &err);
+    itg_status status = itg_check_model(model, c->hw, &check, &err);
     bool done = is_done(status, &err, check != NULL);
     itg_check_destroy(check);
     return done;
@@ -373,15 +373,15 @@ static bool checks(void *context)
 static bool texts(void *context)
 {
     sim_case *c = context;
-    itg_model model = {c->g};
+    itg_model *model = c->g;
     itg_strategy_file file = file_of(c);
     char *text[4] = {NULL};
     itg_error err = {0};
-    itg_status status = itg_model_print(&model, &text[0], &err);
+    itg_status status = itg_model_print(model, &text[0], &err);
     bool done = is_done(status, &err, text[0] != NULL);
     if (done) status = itg_annotated_text(c->a, &text[1], &err);
     if (done) done = is_done(status, &err, text[1] != NULL);
-    if (done) status = itg_strategy_text(&file, &model, &text[2], &err);
+    if (done) status = itg_strategy_text(&file, model, &text[2], &err);
     if (done) done = is_done(status, &err, text[2] != NULL);
     if (done) status = itg_preprocess_text(&file.preprocess, &text[3], &err);
     if (done) done = is_done(status, &err, text[3] != NULL);

@@ -1,16 +1,16 @@
 /* Portraits: the three ways to one say the same, costs are those of the score, and the nth
  * allocation may fail. */
 #include "network.h"
-#include "search/portrait.h"
+#include "api/summary.h"
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include "tests/faults.h"
 
-#define STRATEGY TEST_FOLDER "/portrait.json"
-#define PROGRAM TEST_FOLDER "/portrait.itg"
-#define OTHER TEST_FOLDER "/portrait_other.json"
+#define STRATEGY TEST_FOLDER "/summary.json"
+#define PROGRAM TEST_FOLDER "/summary.itg"
+#define OTHER TEST_FOLDER "/summary_other.json"
 
 /* Writes both files; *score: of the strategy. */
 static void make(const small_network *n, itg_score *score)
@@ -22,16 +22,16 @@ static void make(const small_network *n, itg_score *score)
     itg_annotated *a = NULL;
     itg_program *p = NULL;
     itg_error err = {ITG_OK, ""};
-    itg_status status = itg_calibrate_model(&n->model, data.data, &n->preprocess, 1, &stats, &err);
+    itg_status status = itg_calibrate_model(n->model, data.data, &n->preprocess, 1, &stats, &err);
     if (status == ITG_OK)
-        status = itg_uniform_strategy(&n->model, n->hw, &n->preprocess, stats, data.data, &options,
+        status = itg_uniform_strategy(n->model, n->hw, &n->preprocess, stats, data.data, &options,
                                       &file, &err);
     if (status == ITG_OK)
-        status = itg_simulate(&n->model, file, data.data, data.labels, true, 1, score, &err);
-    if (status == ITG_OK) status = itg_strategy_save(file, &n->model, STRATEGY, &err);
-    if (status == ITG_OK) status = itg_annotate_strategy(&n->model, file, &a, &err);
+        status = itg_simulate(n->model, file, data.data, data.labels, true, 1, score, &err);
+    if (status == ITG_OK) status = itg_strategy_save(file, n->model, STRATEGY, &err);
+    if (status == ITG_OK) status = itg_annotate_strategy(n->model, file, &a, &err);
     if (status == ITG_OK) status = itg_realize_program(a, NULL, &p, &err);
-    if (status == ITG_OK) status = itg_program_save(p, &n->model, file, PROGRAM, &err);
+    if (status == ITG_OK) status = itg_program_save(p, n->model, file, PROGRAM, &err);
     if (status != ITG_OK) fail_msg("%s", err.message);
     itg_program_destroy(p);
     itg_annotated_destroy(a);
@@ -39,11 +39,11 @@ static void make(const small_network *n, itg_score *score)
     itg_stats_destroy(stats);
 }
 
-static itg_portrait *opened(const char *path, const itg_model *model)
+static itg_summary *opened(const char *path, const itg_model *model)
 {
-    itg_portrait *p = NULL;
+    itg_summary *p = NULL;
     itg_error err = {ITG_OK, ""};
-    if (itg_portrait_open(path, model, &p, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_summary_open(path, model, &p, &err) != ITG_OK) fail_msg("%s", err.message);
     return p;
 }
 
@@ -54,13 +54,13 @@ static void assert_same_text(const char *a, const char *b)
 }
 
 /* full: also what takes the model. */
-static void assert_same_edges(const itg_portrait *p, const itg_portrait *q, bool full)
+static void assert_same_edges(const itg_summary *p, const itg_summary *q, bool full)
 {
-    int32_t count = itg_portrait_info_of(p)->edge_count;
-    assert_int_equal(itg_portrait_info_of(q)->edge_count, count);
+    int32_t count = itg_summary_info_of(p)->edge_count;
+    assert_int_equal(itg_summary_info_of(q)->edge_count, count);
     assert_true(count > 4);
     for (int32_t i = 0; i < count; i++) {
-        const itg_portrait_edge *a = itg_portrait_edge_at(p, i), *b = itg_portrait_edge_at(q, i);
+        const itg_summary_edge *a = itg_summary_edge_at(p, i), *b = itg_summary_edge_at(q, i);
         assert_same_text(a->value, b->value);
         assert_same_text(a->node, b->node);
         assert_same_text(a->method, b->method);
@@ -72,19 +72,19 @@ static void assert_same_edges(const itg_portrait *p, const itg_portrait *q, bool
     }
 }
 
-static void a_strategy_and_its_program_have_one_portrait(void **state)
+static void a_strategy_and_its_program_have_one_summary(void **state)
 {
     small_network n;
     itg_score score = {0};
     (void)state;
     small_network_make(31, "cortex-m", 16, &n);
     make(&n, &score);
-    itg_portrait *alone = opened(STRATEGY, NULL), *full = opened(STRATEGY, &n.model),
-                 *program = opened(PROGRAM, NULL);
+    itg_summary *alone = opened(STRATEGY, NULL), *full = opened(STRATEGY, n.model),
+                *program = opened(PROGRAM, NULL);
     assert_same_edges(full, alone, false);
     assert_same_edges(full, program, true);
-    const itg_portrait_info *a = itg_portrait_info_of(full), *b = itg_portrait_info_of(program),
-                            *c = itg_portrait_info_of(alone);
+    const itg_summary_info *a = itg_summary_info_of(full), *b = itg_summary_info_of(program),
+                           *c = itg_summary_info_of(alone);
     assert_true(a->has_costs && b->has_costs && !c->has_costs && b->is_program && !a->is_program);
     assert_string_equal(a->model_hash, c->model_hash);
     assert_string_equal(a->graph_hash, c->graph_hash);
@@ -93,9 +93,9 @@ static void a_strategy_and_its_program_have_one_portrait(void **state)
     assert_true(a->score.top1 == score.top1 && b->score.top1 == score.top1 &&
                 c->score.top1 == score.top1);
     assert_int_equal(b->score.samples, score.samples);
-    itg_portrait_destroy(alone);
-    itg_portrait_destroy(full);
-    itg_portrait_destroy(program);
+    itg_summary_destroy(alone);
+    itg_summary_destroy(full);
+    itg_summary_destroy(program);
     small_network_end(&n);
 }
 
@@ -108,11 +108,11 @@ static void check_costs(const char *target, bool split)
     double bops = 0, cycles = 0;
     small_network_make(32, target, 16, &n);
     make(&n, &score);
-    itg_portrait *p = opened(PROGRAM, &n.model);
-    const itg_portrait_info *info = itg_portrait_info_of(p);
-    assert_int_equal(info->layer_count, n.model.graph->node_count);
+    itg_summary *p = opened(PROGRAM, n.model);
+    const itg_summary_info *info = itg_summary_info_of(p);
+    assert_int_equal(info->layer_count, n.model->node_count);
     for (int32_t i = 0; i < info->layer_count; i++) {
-        const itg_portrait_layer *layer = itg_portrait_layer_at(p, i);
+        const itg_summary_layer *layer = itg_summary_layer_at(p, i);
         bytes += layer->weight_bytes;
         bops += layer->bops;
         cycles += layer->cycles;
@@ -124,7 +124,7 @@ static void check_costs(const char *target, bool split)
     assert_int_equal(info->score.weight_bytes, score.weight_bytes);
     assert_true(bops == score.bops && info->score.bops == score.bops);
     assert_true(cycles == score.cycles && info->score.cycles == score.cycles);
-    itg_portrait_destroy(p);
+    itg_summary_destroy(p);
     small_network_end(&n);
 }
 
@@ -135,16 +135,16 @@ static void costs_of_layers_add_up_to_the_score(void **state)
     check_costs("avr", true);
 }
 
-static void what_is_no_portrait_is_refused(void **state)
+static void what_is_no_summary_is_refused(void **state)
 {
     static const char *const texts[] = {
-        "{}", "{\"strategy\": 1}", "{\"strategy\": {\"model_hash\": \"\"}}", "{", "", "portrait"};
+        "{}", "{\"strategy\": 1}", "{\"strategy\": {\"model_hash\": \"\"}}", "{", "", "summary"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        itg_portrait *p = NULL;
+        itg_summary *p = NULL;
         itg_error err = {ITG_OK, ""};
         assert_int_equal(itg_file_write(OTHER, texts[i], strlen(texts[i]), NULL), ITG_OK);
-        itg_status status = itg_portrait_open(OTHER, NULL, &p, &err);
+        itg_status status = itg_summary_open(OTHER, NULL, &p, &err);
         assert_true(status != ITG_OK && p == NULL);
         assert_int_equal(err.code, status);
         assert_non_null(strstr(err.message, OTHER));
@@ -166,7 +166,7 @@ static void a_strategy_that_lacks_what_is_shown_is_refused(void **state)
     assert_int_equal(itg_file_read(STRATEGY, 1 << 20, &data, &bytes, NULL), ITG_OK);
     const char *text = (const char *)data;
     for (size_t i = 0; i < 2 * sizeof keys / sizeof *keys; i++) {
-        itg_portrait *p = NULL;
+        itg_summary *p = NULL;
         itg_error err = {ITG_OK, ""};
         char key[32];
         itg_strbuf changed = {0};
@@ -177,7 +177,7 @@ static void a_strategy_that_lacks_what_is_shown_is_refused(void **state)
         /* another name, or (with what was there under another one) another type */
         itg_strbuf_format(&changed, i % 2 ? "%s\": {}, \"_%s" : "_%s", keys[i / 2], at + 1);
         assert_int_equal(itg_file_write(OTHER, changed.text, changed.length, NULL), ITG_OK);
-        itg_status status = itg_portrait_open(OTHER, NULL, &p, &err);
+        itg_status status = itg_summary_open(OTHER, NULL, &p, &err);
         if (status != ITG_BAD_FILE || p || !strstr(err.message, OTHER))
             fail_msg("%s: %s", keys[i / 2], err.message);
         itg_strbuf_deinit(&changed);
@@ -197,15 +197,15 @@ static void every_allocation_may_fail(void **state)
     for (int i = 0; i < 3; i++) {
         bool done = false;
         for (int nth = 0; !done; nth++) {
-            itg_portrait *p = NULL;
+            itg_summary *p = NULL;
             itg_error err = {ITG_OK, ""};
             calls_left = nth;
-            itg_status status = itg_portrait_open(paths[i], i == 1 ? &n.model : NULL, &p, &err);
+            itg_status status = itg_summary_open(paths[i], i == 1 ? n.model : NULL, &p, &err);
             done = calls_left >= 0;
             calls_left = -1;
             assert_int_equal(status, done ? ITG_OK : ITG_NO_MEMORY);
             assert_int_equal(p != NULL, done);
-            itg_portrait_destroy(p);
+            itg_summary_destroy(p);
         }
     }
     small_network_end(&n);
@@ -214,9 +214,9 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_strategy_and_its_program_have_one_portrait),
+        cmocka_unit_test(a_strategy_and_its_program_have_one_summary),
         cmocka_unit_test(costs_of_layers_add_up_to_the_score),
-        cmocka_unit_test(what_is_no_portrait_is_refused),
+        cmocka_unit_test(what_is_no_summary_is_refused),
         cmocka_unit_test(a_strategy_that_lacks_what_is_shown_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -1,72 +1,74 @@
 /* The public interface of programs: saving with what a later run needs, opening, running over a
  * data set (intaglio.h). */
+#include "api/api.h"
 #include "search/engine.h"
 #include "search/evaluator.h"
-#include "search/portrait.h"
+#include "api/origin.h"
+#include "api/summary.h"
 #include "realize/realize.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_PREPROCESS "intaglio.preprocessing"
-#define KEY_ENGINE "intaglio.engine"
-#define KEY_MODEL_HASH "intaglio.model_hash"
-#define KEY_GRAPH_HASH "intaglio.graph_hash"
-#define KEY_STRATEGY_HASH "intaglio.strategy_hash"
-#define KEY_HARDWARE "intaglio.hardware"
 #define KEY_SPLIT "intaglio.split"
 #define KEY_WEIGHT_BYTES "intaglio.weight_bytes"
 #define KEY_PARAMETER_BYTES "intaglio.parameter_bytes"
 
 /* What 'diff' reads of the file, within its limits. */
-static itg_status check_portrait(const itg_strbuf *text, const char *path, itg_error *err)
+static itg_status write_summary(const itg_summary *summary, const char *path, itg_strbuf *out,
+                                itg_error *err)
 {
-    itg_portrait *portrait = NULL;
-    itg_status status = itg_portrait_read(text->text, text->length, path, true, &portrait, err);
-    itg_portrait_destroy(portrait);
+    itg_summary *again = NULL;
+    itg_summary_write(summary, out);
+    if (!itg_strbuf_ok(out)) return itg_fail(err, ITG_NO_MEMORY, "no memory for a summary");
+    itg_status status = itg_summary_read(out->text, out->length, path, &again, err);
+    itg_summary_destroy(again);
     return status == ITG_OK ? ITG_OK
                             : itg_prefix_error(err, status, "what is written cannot be read");
+}
+
+/* What the strategy costs and quantizes, as the program keeps it. */
+static itg_status describe(const itg_program *program, const itg_model *model,
+                           const itg_strategy_file *file, const char *path, itg_score *costs,
+                           itg_strbuf *text, itg_error *err)
+{
+    itg_annotated *annotated = NULL;
+    itg_summary *summary = NULL;
+    itg_status status = itg_annotate(model, file->hardware, file->strategy, &annotated, err);
+    if (status == ITG_OK) status = itg_summary_make(annotated, program, file, &summary, err);
+    if (status == ITG_OK) status = write_summary(summary, path, text, err);
+    if (status == ITG_OK) *costs = itg_summary_info_of(summary)->score;
+    itg_summary_destroy(summary);
+    itg_annotated_destroy(annotated);
+    return status;
 }
 
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
                             const itg_strategy_file *file, const char *path, itg_error *err)
 {
     if (model == NULL || file == NULL) return itg_artefact_write(program, NULL, 0, path, err);
-    itg_strbuf preprocess = {0}, split = {0}, portrait = {0};
-    char model_hash[65], graph_hash[65], strategy[65], weight_bytes[32], parameter_bytes[32];
-    unsigned char hash[32];
-    itg_annotated *annotated = NULL;
-    itg_score costs = {0};
-    itg_status status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
+    itg_origin origin;
+    itg_strbuf split = {0}, summary = {0};
+    itg_score costs = itg_score_unknown();
+    char weight_bytes[32], parameter_bytes[32];
+    itg_status status = itg_origin_make(model, file, &origin, err);
     if (status != ITG_OK) return status;
-    status = itg_score_costs(file->hardware, annotated, &costs, err);
-    if (status == ITG_OK) status = itg_portrait_write(annotated, program, file, &portrait, err);
-    if (status == ITG_OK) status = check_portrait(&portrait, path, err);
-    itg_annotated_destroy(annotated);
-    if (status == ITG_OK) status = itg_strategy_file_hash(file, model->graph, hash, err);
-    if (status != ITG_OK) {
-        itg_strbuf_deinit(&portrait);
-        return status;
-    }
-    itg_preprocess_write(&file->preprocess, &preprocess);
+    status = describe(program, model, file, path, &costs, &summary, err);
     if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
-    itg_sha256_hex(hash, strategy);
-    itg_sha256_hex(model->graph->source_hash, model_hash);
-    itg_sha256_hex(file->strategy->graph_hash, graph_hash);
+    if (status == ITG_OK && !itg_strbuf_ok(&split))
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the program's metadata");
     snprintf(weight_bytes, sizeof weight_bytes, "%lld", (long long)costs.weight_bytes);
     snprintf(parameter_bytes, sizeof parameter_bytes, "%lld", (long long)costs.parameter_bytes);
-    if (!itg_strbuf_ok(&preprocess) || !itg_strbuf_ok(&split))
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the artefact's metadata");
-    itg_metadata metadata[] = {
-        {KEY_PREPROCESS, preprocess.text}, {KEY_ENGINE, ITG_VERSION},
-        {KEY_MODEL_HASH, model_hash},      {KEY_GRAPH_HASH, graph_hash},
-        {KEY_STRATEGY_HASH, strategy},     {KEY_HARDWARE, file->hardware->json},
-        {KEY_WEIGHT_BYTES, weight_bytes},  {KEY_PARAMETER_BYTES, parameter_bytes},
-        {ITG_PORTRAIT_KEY, portrait.text}, {KEY_SPLIT, split.text}};
-    int32_t count = (int32_t)(sizeof metadata / sizeof *metadata) - (split.text == NULL);
+    itg_metadata metadata[ITG_ORIGIN_COUNT + 4];
+    int32_t count = ITG_ORIGIN_COUNT;
+    memcpy(metadata, origin.metadata, sizeof origin.metadata);
+    metadata[count++] = (itg_metadata){KEY_WEIGHT_BYTES, weight_bytes};
+    metadata[count++] = (itg_metadata){KEY_PARAMETER_BYTES, parameter_bytes};
+    metadata[count++] = (itg_metadata){ITG_SUMMARY_KEY, summary.text};
+    if (split.text != NULL) metadata[count++] = (itg_metadata){KEY_SPLIT, split.text};
     if (status == ITG_OK) status = itg_artefact_write(program, metadata, count, path, err);
-    itg_strbuf_deinit(&preprocess);
+    itg_origin_deinit(&origin);
     itg_strbuf_deinit(&split);
-    itg_strbuf_deinit(&portrait);
+    itg_strbuf_deinit(&summary);
     return status;
 }
 
@@ -77,7 +79,7 @@ itg_status itg_program_open(const char *path, itg_program **out, itg_error *err)
 
 itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out, itg_error *err)
 {
-    const char *text = itg_program_metadata(program, KEY_PREPROCESS);
+    const char *text = itg_program_metadata(program, ITG_PREPROCESS_KEY);
     itg_json *json = NULL;
     itg_preprocess read = itg_preprocess_default();
     if (!text) {
@@ -95,7 +97,7 @@ itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *ou
 itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
                               itg_error *err)
 {
-    const char *text = itg_program_metadata(program, KEY_HARDWARE);
+    const char *text = itg_program_metadata(program, ITG_HARDWARE_KEY);
     const char *bytes = itg_program_metadata(program, KEY_PARAMETER_BYTES);
     itg_hardware *made = NULL;
     itg_score score = itg_score_unknown();
@@ -132,12 +134,7 @@ itg_status itg_program_text(const itg_program *program, char **out, itg_error *e
 {
     itg_strbuf text = {0};
     itg_program_print(program, &text);
-    if (!itg_strbuf_ok(&text) || !text.text) {
-        itg_strbuf_deinit(&text);
-        return itg_fail(err, ITG_NO_MEMORY, "no memory to print the program");
-    }
-    *out = text.text;
-    return ITG_OK;
+    return itg_take_text(&text, out, err);
 }
 
 /* ---- outputs as .npy ---- */
