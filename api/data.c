@@ -62,3 +62,18 @@ itg_status itg_preprocess_from_text(const char *text, const char *source, itg_pr
     itg_json_destroy(json);
     return status;
 }
+
+int32_t itg_stats_count(const itg_stats *stats)
+{
+    return stats->value_count;
+}
+
+bool itg_stats_at(const itg_stats *stats, const itg_model *model, int32_t index,
+                  itg_value_range *out)
+{
+    const itg_value_stats *s = &stats->values[index];
+    if (!s->present) return false;
+    *out = (itg_value_range){
+        model->values[index].name, s->count, (double)s->min, (double)s->max, s->mean, s->variance};
+    return true;
+}

@@ -1,5 +1,6 @@
 /* Opening models, and what the hardware makes of them (intaglio.h). */
 #include "api/api.h"
+#include "graph/onnx/budget.h"
 #include "graph/onnx/file_read.h"
 #include "sim/evaluate.h"
 #include "kernels/float_ops.h"
@@ -15,24 +16,34 @@ void itg_free(void *memory)
     free(memory);
 }
 
-itg_status itg_model_open(const char *path, itg_model **out, itg_error *err)
+/* Takes source over. */
+static itg_status prepare(itg_graph *source, const itg_model_options *model_options,
+                          itg_model **out, itg_error *err)
 {
-    const itg_model_options options = {0};
-    return itg_model_open_with(path, &options, out, err);
+    const itg_prepare_options options = {
+        .eval = itg_float_eval, .no_equalize = model_options && model_options->no_equalize};
+    itg_status status = itg_graph_prepare(source, &options, out, err);
+    itg_graph_destroy(source);
+    return status;
 }
 
-itg_status itg_model_open_with(const char *path, const itg_model_options *model_options,
-                               itg_model **out, itg_error *err)
+itg_status itg_model_open(const char *path, const itg_model_options *options, itg_model **out,
+                          itg_error *err)
 {
-    itg_graph *source = NULL, *prepared = NULL;
-    itg_prepare_options options = {.eval = itg_float_eval,
-                                   .no_equalize = model_options->no_equalize};
+    itg_graph *source = NULL;
     itg_status status = itg_onnx_import(path, &source, err);
-    if (status == ITG_OK) status = itg_graph_prepare(source, &options, &prepared, err);
-    itg_graph_destroy(source);
-    if (status != ITG_OK) return status;
-    *out = prepared;
-    return ITG_OK;
+    return status == ITG_OK ? prepare(source, options, out, err) : status;
+}
+
+itg_status itg_model_open_memory(const void *data, size_t bytes, const char *name,
+                                 const itg_model_options *options, itg_model **out, itg_error *err)
+{
+    itg_onnx_file *file = NULL;
+    itg_graph *source = NULL;
+    itg_status status = itg_onnx_file_parse(data, bytes, name, itg_budget_of(bytes), &file, err);
+    if (status == ITG_OK) status = itg_onnx_import_file(file, &source, err);
+    itg_onnx_file_destroy(file);
+    return status == ITG_OK ? prepare(source, options, out, err) : status;
 }
 
 itg_status itg_model_survey(const char *path, itg_refusals **out, itg_error *err)

@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "search/engine.h"
 #include "search/evaluator.h"
+#include "api/npy.h"
 #include "api/origin.h"
 #include "api/summary.h"
 #include "realize/realize.h"
@@ -137,119 +138,6 @@ itg_status itg_program_text(const itg_program *program, char **out, itg_error *e
     return itg_take_text(&text, out, err);
 }
 
-/* ---- outputs as .npy ---- */
-
-typedef struct npy_output {
-    itg_strbuf bytes;
-} npy_output;
-
-typedef struct npy_sink {
-    int64_t samples;
-    int32_t count;
-    npy_output *outputs;
-} npy_sink;
-
-static const char *npy_type(itg_dtype dtype)
-{
-    switch (dtype) {
-    case ITG_F32:
-        return "<f4";
-    case ITG_F64:
-        return "<f8";
-    case ITG_S8:
-        return "|i1";
-    case ITG_U8:
-        return "|u1";
-    case ITG_BOOL:
-        return "|b1";
-    case ITG_S16:
-        return "<i2";
-    case ITG_U16:
-        return "<u2";
-    case ITG_S32:
-        return "<i4";
-    case ITG_U32:
-        return "<u4";
-    default:
-        return "<i8";
-    }
-}
-
-/* Format 1.0: magic, version, header length, a Python dict padded with spaces to a multiple of 64,
- * then the elements. Samples take the place of a batch dimension of 1; outputs without one keep all
- * their dimensions behind it. */
-static void npy_header(itg_strbuf *out, const itg_tensor *t, int64_t samples)
-{
-    itg_strbuf dict = {0};
-    itg_strbuf_format(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (%lld,",
-                      npy_type(t->dtype), (long long)samples);
-    for (int32_t d = t->shape.rank > 0 && t->shape.dims[0] == 1; d < t->shape.rank; d++)
-        itg_strbuf_format(&dict, " %lld,", (long long)t->shape.dims[d]);
-    itg_strbuf_add(&dict, "), }");
-    while ((10 + dict.length + 1) % 64)
-        itg_strbuf_add(&dict, " ");
-    itg_strbuf_add(&dict, "\n");
-    unsigned char head[10] = {0x93,
-                              'N',
-                              'U',
-                              'M',
-                              'P',
-                              'Y',
-                              1,
-                              0,
-                              (unsigned char)(dict.length & 255),
-                              (unsigned char)(dict.length >> 8)};
-    itg_strbuf_bytes(out, head, sizeof head);
-    if (dict.text) itg_strbuf_bytes(out, dict.text, dict.length);
-    out->failed |= dict.failed;
-    itg_strbuf_deinit(&dict);
-}
-
-static itg_status npy_sample(void *context, int64_t sample, const itg_tensor *outputs,
-                             int32_t output_count, itg_error *err)
-{
-    npy_sink *sink = context;
-    for (int32_t i = 0; i < output_count; i++) {
-        itg_strbuf *out = &sink->outputs[i].bytes;
-        size_t size = itg_dtype_size(outputs[i].dtype), bytes = itg_tensor_bytes(&outputs[i]);
-        if (sample == 0) npy_header(out, &outputs[i], sink->samples);
-        unsigned char *copy = malloc(bytes + 1);
-        if (!copy) return itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs");
-        itg_copy_little_endian(copy, outputs[i].data, bytes / size, size);
-        itg_strbuf_bytes(out, copy, bytes);
-        free(copy);
-        if (!itg_strbuf_ok(out)) return itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs");
-    }
-    return ITG_OK;
-}
-
-char *itg_program_npy_path(const char *npy_path, int32_t output)
-{
-    size_t length = strlen(npy_path);
-    if (length > 4 && strcmp(npy_path + length - 4, ".npy") == 0) length -= 4;
-    itg_strbuf name = {0};
-    if (output == 0)
-        itg_strbuf_add(&name, npy_path);
-    else
-        itg_strbuf_format(&name, "%.*s.%d.npy", (int)length, npy_path, (int)output);
-    if (itg_strbuf_ok(&name)) return name.text;
-    itg_strbuf_deinit(&name);
-    return NULL;
-}
-
-static itg_status npy_write(const npy_sink *sink, const char *path, itg_error *err)
-{
-    itg_status status = ITG_OK;
-    for (int32_t i = 0; i < sink->count && status == ITG_OK; i++) {
-        char *name = itg_program_npy_path(path, i);
-        const itg_strbuf *bytes = &sink->outputs[i].bytes;
-        status = name ? itg_file_write(name, bytes->text ? bytes->text : "", bytes->length, err)
-                      : itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
-        free(name);
-    }
-    return status;
-}
-
 static int64_t metadata_int(const itg_program *program, const char *key)
 {
     const char *text = itg_program_metadata(program, key);
@@ -271,22 +159,48 @@ static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_o
     return status;
 }
 
-itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
-                           const itg_dataset *data, const int64_t *labels, int threads,
-                           int64_t block, const char *npy_path, itg_score *out, itg_error *err)
+/* Where outputs go: to the caller, to .npy files, or both. */
+typedef struct sinks {
+    const itg_run_options *options;
+    itg_npy_sink *npy;
+} sinks;
+
+static itg_status take_outputs(void *context, int64_t sample, const itg_tensor *outputs,
+                               int32_t count, itg_error *err)
 {
-    npy_sink sink = {.samples = itg_data_samples(data), .count = itg_program_output_count(program)};
-    itg_evaluate_options options = {
-        .data = data, .preprocess = p, .labels = labels, .threads = threads};
+    const sinks *s = context;
+    const itg_run_options *o = s->options;
+    itg_status status = s->npy ? itg_npy_add(s->npy, outputs, count, err) : ITG_OK;
+    return status == ITG_OK && o->outputs ? o->outputs(o->context, sample, outputs, count, err)
+                                          : status;
+}
+
+itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
+                           const itg_run_options *run, itg_score *out, itg_error *err)
+{
+    const itg_run_options none = {0};
+    itg_preprocess saved;
     itg_evaluation evaluation = {0};
-    if (npy_path) {
-        sink.outputs = calloc((size_t)sink.count + 1, sizeof *sink.outputs);
-        if (!sink.outputs) return itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs");
-        options.sink = npy_sample;
-        options.sink_context = &sink;
+    itg_status status = ITG_OK;
+    sinks to = {run ? run : &none, NULL};
+    run = to.options;
+    itg_evaluate_options options = {.data = data,
+                                    .preprocess = run->preprocess,
+                                    .labels = run->labels,
+                                    .threads = run->threads};
+    if (!run->preprocess) {
+        status = itg_program_preprocess(program, &saved, err);
+        options.preprocess = &saved;
     }
-    itg_status status = evaluate_fast(program, &options, block, &evaluation, err);
-    if (status == ITG_OK && npy_path) status = npy_write(&sink, npy_path, err);
+    if (status == ITG_OK && run->npy_path)
+        status =
+            itg_npy_create(itg_data_samples(data), itg_program_output_count(program), &to.npy, err);
+    if (run->npy_path || run->outputs) {
+        options.sink = take_outputs;
+        options.sink_context = &to;
+    }
+    if (status == ITG_OK) status = evaluate_fast(program, &options, run->block, &evaluation, err);
+    if (status == ITG_OK && to.npy) status = itg_npy_write(to.npy, run->npy_path, err);
     if (status == ITG_OK) {
         itg_score score = {.peak_activation_bytes = -1};
         itg_score_quality(&evaluation, &score);
@@ -295,8 +209,6 @@ itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
         *out = score;
     }
     itg_evaluation_deinit(&evaluation);
-    for (int32_t i = 0; sink.outputs && i < sink.count; i++)
-        itg_strbuf_deinit(&sink.outputs[i].bytes);
-    free(sink.outputs);
+    itg_npy_destroy(to.npy);
     return status;
 }

@@ -108,9 +108,6 @@ itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void
  * what held before, to be set again. */
 int itg_parallel_lend(int threads);
 int itg_thread_count(int wanted); /* wanted > 0: at most 256; 0: the machine's */
-/* Call first in main: makes OpenMP's threads sleep while they wait (re-executes the program once
- * where the runtime reads OMP_WAIT_POLICY only at start). */
-void itg_parallel_be_passive(int argc, char **argv);
 
 /* ---- little-endian bytes, whatever the host ---- */
 /* Copies count elements of size bytes each; reverses the bytes of each on a big-endian host. */

@@ -1,6 +1,7 @@
 /* itg_bench_construct: what it costs to build a candidate, from a point to a plan that could run,
  * step by step: nothing seen before, one group changed to a width not seen, to one seen, all seen.
  */
+#include "cli/passive.h"
 #include "search/evaluator.h"
 #include "bench/bench.h"
 #include <stdlib.h>
@@ -178,7 +179,7 @@ int main(int argc, char **argv)
 {
     construct b = {.repeats = 5, .limit = 4};
     itg_error err = {0};
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     if (argc != 5) {
         fputs("usage: itg_bench_construct MODEL HARDWARE DATA SCALE\n", stderr);
         return 2;
@@ -186,7 +187,7 @@ int main(int argc, char **argv)
     b.preprocess = itg_preprocess_default();
     b.preprocess.scale = (float)atof(argv[4]);
     bench_print_header(1, b.repeats);
-    itg_status status = itg_model_open(argv[1], &b.model, &err);
+    itg_status status = itg_model_open(argv[1], NULL, &b.model, &err);
     if (status == ITG_OK) status = itg_hardware_load(argv[2], &b.hw, &err);
     if (status == ITG_OK) status = itg_data_open(argv[3], b.limit, &b.data, &err);
     if (status == ITG_OK) status = itg_calibrate(b.model, b.data, &b.preprocess, 1, &b.stats, &err);

@@ -53,7 +53,7 @@ itg_status bench_subject_model(bench_subject *s, itg_error *err)
 {
     path_of(s, s->network->model, s->model_path, sizeof s->model_path);
     itg_status status = read_preprocess(s->network, &s->preprocess, err);
-    if (status == ITG_OK) status = itg_model_open(s->model_path, &s->model, err);
+    if (status == ITG_OK) status = itg_model_open(s->model_path, NULL, &s->model, err);
     return status;
 }
 

@@ -100,18 +100,16 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
     itg_cli_data data = {0};
     itg_program *program = NULL;
     itg_strategy_file *file = NULL;
-    itg_preprocess p = itg_preprocess_default();
     itg_score score = {0};
     if (!c->info[side]->is_program && c->model == NULL)
         return itg_cli_error(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model",
                              path);
     itg_status status = itg_cli_data_open(c->args, &data, err);
     if (status == ITG_OK && c->info[side]->is_program) {
+        const itg_run_options options = {.labels = data.labels, .threads = threads};
         status = itg_program_open(path, &program, err);
-        if (status == ITG_OK) status = itg_program_preprocess(program, &p, err);
         if (status == ITG_OK)
-            status = itg_program_run(program, &p, data.samples, data.labels, threads, 0, NULL,
-                                     &score, err);
+            status = itg_program_run(program, data.samples, &options, &score, err);
     } else if (status == ITG_OK) {
         status = itg_strategy_open(c->model, path, &file, err);
         if (status == ITG_OK)

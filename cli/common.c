@@ -56,7 +56,7 @@ itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const 
 {
     itg_model_options options = {.no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
     itg_status status = strategy ? itg_strategy_model_options(strategy, &options, err) : ITG_OK;
-    return status == ITG_OK ? itg_model_open_with(path, &options, out, err) : status;
+    return status == ITG_OK ? itg_model_open(path, &options, out, err) : status;
 }
 
 itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err)

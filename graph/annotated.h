@@ -4,6 +4,7 @@
  */
 #ifndef ITG_ANNOTATED_H
 #define ITG_ANNOTATED_H
+#include <intaglio/intaglio.h>
 #include "graph.h"
 
 /* An edge is one use of a value: a node's input slot, or a graph output (node ITG_NONE, slot =
@@ -101,7 +102,6 @@ const itg_version *itg_annotated_version(const itg_annotated *a, itg_id node, in
  * last axis for Gemm/MatMul. */
 int64_t itg_channel_stride(const itg_annotated *a,
                            itg_id node); /* channel = (index / stride) % channels */
-void itg_annotated_destroy(itg_annotated *a);
 void itg_annotated_print(const itg_annotated *a,
                          itg_strbuf *out); /* stable text: each edge with its SimQ */
 const char *itg_form_name(itg_form form);

@@ -96,14 +96,7 @@ struct itg_hardware {
 };
 typedef struct itg_hardware itg_hardware;
 
-/* name_or_path: a name among the built-in targets (hardware/targets, embedded at build time), or a
- * file. Errors name file, key and expectation. */
-itg_status itg_hardware_load(const char *name_or_path, itg_hardware **out, itg_error *err);
-void itg_hardware_destroy(itg_hardware *hw);
-int itg_hardware_builtin_count(void);
-const char *itg_hardware_builtin_name(int index);
-const char *itg_hardware_builtin_json(int index); /* text as in hardware/targets */
-void itg_hardware_schema(itg_strbuf *out);        /* JSON Schema, from the table that validates */
+void itg_hardware_schema(itg_strbuf *out); /* JSON Schema, from the table that validates */
 
 /* What hw says without effect (notes.c), a line each: "dtypes.s4: no operator reads or writes it".
  * g NULL: of the description alone; else also of its overrides on that graph. */

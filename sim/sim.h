@@ -42,12 +42,6 @@ itg_dataset itg_data_stream_about(const itg_data_stream *stream);
 itg_status itg_data_stream_read(itg_data_stream *stream, int64_t count, void *out, itg_error *err);
 
 /* ---- preprocessing (preprocess.c) ---- */
-/* itg_preprocess: intaglio.h */
-itg_preprocess itg_preprocess_default(void);
-/* "0.5", "1/255", "0.1,0.2,0.3": values as float32 (a ratio is divided in double and rounded once).
- */
-itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count,
-                                     itg_error *err);
 /* Checks that data fits an input (dtype, shape [1, ...]) under p, before anything runs. */
 itg_status itg_preprocess_check(const itg_preprocess *p, const itg_dataset *data,
                                 const itg_tensor *input, itg_error *err);
@@ -116,7 +110,6 @@ itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_sour
 /* A whole dataset by the reference kernels. */
 itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p,
                          int threads, itg_stats **out, itg_error *err);
-void itg_stats_destroy(itg_stats *stats);
 
 /* ---- thresholds (threshold.c, threshold_*.c) ---- */
 /* What an estimate is for: bits, symmetric or not, power-of-two scales. */
@@ -138,8 +131,6 @@ itg_status itg_threshold_constant(itg_threshold_method method, const float *data
                                   int64_t stride_outer, int64_t inner,
                                   const itg_threshold_target *target, double *lo, double *hi,
                                   itg_error *err);
-const char *itg_threshold_name(itg_threshold_method method);
-bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
 #define ITG_THRESHOLD_DEFAULT ITG_THRESHOLD_MSE
 
 /* ---- strategy (strategy.c, strategy_json.c) ---- */

@@ -16,27 +16,27 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__ /* what the shared library exports */
+#pragma GCC visibility push(default)
+#endif
 
 const char *itg_engine_version(void); /* "0.1.0" */
 void itg_free(void *memory);
 
-/* Makes OpenMP's threads sleep while they wait. Call first in main: may execute the program again,
- * once. */
-void itg_parallel_be_passive(int argc, char **argv);
-
 /* ---- model ---- */
 typedef struct itg_graph itg_model; /* prepared */
-/* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left
- * off. */
-itg_status itg_model_open(const char *path, itg_model **out, itg_error *err);
 typedef struct itg_model_options {
     bool no_equalize; /* leaves out cross-layer equalization (docs/preparation.md 5.5), which
                          changes no float result: for comparison */
 } itg_model_options;
-/* As itg_model_open, prepared otherwise. A strategy goes with the preparation that it was made for.
- */
-itg_status itg_model_open_with(const char *path, const itg_model_options *options, itg_model **out,
-                               itg_error *err);
+/* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left
+ * off. options NULL: as they are when zero. A strategy goes with the preparation that it was made
+ * for. */
+itg_status itg_model_open(const char *path, const itg_model_options *options, itg_model **out,
+                          itg_error *err);
+/* The same of a file's bytes; name stands for the path in errors. */
+itg_status itg_model_open_memory(const void *data, size_t bytes, const char *name,
+                                 const itg_model_options *options, itg_model **out, itg_error *err);
 void itg_model_close(itg_model *model);
 /* What keeps a model from being opened, all at once: one entry a kind. */
 typedef struct itg_refusal {
@@ -114,6 +114,10 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
 typedef struct itg_dataset itg_dataset;
 /* .npy, .npz ("file.npz:array"), IDX plain or gzip. limit > 0: the first samples only. */
 itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
+/* The same of an array in memory, which is copied: shape [samples, ...], row-major. name stands for
+ * the path in errors. The hash is that of a file with this array. */
+itg_status itg_data_from_memory(const itg_tensor *array, const char *name, itg_dataset **out,
+                                itg_error *err);
 void itg_data_close(itg_dataset *data);
 int64_t itg_data_samples(const itg_dataset *data);
 const unsigned char *
@@ -157,7 +161,7 @@ itg_status itg_preprocess_text(const itg_preprocess *p, char **out,
 /* The reverse; source names the text in errors. */
 itg_status itg_preprocess_from_text(const char *text, const char *source, itg_preprocess *out,
                                     itg_error *err);
-/* "0.5", "1/255", "0.1,0.2,0.3" as float32. */
+/* "0.5", "1/255", "0.1,0.2,0.3" as float32; a ratio is divided in double and rounded once. */
 itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count,
                                      itg_error *err);
 
@@ -182,6 +186,16 @@ itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
                                 const itg_preprocess *p, const itg_calibrate_options *options,
                                 itg_stats **out, itg_error *err);
 void itg_stats_destroy(itg_stats *stats);
+/* What was seen of the model's values; those of constants were not looked at. */
+typedef struct itg_value_range {
+    const char *value; /* its name; borrowed from the model */
+    int64_t count;     /* finite elements, over all samples */
+    double min, max, mean, variance;
+} itg_value_range;
+int32_t itg_stats_count(const itg_stats *stats);
+/* The index-th, in the order of the prepared graph; false: nothing was seen of it. */
+bool itg_stats_at(const itg_stats *stats, const itg_model *model, int32_t index,
+                  itg_value_range *out);
 
 /* ---- strategies ---- */
 typedef struct itg_bits_range {
@@ -318,13 +332,24 @@ size_t itg_program_instance_bytes(const itg_program *program); /* of this librar
 itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_error *err);
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
 #define ITG_MOST_BLOCK 4096
-/* Runs all samples. How it goes about it changes no result: threads; block, samples computed at
- * once (at most ITG_MOST_BLOCK; 0: chosen by the sizes of the values). npy_path (may be NULL):
- * outputs as .npy in storage dtype, [samples, ...], in the files that itg_program_npy_path names.
- */
-itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
-                           const itg_dataset *data, const int64_t *labels, int threads,
-                           int64_t block, const char *npy_path, itg_score *out, itg_error *err);
+typedef struct itg_run_options {
+    const itg_preprocess *preprocess; /* NULL: as saved (itg_program_preprocess) */
+    const int64_t *labels;            /* [samples]; NULL: none */
+    /* How it goes about it; changes no result. block: samples computed at once, at most
+     * ITG_MOST_BLOCK; 0: chosen by the sizes of the values. */
+    int threads;
+    int64_t block;
+    /* The program's outputs of one sample, in storage dtype (itg_program_output_count of them), in
+     * the order of the samples; valid during the call. A failure ends the run. NULL: not wanted. */
+    itg_status (*outputs)(void *context, int64_t sample, const itg_tensor *outputs, int32_t count,
+                          itg_error *err);
+    void *context;
+    const char *npy_path; /* NULL: none; else outputs as .npy, [samples, ...], in the files that
+                             itg_program_npy_path names */
+} itg_run_options;
+/* Runs all samples. options NULL: as they are when zero. */
+itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
+                           const itg_run_options *options, itg_score *out, itg_error *err);
 
 int32_t itg_program_output_count(const itg_program *program);
 /* "out.npy", "out.1.npy", "out.2.npy"...; malloc'd, NULL without memory. */
@@ -404,7 +429,7 @@ typedef struct itg_summary itg_summary;
 /* Of a strategy file, or of a program's file. model may be NULL; a strategy has costs, signs and
  * scales only with it, and is refused where it is another one's. */
 itg_status itg_summary_open(const char *path, const itg_model *model, itg_summary **out,
-                             itg_error *err);
+                            itg_error *err);
 void itg_summary_destroy(itg_summary *summary);
 const itg_summary_info *itg_summary_info_of(const itg_summary *summary);
 const itg_summary_edge *itg_summary_edge_at(const itg_summary *summary, int32_t index);
@@ -533,7 +558,7 @@ typedef struct itg_search_options {
         search_samples;              /* 0: defaults (512 and 1024), less where the data has fewer */
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
     bool hago_baseline;  /* also runs hago-greedy for the same goal, as one more line to compare */
-    bool no_equalize;    /* the model was opened so (itg_model_open_with), and must be */
+    bool no_equalize;    /* the model was opened so (itg_model_options), and must be */
     bool no_racing;      /* runs all samples of every trial, also where it cannot matter. Changes no
                             result, only what the trials say (itg_score.stopped_at) */
     int64_t cache_bytes; /* activations kept for candidates that share them; 0: none. Changes no
@@ -757,6 +782,9 @@ void itg_run_choices_destroy(itg_run_choices *choices);
 int32_t itg_run_choices_count(const itg_run_choices *choices);
 const itg_run_choice *itg_run_choices_at(const itg_run_choices *choices, int32_t index);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__ /* what the shared library exports */
+#pragma GCC visibility push(default)
+#endif
 
 /* ---- status and error ---- */
 typedef enum itg_status {
@@ -221,6 +224,9 @@ typedef enum itg_threshold_method {
     ITG_THRESHOLD_METHOD_COUNT
 } itg_threshold_method;
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -167,7 +167,7 @@ static void real_networks(void **state)
                 printf("%s is not here: skipped\n", path);
                 continue;
             }
-            assert_int_equal(itg_model_open(path, &s.model, NULL), ITG_OK);
+            assert_int_equal(itg_model_open(path, NULL, &s.model, NULL), ITG_OK);
             assert_int_equal(itg_hardware_load(targets[t], &s.hw, NULL), ITG_OK);
             itg_dataset data = noise(s.model);
             itg_point_space *points = NULL; /* not every target runs every model */

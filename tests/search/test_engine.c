@@ -1,4 +1,5 @@
 /* The engine on toy spaces: order, duplicates, threads, limits, replay, cancellation. */
+#include "cli/passive.h"
 #include "search/engine.h"
 #include <math.h>
 #include <setjmp.h>
@@ -754,7 +755,7 @@ static void a_real_failure_ends_the_search_with_its_message(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hago_greedy_finds_the_optimum_of_a_separable_space),
         cmocka_unit_test(hago_greedy_takes_dimensions_by_size_and_goes_on_after_a_refusal),

@@ -1,4 +1,5 @@
 /* Why a goal is not met: the sentences, and what they tell of how the search ended. */
+#include "cli/passive.h"
 #include "network.h"
 #include <setjmp.h>
 #include <string.h>
@@ -98,7 +99,7 @@ static void a_floor_that_limits_or_widths_forbid_is_told(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ended_a_search_is_told),
         cmocka_unit_test(a_floor_that_limits_or_widths_forbid_is_told),

@@ -204,8 +204,10 @@ static void digests_agree(itg_dtype dtype, bool is_image)
         fail_msg("%s", err.message);
     assert_true(simulated.distortion >= 0 && simulated.distortion < 0.01);
     for (int64_t block = 1; block <= 16; block += 5) {
-        if (itg_program_run(program, &e.preprocess, e.data, NULL, 2, block, NULL, &ran, &err) !=
-            ITG_OK)
+        if (itg_program_run(
+                program, e.data,
+                &(itg_run_options){.preprocess = &e.preprocess, .threads = 2, .block = block}, &ran,
+                &err) != ITG_OK)
             fail_msg("%s", err.message);
         assert_memory_equal(ran.digest, simulated.digest, sizeof ran.digest);
     }
@@ -244,7 +246,10 @@ static void words_out_of_range_are_refused_by_sample(void **state)
     assert_int_not_equal(itg_inspect(e.model, e.file, e.annotated, e.data, 2, &inspection, &err[2]),
                          ITG_OK);
     assert_int_not_equal(
-        itg_program_run(program, &e.preprocess, e.data, NULL, 2, 1, NULL, &score, &err[3]), ITG_OK);
+        itg_program_run(program, e.data,
+                        &(itg_run_options){.preprocess = &e.preprocess, .threads = 2, .block = 1},
+                        &score, &err[3]),
+        ITG_OK);
     for (int i = 0; i < 4; i++)
         if (!strstr(err[i].message, "data.npy: sample 17: ") || !strstr(err[i].message, "index 11"))
             fail_msg("%d: '%s' names neither sample nor word", i, err[i].message);

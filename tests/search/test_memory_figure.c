@@ -197,7 +197,7 @@ static void real_networks_need_what_the_search_says(void **state)
         itg_stats *stats = NULL;
         itg_preprocess p = itg_preprocess_default();
         snprintf(path, sizeof path, "../shared/data/models/%s.onnx", models[i]);
-        if (itg_model_open(path, &model, NULL) != ITG_OK) {
+        if (itg_model_open(path, NULL, &model, NULL) != ITG_OK) {
             print_message("%s is absent or not for this engine: skipped\n", path);
             continue;
         }

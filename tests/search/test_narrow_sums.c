@@ -55,7 +55,7 @@ static bool load(const char *path, network *n)
 {
     itg_error err = {ITG_OK, ""};
     *n = (network){.preprocess = itg_preprocess_default()};
-    if (itg_model_open(path, &n->model, &err) != ITG_OK) {
+    if (itg_model_open(path, NULL, &n->model, &err) != ITG_OK) {
         print_message("%s is absent: skipped\n", path);
         return false;
     }

@@ -1,6 +1,7 @@
 /* Whole searches of real networks with racing and without: the same trials in the same order, the
  * same best, the same strategy file; and trials that stop at the same sample on any number of
  * threads, with any kernels and caches. */
+#include "cli/passive.h"
 #include "tests/base/cmocka_base.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static bool load(const network *is, loaded *out)
     char path[256];
     *out = (loaded){.is = is};
     snprintf(path, sizeof path, DATA "models/%s.onnx", is->model);
-    if (itg_model_open(path, &out->model, NULL) != ITG_OK) {
+    if (itg_model_open(path, NULL, &out->model, NULL) != ITG_OK) {
         print_message("skipped: %s is not there\n", path);
         return false;
     }
@@ -224,7 +225,7 @@ static void trials_stop_at_the_same_sample_on_any_machine(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(racing_changes_no_trial_no_best_and_no_file),
         cmocka_unit_test(trials_stop_at_the_same_sample_on_any_machine),

@@ -1,5 +1,6 @@
 /* Whole searches of a small network: the same on every thread count and after every interruption,
  * blind to hold-out labels, honest where a goal is not met. */
+#include "cli/passive.h"
 #include "network.h"
 #include <setjmp.h>
 #include <stdlib.h>
@@ -648,7 +649,7 @@ static void without_labels_agreement_counts(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_stops_wherever_it_is_asked_to),
         cmocka_unit_test(any_thread_count_gives_the_same_search),

@@ -1,6 +1,7 @@
 /* Searches on hardware whose accumulators do not hold what the widest widths give: a built-in
  * target with sums of 16 bits, whole. */
 #include <intaglio/intaglio.h>
+#include "cli/passive.h"
 #include "tests/base/cmocka_base.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static void open_subject(const char *target, subject *s)
     *s = (subject){.preprocess = itg_preprocess_default()};
     s->preprocess.scale = 1.0f / 255;
     s->hw = narrowed(target);
-    assert_int_equal(itg_model_open("examples/digits.onnx", &s->model, NULL), ITG_OK);
+    assert_int_equal(itg_model_open("examples/digits.onnx", NULL, &s->model, NULL), ITG_OK);
     assert_int_equal(itg_data_open("examples/digits_search_images.npy", SAMPLES, &s->data, NULL),
                      ITG_OK);
     assert_int_equal(itg_data_labels_open("examples/digits_search_labels.npy", SAMPLES, SAMPLES,
@@ -160,7 +161,7 @@ static void the_order_of_methods_changes_nothing(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greedy_searchers_begin_where_accumulators_hold),
         cmocka_unit_test(widths_that_cost_are_searched_too),

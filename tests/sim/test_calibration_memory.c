@@ -346,7 +346,7 @@ static void memory_of_a_real_network_does_not_grow_with_samples(void **state)
         print_message("no " DATA ": skipped\n");
         return;
     }
-    if (itg_model_open(DATA "models/resnet8_cifar10.onnx", &model, &err) != ITG_OK)
+    if (itg_model_open(DATA "models/resnet8_cifar10.onnx", NULL, &model, &err) != ITG_OK)
         fail_msg("%s", err.message);
     for (int k = 0; k < ITG_FLOAT_KERNELS_COUNT; k++) {
         subject s = {model, DATA "cifar10/calib_images_u8.npy", itg_preprocess_default(),
@@ -356,7 +356,7 @@ static void memory_of_a_real_network_does_not_grow_with_samples(void **state)
             check_peaks(&s, k ? "resnet8, onednn" : "resnet8, reference");
     }
     itg_model_close(model);
-    if (itg_model_open(DATA "models/mnist_onnxjs_7.onnx", &model, &err) != ITG_OK)
+    if (itg_model_open(DATA "models/mnist_onnxjs_7.onnx", NULL, &model, &err) != ITG_OK)
         fail_msg("%s", err.message);
     const subject s = {model, DATA "mnist/calib-images-idx3-ubyte.gz", itg_preprocess_default(),
                        ITG_FLOAT_REFERENCE};

@@ -598,7 +598,7 @@ static void open_example(example *e, const char *hardware)
     memset(e, 0, sizeof *e);
     e->p = itg_preprocess_default();
     e->p.scale = 1.0f / 255;
-    if (itg_model_open("examples/digits.onnx", &e->model, &err) != ITG_OK ||
+    if (itg_model_open("examples/digits.onnx", NULL, &e->model, &err) != ITG_OK ||
         itg_hardware_load(hardware, &e->hw, &err) != ITG_OK ||
         itg_data_open("examples/digits_test_images.npy", 100, &e->data, &err) != ITG_OK ||
         itg_data_labels_open("examples/digits_test_labels.npy", 100, 100, &e->labels, &err) !=

@@ -1,5 +1,6 @@
 /* Evaluations that may stop early: at the sample that decides, whatever the threads and blocks are;
  * and samples in another order. */
+#include "cli/passive.h"
 #include "case.h"
 #include <stdlib.h>
 #include <string.h>
@@ -323,7 +324,7 @@ static void another_order_changes_no_result(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_stops_at_the_sample_that_decides),
         cmocka_unit_test(agreement_decides_as_well),

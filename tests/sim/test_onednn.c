@@ -77,7 +77,7 @@ static void outputs_are_near_the_reference(void **state)
         itg_float_exec *exec[2] = {NULL, NULL};
         double worst = 0;
         int same = 0;
-        assert_int_equal(itg_model_open(models[m], &model, NULL), ITG_OK);
+        assert_int_equal(itg_model_open(models[m], NULL, &model, NULL), ITG_OK);
         assert_int_equal(itg_dataset_load(DATA "cifar10/test_images_u8.npy", IMAGES, &data, NULL),
                          ITG_OK);
         for (int k = 0; k < 2; k++)
@@ -128,7 +128,7 @@ static void statistics_are_near_and_do_not_depend_on_threads(void **state)
     for (int m = 0; m < MODELS; m++) {
         itg_model *model = NULL;
         itg_dataset *data = NULL;
-        assert_int_equal(itg_model_open(models[m], &model, NULL), ITG_OK);
+        assert_int_equal(itg_model_open(models[m], NULL, &model, NULL), ITG_OK);
         assert_int_equal(itg_dataset_load(DATA "cifar10/calib_images_u8.npy", 30, &data, NULL),
                          ITG_OK);
         itg_stats *reference = calibrate(model, data, ITG_FLOAT_REFERENCE, 2),
