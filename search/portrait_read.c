@@ -134,11 +134,14 @@ static void read_costs(reader *r, itg_portrait *p)
     *score = itg_score_unknown();
     if (costs == NULL || itg_json_typeof(costs) != ITG_JSON_OBJECT) return;
     p->info.has_costs = true;
-    score->weight_bytes = integer(r, costs, "weight_bytes", MOST_BYTES);
-    score->parameter_bytes = integer(r, costs, "parameter_bytes", MOST_BYTES);
-    score->peak_activation_bytes = integer(r, costs, "peak_activation_bytes", MOST_BYTES);
-    score->bops = number(r, costs, "bops");
-    score->cycles = number(r, costs, "cycles");
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        const itg_json_value *v = member(r, costs, about->name);
+        if (about->needs != ITG_NEEDS_PROGRAM || v == NULL) continue;
+        score->value[m] = number(r, costs, about->name);
+        if (r->status == ITG_OK && !itg_metric_allows((itg_metric)m, score->value[m]))
+            r->status = itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "no possible value");
+    }
     read_layers(r, p);
 }
 
@@ -150,10 +153,15 @@ static void read_results(const itg_json *strategy, itg_score *score)
     if ((v = itg_json_find(results, "samples")) == NULL ||
         itg_json_get_int(strategy, v, 1, MOST_BYTES, &score->samples, NULL) != ITG_OK)
         return;
-    if ((v = itg_json_find(results, "top1")) != NULL)
-        (void)itg_json_get_number(strategy, v, &score->top1, NULL);
-    if ((v = itg_json_find(results, "agreement")) != NULL)
-        (void)itg_json_get_number(strategy, v, &score->agreement, NULL);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        double value;
+        if (about->needs != ITG_NEEDS_PROGRAM &&
+            (v = itg_json_find(results, about->name)) != NULL &&
+            itg_json_get_number(strategy, v, &value, NULL) == ITG_OK &&
+            itg_metric_allows((itg_metric)m, value))
+            score->value[m] = value;
+    }
 }
 
 itg_status itg_portrait_read(const char *source_text, size_t bytes, const char *source,

@@ -1,6 +1,7 @@
 #include "search/evaluator.h"
 #include "search/portrait.h"
 #include "sim/evaluate.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,14 +105,25 @@ static void write_layer(const itg_annotated *a, const itg_hardware *hw, itg_id n
     itg_strbuf_add(out, "}");
 }
 
+/* Members for what is known: costs, or all else. */
+static void write_metrics(const itg_score *score, bool costs, const char *join, itg_strbuf *out)
+{
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        if (!isfinite(score->value[m]) || (about->needs == ITG_NEEDS_PROGRAM) != costs) continue;
+        itg_strbuf_format(out, "%s\"%s\": %.17g", join, about->name, score->value[m]);
+        join = ", ";
+    }
+    itg_strbuf_add(out, "}");
+}
+
 /* Quality as it is known, or as the file that was read recorded it. */
 static void write_results(const itg_strategy_file *file, itg_strbuf *out)
 {
-    const itg_strategy_results *r = file->results.present ? &file->results : &file->recorded;
-    if (!r->present) return;
-    itg_strbuf_format(out,
-                      ",\n\"results\": {\"samples\": %lld, \"top1\": %.17g, \"agreement\": %.17g}",
-                      (long long)r->samples, r->top1, r->agreement);
+    const itg_score *r = file->results.samples > 0 ? &file->results : &file->recorded;
+    if (r->samples == 0) return;
+    itg_strbuf_format(out, ",\n\"results\": {\"samples\": %lld", (long long)r->samples);
+    write_metrics(r, false, ", ", out);
 }
 
 static void write_head(const itg_strategy_file *file, const itg_score *score, itg_strbuf *out)
@@ -129,17 +141,14 @@ static void write_head(const itg_strategy_file *file, const itg_score *score, it
     itg_portrait_text(out, "graph_hash", graph);
     itg_portrait_text(out, "hardware", file->hardware->name);
     itg_portrait_text(out, "hardware_hash", hardware);
-    itg_strbuf_format(out,
-                      ",\n\"costs\": {\"weight_bytes\": %lld, \"parameter_bytes\": %lld, "
-                      "\"peak_activation_bytes\": %lld, \"bops\": %.17g, \"cycles\": %.17g}",
-                      (long long)score->weight_bytes, (long long)score->parameter_bytes,
-                      (long long)score->peak_activation_bytes, score->bops, score->cycles);
+    itg_strbuf_add(out, ",\n\"costs\": {");
+    write_metrics(score, true, "", out);
 }
 
 itg_status itg_portrait_write(const itg_annotated *a, const itg_program *program,
                               const itg_strategy_file *file, itg_strbuf *out, itg_error *err)
 {
-    itg_score score = {0};
+    itg_score score = itg_score_unknown();
     itg_status status = itg_program_costs(file->hardware, a, program, &score, err);
     if (status != ITG_OK) return status;
     write_head(file, &score, out);
