@@ -7,6 +7,7 @@
 #include "api/origin.h"
 #include "api/summary.h"
 #include "realize/realize.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,8 +58,10 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
     if (status == ITG_OK && !itg_strbuf_ok(&split))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the program's metadata");
-    snprintf(weight_bytes, sizeof weight_bytes, "%lld", (long long)costs.weight_bytes);
-    snprintf(parameter_bytes, sizeof parameter_bytes, "%lld", (long long)costs.parameter_bytes);
+    snprintf(weight_bytes, sizeof weight_bytes, "%lld",
+             (long long)costs.value[ITG_METRIC_WEIGHT_BYTES]);
+    snprintf(parameter_bytes, sizeof parameter_bytes, "%lld",
+             (long long)costs.value[ITG_METRIC_PARAMETER_BYTES]);
     itg_metadata metadata[ITG_ORIGIN_COUNT + 4];
     int32_t count = ITG_ORIGIN_COUNT;
     memcpy(metadata, origin.metadata, sizeof origin.metadata);
@@ -95,24 +98,31 @@ itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *ou
     return status;
 }
 
+/* As saved; NaN: not known. */
+static double metadata_bytes(const itg_program *program, const char *key)
+{
+    const char *text = itg_program_metadata(program, key);
+    long long bytes = 0;
+    return text && sscanf(text, "%15lld", &bytes) == 1 && bytes >= 0 ? (double)bytes : (double)NAN;
+}
+
 itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
                               itg_error *err)
 {
     const char *text = itg_program_metadata(program, ITG_HARDWARE_KEY);
-    const char *bytes = itg_program_metadata(program, KEY_PARAMETER_BYTES);
     itg_hardware *made = NULL;
     itg_score score = itg_score_unknown();
-    long long known = 0;
+    int64_t ram = 0;
     itg_status status = ITG_OK;
     if (text)
         status = itg_hardware_parse(text, strlen(text), "the artefact's hardware", &made, err);
-    if (status == ITG_OK)
-        status = itg_program_ram_bytes(program, &score.peak_activation_bytes, err);
+    if (status == ITG_OK) status = itg_program_ram_bytes(program, &ram, err);
     if (status != ITG_OK) {
         itg_hardware_destroy(made);
         return status;
     }
-    if (bytes && sscanf(bytes, "%18lld", &known) == 1 && known >= 0) score.parameter_bytes = known;
+    score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)ram;
+    score.value[ITG_METRIC_PARAMETER_BYTES] = metadata_bytes(program, KEY_PARAMETER_BYTES);
     *hw = made;
     *out = score;
     return ITG_OK;
@@ -136,12 +146,6 @@ itg_status itg_program_text(const itg_program *program, char **out, itg_error *e
     itg_strbuf text = {0};
     itg_program_print(program, &text);
     return itg_take_text(&text, out, err);
-}
-
-static int64_t metadata_int(const itg_program *program, const char *key)
-{
-    const char *text = itg_program_metadata(program, key);
-    return text ? strtoll(text, NULL, 10) : -1;
 }
 
 static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_options *options,
@@ -202,10 +206,10 @@ itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
     if (status == ITG_OK) status = evaluate_fast(program, &options, run->block, &evaluation, err);
     if (status == ITG_OK && to.npy) status = itg_npy_write(to.npy, run->npy_path, err);
     if (status == ITG_OK) {
-        itg_score score = {.peak_activation_bytes = -1};
+        itg_score score = itg_score_unknown();
         itg_score_quality(&evaluation, &score);
-        score.weight_bytes = metadata_int(program, KEY_WEIGHT_BYTES);
-        score.parameter_bytes = metadata_int(program, KEY_PARAMETER_BYTES);
+        score.value[ITG_METRIC_WEIGHT_BYTES] = metadata_bytes(program, KEY_WEIGHT_BYTES);
+        score.value[ITG_METRIC_PARAMETER_BYTES] = metadata_bytes(program, KEY_PARAMETER_BYTES);
         *out = score;
     }
     itg_evaluation_deinit(&evaluation);

@@ -45,10 +45,10 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
     if (status == ITG_OK) {
         itg_score_quality(&evaluation, &score);
         if (file->hardware->all_float) {
-            score.agreement = itg_model_is_classifier(model) ? 1.0 : -1;
-            score.distortion = 0;
+            if (itg_model_is_classifier(model)) score.value[ITG_METRIC_AGREEMENT] = 1.0;
+            score.value[ITG_METRIC_DISTORTION] = 0;
         }
-        itg_strategy_record(file, &score);
+        file->results = score;
         *out = score;
     }
     itg_evaluation_deinit(&reference);

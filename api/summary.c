@@ -168,16 +168,6 @@ static itg_status add_layer(itg_summary *s, const itg_annotated *a, const itg_ha
     return itg_summary_text(s, a->graph->nodes[n].name, &s->layers[n].node, err);
 }
 
-/* Quality as it is known, or as the file that was read recorded it. */
-static void add_results(itg_summary *s, const itg_strategy_file *file)
-{
-    const itg_strategy_results *r = file->results.present ? &file->results : &file->recorded;
-    if (!r->present) return;
-    s->info.score.samples = r->samples;
-    s->info.score.top1 = r->top1;
-    s->info.score.agreement = r->agreement;
-}
-
 itg_status itg_summary_make(const itg_annotated *a, const itg_program *program,
                             const itg_strategy_file *file, itg_summary **out, itg_error *err)
 {
@@ -185,7 +175,8 @@ itg_status itg_summary_make(const itg_annotated *a, const itg_program *program,
     itg_status status = itg_summary_create(a->edge_count, a->graph->node_count, &s, err);
     if (status != ITG_OK) return status;
     s->info.has_costs = true;
-    add_results(s, file);
+    /* Quality as it is known, or as the file that was read recorded it. */
+    s->info.score = file->results.samples > 0 ? file->results : file->recorded;
     status = itg_program_costs(file->hardware, a, program, &s->info.score, err);
     if (status == ITG_OK)
         status = add_hash(s, file->strategy->model_hash, &s->info.model_hash, err);

@@ -2,6 +2,7 @@
  * layers, members that are 0 or absent are left out. What is read may be a stranger's. */
 #include "api/summary.h"
 #include "sim/strategy_file.h"
+#include <math.h>
 #include <string.h>
 
 typedef enum member_type {
@@ -24,10 +25,6 @@ typedef struct member {
     {                                                                                              \
 #key, type, offsetof(itg_summary_info, key)                                                \
     }
-#define COST(key, type)                                                                            \
-    {                                                                                              \
-#key, type, offsetof(itg_score, key)                                                       \
-    }
 #define EDGE(key, type)                                                                            \
     {                                                                                              \
 #key, type, offsetof(itg_summary_edge, key)                                                \
@@ -41,11 +38,6 @@ static const member info_members[] = {INFO(model_hash, NAME),
                                       INFO(hardware, NAME),
                                       INFO(hardware_hash, NAME),
                                       {NULL, TEXT, 0}};
-static const member cost_members[] = {
-    COST(weight_bytes, BYTES), COST(parameter_bytes, BYTES), COST(peak_activation_bytes, BYTES),
-    COST(bops, NUMBER),        COST(cycles, NUMBER),         {NULL, TEXT, 0}};
-static const member result_members[] = {
-    COST(samples, BYTES), COST(top1, NUMBER), COST(agreement, NUMBER), {NULL, TEXT, 0}};
 static const member edge_members[] = {
     EDGE(value, NAME),  EDGE(node, TEXT),    EDGE(slot, INT),       EDGE(bits, INT),
     EDGE(sign, TEXT),   EDGE(scale, NUMBER), EDGE(zero_point, INT), EDGE(scales, TEXT),
@@ -71,8 +63,7 @@ static void add_key(itg_strbuf *out, const char **between, const char *key)
     *between = ", ";
 }
 
-/* Where zeros is false, members that are 0 are left out. */
-static void write_members(itg_strbuf *out, const member *m, const void *object, bool zeros)
+static void write_members(itg_strbuf *out, const member *m, const void *object)
 {
     const char *between = "";
     for (; m->key; m++) {
@@ -87,12 +78,23 @@ static void write_members(itg_strbuf *out, const member *m, const void *object, 
             number = *(const double *)(const void *)at;
         else
             number = (double)*(const int64_t *)(const void *)at;
-        if (m->type <= NAME ? !text : number == 0 && !zeros) continue;
+        if (!text && number == 0) continue;
         add_key(out, &between, m->key);
         if (text)
             itg_strbuf_json_string(out, text);
         else
             itg_strbuf_format(out, "%.17g", number);
+    }
+}
+
+/* What is known: costs, or all else. */
+static void write_metrics(const itg_score *score, bool costs, const char *between, itg_strbuf *out)
+{
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        if (!isfinite(score->value[m]) || (about->needs == ITG_NEEDS_PROGRAM) != costs) continue;
+        add_key(out, &between, about->name);
+        itg_strbuf_format(out, "%.17g", score->value[m]);
     }
 }
 
@@ -102,7 +104,7 @@ static void write_list(itg_strbuf *out, const char *key, const member *members, 
     itg_strbuf_format(out, ",\n\"%s\": [", key);
     for (int32_t i = 0; i < count; i++) {
         itg_strbuf_add(out, i > 0 ? ",\n {" : "\n {");
-        write_members(out, members, (const char *)list + (size_t)i * size, false);
+        write_members(out, members, (const char *)list + (size_t)i * size);
         itg_strbuf_add(out, "}");
     }
     itg_strbuf_add(out, "\n]");
@@ -111,15 +113,16 @@ static void write_list(itg_strbuf *out, const char *key, const member *members, 
 void itg_summary_write(const itg_summary *s, itg_strbuf *out)
 {
     itg_strbuf_add(out, "{");
-    write_members(out, info_members, &s->info, false);
+    write_members(out, info_members, &s->info);
     if (s->info.score.samples > 0) {
-        itg_strbuf_add(out, ",\n\"results\": {");
-        write_members(out, result_members, &s->info.score, true);
+        itg_strbuf_format(out, ",\n\"results\": {\"samples\": %lld",
+                          (long long)s->info.score.samples);
+        write_metrics(&s->info.score, false, ", ", out);
         itg_strbuf_add(out, "}");
     }
     if (s->info.has_costs) {
         itg_strbuf_add(out, ",\n\"costs\": {");
-        write_members(out, cost_members, &s->info.score, true);
+        write_metrics(&s->info.score, true, "", out);
         itg_strbuf_add(out, "}");
         write_list(out, "layers", layer_members, s->layers, s->info.layer_count, sizeof *s->layers);
     }
@@ -190,12 +193,31 @@ static itg_status read_list(itg_summary *s, const itg_json *json, const itg_json
     return status;
 }
 
+/* Members of the metrics: costs, or all else. */
+static itg_status read_metrics(const itg_json *json, const itg_json_value *from, bool costs,
+                               itg_score *score, itg_error *err)
+{
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        const itg_json_value *v = itg_json_find(from, about->name);
+        double value = 0;
+        if (!v || (about->needs == ITG_NEEDS_PROGRAM) != costs) continue;
+        itg_status status = itg_json_get_number(json, v, &value, err);
+        if (status == ITG_OK && !itg_metric_allows((itg_metric)m, value))
+            status = itg_json_fail(json, v, err, ITG_BAD_FILE, "no possible value");
+        if (status != ITG_OK) return status;
+        score->value[m] = value;
+    }
+    return ITG_OK;
+}
+
 void itg_summary_results(const itg_json *json, itg_score *score)
 {
     const itg_json_value *results = itg_json_find(itg_json_root(json), "results");
+    const itg_json_value *samples = results ? itg_json_find(results, "samples") : NULL;
     itg_score read = *score;
-    if (results && read_members(NULL, json, results, result_members, &read, NULL) == ITG_OK &&
-        read.samples > 0)
+    if (samples && itg_json_get_int(json, samples, 1, MOST_BYTES, &read.samples, NULL) == ITG_OK &&
+        read_metrics(json, results, false, &read, NULL) == ITG_OK)
         *score = read;
 }
 
@@ -205,8 +227,7 @@ static itg_status read_parts(itg_summary *s, const itg_json *json, const itg_jso
     const itg_json_value *root = itg_json_root(json), *costs = itg_json_find(root, "costs");
     itg_status status = read_members(s, json, root, info_members, &s->info, err);
     s->info.has_costs = costs != NULL;
-    if (costs && status == ITG_OK)
-        status = read_members(s, json, costs, cost_members, &s->info.score, err);
+    if (costs && status == ITG_OK) status = read_metrics(json, costs, true, &s->info.score, err);
     if (status == ITG_OK)
         status = read_list(s, json, layers, layer_members, s->layers, sizeof *s->layers, err);
     if (status == ITG_OK)

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/table.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,9 +118,10 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
                                   err);
     }
     if (status == ITG_OK) {
+        for (int m = 0; m < ITG_METRIC_COUNT; m++)
+            if (itg_metric_about((itg_metric)m)->needs != ITG_NEEDS_PROGRAM)
+                c->score[side].value[m] = score.value[m];
         c->score[side].samples = score.samples;
-        c->score[side].top1 = score.top1;
-        c->score[side].agreement = -1;
         memcpy(c->score[side].digest, score.digest, sizeof score.digest);
     }
     itg_program_destroy(program);
@@ -212,14 +214,8 @@ static void json_side(itg_cli_json *json, const comparison *c, int side)
     itg_cli_json_text(json, "file", c->args->arguments[side]);
     itg_cli_json_text(json, "kind", info->is_program ? "program" : "strategy");
     itg_cli_json_text(json, "hardware", info->hardware);
-    itg_cli_json_known_integer(json, "weight_bytes", score->weight_bytes);
-    itg_cli_json_known_integer(json, "parameter_bytes", score->parameter_bytes);
-    itg_cli_json_known_integer(json, "peak_activation_bytes", score->peak_activation_bytes);
-    itg_cli_json_known_number(json, "bops", score->bops);
-    itg_cli_json_known_number(json, "cycles", score->cycles);
+    itg_cli_json_metrics(json, "", score, ITG_CLI_METRICS);
     itg_cli_json_known_integer(json, "samples", score->samples > 0 ? score->samples : -1);
-    itg_cli_json_known_number(json, "top1", score->top1);
-    itg_cli_json_known_number(json, "agreement", score->agreement);
     itg_cli_json_end(json, '}');
 }
 
@@ -269,55 +265,27 @@ static int print_json(const comparison *c)
 
 /* ---- text ---- */
 
-/* name, A, B, change in percent. Costs below zero are not known. */
-static void cost_cells(itg_cli_table *table, const char *name, double a, double b)
-{
-    char text[2][32];
-    if (a < 0 || b < 0) return;
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)(a + 0.5), text[0]));
-    itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)(b + 0.5), text[1]));
-    if (a == b || a == 0)
-        itg_cli_table_cell(table, "%s", a == b ? "" : "new");
-    else
-        itg_cli_table_cell(table, "%+.1f %%", 100 * (b - a) / a);
-}
-
-static void share_cells(itg_cli_table *table, const char *name, double a, double b)
-{
-    const double share[SIDES] = {a, b};
-    if (a < 0 && b < 0) return;
-    itg_cli_table_cell(table, "%s", name);
-    for (int i = 0; i < SIDES; i++)
-        if (share[i] < 0)
-            itg_cli_table_cell(table, "not known");
-        else
-            itg_cli_table_cell(table, "%.2f %%", 100 * share[i]);
-    if (a < 0 || b < 0)
-        itg_cli_table_cell(table, "%s", "");
-    else
-        itg_cli_table_cell(table, "%+.2f points", 100 * (b - a));
-}
-
 static int print_totals(const comparison *c)
 {
     const itg_score *a = &c->score[0], *b = &c->score[1];
+    char text[32];
     itg_cli_table table;
     itg_cli_table_init(&table, "lrrr");
     itg_cli_table_cell(&table, "%s", "");
     itg_cli_table_cell(&table, "A");
     itg_cli_table_cell(&table, "B");
     itg_cli_table_cell(&table, "%s", "");
-    cost_cells(&table, "weight bytes", (double)a->weight_bytes, (double)b->weight_bytes);
-    cost_cells(&table, "parameter bytes", (double)a->parameter_bytes, (double)b->parameter_bytes);
-    cost_cells(&table, "RAM bytes", (double)a->peak_activation_bytes,
-               (double)b->peak_activation_bytes);
-    cost_cells(&table, "bit operations", a->bops, b->bops);
-    cost_cells(&table, "cycles", a->cycles, b->cycles);
-    share_cells(&table, "top-1", a->top1, b->top1);
-    share_cells(&table, "agreement", a->agreement, b->agreement);
-    if (a->samples > 0 && b->samples > 0)
-        cost_cells(&table, "samples", (double)a->samples, (double)b->samples);
+    for (int m = 0; m < ITG_METRIC_ALL; m++) {
+        double x = itg_score_get(a, (itg_metric)m), y = itg_score_get(b, (itg_metric)m);
+        if (m != ITG_METRIC_ACCURACY && m != ITG_METRIC_DISTORTION && !(isnan(x) && isnan(y)))
+            itg_cli_metric_row(&table, (itg_metric)m, x, y);
+    }
+    if (a->samples > 0 && b->samples > 0) {
+        itg_cli_table_cell(&table, "samples");
+        itg_cli_table_cell(&table, "%s", itg_cli_count_text((long long)a->samples, text));
+        itg_cli_table_cell(&table, "%s", itg_cli_count_text((long long)b->samples, text));
+        itg_cli_table_cell(&table, "%s", "");
+    }
     return itg_cli_table_print(&table);
 }
 

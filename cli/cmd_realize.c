@@ -164,7 +164,8 @@ static void json_written(const work *w, itg_cli_json *json)
         return;
     }
     if (!w->c) {
-        itg_cli_json_known_integer(json, "peak_activation_bytes", w->costs.peak_activation_bytes);
+        itg_cli_json_number(json, "peak_activation_bytes",
+                            w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES]);
         itg_cli_json_text(json, "certificate", w->certificate);
         return;
     }
@@ -264,8 +265,9 @@ static int print_text(const work *w)
     itg_cli_print_line("certificate", "%s", w->certificate);
     itg_cli_print_line("bounds", "%d of %d accumulator%s proven not to overflow", (int)fitting,
                        (int)count, itg_plural(count));
-    itg_cli_print_line("RAM", "%s bytes on the target",
-                       itg_cli_count_text((long long)w->costs.peak_activation_bytes, bytes));
+    itg_cli_print_line(
+        "RAM", "%s bytes on the target",
+        itg_cli_count_text((long long)w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], bytes));
     itg_cli_print_line(
         "memory", "%s bytes an instance",
         itg_cli_count_text((long long)itg_program_instance_bytes(w->program), bytes));

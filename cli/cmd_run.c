@@ -58,8 +58,7 @@ static int print_json(const work *w)
     itg_cli_json_text(&json, "output", w->args->values[ITG_CLI_OPT_OUT_NPY].text);
     itg_cli_json_integer(&json, "samples", w->score.samples);
     itg_cli_json_quality(&json, &w->score);
-    itg_cli_json_known_integer(&json, "weight_bytes", w->score.weight_bytes);
-    itg_cli_json_known_integer(&json, "parameter_bytes", w->score.parameter_bytes);
+    itg_cli_json_metrics(&json, "", &w->score, ITG_CLI_COSTS);
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_end(&json, '}');
     return itg_cli_json_print(&json);

@@ -4,18 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *itg_cli_cost_words(itg_cost_kind kind)
-{
-    static const char *const words[ITG_COST_KINDS] = {
-        [ITG_COST_SIZE] = "weight bytes",
-        [ITG_COST_BOPS] = "bit operations",
-        [ITG_COST_CYCLES] = "cycles",
-        [ITG_COST_RAM] = "bytes of RAM",
-        [ITG_COST_FLASH] = "bytes of parameters",
-    };
-    return words[kind];
-}
-
 static void add(char *out, size_t size, const char *format, ...)
 {
     size_t used = strlen(out);
@@ -27,7 +15,7 @@ static void add(char *out, size_t size, const char *format, ...)
 
 static bool has_limits(const itg_goal *goal)
 {
-    for (int i = 0; i < ITG_COST_KINDS; i++)
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
         if (goal->limits[i] > 0) return true;
     return false;
 }
@@ -66,12 +54,12 @@ void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t s
     if (goal->maximize_quality)
         add(out, size, "highest %s", quality);
     else
-        add(out, size, "fewest %s", itg_cli_cost_words(goal->minimize));
+        add(out, size, "fewest %s", itg_metric_about(goal->minimize)->words);
     if (has_limits(goal))
-        for (int i = 0; i < ITG_COST_KINDS; i++) {
+        for (int i = 0; i < ITG_METRIC_COUNT; i++) {
             if (!(goal->limits[i] > 0)) continue;
             add(out, size, "%s %s %s", join, itg_cli_count_text((long long)goal->limits[i], number),
-                itg_cli_cost_words((itg_cost_kind)i));
+                itg_metric_about((itg_metric)i)->words);
             join = ",";
         }
     if (goal->max_drop >= 0)
@@ -82,13 +70,12 @@ void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t s
 
 void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size)
 {
-    itg_cost_kind kind = goal->maximize_quality ? ITG_COST_SIZE : goal->minimize;
+    itg_metric kind = goal->maximize_quality ? ITG_METRIC_WEIGHT_BYTES : goal->minimize;
     char number[32], quality[32];
-    for (int i = ITG_COST_KINDS - 1; i >= 0 && goal->maximize_quality; i--)
-        if (goal->limits[i] > 0) kind = (itg_cost_kind)i;
-    snprintf(out, size, "%s %s at %s",
-             itg_cli_count_text((long long)itg_score_cost(score, kind), number),
-             kind == ITG_COST_SIZE ? "bytes" : itg_cli_cost_words(kind),
+    for (int i = ITG_METRIC_COUNT - 1; i >= 0 && goal->maximize_quality; i--)
+        if (goal->limits[i] > 0) kind = (itg_metric)i;
+    snprintf(out, size, "%s %s at %s", itg_cli_count_text((long long)score->value[kind], number),
+             kind == ITG_METRIC_WEIGHT_BYTES ? "bytes" : itg_metric_about(kind)->words,
              itg_cli_quality_text(goal, score, quality, sizeof quality));
 }
 
@@ -96,13 +83,14 @@ void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal
 {
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_text(json, "optimize",
-                      goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
+                      goal->maximize_quality ? "quality" : itg_metric_about(goal->minimize)->goal);
     itg_cli_json_text(json, "quality", itg_quality_name(goal->quality));
     itg_cli_json_known_number(json, "max_drop", goal->max_drop);
     itg_cli_json_known_number(json, "min_sqnr", goal->min_sqnr_db > 0 ? goal->min_sqnr_db : -1);
-    for (int i = 0; i < ITG_COST_KINDS; i++) {
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
         char name[32];
-        snprintf(name, sizeof name, "max_%s", itg_cost_name((itg_cost_kind)i));
+        if (!itg_metric_about((itg_metric)i)->goal) continue;
+        snprintf(name, sizeof name, "max_%s", itg_metric_about((itg_metric)i)->goal);
         itg_cli_json_known_number(json, name, goal->limits[i] > 0 ? goal->limits[i] : -1);
     }
     itg_cli_json_end(json, '}');
@@ -119,10 +107,10 @@ void itg_cli_json_limits(itg_cli_json *json, const itg_goal *goal, const itg_har
 {
     const itg_goal kept = itg_goal_on(goal, hw);
     itg_cli_json_begin(json, "limits", '[');
-    for (int i = 0; i < ITG_COST_KINDS; i++) {
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
         if (!(kept.limits[i] > 0)) continue;
         itg_cli_json_begin(json, NULL, '{');
-        itg_cli_json_text(json, "cost", itg_cost_name((itg_cost_kind)i));
+        itg_cli_json_text(json, "cost", itg_metric_about((itg_metric)i)->goal);
         itg_cli_json_number(json, "most", kept.limits[i]);
         itg_cli_json_text(json, "set_by", is_of_hardware(goal, &kept, i) ? "hardware" : "goal");
         itg_cli_json_end(json, '}');
@@ -136,10 +124,10 @@ void itg_cli_hardware_limits(const itg_goal *goal, const itg_hardware *hw, char 
     const char *join = "";
     char number[32];
     *out = '\0';
-    for (int i = 0; i < ITG_COST_KINDS; i++) {
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
         if (!is_of_hardware(goal, &kept, i)) continue;
         add(out, size, "%s%s %s", join, itg_cli_count_text((long long)kept.limits[i], number),
-            itg_cli_cost_words((itg_cost_kind)i));
+            itg_metric_about((itg_metric)i)->words);
         join = ", ";
     }
 }

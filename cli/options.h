@@ -55,7 +55,7 @@ typedef union itg_cli_value {
     double number; /* DECIBELS, SECONDS, BYTES, AMOUNT */
     itg_bits_range range;
     itg_threshold_method threshold;
-    itg_cost_kind cost;
+    itg_metric cost;
     itg_float_kernels kernels;
     itg_sample_layout layout;
     itg_split_part part;

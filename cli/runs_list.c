@@ -48,7 +48,7 @@ static int by_goal(const itg_cli_logged *a, const itg_cli_logged *b)
         return g->minimize > h->minimize ? 1 : -1;
     int order = by_number(g->max_drop, h->max_drop);
     if (order == 0) order = by_number(g->min_sqnr_db, h->min_sqnr_db);
-    for (int i = 0; i < ITG_COST_KINDS && order == 0; i++)
+    for (int i = 0; i < ITG_METRIC_COUNT && order == 0; i++)
         order = by_number(g->limits[i], h->limits[i]);
     return order;
 }
@@ -79,8 +79,8 @@ static double cost_of(const itg_cli_logged *run)
 {
     const itg_goal *goal = &run->options.goal;
     if (run->has_goal && goal->maximize_quality) return -1;
-    return itg_score_cost(&run->record->holdout_best,
-                          run->has_goal ? goal->minimize : ITG_COST_SIZE);
+    return run->record->holdout_best
+        .value[run->has_goal ? goal->minimize : ITG_METRIC_WEIGHT_BYTES];
 }
 
 static double quality_of(const itg_cli_logged *run)
@@ -147,8 +147,9 @@ typedef struct listing {
 
 double itg_cli_share_of_uniform(const itg_run_record *r)
 {
-    return r->has_best && r->has_uniform8 && r->holdout_uniform8.weight_bytes > 0
-               ? (double)r->holdout_best.weight_bytes / (double)r->holdout_uniform8.weight_bytes
+    return r->has_best && r->has_uniform8 && r->holdout_uniform8.value[ITG_METRIC_WEIGHT_BYTES] > 0
+               ? r->holdout_best.value[ITG_METRIC_WEIGHT_BYTES] /
+                     r->holdout_uniform8.value[ITG_METRIC_WEIGHT_BYTES]
                : -1;
 }
 
@@ -187,10 +188,11 @@ static void quality_cell(itg_cli_table *table, const itg_goal *goal, bool has,
                          const itg_score *score)
 {
     char text[32];
-    bool agreement = goal->quality == ITG_QUALITY_CLASSES && score->top1 < 0;
-    itg_cli_table_cell(table, "%s%s",
-                       has ? itg_cli_quality_text(goal, score, text, sizeof text) : "-",
-                       has && agreement && score->agreement >= 0 ? " a" : "");
+    bool agreement =
+        goal->quality == ITG_QUALITY_CLASSES && !itg_score_knows(score, ITG_METRIC_TOP1);
+    itg_cli_table_cell(
+        table, "%s%s", has ? itg_cli_quality_text(goal, score, text, sizeof text) : "-",
+        has && agreement && itg_score_knows(score, ITG_METRIC_AGREEMENT) ? " a" : "");
 }
 
 static void worse_cell(itg_cli_table *table, const regression *worse)
@@ -218,11 +220,13 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
     itg_cli_table_cell(table, "%.40s", itg_cli_state(run, text, sizeof text));
     itg_cli_table_cell(table, "%s", r->info.engine_version);
     const itg_goal *goal = &run->options.goal;
-    bool top1 = goal->quality == ITG_QUALITY_CLASSES && r->holdout_float.top1 >= 0;
+    bool top1 =
+        goal->quality == ITG_QUALITY_CLASSES && itg_score_knows(&r->holdout_float, ITG_METRIC_TOP1);
     quality_cell(table, goal, r->has_float && top1, &r->holdout_float);
     quality_cell(table, goal, r->has_best, &r->holdout_best);
     itg_cli_table_cell(
-        table, "%s", itg_cli_amount(r->has_best ? (double)r->holdout_best.weight_bytes : -1, text));
+        table, "%s",
+        itg_cli_amount(r->has_best ? r->holdout_best.value[ITG_METRIC_WEIGHT_BYTES] : -1, text));
     itg_cli_table_cell(table, "%s", itg_cli_share(itg_cli_share_of_uniform(r), text, sizeof text));
 }
 

@@ -5,11 +5,23 @@
 
 #define DEFAULT_SQNR_DB 30 /* an error of 3 % of the outputs' size */
 
-static const itg_cli_option limit_options[ITG_COST_KINDS] = {
-    [ITG_COST_SIZE] = ITG_CLI_OPT_MAX_SIZE,     [ITG_COST_BOPS] = ITG_CLI_OPT_MAX_BOPS,
-    [ITG_COST_CYCLES] = ITG_CLI_OPT_MAX_CYCLES, [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM,
-    [ITG_COST_FLASH] = ITG_CLI_OPT_MAX_FLASH,
-};
+itg_cli_option itg_cli_limit_option(itg_metric metric)
+{
+    static const itg_cli_option options[ITG_METRIC_COUNT] = {
+        [ITG_METRIC_WEIGHT_BYTES] = ITG_CLI_OPT_MAX_SIZE,
+        [ITG_METRIC_BOPS] = ITG_CLI_OPT_MAX_BOPS,
+        [ITG_METRIC_CYCLES] = ITG_CLI_OPT_MAX_CYCLES,
+        [ITG_METRIC_PEAK_ACTIVATION_BYTES] = ITG_CLI_OPT_MAX_RAM,
+        [ITG_METRIC_PARAMETER_BYTES] = ITG_CLI_OPT_MAX_FLASH,
+    };
+    return options[metric];
+}
+
+static bool is_limited(const itg_cli_args *args, itg_metric metric)
+{
+    itg_cli_option option = itg_cli_limit_option(metric);
+    return option != ITG_CLI_OPT_HELP && args->given[option];
+}
 
 static void apply_methods(const itg_cli_args *args, itg_cli_option option,
                           itg_threshold_method *methods, int32_t *count)
@@ -32,8 +44,9 @@ static void apply_goal(const itg_cli_args *args, itg_goal *goal)
         goal->maximize_quality = false;
         goal->minimize = args->values[ITG_CLI_OPT_MINIMIZE].cost;
     }
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        if (args->given[limit_options[i]]) goal->limits[i] = args->values[limit_options[i]].number;
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        if (is_limited(args, (itg_metric)i))
+            goal->limits[i] = args->values[itg_cli_limit_option((itg_metric)i)].number;
 }
 
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
@@ -74,8 +87,8 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
 {
     const itg_cli_value *values = args->values;
     bool limited = false;
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        limited |= args->given[limit_options[i]];
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        limited |= is_limited(args, (itg_metric)i);
     bool sqnr = args->given[ITG_CLI_OPT_MIN_SQNR];
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];

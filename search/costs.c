@@ -2,6 +2,7 @@
  * becomes. */
 #include "search/engine.h"
 #include "search/evaluator.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +11,16 @@ static itg_status add_ram(const itg_annotated *a, const itg_program *program, it
 {
     itg_program *made = NULL;
     itg_error why = {0};
+    int64_t bytes = 0;
     itg_status status = ITG_OK;
-    out->peak_activation_bytes = -1;
+    out->value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)NAN;
     if (program == NULL) {
         status =
             itg_realize_program(a, &(itg_realize_options){.allow_overflow = true}, &made, &why);
         program = made;
     }
-    if (status == ITG_OK)
-        status = itg_program_ram_bytes(program, &out->peak_activation_bytes, &why);
+    if (status == ITG_OK) status = itg_program_ram_bytes(program, &bytes, &why);
+    if (status == ITG_OK) out->value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)bytes;
     itg_program_destroy(made);
     return status == ITG_NO_MEMORY ? itg_fail(err, status, "%s", why.message) : ITG_OK;
 }
@@ -30,19 +32,18 @@ itg_status itg_program_costs(const itg_hardware *hw, const itg_annotated *a,
     return status == ITG_OK ? add_ram(a, program, out, err) : status;
 }
 
-double itg_hardware_limit(const itg_hardware *hw, itg_cost_kind kind)
+double itg_hardware_limit(const itg_hardware *hw, itg_metric metric)
 {
-    int64_t bytes = kind == ITG_COST_FLASH ? hw->flash_bytes
-                    : kind == ITG_COST_RAM ? hw->ram_bytes
-                                           : 0;
-    return (double)bytes;
+    return metric == ITG_METRIC_PARAMETER_BYTES         ? (double)hw->flash_bytes
+           : metric == ITG_METRIC_PEAK_ACTIVATION_BYTES ? (double)hw->ram_bytes
+                                                        : 0;
 }
 
 itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw)
 {
     itg_goal kept = *goal;
-    for (int k = 0; k < ITG_COST_KINDS; k++) {
-        double stated = itg_hardware_limit(hw, (itg_cost_kind)k), *limit = &kept.limits[k];
+    for (int k = 0; k < ITG_METRIC_COUNT; k++) {
+        double stated = itg_hardware_limit(hw, (itg_metric)k), *limit = &kept.limits[k];
         if (stated > 0 && (*limit == 0 || stated < *limit)) *limit = stated;
     }
     return kept;

@@ -40,19 +40,6 @@ typedef struct engine {
     atomic_bool cancelled;
 } engine;
 
-itg_score itg_score_unknown(void)
-{
-    return (itg_score){.top1 = -1,
-                       .agreement = -1,
-                       .weight_bytes = -1,
-                       .parameter_bytes = -1,
-                       .peak_activation_bytes = -1,
-                       .bops = -1,
-                       .cycles = -1,
-                       .average_weight_bits = -1,
-                       .distortion = -1};
-}
-
 static double now(const engine *e)
 {
     const itg_search_hooks *h = e->o->hooks;

@@ -46,6 +46,4 @@ typedef struct itg_engine_result {
 itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *out,
                           itg_error *err);
 void itg_engine_result_deinit(itg_engine_result *result);
-/* The score of what could not be run: nothing is known. */
-itg_score itg_score_unknown(void);
 #endif

@@ -52,7 +52,7 @@ static void set_least(const itg_scoring *scoring, const itg_score *costs, double
         return;
     }
     int64_t least = itg_least_count(o->data->shape.dims[0], floor);
-    *(o->labels ? &o->least_correct : &o->least_agreeing) = least;
+    o->least_hits[o->labels ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT] = least;
 }
 
 /* out holds the costs already. */

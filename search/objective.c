@@ -6,29 +6,6 @@
 /* Qualities are fractions of fewer than 2^31 samples: two that differ are further apart. */
 #define FLOOR_SLACK 0x1p-40
 
-static const char *const cost_names[] = {"size", "bops", "cycles", "ram", "flash"};
-
-const char *itg_cost_name(itg_cost_kind kind)
-{
-    return cost_names[kind];
-}
-
-double itg_score_cost(const itg_score *score, itg_cost_kind kind)
-{
-    switch (kind) {
-    case ITG_COST_SIZE:
-        return (double)score->weight_bytes;
-    case ITG_COST_BOPS:
-        return score->bops;
-    case ITG_COST_CYCLES:
-        return score->cycles;
-    case ITG_COST_FLASH:
-        return (double)score->parameter_bytes;
-    default:
-        return (double)score->peak_activation_bytes;
-    }
-}
-
 const char *itg_quality_name(itg_quality_kind kind)
 {
     return kind == ITG_QUALITY_SQNR ? "sqnr" : "classes";
@@ -47,8 +24,10 @@ static double quality_of_sqnr(double db)
 
 double itg_goal_quality(const itg_goal *goal, const itg_score *score)
 {
-    if (goal->quality == ITG_QUALITY_SQNR) return quality_of_sqnr(itg_score_sqnr_db(score));
-    return score->top1 >= 0 ? score->top1 : score->agreement >= 0 ? score->agreement : -2;
+    if (goal->quality == ITG_QUALITY_SQNR)
+        return quality_of_sqnr(itg_score_get(score, ITG_METRIC_SQNR));
+    double accuracy = itg_score_get(score, ITG_METRIC_ACCURACY);
+    return isnan(accuracy) ? -2 : accuracy;
 }
 
 static double floor_of(const itg_goal *goal, const itg_score *floats)
@@ -82,12 +61,13 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
 {
     itg_status status = check_floor(goal, err);
     if (status != ITG_OK) return status;
-    if (!goal->maximize_quality && ((int)goal->minimize < 0 || goal->minimize >= ITG_COST_KINDS))
+    if (!goal->maximize_quality && ((int)goal->minimize < 0 || goal->minimize >= ITG_METRIC_COUNT ||
+                                    !itg_metric_about(goal->minimize)->goal))
         return itg_fail(err, ITG_BAD_ARGUMENT, "there is no cost of kind %d", (int)goal->minimize);
-    for (int k = 0; k < ITG_COST_KINDS; k++)
+    for (int k = 0; k < ITG_METRIC_COUNT; k++)
         if (!(goal->limits[k] >= 0) || isinf(goal->limits[k]))
             return itg_fail(err, ITG_BAD_ARGUMENT, "the limit of %s is not a positive number",
-                            cost_names[k]);
+                            itg_metric_about((itg_metric)k)->words);
     *out = (itg_objective){.goal = *goal, .space = space};
     out->quality_floor = floor_of(goal, floats);
     return ITG_OK;
@@ -96,8 +76,8 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
 static double violation_of(const itg_goal *goal, const itg_score *score)
 {
     double sum = 0;
-    for (int k = 0; k < ITG_COST_KINDS; k++) {
-        double limit = goal->limits[k], cost = itg_score_cost(score, (itg_cost_kind)k);
+    for (int k = 0; k < ITG_METRIC_COUNT; k++) {
+        double limit = goal->limits[k], cost = score->value[k];
         if (limit > 0 && cost > limit) sum += (cost - limit) / limit;
     }
     return sum;
@@ -118,10 +98,9 @@ double itg_objective_cost(const itg_objective *objective, const itg_score *score
 {
     const itg_goal *goal = &objective->goal;
     double largest = 0;
-    if (!goal->maximize_quality) return itg_score_cost(score, goal->minimize);
-    for (int k = 0; k < ITG_COST_KINDS; k++) {
-        double share =
-            goal->limits[k] > 0 ? itg_score_cost(score, (itg_cost_kind)k) / goal->limits[k] : 0;
+    if (!goal->maximize_quality) return score->value[goal->minimize];
+    for (int k = 0; k < ITG_METRIC_COUNT; k++) {
+        double share = goal->limits[k] > 0 ? score->value[k] / goal->limits[k] : 0;
         if (share > largest) largest = share;
     }
     return largest;
@@ -137,13 +116,15 @@ itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_tria
 {
     const itg_score *score = &trial->score;
     if (!trial->feasible) return (itg_outcome){.distortion = -1};
-    return (itg_outcome){.feasible = true,
-                         .quality = itg_goal_quality(&objective->goal, score),
-                         .cost = itg_objective_cost(objective, score),
-                         .violation = objective->goal.maximize_quality
-                                          ? 0
-                                          : itg_objective_violation(objective, score),
-                         .distortion = score->stopped_at > 0 ? -1 : score->distortion};
+    return (itg_outcome){
+        .feasible = true,
+        .quality = itg_goal_quality(&objective->goal, score),
+        .cost = itg_objective_cost(objective, score),
+        .violation =
+            objective->goal.maximize_quality ? 0 : itg_objective_violation(objective, score),
+        .distortion = score->stopped_at > 0 || !itg_score_knows(score, ITG_METRIC_DISTORTION)
+                          ? -1
+                          : score->value[ITG_METRIC_DISTORTION]};
 }
 
 bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial)
@@ -179,9 +160,9 @@ static int order(const itg_objective *objective, const itg_trial *a, const itg_t
         second = objective->goal.maximize_quality ? cost : quality;
     if (first) return first;
     if (second) return second;
-    if (a->score.distortion >= 0 && b->score.distortion >= 0 &&
-        a->score.distortion != b->score.distortion)
-        return smaller(a->score.distortion, b->score.distortion);
+    int finer = smaller(a->score.value[ITG_METRIC_DISTORTION],
+                        b->score.value[ITG_METRIC_DISTORTION]); /* 0 where one is NaN */
+    if (finer) return finer;
     int64_t ta = total_bits(objective, a), tb = total_bits(objective, b);
     if (ta != tb) return ta < tb ? -1 : 1;
     return (a->index > b->index) - (a->index < b->index);

@@ -53,7 +53,7 @@ static void add_methods(itg_strbuf *out, const char *key, const itg_threshold_me
 
 static const char *limit_key(int kind, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "max_%s", itg_cost_name((itg_cost_kind)kind));
+    snprintf(buffer, size, "max_%s", itg_metric_about((itg_metric)kind)->goal);
     return buffer;
 }
 
@@ -62,15 +62,16 @@ static void add_goal(itg_strbuf *out, const itg_goal *goal)
     char key[32];
     add_key(out, "optimize");
     itg_strbuf_format(out, "\"%s\"",
-                      goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
+                      goal->maximize_quality ? "quality" : itg_metric_about(goal->minimize)->goal);
     if (goal->quality != ITG_QUALITY_CLASSES) {
         add_key(out, "quality");
         itg_strbuf_format(out, "\"%s\"", itg_quality_name(goal->quality));
         add_number(out, "min_sqnr", goal->min_sqnr_db, goal->min_sqnr_db > 0);
     }
     add_number(out, "max_drop", goal->max_drop, goal->max_drop >= 0);
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        add_number(out, limit_key(i, key, sizeof key), goal->limits[i], goal->limits[i] > 0);
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        if (itg_metric_about((itg_metric)i)->goal)
+            add_number(out, limit_key(i, key, sizeof key), goal->limits[i], goal->limits[i] > 0);
 }
 
 itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_error *err)
@@ -246,15 +247,12 @@ static itg_status read_goal(const reader *r, itg_goal *goal)
     itg_status status = v ? itg_json_get_string(r->json, v, &name, r->err) : ITG_OK;
     goal->max_drop = -1;
     goal->maximize_quality = strcmp(name, "quality") == 0;
-    int kind = 0;
-    while (kind < ITG_COST_KINDS && strcmp(itg_cost_name((itg_cost_kind)kind), name) != 0)
-        kind++;
-    if (status == ITG_OK && kind == ITG_COST_KINDS && !goal->maximize_quality)
+    if (status == ITG_OK && !goal->maximize_quality && !itg_metric_from_goal(name, &goal->minimize))
         return refuse(r, v, "\"quality\" or the name of a cost");
-    if (!goal->maximize_quality) goal->minimize = (itg_cost_kind)kind;
     if (status == ITG_OK) status = read_quality(r, goal);
-    for (int i = 0; i < ITG_COST_KINDS && status == ITG_OK; i++)
-        status = read_number(r, limit_key(i, key, sizeof key), &goal->limits[i]);
+    for (int i = 0; i < ITG_METRIC_COUNT && status == ITG_OK; i++)
+        if (itg_metric_about((itg_metric)i)->goal)
+            status = read_number(r, limit_key(i, key, sizeof key), &goal->limits[i]);
     return status;
 }
 

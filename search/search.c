@@ -39,7 +39,7 @@ static void note_flat_cost(const itg_searching *s)
     snprintf(text, sizeof text,
              "no width changes the %s of this network on %.60s: among strategies that keep the "
              "goal the search takes the one of the highest quality",
-             itg_cost_name(s->options->goal.minimize), s->hw->name);
+             itg_metric_about(s->options->goal.minimize)->goal, s->hw->name);
     h->note(h->context, text);
 }
 
@@ -125,7 +125,7 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
     r->holdout_known = status == ITG_OK;
     if (status != ITG_OK && status != ITG_CANCELLED) return status;
     record_origin(s, searcher, file);
-    if (r->holdout_known) itg_strategy_record(file, &r->best_holdout);
+    if (r->holdout_known) file->results = r->best_holdout;
     return ITG_OK;
 }
 

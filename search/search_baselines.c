@@ -18,13 +18,12 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_score *out = &s->result->floats.at[set];
     *out = itg_score_unknown();
     itg_score_quality(&evaluation, out);
-    out->distortion = 0;
-    out->agreement = -1;
+    out->value[ITG_METRIC_DISTORTION] = 0;
     /* Where SQNR is not what is wanted, it is not worth computing the float network each time. */
     if (s->options->goal.quality != ITG_QUALITY_SQNR && !samples->outputs.values)
         itg_reference_deinit(&samples->outputs);
     if (itg_model_is_classifier(s->model)) {
-        out->agreement = 1.0;
+        out->value[ITG_METRIC_AGREEMENT] = 1.0;
         samples->classes = evaluation.classes;
     } else {
         itg_evaluation_deinit(&evaluation);

@@ -39,69 +39,6 @@ typedef struct evaluation_state {
     itg_sha256 hash;
 } evaluation_state;
 
-bool itg_has_classes(itg_dtype dtype, const itg_shape *shape)
-{
-    int32_t axes = 0;
-    for (int32_t i = 0; i < shape->rank; i++)
-        axes += shape->dims[i] > 1;
-    return axes == 1 || (axes == 0 && dtype == ITG_S64);
-}
-
-bool itg_model_is_classifier(const itg_model *model)
-{
-    const itg_graph *g = model;
-    if (g->output_count != 1) return false;
-    const itg_value *output = &g->values[g->outputs[0]];
-    return itg_has_classes(output->dtype, &output->shape);
-}
-
-int64_t itg_class_of(const itg_tensor *output)
-{
-    int64_t count = 0, best = 0;
-    if (!itg_shape_elements(&output->shape, &count) || count == 0) return -1;
-    if (output->dtype == ITG_S64 && count == 1) return *(const int64_t *)output->data;
-#define ARGMAX(type)                                                                               \
-    do {                                                                                           \
-        const type *v = output->data;                                                              \
-        for (int64_t i = 1; i < count; i++)                                                        \
-            if (v[i] > v[best]) best = i;                                                          \
-    } while (0)
-    switch (output->dtype) {
-    case ITG_F32:
-        ARGMAX(float);
-        break;
-    case ITG_F64:
-        ARGMAX(double);
-        break;
-    case ITG_S8:
-        ARGMAX(int8_t);
-        break;
-    case ITG_U8:
-    case ITG_BOOL:
-        ARGMAX(uint8_t);
-        break;
-    case ITG_S16:
-        ARGMAX(int16_t);
-        break;
-    case ITG_U16:
-        ARGMAX(uint16_t);
-        break;
-    case ITG_S32:
-        ARGMAX(int32_t);
-        break;
-    case ITG_U32:
-        ARGMAX(uint32_t);
-        break;
-    case ITG_S64:
-        ARGMAX(int64_t);
-        break;
-    default:
-        return -1;
-    }
-#undef ARGMAX
-    return best;
-}
-
 void itg_evaluation_deinit(itg_evaluation *evaluation)
 {
     free(evaluation->classes);
@@ -346,6 +283,20 @@ static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data)
     }
 }
 
+/* hits below zero: the metric is not known, nor will be. */
+static void add_hits(const evaluation_state *s, int64_t sample, int64_t class_id,
+                     itg_evaluation *out)
+{
+    const itg_evaluate_options *o = s->options;
+    const itg_sample x = {s->runner->output_count ? &s->outputs[0] : NULL, class_id,
+                          o->labels ? &o->labels[sample] : NULL,
+                          o->float_classes ? &o->float_classes[sample] : NULL};
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        int hit = itg_hit_of[m] && out->hits[m] >= 0 ? itg_hit_of[m](&x) : -1;
+        out->hits[m] = hit < 0 ? -1 : out->hits[m] + hit;
+    }
+}
+
 static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out, itg_error *err)
 {
     const itg_evaluate_options *o = s->options;
@@ -360,8 +311,7 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
     out->classes[sample] = class_id;
     if (o->keep && o->keep->elements > 0)
         itg_reference_add(o->keep, s->first + item, s->outputs, s->quantizers);
-    if (o->labels) out->correct += class_id == o->labels[sample];
-    if (o->float_classes) out->agreeing += class_id == o->float_classes[sample];
+    add_hits(s, sample, class_id, out);
     return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->runner->output_count, err)
                    : ITG_OK;
 }
@@ -371,10 +321,10 @@ static bool is_decided(const evaluation_state *s, const itg_evaluation *out, int
 {
     const itg_evaluate_options *o = s->options;
     int64_t left = out->samples - seen;
-    return (o->labels && out->correct + left < o->least_correct) ||
-           (o->float_classes && out->agreeing + left < o->least_agreeing) ||
-           (o->most_distortion && s->distance &&
-            itg_distortion_of(o->reference, s->sums) > *o->most_distortion);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (out->hits[m] >= 0 && out->hits[m] + left < o->least_hits[m]) return true;
+    return o->most_distortion && s->distance &&
+           itg_distortion_of(o->reference, s->sums) > *o->most_distortion;
 }
 
 /* Counts the samples of the block in order, up to the one that decides. */
@@ -393,8 +343,8 @@ static itg_status account_block(evaluation_state *s, itg_evaluation *out, itg_er
 static void keep_bounds(evaluation_state *s, itg_evaluation *out)
 {
     int64_t left = out->samples - out->stopped_at;
-    if (s->options->labels) out->correct += left;
-    if (s->options->float_classes) out->agreeing += left;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (out->hits[m] >= 0) out->hits[m] += left;
     for (int64_t i = out->stopped_at; i < out->samples; i++)
         out->classes[sample_at(s, i)] = -1;
     memset(out->digest, 0, sizeof out->digest);
@@ -449,10 +399,7 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
         .runner = runner, .options = options, .workers = itg_thread_count(options->threads)};
     s.share = runner->block > 0 ? runner->block : BLOCK_PER_WORKER;
     s.grain = runner->block > 0 ? runner->block : 1;
-    itg_evaluation made = {.samples = options->data->shape.dims[0],
-                           .correct = options->labels ? 0 : -1,
-                           .agreeing = options->float_classes ? 0 : -1,
-                           .distortion = -1};
+    itg_evaluation made = {.samples = options->data->shape.dims[0], .distortion = (double)NAN};
     s.instances = calloc((size_t)s.workers, sizeof *s.instances);
     s.output_offset = calloc((size_t)runner->output_count + 1, sizeof *s.output_offset);
     s.outputs = calloc((size_t)runner->output_count + 1, sizeof *s.outputs);

@@ -1,14 +1,30 @@
-/* Parts of a score: costs by the hardware, quality by an evaluation. */
+/* Scores: what is known of a strategy, by metric (intaglio.h). */
 #include "kernels/math.h"
 #include "sim/evaluate.h"
-#include "sim/strategy_file.h"
 #include <math.h>
 #include <string.h>
 
-static double fraction(int64_t part, int64_t whole)
+static double sqnr_db(double distortion)
 {
-    return part < 0 || whole == 0 ? -1.0 : (double)part / (double)whole;
+    if (!(distortion >= 0)) return (double)NAN;
+    return distortion > 0 ? -10 / 3.321928094887362 * itg_log2(distortion) : (double)INFINITY;
 }
+
+double itg_score_get(const itg_score *score, itg_metric metric)
+{
+    if ((int)metric >= 0 && metric < ITG_METRIC_COUNT) return score->value[metric];
+    if (metric == ITG_METRIC_SQNR) return sqnr_db(score->value[ITG_METRIC_DISTORTION]);
+    if (metric != ITG_METRIC_ACCURACY) return (double)NAN;
+    return score
+        ->value[itg_score_knows(score, ITG_METRIC_TOP1) ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT];
+}
+
+bool itg_score_knows(const itg_score *score, itg_metric metric)
+{
+    return !isnan(itg_score_get(score, metric));
+}
+
+/* ---- costs ---- */
 
 /* Elements-weighted mean of the bits of weight edges; 0 without weights. */
 static double average_weight_bits(const itg_annotated *a)
@@ -34,37 +50,25 @@ itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_s
     itg_cost cost = {0};
     if (itg_cost_of(hw, a, &cost) != ITG_OK)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
-    out->weight_bytes = cost.weight_bytes;
-    out->parameter_bytes = cost.parameter_bytes;
-    out->bops = (double)cost.bops;
-    out->cycles = cost.cycles;
-    out->average_weight_bits = average_weight_bits(a);
+    out->value[ITG_METRIC_WEIGHT_BYTES] = (double)cost.weight_bytes;
+    out->value[ITG_METRIC_PARAMETER_BYTES] = (double)cost.parameter_bytes;
+    out->value[ITG_METRIC_BOPS] = (double)cost.bops;
+    out->value[ITG_METRIC_CYCLES] = cost.cycles;
+    out->value[ITG_METRIC_AVERAGE_WEIGHT_BITS] = average_weight_bits(a);
     return ITG_OK;
 }
 
-double itg_score_sqnr_db(const itg_score *score)
-{
-    if (!(score->distortion >= 0)) return NAN;
-    return score->distortion > 0 ? -10 / 3.321928094887362 * itg_log2(score->distortion) : INFINITY;
-}
+/* ---- quality ---- */
 
-void itg_score_quality(const itg_evaluation *evaluation, itg_score *out)
+void itg_score_quality(const itg_evaluation *e, itg_score *out)
 {
-    out->samples = evaluation->samples;
-    out->stopped_at = evaluation->stopped_at;
-    out->top1 = fraction(evaluation->correct, evaluation->samples);
-    out->agreement = fraction(evaluation->agreeing, evaluation->samples);
-    out->distortion = evaluation->distortion;
-    memcpy(out->digest, evaluation->digest, sizeof out->digest);
-}
-
-void itg_strategy_record(itg_strategy_file *file, const itg_score *score)
-{
-    file->results = (itg_strategy_results){.present = true,
-                                           .samples = score->samples,
-                                           .top1 = score->top1,
-                                           .agreement = score->agreement,
-                                           .weight_bytes = score->weight_bytes,
-                                           .parameter_bytes = score->parameter_bytes};
-    memcpy(file->results.digest, score->digest, sizeof score->digest);
+    out->samples = e->samples;
+    out->stopped_at = e->stopped_at;
+    out->value[ITG_METRIC_DISTORTION] = e->distortion;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (itg_hit_of[m])
+            out->value[m] = e->hits[m] < 0 || e->samples == 0
+                                ? (double)NAN
+                                : (double)e->hits[m] / (double)e->samples;
+    memcpy(out->digest, e->digest, sizeof out->digest);
 }

@@ -6,14 +6,6 @@
 
 #define ITG_STRATEGY_MAX_BYTES ((size_t)256 << 20) /* of a file, read or written */
 
-typedef struct itg_strategy_results {
-    bool present;
-    int64_t samples;
-    double top1, agreement; /* fractions; negative: not known */
-    int64_t weight_bytes, parameter_bytes;
-    unsigned char digest[32];
-} itg_strategy_results;
-
 typedef struct itg_strategy_file {
     itg_strategy *strategy; /* owned */
     itg_hardware *hardware; /* owned */
@@ -25,11 +17,9 @@ typedef struct itg_strategy_file {
     uint64_t seed;
     char searcher[32];    /* "" or "uniform"... */
     itg_split_info split; /* of the search's data; samples 0: not from a search */
-    itg_strategy_results results;
-    /* What the file that was read says of its quality, where it says it; for show, not written
-     * again.
-     */
-    itg_strategy_results recorded;
+    itg_score results;    /* samples 0: none */
+    itg_score recorded;   /* what the file that was read says of its quality; samples 0: nothing.
+                             For show, not written again */
 } itg_strategy_file;
 
 /* graph gives the names of edges and nodes. Written whole or not at all. */
@@ -46,8 +36,6 @@ itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph
 itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,
                                   itg_error *err);
 void itg_strategy_file_destroy(itg_strategy_file *file);
-/* A score as the result that is saved with the strategy. */
-void itg_strategy_record(itg_strategy_file *file, const itg_score *score);
 void itg_split_info_write(const itg_split_info *split, itg_strbuf *out); /* one JSON object */
 itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out,
                                itg_error *err);

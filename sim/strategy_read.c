@@ -1,5 +1,6 @@
 /* Strategy files, read: every member is checked against the graph before anything is kept. */
 #include "sim/strategy_file.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -381,19 +382,19 @@ static itg_status read_all(reader *r, itg_strategy_file *file)
 }
 
 /* Results are written for people; what is no result is passed over. */
-static void read_recorded(const itg_json *json, itg_strategy_results *out)
+static void read_recorded(const itg_json *json, itg_score *out)
 {
     const itg_json_value *results = itg_json_find(itg_json_root(json), "results"), *v;
-    itg_strategy_results r = {.top1 = -1, .agreement = -1};
+    itg_score r = itg_score_unknown();
     if (results == NULL || itg_json_typeof(results) != ITG_JSON_OBJECT ||
         (v = itg_json_find(results, "samples")) == NULL ||
         itg_json_get_int(json, v, 1, INT64_C(1) << 53, &r.samples, NULL) != ITG_OK)
         return;
-    if ((v = itg_json_find(results, "top1")) != NULL)
-        (void)itg_json_get_number(json, v, &r.top1, NULL);
-    if ((v = itg_json_find(results, "agreement")) != NULL)
-        (void)itg_json_get_number(json, v, &r.agreement, NULL);
-    r.present = true;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if ((v = itg_json_find(results, itg_metric_about((itg_metric)m)->name)) == NULL ||
+            itg_json_get_number(json, v, &r.value[m], NULL) != ITG_OK ||
+            !itg_metric_allows((itg_metric)m, r.value[m]))
+            r.value[m] = (double)NAN;
     *out = r;
 }
 

@@ -1,5 +1,6 @@
 /* Strategy files, written. */
 #include "sim/strategy_file.h"
+#include <math.h>
 #include <string.h>
 
 static void add_hash(itg_strbuf *out, const char *key, const unsigned char hash[32])
@@ -87,14 +88,14 @@ static void add_names(itg_strbuf *out, const itg_graph *g)
     itg_strbuf_add(out, "\n  ],\n");
 }
 
-static void add_results(itg_strbuf *out, const itg_strategy_results *r)
+static void add_results(itg_strbuf *out, const itg_score *r)
 {
-    if (!r->present) return;
+    if (r->samples == 0) return;
     itg_strbuf_format(out, "  \"results\": {\"samples\": %lld, ", (long long)r->samples);
-    if (r->top1 >= 0) itg_strbuf_format(out, "\"top1\": %.17g, ", r->top1);
-    if (r->agreement >= 0) itg_strbuf_format(out, "\"agreement\": %.17g, ", r->agreement);
-    itg_strbuf_format(out, "\"weight_bytes\": %lld, \"parameter_bytes\": %lld, ",
-                      (long long)r->weight_bytes, (long long)r->parameter_bytes);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (isfinite(r->value[m]))
+            itg_strbuf_format(out, "\"%s\": %.17g, ", itg_metric_about((itg_metric)m)->name,
+                              r->value[m]);
     add_hash(out, "digest", r->digest);
     itg_strbuf_add(out, "},\n");
 }

@@ -252,22 +252,11 @@ itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const i
                          itg_error *err);
 
 /* ---- evaluation ---- */
-typedef struct itg_score {
-    int64_t samples;
-    int64_t stopped_at; /* of a trial: it was raced, and stopped after so many of the samples, since
-                           its quality could not matter any more. top1 and agreement are then the
-                           most that was possible, distortion the least (-1 where it is not the
-                           quality), digest 0. 0: all samples ran */
-    double top1, agreement; /* fractions; -1: no labels; not asked, or no classifier */
-    int64_t weight_bytes, parameter_bytes, peak_activation_bytes; /* -1: float */
-    double bops, cycles, average_weight_bits;
-    double distortion; /* squared distance of each output from the float network's, as a share of
-                          its own squares; of several outputs the mean; -1: not known */
-    unsigned char digest[32];
-} itg_score;
-/* The distortion as a signal-to-noise ratio in dB, -10 log10 of it; +INFINITY: the outputs are
- * equal; NaN: not known. */
-double itg_score_sqnr_db(const itg_score *score);
+/* A metric of a score, derived ones included; NaN: not known.
+ *   ACCURACY: top1, or agreement where that is not known.
+ *   SQNR: the distortion in dB, -10 log10 of it; +INFINITY: the outputs are equal. */
+double itg_score_get(const itg_score *score, itg_metric metric);
+bool itg_score_knows(const itg_score *score, itg_metric metric);
 typedef struct itg_annotated itg_annotated;
 /* The annotated graph of a strategy. model and file must outlive it. */
 itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file,
@@ -470,19 +459,8 @@ int32_t itg_qdq_report_count(const itg_qdq_report *report);
 const itg_qdq_note *itg_qdq_report_note(const itg_qdq_report *report, int32_t index);
 
 /* ---- search ---- */
-/* What a strategy costs, one number a kind; itg_score holds them all. */
-typedef enum itg_cost_kind {
-    ITG_COST_SIZE,   /* weight_bytes */
-    ITG_COST_BOPS,   /* bops */
-    ITG_COST_CYCLES, /* cycles */
-    ITG_COST_RAM,    /* peak_activation_bytes */
-    ITG_COST_FLASH,  /* parameter_bytes */
-    ITG_COST_KINDS
-} itg_cost_kind;
-const char *itg_cost_name(itg_cost_kind kind); /* "size", "bops", "cycles", "ram", "flash" */
-double itg_score_cost(const itg_score *score, itg_cost_kind kind);
 /* What the hardware's description states: memory.flash_bytes and memory.ram_bytes; 0: nothing. */
-double itg_hardware_limit(const itg_hardware *hw, itg_cost_kind kind);
+double itg_hardware_limit(const itg_hardware *hw, itg_metric metric);
 
 typedef enum itg_quality_kind {
     ITG_QUALITY_CLASSES, /* of classifiers alone: top-1 where labels exist, else agreement */
@@ -496,12 +474,12 @@ const char *itg_quality_name(itg_quality_kind kind); /* "classes", "sqnr" */
  * cheapest, or the one of the highest quality; ties: docs/decisions.md. */
 typedef struct itg_goal {
     itg_quality_kind quality;
-    bool maximize_quality;  /* else minimize */
-    itg_cost_kind minimize; /* where maximize_quality is false */
-    double max_drop;        /* of classes: the floor is float quality - max_drop (fraction);
-                               negative: none. Of SQNR: negative */
-    double min_sqnr_db;     /* of SQNR: the floor, up to ITG_MOST_SQNR_DB; 0: none. Of classes: 0 */
-    double limits[ITG_COST_KINDS]; /* largest cost allowed; 0: none */
+    bool maximize_quality; /* else minimize */
+    itg_metric minimize;   /* where maximize_quality is false */
+    double max_drop;       /* of classes: the floor is float quality - max_drop (fraction);
+                              negative: none. Of SQNR: negative */
+    double min_sqnr_db;    /* of SQNR: the floor, up to ITG_MOST_SQNR_DB; 0: none. Of classes: 0 */
+    double limits[ITG_METRIC_COUNT]; /* of costs: the largest allowed; 0: none */
 } itg_goal;
 #define ITG_MOST_SQNR_DB 200.0 /* of goals and qualities: more counts as this much */
 /* Quality as goals compare it. Of classes a share, 0..1; of SQNR its dB / 100, from -2 to 2. Below

@@ -205,6 +205,62 @@ typedef struct itg_attrs {
     itg_dtype to;      /* Cast */
 } itg_attrs;
 
+/* ---- metrics ---- */
+typedef enum itg_metric {
+#define ITG_METRIC(id, name, goal, words, unit, better, needs) ITG_METRIC_##id,
+#include "metrics.def"
+    ITG_METRIC_COUNT, /* of those that a score holds; behind it those that are derived */
+    ITG_METRIC_LAST_HELD = ITG_METRIC_COUNT - 1,
+#define ITG_DERIVED(id, name, goal, words, unit, better, needs) ITG_METRIC_##id,
+#include "metrics.def"
+    ITG_METRIC_ALL
+} itg_metric;
+
+typedef enum itg_unit {
+    ITG_UNIT_SHARE,    /* 0..1 */
+    ITG_UNIT_BYTES,    /* an integer, 0..2^53 */
+    ITG_UNIT_COUNT,    /* from 0, may be infinite */
+    ITG_UNIT_BITS,     /* 0..64 */
+    ITG_UNIT_RATIO,    /* from 0, may be infinite */
+    ITG_UNIT_DECIBELS, /* any number */
+    ITG_UNIT_NUMBER    /* any number */
+} itg_unit;
+
+typedef enum itg_metric_need {
+    ITG_NEEDS_PROGRAM, /* the program alone: a cost */
+    ITG_NEEDS_LABELS,
+    ITG_NEEDS_CLASSES, /* a classifier, and labels or the float network */
+    ITG_NEEDS_OUTPUTS, /* the float network's outputs */
+    ITG_NEEDS_USER     /* a function of the user's */
+} itg_metric_need;
+
+/* One line of metrics.def. */
+typedef struct itg_metric_info {
+    const char *name, *goal, *words;
+    itg_unit unit;
+    bool up; /* larger is better */
+    itg_metric_need needs;
+} itg_metric_info;
+const itg_metric_info *itg_metric_about(itg_metric metric);
+bool itg_metric_from_name(const char *name, itg_metric *out);
+/* The cost of that goal name ("size", "ram"...). */
+bool itg_metric_from_goal(const char *goal, itg_metric *out);
+/* Whether the metric can have this value; NaN: never. */
+bool itg_metric_allows(itg_metric metric, double value);
+const char *itg_unit_range(itg_unit unit); /* the same in words: "a number from 0 to 1" */
+
+/* What is known of a strategy on some samples. */
+typedef struct itg_score {
+    int64_t samples;
+    int64_t stopped_at; /* of a trial: it was raced, and stopped after so many of the samples, since
+                           its quality could not matter any more. Shares are then the most that was
+                           possible, distortion the least (not known where it is not the quality),
+                           digest 0. 0: all samples ran */
+    double value[ITG_METRIC_COUNT]; /* by itg_metric; NaN: not known */
+    unsigned char digest[32];
+} itg_score;
+itg_score itg_score_unknown(void); /* no samples, no metric is known */
+
 /* ---- threshold methods ---- */
 /* Who computes float networks. REFERENCE: the same bits on every machine. ONEDNN: quicker, and the
  * same bits only on the same machine with the same oneDNN. */

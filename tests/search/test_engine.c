@@ -24,12 +24,14 @@ typedef struct toy {
 /* What does not matter: any quality between the true one and the floor may be told. */
 static void stop_early(double floor, itg_score *score)
 {
-    if (score->top1 >= floor) return;
-    double bound = floor < 2 ? score->top1 + 0.75 * (floor - score->top1) : 1;
-    if (bound < floor) score->top1 = bound;
+    if (score->value[ITG_METRIC_TOP1] >= floor) return;
+    double bound =
+        floor < 2 ? score->value[ITG_METRIC_TOP1] + 0.75 * (floor - score->value[ITG_METRIC_TOP1])
+                  : 1;
+    if (bound < floor) score->value[ITG_METRIC_TOP1] = bound;
     score->stopped_at = 1;
     score->samples = 2;
-    score->distortion = -1;
+    score->value[ITG_METRIC_DISTORTION] = (double)NAN;
 }
 
 static itg_status score_toy(void *context, const int32_t *point, const itg_race *race, int threads,
@@ -47,9 +49,9 @@ static itg_status score_toy(void *context, const int32_t *point, const itg_race 
     }
     *out = itg_score_unknown();
     out->samples = 2;
-    out->top1 = quality;
-    out->weight_bytes = (int64_t)bytes;
-    if (t->fine) out->distortion = 1 - quality;
+    out->value[ITG_METRIC_TOP1] = quality;
+    out->value[ITG_METRIC_WEIGHT_BYTES] = (int64_t)bytes;
+    if (t->fine) out->value[ITG_METRIC_DISTORTION] = 1 - quality;
     if (t->races && race) stop_early(itg_race_floor(race, out), out);
     return ITG_OK;
 }
@@ -119,7 +121,7 @@ typedef struct setup {
 
 static itg_dim dims[DIMS];
 static itg_search_space space = {DIMS, dims};
-static const itg_score floats = {.top1 = 1};
+static const itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
 
 static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, itg_error *err)
 {
@@ -235,13 +237,14 @@ static void the_nearest_is_kept_where_nothing_meets_the_goal(void **state)
     toy t = {.penalty = {0.1, 0.1, 0.1, 0.1}};
     static record r;
     setup s = {.searcher = "random", .floor = 0.5, .trials = 40, .seed = 3};
-    s.goal.limits[ITG_COST_SIZE] = 1; /* nothing is that small */
+    s.goal.limits[ITG_METRIC_WEIGHT_BYTES] = 1; /* nothing is that small */
     itg_engine_result result = run(s, &t, &r);
-    int64_t least = INT64_MAX;
+    double least = INFINITY;
     for (int64_t i = 0; i < r.count; i++)
-        if (r.trials[i].score.weight_bytes < least) least = r.trials[i].score.weight_bytes;
+        if (r.trials[i].score.value[ITG_METRIC_WEIGHT_BYTES] < least)
+            least = r.trials[i].score.value[ITG_METRIC_WEIGHT_BYTES];
     assert_false(result.goal_met);
-    assert_int_equal(result.best.score.weight_bytes, least);
+    assert_int_equal(result.best.score.value[ITG_METRIC_WEIGHT_BYTES], least);
     itg_engine_result_deinit(&result);
 }
 
@@ -324,10 +327,10 @@ static const toy *const racing_toys[] = {&coarse, &fine, &narrow};
 /* Of what: met at last, never met, within limits, for the best quality. */
 static const itg_goal racing_goals[] = {
     {.max_drop = 0},
-    {.limits = {[ITG_COST_SIZE] = 3000}},
-    {.limits = {[ITG_COST_SIZE] = 100}},
-    {.maximize_quality = true, .limits = {[ITG_COST_SIZE] = 3500}},
-    {.maximize_quality = true, .limits = {[ITG_COST_SIZE] = 100}},
+    {.limits = {[ITG_METRIC_WEIGHT_BYTES] = 3000}},
+    {.limits = {[ITG_METRIC_WEIGHT_BYTES] = 100}},
+    {.maximize_quality = true, .limits = {[ITG_METRIC_WEIGHT_BYTES] = 3500}},
+    {.maximize_quality = true, .limits = {[ITG_METRIC_WEIGHT_BYTES] = 100}},
 };
 static const double racing_floors[] = {0.9, 0.99, 1.5, -INFINITY};
 
@@ -349,7 +352,8 @@ static void check_race(const itg_engine_result *on, const itg_engine_result *off
         if (a->score.stopped_at == 0)
             check_same_trial(a, b);
         else
-            assert_true(a->score.top1 >= b->score.top1 && a->score.distortion == -1);
+            assert_true(a->score.value[ITG_METRIC_TOP1] >= b->score.value[ITG_METRIC_TOP1] &&
+                        isnan(a->score.value[ITG_METRIC_DISTORTION]));
     }
 }
 
@@ -502,7 +506,7 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                 for (int64_t k = 1; k < trials; k++) {
                     const itg_score *score = &r.trials[k].score;
                     if (k < 4) assert_int_equal(score->stopped_at, k < 3);
-                    if (k < 3) assert_true(score->top1 < (k == 1 ? 0.95 : 0.9));
+                    if (k < 3) assert_true(score->value[ITG_METRIC_TOP1] < (k == 1 ? 0.95 : 0.9));
                 }
                 assert_true(t.calls >= (trials < 4 ? trials : 4));
                 assert_int_equal(result.duplicates, trials > 2 ? trials - 2 : 0);

@@ -52,7 +52,7 @@ static void reader_deinit(void *state)
     (void)state;
 }
 
-static const itg_score floats = {.top1 = 1};
+static const itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
 
 static const itg_searcher_def searcher = {.name = "reader",
                                           .help = "",
@@ -70,8 +70,8 @@ static itg_status score(void *context, const int32_t *point, const itg_race *rac
     if (point[0] == 1) return itg_fail(err, ITG_INFEASIBLE, "%d is too narrow", (int)point[1]);
     *out = itg_score_unknown();
     out->samples = 1;
-    out->top1 = 1;
-    out->weight_bytes = point[0] + 10 * point[1];
+    out->value[ITG_METRIC_TOP1] = 1;
+    out->value[ITG_METRIC_WEIGHT_BYTES] = point[0] + 10 * point[1];
     return ITG_OK;
 }
 
@@ -147,8 +147,8 @@ static void every_allocation_of_a_replay_is_needed(void **state)
     itg_trial log[2] = {{.index = 0, .point = first, .dim_count = DIMS, .feasible = true},
                         {.index = 1, .point = second, .dim_count = DIMS, .error = "of the log"}};
     log[0].score = itg_score_unknown();
-    log[0].score.top1 = 1;
-    log[0].score.weight_bytes = 88;
+    log[0].score.value[ITG_METRIC_TOP1] = 1;
+    log[0].score.value[ITG_METRIC_WEIGHT_BYTES] = 88;
     int nth = 0;
     while (!runs(nth, &objective, log, 2, text))
         nth++;

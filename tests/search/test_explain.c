@@ -53,11 +53,12 @@ static void assert_explained(const small_network *n, const itg_search_options *o
 
 static itg_search_options options_of(double max_drop, double bytes)
 {
-    return (itg_search_options){.searcher = "greedy",
-                                .goal = {.max_drop = max_drop, .limits = {[ITG_COST_SIZE] = bytes}},
-                                .calibration_samples = 16,
-                                .search_samples = 40,
-                                .threads = 1};
+    return (itg_search_options){
+        .searcher = "greedy",
+        .goal = {.max_drop = max_drop, .limits = {[ITG_METRIC_WEIGHT_BYTES] = bytes}},
+        .calibration_samples = 16,
+        .search_samples = 40,
+        .threads = 1};
 }
 
 #define LOSES "within the limits, the nearest loses 55.00 points of top-1, 1.50 are allowed"

@@ -202,7 +202,8 @@ static void digests_agree(itg_dtype dtype, bool is_image)
         itg_realize_program(e.annotated, NULL, &program, &err) != ITG_OK ||
         itg_inspect(e.model, e.file, e.annotated, e.data, 2, &inspection, &err) != ITG_OK)
         fail_msg("%s", err.message);
-    assert_true(simulated.distortion >= 0 && simulated.distortion < 0.01);
+    assert_true(simulated.value[ITG_METRIC_DISTORTION] >= 0 &&
+                simulated.value[ITG_METRIC_DISTORTION] < 0.01);
     for (int64_t block = 1; block <= 16; block += 5) {
         if (itg_program_run(
                 program, e.data,

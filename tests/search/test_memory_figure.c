@@ -123,7 +123,7 @@ static int64_t figure_of(const itg_hardware *hw, const itg_annotated *a, const i
     if (itg_realize_program(a, &options, &p, &err) != ITG_OK) fail_msg("%s", err.message);
     assert_int_equal(itg_program_costs(hw, a, NULL, &score, NULL), ITG_OK);
     assert_int_equal(itg_program_ram_bytes(p, &bytes, NULL), ITG_OK);
-    assert_int_equal(score.peak_activation_bytes, bytes);
+    assert_int_equal(score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], bytes);
     assert_int_equal(itg_program_activation_bytes(p, &activations, NULL), ITG_OK);
     assert_int_equal(itg_program_plan_device(p, ITG_FLOW_DEVICE_ALIGNMENT, &d, NULL), ITG_OK);
     assert_int_equal(d.bytes, activations);
@@ -133,7 +133,7 @@ static int64_t figure_of(const itg_hardware *hw, const itg_annotated *a, const i
     if (!run && is_the_emitted_arena(p, bytes))
         emitted++;
     else if (!run && itg_program_arena_bytes(p, &bytes, NULL) != ITG_OK)
-        assert_int_equal(score.peak_activation_bytes, activations);
+        assert_int_equal(score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], activations);
     itg_device_plan_deinit(&d);
     itg_program_destroy(p);
     return bytes;

@@ -16,7 +16,7 @@ static void assert_same(const itg_search_options *a, const itg_search_options *b
     assert_true(a->goal.maximize_quality == b->goal.maximize_quality);
     assert_true(a->goal.minimize == b->goal.minimize && a->goal.max_drop == b->goal.max_drop);
     assert_true(a->goal.quality == b->goal.quality && a->goal.min_sqnr_db == b->goal.min_sqnr_db);
-    for (int i = 0; i < ITG_COST_KINDS; i++)
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
         assert_true(a->goal.limits[i] == b->goal.limits[i]);
     assert_true(a->trials == b->trials && a->seconds == b->seconds && a->seed == b->seed);
     assert_true(a->patience == b->patience && a->tolerance == b->tolerance);
@@ -56,7 +56,7 @@ static void every_option_comes_back(void **state)
     (void)state;
     const itg_search_options all = {
         .searcher = "random",
-        .goal = {.minimize = ITG_COST_CYCLES, .max_drop = 0.1 + 0.2, .limits = {1, 2.5, 1e15, 4}},
+        .goal = {.minimize = ITG_METRIC_CYCLES, .max_drop = 0.1 + 0.2, .limits = {1, 2.5, 1e15, 4}},
         .trials = 5,
         .seconds = 0.1,
         .patience = 7,

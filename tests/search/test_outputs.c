@@ -135,7 +135,7 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
                             &score, &err),
             cases[i].status);
         if (cases[i].status == ITG_OK)
-            assert_true(score.top1 == (cases[i].label == 5 ? 1.0 : 0.5));
+            assert_true(score.value[ITG_METRIC_TOP1] == (cases[i].label == 5 ? 1.0 : 0.5));
         else
             assert_non_null(strstr(err.message, "6 classes"));
     }

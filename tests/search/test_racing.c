@@ -138,9 +138,14 @@ static void check_same(const record *on, const record *off)
             continue;
         }
         assert_true(a->score.stopped_at < a->score.samples);
-        assert_true(a->score.samples == b->score.samples && a->score.bops == b->score.bops);
-        assert_true(a->score.weight_bytes == b->score.weight_bytes);
-        assert_true(a->score.top1 >= b->score.top1 && a->score.agreement >= b->score.agreement);
+        assert_true(a->score.samples == b->score.samples &&
+                    a->score.value[ITG_METRIC_BOPS] == b->score.value[ITG_METRIC_BOPS]);
+        assert_true(a->score.value[ITG_METRIC_WEIGHT_BYTES] ==
+                    b->score.value[ITG_METRIC_WEIGHT_BYTES]);
+        assert_true(itg_score_get(&a->score, ITG_METRIC_ACCURACY) >=
+                    itg_score_get(&b->score, ITG_METRIC_ACCURACY));
+        assert_false(a->score.value[ITG_METRIC_TOP1] < b->score.value[ITG_METRIC_TOP1] ||
+                     a->score.value[ITG_METRIC_AGREEMENT] < b->score.value[ITG_METRIC_AGREEMENT]);
     }
 }
 
@@ -157,7 +162,7 @@ static itg_search_options options_of(const network *n, int searcher, bool maximi
                             .activation_method_count = 1,
                             .cache_bytes = 1 << 24};
     o.goal.maximize_quality = maximize;
-    if (maximize) o.goal.limits[ITG_COST_BOPS] = 3e8;
+    if (maximize) o.goal.limits[ITG_METRIC_BOPS] = 3e8;
     if (strcmp(o.searcher, "exhaustive") == 0) {
         o.weight_bits = n->exhaustive;
         o.activation_bits = o.input_bits = o.output_bits = (itg_bits_range){8, 8};
@@ -186,7 +191,8 @@ static void racing_changes_no_trial_no_best_and_no_file(void **state)
                 raced += on.raced;
                 for (int64_t k = 0; k < on.count; k++)
                     worse += on.trials[k].score.stopped_at > 0 &&
-                             on.trials[k].score.top1 > off.trials[k].score.top1;
+                             on.trials[k].score.value[ITG_METRIC_TOP1] >
+                                 off.trials[k].score.value[ITG_METRIC_TOP1];
             }
         unload(&l);
     }

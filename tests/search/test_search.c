@@ -3,6 +3,7 @@
 #include "cli/passive.h"
 #include "network.h"
 #include <setjmp.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -68,7 +69,8 @@ static void keep_result(const small_network *n, itg_search_result *result, recor
     r->has_best = best != NULL;
     if (best) {
         r->best = *best;
-        check_memory(n, itg_search_strategy(result), best->score.peak_activation_bytes);
+        check_memory(n, itg_search_strategy(result),
+                     (int64_t)best->score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES]);
         memcpy(r->best_point, best->point, sizeof *best->point * (size_t)best->dim_count);
         assert_int_equal(
             itg_strategy_text(itg_search_strategy(result), n->model, &r->strategy, NULL), ITG_OK);
@@ -240,14 +242,13 @@ static itg_search_options random_options(const record *full, uint64_t seed)
     itg_search_options o = {.trials = 30, .seed = seed, .threads = 1};
     itg_rng_init(&rng, seed);
     o.goal.maximize_quality = itg_rng_below(&rng, 3) == 0;
-    o.goal.minimize = (itg_cost_kind)itg_rng_below(&rng, ITG_COST_KINDS);
+    o.goal.minimize = (itg_metric)itg_rng_below(&rng, 5);
     o.goal.max_drop =
         o.goal.maximize_quality && itg_rng_below(&rng, 2) ? -1 : 0.15 * itg_rng_unit(&rng);
-    for (int k = 0; k < ITG_COST_KINDS; k++)
+    for (int k = 0; k < 5; k++)
         if (o.goal.maximize_quality ? k == 0 || itg_rng_below(&rng, 2)
                                     : itg_rng_below(&rng, 3) == 0)
-            o.goal.limits[k] =
-                itg_score_cost(&full->scores[2], (itg_cost_kind)k) * (0.2 + itg_rng_unit(&rng));
+            o.goal.limits[k] = full->scores[2].value[k] * (0.2 + itg_rng_unit(&rng));
     if (itg_rng_below(&rng, 2)) fill_methods(&o);
     if (itg_rng_below(&rng, 2)) o.patience = 10 + (int64_t)itg_rng_below(&rng, 20);
     o.hago_baseline = itg_rng_below(&rng, 4) == 0;
@@ -346,10 +347,13 @@ static void hold_out_labels_change_only_what_is_reported_of_them(void **state)
         o.hago_baseline = true;
         search(&n, &o, &right);
         search_with(&n, &shuffled, &o, &wrong);
-        assert_true(right.scores[6].top1 != wrong.scores[6].top1);
-        assert_true(right.scores[1].top1 != wrong.scores[1].top1);
+        assert_true(right.scores[6].value[ITG_METRIC_TOP1] !=
+                    wrong.scores[6].value[ITG_METRIC_TOP1]);
+        assert_true(right.scores[1].value[ITG_METRIC_TOP1] !=
+                    wrong.scores[1].value[ITG_METRIC_TOP1]);
         for (int k = 1; k < 7; k++)
-            if (k % 2 || k == 6) wrong.scores[k].top1 = right.scores[k].top1;
+            if (k % 2 || k == 6)
+                wrong.scores[k].value[ITG_METRIC_TOP1] = right.scores[k].value[ITG_METRIC_TOP1];
         if (right.goal_met) strcpy(wrong.limited_by, right.limited_by); /* of the hold-out */
         free(wrong.strategy); /* holds the hold-out's top-1 */
         wrong.strategy = right.strategy;
@@ -391,7 +395,7 @@ static void goals_that_cannot_be_met_are_explained(void **state)
     (void)state;
     small_network_make(5, "cortex-m", 80, &n);
     itg_search_options o = plain("greedy");
-    o.goal.limits[ITG_COST_SIZE] = 10;
+    o.goal.limits[ITG_METRIC_WEIGHT_BYTES] = 10;
     search(&n, &o, &r);
     assert_false(r.goal_met);
     assert_true(r.has_best);
@@ -400,7 +404,7 @@ static void goals_that_cannot_be_met_are_explained(void **state)
                         "the narrowest widths that cortex-m allows here still take 74 weight "
                         "bytes, the limit is 10");
     o = plain("greedy");
-    o.goal.limits[ITG_COST_CYCLES] = 1;
+    o.goal.limits[ITG_METRIC_CYCLES] = 1;
     search(&n, &o, &r);
     assert_non_null(strstr(r.limited_by, "no width changes what the network takes on cortex-m: "));
     assert_non_null(strstr(r.limited_by, " cycles, the limit is 1"));
@@ -411,19 +415,19 @@ static void goals_that_cannot_be_met_are_explained(void **state)
     snprintf(expected, sizeof expected,
              "the widest widths that cortex-m allows here lose %.2f points of top-1 (trial 0), "
              "0.00 are allowed",
-             100 * (r.scores[0].top1 - r.best.score.top1));
-    assert_true(r.scores[0].top1 > r.best.score.top1);
+             100 * (r.scores[0].value[ITG_METRIC_TOP1] - r.best.score.value[ITG_METRIC_TOP1]));
+    assert_true(r.scores[0].value[ITG_METRIC_TOP1] > r.best.score.value[ITG_METRIC_TOP1]);
     assert_string_equal(r.limited_by, expected);
     o = plain("random");
     o.trials = 5;
     o.goal.max_drop = 0.3;
-    o.goal.limits[ITG_COST_SIZE] = 75;
+    o.goal.limits[ITG_METRIC_WEIGHT_BYTES] = 75;
     search(&n, &o, &r);
     assert_false(r.goal_met);
     snprintf(expected, sizeof expected,
              "the nearest takes %lld weight bytes, the limit is 75; the search was ended by the "
              "limit of trials after 5 trials",
-             (long long)r.best.score.weight_bytes);
+             (long long)r.best.score.value[ITG_METRIC_WEIGHT_BYTES]);
     assert_string_equal(r.limited_by, expected);
     free(r.strategy);
     small_network_end(&n);
@@ -440,8 +444,9 @@ static void a_goal_that_is_met_needs_no_explanation(void **state)
     search(&n, &o, &r);
     assert_true(r.goal_met);
     assert_string_equal(r.limited_by, "");
-    assert_true(r.best.score.top1 >= r.scores[0].top1 - 0.2);
-    assert_true(r.best.score.weight_bytes < r.scores[2].weight_bytes);
+    assert_true(r.best.score.value[ITG_METRIC_TOP1] >= r.scores[0].value[ITG_METRIC_TOP1] - 0.2);
+    assert_true(r.best.score.value[ITG_METRIC_WEIGHT_BYTES] <
+                r.scores[2].value[ITG_METRIC_WEIGHT_BYTES]);
     free(r.strategy);
     small_network_end(&n);
 }
@@ -459,12 +464,12 @@ static void numbers_that_are_none_are_refused(void **state)
     for (int i = 0; i < 9; i++) {
         itg_search_options o = good;
         if (i == 0) o.goal.max_drop = nan;
-        if (i == 1) o.goal.limits[ITG_COST_RAM] = nan;
-        if (i == 2) o.goal.limits[ITG_COST_SIZE] = -1;
+        if (i == 1) o.goal.limits[ITG_METRIC_PEAK_ACTIVATION_BYTES] = nan;
+        if (i == 2) o.goal.limits[ITG_METRIC_WEIGHT_BYTES] = -1;
         if (i == 3) o.tolerance = nan;
         if (i == 4) o.seconds = nan;
         if (i == 5) o.patience = -1;
-        if (i == 6) o.goal.minimize = ITG_COST_KINDS;
+        if (i == 6) o.goal.minimize = ITG_METRIC_COUNT;
         if (i == 7) o.weight_method_count = ITG_MAX_METHODS + 1;
         if (i == 8) o.activation_method_count = 2; /* the same method twice */
         assert_int_equal(try_search(&n, &data, &o, &r, &err), ITG_BAD_ARGUMENT);
@@ -482,9 +487,9 @@ static void uniform_8_is_that_of_the_hardware_whatever_the_search_may_use(void *
     search(&n, &o, &wide);
     o.weight_bits = (itg_bits_range){2, 4};
     search(&n, &o, &narrow);
-    assert_int_equal(wide.scores[2].weight_bytes, 296);
+    assert_int_equal(wide.scores[2].value[ITG_METRIC_WEIGHT_BYTES], 296);
     assert_memory_equal(&wide.scores[2], &narrow.scores[2], sizeof wide.scores[2]);
-    assert_true(narrow.best.score.weight_bytes <= 148);
+    assert_true(narrow.best.score.value[ITG_METRIC_WEIGHT_BYTES] <= 148);
     free(wide.strategy);
     free(narrow.strategy);
     small_network_end(&n);
@@ -521,7 +526,7 @@ static void hardware_that_cannot_run_8_bits_is_searched(void **state)
     itg_search_options o = plain("random");
     o.goal.max_drop = 1;
     search(&n, &o, &r);
-    assert_true(r.scores[2].samples == 0 && r.scores[2].top1 == -1);
+    assert_true(r.scores[2].samples == 0 && isnan(r.scores[2].value[ITG_METRIC_TOP1]));
     assert_false(r.trials[0].feasible); /* the widest */
     assert_true(r.goal_met);
     o.weight_bits = o.activation_bits = (itg_bits_range){8, 8};
@@ -612,13 +617,14 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
         itg_data_part(n.data, n.labels, &split, ITG_SPLIT_SEARCH, &part, &labels, NULL), ITG_OK);
     double on_search = distortion_of(&n, a, part), on_holdout = distortion_of(&n, a, n.holdout);
     assert_true(on_search > 0 && on_search < 1);
-    assert_true(itg_search_best(result)->score.distortion == on_search);
-    assert_true(itg_search_best_holdout(result)->distortion == on_holdout);
-    assert_true(itg_search_float(result, false)->distortion == 0);
+    assert_true(itg_search_best(result)->score.value[ITG_METRIC_DISTORTION] == on_search);
+    assert_true(itg_search_best_holdout(result)->value[ITG_METRIC_DISTORTION] == on_holdout);
+    assert_true(itg_search_float(result, false)->value[ITG_METRIC_DISTORTION] == 0);
     itg_score simulated, alone;
     assert_int_equal(itg_simulate(n.model, file, part, labels, true, 2, &simulated, NULL), ITG_OK);
     assert_int_equal(itg_simulate(n.model, file, part, labels, false, 1, &alone, NULL), ITG_OK);
-    assert_true(simulated.distortion == on_search && alone.distortion == -1);
+    assert_true(simulated.value[ITG_METRIC_DISTORTION] == on_search &&
+                isnan(alone.value[ITG_METRIC_DISTORTION]));
     assert_memory_equal(&simulated, &itg_search_best(result)->score, sizeof simulated);
     free(labels);
     itg_dataset_destroy(part);
@@ -637,8 +643,9 @@ static void without_labels_agreement_counts(void **state)
     itg_search_options o = plain("greedy");
     search_with(&n, &data, &o, &r);
     assert_true(r.goal_met);
-    assert_true(r.best.score.top1 == -1);
-    assert_true(r.best.score.agreement >= 0.95 && r.scores[0].agreement == 1);
+    assert_true(isnan(r.best.score.value[ITG_METRIC_TOP1]));
+    assert_true(r.best.score.value[ITG_METRIC_AGREEMENT] >= 0.95 &&
+                r.scores[0].value[ITG_METRIC_AGREEMENT] == 1);
     o.goal.max_drop = 0;
     o.weight_bits = o.activation_bits = (itg_bits_range){2, 2};
     search_with(&n, &data, &o, &r);

@@ -18,12 +18,14 @@ static char *text_of_result(const small_network *n, itg_search_result *r)
                       (int)r->trial_count, (int)r->duplicates, (int)r->raced, (int)r->goal_met,
                       r->stop_reason, r->limited_by);
     if (best)
-        itg_strbuf_format(&text,
-                          "best %d of %d bytes, top1 %a, holdout %a, float %a, uniform8 %a, "
-                          "hago %a\n",
-                          (int)best->index, (int)best->score.weight_bytes, best->score.top1,
-                          itg_search_best_holdout(r)->top1, r->floats.at[1].top1,
-                          r->uniform8.at[1].top1, r->hago.known ? r->hago.at[1].top1 : -1);
+        itg_strbuf_format(
+            &text,
+            "best %d of %d bytes, top1 %a, holdout %a, float %a, uniform8 %a, "
+            "hago %a\n",
+            (int)best->index, (int)best->score.value[ITG_METRIC_WEIGHT_BYTES],
+            best->score.value[ITG_METRIC_TOP1], itg_search_best_holdout(r)->value[ITG_METRIC_TOP1],
+            r->floats.at[1].value[ITG_METRIC_TOP1], r->uniform8.at[1].value[ITG_METRIC_TOP1],
+            r->hago.known ? r->hago.at[1].value[ITG_METRIC_TOP1] : -1);
     if (r->strategy) {
         assert_int_equal(itg_strategy_text(r->strategy, n->model, &strategy, NULL), ITG_OK);
         itg_strbuf_add(&text, strategy);

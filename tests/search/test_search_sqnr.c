@@ -89,8 +89,9 @@ static void check_same(const record *a, const record *b)
     assert_string_equal(a->strategy, b->strategy);
     for (int64_t i = 0; i < a->count; i++)
         if (a->trials[i].feasible && a->trials[i].score.stopped_at > 0)
-            assert_true(a->trials[i].score.distortion <= b->trials[i].score.distortion &&
-                        a->trials[i].score.distortion >= 0);
+            assert_true(a->trials[i].score.value[ITG_METRIC_DISTORTION] <=
+                            b->trials[i].score.value[ITG_METRIC_DISTORTION] &&
+                        a->trials[i].score.value[ITG_METRIC_DISTORTION] >= 0);
 }
 
 /* ---- networks that are no classifiers ---- */
@@ -108,14 +109,17 @@ static void every_searcher_keeps_the_floor(void **state)
             itg_search_options o = options(itg_searcher_name(i), 22);
             narrow(&o);
             search(&n, &o, &r);
-            assert_true(r.score.top1 == -1 && r.score.agreement == -1);
-            assert_true(r.floats.agreement == -1 && r.floats.distortion == 0);
-            assert_true(r.goal_met == (itg_score_sqnr_db(&r.score) >= 22));
-            assert_true(r.holds == (itg_score_sqnr_db(&r.holdout) >= 22));
+            assert_true(isnan(r.score.value[ITG_METRIC_TOP1]) &&
+                        isnan(r.score.value[ITG_METRIC_AGREEMENT]));
+            assert_true(isnan(r.floats.value[ITG_METRIC_AGREEMENT]) &&
+                        r.floats.value[ITG_METRIC_DISTORTION] == 0);
+            assert_true(r.goal_met == (itg_score_get(&r.score, ITG_METRIC_SQNR) >= 22));
+            assert_true(r.holds == (itg_score_get(&r.holdout, ITG_METRIC_SQNR) >= 22));
             assert_true((*r.limited_by == '\0') == (r.goal_met && r.holds));
-            assert_true(r.uniform8.distortion > 0);
-            if (itg_score_sqnr_db(&r.uniform8) > 25) assert_true(r.goal_met);
-            assert_true(r.score.average_weight_bits > 2.5); /* 22 dB are not to be had at 2 bits */
+            assert_true(r.uniform8.value[ITG_METRIC_DISTORTION] > 0);
+            if (itg_score_get(&r.uniform8, ITG_METRIC_SQNR) > 25) assert_true(r.goal_met);
+            assert_true(r.score.value[ITG_METRIC_AVERAGE_WEIGHT_BITS] >
+                        2.5); /* 22 dB are not to be had at 2 bits */
             small_network_end(&n);
         }
     free(r.strategy);
@@ -137,7 +141,7 @@ static void threads_and_racing_change_nothing(void **state)
                 if (maximize) {
                     o.goal.min_sqnr_db = 0;
                     o.goal.maximize_quality = true;
-                    o.goal.limits[ITG_COST_SIZE] = 200;
+                    o.goal.limits[ITG_METRIC_WEIGHT_BYTES] = 200;
                 }
                 o.threads = 3;
                 search(&n, &o, &raced);
@@ -198,11 +202,11 @@ static void the_best_quality_within_a_limit_is_an_sqnr(void **state)
         itg_search_options o = options("greedy", 0);
         o.trials = MOST;
         o.goal.maximize_quality = true;
-        o.goal.limits[ITG_COST_SIZE] = bytes;
+        o.goal.limits[ITG_METRIC_WEIGHT_BYTES] = bytes;
         search(&n, &o, &r);
-        assert_true(r.goal_met && r.holds && r.score.weight_bytes <= bytes);
-        assert_true(itg_score_sqnr_db(&r.score) > last + 1);
-        last = itg_score_sqnr_db(&r.score);
+        assert_true(r.goal_met && r.holds && r.score.value[ITG_METRIC_WEIGHT_BYTES] <= bytes);
+        assert_true(itg_score_get(&r.score, ITG_METRIC_SQNR) > last + 1);
+        last = itg_score_get(&r.score, ITG_METRIC_SQNR);
     }
     assert_true(last > 20);
     free(r.strategy);
@@ -261,8 +265,8 @@ static void a_classifier_may_be_judged_by_its_sqnr(void **state)
     assert_true(itg_model_is_classifier(n.model));
     itg_search_options o = options("greedy", 20);
     search(&n, &o, &r);
-    assert_true(r.score.top1 >= 0 && r.score.agreement >= 0);
-    assert_true(r.goal_met && itg_score_sqnr_db(&r.score) >= 20);
+    assert_true(r.score.value[ITG_METRIC_TOP1] >= 0 && r.score.value[ITG_METRIC_AGREEMENT] >= 0);
+    assert_true(r.goal_met && itg_score_get(&r.score, ITG_METRIC_SQNR) >= 20);
     free(r.strategy);
     r.strategy = NULL;
     small_network_end(&n);
@@ -283,7 +287,8 @@ static void a_goal_that_is_met_may_not_hold_on_the_hold_out(void **state)
             itg_search_options o = options("random", 0);
             o.goal = (itg_goal){.max_drop = 0.04 * drop};
             search(&n, &o, &r);
-            bool holds = r.floats.top1 - r.holdout.top1 <= o.goal.max_drop + 1e-9;
+            bool holds = r.floats.value[ITG_METRIC_TOP1] - r.holdout.value[ITG_METRIC_TOP1] <=
+                         o.goal.max_drop + 1e-9;
             assert_true(r.holds == holds);
             if (!r.goal_met) continue;
             held += holds;

@@ -70,7 +70,7 @@ static found search(const subject *s, const itg_search_options *o)
     f.met = itg_search_goal_met(result);
     f.trials = itg_search_trial_count(result);
     if (itg_search_best(result)) {
-        f.bytes = itg_search_best(result)->score.weight_bytes;
+        f.bytes = (int64_t)itg_search_best(result)->score.value[ITG_METRIC_WEIGHT_BYTES];
         assert_int_equal(
             itg_strategy_text(itg_search_strategy(result), s->model, &f.strategy, NULL), ITG_OK);
     }
@@ -123,7 +123,7 @@ static void widths_that_cost_are_searched_too(void **state)
     (void)state;
     open_subject("cortex-m", &s);
     itg_search_options o = options("greedy");
-    o.goal.minimize = ITG_COST_BOPS;
+    o.goal.minimize = ITG_METRIC_BOPS;
     found f = search(&s, &o);
     assert_true(f.met);
     itg_free(f.strategy);

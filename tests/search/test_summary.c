@@ -90,8 +90,9 @@ static void a_strategy_and_its_program_have_one_summary(void **state)
     assert_string_equal(a->graph_hash, c->graph_hash);
     assert_string_equal(a->hardware_hash, b->hardware_hash);
     assert_string_equal(a->hardware_hash, c->hardware_hash);
-    assert_true(a->score.top1 == score.top1 && b->score.top1 == score.top1 &&
-                c->score.top1 == score.top1);
+    assert_true(a->score.value[ITG_METRIC_TOP1] == score.value[ITG_METRIC_TOP1] &&
+                b->score.value[ITG_METRIC_TOP1] == score.value[ITG_METRIC_TOP1] &&
+                c->score.value[ITG_METRIC_TOP1] == score.value[ITG_METRIC_TOP1]);
     assert_int_equal(b->score.samples, score.samples);
     itg_summary_destroy(alone);
     itg_summary_destroy(full);
@@ -120,10 +121,13 @@ static void check_costs(const char *target, bool split)
         assert_true(layer->parts > 0 ? layer->joins % layer->parts == 0 : layer->joins == 0);
     }
     assert_int_equal(joins > 0, split);
-    assert_int_equal(bytes, score.weight_bytes);
-    assert_int_equal(info->score.weight_bytes, score.weight_bytes);
-    assert_true(bops == score.bops && info->score.bops == score.bops);
-    assert_true(cycles == score.cycles && info->score.cycles == score.cycles);
+    assert_int_equal(bytes, score.value[ITG_METRIC_WEIGHT_BYTES]);
+    assert_int_equal(info->score.value[ITG_METRIC_WEIGHT_BYTES],
+                     score.value[ITG_METRIC_WEIGHT_BYTES]);
+    assert_true(bops == score.value[ITG_METRIC_BOPS] &&
+                info->score.value[ITG_METRIC_BOPS] == score.value[ITG_METRIC_BOPS]);
+    assert_true(cycles == score.value[ITG_METRIC_CYCLES] &&
+                info->score.value[ITG_METRIC_CYCLES] == score.value[ITG_METRIC_CYCLES]);
     itg_summary_destroy(p);
     small_network_end(&n);
 }

@@ -2,6 +2,7 @@
  * and samples in another order. */
 #include "cli/passive.h"
 #include "case.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sim/evaluate.h"
@@ -191,7 +192,7 @@ static int64_t deciding(const task *t, const int64_t *wanted, int64_t least, con
 static void check_stopped(const task *t, const itg_evaluation *out, const int64_t *order)
 {
     const unsigned char none[32] = {0};
-    assert_true(out->distortion == -1);
+    assert_true(isnan(out->distortion));
     assert_memory_equal(out->digest, none, sizeof none);
     for (int64_t i = 0; i < SAMPLES; i++) {
         int64_t sample = order ? order[i] : i;
@@ -203,8 +204,8 @@ static void check_stopped(const task *t, const itg_evaluation *out, const int64_
 static void check_complete(const task *t, const itg_evaluation *out)
 {
     assert_int_equal(out->stopped_at, 0);
-    assert_int_equal(out->correct, t->complete.correct);
-    assert_int_equal(out->agreeing, t->complete.agreeing);
+    assert_int_equal(out->hits[ITG_METRIC_TOP1], t->complete.hits[ITG_METRIC_TOP1]);
+    assert_int_equal(out->hits[ITG_METRIC_AGREEMENT], t->complete.hits[ITG_METRIC_AGREEMENT]);
     assert_true(out->distortion == t->complete.distortion);
     assert_memory_equal(out->digest, t->complete.digest, 32);
     assert_memory_equal(out->classes, t->complete.classes, sizeof(int64_t) * SAMPLES);
@@ -221,7 +222,10 @@ static void check(const task *t, itg_evaluate_options options, int64_t at, int64
                 check_complete(t, &out);
             } else {
                 assert_int_equal(out.stopped_at, at);
-                assert_int_equal(options.least_correct ? out.correct : out.agreeing, most);
+                assert_int_equal(options.least_hits[ITG_METRIC_TOP1]
+                                     ? out.hits[ITG_METRIC_TOP1]
+                                     : out.hits[ITG_METRIC_AGREEMENT],
+                                 most);
                 check_stopped(t, &out, options.order);
             }
             itg_evaluation_deinit(&out);
@@ -236,14 +240,15 @@ static void it_stops_at_the_sample_that_decides(void **state)
     static task t;
     for (uint64_t seed = 0; seed < 3; seed++) {
         make(&t, seed);
-        int64_t correct = t.complete.correct, most = 0;
+        int64_t correct = t.complete.hits[ITG_METRIC_TOP1], most = 0;
         assert_true(correct > SAMPLES / 2 && correct < SAMPLES - 10);
         const int64_t least[] = {1,           correct - 1, correct,    correct + 1,
                                  correct + 2, SAMPLES,     SAMPLES + 1};
         for (size_t i = 0; i < sizeof least / sizeof *least; i++)
             for (int ordered = 0; ordered < 2; ordered++) {
                 const int64_t *order = ordered ? t.order : NULL;
-                itg_evaluate_options options = {.least_correct = least[i], .order = order};
+                itg_evaluate_options options = {.least_hits[ITG_METRIC_TOP1] = least[i],
+                                                .order = order};
                 int64_t at = deciding(&t, t.labels, least[i], order, &most);
                 assert_true((least[i] <= correct) <= (at == SAMPLES));
                 check(&t, options, at, most);
@@ -258,9 +263,10 @@ static void agreement_decides_as_well(void **state)
     static task t;
     int64_t most = 0;
     make(&t, 7);
-    for (int64_t least = t.complete.agreeing - 2; least < t.complete.agreeing + 12; least++) {
+    for (int64_t least = t.complete.hits[ITG_METRIC_AGREEMENT] - 2;
+         least < t.complete.hits[ITG_METRIC_AGREEMENT] + 12; least++) {
         int64_t at = deciding(&t, t.others, least, NULL, &most);
-        check(&t, (itg_evaluate_options){.least_agreeing = least}, at, most);
+        check(&t, (itg_evaluate_options){.least_hits[ITG_METRIC_AGREEMENT] = least}, at, most);
     }
     itg_evaluation_deinit(&t.complete);
 }
@@ -270,10 +276,10 @@ static void what_cannot_matter_at_all_is_known_after_one_sample(void **state)
     (void)state;
     static task t;
     make(&t, 9);
-    itg_evaluation out =
-        evaluate(&t, (itg_evaluate_options){.threads = 2, .least_correct = SAMPLES + 1}, 16);
+    itg_evaluation out = evaluate(
+        &t, (itg_evaluate_options){.threads = 2, .least_hits[ITG_METRIC_TOP1] = SAMPLES + 1}, 16);
     assert_int_equal(out.stopped_at, 1);
-    assert_true(out.correct >= SAMPLES - 1);
+    assert_true(out.hits[ITG_METRIC_TOP1] >= SAMPLES - 1);
     itg_evaluation_deinit(&out);
     itg_evaluation_deinit(&t.complete);
 }

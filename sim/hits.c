@@ -1,0 +1,82 @@
+/* What one sample counts for each metric that is a share of the samples. */
+#include "sim/hits.h"
+#include "sim/sim.h"
+
+bool itg_has_classes(itg_dtype dtype, const itg_shape *shape)
+{
+    int32_t axes = 0;
+    for (int32_t i = 0; i < shape->rank; i++)
+        axes += shape->dims[i] > 1;
+    return axes == 1 || (axes == 0 && dtype == ITG_S64);
+}
+
+bool itg_model_is_classifier(const itg_model *model)
+{
+    if (model->output_count != 1) return false;
+    const itg_value *output = &model->values[model->outputs[0]];
+    return itg_has_classes(output->dtype, &output->shape);
+}
+
+int64_t itg_class_of(const itg_tensor *output)
+{
+    int64_t count = 0, best = 0;
+    if (!itg_shape_elements(&output->shape, &count) || count == 0) return -1;
+    if (output->dtype == ITG_S64 && count == 1) return *(const int64_t *)output->data;
+#define ARGMAX(type)                                                                               \
+    do {                                                                                           \
+        const type *v = output->data;                                                              \
+        for (int64_t i = 1; i < count; i++)                                                        \
+            if (v[i] > v[best]) best = i;                                                          \
+    } while (0)
+    switch (output->dtype) {
+    case ITG_F32:
+        ARGMAX(float);
+        break;
+    case ITG_F64:
+        ARGMAX(double);
+        break;
+    case ITG_S8:
+        ARGMAX(int8_t);
+        break;
+    case ITG_U8:
+    case ITG_BOOL:
+        ARGMAX(uint8_t);
+        break;
+    case ITG_S16:
+        ARGMAX(int16_t);
+        break;
+    case ITG_U16:
+        ARGMAX(uint16_t);
+        break;
+    case ITG_S32:
+        ARGMAX(int32_t);
+        break;
+    case ITG_U32:
+        ARGMAX(uint32_t);
+        break;
+    case ITG_S64:
+        ARGMAX(int64_t);
+        break;
+    default:
+        return -1;
+    }
+#undef ARGMAX
+    return best;
+}
+
+/* ---- one function a metric ---- */
+
+static int is_correct(const itg_sample *s)
+{
+    return s->label ? s->class_id == *s->label : -1;
+}
+
+static int agrees(const itg_sample *s)
+{
+    return s->float_class ? s->class_id == *s->float_class : -1;
+}
+
+const itg_hit_fn itg_hit_of[ITG_METRIC_COUNT] = {
+    [ITG_METRIC_TOP1] = is_correct,
+    [ITG_METRIC_AGREEMENT] = agrees,
+};
