@@ -9,50 +9,50 @@ bool itg_has_classes(itg_dtype dtype, const itg_shape *shape)
     return axes == 1 || (axes == 0 && dtype == ITG_S64);
 }
 
+/* do_it(type) for the C type of the dtype's elements. */
+#define BY_DTYPE(dtype, do_it)                                                                     \
+    switch (dtype) {                                                                               \
+    case ITG_F32:                                                                                  \
+        do_it(float);                                                                              \
+        break;                                                                                     \
+    case ITG_F64:                                                                                  \
+        do_it(double);                                                                             \
+        break;                                                                                     \
+    case ITG_S8:                                                                                   \
+        do_it(int8_t);                                                                             \
+        break;                                                                                     \
+    case ITG_U8:                                                                                   \
+    case ITG_BOOL:                                                                                 \
+        do_it(uint8_t);                                                                            \
+        break;                                                                                     \
+    case ITG_S16:                                                                                  \
+        do_it(int16_t);                                                                            \
+        break;                                                                                     \
+    case ITG_U16:                                                                                  \
+        do_it(uint16_t);                                                                           \
+        break;                                                                                     \
+    case ITG_S32:                                                                                  \
+        do_it(int32_t);                                                                            \
+        break;                                                                                     \
+    case ITG_U32:                                                                                  \
+        do_it(uint32_t);                                                                           \
+        break;                                                                                     \
+    case ITG_S64:                                                                                  \
+        do_it(int64_t);                                                                            \
+        break;                                                                                     \
+    default:                                                                                       \
+        return -1;                                                                                 \
+    }
+
 int64_t itg_class_of(const itg_tensor *output)
 {
     int64_t count = 0, best = 0;
     if (!itg_shape_elements(&output->shape, &count) || count == 0) return -1;
     if (output->dtype == ITG_S64 && count == 1) return *(const int64_t *)output->data;
 #define ARGMAX(type)                                                                               \
-    do {                                                                                           \
-        const type *v = output->data;                                                              \
-        for (int64_t i = 1; i < count; i++)                                                        \
-            if (v[i] > v[best]) best = i;                                                          \
-    } while (0)
-    switch (output->dtype) {
-    case ITG_F32:
-        ARGMAX(float);
-        break;
-    case ITG_F64:
-        ARGMAX(double);
-        break;
-    case ITG_S8:
-        ARGMAX(int8_t);
-        break;
-    case ITG_U8:
-    case ITG_BOOL:
-        ARGMAX(uint8_t);
-        break;
-    case ITG_S16:
-        ARGMAX(int16_t);
-        break;
-    case ITG_U16:
-        ARGMAX(uint16_t);
-        break;
-    case ITG_S32:
-        ARGMAX(int32_t);
-        break;
-    case ITG_U32:
-        ARGMAX(uint32_t);
-        break;
-    case ITG_S64:
-        ARGMAX(int64_t);
-        break;
-    default:
-        return -1;
-    }
-#undef ARGMAX
+    for (int64_t i = 1; i < count; i++)                                                            \
+        if (((const type *)output->data)[i] > ((const type *)output->data)[best]) best = i
+    BY_DTYPE(output->dtype, ARGMAX)
     return best;
 }
 
