@@ -68,7 +68,26 @@ static int agrees(const itg_sample *s)
     return s->float_class ? s->class_id == *s->float_class : -1;
 }
 
+/* Whether fewer than 5 classes stand before the label: by value, ties by the lower index. */
+static int is_in_top5(const itg_sample *s)
+{
+    int64_t count = 0, before = 0;
+    if (!s->label || !s->output || !itg_has_classes(s->output->dtype, &s->output->shape) ||
+        !itg_shape_elements(&s->output->shape, &count) || count < 6)
+        return -1;
+#define RANK(type)                                                                                 \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+        type other = ((const type *)s->output->data)[i],                                           \
+             wanted = ((const type *)s->output->data)[*s->label];                                  \
+        before += !(wanted > other) && (i < *s->label || wanted != other);                         \
+    }                                                                                              \
+    before += 0
+    BY_DTYPE(s->output->dtype, RANK)
+    return before < 5;
+}
+
 const itg_hit_fn itg_hit_of[ITG_METRIC_COUNT] = {
     [ITG_METRIC_TOP1] = is_correct,
+    [ITG_METRIC_TOP5] = is_in_top5,
     [ITG_METRIC_AGREEMENT] = agrees,
 };
