@@ -175,10 +175,13 @@ void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, in
 void itg_cli_json_quality(itg_cli_json *json, const itg_score *score)
 {
     char digest[ITG_CLI_HEX];
-    if (itg_score_knows(score, ITG_METRIC_TOP1)) {
-        itg_cli_json_number(json, "top1", score->value[ITG_METRIC_TOP1]);
-        itg_cli_json_interval(json, "interval", score->value[ITG_METRIC_TOP1], score->samples);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        if (about->needs != ITG_NEEDS_PROGRAM && !isnan(score->value[m]))
+            itg_cli_json_number(json, about->name, score->value[m]);
     }
+    if (itg_score_knows(score, ITG_METRIC_TOP1))
+        itg_cli_json_interval(json, "interval", score->value[ITG_METRIC_TOP1], score->samples);
     itg_cli_json_text(json, "digest", itg_cli_hex(score->digest, digest));
 }
 

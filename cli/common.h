@@ -62,8 +62,8 @@ typedef struct itg_cli_drop {
 itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score);
 void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples);
 
-/* Members samples, all metrics, interval (of top1) and digest of a score. _quality: top1 and
- * interval, where they are known, and digest alone. */
+/* Members samples, all metrics, interval (of top1) and digest of a score. _quality: the metrics
+ * that are known and are no costs, interval and digest alone. */
 void itg_cli_json_score(itg_cli_json *json, const itg_score *score);
 void itg_cli_json_quality(itg_cli_json *json, const itg_score *score);
 /* What a program runs in float. */
