@@ -78,8 +78,7 @@ static itg_status build(const construct *b, times *t, itg_error *err)
     if (status == ITG_OK) status = itg_score_costs(e->hw, c.annotated, &score, err);
     ms[COSTS] = lap(&last);
     if (status == ITG_OK)
-        status = itg_realize_with(c.annotated, &(itg_realize_options){0}, &e->constants, &c.program,
-                                  err);
+        status = itg_realize_program(c.annotated, &(itg_realize_options){0}, &c.program, err);
     ms[REALIZE] = lap(&last);
     if (status == ITG_OK) status = itg_batch_plan_create(c.program, &batch, &c.plan, err);
     ms[PLAN] = lap(&last);

@@ -26,8 +26,8 @@ void itg_program_destroy(itg_program *program)
 {
     if (program == NULL) return;
     for (int32_t i = 0; i < program->value_count; i++)
-        if (program->values[i].borrowed)
-            itg_cache_release(program->cache, program->values[i].known);
+        if (program->values[i].held) itg_cache_release(program->cache, program->values[i].known);
+    itg_cache_destroy(program->cache);
     itg_arena_destroy(program->arena);
     free(program);
 }

@@ -39,9 +39,9 @@ typedef struct itg_pvalue {
     bool quantized;
     itg_quantizer q;  /* quantized: storage == dtype; one scale unless it is a constant */
     const void *data; /* constants: host byte order; else NULL */
-    /* Constants made with itg_constants: what holds of `data`, checked when it was made. */
+    /* Constants that lowering made: what holds of `data`, checked when it was made. */
     const itg_constant *known;
-    bool borrowed; /* known is held in the program's cache */
+    bool held; /* known is held in the program's cache */
     /* Set by itg_program_finish. A value lives from step `first` to step `last`, both included;
      * inputs and outputs of the program to the end. */
     int64_t elements;
@@ -105,7 +105,7 @@ struct itg_program {
     const char **metadata_key, **metadata_value;
     int32_t metadata_count;
     size_t instance_bytes;
-    itg_cache *cache; /* of what values borrow; NULL: nothing */
+    itg_cache *cache; /* shared; of what values hold; NULL: nothing */
 };
 
 /* ---- building (program.c) ---- */

@@ -16,13 +16,9 @@
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err);
 
 /* ---- integer graph (program.h, lower*.c) ---- */
-/* Self-contained: needs neither model nor annotated graph afterwards. Immutable and shared between
- * instances. */
+/* Needs no annotated graph afterwards, and no model, unless the annotated graph says that the
+ * model's constants outlive it (annotated.h). Immutable and shared between instances. */
 typedef struct itg_program itg_program;
-/* The program of itg_realize_program, sooner: its constants are borrowed. They and the graph must
- * outlive it. NULL: it makes its own. */
-itg_status itg_realize_with(const itg_annotated *a, const itg_realize_options *options,
-                            const itg_constants *constants, itg_program **out, itg_error *err);
 
 int32_t itg_program_input_count(const itg_program *p);
 itg_tensor itg_program_input(const itg_program *p, int32_t index); /* dtype, [1, ...]; no data */

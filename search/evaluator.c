@@ -122,8 +122,7 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
         status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
                                    &annotated, err);
     if (status == ITG_OK)
-        status = itg_realize_with(annotated, &(itg_realize_options){0}, &evaluator->constants,
-                                  &program, err);
+        status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
     if (status == ITG_OK)
         status = itg_program_costs(evaluator->hw, annotated, program, &score, err);
     if (status == ITG_OK) status = score_program(evaluator, program, scoring, &score, err);
@@ -199,8 +198,7 @@ static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annota
 {
     itg_program *program = NULL;
     const itg_realize_options options = {.allow_overflow = true};
-    const itg_constants *constants = evaluator->weights ? &evaluator->constants : NULL;
-    itg_status status = itg_realize_with(annotated, &options, constants, &program, err);
+    itg_status status = itg_realize_program(annotated, &options, &program, err);
     if (status == ITG_OK) status = itg_program_costs(evaluator->hw, annotated, program, score, err);
     itg_program_destroy(program);
     return status;

@@ -107,6 +107,11 @@ static itg_status check_bits(annotate *x, int32_t e)
                         "%s: strategy: edge %d ('%s' into '%s') has %d bits, expected %s",
                         x->g->name, e, value, reader, bits,
                         x->role[e] == ROLE_PLAIN ? "0 (nothing to quantize there)" : "2 to 32");
+    if (x->role[e] != ROLE_WEIGHT && x->s->edges[e].codes)
+        return itg_fail(x->err, ITG_MISMATCH,
+                        "%s: strategy: edge %d ('%s' into '%s') has codes, expected none: it is no "
+                        "weight",
+                        x->g->name, e, value, reader);
     if (x->role[e] == ROLE_ACTIVATION && x->s->edges[e].channel_count != 0)
         return itg_fail(x->err, ITG_MISMATCH,
                         "%s: strategy: edge %d ('%s' into '%s') has thresholds of channels, "
@@ -306,13 +311,19 @@ static bool same_quantizer(const itg_quantizer *a, const itg_quantizer *b)
            memcmp(a->scale, b->scale, sizeof(float) * (size_t)a->scale_count) == 0;
 }
 
+static bool same_codes(const itg_constant *a, const itg_constant *b)
+{
+    return a == b || (a && b && itg_key_equal(&a->content, &b->content));
+}
+
 itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *version, int32_t *out)
 {
     itg_value_note *note = &x->a->values[value];
     for (int32_t i = 0; i < note->version_count; i++) {
         const itg_version *v = &note->versions[i];
         if (v->is_float == version->is_float &&
-            (v->is_float || same_quantizer(&v->q, &version->q))) {
+            (v->is_float ||
+             (same_quantizer(&v->q, &version->q) && same_codes(v->constant, version->constant)))) {
             *out = i;
             return ITG_OK;
         }
@@ -327,6 +338,7 @@ itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *ve
         grown[note->version_count].clamp_lo = version->q.qmin;
         grown[note->version_count].clamp_hi = version->q.qmax;
     }
+    if (version->constant) itg_cache_hold(x->a->cache, version->constant);
     note->versions = grown;
     *out = note->version_count++;
     return ITG_OK;
@@ -421,6 +433,7 @@ static itg_status annotate_all(annotate *x)
     tie_edges(x);
     status = quantize_activations(x);
     if (status == ITG_OK) status = add_float_versions(x);
+    if (status == ITG_OK) status = annotate_constants(x);
     if (status == ITG_OK) status = annotate_nodes(x);
     return status;
 }
@@ -441,8 +454,15 @@ itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const i
         return itg_fail(err, ITG_NO_MEMORY, "no memory to annotate %s", g->name);
     }
     a->arena = arena;
-    annotate x = {.g = g, .hw = hw, .s = s, .a = a, .constants = constants, .err = err};
-    itg_status status = annotate_all(&x);
+    annotate x = {.g = g, .hw = hw, .s = s, .a = a, .err = err};
+    itg_status status = ITG_OK;
+    if (constants && constants->cache) {
+        a->cache = itg_cache_share(constants->cache);
+        a->content = constants->content;
+    } else {
+        status = itg_cache_create(0, &a->cache, err);
+    }
+    if (status == ITG_OK) status = annotate_all(&x);
     if (status != ITG_OK) {
         itg_annotated_destroy(a);
         return status;

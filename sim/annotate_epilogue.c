@@ -93,7 +93,7 @@ static itg_status set_terms(annotate *x, itg_id node, const itg_quantizer *a,
                          (a->qmin - a->zero_point) * (b->qmax - b->zero_point),
                          (a->qmax - a->zero_point) * (b->qmin - b->zero_point),
                          (a->qmax - a->zero_point) * (b->qmax - b->zero_point)};
-    annotate_sum sum = {1, terms, NULL, 0, 0, NULL};
+    annotate_sum sum = {.channels = 1, .terms = terms};
     for (int i = 0; i < 4; i++) {
         if (corner[i] < sum.lo) sum.lo = corner[i];
         if (corner[i] > sum.hi) sum.hi = corner[i];

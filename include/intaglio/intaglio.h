@@ -216,6 +216,8 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 const itg_preprocess *p, const itg_stats *stats,
                                 const itg_dataset *calibration, const itg_uniform_options *options,
                                 itg_strategy_file **out, itg_error *err);
+/* Weight codes that a strategy holds lie in a file beside its own (docs/strategy-file.md):
+ * itg_strategy_open reads both, itg_strategy_save writes both or neither. */
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
                              itg_error *err);
 /* How the model of a strategy file must be opened. */

@@ -1,6 +1,7 @@
 #include "fixture.h"
 #include <math.h>
 #include <stdlib.h>
+#include "kernels/constants.h"
 
 fixture fx_begin(const char *name)
 {
@@ -193,8 +194,25 @@ static void add_edge(fixture *f, itg_id value, itg_id node, int32_t slot, int32_
     e->kind = f->a->values[value].versions[version].is_float ? ITG_EDGE_FLOAT : ITG_EDGE_QUANT;
 }
 
+/* The nearest codes for every quantized constant. */
+static void take_codes(fixture *f)
+{
+    assert_int_equal(itg_cache_create(0, &f->a->cache, NULL), ITG_OK);
+    for (itg_id v = 0; v < f->g->value_count; v++)
+        for (int32_t i = 0; i < f->a->values[v].version_count; i++) {
+            itg_version *version = &f->a->values[v].versions[i];
+            const itg_value *value = &f->g->values[v];
+            if (version->is_float || !itg_graph_is_constant(f->g, v)) continue;
+            const itg_constant_source source = {value->data, NULL, value->shape, &version->q,
+                                                false};
+            version->constant = itg_constant_take(f->a->cache, NULL, &source);
+            assert_non_null(version->constant);
+        }
+}
+
 void fx_finish(fixture *f)
 {
+    take_codes(f);
     size_t edges = (size_t)f->g->output_count;
     for (itg_id n = 0; n < f->g->node_count; n++)
         edges += (size_t)f->g->nodes[n].input_count;
