@@ -84,7 +84,6 @@ const char *itg_hw_choice_name(const itg_hw_choice *choices, int value); /* "?":
 uint32_t itg_hw_legal_forms(itg_op op);
 bool itg_hw_can_fuse_into(itg_op producer,
                           itg_op activation); /* whether a pair may stand in "fuse" at all */
-bool itg_hw_is_average(itg_op op);
 /* "mac, product": the names of a set of forms. Returns buffer. */
 const char *itg_hw_form_names(uint32_t forms, char *buffer, size_t size);
 

@@ -111,7 +111,7 @@ static bool is_fusable(itg_op op)
 }
 static bool is_clamp(itg_op op)
 {
-    return op == ITG_OP_RELU || op == ITG_OP_CLIP;
+    return itg_op_is(op, ITG_IS_CLAMP);
 }
 static bool has_arithmetic(itg_op op)
 {

@@ -104,7 +104,7 @@ static void avr_sums_bytes_in_16_bits(void **state)
                 assert_true(spec->split.join_cycles == 15);
             }
             if (spec->form == ITG_FORM_EQUAL) assert_int_equal(spec->acc.bits, 16);
-            if (itg_hw_is_average((itg_op)op)) assert_int_equal(spec->acc.bits, 32);
+            if (itg_op_is((itg_op)op, ITG_IS_AVERAGE)) assert_int_equal(spec->acc.bits, 32);
         }
     itg_hardware_destroy(avr);
 }
