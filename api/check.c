@@ -28,8 +28,9 @@ static void fill_report(const itg_graph *g, itg_id n, itg_node_report *report)
     int64_t weight = 0;
     report->name = node->name;
     report->op = itg_op_name(node->op);
-    bool mac = node->op == ITG_OP_CONV || node->op == ITG_OP_GEMM || node->op == ITG_OP_MATMUL;
-    if (!mac || !itg_shape_elements(&g->values[node->inputs[1]].shape, &weight)) return;
+    if (!itg_op_is(node->op, ITG_IS_MAC) ||
+        !itg_shape_elements(&g->values[node->inputs[1]].shape, &weight))
+        return;
     report->macs = itg_hardware_macs(g, n);
     if (itg_graph_is_constant(g, node->inputs[1])) report->weight_elements = weight;
 }

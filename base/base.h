@@ -5,7 +5,7 @@
 #define ITG_BASE_H
 #include <stdarg.h>
 #include <stdio.h>
-#include <intaglio/types.h>
+#include "base/op.h"
 
 #if defined(__GNUC__)
 #define ITG_PRINTF(a, b) __attribute__((format(printf, a, b)))
@@ -90,12 +90,6 @@ uint64_t itg_rng_next(itg_rng *rng);
 uint64_t itg_rng_below(itg_rng *rng, uint64_t bound);              /* unbiased; bound > 0 */
 double itg_rng_unit(itg_rng *rng);                                 /* [0,1), 53 bits */
 void itg_rng_shuffle(itg_rng *rng, uint32_t *items, size_t count); /* Fisher-Yates */
-
-/* ---- operators (op.c) ---- */
-/* Each output element is a function of the input element at its place: Relu, LeakyRelu, Elu, Clip,
- * Sigmoid, Tanh, HardSigmoid, HardSwish, Softplus, Exp, Log, Sqrt, Reciprocal, Erf, Abs, Neg,
- * Floor, Ceil. */
-bool itg_is_univariate(itg_op op);
 
 /* ---- parallel loops (parallel.c): OpenMP, never busy-waiting ---- */
 /* fn(context, worker, item) for item 0..items-1, each once, in any order and on any of `threads`

@@ -40,6 +40,9 @@ itg_status itg_graph_no_memory(const itg_graph *g, itg_error *err);
 /* shape.c: number of inputs and outputs as ops.def says. */
 itg_status itg_check_arity(const itg_graph *g, itg_id node, itg_error *err);
 
+/* Rank of input 0; 0 where it is not known. */
+int32_t itg_input_rank(const itg_graph *g, itg_id node);
+
 /* A Softmax or LogSoftmax that still has the meaning it had before opset 13. */
 bool itg_is_old_softmax(const itg_graph *g, itg_id node);
 

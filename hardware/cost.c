@@ -22,11 +22,6 @@ static int64_t elements_of(const itg_graph *g, itg_id value)
     return value != ITG_NONE && itg_shape_elements(&g->values[value].shape, &n) ? n : 0;
 }
 
-static bool is_mac(itg_op op)
-{
-    return op == ITG_OP_CONV || op == ITG_OP_GEMM || op == ITG_OP_MATMUL;
-}
-
 /* The edge at a slot; NULL: the input is left out. */
 static const itg_edge *edge_at(const itg_annotated *a, itg_id node, int32_t slot)
 {
@@ -111,7 +106,7 @@ static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg
     int64_t work = in > out ? in : out;
     bool is_float = a->nodes[n].form == ITG_FORM_FLOAT;
     const itg_hw_spec *spec = is_float ? NULL : spec_of(hw, a, n);
-    if (is_mac(node->op)) {
+    if (itg_op_is(node->op, ITG_IS_MAC)) {
         cost.macs = work = itg_hardware_macs(g, n);
         int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
         cost.bops = mul_saturated(work, bits);

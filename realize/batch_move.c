@@ -4,12 +4,6 @@
 #include "kernels/float_ops.h"
 #include "realize/batch_plan.h"
 
-static bool is_copy(itg_op op)
-{
-    return op == ITG_OP_RESHAPE || op == ITG_OP_FLATTEN || op == ITG_OP_SQUEEZE ||
-           op == ITG_OP_UNSQUEEZE || op == ITG_OP_IDENTITY || op == ITG_OP_DROPOUT;
-}
-
 /* Every operand is computed and has a leading dimension of 1. */
 static bool stacks(const itg_batch_plan *plan, const itg_step *s)
 {
@@ -27,7 +21,7 @@ static bool stacks(const itg_batch_plan *plan, const itg_step *s)
 static bool takes_move(const itg_batch_plan *plan, const itg_step *s)
 {
     const itg_attrs *a = &s->attrs;
-    if (is_copy(s->op)) return plan->program->values[s->inputs[0]].data == NULL;
+    if (itg_op_is(s->op, ITG_IS_VIEW)) return plan->program->values[s->inputs[0]].data == NULL;
     if (!stacks(plan, s)) return false;
     switch (s->op) {
     case ITG_OP_CONCAT:
@@ -99,7 +93,7 @@ static itg_status run_move(itg_batch *b, const itg_batch_operation *o, int64_t c
                            itg_error *err)
 {
     const itg_step *s = o->step;
-    if (is_copy(s->op)) return run_copy(b, o, count);
+    if (itg_op_is(s->op, ITG_IS_VIEW)) return run_copy(b, o, count);
     const itg_pvalue *y = itg_place_value(b->plan, o->outputs[0]);
     itg_attrs attrs = s->attrs;
     int64_t fill = 0; /* room for one code of any storage: zero */

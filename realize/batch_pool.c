@@ -7,7 +7,7 @@ static bool is_window(const itg_batch_plan *plan, const itg_step *s)
 {
     const itg_pvalue *x = &plan->program->values[s->inputs[0]];
     return x->data == NULL && x->shape.rank >= 3 && x->shape.dims[0] == 1 &&
-           s->op != ITG_OP_REDUCE_MEAN && s->op != ITG_OP_REDUCE_MAX;
+           itg_op_is(s->op, ITG_IS_POOL);
 }
 
 static itg_window window_of(const itg_batch_plan *plan, const itg_step *s)

@@ -1,7 +1,6 @@
 /* Elementwise operators: additions and products, activations on their own, lookup tables. */
 #include "kernels/float_ops.h"
 #include "kernels/requant.h"
-#include "realize/attr_fields.h"
 #include "realize/lower.h"
 
 /* Of an entry of a table, a byte: the function, against a multiplication of a fast kernel. */
@@ -126,7 +125,7 @@ itg_status itg_lower_lut(itg_lowering *l, itg_id node)
     const itg_quantizer q = l->p->values[x].q;
     if (!l->p->values[x].quantized || q.qmax - q.qmin >= ITG_PROGRAM_MAX_TABLE)
         return itg_lower_fail(l, node, ITG_INFEASIBLE, "a table has at most 65536 entries");
-    if (!itg_is_univariate(l->g->nodes[node].op))
+    if (!itg_op_is(l->g->nodes[node].op, ITG_IS_UNIVARIATE))
         return itg_lower_fail(l, node, ITG_UNSUPPORTED, "no function of one variable");
     status = itg_lower_step(l, node, ITG_STEP_LUT, l->g->nodes[node].op, note->version_count + 1,
                             note->version_count, &s);

@@ -1,5 +1,5 @@
 /* The fields of a step, once for files and for print. docs/artefact.md explains each. */
-#include "realize/attr_fields.h"
+#include "realize/fields.h"
 #include "kernels/requant.h"
 #include <string.h>
 

@@ -169,7 +169,7 @@ float sim_activate(const itg_sim *s, itg_id activation, float v)
 static itg_id activation_of(const itg_sim *s, itg_id node)
 {
     itg_op op = s->a->graph->nodes[node].op;
-    return op == ITG_OP_RELU || op == ITG_OP_CLIP ? node : s->a->nodes[node].activation;
+    return itg_op_is(op, ITG_IS_CLAMP) ? node : s->a->nodes[node].activation;
 }
 
 /* A code outside the quantizer's range that the activation would not have clipped anyway. */
@@ -302,11 +302,11 @@ static itg_status run_keep(itg_sim *s, itg_id n, itg_error *err)
         sim_arg_max(s, n);
         return ITG_OK;
     }
-    if (itg_is_movement(node->op)) return run_movement(s, n, err);
-    if (node->op == ITG_OP_MAX_POOL || node->op == ITG_OP_GLOBAL_MAX_POOL)
-        sim_max_pool(s, n);
-    else
+    if (itg_op_is(node->op, ITG_IS_MOVE)) return run_movement(s, n, err);
+    if (itg_op_is(node->op, ITG_IS_AVERAGE))
         sim_mean(s, n);
+    else
+        sim_max_pool(s, n);
     double *codes = kept_codes(s, node->outputs[0]);
     for (int64_t k = 0; k < s->values[node->outputs[0]].elements; k++)
         codes[k] = (double)s->acc[k];
@@ -335,7 +335,7 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
     }
     if (op == ITG_OP_ADD || op == ITG_OP_SUB || op == ITG_OP_MUL)
         sim_binary(s, n);
-    else if (op == ITG_OP_RELU || op == ITG_OP_CLIP)
+    else if (itg_op_is(op, ITG_IS_CLAMP))
         sim_activation(s, n);
     else if (s->a->nodes[n].form == ITG_FORM_F32)
         sim_mean_f32(s, n);

@@ -160,9 +160,8 @@ typedef struct itg_requant_spec {
 
 /* ---- operators ---- */
 typedef enum itg_op {
-#define ITG_OP(id, name, min_in, max_in, max_out) ITG_OP_##id,
+#define ITG_OP(id, ...) ITG_OP_##id,
 #include "ops.def"
-#undef ITG_OP
     ITG_OP_COUNT
 } itg_op;
 
@@ -177,32 +176,14 @@ typedef enum itg_auto_pad {
 } itg_auto_pad;
 typedef enum itg_pad_mode { ITG_PAD_CONSTANT, ITG_PAD_REFLECT, ITG_PAD_EDGE } itg_pad_mode;
 
-/* Attributes of every operator in one plain struct; an operator reads only its own. Names are
- * ONNX's. After preparation: auto_pad is EXPLICIT, axes are >= 0, shape-like inputs (Reshape's
- * shape, Slice's starts, Clip's bounds, Pad's pads...) stand here and no longer among the inputs.
- * 1-D windows are 2-D with a leading height of 1 (spatial_rank keeps the true rank). */
+/* Attributes of every operator in one plain struct, its members listed in ops.def; an operator
+ * reads only its own. After preparation: auto_pad is EXPLICIT, axes are >= 0, shape-like inputs
+ * (Reshape's shape, Slice's starts, Clip's bounds, Pad's pads...) stand here and no longer among
+ * the inputs. 1-D windows are 2-D with a leading height of 1 (spatial_rank keeps the true rank). */
 typedef struct itg_attrs {
-    int32_t spatial_rank; /* Conv, pools: 1 or 2 */
-    int64_t kernel[2], stride[2], dilation[2];
-    int64_t pad[4]; /* top, left, bottom, right */
-    int64_t group;
-    itg_auto_pad auto_pad;
-    bool ceil_mode, count_include_pad;
-    int64_t axis; /* Concat Split Flatten Softmax Gather ArgMax LayerNormalization */
-    int32_t axes_count;
-    int64_t axes[ITG_MAX_RANK]; /* Reduce* Squeeze Unsqueeze Slice; empty Reduce axes = all */
-    int64_t starts[ITG_MAX_RANK],
-        steps[ITG_MAX_RANK];          /* Slice, resolved per listed axis (extent: output shape) */
-    int64_t perm[ITG_MAX_RANK];       /* Transpose; all -1: absent, the order is reversed */
-    int64_t pads_begin[ITG_MAX_RANK]; /* Pad, per dimension; the end follows from the output shape;
-                                         may be negative */
-    itg_pad_mode pad_mode;
-    bool keepdims, select_last_index, allowzero, noop_with_empty_axes, trans_a, trans_b;
-    float alpha, beta; /* Gemm, LeakyRelu, HardSigmoid, Elu */
-    float epsilon;     /* BatchNormalization, LayerNormalization */
-    float min, max;    /* Clip: -inf/+inf where absent */
-    float pad_value;   /* Pad, constant mode */
-    itg_dtype to;      /* Cast */
+    int32_t axes_count; /* of axes, starts and steps */
+#define ITG_FIELD(type, member, extent, ...) type member extent;
+#include "ops.def"
 } itg_attrs;
 
 /* ---- metrics ---- */

@@ -115,7 +115,6 @@ itg_status itg_emit_plan(itg_emitter *e);
 itg_status itg_emit_place_all(itg_emitter *e); /* after every layer's scratch is known */
 /* Strides in elements of the logical dims of a buffer. */
 void itg_emit_strides(const itg_shape *shape, bool last, int64_t stride[ITG_MAX_RANK]);
-bool itg_emit_is_view(itg_op op); /* copies its input whole */
 const char *itg_emit_pointer(itg_emitter *e, int32_t buffer);
 
 /* ---- operands ---- */

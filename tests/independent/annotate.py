@@ -6,6 +6,7 @@ import numpy as np
 
 import codes
 import requant
+from float_ops import UNIVARIATE
 
 F32, F64 = np.float32, np.float64
 MAC = ("Conv", "Gemm", "MatMul")
@@ -118,7 +119,8 @@ class Plan:
 
     def entries(self, node):
         """The hardware's entries for the operator that fit it with its weights, or without."""
-        listed = self.hw.get("operators", {}).get(node.op, [])
+        operators = self.hw.get("operators", {})
+        listed = operators.get(node.op, operators.get("univariate", []) if node.op in UNIVARIATE else [])
         listed = listed["specs"] if isinstance(listed, dict) else listed
         return [e for e in listed if bool(e.get("weights")) == self.has_weights(node)]
 

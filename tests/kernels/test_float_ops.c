@@ -72,6 +72,17 @@ static const univariate_case univariates[] = {
 };
 enum { UNIVARIATES = (int)(sizeof univariates / sizeof univariates[0]) };
 
+static void every_univariate_operator_has_a_formula(void **state)
+{
+    int count = 0;
+    (void)state;
+    for (int op = 0; op < ITG_OP_COUNT; ++op)
+        count += itg_op_is((itg_op)op, ITG_IS_UNIVARIATE);
+    for (int k = 0; k < UNIVARIATES; ++k)
+        assert_true(itg_op_is(univariates[k].op, ITG_IS_UNIVARIATE));
+    assert_int_equal(count, UNIVARIATES);
+}
+
 static itg_attrs univariate_attributes(void)
 {
     itg_attrs attrs = attributes();
@@ -567,6 +578,7 @@ static void a_type_without_arithmetic_is_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_univariate_operator_has_a_formula),
         cmocka_unit_test(univariates_are_rounded_once),
         cmocka_unit_test(univariates_keep_nan_and_know_infinity),
         cmocka_unit_test(tensors_and_the_scalar_function_agree),

@@ -21,15 +21,18 @@ def operators():
         return re.findall(r'^ITG_OP\(\w+, "(\w+)"', file.read(), re.M)
 
 
-FUNCTIONS = ("Elu", "Softplus", "Exp", "Log", "Sqrt", "Reciprocal", "Erf", "Abs", "Neg", "Floor", "Ceil")
+def functions():
+    """Univariate operators that have no table on x86-vnni."""
+    with open(OPERATORS, encoding="utf-8") as file, open(TARGET, encoding="utf-8") as target:
+        named = json.load(target)["operators"]
+        return [op for op in re.findall(r'^ITG_OP\(\w+, "(\w+)", ITG_IS_UNIVARIATE', file.read(), re.M) if op not in named]
 
 
 def write_target(path):
     """x86-vnni with a table for every function, and ReduceMean; nodes called island... stay float."""
     with open(TARGET, encoding="utf-8") as file:
         target = json.load(file)
-    for op in FUNCTIONS:
-        target["operators"][op] = target["operators"]["Sigmoid"]
+    target["operators"]["univariate"] = target["operators"]["Sigmoid"]
     target["operators"]["ReduceMean"] = target["operators"]["GlobalAveragePool"]
     target["overrides"] = [{"node": "island*", "float": True}]
     with open(path, "w", encoding="utf-8") as file:
@@ -288,7 +291,7 @@ ISLANDS = {
     "ArgMax": arg_max, "Cast": cast, "Equal": where, "Where": where, **{op: moved for op in MOVERS},
 }
 
-INTEGERS = {**{op: function(op) for op in FUNCTIONS}, "ReduceMean": integer_mean, "ArgMax": integer_maximum,
+INTEGERS = {**{op: function(op) for op in functions()}, "ReduceMean": integer_mean, "ArgMax": integer_maximum,
             "movers": lambda rng: moved(rng, Builder)}
 
 ACTIVATED = {
