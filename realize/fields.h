@@ -51,4 +51,7 @@ void itg_visit_attrs(itg_fields *f, itg_op op, itg_attrs *attrs, int32_t rank);
  * READ: inputs and outputs are in place; shapes, types and quantizers of outputs and of constants
  * are set. */
 void itg_visit_step(itg_fields *f, itg_program *p, itg_step *s);
+/* Before that: type and shape of each constant that the step reads and the file packs
+ * (base/packed.h). READ: the value, which is bytes so far, becomes the codes. */
+void itg_visit_packed(itg_fields *f, itg_program *p, itg_step *s);
 #endif

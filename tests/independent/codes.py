@@ -1,6 +1,7 @@
 """docs/strategy-file.md, Weight codes. As a program: gives a strategy codes that are not the nearest.
 
 Usage: codes.py MODEL STRATEGY SEED: moves codes of the strategy's weights to a neighbour and writes both files again.
+       codes.py MODEL STRATEGY PROGRAM.itg: compares the program's weights (docs/artefact.md) with the strategy's.
 """
 import hashlib
 import json
@@ -48,13 +49,39 @@ def read(made, folder, edges):
     return given
 
 
+def weights(node, constants):
+    """What slot 1 of an artefact's node reads: docs/artefact.md, packed constants."""
+    array, attrs = constants[node["inputs"][1]], node["attrs"]
+    if "x1_dtype" not in attrs:
+        return array
+    count = int(np.prod(attrs["x1_shape"]))
+    if array.dtype != np.uint8 or array.shape != ((count * attrs["x1_bits"] + 7) // 8,):
+        raise ValueError("packed weights of another length")
+    return unpack(array.tobytes(), attrs["x1_bits"], count).reshape(attrs["x1_shape"])
+
+
+def compare(plan, program):
+    import onnx_file
+    file = onnx_file.read(program)
+    nodes = {n["name"]: n for n in file["nodes"] if n["op"] in ("IntConv", "IntMatMul")}
+    for node, mac in plan.macs.items():
+        found = weights(nodes[node.name], file["constants"])
+        if not np.array_equal(found.reshape(mac.codes.shape), mac.codes):
+            sys.exit("codes.py: weights of %s differ" % node.name)
+        if mac.q.bits < 8 and "x1_dtype" not in nodes[node.name]["attrs"]:
+            sys.exit("codes.py: weights of %s are not packed" % node.name)
+
+
 def main():
     from annotate import Plan
     from prepare import prepare
-    model, strategy, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    model, strategy = sys.argv[1:3]
     with open(strategy, encoding="utf-8") as file:
         made = json.load(file)
-    plan, rng, packed = Plan(prepare(model), made, os.path.dirname(strategy)), np.random.default_rng(seed), b""
+    plan = Plan(prepare(model), made, os.path.dirname(strategy))
+    if not sys.argv[3].isdigit():
+        return compare(plan, sys.argv[3])
+    rng, packed = np.random.default_rng(int(sys.argv[3])), b""
     for e, edge in enumerate(plan.edges):
         if edge.kind != "weight":
             continue

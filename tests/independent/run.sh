@@ -59,7 +59,8 @@ perturbed() {
     theirs=$("$intaglio" simulate "$1" "$work/strategy.json" --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
     "$intaglio" realize "$1" "$work/strategy.json" --allow-overflow -o "$work/program.itg" >/dev/null 2>>"$work/errors"
     run=$("$intaglio" run "$work/program.itg" --data "$2" --limit "$3" --json 2>>"$work/errors" | digest)
-    if [ ${#ours} -eq 64 ] && [ "$ours" = "$theirs" ] && [ "$ours" = "$run" ] && c_agrees "$1" "$2"; then
+    if [ ${#ours} -eq 64 ] && [ "$ours" = "$theirs" ] && [ "$ours" = "$run" ] && c_agrees "$1" "$2" &&
+        "$python" "$here/codes.py" "$1" "$work/strategy.json" "$work/program.itg" 2>"$work/errors"; then
         echo "equal   $4, other codes"
     elif [ -z "$ours$theirs" ] && grep -q "does not hold one product" "$work/errors"; then
         echo "refused $4, other codes: one lies too far out for the accumulator"

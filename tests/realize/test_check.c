@@ -156,7 +156,8 @@ static void pad_of_a_kernel(itg_program *p)
 }
 static void constant_outside(itg_program *p)
 {
-    ((int8_t *)(uintptr_t)value(p, "k")->data)[1] = 64;
+    ((int8_t *)(uintptr_t)value(p, "k")->data)[1] = -64;
+    value(p, "k")->q.qmin = -63;
 }
 static void repeated_axis(itg_program *p)
 {
