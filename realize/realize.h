@@ -34,7 +34,6 @@ const char *itg_program_output_name(const itg_program *p, int32_t index);
 /* Storage dtype, shape [1, ...], quantizer (NULL: float or indices). */
 void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,
                              const itg_shape **shape, const itg_quantizer **q);
-size_t itg_program_instance_bytes(const itg_program *p); /* memory of one instance, by the plan */
 itg_status itg_program_ram_bytes(const itg_program *p, int64_t *out,
                                  itg_error *err); /* intaglio.h */
 /* Of these the two: the arena of the program as C source, scratch included (emit/c_layout.c;
@@ -47,15 +46,6 @@ int32_t itg_program_float_island_count(const itg_program *p);
 const char *itg_program_float_island(const itg_program *p,
                                      int32_t index); /* "Softmax attn/softmax: reason" */
 void itg_program_print(const itg_program *p, itg_strbuf *out);
-
-/* ---- execution (execute.c) ---- */
-typedef struct itg_instance itg_instance;
-itg_status itg_instance_create(const itg_program *p, itg_instance **out, itg_error *err);
-void itg_instance_destroy(itg_instance *instance);
-void *itg_instance_input(itg_instance *instance, int32_t index); /* of the input's dtype */
-itg_status itg_instance_run(itg_instance *instance, itg_error *err);
-itg_tensor itg_instance_output(const itg_instance *instance,
-                               int32_t index); /* storage dtype; valid until the next run */
 
 /* ---- artefact (artefact.c): an ONNX file with domain "ai.intaglio"; docs/artefact.md ---- */
 /* metadata: key/value strings kept in the file (preprocessing, hashes, engine version). */
