@@ -153,11 +153,10 @@ static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_o
 {
     itg_batch_options batch = {.block = block};
     itg_batch_plan *plan = NULL;
-    itg_status status = itg_accel_choose(NULL, &batch.kernels, err);
-    if (status == ITG_OK) status = itg_batch_plan_create(program, &batch, &plan, err);
+    itg_status status = itg_batch_plan_create(program, &batch, &plan, err);
     if (status != ITG_OK) return status;
     itg_fast_program fast = {.program = program, .plan = plan};
-    itg_runner runner = itg_runner_fast(&fast);
+    itg_runner runner = itg_runner_program(&fast);
     status = itg_evaluate(&runner, options, out, err);
     itg_batch_plan_destroy(plan);
     return status;

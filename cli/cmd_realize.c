@@ -189,7 +189,6 @@ static int print_json(const work *w)
     }
     json_written(w, &json);
     if (target_of(w)) itg_cli_json_memory(&json, target_of(w), &w->costs);
-    itg_cli_json_integer(&json, "instance_bytes", (int64_t)itg_program_instance_bytes(w->program));
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_begin(&json, "bounds", '[');
     for (int32_t i = 0; i < count; i++) {
@@ -268,9 +267,6 @@ static int print_text(const work *w)
     itg_cli_print_line(
         "RAM", "%s bytes on the target",
         itg_cli_count_text((long long)w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], bytes));
-    itg_cli_print_line(
-        "memory", "%s bytes an instance",
-        itg_cli_count_text((long long)itg_program_instance_bytes(w->program), bytes));
     itg_cli_print_islands(w->program);
     itg_cli_print_softmax(w->model);
     return print_overflows(w->program, bounds, count);

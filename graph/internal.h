@@ -25,8 +25,6 @@ void itg_name_rebuild(const itg_graph *g, itg_name_table *table, itg_name_of nam
  * memory. */
 const char *itg_fresh_value_name(itg_graph *g, const char *base, const char *suffix);
 const char *itg_fresh_node_name(itg_graph *g, const char *base, const char *suffix);
-/* Gives a value a name that no other has; false: no memory. */
-bool itg_graph_rename_value(itg_graph *g, itg_id value, const char *name);
 
 /* "model.onnx: node 'conv1' (Conv): message". Returns code. */
 itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_status code,

@@ -34,15 +34,6 @@ itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err);
 void itg_program_print(const itg_program *p, itg_strbuf *out);
 
-/* ---- execution (execute.c) ---- */
-typedef struct itg_instance itg_instance;
-itg_status itg_instance_create(const itg_program *p, itg_instance **out, itg_error *err);
-void itg_instance_destroy(itg_instance *instance);
-void *itg_instance_input(itg_instance *instance, int32_t index); /* of the input's dtype */
-itg_status itg_instance_run(itg_instance *instance, itg_error *err);
-itg_tensor itg_instance_output(const itg_instance *instance,
-                               int32_t index); /* storage dtype; valid until the next run */
-
 /* ---- artefact (artefact.c): an ONNX file with domain "ai.intaglio"; docs/artefact.md ---- */
 /* metadata: key/value strings kept in the file (preprocessing, hashes, engine version). */
 typedef struct itg_metadata {

@@ -20,11 +20,11 @@ foreach(folder base kernels graph hardware sim realize search logs api cli)
     file(RELATIVE_PATH name ${ROOT} ${file})
     math(EXPR seen "${seen} + 1")
     foreach(line ${lines})
-      # The verifier stands alone: of other folders it sees base and the ONNX reader, and nobody but itself sees its insides.
+      # The verifier stands alone: of other folders it sees base and the ONNX reader, and nobody but the certificate of C source sees its insides.
       if(name MATCHES "^realize/verify/" AND line MATCHES "\"" AND NOT line MATCHES "\"(base/|graph/onnx/onnx_write\\.h|realize/verify/)")
         message(STATUS "${name}: ${line}: the verifier must not know it")
         math(EXPR bad "${bad} + 1")
-      elseif(NOT name MATCHES "^realize/verify/" AND line MATCHES "\"realize/verify/")
+      elseif(NOT name MATCHES "^realize/(verify/|emit/certify)" AND line MATCHES "\"realize/verify/")
         message(STATUS "${name}: ${line}: the verifier is reached through intaglio.h")
         math(EXPR bad "${bad} + 1")
       endif()

@@ -316,7 +316,6 @@ const char *itg_program_float_island(const itg_program *program,
                                      int32_t index); /* "Softmax attn/softmax: reason" */
 const itg_bound *itg_program_bounds(const itg_program *program, int32_t *count);
 const char *itg_program_bound_name(const itg_program *program, int32_t index);
-size_t itg_program_instance_bytes(const itg_program *program); /* of this library's executor */
 /* What a device needs beside the program: the scores' peak_activation_bytes. Where C source can
  * hold the program (itg_emit_c) it is that source's arena: activations and the kernels' scratch;
  * the caller holds inputs and outputs. Else activations and outputs, without inputs and scratch. */

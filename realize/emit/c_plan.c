@@ -259,7 +259,7 @@ itg_status itg_emit_place_all(itg_emitter *e)
     flow.steps = itg_emit_alloc(e, (size_t)e->layer_count + 1, sizeof *flow.steps);
     if (!e->failed) describe(e, &flow, used);
     if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "no memory for the plan");
-    itg_status status = itg_flow_plan(&flow, 8, true, e->err);
+    itg_status status = itg_flow_plan(&flow, 8, e->err);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < e->buffer_count; i++)
         e->buffers[i].offset = (size_t)flow.tensors[i].offset;

@@ -239,27 +239,27 @@ itg_program *fx_program(const fixture *f)
     return p;
 }
 
-itg_instance *fx_instance(const itg_program *p)
+single *fx_instance(const itg_program *p)
 {
-    itg_instance *instance = NULL;
-    assert_int_equal(itg_instance_create(p, &instance, NULL), ITG_OK);
+    single *instance = NULL;
+    assert_int_equal(single_create(p, &instance, NULL), ITG_OK);
     return instance;
 }
 
-void fx_run(itg_instance *instance)
+void fx_run(single *instance)
 {
     itg_error err = {ITG_OK, ""};
-    if (itg_instance_run(instance, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (single_run(instance, &err) != ITG_OK) fail_msg("%s", err.message);
 }
 
-void fx_fill(itg_instance *instance, const itg_program *p, uint64_t seed, float limit)
+void fx_fill(single *instance, const itg_program *p, uint64_t seed, float limit)
 {
     itg_rng rng;
     itg_rng_init(&rng, seed);
     for (int32_t k = 0; k < itg_program_input_count(p); k++) {
         int64_t elements = 0;
         const itg_tensor input = itg_program_input(p, k);
-        float *x = itg_instance_input(instance, k);
+        float *x = single_input(instance, k);
         assert_int_equal(input.dtype, ITG_F32);
         assert_true(itg_shape_elements(&input.shape, &elements));
         for (int64_t i = 0; i < elements; i++) {

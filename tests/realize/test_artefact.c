@@ -40,22 +40,22 @@ static void assert_same_text(const itg_program *a, const itg_program *b)
 
 static void assert_same_outputs(const itg_program *a, const itg_program *b)
 {
-    itg_instance *x = fx_instance(a), *y = fx_instance(b);
+    single *x = fx_instance(a), *y = fx_instance(b);
     for (uint64_t seed = 0; seed < 20; seed++) {
         fx_fill(x, a, seed, 8);
         fx_fill(y, b, seed, 8);
         fx_run(x);
         fx_run(y);
         for (int32_t i = 0; i < itg_program_output_count(a); i++) {
-            itg_tensor s = itg_instance_output(x, i), t = itg_instance_output(y, i);
+            itg_tensor s = single_output(x, i), t = single_output(y, i);
             assert_string_equal(itg_program_output_name(a, i), itg_program_output_name(b, i));
             assert_int_equal(s.dtype, t.dtype);
             assert_true(itg_shape_equal(&s.shape, &t.shape));
             assert_memory_equal(s.data, t.data, itg_tensor_bytes(&s));
         }
     }
-    itg_instance_destroy(x);
-    itg_instance_destroy(y);
+    single_destroy(x);
+    single_destroy(y);
 }
 
 static void programs_read_back_are_the_same(void **state)
@@ -146,11 +146,11 @@ static bool try_bytes(const unsigned char *bytes, size_t count)
         assert_true(strlen(err.message) > 0);
         return false;
     }
-    if (itg_program_instance_bytes(p) < 1 << 22) {
-        itg_instance *instance = fx_instance(p);
+    if (single_bytes(p) < 1 << 22) {
+        single *instance = fx_instance(p);
         fx_fill(instance, p, 1, 8);
-        (void)itg_instance_run(instance, &err); /* Gather may refuse an index */
-        itg_instance_destroy(instance);
+        (void)single_run(instance, &err); /* Gather may refuse an index */
+        single_destroy(instance);
     }
     itg_program_destroy(p);
     return true;

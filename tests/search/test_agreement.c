@@ -65,6 +65,22 @@ static int split_sums(const itg_annotated *a)
     return n;
 }
 
+/* One sample at a time, with the reference kernels. */
+static void run_singly(const itg_program *program, const itg_evaluate_options *options,
+                       itg_evaluation *out, uint64_t seed)
+{
+    itg_batch_options batch = {.block = 1};
+    itg_batch_plan *plan = NULL;
+    itg_error err = {0};
+    assert_int_equal(itg_accel_choose("reference", &batch.kernels, NULL), ITG_OK);
+    assert_int_equal(itg_batch_plan_create(program, &batch, &plan, NULL), ITG_OK);
+    itg_fast_program fast = {program, plan, NULL, 0};
+    itg_runner runner = itg_runner_program(&fast);
+    if (itg_evaluate(&runner, options, out, &err) != ITG_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    itg_batch_plan_destroy(plan);
+}
+
 /* In blocks, with every kernel set that this machine has, twice with activations kept. */
 static void compare_blocks(const itg_program *program, const itg_evaluate_options *options,
                            const itg_evaluation *run, uint64_t seed)
@@ -77,7 +93,7 @@ static void compare_blocks(const itg_program *program, const itg_evaluate_option
         if (itg_accel_choose(itg_accel_set(k), &batch.kernels, NULL) != ITG_OK) continue;
         assert_int_equal(itg_batch_plan_create(program, &batch, &plan, NULL), ITG_OK);
         itg_fast_program fast = {program, plan, activations, 0};
-        itg_runner runner = itg_runner_fast(&fast);
+        itg_runner runner = itg_runner_program(&fast);
         for (int again = 0; again < 2; again++) {
             itg_evaluation out = {0};
             assert_int_equal(itg_evaluate(&runner, options, &out, NULL), ITG_OK);
@@ -120,9 +136,7 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     itg_status status = itg_realize_program(a, &realize, &program, &err);
     if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     compare_memory(hw, a, program, seed);
-    runner = itg_runner_program(program);
-    if (itg_evaluate(&runner, &options, &run, &err) != ITG_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    run_singly(program, &options, &run, seed);
     if (memcmp(simulated.digest, run.digest, 32) != 0) {
         itg_strbuf text = {0};
         itg_annotated_print(a, &text);
@@ -137,9 +151,7 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
         itg_artefact_read(path, &loaded, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     unlink(path);
-    runner = itg_runner_program(loaded);
-    if (itg_evaluate(&runner, &options, &again, &err) != ITG_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    run_singly(loaded, &options, &again, seed);
     assert_memory_equal(run.digest, again.digest, 32);
     itg_evaluation_deinit(&again);
     compare_blocks(loaded, &options, &run, seed);

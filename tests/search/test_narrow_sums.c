@@ -270,15 +270,13 @@ static void compare(const network *n, int width)
     itg_annotated *a = annotate(n, width);
     itg_program *p = program_of(a);
     digest_of(itg_runner_sim(a), n, simulated);
-    digest_of(itg_runner_program(p), n, run);
-    assert_memory_equal(simulated, run, 32);
     for (int k = 0; itg_accel_set(k); k++) {
         itg_batch_options batch = {.block = 2};
         itg_batch_plan *plan = NULL;
         if (itg_accel_choose(itg_accel_set(k), &batch.kernels, NULL) != ITG_OK) continue;
         assert_int_equal(itg_batch_plan_create(p, &batch, &plan, NULL), ITG_OK);
         itg_fast_program fast = {p, plan, NULL, 0};
-        digest_of(itg_runner_fast(&fast), n, run);
+        digest_of(itg_runner_program(&fast), n, run);
         if (memcmp(simulated, run, 32) != 0) fail_msg("%s differs", itg_accel_set(k));
         itg_batch_plan_destroy(plan);
     }

@@ -39,11 +39,6 @@ static void fake_destroy(void *instance)
 {
     free(instance);
 }
-static void *fake_input(void *instance, int32_t index)
-{
-    assert_int_equal(index, 0);
-    return ((fake_instance *)instance)->x;
-}
 
 static void compute(const float *x, int16_t *codes, float *reals, int64_t *index)
 {
@@ -54,9 +49,13 @@ static void compute(const float *x, int16_t *codes, float *reals, int64_t *index
     *index = (int64_t)(x[0] * 1000) - 3000000000;
 }
 
-static itg_status fake_run(void *instance, itg_error *err)
+static itg_status fake_run(void *instance, const itg_sample_source *source, int64_t first,
+                           int64_t count, itg_error *err)
 {
     fake_instance *f = instance;
+    assert_int_equal(count, 1);
+    itg_status status = source->fill(source->context, 0, first, f->x, err);
+    if (status != ITG_OK) return status;
     int64_t sample = (int64_t)(f->x[3] * 1000 + 0.5f);
     if (sample == f->context->fails_at || sample == f->context->fails_at + 7)
         return itg_fail(err, ITG_FAILURE, "sample %d fails", (int)sample);
@@ -64,8 +63,9 @@ static itg_status fake_run(void *instance, itg_error *err)
     return ITG_OK;
 }
 
-static itg_tensor fake_output(const void *instance, int32_t index)
+static itg_tensor fake_output(const void *instance, int32_t index, int64_t k)
 {
+    assert_int_equal(k, 0);
     fake_instance *f = (fake_instance *)(uintptr_t)instance;
     switch (index) {
     case 0:
@@ -96,11 +96,16 @@ static const itg_quantizer *fake_quantizer(const void *context, int32_t index)
 
 static itg_runner fake_runner(const fake *f)
 {
-    itg_runner r = {f,           f->inputs,      3,          {ITG_F32, {2, {1, ELEMENTS}}, NULL},
-                    fake_create, fake_destroy,   fake_input, fake_run,
-                    fake_output, fake_quantizer, 0,          NULL,
-                    NULL};
-    return r;
+    return (itg_runner){.context = f,
+                        .input_count = f->inputs,
+                        .output_count = 3,
+                        .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
+                        .block = 1,
+                        .create = fake_create,
+                        .destroy = fake_destroy,
+                        .run = fake_run,
+                        .output = fake_output,
+                        .quantizer = fake_quantizer};
 }
 
 static float elements[SAMPLES * ELEMENTS];
@@ -367,15 +372,17 @@ enum { WIDE = 1 << 18 };
 
 static float wide[WIDE];
 
-static itg_tensor wide_output(const void *instance, int32_t index)
+static itg_tensor wide_output(const void *instance, int32_t index, int64_t k)
 {
+    (void)k;
     (void)instance;
     (void)index;
     return (itg_tensor){ITG_F32, {1, {WIDE}}, wide};
 }
 
-static itg_tensor square_output(const void *instance, int32_t index)
+static itg_tensor square_output(const void *instance, int32_t index, int64_t k)
 {
+    (void)k;
     (void)instance;
     (void)index;
     return (itg_tensor){ITG_F32, {3, {1, 8, 8}}, wide};

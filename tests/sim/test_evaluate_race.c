@@ -9,11 +9,10 @@
 
 enum { SAMPLES = 150, ELEMENTS = 4, MOST = 64 };
 
-/* ---- a runner: three codes, in blocks or one by one ---- */
+/* ---- a runner: three codes ---- */
 
 typedef struct instance {
     int64_t block;
-    float x[ELEMENTS];
     int16_t codes[MOST][3];
 } instance;
 
@@ -32,24 +31,10 @@ static void destroy(void *made)
     free(made);
 }
 
-static void *input(void *made, int32_t index)
-{
-    assert_int_equal(index, 0);
-    return ((instance *)made)->x;
-}
-
 static void compute(const float *x, int16_t *codes)
 {
     for (int i = 0; i < 3; i++)
         codes[i] = (int16_t)(x[i] * 100);
-}
-
-static itg_status run_sample(void *made, itg_error *err)
-{
-    instance *r = made;
-    (void)err;
-    compute(r->x, r->codes[0]);
-    return ITG_OK;
 }
 
 static itg_status run_block(void *made, const itg_sample_source *source, int64_t first,
@@ -72,11 +57,6 @@ static itg_tensor block_output(const void *made, int32_t index, int64_t k)
     return (itg_tensor){ITG_S16, {2, {1, 3}}, (void *)(uintptr_t)r->codes[k]};
 }
 
-static itg_tensor output(const void *made, int32_t index)
-{
-    return block_output(made, index, 0);
-}
-
 static const float scale = 0.0125f;
 static const itg_quantizer quantizer_of_codes = {.bits = 16,
                                                  .is_signed = true,
@@ -96,7 +76,6 @@ static const itg_quantizer *quantizer(const void *context, int32_t index)
 
 static itg_runner runner_of(const int64_t *block)
 {
-    bool blocks = *block > 0;
     return (itg_runner){.context = block,
                         .input_count = 1,
                         .output_count = 1,
@@ -104,12 +83,9 @@ static itg_runner runner_of(const int64_t *block)
                         .create = create,
                         .destroy = destroy,
                         .quantizer = quantizer,
-                        .input = blocks ? NULL : input,
-                        .run = blocks ? NULL : run_sample,
-                        .output = blocks ? NULL : output,
                         .block = *block,
-                        .run_block = blocks ? run_block : NULL,
-                        .block_output = blocks ? block_output : NULL};
+                        .run = run_block,
+                        .output = block_output};
 }
 
 /* ---- what to run, and what must come of it ---- */
@@ -125,7 +101,7 @@ typedef struct task {
     itg_evaluation complete;
 } task;
 
-static const int64_t blocks[] = {0, 1, 3, 16, 64};
+static const int64_t blocks[] = {1, 3, 16, 64};
 static const int threads[] = {1, 2, 4};
 
 static itg_evaluation evaluate(const task *t, itg_evaluate_options options, int64_t block)
@@ -165,14 +141,14 @@ static void make(task *t, uint64_t seed)
                                    .output_count = 1,
                                    .power = &t->power,
                                    .values = t->values};
-    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 0);
+    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 1);
     assert_int_equal(t->complete.stopped_at, 0);
     for (int64_t i = 0; i < SAMPLES; i++) {
         if (itg_rng_below(&rng, 4) > 0) t->labels[i] = t->complete.classes[i];
         t->others[i] = itg_rng_below(&rng, 3) > 0 ? t->complete.classes[i] : t->labels[i];
     }
     itg_evaluation_deinit(&t->complete);
-    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 0);
+    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 1);
 }
 
 /* Samples after which so many cannot be reached; SAMPLES: never before all of them were seen. */
