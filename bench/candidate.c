@@ -119,7 +119,7 @@ static itg_status compare_sets(const bench_subject *s, const itg_accel_kernels *
         status = bench_subject_score(s, kernels, point, s->options->threads, &other, err);
     if (status == ITG_OK && memcmp(ours.digest, other.digest, sizeof ours.digest) != 0)
         status = itg_fail(err, ITG_MISMATCH, "%s: set '%s' gives other outputs", s->network->name,
-                          bench_set_name(kernels));
+                          itg_accel_name(kernels));
     return status;
 }
 
@@ -146,10 +146,10 @@ static itg_status measure_set(bench_subject *s, const itg_accel_kernels *kernels
     char what[128], verified[224], floats[96], sets[96] = "";
     describe_float(s, floats, sizeof floats);
     snprintf(what, sizeof what, "(a) %s: full candidate, %lld samples, 1 thread, set %s",
-             s->network->name, (long long)bench_subject_samples(s), bench_set_name(kernels));
+             s->network->name, (long long)bench_subject_samples(s), itg_accel_name(kernels));
     if (kernels != s->evaluator.kernels)
         snprintf(sets, sizeof sets, "all samples: outputs = those of set %s; ",
-                 bench_set_name(s->evaluator.kernels));
+                 itg_accel_name(s->evaluator.kernels));
     snprintf(verified, sizeof verified, "first %lld: program = simulation; %s%s",
              (long long)exact_samples(s), sets, floats);
     bench_add(s->table, &(bench_row){.what = what,
@@ -174,7 +174,7 @@ static double goal_of(const bench_subject *s, const char *set)
 
 static itg_status measure_sets(bench_subject *s, itg_error *err)
 {
-    const char *first = bench_set_name(s->evaluator.kernels);
+    const char *first = itg_accel_name(s->evaluator.kernels);
     itg_status status = measure_set(s, s->evaluator.kernels, goal_of(s, first), err);
     for (int i = 0; itg_accel_set(i) && s->network->full_ratio > 0 && status == ITG_OK; i++) {
         const char *name = itg_accel_set(i);

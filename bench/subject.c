@@ -206,11 +206,6 @@ void bench_subject_close(bench_subject *s)
 
 /* ---- for those who measure ---- */
 
-const char *bench_set_name(const itg_accel_kernels *kernels)
-{
-    return kernels ? itg_accel_name(kernels) : "none";
-}
-
 int64_t bench_subject_samples(const bench_subject *s)
 {
     return s->set.data->shape.dims[0];
