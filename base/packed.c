@@ -20,6 +20,20 @@ int64_t itg_packed_get(const unsigned char *packed, int32_t bits, bool is_signed
     return negative ? (int64_t)code - (int64_t)mask - 1 : (int64_t)code;
 }
 
+void itg_packed_unpack(const unsigned char *packed, int32_t bits, bool is_signed, int64_t count,
+                       size_t size, void *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t code = itg_packed_get(packed, bits, is_signed, i);
+        if (size == 1)
+            ((uint8_t *)out)[i] = (uint8_t)code;
+        else if (size == 2)
+            ((uint16_t *)out)[i] = (uint16_t)code;
+        else
+            ((uint32_t *)out)[i] = (uint32_t)code;
+    }
+}
+
 bool itg_packed_ends(const unsigned char *packed, int32_t bits, int64_t count)
 {
     int64_t end = count * bits;

@@ -152,6 +152,21 @@ typedef struct itg_choice_group {
                                 once; 0: none */
     uint32_t dtype_mask;     /* dtypes that every edge of the group may have */
 } itg_choice_group;
+/* ---- ties (ties.c) ---- */
+/* What a node's form ties: nothing; its operands (equal_scale); operands and every edge that reads
+ * its outputs (keep_scale). */
+typedef enum itg_tie { ITG_TIE_NONE, ITG_TIE_OPERANDS, ITG_TIE_ALL } itg_tie;
+typedef struct itg_ties {
+    const itg_graph *g;
+    const itg_tie *of;    /* [nodes] */
+    const int32_t *first; /* [nodes + 1]: first edge of each node, in the order of annotated.h; the
+                             last: first output edge */
+    const bool *part;     /* [edges]: may be tied */
+} itg_ties;
+/* Fills parent [edges]; tied edges have one root, which is the smallest of them. */
+void itg_tie_edges(const itg_ties *ties, int32_t *parent);
+int32_t itg_tie_root(int32_t *parent, int32_t edge);
+
 typedef struct itg_edge_ref {
     itg_id value, node;
     int32_t slot;

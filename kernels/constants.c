@@ -254,10 +254,11 @@ const itg_constant *itg_constant_take(itg_cache *cache, const itg_key *content,
     itg_constant *made = reserve(cache, &key, &v, s->q->storage, &found);
     if (made == NULL) return found;
     void *codes = (void *)(uintptr_t)made->codes;
-    if (s->packed == NULL) quantize_rows(s, codes);
-    for (int64_t i = 0; s->packed != NULL && i < elements; i++)
-        itg_store(s->q->storage, codes, i,
-                  itg_packed_get(s->packed, s->q->bits, s->q->is_signed, i));
+    if (s->packed == NULL)
+        quantize_rows(s, codes);
+    else
+        itg_packed_unpack(s->packed, s->q->bits, s->q->is_signed, elements,
+                          itg_dtype_size(s->q->storage), codes);
     complete(cache, made, &v, s->q);
     return made;
 }

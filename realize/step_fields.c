@@ -135,8 +135,8 @@ static const void *unpacked(itg_fields *f, const itg_pvalue *v, const itg_pvalue
                             int32_t bits)
 {
     int64_t elements = 0;
-    bool good = itg_dtype_is_integer(type->dtype) && bits >= 2 && bits <= 31 &&
-                bits < (int32_t)(8 * itg_dtype_size(type->dtype)) &&
+    bool good = itg_dtype_is_integer(type->dtype) && itg_dtype_size(type->dtype) <= 4 &&
+                bits >= 2 && bits < (int32_t)(8 * itg_dtype_size(type->dtype)) &&
                 itg_shape_elements(&type->shape, &elements) && elements >= 1 &&
                 v->dtype == ITG_U8 && v->shape.rank == 1 &&
                 v->shape.dims[0] == itg_packed_bytes(elements, bits) &&
@@ -147,9 +147,9 @@ static const void *unpacked(itg_fields *f, const itg_pvalue *v, const itg_pvalue
     }
     void *codes = itg_arena_array(f->arena, (size_t)elements, itg_dtype_size(type->dtype));
     if (codes == NULL) itg_fields_fail(f, ITG_NO_MEMORY, v->name, "no memory for its codes");
-    for (int64_t i = 0; i < elements && codes != NULL; i++)
-        itg_store(type->dtype, codes, i,
-                  itg_packed_get(v->data, bits, itg_dtype_min(type->dtype) < 0, i));
+    if (codes != NULL)
+        itg_packed_unpack(v->data, bits, itg_dtype_min(type->dtype) < 0, elements,
+                          itg_dtype_size(type->dtype), codes);
     return codes;
 }
 

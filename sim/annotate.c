@@ -11,25 +11,6 @@ itg_status annotate_fail(annotate *x, itg_id node, itg_status code, const char *
                     text);
 }
 
-int32_t annotate_tie_root(annotate *x, int32_t edge)
-{
-    while (x->tie[edge] != edge) {
-        x->tie[edge] = x->tie[x->tie[edge]];
-        edge = x->tie[edge];
-    }
-    return edge;
-}
-
-static void tie(annotate *x, int32_t a, int32_t b)
-{
-    a = annotate_tie_root(x, a);
-    b = annotate_tie_root(x, b);
-    if (a < b)
-        x->tie[b] = a;
-    else
-        x->tie[a] = b;
-}
-
 /* ---- edges ---- */
 
 static itg_status build_edges(annotate *x)
@@ -61,8 +42,6 @@ static itg_status build_edges(annotate *x)
     for (int32_t i = 0; i < g->output_count; i++)
         a->edges[e++] = (itg_edge){g->outputs[i], ITG_NONE, i, ITG_EDGE_FLOAT, -1};
     a->edge_count = e;
-    for (int32_t i = 0; i < e; i++)
-        x->tie[i] = i;
     return ITG_OK;
 }
 
@@ -175,26 +154,21 @@ static itg_status choose_specs(annotate *x)
 
 /* ---- ties and quantizers ---- */
 
-static void tie_edges(annotate *x)
+static itg_status tie_edges(annotate *x)
 {
-    int32_t *first_use = x->a->edge_of_node; /* only to shorten the lines below */
-    for (itg_id n = 0; n < x->g->node_count; n++) {
-        if (!x->spec[n] ||
-            (x->spec[n]->form != ITG_FORM_KEEP && x->spec[n]->form != ITG_FORM_EQUAL))
-            continue;
-        int32_t root = -1;
-        for (int32_t e = first_use[n]; e < first_use[n + 1]; e++) {
-            if (x->role[e] != ROLE_ACTIVATION) continue;
-            if (root < 0)
-                root = e;
-            else
-                tie(x, root, e);
-        }
-        if (root < 0 || x->spec[n]->form == ITG_FORM_EQUAL) continue;
-        for (int32_t e = 0; e < x->a->edge_count; e++)
-            if (x->role[e] == ROLE_ACTIVATION && x->g->values[x->a->edges[e].value].producer == n)
-                tie(x, root, e);
-    }
+    itg_arena *arena = x->a->arena;
+    itg_tie *of = itg_arena_array(arena, (size_t)x->g->node_count + 1, sizeof *of);
+    bool *part = itg_arena_array(arena, (size_t)x->a->edge_count + 1, sizeof *part);
+    if (!of || !part) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    for (itg_id n = 0; n < x->g->node_count; n++)
+        if (x->spec[n])
+            of[n] = x->spec[n]->form == ITG_FORM_KEEP    ? ITG_TIE_ALL
+                    : x->spec[n]->form == ITG_FORM_EQUAL ? ITG_TIE_OPERANDS
+                                                         : ITG_TIE_NONE;
+    for (int32_t e = 0; e < x->a->edge_count; e++)
+        part[e] = x->role[e] == ROLE_ACTIVATION;
+    itg_tie_edges(&(itg_ties){x->g, of, x->a->edge_of_node, part}, x->tie);
+    return ITG_OK;
 }
 
 /* The dtypes that everyone who touches the edge allows. */
@@ -288,12 +262,12 @@ static itg_status quantize_activations(annotate *x)
     if (!groups) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
         if (x->role[e] == ROLE_ACTIVATION)
-            status = join_group(x, &groups[annotate_tie_root(x, e)], annotate_tie_root(x, e), e);
+            status = join_group(x, &groups[itg_tie_root(x->tie, e)], itg_tie_root(x->tie, e), e);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
         if (groups[e].seen) status = group_quantizer(x, &groups[e], e);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++) {
         if (x->role[e] != ROLE_ACTIVATION) continue;
-        itg_version version = {.q = groups[annotate_tie_root(x, e)].q};
+        itg_version version = {.q = groups[itg_tie_root(x->tie, e)].q};
         status = annotate_add_version(x, x->a->edges[e].value, &version, &x->a->edges[e].version);
     }
     for (itg_id n = 0; n < x->g->node_count && status == ITG_OK; n++)
@@ -430,8 +404,8 @@ static itg_status annotate_all(annotate *x)
     }
     if (status == ITG_OK) status = choose_specs(x);
     if (status != ITG_OK) return status;
-    tie_edges(x);
-    status = quantize_activations(x);
+    status = tie_edges(x);
+    if (status == ITG_OK) status = quantize_activations(x);
     if (status == ITG_OK) status = add_float_versions(x);
     if (status == ITG_OK) status = annotate_constants(x);
     if (status == ITG_OK) status = annotate_nodes(x);

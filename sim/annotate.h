@@ -21,10 +21,8 @@ typedef struct annotate {
     itg_id *fused_into;       /* [nodes]: of an activation: its producer node */
     const itg_hw_spec **spec; /* [nodes]: NULL for float and fused nodes */
     edge_role *role;          /* [edges] */
-    int32_t *tie;             /* [edges]: union-find parent; roots are the smallest index */
+    int32_t *tie;             /* [edges]: as itg_tie_edges has it */
 } annotate;
-
-int32_t annotate_tie_root(annotate *x, int32_t edge);
 
 /* Range to quantizer, docs/arithmetic.md 2.2. scale points to one float of the caller's. */
 itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi,

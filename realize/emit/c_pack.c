@@ -5,6 +5,7 @@
  * of them (3 = 2 + 1); a slice of w bits has n / 8 * w bytes, and code i stands in byte i % bytes,
  * at bit i / bytes * w: runs of codes lie in runs of bytes, so that loops over them vectorize; the
  * last n % 8 codes follow as one string of bits. */
+#include "base/packed.h"
 #include "kernels/int_ops.h"
 #include "realize/emit/emit.h"
 #include <string.h>
@@ -67,7 +68,7 @@ static const char rest_text[] =
 
 int64_t itg_emit_packed_bytes(const itg_pvalue *v)
 {
-    return (v->elements * v->q.bits + 7) / 8;
+    return itg_packed_bytes(v->elements, v->q.bits);
 }
 
 static int64_t least_code(const itg_pvalue *v)

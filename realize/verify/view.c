@@ -122,25 +122,6 @@ static bool output_shape(const itg_onnx_node *node, int32_t index, itg_shape *ou
     return shape_in(node, prefix, out);
 }
 
-/* The low bytes of a code. */
-static void put_code(itg_dtype dtype, void *data, int64_t index, int64_t code)
-{
-    switch (itg_dtype_size(dtype)) {
-    case 1:
-        ((uint8_t *)data)[index] = (uint8_t)code;
-        break;
-    case 2:
-        ((uint16_t *)data)[index] = (uint16_t)code;
-        break;
-    case 4:
-        ((uint32_t *)data)[index] = (uint32_t)code;
-        break;
-    default:
-        ((uint64_t *)data)[index] = (uint64_t)code;
-        break;
-    }
-}
-
 static void add_value(itg_view *v, itg_view_value value)
 {
     v->values[v->count++] = value;
@@ -169,7 +150,7 @@ static itg_view_value *find(const itg_view *v, const char *name)
 static void *unpacked(itg_view *v, const itg_tensor *from, const itg_tensor *t, int64_t bits)
 {
     int64_t elements = 0;
-    bool good = itg_dtype_is_integer(t->dtype) && bits >= 2 && bits <= 31 &&
+    bool good = itg_dtype_is_integer(t->dtype) && itg_dtype_size(t->dtype) <= 4 && bits >= 2 &&
                 bits < (int64_t)(8 * itg_dtype_size(t->dtype)) && from->dtype == ITG_U8 &&
                 from->shape.rank == 1 && itg_shape_elements(&t->shape, &elements) &&
                 from->shape.dims[0] == itg_packed_bytes(elements, (int32_t)bits) &&
@@ -179,9 +160,9 @@ static void *unpacked(itg_view *v, const itg_tensor *from, const itg_tensor *t, 
         return NULL;
     }
     void *codes = itg_view_array(v, elements, itg_dtype_size(t->dtype));
-    for (int64_t i = 0; i < elements && codes != NULL; i++)
-        put_code(t->dtype, codes, i,
-                 itg_packed_get(from->data, (int32_t)bits, itg_dtype_min(t->dtype) < 0, i));
+    if (codes != NULL)
+        itg_packed_unpack(from->data, (int32_t)bits, itg_dtype_min(t->dtype) < 0, elements,
+                          itg_dtype_size(t->dtype), codes);
     return codes;
 }
 
