@@ -62,6 +62,16 @@ static double softplus(double x)
     return (x > 0.0 ? x : 0.0) + log_one_plus(itg_exp(-magnitude));
 }
 
+/* x times the normal distribution's share below x; or tanh in place of erf. Far below 0 it is -0
+ * anyway, and -infinity would give NaN. */
+static double gelu(const itg_attrs *a, double x)
+{
+    const double root_half = 0x1.6a09e667f3bcdp-1, root_two_over_pi = 0x1.9884533d43651p-1;
+    if (x <= -64.0) return -0.0;
+    if (a->approximate == 0) return 0.5 * x * (1.0 + itg_erf(x * root_half));
+    return 0.5 * x * (1.0 + itg_tanh(root_two_over_pi * (x + 0.044715 * (x * x * x))));
+}
+
 static double reciprocal(double x)
 {
     return 1.0 / x;
@@ -98,6 +108,7 @@ static const function functions[ITG_OP_COUNT] = {
     [ITG_OP_SQRT] = {.plain = itg_sqrt},
     [ITG_OP_RECIPROCAL] = {.plain = reciprocal},
     [ITG_OP_ERF] = {.plain = itg_erf},
+    [ITG_OP_GELU] = {.of = gelu},
     [ITG_OP_ABS] = {.plain = absolute},
     [ITG_OP_NEG] = {.plain = negative},
     [ITG_OP_FLOOR] = {.plain = itg_floor},

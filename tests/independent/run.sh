@@ -82,7 +82,7 @@ matrix() {
         weights=${widths#* }
         weights=${weights% *}
         case "$target $(basename "$a" .onnx)" in # no lookup tables there
-            "vta elements" | "vta branches" | "vta matrices" | "vta lost") continue ;;
+            "vta elements" | "vta functions" | "vta branches" | "vta matrices" | "vta lost") continue ;;
         esac
         [ -f "$here/hardware/$target.json" ] && target=$here/hardware/$target.json
         compare "$a" "$b" "$c" "$d" "$target" "$weights" "$activations" "$@"
@@ -94,7 +94,7 @@ wanted() { [ -z "${JOB:-}" ] || [ "$JOB" = "$1" ]; }
 wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_search_images.npy" \
     "$root/examples/digits_test_images.npy" 200 --scale 1/255
 "$python" "$here/make_models.py" "$work" || exit 1
-for made in windows elements branches volumes images matrices lost; do
+for made in windows elements functions branches volumes images matrices lost; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
 done
 # Inputs that are no float32: what reads them stays in float, which x86-vnni has.
