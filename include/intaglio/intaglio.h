@@ -471,7 +471,7 @@ double itg_goal_limit(const itg_goal *goal, itg_metric cost); /* largest allowed
 double itg_goal_drop(const itg_goal *goal);
 double itg_goal_least_sqnr(const itg_goal *goal);
 #define ITG_MOST_SQNR_DB 200.0 /* of goals and qualities: more counts as this much */
-/* Quality as goals compare it. Of classes a share, 0..1; of SQNR its dB / 100, from -2 to 2. Below
+/* The goal's quality as goals compare it: a share, 0..1; of SQNR its dB / 100, from -2 to 2. Below
  * ITG_QUALITY_KNOWN: not known. */
 #define ITG_QUALITY_KNOWN (-1.999)
 double itg_goal_quality(const itg_goal *goal, const itg_score *score);
@@ -486,8 +486,9 @@ itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated
 itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
                               itg_error *err);
 /* What the model would cost with widths of `bits` everywhere, or the nearest that the hardware has,
- * whatever its data is: values are taken to lie in [-1, 1]. All -1: the hardware cannot run it so.
- * no_c (may be NULL): why it cannot be C source, "" where it can or that is not known. */
+ * whatever its data is: values are taken to lie in [-1, 1]. Nothing is known: the hardware cannot
+ * run it so. no_c (may be NULL): why it cannot be C source, "" where it can or that is not known.
+ */
 itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
                            itg_score *out, char no_c[512], itg_error *err);
 /* The goal as a search on this hardware keeps it: the tighter one of each pair of limits. */
@@ -600,7 +601,7 @@ const char *itg_search_limited_by(const itg_search_result *result);
 bool itg_search_cost_varies(const itg_search_result *result);
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
 const itg_score *itg_search_uniform8(const itg_search_result *result,
-                                     bool holdout); /* samples 0, all else -1: the
+                                     bool holdout); /* samples 0, nothing known: the
                                                        hardware cannot run it */
 const itg_score *itg_search_hago(const itg_search_result *result,
                                  bool holdout); /* NULL: not asked for, or it found nothing */
