@@ -95,7 +95,8 @@ static itg_search_options options_of(const searching *g, const way *w, int threa
     int64_t trials = s->options->quick ? 24 : s->network->trials;
     itg_search_options o = {
         .searcher = "greedy",
-        .goal = {.minimize = ITG_METRIC_WEIGHT_BYTES, .max_drop = s->network->max_drop},
+        .goal = {.constraints = {{ITG_METRIC_ACCURACY, s->network->max_drop, true}},
+                 .constraint_count = 1},
         .trials = trials,
         .seed = 1,
         .threads = threads,

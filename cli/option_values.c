@@ -255,11 +255,24 @@ static int parse_methods(const parser *p, const itg_cli_spec *spec, const char *
 static int parse_cost(const parser *p, const itg_cli_spec *spec, const char *text,
                       itg_cli_value *out)
 {
-    int count = 0;
-    if (itg_metric_from_goal(text, &out->cost)) return ITG_CLI_OK;
-    while (cost_name(NULL, count))
-        count++;
-    return unknown_name(p, spec, text, count, cost_name);
+    int names = 0;
+    int32_t count = 0;
+    while (cost_name(NULL, names))
+        names++;
+    for (const char *at = text; at; count++) {
+        char name[32];
+        size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        if (count == ITG_MOST_OBJECTIVES) return bad_value(p, spec, text, "at most 4 costs");
+        if (!itg_metric_from_goal(name, &out->costs.values[count]))
+            return unknown_name(p, spec, name, names, cost_name);
+        for (int32_t i = 0; i < count; i++)
+            if (out->costs.values[i] == out->costs.values[count])
+                return bad_value(p, spec, text, "each cost once");
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    out->costs.count = count;
+    return ITG_CLI_OK;
 }
 
 static int parse_baseline(const parser *p, const itg_cli_spec *spec, const char *text,

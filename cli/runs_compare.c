@@ -152,12 +152,12 @@ static difference difference_of(const comparison *c)
 {
     const itg_score *a = &c->a.record->holdout_best, *b = &c->b.record->holdout_best;
     const itg_goal *goal = &c->a.options.goal;
-    bool sqnr = goal->quality == ITG_QUALITY_SQNR;
+    bool sqnr = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR;
     double p = itg_goal_quality(goal, a), q = itg_goal_quality(goal, b), alo, ahi, blo, bhi;
     bool both =
         c->a.record->has_best && c->b.record->has_best && a->samples > 0 && b->samples > 0 &&
         p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
-        goal->quality == c->b.options.goal.quality &&
+        itg_goal_quality_metric(goal) == itg_goal_quality_metric(&c->b.options.goal) &&
         (sqnr || itg_score_knows(a, ITG_METRIC_TOP1) == itg_score_knows(b, ITG_METRIC_TOP1));
     if (!both) return (difference){0};
     difference d = {.known = true, .sqnr = sqnr, .drop = p - q};
@@ -339,7 +339,7 @@ static const char *quality_text(const itg_goal *goal, bool has, const itg_score 
         snprintf(buffer, size, "-");
         return buffer;
     }
-    if (goal->quality == ITG_QUALITY_SQNR || quality < 0)
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR || quality < 0)
         return itg_cli_quality_text(goal, score, buffer, size);
     itg_cli_interval(quality, score->samples, &lo, &hi);
     snprintf(buffer, size, "%.2f %% (%.2f to %.2f)%s", 100 * quality, 100 * lo, 100 * hi,
@@ -358,9 +358,9 @@ static void quality_row(itg_cli_table *table, const comparison *c, const char *n
     itg_cli_table_cell(table, "%s", quality_text(ga, has_a, a, text, sizeof text));
     itg_cli_table_cell(table, "%s", quality_text(gb, has_b, b, text, sizeof text));
     if (has_a && has_b && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
-        ga->quality == gb->quality)
+        itg_goal_quality_metric(ga) == itg_goal_quality_metric(gb))
         itg_cli_table_cell(table, "%+.2f %s", 100 * (q - p),
-                           ga->quality == ITG_QUALITY_SQNR ? "dB" : "points");
+                           itg_goal_quality_metric(ga) == ITG_METRIC_SQNR ? "dB" : "points");
     else
         itg_cli_table_cell(table, "-");
 }

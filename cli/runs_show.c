@@ -27,9 +27,9 @@ typedef struct shown {
 static double cost_of(const itg_goal *goal, const itg_score *score)
 {
     double largest = 0;
-    if (!goal->maximize_quality) return score->value[goal->minimize];
+    if (!itg_goal_maximizes_quality(goal)) return score->value[itg_goal_objective(goal)];
     for (int i = 0; i < ITG_METRIC_COUNT; i++) {
-        double limit = goal->limits[i], cost = score->value[i];
+        double limit = itg_goal_limit(goal, (itg_metric)i), cost = score->value[i];
         if (limit > 0 && cost / limit > largest) largest = cost / limit;
     }
     return largest;
@@ -39,9 +39,14 @@ static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score 
 {
     double cost = cost_of(goal, a) - cost_of(goal, b);
     double quality = itg_goal_quality(goal, b) - itg_goal_quality(goal, a);
-    double first = goal->maximize_quality ? quality : cost;
-    double second = goal->maximize_quality ? cost : quality;
+    double first = itg_goal_maximizes_quality(goal) ? quality : cost;
+    double second = itg_goal_maximizes_quality(goal) ? cost : quality;
     if (first < 0 || first > 0) return first < 0;
+    for (int32_t i = 1; i < goal->objective_count; i++) {
+        itg_metric m = goal->objectives[i];
+        double next = itg_metric_about(m)->up ? quality : a->value[m] - b->value[m];
+        if (next < 0 || next > 0) return next < 0;
+    }
     if (second < 0 || second > 0) return second < 0;
     return a->value[ITG_METRIC_DISTORTION] < b->value[ITG_METRIC_DISTORTION];
 }
@@ -58,7 +63,8 @@ static bool floats_of(const shown *s, itg_score *out)
     *out = itg_score_unknown();
     out->value[ITG_METRIC_AGREEMENT] = 1;
     if (r->has_search_float) *out = r->search_float;
-    bool needed = goal->quality == ITG_QUALITY_CLASSES && goal->max_drop >= 0 && labelled;
+    bool needed =
+        itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && itg_goal_drop(goal) >= 0 && labelled;
     return s->run.has_goal && (r->has_search_float || !needed);
 }
 
@@ -127,7 +133,7 @@ static void close_run(shown *s)
 /* Of a trial that was stopped early only a bound of its quality is known: a share, or dB. */
 static void json_stop(itg_cli_json *json, const itg_goal *goal, const itg_score *score)
 {
-    double unit = goal->quality == ITG_QUALITY_SQNR ? 100 : 1;
+    double unit = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR ? 100 : 1;
     if (score->stopped_at > 0) {
         itg_cli_json_integer(json, "stopped_at", score->stopped_at);
         itg_cli_json_number(json, "quality_at_most", unit * itg_goal_quality(goal, score));
@@ -274,7 +280,7 @@ static void result_row(itg_cli_table *table, const itg_goal *goal, const char *n
     if (!has) return;
     itg_cli_table_cell(table, "%s", name);
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, score, text, sizeof text));
-    if (goal->quality == ITG_QUALITY_CLASSES && quality >= 0 && score->samples > 0) {
+    if (itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && quality >= 0 && score->samples > 0) {
         itg_cli_interval(quality, score->samples, &lo, &hi);
         itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
     } else {

@@ -34,19 +34,21 @@ static void apply_methods(const itg_cli_args *args, itg_cli_option option,
 
 static void apply_goal(const itg_cli_args *args, itg_goal *goal)
 {
+    const itg_cli_value *values = args->values;
     if (args->given[ITG_CLI_OPT_MAX_DROP])
-        goal->max_drop = args->values[ITG_CLI_OPT_MAX_DROP].fraction;
-    if (args->given[ITG_CLI_OPT_MIN_SQNR]) {
-        goal->quality = ITG_QUALITY_SQNR;
-        goal->min_sqnr_db = args->values[ITG_CLI_OPT_MIN_SQNR].number;
-    }
+        (void)itg_goal_constrain(goal, ITG_METRIC_ACCURACY, values[ITG_CLI_OPT_MAX_DROP].fraction,
+                                 true);
+    if (args->given[ITG_CLI_OPT_MIN_SQNR])
+        (void)itg_goal_constrain(goal, ITG_METRIC_SQNR, values[ITG_CLI_OPT_MIN_SQNR].number, false);
     if (args->given[ITG_CLI_OPT_MINIMIZE]) {
-        goal->maximize_quality = false;
-        goal->minimize = args->values[ITG_CLI_OPT_MINIMIZE].cost;
+        memcpy(goal->objectives, values[ITG_CLI_OPT_MINIMIZE].costs.values,
+               sizeof goal->objectives);
+        goal->objective_count = values[ITG_CLI_OPT_MINIMIZE].costs.count;
     }
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
         if (is_limited(args, (itg_metric)i))
-            goal->limits[i] = args->values[itg_cli_limit_option((itg_metric)i)].number;
+            (void)itg_goal_constrain(goal, (itg_metric)i,
+                                     values[itg_cli_limit_option((itg_metric)i)].number, false);
 }
 
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
@@ -92,20 +94,24 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
     bool sqnr = args->given[ITG_CLI_OPT_MIN_SQNR];
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];
-    *out = (itg_search_options){
-        .searcher = values[ITG_CLI_OPT_SEARCHER].text,
-        .goal = {.maximize_quality = maximize, .max_drop = maximize || sqnr ? -1 : 0.01},
-        .seed = values[ITG_CLI_OPT_SEED].seed,
-        .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
-        .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
-        .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
+    *out =
+        (itg_search_options){.searcher = values[ITG_CLI_OPT_SEARCHER].text,
+                             .seed = values[ITG_CLI_OPT_SEED].seed,
+                             .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
+                             .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
+                             .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
+    if (maximize)
+        out->goal = (itg_goal){.objectives = {ITG_METRIC_ACCURACY}, .objective_count = 1};
+    else if (!sqnr)
+        (void)itg_goal_constrain(&out->goal, ITG_METRIC_ACCURACY, 0.01, true);
     itg_cli_search_apply(args, out);
 }
 
 itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
 {
     itg_goal *goal = &w->options.goal;
-    if (goal->quality == ITG_QUALITY_SQNR || itg_model_is_classifier(w->model)) return ITG_OK;
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR || itg_model_is_classifier(w->model))
+        return ITG_OK;
     if (w->args->given[ITG_CLI_OPT_MAX_DROP])
         return itg_cli_error(err, ITG_BAD_ARGUMENT,
                              "--max-drop counts points of a classifier, and %.200s is none (%d "
@@ -113,9 +119,11 @@ itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
                              "DB, as in --min-sqnr 30dB, the least SQNR of all its outputs",
                              itg_model_name(w->model), (int)itg_model_output_count(w->model),
                              itg_model_output_count(w->model) == 1 ? "" : "s");
-    goal->quality = ITG_QUALITY_SQNR;
-    goal->min_sqnr_db = goal->maximize_quality ? 0 : DEFAULT_SQNR_DB;
-    goal->max_drop = -1;
+    itg_goal_release(goal, ITG_METRIC_ACCURACY);
+    if (itg_goal_maximizes_quality(goal))
+        goal->objectives[0] = ITG_METRIC_SQNR;
+    else
+        (void)itg_goal_constrain(goal, ITG_METRIC_SQNR, DEFAULT_SQNR_DB, false);
     return ITG_OK;
 }
 

@@ -143,6 +143,10 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_cli_json_text(&json, "db", values[ITG_CLI_OPT_DB].text);
     itg_cli_json_known_integer(&json, "run", run_number(w));
     json_results(&json, w);
+    itg_cli_json_begin(&json, "front", '[');
+    for (int32_t i = 0; i < itg_search_front_count(r); i++)
+        itg_cli_json_integer(&json, NULL, itg_search_front_at(r, i)->index);
+    itg_cli_json_end(&json, ']');
     itg_cli_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
@@ -200,7 +204,8 @@ static void print_saved(const itg_cli_search_work *w, const itg_score *best)
                                         ITG_METRIC_CYCLES};
     const itg_score *uniform = itg_search_uniform8(w->result, true);
     const itg_goal *goal = &w->options.goal;
-    itg_metric first = goal->maximize_quality ? ITG_METRIC_WEIGHT_BYTES : goal->minimize;
+    itg_metric first =
+        itg_goal_maximizes_quality(goal) ? ITG_METRIC_WEIGHT_BYTES : itg_goal_objective(goal);
     double saved = 0;
     char text[256] = "";
     if (!saved_of(uniform, best, first, &saved)) return;
@@ -216,7 +221,7 @@ static void print_saved(const itg_cli_search_work *w, const itg_score *best)
 static void print_quality(const itg_cli_search_work *w, const itg_score *s)
 {
     char sqnr[32];
-    if (w->options.goal.quality == ITG_QUALITY_SQNR)
+    if (itg_goal_quality_metric(&w->options.goal) == ITG_METRIC_SQNR)
         itg_cli_print_line("its SQNR", "%s on %lld hold-out samples",
                            itg_cli_quality_text(&w->options.goal, s, sqnr, sizeof sqnr),
                            (long long)s->samples);
@@ -272,7 +277,7 @@ static void print_head(const itg_cli_search_work *w)
            itg_cli_held_words(itg_search_goal_met(r), itg_search_goal_holds(r)));
     if (!itg_search_cost_varies(r))
         printf("no width changes the %s: quality alone decided\n",
-               itg_metric_about(w->options.goal.minimize)->words);
+               itg_metric_about(itg_goal_objective(&w->options.goal))->words);
     if (strcmp(itg_search_stop_reason(r), "seconds") == 0)
         printf("--seconds %g ended the search before the searcher was done\n", w->options.seconds);
     itg_cli_hardware_limits(&w->options.goal, w->hw, goal, sizeof goal);
@@ -287,6 +292,10 @@ int itg_cli_search_text(const itg_cli_search_work *w)
     int status = print_table(w->result, &w->options.goal, best);
     putchar('\n');
     if (best) print_best(w, best);
+    if (w->options.goal.objective_count > 1)
+        itg_cli_print_line("front", "%d trial%s that no other one beats in every objective",
+                           (int)itg_search_front_count(w->result),
+                           itg_plural(itg_search_front_count(w->result)));
     if (run_number(w) >= 0)
         itg_cli_print_line("log", "run %lld of %s", (long long)run_number(w),
                            w->args->values[ITG_CLI_OPT_DB].text);

@@ -43,8 +43,10 @@ itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw)
 {
     itg_goal kept = *goal;
     for (int k = 0; k < ITG_METRIC_COUNT; k++) {
-        double stated = itg_hardware_limit(hw, (itg_metric)k), *limit = &kept.limits[k];
-        if (stated > 0 && (*limit == 0 || stated < *limit)) *limit = stated;
+        double stated = itg_hardware_limit(hw, (itg_metric)k),
+               limit = itg_goal_limit(goal, (itg_metric)k);
+        if (stated > 0 && (limit == 0 || stated < limit))
+            (void)itg_goal_constrain(&kept, (itg_metric)k, stated, false);
     }
     return kept;
 }

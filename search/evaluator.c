@@ -46,13 +46,16 @@ static void set_least(const itg_scoring *scoring, const itg_score *costs, double
 {
     if (!scoring->race) return;
     double floor = itg_race_floor(scoring->race, costs);
-    if (scoring->race->objective->goal.quality == ITG_QUALITY_SQNR) {
+    itg_metric quality = itg_goal_quality_metric(&scoring->race->objective->goal);
+    if (quality == ITG_METRIC_SQNR) {
         *most = itg_most_distortion(floor);
         o->most_distortion = most;
         return;
     }
-    int64_t least = itg_least_count(o->data->shape.dims[0], floor);
-    o->least_hits[o->labels ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT] = least;
+    if (quality == ITG_METRIC_ACCURACY)
+        quality = o->labels ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT;
+    if (itg_hit_of[quality])
+        o->least_hits[quality] = itg_least_count(o->data->shape.dims[0], floor);
 }
 
 /* out holds the costs already. */

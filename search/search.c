@@ -39,13 +39,18 @@ static void note_flat_cost(const itg_searching *s)
     snprintf(text, sizeof text,
              "no width changes the %s of this network on %.60s: among strategies that keep the "
              "goal the search takes the one of the highest quality",
-             itg_metric_about(s->options->goal.minimize)->goal, s->hw->name);
+             itg_metric_about(itg_goal_objective(&s->options->goal))->goal, s->hw->name);
     h->note(h->context, text);
 }
 
 static itg_status make_objective(itg_searching *s, itg_error *err)
 {
     const itg_goal goal = itg_goal_on(&s->options->goal, s->hw);
+    const itg_metric_info *quality = itg_metric_about(itg_goal_quality_metric(&goal));
+    if (!itg_score_knows(&s->result->floats.at[0], itg_goal_quality_metric(&goal)))
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "the goal's quality, %s, is not known of this data%s", quality->name,
+                        quality->needs == ITG_NEEDS_LABELS ? ": it has no labels" : "");
     itg_status status = itg_objective_make(&goal, &s->result->floats.at[0],
                                            &s->evaluator.points->space, &s->objective, err);
     if (status == ITG_OK)
@@ -84,6 +89,7 @@ static itg_status run_engine(itg_searching *s, const itg_searcher_def *searcher,
     r->duplicates = engine.duplicates;
     r->raced = engine.raced;
     r->best = engine.best;
+    r->front = engine.front;
     r->goal_met = engine.goal_met;
     snprintf(r->stop_reason, sizeof r->stop_reason, "%s", engine.stop_reason);
     return ITG_OK;
@@ -204,13 +210,16 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
     if (hw->all_float)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
                         hw->name);
-    if (options->goal.quality == ITG_QUALITY_CLASSES && !itg_model_is_classifier(model))
+    itg_status status = itg_goal_check(&options->goal, err);
+    if (status != ITG_OK) return status;
+    if (itg_goal_quality_metric(&options->goal) != ITG_METRIC_SQNR &&
+        !itg_model_is_classifier(model))
         return itg_fail(
             err, ITG_BAD_ARGUMENT,
             "%s is no classifier (%d outputs, or no single axis of classes): its "
             "quality is an SQNR, and a floor is a least SQNR in dB, not a drop in points",
             model->name, (int)model->output_count);
-    itg_status status = check_options(options, err);
+    status = check_options(options, err);
     if (status != ITG_OK) return status;
     s.result = calloc(1, sizeof *s.result);
     if (!s.result) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");

@@ -20,7 +20,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_score_quality(&evaluation, out);
     out->value[ITG_METRIC_DISTORTION] = 0;
     /* Where SQNR is not what is wanted, it is not worth computing the float network each time. */
-    if (s->options->goal.quality != ITG_QUALITY_SQNR && !samples->outputs.values)
+    if (itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_SQNR && !samples->outputs.values)
         itg_reference_deinit(&samples->outputs);
     if (itg_model_is_classifier(s->model)) {
         out->value[ITG_METRIC_AGREEMENT] = 1.0;
@@ -28,7 +28,8 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     } else {
         itg_evaluation_deinit(&evaluation);
     }
-    if (s->options->goal.quality == ITG_QUALITY_SQNR && samples->outputs.elements == 0)
+    if (itg_goal_quality_metric(&s->options->goal) == ITG_METRIC_SQNR &&
+        samples->outputs.elements == 0)
         return itg_fail(err, ITG_UNSUPPORTED,
                         "the float network's outputs are not finite numbers: there is no SQNR to "
                         "judge quality by");
@@ -38,7 +39,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
     itg_status status = score_float(s, 0, err);
-    if (status == ITG_OK && s->options->goal.quality == ITG_QUALITY_CLASSES)
+    if (status == ITG_OK && itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_SQNR)
         status = itg_search_order_samples(s->model, &s->sets[0], err);
     if (status == ITG_OK) status = score_float(s, 1, err);
     s->result->floats.known = status == ITG_OK;

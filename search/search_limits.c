@@ -35,9 +35,10 @@ static void add_quality(explanation *x, const itg_score *score, int part, bool m
     const itg_goal *goal = &x->s->options->goal;
     const itg_score *floats = &x->s->result->floats.at[part];
     double quality = itg_goal_quality(goal, score), lost = itg_goal_quality(goal, floats) - quality;
-    if (goal->quality == ITG_QUALITY_SQNR)
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
         itg_strbuf_format(&x->text, "%s an SQNR of %.*f dB", many ? "have" : "has",
-                          fabs(100 * quality - goal->min_sqnr_db) < 0.01 ? 6 : 2, 100 * quality);
+                          fabs(100 * quality - itg_goal_least_sqnr(goal)) < 0.01 ? 6 : 2,
+                          100 * quality);
     else
         itg_strbuf_format(&x->text, "%s %.2f points of %s", many ? "lose" : "loses", 100 * lost,
                           floats->value[ITG_METRIC_TOP1] >= 0 && score->value[ITG_METRIC_TOP1] >= 0
@@ -48,10 +49,10 @@ static void add_quality(explanation *x, const itg_score *score, int part, bool m
 static void add_floor(explanation *x)
 {
     const itg_goal *goal = &x->s->options->goal;
-    if (goal->quality == ITG_QUALITY_SQNR)
-        itg_strbuf_format(&x->text, ", at least %.4g dB are wanted", goal->min_sqnr_db);
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
+        itg_strbuf_format(&x->text, ", at least %.4g dB are wanted", itg_goal_least_sqnr(goal));
     else
-        itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * goal->max_drop);
+        itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * itg_goal_drop(goal));
 }
 
 /* A searcher that was stopped might have found more. */
@@ -99,10 +100,10 @@ static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
 static void add_cost(explanation *x, double cost, itg_metric kind)
 {
     add_number(&x->text, cost);
-    double limit = x->s->objective.goal.limits[kind];
+    double limit = itg_goal_limit(&x->s->objective.goal, (itg_metric)kind);
     itg_strbuf_format(&x->text, " %s, the limit is ", itg_metric_about(kind)->words);
     add_number(&x->text, limit);
-    if (limit != x->s->options->goal.limits[kind])
+    if (limit != itg_goal_limit(&x->s->options->goal, (itg_metric)kind))
         itg_strbuf_format(&x->text, " (memory.%s_bytes of %s's description)",
                           itg_metric_about(kind)->goal, x->s->hw->name);
 }
@@ -163,7 +164,8 @@ static itg_status explain_hopeless_floor(explanation *x, bool *is_hopeless, itg_
 static itg_metric exceeded(const itg_goal *goal, const itg_score *score)
 {
     int k = 0;
-    while (k < ITG_METRIC_COUNT && !(goal->limits[k] > 0 && score->value[k] > goal->limits[k]))
+    while (k < ITG_METRIC_COUNT && !(itg_goal_limit(goal, (itg_metric)k) > 0 &&
+                                     score->value[k] > itg_goal_limit(goal, (itg_metric)k)))
         k++;
     return (itg_metric)k;
 }
@@ -171,7 +173,7 @@ static itg_metric exceeded(const itg_goal *goal, const itg_score *score)
 static bool has_limits(const itg_goal *goal)
 {
     for (int k = 0; k < ITG_METRIC_COUNT; k++)
-        if (goal->limits[k] > 0) return true;
+        if (itg_goal_limit(goal, (itg_metric)k) > 0) return true;
     return false;
 }
 

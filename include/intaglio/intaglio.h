@@ -463,27 +463,41 @@ const itg_qdq_note *itg_qdq_report_note(const itg_qdq_report *report, int32_t in
 /* What the hardware's description states: memory.flash_bytes and memory.ram_bytes; 0: nothing. */
 double itg_hardware_limit(const itg_hardware *hw, itg_metric metric);
 
-typedef enum itg_quality_kind {
-    ITG_QUALITY_CLASSES, /* of classifiers alone: top-1 where labels exist, else agreement */
-    ITG_QUALITY_SQNR,    /* of any network: the distortion of all its outputs */
-    ITG_QUALITY_KINDS
-} itg_quality_kind;
-const char *itg_quality_name(itg_quality_kind kind); /* "classes", "sqnr" */
-
-/* What is wanted. A trial meets the goal when it is feasible, its quality reaches the floor, and no
- * cost exceeds its limit or the hardware's. The best is, among the trials that meet it, the
- * cheapest, or the one of the highest quality; ties: docs/decisions.md. */
+/* At least `bound` where a larger value is better, else at most; in the metric's unit. */
+typedef struct itg_constraint {
+    itg_metric metric;
+    double bound;     /* -INFINITY of a quality: names it, and asks for nothing */
+    bool below_float; /* of a quality: the bound is the float network's value less `bound` */
+} itg_constraint;
+#define ITG_MOST_OBJECTIVES 4
+#define ITG_MOST_CONSTRAINTS 12
+/* What is wanted. A trial meets the goal when it is feasible and within every constraint and the
+ * hardware's own limits. The best is, among the trials that meet it, the one with the best first
+ * objective; of equal ones, with the best next one; ties: docs/decisions.md. Objectives are costs
+ * to be minimized, or one quality to be maximized. A goal is about one quality: that which it
+ * names, else ACCURACY. Zero-initialized: the fewest weight bytes, whatever is lost. */
 typedef struct itg_goal {
-    itg_quality_kind quality;
-    bool maximize_quality; /* else minimize */
-    itg_metric minimize;   /* where maximize_quality is false */
-    double max_drop;       /* of classes: the floor is float quality - max_drop (fraction);
-                              negative: none. Of SQNR: negative */
-    double min_sqnr_db;    /* of SQNR: the floor, up to ITG_MOST_SQNR_DB; 0: none. Of classes: 0 */
-    double limits[ITG_METRIC_COUNT]; /* of costs: the largest allowed; 0: none */
+    itg_metric objectives[ITG_MOST_OBJECTIVES];
+    itg_constraint constraints[ITG_MOST_CONSTRAINTS]; /* of different metrics */
+    int32_t objective_count, constraint_count;        /* objective_count 0: weight_bytes */
 } itg_goal;
+/* Adds a constraint, in place of one over the same metric. False: there are too many. */
+bool itg_goal_constrain(itg_goal *goal, itg_metric metric, double bound, bool below_float);
+void itg_goal_release(itg_goal *goal, itg_metric metric); /* takes its constraint away */
+const itg_constraint *itg_goal_constraint(const itg_goal *goal, itg_metric metric); /* or NULL */
+/* The first objective, and the quality that the goal is about. */
+itg_metric itg_goal_objective(const itg_goal *goal);
+itg_metric itg_goal_quality_metric(const itg_goal *goal);
+bool itg_goal_maximizes_quality(const itg_goal *goal);
+/* "size", "size, cycles", "quality": as in the options' text; returns buffer. */
+const char *itg_goal_objectives_text(const itg_goal *goal, char *buffer, size_t size);
+double itg_goal_limit(const itg_goal *goal, itg_metric cost); /* largest allowed; 0: none */
+/* How much of the float network's quality may be lost; below 0: no such constraint. And the least
+ * SQNR in dB; 0: none. */
+double itg_goal_drop(const itg_goal *goal);
+double itg_goal_least_sqnr(const itg_goal *goal);
 #define ITG_MOST_SQNR_DB 200.0 /* of goals and qualities: more counts as this much */
-/* Quality as goals compare it. Of classes a share, 0..1; of SQNR its dB / 100, from -2 to 2. Below
+/* The goal's quality as goals compare it: a share, 0..1; of SQNR its dB / 100, from -2 to 2. Below
  * ITG_QUALITY_KNOWN: not known. */
 #define ITG_QUALITY_KNOWN (-1.999)
 double itg_goal_quality(const itg_goal *goal, const itg_score *score);
@@ -498,8 +512,9 @@ itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated
 itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
                               itg_error *err);
 /* What the model would cost with widths of `bits` everywhere, or the nearest that the hardware has,
- * whatever its data is: values are taken to lie in [-1, 1]. All -1: the hardware cannot run it so.
- * no_c (may be NULL): why it cannot be C source, "" where it can or that is not known. */
+ * whatever its data is: values are taken to lie in [-1, 1]. Nothing is known: the hardware cannot
+ * run it so. no_c (may be NULL): why it cannot be C source, "" where it can or that is not known.
+ */
 itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
                            itg_score *out, char no_c[512], itg_error *err);
 /* The goal as a search on this hardware keeps it: the tighter one of each pair of limits. */
@@ -596,6 +611,10 @@ int64_t itg_search_raced_count(const itg_search_result *result);
 /* The best trial that meets the goal, else (goal_met false) the nearest to it; NULL: none was
  * feasible. */
 const itg_trial *itg_search_best(const itg_search_result *result);
+/* The trials that meet the goal and that no other such trial dominates in its objectives, in order;
+ * of one objective the best alone. */
+int32_t itg_search_front_count(const itg_search_result *result);
+const itg_trial *itg_search_front_at(const itg_search_result *result, int32_t index);
 bool itg_search_goal_met(const itg_search_result *result); /* on the search samples */
 /* Whether the best (or nearest) is within floor and limits on the hold-out, too: by its quality
  * there, against the float network's there. */
@@ -608,7 +627,7 @@ const char *itg_search_limited_by(const itg_search_result *result);
 bool itg_search_cost_varies(const itg_search_result *result);
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
 const itg_score *itg_search_uniform8(const itg_search_result *result,
-                                     bool holdout); /* samples 0, all else -1: the
+                                     bool holdout); /* samples 0, nothing known: the
                                                        hardware cannot run it */
 const itg_score *itg_search_hago(const itg_search_result *result,
                                  bool holdout); /* NULL: not asked for, or it found nothing */

@@ -236,7 +236,7 @@ static void limits_floors_and_costs_make_the_goal_that_help_states(void **state)
         assert_int_equal(o.status, !truth(json, "goal_met")             ? 1
                                    : truth(json, "goal_met_on_holdout") ? 0
                                                                         : 3);
-        assert_string_equal(string(json, "goal.quality"), "classes");
+        assert_string_equal(string(json, "goal.quality"), "accuracy");
         assert_true(is_null(json, "goal.min_sqnr"));
         itg_json_destroy(json);
         done(&o);

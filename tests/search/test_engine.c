@@ -1,5 +1,6 @@
 /* The engine on toy spaces: order, duplicates, threads, limits, replay, cancellation. */
 #include "cli/passive.h"
+#include "wanted.h"
 #include "search/engine.h"
 #include <math.h>
 #include <setjmp.h>
@@ -116,7 +117,7 @@ typedef struct setup {
     bool no_racing;
     const record *replay;
     int64_t replay_count;
-    itg_goal goal; /* limits, maximize_quality */
+    aim goal; /* limits, maximize_quality */
 } setup;
 
 static itg_dim dims[DIMS];
@@ -134,7 +135,8 @@ static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, it
     for (int d = 0; d < DIMS; d++)
         dims[d] = (itg_dim){7, widths, true, sizes[d]};
     s.goal.max_drop = 1 - s.floor;
-    assert_int_equal(itg_objective_make(&s.goal, &floats, &space, &objective, NULL), ITG_OK);
+    const itg_goal goal = goal_of(s.goal);
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = itg_searcher_find(s.searcher),
                                   .objective = &objective,
                                   .trials = s.trials,
@@ -325,7 +327,7 @@ static const toy narrow = {
 static const toy *const racing_toys[] = {&coarse, &fine, &narrow};
 
 /* Of what: met at last, never met, within limits, for the best quality. */
-static const itg_goal racing_goals[] = {
+static const aim racing_goals[] = {
     {.max_drop = 0},
     {.limits = {[ITG_METRIC_WEIGHT_BYTES] = 3000}},
     {.limits = {[ITG_METRIC_WEIGHT_BYTES] = 100}},
@@ -478,7 +480,7 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                                          .ask = ask_falling,
                                          .tell = tell_falling,
                                          .deinit = deinit_falling};
-    itg_goal goal = {.max_drop = 0.01};
+    itg_goal goal = goal_of((aim){.max_drop = 0.01});
     itg_objective objective;
     for (int threads = 1; threads <= 4; threads++)
         for (int outstanding = 1; outstanding <= 5; outstanding++)
@@ -744,7 +746,7 @@ static void a_real_failure_ends_the_search_with_its_message(void **state)
 {
     (void)state;
     itg_objective objective;
-    itg_goal goal = {0};
+    itg_goal goal = goal_of((aim){0});
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = itg_searcher_find("random"),
                                   .objective = &objective,

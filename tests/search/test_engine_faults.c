@@ -1,5 +1,6 @@
 /* The nth allocation of a search's loop fails: every one is needed, so it ends with ITG_NO_MEMORY,
  * and without a failure each time with the same result. */
+#include "wanted.h"
 #include "search/engine.h"
 #include <math.h>
 #include <setjmp.h>
@@ -124,7 +125,7 @@ static void every_allocation_of_the_loop_is_needed(void **state)
     (void)state;
     char text[1000];
     itg_objective objective;
-    itg_goal goal = {.max_drop = 0.5};
+    itg_goal goal = goal_of((aim){.max_drop = 0.5});
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     int nth = 0;
     while (!runs(nth, &objective, NULL, 0, text))
@@ -141,7 +142,7 @@ static void every_allocation_of_a_replay_is_needed(void **state)
     (void)state;
     char text[1000];
     itg_objective objective;
-    itg_goal goal = {.max_drop = 0.5};
+    itg_goal goal = goal_of((aim){.max_drop = 0.5});
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     const int32_t first[] = {8, 8}, second[] = {1, 4};
     itg_trial log[2] = {{.index = 0, .point = first, .dim_count = DIMS, .feasible = true},
@@ -185,7 +186,7 @@ static void expect_failure(itg_status ask, itg_status tell, itg_status code, con
                                       .ask = failing_ask,
                                       .tell = failing_tell,
                                       .deinit = reader_deinit};
-    itg_goal goal = {.max_drop = 0.5};
+    itg_goal goal = goal_of((aim){.max_drop = 0.5});
     itg_objective objective;
     itg_engine_result result = {0};
     itg_error err = {0};

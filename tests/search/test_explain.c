@@ -1,5 +1,6 @@
 /* Why a goal is not met: the sentences, and what they tell of how the search ended. */
 #include "cli/passive.h"
+#include "wanted.h"
 #include "network.h"
 #include <setjmp.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static itg_search_options options_of(double max_drop, double bytes)
 {
     return (itg_search_options){
         .searcher = "greedy",
-        .goal = {.max_drop = max_drop, .limits = {[ITG_METRIC_WEIGHT_BYTES] = bytes}},
+        .goal = goal_of((aim){.max_drop = max_drop, .limits = {[ITG_METRIC_WEIGHT_BYTES] = bytes}}),
         .calibration_samples = 16,
         .search_samples = 40,
         .threads = 1};

@@ -1,6 +1,7 @@
 /* Sums of 16 bits in parts, as target avr has them, on real weights: no input can leave a part, no
  * list of parts is shorter, and what the parts cost is what the search minimizes. The networks
  * beside the digits example need ../shared/data. */
+#include "wanted.h"
 #include "realize/batch.h"
 #include "realize/geometry.h"
 #include "search/evaluator.h"
@@ -357,11 +358,12 @@ static int64_t joins_found(const network *n, const itg_strategy_file *file)
 /* Uniform 8 bits and 5 bits differ in cycles by their joins alone, so that is what it looks for. */
 static void a_search_for_cycles_gets_rid_of_joins(void **state)
 {
-    itg_search_options options = {.goal = {.minimize = ITG_METRIC_CYCLES, .max_drop = 0.02},
-                                  .weight_bits = {5, 8},
-                                  .activation_bits = {8, 8},
-                                  .trials = 60,
-                                  .threads = 1};
+    itg_search_options options = {
+        .goal = goal_of((aim){.minimize = ITG_METRIC_CYCLES, .max_drop = 0.02}),
+        .weight_bits = {5, 8},
+        .activation_bits = {8, 8},
+        .trials = 60,
+        .threads = 1};
     itg_dataset *samples = NULL;
     itg_search_hooks hooks = {0};
     itg_search_result *result = NULL;

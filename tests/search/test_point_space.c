@@ -1,4 +1,5 @@
 /* Choice groups as dimensions: which there are, what points mean, what levels are worth. */
+#include "wanted.h"
 #include "network.h"
 #include "search/measure.h"
 #include <setjmp.h>
@@ -261,7 +262,7 @@ static void a_level_is_worth_the_bytes_of_one_bit(void **state)
     measured m;
     (void)state;
     measured_make("cortex-m", &(itg_search_options){0}, &m);
-    measure(&m, (itg_goal){.minimize = ITG_METRIC_WEIGHT_BYTES});
+    measure(&m, goal_of((aim){.minimize = ITG_METRIC_WEIGHT_BYTES}));
     for (int32_t d = 0; d < m.evaluator.points->space.dim_count; d++) {
         const itg_choice_group *g =
             &m.evaluator.points->groups->groups[m.evaluator.points->dim_group[d]];
@@ -276,7 +277,7 @@ static void bit_operations_count_both_operands(void **state)
     measured m;
     (void)state;
     measured_make("cortex-m", &(itg_search_options){0}, &m);
-    measure(&m, (itg_goal){.minimize = ITG_METRIC_BOPS});
+    measure(&m, goal_of((aim){.minimize = ITG_METRIC_BOPS}));
     double sum_weights = 0;
     for (int32_t d = 0; d < m.evaluator.points->space.dim_count; d++)
         if (m.evaluator.points->groups->groups[m.evaluator.points->dim_group[d]].is_weight)
@@ -293,16 +294,16 @@ static void limits_that_are_exceeded_make_levels_count(void **state)
     (void)state;
     measured_make("cortex-m", &(itg_search_options){.activation_bits = {4, 16}}, &m);
     const itg_point_space *p = m.evaluator.points;
-    measure(&m, (itg_goal){.minimize = ITG_METRIC_WEIGHT_BYTES, .limits = {0, 0, 0, 1e9}});
+    measure(&m, goal_of((aim){.minimize = ITG_METRIC_WEIGHT_BYTES, .limits = {0, 0, 0, 1e9}}));
     for (int32_t d = 0; d < p->space.dim_count; d++)
         if (!p->groups->groups[p->dim_group[d]].is_weight)
             assert_true(p->dims[d].cost_per_level == 0); /* met by every point */
     /* Activations cost no weight bytes, but bit operations, and these are limited. */
-    measure(&m, (itg_goal){.minimize = ITG_METRIC_WEIGHT_BYTES, .limits = {0, 1000, 0, 0}});
+    measure(&m, goal_of((aim){.minimize = ITG_METRIC_WEIGHT_BYTES, .limits = {0, 1000, 0, 0}}));
     for (int32_t d = 0; d < p->space.dim_count; d++)
         if (!p->groups->groups[p->dim_group[d]].is_weight) counted += p->dims[d].cost_per_level > 0;
     assert_int_equal(counted, 3); /* what convolutions and Gemm read */
-    measure(&m, (itg_goal){.maximize_quality = true, .limits = {1e9, 0, 0, 0}});
+    measure(&m, goal_of((aim){.maximize_quality = true, .limits = {1e9, 0, 0, 0}}));
     for (int32_t d = 0; d < p->space.dim_count; d++)
         assert_true(p->dims[d].cost_per_level == 0);
     measured_end(&m);

@@ -2,6 +2,7 @@
  * same best, the same strategy file; and trials that stop at the same sample on any number of
  * threads, with any kernels and caches. */
 #include "cli/passive.h"
+#include "wanted.h"
 #include "tests/base/cmocka_base.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static void check_same(const record *on, const record *off)
 static itg_search_options options_of(const network *n, int searcher, bool maximize)
 {
     itg_search_options o = {.searcher = itg_searcher_name(searcher),
-                            .goal = {.max_drop = maximize ? -1 : 0.02},
+                            .goal = goal_of((aim){.max_drop = maximize ? -1 : 0.02}),
                             .trials = n->trials,
                             .seed = 3,
                             .threads = 2,
@@ -161,8 +162,8 @@ static itg_search_options options_of(const network *n, int searcher, bool maximi
                             .activation_methods = {ITG_THRESHOLD_MAX},
                             .activation_method_count = 1,
                             .cache_bytes = 1 << 24};
-    o.goal.maximize_quality = maximize;
-    if (maximize) o.goal.limits[ITG_METRIC_BOPS] = 3e8;
+    if (maximize) o.goal.objectives[0] = ITG_METRIC_ACCURACY;
+    if (maximize) limit(&o.goal, ITG_METRIC_BOPS, 3e8);
     if (strcmp(o.searcher, "exhaustive") == 0) {
         o.weight_bits = n->exhaustive;
         o.activation_bits = o.input_bits = o.output_bits = (itg_bits_range){8, 8};

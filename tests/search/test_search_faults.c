@@ -1,5 +1,6 @@
 /* The nth allocation of a whole search fails: the status says so, nothing is handed out, and what
  * is left behind is the sanitizer's business. */
+#include "wanted.h"
 #include "network.h"
 #include <setjmp.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ static void a_search_whose_goal_is_met(void **state)
     for (int i = 0; i < 2; i++)
         search_survives(targets[i], &(itg_search_options){
                                         .searcher = "greedy",
-                                        .goal.max_drop = 0.5,
+                                        .goal = goal_of((aim){.max_drop = 0.5}),
                                         .trials = 6,
                                         .threads = 1,
                                         .weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
@@ -101,13 +102,14 @@ static void a_search_whose_goal_is_not_met(void **state)
 {
     (void)state;
     search_survives("cortex-m",
-                    &(itg_search_options){
-                        .searcher = "random",
-                        .goal = {.maximize_quality = true, .max_drop = -1, .limits = {1, 0, 0, 0}},
-                        .trials = 6,
-                        .threads = 1,
-                        .hago_baseline = true,
-                        .weight_bits = {2, 3}});
+                    &(itg_search_options){.searcher = "random",
+                                          .goal = goal_of((aim){.maximize_quality = true,
+                                                                .max_drop = -1,
+                                                                .limits = {1, 0, 0, 0}}),
+                                          .trials = 6,
+                                          .threads = 1,
+                                          .hago_baseline = true,
+                                          .weight_bits = {2, 3}});
 }
 
 static void a_search_that_is_replayed(void **state)

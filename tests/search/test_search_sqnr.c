@@ -1,4 +1,5 @@
 /* Searches by the SQNR of all outputs: of networks that are no classifiers, and of one that is. */
+#include "wanted.h"
 #include "network.h"
 #include <math.h>
 #include <setjmp.h>
@@ -61,7 +62,7 @@ static itg_search_options options(const char *searcher, double least)
 {
     return (itg_search_options){
         .searcher = searcher,
-        .goal = {.quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = least},
+        .goal = goal_of((aim){.sqnr = true, .max_drop = -1, .min_sqnr_db = least}),
         .trials = 40,
         .calibration_samples = 20,
         .search_samples = 30,
@@ -139,9 +140,8 @@ static void threads_and_racing_change_nothing(void **state)
                 itg_search_options o = options(itg_searcher_name(i), 25);
                 narrow(&o);
                 if (maximize) {
-                    o.goal.min_sqnr_db = 0;
-                    o.goal.maximize_quality = true;
-                    o.goal.limits[ITG_METRIC_WEIGHT_BYTES] = 200;
+                    o.goal = goal_of((aim){.sqnr = true, .maximize_quality = true, .max_drop = -1});
+                    limit(&o.goal, ITG_METRIC_WEIGHT_BYTES, 200);
                 }
                 o.threads = 3;
                 search(&n, &o, &raced);
@@ -201,8 +201,8 @@ static void the_best_quality_within_a_limit_is_an_sqnr(void **state)
     for (int bytes = 100; bytes <= 300; bytes += 100) {
         itg_search_options o = options("greedy", 0);
         o.trials = MOST;
-        o.goal.maximize_quality = true;
-        o.goal.limits[ITG_METRIC_WEIGHT_BYTES] = bytes;
+        o.goal = goal_of((aim){.sqnr = true, .maximize_quality = true, .max_drop = -1});
+        limit(&o.goal, ITG_METRIC_WEIGHT_BYTES, bytes);
         search(&n, &o, &r);
         assert_true(r.goal_met && r.holds && r.score.value[ITG_METRIC_WEIGHT_BYTES] <= bytes);
         assert_true(itg_score_get(&r.score, ITG_METRIC_SQNR) > last + 1);
@@ -225,11 +225,11 @@ static void a_drop_in_points_is_refused(void **state)
         assert_false(itg_model_is_classifier(n.model));
         itg_search_data data = small_network_data(&n);
         itg_search_options o = options("greedy", 0);
-        o.goal = (itg_goal){.max_drop = 0.01};
+        o.goal = goal_of((aim){.max_drop = 0.01});
         assert_int_equal(itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
                          ITG_BAD_ARGUMENT);
         assert_non_null(strstr(err.message, "is no classifier"));
-        o.goal = (itg_goal){.quality = ITG_QUALITY_SQNR, .max_drop = 0.01};
+        o.goal = goal_of((aim){.sqnr = true, .max_drop = 0.01});
         assert_int_equal(itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
                          ITG_BAD_ARGUMENT);
         assert_null(result);
@@ -285,10 +285,10 @@ static void a_goal_that_is_met_may_not_hold_on_the_hold_out(void **state)
         small_network_make(seed, "cortex-m", SAMPLES, &n);
         for (int drop = 0; drop < 3; drop++) {
             itg_search_options o = options("random", 0);
-            o.goal = (itg_goal){.max_drop = 0.04 * drop};
+            o.goal = goal_of((aim){.max_drop = 0.04 * drop});
             search(&n, &o, &r);
             bool holds = r.floats.value[ITG_METRIC_TOP1] - r.holdout.value[ITG_METRIC_TOP1] <=
-                         o.goal.max_drop + 1e-9;
+                         itg_goal_drop(&o.goal) + 1e-9;
             assert_true(r.holds == holds);
             if (!r.goal_met) continue;
             held += holds;

@@ -1,5 +1,6 @@
 /* Searches on hardware whose accumulators do not hold what the widest widths give: a built-in
  * target with sums of 16 bits, whole. */
+#include "wanted.h"
 #include <intaglio/intaglio.h>
 #include "cli/passive.h"
 #include "tests/base/cmocka_base.h"
@@ -81,7 +82,7 @@ static found search(const subject *s, const itg_search_options *o)
 static itg_search_options options(const char *searcher)
 {
     return (itg_search_options){.searcher = searcher,
-                                .goal = {.max_drop = 0.02},
+                                .goal = goal_of((aim){.max_drop = 0.02}),
                                 .calibration_samples = 100,
                                 .search_samples = 200,
                                 .threads = 2};
@@ -123,12 +124,12 @@ static void widths_that_cost_are_searched_too(void **state)
     (void)state;
     open_subject("cortex-m", &s);
     itg_search_options o = options("greedy");
-    o.goal.minimize = ITG_METRIC_BOPS;
+    o.goal.objectives[0] = ITG_METRIC_BOPS;
     found f = search(&s, &o);
     assert_true(f.met);
     itg_free(f.strategy);
     o = options("greedy");
-    o.goal = (itg_goal){.maximize_quality = true, .max_drop = -1, .limits = {4000, 0, 0, 0}};
+    o.goal = goal_of((aim){.maximize_quality = true, .max_drop = -1, .limits = {4000, 0, 0, 0}});
     f = search(&s, &o);
     assert_true(f.met && f.bytes <= 4000 && f.bytes > 3000);
     itg_free(f.strategy);

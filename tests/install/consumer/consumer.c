@@ -49,9 +49,7 @@ int main(int argc, char **argv)
     itg_program *program = NULL;
     itg_score score;
     itg_error err;
-    options.goal.quality = ITG_QUALITY_SQNR;
-    options.goal.min_sqnr_db = 20;
-    options.goal.max_drop = -1; /* none */
+    if (!itg_goal_constrain(&options.goal, ITG_METRIC_SQNR, 20, false)) return 1;
     if (itg_model_open_memory(file, bytes, "digits", NULL, &model, &err) != ITG_OK ||
         itg_hardware_load("cortex-m", &hw, &err) != ITG_OK ||
         itg_data_from_memory(&array, "images", &data, &err) != ITG_OK)
