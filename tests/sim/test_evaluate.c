@@ -687,8 +687,7 @@ static void simulation_of_the_example_on_any_number_of_threads(void **state)
                         score.value[ITG_METRIC_WEIGHT_BYTES] &&
                     score.value[ITG_METRIC_AVERAGE_WEIGHT_BITS] == 8);
         assert_int_equal(
-            itg_simulate(e.model, e.file, e.data, NULL, false, threads[i], &score, &err),
-            ITG_OK);
+            itg_simulate(e.model, e.file, e.data, NULL, false, threads[i], &score, &err), ITG_OK);
         assert_true(isnan(score.value[ITG_METRIC_TOP1]) &&
                     isnan(score.value[ITG_METRIC_AGREEMENT]));
     }
@@ -702,10 +701,10 @@ static void hardware_that_is_all_float_scores_the_float_model(void **state)
     itg_score score = {0}, again = {0};
     (void)state;
     open_example(&e, "float");
-    assert_int_equal(
-        itg_simulate(e.model, e.file, e.data, e.labels, true, 1, &score, NULL), ITG_OK);
-    assert_int_equal(
-        itg_simulate(e.model, e.file, e.data, e.labels, true, 3, &again, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 1, &score, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 3, &again, NULL),
+                     ITG_OK);
     assert_true(score.value[ITG_METRIC_AGREEMENT] == 1 && score.value[ITG_METRIC_TOP1] > 0.9 &&
                 isnan(score.value[ITG_METRIC_WEIGHT_BYTES]));
     assert_memory_equal(score.digest, again.digest, 32);
