@@ -5,7 +5,7 @@
 #define ITG_BASE_H
 #include <stdarg.h>
 #include <stdio.h>
-#include <intaglio/types.h>
+#include "base/op.h"
 
 #if defined(__GNUC__)
 #define ITG_PRINTF(a, b) __attribute__((format(printf, a, b)))
@@ -91,12 +91,6 @@ uint64_t itg_rng_below(itg_rng *rng, uint64_t bound);              /* unbiased; 
 double itg_rng_unit(itg_rng *rng);                                 /* [0,1), 53 bits */
 void itg_rng_shuffle(itg_rng *rng, uint32_t *items, size_t count); /* Fisher-Yates */
 
-/* ---- operators (op.c) ---- */
-/* Each output element is a function of the input element at its place: Relu, LeakyRelu, Elu, Clip,
- * Sigmoid, Tanh, HardSigmoid, HardSwish, Softplus, Exp, Log, Sqrt, Reciprocal, Erf, Abs, Neg,
- * Floor, Ceil. */
-bool itg_is_univariate(itg_op op);
-
 /* ---- parallel loops (parallel.c): OpenMP, never busy-waiting ---- */
 /* fn(context, worker, item) for item 0..items-1, each once, in any order and on any of `threads`
  * workers (1: in order on the caller). worker < threads. The first failing item by index decides
@@ -108,9 +102,6 @@ itg_status itg_parallel_for(int threads, int64_t items, itg_parallel_fn fn, void
  * what held before, to be set again. */
 int itg_parallel_lend(int threads);
 int itg_thread_count(int wanted); /* wanted > 0: at most 256; 0: the machine's */
-/* Call first in main: makes OpenMP's threads sleep while they wait (re-executes the program once
- * where the runtime reads OMP_WAIT_POLICY only at start). */
-void itg_parallel_be_passive(int argc, char **argv);
 
 /* ---- little-endian bytes, whatever the host ---- */
 /* Copies count elements of size bytes each; reverses the bytes of each on a big-endian host. */

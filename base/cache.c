@@ -20,6 +20,7 @@ typedef struct entry {
 
 struct itg_cache {
     pthread_mutex_t lock;
+    int32_t owners;
     size_t max_bytes;
     double age;
     entry **chains, **heap; /* both of `capacity` */
@@ -37,13 +38,30 @@ itg_status itg_cache_create(size_t max_bytes, itg_cache **out, itg_error *err)
         return itg_fail(err, ITG_NO_MEMORY, "no lock for a cache");
     }
     cache->max_bytes = max_bytes;
+    cache->owners = 1;
     *out = cache;
     return ITG_OK;
 }
 
+itg_cache *itg_cache_share(itg_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->owners++;
+    pthread_mutex_unlock(&cache->lock);
+    return cache;
+}
+
+static bool has_owner(itg_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    bool owned = --cache->owners > 0;
+    pthread_mutex_unlock(&cache->lock);
+    return owned;
+}
+
 void itg_cache_destroy(itg_cache *cache)
 {
-    if (cache == NULL) return;
+    if (cache == NULL || has_owner(cache)) return;
     for (size_t i = 0; i < cache->capacity; i++)
         for (entry *e = cache->chains[i], *next; e != NULL; e = next) {
             next = e->next;
@@ -231,8 +249,8 @@ void *itg_cache_reserve(itg_cache *cache, const itg_key *key, size_t bytes, doub
     entry *e = NULL;
     pthread_mutex_lock(&cache->lock);
     bool taken = find(cache, key) != NULL;
-    bool kept = !taken && make_room(cache, bytes, density, must) && grow(cache);
-    if (kept || must) e = entry_create(key, bytes, density);
+    bool wanted = !taken && make_room(cache, bytes, density, must), kept = wanted && grow(cache);
+    if (kept || (must && !wanted)) e = entry_create(key, bytes, density);
     if (e != NULL && kept) {
         entry **chain = chain_of(cache, key);
         e->listed = true;
@@ -246,6 +264,14 @@ void *itg_cache_reserve(itg_cache *cache, const itg_key *key, size_t bytes, doub
     if (!kept && !taken) cache->stats.refused++;
     pthread_mutex_unlock(&cache->lock);
     return e == NULL ? NULL : e->data;
+}
+
+const void *itg_cache_hold(itg_cache *cache, const void *data)
+{
+    pthread_mutex_lock(&cache->lock);
+    entry_of(data)->holders++;
+    pthread_mutex_unlock(&cache->lock);
+    return data;
 }
 
 void itg_cache_commit(itg_cache *cache, const void *data)

@@ -20,7 +20,9 @@ typedef struct itg_cache_stats {
 
 /* max_bytes 0: nothing is kept beyond its use. */
 itg_status itg_cache_create(size_t max_bytes, itg_cache **out, itg_error *err);
-/* Nothing may be held. */
+/* Another owner: the cache lives until each owner has destroyed it. Returns cache. */
+itg_cache *itg_cache_share(itg_cache *cache);
+/* Ends one ownership; NULL: nothing happens. With the last one nothing may be held any more. */
 void itg_cache_destroy(itg_cache *cache);
 itg_cache_stats itg_cache_statistics(itg_cache *cache);
 
@@ -30,6 +32,8 @@ const void *itg_cache_fetch(itg_cache *cache, const itg_key *key, size_t bytes);
  * cost: of making the contents again, in any unit. NULL: not worth it, somebody else is just making
  * it, or no memory. must: beyond the budget if need be; NULL means no memory then. */
 void *itg_cache_reserve(itg_cache *cache, const itg_key *key, size_t bytes, double cost, bool must);
+/* Another hold of a piece that the caller holds. Returns data. */
+const void *itg_cache_hold(itg_cache *cache, const void *data);
 /* The contents are complete: others may fetch them. */
 void itg_cache_commit(itg_cache *cache, const void *data);
 /* Ends one hold. What was never committed disappears. NULL: nothing happens. */

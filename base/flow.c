@@ -58,7 +58,7 @@ static uint64_t alignment_of(const itg_flow *flow, uint64_t alignment)
     return alignment;
 }
 
-static itg_status place(itg_flow *flow, uint64_t alignment, bool well, itg_error *err)
+static itg_status place(itg_flow *flow, uint64_t alignment, itg_error *err)
 {
     size_t count = (size_t)flow->tensor_count + 1;
     itg_placed *items = calloc(count, sizeof *items);
@@ -69,9 +69,7 @@ static itg_status place(itg_flow *flow, uint64_t alignment, bool well, itg_error
     } else {
         int32_t placed = collect(flow, items, item_of);
         status = itg_place_bound(items, placed, alignment, &flow->least, err);
-        if (status == ITG_OK)
-            status =
-                (well ? itg_place_well : itg_place)(items, placed, alignment, &flow->bytes, err);
+        if (status == ITG_OK) status = itg_place_well(items, placed, alignment, &flow->bytes, err);
         for (int32_t i = 0; i < placed && status == ITG_OK; i++)
             flow->tensors[items[i].index].offset = items[i].offset;
         for (int32_t i = 0; i < flow->tensor_count && status == ITG_OK; i++) {
@@ -85,9 +83,9 @@ static itg_status place(itg_flow *flow, uint64_t alignment, bool well, itg_error
     return status;
 }
 
-itg_status itg_flow_plan(itg_flow *flow, uint64_t alignment, bool well, itg_error *err)
+itg_status itg_flow_plan(itg_flow *flow, uint64_t alignment, itg_error *err)
 {
     set_lives(flow);
     itg_status status = itg_flow_share(flow, err);
-    return status == ITG_OK ? place(flow, alignment_of(flow, alignment), well, err) : status;
+    return status == ITG_OK ? place(flow, alignment_of(flow, alignment), err) : status;
 }

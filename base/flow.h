@@ -59,7 +59,7 @@ typedef struct itg_flow {
 /* Rounds every home up to `alignment`, a power of two (8 where an element has 8 bytes and the
  * alignment is less); sharing does not depend on it. well: itg_place_well, else itg_place.
  * ITG_NO_MEMORY is the only failure. */
-itg_status itg_flow_plan(itg_flow *flow, uint64_t alignment, bool well, itg_error *err);
+itg_status itg_flow_plan(itg_flow *flow, uint64_t alignment, itg_error *err);
 /* Part of it (flow_share.c): homes, after the lives are set. */
 itg_status itg_flow_share(itg_flow *flow, itg_error *err);
 #endif

@@ -1,21 +1,26 @@
 #include "base/base.h"
 #include <string.h>
 
-static const char *const names[ITG_OP_COUNT] = {
-#define ITG_OP(id, name, min_in, max_in, max_out) name,
+static const itg_op_info infos[ITG_OP_COUNT] = {
+#define ITG_OP(id, name, classes, min_in, max_in, max_out, opset)                                  \
+    {name, classes, min_in, max_in, max_out, opset},
 #include <intaglio/ops.def>
-#undef ITG_OP
 };
+
+const itg_op_info *itg_op_info_of(itg_op op)
+{
+    return &infos[op];
+}
 
 const char *itg_op_name(itg_op op)
 {
-    return (int)op >= 0 && op < ITG_OP_COUNT ? names[op] : "unknown";
+    return (int)op >= 0 && op < ITG_OP_COUNT ? infos[op].name : "unknown";
 }
 
 bool itg_op_from_name(const char *name, itg_op *out)
 {
     for (int i = 0; i < ITG_OP_COUNT; i++) {
-        if (strcmp(name, names[i]) == 0) {
+        if (strcmp(name, infos[i].name) == 0) {
             *out = (itg_op)i;
             return true;
         }
@@ -23,29 +28,7 @@ bool itg_op_from_name(const char *name, itg_op *out)
     return false;
 }
 
-bool itg_is_univariate(itg_op op)
+bool itg_op_is(itg_op op, int classes)
 {
-    switch (op) {
-    case ITG_OP_RELU:
-    case ITG_OP_LEAKY_RELU:
-    case ITG_OP_ELU:
-    case ITG_OP_CLIP:
-    case ITG_OP_SIGMOID:
-    case ITG_OP_TANH:
-    case ITG_OP_HARD_SIGMOID:
-    case ITG_OP_HARD_SWISH:
-    case ITG_OP_SOFTPLUS:
-    case ITG_OP_EXP:
-    case ITG_OP_LOG:
-    case ITG_OP_SQRT:
-    case ITG_OP_RECIPROCAL:
-    case ITG_OP_ERF:
-    case ITG_OP_ABS:
-    case ITG_OP_NEG:
-    case ITG_OP_FLOOR:
-    case ITG_OP_CEIL:
-        return true;
-    default:
-        return false;
-    }
+    return (int)op >= 0 && op < ITG_OP_COUNT && (infos[op].classes & classes) != 0;
 }

@@ -169,8 +169,6 @@ itg_shape
 bench_subject_shape(const bench_subject *s); /* of all samples, as the network reads them */
 /* The path that a name of the network's stands for; false: there is no such file. */
 bool bench_subject_file(const bench_subject *s, const char *name, char *out, size_t size);
-/* "none": the plain executor's kernels. */
-const char *bench_set_name(const itg_accel_kernels *kernels);
 /* One full candidate. kernels NULL: the evaluator's. */
 itg_status bench_subject_score(const bench_subject *s, const itg_accel_kernels *kernels,
                                const int32_t *point, int threads, itg_score *out, itg_error *err);

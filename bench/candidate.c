@@ -6,7 +6,7 @@
 
 enum { FIRST_DRAWN = 2 };
 
-/* ---- verifying: blocks, plain executor and simulation give the same bits ---- */
+/* ---- verifying: the program and the simulation give the same bits ---- */
 
 static itg_status digest_of(const bench_subject *s, const itg_runner *runner,
                             const itg_dataset *some, unsigned char digest[32], itg_error *err)
@@ -25,20 +25,16 @@ static itg_status compare_runners(const bench_subject *s, const itg_annotated *a
                                   itg_error *err)
 {
     itg_batch_options options = {.kernels = s->evaluator.kernels, .weights = s->evaluator.weights};
-    unsigned char digest[3][32];
+    unsigned char digest[2][32];
     itg_batch_plan *plan = NULL;
     itg_status status = itg_batch_plan_create(program, &options, &plan, err);
     if (status != ITG_OK) return status;
     itg_fast_program fast = {program, plan, NULL, 0};
-    itg_runner runners[] = {itg_runner_fast(&fast), itg_runner_program(program),
-                            itg_runner_sim(annotated)};
-    for (int i = 0; i < 3 && status == ITG_OK; i++)
+    itg_runner runners[] = {itg_runner_program(&fast), itg_runner_sim(annotated)};
+    for (int i = 0; i < 2 && status == ITG_OK; i++)
         status = digest_of(s, &runners[i], some, digest[i], err);
     itg_batch_plan_destroy(plan);
     if (status == ITG_OK && memcmp(digest[0], digest[1], 32) != 0)
-        status = itg_fail(err, ITG_MISMATCH, "%s: blocks differ from the plain executor",
-                          s->network->name);
-    if (status == ITG_OK && memcmp(digest[0], digest[2], 32) != 0)
         status = itg_fail(err, ITG_MISMATCH, "%s: the executor differs from the simulation",
                           s->network->name);
     return status;
@@ -123,7 +119,7 @@ static itg_status compare_sets(const bench_subject *s, const itg_accel_kernels *
         status = bench_subject_score(s, kernels, point, s->options->threads, &other, err);
     if (status == ITG_OK && memcmp(ours.digest, other.digest, sizeof ours.digest) != 0)
         status = itg_fail(err, ITG_MISMATCH, "%s: set '%s' gives other outputs", s->network->name,
-                          bench_set_name(kernels));
+                          itg_accel_name(kernels));
     return status;
 }
 
@@ -150,11 +146,11 @@ static itg_status measure_set(bench_subject *s, const itg_accel_kernels *kernels
     char what[128], verified[224], floats[96], sets[96] = "";
     describe_float(s, floats, sizeof floats);
     snprintf(what, sizeof what, "(a) %s: full candidate, %lld samples, 1 thread, set %s",
-             s->network->name, (long long)bench_subject_samples(s), bench_set_name(kernels));
+             s->network->name, (long long)bench_subject_samples(s), itg_accel_name(kernels));
     if (kernels != s->evaluator.kernels)
         snprintf(sets, sizeof sets, "all samples: outputs = those of set %s; ",
-                 bench_set_name(s->evaluator.kernels));
-    snprintf(verified, sizeof verified, "first %lld: blocks = plain executor = simulation; %s%s",
+                 itg_accel_name(s->evaluator.kernels));
+    snprintf(verified, sizeof verified, "first %lld: program = simulation; %s%s",
              (long long)exact_samples(s), sets, floats);
     bench_add(s->table, &(bench_row){.what = what,
                                      .peer_name = s->fp32.name,
@@ -178,7 +174,7 @@ static double goal_of(const bench_subject *s, const char *set)
 
 static itg_status measure_sets(bench_subject *s, itg_error *err)
 {
-    const char *first = bench_set_name(s->evaluator.kernels);
+    const char *first = itg_accel_name(s->evaluator.kernels);
     itg_status status = measure_set(s, s->evaluator.kernels, goal_of(s, first), err);
     for (int i = 0; itg_accel_set(i) && s->network->full_ratio > 0 && status == ITG_OK; i++) {
         const char *name = itg_accel_set(i);

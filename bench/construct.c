@@ -1,6 +1,7 @@
 /* itg_bench_construct: what it costs to build a candidate, from a point to a plan that could run,
  * step by step: nothing seen before, one group changed to a width not seen, to one seen, all seen.
  */
+#include "cli/passive.h"
 #include "search/evaluator.h"
 #include "bench/bench.h"
 #include <stdlib.h>
@@ -72,14 +73,12 @@ static itg_status build(const construct *b, times *t, itg_error *err)
     itg_status status = itg_evaluator_resolve(e, b->point, &c.strategy, err);
     ms[RESOLVE] = lap(&last);
     if (status == ITG_OK)
-        status =
-            itg_annotate_with(e->model->graph, e->hw, c.strategy, &e->constants, &c.annotated, err);
+        status = itg_annotate_with(e->model, e->hw, c.strategy, &e->constants, &c.annotated, err);
     ms[ANNOTATE] = lap(&last);
     if (status == ITG_OK) status = itg_score_costs(e->hw, c.annotated, &score, err);
     ms[COSTS] = lap(&last);
     if (status == ITG_OK)
-        status = itg_realize_with(c.annotated, &(itg_realize_options){0}, &e->constants, &c.program,
-                                  err);
+        status = itg_realize_program(c.annotated, &(itg_realize_options){0}, &c.program, err);
     ms[REALIZE] = lap(&last);
     if (status == ITG_OK) status = itg_batch_plan_create(c.program, &batch, &c.plan, err);
     ms[PLAN] = lap(&last);
@@ -116,10 +115,10 @@ static itg_status start(construct *b, itg_error *err)
     itg_search_options options = {0};
     itg_status status = itg_evaluator_init(e, 0, err);
     if (status == ITG_OK)
-        status = itg_point_space_create(b->hw, b->model->graph, &options, &e->points, err);
+        status = itg_point_space_create(b->hw, b->model, &options, &e->points, err);
     if (status == ITG_OK)
-        status = itg_threshold_cache_create(b->model->graph, b->hw, e->points->groups, b->stats,
-                                            &e->cache, err);
+        status = itg_threshold_cache_create(b->model, b->hw, e->points->groups, b->stats, &e->cache,
+                                            err);
     if (status != ITG_OK) return status;
     b->point = calloc((size_t)e->points->space.dim_count + 1, sizeof *b->point);
     if (!b->point) return itg_fail(err, ITG_NO_MEMORY, "no memory for a point");
@@ -179,7 +178,7 @@ int main(int argc, char **argv)
 {
     construct b = {.repeats = 5, .limit = 4};
     itg_error err = {0};
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     if (argc != 5) {
         fputs("usage: itg_bench_construct MODEL HARDWARE DATA SCALE\n", stderr);
         return 2;
@@ -187,11 +186,10 @@ int main(int argc, char **argv)
     b.preprocess = itg_preprocess_default();
     b.preprocess.scale = (float)atof(argv[4]);
     bench_print_header(1, b.repeats);
-    itg_status status = itg_model_open(argv[1], &b.model, &err);
+    itg_status status = itg_model_open(argv[1], NULL, &b.model, &err);
     if (status == ITG_OK) status = itg_hardware_load(argv[2], &b.hw, &err);
     if (status == ITG_OK) status = itg_data_open(argv[3], b.limit, &b.data, &err);
-    if (status == ITG_OK)
-        status = itg_calibrate(b.model->graph, b.data, &b.preprocess, 1, &b.stats, &err);
+    if (status == ITG_OK) status = itg_calibrate(b.model, b.data, &b.preprocess, 1, &b.stats, &err);
     if (status == ITG_OK) printf("\n%s on %s\n", itg_model_name(b.model), b.hw->name);
     if (status == ITG_OK) status = measure(&b, &err);
     itg_stats_destroy(b.stats);

@@ -101,24 +101,28 @@ static itg_status open_run(bench_subject *s, const itg_program *program,
 
 /* ---- verifying ---- */
 
-/* The plain executor on the first samples: every code. */
-static itg_status compare_plain(const graph_run *g, const itg_program *program, int64_t count,
-                                itg_error *err)
+/* The reference kernels on the first samples, one at a time: every code. */
+static itg_status compare_reference(const graph_run *g, const itg_program *program, int64_t count,
+                                    itg_error *err)
 {
-    itg_instance *plain = NULL;
-    itg_status status = itg_instance_create(program, &plain, err);
+    itg_batch_options options = {.block = 1};
+    itg_batch_io io = {copy_sample, (void *)(uintptr_t)g, NULL, false};
+    itg_batch_plan *plan = NULL;
+    itg_batch *batch = NULL;
+    itg_status status = itg_accel_choose("reference", &options.kernels, err);
+    if (status == ITG_OK) status = itg_batch_plan_create(program, &options, &plan, err);
+    if (status == ITG_OK) status = itg_batch_create(plan, &batch, err);
     for (int64_t k = 0; k < count && status == ITG_OK; k++) {
-        memcpy(itg_instance_input(plain, 0), g->s->real + k * g->elements,
-               (size_t)g->elements * sizeof(float));
-        status = itg_instance_run(plain, err);
+        status = itg_batch_run(batch, &(itg_block){0, k, 1}, &io, err);
         if (status != ITG_OK) break;
-        itg_tensor out = itg_instance_output(plain, 0);
+        itg_tensor out = itg_batch_output(batch, 0, 0);
         for (int64_t i = 0; i < g->outputs && status == ITG_OK; i++)
             if (element_of(&out, i) != g->codes[k * g->outputs + i])
-                status = itg_fail(err, ITG_MISMATCH, "%s: blocks differ from the plain executor",
+                status = itg_fail(err, ITG_MISMATCH, "%s: blocks differ from the reference",
                                   g->s->network->name);
     }
-    itg_instance_destroy(plain);
+    itg_batch_destroy(batch);
+    itg_batch_plan_destroy(plan);
     return status;
 }
 
@@ -283,7 +287,7 @@ static itg_status measure(bench_subject *s, const itg_program *program, graph_ru
     char verified[256] = "";
     itg_status status =
         bench_rounds(contenders, 4, s->options->rounds, s->options->seconds, times, err);
-    if (status == ITG_OK) status = compare_plain(g, program, s->options->quick ? 1 : 2, err);
+    if (status == ITG_OK) status = compare_reference(g, program, s->options->quick ? 1 : 2, err);
     if (status == ITG_OK) status = compare_peer(g, &peers[1], verified, sizeof verified, err);
     if (status != ITG_OK) return status;
     if (s->network->qdq) add_against(s, &times[0], &times[1], &peers[0], verified);

@@ -93,15 +93,17 @@ static itg_search_options options_of(const searching *g, const way *w, int threa
 {
     const bench_subject *s = g->s;
     int64_t trials = s->options->quick ? 24 : s->network->trials;
-    itg_search_options o = {.searcher = "greedy",
-                            .goal = {.minimize = ITG_COST_SIZE, .max_drop = s->network->max_drop},
-                            .trials = trials,
-                            .seed = 1,
-                            .threads = threads,
-                            .calibration_samples = s->calibration->shape.dims[0],
-                            .search_samples = bench_subject_samples(s),
-                            .no_racing = !w->racing,
-                            .cache_bytes = w->reuse ? REUSE_BYTES : 0};
+    itg_search_options o = {
+        .searcher = "greedy",
+        .goal = {.constraints = {{ITG_METRIC_ACCURACY, s->network->max_drop, true}},
+                 .constraint_count = 1},
+        .trials = trials,
+        .seed = 1,
+        .threads = threads,
+        .calibration_samples = s->calibration->shape.dims[0],
+        .search_samples = bench_subject_samples(s),
+        .no_racing = !w->racing,
+        .cache_bytes = w->reuse ? REUSE_BYTES : 0};
     return o;
 }
 

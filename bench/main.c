@@ -1,4 +1,5 @@
 /* itg_bench: its options, and the run. */
+#include "cli/passive.h"
 #include "bench/bench.h"
 #include <errno.h>
 #include <signal.h>
@@ -165,7 +166,7 @@ int main(int argc, char **argv)
     command c = {.options = {.folder = "build/bench", .program = argv[0]}};
     bench_table table = {0};
     itg_error err = {0};
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     signal(SIGPIPE, SIG_IGN);
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         fputs(usage, stdout);

@@ -53,7 +53,7 @@ itg_status bench_subject_model(bench_subject *s, itg_error *err)
 {
     path_of(s, s->network->model, s->model_path, sizeof s->model_path);
     itg_status status = read_preprocess(s->network, &s->preprocess, err);
-    if (status == ITG_OK) status = itg_model_open(s->model_path, &s->model, err);
+    if (status == ITG_OK) status = itg_model_open(s->model_path, NULL, &s->model, err);
     return status;
 }
 
@@ -88,7 +88,7 @@ static itg_status count_macs(bench_subject *s, itg_error *err)
 
 static itg_status run_float(bench_subject *s, itg_error *err)
 {
-    itg_runner runner = itg_runner_float(s->model->graph, ITG_FLOAT_REFERENCE);
+    itg_runner runner = itg_runner_float(s->model, ITG_FLOAT_REFERENCE);
     itg_evaluate_options options = {.data = s->set.data,
                                     .preprocess = &s->preprocess,
                                     .labels = s->set.labels,
@@ -102,7 +102,7 @@ static itg_status run_float(bench_subject *s, itg_error *err)
 
 static itg_status prepare(bench_subject *s, itg_error *err)
 {
-    const itg_graph *graph = s->model->graph;
+    const itg_graph *graph = s->model;
     itg_evaluator *e = &s->evaluator;
     itg_search_options none = {0};
     e->model = s->model;
@@ -206,11 +206,6 @@ void bench_subject_close(bench_subject *s)
 
 /* ---- for those who measure ---- */
 
-const char *bench_set_name(const itg_accel_kernels *kernels)
-{
-    return kernels ? itg_accel_name(kernels) : "none";
-}
-
 int64_t bench_subject_samples(const bench_subject *s)
 {
     return s->set.data->shape.dims[0];
@@ -260,7 +255,7 @@ itg_status bench_subject_realize(const bench_subject *s, const int32_t *point,
     itg_strategy *strategy = NULL;
     itg_annotated *a = NULL;
     itg_status status = itg_evaluator_resolve(&s->evaluator, point, &strategy, err);
-    if (status == ITG_OK) status = itg_annotate(s->model->graph, s->hw, strategy, &a, err);
+    if (status == ITG_OK) status = itg_annotate(s->model, s->hw, strategy, &a, err);
     if (status == ITG_OK) status = itg_realize_program(a, &(itg_realize_options){0}, program, err);
     itg_strategy_destroy(strategy);
     if (status == ITG_OK)

@@ -44,8 +44,8 @@ typedef struct outlook {
 static itg_status look_ahead(const itg_model *model, const itg_hardware *hw, outlook *out,
                              itg_error *err)
 {
-    *out = (outlook){.stated = itg_hardware_limit(hw, ITG_COST_FLASH) > 0 ||
-                               itg_hardware_limit(hw, ITG_COST_RAM) > 0};
+    *out = (outlook){.stated = itg_hardware_limit(hw, ITG_METRIC_PARAMETER_BYTES) > 0 ||
+                               itg_hardware_limit(hw, ITG_METRIC_PEAK_ACTIVATION_BYTES) > 0};
     if (itg_hardware_all_float(hw)) return ITG_OK;
     itg_status status = itg_check_costs(model, hw, 8, &out->eight, out->no_c, err);
     if (status != ITG_OK || !out->stated) return status;
@@ -54,8 +54,8 @@ static itg_status look_ahead(const itg_model *model, const itg_hardware *hw, out
 
 static bool exceeds(const itg_hardware *hw, const itg_score *score)
 {
-    return itg_cli_memory_exceeded(hw, score, ITG_COST_FLASH) ||
-           itg_cli_memory_exceeded(hw, score, ITG_COST_RAM);
+    return itg_cli_memory_exceeded(hw, score, ITG_METRIC_PARAMETER_BYTES) ||
+           itg_cli_memory_exceeded(hw, score, ITG_METRIC_PEAK_ACTIVATION_BYTES);
 }
 
 /* ---- text ---- */
@@ -146,8 +146,7 @@ static void json_costs(itg_cli_json *json, const char *key, const itg_hardware *
                        const itg_score *score)
 {
     itg_cli_json_begin(json, key, '{');
-    itg_cli_json_known_integer(json, "parameter_bytes", score->parameter_bytes);
-    itg_cli_json_known_integer(json, "peak_activation_bytes", score->peak_activation_bytes);
+    itg_cli_json_metrics(json, "", score, ITG_CLI_COSTS);
     itg_cli_json_memory(json, hw, score);
     itg_cli_json_end(json, '}');
 }

@@ -179,15 +179,12 @@ static itg_status realize(itg_cli_demo_work *d, itg_error *err)
 
 static itg_status run_program(itg_cli_demo_work *d, itg_error *err)
 {
-    itg_preprocess p;
     itg_program *program = NULL;
     const itg_cli_data *data = &d->search.holdout;
+    const itg_run_options options = {.labels = data->labels,
+                                     .threads = (int)d->args->values[ITG_CLI_OPT_THREADS].integer};
     itg_status status = itg_program_open(d->paths[ITG_CLI_DEMO_PROGRAM], &program, err);
-    if (status == ITG_OK) status = itg_program_preprocess(program, &p, err);
-    if (status == ITG_OK)
-        status = itg_program_run(program, &p, data->samples, data->labels,
-                                 (int)d->args->values[ITG_CLI_OPT_THREADS].integer, 0, NULL,
-                                 &d->ran, err);
+    if (status == ITG_OK) status = itg_program_run(program, data->samples, &options, &d->ran, err);
     itg_program_destroy(program);
     if (status != ITG_OK) return status;
     const itg_score *promised = itg_search_best_holdout(d->search.result);

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/table.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +11,8 @@ enum { SIDES = 2 };
 typedef struct comparison {
     const itg_cli_args *args;
     itg_model *model; /* NULL: not given */
-    itg_portrait *portrait[SIDES];
-    const itg_portrait_info *info[SIDES];
+    itg_summary *summary[SIDES];
+    const itg_summary_info *info[SIDES];
     itg_score score[SIDES]; /* quality: as recorded, or (--data) now */
     bool has_costs;         /* both */
     int32_t edges, layers;  /* that differ */
@@ -25,47 +26,47 @@ static bool same_text(const char *a, const char *b)
 /* ---- what differs ---- */
 
 /* What only one side knows is no difference. */
-static bool quantizers_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+static bool quantizers_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
     if (a->sign == NULL || b->sign == NULL) return false;
     return !same_text(a->sign, b->sign) || a->zero_point != b->zero_point ||
            !same_text(a->scales, b->scales);
 }
 
-static bool thresholds_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+static bool thresholds_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
     return !same_text(a->method, b->method) || !same_text(a->thresholds, b->thresholds);
 }
 
-static bool edges_differ(const itg_portrait_edge *a, const itg_portrait_edge *b)
+static bool edges_differ(const itg_summary_edge *a, const itg_summary_edge *b)
 {
     return a->bits != b->bits || quantizers_differ(a, b) || thresholds_differ(a, b);
 }
 
-static bool layers_differ(const itg_portrait_layer *a, const itg_portrait_layer *b)
+static bool layers_differ(const itg_summary_layer *a, const itg_summary_layer *b)
 {
     return !same_text(a->form, b->form) || a->accumulator_bits != b->accumulator_bits ||
            a->weight_bytes != b->weight_bytes || a->bops != b->bops || a->cycles != b->cycles ||
            a->parts != b->parts;
 }
 
-static const itg_portrait_edge *edge(const comparison *c, int side, int32_t i)
+static const itg_summary_edge *edge(const comparison *c, int side, int32_t i)
 {
-    return itg_portrait_edge_at(c->portrait[side], i);
+    return itg_summary_edge_at(c->summary[side], i);
 }
 
-static const itg_portrait_layer *layer(const comparison *c, int side, int32_t i)
+static const itg_summary_layer *layer(const comparison *c, int side, int32_t i)
 {
-    return itg_portrait_layer_at(c->portrait[side], i);
+    return itg_summary_layer_at(c->summary[side], i);
 }
 
 /* The lists of one prepared graph are in one order. */
 static itg_status check_lists(const comparison *c, itg_error *err)
 {
-    const itg_portrait_info *a = c->info[0], *b = c->info[1];
+    const itg_summary_info *a = c->info[0], *b = c->info[1];
     bool same = a->edge_count == b->edge_count;
     for (int32_t i = 0; same && i < a->edge_count; i++) {
-        const itg_portrait_edge *x = edge(c, 0, i), *y = edge(c, 1, i);
+        const itg_summary_edge *x = edge(c, 0, i), *y = edge(c, 1, i);
         same = same_text(x->value, y->value) && same_text(x->node, y->node) && x->slot == y->slot;
     }
     if (c->has_costs) same = same && a->layer_count == b->layer_count;
@@ -100,18 +101,16 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
     itg_cli_data data = {0};
     itg_program *program = NULL;
     itg_strategy_file *file = NULL;
-    itg_preprocess p = itg_preprocess_default();
     itg_score score = {0};
     if (!c->info[side]->is_program && c->model == NULL)
         return itg_cli_error(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model",
                              path);
     itg_status status = itg_cli_data_open(c->args, &data, err);
     if (status == ITG_OK && c->info[side]->is_program) {
+        const itg_run_options options = {.labels = data.labels, .threads = threads};
         status = itg_program_open(path, &program, err);
-        if (status == ITG_OK) status = itg_program_preprocess(program, &p, err);
         if (status == ITG_OK)
-            status = itg_program_run(program, &p, data.samples, data.labels, threads, 0, NULL,
-                                     &score, err);
+            status = itg_program_run(program, data.samples, &options, &score, err);
     } else if (status == ITG_OK) {
         status = itg_strategy_open(c->model, path, &file, err);
         if (status == ITG_OK)
@@ -119,9 +118,10 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
                                   err);
     }
     if (status == ITG_OK) {
+        for (int m = 0; m < ITG_METRIC_COUNT; m++)
+            if (itg_metric_about((itg_metric)m)->needs != ITG_NEEDS_PROGRAM)
+                c->score[side].value[m] = score.value[m];
         c->score[side].samples = score.samples;
-        c->score[side].top1 = score.top1;
-        c->score[side].agreement = -1;
         memcpy(c->score[side].digest, score.digest, sizeof score.digest);
     }
     itg_program_destroy(program);
@@ -147,9 +147,9 @@ static itg_status compare(comparison *c, itg_error *err)
     itg_status status =
         model != NULL ? itg_cli_model_open(c->args, model, strategy, &c->model, err) : ITG_OK;
     for (int i = 0; i < SIDES && status == ITG_OK; i++) {
-        status = itg_portrait_open(c->args->arguments[i], c->model, &c->portrait[i], err);
+        status = itg_summary_open(c->args->arguments[i], c->model, &c->summary[i], err);
         if (status != ITG_OK) break;
-        c->info[i] = itg_portrait_info_of(c->portrait[i]);
+        c->info[i] = itg_summary_info_of(c->summary[i]);
         c->score[i] = c->info[i]->score;
     }
     if (status != ITG_OK) return status;
@@ -172,7 +172,7 @@ static bool same_hardware(const comparison *c)
 
 /* ---- JSON ---- */
 
-static void json_edge(itg_cli_json *json, const char *key, const itg_portrait_edge *e)
+static void json_edge(itg_cli_json *json, const char *key, const itg_summary_edge *e)
 {
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_integer(json, "bits", e->bits);
@@ -191,7 +191,7 @@ static void json_edge(itg_cli_json *json, const char *key, const itg_portrait_ed
     itg_cli_json_end(json, '}');
 }
 
-static void json_layer(itg_cli_json *json, const char *key, const itg_portrait_layer *l)
+static void json_layer(itg_cli_json *json, const char *key, const itg_summary_layer *l)
 {
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_text(json, "form", l->form);
@@ -208,20 +208,14 @@ static void json_layer(itg_cli_json *json, const char *key, const itg_portrait_l
 static void json_side(itg_cli_json *json, const comparison *c, int side)
 {
     static const char *const keys[SIDES] = {"a", "b"};
-    const itg_portrait_info *info = c->info[side];
+    const itg_summary_info *info = c->info[side];
     const itg_score *score = &c->score[side];
     itg_cli_json_begin(json, keys[side], '{');
     itg_cli_json_text(json, "file", c->args->arguments[side]);
     itg_cli_json_text(json, "kind", info->is_program ? "program" : "strategy");
     itg_cli_json_text(json, "hardware", info->hardware);
-    itg_cli_json_known_integer(json, "weight_bytes", score->weight_bytes);
-    itg_cli_json_known_integer(json, "parameter_bytes", score->parameter_bytes);
-    itg_cli_json_known_integer(json, "peak_activation_bytes", score->peak_activation_bytes);
-    itg_cli_json_known_number(json, "bops", score->bops);
-    itg_cli_json_known_number(json, "cycles", score->cycles);
+    itg_cli_json_metrics(json, "", score, ITG_CLI_METRICS);
     itg_cli_json_known_integer(json, "samples", score->samples > 0 ? score->samples : -1);
-    itg_cli_json_known_number(json, "top1", score->top1);
-    itg_cli_json_known_number(json, "agreement", score->agreement);
     itg_cli_json_end(json, '}');
 }
 
@@ -229,7 +223,7 @@ static void json_lists(itg_cli_json *json, const comparison *c, bool all)
 {
     itg_cli_json_begin(json, "edges", '[');
     for (int32_t i = 0; i < c->info[0]->edge_count; i++) {
-        const itg_portrait_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
+        const itg_summary_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
         if (!all && !edges_differ(a, b)) continue;
         itg_cli_json_begin(json, NULL, '{');
         itg_cli_json_text(json, "value", a->value);
@@ -242,7 +236,7 @@ static void json_lists(itg_cli_json *json, const comparison *c, bool all)
     itg_cli_json_end(json, ']');
     itg_cli_json_begin(json, "layers", '[');
     for (int32_t i = 0; c->has_costs && i < c->info[0]->layer_count; i++) {
-        const itg_portrait_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
+        const itg_summary_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
         if (!all && !layers_differ(a, b)) continue;
         itg_cli_json_begin(json, NULL, '{');
         itg_cli_json_text(json, "node", a->node);
@@ -271,60 +265,32 @@ static int print_json(const comparison *c)
 
 /* ---- text ---- */
 
-/* name, A, B, change in percent. Costs below zero are not known. */
-static void cost_cells(itg_cli_table *table, const char *name, double a, double b)
-{
-    char text[2][32];
-    if (a < 0 || b < 0) return;
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)(a + 0.5), text[0]));
-    itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)(b + 0.5), text[1]));
-    if (a == b || a == 0)
-        itg_cli_table_cell(table, "%s", a == b ? "" : "new");
-    else
-        itg_cli_table_cell(table, "%+.1f %%", 100 * (b - a) / a);
-}
-
-static void share_cells(itg_cli_table *table, const char *name, double a, double b)
-{
-    const double share[SIDES] = {a, b};
-    if (a < 0 && b < 0) return;
-    itg_cli_table_cell(table, "%s", name);
-    for (int i = 0; i < SIDES; i++)
-        if (share[i] < 0)
-            itg_cli_table_cell(table, "not known");
-        else
-            itg_cli_table_cell(table, "%.2f %%", 100 * share[i]);
-    if (a < 0 || b < 0)
-        itg_cli_table_cell(table, "%s", "");
-    else
-        itg_cli_table_cell(table, "%+.2f points", 100 * (b - a));
-}
-
 static int print_totals(const comparison *c)
 {
     const itg_score *a = &c->score[0], *b = &c->score[1];
+    char text[32];
     itg_cli_table table;
     itg_cli_table_init(&table, "lrrr");
     itg_cli_table_cell(&table, "%s", "");
     itg_cli_table_cell(&table, "A");
     itg_cli_table_cell(&table, "B");
     itg_cli_table_cell(&table, "%s", "");
-    cost_cells(&table, "weight bytes", (double)a->weight_bytes, (double)b->weight_bytes);
-    cost_cells(&table, "parameter bytes", (double)a->parameter_bytes, (double)b->parameter_bytes);
-    cost_cells(&table, "RAM bytes", (double)a->peak_activation_bytes,
-               (double)b->peak_activation_bytes);
-    cost_cells(&table, "bit operations", a->bops, b->bops);
-    cost_cells(&table, "cycles", a->cycles, b->cycles);
-    share_cells(&table, "top-1", a->top1, b->top1);
-    share_cells(&table, "agreement", a->agreement, b->agreement);
-    if (a->samples > 0 && b->samples > 0)
-        cost_cells(&table, "samples", (double)a->samples, (double)b->samples);
+    for (int m = 0; m < ITG_METRIC_ALL; m++) {
+        double x = itg_score_get(a, (itg_metric)m), y = itg_score_get(b, (itg_metric)m);
+        if (m != ITG_METRIC_ACCURACY && m != ITG_METRIC_DISTORTION && !(isnan(x) && isnan(y)))
+            itg_cli_metric_row(&table, (itg_metric)m, x, y);
+    }
+    if (a->samples > 0 && b->samples > 0) {
+        itg_cli_table_cell(&table, "samples");
+        itg_cli_table_cell(&table, "%s", itg_cli_count_text((long long)a->samples, text));
+        itg_cli_table_cell(&table, "%s", itg_cli_count_text((long long)b->samples, text));
+        itg_cli_table_cell(&table, "%s", "");
+    }
     return itg_cli_table_print(&table);
 }
 
 /* "8 unsigned" */
-static void type_cell(itg_cli_table *table, const itg_portrait_edge *e)
+static void type_cell(itg_cli_table *table, const itg_summary_edge *e)
 {
     if (e->bits == 0)
         itg_cli_table_cell(table, "-");
@@ -334,7 +300,7 @@ static void type_cell(itg_cli_table *table, const itg_portrait_edge *e)
 }
 
 /* "mse -0.5..1.25" */
-static void threshold_cell(itg_cli_table *table, const itg_portrait_edge *e)
+static void threshold_cell(itg_cli_table *table, const itg_summary_edge *e)
 {
     if (e->bits == 0 || e->method == NULL)
         itg_cli_table_cell(table, "-");
@@ -351,7 +317,7 @@ static int print_edges(const comparison *c, bool all)
     for (int i = 0; i < 6; i++)
         itg_cli_table_cell(&table, "%s", heads[i]);
     for (int32_t i = 0; i < c->info[0]->edge_count; i++) {
-        const itg_portrait_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
+        const itg_summary_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
         bool differ = edges_differ(a, b);
         if (!differ && (!all || (a->bits == 0 && b->bits == 0))) continue;
         shown++;
@@ -386,8 +352,8 @@ static void pair_cell(itg_cli_table *table, double a, double b)
         itg_cli_table_cell(table, "%s -> %s", text[0], text[1]);
 }
 
-static void layer_row(itg_cli_table *table, const itg_portrait_layer *a,
-                      const itg_portrait_layer *b, bool split)
+static void layer_row(itg_cli_table *table, const itg_summary_layer *a, const itg_summary_layer *b,
+                      bool split)
 {
     itg_cli_table_cell(table, "%s", a->node);
     itg_cli_table_cell(table, "%s", a->op);
@@ -422,7 +388,7 @@ static int print_layers(const comparison *c, bool all)
         if (split || i < FIRST_OF_SPLIT || i > LAST_OF_SPLIT)
             itg_cli_table_cell(&table, "%s", heads[i]);
     for (int32_t i = 0; i < c->info[0]->layer_count; i++) {
-        const itg_portrait_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
+        const itg_summary_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
         if (!all && !layers_differ(a, b)) continue;
         shown++;
         layer_row(&table, a, b, split);
@@ -461,7 +427,7 @@ static int run(const itg_cli_args *args)
     else
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&c) : print_text(&c);
     for (int i = 0; i < SIDES; i++)
-        itg_portrait_destroy(c.portrait[i]);
+        itg_summary_destroy(c.summary[i]);
     itg_model_close(c.model);
     return result;
 }

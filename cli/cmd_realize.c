@@ -164,7 +164,8 @@ static void json_written(const work *w, itg_cli_json *json)
         return;
     }
     if (!w->c) {
-        itg_cli_json_known_integer(json, "peak_activation_bytes", w->costs.peak_activation_bytes);
+        itg_cli_json_number(json, "peak_activation_bytes",
+                            w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES]);
         itg_cli_json_text(json, "certificate", w->certificate);
         return;
     }
@@ -188,7 +189,6 @@ static int print_json(const work *w)
     }
     json_written(w, &json);
     if (target_of(w)) itg_cli_json_memory(&json, target_of(w), &w->costs);
-    itg_cli_json_integer(&json, "instance_bytes", (int64_t)itg_program_instance_bytes(w->program));
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_begin(&json, "bounds", '[');
     for (int32_t i = 0; i < count; i++) {
@@ -264,11 +264,9 @@ static int print_text(const work *w)
     itg_cli_print_line("certificate", "%s", w->certificate);
     itg_cli_print_line("bounds", "%d of %d accumulator%s proven not to overflow", (int)fitting,
                        (int)count, itg_plural(count));
-    itg_cli_print_line("RAM", "%s bytes on the target",
-                       itg_cli_count_text((long long)w->costs.peak_activation_bytes, bytes));
     itg_cli_print_line(
-        "memory", "%s bytes an instance",
-        itg_cli_count_text((long long)itg_program_instance_bytes(w->program), bytes));
+        "RAM", "%s bytes on the target",
+        itg_cli_count_text((long long)w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], bytes));
     itg_cli_print_islands(w->program);
     itg_cli_print_softmax(w->model);
     return print_overflows(w->program, bounds, count);

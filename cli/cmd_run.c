@@ -42,9 +42,12 @@ static itg_status run_program(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(w->args, &p);
-    return itg_program_run(
-        w->program, &p, w->data.samples, w->data.labels, (int)values[ITG_CLI_OPT_THREADS].integer,
-        values[ITG_CLI_OPT_BLOCK].integer, values[ITG_CLI_OPT_OUT_NPY].text, &w->score, err);
+    const itg_run_options options = {.preprocess = &p,
+                                     .labels = w->data.labels,
+                                     .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
+                                     .block = values[ITG_CLI_OPT_BLOCK].integer,
+                                     .npy_path = values[ITG_CLI_OPT_OUT_NPY].text};
+    return itg_program_run(w->program, w->data.samples, &options, &w->score, err);
 }
 
 static int print_json(const work *w)
@@ -55,8 +58,7 @@ static int print_json(const work *w)
     itg_cli_json_text(&json, "output", w->args->values[ITG_CLI_OPT_OUT_NPY].text);
     itg_cli_json_integer(&json, "samples", w->score.samples);
     itg_cli_json_quality(&json, &w->score);
-    itg_cli_json_known_integer(&json, "weight_bytes", w->score.weight_bytes);
-    itg_cli_json_known_integer(&json, "parameter_bytes", w->score.parameter_bytes);
+    itg_cli_json_metrics(&json, "", &w->score, ITG_CLI_COSTS);
     itg_cli_json_islands(&json, w->program);
     itg_cli_json_end(&json, '}');
     return itg_cli_json_print(&json);

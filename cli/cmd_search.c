@@ -126,13 +126,14 @@ static void note_options(const itg_cli_search_work *w)
         fputs("intaglio: warning: the strategy will be lost: neither -o nor --db says where to "
               "keep it\n",
               stderr);
-    for (int i = 0; i < ITG_COST_KINDS; i++) {
-        double there = itg_hardware_limit(w->hw, (itg_cost_kind)i);
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
+        double there = itg_hardware_limit(w->hw, (itg_metric)i);
         char number[32];
-        if (!(there > 0) || !(goal->limits[i] > there)) continue;
+        if (!(there > 0) || !(itg_goal_limit(goal, (itg_metric)i) > there)) continue;
         fprintf(stderr, "intaglio: note: --max-%s has no effect: %s has %s (memory.%s_bytes)\n",
-                itg_cost_name((itg_cost_kind)i), itg_hardware_name(w->hw),
-                itg_cli_count_text((long long)there, number), itg_cost_name((itg_cost_kind)i));
+                itg_metric_about((itg_metric)i)->goal, itg_hardware_name(w->hw),
+                itg_cli_count_text((long long)there, number),
+                itg_metric_about((itg_metric)i)->goal);
     }
 }
 

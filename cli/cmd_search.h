@@ -32,6 +32,9 @@ typedef struct itg_cli_search_work {
     itg_error log_failure; /* code ITG_OK: none */
 } itg_cli_search_work;
 
+/* The option that limits a cost; ITG_CLI_OPT_HELP: none does. */
+itg_cli_option itg_cli_limit_option(itg_metric metric);
+
 /* ---- the search as a whole (cmd_search.c) ---- */
 /* Searches, and writes strategy and log. A log that fails leaves its error in log_failure, and the
  * rest intact. *work is to be closed whatever happened. */

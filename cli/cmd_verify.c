@@ -165,8 +165,8 @@ const itg_cli_command itg_cli_verify = {
         "and node from\nPROGRAM's own bytes, by code of its own, and compares them with the "
         "certificate that 'intaglio realize'\nwrote beside it. Any difference fails and is named.\n"
         "\n"
-        "DIR holds C source that 'realize --emit c' wrote: its arrays are read back from the text "
-        "and held\nagainst the program that lies beside it, which is verified, too.",
+        "DIR holds C source that 'realize --emit c' wrote: it is written anew from the "
+        "program\nthat lies beside it, which is verified, too, and must be the same.",
     .min_arguments = 1,
     .max_arguments = 1,
     .arguments = {"PROGRAM"},

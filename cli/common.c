@@ -56,7 +56,7 @@ itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const 
 {
     itg_model_options options = {.no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
     itg_status status = strategy ? itg_strategy_model_options(strategy, &options, err) : ITG_OK;
-    return status == ITG_OK ? itg_model_open_with(path, &options, out, err) : status;
+    return status == ITG_OK ? itg_model_open(path, &options, out, err) : status;
 }
 
 itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err)
@@ -122,11 +122,11 @@ void itg_cli_interval(double share, int64_t samples, double *lo, double *hi)
     *hi = middle + half;
 }
 
-int64_t itg_cli_float_bytes(const itg_score *quantized)
+double itg_cli_float_bytes(const itg_score *quantized)
 {
-    if (quantized->weight_bytes < 0 || !(quantized->average_weight_bits > 0)) return -1;
-    double elements = (double)quantized->weight_bytes * 8 / quantized->average_weight_bits;
-    return 4 * (int64_t)(elements + 0.5);
+    double bits = quantized->value[ITG_METRIC_AVERAGE_WEIGHT_BITS];
+    double elements = quantized->value[ITG_METRIC_WEIGHT_BYTES] * 8 / bits;
+    return bits > 0 && elements >= 0 ? 4 * floor(elements + 0.5) : (double)NAN;
 }
 
 static double least(double a, double b)
@@ -137,17 +137,18 @@ static double least(double a, double b)
 itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score)
 {
     itg_cli_drop d;
-    if (floats->top1 < 0 || score->top1 < 0) {
+    if (!itg_score_knows(floats, ITG_METRIC_TOP1) || !itg_score_knows(score, ITG_METRIC_TOP1)) {
         d.drop = d.lo = d.hi = NAN;
-        if (score->agreement < 0) return d;
-        d.drop = 1 - score->agreement;
+        if (!itg_score_knows(score, ITG_METRIC_AGREEMENT)) return d;
+        d.drop = 1 - score->value[ITG_METRIC_AGREEMENT];
         itg_cli_interval(d.drop, score->samples, &d.lo, &d.hi);
         return d;
     }
     const double z = 1.959963984540054, n = (double)score->samples + 2;
-    double p = floats->top1, q = score->top1;
+    double p = floats->value[ITG_METRIC_TOP1], q = score->value[ITG_METRIC_TOP1];
     double differing = least(p, 1 - q) + least(q, 1 - p);
-    if (score->agreement >= 0) differing = least(differing, 1 - score->agreement);
+    if (score->value[ITG_METRIC_AGREEMENT] >= 0)
+        differing = least(differing, 1 - score->value[ITG_METRIC_AGREEMENT]);
     double pairs = differing * (double)score->samples + 1; /* half a pair added to each kind */
     double middle = (p - q) * (double)score->samples / n;
     double half = z * sqrt((pairs - middle * middle * n) / n / n);
@@ -160,7 +161,7 @@ itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score)
 void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples)
 {
     double lo, hi;
-    if (share < 0 || samples <= 0) {
+    if (!(share >= 0) || samples <= 0) {
         itg_cli_json_null(json, key);
         return;
     }
@@ -174,41 +175,25 @@ void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, in
 void itg_cli_json_quality(itg_cli_json *json, const itg_score *score)
 {
     char digest[ITG_CLI_HEX];
-    if (score->top1 >= 0) {
-        itg_cli_json_number(json, "top1", score->top1);
-        itg_cli_json_interval(json, "interval", score->top1, score->samples);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        if (about->needs != ITG_NEEDS_PROGRAM && !isnan(score->value[m]))
+            itg_cli_json_number(json, about->name, score->value[m]);
     }
+    if (itg_score_knows(score, ITG_METRIC_TOP1))
+        itg_cli_json_interval(json, "interval", score->value[ITG_METRIC_TOP1], score->samples);
     itg_cli_json_text(json, "digest", itg_cli_hex(score->digest, digest));
-}
-
-void itg_cli_json_sqnr(itg_cli_json *json, const char *prefix, const itg_score *score)
-{
-    char key[32];
-    bool known = score->stopped_at == 0;
-    snprintf(key, sizeof key, "%sdistortion", prefix);
-    itg_cli_json_known_number(json, key, known ? score->distortion : -1);
-    snprintf(key, sizeof key, "%ssqnr_db", prefix);
-    itg_cli_json_number(json, key, known ? itg_score_sqnr_db(score) : (double)NAN);
-}
-
-void itg_cli_json_costs(itg_cli_json *json, const itg_score *score)
-{
-    bool known = score->weight_bytes >= 0;
-    itg_cli_json_known_integer(json, "weight_bytes", score->weight_bytes);
-    itg_cli_json_known_integer(json, "parameter_bytes", score->parameter_bytes);
-    itg_cli_json_known_integer(json, "peak_activation_bytes", score->peak_activation_bytes);
-    itg_cli_json_known_number(json, "bops", known ? score->bops : -1);
-    itg_cli_json_known_number(json, "cycles", known ? score->cycles : -1);
-    itg_cli_json_known_number(json, "average_weight_bits", known ? score->average_weight_bits : -1);
 }
 
 void itg_cli_json_score(itg_cli_json *json, const itg_score *score)
 {
+    char digest[ITG_CLI_HEX];
+    bool stopped = score->stopped_at > 0;
     itg_cli_json_integer(json, "samples", score->samples);
-    itg_cli_json_known_number(json, "agreement", score->agreement);
-    itg_cli_json_sqnr(json, "", score);
-    itg_cli_json_costs(json, score);
-    itg_cli_json_quality(json, score);
+    itg_cli_json_metrics(json, "", score, ITG_CLI_METRICS);
+    itg_cli_json_interval(json, "interval", stopped ? (double)NAN : score->value[ITG_METRIC_TOP1],
+                          score->samples);
+    itg_cli_json_text(json, "digest", stopped ? NULL : itg_cli_hex(score->digest, digest));
 }
 
 void itg_cli_json_islands(itg_cli_json *json, const itg_program *program)
@@ -253,35 +238,41 @@ const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, si
     return out;
 }
 
+static void print_costs(const itg_score *score)
+{
+    char text[32];
+    const char *name = "costs";
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        if (about->needs != ITG_NEEDS_PROGRAM || isnan(score->value[m])) continue;
+        itg_cli_print_line(name, "%s %s", itg_cli_metric_text((itg_metric)m, score->value[m], text),
+                           about->words);
+        name = "";
+    }
+}
+
 void itg_cli_print_score(const itg_score *score)
 {
     char text[ITG_CLI_HEX];
     double lo, hi;
-    if (score->top1 >= 0) {
-        itg_cli_interval(score->top1, score->samples, &lo, &hi);
-        itg_cli_print_line("top-1", "%.2f %%   (95 %% interval %.2f to %.2f)", 100 * score->top1,
-                           100 * lo, 100 * hi);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        double value = score->value[m];
+        if (isnan(value)) continue;
+        itg_cli_interval(value, score->samples, &lo, &hi);
+        if (about->unit == ITG_UNIT_SHARE)
+            itg_cli_print_line(about->words, "%.2f %%   (95 %% interval %.2f to %.2f)", 100 * value,
+                               100 * lo, 100 * hi);
+        else if (m == ITG_METRIC_DISTORTION && value <= 0)
+            itg_cli_print_line("SQNR", "exact: the outputs are the float network's");
+        else if (m == ITG_METRIC_DISTORTION)
+            itg_cli_print_line(
+                "SQNR", "%s   of the outputs, against the float network's",
+                itg_cli_metric_text(ITG_METRIC_SQNR, itg_score_get(score, ITG_METRIC_SQNR), text));
+        else if (about->needs != ITG_NEEDS_PROGRAM)
+            itg_cli_print_line(about->words, "%s", itg_cli_metric_text((itg_metric)m, value, text));
     }
-    if (score->agreement >= 0)
-        itg_cli_print_line("agreement", "%.2f %%   of samples get the float network's class",
-                           100 * score->agreement);
-    if (score->distortion > 0)
-        itg_cli_print_line("SQNR", "%.2f dB   of the outputs, against the float network's",
-                           itg_score_sqnr_db(score));
-    else if (score->distortion >= 0)
-        itg_cli_print_line("SQNR", "exact: the outputs are the float network's");
-    if (score->average_weight_bits > 0)
-        itg_cli_print_line("weights", "%s bytes, %.2f bits on average",
-                           itg_cli_count_text(score->weight_bytes, text),
-                           score->average_weight_bits);
-    else if (score->weight_bytes >= 0)
-        itg_cli_print_line("weights", "%s bytes", itg_cli_count_text(score->weight_bytes, text));
-    if (score->parameter_bytes >= 0)
-        itg_cli_print_line("parameters", "%s bytes: weights, biases and requantization constants",
-                           itg_cli_count_text(score->parameter_bytes, text));
-    if (score->peak_activation_bytes >= 0)
-        itg_cli_print_line("RAM", "%s bytes on the target",
-                           itg_cli_count_text(score->peak_activation_bytes, text));
+    print_costs(score);
     itg_cli_print_line("digest", "%s", itg_cli_hex(score->digest, text));
 }
 

@@ -1,7 +1,7 @@
 /* What several commands do alike: data with labels, preprocessing, scores. */
 #ifndef ITG_CLI_COMMON_H
 #define ITG_CLI_COMMON_H
-#include "cli/json_out.h"
+#include "cli/metrics.h"
 #include "cli/options.h"
 
 #define ITG_CLI_HEX 65 /* of a SHA-256, terminated */
@@ -48,9 +48,9 @@ void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p);
 
 /* Wilson's score interval of a share seen in `samples` samples, 95 %. */
 void itg_cli_interval(double share, int64_t samples, double *lo, double *hi);
-/* What the weights that a quantized network counts would take as float32; -1: not known. Exact
+/* What the weights that a quantized network counts would take as float32; NaN: not known. Exact
  * where their widths are whole bytes. */
-int64_t itg_cli_float_bytes(const itg_score *quantized);
+double itg_cli_float_bytes(const itg_score *quantized);
 
 /* How much less quality (top-1 where both know it, else agreement) score has than the float network
  * on the same samples; 95 % interval. The samples are the same, so the two differ where their
@@ -62,15 +62,10 @@ typedef struct itg_cli_drop {
 itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score);
 void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples);
 
-/* Members distortion and sqnr_db, behind a prefix; null: not known (sqnr_db also where the outputs
- * are equal: distortion is 0 then). */
-void itg_cli_json_sqnr(itg_cli_json *json, const char *prefix, const itg_score *score);
-/* Members samples .. digest of a score; top1 only where there were labels. _quality: top1,
- * interval, digest alone. */
+/* Members samples, all metrics, interval (of top1) and digest of a score. _quality: the metrics
+ * that are known and are no costs, interval and digest alone. */
 void itg_cli_json_score(itg_cli_json *json, const itg_score *score);
 void itg_cli_json_quality(itg_cli_json *json, const itg_score *score);
-/* Sizes and costs; null for a float network. */
-void itg_cli_json_costs(itg_cli_json *json, const itg_score *score);
 /* What a program runs in float. */
 void itg_cli_json_islands(itg_cli_json *json, const itg_program *program);
 void itg_cli_print_islands(const itg_program *program);

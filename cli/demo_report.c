@@ -54,24 +54,24 @@ void itg_cli_demo_show(const itg_cli_demo_work *d, int step)
 
 /* ---- the table ---- */
 
-static void row(itg_cli_table *table, const char *name, const itg_score *s, int64_t bytes,
-                int64_t float_bytes)
+static void row(itg_cli_table *table, const char *name, const itg_score *s, double bytes,
+                double float_bytes)
 {
     char text[32];
-    double lo, hi;
-    itg_cli_interval(s->top1, s->samples, &lo, &hi);
+    double lo, hi, top1 = s->value[ITG_METRIC_TOP1];
+    itg_cli_interval(top1, s->samples, &lo, &hi);
     itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%.2f %%", 100 * s->top1);
+    itg_cli_table_cell(table, "%.2f %%", 100 * top1);
     itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
-    itg_cli_table_cell(table, "%s bytes", itg_cli_count_text(bytes, text));
-    itg_cli_table_cell(table, "%.1f times", (double)float_bytes / (double)bytes);
+    itg_cli_table_cell(table, "%s bytes", itg_cli_amount(bytes, text));
+    itg_cli_table_cell(table, "%.1f times", float_bytes / bytes);
 }
 
 static int print_table(const itg_cli_demo_work *d)
 {
     const itg_search_result *r = d->search.result;
     const itg_score *u = itg_search_uniform8(r, true), *b = itg_search_best_holdout(r);
-    int64_t floats = itg_cli_float_bytes(u);
+    double floats = itg_cli_float_bytes(u);
     itg_cli_table table;
     itg_cli_table_init(&table, "lrlrr");
     itg_cli_table_cell(&table, "network");
@@ -80,8 +80,8 @@ static int print_table(const itg_cli_demo_work *d)
     itg_cli_table_cell(&table, "weights");
     itg_cli_table_cell(&table, "smaller");
     row(&table, "float, as it came", itg_search_float(r, true), floats, floats);
-    row(&table, "8 bits everywhere", u, u->weight_bytes, floats);
-    row(&table, "searched", b, b->weight_bytes, floats);
+    row(&table, "8 bits everywhere", u, u->value[ITG_METRIC_WEIGHT_BYTES], floats);
+    row(&table, "searched", b, b->value[ITG_METRIC_WEIGHT_BYTES], floats);
     return itg_cli_table_print(&table);
 }
 
@@ -96,9 +96,11 @@ static void print_meaning(const itg_cli_demo_work *d)
            "images that it was searched with, 1 point was allowed.\n\n"
            "The program computes in integers alone. It ran on the same images, and all its outputs "
            "are those\nthat the search had scored, bit for bit: that is the promise.\n",
-           (long long)itg_search_trial_count(r), d->search.seconds, b->average_weight_bits,
-           100 * (double)b->weight_bytes / (double)u->weight_bytes, 100 * drop.drop, 100 * drop.lo,
-           100 * drop.hi);
+           (long long)itg_search_trial_count(r), d->search.seconds,
+           b->value[ITG_METRIC_AVERAGE_WEIGHT_BITS],
+           100 * (double)b->value[ITG_METRIC_WEIGHT_BYTES] /
+               (double)u->value[ITG_METRIC_WEIGHT_BYTES],
+           100 * drop.drop, 100 * drop.lo, 100 * drop.hi);
 }
 
 int itg_cli_demo_text(const itg_cli_demo_work *d)
@@ -120,14 +122,14 @@ int itg_cli_demo_text(const itg_cli_demo_work *d)
 
 /* ---- JSON ---- */
 
-static void json_scores(itg_cli_json *json, const char *key, const itg_score *s, int64_t bytes)
+static void json_scores(itg_cli_json *json, const char *key, const itg_score *s, double bytes)
 {
     char digest[ITG_CLI_HEX];
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_integer(json, "samples", s->samples);
-    itg_cli_json_number(json, "top1", s->top1);
-    itg_cli_json_interval(json, "interval", s->top1, s->samples);
-    itg_cli_json_integer(json, "weight_bytes", bytes);
+    itg_cli_json_number(json, "top1", s->value[ITG_METRIC_TOP1]);
+    itg_cli_json_interval(json, "interval", s->value[ITG_METRIC_TOP1], s->samples);
+    itg_cli_json_number(json, "weight_bytes", bytes);
     itg_cli_json_text(json, "digest", itg_cli_hex(s->digest, digest));
     itg_cli_json_end(json, '}');
 }
@@ -158,9 +160,9 @@ int itg_cli_demo_json(const itg_cli_demo_work *d)
     itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
     itg_cli_json_bool(&json, "goal_met_on_holdout", itg_search_goal_holds(r));
     json_scores(&json, "float", itg_search_float(r, true), itg_cli_float_bytes(u));
-    json_scores(&json, "uniform8", u, u->weight_bytes);
-    json_scores(&json, "best", b, b->weight_bytes);
-    json_scores(&json, "ran", &d->ran, b->weight_bytes);
+    json_scores(&json, "uniform8", u, u->value[ITG_METRIC_WEIGHT_BYTES]);
+    json_scores(&json, "best", b, b->value[ITG_METRIC_WEIGHT_BYTES]);
+    json_scores(&json, "ran", &d->ran, b->value[ITG_METRIC_WEIGHT_BYTES]);
     itg_cli_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }

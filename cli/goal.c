@@ -4,18 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *itg_cli_cost_words(itg_cost_kind kind)
-{
-    static const char *const words[ITG_COST_KINDS] = {
-        [ITG_COST_SIZE] = "weight bytes",
-        [ITG_COST_BOPS] = "bit operations",
-        [ITG_COST_CYCLES] = "cycles",
-        [ITG_COST_RAM] = "bytes of RAM",
-        [ITG_COST_FLASH] = "bytes of parameters",
-    };
-    return words[kind];
-}
-
 static void add(char *out, size_t size, const char *format, ...)
 {
     size_t used = strlen(out);
@@ -27,21 +15,23 @@ static void add(char *out, size_t size, const char *format, ...)
 
 static bool has_limits(const itg_goal *goal)
 {
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        if (goal->limits[i] > 0) return true;
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        if (itg_goal_limit(goal, (itg_metric)i) > 0) return true;
     return false;
 }
 
 const char *itg_cli_quality_name(const itg_goal *goal, bool labelled)
 {
-    return goal->quality == ITG_QUALITY_SQNR ? "SQNR" : labelled ? "top-1" : "agreement";
+    return itg_goal_quality_metric(goal) == ITG_METRIC_SQNR ? "SQNR"
+           : labelled                                       ? "top-1"
+                                                            : "agreement";
 }
 
 const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, char *out,
                                  size_t size)
 {
     double quality = itg_goal_quality(goal, score);
-    bool sqnr = goal->quality == ITG_QUALITY_SQNR;
+    bool sqnr = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR;
     if (quality < ITG_QUALITY_KNOWN)
         snprintf(out, size, "-");
     else if (sqnr && 100 * quality >= ITG_MOST_SQNR_DB)
@@ -63,47 +53,56 @@ void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t s
     const char *quality = itg_cli_quality_name(goal, labelled), *join = " with at most";
     char number[32];
     *out = '\0';
-    if (goal->maximize_quality)
+    if (itg_goal_maximizes_quality(goal))
         add(out, size, "highest %s", quality);
     else
-        add(out, size, "fewest %s", itg_cli_cost_words(goal->minimize));
+        add(out, size, "fewest %s", itg_metric_about(itg_goal_objective(goal))->words);
+    for (int32_t i = 1; i < goal->objective_count; i++)
+        add(out, size, ", then %s", itg_metric_about(goal->objectives[i])->words);
     if (has_limits(goal))
-        for (int i = 0; i < ITG_COST_KINDS; i++) {
-            if (!(goal->limits[i] > 0)) continue;
-            add(out, size, "%s %s %s", join, itg_cli_count_text((long long)goal->limits[i], number),
-                itg_cli_cost_words((itg_cost_kind)i));
+        for (int i = 0; i < ITG_METRIC_COUNT; i++) {
+            if (!(itg_goal_limit(goal, (itg_metric)i) > 0)) continue;
+            add(out, size, "%s %s %s", join,
+                itg_cli_count_text((long long)itg_goal_limit(goal, (itg_metric)i), number),
+                itg_metric_about((itg_metric)i)->words);
             join = ",";
         }
-    if (goal->max_drop >= 0)
-        add(out, size, ", %s at most %.4g point%s below float", quality, 100 * goal->max_drop,
-            100 * goal->max_drop == 1 ? "" : "s");
-    if (goal->min_sqnr_db > 0) add(out, size, ", SQNR at least %.4g dB", goal->min_sqnr_db);
+    if (itg_goal_drop(goal) >= 0)
+        add(out, size, ", %s at most %.4g point%s below float", quality, 100 * itg_goal_drop(goal),
+            100 * itg_goal_drop(goal) == 1 ? "" : "s");
+    if (itg_goal_least_sqnr(goal) > 0)
+        add(out, size, ", SQNR at least %.4g dB", itg_goal_least_sqnr(goal));
 }
 
 void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size)
 {
-    itg_cost_kind kind = goal->maximize_quality ? ITG_COST_SIZE : goal->minimize;
+    itg_metric kind =
+        itg_goal_maximizes_quality(goal) ? ITG_METRIC_WEIGHT_BYTES : itg_goal_objective(goal);
     char number[32], quality[32];
-    for (int i = ITG_COST_KINDS - 1; i >= 0 && goal->maximize_quality; i--)
-        if (goal->limits[i] > 0) kind = (itg_cost_kind)i;
-    snprintf(out, size, "%s %s at %s",
-             itg_cli_count_text((long long)itg_score_cost(score, kind), number),
-             kind == ITG_COST_SIZE ? "bytes" : itg_cli_cost_words(kind),
+    for (int i = ITG_METRIC_COUNT - 1; i >= 0 && itg_goal_maximizes_quality(goal); i--)
+        if (itg_goal_limit(goal, (itg_metric)i) > 0) kind = (itg_metric)i;
+    snprintf(out, size, "%s %s at %s", itg_cli_count_text((long long)score->value[kind], number),
+             kind == ITG_METRIC_WEIGHT_BYTES ? "bytes" : itg_metric_about(kind)->words,
              itg_cli_quality_text(goal, score, quality, sizeof quality));
 }
 
 void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal)
 {
+    char objectives[96];
     itg_cli_json_begin(json, key, '{');
     itg_cli_json_text(json, "optimize",
-                      goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
-    itg_cli_json_text(json, "quality", itg_quality_name(goal->quality));
-    itg_cli_json_known_number(json, "max_drop", goal->max_drop);
-    itg_cli_json_known_number(json, "min_sqnr", goal->min_sqnr_db > 0 ? goal->min_sqnr_db : -1);
-    for (int i = 0; i < ITG_COST_KINDS; i++) {
+                      itg_goal_objectives_text(goal, objectives, sizeof objectives));
+    itg_cli_json_text(json, "quality", itg_metric_about(itg_goal_quality_metric(goal))->name);
+    itg_cli_json_known_number(json, "max_drop", itg_goal_drop(goal));
+    itg_cli_json_known_number(json, "min_sqnr",
+                              itg_goal_least_sqnr(goal) > 0 ? itg_goal_least_sqnr(goal) : -1);
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
         char name[32];
-        snprintf(name, sizeof name, "max_%s", itg_cost_name((itg_cost_kind)i));
-        itg_cli_json_known_number(json, name, goal->limits[i] > 0 ? goal->limits[i] : -1);
+        if (!itg_metric_about((itg_metric)i)->goal) continue;
+        snprintf(name, sizeof name, "max_%s", itg_metric_about((itg_metric)i)->goal);
+        itg_cli_json_known_number(
+            json, name,
+            itg_goal_limit(goal, (itg_metric)i) > 0 ? itg_goal_limit(goal, (itg_metric)i) : -1);
     }
     itg_cli_json_end(json, '}');
 }
@@ -111,19 +110,20 @@ void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal
 /* Whether a search keeps the hardware's limit, and not the goal's own. */
 static bool is_of_hardware(const itg_goal *goal, const itg_goal *kept, int kind)
 {
-    return kept->limits[kind] > 0 &&
-           (goal->limits[kind] == 0 || kept->limits[kind] < goal->limits[kind]);
+    return itg_goal_limit(kept, (itg_metric)kind) > 0 &&
+           (itg_goal_limit(goal, (itg_metric)kind) == 0 ||
+            itg_goal_limit(kept, (itg_metric)kind) < itg_goal_limit(goal, (itg_metric)kind));
 }
 
 void itg_cli_json_limits(itg_cli_json *json, const itg_goal *goal, const itg_hardware *hw)
 {
     const itg_goal kept = itg_goal_on(goal, hw);
     itg_cli_json_begin(json, "limits", '[');
-    for (int i = 0; i < ITG_COST_KINDS; i++) {
-        if (!(kept.limits[i] > 0)) continue;
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
+        if (!(itg_goal_limit(&kept, (itg_metric)i) > 0)) continue;
         itg_cli_json_begin(json, NULL, '{');
-        itg_cli_json_text(json, "cost", itg_cost_name((itg_cost_kind)i));
-        itg_cli_json_number(json, "most", kept.limits[i]);
+        itg_cli_json_text(json, "cost", itg_metric_about((itg_metric)i)->goal);
+        itg_cli_json_number(json, "most", itg_goal_limit(&kept, (itg_metric)i));
         itg_cli_json_text(json, "set_by", is_of_hardware(goal, &kept, i) ? "hardware" : "goal");
         itg_cli_json_end(json, '}');
     }
@@ -136,10 +136,11 @@ void itg_cli_hardware_limits(const itg_goal *goal, const itg_hardware *hw, char 
     const char *join = "";
     char number[32];
     *out = '\0';
-    for (int i = 0; i < ITG_COST_KINDS; i++) {
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
         if (!is_of_hardware(goal, &kept, i)) continue;
-        add(out, size, "%s%s %s", join, itg_cli_count_text((long long)kept.limits[i], number),
-            itg_cli_cost_words((itg_cost_kind)i));
+        add(out, size, "%s%s %s", join,
+            itg_cli_count_text((long long)itg_goal_limit(&kept, (itg_metric)i), number),
+            itg_metric_about((itg_metric)i)->words);
         join = ", ";
     }
 }

@@ -3,8 +3,6 @@
 #define ITG_CLI_GOAL_H
 #include "cli/common.h"
 
-/* "weight bytes", "bit operations", "cycles", "bytes of RAM", "bytes of parameters". */
-const char *itg_cli_cost_words(itg_cost_kind kind);
 /* "top-1", "agreement", "SQNR". */
 const char *itg_cli_quality_name(const itg_goal *goal, bool labelled);
 /* "98.90 %", "31.25 dB", "exact" (200 dB and more); "-": not known. */

@@ -168,14 +168,6 @@ int itg_cli_json_print(itg_cli_json *json)
     return status;
 }
 
-char *itg_cli_json_take(itg_cli_json *json)
-{
-    char *text = json->failed ? NULL : json->text;
-    if (!text) free(json->text);
-    *json = (itg_cli_json){0};
-    return text;
-}
-
 void itg_cli_json_deinit(itg_cli_json *json)
 {
     free(json->text);

@@ -25,7 +25,5 @@ void itg_cli_json_known_number(itg_cli_json *json, const char *key, double value
 
 /* Prints it on stdout and frees it; an exit status. */
 int itg_cli_json_print(itg_cli_json *json);
-/* Its text, malloc'd, for other uses; NULL: no memory. The builder is empty afterwards. */
-char *itg_cli_json_take(itg_cli_json *json);
 void itg_cli_json_deinit(itg_cli_json *json);
 #endif

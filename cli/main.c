@@ -1,4 +1,5 @@
 /* intaglio COMMAND ...: finds the command, parses its words, runs it. */
+#include "cli/passive.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/help.h"
@@ -77,7 +78,7 @@ static int dispatch(int argc, char *const *argv)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     /* A file that grows beyond 'ulimit -f' is an error like a full disk, not the end. */
     signal(SIGXFSZ, SIG_IGN);
     int status = dispatch(argc, argv);

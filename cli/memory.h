@@ -4,7 +4,7 @@
 #include "cli/common.h"
 
 /* Whether a cost that is known exceeds what the description states. */
-bool itg_cli_memory_exceeded(const itg_hardware *hw, const itg_score *score, itg_cost_kind kind);
+bool itg_cli_memory_exceeded(const itg_hardware *hw, const itg_score *score, itg_metric kind);
 /* One line on stderr for each memory that is exceeded. */
 void itg_cli_warn_memory(const itg_hardware *hw, const itg_score *score);
 /* A line on standard output: what it takes, of what is there; nothing where nothing is stated or

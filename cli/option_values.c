@@ -25,10 +25,15 @@ static const char *searcher_name(void *context, int index)
     return itg_searcher_name(index);
 }
 
+/* NULL: past the last one. */
 static const char *cost_name(void *context, int index)
 {
     (void)context;
-    return itg_cost_name((itg_cost_kind)index);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const char *name = itg_metric_about((itg_metric)m)->goal;
+        if (name && index-- == 0) return name;
+    }
+    return NULL;
 }
 
 static const char *baseline_name(void *context, int index)
@@ -250,12 +255,24 @@ static int parse_methods(const parser *p, const itg_cli_spec *spec, const char *
 static int parse_cost(const parser *p, const itg_cli_spec *spec, const char *text,
                       itg_cli_value *out)
 {
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        if (strcmp(cost_name(NULL, i), text) == 0) {
-            out->cost = (itg_cost_kind)i;
-            return ITG_CLI_OK;
-        }
-    return unknown_name(p, spec, text, ITG_COST_KINDS, cost_name);
+    int names = 0;
+    int32_t count = 0;
+    while (cost_name(NULL, names))
+        names++;
+    for (const char *at = text; at; count++) {
+        char name[32];
+        size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        if (count == ITG_MOST_OBJECTIVES) return bad_value(p, spec, text, "at most 4 costs");
+        if (!itg_metric_from_goal(name, &out->costs.values[count]))
+            return unknown_name(p, spec, name, names, cost_name);
+        for (int32_t i = 0; i < count; i++)
+            if (out->costs.values[i] == out->costs.values[count])
+                return bad_value(p, spec, text, "each cost once");
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    out->costs.count = count;
+    return ITG_CLI_OK;
 }
 
 static int parse_baseline(const parser *p, const itg_cli_spec *spec, const char *text,

@@ -55,7 +55,10 @@ typedef union itg_cli_value {
     double number; /* DECIBELS, SECONDS, BYTES, AMOUNT */
     itg_bits_range range;
     itg_threshold_method threshold;
-    itg_cost_kind cost;
+    struct {
+        itg_metric values[ITG_MOST_OBJECTIVES];
+        int32_t count;
+    } costs;
     itg_float_kernels kernels;
     itg_sample_layout layout;
     itg_split_part part;

@@ -35,10 +35,6 @@ const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t s
 /* Whether the run's best is within its goal's floor and limits on the hold-out; false: not known.
  */
 bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds);
-/* "98.90 %", or "-". */
-const char *itg_cli_share(double share, char *buffer, size_t size);
-/* "12,345", or "-" below zero. */
-const char *itg_cli_amount(double value, char *buffer);
 /* The object of a run: inputs, goal, state, results. The caller may add members and ends it. */
 void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cli_logged *run);
 

@@ -42,8 +42,12 @@ static int by_place_and_size(const void *first, const void *second)
     const itg_score *s = &(*a)->record->holdout_best, *t = &(*b)->record->holdout_best;
     int order = by_place(*a, *b);
     if (order == 0) order = by_number(fails_on_holdout(*a), fails_on_holdout(*b));
-    if (order == 0) order = by_number((double)s->weight_bytes, (double)t->weight_bytes);
-    if (order == 0) order = by_number((*a)->options.goal.quality, (*b)->options.goal.quality);
+    if (order == 0)
+        order = by_number((double)s->value[ITG_METRIC_WEIGHT_BYTES],
+                          (double)t->value[ITG_METRIC_WEIGHT_BYTES]);
+    if (order == 0)
+        order = by_number(itg_goal_quality_metric(&(*a)->options.goal),
+                          itg_goal_quality_metric(&(*b)->options.goal));
     if (order == 0) order = by_number(quality_of(*b), quality_of(*a));
     if (order == 0) order = by_number((double)(*a)->record->run, (double)(*b)->record->run);
     return order;

@@ -168,21 +168,20 @@ static void add(char *out, size_t size, const char *format, ...)
 const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t size)
 {
     const itg_goal *goal = &run->options.goal;
-    char number[32];
+    char number[32], objectives[96];
     if (!run->has_goal) {
         snprintf(buffer, size, "?");
         return buffer;
     }
-    snprintf(buffer, size, "%s",
-             goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
-    if (goal->max_drop >= 0) add(buffer, size, ", drop <= %.4g %%", 100 * goal->max_drop);
-    if (goal->quality == ITG_QUALITY_SQNR)
-        add(buffer, size, goal->min_sqnr_db > 0 ? ", SQNR >= %.4g dB" : " (SQNR)",
-            goal->min_sqnr_db);
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        if (goal->limits[i] > 0)
-            add(buffer, size, ", %s <= %s", itg_cost_name((itg_cost_kind)i),
-                itg_cli_amount(goal->limits[i], number));
+    snprintf(buffer, size, "%s", itg_goal_objectives_text(goal, objectives, sizeof objectives));
+    if (itg_goal_drop(goal) >= 0) add(buffer, size, ", drop <= %.4g %%", 100 * itg_goal_drop(goal));
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
+        add(buffer, size, itg_goal_least_sqnr(goal) > 0 ? ", SQNR >= %.4g dB" : " (SQNR)",
+            itg_goal_least_sqnr(goal));
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        if (itg_goal_limit(goal, (itg_metric)i) > 0)
+            add(buffer, size, ", %s <= %s", itg_metric_about((itg_metric)i)->goal,
+                itg_cli_amount(itg_goal_limit(goal, (itg_metric)i), number));
     return buffer;
 }
 
@@ -192,25 +191,6 @@ bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds)
     bool known = run->has_goal && r->has_best && r->has_float;
     *holds = known && itg_goal_is_met(&run->options.goal, &r->holdout_float, &r->holdout_best);
     return known;
-}
-
-const char *itg_cli_share(double share, char *buffer, size_t size)
-{
-    if (share < 0)
-        snprintf(buffer, size, "-");
-    else
-        snprintf(buffer, size, "%.2f %%", 100 * share);
-    return buffer;
-}
-
-const char *itg_cli_amount(double value, char *buffer)
-{
-    if (!(value >= 0)) return "-";
-    if (value >= 1e18) {
-        snprintf(buffer, 32, "%.4g", value);
-        return buffer;
-    }
-    return itg_cli_count_text((long long)value, buffer);
 }
 
 /* ---- JSON ---- */

@@ -152,12 +152,13 @@ static difference difference_of(const comparison *c)
 {
     const itg_score *a = &c->a.record->holdout_best, *b = &c->b.record->holdout_best;
     const itg_goal *goal = &c->a.options.goal;
-    bool sqnr = goal->quality == ITG_QUALITY_SQNR;
+    bool sqnr = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR;
     double p = itg_goal_quality(goal, a), q = itg_goal_quality(goal, b), alo, ahi, blo, bhi;
-    bool both = c->a.record->has_best && c->b.record->has_best && a->samples > 0 &&
-                b->samples > 0 && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
-                goal->quality == c->b.options.goal.quality &&
-                (sqnr || (a->top1 >= 0) == (b->top1 >= 0));
+    bool both =
+        c->a.record->has_best && c->b.record->has_best && a->samples > 0 && b->samples > 0 &&
+        p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
+        itg_goal_quality_metric(goal) == itg_goal_quality_metric(&c->b.options.goal) &&
+        (sqnr || itg_score_knows(a, ITG_METRIC_TOP1) == itg_score_knows(b, ITG_METRIC_TOP1));
     if (!both) return (difference){0};
     difference d = {.known = true, .sqnr = sqnr, .drop = p - q};
     if (sqnr) return d;
@@ -165,12 +166,14 @@ static difference difference_of(const comparison *c)
     itg_cli_interval(q, b->samples, &blo, &bhi);
     d.overlap = alo <= bhi && blo <= ahi;
     d.beyond_chance = !d.overlap;
-    if (!c->same_model || !c->same_holdout || a->samples != b->samples || a->top1 < 0 ||
-        a->agreement < 0 || b->agreement < 0)
+    if (!c->same_model || !c->same_holdout || a->samples != b->samples ||
+        !itg_score_knows(a, ITG_METRIC_TOP1) || !itg_score_knows(a, ITG_METRIC_AGREEMENT) ||
+        !itg_score_knows(b, ITG_METRIC_AGREEMENT))
         return d;
     itg_score other = *b;
-    other.agreement = a->agreement + b->agreement - 1;
-    if (other.agreement < 0) other.agreement = 0;
+    other.value[ITG_METRIC_AGREEMENT] =
+        a->value[ITG_METRIC_AGREEMENT] + b->value[ITG_METRIC_AGREEMENT] - 1;
+    if (other.value[ITG_METRIC_AGREEMENT] < 0) other.value[ITG_METRIC_AGREEMENT] = 0;
     itg_cli_drop paired = itg_cli_drop_of(a, &other);
     d.paired = true;
     d.lo = paired.lo;
@@ -221,9 +224,9 @@ static void json_difference(itg_cli_json *json, const comparison *c)
     }
     itg_cli_json_begin(json, "difference", '{');
     itg_cli_json_text(json, "quality",
-                      d.sqnr                                ? "sqnr_db"
-                      : c->a.record->holdout_best.top1 >= 0 ? "top1"
-                                                            : "agreement");
+                      d.sqnr                                                         ? "sqnr_db"
+                      : itg_score_knows(&c->a.record->holdout_best, ITG_METRIC_TOP1) ? "top1"
+                                                                                     : "agreement");
     itg_cli_json_number(json, "drop_from_a_to_b", d.sqnr ? 100 * d.drop : d.drop);
     if (d.paired) {
         itg_cli_json_begin(json, "interval", '[');
@@ -336,11 +339,11 @@ static const char *quality_text(const itg_goal *goal, bool has, const itg_score 
         snprintf(buffer, size, "-");
         return buffer;
     }
-    if (goal->quality == ITG_QUALITY_SQNR || quality < 0)
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR || quality < 0)
         return itg_cli_quality_text(goal, score, buffer, size);
     itg_cli_interval(quality, score->samples, &lo, &hi);
     snprintf(buffer, size, "%.2f %% (%.2f to %.2f)%s", 100 * quality, 100 * lo, 100 * hi,
-             score->top1 < 0 ? " a" : "");
+             itg_score_knows(score, ITG_METRIC_TOP1) ? "" : " a");
     return buffer;
 }
 
@@ -355,50 +358,20 @@ static void quality_row(itg_cli_table *table, const comparison *c, const char *n
     itg_cli_table_cell(table, "%s", quality_text(ga, has_a, a, text, sizeof text));
     itg_cli_table_cell(table, "%s", quality_text(gb, has_b, b, text, sizeof text));
     if (has_a && has_b && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
-        ga->quality == gb->quality)
+        itg_goal_quality_metric(ga) == itg_goal_quality_metric(gb))
         itg_cli_table_cell(table, "%+.2f %s", 100 * (q - p),
-                           ga->quality == ITG_QUALITY_SQNR ? "dB" : "points");
+                           itg_goal_quality_metric(ga) == ITG_METRIC_SQNR ? "dB" : "points");
     else
         itg_cli_table_cell(table, "-");
-}
-
-static void cost_row(itg_cli_table *table, const char *name, double a, double b)
-{
-    char text[64];
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", itg_cli_amount(a, text));
-    itg_cli_table_cell(table, "%s", itg_cli_amount(b, text));
-    if (a >= 0 && b >= 0 && !(a < b) && !(b < a))
-        itg_cli_table_cell(table, "same");
-    else if (a > 0 && b >= 0)
-        itg_cli_table_cell(table, "%+.1f %%", 100 * (b / a - 1));
-    else
-        itg_cli_table_cell(table, "-");
-}
-
-static void bits_row(itg_cli_table *table, bool known_a, const itg_score *a, bool known_b,
-                     const itg_score *b)
-{
-    itg_cli_table_cell(table, "average weight bits");
-    itg_cli_table_cell(table, known_a ? "%.2f" : "-", a->average_weight_bits);
-    itg_cli_table_cell(table, known_b ? "%.2f" : "-", b->average_weight_bits);
-    itg_cli_table_cell(table, known_a && known_b ? "%+.2f" : "-",
-                       b->average_weight_bits - a->average_weight_bits);
 }
 
 static void cost_rows(itg_cli_table *table, const itg_run_record *r, const itg_run_record *t)
 {
-    const itg_score *a = &r->holdout_best, *b = &t->holdout_best;
-    bool ka = r->has_best && a->weight_bytes >= 0, kb = t->has_best && b->weight_bytes >= 0;
-    cost_row(table, "weight bytes", ka ? (double)a->weight_bytes : -1,
-             kb ? (double)b->weight_bytes : -1);
-    cost_row(table, "parameter bytes", ka ? (double)a->parameter_bytes : -1,
-             kb ? (double)b->parameter_bytes : -1);
-    bits_row(table, ka, a, kb, b);
-    cost_row(table, "bit operations", ka ? a->bops : -1, kb ? b->bops : -1);
-    cost_row(table, "cycles", ka ? a->cycles : -1, kb ? b->cycles : -1);
-    cost_row(table, "RAM, bytes", ka ? (double)a->peak_activation_bytes : -1,
-             kb ? (double)b->peak_activation_bytes : -1);
+    const itg_score none = itg_score_unknown(), *a = r->has_best ? &r->holdout_best : &none,
+                    *b = t->has_best ? &t->holdout_best : &none;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (itg_metric_about((itg_metric)m)->needs == ITG_NEEDS_PROGRAM)
+            itg_cli_metric_row(table, (itg_metric)m, a->value[m], b->value[m]);
 }
 
 static int print_results(const comparison *c)

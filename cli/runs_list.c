@@ -40,16 +40,17 @@ static int by_number(double a, double b)
 static int by_goal(const itg_cli_logged *a, const itg_cli_logged *b)
 {
     const itg_goal *g = &a->options.goal, *h = &b->options.goal;
-    if (g->quality != h->quality) return g->quality > h->quality ? 1 : -1;
+    if (itg_goal_quality_metric(g) != itg_goal_quality_metric(h))
+        return itg_goal_quality_metric(g) > itg_goal_quality_metric(h) ? 1 : -1;
     if (a->has_goal != b->has_goal) return a->has_goal ? 1 : -1;
     if (!a->has_goal) return strcmp(a->record->info.options_json, b->record->info.options_json);
-    if (g->maximize_quality != h->maximize_quality) return g->maximize_quality ? 1 : -1;
-    if (!g->maximize_quality && g->minimize != h->minimize)
-        return g->minimize > h->minimize ? 1 : -1;
-    int order = by_number(g->max_drop, h->max_drop);
-    if (order == 0) order = by_number(g->min_sqnr_db, h->min_sqnr_db);
-    for (int i = 0; i < ITG_COST_KINDS && order == 0; i++)
-        order = by_number(g->limits[i], h->limits[i]);
+    char mine[96], theirs[96];
+    int order = strcmp(itg_goal_objectives_text(g, mine, sizeof mine),
+                       itg_goal_objectives_text(h, theirs, sizeof theirs));
+    if (order == 0) order = by_number(itg_goal_drop(g), itg_goal_drop(h));
+    if (order == 0) order = by_number(itg_goal_least_sqnr(g), itg_goal_least_sqnr(h));
+    for (int i = 0; i < ITG_METRIC_COUNT && order == 0; i++)
+        order = by_number(itg_goal_limit(g, (itg_metric)i), itg_goal_limit(h, (itg_metric)i));
     return order;
 }
 
@@ -78,9 +79,9 @@ static int by_search_and_run(const void *first, const void *second)
 static double cost_of(const itg_cli_logged *run)
 {
     const itg_goal *goal = &run->options.goal;
-    if (run->has_goal && goal->maximize_quality) return -1;
-    return itg_score_cost(&run->record->holdout_best,
-                          run->has_goal ? goal->minimize : ITG_COST_SIZE);
+    if (run->has_goal && itg_goal_maximizes_quality(goal)) return -1;
+    return run->record->holdout_best
+        .value[run->has_goal ? itg_goal_objective(goal) : ITG_METRIC_WEIGHT_BYTES];
 }
 
 static double quality_of(const itg_cli_logged *run)
@@ -109,7 +110,7 @@ static void reach(reached *so_far, const itg_cli_logged *run)
         so_far->cost = cost;
     }
     if (quality < ITG_QUALITY_KNOWN || best->samples <= 0) return;
-    if (run->options.goal.quality == ITG_QUALITY_CLASSES)
+    if (itg_goal_quality_metric(&run->options.goal) != ITG_METRIC_SQNR)
         itg_cli_interval(quality, best->samples, &lo, &hi);
     if (!so_far->surest || lo > so_far->quality) {
         so_far->surest = run->record->run;
@@ -147,8 +148,9 @@ typedef struct listing {
 
 double itg_cli_share_of_uniform(const itg_run_record *r)
 {
-    return r->has_best && r->has_uniform8 && r->holdout_uniform8.weight_bytes > 0
-               ? (double)r->holdout_best.weight_bytes / (double)r->holdout_uniform8.weight_bytes
+    return r->has_best && r->has_uniform8 && r->holdout_uniform8.value[ITG_METRIC_WEIGHT_BYTES] > 0
+               ? r->holdout_best.value[ITG_METRIC_WEIGHT_BYTES] /
+                     r->holdout_uniform8.value[ITG_METRIC_WEIGHT_BYTES]
                : -1;
 }
 
@@ -187,10 +189,11 @@ static void quality_cell(itg_cli_table *table, const itg_goal *goal, bool has,
                          const itg_score *score)
 {
     char text[32];
-    bool agreement = goal->quality == ITG_QUALITY_CLASSES && score->top1 < 0;
-    itg_cli_table_cell(table, "%s%s",
-                       has ? itg_cli_quality_text(goal, score, text, sizeof text) : "-",
-                       has && agreement && score->agreement >= 0 ? " a" : "");
+    bool agreement = itg_goal_quality_metric(goal) != ITG_METRIC_SQNR &&
+                     !itg_score_knows(score, ITG_METRIC_TOP1);
+    itg_cli_table_cell(
+        table, "%s%s", has ? itg_cli_quality_text(goal, score, text, sizeof text) : "-",
+        has && agreement && itg_score_knows(score, ITG_METRIC_AGREEMENT) ? " a" : "");
 }
 
 static void worse_cell(itg_cli_table *table, const regression *worse)
@@ -218,11 +221,13 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
     itg_cli_table_cell(table, "%.40s", itg_cli_state(run, text, sizeof text));
     itg_cli_table_cell(table, "%s", r->info.engine_version);
     const itg_goal *goal = &run->options.goal;
-    bool top1 = goal->quality == ITG_QUALITY_CLASSES && r->holdout_float.top1 >= 0;
+    bool top1 = itg_goal_quality_metric(goal) != ITG_METRIC_SQNR &&
+                itg_score_knows(&r->holdout_float, ITG_METRIC_TOP1);
     quality_cell(table, goal, r->has_float && top1, &r->holdout_float);
     quality_cell(table, goal, r->has_best, &r->holdout_best);
     itg_cli_table_cell(
-        table, "%s", itg_cli_amount(r->has_best ? (double)r->holdout_best.weight_bytes : -1, text));
+        table, "%s",
+        itg_cli_amount(r->has_best ? r->holdout_best.value[ITG_METRIC_WEIGHT_BYTES] : -1, text));
     itg_cli_table_cell(table, "%s", itg_cli_share(itg_cli_share_of_uniform(r), text, sizeof text));
 }
 

@@ -27,9 +27,9 @@ typedef struct shown {
 static double cost_of(const itg_goal *goal, const itg_score *score)
 {
     double largest = 0;
-    if (!goal->maximize_quality) return itg_score_cost(score, goal->minimize);
-    for (int i = 0; i < ITG_COST_KINDS; i++) {
-        double limit = goal->limits[i], cost = itg_score_cost(score, (itg_cost_kind)i);
+    if (!itg_goal_maximizes_quality(goal)) return score->value[itg_goal_objective(goal)];
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
+        double limit = itg_goal_limit(goal, (itg_metric)i), cost = score->value[i];
         if (limit > 0 && cost / limit > largest) largest = cost / limit;
     }
     return largest;
@@ -39,11 +39,16 @@ static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score 
 {
     double cost = cost_of(goal, a) - cost_of(goal, b);
     double quality = itg_goal_quality(goal, b) - itg_goal_quality(goal, a);
-    double first = goal->maximize_quality ? quality : cost;
-    double second = goal->maximize_quality ? cost : quality;
+    double first = itg_goal_maximizes_quality(goal) ? quality : cost;
+    double second = itg_goal_maximizes_quality(goal) ? cost : quality;
     if (first < 0 || first > 0) return first < 0;
+    for (int32_t i = 1; i < goal->objective_count; i++) {
+        itg_metric m = goal->objectives[i];
+        double next = itg_metric_about(m)->up ? quality : a->value[m] - b->value[m];
+        if (next < 0 || next > 0) return next < 0;
+    }
     if (second < 0 || second > 0) return second < 0;
-    return a->distortion >= 0 && b->distortion >= 0 && a->distortion < b->distortion;
+    return a->value[ITG_METRIC_DISTORTION] < b->value[ITG_METRIC_DISTORTION];
 }
 
 /* The float network on the search samples, as far as the floor needs it. False: it does, and the
@@ -54,10 +59,12 @@ static bool floats_of(const shown *s, itg_score *out)
     const itg_goal *goal = &s->run.options.goal;
     bool labelled = false;
     for (int64_t i = 0; i < s->count && !labelled; i++)
-        labelled = s->trials[i].score.top1 >= 0;
-    *out = (itg_score){.top1 = -1, .agreement = 1};
+        labelled = itg_score_knows(&s->trials[i].score, ITG_METRIC_TOP1);
+    *out = itg_score_unknown();
+    out->value[ITG_METRIC_AGREEMENT] = 1;
     if (r->has_search_float) *out = r->search_float;
-    bool needed = goal->quality == ITG_QUALITY_CLASSES && goal->max_drop >= 0 && labelled;
+    bool needed =
+        itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && itg_goal_drop(goal) >= 0 && labelled;
     return s->run.has_goal && (r->has_search_float || !needed);
 }
 
@@ -126,23 +133,14 @@ static void close_run(shown *s)
 /* Of a trial that was stopped early only a bound of its quality is known: a share, or dB. */
 static void json_stop(itg_cli_json *json, const itg_goal *goal, const itg_score *score)
 {
-    double unit = goal->quality == ITG_QUALITY_SQNR ? 100 : 1;
-    if (score->stopped_at == 0) {
+    double unit = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR ? 100 : 1;
+    if (score->stopped_at > 0) {
+        itg_cli_json_integer(json, "stopped_at", score->stopped_at);
+        itg_cli_json_number(json, "quality_at_most", unit * itg_goal_quality(goal, score));
+    } else {
         itg_cli_json_null(json, "stopped_at");
-        itg_cli_json_score(json, score);
-        return;
     }
-    itg_cli_json_integer(json, "stopped_at", score->stopped_at);
-    itg_cli_json_number(json, "quality_at_most", unit * itg_goal_quality(goal, score));
-    itg_cli_json_integer(json, "samples", score->samples);
-    itg_cli_json_null(json, "agreement");
-    itg_cli_json_sqnr(json, "", score);
-    itg_cli_json_costs(json, score);
-    if (score->top1 >= 0) {
-        itg_cli_json_null(json, "top1");
-        itg_cli_json_null(json, "interval");
-    }
-    itg_cli_json_null(json, "digest");
+    itg_cli_json_score(json, score);
 }
 
 static void json_trial(itg_cli_json *json, const itg_goal *goal, const itg_trial *t)
@@ -233,7 +231,7 @@ static int print_inputs(const shown *s)
     const itg_run_record *r = s->run.record;
     const itg_run_info *i = &r->info;
     char text[256], hex[ITG_CLI_HEX];
-    bool labelled = i->labels.name || r->holdout_best.top1 > 0;
+    bool labelled = i->labels.name || itg_score_knows(&r->holdout_best, ITG_METRIC_TOP1);
     itg_cli_table table;
     itg_cli_table_init(&table, "ll");
     itg_cli_table_cell(&table, "model");
@@ -264,28 +262,31 @@ static int print_inputs(const shown *s)
 
 /* ---- text: results ---- */
 
+/* Of the best, and of what it is compared with. */
+static const itg_metric columns[] = {ITG_METRIC_AGREEMENT,
+                                     ITG_METRIC_WEIGHT_BYTES,
+                                     ITG_METRIC_PARAMETER_BYTES,
+                                     ITG_METRIC_AVERAGE_WEIGHT_BITS,
+                                     ITG_METRIC_BOPS,
+                                     ITG_METRIC_CYCLES,
+                                     ITG_METRIC_PEAK_ACTIVATION_BYTES};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
 static void result_row(itg_cli_table *table, const itg_goal *goal, const char *name, bool has,
                        const itg_score *score)
 {
     char text[64];
     double lo = 0, hi = 0, quality = itg_goal_quality(goal, score);
-    bool costs = score->weight_bytes >= 0;
     if (!has) return;
     itg_cli_table_cell(table, "%s", name);
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, score, text, sizeof text));
-    if (goal->quality == ITG_QUALITY_CLASSES && quality >= 0 && score->samples > 0) {
+    if (itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && quality >= 0 && score->samples > 0) {
         itg_cli_interval(quality, score->samples, &lo, &hi);
         itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
     } else {
         itg_cli_table_cell(table, "-");
     }
-    itg_cli_table_cell(table, "%s", itg_cli_share(score->agreement, text, sizeof text));
-    itg_cli_table_cell(table, "%s", itg_cli_amount((double)score->weight_bytes, text));
-    itg_cli_table_cell(table, "%s", itg_cli_amount((double)score->parameter_bytes, text));
-    itg_cli_table_cell(table, costs ? "%.2f" : "float", score->average_weight_bits);
-    itg_cli_table_cell(table, "%s", itg_cli_amount(costs ? score->bops : -1, text));
-    itg_cli_table_cell(table, "%s", itg_cli_amount(costs ? score->cycles : -1, text));
-    itg_cli_table_cell(table, "%s", itg_cli_amount((double)score->peak_activation_bytes, text));
+    itg_cli_metric_cells(table, columns, COLUMNS, score);
 }
 
 static int print_results(const itg_cli_logged *run)
@@ -296,22 +297,14 @@ static int print_results(const itg_cli_logged *run)
     char count[32];
     itg_cli_table table;
     if (!r->has_float && !r->has_best) return ITG_CLI_OK;
-    const char *const titles[] = {"",
-                                  itg_cli_quality_name(goal, any->top1 >= 0),
-                                  "95 % interval",
-                                  "as float",
-                                  "weight bytes",
-                                  "parameter bytes",
-                                  "weight bits",
-                                  "bit operations",
-                                  "cycles",
-                                  "RAM bytes"};
-    printf("\nResults on the hold-out, %s sample%s%s:\n\n",
-           itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples),
-           any->agreement >= 0 ? " ('as float': get the float network's class)" : "");
+    printf("\nResults on the hold-out, %s sample%s:\n\n",
+           itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples));
     itg_cli_table_init(&table, "lrrrrrrrrr");
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        itg_cli_table_cell(&table, "%s", titles[i]);
+    itg_cli_table_cell(&table, "%s", "");
+    itg_cli_table_cell(&table, "%s",
+                       itg_cli_quality_name(goal, itg_score_knows(any, ITG_METRIC_TOP1)));
+    itg_cli_table_cell(&table, "95 %% interval");
+    itg_cli_metric_titles(&table, columns, COLUMNS);
     result_row(&table, goal, "float", r->has_float, &r->holdout_float);
     result_row(&table, goal, "uniform 8", r->has_uniform8, &r->holdout_uniform8);
     result_row(&table, goal, "hago-greedy", r->has_hago, &r->holdout_hago);
@@ -321,13 +314,18 @@ static int print_results(const itg_cli_logged *run)
 
 /* ---- text: trials ---- */
 
+static const itg_metric trial_columns[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_BOPS,
+                                           ITG_METRIC_CYCLES};
+enum { TRIAL_COLUMNS = sizeof trial_columns / sizeof *trial_columns };
+
 static void trial_titles(itg_cli_table *table)
 {
-    static const char *const titles[] = {
-        "trial", "quality", "weight bytes", "bit operations", "cycles", "seconds", ""};
     itg_cli_table_init(table, "rrrrrrl");
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        itg_cli_table_cell(table, "%s", titles[i]);
+    itg_cli_table_cell(table, "trial");
+    itg_cli_table_cell(table, "quality");
+    itg_cli_metric_titles(table, trial_columns, TRIAL_COLUMNS);
+    itg_cli_table_cell(table, "seconds");
+    itg_cli_table_cell(table, "%s", "");
 }
 
 static void trial_row(itg_cli_table *table, const itg_goal *goal, const itg_trial *t,
@@ -335,13 +333,10 @@ static void trial_row(itg_cli_table *table, const itg_goal *goal, const itg_tria
 {
     char text[64];
     const itg_score *score = &t->score;
-    bool f = t->feasible;
     itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)t->index, text));
-    itg_cli_table_cell(table, "%s%s", f && score->stopped_at > 0 ? "<= " : "",
-                       f ? itg_cli_quality_text(goal, score, text, sizeof text) : "-");
-    itg_cli_table_cell(table, "%s", itg_cli_amount(f ? (double)score->weight_bytes : -1, text));
-    itg_cli_table_cell(table, "%s", itg_cli_amount(f ? score->bops : -1, text));
-    itg_cli_table_cell(table, "%s", itg_cli_amount(f ? score->cycles : -1, text));
+    itg_cli_table_cell(table, "%s%s", t->feasible && score->stopped_at > 0 ? "<= " : "",
+                       itg_cli_quality_text(goal, score, text, sizeof text));
+    itg_cli_metric_cells(table, trial_columns, TRIAL_COLUMNS, score);
     itg_cli_table_cell(table, "%.3f", t->seconds);
     itg_cli_table_cell(table, "%s", note);
 }

@@ -5,11 +5,23 @@
 
 #define DEFAULT_SQNR_DB 30 /* an error of 3 % of the outputs' size */
 
-static const itg_cli_option limit_options[ITG_COST_KINDS] = {
-    [ITG_COST_SIZE] = ITG_CLI_OPT_MAX_SIZE,     [ITG_COST_BOPS] = ITG_CLI_OPT_MAX_BOPS,
-    [ITG_COST_CYCLES] = ITG_CLI_OPT_MAX_CYCLES, [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM,
-    [ITG_COST_FLASH] = ITG_CLI_OPT_MAX_FLASH,
-};
+itg_cli_option itg_cli_limit_option(itg_metric metric)
+{
+    static const itg_cli_option options[ITG_METRIC_COUNT] = {
+        [ITG_METRIC_WEIGHT_BYTES] = ITG_CLI_OPT_MAX_SIZE,
+        [ITG_METRIC_BOPS] = ITG_CLI_OPT_MAX_BOPS,
+        [ITG_METRIC_CYCLES] = ITG_CLI_OPT_MAX_CYCLES,
+        [ITG_METRIC_PEAK_ACTIVATION_BYTES] = ITG_CLI_OPT_MAX_RAM,
+        [ITG_METRIC_PARAMETER_BYTES] = ITG_CLI_OPT_MAX_FLASH,
+    };
+    return options[metric];
+}
+
+static bool is_limited(const itg_cli_args *args, itg_metric metric)
+{
+    itg_cli_option option = itg_cli_limit_option(metric);
+    return option != ITG_CLI_OPT_HELP && args->given[option];
+}
 
 static void apply_methods(const itg_cli_args *args, itg_cli_option option,
                           itg_threshold_method *methods, int32_t *count)
@@ -22,18 +34,21 @@ static void apply_methods(const itg_cli_args *args, itg_cli_option option,
 
 static void apply_goal(const itg_cli_args *args, itg_goal *goal)
 {
+    const itg_cli_value *values = args->values;
     if (args->given[ITG_CLI_OPT_MAX_DROP])
-        goal->max_drop = args->values[ITG_CLI_OPT_MAX_DROP].fraction;
-    if (args->given[ITG_CLI_OPT_MIN_SQNR]) {
-        goal->quality = ITG_QUALITY_SQNR;
-        goal->min_sqnr_db = args->values[ITG_CLI_OPT_MIN_SQNR].number;
-    }
+        (void)itg_goal_constrain(goal, ITG_METRIC_ACCURACY, values[ITG_CLI_OPT_MAX_DROP].fraction,
+                                 true);
+    if (args->given[ITG_CLI_OPT_MIN_SQNR])
+        (void)itg_goal_constrain(goal, ITG_METRIC_SQNR, values[ITG_CLI_OPT_MIN_SQNR].number, false);
     if (args->given[ITG_CLI_OPT_MINIMIZE]) {
-        goal->maximize_quality = false;
-        goal->minimize = args->values[ITG_CLI_OPT_MINIMIZE].cost;
+        memcpy(goal->objectives, values[ITG_CLI_OPT_MINIMIZE].costs.values,
+               sizeof goal->objectives);
+        goal->objective_count = values[ITG_CLI_OPT_MINIMIZE].costs.count;
     }
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        if (args->given[limit_options[i]]) goal->limits[i] = args->values[limit_options[i]].number;
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        if (is_limited(args, (itg_metric)i))
+            (void)itg_goal_constrain(goal, (itg_metric)i,
+                                     values[itg_cli_limit_option((itg_metric)i)].number, false);
 }
 
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
@@ -74,25 +89,29 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
 {
     const itg_cli_value *values = args->values;
     bool limited = false;
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        limited |= args->given[limit_options[i]];
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        limited |= is_limited(args, (itg_metric)i);
     bool sqnr = args->given[ITG_CLI_OPT_MIN_SQNR];
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];
-    *out = (itg_search_options){
-        .searcher = values[ITG_CLI_OPT_SEARCHER].text,
-        .goal = {.maximize_quality = maximize, .max_drop = maximize || sqnr ? -1 : 0.01},
-        .seed = values[ITG_CLI_OPT_SEED].seed,
-        .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
-        .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
-        .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
+    *out =
+        (itg_search_options){.searcher = values[ITG_CLI_OPT_SEARCHER].text,
+                             .seed = values[ITG_CLI_OPT_SEED].seed,
+                             .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
+                             .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
+                             .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
+    if (maximize)
+        out->goal = (itg_goal){.objectives = {ITG_METRIC_ACCURACY}, .objective_count = 1};
+    else if (!sqnr)
+        (void)itg_goal_constrain(&out->goal, ITG_METRIC_ACCURACY, 0.01, true);
     itg_cli_search_apply(args, out);
 }
 
 itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
 {
     itg_goal *goal = &w->options.goal;
-    if (goal->quality == ITG_QUALITY_SQNR || itg_model_is_classifier(w->model)) return ITG_OK;
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR || itg_model_is_classifier(w->model))
+        return ITG_OK;
     if (w->args->given[ITG_CLI_OPT_MAX_DROP])
         return itg_cli_error(err, ITG_BAD_ARGUMENT,
                              "--max-drop counts points of a classifier, and %.200s is none (%d "
@@ -100,9 +119,11 @@ itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
                              "DB, as in --min-sqnr 30dB, the least SQNR of all its outputs",
                              itg_model_name(w->model), (int)itg_model_output_count(w->model),
                              itg_model_output_count(w->model) == 1 ? "" : "s");
-    goal->quality = ITG_QUALITY_SQNR;
-    goal->min_sqnr_db = goal->maximize_quality ? 0 : DEFAULT_SQNR_DB;
-    goal->max_drop = -1;
+    itg_goal_release(goal, ITG_METRIC_ACCURACY);
+    if (itg_goal_maximizes_quality(goal))
+        goal->objectives[0] = ITG_METRIC_SQNR;
+    else
+        (void)itg_goal_constrain(goal, ITG_METRIC_SQNR, DEFAULT_SQNR_DB, false);
     return ITG_OK;
 }
 
@@ -136,7 +157,7 @@ itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
     const itg_model_options model = {.no_equalize = w->options.no_equalize};
     itg_status status =
         w->hw ? ITG_OK : itg_hardware_load(w->args->values[ITG_CLI_OPT_HW].text, &w->hw, err);
-    if (status == ITG_OK) status = itg_model_open_with(f->model, &model, &w->model, err);
+    if (status == ITG_OK) status = itg_model_open(f->model, &model, &w->model, err);
     if (status == ITG_OK)
         status = itg_cli_data_open_files(f->data, f->labels, f->data_limit, &w->data, err);
     if (status == ITG_OK && f->holdout)

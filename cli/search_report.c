@@ -3,12 +3,13 @@
 #include "cli/goal.h"
 #include "cli/memory.h"
 #include "cli/table.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 static bool is_float(const itg_score *score)
 {
-    return score->weight_bytes < 0;
+    return !itg_score_knows(score, ITG_METRIC_WEIGHT_BYTES);
 }
 
 /* The hago-greedy baseline on both sets of samples; false: not asked for, or it found nothing. */
@@ -30,22 +31,23 @@ static itg_score best_holdout(const itg_search_result *r)
     const itg_score *known = itg_search_best_holdout(r);
     if (known) return *known;
     itg_score score = itg_search_best(r)->score;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (itg_metric_about((itg_metric)m)->needs != ITG_NEEDS_PROGRAM)
+            score.value[m] = (double)NAN;
     score.samples = 0;
-    score.top1 = score.agreement = score.distortion = -1;
     memset(score.digest, 0, sizeof score.digest);
     return score;
 }
 
 /* ---- JSON ---- */
 
-static void json_float_costs(itg_cli_json *json, int64_t weight_bytes)
+/* What a float network takes: weights of 32 bits, as many as uniform 8 has. */
+static itg_score float_costs(const itg_score *uniform8)
 {
-    itg_cli_json_known_integer(json, "weight_bytes", weight_bytes);
-    itg_cli_json_null(json, "parameter_bytes");
-    itg_cli_json_null(json, "peak_activation_bytes");
-    itg_cli_json_null(json, "bops");
-    itg_cli_json_null(json, "cycles");
-    itg_cli_json_integer(json, "average_weight_bits", 32);
+    itg_score score = itg_score_unknown();
+    score.value[ITG_METRIC_WEIGHT_BYTES] = itg_cli_float_bytes(uniform8);
+    score.value[ITG_METRIC_AVERAGE_WEIGHT_BITS] = 32;
+    return score;
 }
 
 static void json_drop(itg_cli_json *json, const itg_score *floats, const itg_score *score)
@@ -68,27 +70,23 @@ static void json_scores(itg_cli_json *json, const itg_cli_search_work *w, const 
                         const itg_score *holdout, const itg_score *search, int64_t trial)
 {
     char digest[ITG_CLI_HEX];
-    bool labelled = holdout->top1 >= 0;
     itg_cli_json_begin(json, key, '{');
     if (trial >= 0) itg_cli_json_integer(json, "trial", trial);
     itg_cli_json_integer(json, "samples", holdout->samples);
-    itg_cli_json_known_number(json, "top1", holdout->top1);
-    itg_cli_json_interval(json, "interval", labelled ? holdout->top1 : holdout->agreement,
+    itg_cli_json_metrics(json, "", holdout, ITG_CLI_QUALITIES);
+    itg_cli_json_interval(json, "interval", itg_score_get(holdout, ITG_METRIC_ACCURACY),
                           holdout->samples);
-    itg_cli_json_known_number(json, "agreement", holdout->agreement);
-    itg_cli_json_sqnr(json, "", holdout);
     if (is_float(holdout)) {
-        json_float_costs(json, itg_cli_float_bytes(itg_search_uniform8(w->result, true)));
+        itg_score costs = float_costs(itg_search_uniform8(w->result, true));
+        itg_cli_json_metrics(json, "", &costs, ITG_CLI_COSTS);
     } else {
         json_drop(json, itg_search_float(w->result, true), holdout);
-        itg_cli_json_costs(json, holdout);
+        itg_cli_json_metrics(json, "", holdout, ITG_CLI_COSTS);
         itg_cli_json_memory(json, w->hw, holdout);
     }
     itg_cli_json_text(json, "holdout_digest", itg_cli_hex(holdout->digest, digest));
     itg_cli_json_integer(json, "search_samples", search->samples);
-    itg_cli_json_known_number(json, "search_top1", search->top1);
-    itg_cli_json_known_number(json, "search_agreement", search->agreement);
-    itg_cli_json_sqnr(json, "search_", search);
+    itg_cli_json_metrics(json, "search_", search, ITG_CLI_QUALITIES);
     itg_cli_json_text(json, "digest", itg_cli_hex(search->digest, digest));
     itg_cli_json_end(json, '}');
 }
@@ -145,48 +143,40 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_cli_json_text(&json, "db", values[ITG_CLI_OPT_DB].text);
     itg_cli_json_known_integer(&json, "run", run_number(w));
     json_results(&json, w);
+    itg_cli_json_begin(&json, "front", '[');
+    for (int32_t i = 0; i < itg_search_front_count(r); i++)
+        itg_cli_json_integer(&json, NULL, itg_search_front_at(r, i)->index);
+    itg_cli_json_end(&json, ']');
     itg_cli_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 
 /* ---- text ---- */
 
-static void count_cell(itg_cli_table *table, double value, bool known)
-{
-    char text[32];
-    itg_cli_table_cell(table, "%s", known ? itg_cli_count_text((long long)value, text) : "-");
-}
+static const itg_metric columns[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_PARAMETER_BYTES,
+                                     ITG_METRIC_AVERAGE_WEIGHT_BITS, ITG_METRIC_BOPS};
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static void row(itg_cli_table *table, const itg_goal *goal, const char *name,
                 const itg_score *holdout, const itg_score *search)
 {
-    bool known = !is_float(holdout);
     char text[32];
     itg_cli_table_cell(table, "%s", name);
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, holdout, text, sizeof text));
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, search, text, sizeof text));
-    count_cell(table, (double)holdout->weight_bytes, known);
-    count_cell(table, (double)holdout->parameter_bytes, known);
-    itg_cli_table_cell(table, known ? "%.2f" : "float", holdout->average_weight_bits);
-    count_cell(table, holdout->bops, known);
+    itg_cli_metric_cells(table, columns, COLUMNS, holdout);
 }
 
 static int print_table(const itg_search_result *r, const itg_goal *goal, const itg_trial *best)
 {
     itg_cli_table table;
-    char quality[32];
-    snprintf(quality, sizeof quality, "%s on hold-out",
-             itg_cli_quality_name(goal, itg_search_float(r, true)->top1 >= 0));
-    const char *const titles[] = {"",
-                                  quality,
-                                  "on search samples",
-                                  "weight bytes",
-                                  "parameter bytes",
-                                  "weight bits",
-                                  "bit operations"};
     itg_cli_table_init(&table, "lrrrrrr");
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        itg_cli_table_cell(&table, "%s", titles[i]);
+    itg_cli_table_cell(&table, "%s", "");
+    itg_cli_table_cell(
+        &table, "%s on hold-out",
+        itg_cli_quality_name(goal, itg_score_knows(itg_search_float(r, true), ITG_METRIC_TOP1)));
+    itg_cli_table_cell(&table, "on search samples");
+    itg_cli_metric_titles(&table, columns, COLUMNS);
     row(&table, goal, "float", itg_search_float(r, true), itg_search_float(r, false));
     row(&table, goal, "uniform 8", itg_search_uniform8(r, true), itg_search_uniform8(r, false));
     if (has_hago(r))
@@ -199,10 +189,10 @@ static int print_table(const itg_search_result *r, const itg_goal *goal, const i
 }
 
 /* The share of 8 bits everywhere that is saved; false: not known. */
-static bool saved_of(const itg_score *whole, const itg_score *part, itg_cost_kind kind, double *out)
+static bool saved_of(const itg_score *whole, const itg_score *part, itg_metric kind, double *out)
 {
-    double before = itg_score_cost(whole, kind), after = itg_score_cost(part, kind);
-    if (!(before > 0) || after < 0) return false;
+    double before = whole->value[kind], after = part->value[kind];
+    if (!(before > 0) || !(after >= 0)) return false;
     *out = 100 * (1 - after / before);
     return true;
 }
@@ -210,42 +200,44 @@ static bool saved_of(const itg_score *whole, const itg_score *part, itg_cost_kin
 /* What the goal minimizes comes first. */
 static void print_saved(const itg_cli_search_work *w, const itg_score *best)
 {
-    static const itg_cost_kind others[] = {ITG_COST_SIZE, ITG_COST_BOPS, ITG_COST_CYCLES};
+    static const itg_metric others[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_BOPS,
+                                        ITG_METRIC_CYCLES};
     const itg_score *uniform = itg_search_uniform8(w->result, true);
     const itg_goal *goal = &w->options.goal;
-    itg_cost_kind first = goal->maximize_quality ? ITG_COST_SIZE : goal->minimize;
+    itg_metric first =
+        itg_goal_maximizes_quality(goal) ? ITG_METRIC_WEIGHT_BYTES : itg_goal_objective(goal);
     double saved = 0;
     char text[256] = "";
     if (!saved_of(uniform, best, first, &saved)) return;
     size_t used = (size_t)snprintf(text, sizeof text, "%.1f %% of the %s of uniform 8", saved,
-                                   itg_cli_cost_words(first));
+                                   itg_metric_about(first)->words);
     for (size_t i = 0; i < sizeof others / sizeof *others && used < sizeof text; i++)
         if (others[i] != first && saved_of(uniform, best, others[i], &saved) && saved > 0)
             used += (size_t)snprintf(text + used, sizeof text - used, ", %.1f %% of its %s", saved,
-                                     itg_cli_cost_words(others[i]));
+                                     itg_metric_about(others[i])->words);
     itg_cli_print_line("it saves", "%s", text);
 }
 
 static void print_quality(const itg_cli_search_work *w, const itg_score *s)
 {
     char sqnr[32];
-    if (w->options.goal.quality == ITG_QUALITY_SQNR)
+    if (itg_goal_quality_metric(&w->options.goal) == ITG_METRIC_SQNR)
         itg_cli_print_line("its SQNR", "%s on %lld hold-out samples",
                            itg_cli_quality_text(&w->options.goal, s, sqnr, sizeof sqnr),
                            (long long)s->samples);
-    if (s->top1 < 0 && s->agreement < 0) return;
-    const char *name = s->top1 >= 0 ? "top-1" : "agreement";
-    double lo, hi, share = s->top1 >= 0 ? s->top1 : s->agreement;
+    bool labelled = itg_score_knows(s, ITG_METRIC_TOP1);
+    double lo, hi, share = itg_score_get(s, ITG_METRIC_ACCURACY);
+    if (isnan(share)) return;
     itg_cli_drop d = itg_cli_drop_of(itg_search_float(w->result, true), s);
     itg_cli_interval(share, s->samples, &lo, &hi);
-    itg_cli_print_line(s->top1 >= 0 ? "its top-1" : "it agrees",
+    itg_cli_print_line(labelled ? "its top-1" : "it agrees",
                        "%.2f %% on %lld hold-out sample%s (95 %% interval %.2f to %.2f)",
                        100 * share, (long long)s->samples, itg_plural(s->samples), 100 * lo,
                        100 * hi);
-    if (s->top1 >= 0)
+    if (labelled)
         itg_cli_print_line("its drop",
-                           "%.2f points of %s below float (95 %% interval %.2f to %.2f)",
-                           100 * d.drop, name, 100 * d.lo, 100 * d.hi);
+                           "%.2f points of top-1 below float (95 %% interval %.2f to %.2f)",
+                           100 * d.drop, 100 * d.lo, 100 * d.hi);
 }
 
 static void print_best(const itg_cli_search_work *w, const itg_trial *best)
@@ -272,7 +264,9 @@ static void print_head(const itg_cli_search_work *w)
     if (w->resumed)
         snprintf(replayed, sizeof replayed, " (%lld of them from the log)",
                  (long long)w->replay_count);
-    itg_cli_goal_words(&w->options.goal, itg_search_float(r, false)->top1 >= 0, goal, sizeof goal);
+    itg_cli_goal_words(&w->options.goal,
+                       itg_score_knows(itg_search_float(r, false), ITG_METRIC_TOP1), goal,
+                       sizeof goal);
     itg_cli_trial_kinds(itg_search_duplicate_count(r), itg_search_raced_count(r), kinds,
                         sizeof kinds);
     printf("%s on %s: %lld trial%s%s%s in %.1f s, searcher %s, seed %llu, stopped: %s\n",
@@ -283,7 +277,7 @@ static void print_head(const itg_cli_search_work *w)
            itg_cli_held_words(itg_search_goal_met(r), itg_search_goal_holds(r)));
     if (!itg_search_cost_varies(r))
         printf("no width changes the %s: quality alone decided\n",
-               itg_cli_cost_words(w->options.goal.minimize));
+               itg_metric_about(itg_goal_objective(&w->options.goal))->words);
     if (strcmp(itg_search_stop_reason(r), "seconds") == 0)
         printf("--seconds %g ended the search before the searcher was done\n", w->options.seconds);
     itg_cli_hardware_limits(&w->options.goal, w->hw, goal, sizeof goal);
@@ -298,6 +292,10 @@ int itg_cli_search_text(const itg_cli_search_work *w)
     int status = print_table(w->result, &w->options.goal, best);
     putchar('\n');
     if (best) print_best(w, best);
+    if (w->options.goal.objective_count > 1)
+        itg_cli_print_line("front", "%d trial%s that no other one beats in every objective",
+                           (int)itg_search_front_count(w->result),
+                           itg_plural(itg_search_front_count(w->result)));
     if (run_number(w) >= 0)
         itg_cli_print_line("log", "run %lld of %s", (long long)run_number(w),
                            w->args->values[ITG_CLI_OPT_DB].text);

@@ -60,20 +60,20 @@ static void say_methods(char out[VALUE], const itg_threshold_method *methods, in
 
 static void say_goal(const itg_goal *goal, itg_cli_option option, char out[VALUE])
 {
-    static const itg_cli_option limits[ITG_COST_KINDS] = {[ITG_COST_SIZE] = ITG_CLI_OPT_MAX_SIZE,
-                                                          [ITG_COST_BOPS] = ITG_CLI_OPT_MAX_BOPS,
-                                                          [ITG_COST_CYCLES] =
-                                                              ITG_CLI_OPT_MAX_CYCLES,
-                                                          [ITG_COST_RAM] = ITG_CLI_OPT_MAX_RAM,
-                                                          [ITG_COST_FLASH] = ITG_CLI_OPT_MAX_FLASH};
+    char objectives[96];
     if (option == ITG_CLI_OPT_MAX_DROP)
-        say_number(out, goal->max_drop, goal->max_drop >= 0);
+        say_number(out, itg_goal_drop(goal), itg_goal_drop(goal) >= 0);
     else if (option == ITG_CLI_OPT_MIN_SQNR)
-        say_number(out, goal->min_sqnr_db, goal->min_sqnr_db > 0);
+        say_number(out, itg_goal_least_sqnr(goal), itg_goal_least_sqnr(goal) > 0);
     else if (option == ITG_CLI_OPT_MINIMIZE)
-        snprintf(out, VALUE, "%s", goal->maximize_quality ? "none" : itg_cost_name(goal->minimize));
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        if (option == limits[i]) say_number(out, goal->limits[i], goal->limits[i] > 0);
+        snprintf(out, VALUE, "%s",
+                 itg_goal_maximizes_quality(goal)
+                     ? "none"
+                     : itg_goal_objectives_text(goal, objectives, sizeof objectives));
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        if (option == itg_cli_limit_option((itg_metric)i))
+            say_number(out, itg_goal_limit(goal, (itg_metric)i),
+                       itg_goal_limit(goal, (itg_metric)i) > 0);
 }
 
 /* The value that one option has, as text; equal texts are equal values. */

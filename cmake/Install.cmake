@@ -1,26 +1,37 @@
-# What `cmake --install` puts down: the program, one static library of all folders below cli, the public headers, a pkg-config
+# What `cmake --install` puts down: the program, one library of all folders below cli, static and shared, the public headers, a pkg-config
 # file and a CMake package (find_package(intaglio) gives intaglio::intaglio), documentation.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The folders' archives merged into one: its users need not know their order. (The target `intaglio` is the program.)
+# The folders' archives merged into one: its users need not know their order. Static, and shared, which exports what the public
+# headers declare and nothing else. (The target `intaglio` is the program.)
 set(objects "")
-foreach(folder base kernels graph onnx hardware sim realize verify search logs)
+foreach(folder base kernels graph onnx hardware sim realize verify search logs api)
   list(APPEND objects $<TARGET_OBJECTS:itg_${folder}>)
 endforeach()
 add_library(itg_intaglio STATIC ${objects})
+add_library(itg_shared SHARED ${objects})
 add_library(intaglio::intaglio ALIAS itg_intaglio)
-set_target_properties(itg_intaglio PROPERTIES OUTPUT_NAME intaglio EXPORT_NAME intaglio LINKER_LANGUAGE C)
-target_include_directories(itg_intaglio INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-# PRIVATE: users link these and see none of their headers.
-target_link_libraries(itg_intaglio PRIVATE
-  PkgConfig::PROTOBUF_C PkgConfig::CJSON PkgConfig::SQLITE3 PkgConfig::LIBZIP ZLIB::ZLIB m)
+set_target_properties(itg_intaglio PROPERTIES EXPORT_NAME intaglio)
+set_target_properties(itg_shared PROPERTIES EXPORT_NAME shared VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}) # before 1.0 a minor version may break its users
+foreach(library itg_intaglio itg_shared)
+  set_target_properties(${library} PROPERTIES OUTPUT_NAME intaglio LINKER_LANGUAGE C)
+  target_include_directories(${library} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  # PRIVATE: users link these and see none of their headers.
+  target_link_libraries(${library} PRIVATE
+    PkgConfig::PROTOBUF_C PkgConfig::CJSON PkgConfig::SQLITE3 PkgConfig::LIBZIP ZLIB::ZLIB m)
+endforeach()
+if(ITG_SANITIZE)
+  target_link_options(itg_shared PRIVATE -fsanitize=${ITG_SANITIZE})
+endif()
 
 # gcc's own flag finds gcc's own library; other compilers' libraries are named by path, so that gcc may link them, too.
 set(ITG_PC_OPENMP "")
 if(OpenMP_C_FOUND)
   target_link_libraries(itg_intaglio PRIVATE OpenMP::OpenMP_C)
+  target_link_libraries(itg_shared PRIVATE OpenMP::OpenMP_C)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(ITG_PC_OPENMP "-fopenmp")
   else()
@@ -31,6 +42,7 @@ endif()
 set(ITG_PC_ONEDNN "")
 if(ITG_WITH_ONEDNN)
   target_link_libraries(itg_intaglio PRIVATE ${ITG_ONEDNN_LIBRARY})
+  target_link_libraries(itg_shared PRIVATE ${ITG_ONEDNN_LIBRARY})
   set(ITG_PC_ONEDNN "-ldnnl")
 endif()
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/intaglio)
@@ -43,7 +55,8 @@ write_basic_package_version_file(intaglioConfigVersion.cmake COMPATIBILITY SameM
 if(TARGET intaglio)
   install(TARGETS intaglio RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(TARGETS itg_intaglio EXPORT intaglio ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS itg_intaglio itg_shared EXPORT intaglio ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT intaglio FILE intaglioTargets.cmake NAMESPACE intaglio:: DESTINATION ${package_folder})
 install(FILES ${PROJECT_BINARY_DIR}/intaglioConfig.cmake ${PROJECT_BINARY_DIR}/intaglioConfigVersion.cmake
   DESTINATION ${package_folder})

@@ -46,7 +46,12 @@ int64_t itg_channel_stride(const itg_annotated *a, itg_id node)
 
 void itg_annotated_destroy(itg_annotated *a)
 {
-    if (a) itg_arena_destroy(a->arena);
+    if (!a) return;
+    for (itg_id v = 0; a->values && v < a->graph->value_count; v++)
+        for (int32_t i = 0; i < a->values[v].version_count; i++)
+            itg_cache_release(a->cache, a->values[v].versions[i].constant);
+    itg_cache_destroy(a->cache);
+    itg_arena_destroy(a->arena);
 }
 
 /* ---- text ---- */

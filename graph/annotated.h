@@ -4,6 +4,8 @@
  */
 #ifndef ITG_ANNOTATED_H
 #define ITG_ANNOTATED_H
+#include <intaglio/intaglio.h>
+#include "base/cache.h"
 #include "graph.h"
 
 /* An edge is one use of a value: a node's input slot, or a graph output (node ITG_NONE, slot =
@@ -27,8 +29,11 @@ typedef struct itg_edge {
 typedef struct itg_version {
     bool is_float; /* float32; q is unused */
     itg_quantizer q;
-    /* Epilogue of the producing node: native result -> this version. Unused for graph inputs,
-     * constants and float nodes (there: itg_quantize_f32 with q) and for LUT and KEEP forms. */
+    /* Of a quantized constant: its codes (kernels/constants.h), held in the graph's cache. Whoever
+     * needs codes of a constant reads them here. Else NULL. */
+    const struct itg_constant *constant;
+    /* Epilogue of the producing node: native result -> this version. Unused for constants, for
+     * graph inputs and float nodes (there: itg_quantize_f32 with q) and for LUT and KEEP forms. */
     const itg_requant *requant; /* [requant_count]; 1, or one per output channel */
     int32_t requant_count;
     int64_t clamp_lo, clamp_hi; /* clip of SimQ, fused activation included: qmin <= clamp_lo <=
@@ -83,6 +88,10 @@ typedef struct itg_node_note {
 typedef struct itg_annotated {
     itg_arena *arena;
     const itg_graph *graph; /* borrowed */
+    itg_cache *cache;       /* of codes; shared with the programs that are made from this */
+    /* [graph->value_count]: itg_content_key of each constant's data, which then outlives all that
+     * is made from this; NULL: programs copy what they need of it. */
+    const itg_key *content;
     int32_t edge_count;
     itg_edge *edges;
     itg_value_note *values; /* [graph->value_count] */
@@ -101,7 +110,6 @@ const itg_version *itg_annotated_version(const itg_annotated *a, itg_id node, in
  * last axis for Gemm/MatMul. */
 int64_t itg_channel_stride(const itg_annotated *a,
                            itg_id node); /* channel = (index / stride) % channels */
-void itg_annotated_destroy(itg_annotated *a);
 void itg_annotated_print(const itg_annotated *a,
                          itg_strbuf *out); /* stable text: each edge with its SimQ */
 const char *itg_form_name(itg_form form);

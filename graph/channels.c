@@ -47,20 +47,12 @@ bool itg_hands_channels_on(const itg_graph *g, itg_id node, itg_channels *channe
     const itg_node *n = &g->nodes[node];
     if (n->input_count != 1 || n->output_count != 1) return false;
     const itg_shape *x = &g->values[n->inputs[0]].shape, *y = &g->values[n->outputs[0]].shape;
-    switch (n->op) {
-    case ITG_OP_MAX_POOL:
-    case ITG_OP_AVERAGE_POOL:
-    case ITG_OP_GLOBAL_AVERAGE_POOL:
-    case ITG_OP_GLOBAL_MAX_POOL:
-        return channels->is_image;
-    case ITG_OP_RESHAPE:
-        if (!channels->is_image || !is_flattening(x, y)) return false;
-        channels->block *= y->dims[1] / x->dims[1];
-        channels->is_image = false;
-        return true;
-    default:
-        return itg_is_univariate(n->op);
-    }
+    if (itg_op_is(n->op, ITG_IS_POOL)) return channels->is_image;
+    if (n->op != ITG_OP_RESHAPE) return itg_op_is(n->op, ITG_IS_UNIVARIATE);
+    if (!channels->is_image || !is_flattening(x, y)) return false;
+    channels->block *= y->dims[1] / x->dims[1];
+    channels->is_image = false;
+    return true;
 }
 
 bool itg_is_depthwise(const itg_graph *g, itg_id node, const itg_channels *channels)

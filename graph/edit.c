@@ -111,11 +111,6 @@ itg_status itg_insert(itg_graph *g, const itg_new_op *op, itg_id *out_node, itg_
     return ITG_OK;
 }
 
-itg_id itg_other_input(const itg_graph *g, itg_id node, int32_t slot)
-{
-    return g->nodes[node].inputs[1 - slot];
-}
-
 int32_t itg_slot_of(const itg_graph *g, itg_id node, itg_id value)
 {
     for (int32_t i = 0; i < g->nodes[node].input_count; ++i)

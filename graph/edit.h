@@ -35,8 +35,6 @@ typedef struct itg_new_op {
 } itg_new_op;
 itg_status itg_insert(itg_graph *g, const itg_new_op *op, itg_id *out_node, itg_id *out_value,
                       itg_error *err);
-/* Input 1 of a node of two inputs where `slot` is 0, and the other way round. */
-itg_id itg_other_input(const itg_graph *g, itg_id node, int32_t slot);
 int32_t itg_slot_of(const itg_graph *g, itg_id node,
                     itg_id value); /* first slot that reads it; -1 */
 bool itg_is_float_constant(const itg_graph *g, itg_id value);

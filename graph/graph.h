@@ -61,8 +61,6 @@ itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const i
                               const itg_attrs *attrs, itg_id *out, itg_error *err);
 itg_status itg_graph_set_inputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
 itg_status itg_graph_set_outputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
-itg_attrs
-itg_attrs_default(itg_op op); /* ONNX's defaults; Clip -inf..inf; group, strides, dilations 1... */
 
 /* Consumers of a value: count of (node, slot) uses plus graph outputs. */
 int32_t itg_graph_use_count(const itg_graph *g, itg_id value);

@@ -1,7 +1,7 @@
 /* SHA-256 of a graph. Every number goes in as little-endian bytes and every name with its length,
  * so that different graphs never feed the same bytes. The file's name, opset numbers and
  * source_hash stay out: they are not the function. */
-#include "attr_list.h"
+#include "internal.h"
 #include <string.h>
 
 static void add_int(itg_sha256 *hash, int64_t value)
@@ -53,24 +53,32 @@ static void add_value(itg_sha256 *hash, const itg_graph *g, itg_id id)
     if (v->data && itg_shape_elements(&v->shape, &elements)) add_data(hash, &tensor);
 }
 
-static void add_attr(itg_sha256 *hash, const itg_attr_view *attr)
+static void add_numbers(itg_sha256 *hash, const int64_t *numbers, int32_t count)
 {
-    add_text(hash, attr->name);
-    switch (attr->type) {
-    case ITG_FIELD_INTS:
-        add_int(hash, attr->count);
-        for (int32_t i = 0; i < attr->count; ++i)
-            add_int(hash, attr->ints[i]);
+    add_int(hash, count);
+    for (int32_t i = 0; i < count; ++i)
+        add_int(hash, numbers[i]);
+}
+
+static void add_attr(itg_sha256 *hash, const itg_attr *attr, const itg_attrs *attrs, int32_t rank)
+{
+    const void *value = itg_attr_value(attr, attrs);
+    add_text(hash, attr->field->name);
+    switch (attr->field->kind) {
+    case ITG_KIND_BOOL:
+        add_int(hash, *(const bool *)value);
         break;
-    case ITG_FIELD_BOOL:
-        add_int(hash, attr->flag);
+    case ITG_KIND_FLOAT:
+    case ITG_KIND_BOUND:
+        add_float(hash, *(const float *)value);
         break;
-    case ITG_FIELD_FLOAT:
-        add_float(hash, attr->number);
+    case ITG_KIND_DTYPE:
+    case ITG_KIND_NAME:
+    case ITG_KIND_AUTO_PAD:
+        add_text(hash, itg_attr_word(attr, attrs));
         break;
-    case ITG_FIELD_NAME:
-        add_text(hash, attr->text);
-        break;
+    default:
+        add_numbers(hash, value, itg_attr_count(attr, attrs, rank));
     }
 }
 
@@ -84,16 +92,14 @@ static void add_ids(itg_sha256 *hash, const itg_id *ids, int32_t count)
 static void add_node(itg_sha256 *hash, const itg_graph *g, itg_id id)
 {
     const itg_node *n = &g->nodes[id];
-    itg_attr_view attr;
-    int32_t count = 0;
+    int32_t count;
+    const itg_attr *attr = itg_op_attrs(n->op, &count);
     add_text(hash, n->name);
     add_text(hash, itg_op_name(n->op));
     add_ids(hash, n->inputs, n->input_count);
     add_ids(hash, n->outputs, n->output_count);
-    while (itg_attr_at(g, id, count, &attr)) {
-        add_attr(hash, &attr);
-        count++;
-    }
+    for (int32_t i = 0; i < count; ++i)
+        if (attr[i].in_graph) add_attr(hash, &attr[i], &n->attrs, itg_input_rank(g, id));
 }
 
 void itg_graph_hash(const itg_graph *g, unsigned char out[32])

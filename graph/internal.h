@@ -25,8 +25,6 @@ void itg_name_rebuild(const itg_graph *g, itg_name_table *table, itg_name_of nam
  * memory. */
 const char *itg_fresh_value_name(itg_graph *g, const char *base, const char *suffix);
 const char *itg_fresh_node_name(itg_graph *g, const char *base, const char *suffix);
-/* Gives a value a name that no other has; false: no memory. */
-bool itg_graph_rename_value(itg_graph *g, itg_id value, const char *name);
 
 /* "model.onnx: node 'conv1' (Conv): message". Returns code. */
 itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_status code,
@@ -39,6 +37,9 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
 itg_status itg_graph_no_memory(const itg_graph *g, itg_error *err);
 /* shape.c: number of inputs and outputs as ops.def says. */
 itg_status itg_check_arity(const itg_graph *g, itg_id node, itg_error *err);
+
+/* Rank of input 0; 0 where it is not known. */
+int32_t itg_input_rank(const itg_graph *g, itg_id node);
 
 /* A Softmax or LogSoftmax that still has the meaning it had before opset 13. */
 bool itg_is_old_softmax(const itg_graph *g, itg_id node);

@@ -89,15 +89,6 @@ const char *itg_fresh_node_name(itg_graph *g, const char *base, const char *suff
     return fresh_name(g, g->node_names, itg_node_name_of, base, suffix);
 }
 
-bool itg_graph_rename_value(itg_graph *g, itg_id value, const char *name)
-{
-    char *copy = itg_arena_strdup(g->arena, name);
-    if (!copy) return false;
-    g->values[value].name = copy;
-    itg_name_rebuild(g, g->value_names, itg_value_name_of, g->value_count);
-    return true;
-}
-
 itg_id itg_graph_find_value(const itg_graph *g, const char *name)
 {
     return itg_name_find(g, g->value_names, itg_value_name_of, name);

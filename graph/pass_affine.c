@@ -29,7 +29,7 @@ static int32_t channel_axis(const itg_node *n)
 static bool has_channel_weights(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
-    if (n->op != ITG_OP_CONV && n->op != ITG_OP_GEMM && n->op != ITG_OP_MATMUL) return false;
+    if (!itg_op_is(n->op, ITG_IS_MAC)) return false;
     if (n->input_count < 2 || !itg_is_float_constant(g, n->inputs[1]) || n->outputs[0] == ITG_NONE)
         return false;
     return n->op == ITG_OP_CONV || g->values[n->inputs[1]].shape.rank == 2;

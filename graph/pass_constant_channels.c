@@ -143,7 +143,7 @@ static itg_status hand_on(follower *f, itg_id node, const known *before)
     bool is_known = true;
     itg_status status = ITG_OK;
     if (!itg_hands_channels_on(f->g, node, &k.channels)) return ITG_OK;
-    if (itg_is_univariate(n->op)) status = apply_function(f, node, &k, &is_known);
+    if (itg_op_is(n->op, ITG_IS_UNIVARIATE)) status = apply_function(f, node, &k, &is_known);
     bool counts_pads = n->op == ITG_OP_AVERAGE_POOL && n->attrs.count_include_pad && is_padded(n);
     if (status == ITG_OK) status = narrow(f, &k, counts_pads);
     if (status != ITG_OK || !is_known) return status;

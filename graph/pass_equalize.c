@@ -40,7 +40,8 @@ typedef struct pair {
 /* Whether a node that hands channels on hands a positive factor of them on. */
 static bool is_homogeneous(const itg_node *n)
 {
-    return !itg_is_univariate(n->op) || n->op == ITG_OP_RELU || n->op == ITG_OP_LEAKY_RELU;
+    return !itg_op_is(n->op, ITG_IS_UNIVARIATE) || n->op == ITG_OP_RELU ||
+           n->op == ITG_OP_LEAKY_RELU;
 }
 
 /* Follows the only consumers of A's output; false: they lead to no B. */

@@ -48,11 +48,11 @@ static itg_status check_batch(const folder *f, itg_id node, itg_error *err)
     const itg_node *n = &g->nodes[node];
     if (f->old_batch == 1 || n->outputs[0] == ITG_NONE) return ITG_OK;
     const itg_shape *y = &g->values[n->outputs[0]].shape;
-    bool varies = false, elementwise = n->op == ITG_OP_PRELU || n->op == ITG_OP_WHERE;
+    bool varies = false;
     for (int32_t i = 0; i < n->input_count; ++i)
         varies |= n->inputs[i] != ITG_NONE && !itg_graph_is_constant(g, n->inputs[i]);
-    elementwise |= n->op >= ITG_OP_ADD && n->op <= ITG_OP_MAX;
-    if (!varies || !elementwise || y->rank < 1 || y->dims[0] != f->old_batch) return ITG_OK;
+    if (!varies || !itg_op_is(n->op, ITG_IS_BROADCAST) || y->rank < 1 || y->dims[0] != f->old_batch)
+        return ITG_OK;
     for (int32_t i = 0; i < n->input_count; ++i) {
         const itg_value *v = &g->values[n->inputs[i]];
         if (v->data && v->shape.rank == y->rank && v->shape.dims[0] == f->old_batch)
@@ -101,8 +101,8 @@ static itg_status fold_shape(folder *f, itg_id node, itg_error *err)
     const itg_shape *x = &g->values[n->inputs[0]].shape;
     int64_t *dims = itg_arena_array(f->g->arena, ITG_MAX_RANK, sizeof *dims);
     if (!dims) return itg_graph_no_memory(g, err);
-    for (int64_t i = n->attrs.starts[0]; i < n->attrs.axes[0]; ++i)
-        dims[i - n->attrs.starts[0]] = x->dims[i];
+    for (int64_t i = n->attrs.start; i < n->attrs.end; ++i)
+        dims[i - n->attrs.start] = x->dims[i];
     make_constant(g, n->outputs[0], dims);
     itg_kill_node(g, node);
     return ITG_OK;

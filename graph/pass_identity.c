@@ -43,12 +43,8 @@ static bool is_identity(const itg_graph *g, const itg_node *n)
         return same_shape(g, n) && steps_forward(n);
     case ITG_OP_PAD:
         return same_shape(g, n) && moves_nothing(n, g->values[n->inputs[0]].shape.rank);
-    case ITG_OP_REDUCE_MEAN:
-    case ITG_OP_REDUCE_SUM:
-    case ITG_OP_REDUCE_MAX:
-        return n->attrs.axes_count == 0 && same_shape(g, n);
     default:
-        return false;
+        return itg_op_is(n->op, ITG_IS_REDUCE) && n->attrs.axes_count == 0 && same_shape(g, n);
     }
 }
 

@@ -4,8 +4,8 @@
 
 static bool is_reshape(const itg_node *n)
 {
-    return n->input_count > 0 && (n->op == ITG_OP_RESHAPE || n->op == ITG_OP_FLATTEN ||
-                                  n->op == ITG_OP_SQUEEZE || n->op == ITG_OP_UNSQUEEZE);
+    return n->input_count > 0 && itg_op_is(n->op, ITG_IS_VIEW) && n->op != ITG_OP_IDENTITY &&
+           n->op != ITG_OP_DROPOUT;
 }
 
 itg_status itg_pass_reshape(itg_graph *g, bool *changed, itg_error *err)

@@ -4,7 +4,7 @@
 
 static bool is_softmax(const itg_graph *g, itg_id node)
 {
-    return g->nodes[node].op == ITG_OP_SOFTMAX || g->nodes[node].op == ITG_OP_LOG_SOFTMAX;
+    return itg_op_is(g->nodes[node].op, ITG_IS_SOFTMAX);
 }
 
 /* The Softmax behind a graph output, through nodes that only rearrange and have no other use; else
@@ -16,17 +16,8 @@ static itg_id trailing_softmax(const itg_graph *g, itg_id output)
         itg_id node = g->values[value].producer;
         if (node == ITG_NONE || itg_graph_use_count(g, value) != 1) return ITG_NONE;
         if (is_softmax(g, node)) return node;
-        switch (g->nodes[node].op) {
-        case ITG_OP_IDENTITY:
-        case ITG_OP_RESHAPE:
-        case ITG_OP_FLATTEN:
-        case ITG_OP_SQUEEZE:
-        case ITG_OP_UNSQUEEZE:
-            value = g->nodes[node].inputs[0];
-            break;
-        default:
-            return ITG_NONE;
-        }
+        if (!itg_op_is(g->nodes[node].op, ITG_IS_VIEW)) return ITG_NONE;
+        value = g->nodes[node].inputs[0];
     }
 }
 

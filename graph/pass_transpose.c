@@ -101,7 +101,7 @@ static move_kind classify(const itg_graph *g, itg_id transpose, itg_id user)
     const itg_node *n = &g->nodes[user];
     itg_id y = g->nodes[transpose].outputs[0];
     itg_shape moved;
-    if (itg_is_univariate(n->op)) return MOVE_UNIVARIATE;
+    if (itg_op_is(n->op, ITG_IS_UNIVARIATE)) return MOVE_UNIVARIATE;
     if (n->op == ITG_OP_BATCH_NORMALIZATION) return n->inputs[0] == y ? MOVE_NORM : MOVE_NONE;
     if (!is_binary(n->op) || n->input_count != 2 || g->values[n->outputs[0]].dtype != ITG_F32)
         return MOVE_NONE;

@@ -1,6 +1,6 @@
 /* The graph as text: inputs and constants, one line a node with its name behind '#', outputs. Flags
  * that are false and modes in their plain form are left out. */
-#include "attr_list.h"
+#include "internal.h"
 #include <string.h>
 
 static void print_ref(const itg_graph *g, itg_id value, itg_strbuf *out)
@@ -33,38 +33,51 @@ static void print_float(float value, itg_strbuf *out)
     itg_strbuf_add(out, text);
 }
 
-static bool is_plain(const itg_attr_view *attr)
+static bool is_plain(const itg_attr *attr, const itg_attrs *attrs)
 {
-    if (attr->type == ITG_FIELD_BOOL) return !attr->flag;
-    return attr->type == ITG_FIELD_NAME && strcmp(attr->text, "explicit") == 0;
+    const void *value = itg_attr_value(attr, attrs);
+    if (attr->field->kind == ITG_KIND_BOOL) return !*(const bool *)value;
+    return attr->field->kind == ITG_KIND_AUTO_PAD &&
+           *(const itg_auto_pad *)value == ITG_PAD_EXPLICIT;
 }
 
-static void print_attr(const itg_attr_view *attr, itg_strbuf *out)
+static void print_numbers(const itg_attr *attr, const int64_t *numbers, int32_t count,
+                          itg_strbuf *out)
 {
-    itg_strbuf_format(out, "%s=", attr->name);
-    switch (attr->type) {
-    case ITG_FIELD_INTS:
-        if (attr->is_list) itg_strbuf_add(out, "[");
-        for (int32_t i = 0; i < attr->count; ++i)
-            itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)attr->ints[i]);
-        if (attr->is_list) itg_strbuf_add(out, "]");
+    bool is_list = attr->field->kind != ITG_KIND_INT && attr->field->kind != ITG_KIND_AXIS;
+    if (is_list) itg_strbuf_add(out, "[");
+    for (int32_t i = 0; i < count; ++i)
+        itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)numbers[i]);
+    if (is_list) itg_strbuf_add(out, "]");
+}
+
+static void print_attr(const itg_attr *attr, const itg_attrs *attrs, int32_t rank, itg_strbuf *out)
+{
+    const void *value = itg_attr_value(attr, attrs);
+    itg_strbuf_format(out, "%s=", attr->field->name);
+    switch (attr->field->kind) {
+    case ITG_KIND_BOOL:
+        itg_strbuf_add(out, *(const bool *)value ? "1" : "0");
         break;
-    case ITG_FIELD_BOOL:
-        itg_strbuf_add(out, attr->flag ? "1" : "0");
+    case ITG_KIND_FLOAT:
+    case ITG_KIND_BOUND:
+        print_float(*(const float *)value, out);
         break;
-    case ITG_FIELD_FLOAT:
-        print_float(attr->number, out);
+    case ITG_KIND_DTYPE:
+    case ITG_KIND_NAME:
+    case ITG_KIND_AUTO_PAD:
+        itg_strbuf_add(out, itg_attr_word(attr, attrs));
         break;
-    case ITG_FIELD_NAME:
-        itg_strbuf_add(out, attr->text);
-        break;
+    default:
+        print_numbers(attr, value, itg_attr_count(attr, attrs, rank), out);
     }
 }
 
 static void print_node(const itg_graph *g, itg_id id, itg_strbuf *out)
 {
     const itg_node *n = &g->nodes[id];
-    itg_attr_view attr;
+    int32_t count;
+    const itg_attr *attr = itg_op_attrs(n->op, &count);
     bool any = false;
     for (int32_t i = 0; i < n->output_count; ++i) {
         if (i) itg_strbuf_add(out, ", ");
@@ -76,10 +89,10 @@ static void print_node(const itg_graph *g, itg_id id, itg_strbuf *out)
         print_ref(g, n->inputs[i], out);
     }
     itg_strbuf_add(out, ")");
-    for (int32_t i = 0; itg_attr_at(g, id, i, &attr); ++i) {
-        if (is_plain(&attr)) continue;
+    for (int32_t i = 0; i < count; ++i) {
+        if (!attr[i].in_graph || is_plain(&attr[i], &n->attrs)) continue;
         itg_strbuf_add(out, any ? " " : " {");
-        print_attr(&attr, out);
+        print_attr(&attr[i], &n->attrs, itg_input_rank(g, id), out);
         any = true;
     }
     itg_strbuf_add(out, any ? "} : " : " : ");

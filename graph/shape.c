@@ -2,36 +2,13 @@
 #include "shape.h"
 #include <string.h>
 
+/* Rules that do not follow from the operator's class. Import makes constants of Constant nodes. */
 static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_CONV] = itg_infer_conv,
     [ITG_OP_GEMM] = itg_infer_gemm,
     [ITG_OP_MATMUL] = itg_infer_matmul,
-    [ITG_OP_ADD] = itg_infer_broadcast,
-    [ITG_OP_SUB] = itg_infer_broadcast,
-    [ITG_OP_MUL] = itg_infer_broadcast,
-    [ITG_OP_DIV] = itg_infer_broadcast,
-    [ITG_OP_POW] = itg_infer_broadcast,
-    [ITG_OP_MIN] = itg_infer_broadcast,
-    [ITG_OP_MAX] = itg_infer_broadcast,
-    [ITG_OP_RELU] = itg_infer_same,
-    [ITG_OP_LEAKY_RELU] = itg_infer_same,
     [ITG_OP_PRELU] = itg_infer_prelu,
-    [ITG_OP_ELU] = itg_infer_same,
     [ITG_OP_CLIP] = itg_infer_clip,
-    [ITG_OP_SIGMOID] = itg_infer_same,
-    [ITG_OP_TANH] = itg_infer_same,
-    [ITG_OP_HARD_SIGMOID] = itg_infer_same,
-    [ITG_OP_HARD_SWISH] = itg_infer_same,
-    [ITG_OP_SOFTPLUS] = itg_infer_same,
-    [ITG_OP_EXP] = itg_infer_same,
-    [ITG_OP_LOG] = itg_infer_same,
-    [ITG_OP_SQRT] = itg_infer_same,
-    [ITG_OP_RECIPROCAL] = itg_infer_same,
-    [ITG_OP_ERF] = itg_infer_same,
-    [ITG_OP_ABS] = itg_infer_same,
-    [ITG_OP_NEG] = itg_infer_same,
-    [ITG_OP_FLOOR] = itg_infer_same,
-    [ITG_OP_CEIL] = itg_infer_same,
     [ITG_OP_MAX_POOL] = itg_infer_pool,
     [ITG_OP_AVERAGE_POOL] = itg_infer_pool,
     [ITG_OP_GLOBAL_AVERAGE_POOL] = itg_infer_global_pool,
@@ -55,19 +32,29 @@ static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_UNSQUEEZE] = itg_infer_unsqueeze,
     [ITG_OP_EXPAND] = itg_infer_expand,
     [ITG_OP_PAD] = itg_infer_pad,
-    [ITG_OP_CONSTANT] = NULL, /* import makes constants of these */
     [ITG_OP_CONSTANT_OF_SHAPE] = itg_infer_constant_of_shape,
     [ITG_OP_SHAPE] = itg_infer_shape,
     [ITG_OP_CAST] = itg_infer_cast,
-    [ITG_OP_EQUAL] = itg_infer_broadcast,
-    [ITG_OP_WHERE] = itg_infer_broadcast,
     [ITG_OP_IDENTITY] = itg_infer_same,
     [ITG_OP_DROPOUT] = itg_infer_dropout,
 };
 
+static itg_infer_fn rule_of(itg_op op)
+{
+    if (infer[op]) return infer[op];
+    if (itg_op_is(op, ITG_IS_BROADCAST)) return itg_infer_broadcast;
+    return itg_op_is(op, ITG_IS_UNIVARIATE) ? itg_infer_same : NULL;
+}
+
 bool itg_has_input(const itg_graph *g, itg_id node, int32_t slot)
 {
     return slot < g->nodes[node].input_count && g->nodes[node].inputs[slot] != ITG_NONE;
+}
+
+int32_t itg_input_rank(const itg_graph *g, itg_id node)
+{
+    const itg_shape *shape = itg_input_shape(g, node, 0);
+    return shape && shape->rank > 0 ? shape->rank : 0;
 }
 
 bool itg_has_output(const itg_graph *g, itg_id node, int32_t slot)
@@ -226,27 +213,19 @@ itg_status itg_infer_same(itg_graph *g, itg_id node, itg_error *err)
 
 itg_status itg_check_arity(const itg_graph *g, itg_id node, itg_error *err)
 {
-    static const struct {
-        int32_t min_in, max_in, max_out;
-    } arity[ITG_OP_COUNT] = {
-#define ITG_OP(id, name, min_in, max_in, max_out) {min_in, max_in, max_out},
-#include <intaglio/ops.def>
-#undef ITG_OP
-    };
     const itg_node *n = &g->nodes[node];
-    int32_t needed = arity[n->op].min_in;
-    if (n->input_count < needed ||
-        (arity[n->op].max_in >= 0 && n->input_count > arity[n->op].max_in))
+    const itg_op_info *info = itg_op_info_of(n->op);
+    int32_t needed = itg_op_is(n->op, ITG_IS_SHAPED) ? 1 : info->min_inputs;
+    if (n->input_count < needed || (info->max_inputs >= 0 && n->input_count > info->max_inputs))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "%d inputs; expected %d to %d",
-                             (int)n->input_count, (int)needed, (int)arity[n->op].max_in);
+                             (int)n->input_count, (int)needed, (int)info->max_inputs);
     for (int32_t i = 0; i < needed; ++i)
         if (n->inputs[i] == ITG_NONE)
             return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out",
                                  (int)i);
-    if (n->output_count < 1 ||
-        (arity[n->op].max_out >= 0 && n->output_count > arity[n->op].max_out))
+    if (n->output_count < 1 || (info->max_outputs >= 0 && n->output_count > info->max_outputs))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "%d outputs; expected 1 to %d",
-                             (int)n->output_count, (int)arity[n->op].max_out);
+                             (int)n->output_count, (int)info->max_outputs);
     return ITG_OK;
 }
 
@@ -263,9 +242,10 @@ itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err)
             return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
                                  "the shape of its input '%s' is not known", v->name);
     }
-    if (!infer[n->op])
+    itg_infer_fn rule = rule_of(n->op);
+    if (!rule)
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "this operator has no shape rule");
-    status = infer[n->op](g, node, err);
+    status = rule(g, node, err);
     /* Attributes are version-free now; an old Softmax over several dimensions waits for its pass.
      */
     if (status == ITG_OK && !itg_is_old_softmax(g, node)) n->opset = 0;

@@ -188,20 +188,18 @@ itg_status itg_infer_expand(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* Opset 15 takes a part: starts[0], and axes[0] where axes_count is 1; both clamped as a slice is.
- */
+/* Opset 15 takes a part, its ends clamped as a slice's are. */
 itg_status itg_infer_shape(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_attrs *a = &g->nodes[node].attrs;
-    int64_t rank = itg_input_shape(g, node, 0)->rank, end = a->axes_count > 0 ? a->axes[0] : rank;
-    int64_t range[2] = {a->starts[0], end};
+    int64_t rank = itg_input_shape(g, node, 0)->rank;
+    int64_t range[2] = {a->start, a->end};
     for (int i = 0; i < 2; ++i) {
         if (range[i] < 0) range[i] = range[i] < -rank ? 0 : range[i] + rank;
         if (range[i] > rank) range[i] = rank;
     }
-    a->starts[0] = range[0];
-    a->axes[0] = range[1];
-    a->axes_count = 1;
+    a->start = range[0];
+    a->end = range[1];
     itg_shape y = {.rank = 1, .dims = {range[1] > range[0] ? range[1] - range[0] : 0}};
     return itg_set_output(g, node, 0, ITG_S64, &y, err);
 }

@@ -41,8 +41,7 @@ itg_status itg_infer_arg_max(itg_graph *g, itg_id node, itg_error *err)
 bool itg_is_old_softmax(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
-    return (n->op == ITG_OP_SOFTMAX || n->op == ITG_OP_LOG_SOFTMAX) && n->opset > 0 &&
-           n->opset < 13;
+    return itg_op_is(n->op, ITG_IS_SOFTMAX) && n->opset > 0 && n->opset < 13;
 }
 
 /* Before opset 13 everything from `axis` on is one row. Where only one of those dimensions is not 1

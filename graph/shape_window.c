@@ -7,7 +7,7 @@
                         */
 
 /* Dimension `i` (0: height, 1: width) of the image, 1 where a 1-D window has no height. */
-static int64_t image_dim(const itg_shape *x, int32_t spatial_rank, int i)
+static int64_t image_dim(const itg_shape *x, int64_t spatial_rank, int i)
 {
     if (spatial_rank == 1) return i == 0 ? 1 : x->dims[2];
     return x->dims[2 + i];

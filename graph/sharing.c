@@ -52,13 +52,8 @@ itg_sharing itg_op_sharing(itg_op op, const itg_attrs *attrs, const itg_shape *x
                            const itg_shape *y, int64_t *shift)
 {
     *shift = 0;
+    if (itg_op_is(op, ITG_IS_VIEW)) return ITG_SHARING_OUTPUTS;
     switch (op) {
-    case ITG_OP_RESHAPE:
-    case ITG_OP_FLATTEN:
-    case ITG_OP_SQUEEZE:
-    case ITG_OP_UNSQUEEZE:
-    case ITG_OP_IDENTITY:
-        return ITG_SHARING_OUTPUTS;
     case ITG_OP_TRANSPOSE:
         return keeps_order(attrs, x) ? ITG_SHARING_OUTPUTS : ITG_SHARING_NONE;
     case ITG_OP_SLICE:
@@ -74,6 +69,6 @@ itg_sharing itg_op_sharing(itg_op op, const itg_attrs *attrs, const itg_shape *x
     case ITG_OP_PRELU:
         return ITG_SHARING_ELEMENTS;
     default: /* Min and Max of many operands read some after the first result is written */
-        return itg_is_univariate(op) ? ITG_SHARING_ELEMENTS : ITG_SHARING_NONE;
+        return itg_op_is(op, ITG_IS_UNIVARIATE) ? ITG_SHARING_ELEMENTS : ITG_SHARING_NONE;
     }
 }

@@ -1,30 +1,10 @@
 /* The verifier: what every layer behind may rely on in a prepared graph. */
 #include "internal.h"
 
-/* Operators that compute on float32 alone; the others also move, compare or count integers. */
+/* The others also move, compare or count integers. */
 static bool needs_floats(itg_op op)
 {
-    switch (op) {
-    case ITG_OP_ADD:
-    case ITG_OP_SUB:
-    case ITG_OP_MUL:
-    case ITG_OP_DIV:
-    case ITG_OP_MIN:
-    case ITG_OP_MAX:
-    case ITG_OP_POW:
-    case ITG_OP_ABS:
-    case ITG_OP_NEG:
-    case ITG_OP_CLIP:
-    case ITG_OP_RELU:
-    case ITG_OP_MAX_POOL:
-    case ITG_OP_REDUCE_MAX:
-    case ITG_OP_REDUCE_SUM:
-    case ITG_OP_REDUCE_MEAN:
-    case ITG_OP_ARG_MAX:
-        return false;
-    default:
-        return op < ITG_OP_CONCAT;
-    }
+    return !itg_op_is(op, ITG_TAKES_INTEGERS | ITG_IS_MOVE);
 }
 
 static itg_status verify_value(const itg_graph *g, itg_id id, itg_error *err)

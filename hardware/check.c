@@ -172,7 +172,7 @@ itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, cons
     if (itg_json_find(v, "left_shift") && op != ITG_OP_ADD && op != ITG_OP_SUB)
         return itg_json_fail(json, place(v, "left_shift"), err, ITG_BAD_FILE,
                              "expected only for Add and Sub");
-    if (itg_json_find(v, "rounding") && !itg_hw_is_average(op))
+    if (itg_json_find(v, "rounding") && !itg_op_is(op, ITG_IS_AVERAGE))
         return itg_json_fail(json, place(v, "rounding"), err, ITG_BAD_FILE,
                              "expected only for AveragePool, GlobalAveragePool and ReduceMean");
     return ITG_OK;

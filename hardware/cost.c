@@ -4,6 +4,7 @@
  * sums are split join_cycles for each part of each output; every other node takes the larger of its
  * first input's and its first output's elements, by the same rate. Fused activations take nothing.
  */
+#include "base/packed.h"
 #include "keys.h"
 
 static int64_t add_saturated(int64_t a, int64_t b)
@@ -20,11 +21,6 @@ static int64_t elements_of(const itg_graph *g, itg_id value)
 {
     int64_t n;
     return value != ITG_NONE && itg_shape_elements(&g->values[value].shape, &n) ? n : 0;
-}
-
-static bool is_mac(itg_op op)
-{
-    return op == ITG_OP_CONV || op == ITG_OP_GEMM || op == ITG_OP_MATMUL;
 }
 
 /* The edge at a slot; NULL: the input is left out. */
@@ -111,7 +107,7 @@ static itg_node_cost work_of(const itg_hardware *hw, const itg_annotated *a, itg
     int64_t work = in > out ? in : out;
     bool is_float = a->nodes[n].form == ITG_FORM_FLOAT;
     const itg_hw_spec *spec = is_float ? NULL : spec_of(hw, a, n);
-    if (is_mac(node->op)) {
+    if (itg_op_is(node->op, ITG_IS_MAC)) {
         cost.macs = work = itg_hardware_macs(g, n);
         int64_t bits = (int64_t)bits_at(a, n, 0) * bits_at(a, n, 1);
         cost.bops = mul_saturated(work, bits);
@@ -176,12 +172,6 @@ static int64_t constant_bytes(const itg_annotated *a)
     return bytes;
 }
 
-/* ceil(elements * bits / 8); elements are below 2^31. */
-static int64_t packed_bytes(int64_t elements, int32_t bits)
-{
-    return (elements * bits + 7) / 8;
-}
-
 /* Each version of each constant once. A MAC's bias is counted with its node; a float node's bias is
  * a parameter, not a weight. */
 static itg_status add_parameters(const itg_annotated *a, const size_t *first, itg_arena *scratch,
@@ -203,7 +193,7 @@ static itg_status add_parameters(const itg_annotated *a, const size_t *first, it
         if (*seen) continue;
         *seen = true;
         int64_t bytes =
-            packed_bytes(elements_of(g, edge->value), version->is_float ? 32 : version->q.bits);
+            itg_packed_bytes(elements_of(g, edge->value), version->is_float ? 32 : version->q.bits);
         int64_t *sum = is_bias ? &float_biases : &cost->weight_bytes;
         *sum = add_saturated(*sum, bytes);
     }
@@ -224,8 +214,8 @@ itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, i
             itg_hardware_slot_role(g, node, edge->slot) == ITG_SLOT_BIAS)
             continue;
         cost.weight_bytes = add_saturated(
-            cost.weight_bytes,
-            packed_bytes(elements_of(g, edge->value), version->is_float ? 32 : version->q.bits));
+            cost.weight_bytes, itg_packed_bytes(elements_of(g, edge->value),
+                                                version->is_float ? 32 : version->q.bits));
     }
     return cost;
 }

@@ -11,67 +11,43 @@
 #define KEEP (1u << ITG_FORM_KEEP)
 #define LUT (1u << ITG_FORM_LUT)
 
-static const uint32_t legal_forms[ITG_OP_COUNT] = {
-    [ITG_OP_CONV] = MAC,
-    [ITG_OP_GEMM] = MAC,
-    [ITG_OP_MATMUL] = MAC,
-    [ITG_OP_ADD] = RESCALE | F32 | EQUAL,
-    [ITG_OP_SUB] = RESCALE | F32 | EQUAL,
-    [ITG_OP_MUL] = PRODUCT | F32,
-    [ITG_OP_RELU] = RESCALE | LUT,
-    [ITG_OP_CLIP] = RESCALE | LUT,
-    [ITG_OP_LEAKY_RELU] = LUT,
-    [ITG_OP_ELU] = LUT,
-    [ITG_OP_SIGMOID] = LUT,
-    [ITG_OP_TANH] = LUT,
-    [ITG_OP_HARD_SIGMOID] = LUT,
-    [ITG_OP_HARD_SWISH] = LUT,
-    [ITG_OP_SOFTPLUS] = LUT,
-    [ITG_OP_EXP] = LUT,
-    [ITG_OP_LOG] = LUT,
-    [ITG_OP_SQRT] = LUT,
-    [ITG_OP_RECIPROCAL] = LUT,
-    [ITG_OP_ERF] = LUT,
-    [ITG_OP_ABS] = LUT,
-    [ITG_OP_NEG] = LUT,
-    [ITG_OP_FLOOR] = LUT,
-    [ITG_OP_CEIL] = LUT,
-    [ITG_OP_MAX_POOL] = KEEP,
-    [ITG_OP_GLOBAL_MAX_POOL] = KEEP,
-    [ITG_OP_AVERAGE_POOL] = RESCALE | KEEP | F32,
-    [ITG_OP_GLOBAL_AVERAGE_POOL] = RESCALE | KEEP | F32,
-    [ITG_OP_REDUCE_MEAN] = RESCALE | KEEP | F32,
-    [ITG_OP_ARG_MAX] = KEEP,
-    [ITG_OP_CONCAT] = KEEP,
-    [ITG_OP_SPLIT] = KEEP,
-    [ITG_OP_RESHAPE] = KEEP,
-    [ITG_OP_FLATTEN] = KEEP,
-    [ITG_OP_SQUEEZE] = KEEP,
-    [ITG_OP_UNSQUEEZE] = KEEP,
-    [ITG_OP_TRANSPOSE] = KEEP,
-    [ITG_OP_SLICE] = KEEP,
-    [ITG_OP_GATHER] = KEEP,
-    [ITG_OP_EXPAND] = KEEP,
-    [ITG_OP_PAD] = KEEP,
+/* The first class that the operator is of decides. */
+static const struct {
+    int classes;
+    uint32_t forms;
+} forms_of_class[] = {
+    {ITG_IS_MAC, MAC},        {ITG_IS_CLAMP, RESCALE | LUT},
+    {ITG_IS_UNIVARIATE, LUT}, {ITG_IS_AVERAGE, RESCALE | KEEP | F32},
+    {ITG_IS_POOL, KEEP},      {ITG_IS_MOVE, KEEP},
 };
 
 uint32_t itg_hw_legal_forms(itg_op op)
 {
-    return legal_forms[op];
+    switch (op) {
+    case ITG_OP_ADD:
+    case ITG_OP_SUB:
+        return RESCALE | F32 | EQUAL;
+    case ITG_OP_MUL:
+        return PRODUCT | F32;
+    case ITG_OP_ARG_MAX:
+        return KEEP;
+    case ITG_OP_IDENTITY: /* preparation removes these two */
+    case ITG_OP_DROPOUT:
+        return 0;
+    default:
+        break;
+    }
+    for (size_t i = 0; i < sizeof forms_of_class / sizeof *forms_of_class; i++)
+        if (itg_op_is(op, forms_of_class[i].classes)) return forms_of_class[i].forms;
+    return 0;
 }
 
 /* A clamp can be fused where the operator ends in a requantization; moved or looked-up codes have
- * none. One Relu or Clip is not fused into another: patterns have two nodes. */
+ * none. One clamp is not fused into another: patterns have two nodes. */
 bool itg_hw_can_fuse_into(itg_op producer, itg_op activation)
 {
-    return (activation == ITG_OP_RELU || activation == ITG_OP_CLIP) && producer != ITG_OP_RELU &&
-           producer != ITG_OP_CLIP && (legal_forms[producer] & ~(KEEP | LUT)) != 0;
-}
-
-bool itg_hw_is_average(itg_op op)
-{
-    return op == ITG_OP_AVERAGE_POOL || op == ITG_OP_GLOBAL_AVERAGE_POOL ||
-           op == ITG_OP_REDUCE_MEAN;
+    return itg_op_is(activation, ITG_IS_CLAMP) && !itg_op_is(producer, ITG_IS_CLAMP) &&
+           (itg_hw_legal_forms(producer) & ~(KEEP | LUT)) != 0;
 }
 
 const char *itg_hw_form_names(uint32_t forms, char *buffer, size_t size)

@@ -96,14 +96,7 @@ struct itg_hardware {
 };
 typedef struct itg_hardware itg_hardware;
 
-/* name_or_path: a name among the built-in targets (hardware/targets, embedded at build time), or a
- * file. Errors name file, key and expectation. */
-itg_status itg_hardware_load(const char *name_or_path, itg_hardware **out, itg_error *err);
-void itg_hardware_destroy(itg_hardware *hw);
-int itg_hardware_builtin_count(void);
-const char *itg_hardware_builtin_name(int index);
-const char *itg_hardware_builtin_json(int index); /* text as in hardware/targets */
-void itg_hardware_schema(itg_strbuf *out);        /* JSON Schema, from the table that validates */
+void itg_hardware_schema(itg_strbuf *out); /* JSON Schema, from the table that validates */
 
 /* What hw says without effect (notes.c), a line each: "dtypes.s4: no operator reads or writes it".
  * g NULL: of the description alone; else also of its overrides on that graph. */
@@ -159,6 +152,21 @@ typedef struct itg_choice_group {
                                 once; 0: none */
     uint32_t dtype_mask;     /* dtypes that every edge of the group may have */
 } itg_choice_group;
+/* ---- ties (ties.c) ---- */
+/* What a node's form ties: nothing; its operands (equal_scale); operands and every edge that reads
+ * its outputs (keep_scale). */
+typedef enum itg_tie { ITG_TIE_NONE, ITG_TIE_OPERANDS, ITG_TIE_ALL } itg_tie;
+typedef struct itg_ties {
+    const itg_graph *g;
+    const itg_tie *of;    /* [nodes] */
+    const int32_t *first; /* [nodes + 1]: first edge of each node, in the order of annotated.h; the
+                             last: first output edge */
+    const bool *part;     /* [edges]: may be tied */
+} itg_ties;
+/* Fills parent [edges]; tied edges have one root, which is the smallest of them. */
+void itg_tie_edges(const itg_ties *ties, int32_t *parent);
+int32_t itg_tie_root(int32_t *parent, int32_t edge);
+
 typedef struct itg_edge_ref {
     itg_id value, node;
     int32_t slot;

@@ -79,12 +79,14 @@ const itg_hw_key *itg_hw_find_key(const itg_hw_object *object, const char *name)
 const itg_hw_choice *itg_hw_find_choice(const itg_hw_choice *choices, const char *name);
 const char *itg_hw_choice_name(const itg_hw_choice *choices, int value); /* "?": absent */
 
+/* The key among "operators" that stands for every univariate operator without its own. */
+#define ITG_HW_UNIVARIATE "univariate"
+
 /* ---- which arithmetic an operator may name (forms.c): bit f = itg_form f; 0: float islands only
  * ---- */
 uint32_t itg_hw_legal_forms(itg_op op);
 bool itg_hw_can_fuse_into(itg_op producer,
                           itg_op activation); /* whether a pair may stand in "fuse" at all */
-bool itg_hw_is_average(itg_op op);
 /* "mac, product": the names of a set of forms. Returns buffer. */
 const char *itg_hw_form_names(uint32_t forms, char *buffer, size_t size);
 

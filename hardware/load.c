@@ -301,28 +301,52 @@ static itg_status read_specs(loader *l, const itg_hw_key *key, const itg_json_va
     return ITG_OK;
 }
 
+static itg_status read_operator(loader *l, const itg_hw_key *key, const itg_json_value *v,
+                                itg_op name, itg_error *err)
+{
+    itg_hw_op *op = &l->hw->ops[name];
+    l->op = name;
+    if (itg_json_typeof(v) != ITG_JSON_ARRAY) return read_object(l, key->object, v, op, err);
+    return read_specs(l, itg_hw_find_key(key->object, "specs"), v, op->specs, err);
+}
+
+/* The entry holds for every univariate operator that has none of its own. */
+static itg_status read_univariate(loader *l, const itg_hw_key *key, const itg_json_value *all,
+                                  const itg_json_value *v, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int op = 0; op < ITG_OP_COUNT && status == ITG_OK; op++)
+        if (itg_op_is((itg_op)op, ITG_IS_UNIVARIATE) &&
+            !itg_json_find(all, itg_op_name((itg_op)op)))
+            status = read_operator(l, key, v, (itg_op)op, err);
+    return status;
+}
+
 static itg_status read_operators(loader *l, const itg_hw_key *key, const itg_json_value *v,
                                  void *field, itg_error *err)
 {
+    itg_status status = ITG_OK;
     (void)field;
     if (itg_json_typeof(v) != ITG_JSON_OBJECT) return bad(l, v, err, "an object");
-    for (size_t i = 0; i < itg_json_length(v); i++) {
+    for (size_t i = 0; i < itg_json_length(v) && status == ITG_OK; i++) {
         const itg_json_value *member = itg_json_at(v, i);
         const char *name = itg_json_key_at(v, i);
-        if (!itg_op_from_name(name, &l->op))
+        itg_op op;
+        if (strcmp(name, ITG_HW_UNIVARIATE) == 0) {
+            status = read_univariate(l, key, v, member, err);
+            continue;
+        }
+        if (!itg_op_from_name(name, &op))
             return itg_json_fail(l->json, member, err, ITG_BAD_FILE,
-                                 "expected the name of an ONNX operator as key; got '%s'", name);
-        if (itg_hw_legal_forms(l->op) == 0)
+                                 "expected the name of an ONNX operator as key, or 'univariate'; "
+                                 "got '%s'",
+                                 name);
+        if (itg_hw_legal_forms(op) == 0)
             return itg_json_fail(l->json, member, err, ITG_BAD_FILE,
                                  "expected no entry: %s has no integer arithmetic here", name);
-        itg_hw_op *op = &l->hw->ops[l->op];
-        itg_status status =
-            itg_json_typeof(member) == ITG_JSON_ARRAY
-                ? read_specs(l, itg_hw_find_key(key->object, "specs"), member, op->specs, err)
-                : read_object(l, key->object, member, op, err);
-        if (status != ITG_OK) return status;
+        status = read_operator(l, key, member, op, err);
     }
-    return ITG_OK;
+    return status;
 }
 
 static itg_status read_overrides(loader *l, const itg_hw_key *key, const itg_json_value *v,

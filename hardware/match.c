@@ -5,27 +5,13 @@
 itg_slot_role itg_hardware_slot_role(const itg_graph *g, itg_id node, int32_t slot)
 {
     const itg_node *n = &g->nodes[node];
-    switch (n->op) {
-    case ITG_OP_CONV:
-    case ITG_OP_GEMM:
-    case ITG_OP_MATMUL:
-        if (slot == 2) return ITG_SLOT_BIAS;
-        if (slot == 0) return ITG_SLOT_ACTIVATION;
-        return n->op != ITG_OP_MATMUL || itg_graph_is_constant(g, n->inputs[slot])
-                   ? ITG_SLOT_WEIGHT
-                   : ITG_SLOT_ACTIVATION;
-    case ITG_OP_ADD:
-    case ITG_OP_SUB:
-    case ITG_OP_MUL:
-    case ITG_OP_DIV:
-    case ITG_OP_POW:
-    case ITG_OP_MIN:
-    case ITG_OP_MAX:
-    case ITG_OP_CONCAT:
+    if (slot == 0 || n->op == ITG_OP_CONCAT || itg_op_is(n->op, ITG_IS_BROADCAST))
         return ITG_SLOT_ACTIVATION;
-    default:
-        return slot == 0 ? ITG_SLOT_ACTIVATION : ITG_SLOT_PARAMETER;
-    }
+    if (!itg_op_is(n->op, ITG_IS_MAC)) return ITG_SLOT_PARAMETER;
+    if (slot == 2) return ITG_SLOT_BIAS;
+    return n->op != ITG_OP_MATMUL || itg_graph_is_constant(g, n->inputs[slot])
+               ? ITG_SLOT_WEIGHT
+               : ITG_SLOT_ACTIVATION;
 }
 
 bool itg_hw_spec_fits(const itg_hw_spec *spec, const itg_graph *g, itg_id node)

@@ -92,11 +92,11 @@ static void write_map(const itg_hw_key *key, itg_strbuf *out)
     itg_strbuf_add(out, "}");
 }
 
-/* The operators that `wanted` accepts, as an enum. */
-static void write_op_enum(bool (*wanted)(itg_op), itg_strbuf *out)
+/* The operators that `wanted` accepts, as an enum, behind `more`. */
+static void write_op_enum(bool (*wanted)(itg_op), const char *more, itg_strbuf *out)
 {
-    const char *comma = "";
-    itg_strbuf_add(out, "{\"enum\": [");
+    const char *comma = *more ? ", " : "";
+    itg_strbuf_format(out, "{\"enum\": [%s", more);
     for (int op = 0; op < ITG_OP_COUNT; op++) {
         if (!wanted((itg_op)op)) continue;
         itg_strbuf_format(out, "%s\"%s\"", comma, itg_op_name((itg_op)op));
@@ -111,7 +111,7 @@ static bool is_fusable(itg_op op)
 }
 static bool is_clamp(itg_op op)
 {
-    return op == ITG_OP_RELU || op == ITG_OP_CLIP;
+    return itg_op_is(op, ITG_IS_CLAMP);
 }
 static bool has_arithmetic(itg_op op)
 {
@@ -124,9 +124,9 @@ static void write_fuse(const itg_hw_key *key, itg_strbuf *out)
                       "\"type\": \"array\", \"maxItems\": %" PRId64
                       ", \"items\": {\"type\": \"array\", \"prefixItems\": [",
                       key->max);
-    write_op_enum(is_fusable, out);
+    write_op_enum(is_fusable, "", out);
     itg_strbuf_add(out, ", ");
-    write_op_enum(is_clamp, out);
+    write_op_enum(is_clamp, "", out);
     itg_strbuf_add(out, "], \"minItems\": 2, \"maxItems\": 2}");
 }
 
@@ -139,7 +139,7 @@ static void write_spec_list(const itg_hw_key *key, itg_strbuf *out)
 static void write_operators(const itg_hw_key *key, itg_strbuf *out)
 {
     itg_strbuf_add(out, "\"type\": \"object\", \"propertyNames\": ");
-    write_op_enum(has_arithmetic, out);
+    write_op_enum(has_arithmetic, "\"" ITG_HW_UNIVARIATE "\"", out);
     itg_strbuf_add(out,
                    ", \"additionalProperties\": {\"anyOf\": [{\"$ref\": \"#/$defs/specs\"}, {");
     write_object(key->object, out);

@@ -128,7 +128,7 @@ static itg_id fusion_host(const itg_hardware *hw, const itg_graph *g, const bool
                           itg_id node)
 {
     const itg_node *n = &g->nodes[node];
-    if (n->op != ITG_OP_RELU && n->op != ITG_OP_CLIP) return ITG_NONE;
+    if (!itg_op_is(n->op, ITG_IS_CLAMP)) return ITG_NONE;
     if (n->inputs[0] == ITG_NONE) return ITG_NONE;
     for (int32_t i = 1; i < n->input_count; i++)
         if (n->inputs[i] != ITG_NONE && !itg_graph_is_constant(g, n->inputs[i])) return ITG_NONE;

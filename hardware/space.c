@@ -57,25 +57,6 @@ static itg_status list_edges(builder *b, itg_error *err)
 
 /* ---- groups ---- */
 
-static int32_t find_root(int32_t *parent, int32_t e)
-{
-    while (parent[e] != e) {
-        parent[e] = parent[parent[e]];
-        e = parent[e];
-    }
-    return e;
-}
-
-static void tie(builder *b, int32_t x, int32_t y)
-{
-    x = find_root(b->parent, x);
-    y = find_root(b->parent, y);
-    if (x < y)
-        b->parent[y] = x;
-    else
-        b->parent[x] = y;
-}
-
 static bool any_form(const builder *b, itg_id node, itg_form form)
 {
     const itg_hw_op *op = &b->hw->ops[b->g->nodes[node].op];
@@ -84,32 +65,17 @@ static bool any_form(const builder *b, itg_id node, itg_form form)
     return false;
 }
 
-/* Inputs of tied forms agree with each other; outputs of KEEP agree with its inputs. */
-static void tie_edges(builder *b)
+static itg_status tie_edges(builder *b, itg_error *err)
 {
-    const itg_graph *g = b->g;
-    for (itg_id n = 0; n < g->node_count; n++) {
-        if (!b->topology[n] || itg_hw_host_of(g, b->fused, n) != n) continue;
-        if (!any_form(b, n, ITG_FORM_KEEP) && !any_form(b, n, ITG_FORM_EQUAL)) continue;
-        int32_t anchor = -1;
-        for (int32_t e = b->first[n]; e < b->first[n + 1]; e++) {
-            if (!b->has_choice[e]) continue;
-            if (anchor >= 0) tie(b, anchor, e);
-            anchor = e;
-        }
-    }
-    for (int32_t e = 0; e < b->space->edge_count; e++) {
-        itg_id producer = g->values[b->space->edges[e].value].producer;
-        if (!b->has_choice[e] || producer == ITG_NONE || !b->topology[producer] ||
-            itg_hw_host_of(g, b->fused, producer) != producer ||
-            !any_form(b, producer, ITG_FORM_KEEP))
-            continue;
-        for (int32_t in = b->first[producer]; in < b->first[producer + 1]; in++)
-            if (b->has_choice[in]) {
-                tie(b, in, e);
-                break; /* the inputs are tied already */
-            }
-    }
+    itg_tie *of;
+    if (!ARRAY(b->scratch, of, b->g->node_count)) return no_memory(err);
+    for (itg_id n = 0; n < b->g->node_count; n++)
+        if (b->topology[n] && itg_hw_host_of(b->g, b->fused, n) == n)
+            of[n] = any_form(b, n, ITG_FORM_KEEP)    ? ITG_TIE_ALL
+                    : any_form(b, n, ITG_FORM_EQUAL) ? ITG_TIE_OPERANDS
+                                                     : ITG_TIE_NONE;
+    itg_tie_edges(&(itg_ties){b->g, of, b->first, b->has_choice}, b->parent);
+    return ITG_OK;
 }
 
 static bool reads_weight(const builder *b, int32_t e)
@@ -137,7 +103,7 @@ static itg_status form_groups(builder *b, itg_error *err)
     itg_choice_space *space = b->space;
     int32_t *counted, *lists, groups = 0, used = 0;
     for (int32_t e = 0; e < space->edge_count; e++) {
-        bool leads = b->has_choice[e] && find_root(b->parent, e) == e;
+        bool leads = b->has_choice[e] && itg_tie_root(b->parent, e) == e;
         space->edge_group[e] = leads ? groups++ : -1;
     }
     if (!ARRAY(space->arena, space->groups, groups) ||
@@ -147,7 +113,7 @@ static itg_status form_groups(builder *b, itg_error *err)
     space->group_count = groups;
     for (int32_t e = 0; e < space->edge_count; e++) {
         if (!b->has_choice[e]) continue;
-        space->edge_group[e] = space->edge_group[find_root(b->parent, e)];
+        space->edge_group[e] = space->edge_group[itg_tie_root(b->parent, e)];
         space->groups[space->edge_group[e]].edge_count++;
     }
     for (int32_t i = 0; i < groups; i++) {
@@ -369,12 +335,11 @@ static itg_status build(builder *b, itg_error *err)
     if (status != ITG_OK) return status;
     itg_hardware_fusion(b->hw, g, b->topology, b->fused);
     for (int32_t e = 0; e < count; e++) {
-        b->parent[e] = e;
         b->has_choice[e] = itg_hardware_edge_dtypes(b->hw, g, b->topology, b->fused,
                                                     &b->space->edges[e], &b->edge_mask[e]);
     }
-    tie_edges(b);
-    status = form_groups(b, err);
+    status = tie_edges(b, err);
+    if (status == ITG_OK) status = form_groups(b, err);
     if (status == ITG_OK) status = narrow_groups(b, err);
     if (status == ITG_OK) status = separate_classes(b, err);
     if (status == ITG_OK) status = list_widths(b, err);

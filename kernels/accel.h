@@ -1,8 +1,8 @@
 /* Integer multiply-accumulate at the speed of the processor: convolutions and matrix products of
  * codes, requantized while their sums lie in the cache, over blocks of samples. Every result equals
- * that of int_ops.h (the definition) in every bit, whatever the processor.
+ * that of the reference set in every bit, whatever the processor.
  *
- * Kernel sets. "reference" is itg_int_conv and itg_int_matmul themselves; "portable" is plain C. On
+ * Kernel sets. "reference" is one sum after another (accel_reference.c); "portable" is plain C. On
  * x86-64, where the processor has them: "avx2" and "avx512" (products of 16 bits), "vnni" (AVX-512
  * VNNI), "amx" (AMX int8 and AVX-512; needs the system's leave, which the set asks for). A set is
  * used only after it has proved itself on this machine: at its first use in a process it computes a
@@ -23,7 +23,7 @@
  * (mac.acc_bound), or the accumulator wraps at 32 bits or less, sums modulo 2^32 are enough. What
  * no fast set holds (an accumulator that saturates or is split, wider codes, depths above 65,536
  * that need 64 bits, vast padding) runs on the reference, whichever set was chosen. Padding counts
- * as the zero point, as in int_ops.h. */
+ * as the zero point. */
 #ifndef ITG_ACCEL_H
 #define ITG_ACCEL_H
 #include "kernels/int_ops.h"

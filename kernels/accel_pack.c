@@ -2,9 +2,8 @@
  * [group][panel][digit][step][...], a step as accel_parts.h says, or what Winograd's tiles take.
  * Filling is zero. */
 #include "kernels/accel_parts.h"
+#include "kernels/int_parts.h"
 #include <string.h>
-
-enum { MAX_DIGITS = 3 };
 
 static int64_t round_up(int64_t n, int64_t unit)
 {
@@ -33,16 +32,6 @@ size_t itg_accel_packed_bytes(const itg_accel_kernels *kernels, const itg_accel_
     return all;
 }
 
-/* Least significant first, balanced. */
-static void split_digits(int64_t v, int32_t count, int8_t *out)
-{
-    for (int32_t d = 0; d < count; d++) {
-        int64_t low = ((v + 128) & 255) - 128;
-        out[d] = (int8_t)low;
-        v = (v - low) >> 8;
-    }
-}
-
 /* Where in a panel's digit the weights of one tap lie: value c of the run at place(run + c). */
 typedef struct tap_place {
     int64_t base, run;
@@ -68,22 +57,18 @@ static int64_t offset_in_run(int64_t i)
 static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, int64_t first,
                         int64_t stride, tap_place place, int8_t *column)
 {
-    const bool bytes = p->w.storage == ITG_S8 && t->w_digits == 1 && p->w.zero_point == 0;
-    const int8_t *codes = p->w.data;
-    int64_t sum = 0;
+    int64_t sum = 0, v[ITG_STEP_DEPTH];
     for (int64_t c = 0; c < t->channels; c++) {
+        const int64_t i = c % ITG_STEP_DEPTH, left = t->channels - c;
+        if (i == 0)
+            itg_widen_row(&p->w, first + c * stride, left < ITG_STEP_DEPTH ? left : ITG_STEP_DEPTH,
+                          stride, v);
         int8_t *to = column + place.base + offset_in_run(place.run + c);
-        if (bytes) {
-            *to = codes[first + c * stride];
-            sum += *to;
-            continue;
+        sum += v[i];
+        for (int32_t d = 0; d < t->w_digits; d++) { /* least significant first, balanced */
+            to[d * t->panel_bytes] = (int8_t)v[i];
+            v[i] = (v[i] - (int8_t)v[i]) >> 8;
         }
-        int8_t digit[MAX_DIGITS];
-        int64_t v = itg_load(p->w.storage, p->w.data, first + c * stride) - p->w.zero_point;
-        split_digits(v, t->w_digits, digit);
-        for (int32_t d = 0; d < t->w_digits; d++)
-            to[d * t->panel_bytes] = digit[d];
-        sum += v;
     }
     return sum;
 }

@@ -2,10 +2,57 @@
  * compilers vectorize. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
-#include "kernels/int_parts.h"
 #include <string.h>
 
-enum { CHUNK_STEPS = 4, CHUNK = CHUNK_STEPS * ITG_STEP_DEPTH };
+enum { CHUNK_STEPS = 4, CHUNK = CHUNK_STEPS * ITG_STEP_DEPTH, ROWS = 4, LANES = 32 };
+
+/* ---- dot products: sums modulo 2^32 ---- */
+
+/* Four rows against two: eight sums a pass, each loaded value used four or two times. */
+ITG_INLINE void four_by_two(const int16_t *a, const int16_t *b, int64_t depth, int32_t *acc,
+                            int64_t stride)
+{
+    const int16_t *a1 = a + depth, *a2 = a1 + depth, *a3 = a2 + depth, *b1 = b + depth;
+    uint32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0, s20 = 0, s21 = 0, s30 = 0, s31 = 0;
+    for (int64_t i = 0; i < depth; i++) {
+        s00 += (uint32_t)(a[i] * b[i]);
+        s01 += (uint32_t)(a[i] * b1[i]);
+        s10 += (uint32_t)(a1[i] * b[i]);
+        s11 += (uint32_t)(a1[i] * b1[i]);
+        s20 += (uint32_t)(a2[i] * b[i]);
+        s21 += (uint32_t)(a2[i] * b1[i]);
+        s30 += (uint32_t)(a3[i] * b[i]);
+        s31 += (uint32_t)(a3[i] * b1[i]);
+    }
+    acc[0] = (int32_t)s00, acc[1] = (int32_t)s01;
+    acc[stride] = (int32_t)s10, acc[stride + 1] = (int32_t)s11;
+    acc[2 * stride] = (int32_t)s20, acc[2 * stride + 1] = (int32_t)s21;
+    acc[3 * stride] = (int32_t)s30, acc[3 * stride + 1] = (int32_t)s31;
+}
+
+ITG_INLINE int32_t dot32(const int16_t *a, const int16_t *b, int64_t n)
+{
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (uint32_t)(a[i] * b[i]);
+    return (int32_t)sum;
+}
+
+ITG_CLONES
+static void dot_rows(const int16_t *a, int64_t rows, const int16_t *b, int64_t count, int64_t depth,
+                     int32_t *acc, int64_t stride)
+{
+    depth = depth / LANES * LANES; /* so it is; compilers need no tail then */
+    int64_t p = 0;
+    if (rows == ROWS)
+        for (; p + 2 <= count; p += 2)
+            four_by_two(a, b + p * depth, depth, acc + p, stride);
+    for (; p < count; p++)
+        for (int64_t r = 0; r < rows; r++)
+            acc[r * stride + p] = dot32(a + r * depth, b + p * depth, depth);
+}
+
+/* ---- tiles ---- */
 
 ITG_INLINE void widen(const uint8_t *in, int64_t n, int16_t *out)
 {
@@ -48,20 +95,20 @@ static void add_rows(const int32_t *sums, int64_t rows, bool first, int32_t *c, 
 
 static void tile(const itg_accel_tile *t)
 {
-    int16_t columns[ITG_TILE_COLUMNS * CHUNK], rows[ITG_DOT_ROWS * CHUNK];
-    int32_t sums[ITG_DOT_ROWS * ITG_PANEL_COLUMNS];
+    int16_t columns[ITG_TILE_COLUMNS * CHUNK], rows[ROWS * CHUNK];
+    int32_t sums[ROWS * ITG_PANEL_COLUMNS];
     for (int64_t first = 0; first < t->steps; first += CHUNK_STEPS) {
         const int64_t count = t->steps - first < CHUNK_STEPS ? t->steps - first : CHUNK_STEPS;
         const int64_t depth = count * ITG_STEP_DEPTH;
         for (int64_t p = 0; p < t->panels; p++)
             unpack_panel(t->b + p * t->b_stride, first, count,
                          columns + p * ITG_PANEL_COLUMNS * depth);
-        for (int64_t r = 0; r < t->rows; r += ITG_DOT_ROWS) {
-            const int64_t n = t->rows - r < ITG_DOT_ROWS ? t->rows - r : ITG_DOT_ROWS;
+        for (int64_t r = 0; r < t->rows; r += ROWS) {
+            const int64_t n = t->rows - r < ROWS ? t->rows - r : ROWS;
             unpack_rows(t, r, n, first, count, rows);
             for (int64_t p = 0; p < t->panels; p++) {
-                itg_dot_tile32(rows, n, columns + p * ITG_PANEL_COLUMNS * depth, ITG_PANEL_COLUMNS,
-                               depth, sums, ITG_PANEL_COLUMNS);
+                dot_rows(rows, n, columns + p * ITG_PANEL_COLUMNS * depth, ITG_PANEL_COLUMNS, depth,
+                         sums, ITG_PANEL_COLUMNS);
                 add_rows(sums, n, first == 0, t->c + r * ITG_TILE_COLUMNS + p * ITG_PANEL_COLUMNS,
                          ITG_TILE_COLUMNS);
             }

@@ -1,98 +1,168 @@
-/* The reference set: itg_int_conv and itg_int_matmul, sample by sample, between transpositions. */
+/* The reference set: one sum after another, in the order that itg_mac_options states, over codes
+ * widened to 64 bits. It shares nothing with the other sets but the epilogues; it is what they are
+ * proven against, and runs what they do not: accumulators that saturate on the way, sums in parts,
+ * wide codes. */
 #include "kernels/accel_parts.h"
+#include "kernels/clones.h"
 #include "kernels/int_parts.h"
+#include "kernels/requant.h"
 
-static int64_t aligned(int64_t bytes)
+__extension__ typedef __int128 wide;
+
+enum { BLOCK = 8 }; /* pixels that each filter is widened for */
+
+/* ---- one sum ---- */
+
+/* |a[i] * b[i]| below 2^62 and a width of at most 62 bits: no step leaves 64 bits. */
+static bool steps_fit(const int64_t *a, const int64_t *b, int64_t n, int32_t bits)
 {
-    return (bytes + 63) / 64 * 64;
+    const int64_t limit = (int64_t)1 << 31;
+    bool fit = bits <= 62;
+    for (int64_t i = 0; i < n && fit; i++)
+        fit = a[i] > -limit && a[i] < limit && b[i] > -limit && b[i] < limit;
+    return fit;
 }
 
-static bool is_matmul(const itg_accel_problem *p)
+static int64_t saturating(const int64_t *a, const int64_t *b, int64_t n, int64_t bias,
+                          itg_accumulator width)
 {
-    const itg_window *w = &p->window;
-    return w->group == 1 && w->height == 1 && w->out_height == 1 && w->width == w->out_width &&
-           w->kernel[0] == 1 && w->kernel[1] == 1 && w->stride[1] == 1 && w->pad_top == 0 &&
-           w->pad_left == 0;
+    const int64_t lo = itg_accumulator_min(width), hi = itg_accumulator_max(width);
+    int64_t acc = itg_clamp(bias, lo, hi);
+    if (steps_fit(a, b, n, width.bits)) {
+        for (int64_t i = 0; i < n; i++)
+            acc = itg_clamp(acc + a[i] * b[i], lo, hi);
+        return acc;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        wide v = (wide)a[i] * b[i] + acc;
+        acc = v > hi ? hi : v < lo ? lo : (int64_t)v;
+    }
+    return acc;
 }
 
-static int64_t kernel_bytes(const itg_accel_problem *p)
+ITG_CLONES
+static uint64_t products(const int64_t *a, const int64_t *b, int64_t n)
 {
-    const itg_window *w = &p->window;
-    return aligned((int64_t)(is_matmul(p)
-                                 ? itg_int_matmul_scratch(w->width, w->out_channels, w->channels)
-                                 : itg_int_conv_scratch(w)));
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (uint64_t)a[i] * (uint64_t)b[i];
+    return sum;
 }
 
-static int64_t input_elements(const itg_window *w)
+/* Wrapping: the sum modulo 2^64 holds the low bits of the exact one, whatever its size. */
+static int64_t dot_whole(const int64_t *a, const int64_t *b, int64_t n, int64_t bias,
+                         const itg_mac_options *mac)
 {
-    return w->channels * w->height * w->width;
+    if (mac->may_overflow && mac->acc.overflow == ITG_OVERFLOW_SATURATE)
+        return saturating(a, b, n, bias, mac->acc);
+    const uint64_t sum = (uint64_t)bias + products(a, b, n);
+    return mac->may_overflow ? itg_accumulator_fit(mac->acc, (int64_t)sum) : (int64_t)sum;
 }
 
-static int64_t output_elements(const itg_window *w)
+static int64_t dot_parts(const int64_t *a, const int64_t *b, int64_t bias, int64_t channel,
+                         const itg_sum_split *split)
 {
-    return w->out_channels * w->out_height * w->out_width;
+    int32_t shift = (int32_t)split->shift[split->shift_count == 1 ? 0 : channel];
+    int64_t joined = itg_round_shift_product(bias, 1, shift, split->rounding);
+    for (int64_t p = 0, i = 0; p < split->part_count; p++) {
+        int64_t part = 0;
+        for (; i < split->end[p]; i++)
+            part += a[i] * b[i];
+        joined += itg_round_shift_product(part, 1, shift, split->rounding);
+    }
+    return joined;
+}
+
+/* ---- layers ---- */
+
+static int64_t filter_size(const itg_window *w)
+{
+    return w->channels / w->group * w->kernel[0] * w->kernel[1];
 }
 
 size_t itg_accel_reference_scratch(const itg_accel_layer *layer)
 {
-    const itg_accel_problem *p = &layer->problem;
-    int64_t bytes = kernel_bytes(p);
-    if (!is_matmul(p)) {
-        bytes += aligned(input_elements(&p->window) * (int64_t)itg_dtype_size(p->x.storage));
-        for (int32_t i = 0; i < p->out_count; i++)
-            bytes +=
-                aligned(output_elements(&p->window) * (int64_t)itg_dtype_size(p->out[i].storage));
-    }
-    return itg_scratch_bytes(bytes);
+    const itg_window *w = &layer->problem.window;
+    return itg_scratch_bytes(((BLOCK + 1) * filter_size(w) + BLOCK * w->out_channels) *
+                             (int64_t)sizeof(int64_t));
 }
 
-static void run_matmul(const itg_accel_problem *p, itg_int_operand x, itg_epilogue *out,
-                       void *scratch)
+/* What the filters of a group meet at one pixel: channel, row, column. row: room for the channels
+ * of one tap. */
+static void gather(const itg_accel_problem *p, const void *x, int64_t group, int64_t pixel,
+                   int64_t *row, int64_t *patch)
 {
     const itg_window *w = &p->window;
-    itg_int_matmul(w->width, w->out_channels, w->channels, &x, &p->w, !p->w_rows, &p->mac, out,
-                   p->out_count, scratch);
+    const int64_t pixels = w->out_height * w->out_width, channels = w->channels / w->group;
+    const int64_t taps = w->kernel[0] * w->kernel[1];
+    const int64_t top = pixel % pixels / w->out_width * w->stride[0] - w->pad_top;
+    const int64_t left = pixel % w->out_width * w->stride[1] - w->pad_left;
+    itg_int_operand codes = p->x;
+    codes.data = x;
+    for (int64_t t = 0; t < taps; t++) {
+        const int64_t i = top + t / w->kernel[1] * w->dilation[0];
+        const int64_t j = left + t % w->kernel[1] * w->dilation[1];
+        const bool inside = i >= 0 && i < w->height && j >= 0 && j < w->width;
+        const int64_t at = (pixel / pixels * w->height + i) * w->width + j;
+        if (inside) itg_widen_row(&codes, at * w->channels + group * channels, channels, 1, row);
+        for (int64_t c = 0; c < channels; c++)
+            patch[c * taps + t] = inside ? row[c] : 0;
+    }
 }
 
-/* out[i].out: where the results go, channels last. */
-static void run_conv(const itg_accel_problem *p, itg_int_operand x, itg_epilogue *out,
-                     unsigned char *scratch)
+static void widen_filter(const itg_accel_problem *p, int64_t k, int64_t *filter)
+{
+    const int64_t size = filter_size(&p->window);
+    if (p->w_rows)
+        itg_widen_row(&p->w, k, size, p->window.out_channels, filter);
+    else
+        itg_widen_row(&p->w, k * size, size, 1, filter);
+}
+
+/* Channel k of `count` pixels, sums [count][out_channels]. */
+static void sum_channel(const itg_accel_problem *p, const int64_t *patches, int64_t k,
+                        int64_t count, const int64_t *filter, int64_t *sums)
+{
+    const int64_t size = filter_size(&p->window), bias = p->mac.bias ? p->mac.bias[k] : 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t *patch = patches + i * size;
+        sums[i * p->window.out_channels + k] = p->mac.split
+                                                   ? dot_parts(patch, filter, bias, k, p->mac.split)
+                                                   : dot_whole(patch, filter, size, bias, &p->mac);
+    }
+}
+
+/* Pixels [first, first + count) of all samples. */
+static void run_pixels(const itg_accel_problem *p, const void *x, void *const *y, int64_t first,
+                       int64_t count, int64_t *scratch)
 {
     const itg_window *w = &p->window;
-    unsigned char *at = scratch + kernel_bytes(p), *to[ITG_ACCEL_OUTPUTS];
-    const int64_t pixels = w->out_height * w->out_width;
-    itg_to_channels_first(x.storage, 1, w->channels, w->height * w->width, x.data, at);
-    x.data = at;
-    at += aligned(input_elements(w) * (int64_t)itg_dtype_size(x.storage));
-    for (int32_t i = 0; i < p->out_count; i++) {
-        to[i] = out[i].out;
-        out[i].out = at;
-        at += aligned(output_elements(w) * (int64_t)itg_dtype_size(out[i].storage));
+    const int64_t size = filter_size(w), filters = w->out_channels / w->group;
+    int64_t *filter = scratch, *patches = filter + size, *sums = patches + BLOCK * size;
+    for (int64_t g = 0; g < w->group; g++) {
+        for (int64_t i = 0; i < count; i++)
+            gather(p, x, g, first + i, filter, patches + i * size);
+        for (int64_t k = g * filters; k < (g + 1) * filters; k++) {
+            widen_filter(p, k, filter);
+            sum_channel(p, patches, k, count, filter, sums);
+        }
     }
-    itg_int_conv(w, &x, &p->w, &p->mac, out, p->out_count, scratch);
-    for (int32_t i = 0; i < p->out_count; i++)
-        itg_to_channels_last(out[i].storage, 1, w->out_channels, pixels, out[i].out, to[i]);
+    for (int32_t o = 0; o < p->out_count; o++) {
+        itg_epilogue e = p->out[o];
+        e.out = y[o];
+        for (int64_t i = 0; i < count; i++)
+            itg_epilogue_row64(sums + i * w->out_channels, w->out_channels,
+                               (first + i) * w->out_channels, 0, 1, &e);
+    }
 }
 
 void itg_accel_reference_run(const itg_accel_layer *layer, const void *x, void *const *y,
                              int64_t samples, void *scratch)
 {
     const itg_accel_problem *p = &layer->problem;
-    const int64_t in = input_elements(&p->window), elements = output_elements(&p->window);
-    for (int64_t n = 0; n < samples; n++) {
-        itg_int_operand image = p->x;
-        itg_epilogue out[ITG_ACCEL_OUTPUTS];
-        image.data = (const unsigned char *)x + (size_t)(n * in) * itg_dtype_size(image.storage);
-        for (int32_t i = 0; i < p->out_count; i++) {
-            out[i] = p->out[i];
-            out[i].out =
-                (unsigned char *)y[i] + (size_t)(n * elements) * itg_dtype_size(out[i].storage);
-        }
-        if (is_matmul(p))
-            run_matmul(p, image, out, scratch);
-        else
-            run_conv(p, image, out, scratch);
-    }
+    const int64_t pixels = samples * p->window.out_height * p->window.out_width;
+    for (int64_t first = 0; first < pixels; first += BLOCK)
+        run_pixels(p, x, y, first, pixels - first < BLOCK ? pixels - first : BLOCK, scratch);
 }
 
 const itg_accel_kernels itg_accel_reference = {.name = "reference"};

@@ -137,8 +137,9 @@ void itg_block_lut(const itg_int_operand *x, int64_t n, const int32_t *table, it
     bool bytes = (x->storage == ITG_S8 || x->storage == ITG_U8) &&
                  (out_storage == ITG_S8 || out_storage == ITG_U8) &&
                  x->qmin >= itg_dtype_min(x->storage) && x->qmax <= itg_dtype_max(x->storage);
-    if (bytes)
-        lut_bytes(x, n, table, out);
-    else
-        itg_int_lut(x, n, table, out_storage, out);
+    if (bytes) lut_bytes(x, n, table, out);
+    for (int64_t i = 0; !bytes && i < n; i++) {
+        const int64_t code = itg_clamp(itg_load(x->storage, x->data, i), x->qmin, x->qmax);
+        itg_store(out_storage, out, i, table[code - x->qmin]);
+    }
 }

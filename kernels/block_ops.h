@@ -14,7 +14,7 @@ void itg_block_max(itg_dtype storage, const void *x, int64_t n, void *most);
 /* sum[i] += x[i]; x U8 S8 U16 S16; the sums fit 32 bits. */
 void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum);
 
-/* itg_int_lut; codes lie within [qmin, qmax]. */
+/* out[i] = table[x[i] - x.qmin]; storages may differ; codes lie within [qmin, qmax]. */
 void itg_block_lut(const itg_int_operand *x, int64_t n, const int32_t *table, itg_dtype out_storage,
                    void *out);
 

@@ -1,8 +1,14 @@
 #include "kernels/constants.h"
+#include "base/packed.h"
 #include "kernels/block_ops.h"
 #include "kernels/requant.h"
 
-enum { TAG_CONTENT = 5, TAG_CONSTANT = 102, HEAD = (sizeof(itg_constant) + 63) / 64 * 64 };
+enum {
+    TAG_CONTENT = 5,
+    TAG_CONSTANT = 102,
+    TAG_EXCHANGED = 104,
+    HEAD = (sizeof(itg_constant) + 63) / 64 * 64
+};
 
 /* Quantizing, summing and hashing an element, in multiplications of a fast kernel: what other
  * pieces of a cache are weighed by is about this rough. */
@@ -51,26 +57,28 @@ static void quantize_rows(const itg_constant_source *s, void *codes)
         quantize_run(s, i * inner, inner, &s->q->scale[i % s->q->scale_count], codes);
 }
 
-/* Matrices [rows, columns] become [columns, rows]. */
-static void quantize_exchanged(const itg_constant_source *s, void *codes)
+/* Elements of a channel, and the flat index of element k of channel c: c * step + k * stride. */
+typedef struct channel_view {
+    int64_t channels, terms, step, stride;
+} channel_view;
+
+static channel_view channels_of(const itg_shape *shape, bool last_axis)
 {
-    const int64_t rows = s->shape.dims[s->shape.rank - 2],
-                  columns = s->shape.dims[s->shape.rank - 1], elements = elements_of(&s->shape, 0);
-    int64_t inner = s->q->axis < 0 ? elements : elements_of(&s->shape, s->q->axis + 1);
-    for (int64_t i = 0; i < elements; i++) {
-        int64_t matrix = i / columns / rows, row = i / columns % rows, column = i % columns;
-        int64_t code = itg_quantize_f32(s->data[i], s->q->scale[i / inner % s->q->scale_count],
-                                        s->q->zero_point, s->q->qmin, s->q->qmax);
-        itg_store(s->q->storage, codes, (matrix * columns + column) * rows + row, code);
-    }
+    int64_t elements = elements_of(shape, 0);
+    int64_t channels = shape->rank == 0 ? 1 : shape->dims[last_axis ? shape->rank - 1 : 0];
+    int64_t terms = elements / channels;
+    return last_axis ? (channel_view){channels, terms, 1, channels}
+                     : (channel_view){channels, terms, terms, 1};
 }
 
-void itg_quantize_constant(const itg_constant_source *source, void *codes)
+void itg_quantize_channel(const itg_constant_source *source, int64_t channel, float scale,
+                          int32_t *codes)
 {
-    if (source->exchange)
-        quantize_exchanged(source, codes);
-    else
-        quantize_rows(source, codes);
+    const itg_quantizer *q = source->q;
+    channel_view v = channels_of(&source->shape, source->last_axis);
+    for (int64_t k = 0; k < v.terms; k++)
+        codes[k] = (int32_t)itg_quantize_f32(source->data[channel * v.step + k * v.stride], scale,
+                                             q->zero_point, q->qmin, q->qmax);
 }
 
 /* ---- sums ---- */
@@ -126,39 +134,58 @@ void itg_code_sums(itg_dtype storage, const void *codes, int64_t first, int64_t 
     }
 }
 
+static void strided_sums(itg_dtype storage, const void *codes, const channel_view *v,
+                         int64_t zero_point, int64_t *above, int64_t *below)
+{
+    for (int64_t c = 0; c < v->channels; c++)
+        above[c] = below[c] = 0;
+    for (int64_t i = 0; i < v->channels * v->terms; i++) {
+        int64_t code = itg_load(storage, codes, i) - zero_point, c = i % v->channels;
+        if (code > 0)
+            above[c] = add(above[c], code);
+        else
+            below[c] = add(below[c], code);
+    }
+}
+
 /* ---- keeping ---- */
 
-static itg_key key_of(const itg_key *content, const itg_constant_source *s)
+static void key_view(itg_key_state *k, const itg_key *content, const itg_shape *shape,
+                     const itg_quantizer *q)
+{
+    itg_key_key(k, content);
+    itg_key_int(k, shape->rank);
+    for (int32_t i = 0; i < shape->rank; i++)
+        itg_key_int(k, shape->dims[i]);
+    itg_key_int(k, q->storage);
+    itg_key_int(k, q->zero_point);
+}
+
+static itg_key source_key(const itg_key *content, const itg_constant_source *s)
 {
     const itg_quantizer *q = s->q;
     itg_key_state k;
     itg_key_begin(&k, TAG_CONSTANT);
-    itg_key_key(&k, content);
-    itg_key_int(&k, s->exchange);
-    itg_key_int(&k, s->shape.rank);
-    for (int32_t i = 0; i < s->shape.rank; i++)
-        itg_key_int(&k, s->shape.dims[i]);
-    const int64_t numbers[] = {(int64_t)q->storage, q->qmin, q->qmax,
-                               q->zero_point,       q->axis, q->scale_count};
+    key_view(&k, content, &s->shape, q);
+    const int64_t numbers[] = {s->last_axis, q->bits, q->qmin, q->qmax, q->axis, q->scale_count};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         itg_key_int(&k, numbers[i]);
-    for (int32_t i = 0; i < q->scale_count; i++)
+    itg_key_int(&k, s->packed != NULL);
+    for (int32_t i = 0; i < q->scale_count && s->packed == NULL; i++)
         itg_key_float(&k, q->scale[i]);
     return itg_key_end(&k);
 }
 
-const itg_constant *itg_constant_find(const itg_constants *constants, const itg_key *key,
-                                      size_t bytes)
+const itg_constant *itg_constant_find(itg_cache *cache, const itg_key *key, size_t bytes)
 {
-    return itg_cache_fetch(constants->cache, key, HEAD + bytes);
+    return itg_cache_fetch(cache, key, HEAD + bytes);
 }
 
-itg_constant *itg_constant_make(const itg_constants *constants, const itg_key *key, size_t bytes,
-                                double cost, void **codes)
+itg_constant *itg_constant_make(itg_cache *cache, const itg_key *key, size_t bytes, double cost,
+                                void **codes)
 {
-    unsigned char *memory = bytes > SIZE_MAX - HEAD ? NULL
-                                                    : itg_cache_reserve(constants->cache, key,
-                                                                        HEAD + bytes, cost, true);
+    unsigned char *memory =
+        bytes > SIZE_MAX - HEAD ? NULL : itg_cache_reserve(cache, key, HEAD + bytes, cost, true);
     if (memory == NULL) return NULL;
     itg_constant *made = (itg_constant *)(void *)memory;
     *made = (itg_constant){.codes = memory + HEAD};
@@ -166,40 +193,94 @@ itg_constant *itg_constant_make(const itg_constants *constants, const itg_key *k
     return made;
 }
 
-void itg_constant_commit(const itg_constants *constants, itg_constant *made, size_t bytes)
+void itg_constant_commit(itg_cache *cache, itg_constant *made, size_t bytes)
 {
     made->content = itg_content_key(made->codes, bytes);
-    itg_cache_commit(constants->cache, made);
+    itg_cache_commit(cache, made);
 }
 
-const itg_constant *itg_constant_take(const itg_constants *constants, const itg_key *content,
+/* Bytes of the sums of channels; the codes lie at the next multiple of 64. */
+static size_t sums_bytes(int64_t channels)
+{
+    return (2 * (size_t)channels * sizeof(int64_t) + 63) / 64 * 64;
+}
+
+/* Room for codes and sums, or (*found) both as they were made before. NULL: no memory. */
+static itg_constant *reserve(itg_cache *cache, const itg_key *key, const channel_view *v,
+                             itg_dtype storage, const itg_constant **found)
+{
+    const size_t sums = sums_bytes(v->channels),
+                 bytes = sums + (size_t)(v->channels * v->terms) * itg_dtype_size(storage);
+    void *memory;
+    *found = itg_constant_find(cache, key, bytes);
+    if (*found != NULL) return NULL;
+    itg_constant *made = itg_constant_make(
+        cache, key, bytes, element_cost * (double)(v->channels * v->terms), &memory);
+    if (made == NULL) return NULL;
+    *made = (itg_constant){.terms = v->stride == 1 ? v->terms : 0,
+                           .channels = v->channels,
+                           .above = memory,
+                           .below = (int64_t *)memory + v->channels,
+                           .codes = (unsigned char *)memory + sums};
+    return made;
+}
+
+/* Sums up the codes that were written into made. */
+static void complete(itg_cache *cache, itg_constant *made, const channel_view *v,
+                     const itg_quantizer *q)
+{
+    int64_t *above = (int64_t *)(uintptr_t)made->above, *below = above + v->channels;
+    if (v->stride != 1) strided_sums(q->storage, made->codes, v, q->zero_point, above, below);
+    for (int64_t c = 0; c < v->channels && v->stride == 1; c++)
+        itg_code_sums(q->storage, made->codes, c * v->terms, v->terms, q->zero_point, &above[c],
+                      &below[c]);
+    itg_constant_commit(cache, made, (size_t)(v->channels * v->terms) * itg_dtype_size(q->storage));
+}
+
+const itg_constant *itg_constant_take(itg_cache *cache, const itg_key *content,
                                       const itg_constant_source *s)
 {
-    const int32_t rank = s->shape.rank;
-    const int64_t elements = elements_of(&s->shape, 0);
-    const int64_t terms = rank == 0     ? 1
-                          : s->exchange ? s->shape.dims[rank - 2]
-                                        : elements / s->shape.dims[0];
-    const int64_t rows = elements / terms;
-    /* The sums, then the codes at the next multiple of 64. */
-    const size_t size = itg_dtype_size(s->q->storage),
-                 sums = (2 * (size_t)rows * sizeof(int64_t) + 63) / 64 * 64;
-    const size_t bytes = sums + (size_t)elements * size;
-    itg_key key = key_of(content, s);
-    const itg_constant *found = itg_constant_find(constants, &key, bytes);
-    if (found != NULL) return found;
-    void *memory;
-    itg_constant *made =
-        itg_constant_make(constants, &key, bytes, element_cost * (double)elements, &memory);
-    if (made == NULL) return NULL;
-    int64_t *above = memory, *below = above + rows;
-    void *codes = (unsigned char *)memory + sums;
-    itg_quantize_constant(s, codes);
-    for (int64_t i = 0; i < rows; i++)
-        itg_code_sums(s->q->storage, codes, i * terms, terms, s->q->zero_point, &above[i],
-                      &below[i]);
-    *made = (itg_constant){
-        .rows = rows, .terms = terms, .above = above, .below = below, .codes = codes};
-    itg_constant_commit(constants, made, (size_t)elements * size);
+    const channel_view v = channels_of(&s->shape, s->last_axis);
+    itg_key computed, key;
+    const itg_constant *found;
+    const int64_t elements = v.channels * v.terms;
+    if (s->packed != NULL || content == NULL) {
+        computed = s->packed != NULL
+                       ? itg_content_key(s->packed, (size_t)itg_packed_bytes(elements, s->q->bits))
+                       : itg_content_key(s->data, (size_t)elements * sizeof *s->data);
+        content = &computed;
+    }
+    key = source_key(content, s);
+    itg_constant *made = reserve(cache, &key, &v, s->q->storage, &found);
+    if (made == NULL) return found;
+    void *codes = (void *)(uintptr_t)made->codes;
+    if (s->packed == NULL)
+        quantize_rows(s, codes);
+    else
+        itg_packed_unpack(s->packed, s->q->bits, s->q->is_signed, elements,
+                          itg_dtype_size(s->q->storage), codes);
+    complete(cache, made, &v, s->q);
+    return made;
+}
+
+const itg_constant *itg_constant_exchange(itg_cache *cache, const itg_constant *from,
+                                          const itg_shape *shape, const itg_quantizer *q)
+{
+    const int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
+    const int64_t elements = elements_of(shape, 0);
+    const channel_view v = {elements / rows, rows, rows, 1};
+    const itg_constant *found;
+    itg_key_state k;
+    itg_key_begin(&k, TAG_EXCHANGED);
+    key_view(&k, &from->content, shape, q);
+    const itg_key key = itg_key_end(&k);
+    itg_constant *made = reserve(cache, &key, &v, q->storage, &found);
+    if (made == NULL) return found;
+    for (int64_t i = 0; i < elements; i++) {
+        int64_t matrix = i / columns / rows, row = i / columns % rows, column = i % columns;
+        itg_store(q->storage, (void *)(uintptr_t)made->codes,
+                  (matrix * columns + column) * rows + row, itg_load(q->storage, from->codes, i));
+    }
+    complete(cache, made, &v, q);
     return made;
 }

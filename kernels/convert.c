@@ -110,13 +110,12 @@ itg_status itg_any_cast(const itg_call *call)
     return ITG_OK;
 }
 
-/* A shorter output holds the dimensions from attrs.starts[0] on (Shape's `start` since opset 15).
- */
+/* A shorter output holds the dimensions from attrs.start on (since opset 15). */
 itg_status itg_any_shape(const itg_call *call)
 {
     const itg_shape *shape = &call->inputs[0].shape;
     const int64_t n = itg_elements(&call->outputs[0].shape);
-    const int64_t first = n == shape->rank ? 0 : call->attrs->starts[0];
+    const int64_t first = n == shape->rank ? 0 : call->attrs->start;
     if (call->outputs[0].dtype != ITG_S64 || first < 0 || first > shape->rank ||
         n > shape->rank - first)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its output is not s64[rank of its input]");

@@ -359,8 +359,7 @@ itg_status itg_onednn_prepare(itg_onednn *context, itg_op op, const itg_attrs *a
 {
     itg_tensor y = *output;
     const itg_call call = {op, attrs, inputs, input_count, &y, 1, NULL, NULL};
-    const bool is_product = op == ITG_OP_GEMM || op == ITG_OP_MATMUL;
-    if ((op != ITG_OP_CONV && !is_product) || !is_float_call(&call)) return ITG_OK;
+    if (!itg_op_is(op, ITG_IS_MAC) || !is_float_call(&call)) return ITG_OK;
     itg_onednn_node *node = calloc(1, sizeof *node);
     if (!node) return itg_fail(err, ITG_NO_MEMORY, "no memory for oneDNN");
     making m = {context, node, dnnl_success};

@@ -3,6 +3,7 @@
  * the build found oneDNN; elsewhere itg_onednn_create refuses. */
 #ifndef ITG_F32_ONEDNN_H
 #define ITG_F32_ONEDNN_H
+#include <intaglio/intaglio.h>
 #include "base/base.h"
 
 #define ITG_ONEDNN_INPUTS 3
@@ -24,9 +25,4 @@ itg_status itg_onednn_prepare(itg_onednn *context, itg_op op, const itg_attrs *a
                               itg_error *err);
 itg_status itg_onednn_run(itg_onednn *context, itg_onednn_node *node, itg_error *err);
 void itg_onednn_release(itg_onednn_node *node);
-
-/* Whether this build can run them. */
-bool itg_float_kernels_built(itg_float_kernels kernels);
-const char *itg_float_kernels_name(itg_float_kernels kernels); /* "reference", "onednn" */
-bool itg_float_kernels_from_name(const char *name, itg_float_kernels *out);
 #endif

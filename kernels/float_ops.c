@@ -1,4 +1,5 @@
-/* The one table of float kernels. Data movement has its own, in move.c. */
+/* The one table of float kernels. Data movement has its own, in move.c; univariate functions
+ * theirs, in univariate.c. */
 #include "kernels/float_ops.h"
 #include "kernels/float_call.h"
 
@@ -14,24 +15,6 @@ static const itg_call_fn kernels[ITG_OP_COUNT] = {
     [ITG_OP_POW] = itg_f32_pow,
     [ITG_OP_MIN] = itg_f32_variadic,
     [ITG_OP_MAX] = itg_f32_variadic,
-    [ITG_OP_RELU] = itg_f32_univariate,
-    [ITG_OP_LEAKY_RELU] = itg_f32_univariate,
-    [ITG_OP_ELU] = itg_f32_univariate,
-    [ITG_OP_CLIP] = itg_f32_univariate,
-    [ITG_OP_SIGMOID] = itg_f32_univariate,
-    [ITG_OP_TANH] = itg_f32_univariate,
-    [ITG_OP_HARD_SIGMOID] = itg_f32_univariate,
-    [ITG_OP_HARD_SWISH] = itg_f32_univariate,
-    [ITG_OP_SOFTPLUS] = itg_f32_univariate,
-    [ITG_OP_EXP] = itg_f32_univariate,
-    [ITG_OP_LOG] = itg_f32_univariate,
-    [ITG_OP_SQRT] = itg_f32_univariate,
-    [ITG_OP_RECIPROCAL] = itg_f32_univariate,
-    [ITG_OP_ERF] = itg_f32_univariate,
-    [ITG_OP_ABS] = itg_f32_univariate,
-    [ITG_OP_NEG] = itg_f32_univariate,
-    [ITG_OP_FLOOR] = itg_f32_univariate,
-    [ITG_OP_CEIL] = itg_f32_univariate,
     [ITG_OP_MAX_POOL] = itg_f32_max_pool,
     [ITG_OP_AVERAGE_POOL] = itg_f32_average_pool,
     [ITG_OP_GLOBAL_AVERAGE_POOL] = itg_f32_global_pool,
@@ -51,20 +34,27 @@ static const itg_call_fn kernels[ITG_OP_COUNT] = {
     [ITG_OP_WHERE] = itg_any_where,
 };
 
+static itg_call_fn kernel_of(itg_op op)
+{
+    if ((int)op < 0 || op >= ITG_OP_COUNT) return NULL;
+    return itg_op_is(op, ITG_IS_UNIVARIATE) ? itg_f32_univariate : kernels[op];
+}
+
 itg_status itg_float_eval(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
                           int32_t input_count, itg_tensor *outputs, int32_t output_count,
                           itg_error *err)
 {
     const itg_call call = {op, attrs, inputs, input_count, outputs, output_count, NULL, err};
-    if (itg_is_movement(op)) {
+    if (itg_op_is(op, ITG_IS_MOVE)) {
         int64_t fill = 0; /* holds an element of any type */
         if (op == ITG_OP_PAD && output_count > 0)
             itg_store_number(outputs[0].dtype, &fill, 0, (double)attrs->pad_value);
         return itg_move_eval(op, attrs, inputs, input_count, outputs, output_count, &fill, err);
     }
-    if ((int)op < 0 || op >= ITG_OP_COUNT || !kernels[op])
+    const itg_call_fn kernel = kernel_of(op);
+    if (!kernel)
         return itg_fail(err, ITG_UNSUPPORTED, "%s: there is no float kernel", itg_op_name(op));
     bool done;
     itg_status status = itg_call_check(&call, &done);
-    return status == ITG_OK && !done ? kernels[op](&call) : status;
+    return status == ITG_OK && !done ? kernel(&call) : status;
 }

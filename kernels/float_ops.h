@@ -16,13 +16,11 @@
 itg_status itg_float_eval(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
                           int32_t input_count, itg_tensor *outputs, int32_t output_count,
                           itg_error *err);
-/* As itg_float_eval for data movement alone (Reshape Flatten Squeeze Unsqueeze Transpose Slice
- * Gather Concat Split Pad Expand Identity...), on any element type; Pad fills with the element at
- * `fill`. Used on integer tensors too. */
-bool itg_is_movement(itg_op op);
+/* As itg_float_eval for data movement alone (the class ITG_IS_MOVE), on any element type; Pad fills
+ * with the element at `fill`. Used on integer tensors too. */
 itg_status itg_move_eval(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
                          int32_t input_count, itg_tensor *outputs, int32_t output_count,
                          const void *fill, itg_error *err);
-/* f of a univariate operator (itg_is_univariate), in double. */
+/* f of a univariate operator (the class ITG_IS_UNIVARIATE), in double. */
 double itg_univariate(itg_op op, const itg_attrs *attrs, double x);
 #endif

@@ -1,6 +1,5 @@
-/* Integer reference kernels: they define the result. Scalar semantics, plain loops that compilers
- * vectorize. Activations lie in their storage dtype, row-major NCHW. Nothing here allocates but
- * through `scratch`. */
+/* Integer kernels and what they share. Scalar semantics, plain loops that compilers vectorize.
+ * Activations lie in their storage dtype. Nothing here allocates. */
 #ifndef ITG_INT_OPS_H
 #define ITG_INT_OPS_H
 #include "base/base.h"
@@ -47,19 +46,6 @@ typedef struct itg_mac_options {
     const itg_sum_split *split;
 } itg_mac_options;
 
-size_t itg_int_conv_scratch(const itg_window *w);
-/* x [C,H,W], w [K,C/group,R,S] (per-channel scales live in the epilogues), native result [K,P,Q].
- * Padding contributes nothing: (x - zp) = 0. */
-void itg_int_conv(const itg_window *w, const itg_int_operand *x, const itg_int_operand *weights,
-                  const itg_mac_options *mac, const itg_epilogue *out, int32_t out_count,
-                  void *scratch);
-/* y[m][n] = sum_k (a[m][k]-za) * (b'[n][k]-zb); b_transposed: b is [N,K] (weights), else [K,N]. One
- * matrix; callers loop batches. channel = n. */
-size_t itg_int_matmul_scratch(int64_t m, int64_t n, int64_t k);
-void itg_int_matmul(int64_t m, int64_t n, int64_t k, const itg_int_operand *a,
-                    const itg_int_operand *b, bool b_transposed, const itg_mac_options *mac,
-                    const itg_epilogue *out, int32_t out_count, void *scratch);
-
 /* Broadcasting of two operands: flat index of each from the output index. */
 typedef struct itg_broadcast {
     itg_shape out;
@@ -91,34 +77,25 @@ void itg_int_binary_run(const itg_int_binary *k, const itg_broadcast *shape,
                         const itg_int_operand *a, const itg_int_operand *b, const itg_epilogue *out,
                         int32_t out_count);
 
-/* Average pooling and means. KEEP: q_out = clamp(round(sum(q)/count)) over raw codes (CMSIS-NN
- * form, rounding stated). RESCALE: acc = sum(q - zp); the epilogue's requant holds ratio/count;
- * where padding makes counts differ, requants are given per distinct count: requant[count - 1]. F32
- * as ONNX Runtime: see arithmetic.md. KEEP with count_include_pad: the divisor is the whole kernel
- * and padding counts as zero_point; a window that ceil_mode lets reach beyond the end padding is
- * not told apart. A window without a valid element gives zero_point (maximum: qmin). */
-void itg_int_max_pool(const itg_window *w, const itg_int_operand *x,
-                      void *out); /* same storage; padding never wins */
-void itg_int_average_pool_keep(const itg_window *w, const itg_int_operand *x,
-                               bool count_include_pad, itg_rounding rounding, int64_t lo,
-                               int64_t hi, void *out);
-/* acc[i] = sum (q - zp) and count[i] of each window; the caller applies epilogues
- * (itg_int_epilogue). */
-void itg_int_pool_sum(const itg_window *w, const itg_int_operand *x, int64_t *acc, int32_t *count);
-/* Means in float32 as ONNX Runtime's QLinearAveragePool: fl(sum/count) of fl(scale * (q - zp)),
- * row-major, each addition rounded; count[out_height * out_width]: what each window's sum is
- * divided by. */
-void itg_int_average_pool_f32(const itg_window *w, const itg_int_operand *x, float scale,
-                              const int32_t *count, float *mean);
+/* Output pixel (p, q) of a pool over an image with channels last, [height][width][channels]; x.data
+ * is the image. Padding is no element. */
+/* out [channels], of x's storage: the greatest code; qmin without a valid element. */
+void itg_int_pool_max(const itg_window *w, const itg_int_operand *x, int64_t p, int64_t q,
+                      void *out);
+/* sum [channels]: of raw codes, x U8 S8 U16 S16, of at most 2^15 elements. Returns how many
+ * elements are valid. */
+int64_t itg_int_pool_sum(const itg_window *w, const itg_int_operand *x, int64_t p, int64_t q,
+                         int32_t *sum);
+/* sum [channels]: of fl(scale * (code - zero_point)), row-major, each addition rounded, as ONNX
+ * Runtime's QLinearAveragePool adds. */
+void itg_int_pool_sum_f32(const itg_window *w, const itg_int_operand *x, float scale, int64_t p,
+                          int64_t q, float *sum);
 /* Writes out[i] for i in [0,n) from float32 results: itg_quantize_mean_f32, or (F32) clamped to
  * [float_lo, float_hi]. */
 void itg_mean_epilogue(const float *mean, int64_t n, float scale_out, const itg_epilogue *out);
 /* Writes out[i] for i in [0,n) from 64-bit native results. */
 void itg_int_epilogue(const int64_t *acc, int64_t n, int64_t channel_stride,
                       const itg_epilogue *out);
-/* out[i] = table[q - qmin]; storages may differ. table entries S32. */
-void itg_int_lut(const itg_int_operand *x, int64_t n, const int32_t *table, itg_dtype out_storage,
-                 void *out);
 
 int64_t itg_load(itg_dtype storage, const void *data, int64_t index);
 void itg_store(itg_dtype storage, void *data, int64_t index, int64_t value);

@@ -220,30 +220,24 @@ static itg_status gather(const itg_call *call)
     return ITG_OK;
 }
 
+/* Views have none: they copy the whole. */
 static const itg_call_fn moves[ITG_OP_COUNT] = {
-    [ITG_OP_RESHAPE] = copy_whole,   [ITG_OP_FLATTEN] = copy_whole,  [ITG_OP_SQUEEZE] = copy_whole,
-    [ITG_OP_UNSQUEEZE] = copy_whole, [ITG_OP_IDENTITY] = copy_whole, [ITG_OP_DROPOUT] = copy_whole,
-    [ITG_OP_TRANSPOSE] = transpose,  [ITG_OP_SLICE] = slice,         [ITG_OP_EXPAND] = expand,
-    [ITG_OP_CONCAT] = concat,        [ITG_OP_SPLIT] = split,         [ITG_OP_GATHER] = gather,
+    [ITG_OP_TRANSPOSE] = transpose, [ITG_OP_SLICE] = slice, [ITG_OP_EXPAND] = expand,
+    [ITG_OP_CONCAT] = concat,       [ITG_OP_SPLIT] = split, [ITG_OP_GATHER] = gather,
     [ITG_OP_PAD] = itg_move_pad,
 };
-
-bool itg_is_movement(itg_op op)
-{
-    return (int)op >= 0 && op < ITG_OP_COUNT && moves[op];
-}
 
 itg_status itg_move_eval(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
                          int32_t input_count, itg_tensor *outputs, int32_t output_count,
                          const void *fill, itg_error *err)
 {
     const itg_call call = {op, attrs, inputs, input_count, outputs, output_count, fill, err};
-    if (!itg_is_movement(op))
+    if (!itg_op_is(op, ITG_IS_MOVE))
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s moves no data", itg_op_name(op));
     bool done;
     itg_status status = itg_call_check(&call, &done);
     if (status != ITG_OK || done) return status;
     if (inputs[0].dtype != outputs[0].dtype)
         return itg_call_fail(&call, ITG_BAD_ARGUMENT, "output and input differ in type");
-    return moves[op](&call);
+    return itg_op_is(op, ITG_IS_VIEW) ? copy_whole(&call) : moves[op](&call);
 }

@@ -353,13 +353,6 @@ const char *itg_rounding_name(itg_rounding rounding)
     return name_of(rounding_names, ITG_ROUNDING_COUNT, (int)rounding);
 }
 
-bool itg_rounding_from_name(const char *name, itg_rounding *out)
-{
-    int i = index_of(rounding_names, ITG_ROUNDING_COUNT, name);
-    if (i >= 0) *out = (itg_rounding)i;
-    return i >= 0;
-}
-
 const char *itg_requant_form_name(itg_requant_form form)
 {
     return name_of(form_names, ITG_REQUANT_FORM_COUNT, (int)form);

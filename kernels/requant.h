@@ -64,8 +64,7 @@ int64_t itg_f32_mul_apply(const itg_f32_mul *k, int64_t v, int64_t lo, int64_t h
  * zero point is added before rounding. */
 int64_t itg_quantize_mean_f32(float x, float scale, int64_t zero_point, int64_t qmin, int64_t qmax);
 
-const char *itg_rounding_name(itg_rounding rounding); /* "half_even"... */
-bool itg_rounding_from_name(const char *name, itg_rounding *out);
+const char *itg_rounding_name(itg_rounding rounding);     /* "half_even"... */
 const char *itg_requant_form_name(itg_requant_form form); /* "tflite_double"... */
 bool itg_requant_form_from_name(const char *name, itg_requant_form *out);
 #endif

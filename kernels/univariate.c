@@ -24,10 +24,30 @@ static double log_one_plus(double u)
     return w == 1.0 ? u : itg_log(w) * (u / (w - 1.0));
 }
 
-static double softplus(double x)
+/* ---- the functions ---- */
+static double relu(double x)
 {
-    const double magnitude = x < 0.0 ? -x : x;
-    return (x > 0.0 ? x : 0.0) + log_one_plus(itg_exp(-magnitude));
+    return x <= 0.0 ? 0.0 : x;
+}
+
+static double leaky_relu(const itg_attrs *a, double x)
+{
+    return x < 0.0 ? (double)a->alpha * x : x;
+}
+
+static double elu(const itg_attrs *a, double x)
+{
+    return x < 0.0 ? (double)a->alpha * exp_minus_one(x) : x;
+}
+
+static double clip(const itg_attrs *a, double x)
+{
+    return clamp(x, (double)a->min, (double)a->max);
+}
+
+static double hard_sigmoid(const itg_attrs *a, double x)
+{
+    return clamp((double)a->alpha * x + (double)a->beta, 0.0, 1.0);
 }
 
 static double hard_swish(double x)
@@ -36,59 +56,80 @@ static double hard_swish(double x)
     return x >= 3.0 ? x : x * (x + 3.0) / 6.0;
 }
 
+static double softplus(double x)
+{
+    const double magnitude = x < 0.0 ? -x : x;
+    return (x > 0.0 ? x : 0.0) + log_one_plus(itg_exp(-magnitude));
+}
+
+/* x times the normal distribution's share below x; or tanh in place of erf. Far below 0 it is -0
+ * anyway, and -infinity would give NaN. */
+static double gelu(const itg_attrs *a, double x)
+{
+    const double root_half = 0x1.6a09e667f3bcdp-1, root_two_over_pi = 0x1.9884533d43651p-1;
+    if (x <= -64.0) return -0.0;
+    if (a->approximate == 0) return 0.5 * x * (1.0 + itg_erf(x * root_half));
+    return 0.5 * x * (1.0 + itg_tanh(root_two_over_pi * (x + 0.044715 * (x * x * x))));
+}
+
+static double reciprocal(double x)
+{
+    return 1.0 / x;
+}
+
+static double absolute(double x)
+{
+    return x < 0.0 ? -x : x + 0.0; /* -0 gives +0 */
+}
+
+static double negative(double x)
+{
+    return -x;
+}
+
+typedef struct function {
+    double (*of)(const itg_attrs *attrs, double x);
+    double (*plain)(double x); /* has no attributes */
+} function;
+
+/* Every operator of the class ITG_IS_UNIVARIATE. */
+static const function functions[ITG_OP_COUNT] = {
+    [ITG_OP_RELU] = {.plain = relu},
+    [ITG_OP_LEAKY_RELU] = {.of = leaky_relu},
+    [ITG_OP_ELU] = {.of = elu},
+    [ITG_OP_CLIP] = {.of = clip},
+    [ITG_OP_SIGMOID] = {.plain = itg_sigmoid},
+    [ITG_OP_TANH] = {.plain = itg_tanh},
+    [ITG_OP_HARD_SIGMOID] = {.of = hard_sigmoid},
+    [ITG_OP_HARD_SWISH] = {.plain = hard_swish},
+    [ITG_OP_SOFTPLUS] = {.plain = softplus},
+    [ITG_OP_EXP] = {.plain = itg_exp},
+    [ITG_OP_LOG] = {.plain = itg_log},
+    [ITG_OP_SQRT] = {.plain = itg_sqrt},
+    [ITG_OP_RECIPROCAL] = {.plain = reciprocal},
+    [ITG_OP_ERF] = {.plain = itg_erf},
+    [ITG_OP_GELU] = {.of = gelu},
+    [ITG_OP_ABS] = {.plain = absolute},
+    [ITG_OP_NEG] = {.plain = negative},
+    [ITG_OP_FLOOR] = {.plain = itg_floor},
+    [ITG_OP_CEIL] = {.plain = itg_ceil},
+};
+
 double itg_univariate(itg_op op, const itg_attrs *attrs, double x)
 {
-    switch (op) {
-    case ITG_OP_RELU:
-        return x <= 0.0 ? 0.0 : x;
-    case ITG_OP_LEAKY_RELU:
-        return x < 0.0 ? (double)attrs->alpha * x : x;
-    case ITG_OP_ELU:
-        return x < 0.0 ? (double)attrs->alpha * exp_minus_one(x) : x;
-    case ITG_OP_CLIP:
-        return clamp(x, (double)attrs->min, (double)attrs->max);
-    case ITG_OP_SIGMOID:
-        return itg_sigmoid(x);
-    case ITG_OP_TANH:
-        return itg_tanh(x);
-    case ITG_OP_HARD_SIGMOID:
-        return clamp((double)attrs->alpha * x + (double)attrs->beta, 0.0, 1.0);
-    case ITG_OP_HARD_SWISH:
-        return hard_swish(x);
-    case ITG_OP_SOFTPLUS:
-        return softplus(x);
-    case ITG_OP_EXP:
-        return itg_exp(x);
-    case ITG_OP_LOG:
-        return itg_log(x);
-    case ITG_OP_SQRT:
-        return itg_sqrt(x);
-    case ITG_OP_RECIPROCAL:
-        return 1.0 / x;
-    case ITG_OP_ERF:
-        return itg_erf(x);
-    case ITG_OP_ABS:
-        return x < 0.0 ? -x : x + 0.0; /* -0 gives +0 */
-    case ITG_OP_NEG:
-        return -x;
-    case ITG_OP_FLOOR:
-        return itg_floor(x);
-    case ITG_OP_CEIL:
-        return itg_ceil(x);
-    default:
-        return x;
-    }
+    const function *f = &functions[op];
+    return f->plain != NULL ? f->plain(x) : f->of(attrs, x);
 }
 
 /* Relu and Clip choose one of their operands, so float32 gives the bits that double would; these
  * loops vectorize. */
-static void relu(const float *x, int64_t n, float *y)
+static void relu_run(const float *x, int64_t n, float *y)
 {
     for (int64_t i = 0; i < n; ++i)
         y[i] = x[i] <= 0.0f ? 0.0f : x[i];
 }
 
-static void clip(const float *x, int64_t n, float lo, float hi, float *y)
+static void clip_run(const float *x, int64_t n, float lo, float hi, float *y)
 {
     for (int64_t i = 0; i < n; ++i) {
         const float raised = x[i] < lo ? lo : x[i];
@@ -106,9 +147,9 @@ itg_status itg_f32_univariate(const itg_call *call)
     const float *x = call->inputs[0].data;
     float *y = call->outputs[0].data;
     if (call->op == ITG_OP_RELU) {
-        relu(x, n, y);
+        relu_run(x, n, y);
     } else if (call->op == ITG_OP_CLIP) {
-        clip(x, n, call->attrs->min, call->attrs->max, y);
+        clip_run(x, n, call->attrs->min, call->attrs->max, y);
     } else {
         for (int64_t i = 0; i < n; ++i)
             y[i] = (float)itg_univariate(call->op, call->attrs, (double)x[i]);

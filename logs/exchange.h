@@ -7,7 +7,7 @@
 #include "base/json.h"
 
 #define ITG_LOG_EXCHANGE_KIND "intaglio-run"
-#define ITG_LOG_EXCHANGE_VERSION 1
+#define ITG_LOG_EXCHANGE_VERSION 2
 #define ITG_LOG_EXCHANGE_MAX_BYTES ((size_t)1 << 30) /* written, and read */
 
 /* A run with its trials; count = record->trials. */

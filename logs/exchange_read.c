@@ -64,18 +64,14 @@ static itg_status read_integer(const reader *r, const itg_json_value *object, co
     return status == ITG_OK ? itg_json_get_int(r->json, v, 0, max, out, r->err) : status;
 }
 
-/* Zero or more; "inf" is infinity. */
-static itg_status get_amount(const reader *r, const itg_json_value *v, double *out)
+/* "inf" and "-inf" are infinity. */
+static itg_status get_number(const reader *r, const itg_json_value *v, double *out)
 {
-    const char *text = NULL;
-    if (itg_json_typeof(v) == ITG_JSON_STRING &&
-        itg_json_get_string(r->json, v, &text, NULL) == ITG_OK && strcmp(text, "inf") == 0) {
-        *out = (double)INFINITY;
-        return ITG_OK;
-    }
-    itg_status status = itg_json_get_number(r->json, v, out, r->err);
-    if (status == ITG_OK && !(*out >= 0)) status = refuse(r, v, "a number from 0");
-    return status;
+    const char *text = "";
+    if (itg_json_typeof(v) == ITG_JSON_STRING) (void)itg_json_get_string(r->json, v, &text, NULL);
+    *out = *text == '-' ? -(double)INFINITY : (double)INFINITY;
+    return strcmp(text + (*text == '-'), "inf") == 0 ? ITG_OK
+                                                     : itg_json_get_number(r->json, v, out, r->err);
 }
 
 /* A JSON document in a string. */
@@ -96,39 +92,34 @@ static itg_status read_document(const reader *r, const itg_json_value *object, c
 
 /* ---- scores ---- */
 
-static itg_status read_field(const reader *r, const itg_json_value *object,
-                             const itg_log_field *field, itg_score *out)
+/* Absent: not known. */
+static itg_status read_metric(const reader *r, const itg_json_value *object, itg_metric metric,
+                              double *out)
 {
-    const itg_json_value *v = NULL;
-    char *at = (char *)out + field->offset;
-    int64_t integer = -1;
-    double number = -1;
-    itg_status status = need(r, object, field->name, &v);
-    if (status == ITG_OK && !is_null(v))
-        status = field->is_integer ? itg_json_get_int(r->json, v, 0, MOST, &integer, r->err)
-                                   : get_amount(r, v, &number);
-    if (status == ITG_OK && number > field->max)
-        status = itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected a number from 0 to %g",
-                               field->max);
-    if (status != ITG_OK) return status;
-    if (field->is_integer)
-        memcpy(at, &integer, sizeof integer);
-    else
-        memcpy(at, &number, sizeof number);
-    return ITG_OK;
+    const itg_metric_info *about = itg_metric_about(metric);
+    const itg_json_value *v = itg_json_find(object, about->name);
+    itg_status status = v ? get_number(r, v, out) : ITG_OK;
+    if (v && status == ITG_OK && !itg_metric_allows(metric, *out))
+        status = refuse(r, v, itg_unit_range(about->unit));
+    return status;
 }
 
 /* Where stopped_at is set, there is no digest. */
 static itg_status read_score(const reader *r, const itg_json_value *object, itg_score *out)
 {
-    const char *keys[ITG_LOG_FIELDS + 2] = {0};
+    const char *keys[ITG_METRIC_COUNT + 3] = {0};
+    int64_t stopped_at = out->stopped_at;
     if (itg_json_typeof(object) != ITG_JSON_OBJECT) return refuse(r, object, "a score");
-    for (int i = 0; i < ITG_LOG_FIELDS; i++)
-        keys[i] = itg_log_fields[i].name;
-    keys[ITG_LOG_FIELDS] = "digest";
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        keys[m] = itg_metric_about((itg_metric)m)->name;
+    keys[ITG_METRIC_COUNT] = "samples";
+    keys[ITG_METRIC_COUNT + 1] = "digest";
+    *out = itg_score_unknown();
+    out->stopped_at = stopped_at;
     itg_status status = itg_json_allow_keys(r->json, object, keys, r->err);
-    for (int i = 0; i < ITG_LOG_FIELDS && status == ITG_OK; i++)
-        status = read_field(r, object, &itg_log_fields[i], out);
+    if (status == ITG_OK) status = read_integer(r, object, "samples", MOST, &out->samples);
+    for (int m = 0; m < ITG_METRIC_COUNT && status == ITG_OK; m++)
+        status = read_metric(r, object, (itg_metric)m, &out->value[m]);
     if (status != ITG_OK || out->stopped_at == 0)
         return status == ITG_OK ? read_hash(r, object, "digest", out->digest) : status;
     const itg_json_value *digest = NULL;
@@ -255,7 +246,8 @@ static itg_status read_trial(const reader *r, const itg_json_value *v, int64_t n
         status = itg_json_need(r->json, v, "point", ITG_JSON_ARRAY, &member, r->err);
     if (status == ITG_OK) status = read_point(r, member, out);
     if (status == ITG_OK) status = need(r, v, "seconds", &member);
-    if (status == ITG_OK) status = get_amount(r, member, &out->seconds);
+    if (status == ITG_OK) status = get_number(r, member, &out->seconds);
+    if (status == ITG_OK && !(out->seconds >= 0)) status = refuse(r, member, "a number from 0");
     return status == ITG_OK ? read_outcome(r, v, out) : status;
 }
 
@@ -448,7 +440,7 @@ static itg_status check_head(const reader *r, const itg_json_value *root)
     if (status == ITG_OK)
         status = read_integer(r, root, "version", ITG_LOG_EXCHANGE_VERSION, &number);
     if (status == ITG_OK && number != ITG_LOG_EXCHANGE_VERSION)
-        status = refuse(r, itg_json_find(root, "version"), "1");
+        status = refuse(r, itg_json_find(root, "version"), "2");
     if (status == ITG_OK) status = read_integer(r, root, "run", MOST, &number);
     return status == ITG_OK ? itg_json_allow_keys(r->json, root, keys, r->err) : status;
 }

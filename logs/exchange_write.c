@@ -38,7 +38,7 @@ static void add_number(itg_strbuf *out, double number)
 {
     char text[40];
     if (isinf(number)) {
-        itg_strbuf_add(out, "\"inf\"");
+        itg_strbuf_add(out, number > 0 ? "\"inf\"" : "\"-inf\"");
         return;
     }
     for (int digits = 15; digits <= 17; digits++) {
@@ -47,32 +47,16 @@ static void add_number(itg_strbuf *out, double number)
     }
     itg_strbuf_add(out, text);
     /* A large whole number must not look like an integer: readers would round it. */
-    if (number > 0x1p53 && !strpbrk(text, ".e")) itg_strbuf_add(out, ".0");
-}
-
-static void add_field(itg_strbuf *out, const itg_score *score, const itg_log_field *field)
-{
-    const char *at = (const char *)score + field->offset;
-    int64_t integer;
-    double number;
-    itg_strbuf_format(out, "\"%s\": ", field->name);
-    if (field->is_integer) {
-        memcpy(&integer, at, sizeof integer);
-        itg_strbuf_format(out, integer < 0 ? "null" : "%lld", (long long)integer);
-        return;
-    }
-    memcpy(&number, at, sizeof number);
-    if (number >= 0)
-        add_number(out, number);
-    else
-        itg_strbuf_add(out, "null");
+    if (fabs(number) > 0x1p53 && !strpbrk(text, ".e")) itg_strbuf_add(out, ".0");
 }
 
 static void add_score(itg_strbuf *out, const itg_score *score)
 {
-    itg_strbuf_add(out, "{");
-    for (int i = 0; i < ITG_LOG_FIELDS; i++) {
-        add_field(out, score, &itg_log_fields[i]);
+    itg_strbuf_format(out, "{\"samples\": %lld, ", (long long)score->samples);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        if (isnan(score->value[m])) continue;
+        itg_strbuf_format(out, "\"%s\": ", itg_metric_about((itg_metric)m)->name);
+        add_number(out, score->value[m]);
         itg_strbuf_add(out, ", ");
     }
     if (score->stopped_at > 0)

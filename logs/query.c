@@ -158,17 +158,16 @@ static itg_status read_run(itg_run_log *log, owned_record *owned, itg_error *err
     return status;
 }
 
-static itg_status place_result(const itg_run_log *log, itg_run_record *r, const char *name,
+static itg_status place_result(itg_run_log *log, itg_run_record *r, const char *name,
                                sqlite3_stmt *s, itg_error *err)
 {
-    char where[64];
+    const itg_log_subject subject = {.run = r->run, .result = name};
     itg_status status = ITG_OK;
-    snprintf(where, sizeof where, "run %lld: result %.20s", (long long)r->run, name ? name : "");
     for (int i = 0; name && i < ITG_LOG_RESULTS && status == ITG_OK; i++) {
         if (strcmp(name, itg_log_result_names[i]) != 0) continue;
         bool *has;
         itg_score *score = itg_log_result(r, i, &has);
-        status = itg_log_read_score(log, s, 1, where, score, err);
+        status = itg_log_read_score(log, s, 1, &subject, score, err);
         *has = true;
     }
     return status;
@@ -178,8 +177,11 @@ static itg_status read_results(itg_run_log *log, itg_run_record *r, itg_error *e
 {
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
+    bool *has;
+    for (int i = 0; i < ITG_LOG_RESULTS; i++)
+        *itg_log_result(r, i, &has) = itg_score_unknown();
     itg_status status = itg_log_prepare(
-        log, "SELECT what, " ITG_LOG_SCORE_COLUMNS " FROM results WHERE run = ?", what, &s, err);
+        log, "SELECT what, samples, digest FROM results WHERE run = ?", what, &s, err);
     if (status != ITG_OK) return status;
     sqlite3_bind_int64(s, 1, r->run);
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)

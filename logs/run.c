@@ -126,15 +126,16 @@ static itg_status insert_result(itg_run_log *log, int64_t run, const char *what,
     sqlite3_stmt *s = NULL;
     itg_status status =
         itg_log_prepare(log,
-                        "INSERT OR REPLACE INTO results (run, what, " ITG_LOG_SCORE_COLUMNS ") "
-                        "VALUES (?, ?, " ITG_LOG_SCORE_PARAMETERS ")",
+                        "INSERT OR REPLACE INTO results (run, what, samples, digest) "
+                        "VALUES (?, ?, ?, ?)",
                         "end a run", &s, err);
     if (status != ITG_OK) return status;
     bool bound = sqlite3_bind_int64(s, 1, run) == SQLITE_OK && bind_text(s, 2, what) &&
                  itg_log_bind_score(s, 3, score);
     status = bound ? itg_log_step(log, s, "end a run", err) : itg_log_fail(log, err, "end a run");
     sqlite3_finalize(s);
-    return status;
+    if (status != ITG_OK) return status;
+    return itg_log_insert_metrics(log, &(itg_log_subject){.run = run, .result = what}, score, err);
 }
 
 static itg_status update_run(itg_run_log *log, int64_t run, const itg_run_end *end, itg_error *err)
@@ -184,11 +185,13 @@ itg_status itg_run_log_end_run(itg_run_log *log, int64_t run, const itg_run_end 
 static itg_status clear_end(itg_run_log *log, int64_t run, itg_error *err)
 {
     static const char *const sqls[] = {
+        "DELETE FROM metrics WHERE run = ?1 AND subject IN (SELECT what FROM results WHERE run = "
+        "?1)",
         "DELETE FROM results WHERE run = ?",
         "UPDATE runs SET stop_reason = NULL, goal_met = NULL, best_trial = NULL, "
         "best_strategy = NULL WHERE run = ?"};
     itg_status status = ITG_OK;
-    for (int i = 0; i < 2 && status == ITG_OK; i++) {
+    for (size_t i = 0; i < sizeof sqls / sizeof *sqls && status == ITG_OK; i++) {
         sqlite3_stmt *s = NULL;
         status = itg_log_prepare(log, sqls[i], "reopen a run", &s, err);
         if (status == ITG_OK) {

@@ -61,40 +61,31 @@ CREATE TABLE leases (
 );
 
 CREATE TABLE trials (
-    run                   INTEGER NOT NULL REFERENCES runs (run),
-    number                INTEGER NOT NULL,
-    point                 TEXT NOT NULL,
-    feasible              INTEGER NOT NULL,
-    error                 TEXT,
-    seconds               REAL NOT NULL,
-    stopped_at            INTEGER,
-    samples               INTEGER,
-    top1                  REAL,
-    agreement             REAL,
-    weight_bytes          INTEGER,
-    parameter_bytes       INTEGER,
-    peak_activation_bytes INTEGER,
-    bops                  REAL,
-    cycles                REAL,
-    average_weight_bits   REAL,
-    distortion            REAL,
-    digest                TEXT,
+    run        INTEGER NOT NULL REFERENCES runs (run),
+    number     INTEGER NOT NULL,
+    point      TEXT NOT NULL,
+    feasible   INTEGER NOT NULL,
+    error      TEXT,
+    seconds    REAL NOT NULL,
+    stopped_at INTEGER,
+    samples    INTEGER,
+    digest     TEXT,
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
 CREATE TABLE results (
-    run                   INTEGER NOT NULL REFERENCES runs (run),
-    what                  TEXT NOT NULL CHECK (what IN ('float', 'uniform8', 'hago-greedy', 'best', 'float-search')),
-    samples               INTEGER,
-    top1                  REAL,
-    agreement             REAL,
-    weight_bytes          INTEGER,
-    parameter_bytes       INTEGER,
-    peak_activation_bytes INTEGER,
-    bops                  REAL,
-    cycles                REAL,
-    average_weight_bits   REAL,
-    distortion            REAL,
-    digest                TEXT,
+    run     INTEGER NOT NULL REFERENCES runs (run),
+    what    TEXT NOT NULL CHECK (what IN ('float', 'uniform8', 'hago-greedy', 'best', 'float-search')),
+    samples INTEGER NOT NULL,
+    digest  TEXT NOT NULL,
     PRIMARY KEY (run, what)
+) WITHOUT ROWID;
+
+-- What is known of a score, a row each. subject: the trial's number, or the result's name. NUMERIC keeps integers as integers.
+CREATE TABLE metrics (
+    run     INTEGER NOT NULL REFERENCES runs (run),
+    subject NOT NULL,
+    metric  TEXT NOT NULL,
+    value   NUMERIC NOT NULL,
+    PRIMARY KEY (run, subject, metric)
 ) WITHOUT ROWID;

@@ -1,4 +1,4 @@
-/* Scores: as columns, where -1 (not known) is NULL, and by name in a run. */
+/* Scores in the log, and the results of a run by their names. */
 #include "logs/store.h"
 #include <math.h>
 #include <string.h>
@@ -15,62 +15,6 @@ itg_score *itg_log_result(itg_run_record *record, int index, bool **has)
                                  &record->search_float};
     *has = flags[index];
     return scores[index];
-}
-
-#define MOST 0x1p53 /* the largest integer that JSON readers agree on */
-#define FIELD(member, integer, max)                                                                \
-    {                                                                                              \
-#member, offsetof(itg_score, member), integer, max                                         \
-    }
-const itg_log_field itg_log_fields[ITG_LOG_FIELDS] = {
-    FIELD(samples, true, MOST),
-    FIELD(top1, false, 1),
-    FIELD(agreement, false, 1),
-    FIELD(weight_bytes, true, MOST),
-    FIELD(parameter_bytes, true, MOST),
-    FIELD(peak_activation_bytes, true, MOST),
-    FIELD(bops, false, (double)INFINITY),
-    FIELD(cycles, false, (double)INFINITY),
-    FIELD(average_weight_bits, false, 64),
-    FIELD(distortion, false, (double)INFINITY),
-};
-
-static int bind_count(sqlite3_stmt *statement, int at, int64_t value)
-{
-    return value < 0 ? sqlite3_bind_null(statement, at) : sqlite3_bind_int64(statement, at, value);
-}
-
-static int bind_number(sqlite3_stmt *statement, int at, double value)
-{
-    return value < 0 ? sqlite3_bind_null(statement, at) : sqlite3_bind_double(statement, at, value);
-}
-
-bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score)
-{
-    enum { COLUMNS = 11 };
-    int rc = SQLITE_OK;
-    if (!score) {
-        for (int i = 0; i < COLUMNS; i++)
-            rc |= sqlite3_bind_null(statement, first + i);
-        return rc == SQLITE_OK;
-    }
-    char digest[65];
-    bool costs = score->weight_bytes >= 0; /* else a float network, whose costs are not counted */
-    itg_sha256_hex(score->digest, digest);
-    rc |= bind_count(statement, first, score->samples);
-    rc |= bind_number(statement, first + 1, score->top1);
-    rc |= bind_number(statement, first + 2, score->agreement);
-    rc |= bind_count(statement, first + 3, score->weight_bytes);
-    rc |= bind_count(statement, first + 4, score->parameter_bytes);
-    rc |= bind_count(statement, first + 5, score->peak_activation_bytes);
-    rc |= bind_number(statement, first + 6, costs ? score->bops : -1);
-    rc |= bind_number(statement, first + 7, costs ? score->cycles : -1);
-    rc |= bind_number(statement, first + 8, costs ? score->average_weight_bits : -1);
-    rc |= bind_number(statement, first + 9, score->distortion);
-    rc |= score->stopped_at > 0
-              ? sqlite3_bind_null(statement, first + 10)
-              : sqlite3_bind_text(statement, first + 10, digest, 64, SQLITE_TRANSIENT);
-    return rc == SQLITE_OK;
 }
 
 static int hex_digit(unsigned char c)
@@ -94,53 +38,116 @@ bool itg_log_parse_hash(const char *text, unsigned char out[32])
     return true;
 }
 
-itg_score itg_log_no_score(void)
+/* ---- writing ---- */
+
+bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score)
 {
-    itg_score score = {0};
-    for (int i = 0; i < ITG_LOG_FIELDS; i++) {
-        char *to = (char *)&score + itg_log_fields[i].offset;
-        const int64_t integer = -1;
-        const double number = -1;
-        memcpy(to, itg_log_fields[i].is_integer ? (const void *)&integer : &number, sizeof integer);
-    }
-    return score;
+    char digest[65];
+    if (!score)
+        return sqlite3_bind_null(statement, first) == SQLITE_OK &&
+               sqlite3_bind_null(statement, first + 1) == SQLITE_OK;
+    itg_sha256_hex(score->digest, digest);
+    int rc = sqlite3_bind_int64(statement, first, score->samples);
+    rc |= score->stopped_at > 0
+              ? sqlite3_bind_null(statement, first + 1)
+              : sqlite3_bind_text(statement, first + 1, digest, 64, SQLITE_TRANSIENT);
+    return rc == SQLITE_OK;
 }
 
-/* NULL is not known; false: what stands there is no such value. */
-static bool read_field(sqlite3_stmt *s, int at, const itg_log_field *field, itg_score *out)
+/* The statement's first two parameters: run and subject. */
+static int bind_subject(sqlite3_stmt *s, const itg_log_subject *subject)
 {
-    char *to = (char *)out + field->offset;
-    int type = sqlite3_column_type(s, at);
-    int64_t integer = type == SQLITE_NULL ? -1 : sqlite3_column_int64(s, at);
-    double number = type == SQLITE_NULL ? -1 : sqlite3_column_double(s, at);
-    if (field->is_integer)
-        memcpy(to, &integer, sizeof integer);
-    else
-        memcpy(to, &number, sizeof number);
-    return type == SQLITE_NULL ||
-           ((type == SQLITE_INTEGER || (type == SQLITE_FLOAT && !field->is_integer)) &&
-            number >= 0 && number <= field->max);
+    return sqlite3_bind_int64(s, 1, subject->run) |
+           (subject->result ? sqlite3_bind_text(s, 2, subject->result, -1, SQLITE_STATIC)
+                            : sqlite3_bind_int64(s, 2, subject->trial));
 }
 
-itg_status itg_log_read_score(const itg_run_log *log, sqlite3_stmt *statement, int first,
-                              const char *where, itg_score *out, itg_error *err)
+itg_status itg_log_insert_metrics(itg_run_log *log, const itg_log_subject *subject,
+                                  const itg_score *score, itg_error *err)
 {
-    const char *digest = (const char *)sqlite3_column_text(statement, first + ITG_LOG_FIELDS);
-    for (int i = 0; i < ITG_LOG_FIELDS; i++) {
-        const itg_log_field *field = &itg_log_fields[i];
-        if (read_field(statement, first + i, field, out)) continue;
-        const unsigned char *text = sqlite3_column_text(statement, first + i);
-        return itg_fail(err, ITG_BAD_FILE, "%s: %s: %s is %.40s, expected %s from 0 to %.17g",
-                        log->path, where, field->name, text ? (const char *)text : "nothing",
-                        field->is_integer ? "an integer" : "a number", field->max);
+    static const char doing[] = "write a score";
+    itg_status status = ITG_OK;
+    if (!log->insert_metric)
+        status = itg_log_prepare(log, "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?)", doing,
+                                 &log->insert_metric, err);
+    sqlite3_stmt *s = log->insert_metric;
+    if (status == ITG_OK && bind_subject(s, subject) != SQLITE_OK)
+        status = itg_log_fail(log, err, doing);
+    for (int m = 0; m < ITG_METRIC_COUNT && status == ITG_OK; m++) {
+        if (isnan(score->value[m])) continue;
+        sqlite3_bind_text(s, 3, itg_metric_about((itg_metric)m)->name, -1, SQLITE_STATIC);
+        sqlite3_bind_double(s, 4, score->value[m]);
+        status = itg_log_step(log, s, doing, err);
     }
-    if (out->stopped_at > 0 && out->stopped_at >= out->samples)
-        return itg_fail(err, ITG_BAD_FILE, "%s: %s: stopped_at is %lld of %lld samples", log->path,
-                        where, (long long)out->stopped_at, (long long)out->samples);
-    bool known = itg_log_parse_hash(digest, out->digest);
-    if (out->stopped_at > 0 ? digest != NULL : !known)
-        return itg_fail(err, ITG_BAD_FILE, "%s: %s: digest is %.70s, expected %s", log->path, where,
-                        digest ? digest : "nothing",
-                        out->stopped_at > 0 ? "none" : "64 hexadecimal digits");
-    return ITG_OK;
+    return status;
+}
+
+/* ---- reading ---- */
+
+static itg_status fail(const itg_run_log *log, const itg_log_subject *subject, itg_error *err,
+                       const char *what, const char *found, const char *expected)
+{
+    char where[48];
+    snprintf(where, sizeof where, "trial %lld", (long long)subject->trial);
+    if (subject->result) snprintf(where, sizeof where, "result %.20s", subject->result);
+    return itg_fail(err, ITG_BAD_FILE, "%s: run %lld: %s: %.40s is %.70s, expected %s", log->path,
+                    (long long)subject->run, where, what, found ? found : "nothing", expected);
+}
+
+/* The row's metric, where that is one and can have this value. */
+static itg_status read_metric(const itg_run_log *log, sqlite3_stmt *s,
+                              const itg_log_subject *subject, itg_score *out, itg_error *err)
+{
+    const char *name = (const char *)sqlite3_column_text(s, 0);
+    itg_metric metric = ITG_METRIC_COUNT;
+    int type = sqlite3_column_type(s, 1);
+    if (!name || !itg_metric_from_name(name, &metric) || metric >= ITG_METRIC_COUNT)
+        return fail(log, subject, err, "a metric", name, "the name of one that this program knows");
+    out->value[metric] = sqlite3_column_double(s, 1);
+    if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) &&
+        itg_metric_allows(metric, out->value[metric]))
+        return ITG_OK;
+    return fail(log, subject, err, name, (const char *)sqlite3_column_text(s, 1),
+                itg_unit_range(itg_metric_about(metric)->unit));
+}
+
+static itg_status read_metrics(itg_run_log *log, const itg_log_subject *subject, itg_score *out,
+                               itg_error *err)
+{
+    int rc = SQLITE_DONE;
+    itg_status status = ITG_OK;
+    if (!log->select_metrics)
+        status =
+            itg_log_prepare(log, "SELECT metric, value FROM metrics WHERE run = ? AND subject = ?",
+                            "read", &log->select_metrics, err);
+    sqlite3_stmt *s = log->select_metrics;
+    if (status == ITG_OK && bind_subject(s, subject) != SQLITE_OK)
+        status = itg_log_fail_run(log, subject->run, err);
+    while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW)
+        status = read_metric(log, s, subject, out, err);
+    if (status == ITG_OK && rc != SQLITE_DONE) status = itg_log_fail_run(log, subject->run, err);
+    sqlite3_reset(s);
+    return status;
+}
+
+itg_status itg_log_read_score(itg_run_log *log, sqlite3_stmt *statement, int first,
+                              const itg_log_subject *subject, itg_score *out, itg_error *err)
+{
+    const char *digest = (const char *)sqlite3_column_text(statement, first + 1);
+    itg_score score = itg_score_unknown();
+    score.stopped_at = out->stopped_at;
+    score.samples = sqlite3_column_int64(statement, first);
+    if (sqlite3_column_type(statement, first) != SQLITE_INTEGER || score.samples < 0 ||
+        score.samples > INT64_C(1) << 53)
+        return fail(log, subject, err, "samples",
+                    (const char *)sqlite3_column_text(statement, first), "an integer from 0");
+    if (score.stopped_at > 0 && score.stopped_at >= score.samples)
+        return fail(log, subject, err, "stopped_at", "not below samples", "fewer");
+    bool known = itg_log_parse_hash(digest, score.digest);
+    if (score.stopped_at > 0 ? digest != NULL : !known)
+        return fail(log, subject, err, "digest", digest,
+                    score.stopped_at > 0 ? "none" : "64 hexadecimal digits");
+    itg_status status = read_metrics(log, subject, &score, err);
+    if (status == ITG_OK) *out = score;
+    return status;
 }

@@ -142,6 +142,8 @@ itg_status itg_run_log_close(itg_run_log *log, itg_error *err)
     free(log->place);
     free(log->started);
     sqlite3_finalize(log->insert_trial);
+    sqlite3_finalize(log->insert_metric);
+    sqlite3_finalize(log->select_metrics);
     sqlite3_close(log->db);
     free(log->path);
     free(log);
@@ -165,9 +167,8 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
     if (!log->insert_trial) {
         itg_status status =
             itg_log_prepare(log,
-                            "INSERT INTO trials (run, number, point, feasible, error, "
-                            "seconds, stopped_at, " ITG_LOG_SCORE_COLUMNS ") "
-                            "VALUES (?, ?, ?, ?, ?, ?, ?, " ITG_LOG_SCORE_PARAMETERS ")",
+                            "INSERT INTO trials (run, number, point, feasible, error, seconds, "
+                            "stopped_at, samples, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                             what, &log->insert_trial, err);
         if (status != ITG_OK) return status;
     }
@@ -185,7 +186,9 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
                             ? itg_log_step(log, s, what, err)
                             : itg_fail(err, ITG_NO_MEMORY, "%s: no memory to %s", log->path, what);
     sqlite3_clear_bindings(s);
-    return status;
+    if (status != ITG_OK || !trial->feasible) return status;
+    return itg_log_insert_metrics(log, &(itg_log_subject){.run = run, .trial = trial->index},
+                                  &trial->score, err);
 }
 
 itg_status itg_log_insert_trial(itg_run_log *log, int64_t run, const itg_trial *trial,

@@ -7,7 +7,7 @@
 #include "base/base.h"
 
 #define ITG_LOG_APPLICATION_ID 0x4954474C /* "ITGL" */
-#define ITG_LOG_SCHEMA_VERSION 4
+#define ITG_LOG_SCHEMA_VERSION 5
 #define ITG_LOG_BUSY_TIMEOUT_MS 5000
 #define ITG_LOG_COMMIT_INTERVAL_S 0.2
 #define ITG_LOG_MAX_CHOICE 64 /* the largest number in a point */
@@ -17,8 +17,8 @@ extern const unsigned char itg_log_schema[]; /* schema.sql, terminated */
 struct itg_run_log {
     sqlite3 *db;
     char *path;
-    sqlite3_stmt *insert_trial; /* NULL: not prepared yet */
-    bool pending;               /* a transaction is open and holds what is not committed */
+    sqlite3_stmt *insert_trial, *insert_metric, *select_metrics; /* NULL: not prepared yet */
+    bool pending;        /* a transaction is open and holds what is not committed */
     bool lost;           /* SQLite took a transaction back with trials in it: no more may follow */
     bool committed_once; /* last_commit has a meaning */
     double last_commit;  /* of the `now` that trials are handed in with */
@@ -68,28 +68,21 @@ itg_status itg_log_check_lease(itg_run_log *log, itg_error *err);
 /* Gives the lease back, in the open transaction. */
 void itg_log_release(itg_run_log *log);
 
-/* A score in the columns of trials and results (score.c): bound from parameter `first` on, read
- * from column `first` on. */
-#define ITG_LOG_SCORE_COLUMNS                                                                      \
-    "samples, top1, agreement, weight_bytes, parameter_bytes, peak_activation_bytes, bops, "       \
-    "cycles, average_weight_bits, distortion, digest"
-#define ITG_LOG_SCORE_PARAMETERS "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
-/* score NULL: all of them NULL. False: no memory. */
+/* ---- scores (score.c): columns samples and digest of trials or results, and rows of metrics ----
+ */
+/* Whose score it is. */
+typedef struct itg_log_subject {
+    int64_t run, trial;
+    const char *result; /* one of itg_log_result_names; NULL: the trial's */
+} itg_log_subject;
+/* Binds samples and digest, from parameter `first` on; score NULL: both NULL. False: no memory. */
 bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score);
-itg_score itg_log_no_score(void); /* all of it unknown */
-/* ITG_BAD_FILE where a column holds what no score has; `where` says whose it is ("run 3: trial 5").
- * A score whose stopped_at is set has no digest. */
-itg_status itg_log_read_score(const itg_run_log *log, sqlite3_stmt *statement, int first,
-                              const char *where, itg_score *out, itg_error *err);
-/* The members of a score but its digest, in the order of the columns. */
-typedef struct itg_log_field {
-    const char *name;
-    size_t offset;   /* in itg_score */
-    bool is_integer; /* int64_t, else double; below zero: not known, null */
-    double max;      /* the most that it can be */
-} itg_log_field;
-enum { ITG_LOG_FIELDS = 10 };
-extern const itg_log_field itg_log_fields[ITG_LOG_FIELDS];
+itg_status itg_log_insert_metrics(itg_run_log *log, const itg_log_subject *subject,
+                                  const itg_score *score, itg_error *err);
+/* Reads samples and digest from column `first` on, and the metrics. out->stopped_at is set already:
+ * where it is not 0, there is no digest. ITG_BAD_FILE where the log holds what no score has. */
+itg_status itg_log_read_score(itg_run_log *log, sqlite3_stmt *statement, int first,
+                              const itg_log_subject *subject, itg_score *out, itg_error *err);
 
 /* 64 digits of lower-case hex; false, and zeros, where it is none. */
 bool itg_log_parse_hash(const char *text, unsigned char out[32]);

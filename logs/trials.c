@@ -71,9 +71,10 @@ static itg_status read_trial(itg_run_log *log, int64_t run, sqlite3_stmt *s, itg
     if (!(trial->seconds >= 0) || isinf(trial->seconds))
         return itg_fail(err, ITG_BAD_FILE, "%s: %s: seconds is %g, expected a number from 0",
                         log->path, where, trial->seconds);
-    trial->score = itg_log_no_score();
+    trial->score = itg_score_unknown();
     trial->score.stopped_at = stopped_at;
-    return feasible ? itg_log_read_score(log, s, 6, where, &trial->score, err) : ITG_OK;
+    const itg_log_subject subject = {.run = run, .trial = trial->index};
+    return feasible ? itg_log_read_score(log, s, 6, &subject, &trial->score, err) : ITG_OK;
 }
 
 itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
@@ -85,8 +86,8 @@ itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
     int rc = SQLITE_DONE;
     itg_status status = itg_log_prepare(
         log,
-        "SELECT number, point, feasible, error, seconds, stopped_at, " ITG_LOG_SCORE_COLUMNS
-        " FROM trials WHERE run = ? ORDER BY number",
+        "SELECT number, point, feasible, error, seconds, stopped_at, samples, digest FROM trials "
+        "WHERE run = ? ORDER BY number",
         what, &s, err);
     if (status == ITG_OK) sqlite3_bind_int64(s, 1, run);
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {

@@ -160,6 +160,7 @@ static itg_status read_node(reading *r, const itg_onnx_node *node)
     }
     if (status != ITG_OK) return status;
     itg_fields f = {.mode = ITG_FIELDS_READ, .node = node, .arena = r->p->arena, .err = r->err};
+    itg_visit_packed(&f, r->p, s);
     itg_visit_step(&f, r->p, s);
     return f.status;
 }

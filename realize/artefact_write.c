@@ -1,6 +1,7 @@
 /* Program -> ONNX file of domain "ai.intaglio". Values become tensors under their own names,
  * constants initializers, steps nodes; docs/artefact.md describes the operators. */
 #include "realize/artefact.h"
+#include "base/packed.h"
 #include "realize/fields.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +14,48 @@ static itg_shape file_shape(const itg_shape *shape)
     return out;
 }
 
-static void write_constants(const itg_program *p, itg_onnx_writer *w, bool *used)
+bool itg_value_is_packed(const itg_program *p, int32_t value)
 {
+    const itg_pvalue *v = &p->values[value];
+    const itg_quantizer *q = &v->q;
+    if (v->data == NULL || !v->quantized || q->bits >= (int32_t)(8 * itg_dtype_size(v->dtype)))
+        return false;
+    for (int32_t i = 0; i < p->output_count; i++)
+        if (p->outputs[i] == value) return false;
+    int64_t end = (int64_t)1 << (q->bits - q->is_signed);
+    return q->qmin >= (q->is_signed ? -end : 0) && q->qmax < end;
+}
+
+static itg_status write_packed(const itg_pvalue *v, itg_onnx_writer *w, itg_error *err)
+{
+    itg_tensor bytes = {ITG_U8, {1, {itg_packed_bytes(v->elements, v->q.bits)}}, NULL};
+    bytes.data = calloc((size_t)bytes.shape.dims[0], 1);
+    if (bytes.data == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for packed codes");
+    for (int64_t i = 0; i < v->elements; i++)
+        itg_packed_put(bytes.data, v->q.bits, i, itg_load(v->dtype, v->data, i));
+    itg_onnx_writer_initializer(w, v->name, &bytes);
+    free(bytes.data);
+    return ITG_OK;
+}
+
+static itg_status write_constants(const itg_program *p, itg_onnx_writer *w, bool *used,
+                                  itg_error *err)
+{
+    itg_status status = ITG_OK;
     for (int32_t i = 0; i < p->step_count; i++)
         for (int32_t k = 0; k < p->steps[i].input_count; k++)
             if (p->steps[i].inputs[k] != ITG_NONE) used[p->steps[i].inputs[k]] = true;
     for (int32_t i = 0; i < p->output_count; i++)
         used[p->outputs[i]] = true;
-    for (int32_t i = 0; i < p->value_count; i++) {
+    for (int32_t i = 0; i < p->value_count && status == ITG_OK; i++) {
         itg_tensor t = itg_pvalue_tensor(&p->values[i]);
-        if (used[i] && t.data != NULL) itg_onnx_writer_initializer(w, p->values[i].name, &t);
+        if (!used[i] || t.data == NULL) continue;
+        if (itg_value_is_packed(p, i))
+            status = write_packed(&p->values[i], w, err);
+        else
+            itg_onnx_writer_initializer(w, p->values[i].name, &t);
     }
+    return status;
 }
 
 static void write_ends(const itg_program *p, itg_onnx_writer *w)
@@ -91,6 +123,7 @@ static itg_status write_step(itg_program *p, itg_step *s, itg_onnx_writer *w, co
     itg_onnx_writer_node(w, ITG_ARTEFACT_DOMAIN, itg_step_type(s, type, sizeof type), s->name,
                          names, s->input_count, names + s->input_count, s->output_count);
     itg_fields f = {.mode = ITG_FIELDS_WRITE, .writer = w, .err = err};
+    itg_visit_packed(&f, p, s);
     itg_visit_step(&f, p, s);
     return f.status == ITG_OK ? ITG_OK : itg_prefix_error(err, f.status, "node '%s'", s->name);
 }
@@ -125,9 +158,9 @@ itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata
         itg_onnx_writer_opset(w, "", 17);
         itg_onnx_writer_opset(w, ITG_ARTEFACT_DOMAIN, ITG_ARTEFACT_VERSION);
         write_ends(p, w);
-        write_constants(p, w, used);
         write_metadata(p, metadata, count, w);
-        status = write_output_keys(p, w, err);
+        status = write_constants(p, w, used, err);
+        if (status == ITG_OK) status = write_output_keys(p, w, err);
         if (status == ITG_OK) status = write_steps(&view, w, names, err);
         if (status == ITG_OK)
             status = itg_onnx_writer_save(w, path, err);

@@ -1,6 +1,6 @@
 /* Programs at the speed of the processor: blocks of samples instead of one, fast kernels, layouts
- * that suit them, and reuse of everything that was computed before. Every output equals that of
- * itg_instance_run (the plain executor) in every bit.
+ * that suit them, and reuse of everything that was computed before. One sample is a block of one.
+ * Every output equals the simulation's (sim/simulate.h) in every bit.
  *
  * A plan is immutable and shared by any number of threads: which kernel computes each step, how its
  * operands lie, where everything lies in memory, which packed weights it borrows. A batch is one
@@ -19,7 +19,7 @@
 #include "realize/realize.h"
 
 typedef struct itg_batch_options {
-    /* NULL: the plain executor's own kernels, sample by sample. */
+    /* NULL: itg_accel_choose's. */
     const itg_accel_kernels *kernels;
     /* The most samples of one run, 1..ITG_MOST_BLOCK; 0: chosen by the sizes of the values. */
     int64_t block;
@@ -33,9 +33,6 @@ itg_status itg_batch_plan_create(const itg_program *program, const itg_batch_opt
                                  itg_batch_plan **out, itg_error *err);
 void itg_batch_plan_destroy(itg_batch_plan *plan);
 int64_t itg_batch_plan_block(const itg_batch_plan *plan);
-size_t itg_batch_plan_bytes(const itg_batch_plan *plan); /* memory of one batch */
-/* What decides a value's bits besides the samples: operators, parameters and constants upstream. */
-itg_key itg_batch_plan_output_key(const itg_batch_plan *plan, int32_t output);
 /* One line an operation: its kernel and its layouts. */
 void itg_batch_plan_print(const itg_batch_plan *plan, itg_strbuf *out);
 

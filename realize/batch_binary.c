@@ -31,7 +31,7 @@ static void strides_of(const itg_pvalue *x, const itg_shape *y, bool last,
                        int64_t strides[ITG_MAX_RANK])
 {
     int64_t step = 1;
-    if (!last || !itg_value_has_layouts(x)) {
+    if (!last || x->data != NULL || !itg_value_has_layouts(x)) {
         itg_broadcast_strides(&x->shape, y, strides);
         return;
     }
@@ -42,7 +42,7 @@ static void strides_of(const itg_pvalue *x, const itg_shape *y, bool last,
     }
 }
 
-/* The block's broadcast: a dimension of samples in front of the output's dims as they lie. */
+/* The block's broadcast: the output's dims as they lie; of several samples, one more in front. */
 static itg_broadcast broadcast_of(const itg_batch_plan *plan, const itg_step *s, bool last,
                                   int64_t count)
 {
@@ -54,15 +54,16 @@ static itg_broadcast broadcast_of(const itg_batch_plan *plan, const itg_step *s,
     int64_t sa[ITG_MAX_RANK], sb[ITG_MAX_RANK];
     strides_of(a, y, last, sa);
     strides_of(b, y, last, sb);
-    out.out.rank = y->rank + 1;
-    out.out.dims[0] = count;
-    out.stride_a[0] = a->data == NULL ? a->elements : 0;
-    out.stride_b[0] = b->data == NULL ? b->elements : 0;
+    if (count > 1) {
+        out.out.dims[out.out.rank++] = count;
+        out.stride_a[0] = a->data == NULL ? a->elements : 0;
+        out.stride_b[0] = b->data == NULL ? b->elements : 0;
+    }
     for (int32_t i = 0; i < y->rank; i++) {
-        int32_t axis = axis_at(i, y->rank, last);
-        out.out.dims[i + 1] = y->dims[axis];
-        out.stride_a[i + 1] = sa[axis];
-        out.stride_b[i + 1] = sb[axis];
+        int32_t axis = axis_at(i, y->rank, last), at = out.out.rank++;
+        out.out.dims[at] = y->dims[axis];
+        out.stride_a[at] = sa[axis];
+        out.stride_b[at] = sb[axis];
     }
     return out;
 }
@@ -107,7 +108,7 @@ static bool lasts_binary(const itg_batch_plan *plan, const itg_step *s)
     bool exchange;
     if (!itg_value_has_layouts(y)) return false;
     for (int32_t i = 0; i < 2; i++)
-        if (itg_value_has_layouts(&values[s->inputs[i]]) &&
+        if (values[s->inputs[i]].data == NULL && itg_value_has_layouts(&values[s->inputs[i]]) &&
             values[s->inputs[i]].shape.rank != y->shape.rank)
             return false;
     return keeps_order(plan, s, true, &exchange);
@@ -278,11 +279,17 @@ static itg_status run_binary(itg_batch *b, const itg_batch_operation *o, int64_t
     if (o->exchanged) shape = exchanged(shape);
     itg_int_operand x = itg_batch_operand(b, o, first), y = itg_batch_operand(b, o, 1 - first);
     for (int32_t i = 0; i < o->output_count; i++)
-        b->plain.epilogues[i] = itg_batch_epilogue(b, o, i);
-    itg_int_binary k = binary_of(b->plan, o, b->plain.scales);
-    itg_int_binary_run(&k, &shape, &x, &y, b->plain.epilogues, o->output_count);
+        b->epilogues[i] = itg_batch_epilogue(b, o, i);
+    itg_int_binary k = binary_of(b->plan, o, b->scales);
+    itg_int_binary_run(&k, &shape, &x, &y, b->epilogues, o->output_count);
     return ITG_OK;
 }
 
-const itg_batch_kernel itg_batch_binary = {"binary",     ITG_WISH_SAME,  takes_binary,
-                                           lasts_binary, prepare_binary, run_binary};
+const itg_batch_kernel itg_batch_binary = {.name = "binary",
+                                           .wish = ITG_WISH_SAME,
+                                           .takes = takes_binary,
+                                           .lasts = lasts_binary,
+                                           .prepare = prepare_binary,
+                                           .run = run_binary};
+const itg_batch_kernel itg_batch_binary_single = {
+    .name = "binary", .single = true, .run = run_binary};

@@ -28,16 +28,20 @@ static itg_status run_quantize(itg_batch *b, const itg_batch_operation *o, int64
     bool last = itg_place_is_last(o->outputs[0]);
     for (int64_t k = 0; k < count; k++, x += y->elements, out += y->bytes) {
         void *codes = last ? itg_batch_scratch(b, o) : out;
+        const int64_t images = y->shape.dims[0], channels = itg_value_channels(y);
         itg_block_quantize(&y->q, x, y->elements, codes);
         if (last)
-            itg_to_channels_last(y->dtype, 1, itg_value_channels(y),
-                                 y->elements / itg_value_channels(y), codes, out);
+            itg_to_channels_last(y->dtype, images, channels, y->elements / images / channels, codes,
+                                 out);
     }
     return ITG_OK;
 }
 
-const itg_batch_kernel itg_batch_quantize = {"quantize", ITG_WISH_SOURCE,  NULL,
-                                             NULL,       prepare_quantize, run_quantize};
+const itg_batch_kernel itg_batch_quantize = {.name = "quantize",
+                                             .wish = ITG_WISH_SOURCE,
+                                             .loads = true,
+                                             .prepare = prepare_quantize,
+                                             .run = run_quantize};
 
 static itg_status run_dequantize(itg_batch *b, const itg_batch_operation *o, int64_t count,
                                  itg_error *err)
@@ -50,14 +54,8 @@ static itg_status run_dequantize(itg_batch *b, const itg_batch_operation *o, int
     return ITG_OK;
 }
 
-/* Constant operands are the plain kernels'. */
-static bool takes_unary(const itg_batch_plan *plan, const itg_step *s)
-{
-    return plan->program->values[s->inputs[0]].data == NULL;
-}
-
-const itg_batch_kernel itg_batch_dequantize = {"dequantize", ITG_WISH_SAME, takes_unary,
-                                               NULL,         NULL,          run_dequantize};
+const itg_batch_kernel itg_batch_dequantize = {
+    .name = "dequantize", .wish = ITG_WISH_SAME, .loads = true, .run = run_dequantize};
 
 /* ---- tables, clips ---- */
 
@@ -81,7 +79,8 @@ static itg_status run_lut(itg_batch *b, const itg_batch_operation *o, int64_t co
     return ITG_OK;
 }
 
-const itg_batch_kernel itg_batch_lut = {"lut", ITG_WISH_SAME, takes_unary, NULL, NULL, run_lut};
+const itg_batch_kernel itg_batch_lut = {
+    .name = "lut", .wish = ITG_WISH_SAME, .loads = true, .run = run_lut};
 
 enum { CLIP_ROW = 1024 };
 
@@ -127,5 +126,5 @@ static itg_status run_clip(itg_batch *b, const itg_batch_operation *o, int64_t c
     return ITG_OK;
 }
 
-const itg_batch_kernel itg_batch_clip = {"clip", ITG_WISH_SAME, takes_unary,
-                                         NULL,   prepare_clip,  run_clip};
+const itg_batch_kernel itg_batch_clip = {
+    .name = "clip", .wish = ITG_WISH_SAME, .loads = true, .prepare = prepare_clip, .run = run_clip};

@@ -2,15 +2,14 @@
  * value that lies otherwise is converted once, right before its first reader. */
 #include "realize/batch_plan.h"
 
-/* Costs of one element moved or looked up, and of a plain kernel's multiplication, in
- * multiplications of a fast kernel. Rough: they only weigh what is worth keeping. */
-enum { ELEMENT_COST = 64, PLAIN_COST = 16 };
+/* Costs of one element moved or looked up, and of a multiplication sample by sample, in
+ * multiplications of a block. Rough: they only weigh what is worth keeping. */
+enum { ELEMENT_COST = 64, SINGLE_COST = 16 };
 
 bool itg_value_has_layouts(const itg_pvalue *v)
 {
     const itg_shape *s = &v->shape;
-    return v->data == NULL && s->rank >= 3 && s->dims[0] == 1 && s->dims[1] > 1 &&
-           v->elements > s->dims[1];
+    return s->rank >= 3 && s->dims[1] > 1 && v->elements > s->dims[0] * s->dims[1];
 }
 
 itg_shape itg_place_shape(const itg_batch_plan *plan, int32_t place)
@@ -26,21 +25,29 @@ itg_shape itg_place_shape(const itg_batch_plan *plan, int32_t place)
 
 /* ---- kernels ---- */
 
-static const itg_batch_kernel *const fast[ITG_STEP_KIND_COUNT] = {
-    [ITG_STEP_QUANTIZE] = &itg_batch_quantize, [ITG_STEP_DEQUANTIZE] = &itg_batch_dequantize,
-    [ITG_STEP_CONV] = &itg_batch_conv,         [ITG_STEP_MATMUL] = &itg_batch_matmul,
-    [ITG_STEP_BINARY] = &itg_batch_binary,     [ITG_STEP_CLIP] = &itg_batch_clip,
-    [ITG_STEP_MEAN] = &itg_batch_mean,         [ITG_STEP_MAX] = &itg_batch_max,
-    [ITG_STEP_MOVE] = &itg_batch_move,         [ITG_STEP_LUT] = &itg_batch_lut,
+/* The first that takes the step; the last takes all of its kind. */
+static const itg_batch_kernel *const kernels[ITG_STEP_KIND_COUNT][2] = {
+    [ITG_STEP_QUANTIZE] = {&itg_batch_quantize},
+    [ITG_STEP_DEQUANTIZE] = {&itg_batch_dequantize},
+    [ITG_STEP_FLOAT] = {&itg_batch_float},
+    [ITG_STEP_CONV] = {&itg_batch_conv, &itg_batch_product},
+    [ITG_STEP_MATMUL] = {&itg_batch_matmul, &itg_batch_product},
+    [ITG_STEP_BINARY] = {&itg_batch_binary, &itg_batch_binary_single},
+    [ITG_STEP_CLIP] = {&itg_batch_clip},
+    [ITG_STEP_MEAN] = {&itg_batch_mean, &itg_batch_reduce_mean},
+    [ITG_STEP_MAX] = {&itg_batch_max, &itg_batch_reduce_max},
+    [ITG_STEP_MOVE] = {&itg_batch_move, &itg_batch_move_single},
+    [ITG_STEP_ARG_MAX] = {&itg_batch_reduce_max},
+    [ITG_STEP_LUT] = {&itg_batch_lut},
 };
 
 const itg_batch_kernel *itg_batch_kernel_of(const itg_batch_plan *plan, const itg_step *s)
 {
-    const itg_batch_kernel *k = plan->kernels == NULL ? NULL : fast[s->kind];
-    return k != NULL && (k->takes == NULL || k->takes(plan, s)) ? k : &itg_batch_plain;
+    const itg_batch_kernel *first = kernels[s->kind][0];
+    return first->takes == NULL || first->takes(plan, s) ? first : kernels[s->kind][1];
 }
 
-static double cost_of(const itg_program *p, const itg_step *s, bool plain)
+static double cost_of(const itg_program *p, const itg_step *s, bool single)
 {
     double cost = 0;
     for (int32_t i = 0; i < s->input_count; i++)
@@ -54,7 +61,7 @@ static double cost_of(const itg_program *p, const itg_step *s, bool plain)
         if (s->kind == ITG_STEP_CONV) terms = p->values[s->inputs[1]].elements / w->dims[0];
         cost += (double)p->values[s->outputs[0]].elements * (double)terms;
     }
-    return plain ? cost * PLAIN_COST : cost;
+    return single ? cost * SINGLE_COST : cost;
 }
 
 /* ---- operations ---- */
@@ -86,27 +93,35 @@ static int32_t place_of(const itg_batch_plan *plan, int32_t value, itg_layout la
     return value * ITG_LAYOUT_COUNT + (last ? ITG_CHANNELS_LAST : ITG_PLAIN);
 }
 
-/* The value in that layout, converted if it is there only in the other. */
+static bool computed(const itg_batch_plan *plan, int32_t value)
+{
+    return value != ITG_NONE && plan->program->values[value].data == NULL;
+}
+
+/* The value in that layout: a constant is loaded, and what is there only in the other layout
+ * converted. */
 static itg_status need(itg_batch_plan *plan, int32_t value, itg_layout layout, int32_t *out,
                        itg_error *err)
 {
     int32_t place = place_of(plan, value, layout);
     *out = place;
     if (plan->places[place].used) return ITG_OK;
+    const bool loads = !computed(plan, value) && !itg_place_is_last(place);
     itg_batch_operation *o = NULL;
-    itg_status status = add_operation(plan, &itg_batch_convert, 1, 1, &o, err);
+    int32_t from = ITG_NONE;
+    itg_status status = ITG_OK;
+    if (!computed(plan, value) && !loads) status = need(plan, value, ITG_PLAIN, &from, err);
+    if (status == ITG_OK)
+        status = add_operation(plan, loads ? &itg_batch_load : &itg_batch_convert, loads ? 0 : 1, 1,
+                               &o, err);
     if (status != ITG_OK) return status;
     o->value = value;
-    o->inputs[0] = place_of(plan, value, layout == ITG_PLAIN ? ITG_CHANNELS_LAST : ITG_PLAIN);
+    if (!loads)
+        o->inputs[0] = place_of(plan, value, layout == ITG_PLAIN ? ITG_CHANNELS_LAST : ITG_PLAIN);
     o->outputs[0] = place;
     o->cost = (double)plan->program->values[value].elements * ELEMENT_COST;
     plan->places[place].used = true;
     return ITG_OK;
-}
-
-static bool computed(const itg_batch_plan *plan, int32_t value)
-{
-    return value != ITG_NONE && plan->program->values[value].data == NULL;
 }
 
 static bool may_last(const itg_batch_plan *plan, const itg_batch_kernel *k, const itg_step *s)
@@ -150,13 +165,14 @@ static itg_status add_step(itg_batch_plan *plan, int32_t index, itg_error *err)
     itg_status status = inputs == NULL ? no_memory(plan, err) : ITG_OK;
     for (int32_t i = 0; i < s->input_count && status == ITG_OK; i++) {
         inputs[i] = ITG_NONE;
-        if (computed(plan, s->inputs[i])) status = need(plan, s->inputs[i], in, &inputs[i], err);
+        if (computed(plan, s->inputs[i]) || (i == 0 && k->loads))
+            status = need(plan, s->inputs[i], in, &inputs[i], err);
     }
     if (status == ITG_OK) status = add_operation(plan, k, s->input_count, s->output_count, &o, err);
     if (status != ITG_OK) return status;
     o->step = s;
     o->inputs = inputs;
-    o->cost = cost_of(plan->program, s, k == &itg_batch_plain);
+    o->cost = cost_of(plan->program, s, k->single);
     for (int32_t i = 0; i < s->output_count; i++) {
         o->outputs[i] = place_of(plan, s->outputs[i], out);
         plan->places[o->outputs[i]].used = true;
@@ -167,8 +183,8 @@ static itg_status add_step(itg_batch_plan *plan, int32_t index, itg_error *err)
 itg_status itg_batch_lay_out(itg_batch_plan *plan, itg_error *err)
 {
     const itg_program *p = plan->program;
-    /* At most one conversion a value. */
-    size_t most = (size_t)p->step_count + (size_t)p->value_count + 1;
+    /* At most one conversion a value, and its loading. */
+    size_t most = (size_t)p->step_count + 2 * (size_t)p->value_count + 1;
     plan->operations = itg_arena_array(plan->arena, most, sizeof *plan->operations);
     plan->places = itg_arena_array(plan->arena, (size_t)p->value_count * ITG_LAYOUT_COUNT + 1,
                                    sizeof *plan->places);

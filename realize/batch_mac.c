@@ -1,17 +1,11 @@
-/* Convolutions and matrix products with constant weights: layers of kernels/accel.h. */
+/* Convolutions and matrix products: layers of kernels/accel.h. Constant weights are packed with the
+ * plan; two computed operands make a layer for each product. */
 #include "realize/batch_plan.h"
+#include <stdlib.h>
 
 static bool takes_mac(const itg_batch_plan *plan, const itg_step *s)
 {
-    const itg_pvalue *x = &plan->program->values[s->inputs[0]],
-                     *w = &plan->program->values[s->inputs[1]];
-    return x->data == NULL && w->data != NULL && s->output_count <= ITG_ACCEL_OUTPUTS;
-}
-
-static bool takes_conv(const itg_batch_plan *plan, const itg_step *s)
-{
-    const itg_shape *x = &plan->program->values[s->inputs[0]].shape;
-    return takes_mac(plan, s) && x->dims[0] == 1 && (x->rank == 3 || x->rank == 4);
+    return plan->program->values[s->inputs[1]].data != NULL;
 }
 
 static itg_matmul_view matrices(const itg_batch_plan *plan, const itg_step *s)
@@ -26,8 +20,13 @@ static itg_matmul_view matrices(const itg_batch_plan *plan, const itg_step *s)
 
 static bool takes_matmul(const itg_batch_plan *plan, const itg_step *s)
 {
-    return takes_mac(plan, s) && plan->program->values[s->inputs[1]].shape.rank >= 2 &&
-           matrices(plan, s).batches == 1;
+    return takes_mac(plan, s) && matrices(plan, s).batches == 1;
+}
+
+/* Images of a sample. */
+static int64_t images_of(const itg_batch_plan *plan, const itg_step *s)
+{
+    return s->kind == ITG_STEP_CONV ? plan->program->values[s->inputs[0]].shape.dims[0] : 1;
 }
 
 static itg_int_operand codes_of(const itg_pvalue *v)
@@ -35,12 +34,14 @@ static itg_int_operand codes_of(const itg_pvalue *v)
     return (itg_int_operand){v->dtype, v->data, v->q.zero_point, v->q.qmin, v->q.qmax};
 }
 
+/* Of outputs [first, first + ITG_ACCEL_OUTPUTS). */
 static itg_accel_problem problem_of(const itg_batch_plan *plan, const itg_batch_operation *o,
-                                    itg_epilogue out[ITG_ACCEL_OUTPUTS])
+                                    int32_t first, itg_epilogue out[ITG_ACCEL_OUTPUTS])
 {
     const itg_step *s = o->step;
-    const itg_pvalue *values = plan->program->values, *x = &values[s->inputs[0]];
-    itg_accel_problem p = {.x = codes_of(x), .w = codes_of(&values[s->inputs[1]])};
+    const itg_pvalue *values = plan->program->values, *x = &values[s->inputs[0]],
+                     *w = &values[s->inputs[1]];
+    itg_accel_problem p = {.x = codes_of(x), .w = codes_of(w)};
     bool parts = !itg_step_sum_is_whole(s);
     p.mac = (itg_mac_options){.acc = s->split.part_count > 0 && !parts ? itg_step_join(s) : s->acc,
                               .may_overflow = parts || !itg_step_fits(s),
@@ -52,12 +53,11 @@ static itg_accel_problem problem_of(const itg_batch_plan *plan, const itg_batch_
     } else {
         itg_matmul_view v = matrices(plan, s);
         p.window = itg_accel_matmul_window(v.m, v.n, v.k);
-        p.w_rows = !s->attrs.trans_b;
+        p.w_rows = !s->attrs.trans_b && w->shape.rank > 1;
     }
-    for (int32_t i = 0; i < s->output_count; i++)
-        out[i] = itg_batch_epilogue_of(plan, o, i);
     p.out = out;
-    p.out_count = s->output_count;
+    for (int32_t i = first; i < s->output_count && p.out_count < ITG_ACCEL_OUTPUTS; i++)
+        out[p.out_count++] = itg_batch_epilogue_of(plan, o, i);
     return p;
 }
 
@@ -99,54 +99,169 @@ static itg_status borrow(itg_batch_plan *plan, const itg_accel_problem *p, const
                          const void **out, itg_error *err)
 {
     size_t bytes = itg_accel_packed_bytes(plan->kernels, p);
-    if (bytes == 0) return ITG_OK;
-    if (plan->weights == NULL) {
+    const void *found = NULL;
+    if (bytes > 0 && plan->weights == NULL) {
         void *packed = itg_arena_alloc(plan->arena, bytes);
-        if (packed == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for packed weights");
-        itg_accel_pack(plan->kernels, p, packed);
-        *out = packed;
-        return ITG_OK;
-    }
-    itg_key key = packed_key(plan, p, s, bytes);
-    const void *found = itg_cache_fetch(plan->weights, &key, bytes);
-    if (found == NULL) {
-        void *packed = itg_cache_reserve(plan->weights, &key, bytes, (double)bytes, true);
-        if (packed == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for packed weights");
-        itg_accel_pack(plan->kernels, p, packed);
-        itg_cache_commit(plan->weights, packed);
+        if (packed != NULL) itg_accel_pack(plan->kernels, p, packed);
         found = packed;
+    } else if (bytes > 0) {
+        itg_key key = packed_key(plan, p, s, bytes);
+        found = itg_cache_fetch(plan->weights, &key, bytes);
+        if (found == NULL) {
+            void *packed = itg_cache_reserve(plan->weights, &key, bytes, (double)bytes, true);
+            if (packed != NULL) {
+                itg_accel_pack(plan->kernels, p, packed);
+                itg_cache_commit(plan->weights, packed);
+            }
+            found = packed;
+        }
+        if (found != NULL) plan->borrowed[plan->borrowed_count++] = found;
     }
-    plan->borrowed[plan->borrowed_count++] = found;
     *out = found;
-    return ITG_OK;
+    return bytes > 0 && found == NULL ? itg_fail(err, ITG_NO_MEMORY, "no memory for packed weights")
+                                      : ITG_OK;
 }
 
 static itg_status prepare_mac(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
 {
     itg_epilogue out[ITG_ACCEL_OUTPUTS];
-    itg_accel_problem p = problem_of(plan, o, out);
+    itg_accel_problem p = problem_of(plan, o, 0, out);
     const void *packed = NULL;
-    itg_accel_layer *layer;
+    const size_t count = ((size_t)o->output_count - 1) / ITG_ACCEL_OUTPUTS + 1;
+    const int64_t samples = plan->block * images_of(plan, o->step);
+    o->layers = itg_arena_array(plan->arena, count, sizeof(itg_accel_layer *));
+    if (o->layers == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for layers");
     itg_status status = borrow(plan, &p, o->step, &packed, err);
-    if (status == ITG_OK)
-        status = itg_accel_layer_create(plan->kernels, &p, packed, plan->arena, &layer, err);
-    if (status != ITG_OK) return status;
-    o->layer = layer;
-    o->scratch_bytes = itg_accel_scratch(layer, plan->block);
-    return ITG_OK;
+    for (int32_t i = 0; i < o->output_count && status == ITG_OK; i += ITG_ACCEL_OUTPUTS) {
+        itg_accel_layer **layer = &o->layers[i / ITG_ACCEL_OUTPUTS];
+        p = problem_of(plan, o, i, out);
+        status = itg_accel_layer_create(plan->kernels, &p, packed, plan->arena, layer, err);
+        if (status == ITG_OK) o->scratch_bytes = itg_accel_scratch(*layer, samples);
+    }
+    return status;
 }
 
 static itg_status run_mac(itg_batch *b, const itg_batch_operation *o, int64_t count, itg_error *err)
 {
     (void)err;
-    void *y[ITG_ACCEL_OUTPUTS];
-    for (int32_t i = 0; i < o->output_count; i++)
-        y[i] = itg_batch_data(b, o->outputs[i]);
-    itg_accel_run(o->layer, itg_batch_data(b, o->inputs[0]), y, count, itg_batch_scratch(b, o));
+    for (int32_t i = 0; i < o->output_count; i += ITG_ACCEL_OUTPUTS) {
+        void *y[ITG_ACCEL_OUTPUTS];
+        for (int32_t k = i; k < o->output_count && k < i + ITG_ACCEL_OUTPUTS; k++)
+            y[k - i] = itg_batch_data(b, o->outputs[k]);
+        itg_accel_run(o->layers[i / ITG_ACCEL_OUTPUTS], itg_batch_data(b, o->inputs[0]), y,
+                      count * images_of(b->plan, o->step), itg_batch_scratch(b, o));
+    }
     return ITG_OK;
 }
 
-const itg_batch_kernel itg_batch_conv = {"conv", ITG_WISH_LAST, takes_conv,
-                                         NULL,   prepare_mac,   run_mac};
-const itg_batch_kernel itg_batch_matmul = {"matmul", ITG_WISH_PLAIN, takes_matmul,
-                                           NULL,     prepare_mac,    run_mac};
+const itg_batch_kernel itg_batch_conv = {.name = "conv",
+                                         .wish = ITG_WISH_LAST,
+                                         .loads = true,
+                                         .takes = takes_mac,
+                                         .prepare = prepare_mac,
+                                         .run = run_mac};
+const itg_batch_kernel itg_batch_matmul = {
+    .name = "matmul", .loads = true, .takes = takes_matmul, .prepare = prepare_mac, .run = run_mac};
+
+/* ---- products of computed operands ---- */
+
+/* As malloc, for kernels: aligned, and not cleared. */
+static void *room_for(size_t bytes)
+{
+    return bytes > SIZE_MAX - 64 ? NULL : aligned_alloc(64, bytes / 64 * 64 + 64);
+}
+
+/* `images` of x, channels last, to out[i].out of p. */
+static bool run_problem(const itg_accel_kernels *kernels, const itg_accel_problem *p, const void *x,
+                        int64_t images, itg_arena *arena)
+{
+    void *packed = room_for(itg_accel_packed_bytes(kernels, p)), *scratch = NULL;
+    void *y[ITG_ACCEL_OUTPUTS];
+    itg_accel_layer *layer;
+    if (packed != NULL) itg_accel_pack(kernels, p, packed);
+    if (packed != NULL && itg_accel_layer_create(kernels, p, packed, arena, &layer, NULL) == ITG_OK)
+        scratch = room_for(itg_accel_scratch(layer, images));
+    for (int32_t i = 0; i < p->out_count; i++)
+        y[i] = p->out[i].out;
+    if (scratch != NULL) itg_accel_run(layer, x, y, images, scratch);
+    const bool ok = scratch != NULL;
+    free(scratch);
+    free(packed);
+    return ok;
+}
+
+/* The operands lie in logical order. */
+static bool run_images(const itg_accel_kernels *kernels, itg_accel_problem *p, int64_t images,
+                       itg_arena *arena)
+{
+    const itg_window *w = &p->window;
+    const int64_t in = w->height * w->width, pixels = w->out_height * w->out_width;
+    itg_epilogue out[ITG_ACCEL_OUTPUTS], *logical = (itg_epilogue *)(uintptr_t)p->out;
+    unsigned char *x =
+        itg_arena_array(arena, (size_t)(images * w->channels * in), itg_dtype_size(p->x.storage));
+    bool ok = x != NULL;
+    if (ok) itg_to_channels_last(p->x.storage, images, w->channels, in, p->x.data, x);
+    for (int32_t i = 0; i < p->out_count && ok; i++) {
+        out[i] = logical[i];
+        out[i].out = itg_arena_array(arena, (size_t)(images * w->out_channels * pixels),
+                                     itg_dtype_size(out[i].storage));
+        ok = out[i].out != NULL;
+    }
+    p->out = out;
+    ok = ok && run_problem(kernels, p, x, images, arena);
+    for (int32_t i = 0; i < p->out_count && ok; i++)
+        itg_to_channels_first(out[i].storage, images, w->out_channels, pixels, out[i].out,
+                              logical[i].out);
+    p->out = logical;
+    return ok;
+}
+
+static const void *moved(const void *data, int64_t elements, itg_dtype dtype)
+{
+    return (const unsigned char *)data + (size_t)elements * itg_dtype_size(dtype);
+}
+
+/* Outputs [first, first + ITG_ACCEL_OUTPUTS) of product `index`. */
+static itg_status run_product_of(const itg_batch *b, const itg_batch_operation *o,
+                                 const itg_matmul_view *v, int64_t index, int32_t first,
+                                 itg_error *err)
+{
+    itg_epilogue out[ITG_ACCEL_OUTPUTS];
+    itg_accel_problem p = problem_of(b->plan, o, first, out);
+    p.x.data = itg_batch_operand(b, o, 0).data;
+    p.w.data = itg_batch_operand(b, o, 1).data;
+    for (int32_t i = 0; i < p.out_count; i++)
+        out[i].out = (void *)(uintptr_t)moved(itg_batch_data(b, o->outputs[first + i]),
+                                              index * v->m * v->n, out[i].storage);
+    itg_arena *arena = itg_arena_create(0);
+    bool ok = arena != NULL;
+    if (ok && o->step->kind == ITG_STEP_CONV) {
+        ok = run_images(b->plan->kernels, &p, images_of(b->plan, o->step), arena);
+    } else if (ok) {
+        p.w.data =
+            moved(p.w.data, itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_b, index),
+                  p.w.storage);
+        ok = run_problem(b->plan->kernels, &p,
+                         moved(p.x.data,
+                               itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_a, index),
+                               p.x.storage),
+                         1, arena);
+    }
+    itg_arena_destroy(arena);
+    return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a product");
+}
+
+static itg_status run_product(itg_batch *b, const itg_batch_operation *o, int64_t count,
+                              itg_error *err)
+{
+    (void)count;
+    itg_matmul_view v = {.batches = 1};
+    itg_status status = ITG_OK;
+    if (o->step->kind == ITG_STEP_MATMUL) v = matrices(b->plan, o->step);
+    for (int64_t i = 0; i < v.batches && status == ITG_OK; i++)
+        for (int32_t k = 0; k < o->output_count && status == ITG_OK; k += ITG_ACCEL_OUTPUTS)
+            status = run_product_of(b, o, &v, i, k, err);
+    return status;
+}
+
+const itg_batch_kernel itg_batch_product = {.name = "product", .single = true, .run = run_product};

@@ -1,14 +1,9 @@
-/* Data movement of whole blocks: samples take the place of the leading dimension of 1, and where
- * channels are last, axes are renamed. What moves along the leading dimension itself, or has none,
- * is left to the plain executor. */
+/* Steps that hand tensors to kernels/float_ops.h: data movement of codes, and float islands. Codes
+ * move in blocks where samples can take the place of a leading dimension of 1; where channels are
+ * last, axes are renamed. What moves along the leading dimension itself, or has none, goes sample
+ * by sample, as float islands do. */
 #include "kernels/float_ops.h"
 #include "realize/batch_plan.h"
-
-static bool is_copy(itg_op op)
-{
-    return op == ITG_OP_RESHAPE || op == ITG_OP_FLATTEN || op == ITG_OP_SQUEEZE ||
-           op == ITG_OP_UNSQUEEZE || op == ITG_OP_IDENTITY || op == ITG_OP_DROPOUT;
-}
 
 /* Every operand is computed and has a leading dimension of 1. */
 static bool stacks(const itg_batch_plan *plan, const itg_step *s)
@@ -27,7 +22,7 @@ static bool stacks(const itg_batch_plan *plan, const itg_step *s)
 static bool takes_move(const itg_batch_plan *plan, const itg_step *s)
 {
     const itg_attrs *a = &s->attrs;
-    if (is_copy(s->op)) return plan->program->values[s->inputs[0]].data == NULL;
+    if (itg_op_is(s->op, ITG_IS_VIEW)) return plan->program->values[s->inputs[0]].data == NULL;
     if (!stacks(plan, s)) return false;
     switch (s->op) {
     case ITG_OP_CONCAT:
@@ -87,31 +82,53 @@ static itg_attrs renamed_attrs(const itg_attrs *from, int32_t rank)
     return a;
 }
 
-static itg_tensor tensor_of(const itg_batch *b, int32_t place, int64_t count)
+static itg_tensor tensor_of(const itg_batch *b, int32_t value, int32_t place, int64_t count)
 {
-    itg_tensor t = {itg_place_value(b->plan, place)->dtype, itg_place_shape(b->plan, place),
-                    itg_batch_data(b, place)};
-    t.shape.dims[0] = count;
+    if (value == ITG_NONE) return (itg_tensor){ITG_F32, {0, {0}}, NULL};
+    itg_tensor t = itg_pvalue_tensor(&b->plan->program->values[value]);
+    if (place == ITG_NONE) return t;
+    t.shape = itg_place_shape(b->plan, place);
+    if (count > 1) t.shape.dims[0] = count;
+    t.data = itg_batch_data(b, place);
     return t;
+}
+
+static void gather_operands(const itg_batch *b, const itg_batch_operation *o, int64_t count)
+{
+    for (int32_t i = 0; i < o->input_count; i++)
+        b->inputs[i] = tensor_of(b, o->step->inputs[i], o->inputs[i], count);
+    for (int32_t i = 0; i < o->output_count; i++)
+        b->outputs[i] = tensor_of(b, o->step->outputs[i], o->outputs[i], count);
 }
 
 static itg_status run_move(itg_batch *b, const itg_batch_operation *o, int64_t count,
                            itg_error *err)
 {
     const itg_step *s = o->step;
-    if (is_copy(s->op)) return run_copy(b, o, count);
+    if (itg_op_is(s->op, ITG_IS_VIEW) && o->inputs[0] != ITG_NONE) return run_copy(b, o, count);
     const itg_pvalue *y = itg_place_value(b->plan, o->outputs[0]);
     itg_attrs attrs = s->attrs;
     int64_t fill = 0; /* room for one code of any storage: zero */
     itg_store(y->dtype, &fill, 0, y->q.zero_point);
-    for (int32_t i = 0; i < o->input_count; i++)
-        b->plain.inputs[i] = tensor_of(b, o->inputs[i], count);
-    for (int32_t i = 0; i < o->output_count; i++)
-        b->plain.outputs[i] = tensor_of(b, o->outputs[i], count);
+    gather_operands(b, o, count);
     if (itg_place_is_last(o->outputs[0])) attrs = renamed_attrs(&s->attrs, y->shape.rank);
-    return itg_move_eval(s->op, &attrs, b->plain.inputs, o->input_count, b->plain.outputs,
-                         o->output_count, &fill, err);
+    return itg_move_eval(s->op, &attrs, b->inputs, o->input_count, b->outputs, o->output_count,
+                         &fill, err);
 }
 
-const itg_batch_kernel itg_batch_move = {"move",     ITG_WISH_SAME, takes_move,
-                                         lasts_move, NULL,          run_move};
+const itg_batch_kernel itg_batch_move = {.name = "move",
+                                         .wish = ITG_WISH_SAME,
+                                         .takes = takes_move,
+                                         .lasts = lasts_move,
+                                         .run = run_move};
+const itg_batch_kernel itg_batch_move_single = {.name = "move", .single = true, .run = run_move};
+
+static itg_status run_float(itg_batch *b, const itg_batch_operation *o, int64_t count,
+                            itg_error *err)
+{
+    gather_operands(b, o, count);
+    return itg_float_eval(o->step->op, &o->step->attrs, b->inputs, o->input_count, b->outputs,
+                          o->output_count, err);
+}
+
+const itg_batch_kernel itg_batch_float = {.name = "float", .single = true, .run = run_float};

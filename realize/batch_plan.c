@@ -62,7 +62,7 @@ static itg_status place_all(itg_batch_plan *plan, itg_error *err)
     for (int32_t i = 0; i < places && status == ITG_OK; i++) {
         const itg_batch_place *x = &plan->places[i];
         size_t bytes;
-        if (!x->used || itg_place_value(plan, i)->data != NULL) continue;
+        if (!x->used) continue;
         if (!place_bytes(plan, i, &bytes)) status = too_large(plan, err);
         if (status == ITG_OK) items[count++] = (itg_placed){bytes, 0, x->first, x->last, i};
     }
@@ -115,7 +115,9 @@ itg_status itg_batch_plan_create(const itg_program *program, const itg_batch_opt
     plan->kernels = options->kernels;
     plan->weights = options->weights;
     plan->block = options->block > 0 ? options->block : chosen_block(program);
-    itg_status status = itg_batch_keys(plan, err);
+    itg_status status =
+        plan->kernels != NULL ? ITG_OK : itg_accel_choose(NULL, &plan->kernels, err);
+    if (status == ITG_OK) status = itg_batch_keys(plan, err);
     if (status == ITG_OK) status = itg_batch_lay_out(plan, err);
     if (status == ITG_OK) set_lives(plan);
     if (status == ITG_OK) status = prepare(plan, err);
@@ -141,16 +143,6 @@ int64_t itg_batch_plan_block(const itg_batch_plan *plan)
     return plan->block;
 }
 
-size_t itg_batch_plan_bytes(const itg_batch_plan *plan)
-{
-    return plan->bytes;
-}
-
-itg_key itg_batch_plan_output_key(const itg_batch_plan *plan, int32_t output)
-{
-    return plan->keys[plan->program->outputs[output]];
-}
-
 void itg_batch_plan_print(const itg_batch_plan *plan, itg_strbuf *out)
 {
     itg_strbuf_format(out, "plan of %s: %lld samples, %zu bytes\n", plan->program->name,
@@ -158,7 +150,7 @@ void itg_batch_plan_print(const itg_batch_plan *plan, itg_strbuf *out)
     for (int32_t i = 0; i < plan->operation_count; i++) {
         const itg_batch_operation *o = &plan->operations[i];
         itg_strbuf_format(out, "  %s", o->kernel->name);
-        if (o->layer != NULL) itg_strbuf_format(out, "/%s", itg_accel_layer_set(o->layer));
+        if (o->layers != NULL) itg_strbuf_format(out, "/%s", itg_accel_layer_set(o->layers[0]));
         itg_strbuf_format(out, " %s:", o->step != NULL ? o->step->name : "");
         for (int32_t k = 0; k < o->input_count; k++)
             if (o->inputs[k] != ITG_NONE)

@@ -3,7 +3,7 @@
 #define ITG_BATCH_PLAN_H
 #include "kernels/block_ops.h"
 #include "realize/batch.h"
-#include "realize/exec.h"
+#include "realize/geometry.h"
 
 /* How the samples of a value lie, one behind the other: in logical order, or with the channels
  * (dim 1) last. Where both are the same order of bytes, PLAIN is what it is called. */
@@ -18,14 +18,14 @@ typedef struct itg_batch_place {
 
 typedef struct itg_batch_kernel itg_batch_kernel;
 
-/* A step, or (step NULL) the conversion of `value` to layout out_layout[0]. */
+/* A step, or (step NULL) `value` in another place (batch_convert.c). */
 typedef struct itg_batch_operation {
     const itg_batch_kernel *kernel;
     const itg_step *step;
     int32_t value;
     int32_t input_count, output_count;
-    int32_t *inputs, *outputs; /* places; ITG_NONE: constant or left out */
-    const itg_accel_layer *layer;
+    int32_t *inputs, *outputs;     /* places; ITG_NONE: constant or left out */
+    itg_accel_layer **layers;      /* CONV, MATMUL: one for every ITG_ACCEL_OUTPUTS outputs */
     const itg_block_element *fast; /* BINARY, CLIP; NULL: none */
     bool exchanged;                /* BINARY: operands change places */
     const void *constant; /* BINARY, fast: the second operand of every sample, as it lies */
@@ -61,8 +61,10 @@ typedef enum itg_batch_wish {
 struct itg_batch_kernel {
     const char *name;
     itg_batch_wish wish;
+    bool single; /* run takes one sample, which batch->sample numbers; its operands lie plain */
+    bool loads;  /* a constant first operand must lie in a place, as a computed one */
     bool (*takes)(const itg_batch_plan *plan, const itg_step *s); /* NULL: all of its kind */
-    /* May the operands lie with channels last? NULL: yes. */
+    /* Whether the operands may lie with channels last; NULL means they may. */
     bool (*lasts)(const itg_batch_plan *plan, const itg_step *s);
     /* Scratch, layers. After all operands are placed. NULL: nothing. */
     itg_status (*prepare)(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err);
@@ -73,8 +75,11 @@ struct itg_batch_kernel {
 
 struct itg_batch {
     const itg_batch_plan *plan;
-    itg_instance plain; /* for the plain executor's functions: places, scratch */
-    void **places;      /* [value]: of one sample */
+    int64_t sample; /* that a single kernel runs on; else 0 */
+    /* Room for the operands of the step that has the most. */
+    itg_tensor *inputs, *outputs;
+    itg_epilogue *epilogues;
+    float *scales;
     void *allocation;
     unsigned char *memory;
     void **where;           /* [place]: memory of this run */
@@ -106,7 +111,7 @@ itg_shape itg_place_shape(const itg_batch_plan *plan, int32_t place);
 
 /* ---- the kernels' view of a batch ---- */
 void *itg_batch_data(const itg_batch *batch, int32_t place);
-/* Operand `slot`: computed or constant. */
+/* Operand `slot`: of its place, or constant. */
 itg_int_operand itg_batch_operand(const itg_batch *batch, const itg_batch_operation *o,
                                   int32_t slot);
 itg_epilogue itg_batch_epilogue(const itg_batch *batch, const itg_batch_operation *o, int32_t out);
@@ -120,12 +125,17 @@ static inline void *itg_batch_scratch(const itg_batch *batch, const itg_batch_op
 
 /* ---- the kernels ---- */
 const itg_batch_kernel *itg_batch_kernel_of(const itg_batch_plan *plan, const itg_step *s);
-extern const itg_batch_kernel itg_batch_plain, itg_batch_convert; /* batch_plain.c */
-extern const itg_batch_kernel itg_batch_conv, itg_batch_matmul;   /* batch_mac.c */
-extern const itg_batch_kernel itg_batch_quantize, itg_batch_dequantize, itg_batch_binary,
-    itg_batch_clip, itg_batch_lut;                           /* batch_element.c */
-extern const itg_batch_kernel itg_batch_mean, itg_batch_max; /* batch_pool.c */
-extern const itg_batch_kernel itg_batch_move;                /* batch_move.c */
+extern const itg_batch_kernel itg_batch_load, itg_batch_convert; /* batch_convert.c */
+extern const itg_batch_kernel itg_batch_conv, itg_batch_matmul, itg_batch_product; /* batch_mac.c */
+extern const itg_batch_kernel itg_batch_quantize, itg_batch_dequantize, itg_batch_clip,
+    itg_batch_lut;                                                         /* batch_element.c */
+extern const itg_batch_kernel itg_batch_binary, itg_batch_binary_single;   /* batch_binary.c */
+extern const itg_batch_kernel itg_batch_mean, itg_batch_max;               /* batch_pool.c */
+extern const itg_batch_kernel itg_batch_reduce_mean, itg_batch_reduce_max; /* batch_reduce.c */
+extern const itg_batch_kernel itg_batch_move, itg_batch_move_single,
+    itg_batch_float; /* batch_move.c */
+/* Of a mean over `divisor` elements: its own constants alone. */
+itg_epilogue itg_batch_mean_epilogue(itg_epilogue e, int64_t divisor);
 
 /* ---- parts of itg_batch_plan_create ---- */
 itg_status itg_batch_lay_out(itg_batch_plan *plan, itg_error *err); /* batch_layout.c */

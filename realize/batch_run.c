@@ -8,8 +8,7 @@ static int32_t place_count(const itg_batch_plan *plan)
     return plan->program->value_count * ITG_LAYOUT_COUNT;
 }
 
-/* The room that the plain executor's functions want: operands of the step that has the most. */
-static bool create_plain(itg_batch *b)
+static bool create_operands(itg_batch *b)
 {
     const itg_program *p = b->plan->program;
     size_t in = 1, out = 1;
@@ -17,15 +16,11 @@ static bool create_plain(itg_batch *b)
         if ((size_t)p->steps[i].input_count > in) in = (size_t)p->steps[i].input_count;
         if ((size_t)p->steps[i].output_count > out) out = (size_t)p->steps[i].output_count;
     }
-    b->places = calloc((size_t)p->value_count + 1, sizeof *b->places);
-    b->plain.program = p;
-    b->plain.places = b->places;
-    b->plain.inputs = calloc(in, sizeof *b->plain.inputs);
-    b->plain.outputs = calloc(out, sizeof *b->plain.outputs);
-    b->plain.epilogues = calloc(out, sizeof *b->plain.epilogues);
-    b->plain.scales = calloc(out, sizeof *b->plain.scales);
-    return b->places != NULL && b->plain.inputs != NULL && b->plain.outputs != NULL &&
-           b->plain.epilogues != NULL && b->plain.scales != NULL;
+    b->inputs = calloc(in, sizeof *b->inputs);
+    b->outputs = calloc(out, sizeof *b->outputs);
+    b->epilogues = calloc(out, sizeof *b->epilogues);
+    b->scales = calloc(out, sizeof *b->scales);
+    return b->inputs != NULL && b->outputs != NULL && b->epilogues != NULL && b->scales != NULL;
 }
 
 static void set_places(itg_batch *b)
@@ -47,7 +42,7 @@ itg_status itg_batch_create(const itg_batch_plan *plan, itg_batch **out, itg_err
         b->needed = calloc(places, sizeof *b->needed);
         b->costs = calloc(places, sizeof *b->costs);
         b->runs = calloc((size_t)plan->operation_count + 1, sizeof *b->runs);
-        ok = create_plain(b) && b->allocation != NULL && b->where != NULL && b->held != NULL &&
+        ok = create_operands(b) && b->allocation != NULL && b->where != NULL && b->held != NULL &&
              b->needed != NULL && b->costs != NULL && b->runs != NULL;
     }
     if (!ok) {
@@ -85,11 +80,10 @@ void itg_batch_destroy(itg_batch *batch)
     free(batch->needed);
     free(batch->costs);
     free(batch->runs);
-    free(batch->places);
-    free(batch->plain.inputs);
-    free(batch->plain.outputs);
-    free(batch->plain.epilogues);
-    free(batch->plain.scales);
+    free(batch->inputs);
+    free(batch->outputs);
+    free(batch->epilogues);
+    free(batch->scales);
     free(batch);
 }
 
@@ -97,14 +91,16 @@ void itg_batch_destroy(itg_batch *batch)
 
 void *itg_batch_data(const itg_batch *batch, int32_t place)
 {
-    return batch->where[place];
+    return (unsigned char *)batch->where[place] +
+           (size_t)batch->sample * itg_place_value(batch->plan, place)->bytes;
 }
 
 itg_int_operand itg_batch_operand(const itg_batch *batch, const itg_batch_operation *o,
                                   int32_t slot)
 {
     const itg_pvalue *v = &batch->plan->program->values[o->step->inputs[slot]];
-    const void *data = v->data != NULL ? v->data : itg_batch_data(batch, o->inputs[slot]);
+    const void *data =
+        o->inputs[slot] == ITG_NONE ? v->data : itg_batch_data(batch, o->inputs[slot]);
     return (itg_int_operand){v->dtype, data, v->q.zero_point, v->q.qmin, v->q.qmax};
 }
 
@@ -267,6 +263,18 @@ static void reserve(const run *r, const itg_batch_operation *o)
     }
 }
 
+static itg_status run_operation(itg_batch *b, const itg_batch_operation *o, int64_t count,
+                                itg_error *err)
+{
+    itg_status status = ITG_OK;
+    if (!o->kernel->single) status = o->kernel->run(b, o, count, err);
+    for (b->sample = 0; o->kernel->single && b->sample < count && status == ITG_OK; b->sample++)
+        status = o->kernel->run(b, o, 1, err);
+    b->sample = 0;
+    if (status == ITG_OK || o->step == NULL) return status;
+    return itg_prefix_error(err, status, "%s: node '%s'", b->plan->program->name, o->step->name);
+}
+
 static itg_status forward(const run *r, itg_error *err)
 {
     itg_batch *b = r->b;
@@ -275,7 +283,7 @@ static itg_status forward(const run *r, itg_error *err)
         const itg_batch_operation *o = &plan->operations[i];
         if (!b->runs[i]) continue;
         if (b->activations != NULL) reserve(r, o);
-        itg_status status = o->kernel->run(b, o, r->block->count, err);
+        itg_status status = run_operation(b, o, r->block->count, err);
         if (status != ITG_OK) return status;
         b->counts.computed += o->step != NULL;
         for (int32_t k = 0; k < o->output_count; k++)

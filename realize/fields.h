@@ -44,8 +44,14 @@ void itg_field_requants(itg_fields *f, const char *prefix, const itg_requant **v
                         int32_t *count, int32_t max);
 itg_status itg_fields_fail(itg_fields *f, itg_status status, const char *name, const char *what);
 
+/* Attributes of an operator (attr_fields.c). rank: of its first input, for attributes with one
+ * entry a dimension. */
+void itg_visit_attrs(itg_fields *f, itg_op op, itg_attrs *attrs, int32_t rank);
 /* Everything that a file states of a step besides its type and its operands' names (step_fields.c).
  * READ: inputs and outputs are in place; shapes, types and quantizers of outputs and of constants
  * are set. */
 void itg_visit_step(itg_fields *f, itg_program *p, itg_step *s);
+/* Before that: type and shape of each constant that the step reads and the file packs
+ * (base/packed.h). READ: the value, which is bytes so far, becomes the codes. */
+void itg_visit_packed(itg_fields *f, itg_program *p, itg_step *s);
 #endif

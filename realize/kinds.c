@@ -6,44 +6,35 @@
 
 typedef struct kind_info {
     const char *prefix;
-    bool named;               /* the operator's name follows the prefix */
-    bool (*takes)(itg_op op); /* NULL: the listed operators */
+    bool named;  /* the operator's name follows the prefix */
+    int classes; /* of the operators; 0: those that are listed */
     int op_count;
-    itg_op ops[4];
+    itg_op ops[3];
 } kind_info;
 
-static bool takes_any(itg_op op)
-{
-    return op != ITG_OP_CONSTANT;
-}
-
 static const kind_info kinds[ITG_STEP_KIND_COUNT] = {
-    [ITG_STEP_QUANTIZE] = {"Quantize", false, NULL, 0, {ITG_OP_CONV}},
-    [ITG_STEP_DEQUANTIZE] = {"Dequantize", false, NULL, 0, {ITG_OP_CONV}},
-    [ITG_STEP_FLOAT] = {"Float", true, takes_any, 0, {ITG_OP_CONV}},
-    [ITG_STEP_CONV] = {"Int", true, NULL, 1, {ITG_OP_CONV}},
-    [ITG_STEP_MATMUL] = {"Int", true, NULL, 1, {ITG_OP_MATMUL}},
-    [ITG_STEP_BINARY] = {"Int", true, NULL, 3, {ITG_OP_ADD, ITG_OP_SUB, ITG_OP_MUL}},
-    [ITG_STEP_CLIP] = {"Int", true, NULL, 2, {ITG_OP_RELU, ITG_OP_CLIP}},
-    [ITG_STEP_MEAN] = {"Int",
-                       true,
-                       NULL,
-                       3,
-                       {ITG_OP_AVERAGE_POOL, ITG_OP_GLOBAL_AVERAGE_POOL, ITG_OP_REDUCE_MEAN}},
+    [ITG_STEP_QUANTIZE] = {"Quantize", false, 0, 0, {0}},
+    [ITG_STEP_DEQUANTIZE] = {"Dequantize", false, 0, 0, {0}},
+    [ITG_STEP_FLOAT] = {"Float", true, 0, 0, {0}},
+    [ITG_STEP_CONV] = {"Int", true, 0, 1, {ITG_OP_CONV}},
+    [ITG_STEP_MATMUL] = {"Int", true, 0, 1, {ITG_OP_MATMUL}},
+    [ITG_STEP_BINARY] = {"Int", true, 0, 3, {ITG_OP_ADD, ITG_OP_SUB, ITG_OP_MUL}},
+    [ITG_STEP_CLIP] = {"Int", true, ITG_IS_CLAMP, 0, {0}},
+    [ITG_STEP_MEAN] = {"Int", true, ITG_IS_AVERAGE, 0, {0}},
     [ITG_STEP_MAX] =
-        {"Int", true, NULL, 3, {ITG_OP_MAX_POOL, ITG_OP_GLOBAL_MAX_POOL, ITG_OP_REDUCE_MAX}},
-    [ITG_STEP_MOVE] = {"Int", true, itg_is_movement, 0, {ITG_OP_CONV}},
-    [ITG_STEP_ARG_MAX] = {"Int", true, NULL, 1, {ITG_OP_ARG_MAX}},
-    [ITG_STEP_LUT] = {"Lut", true, itg_is_univariate, 0, {ITG_OP_CONV}},
+        {"Int", true, 0, 3, {ITG_OP_MAX_POOL, ITG_OP_GLOBAL_MAX_POOL, ITG_OP_REDUCE_MAX}},
+    [ITG_STEP_MOVE] = {"Int", true, ITG_IS_MOVE, 0, {0}},
+    [ITG_STEP_ARG_MAX] = {"Int", true, 0, 1, {ITG_OP_ARG_MAX}},
+    [ITG_STEP_LUT] = {"Lut", true, ITG_IS_UNIVARIATE, 0, {0}},
 };
 
 bool itg_step_kind_takes(itg_step_kind kind, itg_op op)
 {
     const kind_info *info = &kinds[kind];
-    if (info->takes != NULL) return info->takes(op);
+    if (kind == ITG_STEP_FLOAT) return op != ITG_OP_CONSTANT;
     for (int i = 0; i < info->op_count; i++)
         if (info->ops[i] == op) return true;
-    return false;
+    return itg_op_is(op, info->classes);
 }
 
 uint32_t itg_step_forms(itg_step_kind kind, itg_op op)

@@ -138,20 +138,13 @@ static itg_status refuse_overflow(const itg_program *p, itg_error *err)
 itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
                                itg_program **out, itg_error *err)
 {
-    return itg_realize_with(a, options, NULL, out, err);
-}
-
-itg_status itg_realize_with(const itg_annotated *a, const itg_realize_options *options,
-                            const itg_constants *constants, itg_program **out, itg_error *err)
-{
     itg_lowering l;
     memset(&l, 0, sizeof l);
     l.a = a;
     l.g = a->graph;
-    l.constants = constants;
     l.err = err;
     itg_status status = itg_program_create(a->graph->name, &l.p, err);
-    if (status == ITG_OK && constants != NULL) l.p->cache = constants->cache;
+    if (status == ITG_OK) l.p->cache = itg_cache_share(a->cache);
     if (status == ITG_OK) status = set_up(&l);
     if (status == ITG_OK) status = lower_graph(&l);
     if (status == ITG_OK) {

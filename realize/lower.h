@@ -9,8 +9,7 @@ typedef struct itg_lowering {
     const itg_annotated *a;
     const itg_graph *g;
     itg_program *p;
-    const itg_constants *constants; /* NULL: the program has its own */
-    int32_t **made;                 /* [value][version]: value of the program, or ITG_NONE */
+    int32_t **made;   /* [value][version]: value of the program, or ITG_NONE */
     int32_t **packed; /* [value][version]: constant matrices with their last two dims exchanged */
     int32_t *plain;   /* [value]: the version that has the value's own name */
     itg_names names;

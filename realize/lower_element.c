@@ -1,7 +1,6 @@
 /* Elementwise operators: additions and products, activations on their own, lookup tables. */
 #include "kernels/float_ops.h"
 #include "kernels/requant.h"
-#include "realize/attr_fields.h"
 #include "realize/lower.h"
 
 /* Of an entry of a table, a byte: the function, against a multiplication of a fast kernel. */
@@ -81,34 +80,26 @@ static itg_key table_key(const itg_node *n, const itg_quantizer *x, const itg_ve
     return itg_key_end(&k);
 }
 
-/* Room for the table's entries; the program borrows them where constants are kept. */
+/* The table's entries, made now or by another program before. */
 static itg_status make_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
                              const itg_version *v, itg_pvalue *out)
 {
     const itg_node *n = &l->g->nodes[node];
     size_t bytes = (size_t)entries_of(x) * sizeof(int32_t);
-    void *entries = NULL;
-    if (l->constants == NULL) {
-        entries = itg_arena_alloc(l->p->arena, bytes);
-        if (entries != NULL) fill_table(n, x, v, entries);
-        out->data = entries;
-    } else {
-        itg_key key = table_key(n, x, v);
-        out->known = itg_constant_find(l->constants, &key, bytes);
-        if (out->known == NULL) {
-            itg_constant *made =
-                itg_constant_make(l->constants, &key, bytes, ENTRY_COST * (double)bytes, &entries);
-            if (made != NULL) {
-                fill_table(n, x, v, entries);
-                itg_constant_commit(l->constants, made, bytes);
-            }
-            out->known = made;
-        }
-        out->borrowed = out->known != NULL;
-        if (out->borrowed) out->data = out->known->codes;
+    itg_key key = table_key(n, x, v);
+    out->known = itg_constant_find(l->p->cache, &key, bytes);
+    if (out->known == NULL) {
+        void *entries;
+        itg_constant *made =
+            itg_constant_make(l->p->cache, &key, bytes, ENTRY_COST * (double)bytes, &entries);
+        if (made == NULL) return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory for a table");
+        fill_table(n, x, v, entries);
+        itg_constant_commit(l->p->cache, made, bytes);
+        out->known = made;
     }
-    return out->data != NULL ? ITG_OK
-                             : itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory for a table");
+    out->held = true;
+    out->data = out->known->codes;
+    return ITG_OK;
 }
 
 static itg_status add_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
@@ -134,7 +125,7 @@ itg_status itg_lower_lut(itg_lowering *l, itg_id node)
     const itg_quantizer q = l->p->values[x].q;
     if (!l->p->values[x].quantized || q.qmax - q.qmin >= ITG_PROGRAM_MAX_TABLE)
         return itg_lower_fail(l, node, ITG_INFEASIBLE, "a table has at most 65536 entries");
-    if (!itg_is_univariate(l->g->nodes[node].op))
+    if (!itg_op_is(l->g->nodes[node].op, ITG_IS_UNIVARIATE))
         return itg_lower_fail(l, node, ITG_UNSUPPORTED, "no function of one variable");
     status = itg_lower_step(l, node, ITG_STEP_LUT, l->g->nodes[node].op, note->version_count + 1,
                             note->version_count, &s);

@@ -72,7 +72,7 @@ itg_status itg_lower_mac(itg_lowering *l, itg_id node)
     const itg_node_note *note = &l->a->nodes[node];
     int32_t operand[3] = {ITG_NONE, ITG_NONE, ITG_NONE};
     bool transposed = false;
-    if (n->op != ITG_OP_CONV && n->op != ITG_OP_GEMM && n->op != ITG_OP_MATMUL)
+    if (!itg_op_is(n->op, ITG_IS_MAC))
         return itg_lower_fail(l, node, ITG_UNSUPPORTED, "no operator of form mac");
     if (n->op == ITG_OP_GEMM && (n->attrs.alpha != 1 || (note->bias != NULL && n->attrs.beta != 1)))
         return itg_lower_fail(l, node, ITG_UNSUPPORTED,

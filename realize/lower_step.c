@@ -1,5 +1,4 @@
 /* Steps with epilogues. */
-#include "realize/attr_fields.h"
 #include "realize/lower.h"
 #include <float.h>
 #include <math.h>

@@ -75,32 +75,18 @@ itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tenso
     return status;
 }
 
-/* Codes of a constant become the value's; exchange: of each matrix in its last two dims. */
-static itg_status set_codes(itg_lowering *l, itg_id value, const itg_quantizer *q, bool exchange,
-                            int32_t to)
+static void hold_codes(itg_pvalue *value, const itg_constant *codes)
 {
-    itg_tensor t = itg_graph_tensor(l->g, value);
-    itg_pvalue *out = &l->p->values[to];
-    int64_t elements;
-    if (t.dtype != ITG_F32 || !itg_shape_elements(&t.shape, &elements))
-        return itg_fail(l->err, ITG_UNSUPPORTED, "%s: constant '%s' is no float32 tensor",
-                        l->g->name, l->g->values[value].name);
-    if (q->scale_count != (q->axis < 0 ? 1 : t.shape.dims[q->axis]))
-        return itg_fail(l->err, ITG_MISMATCH, "%s: constant '%s' has %d scales", l->g->name,
-                        l->g->values[value].name, (int)q->scale_count);
-    const itg_constant_source source = {t.data, t.shape, q, exchange};
-    if (l->constants != NULL) {
-        out->known = itg_constant_take(l->constants, &l->constants->content[value], &source);
-        if (out->known == NULL) return no_memory(l);
-        out->borrowed = true;
-        out->data = out->known->codes;
-        return ITG_OK;
-    }
-    void *codes = itg_arena_array(l->p->arena, (size_t)elements, itg_dtype_size(q->storage));
-    if (codes == NULL) return no_memory(l);
-    itg_quantize_constant(&source, codes);
-    out->data = codes;
-    return ITG_OK;
+    value->known = codes;
+    value->held = true;
+    value->data = codes->codes;
+}
+
+static itg_status need_codes(itg_lowering *l, itg_id value, const itg_version *v)
+{
+    return v->constant != NULL ? ITG_OK
+                               : itg_fail(l->err, ITG_MISMATCH, "%s: constant '%s' has no codes",
+                                          l->g->name, l->g->values[value].name);
 }
 
 /* The constant as it is. */
@@ -108,13 +94,13 @@ static itg_status set_copy(itg_lowering *l, itg_id value, int32_t to)
 {
     itg_tensor t = itg_graph_tensor(l->g, value);
     itg_pvalue *out = &l->p->values[to];
-    if (l->constants == NULL) {
+    if (l->a->content == NULL) {
         out->data = itg_arena_copy(l->p->arena, t.data, itg_tensor_bytes(&t));
         return out->data == NULL ? no_memory(l) : ITG_OK;
     }
     itg_constant *known = itg_arena_alloc(l->p->arena, sizeof *known);
     if (known == NULL) return no_memory(l);
-    known->content = l->constants->content[value];
+    known->content = l->a->content[value];
     known->codes = t.data;
     out->known = known;
     out->data = t.data;
@@ -126,7 +112,10 @@ static itg_status add_constant(itg_lowering *l, itg_id value, int32_t version, i
     const itg_version *v = version_of(l, value, version);
     itg_status status = itg_lower_output(l, value, version, out);
     if (status != ITG_OK) return status;
-    return v->is_float ? set_copy(l, value, *out) : set_codes(l, value, &v->q, false, *out);
+    if (v->is_float) return set_copy(l, value, *out);
+    status = need_codes(l, value, v);
+    if (status == ITG_OK) hold_codes(&l->p->values[*out], itg_cache_hold(l->a->cache, v->constant));
+    return status;
 }
 
 itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *out)
@@ -149,10 +138,13 @@ static itg_status add_packed(itg_lowering *l, itg_id value, const itg_version *v
 {
     itg_quantizer q = v->q;
     int32_t rank = l->g->values[value].shape.rank;
-    itg_status status = add_value(l, value, "transposed", q.storage, out);
-    if (status == ITG_OK) status = set_codes(l, value, &q, true, *out);
+    itg_status status = need_codes(l, value, v);
+    if (status == ITG_OK) status = add_value(l, value, "transposed", q.storage, out);
     if (status != ITG_OK) return status;
     itg_shape *shape = &l->p->values[*out].shape;
+    const itg_constant *codes = itg_constant_exchange(l->a->cache, v->constant, shape, &q);
+    if (codes == NULL) return no_memory(l);
+    hold_codes(&l->p->values[*out], codes);
     int64_t rows = shape->dims[rank - 2];
     shape->dims[rank - 2] = shape->dims[rank - 1];
     shape->dims[rank - 1] = rows;

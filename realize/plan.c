@@ -1,5 +1,4 @@
-/* Memory of one instance, and of a device. An instance holds inputs, activations and every step's
- * scratch; its inputs live to the end, because a caller may run it again on what it filled once. */
+/* Memory of a device: one arena for activations and outputs. */
 #include "base/flow.h"
 #include "base/placement.h"
 #include "graph/sharing.h"
@@ -7,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a step's outputs may share, as the kernels of exec_*.c and emitted code compute them. A
+/* What a step's outputs may share, as emitted code computes them. A
  * table's outputs are made one after another, each from the whole input. */
 static itg_sharing sharing_of(const itg_program *p, const itg_step *s, uint64_t *shift)
 {
@@ -24,8 +23,8 @@ static itg_sharing sharing_of(const itg_program *p, const itg_step *s, uint64_t 
     return sharing;
 }
 
-/* Tensor i is value i; behind them one a step for scratch. */
-static void describe(const itg_program *p, bool device, itg_flow *flow)
+/* Tensor i is value i. */
+static void describe(const itg_program *p, itg_flow *flow)
 {
     for (int32_t i = 0; i < p->value_count; i++) {
         const itg_pvalue *v = &p->values[i];
@@ -34,7 +33,7 @@ static void describe(const itg_program *p, bool device, itg_flow *flow)
         flow->tensors[i].elsewhere = v->producer == ITG_NONE;
     }
     for (int32_t i = 0; i < p->input_count; i++) {
-        flow->tensors[p->inputs[i]].elsewhere = device;
+        flow->tensors[p->inputs[i]].elsewhere = true;
         flow->tensors[p->inputs[i]].given = true;
     }
     for (int32_t i = 0; i < p->output_count; i++)
@@ -42,15 +41,12 @@ static void describe(const itg_program *p, bool device, itg_flow *flow)
     for (int32_t i = 0; i < p->step_count; i++) {
         const itg_step *s = &p->steps[i];
         itg_flow_step *step = &flow->steps[i];
-        int32_t scratch = p->value_count + i;
         *step = (itg_flow_step){.input_count = s->input_count,
                                 .output_count = s->output_count,
                                 .inputs = s->inputs,
                                 .outputs = s->outputs,
-                                .scratch = device || s->scratch_bytes == 0 ? ITG_NONE : scratch};
+                                .scratch = ITG_NONE};
         step->sharing = sharing_of(p, s, &step->shift);
-        flow->tensors[scratch] = (itg_flow_tensor){.dtype = ITG_S64, .bytes = s->scratch_bytes};
-        flow->tensors[scratch].elsewhere = step->scratch == ITG_NONE;
     }
 }
 
@@ -60,53 +56,21 @@ static void destroy_flow(itg_flow *flow)
     free(flow->steps);
 }
 
-static itg_status plan(const itg_program *p, size_t alignment, bool device, itg_flow *flow,
-                       itg_error *err)
+static itg_status plan(const itg_program *p, size_t alignment, itg_flow *flow, itg_error *err)
 {
-    *flow = (itg_flow){.tensor_count = p->value_count + p->step_count, .step_count = p->step_count};
+    *flow = (itg_flow){.tensor_count = p->value_count, .step_count = p->step_count};
     flow->tensors = calloc((size_t)flow->tensor_count + 1, sizeof *flow->tensors);
     flow->steps = calloc((size_t)flow->step_count + 1, sizeof *flow->steps);
     itg_status status = ITG_OK;
     if (flow->tensors == NULL || flow->steps == NULL) {
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the plan of %s", p->name);
     } else {
-        describe(p, device, flow);
-        status = itg_flow_plan(flow, alignment, device, err);
+        describe(p, flow);
+        status = itg_flow_plan(flow, alignment, err);
     }
     if (status != ITG_OK) destroy_flow(flow);
     return status;
 }
-
-itg_status itg_program_plan(itg_program *p, itg_error *err)
-{
-    itg_flow flow;
-    for (int32_t i = 0; i < p->step_count; i++)
-        p->steps[i].scratch_bytes = itg_step_scratch(p, &p->steps[i]);
-    itg_status status = plan(p, ITG_PLACEMENT_ALIGNMENT, false, &flow, err);
-    if (status != ITG_OK) return status;
-    if (flow.bytes > ITG_PROGRAM_MAX_BYTES) {
-        status =
-            itg_fail(err, ITG_LIMIT, "%s: one instance needs %llu bytes, at most %zu are allowed",
-                     p->name, (unsigned long long)flow.bytes, ITG_PROGRAM_MAX_BYTES);
-        destroy_flow(&flow);
-        return status;
-    }
-    for (int32_t i = 0; i < p->value_count; i++) {
-        p->values[i].first = flow.tensors[i].first;
-        p->values[i].last = flow.tensors[i].last;
-        p->values[i].home = flow.tensors[i].home;
-        p->values[i].offset = (size_t)flow.tensors[i].offset;
-    }
-    for (int32_t i = 0; i < p->step_count; i++) {
-        p->steps[i].free = flow.steps[i].free;
-        p->steps[i].scratch_offset = (size_t)flow.tensors[p->value_count + i].offset;
-    }
-    p->instance_bytes = (size_t)flow.bytes;
-    destroy_flow(&flow);
-    return ITG_OK;
-}
-
-/* ---- a device ---- */
 
 static bool create_device(const itg_program *p, itg_device_plan *out)
 {
@@ -123,7 +87,7 @@ itg_status itg_program_plan_device(const itg_program *p, size_t alignment, itg_d
     itg_device_plan device = {0};
     if (alignment == 0 || (alignment & (alignment - 1)) != 0)
         return itg_fail(err, ITG_BAD_ARGUMENT, "an alignment is a power of two");
-    itg_status status = plan(p, alignment, true, &flow, err);
+    itg_status status = plan(p, alignment, &flow, err);
     if (status != ITG_OK) return status;
     if (flow.bytes > ITG_PROGRAM_MAX_BYTES)
         status =
@@ -159,7 +123,7 @@ void itg_device_plan_deinit(itg_device_plan *device)
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err)
 {
     itg_flow flow;
-    itg_status status = plan(p, ITG_FLOW_DEVICE_ALIGNMENT, true, &flow, err);
+    itg_status status = plan(p, ITG_FLOW_DEVICE_ALIGNMENT, &flow, err);
     if (status != ITG_OK) return status;
     *out = (int64_t)flow.bytes;
     destroy_flow(&flow);

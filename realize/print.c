@@ -32,8 +32,7 @@ void itg_program_print(const itg_program *p, itg_strbuf *out)
 {
     itg_program view =
         *p; /* visiting takes a program that may be changed; printing changes nothing */
-    itg_strbuf_format(out, "program %s: %d nodes, instance %zu bytes\n", p->name,
-                      (int)p->step_count, p->instance_bytes);
+    itg_strbuf_format(out, "program %s: %d nodes\n", p->name, (int)p->step_count);
     for (int32_t i = 0; i < p->input_count; i++) {
         itg_strbuf_add(out, "input ");
         print_value(&p->values[p->inputs[i]], out);

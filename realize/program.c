@@ -26,8 +26,8 @@ void itg_program_destroy(itg_program *program)
 {
     if (program == NULL) return;
     for (int32_t i = 0; i < program->value_count; i++)
-        if (program->values[i].borrowed)
-            itg_cache_release(program->cache, program->values[i].known);
+        if (program->values[i].held) itg_cache_release(program->cache, program->values[i].known);
+    itg_cache_destroy(program->cache);
     itg_arena_destroy(program->arena);
     free(program);
 }
@@ -203,7 +203,6 @@ itg_status itg_program_finish(itg_program *p, itg_bounds_mode mode, itg_error *e
     itg_status status = itg_program_check(p, err);
     if (status == ITG_OK) status = finish_bounds(p, mode, err);
     if (status == ITG_OK) status = finish_islands(p, err);
-    if (status == ITG_OK) status = itg_program_plan(p, err);
     return status;
 }
 
@@ -236,11 +235,6 @@ void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dty
     *dtype = v->dtype;
     *shape = &v->shape;
     *q = v->quantized ? &v->q : NULL;
-}
-
-size_t itg_program_instance_bytes(const itg_program *p)
-{
-    return p->instance_bytes;
 }
 
 const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count)

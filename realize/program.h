@@ -1,5 +1,5 @@
 /* The integer graph: values and steps in flat arrays, named by index. It is immutable once
- * itg_program_finish has checked and planned it; lowering (lower.c) and reading a file
+ * itg_program_finish has checked it; lowering (lower.c) and reading a file
  * (artefact_read.c) are the two ways to build one, and both pass through the same checks (check.c),
  * so that the executor may trust every index, shape and constant it meets. */
 #ifndef ITG_PROGRAM_H
@@ -11,7 +11,7 @@
 /* Values, steps, and operands of one step; more is refused. Preparation takes 16384 nodes, which
  * have up to two constants and a value each, and codes of the values. */
 #define ITG_PROGRAM_MAX_VALUES 131072
-#define ITG_PROGRAM_MAX_BYTES ((size_t)1 << 32) /* memory of one instance */
+#define ITG_PROGRAM_MAX_BYTES ((size_t)1 << 32) /* memory of one run */
 #define ITG_PROGRAM_MAX_TABLE 65536             /* entries of a lookup table */
 
 /* What the executor does at a step. The operator beside it says which one of the kind's family. */
@@ -39,17 +39,13 @@ typedef struct itg_pvalue {
     bool quantized;
     itg_quantizer q;  /* quantized: storage == dtype; one scale unless it is a constant */
     const void *data; /* constants: host byte order; else NULL */
-    /* Constants made with itg_constants: what holds of `data`, checked when it was made. */
+    /* Constants that lowering made: what holds of `data`, checked when it was made. */
     const itg_constant *known;
-    bool borrowed; /* known is held in the program's cache */
-    /* Set by itg_program_finish. A value lives from step `first` to step `last`, both included;
-     * inputs and outputs of the program to the end. */
+    bool held; /* known is held in the program's cache */
+    /* Set by itg_program_finish. */
     int64_t elements;
     size_t bytes;
-    int32_t producer;    /* step, or ITG_NONE: program input or constant */
-    int32_t first, last; /* inputs: from -1 */
-    size_t offset;       /* into an instance's memory; constants: unused */
-    int32_t home;        /* the value in whose bytes it lies (base/flow.h); often itself */
+    int32_t producer; /* step, or ITG_NONE: program input or constant */
 } itg_pvalue;
 
 /* How the native result becomes one output: integer (requant, then zero point and clamp) or float32
@@ -85,8 +81,6 @@ typedef struct itg_step {
     /* Set by itg_program_finish. kernel_bound: of |partial sum| in whatever order a kernel adds;
      * INT64_MAX where parts are shifted. */
     int64_t kernel_bound;
-    size_t scratch_bytes, scratch_offset;
-    bool free; /* its outputs are bytes of its inputs, as planned: nothing to do */
 } itg_step;
 
 struct itg_program {
@@ -104,8 +98,7 @@ struct itg_program {
     int32_t island_count;
     const char **metadata_key, **metadata_value;
     int32_t metadata_count;
-    size_t instance_bytes;
-    itg_cache *cache; /* of what values borrow; NULL: nothing */
+    itg_cache *cache; /* shared; of what values hold; NULL: nothing */
 };
 
 /* ---- building (program.c) ---- */
@@ -195,6 +188,4 @@ int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s);
  * is added. Parts and joined sum fit (itg_step_fits), so a kernel may then add the terms in any
  * order into an accumulator of join_bits. */
 bool itg_step_sum_is_whole(const itg_step *s);
-itg_status itg_program_plan(itg_program *p, itg_error *err);      /* plan.c */
-size_t itg_step_scratch(const itg_program *p, const itg_step *s); /* execute.c */
 #endif

@@ -16,17 +16,9 @@
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err);
 
 /* ---- integer graph (program.h, lower*.c) ---- */
-/* Self-contained: needs neither model nor annotated graph afterwards. Immutable and shared between
- * instances. */
+/* Needs no annotated graph afterwards, and no model, unless the annotated graph says that the
+ * model's constants outlive it (annotated.h). Immutable and shared between instances. */
 typedef struct itg_program itg_program;
-/* itg_realize_options: intaglio.h */
-itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
-                               itg_program **out, itg_error *err);
-/* The same program, sooner: its constants are borrowed. They and the graph must outlive it. NULL:
- * it makes its own. */
-itg_status itg_realize_with(const itg_annotated *a, const itg_realize_options *options,
-                            const itg_constants *constants, itg_program **out, itg_error *err);
-void itg_program_destroy(itg_program *program);
 
 int32_t itg_program_input_count(const itg_program *p);
 itg_tensor itg_program_input(const itg_program *p, int32_t index); /* dtype, [1, ...]; no data */
@@ -34,28 +26,13 @@ const char *itg_program_output_name(const itg_program *p, int32_t index);
 /* Storage dtype, shape [1, ...], quantizer (NULL: float or indices). */
 void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,
                              const itg_shape **shape, const itg_quantizer **q);
-size_t itg_program_instance_bytes(const itg_program *p); /* memory of one instance, by the plan */
-itg_status itg_program_ram_bytes(const itg_program *p, int64_t *out,
-                                 itg_error *err); /* intaglio.h */
-/* Of these the two: the arena of the program as C source, scratch included (emit/c_layout.c;
- * ITG_UNSUPPORTED, ITG_LIMIT: C source cannot hold it), and the arena of a device (program.h,
- * itg_program_plan_device) for activations and outputs, at ITG_FLOW_DEVICE_ALIGNMENT. */
+/* The two of itg_program_ram_bytes: the arena of the program as C source, scratch included
+ * (emit/c_layout.c; ITG_UNSUPPORTED, ITG_LIMIT: C source cannot hold it), and the arena of a device
+ * (program.h, itg_program_plan_device) for activations and outputs, at ITG_FLOW_DEVICE_ALIGNMENT.
+ */
 itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err);
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err);
-const itg_bound *itg_program_bounds(const itg_program *p, int32_t *count);
-int32_t itg_program_float_island_count(const itg_program *p);
-const char *itg_program_float_island(const itg_program *p,
-                                     int32_t index); /* "Softmax attn/softmax: reason" */
 void itg_program_print(const itg_program *p, itg_strbuf *out);
-
-/* ---- execution (execute.c) ---- */
-typedef struct itg_instance itg_instance;
-itg_status itg_instance_create(const itg_program *p, itg_instance **out, itg_error *err);
-void itg_instance_destroy(itg_instance *instance);
-void *itg_instance_input(itg_instance *instance, int32_t index); /* of the input's dtype */
-itg_status itg_instance_run(itg_instance *instance, itg_error *err);
-itg_tensor itg_instance_output(const itg_instance *instance,
-                               int32_t index); /* storage dtype; valid until the next run */
 
 /* ---- artefact (artefact.c): an ONNX file with domain "ai.intaglio"; docs/artefact.md ---- */
 /* metadata: key/value strings kept in the file (preprocessing, hashes, engine version). */

@@ -337,90 +337,82 @@ typedef enum dtype_rule {
 
 typedef struct rule {
     rule_fn check; /* NULL: a program never holds this operator */
-    int32_t min_inputs, max_inputs, max_outputs;
-    int32_t optional_from; /* inputs from here on may be left out */
     dtype_rule dtypes;
 } rule;
 
-#define MANY 65536
-#define UNARY(dtypes)                                                                              \
-    {                                                                                              \
-        same, 1, 1, 1, MANY, dtypes                                                                \
-    }
 static const rule rules[ITG_OP_COUNT] = {
-    [ITG_OP_CONV] = {conv, 2, 3, 1, 2, ALL_F32},
-    [ITG_OP_GEMM] = {gemm, 2, 3, 1, 2, ALL_F32},
-    [ITG_OP_MATMUL] = {matmul, 2, 3, 1, 2, ALL_F32},
-    [ITG_OP_ADD] = {broadcast, 2, 2, 1, MANY, ARITHMETIC},
-    [ITG_OP_SUB] = {broadcast, 2, 2, 1, MANY, ARITHMETIC},
-    [ITG_OP_MUL] = {broadcast, 2, 2, 1, MANY, ARITHMETIC},
-    [ITG_OP_DIV] = {broadcast, 2, 2, 1, MANY, ARITHMETIC},
-    [ITG_OP_POW] = {broadcast, 2, 2, 1, MANY, RAISED},
-    [ITG_OP_MIN] = {broadcast, 1, MANY, 1, MANY, ARITHMETIC},
-    [ITG_OP_MAX] = {broadcast, 1, MANY, 1, MANY, ARITHMETIC},
-    [ITG_OP_RELU] = UNARY(ALL_F32),
-    [ITG_OP_LEAKY_RELU] = UNARY(ALL_F32),
-    [ITG_OP_PRELU] = {prelu, 2, 2, 1, MANY, ALL_F32},
-    [ITG_OP_ELU] = UNARY(ALL_F32),
-    [ITG_OP_CLIP] = UNARY(ALL_F32),
-    [ITG_OP_SIGMOID] = UNARY(ALL_F32),
-    [ITG_OP_TANH] = UNARY(ALL_F32),
-    [ITG_OP_HARD_SIGMOID] = UNARY(ALL_F32),
-    [ITG_OP_HARD_SWISH] = UNARY(ALL_F32),
-    [ITG_OP_SOFTPLUS] = UNARY(ALL_F32),
-    [ITG_OP_EXP] = UNARY(ALL_F32),
-    [ITG_OP_LOG] = UNARY(ALL_F32),
-    [ITG_OP_SQRT] = UNARY(ALL_F32),
-    [ITG_OP_RECIPROCAL] = UNARY(ALL_F32),
-    [ITG_OP_ERF] = UNARY(ALL_F32),
-    [ITG_OP_ABS] = UNARY(ALL_F32),
-    [ITG_OP_NEG] = UNARY(ALL_F32),
-    [ITG_OP_FLOOR] = UNARY(ALL_F32),
-    [ITG_OP_CEIL] = UNARY(ALL_F32),
-    [ITG_OP_MAX_POOL] = {pool, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_AVERAGE_POOL] = {pool, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_GLOBAL_AVERAGE_POOL] = {global_pool, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_GLOBAL_MAX_POOL] = {global_pool, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_REDUCE_MEAN] = {reduce, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_REDUCE_SUM] = {reduce, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_REDUCE_MAX] = {reduce, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_BATCH_NORMALIZATION] = {batch_normalization, 5, 5, 1, MANY, ALL_F32},
-    [ITG_OP_LAYER_NORMALIZATION] = {layer_normalization, 2, 3, 1, 2, ALL_F32},
-    [ITG_OP_SOFTMAX] = {softmax, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_LOG_SOFTMAX] = {softmax, 1, 1, 1, MANY, ALL_F32},
-    [ITG_OP_ARG_MAX] = {arg_max, 1, 1, 1, MANY, INDEXED},
-    [ITG_OP_CONCAT] = {concat, 1, MANY, 1, MANY, MOVED},
-    [ITG_OP_SPLIT] = {split, 1, 1, MANY, MANY, MOVED},
-    [ITG_OP_RESHAPE] = {same_elements, 1, 1, 1, MANY, MOVED},
-    [ITG_OP_FLATTEN] = {same_elements, 1, 1, 1, MANY, MOVED},
-    [ITG_OP_TRANSPOSE] = {transpose, 1, 1, 1, MANY, MOVED},
-    [ITG_OP_SLICE] = {slice, 1, 1, 1, MANY, MOVED},
-    [ITG_OP_GATHER] = {gather, 2, 2, 1, MANY, GATHERED},
-    [ITG_OP_SQUEEZE] = {same_elements, 1, 1, 1, MANY, MOVED},
-    [ITG_OP_UNSQUEEZE] = {same_elements, 1, 1, 1, MANY, MOVED},
-    [ITG_OP_EXPAND] = {expand, 1, 1, 1, MANY, MOVED},
-    [ITG_OP_PAD] = {pad, 1, 1, 1, MANY, MOVED},
-    [ITG_OP_CAST] = UNARY(CONVERTED),
-    [ITG_OP_EQUAL] = {broadcast, 2, 2, 1, MANY, COMPARED},
-    [ITG_OP_WHERE] = {broadcast, 3, 3, 1, MANY, SELECTED},
-    [ITG_OP_IDENTITY] = UNARY(MOVED),
-    [ITG_OP_DROPOUT] = UNARY(MOVED),
+    [ITG_OP_CONV] = {conv, ALL_F32},
+    [ITG_OP_GEMM] = {gemm, ALL_F32},
+    [ITG_OP_MATMUL] = {matmul, ALL_F32},
+    [ITG_OP_POW] = {broadcast, RAISED},
+    [ITG_OP_PRELU] = {prelu, ALL_F32},
+    [ITG_OP_MAX_POOL] = {pool, ALL_F32},
+    [ITG_OP_AVERAGE_POOL] = {pool, ALL_F32},
+    [ITG_OP_GLOBAL_AVERAGE_POOL] = {global_pool, ALL_F32},
+    [ITG_OP_GLOBAL_MAX_POOL] = {global_pool, ALL_F32},
+    [ITG_OP_REDUCE_MEAN] = {reduce, ALL_F32},
+    [ITG_OP_REDUCE_SUM] = {reduce, ALL_F32},
+    [ITG_OP_REDUCE_MAX] = {reduce, ALL_F32},
+    [ITG_OP_BATCH_NORMALIZATION] = {batch_normalization, ALL_F32},
+    [ITG_OP_LAYER_NORMALIZATION] = {layer_normalization, ALL_F32},
+    [ITG_OP_SOFTMAX] = {softmax, ALL_F32},
+    [ITG_OP_LOG_SOFTMAX] = {softmax, ALL_F32},
+    [ITG_OP_ARG_MAX] = {arg_max, INDEXED},
+    [ITG_OP_CONCAT] = {concat, MOVED},
+    [ITG_OP_SPLIT] = {split, MOVED},
+    [ITG_OP_RESHAPE] = {same_elements, MOVED},
+    [ITG_OP_FLATTEN] = {same_elements, MOVED},
+    [ITG_OP_TRANSPOSE] = {transpose, MOVED},
+    [ITG_OP_SLICE] = {slice, MOVED},
+    [ITG_OP_GATHER] = {gather, GATHERED},
+    [ITG_OP_SQUEEZE] = {same_elements, MOVED},
+    [ITG_OP_UNSQUEEZE] = {same_elements, MOVED},
+    [ITG_OP_EXPAND] = {expand, MOVED},
+    [ITG_OP_PAD] = {pad, MOVED},
+    [ITG_OP_CAST] = {same, CONVERTED},
+    [ITG_OP_EQUAL] = {broadcast, COMPARED},
+    [ITG_OP_WHERE] = {broadcast, SELECTED},
+    [ITG_OP_IDENTITY] = {same, MOVED},
+    [ITG_OP_DROPOUT] = {same, MOVED},
 };
+
+static const rule *rule_of(itg_op op)
+{
+    static const rule univariate = {same, ALL_F32}, arithmetic = {broadcast, ARITHMETIC};
+    if (itg_op_is(op, ITG_IS_UNIVARIATE)) return &univariate;
+    bool own = rules[op].check != NULL || !itg_op_is(op, ITG_IS_BROADCAST);
+    return own ? &rules[op] : &arithmetic;
+}
+
+/* As in the prepared graph: shape-like inputs are attributes, further outputs are gone. */
+static itg_status check_arity(const itg_signature *s, itg_error *err)
+{
+    enum { MANY = 65536 };
+    const itg_op_info *info = itg_op_info_of(s->op);
+    bool shaped = itg_op_is(s->op, ITG_IS_SHAPED);
+    int32_t least = shaped ? 1 : info->min_inputs, most = shaped ? 1 : info->max_inputs;
+    int32_t outputs = info->max_outputs < 0 ? MANY : 1;
+    int32_t needed = most < 0 ? s->input_count : least;
+    if (most < 0) most = MANY;
+    if (s->input_count < least || s->input_count > most || s->output_count < 1 ||
+        s->output_count > outputs)
+        return itg_fail(err, ITG_MISMATCH,
+                        "%d inputs and %d outputs; %s takes %d to %d, and 1 to %d",
+                        (int)s->input_count, (int)s->output_count, itg_op_name(s->op), (int)least,
+                        (int)most, (int)outputs);
+    for (int32_t i = 0; i < needed; i++)
+        if (s->inputs[i] == NULL) return itg_fail(err, ITG_MISMATCH, "input %d is missing", (int)i);
+    return ITG_OK;
+}
 
 itg_status itg_check_shapes(const itg_signature *s, itg_error *err)
 {
-    const rule *r = &rules[s->op];
+    const rule *r = rule_of(s->op);
     if (r->check == NULL)
         return itg_fail(err, ITG_UNSUPPORTED, "%s has no place in a prepared graph",
                         itg_op_name(s->op));
-    if (s->input_count < r->min_inputs || s->input_count > r->max_inputs || s->output_count < 1 ||
-        s->output_count > r->max_outputs)
-        return itg_fail(err, ITG_MISMATCH,
-                        "%d inputs and %d outputs; %s takes %d to %d, and 1 to %d",
-                        (int)s->input_count, (int)s->output_count, itg_op_name(s->op),
-                        (int)r->min_inputs, (int)r->max_inputs, (int)r->max_outputs);
-    for (int32_t i = 0; i < s->input_count && i < r->optional_from; i++)
-        if (s->inputs[i] == NULL) return itg_fail(err, ITG_MISMATCH, "input %d is missing", (int)i);
+    itg_status status = check_arity(s, err);
+    if (status != ITG_OK) return status;
     if (s->attrs->axes_count < 0 || s->attrs->axes_count > ITG_MAX_RANK)
         return bad(err, "bad number of axes");
     return r->check(s, err);
@@ -440,7 +432,7 @@ static bool uniform(const itg_signature *s, int32_t first)
 static bool dtypes_fit(const itg_signature *s)
 {
     itg_dtype type = s->outputs[0]->dtype, first = s->inputs[0]->dtype;
-    switch (rules[s->op].dtypes) {
+    switch (rule_of(s->op)->dtypes) {
     case ALL_F32:
         return type == ITG_F32 && uniform(s, 0);
     case ARITHMETIC:

@@ -1,5 +1,7 @@
 /* The fields of a step, once for files and for print. docs/artefact.md explains each. */
-#include "realize/attr_fields.h"
+#include "base/packed.h"
+#include "realize/artefact.h"
+#include "realize/fields.h"
 #include "kernels/requant.h"
 #include <string.h>
 
@@ -79,13 +81,13 @@ static void visit_operand_quantizer(itg_fields *f, itg_program *p, char side, in
         visit_quantizer(f, side, index, &p->values[value].q);
 }
 
-static void visit_type(itg_fields *f, int32_t index, itg_pvalue *v)
+static void visit_type(itg_fields *f, char side, int32_t index, itg_pvalue *v)
 {
     int dtype = (int)v->dtype;
     int64_t count = v->shape.rank;
     const int64_t *dims = v->shape.dims;
-    visit_enum(f, named('y', index, "dtype").text, &dtype, dtype_name, ITG_DTYPE_COUNT);
-    itg_field_ints(f, named('y', index, "shape").text, &dims, &count, ITG_MAX_RANK);
+    visit_enum(f, named(side, index, "dtype").text, &dtype, dtype_name, ITG_DTYPE_COUNT);
+    itg_field_ints(f, named(side, index, "shape").text, &dims, &count, ITG_MAX_RANK);
     if (f->mode != ITG_FIELDS_READ || f->status != ITG_OK) return;
     v->dtype = (itg_dtype)dtype;
     v->shape.rank = (int32_t)count;
@@ -112,7 +114,7 @@ static void visit_outputs(itg_fields *f, itg_program *p, itg_step *s)
 {
     for (int32_t i = 0; i < s->output_count && f->status == ITG_OK; i++) {
         itg_pvalue *v = &p->values[s->outputs[i]];
-        visit_type(f, i, v);
+        visit_type(f, 'y', i, v);
         visit_operand_quantizer(f, p, 'y', i, s->outputs[i]);
         if (itg_step_has_epilogue(s)) visit_epilogue(f, i, s, v, &s->outs[i]);
     }
@@ -124,6 +126,63 @@ static void visit_constants(itg_fields *f, itg_program *p, itg_step *s)
     for (int32_t i = 0; i < s->input_count && f->status == ITG_OK; i++)
         if (s->inputs[i] != ITG_NONE && p->values[s->inputs[i]].data != NULL)
             visit_operand_quantizer(f, p, 'x', i, s->inputs[i]);
+}
+
+/* ---- packed constants ---- */
+
+/* The codes of v's bytes, as constants of this type. */
+static const void *unpacked(itg_fields *f, const itg_pvalue *v, const itg_pvalue *type,
+                            int32_t bits)
+{
+    int64_t elements = 0;
+    bool good = itg_dtype_is_integer(type->dtype) && itg_dtype_size(type->dtype) <= 4 &&
+                bits >= 2 && bits < (int32_t)(8 * itg_dtype_size(type->dtype)) &&
+                itg_shape_elements(&type->shape, &elements) && elements >= 1 &&
+                v->dtype == ITG_U8 && v->shape.rank == 1 &&
+                v->shape.dims[0] == itg_packed_bytes(elements, bits) &&
+                itg_packed_ends(v->data, bits, elements);
+    if (!good) {
+        itg_fields_fail(f, ITG_BAD_FILE, v->name, "no packed codes of this type, shape and width");
+        return NULL;
+    }
+    void *codes = itg_arena_array(f->arena, (size_t)elements, itg_dtype_size(type->dtype));
+    if (codes == NULL) itg_fields_fail(f, ITG_NO_MEMORY, v->name, "no memory for its codes");
+    if (codes != NULL)
+        itg_packed_unpack(v->data, bits, itg_dtype_min(type->dtype) < 0, elements,
+                          itg_dtype_size(type->dtype), codes);
+    return codes;
+}
+
+static void read_packed(itg_fields *f, int32_t index, itg_pvalue *v)
+{
+    itg_pvalue type = {.dtype = ITG_F32};
+    int32_t bits = 0;
+    if (itg_onnx_attr_find(f->node, named('x', index, "dtype").text) == NULL) return;
+    visit_type(f, 'x', index, &type);
+    itg_field_int32(f, named('x', index, "bits").text, &bits, 2, 32);
+    if (f->status != ITG_OK) return;
+    if (v->quantized) { /* as another node stated it */
+        if (v->dtype != type.dtype || !itg_shape_equal(&v->shape, &type.shape))
+            itg_fields_fail(f, ITG_BAD_FILE, v->name, "another node states another type");
+        return;
+    }
+    const void *codes = unpacked(f, v, &type, bits);
+    if (codes == NULL) return;
+    v->data = codes;
+    v->dtype = type.dtype;
+    v->shape = type.shape;
+}
+
+void itg_visit_packed(itg_fields *f, itg_program *p, itg_step *s)
+{
+    for (int32_t i = 0; i < s->input_count && f->status == ITG_OK; i++) {
+        itg_pvalue *v = s->inputs[i] == ITG_NONE ? NULL : &p->values[s->inputs[i]];
+        if (v == NULL || v->data == NULL) continue;
+        if (f->mode == ITG_FIELDS_READ)
+            read_packed(f, i, v);
+        else if (itg_value_is_packed(p, s->inputs[i]))
+            visit_type(f, 'x', i, v);
+    }
 }
 
 /* ---- the step ---- */

@@ -2,6 +2,7 @@
  * becomes. */
 #include "search/engine.h"
 #include "search/evaluator.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +11,16 @@ static itg_status add_ram(const itg_annotated *a, const itg_program *program, it
 {
     itg_program *made = NULL;
     itg_error why = {0};
+    int64_t bytes = 0;
     itg_status status = ITG_OK;
-    out->peak_activation_bytes = -1;
+    out->value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)NAN;
     if (program == NULL) {
         status =
             itg_realize_program(a, &(itg_realize_options){.allow_overflow = true}, &made, &why);
         program = made;
     }
-    if (status == ITG_OK)
-        status = itg_program_ram_bytes(program, &out->peak_activation_bytes, &why);
+    if (status == ITG_OK) status = itg_program_ram_bytes(program, &bytes, &why);
+    if (status == ITG_OK) out->value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)bytes;
     itg_program_destroy(made);
     return status == ITG_NO_MEMORY ? itg_fail(err, status, "%s", why.message) : ITG_OK;
 }
@@ -30,37 +32,21 @@ itg_status itg_program_costs(const itg_hardware *hw, const itg_annotated *a,
     return status == ITG_OK ? add_ram(a, program, out, err) : status;
 }
 
-itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
-                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
-                        itg_error *err)
+double itg_hardware_limit(const itg_hardware *hw, itg_metric metric)
 {
-    itg_annotated *annotated = NULL;
-    itg_score score;
-    itg_status status =
-        itg_simulate_strategy(model, file, data, labels, with_agreement, threads, &score, err);
-    if (status == ITG_OK && !file->hardware->all_float) {
-        status = itg_annotate(model->graph, file->hardware, file->strategy, &annotated, err);
-        if (status == ITG_OK) status = add_ram(annotated, NULL, &score, err);
-        itg_annotated_destroy(annotated);
-    }
-    if (status == ITG_OK) *out = score;
-    return status;
-}
-
-double itg_hardware_limit(const itg_hardware *hw, itg_cost_kind kind)
-{
-    int64_t bytes = kind == ITG_COST_FLASH ? hw->flash_bytes
-                    : kind == ITG_COST_RAM ? hw->ram_bytes
-                                           : 0;
-    return (double)bytes;
+    return metric == ITG_METRIC_PARAMETER_BYTES         ? (double)hw->flash_bytes
+           : metric == ITG_METRIC_PEAK_ACTIVATION_BYTES ? (double)hw->ram_bytes
+                                                        : 0;
 }
 
 itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw)
 {
     itg_goal kept = *goal;
-    for (int k = 0; k < ITG_COST_KINDS; k++) {
-        double stated = itg_hardware_limit(hw, (itg_cost_kind)k), *limit = &kept.limits[k];
-        if (stated > 0 && (*limit == 0 || stated < *limit)) *limit = stated;
+    for (int k = 0; k < ITG_METRIC_COUNT; k++) {
+        double stated = itg_hardware_limit(hw, (itg_metric)k),
+               limit = itg_goal_limit(goal, (itg_metric)k);
+        if (stated > 0 && (limit == 0 || stated < limit))
+            (void)itg_goal_constrain(&kept, (itg_metric)k, stated, false);
     }
     return kept;
 }
@@ -100,7 +86,7 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
                            itg_score *out, char no_c[512], itg_error *err)
 {
     const itg_uniform_options options = {bits, bits, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
-    itg_stats *stats = made_up_stats(model->graph);
+    itg_stats *stats = made_up_stats(model);
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
@@ -109,8 +95,8 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
     int64_t arena;
     if (no_c) *no_c = '\0';
     if (!stats) return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
-    itg_status status = itg_strategy_uniform(model->graph, hw, stats, &options, &strategy, &why);
-    if (status == ITG_OK) status = itg_annotate(model->graph, hw, strategy, &annotated, &why);
+    itg_status status = itg_strategy_uniform(model, hw, stats, &options, &strategy, &why);
+    if (status == ITG_OK) status = itg_annotate(model, hw, strategy, &annotated, &why);
     if (status == ITG_OK)
         status = itg_realize_program(annotated, &(itg_realize_options){.allow_overflow = true},
                                      &program, &why);

@@ -40,19 +40,6 @@ typedef struct engine {
     atomic_bool cancelled;
 } engine;
 
-itg_score itg_score_unknown(void)
-{
-    return (itg_score){.top1 = -1,
-                       .agreement = -1,
-                       .weight_bytes = -1,
-                       .parameter_bytes = -1,
-                       .peak_activation_bytes = -1,
-                       .bops = -1,
-                       .cycles = -1,
-                       .average_weight_bits = -1,
-                       .distortion = -1};
-}
-
 static double now(const engine *e)
 {
     const itg_search_hooks *h = e->o->hooks;
@@ -131,7 +118,8 @@ static itg_status take_finding(slot *s, const itg_finding *from, itg_error *err)
 /* The best does not change while a batch is evaluated, so nothing depends on its order. */
 static itg_race race_of(const engine *e, const slot *s)
 {
-    return (itg_race){e->o->objective, &e->result.best, s->floor};
+    return (itg_race){e->o->objective, &e->result.best, s->floor,
+                      e->result.front.objective_count > 1 ? &e->result.front : NULL};
 }
 
 /* Whether it says all that may matter of the slot's point; a score that was stopped early may not.
@@ -279,6 +267,15 @@ static itg_status keep_best(engine *e, const itg_trial *trial, itg_error *err)
     return ITG_OK;
 }
 
+static itg_status keep_front(engine *e, const itg_trial *trial, itg_error *err)
+{
+    double values[ITG_MOST_OBJECTIVES];
+    if (e->result.front.objective_count < 2 || !trial->meets_goal || trial->score.stopped_at > 0)
+        return ITG_OK;
+    itg_objective_values(e->o->objective, &trial->score, values);
+    return itg_archive_add(&e->result.front, values, trial, err);
+}
+
 static itg_status finish_trial(engine *e, slot *s, itg_error *err)
 {
     const itg_search_hooks *h = e->o->hooks;
@@ -295,6 +292,7 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
     bool replayed = trial.index < e->o->replay_count;
     itg_status status = itg_memory_keep(e->memory, s->point, &s->finding, err);
     if (status == ITG_OK) status = keep_best(e, &trial, err);
+    if (status == ITG_OK) status = keep_front(e, &trial, err);
     if (status == ITG_OK && !replayed && h && h->trial) status = h->trial(h->context, &trial, err);
     if (status != ITG_OK) return status;
     e->result.trial_count++;
@@ -366,6 +364,7 @@ static itg_status run_batches(engine *e, itg_error *err)
 void itg_engine_result_deinit(itg_engine_result *result)
 {
     free((void *)(uintptr_t)result->best.point);
+    itg_archive_deinit(&result->front);
     *result = (itg_engine_result){.best.index = -1};
 }
 
@@ -410,6 +409,7 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
                : def->default_trials > 0 ? def->default_trials
                                          : INT64_MAX;
     e->result.best.index = e->gain.index = -1;
+    e->result.front.objective_count = options->objective->goal.objective_count;
     itg_rng_init(&e->rng, options->seed);
     itg_status status = allocate(e, err);
     if (status == ITG_OK) {

@@ -39,6 +39,7 @@ typedef struct itg_engine_options {
 typedef struct itg_engine_result {
     int64_t trial_count, duplicates, raced; /* raced: of those that are no duplicates */
     itg_trial best;                         /* index -1: none was feasible; point malloc'd */
+    itg_archive front;                      /* of trials that meet a goal of several objectives */
     bool goal_met;
     const char *stop_reason; /* "exhausted", "trials", "seconds", "patience", "cancelled" */
 } itg_engine_result;
@@ -46,6 +47,4 @@ typedef struct itg_engine_result {
 itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *out,
                           itg_error *err);
 void itg_engine_result_deinit(itg_engine_result *result);
-/* The score of what could not be run: nothing is known. */
-itg_score itg_score_unknown(void);
 #endif

@@ -9,7 +9,7 @@
 
 static itg_status name_constants(itg_evaluator *e, itg_error *err)
 {
-    const itg_graph *g = e->model->graph;
+    const itg_graph *g = e->model;
     e->content = calloc((size_t)g->value_count + 1, sizeof *e->content);
     if (!e->content) return itg_fail(err, ITG_NO_MEMORY, "no memory to name the constants");
     for (itg_id v = 0; v < g->value_count; v++) {
@@ -46,13 +46,16 @@ static void set_least(const itg_scoring *scoring, const itg_score *costs, double
 {
     if (!scoring->race) return;
     double floor = itg_race_floor(scoring->race, costs);
-    if (scoring->race->objective->goal.quality == ITG_QUALITY_SQNR) {
+    itg_metric quality = itg_goal_quality_metric(&scoring->race->objective->goal);
+    if (quality == ITG_METRIC_SQNR) {
         *most = itg_most_distortion(floor);
         o->most_distortion = most;
         return;
     }
-    int64_t least = itg_least_count(o->data->shape.dims[0], floor);
-    *(o->labels ? &o->least_correct : &o->least_agreeing) = least;
+    if (quality == ITG_METRIC_ACCURACY)
+        quality = o->labels ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT;
+    if (itg_hit_of[quality])
+        o->least_hits[quality] = itg_least_count(o->data->shape.dims[0], floor);
 }
 
 /* out holds the costs already. */
@@ -76,7 +79,7 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     itg_status status = itg_batch_plan_create(program, &batch, &plan, err);
     if (status != ITG_OK) return status;
     itg_fast_program fast = {program, plan, evaluator->activations, set->source};
-    itg_runner runner = itg_runner_fast(&fast);
+    itg_runner runner = itg_runner_program(&fast);
     status = itg_evaluate(&runner, &options, &evaluation, err);
     if (status == ITG_OK) itg_score_quality(&evaluation, out);
     itg_evaluation_deinit(&evaluation);
@@ -119,11 +122,10 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
     itg_score score = itg_score_unknown();
     itg_status status = itg_check_stop(&evaluator->stop, err);
     if (status == ITG_OK)
-        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
-                                   &evaluator->constants, &annotated, err);
+        status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
+                                   &annotated, err);
     if (status == ITG_OK)
-        status = itg_realize_with(annotated, &(itg_realize_options){0}, &evaluator->constants,
-                                  &program, err);
+        status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
     if (status == ITG_OK)
         status = itg_program_costs(evaluator->hw, annotated, program, &score, err);
     if (status == ITG_OK) status = score_program(evaluator, program, scoring, &score, err);
@@ -183,8 +185,8 @@ itg_status itg_evaluator_conflicts(const itg_evaluator *evaluator, const int32_t
     itg_status status = itg_evaluator_resolve(evaluator, point, &strategy, &why);
     *count = 0;
     if (status == ITG_OK)
-        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
-                                   &evaluator->constants, &annotated, &why);
+        status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
+                                   &annotated, &why);
     if (status == ITG_OK) status = find_conflicts(evaluator->points, annotated, out, count, &why);
     itg_annotated_destroy(annotated);
     itg_strategy_destroy(strategy);
@@ -199,8 +201,7 @@ static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annota
 {
     itg_program *program = NULL;
     const itg_realize_options options = {.allow_overflow = true};
-    const itg_constants *constants = evaluator->weights ? &evaluator->constants : NULL;
-    itg_status status = itg_realize_with(annotated, &options, constants, &program, err);
+    itg_status status = itg_realize_program(annotated, &options, &program, err);
     if (status == ITG_OK) status = itg_program_costs(evaluator->hw, annotated, program, score, err);
     itg_program_destroy(program);
     return status;
@@ -217,8 +218,8 @@ itg_status itg_evaluator_cost(const itg_evaluator *evaluator, const int32_t *poi
     itg_status status = itg_check_stop(&evaluator->stop, err);
     if (status == ITG_OK) status = resolve(evaluator, point, ITG_THRESHOLD_MAX, &strategy, err);
     if (status == ITG_OK)
-        status = itg_annotate_with(evaluator->model->graph, evaluator->hw, strategy,
-                                   &evaluator->constants, &annotated, err);
+        status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
+                                   &annotated, err);
     if (status == ITG_OK)
         status = with_ram ? cost_with_ram(evaluator, annotated, &score, err)
                           : itg_score_costs(evaluator->hw, annotated, &score, err);

@@ -7,10 +7,8 @@
 #include "search/point_space.h"
 #include "search/split.h"
 #include "sim/evaluate.h"
-#include "sim/model.h"
+#include "sim/sim.h"
 #include "sim/strategy_file.h"
-
-itg_runner itg_runner_program(const itg_program *program);
 
 /* All costs, RAM (itg_program_ram_bytes) included: of `program`, or where that is NULL of what the
  * annotated graph becomes; -1: it becomes none. */
@@ -24,7 +22,7 @@ typedef struct itg_fast_program {
     itg_cache *activations; /* NULL: none are kept */
     uint64_t source;        /* number of the samples, for activations */
 } itg_fast_program;
-itg_runner itg_runner_fast(const itg_fast_program *fast);
+itg_runner itg_runner_program(const itg_fast_program *fast);
 /* All that scoring a point needs; shared by the workers, which change nothing of it but the
  * threshold cache. */
 typedef struct itg_evaluator {

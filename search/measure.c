@@ -33,10 +33,10 @@ static itg_status cost_moved(measure *m, int64_t item, int32_t d, int32_t levels
 }
 
 /* A limit counts that the widest widths exceed, or may. */
-static bool counts(const measure *m, itg_cost_kind kind)
+static bool counts(const measure *m, itg_metric kind)
 {
-    double limit = m->objective->goal.limits[kind];
-    return limit > 0 && (!m->levels[0] || itg_score_cost(&m->scores[0], kind) > limit);
+    double limit = itg_goal_limit(&m->objective->goal, (itg_metric)kind);
+    return limit > 0 && (!m->levels[0] || m->scores[0].value[kind] > limit);
 }
 
 /* Both corners, with their RAM; then it is known whether that counts. */
@@ -46,8 +46,9 @@ static itg_status cost_corners(measure *m, itg_error *err)
     m->with_ram = true;
     itg_status status = cost_moved(m, 0, -1, 1, err);
     if (status == ITG_OK) status = cost_moved(m, 1, -1, 1, err);
-    m->with_ram =
-        (!goal->maximize_quality && goal->minimize == ITG_COST_RAM) || counts(m, ITG_COST_RAM);
+    m->with_ram = (!itg_goal_maximizes_quality(goal) &&
+                   itg_goal_objective(goal) == ITG_METRIC_PEAK_ACTIVATION_BYTES) ||
+                  counts(m, ITG_METRIC_PEAK_ACTIVATION_BYTES);
     return status;
 }
 
@@ -71,14 +72,14 @@ static double difference(const measure *m, const itg_score *a, const itg_score *
     const itg_goal *goal = &m->objective->goal;
     const itg_score *widest = m->levels[0] ? &m->scores[0] : NULL;
     double unit = 1, sum = 0;
-    if (!goal->maximize_quality) {
-        sum = itg_score_cost(a, goal->minimize) - itg_score_cost(b, goal->minimize);
-        if (widest) unit = itg_score_cost(widest, goal->minimize);
+    if (!itg_goal_maximizes_quality(goal)) {
+        sum = a->value[itg_goal_objective(goal)] - b->value[itg_goal_objective(goal)];
+        if (widest) unit = widest->value[itg_goal_objective(goal)];
     }
-    for (int k = 0; k < ITG_COST_KINDS; k++) {
-        itg_cost_kind kind = (itg_cost_kind)k;
+    for (int k = 0; k < ITG_METRIC_COUNT; k++) {
+        itg_metric kind = (itg_metric)k;
         if (counts(m, kind))
-            sum += unit * (itg_score_cost(a, kind) - itg_score_cost(b, kind)) / goal->limits[k];
+            sum += unit * (a->value[kind] - b->value[kind]) / itg_goal_limit(goal, (itg_metric)k);
     }
     return sum;
 }
@@ -105,10 +106,10 @@ static double level_of(const measure *m, int32_t d)
 static bool has_different_costs(const measure *m, int64_t count)
 {
     const itg_goal *goal = &m->objective->goal;
-    bool differ = goal->maximize_quality || !m->levels[0] || !m->levels[1];
+    bool differ = itg_goal_maximizes_quality(goal) || !m->levels[0] || !m->levels[1];
     for (int64_t i = 1; i < count && !differ; i++)
-        differ = m->levels[i] > 0 && itg_score_cost(&m->scores[i], goal->minimize) !=
-                                         itg_score_cost(&m->scores[0], goal->minimize);
+        differ = m->levels[i] > 0 && m->scores[i].value[itg_goal_objective(goal)] !=
+                                         m->scores[0].value[itg_goal_objective(goal)];
     return differ;
 }
 

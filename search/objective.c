@@ -6,88 +6,20 @@
 /* Qualities are fractions of fewer than 2^31 samples: two that differ are further apart. */
 #define FLOOR_SLACK 0x1p-40
 
-static const char *const cost_names[] = {"size", "bops", "cycles", "ram", "flash"};
-
-const char *itg_cost_name(itg_cost_kind kind)
-{
-    return cost_names[kind];
-}
-
-double itg_score_cost(const itg_score *score, itg_cost_kind kind)
-{
-    switch (kind) {
-    case ITG_COST_SIZE:
-        return (double)score->weight_bytes;
-    case ITG_COST_BOPS:
-        return score->bops;
-    case ITG_COST_CYCLES:
-        return score->cycles;
-    case ITG_COST_FLASH:
-        return (double)score->parameter_bytes;
-    default:
-        return (double)score->peak_activation_bytes;
-    }
-}
-
-const char *itg_quality_name(itg_quality_kind kind)
-{
-    return kind == ITG_QUALITY_SQNR ? "sqnr" : "classes";
-}
-
-/* In hundreds of dB: searchers weigh what quality falls short of, and a dB is to them what a point
- * of top-1 is. */
-static double quality_of_sqnr(double db)
-{
-    if (isnan(db)) return -ITG_MOST_SQNR_DB / 100;
-    return (db > ITG_MOST_SQNR_DB    ? ITG_MOST_SQNR_DB
-            : db < -ITG_MOST_SQNR_DB ? -ITG_MOST_SQNR_DB
-                                     : db) /
-           100;
-}
-
-double itg_goal_quality(const itg_goal *goal, const itg_score *score)
-{
-    if (goal->quality == ITG_QUALITY_SQNR) return quality_of_sqnr(itg_score_sqnr_db(score));
-    return score->top1 >= 0 ? score->top1 : score->agreement >= 0 ? score->agreement : -2;
-}
-
 static double floor_of(const itg_goal *goal, const itg_score *floats)
 {
-    if (goal->quality == ITG_QUALITY_SQNR)
-        return goal->min_sqnr_db > 0 ? goal->min_sqnr_db / 100 : -INFINITY;
-    return goal->max_drop < 0 ? -INFINITY
-                              : itg_goal_quality(goal, floats) - goal->max_drop - FLOOR_SLACK;
-}
-
-static itg_status check_floor(const itg_goal *goal, itg_error *err)
-{
-    bool sqnr = goal->quality == ITG_QUALITY_SQNR;
-    if ((int)goal->quality < 0 || goal->quality >= ITG_QUALITY_KINDS)
-        return itg_fail(err, ITG_BAD_ARGUMENT, "there is no quality of kind %d",
-                        (int)goal->quality);
-    if (isnan(goal->max_drop))
-        return itg_fail(err, ITG_BAD_ARGUMENT, "the largest drop of quality is not a number");
-    if (!(goal->min_sqnr_db >= 0 && goal->min_sqnr_db <= ITG_MOST_SQNR_DB))
-        return itg_fail(err, ITG_BAD_ARGUMENT, "the least SQNR is not a number of dB from 0 to %g",
-                        ITG_MOST_SQNR_DB);
-    if (sqnr ? goal->max_drop >= 0 : goal->min_sqnr_db > 0)
-        return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "a drop of quality is a floor of classes, and a least SQNR one of SQNR: "
-                        "the goal has the other one");
-    return ITG_OK;
+    itg_metric metric = itg_goal_quality_metric(goal);
+    const itg_constraint *c = itg_goal_constraint(goal, metric);
+    if (!c || isinf(c->bound)) return -INFINITY;
+    if (c->below_float) return itg_goal_quality(goal, floats) - c->bound - FLOOR_SLACK;
+    return itg_metric_about(metric)->unit == ITG_UNIT_DECIBELS ? c->bound / 100 : c->bound;
 }
 
 itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
                               const itg_search_space *space, itg_objective *out, itg_error *err)
 {
-    itg_status status = check_floor(goal, err);
+    itg_status status = itg_goal_check(goal, err);
     if (status != ITG_OK) return status;
-    if (!goal->maximize_quality && ((int)goal->minimize < 0 || goal->minimize >= ITG_COST_KINDS))
-        return itg_fail(err, ITG_BAD_ARGUMENT, "there is no cost of kind %d", (int)goal->minimize);
-    for (int k = 0; k < ITG_COST_KINDS; k++)
-        if (!(goal->limits[k] >= 0) || isinf(goal->limits[k]))
-            return itg_fail(err, ITG_BAD_ARGUMENT, "the limit of %s is not a positive number",
-                            cost_names[k]);
     *out = (itg_objective){.goal = *goal, .space = space};
     out->quality_floor = floor_of(goal, floats);
     return ITG_OK;
@@ -96,8 +28,8 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
 static double violation_of(const itg_goal *goal, const itg_score *score)
 {
     double sum = 0;
-    for (int k = 0; k < ITG_COST_KINDS; k++) {
-        double limit = goal->limits[k], cost = itg_score_cost(score, (itg_cost_kind)k);
+    for (int k = 0; k < ITG_METRIC_COUNT; k++) { /* the order of sums is that of the metrics */
+        double limit = itg_goal_limit(goal, (itg_metric)k), cost = score->value[k];
         if (limit > 0 && cost > limit) sum += (cost - limit) / limit;
     }
     return sum;
@@ -118,18 +50,30 @@ double itg_objective_cost(const itg_objective *objective, const itg_score *score
 {
     const itg_goal *goal = &objective->goal;
     double largest = 0;
-    if (!goal->maximize_quality) return itg_score_cost(score, goal->minimize);
-    for (int k = 0; k < ITG_COST_KINDS; k++) {
-        double share =
-            goal->limits[k] > 0 ? itg_score_cost(score, (itg_cost_kind)k) / goal->limits[k] : 0;
+    if (!itg_goal_maximizes_quality(goal)) return score->value[itg_goal_objective(goal)];
+    for (int k = 0; k < ITG_METRIC_COUNT; k++) {
+        double limit = itg_goal_limit(goal, (itg_metric)k);
+        double share = limit > 0 ? score->value[k] / limit : 0;
         if (share > largest) largest = share;
     }
     return largest;
 }
 
+/* Of a score that stopped early, costs alone: its quality is a bound. */
+int32_t itg_objective_values(const itg_objective *objective, const itg_score *score, double *out)
+{
+    const itg_goal *goal = &objective->goal;
+    int32_t count = goal->objective_count > 0 ? goal->objective_count : 1;
+    out[0] = score->value[ITG_METRIC_WEIGHT_BYTES];
+    for (int32_t i = 0; i < goal->objective_count; i++)
+        out[i] = itg_metric_about(goal->objectives[i])->up ? -itg_goal_quality(goal, score)
+                                                           : score->value[goal->objectives[i]];
+    return count;
+}
+
 itg_searcher_options itg_objective_options(const itg_objective *objective, int64_t trials)
 {
-    bool maximize = objective->goal.maximize_quality;
+    bool maximize = itg_goal_maximizes_quality(&objective->goal);
     return (itg_searcher_options){maximize, objective->quality_floor, maximize ? 1 : 0, trials};
 }
 
@@ -137,13 +81,18 @@ itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_tria
 {
     const itg_score *score = &trial->score;
     if (!trial->feasible) return (itg_outcome){.distortion = -1};
-    return (itg_outcome){.feasible = true,
-                         .quality = itg_goal_quality(&objective->goal, score),
-                         .cost = itg_objective_cost(objective, score),
-                         .violation = objective->goal.maximize_quality
-                                          ? 0
-                                          : itg_objective_violation(objective, score),
-                         .distortion = score->stopped_at > 0 ? -1 : score->distortion};
+    itg_outcome outcome = {.feasible = true,
+                           .quality = itg_goal_quality(&objective->goal, score),
+                           .cost = itg_objective_cost(objective, score),
+                           .violation = itg_goal_maximizes_quality(&objective->goal)
+                                            ? 0
+                                            : itg_objective_violation(objective, score),
+                           .distortion = score->stopped_at > 0 ||
+                                                 !itg_score_knows(score, ITG_METRIC_DISTORTION)
+                                             ? -1
+                                             : score->value[ITG_METRIC_DISTORTION]};
+    outcome.objective_count = itg_objective_values(objective, score, outcome.objectives);
+    return outcome;
 }
 
 bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial)
@@ -175,13 +124,18 @@ static int order(const itg_objective *objective, const itg_trial *a, const itg_t
                        itg_objective_cost(objective, &b->score)),
         quality = smaller(itg_goal_quality(&objective->goal, &b->score),
                           itg_goal_quality(&objective->goal, &a->score));
-    int first = objective->goal.maximize_quality ? quality : cost,
-        second = objective->goal.maximize_quality ? cost : quality;
+    int first = itg_goal_maximizes_quality(&objective->goal) ? quality : cost,
+        second = itg_goal_maximizes_quality(&objective->goal) ? cost : quality;
     if (first) return first;
+    double va[ITG_MOST_OBJECTIVES], vb[ITG_MOST_OBJECTIVES];
+    int32_t count = itg_objective_values(objective, &a->score, va);
+    itg_objective_values(objective, &b->score, vb);
+    for (int32_t i = 1; i < count; i++)
+        if (smaller(va[i], vb[i])) return smaller(va[i], vb[i]);
     if (second) return second;
-    if (a->score.distortion >= 0 && b->score.distortion >= 0 &&
-        a->score.distortion != b->score.distortion)
-        return smaller(a->score.distortion, b->score.distortion);
+    int finer = smaller(a->score.value[ITG_METRIC_DISTORTION],
+                        b->score.value[ITG_METRIC_DISTORTION]); /* 0 where one is NaN */
+    if (finer) return finer;
     int64_t ta = total_bits(objective, a), tb = total_bits(objective, b);
     if (ta != tb) return ta < tb ? -1 : 1;
     return (a->index > b->index) - (a->index < b->index);
@@ -218,10 +172,23 @@ static double floor_of_best(const itg_objective *objective, const itg_trial *bes
         return worse > 0 ? INFINITY : worse < 0 ? -INFINITY : quality;
     }
     if (violation > 0) return INFINITY;
-    if (objective->goal.maximize_quality) return quality;
+    if (itg_goal_maximizes_quality(&objective->goal)) return quality;
     int dearer =
         smaller(itg_objective_cost(objective, costs), itg_objective_cost(objective, &best->score));
     return dearer > 0 ? INFINITY : dearer < 0 ? objective->quality_floor : quality;
+}
+
+/* The quality below which a point of these costs certainly does not enter the front. */
+static double floor_of_front(const itg_race *race, const itg_score *costs)
+{
+    const itg_objective *o = race->objective;
+    double values[ITG_MOST_OBJECTIVES];
+    if (!race->front || itg_objective_violation(o, costs) > 0) return INFINITY;
+    int32_t count = itg_objective_values(o, costs, values);
+    for (int32_t i = 0; i < count; i++)
+        if (o->goal.objectives[i] == itg_goal_quality_metric(&o->goal))
+            return fmax(o->quality_floor, -itg_archive_least(race->front, values, i));
+    return itg_archive_covers(race->front, values) ? INFINITY : o->quality_floor;
 }
 
 double itg_race_floor(const itg_race *race, const itg_score *costs)
@@ -232,6 +199,7 @@ double itg_race_floor(const itg_race *race, const itg_score *costs)
     if (o->quality_floor > -INFINITY && floor > o->quality_floor &&
         itg_objective_violation(o, costs) <= 0)
         floor = o->quality_floor;
+    floor = fmin(floor, floor_of_front(race, costs));
     return race->floor < floor ? race->floor : floor;
 }
 
@@ -267,7 +235,7 @@ bool itg_objective_gains(const itg_objective *objective, const itg_trial *a, con
                          double tolerance)
 {
     if (!itg_objective_meets(objective, b)) return true;
-    if (objective->goal.maximize_quality) {
+    if (itg_goal_maximizes_quality(&objective->goal)) {
         double before = itg_goal_quality(&objective->goal, &b->score);
         return itg_goal_quality(&objective->goal, &a->score) - before >= tolerance * before;
     }

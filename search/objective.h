@@ -2,6 +2,7 @@
  */
 #ifndef ITG_OBJECTIVE_H
 #define ITG_OBJECTIVE_H
+#include "search/archive.h"
 #include "search/searcher.h"
 #include <intaglio/intaglio.h>
 
@@ -11,10 +12,12 @@ typedef struct itg_objective {
     const itg_search_space *space; /* which dimensions of a point are widths */
 } itg_objective;
 
+/* ITG_BAD_ARGUMENT: a number of the goal that is not one, a limit that is not positive, a metric
+ * twice, or two qualities. */
+itg_status itg_goal_check(const itg_goal *goal, itg_error *err);
 /* floats: the float network's score on the same samples. The floor of classes lies below
- * its quality - max_drop by less than one sample of 2^31 makes: a drop of exactly max_drop is
- * allowed, however the subtraction rounds. ITG_BAD_ARGUMENT: a number of the goal that is not one,
- * a negative limit, or a floor of the other kind of quality. */
+ * its quality less the drop by less than one sample of 2^31 makes: a drop of exactly that much is
+ * allowed, however the subtraction rounds. Fails as itg_goal_check. */
 itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
                               const itg_search_space *space, itg_objective *out, itg_error *err);
 
@@ -22,6 +25,9 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
 double itg_objective_violation(const itg_objective *objective, const itg_score *score);
 /* The cost that searchers are told: the one that is minimized, or the largest share of a limit. */
 double itg_objective_cost(const itg_objective *objective, const itg_score *score);
+/* The goal's objectives as numbers of which less is better, out[ITG_MOST_OBJECTIVES]; returns how
+ * many. */
+int32_t itg_objective_values(const itg_objective *objective, const itg_score *score, double *out);
 itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_trial *trial);
 /* What searchers are told of the goal. */
 itg_searcher_options itg_objective_options(const itg_objective *objective, int64_t trials);
@@ -36,8 +42,9 @@ bool itg_objective_better(const itg_objective *objective, const itg_trial *a, co
 /* What decides whether an evaluation may stop early. */
 typedef struct itg_race {
     const itg_objective *objective;
-    const itg_trial *best; /* so far, not raced; index -1: none */
-    double floor;          /* a quality below it is all the same to the searcher */
+    const itg_trial *best;    /* so far, not raced; index -1: none */
+    double floor;             /* a quality below it is all the same to the searcher */
+    const itg_archive *front; /* of several objectives: what may still enter it matters; or NULL */
 } itg_race;
 /* The quality below which a point of these costs is all the same to the searcher and to the result:
  * it does not meet the goal, as its costs or a quality below say for certain, and is not better

@@ -4,6 +4,7 @@
 #include "search/searcher.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <intaglio/intaglio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,24 +54,26 @@ static void add_methods(itg_strbuf *out, const char *key, const itg_threshold_me
 
 static const char *limit_key(int kind, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "max_%s", itg_cost_name((itg_cost_kind)kind));
+    snprintf(buffer, size, "max_%s", itg_metric_about((itg_metric)kind)->goal);
     return buffer;
 }
 
 static void add_goal(itg_strbuf *out, const itg_goal *goal)
 {
-    char key[32];
+    itg_metric quality = itg_goal_quality_metric(goal);
+    const itg_constraint *c = itg_goal_constraint(goal, quality);
+    char key[128];
     add_key(out, "optimize");
-    itg_strbuf_format(out, "\"%s\"",
-                      goal->maximize_quality ? "quality" : itg_cost_name(goal->minimize));
-    if (goal->quality != ITG_QUALITY_CLASSES) {
-        add_key(out, "quality");
-        itg_strbuf_format(out, "\"%s\"", itg_quality_name(goal->quality));
-        add_number(out, "min_sqnr", goal->min_sqnr_db, goal->min_sqnr_db > 0);
+    itg_strbuf_format(out, "\"%s\"", itg_goal_objectives_text(goal, key, sizeof key));
+    add_key(out, "quality");
+    itg_strbuf_format(out, "\"%s\"", itg_metric_about(quality)->name);
+    add_number(out, "min_quality", c ? c->bound : 0, c && !c->below_float && !isinf(c->bound));
+    add_number(out, "max_drop", c ? c->bound : 0, c && c->below_float);
+    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
+        double limit = itg_goal_limit(goal, (itg_metric)i);
+        if (itg_metric_about((itg_metric)i)->goal)
+            add_number(out, limit_key(i, key, sizeof key), limit, limit > 0);
     }
-    add_number(out, "max_drop", goal->max_drop, goal->max_drop >= 0);
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        add_number(out, limit_key(i, key, sizeof key), goal->limits[i], goal->limits[i] > 0);
 }
 
 itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_error *err)
@@ -222,39 +225,58 @@ static itg_status read_seed(const reader *r, uint64_t *out)
     return ITG_OK;
 }
 
-/* Absent: classes. */
-static itg_status read_quality(const reader *r, itg_goal *goal)
+/* A constraint where the member is there. */
+static itg_status read_bound(const reader *r, const char *key, itg_metric metric, bool below_float,
+                             itg_goal *goal)
 {
-    const itg_json_value *v = find(r, "quality");
-    const char *name = itg_quality_name(ITG_QUALITY_CLASSES);
-    int kind = 0;
-    itg_status status = v ? itg_json_get_string(r->json, v, &name, r->err) : ITG_OK;
+    double bound = 0;
+    itg_status status = read_number(r, key, &bound);
+    if (status == ITG_OK && find(r, key))
+        (void)itg_goal_constrain(goal, metric, bound, below_float);
+    return status;
+}
+
+static itg_status read_objectives(const reader *r, itg_metric quality, itg_goal *goal)
+{
+    const itg_json_value *v = find(r, "optimize");
+    const char *text = "size";
+    itg_status status = v ? itg_json_get_string(r->json, v, &text, r->err) : ITG_OK;
     if (status != ITG_OK) return status;
-    while (kind < ITG_QUALITY_KINDS && strcmp(itg_quality_name((itg_quality_kind)kind), name) != 0)
-        kind++;
-    if (kind == ITG_QUALITY_KINDS) return refuse(r, v, "\"classes\" or \"sqnr\"");
-    goal->quality = (itg_quality_kind)kind;
-    status = read_number(r, "min_sqnr", &goal->min_sqnr_db);
-    return status == ITG_OK ? read_number(r, "max_drop", &goal->max_drop) : status;
+    while (*text && goal->objective_count < ITG_MOST_OBJECTIVES) {
+        char name[32];
+        itg_metric *next = &goal->objectives[goal->objective_count++];
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, text);
+        if (strcmp(name, "quality") == 0)
+            *next = quality;
+        else if (!itg_metric_from_goal(name, next))
+            return refuse(r, v, "\"quality\" or names of costs");
+        text += length + strspn(text + length, ", ");
+    }
+    return *text ? refuse(r, v, "fewer objectives") : ITG_OK;
 }
 
 static itg_status read_goal(const reader *r, itg_goal *goal)
 {
-    const itg_json_value *v = find(r, "optimize");
-    const char *name = "size";
+    const itg_json_value *v = find(r, "quality");
+    const char *name = "accuracy";
     char key[32];
+    itg_metric quality = ITG_METRIC_ACCURACY;
     itg_status status = v ? itg_json_get_string(r->json, v, &name, r->err) : ITG_OK;
-    goal->max_drop = -1;
-    goal->maximize_quality = strcmp(name, "quality") == 0;
-    int kind = 0;
-    while (kind < ITG_COST_KINDS && strcmp(itg_cost_name((itg_cost_kind)kind), name) != 0)
-        kind++;
-    if (status == ITG_OK && kind == ITG_COST_KINDS && !goal->maximize_quality)
-        return refuse(r, v, "\"quality\" or the name of a cost");
-    if (!goal->maximize_quality) goal->minimize = (itg_cost_kind)kind;
-    if (status == ITG_OK) status = read_quality(r, goal);
-    for (int i = 0; i < ITG_COST_KINDS && status == ITG_OK; i++)
-        status = read_number(r, limit_key(i, key, sizeof key), &goal->limits[i]);
+    *goal = (itg_goal){0};
+    if (status == ITG_OK &&
+        (!itg_metric_from_name(name, &quality) ||
+         itg_metric_about(quality)->needs == ITG_NEEDS_PROGRAM || !itg_metric_about(quality)->up))
+        return refuse(r, v, "the name of a quality");
+    if (status == ITG_OK) status = read_objectives(r, quality, goal);
+    if (status != ITG_OK) return status;
+    if (quality != ITG_METRIC_ACCURACY && !itg_goal_maximizes_quality(goal))
+        (void)itg_goal_constrain(goal, quality, -(double)INFINITY, false);
+    status = read_bound(r, "min_quality", quality, false, goal);
+    if (status == ITG_OK) status = read_bound(r, "max_drop", quality, true, goal);
+    for (int i = 0; i < ITG_METRIC_COUNT && status == ITG_OK; i++)
+        if (itg_metric_about((itg_metric)i)->goal)
+            status = read_bound(r, limit_key(i, key, sizeof key), (itg_metric)i, false, goal);
     return status;
 }
 
@@ -298,7 +320,7 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
     static const char *const keys[] = {"searcher",
                                        "optimize",
                                        "quality",
-                                       "min_sqnr",
+                                       "min_quality",
                                        "max_drop",
                                        "max_size",
                                        "max_bops",

@@ -36,7 +36,8 @@ itg_status itg_search_order_samples(const itg_model *model, itg_sample_set *set,
 {
     const itg_reference *r = &set->outputs;
     int64_t count = 0;
-    if (!r->values || !itg_shape_elements(itg_model_output_shape(model, 0), &count) || count < 2)
+    if (!r->values || !itg_shape_elements(&model->values[model->outputs[0]].shape, &count) ||
+        count < 2)
         return ITG_OK;
     size_t samples = (size_t)r->samples;
     place *places = calloc(samples + 1, sizeof *places);

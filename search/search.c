@@ -23,10 +23,10 @@ static itg_status check_options(const itg_search_options *o, itg_error *err)
 static itg_status make_space(itg_searching *s, itg_error *err)
 {
     itg_evaluator *e = &s->evaluator;
-    itg_status status = itg_point_space_create(s->hw, s->model->graph, s->options, &e->points, err);
+    itg_status status = itg_point_space_create(s->hw, s->model, s->options, &e->points, err);
     if (status == ITG_OK)
-        status = itg_threshold_cache_create(s->model->graph, s->hw, e->points->groups, s->stats,
-                                            &e->cache, err);
+        status = itg_threshold_cache_create(s->model, s->hw, e->points->groups, s->stats, &e->cache,
+                                            err);
     if (status == ITG_OK) status = itg_memory_create(e->points->space.dim_count, &s->memory, err);
     return status;
 }
@@ -39,13 +39,18 @@ static void note_flat_cost(const itg_searching *s)
     snprintf(text, sizeof text,
              "no width changes the %s of this network on %.60s: among strategies that keep the "
              "goal the search takes the one of the highest quality",
-             itg_cost_name(s->options->goal.minimize), s->hw->name);
+             itg_metric_about(itg_goal_objective(&s->options->goal))->goal, s->hw->name);
     h->note(h->context, text);
 }
 
 static itg_status make_objective(itg_searching *s, itg_error *err)
 {
     const itg_goal goal = itg_goal_on(&s->options->goal, s->hw);
+    const itg_metric_info *quality = itg_metric_about(itg_goal_quality_metric(&goal));
+    if (!itg_score_knows(&s->result->floats.at[0], itg_goal_quality_metric(&goal)))
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "the goal's quality, %s, is not known of this data%s", quality->name,
+                        quality->needs == ITG_NEEDS_LABELS ? ": it has no labels" : "");
     itg_status status = itg_objective_make(&goal, &s->result->floats.at[0],
                                            &s->evaluator.points->space, &s->objective, err);
     if (status == ITG_OK)
@@ -84,6 +89,7 @@ static itg_status run_engine(itg_searching *s, const itg_searcher_def *searcher,
     r->duplicates = engine.duplicates;
     r->raced = engine.raced;
     r->best = engine.best;
+    r->front = engine.front;
     r->goal_met = engine.goal_met;
     snprintf(r->stop_reason, sizeof r->stop_reason, "%s", engine.stop_reason);
     return ITG_OK;
@@ -106,17 +112,6 @@ static void record_origin(const itg_searching *s, const char *searcher, itg_stra
     snprintf(file->searcher, sizeof file->searcher, "%s", searcher);
 }
 
-static void record_results(const itg_score *score, itg_strategy_file *file)
-{
-    file->results = (itg_strategy_results){.present = true,
-                                           .samples = score->samples,
-                                           .top1 = score->top1,
-                                           .agreement = score->agreement,
-                                           .weight_bytes = score->weight_bytes,
-                                           .parameter_bytes = score->parameter_bytes};
-    memcpy(file->results.digest, score->digest, sizeof score->digest);
-}
-
 static itg_status make_strategy(itg_searching *s, const char *searcher, itg_error *err)
 {
     itg_search_result *r = s->result;
@@ -136,7 +131,7 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
     r->holdout_known = status == ITG_OK;
     if (status != ITG_OK && status != ITG_CANCELLED) return status;
     record_origin(s, searcher, file);
-    if (r->holdout_known) record_results(&r->best_holdout, file);
+    if (r->holdout_known) file->results = r->best_holdout;
     return ITG_OK;
 }
 
@@ -148,8 +143,7 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
         .data = data, .samples = s->split.calibration, .count = s->split.calibration_count};
     const itg_calibrate_options options = {s->options->float_kernels, s->options->threads,
                                            s->evaluator.stop};
-    return itg_calibrate_from(s->model->graph, &source, s->evaluator.preprocess, &options,
-                              &s->stats, err);
+    return itg_calibrate_from(s->model, &source, s->evaluator.preprocess, &options, &s->stats, err);
 }
 
 static void deinit(itg_searching *s)
@@ -208,21 +202,24 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
                        .hooks = hooks,
                        .evaluator = {.model = model, .hw = hw, .preprocess = p}};
     if (!searcher) return itg_fail(err, ITG_BAD_ARGUMENT, "unknown searcher '%s'", name);
-    if (itg_model_equalized(model) == options->no_equalize)
+    if (model->equalized == options->no_equalize)
         return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "%s was prepared %s equalization, the options say %s",
-                        itg_model_name(model), options->no_equalize ? "with" : "without",
+                        "%s was prepared %s equalization, the options say %s", model->name,
+                        options->no_equalize ? "with" : "without",
                         options->no_equalize ? "without" : "with");
     if (hw->all_float)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
                         hw->name);
-    if (options->goal.quality == ITG_QUALITY_CLASSES && !itg_model_is_classifier(model))
+    itg_status status = itg_goal_check(&options->goal, err);
+    if (status != ITG_OK) return status;
+    if (itg_goal_quality_metric(&options->goal) != ITG_METRIC_SQNR &&
+        !itg_model_is_classifier(model))
         return itg_fail(
             err, ITG_BAD_ARGUMENT,
             "%s is no classifier (%d outputs, or no single axis of classes): its "
             "quality is an SQNR, and a floor is a least SQNR in dB, not a drop in points",
-            itg_model_name(model), (int)itg_model_output_count(model));
-    itg_status status = check_options(options, err);
+            model->name, (int)model->output_count);
+    status = check_options(options, err);
     if (status != ITG_OK) return status;
     s.result = calloc(1, sizeof *s.result);
     if (!s.result) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");

@@ -14,6 +14,7 @@ struct itg_search_result {
     int64_t trial_count, duplicates, raced;
     itg_trial best; /* index -1: none; point malloc'd */
     itg_goal goal;
+    itg_archive front; /* of several objectives */
     bool goal_met, cost_varies;
     itg_score_pair floats, uniform8, hago;
     bool holdout_known;

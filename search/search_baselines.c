@@ -5,7 +5,7 @@
 static itg_status score_float(itg_searching *s, int set, itg_error *err)
 {
     itg_sample_set *samples = &s->sets[set];
-    itg_runner runner = itg_runner_float(s->model->graph, s->options->float_kernels);
+    itg_runner runner = itg_runner_float(s->model, s->options->float_kernels);
     itg_evaluate_options options = {.data = samples->data,
                                     .preprocess = s->evaluator.preprocess,
                                     .labels = samples->labels,
@@ -18,18 +18,18 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_score *out = &s->result->floats.at[set];
     *out = itg_score_unknown();
     itg_score_quality(&evaluation, out);
-    out->distortion = 0;
-    out->agreement = -1;
+    out->value[ITG_METRIC_DISTORTION] = 0;
     /* Where SQNR is not what is wanted, it is not worth computing the float network each time. */
-    if (s->options->goal.quality != ITG_QUALITY_SQNR && !samples->outputs.values)
+    if (itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_SQNR && !samples->outputs.values)
         itg_reference_deinit(&samples->outputs);
     if (itg_model_is_classifier(s->model)) {
-        out->agreement = 1.0;
+        out->value[ITG_METRIC_AGREEMENT] = 1.0;
         samples->classes = evaluation.classes;
     } else {
         itg_evaluation_deinit(&evaluation);
     }
-    if (s->options->goal.quality == ITG_QUALITY_SQNR && samples->outputs.elements == 0)
+    if (itg_goal_quality_metric(&s->options->goal) == ITG_METRIC_SQNR &&
+        samples->outputs.elements == 0)
         return itg_fail(err, ITG_UNSUPPORTED,
                         "the float network's outputs are not finite numbers: there is no SQNR to "
                         "judge quality by");
@@ -39,7 +39,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
     itg_status status = score_float(s, 0, err);
-    if (status == ITG_OK && s->options->goal.quality == ITG_QUALITY_CLASSES)
+    if (status == ITG_OK && itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_SQNR)
         status = itg_search_order_samples(s->model, &s->sets[0], err);
     if (status == ITG_OK) status = score_float(s, 1, err);
     s->result->floats.known = status == ITG_OK;
@@ -54,8 +54,7 @@ itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
     itg_score_pair *pair = &s->result->uniform8;
     itg_strategy *strategy = NULL;
     itg_error why = {0};
-    itg_status status =
-        itg_strategy_uniform(s->model->graph, s->hw, s->stats, &options, &strategy, &why);
+    itg_status status = itg_strategy_uniform(s->model, s->hw, s->stats, &options, &strategy, &why);
     for (int i = 0; i < 2 && status == ITG_OK; i++) {
         itg_scoring scoring = {.set = &s->sets[i], .threads = s->options->threads};
         status =

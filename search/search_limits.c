@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const units[ITG_COST_KINDS] = {"weight bytes", "bit operations", "cycles",
-                                                  "bytes of RAM", "bytes of parameters"};
-
 typedef struct explanation {
     itg_searching *s;
     itg_strbuf text;
@@ -38,21 +35,24 @@ static void add_quality(explanation *x, const itg_score *score, int part, bool m
     const itg_goal *goal = &x->s->options->goal;
     const itg_score *floats = &x->s->result->floats.at[part];
     double quality = itg_goal_quality(goal, score), lost = itg_goal_quality(goal, floats) - quality;
-    if (goal->quality == ITG_QUALITY_SQNR)
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
         itg_strbuf_format(&x->text, "%s an SQNR of %.*f dB", many ? "have" : "has",
-                          fabs(100 * quality - goal->min_sqnr_db) < 0.01 ? 6 : 2, 100 * quality);
+                          fabs(100 * quality - itg_goal_least_sqnr(goal)) < 0.01 ? 6 : 2,
+                          100 * quality);
     else
         itg_strbuf_format(&x->text, "%s %.2f points of %s", many ? "lose" : "loses", 100 * lost,
-                          floats->top1 >= 0 && score->top1 >= 0 ? "top-1" : "agreement");
+                          floats->value[ITG_METRIC_TOP1] >= 0 && score->value[ITG_METRIC_TOP1] >= 0
+                              ? "top-1"
+                              : "agreement");
 }
 
 static void add_floor(explanation *x)
 {
     const itg_goal *goal = &x->s->options->goal;
-    if (goal->quality == ITG_QUALITY_SQNR)
-        itg_strbuf_format(&x->text, ", at least %.4g dB are wanted", goal->min_sqnr_db);
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
+        itg_strbuf_format(&x->text, ", at least %.4g dB are wanted", itg_goal_least_sqnr(goal));
     else
-        itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * goal->max_drop);
+        itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * itg_goal_drop(goal));
 }
 
 /* A searcher that was stopped might have found more. */
@@ -97,23 +97,23 @@ static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
     return itg_fail(err, status, "%s", why.message);
 }
 
-static void add_cost(explanation *x, double cost, itg_cost_kind kind)
+static void add_cost(explanation *x, double cost, itg_metric kind)
 {
     add_number(&x->text, cost);
-    double limit = x->s->objective.goal.limits[kind];
-    itg_strbuf_format(&x->text, " %s, the limit is ", units[kind]);
+    double limit = itg_goal_limit(&x->s->objective.goal, (itg_metric)kind);
+    itg_strbuf_format(&x->text, " %s, the limit is ", itg_metric_about(kind)->words);
     add_number(&x->text, limit);
-    if (limit != x->s->options->goal.limits[kind])
-        itg_strbuf_format(&x->text, " (memory.%s_bytes of %s's description)", itg_cost_name(kind),
-                          x->s->hw->name);
+    if (limit != itg_goal_limit(&x->s->options->goal, (itg_metric)kind))
+        itg_strbuf_format(&x->text, " (memory.%s_bytes of %s's description)",
+                          itg_metric_about(kind)->goal, x->s->hw->name);
 }
 
 /* A limit that the narrowest widths exceed. */
-static void explain_hopeless_limit(explanation *x, itg_cost_kind kind)
+static void explain_hopeless_limit(explanation *x, itg_metric kind)
 {
-    double least = itg_score_cost(&x->least, kind);
+    double least = x->least.value[kind];
     const char *name = x->s->hw->name;
-    if (least >= itg_score_cost(&x->most, kind))
+    if (least >= x->most.value[kind])
         itg_strbuf_format(&x->text, "no width changes what the network takes on %s: ", name);
     else
         itg_strbuf_format(&x->text, "the narrowest widths that %s allows here still take ", name);
@@ -160,20 +160,20 @@ static itg_status explain_hopeless_floor(explanation *x, bool *is_hopeless, itg_
     return ITG_OK;
 }
 
-/* The limit that `score` exceeds; ITG_COST_KINDS: none. */
-static itg_cost_kind exceeded(const itg_goal *goal, const itg_score *score)
+/* The limit that `score` exceeds; ITG_METRIC_COUNT: none. */
+static itg_metric exceeded(const itg_goal *goal, const itg_score *score)
 {
     int k = 0;
-    while (k < ITG_COST_KINDS &&
-           !(goal->limits[k] > 0 && itg_score_cost(score, (itg_cost_kind)k) > goal->limits[k]))
+    while (k < ITG_METRIC_COUNT && !(itg_goal_limit(goal, (itg_metric)k) > 0 &&
+                                     score->value[k] > itg_goal_limit(goal, (itg_metric)k)))
         k++;
-    return (itg_cost_kind)k;
+    return (itg_metric)k;
 }
 
 static bool has_limits(const itg_goal *goal)
 {
-    for (int k = 0; k < ITG_COST_KINDS; k++)
-        if (goal->limits[k] > 0) return true;
+    for (int k = 0; k < ITG_METRIC_COUNT; k++)
+        if (itg_goal_limit(goal, (itg_metric)k) > 0) return true;
     return false;
 }
 
@@ -184,16 +184,16 @@ static itg_status explain(explanation *x, itg_error *err)
     bool known = false, is_hopeless = false;
     itg_status status = cost_corners(x, &known, err);
     if (status != ITG_OK) return status;
-    itg_cost_kind limit = exceeded(goal, score);
-    if (known && exceeded(goal, &x->least) != ITG_COST_KINDS) {
+    itg_metric limit = exceeded(goal, score);
+    if (known && exceeded(goal, &x->least) != ITG_METRIC_COUNT) {
         explain_hopeless_limit(x, exceeded(goal, &x->least));
         return ITG_OK;
     }
     if (is_below(x, score)) status = explain_hopeless_floor(x, &is_hopeless, err);
     if (status != ITG_OK || is_hopeless) return status;
-    if (limit != ITG_COST_KINDS) {
+    if (limit != ITG_METRIC_COUNT) {
         itg_strbuf_add(&x->text, "the nearest takes ");
-        add_cost(x, itg_score_cost(score, limit), limit);
+        add_cost(x, score->value[limit], limit);
     } else {
         itg_strbuf_format(&x->text, "%sthe nearest ",
                           has_limits(&x->s->options->goal) ? "within the limits, " : "");

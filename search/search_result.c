@@ -6,6 +6,7 @@ void itg_search_result_destroy(itg_search_result *result)
 {
     if (!result) return;
     free((void *)(uintptr_t)result->best.point);
+    itg_archive_deinit(&result->front);
     itg_strategy_file_destroy(result->strategy);
     free(result);
 }
@@ -25,6 +26,14 @@ int64_t itg_search_raced_count(const itg_search_result *result)
 const itg_trial *itg_search_best(const itg_search_result *result)
 {
     return result->best.index >= 0 ? &result->best : NULL;
+}
+int32_t itg_search_front_count(const itg_search_result *result)
+{
+    return result->front.objective_count > 1 ? result->front.count : result->goal_met;
+}
+const itg_trial *itg_search_front_at(const itg_search_result *result, int32_t index)
+{
+    return result->front.objective_count > 1 ? &result->front.entries[index].trial : &result->best;
 }
 bool itg_search_goal_met(const itg_search_result *result)
 {

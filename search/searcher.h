@@ -4,6 +4,7 @@
 #ifndef ITG_SEARCHER_H
 #define ITG_SEARCHER_H
 #include "base/base.h"
+#include <intaglio/intaglio.h>
 
 /* One choice of `count` values. Ordered dimensions are widths, ascending: a lower level never costs
  * more. Others are methods: any may be better, none costs more. */
@@ -35,6 +36,9 @@ typedef struct itg_conflict {
  * quality, cost <= cost_limit. */
 typedef struct itg_outcome {
     bool feasible; /* the hardware can run it; if not, nothing else is known */
+    double objectives[ITG_MOST_OBJECTIVES]; /* all of the goal's, less is better; for searchers of
+                                               fronts: others read quality and cost */
+    int32_t objective_count;
     double quality, cost, violation;
     double distortion; /* of the outputs; finer than quality; negative: not known */
     /* Not feasible, where accumulators are why, and the searcher wants to know: all conflicts.

@@ -11,25 +11,6 @@ itg_status annotate_fail(annotate *x, itg_id node, itg_status code, const char *
                     text);
 }
 
-int32_t annotate_tie_root(annotate *x, int32_t edge)
-{
-    while (x->tie[edge] != edge) {
-        x->tie[edge] = x->tie[x->tie[edge]];
-        edge = x->tie[edge];
-    }
-    return edge;
-}
-
-static void tie(annotate *x, int32_t a, int32_t b)
-{
-    a = annotate_tie_root(x, a);
-    b = annotate_tie_root(x, b);
-    if (a < b)
-        x->tie[b] = a;
-    else
-        x->tie[a] = b;
-}
-
 /* ---- edges ---- */
 
 static itg_status build_edges(annotate *x)
@@ -61,8 +42,6 @@ static itg_status build_edges(annotate *x)
     for (int32_t i = 0; i < g->output_count; i++)
         a->edges[e++] = (itg_edge){g->outputs[i], ITG_NONE, i, ITG_EDGE_FLOAT, -1};
     a->edge_count = e;
-    for (int32_t i = 0; i < e; i++)
-        x->tie[i] = i;
     return ITG_OK;
 }
 
@@ -107,6 +86,11 @@ static itg_status check_bits(annotate *x, int32_t e)
                         "%s: strategy: edge %d ('%s' into '%s') has %d bits, expected %s",
                         x->g->name, e, value, reader, bits,
                         x->role[e] == ROLE_PLAIN ? "0 (nothing to quantize there)" : "2 to 32");
+    if (x->role[e] != ROLE_WEIGHT && x->s->edges[e].codes)
+        return itg_fail(x->err, ITG_MISMATCH,
+                        "%s: strategy: edge %d ('%s' into '%s') has codes, expected none: it is no "
+                        "weight",
+                        x->g->name, e, value, reader);
     if (x->role[e] == ROLE_ACTIVATION && x->s->edges[e].channel_count != 0)
         return itg_fail(x->err, ITG_MISMATCH,
                         "%s: strategy: edge %d ('%s' into '%s') has thresholds of channels, "
@@ -170,26 +154,21 @@ static itg_status choose_specs(annotate *x)
 
 /* ---- ties and quantizers ---- */
 
-static void tie_edges(annotate *x)
+static itg_status tie_edges(annotate *x)
 {
-    int32_t *first_use = x->a->edge_of_node; /* only to shorten the lines below */
-    for (itg_id n = 0; n < x->g->node_count; n++) {
-        if (!x->spec[n] ||
-            (x->spec[n]->form != ITG_FORM_KEEP && x->spec[n]->form != ITG_FORM_EQUAL))
-            continue;
-        int32_t root = -1;
-        for (int32_t e = first_use[n]; e < first_use[n + 1]; e++) {
-            if (x->role[e] != ROLE_ACTIVATION) continue;
-            if (root < 0)
-                root = e;
-            else
-                tie(x, root, e);
-        }
-        if (root < 0 || x->spec[n]->form == ITG_FORM_EQUAL) continue;
-        for (int32_t e = 0; e < x->a->edge_count; e++)
-            if (x->role[e] == ROLE_ACTIVATION && x->g->values[x->a->edges[e].value].producer == n)
-                tie(x, root, e);
-    }
+    itg_arena *arena = x->a->arena;
+    itg_tie *of = itg_arena_array(arena, (size_t)x->g->node_count + 1, sizeof *of);
+    bool *part = itg_arena_array(arena, (size_t)x->a->edge_count + 1, sizeof *part);
+    if (!of || !part) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
+    for (itg_id n = 0; n < x->g->node_count; n++)
+        if (x->spec[n])
+            of[n] = x->spec[n]->form == ITG_FORM_KEEP    ? ITG_TIE_ALL
+                    : x->spec[n]->form == ITG_FORM_EQUAL ? ITG_TIE_OPERANDS
+                                                         : ITG_TIE_NONE;
+    for (int32_t e = 0; e < x->a->edge_count; e++)
+        part[e] = x->role[e] == ROLE_ACTIVATION;
+    itg_tie_edges(&(itg_ties){x->g, of, x->a->edge_of_node, part}, x->tie);
+    return ITG_OK;
 }
 
 /* The dtypes that everyone who touches the edge allows. */
@@ -283,12 +262,12 @@ static itg_status quantize_activations(annotate *x)
     if (!groups) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
         if (x->role[e] == ROLE_ACTIVATION)
-            status = join_group(x, &groups[annotate_tie_root(x, e)], annotate_tie_root(x, e), e);
+            status = join_group(x, &groups[itg_tie_root(x->tie, e)], itg_tie_root(x->tie, e), e);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
         if (groups[e].seen) status = group_quantizer(x, &groups[e], e);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++) {
         if (x->role[e] != ROLE_ACTIVATION) continue;
-        itg_version version = {.q = groups[annotate_tie_root(x, e)].q};
+        itg_version version = {.q = groups[itg_tie_root(x->tie, e)].q};
         status = annotate_add_version(x, x->a->edges[e].value, &version, &x->a->edges[e].version);
     }
     for (itg_id n = 0; n < x->g->node_count && status == ITG_OK; n++)
@@ -306,13 +285,19 @@ static bool same_quantizer(const itg_quantizer *a, const itg_quantizer *b)
            memcmp(a->scale, b->scale, sizeof(float) * (size_t)a->scale_count) == 0;
 }
 
+static bool same_codes(const itg_constant *a, const itg_constant *b)
+{
+    return a == b || (a && b && itg_key_equal(&a->content, &b->content));
+}
+
 itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *version, int32_t *out)
 {
     itg_value_note *note = &x->a->values[value];
     for (int32_t i = 0; i < note->version_count; i++) {
         const itg_version *v = &note->versions[i];
         if (v->is_float == version->is_float &&
-            (v->is_float || same_quantizer(&v->q, &version->q))) {
+            (v->is_float ||
+             (same_quantizer(&v->q, &version->q) && same_codes(v->constant, version->constant)))) {
             *out = i;
             return ITG_OK;
         }
@@ -327,6 +312,7 @@ itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *ve
         grown[note->version_count].clamp_lo = version->q.qmin;
         grown[note->version_count].clamp_hi = version->q.qmax;
     }
+    if (version->constant) itg_cache_hold(x->a->cache, version->constant);
     note->versions = grown;
     *out = note->version_count++;
     return ITG_OK;
@@ -418,9 +404,10 @@ static itg_status annotate_all(annotate *x)
     }
     if (status == ITG_OK) status = choose_specs(x);
     if (status != ITG_OK) return status;
-    tie_edges(x);
-    status = quantize_activations(x);
+    status = tie_edges(x);
+    if (status == ITG_OK) status = quantize_activations(x);
     if (status == ITG_OK) status = add_float_versions(x);
+    if (status == ITG_OK) status = annotate_constants(x);
     if (status == ITG_OK) status = annotate_nodes(x);
     return status;
 }
@@ -441,8 +428,15 @@ itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const i
         return itg_fail(err, ITG_NO_MEMORY, "no memory to annotate %s", g->name);
     }
     a->arena = arena;
-    annotate x = {.g = g, .hw = hw, .s = s, .a = a, .constants = constants, .err = err};
-    itg_status status = annotate_all(&x);
+    annotate x = {.g = g, .hw = hw, .s = s, .a = a, .err = err};
+    itg_status status = ITG_OK;
+    if (constants && constants->cache) {
+        a->cache = itg_cache_share(constants->cache);
+        a->content = constants->content;
+    } else {
+        status = itg_cache_create(0, &a->cache, err);
+    }
+    if (status == ITG_OK) status = annotate_all(&x);
     if (status != ITG_OK) {
         itg_annotated_destroy(a);
         return status;

@@ -16,16 +16,13 @@ typedef struct annotate {
     const itg_hardware *hw;
     const itg_strategy *s;
     itg_annotated *a;
-    const itg_constants *constants; /* NULL: everything is computed */
     itg_error *err;
     itg_id *fused;            /* [nodes]: the activation fused into it */
     itg_id *fused_into;       /* [nodes]: of an activation: its producer node */
     const itg_hw_spec **spec; /* [nodes]: NULL for float and fused nodes */
     edge_role *role;          /* [edges] */
-    int32_t *tie;             /* [edges]: union-find parent; roots are the smallest index */
+    int32_t *tie;             /* [edges]: as itg_tie_edges has it */
 } annotate;
-
-int32_t annotate_tie_root(annotate *x, int32_t edge);
 
 /* Range to quantizer, docs/arithmetic.md 2.2. scale points to one float of the caller's. */
 itg_status annotate_range_quantizer(const itg_hw_dtype *dtype, int32_t bits, double lo, double hi,
@@ -37,9 +34,11 @@ float annotate_weight_scale(const itg_quantizer *q, double t, bool power_of_two)
 /* The sums of a mac node: each output channel's terms in their order. */
 typedef struct annotate_sum {
     int64_t channels, terms;
-    const int32_t *codes; /* weights [channels][terms]; NULL: all terms lie in [lo, hi] */
-    int64_t lo, hi;       /* what a weight of 1 contributes; lo <= 0 <= hi */
-    const int64_t *bias;  /* [channels] or NULL */
+    const void *codes;   /* weights; NULL: all terms lie in [lo, hi] */
+    itg_dtype storage;   /* of codes */
+    bool last_axis;      /* codes lie [terms][channels], else [channels][terms] */
+    int64_t lo, hi;      /* what a weight of 1 contributes; lo <= 0 <= hi */
+    const int64_t *bias; /* [channels] or NULL */
 } annotate_sum;
 /* annotate_split.c: sets the node's split, and bound[c] to the largest |joined sum| of channel c.
  * Only for sums that do not fit. */
@@ -55,5 +54,15 @@ itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *ve
                                 int32_t *out);
 /* a * b for a, b >= 0; INT64_MAX where it is more. */
 int64_t annotate_saturating_product(int64_t a, int64_t b);
+/* annotate_codes.c: the codes of a constant, held in the graph's cache. NULL: no memory, and said
+ * so.
+ */
+const itg_constant *annotate_take_codes(annotate *x, itg_id value,
+                                        const itg_constant_source *source);
+/* Refuses codes of a strategy that the weight quantizer does not have; they are source->packed. */
+itg_status annotate_check_codes(annotate *x, itg_id node, const itg_edge_choice *choice,
+                                const itg_constant_source *source);
+/* Codes for the constants among activations. */
+itg_status annotate_constants(annotate *x);
 itg_status annotate_fail(annotate *x, itg_id node, itg_status code, const char *text);
 #endif

@@ -68,8 +68,8 @@ static itg_status set_version(annotate *x, itg_id node, itg_version *version, co
     version->requant = requant;
     version->requant_count = count;
     itg_op op = x->g->nodes[node].op;
-    bool is_activation = op == ITG_OP_RELU || op == ITG_OP_CLIP;
-    annotate_clamp(x->g, is_activation ? node : x->a->nodes[node].activation, version);
+    annotate_clamp(x->g, itg_op_is(op, ITG_IS_CLAMP) ? node : x->a->nodes[node].activation,
+                   version);
     return ITG_OK;
 }
 
@@ -93,7 +93,7 @@ static itg_status set_terms(annotate *x, itg_id node, const itg_quantizer *a,
                          (a->qmin - a->zero_point) * (b->qmax - b->zero_point),
                          (a->qmax - a->zero_point) * (b->qmin - b->zero_point),
                          (a->qmax - a->zero_point) * (b->qmax - b->zero_point)};
-    annotate_sum sum = {1, terms, NULL, 0, 0, NULL};
+    annotate_sum sum = {.channels = 1, .terms = terms};
     for (int i = 0; i < 4; i++) {
         if (corner[i] < sum.lo) sum.lo = corner[i];
         if (corner[i] > sum.hi) sum.hi = corner[i];
@@ -241,7 +241,7 @@ itg_status annotate_epilogue(annotate *x, itg_id node)
         return annotate_f32(x, node);
     case ITG_FORM_RESCALE:
         if (op == ITG_OP_ADD || op == ITG_OP_SUB) return annotate_rescale_add(x, node);
-        if (op == ITG_OP_RELU || op == ITG_OP_CLIP) return annotate_one_scale(x, node, 1);
+        if (itg_op_is(op, ITG_IS_CLAMP)) return annotate_one_scale(x, node, 1);
         return annotate_pool(x, node);
     default:
         return annotate_codes(x, node);

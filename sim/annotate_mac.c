@@ -22,12 +22,13 @@ typedef struct mac {
     const itg_hw_spec *spec;
     itg_quantizer xq, wq; /* wq.scale is `scale` below */
     float *scale;         /* [scale_count] */
-    const float *weights, *bias;
-    channel_sums *sums;          /* [channels] where anything depends on them, else NULL */
+    const float *bias;
+    itg_constant_source source;  /* of the codes; source.q is &wq */
+    const itg_constant *codes;   /* at the scales as they were last taken; held; NULL: not taken */
+    channel_sums *sums;          /* [channels] where scales depend on codes, else NULL */
+    int32_t *trial;              /* [depth] codes of a channel at a scale that is tried; as sums */
     const int64_t *joined_bound; /* [channels] where the node's sums are split, else NULL */
     int64_t channels, depth;     /* output channels, weights per channel */
-    int64_t channel_step,
-        element_step; /* flat index of weight k of channel c: c*channel_step + k*element_step */
 } mac;
 
 static itg_status setup_geometry(mac *m)
@@ -41,9 +42,7 @@ static itg_status setup_geometry(mac *m)
     bool last_axis = node->op == ITG_OP_MATMUL;
     m->channels = last_axis ? w->shape.dims[w->shape.rank - 1] : w->shape.dims[0];
     m->depth = elements / m->channels;
-    m->channel_step = last_axis ? 1 : m->depth;
-    m->element_step = last_axis ? m->channels : 1;
-    m->weights = w->data;
+    m->source = (itg_constant_source){w->data, NULL, w->shape, &m->wq, last_axis};
     if (node->input_count > 2 && node->inputs[2] != ITG_NONE)
         m->bias = g->values[node->inputs[2]].data;
     for (int64_t c = 0; m->bias && c < m->channels; c++)
@@ -129,12 +128,6 @@ static int64_t saturating_sum(int64_t a, int64_t b)
     return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static int64_t weight_code(const mac *m, int64_t c, int64_t k)
-{
-    return itg_quantize_f32(m->weights[c * m->channel_step + k * m->element_step],
-                            channel_scale(m, c), 0, m->wq.qmin, m->wq.qmax);
-}
-
 static bool needs_bound(const mac *m)
 {
     return m->x->hw->requants[m->spec->requant].spec.pre_shift_bits > 0;
@@ -145,35 +138,41 @@ static const channel_sums *sums_of(const mac *m, int64_t c)
     channel_sums *s = &m->sums[c];
     float scale = channel_scale(m, c);
     if (s->scale == scale) return s;
-    *s = (channel_sums){scale, 0, 0};
-    for (int64_t k = 0; k < m->depth; k++) {
-        int64_t q = weight_code(m, c, k);
-        if (q > 0)
-            s->above += q;
-        else
-            s->below += q;
-    }
+    s->scale = scale;
+    itg_quantize_channel(&m->source, c, scale, m->trial);
+    itg_code_sums(ITG_S32, m->trial, 0, m->depth, 0, &s->above, &s->below);
     return s;
 }
 
-/* The sums that are known for the scales as they are now. */
-static itg_status recall_sums(mac *m)
+/* The codes for the scales as they are now. */
+static itg_status take_codes(mac *m)
 {
-    const itg_constants *known = m->x->constants;
-    const itg_node *node = &m->x->g->nodes[m->node];
-    const itg_value *w = &m->x->g->values[node->inputs[1]];
-    const bool columns = node->op == ITG_OP_MATMUL;
+    const itg_constant *old = m->codes;
+    m->codes = annotate_take_codes(m->x, m->x->g->nodes[m->node].inputs[1], &m->source);
+    itg_cache_release(m->x->a->cache, old);
+    for (int64_t c = 0; m->codes && m->sums && c < m->channels; c++)
+        m->sums[c] = (channel_sums){channel_scale(m, c), m->codes->above[c], m->codes->below[c]};
+    return m->codes ? ITG_OK : ITG_NO_MEMORY;
+}
+
+/* Legal scales may depend on codes: on the nearest ones, also where the strategy has others, which
+ * were chosen for the scales that follow. */
+static itg_status begin_sums(mac *m)
+{
     if (!needs_bound(m) && !m->spec->split.allowed) return ITG_OK;
-    m->sums = itg_arena_array(m->x->a->arena, (size_t)m->channels, sizeof *m->sums);
-    if (!m->sums) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
-    if (!known || (columns && w->shape.rank != 2)) return ITG_OK;
-    const itg_constant_source source = {m->weights, w->shape, &m->wq, columns};
-    const itg_constant *codes = itg_constant_take(known, &known->content[node->inputs[1]], &source);
-    if (!codes) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
-    for (int64_t c = 0; c < m->channels; c++)
-        m->sums[c] = (channel_sums){channel_scale(m, c), codes->above[c], codes->below[c]};
-    itg_cache_release(known->cache, codes);
-    return ITG_OK;
+    itg_arena *arena = m->x->a->arena;
+    m->sums = itg_arena_array(arena, (size_t)m->channels, sizeof *m->sums);
+    m->trial = itg_arena_array(arena, (size_t)m->depth, sizeof *m->trial);
+    return m->sums && m->trial ? take_codes(m) : itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+}
+
+/* The node's codes, at scales that stay. */
+static itg_status settle_codes(mac *m, const itg_edge_choice *choice)
+{
+    itg_status status = ITG_OK;
+    m->source.packed = choice->codes;
+    if (choice->codes) status = annotate_check_codes(m->x, m->node, choice, &m->source);
+    return status == ITG_OK ? take_codes(m) : status;
 }
 
 /* -lo and hi of the channel's sum over all input codes; saturated. */
@@ -208,8 +207,9 @@ static bool products_fit(const mac *m, int64_t c)
     int64_t reach = up > down ? up : down, most = itg_accumulator_max(acc);
     if (annotate_saturating_product(reach, m->wq.qmax) <= most && -m->wq.qmin <= m->wq.qmax)
         return true;
+    itg_quantize_channel(&m->source, c, channel_scale(m, c), m->trial);
     for (int64_t k = 0; k < m->depth; k++) {
-        int64_t q = weight_code(m, c, k), rise = q > 0 ? q * up : -q * down,
+        int64_t q = m->trial[k], rise = q > 0 ? q * up : -q * down,
                 fall = q > 0 ? q * down : -q * up;
         if (rise > most || -fall < itg_accumulator_min(acc)) return false;
     }
@@ -327,23 +327,17 @@ static itg_status split_sums(mac *m, const itg_node_note *note)
 {
     if (!m->spec->split.allowed || !sums_leave(m)) return ITG_OK;
     int64_t *bound = itg_arena_array(m->x->a->arena, (size_t)m->channels, sizeof *bound);
-    int32_t *codes = calloc((size_t)(m->channels * m->depth), sizeof *codes);
-    itg_status status = ITG_OK;
-    if (!bound || !codes) status = itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
-    if (status == ITG_OK) {
-        for (int64_t i = 0; i < m->channels * m->depth; i++)
-            codes[i] = (int32_t)weight_code(m, i / m->depth, i % m->depth);
-        annotate_sum sum = {m->channels,
-                            m->depth,
-                            codes,
-                            m->xq.qmin - m->xq.zero_point,
-                            m->xq.qmax - m->xq.zero_point,
-                            note->bias};
-        status = annotate_split(m->x, m->node, &sum, bound);
-    }
-    if (status == ITG_OK) m->joined_bound = bound;
-    free(codes);
-    return status;
+    if (!bound) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
+    annotate_sum sum = {m->channels,
+                        m->depth,
+                        m->codes->codes,
+                        m->wq.storage,
+                        m->source.last_axis,
+                        m->xq.qmin - m->xq.zero_point,
+                        m->xq.qmax - m->xq.zero_point,
+                        note->bias};
+    m->joined_bound = bound;
+    return annotate_split(m->x, m->node, &sum, bound);
 }
 
 static itg_status set_version(mac *m, itg_version *version, itg_id activation)
@@ -373,23 +367,30 @@ static itg_status set_version(mac *m, itg_version *version, itg_id activation)
     return ITG_OK;
 }
 
+static itg_status quantize_mac(mac *m, itg_node_note *note, itg_value_note *outputs)
+{
+    int32_t weight_edge = m->x->a->edge_of_node[m->node] + 1;
+    itg_status status = setup_geometry(m);
+    if (status == ITG_OK) status = weight_quantizer(m, weight_edge);
+    if (status == ITG_OK) status = begin_sums(m);
+    if (status == ITG_OK) status = choose_scales(m, outputs);
+    if (status == ITG_OK) status = settle_codes(m, &m->x->s->edges[weight_edge]);
+    if (status == ITG_OK) status = set_bias(m, note);
+    if (status == ITG_OK) status = split_sums(m, note);
+    for (int32_t v = 0; v < outputs->version_count && status == ITG_OK; v++)
+        status = set_version(m, &outputs->versions[v], note->activation);
+    if (status != ITG_OK) return status;
+    itg_version weights = {.q = m->wq, .constant = m->codes};
+    return annotate_add_version(m->x, m->x->g->nodes[m->node].inputs[1], &weights,
+                                &m->x->a->edges[weight_edge].version);
+}
+
 itg_status annotate_mac(annotate *x, itg_id node)
 {
     itg_node_note *note = &x->a->nodes[node];
-    itg_value_note *outputs = &x->a->values[note->out_value];
-    int32_t first = x->a->edge_of_node[node];
     mac m = {
         .x = x, .node = node, .spec = x->spec[node], .xq = itg_annotated_version(x->a, node, 0)->q};
-    itg_status status = setup_geometry(&m);
-    if (status == ITG_OK) status = weight_quantizer(&m, first + 1);
-    if (status == ITG_OK) status = recall_sums(&m);
-    if (status == ITG_OK) status = choose_scales(&m, outputs);
-    if (status == ITG_OK) status = set_bias(&m, note);
-    if (status == ITG_OK) status = split_sums(&m, note);
-    for (int32_t v = 0; v < outputs->version_count && status == ITG_OK; v++)
-        status = set_version(&m, &outputs->versions[v], note->activation);
-    if (status != ITG_OK) return status;
-    itg_version weights = {.q = m.wq};
-    return annotate_add_version(x, x->g->nodes[node].inputs[1], &weights,
-                                &x->a->edges[first + 1].version);
+    itg_status status = quantize_mac(&m, note, &x->a->values[note->out_value]);
+    itg_cache_release(x->a->cache, m.codes); /* the version holds them itself */
+    return status;
 }

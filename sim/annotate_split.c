@@ -22,7 +22,8 @@ static bool fits(interval v, itg_accumulator acc)
 
 static interval term(const annotate_sum *s, int64_t channel, int64_t k)
 {
-    int64_t code = s->codes ? s->codes[channel * s->terms + k] : 1;
+    int64_t at = s->last_axis ? k * s->channels + channel : channel * s->terms + k;
+    int64_t code = s->codes ? itg_load(s->storage, s->codes, at) : 1;
     return code > 0 ? (interval){code * s->lo, code * s->hi}
                     : (interval){code * s->hi, code * s->lo};
 }

@@ -197,3 +197,35 @@ itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *c
     *count = n;
     return ITG_OK;
 }
+
+int64_t itg_data_samples(const itg_dataset *data)
+{
+    return data->shape.rank > 0 ? data->shape.dims[0] : 0;
+}
+
+const unsigned char *itg_data_hash(const itg_dataset *data)
+{
+    return data->hash;
+}
+
+itg_status itg_data_from_memory(const itg_tensor *array, const char *name, itg_dataset **out,
+                                itg_error *err)
+{
+    itg_dataset *data = NULL;
+    int64_t elements = 0;
+    if (array->shape.rank < 1 || !itg_shape_elements(&array->shape, &elements) || elements < 1)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: expected an array of samples", name);
+    itg_status status = new_dataset(name, &data, err);
+    if (status != ITG_OK) return status;
+    data->dtype = array->dtype;
+    data->shape = array->shape;
+    data->data = malloc(itg_tensor_bytes(array));
+    if (!data->data) {
+        itg_dataset_destroy(data);
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for the samples", name);
+    }
+    memcpy(data->data, array->data, itg_tensor_bytes(array));
+    hash_dataset(data);
+    *out = data;
+    return ITG_OK;
+}

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_PER_WORKER 16 /* where the runner has no block of its own */
+#define BLOCK_PER_WORKER 16 /* where the runner takes one sample at a time */
 
 /* A worker's float network. */
 typedef struct float_worker {
@@ -22,7 +22,6 @@ typedef struct evaluation_state {
     const itg_evaluate_options *options;
     int workers;
     int64_t share;                    /* samples of a worker in a block of all workers */
-    int64_t grain;                    /* samples of one call of the runner: 1, or share */
     int64_t count;                    /* samples of the block at hand */
     void **instances;                 /* [workers], made on first use */
     size_t sample_bytes;              /* of all outputs, each output 8-byte aligned */
@@ -38,61 +37,6 @@ typedef struct evaluation_state {
     int64_t first;        /* sample that the block begins with */
     itg_sha256 hash;
 } evaluation_state;
-
-bool itg_has_classes(itg_dtype dtype, const itg_shape *shape)
-{
-    int32_t axes = 0;
-    for (int32_t i = 0; i < shape->rank; i++)
-        axes += shape->dims[i] > 1;
-    return axes == 1 || (axes == 0 && dtype == ITG_S64);
-}
-
-int64_t itg_class_of(const itg_tensor *output)
-{
-    int64_t count = 0, best = 0;
-    if (!itg_shape_elements(&output->shape, &count) || count == 0) return -1;
-    if (output->dtype == ITG_S64 && count == 1) return *(const int64_t *)output->data;
-#define ARGMAX(type)                                                                               \
-    do {                                                                                           \
-        const type *v = output->data;                                                              \
-        for (int64_t i = 1; i < count; i++)                                                        \
-            if (v[i] > v[best]) best = i;                                                          \
-    } while (0)
-    switch (output->dtype) {
-    case ITG_F32:
-        ARGMAX(float);
-        break;
-    case ITG_F64:
-        ARGMAX(double);
-        break;
-    case ITG_S8:
-        ARGMAX(int8_t);
-        break;
-    case ITG_U8:
-    case ITG_BOOL:
-        ARGMAX(uint8_t);
-        break;
-    case ITG_S16:
-        ARGMAX(int16_t);
-        break;
-    case ITG_U16:
-        ARGMAX(uint16_t);
-        break;
-    case ITG_S32:
-        ARGMAX(int32_t);
-        break;
-    case ITG_U32:
-        ARGMAX(uint32_t);
-        break;
-    case ITG_S64:
-        ARGMAX(int64_t);
-        break;
-    default:
-        return -1;
-    }
-#undef ARGMAX
-    return best;
-}
 
 void itg_evaluation_deinit(itg_evaluation *evaluation)
 {
@@ -170,13 +114,12 @@ static itg_status wanted_at(evaluation_state *s, int worker, int64_t place, cons
     if (r->values) return ITG_OK;
     float_worker *f = &s->floats[worker];
     filling filled = {s, false};
+    const itg_sample_source source = {fill_sample, &filled};
     itg_status status = open_floats(s, f, err);
-    if (status == ITG_OK)
-        status = fill_sample(&filled, 0, place, r->runner.input(f->instance, 0), err);
-    if (status == ITG_OK) status = r->runner.run(f->instance, err);
+    if (status == ITG_OK) status = r->runner.run(f->instance, &source, place, 1, err);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < r->output_count; i++)
-        f->outputs[i] = r->runner.output(f->instance, i);
+        f->outputs[i] = r->runner.output(f->instance, i, 0);
     itg_copy_reals(f->outputs, f->quantizers, r->output_count, f->wanted);
     *out = f->wanted;
     return ITG_OK;
@@ -213,17 +156,10 @@ static void close_floats(evaluation_state *s)
 static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, int64_t count,
                               itg_error *err)
 {
-    const itg_runner *r = s->runner;
     const itg_dataset *data = s->options->data;
     filling f = {s, false};
-    itg_status status = ITG_OK;
-    if (r->block > 0) {
-        const itg_sample_source source = {fill_sample, &f};
-        status = r->run_block(instance, &source, s->first + at, count, err);
-    } else {
-        status = fill_sample(&f, 0, s->first + at, r->input(instance, 0), err);
-        if (status == ITG_OK) status = r->run(instance, err);
-    }
+    const itg_sample_source source = {fill_sample, &f};
+    itg_status status = s->runner->run(instance, &source, s->first + at, count, err);
     if (status == ITG_OK || f.has_failed) return status;
     const int64_t number = itg_dataset_number(data, sample_at(s, s->first + at));
     return count == 1
@@ -232,16 +168,11 @@ static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, i
                                   (long long)count, (long long)number);
 }
 
-static itg_tensor output_of(const itg_runner *r, const void *instance, int32_t index, int64_t k)
-{
-    return r->block > 0 ? r->block_output(instance, index, k) : r->output(instance, index);
-}
-
 static itg_status run_grain(void *context, int worker, int64_t item, itg_error *err)
 {
     evaluation_state *s = context;
     const itg_runner *r = s->runner;
-    int64_t at = item * s->grain, left = s->count - at, n = left < s->grain ? left : s->grain;
+    int64_t at = item * r->block, left = s->count - at, n = left < r->block ? left : r->block;
     itg_status status = itg_check_stop(&s->options->stop, err);
     if (status == ITG_OK && !s->instances[worker])
         status = r->create(r->context, &s->instances[worker], err);
@@ -251,7 +182,7 @@ static itg_status run_grain(void *context, int worker, int64_t item, itg_error *
     itg_tensor *outputs = s->at_hand + (size_t)worker * (size_t)r->output_count;
     for (int64_t k = 0; k < n && status == ITG_OK; k++) {
         for (int32_t i = 0; i < r->output_count; i++) {
-            outputs[i] = output_of(r, instance, i, k);
+            outputs[i] = r->output(instance, i, k);
             memcpy(s->block + (size_t)(at + k) * s->sample_bytes + s->output_offset[i],
                    outputs[i].data, itg_tensor_bytes(&outputs[i]));
         }
@@ -266,7 +197,7 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     itg_status status = r->create(r->context, &s->instances[0], err);
     size_t total = 0;
     for (int32_t i = 0; i < r->output_count && status == ITG_OK; i++) {
-        s->outputs[i] = output_of(r, s->instances[0], i, 0);
+        s->outputs[i] = r->output(s->instances[0], i, 0);
         s->quantizers[i] = r->quantizer(r->context, i);
         s->output_offset[i] = total;
         if (!itg_add_size(total, (itg_tensor_bytes(&s->outputs[i]) + 7) & ~(size_t)7, &total))
@@ -338,6 +269,20 @@ static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data)
     }
 }
 
+/* hits below zero: the metric is not known, nor will be. */
+static void add_hits(const evaluation_state *s, int64_t sample, int64_t class_id,
+                     itg_evaluation *out)
+{
+    const itg_evaluate_options *o = s->options;
+    const itg_sample x = {s->runner->output_count ? &s->outputs[0] : NULL, class_id,
+                          o->labels ? &o->labels[sample] : NULL,
+                          o->float_classes ? &o->float_classes[sample] : NULL};
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        int hit = itg_hit_of[m] && out->hits[m] >= 0 ? itg_hit_of[m](&x) : -1;
+        out->hits[m] = hit < 0 ? -1 : out->hits[m] + hit;
+    }
+}
+
 static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out, itg_error *err)
 {
     const itg_evaluate_options *o = s->options;
@@ -352,8 +297,7 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
     out->classes[sample] = class_id;
     if (o->keep && o->keep->elements > 0)
         itg_reference_add(o->keep, s->first + item, s->outputs, s->quantizers);
-    if (o->labels) out->correct += class_id == o->labels[sample];
-    if (o->float_classes) out->agreeing += class_id == o->float_classes[sample];
+    add_hits(s, sample, class_id, out);
     return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->runner->output_count, err)
                    : ITG_OK;
 }
@@ -363,10 +307,10 @@ static bool is_decided(const evaluation_state *s, const itg_evaluation *out, int
 {
     const itg_evaluate_options *o = s->options;
     int64_t left = out->samples - seen;
-    return (o->labels && out->correct + left < o->least_correct) ||
-           (o->float_classes && out->agreeing + left < o->least_agreeing) ||
-           (o->most_distortion && s->distance &&
-            itg_distortion_of(o->reference, s->sums) > *o->most_distortion);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (out->hits[m] >= 0 && out->hits[m] + left < o->least_hits[m]) return true;
+    return o->most_distortion && s->distance &&
+           itg_distortion_of(o->reference, s->sums) > *o->most_distortion;
 }
 
 /* Counts the samples of the block in order, up to the one that decides. */
@@ -385,8 +329,8 @@ static itg_status account_block(evaluation_state *s, itg_evaluation *out, itg_er
 static void keep_bounds(evaluation_state *s, itg_evaluation *out)
 {
     int64_t left = out->samples - out->stopped_at;
-    if (s->options->labels) out->correct += left;
-    if (s->options->float_classes) out->agreeing += left;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (out->hits[m] >= 0) out->hits[m] += left;
     for (int64_t i = out->stopped_at; i < out->samples; i++)
         out->classes[sample_at(s, i)] = -1;
     memset(out->digest, 0, sizeof out->digest);
@@ -406,11 +350,11 @@ static void finish_distortion(evaluation_state *s, itg_evaluation *out)
 static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
 {
     itg_status status = ITG_OK;
-    int64_t block = (int64_t)s->workers * s->share;
+    int64_t block = (int64_t)s->workers * s->share, grain = s->runner->block;
     itg_sha256_init(&s->hash);
     while (s->first < out->samples && status == ITG_OK && out->stopped_at == 0) {
         s->count = out->samples - s->first < block ? out->samples - s->first : block;
-        int64_t grains = (s->count + s->grain - 1) / s->grain;
+        int64_t grains = (s->count + grain - 1) / grain;
         status = itg_parallel_for(s->workers, grains, run_grain, s, err);
         if (status == ITG_OK) status = account_block(s, out, err);
         s->first += block;
@@ -439,12 +383,8 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     if (status != ITG_OK) return status;
     evaluation_state s = {
         .runner = runner, .options = options, .workers = itg_thread_count(options->threads)};
-    s.share = runner->block > 0 ? runner->block : BLOCK_PER_WORKER;
-    s.grain = runner->block > 0 ? runner->block : 1;
-    itg_evaluation made = {.samples = options->data->shape.dims[0],
-                           .correct = options->labels ? 0 : -1,
-                           .agreeing = options->float_classes ? 0 : -1,
-                           .distortion = -1};
+    s.share = runner->block > 1 ? runner->block : BLOCK_PER_WORKER;
+    itg_evaluation made = {.samples = options->data->shape.dims[0], .distortion = (double)NAN};
     s.instances = calloc((size_t)s.workers, sizeof *s.instances);
     s.output_offset = calloc((size_t)runner->output_count + 1, sizeof *s.output_offset);
     s.outputs = calloc((size_t)runner->output_count + 1, sizeof *s.outputs);

@@ -4,6 +4,7 @@
 #ifndef ITG_EVALUATE_H
 #define ITG_EVALUATE_H
 #include "sim/distance.h"
+#include "sim/hits.h"
 
 typedef struct itg_evaluate_options {
     const itg_dataset *data;
@@ -12,10 +13,10 @@ typedef struct itg_evaluate_options {
     const int64_t *float_classes;   /* [samples of data], or NULL: for agreement */
     const itg_reference *reference; /* of the same samples, or NULL: for distortion */
     itg_reference *keep;            /* filled, or NULL; only without the two limits below */
-    /* The fewest correct, or agreeing, samples (0: any) and the most distortion (NULL: any) with
+    /* The fewest samples that count for a metric (0: any) and the most distortion (NULL: any) with
      * which the result still matters. It ends after the first sample, in order, from which one of
      * them cannot be reached any more. most_distortion: only without `order`. */
-    int64_t least_correct, least_agreeing;
+    int64_t least_hits[ITG_METRIC_COUNT];
     const double *most_distortion;
     /* [samples]: the order in which they run, each once, so that what decides early comes first;
      * NULL: as they are. Changes nothing but stopped_at. Needs memory for all outputs, and neither
@@ -30,33 +31,23 @@ typedef struct itg_evaluate_options {
 } itg_evaluate_options;
 
 typedef struct itg_evaluation {
-    int64_t samples, correct,
-        agreeing;             /* correct, agreeing: -1 without labels, without float classes */
-    int64_t stopped_at;       /* 0: it saw all samples. Else so many, on any number of threads and
-                                 in blocks of any size; correct and agreeing are the most that was
-                                 possible, distortion is the least (-1 without most_distortion),
-                                 digest 0, what was not seen has class -1 */
-    double distortion;        /* as in itg_score; -1 without reference */
-    unsigned char digest[32]; /* docs/arithmetic.md 8 */
-    int64_t *classes;         /* [samples], malloc'd */
+    int64_t samples;
+    int64_t hits[ITG_METRIC_COUNT]; /* samples that count (hits.h); -1: not known */
+    int64_t stopped_at;             /* 0: it saw all samples. Else so many, on any number of threads
+                                       and in blocks of any size; hits are the most that was
+                                       possible, distortion is the least (NaN without
+                                       most_distortion), digest 0, what was not seen has class -1 */
+    double distortion;              /* as in itg_score; NaN without reference */
+    unsigned char digest[32];       /* docs/arithmetic.md 8 */
+    int64_t *classes;               /* [samples], malloc'd */
 } itg_evaluation;
 
 itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,
                         itg_evaluation *out, itg_error *err);
 void itg_evaluation_deinit(itg_evaluation *evaluation);
-/* itg_simulate (intaglio.h) but for peak_activation_bytes, which takes the program: -1. */
-itg_status itg_simulate_strategy(const itg_model *model, itg_strategy_file *file,
-                                 const itg_dataset *data, const int64_t *labels,
-                                 bool with_agreement, int threads, itg_score *out, itg_error *err);
 /* Parts of a score: costs by the hardware (peak_activation_bytes is left as it is: search/costs.c),
  * quality by an evaluation. */
 itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,
                            itg_error *err);
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out);
-/* Whether a tensor is a list of classes: one axis alone is longer than 1, or it is an int64
- * element, the class itself. */
-bool itg_has_classes(itg_dtype dtype, const itg_shape *shape);
-/* argmax over a flattened tensor, ties to the lowest index; an int64 tensor of one element is the
- * class itself. */
-int64_t itg_class_of(const itg_tensor *output);
 #endif

@@ -77,14 +77,8 @@ static bool may_overwrite(const itg_node *node, int32_t i)
     case ITG_OP_MUL:
     case ITG_OP_DIV:
         return true;
-    case ITG_OP_RESHAPE:
-    case ITG_OP_FLATTEN:
-    case ITG_OP_SQUEEZE:
-    case ITG_OP_UNSQUEEZE:
-    case ITG_OP_IDENTITY:
-        return i == 0;
     default:
-        return i == 0 && itg_is_univariate(node->op);
+        return i == 0 && itg_op_is(node->op, ITG_IS_VIEW | ITG_IS_UNIVARIATE);
     }
 }
 

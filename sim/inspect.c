@@ -1,7 +1,7 @@
 /* Each edge, float against simulated, over a data set (intaglio.h). One worker a share of the
  * samples; sums in sample order. */
 #include "sim/evaluate.h"
-#include "sim/model.h"
+#include "sim/sim.h"
 #include "sim/strategy_file.h"
 #include "kernels/math.h"
 #include <math.h>
@@ -215,7 +215,7 @@ itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
                        const itg_annotated *annotated, const itg_dataset *data, int threads,
                        itg_inspection **out, itg_error *err)
 {
-    const itg_graph *g = model->graph;
+    const itg_graph *g = model;
     if (g->input_count != 1)
         return itg_fail(err, ITG_UNSUPPORTED, "%s has %d inputs; data for exactly one can be given",
                         g->name, g->input_count);

@@ -30,18 +30,18 @@ static void float_destroy(void *instance)
     itg_float_exec_destroy(instance);
 }
 
-static void *float_input(void *instance, int32_t index)
+static itg_status float_run(void *instance, const itg_sample_source *source, int64_t first,
+                            int64_t count, itg_error *err)
 {
-    return itg_float_exec_input(instance, index);
+    (void)count;
+    itg_status status =
+        source->fill(source->context, 0, first, itg_float_exec_input(instance, 0), err);
+    return status == ITG_OK ? itg_float_exec_run(instance, err) : status;
 }
 
-static itg_status float_run(void *instance, itg_error *err)
+static itg_tensor float_output(const void *instance, int32_t index, int64_t k)
 {
-    return itg_float_exec_run(instance, err);
-}
-
-static itg_tensor float_output(const void *instance, int32_t index)
-{
+    (void)k;
     return itg_float_exec_output(instance, index);
 }
 
@@ -54,20 +54,16 @@ static const itg_quantizer *float_quantizer(const void *context, int32_t index)
 
 itg_runner itg_runner_float(const itg_graph *graph, itg_float_kernels kernels)
 {
-    itg_runner r = {graph,
-                    graph->input_count,
-                    graph->output_count,
-                    first_input(graph),
-                    kernels == ITG_FLOAT_ONEDNN ? onednn_create : float_create,
-                    float_destroy,
-                    float_input,
-                    float_run,
-                    float_output,
-                    float_quantizer,
-                    0,
-                    NULL,
-                    NULL};
-    return r;
+    return (itg_runner){.context = graph,
+                        .input_count = graph->input_count,
+                        .output_count = graph->output_count,
+                        .first_input = first_input(graph),
+                        .block = 1,
+                        .create = kernels == ITG_FLOAT_ONEDNN ? onednn_create : float_create,
+                        .destroy = float_destroy,
+                        .run = float_run,
+                        .output = float_output,
+                        .quantizer = float_quantizer};
 }
 
 /* ---- simulation ---- */
@@ -84,16 +80,18 @@ static void sim_destroy(void *instance)
 {
     itg_sim_destroy(instance);
 }
-static void *sim_input(void *instance, int32_t index)
+
+static itg_status sim_run(void *instance, const itg_sample_source *source, int64_t first,
+                          int64_t count, itg_error *err)
 {
-    return itg_sim_input(instance, index);
+    (void)count;
+    itg_status status = source->fill(source->context, 0, first, itg_sim_input(instance, 0), err);
+    return status == ITG_OK ? itg_sim_run(instance, err) : status;
 }
-static itg_status sim_run(void *instance, itg_error *err)
+
+static itg_tensor sim_output(const void *instance, int32_t index, int64_t k)
 {
-    return itg_sim_run(instance, err);
-}
-static itg_tensor sim_output(const void *instance, int32_t index)
-{
+    (void)k;
     return itg_sim_output(instance, index, NULL);
 }
 
@@ -107,9 +105,14 @@ static const itg_quantizer *sim_quantizer(const void *context, int32_t index)
 itg_runner itg_runner_sim(const itg_annotated *annotated)
 {
     const itg_graph *g = annotated->graph;
-    itg_runner r = {
-        annotated, g->input_count, g->output_count, first_input(g), sim_create, sim_destroy,
-        sim_input, sim_run,        sim_output,      sim_quantizer,  0,          NULL,
-        NULL};
-    return r;
+    return (itg_runner){.context = annotated,
+                        .input_count = g->input_count,
+                        .output_count = g->output_count,
+                        .first_input = first_input(g),
+                        .block = 1,
+                        .create = sim_create,
+                        .destroy = sim_destroy,
+                        .run = sim_run,
+                        .output = sim_output,
+                        .quantizer = sim_quantizer};
 }

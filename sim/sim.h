@@ -42,12 +42,6 @@ itg_dataset itg_data_stream_about(const itg_data_stream *stream);
 itg_status itg_data_stream_read(itg_data_stream *stream, int64_t count, void *out, itg_error *err);
 
 /* ---- preprocessing (preprocess.c) ---- */
-/* itg_preprocess: intaglio.h */
-itg_preprocess itg_preprocess_default(void);
-/* "0.5", "1/255", "0.1,0.2,0.3": values as float32 (a ratio is divided in double and rounded once).
- */
-itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count,
-                                     itg_error *err);
 /* Checks that data fits an input (dtype, shape [1, ...]) under p, before anything runs. */
 itg_status itg_preprocess_check(const itg_preprocess *p, const itg_dataset *data,
                                 const itg_tensor *input, itg_error *err);
@@ -116,7 +110,6 @@ itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_sour
 /* A whole dataset by the reference kernels. */
 itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p,
                          int threads, itg_stats **out, itg_error *err);
-void itg_stats_destroy(itg_stats *stats);
 
 /* ---- thresholds (threshold.c, threshold_*.c) ---- */
 /* What an estimate is for: bits, symmetric or not, power-of-two scales. */
@@ -138,8 +131,6 @@ itg_status itg_threshold_constant(itg_threshold_method method, const float *data
                                   int64_t stride_outer, int64_t inner,
                                   const itg_threshold_target *target, double *lo, double *hi,
                                   itg_error *err);
-const char *itg_threshold_name(itg_threshold_method method);
-bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
 #define ITG_THRESHOLD_DEFAULT ITG_THRESHOLD_MSE
 
 /* ---- strategy (strategy.c, strategy_json.c) ---- */
@@ -151,6 +142,10 @@ typedef struct itg_edge_choice {
     int32_t channel_count; /* weight edges: 1, or one per output channel; else 0 */
     const double *channel; /* [channel_count] resolved t of each channel; borrowed from the
                               strategy's arena */
+    /* Weight edges: the codes of all elements in order, packed (base/packed.h) in two's complement
+     * of `bits`; in the strategy's arena. NULL: the nearest codes. */
+    const unsigned char *codes;
+    int64_t code_count;
 } itg_edge_choice;
 typedef struct itg_strategy {
     itg_arena *arena;
@@ -164,6 +159,11 @@ typedef struct itg_strategy {
 itg_status itg_strategy_create(const itg_graph *g, itg_strategy **out, itg_error *err);
 itg_status itg_strategy_clone(const itg_strategy *s, itg_strategy **out, itg_error *err);
 void itg_strategy_destroy(itg_strategy *s);
+/* Copies codes [count], one for each element of the weight that the edge reads, into the strategy;
+ * NULL: the nearest again. They go with the scales that itg_annotate gives the edge, which do not
+ * depend on them. ITG_BAD_ARGUMENT: a code that edges[edge].bits do not hold. */
+itg_status itg_strategy_set_codes(itg_strategy *s, int32_t edge, const int32_t *codes,
+                                  int64_t count, itg_error *err);
 /* Resolved thresholds are pure functions of (edge, bits, method); a cache keeps them for the many
  * strategies of a search. Thread-safe. */
 typedef struct itg_threshold_cache itg_threshold_cache;
@@ -193,7 +193,8 @@ itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, cons
 /* Pure: the same inputs give the same annotated graph. Graph and hw must outlive it. */
 itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
                         itg_annotated **out, itg_error *err);
-/* The same graph, sooner: what the weights add up to may be known. NULL: nothing is. */
+/* The same graph, sooner: codes that the cache has are not computed again. NULL: the annotated
+ * graph has a cache of its own. */
 itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
                              const itg_constants *constants, itg_annotated **out, itg_error *err);
 

@@ -65,7 +65,7 @@ static itg_status allocate_value(itg_sim *s, itg_id v, itg_error *err)
     return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for value '%s'", value->name);
 }
 
-/* Native floats into every integer version: graph inputs, constants, outputs of float nodes. */
+/* Native floats into every integer version: graph inputs, outputs of float nodes. */
 static void quantize_native(itg_sim *s, itg_id v)
 {
     const itg_value *value = &s->a->graph->values[v];
@@ -76,16 +76,24 @@ static void quantize_native(itg_sim *s, itg_id v)
         const itg_quantizer *q = &note->versions[i].q;
         sim_buffer *b = &s->values[v].buffers[i];
         if (note->versions[i].is_float) continue;
-        int64_t inner = 1, channels = q->scale_count;
-        for (int32_t d = q->axis + 1; q->axis >= 0 && d < value->shape.rank; d++)
-            inner *= value->shape.dims[d];
         b->events = (itg_edge_events){.elements = s->values[v].elements};
         for (int64_t k = 0; k < s->values[v].elements; k++) {
-            float scale = q->scale[channels == 1 ? 0 : (k / inner) % channels];
-            int64_t wide = itg_quantize_f32(x[k], scale, q->zero_point, INT32_MIN, INT32_MAX);
+            int64_t wide = itg_quantize_f32(x[k], q->scale[0], q->zero_point, INT32_MIN, INT32_MAX);
             b->codes[k] = (double)itg_clamp(wide, q->qmin, q->qmax);
             b->events.saturated += wide < q->qmin || wide > q->qmax;
         }
+    }
+}
+
+/* A constant's codes, as the annotated graph has them. */
+static void load_codes(itg_sim *s, itg_id v)
+{
+    const itg_value_note *note = &s->a->values[v];
+    for (int32_t i = 0; i < note->version_count; i++) {
+        const itg_version *version = &note->versions[i];
+        double *codes = s->values[v].buffers[i].codes;
+        for (int64_t k = 0; !version->is_float && k < s->values[v].elements; k++)
+            codes[k] = (double)itg_load(version->q.storage, version->constant->codes, k);
     }
 }
 
@@ -115,7 +123,7 @@ static itg_status allocate_all(itg_sim *s, itg_error *err)
                   s->arena, (size_t)s->values[g->outputs[i]].elements + 1, 8)) != NULL;
     if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory to simulate %s", g->name);
     for (itg_id v = 0; v < g->value_count; v++)
-        if (g->values[v].data) quantize_native(s, v);
+        if (itg_graph_is_constant(g, v)) load_codes(s, v);
     return ITG_OK;
 }
 
@@ -161,7 +169,7 @@ float sim_activate(const itg_sim *s, itg_id activation, float v)
 static itg_id activation_of(const itg_sim *s, itg_id node)
 {
     itg_op op = s->a->graph->nodes[node].op;
-    return op == ITG_OP_RELU || op == ITG_OP_CLIP ? node : s->a->nodes[node].activation;
+    return itg_op_is(op, ITG_IS_CLAMP) ? node : s->a->nodes[node].activation;
 }
 
 /* A code outside the quantizer's range that the activation would not have clipped anyway. */
@@ -294,11 +302,11 @@ static itg_status run_keep(itg_sim *s, itg_id n, itg_error *err)
         sim_arg_max(s, n);
         return ITG_OK;
     }
-    if (itg_is_movement(node->op)) return run_movement(s, n, err);
-    if (node->op == ITG_OP_MAX_POOL || node->op == ITG_OP_GLOBAL_MAX_POOL)
-        sim_max_pool(s, n);
-    else
+    if (itg_op_is(node->op, ITG_IS_MOVE)) return run_movement(s, n, err);
+    if (itg_op_is(node->op, ITG_IS_AVERAGE))
         sim_mean(s, n);
+    else
+        sim_max_pool(s, n);
     double *codes = kept_codes(s, node->outputs[0]);
     for (int64_t k = 0; k < s->values[node->outputs[0]].elements; k++)
         codes[k] = (double)s->acc[k];
@@ -327,7 +335,7 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
     }
     if (op == ITG_OP_ADD || op == ITG_OP_SUB || op == ITG_OP_MUL)
         sim_binary(s, n);
-    else if (op == ITG_OP_RELU || op == ITG_OP_CLIP)
+    else if (itg_op_is(op, ITG_IS_CLAMP))
         sim_activation(s, n);
     else if (s->a->nodes[n].form == ITG_FORM_F32)
         sim_mean_f32(s, n);
@@ -400,6 +408,13 @@ itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer
     return out;
 }
 
+/* Whether a real number lies beyond the quantizer's range, whatever its code is. */
+static bool leaves(const itg_quantizer *q, float scale, float x)
+{
+    int64_t wide = itg_quantize_f32(x, scale, q->zero_point, INT32_MIN, INT32_MAX);
+    return wide < q->qmin || wide > q->qmax;
+}
+
 bool itg_sim_edge(const itg_sim *sim, int32_t index, float *values, itg_edge_events *events)
 {
     const itg_edge *edge = &sim->a->edges[index];
@@ -412,16 +427,18 @@ bool itg_sim_edge(const itg_sim *sim, int32_t index, float *values, itg_edge_eve
     for (int32_t d = version->q.axis + 1;
          !version->is_float && version->q.axis >= 0 && d < sim_shape(sim, edge->value)->rank; d++)
         inner *= sim_shape(sim, edge->value)->dims[d];
-    for (int64_t k = 0; k < value->elements; k++) {
-        if (version->is_float)
-            values[k] = b->real[k];
-        else
-            values[k] = itg_dequantize_f32(
-                (int64_t)b->codes[k],
-                version->q
-                    .scale[version->q.scale_count == 1 ? 0 : (k / inner) % version->q.scale_count],
-                version->q.zero_point);
-    }
     *events = b->events;
+    if (version->constant) *events = (itg_edge_events){.elements = value->elements};
+    for (int64_t k = 0; k < value->elements; k++) {
+        const itg_quantizer *q = &version->q;
+        if (version->is_float) {
+            values[k] = b->real[k];
+            continue;
+        }
+        float scale = q->scale[q->scale_count == 1 ? 0 : (k / inner) % q->scale_count];
+        values[k] = itg_dequantize_f32((int64_t)b->codes[k], scale, q->zero_point);
+        if (version->constant)
+            events->saturated += leaves(q, scale, ((const float *)value->native)[k]);
+    }
     return true;
 }

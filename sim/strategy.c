@@ -1,6 +1,7 @@
 /* Strategies: made from bits per choice group, with thresholds resolved against statistics and
  * weights. */
 #include "sim/sim.h"
+#include "base/packed.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,36 @@ static itg_status copy_channels(itg_strategy *s, itg_edge_choice *edge, itg_erro
     return edge->channel ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
 }
 
+static itg_status copy_codes(itg_strategy *s, itg_edge_choice *edge, itg_error *err)
+{
+    if (!edge->codes) return ITG_OK;
+    edge->codes = itg_arena_copy(s->arena, edge->codes,
+                                 (size_t)itg_packed_bytes(edge->code_count, edge->bits));
+    return edge->codes ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for weight codes");
+}
+
+itg_status itg_strategy_set_codes(itg_strategy *s, int32_t edge, const int32_t *codes,
+                                  int64_t count, itg_error *err)
+{
+    itg_edge_choice *choice = &s->edges[edge];
+    int64_t end = (int64_t)1 << (choice->bits - 1);
+    unsigned char *packed = NULL;
+    for (int64_t i = 0; codes && i < count; i++)
+        if (codes[i] < -end || codes[i] >= end)
+            return itg_fail(err, ITG_BAD_ARGUMENT,
+                            "edge %d: code %lld is %d, expected %lld to %lld", edge, (long long)i,
+                            codes[i], (long long)-end, (long long)end - 1);
+    if (codes) {
+        packed = itg_arena_array(s->arena, (size_t)itg_packed_bytes(count, choice->bits) + 1, 1);
+        if (!packed) return itg_fail(err, ITG_NO_MEMORY, "no memory for weight codes");
+        for (int64_t i = 0; i < count; i++)
+            itg_packed_put(packed, choice->bits, i, codes[i]);
+    }
+    choice->codes = packed;
+    choice->code_count = codes ? count : 0;
+    return ITG_OK;
+}
+
 itg_status itg_strategy_clone(const itg_strategy *from, itg_strategy **out, itg_error *err)
 {
     itg_strategy *s = NULL;
@@ -70,8 +101,10 @@ itg_status itg_strategy_clone(const itg_strategy *from, itg_strategy **out, itg_
     memcpy(s->node_conds, from->node_conds, sizeof *s->node_conds * (size_t)s->node_count);
     memcpy(s->edge_conds, from->edge_conds, sizeof *s->edge_conds * (size_t)s->edge_count);
     memcpy(s->edges, from->edges, sizeof *s->edges * (size_t)s->edge_count);
-    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++)
+    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) {
         status = copy_channels(s, &s->edges[e], err);
+        if (status == ITG_OK) status = copy_codes(s, &s->edges[e], err);
+    }
     if (status != ITG_OK)
         itg_strategy_destroy(s);
     else
@@ -290,8 +323,12 @@ static itg_status resolve_edge(itg_threshold_cache *cache, int32_t e, const int3
         lookup(cache, e, is_weight, per_channel, group_bits[group], method, &found, err);
     if (status != ITG_OK) return status;
     s->edge_conds[e] = true;
-    s->edges[e] = (itg_edge_choice){group_bits[group],    method,        found->lo, found->hi,
-                                    found->channel_count, found->channel};
+    s->edges[e] = (itg_edge_choice){.bits = group_bits[group],
+                                    .method = method,
+                                    .lo = found->lo,
+                                    .hi = found->hi,
+                                    .channel_count = found->channel_count,
+                                    .channel = found->channel};
     return copy_channels(s, &s->edges[e], err);
 }
 

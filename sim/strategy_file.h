@@ -6,14 +6,6 @@
 
 #define ITG_STRATEGY_MAX_BYTES ((size_t)256 << 20) /* of a file, read or written */
 
-typedef struct itg_strategy_results {
-    bool present;
-    int64_t samples;
-    double top1, agreement; /* fractions; negative: not known */
-    int64_t weight_bytes, parameter_bytes;
-    unsigned char digest[32];
-} itg_strategy_results;
-
 typedef struct itg_strategy_file {
     itg_strategy *strategy; /* owned */
     itg_hardware *hardware; /* owned */
@@ -25,14 +17,13 @@ typedef struct itg_strategy_file {
     uint64_t seed;
     char searcher[32];    /* "" or "uniform"... */
     itg_split_info split; /* of the search's data; samples 0: not from a search */
-    itg_strategy_results results;
-    /* What the file that was read says of its quality, where it says it; for show, not written
-     * again.
-     */
-    itg_strategy_results recorded;
+    itg_score results;    /* samples 0: none */
+    itg_score recorded;   /* what the file that was read says of its quality; samples 0: nothing.
+                             For show, not written again */
 } itg_strategy_file;
 
-/* graph gives the names of edges and nodes. Written whole or not at all. */
+/* graph gives the names of edges and nodes. Codes of weights become a file of their own in the same
+ * folder, named by their hash. Both are written whole, or neither. */
 itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph,
                                    const char *path, itg_error *err);
 itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph *graph,
@@ -42,10 +33,29 @@ itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph
 itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph *graph,
                                   unsigned char out[32], itg_error *err);
 /* Refused for another model (source hash), or another prepared graph. Edges are matched by (value,
- * node, slot). */
+ * node, slot). Reads the file with the codes, too, and refuses codes that the quantizers do not
+ * have.
+ */
 itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,
                                   itg_error *err);
 void itg_strategy_file_destroy(itg_strategy_file *file);
+
+/* ---- weight codes (strategy_codes.c) ---- */
+size_t itg_strategy_codes_bytes(const itg_strategy *s); /* of the file; 0: there is none */
+void itg_strategy_codes_hash(const itg_strategy *s, unsigned char out[32]);
+void itg_strategy_codes_name(const unsigned char hash[32], char out[72]);
+/* Writes the file for a strategy file at path. *made: the path of a file that was not there before
+ * (caller frees), or NULL. */
+itg_status itg_strategy_codes_write(const itg_strategy *s, const char *path, char **made,
+                                    itg_error *err);
+/* Where an edge's code_count is above 0, it becomes the number of elements of the edge's value.
+ * Returns the bytes of the file that such a strategy has. */
+size_t itg_strategy_codes_expect(itg_strategy *s, const itg_graph *g);
+/* Reads the codes of every edge whose code_count is above 0; name: as the strategy file at path
+ * says, relative to its folder. */
+itg_status itg_strategy_codes_read(itg_strategy *s, const char *path, const char *name,
+                                   const unsigned char hash[32], itg_error *err);
+
 void itg_split_info_write(const itg_split_info *split, itg_strbuf *out); /* one JSON object */
 itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out,
                                itg_error *err);

@@ -1,5 +1,6 @@
 /* Strategy files, read: every member is checked against the graph before anything is kept. */
 #include "sim/strategy_file.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,9 +102,18 @@ static itg_status read_channels(const reader *r, const itg_json_value *array, it
     return status;
 }
 
+/* Whether the weight's codes are in the file beside this one; how many is not known yet. */
+static itg_status read_held(const reader *r, const itg_json_value *v, itg_edge_choice *edge)
+{
+    bool held = false;
+    itg_status status = itg_json_get_bool(r->json, v, &held, r->err);
+    edge->code_count = held;
+    return status;
+}
+
 static itg_status read_threshold(const reader *r, const itg_json_value *v, itg_edge_choice *edge)
 {
-    static const char *const keys[] = {"method", "lo", "hi", "channels", NULL};
+    static const char *const keys[] = {"method", "lo", "hi", "channels", "codes", NULL};
     const itg_json_value *method = NULL, *lo = NULL, *hi = NULL;
     const char *name = NULL;
     if (edge->bits == 0)
@@ -122,10 +132,12 @@ static itg_status read_threshold(const reader *r, const itg_json_value *v, itg_e
         return itg_json_fail(r->json, method, r->err, ITG_BAD_FILE, "unknown threshold method '%s'",
                              name);
     const itg_json_value *channels = itg_json_find(v, "channels");
-    if (channels && itg_json_length(v) > 2)
+    const itg_json_value *codes = itg_json_find(v, "codes");
+    if ((channels || codes) && (!channels || itg_json_length(v) > (codes ? 3u : 2u)))
         return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
-                             "expected either 'channels' or 'lo' and 'hi'");
-    if (channels) return read_channels(r, channels, edge);
+                             "expected either 'channels' and perhaps 'codes', or 'lo' and 'hi'");
+    if (codes) status = read_held(r, codes, edge);
+    if (channels) return status == ITG_OK ? read_channels(r, channels, edge) : status;
     status = need(r, v, "lo", ITG_JSON_STRING, &lo);
     if (status == ITG_OK) status = need(r, v, "hi", ITG_JSON_STRING, &hi);
     if (status == ITG_OK) status = read_hex(r, lo, &edge->lo);
@@ -222,10 +234,45 @@ static itg_status check_hashes(const reader *r, const itg_json_value *strategy)
     return ITG_OK;
 }
 
+/* The file with codes, where there is one. */
+static itg_status read_codes(const reader *r, const itg_json_value *strategy)
+{
+    static const char *const keys[] = {"file", "sha256", NULL};
+    const itg_json_value *codes = NULL, *file = NULL;
+    const char *name = NULL;
+    unsigned char hash[32];
+    itg_error why = {0};
+    if (itg_strategy_codes_expect(r->s, r->g) == 0 && !itg_json_find(strategy, "codes"))
+        return ITG_OK;
+    itg_status status = need(r, strategy, "codes", ITG_JSON_OBJECT, &codes);
+    if (status == ITG_OK) status = itg_json_allow_keys(r->json, codes, keys, r->err);
+    if (status == ITG_OK) status = need(r, codes, "file", ITG_JSON_STRING, &file);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, file, &name, r->err);
+    if (status == ITG_OK) status = read_hash(r, codes, "sha256", hash);
+    if (status != ITG_OK) return status;
+    if (*name == '/' || *name == '\0')
+        return itg_json_fail(r->json, file, r->err, ITG_BAD_FILE,
+                             "expected a path relative to this file");
+    status = itg_strategy_codes_read(r->s, itg_json_source(r->json), name, hash, &why);
+    return status == ITG_OK ? ITG_OK
+                            : itg_json_fail(r->json, file, r->err, status, "%s", why.message);
+}
+
+/* Whether the quantizers have the codes is known when they are. */
+static itg_status check_codes(const reader *r, const itg_strategy_file *file)
+{
+    itg_annotated *a = NULL;
+    if (itg_strategy_codes_bytes(r->s) == 0) return ITG_OK;
+    itg_status status = itg_annotate(r->g, file->hardware, r->s, &a, r->err);
+    itg_annotated_destroy(a);
+    return status == ITG_OK ? ITG_OK
+                            : itg_prefix_error(r->err, status, "%s", itg_json_source(r->json));
+}
+
 static itg_status read_strategy(const reader *r, const itg_json_value *root)
 {
     static const char *const keys[] = {"model_hash", "graph_hash", "equalized", "topology",
-                                       "bits",       "thresholds", NULL};
+                                       "bits",       "thresholds", "codes",     NULL};
     const itg_json_value *strategy = NULL, *topology = NULL;
     itg_status status = need(r, root, "strategy", ITG_JSON_OBJECT, &strategy);
     if (status == ITG_OK) status = itg_json_allow_keys(r->json, strategy, keys, r->err);
@@ -237,7 +284,7 @@ static itg_status read_strategy(const reader *r, const itg_json_value *root)
     if (status == ITG_OK)
         status = read_bools(r, topology, "edge_conds", r->s->edge_conds, r->s->edge_count);
     if (status == ITG_OK) status = read_edges(r, strategy);
-    return status;
+    return status == ITG_OK ? read_codes(r, strategy) : status;
 }
 
 static itg_status read_hardware(const reader *r, const itg_json_value *root, itg_hardware **out)
@@ -370,6 +417,7 @@ static itg_status read_all(reader *r, itg_strategy_file *file)
     r->s = file->strategy;
     status = read_strategy(r, root);
     if (status == ITG_OK) status = read_hardware(r, root, &file->hardware);
+    if (status == ITG_OK) status = check_codes(r, file);
     if (status == ITG_OK) status = read_calibration(r, root, file);
     const itg_json_value *split = itg_json_find(root, "split");
     if (status == ITG_OK && split)
@@ -381,19 +429,19 @@ static itg_status read_all(reader *r, itg_strategy_file *file)
 }
 
 /* Results are written for people; what is no result is passed over. */
-static void read_recorded(const itg_json *json, itg_strategy_results *out)
+static void read_recorded(const itg_json *json, itg_score *out)
 {
     const itg_json_value *results = itg_json_find(itg_json_root(json), "results"), *v;
-    itg_strategy_results r = {.top1 = -1, .agreement = -1};
+    itg_score r = itg_score_unknown();
     if (results == NULL || itg_json_typeof(results) != ITG_JSON_OBJECT ||
         (v = itg_json_find(results, "samples")) == NULL ||
         itg_json_get_int(json, v, 1, INT64_C(1) << 53, &r.samples, NULL) != ITG_OK)
         return;
-    if ((v = itg_json_find(results, "top1")) != NULL)
-        (void)itg_json_get_number(json, v, &r.top1, NULL);
-    if ((v = itg_json_find(results, "agreement")) != NULL)
-        (void)itg_json_get_number(json, v, &r.agreement, NULL);
-    r.present = true;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if ((v = itg_json_find(results, itg_metric_about((itg_metric)m)->name)) == NULL ||
+            itg_json_get_number(json, v, &r.value[m], NULL) != ITG_OK ||
+            !itg_metric_allows((itg_metric)m, r.value[m]))
+            r.value[m] = (double)NAN;
     *out = r;
 }
 

@@ -1,5 +1,7 @@
 /* Strategy files, written. */
 #include "sim/strategy_file.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void add_hash(itg_strbuf *out, const char *key, const unsigned char hash[32])
@@ -33,7 +35,19 @@ static void add_threshold(itg_strbuf *out, const itg_edge_choice *c)
     itg_strbuf_add(out, "\"channels\": [");
     for (int32_t i = 0; i < c->channel_count; i++)
         itg_strbuf_format(out, "%s\"%s\"", i ? "," : "", itg_hex_double(c->channel[i], hi));
-    itg_strbuf_add(out, "]}");
+    itg_strbuf_add(out, c->codes ? "], \"codes\": true}" : "]}");
+}
+
+static void add_codes(itg_strbuf *out, const itg_strategy *s)
+{
+    unsigned char hash[32];
+    char name[72];
+    if (itg_strategy_codes_bytes(s) == 0) return;
+    itg_strategy_codes_hash(s, hash);
+    itg_strategy_codes_name(hash, name);
+    itg_strbuf_format(out, ",\n    \"codes\": {\"file\": \"%s\", ", name);
+    add_hash(out, "sha256", hash);
+    itg_strbuf_add(out, "}");
 }
 
 static void add_strategy(itg_strbuf *out, const itg_strategy *s, const itg_graph *g)
@@ -55,7 +69,9 @@ static void add_strategy(itg_strbuf *out, const itg_strategy *s, const itg_graph
         itg_strbuf_add(out, e ? ",\n      " : "      ");
         add_threshold(out, &s->edges[e]);
     }
-    itg_strbuf_add(out, "\n    ]\n  },\n");
+    itg_strbuf_add(out, "\n    ]");
+    add_codes(out, s);
+    itg_strbuf_add(out, "\n  },\n");
 }
 
 static void add_names(itg_strbuf *out, const itg_graph *g)
@@ -87,14 +103,14 @@ static void add_names(itg_strbuf *out, const itg_graph *g)
     itg_strbuf_add(out, "\n  ],\n");
 }
 
-static void add_results(itg_strbuf *out, const itg_strategy_results *r)
+static void add_results(itg_strbuf *out, const itg_score *r)
 {
-    if (!r->present) return;
+    if (r->samples == 0) return;
     itg_strbuf_format(out, "  \"results\": {\"samples\": %lld, ", (long long)r->samples);
-    if (r->top1 >= 0) itg_strbuf_format(out, "\"top1\": %.17g, ", r->top1);
-    if (r->agreement >= 0) itg_strbuf_format(out, "\"agreement\": %.17g, ", r->agreement);
-    itg_strbuf_format(out, "\"weight_bytes\": %lld, \"parameter_bytes\": %lld, ",
-                      (long long)r->weight_bytes, (long long)r->parameter_bytes);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (isfinite(r->value[m]))
+            itg_strbuf_format(out, "\"%s\": %.17g, ", itg_metric_about((itg_metric)m)->name,
+                              r->value[m]);
     add_hash(out, "digest", r->digest);
     itg_strbuf_add(out, "},\n");
 }
@@ -187,7 +203,11 @@ itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_grap
     itg_strbuf text = {0};
     itg_status status = itg_strategy_file_text(file, graph, &text, err);
     if (status == ITG_OK) status = check_text(&text, path, err);
+    char *codes = NULL;
+    if (status == ITG_OK) status = itg_strategy_codes_write(file->strategy, path, &codes, err);
     if (status == ITG_OK) status = itg_file_write(path, text.text, text.length, err);
+    if (status != ITG_OK && codes) (void)remove(codes);
+    free(codes);
     itg_strbuf_deinit(&text);
     return status;
 }

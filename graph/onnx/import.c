@@ -256,12 +256,7 @@ static itg_status find_operands(const importer *im, int32_t index, itg_map_node 
 
 static itg_status check_outputs(const importer *im, int32_t index, const itg_map_node *node)
 {
-    static const int32_t max_outputs[ITG_OP_COUNT] = {
-#define ITG_OP(id, name, min_in, max_in, max_out) max_out,
-#include <intaglio/ops.def>
-#undef ITG_OP
-    };
-    int32_t most = max_outputs[node->op];
+    int32_t most = itg_op_info_of(node->op)->max_outputs;
     if (node->output_count < 1) return fail_node(im, index, ITG_BAD_FILE, "it has no output");
     if (most >= 0 && node->output_count > most)
         return fail_node(im, index, ITG_BAD_FILE, "it has %d outputs; at most %d expected",
@@ -275,14 +270,12 @@ static itg_status add_node(const importer *im, int32_t index)
         .graph = im->graph, .file = &im->file->nodes[index], .index = index, .opset = im->opset};
     itg_id *outputs = NULL, id = ITG_NONE;
     itg_op_from_name(node.file->op_type, &node.op); /* check_node knows that it is one */
-    const itg_op_rule *rule = itg_map_rule(node.op);
-    if (!rule) return fail_node(im, index, ITG_UNSUPPORTED, "the operator is not supported");
     node.attrs = itg_attrs_default(node.op);
     node.name = node_name(im, index);
     if (!node.name) return no_memory(im);
     itg_status status = find_operands(im, index, &node, &outputs);
     if (status == ITG_OK) status = check_outputs(im, index, &node);
-    if (status == ITG_OK) status = itg_map_apply(rule, &node, im->err);
+    if (status == ITG_OK) status = itg_map_apply(&node, im->err);
     if (status == ITG_OK)
         status = itg_graph_add_node(im->graph, node.name, node.op, node.inputs, node.input_count,
                                     outputs, node.output_count, &node.attrs, &id, im->err);

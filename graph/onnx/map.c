@@ -3,6 +3,7 @@
 #include <string.h>
 #include "graph/internal.h"
 #include "graph/onnx/map.h"
+#include "graph/onnx/tensor_types.h"
 
 itg_status itg_map_fail(const itg_map_node *node, itg_error *err, itg_status code,
                         const char *format, ...)
@@ -16,14 +17,16 @@ itg_status itg_map_fail(const itg_map_node *node, itg_error *err, itg_status cod
                     (int)node->index, node->name, itg_op_name(node->op), text);
 }
 
-const itg_op_rule *itg_map_rule(itg_op op)
+/* An operator without a rule in any family has nothing special about it. */
+static const itg_op_rule *rule_of(itg_op op)
 {
-    static const itg_op_family *const families[] = {&itg_map_window, &itg_map_math, &itg_map_reduce,
+    static const itg_op_rule plain;
+    static const itg_op_family *const families[] = {&itg_map_window, &itg_map_reduce,
                                                     &itg_map_shape, &itg_map_slice};
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
         for (int32_t i = 0; i < families[f]->count; i++)
             if (families[f]->rules[i].op == op) return &families[f]->rules[i];
-    return NULL;
+    return &plain;
 }
 
 /* ---- single attributes ---- */
@@ -138,71 +141,168 @@ itg_status itg_map_ints_to_input(itg_map_node *node, const char *name, int32_t s
     return itg_map_add_input(node, slot, name, &tensor, err);
 }
 
-/* ---- rules ---- */
-static itg_status apply_attr(const itg_attr_rule *rule, itg_map_node *node, itg_error *err)
+itg_status itg_map_axes(itg_map_node *node, itg_error *err)
 {
-    char *to = (char *)&node->attrs + rule->offset;
-    int64_t value = 0;
-    itg_status status = ITG_OK;
-    if (!itg_map_has(node, rule->name)) return ITG_OK;
-    if (rule->last_opset > 0 && node->opset > rule->last_opset)
-        return itg_map_fail(node, err, ITG_BAD_FILE,
-                            "opset %d has no attribute '%s' (the last that has it is %d)",
-                            (int)node->opset, rule->name, (int)rule->last_opset);
-    switch (rule->kind) {
-    case ITG_RULE_INT:
-        return itg_map_int(node, rule->name, rule->lo, rule->hi, (int64_t *)(void *)to, err);
-    case ITG_RULE_BOOL:
-        status = itg_map_int(node, rule->name, 0, 1, &value, err);
-        if (status == ITG_OK) *(bool *)to = value != 0;
-        return status;
-    case ITG_RULE_FLOAT:
-        status = itg_map_float(node, rule->name, (float *)(void *)to, err);
-        if (status == ITG_OK && !isfinite(*(float *)(void *)to))
-            return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute '%s' is infinite",
-                                rule->name);
-        return status;
-    case ITG_RULE_ONLY:
-        return itg_map_int(node, rule->name, rule->lo, rule->hi, &value, err);
-    default:
+    return itg_map_ints_to_input(node, "axes", 1, err);
+}
+
+/* ---- attributes of ops.def ---- */
+static itg_status read_bool(itg_map_node *node, const char *name, bool *out, itg_error *err)
+{
+    int64_t value = *out;
+    itg_status status = itg_map_int(node, name, 0, 1, &value, err);
+    *out = value != 0;
+    return status;
+}
+
+static itg_status read_float(itg_map_node *node, const itg_attr *attr, float *out, itg_error *err)
+{
+    itg_status status = itg_map_float(node, attr->onnx, out, err);
+    if (status == ITG_OK && !isfinite(*out) && attr->field->kind == ITG_KIND_FLOAT)
+        return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute '%s' is infinite", attr->onnx);
+    return status;
+}
+
+static itg_status read_name(itg_map_node *node, const itg_attr *attr, itg_error *err)
+{
+    const char *text = itg_attr_word(attr, &node->attrs);
+    itg_status status = itg_map_string(node, attr->onnx, &text, err);
+    if (status != ITG_OK || itg_attr_set_word(attr, &node->attrs, text)) return status;
+    return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute '%s' is '%.40s'", attr->onnx, text);
+}
+
+static itg_status read_dtype(itg_map_node *node, const char *name, itg_dtype *out, itg_error *err)
+{
+    int64_t type = 0;
+    itg_status status = itg_map_int(node, name, 0, INT32_MAX, &type, err);
+    if (status != ITG_OK || itg_onnx_type_to_dtype((int32_t)type, out)) return status;
+    return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                        "attribute '%s' is %s (%d), a type that is not supported", name,
+                        itg_onnx_type_name((int32_t)type), (int)type);
+}
+
+static itg_status read_value(const itg_attr *attr, itg_map_node *node, itg_error *err)
+{
+    void *slot = itg_attr_slot(attr, &node->attrs);
+    switch (attr->field->kind) {
+    case ITG_KIND_INT:
+        return itg_map_int(node, attr->onnx, INT64_MIN, INT64_MAX, slot, err);
+    case ITG_KIND_AXIS:
+        return itg_map_int(node, attr->onnx, -ITG_MAX_RANK, ITG_MAX_RANK, slot, err);
+    case ITG_KIND_BOOL:
+        return read_bool(node, attr->onnx, slot, err);
+    case ITG_KIND_FLOAT:
+    case ITG_KIND_BOUND:
+        return read_float(node, attr, slot, err);
+    case ITG_KIND_NAME:
+        return read_name(node, attr, err);
+    case ITG_KIND_DTYPE:
+        return read_dtype(node, attr->onnx, slot, err);
+    default: /* lists: the map function reads them */
         return ITG_OK;
     }
 }
 
+/* What an opset does not have may only say what holds without it. */
+static bool is_too_new(const itg_attr *attr, const itg_map_node *node)
+{
+    return attr->first_opset > itg_op_info_of(attr->op)->first_opset &&
+           node->opset < attr->first_opset && !itg_attr_is_preset(attr, &node->attrs);
+}
+
+static itg_status check_last_opset(const itg_map_node *node, const char *name, int32_t last,
+                                   itg_error *err)
+{
+    if (last == 0 || node->opset <= last) return ITG_OK;
+    return itg_map_fail(node, err, ITG_BAD_FILE,
+                        "opset %d has no attribute '%s' (the last that has it is %d)",
+                        (int)node->opset, name, (int)last);
+}
+
+static itg_status read_attr(const itg_attr *attr, itg_map_node *node, itg_error *err)
+{
+    if (!attr->onnx || !itg_map_has(node, attr->onnx)) return ITG_OK;
+    itg_status status = check_last_opset(node, attr->onnx, attr->last_opset, err);
+    if (status == ITG_OK) status = read_value(attr, node, err);
+    if (status == ITG_OK && is_too_new(attr, node))
+        return itg_map_fail(node, err, ITG_BAD_FILE, "opset %d has no attribute '%s'",
+                            (int)node->opset, attr->onnx);
+    return status;
+}
+
+/* ---- rules ---- */
+static itg_status check_file_attr(const itg_file_attr *attr, itg_map_node *node, itg_error *err)
+{
+    int64_t value = 0;
+    if (!itg_map_has(node, attr->name)) return ITG_OK;
+    itg_status status = check_last_opset(node, attr->name, attr->last_opset, err);
+    if (status == ITG_OK && attr->use == ITG_FILE_ONLY)
+        status = itg_map_int(node, attr->name, attr->value, attr->value, &value, err);
+    return status;
+}
+
+static bool is_known(const itg_op_rule *rule, itg_op op, const char *name)
+{
+    int32_t count;
+    const itg_attr *attr = itg_op_attrs(op, &count);
+    for (int32_t i = 0; i < count; i++)
+        if (attr[i].onnx && strcmp(attr[i].onnx, name) == 0) return true;
+    for (const itg_file_attr *a = rule->attrs; a->name; a++)
+        if (strcmp(a->name, name) == 0) return true;
+    return false;
+}
+
 static itg_status check_known(const itg_op_rule *rule, const itg_map_node *node, itg_error *err)
 {
-    for (int32_t i = 0; i < node->file->attr_count; i++) {
-        const itg_onnx_attr *attr = &node->file->attrs[i];
-        const itg_attr_rule *known = rule->attrs;
-        while (known->name && strcmp(known->name, attr->name) != 0)
-            known++;
-        if (known->name) continue;
-        return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute '%.60s' is not supported",
-                            attr->name);
-    }
+    for (int32_t i = 0; i < node->file->attr_count; i++)
+        if (!is_known(rule, node->op, node->file->attrs[i].name))
+            return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute '%.60s' is not supported",
+                                node->file->attrs[i].name);
     return ITG_OK;
+}
+
+/* The last opset in which an input of today's is an attribute; 0: none. */
+static int32_t last_single_input(const itg_op_rule *rule, itg_op op)
+{
+    int32_t count, last = 0;
+    const itg_attr *attr = itg_op_attrs(op, &count);
+    for (int32_t i = 0; i < count; i++)
+        if (attr[i].last_opset > last) last = attr[i].last_opset;
+    for (const itg_file_attr *a = rule->attrs; a->name; a++)
+        if (a->last_opset > last) last = a->last_opset;
+    return last;
 }
 
 static itg_status check_inputs(const itg_op_rule *rule, const itg_map_node *node, itg_error *err)
 {
-    int32_t count = node->input_count;
-    if (count < rule->min_inputs || (rule->max_inputs >= 0 && count > rule->max_inputs))
+    const itg_op_info *info = itg_op_info_of(node->op);
+    int32_t count = node->input_count, most = info->max_inputs;
+    if (node->op == ITG_OP_MATMUL) most = 2; /* the third is not ONNX's */
+    if (count < info->min_inputs || (most >= 0 && count > most))
         return itg_map_fail(node, err, ITG_BAD_FILE, "it has %d inputs; %s%d expected", (int)count,
-                            count < rule->min_inputs ? "at least " : "at most ",
-                            (int)(count < rule->min_inputs ? rule->min_inputs : rule->max_inputs));
-    int32_t required = rule->max_inputs < 0 ? count : rule->min_inputs;
+                            count < info->min_inputs ? "at least " : "at most ",
+                            (int)(count < info->min_inputs ? info->min_inputs : most));
+    if (count > 1 && node->opset <= last_single_input(rule, node->op))
+        return itg_map_fail(node, err, ITG_BAD_FILE, "it has %d inputs; opset %d has 1", (int)count,
+                            (int)node->opset);
+    int32_t required = most < 0 ? count : info->min_inputs;
     for (int32_t i = 0; i < required; i++)
         if (node->inputs[i] == ITG_NONE)
             return itg_map_fail(node, err, ITG_BAD_FILE, "input %d is left out", (int)i);
     return ITG_OK;
 }
 
-itg_status itg_map_apply(const itg_op_rule *rule, itg_map_node *node, itg_error *err)
+itg_status itg_map_apply(itg_map_node *node, itg_error *err)
 {
+    int32_t count;
+    const itg_op_rule *rule = rule_of(node->op);
+    const itg_attr *attr = itg_op_attrs(node->op, &count);
     itg_status status = check_inputs(rule, node, err);
     if (status == ITG_OK) status = check_known(rule, node, err);
-    for (const itg_attr_rule *attr = rule->attrs; status == ITG_OK && attr->name; attr++)
-        status = apply_attr(attr, node, err);
+    for (int32_t i = 0; status == ITG_OK && i < count; i++)
+        status = read_attr(&attr[i], node, err);
+    for (const itg_file_attr *a = rule->attrs; status == ITG_OK && a->name; a++)
+        status = check_file_attr(a, node, err);
     if (status == ITG_OK && rule->map) status = rule->map(node, err);
     return status;
 }

@@ -19,10 +19,6 @@ static itg_status map_split(itg_map_node *node, itg_error *err)
         return itg_map_fail(node, err, ITG_BAD_FILE,
                             "attribute 'num_outputs' is %d, it has %d outputs", (int)parts,
                             (int)node->output_count);
-    if (node->opset >= 13) return ITG_OK;
-    if (node->input_count > 1)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "it has 2 inputs; opset %d has 1",
-                            (int)node->opset);
     const itg_onnx_attr *sizes = itg_onnx_attr_find(node->file, "split");
     if (!sizes) return ITG_OK;
     if (sizes->type != ITG_ATTR_INTS || sizes->count != node->output_count)
@@ -50,11 +46,10 @@ static itg_status map_slice(itg_map_node *node, itg_error *err)
     bool is_list = starts && ends && starts->type == ITG_ATTR_INTS && ends->type == ITG_ATTR_INTS &&
                    starts->count == ends->count && starts->count <= ITG_MAX_RANK &&
                    (!axes || (axes->type == ITG_ATTR_INTS && axes->count == starts->count));
-    if (!is_list || node->input_count > 1)
+    if (!is_list)
         return itg_map_fail(
             node, err, ITG_BAD_FILE,
-            "attributes 'starts' and 'ends' (and 'axes') of equal length up to %d are expected, "
-            "and 1 input",
+            "attributes 'starts' and 'ends' (and 'axes') of equal length up to %d are expected",
             ITG_MAX_RANK);
     itg_status status = itg_map_ints_to_input(node, "starts", 1, err);
     if (status == ITG_OK) status = itg_map_ints_to_input(node, "ends", 2, err);
@@ -68,61 +63,29 @@ static itg_status map_slice(itg_map_node *node, itg_error *err)
     return status;
 }
 
-static itg_status read_pad_mode(itg_map_node *node, itg_error *err)
-{
-    static const char *const names[] = {"constant", "reflect", "edge"};
-    static const itg_pad_mode modes[] = {ITG_PAD_CONSTANT, ITG_PAD_REFLECT, ITG_PAD_EDGE};
-    const char *text = names[0];
-    itg_status status = itg_map_string(node, "mode", &text, err);
-    if (status != ITG_OK) return status;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        node->attrs.pad_mode = modes[i];
-        return ITG_OK;
-    }
-    return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute 'mode' is '%.40s'", text);
-}
-
 /* Opset 11 made inputs of pads and value. */
 static itg_status map_pad(itg_map_node *node, itg_error *err)
 {
-    float value = 0.0f;
-    itg_status status = read_pad_mode(node, err);
-    if (status != ITG_OK) return status;
+    float value = node->attrs.pad_value;
     if (node->opset >= 11) {
         if (node->input_count >= 2 && node->inputs[1] != ITG_NONE) return ITG_OK;
         return itg_map_fail(node, err, ITG_BAD_FILE, "pads are missing");
     }
-    if (!itg_map_has(node, "pads") || node->input_count > 1)
-        return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'pads' and 1 input are expected");
-    status = itg_map_ints_to_input(node, "pads", 1, err);
-    if (status == ITG_OK) status = itg_map_float(node, "value", &value, err);
+    if (!itg_map_has(node, "pads"))
+        return itg_map_fail(node, err, ITG_BAD_FILE, "attribute 'pads' is missing");
+    itg_status status = itg_map_ints_to_input(node, "pads", 1, err);
     if (status != ITG_OK || value == 0.0f) return status;
     itg_tensor scalar = {.dtype = ITG_F32, .data = &value};
     return itg_map_add_input(node, 2, "value", &scalar, err);
 }
 
 static const itg_op_rule rules[] = {
-    {ITG_OP_CONCAT, 1, -1, map_concat, {ITG_ATTR_AXIS_RULE("axis")}},
+    {ITG_OP_CONCAT, map_concat, {{0}}},
     {ITG_OP_SPLIT,
-     1,
-     2,
      map_split,
-     {ITG_ATTR_AXIS_RULE("axis"), ITG_ATTR_CUSTOM_RULE("split", 12),
-      ITG_ATTR_CUSTOM_RULE("num_outputs", 0)}},
-    {ITG_OP_SLICE,
-     1,
-     5,
-     map_slice,
-     {ITG_ATTR_CUSTOM_RULE("starts", 9), ITG_ATTR_CUSTOM_RULE("ends", 9),
-      ITG_ATTR_CUSTOM_RULE("axes", 9)}},
-    {ITG_OP_GATHER, 2, 2, NULL, {ITG_ATTR_AXIS_RULE("axis")}},
-    {ITG_OP_PAD,
-     1,
-     4,
-     map_pad,
-     {ITG_ATTR_CUSTOM_RULE("mode", 0), ITG_ATTR_CUSTOM_RULE("pads", 10),
-      ITG_ATTR_CUSTOM_RULE("value", 10)}},
+     {{"split", ITG_FILE_MAPPED, 12, 0}, {"num_outputs", ITG_FILE_MAPPED, 0, 0}}},
+    {ITG_OP_SLICE, map_slice, {{"ends", ITG_FILE_MAPPED, 9, 0}}},
+    {ITG_OP_PAD, map_pad, {{0}}},
 };
 
 const itg_op_family itg_map_slice = {rules, (int32_t)(sizeof rules / sizeof rules[0])};

@@ -98,11 +98,12 @@ static itg_status map_window(itg_map_node *node, itg_error *err)
 static itg_status map_conv(itg_map_node *node, itg_error *err)
 {
     itg_tensor weight;
-    itg_status status = map_window(node, err);
+    itg_status status = itg_map_int(node, "group", 1, INT32_MAX, &node->attrs.group, err);
+    if (status == ITG_OK) status = map_window(node, err);
     if (status != ITG_OK || itg_map_has(node, "kernel_shape") ||
         !itg_map_constant(node, 1, &weight))
         return status;
-    int32_t rank = node->attrs.spatial_rank;
+    int32_t rank = (int32_t)node->attrs.spatial_rank;
     if (weight.shape.rank != rank + 2)
         return itg_map_fail(node, err, ITG_BAD_FILE, "the weights have rank %d; %d is expected",
                             (int)weight.shape.rank, (int)rank + 2);
@@ -129,27 +130,10 @@ static itg_status map_pool(itg_map_node *node, itg_error *err)
     return map_window(node, err);
 }
 
-#define WINDOW_RULES                                                                               \
-    ITG_ATTR_CUSTOM_RULE("auto_pad", 0), ITG_ATTR_CUSTOM_RULE("kernel_shape", 0),                  \
-        ITG_ATTR_CUSTOM_RULE("strides", 0), ITG_ATTR_CUSTOM_RULE("dilations", 0),                  \
-        ITG_ATTR_CUSTOM_RULE("pads", 0)
-
 static const itg_op_rule rules[] = {
-    {ITG_OP_CONV, 2, 3, map_conv, {WINDOW_RULES, ITG_ATTR_INT_RULE("group", group, 1, INT32_MAX)}},
-    {ITG_OP_MAX_POOL,
-     1,
-     1,
-     map_pool,
-     {WINDOW_RULES, ITG_ATTR_BOOL_RULE("ceil_mode", ceil_mode),
-      ITG_ATTR_CUSTOM_RULE("storage_order", 0)}},
-    {ITG_OP_AVERAGE_POOL,
-     1,
-     1,
-     map_pool,
-     {WINDOW_RULES, ITG_ATTR_BOOL_RULE("ceil_mode", ceil_mode),
-      ITG_ATTR_BOOL_RULE("count_include_pad", count_include_pad)}},
-    {ITG_OP_GLOBAL_AVERAGE_POOL, 1, 1, NULL, {{0}}},
-    {ITG_OP_GLOBAL_MAX_POOL, 1, 1, NULL, {{0}}},
+    {ITG_OP_CONV, map_conv, {{0}}},
+    {ITG_OP_MAX_POOL, map_pool, {{"storage_order", ITG_FILE_MAPPED, 0, 0}}},
+    {ITG_OP_AVERAGE_POOL, map_pool, {{0}}},
 };
 
 const itg_op_family itg_map_window = {rules, (int32_t)(sizeof rules / sizeof rules[0])};

@@ -2,6 +2,7 @@
  * and ends the building. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/packed.h"
 #include "graph/onnx/onnx_write.h"
 #include "graph/onnx/tensor_types.h"
 #include "graph/onnx/wire_scan.h"
@@ -212,7 +213,7 @@ itg_status itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_
     size_t bytes = ((size_t)elements + 1) / 2;
     unsigned char *raw = new_message(w, bytes + 1);
     for (int64_t i = 0; raw && i < elements; i++)
-        raw[i / 2] |= (unsigned char)(((unsigned)codes[i] & 15u) << (i % 2 * 4));
+        itg_packed_put(raw, 4, i, codes[i]);
     return add_initializer(w, name, TENSOR_INT4, shape, raw, bytes);
 }
 

@@ -16,27 +16,27 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__ /* what the shared library exports */
+#pragma GCC visibility push(default)
+#endif
 
 const char *itg_engine_version(void); /* "0.1.0" */
 void itg_free(void *memory);
 
-/* Makes OpenMP's threads sleep while they wait. Call first in main: may execute the program again,
- * once. */
-void itg_parallel_be_passive(int argc, char **argv);
-
 /* ---- model ---- */
-typedef struct itg_model itg_model;
-/* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left
- * off. */
-itg_status itg_model_open(const char *path, itg_model **out, itg_error *err);
+typedef struct itg_graph itg_model; /* prepared */
 typedef struct itg_model_options {
     bool no_equalize; /* leaves out cross-layer equalization (docs/preparation.md 5.5), which
                          changes no float result: for comparison */
 } itg_model_options;
-/* As itg_model_open, prepared otherwise. A strategy goes with the preparation that it was made for.
- */
-itg_status itg_model_open_with(const char *path, const itg_model_options *options, itg_model **out,
-                               itg_error *err);
+/* Imports (opset 7..21) and prepares: batch 1, constants folded, fused; a trailing Softmax is left
+ * off. options NULL: as they are when zero. A strategy goes with the preparation that it was made
+ * for. */
+itg_status itg_model_open(const char *path, const itg_model_options *options, itg_model **out,
+                          itg_error *err);
+/* The same of a file's bytes; name stands for the path in errors. */
+itg_status itg_model_open_memory(const void *data, size_t bytes, const char *name,
+                                 const itg_model_options *options, itg_model **out, itg_error *err);
 void itg_model_close(itg_model *model);
 /* What keeps a model from being opened, all at once: one entry a kind. */
 typedef struct itg_refusal {
@@ -114,6 +114,10 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
 typedef struct itg_dataset itg_dataset;
 /* .npy, .npz ("file.npz:array"), IDX plain or gzip. limit > 0: the first samples only. */
 itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
+/* The same of an array in memory, which is copied: shape [samples, ...], row-major. name stands for
+ * the path in errors. The hash is that of a file with this array. */
+itg_status itg_data_from_memory(const itg_tensor *array, const char *name, itg_dataset **out,
+                                itg_error *err);
 void itg_data_close(itg_dataset *data);
 int64_t itg_data_samples(const itg_dataset *data);
 const unsigned char *
@@ -157,7 +161,7 @@ itg_status itg_preprocess_text(const itg_preprocess *p, char **out,
 /* The reverse; source names the text in errors. */
 itg_status itg_preprocess_from_text(const char *text, const char *source, itg_preprocess *out,
                                     itg_error *err);
-/* "0.5", "1/255", "0.1,0.2,0.3" as float32. */
+/* "0.5", "1/255", "0.1,0.2,0.3" as float32; a ratio is divided in double and rounded once. */
 itg_status itg_preprocess_parse_list(const char *text, float *out, int32_t max, int32_t *count,
                                      itg_error *err);
 
@@ -182,6 +186,16 @@ itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
                                 const itg_preprocess *p, const itg_calibrate_options *options,
                                 itg_stats **out, itg_error *err);
 void itg_stats_destroy(itg_stats *stats);
+/* What was seen of the model's values; those of constants were not looked at. */
+typedef struct itg_value_range {
+    const char *value; /* its name; borrowed from the model */
+    int64_t count;     /* finite elements, over all samples */
+    double min, max, mean, variance;
+} itg_value_range;
+int32_t itg_stats_count(const itg_stats *stats);
+/* The index-th, in the order of the prepared graph; false: nothing was seen of it. */
+bool itg_stats_at(const itg_stats *stats, const itg_model *model, int32_t index,
+                  itg_value_range *out);
 
 /* ---- strategies ---- */
 typedef struct itg_bits_range {
@@ -202,6 +216,8 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 const itg_preprocess *p, const itg_stats *stats,
                                 const itg_dataset *calibration, const itg_uniform_options *options,
                                 itg_strategy_file **out, itg_error *err);
+/* Weight codes that a strategy holds lie in a file beside its own (docs/strategy-file.md):
+ * itg_strategy_open reads both, itg_strategy_save writes both or neither. */
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
                              itg_error *err);
 /* How the model of a strategy file must be opened. */
@@ -238,22 +254,11 @@ itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const i
                          itg_error *err);
 
 /* ---- evaluation ---- */
-typedef struct itg_score {
-    int64_t samples;
-    int64_t stopped_at; /* of a trial: it was raced, and stopped after so many of the samples, since
-                           its quality could not matter any more. top1 and agreement are then the
-                           most that was possible, distortion the least (-1 where it is not the
-                           quality), digest 0. 0: all samples ran */
-    double top1, agreement; /* fractions; -1: no labels; not asked, or no classifier */
-    int64_t weight_bytes, parameter_bytes, peak_activation_bytes; /* -1: float */
-    double bops, cycles, average_weight_bits;
-    double distortion; /* squared distance of each output from the float network's, as a share of
-                          its own squares; of several outputs the mean; -1: not known */
-    unsigned char digest[32];
-} itg_score;
-/* The distortion as a signal-to-noise ratio in dB, -10 log10 of it; +INFINITY: the outputs are
- * equal; NaN: not known. */
-double itg_score_sqnr_db(const itg_score *score);
+/* A metric of a score, derived ones included; NaN: not known.
+ *   ACCURACY: top1, or agreement where that is not known.
+ *   SQNR: the distortion in dB, -10 log10 of it; +INFINITY: the outputs are equal. */
+double itg_score_get(const itg_score *score, itg_metric metric);
+bool itg_score_knows(const itg_score *score, itg_metric metric);
 typedef struct itg_annotated itg_annotated;
 /* The annotated graph of a strategy. model and file must outlive it. */
 itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file,
@@ -311,20 +316,30 @@ const char *itg_program_float_island(const itg_program *program,
                                      int32_t index); /* "Softmax attn/softmax: reason" */
 const itg_bound *itg_program_bounds(const itg_program *program, int32_t *count);
 const char *itg_program_bound_name(const itg_program *program, int32_t index);
-size_t itg_program_instance_bytes(const itg_program *program); /* of this library's executor */
 /* What a device needs beside the program: the scores' peak_activation_bytes. Where C source can
  * hold the program (itg_emit_c) it is that source's arena: activations and the kernels' scratch;
  * the caller holds inputs and outputs. Else activations and outputs, without inputs and scratch. */
 itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_error *err);
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
 #define ITG_MOST_BLOCK 4096
-/* Runs all samples. How it goes about it changes no result: threads; block, samples computed at
- * once (at most ITG_MOST_BLOCK; 0: chosen by the sizes of the values). npy_path (may be NULL):
- * outputs as .npy in storage dtype, [samples, ...], in the files that itg_program_npy_path names.
- */
-itg_status itg_program_run(const itg_program *program, const itg_preprocess *p,
-                           const itg_dataset *data, const int64_t *labels, int threads,
-                           int64_t block, const char *npy_path, itg_score *out, itg_error *err);
+typedef struct itg_run_options {
+    const itg_preprocess *preprocess; /* NULL: as saved (itg_program_preprocess) */
+    const int64_t *labels;            /* [samples]; NULL: none */
+    /* How it goes about it; changes no result. block: samples computed at once, at most
+     * ITG_MOST_BLOCK; 0: chosen by the sizes of the values. */
+    int threads;
+    int64_t block;
+    /* The program's outputs of one sample, in storage dtype (itg_program_output_count of them), in
+     * the order of the samples; valid during the call. A failure ends the run. NULL: not wanted. */
+    itg_status (*outputs)(void *context, int64_t sample, const itg_tensor *outputs, int32_t count,
+                          itg_error *err);
+    void *context;
+    const char *npy_path; /* NULL: none; else outputs as .npy, [samples, ...], in the files that
+                             itg_program_npy_path names */
+} itg_run_options;
+/* Runs all samples. options NULL: as they are when zero. */
+itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
+                           const itg_run_options *options, itg_score *out, itg_error *err);
 
 int32_t itg_program_output_count(const itg_program *program);
 /* "out.npy", "out.1.npy", "out.2.npy"...; malloc'd, NULL without memory. */
@@ -373,9 +388,9 @@ const char *itg_verification_problem(const itg_verification *verification, int32
 const unsigned char *
 itg_verification_hash(const itg_verification *verification); /* the artefact's */
 
-/* ---- portraits: what a strategy, or the program made from it, quantizes how, and what that costs.
+/* ---- summaries: what a strategy, or the program made from it, quantizes how, and what that costs.
  * Two of one model compare edge by edge and layer by layer: the lists are in the same order. */
-typedef struct itg_portrait_edge {
+typedef struct itg_summary_edge {
     const char *value, *node; /* node NULL: graph output */
     int32_t slot, bits;       /* bits 0: not quantized, and all that follows is not known */
     const char *sign; /* "signed", "unsigned"; NULL: not known, nor what follows up to scales */
@@ -385,30 +400,30 @@ typedef struct itg_portrait_edge {
     const char *method;     /* of the threshold */
     double lo, hi;          /* the threshold; of weights the greatest t, as [-t, t] */
     const char *thresholds; /* a fingerprint of all */
-} itg_portrait_edge;
-typedef struct itg_portrait_layer {
+} itg_summary_edge;
+typedef struct itg_summary_layer {
     const char *node, *op, *form; /* form as in hardware files ("mac", "rescale"...); "fused" */
     int32_t accumulator_bits;     /* 0: none */
     int64_t weight_bytes, macs;
     int64_t parts, joins; /* parts of its sums, 0: whole; additions of parts, over all outputs */
     double bops, cycles;
-} itg_portrait_layer;
-typedef struct itg_portrait_info {
+} itg_summary_layer;
+typedef struct itg_summary_info {
     bool is_program;
     const char *model_hash, *graph_hash, *hardware, *hardware_hash; /* hashes in hexadecimal */
     bool has_costs;  /* else there are no layers, signs and scales */
     itg_score score; /* costs; quality where it was recorded (samples 0: it was not) */
     int32_t edge_count, layer_count;
-} itg_portrait_info;
-typedef struct itg_portrait itg_portrait;
+} itg_summary_info;
+typedef struct itg_summary itg_summary;
 /* Of a strategy file, or of a program's file. model may be NULL; a strategy has costs, signs and
  * scales only with it, and is refused where it is another one's. */
-itg_status itg_portrait_open(const char *path, const itg_model *model, itg_portrait **out,
-                             itg_error *err);
-void itg_portrait_destroy(itg_portrait *portrait);
-const itg_portrait_info *itg_portrait_info_of(const itg_portrait *portrait);
-const itg_portrait_edge *itg_portrait_edge_at(const itg_portrait *portrait, int32_t index);
-const itg_portrait_layer *itg_portrait_layer_at(const itg_portrait *portrait, int32_t index);
+itg_status itg_summary_open(const char *path, const itg_model *model, itg_summary **out,
+                            itg_error *err);
+void itg_summary_destroy(itg_summary *summary);
+const itg_summary_info *itg_summary_info_of(const itg_summary *summary);
+const itg_summary_edge *itg_summary_edge_at(const itg_summary *summary, int32_t index);
+const itg_summary_layer *itg_summary_layer_at(const itg_summary *summary, int32_t index);
 /* What the C source of a program takes, in bytes; code and stack not counted. */
 typedef struct itg_emit_sizes {
     char name[64]; /* as its identifiers begin */
@@ -445,41 +460,44 @@ int32_t itg_qdq_report_count(const itg_qdq_report *report);
 const itg_qdq_note *itg_qdq_report_note(const itg_qdq_report *report, int32_t index);
 
 /* ---- search ---- */
-/* What a strategy costs, one number a kind; itg_score holds them all. */
-typedef enum itg_cost_kind {
-    ITG_COST_SIZE,   /* weight_bytes */
-    ITG_COST_BOPS,   /* bops */
-    ITG_COST_CYCLES, /* cycles */
-    ITG_COST_RAM,    /* peak_activation_bytes */
-    ITG_COST_FLASH,  /* parameter_bytes */
-    ITG_COST_KINDS
-} itg_cost_kind;
-const char *itg_cost_name(itg_cost_kind kind); /* "size", "bops", "cycles", "ram", "flash" */
-double itg_score_cost(const itg_score *score, itg_cost_kind kind);
 /* What the hardware's description states: memory.flash_bytes and memory.ram_bytes; 0: nothing. */
-double itg_hardware_limit(const itg_hardware *hw, itg_cost_kind kind);
+double itg_hardware_limit(const itg_hardware *hw, itg_metric metric);
 
-typedef enum itg_quality_kind {
-    ITG_QUALITY_CLASSES, /* of classifiers alone: top-1 where labels exist, else agreement */
-    ITG_QUALITY_SQNR,    /* of any network: the distortion of all its outputs */
-    ITG_QUALITY_KINDS
-} itg_quality_kind;
-const char *itg_quality_name(itg_quality_kind kind); /* "classes", "sqnr" */
-
-/* What is wanted. A trial meets the goal when it is feasible, its quality reaches the floor, and no
- * cost exceeds its limit or the hardware's. The best is, among the trials that meet it, the
- * cheapest, or the one of the highest quality; ties: docs/decisions.md. */
+/* At least `bound` where a larger value is better, else at most; in the metric's unit. */
+typedef struct itg_constraint {
+    itg_metric metric;
+    double bound;     /* -INFINITY of a quality: names it, and asks for nothing */
+    bool below_float; /* of a quality: the bound is the float network's value less `bound` */
+} itg_constraint;
+#define ITG_MOST_OBJECTIVES 4
+#define ITG_MOST_CONSTRAINTS 12
+/* What is wanted. A trial meets the goal when it is feasible and within every constraint and the
+ * hardware's own limits. The best is, among the trials that meet it, the one with the best first
+ * objective; of equal ones, with the best next one; ties: docs/decisions.md. Objectives are costs
+ * to be minimized, or one quality to be maximized. A goal is about one quality: that which it
+ * names, else ACCURACY. Zero-initialized: the fewest weight bytes, whatever is lost. */
 typedef struct itg_goal {
-    itg_quality_kind quality;
-    bool maximize_quality;  /* else minimize */
-    itg_cost_kind minimize; /* where maximize_quality is false */
-    double max_drop;        /* of classes: the floor is float quality - max_drop (fraction);
-                               negative: none. Of SQNR: negative */
-    double min_sqnr_db;     /* of SQNR: the floor, up to ITG_MOST_SQNR_DB; 0: none. Of classes: 0 */
-    double limits[ITG_COST_KINDS]; /* largest cost allowed; 0: none */
+    itg_metric objectives[ITG_MOST_OBJECTIVES];
+    itg_constraint constraints[ITG_MOST_CONSTRAINTS]; /* of different metrics */
+    int32_t objective_count, constraint_count;        /* objective_count 0: weight_bytes */
 } itg_goal;
+/* Adds a constraint, in place of one over the same metric. False: there are too many. */
+bool itg_goal_constrain(itg_goal *goal, itg_metric metric, double bound, bool below_float);
+void itg_goal_release(itg_goal *goal, itg_metric metric); /* takes its constraint away */
+const itg_constraint *itg_goal_constraint(const itg_goal *goal, itg_metric metric); /* or NULL */
+/* The first objective, and the quality that the goal is about. */
+itg_metric itg_goal_objective(const itg_goal *goal);
+itg_metric itg_goal_quality_metric(const itg_goal *goal);
+bool itg_goal_maximizes_quality(const itg_goal *goal);
+/* "size", "size, cycles", "quality": as in the options' text; returns buffer. */
+const char *itg_goal_objectives_text(const itg_goal *goal, char *buffer, size_t size);
+double itg_goal_limit(const itg_goal *goal, itg_metric cost); /* largest allowed; 0: none */
+/* How much of the float network's quality may be lost; below 0: no such constraint. And the least
+ * SQNR in dB; 0: none. */
+double itg_goal_drop(const itg_goal *goal);
+double itg_goal_least_sqnr(const itg_goal *goal);
 #define ITG_MOST_SQNR_DB 200.0 /* of goals and qualities: more counts as this much */
-/* Quality as goals compare it. Of classes a share, 0..1; of SQNR its dB / 100, from -2 to 2. Below
+/* The goal's quality as goals compare it: a share, 0..1; of SQNR its dB / 100, from -2 to 2. Below
  * ITG_QUALITY_KNOWN: not known. */
 #define ITG_QUALITY_KNOWN (-1.999)
 double itg_goal_quality(const itg_goal *goal, const itg_score *score);
@@ -494,8 +512,9 @@ itg_status itg_strategy_costs(const itg_strategy_file *file, const itg_annotated
 itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
                               itg_error *err);
 /* What the model would cost with widths of `bits` everywhere, or the nearest that the hardware has,
- * whatever its data is: values are taken to lie in [-1, 1]. All -1: the hardware cannot run it so.
- * no_c (may be NULL): why it cannot be C source, "" where it can or that is not known. */
+ * whatever its data is: values are taken to lie in [-1, 1]. Nothing is known: the hardware cannot
+ * run it so. no_c (may be NULL): why it cannot be C source, "" where it can or that is not known.
+ */
 itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
                            itg_score *out, char no_c[512], itg_error *err);
 /* The goal as a search on this hardware keeps it: the tighter one of each pair of limits. */
@@ -533,7 +552,7 @@ typedef struct itg_search_options {
         search_samples;              /* 0: defaults (512 and 1024), less where the data has fewer */
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
     bool hago_baseline;  /* also runs hago-greedy for the same goal, as one more line to compare */
-    bool no_equalize;    /* the model was opened so (itg_model_open_with), and must be */
+    bool no_equalize;    /* the model was opened so (itg_model_options), and must be */
     bool no_racing;      /* runs all samples of every trial, also where it cannot matter. Changes no
                             result, only what the trials say (itg_score.stopped_at) */
     int64_t cache_bytes; /* activations kept for candidates that share them; 0: none. Changes no
@@ -592,6 +611,10 @@ int64_t itg_search_raced_count(const itg_search_result *result);
 /* The best trial that meets the goal, else (goal_met false) the nearest to it; NULL: none was
  * feasible. */
 const itg_trial *itg_search_best(const itg_search_result *result);
+/* The trials that meet the goal and that no other such trial dominates in its objectives, in order;
+ * of one objective the best alone. */
+int32_t itg_search_front_count(const itg_search_result *result);
+const itg_trial *itg_search_front_at(const itg_search_result *result, int32_t index);
 bool itg_search_goal_met(const itg_search_result *result); /* on the search samples */
 /* Whether the best (or nearest) is within floor and limits on the hold-out, too: by its quality
  * there, against the float network's there. */
@@ -604,7 +627,7 @@ const char *itg_search_limited_by(const itg_search_result *result);
 bool itg_search_cost_varies(const itg_search_result *result);
 const itg_score *itg_search_float(const itg_search_result *result, bool holdout);
 const itg_score *itg_search_uniform8(const itg_search_result *result,
-                                     bool holdout); /* samples 0, all else -1: the
+                                     bool holdout); /* samples 0, nothing known: the
                                                        hardware cannot run it */
 const itg_score *itg_search_hago(const itg_search_result *result,
                                  bool holdout); /* NULL: not asked for, or it found nothing */
@@ -757,6 +780,9 @@ void itg_run_choices_destroy(itg_run_choices *choices);
 int32_t itg_run_choices_count(const itg_run_choices *choices);
 const itg_run_choice *itg_run_choices_at(const itg_run_choices *choices, int32_t index);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__ /* what the shared library exports */
+#pragma GCC visibility push(default)
+#endif
 
 /* ---- status and error ---- */
 typedef enum itg_status {
@@ -157,9 +160,8 @@ typedef struct itg_requant_spec {
 
 /* ---- operators ---- */
 typedef enum itg_op {
-#define ITG_OP(id, name, min_in, max_in, max_out) ITG_OP_##id,
+#define ITG_OP(id, ...) ITG_OP_##id,
 #include "ops.def"
-#undef ITG_OP
     ITG_OP_COUNT
 } itg_op;
 
@@ -174,33 +176,71 @@ typedef enum itg_auto_pad {
 } itg_auto_pad;
 typedef enum itg_pad_mode { ITG_PAD_CONSTANT, ITG_PAD_REFLECT, ITG_PAD_EDGE } itg_pad_mode;
 
-/* Attributes of every operator in one plain struct; an operator reads only its own. Names are
- * ONNX's. After preparation: auto_pad is EXPLICIT, axes are >= 0, shape-like inputs (Reshape's
- * shape, Slice's starts, Clip's bounds, Pad's pads...) stand here and no longer among the inputs.
- * 1-D windows are 2-D with a leading height of 1 (spatial_rank keeps the true rank). */
+/* Attributes of every operator in one plain struct, its members listed in ops.def; an operator
+ * reads only its own. After preparation: auto_pad is EXPLICIT, axes are >= 0, shape-like inputs
+ * (Reshape's shape, Slice's starts, Clip's bounds, Pad's pads...) stand here and no longer among
+ * the inputs. 1-D windows are 2-D with a leading height of 1 (spatial_rank keeps the true rank). */
 typedef struct itg_attrs {
-    int32_t spatial_rank; /* Conv, pools: 1 or 2 */
-    int64_t kernel[2], stride[2], dilation[2];
-    int64_t pad[4]; /* top, left, bottom, right */
-    int64_t group;
-    itg_auto_pad auto_pad;
-    bool ceil_mode, count_include_pad;
-    int64_t axis; /* Concat Split Flatten Softmax Gather ArgMax LayerNormalization */
-    int32_t axes_count;
-    int64_t axes[ITG_MAX_RANK]; /* Reduce* Squeeze Unsqueeze Slice; empty Reduce axes = all */
-    int64_t starts[ITG_MAX_RANK],
-        steps[ITG_MAX_RANK];          /* Slice, resolved per listed axis (extent: output shape) */
-    int64_t perm[ITG_MAX_RANK];       /* Transpose; all -1: absent, the order is reversed */
-    int64_t pads_begin[ITG_MAX_RANK]; /* Pad, per dimension; the end follows from the output shape;
-                                         may be negative */
-    itg_pad_mode pad_mode;
-    bool keepdims, select_last_index, allowzero, noop_with_empty_axes, trans_a, trans_b;
-    float alpha, beta; /* Gemm, LeakyRelu, HardSigmoid, Elu */
-    float epsilon;     /* BatchNormalization, LayerNormalization */
-    float min, max;    /* Clip: -inf/+inf where absent */
-    float pad_value;   /* Pad, constant mode */
-    itg_dtype to;      /* Cast */
+    int32_t axes_count; /* of axes, starts and steps */
+#define ITG_FIELD(type, member, extent, ...) type member extent;
+#include "ops.def"
 } itg_attrs;
+
+/* ---- metrics ---- */
+typedef enum itg_metric {
+#define ITG_METRIC(id, name, goal, words, unit, better, needs) ITG_METRIC_##id,
+#include "metrics.def"
+    ITG_METRIC_COUNT, /* of those that a score holds; behind it those that are derived */
+    ITG_METRIC_LAST_HELD = ITG_METRIC_COUNT - 1,
+#define ITG_DERIVED(id, name, goal, words, unit, better, needs) ITG_METRIC_##id,
+#include "metrics.def"
+    ITG_METRIC_ALL
+} itg_metric;
+
+typedef enum itg_unit {
+    ITG_UNIT_SHARE,    /* 0..1 */
+    ITG_UNIT_BYTES,    /* an integer, 0..2^53 */
+    ITG_UNIT_COUNT,    /* from 0, may be infinite */
+    ITG_UNIT_BITS,     /* 0..64 */
+    ITG_UNIT_RATIO,    /* from 0, may be infinite */
+    ITG_UNIT_DECIBELS, /* any number */
+    ITG_UNIT_NUMBER    /* any number */
+} itg_unit;
+
+typedef enum itg_metric_need {
+    ITG_NEEDS_PROGRAM, /* the program alone: a cost */
+    ITG_NEEDS_LABELS,
+    ITG_NEEDS_CLASSES, /* a classifier, and labels or the float network */
+    ITG_NEEDS_OUTPUTS, /* the float network's outputs */
+    ITG_NEEDS_USER     /* a function of the user's */
+} itg_metric_need;
+
+/* One line of metrics.def. */
+typedef struct itg_metric_info {
+    const char *name, *goal, *words;
+    itg_unit unit;
+    bool up; /* larger is better */
+    itg_metric_need needs;
+} itg_metric_info;
+const itg_metric_info *itg_metric_about(itg_metric metric);
+bool itg_metric_from_name(const char *name, itg_metric *out);
+/* The cost of that goal name ("size", "ram"...). */
+bool itg_metric_from_goal(const char *goal, itg_metric *out);
+/* Whether the metric can have this value; NaN: never. */
+bool itg_metric_allows(itg_metric metric, double value);
+const char *itg_unit_range(itg_unit unit); /* the same in words: "a number from 0 to 1" */
+
+/* What is known of a strategy on some samples. */
+typedef struct itg_score {
+    int64_t samples;
+    int64_t stopped_at; /* of a trial: it was raced, and stopped after so many of the samples, since
+                           its quality could not matter any more. Shares are then the most that was
+                           possible, distortion the least (not known where it is not the quality),
+                           digest 0. 0: all samples ran */
+    double value[ITG_METRIC_COUNT]; /* by itg_metric; NaN: not known */
+    unsigned char digest[32];
+} itg_score;
+itg_score itg_score_unknown(void); /* no samples, no metric is known */
 
 /* ---- threshold methods ---- */
 /* Who computes float networks. REFERENCE: the same bits on every machine. ONEDNN: quicker, and the
@@ -221,6 +261,9 @@ typedef enum itg_threshold_method {
     ITG_THRESHOLD_METHOD_COUNT
 } itg_threshold_method;
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -110,7 +110,7 @@ static itg_status write_layers(itg_emitter *e)
     clear(e, &e->data);
     clear(e, &e->helpers);
     clear(e, &e->body);
-    e->needed = e->cores = (itg_names){.arena = e->arena};
+    e->needed = e->constants = e->cores = (itg_names){.arena = e->arena};
     e->core_count = 0;
     for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++) {
         itg_emit_layer *l = e->layer = &e->layers[i];
@@ -238,25 +238,6 @@ static itg_status write_file(itg_emitter *e, const char *directory, const char *
     return itg_file_write(path, text->text, text->length, e->err);
 }
 
-static itg_status write_files(itg_emitter *e, const itg_emit_vectors *vectors,
-                              const char *directory)
-{
-    itg_strbuf header = {0}, source = {0}, test = {0};
-    itg_emit_header(e, &header);
-    write_source(e, &source);
-    itg_status status = itg_emit_selftest(e, vectors, &test);
-    if (status == ITG_OK &&
-        (e->failed || !itg_strbuf_ok(&header) || !itg_strbuf_ok(&source) || !itg_strbuf_ok(&test)))
-        status = itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
-    if (status == ITG_OK) status = write_file(e, directory, ".c", &source);
-    if (status == ITG_OK) status = write_file(e, directory, "_selftest.c", &test);
-    if (status == ITG_OK) status = write_file(e, directory, ".h", &header);
-    itg_strbuf_deinit(&header);
-    itg_strbuf_deinit(&source);
-    itg_strbuf_deinit(&test);
-    return status;
-}
-
 static void set_name(itg_emitter *e, const char *name)
 {
     char base[256];
@@ -267,8 +248,9 @@ static void set_name(itg_emitter *e, const char *name)
     itg_emit_upper(e->name, e->upper);
 }
 
-static itg_status emit(itg_emitter *e, const char *name, const itg_emit_vectors *vectors,
-                       const char *directory)
+/* NAME.c and NAME.h. */
+static itg_status write_texts(itg_emitter *e, const char *name, itg_strbuf *source,
+                              itg_strbuf *header)
 {
     set_name(e, name);
     itg_status status = itg_emit_lay_out(e);
@@ -279,7 +261,12 @@ static itg_status emit(itg_emitter *e, const char *name, const itg_emit_vectors 
     for (int32_t i = 0; i < e->layer_count; i++)
         name_layer(e, &taken, i);
     status = write_layers(e);
-    return status == ITG_OK ? write_files(e, vectors, directory) : status;
+    if (status != ITG_OK) return status;
+    itg_emit_header(e, header);
+    write_source(e, source);
+    if (e->failed || !itg_strbuf_ok(header) || !itg_strbuf_ok(source))
+        return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
+    return ITG_OK;
 }
 
 static void set_sizes(const itg_emitter *e, itg_emit_sizes *out)
@@ -293,18 +280,47 @@ static void set_sizes(const itg_emitter *e, itg_emit_sizes *out)
     }
 }
 
+static itg_status begin(itg_emitter *e, const itg_program *p, itg_error *err)
+{
+    *e = (itg_emitter){.p = p, .err = err, .arena = itg_arena_create(0)};
+    return e->arena != NULL ? ITG_OK
+                            : itg_fail(err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name);
+}
+
+static void end(itg_emitter *e)
+{
+    itg_strbuf_deinit(&e->data);
+    itg_strbuf_deinit(&e->helpers);
+    itg_strbuf_deinit(&e->body);
+    itg_arena_destroy(e->arena);
+}
+
+itg_status itg_program_source(const itg_program *p, const char *name, itg_strbuf *source,
+                              itg_strbuf *header, itg_error *err)
+{
+    itg_emitter e;
+    itg_status status = begin(&e, p, err);
+    if (status == ITG_OK) status = write_texts(&e, name, source, header);
+    end(&e);
+    return status;
+}
+
 itg_status itg_program_emit_c(const itg_program *p, const char *name,
                               const itg_emit_vectors *vectors, const char *directory,
                               itg_emit_sizes *out, itg_error *err)
 {
-    itg_emitter e = {.p = p, .err = err};
-    e.arena = itg_arena_create(0);
-    if (e.arena == NULL) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name);
-    itg_status status = emit(&e, name, vectors, directory);
+    itg_emitter e;
+    itg_strbuf header = {0}, source = {0}, test = {0};
+    itg_status status = begin(&e, p, err);
+    if (status == ITG_OK) status = write_texts(&e, name, &source, &header);
+    if (status == ITG_OK) status = itg_emit_selftest(&e, vectors, &test);
+    if (status == ITG_OK) status = write_file(&e, directory, ".c", &source);
+    if (status == ITG_OK) status = write_file(&e, directory, "_selftest.c", &test);
+    if (status == ITG_OK) status = write_file(&e, directory, ".h", &header);
     if (status == ITG_OK && out != NULL) set_sizes(&e, out);
-    itg_strbuf_deinit(&e.data);
-    itg_strbuf_deinit(&e.helpers);
-    itg_strbuf_deinit(&e.body);
-    itg_arena_destroy(e.arena);
+    itg_strbuf_deinit(&header);
+    itg_strbuf_deinit(&source);
+    itg_strbuf_deinit(&test);
+    end(&e);
     return status;
 }

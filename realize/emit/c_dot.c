@@ -104,8 +104,7 @@ const char *itg_emit_bias(itg_emitter *e, const itg_emit_mac_view *t, const char
     for (int64_t i = 0; i < t->channels && t->bias != NULL; i++)
         zero = zero && t->bias[i] == 0;
     if (zero) return "0";
-    const char *from = itg_emit_text(e, "node %d input 2, values", (int)itg_emit_node(e));
-    return itg_emit_channel(e, "bias", from, t->bias, t->channels, index);
+    return itg_emit_channel(e, "bias", t->bias, t->channels, index);
 }
 
 void itg_emit_split_ends(itg_emitter *e, const itg_emit_mac_view *t)
@@ -134,9 +133,8 @@ void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, c
         const itg_sum_split *split = &t->s->split;
         if (itg_emit_needs(e, itg_emit_text(e, "dot_split_%s", rounding)))
             itg_emit_template(&e->helpers, dot_split_text, rounding, NULL);
-        const char *from = itg_emit_text(e, "node %d split_shift, values", (int)itg_emit_node(e));
         const char *shift =
-            itg_emit_channel(e, "part_shift", from, split->shift, split->shift_count, index);
+            itg_emit_channel(e, "part_shift", split->shift, split->shift_count, index);
         ITG_EMIT_FORMAT(e, "%*sdot_split_%s(tile, patches, count, %s, %s, %s, part_end, acc);\n",
                         (int)indent, "", rounding, depth, itg_emit_bias(e, t, index), shift);
     } else if (t->saturates) {

@@ -39,7 +39,7 @@ static itg_emit_operand read_constant(itg_emitter *e, int32_t value, int32_t slo
                           .hi = v->q.qmax - zero,
                           .shape = &v->shape};
     x.type = itg_emit_constant_type(v, centered);
-    const char *packed = itg_emit_packed(e, slot, value, NULL, 'n');
+    const char *packed = itg_emit_packed(e, value, NULL, 'n');
     ITG_EMIT_FORMAT(e, "    %s *const %s = %s;\n", itg_emit_ctype(x.type), x.name,
                     itg_emit_scratch(e, x.type, v->elements));
     itg_emit_unpack(e, 4, value, packed, "0", itg_emit_number(e, v->elements), zero, x.type,
@@ -125,8 +125,6 @@ static itg_status rescaled(itg_emitter *e, const itg_step *s, int slot, const it
     int64_t unit = (int64_t)1 << s->left_shift, lo = x->lo * unit, hi = x->hi * unit;
     itg_emit_sets sets = {.step = s,
                           .suffix = slot == 0 ? "_a" : "_b",
-                          .prefix = slot == 0 ? "operand0" : "operand1",
-                          .until = 1,
                           .requant = &s->operand[slot],
                           .count = 1,
                           .index = "0",
@@ -228,9 +226,7 @@ itg_status itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
         for (int64_t i = 0; i < table->elements; i++)
             codes[i] = itg_load(table->dtype, table->data, i);
         const char *name = itg_emit_text(e, "%s_table%d", l->name, (int)o);
-        const char *from =
-            itg_emit_text(e, "node %d input %d, values", (int)itg_emit_node(e), (int)o + 1);
-        if (itg_emit_needs(e, name)) itg_emit_array(e, name, from, codes, table->elements);
+        if (itg_emit_needs(e, name)) itg_emit_array(e, name, codes, table->elements);
         ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s[(int32_t)%s[%s] - %s%s%s];\n", (int)(4 + 4 * braces),
                         "", itg_emit_output(e, l, o), index[1],
                         itg_emit_ctype(e->p->values[s->outputs[o]].dtype), name, x.name, index[0],

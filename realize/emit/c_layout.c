@@ -48,9 +48,8 @@ static itg_status check_step(itg_emitter *e, const itg_step *s)
 /* Positions are computed in 32 bits. */
 static bool window_fits(const itg_program *p, const itg_step *s)
 {
-    bool pool = (s->kind == ITG_STEP_MEAN && s->op != ITG_OP_REDUCE_MEAN) ||
-                (s->kind == ITG_STEP_MAX && s->op != ITG_OP_REDUCE_MAX);
-    if (s->kind != ITG_STEP_CONV && !pool) return true;
+    bool pool = s->kind == ITG_STEP_MEAN || s->kind == ITG_STEP_MAX;
+    if (s->kind != ITG_STEP_CONV && !(pool && itg_op_is(s->op, ITG_IS_POOL))) return true;
     itg_window w = itg_window_of(s->op, &s->attrs, &p->values[s->inputs[0]].shape,
                                  &p->values[s->outputs[0]].shape)
                        .w;

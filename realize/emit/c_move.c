@@ -181,8 +181,7 @@ static void pad_mirrored(itg_emitter *e, const itg_emit_layer *l, const itg_emit
         const char *what = itg_emit_text(e, "source%d", (int)d);
         const char *index = itg_emit_text(e, "i%d", (int)d);
         const char *plus = d == 0 ? "" : " + ";
-        from = itg_emit_text(e, "%s%s%s", from, plus,
-                             itg_emit_channel(e, what, NULL, source, n, index));
+        from = itg_emit_text(e, "%s%s%s", from, plus, itg_emit_channel(e, what, source, n, index));
         to = itg_emit_text(e, "%s%si%d * %s", to, plus, (int)d, itg_emit_number(e, c.to[d]));
         ITG_EMIT_FORMAT(e, "%*sfor (int32_t i%d = 0; i%d < %s; i%d++) {\n", 4 + 4 * braces, "",
                         (int)d, (int)d, itg_emit_number(e, n), (int)d);
@@ -238,8 +237,7 @@ static itg_status move_gather(itg_emitter *e, const itg_emit_layer *l)
     c.shape = &shape;
     c.last = false;
     c.indent = 8;
-    c.x =
-        itg_emit_text(e, "(%s + %s)", x.name, itg_emit_channel(e, "index", NULL, from, count, "g"));
+    c.x = itg_emit_text(e, "(%s + %s)", x.name, itg_emit_channel(e, "index", from, count, "g"));
     c.y = itg_emit_text(e, "(%s + g * %s)", c.y, itg_emit_number(e, run));
     ITG_EMIT_FORMAT(e, "    for (int32_t g = 0; g < %s; g++) {\n", itg_emit_number(e, count));
     write_copy(e, &c);

@@ -5,6 +5,7 @@
  * of them (3 = 2 + 1); a slice of w bits has n / 8 * w bytes, and code i stands in byte i % bytes,
  * at bit i / bytes * w: runs of codes lie in runs of bytes, so that loops over them vectorize; the
  * last n % 8 codes follow as one string of bits. */
+#include "base/packed.h"
 #include "kernels/int_ops.h"
 #include "realize/emit/emit.h"
 #include <string.h>
@@ -67,7 +68,7 @@ static const char rest_text[] =
 
 int64_t itg_emit_packed_bytes(const itg_pvalue *v)
 {
-    return (v->elements * v->q.bits + 7) / 8;
+    return itg_packed_bytes(v->elements, v->q.bits);
 }
 
 static int64_t least_code(const itg_pvalue *v)
@@ -116,13 +117,22 @@ static void write_bytes(itg_strbuf *out, const char *name, const unsigned char *
     itg_strbuf_add(out, "};\n");
 }
 
-const char *itg_emit_packed(itg_emitter *e, int32_t slot, int32_t value, const int64_t *order,
-                            char tag)
+/* By the order of use, which the artefact keeps. */
+static int32_t number_of(itg_emitter *e, int32_t value)
+{
+    const char *key = itg_emit_text(e, "%d", (int)value);
+    int32_t number = itg_names_find(&e->constants, key);
+    if (number >= 0) return number;
+    if (!itg_names_put(&e->constants, key, e->constant_count)) e->failed = true;
+    return e->constant_count++;
+}
+
+const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag)
 {
     const itg_pvalue *v = &e->p->values[value];
     char ident[ITG_EMIT_NAME];
     itg_emit_identifier(v->name, ident);
-    const char *name = itg_emit_text(e, "w%d%c_%s", (int)value, tag, ident);
+    const char *name = itg_emit_text(e, "w%d%c_%s", (int)number_of(e, value), tag, ident);
     if (!itg_emit_needs(e, name)) return name;
     int64_t bytes = itg_emit_packed_bytes(v);
     unsigned char *packed = itg_emit_alloc(e, (size_t)bytes, 1);
@@ -130,11 +140,6 @@ const char *itg_emit_packed(itg_emitter *e, int32_t slot, int32_t value, const i
     pack(v, order, packed);
     itg_strbuf_format(&e->data, "/* %s: %lld codes of %d bits */\n", ident, (long long)v->elements,
                       (int)v->q.bits);
-    if (e->layer->step != NULL)
-        itg_strbuf_format(&e->data, "/* from: node %d input %d, %d bits, order %c */\n",
-                          (int)itg_emit_node(e), (int)slot, (int)v->q.bits, tag);
-    else
-        itg_strbuf_add(&e->data, "/* from: output */\n");
     write_bytes(&e->data, name, packed, bytes);
     e->layer->weight_bytes += bytes;
     return name;

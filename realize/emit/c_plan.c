@@ -4,12 +4,6 @@
 #include "realize/emit/emit.h"
 #include <string.h>
 
-bool itg_emit_is_view(itg_op op)
-{
-    return op == ITG_OP_RESHAPE || op == ITG_OP_FLATTEN || op == ITG_OP_SQUEEZE ||
-           op == ITG_OP_UNSQUEEZE || op == ITG_OP_IDENTITY || op == ITG_OP_DROPOUT;
-}
-
 static int64_t positions(const itg_shape *s)
 {
     int64_t n = 1;
@@ -84,16 +78,15 @@ static int32_t in_layout(itg_emitter *e, int32_t value, bool last)
 static bool is_window(const itg_step *s)
 {
     bool pool = s->kind == ITG_STEP_MEAN || s->kind == ITG_STEP_MAX;
-    return s->kind == ITG_STEP_CONV ||
-           (pool && s->op != ITG_OP_REDUCE_MEAN && s->op != ITG_OP_REDUCE_MAX);
+    return s->kind == ITG_STEP_CONV || (pool && itg_op_is(s->op, ITG_IS_POOL));
 }
 
 /* Steps that take their first operand's layout over: element by element, or moving along axes. */
 static bool follows(const itg_step *s)
 {
     return s->kind == ITG_STEP_BINARY || s->kind == ITG_STEP_CLIP || s->kind == ITG_STEP_LUT ||
-           (s->kind == ITG_STEP_MOVE && !itg_emit_is_view(s->op) && s->op != ITG_OP_TRANSPOSE &&
-            s->op != ITG_OP_GATHER && s->op != ITG_OP_EXPAND);
+           (s->kind == ITG_STEP_MOVE && !itg_op_is(s->op, ITG_IS_VIEW) &&
+            s->op != ITG_OP_TRANSPOSE && s->op != ITG_OP_GATHER && s->op != ITG_OP_EXPAND);
 }
 
 static bool followed_layout(const itg_emitter *e, const itg_step *s)
@@ -146,7 +139,7 @@ static void add_steps(itg_emitter *e)
     for (int32_t i = 0; i < e->p->step_count && !e->failed; i++) {
         const itg_step *s = &e->p->steps[i];
         if (s->kind == ITG_STEP_QUANTIZE || s->kind == ITG_STEP_DEQUANTIZE) continue;
-        if (s->kind == ITG_STEP_MOVE && itg_emit_is_view(s->op))
+        if (s->kind == ITG_STEP_MOVE && itg_op_is(s->op, ITG_IS_VIEW))
             add_view(e, s);
         else
             add_step(e, s);
@@ -266,7 +259,7 @@ itg_status itg_emit_place_all(itg_emitter *e)
     flow.steps = itg_emit_alloc(e, (size_t)e->layer_count + 1, sizeof *flow.steps);
     if (!e->failed) describe(e, &flow, used);
     if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "no memory for the plan");
-    itg_status status = itg_flow_plan(&flow, 8, true, e->err);
+    itg_status status = itg_flow_plan(&flow, 8, e->err);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < e->buffer_count; i++)
         e->buffers[i].offset = (size_t)flow.tensors[i].offset;

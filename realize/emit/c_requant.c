@@ -300,11 +300,8 @@ itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_r
             continue;
         }
         const char *what = itg_emit_text(e, "%s%s", part_names[k], t->suffix);
-        const char *from = itg_emit_text(e, "node %d %s, %s of sets %lld to %lld, shift %s",
-                                         (int)itg_emit_node(e), t->prefix, part_names[k],
-                                         (long long)t->first, (long long)t->until - 1, fixed);
         arguments = itg_emit_text(e, "%s, %s", arguments,
-                                  itg_emit_channel(e, what, from, f.part[k], t->count, t->index));
+                                  itg_emit_channel(e, what, f.part[k], t->count, t->index));
     }
     int64_t pre = most_of(f.part[PRE], t->count);
     int64_t magnitude = t->most > -t->least ? t->most : -t->least;
@@ -328,9 +325,6 @@ itg_status itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output
     bool one = o->requant_count == 1;
     itg_emit_sets t = {.step = s,
                        .suffix = s->output_count > 1 ? itg_emit_text(e, "_%d", (int)output) : "",
-                       .prefix = itg_emit_text(e, "y%d_requant", (int)output),
-                       .first = one ? 0 : first,
-                       .until = one ? 1 : first + sets,
                        .requant = one ? o->requant : o->requant + first,
                        .count = one ? 1 : sets,
                        .index = index,

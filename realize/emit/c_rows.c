@@ -134,7 +134,7 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
         order = matrix_order(e, t, w->elements);
         tag = 't';
     }
-    t->weights = itg_emit_packed(e, 1, (int32_t)t->w_value, order, tag);
+    t->weights = itg_emit_packed(e, (int32_t)t->w_value, order, tag);
 }
 
 /* ---- text ---- */

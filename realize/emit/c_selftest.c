@@ -2,7 +2,7 @@
  * compares. */
 #include "realize/emit/emit.h"
 #include "kernels/requant.h"
-#include "realize/exec.h"
+#include "realize/batch.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,38 +105,30 @@ static void make_codes(const itg_pvalue *v, const float *real, itg_rng *rng, voi
     }
 }
 
-static int32_t argument_of(const itg_emitter *e, int32_t value)
+/* The program of codes, as the source is one: the quantizers of its inputs are left out, and floats
+ * of outputs are not computed. It shares all else with the emitter's. */
+static bool make_codes_program(itg_emitter *e, itg_program *out)
 {
+    *out = *e->p;
+    out->inputs = itg_emit_alloc(e, (size_t)e->input_count, sizeof *out->inputs);
+    out->outputs = itg_emit_alloc(e, (size_t)e->output_count, sizeof *out->outputs);
+    out->steps = itg_emit_alloc(e, (size_t)e->p->step_count, sizeof *out->steps);
+    if (e->failed) return false;
+    out->step_count = 0;
+    out->input_count = e->input_count;
+    out->output_count = e->output_count;
+    for (int32_t i = 0; i < e->output_count; i++)
+        out->outputs[i] = e->outputs[i].value;
     for (int32_t i = 0; i < e->input_count; i++)
-        if (e->inputs[i].value == value) return i;
-    return ITG_NONE;
-}
-
-/* The executor over given codes: quantizers of inputs are passed over, and floats of outputs never
- * looked at. copies[i]: output i, taken when it is there. */
-static itg_status run_codes(const itg_emitter *e, itg_instance *instance, void *const *codes,
-                            void *const *copies)
-{
-    const itg_program *p = e->p;
-    for (int32_t i = -1; i < p->step_count; i++) {
-        const itg_step *s = i < 0 ? NULL : &p->steps[i];
-        int32_t input =
-            s == NULL || s->kind != ITG_STEP_QUANTIZE ? ITG_NONE : argument_of(e, s->outputs[0]);
-        itg_status status = ITG_OK;
-        if (input != ITG_NONE)
-            memcpy(itg_exec_data(instance, s->outputs[0]), codes[input],
-                   p->values[s->outputs[0]].bytes);
-        else if (s != NULL)
-            status = itg_exec_step(instance, s, e->err);
-        if (status != ITG_OK) return status;
-        for (int32_t k = 0; k < e->output_count; k++) {
-            const itg_pvalue *v = &p->values[e->outputs[k].value];
-            if (v->producer == i || (v->data != NULL && i < 0))
-                memcpy(copies[k], itg_exec_data(instance, e->outputs[k].value),
-                       (size_t)v->elements * itg_dtype_size(v->dtype));
-        }
+        out->inputs[i] = e->inputs[i].value;
+    for (int32_t i = 0; i < e->p->step_count; i++) {
+        const itg_step *s = &e->p->steps[i];
+        bool given = false;
+        for (int32_t k = 0; k < e->input_count; k++)
+            given |= s->outputs[0] == e->inputs[k].value;
+        if (!given) out->steps[out->step_count++] = *s;
     }
-    return ITG_OK;
+    return true;
 }
 
 static void hash_output(const itg_pvalue *v, const void *codes, itg_sha256 *hash)
@@ -156,43 +148,52 @@ static void write_codes(const itg_pvalue *v, const void *codes, itg_strbuf *out)
                           (long long)itg_load(v->dtype, codes, i));
 }
 
-/* Digest of all samples; their codes as text, one buffer an input. */
-static itg_status make_samples(itg_emitter *e, const itg_emit_vectors *vectors, itg_strbuf *texts,
-                               char digest[65])
+/* Adds the samples' outputs to the hash; their codes as text, one buffer an input. */
+static itg_status run_samples(const itg_emitter *e, const itg_emit_vectors *vectors,
+                              itg_batch *batch, itg_strbuf *texts, itg_sha256 *hash)
 {
-    unsigned char raw[32];
-    itg_sha256 hash;
+    const itg_batch_io io = {0};
+    itg_status status = ITG_OK;
     itg_rng rng;
-    itg_instance *instance = NULL;
-    void **codes = itg_emit_alloc(e, (size_t)e->input_count, sizeof *codes);
-    void **copies = itg_emit_alloc(e, (size_t)e->output_count, sizeof *copies);
-    for (int32_t i = 0; i < e->input_count; i++)
-        if (e->p->values[e->inputs[i].value].elements > MOST_CODES / vectors->count)
-            return itg_fail(e->err, ITG_LIMIT, "%s: a self-test of more than 2^26 codes",
-                            e->p->name);
-    for (int32_t i = 0; i < e->input_count && !e->failed; i++)
-        codes[i] = itg_emit_alloc(e, e->p->values[e->inputs[i].value].bytes, 1);
-    for (int32_t i = 0; i < e->output_count && !e->failed; i++)
-        copies[i] =
-            itg_emit_alloc(e, (size_t)e->p->values[e->outputs[i].value].elements, sizeof(int64_t));
-    if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "no memory for the self-test");
-    itg_status status = itg_instance_create(e->p, &instance, e->err);
     itg_rng_init(&rng, 1);
-    itg_sha256_init(&hash);
     for (int32_t n = 0; n < vectors->count && status == ITG_OK; n++) {
         for (int32_t i = 0; i < e->input_count; i++) {
             const itg_pvalue *v = &e->p->values[e->inputs[i].value];
             const float *real = NULL;
             if (vectors->inputs != NULL)
                 real = vectors->inputs[n * e->p->input_count + e->inputs[i].model_input];
-            make_codes(v, real, &rng, codes[i]);
-            write_codes(v, codes[i], &texts[i]);
+            make_codes(v, real, &rng, itg_batch_input(batch, i, 0));
+            write_codes(v, itg_batch_input(batch, i, 0), &texts[i]);
         }
-        status = run_codes(e, instance, codes, copies);
+        status = itg_batch_run(batch, &(itg_block){0, n, 1}, &io, e->err);
         for (int32_t k = 0; k < e->output_count && status == ITG_OK; k++)
-            hash_output(&e->p->values[e->outputs[k].value], copies[k], &hash);
+            hash_output(&e->p->values[e->outputs[k].value], itg_batch_output(batch, k, 0).data,
+                        hash);
     }
-    itg_instance_destroy(instance);
+    return status;
+}
+
+static itg_status make_samples(itg_emitter *e, const itg_emit_vectors *vectors, itg_strbuf *texts,
+                               char digest[65])
+{
+    unsigned char raw[32];
+    itg_program codes;
+    itg_sha256 hash;
+    itg_batch_plan *plan = NULL;
+    itg_batch *batch = NULL;
+    for (int32_t i = 0; i < e->input_count; i++)
+        if (e->p->values[e->inputs[i].value].elements > MOST_CODES / vectors->count)
+            return itg_fail(e->err, ITG_LIMIT, "%s: a self-test of more than 2^26 codes",
+                            e->p->name);
+    if (!make_codes_program(e, &codes))
+        return itg_fail(e->err, ITG_NO_MEMORY, "no memory for the self-test");
+    itg_sha256_init(&hash);
+    itg_status status =
+        itg_batch_plan_create(&codes, &(itg_batch_options){.block = 1}, &plan, e->err);
+    if (status == ITG_OK) status = itg_batch_create(plan, &batch, e->err);
+    if (status == ITG_OK) status = run_samples(e, vectors, batch, texts, &hash);
+    itg_batch_destroy(batch);
+    itg_batch_plan_destroy(plan);
     itg_sha256_final(&hash, raw);
     itg_sha256_hex(raw, digest);
     return status;

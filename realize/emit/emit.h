@@ -52,8 +52,10 @@ typedef struct itg_emitter {
     int32_t input_count, output_count;
     size_t arena_bytes;
     /* Text */
-    itg_names needed; /* helpers and arrays that are there already */
-    itg_names cores;  /* signatures of requantizations and their numbers */
+    itg_names needed;    /* helpers and arrays that are there already */
+    itg_names constants; /* packed ones and their numbers */
+    int32_t constant_count;
+    itg_names cores; /* signatures of requantizations and their numbers */
     int32_t core_count;
     itg_strbuf data, helpers, body;
     itg_emit_layer *layer; /* being written */
@@ -77,16 +79,11 @@ const char *itg_emit_short(itg_dtype type);              /* "s8" */
 void itg_emit_template(itg_strbuf *out, const char *text, ...);
 /* The smallest type that holds them all: "int8_t"...; *size: its bytes. */
 const char *itg_emit_smallest(const int64_t *values, int64_t count, size_t *size);
-/* static const TYPE name[count] = {...}; into e->data, below a line that says `from` what of the
- * artefact it was made (docs/verify.md; NULL: positions); counts its bytes with the layer, those of
- * a single value, which compilers take as a literal, apart. */
-void itg_emit_array(itg_emitter *e, const char *name, const char *from, const int64_t *values,
-                    int64_t count);
-/* "name[index]" of such an array; "name[0]" of one value where all are equal (positions: the
- * number itself). */
-const char *itg_emit_channel(itg_emitter *e, const char *what, const char *from,
-                             const int64_t *values, int64_t count, const char *index);
-int32_t itg_emit_node(const itg_emitter *e);            /* of the artefact: the layer's */
+/* static const TYPE name[count] = {...}; into e->data; counts its bytes with the layer. */
+void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count);
+/* "name[index]" of such an array; the number itself where all are equal. */
+const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
+                             const char *index);
 const char *itg_emit_number(itg_emitter *e, int64_t v); /* a literal of any int64 */
 const char *itg_emit_member(itg_dtype type);            /* of the arena: "s8" */
 /* Room in the layer's scratch; returns the text of a pointer to it: "arena.s16 + 12". */
@@ -115,7 +112,6 @@ itg_status itg_emit_plan(itg_emitter *e);
 itg_status itg_emit_place_all(itg_emitter *e); /* after every layer's scratch is known */
 /* Strides in elements of the logical dims of a buffer. */
 void itg_emit_strides(const itg_shape *shape, bool last, int64_t stride[ITG_MAX_RANK]);
-bool itg_emit_is_view(itg_op op); /* copies its input whole */
 const char *itg_emit_pointer(itg_emitter *e, int32_t buffer);
 
 /* ---- operands ---- */
@@ -138,10 +134,9 @@ const char *itg_emit_input_name(itg_emitter *e, const itg_emit_layer *l, int32_t
 
 /* ---- packed constants (c_pack.c) ---- */
 /* Writes the codes of a constant, once: element i is code order[i] (NULL: i); `tag` names the
- * order: 'n' as they are, 'r' filter, tap, channel, 'd' tap, filter, 't' transposed. slot: which
- * of the step's inputs it is (ITG_NONE: none; a program's output). Returns the array's name. */
-const char *itg_emit_packed(itg_emitter *e, int32_t slot, int32_t value, const int64_t *order,
-                            char tag);
+ * order: 'n' as they are, 'r' filter, tap, channel, 'd' tap, filter, 't' transposed. Returns the
+ * array's name. */
+const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order, char tag);
 int64_t itg_emit_packed_bytes(const itg_pvalue *v);
 /* A call that unpacks codes [first, first + count) of it, less `subtract`, into `out`. */
 void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *name,
@@ -156,8 +151,6 @@ typedef struct itg_emit_requant {
 typedef struct itg_emit_sets {
     const itg_step *step;       /* for messages */
     const char *suffix;         /* of the names of arrays */
-    const char *prefix;         /* of the artefact's attributes: "y0_requant" */
-    int64_t first, until;       /* which sets of these; one may stand for all */
     const itg_requant *requant; /* [count] */
     int64_t count;
     const char *index;   /* how the text names the one at hand */
@@ -203,6 +196,12 @@ itg_status itg_emit_move(itg_emitter *e, const itg_emit_layer *l);
 itg_status itg_emit_copy(itg_emitter *e, const itg_emit_layer *l);
 
 /* ---- files ---- */
+/* NAME.c and NAME.h, as itg_program_emit_c writes them. */
+itg_status itg_program_source(const itg_program *p, const char *name, itg_strbuf *source,
+                              itg_strbuf *header, itg_error *err);
+/* certify.c: the certificate's text, of the files in the folder as they are. */
+itg_status itg_source_certificate(const itg_verification *v, const char *directory,
+                                  const char *name, itg_strbuf *out, itg_error *err);
 /* "void NAME_run(inputs, outputs)", of the declaration and the definition alike. */
 void itg_emit_prototype(itg_emitter *e, itg_strbuf *out);
 void itg_emit_header(itg_emitter *e, itg_strbuf *out);

@@ -126,34 +126,16 @@ static int32_t padded(const walk *w)
 static int32_t passes(const walk *w)
 {
     const itg_attrs *a = &w->n->attrs;
-    switch (w->n->op) {
-    case ITG_OP_ADD:
-    case ITG_OP_SUB:
-    case ITG_OP_MUL:
-    case ITG_OP_DIV:
-    case ITG_OP_POW:
-    case ITG_OP_MIN:
-    case ITG_OP_MAX:
-    case ITG_OP_PRELU:
-    case ITG_OP_EQUAL:
-    case ITG_OP_WHERE:
-        return broadcast(w, w->n->input_count);
+    itg_op op = w->n->op;
+    if (itg_op_is(op, ITG_IS_BROADCAST)) return broadcast(w, w->n->input_count);
+    if (itg_op_is(op, ITG_IS_VIEW)) return reshaped(w);
+    if (op == ITG_OP_CONV || itg_op_is(op, ITG_IS_POOL)) return first_alone(w) == 0 ? 0 : ITG_NONE;
+    switch (op) {
     case ITG_OP_MATMUL:
         return matmul(w);
-    case ITG_OP_CONV:
-    case ITG_OP_MAX_POOL:
-    case ITG_OP_AVERAGE_POOL:
-    case ITG_OP_GLOBAL_AVERAGE_POOL:
-    case ITG_OP_GLOBAL_MAX_POOL:
-        return first_alone(w) == 0 ? 0 : ITG_NONE;
     case ITG_OP_GEMM:
         if (has(w, 2) && shape_of(w, 2)->rank == 2 && shape_of(w, 2)->dims[0] != 1) return ITG_NONE;
         return first_alone(w) == 0 && !a->trans_a ? 0 : ITG_NONE;
-    case ITG_OP_RESHAPE:
-    case ITG_OP_FLATTEN:
-    case ITG_OP_SQUEEZE:
-    case ITG_OP_UNSQUEEZE:
-        return reshaped(w);
     case ITG_OP_EXPAND:
         return out_shape(w)->dims[out_shape(w)->rank - shape_of(w, 0)->rank + axis_of(w, 0)] == 1
                    ? broadcast(w, 1)

@@ -58,33 +58,22 @@ static const char approximated[] = "ONNX Runtime approximates the function in fl
 static const char zero_sign[] = "a zero may have the other sign in ONNX Runtime";
 static const char float_means[] = "ONNX Runtime has float32 means alone";
 
-/* Functions of one variable: tables here, float32 there. */
-#define FUNCTION                                                                                   \
-    {                                                                                              \
-        approximated, approximated, approximated                                                   \
-    }
 /* Equal as integers, or never that. */
 #define ISLAND(reason)                                                                             \
     {                                                                                              \
         NULL, NULL, reason                                                                         \
     }
 
-/* Operators that are not here give equal bits in every form. scripts/check_onnxruntime.sh measures
- * all of them. */
+/* Functions of one variable: tables here, float32 there. */
+static const itg_qdq_agreement inexact = {approximated, approximated, approximated};
+
+/* Operators that are neither here nor inexact give equal bits in every form.
+ * scripts/check_onnxruntime.sh measures all of them. */
 static const itg_qdq_agreement agreements[ITG_OP_COUNT] = {
     [ITG_OP_CONV] = {NULL, "its float result is a float32 convolution in ONNX Runtime", order},
     [ITG_OP_GEMM] = {NULL, NULL, order},
     [ITG_OP_MATMUL] = {NULL, NULL, order},
     [ITG_OP_POW] = ISLAND(order),
-    [ITG_OP_ELU] = FUNCTION,
-    [ITG_OP_SIGMOID] = FUNCTION,
-    [ITG_OP_TANH] = FUNCTION,
-    [ITG_OP_HARD_SIGMOID] = FUNCTION,
-    [ITG_OP_HARD_SWISH] = FUNCTION,
-    [ITG_OP_SOFTPLUS] = FUNCTION,
-    [ITG_OP_EXP] = FUNCTION,
-    [ITG_OP_LOG] = FUNCTION,
-    [ITG_OP_ERF] = FUNCTION,
     [ITG_OP_AVERAGE_POOL] = {NULL, order, order},
     [ITG_OP_GLOBAL_AVERAGE_POOL] = {NULL, order, order},
     [ITG_OP_REDUCE_MEAN] = {float_means, float_means, order},
@@ -104,7 +93,7 @@ static const itg_qdq_agreement agreements[ITG_OP_COUNT] = {
 
 const itg_qdq_agreement *itg_qdq_agreement_of(itg_op op)
 {
-    return &agreements[op];
+    return itg_op_is(op, ITG_IS_INEXACT) ? &inexact : &agreements[op];
 }
 
 /* ---- what a target or a node has besides ---- */
@@ -125,15 +114,9 @@ static const char *mac_difference(const itg_annotated *a, itg_id node)
         return "ONNX Runtime adds the bias of such a product in float32";
     if (note->acc.bits > 32) return "the target's accumulator has more than 32 bits";
     if (note->activation != ITG_NONE && output_version(a, node, true) != NULL &&
-        agreements[a->graph->nodes[node].op].reals == NULL)
+        itg_qdq_agreement_of(a->graph->nodes[node].op)->reals == NULL)
         return "its float result, with the activation, is a float32 product in ONNX Runtime";
     return NULL;
-}
-
-static bool is_average(itg_op op)
-{
-    return op == ITG_OP_AVERAGE_POOL || op == ITG_OP_GLOBAL_AVERAGE_POOL ||
-           op == ITG_OP_REDUCE_MEAN;
 }
 
 static const char *average_difference(const itg_node *n)
@@ -154,14 +137,15 @@ static const char *form_difference(const itg_annotated *a, itg_id node)
     case ITG_FORM_EQUAL:
         return "the target computes in fixed point, ONNX Runtime in float32";
     case ITG_FORM_RESCALE:
-        if (!in_fixed_point(output_version(a, node, false)) && is_average(n->op))
+        if (!in_fixed_point(output_version(a, node, false)) && itg_op_is(n->op, ITG_IS_AVERAGE))
             return average_difference(n);
         return "the target computes in fixed point, ONNX Runtime in float32";
     case ITG_FORM_F32:
         if (wide(a, node)) return "no integer kernel for more than 8 bits: float32 throughout";
-        return is_average(n->op) ? average_difference(n) : NULL;
+        return itg_op_is(n->op, ITG_IS_AVERAGE) ? average_difference(n) : NULL;
     case ITG_FORM_KEEP:
-        if (is_average(n->op)) return "the target averages codes, ONNX Runtime real numbers";
+        if (itg_op_is(n->op, ITG_IS_AVERAGE))
+            return "the target averages codes, ONNX Runtime real numbers";
         return NULL;
     default:
         return NULL;
@@ -194,7 +178,7 @@ static bool fuses_division(const itg_graph *g, const itg_node *n)
 static const char *island_difference(const itg_annotated *a, const itg_node *n)
 {
     const itg_value_note *made = &a->values[n->outputs[0]];
-    const char *reason = agreements[n->op].island;
+    const char *reason = itg_qdq_agreement_of(n->op)->island;
     if (fuses_division(a->graph, n)) return "ONNX Runtime makes one division of Div and Mul";
     if (reason != zero_sign) return reason;
     if (n->op == ITG_OP_CLIP && n->attrs.min != 0 && n->attrs.max != 0) return NULL;
@@ -207,7 +191,7 @@ static const char *island_difference(const itg_annotated *a, const itg_node *n)
 static const char *difference(const itg_annotated *a, itg_id node)
 {
     const itg_node *n = &a->graph->nodes[node];
-    const itg_qdq_agreement *op = &agreements[n->op];
+    const itg_qdq_agreement *op = itg_qdq_agreement_of(n->op);
     if (a->nodes[node].form == ITG_FORM_FUSED) return NULL;
     if (reads_wide_codes(a, node)) return "there are no codes of more than 16 bits";
     if (a->nodes[node].form == ITG_FORM_FLOAT) return island_difference(a, n);

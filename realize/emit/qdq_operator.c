@@ -5,101 +5,31 @@
 #include "graph/onnx/tensor_types.h"
 #include "realize/emit/qdq.h"
 
-/* What an operator has besides its inputs. */
-enum {
-    WINDOW = 1, /* kernel_shape, strides, pads, dilations */
-    GROUP = 2,
-    CEIL = 4,
-    COUNT_PAD = 8,
-    ALPHA = 16,
-    BETA = 32,
-    TRANSPOSES = 64,
-    AXIS = 128,
-    EPSILON = 256,
-    KEEPDIMS = 512,
-    LAST = 1024,
-    PERM = 2048,
-    TO = 4096,
-    /* inputs made from attributes */
-    SHAPE = 8192,
-    AXES = 16384,
-    RANGE = 32768,
-    SLICE = 65536,
-    PADS = 131072,
-    SIZES = 262144
-};
-
-typedef struct rule {
-    int32_t min_opset; /* 0: it cannot be written */
-    int32_t has;
-    const char *type; /* NULL: the operator's own name */
-} rule;
-
-static const rule rules[ITG_OP_COUNT] = {
-    [ITG_OP_CONV] = {13, WINDOW | GROUP, NULL},
-    [ITG_OP_GEMM] = {13, ALPHA | BETA | TRANSPOSES, NULL},
-    [ITG_OP_MATMUL] = {13, 0, NULL},
-    [ITG_OP_ADD] = {13, 0, NULL},
-    [ITG_OP_SUB] = {13, 0, NULL},
-    [ITG_OP_MUL] = {13, 0, NULL},
-    [ITG_OP_DIV] = {13, 0, NULL},
-    [ITG_OP_POW] = {13, 0, NULL},
-    [ITG_OP_MIN] = {13, 0, NULL},
-    [ITG_OP_MAX] = {13, 0, NULL},
-    [ITG_OP_RELU] = {13, 0, NULL},
-    [ITG_OP_LEAKY_RELU] = {13, ALPHA, NULL},
-    [ITG_OP_PRELU] = {13, 0, NULL},
-    [ITG_OP_ELU] = {13, ALPHA, NULL},
-    [ITG_OP_CLIP] = {13, RANGE, NULL},
-    [ITG_OP_SIGMOID] = {13, 0, NULL},
-    [ITG_OP_TANH] = {13, 0, NULL},
-    [ITG_OP_HARD_SIGMOID] = {13, ALPHA | BETA, NULL},
-    [ITG_OP_HARD_SWISH] = {14, 0, NULL},
-    [ITG_OP_SOFTPLUS] = {13, 0, NULL},
-    [ITG_OP_EXP] = {13, 0, NULL},
-    [ITG_OP_LOG] = {13, 0, NULL},
-    [ITG_OP_SQRT] = {13, 0, NULL},
-    [ITG_OP_RECIPROCAL] = {13, 0, NULL},
-    [ITG_OP_ERF] = {13, 0, NULL},
-    [ITG_OP_ABS] = {13, 0, NULL},
-    [ITG_OP_NEG] = {13, 0, NULL},
-    [ITG_OP_FLOOR] = {13, 0, NULL},
-    [ITG_OP_CEIL] = {13, 0, NULL},
-    [ITG_OP_MAX_POOL] = {13, WINDOW | CEIL, NULL},
-    [ITG_OP_AVERAGE_POOL] = {13, WINDOW | CEIL | COUNT_PAD, NULL},
-    [ITG_OP_GLOBAL_AVERAGE_POOL] = {13, 0, NULL},
-    [ITG_OP_GLOBAL_MAX_POOL] = {13, 0, NULL},
-    [ITG_OP_REDUCE_MEAN] = {13, AXES | KEEPDIMS, NULL},
-    [ITG_OP_REDUCE_SUM] = {13, AXES | KEEPDIMS, NULL},
-    [ITG_OP_REDUCE_MAX] = {13, AXES | KEEPDIMS, NULL},
-    [ITG_OP_LAYER_NORMALIZATION] = {17, AXIS | EPSILON, NULL},
-    [ITG_OP_SOFTMAX] = {13, AXIS, NULL},
-    [ITG_OP_LOG_SOFTMAX] = {13, AXIS, NULL},
-    [ITG_OP_ARG_MAX] = {13, AXIS | KEEPDIMS | LAST, NULL},
-    [ITG_OP_CONCAT] = {13, AXIS, NULL},
-    [ITG_OP_SPLIT] = {13, AXIS | SIZES, NULL},
-    [ITG_OP_RESHAPE] = {13, SHAPE, NULL},
-    [ITG_OP_FLATTEN] = {13, SHAPE, "Reshape"},
-    [ITG_OP_SQUEEZE] = {13, SHAPE, "Reshape"},
-    [ITG_OP_UNSQUEEZE] = {13, SHAPE, "Reshape"},
-    [ITG_OP_TRANSPOSE] = {13, PERM, NULL},
-    [ITG_OP_SLICE] = {13, SLICE, NULL},
-    [ITG_OP_GATHER] = {13, AXIS, NULL},
-    [ITG_OP_EXPAND] = {13, SHAPE, NULL},
-    [ITG_OP_PAD] = {13, PADS, NULL},
-    [ITG_OP_CAST] = {13, TO, NULL},
-    [ITG_OP_EQUAL] = {13, 0, NULL},
-    [ITG_OP_WHERE] = {13, 0, NULL},
-    [ITG_OP_IDENTITY] = {13, 0, NULL},
-    [ITG_OP_DROPOUT] = {13, 0, "Identity"},
-};
+/* What is written in an operator's place. */
+static itg_op written_as(itg_op op)
+{
+    if (!itg_op_is(op, ITG_IS_VIEW)) return op;
+    return op == ITG_OP_DROPOUT || op == ITG_OP_IDENTITY ? ITG_OP_IDENTITY : ITG_OP_RESHAPE;
+}
 
 int64_t itg_qdq_min_opset(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
-    int64_t opset = rules[n->op].min_opset;
-    bool dilated = n->attrs.dilation[0] != 1 || n->attrs.dilation[1] != 1;
-    if (n->op == ITG_OP_AVERAGE_POOL && dilated) opset = 19;
+    int32_t count, opset = itg_op_info_of(n->op)->first_opset;
+    const itg_attr *attr = itg_op_attrs(n->op, &count);
+    switch (n->op) {
+    case ITG_OP_BATCH_NORMALIZATION: /* no prepared graph holds these */
+    case ITG_OP_CONSTANT:
+    case ITG_OP_CONSTANT_OF_SHAPE:
+    case ITG_OP_SHAPE:
+        return 0;
+    default:
+        break;
+    }
+    for (int32_t i = 0; i < count; i++)
+        if (attr[i].first_opset > opset && attr[i].last_opset == 0 &&
+            !itg_attr_is_preset(&attr[i], &n->attrs))
+            opset = attr[i].first_opset;
     return opset;
 }
 
@@ -209,65 +139,83 @@ static int32_t sizes_input(itg_qdq *q, const itg_node *n, const char **extra)
 static int32_t extra_inputs(itg_qdq *q, itg_id node, const char **extra)
 {
     const itg_node *n = &q->g->nodes[node];
-    int32_t has = rules[n->op].has;
-    if (has & SHAPE) return shape_input(q, n, extra);
-    if (has & AXES) return axes_input(q, n, extra);
-    if (has & RANGE) return range_inputs(q, n, extra);
-    if (has & SLICE) return slice_inputs(q, n, extra);
-    if (has & PADS) return pad_inputs(q, node, extra);
-    if (has & SIZES) return sizes_input(q, n, extra);
-    return 0;
+    if (itg_op_is(n->op, ITG_IS_REDUCE)) return axes_input(q, n, extra);
+    switch (written_as(n->op)) {
+    case ITG_OP_RESHAPE:
+    case ITG_OP_EXPAND:
+        return shape_input(q, n, extra);
+    case ITG_OP_CLIP:
+        return range_inputs(q, n, extra);
+    case ITG_OP_SLICE:
+        return slice_inputs(q, n, extra);
+    case ITG_OP_PAD:
+        return pad_inputs(q, node, extra);
+    case ITG_OP_SPLIT:
+        return sizes_input(q, n, extra);
+    default:
+        return 0;
+    }
 }
 
 /* ---- attributes ---- */
 
 /* Of two dimensions here, one stands in the file for a 1-D window: the second. */
-static void window_attributes(itg_onnx_writer *w, const itg_node *n, bool dilations)
+static void window_list(itg_qdq *q, const itg_attr *attr, const itg_node *n)
 {
-    const itg_attrs *a = &n->attrs;
-    int32_t first = a->spatial_rank == 1 ? 1 : 0, rank = 2 - first;
-    int64_t pads[4];
-    for (int32_t i = 0; i < rank; i++) {
-        pads[i] = a->pad[first + i];
-        pads[rank + i] = a->pad[2 + first + i];
+    const int64_t *from = itg_attr_value(attr, &n->attrs);
+    int32_t first = n->attrs.spatial_rank == 1 ? 1 : 0, count = 0;
+    int64_t list[4];
+    for (int32_t i = 0; i < itg_attr_count(attr, &n->attrs, 0); i++)
+        if (i % 2 >= first) list[count++] = from[i];
+    itg_onnx_writer_ints(q->w, attr->onnx, list, count);
+}
+
+static void attribute(itg_qdq *q, const itg_attr *attr, const itg_node *n)
+{
+    const void *value = itg_attr_value(attr, &n->attrs);
+    int64_t axes[ITG_MAX_RANK];
+    switch (attr->field->kind) {
+    case ITG_KIND_INT:
+    case ITG_KIND_AXIS:
+        itg_onnx_writer_int(q->w, attr->onnx, *(const int64_t *)value);
+        break;
+    case ITG_KIND_BOOL:
+        itg_onnx_writer_int(q->w, attr->onnx, *(const bool *)value);
+        break;
+    case ITG_KIND_FLOAT:
+    case ITG_KIND_BOUND:
+        itg_onnx_writer_float(q->w, attr->onnx, *(const float *)value);
+        break;
+    case ITG_KIND_DTYPE:
+        itg_onnx_writer_int(q->w, attr->onnx, itg_onnx_type_of(*(const itg_dtype *)value));
+        break;
+    case ITG_KIND_NAME:
+        itg_onnx_writer_string(q->w, attr->onnx, itg_attr_word(attr, &n->attrs));
+        break;
+    case ITG_KIND_LIST:
+        window_list(q, attr, n);
+        break;
+    case ITG_KIND_AXES:
+        itg_onnx_writer_ints(q->w, attr->onnx, axes, reduced_axes(q, n, axes));
+        break;
+    case ITG_KIND_PER_DIM:
+        itg_onnx_writer_ints(q->w, attr->onnx, value, shape_in(q, n)->rank);
+        break;
+    default: /* AUTO_PAD: pads are explicit; PER_AXIS: an input since opset 10 */
+        break;
     }
-    itg_onnx_writer_ints(w, "kernel_shape", a->kernel + first, rank);
-    itg_onnx_writer_ints(w, "strides", a->stride + first, rank);
-    itg_onnx_writer_ints(w, "pads", pads, 2 * (int64_t)rank);
-    if (dilations) itg_onnx_writer_ints(w, "dilations", a->dilation + first, rank);
 }
 
-static void number_attributes(itg_onnx_writer *w, const itg_node *n, int32_t has)
-{
-    const itg_attrs *a = &n->attrs;
-    if (has & GROUP) itg_onnx_writer_int(w, "group", a->group);
-    if (has & CEIL) itg_onnx_writer_int(w, "ceil_mode", a->ceil_mode);
-    if (has & COUNT_PAD) itg_onnx_writer_int(w, "count_include_pad", a->count_include_pad);
-    if (has & ALPHA) itg_onnx_writer_float(w, "alpha", a->alpha);
-    if (has & BETA) itg_onnx_writer_float(w, "beta", a->beta);
-    if (has & TRANSPOSES) itg_onnx_writer_int(w, "transA", a->trans_a);
-    if (has & TRANSPOSES) itg_onnx_writer_int(w, "transB", a->trans_b);
-    if (has & AXIS) itg_onnx_writer_int(w, "axis", a->axis);
-    if (has & EPSILON) itg_onnx_writer_float(w, "epsilon", a->epsilon);
-    if (has & KEEPDIMS) itg_onnx_writer_int(w, "keepdims", a->keepdims);
-    if (has & LAST) itg_onnx_writer_int(w, "select_last_index", a->select_last_index);
-    if (has & TO) itg_onnx_writer_int(w, "to", itg_onnx_type_of(a->to));
-}
-
+/* Those that the file's opset has. */
 static void attributes(itg_qdq *q, const itg_node *n)
 {
-    static const char *const modes[] = {"constant", "reflect", "edge"};
-    int32_t has = rules[n->op].has;
-    int64_t axes[ITG_MAX_RANK];
-    if (has & WINDOW) {
-        bool dilated = n->attrs.dilation[0] != 1 || n->attrs.dilation[1] != 1;
-        window_attributes(q->w, n, dilated);
-    }
-    number_attributes(q->w, n, has);
-    if (has & PERM) itg_onnx_writer_ints(q->w, "perm", n->attrs.perm, shape_in(q, n)->rank);
-    if (has & PADS) itg_onnx_writer_string(q->w, "mode", modes[n->attrs.pad_mode]);
-    if ((has & AXES) && !axes_are_input(q, n))
-        itg_onnx_writer_ints(q->w, "axes", axes, reduced_axes(q, n, axes));
+    int32_t count;
+    const itg_attr *attr = itg_op_attrs(n->op, &count);
+    if (itg_op_is(n->op, ITG_IS_VIEW)) return; /* written as Reshape or Identity */
+    for (int32_t i = 0; i < count; i++)
+        if (attr[i].onnx != NULL && attr[i].first_opset <= q->opset &&
+            (attr[i].last_opset == 0 || attr[i].last_opset >= q->opset))
+            attribute(q, &attr[i], n);
 }
 
 /* ---- nodes ---- */
@@ -276,7 +224,6 @@ void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_
                       const char *const *outputs, int32_t output_count, int32_t copy)
 {
     const itg_node *n = &q->g->nodes[node];
-    const char *type = rules[n->op].type != NULL ? rules[n->op].type : itg_op_name(n->op);
     const char *extra[MAX_EXTRA] = {NULL};
     const char **all = itg_arena_array(q->arena, (size_t)input_count + MAX_EXTRA, sizeof *all);
     if (!itg_qdq_ok(q)) return;
@@ -284,8 +231,9 @@ void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_
         itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory to write it");
         return;
     }
-    bool nothing =
-        (rules[n->op].has & AXES) && n->attrs.axes_count == 0 && n->attrs.noop_with_empty_axes;
+    bool nothing = itg_op_is(n->op, ITG_IS_REDUCE) && n->attrs.axes_count == 0 &&
+                   n->attrs.noop_with_empty_axes;
+    const char *type = itg_op_name(nothing ? ITG_OP_IDENTITY : written_as(n->op));
     for (int32_t i = 0; i < input_count; i++)
         all[i] = inputs[i] != NULL ? inputs[i] : "";
     int32_t extras = nothing ? 0 : extra_inputs(q, node, extra);
@@ -295,8 +243,7 @@ void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_
     name = name != NULL ? itg_names_unique(&q->node_names, name, 0) : NULL;
     if (name == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory to write it");
     if (!itg_qdq_ok(q)) return;
-    itg_onnx_writer_node(q->w, "", nothing ? "Identity" : type, name, all, input_count + extras,
-                         outputs, output_count);
+    itg_onnx_writer_node(q->w, "", type, name, all, input_count + extras, outputs, output_count);
     if (!nothing) attributes(q, n);
 }
 

@@ -1,6 +1,7 @@
 /* QuantizeLinear and DequantizeLinear: versions of activations, constants as codes, biases. */
 #include "realize/emit/qdq.h"
 #include "graph/onnx/tensor_types.h"
+#include "kernels/constants.h"
 #include "kernels/requant.h"
 
 itg_dtype itg_qdq_dtype(const itg_quantizer *q)
@@ -102,34 +103,19 @@ void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t versio
 
 /* ---- constants ---- */
 
-/* Elements between neighbours along the axis of the scales. */
-static int64_t inner_of(const itg_shape *shape, const itg_quantizer *z, int64_t elements)
+/* A constant's codes, in the type that the model has for them. */
+static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_version *v)
 {
-    if (z->axis < 0) return elements;
-    int64_t inner = 1;
-    for (int32_t i = z->axis + 1; i < shape->rank; i++)
-        inner *= shape->dims[i];
-    return inner;
-}
-
-static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_quantizer *z)
-{
-    itg_tensor from = itg_graph_tensor(q->g, value), to = {itg_qdq_dtype(z), from.shape, NULL};
+    itg_tensor to = {itg_qdq_dtype(&v->q), q->g->values[value].shape, NULL};
     int64_t elements = 0;
-    if (from.dtype != ITG_F32 || !itg_shape_elements(&from.shape, &elements) ||
-        z->scale_count != (z->axis < 0 ? 1 : from.shape.dims[z->axis])) {
-        itg_qdq_fail(q, ITG_MISMATCH, ITG_NONE, "a constant that its quantizer does not fit");
+    if (v->constant == NULL || !itg_shape_elements(&to.shape, &elements)) {
+        itg_qdq_fail(q, ITG_MISMATCH, ITG_NONE, "a constant without codes");
         return to;
     }
     to.data = itg_arena_array(q->arena, (size_t)elements + 1, itg_dtype_size(to.dtype));
     if (to.data == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for a constant");
-    int64_t inner = inner_of(&from.shape, z, elements);
-    for (int64_t i = 0; i < elements && to.data != NULL; i++) {
-        float scale = z->scale[i / inner % z->scale_count];
-        int64_t code =
-            itg_quantize_f32(((const float *)from.data)[i], scale, z->zero_point, z->qmin, z->qmax);
-        itg_store(to.dtype, to.data, i, code);
-    }
+    for (int64_t i = 0; i < elements && to.data != NULL; i++)
+        itg_store(to.dtype, to.data, i, itg_load(v->q.storage, v->constant->codes, i));
     return to;
 }
 
@@ -157,7 +143,7 @@ static void add_constant(itg_qdq *q, itg_id value, int32_t version)
         t->real = itg_qdq_constant(q, base, "float", &plain);
         return;
     }
-    itg_tensor codes = codes_of(q, value, &v->q);
+    itg_tensor codes = codes_of(q, value, v);
     if (!itg_qdq_ok(q)) return;
     add_quantizer(q, value, version);
     t->codes = store_codes(q, base, &v->q, &codes);

@@ -136,17 +136,10 @@ const char *itg_emit_smallest(const int64_t *values, int64_t count, size_t *size
     return "int64_t";
 }
 
-int32_t itg_emit_node(const itg_emitter *e)
-{
-    return (int32_t)(e->layer->step - e->p->steps);
-}
-
-void itg_emit_array(itg_emitter *e, const char *name, const char *from, const int64_t *values,
-                    int64_t count)
+void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count)
 {
     size_t size;
     const char *type = itg_emit_smallest(values, count, &size);
-    itg_strbuf_format(&e->data, "/* from: %s */\n", from != NULL ? from : "positions");
     itg_strbuf_format(&e->data, "static const %s %s[%lld] = {", type, name, (long long)count);
     for (int64_t i = 0; i < count; i++) {
         const char *separator = i == 0 ? "\n    " : i % 8 == 0 ? ",\n    " : ", ";
@@ -157,18 +150,18 @@ void itg_emit_array(itg_emitter *e, const char *name, const char *from, const in
             itg_strbuf_add(&e->data, itg_emit_number(e, values[i]));
     }
     itg_strbuf_add(&e->data, "};\n");
-    if (count > 1) e->layer->constant_bytes += count * (int64_t)size;
+    e->layer->constant_bytes += count * (int64_t)size;
 }
 
-const char *itg_emit_channel(itg_emitter *e, const char *what, const char *from,
-                             const int64_t *values, int64_t count, const char *index)
+const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *values, int64_t count,
+                             const char *index)
 {
     int64_t lo, hi;
     range_of(values, count, &lo, &hi);
-    if (lo == hi && from == NULL) return itg_emit_number(e, lo);
+    if (lo == hi) return itg_emit_number(e, lo);
     const char *name = itg_emit_text(e, "%s_%s", e->layer->name, what);
-    if (itg_emit_needs(e, name)) itg_emit_array(e, name, from, values, lo == hi ? 1 : count);
-    return itg_emit_text(e, "%s[%s]", name, lo == hi ? "0" : index);
+    if (itg_emit_needs(e, name)) itg_emit_array(e, name, values, count);
+    return itg_emit_text(e, "%s[%s]", name, index);
 }
 
 /* ---- memory ---- */

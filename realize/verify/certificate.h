@@ -16,6 +16,10 @@ typedef struct itg_certificate {
     int32_t sum_count;
 } itg_certificate;
 
+struct itg_verification {
+    itg_certificate derived;
+};
+
 /* Derives it. ITG_OK also where the artefact has problems. Zero-initialize; deinit in any case. */
 itg_status itg_certificate_derive(const char *artefact, itg_certificate *out, itg_error *err);
 void itg_certificate_deinit(itg_certificate *c);

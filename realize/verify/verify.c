@@ -1,5 +1,5 @@
 /* The public interface of verification (intaglio.h). */
-#include "realize/verify/source.h"
+#include "realize/verify/certificate.h"
 #include <stdlib.h>
 #include <string.h>
 

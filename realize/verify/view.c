@@ -1,4 +1,5 @@
 #include "realize/verify/view.h"
+#include "base/packed.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,17 +103,23 @@ bool itg_view_rounding(itg_view *v, const char *name, itg_rounding *out)
 
 /* ---- tensors ---- */
 
-static bool output_shape(const itg_onnx_node *node, int32_t index, itg_shape *out)
+/* y0_shape and the like. */
+static bool shape_in(const itg_onnx_node *node, const char *prefix, itg_shape *out)
 {
-    char prefix[24];
     int64_t count, elements;
-    snprintf(prefix, sizeof prefix, "y%d_", (int)index);
     const int64_t *dims = ints_in(node, prefix, "shape", &count);
     if (count > ITG_MAX_RANK) return false;
     memset(out, 0, sizeof *out);
     out->rank = (int32_t)count;
     if (count > 0) memcpy(out->dims, dims, (size_t)count * sizeof *dims);
     return itg_shape_elements(out, &elements) && elements > 0;
+}
+
+static bool output_shape(const itg_onnx_node *node, int32_t index, itg_shape *out)
+{
+    char prefix[24];
+    snprintf(prefix, sizeof prefix, "y%d_", (int)index);
+    return shape_in(node, prefix, out);
 }
 
 static void add_value(itg_view *v, itg_view_value value)
@@ -133,6 +140,57 @@ static void add_outputs(itg_view *v, int32_t index)
     v->node = -1;
 }
 
+static itg_view_value *find(const itg_view *v, const char *name)
+{
+    itg_view_value key = {.name = name};
+    return bsearch(&key, v->values, (size_t)v->count, sizeof key, by_name);
+}
+
+/* The codes of packed bytes, of the type and shape that `t` has; NULL: a problem. */
+static void *unpacked(itg_view *v, const itg_tensor *from, const itg_tensor *t, int64_t bits)
+{
+    int64_t elements = 0;
+    bool good = itg_dtype_is_integer(t->dtype) && itg_dtype_size(t->dtype) <= 4 && bits >= 2 &&
+                bits < (int64_t)(8 * itg_dtype_size(t->dtype)) && from->dtype == ITG_U8 &&
+                from->shape.rank == 1 && itg_shape_elements(&t->shape, &elements) &&
+                from->shape.dims[0] == itg_packed_bytes(elements, (int32_t)bits) &&
+                itg_packed_ends(from->data, (int32_t)bits, elements);
+    if (!good) {
+        itg_view_problem(v, "no packed codes of %lld bits for type and shape", (long long)bits);
+        return NULL;
+    }
+    void *codes = itg_view_array(v, elements, itg_dtype_size(t->dtype));
+    if (codes != NULL)
+        itg_packed_unpack(from->data, (int32_t)bits, itg_dtype_min(t->dtype) < 0, elements,
+                          itg_dtype_size(t->dtype), codes);
+    return codes;
+}
+
+/* A constant that the node at v->node says is packed becomes its codes. */
+static void unpack(itg_view *v, int32_t slot)
+{
+    const itg_onnx_node *node = itg_view_node(v);
+    char prefix[24];
+    snprintf(prefix, sizeof prefix, "x%d_", (int)slot);
+    const itg_onnx_attr *type = find_in(node, prefix, "dtype");
+    itg_view_value *value = type != NULL ? find(v, node->inputs[slot]) : NULL;
+    itg_tensor *t = value != NULL ? itg_view_array(v, 1, sizeof *t) : NULL;
+    if (t == NULL) return;
+    if (value->constant == NULL || type->type != ITG_ATTR_STRING ||
+        !itg_dtype_from_name(type->s, &t->dtype) || !shape_in(node, prefix, &t->shape)) {
+        itg_view_problem(v, "%sdtype, %sshape: no type of a constant", prefix, prefix);
+    } else if (value->unpacked) {
+        if (value->constant->dtype != t->dtype || !itg_shape_equal(&value->shape, &t->shape))
+            itg_view_problem(v, "%sdtype, %sshape: another node states others", prefix, prefix);
+    } else {
+        t->data = unpacked(v, value->constant, t, int_in(node, prefix, "bits"));
+        if (t->data == NULL) return;
+        value->constant = t;
+        value->shape = t->shape;
+        value->unpacked = true;
+    }
+}
+
 itg_status itg_view_init(itg_view *v, const itg_onnx_file *file, itg_error *err)
 {
     memset(v, 0, sizeof *v);
@@ -147,10 +205,11 @@ itg_status itg_view_init(itg_view *v, const itg_onnx_file *file, itg_error *err)
     v->problems = itg_view_array(v, ITG_VIEW_MAX_PROBLEMS, sizeof *v->problems);
     if (v->failed) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to look at it", file->source);
     for (int32_t i = 0; i < file->input_count; i++)
-        add_value(v, (itg_view_value){file->inputs[i].name, -1, i, NULL, file->inputs[i].shape});
+        add_value(
+            v, (itg_view_value){file->inputs[i].name, -1, i, NULL, file->inputs[i].shape, false});
     for (int32_t i = 0; i < file->initializer_count; i++) {
         const itg_onnx_initializer *c = &file->initializers[i];
-        add_value(v, (itg_view_value){c->name, -1, i, &c->tensor, c->tensor.shape});
+        add_value(v, (itg_view_value){c->name, -1, i, &c->tensor, c->tensor.shape, false});
     }
     for (int32_t i = 0; i < file->node_count; i++)
         add_outputs(v, i);
@@ -158,6 +217,10 @@ itg_status itg_view_init(itg_view *v, const itg_onnx_file *file, itg_error *err)
     for (int32_t i = 1; i < v->count; i++)
         if (strcmp(v->values[i - 1].name, v->values[i].name) == 0)
             itg_view_problem(v, "tensor '%s' is made twice", v->values[i].name);
+    for (v->node = 0; v->node < file->node_count; v->node++)
+        for (int32_t i = 0; i < file->nodes[v->node].input_count; i++)
+            unpack(v, i);
+    v->node = -1;
     return ITG_OK;
 }
 
@@ -165,12 +228,6 @@ void itg_view_deinit(itg_view *v)
 {
     itg_arena_destroy(v->arena);
     memset(v, 0, sizeof *v);
-}
-
-static const itg_view_value *find(const itg_view *v, const char *name)
-{
-    itg_view_value key = {.name = name};
-    return bsearch(&key, v->values, (size_t)v->count, sizeof key, by_name);
 }
 
 const itg_view_value *itg_view_input(itg_view *v, int32_t slot)

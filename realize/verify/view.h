@@ -11,8 +11,9 @@ typedef struct itg_view_value {
     const char *name;
     int32_t producer; /* -1: made before the first node */
     int32_t index;
-    const itg_tensor *constant; /* NULL: none */
+    const itg_tensor *constant; /* NULL: none; codes, also where the file packs them */
     itg_shape shape;
+    bool unpacked; /* the constant is no longer as in the file */
 } itg_view_value;
 
 /* What bounds need of a quantizer. */

@@ -229,6 +229,24 @@ static void keys_differ_where_contents_do(void **state)
             assert_false(itg_key_equal(&seen[i], &seen[j]));
 }
 
+static void a_cache_lives_until_its_last_owner_has_gone(void **state)
+{
+    (void)state;
+    itg_cache *cache = cache_of(0), *shared = itg_cache_share(cache);
+    itg_key key = key_of(1);
+    unsigned char *data = itg_cache_reserve(cache, &key, 100, 1, true);
+    assert_non_null(data);
+    memset(data, 1, 100);
+    itg_cache_commit(cache, data);
+    assert_ptr_equal(itg_cache_hold(shared, data), data);
+    itg_cache_release(cache, data);
+    itg_cache_destroy(cache);
+    assert_true(has(shared, 1, 100)); /* still held, by the other */
+    itg_cache_release(shared, data);
+    assert_false(has(shared, 1, 100));
+    itg_cache_destroy(shared);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +258,7 @@ int main(void)
         cmocka_unit_test(what_is_held_stays),
         cmocka_unit_test(a_must_goes_beyond_the_budget_while_it_is_held),
         cmocka_unit_test(unfinished_pieces_are_not_found_and_disappear),
+        cmocka_unit_test(a_cache_lives_until_its_last_owner_has_gone),
         cmocka_unit_test(any_use_from_any_thread),
         cmocka_unit_test(keys_differ_where_contents_do),
     };

@@ -263,7 +263,7 @@ static void sharing_without_memory(void **state)
                                        false};
         itg_flow flow = {4, 3, tensors, steps, 0, 0};
         calls_left = n;
-        itg_status status = itg_flow_plan(&flow, 4, true, NULL);
+        itg_status status = itg_flow_plan(&flow, 4, NULL);
         is_done = was_spared();
         assert_int_equal(status, is_done ? ITG_OK : ITG_NO_MEMORY);
         if (is_done) assert_int_equal(flow.bytes, 8);

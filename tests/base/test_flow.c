@@ -23,7 +23,7 @@ static uint64_t plan(const sizes *z, itg_flow_step *steps, int32_t count, itg_fl
     for (int32_t i = 0; i < z->count; i++)
         tensors[i] = (itg_flow_tensor){
             .dtype = ITG_S8, .bytes = z->bytes[i], .elsewhere = i == 0, .kept = i == z->kept};
-    assert_int_equal(itg_flow_plan(&flow, 4, true, NULL), ITG_OK);
+    assert_int_equal(itg_flow_plan(&flow, 4, NULL), ITG_OK);
     assert_int_equal(tensors[0].home, ITG_FLOW_NONE);
     assert_true(flow.bytes >= flow.least);
     return flow.bytes;
@@ -112,7 +112,7 @@ static void scratch_lies_beside_what_its_step_reads_and_writes(void **state)
     itg_flow_step steps[] = {STEP(NONE, 0, LIST(0), LIST(1)), STEP(ELEMENTS, 0, LIST(1), LIST(3))};
     steps[0].scratch = 2;
     itg_flow flow = {4, 2, t, steps, 0, 0};
-    assert_int_equal(itg_flow_plan(&flow, 1, true, NULL), ITG_OK);
+    assert_int_equal(itg_flow_plan(&flow, 1, NULL), ITG_OK);
     assert_int_equal(flow.bytes, 32);
     assert_int_equal(t[2].offset % 8, 0);
     assert_int_equal(t[3].home, 1);

@@ -1,12 +1,13 @@
-/* The program runs itself as a child, which calls itg_parallel_be_passive first and then looks at
+/* The program runs itself as a child, which calls itg_be_passive first and then looks at
  * the environment that it was started with: /proc/self/environ shows whether it was executed again.
  */
 #include "cmocka_base.h"
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "base/base.h"
+#include "cli/passive.h"
 
 enum { EXECUTED_AGAIN = 10, AS_IT_WAS = 11, ARGUMENTS_LOST = 12, NO_PROC = 13 };
 
@@ -27,7 +28,7 @@ static bool environment_has(const char *wanted, bool *out)
 static int run_as_child(int argc, char **argv)
 {
     bool is_passive;
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     if (argc != 3 || strcmp(argv[0], "name") != 0 || strcmp(argv[2], "two words") != 0)
         return ARGUMENTS_LOST;
     if (!environment_has("OMP_WAIT_POLICY=passive", &is_passive)) return NO_PROC;

@@ -15,7 +15,7 @@ quick)
     for figure in '(a) digits' '(b) digits' '(c) digits' '(d) digits'; do
         grep -qF "| $figure" "$folder/table.md" || fail "no figure $figure"
     done
-    grep -F '(a) digits' "$folder/table.md" | grep -q 'blocks = plain executor = simulation' || fail "nothing was verified"
+    grep -F '(a) digits' "$folder/table.md" | grep -q 'program = simulation' || fail "nothing was verified"
     grep -F '(a) digits' "$folder/table.md" | grep -q 'ONNX Runtime is absent' || fail "the absent peer is not told"
     if [ -f ../shared/data/models/resnet8_cifar10.onnx ]; then
         grep -qF '| (e) resnet8: peak memory' "$folder/table.md" || [ ! -r /proc/self/status ] || fail "no memory of calibration"

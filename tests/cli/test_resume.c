@@ -1,6 +1,7 @@
 /* --resume: a run that was killed, however often and whenever, ends as the undisturbed one; and
  * what does not belong to the run is refused. */
 #include "driver.h"
+#include <math.h>
 #include <intaglio/intaglio.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -49,11 +50,9 @@ static void assert_same_text(const char *a, const char *b)
 
 static void assert_same_score(const itg_score *a, const itg_score *b)
 {
-    assert_true(a->samples == b->samples && a->top1 == b->top1 && a->agreement == b->agreement);
-    assert_true(a->weight_bytes == b->weight_bytes && a->parameter_bytes == b->parameter_bytes);
-    assert_true(a->peak_activation_bytes == b->peak_activation_bytes && a->bops == b->bops);
-    assert_true(a->cycles == b->cycles && a->average_weight_bits == b->average_weight_bits);
-    assert_true(a->distortion == b->distortion && a->stopped_at == b->stopped_at);
+    assert_true(a->samples == b->samples && a->stopped_at == b->stopped_at);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        assert_true(isnan(a->value[m]) ? isnan(b->value[m]) : a->value[m] == b->value[m]);
     assert_memory_equal(a->digest, b->digest, sizeof a->digest);
 }
 
@@ -336,15 +335,20 @@ static void a_damaged_run_is_refused_with_its_log_and_number(void **state)
     static const struct {
         const char *sql, *says;
     } cases[] = {
-        {"UPDATE trials SET top1 = 4.6e18 WHERE number = 2",
-         "d.db: run 1: trial 2: top1 is 4.6e+18, expected a number from 0 to 1"},
-        {"UPDATE trials SET top1 = 'most' WHERE number = 1", "run 1: trial 1: top1 is most"},
-        {"UPDATE trials SET agreement = -0.5 WHERE number = 1", "run 1: trial 1: agreement is"},
-        {"UPDATE trials SET weight_bytes = -1 WHERE number = 0", "trial 0: weight_bytes is -1"},
-        {"UPDATE trials SET weight_bytes = 1.5 WHERE number = 0", "trial 0: weight_bytes is 1.5"},
-        {"UPDATE trials SET average_weight_bits = 65 WHERE number = 0",
+        {"UPDATE metrics SET value = 4.6e18 WHERE subject = 2 AND metric = 'top1'",
+         "d.db: run 1: trial 2: top1 is 4600000000000000000, expected a number from 0 to 1"},
+        {"UPDATE metrics SET value = 'most' WHERE subject = 1 AND metric = 'top1'",
+         "run 1: trial 1: top1 is most"},
+        {"UPDATE metrics SET value = -0.5 WHERE subject = 1 AND metric = 'agreement'",
+         "run 1: trial 1: agreement is"},
+        {"UPDATE metrics SET value = -1 WHERE subject = 0 AND metric = 'weight_bytes'",
+         "trial 0: weight_bytes is -1"},
+        {"UPDATE metrics SET value = 1.5 WHERE subject = 0 AND metric = 'weight_bytes'",
+         "trial 0: weight_bytes is 1.5"},
+        {"UPDATE metrics SET value = 65 WHERE subject = 0 AND metric = 'average_weight_bits'",
          "average_weight_bits is 65"},
-        {"UPDATE trials SET distortion = -1 WHERE number = 0", "trial 0: distortion is -1"},
+        {"UPDATE metrics SET value = -1 WHERE subject = 0 AND metric = 'distortion'",
+         "trial 0: distortion is -1"},
         {"UPDATE trials SET samples = 9223372036854775807 WHERE number = 0", "samples is 92233"},
         {"UPDATE trials SET digest = 'abc' WHERE number = 0", "trial 0: digest is abc"},
         {"UPDATE trials SET feasible = 7 WHERE number = 0", "trial 0: feasible is 7"},
@@ -353,7 +357,8 @@ static void a_damaged_run_is_refused_with_its_log_and_number(void **state)
         {"UPDATE trials SET point = '[8, 99]' WHERE number = 0", "d.db: run 1: trial 0: point"},
         {"UPDATE trials SET point = '[8]' WHERE number = 0", "d.db: run 1: trial 0 "},
         {"DELETE FROM trials WHERE number = 1", "d.db: run 1: trial 1 is missing"},
-        {"UPDATE results SET top1 = 2 WHERE what = 'best'", "d.db: run 1: result best: top1 is 2"},
+        {"UPDATE metrics SET value = 2 WHERE subject = 'best' AND metric = 'top1'",
+         "d.db: run 1: result best: top1 is 2"},
         {"UPDATE runs SET best_trial = 77", "d.db: run 1: its best trial is damaged"},
         {"UPDATE runs SET seed = 'seven'", "d.db: run 1: its seed is damaged"},
         {"UPDATE runs SET options = '{'", "d.db: run 1: its options: "},

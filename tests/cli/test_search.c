@@ -93,7 +93,8 @@ static void a_search_writes_a_strategy_whose_program_scores_as_told(void **state
     assert_true(log.trials == (int64_t)number(found, "trials") && log.in_order);
     assert_true((double)log.last->run == number(found, "run"));
     assert_true((double)log.last->best_trial == number(found, "best.trial"));
-    assert_true(log.last->has_best && log.last->holdout_best.top1 == number(found, "best.top1"));
+    assert_true(log.last->has_best &&
+                log.last->holdout_best.value[ITG_METRIC_TOP1] == number(found, "best.top1"));
     assert_string_equal(log.last->stop_reason, string(found, "stop_reason"));
     assert_true(log.last->info.seed == 5);
     char *strategy = text_of("best.json");
@@ -235,7 +236,7 @@ static void limits_floors_and_costs_make_the_goal_that_help_states(void **state)
         assert_int_equal(o.status, !truth(json, "goal_met")             ? 1
                                    : truth(json, "goal_met_on_holdout") ? 0
                                                                         : 3);
-        assert_string_equal(string(json, "goal.quality"), "classes");
+        assert_string_equal(string(json, "goal.quality"), "accuracy");
         assert_true(is_null(json, "goal.min_sqnr"));
         itg_json_destroy(json);
         done(&o);
@@ -265,7 +266,8 @@ static void hago_greedy_is_a_line_of_its_own_when_asked_for(void **state)
     seen log;
     assert_true(look("hago.db", &log));
     assert_true(log.last->has_hago);
-    assert_true((double)log.last->holdout_hago.weight_bytes == number(itself, "best.weight_bytes"));
+    assert_true((double)log.last->holdout_hago.value[ITG_METRIC_WEIGHT_BYTES] ==
+                number(itself, "best.weight_bytes"));
     itg_run_record_destroy(log.last);
     itg_json_destroy(asked);
     itg_json_destroy(itself);

@@ -162,7 +162,7 @@ static void a_search_keeps_a_floor_in_decibels(void **state)
                      models[i], searchers[k], models[i], k == 2 ? "" : "--baseline hago-greedy");
             itg_json *json = run_json(line);
             assert_true(truth(json, "goal_met"));
-            assert_string_equal(string(json, "goal.quality"), "sqnr");
+            assert_string_equal(string(json, "goal.quality"), "sqnr_db");
             assert_true(is_null(json, "goal.max_drop") && number(json, "goal.min_sqnr") == 30);
             assert_true(number(json, "best.search_sqnr_db") >= 30);
             assert_true(truth(json, "goal_met_on_holdout") == (number(json, "best.sqnr_db") >= 30));
@@ -251,7 +251,7 @@ static void the_log_speaks_of_the_same_quality(void **state)
     done(&o);
     itg_json *shown = run_json("runs show 1 --trials --db log.db --json");
     assert_true(number(shown, "best.sqnr_db") == number(whole, "best.sqnr_db"));
-    assert_string_equal(string(shown, "goal.quality"), "sqnr");
+    assert_string_equal(string(shown, "goal.quality"), "sqnr_db");
     itg_json_destroy(shown);
     o = run("runs show 1 --trials --db log.db");
     assert_contains(o.out, "SQNR at least 25 dB");

@@ -4,6 +4,7 @@
 #include "fuzz.h"
 #include "realize/program.h"
 #include "realize/verify/certificate.h"
+#include "tests/single.h"
 #include <string.h>
 
 enum { MOST_WORK = 2000000, MOST_BYTES = 1 << 22 };
@@ -29,12 +30,12 @@ static int64_t work_of(const itg_program *p)
 
 static void run(const itg_program *p)
 {
-    itg_instance *instance = NULL;
+    single *instance = NULL;
     itg_error err = {0};
-    if (itg_program_instance_bytes(p) > MOST_BYTES || work_of(p) > MOST_WORK) return;
-    if (itg_instance_create(p, &instance, &err) != ITG_OK) return;
-    (void)itg_instance_run(instance, &err);
-    itg_instance_destroy(instance);
+    if (single_bytes(p) > MOST_BYTES || work_of(p) > MOST_WORK) return;
+    if (single_create(p, &instance, &err) != ITG_OK) return;
+    (void)single_run(instance, &err);
+    single_destroy(instance);
 }
 
 static void verify(const char *path, bool accepted)

@@ -1,7 +1,6 @@
 /* Hardware descriptions; an accepted one is put to use: widths, strategy and simulation of a small
  * network. */
 #include "fuzz.h"
-#include "sim/model.h"
 #include "sim/sim.h"
 #include "sim/strategy_file.h"
 #include <stdlib.h>
@@ -45,15 +44,15 @@ static void simulate(const itg_annotated *a)
 static void use(const itg_hardware *hw)
 {
     world *w = network();
-    itg_model model = {w->g};
+    itg_model *model = w->g;
     itg_preprocess p = itg_preprocess_default();
     itg_strategy_file *file = NULL;
     itg_annotated *a = NULL;
     itg_cost cost;
     itg_error err = {0};
     itg_uniform_options options = {8, 8, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
-    if (itg_uniform_strategy(&model, hw, &p, w->stats, NULL, &options, &file, &err) == ITG_OK &&
-        itg_annotate_strategy(&model, file, &a, &err) == ITG_OK) {
+    if (itg_uniform_strategy(model, hw, &p, w->stats, NULL, &options, &file, &err) == ITG_OK &&
+        itg_annotate_strategy(model, file, &a, &err) == ITG_OK) {
         REQUIRE(itg_cost_of(hw, a, &cost) == ITG_OK);
         simulate(a);
     }

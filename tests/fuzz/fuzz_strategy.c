@@ -1,7 +1,7 @@
 /* Strategy files of one small network; an accepted one is written again, annotated and simulated.
  */
 #include "fuzz.h"
-#include "sim/model.h"
+#include "sim/sim.h"
 #include "sim/strategy_file.h"
 #include <string.h>
 
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 bool fuzz_seed(int index, itg_strbuf *out)
 {
     static const char *const targets[] = {"x86-vnni", "cortex-m"};
-    itg_model model = {network()};
+    itg_model *model = network();
     itg_hardware *hw = NULL;
     itg_stats *stats = NULL;
     itg_strategy_file *file = NULL;
@@ -71,9 +71,9 @@ bool fuzz_seed(int index, itg_strbuf *out)
     p.std_count = 1;
     p.std[0] = 0.5f;
     REQUIRE(itg_hardware_load(targets[index], &hw, NULL) == ITG_OK &&
-            itg_calibrate(model.graph, &data, &p, 1, &stats, &err) == ITG_OK);
-    REQUIRE(itg_uniform_strategy(&model, hw, &p, stats, &data, &options, &file, &err) == ITG_OK);
-    REQUIRE(itg_strategy_file_text(file, model.graph, out, &err) == ITG_OK);
+            itg_calibrate(model, &data, &p, 1, &stats, &err) == ITG_OK);
+    REQUIRE(itg_uniform_strategy(model, hw, &p, stats, &data, &options, &file, &err) == ITG_OK);
+    REQUIRE(itg_strategy_file_text(file, model, out, &err) == ITG_OK);
     itg_strategy_close(file);
     itg_stats_destroy(stats);
     itg_hardware_destroy(hw);

@@ -131,14 +131,14 @@ static void movement_network(model *m)
 
 static void elementwise_network(model *m)
 {
-    static const char *const ops[] = {"Sigmoid",  "Tanh", "HardSwish", "LeakyRelu", "Elu",
-                                      "Softplus", "Erf",  "Abs",       "Sqrt",      "Exp",
-                                      "Log",      "Neg",  "Floor",     "Reciprocal"};
-    begin(m, 14, DIMS(1, 8));
+    enum { OPSET = 14 };
+    begin(m, OPSET, DIMS(1, 8));
     const char *last = "x";
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        node(m, ops[i], ops[i], last, NULL, NULL);
-        last = ops[i];
+    for (int op = 0; op < ITG_OP_COUNT; op++) {
+        const itg_op_info *info = itg_op_info_of((itg_op)op);
+        if (!itg_op_is((itg_op)op, ITG_IS_UNIVARIATE) || info->first_opset > OPSET) continue;
+        node(m, info->name, info->name, last, NULL, NULL);
+        last = info->name;
     }
     floats(m, "k", DIMS(8));
     floats(m, "lo", 0, NULL);

@@ -1,7 +1,6 @@
 /* Artefacts of the networks in models.c on several targets. */
 #include "fuzz.h"
 #include "realize/realize.h"
-#include "sim/model.h"
 #include "sim/sim.h"
 #include "sim/strategy_file.h"
 
@@ -19,20 +18,19 @@ static void add_program(itg_strbuf *out, int network, const char *target)
     itg_uniform_options options = {7, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
     itg_error err = {0};
     REQUIRE(fuzz_model(network, &bytes));
-    itg_model model = {fuzz_prepare(bytes.text, bytes.length)};
-    REQUIRE(model.graph != NULL);
+    itg_model *model = fuzz_prepare(bytes.text, bytes.length);
+    REQUIRE(model != NULL);
     itg_dataset data = {.dtype = ITG_F32,
-                        .shape = model.graph->values[model.graph->inputs[0]].shape,
+                        .shape = model->values[model->inputs[0]].shape,
                         .data = elements,
                         .path = name};
     data.shape.dims[0] = 2;
     for (int i = 0; i < 144; i++)
         elements[i] = (float)(i % 17) / 8 - 1;
     REQUIRE(itg_hardware_load(target, &hw, NULL) == ITG_OK &&
-            itg_calibrate(model.graph, &data, &plain, 1, &stats, &err) == ITG_OK);
-    REQUIRE(itg_uniform_strategy(&model, hw, &plain, stats, &data, &options, &file, &err) ==
-            ITG_OK);
-    REQUIRE(itg_annotate_strategy(&model, file, &a, &err) == ITG_OK &&
+            itg_calibrate(model, &data, &plain, 1, &stats, &err) == ITG_OK);
+    REQUIRE(itg_uniform_strategy(model, hw, &plain, stats, &data, &options, &file, &err) == ITG_OK);
+    REQUIRE(itg_annotate_strategy(model, file, &a, &err) == ITG_OK &&
             itg_realize_program(a, NULL, &p, &err) == ITG_OK);
     const char *path = fuzz_file((const uint8_t *)"", 0);
     REQUIRE(itg_artefact_write(p,
@@ -44,7 +42,7 @@ static void add_program(itg_strbuf *out, int network, const char *target)
     itg_strategy_close(file);
     itg_stats_destroy(stats);
     itg_hardware_destroy(hw);
-    itg_graph_destroy(model.graph);
+    itg_graph_destroy(model);
     itg_strbuf_deinit(&bytes);
 }
 

@@ -224,7 +224,8 @@ const bad_description bad_descriptions[] = {
      SEEN},
     /* operators */
     {"\"Conv\": [", "\"Konv\": [",
-     "operators.Konv: expected the name of an ONNX operator as key; got 'Konv'", SEEN},
+     "operators.Konv: expected the name of an ONNX operator as key, or 'univariate'; got 'Konv'",
+     SEEN},
     {"\"Tanh\": [", "\"Softmax\": [",
      "operators.Softmax: expected no entry: Softmax has no integer arithmetic here", SEEN},
     {"\"Tanh\": [{\"arithmetic\": \"lut\"", "\"Tanh\": [{\"arithmetic\": \"mac\"",

@@ -104,7 +104,7 @@ static void avr_sums_bytes_in_16_bits(void **state)
                 assert_true(spec->split.join_cycles == 15);
             }
             if (spec->form == ITG_FORM_EQUAL) assert_int_equal(spec->acc.bits, 16);
-            if (itg_hw_is_average((itg_op)op)) assert_int_equal(spec->acc.bits, 32);
+            if (itg_op_is((itg_op)op, ITG_IS_AVERAGE)) assert_int_equal(spec->acc.bits, 32);
         }
     itg_hardware_destroy(avr);
 }
@@ -313,6 +313,31 @@ static void the_hash_is_that_of_the_reprinted_text(void **state)
     itg_hardware_destroy(hw);
 }
 
+static void the_univariate_entry_holds_for_what_has_no_entry(void **state)
+{
+    (void)state;
+#define TABLE "\"arithmetic\": \"lut\", \"inputs\": [\"a8\"], \"outputs\": [\"a8\"]"
+    char *text = replaced(chip, "\"operators\": {",
+                          "\"operators\": {\"univariate\": {\"follow\": true, \"specs\": [{" TABLE
+                          "}]}, \"Floor\": [{" TABLE ", \"macs_per_cycle\": 7}],");
+    itg_hardware *hw = parse(text);
+    int counted = 0;
+    for (int op = 0; op < ITG_OP_COUNT; op++) {
+        const itg_hw_op *entry = &hw->ops[op];
+        bool has_table = entry->spec_count > 0 && entry->specs[0].form == ITG_FORM_LUT;
+        if (has_table && !itg_op_is((itg_op)op, ITG_IS_UNIVARIATE))
+            fail_msg("%s is not univariate", itg_op_name((itg_op)op));
+        counted += has_table && entry->follow;
+    }
+    assert_true(counted > 10);
+    assert_true(hw->ops[ITG_OP_ERF].follow && hw->ops[ITG_OP_ERF].spec_count == 1);
+    assert_true(hw->ops[ITG_OP_ERF].specs[0].macs_per_cycle == 1);
+    assert_true(hw->ops[ITG_OP_FLOOR].specs[0].macs_per_cycle == 7);
+    assert_false(hw->ops[ITG_OP_FLOOR].follow);
+    itg_hardware_destroy(hw);
+    free(text);
+}
+
 /* The example in the documentation is between ```json and ```. */
 static void the_made_up_chip_of_the_documentation_loads(void **state)
 {
@@ -348,6 +373,7 @@ int main(void)
         cmocka_unit_test(too_many_of_anything_is_refused),
         cmocka_unit_test(an_unknown_name_lists_the_builtin_ones),
         cmocka_unit_test(the_hash_is_that_of_the_reprinted_text),
+        cmocka_unit_test(the_univariate_entry_holds_for_what_has_no_entry),
         cmocka_unit_test(the_made_up_chip_of_the_documentation_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

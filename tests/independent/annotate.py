@@ -4,7 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
+import codes
 import requant
+from float_ops import UNIVARIATE
 
 F32, F64 = np.float32, np.float64
 MAC = ("Conv", "Gemm", "MatMul")
@@ -81,13 +83,13 @@ def range_quantizer(dtype, bits, lo, hi, power):
 class Edge:
     def __init__(self, value, node, slot):
         self.value, self.node, self.slot = value, node, slot
-        self.kind, self.bits, self.threshold, self.q = "float", 0, None, None
+        self.kind, self.bits, self.threshold, self.q, self.codes = "float", 0, None, None, None
 
 
 class Plan:
     """What every node and edge is. specs[node]: None for float and fused nodes."""
 
-    def __init__(self, g, strategy):
+    def __init__(self, g, strategy, folder):
         self.g, self.hw = g, strategy["hardware"]
         self.power = self.hw.get("power_of_two_scales", False)
         self.dtypes = self.hw.get("dtypes", {})
@@ -97,6 +99,8 @@ class Plan:
             raise Mismatch("nodes differ: %s here, %s in the strategy" % ([n.name for n in g.nodes], strategy["nodes"]))
         self.fuse()
         self.make_edges(strategy)
+        for e, given in codes.read(strategy, folder, self.edges).items():
+            self.edges[e].codes = given
         self.specs = {n: self.choose_spec(n) for n in g.nodes if self.quantized[n] and n not in self.host}
         self.quantize_activations()
         self.versions = {}
@@ -115,7 +119,8 @@ class Plan:
 
     def entries(self, node):
         """The hardware's entries for the operator that fit it with its weights, or without."""
-        listed = self.hw.get("operators", {}).get(node.op, [])
+        operators = self.hw.get("operators", {})
+        listed = operators.get(node.op, operators.get("univariate", []) if node.op in UNIVARIATE else [])
         listed = listed["specs"] if isinstance(listed, dict) else listed
         return [e for e in listed if bool(e.get("weights")) == self.has_weights(node)]
 
@@ -299,7 +304,8 @@ class Mac:
         first, edge = plan.edges_of[node][:2]
         self.x = first.q
         w = node.inputs[1].data
-        self.rows = (w.T if node.op == "MatMul" else w.reshape(len(w), -1)).astype(F32)
+        rows = lambda array: array.T if node.op == "MatMul" else array.reshape(len(w), -1)
+        self.rows, self.given = rows(w).astype(F32), None
         self.channels = len(self.rows)
         bias = node.inputs[2] if len(node.inputs) > 2 else None
         self.real_bias = bias.data.astype(F64) if bias is not None else np.zeros(self.channels)
@@ -311,6 +317,10 @@ class Mac:
         self.needs_bound = self.form.get("pre_shift_bits", 0) > 0
         self.split = None
         self.choose_scales()
+        if edge.codes is not None:
+            self.given = rows(edge.codes.reshape(w.shape))
+            if self.given.min() < self.q.qmin or self.given.max() > self.q.qmax:
+                raise Mismatch("codes of " + node.name)
         self.codes = np.stack([self.row_codes(c) for c in range(self.channels)])
         self.bias = np.array([int(self.bias_code(c)) for c in range(self.channels)], np.int64)
         if self.spec["accumulator"].get("split"):
@@ -355,7 +365,7 @@ class Mac:
         return 2.0 ** (min(width, self.spec.get("bias_bits", min(width, 32))) - 2)
 
     def row_codes(self, c):
-        return self.q.codes(self.rows[c], self.scale_of(c))
+        return self.q.codes(self.rows[c], self.scale_of(c)) if self.given is None else self.given[c]
 
     def interval(self, c):
         codes, bias = self.row_codes(c), int(self.bias_code(c))

@@ -1,5 +1,6 @@
 """Functions and float kernels as docs/arithmetic-math.md states them, over arrays with a leading axis of samples."""
 import itertools
+import math
 
 import numpy as np
 
@@ -103,6 +104,13 @@ def elu(x, a):
     return np.where(x < 0, F64(a["alpha"]) * ((t + t) / (1 - t)), x)
 
 
+def gelu(x, a):
+    share = erf(x * F64(math.sqrt(0.5)))
+    if a["approximate"] == "tanh":
+        share = tanh(float.fromhex("0x1.9884533d43651p-1") * (x + F64(0.044715) * (x * x * x)))
+    return np.where(x <= -64, -0.0, 0.5 * x * (1 + share))
+
+
 UNIVARIATE = {
     "Relu": lambda x, a: np.where(x <= 0, 0.0, x),
     "LeakyRelu": lambda x, a: np.where(x < 0, F64(a["alpha"]) * x, x),
@@ -118,6 +126,7 @@ UNIVARIATE = {
     "Sqrt": lambda x, a: np.sqrt(x),
     "Reciprocal": lambda x, a: 1 / x,
     "Erf": lambda x, a: erf(x),
+    "Gelu": gelu,
     "Abs": lambda x, a: np.where(x < 0, -x, x + 0.0),
     "Neg": lambda x, a: -x,
     "Floor": lambda x, a: np.floor(x),

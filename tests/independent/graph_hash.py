@@ -37,6 +37,8 @@ def attributes(node):
         return [real("alpha")]
     if op == "HardSigmoid":
         return [real("alpha"), real("beta")]
+    if op == "Gelu":
+        return [("approximate", text(a["approximate"]))]
     if op == "Clip":
         return [real("min"), real("max")]
     if op in ("ReduceMean", "ReduceSum", "ReduceMax"):

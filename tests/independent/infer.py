@@ -14,7 +14,7 @@ DEFAULTS = {
     "ReduceMean": {"keepdims": 1, "noop_with_empty_axes": 0}, "ReduceSum": {"keepdims": 1, "noop_with_empty_axes": 0},
     "ReduceMax": {"keepdims": 1, "noop_with_empty_axes": 0}, "Split": {"axis": 0},
     "BatchNormalization": {"epsilon": 1e-5, "axis": 1}, "LayerNormalization": {"axis": -1, "epsilon": 1e-5},
-    "Reshape": {"allowzero": 0}, "Pad": {"mode": "constant"},
+    "Reshape": {"allowzero": 0}, "Pad": {"mode": "constant"}, "Gelu": {"approximate": "none"},
 }
 FLOATS = ("alpha", "beta", "epsilon", "min", "max", "value")
 WINDOWS = ("Conv", "MaxPool", "AveragePool")

@@ -124,6 +124,14 @@ def elements(folder):
     n.save(folder, n("Flatten", p), n("MaxPool", e, kernel_shape=[6, 6]))
 
 
+def functions(folder):
+    """Operators of opset 20: Gelu in both forms."""
+    n = Net("functions", [1, 3, 6, 6], opset=20, seed=5)
+    x = n("Gelu", n("Conv", "x", n.weights(6, 3, 3, 3), n.vector(6), pads=[1, 1, 1, 1]))
+    x = n("Gelu", n("Conv", x, n.weights(4, 6, 6, 6), n.vector(4)), approximate="tanh")
+    n.save(folder, n("Flatten", x))
+
+
 def branches(folder):
     """What decides topology: a value read by a Relu and by another node, a Relu behind a pool, producers of one class of codes."""
     n = Net("branches", [1, 3, 8, 8], seed=4)
@@ -248,5 +256,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, branches, volumes, images, matrices, lost, words, pixels):
+    for make in (windows, elements, functions, branches, volumes, images, matrices, lost, words, pixels):
         make(sys.argv[1])

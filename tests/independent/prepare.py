@@ -4,14 +4,12 @@ import math
 import numpy as np
 
 import onnx_file
-from float_ops import univariate
+from float_ops import UNIVARIATE, univariate
 from graph import Graph, Node, Value
 from infer import Unsupported, evaluate, infer, make_attrs
 
 F32, F64 = np.float32, np.float64
 RESHAPES = ("Reshape", "Flatten", "Squeeze", "Unsqueeze")
-UNIVARIATE = ("Relu", "LeakyRelu", "Elu", "Clip", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Softplus", "Exp", "Log",
-              "Sqrt", "Reciprocal", "Erf", "Abs", "Neg", "Floor", "Ceil")
 
 
 # ---- 1. import ----

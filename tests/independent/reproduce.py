@@ -7,6 +7,7 @@ import argparse
 import gzip
 import hashlib
 import json
+import os
 import sys
 
 import numpy as np
@@ -80,7 +81,7 @@ def reproduce(model, strategy, data, labels):
     g = prepare(model)
     if graph_hash(g) != made["strategy"]["graph_hash"]:
         raise Mismatch("the prepared graph differs")
-    program, digest, classes = Program(Plan(g, made)), hashlib.sha256(), []
+    program, digest, classes = Program(Plan(g, made, os.path.dirname(strategy))), hashlib.sha256(), []
     for first in range(0, len(data), BATCH):
         samples = preprocess(made["preprocessing"], data[first:first + BATCH], g.inputs[0])
         outputs = program.run([samples])

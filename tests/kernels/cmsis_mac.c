@@ -3,7 +3,7 @@
 #include "cmsis_run.h"
 #include <stdlib.h>
 #include <string.h>
-#include "kernels/int_ops.h"
+#include "kernels/accel.h"
 
 typedef struct layer {
     itg_window window;
@@ -98,57 +98,45 @@ static bool prepare(const cmsis_case *c, layer *t, bool reduced)
     return true;
 }
 
-static char *element(const void *data, itg_dtype dtype, int64_t index)
+/* All images, whose channels are last in the data already, by one kernel set. */
+static bool run_layer(const layer *t, const itg_accel_kernels *kernels, const void *input,
+                      const itg_mac_options *mac, void *got)
 {
-    return (char *)(uintptr_t)data + index * (int64_t)itg_dtype_size(dtype);
+    const itg_window matrix = itg_accel_matmul_window(t->batches, t->window.out_channels, t->depth);
+    const itg_accel_problem p = {.window = t->is_matmul ? matrix : t->window,
+                                 .x = t->x,
+                                 .w = t->weights,
+                                 .mac = *mac,
+                                 .out = &t->out,
+                                 .out_count = 1};
+    const int64_t samples = t->is_matmul ? 1 : t->batches;
+    const size_t bytes = itg_accel_packed_bytes(kernels, &p);
+    itg_arena *arena = itg_arena_create(0);
+    itg_accel_layer *made = NULL;
+    void *packed = arena ? itg_arena_alloc(arena, bytes + 1) : NULL, *scratch = NULL;
+    if (packed && bytes > 0) itg_accel_pack(kernels, &p, packed);
+    if (packed && itg_accel_layer_create(kernels, &p, packed, arena, &made, NULL) == ITG_OK)
+        scratch = itg_arena_alloc(arena, itg_accel_scratch(made, samples));
+    if (scratch) itg_accel_run(made, input, &got, samples, scratch);
+    itg_arena_destroy(arena);
+    return scratch != NULL;
 }
 
-static bool run_images(layer *t, const void *input, void *got, const itg_mac_options *mac,
-                       void *scratch)
+/* By every kernel set that this machine has. */
+static case_verdict run_once(const cmsis_case *c, const layer *t, int64_t bound, char *reason)
 {
-    const itg_window *w = &t->window;
-    const int64_t area = w->height * w->width, pixels = w->out_height * w->out_width;
-    for (int64_t n = 0; n < t->batches; n++) {
-        void *x = swap_inner(t->storage, element(input, t->storage, n * t->in_size), 1, area,
-                             w->channels);
-        t->out.out = malloc((size_t)t->out_size * itg_dtype_size(t->storage));
-        t->x.data = x;
-        if (!x || !t->out.out) return false;
-        itg_int_conv(w, &t->x, &t->weights, mac, &t->out, 1, scratch);
-        void *y = swap_inner(t->storage, t->out.out, 1, w->out_channels, pixels);
-        if (!y) return false;
-        memcpy(element(got, t->storage, n * t->out_size), y,
-               (size_t)t->out_size * itg_dtype_size(t->storage));
-        free(x);
-        free(y);
-        free(t->out.out);
-    }
-    return true;
-}
-
-static case_verdict run_once(const cmsis_case *c, layer *t, int64_t bound, char *reason)
-{
-    const case_array *input = case_find(c, "input");
     const itg_mac_options mac = {{64, ITG_OVERFLOW_WRAP}, false, bound, t->bias, NULL};
     int64_t count = t->batches * t->out_size;
     void *got = malloc((size_t)count * itg_dtype_size(t->storage) + 1);
-    size_t bytes = t->is_matmul
-                       ? itg_int_matmul_scratch(t->batches, t->window.out_channels, t->depth)
-                       : itg_int_conv_scratch(&t->window);
-    void *scratch = malloc(bytes);
-    bool ran = got && scratch;
-    if (ran && t->is_matmul) {
-        t->x.data = input->data;
-        t->out.out = got;
-        itg_int_matmul(t->batches, t->window.out_channels, t->depth, &t->x, &t->weights, true, &mac,
-                       &t->out, 1, scratch);
-    } else if (ran) {
-        ran = run_images(t, input->data, got, &mac, scratch);
+    case_verdict verdict = got ? CASE_PASSED : case_fail(reason, "no memory");
+    for (int i = 0; itg_accel_set(i) && verdict == CASE_PASSED; i++) {
+        const itg_accel_kernels *kernels = NULL;
+        if (itg_accel_choose(itg_accel_set(i), &kernels, NULL) != ITG_OK) continue;
+        verdict = run_layer(t, kernels, case_find(c, "input")->data, &mac, got)
+                      ? case_compare(c, got, count, reason)
+                      : case_fail(reason, "no memory");
     }
-    case_verdict verdict =
-        ran ? case_compare(c, got, count, reason) : case_fail(reason, "no memory");
     free(got);
-    free(scratch);
     return verdict;
 }
 

@@ -190,36 +190,41 @@ static case_verdict count_images(const cmsis_case *c, const itg_window *w, int64
                      (long long)*out, (long long)in_size, (long long)input->count);
 }
 
+/* Pixel (p, q) of all channels: the mean of the window, half away from zero, or its maximum. */
+static void pool_pixel(const itg_window *w, const itg_int_operand *x, int64_t p, int64_t q,
+                       bool mean, int32_t *sum, void *out)
+{
+    if (!mean) {
+        itg_int_pool_max(w, x, p, q, out);
+        return;
+    }
+    const int64_t valid = itg_int_pool_sum(w, x, p, q, sum);
+    for (int64_t c = 0; c < w->channels; c++)
+        itg_store(x->storage, out, c,
+                  valid > 0 ? itg_round_divide(sum[c], valid, ITG_ROUND_HALF_AWAY) : 0);
+}
+
 static case_verdict pool_images(const cmsis_case *c, const itg_window *w, int64_t batches,
                                 bool mean, void *got, char *reason)
 {
     const case_array *input = case_find(c, "input");
-    int64_t area = w->height * w->width;
-    int64_t in_size = w->channels * area, pixels = w->out_height * w->out_width;
-    int64_t out_size = w->channels * pixels, size = (int64_t)itg_dtype_size(input->dtype);
-    int64_t least = itg_dtype_min(input->dtype), largest = itg_dtype_max(input->dtype);
-    int64_t lo = case_int(c, "activation_min", least), hi = case_int(c, "activation_max", largest);
-    for (int64_t n = 0; n < batches; n++) {
-        void *x = swap_inner(input->dtype, (char *)input->data + n * in_size * size, 1, area,
-                             w->channels);
-        void *y = malloc((size_t)(out_size * size) + 1), *z = NULL;
-        if (x && y) {
-            const itg_int_operand operand = {input->dtype, x, 0, least, largest};
-            if (mean)
-                itg_int_average_pool_keep(w, &operand, false, ITG_ROUND_HALF_AWAY, lo, hi, y);
-            else
-                itg_int_max_pool(w, &operand, y);
-            z = swap_inner(input->dtype, y, 1, w->channels, pixels);
-        }
-        for (int64_t i = 0; z && i < out_size; i++)
-            itg_store(input->dtype, got, n * out_size + i,
-                      itg_clamp(itg_load(input->dtype, z, i), lo, hi));
-        bool ran = z != NULL;
-        free(x);
-        free(y);
-        free(z);
-        if (!ran) return case_fail(reason, "no memory");
+    const int64_t pixels = w->out_height * w->out_width, out_size = w->channels * pixels;
+    const int64_t least = itg_dtype_min(input->dtype), largest = itg_dtype_max(input->dtype);
+    const int64_t lo = case_int(c, "activation_min", least),
+                  hi = case_int(c, "activation_max", largest);
+    const size_t size = itg_dtype_size(input->dtype);
+    int32_t *sum = malloc((size_t)w->channels * sizeof *sum + 1);
+    if (!sum) return case_fail(reason, "no memory");
+    for (int64_t i = 0; i < batches * pixels; i++) {
+        const int64_t image = i / pixels * w->channels * w->height * w->width;
+        const itg_int_operand x = {input->dtype, (char *)input->data + (size_t)image * size, 0,
+                                   least, largest};
+        pool_pixel(w, &x, i % pixels / w->out_width, i % w->out_width, mean, sum,
+                   (char *)got + (size_t)(i * w->channels) * size);
     }
+    for (int64_t i = 0; i < batches * out_size; i++)
+        itg_store(input->dtype, got, i, itg_clamp(itg_load(input->dtype, got, i), lo, hi));
+    free(sum);
     return case_compare(c, got, batches * out_size, reason);
 }
 

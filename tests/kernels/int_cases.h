@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "kernels/int_ops.h"
+#include "kernels/accel.h"
 #include "kernels/requant.h"
 #include "tests/guarded_heap.h"
 
@@ -193,6 +193,44 @@ static inline int64_t sum_result(const running *s)
     }
     assert_true(v >= INT64_MIN && v <= INT64_MAX);
     return (int64_t)v;
+}
+
+/* ---- one layer by the reference kernels, channels first ---- */
+
+/* Samples of x to e, which are transposed around the layer; a matrix product lies as it is. Returns
+ * the bytes of scratch. */
+static inline size_t run_reference(itg_accel_problem p, const itg_int_operand *x, int64_t samples,
+                                   bool matrix, const itg_epilogue *e, int32_t out_count)
+{
+    const itg_window *w = &p.window;
+    const int64_t area = matrix ? 1 : w->height * w->width;
+    const int64_t pixels = matrix ? 1 : w->out_height * w->out_width;
+    const int64_t in = w->channels * w->height * w->width;
+    const int64_t out = w->out_channels * w->out_height * w->out_width;
+    const itg_accel_kernels *kernels = NULL;
+    itg_accel_layer *layer = NULL;
+    itg_arena *arena = itg_arena_create(0);
+    void *y[ITG_ACCEL_OUTPUTS];
+    p.x = *x;
+    p.out = e;
+    p.out_count = out_count;
+    assert_int_equal(itg_accel_choose("reference", &kernels, NULL), ITG_OK);
+    assert_int_equal(itg_accel_layer_create(kernels, &p, NULL, arena, &layer, NULL), ITG_OK);
+    const size_t bytes = itg_accel_scratch(layer, samples);
+    void *scratch = buffer((int64_t)bytes);
+    void *last = buffer(samples * in * (int64_t)itg_dtype_size(x->storage));
+    itg_to_channels_last(x->storage, samples, in / area, area, x->data, last);
+    for (int32_t i = 0; i < out_count; i++)
+        y[i] = buffer(samples * out * (int64_t)itg_dtype_size(e[i].storage));
+    itg_accel_run(layer, last, y, samples, scratch);
+    for (int32_t i = 0; i < out_count; i++) {
+        itg_to_channels_first(e[i].storage, samples, out / pixels, pixels, y[i], e[i].out);
+        guarded_free(y[i]);
+    }
+    guarded_free(last);
+    guarded_free(scratch);
+    itg_arena_destroy(arena);
+    return bytes;
 }
 
 static inline int64_t reach(const operand *o)

@@ -1,11 +1,11 @@
-/* Every kernel set against the scalar kernels of int_ops.h: random convolutions and matrix
- * products, all storages, blocks of samples, channels last. */
+/* Every kernel set against the reference kernels: random convolutions and matrix products, all
+ * storages, blocks of samples, channels last. */
 #include "accel_cases.h"
 #include "kernels/accel_parts.h"
 
 enum { MOST_SAMPLES = 3 };
 
-/* ---- one problem, run by the scalar kernels and by a set ---- */
+/* ---- one problem, run by the reference kernels and by a set ---- */
 typedef struct job {
     itg_accel_problem p;
     int64_t samples, inputs, outputs; /* elements of a sample */
@@ -13,34 +13,6 @@ typedef struct job {
     outputs expected; /* channels first, sample after sample */
     int64_t *bias;
 } job;
-
-static itg_epilogue at(itg_epilogue e, int64_t elements)
-{
-    e.out = (unsigned char *)e.out + (size_t)elements * itg_dtype_size(e.storage);
-    return e;
-}
-
-static void run_scalar(const job *t, bool matrix)
-{
-    const itg_window *w = &t->p.window;
-    void *scratch =
-        buffer((int64_t)(matrix ? itg_int_matmul_scratch(w->width, w->out_channels, w->channels)
-                                : itg_int_conv_scratch(w)));
-    for (int64_t n = 0; n < t->samples; n++) {
-        itg_int_operand x = t->x.view;
-        itg_epilogue e[OUTPUTS];
-        x.data =
-            (const unsigned char *)x.data + (size_t)(n * t->inputs) * itg_dtype_size(x.storage);
-        for (int i = 0; i < OUTPUTS; i++)
-            e[i] = at(t->expected.e[i], n * t->outputs);
-        if (matrix)
-            itg_int_matmul(w->width, w->out_channels, w->channels, &x, &t->p.w, !t->p.w_rows,
-                           &t->p.mac, e, OUTPUTS, scratch);
-        else
-            itg_int_conv(w, &x, &t->p.w, &t->p.mac, e, OUTPUTS, scratch);
-    }
-    guarded_free(scratch);
-}
 
 /* *packed: to be freed by the caller behind the layer's last run. */
 static itg_accel_layer *make_layer(const itg_accel_kernels *kernels, const itg_accel_problem *p,
@@ -54,7 +26,7 @@ static itg_accel_layer *make_layer(const itg_accel_kernels *kernels, const itg_a
     return layer;
 }
 
-/* What the set gives for inputs channels last is what the scalar kernels gave, channels last; a
+/* What the set gives for inputs channels last is what the reference kernels gave, channels last; a
  * matrix product is that already. */
 static void check_set(const itg_accel_kernels *kernels, const job *t, bool matrix)
 {
@@ -92,7 +64,7 @@ static void check_set(const itg_accel_kernels *kernels, const job *t, bool matri
 
 static void check_all_sets(const job *t, bool matrix)
 {
-    run_scalar(t, matrix);
+    (void)run_reference(t->p, &t->x.view, t->samples, matrix, t->expected.e, OUTPUTS);
     for (int i = 0; itg_accel_set(i); i++) {
         const itg_accel_kernels *kernels = NULL;
         if (itg_accel_choose(itg_accel_set(i), &kernels, NULL) == ITG_OK)
@@ -151,7 +123,7 @@ static itg_window wide_window(itg_rng *rng)
     return w;
 }
 
-static void convolutions_equal_the_scalar_kernels(void **state)
+static void convolutions_equal_the_reference(void **state)
 {
     (void)state;
     itg_rng rng;
@@ -165,7 +137,7 @@ static void convolutions_equal_the_scalar_kernels(void **state)
 }
 
 /* Several bands of rows, several jobs a group, weights larger than a panel. */
-static void large_images_equal_the_scalar_kernels(void **state)
+static void large_images_equal_the_reference(void **state)
 {
     (void)state;
     static const itg_window windows[] = {
@@ -206,7 +178,7 @@ static void vast_padding_takes_no_vast_memory(void **state)
 
 /* ---- matrix products ---- */
 
-static void matrix_products_equal_the_scalar_kernels(void **state)
+static void matrix_products_equal_the_reference(void **state)
 {
     (void)state;
     itg_rng rng;
@@ -314,7 +286,7 @@ static int64_t both_ends(itg_rng *rng, int64_t i)
 }
 
 /* Channels up to the last whose sums an arithmetic shift recovers, and the first beyond. */
-static void winograd_tiles_equal_the_scalar_kernels(void **state)
+static void winograd_tiles_equal_the_reference(void **state)
 {
     (void)state;
     static const int64_t channels[] = {16, 17, 31, 32, 49, 227, 228, 910, 911};
@@ -482,7 +454,7 @@ static void threads_share_a_layer(void **state)
     job t = {.p.window = itg_accel_matmul_window(60, 60, 600)};
     fill_job(&rng, &t);
     t.p.mac.may_overflow = false;
-    run_scalar(&t, true);
+    (void)run_reference(t.p, &t.x.view, t.samples, true, t.expected.e, OUTPUTS);
     itg_arena *arena = itg_arena_create(0);
     guarded packed;
     shared s = {make_layer(best, &t.p, arena, &packed), &t, (size_t)(t.samples * t.outputs)};
@@ -498,12 +470,12 @@ int main(void)
     for (int i = 0; itg_accel_set(i); i++)
         (void)set_or_skip(itg_accel_set(i));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolutions_equal_the_scalar_kernels),
-        cmocka_unit_test(large_images_equal_the_scalar_kernels),
+        cmocka_unit_test(convolutions_equal_the_reference),
+        cmocka_unit_test(large_images_equal_the_reference),
         cmocka_unit_test(vast_padding_takes_no_vast_memory),
-        cmocka_unit_test(matrix_products_equal_the_scalar_kernels),
+        cmocka_unit_test(matrix_products_equal_the_reference),
         cmocka_unit_test(extreme_codes_do_not_saturate),
-        cmocka_unit_test(winograd_tiles_equal_the_scalar_kernels),
+        cmocka_unit_test(winograd_tiles_equal_the_reference),
         cmocka_unit_test(winograd_rows_of_tiles_are_bounded),
         cmocka_unit_test(unknown_sets_are_refused),
         cmocka_unit_test(the_environment_names_a_set),

@@ -112,10 +112,10 @@ static void shape_gives_dimensions(void **state)
     itg_tensor out = view(ITG_S64, y, DIMS(2)), last = view(ITG_S64, y, DIMS(1));
     run(ITG_OP_SHAPE, &attrs, &in, 1, &out);
     assert_true(y[0] == 2 && y[1] == 3);
-    attrs.starts[0] = 1;
+    attrs.start = 1;
     run(ITG_OP_SHAPE, &attrs, &in, 1, &last);
     assert_true(y[0] == 3);
-    attrs.starts[0] = 2;
+    attrs.start = 2;
     assert_int_equal(itg_float_eval(ITG_OP_SHAPE, &attrs, &in, 1, &last, 1, &err),
                      ITG_BAD_ARGUMENT);
 }

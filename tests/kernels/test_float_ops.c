@@ -41,6 +41,10 @@ static double softplus(double x)
 {
     return x > 30 ? x : log1p(exp(x));
 }
+static double gelu(double x)
+{
+    return 0.5 * x * erfc(-x / sqrt(2.0));
+}
 static double reciprocal(double x)
 {
     return 1.0 / x;
@@ -65,12 +69,24 @@ static const univariate_case univariates[] = {
     {ITG_OP_SQRT, sqrt, 0.0f, 9.0f},
     {ITG_OP_RECIPROCAL, reciprocal, -9.0f, 9.0f},
     {ITG_OP_ERF, erf, -5.0f, 5.0f},
+    {ITG_OP_GELU, gelu, -3.5f, 9.0f},
     {ITG_OP_ABS, fabs, -9.0f, 9.0f},
     {ITG_OP_NEG, negative, -9.0f, 9.0f},
     {ITG_OP_FLOOR, floor, -9.0f, 9.0f},
     {ITG_OP_CEIL, ceil, -9.0f, 9.0f},
 };
 enum { UNIVARIATES = (int)(sizeof univariates / sizeof univariates[0]) };
+
+static void every_univariate_operator_has_a_formula(void **state)
+{
+    int count = 0;
+    (void)state;
+    for (int op = 0; op < ITG_OP_COUNT; ++op)
+        count += itg_op_is((itg_op)op, ITG_IS_UNIVARIATE);
+    for (int k = 0; k < UNIVARIATES; ++k)
+        assert_true(itg_op_is(univariates[k].op, ITG_IS_UNIVARIATE));
+    assert_int_equal(count, UNIVARIATES);
+}
 
 static itg_attrs univariate_attributes(void)
 {
@@ -104,6 +120,23 @@ static void univariates_are_rounded_once(void **state)
     }
     drop(&x);
     drop(&y);
+}
+
+static void gelu_has_a_form_by_tanh(void **state)
+{
+    itg_attrs attrs = itg_attrs_default(ITG_OP_GELU);
+    (void)state;
+    assert_true(itg_univariate(ITG_OP_GELU, &attrs, -INFINITY) == 0.0);
+    assert_true(itg_univariate(ITG_OP_GELU, &attrs, INFINITY) == INFINITY);
+    attrs.approximate = 1;
+    assert_true(itg_univariate(ITG_OP_GELU, &attrs, -INFINITY) == 0.0);
+    assert_true(itg_univariate(ITG_OP_GELU, &attrs, INFINITY) == INFINITY);
+    for (double x = -70; x < 9; x += 0x1p-6) {
+        const double inner = sqrt(2 / acos(-1)) * (x + 0.044715 * pow(x, 3));
+        const double y = itg_univariate(ITG_OP_GELU, &attrs, x), want = 0.5 * x * (1 + tanh(inner));
+        if (!(fabs(y - want) <= 1e-14)) fail_msg("Gelu(%a) = %a, not %a", x, y, want);
+        assert_true(x > -64 || (y == 0 && signbit(y)));
+    }
 }
 
 static void univariates_keep_nan_and_know_infinity(void **state)
@@ -567,7 +600,9 @@ static void a_type_without_arithmetic_is_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_univariate_operator_has_a_formula),
         cmocka_unit_test(univariates_are_rounded_once),
+        cmocka_unit_test(gelu_has_a_form_by_tanh),
         cmocka_unit_test(univariates_keep_nan_and_know_infinity),
         cmocka_unit_test(tensors_and_the_scalar_function_agree),
         cmocka_unit_test(operands_broadcast_in_every_combination),

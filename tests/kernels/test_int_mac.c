@@ -1,8 +1,15 @@
-/* Convolutions and matrix products of codes against naive loops with 128-bit sums, over random
+/* The reference kernels against naive loops with 128-bit sums, over random
  * geometries, storages, zero points and outputs. */
 #include "int_cases.h"
 
 /* ---- convolution ---- */
+
+static size_t conv(const itg_window *w, const operand *x, const operand *k,
+                   const itg_mac_options *mac, const outputs *o)
+{
+    const itg_accel_problem p = {.window = *w, .w = k->view, .mac = *mac};
+    return run_reference(p, &x->view, 1, false, o->e, OUTPUTS);
+}
 
 static void check_conv(const itg_window *w, const operand *x, const operand *k,
                        const itg_mac_options *mac, const outputs *o)
@@ -43,10 +50,8 @@ static void convolutions_equal_naive_sums(void **state)
         int64_t *bias;
         itg_mac_options mac = make_mac(&rng, &x, &k, depth, w.out_channels, &bias);
         outputs o = make_outputs(&rng, w.out_channels * w.out_height * w.out_width, w.out_channels);
-        void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
-        itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
+        (void)conv(&w, &x, &k, &mac, &o);
         check_conv(&w, &x, &k, &mac, &o);
-        guarded_free(scratch);
         guarded_free(bias);
         free_outputs(&o);
         free_operand(&x);
@@ -64,10 +69,8 @@ static void a_large_convolution_takes_several_blocks(void **state)
     operand k = make_operand(&rng, ITG_S8, 9 * 70 * 9, true);
     const itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, 630 * 255 * 128, NULL, NULL};
     outputs o = make_outputs(&rng, 9 * 20 * 21, 9);
-    void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
-    itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
+    (void)conv(&w, &x, &k, &mac, &o);
     check_conv(&w, &x, &k, &mac, &o);
-    guarded_free(scratch);
     free_outputs(&o);
     free_operand(&x);
     free_operand(&k);
@@ -87,11 +90,8 @@ static void vast_padding_takes_no_vast_memory(void **state)
         operand k = make_operand(&rng, ITG_S8, 4 * 2 * 2, true);
         const itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, 4 * 255 * 128, NULL, NULL};
         outputs o = make_outputs(&rng, 4 * 5 * 5, 4);
-        assert_true(itg_int_conv_scratch(&w) < 100000);
-        void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
-        itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
+        assert_true(conv(&w, &x, &k, &mac, &o) < 100000);
         check_conv(&w, &x, &k, &mac, &o);
-        guarded_free(scratch);
         free_outputs(&o);
         free_operand(&x);
         free_operand(&k);
@@ -104,6 +104,16 @@ typedef struct product {
     int64_t m, n, k;
     bool transposed;
 } product;
+
+static void matmul(const product *t, const operand *a, const operand *b, const itg_mac_options *mac,
+                   const outputs *o)
+{
+    const itg_accel_problem p = {.window = itg_accel_matmul_window(t->m, t->n, t->k),
+                                 .w = b->view,
+                                 .w_rows = !t->transposed,
+                                 .mac = *mac};
+    (void)run_reference(p, &a->view, 1, true, o->e, OUTPUTS);
+}
 
 static void check_matmul(const product *t, const operand *a, const operand *b,
                          const itg_mac_options *mac, const outputs *o)
@@ -135,10 +145,8 @@ static void matrix_products_equal_naive_sums(void **state)
         int64_t *bias;
         itg_mac_options mac = make_mac(&rng, &a, &b, t.k, t.n, &bias);
         outputs o = make_outputs(&rng, t.m * t.n, t.n);
-        void *scratch = buffer((int64_t)itg_int_matmul_scratch(t.m, t.n, t.k));
-        itg_int_matmul(t.m, t.n, t.k, &a.view, &b.view, t.transposed, &mac, o.e, OUTPUTS, scratch);
+        matmul(&t, &a, &b, &mac, &o);
         check_matmul(&t, &a, &b, &mac, &o);
-        guarded_free(scratch);
         guarded_free(bias);
         free_outputs(&o);
         free_operand(&a);
@@ -170,10 +178,8 @@ static void sixteen_by_eight_bits_take_sums_beyond_32_bits(void **state)
         const itg_mac_options mac = {
             {64, ITG_OVERFLOW_WRAP}, false, t.k * reach(&a) * reach(&b), NULL, NULL};
         outputs o = make_outputs(&rng, t.m * t.n, t.n);
-        void *scratch = buffer((int64_t)itg_int_matmul_scratch(t.m, t.n, t.k));
-        itg_int_matmul(t.m, t.n, t.k, &a.view, &b.view, true, &mac, o.e, OUTPUTS, scratch);
+        matmul(&t, &a, &b, &mac, &o);
         check_matmul(&t, &a, &b, &mac, &o);
-        guarded_free(scratch);
         free_outputs(&o);
         free_operand(&a);
         free_operand(&b);
@@ -206,10 +212,8 @@ static void wide_accumulators_overflow_as_stated(void **state)
             NULL,
             NULL};
         outputs o = make_outputs(&rng, t.m * t.n, t.n);
-        void *scratch = buffer((int64_t)itg_int_matmul_scratch(t.m, t.n, t.k));
-        itg_int_matmul(t.m, t.n, t.k, &a.view, &b.view, true, &mac, o.e, OUTPUTS, scratch);
+        matmul(&t, &a, &b, &mac, &o);
         check_matmul(&t, &a, &b, &mac, &o);
-        guarded_free(scratch);
         free_outputs(&o);
         free_operand(&a);
         free_operand(&b);
@@ -273,8 +277,7 @@ static void convolutions_in_parts_join_them(void **state)
         mac.split = &p.split;
         mac.may_overflow = true;
         outputs o = make_outputs(&rng, w.out_channels * w.out_height * w.out_width, w.out_channels);
-        void *scratch = buffer((int64_t)itg_int_conv_scratch(&w));
-        itg_int_conv(&w, &x.view, &k.view, &mac, o.e, OUTPUTS, scratch);
+        (void)conv(&w, &x, &k, &mac, &o);
         for (int64_t n = 0; n < w.out_channels; n++)
             for (int64_t pixel = 0; pixel < w.out_height * w.out_width; pixel++, at++) {
                 for (int64_t d = 0; d < depth; d++) {
@@ -290,7 +293,6 @@ static void convolutions_in_parts_join_them(void **state)
                 }
                 expect_outputs(&o, at, n, join(&p, terms, bias ? bias[n] : 0, n));
             }
-        guarded_free(scratch);
         guarded_free(bias);
         free_outputs(&o);
         free_operand(&x);
@@ -315,8 +317,7 @@ static void matrix_products_in_parts_join_them(void **state)
         mac.split = &p.split;
         mac.may_overflow = true;
         outputs o = make_outputs(&rng, m * n, n);
-        void *scratch = buffer((int64_t)itg_int_matmul_scratch(m, n, depth));
-        itg_int_matmul(m, n, depth, &a.view, &b.view, transposed, &mac, o.e, OUTPUTS, scratch);
+        matmul(&(product){m, n, depth, transposed}, &a, &b, &mac, &o);
         for (int64_t at = 0; at < m * n; at++) {
             for (int64_t d = 0; d < depth; d++)
                 terms[d] =
@@ -324,7 +325,6 @@ static void matrix_products_in_parts_join_them(void **state)
                     (b.codes[transposed ? at % n * depth + d : d * n + at % n] - b.view.zero_point);
             expect_outputs(&o, at, at % n, join(&p, terms, bias ? bias[at % n] : 0, at % n));
         }
-        guarded_free(scratch);
         guarded_free(bias);
         free_outputs(&o);
         free_operand(&a);

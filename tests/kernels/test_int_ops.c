@@ -1,5 +1,6 @@
 /* Elementwise operators, pools, tables and epilogues of codes against naive loops. */
 #include "int_cases.h"
+#include "kernels/block_ops.h"
 
 /* ---- two operands ---- */
 
@@ -154,6 +155,27 @@ static void float_forms_equal_onnx_runtime(void **state)
 
 /* ---- pools, tables, storages ---- */
 
+/* Every element that a window holds, of channel c of an image with channels last. */
+typedef struct naive {
+    int64_t sum, valid, most;
+} naive;
+
+static naive naive_window(const itg_window *w, const operand *x, int64_t c, int64_t p, int64_t q)
+{
+    naive n = {0, 0, INT64_MIN};
+    for (int64_t r = 0; r < w->kernel[0]; r++)
+        for (int64_t s = 0; s < w->kernel[1]; s++) {
+            int64_t y = p * w->stride[0] - w->pad_top + r * w->dilation[0];
+            int64_t z = q * w->stride[1] - w->pad_left + s * w->dilation[1];
+            if (y < 0 || y >= w->height || z < 0 || z >= w->width) continue;
+            int64_t v = x->codes[(y * w->width + z) * w->channels + c];
+            n.sum += v;
+            n.valid++;
+            if (v > n.most) n.most = v;
+        }
+    return n;
+}
+
 static void pools_equal_naive_windows(void **state)
 {
     (void)state;
@@ -164,70 +186,45 @@ static void pools_equal_naive_windows(void **state)
         w.out_channels = w.channels;
         operand x =
             make_operand(&rng, random_storage(&rng), w.channels * w.height * w.width, false);
-        int64_t n = w.channels * w.out_height * w.out_width, at = 0;
-        int64_t bytes = n * (int64_t)itg_dtype_size(x.view.storage);
-        void *most = buffer(bytes), *mean = buffer(bytes), *padded = buffer(bytes);
-        int64_t *acc = buffer(8 * n);
-        int32_t *count = buffer(4 * n);
-        itg_rounding rounding = (itg_rounding)itg_rng_below(&rng, ITG_ROUNDING_COUNT);
-        int64_t lo = x.view.qmin / 2, hi = x.view.qmax;
-        itg_int_max_pool(&w, &x.view, most);
-        itg_int_average_pool_keep(&w, &x.view, false, rounding, lo, hi, mean);
-        itg_int_average_pool_keep(&w, &x.view, true, rounding, lo, hi, padded);
-        itg_int_pool_sum(&w, &x.view, acc, count);
-        for (int64_t c = 0; c < w.channels; c++)
-            for (int64_t p = 0; p < w.out_height; p++)
-                for (int64_t q = 0; q < w.out_width; q++, at++) {
-                    int64_t sum = 0, valid = 0, best = INT64_MIN, area = w.kernel[0] * w.kernel[1];
-                    for (int64_t r = 0; r < w.kernel[0]; r++)
-                        for (int64_t s = 0; s < w.kernel[1]; s++) {
-                            int64_t y = p * w.stride[0] - w.pad_top + r * w.dilation[0];
-                            int64_t z = q * w.stride[1] - w.pad_left + s * w.dilation[1];
-                            if (y < 0 || y >= w.height || z < 0 || z >= w.width) continue;
-                            int64_t v = x.codes[(c * w.height + y) * w.width + z];
-                            sum += v;
-                            valid++;
-                            if (v > best) best = v;
-                        }
-                    int64_t zp = x.view.zero_point, all = sum + (area - valid) * zp;
-                    if (valid > 0) assert_int_equal(itg_load(x.view.storage, most, at), best);
-                    int64_t only = valid > 0 ? itg_round_divide(sum, valid, rounding) : zp;
-                    if (valid > 0 && rounding == ITG_ROUND_HALF_AWAY) /* as CMSIS-NN writes it */
-                        only = sum > 0 ? (sum + valid / 2) / valid : (sum - valid / 2) / valid;
-                    assert_int_equal(itg_load(x.view.storage, mean, at), itg_clamp(only, lo, hi));
-                    assert_int_equal(itg_load(x.view.storage, padded, at),
-                                     itg_clamp(itg_round_divide(all, area, rounding), lo, hi));
-                    assert_int_equal(acc[at], sum - valid * zp);
-                    assert_int_equal(count[at], valid);
-                }
+        const itg_dtype storage = x.view.storage;
+        void *most = buffer(w.channels * (int64_t)itg_dtype_size(storage));
+        int32_t *sum = buffer(w.channels * (int64_t)sizeof *sum);
+        for (int64_t at = 0; at < w.out_height * w.out_width; at++) {
+            const int64_t p = at / w.out_width, q = at % w.out_width;
+            int64_t valid = -1;
+            itg_int_pool_max(&w, &x.view, p, q, most);
+            if (itg_dtype_size(storage) <= 2) valid = itg_int_pool_sum(&w, &x.view, p, q, sum);
+            for (int64_t c = 0; c < w.channels; c++) {
+                const naive n = naive_window(&w, &x, c, p, q);
+                assert_int_equal(itg_load(storage, most, c), n.valid > 0 ? n.most : x.view.qmin);
+                if (valid < 0) continue;
+                assert_int_equal(valid, n.valid);
+                assert_int_equal(sum[c], n.sum);
+            }
+        }
         guarded_free(most);
-        guarded_free(mean);
-        guarded_free(padded);
-        guarded_free(acc);
-        guarded_free(count);
+        guarded_free(sum);
         free_operand(&x);
     }
 }
 
-/* Sum and division of one window in float32, in row-major order. */
-static float naive_mean(const itg_window *w, const operand *x, float scale, int64_t at,
-                        int32_t count)
+/* Of one window in float32, in row-major order. */
+static float naive_sum(const itg_window *w, const operand *x, float scale, int64_t c, int64_t p,
+                       int64_t q)
 {
-    int64_t plane = w->out_height * w->out_width, c = at / plane, p = at % plane / w->out_width,
-            q = at % w->out_width;
     volatile float sum = 0;
     for (int64_t k = 0; k < w->kernel[0] * w->kernel[1]; k++) {
         int64_t y = p * w->stride[0] - w->pad_top + k / w->kernel[1] * w->dilation[0];
         int64_t z = q * w->stride[1] - w->pad_left + k % w->kernel[1] * w->dilation[1];
         if (y < 0 || y >= w->height || z < 0 || z >= w->width) continue;
         volatile float term =
-            (float)(x->codes[(c * w->height + y) * w->width + z] - x->view.zero_point) * scale;
+            (float)(x->codes[(y * w->width + z) * w->channels + c] - x->view.zero_point) * scale;
         sum = sum + term;
     }
-    return sum / (float)count;
+    return sum;
 }
 
-static void float_means_add_in_row_major_order(void **state)
+static void float_sums_add_in_row_major_order(void **state)
 {
     (void)state;
     itg_rng rng;
@@ -237,32 +234,40 @@ static void float_means_add_in_row_major_order(void **state)
         w.out_channels = w.channels;
         operand x =
             make_operand(&rng, i % 2 ? ITG_U8 : ITG_S8, w.channels * w.height * w.width, false);
-        int64_t plane = w.out_height * w.out_width, n = w.channels * plane;
-        float scale = (float)itg_rng_unit(&rng) + 0.01F,
-              scale_out = i % 3 ? (float)itg_rng_unit(&rng) + 0.01F : scale;
-        float *mean = buffer(4 * n), *real = buffer(4 * n);
-        uint8_t *codes = buffer(n);
-        int32_t *count = buffer(4 * plane);
-        for (int64_t j = 0; j < plane; j++)
-            count[j] = (int32_t)between(&rng, 1, w.kernel[0] * w.kernel[1]);
-        itg_int_average_pool_f32(&w, &x.view, scale, count, mean);
+        float scale = (float)itg_rng_unit(&rng) + 0.01F;
+        float *sum = buffer(4 * w.channels);
+        for (int64_t at = 0; at < w.out_height * w.out_width; at++) {
+            const int64_t p = at / w.out_width, q = at % w.out_width;
+            itg_int_pool_sum_f32(&w, &x.view, scale, p, q, sum);
+            for (int64_t c = 0; c < w.channels; c++)
+                assert_true(sum[c] == naive_sum(&w, &x, scale, c, p, q));
+        }
+        guarded_free(sum);
+        free_operand(&x);
+    }
+}
+
+static void float_means_become_codes_and_floats(void **state)
+{
+    (void)state;
+    itg_rng rng;
+    itg_rng_init(&rng, 33);
+    for (int i = 0; i < 500; i++) {
+        enum { N = 40 };
+        float scale_out = (float)itg_rng_unit(&rng) + 0.01F, mean[N], real[N];
+        uint8_t codes[N];
+        for (int j = 0; j < N; j++)
+            mean[j] = (float)(itg_rng_unit(&rng) * 20 - 10) * (j % 2 ? scale_out : 1);
         itg_epilogue to_codes = {
             .storage = ITG_U8, .out = codes, .zero_point = 77, .lo = 3, .hi = 250};
         itg_epilogue to_floats = {.storage = ITG_F32, .out = real, .float_lo = -2, .float_hi = 5};
-        itg_mean_epilogue(mean, n, scale_out, &to_codes);
-        itg_mean_epilogue(mean, n, 1, &to_floats);
-        for (int64_t j = 0; j < n; j++) {
-            float m = naive_mean(&w, &x, scale, j, count[j % plane]);
-            volatile float scaled = m / scale_out, sum = scaled + 77;
-            assert_true(mean[j] == m);
+        itg_mean_epilogue(mean, N, scale_out, &to_codes);
+        itg_mean_epilogue(mean, N, 1, &to_floats);
+        for (int j = 0; j < N; j++) {
+            volatile float scaled = mean[j] / scale_out, sum = scaled + 77;
             assert_true((float)codes[j] == fminf(fmaxf(rintf(sum), 3), 250));
-            assert_true(real[j] == fminf(fmaxf(m, -2), 5));
+            assert_true(real[j] == fminf(fmaxf(mean[j], -2), 5));
         }
-        guarded_free(mean);
-        guarded_free(real);
-        guarded_free(codes);
-        guarded_free(count);
-        free_operand(&x);
     }
 }
 
@@ -280,7 +285,7 @@ static void tables_are_looked_up_by_code(void **state)
         for (int64_t j = 0; j < entries; j++)
             table[j] = (int32_t)between(&rng, itg_dtype_min(to), itg_dtype_max(to));
         void *out = buffer(300 * (int64_t)itg_dtype_size(to));
-        itg_int_lut(&x.view, 300, table, to, out);
+        itg_block_lut(&x.view, 300, table, to, out);
         for (int64_t j = 0; j < 300; j++)
             assert_int_equal(itg_load(to, out, j), table[x.codes[j] - x.view.qmin]);
         guarded_free(table);
@@ -330,7 +335,8 @@ int main(void)
         cmocka_unit_test(binary_forms_equal_their_formulas),
         cmocka_unit_test(float_forms_equal_onnx_runtime),
         cmocka_unit_test(pools_equal_naive_windows),
-        cmocka_unit_test(float_means_add_in_row_major_order),
+        cmocka_unit_test(float_sums_add_in_row_major_order),
+        cmocka_unit_test(float_means_become_codes_and_floats),
         cmocka_unit_test(tables_are_looked_up_by_code),
         cmocka_unit_test(epilogues_follow_the_channel_stride),
         cmocka_unit_test(storages_hold_their_extremes),

@@ -309,7 +309,7 @@ static void reshapes_copy_and_sizes_must_agree(void **state)
     itg_tensor out = view(ITG_S32, y, DIMS(6, 1)), small = view(ITG_S32, y, DIMS(5));
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; ++i) {
         memset(y, 0, sizeof y);
-        assert_true(itg_is_movement(ops[i]));
+        assert_true(itg_op_is(ops[i], ITG_IS_MOVE));
         run(ops[i], &attrs, &in, 1, &out);
         assert_memory_equal(x, y, sizeof x);
         assert_int_equal(itg_float_eval(ops[i], &attrs, &in, 1, &small, 1, &err), ITG_BAD_ARGUMENT);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <intaglio/intaglio.h>
 
@@ -66,16 +67,17 @@ static inline itg_trial a_trial(int64_t index)
     static const int32_t point[] = {8, 4, 2};
     itg_trial trial = {
         .index = index, .point = point, .dim_count = 3, .feasible = true, .seconds = 0.25};
-    trial.score = (itg_score){.samples = 40,
-                              .top1 = 0.775,
-                              .agreement = -1,
-                              .weight_bytes = 1000 + index,
-                              .parameter_bytes = 2000,
-                              .peak_activation_bytes = 300,
-                              .bops = 1e6,
-                              .cycles = 12.5,
-                              .average_weight_bits = 4.5,
-                              .distortion = 0.001953125};
+    trial.score = itg_score_unknown();
+    double *value = trial.score.value;
+    trial.score.samples = 40;
+    value[ITG_METRIC_TOP1] = 0.775;
+    value[ITG_METRIC_WEIGHT_BYTES] = (double)(1000 + index);
+    value[ITG_METRIC_PARAMETER_BYTES] = 2000;
+    value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = 300;
+    value[ITG_METRIC_BOPS] = 1e6;
+    value[ITG_METRIC_CYCLES] = 12.5;
+    value[ITG_METRIC_AVERAGE_WEIGHT_BITS] = 4.5;
+    value[ITG_METRIC_DISTORTION] = 0.001953125;
     memset(trial.score.digest, (int)(index & 0x7F), sizeof trial.score.digest);
     return trial;
 }

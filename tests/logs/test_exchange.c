@@ -42,19 +42,20 @@ static int64_t write_a_run(itg_run_log *log)
     for (int i = 0; i < 6; i++) {
         itg_trial trial = a_trial(i);
         trial.seconds = 0.1 + 0.2;
-        trial.score.bops = i == 2 ? 1e22 : 9007199254740993.0 * (i + 1);
-        trial.score.top1 = 1.0 / 3;
-        trial.score.distortion = i == 4 ? (double)INFINITY : 5e-324;
+        trial.score.value[ITG_METRIC_BOPS] = i == 2 ? 1e22 : 9007199254740993.0 * (i + 1);
+        trial.score.value[ITG_METRIC_TOP1] = 1.0 / 3;
+        trial.score.value[ITG_METRIC_DISTORTION] = i == 4 ? (double)INFINITY : 5e-324;
         trial.feasible = i != 3;
         trial.error = i == 3 ? "conv1: 33 bits" : NULL;
         if (i == 5) {
             trial.score.stopped_at = 39;
-            trial.score.distortion = -1;
+            trial.score.value[ITG_METRIC_DISTORTION] = (double)NAN;
         }
         assert_int_equal(itg_run_log_trial(log, run, &trial, i, NULL), ITG_OK);
     }
     itg_score floats = a_trial(0).score, best = a_trial(4).score;
-    floats.weight_bytes = floats.parameter_bytes = floats.peak_activation_bytes = -1;
+    floats.value[ITG_METRIC_WEIGHT_BYTES] = floats.value[ITG_METRIC_PARAMETER_BYTES] =
+        floats.value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)NAN;
     itg_run_end end = {.stop_reason = "exhausted",
                        .strategy_json = "{\"version\": 1,\n \"x\": \"\\u00e9\"}",
                        .best_trial = 4,
@@ -139,14 +140,17 @@ static void what_the_file_says_is_in_the_log(void **state)
     assert_true(r->info.seed == UINT64_MAX && r->goal_met && r->best_trial == 4);
     assert_true(r->has_float && r->has_uniform8 && r->has_hago && r->has_best &&
                 r->has_search_float);
-    assert_int_equal(r->holdout_float.weight_bytes, -1);
+    assert_true(isnan(r->holdout_float.value[ITG_METRIC_WEIGHT_BYTES]));
     assert_int_equal(count, 6);
-    assert_true(trials[5].score.stopped_at == 39 && trials[5].score.distortion == -1);
+    assert_true(trials[5].score.stopped_at == 39 &&
+                isnan(trials[5].score.value[ITG_METRIC_DISTORTION]));
     assert_int_equal(trials[5].score.digest[0], 0);
     assert_int_equal(trials[4].score.stopped_at, 0);
-    assert_true(trials[0].seconds == 0.1 + 0.2 && trials[0].score.top1 == 1.0 / 3);
-    assert_true(trials[1].score.bops == 9007199254740993.0 * 2);
-    assert_true(trials[1].score.distortion == 5e-324 && isinf(trials[4].score.distortion));
+    assert_true(trials[0].seconds == 0.1 + 0.2 &&
+                trials[0].score.value[ITG_METRIC_TOP1] == 1.0 / 3);
+    assert_true(trials[1].score.value[ITG_METRIC_BOPS] == 9007199254740993.0 * 2);
+    assert_true(trials[1].score.value[ITG_METRIC_DISTORTION] == 5e-324 &&
+                isinf(trials[4].score.value[ITG_METRIC_DISTORTION]));
     assert_false(trials[3].feasible);
     assert_string_equal(trials[3].error, "conv1: 33 bits");
     itg_run_log_free_trials(trials, count);
@@ -238,8 +242,8 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
         const char *old, *new, *place, *expected;
     } wrong[] = {
         {"intaglio-run", "intaglio-strategy", "kind", "runs export"},
-        {"\"version\": 1", "\"version\": 2", "version", "integer"},
-        {"\"version\": 1", "\"version\": 0", "version", "expected 1"},
+        {"\"version\": 2", "\"version\": 3", "version", "integer"},
+        {"\"version\": 2", "\"version\": 0", "version", "expected 2"},
         {"\"run\": 1", "\"run\": -1", "run", "integer"},
         {"\"seed\": \"18446744073709551615\"", "\"seed\": \"18446744073709551616\"", "seed",
          "2^64"},

@@ -66,13 +66,13 @@ static void the_page_names_every_column_and_the_version(void **state)
     sqlite3_stmt *s = NULL;
     char quoted[64];
     make_log();
-    assert_sees("PRAGMA user_version", "4");
-    assert_non_null(strstr(page, "the version of the schema: 4."));
+    assert_sees("PRAGMA user_version", "5");
+    assert_non_null(strstr(page, "the version of the schema: 5."));
     assert_int_equal(sqlite3_open_v2(LOG, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db,
                                         "SELECT DISTINCT c.name FROM sqlite_master m JOIN "
                                         "pragma_table_info(m.name) c WHERE m.type = 'table' AND "
-                                        "m.name IN ('runs', 'trials', 'results')",
+                                        "m.name IN ('runs', 'trials', 'results', 'metrics')",
                                         -1, &s, NULL),
                      SQLITE_OK);
     int columns = 0;

@@ -52,16 +52,14 @@ static void a_trial_is_written_in_full(void **state)
     assert_sees("SELECT run || ' ' || number || ' ' || point || ' ' || feasible || ' ' || seconds "
                 "FROM trials",
                 "1 3 [8, 4, 2] 1 0.25");
-    assert_sees("SELECT samples || ' ' || top1 || ' ' || weight_bytes || ' ' || parameter_bytes "
-                "FROM trials",
-                "40 0.775 1003 2000");
-    assert_sees("SELECT peak_activation_bytes || ' ' || bops || ' ' || cycles || ' ' || "
-                "average_weight_bits FROM trials",
-                "300 1000000.0 12.5 4.5");
-    assert_sees("SELECT distortion FROM trials", "0.001953125");
+    assert_sees("SELECT samples FROM trials", "40");
+    assert_sees("SELECT group_concat(metric || ' ' || value) FROM (SELECT * FROM metrics "
+                "WHERE run = 1 AND subject = 3 ORDER BY metric)",
+                "average_weight_bits 4.5,bops 1000000,cycles 12.5,distortion 0.001953125,"
+                "parameter_bytes 2000,peak_activation_bytes 300,top1 0.775,weight_bytes 1003");
     assert_sees("SELECT digest FROM trials",
                 "0303030303030303030303030303030303030303030303030303030303030303");
-    assert_sees("SELECT agreement IS NULL AND error IS NULL FROM trials", "1");
+    assert_sees("SELECT error IS NULL FROM trials", "1");
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
 
@@ -79,12 +77,13 @@ static void a_trial_that_was_stopped_has_its_sample_and_no_digest(void **state)
         trial.index = i;
         if (i > 1) trial.point = another;
         trial.score.stopped_at = i > 1 ? 11 : 0;
-        trial.score.distortion = i > 1 ? -1 : 0.5;
+        trial.score.value[ITG_METRIC_DISTORTION] = i > 1 ? (double)NAN : 0.5;
         assert_int_equal(itg_run_log_trial(log, run, &trial, 0, NULL), ITG_OK);
     }
     assert_int_equal(itg_run_log_commit(log, NULL), ITG_OK);
-    assert_sees("SELECT group_concat(coalesce(stopped_at, '-') || (digest IS NULL) || (distortion "
-                "IS NULL)) FROM trials",
+    assert_sees("SELECT group_concat(coalesce(stopped_at, '-') || (digest IS NULL) || (SELECT "
+                "count(*) = 0 FROM metrics WHERE subject = number AND metric = 'distortion')) "
+                "FROM trials",
                 "-00,-00,1111,1111");
     assert_int_equal(itg_run_log_read_run(log, run, &r, NULL), ITG_OK);
     assert_true(r->trials == 4 && r->duplicates == 2 && r->raced == 1);
@@ -92,7 +91,8 @@ static void a_trial_that_was_stopped_has_its_sample_and_no_digest(void **state)
     assert_int_equal(itg_run_log_load_trials(log, run, &trials, &count, NULL), ITG_OK);
     assert_int_equal(trials[1].score.stopped_at, 0);
     assert_int_equal(trials[2].score.stopped_at, 11);
-    assert_true(trials[2].score.top1 == 0.775 && trials[2].score.distortion == -1);
+    assert_true(trials[2].score.value[ITG_METRIC_TOP1] == 0.775 &&
+                isnan(trials[2].score.value[ITG_METRIC_DISTORTION]));
     assert_memory_equal(trials[2].score.digest, none, sizeof none);
     itg_run_log_free_trials(trials, count);
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
@@ -108,8 +108,8 @@ static void a_trial_that_cannot_be_realized_has_an_error_and_no_score(void **sta
     trial.error = "conv1: 33 bits";
     assert_int_equal(itg_run_log_trial(log, run, &trial, 0, NULL), ITG_OK);
     assert_sees("SELECT error FROM trials", "conv1: 33 bits");
-    assert_sees("SELECT feasible = 0 AND samples IS NULL AND top1 IS NULL AND weight_bytes IS NULL "
-                "AND digest IS NULL FROM trials",
+    assert_sees("SELECT feasible = 0 AND samples IS NULL AND digest IS NULL AND (SELECT count(*) "
+                "FROM metrics) = 0 FROM trials",
                 "1");
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
 }
@@ -218,8 +218,10 @@ static itg_status count_trials(void *context, const itg_trial *trial, itg_error 
     assert_int_equal(trial->dim_count, 3);
     assert_memory_equal(trial->point, expected.point, sizeof(int32_t[3]));
     assert_memory_equal(trial->score.digest, expected.score.digest, 32);
-    assert_int_equal(trial->score.weight_bytes, expected.score.weight_bytes);
-    assert_true(trial->score.top1 == expected.score.top1 && trial->score.agreement == -1);
+    assert_int_equal(trial->score.value[ITG_METRIC_WEIGHT_BYTES],
+                     expected.score.value[ITG_METRIC_WEIGHT_BYTES]);
+    assert_true(trial->score.value[ITG_METRIC_TOP1] == expected.score.value[ITG_METRIC_TOP1] &&
+                isnan(trial->score.value[ITG_METRIC_AGREEMENT]));
     assert_true(trial->feasible && !trial->error && trial->seconds == 0.25);
     (*count)++;
     return ITG_OK;
@@ -282,12 +284,10 @@ static void the_end_of_a_run_is_read_back(void **state)
     int64_t run = begin_run(log);
     for (int i = 0; i < 10; i++)
         add_trial(log, run, i, i);
-    itg_score floats = {.samples = 50,
-                        .top1 = 0.8,
-                        .agreement = 1,
-                        .weight_bytes = -1,
-                        .parameter_bytes = -1,
-                        .peak_activation_bytes = -1};
+    itg_score floats = itg_score_unknown();
+    floats.samples = 50;
+    floats.value[ITG_METRIC_TOP1] = 0.8;
+    floats.value[ITG_METRIC_AGREEMENT] = 1;
     itg_score best = a_trial(9).score;
     itg_run_end end = {.stop_reason = "exhausted",
                        .strategy_json = "{}",
@@ -308,10 +308,10 @@ static void the_end_of_a_run_is_read_back(void **state)
     assert_int_equal(r->best_trial, 9);
     assert_int_equal(r->trials, 10);
     assert_true(r->has_float && r->has_best && !r->has_uniform8);
-    assert_int_equal(r->holdout_float.weight_bytes, -1);
-    assert_true(r->holdout_float.top1 == 0.8);
+    assert_true(isnan(r->holdout_float.value[ITG_METRIC_WEIGHT_BYTES]));
+    assert_true(r->holdout_float.value[ITG_METRIC_TOP1] == 0.8);
     assert_memory_equal(&r->holdout_best.digest, best.digest, 32);
-    assert_int_equal(r->holdout_best.weight_bytes, 1009);
+    assert_int_equal(r->holdout_best.value[ITG_METRIC_WEIGHT_BYTES], 1009);
     itg_run_record_destroy(r);
     itg_error err = {0};
     assert_int_equal(itg_run_log_read_run(log, run + 1, &r, &err), ITG_BAD_ARGUMENT);

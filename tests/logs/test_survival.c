@@ -21,7 +21,7 @@ static int64_t assert_whole(void)
     if (itg_run_log_load_trials(log, 1, &trials, &count, &err) != ITG_OK)
         fail_msg("%s", err.message);
     for (int64_t i = 0; i < count; i++)
-        assert_int_equal(trials[i].score.weight_bytes, 1000 + i);
+        assert_int_equal(trials[i].score.value[ITG_METRIC_WEIGHT_BYTES], 1000 + i);
     itg_run_log_free_trials(trials, count);
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
     return count;

@@ -28,13 +28,14 @@ import sources
 from check_mutants import Failed, need, run
 
 # Whose tests may notice a change in a folder, nearest first (docs/tour.md: who knows whom).
-KNOWN_BY = {"base": ("base", "kernels", "graph", "hardware", "logs", "sim", "realize", "search", "cli"),
-            "kernels": ("kernels", "sim", "realize", "search", "cli"),
-            "graph": ("graph", "hardware", "sim", "realize", "search", "cli"),
-            "hardware": ("hardware", "sim", "realize", "search", "cli"),
-            "sim": ("sim", "search", "cli"),
-            "realize": ("realize", "search", "cli"),
-            "search": ("search", "cli"),
+KNOWN_BY = {"base": ("base", "kernels", "graph", "hardware", "logs", "sim", "realize", "search", "api", "cli"),
+            "kernels": ("kernels", "sim", "realize", "search", "api", "cli"),
+            "graph": ("graph", "hardware", "sim", "realize", "search", "api", "cli"),
+            "hardware": ("hardware", "sim", "realize", "search", "api", "cli"),
+            "sim": ("sim", "search", "api", "cli"),
+            "realize": ("realize", "search", "api", "cli"),
+            "search": ("search", "api", "cli"),
+            "api": ("api", "search", "sim", "cli"),
             "logs": ("logs", "cli"),
             "cli": ("cli", "readme")} # what the README shows of the program is what it prints
 LEAST_SECONDS = 30 # of a test before it counts as hanging

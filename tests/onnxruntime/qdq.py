@@ -26,12 +26,28 @@ class Attributes:
         return value.decode() if isinstance(value, bytes) else value
 
 
+def unpacked(packed, a, i):
+    """docs/artefact.md, packed constants."""
+    dtype, shape, bits = STORAGE[a(f"x{i}_dtype")], a(f"x{i}_shape", []), a(f"x{i}_bits")
+    flat = np.unpackbits(packed, bitorder="little")[:int(np.prod(shape)) * bits].reshape(-1, bits).astype(np.int64)
+    codes = (flat << np.arange(bits)).sum(1)
+    if np.iinfo(dtype).min < 0:
+        codes = np.where(codes >= 1 << (bits - 1), codes - (1 << bits), codes)
+    return codes.astype(dtype).reshape(shape)
+
+
 class Translation:
     def __init__(self, program, float_activation=None, prefer_gemm=False):
         self.program = program
         self.float_activation = float_activation  # ("Relu",), ("Clip", lo, hi): a float node before the last QuantizeLinear
         self.prefer_gemm = prefer_gemm
         self.constants = {i.name: numpy_helper.to_array(i) for i in program.graph.initializer}
+        packed = dict(self.constants)
+        for node in program.graph.node:
+            a = Attributes(node)
+            for i, name in enumerate(node.input):
+                if f"x{i}_dtype" in a:
+                    self.constants[name] = unpacked(packed[name], a, i)
         self.nodes, self.initializers = [], []
         self.quantizers, self.shapes, self.codes = {}, {}, {}
         for value in program.graph.input:

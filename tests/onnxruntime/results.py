@@ -21,15 +21,18 @@ def operators():
         return re.findall(r'^ITG_OP\(\w+, "(\w+)"', file.read(), re.M)
 
 
-FUNCTIONS = ("Elu", "Softplus", "Exp", "Log", "Sqrt", "Reciprocal", "Erf", "Abs", "Neg", "Floor", "Ceil")
+def functions():
+    """Univariate operators that have no table on x86-vnni."""
+    with open(OPERATORS, encoding="utf-8") as file, open(TARGET, encoding="utf-8") as target:
+        named = json.load(target)["operators"]
+        return [op for op in re.findall(r'^ITG_OP\(\w+, "(\w+)", ITG_IS_UNIVARIATE', file.read(), re.M) if op not in named]
 
 
 def write_target(path):
     """x86-vnni with a table for every function, and ReduceMean; nodes called island... stay float."""
     with open(TARGET, encoding="utf-8") as file:
         target = json.load(file)
-    for op in FUNCTIONS:
-        target["operators"][op] = target["operators"]["Sigmoid"]
+    target["operators"]["univariate"] = target["operators"]["Sigmoid"]
     target["operators"]["ReduceMean"] = target["operators"]["GlobalAveragePool"]
     target["overrides"] = [{"node": "island*", "float": True}]
     with open(path, "w", encoding="utf-8") as file:
@@ -278,7 +281,8 @@ ISLANDS = {
     "Sigmoid": one_input("Sigmoid"), "Tanh": one_input("Tanh"), "HardSigmoid": one_input("HardSigmoid"),
     "HardSwish": one_input("HardSwish"), "Softplus": one_input("Softplus"), "Exp": one_input("Exp", 1.0),
     "Log": one_input("Log", positive=True), "Sqrt": one_input("Sqrt", positive=True),
-    "Reciprocal": one_input("Reciprocal", positive=True), "Erf": one_input("Erf"), "Abs": one_input("Abs"),
+    "Reciprocal": one_input("Reciprocal", positive=True), "Erf": one_input("Erf"),
+    "Gelu": one_input("Gelu", attributes=lambda rng: {"approximate": str(rng.choice(["none", "tanh"]))}), "Abs": one_input("Abs"),
     "Neg": one_input("Neg"), "Floor": one_input("Floor"), "Ceil": one_input("Ceil"),
     "MaxPool": float_pool("MaxPool", kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 0]),
     "AveragePool": float_pool("AveragePool", kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 0]),
@@ -288,7 +292,7 @@ ISLANDS = {
     "ArgMax": arg_max, "Cast": cast, "Equal": where, "Where": where, **{op: moved for op in MOVERS},
 }
 
-INTEGERS = {**{op: function(op) for op in FUNCTIONS}, "ReduceMean": integer_mean, "ArgMax": integer_maximum,
+INTEGERS = {**{op: function(op) for op in functions()}, "ReduceMean": integer_mean, "ArgMax": integer_maximum,
             "movers": lambda rng: moved(rng, Builder)}
 
 ACTIVATED = {

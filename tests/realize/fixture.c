@@ -1,6 +1,7 @@
 #include "fixture.h"
 #include <math.h>
 #include <stdlib.h>
+#include "kernels/constants.h"
 
 fixture fx_begin(const char *name)
 {
@@ -193,8 +194,25 @@ static void add_edge(fixture *f, itg_id value, itg_id node, int32_t slot, int32_
     e->kind = f->a->values[value].versions[version].is_float ? ITG_EDGE_FLOAT : ITG_EDGE_QUANT;
 }
 
+/* The nearest codes for every quantized constant. */
+static void take_codes(fixture *f)
+{
+    assert_int_equal(itg_cache_create(0, &f->a->cache, NULL), ITG_OK);
+    for (itg_id v = 0; v < f->g->value_count; v++)
+        for (int32_t i = 0; i < f->a->values[v].version_count; i++) {
+            itg_version *version = &f->a->values[v].versions[i];
+            const itg_value *value = &f->g->values[v];
+            if (version->is_float || !itg_graph_is_constant(f->g, v)) continue;
+            const itg_constant_source source = {value->data, NULL, value->shape, &version->q,
+                                                false};
+            version->constant = itg_constant_take(f->a->cache, NULL, &source);
+            assert_non_null(version->constant);
+        }
+}
+
 void fx_finish(fixture *f)
 {
+    take_codes(f);
     size_t edges = (size_t)f->g->output_count;
     for (itg_id n = 0; n < f->g->node_count; n++)
         edges += (size_t)f->g->nodes[n].input_count;
@@ -221,27 +239,27 @@ itg_program *fx_program(const fixture *f)
     return p;
 }
 
-itg_instance *fx_instance(const itg_program *p)
+single *fx_instance(const itg_program *p)
 {
-    itg_instance *instance = NULL;
-    assert_int_equal(itg_instance_create(p, &instance, NULL), ITG_OK);
+    single *instance = NULL;
+    assert_int_equal(single_create(p, &instance, NULL), ITG_OK);
     return instance;
 }
 
-void fx_run(itg_instance *instance)
+void fx_run(single *instance)
 {
     itg_error err = {ITG_OK, ""};
-    if (itg_instance_run(instance, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (single_run(instance, &err) != ITG_OK) fail_msg("%s", err.message);
 }
 
-void fx_fill(itg_instance *instance, const itg_program *p, uint64_t seed, float limit)
+void fx_fill(single *instance, const itg_program *p, uint64_t seed, float limit)
 {
     itg_rng rng;
     itg_rng_init(&rng, seed);
     for (int32_t k = 0; k < itg_program_input_count(p); k++) {
         int64_t elements = 0;
         const itg_tensor input = itg_program_input(p, k);
-        float *x = itg_instance_input(instance, k);
+        float *x = single_input(instance, k);
         assert_int_equal(input.dtype, ITG_F32);
         assert_true(itg_shape_elements(&input.shape, &elements));
         for (int64_t i = 0; i < elements; i++) {

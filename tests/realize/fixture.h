@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "kernels/requant.h"
 #include "realize/program.h"
+#include "tests/single.h"
 
 #define SHAPE(...) ((itg_shape){sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), {__VA_ARGS__}})
 #define LIST(...)                                                                                  \
@@ -54,11 +55,11 @@ void fx_fuse(fixture *f, itg_id value, itg_id relu);
 void fx_finish(fixture *f);
 
 itg_program *fx_program(const fixture *f); /* realized, overflow not allowed */
-itg_instance *fx_instance(const itg_program *p);
-void fx_run(itg_instance *instance);
+single *fx_instance(const itg_program *p);
+void fx_run(single *instance);
 /* Fills every input with numbers of a fixed sequence in [-limit, limit], each a multiple of 1/64.
  */
-void fx_fill(itg_instance *instance, const itg_program *p, uint64_t seed, float limit);
+void fx_fill(single *instance, const itg_program *p, uint64_t seed, float limit);
 
 /* ---- the formulas ---- */
 /* floor((v * m + 2^(shift-1)) / 2^shift), written with division */

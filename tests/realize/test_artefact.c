@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "graph/onnx/onnx_write.h"
+#include "realize/artefact.h"
+#include "realize/fields.h"
 
 #define PATH TEST_FOLDER "/program.onnx"
 #define DAMAGED TEST_FOLDER "/damaged.onnx"
@@ -38,22 +40,22 @@ static void assert_same_text(const itg_program *a, const itg_program *b)
 
 static void assert_same_outputs(const itg_program *a, const itg_program *b)
 {
-    itg_instance *x = fx_instance(a), *y = fx_instance(b);
+    single *x = fx_instance(a), *y = fx_instance(b);
     for (uint64_t seed = 0; seed < 20; seed++) {
         fx_fill(x, a, seed, 8);
         fx_fill(y, b, seed, 8);
         fx_run(x);
         fx_run(y);
         for (int32_t i = 0; i < itg_program_output_count(a); i++) {
-            itg_tensor s = itg_instance_output(x, i), t = itg_instance_output(y, i);
+            itg_tensor s = single_output(x, i), t = single_output(y, i);
             assert_string_equal(itg_program_output_name(a, i), itg_program_output_name(b, i));
             assert_int_equal(s.dtype, t.dtype);
             assert_true(itg_shape_equal(&s.shape, &t.shape));
             assert_memory_equal(s.data, t.data, itg_tensor_bytes(&s));
         }
     }
-    itg_instance_destroy(x);
-    itg_instance_destroy(y);
+    single_destroy(x);
+    single_destroy(y);
 }
 
 static void programs_read_back_are_the_same(void **state)
@@ -144,11 +146,11 @@ static bool try_bytes(const unsigned char *bytes, size_t count)
         assert_true(strlen(err.message) > 0);
         return false;
     }
-    if (itg_program_instance_bytes(p) < 1 << 22) {
-        itg_instance *instance = fx_instance(p);
+    if (single_bytes(p) < 1 << 22) {
+        single *instance = fx_instance(p);
         fx_fill(instance, p, 1, 8);
-        (void)itg_instance_run(instance, &err); /* Gather may refuse an index */
-        itg_instance_destroy(instance);
+        (void)single_run(instance, &err); /* Gather may refuse an index */
+        single_destroy(instance);
     }
     itg_program_destroy(p);
     return true;
@@ -199,6 +201,111 @@ static void flipped_bytes_never_crash(void **state)
     }
 }
 
+/* ---- packed constants ---- */
+
+static const itg_onnx_initializer *initializer_of(const itg_onnx_file *file, const char *name)
+{
+    for (int32_t i = 0; i < file->initializer_count; i++)
+        if (strcmp(file->initializers[i].name, name) == 0) return &file->initializers[i];
+    fail_msg("no initializer '%s'", name);
+    return NULL;
+}
+
+/* Bit by bit, from the lowest of the first byte on (docs/artefact.md). */
+static void assert_packed(const itg_pvalue *v, const itg_tensor *t)
+{
+    const unsigned char *bytes = t->data;
+    int64_t bits = v->elements * v->q.bits, at = 0;
+    assert_int_equal(t->dtype, ITG_U8);
+    assert_int_equal(t->shape.rank, 1);
+    assert_int_equal(t->shape.dims[0], (bits + 7) / 8);
+    for (int64_t i = 0; i < v->elements; i++)
+        for (int32_t b = 0; b < v->q.bits; b++, at++)
+            assert_int_equal(bytes[at / 8] >> at % 8 & 1,
+                             (uint64_t)itg_load(v->dtype, v->data, i) >> b & 1);
+    for (; at < 8 * t->shape.dims[0]; at++)
+        assert_int_equal(bytes[at / 8] >> at % 8 & 1, 0);
+}
+
+static void narrow_codes_are_packed(void **state)
+{
+    int packed = 0, plain = 0;
+    (void)state;
+    for (int i = 0; i < NETWORK_COUNT; i++) {
+        fixture f = networks[i]();
+        itg_program *p = fx_program(&f);
+        itg_onnx_file *file = NULL;
+        write_program(p, PATH);
+        assert_int_equal(itg_onnx_file_read(PATH, &file, NULL), ITG_OK);
+        for (int32_t v = 0; v < p->value_count; v++) {
+            if (p->values[v].data == NULL || !p->values[v].quantized) continue;
+            const itg_tensor *t = &initializer_of(file, p->values[v].name)->tensor;
+            bool narrow = p->values[v].q.bits < (int32_t)(8 * itg_dtype_size(p->values[v].dtype));
+            assert_int_equal(itg_value_is_packed(p, v), narrow);
+            if (narrow)
+                assert_packed(&p->values[v], t);
+            else
+                assert_memory_equal(t->data, p->values[v].data, p->values[v].bytes);
+            packed += narrow;
+            plain += !narrow;
+        }
+        itg_onnx_file_destroy(file);
+        itg_program_destroy(p);
+        fx_end(&f);
+    }
+    assert_true(packed > 2 && plain > 0);
+}
+
+/* Visits the packed input of a node with these attributes. */
+static itg_status read_packed(const char *dtype, int64_t elements, int64_t bits, const void *bytes,
+                              int64_t byte_count, itg_pvalue *v)
+{
+    const itg_onnx_attr attrs[] = {
+        {.name = "x0_bits", .type = ITG_ATTR_INT, .i = bits},
+        {.name = "x0_dtype", .type = ITG_ATTR_STRING, .s = dtype},
+        {.name = "x0_shape", .type = ITG_ATTR_INTS, .ints = &elements, .count = 1}};
+    const itg_onnx_attr *sorted[] = {&attrs[0], &attrs[1], &attrs[2]};
+    const itg_onnx_node node = {.attr_count = 3, .attrs = attrs, .sorted = sorted};
+    itg_program *p = NULL;
+    itg_error err = {ITG_OK, ""};
+    int32_t value;
+    assert_int_equal(itg_program_create("p", &p, NULL), ITG_OK);
+    itg_shape shape = SHAPE(byte_count);
+    assert_int_equal(itg_program_add_value(p, "w", ITG_U8, &shape, &value, NULL), ITG_OK);
+    p->values[value].data = bytes;
+    itg_fields f = {.mode = ITG_FIELDS_READ, .node = &node, .arena = p->arena, .err = &err};
+    itg_step s = {.input_count = 1, .inputs = &value};
+    itg_visit_packed(&f, p, &s);
+    if (f.status == ITG_OK) {
+        int32_t least = (int32_t)itg_load(p->values[value].dtype, p->values[value].data, 0);
+        assert_int_equal(least, -4);
+        *v = p->values[value];
+    }
+    itg_program_destroy(p);
+    return f.status;
+}
+
+static void packed_codes_that_do_not_fit_are_refused(void **state)
+{
+    static const unsigned char bytes[] = {0x04, 0x00,
+                                          0x80}; /* three codes of 3 bits; a stray bit */
+    itg_pvalue v = {0};
+    (void)state;
+    assert_int_equal(read_packed("s8", 3, 3, bytes, 2, &v), ITG_OK);
+    assert_true(v.dtype == ITG_S8 && v.shape.rank == 1 && v.shape.dims[0] == 3);
+    assert_int_equal(read_packed("s8", 4, 3, bytes, 2, &v), ITG_OK);
+    assert_int_equal(read_packed("s8", 6, 3, bytes, 2, &v), ITG_BAD_FILE);  /* too few bytes */
+    assert_int_equal(read_packed("s8", 2, 3, bytes, 2, &v), ITG_BAD_FILE);  /* too many */
+    assert_int_equal(read_packed("s8", 7, 3, bytes, 3, &v), ITG_BAD_FILE);  /* the stray bit */
+    assert_int_equal(read_packed("s8", 1, 8, bytes, 1, &v), ITG_BAD_FILE);  /* not narrow */
+    assert_int_equal(read_packed("s8", 16, 1, bytes, 2, &v), ITG_BAD_FILE); /* too narrow */
+    assert_int_equal(read_packed("f32", 3, 3, bytes, 2, &v), ITG_BAD_FILE);
+    assert_int_equal(read_packed("x8", 3, 3, bytes, 2, &v), ITG_BAD_FILE);
+    assert_int_equal(read_packed("s8", 0, 3, bytes, 2, &v), ITG_BAD_FILE);
+    assert_int_equal(read_packed("s8", INT64_MAX, 3, bytes, 2, &v), ITG_BAD_FILE);
+    assert_int_equal(read_packed("s8", -3, 3, bytes, 2, &v), ITG_BAD_FILE);
+}
+
 static void other_onnx_files_are_refused(void **state)
 {
     (void)state;
@@ -227,6 +334,8 @@ int main(void)
         cmocka_unit_test(metadata_is_kept_and_replaced),
         cmocka_unit_test(truncated_files_are_errors),
         cmocka_unit_test(flipped_bytes_never_crash),
+        cmocka_unit_test(narrow_codes_are_packed),
+        cmocka_unit_test(packed_codes_that_do_not_fit_are_refused),
         cmocka_unit_test(other_onnx_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,11 +103,11 @@ static void allowed_overflow_is_simulated(void **state)
         itg_program *p = NULL;
         itg_realize_options options = {true};
         assert_int_equal(itg_realize_program(s.f.a, &options, &p, NULL), ITG_OK);
-        itg_instance *instance = fx_instance(p);
+        single *instance = fx_instance(p);
         int differing = 0;
         for (int input = 0; input < 64; input++) {
             for (int i = 0; i < 3; i++)
-                ((float *)itg_instance_input(instance, 0))[i] = (float)((input >> (2 * i) & 3) - 1);
+                ((float *)single_input(instance, 0))[i] = (float)((input >> (2 * i) & 3) - 1);
             fx_run(instance);
             for (int c = 0; c < 2; c++) {
                 int64_t lo = 0, hi = 0, exact = exhaust(&s, c, input, &lo, &hi),
@@ -117,11 +117,11 @@ static void allowed_overflow_is_simulated(void **state)
                                   -128, 127);
                 if (b == 0) acc = wrapped(exact);
                 differing += acc != exact;
-                assert_int_equal(((const int32_t *)itg_instance_output(instance, 0).data)[c], acc);
+                assert_int_equal(((const int32_t *)single_output(instance, 0).data)[c], acc);
             }
         }
         assert_true(differing > 10);
-        itg_instance_destroy(instance);
+        single_destroy(instance);
         itg_program_destroy(p);
         fx_end(&s.f);
     }

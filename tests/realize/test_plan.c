@@ -1,6 +1,7 @@
-/* Plans of random programs, of an instance and of a device, replayed with marks instead of numbers:
- * every step finds in memory what it reads, whatever lies within or over what. */
+/* Plans of random programs for a device, replayed with marks instead of numbers: every step finds
+ * in memory what it reads, whatever lies within or over what. */
 #include "fixture.h"
+#include "realize/batch_plan.h"
 #include <stdlib.h>
 
 static void random_program(itg_rng *rng, itg_program **out)
@@ -101,20 +102,16 @@ static void free_marks(const itg_program *p, uint32_t **marks)
     free(marks);
 }
 
-/* offset, free: of a plan; given: inputs lie in memory. Returns the steps that had nothing to do.
- */
+/* offset, free: of a plan; inputs lie elsewhere. Returns the steps that had nothing to do. */
 static int replay(const itg_program *p, const size_t *offset, const bool *free_step, size_t bytes,
-                  bool given, uint32_t **marks)
+                  uint32_t **marks)
 {
     uint32_t *memory = calloc(bytes / 4 + 1, sizeof *memory);
     int idle = 0;
-    for (int32_t i = 0; i < p->input_count && given; i++)
-        memcpy(memory + offset[p->inputs[i]] / 4, marks[p->inputs[i]],
-               p->values[p->inputs[i]].bytes);
     for (int32_t i = 0; i < p->step_count; i++) {
         const itg_step *s = &p->steps[i];
         for (int32_t k = 0; k < s->input_count; k++)
-            if (given || p->values[s->inputs[k]].producer != ITG_NONE)
+            if (p->values[s->inputs[k]].producer != ITG_NONE)
                 assert_memory_equal(memory + offset[s->inputs[k]] / 4, marks[s->inputs[k]],
                                     p->values[s->inputs[k]].bytes);
         assert_true(offset[s->outputs[0]] + p->values[s->outputs[0]].bytes <= bytes);
@@ -124,21 +121,20 @@ static int replay(const itg_program *p, const size_t *offset, const bool *free_s
                p->values[s->outputs[0]].bytes);
     }
     for (int32_t i = 0; i < p->value_count; i++)
-        if (needed(p, i, p->step_count) && (given || p->values[i].producer != ITG_NONE))
+        if (needed(p, i, p->step_count) && p->values[i].producer != ITG_NONE)
             assert_memory_equal(memory + offset[i] / 4, marks[i], p->values[i].bytes);
     free(memory);
     return idle;
 }
 
 /* Where everything lies apart: the most bytes that one step needs. */
-static size_t largest_live(const itg_program *p, bool given)
+static size_t largest_live(const itg_program *p)
 {
     size_t largest = 0;
     for (int32_t at = 0; at <= p->step_count; at++) {
         size_t live = 0;
         for (int32_t a = 0; a < p->value_count; a++)
-            if (needed(p, a, at) && (given || p->values[a].producer != ITG_NONE))
-                live += p->values[a].bytes;
+            if (needed(p, a, at) && p->values[a].producer != ITG_NONE) live += p->values[a].bytes;
         if (live > largest) largest = live;
     }
     return largest;
@@ -149,39 +145,29 @@ static void every_step_reads_what_was_written_for_it(void **state)
     (void)state;
     itg_rng rng;
     itg_rng_init(&rng, 11);
-    int idle = 0, idle_device = 0, below = 0, inside = 0;
+    int idle = 0, below = 0, inside = 0;
     for (int round = 0; round < 200; round++) {
         itg_program *p;
         itg_device_plan d;
         random_program(&rng, &p);
         uint32_t **marks = marks_of(p);
-        size_t *offset = calloc((size_t)p->value_count, sizeof *offset);
-        bool *free_step = calloc((size_t)p->step_count, sizeof *free_step);
-        for (int32_t i = 0; i < p->value_count; i++) {
-            offset[i] = p->values[i].offset;
-            if (p->values[i].home == i) assert_int_equal(offset[i] % 64, 0);
-            inside += p->values[i].home != i;
-        }
-        for (int32_t i = 0; i < p->step_count; i++)
-            free_step[i] = p->steps[i].free;
-        idle += replay(p, offset, free_step, p->instance_bytes, true, marks);
         assert_int_equal(itg_program_plan_device(p, 4, &d, NULL), ITG_OK);
-        idle_device += replay(p, d.offset, d.free, d.bytes, false, marks);
+        idle += replay(p, d.offset, d.free, d.bytes, marks);
+        for (int32_t i = 0; i < p->value_count; i++)
+            inside += d.home[i] != ITG_NONE && d.home[i] != i;
         assert_true(d.bytes >= d.least && d.bytes % 4 == 0);
-        assert_true(d.least <= largest_live(p, false));
-        below += d.bytes < largest_live(p, false);
+        assert_true(d.least <= largest_live(p));
+        below += d.bytes < largest_live(p);
         itg_device_plan_deinit(&d);
-        free(offset);
-        free(free_step);
         free_marks(p, marks);
         itg_program_destroy(p);
     }
-    assert_true(idle > 200 && idle_device > 200 && below > 20 && inside > 400);
+    assert_true(idle > 200 && below > 20 && inside > 400);
 }
 
-static bool overlap(const itg_pvalue *a, const itg_pvalue *b)
+static bool overlap(size_t a, size_t a_bytes, size_t b, size_t b_bytes)
 {
-    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+    return a < b + b_bytes && b < a + a_bytes;
 }
 
 static void scratch_lies_beside_its_step(void **state)
@@ -197,12 +183,22 @@ static void scratch_lies_beside_its_step(void **state)
     fx_requant(&f, fx_codes(&f, y, ITG_S8, 8, 1, 0), (const int64_t[]){1}, 1, 6);
     fx_finish(&f);
     itg_program *p = fx_program(&f);
-    const itg_step *s = &p->steps[1];
-    assert_true(s->scratch_bytes >= 2 * (8 + 4));
-    for (int32_t k = 0; k < p->value_count; k++) {
-        itg_pvalue scratch = {.offset = s->scratch_offset, .bytes = s->scratch_bytes};
-        assert_false(overlap(&p->values[k], &scratch));
+    itg_batch_plan *plan = NULL;
+    int scratches = 0;
+    assert_int_equal(itg_batch_plan_create(p, &(itg_batch_options){.block = 3}, &plan, NULL),
+                     ITG_OK);
+    for (int32_t i = 0; i < plan->operation_count; i++) {
+        const itg_batch_operation *o = &plan->operations[i];
+        scratches += o->scratch_bytes > 0;
+        for (int32_t k = 0; k < p->value_count * ITG_LAYOUT_COUNT && o->scratch_bytes > 0; k++) {
+            const itg_batch_place *at = &plan->places[k];
+            if (!at->used || at->first > i || at->last < i) continue;
+            assert_false(overlap(o->scratch_offset, o->scratch_bytes, at->offset,
+                                 3 * itg_place_value(plan, k)->bytes));
+        }
     }
+    assert_true(scratches > 0);
+    itg_batch_plan_destroy(plan);
     itg_program_destroy(p);
     fx_end(&f);
 }
@@ -228,8 +224,11 @@ static void a_program_too_large_is_refused(void **state)
             ITG_OK);
         p->outputs[i] = s->outputs[0];
     }
-    assert_int_equal(itg_program_finish(p, ITG_BOUNDS_STORE, &err), ITG_LIMIT);
-    assert_non_null(strstr(err.message, "one instance needs"));
+    assert_int_equal(itg_program_finish(p, ITG_BOUNDS_STORE, &err), ITG_OK);
+    itg_batch_plan *plan = NULL;
+    assert_int_equal(itg_batch_plan_create(p, &(itg_batch_options){.block = 1}, &plan, &err),
+                     ITG_LIMIT);
+    assert_non_null(strstr(err.message, "a block of 1 samples needs"));
     itg_program_destroy(p);
 }
 

@@ -372,6 +372,45 @@ static void backward_slices_end_before_the_first_element(void **state)
     fx_end(&f);
 }
 
+static void check_words(const itg_onnx_node *n, itg_op op, const itg_attrs *attrs)
+{
+    int32_t count;
+    const itg_attr *attr = itg_op_attrs(op, &count);
+    for (int32_t i = 0; i < count; i++) {
+        const itg_onnx_attr *written = itg_onnx_attr_find(n, attr[i].onnx);
+        assert_int_equal(written != NULL, attr[i].last_opset == 0);
+        if (attr[i].field->kind == ITG_KIND_NAME)
+            assert_string_equal(written->s, itg_attr_word(&attr[i], attrs));
+    }
+}
+
+static void every_univariate_operator_is_written(void **state)
+{
+    (void)state;
+    for (int op = 0; op < ITG_OP_COUNT; op++) {
+        if (!itg_op_is((itg_op)op, ITG_IS_UNIVARIATE)) continue;
+        fixture f = fx_begin("function");
+        itg_id x = fx_input(&f, "x", SHAPE(1, 4));
+        itg_id y = fx_node(&f, "y", (itg_op)op, LIST(x), SHAPE(1, 4));
+        int32_t count;
+        const itg_attr *attr = itg_op_attrs((itg_op)op, &count);
+        for (int32_t i = 0; i < count; i++)
+            if (attr[i].field->kind == ITG_KIND_NAME)
+                assert_true(itg_attr_set_word(&attr[i], fx_attrs(&f, y), attr[i].field->words[1]));
+        fx_outputs(&f, LIST(y));
+        fx_annotate(&f);
+        fx_float(&f, x);
+        fx_note(&f, y, ITG_FORM_FLOAT, 0);
+        fx_float(&f, y);
+        fx_finish(&f);
+        itg_onnx_file *file = exported(&f, false);
+        assert_true(file->opset_version[0] >= itg_op_info_of((itg_op)op)->first_opset);
+        check_words(maker_of(file, "y", itg_op_name((itg_op)op)), (itg_op)op, fx_attrs(&f, y));
+        itg_onnx_file_destroy(file);
+        fx_end(&f);
+    }
+}
+
 /* ---- opsets ---- */
 
 /* Gemm with 4-bit weights [7,3] in net_matrix, two a byte, the first in the low half. */
@@ -589,6 +628,7 @@ int main(void)
         cmocka_unit_test(narrow_codes_are_clipped),
         cmocka_unit_test(moved_codes_have_one_operator),
         cmocka_unit_test(backward_slices_end_before_the_first_element),
+        cmocka_unit_test(every_univariate_operator_is_written),
         cmocka_unit_test(weights_of_four_bits_take_half_a_byte),
         cmocka_unit_test(the_opset_is_the_lowest_that_will_do),
         cmocka_unit_test(a_batch_stays_open_where_samples_stay_apart),

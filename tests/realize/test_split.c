@@ -62,22 +62,22 @@ static void both_bounds_are_the_extremes_of_all_inputs(void **state)
 
 static void check_all_inputs(const itg_program *p)
 {
-    itg_instance *instance = fx_instance(p);
+    single *instance = fx_instance(p);
     int rounded = 0;
     for (int input = 0; input < INPUTS; input++) {
         for (int k = 0; k < SPLIT_TERMS; k++)
-            ((float *)itg_instance_input(instance, 0))[k] = (float)code(input, k);
+            ((float *)single_input(instance, 0))[k] = (float)code(input, k);
         fx_run(instance);
         for (int c = 0; c < SPLIT_CHANNELS; c++) {
             int64_t whole =
                 split_bias[c] + part(c, 0, input) + part(c, 1, input) + part(c, 2, input);
             rounded += joined(c, input) * ((int64_t)1 << split_shifts[c]) != whole;
-            assert_int_equal(((const int32_t *)itg_instance_output(instance, 0).data)[c],
+            assert_int_equal(((const int32_t *)single_output(instance, 0).data)[c],
                              joined(c, input));
         }
     }
     assert_true(rounded > 1000);
-    itg_instance_destroy(instance);
+    single_destroy(instance);
 }
 
 static void parts_are_rounded_and_added_and_survive_a_file(void **state)

@@ -2,6 +2,8 @@
  * Where all hashes are made good again afterwards, the bounds that are derived anew catch every one
  * that changes any of them. */
 #include "networks.h"
+#include "base/packed.h"
+#include "realize/artefact.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include "random_program.h"
@@ -209,6 +211,19 @@ static int64_t flip64(int64_t v, uint64_t bit)
 }
 
 /* A byte of a constant, in host order. */
+/* Of a packed code any bit that the file has. */
+static bool flip_code(const itg_pvalue *v, itg_rng *rng)
+{
+    int64_t at = (int64_t)itg_rng_below(rng, (uint64_t)v->elements);
+    unsigned char packed[4] = {0};
+    itg_packed_put(packed, v->q.bits, 0, itg_load(v->dtype, v->data, at));
+    uint64_t bit = itg_rng_below(rng, (uint64_t)v->q.bits);
+    packed[bit / 8] = (unsigned char)(packed[bit / 8] ^ 1u << bit % 8);
+    itg_store(v->dtype, (void *)(uintptr_t)v->data, at,
+              itg_packed_get(packed, v->q.bits, v->q.is_signed, 0));
+    return true;
+}
+
 static bool flip_constant(const itg_pvalue *v, itg_rng *rng)
 {
     if (v->data == NULL) return false;
@@ -249,6 +264,8 @@ static bool flip(itg_program *p, itg_step *s, kind k, itg_rng *rng)
     int64_t *end;
     switch (k) {
     case WEIGHT:
+        if (is_mac(s) && itg_value_is_packed(p, s->inputs[1]))
+            return flip_code(&p->values[s->inputs[1]], rng);
         return is_mac(s) && flip_constant(&p->values[s->inputs[1]], rng);
     case BIAS:
         return is_mac(s) && s->input_count == 3 && flip_constant(&p->values[s->inputs[2]], rng);

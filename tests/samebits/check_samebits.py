@@ -2,8 +2,7 @@
 
 Usage: check_samebits.py PROGRAM DATA [--full] [--only NAME]...
 Cases: the networks of check_pairs.py that run on integer targets, with strategies whose weights have every width (cases.py). Of each
-case, the digest of simulation is that of the executor with every kernel set and one and two threads; of the plain executor, which the
-self-test carries; and of the self-test built by every compiler and run on every machine (builds.py), Cortex-M on emulated boards.
+case, the digest of simulation is that of the executor with every kernel set and one and two threads; what the self-test expects; and of the self-test built by every compiler and run on every machine (builds.py), Cortex-M on emulated boards.
 Without --full: networks of at most 5 million multiply-accumulates; the mixed strategy for cortex-m and one other by turns; of each
 machine one optimization level, by turns. With --full: all networks, targets and strategies, all levels. Of the smallest network, a
 self-test that expects something else must fail on every machine.
@@ -31,7 +30,7 @@ MOST_MACS = 5_000_000  # without --full
 HUGE_MACS = 100_000_000  # one sample must do: minutes in an emulator
 ALARMED = "iris"
 ALL_WIDTHS = set(range(2, 9))
-COLUMNS = ("simulate", "executor", "plain", *(machine.name for machine in MACHINES))
+COLUMNS = ("simulate", "executor", "expected", *(machine.name for machine in MACHINES))
 
 # cells: text by column. failures: lines. widths: of weights. levels: (machine, level) pairs that ran. passed: comparisons.
 Result = collections.namedtuple("Result", "case cells failures widths levels passed skipped")
@@ -48,8 +47,8 @@ def executor_digests(program, artefact, data):
                                                               kernels)["digest"]
 
 
-def plain_digest(folder):
-    """What the self-test expects: the plain executor's digest when the C was written."""
+def expected_digest(folder):
+    """What the self-test expects: the executor's digest when the C was written."""
     with open(os.path.join(folder, NAME + "_selftest.c"), encoding="utf-8") as file:
         return re.search(r'expected\[\] = "([0-9a-f]{64})"', file.read())[1]
 
@@ -91,7 +90,7 @@ def run_case(program, case, files, folder, full):
     if not runs:
         row.failures.append("no kernel set runs the program")
     row.cells["executor"] = f"{sum(runs)} of {len(runs)}"
-    row.cells["plain"] = "yes" if row.compare("the self-test's digest", plain_digest(folder)) else "!"
+    row.cells["expected"] = "yes" if row.compare("the self-test's digest", expected_digest(folder)) else "!"
     for number, machine in enumerate(MACHINES):
         row.build(machine, levels_of(number, machine, case, full), folder)
         if case.pair.name == ALARMED:

@@ -110,7 +110,7 @@ static itg_dataset *make_data(itg_rng *rng, const float *prototypes, int64_t sam
 /* The float network's classes, one in ten another one. */
 static int64_t *make_labels(itg_rng *rng, const small_network *n, const itg_dataset *data)
 {
-    itg_runner runner = itg_runner_float(n->model.graph, ITG_FLOAT_REFERENCE);
+    itg_runner runner = itg_runner_float(n->model, ITG_FLOAT_REFERENCE);
     itg_evaluate_options options = {.data = data, .preprocess = &n->preprocess, .threads = 1};
     itg_evaluation evaluation = {0};
     int seen[CLASSES] = {0}, different = 0;
@@ -136,7 +136,7 @@ void small_network_make_with(uint64_t seed, const char *target, int64_t samples,
     float prototypes[2 * CLASSES * ELEMENTS];
     itg_rng_init(&rng, seed);
     *out = (small_network){.preprocess = itg_preprocess_default()};
-    out->model.graph = make_graph(&rng, outputs);
+    out->model = make_graph(&rng, outputs);
     assert_int_equal(itg_hardware_load(target, &out->hw, NULL), ITG_OK);
     for (size_t i = 0; i < sizeof prototypes / sizeof *prototypes; i++)
         prototypes[i] = real(&rng, 1);
@@ -149,7 +149,7 @@ void small_network_make_with(uint64_t seed, const char *target, int64_t samples,
 
 void small_network_end(small_network *n)
 {
-    itg_graph_destroy(n->model.graph);
+    itg_graph_destroy(n->model);
     itg_hardware_destroy(n->hw);
     itg_dataset_destroy(n->data);
     itg_dataset_destroy(n->holdout);

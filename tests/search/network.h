@@ -5,7 +5,7 @@
 #include "search/evaluator.h"
 
 typedef struct small_network {
-    itg_model model;
+    itg_model *model;
     itg_hardware *hw;
     itg_dataset *data, *holdout;
     int64_t *labels, *holdout_labels;

@@ -184,23 +184,40 @@ static itg_id add_reduction(net *n, itg_id x)
 
 /* ---- element by element ---- */
 
+/* Any function that the target has as a table, or Relu or Clip where it has no tables. */
+static itg_op pick_function(net *n)
+{
+    int classes = n->tables ? ITG_IS_UNIVARIATE : ITG_IS_CLAMP;
+    itg_op ops[ITG_OP_COUNT];
+    int64_t count = 0;
+    for (int op = 0; op < ITG_OP_COUNT; op++)
+        if (itg_op_is((itg_op)op, classes) && runs(n, (itg_op)op)) ops[count++] = (itg_op)op;
+    return count > 0 ? ops[pick(n, 0, count - 1)] : ITG_OP_RELU;
+}
+
+/* Any of the words of attributes that have words. */
+static void pick_words(net *n, itg_op op, itg_attrs *attrs)
+{
+    int32_t count;
+    const itg_attr *attr = itg_op_attrs(op, &count);
+    for (int32_t i = 0; i < count; i++)
+        if (attr[i].field->kind == ITG_KIND_NAME && pick(n, 0, 1))
+            assert_true(itg_attr_set_word(&attr[i], attrs, attr[i].field->words[1]));
+}
+
 static itg_id add_unary(net *n, itg_id x)
 {
-    static const itg_op ops[] = {
-        ITG_OP_RELU,         ITG_OP_CLIP,       ITG_OP_SIGMOID,   ITG_OP_LEAKY_RELU, ITG_OP_TANH,
-        ITG_OP_ELU,          ITG_OP_ERF,        ITG_OP_ABS,       ITG_OP_NEG,        ITG_OP_FLOOR,
-        ITG_OP_HARD_SIGMOID, ITG_OP_HARD_SWISH, ITG_OP_SOFTPLUS,  ITG_OP_CEIL,       ITG_OP_EXP,
-        ITG_OP_LOG,          ITG_OP_SQRT,       ITG_OP_RECIPROCAL};
-    int64_t which = pick(n, 0, n->tables ? 17 : 1);
-    itg_op op = runs(n, ops[which]) ? ops[which] : ITG_OP_RELU;
+    itg_op op = pick_function(n);
     itg_attrs a = itg_attrs_default(op), bounds = itg_attrs_default(ITG_OP_CLIP);
     bounds.min = 0.25f;
     bounds.max = 2.0f;
-    if (which >= 14) x = apply(n, ITG_OP_CLIP, &x, 1, &bounds); /* where these are finite */
+    if (op == ITG_OP_EXP || op == ITG_OP_LOG || op == ITG_OP_SQRT || op == ITG_OP_RECIPROCAL)
+        x = apply(n, ITG_OP_CLIP, &x, 1, &bounds); /* where these are finite */
     if (op == ITG_OP_CLIP) {
         a.min = pick(n, 0, 1) ? 0.0f : -0.4f;
         a.max = 0.8f;
     }
+    pick_words(n, op, &a);
     return apply(n, op, &x, 1, &a);
 }
 

@@ -4,6 +4,7 @@
 #include "random_network.h"
 #include "hardware/keys.h"
 #include "kernels/float_ops.h"
+#include "kernels/requant.h"
 #include "realize/realize.h"
 #include "search/evaluator.h"
 #include <setjmp.h>
@@ -42,7 +43,7 @@ typedef enum overflow_rule {
 } overflow_rule;
 
 typedef struct counts {
-    int run, refused, split;
+    int run, perturbed, refused, split;
 } counts;
 
 /* Nodes that had several images in one tensor, of networks that agree. */
@@ -64,6 +65,22 @@ static int split_sums(const itg_annotated *a)
     return n;
 }
 
+/* One sample at a time, with the reference kernels. */
+static void run_singly(const itg_program *program, const itg_evaluate_options *options,
+                       itg_evaluation *out, uint64_t seed)
+{
+    itg_batch_options batch = {.block = 1};
+    itg_batch_plan *plan = NULL;
+    itg_error err = {0};
+    assert_int_equal(itg_accel_choose("reference", &batch.kernels, NULL), ITG_OK);
+    assert_int_equal(itg_batch_plan_create(program, &batch, &plan, NULL), ITG_OK);
+    itg_fast_program fast = {program, plan, NULL, 0};
+    itg_runner runner = itg_runner_program(&fast);
+    if (itg_evaluate(&runner, options, out, &err) != ITG_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    itg_batch_plan_destroy(plan);
+}
+
 /* In blocks, with every kernel set that this machine has, twice with activations kept. */
 static void compare_blocks(const itg_program *program, const itg_evaluate_options *options,
                            const itg_evaluation *run, uint64_t seed)
@@ -76,7 +93,7 @@ static void compare_blocks(const itg_program *program, const itg_evaluate_option
         if (itg_accel_choose(itg_accel_set(k), &batch.kernels, NULL) != ITG_OK) continue;
         assert_int_equal(itg_batch_plan_create(program, &batch, &plan, NULL), ITG_OK);
         itg_fast_program fast = {program, plan, activations, 0};
-        itg_runner runner = itg_runner_fast(&fast);
+        itg_runner runner = itg_runner_program(&fast);
         for (int again = 0; again < 2; again++) {
             itg_evaluation out = {0};
             assert_int_equal(itg_evaluate(&runner, options, &out, NULL), ITG_OK);
@@ -98,9 +115,9 @@ static void compare_memory(const itg_hardware *hw, const itg_annotated *a,
     int64_t bytes = -1;
     assert_int_equal(itg_program_costs(hw, a, NULL, &score, NULL), ITG_OK);
     assert_int_equal(itg_program_ram_bytes(program, &bytes, NULL), ITG_OK);
-    if (bytes != score.peak_activation_bytes)
+    if (bytes != score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES])
         fail_msg("seed %llu: the search counts %lld bytes, the program needs %lld",
-                 (unsigned long long)seed, (long long)score.peak_activation_bytes,
+                 (unsigned long long)seed, (long long)score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES],
                  (long long)bytes);
 }
 
@@ -119,9 +136,7 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     itg_status status = itg_realize_program(a, &realize, &program, &err);
     if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     compare_memory(hw, a, program, seed);
-    runner = itg_runner_program(program);
-    if (itg_evaluate(&runner, &options, &run, &err) != ITG_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    run_singly(program, &options, &run, seed);
     if (memcmp(simulated.digest, run.digest, 32) != 0) {
         itg_strbuf text = {0};
         itg_annotated_print(a, &text);
@@ -136,9 +151,7 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
         itg_artefact_read(path, &loaded, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     unlink(path);
-    runner = itg_runner_program(loaded);
-    if (itg_evaluate(&runner, &options, &again, &err) != ITG_OK)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    run_singly(loaded, &options, &again, seed);
     assert_memory_equal(run.digest, again.digest, 32);
     itg_evaluation_deinit(&again);
     compare_blocks(loaded, &options, &run, seed);
@@ -149,6 +162,59 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     c->run++;
     c->split += split_sums(a);
     count_inner_batches(a);
+}
+
+/* Each weight's code or a neighbour, within the quantizer's range. */
+static void perturb(itg_strategy *s, const itg_annotated *a, itg_rng *rng)
+{
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        if (s->edges[e].channel_count == 0) continue;
+        const itg_edge *edge = &a->edges[e];
+        const itg_version *v = &a->values[edge->value].versions[edge->version];
+        int64_t elements = 0;
+        assert_non_null(v->constant);
+        assert_true(itg_shape_elements(&a->graph->values[edge->value].shape, &elements));
+        int32_t *codes = malloc((size_t)elements * sizeof *codes);
+        for (int64_t i = 0; i < elements; i++) {
+            int64_t code = itg_load(v->q.storage, v->constant->codes, i);
+            code += (int64_t)itg_rng_below(rng, 3) - 1;
+            codes[i] = (int32_t)itg_clamp(code, v->q.qmin, v->q.qmax);
+        }
+        assert_int_equal(itg_strategy_set_codes(s, e, codes, elements, NULL), ITG_OK);
+        free(codes);
+    }
+}
+
+/* Codes that are not the nearest: the scales stay, and all agree on the result. */
+static void compare_perturbed(const itg_hardware *hw, itg_strategy *s, const itg_annotated *nearest,
+                              const itg_dataset *data, uint64_t seed, overflow_rule overflow,
+                              counts *c)
+{
+    itg_annotated *a = NULL;
+    itg_error err = {0};
+    itg_rng rng;
+    itg_rng_init(&rng, seed);
+    perturb(s, nearest, &rng);
+    itg_status status = itg_annotate(nearest->graph, hw, s, &a, &err);
+    if (status != ITG_OK) {
+        assert_int_equal(status, ITG_INFEASIBLE);
+        return;
+    }
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        if (s->edges[e].channel_count == 0) continue;
+        const itg_quantizer
+            *q = &a->values[a->edges[e].value].versions[a->edges[e].version].q,
+            *old = &nearest->values[a->edges[e].value].versions[nearest->edges[e].version].q;
+        assert_memory_equal(q->scale, old->scale, sizeof(float) * (size_t)q->scale_count);
+    }
+    counts ignored = {0};
+    compare(hw, a, data, seed, overflow, &ignored);
+    kept_constants kept = keep_constants(nearest->graph, 1 << 20);
+    for (int again = 0; again < 2; again++)
+        (void)candidates_agree(nearest->graph, hw, s, &kept.constants);
+    drop_constants(&kept);
+    itg_annotated_destroy(a);
+    c->perturbed++;
 }
 
 static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bits_range activation,
@@ -188,9 +254,10 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
             (void)candidates_agree(g, hw, strategy, &kept.constants);
         drop_constants(&kept);
     }
-    if (status == ITG_OK)
+    if (status == ITG_OK) {
         compare(hw, a, data, seed, overflow, c);
-    else if (status == ITG_INFEASIBLE)
+        if (seed % 3 == 0) compare_perturbed(hw, strategy, a, data, seed, overflow, c);
+    } else if (status == ITG_INFEASIBLE)
         c->refused++;
     else
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
@@ -210,10 +277,12 @@ static void run_cases(itg_hardware *hw, bool tables, itg_bits_range activation,
     counts c = {0};
     for (int i = 0; i < CASES; i++)
         run_case(hw, first + (uint64_t)i, tables, activation, overflow, &c);
-    printf("%s: %d networks agree, %d were infeasible, %d sums in parts\n", hw->name, c.run,
-           c.refused, c.split);
+    printf(
+        "%s: %d networks agree, %d with other codes than the nearest, %d were infeasible, %d sums "
+        "in parts\n",
+        hw->name, c.run, c.perturbed, c.refused, c.split);
     itg_hardware_destroy(hw);
-    assert_true(c.run > CASES / 2);
+    assert_true(c.run > CASES / 2 && c.perturbed > CASES / 6);
     if (overflow == MUST_FIT) assert_true(c.refused < 3 && c.split >= CASES / 6);
 }
 

@@ -33,7 +33,7 @@ static void set_up(scene *s, const itg_dataset *data, const itg_preprocess *p, b
                                   .activation_methods = {ITG_THRESHOLD_MAX},
                                   .activation_method_count = 1};
     itg_evaluator *e = &s->evaluator;
-    const itg_graph *g = s->model->graph;
+    const itg_graph *g = s->model;
     *e = (itg_evaluator){.model = s->model, .hw = s->hw, .preprocess = p};
     assert_int_equal(itg_calibrate(g, data, p, 1, &s->stats, NULL), ITG_OK);
     if (wide) options.activation_bits = (itg_bits_range){4, 16};
@@ -64,7 +64,7 @@ static int walk(const scene *s, const itg_constants *constants, uint64_t seed, i
     for (int i = 0; i < steps; i++) {
         itg_strategy *strategy = NULL;
         if (itg_evaluator_resolve(&s->evaluator, point, &strategy, NULL) == ITG_OK)
-            realized += candidates_agree(s->model->graph, s->hw, strategy, constants);
+            realized += candidates_agree(s->model, s->hw, strategy, constants);
         itg_strategy_destroy(strategy);
         if (points->space.dim_count == 0) break;
         int32_t d = (int32_t)itg_rng_below(&rng, (uint64_t)points->space.dim_count);
@@ -78,7 +78,7 @@ static int walk(const scene *s, const itg_constants *constants, uint64_t seed, i
 static void walk_all(const scene *s, int steps)
 {
     for (int i = 0; i < BUDGETS; i++) {
-        kept_constants kept = keep_constants(s->model->graph, budgets[i]);
+        kept_constants kept = keep_constants(s->model, budgets[i]);
         assert_true(walk(s, &kept.constants, 7 + (uint64_t)i, steps) > 0);
         itg_cache_stats stats = itg_cache_statistics(kept.constants.cache);
         assert_true(stats.bytes <= budgets[i]); /* nothing is held any more */
@@ -95,7 +95,7 @@ static void small_networks(void **state)
         for (uint64_t seed = 1; seed < 4; seed++) {
             small_network n;
             small_network_make(seed, targets[t], 16, &n);
-            scene s = {.model = &n.model, .hw = n.hw};
+            scene s = {.model = n.model, .hw = n.hw};
             set_up(&s, n.data, &n.preprocess, seed % 2 == 0);
             walk_all(&s, SMALL_STEPS);
             tear_down(&s);
@@ -124,9 +124,9 @@ static void threads_that_share_them(void **state)
         for (int i = 0; i < BUDGETS; i++) {
             small_network n;
             small_network_make(5, targets[t], 16, &n);
-            scene s = {.model = &n.model, .hw = n.hw};
+            scene s = {.model = n.model, .hw = n.hw};
             set_up(&s, n.data, &n.preprocess, true);
-            kept_constants kept = keep_constants(n.model.graph, budgets[i]);
+            kept_constants kept = keep_constants(n.model, budgets[i]);
             walker w = {&s, &kept.constants};
             assert_int_equal(itg_parallel_for(THREADS, 2 * THREADS, walk_item, &w, NULL), ITG_OK);
             drop_constants(&kept);
@@ -167,12 +167,12 @@ static void real_networks(void **state)
                 printf("%s is not here: skipped\n", path);
                 continue;
             }
-            assert_int_equal(itg_model_open(path, &s.model, NULL), ITG_OK);
+            assert_int_equal(itg_model_open(path, NULL, &s.model, NULL), ITG_OK);
             assert_int_equal(itg_hardware_load(targets[t], &s.hw, NULL), ITG_OK);
             itg_dataset data = noise(s.model);
             itg_point_space *points = NULL; /* not every target runs every model */
-            if (itg_point_space_create(s.hw, s.model->graph, &(itg_search_options){0}, &points,
-                                       NULL) == ITG_OK)
+            if (itg_point_space_create(s.hw, s.model, &(itg_search_options){0}, &points, NULL) ==
+                ITG_OK)
                 for (int wide = 0; wide < 2; wide++) {
                     set_up(&s, &data, &p, wide);
                     walk_all(&s, REAL_STEPS);

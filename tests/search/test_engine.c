@@ -1,4 +1,6 @@
 /* The engine on toy spaces: order, duplicates, threads, limits, replay, cancellation. */
+#include "cli/passive.h"
+#include "wanted.h"
 #include "search/engine.h"
 #include <math.h>
 #include <setjmp.h>
@@ -23,12 +25,14 @@ typedef struct toy {
 /* What does not matter: any quality between the true one and the floor may be told. */
 static void stop_early(double floor, itg_score *score)
 {
-    if (score->top1 >= floor) return;
-    double bound = floor < 2 ? score->top1 + 0.75 * (floor - score->top1) : 1;
-    if (bound < floor) score->top1 = bound;
+    if (score->value[ITG_METRIC_TOP1] >= floor) return;
+    double bound =
+        floor < 2 ? score->value[ITG_METRIC_TOP1] + 0.75 * (floor - score->value[ITG_METRIC_TOP1])
+                  : 1;
+    if (bound < floor) score->value[ITG_METRIC_TOP1] = bound;
     score->stopped_at = 1;
     score->samples = 2;
-    score->distortion = -1;
+    score->value[ITG_METRIC_DISTORTION] = (double)NAN;
 }
 
 static itg_status score_toy(void *context, const int32_t *point, const itg_race *race, int threads,
@@ -46,9 +50,9 @@ static itg_status score_toy(void *context, const int32_t *point, const itg_race 
     }
     *out = itg_score_unknown();
     out->samples = 2;
-    out->top1 = quality;
-    out->weight_bytes = (int64_t)bytes;
-    if (t->fine) out->distortion = 1 - quality;
+    out->value[ITG_METRIC_TOP1] = quality;
+    out->value[ITG_METRIC_WEIGHT_BYTES] = (int64_t)bytes;
+    if (t->fine) out->value[ITG_METRIC_DISTORTION] = 1 - quality;
     if (t->races && race) stop_early(itg_race_floor(race, out), out);
     return ITG_OK;
 }
@@ -113,12 +117,12 @@ typedef struct setup {
     bool no_racing;
     const record *replay;
     int64_t replay_count;
-    itg_goal goal; /* limits, maximize_quality */
+    aim goal; /* limits, maximize_quality */
 } setup;
 
 static itg_dim dims[DIMS];
 static itg_search_space space = {DIMS, dims};
-static const itg_score floats = {.top1 = 1};
+static const itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
 
 static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, itg_error *err)
 {
@@ -131,7 +135,8 @@ static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, it
     for (int d = 0; d < DIMS; d++)
         dims[d] = (itg_dim){7, widths, true, sizes[d]};
     s.goal.max_drop = 1 - s.floor;
-    assert_int_equal(itg_objective_make(&s.goal, &floats, &space, &objective, NULL), ITG_OK);
+    const itg_goal goal = goal_of(s.goal);
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = itg_searcher_find(s.searcher),
                                   .objective = &objective,
                                   .trials = s.trials,
@@ -234,13 +239,14 @@ static void the_nearest_is_kept_where_nothing_meets_the_goal(void **state)
     toy t = {.penalty = {0.1, 0.1, 0.1, 0.1}};
     static record r;
     setup s = {.searcher = "random", .floor = 0.5, .trials = 40, .seed = 3};
-    s.goal.limits[ITG_COST_SIZE] = 1; /* nothing is that small */
+    s.goal.limits[ITG_METRIC_WEIGHT_BYTES] = 1; /* nothing is that small */
     itg_engine_result result = run(s, &t, &r);
-    int64_t least = INT64_MAX;
+    double least = INFINITY;
     for (int64_t i = 0; i < r.count; i++)
-        if (r.trials[i].score.weight_bytes < least) least = r.trials[i].score.weight_bytes;
+        if (r.trials[i].score.value[ITG_METRIC_WEIGHT_BYTES] < least)
+            least = r.trials[i].score.value[ITG_METRIC_WEIGHT_BYTES];
     assert_false(result.goal_met);
-    assert_int_equal(result.best.score.weight_bytes, least);
+    assert_int_equal(result.best.score.value[ITG_METRIC_WEIGHT_BYTES], least);
     itg_engine_result_deinit(&result);
 }
 
@@ -321,12 +327,12 @@ static const toy narrow = {
 static const toy *const racing_toys[] = {&coarse, &fine, &narrow};
 
 /* Of what: met at last, never met, within limits, for the best quality. */
-static const itg_goal racing_goals[] = {
+static const aim racing_goals[] = {
     {.max_drop = 0},
-    {.limits = {[ITG_COST_SIZE] = 3000}},
-    {.limits = {[ITG_COST_SIZE] = 100}},
-    {.maximize_quality = true, .limits = {[ITG_COST_SIZE] = 3500}},
-    {.maximize_quality = true, .limits = {[ITG_COST_SIZE] = 100}},
+    {.limits = {[ITG_METRIC_WEIGHT_BYTES] = 3000}},
+    {.limits = {[ITG_METRIC_WEIGHT_BYTES] = 100}},
+    {.maximize_quality = true, .limits = {[ITG_METRIC_WEIGHT_BYTES] = 3500}},
+    {.maximize_quality = true, .limits = {[ITG_METRIC_WEIGHT_BYTES] = 100}},
 };
 static const double racing_floors[] = {0.9, 0.99, 1.5, -INFINITY};
 
@@ -348,7 +354,8 @@ static void check_race(const itg_engine_result *on, const itg_engine_result *off
         if (a->score.stopped_at == 0)
             check_same_trial(a, b);
         else
-            assert_true(a->score.top1 >= b->score.top1 && a->score.distortion == -1);
+            assert_true(a->score.value[ITG_METRIC_TOP1] >= b->score.value[ITG_METRIC_TOP1] &&
+                        isnan(a->score.value[ITG_METRIC_DISTORTION]));
     }
 }
 
@@ -473,7 +480,7 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                                          .ask = ask_falling,
                                          .tell = tell_falling,
                                          .deinit = deinit_falling};
-    itg_goal goal = {.max_drop = 0.01};
+    itg_goal goal = goal_of((aim){.max_drop = 0.01});
     itg_objective objective;
     for (int threads = 1; threads <= 4; threads++)
         for (int outstanding = 1; outstanding <= 5; outstanding++)
@@ -501,7 +508,7 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                 for (int64_t k = 1; k < trials; k++) {
                     const itg_score *score = &r.trials[k].score;
                     if (k < 4) assert_int_equal(score->stopped_at, k < 3);
-                    if (k < 3) assert_true(score->top1 < (k == 1 ? 0.95 : 0.9));
+                    if (k < 3) assert_true(score->value[ITG_METRIC_TOP1] < (k == 1 ? 0.95 : 0.9));
                 }
                 assert_true(t.calls >= (trials < 4 ? trials : 4));
                 assert_int_equal(result.duplicates, trials > 2 ? trials - 2 : 0);
@@ -739,7 +746,7 @@ static void a_real_failure_ends_the_search_with_its_message(void **state)
 {
     (void)state;
     itg_objective objective;
-    itg_goal goal = {0};
+    itg_goal goal = goal_of((aim){0});
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = itg_searcher_find("random"),
                                   .objective = &objective,
@@ -754,7 +761,7 @@ static void a_real_failure_ends_the_search_with_its_message(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hago_greedy_finds_the_optimum_of_a_separable_space),
         cmocka_unit_test(hago_greedy_takes_dimensions_by_size_and_goes_on_after_a_refusal),

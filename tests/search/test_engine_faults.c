@@ -1,5 +1,6 @@
 /* The nth allocation of a search's loop fails: every one is needed, so it ends with ITG_NO_MEMORY,
  * and without a failure each time with the same result. */
+#include "wanted.h"
 #include "search/engine.h"
 #include <math.h>
 #include <setjmp.h>
@@ -52,7 +53,7 @@ static void reader_deinit(void *state)
     (void)state;
 }
 
-static const itg_score floats = {.top1 = 1};
+static const itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
 
 static const itg_searcher_def searcher = {.name = "reader",
                                           .help = "",
@@ -70,8 +71,8 @@ static itg_status score(void *context, const int32_t *point, const itg_race *rac
     if (point[0] == 1) return itg_fail(err, ITG_INFEASIBLE, "%d is too narrow", (int)point[1]);
     *out = itg_score_unknown();
     out->samples = 1;
-    out->top1 = 1;
-    out->weight_bytes = point[0] + 10 * point[1];
+    out->value[ITG_METRIC_TOP1] = 1;
+    out->value[ITG_METRIC_WEIGHT_BYTES] = point[0] + 10 * point[1];
     return ITG_OK;
 }
 
@@ -124,7 +125,7 @@ static void every_allocation_of_the_loop_is_needed(void **state)
     (void)state;
     char text[1000];
     itg_objective objective;
-    itg_goal goal = {.max_drop = 0.5};
+    itg_goal goal = goal_of((aim){.max_drop = 0.5});
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     int nth = 0;
     while (!runs(nth, &objective, NULL, 0, text))
@@ -141,14 +142,14 @@ static void every_allocation_of_a_replay_is_needed(void **state)
     (void)state;
     char text[1000];
     itg_objective objective;
-    itg_goal goal = {.max_drop = 0.5};
+    itg_goal goal = goal_of((aim){.max_drop = 0.5});
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     const int32_t first[] = {8, 8}, second[] = {1, 4};
     itg_trial log[2] = {{.index = 0, .point = first, .dim_count = DIMS, .feasible = true},
                         {.index = 1, .point = second, .dim_count = DIMS, .error = "of the log"}};
     log[0].score = itg_score_unknown();
-    log[0].score.top1 = 1;
-    log[0].score.weight_bytes = 88;
+    log[0].score.value[ITG_METRIC_TOP1] = 1;
+    log[0].score.value[ITG_METRIC_WEIGHT_BYTES] = 88;
     int nth = 0;
     while (!runs(nth, &objective, log, 2, text))
         nth++;
@@ -185,7 +186,7 @@ static void expect_failure(itg_status ask, itg_status tell, itg_status code, con
                                       .ask = failing_ask,
                                       .tell = failing_tell,
                                       .deinit = reader_deinit};
-    itg_goal goal = {.max_drop = 0.5};
+    itg_goal goal = goal_of((aim){.max_drop = 0.5});
     itg_objective objective;
     itg_engine_result result = {0};
     itg_error err = {0};

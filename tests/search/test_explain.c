@@ -1,4 +1,6 @@
 /* Why a goal is not met: the sentences, and what they tell of how the search ended. */
+#include "cli/passive.h"
+#include "wanted.h"
 #include "network.h"
 #include <setjmp.h>
 #include <string.h>
@@ -41,7 +43,7 @@ static void assert_explained(const small_network *n, const itg_search_options *o
     itg_search_result *result = NULL;
     itg_error err = {0};
     char expected[256];
-    if (itg_search(&n->model, n->hw, &n->preprocess, &data, o, &hooks, &result, &err) != ITG_OK)
+    if (itg_search(n->model, n->hw, &n->preprocess, &data, o, &hooks, &result, &err) != ITG_OK)
         fail_msg("%s", err.message);
     snprintf(expected, sizeof expected, sentence, (int)itg_search_trial_count(result));
     assert_string_equal(itg_search_limited_by(result), expected);
@@ -52,11 +54,12 @@ static void assert_explained(const small_network *n, const itg_search_options *o
 
 static itg_search_options options_of(double max_drop, double bytes)
 {
-    return (itg_search_options){.searcher = "greedy",
-                                .goal = {.max_drop = max_drop, .limits = {[ITG_COST_SIZE] = bytes}},
-                                .calibration_samples = 16,
-                                .search_samples = 40,
-                                .threads = 1};
+    return (itg_search_options){
+        .searcher = "greedy",
+        .goal = goal_of((aim){.max_drop = max_drop, .limits = {[ITG_METRIC_WEIGHT_BYTES] = bytes}}),
+        .calibration_samples = 16,
+        .search_samples = 40,
+        .threads = 1};
 }
 
 #define LOSES "within the limits, the nearest loses 55.00 points of top-1, 1.50 are allowed"
@@ -98,7 +101,7 @@ static void a_floor_that_limits_or_widths_forbid_is_told(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ended_a_search_is_told),
         cmocka_unit_test(a_floor_that_limits_or_widths_forbid_is_told),

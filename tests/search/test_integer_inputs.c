@@ -17,7 +17,7 @@ static float table[WORDS * WIDTH], weights[WIDTH * CLASSES], filters[CLASSES * 3
 static char path[] = "data.npy";
 
 typedef struct example {
-    itg_model model;
+    itg_model *model;
     itg_hardware *hw;
     itg_preprocess preprocess;
     itg_dataset *data;
@@ -129,13 +129,13 @@ static example start(itg_dtype dtype, bool is_image, const char *target)
     const itg_uniform_options options = {8, 8, itg_threshold_default(), itg_threshold_default()};
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};
-    e.model.graph = make_graph(dtype, is_image);
+    e.model = make_graph(dtype, is_image);
     e.data = make_data(dtype, is_image);
     assert_int_equal(itg_hardware_load(target, &e.hw, NULL), ITG_OK);
-    if (itg_calibrate_model(&e.model, e.data, &e.preprocess, 2, &stats, &err) != ITG_OK ||
-        itg_uniform_strategy(&e.model, e.hw, &e.preprocess, stats, NULL, &options, &e.file, &err) !=
+    if (itg_calibrate_model(e.model, e.data, &e.preprocess, 2, &stats, &err) != ITG_OK ||
+        itg_uniform_strategy(e.model, e.hw, &e.preprocess, stats, NULL, &options, &e.file, &err) !=
             ITG_OK ||
-        itg_annotate_strategy(&e.model, e.file, &e.annotated, &err) != ITG_OK)
+        itg_annotate_strategy(e.model, e.file, &e.annotated, &err) != ITG_OK)
         fail_msg("%s", err.message);
     itg_stats_destroy(stats);
     return e;
@@ -147,7 +147,7 @@ static void end(example *e)
     itg_strategy_close(e->file);
     itg_hardware_destroy(e->hw);
     itg_dataset_destroy(e->data);
-    itg_graph_destroy(e->model.graph);
+    itg_graph_destroy(e->model);
 }
 
 /* ---- cases ---- */
@@ -170,7 +170,7 @@ static void the_float_network_reads_words(void **state)
         example e = start(dtypes[d], false, "x86-vnni");
         static float all[SAMPLES * LENGTH * CLASSES];
         float *context = all;
-        const itg_runner runner = itg_runner_float(e.model.graph, ITG_FLOAT_REFERENCE);
+        const itg_runner runner = itg_runner_float(e.model, ITG_FLOAT_REFERENCE);
         const itg_evaluate_options options = {.data = e.data,
                                               .preprocess = &e.preprocess,
                                               .threads = 2,
@@ -198,14 +198,17 @@ static void digests_agree(itg_dtype dtype, bool is_image)
     itg_program *program = NULL;
     itg_inspection *inspection = NULL;
     itg_error err = {.message = ""};
-    if (itg_simulate(&e.model, e.file, e.data, NULL, true, 2, &simulated, &err) != ITG_OK ||
+    if (itg_simulate(e.model, e.file, e.data, NULL, true, 2, &simulated, &err) != ITG_OK ||
         itg_realize_program(e.annotated, NULL, &program, &err) != ITG_OK ||
-        itg_inspect(&e.model, e.file, e.annotated, e.data, 2, &inspection, &err) != ITG_OK)
+        itg_inspect(e.model, e.file, e.annotated, e.data, 2, &inspection, &err) != ITG_OK)
         fail_msg("%s", err.message);
-    assert_true(simulated.distortion >= 0 && simulated.distortion < 0.01);
+    assert_true(simulated.value[ITG_METRIC_DISTORTION] >= 0 &&
+                simulated.value[ITG_METRIC_DISTORTION] < 0.01);
     for (int64_t block = 1; block <= 16; block += 5) {
-        if (itg_program_run(program, &e.preprocess, e.data, NULL, 2, block, NULL, &ran, &err) !=
-            ITG_OK)
+        if (itg_program_run(
+                program, e.data,
+                &(itg_run_options){.preprocess = &e.preprocess, .threads = 2, .block = block}, &ran,
+                &err) != ITG_OK)
             fail_msg("%s", err.message);
         assert_memory_equal(ran.digest, simulated.digest, sizeof ran.digest);
     }
@@ -237,14 +240,17 @@ static void words_out_of_range_are_refused_by_sample(void **state)
     (void)state;
     ((int64_t *)e.data->data)[17 * LENGTH + 2] = WORDS;
     assert_int_equal(itg_realize_program(e.annotated, NULL, &program, NULL), ITG_OK);
-    assert_int_not_equal(itg_calibrate_model(&e.model, e.data, &e.preprocess, 2, &stats, &err[0]),
+    assert_int_not_equal(itg_calibrate_model(e.model, e.data, &e.preprocess, 2, &stats, &err[0]),
                          ITG_OK);
-    assert_int_not_equal(itg_simulate(&e.model, e.file, e.data, NULL, false, 2, &score, &err[1]),
+    assert_int_not_equal(itg_simulate(e.model, e.file, e.data, NULL, false, 2, &score, &err[1]),
+                         ITG_OK);
+    assert_int_not_equal(itg_inspect(e.model, e.file, e.annotated, e.data, 2, &inspection, &err[2]),
                          ITG_OK);
     assert_int_not_equal(
-        itg_inspect(&e.model, e.file, e.annotated, e.data, 2, &inspection, &err[2]), ITG_OK);
-    assert_int_not_equal(
-        itg_program_run(program, &e.preprocess, e.data, NULL, 2, 1, NULL, &score, &err[3]), ITG_OK);
+        itg_program_run(program, e.data,
+                        &(itg_run_options){.preprocess = &e.preprocess, .threads = 2, .block = 1},
+                        &score, &err[3]),
+        ITG_OK);
     for (int i = 0; i < 4; i++)
         if (!strstr(err[i].message, "data.npy: sample 17: ") || !strstr(err[i].message, "index 11"))
             fail_msg("%d: '%s' names neither sample nor word", i, err[i].message);

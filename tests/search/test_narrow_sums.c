@@ -1,6 +1,7 @@
 /* Sums of 16 bits in parts, as target avr has them, on real weights: no input can leave a part, no
  * list of parts is shorter, and what the parts cost is what the search minimizes. The networks
  * beside the digits example need ../shared/data. */
+#include "wanted.h"
 #include "realize/batch.h"
 #include "realize/geometry.h"
 #include "search/evaluator.h"
@@ -55,11 +56,11 @@ static bool load(const char *path, network *n)
 {
     itg_error err = {ITG_OK, ""};
     *n = (network){.preprocess = itg_preprocess_default()};
-    if (itg_model_open(path, &n->model, &err) != ITG_OK) {
+    if (itg_model_open(path, NULL, &n->model, &err) != ITG_OK) {
         print_message("%s is absent: skipped\n", path);
         return false;
     }
-    n->data = extreme_samples(n->model->graph);
+    n->data = extreme_samples(n->model);
     assert_int_equal(itg_hardware_load("avr", &n->hw, NULL), ITG_OK);
     if (itg_calibrate_model(n->model, n->data, &n->preprocess, 1, &n->stats, &err) != ITG_OK)
         fail_msg("%s", err.message);
@@ -270,15 +271,13 @@ static void compare(const network *n, int width)
     itg_annotated *a = annotate(n, width);
     itg_program *p = program_of(a);
     digest_of(itg_runner_sim(a), n, simulated);
-    digest_of(itg_runner_program(p), n, run);
-    assert_memory_equal(simulated, run, 32);
     for (int k = 0; itg_accel_set(k); k++) {
         itg_batch_options batch = {.block = 2};
         itg_batch_plan *plan = NULL;
         if (itg_accel_choose(itg_accel_set(k), &batch.kernels, NULL) != ITG_OK) continue;
         assert_int_equal(itg_batch_plan_create(p, &batch, &plan, NULL), ITG_OK);
         itg_fast_program fast = {p, plan, NULL, 0};
-        digest_of(itg_runner_fast(&fast), n, run);
+        digest_of(itg_runner_program(&fast), n, run);
         if (memcmp(simulated, run, 32) != 0) fail_msg("%s differs", itg_accel_set(k));
         itg_batch_plan_destroy(plan);
     }
@@ -359,11 +358,12 @@ static int64_t joins_found(const network *n, const itg_strategy_file *file)
 /* Uniform 8 bits and 5 bits differ in cycles by their joins alone, so that is what it looks for. */
 static void a_search_for_cycles_gets_rid_of_joins(void **state)
 {
-    itg_search_options options = {.goal = {.minimize = ITG_COST_CYCLES, .max_drop = 0.02},
-                                  .weight_bits = {5, 8},
-                                  .activation_bits = {8, 8},
-                                  .trials = 60,
-                                  .threads = 1};
+    itg_search_options options = {
+        .goal = goal_of((aim){.minimize = ITG_METRIC_CYCLES, .max_drop = 0.02}),
+        .weight_bits = {5, 8},
+        .activation_bits = {8, 8},
+        .trials = 60,
+        .threads = 1};
     itg_dataset *samples = NULL;
     itg_search_hooks hooks = {0};
     itg_search_result *result = NULL;
@@ -381,7 +381,7 @@ static void a_search_for_cycles_gets_rid_of_joins(void **state)
     const itg_score *uniform = itg_search_uniform8(result, false),
                     *best = &itg_search_best(result)->score;
     assert_true(itg_search_goal_met(result));
-    assert_true(best->cycles < 0.9 * uniform->cycles);
+    assert_true(best->value[ITG_METRIC_CYCLES] < 0.9 * uniform->value[ITG_METRIC_CYCLES]);
     assert_true(2 * joins_found(&n, itg_search_strategy(result)) < joins_of(&n, 0, &cycles));
     itg_search_result_destroy(result);
     itg_data_close(samples);

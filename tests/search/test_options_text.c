@@ -1,4 +1,5 @@
 /* Search options as text and back: nothing is lost, and no other text is taken for options. */
+#include "wanted.h"
 #include "tests/base/cmocka_base.h"
 #include "search/searcher.h"
 #include <intaglio/intaglio.h>
@@ -13,11 +14,15 @@ static void assert_same_range(itg_bits_range a, itg_bits_range b)
 static void assert_same(const itg_search_options *a, const itg_search_options *b)
 {
     assert_string_equal(a->searcher, b->searcher);
-    assert_true(a->goal.maximize_quality == b->goal.maximize_quality);
-    assert_true(a->goal.minimize == b->goal.minimize && a->goal.max_drop == b->goal.max_drop);
-    assert_true(a->goal.quality == b->goal.quality && a->goal.min_sqnr_db == b->goal.min_sqnr_db);
-    for (int i = 0; i < ITG_COST_KINDS; i++)
-        assert_true(a->goal.limits[i] == b->goal.limits[i]);
+    assert_int_equal(a->goal.objective_count, b->goal.objective_count);
+    for (int32_t i = 0; i < a->goal.objective_count; i++)
+        assert_int_equal(a->goal.objectives[i], b->goal.objectives[i]);
+    assert_int_equal(a->goal.constraint_count, b->goal.constraint_count);
+    for (int32_t i = 0; i < a->goal.constraint_count; i++) {
+        const itg_constraint *x = &a->goal.constraints[i],
+                             *y = itg_goal_constraint(&b->goal, x->metric);
+        assert_true(y && x->bound == y->bound && x->below_float == y->below_float);
+    }
     assert_true(a->trials == b->trials && a->seconds == b->seconds && a->seed == b->seed);
     assert_true(a->patience == b->patience && a->tolerance == b->tolerance);
     assert_same_range(a->weight_bits, b->weight_bits);
@@ -54,38 +59,44 @@ static void there_and_back(const itg_search_options *options)
 static void every_option_comes_back(void **state)
 {
     (void)state;
-    const itg_search_options all = {
-        .searcher = "random",
-        .goal = {.minimize = ITG_COST_CYCLES, .max_drop = 0.1 + 0.2, .limits = {1, 2.5, 1e15, 4}},
-        .trials = 5,
-        .seconds = 0.1,
-        .patience = 7,
-        .tolerance = 1.0 / 3,
-        .seed = UINT64_MAX,
-        .threads = 3,
-        .weight_bits = {2, 8},
-        .activation_bits = {4, 16},
-        .input_bits = {8, 8},
-        .output_bits = {3, 32},
-        .weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
-        .weight_method_count = 2,
-        .activation_methods = {ITG_THRESHOLD_MSE},
-        .activation_method_count = 1,
-        .calibration_samples = 9,
-        .search_samples = 10,
-        .float_kernels = ITG_FLOAT_ONEDNN,
-        .hago_baseline = true,
-        .no_racing = true};
+    const itg_search_options all = {.searcher = "random",
+                                    .goal = goal_of((aim){.minimize = ITG_METRIC_CYCLES,
+                                                          .max_drop = 0.1 + 0.2,
+                                                          .limits = {1, 2.5, 1e15, 4}}),
+                                    .trials = 5,
+                                    .seconds = 0.1,
+                                    .patience = 7,
+                                    .tolerance = 1.0 / 3,
+                                    .seed = UINT64_MAX,
+                                    .threads = 3,
+                                    .weight_bits = {2, 8},
+                                    .activation_bits = {4, 16},
+                                    .input_bits = {8, 8},
+                                    .output_bits = {3, 32},
+                                    .weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+                                    .weight_method_count = 2,
+                                    .activation_methods = {ITG_THRESHOLD_MSE},
+                                    .activation_method_count = 1,
+                                    .calibration_samples = 9,
+                                    .search_samples = 10,
+                                    .float_kernels = ITG_FLOAT_ONEDNN,
+                                    .hago_baseline = true,
+                                    .no_racing = true};
     itg_search_options sqnr = {
         .searcher = "random",
-        .goal = {.quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = 10.1 + 20.2}};
+        .goal = goal_of((aim){.sqnr = true, .max_drop = -1, .min_sqnr_db = 10.1 + 20.2})};
     there_and_back(&sqnr);
-    sqnr.goal.min_sqnr_db = 0;
+    sqnr.goal = goal_of((aim){.sqnr = true, .max_drop = -1});
     there_and_back(&sqnr);
-    itg_search_options none = {.searcher = "random", .goal = {.max_drop = -1}};
+    itg_search_options none = {.searcher = "random", .goal = goal_of((aim){.max_drop = -1})};
     there_and_back(&all);
     there_and_back(&none);
-    none.goal.maximize_quality = true;
+    none.goal.objectives[0] = ITG_METRIC_ACCURACY;
+    there_and_back(&none);
+    none.goal =
+        (itg_goal){.objectives = {ITG_METRIC_BOPS, ITG_METRIC_CYCLES, ITG_METRIC_WEIGHT_BYTES},
+                   .objective_count = 3};
+    (void)itg_goal_constrain(&none.goal, ITG_METRIC_TOP5, 0.9, false);
     there_and_back(&none);
     for (int i = 0; i < itg_searcher_count(); i++) {
         none.searcher = itg_searcher_name(i);
@@ -123,9 +134,9 @@ static void what_is_no_options_is_refused_and_named(void **state)
         {"{\"searcher\": \"random\", \"seed\": \"-5\"}", "18446744073709551615"},
         {"{\"searcher\": \"random\", \"seed\": \"18446744073709551616\"}", "18446744073709551615"},
         {"{\"searcher\": \"random\", \"seed\": \"\"}", "18446744073709551615"},
-        {"{\"searcher\": \"random\", \"optimize\": \"speed\"}", "the name of a cost"},
-        {"{\"searcher\": \"random\", \"quality\": \"beauty\"}", "\"classes\" or \"sqnr\""},
-        {"{\"searcher\": \"random\", \"min_sqnr\": -3}", "a number from 0 on"},
+        {"{\"searcher\": \"random\", \"optimize\": \"speed\"}", "names of costs"},
+        {"{\"searcher\": \"random\", \"quality\": \"beauty\"}", "the name of a quality"},
+        {"{\"searcher\": \"random\", \"min_quality\": -3}", "a number from 0 on"},
         {"{\"searcher\": \"random\", \"weight_bits\": [8]}", "[MIN, MAX]"},
         {"{\"searcher\": \"random\", \"weight_bits\": [8, 4]}", "weight_bits"},
         {"{\"searcher\": \"random\", \"weight_bits\": [2, 33]}", "weight_bits"},

@@ -90,7 +90,9 @@ static void files_hold_every_dimension_of_every_output(void **state)
     itg_preprocess p = itg_preprocess_default();
     itg_score score = {0};
     itg_error err = {0};
-    if (itg_program_run(program, &p, &samples, NULL, 1, 0, PATH, &score, &err) != ITG_OK)
+    if (itg_program_run(program, &samples,
+                        &(itg_run_options){.preprocess = &p, .threads = 1, .npy_path = PATH},
+                        &score, &err) != ITG_OK)
         fail_msg("%s", err.message);
     expect(PATH, "'shape': (4, 2, 3,)", 24);
     expect("test_outputs.1.npy", "'shape': (4, 3, 2, 1,)", 24);
@@ -127,10 +129,13 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
         int64_t labels[] = {5, cases[i].label};
         itg_score score = {0};
         itg_error err = {0};
-        assert_int_equal(itg_program_run(program, &p, &samples, labels, 1, 0, NULL, &score, &err),
-                         cases[i].status);
+        assert_int_equal(
+            itg_program_run(program, &samples,
+                            &(itg_run_options){.preprocess = &p, .labels = labels, .threads = 1},
+                            &score, &err),
+            cases[i].status);
         if (cases[i].status == ITG_OK)
-            assert_true(score.top1 == (cases[i].label == 5 ? 1.0 : 0.5));
+            assert_true(score.value[ITG_METRIC_TOP1] == (cases[i].label == 5 ? 1.0 : 0.5));
         else
             assert_non_null(strstr(err.message, "6 classes"));
     }
@@ -140,8 +145,11 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
     itg_error err = {0};
     samples.shape = (itg_shape){.rank = 3, .dims = {2, 2, 3}};
     program = make_program();
-    assert_int_equal(itg_program_run(program, &p, &samples, labels, 1, 0, NULL, &score, &err),
-                     ITG_MISMATCH);
+    assert_int_equal(
+        itg_program_run(program, &samples,
+                        &(itg_run_options){.preprocess = &p, .labels = labels, .threads = 1},
+                        &score, &err),
+        ITG_MISMATCH);
     assert_non_null(strstr(err.message, "no axis of classes"));
     itg_program_destroy(program);
 }

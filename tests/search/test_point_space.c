@@ -1,4 +1,5 @@
 /* Choice groups as dimensions: which there are, what points mean, what levels are worth. */
+#include "wanted.h"
 #include "network.h"
 #include "search/measure.h"
 #include <setjmp.h>
@@ -12,7 +13,7 @@ static itg_point_space *make(const small_network *n, const itg_search_options *o
 {
     itg_point_space *points = NULL;
     itg_error err = {0};
-    if (itg_point_space_create(n->hw, n->model.graph, o, &points, &err) != ITG_OK)
+    if (itg_point_space_create(n->hw, n->model, o, &points, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return points;
 }
@@ -182,7 +183,7 @@ static void the_text_is_json_in_the_order_of_points(void **state)
     itg_search_options o = {.weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
                             .weight_method_count = 2};
     itg_point_space *p = make(&n, &o);
-    assert_int_equal(itg_search_space_text(&n.model, n.hw, &o, &text, &err), ITG_OK);
+    assert_int_equal(itg_search_space_text(n.model, n.hw, &o, &text, &err), ITG_OK);
     if (itg_json_parse(text, strlen(text), "space", &json, &err) != ITG_OK)
         fail_msg("%s", err.message);
     const itg_json_value *root = itg_json_root(json);
@@ -226,15 +227,14 @@ static void measured_make(const char *target, const itg_search_options *o, measu
 {
     *m = (measured){.stats = NULL};
     small_network_make(1, target, 16, &m->n);
-    assert_int_equal(
-        itg_calibrate(m->n.model.graph, m->n.data, &m->n.preprocess, 1, &m->stats, NULL), ITG_OK);
-    m->evaluator = (itg_evaluator){.model = &m->n.model,
+    assert_int_equal(itg_calibrate(m->n.model, m->n.data, &m->n.preprocess, 1, &m->stats, NULL),
+                     ITG_OK);
+    m->evaluator = (itg_evaluator){.model = m->n.model,
                                    .hw = m->n.hw,
                                    .preprocess = &m->n.preprocess,
                                    .points = make(&m->n, o)};
-    assert_int_equal(itg_threshold_cache_create(m->n.model.graph, m->n.hw,
-                                                m->evaluator.points->groups, m->stats,
-                                                &m->evaluator.cache, NULL),
+    assert_int_equal(itg_threshold_cache_create(m->n.model, m->n.hw, m->evaluator.points->groups,
+                                                m->stats, &m->evaluator.cache, NULL),
                      ITG_OK);
 }
 
@@ -249,7 +249,7 @@ static void measured_end(measured *m)
 static void measure(measured *m, itg_goal goal)
 {
     itg_objective o;
-    itg_score floats = {.top1 = 1};
+    itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
     bool varies = false;
     assert_int_equal(itg_objective_make(&goal, &floats, &m->evaluator.points->space, &o, NULL),
                      ITG_OK);
@@ -262,7 +262,7 @@ static void a_level_is_worth_the_bytes_of_one_bit(void **state)
     measured m;
     (void)state;
     measured_make("cortex-m", &(itg_search_options){0}, &m);
-    measure(&m, (itg_goal){.minimize = ITG_COST_SIZE});
+    measure(&m, goal_of((aim){.minimize = ITG_METRIC_WEIGHT_BYTES}));
     for (int32_t d = 0; d < m.evaluator.points->space.dim_count; d++) {
         const itg_choice_group *g =
             &m.evaluator.points->groups->groups[m.evaluator.points->dim_group[d]];
@@ -277,7 +277,7 @@ static void bit_operations_count_both_operands(void **state)
     measured m;
     (void)state;
     measured_make("cortex-m", &(itg_search_options){0}, &m);
-    measure(&m, (itg_goal){.minimize = ITG_COST_BOPS});
+    measure(&m, goal_of((aim){.minimize = ITG_METRIC_BOPS}));
     double sum_weights = 0;
     for (int32_t d = 0; d < m.evaluator.points->space.dim_count; d++)
         if (m.evaluator.points->groups->groups[m.evaluator.points->dim_group[d]].is_weight)
@@ -294,16 +294,16 @@ static void limits_that_are_exceeded_make_levels_count(void **state)
     (void)state;
     measured_make("cortex-m", &(itg_search_options){.activation_bits = {4, 16}}, &m);
     const itg_point_space *p = m.evaluator.points;
-    measure(&m, (itg_goal){.minimize = ITG_COST_SIZE, .limits = {0, 0, 0, 1e9}});
+    measure(&m, goal_of((aim){.minimize = ITG_METRIC_WEIGHT_BYTES, .limits = {0, 0, 0, 1e9}}));
     for (int32_t d = 0; d < p->space.dim_count; d++)
         if (!p->groups->groups[p->dim_group[d]].is_weight)
             assert_true(p->dims[d].cost_per_level == 0); /* met by every point */
     /* Activations cost no weight bytes, but bit operations, and these are limited. */
-    measure(&m, (itg_goal){.minimize = ITG_COST_SIZE, .limits = {0, 1000, 0, 0}});
+    measure(&m, goal_of((aim){.minimize = ITG_METRIC_WEIGHT_BYTES, .limits = {0, 1000, 0, 0}}));
     for (int32_t d = 0; d < p->space.dim_count; d++)
         if (!p->groups->groups[p->dim_group[d]].is_weight) counted += p->dims[d].cost_per_level > 0;
     assert_int_equal(counted, 3); /* what convolutions and Gemm read */
-    measure(&m, (itg_goal){.maximize_quality = true, .limits = {1e9, 0, 0, 0}});
+    measure(&m, goal_of((aim){.maximize_quality = true, .limits = {1e9, 0, 0, 0}}));
     for (int32_t d = 0; d < p->space.dim_count; d++)
         assert_true(p->dims[d].cost_per_level == 0);
     measured_end(&m);

@@ -1,6 +1,8 @@
 /* Whole searches of real networks with racing and without: the same trials in the same order, the
  * same best, the same strategy file; and trials that stop at the same sample on any number of
  * threads, with any kernels and caches. */
+#include "cli/passive.h"
+#include "wanted.h"
 #include "tests/base/cmocka_base.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +56,7 @@ static bool load(const network *is, loaded *out)
     char path[256];
     *out = (loaded){.is = is};
     snprintf(path, sizeof path, DATA "models/%s.onnx", is->model);
-    if (itg_model_open(path, &out->model, NULL) != ITG_OK) {
+    if (itg_model_open(path, NULL, &out->model, NULL) != ITG_OK) {
         print_message("skipped: %s is not there\n", path);
         return false;
     }
@@ -137,16 +139,21 @@ static void check_same(const record *on, const record *off)
             continue;
         }
         assert_true(a->score.stopped_at < a->score.samples);
-        assert_true(a->score.samples == b->score.samples && a->score.bops == b->score.bops);
-        assert_true(a->score.weight_bytes == b->score.weight_bytes);
-        assert_true(a->score.top1 >= b->score.top1 && a->score.agreement >= b->score.agreement);
+        assert_true(a->score.samples == b->score.samples &&
+                    a->score.value[ITG_METRIC_BOPS] == b->score.value[ITG_METRIC_BOPS]);
+        assert_true(a->score.value[ITG_METRIC_WEIGHT_BYTES] ==
+                    b->score.value[ITG_METRIC_WEIGHT_BYTES]);
+        assert_true(itg_score_get(&a->score, ITG_METRIC_ACCURACY) >=
+                    itg_score_get(&b->score, ITG_METRIC_ACCURACY));
+        assert_false(a->score.value[ITG_METRIC_TOP1] < b->score.value[ITG_METRIC_TOP1] ||
+                     a->score.value[ITG_METRIC_AGREEMENT] < b->score.value[ITG_METRIC_AGREEMENT]);
     }
 }
 
 static itg_search_options options_of(const network *n, int searcher, bool maximize)
 {
     itg_search_options o = {.searcher = itg_searcher_name(searcher),
-                            .goal = {.max_drop = maximize ? -1 : 0.02},
+                            .goal = goal_of((aim){.max_drop = maximize ? -1 : 0.02}),
                             .trials = n->trials,
                             .seed = 3,
                             .threads = 2,
@@ -155,8 +162,8 @@ static itg_search_options options_of(const network *n, int searcher, bool maximi
                             .activation_methods = {ITG_THRESHOLD_MAX},
                             .activation_method_count = 1,
                             .cache_bytes = 1 << 24};
-    o.goal.maximize_quality = maximize;
-    if (maximize) o.goal.limits[ITG_COST_BOPS] = 3e8;
+    if (maximize) o.goal.objectives[0] = ITG_METRIC_ACCURACY;
+    if (maximize) limit(&o.goal, ITG_METRIC_BOPS, 3e8);
     if (strcmp(o.searcher, "exhaustive") == 0) {
         o.weight_bits = n->exhaustive;
         o.activation_bits = o.input_bits = o.output_bits = (itg_bits_range){8, 8};
@@ -185,7 +192,8 @@ static void racing_changes_no_trial_no_best_and_no_file(void **state)
                 raced += on.raced;
                 for (int64_t k = 0; k < on.count; k++)
                     worse += on.trials[k].score.stopped_at > 0 &&
-                             on.trials[k].score.top1 > off.trials[k].score.top1;
+                             on.trials[k].score.value[ITG_METRIC_TOP1] >
+                                 off.trials[k].score.value[ITG_METRIC_TOP1];
             }
         unload(&l);
     }
@@ -224,7 +232,7 @@ static void trials_stop_at_the_same_sample_on_any_machine(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(racing_changes_no_trial_no_best_and_no_file),
         cmocka_unit_test(trials_stop_at_the_same_sample_on_any_machine),

@@ -1,7 +1,10 @@
 /* Whole searches of a small network: the same on every thread count and after every interruption,
  * blind to hold-out labels, honest where a goal is not met. */
+#include "cli/passive.h"
+#include "wanted.h"
 #include "network.h"
 #include <setjmp.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -18,6 +21,8 @@ typedef struct record {
     itg_trial best;
     int32_t best_point[DIMS];
     bool has_best, goal_met, has_hago;
+    int32_t front_count;
+    int64_t front[MOST];
     itg_score scores[7]; /* float, uniform 8, hago on both sets; the best on the hold-out */
     char limited_by[512], stop_reason[32];
     char *strategy;
@@ -52,7 +57,7 @@ static void check_memory(const small_network *n, const itg_strategy_file *file, 
     itg_annotated *annotated = NULL;
     itg_program *program = NULL;
     int64_t bytes = -1;
-    assert_int_equal(itg_annotate_strategy(&n->model, file, &annotated, NULL), ITG_OK);
+    assert_int_equal(itg_annotate_strategy(n->model, file, &annotated, NULL), ITG_OK);
     assert_int_equal(itg_realize_program(annotated, &(itg_realize_options){0}, &program, NULL),
                      ITG_OK);
     assert_int_equal(itg_program_ram_bytes(program, &bytes, NULL), ITG_OK);
@@ -67,10 +72,11 @@ static void keep_result(const small_network *n, itg_search_result *result, recor
     r->has_best = best != NULL;
     if (best) {
         r->best = *best;
-        check_memory(n, itg_search_strategy(result), best->score.peak_activation_bytes);
+        check_memory(n, itg_search_strategy(result),
+                     (int64_t)best->score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES]);
         memcpy(r->best_point, best->point, sizeof *best->point * (size_t)best->dim_count);
         assert_int_equal(
-            itg_strategy_text(itg_search_strategy(result), &n->model, &r->strategy, NULL), ITG_OK);
+            itg_strategy_text(itg_search_strategy(result), n->model, &r->strategy, NULL), ITG_OK);
     }
     for (int i = 0; i < 2; i++) {
         keep_score(itg_search_float(result, i), &r->scores[i]);
@@ -80,6 +86,9 @@ static void keep_result(const small_network *n, itg_search_result *result, recor
     keep_score(itg_search_best_holdout(result), &r->scores[6]);
     r->has_hago = itg_search_hago(result, false) != NULL;
     r->goal_met = itg_search_goal_met(result);
+    r->front_count = itg_search_front_count(result);
+    for (int32_t i = 0; i < r->front_count; i++)
+        r->front[i] = itg_search_front_at(result, i)->index;
     snprintf(r->limited_by, sizeof r->limited_by, "%s", itg_search_limited_by(result));
     snprintf(r->stop_reason, sizeof r->stop_reason, "%s", itg_search_stop_reason(result));
 }
@@ -91,7 +100,7 @@ static itg_status try_search(const small_network *n, const itg_search_data *data
     itg_search_result *result = NULL;
     free(r->strategy);
     memset(r, 0, sizeof *r);
-    itg_status status = itg_search(&n->model, n->hw, &n->preprocess, data, o, &hooks, &result, err);
+    itg_status status = itg_search(n->model, n->hw, &n->preprocess, data, o, &hooks, &result, err);
     if (status != ITG_OK) return status;
     assert_int_equal(itg_search_trial_count(result), r->count + o->replay_count);
     keep_result(n, result, r);
@@ -145,7 +154,7 @@ static itg_status count_trial(void *context, const itg_trial *trial, itg_error *
 static itg_status search_until(const small_network *n, stopping *s, itg_search_result **out)
 {
     itg_search_options o = {.searcher = "random",
-                            .goal = {.max_drop = 0.05},
+                            .goal = goal_of((aim){.max_drop = 0.05}),
                             .trials = 60,
                             .calibration_samples = 16,
                             .search_samples = 16,
@@ -154,7 +163,7 @@ static itg_status search_until(const small_network *n, stopping *s, itg_search_r
         .context = s, .trial = count_trial, .cancelled = stops, .hurry = hurries};
     itg_search_data data = small_network_data(n);
     itg_error err = {0};
-    itg_status status = itg_search(&n->model, n->hw, &n->preprocess, &data, &o, &hooks, out, &err);
+    itg_status status = itg_search(n->model, n->hw, &n->preprocess, &data, &o, &hooks, out, &err);
     if (status == ITG_CANCELLED) assert_non_null(strstr(err.message, "before the first trial"));
     return status;
 }
@@ -238,15 +247,13 @@ static itg_search_options random_options(const record *full, uint64_t seed)
     itg_rng rng;
     itg_search_options o = {.trials = 30, .seed = seed, .threads = 1};
     itg_rng_init(&rng, seed);
-    o.goal.maximize_quality = itg_rng_below(&rng, 3) == 0;
-    o.goal.minimize = (itg_cost_kind)itg_rng_below(&rng, ITG_COST_KINDS);
-    o.goal.max_drop =
-        o.goal.maximize_quality && itg_rng_below(&rng, 2) ? -1 : 0.15 * itg_rng_unit(&rng);
-    for (int k = 0; k < ITG_COST_KINDS; k++)
-        if (o.goal.maximize_quality ? k == 0 || itg_rng_below(&rng, 2)
-                                    : itg_rng_below(&rng, 3) == 0)
-            o.goal.limits[k] =
-                itg_score_cost(&full->scores[2], (itg_cost_kind)k) * (0.2 + itg_rng_unit(&rng));
+    aim w = {.maximize_quality = itg_rng_below(&rng, 3) == 0};
+    w.minimize = (itg_metric)itg_rng_below(&rng, 5);
+    w.max_drop = w.maximize_quality && itg_rng_below(&rng, 2) ? -1 : 0.15 * itg_rng_unit(&rng);
+    for (int k = 0; k < 5; k++)
+        if (w.maximize_quality ? k == 0 || itg_rng_below(&rng, 2) : itg_rng_below(&rng, 3) == 0)
+            w.limits[k] = full->scores[2].value[k] * (0.2 + itg_rng_unit(&rng));
+    o.goal = goal_of(w);
     if (itg_rng_below(&rng, 2)) fill_methods(&o);
     if (itg_rng_below(&rng, 2)) o.patience = 10 + (int64_t)itg_rng_below(&rng, 20);
     o.hago_baseline = itg_rng_below(&rng, 4) == 0;
@@ -264,8 +271,11 @@ static void narrow(itg_search_options *o)
 
 static itg_search_options plain(const char *searcher)
 {
-    return (itg_search_options){
-        .searcher = searcher, .goal.max_drop = 0.05, .trials = 30, .seed = 1, .threads = 1};
+    return (itg_search_options){.searcher = searcher,
+                                .goal = goal_of((aim){.max_drop = 0.05}),
+                                .trials = 30,
+                                .seed = 1,
+                                .threads = 1};
 }
 
 /* ---- tests ---- */
@@ -345,10 +355,13 @@ static void hold_out_labels_change_only_what_is_reported_of_them(void **state)
         o.hago_baseline = true;
         search(&n, &o, &right);
         search_with(&n, &shuffled, &o, &wrong);
-        assert_true(right.scores[6].top1 != wrong.scores[6].top1);
-        assert_true(right.scores[1].top1 != wrong.scores[1].top1);
+        assert_true(right.scores[6].value[ITG_METRIC_TOP1] !=
+                    wrong.scores[6].value[ITG_METRIC_TOP1]);
+        assert_true(right.scores[1].value[ITG_METRIC_TOP1] !=
+                    wrong.scores[1].value[ITG_METRIC_TOP1]);
         for (int k = 1; k < 7; k++)
-            if (k % 2 || k == 6) wrong.scores[k].top1 = right.scores[k].top1;
+            if (k % 2 || k == 6)
+                wrong.scores[k].value[ITG_METRIC_TOP1] = right.scores[k].value[ITG_METRIC_TOP1];
         if (right.goal_met) strcpy(wrong.limited_by, right.limited_by); /* of the hold-out */
         free(wrong.strategy); /* holds the hold-out's top-1 */
         wrong.strategy = right.strategy;
@@ -382,6 +395,66 @@ static void a_log_of_another_network_is_refused(void **state)
     small_network_end(&n);
 }
 
+/* Whether trial i is at least as good as j in every objective. */
+static bool is_no_worse(const itg_goal *goal, const record *r, int64_t i, int64_t j)
+{
+    for (int32_t k = 0; k < goal->objective_count; k++) {
+        double a = itg_score_get(&r->trials[i].score, goal->objectives[k]),
+               b = itg_score_get(&r->trials[j].score, goal->objectives[k]);
+        if (itg_metric_about(goal->objectives[k])->up ? a < b : a > b) return false;
+    }
+    return true;
+}
+
+/* By all trials: no other one is better, and no earlier one as good. */
+static bool is_on_front(const itg_goal *goal, const record *r, int64_t i)
+{
+    if (!r->trials[i].meets_goal) return false;
+    for (int64_t j = 0; j < r->count; j++)
+        if (j != i && r->trials[j].meets_goal && is_no_worse(goal, r, j, i) &&
+            (j < i || !is_no_worse(goal, r, i, j)))
+            return false;
+    return true;
+}
+
+static void the_front_of_several_objectives_is_that_of_all_trials(void **state)
+{
+    static record all, raced;
+    static const itg_goal goals[] = {
+        {.objectives = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_ACCURACY}, .objective_count = 2},
+        {.objectives = {ITG_METRIC_ACCURACY, ITG_METRIC_BOPS, ITG_METRIC_WEIGHT_BYTES},
+         .objective_count = 3},
+        {.objectives = {ITG_METRIC_BOPS, ITG_METRIC_WEIGHT_BYTES}, .objective_count = 2},
+        {.objectives = {ITG_METRIC_WEIGHT_BYTES}, .objective_count = 1}};
+    int most = 0;
+    (void)state;
+    for (size_t g = 0; g < sizeof goals / sizeof *goals; g++)
+        for (int floor = 0; floor < 2; floor++) {
+            small_network n;
+            small_network_make(4, "cortex-m", 60, &n);
+            itg_search_options o = plain("random");
+            o.trials = 40;
+            o.goal = goals[g];
+            if (floor) drop(&o.goal, 0.1);
+            search(&n, &o, &raced);
+            o.no_racing = true;
+            search(&n, &o, &all);
+            int32_t found = 0;
+            for (int64_t i = 0; i < all.count && goals[g].objective_count > 1; i++)
+                if (is_on_front(&goals[g], &all, i)) assert_int_equal(all.front[found++], i);
+            if (goals[g].objective_count == 1 && all.goal_met)
+                assert_int_equal(all.front[found++], all.best.index);
+            assert_int_equal(found, all.front_count);
+            assert_int_equal(raced.front_count, all.front_count);
+            assert_memory_equal(raced.front, all.front, sizeof(int64_t) * (size_t)found);
+            assert_memory_equal(raced.points, all.points, sizeof all.points);
+            assert_int_equal(raced.best.index, all.best.index);
+            if (found > most) most = found;
+            small_network_end(&n);
+        }
+    assert_true(most > 2);
+}
+
 static void goals_that_cannot_be_met_are_explained(void **state)
 {
     static record r;
@@ -390,7 +463,7 @@ static void goals_that_cannot_be_met_are_explained(void **state)
     (void)state;
     small_network_make(5, "cortex-m", 80, &n);
     itg_search_options o = plain("greedy");
-    o.goal.limits[ITG_COST_SIZE] = 10;
+    limit(&o.goal, ITG_METRIC_WEIGHT_BYTES, 10);
     search(&n, &o, &r);
     assert_false(r.goal_met);
     assert_true(r.has_best);
@@ -399,30 +472,30 @@ static void goals_that_cannot_be_met_are_explained(void **state)
                         "the narrowest widths that cortex-m allows here still take 74 weight "
                         "bytes, the limit is 10");
     o = plain("greedy");
-    o.goal.limits[ITG_COST_CYCLES] = 1;
+    limit(&o.goal, ITG_METRIC_CYCLES, 1);
     search(&n, &o, &r);
     assert_non_null(strstr(r.limited_by, "no width changes what the network takes on cortex-m: "));
     assert_non_null(strstr(r.limited_by, " cycles, the limit is 1"));
     o = plain("greedy");
     o.weight_bits = o.activation_bits = (itg_bits_range){2, 2};
-    o.goal.max_drop = 0;
+    drop(&o.goal, 0);
     search(&n, &o, &r);
     snprintf(expected, sizeof expected,
              "the widest widths that cortex-m allows here lose %.2f points of top-1 (trial 0), "
              "0.00 are allowed",
-             100 * (r.scores[0].top1 - r.best.score.top1));
-    assert_true(r.scores[0].top1 > r.best.score.top1);
+             100 * (r.scores[0].value[ITG_METRIC_TOP1] - r.best.score.value[ITG_METRIC_TOP1]));
+    assert_true(r.scores[0].value[ITG_METRIC_TOP1] > r.best.score.value[ITG_METRIC_TOP1]);
     assert_string_equal(r.limited_by, expected);
     o = plain("random");
     o.trials = 5;
-    o.goal.max_drop = 0.3;
-    o.goal.limits[ITG_COST_SIZE] = 75;
+    drop(&o.goal, 0.3);
+    limit(&o.goal, ITG_METRIC_WEIGHT_BYTES, 75);
     search(&n, &o, &r);
     assert_false(r.goal_met);
     snprintf(expected, sizeof expected,
              "the nearest takes %lld weight bytes, the limit is 75; the search was ended by the "
              "limit of trials after 5 trials",
-             (long long)r.best.score.weight_bytes);
+             (long long)r.best.score.value[ITG_METRIC_WEIGHT_BYTES]);
     assert_string_equal(r.limited_by, expected);
     free(r.strategy);
     small_network_end(&n);
@@ -435,12 +508,13 @@ static void a_goal_that_is_met_needs_no_explanation(void **state)
     (void)state;
     small_network_make(6, "cortex-m", 80, &n);
     itg_search_options o = plain("greedy");
-    o.goal.max_drop = 0.2;
+    drop(&o.goal, 0.2);
     search(&n, &o, &r);
     assert_true(r.goal_met);
     assert_string_equal(r.limited_by, "");
-    assert_true(r.best.score.top1 >= r.scores[0].top1 - 0.2);
-    assert_true(r.best.score.weight_bytes < r.scores[2].weight_bytes);
+    assert_true(r.best.score.value[ITG_METRIC_TOP1] >= r.scores[0].value[ITG_METRIC_TOP1] - 0.2);
+    assert_true(r.best.score.value[ITG_METRIC_WEIGHT_BYTES] <
+                r.scores[2].value[ITG_METRIC_WEIGHT_BYTES]);
     free(r.strategy);
     small_network_end(&n);
 }
@@ -457,13 +531,13 @@ static void numbers_that_are_none_are_refused(void **state)
     const double nan = strtod("nan", NULL);
     for (int i = 0; i < 9; i++) {
         itg_search_options o = good;
-        if (i == 0) o.goal.max_drop = nan;
-        if (i == 1) o.goal.limits[ITG_COST_RAM] = nan;
-        if (i == 2) o.goal.limits[ITG_COST_SIZE] = -1;
+        if (i == 0) drop(&o.goal, nan);
+        if (i == 1) limit(&o.goal, ITG_METRIC_PEAK_ACTIVATION_BYTES, nan);
+        if (i == 2) limit(&o.goal, ITG_METRIC_WEIGHT_BYTES, -1);
         if (i == 3) o.tolerance = nan;
         if (i == 4) o.seconds = nan;
         if (i == 5) o.patience = -1;
-        if (i == 6) o.goal.minimize = ITG_COST_KINDS;
+        if (i == 6) o.goal.objectives[0] = ITG_METRIC_ALL;
         if (i == 7) o.weight_method_count = ITG_MAX_METHODS + 1;
         if (i == 8) o.activation_method_count = 2; /* the same method twice */
         assert_int_equal(try_search(&n, &data, &o, &r, &err), ITG_BAD_ARGUMENT);
@@ -481,9 +555,9 @@ static void uniform_8_is_that_of_the_hardware_whatever_the_search_may_use(void *
     search(&n, &o, &wide);
     o.weight_bits = (itg_bits_range){2, 4};
     search(&n, &o, &narrow);
-    assert_int_equal(wide.scores[2].weight_bytes, 296);
+    assert_int_equal(wide.scores[2].value[ITG_METRIC_WEIGHT_BYTES], 296);
     assert_memory_equal(&wide.scores[2], &narrow.scores[2], sizeof wide.scores[2]);
-    assert_true(narrow.best.score.weight_bytes <= 148);
+    assert_true(narrow.best.score.value[ITG_METRIC_WEIGHT_BYTES] <= 148);
     free(wide.strategy);
     free(narrow.strategy);
     small_network_end(&n);
@@ -518,9 +592,9 @@ static void hardware_that_cannot_run_8_bits_is_searched(void **state)
     if (itg_hardware_parse(narrow_chip, strlen(narrow_chip), "narrow", &n.hw, &err) != ITG_OK)
         fail_msg("%s", err.message);
     itg_search_options o = plain("random");
-    o.goal.max_drop = 1;
+    drop(&o.goal, 1);
     search(&n, &o, &r);
-    assert_true(r.scores[2].samples == 0 && r.scores[2].top1 == -1);
+    assert_true(r.scores[2].samples == 0 && isnan(r.scores[2].value[ITG_METRIC_TOP1]));
     assert_false(r.trials[0].feasible); /* the widest */
     assert_true(r.goal_met);
     o.weight_bits = o.activation_bits = (itg_bits_range){8, 8};
@@ -539,12 +613,12 @@ static void the_hago_baseline_is_what_hago_greedy_finds(void **state)
     small_network_make(8, "cortex-m", 80, &n);
     itg_search_options o = plain("random");
     o.hago_baseline = true;
-    o.goal.max_drop = 0.1;
+    drop(&o.goal, 0.1);
     search(&n, &o, &with);
     assert_int_equal(with.count, 30); /* its trials are no trials of the search */
     o = plain("hago-greedy");
     o.trials = 0;
-    o.goal.max_drop = 0.1;
+    drop(&o.goal, 0.1);
     search(&n, &o, &alone);
     assert_true(with.has_hago && alone.goal_met && !alone.has_hago);
     assert_memory_equal(&with.scores[4], &alone.best.score, sizeof with.scores[4]);
@@ -559,7 +633,7 @@ static double distortion_of(const small_network *n, const itg_annotated *a, cons
 {
     itg_sim *sim = NULL;
     itg_float_exec *exec = NULL;
-    const itg_graph *g = n->model.graph;
+    const itg_graph *g = n->model;
     const itg_shape *input = &g->values[g->inputs[0]].shape;
     double distance = 0, power = 0;
     assert_int_equal(itg_sim_create(a, &sim, NULL), ITG_OK);
@@ -600,10 +674,10 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
     itg_search_data data = small_network_data(&n);
     itg_search_options o = plain("random");
     o.threads = 2;
-    if (itg_search(&n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err) != ITG_OK)
+    if (itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err) != ITG_OK)
         fail_msg("%s", err.message);
     itg_strategy_file *file = itg_search_strategy(result);
-    assert_int_equal(itg_annotate_strategy(&n.model, file, &a, NULL), ITG_OK);
+    assert_int_equal(itg_annotate_strategy(n.model, file, &a, NULL), ITG_OK);
     itg_split_info split = itg_strategy_split(file);
     itg_dataset *part = NULL;
     int64_t *labels = NULL;
@@ -611,13 +685,14 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
         itg_data_part(n.data, n.labels, &split, ITG_SPLIT_SEARCH, &part, &labels, NULL), ITG_OK);
     double on_search = distortion_of(&n, a, part), on_holdout = distortion_of(&n, a, n.holdout);
     assert_true(on_search > 0 && on_search < 1);
-    assert_true(itg_search_best(result)->score.distortion == on_search);
-    assert_true(itg_search_best_holdout(result)->distortion == on_holdout);
-    assert_true(itg_search_float(result, false)->distortion == 0);
+    assert_true(itg_search_best(result)->score.value[ITG_METRIC_DISTORTION] == on_search);
+    assert_true(itg_search_best_holdout(result)->value[ITG_METRIC_DISTORTION] == on_holdout);
+    assert_true(itg_search_float(result, false)->value[ITG_METRIC_DISTORTION] == 0);
     itg_score simulated, alone;
-    assert_int_equal(itg_simulate(&n.model, file, part, labels, true, 2, &simulated, NULL), ITG_OK);
-    assert_int_equal(itg_simulate(&n.model, file, part, labels, false, 1, &alone, NULL), ITG_OK);
-    assert_true(simulated.distortion == on_search && alone.distortion == -1);
+    assert_int_equal(itg_simulate(n.model, file, part, labels, true, 2, &simulated, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(n.model, file, part, labels, false, 1, &alone, NULL), ITG_OK);
+    assert_true(simulated.value[ITG_METRIC_DISTORTION] == on_search &&
+                isnan(alone.value[ITG_METRIC_DISTORTION]));
     assert_memory_equal(&simulated, &itg_search_best(result)->score, sizeof simulated);
     free(labels);
     itg_dataset_destroy(part);
@@ -636,9 +711,10 @@ static void without_labels_agreement_counts(void **state)
     itg_search_options o = plain("greedy");
     search_with(&n, &data, &o, &r);
     assert_true(r.goal_met);
-    assert_true(r.best.score.top1 == -1);
-    assert_true(r.best.score.agreement >= 0.95 && r.scores[0].agreement == 1);
-    o.goal.max_drop = 0;
+    assert_true(isnan(r.best.score.value[ITG_METRIC_TOP1]));
+    assert_true(r.best.score.value[ITG_METRIC_AGREEMENT] >= 0.95 &&
+                r.scores[0].value[ITG_METRIC_AGREEMENT] == 1);
+    drop(&o.goal, 0);
     o.weight_bits = o.activation_bits = (itg_bits_range){2, 2};
     search_with(&n, &data, &o, &r);
     assert_non_null(strstr(r.limited_by, "points of agreement"));
@@ -648,13 +724,14 @@ static void without_labels_agreement_counts(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_stops_wherever_it_is_asked_to),
         cmocka_unit_test(any_thread_count_gives_the_same_search),
         cmocka_unit_test(every_interruption_resumed_gives_the_same_search),
         cmocka_unit_test(hold_out_labels_change_only_what_is_reported_of_them),
         cmocka_unit_test(a_log_of_another_network_is_refused),
+        cmocka_unit_test(the_front_of_several_objectives_is_that_of_all_trials),
         cmocka_unit_test(goals_that_cannot_be_met_are_explained),
         cmocka_unit_test(a_goal_that_is_met_needs_no_explanation),
         cmocka_unit_test(numbers_that_are_none_are_refused),

@@ -1,5 +1,6 @@
 /* The nth allocation of a whole search fails: the status says so, nothing is handed out, and what
  * is left behind is the sanitizer's business. */
+#include "wanted.h"
 #include "network.h"
 #include <setjmp.h>
 #include <stdlib.h>
@@ -18,14 +19,16 @@ static char *text_of_result(const small_network *n, itg_search_result *r)
                       (int)r->trial_count, (int)r->duplicates, (int)r->raced, (int)r->goal_met,
                       r->stop_reason, r->limited_by);
     if (best)
-        itg_strbuf_format(&text,
-                          "best %d of %d bytes, top1 %a, holdout %a, float %a, uniform8 %a, "
-                          "hago %a\n",
-                          (int)best->index, (int)best->score.weight_bytes, best->score.top1,
-                          itg_search_best_holdout(r)->top1, r->floats.at[1].top1,
-                          r->uniform8.at[1].top1, r->hago.known ? r->hago.at[1].top1 : -1);
+        itg_strbuf_format(
+            &text,
+            "best %d of %d bytes, top1 %a, holdout %a, float %a, uniform8 %a, "
+            "hago %a\n",
+            (int)best->index, (int)best->score.value[ITG_METRIC_WEIGHT_BYTES],
+            best->score.value[ITG_METRIC_TOP1], itg_search_best_holdout(r)->value[ITG_METRIC_TOP1],
+            r->floats.at[1].value[ITG_METRIC_TOP1], r->uniform8.at[1].value[ITG_METRIC_TOP1],
+            r->hago.known ? r->hago.at[1].value[ITG_METRIC_TOP1] : -1);
     if (r->strategy) {
-        assert_int_equal(itg_strategy_text(r->strategy, &n->model, &strategy, NULL), ITG_OK);
+        assert_int_equal(itg_strategy_text(r->strategy, n->model, &strategy, NULL), ITG_OK);
         itg_strbuf_add(&text, strategy);
         itg_free(strategy);
     }
@@ -51,7 +54,7 @@ static bool searches(const small_network *n, const itg_search_options *o, int nt
     itg_search_result *result = NULL;
     itg_error err = {0};
     calls_left = nth;
-    itg_status status = itg_search(&n->model, n->hw, &n->preprocess, &data, o, NULL, &result, &err);
+    itg_status status = itg_search(n->model, n->hw, &n->preprocess, &data, o, NULL, &result, &err);
     bool failed = calls_left < 0 && nth >= 0;
     calls_left = -1;
     if (status == ITG_OK) { /* a failure in a cache costs time, nothing else */
@@ -88,7 +91,7 @@ static void a_search_whose_goal_is_met(void **state)
     for (int i = 0; i < 2; i++)
         search_survives(targets[i], &(itg_search_options){
                                         .searcher = "greedy",
-                                        .goal.max_drop = 0.5,
+                                        .goal = goal_of((aim){.max_drop = 0.5}),
                                         .trials = 6,
                                         .threads = 1,
                                         .weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
@@ -99,13 +102,14 @@ static void a_search_whose_goal_is_not_met(void **state)
 {
     (void)state;
     search_survives("cortex-m",
-                    &(itg_search_options){
-                        .searcher = "random",
-                        .goal = {.maximize_quality = true, .max_drop = -1, .limits = {1, 0, 0, 0}},
-                        .trials = 6,
-                        .threads = 1,
-                        .hago_baseline = true,
-                        .weight_bits = {2, 3}});
+                    &(itg_search_options){.searcher = "random",
+                                          .goal = goal_of((aim){.maximize_quality = true,
+                                                                .max_drop = -1,
+                                                                .limits = {1, 0, 0, 0}}),
+                                          .trials = 6,
+                                          .threads = 1,
+                                          .hago_baseline = true,
+                                          .weight_bits = {2, 3}});
 }
 
 static void a_search_that_is_replayed(void **state)
@@ -117,7 +121,7 @@ static void a_search_that_is_replayed(void **state)
     small_network_make(22, "cortex-m", 16, &n);
     /* The first point of random: everything at its widest; but this log's trial failed. */
     itg_point_space *points = NULL;
-    assert_int_equal(itg_point_space_create(n.hw, n.model.graph, &o, &points, NULL), ITG_OK);
+    assert_int_equal(itg_point_space_create(n.hw, n.model, &o, &points, NULL), ITG_OK);
     int32_t widest[64];
     assert_true(points->space.dim_count <= 64);
     itg_point_space_corner(points, false, widest);
@@ -139,7 +143,7 @@ static itg_status space_text(const small_network *n, char **out)
 {
     itg_search_options o = {.weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
                             .weight_method_count = 2};
-    return itg_search_space_text(&n->model, n->hw, &o, out, NULL);
+    return itg_search_space_text(n->model, n->hw, &o, out, NULL);
 }
 
 static void the_text_of_a_space(void **state)

@@ -1,4 +1,5 @@
 /* Searches by the SQNR of all outputs: of networks that are no classifiers, and of one that is. */
+#include "wanted.h"
 #include "network.h"
 #include <math.h>
 #include <setjmp.h>
@@ -39,7 +40,7 @@ static void search(const small_network *n, const itg_search_options *o, record *
     itg_error err = {0};
     free(r->strategy);
     memset(r, 0, sizeof *r);
-    if (itg_search(&n->model, n->hw, &n->preprocess, &data, o, &hooks, &result, &err) != ITG_OK)
+    if (itg_search(n->model, n->hw, &n->preprocess, &data, o, &hooks, &result, &err) != ITG_OK)
         fail_msg("%s: %s", o->searcher, err.message);
     const itg_trial *best = itg_search_best(result);
     assert_non_null(best);
@@ -52,7 +53,7 @@ static void search(const small_network *n, const itg_search_options *o, record *
     r->floats = *itg_search_float(result, true);
     r->uniform8 = *itg_search_uniform8(result, false);
     snprintf(r->limited_by, sizeof r->limited_by, "%s", itg_search_limited_by(result));
-    assert_int_equal(itg_strategy_text(itg_search_strategy(result), &n->model, &r->strategy, NULL),
+    assert_int_equal(itg_strategy_text(itg_search_strategy(result), n->model, &r->strategy, NULL),
                      ITG_OK);
     itg_search_result_destroy(result);
 }
@@ -61,7 +62,7 @@ static itg_search_options options(const char *searcher, double least)
 {
     return (itg_search_options){
         .searcher = searcher,
-        .goal = {.quality = ITG_QUALITY_SQNR, .max_drop = -1, .min_sqnr_db = least},
+        .goal = goal_of((aim){.sqnr = true, .max_drop = -1, .min_sqnr_db = least}),
         .trials = 40,
         .calibration_samples = 20,
         .search_samples = 30,
@@ -89,8 +90,9 @@ static void check_same(const record *a, const record *b)
     assert_string_equal(a->strategy, b->strategy);
     for (int64_t i = 0; i < a->count; i++)
         if (a->trials[i].feasible && a->trials[i].score.stopped_at > 0)
-            assert_true(a->trials[i].score.distortion <= b->trials[i].score.distortion &&
-                        a->trials[i].score.distortion >= 0);
+            assert_true(a->trials[i].score.value[ITG_METRIC_DISTORTION] <=
+                            b->trials[i].score.value[ITG_METRIC_DISTORTION] &&
+                        a->trials[i].score.value[ITG_METRIC_DISTORTION] >= 0);
 }
 
 /* ---- networks that are no classifiers ---- */
@@ -108,14 +110,17 @@ static void every_searcher_keeps_the_floor(void **state)
             itg_search_options o = options(itg_searcher_name(i), 22);
             narrow(&o);
             search(&n, &o, &r);
-            assert_true(r.score.top1 == -1 && r.score.agreement == -1);
-            assert_true(r.floats.agreement == -1 && r.floats.distortion == 0);
-            assert_true(r.goal_met == (itg_score_sqnr_db(&r.score) >= 22));
-            assert_true(r.holds == (itg_score_sqnr_db(&r.holdout) >= 22));
+            assert_true(isnan(r.score.value[ITG_METRIC_TOP1]) &&
+                        isnan(r.score.value[ITG_METRIC_AGREEMENT]));
+            assert_true(isnan(r.floats.value[ITG_METRIC_AGREEMENT]) &&
+                        r.floats.value[ITG_METRIC_DISTORTION] == 0);
+            assert_true(r.goal_met == (itg_score_get(&r.score, ITG_METRIC_SQNR) >= 22));
+            assert_true(r.holds == (itg_score_get(&r.holdout, ITG_METRIC_SQNR) >= 22));
             assert_true((*r.limited_by == '\0') == (r.goal_met && r.holds));
-            assert_true(r.uniform8.distortion > 0);
-            if (itg_score_sqnr_db(&r.uniform8) > 25) assert_true(r.goal_met);
-            assert_true(r.score.average_weight_bits > 2.5); /* 22 dB are not to be had at 2 bits */
+            assert_true(r.uniform8.value[ITG_METRIC_DISTORTION] > 0);
+            if (itg_score_get(&r.uniform8, ITG_METRIC_SQNR) > 25) assert_true(r.goal_met);
+            assert_true(r.score.value[ITG_METRIC_AVERAGE_WEIGHT_BITS] >
+                        2.5); /* 22 dB are not to be had at 2 bits */
             small_network_end(&n);
         }
     free(r.strategy);
@@ -135,9 +140,8 @@ static void threads_and_racing_change_nothing(void **state)
                 itg_search_options o = options(itg_searcher_name(i), 25);
                 narrow(&o);
                 if (maximize) {
-                    o.goal.min_sqnr_db = 0;
-                    o.goal.maximize_quality = true;
-                    o.goal.limits[ITG_COST_SIZE] = 200;
+                    o.goal = goal_of((aim){.sqnr = true, .maximize_quality = true, .max_drop = -1});
+                    limit(&o.goal, ITG_METRIC_WEIGHT_BYTES, 200);
                 }
                 o.threads = 3;
                 search(&n, &o, &raced);
@@ -197,12 +201,12 @@ static void the_best_quality_within_a_limit_is_an_sqnr(void **state)
     for (int bytes = 100; bytes <= 300; bytes += 100) {
         itg_search_options o = options("greedy", 0);
         o.trials = MOST;
-        o.goal.maximize_quality = true;
-        o.goal.limits[ITG_COST_SIZE] = bytes;
+        o.goal = goal_of((aim){.sqnr = true, .maximize_quality = true, .max_drop = -1});
+        limit(&o.goal, ITG_METRIC_WEIGHT_BYTES, bytes);
         search(&n, &o, &r);
-        assert_true(r.goal_met && r.holds && r.score.weight_bytes <= bytes);
-        assert_true(itg_score_sqnr_db(&r.score) > last + 1);
-        last = itg_score_sqnr_db(&r.score);
+        assert_true(r.goal_met && r.holds && r.score.value[ITG_METRIC_WEIGHT_BYTES] <= bytes);
+        assert_true(itg_score_get(&r.score, ITG_METRIC_SQNR) > last + 1);
+        last = itg_score_get(&r.score, ITG_METRIC_SQNR);
     }
     assert_true(last > 20);
     free(r.strategy);
@@ -218,15 +222,15 @@ static void a_drop_in_points_is_refused(void **state)
         small_network n;
         itg_error err = {0};
         small_network_make_with(3, "cortex-m", SAMPLES, shapes[k], &n);
-        assert_false(itg_model_is_classifier(&n.model));
+        assert_false(itg_model_is_classifier(n.model));
         itg_search_data data = small_network_data(&n);
         itg_search_options o = options("greedy", 0);
-        o.goal = (itg_goal){.max_drop = 0.01};
-        assert_int_equal(itg_search(&n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
+        o.goal = goal_of((aim){.max_drop = 0.01});
+        assert_int_equal(itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
                          ITG_BAD_ARGUMENT);
         assert_non_null(strstr(err.message, "is no classifier"));
-        o.goal = (itg_goal){.quality = ITG_QUALITY_SQNR, .max_drop = 0.01};
-        assert_int_equal(itg_search(&n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
+        o.goal = goal_of((aim){.sqnr = true, .max_drop = 0.01});
+        assert_int_equal(itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
                          ITG_BAD_ARGUMENT);
         assert_null(result);
         small_network_end(&n);
@@ -258,11 +262,11 @@ static void a_classifier_may_be_judged_by_its_sqnr(void **state)
     small_network n;
     (void)state;
     small_network_make(3, "cortex-m", SAMPLES, &n);
-    assert_true(itg_model_is_classifier(&n.model));
+    assert_true(itg_model_is_classifier(n.model));
     itg_search_options o = options("greedy", 20);
     search(&n, &o, &r);
-    assert_true(r.score.top1 >= 0 && r.score.agreement >= 0);
-    assert_true(r.goal_met && itg_score_sqnr_db(&r.score) >= 20);
+    assert_true(r.score.value[ITG_METRIC_TOP1] >= 0 && r.score.value[ITG_METRIC_AGREEMENT] >= 0);
+    assert_true(r.goal_met && itg_score_get(&r.score, ITG_METRIC_SQNR) >= 20);
     free(r.strategy);
     r.strategy = NULL;
     small_network_end(&n);
@@ -281,9 +285,10 @@ static void a_goal_that_is_met_may_not_hold_on_the_hold_out(void **state)
         small_network_make(seed, "cortex-m", SAMPLES, &n);
         for (int drop = 0; drop < 3; drop++) {
             itg_search_options o = options("random", 0);
-            o.goal = (itg_goal){.max_drop = 0.04 * drop};
+            o.goal = goal_of((aim){.max_drop = 0.04 * drop});
             search(&n, &o, &r);
-            bool holds = r.floats.top1 - r.holdout.top1 <= o.goal.max_drop + 1e-9;
+            bool holds = r.floats.value[ITG_METRIC_TOP1] - r.holdout.value[ITG_METRIC_TOP1] <=
+                         itg_goal_drop(&o.goal) + 1e-9;
             assert_true(r.holds == holds);
             if (!r.goal_met) continue;
             held += holds;

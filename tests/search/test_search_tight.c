@@ -1,6 +1,8 @@
 /* Searches on hardware whose accumulators do not hold what the widest widths give: a built-in
  * target with sums of 16 bits, whole. */
+#include "wanted.h"
 #include <intaglio/intaglio.h>
+#include "cli/passive.h"
 #include "tests/base/cmocka_base.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ static void open_subject(const char *target, subject *s)
     *s = (subject){.preprocess = itg_preprocess_default()};
     s->preprocess.scale = 1.0f / 255;
     s->hw = narrowed(target);
-    assert_int_equal(itg_model_open("examples/digits.onnx", &s->model, NULL), ITG_OK);
+    assert_int_equal(itg_model_open("examples/digits.onnx", NULL, &s->model, NULL), ITG_OK);
     assert_int_equal(itg_data_open("examples/digits_search_images.npy", SAMPLES, &s->data, NULL),
                      ITG_OK);
     assert_int_equal(itg_data_labels_open("examples/digits_search_labels.npy", SAMPLES, SAMPLES,
@@ -69,7 +71,7 @@ static found search(const subject *s, const itg_search_options *o)
     f.met = itg_search_goal_met(result);
     f.trials = itg_search_trial_count(result);
     if (itg_search_best(result)) {
-        f.bytes = itg_search_best(result)->score.weight_bytes;
+        f.bytes = (int64_t)itg_search_best(result)->score.value[ITG_METRIC_WEIGHT_BYTES];
         assert_int_equal(
             itg_strategy_text(itg_search_strategy(result), s->model, &f.strategy, NULL), ITG_OK);
     }
@@ -80,7 +82,7 @@ static found search(const subject *s, const itg_search_options *o)
 static itg_search_options options(const char *searcher)
 {
     return (itg_search_options){.searcher = searcher,
-                                .goal = {.max_drop = 0.02},
+                                .goal = goal_of((aim){.max_drop = 0.02}),
                                 .calibration_samples = 100,
                                 .search_samples = 200,
                                 .threads = 2};
@@ -122,12 +124,12 @@ static void widths_that_cost_are_searched_too(void **state)
     (void)state;
     open_subject("cortex-m", &s);
     itg_search_options o = options("greedy");
-    o.goal.minimize = ITG_COST_BOPS;
+    o.goal.objectives[0] = ITG_METRIC_BOPS;
     found f = search(&s, &o);
     assert_true(f.met);
     itg_free(f.strategy);
     o = options("greedy");
-    o.goal = (itg_goal){.maximize_quality = true, .max_drop = -1, .limits = {4000, 0, 0, 0}};
+    o.goal = goal_of((aim){.maximize_quality = true, .max_drop = -1, .limits = {4000, 0, 0, 0}});
     f = search(&s, &o);
     assert_true(f.met && f.bytes <= 4000 && f.bytes > 3000);
     itg_free(f.strategy);
@@ -160,7 +162,7 @@ static void the_order_of_methods_changes_nothing(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greedy_searchers_begin_where_accumulators_hold),
         cmocka_unit_test(widths_that_cost_are_searched_too),

@@ -1,17 +1,18 @@
 /* Evaluations that may stop early: at the sample that decides, whatever the threads and blocks are;
  * and samples in another order. */
+#include "cli/passive.h"
 #include "case.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sim/evaluate.h"
 
 enum { SAMPLES = 150, ELEMENTS = 4, MOST = 64 };
 
-/* ---- a runner: three codes, in blocks or one by one ---- */
+/* ---- a runner: three codes ---- */
 
 typedef struct instance {
     int64_t block;
-    float x[ELEMENTS];
     int16_t codes[MOST][3];
 } instance;
 
@@ -30,24 +31,10 @@ static void destroy(void *made)
     free(made);
 }
 
-static void *input(void *made, int32_t index)
-{
-    assert_int_equal(index, 0);
-    return ((instance *)made)->x;
-}
-
 static void compute(const float *x, int16_t *codes)
 {
     for (int i = 0; i < 3; i++)
         codes[i] = (int16_t)(x[i] * 100);
-}
-
-static itg_status run_sample(void *made, itg_error *err)
-{
-    instance *r = made;
-    (void)err;
-    compute(r->x, r->codes[0]);
-    return ITG_OK;
 }
 
 static itg_status run_block(void *made, const itg_sample_source *source, int64_t first,
@@ -70,11 +57,6 @@ static itg_tensor block_output(const void *made, int32_t index, int64_t k)
     return (itg_tensor){ITG_S16, {2, {1, 3}}, (void *)(uintptr_t)r->codes[k]};
 }
 
-static itg_tensor output(const void *made, int32_t index)
-{
-    return block_output(made, index, 0);
-}
-
 static const float scale = 0.0125f;
 static const itg_quantizer quantizer_of_codes = {.bits = 16,
                                                  .is_signed = true,
@@ -94,7 +76,6 @@ static const itg_quantizer *quantizer(const void *context, int32_t index)
 
 static itg_runner runner_of(const int64_t *block)
 {
-    bool blocks = *block > 0;
     return (itg_runner){.context = block,
                         .input_count = 1,
                         .output_count = 1,
@@ -102,12 +83,9 @@ static itg_runner runner_of(const int64_t *block)
                         .create = create,
                         .destroy = destroy,
                         .quantizer = quantizer,
-                        .input = blocks ? NULL : input,
-                        .run = blocks ? NULL : run_sample,
-                        .output = blocks ? NULL : output,
                         .block = *block,
-                        .run_block = blocks ? run_block : NULL,
-                        .block_output = blocks ? block_output : NULL};
+                        .run = run_block,
+                        .output = block_output};
 }
 
 /* ---- what to run, and what must come of it ---- */
@@ -123,7 +101,7 @@ typedef struct task {
     itg_evaluation complete;
 } task;
 
-static const int64_t blocks[] = {0, 1, 3, 16, 64};
+static const int64_t blocks[] = {1, 3, 16, 64};
 static const int threads[] = {1, 2, 4};
 
 static itg_evaluation evaluate(const task *t, itg_evaluate_options options, int64_t block)
@@ -163,14 +141,14 @@ static void make(task *t, uint64_t seed)
                                    .output_count = 1,
                                    .power = &t->power,
                                    .values = t->values};
-    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 0);
+    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 1);
     assert_int_equal(t->complete.stopped_at, 0);
     for (int64_t i = 0; i < SAMPLES; i++) {
         if (itg_rng_below(&rng, 4) > 0) t->labels[i] = t->complete.classes[i];
         t->others[i] = itg_rng_below(&rng, 3) > 0 ? t->complete.classes[i] : t->labels[i];
     }
     itg_evaluation_deinit(&t->complete);
-    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 0);
+    t->complete = evaluate(t, (itg_evaluate_options){.threads = 1}, 1);
 }
 
 /* Samples after which so many cannot be reached; SAMPLES: never before all of them were seen. */
@@ -190,7 +168,7 @@ static int64_t deciding(const task *t, const int64_t *wanted, int64_t least, con
 static void check_stopped(const task *t, const itg_evaluation *out, const int64_t *order)
 {
     const unsigned char none[32] = {0};
-    assert_true(out->distortion == -1);
+    assert_true(isnan(out->distortion));
     assert_memory_equal(out->digest, none, sizeof none);
     for (int64_t i = 0; i < SAMPLES; i++) {
         int64_t sample = order ? order[i] : i;
@@ -202,8 +180,8 @@ static void check_stopped(const task *t, const itg_evaluation *out, const int64_
 static void check_complete(const task *t, const itg_evaluation *out)
 {
     assert_int_equal(out->stopped_at, 0);
-    assert_int_equal(out->correct, t->complete.correct);
-    assert_int_equal(out->agreeing, t->complete.agreeing);
+    assert_int_equal(out->hits[ITG_METRIC_TOP1], t->complete.hits[ITG_METRIC_TOP1]);
+    assert_int_equal(out->hits[ITG_METRIC_AGREEMENT], t->complete.hits[ITG_METRIC_AGREEMENT]);
     assert_true(out->distortion == t->complete.distortion);
     assert_memory_equal(out->digest, t->complete.digest, 32);
     assert_memory_equal(out->classes, t->complete.classes, sizeof(int64_t) * SAMPLES);
@@ -220,7 +198,10 @@ static void check(const task *t, itg_evaluate_options options, int64_t at, int64
                 check_complete(t, &out);
             } else {
                 assert_int_equal(out.stopped_at, at);
-                assert_int_equal(options.least_correct ? out.correct : out.agreeing, most);
+                assert_int_equal(options.least_hits[ITG_METRIC_TOP1]
+                                     ? out.hits[ITG_METRIC_TOP1]
+                                     : out.hits[ITG_METRIC_AGREEMENT],
+                                 most);
                 check_stopped(t, &out, options.order);
             }
             itg_evaluation_deinit(&out);
@@ -235,14 +216,15 @@ static void it_stops_at_the_sample_that_decides(void **state)
     static task t;
     for (uint64_t seed = 0; seed < 3; seed++) {
         make(&t, seed);
-        int64_t correct = t.complete.correct, most = 0;
+        int64_t correct = t.complete.hits[ITG_METRIC_TOP1], most = 0;
         assert_true(correct > SAMPLES / 2 && correct < SAMPLES - 10);
         const int64_t least[] = {1,           correct - 1, correct,    correct + 1,
                                  correct + 2, SAMPLES,     SAMPLES + 1};
         for (size_t i = 0; i < sizeof least / sizeof *least; i++)
             for (int ordered = 0; ordered < 2; ordered++) {
                 const int64_t *order = ordered ? t.order : NULL;
-                itg_evaluate_options options = {.least_correct = least[i], .order = order};
+                itg_evaluate_options options = {.least_hits[ITG_METRIC_TOP1] = least[i],
+                                                .order = order};
                 int64_t at = deciding(&t, t.labels, least[i], order, &most);
                 assert_true((least[i] <= correct) <= (at == SAMPLES));
                 check(&t, options, at, most);
@@ -257,9 +239,10 @@ static void agreement_decides_as_well(void **state)
     static task t;
     int64_t most = 0;
     make(&t, 7);
-    for (int64_t least = t.complete.agreeing - 2; least < t.complete.agreeing + 12; least++) {
+    for (int64_t least = t.complete.hits[ITG_METRIC_AGREEMENT] - 2;
+         least < t.complete.hits[ITG_METRIC_AGREEMENT] + 12; least++) {
         int64_t at = deciding(&t, t.others, least, NULL, &most);
-        check(&t, (itg_evaluate_options){.least_agreeing = least}, at, most);
+        check(&t, (itg_evaluate_options){.least_hits[ITG_METRIC_AGREEMENT] = least}, at, most);
     }
     itg_evaluation_deinit(&t.complete);
 }
@@ -269,10 +252,10 @@ static void what_cannot_matter_at_all_is_known_after_one_sample(void **state)
     (void)state;
     static task t;
     make(&t, 9);
-    itg_evaluation out =
-        evaluate(&t, (itg_evaluate_options){.threads = 2, .least_correct = SAMPLES + 1}, 16);
+    itg_evaluation out = evaluate(
+        &t, (itg_evaluate_options){.threads = 2, .least_hits[ITG_METRIC_TOP1] = SAMPLES + 1}, 16);
     assert_int_equal(out.stopped_at, 1);
-    assert_true(out.correct >= SAMPLES - 1);
+    assert_true(out.hits[ITG_METRIC_TOP1] >= SAMPLES - 1);
     itg_evaluation_deinit(&out);
     itg_evaluation_deinit(&t.complete);
 }
@@ -323,7 +306,7 @@ static void another_order_changes_no_result(void **state)
 
 int main(int argc, char **argv)
 {
-    itg_parallel_be_passive(argc, argv);
+    itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_stops_at_the_sample_that_decides),
         cmocka_unit_test(agreement_decides_as_well),

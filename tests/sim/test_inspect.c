@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim/model.h"
+#include "sim/sim.h"
 #include "sim/strategy_file.h"
 
 enum { SAMPLES = 70, INPUTS = 3 };
@@ -42,14 +42,14 @@ static void fill(float *x, double spread)
 
 static itg_inspection *inspect(const sim_case *c, float *x, int threads)
 {
-    itg_model model = {c->g};
+    itg_model *model = c->g;
     itg_strategy_file file = {
         .strategy = c->s, .hardware = c->hw, .preprocess = itg_preprocess_default()};
     itg_dataset data = {.dtype = ITG_F32, .shape = {2, {SAMPLES, INPUTS}}, .data = x, .path = path};
     itg_inspection *out = NULL;
     itg_error err = {0};
     file.preprocess.allow_nonfinite = true;
-    if (itg_inspect(&model, &file, c->a, &data, threads, &out, &err) != ITG_OK)
+    if (itg_inspect(model, &file, c->a, &data, threads, &out, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return out;
 }
@@ -266,7 +266,7 @@ static void data_that_does_not_fit(void **state)
 {
     float x[SAMPLES * INPUTS];
     sim_case c = make_case("'bits':32");
-    itg_model model = {c.g};
+    itg_model *model = c.g;
     itg_strategy_file file = {
         .strategy = c.s, .hardware = c.hw, .preprocess = itg_preprocess_default()};
     itg_dataset data = {
@@ -276,11 +276,11 @@ static void data_that_does_not_fit(void **state)
     (void)state;
     set_all(&c, 8, 8, -1, 1, false);
     annotated(&c);
-    assert_int_not_equal(itg_inspect(&model, &file, c.a, &data, 1, &out, &err), ITG_OK);
+    assert_int_not_equal(itg_inspect(model, &file, c.a, &data, 1, &out, &err), ITG_OK);
     assert_non_null(strstr(err.message, path));
     assert_null(out);
     data.shape = (itg_shape){2, {0, INPUTS}};
-    assert_int_equal(itg_inspect(&model, &file, c.a, &data, 1, &out, &err), ITG_OK);
+    assert_int_equal(itg_inspect(model, &file, c.a, &data, 1, &out, &err), ITG_OK);
     assert_int_equal(itg_inspection_count(out), 0);
     itg_inspection_destroy(out);
     case_end(&c);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
-#include "sim/model.h"
+#include "sim/sim.h"
 
 #define DATA "../shared/data/"
 #define TOLERANCE 1e-4
@@ -77,16 +77,16 @@ static void outputs_are_near_the_reference(void **state)
         itg_float_exec *exec[2] = {NULL, NULL};
         double worst = 0;
         int same = 0;
-        assert_int_equal(itg_model_open(models[m], &model, NULL), ITG_OK);
+        assert_int_equal(itg_model_open(models[m], NULL, &model, NULL), ITG_OK);
         assert_int_equal(itg_dataset_load(DATA "cifar10/test_images_u8.npy", IMAGES, &data, NULL),
                          ITG_OK);
         for (int k = 0; k < 2; k++)
-            assert_int_equal(
-                itg_float_exec_create(model->graph, (itg_float_kernels)k, &exec[k], NULL), ITG_OK);
+            assert_int_equal(itg_float_exec_create(model, (itg_float_kernels)k, &exec[k], NULL),
+                             ITG_OK);
         for (int64_t i = 0; i < IMAGES; i++) {
             itg_tensor out[2];
             for (int k = 0; k < 2; k++) {
-                itg_tensor input = itg_graph_tensor(model->graph, model->graph->inputs[0]);
+                itg_tensor input = itg_graph_tensor(model, model->inputs[0]);
                 input.data = itg_float_exec_input(exec[k], 0);
                 assert_int_equal(itg_preprocess_sample(&p, data, i, &input, NULL), ITG_OK);
                 assert_int_equal(itg_float_exec_run(exec[k], NULL), ITG_OK);
@@ -116,7 +116,7 @@ static itg_stats *calibrate(const itg_model *model, const itg_dataset *data,
     const itg_preprocess p = cifar();
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};
-    if (itg_calibrate_from(model->graph, &source, &p, &options, &stats, &err) != ITG_OK)
+    if (itg_calibrate_from(model, &source, &p, &options, &stats, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return stats;
 }
@@ -128,7 +128,7 @@ static void statistics_are_near_and_do_not_depend_on_threads(void **state)
     for (int m = 0; m < MODELS; m++) {
         itg_model *model = NULL;
         itg_dataset *data = NULL;
-        assert_int_equal(itg_model_open(models[m], &model, NULL), ITG_OK);
+        assert_int_equal(itg_model_open(models[m], NULL, &model, NULL), ITG_OK);
         assert_int_equal(itg_dataset_load(DATA "cifar10/calib_images_u8.npy", 30, &data, NULL),
                          ITG_OK);
         itg_stats *reference = calibrate(model, data, ITG_FLOAT_REFERENCE, 2),

@@ -1,0 +1,79 @@
+/* Data, preprocessing and calibration (intaglio.h). */
+#include "api/api.h"
+#include "sim/evaluate.h"
+#include <stdlib.h>
+#include <string.h>
+
+itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err)
+{
+    return itg_dataset_load(path, limit, out, err);
+}
+
+void itg_data_close(itg_dataset *data)
+{
+    itg_dataset_destroy(data);
+}
+itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out,
+                                itg_error *err)
+{
+    itg_dataset *data = NULL;
+    int64_t *labels = NULL, count = 0;
+    itg_status status = itg_dataset_load(path, limit, &data, err);
+    if (status == ITG_OK) status = itg_dataset_labels(data, &labels, &count, err);
+    itg_dataset_destroy(data);
+    if (status == ITG_OK && count != samples) {
+        free(labels);
+        return itg_fail(err, ITG_MISMATCH, "%s: %lld label%s, but the data has %lld sample%s", path,
+                        (long long)count, itg_plural(count), (long long)samples,
+                        itg_plural(samples));
+    }
+    if (status == ITG_OK) *out = labels;
+    return status;
+}
+
+itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
+                               const itg_preprocess *p, int threads, itg_stats **out,
+                               itg_error *err)
+{
+    return itg_calibrate(model, data, p, threads, out, err);
+}
+
+itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
+                                const itg_preprocess *p, const itg_calibrate_options *options,
+                                itg_stats **out, itg_error *err)
+{
+    const itg_calibration_source source = {.stream = stream};
+    return itg_calibrate_from(model, &source, p, options, out, err);
+}
+
+itg_status itg_preprocess_text(const itg_preprocess *p, char **out, itg_error *err)
+{
+    itg_strbuf text = {0};
+    itg_preprocess_write(p, &text);
+    return itg_take_text(&text, out, err);
+}
+
+itg_status itg_preprocess_from_text(const char *text, const char *source, itg_preprocess *out,
+                                    itg_error *err)
+{
+    itg_json *json = NULL;
+    itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
+    if (status == ITG_OK) status = itg_preprocess_read(json, itg_json_root(json), out, err);
+    itg_json_destroy(json);
+    return status;
+}
+
+int32_t itg_stats_count(const itg_stats *stats)
+{
+    return stats->value_count;
+}
+
+bool itg_stats_at(const itg_stats *stats, const itg_model *model, int32_t index,
+                  itg_value_range *out)
+{
+    const itg_value_stats *s = &stats->values[index];
+    if (!s->present) return false;
+    *out = (itg_value_range){
+        model->values[index].name, s->count, (double)s->min, (double)s->max, s->mean, s->variance};
+    return true;
+}

@@ -1,0 +1,217 @@
+/* The public interface of programs: saving with what a later run needs, opening, running over a
+ * data set (intaglio.h). */
+#include "api/api.h"
+#include "search/engine.h"
+#include "search/evaluator.h"
+#include "api/npy.h"
+#include "api/origin.h"
+#include "api/summary.h"
+#include "realize/realize.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_SPLIT "intaglio.split"
+#define KEY_WEIGHT_BYTES "intaglio.weight_bytes"
+#define KEY_PARAMETER_BYTES "intaglio.parameter_bytes"
+
+/* What 'diff' reads of the file, within its limits. */
+static itg_status write_summary(const itg_summary *summary, const char *path, itg_strbuf *out,
+                                itg_error *err)
+{
+    itg_summary *again = NULL;
+    itg_summary_write(summary, out);
+    if (!itg_strbuf_ok(out)) return itg_fail(err, ITG_NO_MEMORY, "no memory for a summary");
+    itg_status status = itg_summary_read(out->text, out->length, path, &again, err);
+    itg_summary_destroy(again);
+    return status == ITG_OK ? ITG_OK
+                            : itg_prefix_error(err, status, "what is written cannot be read");
+}
+
+/* What the strategy costs and quantizes, as the program keeps it. */
+static itg_status describe(const itg_program *program, const itg_model *model,
+                           const itg_strategy_file *file, const char *path, itg_score *costs,
+                           itg_strbuf *text, itg_error *err)
+{
+    itg_annotated *annotated = NULL;
+    itg_summary *summary = NULL;
+    itg_status status = itg_annotate(model, file->hardware, file->strategy, &annotated, err);
+    if (status == ITG_OK) status = itg_summary_make(annotated, program, file, &summary, err);
+    if (status == ITG_OK) status = write_summary(summary, path, text, err);
+    if (status == ITG_OK) *costs = itg_summary_info_of(summary)->score;
+    itg_summary_destroy(summary);
+    itg_annotated_destroy(annotated);
+    return status;
+}
+
+itg_status itg_program_save(const itg_program *program, const itg_model *model,
+                            const itg_strategy_file *file, const char *path, itg_error *err)
+{
+    if (model == NULL || file == NULL) return itg_artefact_write(program, NULL, 0, path, err);
+    itg_origin origin;
+    itg_strbuf split = {0}, summary = {0};
+    itg_score costs = itg_score_unknown();
+    char weight_bytes[32], parameter_bytes[32];
+    itg_status status = itg_origin_make(model, file, &origin, err);
+    if (status != ITG_OK) return status;
+    status = describe(program, model, file, path, &costs, &summary, err);
+    if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
+    if (status == ITG_OK && !itg_strbuf_ok(&split))
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the program's metadata");
+    snprintf(weight_bytes, sizeof weight_bytes, "%lld",
+             (long long)costs.value[ITG_METRIC_WEIGHT_BYTES]);
+    snprintf(parameter_bytes, sizeof parameter_bytes, "%lld",
+             (long long)costs.value[ITG_METRIC_PARAMETER_BYTES]);
+    itg_metadata metadata[ITG_ORIGIN_COUNT + 4];
+    int32_t count = ITG_ORIGIN_COUNT;
+    memcpy(metadata, origin.metadata, sizeof origin.metadata);
+    metadata[count++] = (itg_metadata){KEY_WEIGHT_BYTES, weight_bytes};
+    metadata[count++] = (itg_metadata){KEY_PARAMETER_BYTES, parameter_bytes};
+    metadata[count++] = (itg_metadata){ITG_SUMMARY_KEY, summary.text};
+    if (split.text != NULL) metadata[count++] = (itg_metadata){KEY_SPLIT, split.text};
+    if (status == ITG_OK) status = itg_artefact_write(program, metadata, count, path, err);
+    itg_origin_deinit(&origin);
+    itg_strbuf_deinit(&split);
+    itg_strbuf_deinit(&summary);
+    return status;
+}
+
+itg_status itg_program_open(const char *path, itg_program **out, itg_error *err)
+{
+    return itg_artefact_read(path, out, err);
+}
+
+itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out, itg_error *err)
+{
+    const char *text = itg_program_metadata(program, ITG_PREPROCESS_KEY);
+    itg_json *json = NULL;
+    itg_preprocess read = itg_preprocess_default();
+    if (!text) {
+        *out = read;
+        return ITG_OK;
+    }
+    itg_status status =
+        itg_json_parse(text, strlen(text), "the artefact's preprocessing", &json, err);
+    if (status == ITG_OK) status = itg_preprocess_read(json, itg_json_root(json), &read, err);
+    itg_json_destroy(json);
+    if (status == ITG_OK) *out = read;
+    return status;
+}
+
+/* As saved; NaN: not known. */
+static double metadata_bytes(const itg_program *program, const char *key)
+{
+    const char *text = itg_program_metadata(program, key);
+    long long bytes = 0;
+    return text && sscanf(text, "%15lld", &bytes) == 1 && bytes >= 0 ? (double)bytes : (double)NAN;
+}
+
+itg_status itg_program_target(const itg_program *program, itg_hardware **hw, itg_score *out,
+                              itg_error *err)
+{
+    const char *text = itg_program_metadata(program, ITG_HARDWARE_KEY);
+    itg_hardware *made = NULL;
+    itg_score score = itg_score_unknown();
+    int64_t ram = 0;
+    itg_status status = ITG_OK;
+    if (text)
+        status = itg_hardware_parse(text, strlen(text), "the artefact's hardware", &made, err);
+    if (status == ITG_OK) status = itg_program_ram_bytes(program, &ram, err);
+    if (status != ITG_OK) {
+        itg_hardware_destroy(made);
+        return status;
+    }
+    score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)ram;
+    score.value[ITG_METRIC_PARAMETER_BYTES] = metadata_bytes(program, KEY_PARAMETER_BYTES);
+    *hw = made;
+    *out = score;
+    return ITG_OK;
+}
+
+itg_split_info itg_program_split(const itg_program *program)
+{
+    const char *text = itg_program_metadata(program, KEY_SPLIT);
+    itg_split_info split = {0};
+    itg_json *json = NULL;
+    if (!text || itg_json_parse(text, strlen(text), "the artefact's split", &json, NULL) != ITG_OK)
+        return split;
+    if (itg_split_info_read(json, itg_json_root(json), &split, NULL) != ITG_OK)
+        split = (itg_split_info){0};
+    itg_json_destroy(json);
+    return split;
+}
+
+itg_status itg_program_text(const itg_program *program, char **out, itg_error *err)
+{
+    itg_strbuf text = {0};
+    itg_program_print(program, &text);
+    return itg_take_text(&text, out, err);
+}
+
+static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_options *options,
+                                int64_t block, itg_evaluation *out, itg_error *err)
+{
+    itg_batch_options batch = {.block = block};
+    itg_batch_plan *plan = NULL;
+    itg_status status = itg_batch_plan_create(program, &batch, &plan, err);
+    if (status != ITG_OK) return status;
+    itg_fast_program fast = {.program = program, .plan = plan};
+    itg_runner runner = itg_runner_program(&fast);
+    status = itg_evaluate(&runner, options, out, err);
+    itg_batch_plan_destroy(plan);
+    return status;
+}
+
+/* Where outputs go: to the caller, to .npy files, or both. */
+typedef struct sinks {
+    const itg_run_options *options;
+    itg_npy_sink *npy;
+} sinks;
+
+static itg_status take_outputs(void *context, int64_t sample, const itg_tensor *outputs,
+                               int32_t count, itg_error *err)
+{
+    const sinks *s = context;
+    const itg_run_options *o = s->options;
+    itg_status status = s->npy ? itg_npy_add(s->npy, outputs, count, err) : ITG_OK;
+    return status == ITG_OK && o->outputs ? o->outputs(o->context, sample, outputs, count, err)
+                                          : status;
+}
+
+itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
+                           const itg_run_options *run, itg_score *out, itg_error *err)
+{
+    const itg_run_options none = {0};
+    itg_preprocess saved;
+    itg_evaluation evaluation = {0};
+    itg_status status = ITG_OK;
+    sinks to = {run ? run : &none, NULL};
+    run = to.options;
+    itg_evaluate_options options = {.data = data,
+                                    .preprocess = run->preprocess,
+                                    .labels = run->labels,
+                                    .threads = run->threads};
+    if (!run->preprocess) {
+        status = itg_program_preprocess(program, &saved, err);
+        options.preprocess = &saved;
+    }
+    if (status == ITG_OK && run->npy_path)
+        status =
+            itg_npy_create(itg_data_samples(data), itg_program_output_count(program), &to.npy, err);
+    if (run->npy_path || run->outputs) {
+        options.sink = take_outputs;
+        options.sink_context = &to;
+    }
+    if (status == ITG_OK) status = evaluate_fast(program, &options, run->block, &evaluation, err);
+    if (status == ITG_OK && to.npy) status = itg_npy_write(to.npy, run->npy_path, err);
+    if (status == ITG_OK) {
+        itg_score score = itg_score_unknown();
+        itg_score_quality(&evaluation, &score);
+        score.value[ITG_METRIC_WEIGHT_BYTES] = metadata_bytes(program, KEY_WEIGHT_BYTES);
+        score.value[ITG_METRIC_PARAMETER_BYTES] = metadata_bytes(program, KEY_PARAMETER_BYTES);
+        *out = score;
+    }
+    itg_evaluation_deinit(&evaluation);
+    itg_npy_destroy(to.npy);
+    return status;
+}

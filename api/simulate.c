@@ -1,0 +1,59 @@
+/* The annotated graph of a strategy, and simulation: the definition (intaglio.h). */
+#include "api/api.h"
+#include "search/engine.h"
+#include "search/evaluator.h"
+#include "sim/strategy_file.h"
+
+itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file,
+                                 itg_annotated **out, itg_error *err)
+{
+    return itg_annotate(model, file->hardware, file->strategy, out, err);
+}
+
+itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_error *err)
+{
+    itg_strbuf text = {0};
+    itg_annotated_print(annotated, &text);
+    return itg_take_text(&text, out, err);
+}
+
+itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
+                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
+                        itg_error *err)
+{
+    itg_evaluation reference = {0}, evaluation = {0};
+    itg_annotated *annotated = NULL;
+    itg_score score = itg_score_unknown();
+    itg_reference outputs = {0};
+    itg_evaluate_options options = {
+        .data = data, .preprocess = &file->preprocess, .labels = labels, .threads = threads};
+    itg_runner float_runner = itg_runner_float(model, ITG_FLOAT_REFERENCE), runner = float_runner;
+    itg_status status = ITG_OK;
+    if (!file->hardware->all_float) {
+        status = itg_annotate(model, file->hardware, file->strategy, &annotated, err);
+        if (status != ITG_OK) return status;
+        runner = itg_runner_sim(annotated);
+        status = itg_program_costs(file->hardware, annotated, NULL, &score, err);
+        options.keep = &outputs;
+        if (status == ITG_OK && with_agreement)
+            status = itg_evaluate(&float_runner, &options, &reference, err);
+        options.keep = NULL;
+        options.reference = &outputs;
+        if (itg_model_is_classifier(model)) options.float_classes = reference.classes;
+    }
+    if (status == ITG_OK) status = itg_evaluate(&runner, &options, &evaluation, err);
+    if (status == ITG_OK) {
+        itg_score_quality(&evaluation, &score);
+        if (file->hardware->all_float) {
+            if (itg_model_is_classifier(model)) score.value[ITG_METRIC_AGREEMENT] = 1.0;
+            score.value[ITG_METRIC_DISTORTION] = 0;
+        }
+        file->results = score;
+        *out = score;
+    }
+    itg_evaluation_deinit(&reference);
+    itg_evaluation_deinit(&evaluation);
+    itg_reference_deinit(&outputs);
+    itg_annotated_destroy(annotated);
+    return status;
+}

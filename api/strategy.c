@@ -1,0 +1,97 @@
+/* Strategies and their files (intaglio.h). */
+#include "api/api.h"
+#include "sim/evaluate.h"
+#include "sim/strategy_file.h"
+#include <stdlib.h>
+#include <string.h>
+
+itg_threshold_method itg_threshold_default(void)
+{
+    return ITG_THRESHOLD_DEFAULT;
+}
+
+itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
+                                const itg_preprocess *p, const itg_stats *stats,
+                                const itg_dataset *calibration, const itg_uniform_options *options,
+                                itg_strategy_file **out, itg_error *err)
+{
+    itg_strategy_file *file = calloc(1, sizeof *file);
+    if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
+    itg_status status =
+        itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
+    if (status == ITG_OK)
+        status = hw->all_float
+                     ? itg_strategy_create(model, &file->strategy, err)
+                     : itg_strategy_uniform(model, hw, stats, options, &file->strategy, err);
+    if (status != ITG_OK) {
+        itg_strategy_file_destroy(file);
+        return status;
+    }
+    file->preprocess = *p;
+    snprintf(file->searcher, sizeof file->searcher, "uniform");
+    if (stats) {
+        memcpy(file->statistics_hash, stats->hash, sizeof file->statistics_hash);
+        memcpy(file->calibration_hash, stats->data_hash, sizeof file->calibration_hash);
+        file->calibration_samples = stats->samples;
+        file->float_kernels = stats->kernels;
+    }
+    if (calibration)
+        memcpy(file->calibration_hash, calibration->hash, sizeof file->calibration_hash);
+    *out = file;
+    return ITG_OK;
+}
+
+itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
+                             itg_error *err)
+{
+    return itg_strategy_file_read(path, model, out, err);
+}
+
+itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
+                             const char *path, itg_error *err)
+{
+    return itg_strategy_file_write(file, model, path, err);
+}
+
+void itg_strategy_close(itg_strategy_file *file)
+{
+    itg_strategy_file_destroy(file);
+}
+const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file)
+{
+    return file->hardware;
+}
+itg_bits_range itg_strategy_bits(const itg_strategy_file *file, bool weights)
+{
+    itg_bits_range range = {0, 0};
+    for (int32_t e = 0; e < file->strategy->edge_count; e++) {
+        const itg_edge_choice *edge = &file->strategy->edges[e];
+        if (edge->bits == 0 || (edge->channel_count > 0) != weights) continue;
+        if (range.min == 0 || edge->bits < range.min) range.min = edge->bits;
+        if (edge->bits > range.max) range.max = edge->bits;
+    }
+    return range;
+}
+
+itg_split_info itg_strategy_split(const itg_strategy_file *file)
+{
+    return file->split;
+}
+itg_float_kernels itg_strategy_float_kernels(const itg_strategy_file *file)
+{
+    return file->float_kernels;
+}
+itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file)
+{
+    return &file->preprocess;
+}
+
+itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out,
+                             itg_error *err)
+{
+    itg_strbuf text = {0};
+    itg_status status = itg_strategy_file_text(file, model, &text, err);
+    if (status == ITG_OK) return itg_take_text(&text, out, err);
+    itg_strbuf_deinit(&text);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* Summaries in memory, and as the JSON text that programs keep of the strategy that they were made
+ * from. */
+#ifndef ITG_SUMMARY_H
+#define ITG_SUMMARY_H
+#include <intaglio/intaglio.h>
+#include "base/json.h"
+
+#define ITG_SUMMARY_KEY "intaglio.summary" /* of a program's metadata */
+
+struct itg_summary {
+    itg_arena *arena; /* owns everything */
+    itg_summary_info info;
+    itg_summary_edge *edges;
+    itg_summary_layer *layers;
+};
+
+/* Empty, with room for so many entries. */
+itg_status itg_summary_create(int32_t edges, int32_t layers, itg_summary **out, itg_error *err);
+/* Complete: of a strategy and the graph that it annotates. program NULL: not made yet. */
+itg_status itg_summary_make(const itg_annotated *a, const itg_program *program,
+                            const itg_strategy_file *file, itg_summary **out, itg_error *err);
+/* Of a strategy file's text alone: widths and thresholds, no costs. */
+itg_status itg_summary_of_strategy(const itg_json *strategy, itg_summary **out, itg_error *err);
+/* Quality as the text of a strategy or a summary says it, where it does. */
+void itg_summary_results(const itg_json *json, itg_score *score);
+
+void itg_summary_write(const itg_summary *summary, itg_strbuf *out);
+/* source names the text in errors. */
+itg_status itg_summary_read(const char *text, size_t bytes, const char *source, itg_summary **out,
+                            itg_error *err);
+
+/* ---- parts of an entry ---- */
+itg_status itg_summary_hardware(itg_summary *s, const itg_hardware *hw, itg_error *err);
+/* values: [lo, hi] where is_range, else t of each channel. */
+itg_status itg_summary_threshold(itg_summary *s, itg_summary_edge *edge, const char *method,
+                                 const double *values, int64_t count, bool is_range,
+                                 itg_error *err);
+/* A copy of text (NULL: NULL) that the summary owns. */
+itg_status itg_summary_text(itg_summary *s, const char *text, const char **out, itg_error *err);
+#endif

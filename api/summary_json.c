@@ -1,0 +1,263 @@
+/* Summaries as JSON: one table of members for writer and reader. Of edges and
+ * layers, members that are 0 or absent are left out. What is read may be a stranger's. */
+#include "api/summary.h"
+#include "sim/strategy_file.h"
+#include <math.h>
+#include <string.h>
+
+typedef enum member_type {
+    TEXT,
+    NAME, /* a text that must be there */
+    INT,  /* int32_t */
+    BYTES,
+    COUNT, /* int64_t; beyond 2^53 as a rounded number */
+    NUMBER
+} member_type;
+
+typedef struct member {
+    const char *key;
+    member_type type;
+    size_t offset;
+} member;
+
+#define MOST_BYTES (INT64_C(1) << 53)
+#define INFO(key, type)                                                                            \
+    {                                                                                              \
+#key, type, offsetof(itg_summary_info, key)                                                \
+    }
+#define EDGE(key, type)                                                                            \
+    {                                                                                              \
+#key, type, offsetof(itg_summary_edge, key)                                                \
+    }
+#define LAYER(key, type)                                                                           \
+    {                                                                                              \
+#key, type, offsetof(itg_summary_layer, key)                                               \
+    }
+static const member info_members[] = {INFO(model_hash, NAME),
+                                      INFO(graph_hash, NAME),
+                                      INFO(hardware, NAME),
+                                      INFO(hardware_hash, NAME),
+                                      {NULL, TEXT, 0}};
+static const member edge_members[] = {
+    EDGE(value, NAME),  EDGE(node, TEXT),    EDGE(slot, INT),       EDGE(bits, INT),
+    EDGE(sign, TEXT),   EDGE(scale, NUMBER), EDGE(zero_point, INT), EDGE(scales, TEXT),
+    EDGE(method, TEXT), EDGE(lo, NUMBER),    EDGE(hi, NUMBER),      EDGE(thresholds, TEXT),
+    {NULL, TEXT, 0}};
+static const member layer_members[] = {LAYER(node, NAME),
+                                       LAYER(op, NAME),
+                                       LAYER(form, NAME),
+                                       LAYER(accumulator_bits, INT),
+                                       LAYER(weight_bytes, BYTES),
+                                       LAYER(macs, COUNT),
+                                       LAYER(parts, BYTES),
+                                       LAYER(joins, COUNT),
+                                       LAYER(bops, NUMBER),
+                                       LAYER(cycles, NUMBER),
+                                       {NULL, TEXT, 0}};
+
+/* ---- writing ---- */
+
+static void add_key(itg_strbuf *out, const char **between, const char *key)
+{
+    itg_strbuf_format(out, "%s\"%s\": ", *between, key);
+    *between = ", ";
+}
+
+static void write_members(itg_strbuf *out, const member *m, const void *object)
+{
+    const char *between = "";
+    for (; m->key; m++) {
+        const char *at = (const char *)object + m->offset;
+        const char *text = NULL;
+        double number = 0;
+        if (m->type == TEXT || m->type == NAME)
+            memcpy(&text, at, sizeof text);
+        else if (m->type == INT)
+            number = *(const int32_t *)(const void *)at;
+        else if (m->type == NUMBER)
+            number = *(const double *)(const void *)at;
+        else
+            number = (double)*(const int64_t *)(const void *)at;
+        if (!text && number == 0) continue;
+        add_key(out, &between, m->key);
+        if (text)
+            itg_strbuf_json_string(out, text);
+        else
+            itg_strbuf_format(out, "%.17g", number);
+    }
+}
+
+/* What is known: costs, or all else. */
+static void write_metrics(const itg_score *score, bool costs, const char *between, itg_strbuf *out)
+{
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        if (!isfinite(score->value[m]) || (about->needs == ITG_NEEDS_PROGRAM) != costs) continue;
+        add_key(out, &between, about->name);
+        itg_strbuf_format(out, "%.17g", score->value[m]);
+    }
+}
+
+static void write_list(itg_strbuf *out, const char *key, const member *members, const void *list,
+                       int32_t count, size_t size)
+{
+    itg_strbuf_format(out, ",\n\"%s\": [", key);
+    for (int32_t i = 0; i < count; i++) {
+        itg_strbuf_add(out, i > 0 ? ",\n {" : "\n {");
+        write_members(out, members, (const char *)list + (size_t)i * size);
+        itg_strbuf_add(out, "}");
+    }
+    itg_strbuf_add(out, "\n]");
+}
+
+void itg_summary_write(const itg_summary *s, itg_strbuf *out)
+{
+    itg_strbuf_add(out, "{");
+    write_members(out, info_members, &s->info);
+    if (s->info.score.samples > 0) {
+        itg_strbuf_format(out, ",\n\"results\": {\"samples\": %lld",
+                          (long long)s->info.score.samples);
+        write_metrics(&s->info.score, false, ", ", out);
+        itg_strbuf_add(out, "}");
+    }
+    if (s->info.has_costs) {
+        itg_strbuf_add(out, ",\n\"costs\": {");
+        write_metrics(&s->info.score, true, "", out);
+        itg_strbuf_add(out, "}");
+        write_list(out, "layers", layer_members, s->layers, s->info.layer_count, sizeof *s->layers);
+    }
+    write_list(out, "edges", edge_members, s->edges, s->info.edge_count, sizeof *s->edges);
+    itg_strbuf_add(out, "}\n");
+}
+
+/* ---- reading ---- */
+
+static itg_status read_text(itg_summary *s, const itg_json *json, const itg_json_value *v, char *to,
+                            itg_error *err)
+{
+    const char *text = NULL;
+    itg_status status = itg_json_get_string(json, v, &text, err);
+    if (status == ITG_OK) status = itg_summary_text(s, text, &text, err);
+    if (status == ITG_OK) memcpy(to, &text, sizeof text);
+    return status;
+}
+
+static itg_status read_member(itg_summary *s, const itg_json *json, const itg_json_value *v,
+                              member_type type, char *to, itg_error *err)
+{
+    int64_t most = type == INT ? INT32_MAX : MOST_BYTES, integer = 0;
+    double number = 0;
+    itg_status status;
+    switch (type) {
+    case TEXT:
+    case NAME:
+        return read_text(s, json, v, to, err);
+    case INT:
+        status = itg_json_get_int(json, v, -most, most, &integer, err);
+        if (status == ITG_OK) *(int32_t *)(void *)to = (int32_t)integer;
+        return status;
+    case BYTES:
+        return itg_json_get_int(json, v, -most, most, (int64_t *)(void *)to, err);
+    case COUNT:
+        status = itg_json_get_number(json, v, &number, err);
+        if (status == ITG_OK)
+            *(int64_t *)(void *)to = number >= 0 && number < 9e18 ? (int64_t)number : INT64_MAX;
+        return status;
+    default:
+        return itg_json_get_number(json, v, (double *)(void *)to, err);
+    }
+}
+
+static itg_status read_members(itg_summary *s, const itg_json *json, const itg_json_value *from,
+                               const member *m, void *object, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    if (itg_json_typeof(from) != ITG_JSON_OBJECT)
+        return itg_json_fail(json, from, err, ITG_BAD_FILE, "expected an object");
+    for (; m->key && status == ITG_OK; m++) {
+        const itg_json_value *v = itg_json_find(from, m->key);
+        if (m->type == NAME) status = itg_json_need(json, from, m->key, ITG_JSON_STRING, &v, err);
+        if (v && status == ITG_OK)
+            status = read_member(s, json, v, m->type, (char *)object + m->offset, err);
+    }
+    return status;
+}
+
+static itg_status read_list(itg_summary *s, const itg_json *json, const itg_json_value *list,
+                            const member *members, void *to, size_t size, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    size_t count = list ? itg_json_length(list) : 0;
+    for (size_t i = 0; i < count && status == ITG_OK; i++)
+        status = read_members(s, json, itg_json_at(list, i), members, (char *)to + i * size, err);
+    return status;
+}
+
+/* Members of the metrics: costs, or all else. */
+static itg_status read_metrics(const itg_json *json, const itg_json_value *from, bool costs,
+                               itg_score *score, itg_error *err)
+{
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        const itg_json_value *v = itg_json_find(from, about->name);
+        double value = 0;
+        if (!v || (about->needs == ITG_NEEDS_PROGRAM) != costs) continue;
+        itg_status status = itg_json_get_number(json, v, &value, err);
+        if (status == ITG_OK && !itg_metric_allows((itg_metric)m, value))
+            status = itg_json_fail(json, v, err, ITG_BAD_FILE, "no possible value");
+        if (status != ITG_OK) return status;
+        score->value[m] = value;
+    }
+    return ITG_OK;
+}
+
+void itg_summary_results(const itg_json *json, itg_score *score)
+{
+    const itg_json_value *results = itg_json_find(itg_json_root(json), "results");
+    const itg_json_value *samples = results ? itg_json_find(results, "samples") : NULL;
+    itg_score read = *score;
+    if (samples && itg_json_get_int(json, samples, 1, MOST_BYTES, &read.samples, NULL) == ITG_OK &&
+        read_metrics(json, results, false, &read, NULL) == ITG_OK)
+        *score = read;
+}
+
+static itg_status read_parts(itg_summary *s, const itg_json *json, const itg_json_value *edges,
+                             const itg_json_value *layers, itg_error *err)
+{
+    const itg_json_value *root = itg_json_root(json), *costs = itg_json_find(root, "costs");
+    itg_status status = read_members(s, json, root, info_members, &s->info, err);
+    s->info.has_costs = costs != NULL;
+    if (costs && status == ITG_OK) status = read_metrics(json, costs, true, &s->info.score, err);
+    if (status == ITG_OK)
+        status = read_list(s, json, layers, layer_members, s->layers, sizeof *s->layers, err);
+    if (status == ITG_OK)
+        status = read_list(s, json, edges, edge_members, s->edges, sizeof *s->edges, err);
+    itg_summary_results(json, &s->info.score);
+    return status;
+}
+
+itg_status itg_summary_read(const char *text, size_t bytes, const char *source, itg_summary **out,
+                            itg_error *err)
+{
+    const itg_json_value *edges = NULL, *layers = NULL;
+    itg_json *json = NULL;
+    itg_summary *s = NULL;
+    itg_status status = itg_json_parse(text, bytes, source, &json, err);
+    if (status != ITG_OK) return status;
+    const itg_json_value *root = itg_json_root(json);
+    status = itg_json_typeof(root) == ITG_JSON_OBJECT
+                 ? itg_json_need(json, root, "edges", ITG_JSON_ARRAY, &edges, err)
+                 : itg_fail(err, ITG_BAD_FILE, "%s: its summary is no JSON object", source);
+    if (status == ITG_OK && itg_json_find(root, "costs"))
+        status = itg_json_need(json, root, "layers", ITG_JSON_ARRAY, &layers, err);
+    if (status == ITG_OK)
+        status = itg_summary_create((int32_t)itg_json_length(edges),
+                                    layers ? (int32_t)itg_json_length(layers) : 0, &s, err);
+    if (status == ITG_OK) status = read_parts(s, json, edges, layers, err);
+    itg_json_destroy(json);
+    if (status == ITG_OK)
+        *out = s;
+    else
+        itg_summary_destroy(s);
+    return status;
+}

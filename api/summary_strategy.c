@@ -1,0 +1,161 @@
+/* A summary of a strategy file without its model. What the file says is a stranger's; only what is
+ * shown is looked at (docs/strategy-file.md). */
+#include "api/summary.h"
+#include "hardware/hardware.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct reader {
+    const itg_json *json;
+    itg_summary *summary;
+    itg_error *err;
+} reader;
+
+static itg_status need(const reader *r, const itg_json_value *object, const char *key,
+                       itg_json_type type, const itg_json_value **out)
+{
+    return itg_json_need(r->json, object, key, type, out, r->err);
+}
+
+/* A text that must be there. */
+static itg_status take_text(const reader *r, const itg_json_value *object, const char *key,
+                            const char **out)
+{
+    const itg_json_value *v;
+    const char *text = NULL;
+    itg_status status = need(r, object, key, ITG_JSON_STRING, &v);
+    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
+    return status == ITG_OK ? itg_summary_text(r->summary, text, out, r->err) : status;
+}
+
+static itg_status number_of(const reader *r, const itg_json_value *v, double *out)
+{
+    const char *text;
+    itg_status status = itg_json_get_string(r->json, v, &text, r->err);
+    if (status == ITG_OK && !itg_parse_hex_double(text, out))
+        status = itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "no hex float");
+    return status;
+}
+
+static itg_status add_channels(const reader *r, const char *method, const itg_json_value *channels,
+                               itg_summary_edge *edge)
+{
+    size_t count = itg_json_length(channels);
+    double *values = malloc((count + 1) * sizeof *values);
+    itg_status status =
+        values != NULL ? ITG_OK : itg_fail(r->err, ITG_NO_MEMORY, "no memory for a summary");
+    for (size_t i = 0; i < count && status == ITG_OK; i++)
+        status = number_of(r, itg_json_at(channels, i), &values[i]);
+    if (status == ITG_OK)
+        status =
+            itg_summary_threshold(r->summary, edge, method, values, (int64_t)count, false, r->err);
+    free(values);
+    return status;
+}
+
+static itg_status add_threshold(const reader *r, const itg_json_value *threshold,
+                                itg_summary_edge *edge)
+{
+    const itg_json_value *channels, *lo, *hi;
+    const char *method = NULL;
+    double range[2];
+    if (itg_json_typeof(threshold) != ITG_JSON_OBJECT)
+        return itg_json_fail(r->json, threshold, r->err, ITG_BAD_FILE, "no threshold");
+    itg_status status = take_text(r, threshold, "method", &method);
+    if (status != ITG_OK) return status;
+    if (itg_json_find(threshold, "channels") != NULL) {
+        status = need(r, threshold, "channels", ITG_JSON_ARRAY, &channels);
+        return status == ITG_OK ? add_channels(r, method, channels, edge) : status;
+    }
+    status = need(r, threshold, "lo", ITG_JSON_STRING, &lo);
+    if (status == ITG_OK) status = need(r, threshold, "hi", ITG_JSON_STRING, &hi);
+    if (status == ITG_OK) status = number_of(r, lo, &range[0]);
+    if (status == ITG_OK) status = number_of(r, hi, &range[1]);
+    return status == ITG_OK
+               ? itg_summary_threshold(r->summary, edge, method, range, 2, true, r->err)
+               : status;
+}
+
+static itg_status add_edge(const reader *r, const itg_json_value *from, const itg_json_value *bits,
+                           const itg_json_value *threshold, itg_summary_edge *edge)
+{
+    const itg_json_value *node, *slot;
+    int64_t width = 0, input = 0;
+    itg_status status = itg_json_get_int(r->json, bits, 0, 32, &width, r->err);
+    if (status == ITG_OK) status = take_text(r, from, "value", &edge->value);
+    if (status == ITG_OK && (node = itg_json_find(from, "node")) != NULL &&
+        itg_json_typeof(node) != ITG_JSON_NULL)
+        status = take_text(r, from, "node", &edge->node);
+    if (status == ITG_OK && (slot = itg_json_find(from, "slot")) != NULL)
+        status = itg_json_get_int(r->json, slot, -INT32_MAX, INT32_MAX, &input, r->err);
+    edge->bits = (int32_t)width;
+    edge->slot = (int32_t)input;
+    return status == ITG_OK && width > 0 ? add_threshold(r, threshold, edge) : status;
+}
+
+/* Name and hash of the description in it: hashed as it is embedded in programs. */
+static itg_status add_hardware(const reader *r)
+{
+    const itg_json_value *value;
+    itg_strbuf text = {0};
+    itg_hardware *hw = NULL;
+    itg_status status = need(r, itg_json_root(r->json), "hardware", ITG_JSON_OBJECT, &value);
+    if (status != ITG_OK) return status;
+    itg_json_print(value, &text);
+    status = itg_strbuf_ok(&text)
+                 ? itg_hardware_parse(text.text, text.length, itg_json_source(r->json), &hw, r->err)
+                 : itg_fail(r->err, ITG_NO_MEMORY, "no memory for a summary");
+    itg_strbuf_deinit(&text);
+    if (status == ITG_OK) status = itg_summary_hardware(r->summary, hw, r->err);
+    itg_hardware_destroy(hw);
+    return status;
+}
+
+/* The three lists of a strategy, one entry an edge. */
+typedef struct lists {
+    const itg_json_value *edges, *bits, *thresholds;
+} lists;
+
+static itg_status find_lists(const reader *r, const itg_json_value *strategy, lists *l)
+{
+    itg_status status = need(r, itg_json_root(r->json), "edges", ITG_JSON_ARRAY, &l->edges);
+    if (status == ITG_OK) status = need(r, strategy, "bits", ITG_JSON_ARRAY, &l->bits);
+    if (status == ITG_OK) status = need(r, strategy, "thresholds", ITG_JSON_ARRAY, &l->thresholds);
+    if (status != ITG_OK) return status;
+    size_t count = itg_json_length(l->edges);
+    if (itg_json_length(l->bits) == count && itg_json_length(l->thresholds) == count) return ITG_OK;
+    return itg_json_fail(r->json, l->bits, r->err, ITG_BAD_FILE,
+                         "%zu widths and %zu thresholds for %zu edges", itg_json_length(l->bits),
+                         itg_json_length(l->thresholds), count);
+}
+
+static itg_status fill(const reader *r, const itg_json_value *strategy, const lists *l)
+{
+    itg_summary_info *info = &r->summary->info;
+    itg_status status = take_text(r, strategy, "model_hash", &info->model_hash);
+    if (status == ITG_OK) status = take_text(r, strategy, "graph_hash", &info->graph_hash);
+    if (status == ITG_OK) status = add_hardware(r);
+    for (int32_t i = 0; i < info->edge_count && status == ITG_OK; i++)
+        status = add_edge(r, itg_json_at(l->edges, (size_t)i), itg_json_at(l->bits, (size_t)i),
+                          itg_json_at(l->thresholds, (size_t)i), &r->summary->edges[i]);
+    return status;
+}
+
+itg_status itg_summary_of_strategy(const itg_json *json, itg_summary **out, itg_error *err)
+{
+    reader r = {json, NULL, err};
+    lists l = {NULL, NULL, NULL};
+    const itg_json_value *root = itg_json_root(json), *strategy;
+    if (itg_json_typeof(root) != ITG_JSON_OBJECT)
+        return itg_json_fail(json, root, err, ITG_BAD_FILE, "no strategy");
+    itg_status status = need(&r, root, "strategy", ITG_JSON_OBJECT, &strategy);
+    if (status == ITG_OK) status = find_lists(&r, strategy, &l);
+    if (status == ITG_OK)
+        status = itg_summary_create((int32_t)itg_json_length(l.edges), 0, &r.summary, err);
+    if (status == ITG_OK) status = fill(&r, strategy, &l);
+    if (status == ITG_OK)
+        *out = r.summary;
+    else
+        itg_summary_destroy(r.summary);
+    return status;
+}

@@ -1,0 +1,76 @@
+#include "base/base.h"
+#include <math.h>
+#include <string.h>
+
+#define ITG_UP true
+#define ITG_DOWN false
+#define ITG_METRIC(id, name, goal, words, unit, better, needs)                                     \
+    [ITG_METRIC_##id] = {name, goal, words, ITG_UNIT_##unit, ITG_##better, ITG_NEEDS_##needs},
+#define ITG_DERIVED ITG_METRIC
+static const itg_metric_info metrics[ITG_METRIC_ALL] = {
+#include <intaglio/metrics.def>
+};
+
+const itg_metric_info *itg_metric_about(itg_metric metric)
+{
+    return &metrics[metric];
+}
+
+bool itg_metric_from_name(const char *name, itg_metric *out)
+{
+    for (int m = 0; m < ITG_METRIC_ALL; m++) {
+        if (strcmp(metrics[m].name, name) != 0) continue;
+        *out = (itg_metric)m;
+        return true;
+    }
+    return false;
+}
+
+bool itg_metric_from_goal(const char *goal, itg_metric *out)
+{
+    for (int m = 0; m < ITG_METRIC_ALL; m++) {
+        if (!metrics[m].goal || strcmp(metrics[m].goal, goal) != 0) continue;
+        *out = (itg_metric)m;
+        return true;
+    }
+    return false;
+}
+
+bool itg_metric_allows(itg_metric metric, double value)
+{
+    switch (metrics[metric].unit) {
+    case ITG_UNIT_SHARE:
+        return value >= 0 && value <= 1;
+    case ITG_UNIT_BYTES:
+        return value >= 0 && value <= 0x1p53 && value == floor(value);
+    case ITG_UNIT_BITS:
+        return value >= 0 && value <= 64;
+    case ITG_UNIT_COUNT:
+    case ITG_UNIT_RATIO:
+        return value >= 0;
+    default:
+        return !isnan(value);
+    }
+}
+
+const char *itg_unit_range(itg_unit unit)
+{
+    static const char *const ranges[] = {
+        [ITG_UNIT_SHARE] = "a number from 0 to 1",
+        [ITG_UNIT_BYTES] = "an integer from 0 to 9007199254740992",
+        [ITG_UNIT_COUNT] = "a number from 0",
+        [ITG_UNIT_BITS] = "a number from 0 to 64",
+        [ITG_UNIT_RATIO] = "a number from 0",
+        [ITG_UNIT_DECIBELS] = "a number",
+        [ITG_UNIT_NUMBER] = "a number",
+    };
+    return ranges[unit];
+}
+
+itg_score itg_score_unknown(void)
+{
+    itg_score score = {0};
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        score.value[m] = (double)NAN;
+    return score;
+}

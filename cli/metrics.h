@@ -1,0 +1,25 @@
+/* Metrics as text and as JSON; every report takes them from the list. */
+#ifndef ITG_CLI_METRICS_H
+#define ITG_CLI_METRICS_H
+#include "cli/json_out.h"
+#include "cli/table.h"
+
+enum { ITG_CLI_QUALITIES = 1, ITG_CLI_COSTS = 2, ITG_CLI_METRICS = 3 };
+
+/* "98.90 %", "12,345", "4.21", "31.25 dB" by the metric's unit; "-": not known. */
+const char *itg_cli_metric_text(itg_metric metric, double value, char buffer[32]);
+const char *itg_cli_share(double share, char *buffer, size_t size); /* "98.90 %", or "-" */
+const char *itg_cli_amount(double value, char *buffer);             /* "12,345", or "-" */
+/* A cell for each metric of the list: its words, or its value. */
+void itg_cli_metric_titles(itg_cli_table *table, const itg_metric *metrics, int count);
+void itg_cli_metric_cells(itg_cli_table *table, const itg_metric *metrics, int count,
+                          const itg_score *score);
+/* Four cells: the metric's words, its value in A and in B, and the change. */
+void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, double a, double b);
+
+/* A member for each metric of the kinds, behind a prefix; null: not known. Qualities are null too
+ * where the score was stopped early, as they are bounds then. What takes labels, or a
+ * function of the user's, is left out where it is not known. */
+void itg_cli_json_metrics(itg_cli_json *json, const char *prefix, const itg_score *score,
+                          int kinds);
+#endif

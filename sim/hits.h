@@ -1,0 +1,22 @@
+/* Classes, and the metrics that are a share of the samples: what one sample counts. */
+#ifndef ITG_HITS_H
+#define ITG_HITS_H
+#include "base/base.h"
+
+/* Whether a tensor is a list of classes: one axis alone is longer than 1, or it is an int64
+ * element, the class itself. */
+bool itg_has_classes(itg_dtype dtype, const itg_shape *shape);
+/* argmax over a flattened tensor, ties to the lowest index; an int64 tensor of one element is the
+ * class itself. */
+int64_t itg_class_of(const itg_tensor *output);
+
+typedef struct itg_sample {
+    const itg_tensor *output;           /* the first; NULL: there is none */
+    int64_t class_id;                   /* itg_class_of(output); -1: none */
+    const int64_t *label, *float_class; /* NULL: not given */
+} itg_sample;
+/* 1: the sample counts; 0: it does not; -1: the metric does not apply, to this sample or any. */
+typedef int (*itg_hit_fn)(const itg_sample *sample);
+/* By itg_metric; NULL: the metric is no share of the samples. */
+extern const itg_hit_fn itg_hit_of[ITG_METRIC_COUNT];
+#endif

@@ -1,0 +1,74 @@
+/* Scores: what is known of a strategy, by metric (intaglio.h). */
+#include "kernels/math.h"
+#include "sim/evaluate.h"
+#include <math.h>
+#include <string.h>
+
+static double sqnr_db(double distortion)
+{
+    if (!(distortion >= 0)) return (double)NAN;
+    return distortion > 0 ? -10 / 3.321928094887362 * itg_log2(distortion) : (double)INFINITY;
+}
+
+double itg_score_get(const itg_score *score, itg_metric metric)
+{
+    if ((int)metric >= 0 && metric < ITG_METRIC_COUNT) return score->value[metric];
+    if (metric == ITG_METRIC_SQNR) return sqnr_db(score->value[ITG_METRIC_DISTORTION]);
+    if (metric != ITG_METRIC_ACCURACY) return (double)NAN;
+    return score
+        ->value[itg_score_knows(score, ITG_METRIC_TOP1) ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT];
+}
+
+bool itg_score_knows(const itg_score *score, itg_metric metric)
+{
+    return !isnan(itg_score_get(score, metric));
+}
+
+/* ---- costs ---- */
+
+/* Elements-weighted mean of the bits of weight edges; 0 without weights. */
+static double average_weight_bits(const itg_annotated *a)
+{
+    double bits = 0, elements = 0;
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        const itg_edge *edge = &a->edges[e];
+        int64_t count = 0;
+        if (edge->kind != ITG_EDGE_QUANT || edge->node == ITG_NONE || edge->slot != 1 ||
+            a->nodes[edge->node].form != ITG_FORM_MAC ||
+            !itg_graph_is_constant(a->graph, edge->value) ||
+            !itg_shape_elements(&a->graph->values[edge->value].shape, &count))
+            continue;
+        bits += (double)count * (double)a->values[edge->value].versions[edge->version].q.bits;
+        elements += (double)count;
+    }
+    return elements > 0 ? bits / elements : 0;
+}
+
+itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,
+                           itg_error *err)
+{
+    itg_cost cost = {0};
+    if (itg_cost_of(hw, a, &cost) != ITG_OK)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the costs");
+    out->value[ITG_METRIC_WEIGHT_BYTES] = (double)cost.weight_bytes;
+    out->value[ITG_METRIC_PARAMETER_BYTES] = (double)cost.parameter_bytes;
+    out->value[ITG_METRIC_BOPS] = (double)cost.bops;
+    out->value[ITG_METRIC_CYCLES] = cost.cycles;
+    out->value[ITG_METRIC_AVERAGE_WEIGHT_BITS] = average_weight_bits(a);
+    return ITG_OK;
+}
+
+/* ---- quality ---- */
+
+void itg_score_quality(const itg_evaluation *e, itg_score *out)
+{
+    out->samples = e->samples;
+    out->stopped_at = e->stopped_at;
+    out->value[ITG_METRIC_DISTORTION] = e->distortion;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (itg_hit_of[m])
+            out->value[m] = e->hits[m] < 0 || e->samples == 0
+                                ? (double)NAN
+                                : (double)e->hits[m] / (double)e->samples;
+    memcpy(out->digest, e->digest, sizeof out->digest);
+}
