@@ -233,10 +233,9 @@ const char *itg_unit_range(itg_unit unit); /* the same in words: "a number from 
 /* What is known of a strategy on some samples. */
 typedef struct itg_score {
     int64_t samples;
-    int64_t stopped_at; /* of a trial: it was raced, and stopped after so many of the samples, since
-                           its quality could not matter any more. Shares are then the most that was
-                           possible, distortion the least (not known where it is not the quality),
-                           digest 0. 0: all samples ran */
+    int64_t stopped_at; /* > 0: the trial was stopped after so many samples, because its quality
+                           could no longer matter. Shares are then the largest that were possible,
+                           distortion the least (not known if it is not the quality), digest 0 */
     double value[ITG_METRIC_COUNT]; /* by itg_metric; NaN: not known */
     unsigned char digest[32];
 } itg_score;
@@ -267,7 +266,7 @@ typedef enum itg_threshold_method {
 #ifdef __cplusplus
 }
 #endif
-/* What a noun ends in behind a number: "s", and "" behind 1. */
+/* The ending of a noun after a number: "" after 1, else "s". */
 static inline const char *itg_plural(int64_t count)
 {
     return count == 1 ? "" : "s";
