@@ -1,7 +1,7 @@
-/* Names of contents: 128 bits of hash. Two things with equal keys are taken for equal, so a key
- * holds everything that the thing depends on. MurmurHash3 x64 128 (Appleby, 2011; published in the
- * public domain) over 64-bit words: fast, not made against someone who looks for collisions, who
- * would deceive nobody but himself: keys live as long as a process and are never stored. */
+/* Keys of contents: 128-bit hashes. Things with equal keys count as equal, so a key covers everything
+ * that a thing depends on. MurmurHash3 x64 128 (Appleby, 2011; public domain) over 64-bit words. It is
+ * fast and does not resist deliberate collisions; keys are never stored and live only as long as the
+ * process. */
 #ifndef ITG_KEY_H
 #define ITG_KEY_H
 #include <stddef.h>

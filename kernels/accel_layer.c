@@ -100,7 +100,7 @@ static bool set_lanes(itg_accel_layer *layer, itg_arena *arena)
     return true;
 }
 
-/* What the problem borrows but weights becomes the arena's. */
+/* Copies what the problem borrows, except for the weights, into the arena. */
 static bool copy_problem(itg_accel_layer *layer, const itg_accel_problem *p, itg_arena *arena)
 {
     layer->problem = *p;

@@ -115,7 +115,7 @@ static void compare_memory(const itg_hardware *hw, const itg_annotated *a,
     int64_t bytes = -1;
     assert_int_equal(itg_program_costs(hw, a, NULL, &score, NULL), ITG_OK);
     assert_int_equal(itg_program_ram_bytes(program, &bytes, NULL), ITG_OK);
-    if (bytes != score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES])
+    if ((double)bytes != score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES])
         fail_msg("seed %llu: the search counts %lld bytes, the program needs %lld",
                  (unsigned long long)seed, (long long)score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES],
                  (long long)bytes);

@@ -51,7 +51,7 @@ static itg_status score_toy(void *context, const int32_t *point, const itg_race 
     *out = itg_score_unknown();
     out->samples = 2;
     out->value[ITG_METRIC_TOP1] = quality;
-    out->value[ITG_METRIC_WEIGHT_BYTES] = (int64_t)bytes;
+    out->value[ITG_METRIC_WEIGHT_BYTES] = (double)(int64_t)bytes;
     if (t->fine) out->value[ITG_METRIC_DISTORTION] = 1 - quality;
     if (t->races && race) stop_early(itg_race_floor(race, out), out);
     return ITG_OK;

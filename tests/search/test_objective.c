@@ -173,7 +173,7 @@ static void goals_without_numbers_are_refused(void **state)
         const double bad[] = {NAN, -1, INFINITY};
         for (int i = 0; i < 3; i++) {
             goal = goal_of((aim){0});
-            limit(&goal, k, bad[i]);
+            limit(&goal, (itg_metric)k, bad[i]);
             assert_int_equal(itg_objective_make(&goal, &floats, &space, &o, NULL),
                              ITG_BAD_ARGUMENT);
         }
