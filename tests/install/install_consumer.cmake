@@ -47,7 +47,7 @@ check_prints(${WORK}/consumer ${c_prints})
 list(JOIN flags " " flags)
 run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${WORK}/build -D CMAKE_MAKE_PROGRAM=${MAKE}
   -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_C_COMPILER=${COMPILER}
-  -D CMAKE_C_FLAGS=${flags})
+  -D CMAKE_C_FLAGS=${flags} -D CMAKE_CXX_FLAGS=${flags})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 check_prints(${WORK}/build/consumer ${c_prints})
 if(EXISTS ${WORK}/build/consumer_cpp)
