@@ -1,7 +1,7 @@
-/* Keys of contents: 128-bit hashes. Things with equal keys count as equal, so a key covers everything
- * that a thing depends on. MurmurHash3 x64 128 (Appleby, 2011; public domain) over 64-bit words. It is
- * fast and does not resist deliberate collisions; keys are never stored and live only as long as the
- * process. */
+/* Keys of contents: 128-bit hashes. Things with equal keys count as equal, so a key covers
+ * everything that a thing depends on. MurmurHash3 x64 128 (Appleby, 2011; public domain) over
+ * 64-bit words. It is fast and does not resist deliberate collisions; keys are never stored and
+ * live only as long as the process. */
 #ifndef ITG_KEY_H
 #define ITG_KEY_H
 #include <stddef.h>
