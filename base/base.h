@@ -78,6 +78,8 @@ typedef struct itg_sha256 {
 void itg_sha256_init(itg_sha256 *hash);
 void itg_sha256_update(itg_sha256 *hash, const void *data, size_t bytes);
 void itg_sha256_final(itg_sha256 *hash, unsigned char out[32]);
+/* The hash of one piece. */
+void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32]);
 void itg_sha256_hex(const unsigned char digest[32], char out[65]); /* lower case, terminated */
 
 /* ---- random numbers (rng.c): xoshiro256** seeded by splitmix64 (Blackman, Vigna 2018); equal on

@@ -108,6 +108,14 @@ void itg_sha256_final(itg_sha256 *hash, unsigned char out[32])
         out[i] = (unsigned char)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
+void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32])
+{
+    itg_sha256 hash;
+    itg_sha256_init(&hash);
+    itg_sha256_update(&hash, data, bytes);
+    itg_sha256_final(&hash, out);
+}
+
 void itg_sha256_hex(const unsigned char digest[32], char out[65])
 {
     static const char digits[] = "0123456789abcdef";

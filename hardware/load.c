@@ -500,10 +500,7 @@ itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source
                           source, canonical.length, ITG_HW_MAX_FILE_BYTES);
         goto cleanup;
     }
-    itg_sha256 hash;
-    itg_sha256_init(&hash);
-    itg_sha256_update(&hash, canonical.text, canonical.length);
-    itg_sha256_final(&hash, hw->hash);
+    itg_sha256_of(canonical.text, canonical.length, hw->hash);
     loader l = {json, hw, ITG_OP_COUNT};
     status = read_object(&l, &itg_hw_file_keys, itg_json_root(json), hw, err);
     if (status == ITG_OK) status = itg_hw_check_file(json, hw, err);

@@ -29,11 +29,8 @@ static itg_status insert_row(itg_run_log *log, const char *sql, const char *cons
 
 static void hash_text(const char *text, char hex[65])
 {
-    itg_sha256 hash;
     unsigned char digest[32];
-    itg_sha256_init(&hash);
-    itg_sha256_update(&hash, text, strlen(text));
-    itg_sha256_final(&hash, digest);
+    itg_sha256_of(text, strlen(text), digest);
     itg_sha256_hex(digest, hex);
 }
 

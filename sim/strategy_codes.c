@@ -111,12 +111,9 @@ static itg_status check_file(const itg_strategy *s, const char *file, const unsi
     size_t bytes = itg_strategy_codes_bytes(s);
     unsigned char actual[32];
     char expected[65], hex[65];
-    itg_sha256 h;
     if (found != bytes)
         return itg_fail(err, ITG_BAD_FILE, "%s: has %zu bytes, expected %zu", file, found, bytes);
-    itg_sha256_init(&h);
-    itg_sha256_update(&h, data, found);
-    itg_sha256_final(&h, actual);
+    itg_sha256_of(data, found, actual);
     if (memcmp(actual, hash, sizeof actual) == 0) return ITG_OK;
     itg_sha256_hex(hash, expected);
     itg_sha256_hex(actual, hex);

@@ -167,16 +167,13 @@ itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph
 {
     static const unsigned char none[32];
     itg_strbuf text = {0};
-    itg_sha256 h;
     if (memcmp(file->source_hash, none, sizeof none) != 0) {
         memcpy(out, file->source_hash, sizeof file->source_hash);
         return ITG_OK;
     }
     itg_status status = itg_strategy_file_text(file, graph, &text, err);
     if (status == ITG_OK) {
-        itg_sha256_init(&h);
-        itg_sha256_update(&h, text.text, text.length);
-        itg_sha256_final(&h, out);
+        itg_sha256_of(text.text, text.length, out);
     }
     itg_strbuf_deinit(&text);
     return status;

@@ -273,10 +273,7 @@ static itg_status parse(const unsigned char *data, size_t bytes, const char *sou
         itg_onnx_file_destroy(file);
         return status;
     }
-    itg_sha256 hash;
-    itg_sha256_init(&hash);
-    itg_sha256_update(&hash, data, bytes);
-    itg_sha256_final(&hash, file->hash);
+    itg_sha256_of(data, bytes, file->hash);
     *out = file;
     return ITG_OK;
 }

@@ -69,12 +69,9 @@ static void check_version(itg_view *v)
 
 void itg_certificate_end(itg_strbuf *text)
 {
-    itg_sha256 h;
     unsigned char hash[32];
     if (!itg_strbuf_ok(text)) return;
-    itg_sha256_init(&h);
-    itg_sha256_update(&h, text->text, text->length);
-    itg_sha256_final(&h, hash);
+    itg_sha256_of(text->text, text->length, hash);
     itg_strbuf_add(text, "\"sha256\": ");
     itg_certificate_hash(text, hash);
     itg_strbuf_add(text, "\n}\n");
@@ -85,12 +82,9 @@ static itg_status size_of(const char *path, const unsigned char hash[32], size_t
                           itg_error *err)
 {
     unsigned char *data = NULL, again[32];
-    itg_sha256 h;
     itg_status status = itg_file_read(path, SIZE_MAX / 2, &data, out, err);
     if (status != ITG_OK) return status;
-    itg_sha256_init(&h);
-    itg_sha256_update(&h, data, *out);
-    itg_sha256_final(&h, again);
+    itg_sha256_of(data, *out, again);
     free(data);
     if (memcmp(hash, again, sizeof again) != 0)
         return itg_fail(err, ITG_IO, "%s: it changed while it was read", path);

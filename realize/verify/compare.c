@@ -129,14 +129,11 @@ void itg_certificate_check_end(itg_view *v, const char *text, size_t bytes)
     const size_t tail = strlen(before) + HEX + strlen(after);
     unsigned char hash[32];
     char hex[HEX + 1];
-    itg_sha256 h;
     if (bytes < tail) {
         itg_view_problem(v, "the certificate does not end with its own hash");
         return;
     }
-    itg_sha256_init(&h);
-    itg_sha256_update(&h, text, bytes - tail);
-    itg_sha256_final(&h, hash);
+    itg_sha256_of(text, bytes - tail, hash);
     itg_sha256_hex(hash, hex);
     const char *end = text + bytes - tail;
     if (memcmp(end, before, strlen(before)) != 0 || memcmp(end + strlen(before), hex, HEX) != 0 ||

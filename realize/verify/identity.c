@@ -216,11 +216,8 @@ void itg_certificate_identity(itg_certificate *c, size_t bytes)
     const char *hardware = metadata(c, KEY_HARDWARE);
     itg_strbuf_add(&c->text, "\"hardware_sha256\": ");
     if (hardware != NULL) {
-        itg_sha256 h;
         unsigned char hash[32];
-        itg_sha256_init(&h);
-        itg_sha256_update(&h, hardware, strlen(hardware));
-        itg_sha256_final(&h, hash);
+        itg_sha256_of(hardware, strlen(hardware), hash);
         itg_certificate_hash(&c->text, hash);
         itg_strbuf_add(&c->text, ",\n");
     } else {
