@@ -13,6 +13,7 @@ void itg_data_close(itg_dataset *data)
 {
     itg_dataset_destroy(data);
 }
+
 itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out,
                                 itg_error *err)
 {

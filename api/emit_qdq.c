@@ -1,6 +1,5 @@
 /* QDQ models (intaglio.h): metadata that says where a model comes from. */
 #include "api/origin.h"
-#include "sim/sim.h"
 
 itg_status itg_emit_qdq(const itg_annotated *annotated, const itg_model *model,
                         const itg_strategy_file *file, const char *path, itg_qdq_report **out,

@@ -1,11 +1,10 @@
-/* Opening models, and what the hardware makes of them (intaglio.h). */
+/* Opening models, and what is known of them (intaglio.h). */
 #include "api/api.h"
 #include "graph/onnx/budget.h"
 #include "graph/onnx/file_read.h"
-#include "sim/evaluate.h"
 #include "kernels/float_ops.h"
+#include "sim/evaluate.h"
 #include <stdlib.h>
-#include <string.h>
 
 const char *itg_engine_version(void)
 {

@@ -1,12 +1,11 @@
 /* The public interface of programs: saving with what a later run needs, opening, running over a
  * data set (intaglio.h). */
 #include "api/api.h"
-#include "search/engine.h"
-#include "search/evaluator.h"
 #include "api/npy.h"
 #include "api/origin.h"
 #include "api/summary.h"
 #include "realize/realize.h"
+#include "search/evaluator.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +57,9 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
     if (status == ITG_OK && !itg_strbuf_ok(&split))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the program's metadata");
-    snprintf(weight_bytes, sizeof weight_bytes, "%lld",
-             (long long)costs.value[ITG_METRIC_WEIGHT_BYTES]);
-    snprintf(parameter_bytes, sizeof parameter_bytes, "%lld",
-             (long long)costs.value[ITG_METRIC_PARAMETER_BYTES]);
+    snprintf(weight_bytes, sizeof weight_bytes, "%.0f", costs.value[ITG_METRIC_WEIGHT_BYTES]);
+    snprintf(parameter_bytes, sizeof parameter_bytes, "%.0f",
+             costs.value[ITG_METRIC_PARAMETER_BYTES]);
     itg_metadata metadata[ITG_ORIGIN_COUNT + 4];
     int32_t count = ITG_ORIGIN_COUNT;
     memcpy(metadata, origin.metadata, sizeof origin.metadata);
@@ -84,18 +82,9 @@ itg_status itg_program_open(const char *path, itg_program **out, itg_error *err)
 itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out, itg_error *err)
 {
     const char *text = itg_program_metadata(program, ITG_PREPROCESS_KEY);
-    itg_json *json = NULL;
-    itg_preprocess read = itg_preprocess_default();
-    if (!text) {
-        *out = read;
-        return ITG_OK;
-    }
-    itg_status status =
-        itg_json_parse(text, strlen(text), "the artefact's preprocessing", &json, err);
-    if (status == ITG_OK) status = itg_preprocess_read(json, itg_json_root(json), &read, err);
-    itg_json_destroy(json);
-    if (status == ITG_OK) *out = read;
-    return status;
+    if (text) return itg_preprocess_from_text(text, "the artefact's preprocessing", out, err);
+    *out = itg_preprocess_default();
+    return ITG_OK;
 }
 
 /* As saved; NaN: not known. */

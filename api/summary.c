@@ -67,13 +67,8 @@ static itg_status add_hash(itg_summary *s, const unsigned char hash[32], const c
 
 itg_status itg_summary_hardware(itg_summary *s, const itg_hardware *hw, itg_error *err)
 {
-    unsigned char hash[32];
-    itg_sha256 h;
-    itg_sha256_init(&h);
-    itg_sha256_update(&h, hw->json, strlen(hw->json));
-    itg_sha256_final(&h, hash);
     itg_status status = itg_summary_text(s, hw->name, &s->info.hardware, err);
-    return status == ITG_OK ? add_hash(s, hash, &s->info.hardware_hash, err) : status;
+    return status == ITG_OK ? add_hash(s, hw->hash, &s->info.hardware_hash, err) : status;
 }
 
 /* 16 hexadecimal digits of the SHA-256 of the numbers, as binary64, little-endian. */
@@ -216,7 +211,6 @@ static itg_status open_strategy(const char *path, const itg_model *model, const 
     itg_status status = itg_json_parse(bytes, count, path, &json, err);
     if (status == ITG_OK)
         status = model ? annotate(path, model, out, err) : itg_summary_of_strategy(json, out, err);
-    if (status == ITG_OK) itg_summary_results(json, &(*out)->info.score);
     itg_json_destroy(json);
     return status;
 }

@@ -21,8 +21,8 @@ itg_status itg_summary_make(const itg_annotated *a, const itg_program *program,
                             const itg_strategy_file *file, itg_summary **out, itg_error *err);
 /* Of a strategy file's text alone: widths and thresholds, no costs. */
 itg_status itg_summary_of_strategy(const itg_json *strategy, itg_summary **out, itg_error *err);
-/* Quality as the text of a strategy or a summary says it, where it does. */
-void itg_summary_results(const itg_json *json, itg_score *score);
+/* Quality as the text of a strategy or a summary says it, if it does. */
+void itg_summary_results(itg_summary *s, const itg_json *json);
 
 void itg_summary_write(const itg_summary *summary, itg_strbuf *out);
 /* source names the text in errors. */

@@ -1,5 +1,5 @@
-/* Summaries as JSON: one table of members for writer and reader. Of edges and
- * layers, members that are 0 or absent are left out. What is read may be a stranger's. */
+/* Summaries as JSON: one table of members for writer and reader. Of edges and layers, members that
+ * are 0 or absent are left out. What is read may be a stranger's. */
 #include "api/summary.h"
 #include "sim/strategy_file.h"
 #include <math.h>
@@ -18,42 +18,43 @@ typedef struct member {
     const char *key;
     member_type type;
     size_t offset;
+    int64_t most; /* INT, BYTES: the largest magnitude */
 } member;
 
 #define MOST_BYTES (INT64_C(1) << 53)
-#define INFO(key, type)                                                                            \
+#define MEMBER(of, key, type, most)                                                                \
     {                                                                                              \
-#key, type, offsetof(itg_summary_info, key)                                                \
+#key, type, offsetof(itg_summary_##of, key), most                                          \
     }
-#define EDGE(key, type)                                                                            \
-    {                                                                                              \
-#key, type, offsetof(itg_summary_edge, key)                                                \
-    }
-#define LAYER(key, type)                                                                           \
-    {                                                                                              \
-#key, type, offsetof(itg_summary_layer, key)                                               \
-    }
-static const member info_members[] = {INFO(model_hash, NAME),
-                                      INFO(graph_hash, NAME),
-                                      INFO(hardware, NAME),
-                                      INFO(hardware_hash, NAME),
-                                      {NULL, TEXT, 0}};
-static const member edge_members[] = {
-    EDGE(value, NAME),  EDGE(node, TEXT),    EDGE(slot, INT),       EDGE(bits, INT),
-    EDGE(sign, TEXT),   EDGE(scale, NUMBER), EDGE(zero_point, INT), EDGE(scales, TEXT),
-    EDGE(method, TEXT), EDGE(lo, NUMBER),    EDGE(hi, NUMBER),      EDGE(thresholds, TEXT),
-    {NULL, TEXT, 0}};
-static const member layer_members[] = {LAYER(node, NAME),
-                                       LAYER(op, NAME),
-                                       LAYER(form, NAME),
-                                       LAYER(accumulator_bits, INT),
-                                       LAYER(weight_bytes, BYTES),
-                                       LAYER(macs, COUNT),
-                                       LAYER(parts, BYTES),
-                                       LAYER(joins, COUNT),
-                                       LAYER(bops, NUMBER),
-                                       LAYER(cycles, NUMBER),
-                                       {NULL, TEXT, 0}};
+static const member info_members[] = {MEMBER(info, model_hash, NAME, 0),
+                                      MEMBER(info, graph_hash, NAME, 0),
+                                      MEMBER(info, hardware, NAME, 0),
+                                      MEMBER(info, hardware_hash, NAME, 0),
+                                      {NULL, TEXT, 0, 0}};
+static const member edge_members[] = {MEMBER(edge, value, NAME, 0),
+                                      MEMBER(edge, node, TEXT, 0),
+                                      MEMBER(edge, slot, INT, INT32_MAX),
+                                      MEMBER(edge, bits, INT, 64),
+                                      MEMBER(edge, sign, TEXT, 0),
+                                      MEMBER(edge, scale, NUMBER, 0),
+                                      MEMBER(edge, zero_point, INT, INT32_MAX),
+                                      MEMBER(edge, scales, TEXT, 0),
+                                      MEMBER(edge, method, TEXT, 0),
+                                      MEMBER(edge, lo, NUMBER, 0),
+                                      MEMBER(edge, hi, NUMBER, 0),
+                                      MEMBER(edge, thresholds, TEXT, 0),
+                                      {NULL, TEXT, 0, 0}};
+static const member layer_members[] = {MEMBER(layer, node, NAME, 0),
+                                       MEMBER(layer, op, NAME, 0),
+                                       MEMBER(layer, form, NAME, 0),
+                                       MEMBER(layer, accumulator_bits, INT, 64),
+                                       MEMBER(layer, weight_bytes, BYTES, MOST_BYTES),
+                                       MEMBER(layer, macs, COUNT, 0),
+                                       MEMBER(layer, parts, BYTES, INT32_MAX),
+                                       MEMBER(layer, joins, COUNT, 0),
+                                       MEMBER(layer, bops, NUMBER, 0),
+                                       MEMBER(layer, cycles, NUMBER, 0),
+                                       {NULL, TEXT, 0, 0}};
 
 /* ---- writing ---- */
 
@@ -92,7 +93,7 @@ static void write_metrics(const itg_score *score, bool costs, const char *betwee
 {
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
-        if (!isfinite(score->value[m]) || (about->needs == ITG_NEEDS_PROGRAM) != costs) continue;
+        if (!isfinite(score->value[m]) || itg_metric_is_cost((itg_metric)m) != costs) continue;
         add_key(out, &between, about->name);
         itg_strbuf_format(out, "%.17g", score->value[m]);
     }
@@ -143,21 +144,21 @@ static itg_status read_text(itg_summary *s, const itg_json *json, const itg_json
 }
 
 static itg_status read_member(itg_summary *s, const itg_json *json, const itg_json_value *v,
-                              member_type type, char *to, itg_error *err)
+                              const member *m, char *to, itg_error *err)
 {
-    int64_t most = type == INT ? INT32_MAX : MOST_BYTES, integer = 0;
+    int64_t integer = 0;
     double number = 0;
     itg_status status;
-    switch (type) {
+    switch (m->type) {
     case TEXT:
     case NAME:
         return read_text(s, json, v, to, err);
     case INT:
-        status = itg_json_get_int(json, v, -most, most, &integer, err);
+        status = itg_json_get_int(json, v, -m->most, m->most, &integer, err);
         if (status == ITG_OK) *(int32_t *)(void *)to = (int32_t)integer;
         return status;
     case BYTES:
-        return itg_json_get_int(json, v, -most, most, (int64_t *)(void *)to, err);
+        return itg_json_get_int(json, v, -m->most, m->most, (int64_t *)(void *)to, err);
     case COUNT:
         status = itg_json_get_number(json, v, &number, err);
         if (status == ITG_OK)
@@ -178,7 +179,7 @@ static itg_status read_members(itg_summary *s, const itg_json *json, const itg_j
         const itg_json_value *v = itg_json_find(from, m->key);
         if (m->type == NAME) status = itg_json_need(json, from, m->key, ITG_JSON_STRING, &v, err);
         if (v && status == ITG_OK)
-            status = read_member(s, json, v, m->type, (char *)object + m->offset, err);
+            status = read_member(s, json, v, m, (char *)object + m->offset, err);
     }
     return status;
 }
@@ -193,15 +194,14 @@ static itg_status read_list(itg_summary *s, const itg_json *json, const itg_json
     return status;
 }
 
-/* Members of the metrics: costs, or all else. */
-static itg_status read_metrics(const itg_json *json, const itg_json_value *from, bool costs,
-                               itg_score *score, itg_error *err)
+static itg_status read_costs(const itg_json *json, const itg_json_value *from, itg_score *score,
+                             itg_error *err)
 {
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
         const itg_json_value *v = itg_json_find(from, about->name);
         double value = 0;
-        if (!v || (about->needs == ITG_NEEDS_PROGRAM) != costs) continue;
+        if (!v || !itg_metric_is_cost((itg_metric)m)) continue;
         itg_status status = itg_json_get_number(json, v, &value, err);
         if (status == ITG_OK && !itg_metric_allows((itg_metric)m, value))
             status = itg_json_fail(json, v, err, ITG_BAD_FILE, "no possible value");
@@ -211,14 +211,14 @@ static itg_status read_metrics(const itg_json *json, const itg_json_value *from,
     return ITG_OK;
 }
 
-void itg_summary_results(const itg_json *json, itg_score *score)
+void itg_summary_results(itg_summary *s, const itg_json *json)
 {
-    const itg_json_value *results = itg_json_find(itg_json_root(json), "results");
-    const itg_json_value *samples = results ? itg_json_find(results, "samples") : NULL;
-    itg_score read = *score;
-    if (samples && itg_json_get_int(json, samples, 1, MOST_BYTES, &read.samples, NULL) == ITG_OK &&
-        read_metrics(json, results, false, &read, NULL) == ITG_OK)
-        *score = read;
+    itg_score read = itg_score_unknown();
+    itg_results_read(json, &read);
+    if (read.samples == 0) return;
+    s->info.score.samples = read.samples;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (!itg_metric_is_cost((itg_metric)m)) s->info.score.value[m] = read.value[m];
 }
 
 static itg_status read_parts(itg_summary *s, const itg_json *json, const itg_json_value *edges,
@@ -227,12 +227,12 @@ static itg_status read_parts(itg_summary *s, const itg_json *json, const itg_jso
     const itg_json_value *root = itg_json_root(json), *costs = itg_json_find(root, "costs");
     itg_status status = read_members(s, json, root, info_members, &s->info, err);
     s->info.has_costs = costs != NULL;
-    if (costs && status == ITG_OK) status = read_metrics(json, costs, true, &s->info.score, err);
+    if (costs && status == ITG_OK) status = read_costs(json, costs, &s->info.score, err);
     if (status == ITG_OK)
         status = read_list(s, json, layers, layer_members, s->layers, sizeof *s->layers, err);
     if (status == ITG_OK)
         status = read_list(s, json, edges, edge_members, s->edges, sizeof *s->edges, err);
-    itg_summary_results(json, &s->info.score);
+    itg_summary_results(s, json);
     return status;
 }
 

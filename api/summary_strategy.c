@@ -153,9 +153,11 @@ itg_status itg_summary_of_strategy(const itg_json *json, itg_summary **out, itg_
     if (status == ITG_OK)
         status = itg_summary_create((int32_t)itg_json_length(l.edges), 0, &r.summary, err);
     if (status == ITG_OK) status = fill(&r, strategy, &l);
-    if (status == ITG_OK)
-        *out = r.summary;
-    else
+    if (status != ITG_OK) {
         itg_summary_destroy(r.summary);
-    return status;
+        return status;
+    }
+    itg_summary_results(r.summary, json);
+    *out = r.summary;
+    return ITG_OK;
 }

@@ -16,6 +16,11 @@ const itg_metric_info *itg_metric_about(itg_metric metric)
     return &metrics[metric];
 }
 
+bool itg_metric_is_cost(itg_metric metric)
+{
+    return metrics[metric].needs == ITG_NEEDS_PROGRAM;
+}
+
 bool itg_metric_from_name(const char *name, itg_metric *out)
 {
     for (int m = 0; m < ITG_METRIC_ALL; m++) {

@@ -119,8 +119,7 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
     }
     if (status == ITG_OK) {
         for (int m = 0; m < ITG_METRIC_COUNT; m++)
-            if (itg_metric_about((itg_metric)m)->needs != ITG_NEEDS_PROGRAM)
-                c->score[side].value[m] = score.value[m];
+            if (!itg_metric_is_cost((itg_metric)m)) c->score[side].value[m] = score.value[m];
         c->score[side].samples = score.samples;
         memcpy(c->score[side].digest, score.digest, sizeof score.digest);
     }

@@ -177,7 +177,7 @@ void itg_cli_json_quality(itg_cli_json *json, const itg_score *score)
     char digest[ITG_CLI_HEX];
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
-        if (about->needs != ITG_NEEDS_PROGRAM && !isnan(score->value[m]))
+        if (!itg_metric_is_cost((itg_metric)m) && !isnan(score->value[m]))
             itg_cli_json_number(json, about->name, score->value[m]);
     }
     if (itg_score_knows(score, ITG_METRIC_TOP1))
@@ -244,7 +244,7 @@ static void print_costs(const itg_score *score)
     const char *name = "costs";
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
-        if (about->needs != ITG_NEEDS_PROGRAM || isnan(score->value[m])) continue;
+        if (!itg_metric_is_cost((itg_metric)m) || isnan(score->value[m])) continue;
         itg_cli_print_line(name, "%s %s", itg_cli_metric_text((itg_metric)m, score->value[m], text),
                            about->words);
         name = "";
@@ -269,7 +269,7 @@ void itg_cli_print_score(const itg_score *score)
             itg_cli_print_line(
                 "SQNR", "%s   of the outputs, against the float network's",
                 itg_cli_metric_text(ITG_METRIC_SQNR, itg_score_get(score, ITG_METRIC_SQNR), text));
-        else if (about->needs != ITG_NEEDS_PROGRAM)
+        else if (!itg_metric_is_cost((itg_metric)m))
             itg_cli_print_line(about->words, "%s", itg_cli_metric_text((itg_metric)m, value, text));
     }
     print_costs(score);

@@ -87,7 +87,7 @@ void itg_cli_json_metrics(itg_cli_json *json, const char *prefix, const itg_scor
 {
     for (int m = 0; m < ITG_METRIC_ALL; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
-        int kind = about->needs == ITG_NEEDS_PROGRAM ? ITG_CLI_COSTS : ITG_CLI_QUALITIES;
+        int kind = itg_metric_is_cost((itg_metric)m) ? ITG_CLI_COSTS : ITG_CLI_QUALITIES;
         double value = itg_score_get(score, (itg_metric)m);
         bool bound = kind == ITG_CLI_QUALITIES && score->stopped_at > 0 && !isnan(value);
         char key[64];

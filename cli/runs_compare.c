@@ -370,7 +370,7 @@ static void cost_rows(itg_cli_table *table, const itg_run_record *r, const itg_r
     const itg_score none = itg_score_unknown(), *a = r->has_best ? &r->holdout_best : &none,
                     *b = t->has_best ? &t->holdout_best : &none;
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
-        if (itg_metric_about((itg_metric)m)->needs == ITG_NEEDS_PROGRAM)
+        if (itg_metric_is_cost((itg_metric)m))
             itg_cli_metric_row(table, (itg_metric)m, a->value[m], b->value[m]);
 }
 

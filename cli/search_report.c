@@ -32,8 +32,7 @@ static itg_score best_holdout(const itg_search_result *r)
     if (known) return *known;
     itg_score score = itg_search_best(r)->score;
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
-        if (itg_metric_about((itg_metric)m)->needs != ITG_NEEDS_PROGRAM)
-            score.value[m] = (double)NAN;
+        if (!itg_metric_is_cost((itg_metric)m)) score.value[m] = (double)NAN;
     score.samples = 0;
     memset(score.digest, 0, sizeof score.digest);
     return score;

@@ -3,11 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static bool is_cost(itg_metric metric)
-{
-    return itg_metric_about(metric)->needs == ITG_NEEDS_PROGRAM;
-}
-
 const itg_constraint *itg_goal_constraint(const itg_goal *goal, itg_metric metric)
 {
     for (int32_t i = 0; i < goal->constraint_count; i++)
@@ -38,22 +33,22 @@ itg_metric itg_goal_objective(const itg_goal *goal)
 
 bool itg_goal_maximizes_quality(const itg_goal *goal)
 {
-    return !is_cost(itg_goal_objective(goal));
+    return !itg_metric_is_cost(itg_goal_objective(goal));
 }
 
 itg_metric itg_goal_quality_metric(const itg_goal *goal)
 {
     for (int32_t i = 0; i < goal->objective_count; i++)
-        if (!is_cost(goal->objectives[i])) return goal->objectives[i];
+        if (!itg_metric_is_cost(goal->objectives[i])) return goal->objectives[i];
     for (int32_t i = 0; i < goal->constraint_count; i++)
-        if (!is_cost(goal->constraints[i].metric)) return goal->constraints[i].metric;
+        if (!itg_metric_is_cost(goal->constraints[i].metric)) return goal->constraints[i].metric;
     return ITG_METRIC_ACCURACY;
 }
 
 double itg_goal_limit(const itg_goal *goal, itg_metric cost)
 {
     const itg_constraint *c = itg_goal_constraint(goal, cost);
-    return c && is_cost(cost) ? c->bound : 0;
+    return c && itg_metric_is_cost(cost) ? c->bound : 0;
 }
 
 double itg_goal_drop(const itg_goal *goal)
@@ -72,12 +67,13 @@ double itg_goal_least_sqnr(const itg_goal *goal)
 const char *itg_goal_objectives_text(const itg_goal *goal, char *buffer, size_t size)
 {
     itg_metric first = itg_goal_objective(goal);
-    size_t used = (size_t)snprintf(buffer, size, "%s",
-                                   is_cost(first) ? itg_metric_about(first)->goal : "quality");
+    size_t used = (size_t)snprintf(
+        buffer, size, "%s", itg_metric_is_cost(first) ? itg_metric_about(first)->goal : "quality");
     for (int32_t i = 1; i < goal->objective_count && used < size; i++)
-        used += (size_t)snprintf(
-            buffer + used, size - used, ", %s",
-            is_cost(goal->objectives[i]) ? itg_metric_about(goal->objectives[i])->goal : "quality");
+        used += (size_t)snprintf(buffer + used, size - used, ", %s",
+                                 itg_metric_is_cost(goal->objectives[i])
+                                     ? itg_metric_about(goal->objectives[i])->goal
+                                     : "quality");
     return buffer;
 }
 
@@ -109,7 +105,7 @@ static itg_status check_constraint(const itg_goal *goal, const itg_constraint *c
     const itg_metric_info *about = itg_metric_about(c->metric);
     if (itg_goal_constraint(goal, c->metric) != c)
         return itg_fail(err, ITG_BAD_ARGUMENT, "there are two constraints of %s", about->name);
-    if (about->needs == ITG_NEEDS_PROGRAM) {
+    if (itg_metric_is_cost(c->metric)) {
         if (c->bound > 0 && !isinf(c->bound) && !c->below_float) return ITG_OK;
         return itg_fail(err, ITG_BAD_ARGUMENT, "the limit of %s is not a positive number",
                         about->words);
@@ -138,7 +134,9 @@ static itg_status check_objectives(const itg_goal *goal, itg_error *err)
 {
     for (int32_t i = 0; i < goal->objective_count; i++) {
         itg_metric m = goal->objectives[i];
-        if (is_cost(m) || (itg_metric_about(m)->up && m == itg_goal_quality_metric(goal))) continue;
+        if (itg_metric_is_cost(m) ||
+            (itg_metric_about(m)->up && m == itg_goal_quality_metric(goal)))
+            continue;
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "%s is no objective here: costs, and one quality of which more is better",
                         itg_metric_about(m)->name);

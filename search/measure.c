@@ -35,7 +35,7 @@ static itg_status cost_moved(measure *m, int64_t item, int32_t d, int32_t levels
 /* A limit counts that the widest widths exceed, or may. */
 static bool counts(const measure *m, itg_metric kind)
 {
-    double limit = itg_goal_limit(&m->objective->goal, (itg_metric)kind);
+    double limit = itg_goal_limit(&m->objective->goal, kind);
     return limit > 0 && (!m->levels[0] || m->scores[0].value[kind] > limit);
 }
 

@@ -264,9 +264,8 @@ static itg_status read_goal(const reader *r, itg_goal *goal)
     itg_metric quality = ITG_METRIC_ACCURACY;
     itg_status status = v ? itg_json_get_string(r->json, v, &name, r->err) : ITG_OK;
     *goal = (itg_goal){0};
-    if (status == ITG_OK &&
-        (!itg_metric_from_name(name, &quality) ||
-         itg_metric_about(quality)->needs == ITG_NEEDS_PROGRAM || !itg_metric_about(quality)->up))
+    if (status == ITG_OK && (!itg_metric_from_name(name, &quality) || itg_metric_is_cost(quality) ||
+                             !itg_metric_about(quality)->up))
         return refuse(r, v, "the name of a quality");
     if (status == ITG_OK) status = read_objectives(r, quality, goal);
     if (status != ITG_OK) return status;

@@ -100,10 +100,10 @@ static itg_status cost_corners(explanation *x, bool *known, itg_error *err)
 static void add_cost(explanation *x, double cost, itg_metric kind)
 {
     add_number(&x->text, cost);
-    double limit = itg_goal_limit(&x->s->objective.goal, (itg_metric)kind);
+    double limit = itg_goal_limit(&x->s->objective.goal, kind);
     itg_strbuf_format(&x->text, " %s, the limit is ", itg_metric_about(kind)->words);
     add_number(&x->text, limit);
-    if (limit != itg_goal_limit(&x->s->options->goal, (itg_metric)kind))
+    if (limit != itg_goal_limit(&x->s->options->goal, kind))
         itg_strbuf_format(&x->text, " (memory.%s_bytes of %s's description)",
                           itg_metric_about(kind)->goal, x->s->hw->name);
 }

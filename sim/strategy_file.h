@@ -56,6 +56,9 @@ size_t itg_strategy_codes_expect(itg_strategy *s, const itg_graph *g);
 itg_status itg_strategy_codes_read(itg_strategy *s, const char *path, const char *name,
                                    const unsigned char hash[32], itg_error *err);
 
+/* The member "results" of a strategy file, or of a summary of one: written for people, so what is
+ * no result is passed over. *out stays where there are none. */
+void itg_results_read(const itg_json *json, itg_score *out);
 void itg_split_info_write(const itg_split_info *split, itg_strbuf *out); /* one JSON object */
 itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out,
                                itg_error *err);

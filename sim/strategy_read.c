@@ -428,8 +428,7 @@ static itg_status read_all(reader *r, itg_strategy_file *file)
     return status;
 }
 
-/* Results are written for people; what is no result is passed over. */
-static void read_recorded(const itg_json *json, itg_score *out)
+void itg_results_read(const itg_json *json, itg_score *out)
 {
     const itg_json_value *results = itg_json_find(itg_json_root(json), "results"), *v;
     itg_score r = itg_score_unknown();
@@ -472,12 +471,9 @@ itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_
                   : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
     if (status == ITG_OK) {
         reader r = {json, graph, NULL, err};
-        itg_sha256 hash;
-        itg_sha256_init(&hash);
-        itg_sha256_update(&hash, text, bytes);
-        itg_sha256_final(&hash, file->source_hash);
+        itg_sha256_of(text, bytes, file->source_hash);
         status = read_all(&r, file);
-        if (status == ITG_OK) read_recorded(json, &file->recorded);
+        if (status == ITG_OK) itg_results_read(json, &file->recorded);
     }
     itg_json_destroy(json);
     free(text);

@@ -223,6 +223,7 @@ typedef struct itg_metric_info {
     itg_metric_need needs;
 } itg_metric_info;
 const itg_metric_info *itg_metric_about(itg_metric metric);
+bool itg_metric_is_cost(itg_metric metric); /* it needs the program alone; else a quality */
 bool itg_metric_from_name(const char *name, itg_metric *out);
 /* The cost of that goal name ("size", "ram"...). */
 bool itg_metric_from_goal(const char *goal, itg_metric *out);

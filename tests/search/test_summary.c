@@ -155,6 +155,32 @@ static void what_is_no_summary_is_refused(void **state)
     }
 }
 
+static itg_status read_with(const char *edge, const char *layer)
+{
+    char text[512];
+    itg_summary *summary = NULL;
+    snprintf(text, sizeof text,
+             "{\"model_hash\": \"a\", \"graph_hash\": \"b\", \"hardware\": \"c\", "
+             "\"hardware_hash\": \"d\", \"costs\": {}, \"edges\": [{\"value\": \"v\"%s}], "
+             "\"layers\": [{\"node\": \"n\", \"op\": \"o\", \"form\": \"f\"%s}]}",
+             edge, layer);
+    itg_status status = itg_summary_read(text, strlen(text), "text", &summary, NULL);
+    itg_summary_destroy(summary);
+    return status;
+}
+
+static void numbers_of_a_summary_have_bounds(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("", ""), ITG_OK);
+    assert_int_equal(read_with(", \"bits\": 64", ", \"accumulator_bits\": 64"), ITG_OK);
+    assert_int_equal(read_with("", ", \"parts\": 2147483647"), ITG_OK);
+    assert_int_not_equal(read_with(", \"bits\": 65", ""), ITG_OK);
+    assert_int_not_equal(read_with(", \"slot\": 2147483648", ""), ITG_OK);
+    assert_int_not_equal(read_with("", ", \"accumulator_bits\": 65"), ITG_OK);
+    assert_int_not_equal(read_with("", ", \"parts\": 2147483648"), ITG_OK);
+}
+
 /* Without its model, every member that is shown must be there and of its type. */
 static void a_strategy_that_lacks_what_is_shown_is_refused(void **state)
 {
@@ -220,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_strategy_and_its_program_have_one_summary),
         cmocka_unit_test(costs_of_layers_add_up_to_the_score),
+        cmocka_unit_test(numbers_of_a_summary_have_bounds),
         cmocka_unit_test(what_is_no_summary_is_refused),
         cmocka_unit_test(a_strategy_that_lacks_what_is_shown_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
