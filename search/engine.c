@@ -414,6 +414,9 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
     itg_status status = allocate(e, err);
     if (status == ITG_OK) {
         itg_searcher_options told = itg_objective_options(options->objective, e->limit);
+        itg_searcher_defaults(def, told.parameters);
+        if (options->parameters)
+            memcpy(told.parameters, options->parameters, sizeof told.parameters);
         status = def->init(e->state, e->space, &told, err);
         if (status == ITG_OK) status = run_batches(e, err);
         def->deinit(e->state);

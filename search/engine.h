@@ -18,6 +18,7 @@ typedef itg_status (*itg_engine_conflicts_fn)(void *context, const int32_t *poin
 
 typedef struct itg_engine_options {
     const itg_searcher_def *searcher;
+    const double *parameters;       /* as in itg_searcher_options; NULL: the defaults */
     const itg_objective *objective; /* and the space */
     int64_t trials;                 /* at most; 0: the searcher's default */
     double seconds;                 /* as in itg_search_options; needs hooks->clock; 0: no limit */

@@ -1,19 +1,21 @@
 /* HAGO's greedy pass (TVM, python/tvm/relay/hago/search.py): from the largest widths, group by
  * group, one bit down until quality falls below the floor, then one back up and on to the next
  * group. Where quality is maximized, it ends as soon as the limits are met. Departures: groups that
- * save most per bit come first, and the next two levels of a group are asked together, so that two
- * candidates run side by side; a level below a refused one is told and ignored. Where the largest
- * widths cannot be run, or are not good enough, it begins elsewhere (start.h), and widths that
- * follow from others are no groups of their own.
- * Threshold methods stay as they are. Racing floor: the quality floor, for below it a point is
- * refused, however far; without one nothing is refused for its quality. */
+ * save most per bit come first, and the next two levels of a group are asked together (lookahead),
+ * so that two candidates run side by side; a level below a refused one is told and ignored. Where
+ * the largest widths cannot be run, or are not good enough, it begins elsewhere (start.h), and
+ * widths that follow from others are no groups of their own. Threshold methods stay as they are.
+ * Racing floor: the quality floor, for below it a point is refused, however far; without one
+ * nothing is refused for its quality. */
 #include "search/start.h"
 #include "search/points.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKAHEAD 2
+#define MOST_AHEAD 8
+static const itg_searcher_parameter parameters[] = {
+    {"lookahead", 2, 1, MOST_AHEAD, true, "levels of a group that are tried side by side"}, {0}};
 
 typedef struct greedy_state {
     const itg_search_space *space;
@@ -114,7 +116,8 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     int32_t d = current(s);
     if (d < 0) return ITG_END;
     int32_t ahead = s->asked - s->told;
-    if (ahead == LOOKAHEAD || s->refused || s->levels[d] - ahead <= 0) return ITG_WAIT;
+    if (ahead == (int32_t)s->options.parameters[0] || s->refused || s->levels[d] - ahead <= 0)
+        return ITG_WAIT;
     levels[d] = s->levels[d] - ahead - 1;
     itg_start_fit(&s->beginning, levels);
     s->asked++;
@@ -147,8 +150,9 @@ static void deinit(void *state)
 const itg_searcher_def itg_searcher_hago_greedy = {
     .name = "hago-greedy",
     .help = "HAGO's pass: each group one bit down until quality falls below the floor",
+    .parameters = parameters,
     .state_size = sizeof(greedy_state),
-    .outstanding = LOOKAHEAD,
+    .outstanding = MOST_AHEAD,
     .default_trials = 0,
     .wants_conflicts = true,
     .init = init,

@@ -60,12 +60,12 @@ static itg_status make_objective(itg_searching *s, itg_error *err)
     return status;
 }
 
-static itg_status run_engine(itg_searching *s, const itg_searcher_def *searcher, double begun,
-                             itg_error *err)
+static itg_status run_engine(itg_searching *s, double begun, itg_error *err)
 {
     const itg_search_options *o = s->options;
     itg_search_result *r = s->result;
-    itg_engine_options options = {.searcher = searcher,
+    itg_engine_options options = {.searcher = s->searcher,
+                                  .parameters = s->parameters,
                                   .objective = &s->objective,
                                   .trials = o->trials,
                                   .seconds = o->seconds,
@@ -97,7 +97,7 @@ static itg_status run_engine(itg_searching *s, const itg_searcher_def *searcher,
 
 /* ---- the strategy of the best ---- */
 
-static void record_origin(const itg_searching *s, const char *searcher, itg_strategy_file *file)
+static void record_origin(const itg_searching *s, itg_strategy_file *file)
 {
     file->preprocess = *s->evaluator.preprocess;
     file->seed = s->options->seed;
@@ -109,10 +109,11 @@ static void record_origin(const itg_searching *s, const char *searcher, itg_stra
     memcpy(file->calibration_hash, s->stats->data_hash, sizeof file->calibration_hash);
     file->float_kernels = s->stats->kernels;
     memcpy(file->statistics_hash, s->stats->hash, sizeof file->statistics_hash);
-    snprintf(file->searcher, sizeof file->searcher, "%s", searcher);
+    snprintf(file->searcher, sizeof file->searcher, "%s",
+             *s->options->searcher ? s->options->searcher : s->searcher->name);
 }
 
-static itg_status make_strategy(itg_searching *s, const char *searcher, itg_error *err)
+static itg_status make_strategy(itg_searching *s, itg_error *err)
 {
     itg_search_result *r = s->result;
     const itg_hardware *hw = s->hw;
@@ -130,7 +131,7 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
                                               &r->best_holdout, err);
     r->holdout_known = status == ITG_OK;
     if (status != ITG_OK && status != ITG_CANCELLED) return status;
-    record_origin(s, searcher, file);
+    record_origin(s, file);
     if (r->holdout_known) file->results = r->best_holdout;
     return ITG_OK;
 }
@@ -160,19 +161,18 @@ static itg_stop stop_of(const itg_searching *s, bool (*asked)(void *context))
 }
 
 /* What is known stays known when there is no time for the rest. */
-static itg_status conclude(itg_searching *s, const itg_searcher_def *searcher, itg_error *err)
+static itg_status conclude(itg_searching *s, itg_error *err)
 {
     const itg_search_hooks *h = s->hooks;
     s->evaluator.stop = stop_of(s, h ? h->hurry : NULL);
-    itg_status status = make_strategy(s, searcher->name, err);
+    itg_status status = make_strategy(s, err);
     if (status == ITG_OK) status = itg_search_explain(s, err);
     s->evaluator.stop = stop_of(s, h ? h->cancelled : NULL);
     if (status == ITG_OK && s->options->hago_baseline) status = itg_search_run_hago(s, err);
     return status == ITG_CANCELLED ? ITG_OK : status;
 }
 
-static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
-                          const itg_search_data *data, itg_error *err)
+static itg_status perform(itg_searching *s, const itg_search_data *data, itg_error *err)
 {
     const itg_search_hooks *h = s->hooks;
     double begun = h && h->clock ? h->clock(h->context) : 0;
@@ -186,22 +186,21 @@ static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
     if (status == ITG_OK) status = itg_search_score_float(s, err);
     if (status == ITG_OK) status = make_objective(s, err);
     if (status == ITG_OK) status = itg_search_score_uniform8(s, err);
-    if (status == ITG_OK) status = run_engine(s, searcher, begun, err);
-    return status == ITG_OK ? conclude(s, searcher, err) : status;
+    if (status == ITG_OK) status = run_engine(s, begun, err);
+    return status == ITG_OK ? conclude(s, err) : status;
 }
 
 itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p,
                       const itg_search_data *data, const itg_search_options *options,
                       const itg_search_hooks *hooks, itg_search_result **out, itg_error *err)
 {
-    const char *name = options->searcher ? options->searcher : "greedy";
-    const itg_searcher_def *searcher = itg_searcher_find(name);
     itg_searching s = {.model = model,
                        .hw = hw,
                        .options = options,
                        .hooks = hooks,
                        .evaluator = {.model = model, .hw = hw, .preprocess = p}};
-    if (!searcher) return itg_fail(err, ITG_BAD_ARGUMENT, "unknown searcher '%s'", name);
+    itg_status status = itg_searcher_parse(options->searcher, &s.searcher, s.parameters, err);
+    if (status != ITG_OK) return status;
     if (model->equalized == options->no_equalize)
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "%s was prepared %s equalization, the options say %s", model->name,
@@ -210,7 +209,7 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
     if (hw->all_float)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
                         hw->name);
-    itg_status status = itg_goal_check(&options->goal, err);
+    status = itg_goal_check(&options->goal, err);
     if (status != ITG_OK) return status;
     if (itg_goal_quality_metric(&options->goal) != ITG_METRIC_SQNR &&
         !itg_model_is_classifier(model))
@@ -225,7 +224,7 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
     if (!s.result) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
     s.result->best.index = -1;
     s.result->goal = options->goal;
-    status = perform(&s, searcher, data, err);
+    status = perform(&s, data, err);
     if (status == ITG_CANCELLED)
         itg_fail(err, status, "interrupted before the first trial; nothing was found");
     deinit(&s);

@@ -28,6 +28,8 @@ typedef struct itg_searching {
     const itg_model *model;
     const itg_hardware *hw;
     const itg_search_options *options;
+    const itg_searcher_def *searcher; /* and its parameters: of options->searcher */
+    double parameters[ITG_MOST_PARAMETERS];
     const itg_search_hooks *hooks; /* may be NULL */
     int64_t samples;               /* of the data that is split */
     itg_split split;

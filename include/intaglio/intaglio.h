@@ -546,8 +546,11 @@ typedef struct itg_trial {
 } itg_trial;
 
 #define ITG_MAX_METHODS 8
+#define ITG_SEARCHER_TEXT 128
 typedef struct itg_search_options {
-    const char *searcher; /* a name of the registry; NULL: "greedy" */
+    /* A searcher's name, and parameters of its own that differ from their defaults:
+     * "anneal:t0=0.5,cooling=0.98". "": "greedy". */
+    char searcher[ITG_SEARCHER_TEXT];
     itg_goal goal;
     int64_t trials;   /* at most; 0: the searcher's default, or until it ends by itself */
     double seconds;   /* begin no trial after these, by hooks.clock; 0: no limit */
@@ -646,6 +649,17 @@ const char *itg_search_stop_reason(const itg_search_result *result);
 int itg_searcher_count(void);
 const char *itg_searcher_name(int index);
 const char *itg_searcher_help(int index);
+/* A number that a searcher lets its user choose. */
+typedef struct itg_searcher_parameter {
+    const char *name;
+    double value, min, max; /* value: the default */
+    bool whole;             /* integers only */
+    const char *help;
+} itg_searcher_parameter;
+/* NULL: past the last one. */
+const itg_searcher_parameter *itg_searcher_parameter_at(int searcher, int index);
+/* Whether itg_search_options.searcher may be this text; the error says what is expected. */
+itg_status itg_searcher_check(const char *text, itg_error *err);
 
 /* ---- log ---- */
 /* A SQLite database of runs and their trials; docs/log-schema.md. Not thread-safe. */

@@ -271,11 +271,10 @@ static void narrow(itg_search_options *o)
 
 static itg_search_options plain(const char *searcher)
 {
-    return (itg_search_options){.searcher = searcher,
-                                .goal = goal_of((aim){.max_drop = 0.05}),
-                                .trials = 30,
-                                .seed = 1,
-                                .threads = 1};
+    itg_search_options o = {
+        .goal = goal_of((aim){.max_drop = 0.05}), .trials = 30, .seed = 1, .threads = 1};
+    snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
+    return o;
 }
 
 /* ---- tests ---- */
@@ -293,7 +292,7 @@ static void any_thread_count_gives_the_same_search(void **state)
     for (int i = 0; i < itg_searcher_count(); i++)
         for (uint64_t seed = 1; seed <= 4; seed++) {
             o = random_options(&full, seed * 100 + (uint64_t)i);
-            o.searcher = itg_searcher_name(i);
+            snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(i));
             narrow(&o);
             search(&n, &o, &one);
             for (o.threads = 2; o.threads <= 4; o.threads += 2) {
@@ -320,7 +319,7 @@ static void every_interruption_resumed_gives_the_same_search(void **state)
     for (int i = 0; i < itg_searcher_count(); i++)
         for (uint64_t seed = 1; seed <= 2; seed++) {
             o = random_options(&full, seed * 1000 + (uint64_t)i);
-            o.searcher = itg_searcher_name(i);
+            snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(i));
             narrow(&o);
             search(&n, &o, &all);
             for (int64_t k = 0; k <= all.count; k++) {
