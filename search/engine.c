@@ -31,7 +31,8 @@ typedef struct engine {
     int32_t fresh[MAX_OUTSTANDING]; /* slots to evaluate */
     slot batch[MAX_OUTSTANDING];
     int point_threads;
-    itg_memory *memory, *own_memory;
+    itg_memory *memory;
+    int64_t trial_capacity;
     double replayed_seconds;
     itg_trial gain; /* the last best that counts for patience; its point is not kept */
     int64_t gained; /* trials there were then */
@@ -247,24 +248,28 @@ static itg_status evaluate_batch(engine *e, itg_error *err)
 
 /* ---- results ---- */
 
-static itg_status keep_best(engine *e, const itg_trial *trial, itg_error *err)
+static itg_status reserve_trial(engine *e, itg_error *err)
+{
+    if (e->result.trial_count < e->trial_capacity) return ITG_OK;
+    int64_t capacity = e->trial_capacity > 0 ? 2 * e->trial_capacity : 64;
+    itg_trial *grown = realloc(e->result.trials, sizeof *grown * (size_t)capacity);
+    if (!grown) return itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
+    e->result.trials = grown;
+    e->trial_capacity = capacity;
+    return ITG_OK;
+}
+
+static void keep_best(engine *e, const itg_trial *trial)
 {
     itg_trial *best = &e->result.best;
-    if (!itg_objective_better(e->o->objective, trial, best)) return ITG_OK;
-    int32_t *point = malloc(sizeof *point * (size_t)(trial->dim_count + 1));
-    if (!point) return itg_fail(err, ITG_NO_MEMORY, "no memory for the best trial");
-    memcpy(point, trial->point, sizeof *point * (size_t)trial->dim_count);
-    free((void *)(uintptr_t)best->point);
+    if (!itg_objective_better(e->o->objective, trial, best)) return;
     *best = *trial;
-    best->point = point;
-    best->error = NULL;
     e->result.goal_met = itg_objective_meets(e->o->objective, best);
     /* Not compared with the best before it: many small gains would never count. */
     if (itg_objective_gains(e->o->objective, best, &e->gain, e->o->tolerance)) {
         e->gain = *best;
         e->gained = trial->index + 1;
     }
-    return ITG_OK;
 }
 
 static itg_status keep_front(engine *e, const itg_trial *trial, itg_error *err)
@@ -279,23 +284,25 @@ static itg_status keep_front(engine *e, const itg_trial *trial, itg_error *err)
 static itg_status finish_trial(engine *e, slot *s, itg_error *err)
 {
     const itg_search_hooks *h = e->o->hooks;
+    itg_status status = itg_memory_keep(e->memory, s->point, &s->finding, err);
+    if (status == ITG_OK) status = reserve_trial(e, err);
+    if (status != ITG_OK) return status;
     itg_trial trial = {.index = e->result.trial_count,
-                       .point = s->point,
+                       .point = itg_memory_point(e->memory, s->point),
                        .dim_count = e->space->dim_count,
                        .feasible = s->finding.feasible,
                        .duplicate = s->duplicate,
                        .score = s->finding.score,
                        .seconds = s->seconds,
-                       .error = s->finding.why};
+                       .error = itg_memory_find(e->memory, s->point)->why};
     trial.meets_goal = itg_objective_meets(e->o->objective, &trial);
     itg_outcome outcome = itg_objective_outcome(e->o->objective, &trial);
     bool replayed = trial.index < e->o->replay_count;
-    itg_status status = itg_memory_keep(e->memory, s->point, &s->finding, err);
-    if (status == ITG_OK) status = keep_best(e, &trial, err);
-    if (status == ITG_OK) status = keep_front(e, &trial, err);
+    keep_best(e, &trial);
+    status = keep_front(e, &trial, err);
     if (status == ITG_OK && !replayed && h && h->trial) status = h->trial(h->context, &trial, err);
     if (status != ITG_OK) return status;
-    e->result.trial_count++;
+    e->result.trials[e->result.trial_count++] = trial;
     e->result.duplicates += trial.duplicate;
     e->result.raced += !trial.duplicate && trial.score.stopped_at > 0;
     if (h && h->progress)
@@ -363,7 +370,8 @@ static itg_status run_batches(engine *e, itg_error *err)
 
 void itg_engine_result_deinit(itg_engine_result *result)
 {
-    free((void *)(uintptr_t)result->best.point);
+    free(result->trials);
+    itg_memory_destroy(result->memory);
     itg_archive_deinit(&result->front);
     *result = (itg_engine_result){.best.index = -1};
 }
@@ -380,8 +388,8 @@ static itg_status allocate(engine *e, itg_error *err)
     }
     if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory for searcher %s", e->o->searcher->name);
     if (e->memory) return ITG_OK;
-    itg_status status = itg_memory_create(e->space->dim_count, &e->own_memory, err);
-    e->memory = e->own_memory;
+    itg_status status = itg_memory_create(e->space->dim_count, &e->result.memory, err);
+    e->memory = e->result.memory;
     return status;
 }
 
@@ -392,7 +400,6 @@ static void release(engine *e)
         free(e->batch[i].point);
         free(e->batch[i].finding.why);
     }
-    itg_memory_destroy(e->own_memory);
     free(e->state);
     free(e);
 }

@@ -11,16 +11,15 @@ typedef struct itg_score_pair {
 } itg_score_pair;
 
 struct itg_search_result {
-    int64_t trial_count, duplicates, raced;
-    itg_trial best; /* index -1: none; point malloc'd */
+    itg_engine_result run;
+    itg_memory *memory; /* of every point that was scored on the search samples */
     itg_goal goal;
-    itg_archive front; /* of several objectives */
-    bool goal_met, cost_varies;
+    bool cost_varies;
     itg_score_pair floats, uniform8, hago;
     bool holdout_known;
     itg_score best_holdout;
     itg_strategy_file *strategy; /* of the best; NULL: none */
-    char stop_reason[32], limited_by[512];
+    char limited_by[512];
 };
 
 /* Everything that lives as long as one call. */
@@ -37,8 +36,8 @@ typedef struct itg_searching {
     itg_stats *stats;
     itg_evaluator evaluator;
     itg_objective objective;
-    itg_memory *memory; /* of every point that was scored on the search samples */
     itg_search_result *result;
+    const itg_trial *repeated; /* by itg_search_strategy_at */
 } itg_searching;
 
 /* search_data.c */

@@ -621,6 +621,8 @@ int64_t itg_search_trial_count(const itg_search_result *result);
 /* Trials with the point of an earlier one; and of the others, those that were stopped early. */
 int64_t itg_search_duplicate_count(const itg_search_result *result);
 int64_t itg_search_raced_count(const itg_search_result *result);
+/* All trials in order, replayed ones too; NULL: past the last one. */
+const itg_trial *itg_search_trial_at(const itg_search_result *result, int64_t index);
 /* The best trial that meets the goal; if none does, the nearest to it. NULL: none was feasible. */
 const itg_trial *itg_search_best(const itg_search_result *result);
 /* The Pareto front: trials that meet the goal and are not dominated in the objectives, in the order
@@ -644,6 +646,15 @@ const itg_score *itg_search_hago(const itg_search_result *result,
 /* NULL: there is no best, or hooks.hurry left no time for it. */
 const itg_score *itg_search_best_holdout(const itg_search_result *result);
 itg_strategy_file *itg_search_strategy(itg_search_result *result); /* of the best; borrowed */
+/* The strategy of any trial of a search with the same arguments, of its result or of a log, as the
+ * search would have returned it as the best: calibrates again, and evaluates the trial on the
+ * search samples and the hold-out. ITG_MISMATCH if the trial has another digest there, or other
+ * costs, or no point of this search; ITG_INFEASIBLE, ITG_UNBOUNDED if the hardware cannot run it.
+ */
+itg_status itg_search_strategy_at(const itg_model *model, const itg_hardware *hw,
+                                  const itg_preprocess *p, const itg_search_data *data,
+                                  const itg_search_options *options, const itg_trial *trial,
+                                  itg_strategy_file **out, itg_error *err);
 /* "exhausted", "trials", "seconds", "patience", "cancelled" */
 const char *itg_search_stop_reason(const itg_search_result *result);
 int itg_searcher_count(void);
