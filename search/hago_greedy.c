@@ -26,6 +26,7 @@ typedef struct greedy_state {
     int32_t order_count;
     int32_t position;    /* in order; -1: the starting point is still to be asked */
     int32_t asked, told; /* levels below the accepted one, of the current dimension */
+    bool closed;         /* what is out is told before more is asked */
     bool refused;        /* a told level was refused: the rest is ignored */
     bool met;            /* maximizing quality: the limits are met, the rest is ignored */
 } greedy_state;
@@ -94,11 +95,9 @@ static bool meets_limits(const greedy_state *s, const itg_outcome *outcome)
            itg_outcome_is_within(outcome, &s->options);
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status next_point(greedy_state *s, int32_t *levels, double *floor)
 {
-    greedy_state *s = state;
     size_t bytes = sizeof *levels * (size_t)s->space->dim_count;
-    (void)rng;
     if (s->position < 0) {
         if (s->asked > s->told) return ITG_WAIT;
         if (itg_start_ask(&s->beginning) == ITG_OK) {
@@ -122,6 +121,16 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     itg_start_fit(&s->beginning, levels);
     s->asked++;
     return ITG_OK;
+}
+
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+{
+    greedy_state *s = state;
+    (void)rng;
+    if (s->closed && s->asked > s->told) return ITG_WAIT;
+    itg_status status = next_point(s, levels, floor);
+    s->closed = status == ITG_WAIT;
+    return status;
 }
 
 static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)

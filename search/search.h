@@ -51,7 +51,7 @@ itg_status itg_search_order_samples(const itg_model *model, itg_sample_set *set,
 itg_status itg_search_score_float(itg_searching *s, itg_error *err);
 itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err);
 itg_status itg_search_run_hago(itg_searching *s, itg_error *err);
-/* As itg_engine_score_fn; context: itg_searching. */
+/* As itg_score_fn; context: itg_searching. */
 itg_status itg_search_score_point(void *context, const int32_t *point, const itg_race *race,
                                   int threads, itg_score *out, itg_error *err);
 

@@ -61,8 +61,9 @@ typedef struct itg_searcher_def {
     const itg_searcher_parameter *parameters; /* at most ITG_MOST_PARAMETERS, then one without a
                                                  name; NULL: none */
     size_t state_size;                        /* the engine allocates it, zeroed */
-    int32_t
-        outstanding; /* points it may have asked and not been told of; never depends on threads */
+    int32_t outstanding; /* the most points that are asked and not told; never depends on threads.
+                            After each tell it is asked again until there are so many, or it waits:
+                            a searcher that wants its answers together waits for them. */
     int64_t default_trials; /* 0: it ends by itself */
     bool wants_conflicts;
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
