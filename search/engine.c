@@ -151,6 +151,7 @@ static itg_status finish_work(engine *e, itg_error *err)
     slot *s = work->owner;
     e->submitted--;
     s->seconds = work->seconds;
+    if (work->status == ITG_CANCELLED && !e->cancelled) e->workers.drop(e->workers.context);
     e->cancelled = e->cancelled || work->status == ITG_CANCELLED;
     s->done = work->status != ITG_CANCELLED;
     s->finding.feasible = work->status == ITG_OK;
@@ -165,17 +166,17 @@ static bool has_failed(const slot *s)
     return s->done && status != ITG_OK && status != ITG_INFEASIBLE && status != ITG_UNBOUNDED;
 }
 
-/* Until the first slot is done, or the search is cancelled. */
+/* Until the first slot is done; it stays undone where the search is cancelled before its turn. */
 static itg_status finish_first(engine *e, itg_error *err)
 {
     slot *s = slot_at(e, 0);
     itg_status status = ITG_OK;
-    if (!s->done && !s->submitted) {
+    if (!s->done && !s->submitted && !e->cancelled) {
         const itg_finding *known = itg_memory_find(e->memory, s->point);
         if (known && is_enough(s, known)) return take_finding(s, known, err);
         submit(e, s);
     }
-    while (status == ITG_OK && !s->done && !e->cancelled)
+    while (status == ITG_OK && !s->done && e->submitted > 0)
         status = finish_work(e, err);
     if (status == ITG_OK && has_failed(s))
         return itg_fail(err, s->work.status, "%s", s->work.error.message);
@@ -354,7 +355,7 @@ static itg_status run_search(engine *e, itg_error *err)
     itg_status status = fill_window(e, err);
     while (status == ITG_OK && e->count > 0) {
         status = finish_first(e, err);
-        if (status == ITG_OK && !slot_at(e, 0)->done) break; /* cancelled before its turn */
+        if (status == ITG_OK && !slot_at(e, 0)->done) break;
         if (status == ITG_OK) status = finish_trial(e, slot_at(e, 0), err);
         if (status != ITG_OK) break;
         e->first = (e->first + 1) % e->capacity;
