@@ -56,19 +56,19 @@ static int import_run(const itg_cli_args *args, itg_run_log *log)
 
 typedef struct action {
     const char *name;
-    int words; /* behind the name */
+    int words, optional; /* behind the name */
     const char *missing[2];
     bool filters, trials, output, writes; /* the options it takes; whether it writes to the log */
     int (*run)(const itg_cli_args *args, itg_run_log *log);
 } action;
 
 static const action actions[] = {
-    {"list", 0, {NULL, NULL}, true, false, false, false, itg_cli_runs_list},
-    {"show", 1, {"RUN", NULL}, false, true, false, false, itg_cli_runs_show},
-    {"best", 0, {NULL, NULL}, true, false, true, false, itg_cli_runs_best},
-    {"compare", 2, {"A", "B"}, false, false, false, false, itg_cli_runs_compare},
-    {"export", 1, {"RUN", NULL}, false, false, true, false, export_run},
-    {"import", 1, {"FILE", NULL}, false, false, false, true, import_run},
+    {"list", 0, 0, {NULL, NULL}, true, false, false, false, itg_cli_runs_list},
+    {"show", 1, 0, {"RUN", NULL}, false, true, false, false, itg_cli_runs_show},
+    {"best", 0, 1, {NULL, NULL}, true, false, true, false, itg_cli_runs_best},
+    {"compare", 2, 0, {"A", "B"}, false, false, false, false, itg_cli_runs_compare},
+    {"export", 1, 0, {"RUN", NULL}, false, false, true, false, export_run},
+    {"import", 1, 0, {"FILE", NULL}, false, false, false, true, import_run},
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
@@ -93,18 +93,20 @@ static int unknown_action(const itg_cli_args *args, const char *name)
 static int check_words(const itg_cli_args *args, const action *a)
 {
     int words = args->argument_count - 1;
+    bool repeats = a->optional && words > a->words; /* best RUN */
     const struct {
         itg_cli_option option;
         bool taken;
-    } options[] = {{ITG_CLI_OPT_RUNS_MODEL, a->filters},
-                   {ITG_CLI_OPT_RUNS_HW, a->filters},
-                   {ITG_CLI_OPT_RUNS_TRIALS, a->trials},
+    } options[] = {{ITG_CLI_OPT_RUNS_TRIAL, repeats},     {ITG_CLI_OPT_DATA, repeats},
+                   {ITG_CLI_OPT_LABELS, repeats},         {ITG_CLI_OPT_HOLDOUT, repeats},
+                   {ITG_CLI_OPT_HOLDOUT_LABELS, repeats}, {ITG_CLI_OPT_RUNS_MODEL, a->filters},
+                   {ITG_CLI_OPT_RUNS_HW, a->filters},     {ITG_CLI_OPT_RUNS_TRIALS, a->trials},
                    {ITG_CLI_OPT_RUNS_OUT, a->output}};
     if (words < a->words)
         return itg_cli_fail_usage(args->command, "%s is missing", a->missing[words]);
-    if (words > a->words)
+    if (words > a->words + a->optional)
         return itg_cli_fail_usage(args->command, "unexpected argument '%.60s'",
-                                  args->arguments[a->words + 1]);
+                                  args->arguments[a->words + a->optional + 1]);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (args->given[options[i].option] && !options[i].taken)
             return itg_cli_fail_usage(args->command, "'runs %s' does not take --%s", a->name,
@@ -141,6 +143,7 @@ const itg_cli_command itg_cli_runs = {
     .usage = "list [--model M] [--hw T]\n"
              "show RUN [--trials]\n"
              "best [--model M] [--hw T] [-o strategy.json]\n"
+             "best RUN --trial N -o strategy.json [--model FILE --data X ...]\n"
              "compare A B\n"
              "export RUN -o FILE\n"
              "import FILE",
@@ -148,11 +151,18 @@ const itg_cli_command itg_cli_runs = {
         "list: one line a run, and which is worse than an earlier one. best: the smallest network "
         "that meets\nits run's goal, for each model and hardware. compare: quality, costs, and "
         "each edge on which the two\nstrategies differ. export and import: one run as a JSON file. "
-        "Reading is possible while a search writes.",
+        "Reading is possible while a search writes.\n\n"
+        "best RUN --trial N: the strategy of any trial. It takes the model and the data of the "
+        "run, "
+        "which are\ncalibrated on and evaluated again; files that moved since are named as for "
+        "search. The results must\nhave the digest that the log has (of a trial that was stopped "
+        "early: its costs).",
     .min_arguments = 1,
     .max_arguments = 3,
     .arguments = {"list, show, best, compare, export or import", "RUN or FILE", "B"},
     .options = {ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_RUNS_MODEL, ITG_CLI_OPT_RUNS_HW,
-                ITG_CLI_OPT_RUNS_TRIALS, ITG_CLI_OPT_RUNS_OUT},
+                ITG_CLI_OPT_RUNS_TRIALS, ITG_CLI_OPT_RUNS_TRIAL, ITG_CLI_OPT_DATA,
+                ITG_CLI_OPT_LABELS, ITG_CLI_OPT_HOLDOUT, ITG_CLI_OPT_HOLDOUT_LABELS,
+                ITG_CLI_OPT_RUNS_OUT},
     .run = run,
 };

@@ -73,12 +73,25 @@ static void print_option(itg_cli_option option)
     print_wrapped(help, at, OPTION_COLUMN);
 }
 
+static void print_parameters(int searcher)
+{
+    const itg_searcher_parameter *p;
+    for (int i = 0; (p = itg_searcher_parameter_at(searcher, i)) != NULL; i++) {
+        char help[256];
+        int at = printf("    :%s=%.10g", p->name, p->value);
+        snprintf(help, sizeof help, "%s (%s%.10g to %.10g)", p->help, p->whole ? "whole, " : "",
+                 p->min, p->max);
+        print_wrapped(help, at, OPTION_COLUMN);
+    }
+}
+
 static void print_searchers(void)
 {
     puts("\nSearchers:");
     for (int i = 0; i < itg_searcher_count(); i++) {
         int at = printf("  %s", itg_searcher_name(i));
         print_wrapped(itg_searcher_help(i), at, OPTION_COLUMN);
+        print_parameters(i);
     }
 }
 

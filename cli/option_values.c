@@ -287,12 +287,18 @@ static int parse_baseline(const parser *p, const itg_cli_spec *spec, const char 
 static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char *text,
                           itg_cli_value *out)
 {
-    for (int i = 0; i < itg_searcher_count(); i++)
-        if (strcmp(itg_searcher_name(i), text) == 0) {
-            out->text = text;
-            return ITG_CLI_OK;
-        }
-    return unknown_name(p, spec, text, itg_searcher_count(), searcher_name);
+    char name[32];
+    itg_error err = {0};
+    int i = 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+    while (i < itg_searcher_count() && strcmp(itg_searcher_name(i), name) != 0)
+        i++;
+    if (i == itg_searcher_count())
+        return unknown_name(p, spec, name, itg_searcher_count(), searcher_name);
+    if (itg_searcher_check(text, &err) != ITG_OK)
+        return itg_cli_fail_usage(p->command, "--%s: %s", spec->name, err.message);
+    out->text = text;
+    return ITG_CLI_OK;
 }
 
 static const char *kernels_name(void *context, int index)

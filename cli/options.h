@@ -30,7 +30,7 @@ typedef enum itg_cli_kind {
     ITG_CLI_METHODS,   /* several, each once */
     ITG_CLI_COST,      /* the name of a cost */
     ITG_CLI_BASELINE,  /* the name of a searcher that results can be compared with */
-    ITG_CLI_SEARCHER,  /* a searcher's name */
+    ITG_CLI_SEARCHER,  /* a searcher's name and parameters */
     ITG_CLI_KERNELS,   /* a set of float kernels that this build has */
     ITG_CLI_LAYOUT,    /* the name of a layout of samples */
     ITG_CLI_PART,      /* the name of a part of a search's data */

@@ -51,6 +51,7 @@ int itg_cli_runs_list(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_best(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_show(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_compare(const itg_cli_args *args, itg_run_log *log);
+int itg_cli_runs_trial(const itg_cli_args *args); /* best RUN --trial N */
 /* The run number at this place of the words; a usage error is printed. */
 int itg_cli_run_number(const itg_cli_args *args, int place, int64_t *out);
 #endif

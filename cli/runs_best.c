@@ -139,6 +139,7 @@ int itg_cli_runs_best(const itg_cli_args *args, itg_run_log *log)
     itg_cli_logged *runs = NULL;
     int64_t count = 0;
     itg_error err = {0};
+    if (args->argument_count > 1) return itg_cli_runs_trial(args);
     if (itg_cli_logged_all(log, &runs, &count, &err) != ITG_OK) return itg_cli_fail_error(&err);
     const itg_cli_logged **best = malloc(sizeof *best * ((size_t)count + 1));
     int status = best ? show_best(args, best, choose_best(args, runs, count, best))

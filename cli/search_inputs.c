@@ -1,6 +1,7 @@
 /* What a search works on and what it is to find, from the words of its command line. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include <stdio.h>
 #include <string.h>
 
 #define DEFAULT_SQNR_DB 30 /* an error of 3 % of the outputs' size */
@@ -56,7 +57,8 @@ void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
     const itg_cli_value *values = args->values;
     const bool *given = args->given;
     apply_goal(args, &o->goal);
-    if (given[ITG_CLI_OPT_SEARCHER]) o->searcher = values[ITG_CLI_OPT_SEARCHER].text;
+    if (given[ITG_CLI_OPT_SEARCHER])
+        snprintf(o->searcher, sizeof o->searcher, "%s", values[ITG_CLI_OPT_SEARCHER].text);
     if (given[ITG_CLI_OPT_TRIALS]) o->trials = values[ITG_CLI_OPT_TRIALS].integer;
     if (given[ITG_CLI_OPT_SECONDS]) o->seconds = values[ITG_CLI_OPT_SECONDS].number;
     if (given[ITG_CLI_OPT_PATIENCE]) o->patience = values[ITG_CLI_OPT_PATIENCE].integer;
@@ -95,11 +97,11 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];
     *out =
-        (itg_search_options){.searcher = values[ITG_CLI_OPT_SEARCHER].text,
-                             .seed = values[ITG_CLI_OPT_SEED].seed,
+        (itg_search_options){.seed = values[ITG_CLI_OPT_SEED].seed,
                              .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
                              .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
                              .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
+    snprintf(out->searcher, sizeof out->searcher, "%s", values[ITG_CLI_OPT_SEARCHER].text);
     if (maximize)
         out->goal = (itg_goal){.objectives = {ITG_METRIC_ACCURACY}, .objective_count = 1};
     else if (!sqnr)

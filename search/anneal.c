@@ -1,13 +1,13 @@
-/* Simulated annealing with HAGO's schedule (TVM, python/tvm/relay/hago/search.py): temperature 0.5
- * down to 0.0005, 0.99 of it after each proposal (688 proposals); a proposal moves a tenth of the
- * dimensions, at least one, by up to two levels; a worse one is accepted with probability
- * exp(-increase / temperature) (Metropolis). Departures: dimensions with one value are left alone,
- * a move is never by nothing, and a width at an end of its range moves inwards.
+/* Simulated annealing, by default with HAGO's schedule (TVM, python/tvm/relay/hago/search.py):
+ * temperature 0.5 down to 0.0005, 0.99 of it after each proposal (688 proposals); a proposal moves
+ * a tenth of the dimensions, at least one, by up to two levels; a worse one is accepted with
+ * probability exp(-increase / temperature) (Metropolis). Departures: dimensions with one value are
+ * left alone, a move is never by nothing, and a width at an end of its range moves inwards.
  *
  * Energy, smaller is better:
  *   minimizing a cost:    cost / cost of the widest point
- *                         + PENALTY * (what quality falls short of the floor + violation)
- *   maximizing quality:   -quality + PENALTY * (what quality falls short of the floor
+ *                         + penalty * (what quality falls short of the floor + violation)
+ *   maximizing quality:   -quality + penalty * (what quality falls short of the floor
  *                         + what cost exceeds its limit by + violation)
  * so a point of quality that misses the floor pays for a tenth of the widest cost.
  *
@@ -20,11 +20,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PENALTY 10.0
-#define FIRST_TEMPERATURE 0.5
-#define LAST_TEMPERATURE 0.0005
-#define COOLING 0.99
-#define MOST_LEVELS 2 /* moved at once */
+enum { T0, T1, COOLING, ONE_IN, LEVELS, PENALTY };
+static const itg_searcher_parameter parameters[] = {
+    [T0] = {"t0", 0.5, 1e-9, 1e9, false, "the first temperature"},
+    [T1] = {"t1", 0.0005, 1e-9, 1e9, false, "the last temperature"},
+    [COOLING] = {"cooling", 0.99, 0.001, 0.999999, false, "the temperature's factor per proposal"},
+    [ONE_IN] = {"one_in", 10, 1, 1e6, true, "a proposal moves one dimension in so many"},
+    [LEVELS] = {"levels", 2, 1, 32, true, "the most levels that a width moves at once"},
+    [PENALTY] = {"penalty", 10, 0.001, 1e9, false, "the weight of missing the goal"},
+    {0}};
 
 typedef struct anneal_state {
     const itg_search_space *space;
@@ -37,13 +41,18 @@ typedef struct anneal_state {
     bool started, waiting, accepted_any;
 } anneal_state;
 
+static double parameter(const anneal_state *s, int index)
+{
+    return s->options.parameters[index];
+}
+
 static itg_status init(void *state, const itg_search_space *space,
                        const itg_searcher_options *options, itg_error *err)
 {
     anneal_state *s = state;
     s->space = space;
     s->options = *options;
-    s->temperature = FIRST_TEMPERATURE;
+    s->temperature = parameter(s, T0);
     s->widest_cost = 1;
     s->levels = malloc(sizeof *s->levels * (size_t)(space->dim_count + 1));
     s->movable = malloc(sizeof *s->movable * (size_t)(space->dim_count + 1));
@@ -62,24 +71,25 @@ static double shortfall(double quality, double floor)
 static double energy_of(const anneal_state *s, const itg_outcome *o)
 {
     double miss = shortfall(o->quality, s->options.quality_floor) + o->violation;
-    if (!s->options.maximize_quality) return o->cost / s->widest_cost + PENALTY * miss;
+    if (!s->options.maximize_quality)
+        return o->cost / s->widest_cost + parameter(s, PENALTY) * miss;
     if (o->cost > s->options.cost_limit) miss += o->cost - s->options.cost_limit;
-    return -o->quality + PENALTY * miss;
+    return -o->quality + parameter(s, PENALTY) * miss;
 }
 
 /* A quality below which every energy is above most_energy, whatever the cost. */
 static double floor_of(const anneal_state *s)
 {
-    double floor = s->options.quality_floor;
-    return s->options.maximize_quality ? -s->most_energy : floor - s->most_energy / PENALTY;
+    if (s->options.maximize_quality) return -s->most_energy;
+    return s->options.quality_floor - s->most_energy / parameter(s, PENALTY);
 }
 
-/* Another level of a dimension, uniformly: within MOST_LEVELS where there is an order. */
-static int32_t another_level(const itg_dim *dim, int32_t level, itg_rng *rng)
+/* Another level of a dimension, uniformly: at most `most` away where there is an order. */
+static int32_t another_level(const itg_dim *dim, int32_t level, int32_t most, itg_rng *rng)
 {
     int32_t low = 0, high = dim->count - 1;
-    if (dim->ordered && level > MOST_LEVELS) low = level - MOST_LEVELS;
-    if (dim->ordered && high - level > MOST_LEVELS) high = level + MOST_LEVELS;
+    if (dim->ordered && level > most) low = level - most;
+    if (dim->ordered && high - level > most) high = level + most;
     int32_t other = low + (int32_t)itg_rng_below(rng, (uint64_t)(high - low));
     return other < level ? other : other + 1;
 }
@@ -87,24 +97,25 @@ static int32_t another_level(const itg_dim *dim, int32_t level, itg_rng *rng)
 /* The first dimensions of a partial Fisher-Yates shuffle are those that move. */
 static void propose(anneal_state *s, itg_rng *rng, int32_t *levels)
 {
-    int32_t count = (s->movable_count + 9) / 10;
+    int32_t one_in = (int32_t)parameter(s, ONE_IN), most = (int32_t)parameter(s, LEVELS);
+    int32_t count = (s->movable_count + one_in - 1) / one_in;
     for (int32_t i = 0; i < count; i++) {
         int32_t at = i + (int32_t)itg_rng_below(rng, (uint64_t)(s->movable_count - i));
         uint32_t d = s->movable[at];
         s->movable[at] = s->movable[i];
         s->movable[i] = d;
-        levels[d] = another_level(&s->space->dims[d], levels[d], rng);
+        levels[d] = another_level(&s->space->dims[d], levels[d], most, rng);
     }
     double unit = 1.0 - itg_rng_unit(rng); /* (0, 1]: it has a logarithm */
     s->most_energy = s->energy - s->temperature * itg_log(unit);
-    s->temperature *= COOLING;
+    s->temperature *= parameter(s, COOLING);
 }
 
 static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
 {
     anneal_state *s = state;
     if (s->waiting) return ITG_WAIT;
-    if (s->started && (s->temperature < LAST_TEMPERATURE || s->movable_count == 0)) return ITG_END;
+    if (s->started && (s->temperature < parameter(s, T1) || s->movable_count == 0)) return ITG_END;
     memcpy(levels, s->levels, sizeof *levels * (size_t)s->space->dim_count);
     s->floor = -INFINITY;
     if (s->started) {
@@ -146,6 +157,7 @@ static void deinit(void *state)
 const itg_searcher_def itg_searcher_anneal = {
     .name = "anneal",
     .help = "simulated annealing with HAGO's schedule, 689 trials",
+    .parameters = parameters,
     .state_size = sizeof(anneal_state),
     .outstanding = 1,
     .default_trials = 0,

@@ -72,6 +72,21 @@ itg_status itg_archive_add(itg_archive *archive, const double *objectives, const
     return ITG_OK;
 }
 
+itg_status itg_archive_copy(const itg_archive *archive, itg_archive *out, itg_error *err)
+{
+    itg_archive copy = {.count = archive->count,
+                        .capacity = archive->count,
+                        .objective_count = archive->objective_count};
+    copy.entries = malloc(sizeof *copy.entries * (size_t)(archive->count + 1));
+    if (!copy.entries) return itg_fail(err, ITG_NO_MEMORY, "no memory for the front");
+    for (int32_t i = 0; i < archive->count; i++) {
+        copy.entries[i] = archive->entries[i];
+        copy.entries[i].trial.point = NULL;
+    }
+    *out = copy;
+    return ITG_OK;
+}
+
 void itg_archive_deinit(itg_archive *archive)
 {
     for (int32_t i = 0; i < archive->count; i++)

@@ -24,5 +24,7 @@ double itg_archive_least(const itg_archive *archive, const double *objectives, i
 /* Adds a copy of the trial, unless it is covered, and drops what it dominates. */
 itg_status itg_archive_add(itg_archive *archive, const double *objectives, const itg_trial *trial,
                            itg_error *err);
+/* The objectives alone: the trials' points are NULL. */
+itg_status itg_archive_copy(const itg_archive *archive, itg_archive *out, itg_error *err);
 void itg_archive_deinit(itg_archive *archive);
 #endif

@@ -1,44 +1,50 @@
-/* One batch after another: the searcher is asked until it wants to be told, the batch is evaluated,
- * the searcher is told in the order of its asks. Nothing here depends on the thread count but the
- * time it takes: a batch with as many new points as threads runs one point a worker, a smaller one
- * runs its points one after another with all workers on the samples. Limits are looked at between
- * batches, so every limit yields a prefix of the unlimited list of trials. */
+/* A window of points that are asked and not told, as wide as the searcher says. The sequence of
+ * asks and tells is fixed: after each tell, in the order of the asks, the searcher is asked until
+ * the window is full, or it waits. When evaluations finish changes nothing: what may depend on the
+ * best so far is taken when a point is asked. A limit ends the asking, once and for all, at a point
+ * that the searcher offers; what is out is told then. So every limit yields a prefix of the
+ * unlimited list of trials. */
 #include "search/engine.h"
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_OUTSTANDING 64
-
-/* One point of the batch. */
+/* One point of the window. */
 typedef struct slot {
     int32_t *levels, *point;
-    double floor; /* a quality below it is all the same to the searcher */
+    itg_race race; /* as things stood when it was asked for */
+    itg_trial best;
+    itg_archive front;
+    itg_work work;
     itg_finding finding;
     double seconds;
     bool duplicate; /* of an earlier slot, or an earlier trial */
-    bool done;      /* finding is there; false after the batch: cancelled before its turn */
+    bool submitted;
+    bool done; /* finding is there */
 } slot;
 
 typedef struct engine {
     const itg_engine_options *o;
     const itg_search_space *space;
+    itg_workers workers;
     void *state;
     itg_rng rng;
     int64_t limit;
-    int32_t batch_size, fresh_count;
-    int32_t fresh[MAX_OUTSTANDING]; /* slots to evaluate */
-    slot batch[MAX_OUTSTANDING];
-    int point_threads;
-    itg_memory *memory, *own_memory;
+    slot *slots; /* a ring */
+    int32_t capacity, first, count, submitted;
+    itg_memory *memory;
+    int64_t trial_capacity;
     double replayed_seconds;
     itg_trial gain; /* the last best that counts for patience; its point is not kept */
     int64_t gained; /* trials there were then */
     itg_engine_result result;
-    bool exhausted;
-    atomic_bool cancelled;
+    bool exhausted, cancelled;
 } engine;
+
+static slot *slot_at(const engine *e, int32_t index)
+{
+    return &e->slots[(e->first + index) % e->capacity];
+}
 
 static double now(const engine *e)
 {
@@ -49,9 +55,8 @@ static double now(const engine *e)
 static bool is_cancelled(engine *e)
 {
     const itg_search_hooks *h = e->o->hooks;
-    if (atomic_load(&e->cancelled)) return true;
-    if (h && h->cancelled && h->cancelled(h->context)) atomic_store(&e->cancelled, true);
-    return atomic_load(&e->cancelled);
+    e->cancelled = e->cancelled || (h && h->cancelled && h->cancelled(h->context));
+    return e->cancelled;
 }
 
 static itg_status copy_text(const char *text, char **out, itg_error *err)
@@ -60,41 +65,6 @@ static itg_status copy_text(const char *text, char **out, itg_error *err)
     char *copy = malloc(bytes);
     if (!copy) return itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
     *out = memcpy(copy, text, bytes);
-    return ITG_OK;
-}
-
-/* ---- asking ---- */
-
-static void clear_slot(slot *s)
-{
-    free(s->finding.why);
-    s->finding = (itg_finding){.score = itg_score_unknown()};
-    s->floor = -INFINITY;
-    s->seconds = 0;
-    s->duplicate = false;
-    s->done = false;
-}
-
-/* Asks until the searcher waits or ends. */
-static itg_status fill_batch(engine *e, itg_error *err)
-{
-    const itg_searcher_def *def = e->o->searcher;
-    int32_t most = def->outstanding < MAX_OUTSTANDING ? def->outstanding : MAX_OUTSTANDING;
-    e->batch_size = 0;
-    while (e->batch_size < most && e->result.trial_count + e->batch_size < e->limit) {
-        slot *s = &e->batch[e->batch_size];
-        clear_slot(s);
-        itg_status status = def->ask(e->state, &e->rng, s->levels, &s->floor);
-        if (status == ITG_WAIT) break;
-        if (status == ITG_END) {
-            e->exhausted = true;
-            break;
-        }
-        if (status != ITG_OK) return itg_fail(err, status, "searcher %s failed to ask", def->name);
-        for (int32_t d = 0; d < e->space->dim_count; d++)
-            s->point[d] = e->space->dims[d].values[s->levels[d]];
-        e->batch_size++;
-    }
     return ITG_OK;
 }
 
@@ -115,19 +85,11 @@ static itg_status take_finding(slot *s, const itg_finding *from, itg_error *err)
     return ITG_OK;
 }
 
-/* The best does not change while a batch is evaluated, so nothing depends on its order. */
-static itg_race race_of(const engine *e, const slot *s)
-{
-    return (itg_race){e->o->objective, &e->result.best, s->floor,
-                      e->result.front.objective_count > 1 ? &e->result.front : NULL};
-}
-
 /* Whether it says all that may matter of the slot's point; a score that was stopped early may not.
  */
-static bool is_enough(const engine *e, const slot *s, const itg_finding *finding)
+static bool is_enough(const slot *s, const itg_finding *finding)
 {
-    itg_race race = race_of(e, s);
-    return !finding->feasible || itg_race_accepts(&race, &finding->score);
+    return !finding->feasible || itg_race_accepts(&s->race, &finding->score);
 }
 
 static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err)
@@ -139,7 +101,7 @@ static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err
                         "now: options, model, data, hardware or version differ",
                         (long long)index);
     itg_finding finding = {t->feasible, t->feasible ? t->score : itg_score_unknown(), NULL};
-    if (!is_enough(e, s, &finding))
+    if (!is_enough(s, &finding))
         return itg_fail(err, ITG_MISMATCH,
                         "trial %lld of the log was stopped after %lld sample%s, where it matters "
                         "now: options, model, data, hardware or version differ",
@@ -148,123 +110,112 @@ static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err
     itg_status status = take_finding(s, &finding, err);
     if (status == ITG_OK && !t->feasible)
         status = copy_text(t->error ? t->error : "", &s->finding.why, err);
-    s->seconds = t->seconds;
-    return status;
-}
-
-/* The last slot before `before` with the point of slot i; -1: none. */
-static int32_t earlier_slot(const engine *e, int32_t i, int32_t before)
-{
-    int32_t k = before - 1;
-    while (k >= 0 && !same_point(e, e->batch[k].point, e->batch[i].point))
-        k--;
-    return k;
-}
-
-/* Takes what the log or the memory knows. */
-static itg_status sort_batch(engine *e, itg_error *err)
-{
-    itg_status status = ITG_OK;
-    double replayed = 0;
-    for (int32_t i = 0; i < e->batch_size && status == ITG_OK; i++) {
-        slot *s = &e->batch[i];
-        const itg_finding *known = itg_memory_find(e->memory, s->point);
-        int64_t index = e->result.trial_count + i;
-        s->duplicate = known || earlier_slot(e, i, i) >= 0;
-        if (index < e->o->replay_count) {
-            status = replay_trial(e, s, index, err);
-            replayed += s->seconds;
-        } else if (known && is_enough(e, s, known)) {
-            status = take_finding(s, known, err);
-        }
-    }
     int threads = itg_thread_count(e->o->threads);
-    e->replayed_seconds += e->batch_size >= threads ? replayed / threads : replayed;
+    s->seconds = t->seconds;
+    e->replayed_seconds += t->seconds / (threads < e->capacity ? threads : e->capacity);
     return status;
 }
 
 /* ---- evaluating ---- */
 
-static itg_status evaluate_point(void *context, int worker, int64_t item, itg_error *err)
+static void submit(engine *e, slot *s)
 {
-    engine *e = context;
-    slot *s = &e->batch[e->fresh[item]];
-    itg_race race = race_of(e, s);
-    itg_error why = {0};
-    (void)worker;
-    if (is_cancelled(e)) return ITG_OK;
-    double start = now(e);
-    itg_status status = e->o->score(e->o->score_context, s->point, e->o->no_racing ? NULL : &race,
-                                    e->point_threads, &s->finding.score, &why);
-    s->seconds = now(e) - start;
-    if (status == ITG_CANCELLED) { /* as if it had not begun */
-        s->finding.score = itg_score_unknown();
-        atomic_store(&e->cancelled, true);
-        return ITG_OK;
-    }
-    s->finding.feasible = status == ITG_OK;
-    s->done = true;
-    if (status == ITG_OK) return ITG_OK;
-    if (status != ITG_INFEASIBLE && status != ITG_UNBOUNDED)
-        return itg_fail(err, status, "%s", why.message);
-    s->finding.score = itg_score_unknown();
-    return copy_text(why.message, &s->finding.why, err);
+    s->work = (itg_work){.point = s->point,
+                         .race = e->o->no_racing ? NULL : &s->race,
+                         .owner = s,
+                         .score = itg_score_unknown()};
+    s->submitted = true;
+    e->submitted++;
+    e->workers.submit(e->workers.context, &s->work);
 }
 
-/* Slots that nothing earlier stands for. One whose point an earlier slot still has to evaluate
- * waits for it: with a higher floor, that one may have been stopped too early for this one. So no
- * slot depends on a later one, and a limit yields a prefix. */
-static itg_status find_fresh(engine *e, itg_error *err)
+/* Takes what the log or the memory knows. A point that an earlier slot still evaluates waits until
+ * that one is told: with a higher floor, it may be stopped too early for this one. */
+static itg_status begin_slot(engine *e, slot *s, itg_error *err)
 {
+    const itg_finding *known = itg_memory_find(e->memory, s->point);
+    int64_t index = e->result.trial_count + e->count;
+    bool is_out = false;
+    for (int32_t i = 0; i < e->count && !is_out; i++)
+        is_out = same_point(e, slot_at(e, i)->point, s->point);
+    s->duplicate = known || is_out;
+    if (index < e->o->replay_count) return replay_trial(e, s, index, err);
+    if (known && is_enough(s, known)) return take_finding(s, known, err);
+    if (!is_out) submit(e, s);
+    return ITG_OK;
+}
+
+static itg_status finish_work(engine *e, itg_error *err)
+{
+    itg_work *work = e->workers.wait(e->workers.context);
+    slot *s = work->owner;
+    e->submitted--;
+    s->seconds = work->seconds;
+    if (work->status == ITG_CANCELLED && !e->cancelled) e->workers.drop(e->workers.context);
+    e->cancelled = e->cancelled || work->status == ITG_CANCELLED;
+    s->done = work->status != ITG_CANCELLED;
+    s->finding.feasible = work->status == ITG_OK;
+    if (s->finding.feasible) s->finding.score = work->score;
+    return s->done && !s->finding.feasible ? copy_text(work->error.message, &s->finding.why, err)
+                                           : ITG_OK;
+}
+
+static bool has_failed(const slot *s)
+{
+    itg_status status = s->submitted ? s->work.status : ITG_OK;
+    return s->done && status != ITG_OK && status != ITG_INFEASIBLE && status != ITG_UNBOUNDED;
+}
+
+/* Until the first slot is done; it stays undone where the search is cancelled before its turn. */
+static itg_status finish_first(engine *e, itg_error *err)
+{
+    slot *s = slot_at(e, 0);
     itg_status status = ITG_OK;
-    e->fresh_count = 0;
-    for (int32_t i = 0; i < e->batch_size && status == ITG_OK; i++) {
-        slot *s = &e->batch[i];
-        if (s->done) continue;
-        int32_t k = earlier_slot(e, i, i);
-        while (k >= 0 && e->batch[k].done && !is_enough(e, s, &e->batch[k].finding))
-            k = earlier_slot(e, i, k);
-        if (k < 0)
-            e->fresh[e->fresh_count++] = i;
-        else if (e->batch[k].done)
-            status = take_finding(s, &e->batch[k].finding, err);
+    if (!s->done && !s->submitted && !e->cancelled) {
+        const itg_finding *known = itg_memory_find(e->memory, s->point);
+        if (known && is_enough(s, known)) return take_finding(s, known, err);
+        submit(e, s);
     }
+    while (status == ITG_OK && !s->done && e->submitted > 0)
+        status = finish_work(e, err);
+    if (status == ITG_OK && has_failed(s))
+        return itg_fail(err, s->work.status, "%s", s->work.error.message);
     return status;
 }
 
-static itg_status evaluate_batch(engine *e, itg_error *err)
+/* Nothing is out afterwards. */
+static void drop_work(engine *e)
 {
-    int threads = itg_thread_count(e->o->threads);
-    itg_status status = find_fresh(e, err);
-    while (status == ITG_OK && e->fresh_count > 0 && !atomic_load(&e->cancelled)) {
-        bool together = e->fresh_count >= threads;
-        e->point_threads = together ? 1 : threads;
-        status = itg_parallel_for(together ? threads : 1, e->fresh_count, evaluate_point, e, err);
-        if (status == ITG_OK) status = find_fresh(e, err);
-    }
-    return status;
+    itg_error ignored;
+    if (e->submitted > 0) e->workers.drop(e->workers.context);
+    while (e->submitted > 0)
+        (void)finish_work(e, &ignored);
 }
 
 /* ---- results ---- */
 
-static itg_status keep_best(engine *e, const itg_trial *trial, itg_error *err)
+static itg_status reserve_trial(engine *e, itg_error *err)
+{
+    if (e->result.trial_count < e->trial_capacity) return ITG_OK;
+    int64_t capacity = e->trial_capacity > 0 ? 2 * e->trial_capacity : 64;
+    itg_trial *grown = realloc(e->result.trials, sizeof *grown * (size_t)capacity);
+    if (!grown) return itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
+    e->result.trials = grown;
+    e->trial_capacity = capacity;
+    return ITG_OK;
+}
+
+static void keep_best(engine *e, const itg_trial *trial)
 {
     itg_trial *best = &e->result.best;
-    if (!itg_objective_better(e->o->objective, trial, best)) return ITG_OK;
-    int32_t *point = malloc(sizeof *point * (size_t)(trial->dim_count + 1));
-    if (!point) return itg_fail(err, ITG_NO_MEMORY, "no memory for the best trial");
-    memcpy(point, trial->point, sizeof *point * (size_t)trial->dim_count);
-    free((void *)(uintptr_t)best->point);
+    if (!itg_objective_better(e->o->objective, trial, best)) return;
     *best = *trial;
-    best->point = point;
-    best->error = NULL;
     e->result.goal_met = itg_objective_meets(e->o->objective, best);
     /* Not compared with the best before it: many small gains would never count. */
     if (itg_objective_gains(e->o->objective, best, &e->gain, e->o->tolerance)) {
         e->gain = *best;
         e->gained = trial->index + 1;
     }
-    return ITG_OK;
 }
 
 static itg_status keep_front(engine *e, const itg_trial *trial, itg_error *err)
@@ -279,23 +230,25 @@ static itg_status keep_front(engine *e, const itg_trial *trial, itg_error *err)
 static itg_status finish_trial(engine *e, slot *s, itg_error *err)
 {
     const itg_search_hooks *h = e->o->hooks;
+    itg_status status = itg_memory_keep(e->memory, s->point, &s->finding, err);
+    if (status == ITG_OK) status = reserve_trial(e, err);
+    if (status != ITG_OK) return status;
     itg_trial trial = {.index = e->result.trial_count,
-                       .point = s->point,
+                       .point = itg_memory_point(e->memory, s->point),
                        .dim_count = e->space->dim_count,
                        .feasible = s->finding.feasible,
                        .duplicate = s->duplicate,
                        .score = s->finding.score,
                        .seconds = s->seconds,
-                       .error = s->finding.why};
+                       .error = itg_memory_find(e->memory, s->point)->why};
     trial.meets_goal = itg_objective_meets(e->o->objective, &trial);
     itg_outcome outcome = itg_objective_outcome(e->o->objective, &trial);
     bool replayed = trial.index < e->o->replay_count;
-    itg_status status = itg_memory_keep(e->memory, s->point, &s->finding, err);
-    if (status == ITG_OK) status = keep_best(e, &trial, err);
-    if (status == ITG_OK) status = keep_front(e, &trial, err);
+    keep_best(e, &trial);
+    status = keep_front(e, &trial, err);
     if (status == ITG_OK && !replayed && h && h->trial) status = h->trial(h->context, &trial, err);
     if (status != ITG_OK) return status;
-    e->result.trial_count++;
+    e->result.trials[e->result.trial_count++] = trial;
     e->result.duplicates += trial.duplicate;
     e->result.raced += !trial.duplicate && trial.score.stopped_at > 0;
     if (h && h->progress)
@@ -314,7 +267,7 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
                                        e->o->searcher->name, (long long)trial.index);
 }
 
-/* ---- the loop ---- */
+/* ---- asking ---- */
 
 /* Time counts only behind the log: what was searched once stays searched. */
 static const char *reason_to_stop(engine *e)
@@ -324,46 +277,100 @@ static const char *reason_to_stop(engine *e)
     if (is_cancelled(e)) return "cancelled";
     if (trials >= e->limit) return "trials";
     if (o->patience > 0 && trials - e->gained >= o->patience) return "patience";
-    if (o->seconds > 0 && o->hooks && o->hooks->clock && trials > 0 && trials >= o->replay_count &&
+    if (o->seconds > 0 && o->hooks && o->hooks->clock && trials > 0 &&
+        trials + e->count >= o->replay_count &&
         now(e) - o->begun + e->replayed_seconds >= o->seconds)
         return "seconds";
     return NULL;
 }
 
-static itg_status run_batch(engine *e, itg_error *err)
+static itg_status prepare_slot(engine *e, slot *s, itg_error *err)
 {
-    itg_status status = fill_batch(e, err);
-    if (status == ITG_OK && e->batch_size == 0 && !e->exhausted)
-        return itg_fail(err, ITG_FAILURE, "searcher %s waits although it has been told everything",
-                        e->o->searcher->name);
-    if (status == ITG_OK) status = sort_batch(e, err);
-    if (status == ITG_OK) status = evaluate_batch(e, err);
-    for (int32_t i = 0; i < e->batch_size && status == ITG_OK && e->batch[i].done; i++)
-        status = finish_trial(e, &e->batch[i], err);
+    free(s->finding.why);
+    itg_archive_deinit(&s->front);
+    s->finding = (itg_finding){.score = itg_score_unknown()};
+    s->seconds = 0;
+    s->duplicate = s->submitted = s->done = false;
+    s->best = e->result.best;
+    s->race = (itg_race){e->o->objective, &s->best, -INFINITY, NULL};
+    if (e->result.front.objective_count < 2) return ITG_OK;
+    s->race.front = &s->front;
+    return itg_archive_copy(&e->result.front, &s->front, err);
+}
+
+static itg_status ask_next(engine *e, slot *s, itg_error *err)
+{
+    const itg_searcher_def *def = e->o->searcher;
+    itg_status status = prepare_slot(e, s, err);
+    if (status != ITG_OK) return status;
+    status = def->ask(e->state, &e->rng, s->levels, &s->race.floor);
+    if (status != ITG_OK && status != ITG_WAIT && status != ITG_END)
+        return itg_fail(err, status, "searcher %s failed to ask", def->name);
+    for (int32_t d = 0; d < e->space->dim_count && status == ITG_OK; d++)
+        s->point[d] = e->space->dims[d].values[s->levels[d]];
     return status;
 }
 
-static itg_status run_batches(engine *e, itg_error *err)
+/* Asks until the window is full, the searcher waits or ends, or a limit is met. */
+static itg_status fill_window(engine *e, itg_error *err)
 {
-    itg_status status = ITG_OK;
-    while (status == ITG_OK && !(e->result.stop_reason = reason_to_stop(e))) {
-        status = run_batch(e, err);
-        if (e->batch_size > 0) continue;
-        e->result.stop_reason = "exhausted";
-        break;
+    bool looked = e->count == 0; /* at the limits, since the last tell */
+    if (looked && !e->result.stop_reason) e->result.stop_reason = reason_to_stop(e);
+    while (!e->result.stop_reason && !e->exhausted && e->count < e->capacity &&
+           e->result.trial_count + e->count < e->limit) {
+        slot *s = slot_at(e, e->count);
+        itg_status status = ask_next(e, s, err);
+        if (status == ITG_WAIT) break;
+        e->exhausted = status == ITG_END;
+        if (status == ITG_OK && !looked) e->result.stop_reason = reason_to_stop(e);
+        looked = true;
+        if (status == ITG_OK && !e->result.stop_reason) {
+            status = begin_slot(e, s, err);
+            e->count++;
+        }
+        if (status != ITG_OK && status != ITG_END) return status;
     }
-    if (status == ITG_OK && e->result.trial_count < e->o->replay_count && !is_cancelled(e))
+    return ITG_OK;
+}
+
+/* ---- the loop ---- */
+
+static itg_status finish_search(engine *e, itg_error *err)
+{
+    if (!e->result.stop_reason && e->exhausted) e->result.stop_reason = "exhausted";
+    if (!e->result.stop_reason)
+        return itg_fail(err, ITG_FAILURE, "searcher %s waits although it has been told everything",
+                        e->o->searcher->name);
+    if (e->result.trial_count < e->o->replay_count && !is_cancelled(e))
         return itg_fail(err, ITG_MISMATCH,
                         "the log has %lld trial%s, but this search ends after %lld (%s): options, "
                         "model, data, hardware or version differ",
                         (long long)e->o->replay_count, itg_plural(e->o->replay_count),
                         (long long)e->result.trial_count, e->result.stop_reason);
-    return status;
+    return ITG_OK;
+}
+
+static itg_status run_search(engine *e, itg_error *err)
+{
+    itg_status status = fill_window(e, err);
+    while (status == ITG_OK && e->count > 0) {
+        status = finish_first(e, err);
+        if (status == ITG_OK && !slot_at(e, 0)->done) break;
+        if (status == ITG_OK) status = finish_trial(e, slot_at(e, 0), err);
+        if (status != ITG_OK) break;
+        e->first = (e->first + 1) % e->capacity;
+        e->count--;
+        status = fill_window(e, err);
+    }
+    drop_work(e);
+    if (status == ITG_OK && e->count > 0) e->result.stop_reason = "cancelled";
+    return status == ITG_OK ? finish_search(e, err) : status;
 }
 
 void itg_engine_result_deinit(itg_engine_result *result)
 {
-    free((void *)(uintptr_t)result->best.point);
+    free(result->trials);
+    itg_memory_destroy(result->memory);
     itg_archive_deinit(&result->front);
     *result = (itg_engine_result){.best.index = -1};
 }
@@ -372,27 +379,33 @@ static itg_status allocate(engine *e, itg_error *err)
 {
     size_t dims = (size_t)e->space->dim_count + 1;
     e->state = calloc(1, e->o->searcher->state_size);
-    bool ok = e->state != NULL;
-    for (int i = 0; ok && i < MAX_OUTSTANDING; i++) {
-        e->batch[i].levels = calloc(dims, sizeof *e->batch[i].levels);
-        e->batch[i].point = calloc(dims, sizeof *e->batch[i].point);
-        ok = e->batch[i].levels && e->batch[i].point;
+    e->slots = calloc((size_t)e->capacity, sizeof *e->slots);
+    bool ok = e->state && e->slots;
+    for (int32_t i = 0; ok && i < e->capacity; i++) {
+        e->slots[i].levels = calloc(dims, sizeof *e->slots[i].levels);
+        e->slots[i].point = calloc(dims, sizeof *e->slots[i].point);
+        ok = e->slots[i].levels && e->slots[i].point;
     }
     if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory for searcher %s", e->o->searcher->name);
-    if (e->memory) return ITG_OK;
-    itg_status status = itg_memory_create(e->space->dim_count, &e->own_memory, err);
-    e->memory = e->own_memory;
-    return status;
+    itg_status status = ITG_OK;
+    if (!e->memory) status = itg_memory_create(e->space->dim_count, &e->result.memory, err);
+    if (!e->memory) e->memory = e->result.memory;
+    if (e->o->workers) e->workers = *e->o->workers;
+    if (status != ITG_OK || e->o->workers) return status;
+    const itg_local_options local = {e->o->threads, e->o->score, e->o->score_context, e->o->hooks};
+    return itg_local_workers(&local, &e->workers, err);
 }
 
 static void release(engine *e)
 {
-    for (int i = 0; i < MAX_OUTSTANDING; i++) {
-        free(e->batch[i].levels);
-        free(e->batch[i].point);
-        free(e->batch[i].finding.why);
+    if (!e->o->workers && e->workers.destroy) e->workers.destroy(e->workers.context);
+    for (int32_t i = 0; e->slots && i < e->capacity; i++) {
+        free(e->slots[i].levels);
+        free(e->slots[i].point);
+        free(e->slots[i].finding.why);
+        itg_archive_deinit(&e->slots[i].front);
     }
-    itg_memory_destroy(e->own_memory);
+    free(e->slots);
     free(e->state);
     free(e);
 }
@@ -405,6 +418,7 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
     e->o = options;
     e->space = options->objective->space;
     e->memory = options->memory;
+    e->capacity = def->outstanding;
     e->limit = options->trials > 0       ? options->trials
                : def->default_trials > 0 ? def->default_trials
                                          : INT64_MAX;
@@ -414,8 +428,11 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
     itg_status status = allocate(e, err);
     if (status == ITG_OK) {
         itg_searcher_options told = itg_objective_options(options->objective, e->limit);
+        itg_searcher_defaults(def, told.parameters);
+        if (options->parameters)
+            memcpy(told.parameters, options->parameters, sizeof told.parameters);
         status = def->init(e->state, e->space, &told, err);
-        if (status == ITG_OK) status = run_batches(e, err);
+        if (status == ITG_OK) status = run_search(e, err);
         def->deinit(e->state);
     }
     if (status == ITG_OK)

@@ -1,15 +1,8 @@
-/* The loop: asks, evaluates in parallel, tells in ask order, keeps the incumbent. */
+/* The loop: asks, submits, tells in ask order, keeps the incumbent. */
 #ifndef ITG_ENGINE_H
 #define ITG_ENGINE_H
 #include "search/memory.h"
-#include "search/objective.h"
-
-/* Scores a point (the values of its dimensions, not their levels); called from several workers at
- * once, each with `threads` of its own. race NULL: exactly; else it may stop where itg_race_floor
- * says that the point does not matter (itg_score.stopped_at). ITG_INFEASIBLE, ITG_UNBOUNDED: the
- * hardware cannot run it; any other failure ends the search. */
-typedef itg_status (*itg_engine_score_fn)(void *context, const int32_t *point, const itg_race *race,
-                                          int threads, itg_score *out, itg_error *err);
+#include "search/workers.h"
 
 /* Why a point cannot be run, where that is accumulators: *out malloc'd. Follows from the point
  * alone, so that a replayed trial has the same. */
@@ -18,15 +11,17 @@ typedef itg_status (*itg_engine_conflicts_fn)(void *context, const int32_t *poin
 
 typedef struct itg_engine_options {
     const itg_searcher_def *searcher;
+    const double *parameters;       /* as in itg_searcher_options; NULL: the defaults */
     const itg_objective *objective; /* and the space */
     int64_t trials;                 /* at most; 0: the searcher's default */
     double seconds;                 /* as in itg_search_options; needs hooks->clock; 0: no limit */
     double begun;                   /* the clock when seconds began to count */
-    int64_t patience;               /* looked at where a batch ends; 0: none */
+    int64_t patience;               /* 0: none */
     double tolerance;
     uint64_t seed;
+    const itg_workers *workers; /* NULL: local ones, of the next three */
     int threads;
-    itg_engine_score_fn score;
+    itg_score_fn score;
     void *score_context;
     itg_engine_conflicts_fn conflicts; /* NULL: none are known; the context is score's */
     const itg_search_hooks *hooks; /* may be NULL; clock and cancelled are called by any worker */
@@ -38,7 +33,9 @@ typedef struct itg_engine_options {
 
 typedef struct itg_engine_result {
     int64_t trial_count, duplicates, raced; /* raced: of those that are no duplicates */
-    itg_trial best;                         /* index -1: none was feasible; point malloc'd */
+    itg_trial *trials;                      /* points and errors: in the memory */
+    itg_memory *memory;                     /* NULL: the caller's */
+    itg_trial best;                         /* index -1: none was feasible */
     itg_archive front;                      /* of trials that meet a goal of several objectives */
     bool goal_met;
     const char *stop_reason; /* "exhausted", "trials", "seconds", "patience", "cancelled" */

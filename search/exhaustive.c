@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_POINTS 1000000
+static const itg_searcher_parameter parameters[] = {
+    {"points", 1e6, 1, 1e9, true, "the most points that a space may have"}, {0}};
 
 typedef struct exhaustive_state {
     const itg_search_space *space;
@@ -18,16 +19,16 @@ static itg_status init(void *state, const itg_search_space *space,
                        const itg_searcher_options *options, itg_error *err)
 {
     exhaustive_state *s = state;
-    int64_t points = 1;
-    (void)options;
+    int64_t points = 1, most = (int64_t)options->parameters[0];
     for (int32_t d = 0; d < space->dim_count; d++) {
-        points *= space->dims[d].count; /* below 1e6 * 2^31 */
-        if (points > MOST_POINTS)
-            return itg_fail(err, ITG_LIMIT,
-                            "exhaustive takes spaces of at most %d points, but the first %d of %d "
-                            "dimensions have %lld already; narrow the widths or take another "
-                            "searcher",
-                            MOST_POINTS, d + 1, space->dim_count, (long long)points);
+        points *= space->dims[d].count; /* below 1e9 * 2^31 */
+        if (points > most)
+            return itg_fail(
+                err, ITG_LIMIT,
+                "exhaustive takes spaces of at most %lld points, but the first %d of %d "
+                "dimensions have %lld already; narrow the widths or take another "
+                "searcher",
+                (long long)most, d + 1, space->dim_count, (long long)points);
     }
     s->space = space;
     s->steps = calloc((size_t)space->dim_count + 1, sizeof *s->steps);
@@ -73,13 +74,13 @@ static void deinit(void *state)
     free(s->steps);
 }
 
-const itg_searcher_def itg_searcher_exhaustive = {
-    .name = "exhaustive",
-    .help = "every point of a small space (at most 1,000,000)",
-    .state_size = sizeof(exhaustive_state),
-    .outstanding = 16,
-    .default_trials = 0,
-    .init = init,
-    .ask = ask,
-    .tell = tell,
-    .deinit = deinit};
+const itg_searcher_def itg_searcher_exhaustive = {.name = "exhaustive",
+                                                  .help = "every point of a small space",
+                                                  .parameters = parameters,
+                                                  .state_size = sizeof(exhaustive_state),
+                                                  .outstanding = 16,
+                                                  .default_trials = 0,
+                                                  .init = init,
+                                                  .ask = ask,
+                                                  .tell = tell,
+                                                  .deinit = deinit};

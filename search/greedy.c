@@ -6,10 +6,10 @@
  * kept as sums of one term for each width (additive.h), so that most steps need no evaluation:
  *  1. start (start.h): the widest point, or what can be run, or is better, instead.
  *  2. probes: each width alone at the middle of its range. A term not probed follows the nearest
- *     one, by GROWTH for each bit.
+ *     one, by `growth` for each bit.
  *  3. path: the steepest path down by these terms, found without evaluations. The last point on it
- *     that is safe (see below) is bracketed by asking SECTIONS points between the last safe and the
- *     first other one, again and again. Maximizing quality: the first point within the limits.
+ *     that is safe (see below) is bracketed by asking `sections` points between the last safe and
+ * the first other one, again and again. Maximizing quality: the first point within the limits.
  *  4. steps, minimizing (greedy_steps.c): one width one level down, best ratio first, as long as a
  *     safe point is found.
  *  5. improvement (greedy_improve.c): single moves, exchanges, and both filled up (greedy_moves.h),
@@ -23,11 +23,11 @@
  *
  * Quality is noisy: whoever asks for a hundred points near the floor ends with one that was lucky,
  * and is worse on other samples. So, minimizing, 3. and 4. go on from a point only where it is
- * safe: RESERVE of what may be lost is left. 5. only goes up to the distortion at which quality
+ * safe: `reserve` of what may be lost is left. 5. only goes up to the distortion at which quality
  * meets the floor with a margin on average over all that was told (history.h), or that of a safe
  * point.
  *
- * Racing floor, minimizing, from the path on: `hopeless`, below the floor by HOPELESS times what
+ * Racing floor, minimizing, from the path on: `hopeless`, below the floor by a multiple of what
  * the start has to lose. What is told of such a point is used for nothing but that it is. */
 #include "search/greedy_state.h"
 #include "search/points.h"
@@ -35,19 +35,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECTIONS 4    /* of what is left of the path, asked together */
-#define PATH_END 0.02 /* as a share of the start's burden: no closer between good and bad */
-#define GROWTH 3.0    /* of the loss, for each bit less; 4 by theory, less so that it is tried */
-#define HOPELESS 3.0  /* times what the start has to lose, */
-#define LEAST_TO_LOSE 0.01 /* at least this */
+#define PATH_END 0.02      /* as a share of the start's burden: no closer between good and bad */
+#define LEAST_TO_LOSE 0.01 /* at least, for `hopeless` */
+
+/* growth: 4 by theory, less so that narrow widths are tried. */
+static const itg_searcher_parameter parameters[] = {
+    [ITG_GREEDY_SECTIONS] = {"sections", 4, 1, ITG_GREEDY_BATCH, true,
+                             "points of the path that are asked together"},
+    [ITG_GREEDY_GROWTH] = {"growth", 3, 1, 100, false, "the loss's factor for each bit less"},
+    [ITG_GREEDY_HOPELESS] = {"hopeless", 3, 0, 1e9, false,
+                             "give up points that miss the floor by so many times what may be "
+                             "lost"},
+    [ITG_GREEDY_RESERVE] = {"reserve", 0.65, 0, 1, false,
+                            "the share of what may be lost that a step leaves"},
+    [ITG_GREEDY_MARGIN] = {"margin", 1.5, 0, 100, false,
+                           "standard deviations of quality to keep above the floor"},
+    [ITG_GREEDY_PATIENCE] = {"patience", 24, 0, 1e9, true,
+                             "fruitless answers that end the improvement"},
+    [ITG_GREEDY_PATIENCE_PER_WIDTH] = {"patience_per_width", 1, 0, 1e6, true,
+                                       "the same, in addition for each width"},
+    {0}};
 
 /* ---- start ---- */
 
-static double growth(int32_t bits)
+static double growth(const itg_greedy_state *s, int32_t bits)
 {
     double power = 1;
     for (int32_t i = 0; i < abs(bits) && i < 64; i++)
-        power *= GROWTH;
+        power *= itg_greedy_parameter(s, ITG_GREEDY_GROWTH);
     return bits < 0 ? 1 / power : power;
 }
 
@@ -62,7 +77,7 @@ static void set_priors(itg_greedy_state *s, int32_t d)
     for (int32_t l = 0; l < dim->count; l++) {
         int32_t bits = dim->values[s->start[d]] - dim->values[l];
         *itg_additive_prior(&s->saved, d, l) = per_level * (s->start[d] - l);
-        *itg_additive_prior(&s->loss, d, l) = growth(bits) - 1;
+        *itg_additive_prior(&s->loss, d, l) = growth(s, bits) - 1;
     }
     itg_additive_reset(&s->saved, d);
     itg_additive_reset(&s->loss, d);
@@ -108,8 +123,9 @@ static void plan_probes(itg_greedy_state *s)
     itg_additive_copy(&s->probed, &s->loss);
     double to_lose = s->start_outcome.quality - s->options.quality_floor;
     if (!s->options.maximize_quality && to_lose < INFINITY)
-        s->hopeless = s->options.quality_floor -
-                      HOPELESS * (to_lose > LEAST_TO_LOSE ? to_lose : LEAST_TO_LOSE);
+        s->hopeless =
+            s->options.quality_floor - itg_greedy_parameter(s, ITG_GREEDY_HOPELESS) *
+                                           (to_lose > LEAST_TO_LOSE ? to_lose : LEAST_TO_LOSE);
     s->stage = ITG_GREEDY_PATH;
 }
 
@@ -205,7 +221,8 @@ static void plan_path(itg_greedy_state *s)
         build_path(s);
     }
     bool close = s->has_kept && s->after <= s->path_count && burden_between(s) < PATH_END;
-    int32_t gap = close ? 0 : s->after - s->before - 1, count = gap < SECTIONS ? gap : SECTIONS;
+    int32_t most = (int32_t)itg_greedy_parameter(s, ITG_GREEDY_SECTIONS);
+    int32_t gap = close ? 0 : s->after - s->before - 1, count = gap < most ? gap : most;
     for (int32_t i = 1; i <= count; i++) {
         int32_t steps = s->before + (int32_t)((int64_t)(gap + 1) * i / (count + 1));
         itg_greedy_asked *a = itg_greedy_add_point(s, s->current, steps);
@@ -388,6 +405,7 @@ static void deinit(void *state)
 const itg_searcher_def itg_searcher_greedy = {
     .name = "greedy",
     .help = "steepest descent over all widths, exchanges, then threshold methods",
+    .parameters = parameters,
     .state_size = sizeof(itg_greedy_state),
     .outstanding = ITG_GREEDY_BATCH,
     .default_trials = 0,

@@ -2,10 +2,7 @@
 #include "search/greedy_state.h"
 #include <math.h>
 
-#define PATIENCE_FIRST 24
-#define PATIENCE_PER_WIDTH 1
 #define WORTH_WAITING 0.001 /* a smaller gain does not renew the patience */
-#define MARGIN 1.5          /* standard deviations of quality above the floor */
 #define DOUBT 2.0           /* how far beyond the cap terms that are not known may reach */
 #define SHARP 5.0           /* deviations within what may be lost: luck is no danger, */
 #define SHARP_DOUBT 4.0     /* so this far beyond the cap all points are tried */
@@ -21,7 +18,8 @@ static itg_status set_caps(const itg_greedy_state *s, itg_greedy_moves *moves)
         return ITG_OK;
     }
     itg_status status = itg_history_distortion_cap(
-        &s->history, s->options.quality_floor, s->hopeless, MARGIN, &moves->loss_cap, &unexplained);
+        &s->history, s->options.quality_floor, s->hopeless,
+        itg_greedy_parameter(s, ITG_GREEDY_MARGIN), &moves->loss_cap, &unexplained);
     if (moves->loss_cap < s->trusted) moves->loss_cap = s->trusted;
     moves->doubt_all = unexplained * SHARP < may_lose;
     moves->doubt = moves->doubt_all ? SHARP_DOUBT : DOUBT;
@@ -65,9 +63,11 @@ itg_status itg_greedy_plan_improve(itg_greedy_state *s)
                        itg_greedy_burden(s, &s->start_outcome)};
     moves.start = &start;
     moves.probed = s->sharp && !s->options.maximize_quality ? &s->probed : NULL;
-    int64_t patience = PATIENCE_FIRST + (int64_t)PATIENCE_PER_WIDTH * s->movable_count;
+    double patience = itg_greedy_parameter(s, ITG_GREEDY_PATIENCE) +
+                      itg_greedy_parameter(s, ITG_GREEDY_PATIENCE_PER_WIDTH) * s->movable_count;
     int32_t count = 0;
-    if (s->fruitless < patience) count = itg_greedy_propose(&moves, &current, out, &s->scratch);
+    if ((double)s->fruitless < patience)
+        count = itg_greedy_propose(&moves, &current, out, &s->scratch);
     for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
         s->batch[i].guess = out[i]; /* the same arrays in another order */
     s->batch_count = count;

@@ -4,8 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#define RESERVE 0.65
 #define OVER_LIMIT 8.0 /* what exceeding another limit weighs, in shares of the widest cost */
+
+double itg_greedy_parameter(const itg_greedy_state *s, int index)
+{
+    return s->options.parameters[index];
+}
 
 bool itg_greedy_is_hopeless(const itg_greedy_state *s, const itg_outcome *o)
 {
@@ -36,7 +40,9 @@ bool itg_greedy_is_good_enough(const itg_greedy_state *s, const itg_outcome *o)
 bool itg_greedy_is_safe(const itg_greedy_state *s, const itg_outcome *o)
 {
     double floor = s->options.quality_floor, most = s->start_outcome.quality;
-    double reserve = most > floor && floor > -INFINITY ? RESERVE * (most - floor) : 0;
+    double reserve = 0;
+    if (most > floor && floor > -INFINITY)
+        reserve = itg_greedy_parameter(s, ITG_GREEDY_RESERVE) * (most - floor);
     return itg_greedy_is_good_enough(s, o) && o->quality >= floor + reserve;
 }
 

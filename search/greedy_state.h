@@ -15,6 +15,17 @@ typedef enum itg_greedy_stage {
     ITG_GREEDY_END
 } itg_greedy_stage;
 
+/* Parameters, in the order of their table (greedy.c). */
+enum {
+    ITG_GREEDY_SECTIONS,
+    ITG_GREEDY_GROWTH,
+    ITG_GREEDY_HOPELESS,
+    ITG_GREEDY_RESERVE,
+    ITG_GREEDY_MARGIN,
+    ITG_GREEDY_PATIENCE,
+    ITG_GREEDY_PATIENCE_PER_WIDTH
+};
+
 typedef struct itg_greedy_asked {
     itg_guess guess;
     int32_t index; /* probes, methods: the dimension; path: steps down the path */
@@ -66,6 +77,7 @@ typedef struct itg_greedy_state {
 } itg_greedy_state;
 
 /* ---- what is told (greedy_state.c) ---- */
+double itg_greedy_parameter(const itg_greedy_state *s, int index); /* by the enum above */
 /* Told below the racing floor: nothing else of it may be used. */
 bool itg_greedy_is_hopeless(const itg_greedy_state *s, const itg_outcome *o);
 /* Distortion, or without it what quality is lost; INFINITY: not known, or cannot be run. */
@@ -75,7 +87,8 @@ double itg_greedy_loss(const itg_greedy_state *s, const itg_outcome *o);
 double itg_greedy_burden(const itg_greedy_state *s, const itg_outcome *o);
 /* Minimizing: quality reaches the floor; maximizing: within the limits. */
 bool itg_greedy_is_good_enough(const itg_greedy_state *s, const itg_outcome *o);
-/* Minimizing: good, and with RESERVE of what may be lost left, for a single point may be lucky. */
+/* Minimizing: good, and with `reserve` of what may be lost left, for a single point may be lucky.
+ */
 bool itg_greedy_is_safe(const itg_greedy_state *s, const itg_outcome *o);
 /* Both good enough. */
 bool itg_greedy_is_better(const itg_greedy_state *s, const itg_outcome *a, const itg_outcome *b);

@@ -1,19 +1,21 @@
 /* HAGO's greedy pass (TVM, python/tvm/relay/hago/search.py): from the largest widths, group by
  * group, one bit down until quality falls below the floor, then one back up and on to the next
  * group. Where quality is maximized, it ends as soon as the limits are met. Departures: groups that
- * save most per bit come first, and the next two levels of a group are asked together, so that two
- * candidates run side by side; a level below a refused one is told and ignored. Where the largest
- * widths cannot be run, or are not good enough, it begins elsewhere (start.h), and widths that
- * follow from others are no groups of their own.
- * Threshold methods stay as they are. Racing floor: the quality floor, for below it a point is
- * refused, however far; without one nothing is refused for its quality. */
+ * save most per bit come first, and the next two levels of a group are asked together (lookahead),
+ * so that two candidates run side by side; a level below a refused one is told and ignored. Where
+ * the largest widths cannot be run, or are not good enough, it begins elsewhere (start.h), and
+ * widths that follow from others are no groups of their own. Threshold methods stay as they are.
+ * Racing floor: the quality floor, for below it a point is refused, however far; without one
+ * nothing is refused for its quality. */
 #include "search/start.h"
 #include "search/points.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKAHEAD 2
+#define MOST_AHEAD 8
+static const itg_searcher_parameter parameters[] = {
+    {"lookahead", 2, 1, MOST_AHEAD, true, "levels of a group that are tried side by side"}, {0}};
 
 typedef struct greedy_state {
     const itg_search_space *space;
@@ -24,6 +26,7 @@ typedef struct greedy_state {
     int32_t order_count;
     int32_t position;    /* in order; -1: the starting point is still to be asked */
     int32_t asked, told; /* levels below the accepted one, of the current dimension */
+    bool closed;         /* what is out is told before more is asked */
     bool refused;        /* a told level was refused: the rest is ignored */
     bool met;            /* maximizing quality: the limits are met, the rest is ignored */
 } greedy_state;
@@ -92,11 +95,9 @@ static bool meets_limits(const greedy_state *s, const itg_outcome *outcome)
            itg_outcome_is_within(outcome, &s->options);
 }
 
-static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+static itg_status next_point(greedy_state *s, int32_t *levels, double *floor)
 {
-    greedy_state *s = state;
     size_t bytes = sizeof *levels * (size_t)s->space->dim_count;
-    (void)rng;
     if (s->position < 0) {
         if (s->asked > s->told) return ITG_WAIT;
         if (itg_start_ask(&s->beginning) == ITG_OK) {
@@ -114,11 +115,22 @@ static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
     int32_t d = current(s);
     if (d < 0) return ITG_END;
     int32_t ahead = s->asked - s->told;
-    if (ahead == LOOKAHEAD || s->refused || s->levels[d] - ahead <= 0) return ITG_WAIT;
+    if (ahead == (int32_t)s->options.parameters[0] || s->refused || s->levels[d] - ahead <= 0)
+        return ITG_WAIT;
     levels[d] = s->levels[d] - ahead - 1;
     itg_start_fit(&s->beginning, levels);
     s->asked++;
     return ITG_OK;
+}
+
+static itg_status ask(void *state, itg_rng *rng, int32_t *levels, double *floor)
+{
+    greedy_state *s = state;
+    (void)rng;
+    if (s->closed && s->asked > s->told) return ITG_WAIT;
+    itg_status status = next_point(s, levels, floor);
+    s->closed = status == ITG_WAIT;
+    return status;
 }
 
 static itg_status tell(void *state, const int32_t *levels, const itg_outcome *outcome)
@@ -147,8 +159,9 @@ static void deinit(void *state)
 const itg_searcher_def itg_searcher_hago_greedy = {
     .name = "hago-greedy",
     .help = "HAGO's pass: each group one bit down until quality falls below the floor",
+    .parameters = parameters,
     .state_size = sizeof(greedy_state),
-    .outstanding = LOOKAHEAD,
+    .outstanding = MOST_AHEAD,
     .default_trials = 0,
     .wants_conflicts = true,
     .init = init,

@@ -69,6 +69,11 @@ const itg_finding *itg_memory_find(const itg_memory *memory, const int32_t *poin
     return e && e->point ? &e->finding : NULL;
 }
 
+const int32_t *itg_memory_point(const itg_memory *memory, const int32_t *point)
+{
+    return find(memory, point)->point;
+}
+
 itg_status itg_memory_keep(itg_memory *memory, const int32_t *point, const itg_finding *finding,
                            itg_error *err)
 {

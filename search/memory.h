@@ -16,6 +16,8 @@ itg_status itg_memory_create(int32_t dim_count, itg_memory **out, itg_error *err
 void itg_memory_destroy(itg_memory *memory);
 /* NULL: not seen. Valid until the next itg_memory_keep. */
 const itg_finding *itg_memory_find(const itg_memory *memory, const int32_t *point);
+/* The memory's own copy of a point that was kept; stays where it is. So does a finding's `why`. */
+const int32_t *itg_memory_point(const itg_memory *memory, const int32_t *point);
 /* Copies both; a point that is known already stays as it is, unless its score was stopped earlier.
  */
 itg_status itg_memory_keep(itg_memory *memory, const int32_t *point, const itg_finding *finding,

@@ -74,7 +74,8 @@ int32_t itg_objective_values(const itg_objective *objective, const itg_score *sc
 itg_searcher_options itg_objective_options(const itg_objective *objective, int64_t trials)
 {
     bool maximize = itg_goal_maximizes_quality(&objective->goal);
-    return (itg_searcher_options){maximize, objective->quality_floor, maximize ? 1 : 0, trials};
+    return (itg_searcher_options){
+        maximize, objective->quality_floor, maximize ? 1 : 0, trials, {0}};
 }
 
 itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_trial *trial)

@@ -81,7 +81,7 @@ itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_
     itg_strbuf text = {0};
     itg_strbuf_add(&text, "{");
     add_key(&text, "searcher");
-    itg_strbuf_json_string(&text, o->searcher ? o->searcher : "greedy");
+    itg_strbuf_json_string(&text, *o->searcher ? o->searcher : itg_searcher_name(0));
     add_goal(&text, &o->goal);
     add_count(&text, "trials", o->trials);
     add_number(&text, "seconds", o->seconds, o->seconds > 0);
@@ -184,16 +184,17 @@ static itg_status read_methods(const reader *r, const char *key, itg_threshold_m
     return ITG_OK;
 }
 
-static itg_status read_searcher(const reader *r, const char **out)
+static itg_status read_searcher(const reader *r, char out[ITG_SEARCHER_TEXT])
 {
     const itg_json_value *v = NULL;
     const char *name = NULL;
     itg_status status = itg_json_need(r->json, r->root, "searcher", ITG_JSON_STRING, &v, r->err);
     if (status == ITG_OK) status = itg_json_get_string(r->json, v, &name, r->err);
     if (status != ITG_OK) return status;
-    const itg_searcher_def *searcher = itg_searcher_find(name);
-    if (!searcher) return refuse(r, v, "the name of a searcher");
-    *out = searcher->name;
+    itg_error why = {0};
+    if (itg_searcher_check(name, &why) != ITG_OK)
+        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "%s", why.message);
+    snprintf(out, ITG_SEARCHER_TEXT, "%s", name);
     return ITG_OK;
 }
 
@@ -284,7 +285,7 @@ static itg_status read_options(const reader *r, itg_search_options *o)
     const itg_json_value *hago = find(r, "hago_baseline"), *racing = find(r, "racing"),
                          *equalize = find(r, "equalize");
     bool races = true, equalizes = true;
-    itg_status status = read_searcher(r, &o->searcher);
+    itg_status status = read_searcher(r, o->searcher);
     if (status == ITG_OK) status = read_goal(r, &o->goal);
     if (status == ITG_OK) status = read_count(r, "trials", &o->trials);
     if (status == ITG_OK) status = read_number(r, "seconds", &o->seconds);

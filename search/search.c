@@ -27,7 +27,8 @@ static itg_status make_space(itg_searching *s, itg_error *err)
     if (status == ITG_OK)
         status = itg_threshold_cache_create(s->model, s->hw, e->points->groups, s->stats, &e->cache,
                                             err);
-    if (status == ITG_OK) status = itg_memory_create(e->points->space.dim_count, &s->memory, err);
+    if (status == ITG_OK)
+        status = itg_memory_create(e->points->space.dim_count, &s->result->memory, err);
     return status;
 }
 
@@ -60,12 +61,11 @@ static itg_status make_objective(itg_searching *s, itg_error *err)
     return status;
 }
 
-static itg_status run_engine(itg_searching *s, const itg_searcher_def *searcher, double begun,
-                             itg_error *err)
+static itg_status run_engine(itg_searching *s, double begun, itg_error *err)
 {
     const itg_search_options *o = s->options;
-    itg_search_result *r = s->result;
-    itg_engine_options options = {.searcher = searcher,
+    itg_engine_options options = {.searcher = s->searcher,
+                                  .parameters = s->parameters,
                                   .objective = &s->objective,
                                   .trials = o->trials,
                                   .seconds = o->seconds,
@@ -78,26 +78,16 @@ static itg_status run_engine(itg_searching *s, const itg_searcher_def *searcher,
                                   .score_context = s,
                                   .conflicts = itg_search_find_conflicts,
                                   .hooks = s->hooks,
-                                  .memory = s->memory,
+                                  .memory = s->result->memory,
                                   .no_racing = o->no_racing,
                                   .replay = o->replay,
                                   .replay_count = o->replay_count};
-    itg_engine_result engine = {0};
-    itg_status status = itg_engine_run(&options, &engine, err);
-    if (status != ITG_OK) return status;
-    r->trial_count = engine.trial_count;
-    r->duplicates = engine.duplicates;
-    r->raced = engine.raced;
-    r->best = engine.best;
-    r->front = engine.front;
-    r->goal_met = engine.goal_met;
-    snprintf(r->stop_reason, sizeof r->stop_reason, "%s", engine.stop_reason);
-    return ITG_OK;
+    return itg_engine_run(&options, &s->result->run, err);
 }
 
 /* ---- the strategy of the best ---- */
 
-static void record_origin(const itg_searching *s, const char *searcher, itg_strategy_file *file)
+static void record_origin(const itg_searching *s, itg_strategy_file *file)
 {
     file->preprocess = *s->evaluator.preprocess;
     file->seed = s->options->seed;
@@ -109,14 +99,15 @@ static void record_origin(const itg_searching *s, const char *searcher, itg_stra
     memcpy(file->calibration_hash, s->stats->data_hash, sizeof file->calibration_hash);
     file->float_kernels = s->stats->kernels;
     memcpy(file->statistics_hash, s->stats->hash, sizeof file->statistics_hash);
-    snprintf(file->searcher, sizeof file->searcher, "%s", searcher);
+    snprintf(file->searcher, sizeof file->searcher, "%s",
+             *s->options->searcher ? s->options->searcher : s->searcher->name);
 }
 
-static itg_status make_strategy(itg_searching *s, const char *searcher, itg_error *err)
+static itg_status make_strategy(itg_searching *s, itg_error *err)
 {
     itg_search_result *r = s->result;
     const itg_hardware *hw = s->hw;
-    if (r->best.index < 0) return ITG_OK;
+    if (r->run.best.index < 0) return ITG_OK;
     itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
     itg_strategy_file *file = calloc(1, sizeof *file);
     if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for the best strategy");
@@ -124,13 +115,13 @@ static itg_status make_strategy(itg_searching *s, const char *searcher, itg_erro
     itg_status status =
         itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
     if (status == ITG_OK)
-        status = itg_evaluator_resolve(&s->evaluator, r->best.point, &file->strategy, err);
+        status = itg_evaluator_resolve(&s->evaluator, r->run.best.point, &file->strategy, err);
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &scoring,
                                               &r->best_holdout, err);
     r->holdout_known = status == ITG_OK;
     if (status != ITG_OK && status != ITG_CANCELLED) return status;
-    record_origin(s, searcher, file);
+    record_origin(s, file);
     if (r->holdout_known) file->results = r->best_holdout;
     return ITG_OK;
 }
@@ -148,7 +139,6 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
 
 static void deinit(itg_searching *s)
 {
-    itg_memory_destroy(s->memory);
     itg_evaluator_deinit(&s->evaluator);
     itg_stats_destroy(s->stats);
     itg_search_drop_samples(s);
@@ -160,78 +150,161 @@ static itg_stop stop_of(const itg_searching *s, bool (*asked)(void *context))
 }
 
 /* What is known stays known when there is no time for the rest. */
-static itg_status conclude(itg_searching *s, const itg_searcher_def *searcher, itg_error *err)
+static itg_status conclude(itg_searching *s, itg_error *err)
 {
     const itg_search_hooks *h = s->hooks;
     s->evaluator.stop = stop_of(s, h ? h->hurry : NULL);
-    itg_status status = make_strategy(s, searcher->name, err);
+    itg_status status = make_strategy(s, err);
     if (status == ITG_OK) status = itg_search_explain(s, err);
     s->evaluator.stop = stop_of(s, h ? h->cancelled : NULL);
     if (status == ITG_OK && s->options->hago_baseline) status = itg_search_run_hago(s, err);
     return status == ITG_CANCELLED ? ITG_OK : status;
 }
 
-static itg_status perform(itg_searching *s, const itg_searcher_def *searcher,
-                          const itg_search_data *data, itg_error *err)
+/* Samples, statistics, choice space, and the float network's results. */
+static itg_status begin(itg_searching *s, const itg_search_data *data, itg_error *err)
 {
-    const itg_search_hooks *h = s->hooks;
-    double begun = h && h->clock ? h->clock(h->context) : 0;
     itg_status status = itg_evaluator_init(&s->evaluator, s->options->cache_bytes, err);
     s->evaluator.block = s->options->block;
-    s->evaluator.stop = stop_of(s, h ? h->cancelled : NULL);
+    s->evaluator.stop = stop_of(s, s->hooks ? s->hooks->cancelled : NULL);
     if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
     s->sets[1].source = 1;
     if (status == ITG_OK) status = calibrate(s, data->data, err);
     if (status == ITG_OK) status = make_space(s, err);
-    if (status == ITG_OK) status = itg_search_score_float(s, err);
+    return status == ITG_OK ? itg_search_score_float(s, err) : status;
+}
+
+static itg_status perform(itg_searching *s, const itg_search_data *data, itg_error *err)
+{
+    const itg_search_hooks *h = s->hooks;
+    double begun = h && h->clock ? h->clock(h->context) : 0;
+    itg_status status = begin(s, data, err);
     if (status == ITG_OK) status = make_objective(s, err);
     if (status == ITG_OK) status = itg_search_score_uniform8(s, err);
-    if (status == ITG_OK) status = run_engine(s, searcher, begun, err);
-    return status == ITG_OK ? conclude(s, searcher, err) : status;
+    if (status == ITG_OK) status = run_engine(s, begun, err);
+    if (status == ITG_OK) status = conclude(s, err);
+    if (status == ITG_CANCELLED)
+        itg_fail(err, status, "interrupted before the first trial; nothing was found");
+    return status;
+}
+
+/* What can be known before anything is computed. */
+static itg_status check(itg_searching *s, itg_error *err)
+{
+    const itg_search_options *o = s->options;
+    const itg_model *model = s->model;
+    itg_status status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
+    if (status != ITG_OK) return status;
+    if (model->equalized == o->no_equalize)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "%s was prepared %s equalization, the options say %s", model->name,
+                        o->no_equalize ? "with" : "without", o->no_equalize ? "without" : "with");
+    if (s->hw->all_float)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
+                        s->hw->name);
+    status = itg_goal_check(&o->goal, err);
+    if (status != ITG_OK) return status;
+    if (itg_goal_quality_metric(&o->goal) != ITG_METRIC_SQNR && !itg_model_is_classifier(model))
+        return itg_fail(
+            err, ITG_BAD_ARGUMENT,
+            "%s is no classifier (%d outputs, or no single axis of classes): its "
+            "quality is an SQNR, and a floor is a least SQNR in dB, not a drop in points",
+            model->name, (int)model->output_count);
+    return check_options(o, err);
+}
+
+/* Checks, then runs `work`; s->result is what it left. */
+static itg_status run(itg_searching *s, const itg_search_data *data,
+                      itg_status (*work)(itg_searching *, const itg_search_data *, itg_error *),
+                      itg_error *err)
+{
+    itg_status status = check(s, err);
+    if (status != ITG_OK) return status;
+    s->result = calloc(1, sizeof *s->result);
+    if (!s->result) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
+    s->result->run.best.index = -1;
+    s->result->goal = s->options->goal;
+    status = work(s, data, err);
+    deinit(s);
+    if (status == ITG_OK) return ITG_OK;
+    itg_search_result_destroy(s->result);
+    return status;
 }
 
 itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p,
                       const itg_search_data *data, const itg_search_options *options,
                       const itg_search_hooks *hooks, itg_search_result **out, itg_error *err)
 {
-    const char *name = options->searcher ? options->searcher : "greedy";
-    const itg_searcher_def *searcher = itg_searcher_find(name);
     itg_searching s = {.model = model,
                        .hw = hw,
                        .options = options,
                        .hooks = hooks,
                        .evaluator = {.model = model, .hw = hw, .preprocess = p}};
-    if (!searcher) return itg_fail(err, ITG_BAD_ARGUMENT, "unknown searcher '%s'", name);
-    if (model->equalized == options->no_equalize)
-        return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "%s was prepared %s equalization, the options say %s", model->name,
-                        options->no_equalize ? "with" : "without",
-                        options->no_equalize ? "without" : "with");
-    if (hw->all_float)
-        return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
-                        hw->name);
-    itg_status status = itg_goal_check(&options->goal, err);
-    if (status != ITG_OK) return status;
-    if (itg_goal_quality_metric(&options->goal) != ITG_METRIC_SQNR &&
-        !itg_model_is_classifier(model))
-        return itg_fail(
-            err, ITG_BAD_ARGUMENT,
-            "%s is no classifier (%d outputs, or no single axis of classes): its "
-            "quality is an SQNR, and a floor is a least SQNR in dB, not a drop in points",
-            model->name, (int)model->output_count);
-    status = check_options(options, err);
-    if (status != ITG_OK) return status;
-    s.result = calloc(1, sizeof *s.result);
-    if (!s.result) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
-    s.result->best.index = -1;
-    s.result->goal = options->goal;
-    status = perform(&s, searcher, data, err);
-    if (status == ITG_CANCELLED)
-        itg_fail(err, status, "interrupted before the first trial; nothing was found");
-    deinit(&s);
-    if (status != ITG_OK)
-        itg_search_result_destroy(s.result);
-    else
-        *out = s.result;
+    itg_status status = run(&s, data, perform, err);
+    if (status == ITG_OK) *out = s.result;
     return status;
+}
+
+/* ---- the strategy of any trial ---- */
+
+static bool is_in_space(const itg_search_space *space, const itg_trial *trial)
+{
+    bool inside = trial->dim_count == space->dim_count;
+    for (int32_t d = 0; inside && d < space->dim_count; d++) {
+        const itg_dim *dim = &space->dims[d];
+        int32_t l = 0;
+        while (l < dim->count && dim->values[l] != trial->point[d])
+            l++;
+        inside = l < dim->count;
+    }
+    return inside;
+}
+
+/* A trial that was stopped early has its costs alone to compare. */
+static bool is_same_score(const itg_score *now, const itg_score *before)
+{
+    bool same = before->stopped_at > 0 || memcmp(now->digest, before->digest, 32) == 0;
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        if (itg_metric_about((itg_metric)m)->needs == ITG_NEEDS_PROGRAM &&
+            itg_score_knows(before, (itg_metric)m))
+            same = same && now->value[m] == before->value[m];
+    return same;
+}
+
+static itg_status repeat_trial(itg_searching *s, const itg_search_data *data, itg_error *err)
+{
+    itg_trial *trial = &s->result->run.best;
+    itg_score score;
+    *trial = *s->repeated;
+    itg_status status = begin(s, data, err);
+    if (status != ITG_OK) return status;
+    if (!is_in_space(&s->evaluator.points->space, trial))
+        return itg_fail(err, ITG_MISMATCH,
+                        "trial %lld is no point of this search: options, model or hardware differ",
+                        (long long)trial->index);
+    status = itg_search_score_point(s, trial->point, NULL, s->options->threads, &score, err);
+    if (status == ITG_OK && (!trial->feasible || !is_same_score(&score, &trial->score)))
+        return itg_fail(err, ITG_MISMATCH,
+                        "trial %lld had another result: options, model, data, hardware or version "
+                        "differ",
+                        (long long)trial->index);
+    return status == ITG_OK ? make_strategy(s, err) : status;
+}
+
+itg_status itg_search_strategy_at(const itg_model *model, const itg_hardware *hw,
+                                  const itg_preprocess *p, const itg_search_data *data,
+                                  const itg_search_options *options, const itg_trial *trial,
+                                  itg_strategy_file **out, itg_error *err)
+{
+    itg_searching s = {.model = model,
+                       .hw = hw,
+                       .options = options,
+                       .repeated = trial,
+                       .evaluator = {.model = model, .hw = hw, .preprocess = p}};
+    itg_status status = run(&s, data, repeat_trial, err);
+    if (status != ITG_OK) return status;
+    *out = s.result->strategy;
+    s.result->strategy = NULL;
+    itg_search_result_destroy(s.result);
+    return ITG_OK;
 }

@@ -11,16 +11,15 @@ typedef struct itg_score_pair {
 } itg_score_pair;
 
 struct itg_search_result {
-    int64_t trial_count, duplicates, raced;
-    itg_trial best; /* index -1: none; point malloc'd */
+    itg_engine_result run;
+    itg_memory *memory; /* of every point that was scored on the search samples */
     itg_goal goal;
-    itg_archive front; /* of several objectives */
-    bool goal_met, cost_varies;
+    bool cost_varies;
     itg_score_pair floats, uniform8, hago;
     bool holdout_known;
     itg_score best_holdout;
     itg_strategy_file *strategy; /* of the best; NULL: none */
-    char stop_reason[32], limited_by[512];
+    char limited_by[512];
 };
 
 /* Everything that lives as long as one call. */
@@ -28,6 +27,8 @@ typedef struct itg_searching {
     const itg_model *model;
     const itg_hardware *hw;
     const itg_search_options *options;
+    const itg_searcher_def *searcher; /* and its parameters: of options->searcher */
+    double parameters[ITG_MOST_PARAMETERS];
     const itg_search_hooks *hooks; /* may be NULL */
     int64_t samples;               /* of the data that is split */
     itg_split split;
@@ -35,8 +36,8 @@ typedef struct itg_searching {
     itg_stats *stats;
     itg_evaluator evaluator;
     itg_objective objective;
-    itg_memory *memory; /* of every point that was scored on the search samples */
     itg_search_result *result;
+    const itg_trial *repeated; /* by itg_search_strategy_at */
 } itg_searching;
 
 /* search_data.c */
@@ -50,7 +51,7 @@ itg_status itg_search_order_samples(const itg_model *model, itg_sample_set *set,
 itg_status itg_search_score_float(itg_searching *s, itg_error *err);
 itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err);
 itg_status itg_search_run_hago(itg_searching *s, itg_error *err);
-/* As itg_engine_score_fn; context: itg_searching. */
+/* As itg_score_fn; context: itg_searching. */
 itg_status itg_search_score_point(void *context, const int32_t *point, const itg_race *race,
                                   int threads, itg_score *out, itg_error *err);
 

@@ -59,29 +59,29 @@ static void add_floor(explanation *x)
 static void add_end(explanation *x)
 {
     const itg_search_result *r = x->s->result;
-    if (strcmp(r->stop_reason, "exhausted") != 0)
+    if (strcmp(r->run.stop_reason, "exhausted") != 0)
         itg_strbuf_format(&x->text, "; the search was ended by %s after %lld trial%s",
-                          strcmp(r->stop_reason, "cancelled") == 0 ? "the user"
-                          : strcmp(r->stop_reason, "seconds") == 0 ? "the limit of seconds"
-                          : strcmp(r->stop_reason, "trials") == 0  ? "the limit of trials"
-                                                                   : "patience",
-                          (long long)r->trial_count, itg_plural(r->trial_count));
+                          strcmp(r->run.stop_reason, "cancelled") == 0 ? "the user"
+                          : strcmp(r->run.stop_reason, "seconds") == 0 ? "the limit of seconds"
+                          : strcmp(r->run.stop_reason, "trials") == 0  ? "the limit of trials"
+                                                                       : "patience",
+                          (long long)r->run.trial_count, itg_plural(r->run.trial_count));
 }
 
 static void explain_infeasible(explanation *x)
 {
-    const itg_finding *widest = itg_memory_find(x->s->memory, x->widest);
+    const itg_finding *widest = itg_memory_find(x->s->result->memory, x->widest);
     const char *name = x->s->hw->name;
-    if (x->s->result->trial_count == 0)
+    if (x->s->result->run.trial_count == 0)
         itg_strbuf_add(&x->text, "no trial was made");
     else if (widest && widest->why)
         itg_strbuf_format(&x->text, "%s can run none of %lld trial%s; the widest widths: %s", name,
-                          (long long)x->s->result->trial_count,
-                          itg_plural(x->s->result->trial_count), widest->why);
+                          (long long)x->s->result->run.trial_count,
+                          itg_plural(x->s->result->run.trial_count), widest->why);
     else
         itg_strbuf_format(&x->text, "%s can run none of %lld trial%s", name,
-                          (long long)x->s->result->trial_count,
-                          itg_plural(x->s->result->trial_count));
+                          (long long)x->s->result->run.trial_count,
+                          itg_plural(x->s->result->run.trial_count));
     add_end(x);
 }
 
@@ -123,12 +123,12 @@ static void explain_hopeless_limit(explanation *x, itg_metric kind)
 /* The score of the widest point: known, or taken now; false: it cannot be run. */
 static itg_status score_widest(explanation *x, itg_score *out, bool *known, itg_error *err)
 {
-    const itg_finding *found = itg_memory_find(x->s->memory, x->widest);
+    const itg_finding *found = itg_memory_find(x->s->result->memory, x->widest);
     itg_error why = {0};
     bool raced = found && found->score.stopped_at > 0;
     *known = found && found->feasible && !raced;
     if (*known) *out = found->score;
-    if (!raced && (found || strcmp(x->s->result->stop_reason, "cancelled") == 0)) return ITG_OK;
+    if (!raced && (found || strcmp(x->s->result->run.stop_reason, "cancelled") == 0)) return ITG_OK;
     itg_status status =
         itg_search_score_point(x->s, x->widest, NULL, x->s->options->threads, out, &why);
     *known = status == ITG_OK;
@@ -216,8 +216,8 @@ itg_status itg_search_explain(itg_searching *s, itg_error *err)
     itg_search_result *r = s->result;
     const itg_point_space *points = s->evaluator.points;
     size_t dims = (size_t)points->space.dim_count + 1;
-    if (r->goal_met && itg_search_goal_holds(r)) return ITG_OK;
-    explanation x = {.s = s, .best = r->best.index >= 0 ? &r->best : NULL};
+    if (r->run.goal_met && itg_search_goal_holds(r)) return ITG_OK;
+    explanation x = {.s = s, .best = r->run.best.index >= 0 ? &r->run.best : NULL};
     x.widest = calloc(dims, sizeof *x.widest);
     x.narrowest = calloc(dims, sizeof *x.narrowest);
     itg_status status = x.widest && x.narrowest
@@ -226,7 +226,7 @@ itg_status itg_search_explain(itg_searching *s, itg_error *err)
     if (status == ITG_OK) {
         itg_point_space_corner(points, false, x.widest);
         itg_point_space_corner(points, true, x.narrowest);
-        if (r->goal_met)
+        if (r->run.goal_met)
             explain_holdout(&x);
         else if (x.best)
             status = explain(&x, err);

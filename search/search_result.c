@@ -5,43 +5,48 @@
 void itg_search_result_destroy(itg_search_result *result)
 {
     if (!result) return;
-    free((void *)(uintptr_t)result->best.point);
-    itg_archive_deinit(&result->front);
+    itg_engine_result_deinit(&result->run);
+    itg_memory_destroy(result->memory);
     itg_strategy_file_destroy(result->strategy);
     free(result);
 }
 
 int64_t itg_search_trial_count(const itg_search_result *result)
 {
-    return result->trial_count;
+    return result->run.trial_count;
 }
 int64_t itg_search_duplicate_count(const itg_search_result *result)
 {
-    return result->duplicates;
+    return result->run.duplicates;
 }
 int64_t itg_search_raced_count(const itg_search_result *result)
 {
-    return result->raced;
+    return result->run.raced;
+}
+const itg_trial *itg_search_trial_at(const itg_search_result *result, int64_t index)
+{
+    return index >= 0 && index < result->run.trial_count ? &result->run.trials[index] : NULL;
 }
 const itg_trial *itg_search_best(const itg_search_result *result)
 {
-    return result->best.index >= 0 ? &result->best : NULL;
+    return result->run.best.index >= 0 ? &result->run.best : NULL;
 }
 int32_t itg_search_front_count(const itg_search_result *result)
 {
-    return result->front.objective_count > 1 ? result->front.count : result->goal_met;
+    return result->run.front.objective_count > 1 ? result->run.front.count : result->run.goal_met;
 }
 const itg_trial *itg_search_front_at(const itg_search_result *result, int32_t index)
 {
-    return result->front.objective_count > 1 ? &result->front.entries[index].trial : &result->best;
+    return result->run.front.objective_count > 1 ? &result->run.front.entries[index].trial
+                                                 : &result->run.best;
 }
 bool itg_search_goal_met(const itg_search_result *result)
 {
-    return result->goal_met;
+    return result->run.goal_met;
 }
 bool itg_search_goal_holds(const itg_search_result *result)
 {
-    return result->best.index >= 0 &&
+    return result->run.best.index >= 0 &&
            itg_goal_is_met(&result->goal, &result->floats.at[1], &result->best_holdout);
 }
 const char *itg_search_limited_by(const itg_search_result *result)
@@ -81,5 +86,5 @@ itg_strategy_file *itg_search_strategy(itg_search_result *result)
 }
 const char *itg_search_stop_reason(const itg_search_result *result)
 {
-    return result->stop_reason;
+    return result->run.stop_reason;
 }

@@ -47,18 +47,23 @@ typedef struct itg_outcome {
     int32_t conflict_count;
 } itg_outcome;
 
+#define ITG_MOST_PARAMETERS 8
 typedef struct itg_searcher_options {
     bool maximize_quality;
     double quality_floor; /* -INFINITY: none */
     double cost_limit;
-    int64_t trials; /* at most, for searchers without an end of their own */
+    int64_t trials;                         /* at most, for searchers without an end of their own */
+    double parameters[ITG_MOST_PARAMETERS]; /* in the order of itg_searcher_def.parameters */
 } itg_searcher_options;
 
 typedef struct itg_searcher_def {
     const char *name, *help;
-    size_t state_size; /* the engine allocates it, zeroed */
-    int32_t
-        outstanding; /* points it may have asked and not been told of; never depends on threads */
+    const itg_searcher_parameter *parameters; /* at most ITG_MOST_PARAMETERS, then one without a
+                                                 name; NULL: none */
+    size_t state_size;                        /* the engine allocates it, zeroed */
+    int32_t outstanding; /* the most points that are asked and not told; never depends on threads.
+                            After each tell it is asked again until there are so many, or it waits:
+                            a searcher that wants its answers together waits for them. */
     int64_t default_trials; /* 0: it ends by itself */
     bool wants_conflicts;
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
@@ -74,6 +79,10 @@ typedef struct itg_searcher_def {
 
 const itg_searcher_def *itg_searcher_find(const char *name); /* NULL: unknown */
 const itg_searcher_def *itg_searcher_at(int index);          /* NULL: past the end */
+void itg_searcher_defaults(const itg_searcher_def *def, double parameters[ITG_MOST_PARAMETERS]);
+/* A text as itg_search_options.searcher has it. */
+itg_status itg_searcher_parse(const char *text, const itg_searcher_def **def,
+                              double parameters[ITG_MOST_PARAMETERS], itg_error *err);
 
 extern const itg_searcher_def itg_searcher_greedy, itg_searcher_anneal, itg_searcher_hago_greedy,
     itg_searcher_random, itg_searcher_exhaustive;

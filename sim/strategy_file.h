@@ -15,11 +15,11 @@ typedef struct itg_strategy_file {
     int64_t calibration_samples;
     itg_float_kernels float_kernels; /* that made the statistics */
     uint64_t seed;
-    char searcher[32];    /* "" or "uniform"... */
-    itg_split_info split; /* of the search's data; samples 0: not from a search */
-    itg_score results;    /* samples 0: none */
-    itg_score recorded;   /* what the file that was read says of its quality; samples 0: nothing.
-                             For show, not written again */
+    char searcher[ITG_SEARCHER_TEXT]; /* as in itg_search_options, or "", "uniform" */
+    itg_split_info split;             /* of the search's data; samples 0: not from a search */
+    itg_score results;                /* samples 0: none */
+    itg_score recorded; /* what the file that was read says of its quality; samples 0: nothing.
+                           For show, not written again */
 } itg_strategy_file;
 
 /* graph gives the names of edges and nodes. Codes of weights become a file of their own in the same

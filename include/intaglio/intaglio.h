@@ -546,8 +546,11 @@ typedef struct itg_trial {
 } itg_trial;
 
 #define ITG_MAX_METHODS 8
+#define ITG_SEARCHER_TEXT 128
 typedef struct itg_search_options {
-    const char *searcher; /* a name of the registry; NULL: "greedy" */
+    /* A searcher's name, and parameters of its own that differ from their defaults:
+     * "anneal:t0=0.5,cooling=0.98". "": "greedy". */
+    char searcher[ITG_SEARCHER_TEXT];
     itg_goal goal;
     int64_t trials;   /* at most; 0: the searcher's default, or until it ends by itself */
     double seconds;   /* begin no trial after these, by hooks.clock; 0: no limit */
@@ -618,6 +621,8 @@ int64_t itg_search_trial_count(const itg_search_result *result);
 /* Trials with the point of an earlier one; and of the others, those that were stopped early. */
 int64_t itg_search_duplicate_count(const itg_search_result *result);
 int64_t itg_search_raced_count(const itg_search_result *result);
+/* All trials in order, replayed ones too; NULL: past the last one. */
+const itg_trial *itg_search_trial_at(const itg_search_result *result, int64_t index);
 /* The best trial that meets the goal; if none does, the nearest to it. NULL: none was feasible. */
 const itg_trial *itg_search_best(const itg_search_result *result);
 /* The Pareto front: trials that meet the goal and are not dominated in the objectives, in the order
@@ -641,11 +646,31 @@ const itg_score *itg_search_hago(const itg_search_result *result,
 /* NULL: there is no best, or hooks.hurry left no time for it. */
 const itg_score *itg_search_best_holdout(const itg_search_result *result);
 itg_strategy_file *itg_search_strategy(itg_search_result *result); /* of the best; borrowed */
+/* The strategy of any trial of a search with the same arguments, of its result or of a log, as the
+ * search would have returned it as the best: calibrates again, and evaluates the trial on the
+ * search samples and the hold-out. ITG_MISMATCH if the trial has another digest there, or other
+ * costs, or no point of this search; ITG_INFEASIBLE, ITG_UNBOUNDED if the hardware cannot run it.
+ */
+itg_status itg_search_strategy_at(const itg_model *model, const itg_hardware *hw,
+                                  const itg_preprocess *p, const itg_search_data *data,
+                                  const itg_search_options *options, const itg_trial *trial,
+                                  itg_strategy_file **out, itg_error *err);
 /* "exhausted", "trials", "seconds", "patience", "cancelled" */
 const char *itg_search_stop_reason(const itg_search_result *result);
 int itg_searcher_count(void);
 const char *itg_searcher_name(int index);
 const char *itg_searcher_help(int index);
+/* A number that a searcher lets its user choose. */
+typedef struct itg_searcher_parameter {
+    const char *name;
+    double value, min, max; /* value: the default */
+    bool whole;             /* integers only */
+    const char *help;
+} itg_searcher_parameter;
+/* NULL: past the last one. */
+const itg_searcher_parameter *itg_searcher_parameter_at(int searcher, int index);
+/* Whether itg_search_options.searcher may be this text; the error says what is expected. */
+itg_status itg_searcher_check(const char *text, itg_error *err);
 
 /* ---- log ---- */
 /* A SQLite database of runs and their trials; docs/log-schema.md. Not thread-safe. */

@@ -297,6 +297,41 @@ static void a_larger_number_of_trials_goes_on_where_a_run_stopped(void **state)
     forget(&b);
 }
 
+static void any_trial_of_the_log_gives_its_strategy(void **state)
+{
+    (void)state;
+    char line[200];
+    itg_json *json =
+        run_json(SMALL " --searcher random --seed 6 --trials 12 --db any.db -o any.json --json");
+    int64_t best = (int64_t)number(json, "best.trial");
+    itg_json_destroy(json);
+    snprintf(line, sizeof line, "runs best 1 --trial %lld -o again.json --db any.db --json",
+             (long long)best);
+    json = run_json(line);
+    assert_true(number(json, "trial") == (double)best);
+    itg_json_destroy(json);
+    assert_same_file("any.json", "again.json");
+    outcome o = run("runs best 1 --trial 0 -o zero.json --db any.db");
+    assert_int_equal(o.status, 0);
+    assert_contains(o.out, "The strategy of trial 0 of run 1 is in zero.json");
+    done(&o);
+    static const char *const refused[][2] = {
+        {"runs best 1 --trial 12 -o no.json --db any.db", "has 12 trials"},
+        {"runs best 1 -o no.json --db any.db", "--trial N"},
+        {"runs best 1 --trial 0 --db any.db", "-o FILE"},
+        {"runs best --trial 0 -o no.json --db any.db", "does not take --trial"},
+        {"runs best 7 --trial 0 -o no.json --db any.db", "run 7"},
+        {"runs best 1 --trial 0 --data digits_test_images.npy -o no.json --db any.db", "SHA-256"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        o = run(refused[i][0]);
+        assert_int_not_equal(o.status, 0);
+        assert_contains(o.err, refused[i][1]);
+        done(&o);
+    }
+    assert_false(exists("no.json"));
+}
+
 static void a_run_that_came_to_its_end_is_reported_and_the_log_stays_as_it_is(void **state)
 {
     (void)state;
@@ -535,6 +570,7 @@ int main(void)
         cmocka_unit_test(a_run_that_is_killed_at_any_moment_ends_as_the_undisturbed_one),
         cmocka_unit_test(a_run_that_is_being_written_is_left_to_its_writer),
         cmocka_unit_test(a_larger_number_of_trials_goes_on_where_a_run_stopped),
+        cmocka_unit_test(any_trial_of_the_log_gives_its_strategy),
         cmocka_unit_test(a_run_that_came_to_its_end_is_reported_and_the_log_stays_as_it_is),
         cmocka_unit_test(a_damaged_run_is_refused_with_its_log_and_number),
         cmocka_unit_test(what_is_given_must_be_what_the_run_had),

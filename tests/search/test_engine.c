@@ -109,6 +109,8 @@ static bool is_cancelled(void *context)
 
 typedef struct setup {
     const char *searcher;
+    const itg_searcher_def *def; /* instead of searcher, where it is not NULL */
+    const itg_workers *workers;
     double floor;
     int64_t trials, patience;
     double seconds, tolerance;
@@ -137,7 +139,8 @@ static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, it
     s.goal.max_drop = 1 - s.floor;
     const itg_goal goal = goal_of(s.goal);
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
-    itg_engine_options options = {.searcher = itg_searcher_find(s.searcher),
+    itg_engine_options options = {.searcher = s.def ? s.def : itg_searcher_find(s.searcher),
+                                  .workers = s.workers,
                                   .objective = &objective,
                                   .trials = s.trials,
                                   .patience = s.patience,
@@ -516,6 +519,111 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
             }
 }
 
+/* Workers that return what they choose next, first of all not the oldest. */
+typedef struct any_order {
+    toy *t;
+    itg_work *out[200];
+    int count, most;
+    itg_rng rng;
+} any_order;
+
+static void submit_any(void *context, itg_work *work)
+{
+    any_order *w = context;
+    w->out[w->count++] = work;
+    if (w->count > w->most) w->most = w->count;
+}
+
+static itg_work *wait_any(void *context)
+{
+    any_order *w = context;
+    assert_true(w->count > 0);
+    int at = (int)itg_rng_below(&w->rng, (uint64_t)w->count);
+    itg_work *work = w->out[at];
+    w->out[at] = w->out[--w->count];
+    work->status = score_toy(w->t, work->point, work->race, 1, &work->score, &work->error);
+    return work;
+}
+
+static void drop_any(void *context)
+{
+    (void)context;
+}
+
+static void the_order_in_which_evaluations_end_changes_nothing(void **state)
+{
+    (void)state;
+    static record here, elsewhere;
+    for (size_t i = 0; i < EVERY; i++)
+        for (int outstanding = 1; outstanding <= 100; outstanding += 33) {
+            toy t = fine, u = fine;
+            any_order w = {.t = &u};
+            const itg_workers workers = {&w, submit_any, wait_any, drop_any, NULL};
+            itg_searcher_def def = *itg_searcher_find(every[i]);
+            itg_engine_result a = {0}, b = {0};
+            if (def.outstanding == 16) def.outstanding = outstanding; /* random, exhaustive */
+            setup s = setup_of(i);
+            s.def = &def;
+            s.threads = 3;
+            memset(&here, 0, sizeof here);
+            memset(&elsewhere, 0, sizeof elsewhere);
+            assert_int_equal(try_run(s, &t, &here, &a, NULL), ITG_OK);
+            itg_rng_init(&w.rng, i);
+            s.workers = &workers;
+            assert_int_equal(try_run(s, &u, &elsewhere, &b, NULL), ITG_OK);
+            assert_int_equal(w.count, 0);
+            if (def.outstanding > 64 && i == 0) assert_true(w.most > 64); /* no silent cap */
+            assert_int_equal(here.count, elsewhere.count);
+            for (int64_t k = 0; k < here.count; k++)
+                check_same_trial(&here.trials[k], &elsewhere.trials[k]);
+            check_same_trial(&a.best, &b.best);
+            itg_engine_result_deinit(&a);
+            itg_engine_result_deinit(&b);
+        }
+}
+
+/* The first evaluation ends after all others have begun. */
+typedef struct slow_first {
+    toy t;
+    atomic_int begun;
+    bool waited;
+} slow_first;
+
+static itg_status score_slow_first(void *context, const int32_t *point, const itg_race *race,
+                                   int threads, itg_score *out, itg_error *err)
+{
+    slow_first *s = context;
+    int turn = atomic_fetch_add(&s->begun, 1);
+    if (turn == 0) {
+        while (atomic_load(&s->begun) < 16)
+            continue;
+        s->waited = true;
+    }
+    return score_toy(&s->t, point, race, threads, out, err);
+}
+
+static void one_slow_evaluation_holds_up_no_other(void **state)
+{
+    (void)state;
+    slow_first s = {.t = plain};
+    itg_goal goal = goal_of((aim){.max_drop = 0.1});
+    itg_objective objective;
+    itg_engine_result result = {0};
+    for (int d = 0; d < DIMS; d++)
+        dims[d] = (itg_dim){7, widths, true, sizes[d]};
+    assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
+    itg_engine_options options = {.searcher = itg_searcher_find("random"),
+                                  .objective = &objective,
+                                  .trials = 40,
+                                  .threads = 2,
+                                  .score = score_slow_first,
+                                  .score_context = &s};
+    assert_int_equal(itg_engine_run(&options, &result, NULL), ITG_OK);
+    assert_true(s.waited);
+    assert_int_equal(result.trial_count, 40);
+    itg_engine_result_deinit(&result);
+}
+
 /* Anneal comes back to points with lower floors. */
 static void a_point_that_was_stopped_is_taken_up_again_where_it_matters(void **state)
 {
@@ -648,7 +756,7 @@ static void cancelling_keeps_the_trials_that_were_finished(void **state)
     some.cancel_after = 20;
     itg_engine_result b = run(s, &t, &some);
     assert_string_equal(b.stop_reason, "cancelled");
-    assert_int_equal(some.count, 32); /* two batches of 16 */
+    assert_int_equal(some.count, 20);
     check_prefix(&all, &some);
     itg_engine_result_deinit(&a);
     itg_engine_result_deinit(&b);
@@ -773,6 +881,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(racing_changes_no_trial_and_no_best),
         cmocka_unit_test(every_prefix_of_a_race_replayed_ends_as_if_undisturbed),
         cmocka_unit_test(slots_of_one_point_get_what_each_asks_for),
+        cmocka_unit_test(the_order_in_which_evaluations_end_changes_nothing),
+        cmocka_unit_test(one_slow_evaluation_holds_up_no_other),
         cmocka_unit_test(a_point_that_was_stopped_is_taken_up_again_where_it_matters),
         cmocka_unit_test(a_replayed_trial_that_was_stopped_where_it_matters_is_refused),
         cmocka_unit_test(a_limit_of_trials_gives_a_prefix),

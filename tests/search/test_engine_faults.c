@@ -130,7 +130,7 @@ static void every_allocation_of_the_loop_is_needed(void **state)
     int nth = 0;
     while (!runs(nth, &objective, NULL, 0, text))
         nth++;
-    assert_true(nth > 30);
+    assert_true(nth > 20);
     assert_string_equal(text, "0(8,8) 1(1,4): 4 is too narrow 2(1,4) again: 4 is too narrow 3(7,8) "
                               "4(8,8) again 5(7,7) 6(1,4) again: 4 is too narrow 7(6,7) "
                               "8(1,2): 2 is too narrow 9(7,7) again 10(6,6) "
@@ -153,7 +153,7 @@ static void every_allocation_of_a_replay_is_needed(void **state)
     int nth = 0;
     while (!runs(nth, &objective, log, 2, text))
         nth++;
-    assert_true(nth > 30);
+    assert_true(nth > 20);
     assert_string_equal(text, "2(1,4) again: of the log 3(7,8) 4(8,8) again 5(7,7) "
                               "6(1,4) again: of the log 7(6,7) 8(1,2): 2 is too narrow "
                               "9(7,7) again 10(6,6) 11(1,2) again: 2 is too narrow ");

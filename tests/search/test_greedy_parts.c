@@ -314,6 +314,7 @@ static void steps_make(steps *t)
     model_make(&t->m);
     t->s = calloc(1, def->state_size);
     assert_non_null(t->s);
+    itg_searcher_defaults(def, told.parameters);
     assert_int_equal(def->init(t->s, &space, &told, NULL), ITG_OK);
     t->s->stage = ITG_GREEDY_STEPS;
     t->s->path_end = (itg_greedy_step){-1, 0};

@@ -152,8 +152,7 @@ static void check_same(const record *on, const record *off)
 
 static itg_search_options options_of(const network *n, int searcher, bool maximize)
 {
-    itg_search_options o = {.searcher = itg_searcher_name(searcher),
-                            .goal = goal_of((aim){.max_drop = maximize ? -1 : 0.02}),
+    itg_search_options o = {.goal = goal_of((aim){.max_drop = maximize ? -1 : 0.02}),
                             .trials = n->trials,
                             .seed = 3,
                             .threads = 2,
@@ -162,6 +161,7 @@ static itg_search_options options_of(const network *n, int searcher, bool maximi
                             .activation_methods = {ITG_THRESHOLD_MAX},
                             .activation_method_count = 1,
                             .cache_bytes = 1 << 24};
+    snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(searcher));
     if (maximize) o.goal.objectives[0] = ITG_METRIC_ACCURACY;
     if (maximize) limit(&o.goal, ITG_METRIC_BOPS, 3e8);
     if (strcmp(o.searcher, "exhaustive") == 0) {

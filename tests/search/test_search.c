@@ -271,14 +271,66 @@ static void narrow(itg_search_options *o)
 
 static itg_search_options plain(const char *searcher)
 {
-    return (itg_search_options){.searcher = searcher,
-                                .goal = goal_of((aim){.max_drop = 0.05}),
-                                .trials = 30,
-                                .seed = 1,
-                                .threads = 1};
+    itg_search_options o = {
+        .goal = goal_of((aim){.max_drop = 0.05}), .trials = 30, .seed = 1, .threads = 1};
+    snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
+    return o;
 }
 
 /* ---- tests ---- */
+
+/* Each of them, also those that were stopped early; the best is what the search returned. */
+static void every_trial_gives_its_strategy_again(void **state)
+{
+    static record r;
+    small_network n;
+    itg_error err = {0};
+    (void)state;
+    small_network_make(2, "cortex-m", 48, &n);
+    itg_search_options o = plain("random");
+    itg_search_data data = small_network_data(&n);
+    itg_search_result *result = NULL;
+    int64_t raced = 0, feasible = 0;
+    search(&n, &o, &r);
+    assert_int_equal(itg_search(n.model, n.hw, &n.preprocess, &data, &o, NULL, &result, &err),
+                     ITG_OK);
+    assert_null(itg_search_trial_at(result, -1));
+    assert_null(itg_search_trial_at(result, r.count));
+    for (int64_t i = 0; i < r.count; i++) {
+        const itg_trial *t = itg_search_trial_at(result, i);
+        itg_strategy_file *file = NULL;
+        char *text = NULL;
+        check_same_trial(t, &r.trials[i]);
+        itg_status status =
+            itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, t, &file, &err);
+        assert_int_equal(status == ITG_OK, t->feasible);
+        if (status != ITG_OK) continue;
+        feasible++;
+        raced += t->score.stopped_at > 0;
+        assert_int_equal(itg_strategy_text(file, n.model, &text, NULL), ITG_OK);
+        if (i == r.best.index)
+            assert_string_equal(text, r.strategy);
+        else if (!t->duplicate)
+            assert_string_not_equal(text, r.strategy);
+        itg_free(text);
+        itg_strategy_close(file);
+    }
+    assert_true(feasible > 3 && raced > 0);
+    itg_trial other = *itg_search_best(result);
+    itg_strategy_file *none = NULL;
+    other.score.digest[5] ^= 1;
+    assert_int_equal(
+        itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, &other, &none, &err),
+        ITG_MISMATCH);
+    other.dim_count--;
+    assert_int_equal(
+        itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, &other, &none, &err),
+        ITG_MISMATCH);
+    assert_null(none);
+    itg_search_result_destroy(result);
+    free(r.strategy);
+    small_network_end(&n);
+}
 
 static void any_thread_count_gives_the_same_search(void **state)
 {
@@ -293,7 +345,7 @@ static void any_thread_count_gives_the_same_search(void **state)
     for (int i = 0; i < itg_searcher_count(); i++)
         for (uint64_t seed = 1; seed <= 4; seed++) {
             o = random_options(&full, seed * 100 + (uint64_t)i);
-            o.searcher = itg_searcher_name(i);
+            snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(i));
             narrow(&o);
             search(&n, &o, &one);
             for (o.threads = 2; o.threads <= 4; o.threads += 2) {
@@ -320,7 +372,7 @@ static void every_interruption_resumed_gives_the_same_search(void **state)
     for (int i = 0; i < itg_searcher_count(); i++)
         for (uint64_t seed = 1; seed <= 2; seed++) {
             o = random_options(&full, seed * 1000 + (uint64_t)i);
-            o.searcher = itg_searcher_name(i);
+            snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(i));
             narrow(&o);
             search(&n, &o, &all);
             for (int64_t k = 0; k <= all.count; k++) {
@@ -727,6 +779,7 @@ int main(int argc, char **argv)
     itg_be_passive(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_stops_wherever_it_is_asked_to),
+        cmocka_unit_test(every_trial_gives_its_strategy_again),
         cmocka_unit_test(any_thread_count_gives_the_same_search),
         cmocka_unit_test(every_interruption_resumed_gives_the_same_search),
         cmocka_unit_test(hold_out_labels_change_only_what_is_reported_of_them),

@@ -16,8 +16,8 @@ static char *text_of_result(const small_network *n, itg_search_result *r)
     char *strategy = NULL;
     itg_strbuf text = {0};
     itg_strbuf_format(&text, "trials %d duplicates %d raced %d met %d stop %s limited %s\n",
-                      (int)r->trial_count, (int)r->duplicates, (int)r->raced, (int)r->goal_met,
-                      r->stop_reason, r->limited_by);
+                      (int)r->run.trial_count, (int)r->run.duplicates, (int)r->run.raced,
+                      (int)r->run.goal_met, r->run.stop_reason, r->limited_by);
     if (best)
         itg_strbuf_format(
             &text,

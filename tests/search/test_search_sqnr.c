@@ -60,14 +60,15 @@ static void search(const small_network *n, const itg_search_options *o, record *
 
 static itg_search_options options(const char *searcher, double least)
 {
-    return (itg_search_options){
-        .searcher = searcher,
-        .goal = goal_of((aim){.sqnr = true, .max_drop = -1, .min_sqnr_db = least}),
-        .trials = 40,
-        .calibration_samples = 20,
-        .search_samples = 30,
-        .seed = 5,
-        .threads = 2};
+    itg_search_options o = {.goal =
+                                goal_of((aim){.sqnr = true, .max_drop = -1, .min_sqnr_db = least}),
+                            .trials = 40,
+                            .calibration_samples = 20,
+                            .search_samples = 30,
+                            .seed = 5,
+                            .threads = 2};
+    snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
+    return o;
 }
 
 /* exhaustive needs a small space. */

@@ -81,11 +81,12 @@ static found search(const subject *s, const itg_search_options *o)
 
 static itg_search_options options(const char *searcher)
 {
-    return (itg_search_options){.searcher = searcher,
-                                .goal = goal_of((aim){.max_drop = 0.02}),
-                                .calibration_samples = 100,
-                                .search_samples = 200,
-                                .threads = 2};
+    itg_search_options o = {.goal = goal_of((aim){.max_drop = 0.02}),
+                            .calibration_samples = 100,
+                            .search_samples = 200,
+                            .threads = 2};
+    snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
+    return o;
 }
 
 /* greedy comes as far as annealing does, hago-greedy, which goes over the widths once, half as far

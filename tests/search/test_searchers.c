@@ -262,6 +262,7 @@ static void exhaustive_refuses_a_large_space_and_says_its_size(void **state)
     itg_searcher_options options = {.quality_floor = 0};
     itg_error err = {0};
     void *memory = calloc(1, def->state_size);
+    itg_searcher_defaults(def, options.parameters);
     assert_int_equal(def->init(memory, &fits, &options, NULL), ITG_OK);
     def->deinit(memory);
     memset(memory, 0, def->state_size);
@@ -299,6 +300,75 @@ static void a_space_without_dimensions_has_one_point(void **state)
     }
 }
 
+/* ---- parameters ---- */
+
+static void a_text_chooses_a_searcher_and_its_parameters(void **state)
+{
+    const itg_searcher_def *def = NULL;
+    double p[ITG_MOST_PARAMETERS] = {0};
+    itg_error err = {0};
+    (void)state;
+    assert_int_equal(itg_searcher_parse("", &def, p, &err), ITG_OK);
+    assert_ptr_equal(def, itg_searcher_at(0));
+    assert_int_equal(itg_searcher_parse("anneal:levels=3,t0=.25", &def, p, &err), ITG_OK);
+    assert_string_equal(def->name, "anneal");
+    for (int i = 0; def->parameters[i].name; i++) {
+        const itg_searcher_parameter *q = &def->parameters[i];
+        bool t0 = strcmp(q->name, "t0") == 0, levels = strcmp(q->name, "levels") == 0;
+        assert_true(p[i] == (t0 ? 0.25 : levels ? 3 : q->value));
+    }
+}
+
+static void bad_parameters_are_refused_with_what_is_expected(void **state)
+{
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"zebra", "'zebra'"},
+        {"anneal:", "no parameter ''; it has t0, t1, cooling"},
+        {"anneal:heat=1", "no parameter 'heat'; it has t0, t1, cooling"},
+        {"random:t0=1", "random has no parameter 't0'; it has none"},
+        {"anneal:t0", "t0: expected t0=a number"},
+        {"anneal:t0=", "expected t0=a number from 1e-09 to 1000000000"},
+        {"anneal:t0=1x", "expected t0=a number"},
+        {"anneal:t0=-1", "expected t0=a number"},
+        {"anneal:t0=nan", "expected t0=a number"},
+        {"anneal:cooling=1", "expected cooling=a number from 0.001 to 0.999999"},
+        {"anneal:levels=1.5", "expected levels=an integer from 1 to 32"},
+        {"anneal:t0=1,", "no parameter ''"},
+        {"anneal:t0=1.00000000000000000000000000000000000000000000000000000000000000000000000000"
+         "0000000000000000000000000000000000000000000000000",
+         "more than 127 characters"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_error err = {0};
+        assert_int_not_equal(itg_searcher_check(cases[i].text, &err), ITG_OK);
+        if (!strstr(err.message, cases[i].said)) fail_msg("%s: %s", cases[i].text, err.message);
+    }
+}
+
+/* 0.5 * 0.5^n falls below 0.0005 after 10 proposals; greedy's and others' defaults are valid. */
+static void parameters_change_the_search(void **state)
+{
+    const itg_searcher_def *def = NULL;
+    toy t = toys[TOY_CONVEX];
+    (void)state;
+    assert_int_equal(itg_searcher_parse("anneal:cooling=0.5", &def, t.options.parameters, NULL),
+                     ITG_OK);
+    assert_int_equal(toy_search(&t, def, 0, 1000, TOY_TELL_ALL).asked, 11);
+    assert_int_equal(itg_searcher_parse("exhaustive:points=2400", &def, t.options.parameters, NULL),
+                     ITG_OK);
+    assert_int_equal(toy_search(&t, def, 0, 10000, TOY_TELL_ALL).status, ITG_LIMIT);
+    for (int i = 0; i < itg_searcher_count(); i++) {
+        const itg_searcher_parameter *p = itg_searcher_at(i)->parameters;
+        for (int k = 0; p && p[k].name; k++) {
+            assert_true(k < ITG_MOST_PARAMETERS && p[k].min <= p[k].value);
+            assert_true(p[k].value <= p[k].max && itg_searcher_parameter_at(i, k) == &p[k]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +396,9 @@ int main(void)
         cmocka_unit_test(hago_greedy_only_widest),
         cmocka_unit_test(hago_greedy_nothing),
         cmocka_unit_test(hago_greedy_maximize_stops_where_the_limit_is_met),
+        cmocka_unit_test(a_text_chooses_a_searcher_and_its_parameters),
+        cmocka_unit_test(bad_parameters_are_refused_with_what_is_expected),
+        cmocka_unit_test(parameters_change_the_search),
         cmocka_unit_test(anneal_finds_all_within_its_schedule),
         cmocka_unit_test(random_finds_all_within_four_times_the_points),
         cmocka_unit_test(exhaustive_finds_all_with_each_point_once),

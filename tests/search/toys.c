@@ -166,22 +166,22 @@ static itg_outcome wrapped(const int32_t *v)
     }
 
 const toy toys[TOY_COUNT] = {
-    {"convex", 4, CONVEX_DIMS, convex, {false, 0.9, 0, 0}},
-    {"coarse", 4, CONVEX_DIMS, coarse, {false, 0.9, 0, 0}},
-    {"deceptive", 3, {WIDTH(10), WIDTH(8), WIDTH(8)}, deceptive, {false, 0.95, 0, 0}},
-    {"infeasible", 4, CONVEX_DIMS, infeasible, {false, 0.9, 0, 0}},
-    {"unordered", 4, {WIDTH(100), WIDTH(40), METHOD, METHOD}, unordered, {false, 0.93, 0, 0}},
-    {"one dimension", 1, {WIDTH(1)}, one_dimension, {false, 0.965, 0, 0}},
-    {"only widest", 4, CONVEX_DIMS, only_widest, {false, 0.9, 0, 0}},
-    {"nothing", 4, CONVEX_DIMS, nothing, {false, 0.9, 0, 0}},
+    {"convex", 4, CONVEX_DIMS, convex, {false, 0.9, 0, 0, {0}}},
+    {"coarse", 4, CONVEX_DIMS, coarse, {false, 0.9, 0, 0, {0}}},
+    {"deceptive", 3, {WIDTH(10), WIDTH(8), WIDTH(8)}, deceptive, {false, 0.95, 0, 0, {0}}},
+    {"infeasible", 4, CONVEX_DIMS, infeasible, {false, 0.9, 0, 0, {0}}},
+    {"unordered", 4, {WIDTH(100), WIDTH(40), METHOD, METHOD}, unordered, {false, 0.93, 0, 0, {0}}},
+    {"one dimension", 1, {WIDTH(1)}, one_dimension, {false, 0.965, 0, 0, {0}}},
+    {"only widest", 4, CONVEX_DIMS, only_widest, {false, 0.9, 0, 0, {0}}},
+    {"nothing", 4, CONVEX_DIMS, nothing, {false, 0.9, 0, 0, {0}}},
     {"maximize",
      4,
      {WIDTH(10 / LIMIT), WIDTH(400 / LIMIT), WIDTH(60 / LIMIT), WIDTH(200 / LIMIT)},
      limited,
-     {true, -INFINITY, 1, 0}},
-    {"paired", 4, PAIRED_DIMS, paired, {false, 0.93, 0, 0}},
-    {"unexplained", 4, PAIRED_DIMS, unexplained, {false, 0.93, 0, 0}},
-    {"wrapped", 4, PAIRED_DIMS, wrapped, {false, 0.93, 0, 0}},
+     {true, -INFINITY, 1, 0, {0}}},
+    {"paired", 4, PAIRED_DIMS, paired, {false, 0.93, 0, 0, {0}}},
+    {"unexplained", 4, PAIRED_DIMS, unexplained, {false, 0.93, 0, 0, {0}}},
+    {"wrapped", 4, PAIRED_DIMS, wrapped, {false, 0.93, 0, 0, {0}}},
 };
 
 static bool is_good(const toy *t, const itg_outcome *o)
@@ -261,6 +261,7 @@ toy_result toy_search(const toy *t, const itg_searcher_def *def, uint64_t seed, 
     itg_rng_init(&rngs[1], (uint64_t)racing);
     void *state = calloc(1, def->state_size);
     if (!state) return (toy_result){.status = ITG_NO_MEMORY};
+    if (options.parameters[0] == 0) itg_searcher_defaults(def, options.parameters);
     r.status = def->init(state, &space, &options, NULL);
     while (r.status == ITG_OK && r.asked < budget) {
         r.status = ask_batch(t, def, state, rngs, budget, racing, &b, &r);

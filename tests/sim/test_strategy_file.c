@@ -310,8 +310,10 @@ static const damage damages[] = {
      ITG_BAD_FILE},
     {"\"seed\": \"18446744073709551615\"", "\"seed\": 7", "seed: expected a string, got 7",
      ITG_BAD_FILE},
-    {"\"searcher\": \"a ", "\"searcher\": \"a name of more than 31 bytes.... ",
-     "searcher: expected at most 31 bytes", ITG_BAD_FILE},
+    {"\"searcher\": \"a ",
+     "\"searcher\": \"a name of more than 127 bytes......................................"
+     "........................................................................... ",
+     "searcher: expected at most 127 bytes", ITG_BAD_FILE},
     {"\"float_kernels\": \"onednn\"", "\"float_kernels\": \"mkl\"",
      "calibration.float_kernels: expected \"reference\"", ITG_BAD_FILE},
     {"\"samples\": 17", "\"samples\": -17", "calibration.samples: expected an integer",
