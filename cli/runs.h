@@ -28,6 +28,8 @@ int itg_cli_compare_preprocess(const char *a, const char *b);
 
 /* ---- words (runs_common.c) ---- */
 const char *itg_cli_base_name(const char *path);
+/* "uniform 8"; of the results on the hold-out. */
+const char *itg_cli_result_name(itg_run_result which);
 const char *itg_cli_when(const char *started, char *buffer, size_t size); /* "2024-05-06 07:08" */
 const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size);
 /* Short: "size, drop <= 1 %". */

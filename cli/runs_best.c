@@ -12,7 +12,8 @@ static int by_number(double a, double b)
 
 static bool is_candidate(const itg_cli_args *args, const itg_cli_logged *run)
 {
-    return run->record->has_best && run->record->goal_met && itg_cli_logged_matches(args, run);
+    return run->record->known[ITG_RESULT_BEST] && run->record->goal_met &&
+           itg_cli_logged_matches(args, run);
 }
 
 static int by_place(const itg_cli_logged *a, const itg_cli_logged *b)
@@ -24,7 +25,7 @@ static int by_place(const itg_cli_logged *a, const itg_cli_logged *b)
 
 static double quality_of(const itg_cli_logged *run)
 {
-    return itg_goal_quality(&run->options.goal, &run->record->holdout_best);
+    return itg_goal_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]);
 }
 
 /* Not known: an older version's options. */
@@ -39,7 +40,8 @@ static bool fails_on_holdout(const itg_cli_logged *run)
 static int by_place_and_size(const void *first, const void *second)
 {
     const itg_cli_logged *const *a = first, *const *b = second;
-    const itg_score *s = &(*a)->record->holdout_best, *t = &(*b)->record->holdout_best;
+    const itg_score *s = &(*a)->record->result[ITG_RESULT_BEST],
+                    *t = &(*b)->record->result[ITG_RESULT_BEST];
     int order = by_place(*a, *b);
     if (order == 0) order = by_number(fails_on_holdout(*a), fails_on_holdout(*b));
     if (order == 0)

@@ -188,8 +188,9 @@ const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t s
 bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds)
 {
     const itg_run_record *r = run->record;
-    bool known = run->has_goal && r->has_best && r->has_float;
-    *holds = known && itg_goal_is_met(&run->options.goal, &r->holdout_float, &r->holdout_best);
+    bool known = run->has_goal && r->known[ITG_RESULT_BEST] && r->known[ITG_RESULT_FLOAT];
+    *holds = known && itg_goal_is_met(&run->options.goal, &r->result[ITG_RESULT_FLOAT],
+                                      &r->result[ITG_RESULT_BEST]);
     return known;
 }
 
@@ -209,14 +210,21 @@ static void json_data(itg_cli_json *json, const char *key, const itg_run_data *d
     itg_cli_json_end(json, '}');
 }
 
-static void json_result(itg_cli_json *json, const char *key, bool has, const itg_score *score)
+const char *itg_cli_result_name(itg_run_result which)
 {
-    if (!has) {
-        itg_cli_json_null(json, key);
+    static const char *const names[] = {"float", "uniform 8", "hago-greedy", "best"};
+    return names[which];
+}
+
+static void json_result(itg_cli_json *json, const itg_run_record *r, itg_run_result which)
+{
+    static const char *const keys[] = {"float", "uniform8", "hago_greedy", "best"};
+    if (!r->known[which]) {
+        itg_cli_json_null(json, keys[which]);
         return;
     }
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_score(json, score);
+    itg_cli_json_begin(json, keys[which], '{');
+    itg_cli_json_score(json, &r->result[which]);
     itg_cli_json_end(json, '}');
 }
 
@@ -261,8 +269,6 @@ void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cl
     itg_cli_json_integer(json, "duplicate_trials", r->duplicates);
     itg_cli_json_integer(json, "raced_trials", r->raced);
     itg_cli_json_known_integer(json, "best_trial", r->best_trial);
-    json_result(json, "float", r->has_float, &r->holdout_float);
-    json_result(json, "uniform8", r->has_uniform8, &r->holdout_uniform8);
-    json_result(json, "hago_greedy", r->has_hago, &r->holdout_hago);
-    json_result(json, "best", r->has_best, &r->holdout_best);
+    for (int i = 0; i <= ITG_RESULT_BEST; i++)
+        json_result(json, r, (itg_run_result)i);
 }

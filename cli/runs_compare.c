@@ -150,13 +150,14 @@ typedef struct difference {
  * interval. Else: by whether the two intervals overlap. */
 static difference difference_of(const comparison *c)
 {
-    const itg_score *a = &c->a.record->holdout_best, *b = &c->b.record->holdout_best;
+    const itg_score *a = &c->a.record->result[ITG_RESULT_BEST],
+                    *b = &c->b.record->result[ITG_RESULT_BEST];
     const itg_goal *goal = &c->a.options.goal;
     bool sqnr = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR;
     double p = itg_goal_quality(goal, a), q = itg_goal_quality(goal, b), alo, ahi, blo, bhi;
     bool both =
-        c->a.record->has_best && c->b.record->has_best && a->samples > 0 && b->samples > 0 &&
-        p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
+        c->a.record->known[ITG_RESULT_BEST] && c->b.record->known[ITG_RESULT_BEST] &&
+        a->samples > 0 && b->samples > 0 && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
         itg_goal_quality_metric(goal) == itg_goal_quality_metric(&c->b.options.goal) &&
         (sqnr || itg_score_knows(a, ITG_METRIC_TOP1) == itg_score_knows(b, ITG_METRIC_TOP1));
     if (!both) return (difference){0};
@@ -224,9 +225,10 @@ static void json_difference(itg_cli_json *json, const comparison *c)
     }
     itg_cli_json_begin(json, "difference", '{');
     itg_cli_json_text(json, "quality",
-                      d.sqnr                                                         ? "sqnr_db"
-                      : itg_score_knows(&c->a.record->holdout_best, ITG_METRIC_TOP1) ? "top1"
-                                                                                     : "agreement");
+                      d.sqnr ? "sqnr_db"
+                      : itg_score_knows(&c->a.record->result[ITG_RESULT_BEST], ITG_METRIC_TOP1)
+                          ? "top1"
+                          : "agreement");
     itg_cli_json_number(json, "drop_from_a_to_b", d.sqnr ? 100 * d.drop : d.drop);
     if (d.paired) {
         itg_cli_json_begin(json, "interval", '[');
@@ -331,11 +333,11 @@ static int print_heads(const comparison *c)
     return itg_cli_table_print(&table);
 }
 
-static const char *quality_text(const itg_goal *goal, bool has, const itg_score *score,
-                                char *buffer, size_t size)
+static const char *quality_text(const itg_goal *goal, const itg_score *score, char *buffer,
+                                size_t size)
 {
     double lo, hi, quality = itg_goal_quality(goal, score);
-    if (!has || score->samples <= 0) {
+    if (score->samples <= 0) {
         snprintf(buffer, size, "-");
         return buffer;
     }
@@ -347,17 +349,18 @@ static const char *quality_text(const itg_goal *goal, bool has, const itg_score 
     return buffer;
 }
 
-static void quality_row(itg_cli_table *table, const comparison *c, const char *name, bool has_a,
-                        const itg_score *a, bool has_b, const itg_score *b)
+static void quality_row(itg_cli_table *table, const comparison *c, itg_run_result which)
 {
     char text[96];
+    const itg_run_record *r = c->a.record, *t = c->b.record;
+    const itg_score *a = &r->result[which], *b = &t->result[which];
     const itg_goal *ga = &c->a.options.goal, *gb = &c->b.options.goal;
     double p = itg_goal_quality(ga, a), q = itg_goal_quality(gb, b);
-    if (!has_a && !has_b) return;
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", quality_text(ga, has_a, a, text, sizeof text));
-    itg_cli_table_cell(table, "%s", quality_text(gb, has_b, b, text, sizeof text));
-    if (has_a && has_b && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
+    if (!r->known[which] && !t->known[which]) return;
+    itg_cli_table_cell(table, "%s", itg_cli_result_name(which));
+    itg_cli_table_cell(table, "%s", quality_text(ga, a, text, sizeof text));
+    itg_cli_table_cell(table, "%s", quality_text(gb, b, text, sizeof text));
+    if (r->known[which] && t->known[which] && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
         itg_goal_quality_metric(ga) == itg_goal_quality_metric(gb))
         itg_cli_table_cell(table, "%+.2f %s", 100 * (q - p),
                            itg_goal_quality_metric(ga) == ITG_METRIC_SQNR ? "dB" : "points");
@@ -367,8 +370,7 @@ static void quality_row(itg_cli_table *table, const comparison *c, const char *n
 
 static void cost_rows(itg_cli_table *table, const itg_run_record *r, const itg_run_record *t)
 {
-    const itg_score none = itg_score_unknown(), *a = r->has_best ? &r->holdout_best : &none,
-                    *b = t->has_best ? &t->holdout_best : &none;
+    const itg_score *a = &r->result[ITG_RESULT_BEST], *b = &t->result[ITG_RESULT_BEST];
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         if (itg_metric_is_cost((itg_metric)m))
             itg_cli_metric_row(table, (itg_metric)m, a->value[m], b->value[m]);
@@ -376,7 +378,6 @@ static void cost_rows(itg_cli_table *table, const itg_run_record *r, const itg_r
 
 static int print_results(const comparison *c)
 {
-    const itg_run_record *a = c->a.record, *b = c->b.record;
     itg_cli_table table;
     puts(
         "\nQuality on the hold-out (top-1, or (a) agreement with float, with 95 % intervals; or dB "
@@ -386,14 +387,9 @@ static int print_results(const comparison *c)
     itg_cli_table_cell(&table, "A");
     itg_cli_table_cell(&table, "B");
     itg_cli_table_cell(&table, "B against A");
-    quality_row(&table, c, "float", a->has_float, &a->holdout_float, b->has_float,
-                &b->holdout_float);
-    quality_row(&table, c, "uniform 8", a->has_uniform8, &a->holdout_uniform8, b->has_uniform8,
-                &b->holdout_uniform8);
-    quality_row(&table, c, "hago-greedy", a->has_hago, &a->holdout_hago, b->has_hago,
-                &b->holdout_hago);
-    quality_row(&table, c, "best", a->has_best, &a->holdout_best, b->has_best, &b->holdout_best);
-    cost_rows(&table, a, b);
+    for (int i = 0; i <= ITG_RESULT_BEST; i++)
+        quality_row(&table, c, (itg_run_result)i);
+    cost_rows(&table, c->a.record, c->b.record);
     return itg_cli_table_print(&table);
 }
 

@@ -80,13 +80,13 @@ static double cost_of(const itg_cli_logged *run)
 {
     const itg_goal *goal = &run->options.goal;
     if (run->has_goal && itg_goal_maximizes_quality(goal)) return -1;
-    return run->record->holdout_best
+    return run->record->result[ITG_RESULT_BEST]
         .value[run->has_goal ? itg_goal_objective(goal) : ITG_METRIC_WEIGHT_BYTES];
 }
 
 static double quality_of(const itg_cli_logged *run)
 {
-    return itg_goal_quality(&run->options.goal, &run->record->holdout_best);
+    return itg_goal_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]);
 }
 
 static regression compare(const itg_cli_logged *run, const reached *before)
@@ -102,7 +102,7 @@ static regression compare(const itg_cli_logged *run, const reached *before)
 /* Only a run that met its goal sets a mark for later ones. */
 static void reach(reached *so_far, const itg_cli_logged *run)
 {
-    const itg_score *best = &run->record->holdout_best;
+    const itg_score *best = &run->record->result[ITG_RESULT_BEST];
     double quality = quality_of(run), cost = cost_of(run), lo = quality - SQNR_SLACK, hi = 0;
     if (!run->record->goal_met) return;
     if (cost > 0 && (!so_far->cheapest || cost < so_far->cost)) {
@@ -129,7 +129,7 @@ static bool find_regressions(const itg_cli_logged *runs, int64_t count, regressi
     qsort(sorted, (size_t)count, sizeof *sorted, by_search_and_run);
     for (int64_t i = 0; i < count; i++) {
         if (i > 0 && by_search(sorted[i - 1], sorted[i]) != 0) so_far = (reached){0};
-        if (!sorted[i]->record->has_best) continue;
+        if (!sorted[i]->record->known[ITG_RESULT_BEST]) continue;
         out[sorted[i] - runs] = compare(sorted[i], &so_far);
         reach(&so_far, sorted[i]);
     }
@@ -148,9 +148,10 @@ typedef struct listing {
 
 double itg_cli_share_of_uniform(const itg_run_record *r)
 {
-    return r->has_best && r->has_uniform8 && r->holdout_uniform8.value[ITG_METRIC_WEIGHT_BYTES] > 0
-               ? r->holdout_best.value[ITG_METRIC_WEIGHT_BYTES] /
-                     r->holdout_uniform8.value[ITG_METRIC_WEIGHT_BYTES]
+    return r->known[ITG_RESULT_BEST] && r->known[ITG_RESULT_UNIFORM8] &&
+                   r->result[ITG_RESULT_UNIFORM8].value[ITG_METRIC_WEIGHT_BYTES] > 0
+               ? r->result[ITG_RESULT_BEST].value[ITG_METRIC_WEIGHT_BYTES] /
+                     r->result[ITG_RESULT_UNIFORM8].value[ITG_METRIC_WEIGHT_BYTES]
                : -1;
 }
 
@@ -222,12 +223,15 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
     itg_cli_table_cell(table, "%s", r->info.engine_version);
     const itg_goal *goal = &run->options.goal;
     bool top1 = itg_goal_quality_metric(goal) != ITG_METRIC_SQNR &&
-                itg_score_knows(&r->holdout_float, ITG_METRIC_TOP1);
-    quality_cell(table, goal, r->has_float && top1, &r->holdout_float);
-    quality_cell(table, goal, r->has_best, &r->holdout_best);
+                itg_score_knows(&r->result[ITG_RESULT_FLOAT], ITG_METRIC_TOP1);
+    quality_cell(table, goal, r->known[ITG_RESULT_FLOAT] && top1, &r->result[ITG_RESULT_FLOAT]);
+    quality_cell(table, goal, r->known[ITG_RESULT_BEST], &r->result[ITG_RESULT_BEST]);
     itg_cli_table_cell(
         table, "%s",
-        itg_cli_amount(r->has_best ? r->holdout_best.value[ITG_METRIC_WEIGHT_BYTES] : -1, text));
+        itg_cli_amount(r->known[ITG_RESULT_BEST]
+                           ? r->result[ITG_RESULT_BEST].value[ITG_METRIC_WEIGHT_BYTES]
+                           : -1,
+                       text));
     itg_cli_table_cell(table, "%s", itg_cli_share(itg_cli_share_of_uniform(r), text, sizeof text));
 }
 

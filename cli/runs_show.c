@@ -62,10 +62,10 @@ static bool floats_of(const shown *s, itg_score *out)
         labelled = itg_score_knows(&s->trials[i].score, ITG_METRIC_TOP1);
     *out = itg_score_unknown();
     out->value[ITG_METRIC_AGREEMENT] = 1;
-    if (r->has_search_float) *out = r->search_float;
+    if (r->known[ITG_RESULT_SEARCH_FLOAT]) *out = r->result[ITG_RESULT_SEARCH_FLOAT];
     bool needed =
         itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && itg_goal_drop(goal) >= 0 && labelled;
-    return s->run.has_goal && (r->has_search_float || !needed);
+    return s->run.has_goal && (r->known[ITG_RESULT_SEARCH_FLOAT] || !needed);
 }
 
 static bool find_steps(shown *s)
@@ -231,7 +231,7 @@ static int print_inputs(const shown *s)
     const itg_run_record *r = s->run.record;
     const itg_run_info *i = &r->info;
     char text[256], hex[ITG_CLI_HEX];
-    bool labelled = i->labels.name || itg_score_knows(&r->holdout_best, ITG_METRIC_TOP1);
+    bool labelled = i->labels.name || itg_score_knows(&r->result[ITG_RESULT_BEST], ITG_METRIC_TOP1);
     itg_cli_table table;
     itg_cli_table_init(&table, "ll");
     itg_cli_table_cell(&table, "model");
@@ -272,13 +272,14 @@ static const itg_metric columns[] = {ITG_METRIC_AGREEMENT,
                                      ITG_METRIC_PEAK_ACTIVATION_BYTES};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static void result_row(itg_cli_table *table, const itg_goal *goal, const char *name, bool has,
-                       const itg_score *score)
+static void result_row(itg_cli_table *table, const itg_cli_logged *run, itg_run_result which)
 {
+    const itg_goal *goal = &run->options.goal;
+    const itg_score *score = &run->record->result[which];
     char text[64];
     double lo = 0, hi = 0, quality = itg_goal_quality(goal, score);
-    if (!has) return;
-    itg_cli_table_cell(table, "%s", name);
+    if (!run->record->known[which]) return;
+    itg_cli_table_cell(table, "%s", itg_cli_result_name(which));
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, score, text, sizeof text));
     if (itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && quality >= 0 && score->samples > 0) {
         itg_cli_interval(quality, score->samples, &lo, &hi);
@@ -293,10 +294,11 @@ static int print_results(const itg_cli_logged *run)
 {
     const itg_run_record *r = run->record;
     const itg_goal *goal = &run->options.goal;
-    const itg_score *any = r->has_float ? &r->holdout_float : &r->holdout_best;
+    const itg_score *any =
+        r->known[ITG_RESULT_FLOAT] ? &r->result[ITG_RESULT_FLOAT] : &r->result[ITG_RESULT_BEST];
     char count[32];
     itg_cli_table table;
-    if (!r->has_float && !r->has_best) return ITG_CLI_OK;
+    if (!r->known[ITG_RESULT_FLOAT] && !r->known[ITG_RESULT_BEST]) return ITG_CLI_OK;
     printf("\nResults on the hold-out, %s sample%s:\n\n",
            itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples));
     itg_cli_table_init(&table, "lrrrrrrrrr");
@@ -305,10 +307,8 @@ static int print_results(const itg_cli_logged *run)
                        itg_cli_quality_name(goal, itg_score_knows(any, ITG_METRIC_TOP1)));
     itg_cli_table_cell(&table, "95 %% interval");
     itg_cli_metric_titles(&table, columns, COLUMNS);
-    result_row(&table, goal, "float", r->has_float, &r->holdout_float);
-    result_row(&table, goal, "uniform 8", r->has_uniform8, &r->holdout_uniform8);
-    result_row(&table, goal, "hago-greedy", r->has_hago, &r->holdout_hago);
-    result_row(&table, goal, "best", r->has_best, &r->holdout_best);
+    for (int i = 0; i <= ITG_RESULT_BEST; i++)
+        result_row(&table, run, (itg_run_result)i);
     return itg_cli_table_print(&table);
 }
 

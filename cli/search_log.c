@@ -73,11 +73,11 @@ itg_status itg_cli_search_end_log(itg_cli_search_work *w, itg_error *err)
                        .strategy_json = w->strategy_json,
                        .best_trial = best ? best->index : -1,
                        .goal_met = itg_search_goal_met(w->result),
-                       .holdout_float = itg_search_float(w->result, true),
-                       .holdout_uniform8 = itg_search_uniform8(w->result, true),
-                       .holdout_hago = itg_search_hago(w->result, true),
-                       .holdout_best = best ? itg_search_best_holdout(w->result) : NULL,
-                       .search_float = itg_search_float(w->result, false)};
+                       .result[ITG_RESULT_FLOAT] = itg_search_float(w->result, true),
+                       .result[ITG_RESULT_UNIFORM8] = itg_search_uniform8(w->result, true),
+                       .result[ITG_RESULT_HAGO] = itg_search_hago(w->result, true),
+                       .result[ITG_RESULT_BEST] = best ? itg_search_best_holdout(w->result) : NULL,
+                       .result[ITG_RESULT_SEARCH_FLOAT] = itg_search_float(w->result, false)};
     return itg_cli_recorder_end(w->recorder, &end, err);
 }
 

@@ -65,12 +65,9 @@ static itg_status insert(import *in, itg_error *err)
     itg_run_end end = {.stop_reason = r->stop_reason,
                        .strategy_json = r->strategy_json,
                        .best_trial = r->best_trial,
-                       .goal_met = r->goal_met,
-                       .holdout_float = r->has_float ? &r->holdout_float : NULL,
-                       .holdout_uniform8 = r->has_uniform8 ? &r->holdout_uniform8 : NULL,
-                       .holdout_hago = r->has_hago ? &r->holdout_hago : NULL,
-                       .holdout_best = r->has_best ? &r->holdout_best : NULL,
-                       .search_float = r->has_search_float ? &r->search_float : NULL};
+                       .goal_met = r->goal_met};
+    for (int i = 0; i < ITG_RESULT_COUNT; i++)
+        end.result[i] = r->known[i] ? &r->result[i] : NULL;
     itg_status status = itg_log_insert_run(in->log, &r->info, &in->run, err);
     for (int64_t i = 0; i < in->from->count && status == ITG_OK; i++)
         status = itg_log_insert_trial(in->log, in->run, &in->from->trials[i], err);

@@ -372,20 +372,18 @@ static itg_status read_trials(const reader *r, slice elements, itg_log_run *out)
 
 static itg_status read_results(const reader *r, const itg_json_value *root, itg_run_record *out)
 {
-    const char *keys[ITG_LOG_RESULTS + 1] = {0};
+    const char *keys[ITG_RESULT_COUNT + 1] = {0};
     const itg_json_value *results = NULL;
     itg_status status = itg_json_need(r->json, root, "results", ITG_JSON_OBJECT, &results, r->err);
     if (status != ITG_OK) return status;
-    for (int i = 0; i < ITG_LOG_RESULTS; i++)
+    for (int i = 0; i < ITG_RESULT_COUNT; i++)
         keys[i] = itg_log_result_names[i];
     status = itg_json_allow_keys(r->json, results, keys, r->err);
-    for (int i = 0; i < ITG_LOG_RESULTS && status == ITG_OK; i++) {
+    for (int i = 0; i < ITG_RESULT_COUNT && status == ITG_OK; i++) {
         const itg_json_value *v = itg_json_find(results, keys[i]);
-        bool *has;
-        itg_score *score = itg_log_result(out, i, &has);
         if (!v) continue;
-        *has = true;
-        status = read_score(r, v, score);
+        out->known[i] = true;
+        status = read_score(r, v, &out->result[i]);
     }
     return status;
 }
@@ -394,8 +392,9 @@ static itg_status read_results(const reader *r, const itg_json_value *root, itg_
 static itg_status check_not_ended(const reader *r, const itg_json_value *root,
                                   const itg_run_record *out)
 {
-    bool results = out->has_float || out->has_uniform8 || out->has_hago || out->has_best ||
-                   out->has_search_float;
+    bool results = false;
+    for (int i = 0; i < ITG_RESULT_COUNT; i++)
+        results |= out->known[i];
     if (out->ended || (!results && !out->strategy_json && out->best_trial < 0)) return ITG_OK;
     return refuse(r, itg_json_find(root, "stop_reason"), "a reason, as the run has results");
 }

@@ -121,7 +121,6 @@ static void add_texts(itg_strbuf *out, const itg_run_info *info)
 
 static void add_end(itg_strbuf *out, const itg_run_record *r)
 {
-    itg_run_record copy = *r;
     bool first = true;
     itg_strbuf_add(out, "  ");
     add_text(out, "stop_reason", r->stop_reason);
@@ -133,12 +132,10 @@ static void add_end(itg_strbuf *out, const itg_run_record *r)
     itg_strbuf_add(out, ",\n  ");
     add_text(out, "strategy", r->strategy_json);
     itg_strbuf_add(out, ",\n  \"results\": {");
-    for (int i = 0; i < ITG_LOG_RESULTS; i++) {
-        bool *has;
-        const itg_score *score = itg_log_result(&copy, i, &has);
-        if (!*has) continue;
+    for (int i = 0; i < ITG_RESULT_COUNT; i++) {
+        if (!r->known[i]) continue;
         itg_strbuf_format(out, "%s\n    \"%s\": ", first ? "" : ",", itg_log_result_names[i]);
-        add_score(out, score);
+        add_score(out, &r->result[i]);
         first = false;
     }
     itg_strbuf_add(out, first ? "},\n" : "\n  },\n");

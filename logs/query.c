@@ -163,12 +163,10 @@ static itg_status place_result(itg_run_log *log, itg_run_record *r, const char *
 {
     const itg_log_subject subject = {.run = r->run, .result = name};
     itg_status status = ITG_OK;
-    for (int i = 0; name && i < ITG_LOG_RESULTS && status == ITG_OK; i++) {
+    for (int i = 0; name && i < ITG_RESULT_COUNT && status == ITG_OK; i++) {
         if (strcmp(name, itg_log_result_names[i]) != 0) continue;
-        bool *has;
-        itg_score *score = itg_log_result(r, i, &has);
-        status = itg_log_read_score(log, s, 1, &subject, score, err);
-        *has = true;
+        status = itg_log_read_score(log, s, 1, &subject, &r->result[i], err);
+        r->known[i] = true;
     }
     return status;
 }
@@ -177,9 +175,8 @@ static itg_status read_results(itg_run_log *log, itg_run_record *r, itg_error *e
 {
     sqlite3_stmt *s = NULL;
     int rc = SQLITE_DONE;
-    bool *has;
-    for (int i = 0; i < ITG_LOG_RESULTS; i++)
-        *itg_log_result(r, i, &has) = itg_score_unknown();
+    for (int i = 0; i < ITG_RESULT_COUNT; i++)
+        r->result[i] = itg_score_unknown();
     itg_status status = itg_log_prepare(
         log, "SELECT what, samples, digest FROM results WHERE run = ?", what, &s, err);
     if (status != ITG_OK) return status;

@@ -156,11 +156,9 @@ static itg_status update_run(itg_run_log *log, int64_t run, const itg_run_end *e
 
 itg_status itg_log_update_end(itg_run_log *log, int64_t run, const itg_run_end *end, itg_error *err)
 {
-    const itg_score *const scores[] = {end->holdout_float, end->holdout_uniform8, end->holdout_hago,
-                                       end->holdout_best, end->search_float};
     itg_status status = update_run(log, run, end, err);
-    for (int i = 0; i < ITG_LOG_RESULTS && status == ITG_OK; i++)
-        status = insert_result(log, run, itg_log_result_names[i], scores[i], err);
+    for (int i = 0; i < ITG_RESULT_COUNT && status == ITG_OK; i++)
+        status = insert_result(log, run, itg_log_result_names[i], end->result[i], err);
     return status;
 }
 

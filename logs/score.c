@@ -3,19 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const itg_log_result_names[ITG_LOG_RESULTS] = {"float", "uniform8", "hago-greedy",
-                                                           "best", "float-search"};
-
-itg_score *itg_log_result(itg_run_record *record, int index, bool **has)
-{
-    bool *const flags[] = {&record->has_float, &record->has_uniform8, &record->has_hago,
-                           &record->has_best, &record->has_search_float};
-    itg_score *const scores[] = {&record->holdout_float, &record->holdout_uniform8,
-                                 &record->holdout_hago, &record->holdout_best,
-                                 &record->search_float};
-    *has = flags[index];
-    return scores[index];
-}
+const char *const itg_log_result_names[ITG_RESULT_COUNT] = {"float", "uniform8", "hago-greedy",
+                                                            "best", "float-search"};
 
 static int hex_digit(unsigned char c)
 {

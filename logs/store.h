@@ -56,10 +56,7 @@ itg_status itg_log_update_end(itg_run_log *log, int64_t run, const itg_run_end *
                               itg_error *err);
 
 /* ---- a run's results by name (score.c) ---- */
-enum { ITG_LOG_RESULTS = 5 };
-extern const char *const itg_log_result_names[ITG_LOG_RESULTS]; /* as in results.what */
-/* The score of that name in the record; *has: whether it is there. */
-itg_score *itg_log_result(itg_run_record *record, int index, bool **has);
+extern const char *const itg_log_result_names[ITG_RESULT_COUNT]; /* as in results.what */
 
 /* ---- leases (lease.c) ---- */
 /* Whether the lease that this log took is still its own; none taken: ITG_OK. Inside a transaction.

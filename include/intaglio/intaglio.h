@@ -689,13 +689,20 @@ typedef struct itg_run_info {
     itg_run_data labels, holdout_labels;
     uint64_t seed;
 } itg_run_info;
+/* Scores that a run keeps beside its trials; all but the last on the hold-out. */
+typedef enum itg_run_result {
+    ITG_RESULT_FLOAT,
+    ITG_RESULT_UNIFORM8,
+    ITG_RESULT_HAGO,
+    ITG_RESULT_BEST,
+    ITG_RESULT_SEARCH_FLOAT, /* the float network on the search samples */
+    ITG_RESULT_COUNT
+} itg_run_result;
 typedef struct itg_run_end {
     const char *stop_reason, *strategy_json; /* strategy_json NULL: no best */
     int64_t best_trial;                      /* -1: none */
     bool goal_met;
-    const itg_score *holdout_float, *holdout_uniform8, *holdout_hago,
-        *holdout_best;             /* NULL: not known */
-    const itg_score *search_float; /* the float network on the search samples; NULL: not known */
+    const itg_score *result[ITG_RESULT_COUNT]; /* NULL: not known */
 } itg_run_end;
 /* Opens for writing; creates the database if there is none. Fails, and changes nothing, if the file
  * is no database, is damaged, belongs to another application or has another version's schema. */
@@ -751,8 +758,8 @@ typedef struct itg_run_record {
     itg_run_info info;
     const char *log; /* the path of the log that it was read from */
     const char *stop_reason, *strategy_json;
-    bool has_float, has_uniform8, has_hago, has_best, has_search_float;
-    itg_score holdout_float, holdout_uniform8, holdout_hago, holdout_best, search_float;
+    bool known[ITG_RESULT_COUNT];
+    itg_score result[ITG_RESULT_COUNT]; /* if not known: itg_score_unknown() */
 } itg_run_record;
 /* The numbers of all runs, oldest first; free *runs with itg_free (NULL: there are none). */
 itg_status itg_run_log_runs(itg_run_log *log, int64_t **runs, int64_t *count, itg_error *err);

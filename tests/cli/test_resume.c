@@ -76,13 +76,15 @@ static void assert_same_run(const logged *a, const logged *b)
     assert_same_text(x->strategy_json, y->strategy_json);
     assert_string_equal(x->info.options_json, y->info.options_json);
     assert_string_equal(x->info.space_json, y->info.space_json);
-    assert_true(x->has_best && y->has_best && x->has_hago == y->has_hago);
-    assert_true(x->has_search_float && y->has_search_float);
-    assert_same_score(&x->search_float, &y->search_float);
-    assert_same_score(&x->holdout_float, &y->holdout_float);
-    assert_same_score(&x->holdout_uniform8, &y->holdout_uniform8);
-    assert_same_score(&x->holdout_best, &y->holdout_best);
-    if (x->has_hago) assert_same_score(&x->holdout_hago, &y->holdout_hago);
+    assert_true(x->known[ITG_RESULT_BEST] && y->known[ITG_RESULT_BEST] &&
+                x->known[ITG_RESULT_HAGO] == y->known[ITG_RESULT_HAGO]);
+    assert_true(x->known[ITG_RESULT_SEARCH_FLOAT] && y->known[ITG_RESULT_SEARCH_FLOAT]);
+    assert_same_score(&x->result[ITG_RESULT_SEARCH_FLOAT], &y->result[ITG_RESULT_SEARCH_FLOAT]);
+    assert_same_score(&x->result[ITG_RESULT_FLOAT], &y->result[ITG_RESULT_FLOAT]);
+    assert_same_score(&x->result[ITG_RESULT_UNIFORM8], &y->result[ITG_RESULT_UNIFORM8]);
+    assert_same_score(&x->result[ITG_RESULT_BEST], &y->result[ITG_RESULT_BEST]);
+    if (x->known[ITG_RESULT_HAGO])
+        assert_same_score(&x->result[ITG_RESULT_HAGO], &y->result[ITG_RESULT_HAGO]);
     assert_int_equal(a->count, b->count);
     for (int64_t i = 0; i < a->count; i++)
         assert_same_trial(&a->trials[i], &b->trials[i]);

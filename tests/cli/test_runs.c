@@ -96,10 +96,10 @@ static void add_run(itg_run_log *log, const known_run *k)
                        .strategy_json = k->strategy,
                        .best_trial = 3,
                        .goal_met = k->goal_met,
-                       .holdout_float = &floats,
-                       .holdout_uniform8 = &uniform,
-                       .holdout_best = &best,
-                       .search_float = &floats};
+                       .result[ITG_RESULT_FLOAT] = &floats,
+                       .result[ITG_RESULT_UNIFORM8] = &uniform,
+                       .result[ITG_RESULT_BEST] = &best,
+                       .result[ITG_RESULT_SEARCH_FLOAT] = &floats};
     assert_int_equal(itg_run_log_end_run(log, run, &end, NULL), ITG_OK);
 }
 

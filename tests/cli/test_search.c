@@ -93,8 +93,9 @@ static void a_search_writes_a_strategy_whose_program_scores_as_told(void **state
     assert_true(log.trials == (int64_t)number(found, "trials") && log.in_order);
     assert_true((double)log.last->run == number(found, "run"));
     assert_true((double)log.last->best_trial == number(found, "best.trial"));
-    assert_true(log.last->has_best &&
-                log.last->holdout_best.value[ITG_METRIC_TOP1] == number(found, "best.top1"));
+    assert_true(log.last->known[ITG_RESULT_BEST] &&
+                log.last->result[ITG_RESULT_BEST].value[ITG_METRIC_TOP1] ==
+                    number(found, "best.top1"));
     assert_string_equal(log.last->stop_reason, string(found, "stop_reason"));
     assert_true(log.last->info.seed == 5);
     char *strategy = text_of("best.json");
@@ -265,8 +266,8 @@ static void hago_greedy_is_a_line_of_its_own_when_asked_for(void **state)
     assert_true(number(asked, "hago_greedy.weight_bytes") == number(itself, "best.weight_bytes"));
     seen log;
     assert_true(look("hago.db", &log));
-    assert_true(log.last->has_hago);
-    assert_true((double)log.last->holdout_hago.value[ITG_METRIC_WEIGHT_BYTES] ==
+    assert_true(log.last->known[ITG_RESULT_HAGO]);
+    assert_true((double)log.last->result[ITG_RESULT_HAGO].value[ITG_METRIC_WEIGHT_BYTES] ==
                 number(itself, "best.weight_bytes"));
     itg_run_record_destroy(log.last);
     itg_json_destroy(asked);

@@ -60,11 +60,11 @@ static int64_t write_a_run(itg_run_log *log)
                        .strategy_json = "{\"version\": 1,\n \"x\": \"\\u00e9\"}",
                        .best_trial = 4,
                        .goal_met = true,
-                       .holdout_float = &floats,
-                       .holdout_uniform8 = &best,
-                       .holdout_hago = &best,
-                       .holdout_best = &best,
-                       .search_float = &floats};
+                       .result[ITG_RESULT_FLOAT] = &floats,
+                       .result[ITG_RESULT_UNIFORM8] = &best,
+                       .result[ITG_RESULT_HAGO] = &best,
+                       .result[ITG_RESULT_BEST] = &best,
+                       .result[ITG_RESULT_SEARCH_FLOAT] = &floats};
     assert_int_equal(itg_run_log_end_run(log, run, &end, NULL), ITG_OK);
     return run;
 }
@@ -138,9 +138,10 @@ static void what_the_file_says_is_in_the_log(void **state)
     assert_string_equal(r->info.holdout_labels.name, "hl.npy");
     assert_string_equal(r->info.space_json, SPACE);
     assert_true(r->info.seed == UINT64_MAX && r->goal_met && r->best_trial == 4);
-    assert_true(r->has_float && r->has_uniform8 && r->has_hago && r->has_best &&
-                r->has_search_float);
-    assert_true(isnan(r->holdout_float.value[ITG_METRIC_WEIGHT_BYTES]));
+    assert_true(r->known[ITG_RESULT_FLOAT] && r->known[ITG_RESULT_UNIFORM8] &&
+                r->known[ITG_RESULT_HAGO] && r->known[ITG_RESULT_BEST] &&
+                r->known[ITG_RESULT_SEARCH_FLOAT]);
+    assert_true(isnan(r->result[ITG_RESULT_FLOAT].value[ITG_METRIC_WEIGHT_BYTES]));
     assert_int_equal(count, 6);
     assert_true(trials[5].score.stopped_at == 39 &&
                 isnan(trials[5].score.value[ITG_METRIC_DISTORTION]));
@@ -436,8 +437,9 @@ static void a_run_is_reopened_and_goes_on(void **state)
     assert_non_null(strstr(err.message, "it holds 1 run, number 1"));
     assert_int_equal(itg_run_log_reopen_run(log, run, NULL), ITG_OK);
     assert_int_equal(itg_run_log_read_run(log, run, &r, NULL), ITG_OK);
-    assert_false(r->ended || r->goal_met || r->has_float || r->has_best || r->has_hago ||
-                 r->has_search_float);
+    assert_false(r->ended || r->goal_met || r->known[ITG_RESULT_FLOAT] ||
+                 r->known[ITG_RESULT_BEST] || r->known[ITG_RESULT_HAGO] ||
+                 r->known[ITG_RESULT_SEARCH_FLOAT]);
     assert_null(r->strategy_json);
     assert_int_equal(r->best_trial, -1);
     assert_int_equal(r->trials, 6);

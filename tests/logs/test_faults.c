@@ -53,7 +53,7 @@ static itg_status write_run(itg_run_log *log, int64_t *run, itg_error *err)
     itg_run_end end = {.stop_reason = "trials",
                        .strategy_json = "{\"strategy\": {\"bits\": [8], \"thresholds\": [null]}, "
                                         "\"edges\": [{\"value\": \"x\", \"slot\": 0}]}",
-                       .holdout_best = &trial.score};
+                       .result[ITG_RESULT_BEST] = &trial.score};
     itg_status status = itg_run_log_begin_run(log, &info, run, err);
     if (status == ITG_OK) status = itg_run_log_trial(log, *run, &trial, 0, err);
     return status == ITG_OK ? itg_run_log_end_run(log, *run, &end, err) : status;

@@ -15,10 +15,10 @@ static void make_log(void)
                        .strategy_json = "{}",
                        .best_trial = 1,
                        .goal_met = true,
-                       .holdout_float = &score,
-                       .holdout_uniform8 = &score,
-                       .holdout_best = &score,
-                       .search_float = &score};
+                       .result[ITG_RESULT_FLOAT] = &score,
+                       .result[ITG_RESULT_UNIFORM8] = &score,
+                       .result[ITG_RESULT_BEST] = &score,
+                       .result[ITG_RESULT_SEARCH_FLOAT] = &score};
     for (int i = 0; i < 3; i++)
         add_trial(log, run, i, i);
     failed.feasible = false;

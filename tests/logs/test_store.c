@@ -292,8 +292,8 @@ static void the_end_of_a_run_is_read_back(void **state)
     itg_run_end end = {.stop_reason = "exhausted",
                        .strategy_json = "{}",
                        .best_trial = 9,
-                       .holdout_float = &floats,
-                       .holdout_best = &best};
+                       .result[ITG_RESULT_FLOAT] = &floats,
+                       .result[ITG_RESULT_BEST] = &best};
     assert_int_equal(itg_run_log_end_run(log, run, &end, NULL), ITG_OK);
     itg_run_record *r = NULL;
     assert_int_equal(itg_run_log_read_run(log, run, &r, NULL), ITG_OK);
@@ -307,11 +307,12 @@ static void the_end_of_a_run_is_read_back(void **state)
     assert_true(r->info.seed == 18446744073709551615u);
     assert_int_equal(r->best_trial, 9);
     assert_int_equal(r->trials, 10);
-    assert_true(r->has_float && r->has_best && !r->has_uniform8);
-    assert_true(isnan(r->holdout_float.value[ITG_METRIC_WEIGHT_BYTES]));
-    assert_true(r->holdout_float.value[ITG_METRIC_TOP1] == 0.8);
-    assert_memory_equal(&r->holdout_best.digest, best.digest, 32);
-    assert_int_equal(r->holdout_best.value[ITG_METRIC_WEIGHT_BYTES], 1009);
+    assert_true(r->known[ITG_RESULT_FLOAT] && r->known[ITG_RESULT_BEST] &&
+                !r->known[ITG_RESULT_UNIFORM8]);
+    assert_true(isnan(r->result[ITG_RESULT_FLOAT].value[ITG_METRIC_WEIGHT_BYTES]));
+    assert_true(r->result[ITG_RESULT_FLOAT].value[ITG_METRIC_TOP1] == 0.8);
+    assert_memory_equal(&r->result[ITG_RESULT_BEST].digest, best.digest, 32);
+    assert_int_equal(r->result[ITG_RESULT_BEST].value[ITG_METRIC_WEIGHT_BYTES], 1009);
     itg_run_record_destroy(r);
     itg_error err = {0};
     assert_int_equal(itg_run_log_read_run(log, run + 1, &r, &err), ITG_BAD_ARGUMENT);
