@@ -1,5 +1,6 @@
 /* Strategies and their files (intaglio.h). */
 #include "api/api.h"
+#include "recover/recover.h"
 #include "sim/evaluate.h"
 #include "sim/strategy_file.h"
 #include <stdlib.h>
@@ -39,6 +40,13 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
         memcpy(file->calibration_hash, calibration->hash, sizeof file->calibration_hash);
     *out = file;
     return ITG_OK;
+}
+
+itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
+                                const itg_recover_options *options, itg_error *err)
+{
+    if (file->hardware->all_float) return ITG_OK;
+    return itg_recover(model, file->hardware, &file->preprocess, options, file->strategy, err);
 }
 
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,

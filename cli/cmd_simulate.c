@@ -25,6 +25,7 @@ static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
                                                   ITG_CLI_OPT_FLOAT_KERNELS,
                                                   ITG_CLI_OPT_THRESHOLD,
                                                   ITG_CLI_OPT_WEIGHT_THRESHOLD,
+                                                  ITG_CLI_OPT_RECOVER,
                                                   ITG_CLI_OPT_NO_EQUALIZE};
 
 /* What the parser cannot know: which options go together. */
@@ -106,6 +107,19 @@ static void note_widths(const itg_strategy_file *file, const char *what, bool we
     fputc('\n', stderr);
 }
 
+static itg_status recover(work *w, itg_error *err)
+{
+    const itg_cli_value *values = w->args->values;
+    itg_recover_options options = {.threads = (int)values[ITG_CLI_OPT_THREADS].integer};
+    itg_dataset *data = NULL;
+    itg_status status = itg_data_open(values[ITG_CLI_OPT_CALIB].text,
+                                      values[ITG_CLI_OPT_CALIB_LIMIT].integer, &data, err);
+    options.data = data;
+    if (status == ITG_OK) status = itg_strategy_recover(w->file, w->model, &options, err);
+    itg_data_close(data);
+    return status;
+}
+
 static itg_status make_strategy(work *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
@@ -125,6 +139,7 @@ static itg_status make_strategy(work *w, itg_error *err)
     itg_status status = itg_hardware_all_float(w->hw) ? ITG_OK : calibrate(w, &p, err);
     if (status != ITG_OK) return status;
     status = itg_uniform_strategy(w->model, w->hw, &p, w->stats, NULL, &options, &w->file, err);
+    if (status == ITG_OK && args->given[ITG_CLI_OPT_RECOVER]) status = recover(w, err);
     if (status != ITG_OK) return status;
     itg_cli_note_hardware(w->hw, w->model, values[ITG_CLI_OPT_HW].text);
     note_widths(w->file, "weights", true, options.weight_bits);
@@ -248,6 +263,7 @@ const itg_cli_command itg_cli_simulate = {
     .options = {ITG_CLI_OPT_UNIFORM, ITG_CLI_OPT_WEIGHT_WIDTH, ITG_CLI_OPT_ACTIVATION_WIDTH,
                 ITG_CLI_OPT_HW, ITG_CLI_OPT_CALIB, ITG_CLI_OPT_CALIB_LIMIT,
                 ITG_CLI_OPT_FLOAT_KERNELS, ITG_CLI_OPT_THRESHOLD, ITG_CLI_OPT_WEIGHT_THRESHOLD,
+                ITG_CLI_OPT_RECOVER,
                 ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
                 ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_NO_EQUALIZE, ITG_CLI_OPT_PRINT,
                 ITG_CLI_OPT_PART},

@@ -2,6 +2,7 @@
  * plan. */
 #include "realize/lower.h"
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* RESCALE and F32 mean different things to different operators. */
@@ -98,15 +99,17 @@ static itg_status lower_graph(itg_lowering *l)
 {
     itg_program *p = l->p;
     p->inputs = itg_arena_array(p->arena, (size_t)l->g->input_count + 1, sizeof *p->inputs);
-    p->outputs = itg_arena_array(p->arena, (size_t)l->g->output_count + 1, sizeof *p->outputs);
+    p->outputs = itg_arena_array(p->arena, (size_t)l->output_count + 1, sizeof *p->outputs);
     if (p->inputs == NULL || p->outputs == NULL) return no_memory(l);
     itg_status status = ITG_OK;
     for (; p->input_count < l->g->input_count && status == ITG_OK; p->input_count++)
         status = lower_input(l, p->input_count);
     for (itg_id n = 0; n < l->g->node_count && status == ITG_OK; n++)
         status = lowerings[l->a->nodes[n].form](l, n);
-    for (; p->output_count < l->g->output_count && status == ITG_OK; p->output_count++)
-        status = itg_lower_edge(l, ITG_NONE, p->output_count, &p->outputs[p->output_count]);
+    for (; p->output_count < l->output_count && status == ITG_OK; p->output_count++) {
+        const itg_tap *tap = &l->outputs[p->output_count];
+        status = itg_lower_edge(l, tap->node, tap->slot, &p->outputs[p->output_count]);
+    }
     return status;
 }
 
@@ -135,13 +138,15 @@ static itg_status refuse_overflow(const itg_program *p, itg_error *err)
     return ITG_OK;
 }
 
-itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
-                               itg_program **out, itg_error *err)
+static itg_status realize(const itg_annotated *a, const itg_tap *outputs, int32_t output_count,
+                          bool allow_overflow, itg_program **out, itg_error *err)
 {
     itg_lowering l;
     memset(&l, 0, sizeof l);
     l.a = a;
     l.g = a->graph;
+    l.outputs = outputs;
+    l.output_count = output_count;
     l.err = err;
     itg_status status = itg_program_create(a->graph->name, &l.p, err);
     if (status == ITG_OK) l.p->cache = itg_cache_share(a->cache);
@@ -151,12 +156,31 @@ itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options
         status = itg_program_finish(l.p, ITG_BOUNDS_STORE, err);
         if (status != ITG_OK) itg_prefix_error(err, status, "%s", l.p->name);
     }
-    if (status == ITG_OK && !(options != NULL && options->allow_overflow))
-        status = refuse_overflow(l.p, err);
+    if (status == ITG_OK && !allow_overflow) status = refuse_overflow(l.p, err);
     if (status != ITG_OK) {
         itg_program_destroy(l.p);
         return status;
     }
     *out = l.p;
     return ITG_OK;
+}
+
+itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t count,
+                            itg_program **out, itg_error *err)
+{
+    return realize(a, taps, count, false, out, err);
+}
+
+itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
+                               itg_program **out, itg_error *err)
+{
+    int32_t count = a->graph->output_count;
+    itg_tap *outputs = calloc((size_t)count + 1, sizeof *outputs);
+    if (outputs == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a program");
+    for (int32_t i = 0; i < count; i++)
+        outputs[i] = (itg_tap){ITG_NONE, i};
+    bool allow_overflow = options != NULL && options->allow_overflow;
+    itg_status status = realize(a, outputs, count, allow_overflow, out, err);
+    free(outputs);
+    return status;
 }

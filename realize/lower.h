@@ -13,6 +13,8 @@ typedef struct itg_lowering {
     int32_t **packed; /* [value][version]: constant matrices with their last two dims exchanged */
     int32_t *plain;   /* [value]: the version that has the value's own name */
     itg_names names;
+    const itg_tap *outputs; /* [output_count] */
+    int32_t output_count;
     itg_error *err;
 } itg_lowering;
 

@@ -20,6 +20,15 @@ itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count
  * model's constants outlive it (annotated.h). Immutable and shared between instances. */
 typedef struct itg_program itg_program;
 
+/* A program of the same network with other outputs: what these edges carry, [count], no two of one
+ * value and version. */
+typedef struct itg_tap {
+    itg_id node; /* ITG_NONE: graph output `slot` */
+    int32_t slot;
+} itg_tap;
+itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t count,
+                            itg_program **out, itg_error *err);
+
 int32_t itg_program_input_count(const itg_program *p);
 itg_tensor itg_program_input(const itg_program *p, int32_t index); /* dtype, [1, ...]; no data */
 const char *itg_program_output_name(const itg_program *p, int32_t index);

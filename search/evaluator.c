@@ -7,32 +7,20 @@
  * comes back to them. */
 #define WEIGHT_CACHE_BYTES ((size_t)192 << 20)
 
-static itg_status name_constants(itg_evaluator *e, itg_error *err)
-{
-    const itg_graph *g = e->model;
-    e->content = calloc((size_t)g->value_count + 1, sizeof *e->content);
-    if (!e->content) return itg_fail(err, ITG_NO_MEMORY, "no memory to name the constants");
-    for (itg_id v = 0; v < g->value_count; v++) {
-        if (!itg_graph_is_constant(g, v)) continue;
-        itg_tensor t = itg_graph_tensor(g, v);
-        e->content[v] = itg_content_key(t.data, itg_tensor_bytes(&t));
-    }
-    e->constants = (itg_constants){e->weights, e->content};
-    return ITG_OK;
-}
-
 itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *err)
 {
     itg_status status = itg_accel_choose(NULL, &e->kernels, err);
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_CACHE_BYTES, &e->weights, err);
     if (status == ITG_OK && cache_bytes > 0)
         status = itg_cache_create((size_t)cache_bytes, &e->activations, err);
-    return status == ITG_OK ? name_constants(e, err) : status;
+    if (status == ITG_OK)
+        status = itg_constants_create(e->model, e->weights, &e->constants, err);
+    return status;
 }
 
 void itg_evaluator_deinit(itg_evaluator *e)
 {
-    free(e->content);
+    itg_constants_deinit(&e->constants);
     itg_cache_destroy(e->weights);
     itg_cache_destroy(e->activations);
     itg_threshold_cache_destroy(e->cache);

@@ -35,7 +35,6 @@ typedef struct itg_evaluator {
     itg_cache *weights, *activations; /* activations NULL: none are kept */
     int64_t block;                    /* samples computed at once; 0: by their sizes */
     itg_constants constants;          /* of the model's graph, in `weights` */
-    itg_key *content;
     itg_stop stop; /* of every score */
 } itg_evaluator;
 /* Chooses the kernels and makes the caches; cache_bytes: for activations, 0: none. */

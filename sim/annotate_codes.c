@@ -2,6 +2,26 @@
 #include "sim/annotate.h"
 #include "base/packed.h"
 #include <inttypes.h>
+#include <stdlib.h>
+
+itg_status itg_constants_create(const itg_graph *g, itg_cache *cache, itg_constants *out,
+                                itg_error *err)
+{
+    itg_key *content = calloc((size_t)g->value_count + 1, sizeof *content);
+    if (!content) return itg_fail(err, ITG_NO_MEMORY, "no memory to name the constants");
+    for (itg_id v = 0; v < g->value_count; v++) {
+        if (!itg_graph_is_constant(g, v)) continue;
+        itg_tensor t = itg_graph_tensor(g, v);
+        content[v] = itg_content_key(t.data, itg_tensor_bytes(&t));
+    }
+    *out = (itg_constants){cache, content};
+    return ITG_OK;
+}
+
+void itg_constants_deinit(itg_constants *constants)
+{
+    free((void *)(uintptr_t)constants->content);
+}
 
 const itg_constant *annotate_take_codes(annotate *x, itg_id value,
                                         const itg_constant_source *source)

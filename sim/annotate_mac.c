@@ -31,7 +31,25 @@ typedef struct mac {
     int64_t channels, depth;     /* output channels, weights per channel */
 } mac;
 
-static itg_status setup_geometry(mac *m)
+/* The strategy's bias, else the model's. */
+static itg_status take_bias(mac *m, const itg_edge_choice *choice)
+{
+    const itg_graph *g = m->x->g;
+    const itg_node *node = &g->nodes[m->node];
+    if (choice->bias && choice->bias_count != m->channels)
+        return annotate_fail(m->x, m->node, ITG_MISMATCH,
+                             "strategy: its bias has another number of output channels");
+    m->bias = choice->bias;
+    if (!m->bias && node->input_count > 2 && node->inputs[2] != ITG_NONE)
+        m->bias = g->values[node->inputs[2]].data;
+    for (int64_t c = 0; m->bias && c < m->channels; c++)
+        if (!isfinite(m->bias[c]))
+            return annotate_fail(m->x, m->node, choice->bias ? ITG_MISMATCH : ITG_BAD_FILE,
+                                 "its bias is NaN or infinite in a channel");
+    return ITG_OK;
+}
+
+static itg_status setup_geometry(mac *m, const itg_edge_choice *choice)
 {
     const itg_graph *g = m->x->g;
     const itg_node *node = &g->nodes[m->node];
@@ -43,13 +61,7 @@ static itg_status setup_geometry(mac *m)
     m->channels = last_axis ? w->shape.dims[w->shape.rank - 1] : w->shape.dims[0];
     m->depth = elements / m->channels;
     m->source = (itg_constant_source){w->data, NULL, w->shape, &m->wq, last_axis};
-    if (node->input_count > 2 && node->inputs[2] != ITG_NONE)
-        m->bias = g->values[node->inputs[2]].data;
-    for (int64_t c = 0; m->bias && c < m->channels; c++)
-        if (!isfinite(m->bias[c]))
-            return annotate_fail(m->x, m->node, ITG_BAD_FILE,
-                                 "its bias is NaN or infinite in a channel");
-    return ITG_OK;
+    return take_bias(m, choice);
 }
 
 static itg_status weight_quantizer(mac *m, int32_t edge)
@@ -370,7 +382,7 @@ static itg_status set_version(mac *m, itg_version *version, itg_id activation)
 static itg_status quantize_mac(mac *m, itg_node_note *note, itg_value_note *outputs)
 {
     int32_t weight_edge = m->x->a->edge_of_node[m->node] + 1;
-    itg_status status = setup_geometry(m);
+    itg_status status = setup_geometry(m, &m->x->s->edges[weight_edge]);
     if (status == ITG_OK) status = weight_quantizer(m, weight_edge);
     if (status == ITG_OK) status = begin_sums(m);
     if (status == ITG_OK) status = choose_scales(m, outputs);

@@ -146,6 +146,10 @@ typedef struct itg_edge_choice {
      * of `bits`; in the strategy's arena. NULL: the nearest codes. */
     const unsigned char *codes;
     int64_t code_count;
+    /* Weight edges: the bias of each output channel, in place of the model's; in the strategy's
+     * arena. NULL: as the model has it. */
+    const float *bias;
+    int32_t bias_count;
 } itg_edge_choice;
 typedef struct itg_strategy {
     itg_arena *arena;
@@ -164,6 +168,10 @@ void itg_strategy_destroy(itg_strategy *s);
  * depend on them. ITG_BAD_ARGUMENT: a code that edges[edge].bits do not hold. */
 itg_status itg_strategy_set_codes(itg_strategy *s, int32_t edge, const int32_t *codes,
                                   int64_t count, itg_error *err);
+/* Replaces the bias of the node that the weight edge belongs to by a copy of bias [count], one for
+ * each output channel; NULL: the model's again. */
+itg_status itg_strategy_set_bias(itg_strategy *s, int32_t edge, const float *bias, int32_t count,
+                                 itg_error *err);
 /* Resolved thresholds are pure functions of (edge, bits, method); a cache keeps them for the many
  * strategies of a search. Thread-safe. */
 typedef struct itg_threshold_cache itg_threshold_cache;
@@ -193,6 +201,10 @@ itg_status itg_strategy_uniform(const itg_graph *g, const itg_hardware *hw, cons
 /* Pure: the same inputs give the same annotated graph. Graph and hw must outlive it. */
 itg_status itg_annotate(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,
                         itg_annotated **out, itg_error *err);
+/* The contents of the graph's constants, for annotating many strategies; cache is borrowed. */
+itg_status itg_constants_create(const itg_graph *g, itg_cache *cache, itg_constants *out,
+                                itg_error *err);
+void itg_constants_deinit(itg_constants *constants);
 /* The same graph, sooner: codes that the cache has are not computed again. NULL: the annotated
  * graph has a cache of its own. */
 itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const itg_strategy *s,

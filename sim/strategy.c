@@ -61,6 +61,22 @@ static itg_status copy_channels(itg_strategy *s, itg_edge_choice *edge, itg_erro
     return edge->channel ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
 }
 
+static itg_status copy_bias(itg_strategy *s, itg_edge_choice *edge, itg_error *err)
+{
+    if (!edge->bias) return ITG_OK;
+    edge->bias =
+        itg_arena_copy(s->arena, edge->bias, sizeof *edge->bias * (size_t)edge->bias_count);
+    return edge->bias ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a bias");
+}
+
+itg_status itg_strategy_set_bias(itg_strategy *s, int32_t edge, const float *bias, int32_t count,
+                                 itg_error *err)
+{
+    s->edges[edge].bias = bias;
+    s->edges[edge].bias_count = bias ? count : 0;
+    return copy_bias(s, &s->edges[edge], err);
+}
+
 static itg_status copy_codes(itg_strategy *s, itg_edge_choice *edge, itg_error *err)
 {
     if (!edge->codes) return ITG_OK;
@@ -104,6 +120,7 @@ itg_status itg_strategy_clone(const itg_strategy *from, itg_strategy **out, itg_
     for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) {
         status = copy_channels(s, &s->edges[e], err);
         if (status == ITG_OK) status = copy_codes(s, &s->edges[e], err);
+        if (status == ITG_OK) status = copy_bias(s, &s->edges[e], err);
     }
     if (status != ITG_OK)
         itg_strategy_destroy(s);

@@ -80,17 +80,26 @@ static itg_status read_hex(const reader *r, const itg_json_value *v, double *out
                          "expected a hexadecimal float such as \"0x1.8p+1\"");
 }
 
+/* *count: of a list of numbers, one per channel. */
+static itg_status count_channels(const reader *r, const itg_json_value *array, const char *what,
+                                 size_t *count)
+{
+    *count = itg_json_length(array);
+    if (itg_json_typeof(array) == ITG_JSON_ARRAY && *count >= 1 && *count <= INT32_MAX)
+        return ITG_OK;
+    return itg_json_fail(r->json, array, r->err, ITG_BAD_FILE,
+                         "expected a list of %s, one per channel", what);
+}
+
 static itg_status read_channels(const reader *r, const itg_json_value *array, itg_edge_choice *edge)
 {
-    size_t count = itg_json_length(array);
-    if (itg_json_typeof(array) != ITG_JSON_ARRAY || count < 1 || count > INT32_MAX)
-        return itg_json_fail(r->json, array, r->err, ITG_BAD_FILE,
-                             "expected a list of thresholds, one per channel");
+    size_t count = 0;
+    itg_status status = count_channels(r, array, "thresholds", &count);
+    if (status != ITG_OK) return status;
     double *t = itg_arena_array(r->s->arena, count, sizeof *t);
     if (!t)
         return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the thresholds of %zu channels",
                         count);
-    itg_status status = ITG_OK;
     for (size_t i = 0; i < count && status == ITG_OK; i++) {
         status = read_hex(r, itg_json_at(array, i), &t[i]);
         if (status == ITG_OK && t[i] < 0)
@@ -99,6 +108,26 @@ static itg_status read_channels(const reader *r, const itg_json_value *array, it
     }
     edge->channel = t;
     edge->channel_count = (int32_t)count;
+    return status;
+}
+
+static itg_status read_bias(const reader *r, const itg_json_value *array, itg_edge_choice *edge)
+{
+    size_t count = 0;
+    itg_status status = count_channels(r, array, "biases", &count);
+    if (status != ITG_OK) return status;
+    float *bias = itg_arena_array(r->s->arena, count, sizeof *bias);
+    if (!bias) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for %zu biases", count);
+    for (size_t i = 0; i < count && status == ITG_OK; i++) {
+        double value = 0;
+        status = read_hex(r, itg_json_at(array, i), &value);
+        bias[i] = (float)value;
+        if (status == ITG_OK && (double)bias[i] != value)
+            status = itg_json_fail(r->json, itg_json_at(array, i), r->err, ITG_BAD_FILE,
+                                   "expected a bias that float32 holds");
+    }
+    edge->bias = bias;
+    edge->bias_count = (int32_t)count;
     return status;
 }
 
@@ -113,7 +142,7 @@ static itg_status read_held(const reader *r, const itg_json_value *v, itg_edge_c
 
 static itg_status read_threshold(const reader *r, const itg_json_value *v, itg_edge_choice *edge)
 {
-    static const char *const keys[] = {"method", "lo", "hi", "channels", "codes", NULL};
+    static const char *const keys[] = {"method", "lo", "hi", "channels", "codes", "bias", NULL};
     const itg_json_value *method = NULL, *lo = NULL, *hi = NULL;
     const char *name = NULL;
     if (edge->bits == 0)
@@ -132,11 +161,14 @@ static itg_status read_threshold(const reader *r, const itg_json_value *v, itg_e
         return itg_json_fail(r->json, method, r->err, ITG_BAD_FILE, "unknown threshold method '%s'",
                              name);
     const itg_json_value *channels = itg_json_find(v, "channels");
-    const itg_json_value *codes = itg_json_find(v, "codes");
-    if ((channels || codes) && (!channels || itg_json_length(v) > (codes ? 3u : 2u)))
-        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE,
-                             "expected either 'channels' and perhaps 'codes', or 'lo' and 'hi'");
+    const itg_json_value *codes = itg_json_find(v, "codes"), *bias = itg_json_find(v, "bias");
+    size_t expected = 2u + (codes ? 1u : 0u) + (bias ? 1u : 0u);
+    if ((channels || codes || bias) && (!channels || itg_json_length(v) > expected))
+        return itg_json_fail(
+            r->json, v, r->err, ITG_BAD_FILE,
+            "expected either 'channels' and perhaps 'codes' and 'bias', or 'lo' and 'hi'");
     if (codes) status = read_held(r, codes, edge);
+    if (bias && status == ITG_OK) status = read_bias(r, bias, edge);
     if (channels) return status == ITG_OK ? read_channels(r, channels, edge) : status;
     status = need(r, v, "lo", ITG_JSON_STRING, &lo);
     if (status == ITG_OK) status = need(r, v, "hi", ITG_JSON_STRING, &hi);

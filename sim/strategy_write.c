@@ -35,7 +35,12 @@ static void add_threshold(itg_strbuf *out, const itg_edge_choice *c)
     itg_strbuf_add(out, "\"channels\": [");
     for (int32_t i = 0; i < c->channel_count; i++)
         itg_strbuf_format(out, "%s\"%s\"", i ? "," : "", itg_hex_double(c->channel[i], hi));
-    itg_strbuf_add(out, c->codes ? "], \"codes\": true}" : "]}");
+    itg_strbuf_add(out, "]");
+    if (c->codes) itg_strbuf_add(out, ", \"codes\": true");
+    for (int32_t i = 0; i < c->bias_count; i++)
+        itg_strbuf_format(out, "%s\"%s\"", i ? "," : ", \"bias\": [",
+                          itg_hex_double((double)c->bias[i], hi));
+    itg_strbuf_add(out, c->bias ? "]}" : "}");
 }
 
 static void add_codes(itg_strbuf *out, const itg_strategy *s)

@@ -225,6 +225,20 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 const itg_preprocess *p, const itg_stats *stats,
                                 const itg_dataset *calibration, const itg_uniform_options *options,
                                 itg_strategy_file **out, itg_error *err);
+/* Finds codes, scales and biases of weights with which each layer's outputs come nearest to the
+ * float network's, in place of the nearest codes (docs/recover.md). Widths, and the thresholds of
+ * activations, stay. The same strategy results on every machine. */
+typedef struct itg_recover_options {
+    const itg_dataset *data; /* samples to compare on; no labels */
+    int64_t most_samples;    /* of data, from the first on; 0: 512 */
+    int threads;
+    itg_stop stop;
+    /* Called before each layer; NULL: not wanted. */
+    void (*progress)(void *context, int32_t layer, int32_t layers);
+    void *progress_context;
+} itg_recover_options;
+itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
+                                const itg_recover_options *options, itg_error *err);
 /* Weight codes of a strategy are in a second file beside the first (docs/strategy-file.md): open
  * reads both, save writes both or neither. */
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,

@@ -1,0 +1,45 @@
+/* Codes, scales and biases of a layer from its moments. Private to recover/. */
+#ifndef ITG_RECOVER_FIT_H
+#define ITG_RECOVER_FIT_H
+#include "recover/layer.h"
+#include "recover/observe.h"
+
+/* The layer's quadratic problem, of all widths: in units of the input codes' scale. */
+typedef struct itg_fit {
+    const itg_layer *layer;
+    const itg_moments *moments;
+    double input_scale;
+    double *h;      /* [groups][depth][depth] */
+    double *v, *c;  /* [channels][depth]: best real weights; v H */
+    int32_t *order; /* [groups][depth]: descending diagonal */
+    int threads;
+} itg_fit;
+
+/* weights: the model's, in their own order. */
+itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, double input_scale,
+                          const float *weights, int threads, itg_fit *out, itg_error *err);
+void itg_fit_deinit(itg_fit *fit);
+
+/* A layer's codes, as the fit orders them. */
+typedef struct itg_fit_codes {
+    int32_t *q;         /* [channels][depth] */
+    float *scale;       /* [scale_count] */
+    int64_t scale_count; /* 1, or channels */
+} itg_fit_codes;
+
+/* What the codes may be. */
+typedef struct itg_fit_grid {
+    int32_t lo, hi;
+    bool power_of_two;
+} itg_fit_grid;
+
+/* The best codes and scales that are found; where they are no better than what *codes holds, or all
+ * weights are zero, that stays. */
+itg_status itg_fit_search(const itg_fit *fit, const itg_fit_grid *grid, itg_fit_codes *codes,
+                          itg_error *err);
+/* The best codes for the scales as they are, of the channels whose scale differs from `from`. */
+itg_status itg_fit_again(const itg_fit *fit, const itg_fit_grid *grid, const float *from,
+                         itg_fit_codes *codes, itg_error *err);
+/* [channels]: real biases with which the mean of each output is the mean of its targets. */
+void itg_fit_bias(const itg_fit *fit, const itg_fit_codes *codes, float *bias);
+#endif

@@ -1,0 +1,132 @@
+#include "recover/layer.h"
+
+/* Positions in all: so many, and so many for each term. Fewer positions fit the noise. */
+#define LEAST_POSITIONS 32768
+#define POSITIONS_A_TERM 16
+#define MOST_POSITIONS 1024 /* of a sample */
+
+static const itg_value *value_of(const itg_annotated *a, itg_id node, int32_t slot)
+{
+    return &a->graph->values[a->graph->nodes[node].inputs[slot]];
+}
+
+static void set_conv(const itg_annotated *a, itg_layer *l)
+{
+    const itg_node *n = &a->graph->nodes[l->node];
+    const itg_shape *w = &value_of(a, l->node, 1)->shape;
+    itg_window_view v = itg_window_of(ITG_OP_CONV, &n->attrs, &value_of(a, l->node, 0)->shape,
+                                      &a->graph->values[n->outputs[0]].shape);
+    l->is_conv = true;
+    l->window = v.w;
+    l->groups = v.w.group;
+    l->rows = w->dims[0] / v.w.group;
+    l->depth = w->dims[1] * v.w.kernel[0] * v.w.kernel[1];
+    l->positions = v.batch * v.w.out_height * v.w.out_width;
+}
+
+static void set_matrix(const itg_annotated *a, itg_layer *l)
+{
+    const itg_shape *w = &value_of(a, l->node, 1)->shape;
+    int64_t elements = 0;
+    l->last_axis = a->graph->nodes[l->node].op == ITG_OP_MATMUL;
+    l->groups = 1;
+    l->rows = w->dims[l->last_axis ? 1 : 0];
+    l->depth = w->dims[l->last_axis ? 0 : 1];
+    (void)itg_shape_elements(&value_of(a, l->node, 0)->shape, &elements);
+    l->positions = elements / l->depth;
+}
+
+/* The one reader of a value; ITG_NONE: there are others, or a graph output. */
+static itg_id only_reader(const itg_graph *g, itg_id value, int32_t *slot)
+{
+    itg_id reader = ITG_NONE;
+    if (itg_graph_use_count(g, value) != 1) return ITG_NONE;
+    for (itg_id n = 0; n < g->node_count; n++)
+        for (int32_t i = 0; i < g->nodes[n].input_count; i++)
+            if (g->nodes[n].inputs[i] == value) {
+                reader = n;
+                *slot = i;
+            }
+    return reader;
+}
+
+/* An operand that has the shape of the sum, and is made before the layer's output is read. */
+static void find_add(const itg_annotated *a, itg_layer *l)
+{
+    const itg_graph *g = a->graph;
+    itg_id value = g->nodes[l->node].outputs[0];
+    int32_t slot = 0;
+    itg_id add = only_reader(g, value, &slot);
+    l->add = ITG_NONE;
+    if (add == ITG_NONE || g->nodes[add].op != ITG_OP_ADD) return;
+    itg_id other = g->nodes[add].inputs[1 - slot];
+    const itg_edge *edge = itg_annotated_edge(a, add, 1 - slot);
+    if (other == value || g->values[other].data || edge == NULL) return;
+    if (edge->kind == ITG_EDGE_CARRY) return;
+    if (!itg_shape_equal(&g->values[other].shape, &g->values[value].shape)) return;
+    l->add = add;
+    l->add_slot = 1 - slot;
+}
+
+bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out)
+{
+    const itg_node *n = &a->graph->nodes[node];
+    if (a->nodes[node].form != ITG_FORM_MAC || n->input_count < 2) return false;
+    const itg_value *w = value_of(a, node, 1);
+    const itg_version *x = itg_annotated_version(a, node, 0);
+    if (!w->data || value_of(a, node, 0)->data || !x || x->is_float) return false;
+    if (x->q.bits > 16 || (n->op != ITG_OP_CONV && w->shape.rank != 2)) return false;
+    *out = (itg_layer){.node = node, .weight_edge = a->edge_of_node[node] + 1};
+    if (n->op == ITG_OP_CONV)
+        set_conv(a, out);
+    else
+        set_matrix(a, out);
+    find_add(a, out);
+    return out->depth > 0 && out->positions > 0 && out->rows > 0;
+}
+
+void itg_layer_take(itg_layer *l, int64_t samples)
+{
+    int64_t wanted = POSITIONS_A_TERM * l->depth;
+    if (wanted < LEAST_POSITIONS) wanted = LEAST_POSITIONS;
+    l->taken = (wanted + samples - 1) / samples;
+    if (l->taken > MOST_POSITIONS) l->taken = MOST_POSITIONS;
+    if (l->taken > l->positions) l->taken = l->positions;
+}
+
+void itg_layer_positions(const itg_layer *l, int64_t sample, int64_t *out)
+{
+    itg_rng rng;
+    itg_rng_init(&rng, (uint64_t)l->node << 32 ^ (uint64_t)sample);
+    for (int64_t j = 0; j < l->taken; j++) {
+        int64_t first = j * l->positions / l->taken, end = (j + 1) * l->positions / l->taken;
+        out[j] = first + (int64_t)itg_rng_below(&rng, (uint64_t)(end - first));
+    }
+}
+
+int64_t itg_layer_output(const itg_layer *l, int64_t channel, int64_t position)
+{
+    int64_t channels = itg_layer_channels(l);
+    if (!l->is_conv) return position * channels + channel;
+    int64_t area = l->window.out_height * l->window.out_width;
+    return (position / area * channels + channel) * area + position % area;
+}
+
+void itg_layer_inputs(const itg_layer *l, int64_t group, int64_t position, int64_t *out)
+{
+    const itg_window *w = &l->window;
+    for (int64_t k = 0; !l->is_conv && k < l->depth; k++)
+        out[k] = position * l->depth + k;
+    if (!l->is_conv) return;
+    int64_t area = w->out_height * w->out_width, channels = w->channels / w->group;
+    int64_t y0 = position % area / w->out_width * w->stride[0] - w->pad_top,
+            x0 = position % w->out_width * w->stride[1] - w->pad_left;
+    int64_t plane = (position / area * w->channels + group * channels) * w->height;
+    for (int64_t c = 0; c < channels; c++, plane += w->height)
+        for (int64_t i = 0; i < w->kernel[0]; i++)
+            for (int64_t j = 0; j < w->kernel[1]; j++) {
+                int64_t y = y0 + i * w->dilation[0], x = x0 + j * w->dilation[1];
+                bool inside = y >= 0 && y < w->height && x >= 0 && x < w->width;
+                *out++ = inside ? (plane + y) * w->width + x : -1;
+            }
+}

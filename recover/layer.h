@@ -1,0 +1,51 @@
+/* A layer whose weights are reconstructed, as sums: y[channel][position] = sum over terms of
+ * w[channel][term] * x[group of the channel][term][position]. Private to recover/. */
+#ifndef ITG_RECOVER_LAYER_H
+#define ITG_RECOVER_LAYER_H
+#include "graph/annotated.h"
+#include "realize/geometry.h"
+
+/* The samples that it is reconstructed on: the first `count` of data. */
+typedef struct itg_calibration_samples {
+    const itg_dataset *data;
+    const itg_preprocess *preprocess;
+    int64_t count;
+} itg_calibration_samples;
+
+typedef struct itg_layer {
+    itg_id node;
+    int32_t weight_edge;       /* of the strategy */
+    int64_t groups, rows;      /* output channels of a group */
+    int64_t depth;             /* terms of a sum */
+    int64_t positions;         /* sums of a channel in one sample */
+    int64_t taken;             /* of these, that are looked at; at most positions */
+    bool last_axis;            /* weights lie [depth][channels] */
+    bool is_conv;
+    itg_window window;         /* of a Conv */
+    itg_id add;                /* an Add that alone reads the output, or ITG_NONE */
+    int32_t add_slot;          /* its other operand */
+} itg_layer;
+
+/* Whether the node is a layer whose weights can be reconstructed; *out is complete but for
+ * `taken`. */
+bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out);
+/* Looks at so many positions of each of `samples` samples that there are enough in all. */
+void itg_layer_take(itg_layer *layer, int64_t samples);
+static inline int64_t itg_layer_channels(const itg_layer *layer)
+{
+    return layer->groups * layer->rows;
+}
+/* The positions of a sample, [taken], ascending: one at random of each of `taken` equal parts. */
+void itg_layer_positions(const itg_layer *layer, int64_t sample, int64_t *out);
+/* Element of the output for a channel at a position, within one sample. */
+int64_t itg_layer_output(const itg_layer *layer, int64_t channel, int64_t position);
+/* Elements of the input, within one sample, that the terms of a group read at a position, [depth];
+ * -1: padding. */
+void itg_layer_inputs(const itg_layer *layer, int64_t group, int64_t position, int64_t *out);
+/* Element of the weights. */
+static inline int64_t itg_layer_weight(const itg_layer *layer, int64_t channel, int64_t term)
+{
+    return layer->last_axis ? term * itg_layer_channels(layer) + channel
+                            : channel * layer->depth + term;
+}
+#endif

@@ -1,0 +1,119 @@
+#include "recover/moments.h"
+#include "kernels/clones.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns whose rows stay in the cache while a tile meets all others. */
+enum { TILE = ITG_MOMENTS_TILE, PART = 1024 };
+
+static size_t plane_rows(const itg_digits *d)
+{
+    return (size_t)(d->groups * itg_digits_tiles(d) * TILE);
+}
+
+itg_status itg_digits_create(int64_t groups, int64_t rows, int64_t columns, int32_t planes,
+                             itg_digits *out, itg_error *err)
+{
+    itg_digits d = {NULL, groups, rows, columns, planes};
+    d.data = calloc(plane_rows(&d) * (size_t)planes, (size_t)columns * sizeof *d.data);
+    if (!d.data)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for inputs of %lld terms", (long long)rows);
+    *out = d;
+    return ITG_OK;
+}
+
+void itg_digits_deinit(itg_digits *digits)
+{
+    free(digits->data);
+}
+
+void itg_digits_clear(itg_digits *d)
+{
+    memset(d->data, 0, plane_rows(d) * (size_t)(d->planes * d->columns) * sizeof *d->data);
+}
+
+static int16_t *row_of(const itg_digits *d, int32_t plane, int64_t group, int64_t row)
+{
+    size_t place = (size_t)plane * plane_rows(d) +
+                   (size_t)(group * itg_digits_tiles(d) * TILE + row);
+    return d->data + place * (size_t)d->columns;
+}
+
+void itg_digits_set(itg_digits *d, int64_t group, int64_t row, int64_t column, int64_t value)
+{
+    for (int32_t p = 0; p < d->planes; p++) {
+        int64_t low = p + 1 == d->planes ? value : ((value + 128) & 255) - 128;
+        row_of(d, p, group, row)[column] = (int16_t)low;
+        value = (value - low) / 256;
+    }
+}
+
+int64_t itg_digits_sum(const itg_digits *d, int64_t group, int64_t row)
+{
+    int64_t sum = 0;
+    for (int32_t p = d->planes - 1; p >= 0; p--) {
+        const int16_t *digits = row_of(d, p, group, row);
+        int64_t plane = 0;
+        for (int64_t i = 0; i < d->columns; i++)
+            plane += digits[i];
+        sum = sum * 256 + plane;
+    }
+    return sum;
+}
+
+/* Digits are at most 256: a sum of ITG_MOMENTS_COLUMNS products has 30 bits. */
+ITG_CLONES static void recover_dot_tile(const int16_t *a, const int16_t *b, int64_t stride_a,
+                                        int64_t stride_b, int64_t count, int32_t *out)
+{
+    for (int u = 0; u < TILE; u++) {
+        const int16_t *x = a + u * stride_a;
+        int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        const int16_t *y0 = b, *y1 = b + stride_b, *y2 = b + 2 * stride_b, *y3 = b + 3 * stride_b;
+        for (int64_t i = 0; i < count; i++) {
+            s0 += x[i] * y0[i];
+            s1 += x[i] * y1[i];
+            s2 += x[i] * y2[i];
+            s3 += x[i] * y3[i];
+        }
+        out[u * TILE] = s0;
+        out[u * TILE + 1] = s1;
+        out[u * TILE + 2] = s2;
+        out[u * TILE + 3] = s3;
+    }
+}
+
+typedef struct product {
+    const itg_digits *a, *b;
+    int64_t group, row_a, row_b, first, count;
+} product;
+
+static void add_tile(const product *p, int64_t *sums)
+{
+    const itg_digits *a = p->a, *b = p->b;
+    int64_t sum[TILE * TILE] = {0};
+    int32_t part[TILE * TILE];
+    for (int32_t i = 0; i < a->planes; i++)
+        for (int32_t j = 0; j < b->planes; j++) {
+            recover_dot_tile(row_of(a, i, p->group, p->row_a) + p->first,
+                             row_of(b, j, p->group, p->row_b) + p->first, a->columns, b->columns,
+                             p->count, part);
+            for (int k = 0; k < TILE * TILE; k++)
+                sum[k] += part[k] * ((int64_t)1 << 8 * (i + j));
+        }
+    for (int64_t u = 0; u < TILE && p->row_a + u < a->rows; u++)
+        for (int64_t v = 0; v < TILE && p->row_b + v < b->rows; v++)
+            sums[(p->row_a + u) * b->rows + p->row_b + v] += sum[u * TILE + v];
+}
+
+void itg_moments_add(const itg_digits *a, const itg_digits *b, int64_t group, int64_t tile,
+                     int64_t from, int64_t *sums)
+{
+    product p = {a, b, group, tile * TILE, 0, 0, 0};
+    for (; p.first < a->columns; p.first += PART) {
+        p.count = a->columns - p.first < PART ? a->columns - p.first : PART;
+        for (int64_t j = from; j < itg_digits_tiles(b); j++) {
+            p.row_b = j * TILE;
+            add_tile(&p, sums);
+        }
+    }
+}

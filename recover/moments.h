@@ -1,0 +1,36 @@
+/* Exact sums of products of integers. Integers are kept as digits to the base 256, so that products
+ * of 16 bits summed in 32 are exact: sums do not depend on the order, the machine or the threads.
+ * Private to recover/. */
+#ifndef ITG_RECOVER_MOMENTS_H
+#define ITG_RECOVER_MOMENTS_H
+#include "base/base.h"
+
+#define ITG_MOMENTS_TILE 4
+#define ITG_MOMENTS_COLUMNS 8192 /* the most: sums of products of digits keep within 32 bits */
+
+/* Groups of rows of integers. */
+typedef struct itg_digits {
+    int16_t *data; /* [planes][groups][rows, to a multiple of ITG_MOMENTS_TILE][columns] */
+    int64_t groups, rows, columns;
+    int32_t planes; /* 1: integers of -256..256; n: of less than 256^n / 2 */
+} itg_digits;
+
+/* All zero. */
+itg_status itg_digits_create(int64_t groups, int64_t rows, int64_t columns, int32_t planes,
+                             itg_digits *out, itg_error *err);
+void itg_digits_deinit(itg_digits *digits);
+void itg_digits_clear(itg_digits *digits);
+void itg_digits_set(itg_digits *digits, int64_t group, int64_t row, int64_t column, int64_t value);
+/* The sum of a row. */
+int64_t itg_digits_sum(const itg_digits *digits, int64_t group, int64_t row);
+
+/* Tiles of rows of a group. */
+static inline int64_t itg_digits_tiles(const itg_digits *digits)
+{
+    return (digits->rows + ITG_MOMENTS_TILE - 1) / ITG_MOMENTS_TILE;
+}
+/* sums [a->rows][b->rows] of a group: += products of the rows of one tile of a with rows of b,
+ * summed over the columns. from: the first tile of b. */
+void itg_moments_add(const itg_digits *a, const itg_digits *b, int64_t group, int64_t tile,
+                     int64_t from, int64_t *sums);
+#endif

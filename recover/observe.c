@@ -1,0 +1,263 @@
+#include "recover/observe.h"
+#include "kernels/math.h"
+#include "kernels/requant.h"
+#include "realize/batch.h"
+#include "recover/moments.h"
+#include <stdlib.h>
+
+#define MOST_TARGET 8000000.0 /* in units of the step: three digits hold it */
+
+/* A number of blocks is run and gathered side by side, then multiplied. */
+typedef struct observer {
+    const itg_observation *o;
+    itg_moments *moments;
+    itg_batch_plan *plan;
+    itg_batch **batches; /* [threads] */
+    int64_t **inputs;    /* [threads][depth] and positions [taken] behind it */
+    itg_digits x, t;
+    const itg_quantizer *xq, *add; /* add: of the other operand, NULL: float or none */
+    bool adds;
+    int64_t first; /* sample of the first block */
+    int threads;
+} observer;
+
+void itg_moments_deinit(itg_moments *m)
+{
+    free(m->xx);
+    free(m->tx);
+    free(m->x);
+    free(m->t);
+}
+
+static itg_status create_moments(const itg_layer *l, itg_moments *m, itg_error *err)
+{
+    size_t depth = (size_t)l->depth, groups = (size_t)l->groups,
+           channels = (size_t)itg_layer_channels(l);
+    m->xx = calloc(groups * depth, depth * sizeof *m->xx);
+    m->tx = calloc(channels, depth * sizeof *m->tx);
+    m->x = calloc(groups, depth * sizeof *m->x);
+    m->t = calloc(channels, sizeof *m->t);
+    return m->xx && m->tx && m->x && m->t
+               ? ITG_OK
+               : itg_fail(err, ITG_NO_MEMORY, "no memory for the moments of %lld inputs",
+                          (long long)l->depth);
+}
+
+/* ---- gathering ---- */
+
+static int64_t code_at(const itg_tensor *x, int64_t i)
+{
+    switch (x->dtype) {
+    case ITG_U8:
+        return ((const uint8_t *)x->data)[i];
+    case ITG_S8:
+        return ((const int8_t *)x->data)[i];
+    case ITG_U16:
+        return ((const uint16_t *)x->data)[i];
+    case ITG_S16:
+        return ((const int16_t *)x->data)[i];
+    default:
+        return ((const int32_t *)x->data)[i];
+    }
+}
+
+static double real_at(const observer *w, const itg_tensor *x, int64_t i)
+{
+    if (!w->add) return (double)((const float *)x->data)[i];
+    return (double)w->add->scale[0] * (double)(code_at(x, i) - w->add->zero_point);
+}
+
+static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, int64_t position,
+                          int64_t *inputs)
+{
+    const itg_layer *l = w->o->layer;
+    for (int64_t g = 0; g < l->groups; g++) {
+        itg_layer_inputs(l, g, position, inputs);
+        for (int64_t k = 0; k < l->depth; k++)
+            if (inputs[k] >= 0)
+                itg_digits_set(&w->x, g, k, column, code_at(x, inputs[k]) - w->xq->zero_point);
+    }
+}
+
+static void gather_targets(observer *w, const itg_tensor *other, int64_t column, int64_t position,
+                           const float *targets)
+{
+    const itg_layer *l = w->o->layer;
+    for (int64_t c = 0; c < itg_layer_channels(l); c++) {
+        double t = (double)targets[c];
+        if (other) t -= real_at(w, other, itg_layer_output(l, c, position));
+        t = itg_round_half_even(t / w->moments->step);
+        t = t > MOST_TARGET ? MOST_TARGET : t < -MOST_TARGET ? -MOST_TARGET : t;
+        itg_digits_set(&w->t, c / l->rows, c % l->rows, column, (int64_t)t);
+    }
+}
+
+static void gather_sample(observer *w, int worker, int64_t k, int64_t sample)
+{
+    const itg_layer *l = w->o->layer;
+    int64_t *inputs = w->inputs[worker], *positions = inputs + l->depth;
+    itg_tensor x = itg_batch_output(w->batches[worker], 0, k), other = {0};
+    if (w->adds) other = itg_batch_output(w->batches[worker], 1, k);
+    itg_layer_positions(l, sample, positions);
+    for (int64_t j = 0; j < l->taken; j++) {
+        int64_t column = (sample - w->first) * l->taken + j;
+        gather_inputs(w, &x, column, positions[j], inputs);
+        gather_targets(w, w->adds ? &other : NULL, column, positions[j],
+                       w->o->targets + (sample * l->taken + j) * itg_layer_channels(l));
+    }
+}
+
+static itg_status fill(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
+{
+    const observer *w = context;
+    const itg_graph *g = w->o->annotated->graph;
+    const itg_value *v = &g->values[g->inputs[index]];
+    itg_tensor input = {v->dtype, v->shape, x};
+    return itg_preprocess_sample(w->o->samples.preprocess, w->o->samples.data, sample, &input,
+                                 err);
+}
+
+static itg_status run_block(void *context, int worker, int64_t item, itg_error *err)
+{
+    observer *w = context;
+    int64_t first = w->first + item * ITG_RECOVER_BLOCK, left = w->o->samples.count - first;
+    itg_block block = {0, first, left < ITG_RECOVER_BLOCK ? left : ITG_RECOVER_BLOCK};
+    itg_batch_io io = {fill, w, w->o->activations, true};
+    itg_status status = itg_check_stop(&w->o->options->stop, err);
+    if (status == ITG_OK && !w->batches[worker])
+        status = itg_batch_create(w->plan, &w->batches[worker], err);
+    if (status == ITG_OK) status = itg_batch_run(w->batches[worker], &block, &io, err);
+    for (int64_t k = 0; k < block.count && status == ITG_OK; k++)
+        gather_sample(w, worker, k, first + k);
+    return status;
+}
+
+/* ---- products ---- */
+
+/* A tile of rows: of the inputs with the inputs, or of the targets with the inputs. */
+static itg_status multiply_tile(void *context, int worker, int64_t item, itg_error *err)
+{
+    observer *w = context;
+    const itg_layer *l = w->o->layer;
+    int64_t tiles = itg_digits_tiles(&w->x), all = tiles + itg_digits_tiles(&w->t);
+    int64_t g = item / all, tile = item % all;
+    (void)worker;
+    (void)err;
+    if (tile < tiles)
+        itg_moments_add(&w->x, &w->x, g, tile, tile, w->moments->xx + g * l->depth * l->depth);
+    else
+        itg_moments_add(&w->t, &w->x, g, tile - tiles, 0,
+                        w->moments->tx + g * l->rows * l->depth);
+    return ITG_OK;
+}
+
+static void add_sums(observer *w)
+{
+    const itg_layer *l = w->o->layer;
+    for (int64_t g = 0; g < l->groups; g++) {
+        for (int64_t k = 0; k < l->depth; k++)
+            w->moments->x[g * l->depth + k] += itg_digits_sum(&w->x, g, k);
+        for (int64_t r = 0; r < l->rows; r++)
+            w->moments->t[g * l->rows + r] += itg_digits_sum(&w->t, g, r);
+    }
+}
+
+static itg_status observe_all(observer *w, itg_error *err)
+{
+    const itg_layer *l = w->o->layer;
+    int64_t blocks = w->x.columns / (l->taken * ITG_RECOVER_BLOCK), samples = w->o->samples.count;
+    itg_status status = ITG_OK;
+    for (w->first = 0; w->first < samples && status == ITG_OK;
+         w->first += blocks * ITG_RECOVER_BLOCK) {
+        int64_t left = samples - w->first,
+                count = left < blocks * ITG_RECOVER_BLOCK ? left : blocks * ITG_RECOVER_BLOCK;
+        itg_digits_clear(&w->x);
+        itg_digits_clear(&w->t);
+        status = itg_parallel_for(w->threads, (count + ITG_RECOVER_BLOCK - 1) / ITG_RECOVER_BLOCK,
+                                  run_block, w, err);
+        if (status != ITG_OK) return status;
+        w->moments->count += count * l->taken;
+        (void)itg_parallel_for(w->threads,
+                               l->groups * (itg_digits_tiles(&w->x) + itg_digits_tiles(&w->t)),
+                               multiply_tile, w, NULL);
+        add_sums(w);
+    }
+    return status;
+}
+
+/* ---- setting up ---- */
+
+/* The targets fit three digits with room for what the other operand takes away. */
+static double choose_step(const itg_observation *o)
+{
+    int64_t count = o->samples.count * o->layer->taken * itg_layer_channels(o->layer);
+    double most = 0;
+    int exponent = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double t = (double)o->targets[i];
+        most = t > most ? t : -t > most ? -t : most;
+    }
+    if (!(most > 0)) return 1;
+    (void)itg_frexp(most, &exponent);
+    return itg_ldexp(1.0, exponent - 21);
+}
+
+static itg_status create_plan(observer *w, itg_program **program, itg_error *err)
+{
+    const itg_observation *o = w->o;
+    const itg_layer *l = o->layer;
+    const itg_tap taps[2] = {{l->node, 0}, {l->add, l->add_slot}};
+    const itg_version *add =
+        l->add == ITG_NONE ? NULL : itg_annotated_version(o->annotated, l->add, l->add_slot);
+    w->adds = l->add != ITG_NONE;
+    w->add = add && !add->is_float ? &add->q : NULL;
+    w->xq = &itg_annotated_version(o->annotated, l->node, 0)->q;
+    itg_status status = itg_realize_taps(o->annotated, taps, w->adds ? 2 : 1, program, err);
+    itg_batch_options options = {.block = ITG_RECOVER_BLOCK, .weights = o->weights};
+    if (status == ITG_OK) status = itg_batch_plan_create(*program, &options, &w->plan, err);
+    return status;
+}
+
+static itg_status create_memory(observer *w, itg_error *err)
+{
+    const itg_layer *l = w->o->layer;
+    int64_t block = l->taken * ITG_RECOVER_BLOCK, columns = ITG_MOMENTS_COLUMNS / block * block;
+    int32_t planes = w->xq->bits > 8 ? 2 : 1;
+    bool ok = true;
+    w->batches = calloc((size_t)w->threads, sizeof *w->batches);
+    w->inputs = calloc((size_t)w->threads, sizeof *w->inputs);
+    for (int i = 0; w->inputs && i < w->threads; i++) {
+        w->inputs[i] = calloc((size_t)(l->depth + l->taken), sizeof **w->inputs);
+        ok = ok && w->inputs[i];
+    }
+    if (!ok || !w->batches || !w->inputs)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory to run the layers");
+    itg_status status = itg_digits_create(l->groups, l->depth, columns, planes, &w->x, err);
+    if (status == ITG_OK)
+        status = itg_digits_create(l->groups, l->rows, columns, 3, &w->t, err);
+    return status == ITG_OK ? create_moments(l, w->moments, err) : status;
+}
+
+itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg_error *err)
+{
+    itg_program *program = NULL;
+    observer w = {.o = observation,
+                  .moments = out,
+                  .threads = itg_thread_count(observation->options->threads)};
+    *out = (itg_moments){.step = choose_step(observation)};
+    itg_status status = create_plan(&w, &program, err);
+    if (status == ITG_OK) status = create_memory(&w, err);
+    if (status == ITG_OK) status = observe_all(&w, err);
+    for (int i = 0; i < w.threads; i++) {
+        if (w.batches) itg_batch_destroy(w.batches[i]);
+        if (w.inputs) free(w.inputs[i]);
+    }
+    free(w.batches);
+    free(w.inputs);
+    itg_digits_deinit(&w.x);
+    itg_digits_deinit(&w.t);
+    itg_batch_plan_destroy(w.plan);
+    itg_program_destroy(program);
+    if (status != ITG_OK) itg_moments_deinit(out);
+    return status;
+}

@@ -1,0 +1,257 @@
+#include "recover/recover.h"
+#include "realize/batch.h"
+#include "recover/fit.h"
+#include "recover/targets.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define ACTIVATION_BYTES ((size_t)768 << 20)
+#define WEIGHT_BYTES ((size_t)192 << 20)
+/* The hardware may raise a scale, which changes codes and bias, which may raise it again. */
+#define MOST_ROUNDS 4
+
+typedef struct recovery {
+    const itg_graph *g;
+    const itg_hardware *hw;
+    const itg_preprocess *preprocess;
+    itg_strategy *s;
+    const itg_recover_options *o;
+    int64_t samples;
+    itg_layer *layers;
+    int32_t layer_count;
+    itg_targets targets;
+    itg_cache *weights, *activations;
+    itg_constants constants;
+} recovery;
+
+static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *err)
+{
+    return itg_annotate_with(r->g, r->hw, r->s, &r->constants, out, err);
+}
+
+static itg_status find_layers(recovery *r, itg_error *err)
+{
+    itg_annotated *a = NULL;
+    itg_status status = annotate(r, &a, err);
+    r->layers = calloc((size_t)r->g->node_count + 1, sizeof *r->layers);
+    if (status == ITG_OK && !r->layers) status = itg_fail(err, ITG_NO_MEMORY, "no memory for layers");
+    for (itg_id n = 0; n < r->g->node_count && status == ITG_OK; n++)
+        if (itg_layer_of(a, n, &r->layers[r->layer_count]))
+            itg_layer_take(&r->layers[r->layer_count++], r->samples);
+    itg_annotated_destroy(a);
+    return status;
+}
+
+/* ---- one layer ---- */
+
+/* What a layer had, to go back to. */
+typedef struct reconstruction {
+    recovery *r;
+    const itg_layer *layer;
+    itg_edge_choice before, *choice;
+    itg_fit fit;
+    itg_fit_grid grid;
+    itg_fit_codes codes;
+    float *tried, *bias;
+    int32_t *packed; /* codes in the weights' order */
+} reconstruction;
+
+static const itg_quantizer *weight_quantizer(const itg_annotated *a, const itg_layer *l)
+{
+    return &itg_annotated_version(a, l->node, 1)->q;
+}
+
+static int32_t stored_code(const itg_quantizer *q, const void *codes, int64_t i)
+{
+    return q->storage == ITG_S8    ? ((const int8_t *)codes)[i]
+           : q->storage == ITG_S16 ? ((const int16_t *)codes)[i]
+                                   : ((const int32_t *)codes)[i];
+}
+
+/* Codes and scales as they are without reconstruction. */
+static itg_status take_codes(reconstruction *x, const itg_annotated *a, itg_error *err)
+{
+    const itg_layer *l = x->layer;
+    const itg_quantizer *q = weight_quantizer(a, l);
+    const void *codes = itg_annotated_version(a, l->node, 1)->constant->codes;
+    int64_t channels = itg_layer_channels(l), elements = channels * l->depth;
+    x->codes = (itg_fit_codes){malloc((size_t)elements * sizeof *x->codes.q),
+                               malloc((size_t)q->scale_count * sizeof *x->codes.scale),
+                               q->scale_count};
+    x->tried = malloc((size_t)q->scale_count * sizeof *x->tried);
+    x->bias = malloc((size_t)channels * sizeof *x->bias);
+    x->packed = malloc((size_t)elements * sizeof *x->packed);
+    if (!x->codes.q || !x->codes.scale || !x->tried || !x->bias || !x->packed)
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the codes of a layer");
+    memcpy(x->codes.scale, q->scale, (size_t)q->scale_count * sizeof *x->codes.scale);
+    for (int64_t ch = 0; ch < channels; ch++)
+        for (int64_t k = 0; k < l->depth; k++)
+            x->codes.q[ch * l->depth + k] = stored_code(q, codes, itg_layer_weight(l, ch, k));
+    x->grid = (itg_fit_grid){(int32_t)q->qmin, (int32_t)q->qmax, x->r->hw->power_of_two_scales};
+    return ITG_OK;
+}
+
+/* Thresholds that give these scales (docs/arithmetic.md 2.2), and the bias. */
+static itg_status set_scales(reconstruction *x, itg_error *err)
+{
+    itg_strategy *s = x->r->s;
+    const int32_t edge = x->layer->weight_edge;
+    int64_t count = x->codes.scale_count,
+            steps = ((int64_t)1 << (x->choice->bits - 1)) - !x->grid.power_of_two;
+    double *t = itg_arena_array(s->arena, (size_t)count, sizeof *t);
+    if (!t) return itg_fail(err, ITG_NO_MEMORY, "no memory for weight thresholds");
+    for (int64_t i = 0; i < count; i++)
+        t[i] = (double)x->codes.scale[i] * (double)steps;
+    x->choice->channel = t;
+    x->choice->codes = NULL;
+    x->choice->code_count = 0;
+    const itg_node *node = &x->r->g->nodes[x->layer->node];
+    bool has_bias = node->input_count > 2 && node->inputs[2] != ITG_NONE;
+    if (!has_bias && node->op == ITG_OP_MATMUL) return ITG_OK; /* ONNX has none there */
+    itg_fit_bias(&x->fit, &x->codes, x->bias);
+    return itg_strategy_set_bias(s, edge, x->bias, (int32_t)itg_layer_channels(x->layer), err);
+}
+
+static itg_status set_codes(reconstruction *x, itg_error *err)
+{
+    const itg_layer *l = x->layer;
+    int64_t channels = itg_layer_channels(l);
+    for (int64_t ch = 0; ch < channels; ch++)
+        for (int64_t k = 0; k < l->depth; k++)
+            x->packed[itg_layer_weight(l, ch, k)] = x->codes.q[ch * l->depth + k];
+    return itg_strategy_set_codes(x->r->s, l->weight_edge, x->packed, channels * l->depth, err);
+}
+
+/* Whether the hardware can run the strategy as it is. */
+static itg_status check_program(const recovery *r, itg_error *err)
+{
+    itg_annotated *a = NULL;
+    itg_program *p = NULL;
+    itg_status status = annotate(r, &a, err);
+    if (status == ITG_OK) status = itg_realize_program(a, NULL, &p, err);
+    itg_program_destroy(p);
+    itg_annotated_destroy(a);
+    return status;
+}
+
+/* Scales that the hardware takes as they are, with the codes for them. *fits false: none found. */
+static itg_status settle_scales(reconstruction *x, bool *fits, itg_error *err)
+{
+    size_t bytes = (size_t)x->codes.scale_count * sizeof *x->tried;
+    *fits = false;
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        itg_annotated *a = NULL;
+        itg_status status = set_scales(x, err);
+        if (status == ITG_OK) status = annotate(x->r, &a, err);
+        if (status != ITG_OK) return status;
+        memcpy(x->tried, x->codes.scale, bytes);
+        memcpy(x->codes.scale, weight_quantizer(a, x->layer)->scale, bytes);
+        itg_annotated_destroy(a);
+        *fits = memcmp(x->tried, x->codes.scale, bytes) == 0;
+        if (*fits) return ITG_OK;
+        status = itg_fit_again(&x->fit, &x->grid, x->tried, &x->codes, err);
+        if (status != ITG_OK) return status;
+    }
+    return ITG_OK;
+}
+
+/* Codes that the hardware cannot run are no failure: the layer keeps what it had. */
+static itg_status apply(reconstruction *x, itg_error *err)
+{
+    bool fits = false;
+    itg_error why = {0};
+    itg_status status = settle_scales(x, &fits, &why);
+    if (status == ITG_OK && fits) status = set_codes(x, &why);
+    if (status == ITG_OK && fits) status = check_program(x->r, &why);
+    if (status == ITG_OK && fits) return ITG_OK;
+    *x->choice = x->before;
+    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    return itg_fail(err, status, "%s", why.message);
+}
+
+static itg_status fit_layer(reconstruction *x, const itg_annotated *a, const itg_moments *moments,
+                            itg_error *err)
+{
+    const itg_layer *l = x->layer;
+    const itg_graph *g = x->r->g;
+    int threads = itg_thread_count(x->r->o->threads);
+    double input_scale = (double)itg_annotated_version(a, l->node, 0)->q.scale[0];
+    itg_status status = take_codes(x, a, err);
+    if (status == ITG_OK)
+        status = itg_fit_create(l, moments, input_scale, g->values[g->nodes[l->node].inputs[1]].data,
+                                threads, &x->fit, err);
+    if (status != ITG_OK) return status;
+    status = itg_fit_search(&x->fit, &x->grid, &x->codes, err);
+    if (status == ITG_OK) status = apply(x, err);
+    itg_fit_deinit(&x->fit);
+    return status;
+}
+
+static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
+{
+    const itg_layer *l = &r->layers[index];
+    itg_edge_choice *choice = &r->s->edges[l->weight_edge];
+    reconstruction x = {.r = r, .layer = l, .before = *choice, .choice = choice};
+    itg_annotated *a = NULL;
+    itg_moments moments = {0};
+    itg_status status = annotate(r, &a, err);
+    itg_observation o = {.annotated = a,
+                         .layer = l,
+                         .targets = r->targets.values[index],
+                         .samples = {r->o->data, r->preprocess, r->samples},
+                         .options = r->o,
+                         .weights = r->weights,
+                         .activations = r->activations};
+    if (status == ITG_OK) status = itg_observe(&o, &moments, err);
+    if (status == ITG_OK) {
+        status = fit_layer(&x, a, &moments, err);
+        itg_moments_deinit(&moments);
+    }
+    free(x.codes.q);
+    free(x.codes.scale);
+    free(x.tried);
+    free(x.bias);
+    free(x.packed);
+    itg_annotated_destroy(a);
+    return status;
+}
+
+/* ---- all layers ---- */
+
+static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
+{
+    const itg_calibration_samples samples = {r->o->data, r->preprocess, r->samples};
+    return itg_targets_fill(r->g, r->layers, r->layer_count, first, &samples, r->o, &r->targets, err);
+}
+
+static itg_status recover_layers(recovery *r, itg_error *err)
+{
+    itg_status status = find_layers(r, err);
+    for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
+        if (r->o->progress) r->o->progress(r->o->progress_context, i, r->layer_count);
+        if (i >= r->targets.end)
+            status = fill_targets(r, i, err);
+        if (status == ITG_OK) status = recover_layer(r, i, err);
+        if (status != ITG_OK)
+            itg_prefix_error(err, status, "node '%s'", r->g->nodes[r->layers[i].node].name);
+    }
+    return status;
+}
+
+itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
+                       const itg_recover_options *options, itg_strategy *strategy, itg_error *err)
+{
+    recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = strategy, .o = options};
+    int64_t most = options->most_samples > 0 ? options->most_samples : ITG_RECOVER_SAMPLES;
+    r.samples = options->data->shape.dims[0] < most ? options->data->shape.dims[0] : most;
+    itg_status status = itg_cache_create(WEIGHT_BYTES, &r.weights, err);
+    if (status == ITG_OK) status = itg_cache_create(ACTIVATION_BYTES, &r.activations, err);
+    if (status == ITG_OK) status = itg_constants_create(g, r.weights, &r.constants, err);
+    if (status == ITG_OK) status = recover_layers(&r, err);
+    itg_targets_deinit(&r.targets);
+    free(r.layers);
+    itg_constants_deinit(&r.constants);
+    itg_cache_destroy(r.activations);
+    itg_cache_destroy(r.weights);
+    return status;
+}

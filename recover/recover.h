@@ -1,0 +1,31 @@
+/* Weight codes by reconstruction: layer by layer, codes and scales whose outputs are nearest to the
+ * float network's on calibration samples, given the inputs that the integer program computes.
+ *
+ * Per layer, with x the inputs of the integer program (less their mean) and t the float outputs:
+ * H = sum x x', C = sum t x'. The least squares weights are V = C / H. Codes q and a scale s of a
+ * channel minimize (V - s q) H (V - s q)', by coordinate descent over single codes and pairs of
+ * codes, from several scales. The bias then makes the means equal.
+ *
+ * Sources: GPTQ (Frantar 2022) for the second-order objective, QuantEase (Behdin 2023) and COMQ
+ * (Zhang 2024) for coordinate descent, GPTAQ (Li 2025) and Qronos (Zhang 2025) for the float target
+ * with inputs of the quantized network. What differs: inputs are the exact codes of the integer
+ * program and H is an exact integer; scales are refitted between the sweeps; pairs of codes move
+ * together; the error of an Add's other operand is part of the target.
+ *
+ * Everything is computed in exact integers or in double in a stated order: the codes are the same
+ * on every machine and any number of threads. */
+#ifndef ITG_RECOVER_H
+#define ITG_RECOVER_H
+#include <intaglio/intaglio.h>
+#include "hardware/hardware.h"
+#include "sim/sim.h"
+
+#define ITG_RECOVER_SAMPLES 512 /* where the options do not say how many */
+
+/* Gives the weights of every integer Conv, Gemm and MatMul with constant weights their codes,
+ * scales and biases. Bits, and thresholds of activations, stay. A layer keeps what it had where
+ * nothing better is found, or where the hardware could not run the result. */
+itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
+                       const itg_recover_options *options, itg_strategy *strategy,
+                       itg_error *err);
+#endif

@@ -1,0 +1,126 @@
+#include "recover/targets.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define TARGET_BYTES ((size_t)1 << 30)
+
+typedef struct pass {
+    const itg_graph *g;
+    const itg_layer *layers;
+    const itg_calibration_samples *samples;
+    const itg_recover_options *options;
+    itg_targets *targets;
+    itg_float_exec **exec; /* [threads] */
+    int64_t **positions;   /* [threads]: room for those of any layer */
+} pass;
+
+static size_t sample_elements(const itg_layer *l)
+{
+    return (size_t)(l->taken * itg_layer_channels(l));
+}
+
+void itg_targets_deinit(itg_targets *t)
+{
+    for (int32_t i = t->first; t->values && i < t->end; i++) {
+        free(t->values[i]);
+        t->values[i] = NULL;
+    }
+    free(t->values);
+    *t = (itg_targets){0, 0, NULL};
+}
+
+static itg_status allocate(const itg_layer *layers, int32_t count, int32_t first, int64_t samples,
+                           itg_targets *t, itg_error *err)
+{
+    size_t bytes = 0;
+    t->values = calloc((size_t)count + 1, sizeof *t->values);
+    t->first = t->end = first;
+    for (; t->values && t->end < count; t->end++) {
+        size_t size = sample_elements(&layers[t->end]) * (size_t)samples * sizeof **t->values;
+        bytes += size;
+        if (t->end > first && bytes > TARGET_BYTES) return ITG_OK;
+        t->values[t->end] = calloc(1, size);
+        if (!t->values[t->end]) break;
+    }
+    return t->values && t->end == count
+               ? ITG_OK
+               : itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
+}
+
+/* One sample, as one worker sees it. */
+typedef struct visit {
+    const pass *p;
+    int64_t sample, *positions;
+} visit;
+
+static void add_value(const visit *v, int32_t layer, const float *x)
+{
+    const itg_layer *l = &v->p->layers[layer];
+    int64_t channels = itg_layer_channels(l);
+    float *out = v->p->targets->values[layer] + (size_t)v->sample * sample_elements(l);
+    itg_layer_positions(l, v->sample, v->positions);
+    for (int64_t j = 0; j < l->taken; j++)
+        for (int64_t c = 0; c < channels; c++)
+            out[j * channels + c] += x[itg_layer_output(l, c, v->positions[j])];
+}
+
+static void take_value(void *context, itg_id value, const itg_tensor *tensor)
+{
+    const visit *v = context;
+    const pass *p = v->p;
+    for (int32_t i = p->targets->first; i < p->targets->end; i++) {
+        const itg_layer *l = &p->layers[i];
+        bool other = l->add != ITG_NONE && p->g->nodes[l->add].inputs[l->add_slot] == value;
+        if (other || p->g->nodes[l->node].outputs[0] == value) add_value(v, i, tensor->data);
+    }
+}
+
+static itg_status run_sample(void *context, int worker, int64_t sample, itg_error *err)
+{
+    const pass *p = context;
+    itg_status status = itg_check_stop(&p->options->stop, err);
+    if (status == ITG_OK && !p->exec[worker])
+        status = itg_float_exec_create(p->g, ITG_FLOAT_REFERENCE, &p->exec[worker], err);
+    if (status != ITG_OK) return status;
+    itg_tensor input = {p->g->values[p->g->inputs[0]].dtype, p->g->values[p->g->inputs[0]].shape,
+                        itg_float_exec_input(p->exec[worker], 0)};
+    status = itg_preprocess_sample(p->samples->preprocess, p->samples->data, sample, &input, err);
+    visit v = {p, sample, p->positions[worker]};
+    return status == ITG_OK ? itg_float_exec_visit(p->exec[worker], take_value, &v, err) : status;
+}
+
+static itg_status run_samples(pass *p, int32_t layer_count, int threads, itg_error *err)
+{
+    int64_t most = 1;
+    bool ok = true;
+    for (int32_t i = 0; i < layer_count; i++)
+        if (p->layers[i].taken > most) most = p->layers[i].taken;
+    p->exec = calloc((size_t)threads, sizeof *p->exec);
+    p->positions = calloc((size_t)threads, sizeof *p->positions);
+    for (int t = 0; p->positions && t < threads; t++) {
+        p->positions[t] = calloc((size_t)most, sizeof **p->positions);
+        ok = ok && p->positions[t];
+    }
+    itg_status status = ok && p->exec && p->positions
+                            ? itg_parallel_for(threads, p->samples->count, run_sample, p, err)
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory to run the float network");
+    for (int t = 0; t < threads; t++) {
+        if (p->exec) itg_float_exec_destroy(p->exec[t]);
+        if (p->positions) free(p->positions[t]);
+    }
+    free(p->exec);
+    free(p->positions);
+    return status;
+}
+
+itg_status itg_targets_fill(const itg_graph *g, const itg_layer *layers, int32_t layer_count,
+                            int32_t first, const itg_calibration_samples *samples,
+                            const itg_recover_options *options,
+                            itg_targets *targets, itg_error *err)
+{
+    pass p = {.g = g, .layers = layers, .samples = samples, .options = options, .targets = targets};
+    itg_targets_deinit(targets);
+    itg_status status = allocate(layers, layer_count, first, samples->count, targets, err);
+    if (status != ITG_OK) return status;
+    return run_samples(&p, layer_count, itg_thread_count(options->threads), err);
+}
