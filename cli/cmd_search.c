@@ -352,7 +352,7 @@ const itg_cli_command itg_cli_search = {
                 ITG_CLI_OPT_SEARCH_SAMPLES,
                 ITG_CLI_OPT_FLOAT_KERNELS,
                 ITG_CLI_OPT_BASELINE,
-                ITG_CLI_OPT_NO_EQUALIZE,
+                ITG_CLI_OPT_NO_EQUALIZE, ITG_CLI_OPT_RECOVER,
                 ITG_CLI_OPT_NO_RACING,
                 ITG_CLI_OPT_CACHE_MB,
                 ITG_CLI_OPT_BLOCK,

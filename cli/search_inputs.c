@@ -79,6 +79,7 @@ void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
         o->float_kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels;
     if (given[ITG_CLI_OPT_BASELINE]) o->hago_baseline = true;
     if (given[ITG_CLI_OPT_NO_EQUALIZE]) o->no_equalize = true;
+    if (given[ITG_CLI_OPT_RECOVER]) o->recover = true;
     if (given[ITG_CLI_OPT_NO_RACING]) o->no_racing = true;
     o->threads = (int)values[ITG_CLI_OPT_THREADS].integer;
     o->block = values[ITG_CLI_OPT_BLOCK].integer;

@@ -22,7 +22,20 @@ typedef struct recovery {
     itg_targets targets;
     itg_cache *weights, *activations;
     itg_constants constants;
+    itg_recovered *table; /* NULL: the strategy's widths alone */
 } recovery;
+
+struct itg_recovered {
+    itg_strategy *s;           /* holds what the choices point to */
+    const uint32_t *widths;    /* [edges]: bit b: width b */
+    itg_edge_choice *choices;  /* [edges][WIDTHS]; bits 0: none */
+};
+enum { WIDTHS = 33 };
+
+static itg_edge_choice *table_entry(const itg_recovered *table, int32_t edge, int32_t bits)
+{
+    return &table->choices[(size_t)edge * WIDTHS + (size_t)bits];
+}
 
 static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *err)
 {
@@ -49,7 +62,7 @@ typedef struct reconstruction {
     recovery *r;
     const itg_layer *layer;
     itg_edge_choice before, *choice;
-    itg_fit fit;
+    const itg_fit *fit;
     itg_fit_grid grid;
     itg_fit_codes codes;
     float *tried, *bias;
@@ -108,7 +121,7 @@ static itg_status set_scales(reconstruction *x, itg_error *err)
     const itg_node *node = &x->r->g->nodes[x->layer->node];
     bool has_bias = node->input_count > 2 && node->inputs[2] != ITG_NONE;
     if (!has_bias && node->op == ITG_OP_MATMUL) return ITG_OK; /* ONNX has none there */
-    itg_fit_bias(&x->fit, &x->codes, x->bias);
+    itg_fit_bias(x->fit, &x->codes, x->bias);
     return itg_strategy_set_bias(s, edge, x->bias, (int32_t)itg_layer_channels(x->layer), err);
 }
 
@@ -149,7 +162,7 @@ static itg_status settle_scales(reconstruction *x, bool *fits, itg_error *err)
         itg_annotated_destroy(a);
         *fits = memcmp(x->tried, x->codes.scale, bytes) == 0;
         if (*fits) return ITG_OK;
-        status = itg_fit_again(&x->fit, &x->grid, x->tried, &x->codes, err);
+        status = itg_fit_again(x->fit, &x->grid, x->tried, &x->codes, err);
         if (status != ITG_OK) return status;
     }
     return ITG_OK;
@@ -169,31 +182,57 @@ static itg_status apply(reconstruction *x, itg_error *err)
     return itg_fail(err, status, "%s", why.message);
 }
 
-static itg_status fit_layer(reconstruction *x, const itg_annotated *a, const itg_moments *moments,
-                            itg_error *err)
+static void free_codes(reconstruction *x)
 {
-    const itg_layer *l = x->layer;
-    const itg_graph *g = x->r->g;
-    int threads = itg_thread_count(x->r->o->threads);
-    double input_scale = (double)itg_annotated_version(a, l->node, 0)->q.scale[0];
-    itg_status status = take_codes(x, a, err);
-    if (status == ITG_OK)
-        status = itg_fit_create(l, moments, input_scale, g->values[g->nodes[l->node].inputs[1]].data,
-                                threads, &x->fit, err);
-    if (status != ITG_OK) return status;
-    status = itg_fit_search(&x->fit, &x->grid, &x->codes, err);
-    if (status == ITG_OK) status = apply(x, err);
-    itg_fit_deinit(&x->fit);
+    free(x->codes.q);
+    free(x->codes.scale);
+    free(x->tried);
+    free(x->bias);
+    free(x->packed);
+}
+
+/* The layer's weights at the width that the strategy says. */
+static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit, itg_error *err)
+{
+    itg_edge_choice *choice = &r->s->edges[l->weight_edge];
+    reconstruction x = {.r = r, .layer = l, .before = *choice, .choice = choice, .fit = fit};
+    itg_annotated *a = NULL;
+    itg_status status = annotate(r, &a, err);
+    if (status == ITG_OK) status = take_codes(&x, a, err);
+    if (status == ITG_OK) status = itg_fit_search(fit, &x.grid, &x.codes, err);
+    if (status == ITG_OK) status = apply(&x, err);
+    free_codes(&x);
+    itg_annotated_destroy(a);
+    return status;
+}
+
+/* The layer at each of the widths, and last at the strategy's own. */
+static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg_error *err)
+{
+    const itg_layer *l = &r->layers[index];
+    itg_edge_choice *choice = &r->s->edges[l->weight_edge];
+    const itg_edge_choice own = *choice;
+    itg_status status = ITG_OK;
+    for (int32_t bits = 2; bits < 32 && r->table && status == ITG_OK; bits++) {
+        if (!(r->table->widths[l->weight_edge] >> bits & 1) || bits == own.bits) continue;
+        *choice = own;
+        choice->bits = bits;
+        status = fit_width(r, l, fit, err);
+        if (status == ITG_OK) *table_entry(r->table, l->weight_edge, bits) = *choice;
+        if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with this width of its input */
+    }
+    *choice = own;
+    if (status == ITG_OK) status = fit_width(r, l, fit, err);
+    if (status == ITG_OK && r->table) *table_entry(r->table, l->weight_edge, own.bits) = *choice;
     return status;
 }
 
 static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
 {
     const itg_layer *l = &r->layers[index];
-    itg_edge_choice *choice = &r->s->edges[l->weight_edge];
-    reconstruction x = {.r = r, .layer = l, .before = *choice, .choice = choice};
     itg_annotated *a = NULL;
     itg_moments moments = {0};
+    itg_fit fit = {0};
     itg_status status = annotate(r, &a, err);
     itg_observation o = {.annotated = a,
                          .layer = l,
@@ -203,16 +242,15 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
                          .weights = r->weights,
                          .activations = r->activations};
     if (status == ITG_OK) status = itg_observe(&o, &moments, err);
-    if (status == ITG_OK) {
-        status = fit_layer(&x, a, &moments, err);
-        itg_moments_deinit(&moments);
-    }
-    free(x.codes.q);
-    free(x.codes.scale);
-    free(x.tried);
-    free(x.bias);
-    free(x.packed);
+    if (status == ITG_OK)
+        status = itg_fit_create(l, &moments,
+                                (double)itg_annotated_version(a, l->node, 0)->q.scale[0],
+                                r->g->values[r->g->nodes[l->node].inputs[1]].data,
+                                itg_thread_count(r->o->threads), &fit, err);
     itg_annotated_destroy(a);
+    if (status == ITG_OK) status = fit_widths(r, index, &fit, err);
+    itg_fit_deinit(&fit);
+    itg_moments_deinit(&moments);
     return status;
 }
 
@@ -238,20 +276,69 @@ static itg_status recover_layers(recovery *r, itg_error *err)
     return status;
 }
 
+static itg_status run(recovery *r, itg_error *err)
+{
+    int64_t most = r->o->most_samples > 0 ? r->o->most_samples : ITG_RECOVER_SAMPLES;
+    r->samples = r->o->data->shape.dims[0] < most ? r->o->data->shape.dims[0] : most;
+    itg_status status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);
+    if (status == ITG_OK) status = itg_cache_create(ACTIVATION_BYTES, &r->activations, err);
+    if (status == ITG_OK) status = itg_constants_create(r->g, r->weights, &r->constants, err);
+    if (status == ITG_OK) status = recover_layers(r, err);
+    itg_targets_deinit(&r->targets);
+    free(r->layers);
+    itg_constants_deinit(&r->constants);
+    itg_cache_destroy(r->activations);
+    itg_cache_destroy(r->weights);
+    return status;
+}
+
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
                        const itg_recover_options *options, itg_strategy *strategy, itg_error *err)
 {
     recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = strategy, .o = options};
-    int64_t most = options->most_samples > 0 ? options->most_samples : ITG_RECOVER_SAMPLES;
-    r.samples = options->data->shape.dims[0] < most ? options->data->shape.dims[0] : most;
-    itg_status status = itg_cache_create(WEIGHT_BYTES, &r.weights, err);
-    if (status == ITG_OK) status = itg_cache_create(ACTIVATION_BYTES, &r.activations, err);
-    if (status == ITG_OK) status = itg_constants_create(g, r.weights, &r.constants, err);
-    if (status == ITG_OK) status = recover_layers(&r, err);
-    itg_targets_deinit(&r.targets);
-    free(r.layers);
-    itg_constants_deinit(&r.constants);
-    itg_cache_destroy(r.activations);
-    itg_cache_destroy(r.weights);
+    return run(&r, err);
+}
+
+/* ---- tables ---- */
+
+void itg_recovered_destroy(itg_recovered *table)
+{
+    if (!table) return;
+    itg_strategy_destroy(table->s);
+    free(table->choices);
+    free(table);
+}
+
+itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
+                             const itg_preprocess *preprocess, const itg_recover_options *options,
+                             const itg_strategy *base, const uint32_t *widths, itg_recovered **out,
+                             itg_error *err)
+{
+    itg_recovered *t = calloc(1, sizeof *t);
+    if (t) t->choices = calloc((size_t)base->edge_count * WIDTHS + 1, sizeof *t->choices);
+    itg_status status = t && t->choices ? itg_strategy_clone(base, &t->s, err)
+                                        : itg_fail(err, ITG_NO_MEMORY, "no memory for codes");
+    if (status == ITG_OK) {
+        t->widths = widths;
+        recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = t->s, .o = options,
+                      .table = t};
+        status = run(&r, err);
+        t->widths = NULL;
+    }
+    if (status == ITG_OK)
+        *out = t;
+    else
+        itg_recovered_destroy(t);
+    return status;
+}
+
+itg_status itg_recovered_apply(const itg_recovered *table, itg_strategy *s, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) {
+        const itg_edge_choice *made = table_entry(table, e, s->edges[e].bits);
+        if (made->codes && made->channel_count == s->edges[e].channel_count)
+            status = itg_strategy_set_edge(s, e, made, err);
+    }
     return status;
 }

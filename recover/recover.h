@@ -28,4 +28,17 @@
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
                        const itg_recover_options *options, itg_strategy *strategy,
                        itg_error *err);
+
+/* The same for many strategies: codes of every layer at several widths. They are made for inputs
+ * from layers as `base` has them, which is an approximation where a strategy has other widths. */
+typedef struct itg_recovered itg_recovered;
+/* widths [edges of base]: bit b: codes of b bits are wanted, where the edge is a weight. */
+itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
+                             const itg_preprocess *preprocess, const itg_recover_options *options,
+                             const itg_strategy *base, const uint32_t *widths, itg_recovered **out,
+                             itg_error *err);
+void itg_recovered_destroy(itg_recovered *table);
+/* Gives the weights of a strategy the table's codes, scales and biases of their widths. Thread-safe
+ * for different strategies. */
+itg_status itg_recovered_apply(const itg_recovered *table, itg_strategy *s, itg_error *err);
 #endif

@@ -21,6 +21,7 @@ itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *
 void itg_evaluator_deinit(itg_evaluator *e)
 {
     itg_constants_deinit(&e->constants);
+    itg_recovered_destroy(e->recovered);
     itg_cache_destroy(e->weights);
     itg_cache_destroy(e->activations);
     itg_threshold_cache_destroy(e->cache);
@@ -89,6 +90,8 @@ static itg_status resolve(const itg_evaluator *evaluator, const int32_t *point,
         if (method != ITG_THRESHOLD_METHOD_COUNT)
             itg_uniform_methods(evaluator->points->groups, method, method, methods);
         status = itg_strategy_resolve(evaluator->cache, bits, methods, out, err);
+        if (status == ITG_OK && evaluator->recovered)
+            status = itg_recovered_apply(evaluator->recovered, *out, err);
     }
     free(bits);
     free(methods);

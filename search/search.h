@@ -34,6 +34,7 @@ typedef struct itg_searching {
     itg_split split;
     itg_sample_set sets[2]; /* search samples, hold-out */
     itg_stats *stats;
+    itg_dataset *calib;
     itg_evaluator evaluator;
     itg_objective objective;
     itg_search_result *result;

@@ -168,6 +168,9 @@ void itg_strategy_destroy(itg_strategy *s);
  * depend on them. ITG_BAD_ARGUMENT: a code that edges[edge].bits do not hold. */
 itg_status itg_strategy_set_codes(itg_strategy *s, int32_t edge, const int32_t *codes,
                                   int64_t count, itg_error *err);
+/* What the strategy says of an edge becomes a copy of choice. */
+itg_status itg_strategy_set_edge(itg_strategy *s, int32_t edge, const itg_edge_choice *choice,
+                                 itg_error *err);
 /* Replaces the bias of the node that the weight edge belongs to by a copy of bias [count], one for
  * each output channel; NULL: the model's again. */
 itg_status itg_strategy_set_bias(itg_strategy *s, int32_t edge, const float *bias, int32_t count,

@@ -107,6 +107,15 @@ itg_status itg_strategy_set_codes(itg_strategy *s, int32_t edge, const int32_t *
     return ITG_OK;
 }
 
+itg_status itg_strategy_set_edge(itg_strategy *s, int32_t edge, const itg_edge_choice *choice,
+                                 itg_error *err)
+{
+    s->edges[edge] = *choice;
+    itg_status status = copy_channels(s, &s->edges[edge], err);
+    if (status == ITG_OK) status = copy_codes(s, &s->edges[edge], err);
+    return status == ITG_OK ? copy_bias(s, &s->edges[edge], err) : status;
+}
+
 itg_status itg_strategy_clone(const itg_strategy *from, itg_strategy **out, itg_error *err)
 {
     itg_strategy *s = NULL;
@@ -116,12 +125,8 @@ itg_status itg_strategy_clone(const itg_strategy *from, itg_strategy **out, itg_
     memcpy(s->graph_hash, from->graph_hash, sizeof s->graph_hash);
     memcpy(s->node_conds, from->node_conds, sizeof *s->node_conds * (size_t)s->node_count);
     memcpy(s->edge_conds, from->edge_conds, sizeof *s->edge_conds * (size_t)s->edge_count);
-    memcpy(s->edges, from->edges, sizeof *s->edges * (size_t)s->edge_count);
-    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++) {
-        status = copy_channels(s, &s->edges[e], err);
-        if (status == ITG_OK) status = copy_codes(s, &s->edges[e], err);
-        if (status == ITG_OK) status = copy_bias(s, &s->edges[e], err);
-    }
+    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; e++)
+        status = itg_strategy_set_edge(s, e, &from->edges[e], err);
     if (status != ITG_OK)
         itg_strategy_destroy(s);
     else

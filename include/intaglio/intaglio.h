@@ -581,6 +581,7 @@ typedef struct itg_search_options {
         search_samples;              /* 0: defaults (512 and 1024), less where the data has fewer */
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
     bool hago_baseline;  /* also run the searcher hago-greedy for the same goal, to compare */
+    bool recover;        /* codes of weights by reconstruction (itg_strategy_recover) */
     bool no_equalize;    /* must be as the model was opened (itg_model_options) */
     bool no_racing;      /* run all samples of every trial, even if they cannot matter. Changes no
                             result, only the trials' itg_score.stopped_at */
