@@ -32,8 +32,8 @@ static double set_products(const itg_fit *f, int64_t g)
     double *h = f->h + g * n * n, sum = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i; j < n; j++)
-            h[i * n + j] = h[j * n + i] = centred(m->xx[(g * n + i) * n + j], m->x[g * n + i],
-                                                  m->x[g * n + j], m->count);
+            h[i * n + j] = h[j * n + i] =
+                centred(m->xx[(g * n + i) * n + j], m->x[g * n + i], m->x[g * n + j], m->count);
     for (int64_t i = 0; i < n; i++)
         sum += h[i * n + i];
     return sum / (double)n;
@@ -47,10 +47,9 @@ static void set_right_side(const itg_fit *f, int64_t g, double ridge, const floa
     for (int64_t r = 0; r < l->rows; r++) {
         int64_t ch = g * l->rows + r;
         for (int64_t k = 0; k < l->depth; k++)
-            f->c[ch * l->depth + k] =
-                unit * centred(m->tx[ch * l->depth + k], m->t[ch], m->x[g * l->depth + k],
-                               m->count) +
-                ridge * (double)weights[itg_layer_weight(l, ch, k)];
+            f->c[ch * l->depth + k] = unit * centred(m->tx[ch * l->depth + k], m->t[ch],
+                                                     m->x[g * l->depth + k], m->count) +
+                                      ridge * (double)weights[itg_layer_weight(l, ch, k)];
     }
 }
 
@@ -264,7 +263,7 @@ void itg_fit_bias(const itg_fit *f, const itg_fit_codes *codes, float *bias)
         double sum = 0, scale = (double)codes->scale[codes->scale_count == 1 ? 0 : ch];
         for (int64_t k = 0; k < l->depth; k++)
             sum += codes->q[ch * l->depth + k] * (double)x[k];
-        bias[ch] = (float)(((double)m->t[ch] * m->step - sum * scale * f->input_scale) /
-                           (double)m->count);
+        bias[ch] =
+            (float)(((double)m->t[ch] * m->step - sum * scale * f->input_scale) / (double)m->count);
     }
 }

@@ -22,8 +22,8 @@ void itg_fit_deinit(itg_fit *fit);
 
 /* A layer's codes, as the fit orders them. */
 typedef struct itg_fit_codes {
-    int32_t *q;         /* [channels][depth] */
-    float *scale;       /* [scale_count] */
+    int32_t *q;          /* [channels][depth] */
+    float *scale;        /* [scale_count] */
     int64_t scale_count; /* 1, or channels */
 } itg_fit_codes;
 

@@ -14,16 +14,16 @@ typedef struct itg_calibration_samples {
 
 typedef struct itg_layer {
     itg_id node;
-    int32_t weight_edge;       /* of the strategy */
-    int64_t groups, rows;      /* output channels of a group */
-    int64_t depth;             /* terms of a sum */
-    int64_t positions;         /* sums of a channel in one sample */
-    int64_t taken;             /* of these, that are looked at; at most positions */
-    bool last_axis;            /* weights lie [depth][channels] */
+    int32_t weight_edge;  /* of the strategy */
+    int64_t groups, rows; /* output channels of a group */
+    int64_t depth;        /* terms of a sum */
+    int64_t positions;    /* sums of a channel in one sample */
+    int64_t taken;        /* of these, that are looked at; at most positions */
+    bool last_axis;       /* weights lie [depth][channels] */
     bool is_conv;
-    itg_window window;         /* of a Conv */
-    itg_id add;                /* an Add that alone reads the output, or ITG_NONE */
-    int32_t add_slot;          /* its other operand */
+    itg_window window; /* of a Conv */
+    itg_id add;        /* an Add that alone reads the output, or ITG_NONE */
+    int32_t add_slot;  /* its other operand */
 } itg_layer;
 
 /* Whether the node is a layer whose weights can be reconstructed; *out is complete but for

@@ -34,17 +34,23 @@ void itg_digits_clear(itg_digits *d)
 
 static int16_t *row_of(const itg_digits *d, int32_t plane, int64_t group, int64_t row)
 {
-    size_t place = (size_t)plane * plane_rows(d) +
-                   (size_t)(group * itg_digits_tiles(d) * TILE + row);
+    size_t place =
+        (size_t)plane * plane_rows(d) + (size_t)(group * itg_digits_tiles(d) * TILE + row);
     return d->data + place * (size_t)d->columns;
 }
 
-void itg_digits_set(itg_digits *d, int64_t group, int64_t row, int64_t column, int64_t value)
+void itg_digits_set(itg_digits *d, int64_t group, int64_t column, const int64_t *values)
 {
-    for (int32_t p = 0; p < d->planes; p++) {
-        int64_t low = p + 1 == d->planes ? value : ((value + 128) & 255) - 128;
-        row_of(d, p, group, row)[column] = (int16_t)low;
-        value = (value - low) / 256;
+    size_t plane = plane_rows(d) * (size_t)d->columns;
+    int16_t *out = row_of(d, 0, group, 0) + column;
+    for (int64_t r = 0; r < d->rows; r++, out += d->columns) {
+        int64_t value = values[r];
+        for (int32_t p = 0; p + 1 < d->planes; p++) {
+            int64_t low = ((value + 128) & 255) - 128;
+            out[(size_t)p * plane] = (int16_t)low;
+            value = (value - low) >> 8;
+        }
+        out[(size_t)(d->planes - 1) * plane] = (int16_t)value;
     }
 }
 

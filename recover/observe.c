@@ -13,7 +13,7 @@ typedef struct observer {
     itg_moments *moments;
     itg_batch_plan *plan;
     itg_batch **batches; /* [threads] */
-    int64_t **inputs;    /* [threads][depth] and positions [taken] behind it */
+    int64_t **room;      /* [threads]: positions [taken], and codes [depth + rows] */
     itg_digits x, t;
     const itg_quantizer *xq, *add; /* add: of the other operand, NULL: float or none */
     bool adds;
@@ -74,36 +74,45 @@ static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, int6
     for (int64_t g = 0; g < l->groups; g++) {
         itg_layer_inputs(l, g, position, inputs);
         for (int64_t k = 0; k < l->depth; k++)
-            if (inputs[k] >= 0)
-                itg_digits_set(&w->x, g, k, column, code_at(x, inputs[k]) - w->xq->zero_point);
+            inputs[k] = inputs[k] < 0 ? 0 : code_at(x, inputs[k]) - w->xq->zero_point;
+        itg_digits_set(&w->x, g, column, inputs);
     }
 }
 
+/* t in units of the step. */
+static int64_t target_code(const observer *w, double t)
+{
+    t = itg_round_half_even(t / w->moments->step);
+    return (int64_t)(t > MOST_TARGET ? MOST_TARGET : t < -MOST_TARGET ? -MOST_TARGET : t);
+}
+
 static void gather_targets(observer *w, const itg_tensor *other, int64_t column, int64_t position,
-                           const float *targets)
+                           const float *targets, int64_t *codes)
 {
     const itg_layer *l = w->o->layer;
-    for (int64_t c = 0; c < itg_layer_channels(l); c++) {
-        double t = (double)targets[c];
-        if (other) t -= real_at(w, other, itg_layer_output(l, c, position));
-        t = itg_round_half_even(t / w->moments->step);
-        t = t > MOST_TARGET ? MOST_TARGET : t < -MOST_TARGET ? -MOST_TARGET : t;
-        itg_digits_set(&w->t, c / l->rows, c % l->rows, column, (int64_t)t);
+    for (int64_t g = 0; g < l->groups; g++) {
+        for (int64_t r = 0; r < l->rows; r++) {
+            int64_t c = g * l->rows + r;
+            double t = (double)targets[c];
+            if (other) t -= real_at(w, other, itg_layer_output(l, c, position));
+            codes[r] = target_code(w, t);
+        }
+        itg_digits_set(&w->t, g, column, codes);
     }
 }
 
 static void gather_sample(observer *w, int worker, int64_t k, int64_t sample)
 {
     const itg_layer *l = w->o->layer;
-    int64_t *inputs = w->inputs[worker], *positions = inputs + l->depth;
+    int64_t *positions = w->room[worker], *codes = positions + l->taken;
     itg_tensor x = itg_batch_output(w->batches[worker], 0, k), other = {0};
     if (w->adds) other = itg_batch_output(w->batches[worker], 1, k);
     itg_layer_positions(l, sample, positions);
     for (int64_t j = 0; j < l->taken; j++) {
         int64_t column = (sample - w->first) * l->taken + j;
-        gather_inputs(w, &x, column, positions[j], inputs);
+        gather_inputs(w, &x, column, positions[j], codes);
         gather_targets(w, w->adds ? &other : NULL, column, positions[j],
-                       w->o->targets + (sample * l->taken + j) * itg_layer_channels(l));
+                       w->o->targets + (sample * l->taken + j) * itg_layer_channels(l), codes);
     }
 }
 
@@ -113,8 +122,7 @@ static itg_status fill(void *context, int32_t index, int64_t sample, void *x, it
     const itg_graph *g = w->o->annotated->graph;
     const itg_value *v = &g->values[g->inputs[index]];
     itg_tensor input = {v->dtype, v->shape, x};
-    return itg_preprocess_sample(w->o->samples.preprocess, w->o->samples.data, sample, &input,
-                                 err);
+    return itg_preprocess_sample(w->o->samples.preprocess, w->o->samples.data, sample, &input, err);
 }
 
 static itg_status run_block(void *context, int worker, int64_t item, itg_error *err)
@@ -146,8 +154,7 @@ static itg_status multiply_tile(void *context, int worker, int64_t item, itg_err
     if (tile < tiles)
         itg_moments_add(&w->x, &w->x, g, tile, tile, w->moments->xx + g * l->depth * l->depth);
     else
-        itg_moments_add(&w->t, &w->x, g, tile - tiles, 0,
-                        w->moments->tx + g * l->rows * l->depth);
+        itg_moments_add(&w->t, &w->x, g, tile - tiles, 0, w->moments->tx + g * l->rows * l->depth);
     return ITG_OK;
 }
 
@@ -225,16 +232,15 @@ static itg_status create_memory(observer *w, itg_error *err)
     int32_t planes = w->xq->bits > 8 ? 2 : 1;
     bool ok = true;
     w->batches = calloc((size_t)w->threads, sizeof *w->batches);
-    w->inputs = calloc((size_t)w->threads, sizeof *w->inputs);
-    for (int i = 0; w->inputs && i < w->threads; i++) {
-        w->inputs[i] = calloc((size_t)(l->depth + l->taken), sizeof **w->inputs);
-        ok = ok && w->inputs[i];
+    w->room = calloc((size_t)w->threads, sizeof *w->room);
+    for (int i = 0; w->room && i < w->threads; i++) {
+        w->room[i] = calloc((size_t)(l->taken + l->depth + l->rows), sizeof **w->room);
+        ok = ok && w->room[i];
     }
-    if (!ok || !w->batches || !w->inputs)
+    if (!ok || !w->batches || !w->room)
         return itg_fail(err, ITG_NO_MEMORY, "no memory to run the layers");
     itg_status status = itg_digits_create(l->groups, l->depth, columns, planes, &w->x, err);
-    if (status == ITG_OK)
-        status = itg_digits_create(l->groups, l->rows, columns, 3, &w->t, err);
+    if (status == ITG_OK) status = itg_digits_create(l->groups, l->rows, columns, 3, &w->t, err);
     return status == ITG_OK ? create_moments(l, w->moments, err) : status;
 }
 
@@ -250,10 +256,10 @@ itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg
     if (status == ITG_OK) status = observe_all(&w, err);
     for (int i = 0; i < w.threads; i++) {
         if (w.batches) itg_batch_destroy(w.batches[i]);
-        if (w.inputs) free(w.inputs[i]);
+        if (w.room) free(w.room[i]);
     }
     free(w.batches);
-    free(w.inputs);
+    free(w.room);
     itg_digits_deinit(&w.x);
     itg_digits_deinit(&w.t);
     itg_batch_plan_destroy(w.plan);

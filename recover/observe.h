@@ -13,11 +13,11 @@
  * outputs in units of `step`. */
 typedef struct itg_moments {
     int64_t count;
-    double step;  /* a power of two */
-    int64_t *xx;  /* [groups][depth][depth]; where the column is at least the row */
-    int64_t *tx;  /* [channels][depth] */
-    int64_t *x;   /* [groups][depth] */
-    int64_t *t;   /* [channels] */
+    double step; /* a power of two */
+    int64_t *xx; /* [groups][depth][depth]; where the column is at least the row */
+    int64_t *tx; /* [channels][depth] */
+    int64_t *x;  /* [groups][depth] */
+    int64_t *t;  /* [channels] */
 } itg_moments;
 
 typedef struct itg_observation {

@@ -26,9 +26,9 @@ typedef struct recovery {
 } recovery;
 
 struct itg_recovered {
-    itg_strategy *s;           /* holds what the choices point to */
-    const uint32_t *widths;    /* [edges]: bit b: width b */
-    itg_edge_choice *choices;  /* [edges][WIDTHS]; bits 0: none */
+    itg_strategy *s;          /* holds what the choices point to */
+    const uint32_t *widths;   /* [edges]: bit b: width b */
+    itg_edge_choice *choices; /* [edges][WIDTHS]; bits 0: none */
 };
 enum { WIDTHS = 33 };
 
@@ -47,7 +47,8 @@ static itg_status find_layers(recovery *r, itg_error *err)
     itg_annotated *a = NULL;
     itg_status status = annotate(r, &a, err);
     r->layers = calloc((size_t)r->g->node_count + 1, sizeof *r->layers);
-    if (status == ITG_OK && !r->layers) status = itg_fail(err, ITG_NO_MEMORY, "no memory for layers");
+    if (status == ITG_OK && !r->layers)
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for layers");
     for (itg_id n = 0; n < r->g->node_count && status == ITG_OK; n++)
         if (itg_layer_of(a, n, &r->layers[r->layer_count]))
             itg_layer_take(&r->layers[r->layer_count++], r->samples);
@@ -88,9 +89,9 @@ static itg_status take_codes(reconstruction *x, const itg_annotated *a, itg_erro
     const itg_quantizer *q = weight_quantizer(a, l);
     const void *codes = itg_annotated_version(a, l->node, 1)->constant->codes;
     int64_t channels = itg_layer_channels(l), elements = channels * l->depth;
-    x->codes = (itg_fit_codes){malloc((size_t)elements * sizeof *x->codes.q),
-                               malloc((size_t)q->scale_count * sizeof *x->codes.scale),
-                               q->scale_count};
+    x->codes =
+        (itg_fit_codes){malloc((size_t)elements * sizeof *x->codes.q),
+                        malloc((size_t)q->scale_count * sizeof *x->codes.scale), q->scale_count};
     x->tried = malloc((size_t)q->scale_count * sizeof *x->tried);
     x->bias = malloc((size_t)channels * sizeof *x->bias);
     x->packed = malloc((size_t)elements * sizeof *x->packed);
@@ -243,10 +244,10 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
                          .activations = r->activations};
     if (status == ITG_OK) status = itg_observe(&o, &moments, err);
     if (status == ITG_OK)
-        status = itg_fit_create(l, &moments,
-                                (double)itg_annotated_version(a, l->node, 0)->q.scale[0],
-                                r->g->values[r->g->nodes[l->node].inputs[1]].data,
-                                itg_thread_count(r->o->threads), &fit, err);
+        status =
+            itg_fit_create(l, &moments, (double)itg_annotated_version(a, l->node, 0)->q.scale[0],
+                           r->g->values[r->g->nodes[l->node].inputs[1]].data,
+                           itg_thread_count(r->o->threads), &fit, err);
     itg_annotated_destroy(a);
     if (status == ITG_OK) status = fit_widths(r, index, &fit, err);
     itg_fit_deinit(&fit);
@@ -259,7 +260,8 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
 static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
 {
     const itg_calibration_samples samples = {r->o->data, r->preprocess, r->samples};
-    return itg_targets_fill(r->g, r->layers, r->layer_count, first, &samples, r->o, &r->targets, err);
+    return itg_targets_fill(r->g, r->layers, r->layer_count, first, &samples, r->o, &r->targets,
+                            err);
 }
 
 static itg_status recover_layers(recovery *r, itg_error *err)
@@ -267,8 +269,7 @@ static itg_status recover_layers(recovery *r, itg_error *err)
     itg_status status = find_layers(r, err);
     for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
         if (r->o->progress) r->o->progress(r->o->progress_context, i, r->layer_count);
-        if (i >= r->targets.end)
-            status = fill_targets(r, i, err);
+        if (i >= r->targets.end) status = fill_targets(r, i, err);
         if (status == ITG_OK) status = recover_layer(r, i, err);
         if (status != ITG_OK)
             itg_prefix_error(err, status, "node '%s'", r->g->nodes[r->layers[i].node].name);
@@ -320,8 +321,8 @@ itg_status itg_recover_table(const itg_graph *g, const itg_hardware *hw,
                                         : itg_fail(err, ITG_NO_MEMORY, "no memory for codes");
     if (status == ITG_OK) {
         t->widths = widths;
-        recovery r = {.g = g, .hw = hw, .preprocess = preprocess, .s = t->s, .o = options,
-                      .table = t};
+        recovery r = {
+            .g = g, .hw = hw, .preprocess = preprocess, .s = t->s, .o = options, .table = t};
         status = run(&r, err);
         t->widths = NULL;
     }

@@ -26,8 +26,7 @@
  * scales and biases. Bits, and thresholds of activations, stay. A layer keeps what it had where
  * nothing better is found, or where the hardware could not run the result. */
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
-                       const itg_recover_options *options, itg_strategy *strategy,
-                       itg_error *err);
+                       const itg_recover_options *options, itg_strategy *strategy, itg_error *err);
 
 /* The same for many strategies: codes of every layer at several widths. They are made for inputs
  * from layers as `base` has them, which is an approximation where a strategy has other widths. */

@@ -78,9 +78,10 @@ static bool sweep(itg_round *r)
 
 /* Of every j: the change of the error / s^2 where code i moves by delta and code j by the better of
  * 1 and -1. e: c / s - H q. */
-ITG_CLONES static void recover_pair_changes(const double *h, const double *e, const double *diagonal,
-                                            const double *room_up, const double *room_down,
-                                            double delta, int64_t n, double *out)
+ITG_CLONES static void recover_pair_changes(const double *h, const double *e,
+                                            const double *diagonal, const double *room_up,
+                                            const double *room_down, double delta, int64_t n,
+                                            double *out)
 {
     for (int64_t j = 0; j < n; j++) {
         double slope = 2 * (delta * h[j] - e[j]);
@@ -145,7 +146,8 @@ static bool sweep_pairs(itg_round *r)
     bool moved = false;
     for (int64_t k = 0; k < r->count; k++) {
         const itg_round_channel *ch = &r->channels[k];
-        pairs p = {r, ch, r->scratch, r->scratch + r->n, r->scratch + 2 * r->n, r->scratch + 3 * r->n};
+        pairs p = {
+            r, ch, r->scratch, r->scratch + r->n, r->scratch + 2 * r->n, r->scratch + 3 * r->n};
         for (int64_t j = 0; j < r->n; j++) {
             p.diagonal[j] = ch->h[j * r->n + j];
             set_room(&p, j);

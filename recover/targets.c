@@ -115,8 +115,8 @@ static itg_status run_samples(pass *p, int32_t layer_count, int threads, itg_err
 
 itg_status itg_targets_fill(const itg_graph *g, const itg_layer *layers, int32_t layer_count,
                             int32_t first, const itg_calibration_samples *samples,
-                            const itg_recover_options *options,
-                            itg_targets *targets, itg_error *err)
+                            const itg_recover_options *options, itg_targets *targets,
+                            itg_error *err)
 {
     pass p = {.g = g, .layers = layers, .samples = samples, .options = options, .targets = targets};
     itg_targets_deinit(targets);

@@ -16,7 +16,7 @@ typedef struct itg_targets {
  * freed. One run of the float network, by the reference kernels. */
 itg_status itg_targets_fill(const itg_graph *g, const itg_layer *layers, int32_t layer_count,
                             int32_t first, const itg_calibration_samples *samples,
-                            const itg_recover_options *options,
-                            itg_targets *targets, itg_error *err);
+                            const itg_recover_options *options, itg_targets *targets,
+                            itg_error *err);
 void itg_targets_deinit(itg_targets *targets);
 #endif
