@@ -45,26 +45,10 @@ static itg_status create_moments(const itg_layer *l, itg_moments *m, itg_error *
 
 /* ---- gathering ---- */
 
-static int64_t code_at(const itg_tensor *x, int64_t i)
-{
-    switch (x->dtype) {
-    case ITG_U8:
-        return ((const uint8_t *)x->data)[i];
-    case ITG_S8:
-        return ((const int8_t *)x->data)[i];
-    case ITG_U16:
-        return ((const uint16_t *)x->data)[i];
-    case ITG_S16:
-        return ((const int16_t *)x->data)[i];
-    default:
-        return ((const int32_t *)x->data)[i];
-    }
-}
-
 static double real_at(const observer *w, const itg_tensor *x, int64_t i)
 {
     if (!w->add) return (double)((const float *)x->data)[i];
-    return (double)w->add->scale[0] * (double)(code_at(x, i) - w->add->zero_point);
+    return (double)w->add->scale[0] * (double)(itg_load(x->dtype, x->data, i) - w->add->zero_point);
 }
 
 static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, int64_t position,
@@ -74,7 +58,7 @@ static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, int6
     for (int64_t g = 0; g < l->groups; g++) {
         itg_layer_inputs(l, g, position, inputs);
         for (int64_t k = 0; k < l->depth; k++)
-            inputs[k] = inputs[k] < 0 ? 0 : code_at(x, inputs[k]) - w->xq->zero_point;
+            inputs[k] = inputs[k] < 0 ? 0 : itg_load(x->dtype, x->data, inputs[k]) - w->xq->zero_point;
         itg_digits_set(&w->x, g, column, inputs);
     }
 }

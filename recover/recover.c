@@ -75,13 +75,6 @@ static const itg_quantizer *weight_quantizer(const itg_annotated *a, const itg_l
     return &itg_annotated_version(a, l->node, 1)->q;
 }
 
-static int32_t stored_code(const itg_quantizer *q, const void *codes, int64_t i)
-{
-    return q->storage == ITG_S8    ? ((const int8_t *)codes)[i]
-           : q->storage == ITG_S16 ? ((const int16_t *)codes)[i]
-                                   : ((const int32_t *)codes)[i];
-}
-
 /* Codes and scales as they are without reconstruction. */
 static itg_status take_codes(reconstruction *x, const itg_annotated *a, itg_error *err)
 {
@@ -100,7 +93,7 @@ static itg_status take_codes(reconstruction *x, const itg_annotated *a, itg_erro
     memcpy(x->codes.scale, q->scale, (size_t)q->scale_count * sizeof *x->codes.scale);
     for (int64_t ch = 0; ch < channels; ch++)
         for (int64_t k = 0; k < l->depth; k++)
-            x->codes.q[ch * l->depth + k] = stored_code(q, codes, itg_layer_weight(l, ch, k));
+            x->codes.q[ch * l->depth + k] = (int32_t)itg_load(q->storage, codes, itg_layer_weight(l, ch, k));
     x->grid = (itg_fit_grid){(int32_t)q->qmin, (int32_t)q->qmax, x->r->hw->power_of_two_scales};
     return ITG_OK;
 }

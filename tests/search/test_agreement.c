@@ -43,7 +43,7 @@ typedef enum overflow_rule {
 } overflow_rule;
 
 typedef struct counts {
-    int run, perturbed, refused, split;
+    int run, perturbed, refused, split, recovered;
 } counts;
 
 /* Nodes that had several images in one tensor, of networks that agree. */
@@ -217,6 +217,27 @@ static void compare_perturbed(const itg_hardware *hw, itg_strategy *s, const itg
     c->perturbed++;
 }
 
+/* Codes, scales and biases by reconstruction. */
+static void compare_recovered(const itg_hardware *hw, const itg_graph *g, itg_strategy *s,
+                              const itg_dataset *data, uint64_t seed, overflow_rule overflow,
+                              counts *c)
+{
+    itg_preprocess p = itg_preprocess_default();
+    const itg_recover_options options = {.data = data, .threads = 1};
+    itg_annotated *a = NULL;
+    itg_error err = {0};
+    counts ignored = {0};
+    itg_status status = itg_recover(g, hw, &p, &options, s, &err);
+    if (status == ITG_UNBOUNDED) return; /* the program may overflow, and is not run */
+    if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
+    assert_int_equal(itg_annotate(g, hw, s, &a, NULL), ITG_OK);
+    compare(hw, a, data, seed, overflow, &ignored);
+    for (int32_t e = 0; e < s->edge_count; e++)
+        c->recovered += s->edges[e].codes != NULL;
+    assert_true(c->recovered > 0 || strcmp(hw->name, "chip") == 0);
+    itg_annotated_destroy(a);
+}
+
 static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bits_range activation,
                      overflow_rule overflow, counts *c)
 {
@@ -257,6 +278,7 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     if (status == ITG_OK) {
         compare(hw, a, data, seed, overflow, c);
         if (seed % 3 == 0) compare_perturbed(hw, strategy, a, data, seed, overflow, c);
+        if (seed % 3 == 1) compare_recovered(hw, g, strategy, data, seed, overflow, c);
     } else if (status == ITG_INFEASIBLE)
         c->refused++;
     else
@@ -278,9 +300,9 @@ static void run_cases(itg_hardware *hw, bool tables, itg_bits_range activation,
     for (int i = 0; i < CASES; i++)
         run_case(hw, first + (uint64_t)i, tables, activation, overflow, &c);
     printf(
-        "%s: %d networks agree, %d with other codes than the nearest, %d were infeasible, %d sums "
-        "in parts\n",
-        hw->name, c.run, c.perturbed, c.refused, c.split);
+        "%s: %d networks agree, %d with other codes than the nearest, %d layers were reconstructed, "
+        "%d networks were infeasible, %d sums in parts\n",
+        hw->name, c.run, c.perturbed, c.recovered, c.refused, c.split);
     itg_hardware_destroy(hw);
     assert_true(c.run > CASES / 2 && c.perturbed > CASES / 6);
     if (overflow == MUST_FIT) assert_true(c.refused < 3 && c.split >= CASES / 6);

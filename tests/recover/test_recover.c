@@ -1,0 +1,183 @@
+/* Whole networks: the outputs come nearer, the same strategy on any number of threads. */
+#include "recover/recover.h"
+#include "../search/network.h"
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "search/evaluator.h"
+
+static itg_strategy *uniform(const small_network *n, int32_t bits)
+{
+    itg_strategy *s = NULL;
+    itg_stats *stats = NULL;
+    const itg_uniform_options options = {bits, 8, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
+    assert_int_equal(itg_calibrate(n->model, n->data, &n->preprocess, 1, &stats, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_uniform(n->model, n->hw, stats, &options, &s, NULL), ITG_OK);
+    itg_stats_destroy(stats);
+    return s;
+}
+
+static itg_status recover(const small_network *n, itg_strategy *s, int threads)
+{
+    const itg_recover_options options = {.data = n->data, .threads = threads};
+    return itg_recover(n->model, n->hw, &n->preprocess, &options, s, NULL);
+}
+
+static double distortion(const small_network *n, const itg_strategy *s)
+{
+    itg_evaluation floats = {0}, simulated = {0};
+    itg_reference outputs = {0};
+    itg_annotated *a = NULL;
+    itg_evaluate_options o = {
+        .data = n->holdout, .preprocess = &n->preprocess, .keep = &outputs, .threads = 1};
+    itg_runner runner = itg_runner_float(n->model, ITG_FLOAT_REFERENCE);
+    assert_int_equal(itg_evaluate(&runner, &o, &floats, NULL), ITG_OK);
+    assert_int_equal(itg_annotate(n->model, n->hw, s, &a, NULL), ITG_OK);
+    o.keep = NULL;
+    o.reference = &outputs;
+    runner = itg_runner_sim(a);
+    assert_int_equal(itg_evaluate(&runner, &o, &simulated, NULL), ITG_OK);
+    double out = simulated.distortion;
+    itg_annotated_destroy(a);
+    itg_evaluation_deinit(&floats);
+    itg_evaluation_deinit(&simulated);
+    itg_reference_deinit(&outputs);
+    return out;
+}
+
+static void assert_same_edges(const itg_strategy *a, const itg_strategy *b)
+{
+    assert_int_equal(a->edge_count, b->edge_count);
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        const itg_edge_choice *x = &a->edges[e], *y = &b->edges[e];
+        assert_int_equal(x->bits, y->bits);
+        assert_int_equal(x->channel_count, y->channel_count);
+        assert_int_equal(x->code_count, y->code_count);
+        assert_int_equal(x->bias_count, y->bias_count);
+        assert_true(x->lo == y->lo && x->hi == y->hi);
+        if (x->channel_count)
+            assert_memory_equal(x->channel, y->channel,
+                                sizeof *x->channel * (size_t)x->channel_count);
+        if (x->bias_count)
+            assert_memory_equal(x->bias, y->bias, sizeof *x->bias * (size_t)x->bias_count);
+    }
+    unsigned char one[32], other[32];
+    itg_strategy_codes_hash(a, one);
+    itg_strategy_codes_hash(b, other);
+    assert_memory_equal(one, other, sizeof one);
+}
+
+static int layers_with_codes(const itg_strategy *s)
+{
+    int count = 0;
+    for (int32_t e = 0; e < s->edge_count; e++)
+        count += s->edges[e].codes != NULL;
+    return count;
+}
+
+static void outputs_come_nearer(void **state)
+{
+    static const char *const targets[] = {"x86-vnni", "cortex-m", "vta", "cvm"};
+    (void)state;
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+        double before = 0, after = 0;
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            small_network n;
+            small_network_make(seed, targets[t], 120, &n);
+            itg_strategy *s = uniform(&n, 3), *other = NULL;
+            assert_int_equal(itg_strategy_clone(s, &other, NULL), ITG_OK);
+            before += distortion(&n, s);
+            assert_int_equal(recover(&n, s, 1), ITG_OK);
+            assert_int_equal(recover(&n, other, 3), ITG_OK);
+            assert_same_edges(s, other);
+            assert_int_equal(layers_with_codes(s), 3);
+            after += distortion(&n, s);
+            itg_strategy_destroy(s);
+            itg_strategy_destroy(other);
+            small_network_end(&n);
+        }
+        printf("%s: distortion %.3f, then %.3f\n", targets[t], before, after);
+        assert_true(after < before / 3);
+    }
+}
+
+/* A table whose base is the strategy itself gives what the strategy becomes. */
+static void tables(void **state)
+{
+    (void)state;
+    small_network n;
+    small_network_make(5, "cortex-m", 60, &n);
+    itg_strategy *s = uniform(&n, 3), *by_table = uniform(&n, 3), *narrow = uniform(&n, 2);
+    uint32_t *widths = calloc((size_t)s->edge_count + 1, sizeof *widths);
+    for (int32_t e = 0; e < s->edge_count; e++)
+        widths[e] = 1u << 3 | 1u << 2;
+    const itg_recover_options options = {.data = n.data, .threads = 2};
+    itg_recovered *table = NULL;
+    assert_int_equal(itg_recover_table(n.model, n.hw, &n.preprocess, &options, s, widths, &table,
+                                       NULL),
+                     ITG_OK);
+    assert_int_equal(recover(&n, s, 1), ITG_OK);
+    assert_int_equal(itg_recovered_apply(table, by_table, NULL), ITG_OK);
+    assert_same_edges(s, by_table);
+    double nearest = distortion(&n, narrow);
+    assert_int_equal(itg_recovered_apply(table, narrow, NULL), ITG_OK);
+    assert_int_equal(layers_with_codes(narrow), 3);
+    assert_true(distortion(&n, narrow) < nearest / 2);
+    itg_recovered_destroy(table);
+    free(widths);
+    itg_strategy_destroy(s);
+    itg_strategy_destroy(by_table);
+    itg_strategy_destroy(narrow);
+    small_network_end(&n);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    static const char *const path = "recovered_test.json";
+    small_network n;
+    small_network_make(6, "x86-vnni", 60, &n);
+    itg_strategy_file file = {.strategy = uniform(&n, 2), .hardware = n.hw}, *read = NULL;
+    file.preprocess = n.preprocess;
+    assert_int_equal(recover(&n, file.strategy, 1), ITG_OK);
+    char codes[72];
+    unsigned char hash[32];
+    itg_strategy_codes_hash(file.strategy, hash);
+    itg_strategy_codes_name(hash, codes);
+    assert_int_equal(itg_strategy_file_write(&file, n.model, path, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_file_read(path, n.model, &read, NULL), ITG_OK);
+    assert_same_edges(file.strategy, read->strategy);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(codes), 0);
+    itg_strategy_file_destroy(read);
+    itg_strategy_destroy(file.strategy);
+    small_network_end(&n);
+}
+
+static bool at_once(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void stops(void **state)
+{
+    (void)state;
+    small_network n;
+    small_network_make(7, "cortex-m", 40, &n);
+    itg_strategy *s = uniform(&n, 3);
+    const itg_recover_options options = {.data = n.data, .threads = 1, .stop = {at_once, NULL}};
+    assert_int_equal(itg_recover(n.model, n.hw, &n.preprocess, &options, s, NULL), ITG_CANCELLED);
+    itg_strategy_destroy(s);
+    small_network_end(&n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(outputs_come_nearer),
+                                       cmocka_unit_test(tables), cmocka_unit_test(files),
+                                       cmocka_unit_test(stops)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

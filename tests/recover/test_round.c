@@ -1,0 +1,205 @@
+/* Codes of small channels against all codes there are. */
+#include "recover/round.h"
+#include <float.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { N = 4, CHANNELS = 2 };
+
+typedef struct problem {
+    double h[N * N], v[CHANNELS][N], c[CHANNELS][N], e[CHANNELS][N], scratch[4 * N];
+    int32_t order[N], q[CHANNELS][N], best[CHANNELS * N];
+    itg_round_channel channels[CHANNELS];
+    itg_round round;
+} problem;
+
+static void make(problem *p, uint64_t seed, int64_t channels, int32_t lo, int32_t hi,
+                 bool power_of_two)
+{
+    itg_rng rng;
+    double a[N * N];
+    itg_rng_init(&rng, seed);
+    memset(p, 0, sizeof *p);
+    for (int i = 0; i < N * N; i++)
+        a[i] = itg_rng_unit(&rng) * 2 - 0.5; /* inputs that go together */
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            p->h[i * N + j] = i == j ? 0.05 : 0;
+            for (int k = 0; k < N; k++)
+                p->h[i * N + j] += a[i * N + k] * a[j * N + k];
+        }
+    for (int i = 0; i < N; i++)
+        p->order[i] = i;
+    for (int64_t ch = 0; ch < channels; ch++) {
+        for (int i = 0; i < N; i++)
+            p->v[ch][i] = itg_rng_unit(&rng) * 2 - 1;
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++)
+                p->c[ch][i] += p->h[i * N + j] * p->v[ch][j];
+        p->channels[ch] =
+            (itg_round_channel){p->h, p->order, p->v[ch], p->c[ch], p->q[ch], p->e[ch]};
+    }
+    p->round =
+        (itg_round){p->channels, channels, N, lo, hi, power_of_two, 0, p->scratch, p->best};
+}
+
+/* (v - s q) H (v - s q)', by definition. */
+static double error_of(const problem *p, int64_t ch, const int32_t *q, double s)
+{
+    double sum = 0;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            sum += (p->v[ch][i] - s * q[i]) * p->h[i * N + j] * (p->v[ch][j] - s * q[j]);
+    return sum;
+}
+
+/* The least error of one channel over all codes at scale s. */
+static double least_error(const problem *p, int64_t ch, double s)
+{
+    int32_t count = p->round.hi - p->round.lo + 1, total = 1, q[N];
+    double least = DBL_MAX;
+    for (int i = 0; i < N; i++)
+        total *= count;
+    for (int32_t k = 0; k < total; k++) {
+        for (int32_t i = 0, rest = k; i < N; i++, rest /= count)
+            q[i] = p->round.lo + rest % count;
+        double e = error_of(p, ch, q, s);
+        if (e < least) least = e;
+    }
+    return least;
+}
+
+static double total_error(const problem *p)
+{
+    double sum = 0;
+    for (int64_t ch = 0; ch < p->round.count; ch++)
+        sum += error_of(p, ch, p->q[ch], (double)p->round.scale);
+    return sum;
+}
+
+static double zero_error(const problem *p)
+{
+    static const int32_t zeros[N];
+    double sum = 0;
+    for (int64_t ch = 0; ch < p->round.count; ch++)
+        sum += error_of(p, ch, zeros, 1);
+    return sum;
+}
+
+static double nearest_error(problem *p)
+{
+    double sum = 0, most = 0;
+    for (int i = 0; i < N; i++) {
+        double a = p->v[0][i] > 0 ? p->v[0][i] : -p->v[0][i];
+        if (a > most) most = a;
+    }
+    double s = most / p->round.hi;
+    int32_t q[N];
+    for (int i = 0; i < N; i++) {
+        double x = p->v[0][i] / s;
+        q[i] = (int32_t)(x < 0 ? x - 0.5 : x + 0.5);
+    }
+    sum += error_of(p, 0, q, s);
+    return sum;
+}
+
+/* The energy that is reported is the error, less that of zeros; the codes are in their range; at
+ * the scale that was found hardly any others are better. */
+static void codes_are_near_the_best(void **state)
+{
+    (void)state;
+    int best = 0, cases = 300;
+    double found = 0, nearest = 0;
+    for (int i = 0; i < cases; i++) {
+        problem p;
+        make(&p, (uint64_t)i, 1, -2, 1, false);
+        assert_true(itg_round_search(&p.round));
+        for (int k = 0; k < N; k++)
+            assert_true(p.q[0][k] >= -2 && p.q[0][k] <= 1);
+        double e = total_error(&p), energy = itg_round_energy(&p.round) + zero_error(&p);
+        assert_true(energy - e < 1e-9 && e - energy < 1e-9);
+        double least = least_error(&p, 0, (double)p.round.scale);
+        assert_true(least <= e + 1e-12);
+        best += e <= least + 1e-9;
+        found += e;
+        nearest += nearest_error(&p);
+    }
+    assert_true(best > cases * 9 / 10);
+    assert_true(found < nearest / 3);
+}
+
+static void fixed_scale(void **state)
+{
+    (void)state;
+    double found = 0, least = 0;
+    for (uint64_t i = 0; i < 50; i++) {
+        problem p;
+        make(&p, i, 1, -3, 3, false);
+        p.round.scale = 0.25f;
+        itg_round_codes(&p.round);
+        assert_true(p.round.scale == 0.25f);
+        found += total_error(&p);
+        least += least_error(&p, 0, 0.25);
+    }
+    assert_true(found <= least * 1.1);
+}
+
+static void shared_scale(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 50; i++) {
+        problem p;
+        make(&p, i, CHANNELS, -8, 7, false);
+        assert_true(itg_round_search(&p.round));
+        double apart = 0;
+        for (int64_t ch = 0; ch < CHANNELS; ch++)
+            apart += least_error(&p, ch, (double)p.round.scale);
+        assert_true(total_error(&p) <= apart * 1.5 + 1e-9);
+    }
+}
+
+static void powers_of_two(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 50; i++) {
+        problem p;
+        make(&p, i, CHANNELS, -8, 7, true);
+        assert_true(itg_round_search(&p.round));
+        uint32_t bits;
+        memcpy(&bits, &p.round.scale, sizeof bits);
+        assert_int_equal(bits & 0x7fffff, 0);
+        for (double s = 0.5; s > 0.01; s /= 2) { /* others of the scales that are tried */
+            problem other = p;
+            for (int64_t ch = 0; ch < CHANNELS; ch++) {
+                other.channels[ch].q = other.q[ch];
+                other.channels[ch].e = other.e[ch];
+            }
+            other.round.channels = other.channels;
+            other.round.scratch = other.scratch;
+            other.round.scale = (float)s;
+            itg_round_codes(&other.round);
+            assert_true(total_error(&p) <= total_error(&other) * 1.6 + 1e-9);
+        }
+    }
+}
+
+static void nothing_to_round(void **state)
+{
+    (void)state;
+    problem p;
+    make(&p, 1, 1, -2, 1, false);
+    memset(p.v, 0, sizeof p.v);
+    memset(p.c, 0, sizeof p.c);
+    assert_false(itg_round_search(&p.round));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_are_near_the_best), cmocka_unit_test(fixed_scale),
+        cmocka_unit_test(shared_scale), cmocka_unit_test(powers_of_two),
+        cmocka_unit_test(nothing_to_round)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/* Factors and solutions: right to rounding, and the same bits on any number of threads. */
+#include "recover/solve.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* a a' + I of a random a: positive definite. */
+static double *make(int64_t n, uint64_t seed)
+{
+    double *a = malloc((size_t)(n * n) * sizeof *a), *h = malloc((size_t)(n * n) * sizeof *h);
+    itg_rng rng;
+    itg_rng_init(&rng, seed);
+    for (int64_t i = 0; i < n * n; i++)
+        a[i] = itg_rng_unit(&rng) - 0.5;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = i == j;
+            for (int64_t k = 0; k < n; k++)
+                sum += a[i * n + k] * a[j * n + k];
+            h[i * n + j] = sum;
+        }
+    free(a);
+    return h;
+}
+
+static double *copy(const double *x, int64_t n)
+{
+    double *out = malloc((size_t)n * sizeof *out);
+    memcpy(out, x, (size_t)n * sizeof *out);
+    return out;
+}
+
+static void check(int64_t n, int64_t columns)
+{
+    double *h = make(n, (uint64_t)n), *l = copy(h, n * n), *again = copy(h, n * n);
+    double *b = make(n > columns ? n : columns, 99), *x = copy(b, n * columns),
+           *y = copy(b, n * columns);
+    assert_true(itg_cholesky(l, n, 1) && itg_cholesky(again, n, 3));
+    assert_memory_equal(l, again, (size_t)(n * n) * sizeof *l);
+    itg_cholesky_solve(l, n, x, columns, 1);
+    itg_cholesky_solve(l, n, y, columns, 3);
+    assert_memory_equal(x, y, (size_t)(n * columns) * sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < columns; c++) {
+            double sum = 0;
+            for (int64_t k = 0; k < n; k++)
+                sum += h[i * n + k] * x[k * columns + c];
+            assert_true(fabs(sum - b[i * columns + c]) < 1e-9 * (double)n);
+        }
+    free(h);
+    free(l);
+    free(again);
+    free(b);
+    free(x);
+    free(y);
+}
+
+static void solutions(void **state)
+{
+    (void)state;
+    check(1, 1);
+    check(9, 1);
+    check(64, 17);
+    check(65, 16);
+    check(300, 40);
+}
+
+static void indefinite(void **state)
+{
+    (void)state;
+    double h[] = {1, 2, 2, 1}, zero[] = {0};
+    assert_false(itg_cholesky(h, 2, 1));
+    assert_false(itg_cholesky(zero, 1, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(solutions), cmocka_unit_test(indefinite)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
