@@ -58,7 +58,8 @@ static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, int6
     for (int64_t g = 0; g < l->groups; g++) {
         itg_layer_inputs(l, g, position, inputs);
         for (int64_t k = 0; k < l->depth; k++)
-            inputs[k] = inputs[k] < 0 ? 0 : itg_load(x->dtype, x->data, inputs[k]) - w->xq->zero_point;
+            inputs[k] =
+                inputs[k] < 0 ? 0 : itg_load(x->dtype, x->data, inputs[k]) - w->xq->zero_point;
         itg_digits_set(&w->x, g, column, inputs);
     }
 }

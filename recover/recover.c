@@ -93,7 +93,8 @@ static itg_status take_codes(reconstruction *x, const itg_annotated *a, itg_erro
     memcpy(x->codes.scale, q->scale, (size_t)q->scale_count * sizeof *x->codes.scale);
     for (int64_t ch = 0; ch < channels; ch++)
         for (int64_t k = 0; k < l->depth; k++)
-            x->codes.q[ch * l->depth + k] = (int32_t)itg_load(q->storage, codes, itg_layer_weight(l, ch, k));
+            x->codes.q[ch * l->depth + k] =
+                (int32_t)itg_load(q->storage, codes, itg_layer_weight(l, ch, k));
     x->grid = (itg_fit_grid){(int32_t)q->qmin, (int32_t)q->qmax, x->r->hw->power_of_two_scales};
     return ITG_OK;
 }

@@ -177,10 +177,13 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
         const itg_recover_options options = {
             .data = s->calib, .threads = s->options->threads, .stop = s->evaluator.stop};
         itg_evaluator_score_strategy(&s->evaluator, file->strategy, &sc, &score, err);
-        fprintf(stderr, "before %g %g\n", score.value[ITG_METRIC_TOP1], score.value[ITG_METRIC_DISTORTION]);
-        status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, file->strategy, err);
+        fprintf(stderr, "before %g %g\n", score.value[ITG_METRIC_TOP1],
+                score.value[ITG_METRIC_DISTORTION]);
+        status =
+            itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, file->strategy, err);
         itg_evaluator_score_strategy(&s->evaluator, file->strategy, &sc, &score, err);
-        fprintf(stderr, "after %g %g\n", score.value[ITG_METRIC_TOP1], score.value[ITG_METRIC_DISTORTION]);
+        fprintf(stderr, "after %g %g\n", score.value[ITG_METRIC_TOP1],
+                score.value[ITG_METRIC_DISTORTION]);
     }
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &scoring,

@@ -309,6 +309,8 @@ class Mac:
         self.channels = len(self.rows)
         bias = node.inputs[2] if len(node.inputs) > 2 else None
         self.real_bias = bias.data.astype(F64) if bias is not None else np.zeros(self.channels)
+        if "bias" in edge.threshold:
+            self.real_bias = np.array([float.fromhex(b) for b in edge.threshold["bias"]])
         dtype = next(d for name, d in plan.dtypes.items() if name in self.spec["weights"] and plan.admits(name, edge.bits))
         self.q = Quantizer(dtype, edge.bits)
         self.per_channel = self.spec.get("per_channel", False)
@@ -356,6 +358,11 @@ class Mac:
     def bias_fits(self, c):
         unit = float(self.unit(c))
         return self.real_bias[c] == 0 or (unit > 0 and abs(np.rint(self.real_bias[c] / unit)) <= self.bias_limit())
+
+    def takes_bias(self, c, bias):
+        """Whether it changes no scale."""
+        unit = float(self.unit(c))
+        return unit > 0 and abs(bias / unit) < self.bias_limit() / 2
 
     def bias_limit(self):
         accumulator = self.spec["accumulator"]

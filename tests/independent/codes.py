@@ -1,6 +1,7 @@
 """docs/strategy-file.md, Weight codes. As a program: gives a strategy codes that are not the nearest.
 
-Usage: codes.py MODEL STRATEGY SEED: moves codes of the strategy's weights to a neighbour and writes both files again.
+Usage: codes.py MODEL STRATEGY SEED: moves codes of the strategy's weights to a neighbour, and their biases a little, and writes
+           both files again.
        codes.py MODEL STRATEGY PROGRAM.itg: compares the program's weights (docs/artefact.md) with the strategy's.
 """
 import hashlib
@@ -89,6 +90,9 @@ def main():
         codes = (mac.codes.T if edge.node.op == "MatMul" else mac.codes).reshape(-1)
         codes = np.clip(codes + rng.integers(-1, 2, codes.size), mac.q.qmin, mac.q.qmax)
         made["strategy"]["thresholds"][e]["codes"] = True
+        bias = (mac.real_bias + rng.normal(0, 0.05, mac.channels)).astype(np.float32)
+        if np.abs(bias).max() < 100 and all(mac.takes_bias(c, float(bias[c])) for c in range(mac.channels)):
+            made["strategy"]["thresholds"][e]["bias"] = [float(b).hex() for b in bias]
         packed += pack(codes, edge.bits)
     made["strategy"]["codes"] = {"file": os.path.basename(strategy) + ".codes", "sha256": hashlib.sha256(packed).hexdigest()}
     with open(strategy + ".codes", "wb") as file:

@@ -61,8 +61,8 @@ static void check(const matrix *a, const matrix *b, int64_t from_tile)
             itg_moments_add(&a->digits, &b->digits, g, t, from_tile < 0 ? t : from_tile, sums);
         for (int64_t i = 0; i < a->rows; i++)
             for (int64_t j = 0; j < b->rows; j++) {
-                bool made = j / ITG_MOMENTS_TILE >=
-                            (from_tile < 0 ? i / ITG_MOMENTS_TILE : from_tile);
+                bool made =
+                    j / ITG_MOMENTS_TILE >= (from_tile < 0 ? i / ITG_MOMENTS_TILE : from_tile);
                 assert_int_equal(sums[i * b->rows + j], made ? 5 + product(a, b, g, i, j) : 5);
             }
     }

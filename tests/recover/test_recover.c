@@ -115,9 +115,8 @@ static void tables(void **state)
         widths[e] = 1u << 3 | 1u << 2;
     const itg_recover_options options = {.data = n.data, .threads = 2};
     itg_recovered *table = NULL;
-    assert_int_equal(itg_recover_table(n.model, n.hw, &n.preprocess, &options, s, widths, &table,
-                                       NULL),
-                     ITG_OK);
+    assert_int_equal(
+        itg_recover_table(n.model, n.hw, &n.preprocess, &options, s, widths, &table, NULL), ITG_OK);
     assert_int_equal(recover(&n, s, 1), ITG_OK);
     assert_int_equal(itg_recovered_apply(table, by_table, NULL), ITG_OK);
     assert_same_edges(s, by_table);

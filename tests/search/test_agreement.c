@@ -299,10 +299,10 @@ static void run_cases(itg_hardware *hw, bool tables, itg_bits_range activation,
     counts c = {0};
     for (int i = 0; i < CASES; i++)
         run_case(hw, first + (uint64_t)i, tables, activation, overflow, &c);
-    printf(
-        "%s: %d networks agree, %d with other codes than the nearest, %d layers were reconstructed, "
-        "%d networks were infeasible, %d sums in parts\n",
-        hw->name, c.run, c.perturbed, c.recovered, c.refused, c.split);
+    printf("%s: %d networks agree, %d with other codes than the nearest, %d layers were "
+           "reconstructed, "
+           "%d networks were infeasible, %d sums in parts\n",
+           hw->name, c.run, c.perturbed, c.recovered, c.refused, c.split);
     itg_hardware_destroy(hw);
     assert_true(c.run > CASES / 2 && c.perturbed > CASES / 6);
     if (overflow == MUST_FIT) assert_true(c.refused < 3 && c.split >= CASES / 6);
