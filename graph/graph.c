@@ -16,6 +16,7 @@ itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_st
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     const itg_node *n = &g->nodes[node];
+    if (!g->name) return itg_fail(err, code, "%s", text); /* itg_infer_check */
     return itg_fail(err, code, "%s: node '%s' (%s): %s", g->name, n->name, itg_op_name(n->op),
                     text);
 }

@@ -78,6 +78,14 @@ itg_tensor itg_graph_tensor(const itg_graph *g, itg_id value); /* view of a cons
  * of its outputs, resolves auto_pad, negative axes, and shape-like constant inputs into attributes.
  * Fails naming model, node, operator and cause. */
 itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err);
+/* Checks an operator outside of a graph: its outputs must have the dtypes and shapes that inference
+ * gives, and its attributes must be as inference leaves them. data: of constants, else NULL; an
+ * input of rank -1 is left out. Fails with the cause alone. */
+itg_status itg_infer_check(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
+                           int32_t input_count, const itg_tensor *outputs, int32_t output_count,
+                           itg_error *err);
+/* Numpy's rule; false: the shapes do not fit. */
+bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out);
 /* Arity, dtypes, ids, topological order, names, every shape known and positive; names node and
  * cause. */
 itg_status itg_graph_verify(const itg_graph *g, itg_error *err);

@@ -8,19 +8,9 @@ static bool takes_mac(const itg_batch_plan *plan, const itg_step *s)
     return plan->program->values[s->inputs[1]].data != NULL;
 }
 
-static itg_matmul_view matrices(const itg_batch_plan *plan, const itg_step *s)
-{
-    const itg_pvalue *values = plan->program->values;
-    itg_matmul_view v;
-    itg_shape y;
-    (void)itg_matmul_of(&values[s->inputs[0]].shape, &values[s->inputs[1]].shape, s->attrs.trans_b,
-                        &v, &y, NULL);
-    return v;
-}
-
 static bool takes_matmul(const itg_batch_plan *plan, const itg_step *s)
 {
-    return takes_mac(plan, s) && matrices(plan, s).batches == 1;
+    return takes_mac(plan, s) && itg_matmul_of(plan->program, s).batches == 1;
 }
 
 /* Images of a sample. */
@@ -51,7 +41,7 @@ static itg_accel_problem problem_of(const itg_batch_plan *plan, const itg_batch_
     if (s->kind == ITG_STEP_CONV) {
         p.window = itg_window_of(s->op, &s->attrs, &x->shape, &values[s->outputs[0]].shape).w;
     } else {
-        itg_matmul_view v = matrices(plan, s);
+        itg_matmul_view v = itg_matmul_of(plan->program, s);
         p.window = itg_accel_matmul_window(v.m, v.n, v.k);
         p.w_rows = !s->attrs.trans_b && w->shape.rank > 1;
     }
@@ -257,7 +247,7 @@ static itg_status run_product(itg_batch *b, const itg_batch_operation *o, int64_
     (void)count;
     itg_matmul_view v = {.batches = 1};
     itg_status status = ITG_OK;
-    if (o->step->kind == ITG_STEP_MATMUL) v = matrices(b->plan, o->step);
+    if (o->step->kind == ITG_STEP_MATMUL) v = itg_matmul_of(b->plan->program, o->step);
     for (int64_t i = 0; i < v.batches && status == ITG_OK; i++)
         for (int32_t k = 0; k < o->output_count && status == ITG_OK; k += ITG_ACCEL_OUTPUTS)
             status = run_product_of(b, o, &v, i, k, err);

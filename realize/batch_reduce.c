@@ -41,19 +41,6 @@ static box axes_box(const itg_reduction *r, int64_t i)
     return b;
 }
 
-static itg_reduction reduction_of(const itg_batch *b, const itg_step *s)
-{
-    itg_attrs attrs = s->attrs;
-    if (s->op == ITG_OP_ARG_MAX) {
-        attrs.axes_count = 1;
-        attrs.axes[0] = attrs.axis;
-    }
-    itg_reduction r;
-    itg_shape y;
-    (void)itg_reduction_of(&attrs, &b->plan->program->values[s->inputs[0]].shape, &r, &y, NULL);
-    return r;
-}
-
 /* In row-major order of the box, with the accumulator's width simulated after every addition where
  * it matters. */
 static int64_t sum_of(const itg_step *s, const itg_int_operand *x, const box *b)
@@ -116,7 +103,7 @@ static itg_status run_reduce_mean(itg_batch *b, const itg_batch_operation *o, in
     itg_reduction r = {0};
     itg_window w = {0};
     if (axes)
-        r = reduction_of(b, s);
+        r = itg_reduction_of(s, &x->shape);
     else
         w = itg_window_of(s->op, &s->attrs, &x->shape, &y->shape).w;
     for (int32_t k = 0; k < o->output_count; k++)
@@ -153,7 +140,8 @@ static itg_status run_reduce_max(itg_batch *b, const itg_batch_operation *o, int
     (void)err;
     const itg_pvalue *y = itg_place_value(b->plan, o->outputs[0]);
     const itg_int_operand x = itg_batch_operand(b, o, 0);
-    const itg_reduction r = reduction_of(b, o->step);
+    const itg_reduction r =
+        itg_reduction_of(o->step, &b->plan->program->values[o->step->inputs[0]].shape);
     for (int64_t i = 0; i < r.outer; i++) {
         const box a = axes_box(&r, i);
         int64_t most;
