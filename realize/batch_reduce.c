@@ -90,11 +90,9 @@ static void put_mean(const itg_batch *b, const itg_batch_operation *o, int64_t a
     }
 }
 
-static itg_status run_reduce_mean(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                                  itg_error *err)
+static itg_status run_reduce_mean(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     (void)count;
-    (void)err;
     const itg_step *s = o->step;
     const itg_pvalue *x = &b->plan->program->values[s->inputs[0]],
                      *y = itg_place_value(b->plan, o->outputs[0]);
@@ -133,11 +131,9 @@ static int64_t greatest(const itg_int_operand *x, const box *b, bool last_of_equ
     return best;
 }
 
-static itg_status run_reduce_max(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                                 itg_error *err)
+static itg_status run_reduce_max(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     (void)count;
-    (void)err;
     const itg_pvalue *y = itg_place_value(b->plan, o->outputs[0]);
     const itg_int_operand x = itg_batch_operand(b, o, 0);
     const itg_reduction r =
