@@ -38,7 +38,7 @@ bool itg_bypass_node(itg_graph *g, itg_id node)
         const char *name = g->values[in].name;
         g->values[in].name = g->values[out].name;
         g->values[out].name = name;
-        itg_name_rebuild(g, g->value_names, itg_value_name_of, g->value_count);
+        itg_graph_rename(g);
     }
     itg_graph_replace_uses(g, out, in);
     itg_kill_node(g, node);

@@ -3,7 +3,7 @@
  * order after itg_graph_sort. */
 #ifndef ITG_GRAPH_H
 #define ITG_GRAPH_H
-#include "base/base.h"
+#include "graph/names.h"
 
 typedef int32_t itg_id;
 #define ITG_NONE (-1)
@@ -44,9 +44,8 @@ typedef struct itg_graph {
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
     bool equalized;       /* by preparation, where any pair could be */
     bool rebatched;       /* prepared for batch 1 where the file has another, or any */
-    unsigned char source_hash[32]; /* SHA-256 of the model file; zeros if made by hand */
-    struct itg_name_table *value_names,
-        *node_names; /* names.c: finds names; not for others to touch */
+    unsigned char source_hash[32];     /* SHA-256 of the model file; zeros if made by hand */
+    itg_names value_names, node_names; /* ids by name */
 } itg_graph;
 
 itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err);

@@ -107,8 +107,7 @@ itg_status itg_read_ints(const itg_graph *g, itg_id node, int32_t slot, const ch
                              ITG_MAX_INTS);
     out->count = v->shape.rank == 0 ? 1 : (int32_t)v->shape.dims[0];
     for (int32_t i = 0; i < out->count; ++i)
-        out->v[i] =
-            v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i] : ((const int32_t *)v->data)[i];
+        out->v[i] = itg_load(v->dtype, v->data, i);
     return ITG_OK;
 }
 

@@ -170,8 +170,7 @@ static itg_status check_indices(const itg_graph *g, itg_id node, int64_t dim, it
                              v->name, itg_dtype_name(v->dtype));
     if (!v->data || !itg_shape_elements(&v->shape, &count)) return ITG_OK;
     for (int64_t i = 0; i < count; ++i) {
-        int64_t index =
-            v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i] : ((const int32_t *)v->data)[i];
+        int64_t index = itg_load(v->dtype, v->data, i);
         if (index < -dim || index >= dim)
             return itg_node_fail(g, node, err, ITG_BAD_FILE,
                                  "index %lld is outside its axis of %lld elements",

@@ -15,18 +15,17 @@ static box window_box(const itg_step *s, const itg_window *w, int64_t i)
 {
     const int64_t plane = i / (w->out_height * w->out_width);
     const int64_t p = i / w->out_width % w->out_height, q = i % w->out_width;
-    itg_taps rows =
-        itg_window_taps(p, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], 0, w->height);
-    itg_taps columns =
-        itg_window_taps(q, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1], 0, w->width);
-    int64_t top = p * w->stride[0] - w->pad_top + rows.first * w->dilation[0];
-    int64_t left = q * w->stride[1] - w->pad_left + columns.first * w->dilation[1];
+    int64_t top = p * w->stride[0] - w->pad_top, left = q * w->stride[1] - w->pad_left;
+    const itg_taps rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
+    const itg_taps columns = itg_valid_taps(left, w->dilation[1], w->kernel[1], w->width);
+    top += rows.begin * w->dilation[0];
+    left += columns.begin * w->dilation[1];
     box b = {.rank = 2,
-             .dims = {rows.count, columns.count},
+             .dims = {rows.end - rows.begin, columns.end - columns.begin},
              .stride = {w->dilation[0] * w->width, w->dilation[1]},
              .base = (plane * w->height + top) * w->width + left,
-             .count = rows.count * columns.count,
              .divisor = itg_mean_count(s, w, p, q)};
+    b.count = b.dims[0] * b.dims[1];
     return b;
 }
 

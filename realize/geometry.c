@@ -35,18 +35,6 @@ itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape
     return v;
 }
 
-itg_taps itg_window_taps(int64_t out, int64_t stride, int64_t dilation, int64_t pad_before,
-                         int64_t kernel, int64_t lo, int64_t hi)
-{
-    int64_t start = out * stride - pad_before;
-    itg_taps taps = {start < lo ? (lo - start + dilation - 1) / dilation : 0, 0};
-    if (start >= hi) return taps;
-    int64_t end = (hi - 1 - start) / dilation + 1;
-    if (end > kernel) end = kernel;
-    if (end > taps.first) taps.count = end - taps.first;
-    return taps;
-}
-
 bool itg_mean_is_reduction(const itg_step *s)
 {
     return s->op == ITG_OP_REDUCE_MEAN;
@@ -58,11 +46,11 @@ int64_t itg_mean_count(const itg_step *s, const itg_window *w, int64_t row, int6
     int64_t top = padded ? -w->pad_top : 0, left = padded ? -w->pad_left : 0;
     int64_t bottom = w->height + (padded ? s->attrs.pad[2] : 0);
     int64_t right = w->width + (padded ? s->attrs.pad[3] : 0);
-    itg_taps v =
-        itg_window_taps(row, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], top, bottom);
-    itg_taps h = itg_window_taps(column, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1],
-                                 left, right);
-    return v.count * h.count;
+    itg_taps v = itg_valid_taps(row * w->stride[0] - w->pad_top - top, w->dilation[0], w->kernel[0],
+                                bottom - top);
+    itg_taps h = itg_valid_taps(column * w->stride[1] - w->pad_left - left, w->dilation[1],
+                                w->kernel[1], right - left);
+    return (v.end - v.begin) * (h.end - h.begin);
 }
 
 int64_t itg_mean_max_count(const itg_program *p, const itg_step *s)
@@ -120,14 +108,6 @@ static itg_shape leading(const itg_shape *x)
     return out;
 }
 
-static int64_t product(const itg_shape *s)
-{
-    int64_t n = 1;
-    for (int32_t i = 0; i < s->rank; i++)
-        n *= s->dims[i];
-    return n;
-}
-
 itg_matmul_view itg_matmul_of(const itg_program *p, const itg_step *s)
 {
     const itg_shape *a = &p->values[s->inputs[0]].shape, *b = &p->values[s->inputs[1]].shape;
@@ -136,8 +116,8 @@ itg_matmul_view itg_matmul_of(const itg_program *p, const itg_step *s)
     itg_matmul_view v = {.m = a->rank > 1 ? a->dims[a->rank - 2] : 1, .k = a->dims[a->rank - 1]};
     v.n = b->rank == 1 ? 1 : b->dims[b->rank - (transposed ? 2 : 1)];
     (void)itg_broadcast_shapes(&lead_a, &lead_b, &v.batch);
-    v.batches = product(&v.batch);
-    if (product(&lead_b) == 1) {
+    v.batches = itg_dims_product(&v.batch, 0, v.batch.rank);
+    if (itg_dims_product(&lead_b, 0, lead_b.rank) == 1) {
         v.m *= v.batches;
         v.batches = 1;
         v.batch.rank = 0;

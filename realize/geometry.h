@@ -12,14 +12,6 @@ typedef struct itg_window_view {
 } itg_window_view;
 itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape *x,
                               const itg_shape *y);
-/* Taps of the window at position `out` along one axis that lie in [-before, extent + after): first
- * and count. */
-typedef struct itg_taps {
-    int64_t first, count;
-} itg_taps;
-itg_taps itg_window_taps(int64_t out, int64_t stride, int64_t dilation, int64_t pad_before,
-                         int64_t kernel, int64_t lo, int64_t hi);
-
 /* Matrix product with broadcasting of leading dims, as ONNX MatMul; trans_b: b's last two dims are
  * [N,K]. Where b is one matrix, a's leading dims are rows. batch_a, batch_b: matrix strides in
  * elements by batch dim. */

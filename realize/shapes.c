@@ -11,8 +11,10 @@ static bool is_covered(const itg_attrs *a, int axis, int64_t extent, int64_t pos
     int64_t k = a->kernel[axis], s = a->stride[axis], d = a->dilation[axis], before = a->pad[axis];
     if ((positions - 1) * s - before >= extent) return false;
     if (d <= extent) return before <= (k - 1) * d;
-    for (int64_t i = 0; i < positions && i * s < before; i++)
-        if (itg_window_taps(i, s, d, before, k, 0, extent).count == 0) return false;
+    for (int64_t i = 0; i < positions && i * s < before; i++) {
+        const itg_taps taps = itg_valid_taps(i * s - before, d, k, extent);
+        if (taps.begin == taps.end) return false;
+    }
     return true;
 }
 
