@@ -45,6 +45,13 @@ bool itg_bypass_node(itg_graph *g, itg_id node)
     return true;
 }
 
+itg_node *itg_become(itg_graph *g, itg_id node, itg_op op)
+{
+    g->nodes[node].op = op;
+    g->nodes[node].attrs = itg_attrs_default(op);
+    return &g->nodes[node];
+}
+
 void itg_take_output(itg_graph *g, itg_id node, itg_id value)
 {
     itg_node *n = &g->nodes[node];

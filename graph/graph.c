@@ -21,8 +21,8 @@ itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_st
                     text);
 }
 
-itg_status itg_graph_create_within(const char *name, size_t max_bytes, itg_graph **out,
-                                   itg_error *err)
+/* In an arena of at most max_bytes (0: no limit). */
+static itg_status create_within(const char *name, size_t max_bytes, itg_graph **out, itg_error *err)
 {
     itg_arena *arena = itg_arena_create(max_bytes);
     itg_graph *g = arena ? itg_arena_alloc(arena, sizeof *g) : NULL;
@@ -40,7 +40,7 @@ no_memory:
 
 itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err)
 {
-    return itg_graph_create_within(name, 0, out, err);
+    return create_within(name, 0, out, err);
 }
 
 void itg_graph_destroy(itg_graph *graph)
@@ -278,7 +278,7 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
                                   itg_error *err)
 {
     itg_graph *copy = NULL;
-    itg_status status = itg_graph_create_within(graph->name, max_bytes, &copy, err);
+    itg_status status = create_within(graph->name, max_bytes, &copy, err);
     if (status != ITG_OK) return status;
     status = clone_contents(graph, copy, err);
     if (status != ITG_OK) {

@@ -14,9 +14,7 @@ const char *itg_fresh_node_name(itg_graph *g, const char *base, const char *suff
 /* "model.onnx: node 'conv1' (Conv): message". Returns code. */
 itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_status code,
                          const char *format, ...) ITG_PRINTF(5, 6);
-/* As itg_graph_create and itg_graph_clone, in an arena that ends at max_bytes (0: none). */
-itg_status itg_graph_create_within(const char *name, size_t max_bytes, itg_graph **out,
-                                   itg_error *err);
+/* itg_graph_clone into an arena of at most max_bytes (0: no limit). */
 itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_graph **out,
                                   itg_error *err);
 itg_status itg_graph_no_memory(const itg_graph *g, itg_error *err);

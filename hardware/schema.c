@@ -165,7 +165,7 @@ static void write_object(const itg_hw_object *object, itg_strbuf *out)
     itg_strbuf_add(out, "}");
 }
 
-void itg_hardware_schema(itg_strbuf *out)
+static void write_schema(itg_strbuf *out)
 {
     itg_strbuf_add(out, "{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
                         "\"title\": \"Intaglio hardware description\",\n\"$defs\": {\"specs\": ");
@@ -180,7 +180,7 @@ void itg_hardware_schema(itg_strbuf *out)
 itg_status itg_hardware_schema_text(char **out, itg_error *err)
 {
     itg_strbuf text = {0};
-    itg_hardware_schema(&text);
+    write_schema(&text);
     if (!itg_strbuf_ok(&text)) {
         itg_strbuf_deinit(&text);
         return itg_fail(err, ITG_NO_MEMORY, "out of memory");
