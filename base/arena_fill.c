@@ -20,17 +20,22 @@ char *itg_arena_strdup(itg_arena *arena, const char *text)
     return itg_arena_copy(arena, text, strlen(text) + 1);
 }
 
+char *itg_arena_vformat(itg_arena *arena, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *out = length < 0 ? NULL : itg_arena_alloc(arena, (size_t)length + 1);
+    if (out) vsnprintf(out, (size_t)length + 1, format, again);
+    va_end(again);
+    return out;
+}
+
 char *itg_arena_format(itg_arena *arena, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    if (length < 0) return NULL;
-    char *out = itg_arena_alloc(arena, (size_t)length + 1);
-    if (!out) return NULL;
-    va_start(arguments, format);
-    vsnprintf(out, (size_t)length + 1, format, arguments);
+    char *out = itg_arena_vformat(arena, format, arguments);
     va_end(arguments);
     return out;
 }

@@ -31,9 +31,14 @@ bool itg_mul_size(size_t a, size_t b, size_t *out);
 /* Product of dims; fails on an unknown (<0) dim or more than ITG_MAX_ELEMENTS. rank 0: 1. */
 bool itg_shape_elements(const itg_shape *shape, int64_t *out);
 bool itg_shape_equal(const itg_shape *a, const itg_shape *b);
+/* Product of dims [from, to) of a shape that was checked before. */
+int64_t itg_dims_product(const itg_shape *shape, int32_t from, int32_t to);
 /* "[1,3,32,32]" into buffer, always terminated; returns buffer. */
 const char *itg_shape_text(const itg_shape *shape, char *buffer, size_t size);
 size_t itg_tensor_bytes(const itg_tensor *tensor); /* of a tensor whose shape was checked before */
+/* One element as an integer; floats are truncated, BOOL is 0 or 1. Stored, integers wrap. */
+int64_t itg_load(itg_dtype dtype, const void *data, int64_t index);
+void itg_store(itg_dtype dtype, void *data, int64_t index, int64_t value);
 
 /* ---- arena (arena.c): many allocations, one end. Not thread-safe ---- */
 typedef struct itg_arena itg_arena;
@@ -44,6 +49,7 @@ void *itg_arena_alloc(itg_arena *arena,
 void *itg_arena_array(itg_arena *arena, size_t count, size_t size); /* checked product */
 char *itg_arena_strdup(itg_arena *arena, const char *text);
 char *itg_arena_format(itg_arena *arena, const char *format, ...) ITG_PRINTF(2, 3);
+char *itg_arena_vformat(itg_arena *arena, const char *format, va_list arguments) ITG_PRINTF(2, 0);
 void *itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
 size_t itg_arena_used(const itg_arena *arena);
 

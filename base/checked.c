@@ -82,3 +82,11 @@ size_t itg_tensor_bytes(const itg_tensor *tensor)
     assert(is_sized);
     return is_sized ? bytes : 0;
 }
+
+int64_t itg_dims_product(const itg_shape *shape, int32_t from, int32_t to)
+{
+    int64_t product = 1;
+    for (int32_t d = from; d < to; ++d)
+        product *= shape->dims[d];
+    return product;
+}

@@ -59,3 +59,69 @@ int64_t itg_dtype_max(itg_dtype dtype)
 {
     return is_dtype(dtype) ? dtypes[dtype].max : 0;
 }
+
+int64_t itg_load(itg_dtype dtype, const void *data, int64_t index)
+{
+    switch (dtype) {
+    case ITG_S8:
+        return ((const int8_t *)data)[index];
+    case ITG_U8:
+        return ((const uint8_t *)data)[index];
+    case ITG_BOOL:
+        return ((const uint8_t *)data)[index] != 0;
+    case ITG_S16:
+        return ((const int16_t *)data)[index];
+    case ITG_U16:
+        return ((const uint16_t *)data)[index];
+    case ITG_S32:
+        return ((const int32_t *)data)[index];
+    case ITG_U32:
+        return ((const uint32_t *)data)[index];
+    case ITG_S64:
+        return ((const int64_t *)data)[index];
+    case ITG_F32:
+        return (int64_t)((const float *)data)[index];
+    case ITG_F64:
+        return (int64_t)((const double *)data)[index];
+    default:
+        return 0;
+    }
+}
+
+void itg_store(itg_dtype dtype, void *data, int64_t index, int64_t value)
+{
+    switch (dtype) {
+    case ITG_S8:
+        ((int8_t *)data)[index] = (int8_t)value;
+        break;
+    case ITG_U8:
+        ((uint8_t *)data)[index] = (uint8_t)value;
+        break;
+    case ITG_BOOL:
+        ((uint8_t *)data)[index] = value != 0;
+        break;
+    case ITG_S16:
+        ((int16_t *)data)[index] = (int16_t)value;
+        break;
+    case ITG_U16:
+        ((uint16_t *)data)[index] = (uint16_t)value;
+        break;
+    case ITG_S32:
+        ((int32_t *)data)[index] = (int32_t)value;
+        break;
+    case ITG_U32:
+        ((uint32_t *)data)[index] = (uint32_t)value;
+        break;
+    case ITG_S64:
+        ((int64_t *)data)[index] = value;
+        break;
+    case ITG_F32:
+        ((float *)data)[index] = (float)value;
+        break;
+    case ITG_F64:
+        ((double *)data)[index] = (double)value;
+        break;
+    default:
+        break;
+    }
+}

@@ -33,17 +33,6 @@ const itg_version *itg_annotated_version(const itg_annotated *a, itg_id node, in
     return &a->values[edge->value].versions[edge->version];
 }
 
-int64_t itg_channel_stride(const itg_annotated *a, itg_id node)
-{
-    const itg_node *n = &a->graph->nodes[node];
-    const itg_shape *y = &a->graph->values[n->outputs[0]].shape;
-    int64_t stride = 1;
-    if (n->op != ITG_OP_CONV) return 1;
-    for (int32_t i = 2; i < y->rank; ++i)
-        stride *= y->dims[i];
-    return stride;
-}
-
 void itg_annotated_destroy(itg_annotated *a)
 {
     if (!a) return;
@@ -72,6 +61,13 @@ static void print_floats(const char *name, const float *values, int32_t count, i
     if (count != 1) itg_strbuf_format(out, "[%d]", (int)count);
     for (int32_t i = 0; i < count && i < SHOWN; ++i)
         itg_strbuf_format(out, "%s%s", i ? "," : "=", itg_hex_double((double)values[i], text));
+    if (count > SHOWN) itg_strbuf_add(out, ",...");
+}
+
+static void print_ints(const int64_t *values, int32_t count, itg_strbuf *out)
+{
+    for (int32_t i = 0; i < count && i < SHOWN; ++i)
+        itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)values[i]);
     if (count > SHOWN) itg_strbuf_add(out, ",...");
 }
 
@@ -130,14 +126,10 @@ static void print_split(const itg_sum_split *split, itg_strbuf *out)
 {
     if (split->part_count == 0) return;
     itg_strbuf_format(out, " split[%d]=", (int)split->part_count);
-    for (int32_t i = 0; i < split->part_count && i < SHOWN; ++i)
-        itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)split->end[i]);
-    itg_strbuf_format(out, "%s join=%d %s shift[%d]=", split->part_count > SHOWN ? ",..." : "",
-                      (int)split->join_bits, rounding_names[split->rounding],
-                      (int)split->shift_count);
-    for (int32_t i = 0; i < split->shift_count && i < SHOWN; ++i)
-        itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)split->shift[i]);
-    if (split->shift_count > SHOWN) itg_strbuf_add(out, ",...");
+    print_ints(split->end, split->part_count, out);
+    itg_strbuf_format(out, " join=%d %s shift[%d]=", (int)split->join_bits,
+                      rounding_names[split->rounding], (int)split->shift_count);
+    print_ints(split->shift, split->shift_count, out);
 }
 
 static void print_note(const itg_annotated *a, itg_id id, itg_strbuf *out)
@@ -160,9 +152,8 @@ static void print_note(const itg_annotated *a, itg_id id, itg_strbuf *out)
         print_requant(&note->operand[1], out);
     }
     if (note->bias_count > 0) itg_strbuf_format(out, " bias[%d]=", (int)note->bias_count);
-    for (int32_t i = 0; i < note->bias_count && i < SHOWN; ++i)
-        itg_strbuf_format(out, "%s%lld", i ? "," : "", (long long)note->bias[i]);
-    itg_strbuf_add(out, note->bias_count > SHOWN ? ",...\n" : "\n");
+    print_ints(note->bias, note->bias_count, out);
+    itg_strbuf_add(out, "\n");
 }
 
 void itg_annotated_print(const itg_annotated *a, itg_strbuf *out)

@@ -106,10 +106,6 @@ const itg_edge *itg_annotated_edge(const itg_annotated *a, itg_id node,
                                    int32_t slot); /* NULL: input left out */
 /* The version an edge reads; NULL for CARRY. */
 const itg_version *itg_annotated_version(const itg_annotated *a, itg_id node, int32_t slot);
-/* Output channel of a flat index into out_value for per-channel requantization: axis 1 for Conv,
- * last axis for Gemm/MatMul. */
-int64_t itg_channel_stride(const itg_annotated *a,
-                           itg_id node); /* channel = (index / stride) % channels */
 void itg_annotated_print(const itg_annotated *a,
                          itg_strbuf *out); /* stable text: each edge with its SimQ */
 const char *itg_form_name(itg_form form);

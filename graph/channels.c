@@ -1,6 +1,7 @@
 #include "channels.h"
 
-bool itg_has_constant_weights(const itg_graph *g, itg_id node)
+/* A Conv, a MatMul with weights of rank 2, a Gemm with weights [N,K], alpha 1 and beta 1. */
+static bool has_constant_weights(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
     if (n->input_count < 2 || !itg_is_float_constant(g, n->inputs[1])) return false;
@@ -26,7 +27,7 @@ static bool has_bias(const itg_node *n)
 bool itg_makes_channels(const itg_graph *g, itg_id node, itg_channels *out)
 {
     const itg_node *n = &g->nodes[node];
-    if (!itg_has_constant_weights(g, node)) return false;
+    if (!has_constant_weights(g, node)) return false;
     int64_t count = g->values[n->inputs[1]].shape.dims[n->op == ITG_OP_MATMUL ? 1 : 0];
     if (has_bias(n) &&
         (!itg_is_float_constant(g, n->inputs[2]) || g->values[n->inputs[2]].shape.rank != 1 ||
@@ -65,7 +66,7 @@ bool itg_is_depthwise(const itg_graph *g, itg_id node, const itg_channels *chann
 bool itg_reads_channels(const itg_graph *g, itg_id node, itg_id value, const itg_channels *channels)
 {
     const itg_node *n = &g->nodes[node];
-    if (!itg_has_constant_weights(g, node) || n->inputs[0] != value) return false;
+    if (!has_constant_weights(g, node) || n->inputs[0] != value) return false;
     const itg_shape *w = &g->values[n->inputs[1]].shape;
     int64_t indices = channels->count * channels->block;
     switch (n->op) {

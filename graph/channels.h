@@ -13,9 +13,6 @@ typedef struct itg_channels {
     bool is_image;
 } itg_channels;
 
-/* Whether the node has float weights that do not change: a Conv, a Gemm with transB, without
- * transA, alpha and beta 1, a MatMul (Gemm, MatMul: weights of rank 2). */
-bool itg_has_constant_weights(const itg_graph *g, itg_id node);
 /* Whether a node makes channels: one with constant weights, and no bias or a constant one of shape
  * [channels]. *out: its output's. */
 bool itg_makes_channels(const itg_graph *g, itg_id node, itg_channels *out);

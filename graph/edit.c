@@ -38,11 +38,18 @@ bool itg_bypass_node(itg_graph *g, itg_id node)
         const char *name = g->values[in].name;
         g->values[in].name = g->values[out].name;
         g->values[out].name = name;
-        itg_name_rebuild(g, g->value_names, itg_value_name_of, g->value_count);
+        itg_graph_rename(g);
     }
     itg_graph_replace_uses(g, out, in);
     itg_kill_node(g, node);
     return true;
+}
+
+itg_node *itg_become(itg_graph *g, itg_id node, itg_op op)
+{
+    g->nodes[node].op = op;
+    g->nodes[node].attrs = itg_attrs_default(op);
+    return &g->nodes[node];
 }
 
 void itg_take_output(itg_graph *g, itg_id node, itg_id value)

@@ -14,6 +14,8 @@ void itg_kill_node(itg_graph *g, itg_id node);
  * name, which moves to the value that takes its place; where that has a name to keep itself (graph
  * input, constant, another graph output) nothing happens: false. */
 bool itg_bypass_node(itg_graph *g, itg_id node);
+/* Gives a node another operator, with default attributes, and returns it. */
+itg_node *itg_become(itg_graph *g, itg_id node, itg_op op);
 /* Makes `value` the output 0 of `node` in place of its own, which must have no other use left. */
 void itg_take_output(itg_graph *g, itg_id node, itg_id value);
 /* A new constant "base/suffix", float32, to be filled by the caller. */

@@ -16,21 +16,21 @@ itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_st
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     const itg_node *n = &g->nodes[node];
+    if (!g->name) return itg_fail(err, code, "%s", text); /* itg_infer_check */
     return itg_fail(err, code, "%s: node '%s' (%s): %s", g->name, n->name, itg_op_name(n->op),
                     text);
 }
 
-itg_status itg_graph_create_within(const char *name, size_t max_bytes, itg_graph **out,
-                                   itg_error *err)
+/* In an arena of at most max_bytes (0: no limit). */
+static itg_status create_within(const char *name, size_t max_bytes, itg_graph **out, itg_error *err)
 {
     itg_arena *arena = itg_arena_create(max_bytes);
     itg_graph *g = arena ? itg_arena_alloc(arena, sizeof *g) : NULL;
     if (!g) goto no_memory;
     g->arena = arena;
     g->name = itg_arena_strdup(arena, name);
-    g->value_names = itg_arena_alloc(arena, sizeof *g->value_names);
-    g->node_names = itg_arena_alloc(arena, sizeof *g->node_names);
-    if (!g->name || !g->value_names || !g->node_names) goto no_memory;
+    g->value_names.arena = g->node_names.arena = arena;
+    if (!g->name) goto no_memory;
     *out = g;
     return ITG_OK;
 no_memory:
@@ -40,7 +40,7 @@ no_memory:
 
 itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err)
 {
-    return itg_graph_create_within(name, 0, out, err);
+    return create_within(name, 0, out, err);
 }
 
 void itg_graph_destroy(itg_graph *graph)
@@ -81,22 +81,17 @@ static itg_status copy_data(itg_graph *g, const char *name, itg_dtype dtype, con
 
 /* A name of the caller's, copied, or "prefix_index" made free. NULL with *err set on failure. */
 static const char *take_name(itg_graph *g, const char *name, const char *prefix, int32_t index,
-                             const itg_name_table *table, itg_name_of name_of, itg_error *err)
+                             const itg_names *names, itg_error *err)
 {
-    if (name && *name && itg_name_find(g, table, name_of, name) != ITG_NONE) {
+    const bool given = name && *name;
+    if (given && itg_names_find(names, name) >= 0) {
         itg_fail(err, ITG_BAD_FILE, "%s: the name '%s' is used twice", g->name, name);
         return NULL;
     }
-    const char *taken;
-    if (name && *name) {
-        taken = itg_arena_strdup(g->arena, name);
-    } else {
-        taken = itg_arena_format(g->arena, "%s_%d", prefix, (int)index);
-        for (int i = 2; taken && itg_name_find(g, table, name_of, taken) != ITG_NONE; ++i)
-            taken = itg_arena_format(g->arena, "%s_%d_%d", prefix, (int)index, i);
-    }
-    if (!taken) itg_graph_no_memory(g, err);
-    return taken;
+    if (!given) name = itg_arena_format(g->arena, "%s_%d", prefix, (int)index);
+    name = name ? itg_names_free(names, name) : NULL;
+    if (!name) itg_graph_no_memory(g, err);
+    return name;
 }
 
 itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
@@ -106,8 +101,7 @@ itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
     itg_error local = {0};
     itg_value value = {.dtype = dtype, .shape = {.rank = -1}, .producer = ITG_NONE};
     if (!err) err = &local;
-    value.name =
-        take_name(g, name, "value", g->value_count, g->value_names, itg_value_name_of, err);
+    value.name = take_name(g, name, "value", g->value_count, &g->value_names, err);
     if (!value.name) return err->code;
     if (shape) value.shape = *shape;
     itg_status status = copy_data(g, value.name, dtype, shape, data, &value.data, err);
@@ -115,9 +109,9 @@ itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
     itg_value *values = grow(g, g->values, g->value_count, &g->value_capacity, sizeof *values);
     if (!values) return itg_graph_no_memory(g, err);
     g->values = values;
-    if (!itg_name_reserve(g, g->value_names, itg_value_name_of)) return itg_graph_no_memory(g, err);
+    if (!itg_names_put(&g->value_names, value.name, g->value_count))
+        return itg_graph_no_memory(g, err);
     g->values[g->value_count] = value;
-    itg_name_insert(g, g->value_names, itg_value_name_of, g->value_count);
     *out = g->value_count++;
     return ITG_OK;
 }
@@ -163,8 +157,7 @@ itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const i
     if (!err) err = &local;
     itg_node node = {.op = op, .input_count = input_count, .output_count = output_count};
     node.attrs = attrs ? *attrs : itg_attrs_default(op);
-    node.name =
-        take_name(g, name, itg_op_name(op), g->node_count, g->node_names, itg_node_name_of, err);
+    node.name = take_name(g, name, itg_op_name(op), g->node_count, &g->node_names, err);
     if (!node.name) return err->code;
     itg_status status = check_ids(g, node.name, inputs, input_count, outputs, output_count, err);
     if (status != ITG_OK) return status;
@@ -173,9 +166,9 @@ itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const i
     itg_node *nodes = grow(g, g->nodes, g->node_count, &g->node_capacity, sizeof *nodes);
     if (!node.inputs || !node.outputs || !nodes) return itg_graph_no_memory(g, err);
     g->nodes = nodes;
-    if (!itg_name_reserve(g, g->node_names, itg_node_name_of)) return itg_graph_no_memory(g, err);
+    if (!itg_names_put(&g->node_names, node.name, g->node_count))
+        return itg_graph_no_memory(g, err);
     g->nodes[g->node_count] = node;
-    itg_name_insert(g, g->node_names, itg_node_name_of, g->node_count);
     for (int32_t i = 0; i < output_count; ++i)
         if (outputs[i] != ITG_NONE) {
             g->values[outputs[i]].producer = g->node_count;
@@ -285,7 +278,7 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
                                   itg_error *err)
 {
     itg_graph *copy = NULL;
-    itg_status status = itg_graph_create_within(graph->name, max_bytes, &copy, err);
+    itg_status status = create_within(graph->name, max_bytes, &copy, err);
     if (status != ITG_OK) return status;
     status = clone_contents(graph, copy, err);
     if (status != ITG_OK) {
@@ -303,4 +296,41 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
 itg_status itg_graph_clone(const itg_graph *graph, itg_graph **out, itg_error *err)
 {
     return itg_graph_clone_within(graph, 0, out, err);
+}
+
+void itg_graph_rename(itg_graph *g)
+{
+    itg_names_clear(&g->value_names);
+    itg_names_clear(&g->node_names);
+    for (itg_id v = 0; v < g->value_count; ++v)
+        (void)itg_names_put(&g->value_names, g->values[v].name, v);
+    for (itg_id n = 0; n < g->node_count; ++n)
+        (void)itg_names_put(&g->node_names, g->nodes[n].name, n);
+}
+
+static const char *fresh_name(itg_graph *g, const itg_names *names, const char *base,
+                              const char *suffix)
+{
+    const char *name = itg_arena_format(g->arena, "%s/%s", base, suffix);
+    return name ? itg_names_free(names, name) : NULL;
+}
+
+const char *itg_fresh_value_name(itg_graph *g, const char *base, const char *suffix)
+{
+    return fresh_name(g, &g->value_names, base, suffix);
+}
+
+const char *itg_fresh_node_name(itg_graph *g, const char *base, const char *suffix)
+{
+    return fresh_name(g, &g->node_names, base, suffix);
+}
+
+itg_id itg_graph_find_value(const itg_graph *g, const char *name)
+{
+    return itg_names_find(&g->value_names, name);
+}
+
+itg_id itg_graph_find_node(const itg_graph *g, const char *name)
+{
+    return itg_names_find(&g->node_names, name);
 }

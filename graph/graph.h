@@ -3,7 +3,7 @@
  * order after itg_graph_sort. */
 #ifndef ITG_GRAPH_H
 #define ITG_GRAPH_H
-#include "base/base.h"
+#include "graph/names.h"
 
 typedef int32_t itg_id;
 #define ITG_NONE (-1)
@@ -44,9 +44,8 @@ typedef struct itg_graph {
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
     bool equalized;       /* by preparation, where any pair could be */
     bool rebatched;       /* prepared for batch 1 where the file has another, or any */
-    unsigned char source_hash[32]; /* SHA-256 of the model file; zeros if made by hand */
-    struct itg_name_table *value_names,
-        *node_names; /* names.c: finds names; not for others to touch */
+    unsigned char source_hash[32];     /* SHA-256 of the model file; zeros if made by hand */
+    itg_names value_names, node_names; /* ids by name */
 } itg_graph;
 
 itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err);
@@ -78,6 +77,14 @@ itg_tensor itg_graph_tensor(const itg_graph *g, itg_id value); /* view of a cons
  * of its outputs, resolves auto_pad, negative axes, and shape-like constant inputs into attributes.
  * Fails naming model, node, operator and cause. */
 itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err);
+/* Checks an operator outside of a graph: its outputs must have the dtypes and shapes that inference
+ * gives, and its attributes must be as inference leaves them. data: of constants, else NULL; an
+ * input of rank -1 is left out. Fails with the cause alone. */
+itg_status itg_infer_check(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
+                           int32_t input_count, const itg_tensor *outputs, int32_t output_count,
+                           itg_error *err);
+/* Numpy's rule; false: the shapes do not fit. */
+bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out);
 /* Arity, dtypes, ids, topological order, names, every shape known and positive; names node and
  * cause. */
 itg_status itg_graph_verify(const itg_graph *g, itg_error *err);

@@ -4,23 +4,8 @@
 #define ITG_GRAPH_INTERNAL_H
 #include "graph.h"
 
-/* ---- names.c: open addressing over the names of a graph's values or nodes; lives in the graph's
- * arena ---- */
-typedef struct itg_name_table {
-    itg_id *slots;            /* id + 1; 0: free */
-    uint32_t capacity, count; /* capacity: a power of two, at least twice count */
-} itg_name_table;
-/* Name of the id-th value (or node): what the table compares with. */
-typedef const char *(*itg_name_of)(const itg_graph *g, itg_id id);
-const char *itg_value_name_of(const itg_graph *g, itg_id id);
-const char *itg_node_name_of(const itg_graph *g, itg_id id);
-itg_id itg_name_find(const itg_graph *g, const itg_name_table *table, itg_name_of name_of,
-                     const char *name);
-/* Room for one name more; false: no memory. After it, itg_name_insert cannot fail. */
-bool itg_name_reserve(itg_graph *g, itg_name_table *table, itg_name_of name_of);
-void itg_name_insert(const itg_graph *g, itg_name_table *table, itg_name_of name_of, itg_id id);
-/* Enters ids 0..count-1 again, after renumbering; count is no more than was entered before. */
-void itg_name_rebuild(const itg_graph *g, itg_name_table *table, itg_name_of name_of, itg_id count);
+/* Enters the names of all values and nodes again, after some were renamed or renumbered. */
+void itg_graph_rename(itg_graph *g);
 /* "base/suffix", or "base/suffix_2"...: a name that no value (node) has. Arena string; NULL: no
  * memory. */
 const char *itg_fresh_value_name(itg_graph *g, const char *base, const char *suffix);
@@ -29,9 +14,7 @@ const char *itg_fresh_node_name(itg_graph *g, const char *base, const char *suff
 /* "model.onnx: node 'conv1' (Conv): message". Returns code. */
 itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_status code,
                          const char *format, ...) ITG_PRINTF(5, 6);
-/* As itg_graph_create and itg_graph_clone, in an arena that ends at max_bytes (0: none). */
-itg_status itg_graph_create_within(const char *name, size_t max_bytes, itg_graph **out,
-                                   itg_error *err);
+/* itg_graph_clone into an arena of at most max_bytes (0: no limit). */
 itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_graph **out,
                                   itg_error *err);
 itg_status itg_graph_no_memory(const itg_graph *g, itg_error *err);

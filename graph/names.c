@@ -1,100 +1,74 @@
-/* Names of values and nodes. A table holds ids; the names stay where they are, in the values and
- * nodes themselves. */
-#include "internal.h"
+#include "names.h"
 #include <string.h>
 
-const char *itg_value_name_of(const itg_graph *g, itg_id id)
+/* FNV-1a */
+static uint32_t hash_of(const char *key)
 {
-    return g->values[id].name;
+    uint32_t hash = 2166136261u;
+    for (; *key != '\0'; key++)
+        hash = (hash ^ (unsigned char)*key) * 16777619u;
+    return hash;
 }
 
-const char *itg_node_name_of(const itg_graph *g, itg_id id)
+/* Where key stands, or the empty place for it. */
+static uint32_t place_of(const itg_names *names, const char *key)
 {
-    return g->nodes[id].name;
+    uint32_t i = hash_of(key) & (names->capacity - 1);
+    while (names->keys[i] != NULL && strcmp(names->keys[i], key) != 0)
+        i = (i + 1) & (names->capacity - 1);
+    return i;
 }
 
-/* FNV-1a, folded to 32 bits. */
-static uint32_t hash_name(const char *name)
+static bool grow(itg_names *names)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name; ++name)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return (uint32_t)(hash ^ (hash >> 32));
-}
-
-itg_id itg_name_find(const itg_graph *g, const itg_name_table *table, itg_name_of name_of,
-                     const char *name)
-{
-    if (table->capacity == 0) return ITG_NONE;
-    uint32_t mask = table->capacity - 1;
-    for (uint32_t at = hash_name(name) & mask; table->slots[at]; at = (at + 1) & mask) {
-        itg_id id = table->slots[at] - 1;
-        if (strcmp(name_of(g, id), name) == 0) return id;
+    itg_names larger = {names->arena, NULL, NULL, names->count,
+                        names->capacity == 0 ? 64 : names->capacity * 2};
+    larger.keys = itg_arena_array(names->arena, larger.capacity, sizeof *larger.keys);
+    larger.numbers = itg_arena_array(names->arena, larger.capacity, sizeof *larger.numbers);
+    if (larger.keys == NULL || larger.numbers == NULL) return false;
+    for (uint32_t i = 0; i < names->capacity; i++) {
+        if (names->keys[i] == NULL) continue;
+        uint32_t at = place_of(&larger, names->keys[i]);
+        larger.keys[at] = names->keys[i];
+        larger.numbers[at] = names->numbers[i];
     }
-    return ITG_NONE;
-}
-
-static void insert(itg_name_table *table, const char *name, itg_id id)
-{
-    uint32_t mask = table->capacity - 1, at = hash_name(name) & mask;
-    while (table->slots[at])
-        at = (at + 1) & mask;
-    table->slots[at] = id + 1;
-    table->count++;
-}
-
-bool itg_name_reserve(itg_graph *g, itg_name_table *table, itg_name_of name_of)
-{
-    if (2 * (table->count + 1) <= table->capacity) return true;
-    if (table->capacity > UINT32_MAX / 4) return false;
-    itg_name_table larger = {0};
-    larger.capacity = table->capacity ? 2 * table->capacity : 64;
-    larger.slots = itg_arena_array(g->arena, larger.capacity, sizeof *larger.slots);
-    if (!larger.slots) return false;
-    for (uint32_t i = 0; i < table->capacity; ++i)
-        if (table->slots[i]) insert(&larger, name_of(g, table->slots[i] - 1), table->slots[i] - 1);
-    *table = larger;
+    *names = larger;
     return true;
 }
 
-void itg_name_insert(const itg_graph *g, itg_name_table *table, itg_name_of name_of, itg_id id)
+int32_t itg_names_find(const itg_names *names, const char *key)
 {
-    insert(table, name_of(g, id), id);
+    if (names->capacity == 0) return -1;
+    uint32_t at = place_of(names, key);
+    return names->keys[at] == NULL ? -1 : names->numbers[at];
 }
 
-void itg_name_rebuild(const itg_graph *g, itg_name_table *table, itg_name_of name_of, itg_id count)
+bool itg_names_put(itg_names *names, const char *key, int32_t number)
 {
-    if (table->capacity) memset(table->slots, 0, table->capacity * sizeof *table->slots);
-    table->count = 0;
-    for (itg_id id = 0; id < count; ++id)
-        insert(table, name_of(g, id), id);
+    if (names->count * 2 >= names->capacity && !grow(names)) return false;
+    uint32_t at = place_of(names, key);
+    if (names->keys[at] == NULL) names->count++;
+    names->keys[at] = key;
+    names->numbers[at] = number;
+    return true;
 }
 
-static const char *fresh_name(itg_graph *g, const itg_name_table *table, itg_name_of name_of,
-                              const char *base, const char *suffix)
+void itg_names_clear(itg_names *names)
 {
-    const char *name = itg_arena_format(g->arena, "%s/%s", base, suffix);
-    for (int i = 2; name && itg_name_find(g, table, name_of, name) != ITG_NONE; ++i)
-        name = itg_arena_format(g->arena, "%s/%s_%d", base, suffix, i);
+    if (names->capacity > 0) memset(names->keys, 0, names->capacity * sizeof *names->keys);
+    names->count = 0;
+}
+
+const char *itg_names_free(const itg_names *names, const char *wanted)
+{
+    const char *name = itg_arena_strdup(names->arena, wanted);
+    for (int i = 2; name != NULL && itg_names_find(names, name) >= 0; i++)
+        name = itg_arena_format(names->arena, "%s_%d", wanted, i);
     return name;
 }
 
-const char *itg_fresh_value_name(itg_graph *g, const char *base, const char *suffix)
+const char *itg_names_unique(itg_names *names, const char *wanted, int32_t number)
 {
-    return fresh_name(g, g->value_names, itg_value_name_of, base, suffix);
-}
-
-const char *itg_fresh_node_name(itg_graph *g, const char *base, const char *suffix)
-{
-    return fresh_name(g, g->node_names, itg_node_name_of, base, suffix);
-}
-
-itg_id itg_graph_find_value(const itg_graph *g, const char *name)
-{
-    return itg_name_find(g, g->value_names, itg_value_name_of, name);
-}
-
-itg_id itg_graph_find_node(const itg_graph *g, const char *name)
-{
-    return itg_name_find(g, g->node_names, itg_node_name_of, name);
+    const char *name = itg_names_free(names, wanted);
+    return name != NULL && itg_names_put(names, name, number) ? name : NULL;
 }

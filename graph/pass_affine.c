@@ -233,14 +233,12 @@ static itg_status fold_into(itg_graph *g, itg_id node, itg_arena *arena, bool *c
     return apply(&c, err);
 }
 
-itg_status itg_pass_affine(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_affine(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
-    itg_status status = ITG_OK;
-    for (int32_t i = 0; i < g->node_count && status == ITG_OK; ++i) {
-        if (!has_channel_weights(g, i)) continue;
-        itg_arena *arena = itg_arena_create(0);
-        status = arena ? fold_into(g, i, arena, changed, err) : itg_graph_no_memory(g, err);
-        itg_arena_destroy(arena);
-    }
+    if (!has_channel_weights(g, node)) return ITG_OK;
+    itg_arena *arena = itg_arena_create(0);
+    itg_status status =
+        arena ? fold_into(g, node, arena, changed, err) : itg_graph_no_memory(g, err);
+    itg_arena_destroy(arena);
     return status;
 }

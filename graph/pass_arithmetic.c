@@ -51,18 +51,14 @@ static itg_status replace(itg_graph *g, itg_id node, itg_error *err)
     return ITG_OK;
 }
 
-itg_status itg_pass_arithmetic(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_arithmetic(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
-    for (int32_t n = 0; n < g->node_count; ++n) {
-        itg_op op = g->nodes[n].op;
-        if (g->nodes[n].input_count != 2) continue;
-        if (swap_operands(g, &g->nodes[n])) *changed = true;
-        if (op != ITG_OP_DIV && op != ITG_OP_SUB) continue;
-        itg_id c = g->nodes[n].inputs[1];
-        if (!itg_is_float_constant(g, c) || (op == ITG_OP_DIV && !divides_exactly(g, c))) continue;
-        itg_status status = replace(g, n, err);
-        if (status != ITG_OK) return status;
-        *changed = true;
-    }
-    return ITG_OK;
+    itg_op op = g->nodes[node].op;
+    if (g->nodes[node].input_count != 2) return ITG_OK;
+    *changed |= swap_operands(g, &g->nodes[node]);
+    itg_id c = g->nodes[node].inputs[1];
+    if ((op != ITG_OP_DIV && op != ITG_OP_SUB) || !itg_is_float_constant(g, c)) return ITG_OK;
+    if (op == ITG_OP_DIV && !divides_exactly(g, c)) return ITG_OK;
+    *changed = true;
+    return replace(g, node, err);
 }

@@ -36,24 +36,18 @@ static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
                       .shape = x};
     status = itg_insert(g, &mul, NULL, &product, err);
     if (status != ITG_OK) return status;
-    itg_node *add = &g->nodes[node];
-    add->op = ITG_OP_ADD;
-    add->attrs = itg_attrs_default(ITG_OP_ADD);
+    itg_node *add = itg_become(g, node, ITG_OP_ADD);
     add->inputs[0] = product;
     add->inputs[1] = shift;
     add->input_count = 2;
     return ITG_OK;
 }
 
-itg_status itg_pass_batch_norm(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_batch_norm(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
-    for (int32_t i = 0, count = g->node_count; i < count; ++i) {
-        if (g->nodes[i].op != ITG_OP_BATCH_NORMALIZATION) continue;
-        if (!has_constants(g, &g->nodes[i]))
-            return itg_node_fail(g, i, err, ITG_UNSUPPORTED, "its parameters are not all constant");
-        itg_status status = rewrite(g, i, err);
-        if (status != ITG_OK) return status;
-        *changed = true;
-    }
-    return ITG_OK;
+    if (g->nodes[node].op != ITG_OP_BATCH_NORMALIZATION) return ITG_OK;
+    if (!has_constants(g, &g->nodes[node]))
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its parameters are not all constant");
+    *changed = true;
+    return rewrite(g, node, err);
 }

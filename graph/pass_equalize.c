@@ -183,20 +183,17 @@ static itg_status equalize(pair *p, bool *changed, itg_error *err)
     return status;
 }
 
-itg_status itg_pass_equalize(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_equalize(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
-    itg_status status = ITG_OK;
-    for (int32_t i = 0; i < g->node_count && status == ITG_OK; ++i) {
-        pair p = {.g = g, .a = i};
-        if (!itg_makes_channels(g, i, &p.made) || !find_back(&p)) continue;
-        itg_arena *arena = itg_arena_create(0);
-        size_t count = (size_t)p.made.count + 1;
-        p.r1 = arena ? itg_arena_array(arena, count, sizeof *p.r1) : NULL;
-        p.r2 = arena ? itg_arena_array(arena, count, sizeof *p.r2) : NULL;
-        p.exponent = arena ? itg_arena_array(arena, count, sizeof *p.exponent) : NULL;
-        status =
-            p.r1 && p.r2 && p.exponent ? equalize(&p, changed, err) : itg_graph_no_memory(g, err);
-        itg_arena_destroy(arena);
-    }
+    pair p = {.g = g, .a = node};
+    if (!itg_makes_channels(g, node, &p.made) || !find_back(&p)) return ITG_OK;
+    itg_arena *arena = itg_arena_create(0);
+    size_t count = (size_t)p.made.count + 1;
+    p.r1 = arena ? itg_arena_array(arena, count, sizeof *p.r1) : NULL;
+    p.r2 = arena ? itg_arena_array(arena, count, sizeof *p.r2) : NULL;
+    p.exponent = arena ? itg_arena_array(arena, count, sizeof *p.exponent) : NULL;
+    itg_status status =
+        p.r1 && p.r2 && p.exponent ? equalize(&p, changed, err) : itg_graph_no_memory(g, err);
+    itg_arena_destroy(arena);
     return status;
 }

@@ -46,25 +46,18 @@ static itg_status canonical_matmul(itg_graph *g, itg_id node, bool *changed, itg
         return ITG_OK;
     status = transpose_weights(g, node, err);
     if (status != ITG_OK) return status;
-    g->nodes[node].op = ITG_OP_GEMM;
-    g->nodes[node].attrs = itg_attrs_default(ITG_OP_GEMM);
-    g->nodes[node].attrs.trans_b = true;
+    itg_become(g, node, ITG_OP_GEMM)->attrs.trans_b = true;
     *changed = true;
     return ITG_OK;
 }
 
-itg_status itg_pass_gemm(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_gemm(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
-    itg_status status = ITG_OK;
-    for (int32_t i = 0; i < g->node_count && status == ITG_OK; ++i) {
-        const itg_node *n = &g->nodes[i];
-        if (n->input_count < 2 || !itg_is_float_constant(g, n->inputs[1])) continue;
-        if (n->op == ITG_OP_MATMUL) status = canonical_matmul(g, i, changed, err);
-        if (g->nodes[i].op != ITG_OP_GEMM || g->nodes[i].attrs.trans_b || status != ITG_OK)
-            continue;
-        status = transpose_weights(g, i, err);
-        g->nodes[i].attrs.trans_b = true;
-        *changed = true;
-    }
-    return status;
+    const itg_node *n = &g->nodes[node];
+    if (n->input_count < 2 || !itg_is_float_constant(g, n->inputs[1])) return ITG_OK;
+    if (n->op == ITG_OP_MATMUL) return canonical_matmul(g, node, changed, err);
+    if (n->op != ITG_OP_GEMM || n->attrs.trans_b) return ITG_OK;
+    g->nodes[node].attrs.trans_b = true;
+    *changed = true;
+    return transpose_weights(g, node, err);
 }

@@ -48,16 +48,14 @@ static bool is_identity(const itg_graph *g, const itg_node *n)
     }
 }
 
-itg_status itg_pass_identity(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_identity(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
-    for (int32_t i = 0; i < g->node_count; ++i) {
-        const itg_node *n = &g->nodes[i];
-        if (n->output_count < 1 || n->outputs[0] == ITG_NONE || !is_identity(g, n)) continue;
-        if (n->op == ITG_OP_DROPOUT && n->output_count > 1 && n->outputs[1] != ITG_NONE &&
-            itg_graph_use_count(g, n->outputs[1]) > 0)
-            return itg_node_fail(g, i, err, ITG_UNSUPPORTED, "its mask '%s' is used",
-                                 g->values[n->outputs[1]].name);
-        if (itg_bypass_node(g, i)) *changed = true;
-    }
+    const itg_node *n = &g->nodes[node];
+    if (n->output_count < 1 || n->outputs[0] == ITG_NONE || !is_identity(g, n)) return ITG_OK;
+    if (n->op == ITG_OP_DROPOUT && n->output_count > 1 && n->outputs[1] != ITG_NONE &&
+        itg_graph_use_count(g, n->outputs[1]) > 0)
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its mask '%s' is used",
+                             g->values[n->outputs[1]].name);
+    *changed |= itg_bypass_node(g, node);
     return ITG_OK;
 }

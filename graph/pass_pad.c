@@ -22,19 +22,17 @@ static bool spatial_pads(const itg_graph *g, const itg_node *n, int64_t pad[4])
     return true;
 }
 
-itg_status itg_pass_pad(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_pad(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     (void)err;
-    for (int32_t i = 0; i < g->node_count; ++i) {
-        int64_t pad[4];
-        if (g->nodes[i].op != ITG_OP_PAD || !spatial_pads(g, &g->nodes[i], pad)) continue;
-        itg_id conv = itg_only_consumer(g, g->nodes[i].outputs[0]);
-        if (conv == ITG_NONE || g->nodes[conv].op != ITG_OP_CONV ||
-            g->nodes[conv].inputs[0] != g->nodes[i].outputs[0])
-            continue;
-        for (int j = 0; j < 4; ++j)
-            g->nodes[conv].attrs.pad[j] += pad[j];
-        *changed = itg_bypass_node(g, i) || *changed;
-    }
+    int64_t pad[4];
+    if (!spatial_pads(g, &g->nodes[node], pad)) return ITG_OK;
+    itg_id conv = itg_only_consumer(g, g->nodes[node].outputs[0]);
+    if (conv == ITG_NONE || g->nodes[conv].op != ITG_OP_CONV ||
+        g->nodes[conv].inputs[0] != g->nodes[node].outputs[0])
+        return ITG_OK;
+    for (int j = 0; j < 4; ++j)
+        g->nodes[conv].attrs.pad[j] += pad[j];
+    *changed |= itg_bypass_node(g, node);
     return ITG_OK;
 }

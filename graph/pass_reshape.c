@@ -8,24 +8,20 @@ static bool is_reshape(const itg_node *n)
            n->op != ITG_OP_DROPOUT;
 }
 
-itg_status itg_pass_reshape(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_reshape(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     (void)err;
-    for (int32_t i = 0; i < g->node_count; ++i) {
-        itg_node *n = &g->nodes[i];
-        if (!is_reshape(n)) continue;
-        if (n->op != ITG_OP_RESHAPE) *changed = true;
-        n->op = ITG_OP_RESHAPE;
-        n->attrs = itg_attrs_default(ITG_OP_RESHAPE);
-        n->input_count = 1;
-        itg_id before = g->values[n->inputs[0]].producer;
-        if (before != ITG_NONE && is_reshape(&g->nodes[before])) {
-            n->inputs[0] = g->nodes[before].inputs[0];
-            *changed = true;
-        }
-        if (itg_shape_equal(&g->values[n->inputs[0]].shape, &g->values[n->outputs[0]].shape) &&
-            itg_bypass_node(g, i))
-            *changed = true;
+    itg_node *n = &g->nodes[node];
+    if (!is_reshape(n)) return ITG_OK;
+    *changed |= n->op != ITG_OP_RESHAPE;
+    itg_become(g, node, ITG_OP_RESHAPE);
+    n->input_count = 1;
+    itg_id before = g->values[n->inputs[0]].producer;
+    if (before != ITG_NONE && is_reshape(&g->nodes[before])) {
+        n->inputs[0] = g->nodes[before].inputs[0];
+        *changed = true;
     }
+    if (itg_shape_equal(&g->values[n->inputs[0]].shape, &g->values[n->outputs[0]].shape))
+        *changed |= itg_bypass_node(g, node);
     return ITG_OK;
 }

@@ -21,17 +21,14 @@ static itg_id trailing_softmax(const itg_graph *g, itg_id output)
     }
 }
 
-itg_status itg_pass_drop_softmax(itg_graph *g, bool *changed, itg_error *err)
+void itg_drop_softmax(itg_graph *g)
 {
-    (void)err;
     for (int32_t i = 0; i < g->output_count; ++i) {
         itg_id node = trailing_softmax(g, g->outputs[i]);
         /* A logit that is itself an input or an output of the graph has its own name to keep. */
         if (node == ITG_NONE || !itg_bypass_node(g, node)) continue;
         g->dropped_softmax = true;
-        *changed = true;
     }
-    return ITG_OK;
 }
 
 /* [.., tail] -> [rows, product of tail], Softmax along the last, and back. */
@@ -59,20 +56,14 @@ static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
     softmax.attrs = &attrs;
     status = itg_insert(g, &softmax, NULL, &flat, err);
     if (status != ITG_OK) return status;
-    g->nodes[node].op = ITG_OP_RESHAPE; /* keeps the output, its shape and its name */
-    g->nodes[node].attrs = itg_attrs_default(ITG_OP_RESHAPE);
-    g->nodes[node].opset = 0;
+    itg_become(g, node, ITG_OP_RESHAPE)->opset = 0;
     g->nodes[node].inputs[0] = flat;
     return ITG_OK;
 }
 
-itg_status itg_pass_old_softmax(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_old_softmax(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
-    for (int32_t i = 0, count = g->node_count; i < count; ++i) {
-        if (!itg_is_old_softmax(g, i)) continue;
-        itg_status status = rewrite(g, i, err);
-        if (status != ITG_OK) return status;
-        *changed = true;
-    }
-    return ITG_OK;
+    if (!itg_is_old_softmax(g, node)) return ITG_OK;
+    *changed = true;
+    return rewrite(g, node, err);
 }

@@ -51,8 +51,7 @@ static bool simplify(itg_graph *g, itg_id node)
     bool changed = compose(g, node);
     if (is_identity(g, node)) return itg_bypass_node(g, node) || changed;
     if (!keeps_order(g, node)) return changed;
-    g->nodes[node].op = ITG_OP_RESHAPE;
-    g->nodes[node].attrs = itg_attrs_default(ITG_OP_RESHAPE);
+    itg_become(g, node, ITG_OP_RESHAPE);
     return true;
 }
 
@@ -170,21 +169,17 @@ static itg_status move_down(itg_graph *g, itg_id transpose, itg_id user, move_ki
     return ITG_OK;
 }
 
-itg_status itg_pass_transpose(itg_graph *g, bool *changed, itg_error *err)
+itg_status itg_pass_transpose(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
-    for (int32_t i = 0; i < g->node_count; ++i) {
-        while (is_transpose(g, i)) {
-            if (simplify(g, i)) {
-                *changed = true;
-                if (!is_transpose(g, i)) break;
-            }
-            itg_id user = itg_only_consumer(g, g->nodes[i].outputs[0]);
-            move_kind kind = user == ITG_NONE ? MOVE_NONE : classify(g, i, user);
-            if (kind == MOVE_NONE) break;
-            itg_status status = move_down(g, i, user, kind, err);
-            if (status != ITG_OK) return status;
-            *changed = true;
-        }
+    while (is_transpose(g, node)) {
+        *changed |= simplify(g, node);
+        if (!is_transpose(g, node)) break;
+        itg_id user = itg_only_consumer(g, g->nodes[node].outputs[0]);
+        move_kind kind = user == ITG_NONE ? MOVE_NONE : classify(g, node, user);
+        if (kind == MOVE_NONE) break;
+        itg_status status = move_down(g, node, user, kind, err);
+        if (status != ITG_OK) return status;
+        *changed = true;
     }
     return ITG_OK;
 }

@@ -2,24 +2,23 @@
  * order:
  *   1. clone, batch        (pass_batch.c)      static inputs, batch 1
  *   2. infer and fold      (pass_fold.c)       every shape known, constants evaluated, attributes
- * version-free
+ *                                              version-free
  *   3. identity            (pass_identity.c)   Identity, Dropout... go
  *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
  *   4. until nothing changes:
  *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
  *      reshape             (pass_reshape.c)    Flatten, Squeeze, Unsqueeze, Reshape: one Reshape
  *      transpose           (pass_transpose.c)  Transposes cancel through elementwise nodes
- *      affine              (pass_affine.c)     BatchNormalization, Mul, Add... into weights and
- * bias gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K] pad (pass_pad.c) Pad
- * into Conv
+ *      affine              (pass_affine.c)     BatchNormalization, Mul, Add... into weights
+ *      gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K]
+ *      pad                 (pass_pad.c)        Pad into Conv
  *   5. batch norm          (pass_batch_norm.c) what is left of it: Mul and Add; then 4 again
  *   6. constant channels   (pass_constant_channels.c) into the bias of the next layer
  *      unread channels     (pass_unread_channels.c)   go
  *   7. equalize            (pass_equalize.c)   by powers of two, once
  *   8. infer and fold again, verify.
- * Affine comes behind transpose, so that a BatchNormalization between two Transposes still reaches
- * the weights before them, and takes all that follows a node at once, so that each weight is
- * rounded once. */
+ * Affine runs after transpose, so that a BatchNormalization between two Transposes still reaches
+ * the weights before them. It folds all nodes of a chain at once: each weight is rounded once. */
 #include "passes.h"
 #include <string.h>
 
@@ -30,22 +29,24 @@
 #define WORK_FACTOR 8
 #define WORK_BYTES ((size_t)1 << 30)
 
-static itg_status run(itg_graph *g, itg_pass_fn pass, bool *changed, itg_error *err)
+itg_status itg_pass_nodes(itg_graph *g, itg_pass_fn *pass, bool *changed, itg_error *err)
 {
     itg_status status = itg_graph_sort(g, err);
-    return status == ITG_OK ? pass(g, changed, err) : status;
+    for (itg_id n = 0, count = g->node_count; n < count && status == ITG_OK; ++n)
+        status = pass(g, n, changed, err);
+    return status;
 }
 
 static itg_status simplify(itg_graph *g, itg_error *err)
 {
-    static const itg_pass_fn passes[] = {itg_pass_identity,  itg_pass_arithmetic, itg_pass_reshape,
-                                         itg_pass_transpose, itg_pass_affine,     itg_pass_gemm,
-                                         itg_pass_pad};
+    static itg_pass_fn *const passes[] = {itg_pass_identity,  itg_pass_arithmetic, itg_pass_reshape,
+                                          itg_pass_transpose, itg_pass_affine,     itg_pass_gemm,
+                                          itg_pass_pad};
     bool changed = true;
     for (int round = 0; round < MAX_ROUNDS && changed; ++round) {
         changed = false;
         for (size_t i = 0; i < sizeof passes / sizeof passes[0]; ++i) {
-            itg_status status = run(g, passes[i], &changed, err);
+            itg_status status = itg_pass_nodes(g, passes[i], &changed, err);
             if (status != ITG_OK) return status;
         }
     }
@@ -81,18 +82,19 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, old_batch, err);
     if (status != ITG_OK) return status;
     drop_unused_outputs(g);
-    status = run(g, itg_pass_identity, &changed, err);
-    if (status == ITG_OK && !options->keep_softmax)
-        status = run(g, itg_pass_drop_softmax, &changed, err);
-    if (status == ITG_OK) status = run(g, itg_pass_old_softmax, &changed, err);
+    status = itg_pass_nodes(g, itg_pass_identity, &changed, err);
+    if (status == ITG_OK && !options->keep_softmax) itg_drop_softmax(g);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_old_softmax, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
-    if (status == ITG_OK) status = run(g, itg_pass_batch_norm, &changed, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_batch_norm, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = itg_graph_sort(g, err);
     if (status == ITG_OK) status = itg_pass_constant_channels(g, options->eval, &changed, err);
-    if (status == ITG_OK) status = run(g, itg_pass_unread_channels, &changed, err);
+    if (status == ITG_OK) status = itg_graph_sort(g, err);
+    if (status == ITG_OK) status = itg_pass_unread_channels(g, &changed, err);
     g->equalized = !options->no_equalize;
-    if (status == ITG_OK && g->equalized) status = run(g, itg_pass_equalize, &changed, err);
+    if (status == ITG_OK && g->equalized)
+        status = itg_pass_nodes(g, itg_pass_equalize, &changed, err);
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, 1, err);
     return status == ITG_OK ? itg_graph_verify(g, err) : status;
 }
@@ -101,8 +103,8 @@ itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *
                              itg_graph **out, itg_error *err)
 {
     itg_graph *work = NULL;
-    size_t budget =
-        0; /* a constant that thousands of nodes share must not become thousands of constants */
+    /* A constant that thousands of nodes share must not become thousands of constants. */
+    size_t budget = 0;
     if (!itg_mul_size(itg_arena_used(graph->arena), WORK_FACTOR, &budget) ||
         !itg_add_size(budget, WORK_BYTES, &budget))
         return itg_graph_no_memory(graph, err);

@@ -1,5 +1,6 @@
 /* Shape inference: the table indexed by operator, and what the families share. */
 #include "shape.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* Rules that do not follow from the operator's class. Import makes constants of Constant nodes. */
@@ -106,8 +107,7 @@ itg_status itg_read_ints(const itg_graph *g, itg_id node, int32_t slot, const ch
                              ITG_MAX_INTS);
     out->count = v->shape.rank == 0 ? 1 : (int32_t)v->shape.dims[0];
     for (int32_t i = 0; i < out->count; ++i)
-        out->v[i] =
-            v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i] : ((const int32_t *)v->data)[i];
+        out->v[i] = itg_load(v->dtype, v->data, i);
     return ITG_OK;
 }
 
@@ -192,7 +192,7 @@ itg_status itg_resolve_axes(const itg_graph *g, itg_id node, int32_t rank, int64
     return ITG_OK;
 }
 
-bool itg_broadcast(const itg_shape *a, const itg_shape *b, itg_shape *out)
+bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out)
 {
     itg_shape result = {.rank = a->rank > b->rank ? a->rank : b->rank};
     for (int32_t i = 1; i <= result.rank; ++i) {
@@ -249,5 +249,78 @@ itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err)
     /* Attributes are version-free now; an old Softmax over several dimensions waits for its pass.
      */
     if (status == ITG_OK && !itg_is_old_softmax(g, node)) n->opset = 0;
+    return status;
+}
+
+/* ---- one operator outside of a graph ---- */
+
+/* The attributes before inference and after it. */
+static bool are_resolved(itg_op op, const itg_attrs *before, const itg_attrs *after)
+{
+    int32_t count;
+    const itg_attr *attr = itg_op_attrs(op, &count);
+    for (int32_t i = 0; i < count; ++i)
+        if (memcmp(itg_attr_value(&attr[i], before), itg_attr_value(&attr[i], after),
+                   attr[i].field->size) != 0)
+            return false;
+    return before->axes_count == after->axes_count;
+}
+
+/* Values of the inputs, then of the outputs, and their ids. */
+static void fill_values(const itg_tensor *tensors, int32_t count, itg_graph *g, itg_id *ids)
+{
+    for (int32_t i = 0; i < count; ++i) {
+        ids[i] = tensors[i].shape.rank < 0 ? ITG_NONE : g->value_count;
+        g->values[g->value_count++] = (itg_value){.name = "?",
+                                                  .dtype = tensors[i].dtype,
+                                                  .shape = tensors[i].shape,
+                                                  .producer = ITG_NONE,
+                                                  .data = tensors[i].data};
+    }
+}
+
+static itg_status check_outputs(const itg_graph *g, const itg_attrs *stated,
+                                const itg_tensor *outputs, itg_error *err)
+{
+    const itg_node *n = &g->nodes[0];
+    char a[96], b[96];
+    if (!are_resolved(n->op, stated, &n->attrs))
+        return itg_node_fail(g, 0, err, ITG_MISMATCH, "its attributes are not resolved");
+    for (int32_t i = 0; i < n->output_count; ++i) {
+        const itg_value *v = &g->values[n->outputs[i]];
+        if (v->dtype != outputs[i].dtype || !itg_shape_equal(&v->shape, &outputs[i].shape))
+            return itg_node_fail(
+                g, 0, err, ITG_MISMATCH, "output %d is %s%s, the operator gives %s%s", (int)i,
+                itg_dtype_name(outputs[i].dtype), itg_shape_text(&outputs[i].shape, a, sizeof a),
+                itg_dtype_name(v->dtype), itg_shape_text(&v->shape, b, sizeof b));
+    }
+    return ITG_OK;
+}
+
+itg_status itg_infer_check(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
+                           int32_t input_count, const itg_tensor *outputs, int32_t output_count,
+                           itg_error *err)
+{
+    const size_t count = (size_t)input_count + (size_t)output_count;
+    itg_id *ids = malloc((count + 1) * sizeof *ids);
+    itg_value *values = malloc((count + 1) * sizeof *values);
+    itg_node node = {.op = op,
+                     .input_count = input_count,
+                     .output_count = output_count,
+                     .inputs = ids,
+                     .attrs = *attrs};
+    itg_graph g = {.values = values, .nodes = &node, .node_count = 1};
+    itg_status status = ITG_OK;
+    if (!ids || !values) {
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory");
+    } else {
+        node.outputs = ids + input_count;
+        fill_values(inputs, input_count, &g, ids);
+        fill_values(outputs, output_count, &g, node.outputs);
+        status = itg_infer_node(&g, 0, err);
+    }
+    if (status == ITG_OK) status = check_outputs(&g, attrs, outputs, err);
+    free(values);
+    free(ids);
     return status;
 }

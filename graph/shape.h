@@ -39,8 +39,6 @@ itg_status itg_resolve_axis(const itg_graph *g, itg_id node, int32_t rank, int64
 /* Resolves, sorts, and rejects duplicates. */
 itg_status itg_resolve_axes(const itg_graph *g, itg_id node, int32_t rank, int64_t *axes,
                             int32_t count, itg_error *err);
-/* numpy's rule; false: the shapes do not fit. */
-bool itg_broadcast(const itg_shape *a, const itg_shape *b, itg_shape *out);
 /* Output 0 = shape and dtype of input 0. */
 itg_status itg_infer_same(itg_graph *g, itg_id node, itg_error *err);
 

@@ -43,7 +43,7 @@ itg_status itg_infer_broadcast(itg_graph *g, itg_id node, itg_error *err)
         if (!x)
             return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %d must not be left out",
                                  (int)i);
-        if (!itg_broadcast(&y, x, &y))
+        if (!itg_broadcast_shapes(&y, x, &y))
             return itg_node_fail(g, node, err, ITG_BAD_FILE, "shapes %s and %s do not broadcast",
                                  itg_shape_text(&y, yt, sizeof yt),
                                  itg_shape_text(x, xt, sizeof xt));
@@ -56,7 +56,7 @@ itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err)
     itg_shape x = *itg_input_shape(g, node, 0), both;
     const itg_shape *slope = itg_input_shape(g, node, 1);
     char st[96], xt[96];
-    if (!itg_broadcast(&x, slope, &both) || !itg_shape_equal(&both, &x))
+    if (!itg_broadcast_shapes(&x, slope, &both) || !itg_shape_equal(&both, &x))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "slope %s does not broadcast to %s",
                              itg_shape_text(slope, st, sizeof st),
                              itg_shape_text(&x, xt, sizeof xt));

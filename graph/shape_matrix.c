@@ -5,7 +5,7 @@
 static bool fits_output(const itg_shape *c, const itg_shape *y)
 {
     itg_shape both;
-    return itg_broadcast(c, y, &both) && itg_shape_equal(&both, y);
+    return itg_broadcast_shapes(c, y, &both) && itg_shape_equal(&both, y);
 }
 
 itg_status itg_infer_gemm(itg_graph *g, itg_id node, itg_error *err)
@@ -50,7 +50,7 @@ itg_status itg_infer_matmul(itg_graph *g, itg_id node, itg_error *err)
     bool fits = k == b.dims[b.rank - 2];
     a.rank -= 2;
     b.rank -= 2;
-    if (!fits || !itg_broadcast(&a, &b, &y))
+    if (!fits || !itg_broadcast_shapes(&a, &b, &y))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "operands %s and %s do not fit", at, bt);
     if (!row) y.dims[y.rank++] = m;
     if (!column) y.dims[y.rank++] = n;

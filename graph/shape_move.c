@@ -180,7 +180,7 @@ itg_status itg_infer_expand(itg_graph *g, itg_id node, itg_error *err)
     bool legal = !itg_has_input(g, node, 1) || target.rank == dims.count;
     for (int32_t i = 0; i < target.rank; ++i)
         legal &= target.dims[i] >= 0;
-    if (!legal || !itg_broadcast(&x, &target, &y))
+    if (!legal || !itg_broadcast_shapes(&x, &target, &y))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %s does not broadcast to %s",
                              itg_shape_text(&x, xt, sizeof xt),
                              itg_shape_text(&target, tt, sizeof tt));

@@ -106,7 +106,7 @@ itg_status itg_infer_layer_normalization(itg_graph *g, itg_id node, itg_error *e
     for (int32_t i = 1; i < 3; ++i) {
         const itg_shape *p = itg_input_shape(g, node, i);
         itg_shape both;
-        if (p && (!itg_broadcast(p, &tail, &both) || !itg_shape_equal(&both, &tail)))
+        if (p && (!itg_broadcast_shapes(p, &tail, &both) || !itg_shape_equal(&both, &tail)))
             return itg_node_fail(g, node, err, ITG_BAD_FILE, "its %s is %s; expected %s",
                                  i == 1 ? "scale" : "bias", itg_shape_text(p, pt, sizeof pt),
                                  itg_shape_text(&tail, tt, sizeof tt));

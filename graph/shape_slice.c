@@ -129,16 +129,19 @@ static itg_status check_slice(const itg_graph *g, itg_id node, const itg_shape *
 {
     const itg_attrs *a = &g->nodes[node].attrs;
     const itg_shape *kept = &g->values[g->nodes[node].outputs[0]].shape;
+    unsigned seen = 0;
     bool legal = g->nodes[node].opset == 0 && kept->rank == x->rank;
     for (int32_t i = 0; i < a->axes_count && legal; ++i) {
-        int64_t axis = a->axes[i];
-        legal = axis >= 0 && axis < x->rank && a->steps[i] >= -MAX_STEP && a->steps[i] <= MAX_STEP;
+        int64_t axis = a->axes[i], step = a->steps[i];
+        legal = axis >= 0 && axis < x->rank && step >= -MAX_STEP && step <= MAX_STEP && step != 0 &&
+                !(seen & 1u << axis) && kept->dims[axis] <= x->dims[axis];
         if (!legal) break;
-        int64_t count = kept->dims[axis], last = a->starts[i] + (count - 1) * a->steps[i];
-        y->dims[axis] = count;
-        if (count > 0)
-            legal = a->starts[i] >= 0 && a->starts[i] < x->dims[axis] && last >= 0 &&
-                    last < x->dims[axis];
+        seen |= 1u << axis;
+        y->dims[axis] = kept->dims[axis];
+        if (kept->dims[axis] == 0) continue;
+        legal = a->starts[i] >= 0 && a->starts[i] < x->dims[axis];
+        int64_t last = legal ? a->starts[i] + (kept->dims[axis] - 1) * step : -1;
+        legal = last >= 0 && last < x->dims[axis];
     }
     if (!legal || !itg_shape_equal(kept, y))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "its extent does not fit its input");
@@ -167,8 +170,7 @@ static itg_status check_indices(const itg_graph *g, itg_id node, int64_t dim, it
                              v->name, itg_dtype_name(v->dtype));
     if (!v->data || !itg_shape_elements(&v->shape, &count)) return ITG_OK;
     for (int64_t i = 0; i < count; ++i) {
-        int64_t index =
-            v->dtype == ITG_S64 ? ((const int64_t *)v->data)[i] : ((const int32_t *)v->data)[i];
+        int64_t index = itg_load(v->dtype, v->data, i);
         if (index < -dim || index >= dim)
             return itg_node_fail(g, node, err, ITG_BAD_FILE,
                                  "index %lld is outside its axis of %lld elements",
@@ -234,8 +236,12 @@ static itg_status keep_pads(const itg_graph *g, itg_id node, const itg_shape *x,
     const itg_shape *y = &g->values[n->outputs[0]].shape;
     if (n->opset != 0 || y->rank != x->rank)
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "it has no pads");
-    for (int32_t i = 0; i < x->rank; ++i)
-        end[i] = y->dims[i] - x->dims[i] - n->attrs.pads_begin[i];
+    for (int32_t i = 0; i < x->rank; ++i) {
+        int64_t begin = n->attrs.pads_begin[i];
+        if (begin < -x->dims[i] || begin > y->dims[i])
+            return itg_node_fail(g, node, err, ITG_BAD_FILE, "its pads do not fit its shapes");
+        end[i] = y->dims[i] - x->dims[i] - begin;
+    }
     return ITG_OK;
 }
 
@@ -254,7 +260,9 @@ itg_status itg_infer_pad(itg_graph *g, itg_id node, itg_error *err)
         if (a->pad_mode == ITG_PAD_REFLECT) most = x.dims[i] - 1;
         if (a->pad_mode == ITG_PAD_EDGE && x.dims[i] == 0) most = 0;
         if (begin < -limit || end[i] < -limit || begin > most || end[i] > most ||
-            x.dims[i] + begin + end[i] < 0 || begin < -x.dims[i] || end[i] < -x.dims[i])
+            x.dims[i] + begin + end[i] < 0 || begin < -x.dims[i] || end[i] < -x.dims[i] ||
+            (a->pad_mode != ITG_PAD_CONSTANT && x.dims[i] > 0 &&
+             x.dims[i] + (begin < 0 ? begin : 0) + (end[i] < 0 ? end[i] : 0) < 1))
             return itg_node_fail(g, node, err, ITG_BAD_FILE,
                                  "pads %lld and %lld do not fit dimension %d of %lld elements",
                                  (long long)begin, (long long)end[i], (int)i, (long long)x.dims[i]);

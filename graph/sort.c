@@ -190,8 +190,7 @@ static void commit(itg_graph *g, const sorter *s, itg_node *nodes, itg_id *new_v
         g->outputs[i] = new_value[g->outputs[i]];
     g->value_count = values;
     g->node_count = s->order_count;
-    itg_name_rebuild(g, g->value_names, itg_value_name_of, g->value_count);
-    itg_name_rebuild(g, g->node_names, itg_node_name_of, g->node_count);
+    itg_graph_rename(g);
 }
 
 itg_status itg_graph_sort(itg_graph *g, itg_error *err)

@@ -16,11 +16,18 @@ static bool is_signed(itg_dtype storage)
     return itg_dtype_min(storage) < 0;
 }
 
-/* The member `key` if the file states it, else the object: the place an error names. */
-static const itg_json_value *place(const itg_json_value *object, const char *key)
+/* "expected ...", at the member `key` if the file states it, else at the object. */
+static ITG_PRINTF(5, 6) itg_status
+    expected(const itg_json *json, const itg_json_value *object, const char *key, itg_error *err,
+             const char *format, ...)
 {
     const itg_json_value *member = itg_json_find(object, key);
-    return member ? member : object;
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return itg_json_fail(json, member ? member : object, err, ITG_BAD_FILE, "expected %s", text);
 }
 
 itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_error *err)
@@ -29,21 +36,17 @@ itg_status itg_hw_check_file(const itg_json *json, const itg_hardware *hw, itg_e
     const itg_json_value *operators = itg_json_find(root, "operators");
     bool lists_operators = operators && itg_json_length(operators) > 0;
     if (hw->all_float && !hw->float_allowed)
-        return itg_json_fail(json, place(root, "all_float"), err, ITG_BAD_FILE,
-                             "expected 'float': true beside 'all_float': true");
+        return expected(json, root, "all_float", err, "'float': true beside 'all_float': true");
     if (hw->all_float && lists_operators)
-        return itg_json_fail(json, operators, err, ITG_BAD_FILE,
-                             "expected no operators beside 'all_float': true");
+        return expected(json, root, "operators", err, "no operators beside 'all_float': true");
     if (!hw->all_float && !lists_operators)
-        return itg_json_fail(json, place(root, "operators"), err, ITG_BAD_FILE,
-                             "expected 'operators' with at least one operator");
+        return expected(json, root, "operators", err, "'operators' with at least one operator");
     for (int32_t i = 0; i < hw->override_count; i++) {
         const itg_hw_override *o = &hw->overrides[i];
         const itg_json_value *list = itg_json_find(root, "overrides");
         if (o->has_float && o->is_float && !hw->float_allowed)
-            return itg_json_fail(json, place(itg_json_at(list, (size_t)i), "float"), err,
-                                 ITG_BAD_FILE,
-                                 "expected false: this hardware has no float ('float' is false)");
+            return expected(json, itg_json_at(list, (size_t)i), "float", err,
+                            "false: this hardware has no float ('float' is false)");
     }
     return ITG_OK;
 }
@@ -52,14 +55,12 @@ itg_status itg_hw_check_dtype(const itg_json *json, const itg_json_value *v,
                               const itg_hw_dtype *dtype, itg_error *err)
 {
     if (dtype->bits_max > storage_bits(dtype->storage))
-        return itg_json_fail(json, place(v, "bits"), err, ITG_BAD_FILE,
-                             "expected at most the %d bits of storage %s, got %d",
-                             (int)storage_bits(dtype->storage), itg_dtype_name(dtype->storage),
-                             (int)dtype->bits_max);
+        return expected(json, v, "bits", err, "at most the %d bits of storage %s, got %d",
+                        (int)storage_bits(dtype->storage), itg_dtype_name(dtype->storage),
+                        (int)dtype->bits_max);
     if (dtype->full_range && (dtype->zero_point || !is_signed(dtype->storage)))
-        return itg_json_fail(
-            json, place(v, "full_range"), err, ITG_BAD_FILE,
-            "expected signed storage without zero point beside 'full_range': true");
+        return expected(json, v, "full_range", err,
+                        "signed storage without zero point beside 'full_range': true");
     return ITG_OK;
 }
 
@@ -68,8 +69,7 @@ itg_status itg_hw_check_requant(const itg_json *json, const itg_json_value *v,
                                 itg_error *err)
 {
     if (spec->form == ITG_REQUANT_SHIFT && !hw->power_of_two_scales)
-        return itg_json_fail(json, place(v, "form"), err, ITG_BAD_FILE,
-                             "expected 'power_of_two_scales': true beside form 'shift'");
+        return expected(json, v, "form", err, "'power_of_two_scales': true beside form 'shift'");
     return ITG_OK;
 }
 
@@ -77,23 +77,20 @@ static itg_status check_weights(const itg_json *json, const itg_json_value *v,
                                 const itg_hardware *hw, itg_op op, const itg_hw_spec *spec,
                                 itg_error *err)
 {
-    const itg_json_value *at = place(v, "weights");
     if (spec->form == ITG_FORM_MAC && spec->weight_mask == 0 && op != ITG_OP_MATMUL)
-        return itg_json_fail(json, at, err, ITG_BAD_FILE,
-                             "expected 'weights': %s has constant ones", itg_op_name(op));
+        return expected(json, v, "weights", err, "'weights': %s has constant ones",
+                        itg_op_name(op));
     for (int32_t i = 0; i < hw->dtype_count; i++)
         if (HAS(spec->weight_mask, i) &&
             (hw->dtypes[i].zero_point || !is_signed(hw->dtypes[i].storage)))
-            return itg_json_fail(json, at, err, ITG_BAD_FILE,
-                                 "expected dtypes of signed storage without zero point, got '%s'",
-                                 hw->dtypes[i].name);
+            return expected(json, v, "weights", err,
+                            "dtypes of signed storage without zero point, got '%s'",
+                            hw->dtypes[i].name);
     if (spec->weight_mask == 0 && spec->per_channel)
-        return itg_json_fail(json, place(v, "per_channel"), err, ITG_BAD_FILE,
-                             "expected 'weights' beside 'per_channel': true");
+        return expected(json, v, "per_channel", err, "'weights' beside 'per_channel': true");
     if (spec->bias_bits > itg_hw_bias_limit(spec))
-        return itg_json_fail(json, place(v, "bias_bits"), err, ITG_BAD_FILE,
-                             "expected at most the accumulator's %d bits, got %d",
-                             (int)itg_hw_bias_limit(spec), (int)spec->bias_bits);
+        return expected(json, v, "bias_bits", err, "at most the accumulator's %d bits, got %d",
+                        (int)itg_hw_bias_limit(spec), (int)spec->bias_bits);
     return ITG_OK;
 }
 
@@ -123,10 +120,9 @@ static itg_status check_table(const itg_json *json, const itg_json_value *v, con
     if (spec->form != ITG_FORM_LUT) return ITG_OK;
     for (int32_t i = 0; i < hw->dtype_count; i++)
         if (HAS(spec->input_mask, i) && hw->dtypes[i].bits_max > 16)
-            return itg_json_fail(
-                json, place(v, "inputs"), err, ITG_BAD_FILE,
-                "expected dtypes of at most 16 bits for a lookup table, '%s' has %d",
-                hw->dtypes[i].name, (int)hw->dtypes[i].bits_max);
+            return expected(json, v, "inputs", err,
+                            "dtypes of at most 16 bits for a lookup table, '%s' has %d",
+                            hw->dtypes[i].name, (int)hw->dtypes[i].bits_max);
     return ITG_OK;
 }
 
@@ -138,20 +134,16 @@ static itg_status check_split(const itg_json *json, const itg_json_value *v,
     static const char *const joins[] = {"join_bits", "join_rounding", "join_cycles"};
     for (int i = 0; i < 3 && !spec->split.allowed; i++)
         if (itg_json_find(acc, joins[i]))
-            return itg_json_fail(json, place(acc, joins[i]), err, ITG_BAD_FILE,
-                                 "expected 'split': true beside '%s'", joins[i]);
+            return expected(json, acc, joins[i], err, "'split': true beside '%s'", joins[i]);
     if (!spec->split.allowed) return ITG_OK;
     if (spec->form != ITG_FORM_MAC)
-        return itg_json_fail(json, place(acc, "split"), err, ITG_BAD_FILE,
-                             "expected 'arithmetic': \"mac\" beside 'split': true");
+        return expected(json, acc, "split", err, "'arithmetic': \"mac\" beside 'split': true");
     if (spec->acc.bits > ITG_HW_MAX_SPLIT_BITS)
-        return itg_json_fail(json, place(acc, "bits"), err, ITG_BAD_FILE,
-                             "expected at most %d bits beside 'split': true, got %d",
-                             ITG_HW_MAX_SPLIT_BITS, (int)spec->acc.bits);
+        return expected(json, acc, "bits", err, "at most %d bits beside 'split': true, got %d",
+                        ITG_HW_MAX_SPLIT_BITS, (int)spec->acc.bits);
     if (spec->split.join_bits < spec->acc.bits)
-        return itg_json_fail(json, place(acc, "join_bits"), err, ITG_BAD_FILE,
-                             "expected at least the accumulator's %d bits, got %d",
-                             (int)spec->acc.bits, (int)spec->split.join_bits);
+        return expected(json, acc, "join_bits", err, "at least the accumulator's %d bits, got %d",
+                        (int)spec->acc.bits, (int)spec->split.join_bits);
     return ITG_OK;
 }
 
@@ -161,19 +153,17 @@ itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, cons
     uint32_t legal = itg_hw_legal_forms(op);
     char names[128];
     if (!HAS(legal, spec->form))
-        return itg_json_fail(json, place(v, "arithmetic"), err, ITG_BAD_FILE,
-                             "expected one of %s for %s",
-                             itg_hw_form_names(legal, names, sizeof names), itg_op_name(op));
+        return expected(json, v, "arithmetic", err, "one of %s for %s",
+                        itg_hw_form_names(legal, names, sizeof names), itg_op_name(op));
     itg_status status = check_present(json, v, spec, err);
     if (status == ITG_OK) status = check_weights(json, v, hw, op, spec, err);
     if (status == ITG_OK) status = check_table(json, v, hw, spec, err);
     if (status == ITG_OK) status = check_split(json, v, spec, err);
     if (status != ITG_OK) return status;
     if (itg_json_find(v, "left_shift") && op != ITG_OP_ADD && op != ITG_OP_SUB)
-        return itg_json_fail(json, place(v, "left_shift"), err, ITG_BAD_FILE,
-                             "expected only for Add and Sub");
+        return expected(json, v, "left_shift", err, "only for Add and Sub");
     if (itg_json_find(v, "rounding") && !itg_op_is(op, ITG_IS_AVERAGE))
-        return itg_json_fail(json, place(v, "rounding"), err, ITG_BAD_FILE,
-                             "expected only for AveragePool, GlobalAveragePool and ReduceMean");
+        return expected(json, v, "rounding", err,
+                        "only for AveragePool, GlobalAveragePool and ReduceMean");
     return ITG_OK;
 }

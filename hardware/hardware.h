@@ -96,8 +96,6 @@ struct itg_hardware {
 };
 typedef struct itg_hardware itg_hardware;
 
-void itg_hardware_schema(itg_strbuf *out); /* JSON Schema, from the table that validates */
-
 /* What hw says without effect (notes.c), a line each: "dtypes.s4: no operator reads or writes it".
  * g NULL: of the description alone; else also of its overrides on that graph. */
 void itg_hardware_notes(const itg_hardware *hw, const itg_graph *g, itg_strbuf *out);

@@ -2,6 +2,7 @@
  * keys; presets into every field; then the stated keys in the table's order (names are defined
  * before they are used). */
 #include "keys.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,266 +10,176 @@ typedef struct loader {
     const itg_json *json;
     itg_hardware *hw;
     itg_op op; /* the operator whose specs are being read */
+    itg_error *err;
 } loader;
 
-typedef itg_status (*read_fn)(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                              void *field, itg_error *err);
+/* A key, its value, and the field that takes it. */
+typedef struct slot {
+    const itg_hw_key *key;
+    const itg_json_value *v;
+    void *field;
+} slot;
 
 static itg_status read_object(loader *l, const itg_hw_object *object, const itg_json_value *v,
-                              void *out, itg_error *err);
+                              void *out);
 
-static itg_status bad(const loader *l, const itg_json_value *v, itg_error *err,
-                      const char *expected)
+static itg_status bad(const loader *l, const itg_json_value *v, const char *format, ...)
+    ITG_PRINTF(3, 4);
+static itg_status bad(const loader *l, const itg_json_value *v, const char *format, ...)
 {
-    return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected %s", expected);
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return itg_json_fail(l->json, v, l->err, ITG_BAD_FILE, "expected %s", text);
 }
 
 /* ---- simple kinds ---- */
 
-static itg_status read_format(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                              void *field, itg_error *err)
+static itg_status read_rate(loader *l, slot s)
 {
-    (void)field;
-    int64_t version;
-    return itg_json_get_int(l->json, v, key->min, key->max, &version, err);
-}
-
-static itg_status read_bool(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                            itg_error *err)
-{
-    (void)key;
-    return itg_json_get_bool(l->json, v, field, err);
-}
-
-static itg_status read_optional_bool(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                                     void *field, itg_error *err)
-{
-    (void)key;
-    bool *stated = field;
-    itg_status status = itg_json_get_bool(l->json, v, stated + 1, err);
-    if (status == ITG_OK) *stated = true;
-    return status;
-}
-
-static itg_status read_int(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                           itg_error *err)
-{
-    int64_t x;
-    itg_status status = itg_json_get_int(l->json, v, key->min, key->max, &x, err);
-    if (status == ITG_OK) *(int32_t *)field = (int32_t)x;
-    return status;
-}
-
-static itg_status read_bytes(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                             itg_error *err)
-{
-    return itg_json_get_int(l->json, v, key->min, key->max, field, err);
-}
-
-static itg_status read_rate(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                            itg_error *err)
-{
-    (void)key;
     double x;
-    itg_status status = itg_json_get_number(l->json, v, &x, err);
+    itg_status status = itg_json_get_number(l->json, s.v, &x, l->err);
     if (status != ITG_OK) return status;
-    if (!(x > 0 && x <= 1e12)) return bad(l, v, err, "a number above 0, at most 1e12");
-    *(double *)field = x;
+    if (!(x > 0 && x <= 1e12)) return bad(l, s.v, "a number above 0, at most 1e12");
+    *(double *)s.field = x;
     return ITG_OK;
 }
 
-static itg_status read_text(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                            itg_error *err)
+static itg_status read_text(loader *l, slot s)
 {
     const char *text;
-    itg_status status = itg_json_get_string(l->json, v, &text, err);
+    itg_status status = itg_json_get_string(l->json, s.v, &text, l->err);
     if (status != ITG_OK) return status;
     size_t length = strlen(text);
-    if (length < (size_t)key->min || length > (size_t)key->max)
-        return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected a string of %d..%d bytes",
-                             (int)key->min, (int)key->max);
-    memcpy(field, text, length + 1);
+    if (length < (size_t)s.key->min || length > (size_t)s.key->max)
+        return bad(l, s.v, "a string of %d..%d bytes", (int)s.key->min, (int)s.key->max);
+    memcpy(s.field, text, length + 1);
     return ITG_OK;
 }
 
-static itg_status get_choice(const loader *l, const itg_hw_key *key, const itg_json_value *v,
-                             int *out, itg_error *err)
+/* One of the key's choices, into `count` neighbouring fields. */
+static itg_status read_choice(loader *l, slot s, size_t count)
 {
     const char *name;
-    itg_status status = itg_json_get_string(l->json, v, &name, err);
+    itg_status status = itg_json_get_string(l->json, s.v, &name, l->err);
     if (status != ITG_OK) return status;
-    const itg_hw_choice *choice = itg_hw_find_choice(key->choices, name);
-    if (choice) {
-        *out = choice->value;
-        return ITG_OK;
-    }
+    const itg_hw_choice *choice = itg_hw_find_choice(s.key->choices, name);
+    for (size_t i = 0; choice && i < count; i++)
+        memcpy((char *)s.field + i * sizeof(int), &choice->value, sizeof(int));
+    if (choice) return ITG_OK;
     itg_strbuf list = {0};
-    for (choice = key->choices; choice->name; choice++)
-        itg_strbuf_format(&list, "%s'%s'", choice == key->choices ? "" : ", ", choice->name);
-    status = itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected one of %s; got '%s'",
-                           list.text ? list.text : "?", name);
+    for (choice = s.key->choices; choice->name; choice++)
+        itg_strbuf_format(&list, "%s'%s'", choice == s.key->choices ? "" : ", ", choice->name);
+    status = bad(l, s.v, "one of %s; got '%s'", list.text ? list.text : "?", name);
     itg_strbuf_deinit(&list);
     return status;
 }
 
-static itg_status read_choice(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                              void *field, itg_error *err)
+static itg_status read_range(loader *l, slot s)
 {
-    int value = 0;
-    itg_status status = get_choice(l, key, v, &value, err);
-    if (status == ITG_OK) memcpy(field, &value, sizeof value);
-    return status;
-}
-
-static itg_status read_roundings(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                                 void *field, itg_error *err)
-{
-    int value = 0;
-    itg_status status = get_choice(l, key, v, &value, err);
-    for (size_t i = 0; status == ITG_OK && i < 3; i++)
-        memcpy((char *)field + i * sizeof value, &value, sizeof value);
-    return status;
-}
-
-static itg_status read_range(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                             itg_error *err)
-{
-    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) != 2)
-        return bad(l, v, err, "[lowest, highest]");
+    const int64_t most = s.key->max;
+    if (itg_json_typeof(s.v) != ITG_JSON_ARRAY || itg_json_length(s.v) != 2)
+        return bad(l, s.v, "[lowest, highest]");
     int64_t low, high;
-    itg_status status = itg_json_get_int(l->json, itg_json_at(v, 0), key->min, key->max, &low, err);
+    itg_status status =
+        itg_json_get_int(l->json, itg_json_at(s.v, 0), s.key->min, most, &low, l->err);
     if (status == ITG_OK)
-        status = itg_json_get_int(l->json, itg_json_at(v, 1), low, key->max, &high, err);
+        status = itg_json_get_int(l->json, itg_json_at(s.v, 1), low, most, &high, l->err);
     if (status != ITG_OK) return status;
-    int32_t *range = field;
+    int32_t *range = s.field;
     range[0] = (int32_t)low;
     range[1] = (int32_t)high;
     return ITG_OK;
 }
 
-static itg_status read_nested(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                              void *field, itg_error *err)
-{
-    return read_object(l, key->object, v, field, err);
-}
-
 /* ---- names defined in the file ---- */
 
-static itg_status read_dtype_mask(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                                  void *field, itg_error *err)
+static itg_status read_dtype_mask(loader *l, slot s)
 {
-    (void)key;
-    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) == 0)
-        return bad(l, v, err, "a list of at least one name in 'dtypes'");
+    if (itg_json_typeof(s.v) != ITG_JSON_ARRAY || itg_json_length(s.v) == 0)
+        return bad(l, s.v, "a list of at least one name in 'dtypes'");
     uint32_t mask = 0;
-    for (size_t n = 0; n < itg_json_length(v); n++) {
+    for (size_t n = 0; n < itg_json_length(s.v); n++) {
         const char *name;
-        itg_status status = itg_json_get_string(l->json, itg_json_at(v, n), &name, err);
+        itg_status status = itg_json_get_string(l->json, itg_json_at(s.v, n), &name, l->err);
         if (status != ITG_OK) return status;
         int32_t i = 0;
         while (i < l->hw->dtype_count && strcmp(l->hw->dtypes[i].name, name) != 0)
             i++;
         if (i == l->hw->dtype_count || ((mask >> i) & 1u))
-            return itg_json_fail(l->json, itg_json_at(v, n), err, ITG_BAD_FILE,
-                                 "expected a name in 'dtypes', each once; got '%s'", name);
+            return bad(l, itg_json_at(s.v, n), "a name in 'dtypes', each once; got '%s'", name);
         mask |= 1u << i;
     }
-    *(uint32_t *)field = mask;
+    *(uint32_t *)s.field = mask;
     return ITG_OK;
 }
 
-static itg_status read_requant_index(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                                     void *field, itg_error *err)
+static itg_status read_requant_index(loader *l, slot s)
 {
-    (void)key;
     const char *name;
-    itg_status status = itg_json_get_string(l->json, v, &name, err);
+    itg_status status = itg_json_get_string(l->json, s.v, &name, l->err);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < l->hw->requant_count; i++)
         if (strcmp(l->hw->requants[i].name, name) == 0) {
-            *(int32_t *)field = i;
+            *(int32_t *)s.field = i;
             return ITG_OK;
         }
-    return itg_json_fail(l->json, v, err, ITG_BAD_FILE,
-                         "expected a name in the top-level 'requantize'; got '%s'", name);
+    return bad(l, s.v, "a name in the top-level 'requantize'; got '%s'", name);
 }
 
-/* A map's key as the name of what is defined, and that the map has at most `most` entries. */
-static itg_status check_map(const loader *l, const itg_json_value *v, int64_t most, itg_error *err)
+/* dtypes and requantizations: each member under its own name, of 1 to 31 bytes. */
+static itg_status read_map(loader *l, slot s)
 {
-    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return bad(l, v, err, "an object");
-    if (itg_json_length(v) > (size_t)most)
-        return itg_json_fail(l->json, v, err, ITG_LIMIT, "expected at most %d entries", (int)most);
-    for (size_t i = 0; i < itg_json_length(v); i++) {
-        size_t length = strlen(itg_json_key_at(v, i));
-        if (length == 0 || length > 31)
-            return bad(l, itg_json_at(v, i), err, "a name of 1..31 bytes as its key");
-    }
-    return ITG_OK;
-}
-
-static itg_status read_dtypes(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                              void *field, itg_error *err)
-{
-    (void)field;
-    itg_status status = check_map(l, v, key->max, err);
-    for (size_t i = 0; status == ITG_OK && i < itg_json_length(v); i++) {
+    const bool dtypes = s.key->kind == ITG_HW_DTYPE_MAP;
+    itg_status status = ITG_OK;
+    if (itg_json_typeof(s.v) != ITG_JSON_OBJECT) return bad(l, s.v, "an object");
+    if (itg_json_length(s.v) > (size_t)s.key->max)
+        return itg_json_fail(l->json, s.v, l->err, ITG_LIMIT, "expected at most %d entries",
+                             (int)s.key->max);
+    for (size_t i = 0; i < itg_json_length(s.v) && status == ITG_OK; i++) {
+        const itg_json_value *member = itg_json_at(s.v, i);
         itg_hw_dtype *dtype = &l->hw->dtypes[i];
-        const itg_json_value *member = itg_json_at(v, i);
-        status = read_object(l, key->object, member, dtype, err);
-        if (status == ITG_OK) status = itg_hw_check_dtype(l->json, member, dtype, err);
-        memcpy(dtype->name, itg_json_key_at(v, i), strlen(itg_json_key_at(v, i)) + 1);
-        l->hw->dtype_count = (int32_t)i + 1;
-    }
-    return status;
-}
-
-static itg_status read_requants(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                                void *field, itg_error *err)
-{
-    (void)field;
-    itg_status status = check_map(l, v, key->max, err);
-    for (size_t i = 0; status == ITG_OK && i < itg_json_length(v); i++) {
         itg_hw_requant *requant = &l->hw->requants[i];
-        const itg_json_value *member = itg_json_at(v, i);
-        status = read_object(l, key->object, member, &requant->spec, err);
+        size_t length = strlen(itg_json_key_at(s.v, i));
+        if (length == 0 || length > 31) return bad(l, member, "a name of 1..31 bytes as its key");
+        memcpy(dtypes ? dtype->name : requant->name, itg_json_key_at(s.v, i), length + 1);
+        status =
+            read_object(l, s.key->object, member, dtypes ? (void *)dtype : (void *)&requant->spec);
         if (status == ITG_OK)
-            status = itg_hw_check_requant(l->json, member, l->hw, &requant->spec, err);
-        memcpy(requant->name, itg_json_key_at(v, i), strlen(itg_json_key_at(v, i)) + 1);
-        l->hw->requant_count = (int32_t)i + 1;
+            status = dtypes ? itg_hw_check_dtype(l->json, member, dtype, l->err)
+                            : itg_hw_check_requant(l->json, member, l->hw, &requant->spec, l->err);
+        *(dtypes ? &l->hw->dtype_count : &l->hw->requant_count) = (int32_t)i + 1;
     }
     return status;
 }
 
 /* ---- operators ---- */
 
-static itg_status get_op(const loader *l, const itg_json_value *v, itg_op *out, itg_error *err)
+static itg_status get_op(const loader *l, const itg_json_value *v, itg_op *out)
 {
     const char *name;
-    itg_status status = itg_json_get_string(l->json, v, &name, err);
+    itg_status status = itg_json_get_string(l->json, v, &name, l->err);
     if (status == ITG_OK && !itg_op_from_name(name, out))
-        status =
-            itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected an operator; got '%s'", name);
+        status = bad(l, v, "an operator; got '%s'", name);
     return status;
 }
 
-static itg_status read_fuse(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                            itg_error *err)
+static itg_status read_fuse(loader *l, slot s)
 {
-    (void)field;
-    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) > (size_t)key->max)
-        return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected a list of at most %d pairs",
-                             (int)key->max);
-    for (size_t i = 0; i < itg_json_length(v); i++) {
-        const itg_json_value *pair = itg_json_at(v, i);
+    if (itg_json_typeof(s.v) != ITG_JSON_ARRAY || itg_json_length(s.v) > (size_t)s.key->max)
+        return bad(l, s.v, "a list of at most %d pairs", (int)s.key->max);
+    for (size_t i = 0; i < itg_json_length(s.v); i++) {
+        const itg_json_value *pair = itg_json_at(s.v, i);
         if (itg_json_typeof(pair) != ITG_JSON_ARRAY || itg_json_length(pair) != 2)
-            return bad(l, pair, err, "a pair of operators, such as [\"Conv\", \"Relu\"]");
+            return bad(l, pair, "a pair of operators, such as [\"Conv\", \"Relu\"]");
         itg_op producer, activation;
-        itg_status status = get_op(l, itg_json_at(pair, 0), &producer, err);
-        if (status == ITG_OK) status = get_op(l, itg_json_at(pair, 1), &activation, err);
+        itg_status status = get_op(l, itg_json_at(pair, 0), &producer);
+        if (status == ITG_OK) status = get_op(l, itg_json_at(pair, 1), &activation);
         if (status != ITG_OK) return status;
         if (!itg_hw_can_fuse_into(producer, activation))
-            return bad(l, pair, err,
+            return bad(l, pair,
                        "an operator that requantizes (Conv, Gemm, MatMul, Add, Sub, Mul...), then "
                        "Relu or Clip");
         l->hw->fuse[producer][activation] = true;
@@ -276,93 +187,81 @@ static itg_status read_fuse(loader *l, const itg_hw_key *key, const itg_json_val
     return ITG_OK;
 }
 
-static itg_status read_specs(loader *l, const itg_hw_key *key, const itg_json_value *v, void *field,
-                             itg_error *err)
+static itg_status read_specs(loader *l, slot s)
 {
-    itg_hw_spec *specs = field;
-    itg_hw_op *op = &l->hw->ops[l->op];
-    size_t count = itg_json_length(v);
-    if (itg_json_typeof(v) != ITG_JSON_ARRAY || count < 1 || count > (size_t)key->max)
-        return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected a list of 1..%d specs",
-                             (int)key->max);
+    itg_hw_spec *specs = s.field;
+    size_t count = itg_json_length(s.v);
+    if (itg_json_typeof(s.v) != ITG_JSON_ARRAY || count < 1 || count > (size_t)s.key->max)
+        return bad(l, s.v, "a list of 1..%d specs", (int)s.key->max);
     for (size_t i = 0; i < count; i++) {
-        const itg_json_value *member = itg_json_at(v, i);
+        const itg_json_value *member = itg_json_at(s.v, i);
         itg_hw_spec *spec = &specs[i];
-        itg_status status = read_object(l, key->object, member, spec, err);
+        itg_status status = read_object(l, s.key->object, member, spec);
         if (status != ITG_OK) return status;
         if (spec->split.join_bits == 0) spec->split.join_bits = spec->acc.bits;
         if (!(spec->split.join_cycles > 0)) spec->split.join_cycles = 1 / spec->macs_per_cycle;
         int32_t widest = itg_hw_bias_limit(spec);
         if (spec->bias_bits == 0) spec->bias_bits = widest < 32 ? widest : 32;
-        status = itg_hw_check_spec(l->json, member, l->hw, l->op, spec, err);
+        status = itg_hw_check_spec(l->json, member, l->hw, l->op, spec, l->err);
         if (status != ITG_OK) return status;
-        op->spec_count = (int32_t)i + 1;
+        l->hw->ops[l->op].spec_count = (int32_t)i + 1;
     }
     return ITG_OK;
 }
 
-static itg_status read_operator(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                                itg_op name, itg_error *err)
+static itg_status read_operator(loader *l, const itg_hw_object *object, const itg_json_value *v,
+                                itg_op name)
 {
     itg_hw_op *op = &l->hw->ops[name];
     l->op = name;
-    if (itg_json_typeof(v) != ITG_JSON_ARRAY) return read_object(l, key->object, v, op, err);
-    return read_specs(l, itg_hw_find_key(key->object, "specs"), v, op->specs, err);
+    if (itg_json_typeof(v) != ITG_JSON_ARRAY) return read_object(l, object, v, op);
+    return read_specs(l, (slot){itg_hw_find_key(object, "specs"), v, op->specs});
 }
 
 /* The entry holds for every univariate operator that has none of its own. */
-static itg_status read_univariate(loader *l, const itg_hw_key *key, const itg_json_value *all,
-                                  const itg_json_value *v, itg_error *err)
+static itg_status read_univariate(loader *l, slot s, const itg_json_value *member)
 {
     itg_status status = ITG_OK;
     for (int op = 0; op < ITG_OP_COUNT && status == ITG_OK; op++)
         if (itg_op_is((itg_op)op, ITG_IS_UNIVARIATE) &&
-            !itg_json_find(all, itg_op_name((itg_op)op)))
-            status = read_operator(l, key, v, (itg_op)op, err);
+            !itg_json_find(s.v, itg_op_name((itg_op)op)))
+            status = read_operator(l, s.key->object, member, (itg_op)op);
     return status;
 }
 
-static itg_status read_operators(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                                 void *field, itg_error *err)
+static itg_status read_operators(loader *l, slot s)
 {
     itg_status status = ITG_OK;
-    (void)field;
-    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return bad(l, v, err, "an object");
-    for (size_t i = 0; i < itg_json_length(v) && status == ITG_OK; i++) {
-        const itg_json_value *member = itg_json_at(v, i);
-        const char *name = itg_json_key_at(v, i);
+    if (itg_json_typeof(s.v) != ITG_JSON_OBJECT) return bad(l, s.v, "an object");
+    for (size_t i = 0; i < itg_json_length(s.v) && status == ITG_OK; i++) {
+        const itg_json_value *member = itg_json_at(s.v, i);
+        const char *name = itg_json_key_at(s.v, i);
         itg_op op;
         if (strcmp(name, ITG_HW_UNIVARIATE) == 0) {
-            status = read_univariate(l, key, v, member, err);
+            status = read_univariate(l, s, member);
             continue;
         }
         if (!itg_op_from_name(name, &op))
-            return itg_json_fail(l->json, member, err, ITG_BAD_FILE,
-                                 "expected the name of an ONNX operator as key, or 'univariate'; "
-                                 "got '%s'",
-                                 name);
+            return bad(l, member, "the name of an ONNX operator as key, or 'univariate'; got '%s'",
+                       name);
         if (itg_hw_legal_forms(op) == 0)
-            return itg_json_fail(l->json, member, err, ITG_BAD_FILE,
-                                 "expected no entry: %s has no integer arithmetic here", name);
-        status = read_operator(l, key, member, op, err);
+            return bad(l, member, "no entry: %s has no integer arithmetic here", name);
+        status = read_operator(l, s.key->object, member, op);
     }
     return status;
 }
 
-static itg_status read_overrides(loader *l, const itg_hw_key *key, const itg_json_value *v,
-                                 void *field, itg_error *err)
+static itg_status read_overrides(loader *l, slot s)
 {
-    (void)field;
-    size_t count = itg_json_length(v);
-    if (itg_json_typeof(v) != ITG_JSON_ARRAY || count > (size_t)key->max)
-        return itg_json_fail(l->json, v, err, ITG_BAD_FILE,
-                             "expected a list of at most %d overrides", (int)key->max);
+    size_t count = itg_json_length(s.v);
+    if (itg_json_typeof(s.v) != ITG_JSON_ARRAY || count > (size_t)s.key->max)
+        return bad(l, s.v, "a list of at most %d overrides", (int)s.key->max);
     if (count == 0) return ITG_OK;
     l->hw->overrides = calloc(count, sizeof *l->hw->overrides);
-    if (!l->hw->overrides) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    if (!l->hw->overrides) return itg_fail(l->err, ITG_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++) {
         itg_status status =
-            read_object(l, key->object, itg_json_at(v, i), &l->hw->overrides[i], err);
+            read_object(l, s.key->object, itg_json_at(s.v, i), &l->hw->overrides[i]);
         if (status != ITG_OK) return status;
         l->hw->override_count = (int32_t)i + 1;
     }
@@ -371,27 +270,54 @@ static itg_status read_overrides(loader *l, const itg_hw_key *key, const itg_jso
 
 /* ---- objects ---- */
 
-static const read_fn readers[ITG_HW_KIND_COUNT] = {
-    [ITG_HW_FORMAT] = read_format,
-    [ITG_HW_BOOL] = read_bool,
-    [ITG_HW_OPTIONAL_BOOL] = read_optional_bool,
-    [ITG_HW_INT] = read_int,
-    [ITG_HW_BYTES] = read_bytes,
-    [ITG_HW_RATE] = read_rate,
-    [ITG_HW_TEXT] = read_text,
-    [ITG_HW_CHOICE] = read_choice,
-    [ITG_HW_ROUNDINGS] = read_roundings,
-    [ITG_HW_RANGE] = read_range,
-    [ITG_HW_DTYPE_MASK] = read_dtype_mask,
-    [ITG_HW_REQUANT_INDEX] = read_requant_index,
-    [ITG_HW_OBJECT] = read_nested,
-    [ITG_HW_DTYPE_MAP] = read_dtypes,
-    [ITG_HW_REQUANT_MAP] = read_requants,
-    [ITG_HW_FUSE_PAIRS] = read_fuse,
-    [ITG_HW_OPERATOR_MAP] = read_operators,
-    [ITG_HW_SPEC_LIST] = read_specs,
-    [ITG_HW_OVERRIDE_LIST] = read_overrides,
-};
+static itg_status read_value(loader *l, slot s)
+{
+    itg_status status = ITG_OK;
+    int64_t x = 0;
+    bool *stated = s.field;
+    switch (s.key->kind) {
+    case ITG_HW_FORMAT:
+    case ITG_HW_INT:
+    case ITG_HW_BYTES:
+        status = itg_json_get_int(l->json, s.v, s.key->min, s.key->max, &x, l->err);
+        if (status == ITG_OK && s.key->kind == ITG_HW_INT) *(int32_t *)s.field = (int32_t)x;
+        if (status == ITG_OK && s.key->kind == ITG_HW_BYTES) *(int64_t *)s.field = x;
+        return status;
+    case ITG_HW_BOOL:
+        return itg_json_get_bool(l->json, s.v, stated, l->err);
+    case ITG_HW_OPTIONAL_BOOL:
+        status = itg_json_get_bool(l->json, s.v, stated + 1, l->err);
+        if (status == ITG_OK) *stated = true;
+        return status;
+    case ITG_HW_RATE:
+        return read_rate(l, s);
+    case ITG_HW_TEXT:
+        return read_text(l, s);
+    case ITG_HW_CHOICE:
+        return read_choice(l, s, 1);
+    case ITG_HW_ROUNDINGS:
+        return read_choice(l, s, 3);
+    case ITG_HW_RANGE:
+        return read_range(l, s);
+    case ITG_HW_DTYPE_MASK:
+        return read_dtype_mask(l, s);
+    case ITG_HW_REQUANT_INDEX:
+        return read_requant_index(l, s);
+    case ITG_HW_OBJECT:
+        return read_object(l, s.key->object, s.v, s.field);
+    case ITG_HW_DTYPE_MAP:
+    case ITG_HW_REQUANT_MAP:
+        return read_map(l, s);
+    case ITG_HW_FUSE_PAIRS:
+        return read_fuse(l, s);
+    case ITG_HW_OPERATOR_MAP:
+        return read_operators(l, s);
+    case ITG_HW_SPEC_LIST:
+        return read_specs(l, s);
+    default:
+        return read_overrides(l, s);
+    }
+}
 
 /* Fields of kinds that are not here are zero in a zeroed struct, as their preset is. */
 static void apply_presets(const itg_hw_object *object, void *out)
@@ -422,23 +348,22 @@ static void apply_presets(const itg_hw_object *object, void *out)
     }
 }
 
-static itg_status check_keys(const loader *l, const itg_hw_object *object, const itg_json_value *v,
-                             itg_error *err)
+static itg_status check_keys(const loader *l, const itg_hw_object *object, const itg_json_value *v)
 {
     const char *names[ITG_HW_MAX_KEYS] = {NULL};
     for (int32_t i = 0; i < object->key_count; i++)
         names[i] = object->keys[i].name;
-    itg_status status = itg_json_allow_keys(l->json, v, names, err);
+    itg_status status = itg_json_allow_keys(l->json, v, names, l->err);
     for (int32_t i = 0; status == ITG_OK && i < object->key_count; i++)
         if (object->keys[i].need == ITG_HW_REQUIRED && !itg_json_find(v, names[i]))
-            status = itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected key '%s'", names[i]);
+            status = bad(l, v, "key '%s'", names[i]);
     return status;
 }
 
 /* A key that the object's arithmetic or form does not use is refused: it would say something that
  * is not done. */
 static itg_status check_selected(const loader *l, const itg_hw_object *object,
-                                 const itg_json_value *v, const void *out, itg_error *err)
+                                 const itg_json_value *v, const void *out)
 {
     if (!object->selector) return ITG_OK;
     const itg_hw_key *selector = itg_hw_find_key(object, object->selector);
@@ -448,30 +373,27 @@ static itg_status check_selected(const loader *l, const itg_hw_object *object,
         const itg_hw_key *key = &object->keys[i];
         const itg_json_value *member = itg_json_find(v, key->name);
         if (member && key->only && !((key->only >> value) & 1u))
-            return itg_json_fail(l->json, member, err, ITG_BAD_FILE,
-                                 "expected no key '%s' beside '%s': \"%s\"", key->name,
-                                 selector->name, itg_hw_choice_name(selector->choices, value));
+            return bad(l, member, "no key '%s' beside '%s': \"%s\"", key->name, selector->name,
+                       itg_hw_choice_name(selector->choices, value));
     }
     return ITG_OK;
 }
 
 static itg_status read_object(loader *l, const itg_hw_object *object, const itg_json_value *v,
-                              void *out, itg_error *err)
+                              void *out)
 {
-    if (itg_json_typeof(v) != ITG_JSON_OBJECT)
-        return itg_json_fail(l->json, v, err, ITG_BAD_FILE, "expected an object (%s)",
-                             object->title);
-    itg_status status = check_keys(l, object, v, err);
+    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return bad(l, v, "an object (%s)", object->title);
+    itg_status status = check_keys(l, object, v);
     if (status != ITG_OK) return status;
     apply_presets(object, out);
     for (int32_t i = 0; i < object->key_count; i++) {
         const itg_hw_key *key = &object->keys[i];
         const itg_json_value *member = itg_json_find(v, key->name);
         if (!member) continue;
-        status = readers[key->kind](l, key, member, (char *)out + key->offset, err);
+        status = read_value(l, (slot){key, member, (char *)out + key->offset});
         if (status != ITG_OK) return status;
     }
-    return check_selected(l, object, v, out, err);
+    return check_selected(l, object, v, out);
 }
 
 itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source,
@@ -501,8 +423,8 @@ itg_status itg_hardware_parse(const char *text, size_t bytes, const char *source
         goto cleanup;
     }
     itg_sha256_of(canonical.text, canonical.length, hw->hash);
-    loader l = {json, hw, ITG_OP_COUNT};
-    status = read_object(&l, &itg_hw_file_keys, itg_json_root(json), hw, err);
+    loader l = {json, hw, ITG_OP_COUNT, err};
+    status = read_object(&l, &itg_hw_file_keys, itg_json_root(json), hw);
     if (status == ITG_OK) status = itg_hw_check_file(json, hw, err);
     if (status == ITG_OK) {
         *out = hw;

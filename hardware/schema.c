@@ -3,107 +3,9 @@
  */
 #include "keys.h"
 #include <inttypes.h>
-
-typedef void (*write_fn)(const itg_hw_key *key, itg_strbuf *out);
+#include <string.h>
 
 static void write_object(const itg_hw_object *object, itg_strbuf *out);
-
-static void write_format(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_format(out, "\"const\": %" PRId64, key->min);
-}
-
-static void write_bool(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_add(out, "\"type\": \"boolean\"");
-    if (key->need == ITG_HW_OPTIONAL)
-        itg_strbuf_format(out, ", \"default\": %s", key->preset ? "true" : "false");
-}
-
-static void write_int(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_format(out, "\"type\": \"integer\", \"minimum\": %" PRId64 ", \"maximum\": %" PRId64,
-                      key->min, key->max);
-    if (key->need == ITG_HW_OPTIONAL)
-        itg_strbuf_format(out, ", \"default\": %" PRId64, key->preset);
-}
-
-static void write_rate(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_format(out,
-                      "\"type\": \"number\", \"exclusiveMinimum\": 0, \"maximum\": 1e12, "
-                      "\"default\": %" PRId64,
-                      key->preset);
-}
-
-static void write_text(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_format(out,
-                      "\"type\": \"string\", \"minLength\": %" PRId64 ", \"maxLength\": %" PRId64,
-                      key->min, key->max);
-}
-
-static void write_choice(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_add(out, "\"enum\": [");
-    for (const itg_hw_choice *c = key->choices; c->name; c++)
-        itg_strbuf_format(out, "%s\"%s\"", c == key->choices ? "" : ", ", c->name);
-    itg_strbuf_add(out, "]");
-    if (key->need == ITG_HW_OPTIONAL)
-        itg_strbuf_format(out, ", \"default\": \"%s\"",
-                          itg_hw_choice_name(key->choices, (int)key->preset));
-}
-
-static void write_range(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_format(
-        out,
-        "\"type\": \"array\", \"items\": {\"type\": \"integer\", \"minimum\": %" PRId64
-        ", \"maximum\": %" PRId64 "}, \"minItems\": 2, \"maxItems\": 2",
-        key->min, key->max);
-}
-
-static void write_name_list(const itg_hw_key *key, itg_strbuf *out)
-{
-    (void)key;
-    itg_strbuf_add(out, "\"type\": \"array\", \"items\": {\"type\": \"string\"}, \"minItems\": 1, "
-                        "\"uniqueItems\": true");
-}
-
-static void write_name(const itg_hw_key *key, itg_strbuf *out)
-{
-    (void)key;
-    itg_strbuf_add(out, "\"type\": \"string\"");
-}
-
-static void write_nested(const itg_hw_key *key, itg_strbuf *out)
-{
-    write_object(key->object, out);
-}
-
-static void write_map(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_format(out,
-                      "\"type\": \"object\", \"maxProperties\": %" PRId64
-                      ", \"propertyNames\": {\"minLength\": 1, \"maxLength\": 31}, "
-                      "\"additionalProperties\": {",
-                      key->max);
-    write_object(key->object, out);
-    itg_strbuf_add(out, "}");
-}
-
-/* The operators that `wanted` accepts, as an enum, behind `more`. */
-static void write_op_enum(bool (*wanted)(itg_op), const char *more, itg_strbuf *out)
-{
-    const char *comma = *more ? ", " : "";
-    itg_strbuf_format(out, "{\"enum\": [%s", more);
-    for (int op = 0; op < ITG_OP_COUNT; op++) {
-        if (!wanted((itg_op)op)) continue;
-        itg_strbuf_format(out, "%s\"%s\"", comma, itg_op_name((itg_op)op));
-        comma = ", ";
-    }
-    itg_strbuf_add(out, "]}");
-}
 
 static bool is_fusable(itg_op op)
 {
@@ -118,63 +20,104 @@ static bool has_arithmetic(itg_op op)
     return itg_hw_legal_forms(op) != 0;
 }
 
-static void write_fuse(const itg_hw_key *key, itg_strbuf *out)
+/* The operators that `wanted` accepts, as a list of strings behind `comma`. */
+static void write_ops(bool (*wanted)(itg_op), const char *comma, itg_strbuf *out)
 {
-    itg_strbuf_format(out,
-                      "\"type\": \"array\", \"maxItems\": %" PRId64
-                      ", \"items\": {\"type\": \"array\", \"prefixItems\": [",
-                      key->max);
-    write_op_enum(is_fusable, "", out);
-    itg_strbuf_add(out, ", ");
-    write_op_enum(is_clamp, "", out);
-    itg_strbuf_add(out, "], \"minItems\": 2, \"maxItems\": 2}");
+    for (int op = 0; op < ITG_OP_COUNT; op++) {
+        if (!wanted((itg_op)op)) continue;
+        itg_strbuf_format(out, "%s\"%s\"", comma, itg_op_name((itg_op)op));
+        comma = ", ";
+    }
 }
 
-static void write_spec_list(const itg_hw_key *key, itg_strbuf *out)
+static void write_choices(const itg_hw_choice *choices, itg_strbuf *out)
 {
-    (void)key;
-    itg_strbuf_add(out, "\"$ref\": \"#/$defs/specs\"");
+    for (const itg_hw_choice *c = choices; c->name; c++)
+        itg_strbuf_format(out, "%s\"%s\"", c == choices ? "" : ", ", c->name);
 }
 
-static void write_operators(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_add(out, "\"type\": \"object\", \"propertyNames\": ");
-    write_op_enum(has_arithmetic, "\"" ITG_HW_UNIVARIATE "\"", out);
-    itg_strbuf_add(out,
-                   ", \"additionalProperties\": {\"anyOf\": [{\"$ref\": \"#/$defs/specs\"}, {");
-    write_object(key->object, out);
-    itg_strbuf_add(out, "}]}");
-}
-
-static void write_list(const itg_hw_key *key, itg_strbuf *out)
-{
-    itg_strbuf_format(out, "\"type\": \"array\", \"maxItems\": %" PRId64 ", \"items\": {",
-                      key->max);
-    write_object(key->object, out);
-    itg_strbuf_add(out, "}");
-}
-
-static const write_fn writers[ITG_HW_KIND_COUNT] = {
-    [ITG_HW_FORMAT] = write_format,
-    [ITG_HW_BOOL] = write_bool,
-    [ITG_HW_OPTIONAL_BOOL] = write_bool,
-    [ITG_HW_INT] = write_int,
-    [ITG_HW_BYTES] = write_int,
-    [ITG_HW_RATE] = write_rate,
-    [ITG_HW_TEXT] = write_text,
-    [ITG_HW_CHOICE] = write_choice,
-    [ITG_HW_ROUNDINGS] = write_choice,
-    [ITG_HW_RANGE] = write_range,
-    [ITG_HW_DTYPE_MASK] = write_name_list,
-    [ITG_HW_REQUANT_INDEX] = write_name,
-    [ITG_HW_OBJECT] = write_nested,
-    [ITG_HW_DTYPE_MAP] = write_map,
-    [ITG_HW_REQUANT_MAP] = write_map,
-    [ITG_HW_FUSE_PAIRS] = write_fuse,
-    [ITG_HW_OPERATOR_MAP] = write_operators,
-    [ITG_HW_SPEC_LIST] = write_spec_list,
-    [ITG_HW_OVERRIDE_LIST] = write_list,
+/* The schema of each kind of value. Marks stand for what the key says: @m, @M the least and the
+ * greatest number, @o the members of its object, @c its choices; and for operators: @f those that
+ * fuse, @r the clamps, @a those with integer arithmetic. */
+static const char *const schemas[ITG_HW_KIND_COUNT] = {
+    [ITG_HW_FORMAT] = "\"const\": @m",
+    [ITG_HW_BOOL] = "\"type\": \"boolean\"",
+    [ITG_HW_OPTIONAL_BOOL] = "\"type\": \"boolean\"",
+    [ITG_HW_INT] = "\"type\": \"integer\", \"minimum\": @m, \"maximum\": @M",
+    [ITG_HW_BYTES] = "\"type\": \"integer\", \"minimum\": @m, \"maximum\": @M",
+    [ITG_HW_RATE] = "\"type\": \"number\", \"exclusiveMinimum\": 0, \"maximum\": 1e12",
+    [ITG_HW_TEXT] = "\"type\": \"string\", \"minLength\": @m, \"maxLength\": @M",
+    [ITG_HW_CHOICE] = "\"enum\": [@c]",
+    [ITG_HW_ROUNDINGS] = "\"enum\": [@c]",
+    [ITG_HW_RANGE] = "\"type\": \"array\", \"items\": {\"type\": \"integer\", \"minimum\": @m, "
+                     "\"maximum\": @M}, \"minItems\": 2, \"maxItems\": 2",
+    [ITG_HW_DTYPE_MASK] = "\"type\": \"array\", \"items\": {\"type\": \"string\"}, "
+                          "\"minItems\": 1, \"uniqueItems\": true",
+    [ITG_HW_REQUANT_INDEX] = "\"type\": \"string\"",
+    [ITG_HW_OBJECT] = "@o",
+    [ITG_HW_DTYPE_MAP] = "\"type\": \"object\", \"maxProperties\": @M, \"propertyNames\": "
+                         "{\"minLength\": 1, \"maxLength\": 31}, "
+                         "\"additionalProperties\": {@o}",
+    [ITG_HW_REQUANT_MAP] = "\"type\": \"object\", \"maxProperties\": @M, \"propertyNames\": "
+                           "{\"minLength\": 1, \"maxLength\": 31}, "
+                           "\"additionalProperties\": {@o}",
+    [ITG_HW_FUSE_PAIRS] = "\"type\": \"array\", \"maxItems\": @M, \"items\": {\"type\": "
+                          "\"array\", \"prefixItems\": [{\"enum\": [@f]}, {\"enum\": "
+                          "[@r]}], \"minItems\": 2, \"maxItems\": 2}",
+    [ITG_HW_OPERATOR_MAP] =
+        "\"type\": \"object\", \"propertyNames\": {\"enum\": [\"" ITG_HW_UNIVARIATE
+        "\"@a]}, \"additionalProperties\": {\"anyOf\": [{\"$ref\": "
+        "\"#/$defs/specs\"}, {@o}]}",
+    [ITG_HW_SPEC_LIST] = "\"$ref\": \"#/$defs/specs\"",
+    [ITG_HW_OVERRIDE_LIST] = "\"type\": \"array\", \"maxItems\": @M, \"items\": {@o}",
 };
+
+static void write_mark(const itg_hw_key *key, char mark, itg_strbuf *out)
+{
+    switch (mark) {
+    case 'm':
+    case 'M':
+        itg_strbuf_format(out, "%" PRId64, mark == 'm' ? key->min : key->max);
+        break;
+    case 'o':
+        write_object(key->object, out);
+        break;
+    case 'c':
+        write_choices(key->choices, out);
+        break;
+    case 'f':
+        write_ops(is_fusable, "", out);
+        break;
+    case 'r':
+        write_ops(is_clamp, "", out);
+        break;
+    default:
+        write_ops(has_arithmetic, ", ", out);
+    }
+}
+
+static void write_default(const itg_hw_key *key, itg_strbuf *out)
+{
+    if (key->kind != ITG_HW_RATE && key->need != ITG_HW_OPTIONAL) return;
+    if (key->kind == ITG_HW_RATE || key->kind == ITG_HW_INT || key->kind == ITG_HW_BYTES)
+        itg_strbuf_format(out, ", \"default\": %" PRId64, key->preset);
+    else if (key->kind == ITG_HW_BOOL)
+        itg_strbuf_format(out, ", \"default\": %s", key->preset ? "true" : "false");
+    else if (key->kind == ITG_HW_CHOICE)
+        itg_strbuf_format(out, ", \"default\": \"%s\"",
+                          itg_hw_choice_name(key->choices, (int)key->preset));
+}
+
+static void write_value(const itg_hw_key *key, itg_strbuf *out)
+{
+    const char *at = schemas[key->kind], *mark;
+    for (; (mark = strchr(at, '@')) != NULL; at = mark + 2) {
+        itg_strbuf_bytes(out, at, (size_t)(mark - at));
+        write_mark(key, mark[1], out);
+    }
+    itg_strbuf_add(out, at);
+    write_default(key, out);
+}
 
 /* "only with a, b": the selector's values beside which the key has a meaning. */
 static void write_only(const itg_hw_object *object, const itg_hw_key *key, itg_strbuf *text)
@@ -200,7 +143,7 @@ static void write_key(const itg_hw_object *object, const itg_hw_key *key, itg_st
     if (!itg_strbuf_ok(&text)) out->failed = true;
     itg_strbuf_deinit(&text);
     itg_strbuf_add(out, ", ");
-    writers[key->kind](key, out);
+    write_value(key, out);
     itg_strbuf_add(out, "}");
 }
 
@@ -222,7 +165,7 @@ static void write_object(const itg_hw_object *object, itg_strbuf *out)
     itg_strbuf_add(out, "}");
 }
 
-void itg_hardware_schema(itg_strbuf *out)
+static void write_schema(itg_strbuf *out)
 {
     itg_strbuf_add(out, "{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
                         "\"title\": \"Intaglio hardware description\",\n\"$defs\": {\"specs\": ");
@@ -237,7 +180,7 @@ void itg_hardware_schema(itg_strbuf *out)
 itg_status itg_hardware_schema_text(char **out, itg_error *err)
 {
     itg_strbuf text = {0};
-    itg_hardware_schema(&text);
+    write_schema(&text);
     if (!itg_strbuf_ok(&text)) {
         itg_strbuf_deinit(&text);
         return itg_fail(err, ITG_NO_MEMORY, "out of memory");

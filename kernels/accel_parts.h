@@ -84,7 +84,7 @@ int64_t itg_accel_plane_bytes(const itg_accel_shape *t, int64_t rows);
 
 /* ---- lanes (accel_lanes.c): an epilogue as vectors of constants, one lane a channel ---- */
 typedef enum itg_lanes_kind {
-    ITG_LANES_GENERIC, /* itg_epilogue_row32 and 64 */
+    ITG_LANES_GENERIC, /* itg_epilogue_row64 */
     ITG_LANES_STAGES,  /* v << left, shift[0], multiplier and shift[1], shift[2] */
     ITG_LANES_RATIO,
     ITG_LANES_DEQUANT

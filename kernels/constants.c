@@ -22,14 +22,6 @@ itg_key itg_content_key(const void *data, size_t bytes)
     return itg_key_end(&k);
 }
 
-static int64_t elements_of(const itg_shape *shape, int32_t from)
-{
-    int64_t n = 1;
-    for (int32_t i = from; i < shape->rank; i++)
-        n *= shape->dims[i];
-    return n;
-}
-
 /* ---- codes ---- */
 
 /* Elements [first, first + n) have one scale. */
@@ -44,8 +36,8 @@ static void quantize_run(const itg_constant_source *s, int64_t first, int64_t n,
 
 static void quantize_rows(const itg_constant_source *s, void *codes)
 {
-    int64_t elements = elements_of(&s->shape, 0), inner = elements;
-    if (s->q->axis >= 0) inner = elements_of(&s->shape, s->q->axis + 1);
+    int64_t elements = itg_dims_product(&s->shape, 0, s->shape.rank), inner = elements;
+    if (s->q->axis >= 0) inner = itg_dims_product(&s->shape, s->q->axis + 1, s->shape.rank);
     if (inner == 1 && elements > 1) { /* the scales run along the last dim */
         for (int64_t i = 0; i < elements; i++)
             itg_store(s->q->storage, codes, i,
@@ -64,7 +56,7 @@ typedef struct channel_view {
 
 static channel_view channels_of(const itg_shape *shape, bool last_axis)
 {
-    int64_t elements = elements_of(shape, 0);
+    int64_t elements = itg_dims_product(shape, 0, shape->rank);
     int64_t channels = shape->rank == 0 ? 1 : shape->dims[last_axis ? shape->rank - 1 : 0];
     int64_t terms = elements / channels;
     return last_axis ? (channel_view){channels, terms, 1, channels}
@@ -267,7 +259,7 @@ const itg_constant *itg_constant_exchange(itg_cache *cache, const itg_constant *
                                           const itg_shape *shape, const itg_quantizer *q)
 {
     const int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
-    const int64_t elements = elements_of(shape, 0);
+    const int64_t elements = itg_dims_product(shape, 0, shape->rank);
     const channel_view v = {elements / rows, rows, rows, 1};
     const itg_constant *found;
     itg_key_state k;

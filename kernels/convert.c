@@ -3,60 +3,6 @@
 
 #include <string.h>
 
-/* An integer element in full; BOOL counts as 0 or 1. */
-static int64_t load_integer(itg_dtype dtype, const void *data, int64_t i)
-{
-    switch (dtype) {
-    case ITG_S8:
-        return ((const int8_t *)data)[i];
-    case ITG_U8:
-        return ((const uint8_t *)data)[i];
-    case ITG_S16:
-        return ((const int16_t *)data)[i];
-    case ITG_U16:
-        return ((const uint16_t *)data)[i];
-    case ITG_S32:
-        return ((const int32_t *)data)[i];
-    case ITG_U32:
-        return ((const uint32_t *)data)[i];
-    case ITG_S64:
-        return ((const int64_t *)data)[i];
-    default:
-        return ((const uint8_t *)data)[i] != 0;
-    }
-}
-
-/* Wraps to the width of the dtype. */
-static void store_integer(itg_dtype dtype, void *data, int64_t i, int64_t value)
-{
-    const uint64_t bits = (uint64_t)value;
-    switch (dtype) {
-    case ITG_S8:
-    case ITG_U8:
-        ((uint8_t *)data)[i] = (uint8_t)bits;
-        break;
-    case ITG_S16:
-    case ITG_U16:
-        ((uint16_t *)data)[i] = (uint16_t)bits;
-        break;
-    case ITG_S32:
-    case ITG_U32:
-        ((uint32_t *)data)[i] = (uint32_t)bits;
-        break;
-    case ITG_S64:
-        ((int64_t *)data)[i] = value;
-        break;
-    case ITG_F32:
-        ((float *)data)[i] = (float)value;
-        break;
-    case ITG_F64:
-        ((double *)data)[i] = (double)value;
-        break;
-    default:
-        ((uint8_t *)data)[i] = value != 0;
-    }
-}
-
 static bool is_float(itg_dtype dtype)
 {
     return dtype == ITG_F32 || dtype == ITG_F64;
@@ -66,7 +12,7 @@ double itg_load_number(itg_dtype dtype, const void *data, int64_t index)
 {
     if (dtype == ITG_F32) return (double)((const float *)data)[index];
     if (dtype == ITG_F64) return ((const double *)data)[index];
-    return (double)load_integer(dtype, data, index);
+    return (double)itg_load(dtype, data, index);
 }
 
 void itg_store_number(itg_dtype dtype, void *data, int64_t index, double value)
@@ -87,7 +33,7 @@ void itg_store_number(itg_dtype dtype, void *data, int64_t index, double value)
         } else if (value == value) {
             whole = (int64_t)value;
         }
-        store_integer(dtype, data, index, whole);
+        itg_store(dtype, data, index, whole);
     }
 }
 
@@ -104,7 +50,7 @@ itg_status itg_any_cast(const itg_call *call)
         if (is_float(x->dtype)) {
             itg_store_number(y->dtype, y->data, i, itg_load_number(x->dtype, x->data, i));
         } else {
-            store_integer(y->dtype, y->data, i, load_integer(x->dtype, x->data, i));
+            itg_store(y->dtype, y->data, i, itg_load(x->dtype, x->data, i));
         }
     }
     return ITG_OK;
@@ -151,7 +97,7 @@ static bool equal_at(const itg_tensor *a, int64_t i, const itg_tensor *b, int64_
 {
     if (is_float(a->dtype))
         return itg_load_number(a->dtype, a->data, i) == itg_load_number(b->dtype, b->data, j);
-    return load_integer(a->dtype, a->data, i) == load_integer(b->dtype, b->data, j);
+    return itg_load(a->dtype, a->data, i) == itg_load(b->dtype, b->data, j);
 }
 
 itg_status itg_any_equal(const itg_call *call)

@@ -40,8 +40,8 @@ static float define_one(const conv *c, int64_t channel, int64_t p, int64_t q)
     const float *weight = weights_of(c, channel);
     const int64_t first = channel / c->out_channels * c->in_channels;
     const int64_t top = p * w->stride[0] - w->pad_top, left = q * w->stride[1] - w->pad_left;
-    const itg_span rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
-    const itg_span columns = itg_valid_taps(left, w->dilation[1], w->kernel[1], w->width);
+    const itg_taps rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
+    const itg_taps columns = itg_valid_taps(left, w->dilation[1], w->kernel[1], w->width);
     float sum = start_of(c, channel);
     for (int64_t i = 0; i < c->in_channels; ++i)
         for (int64_t r = rows.begin; r < rows.end; ++r)
@@ -98,7 +98,7 @@ static void make_axis(const itg_window *w, int d, int64_t outputs, int64_t *memo
 static void copy_row(const float *x, int64_t width, int64_t shift, int64_t stride, float *out,
                      int64_t count)
 {
-    const itg_span valid = itg_valid_outputs(shift, stride, count, width);
+    const itg_taps valid = itg_valid_taps(shift, stride, count, width);
     memset(out, 0, (size_t)valid.begin * sizeof *out);
     memset(out + valid.end, 0, (size_t)(count - valid.end) * sizeof *out);
     if (stride == 1) {

@@ -9,14 +9,14 @@
 static void max_row(const itg_window *w, const float *x, int64_t p, float *y)
 {
     const int64_t top = p * w->stride[0] - w->pad_top;
-    const itg_span rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
+    const itg_taps rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
     for (int64_t q = 0; q < w->out_width; ++q)
         y[q] = -INFINITY;
     for (int64_t r = rows.begin; r < rows.end; ++r) {
         const float *row = x + (top + r * w->dilation[0]) * w->width;
         for (int64_t s = 0; s < w->kernel[1]; ++s) {
             const int64_t shift = s * w->dilation[1] - w->pad_left, stride = w->stride[1];
-            const itg_span valid = itg_valid_outputs(shift, stride, w->out_width, w->width);
+            const itg_taps valid = itg_valid_taps(shift, stride, w->out_width, w->width);
             for (int64_t q = valid.begin; q < valid.end; ++q) {
                 const float value = row[q * stride + shift];
                 y[q] = value > y[q] || value != value ? value : y[q];
@@ -51,7 +51,7 @@ static int64_t divisor(const itg_window *w, int d, int64_t out, int64_t pad_begi
 {
     const int64_t first = out * w->stride[d] - pad_begin;
     const int64_t size = d == 0 ? w->height : w->width;
-    const itg_span inside = count_pads ? itg_valid_taps(first + pad_begin, w->dilation[d],
+    const itg_taps inside = count_pads ? itg_valid_taps(first + pad_begin, w->dilation[d],
                                                         w->kernel[d], size + pad_begin + pad_end)
                                        : itg_valid_taps(first, w->dilation[d], w->kernel[d], size);
     return inside.end - inside.begin;
@@ -60,14 +60,14 @@ static int64_t divisor(const itg_window *w, int d, int64_t out, int64_t pad_begi
 static void sum_row(const itg_window *w, const float *x, int64_t p, double *sums)
 {
     const int64_t top = p * w->stride[0] - w->pad_top;
-    const itg_span rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
+    const itg_taps rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
     for (int64_t q = 0; q < w->out_width; ++q)
         sums[q] = 0.0;
     for (int64_t r = rows.begin; r < rows.end; ++r) {
         const float *row = x + (top + r * w->dilation[0]) * w->width;
         for (int64_t s = 0; s < w->kernel[1]; ++s) {
             const int64_t shift = s * w->dilation[1] - w->pad_left, stride = w->stride[1];
-            const itg_span valid = itg_valid_outputs(shift, stride, w->out_width, w->width);
+            const itg_taps valid = itg_valid_taps(shift, stride, w->out_width, w->width);
             for (int64_t q = valid.begin; q < valid.end; ++q)
                 sums[q] += (double)row[q * stride + shift];
         }

@@ -49,18 +49,3 @@ itg_status itg_f32_window(const itg_call *call, itg_window *w, int64_t *batch)
                              "shape, kernel, stride, dilation and pads do not fit together");
     return ITG_OK;
 }
-
-itg_span itg_valid_taps(int64_t first, int64_t dilation, int64_t taps, int64_t size)
-{
-    itg_span span = {0, 0};
-    if (first < 0) span.begin = (-first + dilation - 1) / dilation;
-    if (first < size) span.end = (size - 1 - first) / dilation + 1;
-    if (span.end > taps) span.end = taps;
-    if (span.begin > span.end) span.begin = span.end;
-    return span;
-}
-
-itg_span itg_valid_outputs(int64_t shift, int64_t stride, int64_t outputs, int64_t size)
-{
-    return itg_valid_taps(shift, stride, outputs, size);
-}

@@ -68,14 +68,6 @@ itg_status itg_call_check(const itg_call *call, bool *done)
     return ITG_OK;
 }
 
-int64_t itg_dims_product(const itg_shape *shape, int32_t from, int32_t to)
-{
-    int64_t product = 1;
-    for (int32_t d = from; d < to; ++d)
-        product *= shape->dims[d];
-    return product;
-}
-
 int64_t itg_elements(const itg_shape *shape)
 {
     return itg_dims_product(shape, 0, shape->rank);

@@ -32,8 +32,6 @@ itg_status itg_call_need_f32(const itg_call *call, int32_t count);
 itg_status itg_call_check(const itg_call *call, bool *done);
 
 int64_t itg_elements(const itg_shape *shape); /* of a checked shape */
-/* Product of dims [from, to). */
-int64_t itg_dims_product(const itg_shape *shape, int32_t from, int32_t to);
 /* malloc of count*size with the product checked, and never of zero bytes; NULL: no memory. */
 void *itg_call_alloc(int64_t count, size_t size);
 

@@ -23,13 +23,10 @@ static void span(const int64_t *acc, int64_t n, int64_t first, int64_t channel, 
                  const itg_epilogue *out)
 {
     int32_t q[ITG_SPAN];
-    int64_t count = out->requant_count;
-    if (step == 0 || count == 1)
-        itg_requant_span64(&out->requant[channel % count], acc, n, out->zero_point, out->lo,
-                           out->hi, q);
-    else
-        itg_requant_span_channels(out->requant, count, channel, acc, n, out->zero_point, out->lo,
-                                  out->hi, q);
+    const int64_t count = out->requant_count, run = step == 0 || count == 1 ? n : 1;
+    for (int64_t i = 0; i < n; i += run)
+        itg_requant_span64(&out->requant[(channel + i * step) % count], acc + i, run,
+                           out->zero_point, out->lo, out->hi, q + i);
     itg_store_row(out->storage, out->out, first, n, q);
 }
 
@@ -48,28 +45,6 @@ void itg_epilogue_row64(const int64_t *acc, int64_t n, int64_t first, int64_t ch
     } else {
         for (int64_t i = 0; i < n; i++)
             itg_store(out->storage, out->out, first + i, to_code(acc[i], channel + i * step, out));
-    }
-}
-
-void itg_epilogue_row32(const int32_t *acc, int64_t n, int64_t first, int64_t channel, int64_t step,
-                        const itg_epilogue *out)
-{
-    bool one_requant = out->requant_count > 0 && (step == 0 || out->requant_count == 1);
-    bool narrow =
-        out->storage != ITG_F32 && one_requant && itg_span_holds(out->zero_point, out->lo, out->hi);
-    for (int64_t i = 0; i < n; i += ITG_SPAN) {
-        int64_t length = n - i < ITG_SPAN ? n - i : ITG_SPAN;
-        if (narrow) {
-            int32_t q[ITG_SPAN];
-            itg_requant_span32(&out->requant[channel % out->requant_count], acc + i, length,
-                               out->zero_point, out->lo, out->hi, q);
-            itg_store_row(out->storage, out->out, first + i, length, q);
-        } else {
-            int64_t wide_acc[ITG_SPAN];
-            for (int64_t j = 0; j < length; j++)
-                wide_acc[j] = acc[i + j];
-            itg_epilogue_row64(wide_acc, length, first + i, channel + i * step, step, out);
-        }
     }
 }
 

@@ -25,6 +25,13 @@ typedef struct itg_window {
     int64_t kernel[2], stride[2], dilation[2], pad_top, pad_left, group;
 } itg_window;
 
+/* The taps i in [0, taps) with 0 <= first + i * dilation < size: [begin, end), begin <= end. Of
+ * outputs a stride apart, the ones that tap reaches, alike. */
+typedef struct itg_taps {
+    int64_t begin, end;
+} itg_taps;
+itg_taps itg_valid_taps(int64_t first, int64_t dilation, int64_t taps, int64_t size);
+
 typedef struct itg_int_operand {
     itg_dtype storage;
     const void *data;
@@ -97,6 +104,4 @@ void itg_mean_epilogue(const float *mean, int64_t n, float scale_out, const itg_
 void itg_int_epilogue(const int64_t *acc, int64_t n, int64_t channel_stride,
                       const itg_epilogue *out);
 
-int64_t itg_load(itg_dtype storage, const void *data, int64_t index);
-void itg_store(itg_dtype storage, void *data, int64_t index, int64_t value);
 #endif

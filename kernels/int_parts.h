@@ -18,8 +18,6 @@ void itg_store_row(itg_dtype storage, void *data, int64_t first, int64_t n, cons
 
 /* ---- int_epilogue.c ---- */
 /* out[first + i] from acc[i]; channel of i is channel + i * step, step 0 or 1. */
-void itg_epilogue_row32(const int32_t *acc, int64_t n, int64_t first, int64_t channel, int64_t step,
-                        const itg_epilogue *out);
 void itg_epilogue_row64(const int64_t *acc, int64_t n, int64_t first, int64_t channel, int64_t step,
                         const itg_epilogue *out);
 #endif

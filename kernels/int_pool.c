@@ -4,23 +4,20 @@
 #include "kernels/requant.h"
 #include <string.h>
 
-typedef struct extent {
-    int64_t begin, end; /* kernel steps whose element lies inside */
-} extent;
-
-static extent valid_steps(int64_t start, int64_t dilation, int64_t kernel, int64_t size)
+itg_taps itg_valid_taps(int64_t first, int64_t dilation, int64_t taps, int64_t size)
 {
-    extent e = {start >= 0 ? 0 : (-start + dilation - 1) / dilation,
-                start >= size ? 0 : (size - 1 - start) / dilation + 1};
-    if (e.end > kernel) e.end = kernel;
-    if (e.begin > e.end) e.begin = e.end;
-    return e;
+    itg_taps valid = {0, 0};
+    if (first < 0) valid.begin = (-first + dilation - 1) / dilation;
+    if (first < size) valid.end = (size - 1 - first) / dilation + 1;
+    if (valid.end > taps) valid.end = taps;
+    if (valid.begin > valid.end) valid.begin = valid.end;
+    return valid;
 }
 
 /* The valid part of window (p, q): y, x of the first kernel element and the ranges of steps. */
 typedef struct patch {
     int64_t y, x;
-    extent rows, columns;
+    itg_taps rows, columns;
     int64_t count;
 } patch;
 
@@ -29,8 +26,8 @@ static patch window_patch(const itg_window *w, int64_t p, int64_t q)
     patch a;
     a.y = p * w->stride[0] - w->pad_top;
     a.x = q * w->stride[1] - w->pad_left;
-    a.rows = valid_steps(a.y, w->dilation[0], w->kernel[0], w->height);
-    a.columns = valid_steps(a.x, w->dilation[1], w->kernel[1], w->width);
+    a.rows = itg_valid_taps(a.y, w->dilation[0], w->kernel[0], w->height);
+    a.columns = itg_valid_taps(a.x, w->dilation[1], w->kernel[1], w->width);
     a.count = (a.rows.end - a.rows.begin) * (a.columns.end - a.columns.begin);
     return a;
 }

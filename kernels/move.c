@@ -206,8 +206,7 @@ static itg_status gather(const itg_call *call)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its output does not fit");
     const size_t bytes = (size_t)inner * itg_dtype_size(x->dtype);
     for (int64_t i = 0; i < count; ++i) {
-        int64_t index = indices->dtype == ITG_S64 ? ((const int64_t *)indices->data)[i]
-                                                  : ((const int32_t *)indices->data)[i];
+        int64_t index = itg_load(indices->dtype, indices->data, i);
         if (index < -size || index >= size)
             return itg_fail(call->err, ITG_BAD_ARGUMENT,
                             "Gather: index %lld is outside of [%lld, %lld]", (long long)index,

@@ -126,26 +126,6 @@ static void narrow(const int64_t *v, int64_t n, int32_t *out)
         out[i] = (int32_t)v[i];
 }
 
-ITG_CLONES
-static void widen(const int32_t *v, int64_t n, int64_t *out)
-{
-    for (int64_t i = 0; i < n; i++)
-        out[i] = v[i];
-}
-
-void itg_requant_span32(const itg_requant *r, const int32_t *acc, int64_t n, int64_t zero_point,
-                        int64_t lo, int64_t hi, int32_t *q)
-{
-    if (r->is_f32 && f32_fits(zero_point, lo, hi)) {
-        run_f32(r->ratio, acc, n, (float)(lo - zero_point), (float)(hi - zero_point),
-                (int32_t)zero_point, q);
-        return;
-    }
-    int64_t v[ITG_SPAN];
-    widen(acc, n, v);
-    itg_requant_span64(r, v, n, zero_point, lo, hi, q);
-}
-
 void itg_requant_span64(const itg_requant *r, const int64_t *acc, int64_t n, int64_t zero_point,
                         int64_t lo, int64_t hi, int32_t *q)
 {
@@ -164,34 +144,6 @@ void itg_requant_span64(const itg_requant *r, const int64_t *acc, int64_t n, int
     } else {
         for (int64_t i = 0; i < n; i++)
             q[i] = one(r, acc[i], zero_point, lo, hi);
-    }
-}
-
-void itg_requant_span_channels(const itg_requant *r, int64_t count, int64_t channel,
-                               const int64_t *acc, int64_t n, int64_t zero_point, int64_t lo,
-                               int64_t hi, int32_t *q)
-{
-    const bool floats = f32_fits(zero_point, lo, hi);
-    int64_t c = channel % count;
-    for (int64_t i = 0; i < n; i++, c = c + 1 < count ? c + 1 : 0) {
-        if (r[c].is_f32 && floats) {
-            float low = (float)(lo - zero_point), high = (float)(hi - zero_point);
-            float p = (float)acc[i] * r[c].ratio;
-            p = p < low ? low : p > high ? high : p;
-            q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32) + (int32_t)zero_point;
-        } else if (!r[c].is_f32 && stages_fit(&r[c], magnitude(acc[i]))) {
-            int64_t v = acc[i];
-            for (int32_t k = 0; k < r[c].stage_count; k++) {
-                const itg_requant_stage *stage = &r[c].stage[k];
-                if (stage->shift >= 0)
-                    stage_right(stage, &v, 1);
-                else
-                    v *= stage->multiplier * ((int64_t)1 << -stage->shift);
-            }
-            q[i] = (int32_t)itg_clamp(v + zero_point, lo, hi);
-        } else {
-            q[i] = one(&r[c], acc[i], zero_point, lo, hi);
-        }
     }
 }
 

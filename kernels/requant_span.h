@@ -16,14 +16,8 @@ static inline bool itg_span_holds(int64_t zero_point, int64_t lo, int64_t hi)
 
 /* q[i] = clamp(itg_requant_apply(r, acc[i]) + zero_point, lo, hi), n <= ITG_SPAN,
  * itg_span_holds(zero_point, lo, hi). */
-void itg_requant_span32(const itg_requant *r, const int32_t *acc, int64_t n, int64_t zero_point,
-                        int64_t lo, int64_t hi, int32_t *q);
 void itg_requant_span64(const itg_requant *r, const int64_t *acc, int64_t n, int64_t zero_point,
                         int64_t lo, int64_t hi, int32_t *q);
-/* q[i] = clamp(itg_requant_apply(&r[(channel + i) % count], acc[i]) + zero_point, lo, hi). */
-void itg_requant_span_channels(const itg_requant *r, int64_t count, int64_t channel,
-                               const int64_t *acc, int64_t n, int64_t zero_point, int64_t lo,
-                               int64_t hi, int32_t *q);
 /* q[i] = itg_f32_add_apply(k, a[i], b[i], lo, hi), |a|, |b| below 2^31. */
 void itg_f32_add_span(const itg_f32_add *k, const int32_t *a, const int32_t *b, int64_t n,
                       int64_t lo, int64_t hi, int32_t *q);

@@ -3,7 +3,7 @@
  * before anything is computed or allocated from it. */
 #include "realize/artefact.h"
 #include "realize/fields.h"
-#include "realize/names.h"
+#include "graph/names.h"
 #include <string.h>
 
 typedef struct reading {

@@ -200,7 +200,7 @@ static bool starts_with_second(const itg_batch_plan *plan, const itg_batch_opera
 
 /* Computed operands of the output's shape, or one of them and a constant: rows of one length,
  * element beside element. */
-static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
+static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o)
 {
     const itg_step *s = o->step;
     const itg_pvalue *values = plan->program->values, *x[2], *y = &values[s->outputs[0]];
@@ -223,23 +223,23 @@ static itg_status prepare_fast(itg_batch_plan *plan, itg_batch_operation *o, itg
     itg_int_binary k = binary_of(plan, &ordered, scales);
     itg_block_element *fast;
     itg_status status = itg_block_binary_create(plan->kernels, &k, &codes[0], &codes[1], out,
-                                                o->output_count, plan->arena, &fast, err);
+                                                o->output_count, plan->arena, &fast, plan->err);
     if (status != ITG_OK || fast == NULL) return status;
     const bool constant = x[0]->data != NULL || x[1]->data != NULL;
     if (constant) {
         o->constant_first = x[0]->data != NULL;
         o->constant = spread(plan, o, o->constant_first ? first : 1 - first);
-        if (o->constant == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a sum");
+        if (o->constant == NULL) return itg_fail(plan->err, ITG_NO_MEMORY, "no memory for a sum");
     }
     o->exchanged = ordered.exchanged;
     o->fast = fast;
     return ITG_OK;
 }
 
-static itg_status prepare_binary(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
+static itg_status prepare_binary(itg_batch_plan *plan, itg_batch_operation *o)
 {
     (void)keeps_order(plan, o->step, itg_place_is_last(o->outputs[0]), &o->exchanged);
-    return prepare_fast(plan, o, err);
+    return prepare_fast(plan, o);
 }
 
 static void run_fast(itg_batch *b, const itg_batch_operation *o, int64_t count)
@@ -266,10 +266,8 @@ static void run_fast(itg_batch *b, const itg_batch_operation *o, int64_t count)
     }
 }
 
-static itg_status run_binary(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                             itg_error *err)
+static itg_status run_binary(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     if (o->fast != NULL) {
         run_fast(b, o, count);
         return ITG_OK;

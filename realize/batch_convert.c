@@ -1,10 +1,8 @@
 /* Values in another place: the other layout, and constants that a kernel takes as computed. */
 #include "realize/batch_plan.h"
 
-static itg_status run_convert(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                              itg_error *err)
+static itg_status run_convert(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     const itg_pvalue *v = &b->plan->program->values[o->value];
     const int64_t images = v->shape.dims[0], channels = itg_value_channels(v);
     const int64_t positions = v->elements / channels / images;
@@ -19,11 +17,9 @@ static itg_status run_convert(itg_batch *b, const itg_batch_operation *o, int64_
 
 const itg_batch_kernel itg_batch_convert = {.name = "convert", .run = run_convert};
 
-static itg_status run_load(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                           itg_error *err)
+static itg_status run_load(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     (void)count;
-    (void)err;
     const itg_pvalue *v = &b->plan->program->values[o->value];
     memcpy(itg_batch_data(b, o->outputs[0]), v->data, v->bytes);
     return ITG_OK;

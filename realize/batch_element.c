@@ -10,18 +10,15 @@ static int64_t elements_of(const itg_batch *b, int32_t place, int64_t count)
 
 /* ---- quantize, dequantize ---- */
 
-static itg_status prepare_quantize(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
+static itg_status prepare_quantize(itg_batch_plan *plan, itg_batch_operation *o)
 {
-    (void)err;
     if (itg_place_is_last(o->outputs[0])) /* one sample's codes in logical order */
         o->scratch_bytes = itg_place_value(plan, o->outputs[0])->bytes;
     return ITG_OK;
 }
 
-static itg_status run_quantize(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                               itg_error *err)
+static itg_status run_quantize(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     const itg_pvalue *y = itg_place_value(b->plan, o->outputs[0]);
     const float *x = itg_batch_data(b, o->inputs[0]);
     unsigned char *out = itg_batch_data(b, o->outputs[0]);
@@ -43,10 +40,8 @@ const itg_batch_kernel itg_batch_quantize = {.name = "quantize",
                                              .prepare = prepare_quantize,
                                              .run = run_quantize};
 
-static itg_status run_dequantize(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                                 itg_error *err)
+static itg_status run_dequantize(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     itg_int_operand x = itg_batch_operand(b, o, 0);
     const float scale = b->plan->program->values[o->step->inputs[0]].q.scale[0];
     itg_block_dequantize(&x, elements_of(b, o->outputs[0], count), scale,
@@ -59,9 +54,8 @@ const itg_batch_kernel itg_batch_dequantize = {
 
 /* ---- tables, clips ---- */
 
-static itg_status run_lut(itg_batch *b, const itg_batch_operation *o, int64_t count, itg_error *err)
+static itg_status run_lut(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     const itg_pvalue *values = b->plan->program->values;
     itg_int_operand x = itg_batch_operand(b, o, 0);
     int64_t n = elements_of(b, o->inputs[0], count);
@@ -84,7 +78,7 @@ const itg_batch_kernel itg_batch_lut = {
 
 enum { CLIP_ROW = 1024 };
 
-static itg_status prepare_clip(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
+static itg_status prepare_clip(itg_batch_plan *plan, itg_batch_operation *o)
 {
     const itg_pvalue *x = itg_place_value(plan, o->inputs[0]);
     itg_int_operand codes = {x->dtype, NULL, x->q.zero_point, x->q.qmin, x->q.qmax};
@@ -94,15 +88,13 @@ static itg_status prepare_clip(itg_batch_plan *plan, itg_batch_operation *o, itg
     for (int32_t i = 0; i < o->output_count; i++)
         out[i] = itg_batch_epilogue_of(plan, o, i);
     itg_status status = itg_block_rescale_create(plan->kernels, o->step->acc, &codes, out,
-                                                 o->output_count, plan->arena, &fast, err);
+                                                 o->output_count, plan->arena, &fast, plan->err);
     if (status == ITG_OK) o->fast = fast;
     return status;
 }
 
-static itg_status run_clip(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                           itg_error *err)
+static itg_status run_clip(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     itg_int_operand x = itg_batch_operand(b, o, 0);
     void *y[ITG_ACCEL_OUTPUTS];
     for (int32_t i = 0; o->fast != NULL && i < o->output_count; i++)

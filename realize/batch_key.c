@@ -48,15 +48,10 @@ static void key_split(itg_key_state *k, const itg_sum_split *split)
     itg_key_int(k, split->join_bits);
 }
 
-itg_key itg_batch_content(const itg_pvalue *v)
-{
-    return v->known != NULL ? v->known->content : itg_content_key(v->data, v->bytes);
-}
-
 static itg_key constant_key(const itg_pvalue *v)
 {
     itg_key_state k;
-    itg_key content = itg_batch_content(v);
+    itg_key content = v->known != NULL ? v->known->content : itg_content_key(v->data, v->bytes);
     itg_key_begin(&k, TAG_CONSTANT);
     itg_key_key(&k, &content);
     key_type(&k, v);
@@ -111,11 +106,12 @@ static itg_key output_key(const itg_batch_plan *plan, const itg_step *s, const i
     return itg_key_end(&k);
 }
 
-itg_status itg_batch_keys(itg_batch_plan *plan, itg_error *err)
+itg_status itg_batch_keys(itg_batch_plan *plan)
 {
     const itg_program *p = plan->program;
     plan->keys = itg_arena_array(plan->arena, (size_t)p->value_count + 1, sizeof *plan->keys);
-    if (plan->keys == NULL) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for keys", p->name);
+    if (plan->keys == NULL)
+        return itg_fail(plan->err, ITG_NO_MEMORY, "%s: no memory for keys", p->name);
     for (int32_t i = 0; i < p->value_count; i++)
         if (p->values[i].data != NULL) plan->keys[i] = constant_key(&p->values[i]);
     for (int32_t i = 0; i < p->input_count; i++) {

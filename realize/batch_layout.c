@@ -66,14 +66,13 @@ static double cost_of(const itg_program *p, const itg_step *s, bool single)
 
 /* ---- operations ---- */
 
-static itg_status no_memory(const itg_batch_plan *plan, itg_error *err)
+static itg_status no_memory(const itg_batch_plan *plan)
 {
-    return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a plan", plan->program->name);
+    return itg_fail(plan->err, ITG_NO_MEMORY, "%s: no memory for a plan", plan->program->name);
 }
 
 static itg_status add_operation(itg_batch_plan *plan, const itg_batch_kernel *kernel,
-                                int32_t inputs, int32_t outputs, itg_batch_operation **out,
-                                itg_error *err)
+                                int32_t inputs, int32_t outputs, itg_batch_operation **out)
 {
     itg_batch_operation *o = &plan->operations[plan->operation_count];
     o->kernel = kernel;
@@ -81,7 +80,7 @@ static itg_status add_operation(itg_batch_plan *plan, const itg_batch_kernel *ke
     o->output_count = outputs;
     o->inputs = itg_arena_array(plan->arena, (size_t)inputs + 1, sizeof *o->inputs);
     o->outputs = itg_arena_array(plan->arena, (size_t)outputs + 1, sizeof *o->outputs);
-    if (o->inputs == NULL || o->outputs == NULL) return no_memory(plan, err);
+    if (o->inputs == NULL || o->outputs == NULL) return no_memory(plan);
     plan->operation_count++;
     *out = o;
     return ITG_OK;
@@ -100,8 +99,7 @@ static bool computed(const itg_batch_plan *plan, int32_t value)
 
 /* The value in that layout: a constant is loaded, and what is there only in the other layout
  * converted. */
-static itg_status need(itg_batch_plan *plan, int32_t value, itg_layout layout, int32_t *out,
-                       itg_error *err)
+static itg_status need(itg_batch_plan *plan, int32_t value, itg_layout layout, int32_t *out)
 {
     int32_t place = place_of(plan, value, layout);
     *out = place;
@@ -110,10 +108,10 @@ static itg_status need(itg_batch_plan *plan, int32_t value, itg_layout layout, i
     itg_batch_operation *o = NULL;
     int32_t from = ITG_NONE;
     itg_status status = ITG_OK;
-    if (!computed(plan, value) && !loads) status = need(plan, value, ITG_PLAIN, &from, err);
+    if (!computed(plan, value) && !loads) status = need(plan, value, ITG_PLAIN, &from);
     if (status == ITG_OK)
-        status = add_operation(plan, loads ? &itg_batch_load : &itg_batch_convert, loads ? 0 : 1, 1,
-                               &o, err);
+        status =
+            add_operation(plan, loads ? &itg_batch_load : &itg_batch_convert, loads ? 0 : 1, 1, &o);
     if (status != ITG_OK) return status;
     o->value = value;
     if (!loads)
@@ -153,7 +151,7 @@ static itg_layout as_read(const itg_batch_plan *plan, int32_t step, int32_t valu
     return ITG_PLAIN;
 }
 
-static itg_status add_step(itg_batch_plan *plan, int32_t index, itg_error *err)
+static itg_status add_step(itg_batch_plan *plan, int32_t index)
 {
     const itg_step *s = &plan->program->steps[index];
     const itg_batch_kernel *k = itg_batch_kernel_of(plan, s);
@@ -162,13 +160,13 @@ static itg_status add_step(itg_batch_plan *plan, int32_t index, itg_error *err)
     itg_layout out = k->wish == ITG_WISH_SOURCE ? as_read(plan, index, s->outputs[0]) : in;
     int32_t *inputs = itg_arena_array(plan->arena, (size_t)s->input_count + 1, sizeof *inputs);
     itg_batch_operation *o = NULL;
-    itg_status status = inputs == NULL ? no_memory(plan, err) : ITG_OK;
+    itg_status status = inputs == NULL ? no_memory(plan) : ITG_OK;
     for (int32_t i = 0; i < s->input_count && status == ITG_OK; i++) {
         inputs[i] = ITG_NONE;
         if (computed(plan, s->inputs[i]) || (i == 0 && k->loads))
-            status = need(plan, s->inputs[i], in, &inputs[i], err);
+            status = need(plan, s->inputs[i], in, &inputs[i]);
     }
-    if (status == ITG_OK) status = add_operation(plan, k, s->input_count, s->output_count, &o, err);
+    if (status == ITG_OK) status = add_operation(plan, k, s->input_count, s->output_count, &o);
     if (status != ITG_OK) return status;
     o->step = s;
     o->inputs = inputs;
@@ -180,7 +178,7 @@ static itg_status add_step(itg_batch_plan *plan, int32_t index, itg_error *err)
     return ITG_OK;
 }
 
-itg_status itg_batch_lay_out(itg_batch_plan *plan, itg_error *err)
+itg_status itg_batch_lay_out(itg_batch_plan *plan)
 {
     const itg_program *p = plan->program;
     /* At most one conversion a value, and its loading. */
@@ -188,16 +186,15 @@ itg_status itg_batch_lay_out(itg_batch_plan *plan, itg_error *err)
     plan->operations = itg_arena_array(plan->arena, most, sizeof *plan->operations);
     plan->places = itg_arena_array(plan->arena, (size_t)p->value_count * ITG_LAYOUT_COUNT + 1,
                                    sizeof *plan->places);
-    if (plan->operations == NULL || plan->places == NULL) return no_memory(plan, err);
+    if (plan->operations == NULL || plan->places == NULL) return no_memory(plan);
     for (int32_t i = 0; i < p->input_count; i++)
         plan->places[place_of(plan, p->inputs[i], ITG_PLAIN)].used = true;
     itg_status status = ITG_OK;
     for (int32_t i = 0; i < p->step_count && status == ITG_OK; i++)
-        status = add_step(plan, i, err);
+        status = add_step(plan, i);
     for (int32_t i = 0; i < p->output_count && status == ITG_OK; i++) {
         int32_t ignored;
-        if (computed(plan, p->outputs[i]))
-            status = need(plan, p->outputs[i], ITG_PLAIN, &ignored, err);
+        if (computed(plan, p->outputs[i])) status = need(plan, p->outputs[i], ITG_PLAIN, &ignored);
     }
     return status;
 }

@@ -8,19 +8,9 @@ static bool takes_mac(const itg_batch_plan *plan, const itg_step *s)
     return plan->program->values[s->inputs[1]].data != NULL;
 }
 
-static itg_matmul_view matrices(const itg_batch_plan *plan, const itg_step *s)
-{
-    const itg_pvalue *values = plan->program->values;
-    itg_matmul_view v;
-    itg_shape y;
-    (void)itg_matmul_of(&values[s->inputs[0]].shape, &values[s->inputs[1]].shape, s->attrs.trans_b,
-                        &v, &y, NULL);
-    return v;
-}
-
 static bool takes_matmul(const itg_batch_plan *plan, const itg_step *s)
 {
-    return takes_mac(plan, s) && matrices(plan, s).batches == 1;
+    return takes_mac(plan, s) && itg_matmul_of(plan->program, s).batches == 1;
 }
 
 /* Images of a sample. */
@@ -51,7 +41,7 @@ static itg_accel_problem problem_of(const itg_batch_plan *plan, const itg_batch_
     if (s->kind == ITG_STEP_CONV) {
         p.window = itg_window_of(s->op, &s->attrs, &x->shape, &values[s->outputs[0]].shape).w;
     } else {
-        itg_matmul_view v = matrices(plan, s);
+        itg_matmul_view v = itg_matmul_of(plan->program, s);
         p.window = itg_accel_matmul_window(v.m, v.n, v.k);
         p.w_rows = !s->attrs.trans_b && w->shape.rank > 1;
     }
@@ -96,7 +86,7 @@ static itg_key packed_key(const itg_batch_plan *plan, const itg_accel_problem *p
 }
 
 static itg_status borrow(itg_batch_plan *plan, const itg_accel_problem *p, const itg_step *s,
-                         const void **out, itg_error *err)
+                         const void **out)
 {
     size_t bytes = itg_accel_packed_bytes(plan->kernels, p);
     const void *found = NULL;
@@ -118,11 +108,12 @@ static itg_status borrow(itg_batch_plan *plan, const itg_accel_problem *p, const
         if (found != NULL) plan->borrowed[plan->borrowed_count++] = found;
     }
     *out = found;
-    return bytes > 0 && found == NULL ? itg_fail(err, ITG_NO_MEMORY, "no memory for packed weights")
-                                      : ITG_OK;
+    return bytes > 0 && found == NULL
+               ? itg_fail(plan->err, ITG_NO_MEMORY, "no memory for packed weights")
+               : ITG_OK;
 }
 
-static itg_status prepare_mac(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
+static itg_status prepare_mac(itg_batch_plan *plan, itg_batch_operation *o)
 {
     itg_epilogue out[ITG_ACCEL_OUTPUTS];
     itg_accel_problem p = problem_of(plan, o, 0, out);
@@ -130,20 +121,19 @@ static itg_status prepare_mac(itg_batch_plan *plan, itg_batch_operation *o, itg_
     const size_t count = ((size_t)o->output_count - 1) / ITG_ACCEL_OUTPUTS + 1;
     const int64_t samples = plan->block * images_of(plan, o->step);
     o->layers = itg_arena_array(plan->arena, count, sizeof(itg_accel_layer *));
-    if (o->layers == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for layers");
-    itg_status status = borrow(plan, &p, o->step, &packed, err);
+    if (o->layers == NULL) return itg_fail(plan->err, ITG_NO_MEMORY, "no memory for layers");
+    itg_status status = borrow(plan, &p, o->step, &packed);
     for (int32_t i = 0; i < o->output_count && status == ITG_OK; i += ITG_ACCEL_OUTPUTS) {
         itg_accel_layer **layer = &o->layers[i / ITG_ACCEL_OUTPUTS];
         p = problem_of(plan, o, i, out);
-        status = itg_accel_layer_create(plan->kernels, &p, packed, plan->arena, layer, err);
+        status = itg_accel_layer_create(plan->kernels, &p, packed, plan->arena, layer, plan->err);
         if (status == ITG_OK) o->scratch_bytes = itg_accel_scratch(*layer, samples);
     }
     return status;
 }
 
-static itg_status run_mac(itg_batch *b, const itg_batch_operation *o, int64_t count, itg_error *err)
+static itg_status run_mac(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     for (int32_t i = 0; i < o->output_count; i += ITG_ACCEL_OUTPUTS) {
         void *y[ITG_ACCEL_OUTPUTS];
         for (int32_t k = i; k < o->output_count && k < i + ITG_ACCEL_OUTPUTS; k++)
@@ -223,8 +213,7 @@ static const void *moved(const void *data, int64_t elements, itg_dtype dtype)
 
 /* Outputs [first, first + ITG_ACCEL_OUTPUTS) of product `index`. */
 static itg_status run_product_of(const itg_batch *b, const itg_batch_operation *o,
-                                 const itg_matmul_view *v, int64_t index, int32_t first,
-                                 itg_error *err)
+                                 const itg_matmul_view *v, int64_t index, int32_t first)
 {
     itg_epilogue out[ITG_ACCEL_OUTPUTS];
     itg_accel_problem p = problem_of(b->plan, o, first, out);
@@ -248,19 +237,18 @@ static itg_status run_product_of(const itg_batch *b, const itg_batch_operation *
                          1, arena);
     }
     itg_arena_destroy(arena);
-    return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a product");
+    return ok ? ITG_OK : itg_fail(b->err, ITG_NO_MEMORY, "no memory for a product");
 }
 
-static itg_status run_product(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                              itg_error *err)
+static itg_status run_product(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     (void)count;
     itg_matmul_view v = {.batches = 1};
     itg_status status = ITG_OK;
-    if (o->step->kind == ITG_STEP_MATMUL) v = matrices(b->plan, o->step);
+    if (o->step->kind == ITG_STEP_MATMUL) v = itg_matmul_of(b->plan->program, o->step);
     for (int64_t i = 0; i < v.batches && status == ITG_OK; i++)
         for (int32_t k = 0; k < o->output_count && status == ITG_OK; k += ITG_ACCEL_OUTPUTS)
-            status = run_product_of(b, o, &v, i, k, err);
+            status = run_product_of(b, o, &v, i, k);
     return status;
 }
 

@@ -101,8 +101,7 @@ static void gather_operands(const itg_batch *b, const itg_batch_operation *o, in
         b->outputs[i] = tensor_of(b, o->step->outputs[i], o->outputs[i], count);
 }
 
-static itg_status run_move(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                           itg_error *err)
+static itg_status run_move(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     const itg_step *s = o->step;
     if (itg_op_is(s->op, ITG_IS_VIEW) && o->inputs[0] != ITG_NONE) return run_copy(b, o, count);
@@ -113,7 +112,7 @@ static itg_status run_move(itg_batch *b, const itg_batch_operation *o, int64_t c
     gather_operands(b, o, count);
     if (itg_place_is_last(o->outputs[0])) attrs = renamed_attrs(&s->attrs, y->shape.rank);
     return itg_move_eval(s->op, &attrs, b->inputs, o->input_count, b->outputs, o->output_count,
-                         &fill, err);
+                         &fill, b->err);
 }
 
 const itg_batch_kernel itg_batch_move = {.name = "move",
@@ -123,12 +122,11 @@ const itg_batch_kernel itg_batch_move = {.name = "move",
                                          .run = run_move};
 const itg_batch_kernel itg_batch_move_single = {.name = "move", .single = true, .run = run_move};
 
-static itg_status run_float(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                            itg_error *err)
+static itg_status run_float(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     gather_operands(b, o, count);
     return itg_float_eval(o->step->op, &o->step->attrs, b->inputs, o->input_count, b->outputs,
-                          o->output_count, err);
+                          o->output_count, b->err);
 }
 
 const itg_batch_kernel itg_batch_float = {.name = "float", .single = true, .run = run_float};

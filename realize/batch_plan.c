@@ -46,34 +46,35 @@ static bool place_bytes(const itg_batch_plan *plan, int32_t place, size_t *out)
            *out <= ITG_PROGRAM_MAX_BYTES && itg_add_size(*out, SLACK, out);
 }
 
-static itg_status too_large(const itg_batch_plan *plan, itg_error *err)
+static itg_status too_large(const itg_batch_plan *plan)
 {
-    return itg_fail(err, ITG_LIMIT, "%s: a block of %lld samples needs more than %zu bytes",
+    return itg_fail(plan->err, ITG_LIMIT, "%s: a block of %lld samples needs more than %zu bytes",
                     plan->program->name, (long long)plan->block, ITG_PROGRAM_MAX_BYTES);
 }
 
 /* index: place, or the number of places + operation for scratch */
-static itg_status place_all(itg_batch_plan *plan, itg_error *err)
+static itg_status place_all(itg_batch_plan *plan)
 {
     int32_t places = plan->program->value_count * ITG_LAYOUT_COUNT, count = 0;
     itg_placed *items = calloc((size_t)places + (size_t)plan->operation_count + 1, sizeof *items);
-    if (items == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a plan");
+    if (items == NULL) return itg_fail(plan->err, ITG_NO_MEMORY, "no memory for a plan");
     itg_status status = ITG_OK;
     for (int32_t i = 0; i < places && status == ITG_OK; i++) {
         const itg_batch_place *x = &plan->places[i];
         size_t bytes;
         if (!x->used) continue;
-        if (!place_bytes(plan, i, &bytes)) status = too_large(plan, err);
+        if (!place_bytes(plan, i, &bytes)) status = too_large(plan);
         if (status == ITG_OK) items[count++] = (itg_placed){bytes, 0, x->first, x->last, i};
     }
     for (int32_t i = 0; i < plan->operation_count && status == ITG_OK; i++) {
         size_t bytes = plan->operations[i].scratch_bytes;
-        if (bytes > ITG_PROGRAM_MAX_BYTES) status = too_large(plan, err);
+        if (bytes > ITG_PROGRAM_MAX_BYTES) status = too_large(plan);
         if (bytes > 0) items[count++] = (itg_placed){bytes + SLACK, 0, i, i, places + i};
     }
     uint64_t end = 0;
-    if (status == ITG_OK) status = itg_place(items, count, ITG_PLACEMENT_ALIGNMENT, &end, err);
-    if (status == ITG_OK && end > ITG_PROGRAM_MAX_BYTES) status = too_large(plan, err);
+    if (status == ITG_OK)
+        status = itg_place(items, count, ITG_PLACEMENT_ALIGNMENT, &end, plan->err);
+    if (status == ITG_OK && end > ITG_PROGRAM_MAX_BYTES) status = too_large(plan);
     plan->bytes = (size_t)end;
     for (int32_t i = 0; i < count && status == ITG_OK; i++) {
         if (items[i].index < places)
@@ -85,16 +86,16 @@ static itg_status place_all(itg_batch_plan *plan, itg_error *err)
     return status;
 }
 
-static itg_status prepare(itg_batch_plan *plan, itg_error *err)
+static itg_status prepare(itg_batch_plan *plan)
 {
     plan->borrowed =
         itg_arena_array(plan->arena, (size_t)plan->operation_count + 1, sizeof *plan->borrowed);
-    if (plan->borrowed == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a plan");
+    if (plan->borrowed == NULL) return itg_fail(plan->err, ITG_NO_MEMORY, "no memory for a plan");
     for (int32_t i = 0; i < plan->operation_count; i++) {
         itg_batch_operation *o = &plan->operations[i];
-        itg_status status = o->kernel->prepare == NULL ? ITG_OK : o->kernel->prepare(plan, o, err);
+        itg_status status = o->kernel->prepare == NULL ? ITG_OK : o->kernel->prepare(plan, o);
         if (status != ITG_OK)
-            return itg_prefix_error(err, status, "%s: node '%s'", plan->program->name,
+            return itg_prefix_error(plan->err, status, "%s: node '%s'", plan->program->name,
                                     o->step != NULL ? o->step->name : "");
     }
     return ITG_OK;
@@ -112,16 +113,17 @@ itg_status itg_batch_plan_create(const itg_program *program, const itg_batch_opt
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a plan", program->name);
     }
     plan->program = program;
+    plan->err = err;
     plan->kernels = options->kernels;
     plan->weights = options->weights;
     plan->block = options->block > 0 ? options->block : chosen_block(program);
     itg_status status =
         plan->kernels != NULL ? ITG_OK : itg_accel_choose(NULL, &plan->kernels, err);
-    if (status == ITG_OK) status = itg_batch_keys(plan, err);
-    if (status == ITG_OK) status = itg_batch_lay_out(plan, err);
+    if (status == ITG_OK) status = itg_batch_keys(plan);
+    if (status == ITG_OK) status = itg_batch_lay_out(plan);
     if (status == ITG_OK) set_lives(plan);
-    if (status == ITG_OK) status = prepare(plan, err);
-    if (status == ITG_OK) status = place_all(plan, err);
+    if (status == ITG_OK) status = prepare(plan);
+    if (status == ITG_OK) status = place_all(plan);
     if (status == ITG_OK)
         *out = plan;
     else

@@ -39,6 +39,7 @@ struct itg_batch_plan {
     const itg_accel_kernels *kernels;
     itg_cache *weights;
     itg_arena *arena;
+    itg_error *err; /* of the call that creates it */
     int64_t block;
     itg_key *keys;           /* [value] */
     itg_batch_place *places; /* [value * ITG_LAYOUT_COUNT] */
@@ -67,14 +68,14 @@ struct itg_batch_kernel {
     /* Whether the operands may lie with channels last; NULL means they may. */
     bool (*lasts)(const itg_batch_plan *plan, const itg_step *s);
     /* Scratch, layers. After all operands are placed. NULL: nothing. */
-    itg_status (*prepare)(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err);
+    itg_status (*prepare)(itg_batch_plan *plan, itg_batch_operation *o);
     /* Samples [0, count) of all operands. */
-    itg_status (*run)(itg_batch *batch, const itg_batch_operation *o, int64_t count,
-                      itg_error *err);
+    itg_status (*run)(itg_batch *batch, const itg_batch_operation *o, int64_t count);
 };
 
 struct itg_batch {
     const itg_batch_plan *plan;
+    itg_error *err; /* of the run at hand */
     int64_t sample; /* that a single kernel runs on; else 0 */
     /* Room for the operands of the step that has the most. */
     itg_tensor *inputs, *outputs;
@@ -138,8 +139,6 @@ extern const itg_batch_kernel itg_batch_move, itg_batch_move_single,
 itg_epilogue itg_batch_mean_epilogue(itg_epilogue e, int64_t divisor);
 
 /* ---- parts of itg_batch_plan_create ---- */
-itg_status itg_batch_lay_out(itg_batch_plan *plan, itg_error *err); /* batch_layout.c */
-itg_status itg_batch_keys(itg_batch_plan *plan, itg_error *err);    /* batch_key.c */
-/* Key of a constant's contents (batch_key.c). */
-itg_key itg_batch_content(const itg_pvalue *v);
+itg_status itg_batch_lay_out(itg_batch_plan *plan); /* batch_layout.c */
+itg_status itg_batch_keys(itg_batch_plan *plan);    /* batch_key.c */
 #endif

@@ -10,9 +10,8 @@ static itg_window_view window_of(const itg_batch_plan *plan, const itg_step *s)
                          &values[s->outputs[0]].shape);
 }
 
-static itg_status run_max(itg_batch *b, const itg_batch_operation *o, int64_t count, itg_error *err)
+static itg_status run_max(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     const itg_window_view v = window_of(b->plan, o->step);
     const itg_window w = v.w;
     itg_int_operand x = itg_batch_operand(b, o, 0);
@@ -54,9 +53,8 @@ static bool takes_mean(const itg_batch_plan *plan, const itg_step *s)
     return exact && sums_fit(&w, plan->program->values[s->inputs[0]].dtype);
 }
 
-static itg_status prepare_mean(itg_batch_plan *plan, itg_batch_operation *o, itg_error *err)
+static itg_status prepare_mean(itg_batch_plan *plan, itg_batch_operation *o)
 {
-    (void)err;
     /* Sums in 32 bits (or floats), then in 64. */
     o->scratch_bytes =
         (size_t)window_of(plan, o->step).w.channels * (sizeof(int32_t) + sizeof(int64_t));
@@ -123,10 +121,8 @@ static void mean_pixel(const itg_window *w, const itg_int_operand *x, int64_t ro
         finish_rescale(p, sum, acc);
 }
 
-static itg_status run_mean(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                           itg_error *err)
+static itg_status run_mean(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
-    (void)err;
     const itg_step *s = o->step;
     const itg_window_view v = window_of(b->plan, s);
     const itg_window w = v.w;

@@ -15,18 +15,17 @@ static box window_box(const itg_step *s, const itg_window *w, int64_t i)
 {
     const int64_t plane = i / (w->out_height * w->out_width);
     const int64_t p = i / w->out_width % w->out_height, q = i % w->out_width;
-    itg_taps rows =
-        itg_window_taps(p, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], 0, w->height);
-    itg_taps columns =
-        itg_window_taps(q, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1], 0, w->width);
-    int64_t top = p * w->stride[0] - w->pad_top + rows.first * w->dilation[0];
-    int64_t left = q * w->stride[1] - w->pad_left + columns.first * w->dilation[1];
+    int64_t top = p * w->stride[0] - w->pad_top, left = q * w->stride[1] - w->pad_left;
+    const itg_taps rows = itg_valid_taps(top, w->dilation[0], w->kernel[0], w->height);
+    const itg_taps columns = itg_valid_taps(left, w->dilation[1], w->kernel[1], w->width);
+    top += rows.begin * w->dilation[0];
+    left += columns.begin * w->dilation[1];
     box b = {.rank = 2,
-             .dims = {rows.count, columns.count},
+             .dims = {rows.end - rows.begin, columns.end - columns.begin},
              .stride = {w->dilation[0] * w->width, w->dilation[1]},
              .base = (plane * w->height + top) * w->width + left,
-             .count = rows.count * columns.count,
              .divisor = itg_mean_count(s, w, p, q)};
+    b.count = b.dims[0] * b.dims[1];
     return b;
 }
 
@@ -39,19 +38,6 @@ static box axes_box(const itg_reduction *r, int64_t i)
     memcpy(b.dims, r->reduced, sizeof b.dims);
     memcpy(b.stride, r->reduced_stride, sizeof b.stride);
     return b;
-}
-
-static itg_reduction reduction_of(const itg_batch *b, const itg_step *s)
-{
-    itg_attrs attrs = s->attrs;
-    if (s->op == ITG_OP_ARG_MAX) {
-        attrs.axes_count = 1;
-        attrs.axes[0] = attrs.axis;
-    }
-    itg_reduction r;
-    itg_shape y;
-    (void)itg_reduction_of(&attrs, &b->plan->program->values[s->inputs[0]].shape, &r, &y, NULL);
-    return r;
 }
 
 /* In row-major order of the box, with the accumulator's width simulated after every addition where
@@ -103,11 +89,9 @@ static void put_mean(const itg_batch *b, const itg_batch_operation *o, int64_t a
     }
 }
 
-static itg_status run_reduce_mean(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                                  itg_error *err)
+static itg_status run_reduce_mean(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     (void)count;
-    (void)err;
     const itg_step *s = o->step;
     const itg_pvalue *x = &b->plan->program->values[s->inputs[0]],
                      *y = itg_place_value(b->plan, o->outputs[0]);
@@ -116,7 +100,7 @@ static itg_status run_reduce_mean(itg_batch *b, const itg_batch_operation *o, in
     itg_reduction r = {0};
     itg_window w = {0};
     if (axes)
-        r = reduction_of(b, s);
+        r = itg_reduction_of(s, &x->shape);
     else
         w = itg_window_of(s->op, &s->attrs, &x->shape, &y->shape).w;
     for (int32_t k = 0; k < o->output_count; k++)
@@ -146,14 +130,13 @@ static int64_t greatest(const itg_int_operand *x, const box *b, bool last_of_equ
     return best;
 }
 
-static itg_status run_reduce_max(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                                 itg_error *err)
+static itg_status run_reduce_max(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     (void)count;
-    (void)err;
     const itg_pvalue *y = itg_place_value(b->plan, o->outputs[0]);
     const itg_int_operand x = itg_batch_operand(b, o, 0);
-    const itg_reduction r = reduction_of(b, o->step);
+    const itg_reduction r =
+        itg_reduction_of(o->step, &b->plan->program->values[o->step->inputs[0]].shape);
     for (int64_t i = 0; i < r.outer; i++) {
         const box a = axes_box(&r, i);
         int64_t most;

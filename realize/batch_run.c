@@ -219,14 +219,14 @@ static void decide(const run *r)
     }
 }
 
-static itg_status fill_inputs(const run *r, itg_error *err)
+static itg_status fill_inputs(const run *r)
 {
     const itg_program *p = r->b->plan->program;
     for (int32_t i = 0; i < p->input_count && r->io->fill != NULL; i++) {
         if (!r->b->needed[p->inputs[i] * ITG_LAYOUT_COUNT]) continue;
         for (int64_t k = 0; k < r->block->count; k++) {
             itg_status status = r->io->fill(r->io->context, i, r->block->first + k,
-                                            itg_batch_input(r->b, i, k), err);
+                                            itg_batch_input(r->b, i, k), r->b->err);
             if (status != ITG_OK) return status;
         }
     }
@@ -263,19 +263,18 @@ static void reserve(const run *r, const itg_batch_operation *o)
     }
 }
 
-static itg_status run_operation(itg_batch *b, const itg_batch_operation *o, int64_t count,
-                                itg_error *err)
+static itg_status run_operation(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {
     itg_status status = ITG_OK;
-    if (!o->kernel->single) status = o->kernel->run(b, o, count, err);
+    if (!o->kernel->single) status = o->kernel->run(b, o, count);
     for (b->sample = 0; o->kernel->single && b->sample < count && status == ITG_OK; b->sample++)
-        status = o->kernel->run(b, o, 1, err);
+        status = o->kernel->run(b, o, 1);
     b->sample = 0;
     if (status == ITG_OK || o->step == NULL) return status;
-    return itg_prefix_error(err, status, "%s: node '%s'", b->plan->program->name, o->step->name);
+    return itg_prefix_error(b->err, status, "%s: node '%s'", b->plan->program->name, o->step->name);
 }
 
-static itg_status forward(const run *r, itg_error *err)
+static itg_status forward(const run *r)
 {
     itg_batch *b = r->b;
     const itg_batch_plan *plan = b->plan;
@@ -283,7 +282,7 @@ static itg_status forward(const run *r, itg_error *err)
         const itg_batch_operation *o = &plan->operations[i];
         if (!b->runs[i]) continue;
         if (b->activations != NULL) reserve(r, o);
-        itg_status status = run_operation(b, o, r->block->count, err);
+        itg_status status = run_operation(b, o, r->block->count);
         if (status != ITG_OK) return status;
         b->counts.computed += o->step != NULL;
         for (int32_t k = 0; k < o->output_count; k++)
@@ -314,10 +313,11 @@ itg_status itg_batch_run(itg_batch *batch, const itg_block *block, const itg_bat
     release_all(batch);
     set_places(batch);
     batch->activations = io->activations;
+    batch->err = err;
     run r = {batch, block, io};
     decide(&r);
-    itg_status status = fill_inputs(&r, err);
-    if (status == ITG_OK) status = forward(&r, err);
+    itg_status status = fill_inputs(&r);
+    if (status == ITG_OK) status = forward(&r);
     if (status == ITG_OK)
         release_inner(batch);
     else

@@ -93,9 +93,7 @@ static mac_view mac_of(const itg_program *p, const itg_step *s)
         v.terms = w->elements / v.channels;
         return v;
     }
-    itg_matmul_view m;
-    itg_shape y;
-    (void)itg_matmul_of(&p->values[s->inputs[0]].shape, &w->shape, s->attrs.trans_b, &m, &y, NULL);
+    const itg_matmul_view m = itg_matmul_of(p, s);
     v.channels = m.n;
     v.terms = m.k;
     v.matrices = w->elements / (m.n * m.k);

@@ -22,24 +22,6 @@ static itg_status bad(itg_error *err, const char *what)
     return itg_fail(err, ITG_MISMATCH, "%s", what);
 }
 
-/* The operator's shape rule over the first `inputs` inputs and `outputs` outputs. */
-static itg_status check_signature(const itg_program *p, const itg_step *s, int32_t inputs,
-                                  int32_t outputs, bool float_types, itg_error *err)
-{
-    size_t count = (size_t)inputs + (size_t)outputs;
-    const itg_pvalue **operands = malloc((count + 1) * sizeof *operands);
-    if (operands == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory");
-    for (int32_t i = 0; i < inputs; i++)
-        operands[i] = s->inputs[i] == ITG_NONE ? NULL : input(p, s, i);
-    for (int32_t i = 0; i < outputs; i++)
-        operands[inputs + i] = output(p, s, i);
-    itg_signature signature = {s->op, &s->attrs, inputs, outputs, operands, operands + inputs};
-    itg_status status = itg_check_shapes(&signature, err);
-    if (status == ITG_OK && float_types) status = itg_check_float_dtypes(&signature, err);
-    free(operands);
-    return status;
-}
-
 /* All outputs are versions of one native result. */
 static itg_status check_versions(const itg_program *p, const itg_step *s, itg_error *err)
 {
@@ -151,12 +133,16 @@ static itg_status check_quantize(const itg_program *p, const itg_step *s, itg_er
 
 static itg_status check_float(const itg_program *p, const itg_step *s, itg_error *err)
 {
-    for (int32_t i = 0; i < s->input_count; i++)
-        if (s->inputs[i] != ITG_NONE && input(p, s, i)->quantized)
-            return bad(err, "a float node reads codes");
+    const bool integers = itg_op_is(s->op, ITG_TAKES_INTEGERS | ITG_IS_MOVE);
+    for (int32_t i = 0; i < s->input_count; i++) {
+        if (s->inputs[i] == ITG_NONE) continue;
+        if (input(p, s, i)->quantized) return bad(err, "a float node reads codes");
+        if (input(p, s, i)->dtype != ITG_F32 && !integers)
+            return bad(err, "element types do not fit the operator");
+    }
     for (int32_t i = 0; i < s->output_count; i++)
         if (output(p, s, i)->quantized) return bad(err, "a float node writes codes");
-    return check_signature(p, s, s->input_count, s->output_count, true, err);
+    return itg_check_shapes(p, s, s->input_count, s->output_count, err);
 }
 
 static itg_status check_split(const itg_step *s, int64_t terms, int64_t channels, itg_error *err)
@@ -190,7 +176,7 @@ static itg_status check_mac(const itg_program *p, const itg_step *s, itg_error *
         if (bias->dtype != ITG_S64 || bias->data == NULL)
             return bad(err, "bias is no s64 constant");
     }
-    status = check_signature(p, s, s->input_count, 1, false, err);
+    status = itg_check_shapes(p, s, s->input_count, 1, err);
     if (status != ITG_OK) return status;
     const itg_shape *y = &output(p, s, 0)->shape, *b = &input(p, s, 1)->shape;
     int64_t channels = s->kind == ITG_STEP_CONV ? y->dims[1]
@@ -243,7 +229,7 @@ static itg_status check_binary(const itg_program *p, const itg_step *s, itg_erro
     if (product && f32) status = check_product(p, s, err);
     if (!f32) status = check_accumulator(s, err);
     if (status == ITG_OK && s->form == ITG_FORM_RESCALE) status = check_left_shift(p, s, err);
-    if (status == ITG_OK) status = check_signature(p, s, 2, 1, false, err);
+    if (status == ITG_OK) status = itg_check_shapes(p, s, 2, 1, err);
     return status == ITG_OK ? check_outs(p, s, 1, err) : status;
 }
 
@@ -252,7 +238,7 @@ static itg_status check_clip(const itg_program *p, const itg_step *s, itg_error 
     itg_status status = check_arity(s, 1, 1, MAX_OUTPUTS, err);
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
     if (status == ITG_OK) status = check_accumulator(s, err);
-    if (status == ITG_OK) status = check_signature(p, s, 1, 1, false, err);
+    if (status == ITG_OK) status = itg_check_shapes(p, s, 1, 1, err);
     return status == ITG_OK ? check_outs(p, s, 1, err) : status;
 }
 
@@ -282,7 +268,7 @@ static itg_status check_mean(const itg_program *p, const itg_step *s, itg_error 
     if (!has_legal_form(s)) return bad(err, "form does not belong to the operator");
     if ((unsigned)s->rounding >= ITG_ROUNDING_COUNT) return bad(err, "unknown rounding");
     if (!keep && !f32) status = check_accumulator(s, err);
-    if (status == ITG_OK) status = check_signature(p, s, 1, 1, false, err);
+    if (status == ITG_OK) status = itg_check_shapes(p, s, 1, 1, err);
     if (status != ITG_OK) return status;
     int64_t counts = itg_mean_max_count(p, s);
     if (keep) status = check_same_quantizer(p, s, 1, err);
@@ -303,14 +289,8 @@ static itg_status check_keep(const itg_program *p, const itg_step *s, itg_error 
     int32_t codes = s->kind == ITG_STEP_MOVE && s->op == ITG_OP_GATHER ? 1 : s->input_count;
     itg_status status = check_arity(s, 1, ITG_PROGRAM_MAX_VALUES, ITG_PROGRAM_MAX_VALUES, err);
     if (status == ITG_OK) status = check_codes_in(p, s, codes, err);
-    if (status == ITG_OK)
-        status = check_signature(p, s, s->input_count, s->output_count, false, err);
+    if (status == ITG_OK) status = itg_check_shapes(p, s, s->input_count, s->output_count, err);
     if (status != ITG_OK) return status;
-    if (s->op == ITG_OP_GATHER) {
-        itg_dtype index = input(p, s, 1)->dtype;
-        if ((index != ITG_S64 && index != ITG_S32) || input(p, s, 1)->quantized)
-            return bad(err, "indices are s64 or s32");
-    }
     return check_same_quantizer(p, s, codes, err);
 }
 
@@ -318,8 +298,7 @@ static itg_status check_arg_max(const itg_program *p, const itg_step *s, itg_err
 {
     itg_status status = check_arity(s, 1, 1, 1, err);
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
-    if (status == ITG_OK && output(p, s, 0)->dtype != ITG_S64) return bad(err, "indices are s64");
-    return status == ITG_OK ? check_signature(p, s, 1, 1, false, err) : status;
+    return status == ITG_OK ? itg_check_shapes(p, s, 1, 1, err) : status;
 }
 
 static itg_status check_table(const itg_pvalue *x, const itg_pvalue *table, const itg_pvalue *y,
@@ -347,7 +326,7 @@ static itg_status check_lut(const itg_program *p, const itg_step *s, itg_error *
     if (status == ITG_OK && s->input_count != s->output_count + 1)
         return bad(err, "one table an output");
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
-    if (status == ITG_OK) status = check_signature(p, s, 1, 1, false, err);
+    if (status == ITG_OK) status = itg_check_shapes(p, s, 1, 1, err);
     if (status == ITG_OK) status = check_versions(p, s, err);
     for (int32_t i = 0; i < s->output_count && status == ITG_OK; i++)
         status = check_table(input(p, s, 0), input(p, s, i + 1), output(p, s, i), err);

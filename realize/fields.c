@@ -22,11 +22,6 @@ static const itg_onnx_attr *read_attr(itg_fields *f, const char *name, int type)
     return NULL;
 }
 
-static void wrote(itg_fields *f, const char *name, itg_status status)
-{
-    if (status != ITG_OK) itg_fields_fail(f, status, name, "cannot be written");
-}
-
 static void print_name(itg_fields *f, const char *name)
 {
     itg_strbuf_format(f->text, " %s=", name);
@@ -51,7 +46,7 @@ void itg_field_int(itg_fields *f, const char *name, int64_t *value, int64_t lo, 
         else
             *value = v;
     } else if (*value != 0 && f->mode == ITG_FIELDS_WRITE) {
-        wrote(f, name, itg_onnx_writer_int(f->writer, name, *value));
+        itg_onnx_writer_int(f->writer, name, *value);
     } else if (*value != 0) {
         itg_strbuf_format(f->text, " %s=%" PRId64, name, *value);
     }
@@ -85,7 +80,7 @@ void itg_field_float(itg_fields *f, const char *name, float *value)
         const itg_onnx_attr *attr = read_attr(f, name, ITG_ATTR_FLOAT);
         *value = attr != NULL ? attr->f : 0;
     } else if (!is_zero(*value) && f->mode == ITG_FIELDS_WRITE) {
-        wrote(f, name, itg_onnx_writer_float(f->writer, name, *value));
+        itg_onnx_writer_float(f->writer, name, *value);
     } else if (!is_zero(*value)) {
         print_name(f, name);
         print_float(f, *value);
@@ -107,7 +102,7 @@ void itg_field_string(itg_fields *f, const char *name, const char **value)
     }
     if (*value == NULL || **value == '\0') return;
     if (f->mode == ITG_FIELDS_WRITE) {
-        wrote(f, name, itg_onnx_writer_string(f->writer, name, *value));
+        itg_onnx_writer_string(f->writer, name, *value);
     } else {
         print_name(f, name);
         itg_strbuf_json_string(f->text, *value);
@@ -161,21 +156,29 @@ void itg_field_array(itg_fields *f, const char *name, int64_t *values, int32_t c
     for (int32_t i = 0; i < count; i++)
         any = any || values[i] != 0;
     if (any && f->mode == ITG_FIELDS_WRITE)
-        wrote(f, name, itg_onnx_writer_ints(f->writer, name, values, count));
+        itg_onnx_writer_ints(f->writer, name, values, count);
     else if (any)
         print_ints(f, name, values, count);
 }
 
-/* READ: a copy of the list in the program's arena. */
-static void *copied(itg_fields *f, const char *name, const void *data, int64_t count, int64_t max,
-                    size_t size)
+/* READ: a copy of the list in the program's arena; NULL: none, or failed. */
+static const void *read_list(itg_fields *f, const char *name, bool floats, int64_t max,
+                             int64_t *count)
 {
-    if (count < 0 || count > max) {
+    const itg_onnx_attr *attr = read_attr(f, name, floats ? ITG_ATTR_FLOATS : ITG_ATTR_INTS);
+    *count = 0;
+    if (attr == NULL || attr->count == 0) return NULL;
+    if (attr->count < 0 || attr->count > max) {
         itg_fields_fail(f, ITG_BAD_FILE, name, "too many entries");
         return NULL;
     }
-    void *copy = itg_arena_copy(f->arena, data, (size_t)count * size);
-    if (copy == NULL) itg_fields_fail(f, ITG_NO_MEMORY, name, "no memory");
+    size_t n = (size_t)attr->count;
+    const void *copy = floats ? itg_arena_copy(f->arena, attr->floats, n * sizeof(float))
+                              : itg_arena_copy(f->arena, attr->ints, n * sizeof(int64_t));
+    if (copy == NULL)
+        itg_fields_fail(f, ITG_NO_MEMORY, name, "no memory");
+    else
+        *count = attr->count;
     return copy;
 }
 
@@ -184,14 +187,9 @@ void itg_field_ints(itg_fields *f, const char *name, const int64_t **values, int
 {
     if (f->status != ITG_OK) return;
     if (f->mode == ITG_FIELDS_READ) {
-        const itg_onnx_attr *attr = read_attr(f, name, ITG_ATTR_INTS);
-        *values = NULL;
-        *count = 0;
-        if (attr == NULL || attr->count == 0) return;
-        *values = copied(f, name, attr->ints, attr->count, max, sizeof **values);
-        *count = f->status == ITG_OK ? attr->count : 0;
+        *values = read_list(f, name, false, max, count);
     } else if (*count > 0 && f->mode == ITG_FIELDS_WRITE) {
-        wrote(f, name, itg_onnx_writer_ints(f->writer, name, *values, *count));
+        itg_onnx_writer_ints(f->writer, name, *values, *count);
     } else if (*count > 0) {
         print_ints(f, name, *values, *count);
     }
@@ -202,14 +200,11 @@ void itg_field_floats(itg_fields *f, const char *name, const float **values, int
 {
     if (f->status != ITG_OK) return;
     if (f->mode == ITG_FIELDS_READ) {
-        const itg_onnx_attr *attr = read_attr(f, name, ITG_ATTR_FLOATS);
-        *values = NULL;
-        *count = 0;
-        if (attr == NULL || attr->count == 0) return;
-        *values = copied(f, name, attr->floats, attr->count, max, sizeof **values);
-        *count = f->status == ITG_OK ? (int32_t)attr->count : 0;
+        int64_t read;
+        *values = read_list(f, name, true, max, &read);
+        *count = (int32_t)read;
     } else if (*count > 0 && f->mode == ITG_FIELDS_WRITE) {
-        wrote(f, name, itg_onnx_writer_floats(f->writer, name, *values, *count));
+        itg_onnx_writer_floats(f->writer, name, *values, *count);
     } else if (*count > 0) {
         print_name(f, name);
         for (int32_t i = 0; i < *count && i < PRINTED; i++) {

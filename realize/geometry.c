@@ -35,18 +35,6 @@ itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape
     return v;
 }
 
-itg_taps itg_window_taps(int64_t out, int64_t stride, int64_t dilation, int64_t pad_before,
-                         int64_t kernel, int64_t lo, int64_t hi)
-{
-    int64_t start = out * stride - pad_before;
-    itg_taps taps = {start < lo ? (lo - start + dilation - 1) / dilation : 0, 0};
-    if (start >= hi) return taps;
-    int64_t end = (hi - 1 - start) / dilation + 1;
-    if (end > kernel) end = kernel;
-    if (end > taps.first) taps.count = end - taps.first;
-    return taps;
-}
-
 bool itg_mean_is_reduction(const itg_step *s)
 {
     return s->op == ITG_OP_REDUCE_MEAN;
@@ -58,21 +46,17 @@ int64_t itg_mean_count(const itg_step *s, const itg_window *w, int64_t row, int6
     int64_t top = padded ? -w->pad_top : 0, left = padded ? -w->pad_left : 0;
     int64_t bottom = w->height + (padded ? s->attrs.pad[2] : 0);
     int64_t right = w->width + (padded ? s->attrs.pad[3] : 0);
-    itg_taps v =
-        itg_window_taps(row, w->stride[0], w->dilation[0], w->pad_top, w->kernel[0], top, bottom);
-    itg_taps h = itg_window_taps(column, w->stride[1], w->dilation[1], w->pad_left, w->kernel[1],
-                                 left, right);
-    return v.count * h.count;
+    itg_taps v = itg_valid_taps(row * w->stride[0] - w->pad_top - top, w->dilation[0], w->kernel[0],
+                                bottom - top);
+    itg_taps h = itg_valid_taps(column * w->stride[1] - w->pad_left - left, w->dilation[1],
+                                w->kernel[1], right - left);
+    return (v.end - v.begin) * (h.end - h.begin);
 }
 
 int64_t itg_mean_max_count(const itg_program *p, const itg_step *s)
 {
     const itg_shape *x = &p->values[s->inputs[0]].shape, *y = &p->values[s->outputs[0]].shape;
-    if (itg_mean_is_reduction(s)) {
-        itg_reduction r;
-        itg_shape ignored;
-        return itg_reduction_of(&s->attrs, x, &r, &ignored, NULL) == ITG_OK ? r.count : 0;
-    }
+    if (itg_mean_is_reduction(s)) return itg_reduction_of(s, x).count;
     itg_window w = itg_window_of(s->op, &s->attrs, x, y).w;
     /* The count is a product of one factor a row and one a column. */
     int64_t best_row = 0, best_column = 0, rows = 0, columns = 0;
@@ -88,21 +72,6 @@ int64_t itg_mean_max_count(const itg_program *p, const itg_step *s)
 }
 
 /* ---- broadcasting ---- */
-
-bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out)
-{
-    itg_shape y;
-    memset(&y, 0, sizeof y);
-    y.rank = a->rank > b->rank ? a->rank : b->rank;
-    for (int32_t i = 0; i < y.rank; i++) {
-        int32_t ia = i - (y.rank - a->rank), ib = i - (y.rank - b->rank);
-        int64_t da = ia < 0 ? 1 : a->dims[ia], db = ib < 0 ? 1 : b->dims[ib];
-        if (da != db && da != 1 && db != 1) return false;
-        y.dims[i] = da == 1 ? db : da;
-    }
-    *out = y;
-    return true;
-}
 
 void itg_broadcast_strides(const itg_shape *from, const itg_shape *to,
                            int64_t strides[ITG_MAX_RANK])
@@ -139,38 +108,16 @@ static itg_shape leading(const itg_shape *x)
     return out;
 }
 
-static int64_t product(const itg_shape *s)
+itg_matmul_view itg_matmul_of(const itg_program *p, const itg_step *s)
 {
-    int64_t n = 1;
-    for (int32_t i = 0; i < s->rank; i++)
-        n *= s->dims[i];
-    return n;
-}
-
-itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, itg_matmul_view *out,
-                         itg_shape *y, itg_error *err)
-{
-    char ta[128], tb[128];
-    itg_matmul_view v;
-    memset(&v, 0, sizeof v);
-    itg_shape lead_a = leading(a), lead_b = leading(b);
-    bool ok = a->rank >= 1 && b->rank >= 1 && itg_broadcast_shapes(&lead_a, &lead_b, &v.batch);
-    if (ok) {
-        int64_t second = b->rank > 1 ? b->dims[b->rank - 2] : 1, last = b->dims[b->rank - 1];
-        v.m = a->rank > 1 ? a->dims[a->rank - 2] : 1;
-        v.k = a->dims[a->rank - 1];
-        v.n = b->rank == 1 ? 1 : trans_b ? second : last;
-        ok = v.k == (b->rank == 1 || trans_b ? last : second);
-    }
-    if (!ok)
-        return itg_fail(err, ITG_MISMATCH, "%s and %s cannot be multiplied%s",
-                        itg_shape_text(a, ta, sizeof ta), itg_shape_text(b, tb, sizeof tb),
-                        trans_b ? " (second transposed)" : "");
-    itg_shape shape = v.batch;
-    if (a->rank > 1) shape.dims[shape.rank++] = v.m;
-    if (b->rank > 1) shape.dims[shape.rank++] = v.n;
-    v.batches = product(&v.batch);
-    if (product(&lead_b) == 1) {
+    const itg_shape *a = &p->values[s->inputs[0]].shape, *b = &p->values[s->inputs[1]].shape;
+    const bool transposed = s->attrs.trans_b || b->rank == 1;
+    const itg_shape lead_a = leading(a), lead_b = leading(b);
+    itg_matmul_view v = {.m = a->rank > 1 ? a->dims[a->rank - 2] : 1, .k = a->dims[a->rank - 1]};
+    v.n = b->rank == 1 ? 1 : b->dims[b->rank - (transposed ? 2 : 1)];
+    (void)itg_broadcast_shapes(&lead_a, &lead_b, &v.batch);
+    v.batches = itg_dims_product(&v.batch, 0, v.batch.rank);
+    if (itg_dims_product(&lead_b, 0, lead_b.rank) == 1) {
         v.m *= v.batches;
         v.batches = 1;
         v.batch.rank = 0;
@@ -181,52 +128,37 @@ itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, i
         v.stride_a[i] *= v.m * v.k;
         v.stride_b[i] *= v.k * v.n;
     }
-    *out = v;
-    *y = shape;
-    return ITG_OK;
+    return v;
 }
 
 /* ---- reductions ---- */
 
-itg_status itg_reduction_of(const itg_attrs *attrs, const itg_shape *x, itg_reduction *out,
-                            itg_shape *y, itg_error *err)
+itg_reduction itg_reduction_of(const itg_step *s, const itg_shape *x)
 {
-    bool reduced[ITG_MAX_RANK] = {false};
-    for (int32_t i = 0; i < attrs->axes_count; i++) {
-        int64_t axis = attrs->axes[i];
-        if (axis < 0 || axis >= x->rank || reduced[axis])
-            return itg_fail(err, ITG_MISMATCH,
-                            "axes[%d] = %lld is not an axis of rank %d, or stands twice", (int)i,
-                            (long long)axis, (int)x->rank);
-        reduced[axis] = true;
-    }
-    itg_reduction r;
-    itg_shape shape;
-    memset(&r, 0, sizeof r);
-    memset(&shape, 0, sizeof shape);
+    const itg_attrs *a = &s->attrs;
+    bool reduced[ITG_MAX_RANK] = {false}, arg = s->op == ITG_OP_ARG_MAX;
+    bool all = !arg && a->axes_count == 0 && !a->noop_with_empty_axes;
+    if (arg) reduced[a->axis] = true;
+    for (int32_t i = 0; i < a->axes_count && !arg; i++)
+        reduced[a->axes[i]] = true;
+    itg_reduction r = {.outer = 1, .count = 1};
     int64_t strides[ITG_MAX_RANK], step = 1;
     for (int32_t i = x->rank - 1; i >= 0; i--) {
         strides[i] = step;
         step *= x->dims[i];
     }
-    r.outer = r.count = 1;
-    bool all = attrs->axes_count == 0 && !attrs->noop_with_empty_axes;
     for (int32_t i = 0; i < x->rank; i++) {
         if (all || reduced[i]) {
             r.reduced[r.reduced_rank] = x->dims[i];
             r.reduced_stride[r.reduced_rank++] = strides[i];
             r.count *= x->dims[i];
-            if (attrs->keepdims) shape.dims[shape.rank++] = 1;
         } else {
             r.kept[r.kept_rank] = x->dims[i];
             r.kept_stride[r.kept_rank++] = strides[i];
             r.outer *= x->dims[i];
-            shape.dims[shape.rank++] = x->dims[i];
         }
     }
-    *out = r;
-    *y = shape;
-    return ITG_OK;
+    return r;
 }
 
 int64_t itg_strided_offset(int32_t rank, const int64_t *dims, const int64_t *strides, int64_t i)

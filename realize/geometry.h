@@ -1,6 +1,5 @@
 /* How steps lie over their operands' shapes: windows, matrices, broadcasting, reductions. Checks,
- * bounds and executor share it. All but the *_of functions that return a status assume a step that
- * itg_step_check has accepted. */
+ * bounds and executor share it. All functions assume a step that itg_step_check has accepted. */
 #ifndef ITG_GEOMETRY_H
 #define ITG_GEOMETRY_H
 #include "realize/program.h"
@@ -13,14 +12,6 @@ typedef struct itg_window_view {
 } itg_window_view;
 itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape *x,
                               const itg_shape *y);
-/* Taps of the window at position `out` along one axis that lie in [-before, extent + after): first
- * and count. */
-typedef struct itg_taps {
-    int64_t first, count;
-} itg_taps;
-itg_taps itg_window_taps(int64_t out, int64_t stride, int64_t dilation, int64_t pad_before,
-                         int64_t kernel, int64_t lo, int64_t hi);
-
 /* Matrix product with broadcasting of leading dims, as ONNX MatMul; trans_b: b's last two dims are
  * [N,K]. Where b is one matrix, a's leading dims are rows. batch_a, batch_b: matrix strides in
  * elements by batch dim. */
@@ -29,14 +20,11 @@ typedef struct itg_matmul_view {
     itg_shape batch; /* dims of the batch, rank 0: one product */
     int64_t stride_a[ITG_MAX_RANK], stride_b[ITG_MAX_RANK];
 } itg_matmul_view;
-itg_status itg_matmul_of(const itg_shape *a, const itg_shape *b, bool trans_b, itg_matmul_view *out,
-                         itg_shape *y, itg_error *err);
+itg_matmul_view itg_matmul_of(const itg_program *p, const itg_step *s);
 
 /* CONV and MATMUL: terms of one sum. */
 int64_t itg_mac_terms(const itg_program *p, const itg_step *s);
 
-/* The shape that a and b broadcast to; false: they do not. */
-bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out);
 itg_broadcast itg_broadcast_of(const itg_shape *a, const itg_shape *b, const itg_shape *y);
 /* Strides in elements for reading `from` under the indices of `to` (0 where broadcast). */
 void itg_broadcast_strides(const itg_shape *from, const itg_shape *to,
@@ -49,8 +37,7 @@ typedef struct itg_reduction {
     int64_t reduced[ITG_MAX_RANK], reduced_stride[ITG_MAX_RANK];
     int64_t outer, count; /* products */
 } itg_reduction;
-itg_status itg_reduction_of(const itg_attrs *attrs, const itg_shape *x, itg_reduction *out,
-                            itg_shape *y, itg_error *err);
+itg_reduction itg_reduction_of(const itg_step *s, const itg_shape *x);
 /* Element offset of the flat index i within dims. */
 int64_t itg_strided_offset(int32_t rank, const int64_t *dims, const int64_t *strides, int64_t i);
 

@@ -2,7 +2,7 @@
  * tables and names tensors. Private to realize/. */
 #ifndef ITG_LOWER_H
 #define ITG_LOWER_H
-#include "realize/names.h"
+#include "graph/names.h"
 #include "realize/program.h"
 
 typedef struct itg_lowering {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a step's outputs may share, as emitted code computes them. A
- * table's outputs are made one after another, each from the whole input. */
+/* What a step's outputs may share, as emitted code computes them. A table's outputs are made one
+ * after another, each from the whole input. */
 static itg_sharing sharing_of(const itg_program *p, const itg_step *s, uint64_t *shift)
 {
     int64_t elements = 0;
@@ -50,13 +50,7 @@ static void describe(const itg_program *p, itg_flow *flow)
     }
 }
 
-static void destroy_flow(itg_flow *flow)
-{
-    free(flow->tensors);
-    free(flow->steps);
-}
-
-static itg_status plan(const itg_program *p, size_t alignment, itg_flow *flow, itg_error *err)
+itg_status itg_program_flow(const itg_program *p, size_t alignment, itg_flow *flow, itg_error *err)
 {
     *flow = (itg_flow){.tensor_count = p->value_count, .step_count = p->step_count};
     flow->tensors = calloc((size_t)flow->tensor_count + 1, sizeof *flow->tensors);
@@ -68,65 +62,23 @@ static itg_status plan(const itg_program *p, size_t alignment, itg_flow *flow, i
         describe(p, flow);
         status = itg_flow_plan(flow, alignment, err);
     }
-    if (status != ITG_OK) destroy_flow(flow);
+    if (status != ITG_OK) itg_program_flow_deinit(flow);
     return status;
 }
 
-static bool create_device(const itg_program *p, itg_device_plan *out)
+void itg_program_flow_deinit(itg_flow *flow)
 {
-    out->home = calloc((size_t)p->value_count + 1, sizeof *out->home);
-    out->offset = calloc((size_t)p->value_count + 1, sizeof *out->offset);
-    out->free = calloc((size_t)p->step_count + 1, sizeof *out->free);
-    return out->home != NULL && out->offset != NULL && out->free != NULL;
-}
-
-itg_status itg_program_plan_device(const itg_program *p, size_t alignment, itg_device_plan *out,
-                                   itg_error *err)
-{
-    itg_flow flow;
-    itg_device_plan device = {0};
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0)
-        return itg_fail(err, ITG_BAD_ARGUMENT, "an alignment is a power of two");
-    itg_status status = plan(p, alignment, &flow, err);
-    if (status != ITG_OK) return status;
-    if (flow.bytes > ITG_PROGRAM_MAX_BYTES)
-        status =
-            itg_fail(err, ITG_LIMIT, "%s: its activations need %llu bytes, at most %zu are allowed",
-                     p->name, (unsigned long long)flow.bytes, ITG_PROGRAM_MAX_BYTES);
-    else if (!create_device(p, &device))
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the plan of %s", p->name);
-    if (status == ITG_OK) {
-        for (int32_t i = 0; i < p->value_count; i++) {
-            device.home[i] = flow.tensors[i].home;
-            device.offset[i] = (size_t)flow.tensors[i].offset;
-        }
-        for (int32_t i = 0; i < p->step_count; i++)
-            device.free[i] = flow.steps[i].free;
-        device.bytes = (size_t)flow.bytes;
-        device.least = (size_t)flow.least;
-        *out = device;
-    } else {
-        itg_device_plan_deinit(&device);
-    }
-    destroy_flow(&flow);
-    return status;
-}
-
-void itg_device_plan_deinit(itg_device_plan *device)
-{
-    free(device->home);
-    free(device->offset);
-    free(device->free);
-    *device = (itg_device_plan){0};
+    free(flow->tensors);
+    free(flow->steps);
 }
 
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err)
 {
     itg_flow flow;
-    itg_status status = plan(p, ITG_FLOW_DEVICE_ALIGNMENT, &flow, err);
+    itg_status status = itg_program_flow(p, ITG_FLOW_DEVICE_ALIGNMENT, &flow, err);
     if (status != ITG_OK) return status;
     *out = (int64_t)flow.bytes;
-    destroy_flow(&flow);
+    itg_program_flow_deinit(&flow);
     return ITG_OK;
 }
 

@@ -130,28 +130,11 @@ static inline bool itg_step_has_operand(const itg_step *s, int32_t slot)
 }
 
 /* ---- memory of a device (plan.c) ---- */
-/* One arena for all that the steps compute: activations, and the outputs, which live to the end.
- * Inputs are the caller's and are read where they lie; constants and what a kernel needs beside its
- * operands are not in it. Integer values have the storage of their quantizer. */
-typedef struct itg_device_plan {
-    size_t bytes; /* of the arena, a multiple of its alignment */
-    size_t least; /* no other order of the same values in memory needs less */
-    /* [value_count]. home: the value in whose bytes this one lies, itself or another; ITG_NONE: it
-     * is not in the arena. */
-    int32_t *home;
-    size_t *offset; /* into the arena; a home's is a multiple of the alignment, and every value's of
-                       its element size */
-    /* [step_count]: there is nothing to do, the outputs' bytes are in place. Any other step's
-     * output either shares no byte with its operands, or lies exactly where one of them does that
-     * has elements of the same size: then element i is written after elements up to i are read, no
-     * earlier one is read again, and nothing reads that operand later. */
-    bool *free;
-} itg_device_plan;
-/* alignment: a power of two; at least the largest element counts. ITG_FLOW_DEVICE_ALIGNMENT is what
- * the search counts with. */
-itg_status itg_program_plan_device(const itg_program *p, size_t alignment, itg_device_plan *out,
-                                   itg_error *err);
-void itg_device_plan_deinit(itg_device_plan *plan);
+/* Places all that the steps compute, outputs included, in one arena: tensor i is value i, step i is
+ * step i (base/flow.h). Inputs and constants lie elsewhere; what a kernel needs beside its operands
+ * is not in it. alignment: a power of two. Free with itg_program_flow_deinit. */
+itg_status itg_program_flow(const itg_program *p, size_t alignment, itg_flow *flow, itg_error *err);
+void itg_program_flow_deinit(itg_flow *flow);
 
 /* ---- the vocabulary of kinds (kinds.c) ---- */
 bool itg_step_kind_takes(itg_step_kind kind, itg_op op);

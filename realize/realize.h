@@ -37,7 +37,7 @@ void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dty
                              const itg_shape **shape, const itg_quantizer **q);
 /* The two of itg_program_ram_bytes: the arena of the program as C source, scratch included
  * (emit/c_layout.c; ITG_UNSUPPORTED, ITG_LIMIT: C source cannot hold it), and the arena of a device
- * (program.h, itg_program_plan_device) for activations and outputs, at ITG_FLOW_DEVICE_ALIGNMENT.
+ * (program.h, itg_program_flow) for activations and outputs, at ITG_FLOW_DEVICE_ALIGNMENT.
  */
 itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err);
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err);

@@ -60,7 +60,7 @@ itg_status itg_map_int(const itg_map_node *node, const char *name, int64_t lo, i
     return ITG_OK;
 }
 
-itg_status itg_map_float(const itg_map_node *node, const char *name, float *out, itg_error *err)
+static itg_status map_float(const itg_map_node *node, const char *name, float *out, itg_error *err)
 {
     const itg_onnx_attr *attr = itg_onnx_attr_find(node->file, name);
     if (!attr) return ITG_OK;
@@ -157,7 +157,7 @@ static itg_status read_bool(itg_map_node *node, const char *name, bool *out, itg
 
 static itg_status read_float(itg_map_node *node, const itg_attr *attr, float *out, itg_error *err)
 {
-    itg_status status = itg_map_float(node, attr->onnx, out, err);
+    itg_status status = map_float(node, attr->onnx, out, err);
     if (status == ITG_OK && !isfinite(*out) && attr->field->kind == ITG_KIND_FLOAT)
         return itg_map_fail(node, err, ITG_UNSUPPORTED, "attribute '%s' is infinite", attr->onnx);
     return status;

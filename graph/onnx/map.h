@@ -61,7 +61,6 @@ itg_status itg_map_fail(const itg_map_node *node, itg_error *err, itg_status cod
  * hi hold for each. */
 itg_status itg_map_int(const itg_map_node *node, const char *name, int64_t lo, int64_t hi,
                        int64_t *out, itg_error *err);
-itg_status itg_map_float(const itg_map_node *node, const char *name, float *out, itg_error *err);
 itg_status itg_map_string(const itg_map_node *node, const char *name, const char **out,
                           itg_error *err);
 itg_status itg_map_ints(const itg_map_node *node, const char *name, int64_t lo, int64_t hi,

@@ -1,5 +1,5 @@
-/* Builds ONNX's messages in one arena and packs them with protobuf-c. The first failure is kept,
- * and ends the building. */
+/* Builds ONNX's messages in one arena and packs them with protobuf-c. The writer keeps the first
+ * failure; after it nothing is added, and saving fails. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/packed.h"
@@ -26,41 +26,49 @@ struct itg_onnx_writer {
     itg_error error; /* code ITG_OK: none so far */
 };
 
-static itg_status broken(itg_onnx_writer *w, itg_status code, const char *what)
+static void broken(itg_onnx_writer *w, itg_status code, const char *what)
 {
-    return itg_fail(&w->error, code, "%s: %s", w->graph.name, what);
+    if (w->error.code == ITG_OK) itg_fail(&w->error, code, "%s: %s", w->graph.name, what);
 }
 
-static itg_status no_memory(itg_onnx_writer *w)
+/* `memory`; where it is NULL, that is the writer's failure. */
+static void *got(itg_onnx_writer *w, void *memory)
 {
-    return broken(w, ITG_NO_MEMORY, "out of memory");
+    if (!memory) broken(w, ITG_NO_MEMORY, "out of memory");
+    return memory;
 }
 
-static itg_status append(itg_onnx_writer *w, list *to, void *item)
+static void append(itg_onnx_writer *w, list *to, void *item)
 {
     if (to->count == to->capacity) {
         size_t capacity = to->capacity ? 2 * to->capacity : 8;
-        void **items = itg_arena_array(w->arena, capacity, sizeof *items);
-        if (!items) return no_memory(w);
+        void **items = got(w, itg_arena_array(w->arena, capacity, sizeof *items));
+        if (!items) return;
         if (to->count > 0) memcpy(items, to->items, to->count * sizeof *items);
         to->items = items;
         to->capacity = capacity;
     }
     to->items[to->count++] = item;
-    return ITG_OK;
 }
 
 static char *copy_text(itg_onnx_writer *w, const char *text)
 {
-    char *copy = itg_arena_strdup(w->arena, text ? text : "");
-    if (!copy) no_memory(w);
-    return copy;
+    return got(w, itg_arena_strdup(w->arena, text ? text : ""));
 }
 
-static void *new_message(itg_onnx_writer *w, size_t bytes)
+/* A new message of a kind; NULL: there is a failure, now or before. */
+static void *new_message(itg_onnx_writer *w, const ProtobufCMessageDescriptor *kind)
 {
-    void *message = itg_arena_alloc(w->arena, bytes);
-    if (!message) no_memory(w);
+    if (w->error.code != ITG_OK) return NULL;
+    void *message = got(w, itg_arena_alloc(w->arena, kind->sizeof_message));
+    if (message) protobuf_c_message_init(kind, message);
+    return message;
+}
+
+static void *add_message(itg_onnx_writer *w, list *to, const ProtobufCMessageDescriptor *kind)
+{
+    void *message = new_message(w, kind);
+    if (message) append(w, to, message);
     return message;
 }
 
@@ -78,7 +86,7 @@ itg_status itg_onnx_writer_create(const char *graph_name, const char *producer_v
         w->model.producer_version = copy_text(w, producer_version);
         w->graph.name = copy_text(w, graph_name);
     }
-    if (!w || !w->model.producer_name || !w->model.producer_version || !w->graph.name) {
+    if (!w || w->error.code != ITG_OK) {
         itg_arena_destroy(arena);
         return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", graph_name);
     }
@@ -91,141 +99,124 @@ void itg_onnx_writer_destroy(itg_onnx_writer *w)
     if (w) itg_arena_destroy(w->arena);
 }
 
-itg_status itg_onnx_writer_opset(itg_onnx_writer *w, const char *domain, int64_t version)
+void itg_onnx_writer_opset(itg_onnx_writer *w, const char *domain, int64_t version)
 {
-    if (w->error.code != ITG_OK) return w->error.code;
-    ItgOnnx__OperatorSetIdProto *opset = new_message(w, sizeof *opset);
-    if (!opset) return w->error.code;
-    itg_onnx__operator_set_id_proto__init(opset);
+    ItgOnnx__OperatorSetIdProto *opset =
+        add_message(w, &w->opsets, &itg_onnx__operator_set_id_proto__descriptor);
+    if (!opset) return;
     opset->domain = copy_text(w, domain);
     opset->has_version = 1;
     opset->version = version;
-    return opset->domain ? append(w, &w->opsets, opset) : w->error.code;
 }
 
-itg_status itg_onnx_writer_metadata(itg_onnx_writer *w, const char *key, const char *value)
+void itg_onnx_writer_metadata(itg_onnx_writer *w, const char *key, const char *value)
 {
-    if (w->error.code != ITG_OK) return w->error.code;
-    ItgOnnx__StringStringEntryProto *entry = new_message(w, sizeof *entry);
-    if (!entry) return w->error.code;
-    itg_onnx__string_string_entry_proto__init(entry);
+    ItgOnnx__StringStringEntryProto *entry =
+        add_message(w, &w->metadata, &itg_onnx__string_string_entry_proto__descriptor);
+    if (!entry) return;
     entry->key = copy_text(w, key);
     entry->value = copy_text(w, value);
-    return entry->key && entry->value ? append(w, &w->metadata, entry) : w->error.code;
 }
 
 /* ---- inputs and outputs ---- */
 static ItgOnnx__TensorShapeProto *make_shape(itg_onnx_writer *w, const itg_shape *shape)
 {
-    ItgOnnx__TensorShapeProto *proto = new_message(w, sizeof *proto);
+    ItgOnnx__TensorShapeProto *proto = new_message(w, &itg_onnx__tensor_shape_proto__descriptor);
     list dims = {0};
-    if (!proto) return NULL;
-    itg_onnx__tensor_shape_proto__init(proto);
     for (int32_t i = 0; i < shape->rank; i++) {
-        ItgOnnx__TensorShapeProto__Dimension *dim = new_message(w, sizeof *dim);
-        if (!dim || append(w, &dims, dim) != ITG_OK) return NULL;
-        itg_onnx__tensor_shape_proto__dimension__init(dim);
+        ItgOnnx__TensorShapeProto__Dimension *dim =
+            add_message(w, &dims, &itg_onnx__tensor_shape_proto__dimension__descriptor);
+        if (!dim) return NULL;
         dim->has_dim_value = shape->dims[i] >= 0;
         dim->dim_value = shape->dims[i];
-        if (!dim->has_dim_value) {
-            dim->dim_param = copy_text(w, "N");
-            if (!dim->dim_param) return NULL;
-        }
+        if (!dim->has_dim_value) dim->dim_param = copy_text(w, "N");
     }
+    if (!proto) return NULL;
     proto->dim = (ItgOnnx__TensorShapeProto__Dimension **)dims.items;
     proto->n_dim = dims.count;
     return proto;
 }
 
-static itg_status add_value_info(itg_onnx_writer *w, list *to, const char *name, itg_dtype dtype,
-                                 const itg_shape *shape)
+static void add_value_info(itg_onnx_writer *w, list *to, const char *name, itg_dtype dtype,
+                           const itg_shape *shape)
 {
-    if (w->error.code != ITG_OK) return w->error.code;
-    ItgOnnx__ValueInfoProto *info = new_message(w, sizeof *info);
-    ItgOnnx__TypeProto *type = new_message(w, sizeof *type);
-    ItgOnnx__TypeProto__Tensor *tensor = new_message(w, sizeof *tensor);
-    if (!info || !type || !tensor) return w->error.code;
-    itg_onnx__value_info_proto__init(info);
-    itg_onnx__type_proto__init(type);
-    itg_onnx__type_proto__tensor__init(tensor);
+    ItgOnnx__ValueInfoProto *info = add_message(w, to, &itg_onnx__value_info_proto__descriptor);
+    ItgOnnx__TypeProto *type = new_message(w, &itg_onnx__type_proto__descriptor);
+    ItgOnnx__TypeProto__Tensor *tensor = new_message(w, &itg_onnx__type_proto__tensor__descriptor);
+    if (!info || !type || !tensor) return;
     info->name = copy_text(w, name);
     info->type = type;
     type->tensor_type = tensor;
     tensor->has_elem_type = 1;
     tensor->elem_type = itg_onnx_type_of(dtype);
     if (shape && shape->rank >= 0) tensor->shape = make_shape(w, shape);
-    return w->error.code == ITG_OK ? append(w, to, info) : w->error.code;
 }
 
-itg_status itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype,
-                                 const itg_shape *shape)
+void itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype,
+                           const itg_shape *shape)
 {
-    return add_value_info(w, &w->inputs, name, dtype, shape);
+    add_value_info(w, &w->inputs, name, dtype, shape);
 }
 
-itg_status itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype,
-                                  const itg_shape *shape)
+void itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype,
+                            const itg_shape *shape)
 {
-    return add_value_info(w, &w->outputs, name, dtype, shape);
+    add_value_info(w, &w->outputs, name, dtype, shape);
 }
 
 /* ---- initializers ---- */
-/* raw: of the writer's arena. */
-static itg_status add_initializer(itg_onnx_writer *w, const char *name, int32_t type,
-                                  const itg_shape *shape, void *raw, size_t bytes)
+/* Room for `bytes` of raw data, zeroed; NULL: failed. */
+static void *add_initializer(itg_onnx_writer *w, const char *name, int32_t type,
+                             const itg_shape *shape, size_t bytes)
 {
-    ItgOnnx__TensorProto *proto = new_message(w, sizeof *proto);
-    int64_t *dims = itg_arena_copy(w->arena, shape->dims, sizeof shape->dims);
-    if (!proto || !raw || !dims) return no_memory(w);
-    itg_onnx__tensor_proto__init(proto);
+    ItgOnnx__TensorProto *proto =
+        add_message(w, &w->initializers, &itg_onnx__tensor_proto__descriptor);
+    if (!proto) return NULL;
     proto->name = copy_text(w, name);
     proto->has_data_type = 1;
     proto->data_type = type;
     proto->n_dims = (size_t)shape->rank;
-    proto->dims = dims;
+    proto->dims = got(w, itg_arena_copy(w->arena, shape->dims, sizeof shape->dims));
     proto->has_raw_data = 1;
-    proto->raw_data = (ProtobufCBinaryData){.len = bytes, .data = raw};
-    return proto->name ? append(w, &w->initializers, proto) : w->error.code;
+    proto->raw_data.len = bytes;
+    proto->raw_data.data = got(w, itg_arena_alloc(w->arena, bytes));
+    return proto->raw_data.data;
 }
 
-itg_status itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name,
-                                       const itg_tensor *tensor)
+static bool has_elements(itg_onnx_writer *w, const itg_shape *shape, int64_t *elements)
 {
-    if (w->error.code != ITG_OK) return w->error.code;
-    int64_t elements = 0;
+    if (itg_shape_elements(shape, elements)) return true;
+    broken(w, ITG_BAD_ARGUMENT, "an initializer of unknown or too large shape");
+    return false;
+}
+
+void itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name, const itg_tensor *tensor)
+{
+    int64_t elements;
     size_t size = itg_dtype_size(tensor->dtype);
-    if (!itg_shape_elements(&tensor->shape, &elements))
-        return broken(w, ITG_BAD_ARGUMENT, "an initializer of unknown or too large shape");
-    void *raw = new_message(w, (size_t)elements * size);
+    if (!has_elements(w, &tensor->shape, &elements)) return;
+    void *raw = add_initializer(w, name, itg_onnx_type_of(tensor->dtype), &tensor->shape,
+                                (size_t)elements * size);
     if (raw) itg_copy_little_endian(raw, tensor->data, (size_t)elements, size);
-    return add_initializer(w, name, itg_onnx_type_of(tensor->dtype), &tensor->shape, raw,
-                           (size_t)elements * size);
 }
 
 /* The element of even index lies in the low half of its byte. */
-itg_status itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape *shape,
-                                const int8_t *codes)
+void itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape *shape,
+                          const int8_t *codes)
 {
-    if (w->error.code != ITG_OK) return w->error.code;
-    int64_t elements = 0;
-    if (!itg_shape_elements(shape, &elements))
-        return broken(w, ITG_BAD_ARGUMENT, "an initializer of unknown or too large shape");
-    size_t bytes = ((size_t)elements + 1) / 2;
-    unsigned char *raw = new_message(w, bytes + 1);
+    int64_t elements;
+    if (!has_elements(w, shape, &elements)) return;
+    unsigned char *raw = add_initializer(w, name, TENSOR_INT4, shape, ((size_t)elements + 1) / 2);
     for (int64_t i = 0; raw && i < elements; i++)
         itg_packed_put(raw, 4, i, codes[i]);
-    return add_initializer(w, name, TENSOR_INT4, shape, raw, bytes);
 }
 
 /* ---- nodes ---- */
 static char **copy_names(itg_onnx_writer *w, const char *const *names, int32_t count)
 {
-    char **copy = itg_arena_array(w->arena, (size_t)count, sizeof *copy);
-    if (!copy) no_memory(w);
-    for (int32_t i = 0; copy && i < count; i++) {
+    char **copy = got(w, itg_arena_array(w->arena, (size_t)count, sizeof *copy));
+    for (int32_t i = 0; copy && i < count; i++)
         copy[i] = copy_text(w, names[i]);
-        if (!copy[i]) return NULL;
-    }
     return copy;
 }
 
@@ -239,14 +230,13 @@ static void close_node(itg_onnx_writer *w)
     w->attributes = (list){0};
 }
 
-itg_status itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type,
-                                const char *name, const char *const *inputs, int32_t input_count,
-                                const char *const *outputs, int32_t output_count)
+void itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type,
+                          const char *name, const char *const *inputs, int32_t input_count,
+                          const char *const *outputs, int32_t output_count)
 {
-    if (w->error.code != ITG_OK) return w->error.code;
-    ItgOnnx__NodeProto *node = new_message(w, sizeof *node);
-    if (!node) return w->error.code;
-    itg_onnx__node_proto__init(node);
+    close_node(w);
+    ItgOnnx__NodeProto *node = add_message(w, &w->nodes, &itg_onnx__node_proto__descriptor);
+    if (!node) return;
     if (domain && *domain) node->domain = copy_text(w, domain);
     node->op_type = copy_text(w, op_type);
     node->name = copy_text(w, name);
@@ -254,87 +244,70 @@ itg_status itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const ch
     node->n_input = (size_t)input_count;
     node->output = copy_names(w, outputs, output_count);
     node->n_output = (size_t)output_count;
-    if (w->error.code != ITG_OK) return w->error.code;
-    close_node(w);
-    return append(w, &w->nodes, node);
 }
 
-/* An attribute of the last node; NULL: failed, the writer keeps why. */
+/* An attribute of the last node; NULL: failed. */
 static ItgOnnx__AttributeProto *new_attribute(itg_onnx_writer *w, const char *name, int32_t type)
 {
-    if (w->error.code != ITG_OK) return NULL;
-    if (w->nodes.count == 0) {
-        broken(w, ITG_BAD_ARGUMENT, "an attribute before any node");
-        return NULL;
-    }
-    ItgOnnx__AttributeProto *attribute = new_message(w, sizeof *attribute);
+    if (w->nodes.count == 0) broken(w, ITG_BAD_ARGUMENT, "an attribute before any node");
+    ItgOnnx__AttributeProto *attribute =
+        add_message(w, &w->attributes, &itg_onnx__attribute_proto__descriptor);
     if (!attribute) return NULL;
-    itg_onnx__attribute_proto__init(attribute);
     attribute->name = copy_text(w, name);
     attribute->has_type = 1;
     attribute->type = type;
-    if (!attribute->name || append(w, &w->attributes, attribute) != ITG_OK) return NULL;
     return attribute;
 }
 
-itg_status itg_onnx_writer_int(itg_onnx_writer *w, const char *name, int64_t value)
+void itg_onnx_writer_int(itg_onnx_writer *w, const char *name, int64_t value)
 {
     ItgOnnx__AttributeProto *a = new_attribute(w, name, TYPE_INT);
-    if (!a) return w->error.code;
+    if (!a) return;
     a->has_i = 1;
     a->i = value;
-    return ITG_OK;
 }
 
-itg_status itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value)
+void itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value)
 {
     ItgOnnx__AttributeProto *a = new_attribute(w, name, TYPE_FLOAT);
-    if (!a) return w->error.code;
+    if (!a) return;
     a->has_f = 1;
     a->f = value;
-    return ITG_OK;
 }
 
 /* A copy of a list attribute's elements; NULL: failed. */
 static void *copy_list(itg_onnx_writer *w, const void *values, int64_t count, size_t size)
 {
     size_t bytes = 0;
-    void *copy = NULL;
-    if (count >= 0 && itg_mul_size((size_t)count, size, &bytes))
-        copy = itg_arena_copy(w->arena, values, bytes);
-    if (!copy) no_memory(w);
-    return copy;
+    bool fits = count >= 0 && itg_mul_size((size_t)count, size, &bytes);
+    return got(w, fits ? itg_arena_copy(w->arena, values, bytes) : NULL);
 }
 
-itg_status itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values,
-                                int64_t count)
+void itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values,
+                          int64_t count)
 {
     ItgOnnx__AttributeProto *a = new_attribute(w, name, TYPE_INTS);
-    if (!a) return w->error.code;
+    if (!a) return;
     a->ints = copy_list(w, values, count, sizeof *values);
-    a->n_ints = a->ints ? (size_t)count : 0;
-    return w->error.code;
+    a->n_ints = (size_t)count;
 }
 
-itg_status itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
-                                  int64_t count)
+void itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
+                            int64_t count)
 {
     ItgOnnx__AttributeProto *a = new_attribute(w, name, TYPE_FLOATS);
-    if (!a) return w->error.code;
+    if (!a) return;
     a->floats = copy_list(w, values, count, sizeof *values);
-    a->n_floats = a->floats ? (size_t)count : 0;
-    return w->error.code;
+    a->n_floats = (size_t)count;
 }
 
-itg_status itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value)
+void itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value)
 {
     ItgOnnx__AttributeProto *a = new_attribute(w, name, TYPE_STRING);
-    if (!a) return w->error.code;
-    char *copy = copy_text(w, value);
-    if (!copy) return w->error.code;
+    if (!a) return;
     a->has_s = 1;
-    a->s = (ProtobufCBinaryData){.len = strlen(copy), .data = (unsigned char *)copy};
-    return ITG_OK;
+    a->s.data = (unsigned char *)copy_text(w, value);
+    a->s.len = value ? strlen(value) : 0;
 }
 
 /* ---- the file ---- */

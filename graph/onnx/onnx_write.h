@@ -8,30 +8,29 @@ typedef struct itg_onnx_writer itg_onnx_writer;
 itg_status itg_onnx_writer_create(const char *graph_name, const char *producer_version,
                                   itg_onnx_writer **out, itg_error *err);
 void itg_onnx_writer_destroy(itg_onnx_writer *w);
-/* All return the first failure so far and do nothing after it. Strings and data are copied. dims
- * -1: symbolic "N". */
-itg_status itg_onnx_writer_opset(itg_onnx_writer *w, const char *domain, int64_t version);
-itg_status itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype,
-                                 const itg_shape *shape);
-itg_status itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype,
-                                  const itg_shape *shape);
-itg_status itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name,
-                                       const itg_tensor *tensor);
+/* The writer keeps the first failure, does nothing after it, and save returns it. Strings and data
+ * are copied. A dimension of -1 is written as the symbol "N". */
+void itg_onnx_writer_opset(itg_onnx_writer *w, const char *domain, int64_t version);
+void itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype,
+                           const itg_shape *shape);
+void itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype,
+                            const itg_shape *shape);
+void itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name, const itg_tensor *tensor);
 /* Of type INT4, two elements a byte; codes within -8..7. */
-itg_status itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape *shape,
-                                const int8_t *codes);
-itg_status itg_onnx_writer_metadata(itg_onnx_writer *w, const char *key, const char *value);
+void itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape *shape,
+                          const int8_t *codes);
+void itg_onnx_writer_metadata(itg_onnx_writer *w, const char *key, const char *value);
 /* Begins a node; the attribute calls below belong to it. Input names "" for inputs left out. */
-itg_status itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type,
-                                const char *name, const char *const *inputs, int32_t input_count,
-                                const char *const *outputs, int32_t output_count);
-itg_status itg_onnx_writer_int(itg_onnx_writer *w, const char *name, int64_t value);
-itg_status itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values,
-                                int64_t count);
-itg_status itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value);
-itg_status itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
-                                  int64_t count);
-itg_status itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value);
+void itg_onnx_writer_node(itg_onnx_writer *w, const char *domain, const char *op_type,
+                          const char *name, const char *const *inputs, int32_t input_count,
+                          const char *const *outputs, int32_t output_count);
+void itg_onnx_writer_int(itg_onnx_writer *w, const char *name, int64_t value);
+void itg_onnx_writer_ints(itg_onnx_writer *w, const char *name, const int64_t *values,
+                          int64_t count);
+void itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value);
+void itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
+                            int64_t count);
+void itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value);
 /* No file where it would be beyond the limits of readers (wire_scan.h). */
 itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err);
 

@@ -120,16 +120,8 @@ static itg_status convert_int32(const ItgOnnx__TensorProto *proto, itg_tensor *o
         if (v < lo || v > hi) return bad_element(i, row->name, err);
         if (is_half)
             ((float *)out->data)[i] = widen(proto->data_type, (uint16_t)v);
-        else if (out->dtype == ITG_S32)
-            ((int32_t *)out->data)[i] = v;
-        else if (out->dtype == ITG_S16)
-            ((int16_t *)out->data)[i] = (int16_t)v;
-        else if (out->dtype == ITG_U16)
-            ((uint16_t *)out->data)[i] = (uint16_t)v;
-        else if (out->dtype == ITG_S8)
-            ((int8_t *)out->data)[i] = (int8_t)v;
         else
-            ((uint8_t *)out->data)[i] = (uint8_t)v;
+            itg_store(out->dtype, out->data, (int64_t)i, v);
     }
     return ITG_OK;
 }

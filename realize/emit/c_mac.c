@@ -69,10 +69,7 @@ static itg_status describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac
         t->filters = t->channels / t->groups;
         t->depth = w->elements / t->channels;
     } else {
-        itg_shape ignored;
-        itg_status status =
-            itg_matmul_of(&x->shape, &w->shape, t->s->attrs.trans_b, &t->m, &ignored, e->err);
-        if (status != ITG_OK) return status;
+        t->m = itg_matmul_of(p, t->s);
         t->transposed = t->s->attrs.trans_b || w->shape.rank == 1;
         t->patches = t->m.m;
         t->filters = t->channels = t->m.n;

@@ -4,18 +4,10 @@
 #include "realize/emit/emit.h"
 #include <string.h>
 
-static int64_t positions(const itg_shape *s)
-{
-    int64_t n = 1;
-    for (int32_t d = 2; d < s->rank; d++)
-        n *= s->dims[d];
-    return n;
-}
-
 /* Both layouts are the same: nothing is between the channels, or there is one channel. */
 static bool coincide(const itg_shape *s)
 {
-    return s->rank < 3 || s->dims[1] == 1 || positions(s) == 1;
+    return s->rank < 3 || s->dims[1] == 1 || itg_dims_product(s, 2, s->rank) == 1;
 }
 
 void itg_emit_strides(const itg_shape *shape, bool last, int64_t stride[ITG_MAX_RANK])

@@ -7,7 +7,7 @@
 #ifndef ITG_EMIT_H
 #define ITG_EMIT_H
 #include "realize/geometry.h"
-#include "realize/names.h"
+#include "graph/names.h"
 
 #define ITG_EMIT_NAME 64 /* bytes of an identifier, terminator included */
 

@@ -5,7 +5,7 @@
 #ifndef ITG_QDQ_H
 #define ITG_QDQ_H
 #include "graph/onnx/onnx_write.h"
-#include "realize/names.h"
+#include "graph/names.h"
 #include "realize/realize.h"
 
 /* Names of what stands for one version of a value; NULL: not made (yet). */

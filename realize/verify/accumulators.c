@@ -160,7 +160,7 @@ static itg_span to_64(itg_span s)
 
 static bool equal(itg_span a, itg_span b)
 {
-    return itg_wide_compare(a.lo, b.lo) == 0 && itg_wide_compare(a.hi, b.hi) == 0;
+    return a.lo == b.lo && a.hi == b.hi;
 }
 
 static bool within(itg_span inner, itg_span outer)

@@ -47,7 +47,7 @@ static void check_constants(itg_view *v)
                 !itg_shape_elements(&value->shape, &elements))
                 continue;
             for (int64_t k = 0; k < elements; k++) {
-                int64_t code = itg_view_code(value->constant, k);
+                int64_t code = itg_load(value->constant->dtype, value->constant->data, k);
                 if (code >= q.qmin && code <= q.qmax) continue;
                 itg_view_problem(v,
                                  "constant '%.100s': element %lld is %lld, outside of [%lld,%lld]",

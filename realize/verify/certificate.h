@@ -33,8 +33,6 @@ void itg_certificate_hash(itg_strbuf *out, const unsigned char hash[32]);
 
 /* The last line, which vouches for all before it. */
 void itg_certificate_end(itg_strbuf *text);
-/* Is it there, and true? A problem otherwise. */
-void itg_certificate_check_end(itg_view *v, const char *text, size_t bytes);
 
 /* Where two certificates differ: "path: certificate says ..., derived ..." to v's problems. The
  * text given is a stranger's. */

@@ -121,8 +121,8 @@ static itg_status check_kind(const itg_json *json, itg_error *err)
     return status;
 }
 
-/* The last line's hash against the lines before it. */
-void itg_certificate_check_end(itg_view *v, const char *text, size_t bytes)
+/* A problem where the last line is missing or wrong. */
+static void check_end(itg_view *v, const char *text, size_t bytes)
 {
     enum { HEX = 64 };
     static const char before[] = "\"sha256\": \"", after[] = "\"\n}\n";
@@ -176,7 +176,7 @@ itg_status itg_certificate_compare(itg_certificate *derived, const char *text, s
         status = itg_json_parse(derived->text.text, derived->text.length, source, &own, err);
     if (status == ITG_OK) {
         comparing c = {&derived->view, given, own};
-        itg_certificate_check_end(&derived->view, text, bytes);
+        check_end(&derived->view, text, bytes);
         check_artefact(derived, given);
         compare(&c, "", itg_json_root(own), itg_json_root(given));
         if (derived->view.problem_count == 0) first_difference(derived, text, bytes);

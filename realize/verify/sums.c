@@ -138,8 +138,8 @@ static itg_span terms_of(const mac *m, int64_t matrix, int64_t channel, int64_t 
     itg_span sum = itg_span_of(0, 0);
     int64_t at = matrix * m->matrix_step + channel * m->channel_step;
     for (int64_t k = from; k < to; k++) {
-        int64_t w = itg_view_code(m->weights, at + k * m->term_step) - m->zero;
-        itg_wide a = itg_wide_product(w, m->x.lo), b = itg_wide_product(w, m->x.hi);
+        int64_t w = itg_load(m->weights->dtype, m->weights->data, at + k * m->term_step) - m->zero;
+        itg_wide a = (itg_wide)w * m->x.lo, b = (itg_wide)w * m->x.hi;
         sum = itg_span_add(sum, w < 0 ? (itg_span){b, a} : (itg_span){a, b});
     }
     return sum;

@@ -17,7 +17,7 @@ static bool table_of(itg_view *v, int32_t k, const itg_view_codes *x, itg_span *
     }
     if (!codes) return false;
     for (int64_t i = 0; i < entries; i++) {
-        int64_t code = itg_view_code(value->constant, i);
+        int64_t code = itg_load(value->constant->dtype, value->constant->data, i);
         itg_span entry = itg_span_of(code, code);
         *out = i == 0 ? entry : itg_span_hull(*out, entry);
         if (code < y.qmin || code > y.qmax)

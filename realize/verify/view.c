@@ -299,25 +299,3 @@ bool itg_view_input_codes(itg_view *v, int32_t slot, itg_view_codes *out)
     if (value->constant == NULL) return false;
     return codes_of(v, itg_view_node(v), 'x', slot, value->constant->dtype, out);
 }
-
-int64_t itg_view_code(const itg_tensor *t, int64_t index)
-{
-    switch (t->dtype) {
-    case ITG_S8:
-        return ((const int8_t *)t->data)[index];
-    case ITG_U8:
-        return ((const uint8_t *)t->data)[index];
-    case ITG_S16:
-        return ((const int16_t *)t->data)[index];
-    case ITG_U16:
-        return ((const uint16_t *)t->data)[index];
-    case ITG_S32:
-        return ((const int32_t *)t->data)[index];
-    case ITG_U32:
-        return ((const uint32_t *)t->data)[index];
-    case ITG_S64:
-        return ((const int64_t *)t->data)[index];
-    default:
-        return 0;
-    }
-}

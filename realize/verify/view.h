@@ -58,5 +58,4 @@ bool itg_view_rounding(itg_view *v, const char *name, itg_rounding *out); /* by 
 /* Of an output, or of what a slot reads; checked. false: it has none. */
 bool itg_view_output_codes(itg_view *v, int32_t index, itg_view_codes *out);
 bool itg_view_input_codes(itg_view *v, int32_t slot, itg_view_codes *out);
-int64_t itg_view_code(const itg_tensor *t, int64_t index); /* of an integer tensor */
 #endif

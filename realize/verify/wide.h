@@ -1,36 +1,23 @@
-/* Exact integers of 128 bits in two halves, and closed intervals of them. Two's complement, on any
- * machine; what might leave 128 bits says so. Written for the verifier alone: it rounds with
- * nobody else's code. */
+/* Integers of 128 bits and closed intervals of them. The verifier has its own rounding: it shares
+ * none with what it verifies. */
 #ifndef ITG_VERIFY_WIDE_H
 #define ITG_VERIFY_WIDE_H
 #include "base/base.h"
 
-typedef struct itg_wide {
-    uint64_t hi, lo;
-} itg_wide;
+__extension__ typedef __int128 itg_wide;
 typedef struct itg_span {
     itg_wide lo, hi; /* both included */
 } itg_span;
 
 #define ITG_WIDE_TEXT 48 /* bytes of a number's text, terminated */
 
-itg_wide itg_wide_of(int64_t v);
-bool itg_wide_is_negative(itg_wide v);
-int itg_wide_compare(itg_wide a, itg_wide b); /* -1, 0, 1 */
-/* Modulo 2^128: for sums whose terms are far from it. */
-itg_wide itg_wide_add(itg_wide a, itg_wide b);
-itg_wide itg_wide_negate(itg_wide v);
-/* a * b. */
-itg_wide itg_wide_product(int64_t a, int64_t b);
-/* false: the result leaves 128 bits (the product, of magnitudes below 2^127). m >= 0, 0 <= by
- * <= 62.
- */
+/* v * m and v * 2^by, m >= 0, 0 <= by <= 62; false: the result leaves 128 bits. */
 bool itg_wide_multiply(itg_wide v, int64_t m, itg_wide *out);
 bool itg_wide_shift_left(itg_wide v, int32_t by, itg_wide *out);
 /* round(v / 2^by), 0 <= by <= 62. */
 itg_wide itg_wide_round_shift(itg_wide v, int32_t by, itg_rounding rounding);
-bool itg_wide_fits(itg_wide v, int32_t bits); /* in two's complement of 1..127 bits */
-int64_t itg_wide_saturated(itg_wide v);       /* to 64 bits */
+int64_t itg_wide_saturated(itg_wide v); /* to 64 bits */
+/* Decimal; the text lies somewhere in buffer. */
 const char *itg_wide_text(itg_wide v, char buffer[ITG_WIDE_TEXT]);
 
 itg_span itg_span_of(int64_t lo, int64_t hi);

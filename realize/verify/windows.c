@@ -82,14 +82,6 @@ static int64_t reduced(itg_view *v, const itg_shape *x)
     return product;
 }
 
-static int64_t spatial(const itg_shape *x)
-{
-    int64_t product = 1;
-    for (int32_t d = 2; d < x->rank; d++)
-        product *= x->dims[d];
-    return product;
-}
-
 int64_t itg_window_most_elements(itg_view *v)
 {
     const itg_view_value *x = itg_view_input(v, 0);
@@ -98,7 +90,7 @@ int64_t itg_window_most_elements(itg_view *v)
     if (x != NULL && itg_shape_elements(&x->shape, &elements) && elements > 0)
         most = strcmp(type, "IntReduceMean") == 0 ? reduced(v, &x->shape)
                : strcmp(type, "IntGlobalAveragePool") == 0
-                   ? spatial(&x->shape)
+                   ? itg_dims_product(&x->shape, 2, x->shape.rank)
                    : window(v, &x->shape, itg_view_output_shape(v, 0));
     if (most < 1) itg_view_problem(v, "the elements of its windows cannot be counted");
     return most;

@@ -208,7 +208,7 @@ void assert_keeps_function(const itg_graph *g, const itg_graph *prepared_graph, 
     bool changed = false;
     assert_int_equal(itg_graph_clone(g, &plain, NULL), ITG_OK);
     if (itg_pass_fold(plain, itg_float_eval, 1, &err)) fail_msg("%s", err.message);
-    assert_int_equal(itg_pass_old_softmax(plain, &changed, NULL), ITG_OK);
+    assert_int_equal(itg_pass_nodes(plain, itg_pass_old_softmax, &changed, NULL), ITG_OK);
     assert_int_equal(itg_graph_sort(plain, NULL), ITG_OK);
     assert_same_function(plain, prepared_graph, tolerance);
     itg_graph_destroy(plain);

@@ -95,27 +95,6 @@ static void test_an_edge_behind_a_left_out_input(void **state)
     itg_graph_destroy(g);
 }
 
-/* channel = index / stride % channels, for every element of [2,3,4,5] and of [2,6]. */
-static void test_channel_stride(void **state)
-{
-    (void)state;
-    itg_graph *g = make_graph();
-    itg_id x = add_input(g, "x", "2,1,4,5"), w = add_floats(g, "w", "3,1,1,1", NULL);
-    ADD_OP(g, ITG_OP_CONV, "c", NULL, x, w);
-    itg_id z = add_input(g, "z", "2,4");
-    ADD_OP(g, ITG_OP_MATMUL, "m", NULL, z, add_floats(g, "v", "4,6", NULL));
-    assert_int_equal(infer_all(g, NULL), ITG_OK);
-    itg_annotated a = {.graph = g};
-    int64_t index = 0;
-    for (int n = 0; n < 2; ++n)
-        for (int c = 0; c < 3; ++c)
-            for (int i = 0; i < 20; ++i)
-                assert_int_equal(index++ / itg_channel_stride(&a, 0) % 3, c);
-    for (index = 0; index < 12; ++index)
-        assert_int_equal(index / itg_channel_stride(&a, 1) % 6, index % 6);
-    itg_graph_destroy(g);
-}
-
 static void test_text(void **state)
 {
     (void)state;
@@ -146,7 +125,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges_are_found_by_node_and_slot),
         cmocka_unit_test(test_an_edge_behind_a_left_out_input),
-        cmocka_unit_test(test_channel_stride),
         cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,21 +14,20 @@ static void write_everything(itg_onnx_writer *w)
     itg_shape x = {.rank = 3, .dims = {-1, 3, 8}}, y = {.rank = 0},
               wide = {.rank = 2, .dims = {2, 3}};
     itg_tensor tensor = {ITG_F32, wide, (void *)(uintptr_t)weights};
-    assert_int_equal(itg_onnx_writer_opset(w, "", 13), ITG_OK);
-    assert_int_equal(itg_onnx_writer_opset(w, "com.example", 1), ITG_OK);
-    assert_int_equal(itg_onnx_writer_metadata(w, "key", "value \xc3\xa9"), ITG_OK);
-    assert_int_equal(itg_onnx_writer_input(w, "x", ITG_U8, &x), ITG_OK);
-    assert_int_equal(itg_onnx_writer_output(w, "y", ITG_F32, &y), ITG_OK);
-    assert_int_equal(itg_onnx_writer_initializer(w, "w", &tensor), ITG_OK);
-    assert_int_equal(itg_onnx_writer_node(w, "com.example", "Thing", "first", in, 3, out, 1),
-                     ITG_OK);
-    assert_int_equal(itg_onnx_writer_int(w, "i", -7), ITG_OK);
-    assert_int_equal(itg_onnx_writer_float(w, "f", 0.1f), ITG_OK);
-    assert_int_equal(itg_onnx_writer_string(w, "s", "SAME_UPPER"), ITG_OK);
-    assert_int_equal(itg_onnx_writer_ints(w, "ints", ints, 3), ITG_OK);
-    assert_int_equal(itg_onnx_writer_floats(w, "floats", floats, 2), ITG_OK);
-    assert_int_equal(itg_onnx_writer_ints(w, "none", NULL, 0), ITG_OK);
-    assert_int_equal(itg_onnx_writer_node(w, "", "Relu", "second", out, 1, none, 1), ITG_OK);
+    itg_onnx_writer_opset(w, "", 13);
+    itg_onnx_writer_opset(w, "com.example", 1);
+    itg_onnx_writer_metadata(w, "key", "value \xc3\xa9");
+    itg_onnx_writer_input(w, "x", ITG_U8, &x);
+    itg_onnx_writer_output(w, "y", ITG_F32, &y);
+    itg_onnx_writer_initializer(w, "w", &tensor);
+    itg_onnx_writer_node(w, "com.example", "Thing", "first", in, 3, out, 1);
+    itg_onnx_writer_int(w, "i", -7);
+    itg_onnx_writer_float(w, "f", 0.1f);
+    itg_onnx_writer_string(w, "s", "SAME_UPPER");
+    itg_onnx_writer_ints(w, "ints", ints, 3);
+    itg_onnx_writer_floats(w, "floats", floats, 2);
+    itg_onnx_writer_ints(w, "none", NULL, 0);
+    itg_onnx_writer_node(w, "", "Relu", "second", out, 1, none, 1);
 }
 
 static itg_onnx_file *read_back(itg_onnx_writer *w)
@@ -118,8 +117,8 @@ static void every_dtype_is_written_and_read(void **state)
         memcpy(storage, bytes, sizeof storage);
         itg_tensor t = {(itg_dtype)dtype, {.rank = 1, .dims = {2}}, storage};
         assert_int_equal(itg_onnx_writer_create("net", "", &w, NULL), ITG_OK);
-        assert_int_equal(itg_onnx_writer_initializer(w, "t", &t), ITG_OK);
-        assert_int_equal(itg_onnx_writer_input(w, "x", t.dtype, &t.shape), ITG_OK);
+        itg_onnx_writer_initializer(w, "t", &t);
+        itg_onnx_writer_input(w, "x", t.dtype, &t.shape);
         itg_onnx_file *file = read_back(w);
         assert_int_equal(file->initializers[0].tensor.dtype, dtype);
         assert_int_equal(file->inputs[0].dtype, dtype);
@@ -145,7 +144,7 @@ static void codes_of_4_bits_are_packed_in_pairs(void **state)
         if (count == 5) expected[1] = 3, expected[4] = 0x05;
         if (count == 6) expected[1] = 3;
         assert_int_equal(itg_onnx_writer_create("net", "", &w, NULL), ITG_OK);
-        assert_int_equal(itg_onnx_writer_int4(w, "t", &shape, codes), ITG_OK);
+        itg_onnx_writer_int4(w, "t", &shape, codes);
         assert_int_equal(itg_onnx_writer_save(w, FILE_NAME, &err), ITG_OK);
         assert_int_equal(itg_file_read(FILE_NAME, 1 << 20, &bytes, &size, &err), ITG_OK);
         const size_t length = 2 + (size_t)expected[1];
@@ -166,8 +165,8 @@ static void the_writer_keeps_its_first_failure(void **state)
     itg_error err = {0};
     itg_shape x = {.rank = 1, .dims = {4}};
     assert_int_equal(itg_onnx_writer_create("net", "", &w, NULL), ITG_OK);
-    assert_int_equal(itg_onnx_writer_int(w, "axis", 1), ITG_BAD_ARGUMENT);
-    assert_int_equal(itg_onnx_writer_input(w, "x", ITG_F32, &x), ITG_BAD_ARGUMENT);
+    itg_onnx_writer_int(w, "axis", 1);
+    itg_onnx_writer_input(w, "x", ITG_F32, &x);
     assert_int_equal(itg_onnx_writer_save(w, FILE_NAME, &err), ITG_BAD_ARGUMENT);
     assert_non_null(strstr(err.message, "attribute before any node"));
     itg_onnx_writer_destroy(w);

@@ -1,5 +1,6 @@
 /* Many values at once against one at a time, and float addition step by step. */
 #include "requant_cases.h"
+#include "kernels/int_parts.h"
 #include "kernels/requant_span.h"
 
 static void spans_equal_single_values(void **state)
@@ -17,17 +18,24 @@ static void spans_equal_single_values(void **state)
         int64_t zp = random_value(&rng, 17), lo = random_value(&rng, 31);
         int64_t hi = lo + (int64_t)itg_rng_below(&rng, 70000),
                 n = 1 + (int64_t)itg_rng_below(&rng, ITG_SPAN);
-        int32_t narrow[ITG_SPAN], q32[ITG_SPAN], q64[ITG_SPAN], qc[ITG_SPAN];
-        int64_t wide_acc[ITG_SPAN];
+        int32_t q32[ITG_SPAN], q64[ITG_SPAN], qc[ITG_SPAN];
+        int64_t wide_acc[ITG_SPAN], narrow[ITG_SPAN];
         int bits = 1 + (int)itg_rng_below(&rng, 64);
         if (lo > INT32_MAX - 70000) lo = -128, hi = 127;
         for (int64_t j = 0; j < n; j++) {
             wide_acc[j] = random_value(&rng, bits);
             narrow[j] = (int32_t)random_value(&rng, 32);
         }
-        itg_requant_span32(&r[0], narrow, n, zp, lo, hi, q32);
+        itg_requant_span64(&r[0], narrow, n, zp, lo, hi, q32);
         itg_requant_span64(&r[0], wide_acc, n, zp, lo, hi, q64);
-        itg_requant_span_channels(r, 3, 1, wide_acc, n, zp, lo, hi, qc);
+        const itg_epilogue e = {.storage = ITG_S32,
+                                .out = qc,
+                                .requant = r,
+                                .requant_count = 3,
+                                .zero_point = zp,
+                                .lo = lo,
+                                .hi = hi};
+        itg_epilogue_row64(wide_acc, n, 0, 1, 1, &e);
         for (int64_t j = 0; j < n; j++) {
             wide a = itg_requant_apply(&r[0], narrow[j]), b = itg_requant_apply(&r[0], wide_acc[j]);
             wide c = itg_requant_apply(&r[(1 + j) % 3], wide_acc[j]);

@@ -102,27 +102,28 @@ static void free_marks(const itg_program *p, uint32_t **marks)
     free(marks);
 }
 
-/* offset, free: of a plan; inputs lie elsewhere. Returns the steps that had nothing to do. */
-static int replay(const itg_program *p, const size_t *offset, const bool *free_step, size_t bytes,
-                  uint32_t **marks)
+/* Inputs lie elsewhere. Returns the steps that had nothing to do. */
+static int replay(const itg_program *p, const itg_flow *plan, uint32_t **marks)
 {
+    const itg_flow_tensor *at = plan->tensors;
+    const uint64_t bytes = plan->bytes;
     uint32_t *memory = calloc(bytes / 4 + 1, sizeof *memory);
     int idle = 0;
     for (int32_t i = 0; i < p->step_count; i++) {
         const itg_step *s = &p->steps[i];
         for (int32_t k = 0; k < s->input_count; k++)
             if (p->values[s->inputs[k]].producer != ITG_NONE)
-                assert_memory_equal(memory + offset[s->inputs[k]] / 4, marks[s->inputs[k]],
+                assert_memory_equal(memory + at[s->inputs[k]].offset / 4, marks[s->inputs[k]],
                                     p->values[s->inputs[k]].bytes);
-        assert_true(offset[s->outputs[0]] + p->values[s->outputs[0]].bytes <= bytes);
-        idle += free_step[i];
-        if (free_step[i]) continue;
-        memcpy(memory + offset[s->outputs[0]] / 4, marks[s->outputs[0]],
+        assert_true(at[s->outputs[0]].offset + p->values[s->outputs[0]].bytes <= bytes);
+        idle += plan->steps[i].free;
+        if (plan->steps[i].free) continue;
+        memcpy(memory + at[s->outputs[0]].offset / 4, marks[s->outputs[0]],
                p->values[s->outputs[0]].bytes);
     }
     for (int32_t i = 0; i < p->value_count; i++)
         if (needed(p, i, p->step_count) && p->values[i].producer != ITG_NONE)
-            assert_memory_equal(memory + offset[i] / 4, marks[i], p->values[i].bytes);
+            assert_memory_equal(memory + at[i].offset / 4, marks[i], p->values[i].bytes);
     free(memory);
     return idle;
 }
@@ -148,17 +149,17 @@ static void every_step_reads_what_was_written_for_it(void **state)
     int idle = 0, below = 0, inside = 0;
     for (int round = 0; round < 200; round++) {
         itg_program *p;
-        itg_device_plan d;
+        itg_flow d;
         random_program(&rng, &p);
         uint32_t **marks = marks_of(p);
-        assert_int_equal(itg_program_plan_device(p, 4, &d, NULL), ITG_OK);
-        idle += replay(p, d.offset, d.free, d.bytes, marks);
+        assert_int_equal(itg_program_flow(p, 4, &d, NULL), ITG_OK);
+        idle += replay(p, &d, marks);
         for (int32_t i = 0; i < p->value_count; i++)
-            inside += d.home[i] != ITG_NONE && d.home[i] != i;
+            inside += d.tensors[i].home != ITG_NONE && d.tensors[i].home != i;
         assert_true(d.bytes >= d.least && d.bytes % 4 == 0);
         assert_true(d.least <= largest_live(p));
         below += d.bytes < largest_live(p);
-        itg_device_plan_deinit(&d);
+        itg_program_flow_deinit(&d);
         free_marks(p, marks);
         itg_program_destroy(p);
     }

@@ -71,40 +71,42 @@ static unsigned char **values_of(const itg_program *p, const float *x)
     return bytes;
 }
 
-static bool in_arena(const itg_device_plan *d, int32_t value)
+static bool in_arena(const itg_flow *d, int32_t value)
 {
-    return value != ITG_NONE && d->home[value] != ITG_NONE;
+    return value != ITG_NONE && d->tensors[value].home != ITG_NONE;
 }
 
 /* A step that writes may share bytes with an operand only where element i lies over element i. */
-static void shares_in_order(const itg_program *p, const itg_device_plan *d, int32_t in, int32_t out)
+static void shares_in_order(const itg_program *p, const itg_flow *d, int32_t in, int32_t out)
 {
     const itg_pvalue *x = &p->values[in], *y = &p->values[out];
-    if (d->offset[in] >= d->offset[out] + y->bytes || d->offset[out] >= d->offset[in] + x->bytes)
+    if (d->tensors[in].offset >= d->tensors[out].offset + y->bytes ||
+        d->tensors[out].offset >= d->tensors[in].offset + x->bytes)
         return;
-    assert_int_equal(d->offset[in], d->offset[out]);
+    assert_int_equal(d->tensors[in].offset, d->tensors[out].offset);
     assert_int_equal(itg_dtype_size(x->dtype), itg_dtype_size(y->dtype));
 }
 
 /* The steps in an arena as a device's plan says: each finds there what it reads, and what a step
  * without work is to write is there already. */
-static void runs_in_the_arena(const itg_program *p, const itg_device_plan *d, const float *x)
+static void runs_in_the_arena(const itg_program *p, const itg_flow *d, const float *x)
 {
     unsigned char *arena = malloc(d->bytes + 8), **bytes = values_of(p, x);
     for (int32_t i = 0; i < p->step_count; i++) {
         const itg_step *s = &p->steps[i];
         for (int32_t k = 0; k < s->input_count; k++) {
             if (!in_arena(d, s->inputs[k])) continue;
-            assert_memory_equal(arena + d->offset[s->inputs[k]], bytes[s->inputs[k]],
+            assert_memory_equal(arena + d->tensors[s->inputs[k]].offset, bytes[s->inputs[k]],
                                 p->values[s->inputs[k]].bytes);
-            for (int32_t o = 0; o < s->output_count && !d->free[i]; o++)
+            for (int32_t o = 0; o < s->output_count && !d->steps[i].free; o++)
                 shares_in_order(p, d, s->inputs[k], s->outputs[o]);
         }
         for (int32_t o = 0; o < s->output_count; o++) {
-            unsigned char *at = arena + d->offset[s->outputs[o]];
+            unsigned char *at = arena + d->tensors[s->outputs[o]].offset;
             const size_t size = p->values[s->outputs[o]].bytes;
-            assert_true(in_arena(d, s->outputs[o]) && d->offset[s->outputs[o]] + size <= d->bytes);
-            if (d->free[i])
+            assert_true(in_arena(d, s->outputs[o]) &&
+                        d->tensors[s->outputs[o]].offset + size <= d->bytes);
+            if (d->steps[i].free)
                 assert_memory_equal(at, bytes[s->outputs[o]], size);
             else
                 memcpy(at, bytes[s->outputs[o]], size);
@@ -112,7 +114,7 @@ static void runs_in_the_arena(const itg_program *p, const itg_device_plan *d, co
     }
     for (int32_t i = 0; i < p->output_count; i++)
         if (in_arena(d, p->outputs[i]))
-            assert_memory_equal(arena + d->offset[p->outputs[i]], bytes[p->outputs[i]],
+            assert_memory_equal(arena + d->tensors[p->outputs[i]].offset, bytes[p->outputs[i]],
                                 p->values[p->outputs[i]].bytes);
     for (int32_t i = 0; i < p->value_count; i++)
         free(bytes[i]);
@@ -152,7 +154,7 @@ static int64_t figure_of(const itg_hardware *hw, const itg_annotated *a, const i
                          bool run)
 {
     itg_program *p = NULL;
-    itg_device_plan d;
+    itg_flow d;
     itg_score score;
     int64_t bytes = -1, activations = -1;
     itg_error err;
@@ -162,16 +164,18 @@ static int64_t figure_of(const itg_hardware *hw, const itg_annotated *a, const i
     assert_int_equal(itg_program_ram_bytes(p, &bytes, NULL), ITG_OK);
     assert_int_equal(score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], bytes);
     assert_int_equal(itg_program_activation_bytes(p, &activations, NULL), ITG_OK);
-    assert_int_equal(itg_program_plan_device(p, ITG_FLOW_DEVICE_ALIGNMENT, &d, NULL), ITG_OK);
+    assert_int_equal(itg_program_flow(p, ITG_FLOW_DEVICE_ALIGNMENT, &d, NULL), ITG_OK);
     assert_int_equal(d.bytes, activations);
     assert_true((double)d.bytes <= 1.05 * (double)d.least);
-    if (d.bytes != d.least) print_message("    %zu bytes, bound %zu\n", d.bytes, d.least);
+    if (d.bytes != d.least)
+        print_message("    %llu bytes, bound %llu\n", (unsigned long long)d.bytes,
+                      (unsigned long long)d.least);
     if (run && p->input_count == 1) runs_in_the_arena(p, &d, data->data);
     if (!run && is_the_emitted_arena(p, bytes))
         emitted++;
     else if (!run && itg_program_arena_bytes(p, &bytes, NULL) != ITG_OK)
         assert_int_equal(score.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], activations);
-    itg_device_plan_deinit(&d);
+    itg_program_flow_deinit(&d);
     itg_program_destroy(p);
     return bytes;
 }
