@@ -57,6 +57,7 @@ typedef struct itg_strbuf {
 void itg_strbuf_add(itg_strbuf *buffer, const char *text);
 void itg_strbuf_bytes(itg_strbuf *buffer, const void *data, size_t bytes);
 void itg_strbuf_format(itg_strbuf *buffer, const char *format, ...) ITG_PRINTF(2, 3);
+void itg_strbuf_vformat(itg_strbuf *buffer, const char *format, va_list arguments);
 void itg_strbuf_json_string(itg_strbuf *buffer, const char *text); /* quoted and escaped */
 bool itg_strbuf_ok(const itg_strbuf *buffer);
 void itg_strbuf_deinit(itg_strbuf *buffer);

@@ -280,7 +280,7 @@ static int parse_baseline(const parser *p, const itg_cli_spec *spec, const char 
 {
     if (strcmp(text, baseline_name(NULL, 0)) != 0)
         return unknown_name(p, spec, text, 1, baseline_name);
-    out->text = text;
+    out->flag = true;
     return ITG_CLI_OK;
 }
 
@@ -297,7 +297,7 @@ static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char 
         return unknown_name(p, spec, name, itg_searcher_count(), searcher_name);
     if (itg_searcher_check(text, &err) != ITG_OK)
         return itg_cli_fail_usage(p->command, "--%s: %s", spec->name, err.message);
-    out->text = text;
+    snprintf(out->searcher, sizeof out->searcher, "%s", text);
     return ITG_CLI_OK;
 }
 

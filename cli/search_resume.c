@@ -7,131 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUE = 128 };
-
 /* ---- options ---- */
-
-static const itg_cli_option agreeing[] = {ITG_CLI_OPT_SEARCHER,
-                                          ITG_CLI_OPT_MAX_DROP,
-                                          ITG_CLI_OPT_MIN_SQNR,
-                                          ITG_CLI_OPT_MINIMIZE,
-                                          ITG_CLI_OPT_MAX_SIZE,
-                                          ITG_CLI_OPT_MAX_BOPS,
-                                          ITG_CLI_OPT_MAX_CYCLES,
-                                          ITG_CLI_OPT_MAX_RAM,
-                                          ITG_CLI_OPT_MAX_FLASH,
-                                          ITG_CLI_OPT_PATIENCE,
-                                          ITG_CLI_OPT_TOLERANCE,
-                                          ITG_CLI_OPT_SEED,
-                                          ITG_CLI_OPT_WEIGHT_RANGE,
-                                          ITG_CLI_OPT_ACTIVATION_RANGE,
-                                          ITG_CLI_OPT_INPUT_RANGE,
-                                          ITG_CLI_OPT_OUTPUT_RANGE,
-                                          ITG_CLI_OPT_METHODS,
-                                          ITG_CLI_OPT_WEIGHT_METHODS,
-                                          ITG_CLI_OPT_CALIBRATION_SAMPLES,
-                                          ITG_CLI_OPT_SEARCH_SAMPLES,
-                                          ITG_CLI_OPT_FLOAT_KERNELS,
-                                          ITG_CLI_OPT_BASELINE,
-                                          ITG_CLI_OPT_NO_EQUALIZE,
-                                          ITG_CLI_OPT_NO_RACING};
-
-static void say_number(char out[VALUE], double value, bool known)
-{
-    snprintf(out, VALUE, known ? "%.15g" : "none", value);
-}
-
-static void say_range(char out[VALUE], itg_bits_range range)
-{
-    if (range.max == 0)
-        snprintf(out, VALUE, "none");
-    else
-        snprintf(out, VALUE, "%d:%d", (int)range.min, (int)range.max);
-}
-
-static void say_methods(char out[VALUE], const itg_threshold_method *methods, int32_t count)
-{
-    size_t used = 0;
-    snprintf(out, VALUE, "none");
-    for (int32_t i = 0; i < count && used < VALUE; i++)
-        used += (size_t)snprintf(out + used, VALUE - used, "%s%s", i > 0 ? "," : "",
-                                 itg_threshold_name(methods[i]));
-}
-
-static void say_goal(const itg_goal *goal, itg_cli_option option, char out[VALUE])
-{
-    char objectives[96];
-    if (option == ITG_CLI_OPT_MAX_DROP)
-        say_number(out, itg_goal_drop(goal), itg_goal_drop(goal) >= 0);
-    else if (option == ITG_CLI_OPT_MIN_SQNR)
-        say_number(out, itg_goal_least_sqnr(goal), itg_goal_least_sqnr(goal) > 0);
-    else if (option == ITG_CLI_OPT_MINIMIZE)
-        snprintf(out, VALUE, "%s",
-                 itg_goal_maximizes_quality(goal)
-                     ? "none"
-                     : itg_goal_objectives_text(goal, objectives, sizeof objectives));
-    for (int i = 0; i < ITG_METRIC_COUNT; i++)
-        if (option == itg_cli_limit_option((itg_metric)i))
-            say_number(out, itg_goal_limit(goal, (itg_metric)i),
-                       itg_goal_limit(goal, (itg_metric)i) > 0);
-}
-
-/* The value that one option has, as text; equal texts are equal values. */
-static void say(const itg_search_options *o, itg_cli_option option, char out[VALUE])
-{
-    switch ((int)option) {
-    case ITG_CLI_OPT_SEARCHER:
-        snprintf(out, VALUE, "%s", o->searcher);
-        break;
-    case ITG_CLI_OPT_PATIENCE:
-        say_number(out, (double)o->patience, o->patience > 0);
-        break;
-    case ITG_CLI_OPT_TOLERANCE:
-        say_number(out, o->tolerance, true);
-        break;
-    case ITG_CLI_OPT_SEED:
-        snprintf(out, VALUE, "%" PRIu64, o->seed);
-        break;
-    case ITG_CLI_OPT_WEIGHT_RANGE:
-        say_range(out, o->weight_bits);
-        break;
-    case ITG_CLI_OPT_ACTIVATION_RANGE:
-        say_range(out, o->activation_bits);
-        break;
-    case ITG_CLI_OPT_INPUT_RANGE:
-        say_range(out, o->input_bits);
-        break;
-    case ITG_CLI_OPT_OUTPUT_RANGE:
-        say_range(out, o->output_bits);
-        break;
-    case ITG_CLI_OPT_METHODS:
-        say_methods(out, o->activation_methods, o->activation_method_count);
-        break;
-    case ITG_CLI_OPT_WEIGHT_METHODS:
-        say_methods(out, o->weight_methods, o->weight_method_count);
-        break;
-    case ITG_CLI_OPT_CALIBRATION_SAMPLES:
-        say_number(out, (double)o->calibration_samples, true);
-        break;
-    case ITG_CLI_OPT_SEARCH_SAMPLES:
-        say_number(out, (double)o->search_samples, true);
-        break;
-    case ITG_CLI_OPT_FLOAT_KERNELS:
-        snprintf(out, VALUE, "%s", itg_float_kernels_name(o->float_kernels));
-        break;
-    case ITG_CLI_OPT_BASELINE:
-        snprintf(out, VALUE, "%s", o->hago_baseline ? "hago-greedy" : "none");
-        break;
-    case ITG_CLI_OPT_NO_EQUALIZE:
-        snprintf(out, VALUE, "%s", o->no_equalize ? "set" : "equalization");
-        break;
-    case ITG_CLI_OPT_NO_RACING:
-        snprintf(out, VALUE, "%s", o->no_racing ? "set" : "racing");
-        break;
-    default:
-        say_goal(&o->goal, option, out);
-    }
-}
 
 static itg_status refuse(const itg_cli_search_work *w, itg_cli_option option, const char *given,
                          const char *logged, itg_error *err)
@@ -165,18 +41,18 @@ static itg_status check_trials(itg_cli_search_work *w, itg_error *err)
 
 static itg_status resume_options(itg_cli_search_work *w, itg_error *err)
 {
-    char given[VALUE], logged[VALUE], source[512];
+    char given[ITG_CLI_OPTION_TEXT], logged[ITG_CLI_OPTION_TEXT], source[512];
     itg_search_options o;
     itg_status status = itg_search_options_from_text(
         w->resumed->info.options_json, place_of(w, "options", source, sizeof source), &o, err);
     if (status != ITG_OK) return status;
     w->options = o;
     itg_cli_search_apply(w->args, &w->options);
-    for (size_t i = 0; i < sizeof agreeing / sizeof *agreeing; i++) {
-        if (!w->args->given[agreeing[i]]) continue;
-        say(&w->options, agreeing[i], given);
-        say(&o, agreeing[i], logged);
-        if (strcmp(given, logged) != 0) return refuse(w, agreeing[i], given, logged, err);
+    for (int i = 0; i < ITG_CLI_OPTION_COUNT; i++) {
+        itg_cli_option option = (itg_cli_option)i;
+        if (!w->args->given[i] || !itg_cli_search_option_text(&w->options, option, given)) continue;
+        (void)itg_cli_search_option_text(&o, option, logged);
+        if (strcmp(given, logged) != 0) return refuse(w, option, given, logged, err);
     }
     return check_trials(w, err);
 }
@@ -250,7 +126,7 @@ static itg_status resume_files(itg_cli_search_work *w, itg_error *err)
 {
     const itg_run_info *info = &w->resumed->info;
     itg_cli_search_files *f = &w->files;
-    char given[VALUE], logged[VALUE];
+    char given[ITG_CLI_OPTION_TEXT], logged[ITG_CLI_OPTION_TEXT];
     f->model = w->args->argument_count > 0 ? w->args->arguments[0] : info->model_name;
     f->data_limit = info->data.samples;
     f->holdout_limit = info->holdout.samples;
@@ -263,8 +139,8 @@ static itg_status resume_files(itg_cli_search_work *w, itg_error *err)
     int64_t limit = w->args->values[ITG_CLI_OPT_LIMIT].integer;
     if (status != ITG_OK || !w->args->given[ITG_CLI_OPT_LIMIT] || limit >= f->data_limit)
         return status;
-    say_number(given, (double)limit, true);
-    say_number(logged, (double)f->data_limit, true);
+    snprintf(given, sizeof given, "%" PRId64, limit);
+    snprintf(logged, sizeof logged, "%" PRId64, f->data_limit);
     return refuse(w, ITG_CLI_OPT_LIMIT, given, logged, err);
 }
 

@@ -7,14 +7,14 @@ static const int32_t indices[ITG_MAX_METHODS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 /* ---- methods ---- */
 
-static itg_status check_methods(const char *what, const itg_threshold_method *methods,
-                                int32_t count, itg_error *err)
+static itg_status check_methods(const char *what, const itg_threshold_methods *list, itg_error *err)
 {
-    if (count < 0 || count > ITG_MAX_METHODS)
+    const itg_threshold_method *methods = list->values;
+    if (list->count < 0 || list->count > ITG_MAX_METHODS)
         return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "%d threshold methods of %s; at most %d can be given", count, what,
+                        "%d threshold methods of %s; at most %d can be given", list->count, what,
                         ITG_MAX_METHODS);
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < list->count; i++) {
         if ((int)methods[i] < 0 || methods[i] >= ITG_THRESHOLD_METHOD_COUNT)
             return itg_fail(err, ITG_BAD_ARGUMENT, "there is no threshold method %d",
                             (int)methods[i]);
@@ -28,14 +28,14 @@ static itg_status check_methods(const char *what, const itg_threshold_method *me
 
 /* The default first, where it is named, then the others in an order of their own: a search does not
  * depend on the order in which they are given. */
-static void copy_methods(const itg_threshold_method *from, int32_t count, itg_threshold_method *to)
+static void copy_methods(const itg_threshold_methods *from, itg_threshold_method *to)
 {
     int32_t copied = 0;
     to[0] = ITG_THRESHOLD_DEFAULT;
     for (int m = -1; m < ITG_THRESHOLD_METHOD_COUNT; m++) {
         itg_threshold_method method = m < 0 ? ITG_THRESHOLD_DEFAULT : (itg_threshold_method)m;
-        for (int32_t i = 0; i < count; i++)
-            if (from[i] == method && (m < 0 || method != ITG_THRESHOLD_DEFAULT))
+        for (int32_t i = 0; i < from->count; i++)
+            if (from->values[i] == method && (m < 0 || method != ITG_THRESHOLD_DEFAULT))
                 to[copied++] = method;
     }
 }
@@ -72,7 +72,7 @@ static itg_status make_dims(itg_point_space *p, const itg_search_options *o, itg
     }
     for (int32_t i = 0; i < groups; i++) {
         const itg_choice_group *g = &p->groups->groups[i];
-        int32_t count = g->is_weight ? o->weight_method_count : o->activation_method_count;
+        int32_t count = g->is_weight ? o->weight_methods.count : o->activation_methods.count;
         if (count > 1 && is_estimated(p, g)) add_dim(p, i, (itg_dim){count, indices, false, 0});
     }
     return ITG_OK;
@@ -83,16 +83,14 @@ itg_status itg_point_space_create(const itg_hardware *hw, const itg_graph *graph
                                   itg_error *err)
 {
     itg_space_options widths = {o->weight_bits, o->activation_bits, o->input_bits, o->output_bits};
-    itg_status status = check_methods("weights", o->weight_methods, o->weight_method_count, err);
-    if (status == ITG_OK)
-        status =
-            check_methods("activations", o->activation_methods, o->activation_method_count, err);
+    itg_status status = check_methods("weights", &o->weight_methods, err);
+    if (status == ITG_OK) status = check_methods("activations", &o->activation_methods, err);
     if (status != ITG_OK) return status;
     itg_point_space *p = calloc(1, sizeof *p);
     if (!p) return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
     p->graph = graph;
-    copy_methods(o->weight_methods, o->weight_method_count, p->weight_methods);
-    copy_methods(o->activation_methods, o->activation_method_count, p->activation_methods);
+    copy_methods(&o->weight_methods, p->weight_methods);
+    copy_methods(&o->activation_methods, p->activation_methods);
     status = itg_choice_space_create(hw, graph, &widths, &p->groups, err);
     if (status == ITG_OK) status = make_dims(p, o, err);
     if (status != ITG_OK)
