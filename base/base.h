@@ -81,7 +81,8 @@ void itg_sha256_update(itg_sha256 *hash, const void *data, size_t bytes);
 void itg_sha256_final(itg_sha256 *hash, unsigned char out[32]);
 /* The hash of one piece. */
 void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32]);
-void itg_sha256_hex(const unsigned char digest[32], char out[65]); /* lower case, terminated */
+/* Lower case, terminated; returns out. */
+const char *itg_sha256_hex(const unsigned char digest[32], char out[65]);
 
 /* ---- random numbers (rng.c): xoshiro256** seeded by splitmix64 (Blackman, Vigna 2018); equal on
  * every platform ---- */

@@ -116,7 +116,7 @@ void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32])
     itg_sha256_final(&hash, out);
 }
 
-void itg_sha256_hex(const unsigned char digest[32], char out[65])
+const char *itg_sha256_hex(const unsigned char digest[32], char out[65])
 {
     static const char digits[] = "0123456789abcdef";
     for (int i = 0; i < 32; i++) {
@@ -124,4 +124,5 @@ void itg_sha256_hex(const unsigned char digest[32], char out[65])
         out[2 * i + 1] = digits[digest[i] & 15];
     }
     out[64] = '\0';
+    return out;
 }

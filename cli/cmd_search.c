@@ -112,8 +112,8 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
 static itg_status name_run(const itg_run_record *run, itg_error *err)
 {
     itg_error why = *err;
-    return itg_cli_error(err, why.code, "%.200s: run %lld: %.280s", run->log, (long long)run->run,
-                         why.message);
+    return itg_fail(err, why.code, "%.200s: run %lld: %.280s", run->log, (long long)run->run,
+                    why.message);
 }
 
 /* Before anything is computed: what is lost, and what does nothing. */

@@ -51,6 +51,7 @@ typedef union itg_cli_value {
     double fraction;
     double number; /* DECIBELS, SECONDS, BYTES, AMOUNT */
     itg_bits_range range;
+    int choice; /* as which the parser sets the enumerations */
     itg_threshold_method threshold;
     struct {
         itg_metric values[ITG_MOST_OBJECTIVES];

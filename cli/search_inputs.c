@@ -100,11 +100,10 @@ static void say_number(char *out, double value)
 
 static void say_methods(char *out, const itg_threshold_methods *methods)
 {
-    size_t used = 0;
-    snprintf(out, ITG_CLI_OPTION_TEXT, "none");
-    for (int32_t i = 0; i < methods->count && used < ITG_CLI_OPTION_TEXT; i++)
-        used += (size_t)snprintf(out + used, ITG_CLI_OPTION_TEXT - used, "%s%s", i > 0 ? "," : "",
-                                 itg_threshold_name(methods->values[i]));
+    snprintf(out, ITG_CLI_OPTION_TEXT, "%s", methods->count > 0 ? "" : "none");
+    for (int32_t i = 0; i < methods->count; i++)
+        itg_cli_append(out, ITG_CLI_OPTION_TEXT, "%s%s", i > 0 ? "," : "",
+                       itg_threshold_name(methods->values[i]));
 }
 
 static void say_value(const itg_cli_spec *spec, const itg_cli_value *v, char *out)
@@ -187,12 +186,12 @@ itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
     if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR || itg_model_is_classifier(w->model))
         return ITG_OK;
     if (w->args->given[ITG_CLI_OPT_MAX_DROP])
-        return itg_cli_error(err, ITG_BAD_ARGUMENT,
-                             "--max-drop counts points of a classifier, and %.200s is none (%d "
-                             "output%s, without one axis of classes to itself): give --min-sqnr "
-                             "DB, as in --min-sqnr 30dB, the least SQNR of all its outputs",
-                             itg_model_name(w->model), (int)itg_model_output_count(w->model),
-                             itg_model_output_count(w->model) == 1 ? "" : "s");
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "--max-drop counts points of a classifier, and %.200s is none (%d "
+                        "output%s, without one axis of classes to itself): give --min-sqnr "
+                        "DB, as in --min-sqnr 30dB, the least SQNR of all its outputs",
+                        itg_model_name(w->model), (int)itg_model_output_count(w->model),
+                        itg_model_output_count(w->model) == 1 ? "" : "s");
     itg_goal_release(goal, ITG_METRIC_ACCURACY);
     if (itg_goal_maximizes_quality(goal))
         goal->objectives[0] = ITG_METRIC_SQNR;

@@ -12,9 +12,9 @@
 static itg_status refuse(const itg_cli_search_work *w, itg_cli_option option, const char *given,
                          const char *logged, itg_error *err)
 {
-    return itg_cli_error(err, ITG_BAD_ARGUMENT, "--%s %s: run %" PRId64 " of %s has %s",
-                         itg_cli_option_spec(option)->name, given, w->resumed->run,
-                         w->args->values[ITG_CLI_OPT_DB].text, logged);
+    return itg_fail(err, ITG_BAD_ARGUMENT, "--%s %s: run %" PRId64 " of %s has %s",
+                    itg_cli_option_spec(option)->name, given, w->resumed->run,
+                    w->args->values[ITG_CLI_OPT_DB].text, logged);
 }
 
 /* "runs.db: run 3: its options": what errors call a document of the log. */
@@ -33,10 +33,10 @@ static itg_status check_trials(itg_cli_search_work *w, itg_error *err)
         return ITG_OK;
     }
     if (*trials >= w->replay_count) return ITG_OK;
-    return itg_cli_error(
-        err, ITG_BAD_ARGUMENT,
-        "--trials %" PRId64 ": run %" PRId64 " of %s has %" PRId64 " trials already", *trials,
-        w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, w->replay_count);
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "--trials %" PRId64 ": run %" PRId64 " of %s has %" PRId64 " trials already",
+                    *trials, w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text,
+                    w->replay_count);
 }
 
 static itg_status resume_options(itg_cli_search_work *w, itg_error *err)
@@ -72,9 +72,9 @@ static itg_status resume_hardware(itg_cli_search_work *w, itg_error *err)
         return status;
     if (strcmp(itg_hardware_name(w->hw), info->hardware_name) != 0)
         return refuse(w, ITG_CLI_OPT_HW, name, info->hardware_name, err);
-    return itg_cli_error(
-        err, ITG_BAD_ARGUMENT, "--hw %s: run %" PRId64 " of %s has another description of '%s'",
-        name, w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, info->hardware_name);
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "--hw %s: run %" PRId64 " of %s has another description of '%s'", name,
+                    w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, info->hardware_name);
 }
 
 static itg_status resume_preprocess(itg_cli_search_work *w, itg_error *err)
@@ -90,9 +90,9 @@ static itg_status resume_preprocess(itg_cli_search_work *w, itg_error *err)
     status = itg_preprocess_text(&given, &text, err);
     if (status == ITG_OK) status = itg_preprocess_text(&w->preprocess, &before, err);
     if (status == ITG_OK && strcmp(text, before) != 0)
-        status = itg_cli_error(err, ITG_BAD_ARGUMENT,
-                               "the preprocessing would be %s, run %" PRId64 " of %s has %s", text,
-                               w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, before);
+        status = itg_fail(err, ITG_BAD_ARGUMENT,
+                          "the preprocessing would be %s, run %" PRId64 " of %s has %s", text,
+                          w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, before);
     itg_free(text);
     itg_free(before);
     return status;
@@ -150,11 +150,10 @@ static itg_status compare_hash(const itg_cli_search_work *w, const char *path,
 {
     char is[ITG_CLI_HEX], was[ITG_CLI_HEX];
     if (memcmp(found, logged, 32) == 0) return ITG_OK;
-    return itg_cli_error(
-        err, ITG_BAD_ARGUMENT,
-        "%.120s: has SHA-256 %.16s..., run %" PRId64 " of %.120s had %.16s... (%.120s)", path,
-        itg_cli_hex(found, is), w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text,
-        itg_cli_hex(logged, was), logged_name);
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "%.120s: has SHA-256 %.16s..., run %" PRId64 " of %.120s had %.16s... (%.120s)",
+                    path, itg_sha256_hex(found, is), w->resumed->run,
+                    w->args->values[ITG_CLI_OPT_DB].text, itg_sha256_hex(logged, was), logged_name);
 }
 
 itg_status itg_cli_search_agree(const itg_cli_search_work *w, itg_error *err)
@@ -202,14 +201,14 @@ static itg_status check_version(const itg_cli_search_work *w, itg_error *err)
     const char *version = w->resumed->info.engine_version;
     const char *db = w->args->values[ITG_CLI_OPT_DB].text;
     if (strcmp(version, itg_engine_version()) != 0)
-        return itg_cli_error(err, ITG_UNSUPPORTED,
-                             "run %" PRId64 " of %s was made by version %s; this is %s, which "
-                             "cannot go on with it",
-                             w->resumed->run, db, version, itg_engine_version());
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "run %" PRId64 " of %s was made by version %s; this is %s, which "
+                        "cannot go on with it",
+                        w->resumed->run, db, version, itg_engine_version());
     if (!w->resumed->info.space_json)
-        return itg_cli_error(err, ITG_UNSUPPORTED,
-                             "run %" PRId64 " of %s was written before runs could be resumed",
-                             w->resumed->run, db);
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "run %" PRId64 " of %s was written before runs could be resumed",
+                        w->resumed->run, db);
     return ITG_OK;
 }
 

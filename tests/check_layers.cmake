@@ -9,7 +9,7 @@ set(knows_realize realize hardware graph kernels base)
 set(knows_search search sim realize hardware graph kernels base)
 set(knows_logs logs base)
 set(knows_api api search sim realize hardware graph kernels base)
-set(knows_cli cli)
+set(knows_cli cli base)
 
 set(bad 0)
 set(seen 0)
