@@ -83,6 +83,8 @@ void itg_sha256_final(itg_sha256 *hash, unsigned char out[32]);
 void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32]);
 /* Lower case, terminated; returns out. */
 const char *itg_sha256_hex(const unsigned char digest[32], char out[65]);
+/* From such text (NULL: none); false, and zeros, where it is something else. */
+bool itg_sha256_parse(const char *text, unsigned char out[32]);
 
 /* ---- random numbers (rng.c): xoshiro256** seeded by splitmix64 (Blackman, Vigna 2018); equal on
  * every platform ---- */

@@ -1,31 +1,24 @@
 /* Search options as JSON, for the log, and back: a run is resumed from what stands there. What is
  * not limited or not chosen is null. The seed is a string: 64 bits do not fit a JSON number. */
-#include "base/json.h"
+#include "base/json_take.h"
 #include "base/json_write.h"
 #include "search/searcher.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct reader {
-    const itg_json *json;
-    const itg_json_value *root;
-    itg_error *err;
-} reader;
-
-static itg_status refuse(const reader *r, const itg_json_value *v, const char *expected)
+/* The member, unless it is absent or null, or reading has failed. */
+static const itg_json_value *find(const itg_json_taker *t, const char *key)
 {
-    return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected %s", expected);
+    const itg_json_value *v =
+        t->status == ITG_OK ? itg_json_find(itg_json_root(t->json), key) : NULL;
+    return v && itg_json_typeof(v) != ITG_JSON_NULL ? v : NULL;
 }
 
-/* The member, unless it is absent or null. */
-static const itg_json_value *find(const reader *r, const char *key)
+static void refuse(itg_json_taker *t, const itg_json_value *v, const char *expected)
 {
-    const itg_json_value *v = itg_json_find(r->root, key);
-    return v && itg_json_typeof(v) != ITG_JSON_NULL ? v : NULL;
+    itg_json_refuse(t, v, ITG_BAD_FILE, "expected %s", expected);
 }
 
 /* ---- kinds of options: how the member at `at` is written and read ---- */
@@ -39,9 +32,9 @@ static void write_integer(itg_json_writer *w, const char *key, const void *at)
         itg_json_put_null(w, key);
 }
 
-static itg_status read_integer(const reader *r, const itg_json_value *v, void *at)
+static void read_integer(itg_json_taker *t, const itg_json_value *v, void *at)
 {
-    return itg_json_get_int(r->json, v, 0, INT64_C(1) << 53, at, r->err);
+    *(int64_t *)at = itg_json_int_of(t, v, 0, INT64_C(1) << 53);
 }
 
 static void write_number(itg_json_writer *w, const char *key, const void *at)
@@ -50,13 +43,10 @@ static void write_number(itg_json_writer *w, const char *key, const void *at)
     itg_json_put_number(w, key, value > 0 ? value : (double)NAN);
 }
 
-static itg_status read_number(const reader *r, const itg_json_value *v, void *at)
+static void read_number(itg_json_taker *t, const itg_json_value *v, void *at)
 {
-    double value = 0;
-    itg_status status = itg_json_get_number(r->json, v, &value, r->err);
-    if (status == ITG_OK && !(value >= 0)) status = refuse(r, v, "a number from 0 on");
-    if (status == ITG_OK) *(double *)at = value;
-    return status;
+    *(double *)at = itg_json_number_of(t, v);
+    if (!(*(double *)at >= 0)) refuse(t, v, "a number from 0 on");
 }
 
 static void write_seed(itg_json_writer *w, const char *key, const void *at)
@@ -64,18 +54,9 @@ static void write_seed(itg_json_writer *w, const char *key, const void *at)
     itg_json_put(w, key, "\"%" PRIu64 "\"", *(const uint64_t *)at);
 }
 
-static itg_status read_seed(const reader *r, const itg_json_value *v, void *at)
+static void read_seed(itg_json_taker *t, const itg_json_value *v, void *at)
 {
-    const char *text = NULL;
-    char *end;
-    itg_status status = itg_json_get_string(r->json, v, &text, r->err);
-    if (status != ITG_OK) return status;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
-        return refuse(r, v, "an integer from 0 to 18446744073709551615 as a string");
-    *(uint64_t *)at = value;
-    return ITG_OK;
+    *(uint64_t *)at = itg_json_seed_of(t, v);
 }
 
 static void write_range(itg_json_writer *w, const char *key, const void *at)
@@ -87,16 +68,15 @@ static void write_range(itg_json_writer *w, const char *key, const void *at)
         itg_json_put(w, key, "[%" PRId32 ", %" PRId32 "]", range->min, range->max);
 }
 
-static itg_status read_range(const reader *r, const itg_json_value *v, void *at)
+static void read_range(itg_json_taker *t, const itg_json_value *v, void *at)
 {
-    int64_t min = 0, max = 0;
-    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) != 2)
-        return refuse(r, v, "[MIN, MAX]");
-    itg_status status = itg_json_get_int(r->json, itg_json_at(v, 0), 0, 32, &min, r->err);
-    if (status == ITG_OK)
-        status = itg_json_get_int(r->json, itg_json_at(v, 1), min, 32, &max, r->err);
-    if (status == ITG_OK) *(itg_bits_range *)at = (itg_bits_range){(int32_t)min, (int32_t)max};
-    return status;
+    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) != 2) {
+        refuse(t, v, "[MIN, MAX]");
+        return;
+    }
+    int64_t min = itg_json_int_of(t, itg_json_at(v, 0), 0, 32);
+    int64_t max = itg_json_int_of(t, itg_json_at(v, 1), min, 32);
+    *(itg_bits_range *)at = (itg_bits_range){(int32_t)min, (int32_t)max};
 }
 
 static void write_methods(itg_json_writer *w, const char *key, const void *at)
@@ -108,20 +88,19 @@ static void write_methods(itg_json_writer *w, const char *key, const void *at)
     itg_json_end(w, ']');
 }
 
-static itg_status read_methods(const reader *r, const itg_json_value *v, void *at)
+static void read_methods(itg_json_taker *t, const itg_json_value *v, void *at)
 {
     itg_threshold_methods *methods = at;
-    const char *name = NULL;
-    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) > ITG_MAX_METHODS)
-        return refuse(r, v, "a list of threshold methods");
-    for (size_t i = 0; i < itg_json_length(v); i++) {
-        itg_status status = itg_json_get_string(r->json, itg_json_at(v, i), &name, r->err);
-        if (status == ITG_OK && !itg_threshold_from_name(name, &methods->values[i]))
-            status = refuse(r, itg_json_at(v, i), "the name of a threshold method");
-        if (status != ITG_OK) return status;
+    if (itg_json_typeof(v) != ITG_JSON_ARRAY || itg_json_length(v) > ITG_MAX_METHODS) {
+        refuse(t, v, "a list of threshold methods");
+        return;
     }
     methods->count = (int32_t)itg_json_length(v);
-    return ITG_OK;
+    for (size_t i = 0; i < itg_json_length(v); i++) {
+        const char *name = itg_json_text_of(t, itg_json_at(v, i));
+        if (name && !itg_threshold_from_name(name, &methods->values[i]))
+            refuse(t, itg_json_at(v, i), "the name of a threshold method");
+    }
 }
 
 static void write_searcher(itg_json_writer *w, const char *key, const void *at)
@@ -130,16 +109,14 @@ static void write_searcher(itg_json_writer *w, const char *key, const void *at)
     itg_json_put_text(w, key, *text ? text : itg_searcher_name(0));
 }
 
-static itg_status read_searcher(const reader *r, const itg_json_value *v, void *at)
+static void read_searcher(itg_json_taker *t, const itg_json_value *v, void *at)
 {
-    const char *name = NULL;
+    const char *name = itg_json_text_of(t, v);
     itg_error why = {0};
-    itg_status status = itg_json_get_string(r->json, v, &name, r->err);
-    if (status != ITG_OK) return status;
+    if (!name) return;
     if (itg_searcher_check(name, &why) != ITG_OK)
-        return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "%s", why.message);
+        itg_json_refuse(t, v, ITG_BAD_FILE, "%s", why.message);
     snprintf(at, ITG_SEARCHER_TEXT, "%s", name);
-    return ITG_OK;
 }
 
 static void write_kernels(itg_json_writer *w, const char *key, const void *at)
@@ -147,13 +124,10 @@ static void write_kernels(itg_json_writer *w, const char *key, const void *at)
     itg_json_put_text(w, key, itg_float_kernels_name(*(const itg_float_kernels *)at));
 }
 
-static itg_status read_kernels(const reader *r, const itg_json_value *v, void *at)
+static void read_kernels(itg_json_taker *t, const itg_json_value *v, void *at)
 {
-    const char *name = NULL;
-    itg_status status = itg_json_get_string(r->json, v, &name, r->err);
-    if (status == ITG_OK && !itg_float_kernels_from_name(name, at))
-        status = refuse(r, v, "\"reference\" or \"onednn\"");
-    return status;
+    const char *name = itg_json_text_of(t, v);
+    if (name && !itg_float_kernels_from_name(name, at)) refuse(t, v, "\"reference\" or \"onednn\"");
 }
 
 static void write_flag(itg_json_writer *w, const char *key, const void *at)
@@ -161,9 +135,9 @@ static void write_flag(itg_json_writer *w, const char *key, const void *at)
     itg_json_put_bool(w, key, *(const bool *)at);
 }
 
-static itg_status read_flag(const reader *r, const itg_json_value *v, void *at)
+static void read_flag(itg_json_taker *t, const itg_json_value *v, void *at)
 {
-    return itg_json_get_bool(r->json, v, at, r->err);
+    *(bool *)at = itg_json_bool_of(t, v);
 }
 
 typedef enum kind {
@@ -181,7 +155,7 @@ typedef enum kind {
 
 static const struct {
     void (*write)(itg_json_writer *w, const char *key, const void *at);
-    itg_status (*read)(const reader *r, const itg_json_value *v, void *at);
+    void (*read)(itg_json_taker *t, const itg_json_value *v, void *at);
 } kinds[] = {
     [INTEGER] = {write_integer, read_integer},
     [SECONDS] = {write_number, read_number},
@@ -232,23 +206,21 @@ static void write_goal(itg_json_writer *w, const itg_goal *goal)
 }
 
 /* A constraint where the member is there. */
-static itg_status read_bound(const reader *r, const char *key, itg_metric metric, bool below_float,
-                             itg_goal *goal)
+static void read_bound(itg_json_taker *t, const char *key, itg_metric metric, bool below_float,
+                       itg_goal *goal)
 {
-    const itg_json_value *v = find(r, key);
+    const itg_json_value *v = find(t, key);
     double bound = 0;
-    itg_status status = v ? read_number(r, v, &bound) : ITG_OK;
-    if (status == ITG_OK && v) (void)itg_goal_constrain(goal, metric, bound, below_float);
-    return status;
+    if (!v) return;
+    read_number(t, v, &bound);
+    (void)itg_goal_constrain(goal, metric, bound, below_float);
 }
 
-static itg_status read_objectives(const reader *r, itg_metric quality, itg_goal *goal)
+static void read_objectives(itg_json_taker *t, itg_metric quality, itg_goal *goal)
 {
-    const itg_json_value *v = find(r, "optimize");
-    const char *text = "size";
-    itg_status status = v ? itg_json_get_string(r->json, v, &text, r->err) : ITG_OK;
-    if (status != ITG_OK) return status;
-    while (*text && goal->objective_count < ITG_MOST_OBJECTIVES) {
+    const itg_json_value *v = find(t, "optimize");
+    const char *text = v ? itg_json_text_of(t, v) : "size";
+    while (text && *text && goal->objective_count < ITG_MOST_OBJECTIVES) {
         char name[32];
         itg_metric *next = &goal->objectives[goal->objective_count++];
         size_t length = strcspn(text, ",");
@@ -256,33 +228,30 @@ static itg_status read_objectives(const reader *r, itg_metric quality, itg_goal 
         if (strcmp(name, "quality") == 0)
             *next = quality;
         else if (!itg_metric_from_goal(name, next))
-            return refuse(r, v, "\"quality\" or names of costs");
+            refuse(t, v, "\"quality\" or names of costs");
         text += length + strspn(text + length, ", ");
     }
-    return *text ? refuse(r, v, "fewer objectives") : ITG_OK;
+    if (text && *text) refuse(t, v, "fewer objectives");
 }
 
-static itg_status read_goal(const reader *r, itg_goal *goal)
+static void read_goal(itg_json_taker *t, itg_goal *goal)
 {
-    const itg_json_value *v = find(r, "quality");
-    const char *name = "accuracy";
+    const itg_json_value *v = find(t, "quality");
+    const char *name = v ? itg_json_text_of(t, v) : "accuracy";
     char key[32];
     itg_metric quality = ITG_METRIC_ACCURACY;
-    itg_status status = v ? itg_json_get_string(r->json, v, &name, r->err) : ITG_OK;
-    *goal = (itg_goal){0};
-    if (status == ITG_OK && (!itg_metric_from_name(name, &quality) || itg_metric_is_cost(quality) ||
-                             !itg_metric_about(quality)->up))
-        return refuse(r, v, "the name of a quality");
-    if (status == ITG_OK) status = read_objectives(r, quality, goal);
-    if (status != ITG_OK) return status;
+    if (name && (!itg_metric_from_name(name, &quality) || itg_metric_is_cost(quality) ||
+                 !itg_metric_about(quality)->up))
+        refuse(t, v, "the name of a quality");
+    read_objectives(t, quality, goal);
+    if (t->status != ITG_OK) return;
     if (quality != ITG_METRIC_ACCURACY && !itg_goal_maximizes_quality(goal))
         (void)itg_goal_constrain(goal, quality, -(double)INFINITY, false);
-    status = read_bound(r, "min_quality", quality, false, goal);
-    if (status == ITG_OK) status = read_bound(r, "max_drop", quality, true, goal);
-    for (int i = 0; i < ITG_METRIC_COUNT && status == ITG_OK; i++)
+    read_bound(t, "min_quality", quality, false, goal);
+    read_bound(t, "max_drop", quality, true, goal);
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
         if (itg_metric_about((itg_metric)i)->goal)
-            status = read_bound(r, limit_key(i, key, sizeof key), (itg_metric)i, false, goal);
-    return status;
+            read_bound(t, limit_key(i, key, sizeof key), (itg_metric)i, false, goal);
 }
 
 /* ---- the whole ---- */
@@ -303,7 +272,7 @@ itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_
     return ITG_OK;
 }
 
-static itg_status check_keys(const reader *r)
+static void check_keys(itg_json_taker *t)
 {
     enum { GOAL_KEYS = 4 };
     char limits[ITG_METRIC_COUNT][32];
@@ -315,23 +284,7 @@ static itg_status check_keys(const reader *r)
             keys[count++] = limit_key(i, limits[i], sizeof limits[i]);
     for (int i = 0; i < OPTIONS; i++)
         keys[count++] = options[i].key;
-    return itg_json_allow_keys(r->json, r->root, keys, r->err);
-}
-
-static itg_status read_options(const reader *r, itg_search_options *o)
-{
-    const itg_json_value *searcher = NULL;
-    itg_status status = itg_json_typeof(r->root) == ITG_JSON_OBJECT
-                            ? check_keys(r)
-                            : refuse(r, r->root, "an object: options");
-    if (status == ITG_OK)
-        status = itg_json_need(r->json, r->root, "searcher", ITG_JSON_STRING, &searcher, r->err);
-    if (status == ITG_OK) status = read_goal(r, &o->goal);
-    for (int i = 0; i < OPTIONS && status == ITG_OK; i++) {
-        const itg_json_value *v = find(r, options[i].key);
-        if (v) status = kinds[options[i].kind].read(r, v, (char *)o + options[i].offset);
-    }
-    return status;
+    itg_json_take_keys(t, itg_json_root(t->json), keys);
 }
 
 itg_status itg_search_options_from_text(const char *text, const char *source,
@@ -341,9 +294,17 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
     itg_json *json = NULL;
     itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
     if (status != ITG_OK) return status;
-    const reader r = {json, itg_json_root(json), err};
-    status = read_options(&r, &read);
-    if (status == ITG_OK) *out = read;
+    itg_json_taker t = {json, err, ITG_OK};
+    const itg_json_value *root = itg_json_root(json);
+    if (itg_json_typeof(root) != ITG_JSON_OBJECT) refuse(&t, root, "an object: options");
+    check_keys(&t);
+    (void)itg_json_take_text(&t, root, "searcher");
+    read_goal(&t, &read.goal);
+    for (int i = 0; i < OPTIONS; i++) {
+        const itg_json_value *v = find(&t, options[i].key);
+        if (v) kinds[options[i].kind].read(&t, v, (char *)&read + options[i].offset);
+    }
+    if (t.status == ITG_OK) *out = read;
     itg_json_destroy(json);
-    return status;
+    return t.status;
 }
