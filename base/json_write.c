@@ -5,45 +5,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void begin_line(itg_json_writer *w)
+static void begin_line(itg_json_writer *w, int levels)
 {
-    if (w->indent > 0) itg_strbuf_format(&w->text, "\n%*s", w->indent - 1, "");
-    w->indent = 0;
+    itg_strbuf_format(&w->text, "\n%*s", 2 * levels, "");
 }
 
-static void put_key(itg_json_writer *w, const char *key)
+static int lines_around(const itg_json_writer *w)
 {
-    if (w->comma) itg_strbuf_add(&w->text, w->tight || w->indent > 0 ? "," : ", ");
-    begin_line(w);
+    int levels = 0;
+    for (int i = 1; i <= w->depth; i++)
+        levels += w->styles[i] == ITG_JSON_LINES;
+    return levels;
+}
+
+void itg_json_key(itg_json_writer *w, const char *key)
+{
+    itg_json_style style = w->styles[w->depth];
+    if (w->comma) itg_strbuf_add(&w->text, style == ITG_JSON_INLINE ? ", " : ",");
+    if (style == ITG_JSON_LINES) begin_line(w, lines_around(w));
     w->comma = true;
     if (!key) return;
     itg_strbuf_json_string(&w->text, key);
     itg_strbuf_add(&w->text, ": ");
 }
 
-void itg_json_begin(itg_json_writer *w, const char *key, char bracket)
+void itg_json_begin_as(itg_json_writer *w, const char *key, char bracket, itg_json_style style)
 {
-    put_key(w, key);
+    itg_json_key(w, key);
     itg_strbuf_bytes(&w->text, &bracket, 1);
     w->comma = false;
+    if (w->depth == ITG_JSON_WRITE_DEPTH)
+        w->text.failed = true;
+    else
+        w->styles[++w->depth] = style;
+}
+
+void itg_json_begin(itg_json_writer *w, const char *key, char bracket)
+{
+    itg_json_begin_as(w, key, bracket, ITG_JSON_INLINE);
 }
 
 void itg_json_end(itg_json_writer *w, char bracket)
 {
-    begin_line(w);
+    bool lines = w->styles[w->depth] == ITG_JSON_LINES && w->comma;
+    w->depth -= w->depth > 0;
+    if (lines) begin_line(w, lines_around(w));
     itg_strbuf_bytes(&w->text, &bracket, 1);
     w->comma = true;
-}
-
-void itg_json_line(itg_json_writer *w, int blanks)
-{
-    w->indent = blanks + 1;
 }
 
 void itg_json_put(itg_json_writer *w, const char *key, const char *format, ...)
 {
     va_list arguments;
-    put_key(w, key);
+    itg_json_key(w, key);
     va_start(arguments, format);
     itg_strbuf_vformat(&w->text, format, arguments);
     va_end(arguments);
@@ -56,7 +70,7 @@ void itg_json_put_null(itg_json_writer *w, const char *key)
 
 void itg_json_put_text(itg_json_writer *w, const char *key, const char *value)
 {
-    put_key(w, key);
+    itg_json_key(w, key);
     if (value)
         itg_strbuf_json_string(&w->text, value);
     else
@@ -77,6 +91,11 @@ void itg_json_put_number(itg_json_writer *w, const char *key, double value)
 {
     char digits[40];
     itg_json_put(w, key, "%s", isfinite(value) ? itg_json_digits(value, digits) : "null");
+}
+
+void itg_json_put_seed(itg_json_writer *w, const char *key, uint64_t value)
+{
+    itg_json_put(w, key, "\"%" PRIu64 "\"", value);
 }
 
 void itg_json_put_hash(itg_json_writer *w, const char *key, const unsigned char hash[32])

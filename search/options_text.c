@@ -51,7 +51,7 @@ static void read_number(itg_json_taker *t, const itg_json_value *v, void *at)
 
 static void write_seed(itg_json_writer *w, const char *key, const void *at)
 {
-    itg_json_put(w, key, "\"%" PRIu64 "\"", *(const uint64_t *)at);
+    itg_json_put_seed(w, key, *(const uint64_t *)at);
 }
 
 static void read_seed(itg_json_taker *t, const itg_json_value *v, void *at)

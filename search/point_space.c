@@ -1,4 +1,5 @@
 #include "search/point_space.h"
+#include "base/json_write.h"
 #include "sim/sim.h"
 #include <stdlib.h>
 #include <string.h>
@@ -142,61 +143,53 @@ void itg_point_space_corner(const itg_point_space *points, bool narrowest, int32
 
 /* ---- text ---- */
 
-static void add_edge(const itg_point_space *p, const itg_edge_ref *edge, itg_strbuf *out)
+static void put_edge(itg_json_writer *w, const itg_point_space *p, const itg_edge_ref *edge)
 {
     itg_strbuf name = {0};
-    itg_strbuf_format(&name, "%s -> ", p->graph->values[edge->value].name);
-    if (edge->node == ITG_NONE)
-        itg_strbuf_format(&name, "output.%d", edge->slot);
-    else
-        itg_strbuf_format(&name, "%s.%d", p->graph->nodes[edge->node].name, edge->slot);
-    if (itg_strbuf_ok(&name)) itg_strbuf_json_string(out, name.text);
-    out->failed |= name.failed;
+    itg_strbuf_format(&name, "%s -> %s.%d", p->graph->values[edge->value].name,
+                      edge->node == ITG_NONE ? "output" : p->graph->nodes[edge->node].name,
+                      edge->slot);
+    itg_json_put_text(w, NULL, name.text);
+    w->text.failed |= name.failed;
     itg_strbuf_deinit(&name);
 }
 
-static void add_values(const itg_point_space *p, int32_t d, itg_strbuf *out)
+static void put_dim(itg_json_writer *w, const itg_point_space *p, int32_t d)
 {
-    for (int32_t i = 0; i < p->dims[d].count; i++) {
-        itg_strbuf_add(out, i ? ", " : "");
-        if (p->dims[d].ordered)
-            itg_strbuf_format(out, "%d", p->dims[d].values[i]);
+    const itg_choice_group *group = &p->groups->groups[p->dim_group[d]];
+    const itg_dim *dim = &p->dims[d];
+    itg_json_begin(w, NULL, '{');
+    itg_json_put_text(w, "kind", dim->ordered ? "bits" : "threshold");
+    itg_json_begin(w, "edges", '[');
+    for (int32_t i = 0; i < group->edge_count; i++)
+        put_edge(w, p, &p->groups->edges[group->edges[i]]);
+    itg_json_end(w, ']');
+    itg_json_begin(w, "values", '[');
+    for (int32_t i = 0; i < dim->count; i++)
+        if (dim->ordered)
+            itg_json_put_int(w, NULL, dim->values[i]);
         else
-            itg_strbuf_json_string(out, itg_threshold_name(methods_of(p, p->dim_group[d])[i]));
-    }
-}
-
-itg_status itg_point_space_text(const itg_point_space *points, itg_strbuf *out)
-{
-    itg_strbuf_add(out, "[");
-    for (int32_t d = 0; d < points->space.dim_count; d++) {
-        const itg_choice_group *group = &points->groups->groups[points->dim_group[d]];
-        itg_strbuf_format(out, "%s{\"kind\": \"%s\", \"edges\": [", d ? ", " : "",
-                          points->dims[d].ordered ? "bits" : "threshold");
-        for (int32_t i = 0; i < group->edge_count; i++) {
-            itg_strbuf_add(out, i ? ", " : "");
-            add_edge(points, &points->groups->edges[group->edges[i]], out);
-        }
-        itg_strbuf_add(out, "], \"values\": [");
-        add_values(points, d, out);
-        itg_strbuf_add(out, "]}");
-    }
-    itg_strbuf_add(out, "]");
-    return itg_strbuf_ok(out) ? ITG_OK : ITG_NO_MEMORY;
+            itg_json_put_text(w, NULL, itg_threshold_name(methods_of(p, p->dim_group[d])[i]));
+    itg_json_end(w, ']');
+    itg_json_end(w, '}');
 }
 
 itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
                                  const itg_search_options *options, char **out, itg_error *err)
 {
     itg_point_space *points = NULL;
-    itg_strbuf text = {0};
+    itg_json_writer w = {0};
     itg_status status = itg_point_space_create(hw, model, options, &points, err);
-    if (status == ITG_OK && itg_point_space_text(points, &text) != ITG_OK)
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space as text");
+    if (status != ITG_OK) return status;
+    itg_json_begin(&w, NULL, '[');
+    for (int32_t d = 0; d < points->space.dim_count; d++)
+        put_dim(&w, points, d);
+    itg_json_end(&w, ']');
     itg_point_space_destroy(points);
-    if (status != ITG_OK)
-        itg_strbuf_deinit(&text);
-    else
-        *out = text.text;
-    return status;
+    if (!itg_strbuf_ok(&w.text)) {
+        itg_strbuf_deinit(&w.text);
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space as text");
+    }
+    *out = w.text.text;
+    return ITG_OK;
 }

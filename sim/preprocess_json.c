@@ -1,27 +1,29 @@
 /* Preprocessing in strategy files: float32 values as hex floats, so that they come back exactly. */
 #include "base/json_take.h"
+#include "base/json_write.h"
 #include "sim/sim.h"
 #include <math.h>
 
-static void write_list(const float *values, int32_t count, itg_strbuf *json)
+static void put_list(itg_json_writer *w, const char *key, const float *values, int32_t count)
 {
-    char text[40];
-    itg_strbuf_add(json, "[");
+    itg_json_begin(w, key, '[');
     for (int32_t i = 0; i < count; i++)
-        itg_strbuf_format(json, "%s\"%s\"", i ? ", " : "", itg_hex_double((double)values[i], text));
-    itg_strbuf_add(json, "]");
+        itg_json_put_hex(w, NULL, (double)values[i]);
+    itg_json_end(w, ']');
 }
 
 void itg_preprocess_write(const itg_preprocess *p, itg_strbuf *json)
 {
-    char text[40];
-    itg_strbuf_format(json, "{\"bgr\": %s, \"layout\": \"%s\", \"scale\": \"%s\", \"mean\": ",
-                      p->bgr ? "true" : "false", itg_sample_layout_name(p->layout),
-                      itg_hex_double((double)p->scale, text));
-    write_list(p->mean, p->mean_count, json);
-    itg_strbuf_add(json, ", \"std\": ");
-    write_list(p->std, p->std_count, json);
-    itg_strbuf_add(json, p->allow_nonfinite ? ", \"allow_nonfinite\": true}" : "}");
+    itg_json_writer w = {.text = *json};
+    itg_json_begin(&w, NULL, '{');
+    itg_json_put_bool(&w, "bgr", p->bgr);
+    itg_json_put_text(&w, "layout", itg_sample_layout_name(p->layout));
+    itg_json_put_hex(&w, "scale", (double)p->scale);
+    put_list(&w, "mean", p->mean, p->mean_count);
+    put_list(&w, "std", p->std, p->std_count);
+    if (p->allow_nonfinite) itg_json_put_bool(&w, "allow_nonfinite", true);
+    itg_json_end(&w, '}');
+    *json = w.text;
 }
 
 /* A number, or a hex float as a string. */

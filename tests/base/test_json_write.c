@@ -40,23 +40,41 @@ static void keys_and_texts_are_escaped(void **state)
     expect(&w, "{\"a\\\"\": \"\\n\\\\\", \"b\": null}");
 }
 
-static void lines_begin_where_they_are_asked_for(void **state)
+static void containers_have_their_style(void **state)
 {
     (void)state;
     itg_json_writer w = {0};
-    itg_json_begin(&w, NULL, '{');
-    itg_json_line(&w, 2);
-    itg_json_begin(&w, "a", '[');
-    w.tight = true;
+    itg_json_begin_as(&w, NULL, '{', ITG_JSON_LINES);
+    itg_json_begin_as(&w, "a", '[', ITG_JSON_TIGHT);
     itg_json_put_int(&w, NULL, 1);
     itg_json_put_int(&w, NULL, 2);
-    w.tight = false;
     itg_json_end(&w, ']');
-    itg_json_line(&w, 2);
-    itg_json_put_int(&w, "b", 3);
-    itg_json_line(&w, 0);
+    itg_json_begin_as(&w, "b", '[', ITG_JSON_LINES);
+    itg_json_begin(&w, NULL, '{');
+    itg_json_put_int(&w, "x", 1);
+    itg_json_put_int(&w, "y", 2);
     itg_json_end(&w, '}');
-    expect(&w, "{\n  \"a\": [1,2],\n  \"b\": 3\n}");
+    itg_json_put_null(&w, NULL);
+    itg_json_end(&w, ']');
+    itg_json_begin_as(&w, "c", '[', ITG_JSON_LINES);
+    itg_json_end(&w, ']');
+    itg_json_key(&w, "d");
+    itg_strbuf_add(&w.text, "3");
+    itg_json_end(&w, '}');
+    expect(&w, "{\n  \"a\": [1,2],\n  \"b\": [\n    {\"x\": 1, \"y\": 2},\n    null\n  ],\n  "
+               "\"c\": [],\n  \"d\": 3\n}");
+}
+
+static void too_deep_a_text_fails(void **state)
+{
+    (void)state;
+    itg_json_writer w = {0};
+    for (int i = 0; i < ITG_JSON_WRITE_DEPTH; i++)
+        itg_json_begin(&w, NULL, '[');
+    assert_true(itg_strbuf_ok(&w.text));
+    itg_json_begin(&w, NULL, '[');
+    assert_false(itg_strbuf_ok(&w.text));
+    itg_strbuf_deinit(&w.text);
 }
 
 static void numbers_read_back_as_they_were(void **state)
@@ -99,7 +117,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_and_elements_have_commas_between_them),
         cmocka_unit_test(keys_and_texts_are_escaped),
-        cmocka_unit_test(lines_begin_where_they_are_asked_for),
+        cmocka_unit_test(containers_have_their_style),
+        cmocka_unit_test(too_deep_a_text_fails),
         cmocka_unit_test(numbers_read_back_as_they_were),
         cmocka_unit_test(hashes_are_hexadecimal),
     };
