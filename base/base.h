@@ -63,6 +63,7 @@ typedef struct itg_strbuf {
 void itg_strbuf_add(itg_strbuf *buffer, const char *text);
 void itg_strbuf_bytes(itg_strbuf *buffer, const void *data, size_t bytes);
 void itg_strbuf_format(itg_strbuf *buffer, const char *format, ...) ITG_PRINTF(2, 3);
+void itg_strbuf_vformat(itg_strbuf *buffer, const char *format, va_list arguments);
 void itg_strbuf_json_string(itg_strbuf *buffer, const char *text); /* quoted and escaped */
 bool itg_strbuf_ok(const itg_strbuf *buffer);
 void itg_strbuf_deinit(itg_strbuf *buffer);
@@ -86,7 +87,10 @@ void itg_sha256_update(itg_sha256 *hash, const void *data, size_t bytes);
 void itg_sha256_final(itg_sha256 *hash, unsigned char out[32]);
 /* The hash of one piece. */
 void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32]);
-void itg_sha256_hex(const unsigned char digest[32], char out[65]); /* lower case, terminated */
+/* Lower case, terminated; returns out. */
+const char *itg_sha256_hex(const unsigned char digest[32], char out[65]);
+/* From such text (NULL: none); false, and zeros, where it is something else. */
+bool itg_sha256_parse(const char *text, unsigned char out[32]);
 
 /* ---- random numbers (rng.c): xoshiro256** seeded by splitmix64 (Blackman, Vigna 2018); equal on
  * every platform ---- */

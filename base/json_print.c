@@ -1,7 +1,7 @@
 /* A parsed value as compact text: members in the order they came, so that printing is stable. */
 #include "base/json_tree.h"
+#include "base/json_write.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *itg_json_source(const itg_json *json)
@@ -9,8 +9,7 @@ const char *itg_json_source(const itg_json *json)
     return json->source;
 }
 
-/* The fewest digits that read back as the same double; integers within 2^53 plainly, larger ones
- * never as an integer literal (the reader refuses those). */
+/* Integers within 2^53 plainly, all else by its fewest digits. */
 static void print_number(double number, itg_strbuf *out)
 {
     char text[40];
@@ -19,11 +18,7 @@ static void print_number(double number, itg_strbuf *out)
         itg_strbuf_format(out, "%lld", (long long)number);
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) break;
-    }
-    itg_strbuf_add(out, text);
+    itg_strbuf_add(out, itg_json_digits(number, text));
     if (!strpbrk(text, ".e")) itg_strbuf_add(out, ".0");
 }
 

@@ -40,21 +40,25 @@ void itg_strbuf_add(itg_strbuf *buffer, const char *text)
     itg_strbuf_bytes(buffer, text, strlen(text));
 }
 
+void itg_strbuf_vformat(itg_strbuf *buffer, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    if (length < 0) buffer->failed = true;
+    if (length >= 0 && reserve(buffer, (size_t)length)) {
+        vsnprintf(buffer->text + buffer->length, (size_t)length + 1, format, again);
+        buffer->length += (size_t)length;
+    }
+    va_end(again);
+}
+
 void itg_strbuf_format(itg_strbuf *buffer, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    itg_strbuf_vformat(buffer, format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        buffer->failed = true;
-        return;
-    }
-    if (!reserve(buffer, (size_t)length)) return;
-    va_start(arguments, format);
-    vsnprintf(buffer->text + buffer->length, (size_t)length + 1, format, arguments);
-    va_end(arguments);
-    buffer->length += (size_t)length;
 }
 
 static void add_escaped(itg_strbuf *buffer, char c)

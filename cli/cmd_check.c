@@ -113,77 +113,76 @@ static int print_nodes(const itg_check *check)
 
 /* ---- JSON ---- */
 
-static void json_model(itg_cli_json *json, const itg_model *model)
+static void json_model(itg_json_writer *json, const itg_model *model)
 {
-    char text[128];
-    itg_cli_json_text(json, "model", itg_model_name(model));
-    itg_cli_json_text(json, "model_hash", itg_cli_hex(itg_model_hash(model), text));
-    itg_cli_json_bool(json, "dropped_softmax", itg_model_dropped_softmax(model));
+    itg_json_put_text(json, "model", itg_model_name(model));
+    itg_json_put_hash(json, "model_hash", itg_model_hash(model));
+    itg_json_put_bool(json, "dropped_softmax", itg_model_dropped_softmax(model));
     for (int out = 0; out < 2; out++) {
         int32_t count = out ? itg_model_output_count(model) : itg_model_input_count(model);
-        itg_cli_json_begin(json, out ? "outputs" : "inputs", '[');
+        itg_json_begin(json, out ? "outputs" : "inputs", '[');
         for (int32_t i = 0; i < count; i++) {
             const itg_shape *shape =
                 out ? itg_model_output_shape(model, i) : itg_model_input_shape(model, i);
-            itg_cli_json_begin(json, NULL, '{');
-            itg_cli_json_text(json, "name",
+            itg_json_begin(json, NULL, '{');
+            itg_json_put_text(json, "name",
                               out ? itg_model_output_name(model, i)
                                   : itg_model_input_name(model, i));
-            itg_cli_json_text(json, "type",
+            itg_json_put_text(json, "type",
                               out ? itg_model_output_type(model, i)
                                   : itg_model_input_type(model, i));
-            itg_cli_json_begin(json, "shape", '[');
+            itg_json_begin(json, "shape", '[');
             for (int32_t d = 0; d < shape->rank; d++)
-                itg_cli_json_integer(json, NULL, shape->dims[d]);
-            itg_cli_json_end(json, ']');
-            itg_cli_json_end(json, '}');
+                itg_json_put_int(json, NULL, shape->dims[d]);
+            itg_json_end(json, ']');
+            itg_json_end(json, '}');
         }
-        itg_cli_json_end(json, ']');
+        itg_json_end(json, ']');
     }
 }
 
-static void json_costs(itg_cli_json *json, const char *key, const itg_hardware *hw,
+static void json_costs(itg_json_writer *json, const char *key, const itg_hardware *hw,
                        const itg_score *score)
 {
-    itg_cli_json_begin(json, key, '{');
+    itg_json_begin(json, key, '{');
     itg_cli_json_metrics(json, "", score, ITG_CLI_COSTS);
     itg_cli_json_memory(json, hw, score);
-    itg_cli_json_end(json, '}');
+    itg_json_end(json, '}');
 }
 
-static void json_check(itg_cli_json *json, const itg_hardware *hw, const itg_check *check,
+static void json_check(itg_json_writer *json, const itg_hardware *hw, const itg_check *check,
                        const outlook *o)
 {
     summary s = summarize(check);
-    itg_cli_json_text(json, "hardware", itg_hardware_name(hw));
+    itg_json_put_text(json, "hardware", itg_hardware_name(hw));
     if (o->stated) {
         json_costs(json, "at_8_bits", hw, &o->eight);
         json_costs(json, "at_narrowest_bits", hw, &o->narrowest);
     }
     for (int p = 0; p < 4; p++)
-        itg_cli_json_integer(json, placement_name((itg_placement)p), s.placed[p]);
-    itg_cli_json_integer(json, "macs", s.macs);
-    itg_cli_json_integer(json, "integer_macs", s.integer_macs);
-    itg_cli_json_integer(json, "weights", s.weights);
-    itg_cli_json_begin(json, "nodes", '[');
+        itg_json_put_int(json, placement_name((itg_placement)p), s.placed[p]);
+    itg_json_put_int(json, "macs", s.macs);
+    itg_json_put_int(json, "integer_macs", s.integer_macs);
+    itg_json_put_int(json, "weights", s.weights);
+    itg_json_begin(json, "nodes", '[');
     for (int32_t i = 0; i < s.nodes; i++) {
         const itg_node_report *r = itg_check_node(check, i);
-        itg_cli_json_begin(json, NULL, '{');
-        itg_cli_json_text(json, "name", r->name);
-        itg_cli_json_text(json, "op", r->op);
-        itg_cli_json_text(json, "placement", placement_name(r->placement));
-        itg_cli_json_text(json, "reason", r->reason);
-        itg_cli_json_integer(json, "macs", r->macs);
-        itg_cli_json_integer(json, "weights", r->weight_elements);
-        itg_cli_json_end(json, '}');
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "name", r->name);
+        itg_json_put_text(json, "op", r->op);
+        itg_json_put_text(json, "placement", placement_name(r->placement));
+        itg_json_put_text(json, "reason", r->reason);
+        itg_json_put_int(json, "macs", r->macs);
+        itg_json_put_int(json, "weights", r->weight_elements);
+        itg_json_end(json, '}');
     }
-    itg_cli_json_end(json, ']');
+    itg_json_end(json, ']');
 }
 
 /* ---- what other commands will refuse ---- */
 
 /* One entry: what does not work, and why. */
-static void warn(itg_cli_json *json, const char *format, ...)
+static void warn(itg_json_writer *json, const char *format, ...)
 {
     char text[640];
     va_list arguments;
@@ -191,12 +190,12 @@ static void warn(itg_cli_json *json, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (json)
-        itg_cli_json_text(json, NULL, text);
+        itg_json_put_text(json, NULL, text);
     else
         itg_cli_print_line("warning", "%s", text);
 }
 
-static void warn_inputs(const itg_model *model, itg_cli_json *json)
+static void warn_inputs(const itg_model *model, itg_json_writer *json)
 {
     int32_t count = itg_model_input_count(model);
     if (count != 1)
@@ -210,16 +209,16 @@ static void warn_inputs(const itg_model *model, itg_cli_json *json)
 
 /* model alone, and with one target. */
 static void warn_all(const itg_model *model, const itg_check *check, const outlook *o,
-                     itg_cli_json *json)
+                     itg_json_writer *json)
 {
     int32_t refused = check ? summarize(check).placed[ITG_PLACE_REFUSED] : 0;
-    if (json) itg_cli_json_begin(json, "warnings", '[');
+    if (json) itg_json_begin(json, "warnings", '[');
     warn_inputs(model, json);
     if (refused > 0)
         warn(json, "simulate, search and realize will fail: the target refuses %d node%s",
              (int)refused, itg_plural(refused));
     if (o && *o->no_c) warn(json, "realize --emit c will refuse it: %s", o->no_c);
-    if (json) itg_cli_json_end(json, ']');
+    if (json) itg_json_end(json, ']');
 }
 
 /* ---- a model that cannot be opened ---- */
@@ -250,23 +249,23 @@ static int print_refusals(const char *path, const itg_refusals *refusals)
 
 static int json_refusals(const char *path, const itg_refusals *refusals)
 {
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "model", path);
-    itg_cli_json_begin(&json, "refused", '[');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "model", path);
+    itg_json_begin(&json, "refused", '[');
     for (int32_t i = 0; i < itg_refusals_count(refusals); i++) {
         const itg_refusal *r = itg_refusals_at(refusals, i);
-        itg_cli_json_begin(&json, NULL, '{');
-        itg_cli_json_text(&json, "what", r->what);
-        itg_cli_json_integer(&json, "times", r->count);
-        itg_cli_json_text(&json, "first", r->first);
-        itg_cli_json_text(&json, "why", r->why);
-        itg_cli_json_text(&json, "help", r->help);
-        itg_cli_json_end(&json, '}');
+        itg_json_begin(&json, NULL, '{');
+        itg_json_put_text(&json, "what", r->what);
+        itg_json_put_int(&json, "times", r->count);
+        itg_json_put_text(&json, "first", r->first);
+        itg_json_put_text(&json, "why", r->why);
+        itg_json_put_text(&json, "help", r->help);
+        itg_json_end(&json, '}');
     }
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_integer(&json, "others", itg_refusals_others(refusals));
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, ']');
+    itg_json_put_int(&json, "others", itg_refusals_others(refusals));
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 
@@ -288,7 +287,7 @@ static int fail_to_open(const itg_cli_args *args, const itg_error *failure)
 /* ---- the command ---- */
 
 /* One target in full. */
-static int check_target(const itg_model *model, const itg_hardware *hw, itg_cli_json *json)
+static int check_target(const itg_model *model, const itg_hardware *hw, itg_json_writer *json)
 {
     itg_check *check = NULL;
     itg_error err = {0};
@@ -320,12 +319,12 @@ static int check_target(const itg_model *model, const itg_hardware *hw, itg_cli_
 }
 
 /* All targets that are built in, one line each. */
-static int check_all(const itg_model *model, itg_cli_json *json)
+static int check_all(const itg_model *model, itg_json_writer *json)
 {
     itg_error err = {0};
     itg_status status = ITG_OK;
     if (json)
-        itg_cli_json_begin(json, "targets", '[');
+        itg_json_begin(json, "targets", '[');
     else
         putchar('\n');
     for (int i = 0; i < itg_hardware_builtin_count() && status == ITG_OK; i++) {
@@ -336,9 +335,9 @@ static int check_all(const itg_model *model, itg_cli_json *json)
         if (status == ITG_OK) status = itg_check_model(model, hw, &check, &err);
         if (status == ITG_OK) status = look_ahead(model, hw, &o, &err);
         if (status == ITG_OK && json) {
-            itg_cli_json_begin(json, NULL, '{');
+            itg_json_begin(json, NULL, '{');
             json_check(json, hw, check, &o);
-            itg_cli_json_end(json, '}');
+            itg_json_end(json, '}');
         } else if (status == ITG_OK && !itg_hardware_all_float(hw)) {
             summary s = summarize(check);
             print_summary(hw, &s, &o);
@@ -346,19 +345,19 @@ static int check_all(const itg_model *model, itg_cli_json *json)
         itg_check_destroy(check);
         itg_hardware_destroy(hw);
     }
-    if (json) itg_cli_json_end(json, ']');
+    if (json) itg_json_end(json, ']');
     if (status == ITG_OK) warn_all(model, NULL, NULL, json);
     if (status == ITG_OK && !json) puts("\nNode by node, with the reasons: --hw TARGET");
     return status == ITG_OK ? ITG_CLI_OK : itg_cli_fail_error(&err);
 }
 
-static int print_graph(const itg_model *model, itg_cli_json *json)
+static int print_graph(const itg_model *model, itg_json_writer *json)
 {
     char *text = NULL;
     itg_error err = {0};
     if (itg_model_print(model, &text, &err) != ITG_OK) return itg_cli_fail_error(&err);
     if (json)
-        itg_cli_json_text(json, "graph", text);
+        itg_json_put_text(json, "graph", text);
     else
         printf("\n%s", text);
     itg_free(text);
@@ -367,9 +366,9 @@ static int print_graph(const itg_model *model, itg_cli_json *json)
 
 static int report(const itg_cli_args *args, const itg_model *model, const itg_hardware *hw)
 {
-    itg_cli_json object = {0}, *json = args->given[ITG_CLI_OPT_JSON] ? &object : NULL;
+    itg_json_writer object = {0}, *json = args->given[ITG_CLI_OPT_JSON] ? &object : NULL;
     if (json) {
-        itg_cli_json_begin(json, NULL, '{');
+        itg_json_begin(json, NULL, '{');
         json_model(json, model);
     } else {
         printf("%s\n", itg_model_name(model));
@@ -379,10 +378,10 @@ static int report(const itg_cli_args *args, const itg_model *model, const itg_ha
     int result = hw ? check_target(model, hw, json) : check_all(model, json);
     if (result == ITG_CLI_OK && args->given[ITG_CLI_OPT_PRINT]) result = print_graph(model, json);
     if (result == ITG_CLI_OK && json) {
-        itg_cli_json_end(json, '}');
+        itg_json_end(json, '}');
         result = itg_cli_json_print(json);
     }
-    itg_cli_json_deinit(&object);
+    itg_strbuf_deinit(&object.text);
     return result;
 }
 

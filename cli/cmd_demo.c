@@ -28,7 +28,7 @@ static bool is_empty_folder(const char *path)
 
 static itg_status fail_errno(itg_error *err, const char *path, const char *what)
 {
-    return itg_cli_error(err, ITG_IO, "%.300s: cannot %s: %s", path, what, strerror(errno));
+    return itg_fail(err, ITG_IO, "%.300s: cannot %s: %s", path, what, strerror(errno));
 }
 
 /* A name that was given must be new or empty; without one, the first that is free. */
@@ -37,7 +37,7 @@ static itg_status make_folder(itg_cli_demo_work *d, itg_error *err)
     enum { MOST = 1000 };
     const char *given = d->args->values[ITG_CLI_OPT_OUT_FOLDER].text;
     if (given && strlen(given) >= sizeof d->folder)
-        return itg_cli_error(err, ITG_BAD_ARGUMENT, "%.100s...: the name is too long", given);
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%.100s...: the name is too long", given);
     for (int i = 1; i <= MOST; i++) {
         if (given)
             snprintf(d->folder, sizeof d->folder, "%s", given);
@@ -49,13 +49,12 @@ static itg_status make_folder(itg_cli_demo_work *d, itg_error *err)
         if (errno != EEXIST) return fail_errno(err, d->folder, "make the folder");
         if (given && is_empty_folder(given)) return ITG_OK;
         if (given)
-            return itg_cli_error(err, ITG_BAD_ARGUMENT,
-                                 "%.300s: is there already, and not an empty folder; nothing was "
-                                 "written",
-                                 given);
+            return itg_fail(err, ITG_BAD_ARGUMENT,
+                            "%.300s: is there already, and not an empty folder; nothing was "
+                            "written",
+                            given);
     }
-    return itg_cli_error(err, ITG_IO, "%s: is there already, and so are %d others", d->folder,
-                         MOST - 1);
+    return itg_fail(err, ITG_IO, "%s: is there already, and so are %d others", d->folder, MOST - 1);
 }
 
 static itg_status write_file(const char *path, const itg_cli_example *file, itg_error *err)
@@ -140,7 +139,7 @@ static itg_status search(itg_cli_demo_work *d, itg_error *err)
     for (int i = 0; i < c->count; i++) /* the parser changes none of them */
         words[i] = (char *)(uintptr_t)c->words[i];
     if (itg_cli_parse(&itg_cli_search, c->count - 1, words + 1, &d->search_args) != ITG_CLI_OK)
-        return itg_cli_error(err, ITG_FAILURE, "the demo's own command is wrong");
+        return itg_fail(err, ITG_FAILURE, "the demo's own command is wrong");
     if (itg_cli_keep_apart(&d->search_args, NULL, 0, err) != ITG_OK) return ITG_BAD_ARGUMENT;
     itg_status status = itg_cli_search_perform(&d->search_args, &d->search, err);
     d->searched = true;
@@ -150,11 +149,11 @@ static itg_status search(itg_cli_demo_work *d, itg_error *err)
         return d->search.log_failure.code;
     }
     if (itg_search_best(d->search.result) && !itg_search_best_holdout(d->search.result))
-        return itg_cli_error(err, ITG_CANCELLED, "interrupted; the best so far is in %s",
-                             d->paths[ITG_CLI_DEMO_STRATEGY]);
+        return itg_fail(err, ITG_CANCELLED, "interrupted; the best so far is in %s",
+                        d->paths[ITG_CLI_DEMO_STRATEGY]);
     if (!itg_search_best(d->search.result))
-        return itg_cli_error(err, ITG_INFEASIBLE, "the search found no strategy: %s",
-                             itg_search_limited_by(d->search.result));
+        return itg_fail(err, ITG_INFEASIBLE, "the search found no strategy: %s",
+                        itg_search_limited_by(d->search.result));
     return ITG_OK;
 }
 
@@ -189,8 +188,8 @@ static itg_status run_program(itg_cli_demo_work *d, itg_error *err)
     if (status != ITG_OK) return status;
     const itg_score *promised = itg_search_best_holdout(d->search.result);
     if (memcmp(promised->digest, d->ran.digest, sizeof d->ran.digest) != 0)
-        return itg_cli_error(err, ITG_FAILURE,
-                             "the program's outputs are not those that the search scored");
+        return itg_fail(err, ITG_FAILURE,
+                        "the program's outputs are not those that the search scored");
     return ITG_OK;
 }
 

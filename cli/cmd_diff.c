@@ -73,22 +73,20 @@ static itg_status check_lists(const comparison *c, itg_error *err)
     for (int32_t i = 0; same && c->has_costs && i < a->layer_count; i++)
         same = same_text(layer(c, 0, i)->node, layer(c, 1, i)->node);
     return same ? ITG_OK
-                : itg_cli_error(err, ITG_MISMATCH,
-                                "%s and %s: their edges are not those of one model",
-                                c->args->arguments[0], c->args->arguments[1]);
+                : itg_fail(err, ITG_MISMATCH, "%s and %s: their edges are not those of one model",
+                           c->args->arguments[0], c->args->arguments[1]);
 }
 
 static itg_status check_models(const comparison *c, itg_error *err)
 {
     if (!same_text(c->info[0]->model_hash, c->info[1]->model_hash))
-        return itg_cli_error(
-            err, ITG_MISMATCH,
-            "%s and %s were made from different models: there is nothing to compare",
-            c->args->arguments[0], c->args->arguments[1]);
+        return itg_fail(err, ITG_MISMATCH,
+                        "%s and %s were made from different models: there is nothing to compare",
+                        c->args->arguments[0], c->args->arguments[1]);
     if (!same_text(c->info[0]->graph_hash, c->info[1]->graph_hash))
-        return itg_cli_error(err, ITG_MISMATCH,
-                             "%s and %s were made from different preparations of one model",
-                             c->args->arguments[0], c->args->arguments[1]);
+        return itg_fail(err, ITG_MISMATCH,
+                        "%s and %s were made from different preparations of one model",
+                        c->args->arguments[0], c->args->arguments[1]);
     return check_lists(c, err);
 }
 
@@ -103,8 +101,7 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
     itg_strategy_file *file = NULL;
     itg_score score = {0};
     if (!c->info[side]->is_program && c->model == NULL)
-        return itg_cli_error(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model",
-                             path);
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model", path);
     itg_status status = itg_cli_data_open(c->args, &data, err);
     if (status == ITG_OK && c->info[side]->is_program) {
         const itg_run_options options = {.labels = data.labels, .threads = threads};
@@ -171,94 +168,94 @@ static bool same_hardware(const comparison *c)
 
 /* ---- JSON ---- */
 
-static void json_edge(itg_cli_json *json, const char *key, const itg_summary_edge *e)
+static void json_edge(itg_json_writer *json, const char *key, const itg_summary_edge *e)
 {
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_integer(json, "bits", e->bits);
+    itg_json_begin(json, key, '{');
+    itg_json_put_int(json, "bits", e->bits);
     if (e->sign != NULL) {
-        itg_cli_json_text(json, "sign", e->sign);
-        itg_cli_json_integer(json, "zero_point", e->zero_point);
-        itg_cli_json_number(json, "scale", e->scale);
-        itg_cli_json_text(json, "scales", e->scales);
+        itg_json_put_text(json, "sign", e->sign);
+        itg_json_put_int(json, "zero_point", e->zero_point);
+        itg_json_put_number(json, "scale", e->scale);
+        itg_json_put_text(json, "scales", e->scales);
     }
     if (e->bits > 0) {
-        itg_cli_json_text(json, "method", e->method);
-        itg_cli_json_number(json, "lo", e->lo);
-        itg_cli_json_number(json, "hi", e->hi);
-        itg_cli_json_text(json, "thresholds", e->thresholds);
+        itg_json_put_text(json, "method", e->method);
+        itg_json_put_number(json, "lo", e->lo);
+        itg_json_put_number(json, "hi", e->hi);
+        itg_json_put_text(json, "thresholds", e->thresholds);
     }
-    itg_cli_json_end(json, '}');
+    itg_json_end(json, '}');
 }
 
-static void json_layer(itg_cli_json *json, const char *key, const itg_summary_layer *l)
+static void json_layer(itg_json_writer *json, const char *key, const itg_summary_layer *l)
 {
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_text(json, "form", l->form);
-    itg_cli_json_integer(json, "accumulator_bits", l->accumulator_bits);
-    itg_cli_json_integer(json, "weight_bytes", l->weight_bytes);
-    itg_cli_json_integer(json, "macs", l->macs);
-    itg_cli_json_integer(json, "parts", l->parts);
-    itg_cli_json_integer(json, "joins", l->joins);
-    itg_cli_json_number(json, "bops", l->bops);
-    itg_cli_json_number(json, "cycles", l->cycles);
-    itg_cli_json_end(json, '}');
+    itg_json_begin(json, key, '{');
+    itg_json_put_text(json, "form", l->form);
+    itg_json_put_int(json, "accumulator_bits", l->accumulator_bits);
+    itg_json_put_int(json, "weight_bytes", l->weight_bytes);
+    itg_json_put_int(json, "macs", l->macs);
+    itg_json_put_int(json, "parts", l->parts);
+    itg_json_put_int(json, "joins", l->joins);
+    itg_json_put_number(json, "bops", l->bops);
+    itg_json_put_number(json, "cycles", l->cycles);
+    itg_json_end(json, '}');
 }
 
-static void json_side(itg_cli_json *json, const comparison *c, int side)
+static void json_side(itg_json_writer *json, const comparison *c, int side)
 {
     static const char *const keys[SIDES] = {"a", "b"};
     const itg_summary_info *info = c->info[side];
     const itg_score *score = &c->score[side];
-    itg_cli_json_begin(json, keys[side], '{');
-    itg_cli_json_text(json, "file", c->args->arguments[side]);
-    itg_cli_json_text(json, "kind", info->is_program ? "program" : "strategy");
-    itg_cli_json_text(json, "hardware", info->hardware);
+    itg_json_begin(json, keys[side], '{');
+    itg_json_put_text(json, "file", c->args->arguments[side]);
+    itg_json_put_text(json, "kind", info->is_program ? "program" : "strategy");
+    itg_json_put_text(json, "hardware", info->hardware);
     itg_cli_json_metrics(json, "", score, ITG_CLI_METRICS);
-    itg_cli_json_known_integer(json, "samples", score->samples > 0 ? score->samples : -1);
-    itg_cli_json_end(json, '}');
+    itg_cli_json_known(json, "samples", score->samples > 0 ? (double)score->samples : -1);
+    itg_json_end(json, '}');
 }
 
-static void json_lists(itg_cli_json *json, const comparison *c, bool all)
+static void json_lists(itg_json_writer *json, const comparison *c, bool all)
 {
-    itg_cli_json_begin(json, "edges", '[');
+    itg_json_begin(json, "edges", '[');
     for (int32_t i = 0; i < c->info[0]->edge_count; i++) {
         const itg_summary_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
         if (!all && !edges_differ(a, b)) continue;
-        itg_cli_json_begin(json, NULL, '{');
-        itg_cli_json_text(json, "value", a->value);
-        itg_cli_json_text(json, "node", a->node);
-        itg_cli_json_integer(json, "slot", a->slot);
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "value", a->value);
+        itg_json_put_text(json, "node", a->node);
+        itg_json_put_int(json, "slot", a->slot);
         json_edge(json, "a", a);
         json_edge(json, "b", b);
-        itg_cli_json_end(json, '}');
+        itg_json_end(json, '}');
     }
-    itg_cli_json_end(json, ']');
-    itg_cli_json_begin(json, "layers", '[');
+    itg_json_end(json, ']');
+    itg_json_begin(json, "layers", '[');
     for (int32_t i = 0; c->has_costs && i < c->info[0]->layer_count; i++) {
         const itg_summary_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
         if (!all && !layers_differ(a, b)) continue;
-        itg_cli_json_begin(json, NULL, '{');
-        itg_cli_json_text(json, "node", a->node);
-        itg_cli_json_text(json, "op", a->op);
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "node", a->node);
+        itg_json_put_text(json, "op", a->op);
         json_layer(json, "a", a);
         json_layer(json, "b", b);
-        itg_cli_json_end(json, '}');
+        itg_json_end(json, '}');
     }
-    itg_cli_json_end(json, ']');
+    itg_json_end(json, ']');
 }
 
 static int print_json(const comparison *c)
 {
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_bool(&json, "same", c->edges == 0 && c->layers == 0 && same_hardware(c));
-    itg_cli_json_bool(&json, "same_hardware", same_hardware(c));
-    itg_cli_json_integer(&json, "edges_that_differ", c->edges);
-    itg_cli_json_integer(&json, "layers_that_differ", c->layers);
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_bool(&json, "same", c->edges == 0 && c->layers == 0 && same_hardware(c));
+    itg_json_put_bool(&json, "same_hardware", same_hardware(c));
+    itg_json_put_int(&json, "edges_that_differ", c->edges);
+    itg_json_put_int(&json, "layers_that_differ", c->layers);
     for (int side = 0; side < SIDES; side++)
         json_side(&json, c, side);
     json_lists(&json, c, c->args->given[ITG_CLI_OPT_DIFF_ALL]);
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

@@ -5,40 +5,40 @@
 #include <stdio.h>
 #include <string.h>
 
-static void list_target(itg_cli_json *json, itg_cli_table *table, const itg_hardware *hw)
+static void list_target(itg_json_writer *json, itg_cli_table *table, const itg_hardware *hw)
 {
-    itg_cli_json_begin(json, NULL, '{');
-    itg_cli_json_text(json, "name", itg_hardware_name(hw));
-    itg_cli_json_text(json, "description", itg_hardware_description(hw));
-    itg_cli_json_bool(json, "all_float", itg_hardware_all_float(hw));
-    itg_cli_json_end(json, '}');
+    itg_json_begin(json, NULL, '{');
+    itg_json_put_text(json, "name", itg_hardware_name(hw));
+    itg_json_put_text(json, "description", itg_hardware_description(hw));
+    itg_json_put_bool(json, "all_float", itg_hardware_all_float(hw));
+    itg_json_end(json, '}');
     itg_cli_table_cell(table, "%s", itg_hardware_name(hw));
     itg_cli_table_cell(table, "%s", itg_hardware_description(hw));
 }
 
 static int list_targets(bool as_json)
 {
-    itg_cli_json json = {0};
+    itg_json_writer json = {0};
     itg_cli_table table;
     itg_error err = {0};
     itg_status status = ITG_OK;
     itg_cli_table_init(&table, "ll");
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_begin(&json, "targets", '[');
+    itg_json_begin(&json, NULL, '{');
+    itg_json_begin(&json, "targets", '[');
     for (int i = 0; i < itg_hardware_builtin_count() && status == ITG_OK; i++) {
         itg_hardware *hw = NULL;
         status = itg_hardware_load(itg_hardware_builtin_name(i), &hw, &err);
         if (status == ITG_OK) list_target(&json, &table, hw);
         itg_hardware_destroy(hw);
     }
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, ']');
+    itg_json_end(&json, '}');
     int result = ITG_CLI_OK;
     if (status != ITG_OK)
         result = itg_cli_fail_error(&err);
     else
         result = as_json ? itg_cli_json_print(&json) : itg_cli_table_print(&table);
-    itg_cli_json_deinit(&json);
+    itg_strbuf_deinit(&json.text);
     itg_cli_table_deinit(&table);
     return result;
 }

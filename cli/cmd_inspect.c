@@ -32,47 +32,47 @@ static itg_status inspect(work *w, itg_error *err)
 
 /* ---- results ---- */
 
-static void json_side(itg_cli_json *json, const char *key, double min, double max, double mean,
+static void json_side(itg_json_writer *json, const char *key, double min, double max, double mean,
                       double std)
 {
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_number(json, "min", min);
-    itg_cli_json_number(json, "max", max);
-    itg_cli_json_number(json, "mean", mean);
-    itg_cli_json_number(json, "std", std);
-    itg_cli_json_end(json, '}');
+    itg_json_begin(json, key, '{');
+    itg_json_put_number(json, "min", min);
+    itg_json_put_number(json, "max", max);
+    itg_json_put_number(json, "mean", mean);
+    itg_json_put_number(json, "std", std);
+    itg_json_end(json, '}');
 }
 
-static void json_edge(itg_cli_json *json, const itg_edge_report *e)
+static void json_edge(itg_json_writer *json, const itg_edge_report *e)
 {
-    itg_cli_json_begin(json, NULL, '{');
-    itg_cli_json_integer(json, "edge", e->index);
-    itg_cli_json_text(json, "value", e->value);
-    itg_cli_json_text(json, "node", e->node);
-    itg_cli_json_integer(json, "slot", e->slot);
-    itg_cli_json_integer(json, "bits", e->bits);
-    itg_cli_json_number(json, "sqnr_db", e->sqnr_db);
-    itg_cli_json_bool(json, "exact", e->sqnr_db > 0 && isinf(e->sqnr_db));
-    itg_cli_json_number(json, "saturated", e->saturated);
-    itg_cli_json_number(json, "overflowed", e->overflowed);
+    itg_json_begin(json, NULL, '{');
+    itg_json_put_int(json, "edge", e->index);
+    itg_json_put_text(json, "value", e->value);
+    itg_json_put_text(json, "node", e->node);
+    itg_json_put_int(json, "slot", e->slot);
+    itg_json_put_int(json, "bits", e->bits);
+    itg_json_put_number(json, "sqnr_db", e->sqnr_db);
+    itg_json_put_bool(json, "exact", e->sqnr_db > 0 && isinf(e->sqnr_db));
+    itg_json_put_number(json, "saturated", e->saturated);
+    itg_json_put_number(json, "overflowed", e->overflowed);
     json_side(json, "float", e->float_min, e->float_max, e->float_mean, e->float_std);
     json_side(json, "simulated", e->sim_min, e->sim_max, e->sim_mean, e->sim_std);
-    itg_cli_json_end(json, '}');
+    itg_json_end(json, '}');
 }
 
 static int print_json(const work *w)
 {
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "model", itg_model_name(w->model));
-    itg_cli_json_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
-    itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
-    itg_cli_json_integer(&json, "samples", itg_data_samples(w->data.samples));
-    itg_cli_json_begin(&json, "edges", '[');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "model", itg_model_name(w->model));
+    itg_json_put_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
+    itg_json_put_text(&json, "strategy", w->args->arguments[1]);
+    itg_json_put_int(&json, "samples", itg_data_samples(w->data.samples));
+    itg_json_begin(&json, "edges", '[');
     for (int32_t i = 0; i < itg_inspection_count(w->inspection); i++)
         json_edge(&json, itg_inspection_edge(w->inspection, i));
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, ']');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

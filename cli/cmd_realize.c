@@ -83,7 +83,7 @@ static itg_status emit_staged(work *w, const itg_cli_staging *staging, itg_error
     snprintf(program, sizeof program, "%s.itg", w->sizes.name);
     char *path = itg_cli_staged(staging, program);
     status = path ? itg_cli_write_program(w->program, w->model, w->file, path, err)
-                  : itg_cli_error(err, ITG_NO_MEMORY, "no memory for a file name");
+                  : itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
     if (status == ITG_OK) status = itg_certify_source(staging->folder, w->sizes.name, err);
     itg_free(path);
     return status;
@@ -99,7 +99,7 @@ static itg_status finish(work *w, const itg_cli_staging *staging, itg_error *err
         snprintf(names[i], sizeof names[i], "%s%s", w->sizes.name, source_files[i][0]);
         if (snprintf(paths[i], sizeof paths[i], "%s%s", staging->place, names[i]) >=
             (int)sizeof paths[i])
-            return itg_cli_error(err, ITG_LIMIT, "%.200s...: the name is too long", staging->place);
+            return itg_fail(err, ITG_LIMIT, "%.200s...: the name is too long", staging->place);
         files[i] = (itg_cli_file){paths[i], source_files[i][1], true};
         list[i] = names[i];
     }
@@ -112,7 +112,7 @@ static itg_status emit_into(work *w, const char *folder, itg_error *err)
 {
     itg_cli_staging staging = {0};
     char *inside = malloc(strlen(folder) + 2);
-    if (!inside) return itg_cli_error(err, ITG_NO_MEMORY, "no memory for a file name");
+    if (!inside) return itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
     sprintf(inside, "%s/", folder);
     itg_status status = itg_cli_staging_open(inside, &staging, err);
     if (status == ITG_OK) status = emit_staged(w, &staging, err);
@@ -132,8 +132,7 @@ static itg_status emit(work *w, itg_error *err)
     itg_cli_preprocess(args, &w->preprocess);
     bool made = mkdir(folder, 0777) == 0;
     if (!made && errno != EEXIST)
-        return itg_cli_error(err, ITG_IO, "%s: cannot make the folder: %s", folder,
-                             strerror(errno));
+        return itg_fail(err, ITG_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
     status = emit_into(w, folder, err);
     if (status != ITG_OK && made) (void)rmdir(folder);
     return status;
@@ -155,54 +154,54 @@ static itg_status work_all(work *w, itg_error *err)
 
 /* ---- results ---- */
 
-static void json_written(const work *w, itg_cli_json *json)
+static void json_written(const work *w, itg_json_writer *json)
 {
     const char *path = w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text;
-    itg_cli_json_text(json, w->c ? "folder" : w->qdq ? "qdq" : "program", path);
+    itg_json_put_text(json, w->c ? "folder" : w->qdq ? "qdq" : "program", path);
     if (w->qdq) {
         itg_cli_json_qdq(json, w->report);
         return;
     }
     if (!w->c) {
-        itg_cli_json_number(json, "peak_activation_bytes",
+        itg_json_put_number(json, "peak_activation_bytes",
                             w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES]);
-        itg_cli_json_text(json, "certificate", w->certificate);
+        itg_json_put_text(json, "certificate", w->certificate);
         return;
     }
-    itg_cli_json_text(json, "name", w->sizes.name);
-    itg_cli_json_integer(json, "macs", w->sizes.macs);
-    itg_cli_json_integer(json, "weight_bytes", w->sizes.weight_bytes);
-    itg_cli_json_integer(json, "constant_bytes", w->sizes.constant_bytes);
-    itg_cli_json_integer(json, "arena_bytes", w->sizes.arena_bytes);
+    itg_json_put_text(json, "name", w->sizes.name);
+    itg_json_put_int(json, "macs", w->sizes.macs);
+    itg_json_put_int(json, "weight_bytes", w->sizes.weight_bytes);
+    itg_json_put_int(json, "constant_bytes", w->sizes.constant_bytes);
+    itg_json_put_int(json, "arena_bytes", w->sizes.arena_bytes);
 }
 
 static int print_json(const work *w)
 {
-    itg_cli_json json = {0};
+    itg_json_writer json = {0};
     int32_t count = 0;
     const itg_bound *bounds = itg_program_bounds(w->program, &count);
-    itg_cli_json_begin(&json, NULL, '{');
+    itg_json_begin(&json, NULL, '{');
     if (w->model) {
-        itg_cli_json_text(&json, "model", itg_model_name(w->model));
-        itg_cli_json_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
-        itg_cli_json_text(&json, "strategy", w->args->arguments[1]);
+        itg_json_put_text(&json, "model", itg_model_name(w->model));
+        itg_json_put_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
+        itg_json_put_text(&json, "strategy", w->args->arguments[1]);
     }
     json_written(w, &json);
     if (target_of(w)) itg_cli_json_memory(&json, target_of(w), &w->costs);
     itg_cli_json_islands(&json, w->program);
-    itg_cli_json_begin(&json, "bounds", '[');
+    itg_json_begin(&json, "bounds", '[');
     for (int32_t i = 0; i < count; i++) {
-        itg_cli_json_begin(&json, NULL, '{');
-        itg_cli_json_text(&json, "node", itg_program_bound_name(w->program, i));
-        itg_cli_json_integer(&json, "lo", bounds[i].lo);
-        itg_cli_json_integer(&json, "hi", bounds[i].hi);
-        itg_cli_json_integer(&json, "accumulator_bits", bounds[i].acc.bits);
-        itg_cli_json_bool(&json, "fits", bounds[i].fits);
-        itg_cli_json_end(&json, '}');
+        itg_json_begin(&json, NULL, '{');
+        itg_json_put_text(&json, "node", itg_program_bound_name(w->program, i));
+        itg_json_put_int(&json, "lo", bounds[i].lo);
+        itg_json_put_int(&json, "hi", bounds[i].hi);
+        itg_json_put_int(&json, "accumulator_bits", bounds[i].acc.bits);
+        itg_json_put_bool(&json, "fits", bounds[i].fits);
+        itg_json_end(&json, '}');
     }
-    itg_cli_json_end(&json, ']');
-    if (w->text) itg_cli_json_text(&json, "text", w->text);
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, ']');
+    if (w->text) itg_json_put_text(&json, "text", w->text);
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

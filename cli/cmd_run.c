@@ -19,7 +19,7 @@ static itg_status check_outputs(work *w, itg_error *err)
     int count = path ? (int)itg_program_output_count(w->program) - 1 : 0;
     if (count < 1) return ITG_OK;
     itg_cli_file *files = calloc((size_t)count, sizeof *files);
-    if (!files) return itg_cli_error(err, ITG_NO_MEMORY, "no memory for file names");
+    if (!files) return itg_fail(err, ITG_NO_MEMORY, "no memory for file names");
     for (int i = 0; i < count; i++)
         files[i] = (itg_cli_file){itg_program_npy_path(path, i + 1), "the output", true};
     itg_status status = itg_cli_keep_apart(w->args, files, count, err);
@@ -52,15 +52,15 @@ static itg_status run_program(work *w, itg_error *err)
 
 static int print_json(const work *w)
 {
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "program", w->args->arguments[0]);
-    itg_cli_json_text(&json, "output", w->args->values[ITG_CLI_OPT_OUT_NPY].text);
-    itg_cli_json_integer(&json, "samples", w->score.samples);
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "program", w->args->arguments[0]);
+    itg_json_put_text(&json, "output", w->args->values[ITG_CLI_OPT_OUT_NPY].text);
+    itg_json_put_int(&json, "samples", w->score.samples);
     itg_cli_json_quality(&json, &w->score);
     itg_cli_json_metrics(&json, "", &w->score, ITG_CLI_COSTS);
     itg_cli_json_islands(&json, w->program);
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

@@ -24,12 +24,12 @@ static int export_run(const itg_cli_args *args, itg_run_log *log)
         printf("Run %lld of %s is in %s.\n", (long long)run, db_of(args), path);
         return ITG_CLI_OK;
     }
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "db", db_of(args));
-    itg_cli_json_integer(&json, "run", run);
-    itg_cli_json_text(&json, "file", path);
-    itg_cli_json_end(&json, '}');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "db", db_of(args));
+    itg_json_put_int(&json, "run", run);
+    itg_json_put_text(&json, "file", path);
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 
@@ -43,12 +43,12 @@ static int import_run(const itg_cli_args *args, itg_run_log *log)
         printf("%s is run %lld of %s now.\n", path, (long long)run, db_of(args));
         return ITG_CLI_OK;
     }
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "db", db_of(args));
-    itg_cli_json_integer(&json, "run", run);
-    itg_cli_json_text(&json, "file", path);
-    itg_cli_json_end(&json, '}');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "db", db_of(args));
+    itg_json_put_int(&json, "run", run);
+    itg_json_put_text(&json, "file", path);
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

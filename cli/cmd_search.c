@@ -112,8 +112,8 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
 static itg_status name_run(const itg_run_record *run, itg_error *err)
 {
     itg_error why = *err;
-    return itg_cli_error(err, why.code, "%.200s: run %lld: %.280s", run->log, (long long)run->run,
-                         why.message);
+    return itg_fail(err, why.code, "%.200s: run %lld: %.280s", run->log, (long long)run->run,
+                    why.message);
 }
 
 /* Before anything is computed: what is lost, and what does nothing. */
@@ -256,7 +256,7 @@ static int check_options(const itg_cli_args *args)
         return itg_cli_fail_usage(args->command, "--holdout-labels Y2 is missing: --labels judges "
                                                  "trials by top-1, and so the hold-out");
     if (!resumes && given[ITG_CLI_OPT_BASELINE] &&
-        strcmp(args->values[ITG_CLI_OPT_SEARCHER].text, "hago-greedy") == 0)
+        strcmp(args->values[ITG_CLI_OPT_SEARCHER].searcher, "hago-greedy") == 0)
         return itg_cli_fail_usage(
             args->command, "--baseline hago-greedy beside --searcher hago-greedy compares nothing");
     return ITG_CLI_OK;
@@ -321,45 +321,14 @@ const itg_cli_command itg_cli_search = {
     .required = {ITG_CLI_OPT_HW, ITG_CLI_OPT_DATA},
     .required_count = 2,
     .complete_with = ITG_CLI_OPT_RESUME,
-    .options = {ITG_CLI_OPT_HW,
-                ITG_CLI_OPT_DATA,
-                ITG_CLI_OPT_LABELS,
-                ITG_CLI_OPT_HOLDOUT,
-                ITG_CLI_OPT_HOLDOUT_LABELS,
-                ITG_CLI_OPT_LIMIT,
-                ITG_CLI_PREPROCESS,
-                ITG_CLI_OPT_MAX_DROP,
-                ITG_CLI_OPT_MIN_SQNR,
-                ITG_CLI_OPT_MINIMIZE,
-                ITG_CLI_OPT_MAX_SIZE,
-                ITG_CLI_OPT_MAX_BOPS,
-                ITG_CLI_OPT_MAX_CYCLES,
-                ITG_CLI_OPT_MAX_RAM,
-                ITG_CLI_OPT_MAX_FLASH,
-                ITG_CLI_OPT_SEARCHER,
-                ITG_CLI_OPT_SEED,
-                ITG_CLI_OPT_TRIALS,
-                ITG_CLI_OPT_SECONDS,
-                ITG_CLI_OPT_PATIENCE,
-                ITG_CLI_OPT_TOLERANCE,
-                ITG_CLI_OPT_WEIGHT_RANGE,
-                ITG_CLI_OPT_ACTIVATION_RANGE,
-                ITG_CLI_OPT_INPUT_RANGE,
-                ITG_CLI_OPT_OUTPUT_RANGE,
-                ITG_CLI_OPT_METHODS,
-                ITG_CLI_OPT_WEIGHT_METHODS,
-                ITG_CLI_OPT_CALIBRATION_SAMPLES,
-                ITG_CLI_OPT_SEARCH_SAMPLES,
-                ITG_CLI_OPT_FLOAT_KERNELS,
-                ITG_CLI_OPT_BASELINE,
-                ITG_CLI_OPT_NO_EQUALIZE,
-                ITG_CLI_OPT_RECOVER,
-                ITG_CLI_OPT_NO_RACING,
-                ITG_CLI_OPT_CACHE_MB,
-                ITG_CLI_OPT_BLOCK,
-                ITG_CLI_OPT_DB,
-                ITG_CLI_OPT_RESUME,
-                ITG_CLI_OPT_OUT_STRATEGY,
-                ITG_CLI_OPT_QUIET},
+    .options = {ITG_CLI_OPT_HW,         ITG_CLI_OPT_DATA,           ITG_CLI_OPT_LABELS,
+                ITG_CLI_OPT_HOLDOUT,    ITG_CLI_OPT_HOLDOUT_LABELS, ITG_CLI_OPT_LIMIT,
+                ITG_CLI_PREPROCESS,     ITG_CLI_OPT_MAX_DROP,       ITG_CLI_OPT_MIN_SQNR,
+                ITG_CLI_OPT_MINIMIZE,   ITG_CLI_OPT_MAX_SIZE,       ITG_CLI_OPT_MAX_BOPS,
+                ITG_CLI_OPT_MAX_CYCLES, ITG_CLI_OPT_MAX_RAM,        ITG_CLI_OPT_MAX_FLASH,
+#define ITG_SEARCH_OPTION(id, ...) ITG_CLI_OPT_##id,
+#include <intaglio/search_options.def>
+                ITG_CLI_OPT_CACHE_MB,   ITG_CLI_OPT_BLOCK,          ITG_CLI_OPT_DB,
+                ITG_CLI_OPT_RESUME,     ITG_CLI_OPT_OUT_STRATEGY,   ITG_CLI_OPT_QUIET},
     .run = run,
 };

@@ -32,9 +32,6 @@ typedef struct itg_cli_search_work {
     itg_error log_failure; /* code ITG_OK: none */
 } itg_cli_search_work;
 
-/* The option that limits a cost; ITG_CLI_OPT_HELP: none does. */
-itg_cli_option itg_cli_limit_option(itg_metric metric);
-
 /* ---- the search as a whole (cmd_search.c) ---- */
 /* Searches, and writes strategy and log. A log that fails leaves its error in log_failure, and the
  * rest intact. *work is to be closed whatever happened. */
@@ -50,6 +47,11 @@ itg_status itg_cli_search_close(itg_cli_search_work *work, itg_error *err);
 void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out);
 /* Those that are given replace what is in *options. */
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *options);
+#define ITG_CLI_OPTION_TEXT 128
+/* Whether a run that is resumed keeps this option, and what it is as text; equal texts are equal
+ * values. */
+bool itg_cli_search_option_text(const itg_search_options *options, itg_cli_option option,
+                                char out[ITG_CLI_OPTION_TEXT]);
 void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out);
 itg_status itg_cli_search_open(itg_cli_search_work *work, itg_error *err);
 /* The quality and floor of a network that is no classifier, now that the model is open. */

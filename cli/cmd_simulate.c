@@ -188,18 +188,18 @@ static itg_status simulate(work *w, itg_error *err)
 
 static int print_json(const work *w, const char *path)
 {
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "model", itg_model_name(w->model));
-    itg_cli_json_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
-    itg_cli_json_text(&json, "strategy",
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "model", itg_model_name(w->model));
+    itg_json_put_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
+    itg_json_put_text(&json, "strategy",
                       path                           ? path
                       : w->args->argument_count == 2 ? w->args->arguments[1]
                                                      : NULL);
     itg_cli_json_score(&json, &w->score);
     itg_cli_json_memory(&json, itg_strategy_hardware(w->file), &w->score);
-    if (w->graph) itg_cli_json_text(&json, "graph", w->graph);
-    itg_cli_json_end(&json, '}');
+    if (w->graph) itg_json_put_text(&json, "graph", w->graph);
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

@@ -21,41 +21,40 @@ static bool is_verified(const itg_cli_args *args, const itg_verification *v)
                                                       fitting(v) == itg_verification_sum_count(v));
 }
 
-static void json_sum(itg_cli_json *json, const itg_verified_sum *sum)
+static void json_sum(itg_json_writer *json, const itg_verified_sum *sum)
 {
-    itg_cli_json_begin(json, NULL, '{');
-    itg_cli_json_text(json, "node", sum->node);
-    itg_cli_json_text(json, "type", sum->type);
-    itg_cli_json_text(json, "part", sum->part);
-    itg_cli_json_text(json, "rule", sum->rule);
-    itg_cli_json_text(json, "lo", sum->lo);
-    itg_cli_json_text(json, "hi", sum->hi);
-    itg_cli_json_integer(json, "accumulator_bits", sum->acc.bits);
-    itg_cli_json_text(json, "overflow",
+    itg_json_begin(json, NULL, '{');
+    itg_json_put_text(json, "node", sum->node);
+    itg_json_put_text(json, "type", sum->type);
+    itg_json_put_text(json, "part", sum->part);
+    itg_json_put_text(json, "rule", sum->rule);
+    itg_json_put_text(json, "lo", sum->lo);
+    itg_json_put_text(json, "hi", sum->hi);
+    itg_json_put_int(json, "accumulator_bits", sum->acc.bits);
+    itg_json_put_text(json, "overflow",
                       sum->acc.overflow == ITG_OVERFLOW_SATURATE ? "saturate" : "wrap");
-    itg_cli_json_integer(json, "spare_bits", sum->spare_bits);
-    itg_cli_json_bool(json, "fits", sum->fits);
-    itg_cli_json_end(json, '}');
+    itg_json_put_int(json, "spare_bits", sum->spare_bits);
+    itg_json_put_bool(json, "fits", sum->fits);
+    itg_json_end(json, '}');
 }
 
 static int print_json(const itg_cli_args *args, const itg_verification *v)
 {
-    itg_cli_json json = {0};
-    char hex[ITG_CLI_HEX];
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "program", args->arguments[0]);
-    itg_cli_json_text(&json, "sha256", itg_cli_hex(itg_verification_hash(v), hex));
-    itg_cli_json_bool(&json, "verified", is_verified(args, v));
-    itg_cli_json_integer(&json, "problem_count", itg_verification_problem_count(v));
-    itg_cli_json_begin(&json, "problems", '[');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "program", args->arguments[0]);
+    itg_json_put_hash(&json, "sha256", itg_verification_hash(v));
+    itg_json_put_bool(&json, "verified", is_verified(args, v));
+    itg_json_put_int(&json, "problem_count", itg_verification_problem_count(v));
+    itg_json_begin(&json, "problems", '[');
     for (int32_t i = 0; i < itg_verification_problem_texts(v); i++)
-        itg_cli_json_text(&json, NULL, itg_verification_problem(v, i));
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_begin(&json, "accumulators", '[');
+        itg_json_put_text(&json, NULL, itg_verification_problem(v, i));
+    itg_json_end(&json, ']');
+    itg_json_begin(&json, "accumulators", '[');
     for (int32_t i = 0; i < itg_verification_sum_count(v); i++)
         json_sum(&json, itg_verification_sum(v, i));
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, ']');
+    itg_json_end(&json, '}');
     int result = itg_cli_json_print(&json);
     return result == ITG_CLI_OK && !is_verified(args, v) ? ITG_CLI_FAILURE : result;
 }
@@ -122,9 +121,9 @@ static itg_status name_in(DIR *folder, const char *path, char *out, size_t size,
         found++;
     }
     if (found == 1) return ITG_OK;
-    return itg_cli_error(err, ITG_BAD_ARGUMENT, "%s: %s", path,
-                         found == 0 ? "no certificate of C source in this folder"
-                                    : "several certificates of C source in one folder");
+    return itg_fail(err, ITG_BAD_ARGUMENT, "%s: %s", path,
+                    found == 0 ? "no certificate of C source in this folder"
+                               : "several certificates of C source in one folder");
 }
 
 static itg_status verify(const itg_cli_args *args, itg_verification **out, itg_error *err)
@@ -137,7 +136,7 @@ static itg_status verify(const itg_cli_args *args, itg_verification **out, itg_e
     itg_status status = name_in(folder, path, name, sizeof name, err);
     (void)closedir(folder);
     if (status == ITG_OK && args->given[ITG_CLI_OPT_CERTIFICATE])
-        status = itg_cli_error(err, ITG_BAD_ARGUMENT, "--certificate: not for a folder");
+        status = itg_fail(err, ITG_BAD_ARGUMENT, "--certificate: not for a folder");
     return status == ITG_OK ? itg_verify_source(path, name, out, err) : status;
 }
 

@@ -7,31 +7,22 @@
 #include <string.h>
 #include <time.h>
 
-const char *itg_cli_hex(const unsigned char hash[32], char *buffer)
+void itg_cli_append(char *out, size_t size, const char *format, ...)
 {
-    for (int i = 0; i < 32; i++)
-        snprintf(buffer + 2 * i, 3, "%02x", (unsigned)hash[i]);
-    return buffer;
+    size_t used = strlen(out);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + used, size - used, format, arguments);
+    va_end(arguments);
 }
 
 const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size)
 {
-    size_t used = (size_t)snprintf(buffer, size, "[");
-    for (int32_t i = 0; i < shape->rank && used < size; i++)
-        used += (size_t)snprintf(buffer + used, size - used, "%s%" PRId64, i > 0 ? "," : "",
-                                 shape->dims[i]);
-    if (used < size) snprintf(buffer + used, size - used, "]");
+    snprintf(buffer, size, "[");
+    for (int32_t i = 0; i < shape->rank; i++)
+        itg_cli_append(buffer, size, "%s%" PRId64, i > 0 ? "," : "", shape->dims[i]);
+    itg_cli_append(buffer, size, "]");
     return buffer;
-}
-
-itg_status itg_cli_error(itg_error *err, itg_status code, const char *format, ...)
-{
-    va_list arguments;
-    if (!err) return code;
-    va_start(arguments, format);
-    vsnprintf(err->message, sizeof err->message, format, arguments);
-    va_end(arguments);
-    return err->code = code;
 }
 
 /* ---- data ---- */
@@ -76,8 +67,8 @@ itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *spl
         itg_data_part(data->samples, data->labels, split, args->values[ITG_CLI_OPT_PART].part,
                       &part.samples, &part.labels, &why);
     if (status != ITG_OK)
-        return itg_cli_error(err, status, "%.200s: %s", args->arguments[args->argument_count - 1],
-                             why.message);
+        return itg_fail(err, status, "%.200s: %s", args->arguments[args->argument_count - 1],
+                        why.message);
     itg_cli_data_close(data);
     *data = part;
     return ITG_OK;
@@ -158,50 +149,46 @@ itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score)
     return d;
 }
 
-void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples)
+void itg_cli_json_interval(itg_json_writer *json, const char *key, double share, int64_t samples)
 {
     double lo, hi;
     if (!(share >= 0) || samples <= 0) {
-        itg_cli_json_null(json, key);
+        itg_json_put_null(json, key);
         return;
     }
     itg_cli_interval(share, samples, &lo, &hi);
-    itg_cli_json_begin(json, key, '[');
-    itg_cli_json_number(json, NULL, lo);
-    itg_cli_json_number(json, NULL, hi);
-    itg_cli_json_end(json, ']');
+    itg_cli_json_pair(json, key, lo, hi);
 }
 
-void itg_cli_json_quality(itg_cli_json *json, const itg_score *score)
+void itg_cli_json_quality(itg_json_writer *json, const itg_score *score)
 {
-    char digest[ITG_CLI_HEX];
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
         if (!itg_metric_is_cost((itg_metric)m) && !isnan(score->value[m]))
-            itg_cli_json_number(json, about->name, score->value[m]);
+            itg_json_put_number(json, about->name, score->value[m]);
     }
     if (itg_score_knows(score, ITG_METRIC_TOP1))
         itg_cli_json_interval(json, "interval", score->value[ITG_METRIC_TOP1], score->samples);
-    itg_cli_json_text(json, "digest", itg_cli_hex(score->digest, digest));
+    itg_json_put_hash(json, "digest", score->digest);
 }
 
-void itg_cli_json_score(itg_cli_json *json, const itg_score *score)
+void itg_cli_json_score(itg_json_writer *json, const itg_score *score)
 {
     char digest[ITG_CLI_HEX];
     bool stopped = score->stopped_at > 0;
-    itg_cli_json_integer(json, "samples", score->samples);
+    itg_json_put_int(json, "samples", score->samples);
     itg_cli_json_metrics(json, "", score, ITG_CLI_METRICS);
     itg_cli_json_interval(json, "interval", stopped ? (double)NAN : score->value[ITG_METRIC_TOP1],
                           score->samples);
-    itg_cli_json_text(json, "digest", stopped ? NULL : itg_cli_hex(score->digest, digest));
+    itg_json_put_text(json, "digest", stopped ? NULL : itg_sha256_hex(score->digest, digest));
 }
 
-void itg_cli_json_islands(itg_cli_json *json, const itg_program *program)
+void itg_cli_json_islands(itg_json_writer *json, const itg_program *program)
 {
-    itg_cli_json_begin(json, "float_islands", '[');
+    itg_json_begin(json, "float_islands", '[');
     for (int32_t i = 0; i < itg_program_float_island_count(program); i++)
-        itg_cli_json_text(json, NULL, itg_program_float_island(program, i));
-    itg_cli_json_end(json, ']');
+        itg_json_put_text(json, NULL, itg_program_float_island(program, i));
+    itg_json_end(json, ']');
 }
 
 void itg_cli_print_islands(const itg_program *program)
@@ -227,14 +214,12 @@ void itg_cli_print_line(const char *name, const char *format, ...)
 const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, size_t size)
 {
     char count[32];
-    int used = 0;
     *out = '\0';
     if (duplicates > 0)
-        used = snprintf(out, size, ", %s duplicate%s",
-                        itg_cli_count_text((long long)duplicates, count), itg_plural(duplicates));
-    if (raced > 0 && used >= 0 && (size_t)used < size)
-        snprintf(out + used, size - (size_t)used, ", %s raced",
-                 itg_cli_count_text((long long)raced, count));
+        itg_cli_append(out, size, ", %s duplicate%s",
+                       itg_cli_count_text((long long)duplicates, count), itg_plural(duplicates));
+    if (raced > 0)
+        itg_cli_append(out, size, ", %s raced", itg_cli_count_text((long long)raced, count));
     return out;
 }
 
@@ -273,7 +258,7 @@ void itg_cli_print_score(const itg_score *score)
             itg_cli_print_line(about->words, "%s", itg_cli_metric_text((itg_metric)m, value, text));
     }
     print_costs(score);
-    itg_cli_print_line("digest", "%s", itg_cli_hex(score->digest, text));
+    itg_cli_print_line("digest", "%s", itg_sha256_hex(score->digest, text));
 }
 
 void itg_cli_print_softmax(const itg_model *model)

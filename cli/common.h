@@ -4,9 +4,10 @@
 #include "cli/metrics.h"
 #include "cli/options.h"
 
+/* Adds to the text in a buffer of `size` bytes; what does not fit is cut off. */
+void itg_cli_append(char *out, size_t size, const char *format, ...) ITG_PRINTF(3, 4);
 #define ITG_CLI_HEX 65 /* of a SHA-256, terminated */
 
-const char *itg_cli_hex(const unsigned char hash[32], char *buffer);
 const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size); /* "[1,3,32,32]" */
 
 /* Opens a model as --no-equalize says, or as a strategy file (NULL: none) was made for it. */
@@ -60,14 +61,14 @@ typedef struct itg_cli_drop {
     double drop, lo, hi; /* shares */
 } itg_cli_drop;
 itg_cli_drop itg_cli_drop_of(const itg_score *floats, const itg_score *score);
-void itg_cli_json_interval(itg_cli_json *json, const char *key, double share, int64_t samples);
+void itg_cli_json_interval(itg_json_writer *json, const char *key, double share, int64_t samples);
 
 /* Members samples, all metrics, interval (of top1) and digest of a score. _quality: the metrics
  * that are known and are no costs, interval and digest alone. */
-void itg_cli_json_score(itg_cli_json *json, const itg_score *score);
-void itg_cli_json_quality(itg_cli_json *json, const itg_score *score);
+void itg_cli_json_score(itg_json_writer *json, const itg_score *score);
+void itg_cli_json_quality(itg_json_writer *json, const itg_score *score);
 /* What a program runs in float. */
-void itg_cli_json_islands(itg_cli_json *json, const itg_program *program);
+void itg_cli_json_islands(itg_json_writer *json, const itg_program *program);
 void itg_cli_print_islands(const itg_program *program);
 
 /* ", 12 duplicates, 41 raced", without what there is none of. */
@@ -77,9 +78,6 @@ void itg_cli_print_score(const itg_score *score);
 void itg_cli_print_line(const char *name, const char *format, ...);
 /* Says that the outputs are logits, where a trailing Softmax was left off. */
 void itg_cli_print_softmax(const itg_model *model);
-
-/* Writes code and text to err (may be NULL); returns code. */
-itg_status itg_cli_error(itg_error *err, itg_status code, const char *format, ...);
 
 /* Seconds of a clock that never goes back. */
 double itg_cli_now(void);

@@ -1,6 +1,7 @@
 /* What the demo shows: commands, a table, what it means, and where everything is. */
 #include "cli/demo.h"
 #include "cli/table.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,47 +123,46 @@ int itg_cli_demo_text(const itg_cli_demo_work *d)
 
 /* ---- JSON ---- */
 
-static void json_scores(itg_cli_json *json, const char *key, const itg_score *s, double bytes)
+static void json_scores(itg_json_writer *json, const char *key, const itg_score *s, double bytes)
 {
-    char digest[ITG_CLI_HEX];
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_integer(json, "samples", s->samples);
-    itg_cli_json_number(json, "top1", s->value[ITG_METRIC_TOP1]);
+    itg_json_begin(json, key, '{');
+    itg_json_put_int(json, "samples", s->samples);
+    itg_json_put_number(json, "top1", s->value[ITG_METRIC_TOP1]);
     itg_cli_json_interval(json, "interval", s->value[ITG_METRIC_TOP1], s->samples);
-    itg_cli_json_number(json, "weight_bytes", bytes);
-    itg_cli_json_text(json, "digest", itg_cli_hex(s->digest, digest));
-    itg_cli_json_end(json, '}');
+    itg_json_put_number(json, "weight_bytes", bytes);
+    itg_json_put_hash(json, "digest", s->digest);
+    itg_json_end(json, '}');
 }
 
 int itg_cli_demo_json(const itg_cli_demo_work *d)
 {
     const itg_search_result *r = d->search.result;
     const itg_score *u = itg_search_uniform8(r, true), *b = itg_search_best_holdout(r);
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "folder", d->folder);
-    itg_cli_json_text(&json, "model", d->paths[ITG_CLI_DEMO_MODEL]);
-    itg_cli_json_text(&json, "strategy", d->paths[ITG_CLI_DEMO_STRATEGY]);
-    itg_cli_json_text(&json, "program", d->paths[ITG_CLI_DEMO_PROGRAM]);
-    itg_cli_json_text(&json, "db", d->paths[ITG_CLI_DEMO_LOG]);
-    itg_cli_json_begin(&json, "commands", '[');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "folder", d->folder);
+    itg_json_put_text(&json, "model", d->paths[ITG_CLI_DEMO_MODEL]);
+    itg_json_put_text(&json, "strategy", d->paths[ITG_CLI_DEMO_STRATEGY]);
+    itg_json_put_text(&json, "program", d->paths[ITG_CLI_DEMO_PROGRAM]);
+    itg_json_put_text(&json, "db", d->paths[ITG_CLI_DEMO_LOG]);
+    itg_json_begin(&json, "commands", '[');
     for (int step = 0; step < ITG_CLI_DEMO_STEPS; step++) {
-        itg_cli_json_begin(&json, NULL, '[');
-        itg_cli_json_text(&json, NULL, "intaglio");
+        itg_json_begin(&json, NULL, '[');
+        itg_json_put_text(&json, NULL, "intaglio");
         for (int i = 0; i < d->commands[step].count; i++)
-            itg_cli_json_text(&json, NULL, d->commands[step].words[i]);
-        itg_cli_json_end(&json, ']');
+            itg_json_put_text(&json, NULL, d->commands[step].words[i]);
+        itg_json_end(&json, ']');
     }
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_unsigned(&json, "seed", d->search.options.seed);
-    itg_cli_json_integer(&json, "trials", itg_search_trial_count(r));
-    itg_cli_json_number(&json, "seconds", d->search.seconds);
-    itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
-    itg_cli_json_bool(&json, "goal_met_on_holdout", itg_search_goal_holds(r));
+    itg_json_end(&json, ']');
+    itg_json_put(&json, "seed", "%" PRIu64, d->search.options.seed);
+    itg_json_put_int(&json, "trials", itg_search_trial_count(r));
+    itg_json_put_number(&json, "seconds", d->search.seconds);
+    itg_json_put_bool(&json, "goal_met", itg_search_goal_met(r));
+    itg_json_put_bool(&json, "goal_met_on_holdout", itg_search_goal_holds(r));
     json_scores(&json, "float", itg_search_float(r, true), itg_cli_float_bytes(u));
     json_scores(&json, "uniform8", u, u->value[ITG_METRIC_WEIGHT_BYTES]);
     json_scores(&json, "best", b, b->value[ITG_METRIC_WEIGHT_BYTES]);
     json_scores(&json, "ran", &d->ran, b->value[ITG_METRIC_WEIGHT_BYTES]);
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }

@@ -1,17 +1,7 @@
 #include "cli/goal.h"
 #include "cli/table.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-static void add(char *out, size_t size, const char *format, ...)
-{
-    size_t used = strlen(out);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(out + used, size - used, format, arguments);
-    va_end(arguments);
-}
 
 static bool has_limits(const itg_goal *goal)
 {
@@ -54,24 +44,25 @@ void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t s
     char number[32];
     *out = '\0';
     if (itg_goal_maximizes_quality(goal))
-        add(out, size, "highest %s", quality);
+        itg_cli_append(out, size, "highest %s", quality);
     else
-        add(out, size, "fewest %s", itg_metric_about(itg_goal_objective(goal))->words);
+        itg_cli_append(out, size, "fewest %s", itg_metric_about(itg_goal_objective(goal))->words);
     for (int32_t i = 1; i < goal->objective_count; i++)
-        add(out, size, ", then %s", itg_metric_about(goal->objectives[i])->words);
+        itg_cli_append(out, size, ", then %s", itg_metric_about(goal->objectives[i])->words);
     if (has_limits(goal))
         for (int i = 0; i < ITG_METRIC_COUNT; i++) {
             if (!(itg_goal_limit(goal, (itg_metric)i) > 0)) continue;
-            add(out, size, "%s %s %s", join,
+            itg_cli_append(
+                out, size, "%s %s %s", join,
                 itg_cli_count_text((long long)itg_goal_limit(goal, (itg_metric)i), number),
                 itg_metric_about((itg_metric)i)->words);
             join = ",";
         }
     if (itg_goal_drop(goal) >= 0)
-        add(out, size, ", %s at most %.4g point%s below float", quality, 100 * itg_goal_drop(goal),
-            100 * itg_goal_drop(goal) == 1 ? "" : "s");
+        itg_cli_append(out, size, ", %s at most %.4g point%s below float", quality,
+                       100 * itg_goal_drop(goal), 100 * itg_goal_drop(goal) == 1 ? "" : "s");
     if (itg_goal_least_sqnr(goal) > 0)
-        add(out, size, ", SQNR at least %.4g dB", itg_goal_least_sqnr(goal));
+        itg_cli_append(out, size, ", SQNR at least %.4g dB", itg_goal_least_sqnr(goal));
 }
 
 void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size)
@@ -86,25 +77,25 @@ void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *ou
              itg_cli_quality_text(goal, score, quality, sizeof quality));
 }
 
-void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal)
+void itg_cli_json_goal(itg_json_writer *json, const char *key, const itg_goal *goal)
 {
     char objectives[96];
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_text(json, "optimize",
+    itg_json_begin(json, key, '{');
+    itg_json_put_text(json, "optimize",
                       itg_goal_objectives_text(goal, objectives, sizeof objectives));
-    itg_cli_json_text(json, "quality", itg_metric_about(itg_goal_quality_metric(goal))->name);
-    itg_cli_json_known_number(json, "max_drop", itg_goal_drop(goal));
-    itg_cli_json_known_number(json, "min_sqnr",
-                              itg_goal_least_sqnr(goal) > 0 ? itg_goal_least_sqnr(goal) : -1);
+    itg_json_put_text(json, "quality", itg_metric_about(itg_goal_quality_metric(goal))->name);
+    itg_cli_json_known(json, "max_drop", itg_goal_drop(goal));
+    itg_cli_json_known(json, "min_sqnr",
+                       itg_goal_least_sqnr(goal) > 0 ? itg_goal_least_sqnr(goal) : -1);
     for (int i = 0; i < ITG_METRIC_COUNT; i++) {
         char name[32];
         if (!itg_metric_about((itg_metric)i)->goal) continue;
         snprintf(name, sizeof name, "max_%s", itg_metric_about((itg_metric)i)->goal);
-        itg_cli_json_known_number(
+        itg_cli_json_known(
             json, name,
             itg_goal_limit(goal, (itg_metric)i) > 0 ? itg_goal_limit(goal, (itg_metric)i) : -1);
     }
-    itg_cli_json_end(json, '}');
+    itg_json_end(json, '}');
 }
 
 /* Whether a search keeps the hardware's limit, and not the goal's own. */
@@ -115,19 +106,19 @@ static bool is_of_hardware(const itg_goal *goal, const itg_goal *kept, int kind)
             itg_goal_limit(kept, (itg_metric)kind) < itg_goal_limit(goal, (itg_metric)kind));
 }
 
-void itg_cli_json_limits(itg_cli_json *json, const itg_goal *goal, const itg_hardware *hw)
+void itg_cli_json_limits(itg_json_writer *json, const itg_goal *goal, const itg_hardware *hw)
 {
     const itg_goal kept = itg_goal_on(goal, hw);
-    itg_cli_json_begin(json, "limits", '[');
+    itg_json_begin(json, "limits", '[');
     for (int i = 0; i < ITG_METRIC_COUNT; i++) {
         if (!(itg_goal_limit(&kept, (itg_metric)i) > 0)) continue;
-        itg_cli_json_begin(json, NULL, '{');
-        itg_cli_json_text(json, "cost", itg_metric_about((itg_metric)i)->goal);
-        itg_cli_json_number(json, "most", itg_goal_limit(&kept, (itg_metric)i));
-        itg_cli_json_text(json, "set_by", is_of_hardware(goal, &kept, i) ? "hardware" : "goal");
-        itg_cli_json_end(json, '}');
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "cost", itg_metric_about((itg_metric)i)->goal);
+        itg_json_put_number(json, "most", itg_goal_limit(&kept, (itg_metric)i));
+        itg_json_put_text(json, "set_by", is_of_hardware(goal, &kept, i) ? "hardware" : "goal");
+        itg_json_end(json, '}');
     }
-    itg_cli_json_end(json, ']');
+    itg_json_end(json, ']');
 }
 
 void itg_cli_hardware_limits(const itg_goal *goal, const itg_hardware *hw, char *out, size_t size)
@@ -138,9 +129,9 @@ void itg_cli_hardware_limits(const itg_goal *goal, const itg_hardware *hw, char 
     *out = '\0';
     for (int i = 0; i < ITG_METRIC_COUNT; i++) {
         if (!is_of_hardware(goal, &kept, i)) continue;
-        add(out, size, "%s%s %s", join,
-            itg_cli_count_text((long long)itg_goal_limit(&kept, (itg_metric)i), number),
-            itg_metric_about((itg_metric)i)->words);
+        itg_cli_append(out, size, "%s%s %s", join,
+                       itg_cli_count_text((long long)itg_goal_limit(&kept, (itg_metric)i), number),
+                       itg_metric_about((itg_metric)i)->words);
         join = ", ";
     }
 }

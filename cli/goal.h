@@ -16,9 +16,9 @@ void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t s
 void itg_cli_goal_figures(const itg_goal *goal, const itg_score *score, char *out, size_t size);
 /* An object: optimize, quality, max_drop, min_sqnr, max_size, max_bops, max_cycles, max_ram; null:
  * none. */
-void itg_cli_json_goal(itg_cli_json *json, const char *key, const itg_goal *goal);
+void itg_cli_json_goal(itg_json_writer *json, const char *key, const itg_goal *goal);
 /* Member "limits": those that a search keeps, each with who set it: "goal" or "hardware". */
-void itg_cli_json_limits(itg_cli_json *json, const itg_goal *goal, const itg_hardware *hw);
+void itg_cli_json_limits(itg_json_writer *json, const itg_goal *goal, const itg_hardware *hw);
 /* "32,768 bytes of parameters, 2,048 bytes of RAM": those that are the hardware's; "": none. */
 void itg_cli_hardware_limits(const itg_goal *goal, const itg_hardware *hw, char *out, size_t size);
 #endif

@@ -1,5 +1,6 @@
 /* Help text, made from the tables that the parser reads. */
 #include "cli/help.h"
+#include "cli/common.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -65,11 +66,11 @@ static void print_option(itg_cli_option option)
                  itg_threshold_name(itg_threshold_default()));
     int at = printf("  %s--%s%s%s", letter, spec->name, spec->argument ? " " : "",
                     spec->argument ? spec->argument : "");
-    int used = snprintf(help, sizeof help, "%s%s", spec->help, preset);
+    snprintf(help, sizeof help, "%s%s", spec->help, preset);
     if (is_threshold(spec))
         for (int i = 0; i < ITG_THRESHOLD_METHOD_COUNT; i++)
-            used += snprintf(help + used, sizeof help - (size_t)used, "%s%s", i > 0 ? ", " : ": ",
-                             itg_threshold_name((itg_threshold_method)i));
+            itg_cli_append(help, sizeof help, "%s%s", i > 0 ? ", " : ": ",
+                           itg_threshold_name((itg_threshold_method)i));
     print_wrapped(help, at, OPTION_COLUMN);
 }
 

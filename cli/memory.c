@@ -43,7 +43,7 @@ void itg_cli_print_memory(const char *name, const itg_hardware *hw, const itg_sc
     if (used > 0) itg_cli_print_line(name, "%s%s", text, fits ? "" : ": does NOT fit");
 }
 
-void itg_cli_json_memory(itg_cli_json *json, const itg_hardware *hw, const itg_score *score)
+void itg_cli_json_memory(itg_json_writer *json, const itg_hardware *hw, const itg_score *score)
 {
     bool stated = false, known = true, fits = true;
     for (int i = 0; i < KINDS; i++) {
@@ -53,19 +53,16 @@ void itg_cli_json_memory(itg_cli_json *json, const itg_hardware *hw, const itg_s
         fits &= !itg_cli_memory_exceeded(hw, score, kinds[i]);
     }
     if (!stated) {
-        itg_cli_json_null(json, "memory");
+        itg_json_put_null(json, "memory");
         return;
     }
-    itg_cli_json_begin(json, "memory", '{');
+    itg_json_begin(json, "memory", '{');
     for (int i = 0; i < KINDS; i++) {
         char key[32];
         double limit = itg_hardware_limit(hw, kinds[i]);
         snprintf(key, sizeof key, "%s_bytes", itg_metric_about(kinds[i])->goal);
-        itg_cli_json_known_integer(json, key, limit > 0 ? (int64_t)limit : -1);
+        itg_cli_json_known(json, key, limit > 0 ? limit : -1);
     }
-    if (known || !fits)
-        itg_cli_json_bool(json, "fits", fits);
-    else
-        itg_cli_json_null(json, "fits");
-    itg_cli_json_end(json, '}');
+    itg_cli_json_known_bool(json, "fits", known || !fits, fits);
+    itg_json_end(json, '}');
 }

@@ -12,5 +12,5 @@ void itg_cli_warn_memory(const itg_hardware *hw, const itg_score *score);
 void itg_cli_print_memory(const char *name, const itg_hardware *hw, const itg_score *score);
 /* Member "memory": flash_bytes and ram_bytes of the description, and whether the network fits; null
  * where it states neither. */
-void itg_cli_json_memory(itg_cli_json *json, const itg_hardware *hw, const itg_score *score);
+void itg_cli_json_memory(itg_json_writer *json, const itg_hardware *hw, const itg_score *score);
 #endif

@@ -83,7 +83,8 @@ void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, double a, doubl
     change_cell(table, itg_metric_about(metric)->unit, a, b);
 }
 
-void itg_cli_json_metrics(itg_cli_json *json, const char *prefix, const itg_score *score, int kinds)
+void itg_cli_json_metrics(itg_json_writer *json, const char *prefix, const itg_score *score,
+                          int kinds)
 {
     for (int m = 0; m < ITG_METRIC_ALL; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
@@ -95,6 +96,6 @@ void itg_cli_json_metrics(itg_cli_json *json, const char *prefix, const itg_scor
         if (!(kind & kinds) || m == ITG_METRIC_ACCURACY || (isnan(value) && given && !bound))
             continue;
         snprintf(key, sizeof key, "%s%s", prefix, about->name);
-        itg_cli_json_number(json, key, bound ? (double)NAN : value);
+        itg_json_put_number(json, key, bound ? (double)NAN : value);
     }
 }

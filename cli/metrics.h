@@ -20,6 +20,6 @@ void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, double a, doubl
 /* A member for each metric of the kinds, behind a prefix; null: not known. Qualities are null too
  * where the score was stopped early, as they are bounds then. What takes labels, or a
  * function of the user's, is left out where it is not known. */
-void itg_cli_json_metrics(itg_cli_json *json, const char *prefix, const itg_score *score,
+void itg_cli_json_metrics(itg_json_writer *json, const char *prefix, const itg_score *score,
                           int kinds);
 #endif

@@ -1,5 +1,6 @@
 /* What stands behind an option: one function a kind. Messages name the option, what was given and
  * what was expected. */
+#include "cli/common.h"
 #include "cli/options.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -11,21 +12,21 @@ typedef struct parser {
     const itg_cli_command *command; /* for messages */
 } parser;
 
-/* ---- names ---- */
+/* ---- names: each list ends with NULL ---- */
 
 static const char *threshold_name(void *context, int index)
 {
     (void)context;
-    return itg_threshold_name((itg_threshold_method)index);
+    return index < ITG_THRESHOLD_METHOD_COUNT ? itg_threshold_name((itg_threshold_method)index)
+                                              : NULL;
 }
 
 static const char *searcher_name(void *context, int index)
 {
     (void)context;
-    return itg_searcher_name(index);
+    return index < itg_searcher_count() ? itg_searcher_name(index) : NULL;
 }
 
-/* NULL: past the last one. */
 static const char *cost_name(void *context, int index)
 {
     (void)context;
@@ -39,9 +40,37 @@ static const char *cost_name(void *context, int index)
 static const char *baseline_name(void *context, int index)
 {
     (void)context;
-    (void)index;
-    return "hago-greedy";
+    return index == 0 ? "hago-greedy" : NULL;
 }
+
+static const char *kernels_name(void *context, int index)
+{
+    (void)context;
+    return index < ITG_FLOAT_KERNELS_COUNT ? itg_float_kernels_name((itg_float_kernels)index)
+                                           : NULL;
+}
+
+static const char *layout_name(void *context, int index)
+{
+    (void)context;
+    return index < ITG_SAMPLE_LAYOUTS ? itg_sample_layout_name((itg_sample_layout)index) : NULL;
+}
+
+static const char *part_name(void *context, int index)
+{
+    static const char *const parts[] = {[ITG_SPLIT_CALIBRATION] = "calibration",
+                                        [ITG_SPLIT_SEARCH] = "search",
+                                        [ITG_SPLIT_HOLDOUT] = "holdout"};
+    (void)context;
+    return index <= ITG_SPLIT_HOLDOUT ? parts[index] : NULL;
+}
+
+static const char *(*const names[ITG_CLI_KIND_COUNT])(void *context, int index) = {
+    [ITG_CLI_THRESHOLD] = threshold_name, [ITG_CLI_METHODS] = threshold_name,
+    [ITG_CLI_COST] = cost_name,           [ITG_CLI_BASELINE] = baseline_name,
+    [ITG_CLI_SEARCHER] = searcher_name,   [ITG_CLI_KERNELS] = kernels_name,
+    [ITG_CLI_LAYOUT] = layout_name,       [ITG_CLI_PART] = part_name,
+};
 
 /* ---- values ---- */
 
@@ -206,82 +235,87 @@ static int parse_numbers(const parser *p, const itg_cli_spec *spec, const char *
     return itg_cli_fail_usage(p->command, "--%s %s", spec->name, err.message);
 }
 
-/* "'maxx' is no <what>; did you mean 'max'?", or the list of all. */
-static int unknown_name(const parser *p, const itg_cli_spec *spec, const char *text, int count,
-                        const char *(*name_at)(void *, int))
+/* "there is no 'maxx'; did you mean 'max'?", or the list of all. */
+static int unknown_name(const parser *p, const itg_cli_spec *spec, const char *text)
 {
     char all[256] = "";
-    const char *near = itg_cli_nearest(text, count, name_at, NULL);
+    int count = 0;
+    for (const char *name; (name = names[spec->kind](NULL, count)) != NULL; count++)
+        itg_cli_append(all, sizeof all, "%s%s", count > 0 ? ", " : "", name);
+    const char *near = itg_cli_nearest(text, count, names[spec->kind], NULL);
     if (near)
         return itg_cli_fail_usage(p->command, "--%s: there is no '%.60s'; did you mean '%s'?",
                                   spec->name, text, near);
-    for (int i = 0; i < count; i++) {
-        size_t used = strlen(all);
-        snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", name_at(NULL, i));
-    }
     return itg_cli_fail_usage(p->command, "--%s: there is no '%.60s'; expected one of %s",
                               spec->name, text, all);
 }
 
-static int parse_threshold(const parser *p, const itg_cli_spec *spec, const char *text,
-                           itg_cli_value *out)
+/* The place of one name in its list. */
+static int parse_name(const parser *p, const itg_cli_spec *spec, const char *text, int *out)
 {
-    return itg_threshold_from_name(text, &out->threshold)
-               ? ITG_CLI_OK
-               : unknown_name(p, spec, text, ITG_THRESHOLD_METHOD_COUNT, threshold_name);
+    const char *name;
+    for (int i = 0; (name = names[spec->kind](NULL, i)) != NULL; i++)
+        if (strcmp(name, text) == 0) {
+            *out = i;
+            return ITG_CLI_OK;
+        }
+    return unknown_name(p, spec, text);
+}
+
+/* The places of several, each once. */
+static int parse_names(const parser *p, const itg_cli_spec *spec, const char *text,
+                       const char *expected, int most, int *out, int32_t *count)
+{
+    *count = 0;
+    for (const char *at = text; at; (*count)++) {
+        char name[32];
+        size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        if (*count == most) return bad_value(p, spec, text, expected);
+        int status = parse_name(p, spec, name, &out[*count]);
+        if (status != ITG_CLI_OK) return status;
+        for (int32_t i = 0; i < *count; i++)
+            if (out[i] == out[*count]) return bad_value(p, spec, text, expected);
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return ITG_CLI_OK;
+}
+
+/* Of an enumeration whose names stand in its order. */
+static int parse_choice(const parser *p, const itg_cli_spec *spec, const char *text,
+                        itg_cli_value *out)
+{
+    return parse_name(p, spec, text, &out->choice);
 }
 
 static int parse_methods(const parser *p, const itg_cli_spec *spec, const char *text,
                          itg_cli_value *out)
 {
-    int32_t count = 0;
-    for (const char *at = text; at; count++) {
-        char name[32];
-        size_t length = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, at);
-        if (count == ITG_MAX_METHODS) return bad_value(p, spec, text, "each method once");
-        itg_threshold_method *method = &out->methods.values[count];
-        if (!itg_threshold_from_name(name, method))
-            return unknown_name(p, spec, name, ITG_THRESHOLD_METHOD_COUNT, threshold_name);
-        for (int32_t i = 0; i < count; i++)
-            if (out->methods.values[i] == *method)
-                return bad_value(p, spec, text, "each method once");
-        at = at[length] == ',' ? at + length + 1 : NULL;
-    }
-    out->methods.count = count;
-    return ITG_CLI_OK;
+    int places[ITG_MAX_METHODS] = {0};
+    int status = parse_names(p, spec, text, "each method once", ITG_MAX_METHODS, places,
+                             &out->methods.count);
+    for (int i = 0; i < ITG_MAX_METHODS; i++)
+        out->methods.values[i] = (itg_threshold_method)places[i];
+    return status;
 }
 
 static int parse_cost(const parser *p, const itg_cli_spec *spec, const char *text,
                       itg_cli_value *out)
 {
-    int names = 0;
-    int32_t count = 0;
-    while (cost_name(NULL, names))
-        names++;
-    for (const char *at = text; at; count++) {
-        char name[32];
-        size_t length = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, at);
-        if (count == ITG_MOST_OBJECTIVES) return bad_value(p, spec, text, "at most 4 costs");
-        if (!itg_metric_from_goal(name, &out->costs.values[count]))
-            return unknown_name(p, spec, name, names, cost_name);
-        for (int32_t i = 0; i < count; i++)
-            if (out->costs.values[i] == out->costs.values[count])
-                return bad_value(p, spec, text, "each cost once");
-        at = at[length] == ',' ? at + length + 1 : NULL;
-    }
-    out->costs.count = count;
-    return ITG_CLI_OK;
+    int places[ITG_MOST_OBJECTIVES] = {0};
+    int status = parse_names(p, spec, text, "at most 4 costs, each once", ITG_MOST_OBJECTIVES,
+                             places, &out->costs.count);
+    for (int i = 0; status == ITG_CLI_OK && i < out->costs.count; i++)
+        itg_metric_from_goal(cost_name(NULL, places[i]), &out->costs.values[i]);
+    return status;
 }
 
 static int parse_baseline(const parser *p, const itg_cli_spec *spec, const char *text,
                           itg_cli_value *out)
 {
-    if (strcmp(text, baseline_name(NULL, 0)) != 0)
-        return unknown_name(p, spec, text, 1, baseline_name);
-    out->text = text;
-    return ITG_CLI_OK;
+    int place = 0;
+    out->flag = true;
+    return parse_name(p, spec, text, &place);
 }
 
 static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char *text,
@@ -289,83 +323,40 @@ static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char 
 {
     char name[32];
     itg_error err = {0};
-    int i = 0;
+    int place = 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-    while (i < itg_searcher_count() && strcmp(itg_searcher_name(i), name) != 0)
-        i++;
-    if (i == itg_searcher_count())
-        return unknown_name(p, spec, name, itg_searcher_count(), searcher_name);
+    int status = parse_name(p, spec, name, &place);
+    if (status != ITG_CLI_OK) return status;
     if (itg_searcher_check(text, &err) != ITG_OK)
         return itg_cli_fail_usage(p->command, "--%s: %s", spec->name, err.message);
-    out->text = text;
+    snprintf(out->searcher, sizeof out->searcher, "%s", text);
     return ITG_CLI_OK;
-}
-
-static const char *kernels_name(void *context, int index)
-{
-    (void)context;
-    return itg_float_kernels_name((itg_float_kernels)index);
 }
 
 static int parse_kernels(const parser *p, const itg_cli_spec *spec, const char *text,
                          itg_cli_value *out)
 {
-    if (!itg_float_kernels_from_name(text, &out->kernels))
-        return unknown_name(p, spec, text, ITG_FLOAT_KERNELS_COUNT, kernels_name);
-    if (!itg_float_kernels_built(out->kernels))
+    int status = parse_choice(p, spec, text, out);
+    if (status == ITG_CLI_OK && !itg_float_kernels_built(out->kernels))
         return itg_cli_fail_usage(p->command, "--%s %s: this intaglio was built without oneDNN",
                                   spec->name, text);
-    return ITG_CLI_OK;
-}
-
-static const char *layout_name(void *context, int index)
-{
-    (void)context;
-    return itg_sample_layout_name((itg_sample_layout)index);
-}
-
-static int parse_layout(const parser *p, const itg_cli_spec *spec, const char *text,
-                        itg_cli_value *out)
-{
-    return itg_sample_layout_from_name(text, &out->layout)
-               ? ITG_CLI_OK
-               : unknown_name(p, spec, text, ITG_SAMPLE_LAYOUTS, layout_name);
-}
-
-static const char *part_name(void *context, int index)
-{
-    static const char *const names[] = {[ITG_SPLIT_CALIBRATION] = "calibration",
-                                        [ITG_SPLIT_SEARCH] = "search",
-                                        [ITG_SPLIT_HOLDOUT] = "holdout"};
-    (void)context;
-    return names[index];
-}
-
-static int parse_part(const parser *p, const itg_cli_spec *spec, const char *text,
-                      itg_cli_value *out)
-{
-    for (int i = 0; i <= ITG_SPLIT_HOLDOUT; i++)
-        if (strcmp(part_name(NULL, i), text) == 0) {
-            out->part = (itg_split_part)i;
-            return ITG_CLI_OK;
-        }
-    return unknown_name(p, spec, text, ITG_SPLIT_HOLDOUT + 1, part_name);
+    return status;
 }
 
 typedef int (*parse_fn)(const parser *p, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);
 static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
-    [ITG_CLI_FLAG] = parse_flag,           [ITG_CLI_TEXT] = parse_text,
-    [ITG_CLI_READ] = parse_text,           [ITG_CLI_WRITTEN] = parse_text,
-    [ITG_CLI_DATABASE] = parse_text,       [ITG_CLI_INTEGER] = parse_count,
-    [ITG_CLI_SEED] = parse_seed,           [ITG_CLI_FRACTION] = parse_fraction,
-    [ITG_CLI_DECIBELS] = parse_decibels,   [ITG_CLI_SECONDS] = parse_seconds,
-    [ITG_CLI_BYTES] = parse_amount,        [ITG_CLI_AMOUNT] = parse_amount,
-    [ITG_CLI_RANGE] = parse_range,         [ITG_CLI_NUMBERS] = parse_numbers,
-    [ITG_CLI_THRESHOLD] = parse_threshold, [ITG_CLI_METHODS] = parse_methods,
-    [ITG_CLI_COST] = parse_cost,           [ITG_CLI_BASELINE] = parse_baseline,
-    [ITG_CLI_SEARCHER] = parse_searcher,   [ITG_CLI_KERNELS] = parse_kernels,
-    [ITG_CLI_LAYOUT] = parse_layout,       [ITG_CLI_PART] = parse_part,
+    [ITG_CLI_FLAG] = parse_flag,         [ITG_CLI_TEXT] = parse_text,
+    [ITG_CLI_READ] = parse_text,         [ITG_CLI_WRITTEN] = parse_text,
+    [ITG_CLI_DATABASE] = parse_text,     [ITG_CLI_INTEGER] = parse_count,
+    [ITG_CLI_SEED] = parse_seed,         [ITG_CLI_FRACTION] = parse_fraction,
+    [ITG_CLI_DECIBELS] = parse_decibels, [ITG_CLI_SECONDS] = parse_seconds,
+    [ITG_CLI_BYTES] = parse_amount,      [ITG_CLI_AMOUNT] = parse_amount,
+    [ITG_CLI_RANGE] = parse_range,       [ITG_CLI_NUMBERS] = parse_numbers,
+    [ITG_CLI_THRESHOLD] = parse_choice,  [ITG_CLI_METHODS] = parse_methods,
+    [ITG_CLI_COST] = parse_cost,         [ITG_CLI_BASELINE] = parse_baseline,
+    [ITG_CLI_SEARCHER] = parse_searcher, [ITG_CLI_KERNELS] = parse_kernels,
+    [ITG_CLI_LAYOUT] = parse_choice,     [ITG_CLI_PART] = parse_choice,
 };
 
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,

@@ -13,7 +13,6 @@ static const itg_cli_spec specs[ITG_CLI_OPTION_COUNT] = {
 #define ITG_CLI_OPTION(id, name, letter, kind, argument, preset, min, max, help)                   \
     {name, letter, ITG_CLI_##kind, argument, preset, min, max, help},
 #include "cli/options.def"
-#undef ITG_CLI_OPTION
 };
 
 static const itg_cli_option common[] = {ITG_CLI_OPT_JSON, ITG_CLI_OPT_THREADS, ITG_CLI_OPT_HELP};

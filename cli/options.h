@@ -37,12 +37,9 @@ typedef enum itg_cli_kind {
     ITG_CLI_KIND_COUNT
 } itg_cli_kind;
 
-/* ITG_CLI_OPTION(ID, name, letter, kind, argument, default as text, min, max, help): options.def.
- */
 typedef enum itg_cli_option {
 #define ITG_CLI_OPTION(id, name, letter, kind, argument, preset, min, max, help) ITG_CLI_OPT_##id,
 #include "cli/options.def"
-#undef ITG_CLI_OPTION
     ITG_CLI_OPTION_COUNT
 } itg_cli_option;
 
@@ -54,6 +51,7 @@ typedef union itg_cli_value {
     double fraction;
     double number; /* DECIBELS, SECONDS, BYTES, AMOUNT */
     itg_bits_range range;
+    int choice; /* as which the parser sets the enumerations */
     itg_threshold_method threshold;
     struct {
         itg_metric values[ITG_MOST_OBJECTIVES];
@@ -62,10 +60,8 @@ typedef union itg_cli_value {
     itg_float_kernels kernels;
     itg_sample_layout layout;
     itg_split_part part;
-    struct {
-        itg_threshold_method values[ITG_MAX_METHODS];
-        int32_t count;
-    } methods;
+    itg_threshold_methods methods;
+    char searcher[ITG_SEARCHER_TEXT];
     struct {
         float values[ITG_MAX_CHANNELS];
         int32_t count;

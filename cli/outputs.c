@@ -151,8 +151,8 @@ static itg_status check(const list *l, itg_error *err)
         const itg_cli_file *file = &l->entries[i].file;
         const entry *other = file->written ? overwritten(l, i) : NULL;
         if (other)
-            return itg_cli_error(err, ITG_BAD_ARGUMENT, "%.60s %.200s would overwrite %.200s",
-                                 file->what, file->path, other->file.what);
+            return itg_fail(err, ITG_BAD_ARGUMENT, "%.60s %.200s would overwrite %.200s",
+                            file->what, file->path, other->file.what);
     }
     return ITG_OK;
 }
@@ -166,9 +166,8 @@ itg_status itg_cli_keep_apart(const itg_cli_args *args, const itg_cli_file *more
     add_options(&l, args);
     for (int i = 0; i < count; i++)
         add(&l, more[i], NULL);
-    itg_status status = l.failed
-                            ? itg_cli_error(err, ITG_NO_MEMORY, "no memory to compare file names")
-                            : check(&l, err);
+    itg_status status =
+        l.failed ? itg_fail(err, ITG_NO_MEMORY, "no memory to compare file names") : check(&l, err);
     for (int i = 0; i < l.count; i++) {
         free(l.entries[i].owned);
         free((void *)(uintptr_t)l.entries[i].name);

@@ -2,20 +2,20 @@
 #include "cli/common.h"
 #include <string.h>
 
-void itg_cli_json_qdq(itg_cli_json *json, const itg_qdq_report *report)
+void itg_cli_json_qdq(itg_json_writer *json, const itg_qdq_report *report)
 {
-    itg_cli_json_integer(json, "opset", itg_qdq_report_opset(report));
-    itg_cli_json_bool(json, "any_batch", itg_qdq_report_any_batch(report));
-    itg_cli_json_begin(json, "onnxruntime_differs", '[');
+    itg_json_put_int(json, "opset", itg_qdq_report_opset(report));
+    itg_json_put_bool(json, "any_batch", itg_qdq_report_any_batch(report));
+    itg_json_begin(json, "onnxruntime_differs", '[');
     for (int32_t i = 0; i < itg_qdq_report_count(report); i++) {
         const itg_qdq_note *note = itg_qdq_report_note(report, i);
-        itg_cli_json_begin(json, NULL, '{');
-        itg_cli_json_text(json, "node", note->node);
-        itg_cli_json_text(json, "op", note->op);
-        itg_cli_json_text(json, "reason", note->reason);
-        itg_cli_json_end(json, '}');
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "node", note->node);
+        itg_json_put_text(json, "op", note->op);
+        itg_json_put_text(json, "reason", note->reason);
+        itg_json_end(json, '}');
     }
-    itg_cli_json_end(json, ']');
+    itg_json_end(json, ']');
 }
 
 /* How many nodes have the reason of note `index`; 0: an earlier one was counted with it. */

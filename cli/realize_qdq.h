@@ -4,6 +4,6 @@
 #include "cli/json_out.h"
 #include <intaglio/intaglio.h>
 
-void itg_cli_json_qdq(itg_cli_json *json, const itg_qdq_report *report); /* members */
+void itg_cli_json_qdq(itg_json_writer *json, const itg_qdq_report *report); /* members */
 void itg_cli_print_qdq(const itg_qdq_report *report, const char *path);
 #endif

@@ -38,7 +38,7 @@ const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t s
  */
 bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds);
 /* The object of a run: inputs, goal, state, results. The caller may add members and ends it. */
-void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cli_logged *run);
+void itg_cli_json_logged_begin(itg_json_writer *json, const char *key, const itg_cli_logged *run);
 
 /* ---- tables of runs (runs_list.c) ---- */
 /* with_worse: room for one more cell behind each row. */

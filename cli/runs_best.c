@@ -85,19 +85,19 @@ static int write_strategy(const itg_cli_args *args, const itg_cli_logged *run)
 
 static int best_json(const itg_cli_args *args, const itg_cli_logged *const *best, int64_t count)
 {
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "db", args->values[ITG_CLI_OPT_RUNS_DB].text);
-    itg_cli_json_text(&json, "strategy", args->values[ITG_CLI_OPT_RUNS_OUT].text);
-    itg_cli_json_begin(&json, "runs", '[');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "db", args->values[ITG_CLI_OPT_RUNS_DB].text);
+    itg_json_put_text(&json, "strategy", args->values[ITG_CLI_OPT_RUNS_OUT].text);
+    itg_json_begin(&json, "runs", '[');
     for (int64_t i = 0; i < count; i++) {
         itg_cli_json_logged_begin(&json, NULL, best[i]);
-        itg_cli_json_known_number(&json, "weight_bytes_of_uniform8",
-                                  itg_cli_share_of_uniform(best[i]->record));
-        itg_cli_json_end(&json, '}');
+        itg_cli_json_known(&json, "weight_bytes_of_uniform8",
+                           itg_cli_share_of_uniform(best[i]->record));
+        itg_json_end(&json, '}');
     }
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, ']');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

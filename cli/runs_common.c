@@ -2,7 +2,7 @@
 #include "cli/runs.h"
 #include "cli/goal.h"
 #include "cli/table.h"
-#include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ itg_status itg_cli_logged_all(itg_run_log *log, itg_cli_logged **out, int64_t *c
     itg_status status = itg_run_log_runs(log, &numbers, &total, err);
     if (status != ITG_OK) return status;
     itg_cli_logged *runs = calloc((size_t)total + 1, sizeof *runs);
-    if (!runs) status = itg_cli_error(err, ITG_NO_MEMORY, "no memory for the runs");
+    if (!runs) status = itg_fail(err, ITG_NO_MEMORY, "no memory for the runs");
     for (; done < total && status == ITG_OK; done += status == ITG_OK)
         status = itg_cli_logged_read(log, numbers[done], &runs[done], err);
     itg_free(numbers);
@@ -76,7 +76,7 @@ static bool is_model(const itg_run_info *info, const char *wanted)
     size_t length = strlen(wanted);
     if (strcmp(wanted, info->model_name) == 0 || strcmp(wanted, base) == 0) return true;
     if (dot && (size_t)(dot - base) == length && memcmp(base, wanted, length) == 0) return true;
-    itg_cli_hex(info->model_hash, hex);
+    itg_sha256_hex(info->model_hash, hex);
     return length >= FEWEST_DIGITS && strncmp(hex, wanted, length) == 0;
 }
 
@@ -156,15 +156,6 @@ const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size)
     return buffer;
 }
 
-static void add(char *out, size_t size, const char *format, ...)
-{
-    size_t used = strlen(out);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(out + used, size - used, format, arguments);
-    va_end(arguments);
-}
-
 const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t size)
 {
     const itg_goal *goal = &run->options.goal;
@@ -174,14 +165,16 @@ const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t s
         return buffer;
     }
     snprintf(buffer, size, "%s", itg_goal_objectives_text(goal, objectives, sizeof objectives));
-    if (itg_goal_drop(goal) >= 0) add(buffer, size, ", drop <= %.4g %%", 100 * itg_goal_drop(goal));
+    if (itg_goal_drop(goal) >= 0)
+        itg_cli_append(buffer, size, ", drop <= %.4g %%", 100 * itg_goal_drop(goal));
     if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
-        add(buffer, size, itg_goal_least_sqnr(goal) > 0 ? ", SQNR >= %.4g dB" : " (SQNR)",
-            itg_goal_least_sqnr(goal));
+        itg_cli_append(buffer, size,
+                       itg_goal_least_sqnr(goal) > 0 ? ", SQNR >= %.4g dB" : " (SQNR)",
+                       itg_goal_least_sqnr(goal));
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
         if (itg_goal_limit(goal, (itg_metric)i) > 0)
-            add(buffer, size, ", %s <= %s", itg_metric_about((itg_metric)i)->goal,
-                itg_cli_amount(itg_goal_limit(goal, (itg_metric)i), number));
+            itg_cli_append(buffer, size, ", %s <= %s", itg_metric_about((itg_metric)i)->goal,
+                           itg_cli_amount(itg_goal_limit(goal, (itg_metric)i), number));
     return buffer;
 }
 
@@ -196,18 +189,17 @@ bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds)
 
 /* ---- JSON ---- */
 
-static void json_data(itg_cli_json *json, const char *key, const itg_run_data *data)
+static void json_data(itg_json_writer *json, const char *key, const itg_run_data *data)
 {
-    char hex[ITG_CLI_HEX];
     if (!data->name) {
-        itg_cli_json_null(json, key);
+        itg_json_put_null(json, key);
         return;
     }
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_text(json, "name", data->name);
-    itg_cli_json_integer(json, "samples", data->samples);
-    itg_cli_json_text(json, "hash", itg_cli_hex(data->hash, hex));
-    itg_cli_json_end(json, '}');
+    itg_json_begin(json, key, '{');
+    itg_json_put_text(json, "name", data->name);
+    itg_json_put_int(json, "samples", data->samples);
+    itg_json_put_hash(json, "hash", data->hash);
+    itg_json_end(json, '}');
 }
 
 const char *itg_cli_result_name(itg_run_result which)
@@ -216,59 +208,53 @@ const char *itg_cli_result_name(itg_run_result which)
     return names[which];
 }
 
-static void json_result(itg_cli_json *json, const itg_run_record *r, itg_run_result which)
+static void json_result(itg_json_writer *json, const itg_run_record *r, itg_run_result which)
 {
     static const char *const keys[] = {"float", "uniform8", "hago_greedy", "best"};
     if (!r->known[which]) {
-        itg_cli_json_null(json, keys[which]);
+        itg_json_put_null(json, keys[which]);
         return;
     }
-    itg_cli_json_begin(json, keys[which], '{');
+    itg_json_begin(json, keys[which], '{');
     itg_cli_json_score(json, &r->result[which]);
-    itg_cli_json_end(json, '}');
+    itg_json_end(json, '}');
 }
 
-static void json_inputs(itg_cli_json *json, const itg_run_info *info)
+static void json_inputs(itg_json_writer *json, const itg_run_info *info)
 {
-    char hex[ITG_CLI_HEX];
-    itg_cli_json_text(json, "model", info->model_name);
-    itg_cli_json_text(json, "model_hash", itg_cli_hex(info->model_hash, hex));
-    itg_cli_json_text(json, "hardware", info->hardware_name);
+    itg_json_put_text(json, "model", info->model_name);
+    itg_json_put_hash(json, "model_hash", info->model_hash);
+    itg_json_put_text(json, "hardware", info->hardware_name);
     json_data(json, "data", &info->data);
     json_data(json, "labels", &info->labels);
     json_data(json, "holdout", &info->holdout);
     json_data(json, "holdout_labels", &info->holdout_labels);
-    itg_cli_json_text(json, "searcher", info->searcher);
-    itg_cli_json_unsigned(json, "seed", info->seed);
-    itg_cli_json_text(json, "engine_version", info->engine_version);
-    itg_cli_json_text(json, "started", info->started);
+    itg_json_put_text(json, "searcher", info->searcher);
+    itg_json_put(json, "seed", "%" PRIu64, info->seed);
+    itg_json_put_text(json, "engine_version", info->engine_version);
+    itg_json_put_text(json, "started", info->started);
 }
 
-void itg_cli_json_logged_begin(itg_cli_json *json, const char *key, const itg_cli_logged *run)
+void itg_cli_json_logged_begin(itg_json_writer *json, const char *key, const itg_cli_logged *run)
 {
     const itg_run_record *r = run->record;
-    bool holds = false;
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_integer(json, "run", r->run);
+    bool holds = false, known;
+    itg_json_begin(json, key, '{');
+    itg_json_put_int(json, "run", r->run);
     json_inputs(json, &r->info);
     if (run->has_goal)
         itg_cli_json_goal(json, "goal", &run->options.goal);
     else
-        itg_cli_json_null(json, "goal");
-    itg_cli_json_bool(json, "ended", r->ended);
-    itg_cli_json_text(json, "stop_reason", r->stop_reason);
-    if (r->ended)
-        itg_cli_json_bool(json, "goal_met", r->goal_met);
-    else
-        itg_cli_json_null(json, "goal_met");
-    if (itg_cli_logged_held(run, &holds))
-        itg_cli_json_bool(json, "goal_met_on_holdout", holds);
-    else
-        itg_cli_json_null(json, "goal_met_on_holdout");
-    itg_cli_json_integer(json, "trials", r->trials);
-    itg_cli_json_integer(json, "duplicate_trials", r->duplicates);
-    itg_cli_json_integer(json, "raced_trials", r->raced);
-    itg_cli_json_known_integer(json, "best_trial", r->best_trial);
+        itg_json_put_null(json, "goal");
+    itg_json_put_bool(json, "ended", r->ended);
+    itg_json_put_text(json, "stop_reason", r->stop_reason);
+    itg_cli_json_known_bool(json, "goal_met", r->ended, r->goal_met);
+    known = itg_cli_logged_held(run, &holds);
+    itg_cli_json_known_bool(json, "goal_met_on_holdout", known, holds);
+    itg_json_put_int(json, "trials", r->trials);
+    itg_json_put_int(json, "duplicate_trials", r->duplicates);
+    itg_json_put_int(json, "raced_trials", r->raced);
+    itg_cli_json_known(json, "best_trial", (double)r->best_trial);
     for (int i = 0; i <= ITG_RESULT_BEST; i++)
         json_result(json, r, (itg_run_result)i);
 }

@@ -90,7 +90,7 @@ static itg_status match_edges(comparison *c, itg_error *err)
     if (a && b && c->pairs)
         merge(c, a, b);
     else
-        status = itg_cli_error(err, ITG_NO_MEMORY, "no memory for the edges");
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the edges");
     free((void *)a);
     free((void *)b);
     return status;
@@ -185,86 +185,78 @@ static difference difference_of(const comparison *c)
 
 /* ---- JSON ---- */
 
-static void json_edge_side(itg_cli_json *json, const char *key, const itg_run_edge *e)
+static void json_edge_side(itg_json_writer *json, const char *key, const itg_run_edge *e)
 {
     if (!e) {
-        itg_cli_json_null(json, key);
+        itg_json_put_null(json, key);
         return;
     }
-    itg_cli_json_begin(json, key, '{');
-    itg_cli_json_integer(json, "bits", e->bits);
-    itg_cli_json_text(json, "method", e->method);
-    itg_cli_json_end(json, '}');
+    itg_json_begin(json, key, '{');
+    itg_json_put_int(json, "bits", e->bits);
+    itg_json_put_text(json, "method", e->method);
+    itg_json_end(json, '}');
 }
 
-static void json_edges(itg_cli_json *json, const comparison *c)
+static void json_edges(itg_json_writer *json, const comparison *c)
 {
-    itg_cli_json_integer(json, "edges_compared", c->pair_count);
-    itg_cli_json_begin(json, "edges", '[');
+    itg_json_put_int(json, "edges_compared", c->pair_count);
+    itg_json_begin(json, "edges", '[');
     for (int64_t i = 0; i < c->pair_count; i++) {
         const edge_pair *p = &c->pairs[i];
         const itg_run_edge *any = p->a ? p->a : p->b;
         if (!differs(p)) continue;
-        itg_cli_json_begin(json, NULL, '{');
-        itg_cli_json_text(json, "value", any->value);
-        itg_cli_json_text(json, "node", any->node);
-        itg_cli_json_integer(json, "slot", any->slot);
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "value", any->value);
+        itg_json_put_text(json, "node", any->node);
+        itg_json_put_int(json, "slot", any->slot);
         json_edge_side(json, "a", p->a);
         json_edge_side(json, "b", p->b);
-        itg_cli_json_end(json, '}');
+        itg_json_end(json, '}');
     }
-    itg_cli_json_end(json, ']');
+    itg_json_end(json, ']');
 }
 
-static void json_difference(itg_cli_json *json, const comparison *c)
+static void json_difference(itg_json_writer *json, const comparison *c)
 {
     difference d = difference_of(c);
     if (!d.known) {
-        itg_cli_json_null(json, "difference");
+        itg_json_put_null(json, "difference");
         return;
     }
-    itg_cli_json_begin(json, "difference", '{');
-    itg_cli_json_text(json, "quality",
+    itg_json_begin(json, "difference", '{');
+    itg_json_put_text(json, "quality",
                       d.sqnr ? "sqnr_db"
                       : itg_score_knows(&c->a.record->result[ITG_RESULT_BEST], ITG_METRIC_TOP1)
                           ? "top1"
                           : "agreement");
-    itg_cli_json_number(json, "drop_from_a_to_b", d.sqnr ? 100 * d.drop : d.drop);
+    itg_json_put_number(json, "drop_from_a_to_b", d.sqnr ? 100 * d.drop : d.drop);
     if (d.paired) {
-        itg_cli_json_begin(json, "interval", '[');
-        itg_cli_json_number(json, NULL, d.lo);
-        itg_cli_json_number(json, NULL, d.hi);
-        itg_cli_json_end(json, ']');
+        itg_cli_json_pair(json, "interval", d.lo, d.hi);
     } else {
-        itg_cli_json_null(json, "interval");
+        itg_json_put_null(json, "interval");
     }
-    if (d.sqnr) {
-        itg_cli_json_null(json, "intervals_overlap");
-        itg_cli_json_null(json, "beyond_chance");
-    } else {
-        itg_cli_json_bool(json, "intervals_overlap", d.overlap);
-        itg_cli_json_bool(json, "beyond_chance", d.beyond_chance);
-    }
-    itg_cli_json_end(json, '}');
+    itg_cli_json_known_bool(json, "intervals_overlap", !d.sqnr, d.overlap);
+    itg_cli_json_known_bool(json, "beyond_chance", !d.sqnr, d.beyond_chance);
+    itg_json_end(json, '}');
 }
 
 static int compare_json(const comparison *c)
 {
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "db", c->args->values[ITG_CLI_OPT_RUNS_DB].text);
-    itg_cli_json_bool(&json, "same_model", c->same_model);
-    itg_cli_json_bool(&json, "same_hardware", c->same_hardware);
-    itg_cli_json_bool(&json, "same_data", c->same_data);
-    itg_cli_json_bool(&json, "same_holdout", c->same_holdout);
-    itg_cli_json_bool(&json, "same_preprocess", c->same_preprocess);
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "db", c->args->values[ITG_CLI_OPT_RUNS_DB].text);
+    itg_json_put_bool(&json, "same_model", c->same_model);
+    itg_json_put_bool(&json, "same_hardware", c->same_hardware);
+    itg_json_put_bool(&json, "same_data", c->same_data);
+    itg_json_put_bool(&json, "same_holdout", c->same_holdout);
+    itg_json_put_bool(&json, "same_preprocess", c->same_preprocess);
     itg_cli_json_logged_begin(&json, "a", &c->a);
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, '}');
     itg_cli_json_logged_begin(&json, "b", &c->b);
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, '}');
     json_difference(&json, c);
     json_edges(&json, c);
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

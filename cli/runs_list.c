@@ -155,34 +155,33 @@ double itg_cli_share_of_uniform(const itg_run_record *r)
                : -1;
 }
 
-static void json_run(itg_cli_json *json, const itg_cli_logged *run, const regression *worse)
+static void json_run(itg_json_writer *json, const itg_cli_logged *run, const regression *worse)
 {
     itg_cli_json_logged_begin(json, NULL, run);
-    itg_cli_json_known_number(json, "weight_bytes_of_uniform8",
-                              itg_cli_share_of_uniform(run->record));
+    itg_cli_json_known(json, "weight_bytes_of_uniform8", itg_cli_share_of_uniform(run->record));
     if (!worse->than) {
-        itg_cli_json_null(json, "regression");
+        itg_json_put_null(json, "regression");
     } else {
-        itg_cli_json_begin(json, "regression", '{');
-        itg_cli_json_integer(json, "worse_than_run", worse->than);
-        itg_cli_json_text(json, "what", worse->of_quality ? "quality" : "cost");
-        if (!worse->of_quality) itg_cli_json_number(json, "increase", worse->increase);
-        itg_cli_json_end(json, '}');
+        itg_json_begin(json, "regression", '{');
+        itg_json_put_int(json, "worse_than_run", worse->than);
+        itg_json_put_text(json, "what", worse->of_quality ? "quality" : "cost");
+        if (!worse->of_quality) itg_json_put_number(json, "increase", worse->increase);
+        itg_json_end(json, '}');
     }
-    itg_cli_json_end(json, '}');
+    itg_json_end(json, '}');
 }
 
 static int list_json(const listing *l)
 {
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "db", l->args->values[ITG_CLI_OPT_RUNS_DB].text);
-    itg_cli_json_begin(&json, "runs", '[');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "db", l->args->values[ITG_CLI_OPT_RUNS_DB].text);
+    itg_json_begin(&json, "runs", '[');
     for (int64_t i = 0; i < l->count; i++)
         if (itg_cli_logged_matches(l->args, &l->runs[i]))
             json_run(&json, &l->runs[i], &l->worse[i]);
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, ']');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

@@ -113,7 +113,7 @@ static itg_status read_run(shown *s, itg_run_log *log, int64_t run, itg_error *e
     if (status == ITG_OK) s->kept = kept_goal(&s->run);
     if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &s->trials, &s->count, err);
     if (status == ITG_OK && !find_steps(s))
-        status = itg_cli_error(err, ITG_NO_MEMORY, "no memory for the trials");
+        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
     if (status != ITG_OK) return status;
     int64_t best = s->run.record->best_trial;
     if (best < 0 || best >= s->count) return ITG_OK;
@@ -131,76 +131,76 @@ static void close_run(shown *s)
 /* ---- JSON ---- */
 
 /* Of a trial that was stopped early only a bound of its quality is known: a share, or dB. */
-static void json_stop(itg_cli_json *json, const itg_goal *goal, const itg_score *score)
+static void json_stop(itg_json_writer *json, const itg_goal *goal, const itg_score *score)
 {
     double unit = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR ? 100 : 1;
     if (score->stopped_at > 0) {
-        itg_cli_json_integer(json, "stopped_at", score->stopped_at);
-        itg_cli_json_number(json, "quality_at_most", unit * itg_goal_quality(goal, score));
+        itg_json_put_int(json, "stopped_at", score->stopped_at);
+        itg_json_put_number(json, "quality_at_most", unit * itg_goal_quality(goal, score));
     } else {
-        itg_cli_json_null(json, "stopped_at");
+        itg_json_put_null(json, "stopped_at");
     }
     itg_cli_json_score(json, score);
 }
 
-static void json_trial(itg_cli_json *json, const itg_goal *goal, const itg_trial *t)
+static void json_trial(itg_json_writer *json, const itg_goal *goal, const itg_trial *t)
 {
-    itg_cli_json_begin(json, NULL, '{');
-    itg_cli_json_integer(json, "number", t->index);
-    itg_cli_json_begin(json, "point", '[');
+    itg_json_begin(json, NULL, '{');
+    itg_json_put_int(json, "number", t->index);
+    itg_json_begin(json, "point", '[');
     for (int32_t i = 0; i < t->dim_count; i++)
-        itg_cli_json_integer(json, NULL, t->point[i]);
-    itg_cli_json_end(json, ']');
-    itg_cli_json_bool(json, "feasible", t->feasible);
-    itg_cli_json_text(json, "error", t->error);
-    itg_cli_json_number(json, "seconds", t->seconds);
+        itg_json_put_int(json, NULL, t->point[i]);
+    itg_json_end(json, ']');
+    itg_json_put_bool(json, "feasible", t->feasible);
+    itg_json_put_text(json, "error", t->error);
+    itg_json_put_number(json, "seconds", t->seconds);
     if (t->feasible) json_stop(json, goal, &t->score);
-    itg_cli_json_end(json, '}');
+    itg_json_end(json, '}');
 }
 
-static void json_choice(itg_cli_json *json, const itg_run_choice *c)
+static void json_choice(itg_json_writer *json, const itg_run_choice *c)
 {
-    itg_cli_json_begin(json, NULL, '{');
-    itg_cli_json_text(json, "kind", c->kind);
-    itg_cli_json_text(json, "value", c->value);
-    itg_cli_json_begin(json, "edges", '[');
+    itg_json_begin(json, NULL, '{');
+    itg_json_put_text(json, "kind", c->kind);
+    itg_json_put_text(json, "value", c->value);
+    itg_json_begin(json, "edges", '[');
     for (int32_t i = 0; i < c->edge_count; i++)
-        itg_cli_json_text(json, NULL, c->edges[i]);
-    itg_cli_json_end(json, ']');
-    itg_cli_json_end(json, '}');
+        itg_json_put_text(json, NULL, c->edges[i]);
+    itg_json_end(json, ']');
+    itg_json_end(json, '}');
 }
 
-static void json_documents(itg_cli_json *json, const itg_run_record *r)
+static void json_documents(itg_json_writer *json, const itg_run_record *r)
 {
-    itg_cli_json_text(json, "options", r->info.options_json);
-    itg_cli_json_text(json, "preprocess", r->info.preprocess_json);
-    itg_cli_json_text(json, "hardware_description", r->info.hardware_json);
-    itg_cli_json_text(json, "space", r->info.space_json);
-    itg_cli_json_text(json, "strategy", r->strategy_json);
+    itg_json_put_text(json, "options", r->info.options_json);
+    itg_json_put_text(json, "preprocess", r->info.preprocess_json);
+    itg_json_put_text(json, "hardware_description", r->info.hardware_json);
+    itg_json_put_text(json, "space", r->info.space_json);
+    itg_json_put_text(json, "strategy", r->strategy_json);
 }
 
 static int show_json(const shown *s)
 {
-    itg_cli_json json = {0};
+    itg_json_writer json = {0};
     itg_cli_json_logged_begin(&json, NULL, &s->run);
-    itg_cli_json_integer(&json, "feasible_trials", s->feasible);
-    itg_cli_json_number(&json, "seconds", s->seconds);
-    itg_cli_json_begin(&json, "improvements", '[');
+    itg_json_put_int(&json, "feasible_trials", s->feasible);
+    itg_json_put_number(&json, "seconds", s->seconds);
+    itg_json_begin(&json, "improvements", '[');
     for (int64_t i = 0; i < s->step_count; i++)
         json_trial(&json, &s->run.options.goal, &s->trials[s->steps[i]]);
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_begin(&json, "choices", '[');
+    itg_json_end(&json, ']');
+    itg_json_begin(&json, "choices", '[');
     for (int32_t i = 0; s->choices && i < itg_run_choices_count(s->choices); i++)
         json_choice(&json, itg_run_choices_at(s->choices, i));
-    itg_cli_json_end(&json, ']');
+    itg_json_end(&json, ']');
     json_documents(&json, s->run.record);
     if (s->args->given[ITG_CLI_OPT_RUNS_TRIALS]) {
-        itg_cli_json_begin(&json, "trial_list", '[');
+        itg_json_begin(&json, "trial_list", '[');
         for (int64_t i = 0; i < s->count; i++)
             json_trial(&json, &s->run.options.goal, &s->trials[i]);
-        itg_cli_json_end(&json, ']');
+        itg_json_end(&json, ']');
     }
-    itg_cli_json_end(&json, '}');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 
@@ -223,7 +223,7 @@ static void data_pair(itg_cli_table *table, const char *name, const itg_run_data
     itg_cli_table_cell(table, "%s", name);
     itg_cli_table_cell(table, "%s, %s sample%s, %s", data->name,
                        itg_cli_count_text((long long)data->samples, count),
-                       itg_plural(data->samples), itg_cli_hex(data->hash, hex));
+                       itg_plural(data->samples), itg_sha256_hex(data->hash, hex));
 }
 
 static int print_inputs(const shown *s)
@@ -235,7 +235,7 @@ static int print_inputs(const shown *s)
     itg_cli_table table;
     itg_cli_table_init(&table, "ll");
     itg_cli_table_cell(&table, "model");
-    itg_cli_table_cell(&table, "%s, %s", i->model_name, itg_cli_hex(i->model_hash, hex));
+    itg_cli_table_cell(&table, "%s, %s", i->model_name, itg_sha256_hex(i->model_hash, hex));
     pair(&table, "hardware", i->hardware_name);
     data_pair(&table, "data", &i->data, "");
     data_pair(&table, "labels", &i->labels, "none, or not known");

@@ -20,9 +20,9 @@ static itg_status find_trial(const itg_cli_search_work *w, const itg_trial **out
 {
     int64_t trial = w->args->values[ITG_CLI_OPT_RUNS_TRIAL].integer;
     if (trial >= w->replay_count)
-        return itg_cli_error(err, ITG_BAD_ARGUMENT, "--trial %lld: run %lld of %s has %lld trial%s",
-                             (long long)trial, (long long)w->resumed->run, w->resumed->log,
-                             (long long)w->replay_count, itg_plural(w->replay_count));
+        return itg_fail(err, ITG_BAD_ARGUMENT, "--trial %lld: run %lld of %s has %lld trial%s",
+                        (long long)trial, (long long)w->resumed->run, w->resumed->log,
+                        (long long)w->replay_count, itg_plural(w->replay_count));
     *out = &w->replay[trial];
     return ITG_OK;
 }
@@ -57,14 +57,14 @@ static int report(const itg_cli_args *args, int64_t run, bool has_digest)
                has_digest ? "results have the digest of" : "costs are those of");
         return ITG_CLI_OK;
     }
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "db", args->values[ITG_CLI_OPT_RUNS_DB].text);
-    itg_cli_json_integer(&json, "run", run);
-    itg_cli_json_integer(&json, "trial", trial);
-    itg_cli_json_text(&json, "strategy", path);
-    itg_cli_json_text(&json, "compared", has_digest ? "digest" : "costs");
-    itg_cli_json_end(&json, '}');
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "db", args->values[ITG_CLI_OPT_RUNS_DB].text);
+    itg_json_put_int(&json, "run", run);
+    itg_json_put_int(&json, "trial", trial);
+    itg_json_put_text(&json, "strategy", path);
+    itg_json_put_text(&json, "compared", has_digest ? "digest" : "costs");
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 

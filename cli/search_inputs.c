@@ -1,36 +1,39 @@
 /* What a search works on and what it is to find, from the words of its command line. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #define DEFAULT_SQNR_DB 30 /* an error of 3 % of the outputs' size */
 
-itg_cli_option itg_cli_limit_option(itg_metric metric)
+static const struct member {
+    itg_cli_option option;
+    size_t offset, bytes;
+    enum { FREE, KEPT } resume;
+} members[] = {
+#define ITG_SEARCH_OPTION(id, member, kind, resume, ...)                                           \
+    {ITG_CLI_OPT_##id, offsetof(itg_search_options, member),                                       \
+     sizeof((itg_search_options *)NULL)->member, resume},
+#include <intaglio/search_options.def>
+};
+enum { MEMBERS = sizeof members / sizeof *members };
+
+/* The option that limits a cost; ITG_CLI_OPT_HELP: none does. */
+static itg_cli_option limit_option(itg_metric metric)
 {
     static const itg_cli_option options[ITG_METRIC_COUNT] = {
-        [ITG_METRIC_WEIGHT_BYTES] = ITG_CLI_OPT_MAX_SIZE,
-        [ITG_METRIC_BOPS] = ITG_CLI_OPT_MAX_BOPS,
-        [ITG_METRIC_CYCLES] = ITG_CLI_OPT_MAX_CYCLES,
-        [ITG_METRIC_PEAK_ACTIVATION_BYTES] = ITG_CLI_OPT_MAX_RAM,
-        [ITG_METRIC_PARAMETER_BYTES] = ITG_CLI_OPT_MAX_FLASH,
+#define ITG_CLI_LIMIT(id, metric, ...) [ITG_METRIC_##metric] = ITG_CLI_OPT_##id,
+#include "cli/options.def"
     };
     return options[metric];
 }
 
 static bool is_limited(const itg_cli_args *args, itg_metric metric)
 {
-    itg_cli_option option = itg_cli_limit_option(metric);
+    itg_cli_option option = limit_option(metric);
     return option != ITG_CLI_OPT_HELP && args->given[option];
-}
-
-static void apply_methods(const itg_cli_args *args, itg_cli_option option,
-                          itg_threshold_method *methods, int32_t *count)
-{
-    const itg_cli_value *value = &args->values[option];
-    if (!args->given[option]) return;
-    memcpy(methods, value->methods.values, sizeof *methods * (size_t)value->methods.count);
-    *count = value->methods.count;
 }
 
 static void apply_goal(const itg_cli_args *args, itg_goal *goal)
@@ -49,66 +52,133 @@ static void apply_goal(const itg_cli_args *args, itg_goal *goal)
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
         if (is_limited(args, (itg_metric)i))
             (void)itg_goal_constrain(goal, (itg_metric)i,
-                                     values[itg_cli_limit_option((itg_metric)i)].number, false);
+                                     values[limit_option((itg_metric)i)].number, false);
+}
+
+/* all: also those that are not given, as they are by default. */
+static void apply(const itg_cli_args *args, bool all, itg_search_options *o)
+{
+    const itg_cli_value *values = args->values;
+    apply_goal(args, &o->goal);
+    for (int i = 0; i < MEMBERS; i++)
+        if (all || args->given[members[i].option])
+            memcpy((char *)o + members[i].offset, &values[members[i].option], members[i].bytes);
+    o->threads = (int)values[ITG_CLI_OPT_THREADS].integer;
+    o->block = values[ITG_CLI_OPT_BLOCK].integer;
+    o->cache_bytes = values[ITG_CLI_OPT_CACHE_MB].integer * (1 << 20);
 }
 
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
 {
-    const itg_cli_value *values = args->values;
-    const bool *given = args->given;
-    apply_goal(args, &o->goal);
-    if (given[ITG_CLI_OPT_SEARCHER])
-        snprintf(o->searcher, sizeof o->searcher, "%s", values[ITG_CLI_OPT_SEARCHER].text);
-    if (given[ITG_CLI_OPT_TRIALS]) o->trials = values[ITG_CLI_OPT_TRIALS].integer;
-    if (given[ITG_CLI_OPT_SECONDS]) o->seconds = values[ITG_CLI_OPT_SECONDS].number;
-    if (given[ITG_CLI_OPT_PATIENCE]) o->patience = values[ITG_CLI_OPT_PATIENCE].integer;
-    if (given[ITG_CLI_OPT_TOLERANCE]) o->tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction;
-    if (given[ITG_CLI_OPT_SEED]) o->seed = values[ITG_CLI_OPT_SEED].seed;
-    if (given[ITG_CLI_OPT_WEIGHT_RANGE]) o->weight_bits = values[ITG_CLI_OPT_WEIGHT_RANGE].range;
-    if (given[ITG_CLI_OPT_ACTIVATION_RANGE])
-        o->activation_bits = values[ITG_CLI_OPT_ACTIVATION_RANGE].range;
-    if (given[ITG_CLI_OPT_INPUT_RANGE]) o->input_bits = values[ITG_CLI_OPT_INPUT_RANGE].range;
-    if (given[ITG_CLI_OPT_OUTPUT_RANGE]) o->output_bits = values[ITG_CLI_OPT_OUTPUT_RANGE].range;
-    apply_methods(args, ITG_CLI_OPT_METHODS, o->activation_methods, &o->activation_method_count);
-    apply_methods(args, ITG_CLI_OPT_WEIGHT_METHODS, o->weight_methods, &o->weight_method_count);
-    if (given[ITG_CLI_OPT_CALIBRATION_SAMPLES])
-        o->calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer;
-    if (given[ITG_CLI_OPT_SEARCH_SAMPLES])
-        o->search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer;
-    if (given[ITG_CLI_OPT_FLOAT_KERNELS])
-        o->float_kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels;
-    if (given[ITG_CLI_OPT_BASELINE]) o->hago_baseline = true;
-    if (given[ITG_CLI_OPT_NO_EQUALIZE]) o->no_equalize = true;
-    if (given[ITG_CLI_OPT_RECOVER]) o->recover = true;
-    if (given[ITG_CLI_OPT_NO_RACING]) o->no_racing = true;
-    o->threads = (int)values[ITG_CLI_OPT_THREADS].integer;
-    o->block = values[ITG_CLI_OPT_BLOCK].integer;
-    o->cache_bytes = values[ITG_CLI_OPT_CACHE_MB].integer * (1 << 20);
+    apply(args, false, o);
 }
 
 /* Limits alone: the best quality within them. Else there is a floor, and a cost to minimize. The
  * floor is that of a classifier, until its model is open (itg_cli_search_settle). */
 void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
 {
-    const itg_cli_value *values = args->values;
     bool limited = false;
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
         limited |= is_limited(args, (itg_metric)i);
     bool sqnr = args->given[ITG_CLI_OPT_MIN_SQNR];
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];
-    *out =
-        (itg_search_options){.seed = values[ITG_CLI_OPT_SEED].seed,
-                             .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
-                             .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
-                             .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
-    snprintf(out->searcher, sizeof out->searcher, "%s", values[ITG_CLI_OPT_SEARCHER].text);
+    *out = (itg_search_options){0};
     if (maximize)
         out->goal = (itg_goal){.objectives = {ITG_METRIC_ACCURACY}, .objective_count = 1};
     else if (!sqnr)
         (void)itg_goal_constrain(&out->goal, ITG_METRIC_ACCURACY, 0.01, true);
-    itg_cli_search_apply(args, out);
+    apply(args, true, out);
 }
+
+/* ---- what options are, as text ---- */
+
+static void say_number(char *out, double value)
+{
+    snprintf(out, ITG_CLI_OPTION_TEXT, value > 0 ? "%.15g" : "none", value);
+}
+
+static void say_methods(char *out, const itg_threshold_methods *methods)
+{
+    snprintf(out, ITG_CLI_OPTION_TEXT, "%s", methods->count > 0 ? "" : "none");
+    for (int32_t i = 0; i < methods->count; i++)
+        itg_cli_append(out, ITG_CLI_OPTION_TEXT, "%s%s", i > 0 ? "," : "",
+                       itg_threshold_name(methods->values[i]));
+}
+
+static void say_value(const itg_cli_spec *spec, const itg_cli_value *v, char *out)
+{
+    switch ((int)spec->kind) {
+    case ITG_CLI_INTEGER:
+        say_number(out, (double)v->integer);
+        break;
+    case ITG_CLI_SEED:
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%" PRIu64, v->seed);
+        break;
+    case ITG_CLI_RANGE:
+        snprintf(out, ITG_CLI_OPTION_TEXT, v->range.max ? "%d:%d" : "none", (int)v->range.min,
+                 (int)v->range.max);
+        break;
+    case ITG_CLI_METHODS:
+        say_methods(out, &v->methods);
+        break;
+    case ITG_CLI_SEARCHER:
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->searcher);
+        break;
+    case ITG_CLI_KERNELS:
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", itg_float_kernels_name(v->kernels));
+        break;
+    case ITG_CLI_BASELINE:
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->flag ? spec->argument : "none");
+        break;
+    case ITG_CLI_FLAG: /* all of them are --no-SOMETHING */
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->flag ? "set" : spec->name + strlen("no-"));
+        break;
+    default:
+        say_number(out, v->number);
+    }
+}
+
+static bool say_goal(const itg_goal *goal, itg_cli_option option, char *out)
+{
+    if (option == ITG_CLI_OPT_MAX_DROP) {
+        snprintf(out, ITG_CLI_OPTION_TEXT, itg_goal_drop(goal) >= 0 ? "%.15g" : "none",
+                 itg_goal_drop(goal));
+        return true;
+    }
+    if (option == ITG_CLI_OPT_MIN_SQNR) {
+        say_number(out, itg_goal_least_sqnr(goal));
+        return true;
+    }
+    if (option == ITG_CLI_OPT_MINIMIZE) {
+        if (itg_goal_maximizes_quality(goal))
+            snprintf(out, ITG_CLI_OPTION_TEXT, "none");
+        else
+            itg_goal_objectives_text(goal, out, ITG_CLI_OPTION_TEXT);
+        return true;
+    }
+    for (int i = 0; i < ITG_METRIC_COUNT; i++)
+        if (option && option == limit_option((itg_metric)i)) {
+            say_number(out, itg_goal_limit(goal, (itg_metric)i));
+            return true;
+        }
+    return false;
+}
+
+bool itg_cli_search_option_text(const itg_search_options *o, itg_cli_option option,
+                                char out[ITG_CLI_OPTION_TEXT])
+{
+    for (int i = 0; i < MEMBERS; i++) {
+        itg_cli_value value = {0};
+        if (members[i].option != option) continue;
+        memcpy(&value, (const char *)o + members[i].offset, members[i].bytes);
+        say_value(itg_cli_option_spec(option), &value, out);
+        return members[i].resume == KEPT;
+    }
+    return say_goal(&o->goal, option, out);
+}
+
+/* ---- files ---- */
 
 itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
 {
@@ -116,12 +186,12 @@ itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
     if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR || itg_model_is_classifier(w->model))
         return ITG_OK;
     if (w->args->given[ITG_CLI_OPT_MAX_DROP])
-        return itg_cli_error(err, ITG_BAD_ARGUMENT,
-                             "--max-drop counts points of a classifier, and %.200s is none (%d "
-                             "output%s, without one axis of classes to itself): give --min-sqnr "
-                             "DB, as in --min-sqnr 30dB, the least SQNR of all its outputs",
-                             itg_model_name(w->model), (int)itg_model_output_count(w->model),
-                             itg_model_output_count(w->model) == 1 ? "" : "s");
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "--max-drop counts points of a classifier, and %.200s is none (%d "
+                        "output%s, without one axis of classes to itself): give --min-sqnr "
+                        "DB, as in --min-sqnr 30dB, the least SQNR of all its outputs",
+                        itg_model_name(w->model), (int)itg_model_output_count(w->model),
+                        itg_model_output_count(w->model) == 1 ? "" : "s");
     itg_goal_release(goal, ITG_METRIC_ACCURACY);
     if (itg_goal_maximizes_quality(goal))
         goal->objectives[0] = ITG_METRIC_SQNR;

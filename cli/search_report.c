@@ -4,6 +4,7 @@
 #include "cli/memory.h"
 #include "cli/table.h"
 #include <math.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,29 +50,25 @@ static itg_score float_costs(const itg_score *uniform8)
     return score;
 }
 
-static void json_drop(itg_cli_json *json, const itg_score *floats, const itg_score *score)
+static void json_drop(itg_json_writer *json, const itg_score *floats, const itg_score *score)
 {
     if (score->samples == 0) {
-        itg_cli_json_null(json, "drop");
-        itg_cli_json_null(json, "drop_interval");
+        itg_json_put_null(json, "drop");
+        itg_json_put_null(json, "drop_interval");
         return;
     }
     itg_cli_drop d = itg_cli_drop_of(floats, score);
-    itg_cli_json_number(json, "drop", d.drop);
-    itg_cli_json_begin(json, "drop_interval", '[');
-    itg_cli_json_number(json, NULL, d.lo);
-    itg_cli_json_number(json, NULL, d.hi);
-    itg_cli_json_end(json, ']');
+    itg_json_put_number(json, "drop", d.drop);
+    itg_cli_json_pair(json, "drop_interval", d.lo, d.hi);
 }
 
 /* Quality on the hold-out; search_*: on the search samples. trial -1: none. */
-static void json_scores(itg_cli_json *json, const itg_cli_search_work *w, const char *key,
+static void json_scores(itg_json_writer *json, const itg_cli_search_work *w, const char *key,
                         const itg_score *holdout, const itg_score *search, int64_t trial)
 {
-    char digest[ITG_CLI_HEX];
-    itg_cli_json_begin(json, key, '{');
-    if (trial >= 0) itg_cli_json_integer(json, "trial", trial);
-    itg_cli_json_integer(json, "samples", holdout->samples);
+    itg_json_begin(json, key, '{');
+    if (trial >= 0) itg_json_put_int(json, "trial", trial);
+    itg_json_put_int(json, "samples", holdout->samples);
     itg_cli_json_metrics(json, "", holdout, ITG_CLI_QUALITIES);
     itg_cli_json_interval(json, "interval", itg_score_get(holdout, ITG_METRIC_ACCURACY),
                           holdout->samples);
@@ -83,14 +80,14 @@ static void json_scores(itg_cli_json *json, const itg_cli_search_work *w, const 
         itg_cli_json_metrics(json, "", holdout, ITG_CLI_COSTS);
         itg_cli_json_memory(json, w->hw, holdout);
     }
-    itg_cli_json_text(json, "holdout_digest", itg_cli_hex(holdout->digest, digest));
-    itg_cli_json_integer(json, "search_samples", search->samples);
+    itg_json_put_hash(json, "holdout_digest", holdout->digest);
+    itg_json_put_int(json, "search_samples", search->samples);
     itg_cli_json_metrics(json, "search_", search, ITG_CLI_QUALITIES);
-    itg_cli_json_text(json, "digest", itg_cli_hex(search->digest, digest));
-    itg_cli_json_end(json, '}');
+    itg_json_put_hash(json, "digest", search->digest);
+    itg_json_end(json, '}');
 }
 
-static void json_results(itg_cli_json *json, const itg_cli_search_work *w)
+static void json_results(itg_json_writer *json, const itg_cli_search_work *w)
 {
     const itg_search_result *r = w->result;
     const itg_trial *best = itg_search_best(r);
@@ -101,9 +98,9 @@ static void json_results(itg_cli_json *json, const itg_cli_search_work *w)
         json_scores(json, w, "hago_greedy", itg_search_hago(r, true), itg_search_hago(r, false),
                     -1);
     else
-        itg_cli_json_null(json, "hago_greedy");
+        itg_json_put_null(json, "hago_greedy");
     if (!best) {
-        itg_cli_json_null(json, "best");
+        itg_json_put_null(json, "best");
         return;
     }
     itg_score holdout = best_holdout(r);
@@ -115,38 +112,36 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     const itg_search_result *r = w->result;
     const itg_cli_value *values = w->args->values;
     const char *limited = itg_search_limited_by(r);
-    itg_cli_json json = {0};
-    itg_cli_json_begin(&json, NULL, '{');
-    itg_cli_json_text(&json, "model", itg_model_name(w->model));
-    itg_cli_json_text(&json, "hardware", itg_hardware_name(w->hw));
-    itg_cli_json_text(&json, "searcher", w->options.searcher);
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "model", itg_model_name(w->model));
+    itg_json_put_text(&json, "hardware", itg_hardware_name(w->hw));
+    itg_json_put_text(&json, "searcher", w->options.searcher);
     itg_cli_json_goal(&json, "goal", &w->options.goal);
     itg_cli_json_limits(&json, &w->options.goal, w->hw);
-    itg_cli_json_bool(&json, "goal_met", itg_search_goal_met(r));
-    if (itg_search_best(r))
-        itg_cli_json_bool(&json, "goal_met_on_holdout", itg_search_goal_holds(r));
-    else
-        itg_cli_json_null(&json, "goal_met_on_holdout");
-    itg_cli_json_bool(&json, "cost_varies", itg_search_cost_varies(r));
-    itg_cli_json_text(&json, "limited_by", *limited ? limited : NULL);
-    itg_cli_json_unsigned(&json, "seed", w->options.seed);
-    itg_cli_json_integer(&json, "trials", itg_search_trial_count(r));
-    itg_cli_json_integer(&json, "duplicate_trials", itg_search_duplicate_count(r));
-    itg_cli_json_integer(&json, "raced_trials", itg_search_raced_count(r));
-    itg_cli_json_number(&json, "seconds", w->seconds);
-    itg_cli_json_text(&json, "stop_reason", itg_search_stop_reason(r));
-    itg_cli_json_bool(&json, "resumed", w->resumed != NULL);
-    itg_cli_json_integer(&json, "replayed_trials", w->replay_count);
-    itg_cli_json_text(&json, "strategy",
+    itg_json_put_bool(&json, "goal_met", itg_search_goal_met(r));
+    itg_cli_json_known_bool(&json, "goal_met_on_holdout", itg_search_best(r),
+                            itg_search_goal_holds(r));
+    itg_json_put_bool(&json, "cost_varies", itg_search_cost_varies(r));
+    itg_json_put_text(&json, "limited_by", *limited ? limited : NULL);
+    itg_json_put(&json, "seed", "%" PRIu64, w->options.seed);
+    itg_json_put_int(&json, "trials", itg_search_trial_count(r));
+    itg_json_put_int(&json, "duplicate_trials", itg_search_duplicate_count(r));
+    itg_json_put_int(&json, "raced_trials", itg_search_raced_count(r));
+    itg_json_put_number(&json, "seconds", w->seconds);
+    itg_json_put_text(&json, "stop_reason", itg_search_stop_reason(r));
+    itg_json_put_bool(&json, "resumed", w->resumed != NULL);
+    itg_json_put_int(&json, "replayed_trials", w->replay_count);
+    itg_json_put_text(&json, "strategy",
                       itg_search_best(r) ? values[ITG_CLI_OPT_OUT_STRATEGY].text : NULL);
-    itg_cli_json_text(&json, "db", values[ITG_CLI_OPT_DB].text);
-    itg_cli_json_known_integer(&json, "run", run_number(w));
+    itg_json_put_text(&json, "db", values[ITG_CLI_OPT_DB].text);
+    itg_cli_json_known(&json, "run", (double)run_number(w));
     json_results(&json, w);
-    itg_cli_json_begin(&json, "front", '[');
+    itg_json_begin(&json, "front", '[');
     for (int32_t i = 0; i < itg_search_front_count(r); i++)
-        itg_cli_json_integer(&json, NULL, itg_search_front_at(r, i)->index);
-    itg_cli_json_end(&json, ']');
-    itg_cli_json_end(&json, '}');
+        itg_json_put_int(&json, NULL, itg_search_front_at(r, i)->index);
+    itg_json_end(&json, ']');
+    itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
 
@@ -208,12 +203,12 @@ static void print_saved(const itg_cli_search_work *w, const itg_score *best)
     double saved = 0;
     char text[256] = "";
     if (!saved_of(uniform, best, first, &saved)) return;
-    size_t used = (size_t)snprintf(text, sizeof text, "%.1f %% of the %s of uniform 8", saved,
-                                   itg_metric_about(first)->words);
-    for (size_t i = 0; i < sizeof others / sizeof *others && used < sizeof text; i++)
+    itg_cli_append(text, sizeof text, "%.1f %% of the %s of uniform 8", saved,
+                   itg_metric_about(first)->words);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i] != first && saved_of(uniform, best, others[i], &saved) && saved > 0)
-            used += (size_t)snprintf(text + used, sizeof text - used, ", %.1f %% of its %s", saved,
-                                     itg_metric_about(others[i])->words);
+            itg_cli_append(text, sizeof text, ", %.1f %% of its %s", saved,
+                           itg_metric_about(others[i])->words);
     itg_cli_print_line("it saves", "%s", text);
 }
 
@@ -251,7 +246,7 @@ static void print_best(const itg_cli_search_work *w, const itg_trial *best)
         itg_cli_print_line("hold-out", "not tried: the search was interrupted");
     print_saved(w, s);
     if (s->samples > 0)
-        itg_cli_print_line("its digest", "%s on the hold-out", itg_cli_hex(s->digest, digest));
+        itg_cli_print_line("its digest", "%s on the hold-out", itg_sha256_hex(s->digest, digest));
     if (w->args->given[ITG_CLI_OPT_OUT_STRATEGY])
         itg_cli_print_line("strategy", "%s", w->args->values[ITG_CLI_OPT_OUT_STRATEGY].text);
 }

@@ -7,138 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUE = 128 };
-
 /* ---- options ---- */
-
-static const itg_cli_option agreeing[] = {ITG_CLI_OPT_SEARCHER,
-                                          ITG_CLI_OPT_MAX_DROP,
-                                          ITG_CLI_OPT_MIN_SQNR,
-                                          ITG_CLI_OPT_MINIMIZE,
-                                          ITG_CLI_OPT_MAX_SIZE,
-                                          ITG_CLI_OPT_MAX_BOPS,
-                                          ITG_CLI_OPT_MAX_CYCLES,
-                                          ITG_CLI_OPT_MAX_RAM,
-                                          ITG_CLI_OPT_MAX_FLASH,
-                                          ITG_CLI_OPT_PATIENCE,
-                                          ITG_CLI_OPT_TOLERANCE,
-                                          ITG_CLI_OPT_SEED,
-                                          ITG_CLI_OPT_WEIGHT_RANGE,
-                                          ITG_CLI_OPT_ACTIVATION_RANGE,
-                                          ITG_CLI_OPT_INPUT_RANGE,
-                                          ITG_CLI_OPT_OUTPUT_RANGE,
-                                          ITG_CLI_OPT_METHODS,
-                                          ITG_CLI_OPT_WEIGHT_METHODS,
-                                          ITG_CLI_OPT_CALIBRATION_SAMPLES,
-                                          ITG_CLI_OPT_SEARCH_SAMPLES,
-                                          ITG_CLI_OPT_FLOAT_KERNELS,
-                                          ITG_CLI_OPT_BASELINE,
-                                          ITG_CLI_OPT_NO_EQUALIZE,
-                                          ITG_CLI_OPT_NO_RACING};
-
-static void say_number(char out[VALUE], double value, bool known)
-{
-    snprintf(out, VALUE, known ? "%.15g" : "none", value);
-}
-
-static void say_range(char out[VALUE], itg_bits_range range)
-{
-    if (range.max == 0)
-        snprintf(out, VALUE, "none");
-    else
-        snprintf(out, VALUE, "%d:%d", (int)range.min, (int)range.max);
-}
-
-static void say_methods(char out[VALUE], const itg_threshold_method *methods, int32_t count)
-{
-    size_t used = 0;
-    snprintf(out, VALUE, "none");
-    for (int32_t i = 0; i < count && used < VALUE; i++)
-        used += (size_t)snprintf(out + used, VALUE - used, "%s%s", i > 0 ? "," : "",
-                                 itg_threshold_name(methods[i]));
-}
-
-static void say_goal(const itg_goal *goal, itg_cli_option option, char out[VALUE])
-{
-    char objectives[96];
-    if (option == ITG_CLI_OPT_MAX_DROP)
-        say_number(out, itg_goal_drop(goal), itg_goal_drop(goal) >= 0);
-    else if (option == ITG_CLI_OPT_MIN_SQNR)
-        say_number(out, itg_goal_least_sqnr(goal), itg_goal_least_sqnr(goal) > 0);
-    else if (option == ITG_CLI_OPT_MINIMIZE)
-        snprintf(out, VALUE, "%s",
-                 itg_goal_maximizes_quality(goal)
-                     ? "none"
-                     : itg_goal_objectives_text(goal, objectives, sizeof objectives));
-    for (int i = 0; i < ITG_METRIC_COUNT; i++)
-        if (option == itg_cli_limit_option((itg_metric)i))
-            say_number(out, itg_goal_limit(goal, (itg_metric)i),
-                       itg_goal_limit(goal, (itg_metric)i) > 0);
-}
-
-/* The value that one option has, as text; equal texts are equal values. */
-static void say(const itg_search_options *o, itg_cli_option option, char out[VALUE])
-{
-    switch ((int)option) {
-    case ITG_CLI_OPT_SEARCHER:
-        snprintf(out, VALUE, "%s", o->searcher);
-        break;
-    case ITG_CLI_OPT_PATIENCE:
-        say_number(out, (double)o->patience, o->patience > 0);
-        break;
-    case ITG_CLI_OPT_TOLERANCE:
-        say_number(out, o->tolerance, true);
-        break;
-    case ITG_CLI_OPT_SEED:
-        snprintf(out, VALUE, "%" PRIu64, o->seed);
-        break;
-    case ITG_CLI_OPT_WEIGHT_RANGE:
-        say_range(out, o->weight_bits);
-        break;
-    case ITG_CLI_OPT_ACTIVATION_RANGE:
-        say_range(out, o->activation_bits);
-        break;
-    case ITG_CLI_OPT_INPUT_RANGE:
-        say_range(out, o->input_bits);
-        break;
-    case ITG_CLI_OPT_OUTPUT_RANGE:
-        say_range(out, o->output_bits);
-        break;
-    case ITG_CLI_OPT_METHODS:
-        say_methods(out, o->activation_methods, o->activation_method_count);
-        break;
-    case ITG_CLI_OPT_WEIGHT_METHODS:
-        say_methods(out, o->weight_methods, o->weight_method_count);
-        break;
-    case ITG_CLI_OPT_CALIBRATION_SAMPLES:
-        say_number(out, (double)o->calibration_samples, true);
-        break;
-    case ITG_CLI_OPT_SEARCH_SAMPLES:
-        say_number(out, (double)o->search_samples, true);
-        break;
-    case ITG_CLI_OPT_FLOAT_KERNELS:
-        snprintf(out, VALUE, "%s", itg_float_kernels_name(o->float_kernels));
-        break;
-    case ITG_CLI_OPT_BASELINE:
-        snprintf(out, VALUE, "%s", o->hago_baseline ? "hago-greedy" : "none");
-        break;
-    case ITG_CLI_OPT_NO_EQUALIZE:
-        snprintf(out, VALUE, "%s", o->no_equalize ? "set" : "equalization");
-        break;
-    case ITG_CLI_OPT_NO_RACING:
-        snprintf(out, VALUE, "%s", o->no_racing ? "set" : "racing");
-        break;
-    default:
-        say_goal(&o->goal, option, out);
-    }
-}
 
 static itg_status refuse(const itg_cli_search_work *w, itg_cli_option option, const char *given,
                          const char *logged, itg_error *err)
 {
-    return itg_cli_error(err, ITG_BAD_ARGUMENT, "--%s %s: run %" PRId64 " of %s has %s",
-                         itg_cli_option_spec(option)->name, given, w->resumed->run,
-                         w->args->values[ITG_CLI_OPT_DB].text, logged);
+    return itg_fail(err, ITG_BAD_ARGUMENT, "--%s %s: run %" PRId64 " of %s has %s",
+                    itg_cli_option_spec(option)->name, given, w->resumed->run,
+                    w->args->values[ITG_CLI_OPT_DB].text, logged);
 }
 
 /* "runs.db: run 3: its options": what errors call a document of the log. */
@@ -157,26 +33,26 @@ static itg_status check_trials(itg_cli_search_work *w, itg_error *err)
         return ITG_OK;
     }
     if (*trials >= w->replay_count) return ITG_OK;
-    return itg_cli_error(
-        err, ITG_BAD_ARGUMENT,
-        "--trials %" PRId64 ": run %" PRId64 " of %s has %" PRId64 " trials already", *trials,
-        w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, w->replay_count);
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "--trials %" PRId64 ": run %" PRId64 " of %s has %" PRId64 " trials already",
+                    *trials, w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text,
+                    w->replay_count);
 }
 
 static itg_status resume_options(itg_cli_search_work *w, itg_error *err)
 {
-    char given[VALUE], logged[VALUE], source[512];
+    char given[ITG_CLI_OPTION_TEXT], logged[ITG_CLI_OPTION_TEXT], source[512];
     itg_search_options o;
     itg_status status = itg_search_options_from_text(
         w->resumed->info.options_json, place_of(w, "options", source, sizeof source), &o, err);
     if (status != ITG_OK) return status;
     w->options = o;
     itg_cli_search_apply(w->args, &w->options);
-    for (size_t i = 0; i < sizeof agreeing / sizeof *agreeing; i++) {
-        if (!w->args->given[agreeing[i]]) continue;
-        say(&w->options, agreeing[i], given);
-        say(&o, agreeing[i], logged);
-        if (strcmp(given, logged) != 0) return refuse(w, agreeing[i], given, logged, err);
+    for (int i = 0; i < ITG_CLI_OPTION_COUNT; i++) {
+        itg_cli_option option = (itg_cli_option)i;
+        if (!w->args->given[i] || !itg_cli_search_option_text(&w->options, option, given)) continue;
+        (void)itg_cli_search_option_text(&o, option, logged);
+        if (strcmp(given, logged) != 0) return refuse(w, option, given, logged, err);
     }
     return check_trials(w, err);
 }
@@ -196,9 +72,9 @@ static itg_status resume_hardware(itg_cli_search_work *w, itg_error *err)
         return status;
     if (strcmp(itg_hardware_name(w->hw), info->hardware_name) != 0)
         return refuse(w, ITG_CLI_OPT_HW, name, info->hardware_name, err);
-    return itg_cli_error(
-        err, ITG_BAD_ARGUMENT, "--hw %s: run %" PRId64 " of %s has another description of '%s'",
-        name, w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, info->hardware_name);
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "--hw %s: run %" PRId64 " of %s has another description of '%s'", name,
+                    w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, info->hardware_name);
 }
 
 static itg_status resume_preprocess(itg_cli_search_work *w, itg_error *err)
@@ -214,9 +90,9 @@ static itg_status resume_preprocess(itg_cli_search_work *w, itg_error *err)
     status = itg_preprocess_text(&given, &text, err);
     if (status == ITG_OK) status = itg_preprocess_text(&w->preprocess, &before, err);
     if (status == ITG_OK && strcmp(text, before) != 0)
-        status = itg_cli_error(err, ITG_BAD_ARGUMENT,
-                               "the preprocessing would be %s, run %" PRId64 " of %s has %s", text,
-                               w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, before);
+        status = itg_fail(err, ITG_BAD_ARGUMENT,
+                          "the preprocessing would be %s, run %" PRId64 " of %s has %s", text,
+                          w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, before);
     itg_free(text);
     itg_free(before);
     return status;
@@ -250,7 +126,7 @@ static itg_status resume_files(itg_cli_search_work *w, itg_error *err)
 {
     const itg_run_info *info = &w->resumed->info;
     itg_cli_search_files *f = &w->files;
-    char given[VALUE], logged[VALUE];
+    char given[ITG_CLI_OPTION_TEXT], logged[ITG_CLI_OPTION_TEXT];
     f->model = w->args->argument_count > 0 ? w->args->arguments[0] : info->model_name;
     f->data_limit = info->data.samples;
     f->holdout_limit = info->holdout.samples;
@@ -263,8 +139,8 @@ static itg_status resume_files(itg_cli_search_work *w, itg_error *err)
     int64_t limit = w->args->values[ITG_CLI_OPT_LIMIT].integer;
     if (status != ITG_OK || !w->args->given[ITG_CLI_OPT_LIMIT] || limit >= f->data_limit)
         return status;
-    say_number(given, (double)limit, true);
-    say_number(logged, (double)f->data_limit, true);
+    snprintf(given, sizeof given, "%" PRId64, limit);
+    snprintf(logged, sizeof logged, "%" PRId64, f->data_limit);
     return refuse(w, ITG_CLI_OPT_LIMIT, given, logged, err);
 }
 
@@ -274,11 +150,10 @@ static itg_status compare_hash(const itg_cli_search_work *w, const char *path,
 {
     char is[ITG_CLI_HEX], was[ITG_CLI_HEX];
     if (memcmp(found, logged, 32) == 0) return ITG_OK;
-    return itg_cli_error(
-        err, ITG_BAD_ARGUMENT,
-        "%.120s: has SHA-256 %.16s..., run %" PRId64 " of %.120s had %.16s... (%.120s)", path,
-        itg_cli_hex(found, is), w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text,
-        itg_cli_hex(logged, was), logged_name);
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "%.120s: has SHA-256 %.16s..., run %" PRId64 " of %.120s had %.16s... (%.120s)",
+                    path, itg_sha256_hex(found, is), w->resumed->run,
+                    w->args->values[ITG_CLI_OPT_DB].text, itg_sha256_hex(logged, was), logged_name);
 }
 
 itg_status itg_cli_search_agree(const itg_cli_search_work *w, itg_error *err)
@@ -326,14 +201,14 @@ static itg_status check_version(const itg_cli_search_work *w, itg_error *err)
     const char *version = w->resumed->info.engine_version;
     const char *db = w->args->values[ITG_CLI_OPT_DB].text;
     if (strcmp(version, itg_engine_version()) != 0)
-        return itg_cli_error(err, ITG_UNSUPPORTED,
-                             "run %" PRId64 " of %s was made by version %s; this is %s, which "
-                             "cannot go on with it",
-                             w->resumed->run, db, version, itg_engine_version());
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "run %" PRId64 " of %s was made by version %s; this is %s, which "
+                        "cannot go on with it",
+                        w->resumed->run, db, version, itg_engine_version());
     if (!w->resumed->info.space_json)
-        return itg_cli_error(err, ITG_UNSUPPORTED,
-                             "run %" PRId64 " of %s was written before runs could be resumed",
-                             w->resumed->run, db);
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "run %" PRId64 " of %s was written before runs could be resumed",
+                        w->resumed->run, db);
     return ITG_OK;
 }
 

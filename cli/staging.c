@@ -11,7 +11,7 @@
 
 static itg_status no_memory(itg_error *err)
 {
-    return itg_cli_error(err, ITG_NO_MEMORY, "no memory for a file name");
+    return itg_fail(err, ITG_NO_MEMORY, "no memory for a file name");
 }
 
 /* a and b in one; malloc'd. */
@@ -39,11 +39,11 @@ itg_status itg_cli_staging_open(const char *path, itg_cli_staging *out, itg_erro
         free(out->folder);
         out->folder = NULL;
         if (errno != EEXIST)
-            return itg_cli_error(err, ITG_IO, "%.300s: cannot create: %s", path, strerror(errno));
+            return itg_fail(err, ITG_IO, "%.300s: cannot create: %s", path, strerror(errno));
     }
     return out->place && out->folder
                ? no_memory(err)
-               : itg_cli_error(err, ITG_IO, "%.300s: cannot create a folder beside it", path);
+               : itg_fail(err, ITG_IO, "%.300s: cannot create a folder beside it", path);
 }
 
 char *itg_cli_staged(const itg_cli_staging *staging, const char *name)
@@ -109,8 +109,8 @@ itg_status itg_cli_staging_finish(const itg_cli_staging *staging, const char *co
         char *from = itg_cli_staged(staging, names[i]), *to = join(staging->place, names[i]);
         int number = from && to ? move(from, to) : ENOMEM;
         if (number != 0)
-            status = itg_cli_error(err, ITG_IO, "%s%s: cannot put in place: %s", staging->place,
-                                   names[i], strerror(number));
+            status = itg_fail(err, ITG_IO, "%s%s: cannot put in place: %s", staging->place,
+                              names[i], strerror(number));
         free(from);
         free(to);
         for (int k = 0; k < i && status != ITG_OK; k++) {
@@ -142,8 +142,8 @@ itg_status itg_cli_write_program(const itg_program *program, const itg_model *mo
 {
     struct stat about;
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
-        return itg_cli_error(err, ITG_IO, "%.300s: is %s", path,
-                             S_ISDIR(about.st_mode) ? "a directory" : "no regular file");
+        return itg_fail(err, ITG_IO, "%.300s: is %s", path,
+                        S_ISDIR(about.st_mode) ? "a directory" : "no regular file");
     itg_cli_staging staging = {0};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *certificate = itg_certificate_path(name), *staged[2] = {NULL, NULL};

@@ -1,5 +1,6 @@
 /* A run from JSON: every member is there, of its type and within its limits, and none that is not
  * known; what a number refers to exists. */
+#include "base/json_take.h"
 #include "logs/exchange.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,23 +10,28 @@
 #define MOST (INT64_C(1) << 53)
 
 typedef struct reader {
-    const itg_json *json;
+    itg_json_taker t;
     itg_arena *arena;
-    itg_error *err;
 } reader;
 
-static itg_status refuse(const reader *r, const itg_json_value *v, const char *expected)
+static void refuse(reader *r, const itg_json_value *v, const char *expected)
 {
-    return itg_json_fail(r->json, v, r->err, ITG_BAD_FILE, "expected %s", expected);
+    itg_json_refuse(&r->t, v, ITG_BAD_FILE, "expected %s", expected);
 }
 
-/* The member, of any type. */
-static itg_status need(const reader *r, const itg_json_value *object, const char *key,
-                       const itg_json_value **out)
+static void no_memory(reader *r)
 {
-    *out = itg_json_find(object, key);
-    return *out ? ITG_OK
-                : itg_json_fail(r->json, object, r->err, ITG_BAD_FILE, "key '%s' is missing", key);
+    r->t.status = itg_fail(r->t.err, ITG_NO_MEMORY, "no memory for the trials of a run");
+}
+
+/* ---- values ---- */
+
+/* The member, of any type; NULL where it is missing. */
+static const itg_json_value *need(reader *r, const itg_json_value *object, const char *key)
+{
+    const itg_json_value *v = r->t.status == ITG_OK ? itg_json_find(object, key) : NULL;
+    if (!v) itg_json_refuse(&r->t, object, ITG_BAD_FILE, "key '%s' is missing", key);
+    return v;
 }
 
 static bool is_null(const itg_json_value *v)
@@ -33,222 +39,163 @@ static bool is_null(const itg_json_value *v)
     return itg_json_typeof(v) == ITG_JSON_NULL;
 }
 
-/* ---- values ---- */
-
-static itg_status read_string(const reader *r, const itg_json_value *object, const char *key,
-                              bool optional, const char **out)
+/* A text, or null. */
+static const char *read_optional(reader *r, const itg_json_value *object, const char *key)
 {
-    const itg_json_value *v = NULL;
-    itg_status status = need(r, object, key, &v);
-    if (status != ITG_OK || (optional && is_null(v))) return status;
-    return itg_json_get_string(r->json, v, out, r->err);
-}
-
-static itg_status read_hash(const reader *r, const itg_json_value *object, const char *key,
-                            unsigned char out[32])
-{
-    const itg_json_value *v = NULL;
-    const char *text = NULL;
-    itg_status status = itg_json_need(r->json, object, key, ITG_JSON_STRING, &v, r->err);
-    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
-    if (status == ITG_OK && !itg_log_parse_hash(text, out))
-        status = refuse(r, v, "a hash: 64 hexadecimal digits in lower case");
-    return status;
-}
-
-static itg_status read_integer(const reader *r, const itg_json_value *object, const char *key,
-                               int64_t max, int64_t *out)
-{
-    const itg_json_value *v = NULL;
-    itg_status status = itg_json_need(r->json, object, key, ITG_JSON_NUMBER, &v, r->err);
-    return status == ITG_OK ? itg_json_get_int(r->json, v, 0, max, out, r->err) : status;
+    const itg_json_value *v = need(r, object, key);
+    return v && !is_null(v) ? itg_json_text_of(&r->t, v) : NULL;
 }
 
 /* "inf" and "-inf" are infinity. */
-static itg_status get_number(const reader *r, const itg_json_value *v, double *out)
+static double number_of(reader *r, const itg_json_value *v)
 {
     const char *text = "";
-    if (itg_json_typeof(v) == ITG_JSON_STRING) (void)itg_json_get_string(r->json, v, &text, NULL);
-    *out = *text == '-' ? -(double)INFINITY : (double)INFINITY;
-    return strcmp(text + (*text == '-'), "inf") == 0 ? ITG_OK
-                                                     : itg_json_get_number(r->json, v, out, r->err);
+    if (itg_json_typeof(v) == ITG_JSON_STRING) (void)itg_json_get_string(r->t.json, v, &text, NULL);
+    if (strcmp(text + (*text == '-'), "inf") == 0)
+        return *text == '-' ? -(double)INFINITY : (double)INFINITY;
+    return itg_json_number_of(&r->t, v);
 }
 
-/* A JSON document in a string. */
-static itg_status read_document(const reader *r, const itg_json_value *object, const char *key,
-                                bool optional, const char **out)
+/* The text of a JSON document, or null. */
+static const char *read_document_or_null(reader *r, const itg_json_value *object, const char *key)
 {
     itg_json *inner = NULL;
     itg_error why = {0};
-    itg_status status = read_string(r, object, key, optional, out);
-    if (status != ITG_OK || !*out) return status;
-    status = itg_json_parse(*out, strlen(*out), key, &inner, &why);
+    const char *text = read_optional(r, object, key);
+    if (!text) return NULL;
+    itg_status status = itg_json_parse(text, strlen(text), key, &inner, &why);
     itg_json_destroy(inner);
-    if (status == ITG_OK || status == ITG_NO_MEMORY)
-        return status == ITG_OK ? status : itg_fail(r->err, status, "%s", why.message);
-    return itg_json_fail(r->json, itg_json_find(object, key), r->err, ITG_BAD_FILE,
-                         "expected the text of a JSON document: %s", why.message);
+    if (status == ITG_NO_MEMORY)
+        r->t.status = itg_fail(r->t.err, status, "%s", why.message);
+    else if (status != ITG_OK)
+        itg_json_refuse(&r->t, itg_json_find(object, key), ITG_BAD_FILE,
+                        "expected the text of a JSON document: %s", why.message);
+    return text;
+}
+
+static const char *read_document(reader *r, const itg_json_value *object, const char *key)
+{
+    (void)itg_json_take_text(&r->t, object, key);
+    return read_document_or_null(r, object, key);
 }
 
 /* ---- scores ---- */
 
 /* Absent: not known. */
-static itg_status read_metric(const reader *r, const itg_json_value *object, itg_metric metric,
-                              double *out)
+static void read_metric(reader *r, const itg_json_value *object, itg_metric metric, double *out)
 {
     const itg_metric_info *about = itg_metric_about(metric);
-    const itg_json_value *v = itg_json_find(object, about->name);
-    itg_status status = v ? get_number(r, v, out) : ITG_OK;
-    if (v && status == ITG_OK && !itg_metric_allows(metric, *out))
-        status = refuse(r, v, itg_unit_range(about->unit));
-    return status;
+    const itg_json_value *v = r->t.status == ITG_OK ? itg_json_find(object, about->name) : NULL;
+    if (!v) return;
+    *out = number_of(r, v);
+    if (!itg_metric_allows(metric, *out)) refuse(r, v, itg_unit_range(about->unit));
 }
 
 /* Where stopped_at is set, there is no digest. */
-static itg_status read_score(const reader *r, const itg_json_value *object, itg_score *out)
+static void read_score(reader *r, const itg_json_value *object, itg_score *out)
 {
     const char *keys[ITG_METRIC_COUNT + 3] = {0};
     int64_t stopped_at = out->stopped_at;
-    if (itg_json_typeof(object) != ITG_JSON_OBJECT) return refuse(r, object, "a score");
+    if (itg_json_typeof(object) != ITG_JSON_OBJECT) refuse(r, object, "a score");
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         keys[m] = itg_metric_about((itg_metric)m)->name;
     keys[ITG_METRIC_COUNT] = "samples";
     keys[ITG_METRIC_COUNT + 1] = "digest";
     *out = itg_score_unknown();
     out->stopped_at = stopped_at;
-    itg_status status = itg_json_allow_keys(r->json, object, keys, r->err);
-    if (status == ITG_OK) status = read_integer(r, object, "samples", MOST, &out->samples);
-    for (int m = 0; m < ITG_METRIC_COUNT && status == ITG_OK; m++)
-        status = read_metric(r, object, (itg_metric)m, &out->value[m]);
-    if (status != ITG_OK || out->stopped_at == 0)
-        return status == ITG_OK ? read_hash(r, object, "digest", out->digest) : status;
-    const itg_json_value *digest = NULL;
-    status = need(r, object, "digest", &digest);
-    if (status != ITG_OK) return status;
-    if (!is_null(digest)) return refuse(r, digest, "null, as the trial was stopped early");
-    if (out->stopped_at >= out->samples)
-        return refuse(r, itg_json_find(object, "samples"), "more than stopped_at");
-    return ITG_OK;
+    itg_json_take_keys(&r->t, object, keys);
+    out->samples = itg_json_take_int(&r->t, object, "samples", 0, MOST);
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        read_metric(r, object, (itg_metric)m, &out->value[m]);
+    if (stopped_at == 0) {
+        itg_json_take_hash(&r->t, object, "digest", out->digest);
+        return;
+    }
+    const itg_json_value *digest = need(r, object, "digest");
+    if (digest && !is_null(digest)) refuse(r, digest, "null, as the trial was stopped early");
+    if (digest && stopped_at >= out->samples)
+        refuse(r, itg_json_find(object, "samples"), "more than stopped_at");
 }
 
 /* ---- inputs ---- */
 
-static itg_status read_data(const reader *r, const itg_json_value *root, int index,
-                            itg_run_info *info)
+static void read_data(reader *r, const itg_json_value *root, int index, itg_run_info *info)
 {
     static const char *const keys[] = {"name", "samples", "hash", NULL};
     itg_run_data *data = itg_log_data_set(info, index);
-    const itg_json_value *v = NULL;
-    itg_status status = need(r, root, itg_log_data_names[index], &v);
-    if (status != ITG_OK || (index > 0 && is_null(v))) return status;
-    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return refuse(r, v, "name, samples and hash");
-    status = itg_json_allow_keys(r->json, v, keys, r->err);
-    if (status == ITG_OK) status = read_string(r, v, "name", false, &data->name);
-    if (status == ITG_OK) status = read_integer(r, v, "samples", MOST, &data->samples);
-    return status == ITG_OK ? read_hash(r, v, "hash", data->hash) : status;
+    const itg_json_value *v = need(r, root, itg_log_data_names[index]);
+    if (!v || (index > 0 && is_null(v))) return;
+    if (itg_json_typeof(v) != ITG_JSON_OBJECT) refuse(r, v, "name, samples and hash");
+    itg_json_take_keys(&r->t, v, keys);
+    data->name = itg_json_take_text(&r->t, v, "name");
+    data->samples = itg_json_take_int(&r->t, v, "samples", 0, MOST);
+    itg_json_take_hash(&r->t, v, "hash", data->hash);
 }
 
-static itg_status read_model_and_hardware(const reader *r, const itg_json_value *root,
-                                          itg_run_info *info)
+static void read_info(reader *r, const itg_json_value *root, itg_run_info *info)
 {
     static const char *const model_keys[] = {"name", "hash", NULL};
     static const char *const hardware_keys[] = {"name", "description", NULL};
-    const itg_json_value *v = NULL;
-    itg_status status = itg_json_need(r->json, root, "model", ITG_JSON_OBJECT, &v, r->err);
-    if (status == ITG_OK) status = itg_json_allow_keys(r->json, v, model_keys, r->err);
-    if (status == ITG_OK) status = read_string(r, v, "name", false, &info->model_name);
-    if (status == ITG_OK) status = read_hash(r, v, "hash", info->model_hash);
-    if (status == ITG_OK)
-        status = itg_json_need(r->json, root, "hardware", ITG_JSON_OBJECT, &v, r->err);
-    if (status == ITG_OK) status = itg_json_allow_keys(r->json, v, hardware_keys, r->err);
-    if (status == ITG_OK) status = read_string(r, v, "name", false, &info->hardware_name);
-    return status == ITG_OK ? read_document(r, v, "description", false, &info->hardware_json)
-                            : status;
-}
-
-static itg_status read_seed(const reader *r, const itg_json_value *root, uint64_t *out)
-{
-    char canonical[24];
-    const itg_json_value *v = NULL;
-    const char *text = NULL;
-    itg_status status = itg_json_need(r->json, root, "seed", ITG_JSON_STRING, &v, r->err);
-    if (status == ITG_OK) status = itg_json_get_string(r->json, v, &text, r->err);
-    if (status != ITG_OK) return status;
-    unsigned long long value = strtoull(text, NULL, 10);
-    snprintf(canonical, sizeof canonical, "%llu", value);
-    if (strcmp(canonical, text) != 0) return refuse(r, v, "a number below 2^64 in a string");
-    *out = value;
-    return ITG_OK;
-}
-
-static itg_status read_info(const reader *r, const itg_json_value *root, itg_run_info *info)
-{
-    itg_status status = read_model_and_hardware(r, root, info);
-    for (int i = 0; i < ITG_LOG_DATA_SETS && status == ITG_OK; i++)
-        status = read_data(r, root, i, info);
-    if (status == ITG_OK) status = read_string(r, root, "searcher", false, &info->searcher);
-    if (status == ITG_OK) status = read_document(r, root, "options", false, &info->options_json);
-    if (status == ITG_OK)
-        status = read_document(r, root, "preprocess", false, &info->preprocess_json);
-    if (status == ITG_OK) status = read_document(r, root, "space", true, &info->space_json);
-    if (status == ITG_OK)
-        status = read_string(r, root, "engine_version", false, &info->engine_version);
-    if (status == ITG_OK) status = read_string(r, root, "started", false, &info->started);
-    return status == ITG_OK ? read_seed(r, root, &info->seed) : status;
+    const itg_json_value *v = itg_json_take(&r->t, root, "model", ITG_JSON_OBJECT);
+    itg_json_take_keys(&r->t, v, model_keys);
+    info->model_name = itg_json_take_text(&r->t, v, "name");
+    itg_json_take_hash(&r->t, v, "hash", info->model_hash);
+    v = itg_json_take(&r->t, root, "hardware", ITG_JSON_OBJECT);
+    itg_json_take_keys(&r->t, v, hardware_keys);
+    info->hardware_name = itg_json_take_text(&r->t, v, "name");
+    info->hardware_json = read_document(r, v, "description");
+    for (int i = 0; i < ITG_LOG_DATA_SETS; i++)
+        read_data(r, root, i, info);
+    info->searcher = itg_json_take_text(&r->t, root, "searcher");
+    info->options_json = read_document(r, root, "options");
+    info->preprocess_json = read_document(r, root, "preprocess");
+    info->space_json = read_document_or_null(r, root, "space");
+    info->engine_version = itg_json_take_text(&r->t, root, "engine_version");
+    info->started = itg_json_take_text(&r->t, root, "started");
+    info->seed = itg_json_take_seed(&r->t, root, "seed");
 }
 
 /* ---- trials ---- */
 
-static itg_status read_point(const reader *r, const itg_json_value *list, itg_trial *out)
+static void read_point(reader *r, const itg_json_value *list, itg_trial *out)
 {
-    size_t length = itg_json_length(list);
+    size_t length = list ? itg_json_length(list) : 0;
     int32_t *point = itg_arena_array(r->arena, length + 1, sizeof *point);
-    itg_status status = ITG_OK;
-    if (!point) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the trials of a run");
-    for (size_t i = 0; i < length && status == ITG_OK; i++) {
-        int64_t value = 0;
-        status =
-            itg_json_get_int(r->json, itg_json_at(list, i), 0, ITG_LOG_MAX_CHOICE, &value, r->err);
-        point[i] = (int32_t)value;
-    }
+    if (!point) no_memory(r);
+    for (size_t i = 0; i < length && r->t.status == ITG_OK; i++)
+        point[i] = (int32_t)itg_json_int_of(&r->t, itg_json_at(list, i), 0, ITG_LOG_MAX_CHOICE);
     out->point = point;
     out->dim_count = (int32_t)length;
-    return status;
 }
 
 /* With a score, or with an error (which may be null): could not be realized. */
-static itg_status read_outcome(const reader *r, const itg_json_value *v, itg_trial *out)
+static void read_outcome(reader *r, const itg_json_value *v, itg_trial *out)
 {
     static const char *const keys[][6] = {
         {"number", "point", "seconds", "error", NULL},
         {"number", "point", "seconds", "stopped_at", "score", NULL}};
     const itg_json_value *score = itg_json_find(v, "score"), *stop = itg_json_find(v, "stopped_at");
     out->feasible = score != NULL;
-    itg_status status = itg_json_allow_keys(r->json, v, keys[out->feasible], r->err);
-    if (status == ITG_OK && stop)
-        status = itg_json_get_int(r->json, stop, 1, MOST, &out->score.stopped_at, r->err);
-    if (status != ITG_OK) return status;
-    return score ? read_score(r, score, &out->score)
-                 : read_string(r, v, "error", true, &out->error);
+    itg_json_take_keys(&r->t, v, keys[out->feasible]);
+    if (stop) out->score.stopped_at = itg_json_int_of(&r->t, stop, 1, MOST);
+    if (score && r->t.status == ITG_OK) read_score(r, score, &out->score);
+    if (!score) out->error = read_optional(r, v, "error");
 }
 
-static itg_status read_trial(const reader *r, const itg_json_value *v, int64_t number,
-                             itg_trial *out)
+static void read_trial(reader *r, const itg_json_value *v, int64_t number, itg_trial *out)
 {
-    const itg_json_value *member = NULL;
-    if (itg_json_typeof(v) != ITG_JSON_OBJECT) return refuse(r, v, "a trial");
-    itg_status status = read_integer(r, v, "number", MOST, &out->index);
-    if (status == ITG_OK && out->index != number)
-        return itg_json_fail(r->json, itg_json_find(v, "number"), r->err, ITG_BAD_FILE,
-                             "expected %lld: trials are numbered from 0 without a gap",
-                             (long long)number);
-    if (status == ITG_OK)
-        status = itg_json_need(r->json, v, "point", ITG_JSON_ARRAY, &member, r->err);
-    if (status == ITG_OK) status = read_point(r, member, out);
-    if (status == ITG_OK) status = need(r, v, "seconds", &member);
-    if (status == ITG_OK) status = get_number(r, member, &out->seconds);
-    if (status == ITG_OK && !(out->seconds >= 0)) status = refuse(r, member, "a number from 0");
-    return status == ITG_OK ? read_outcome(r, v, out) : status;
+    if (itg_json_typeof(v) != ITG_JSON_OBJECT) refuse(r, v, "a trial");
+    out->index = itg_json_take_int(&r->t, v, "number", 0, MOST);
+    if (out->index != number)
+        itg_json_refuse(&r->t, itg_json_find(v, "number"), ITG_BAD_FILE,
+                        "expected %lld: trials are numbered from 0 without a gap",
+                        (long long)number);
+    read_point(r, itg_json_take(&r->t, v, "point", ITG_JSON_ARRAY), out);
+    const itg_json_value *seconds = need(r, v, "seconds");
+    if (!seconds) return;
+    out->seconds = number_of(r, seconds);
+    if (!(out->seconds >= 0)) refuse(r, seconds, "a number from 0");
+    if (r->t.status == ITG_OK) read_outcome(r, v, out);
 }
 
 /* The text of an array's elements, and of the next of them. */
@@ -324,104 +271,87 @@ static int64_t count_of(slice elements)
     return count;
 }
 
-/* What a trial keeps of its text. */
-static itg_status keep_error(const reader *r, itg_trial *trial)
-{
-    if (!trial->error) return ITG_OK;
-    trial->error = itg_arena_strdup(r->arena, trial->error);
-    return trial->error ? ITG_OK
-                        : itg_fail(r->err, ITG_NO_MEMORY, "no memory for the trials of a run");
-}
-
 static itg_status parse_trial(const reader *whole, slice text, int64_t number, int32_t dims,
                               itg_trial *out)
 {
     char source[256];
     itg_json *json = NULL;
-    snprintf(source, sizeof source, "%.200s: trials[%lld]", itg_json_source(whole->json),
+    itg_error *err = whole->t.err;
+    snprintf(source, sizeof source, "%.200s: trials[%lld]", itg_json_source(whole->t.json),
              (long long)number);
-    itg_status status =
-        itg_json_parse(text.at, (size_t)(text.end - text.at), source, &json, whole->err);
-    const reader r = {json, whole->arena, whole->err};
-    if (status == ITG_OK) status = read_trial(&r, itg_json_root(json), number, out);
-    if (status == ITG_OK && number > 0 && out->dim_count != dims)
-        status = refuse(&r, itg_json_find(itg_json_root(json), "point"),
-                        "as many numbers as in the other points");
-    if (status == ITG_OK) status = keep_error(&r, out);
+    itg_status status = itg_json_parse(text.at, (size_t)(text.end - text.at), source, &json, err);
+    if (status != ITG_OK) return status;
+    reader r = {{json, err, ITG_OK}, whole->arena};
+    const itg_json_value *root = itg_json_root(json);
+    read_trial(&r, root, number, out);
+    if (r.t.status == ITG_OK && number > 0 && out->dim_count != dims)
+        refuse(&r, itg_json_find(root, "point"), "as many numbers as in the other points");
+    if (out->error) { /* the text goes with the document */
+        out->error = itg_arena_strdup(r.arena, out->error);
+        if (!out->error) no_memory(&r);
+    }
     itg_json_destroy(json);
-    return status;
+    return r.t.status;
 }
 
-static itg_status read_trials(const reader *r, slice elements, itg_log_run *out)
+static void read_trials(reader *r, slice elements, itg_log_run *out)
 {
     int64_t count = count_of(elements);
     itg_trial *trials = itg_arena_array(r->arena, (size_t)count + 1, sizeof *trials);
-    if (!trials) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the trials of a run");
-    itg_status status = ITG_OK;
-    for (int64_t i = 0; i < count && status == ITG_OK; i++) {
+    if (!trials) no_memory(r);
+    for (int64_t i = 0; i < count && r->t.status == ITG_OK; i++) {
         slice element = {NULL, NULL};
         next(&elements, &element);
-        status = parse_trial(r, element, i, trials[0].dim_count, &trials[i]);
+        r->t.status = parse_trial(r, element, i, trials[0].dim_count, &trials[i]);
     }
     out->trials = trials;
     out->count = count;
-    return status;
 }
 
 /* ---- the end ---- */
 
-static itg_status read_results(const reader *r, const itg_json_value *root, itg_run_record *out)
+static void read_results(reader *r, const itg_json_value *root, itg_run_record *out)
 {
     const char *keys[ITG_RESULT_COUNT + 1] = {0};
-    const itg_json_value *results = NULL;
-    itg_status status = itg_json_need(r->json, root, "results", ITG_JSON_OBJECT, &results, r->err);
-    if (status != ITG_OK) return status;
+    const itg_json_value *results = itg_json_take(&r->t, root, "results", ITG_JSON_OBJECT);
     for (int i = 0; i < ITG_RESULT_COUNT; i++)
         keys[i] = itg_log_result_names[i];
-    status = itg_json_allow_keys(r->json, results, keys, r->err);
-    for (int i = 0; i < ITG_RESULT_COUNT && status == ITG_OK; i++) {
+    itg_json_take_keys(&r->t, results, keys);
+    for (int i = 0; i < ITG_RESULT_COUNT && r->t.status == ITG_OK; i++) {
         const itg_json_value *v = itg_json_find(results, keys[i]);
-        if (!v) continue;
-        out->known[i] = true;
-        status = read_score(r, v, &out->result[i]);
+        out->known[i] = v != NULL;
+        if (v) read_score(r, v, &out->result[i]);
     }
-    return status;
 }
 
 /* A run that has not ended has neither best nor results. */
-static itg_status check_not_ended(const reader *r, const itg_json_value *root,
-                                  const itg_run_record *out)
+static void check_not_ended(reader *r, const itg_json_value *root, const itg_run_record *out)
 {
     bool results = false;
     for (int i = 0; i < ITG_RESULT_COUNT; i++)
         results |= out->known[i];
-    if (out->ended || (!results && !out->strategy_json && out->best_trial < 0)) return ITG_OK;
-    return refuse(r, itg_json_find(root, "stop_reason"), "a reason, as the run has results");
+    if (!out->ended && (results || out->strategy_json || out->best_trial >= 0))
+        refuse(r, itg_json_find(root, "stop_reason"), "a reason, as the run has results");
 }
 
-static itg_status read_end(const reader *r, const itg_json_value *root, int64_t trials,
-                           itg_run_record *out)
+static void read_end(reader *r, const itg_json_value *root, int64_t trials, itg_run_record *out)
 {
-    const itg_json_value *best = NULL, *met = NULL;
-    itg_status status = read_string(r, root, "stop_reason", true, &out->stop_reason);
-    if (status == ITG_OK) status = need(r, root, "goal_met", &met);
-    if (status != ITG_OK) return status;
+    out->stop_reason = read_optional(r, root, "stop_reason");
     out->ended = out->stop_reason != NULL;
-    if (out->ended)
-        status = itg_json_get_bool(r->json, met, &out->goal_met, r->err);
-    else if (!is_null(met))
-        status = refuse(r, met, "null, as the run has no stop_reason");
-    if (status == ITG_OK) status = need(r, root, "best_trial", &best);
-    if (status == ITG_OK && !is_null(best))
-        status = itg_json_get_int(r->json, best, 0, MOST, &out->best_trial, r->err);
-    if (status == ITG_OK && out->best_trial >= trials)
-        status = refuse(r, best, "the number of a trial");
-    if (status == ITG_OK) status = read_document(r, root, "strategy", true, &out->strategy_json);
-    if (status == ITG_OK) status = read_results(r, root, out);
-    return status == ITG_OK ? check_not_ended(r, root, out) : status;
+    const itg_json_value *met = need(r, root, "goal_met");
+    if (met && out->ended)
+        out->goal_met = itg_json_bool_of(&r->t, met);
+    else if (met && !is_null(met))
+        refuse(r, met, "null, as the run has no stop_reason");
+    const itg_json_value *best = need(r, root, "best_trial");
+    if (best && !is_null(best)) out->best_trial = itg_json_int_of(&r->t, best, 0, MOST);
+    if (out->best_trial >= trials) refuse(r, best, "the number of a trial");
+    out->strategy_json = read_document_or_null(r, root, "strategy");
+    read_results(r, root, out);
+    check_not_ended(r, root, out);
 }
 
-static itg_status check_head(const reader *r, const itg_json_value *root)
+static void check_head(reader *r, const itg_json_value *root)
 {
     static const char *const keys[] = {
         "kind",    "version",     "run",      "model",          "hardware",
@@ -429,19 +359,16 @@ static itg_status check_head(const reader *r, const itg_json_value *root)
         "options", "preprocess",  "space",    "engine_version", "started",
         "seed",    "stop_reason", "goal_met", "best_trial",     "strategy",
         "results", "trials",      NULL};
-    const char *kind = NULL;
-    int64_t number = 0;
-    if (itg_json_typeof(root) != ITG_JSON_OBJECT) return refuse(r, root, "an object");
-    itg_status status = read_string(r, root, "kind", false, &kind);
-    if (status == ITG_OK && strcmp(kind, ITG_LOG_EXCHANGE_KIND) != 0)
-        status = refuse(r, itg_json_find(root, "kind"),
-                        "\"" ITG_LOG_EXCHANGE_KIND "\": a file that 'intaglio runs export' wrote");
-    if (status == ITG_OK)
-        status = read_integer(r, root, "version", ITG_LOG_EXCHANGE_VERSION, &number);
-    if (status == ITG_OK && number != ITG_LOG_EXCHANGE_VERSION)
-        status = refuse(r, itg_json_find(root, "version"), "2");
-    if (status == ITG_OK) status = read_integer(r, root, "run", MOST, &number);
-    return status == ITG_OK ? itg_json_allow_keys(r->json, root, keys, r->err) : status;
+    if (itg_json_typeof(root) != ITG_JSON_OBJECT) refuse(r, root, "an object");
+    const char *kind = itg_json_take_text(&r->t, root, "kind");
+    if (kind && strcmp(kind, ITG_LOG_EXCHANGE_KIND) != 0)
+        refuse(r, itg_json_find(root, "kind"),
+               "\"" ITG_LOG_EXCHANGE_KIND "\": a file that 'intaglio runs export' wrote");
+    if (itg_json_take_int(&r->t, root, "version", 0, ITG_LOG_EXCHANGE_VERSION) !=
+        ITG_LOG_EXCHANGE_VERSION)
+        refuse(r, itg_json_find(root, "version"), "2");
+    (void)itg_json_take_int(&r->t, root, "run", 0, MOST);
+    itg_json_take_keys(&r->t, root, keys);
 }
 
 /* The text with blanks in place of the trials, so that lines and columns stay. */
@@ -460,23 +387,22 @@ static itg_status parse_head(const char *text, size_t bytes, const char *path, s
     return status;
 }
 
-static itg_status parse(const reader *r, slice trials, itg_log_run *out)
+static itg_status parse(reader *r, slice trials, itg_log_run *out)
 {
-    const itg_json_value *root = itg_json_root(r->json), *list = NULL;
+    const itg_json_value *root = itg_json_root(r->t.json);
     itg_run_record *record = itg_arena_alloc(r->arena, sizeof *record);
-    if (!record) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for a run");
+    if (!record) return itg_fail(r->t.err, ITG_NO_MEMORY, "no memory for a run");
     *record = (itg_run_record){.best_trial = -1};
-    itg_status status = check_head(r, root);
-    if (status == ITG_OK) status = read_info(r, root, &record->info);
-    if (status == ITG_OK)
-        status = itg_json_need(r->json, root, "trials", ITG_JSON_ARRAY, &list, r->err);
-    if (status == ITG_OK && itg_json_length(list) > 0) /* the key has escapes */
-        status = refuse(r, list, "the key as \"trials\"");
-    if (status == ITG_OK) status = read_trials(r, trials, out);
-    if (status == ITG_OK) status = read_end(r, root, out->count, record);
+    check_head(r, root);
+    read_info(r, root, &record->info);
+    const itg_json_value *list = itg_json_take(&r->t, root, "trials", ITG_JSON_ARRAY);
+    if (list && itg_json_length(list) > 0) /* the key has escapes */
+        refuse(r, list, "the key as \"trials\"");
+    if (r->t.status == ITG_OK) read_trials(r, trials, out);
+    if (r->t.status == ITG_OK) read_end(r, root, out->count, record);
     record->trials = out->count;
     out->record = record;
-    return status;
+    return r->t.status;
 }
 
 itg_status itg_log_parse_run(const char *text, size_t bytes, const char *path, itg_arena *arena,
@@ -484,6 +410,6 @@ itg_status itg_log_parse_run(const char *text, size_t bytes, const char *path, i
 {
     slice trials = find_trials(text, bytes);
     itg_status status = parse_head(text, bytes, path, trials, json, err);
-    const reader r = {*json, arena, err};
+    reader r = {{*json, err, ITG_OK}, arena};
     return status == ITG_OK ? parse(&r, trials, out) : status;
 }

@@ -71,7 +71,7 @@ static bool read_text(owned_record *owned, sqlite3_stmt *s, int column, const ch
 /* Columns hash, name, samples; no hash: no data. */
 static bool read_data(owned_record *owned, sqlite3_stmt *s, int first, itg_run_data *out)
 {
-    itg_log_parse_hash((const char *)sqlite3_column_text(s, first), out->hash);
+    itg_sha256_parse((const char *)sqlite3_column_text(s, first), out->hash);
     out->samples = sqlite3_column_int64(s, first + 2);
     return read_text(owned, s, first + 1, &out->name);
 }
@@ -99,12 +99,12 @@ static const char *find_damage(const itg_run_record *r, sqlite3_stmt *s, const c
     char canonical[24];
     for (int i = 0; i < 4; i++) {
         const char *text = (const char *)sqlite3_column_text(s, DATA_AT + 3 * i);
-        if (text && !itg_log_parse_hash(text, hash)) return sets[i];
+        if (text && !itg_sha256_parse(text, hash)) return sets[i];
         if (text && sqlite3_column_int64(s, DATA_AT + 3 * i + 2) < 1) return sets[i];
     }
     snprintf(canonical, sizeof canonical, "%llu", (unsigned long long)r->info.seed);
     if (!seed || strcmp(canonical, seed) != 0) return "seed";
-    if (!itg_log_parse_hash((const char *)sqlite3_column_text(s, MODEL_AT), hash)) return "model";
+    if (!itg_sha256_parse((const char *)sqlite3_column_text(s, MODEL_AT), hash)) return "model";
     if (r->best_trial >= r->trials || r->best_trial < -1) return "best trial";
     return r->best_trial == -1 && sqlite3_column_type(s, MODEL_AT + 1) != SQLITE_NULL ? "best trial"
                                                                                       : NULL;
@@ -127,7 +127,7 @@ static itg_status read_row(itg_run_log *log, owned_record *owned, sqlite3_stmt *
         ok = read_data(owned, s, DATA_AT + 3 * d, sets[d]);
     if (!ok) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a run", log->path);
     i->seed = seed ? strtoull(seed, NULL, 10) : 0;
-    itg_log_parse_hash((const char *)sqlite3_column_text(s, MODEL_AT), i->model_hash);
+    itg_sha256_parse((const char *)sqlite3_column_text(s, MODEL_AT), i->model_hash);
     bool best = sqlite3_column_type(s, MODEL_AT + 1) != SQLITE_NULL;
     r->best_trial = best ? sqlite3_column_int64(s, MODEL_AT + 1) : -1;
     r->goal_met = sqlite3_column_int(s, MODEL_AT + 2) != 0;

@@ -6,27 +6,6 @@
 const char *const itg_log_result_names[ITG_RESULT_COUNT] = {"float", "uniform8", "hago-greedy",
                                                             "best", "float-search"};
 
-static int hex_digit(unsigned char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool itg_log_parse_hash(const char *text, unsigned char out[32])
-{
-    memset(out, 0, 32);
-    if (!text || strlen(text) != 64) return false;
-    for (int i = 0; i < 32; i++) {
-        int high = hex_digit((unsigned char)text[2 * i]);
-        int low = hex_digit((unsigned char)text[2 * i + 1]);
-        if (high < 0 || low < 0) {
-            memset(out, 0, 32);
-            return false;
-        }
-        out[i] = (unsigned char)(high * 16 + low);
-    }
-    return true;
-}
-
 /* ---- writing ---- */
 
 bool itg_log_bind_score(sqlite3_stmt *statement, int first, const itg_score *score)
@@ -132,7 +111,7 @@ itg_status itg_log_read_score(itg_run_log *log, sqlite3_stmt *statement, int fir
                     (const char *)sqlite3_column_text(statement, first), "an integer from 0");
     if (score.stopped_at > 0 && score.stopped_at >= score.samples)
         return fail(log, subject, err, "stopped_at", "not below samples", "fewer");
-    bool known = itg_log_parse_hash(digest, score.digest);
+    bool known = itg_sha256_parse(digest, score.digest);
     if (score.stopped_at > 0 ? digest != NULL : !known)
         return fail(log, subject, err, "digest", digest,
                     score.stopped_at > 0 ? "none" : "64 hexadecimal digits");

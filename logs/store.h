@@ -80,7 +80,4 @@ itg_status itg_log_insert_metrics(itg_run_log *log, const itg_log_subject *subje
  * where it is not 0, there is no digest. ITG_BAD_FILE where the log holds what no score has. */
 itg_status itg_log_read_score(itg_run_log *log, sqlite3_stmt *statement, int first,
                               const itg_log_subject *subject, itg_score *out, itg_error *err);
-
-/* 64 digits of lower-case hex; false, and zeros, where it is none. */
-bool itg_log_parse_hash(const char *text, unsigned char out[32]);
 #endif

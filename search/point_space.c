@@ -1,4 +1,5 @@
 #include "search/point_space.h"
+#include "base/json_write.h"
 #include "sim/sim.h"
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +8,14 @@ static const int32_t indices[ITG_MAX_METHODS] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 /* ---- methods ---- */
 
-static itg_status check_methods(const char *what, const itg_threshold_method *methods,
-                                int32_t count, itg_error *err)
+static itg_status check_methods(const char *what, const itg_threshold_methods *list, itg_error *err)
 {
-    if (count < 0 || count > ITG_MAX_METHODS)
+    const itg_threshold_method *methods = list->values;
+    if (list->count < 0 || list->count > ITG_MAX_METHODS)
         return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "%d threshold methods of %s; at most %d can be given", count, what,
+                        "%d threshold methods of %s; at most %d can be given", list->count, what,
                         ITG_MAX_METHODS);
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < list->count; i++) {
         if ((int)methods[i] < 0 || methods[i] >= ITG_THRESHOLD_METHOD_COUNT)
             return itg_fail(err, ITG_BAD_ARGUMENT, "there is no threshold method %d",
                             (int)methods[i]);
@@ -28,14 +29,14 @@ static itg_status check_methods(const char *what, const itg_threshold_method *me
 
 /* The default first, where it is named, then the others in an order of their own: a search does not
  * depend on the order in which they are given. */
-static void copy_methods(const itg_threshold_method *from, int32_t count, itg_threshold_method *to)
+static void copy_methods(const itg_threshold_methods *from, itg_threshold_method *to)
 {
     int32_t copied = 0;
     to[0] = ITG_THRESHOLD_DEFAULT;
     for (int m = -1; m < ITG_THRESHOLD_METHOD_COUNT; m++) {
         itg_threshold_method method = m < 0 ? ITG_THRESHOLD_DEFAULT : (itg_threshold_method)m;
-        for (int32_t i = 0; i < count; i++)
-            if (from[i] == method && (m < 0 || method != ITG_THRESHOLD_DEFAULT))
+        for (int32_t i = 0; i < from->count; i++)
+            if (from->values[i] == method && (m < 0 || method != ITG_THRESHOLD_DEFAULT))
                 to[copied++] = method;
     }
 }
@@ -72,7 +73,7 @@ static itg_status make_dims(itg_point_space *p, const itg_search_options *o, itg
     }
     for (int32_t i = 0; i < groups; i++) {
         const itg_choice_group *g = &p->groups->groups[i];
-        int32_t count = g->is_weight ? o->weight_method_count : o->activation_method_count;
+        int32_t count = g->is_weight ? o->weight_methods.count : o->activation_methods.count;
         if (count > 1 && is_estimated(p, g)) add_dim(p, i, (itg_dim){count, indices, false, 0});
     }
     return ITG_OK;
@@ -83,16 +84,14 @@ itg_status itg_point_space_create(const itg_hardware *hw, const itg_graph *graph
                                   itg_error *err)
 {
     itg_space_options widths = {o->weight_bits, o->activation_bits, o->input_bits, o->output_bits};
-    itg_status status = check_methods("weights", o->weight_methods, o->weight_method_count, err);
-    if (status == ITG_OK)
-        status =
-            check_methods("activations", o->activation_methods, o->activation_method_count, err);
+    itg_status status = check_methods("weights", &o->weight_methods, err);
+    if (status == ITG_OK) status = check_methods("activations", &o->activation_methods, err);
     if (status != ITG_OK) return status;
     itg_point_space *p = calloc(1, sizeof *p);
     if (!p) return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
     p->graph = graph;
-    copy_methods(o->weight_methods, o->weight_method_count, p->weight_methods);
-    copy_methods(o->activation_methods, o->activation_method_count, p->activation_methods);
+    copy_methods(&o->weight_methods, p->weight_methods);
+    copy_methods(&o->activation_methods, p->activation_methods);
     status = itg_choice_space_create(hw, graph, &widths, &p->groups, err);
     if (status == ITG_OK) status = make_dims(p, o, err);
     if (status != ITG_OK)
@@ -144,61 +143,53 @@ void itg_point_space_corner(const itg_point_space *points, bool narrowest, int32
 
 /* ---- text ---- */
 
-static void add_edge(const itg_point_space *p, const itg_edge_ref *edge, itg_strbuf *out)
+static void put_edge(itg_json_writer *w, const itg_point_space *p, const itg_edge_ref *edge)
 {
     itg_strbuf name = {0};
-    itg_strbuf_format(&name, "%s -> ", p->graph->values[edge->value].name);
-    if (edge->node == ITG_NONE)
-        itg_strbuf_format(&name, "output.%d", edge->slot);
-    else
-        itg_strbuf_format(&name, "%s.%d", p->graph->nodes[edge->node].name, edge->slot);
-    if (itg_strbuf_ok(&name)) itg_strbuf_json_string(out, name.text);
-    out->failed |= name.failed;
+    itg_strbuf_format(&name, "%s -> %s.%d", p->graph->values[edge->value].name,
+                      edge->node == ITG_NONE ? "output" : p->graph->nodes[edge->node].name,
+                      edge->slot);
+    itg_json_put_text(w, NULL, name.text);
+    w->text.failed |= name.failed;
     itg_strbuf_deinit(&name);
 }
 
-static void add_values(const itg_point_space *p, int32_t d, itg_strbuf *out)
+static void put_dim(itg_json_writer *w, const itg_point_space *p, int32_t d)
 {
-    for (int32_t i = 0; i < p->dims[d].count; i++) {
-        itg_strbuf_add(out, i ? ", " : "");
-        if (p->dims[d].ordered)
-            itg_strbuf_format(out, "%d", p->dims[d].values[i]);
+    const itg_choice_group *group = &p->groups->groups[p->dim_group[d]];
+    const itg_dim *dim = &p->dims[d];
+    itg_json_begin(w, NULL, '{');
+    itg_json_put_text(w, "kind", dim->ordered ? "bits" : "threshold");
+    itg_json_begin(w, "edges", '[');
+    for (int32_t i = 0; i < group->edge_count; i++)
+        put_edge(w, p, &p->groups->edges[group->edges[i]]);
+    itg_json_end(w, ']');
+    itg_json_begin(w, "values", '[');
+    for (int32_t i = 0; i < dim->count; i++)
+        if (dim->ordered)
+            itg_json_put_int(w, NULL, dim->values[i]);
         else
-            itg_strbuf_json_string(out, itg_threshold_name(methods_of(p, p->dim_group[d])[i]));
-    }
-}
-
-itg_status itg_point_space_text(const itg_point_space *points, itg_strbuf *out)
-{
-    itg_strbuf_add(out, "[");
-    for (int32_t d = 0; d < points->space.dim_count; d++) {
-        const itg_choice_group *group = &points->groups->groups[points->dim_group[d]];
-        itg_strbuf_format(out, "%s{\"kind\": \"%s\", \"edges\": [", d ? ", " : "",
-                          points->dims[d].ordered ? "bits" : "threshold");
-        for (int32_t i = 0; i < group->edge_count; i++) {
-            itg_strbuf_add(out, i ? ", " : "");
-            add_edge(points, &points->groups->edges[group->edges[i]], out);
-        }
-        itg_strbuf_add(out, "], \"values\": [");
-        add_values(points, d, out);
-        itg_strbuf_add(out, "]}");
-    }
-    itg_strbuf_add(out, "]");
-    return itg_strbuf_ok(out) ? ITG_OK : ITG_NO_MEMORY;
+            itg_json_put_text(w, NULL, itg_threshold_name(methods_of(p, p->dim_group[d])[i]));
+    itg_json_end(w, ']');
+    itg_json_end(w, '}');
 }
 
 itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
                                  const itg_search_options *options, char **out, itg_error *err)
 {
     itg_point_space *points = NULL;
-    itg_strbuf text = {0};
+    itg_json_writer w = {0};
     itg_status status = itg_point_space_create(hw, model, options, &points, err);
-    if (status == ITG_OK && itg_point_space_text(points, &text) != ITG_OK)
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space as text");
+    if (status != ITG_OK) return status;
+    itg_json_begin(&w, NULL, '[');
+    for (int32_t d = 0; d < points->space.dim_count; d++)
+        put_dim(&w, points, d);
+    itg_json_end(&w, ']');
     itg_point_space_destroy(points);
-    if (status != ITG_OK)
-        itg_strbuf_deinit(&text);
-    else
-        *out = text.text;
-    return status;
+    if (!itg_strbuf_ok(&w.text)) {
+        itg_strbuf_deinit(&w.text);
+        return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space as text");
+    }
+    *out = w.text.text;
+    return ITG_OK;
 }

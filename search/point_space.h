@@ -31,5 +31,4 @@ void itg_point_space_apply(const itg_point_space *points, const int32_t *point, 
 /* The point with every width at its largest (narrowest: its smallest) and every method the first
  * of its list. [space.dim_count] */
 void itg_point_space_corner(const itg_point_space *points, bool narrowest, int32_t *point);
-itg_status itg_point_space_text(const itg_point_space *points, itg_strbuf *out);
 #endif

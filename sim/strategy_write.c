@@ -1,168 +1,165 @@
 /* Strategy files, written. */
+#include "base/json_write.h"
 #include "sim/strategy_file.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void add_hash(itg_strbuf *out, const char *key, const unsigned char hash[32])
+static void put_bools(itg_json_writer *w, const char *key, const bool *values, int32_t count)
 {
-    char hex[65];
-    itg_sha256_hex(hash, hex);
-    itg_strbuf_format(out, "\"%s\": \"%s\"", key, hex);
-}
-
-static void add_bools(itg_strbuf *out, const bool *values, int32_t count)
-{
-    itg_strbuf_add(out, "[");
+    itg_json_begin_as(w, key, '[', ITG_JSON_TIGHT);
     for (int32_t i = 0; i < count; i++)
-        itg_strbuf_format(out, "%s%s", i ? "," : "", values[i] ? "true" : "false");
-    itg_strbuf_add(out, "]");
+        itg_json_put_bool(w, NULL, values[i]);
+    itg_json_end(w, ']');
 }
 
-static void add_threshold(itg_strbuf *out, const itg_edge_choice *c)
+static void put_threshold(itg_json_writer *w, const itg_edge_choice *c)
 {
-    char lo[48], hi[48];
     if (c->bits == 0) {
-        itg_strbuf_add(out, "null");
+        itg_json_put_null(w, NULL);
         return;
     }
-    itg_strbuf_format(out, "{\"method\": \"%s\", ", itg_threshold_name(c->method));
+    itg_json_begin(w, NULL, '{');
+    itg_json_put_text(w, "method", itg_threshold_name(c->method));
     if (c->channel_count == 0) {
-        itg_strbuf_format(out, "\"lo\": \"%s\", \"hi\": \"%s\"}", itg_hex_double(c->lo, lo),
-                          itg_hex_double(c->hi, hi));
-        return;
+        itg_json_put_hex(w, "lo", c->lo);
+        itg_json_put_hex(w, "hi", c->hi);
+    } else {
+        itg_json_begin_as(w, "channels", '[', ITG_JSON_TIGHT);
+        for (int32_t i = 0; i < c->channel_count; i++)
+            itg_json_put_hex(w, NULL, c->channel[i]);
+        itg_json_end(w, ']');
+        if (c->codes) itg_json_put_bool(w, "codes", true);
+        if (c->bias) itg_json_begin_as(w, "bias", '[', ITG_JSON_TIGHT);
+        for (int32_t i = 0; i < c->bias_count; i++)
+            itg_json_put_hex(w, NULL, (double)c->bias[i]);
+        if (c->bias) itg_json_end(w, ']');
     }
-    itg_strbuf_add(out, "\"channels\": [");
-    for (int32_t i = 0; i < c->channel_count; i++)
-        itg_strbuf_format(out, "%s\"%s\"", i ? "," : "", itg_hex_double(c->channel[i], hi));
-    itg_strbuf_add(out, "]");
-    if (c->codes) itg_strbuf_add(out, ", \"codes\": true");
-    for (int32_t i = 0; i < c->bias_count; i++)
-        itg_strbuf_format(out, "%s\"%s\"", i ? "," : ", \"bias\": [",
-                          itg_hex_double((double)c->bias[i], hi));
-    itg_strbuf_add(out, c->bias ? "]}" : "}");
+    itg_json_end(w, '}');
 }
 
-static void add_codes(itg_strbuf *out, const itg_strategy *s)
+static void put_codes(itg_json_writer *w, const itg_strategy *s)
 {
     unsigned char hash[32];
     char name[72];
     if (itg_strategy_codes_bytes(s) == 0) return;
     itg_strategy_codes_hash(s, hash);
     itg_strategy_codes_name(hash, name);
-    itg_strbuf_format(out, ",\n    \"codes\": {\"file\": \"%s\", ", name);
-    add_hash(out, "sha256", hash);
-    itg_strbuf_add(out, "}");
+    itg_json_begin(w, "codes", '{');
+    itg_json_put_text(w, "file", name);
+    itg_json_put_hash(w, "sha256", hash);
+    itg_json_end(w, '}');
 }
 
-static void add_strategy(itg_strbuf *out, const itg_strategy *s, const itg_graph *g)
+static void put_strategy(itg_json_writer *w, const itg_strategy *s, const itg_graph *g)
 {
-    itg_strbuf_add(out, "  \"strategy\": {\n    ");
-    add_hash(out, "model_hash", s->model_hash);
-    itg_strbuf_add(out, ",\n    ");
-    add_hash(out, "graph_hash", s->graph_hash);
-    itg_strbuf_format(out, ",\n    \"equalized\": %s", g->equalized ? "true" : "false");
-    itg_strbuf_add(out, ",\n    \"topology\": {\"node_conds\": ");
-    add_bools(out, s->node_conds, s->node_count);
-    itg_strbuf_add(out, ", \"edge_conds\": ");
-    add_bools(out, s->edge_conds, s->edge_count);
-    itg_strbuf_add(out, "},\n    \"bits\": [");
+    itg_json_begin_as(w, "strategy", '{', ITG_JSON_LINES);
+    itg_json_put_hash(w, "model_hash", s->model_hash);
+    itg_json_put_hash(w, "graph_hash", s->graph_hash);
+    itg_json_put_bool(w, "equalized", g->equalized);
+    itg_json_begin(w, "topology", '{');
+    put_bools(w, "node_conds", s->node_conds, s->node_count);
+    put_bools(w, "edge_conds", s->edge_conds, s->edge_count);
+    itg_json_end(w, '}');
+    itg_json_begin_as(w, "bits", '[', ITG_JSON_TIGHT);
     for (int32_t e = 0; e < s->edge_count; e++)
-        itg_strbuf_format(out, "%s%d", e ? "," : "", s->edges[e].bits);
-    itg_strbuf_add(out, "],\n    \"thresholds\": [\n");
-    for (int32_t e = 0; e < s->edge_count; e++) {
-        itg_strbuf_add(out, e ? ",\n      " : "      ");
-        add_threshold(out, &s->edges[e]);
-    }
-    itg_strbuf_add(out, "\n    ]");
-    add_codes(out, s);
-    itg_strbuf_add(out, "\n  },\n");
+        itg_json_put_int(w, NULL, s->edges[e].bits);
+    itg_json_end(w, ']');
+    itg_json_begin_as(w, "thresholds", '[', ITG_JSON_LINES);
+    for (int32_t e = 0; e < s->edge_count; e++)
+        put_threshold(w, &s->edges[e]);
+    itg_json_end(w, ']');
+    put_codes(w, s);
+    itg_json_end(w, '}');
 }
 
-static void add_names(itg_strbuf *out, const itg_graph *g)
+static void put_edge(itg_json_writer *w, const itg_graph *g, itg_id value, const char *node,
+                     int32_t slot)
 {
-    bool first = true;
-    itg_strbuf_add(out, "  \"nodes\": [");
-    for (itg_id n = 0; n < g->node_count; n++) {
-        if (n) itg_strbuf_add(out, ", ");
-        itg_strbuf_json_string(out, g->nodes[n].name);
-    }
-    itg_strbuf_add(out, "],\n  \"edges\": [");
-    for (itg_id n = 0; n <= g->node_count; n++) {
-        bool outputs = n == g->node_count;
-        int32_t count = outputs ? g->output_count : g->nodes[n].input_count;
-        for (int32_t i = 0; i < count; i++) {
-            itg_id value = outputs ? g->outputs[i] : g->nodes[n].inputs[i];
-            if (value == ITG_NONE) continue;
-            itg_strbuf_add(out, first ? "\n    {\"value\": " : ",\n    {\"value\": ");
-            itg_strbuf_json_string(out, g->values[value].name);
-            itg_strbuf_add(out, ", \"node\": ");
-            if (outputs)
-                itg_strbuf_add(out, "null");
-            else
-                itg_strbuf_json_string(out, g->nodes[n].name);
-            itg_strbuf_format(out, ", \"slot\": %d}", i);
-            first = false;
-        }
-    }
-    itg_strbuf_add(out, "\n  ],\n");
+    if (value == ITG_NONE) return;
+    itg_json_begin(w, NULL, '{');
+    itg_json_put_text(w, "value", g->values[value].name);
+    itg_json_put_text(w, "node", node);
+    itg_json_put_int(w, "slot", slot);
+    itg_json_end(w, '}');
 }
 
-static void add_results(itg_strbuf *out, const itg_score *r)
+static void put_names(itg_json_writer *w, const itg_graph *g)
+{
+    itg_json_begin(w, "nodes", '[');
+    for (itg_id n = 0; n < g->node_count; n++)
+        itg_json_put_text(w, NULL, g->nodes[n].name);
+    itg_json_end(w, ']');
+    itg_json_begin_as(w, "edges", '[', ITG_JSON_LINES);
+    for (itg_id n = 0; n < g->node_count; n++)
+        for (int32_t i = 0; i < g->nodes[n].input_count; i++)
+            put_edge(w, g, g->nodes[n].inputs[i], g->nodes[n].name, i);
+    for (int32_t i = 0; i < g->output_count; i++)
+        put_edge(w, g, g->outputs[i], NULL, i);
+    itg_json_end(w, ']');
+}
+
+static void put_results(itg_json_writer *w, const itg_score *r)
 {
     if (r->samples == 0) return;
-    itg_strbuf_format(out, "  \"results\": {\"samples\": %lld, ", (long long)r->samples);
+    itg_json_begin(w, "results", '{');
+    itg_json_put_int(w, "samples", r->samples);
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         if (isfinite(r->value[m]))
-            itg_strbuf_format(out, "\"%s\": %.17g, ", itg_metric_about((itg_metric)m)->name,
-                              r->value[m]);
-    add_hash(out, "digest", r->digest);
-    itg_strbuf_add(out, "},\n");
+            itg_json_put(w, itg_metric_about((itg_metric)m)->name, "%.17g", r->value[m]);
+    itg_json_put_hash(w, "digest", r->digest);
+    itg_json_end(w, '}');
+}
+
+static void put_calibration(itg_json_writer *w, const itg_strategy_file *file)
+{
+    itg_json_begin(w, "calibration", '{');
+    itg_json_put_hash(w, "data_hash", file->calibration_hash);
+    itg_json_put_hash(w, "statistics_hash", file->statistics_hash);
+    itg_json_put_int(w, "samples", file->calibration_samples);
+    if (file->float_kernels != ITG_FLOAT_REFERENCE)
+        itg_json_put_text(w, "float_kernels", itg_float_kernels_name(file->float_kernels));
+    itg_json_end(w, '}');
 }
 
 void itg_split_info_write(const itg_split_info *split, itg_strbuf *out)
 {
-    itg_strbuf_format(out,
-                      "{\"samples\": %lld, \"seed\": \"%llu\", \"calibration\": %lld, \"search\": "
-                      "%lld, \"holdout\": %lld}",
-                      (long long)split->samples, (unsigned long long)split->seed,
-                      (long long)split->count[ITG_SPLIT_CALIBRATION],
-                      (long long)split->count[ITG_SPLIT_SEARCH],
-                      (long long)split->count[ITG_SPLIT_HOLDOUT]);
+    itg_json_writer w = {.text = *out};
+    itg_json_begin(&w, NULL, '{');
+    itg_json_put_int(&w, "samples", split->samples);
+    itg_json_put_seed(&w, "seed", split->seed);
+    itg_json_put_int(&w, "calibration", split->count[ITG_SPLIT_CALIBRATION]);
+    itg_json_put_int(&w, "search", split->count[ITG_SPLIT_SEARCH]);
+    itg_json_put_int(&w, "holdout", split->count[ITG_SPLIT_HOLDOUT]);
+    itg_json_end(&w, '}');
+    *out = w.text;
 }
 
 itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph *graph,
                                   itg_strbuf *out, itg_error *err)
 {
-    itg_strbuf_format(out,
-                      "{\n  \"version\": 1,\n  \"kind\": \"intaglio-strategy\",\n  \"engine\": "
-                      "\"intaglio %s\",\n",
-                      ITG_VERSION);
-    itg_strbuf_add(out, "  \"model\": ");
-    itg_strbuf_json_string(out, graph->name);
-    itg_strbuf_add(out, ",\n");
-    add_strategy(out, file->strategy, graph);
-    add_names(out, graph);
-    add_results(out, &file->results);
-    itg_strbuf_add(out, "  \"calibration\": {");
-    add_hash(out, "data_hash", file->calibration_hash);
-    itg_strbuf_add(out, ", ");
-    add_hash(out, "statistics_hash", file->statistics_hash);
-    itg_strbuf_format(out, ", \"samples\": %lld", (long long)file->calibration_samples);
-    if (file->float_kernels != ITG_FLOAT_REFERENCE)
-        itg_strbuf_format(out, ", \"float_kernels\": \"%s\"",
-                          itg_float_kernels_name(file->float_kernels));
-    itg_strbuf_add(out, "},\n");
-    itg_strbuf_format(out,
-                      "  \"seed\": \"%llu\",\n  \"searcher\": ", (unsigned long long)file->seed);
-    itg_strbuf_json_string(out, file->searcher);
+    itg_json_writer w = {.text = *out};
+    itg_json_begin_as(&w, NULL, '{', ITG_JSON_LINES);
+    itg_json_put_int(&w, "version", 1);
+    itg_json_put_text(&w, "kind", "intaglio-strategy");
+    itg_json_put_text(&w, "engine", "intaglio " ITG_VERSION);
+    itg_json_put_text(&w, "model", graph->name);
+    put_strategy(&w, file->strategy, graph);
+    put_names(&w, graph);
+    put_results(&w, &file->results);
+    put_calibration(&w, file);
+    itg_json_put_seed(&w, "seed", file->seed);
+    itg_json_put_text(&w, "searcher", file->searcher);
     if (file->split.samples > 0) {
-        itg_strbuf_add(out, ",\n  \"split\": ");
-        itg_split_info_write(&file->split, out);
+        itg_json_key(&w, "split");
+        itg_split_info_write(&file->split, &w.text);
     }
-    itg_strbuf_add(out, ",\n  \"preprocessing\": ");
-    itg_preprocess_write(&file->preprocess, out);
-    itg_strbuf_format(out, ",\n  \"hardware\": %s\n}\n", file->hardware->json);
+    itg_json_key(&w, "preprocessing");
+    itg_preprocess_write(&file->preprocess, &w.text);
+    itg_json_put(&w, "hardware", "%s", file->hardware->json);
+    itg_json_end(&w, '}');
+    itg_strbuf_add(&w.text, "\n");
+    *out = w.text;
     return itg_strbuf_ok(out) ? ITG_OK
                               : itg_fail(err, ITG_NO_MEMORY, "no memory for the strategy's text");
 }

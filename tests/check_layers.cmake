@@ -10,7 +10,7 @@ set(knows_recover recover realize sim hardware graph kernels base)
 set(knows_search search recover sim realize hardware graph kernels base)
 set(knows_logs logs base)
 set(knows_api api search recover sim realize hardware graph kernels base)
-set(knows_cli cli)
+set(knows_cli cli base)
 
 set(bad 0)
 set(seen 0)

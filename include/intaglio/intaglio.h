@@ -560,7 +560,12 @@ typedef struct itg_trial {
 } itg_trial;
 
 #define ITG_MAX_METHODS 8
+typedef struct itg_threshold_methods {
+    itg_threshold_method values[ITG_MAX_METHODS];
+    int32_t count;
+} itg_threshold_methods;
 #define ITG_SEARCHER_TEXT 128
+/* search_options.def lists what may be said of these members on a command line and in a log. */
 typedef struct itg_search_options {
     /* A searcher's name, and parameters of its own that differ from their defaults:
      * "anneal:t0=0.5,cooling=0.98". "": "greedy". */
@@ -575,8 +580,7 @@ typedef struct itg_search_options {
     int threads;
     itg_bits_range weight_bits, activation_bits, input_bits, output_bits;
     /* Threshold methods to choose among, per choice group. Count 0 or 1: nothing to choose. */
-    itg_threshold_method weight_methods[ITG_MAX_METHODS], activation_methods[ITG_MAX_METHODS];
-    int32_t weight_method_count, activation_method_count;
+    itg_threshold_methods weight_methods, activation_methods;
     int64_t calibration_samples,
         search_samples;              /* 0: defaults (512 and 1024), less where the data has fewer */
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */

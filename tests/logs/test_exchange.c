@@ -250,7 +250,7 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
          "2^64"},
         {"\"seed\": \"18446744073709551615\"", "\"seed\": \" 7\"", "seed", "2^64"},
         {"\"seed\": \"18446744073709551615\"", "\"seed\": 7", "seed", "string"},
-        {"\"a1a1", "\"A1a1", "model.hash", "64 hexadecimal"},
+        {"\"a1a1", "\"A1a1", "model.hash", "64 lower-case hexadecimal"},
         {"\"samples\": 100", "\"samples\": 1.5", "data.samples", "integer"},
         {"\"searcher\"", "\"sucher\"", "sucher", "unknown key"},
         {"\"started\": \"2024-05-06T07:08:09Z\",\n", "", "started", ""},

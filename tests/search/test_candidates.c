@@ -28,10 +28,10 @@ typedef struct scene {
  * not everything can be realized. */
 static void set_up(scene *s, const itg_dataset *data, const itg_preprocess *p, bool wide)
 {
-    itg_search_options options = {.weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
-                                  .weight_method_count = 2,
-                                  .activation_methods = {ITG_THRESHOLD_MAX},
-                                  .activation_method_count = 1};
+    itg_search_options options = {.weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
+                                  .weight_methods.count = 2,
+                                  .activation_methods.values = {ITG_THRESHOLD_MAX},
+                                  .activation_methods.count = 1};
     itg_evaluator *e = &s->evaluator;
     const itg_graph *g = s->model;
     *e = (itg_evaluator){.model = s->model, .hw = s->hw, .preprocess = p};

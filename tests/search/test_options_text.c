@@ -29,12 +29,12 @@ static void assert_same(const itg_search_options *a, const itg_search_options *b
     assert_same_range(a->activation_bits, b->activation_bits);
     assert_same_range(a->input_bits, b->input_bits);
     assert_same_range(a->output_bits, b->output_bits);
-    assert_int_equal(a->weight_method_count, b->weight_method_count);
-    assert_int_equal(a->activation_method_count, b->activation_method_count);
-    for (int32_t i = 0; i < a->weight_method_count; i++)
-        assert_true(a->weight_methods[i] == b->weight_methods[i]);
-    for (int32_t i = 0; i < a->activation_method_count; i++)
-        assert_true(a->activation_methods[i] == b->activation_methods[i]);
+    assert_int_equal(a->weight_methods.count, b->weight_methods.count);
+    assert_int_equal(a->activation_methods.count, b->activation_methods.count);
+    for (int32_t i = 0; i < a->weight_methods.count; i++)
+        assert_true(a->weight_methods.values[i] == b->weight_methods.values[i]);
+    for (int32_t i = 0; i < a->activation_methods.count; i++)
+        assert_true(a->activation_methods.values[i] == b->activation_methods.values[i]);
     assert_true(a->calibration_samples == b->calibration_samples);
     assert_true(a->search_samples == b->search_samples && a->hago_baseline == b->hago_baseline);
     assert_true(a->no_racing == b->no_racing && a->float_kernels == b->float_kernels);
@@ -73,10 +73,10 @@ static void every_option_comes_back(void **state)
                                     .activation_bits = {4, 16},
                                     .input_bits = {8, 8},
                                     .output_bits = {3, 32},
-                                    .weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
-                                    .weight_method_count = 2,
-                                    .activation_methods = {ITG_THRESHOLD_MSE},
-                                    .activation_method_count = 1,
+                                    .weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+                                    .weight_methods.count = 2,
+                                    .activation_methods.values = {ITG_THRESHOLD_MSE},
+                                    .activation_methods.count = 1,
                                     .calibration_samples = 9,
                                     .search_samples = 10,
                                     .float_kernels = ITG_FLOAT_ONEDNN,
@@ -161,10 +161,26 @@ static void what_is_no_options_is_refused_and_named(void **state)
     }
 }
 
+static void every_option_of_the_list_stands_in_the_text(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+#define ITG_SEARCH_OPTION(id, member, ...) "\"" #member "\": ",
+#include <intaglio/search_options.def>
+    };
+    const itg_search_options options = {0};
+    char *text = NULL;
+    assert_int_equal(itg_search_options_text(&options, &text, NULL), ITG_OK);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        assert_non_null(strstr(text, keys[i]));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_comes_back),
+        cmocka_unit_test(every_option_of_the_list_stands_in_the_text),
         cmocka_unit_test(no_searcher_is_the_default_one),
         cmocka_unit_test(what_is_no_options_is_refused_and_named),
     };

@@ -55,17 +55,17 @@ static void methods_are_dimensions_but_for_graph_outputs(void **state)
     small_network n;
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
-    itg_search_options o = {.weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
-                            .weight_method_count = 2,
-                            .activation_methods = {ITG_THRESHOLD_AVG},
-                            .activation_method_count = 1};
+    itg_search_options o = {.weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+                            .weight_methods.count = 2,
+                            .activation_methods.values = {ITG_THRESHOLD_AVG},
+                            .activation_methods.count = 1};
     itg_point_space *p = make(&n, &o);
     int bits = count(p, true);
     assert_int_equal(count(p, false), 3);
     itg_point_space_destroy(p);
-    o.activation_methods[1] = ITG_THRESHOLD_MSE;
-    o.activation_methods[2] = ITG_THRESHOLD_POWER2;
-    o.activation_method_count = 3;
+    o.activation_methods.values[1] = ITG_THRESHOLD_MSE;
+    o.activation_methods.values[2] = ITG_THRESHOLD_POWER2;
+    o.activation_methods.count = 3;
     p = make(&n, &o);
     int outputs = 0;
     for (int32_t i = 0; i < p->groups->group_count; i++)
@@ -90,8 +90,8 @@ static void methods_have_one_order_however_they_are_named(void **state)
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
     for (int i = 0; i < 3; i++) {
-        itg_search_options o = {.weight_method_count = 3};
-        memcpy(o.weight_methods, orders[i], sizeof orders[i]);
+        itg_search_options o = {.weight_methods.count = 3};
+        memcpy(o.weight_methods.values, orders[i], sizeof orders[i]);
         itg_point_space *p = make(&n, &o);
         assert_memory_equal(p->weight_methods, orders[0] /* mse */, sizeof(itg_threshold_method));
         assert_true(p->weight_methods[1] == ITG_THRESHOLD_MAX);
@@ -106,10 +106,10 @@ static void a_point_gives_bits_and_methods_to_groups(void **state)
     small_network n;
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
-    itg_search_options o = {.weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
-                            .weight_method_count = 2,
-                            .activation_methods = {ITG_THRESHOLD_AVG},
-                            .activation_method_count = 1};
+    itg_search_options o = {.weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+                            .weight_methods.count = 2,
+                            .activation_methods.values = {ITG_THRESHOLD_AVG},
+                            .activation_methods.count = 1};
     itg_point_space *p = make(&n, &o);
     int32_t point[64], bits[64];
     itg_threshold_method methods[64];
@@ -180,8 +180,8 @@ static void the_text_is_json_in_the_order_of_points(void **state)
     itg_error err = {0};
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
-    itg_search_options o = {.weight_methods = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
-                            .weight_method_count = 2};
+    itg_search_options o = {.weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+                            .weight_methods.count = 2};
     itg_point_space *p = make(&n, &o);
     assert_int_equal(itg_search_space_text(n.model, n.hw, &o, &text, &err), ITG_OK);
     if (itg_json_parse(text, strlen(text), "space", &json, &err) != ITG_OK)

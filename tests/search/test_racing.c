@@ -156,10 +156,10 @@ static itg_search_options options_of(const network *n, int searcher, bool maximi
                             .trials = n->trials,
                             .seed = 3,
                             .threads = 2,
-                            .weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
-                            .weight_method_count = 2,
-                            .activation_methods = {ITG_THRESHOLD_MAX},
-                            .activation_method_count = 1,
+                            .weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
+                            .weight_methods.count = 2,
+                            .activation_methods.values = {ITG_THRESHOLD_MAX},
+                            .activation_methods.count = 1,
                             .cache_bytes = 1 << 24};
     snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(searcher));
     if (maximize) o.goal.objectives[0] = ITG_METRIC_ACCURACY;
@@ -167,7 +167,7 @@ static itg_search_options options_of(const network *n, int searcher, bool maximi
     if (strcmp(o.searcher, "exhaustive") == 0) {
         o.weight_bits = n->exhaustive;
         o.activation_bits = o.input_bits = o.output_bits = (itg_bits_range){8, 8};
-        o.weight_method_count = 1;
+        o.weight_methods.count = 1;
     }
     return o;
 }

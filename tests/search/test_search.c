@@ -234,11 +234,11 @@ static void check_same(const record *a, const record *b, int64_t first)
 
 static void fill_methods(itg_search_options *o)
 {
-    o->weight_methods[0] = o->activation_methods[0] = ITG_THRESHOLD_MSE;
-    o->weight_methods[1] = o->activation_methods[1] = ITG_THRESHOLD_MAX;
-    o->activation_methods[2] = ITG_THRESHOLD_PERCENTILE;
-    o->weight_method_count = 2;
-    o->activation_method_count = 3;
+    o->weight_methods.values[0] = o->activation_methods.values[0] = ITG_THRESHOLD_MSE;
+    o->weight_methods.values[1] = o->activation_methods.values[1] = ITG_THRESHOLD_MAX;
+    o->activation_methods.values[2] = ITG_THRESHOLD_PERCENTILE;
+    o->weight_methods.count = 2;
+    o->activation_methods.count = 3;
 }
 
 /* Goals of every kind, by a seed: costs, floors, limits that are met, and some that are not. */
@@ -266,7 +266,7 @@ static void narrow(itg_search_options *o)
     if (strcmp(o->searcher, "exhaustive") != 0) return;
     o->weight_bits = (itg_bits_range){4, 6};
     o->activation_bits = (itg_bits_range){7, 8};
-    o->weight_method_count = o->activation_method_count = 0;
+    o->weight_methods.count = o->activation_methods.count = 0;
 }
 
 static itg_search_options plain(const char *searcher)
@@ -590,8 +590,8 @@ static void numbers_that_are_none_are_refused(void **state)
         if (i == 4) o.seconds = nan;
         if (i == 5) o.patience = -1;
         if (i == 6) o.goal.objectives[0] = ITG_METRIC_ALL;
-        if (i == 7) o.weight_method_count = ITG_MAX_METHODS + 1;
-        if (i == 8) o.activation_method_count = 2; /* the same method twice */
+        if (i == 7) o.weight_methods.count = ITG_MAX_METHODS + 1;
+        if (i == 8) o.activation_methods.count = 2; /* the same method twice */
         assert_int_equal(try_search(&n, &data, &o, &r, &err), ITG_BAD_ARGUMENT);
     }
     small_network_end(&n);

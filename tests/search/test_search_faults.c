@@ -89,13 +89,14 @@ static void a_search_whose_goal_is_met(void **state)
     /* On cvm, annotation looks at the weights, too. */
     static const char *const targets[] = {"cortex-m", "cvm"};
     for (int i = 0; i < 2; i++)
-        search_survives(targets[i], &(itg_search_options){
-                                        .searcher = "greedy",
-                                        .goal = goal_of((aim){.max_drop = 0.5}),
-                                        .trials = 6,
-                                        .threads = 1,
-                                        .weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
-                                        .weight_method_count = 2});
+        search_survives(
+            targets[i],
+            &(itg_search_options){.searcher = "greedy",
+                                  .goal = goal_of((aim){.max_drop = 0.5}),
+                                  .trials = 6,
+                                  .threads = 1,
+                                  .weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
+                                  .weight_methods.count = 2});
 }
 
 static void a_search_whose_goal_is_not_met(void **state)
@@ -141,8 +142,8 @@ static void a_search_that_is_replayed(void **state)
 
 static itg_status space_text(const small_network *n, char **out)
 {
-    itg_search_options o = {.weight_methods = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
-                            .weight_method_count = 2};
+    itg_search_options o = {.weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
+                            .weight_methods.count = 2};
     return itg_search_space_text(n->model, n->hw, &o, out, NULL);
 }
 

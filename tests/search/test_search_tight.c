@@ -148,9 +148,9 @@ static void the_order_of_methods_changes_nothing(void **state)
     open_subject("cortex-m", &s);
     for (int i = 0; i < 2; i++) {
         itg_search_options o = options("greedy");
-        memcpy(o.activation_methods, orders[i], sizeof orders[i]);
-        memcpy(o.weight_methods, orders[i], sizeof orders[i]);
-        o.activation_method_count = o.weight_method_count = 2;
+        memcpy(o.activation_methods.values, orders[i], sizeof orders[i]);
+        memcpy(o.weight_methods.values, orders[i], sizeof orders[i]);
+        o.activation_methods.count = o.weight_methods.count = 2;
         f[i] = search(&s, &o);
     }
     assert_true(f[0].met && f[1].met);
