@@ -76,6 +76,9 @@ itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out
 /* Appears whole or not at all: temporary file beside it, fsync, rename, fsync of the folder. */
 itg_status itg_file_write(const char *path, const void *data, size_t bytes, itg_error *err);
 
+/* The path of a name in the folder of path; malloc'd, NULL: no memory. */
+char *itg_path_beside(const char *path, const char *name);
+
 /* ---- SHA-256 (sha256.c), FIPS 180-4 ---- */
 typedef struct itg_sha256 {
     uint32_t state[8];
@@ -91,6 +94,10 @@ void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32]);
 const char *itg_sha256_hex(const unsigned char digest[32], char out[65]);
 /* From such text (NULL: none); false, and zeros, where it is something else. */
 bool itg_sha256_parse(const char *text, unsigned char out[32]);
+/* Bytes as lower-case hexadecimal digits, and back; malloc'd. NULL: no memory; of itg_hex_bytes
+ * also a text that is not an even number of such digits. */
+char *itg_hex_text(const void *data, size_t bytes);
+unsigned char *itg_hex_bytes(const char *text, size_t *bytes);
 
 /* ---- random numbers (rng.c): xoshiro256** seeded by splitmix64 (Blackman, Vigna 2018); equal on
  * every platform ---- */

@@ -217,3 +217,14 @@ itg_status itg_file_write(const char *path, const void *data, size_t bytes, itg_
     mode_t mode = about.st_mode & 0777;
     return replace(path, &mode, data, bytes, err);
 }
+
+char *itg_path_beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0, length = strlen(name) + 1;
+    char *out = malloc(folder + length);
+    if (!out) return NULL;
+    memcpy(out, path, folder);
+    memcpy(out + folder, name, length);
+    return out;
+}

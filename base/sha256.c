@@ -115,35 +115,3 @@ void itg_sha256_of(const void *data, size_t bytes, unsigned char out[32])
     itg_sha256_update(&hash, data, bytes);
     itg_sha256_final(&hash, out);
 }
-
-const char *itg_sha256_hex(const unsigned char digest[32], char out[65])
-{
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < 32; i++) {
-        out[2 * i] = digits[digest[i] >> 4];
-        out[2 * i + 1] = digits[digest[i] & 15];
-    }
-    out[64] = '\0';
-    return out;
-}
-
-static int hex_digit(unsigned char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool itg_sha256_parse(const char *text, unsigned char out[32])
-{
-    memset(out, 0, 32);
-    if (!text || strlen(text) != 64) return false;
-    for (int i = 0; i < 32; i++) {
-        int high = hex_digit((unsigned char)text[2 * i]);
-        int low = hex_digit((unsigned char)text[2 * i + 1]);
-        if (high < 0 || low < 0) {
-            memset(out, 0, 32);
-            return false;
-        }
-        out[i] = (unsigned char)(high * 16 + low);
-    }
-    return true;
-}

@@ -2,6 +2,8 @@
  * of a trial. The log takes these documents as they come, so nothing in them is believed. */
 #include "base/json_take.h"
 #include "logs/store.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct itg_run_edges {
@@ -123,11 +125,33 @@ const itg_run_edge *itg_run_edges_at(const itg_run_edges *edges, int32_t index)
     return index >= 0 && index < edges->count ? &edges->edges[index] : NULL;
 }
 
+/* The strategy names this file by its hash (docs/strategy-file.md). */
+static itg_status save_codes(const itg_run_record *record, const char *path, itg_error *err)
+{
+    unsigned char hash[32];
+    char name[72];
+    size_t bytes = 0;
+    unsigned char *codes = itg_hex_bytes(record->codes, &bytes);
+    if (!codes)
+        return itg_fail(err, ITG_BAD_FILE, "%s: run %lld: its codes are damaged", record->log,
+                        (long long)record->run);
+    itg_sha256_of(codes, bytes, hash);
+    snprintf(name, sizeof name, "%s.codes", itg_sha256_hex(hash, (char[65]){0}));
+    char *to = itg_path_beside(path, name);
+    itg_status status = to ? itg_file_write(to, codes, bytes, err)
+                           : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", name);
+    free(to);
+    free(codes);
+    return status;
+}
+
 itg_status itg_run_strategy_save(const itg_run_record *record, const char *path, itg_error *err)
 {
     if (!record->strategy_json)
         return itg_fail(err, ITG_BAD_ARGUMENT, "run %lld holds no strategy",
                         (long long)record->run);
+    itg_status status = record->codes ? save_codes(record, path, err) : ITG_OK;
+    if (status != ITG_OK) return status;
     return itg_file_write(path, record->strategy_json, strlen(record->strategy_json), err);
 }
 

@@ -64,6 +64,7 @@ static itg_status insert(import *in, itg_error *err)
     const itg_run_record *r = in->from->record;
     itg_run_end end = {.stop_reason = r->stop_reason,
                        .strategy_json = r->strategy_json,
+                       .codes = r->codes,
                        .best_trial = r->best_trial,
                        .goal_met = r->goal_met};
     for (int i = 0; i < ITG_RESULT_COUNT; i++)

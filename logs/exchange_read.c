@@ -334,6 +334,16 @@ static void check_not_ended(reader *r, const itg_json_value *root, const itg_run
         refuse(r, itg_json_find(root, "stop_reason"), "a reason, as the run has results");
 }
 
+static const char *read_codes(reader *r, const itg_json_value *root)
+{
+    const char *text = read_optional(r, root, "codes");
+    size_t bytes = 0;
+    unsigned char *codes = text ? itg_hex_bytes(text, &bytes) : NULL;
+    if (text && !codes) refuse(r, itg_json_find(root, "codes"), "bytes in hexadecimal digits");
+    free(codes);
+    return text;
+}
+
 static void read_end(reader *r, const itg_json_value *root, int64_t trials, itg_run_record *out)
 {
     out->stop_reason = read_optional(r, root, "stop_reason");
@@ -347,6 +357,7 @@ static void read_end(reader *r, const itg_json_value *root, int64_t trials, itg_
     if (best && !is_null(best)) out->best_trial = itg_json_int_of(&r->t, best, 0, MOST);
     if (out->best_trial >= trials) refuse(r, best, "the number of a trial");
     out->strategy_json = read_document_or_null(r, root, "strategy");
+    out->codes = read_codes(r, root);
     read_results(r, root, out);
     check_not_ended(r, root, out);
 }
@@ -354,11 +365,12 @@ static void read_end(reader *r, const itg_json_value *root, int64_t trials, itg_
 static void check_head(reader *r, const itg_json_value *root)
 {
     static const char *const keys[] = {
-        "kind",    "version",     "run",      "model",          "hardware",
-        "data",    "labels",      "holdout",  "holdout_labels", "searcher",
-        "options", "preprocess",  "space",    "engine_version", "started",
-        "seed",    "stop_reason", "goal_met", "best_trial",     "strategy",
-        "results", "trials",      NULL};
+        "kind",           "version",        "run",        "model",
+        "hardware",       "data",           "labels",     "holdout",
+        "holdout_labels", "searcher",       "options",    "preprocess",
+        "space",          "engine_version", "started",    "seed",
+        "stop_reason",    "goal_met",       "best_trial", "strategy",
+        "codes",          "results",        "trials",     NULL};
     if (itg_json_typeof(root) != ITG_JSON_OBJECT) refuse(r, root, "an object");
     const char *kind = itg_json_take_text(&r->t, root, "kind");
     if (kind && strcmp(kind, ITG_LOG_EXCHANGE_KIND) != 0)

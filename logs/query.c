@@ -79,7 +79,8 @@ static bool read_data(owned_record *owned, sqlite3_stmt *s, int first, itg_run_d
 /* The columns of run_sql: texts, then data, then the rest. */
 static const char run_sql[] =
     "SELECT r.model_name, h.name, r.searcher, r.options, h.description, r.preprocess, "
-    "r.engine_version, r.started, r.space, r.stop_reason, r.best_strategy, r.seed, "
+    "r.engine_version, r.started, r.space, r.stop_reason, r.best_strategy, r.best_codes, "
+    "r.seed, "
     "r.data, r.data_name, d.samples, r.labels, r.labels_name, l.samples, "
     "r.holdout, r.holdout_name, o.samples, r.holdout_labels, r.holdout_labels_name, p.samples, "
     "r.model, r.best_trial, r.goal_met, (SELECT count(*) FROM trials t WHERE t.run = r.run), "
@@ -89,7 +90,7 @@ static const char run_sql[] =
     "FROM runs r JOIN hardware h ON h.hash = r.hardware JOIN data d ON d.hash = r.data "
     "LEFT JOIN data l ON l.hash = r.labels LEFT JOIN data o ON o.hash = r.holdout "
     "LEFT JOIN data p ON p.hash = r.holdout_labels WHERE r.run = ?";
-enum { DATA_AT = 12, MODEL_AT = 24 };
+enum { DATA_AT = 13, MODEL_AT = 25 };
 
 /* What no run has; NULL: nothing. */
 static const char *find_damage(const itg_run_record *r, sqlite3_stmt *s, const char *seed)
@@ -115,10 +116,10 @@ static itg_status read_row(itg_run_log *log, owned_record *owned, sqlite3_stmt *
     itg_run_record *r = &owned->record;
     itg_run_info *i = &r->info;
     const char *seed = NULL;
-    const char **const texts[DATA_AT] = {&i->model_name,     &i->hardware_name, &i->searcher,
-                                         &i->options_json,   &i->hardware_json, &i->preprocess_json,
-                                         &i->engine_version, &i->started,       &i->space_json,
-                                         &r->stop_reason,    &r->strategy_json, &seed};
+    const char **const texts[DATA_AT] = {
+        &i->model_name,      &i->hardware_name,  &i->searcher, &i->options_json, &i->hardware_json,
+        &i->preprocess_json, &i->engine_version, &i->started,  &i->space_json,   &r->stop_reason,
+        &r->strategy_json,   &r->codes,          &seed};
     itg_run_data *const sets[] = {&i->data, &i->labels, &i->holdout, &i->holdout_labels};
     bool ok = true;
     for (int c = 0; c < DATA_AT && ok; c++)

@@ -140,14 +140,16 @@ static itg_status update_run(itg_run_log *log, int64_t run, const itg_run_end *e
     sqlite3_stmt *s = NULL;
     itg_status status = itg_log_prepare(log,
                                         "UPDATE runs SET stop_reason = ?, goal_met = ?, "
-                                        "best_trial = ?, best_strategy = ? WHERE run = ?",
+                                        "best_trial = ?, best_strategy = ?, best_codes = ? "
+                                        "WHERE run = ?",
                                         "end a run", &s, err);
     if (status != ITG_OK) return status;
     int rc =
         end->best_trial < 0 ? sqlite3_bind_null(s, 3) : sqlite3_bind_int64(s, 3, end->best_trial);
     bool bound = rc == SQLITE_OK && bind_text(s, 1, end->stop_reason) &&
                  sqlite3_bind_int(s, 2, end->goal_met) == SQLITE_OK &&
-                 bind_text(s, 4, end->strategy_json) && sqlite3_bind_int64(s, 5, run) == SQLITE_OK;
+                 bind_text(s, 4, end->strategy_json) && bind_text(s, 5, end->codes) &&
+                 sqlite3_bind_int64(s, 6, run) == SQLITE_OK;
     status = bound ? itg_log_step(log, s, "end a run", err) : itg_log_fail(log, err, "end a run");
     sqlite3_finalize(s);
     if (status == ITG_OK && sqlite3_changes(log->db) != 1) status = itg_log_no_run(log, run, err);
@@ -184,7 +186,7 @@ static itg_status clear_end(itg_run_log *log, int64_t run, itg_error *err)
         "?1)",
         "DELETE FROM results WHERE run = ?",
         "UPDATE runs SET stop_reason = NULL, goal_met = NULL, best_trial = NULL, "
-        "best_strategy = NULL WHERE run = ?"};
+        "best_strategy = NULL, best_codes = NULL WHERE run = ?"};
     itg_status status = ITG_OK;
     for (size_t i = 0; i < sizeof sqls / sizeof *sqls && status == ITG_OK; i++) {
         sqlite3_stmt *s = NULL;

@@ -46,7 +46,8 @@ CREATE TABLE runs (
     stop_reason         TEXT,
     goal_met            INTEGER,
     best_trial          INTEGER,
-    best_strategy       TEXT
+    best_strategy       TEXT,
+    best_codes          TEXT
 );
 
 -- Who writes a run at this moment; no row: nobody.

@@ -13,8 +13,7 @@ itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *
     if (status == ITG_OK) status = itg_cache_create(WEIGHT_CACHE_BYTES, &e->weights, err);
     if (status == ITG_OK && cache_bytes > 0)
         status = itg_cache_create((size_t)cache_bytes, &e->activations, err);
-    if (status == ITG_OK)
-        status = itg_constants_create(e->model, e->weights, &e->constants, err);
+    if (status == ITG_OK) status = itg_constants_create(e->model, e->weights, &e->constants, err);
     return status;
 }
 

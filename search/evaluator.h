@@ -36,8 +36,8 @@ typedef struct itg_evaluator {
     itg_cache *weights, *activations; /* activations NULL: none are kept */
     int64_t block;                    /* samples computed at once; 0: by their sizes */
     itg_constants constants;          /* of the model's graph, in `weights` */
-    itg_stop stop; /* of every score */
-    itg_recovered *recovered; /* codes of weights; NULL: the nearest */
+    itg_stop stop;                    /* of every score */
+    itg_recovered *recovered;         /* codes of weights; NULL: the nearest */
 } itg_evaluator;
 /* Chooses the kernels and makes the caches; cache_bytes: for activations, 0: none. */
 itg_status itg_evaluator_init(itg_evaluator *evaluator, int64_t cache_bytes, itg_error *err);

@@ -32,61 +32,6 @@ static itg_status make_space(itg_searching *s, itg_error *err)
     return status;
 }
 
-/* ---- codes of weights ---- */
-
-/* The widths of weights that the space has. */
-static void list_widths(const itg_choice_space *groups, uint32_t *widths)
-{
-    for (int32_t e = 0; e < groups->edge_count; e++) {
-        const itg_choice_group *g =
-            groups->edge_group[e] >= 0 ? &groups->groups[groups->edge_group[e]] : NULL;
-        for (int32_t k = 0; g && g->is_weight && k < g->bits_count; k++)
-            widths[e] |= UINT32_C(1) << g->bits[k];
-    }
-}
-
-/* The strategy that earlier layers have while a layer's codes are made. */
-static itg_status make_base(const itg_searching *s, itg_strategy **out, itg_error *err)
-{
-    const itg_choice_space *groups = s->evaluator.points->groups;
-    int32_t *bits = calloc((size_t)groups->group_count + 1, sizeof *bits);
-    itg_threshold_method *methods = calloc((size_t)groups->group_count + 1, sizeof *methods);
-    itg_status status =
-        bits && methods ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
-    if (status == ITG_OK) {
-        itg_uniform_bits(groups, getenv("ITG_UP") ? atoi(getenv("ITG_UP")) : 4, 32, bits);
-        itg_uniform_methods(groups, s->evaluator.points->weight_methods[0],
-                            s->evaluator.points->activation_methods[0], methods);
-        status = itg_strategy_resolve(s->evaluator.cache, bits, methods, out, err);
-    }
-    free(bits);
-    free(methods);
-    return status;
-}
-
-static itg_status make_codes(itg_searching *s, const itg_dataset *data, itg_error *err)
-{
-    const itg_choice_space *groups = s->evaluator.points->groups;
-    itg_strategy *base = NULL;
-    itg_dataset *samples = NULL;
-    uint32_t *widths = calloc((size_t)groups->edge_count + 1, sizeof *widths);
-    itg_status status = widths ? itg_dataset_select(data, s->split.calibration,
-                                                    s->split.calibration_count, &samples, err)
-                               : itg_fail(err, ITG_NO_MEMORY, "no memory for widths");
-    if (status == ITG_OK) status = make_base(s, &base, err);
-    if (status == ITG_OK) {
-        const itg_recover_options options = {
-            .data = samples, .threads = s->options->threads, .stop = s->evaluator.stop};
-        list_widths(groups, widths);
-        status = itg_recover_table(s->model, s->hw, s->evaluator.preprocess, &options, base, widths,
-                                   &s->evaluator.recovered, err);
-    }
-    itg_strategy_destroy(base);
-    s->calib = samples;
-    free(widths);
-    return status;
-}
-
 static void note_flat_cost(const itg_searching *s)
 {
     const itg_search_hooks *h = s->hooks;
@@ -171,20 +116,8 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
         itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
     if (status == ITG_OK)
         status = itg_evaluator_resolve(&s->evaluator, r->run.best.point, &file->strategy, err);
-    if (status == ITG_OK && s->evaluator.recovered && getenv("ITG_POLISH")) {
-        itg_scoring sc = {.set = &s->sets[0], .threads = s->options->threads};
-        itg_score score;
-        const itg_recover_options options = {
-            .data = s->calib, .threads = s->options->threads, .stop = s->evaluator.stop};
-        itg_evaluator_score_strategy(&s->evaluator, file->strategy, &sc, &score, err);
-        fprintf(stderr, "before %g %g\n", score.value[ITG_METRIC_TOP1],
-                score.value[ITG_METRIC_DISTORTION]);
-        status =
-            itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, file->strategy, err);
-        itg_evaluator_score_strategy(&s->evaluator, file->strategy, &sc, &score, err);
-        fprintf(stderr, "after %g %g\n", score.value[ITG_METRIC_TOP1],
-                score.value[ITG_METRIC_DISTORTION]);
-    }
+    if (status == ITG_OK && s->options->recover && !s->repeated)
+        status = itg_search_refine_codes(s, file->strategy, &r->run.best, err);
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &scoring,
                                               &r->best_holdout, err);
@@ -240,7 +173,7 @@ static itg_status begin(itg_searching *s, const itg_search_data *data, itg_error
     s->sets[1].source = 1;
     if (status == ITG_OK) status = calibrate(s, data->data, err);
     if (status == ITG_OK) status = make_space(s, err);
-    if (status == ITG_OK && s->options->recover) status = make_codes(s, data->data, err);
+    if (status == ITG_OK && s->options->recover) status = itg_search_make_codes(s, data->data, err);
     return status == ITG_OK ? itg_search_score_float(s, err) : status;
 }
 

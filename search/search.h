@@ -34,7 +34,7 @@ typedef struct itg_searching {
     itg_split split;
     itg_sample_set sets[2]; /* search samples, hold-out */
     itg_stats *stats;
-    itg_dataset *calib;
+    itg_dataset *calibration; /* with options->recover: its samples */
     itg_evaluator evaluator;
     itg_objective objective;
     itg_search_result *result;
@@ -59,6 +59,13 @@ itg_status itg_search_score_point(void *context, const int32_t *point, const itg
 /* As itg_engine_conflicts_fn; context: itg_searching. */
 itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_conflict **out,
                                      int32_t *count, itg_error *err);
+
+/* search_codes.c, for options->recover. Codes of all narrow widths, for the evaluator. */
+itg_status itg_search_make_codes(itg_searching *s, const itg_dataset *data, itg_error *err);
+/* Makes the strategy's codes once more, for the inputs that its own layers give; where they are
+ * better on the search samples, they and their score replace the strategy's and the trial's. */
+itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy *strategy, itg_trial *best,
+                                   itg_error *err);
 
 /* search_limits.c: what keeps the goal from being met, or from holding on the hold-out, into
  * s->result->limited_by. */

@@ -57,5 +57,6 @@ void itg_search_drop_samples(itg_searching *s)
         free(s->sets[i].order);
         itg_reference_deinit(&s->sets[i].outputs);
     }
+    itg_dataset_destroy(s->calibration);
     itg_split_deinit(&s->split);
 }

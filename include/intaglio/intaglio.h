@@ -719,6 +719,8 @@ typedef enum itg_run_result {
 } itg_run_result;
 typedef struct itg_run_end {
     const char *stop_reason, *strategy_json; /* strategy_json NULL: no best */
+    const char *codes; /* of the strategy: the bytes of its second file in hexadecimal digits; NULL:
+                          there is none */
     int64_t best_trial;                      /* -1: none */
     bool goal_met;
     const itg_score *result[ITG_RESULT_COUNT]; /* NULL: not known */
@@ -776,7 +778,7 @@ typedef struct itg_run_record {
     bool ended, goal_met;            /* ended: it has a stop_reason */
     itg_run_info info;
     const char *log; /* the path of the log that it was read from */
-    const char *stop_reason, *strategy_json;
+    const char *stop_reason, *strategy_json, *codes;
     bool known[ITG_RESULT_COUNT];
     itg_score result[ITG_RESULT_COUNT]; /* if not known: itg_score_unknown() */
 } itg_run_record;

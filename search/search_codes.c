@@ -1,0 +1,98 @@
+/* Weight codes by reconstruction (recover/recover.h) within a search.
+ *
+ * Exact codes of a layer depend on the widths of all layers before it: seconds for each candidate.
+ * Candidates share codes instead, made once for each layer and width as if the layers before it had
+ * BASE_BITS, which is near to what a search ends with. A candidate's score is exact for the codes
+ * that it has. Codes of the best strategy are then made for its own widths. */
+#include "search/search.h"
+#include <stdlib.h>
+
+#define BASE_BITS 4
+#define WIDEST_BITS 5 /* beyond, the nearest codes are as good, whatever the inputs */
+
+static void list_widths(const itg_choice_space *groups, uint32_t *widths)
+{
+    for (int32_t e = 0; e < groups->edge_count; e++) {
+        const itg_choice_group *g =
+            groups->edge_group[e] >= 0 ? &groups->groups[groups->edge_group[e]] : NULL;
+        for (int32_t k = 0; g && g->is_weight && k < g->bits_count; k++)
+            if (g->bits[k] <= WIDEST_BITS) widths[e] |= UINT32_C(1) << g->bits[k];
+    }
+}
+
+static itg_status make_base(const itg_searching *s, itg_strategy **out, itg_error *err)
+{
+    const itg_point_space *points = s->evaluator.points;
+    size_t groups = (size_t)points->groups->group_count + 1;
+    int32_t *bits = calloc(groups, sizeof *bits);
+    itg_threshold_method *methods = calloc(groups, sizeof *methods);
+    itg_status status =
+        bits && methods ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
+    if (status == ITG_OK) {
+        itg_uniform_bits(points->groups, BASE_BITS, 32, bits);
+        itg_uniform_methods(points->groups, points->weight_methods[0],
+                            points->activation_methods[0], methods);
+        status = itg_strategy_resolve(s->evaluator.cache, bits, methods, out, err);
+    }
+    free(bits);
+    free(methods);
+    return status;
+}
+
+static itg_recover_options options_of(const itg_searching *s)
+{
+    return (itg_recover_options){
+        .data = s->calibration, .threads = s->options->threads, .stop = s->evaluator.stop};
+}
+
+itg_status itg_search_make_codes(itg_searching *s, const itg_dataset *data, itg_error *err)
+{
+    const itg_choice_space *groups = s->evaluator.points->groups;
+    itg_strategy *base = NULL;
+    uint32_t *widths = calloc((size_t)groups->edge_count + 1, sizeof *widths);
+    itg_status status = widths
+                            ? itg_dataset_select(data, s->split.calibration,
+                                                 s->split.calibration_count, &s->calibration, err)
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory for widths");
+    if (status == ITG_OK) status = make_base(s, &base, err);
+    if (status == ITG_OK) {
+        const itg_recover_options options = options_of(s);
+        list_widths(groups, widths);
+        status = itg_recover_table(s->model, s->hw, s->evaluator.preprocess, &options, base, widths,
+                                   &s->evaluator.recovered, err);
+    }
+    itg_strategy_destroy(base);
+    free(widths);
+    return status;
+}
+
+/* Meets the goal where the other does not, or has outputs that are nearer to the float network's.
+ */
+static bool is_better(const itg_searching *s, const itg_trial *a, const itg_trial *b)
+{
+    bool meets = itg_objective_meets(&s->objective, a);
+    if (meets != itg_objective_meets(&s->objective, b)) return meets;
+    return a->score.value[ITG_METRIC_DISTORTION] < b->score.value[ITG_METRIC_DISTORTION];
+}
+
+itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy *strategy, itg_trial *best,
+                                   itg_error *err)
+{
+    const itg_recover_options options = options_of(s);
+    const itg_scoring scoring = {.set = &s->sets[0], .threads = s->options->threads};
+    itg_strategy *before = NULL;
+    itg_trial refined = *best;
+    itg_status status = itg_strategy_clone(strategy, &before, err);
+    if (status == ITG_OK)
+        status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, strategy, err);
+    if (status == ITG_OK)
+        status =
+            itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &refined.score, err);
+    bool better = status == ITG_OK && is_better(s, &refined, best);
+    if (better) best->score = refined.score;
+    for (int32_t e = 0; before && !better && e < strategy->edge_count; e++)
+        if (itg_strategy_set_edge(strategy, e, &before->edges[e], NULL) != ITG_OK)
+            status = itg_fail(err, ITG_NO_MEMORY, "no memory for the best strategy");
+    itg_strategy_destroy(before);
+    return status == ITG_CANCELLED || status == ITG_INFEASIBLE ? ITG_OK : status;
+}
