@@ -336,10 +336,11 @@ static void check_not_ended(reader *r, const itg_json_value *root, const itg_run
 
 static const char *read_codes(reader *r, const itg_json_value *root)
 {
-    const char *text = read_optional(r, root, "codes");
+    const itg_json_value *v = itg_json_find(root, "codes");
+    const char *text = v ? itg_json_text_of(&r->t, v) : NULL;
     size_t bytes = 0;
     unsigned char *codes = text ? itg_hex_bytes(text, &bytes) : NULL;
-    if (text && !codes) refuse(r, itg_json_find(root, "codes"), "bytes in hexadecimal digits");
+    if (text && !codes) refuse(r, v, "bytes in hexadecimal digits");
     free(codes);
     return text;
 }

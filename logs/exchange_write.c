@@ -83,7 +83,7 @@ static void put_end(itg_json_writer *w, const itg_run_record *r)
     else
         itg_json_put_null(w, "best_trial");
     itg_json_put_text(w, "strategy", r->strategy_json);
-    itg_json_put_text(w, "codes", r->codes);
+    if (r->codes) itg_json_put_text(w, "codes", r->codes);
     itg_json_begin_as(w, "results", '{', ITG_JSON_LINES);
     for (int i = 0; i < ITG_RESULT_COUNT; i++)
         if (r->known[i]) put_score(w, itg_log_result_names[i], &r->result[i]);
