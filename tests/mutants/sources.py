@@ -60,10 +60,15 @@ def swaps(pattern, others):
     return apply
 
 
+# Room for one more element changes nothing, so that such an extent only shrinks.
+DECLARES_ARRAY = re.compile(r"\s*(?:(?:static|const|unsigned|struct)\s+)*[A-Za-z_]\w*\s+\**\w+\[")
+
+
 def constants(line):
     for found in re.finditer(r"(?<![\w.])(\d+)([uUlL]*)(?![\w.])", line.code):
         value = int(found.group(1), 8) if re.fullmatch(r"0\d+", found.group(1)) else int(found.group(1))
-        for other in (value + 1, value - 1):
+        extent = DECLARES_ARRAY.match(line.code) and line.code[found.start() - 1:found.start()] == "[" and line.code[found.end()] == "]"
+        for other in (value - 1,) if extent else (value + 1, value - 1):
             text = str(other) if other >= 0 else f"({other})"
             yield line.text[:found.start()] + text + found.group(2) + line.text[found.end():]
     for found in re.finditer(r"(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?)", line.code):
