@@ -28,12 +28,13 @@ import sources
 from check_mutants import Failed, need, run
 
 # Whose tests may notice a change in a folder, nearest first (docs/tour.md: who knows whom).
-KNOWN_BY = {"base": ("base", "kernels", "graph", "hardware", "logs", "sim", "realize", "search", "api", "cli"),
-            "kernels": ("kernels", "sim", "realize", "search", "api", "cli"),
-            "graph": ("graph", "hardware", "sim", "realize", "search", "api", "cli"),
-            "hardware": ("hardware", "sim", "realize", "search", "api", "cli"),
+KNOWN_BY = {"base": ("base", "kernels", "graph", "hardware", "logs", "sim", "realize", "recover", "search", "api", "cli"),
+            "kernels": ("kernels", "sim", "realize", "recover", "search", "api", "cli"),
+            "graph": ("graph", "hardware", "sim", "realize", "recover", "search", "api", "cli"),
+            "hardware": ("hardware", "sim", "realize", "recover", "search", "api", "cli"),
             "sim": ("sim", "search", "api", "cli"),
-            "realize": ("realize", "search", "api", "cli"),
+            "realize": ("realize", "recover", "search", "api", "cli"),
+            "recover": ("recover", "search", "api", "cli"),
             "search": ("search", "api", "cli"),
             "api": ("api", "search", "sim", "cli"),
             "logs": ("logs", "cli"),

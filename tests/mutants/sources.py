@@ -9,7 +9,7 @@ import os
 import random
 import re
 
-FOLDERS = ("base", "kernels", "graph", "hardware", "sim", "realize", "search", "api", "logs", "cli")
+FOLDERS = ("base", "kernels", "graph", "hardware", "sim", "realize", "recover", "search", "api", "logs", "cli")
 Mutant = collections.namedtuple("Mutant", "folder file line operator old new")
 Line = collections.namedtuple("Line", "text code returns starts")
 
