@@ -179,6 +179,7 @@ itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
     itg_evaluate_options options = {.data = data,
                                     .preprocess = run->preprocess,
                                     .labels = run->labels,
+                                    .user = run->user,
                                     .threads = run->threads};
     if (!run->preprocess) {
         status = itg_program_preprocess(program, &saved, err);

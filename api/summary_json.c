@@ -1,5 +1,6 @@
 /* Summaries as JSON: one table of members for writer and reader. Of edges and layers, members that
  * are 0 or absent are left out. What is read may be a stranger's. */
+#include "base/user_metric.h"
 #include "api/summary.h"
 #include "sim/strategy_file.h"
 #include <math.h>
@@ -88,10 +89,10 @@ static void write_members(itg_strbuf *out, const member *m, const void *object)
     }
 }
 
-/* What is known: costs, or all else. */
+/* What is known: costs, or all else but the user's. */
 static void write_metrics(const itg_score *score, bool costs, const char *between, itg_strbuf *out)
 {
-    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+    for (int m = 0; m < ITG_METRIC_USER1; m++) {
         const itg_metric_info *about = itg_metric_about((itg_metric)m);
         if (!isfinite(score->value[m]) || itg_metric_is_cost((itg_metric)m) != costs) continue;
         add_key(out, &between, about->name);
@@ -119,6 +120,7 @@ void itg_summary_write(const itg_summary *s, itg_strbuf *out)
         itg_strbuf_format(out, ",\n\"results\": {\"samples\": %lld",
                           (long long)s->info.score.samples);
         write_metrics(&s->info.score, false, ", ", out);
+        itg_user_results_write(&s->info.score, out);
         itg_strbuf_add(out, "}");
     }
     if (s->info.has_costs) {
@@ -217,6 +219,7 @@ void itg_summary_results(itg_summary *s, const itg_json *json)
     itg_results_read(json, &read);
     if (read.samples == 0) return;
     s->info.score.samples = read.samples;
+    memcpy(s->info.score.user, read.user, sizeof read.user);
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         if (!itg_metric_is_cost((itg_metric)m)) s->info.score.value[m] = read.value[m];
 }

@@ -39,14 +39,11 @@ static itg_status read_preprocess(const bench_network *n, itg_preprocess *p, itg
 
 static itg_status load_labels(bench_subject *s, itg_error *err)
 {
-    int64_t count = 0, samples = bench_subject_samples(s);
+    int64_t samples = bench_subject_samples(s);
     if (!s->network->labels) return ITG_OK;
-    itg_status status = itg_dataset_load(s->network->labels, samples, &s->labels, err);
-    if (status == ITG_OK) status = itg_dataset_labels(s->labels, &s->set.labels, &count, err);
-    if (status == ITG_OK && count != samples)
-        status = itg_fail(err, ITG_MISMATCH, "%s: %lld labels for %lld samples", s->network->labels,
-                          (long long)count, (long long)samples);
-    return status;
+    s->set.has_classes = true;
+    itg_status status = itg_dataset_load(s->network->labels, samples, &s->set.labels, err);
+    return status == ITG_OK ? itg_labels_check(s->set.labels, samples, err) : status;
 }
 
 itg_status bench_subject_model(bench_subject *s, itg_error *err)
@@ -194,10 +191,9 @@ void bench_subject_close(bench_subject *s)
     free(s->real);
     itg_evaluator_deinit(&s->evaluator);
     itg_reference_deinit(&s->set.outputs);
-    free(s->set.labels);
     free(s->set.classes);
     itg_stats_destroy(s->stats);
-    itg_dataset_destroy(s->labels);
+    itg_dataset_destroy(s->set.labels);
     itg_dataset_destroy(s->calibration);
     itg_dataset_destroy(s->set.data);
     itg_hardware_destroy(s->hw);

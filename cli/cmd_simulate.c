@@ -162,9 +162,11 @@ static itg_status simulate(work *w, itg_error *err)
     itg_split_info split = status == ITG_OK ? itg_strategy_split(w->file) : (itg_split_info){0};
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status == ITG_OK && w->args->given[ITG_CLI_OPT_PRINT]) status = print_graph(w, err);
+    const itg_simulate_options options = {.labels = w->data.labels,
+                                          .with_agreement = true,
+                                          .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     if (status == ITG_OK)
-        status = itg_simulate(w->model, w->file, w->data.samples, w->data.labels, true,
-                              (int)values[ITG_CLI_OPT_THREADS].integer, &w->score, err);
+        status = itg_simulate(w->model, w->file, w->data.samples, &options, &w->score, err);
     if (status == ITG_OK && path) status = itg_strategy_save(w->file, w->model, path, err);
     return status;
 }

@@ -1,5 +1,6 @@
 /* A run from JSON: every member is there, of its type and within its limits, and none that is not
  * known; what a number refers to exists. */
+#include "base/user_metric.h"
 #include "logs/exchange.h"
 #include <math.h>
 #include <stdlib.h>
@@ -107,19 +108,24 @@ static itg_status read_metric(const reader *r, const itg_json_value *object, itg
 /* Where stopped_at is set, there is no digest. */
 static itg_status read_score(const reader *r, const itg_json_value *object, itg_score *out)
 {
-    const char *keys[ITG_METRIC_COUNT + 3] = {0};
+    const char *keys[ITG_METRIC_USER1 + 4] = {0};
+    const itg_json_value *user = NULL;
     int64_t stopped_at = out->stopped_at;
     if (itg_json_typeof(object) != ITG_JSON_OBJECT) return refuse(r, object, "a score");
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         keys[m] = itg_metric_about((itg_metric)m)->name;
-    keys[ITG_METRIC_COUNT] = "samples";
-    keys[ITG_METRIC_COUNT + 1] = "digest";
+    keys[ITG_METRIC_USER1] = "samples";
+    keys[ITG_METRIC_USER1 + 1] = "digest";
+    keys[ITG_METRIC_USER1 + 2] = "user_metrics";
     *out = itg_score_unknown();
     out->stopped_at = stopped_at;
     itg_status status = itg_json_allow_keys(r->json, object, keys, r->err);
     if (status == ITG_OK) status = read_integer(r, object, "samples", MOST, &out->samples);
-    for (int m = 0; m < ITG_METRIC_COUNT && status == ITG_OK; m++)
+    for (int m = 0; m < ITG_METRIC_USER1 && status == ITG_OK; m++)
         status = read_metric(r, object, (itg_metric)m, &out->value[m]);
+    if (status == ITG_OK && (user = itg_json_find(object, "user_metrics")) != NULL)
+        status =
+            itg_user_metrics_read(r->json, user, out->user, &out->value[ITG_METRIC_USER1], r->err);
     if (status != ITG_OK || out->stopped_at == 0)
         return status == ITG_OK ? read_hash(r, object, "digest", out->digest) : status;
     const itg_json_value *digest = NULL;

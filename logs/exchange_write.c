@@ -1,4 +1,5 @@
 /* A run as JSON text: a line a member, a line a trial. */
+#include "base/user_metric.h"
 #include "logs/exchange.h"
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static void add_number(itg_strbuf *out, double number)
 static void add_score(itg_strbuf *out, const itg_score *score)
 {
     itg_strbuf_format(out, "{\"samples\": %lld, ", (long long)score->samples);
-    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+    for (int m = 0; m < ITG_METRIC_USER1; m++) {
         if (isnan(score->value[m])) continue;
         itg_strbuf_format(out, "\"%s\": ", itg_metric_about((itg_metric)m)->name);
         add_number(out, score->value[m]);
@@ -63,6 +64,7 @@ static void add_score(itg_strbuf *out, const itg_score *score)
         add_text(out, "digest", NULL);
     else
         add_hash(out, "digest", score->digest);
+    itg_user_results_write(score, out);
     itg_strbuf_add(out, "}");
 }
 

@@ -53,7 +53,7 @@ static void set_least(const itg_scoring *scoring, const itg_score *costs, double
         return;
     }
     if (quality == ITG_METRIC_ACCURACY)
-        quality = o->labels ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT;
+        quality = scoring->set->has_classes ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT;
     if (itg_hit_of[quality])
         o->least_hits[quality] = itg_least_count(o->data->shape.dims[0], floor);
 }
@@ -66,6 +66,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     itg_evaluate_options options = {.data = set->data,
                                     .preprocess = evaluator->preprocess,
                                     .labels = set->labels,
+                                    .user = evaluator->user,
+                                    .user_lock = evaluator->user_lock,
                                     .float_classes = set->classes,
                                     .reference = &set->outputs,
                                     .order = set->order,

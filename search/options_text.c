@@ -1,6 +1,6 @@
 /* Search options as JSON, for the log, and back: a run is resumed from what stands there. What is
  * not limited or not chosen is null. The seed is a string: 64 bits do not fit a JSON number. */
-#include "base/json.h"
+#include "base/user_metric.h"
 #include "search/searcher.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -58,6 +58,16 @@ static const char *limit_key(int kind, char *buffer, size_t size)
     return buffer;
 }
 
+static void add_users(itg_strbuf *out, const itg_goal *goal)
+{
+    itg_user_info users[ITG_USER_METRICS];
+    for (int i = 0; i < ITG_USER_METRICS; i++)
+        users[i] = goal->user[i].info;
+    if (itg_user_count(users) == 0) return;
+    add_key(out, "user_metrics");
+    itg_user_metrics_write(users, NULL, out);
+}
+
 static void add_goal(itg_strbuf *out, const itg_goal *goal)
 {
     itg_metric quality = itg_goal_quality_metric(goal);
@@ -66,7 +76,8 @@ static void add_goal(itg_strbuf *out, const itg_goal *goal)
     add_key(out, "optimize");
     itg_strbuf_format(out, "\"%s\"", itg_goal_objectives_text(goal, key, sizeof key));
     add_key(out, "quality");
-    itg_strbuf_format(out, "\"%s\"", itg_metric_about(quality)->name);
+    itg_strbuf_format(out, "\"%s\"", itg_goal_about(goal, quality).name);
+    add_users(out, goal);
     add_number(out, "min_quality", c ? c->bound : 0, c && !c->below_float && !isinf(c->bound));
     add_number(out, "max_drop", c ? c->bound : 0, c && c->below_float);
     for (int i = 0; i < ITG_METRIC_COUNT; i++) {
@@ -141,13 +152,13 @@ static itg_status read_count(const reader *r, const char *key, int64_t *out)
     return v ? itg_json_get_int(r->json, v, 0, INT64_C(1) << 53, out, r->err) : ITG_OK;
 }
 
-static itg_status read_number(const reader *r, const char *key, double *out)
+static itg_status read_number(const reader *r, const char *key, double least, double *out)
 {
     const itg_json_value *v = find(r, key);
     double value = 0;
     if (!v) return ITG_OK;
     itg_status status = itg_json_get_number(r->json, v, &value, r->err);
-    if (status == ITG_OK && !(value >= 0)) status = refuse(r, v, "a number from 0 on");
+    if (status == ITG_OK && !(value >= least)) status = refuse(r, v, "a number from 0 on");
     if (status == ITG_OK) *out = value;
     return status;
 }
@@ -231,7 +242,8 @@ static itg_status read_bound(const reader *r, const char *key, itg_metric metric
                              itg_goal *goal)
 {
     double bound = 0;
-    itg_status status = read_number(r, key, &bound);
+    bool any = metric >= ITG_METRIC_USER1 && metric < ITG_METRIC_COUNT && !below_float;
+    itg_status status = read_number(r, key, any ? -(double)INFINITY : 0, &bound);
     if (status == ITG_OK && find(r, key))
         (void)itg_goal_constrain(goal, metric, bound, below_float);
     return status;
@@ -257,16 +269,37 @@ static itg_status read_objectives(const reader *r, itg_metric quality, itg_goal 
     return *text ? refuse(r, v, "fewer objectives") : ITG_OK;
 }
 
+/* Their functions are the calling program's. */
+static itg_status read_users(const reader *r, itg_goal *goal)
+{
+    const itg_json_value *v = find(r, "user_metrics");
+    itg_user_info users[ITG_USER_METRICS] = {0};
+    itg_status status = v ? itg_user_metrics_read(r->json, v, users, NULL, r->err) : ITG_OK;
+    for (int i = 0; i < ITG_USER_METRICS && status == ITG_OK; i++)
+        goal->user[i].info = users[i];
+    return status;
+}
+
+static bool find_quality(const itg_goal *goal, const char *name, itg_metric *out)
+{
+    for (int i = 0; i < ITG_USER_METRICS; i++)
+        if (*name && strcmp(goal->user[i].info.name, name) == 0) {
+            *out = (itg_metric)(ITG_METRIC_USER1 + i);
+            return true;
+        }
+    return itg_metric_from_name(name, out) && !itg_metric_is_cost(*out);
+}
+
 static itg_status read_goal(const reader *r, itg_goal *goal)
 {
     const itg_json_value *v = find(r, "quality");
     const char *name = "accuracy";
     char key[32];
     itg_metric quality = ITG_METRIC_ACCURACY;
-    itg_status status = v ? itg_json_get_string(r->json, v, &name, r->err) : ITG_OK;
     *goal = (itg_goal){0};
-    if (status == ITG_OK && (!itg_metric_from_name(name, &quality) || itg_metric_is_cost(quality) ||
-                             !itg_metric_about(quality)->up))
+    itg_status status = read_users(r, goal);
+    if (status == ITG_OK && v) status = itg_json_get_string(r->json, v, &name, r->err);
+    if (status == ITG_OK && !find_quality(goal, name, &quality))
         return refuse(r, v, "the name of a quality");
     if (status == ITG_OK) status = read_objectives(r, quality, goal);
     if (status != ITG_OK) return status;
@@ -288,9 +321,9 @@ static itg_status read_options(const reader *r, itg_search_options *o)
     itg_status status = read_searcher(r, o->searcher);
     if (status == ITG_OK) status = read_goal(r, &o->goal);
     if (status == ITG_OK) status = read_count(r, "trials", &o->trials);
-    if (status == ITG_OK) status = read_number(r, "seconds", &o->seconds);
+    if (status == ITG_OK) status = read_number(r, "seconds", 0, &o->seconds);
     if (status == ITG_OK) status = read_count(r, "patience", &o->patience);
-    if (status == ITG_OK) status = read_number(r, "tolerance", &o->tolerance);
+    if (status == ITG_OK) status = read_number(r, "tolerance", 0, &o->tolerance);
     if (status == ITG_OK) status = read_seed(r, &o->seed);
     if (status == ITG_OK) status = read_range(r, "weight_bits", &o->weight_bits);
     if (status == ITG_OK) status = read_range(r, "activation_bits", &o->activation_bits);
@@ -320,6 +353,7 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
     static const char *const keys[] = {"searcher",
                                        "optimize",
                                        "quality",
+                                       "user_metrics",
                                        "min_quality",
                                        "max_drop",
                                        "max_size",

@@ -1,4 +1,5 @@
 /* Strategy files, read: every member is checked against the graph before anything is kept. */
+#include "base/user_metric.h"
 #include "sim/strategy_file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -436,11 +437,13 @@ void itg_results_read(const itg_json *json, itg_score *out)
         (v = itg_json_find(results, "samples")) == NULL ||
         itg_json_get_int(json, v, 1, INT64_C(1) << 53, &r.samples, NULL) != ITG_OK)
         return;
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         if ((v = itg_json_find(results, itg_metric_about((itg_metric)m)->name)) == NULL ||
             itg_json_get_number(json, v, &r.value[m], NULL) != ITG_OK ||
             !itg_metric_allows((itg_metric)m, r.value[m]))
             r.value[m] = (double)NAN;
+    if ((v = itg_json_find(results, "user_metrics")) != NULL)
+        (void)itg_user_metrics_read(json, v, r.user, &r.value[ITG_METRIC_USER1], NULL);
     *out = r;
 }
 

@@ -1,4 +1,5 @@
 /* Strategy files, written. */
+#include "base/user_metric.h"
 #include "sim/strategy_file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -107,11 +108,12 @@ static void add_results(itg_strbuf *out, const itg_score *r)
 {
     if (r->samples == 0) return;
     itg_strbuf_format(out, "  \"results\": {\"samples\": %lld, ", (long long)r->samples);
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         if (isfinite(r->value[m]))
             itg_strbuf_format(out, "\"%s\": %.17g, ", itg_metric_about((itg_metric)m)->name,
                               r->value[m]);
     add_hash(out, "digest", r->digest);
+    itg_user_results_write(r, out);
     itg_strbuf_add(out, "},\n");
 }
 

@@ -135,10 +135,10 @@ itg_status itg_data_stream_open(const char *path, int64_t limit, itg_data_stream
                                 itg_error *err);
 void itg_data_stream_close(itg_data_stream *stream);
 int64_t itg_data_stream_samples(const itg_data_stream *stream);
-/* Class numbers from a file: [samples], to be freed with itg_free. Fails if there are more or
- * fewer. */
-itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out,
-                                itg_error *err);
+/* Labels are data too, one entry a sample. Whole numbers in [samples] or [samples, 1] are classes
+ * if the model's first output is one of classes (itg_model_is_classifier); an array with as many
+ * elements a sample as the first output has are targets, what the output should be. Others are for
+ * a metric of the calling program (itg_user_metric) alone. */
 
 #define ITG_MAX_CHANNELS 16
 /* The order of the samples' axes compared with the model's input. */
@@ -256,11 +256,31 @@ typedef struct itg_split_info {
     int64_t count[3]; /* by itg_split_part */
 } itg_split_info;
 itg_split_info itg_strategy_split(const itg_strategy_file *file);
-/* The samples of one part, and their labels (NULL if labels is). Fails if data does not have
- * info->samples samples. */
-itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const itg_split_info *info,
-                         itg_split_part part, itg_dataset **out, int64_t **out_labels,
-                         itg_error *err);
+/* The samples of one part; likewise their labels. Fails if data does not have info->samples
+ * samples. */
+itg_status itg_data_part(const itg_dataset *data, const itg_split_info *info, itg_split_part part,
+                         itg_dataset **out, itg_error *err);
+
+/* ---- a metric of the calling program ---- */
+/* What a program, or the float network, gave for a set of samples. */
+typedef struct itg_outputs {
+    int64_t samples;
+    int32_t count; /* of the model's outputs */
+    const itg_tensor
+        *outputs; /* [count]: float32, [samples, ...] row-major; codes are dequantized */
+    const itg_tensor *labels; /* [samples, ...], as they were given; NULL: none */
+} itg_outputs;
+/* A quality that the calling program computes. score is called once for each evaluation that saw
+ * all of its samples, with all outputs, so that it need not be a mean over samples; equal outputs
+ * must give equal results. It is called by any thread, one call at a time; what outputs points to
+ * is valid during the call. NaN or infinite: not known, which is worse than any number; a number
+ * outside the unit's range ends the evaluation with ITG_BAD_ARGUMENT. A trial is not stopped early
+ * (racing) because of it. */
+typedef struct itg_user_metric {
+    itg_user_info info;
+    double (*score)(void *context, const itg_outputs *outputs);
+    void *context;
+} itg_user_metric;
 
 /* ---- evaluation ---- */
 /* The value of a metric, stored or derived; NaN: not known. Derived ones:
@@ -275,12 +295,16 @@ itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file
                                  itg_annotated **out, itg_error *err);
 void itg_annotated_destroy(itg_annotated *annotated);
 itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_error *err);
-/* Runs the strategy as docs/arithmetic.md defines it; with_agreement also runs the float model, for
- * agreement and distortion. The score is also kept in file, and saved with it. labels may be NULL.
- */
+typedef struct itg_simulate_options {
+    const itg_dataset *labels;   /* NULL: none */
+    const itg_user_metric *user; /* [ITG_USER_METRICS]; NULL: none */
+    bool with_agreement;         /* also run the float model, for agreement and distortion */
+    int threads;
+} itg_simulate_options;
+/* Runs the strategy as docs/arithmetic.md defines it. The score is also kept in file, and saved
+ * with it. options NULL: all zero. */
 itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
-                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
-                        itg_error *err);
+                        const itg_simulate_options *options, itg_score *out, itg_error *err);
 
 /* Every edge compared with the float model, the worst SQNR first. */
 typedef struct itg_edge_report {
@@ -336,7 +360,8 @@ itg_status itg_program_text(const itg_program *program, char **out, itg_error *e
 #define ITG_MOST_BLOCK 4096
 typedef struct itg_run_options {
     const itg_preprocess *preprocess; /* NULL: as saved (itg_program_preprocess) */
-    const int64_t *labels;            /* [samples]; NULL: none */
+    const itg_dataset *labels;        /* NULL: none */
+    const itg_user_metric *user;      /* [ITG_USER_METRICS]; NULL: none */
     /* Neither changes a result. block: samples that are computed together, at most ITG_MOST_BLOCK;
      * 0: chosen by the sizes of the values. */
     int threads;
@@ -481,20 +506,25 @@ double itg_hardware_limit(const itg_hardware *hw, itg_metric metric);
 typedef struct itg_constraint {
     itg_metric metric;
     double bound;     /* -INFINITY for a quality: no bound, but it becomes the goal's quality */
-    bool below_float; /* for a quality: the bound is the float network's value minus `bound` */
+    bool below_float; /* for a quality: it may be worse than the float network's by `bound` */
 } itg_constraint;
 #define ITG_MOST_OBJECTIVES 4
 #define ITG_MOST_CONSTRAINTS 12
 /* What a search looks for. A trial meets the goal if it is feasible and satisfies every constraint
  * and the hardware's own limits. The best trial is the one, among those, with the best first
  * objective; among equal ones, with the best second objective, and so on; docs/decisions.md says
- * how ties are broken. Objectives are costs to minimize, or one quality to maximize. A goal has one
+ * how ties are broken. Objectives are costs to minimize, or one quality to improve. A goal has one
  * quality: the one it names, else ACCURACY. All zero: minimize weight_bytes without constraints. */
 typedef struct itg_goal {
     itg_metric objectives[ITG_MOST_OBJECTIVES];
     itg_constraint constraints[ITG_MOST_CONSTRAINTS]; /* of different metrics */
     int32_t objective_count, constraint_count;        /* objective_count 0: weight_bytes */
+    /* Metrics that the calling program brings: user[i] is ITG_METRIC_USER1 + i. They are in every
+     * score of the search, and may be the goal's quality. */
+    itg_user_metric user[ITG_USER_METRICS];
 } itg_goal;
+/* As itg_metric_about; of a user's metric what the goal says, which must outlive the result. */
+itg_metric_info itg_goal_about(const itg_goal *goal, itg_metric metric);
 /* Adds a constraint; it replaces one on the same metric. False: there are too many. */
 bool itg_goal_constrain(itg_goal *goal, itg_metric metric, double bound, bool below_float);
 void itg_goal_release(itg_goal *goal, itg_metric metric); /* removes the constraint on it */
@@ -503,6 +533,7 @@ const itg_constraint *itg_goal_constraint(const itg_goal *goal, itg_metric metri
 itg_metric itg_goal_objective(const itg_goal *goal);
 itg_metric itg_goal_quality_metric(const itg_goal *goal);
 bool itg_goal_maximizes_quality(const itg_goal *goal);
+bool itg_goal_counts_classes(const itg_goal *goal); /* its quality is a share of the samples */
 /* "size", "size, cycles", "quality": as in the options' text; returns buffer. */
 const char *itg_goal_objectives_text(const itg_goal *goal, char *buffer, size_t size);
 double itg_goal_limit(const itg_goal *goal, itg_metric cost); /* largest allowed; 0: none */
@@ -511,9 +542,9 @@ double itg_goal_limit(const itg_goal *goal, itg_metric cost); /* largest allowed
 double itg_goal_drop(const itg_goal *goal);
 double itg_goal_least_sqnr(const itg_goal *goal);
 #define ITG_MOST_SQNR_DB 200.0 /* larger values count as this one */
-/* The goal's quality on one scale for all goals: a share from 0 to 1, or the SQNR in dB / 100, from
- * -2 to 2. Below ITG_QUALITY_KNOWN: not known. */
-#define ITG_QUALITY_KNOWN (-1.999)
+/* The goal's quality as searchers weigh it, larger is better: a share from 0 to 1, the SQNR in dB /
+ * 100 from -2 to 2, or a user's metric, negated where less of it is better. Searchers treat a
+ * difference of 0.01 as a point of top-1. If it is not known: less than any that is. */
 double itg_goal_quality(const itg_goal *goal, const itg_score *score);
 /* Whether a score satisfies the goal. floats: the float network's score on the same samples. */
 bool itg_goal_is_met(const itg_goal *goal, const itg_score *floats, const itg_score *score);
@@ -603,10 +634,8 @@ typedef struct itg_search_hooks {
 } itg_search_hooks;
 /* The seed divides data into calibration and search samples, and a hold-out if none is given. */
 typedef struct itg_search_data {
-    const itg_dataset *data;
-    const int64_t *labels;
-    const itg_dataset *holdout; /* may be NULL */
-    const int64_t *holdout_labels;
+    const itg_dataset *data, *labels;
+    const itg_dataset *holdout, *holdout_labels; /* only data must be there */
 } itg_search_data;
 itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p,
                       const itg_search_data *data, const itg_search_options *options,

@@ -198,7 +198,9 @@ static void digests_agree(itg_dtype dtype, bool is_image)
     itg_program *program = NULL;
     itg_inspection *inspection = NULL;
     itg_error err = {.message = ""};
-    if (itg_simulate(e.model, e.file, e.data, NULL, true, 2, &simulated, &err) != ITG_OK ||
+    if (itg_simulate(e.model, e.file, e.data,
+                     &(itg_simulate_options){.with_agreement = true, .threads = 2}, &simulated,
+                     &err) != ITG_OK ||
         itg_realize_program(e.annotated, NULL, &program, &err) != ITG_OK ||
         itg_inspect(e.model, e.file, e.annotated, e.data, 2, &inspection, &err) != ITG_OK)
         fail_msg("%s", err.message);
@@ -242,8 +244,7 @@ static void words_out_of_range_are_refused_by_sample(void **state)
     assert_int_equal(itg_realize_program(e.annotated, NULL, &program, NULL), ITG_OK);
     assert_int_not_equal(itg_calibrate_model(e.model, e.data, &e.preprocess, 2, &stats, &err[0]),
                          ITG_OK);
-    assert_int_not_equal(itg_simulate(e.model, e.file, e.data, NULL, false, 2, &score, &err[1]),
-                         ITG_OK);
+    assert_int_not_equal(itg_simulate(e.model, e.file, e.data, NULL, &score, &err[1]), ITG_OK);
     assert_int_not_equal(itg_inspect(e.model, e.file, e.annotated, e.data, 2, &inspection, &err[2]),
                          ITG_OK);
     assert_int_not_equal(

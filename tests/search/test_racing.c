@@ -39,7 +39,7 @@ typedef struct loaded {
     itg_model *model;
     itg_hardware *hw;
     itg_dataset *data;
-    int64_t *labels;
+    itg_dataset *labels;
 } loaded;
 
 typedef struct record {
@@ -64,14 +64,13 @@ static bool load(const network *is, loaded *out)
     snprintf(path, sizeof path, DATA "%s", is->images);
     assert_int_equal(itg_data_open(path, is->samples, &out->data, NULL), ITG_OK);
     snprintf(path, sizeof path, DATA "%s", is->labels);
-    assert_int_equal(itg_data_labels_open(path, is->samples, is->samples, &out->labels, NULL),
-                     ITG_OK);
+    assert_int_equal(itg_data_open(path, is->samples, &out->labels, NULL), ITG_OK);
     return true;
 }
 
 static void unload(loaded *l)
 {
-    itg_free(l->labels);
+    itg_data_close(l->labels);
     itg_data_close(l->data);
     itg_hardware_destroy(l->hw);
     itg_model_close(l->model);

@@ -1,5 +1,6 @@
 /* Whole searches of a small network: the same on every thread count and after every interruption,
  * blind to hold-out labels, honest where a goal is not met. */
+#include "tests/labels.h"
 #include "cli/passive.h"
 #include "wanted.h"
 #include "network.h"
@@ -399,8 +400,9 @@ static void hold_out_labels_change_only_what_is_reported_of_them(void **state)
     itg_search_data shuffled = small_network_data(&n);
     int64_t count = itg_data_samples(n.holdout), *labels = malloc(sizeof *labels * (size_t)count);
     for (int64_t i = 0; i < count; i++)
-        labels[i] = (n.holdout_labels[i] + 1 + i % 4) % 5; /* all of them wrong */
-    shuffled.holdout_labels = labels;
+        labels[i] = (((int64_t *)n.holdout_labels->data)[i] + 1 + i % 4) % 5; /* all wrong */
+    const itg_dataset wrong_labels = labels_of(labels, count);
+    shuffled.holdout_labels = &wrong_labels;
     for (int i = 0; i < itg_searcher_count(); i++) {
         itg_search_options o = plain(itg_searcher_name(i));
         narrow(&o);
@@ -731,22 +733,22 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
     itg_strategy_file *file = itg_search_strategy(result);
     assert_int_equal(itg_annotate_strategy(n.model, file, &a, NULL), ITG_OK);
     itg_split_info split = itg_strategy_split(file);
-    itg_dataset *part = NULL;
-    int64_t *labels = NULL;
-    assert_int_equal(
-        itg_data_part(n.data, n.labels, &split, ITG_SPLIT_SEARCH, &part, &labels, NULL), ITG_OK);
+    itg_dataset *part = NULL, *labels = NULL;
+    assert_int_equal(itg_data_part(n.data, &split, ITG_SPLIT_SEARCH, &part, NULL), ITG_OK);
+    assert_int_equal(itg_data_part(n.labels, &split, ITG_SPLIT_SEARCH, &labels, NULL), ITG_OK);
     double on_search = distortion_of(&n, a, part), on_holdout = distortion_of(&n, a, n.holdout);
     assert_true(on_search > 0 && on_search < 1);
     assert_true(itg_search_best(result)->score.value[ITG_METRIC_DISTORTION] == on_search);
     assert_true(itg_search_best_holdout(result)->value[ITG_METRIC_DISTORTION] == on_holdout);
     assert_true(itg_search_float(result, false)->value[ITG_METRIC_DISTORTION] == 0);
     itg_score simulated, alone;
-    assert_int_equal(itg_simulate(n.model, file, part, labels, true, 2, &simulated, NULL), ITG_OK);
-    assert_int_equal(itg_simulate(n.model, file, part, labels, false, 1, &alone, NULL), ITG_OK);
+    const itg_simulate_options with = {labels, NULL, true, 2}, without = {labels, NULL, false, 1};
+    assert_int_equal(itg_simulate(n.model, file, part, &with, &simulated, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(n.model, file, part, &without, &alone, NULL), ITG_OK);
     assert_true(simulated.value[ITG_METRIC_DISTORTION] == on_search &&
                 isnan(alone.value[ITG_METRIC_DISTORTION]));
     assert_memory_equal(&simulated, &itg_search_best(result)->score, sizeof simulated);
-    free(labels);
+    itg_dataset_destroy(labels);
     itg_dataset_destroy(part);
     itg_annotated_destroy(a);
     itg_search_result_destroy(result);

@@ -13,7 +13,7 @@ typedef struct subject {
     itg_model *model;
     itg_hardware *hw;
     itg_dataset *data;
-    int64_t *labels;
+    itg_dataset *labels;
     itg_preprocess preprocess;
 } subject;
 
@@ -41,14 +41,13 @@ static void open_subject(const char *target, subject *s)
     assert_int_equal(itg_model_open("examples/digits.onnx", NULL, &s->model, NULL), ITG_OK);
     assert_int_equal(itg_data_open("examples/digits_search_images.npy", SAMPLES, &s->data, NULL),
                      ITG_OK);
-    assert_int_equal(itg_data_labels_open("examples/digits_search_labels.npy", SAMPLES, SAMPLES,
-                                          &s->labels, NULL),
+    assert_int_equal(itg_data_open("examples/digits_search_labels.npy", SAMPLES, &s->labels, NULL),
                      ITG_OK);
 }
 
 static void close_subject(subject *s)
 {
-    itg_free(s->labels);
+    itg_data_close(s->labels);
     itg_data_close(s->data);
     itg_hardware_destroy(s->hw);
     itg_model_close(s->model);

@@ -27,7 +27,8 @@ static void make(const small_network *n, itg_score *score)
         status = itg_uniform_strategy(n->model, n->hw, &n->preprocess, stats, data.data, &options,
                                       &file, &err);
     if (status == ITG_OK)
-        status = itg_simulate(n->model, file, data.data, data.labels, true, 1, score, &err);
+        status = itg_simulate(n->model, file, data.data,
+                              &(itg_simulate_options){data.labels, NULL, true, 1}, score, &err);
     if (status == ITG_OK) status = itg_strategy_save(file, n->model, STRATEGY, &err);
     if (status == ITG_OK) status = itg_annotate_strategy(n->model, file, &a, &err);
     if (status == ITG_OK) status = itg_realize_program(a, NULL, &p, &err);

@@ -341,7 +341,9 @@ static bool simulates(void *context)
     itg_strategy_file file = file_of(c);
     itg_score score = {0};
     itg_error err = {0};
-    itg_status status = itg_simulate(model, &file, &data, NULL, true, 1, &score, &err);
+    itg_status status =
+        itg_simulate(model, &file, &data,
+                     &(itg_simulate_options){.with_agreement = true, .threads = 1}, &score, &err);
     bool done = is_done(status, &err, score.samples != 0);
     if (done)
         assert_true(

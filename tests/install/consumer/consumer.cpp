@@ -60,8 +60,7 @@ static void run(const char *path)
         });
         auto program = made<itg_program, itg_program_destroy>(
             [&](auto out, auto e) { return itg_realize_program(annotated.get(), nullptr, out, e); });
-        check(itg_simulate(model.get(), strategy.get(), data.get(), nullptr, false, 0, &simulated,
-                           &err),
+        check(itg_simulate(model.get(), strategy.get(), data.get(), nullptr, &simulated, &err),
               err);
         const itg_run_options as_saved = {};
         check(itg_program_run(program.get(), data.get(), &as_saved, &ran, &err), err);
