@@ -26,7 +26,9 @@ itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
                                 itg_stats **out, itg_error *err)
 {
     const itg_calibration_source source = {.stream = stream};
-    return itg_calibrate_from(model, &source, p, options, out, err);
+    itg_status status = itg_check_version("itg_calibrate_options", options->version,
+                                          ITG_CALIBRATE_OPTIONS_VERSION, err);
+    return status == ITG_OK ? itg_calibrate_from(model, &source, p, options, out, err) : status;
 }
 
 itg_status itg_preprocess_text(const itg_preprocess *p, char **out, itg_error *err)

@@ -20,7 +20,7 @@ itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_er
 itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
                         const itg_simulate_options *o, itg_score *out, itg_error *err)
 {
-    const itg_simulate_options none = {0};
+    const itg_simulate_options none = ITG_SIMULATE_OPTIONS_INIT;
     if (!o) o = &none;
     itg_evaluation reference = {0}, evaluation = {0};
     itg_annotated *annotated = NULL;
@@ -29,8 +29,9 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
     itg_evaluate_options options = {
         .data = data, .preprocess = &file->preprocess, .labels = o->labels, .threads = o->threads};
     itg_runner float_runner = itg_runner_float(model, ITG_FLOAT_REFERENCE), runner = float_runner;
-    itg_status status = ITG_OK;
-    if (!file->hardware->all_float) {
+    itg_status status =
+        itg_check_version("itg_simulate_options", o->version, ITG_SIMULATE_OPTIONS_VERSION, err);
+    if (status == ITG_OK && !file->hardware->all_float) {
         status = itg_annotate(model, file->hardware, file->strategy, &annotated, err);
         if (status != ITG_OK) return status;
         runner = itg_runner_sim(annotated);

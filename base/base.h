@@ -47,6 +47,9 @@ char *itg_arena_format(itg_arena *arena, const char *format, ...) ITG_PRINTF(2, 
 void *itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
 size_t itg_arena_used(const itg_arena *arena);
 
+/* ITG_BAD_ARGUMENT unless the version is `expected`, the one of an option struct of that name. */
+itg_status itg_check_version(const char *name, int32_t version, int32_t expected, itg_error *err);
+
 /* ---- string builder (strbuf.c): grows; a failed allocation is remembered and reported by
  * itg_strbuf_ok ---- */
 typedef struct itg_strbuf {

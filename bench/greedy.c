@@ -90,6 +90,7 @@ static itg_search_options options_of(const searching *g, const way *w, int threa
     const bench_subject *s = g->s;
     int64_t trials = s->options->quick ? 24 : s->network->trials;
     itg_search_options o = {
+        ITG_SEARCH_OPTIONS_VERSION,
         .searcher = "greedy",
         .goal = {.constraints = {{ITG_METRIC_ACCURACY, s->network->max_drop, true}},
                  .constraint_count = 1},
@@ -107,7 +108,8 @@ static itg_status search(const searching *g, const way *w, int threads, tally *t
 {
     const bench_subject *s = g->s;
     itg_search_options options = options_of(g, w, threads);
-    itg_search_hooks hooks = {.context = t, .clock = clock_of, .trial = take_trial};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = t, .clock = clock_of,
+                              .trial = take_trial};
     itg_search_data data = {g->data, g->labels, g->holdout, g->holdout_labels};
     itg_search_result *result = NULL;
     *t = (tally){.threads = threads, .best_trial = -1};

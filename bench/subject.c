@@ -101,7 +101,7 @@ static itg_status prepare(bench_subject *s, itg_error *err)
 {
     const itg_graph *graph = s->model;
     itg_evaluator *e = &s->evaluator;
-    itg_search_options none = {0};
+    itg_search_options none = ITG_SEARCH_OPTIONS_INIT;
     e->model = s->model;
     e->hw = s->hw;
     e->preprocess = &s->preprocess;
@@ -252,7 +252,7 @@ itg_status bench_subject_realize(const bench_subject *s, const int32_t *point,
     itg_annotated *a = NULL;
     itg_status status = itg_evaluator_resolve(&s->evaluator, point, &strategy, err);
     if (status == ITG_OK) status = itg_annotate(s->model, s->hw, strategy, &a, err);
-    if (status == ITG_OK) status = itg_realize_program(a, &(itg_realize_options){0}, program, err);
+    if (status == ITG_OK) status = itg_realize_program(a, NULL, program, err);
     itg_strategy_destroy(strategy);
     if (status == ITG_OK)
         *annotated = a;

@@ -107,13 +107,15 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
                              path);
     itg_status status = itg_cli_data_open(c->args, &data, err);
     if (status == ITG_OK && c->info[side]->is_program) {
-        const itg_run_options options = {.labels = data.labels, .threads = threads};
+        const itg_run_options options = {ITG_RUN_OPTIONS_VERSION, .labels = data.labels,
+                                         .threads = threads};
         status = itg_program_open(path, &program, err);
         if (status == ITG_OK)
             status = itg_program_run(program, data.samples, &options, &score, err);
     } else if (status == ITG_OK) {
         status = itg_strategy_open(c->model, path, &file, err);
-        const itg_simulate_options options = {.labels = data.labels, .threads = threads};
+        const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .labels = data.labels,
+                                              .threads = threads};
         if (status == ITG_OK)
             status = itg_simulate(c->model, file, data.samples, &options, &score, err);
     }

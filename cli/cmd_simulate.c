@@ -82,7 +82,8 @@ static int load_hardware(work *w)
 static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
-    const itg_calibrate_options options = {.kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels,
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION,
+                                           .kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels,
                                            .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     itg_data_stream *stream = NULL;
     itg_status status = itg_data_stream_open(values[ITG_CLI_OPT_CALIB].text,
@@ -112,6 +113,7 @@ static itg_status make_strategy(work *w, itg_error *err)
     const itg_cli_value *values = args->values;
     int32_t bits = (int32_t)values[ITG_CLI_OPT_UNIFORM].integer;
     itg_uniform_options options = {
+        ITG_UNIFORM_OPTIONS_VERSION,
         .weight_bits = args->given[ITG_CLI_OPT_WEIGHT_WIDTH]
                            ? (int32_t)values[ITG_CLI_OPT_WEIGHT_WIDTH].integer
                            : bits,
@@ -162,7 +164,7 @@ static itg_status simulate(work *w, itg_error *err)
     itg_split_info split = status == ITG_OK ? itg_strategy_split(w->file) : (itg_split_info){0};
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status == ITG_OK && w->args->given[ITG_CLI_OPT_PRINT]) status = print_graph(w, err);
-    const itg_simulate_options options = {.labels = w->data.labels,
+    const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .labels = w->data.labels,
                                           .with_agreement = true,
                                           .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     if (status == ITG_OK)

@@ -52,7 +52,8 @@ itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t
 itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
                               itg_model **out, itg_error *err)
 {
-    itg_model_options options = {.no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
+    itg_model_options options = {ITG_MODEL_OPTIONS_VERSION,
+                                 .no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
     itg_status status = strategy ? itg_strategy_model_options(strategy, &options, err) : ITG_OK;
     return status == ITG_OK ? itg_model_open(path, &options, out, err) : status;
 }

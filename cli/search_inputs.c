@@ -97,7 +97,7 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];
     *out =
-        (itg_search_options){.seed = values[ITG_CLI_OPT_SEED].seed,
+        (itg_search_options){ITG_SEARCH_OPTIONS_VERSION, .seed = values[ITG_CLI_OPT_SEED].seed,
                              .tolerance = values[ITG_CLI_OPT_TOLERANCE].fraction,
                              .calibration_samples = values[ITG_CLI_OPT_CALIBRATION_SAMPLES].integer,
                              .search_samples = values[ITG_CLI_OPT_SEARCH_SAMPLES].integer};
@@ -152,7 +152,8 @@ static itg_run_data describe(const char *path, const itg_dataset *labels)
 itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
 {
     const itg_cli_search_files *f = &w->files;
-    const itg_model_options model = {.no_equalize = w->options.no_equalize};
+    const itg_model_options model = {ITG_MODEL_OPTIONS_VERSION,
+                                     .no_equalize = w->options.no_equalize};
     itg_status status =
         w->hw ? ITG_OK : itg_hardware_load(w->args->values[ITG_CLI_OPT_HW].text, &w->hw, err);
     if (status == ITG_OK) status = itg_model_open(f->model, &model, &w->model, err);

@@ -139,6 +139,11 @@ itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options
                                itg_program **out, itg_error *err)
 {
     itg_lowering l;
+    if (options != NULL) {
+        itg_status status = itg_check_version("itg_realize_options", options->version,
+                                              ITG_REALIZE_OPTIONS_VERSION, err);
+        if (status != ITG_OK) return status;
+    }
     memset(&l, 0, sizeof l);
     l.a = a;
     l.g = a->graph;

@@ -126,8 +126,7 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
     if (status == ITG_OK)
         status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
                                    &annotated, err);
-    if (status == ITG_OK)
-        status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
+    if (status == ITG_OK) status = itg_realize_program(annotated, NULL, &program, err);
     if (status == ITG_OK)
         status = itg_program_costs(evaluator->hw, annotated, program, &score, err);
     if (status == ITG_OK) status = score_program(evaluator, program, scoring, &score, err);
@@ -202,7 +201,7 @@ static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annota
                                 itg_score *score, itg_error *err)
 {
     itg_program *program = NULL;
-    const itg_realize_options options = {.allow_overflow = true};
+    const itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true};
     itg_status status = itg_realize_program(annotated, &options, &program, err);
     if (status == ITG_OK) status = itg_program_costs(evaluator->hw, annotated, program, score, err);
     itg_program_destroy(program);

@@ -90,6 +90,9 @@ static void add_goal(itg_strbuf *out, const itg_goal *goal)
 itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_error *err)
 {
     itg_strbuf text = {0};
+    itg_status status =
+        itg_check_version("itg_search_options", o->version, ITG_SEARCH_OPTIONS_VERSION, err);
+    if (status != ITG_OK) return status;
     itg_strbuf_add(&text, "{");
     add_key(&text, "searcher");
     itg_strbuf_json_string(&text, *o->searcher ? o->searcher : itg_searcher_name(0));
@@ -379,7 +382,7 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
                                        "equalize",
                                        "racing",
                                        NULL};
-    itg_search_options options = {0};
+    itg_search_options options = ITG_SEARCH_OPTIONS_INIT;
     itg_json *json = NULL;
     itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
     if (status != ITG_OK) return status;

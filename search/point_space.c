@@ -192,7 +192,9 @@ itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
 {
     itg_point_space *points = NULL;
     itg_strbuf text = {0};
-    itg_status status = itg_point_space_create(hw, model, options, &points, err);
+    itg_status status =
+        itg_check_version("itg_search_options", options->version, ITG_SEARCH_OPTIONS_VERSION, err);
+    if (status == ITG_OK) status = itg_point_space_create(hw, model, options, &points, err);
     if (status == ITG_OK && itg_point_space_text(points, &text) != ITG_OK)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space as text");
     itg_point_space_destroy(points);

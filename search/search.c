@@ -134,8 +134,8 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
 {
     const itg_calibration_source source = {
         .data = data, .samples = s->split.calibration, .count = s->split.calibration_count};
-    const itg_calibrate_options options = {s->options->float_kernels, s->options->threads,
-                                           s->evaluator.stop};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, s->options->float_kernels,
+                                           s->options->threads, s->evaluator.stop};
     return itg_calibrate_from(s->model, &source, s->evaluator.preprocess, &options, &s->stats, err);
 }
 
@@ -198,7 +198,13 @@ static itg_status check(itg_searching *s, itg_error *err)
 {
     const itg_search_options *o = s->options;
     const itg_model *model = s->model;
-    itg_status status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
+    itg_status status =
+        itg_check_version("itg_search_options", o->version, ITG_SEARCH_OPTIONS_VERSION, err);
+    if (status == ITG_OK && s->hooks)
+        status =
+            itg_check_version("itg_search_hooks", s->hooks->version, ITG_SEARCH_HOOKS_VERSION, err);
+    if (status == ITG_OK)
+        status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
     if (status != ITG_OK) return status;
     if (model->equalized == o->no_equalize)
         return itg_fail(err, ITG_BAD_ARGUMENT,

@@ -52,7 +52,8 @@ itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
 {
     const itg_point_space *points = s->evaluator.points;
-    itg_uniform_options options = {8, 8, points->activation_methods[0], points->weight_methods[0]};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, points->activation_methods[0],
+                                   points->weight_methods[0]};
     itg_score_pair *pair = &s->result->uniform8;
     itg_strategy *strategy = NULL;
     itg_error why = {0};
@@ -94,7 +95,7 @@ static bool forward_cancelled(void *context)
  */
 itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
 {
-    itg_search_hooks hooks = {.context = (void *)(uintptr_t)s->hooks,
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = (void *)(uintptr_t)s->hooks,
                               .cancelled = forward_cancelled};
     itg_engine_options options = {.searcher = itg_searcher_find("hago-greedy"),
                                   .objective = &s->objective,

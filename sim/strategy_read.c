@@ -456,7 +456,7 @@ itg_status itg_strategy_model_options(const char *path, itg_model_options *out, 
     const itg_json_value *strategy = itg_json_find(itg_json_root(json), "strategy");
     const itg_json_value *v = strategy ? itg_json_find(strategy, "equalized") : NULL;
     if (v) (void)itg_json_get_bool(json, v, &equalized, NULL); /* what is wrong, reading tells */
-    out->no_equalize = !equalized;
+    *out = (itg_model_options){ITG_MODEL_OPTIONS_VERSION, .no_equalize = !equalized};
     itg_json_destroy(json);
     return ITG_OK;
 }

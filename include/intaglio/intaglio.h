@@ -11,7 +11,13 @@
  * destroy; these accept NULL. A string returned through `char **` is freed with itg_free; a `const
  * char *` that is returned belongs to the object it came from. The library does not print, exit or
  * read the clock. Several threads may read one object at the same time. threads 0: one for each
- * processor. */
+ * processor.
+ *
+ * Structs of options and hooks begin with their version and are initialized with a macro of their
+ * name: itg_run_options o = ITG_RUN_OPTIONS_INIT (in C also {ITG_RUN_OPTIONS_VERSION, .threads =
+ * 1}); all other members are then zero, which means the default. A version that is not the
+ * library's, 0 among them, is ITG_BAD_ARGUMENT. A pointer to options may be NULL where that is
+ * said: the defaults. */
 #ifndef INTAGLIO_H
 #define INTAGLIO_H
 #include <intaglio/types.h>
@@ -22,6 +28,14 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+/* clang-format off */
+#ifdef __cplusplus
+#define ITG_INIT(version_) {version_}
+#else
+#define ITG_INIT(version_) {.version = version_}
+#endif
+/* clang-format on */
+
 const char *itg_engine_version(void); /* "0.1.0" */
 void itg_free(void *memory);
 
@@ -29,11 +43,14 @@ void itg_free(void *memory);
 /* The network of a file, prepared: normalized for quantization (docs/preparation.md). */
 typedef struct itg_graph itg_model;
 typedef struct itg_model_options {
+    int32_t version;
     bool no_equalize; /* skip cross-layer equalization (docs/preparation.md 5.5), which changes no
                          float result: for comparison */
 } itg_model_options;
+#define ITG_MODEL_OPTIONS_VERSION 1
+#define ITG_MODEL_OPTIONS_INIT ITG_INIT(ITG_MODEL_OPTIONS_VERSION)
 /* Imports a file (opset 7..21) and prepares it: batch 1, constants folded, operators fused, a
- * Softmax at the end left off. options NULL: all zero. A strategy fits only a model that was
+ * Softmax at the end left off. options NULL: the defaults. A strategy fits only a model that was
  * prepared with the same options. */
 itg_status itg_model_open(const char *path, const itg_model_options *options, itg_model **out,
                           itg_error *err);
@@ -184,10 +201,13 @@ itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
                                const itg_preprocess *p, int threads, itg_stats **out,
                                itg_error *err);
 typedef struct itg_calibrate_options {
+    int32_t version;
     itg_float_kernels kernels; /* ITG_FLOAT_ONEDNN: other machines may get other statistics */
     int threads;
     itg_stop stop;
 } itg_calibrate_options;
+#define ITG_CALIBRATE_OPTIONS_VERSION 1
+#define ITG_CALIBRATE_OPTIONS_INIT ITG_INIT(ITG_CALIBRATE_OPTIONS_VERSION)
 /* The same on a stream that has not been read yet; memory does not grow with the samples. */
 itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
                                 const itg_preprocess *p, const itg_calibrate_options *options,
@@ -212,9 +232,12 @@ typedef struct itg_bits_range {
  */
 typedef struct itg_strategy_file itg_strategy_file;
 typedef struct itg_uniform_options {
+    int32_t version;
     int32_t weight_bits, activation_bits;
     itg_threshold_method activation_method, weight_method; /* itg_threshold_default() */
 } itg_uniform_options;
+#define ITG_UNIFORM_OPTIONS_VERSION 1
+#define ITG_UNIFORM_OPTIONS_INIT ITG_INIT(ITG_UNIFORM_OPTIONS_VERSION)
 itg_threshold_method itg_threshold_default(void);
 bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
 const char *itg_threshold_name(itg_threshold_method method);
@@ -296,13 +319,16 @@ itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file
 void itg_annotated_destroy(itg_annotated *annotated);
 itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_error *err);
 typedef struct itg_simulate_options {
+    int32_t version;
     const itg_dataset *labels;   /* NULL: none */
     const itg_user_metric *user; /* [ITG_USER_METRICS]; NULL: none */
     bool with_agreement;         /* also run the float model, for agreement and distortion */
     int threads;
 } itg_simulate_options;
+#define ITG_SIMULATE_OPTIONS_VERSION 1
+#define ITG_SIMULATE_OPTIONS_INIT ITG_INIT(ITG_SIMULATE_OPTIONS_VERSION)
 /* Runs the strategy as docs/arithmetic.md defines it. The score is also kept in file, and saved
- * with it. options NULL: all zero. */
+ * with it. options NULL: the defaults. */
 itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
                         const itg_simulate_options *options, itg_score *out, itg_error *err);
 
@@ -326,14 +352,18 @@ const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int
 /* ---- realization ---- */
 typedef struct itg_program itg_program;
 typedef struct itg_realize_options {
+    int32_t version;
     bool allow_overflow; /* false: fail with ITG_UNBOUNDED if an accumulator might overflow */
 } itg_realize_options;
+#define ITG_REALIZE_OPTIONS_VERSION 1
+#define ITG_REALIZE_OPTIONS_INIT ITG_INIT(ITG_REALIZE_OPTIONS_VERSION)
 typedef struct itg_bound {
     int32_t node;   /* its index in the prepared graph, or in the program */
     int64_t lo, hi; /* the exact interval of all partial sums; limited to int64 */
     bool fits;
     itg_accumulator acc;
 } itg_bound;
+/* options NULL: the defaults. */
 itg_status itg_realize_program(const itg_annotated *annotated, const itg_realize_options *options,
                                itg_program **out, itg_error *err);
 void itg_program_destroy(itg_program *program);
@@ -359,6 +389,7 @@ itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_e
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
 #define ITG_MOST_BLOCK 4096
 typedef struct itg_run_options {
+    int32_t version;
     const itg_preprocess *preprocess; /* NULL: as saved (itg_program_preprocess) */
     const itg_dataset *labels;        /* NULL: none */
     const itg_user_metric *user;      /* [ITG_USER_METRICS]; NULL: none */
@@ -374,7 +405,9 @@ typedef struct itg_run_options {
     const char *npy_path; /* writes the outputs as .npy, [samples, ...], one file each, named by
                              itg_program_npy_path; NULL: no files */
 } itg_run_options;
-/* Runs all samples. options NULL: all zero. */
+#define ITG_RUN_OPTIONS_VERSION 1
+#define ITG_RUN_OPTIONS_INIT ITG_INIT(ITG_RUN_OPTIONS_VERSION)
+/* Runs all samples. options NULL: the defaults. */
 itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
                            const itg_run_options *options, itg_score *out, itg_error *err);
 
@@ -470,11 +503,14 @@ typedef struct itg_emit_sizes {
     int64_t macs, weight_bytes, constant_bytes, arena_bytes;
 } itg_emit_sizes;
 typedef struct itg_emit_options {
+    int32_t version;
     const char *name;                 /* NULL: the program's, as a C identifier */
     int32_t samples;                  /* of the self-test; 0: 4 */
     const itg_dataset *data;          /* where they come from; NULL: random codes */
     const itg_preprocess *preprocess; /* for data; NULL: none */
 } itg_emit_options;
+#define ITG_EMIT_OPTIONS_VERSION 1
+#define ITG_EMIT_OPTIONS_INIT ITG_INIT(ITG_EMIT_OPTIONS_VERSION)
 /* Writes NAME.h, NAME.c and NAME_selftest.c, freestanding C99, into an existing folder
  * (docs/emit-c.md). ITG_UNSUPPORTED: the program is not integers alone, the error says why, and no
  * file is written. options and out may be NULL. */
@@ -579,6 +615,7 @@ typedef struct itg_trial {
 #define ITG_MAX_METHODS 8
 #define ITG_SEARCHER_TEXT 128
 typedef struct itg_search_options {
+    int32_t version;
     /* A searcher's name, and parameters of its own that differ from their defaults:
      * "anneal:t0=0.5,cooling=0.98". "": "greedy". */
     char searcher[ITG_SEARCHER_TEXT];
@@ -610,6 +647,8 @@ typedef struct itg_search_options {
     const itg_trial *replay;
     int64_t replay_count;
 } itg_search_options;
+#define ITG_SEARCH_OPTIONS_VERSION 1
+#define ITG_SEARCH_OPTIONS_INIT ITG_INIT(ITG_SEARCH_OPTIONS_VERSION)
 /* All options that influence the result, as one JSON object: without threads, cache_bytes, block
  * and replay. */
 itg_status itg_search_options_text(const itg_search_options *options, char **out, itg_error *err);
@@ -618,6 +657,7 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
                                         itg_search_options *out, itg_error *err);
 typedef struct itg_search_result itg_search_result;
 typedef struct itg_search_hooks {
+    int32_t version;
     void *context;
     double (*clock)(void *context); /* seconds; NULL: nothing is timed. Called by any thread */
     void (*progress)(void *context, const itg_trial *trial, const itg_trial *best, int64_t planned);
@@ -632,6 +672,8 @@ typedef struct itg_search_hooks {
      * NULL. */
     void (*note)(void *context, const char *text);
 } itg_search_hooks;
+#define ITG_SEARCH_HOOKS_VERSION 1
+#define ITG_SEARCH_HOOKS_INIT ITG_INIT(ITG_SEARCH_HOOKS_VERSION)
 /* The seed divides data into calibration and search samples, and a hold-out if none is given. */
 typedef struct itg_search_data {
     const itg_dataset *data, *labels;

@@ -92,7 +92,8 @@ static void files_hold_every_dimension_of_every_output(void **state)
     itg_score score = {0};
     itg_error err = {0};
     if (itg_program_run(program, &samples,
-                        &(itg_run_options){.preprocess = &p, .threads = 1, .npy_path = PATH},
+                        &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &p, .threads = 1,
+                                           .npy_path = PATH},
                         &score, &err) != ITG_OK)
         fail_msg("%s", err.message);
     expect(PATH, "'shape': (4, 2, 3,)", 24);
@@ -133,7 +134,8 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
         itg_error err = {0};
         assert_int_equal(
             itg_program_run(program, &samples,
-                            &(itg_run_options){.preprocess = &p, .labels = &labels, .threads = 1},
+                            &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &p,
+                                               .labels = &labels, .threads = 1},
                             &score, &err),
             cases[i].status);
         if (cases[i].status == ITG_OK)
@@ -149,11 +151,11 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
     itg_error err = {0};
     samples.shape = (itg_shape){.rank = 3, .dims = {2, 2, 3}};
     program = make_program();
-    assert_int_equal(
-        itg_program_run(program, &samples,
-                        &(itg_run_options){.preprocess = &p, .labels = &labels, .threads = 1},
-                        &score, &err),
-        ITG_MISMATCH);
+    assert_int_equal(itg_program_run(program, &samples,
+                                     &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &p,
+                                                        .labels = &labels, .threads = 1},
+                                     &score, &err),
+                     ITG_MISMATCH);
     assert_non_null(strstr(err.message, "no axis of classes"));
     itg_program_destroy(program);
 }

@@ -79,7 +79,7 @@ static itg_status keep(void *context, const itg_trial *trial, itg_error *err)
 static itg_status search(const small_network *n, const itg_search_data *data,
                          const itg_search_options *o, record *r, itg_error *err)
 {
-    itg_search_hooks hooks = {.context = r, .trial = keep};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = r, .trial = keep};
     itg_search_result *result = NULL;
     memset(r, 0, sizeof *r);
     itg_status status = itg_search(n->model, n->hw, &n->preprocess, data, o, &hooks, &result, err);
@@ -101,7 +101,8 @@ static void searched(const small_network *n, const itg_search_options *o, record
 
 static itg_search_options plain(void)
 {
-    return (itg_search_options){.searcher = "greedy", .trials = 12, .seed = 3, .threads = 1};
+    return (itg_search_options){ITG_SEARCH_OPTIONS_VERSION, .searcher = "greedy", .trials = 12,
+                                .seed = 3, .threads = 1};
 }
 
 /* The same search by the built-in metric and by one's own. */
