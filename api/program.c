@@ -170,17 +170,19 @@ static itg_status take_outputs(void *context, int64_t sample, const itg_tensor *
 itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
                            const itg_run_options *run, itg_score *out, itg_error *err)
 {
-    const itg_run_options none = {0};
+    const itg_run_options none = ITG_RUN_OPTIONS_INIT;
     itg_preprocess saved;
     itg_evaluation evaluation = {0};
-    itg_status status = ITG_OK;
     sinks to = {run ? run : &none, NULL};
     run = to.options;
+    itg_status status =
+        itg_check_version("itg_run_options", run->version, ITG_RUN_OPTIONS_VERSION, err);
     itg_evaluate_options options = {.data = data,
                                     .preprocess = run->preprocess,
                                     .labels = run->labels,
+                                    .user = run->user,
                                     .threads = run->threads};
-    if (!run->preprocess) {
+    if (status == ITG_OK && !run->preprocess) {
         status = itg_program_preprocess(program, &saved, err);
         options.preprocess = &saved;
     }

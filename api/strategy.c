@@ -16,10 +16,12 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 const itg_dataset *calibration, const itg_uniform_options *options,
                                 itg_strategy_file **out, itg_error *err)
 {
+    itg_status status = itg_check_version("itg_uniform_options", options->version,
+                                          ITG_UNIFORM_OPTIONS_VERSION, err);
+    if (status != ITG_OK) return status;
     itg_strategy_file *file = calloc(1, sizeof *file);
     if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
-    itg_status status =
-        itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
+    status = itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
     if (status == ITG_OK)
         status = hw->all_float
                      ? itg_strategy_create(model, &file->strategy, err)
@@ -45,7 +47,9 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
 itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
                                 const itg_recover_options *options, itg_error *err)
 {
-    if (file->hardware->all_float) return ITG_OK;
+    itg_status status = itg_check_version("itg_recover_options", options->version,
+                                          ITG_RECOVER_OPTIONS_VERSION, err);
+    if (status != ITG_OK || file->hardware->all_float) return status;
     return itg_recover(model, file->hardware, &file->preprocess, options, file->strategy, err);
 }
 

@@ -39,14 +39,11 @@ static itg_status read_preprocess(const bench_network *n, itg_preprocess *p, itg
 
 static itg_status load_labels(bench_subject *s, itg_error *err)
 {
-    int64_t count = 0, samples = bench_subject_samples(s);
+    int64_t samples = bench_subject_samples(s);
     if (!s->network->labels) return ITG_OK;
-    itg_status status = itg_dataset_load(s->network->labels, samples, &s->labels, err);
-    if (status == ITG_OK) status = itg_dataset_labels(s->labels, &s->set.labels, &count, err);
-    if (status == ITG_OK && count != samples)
-        status = itg_fail(err, ITG_MISMATCH, "%s: %lld labels for %lld samples", s->network->labels,
-                          (long long)count, (long long)samples);
-    return status;
+    s->set.has_classes = true;
+    itg_status status = itg_dataset_load(s->network->labels, samples, &s->set.labels, err);
+    return status == ITG_OK ? itg_labels_check(s->set.labels, samples, err) : status;
 }
 
 itg_status bench_subject_model(bench_subject *s, itg_error *err)
@@ -104,7 +101,7 @@ static itg_status prepare(bench_subject *s, itg_error *err)
 {
     const itg_graph *graph = s->model;
     itg_evaluator *e = &s->evaluator;
-    itg_search_options none = {0};
+    itg_search_options none = ITG_SEARCH_OPTIONS_INIT;
     e->model = s->model;
     e->hw = s->hw;
     e->preprocess = &s->preprocess;
@@ -194,10 +191,9 @@ void bench_subject_close(bench_subject *s)
     free(s->real);
     itg_evaluator_deinit(&s->evaluator);
     itg_reference_deinit(&s->set.outputs);
-    free(s->set.labels);
     free(s->set.classes);
     itg_stats_destroy(s->stats);
-    itg_dataset_destroy(s->labels);
+    itg_dataset_destroy(s->set.labels);
     itg_dataset_destroy(s->calibration);
     itg_dataset_destroy(s->set.data);
     itg_hardware_destroy(s->hw);
@@ -256,7 +252,7 @@ itg_status bench_subject_realize(const bench_subject *s, const int32_t *point,
     itg_annotated *a = NULL;
     itg_status status = itg_evaluator_resolve(&s->evaluator, point, &strategy, err);
     if (status == ITG_OK) status = itg_annotate(s->model, s->hw, strategy, &a, err);
-    if (status == ITG_OK) status = itg_realize_program(a, &(itg_realize_options){0}, program, err);
+    if (status == ITG_OK) status = itg_realize_program(a, NULL, program, err);
     itg_strategy_destroy(strategy);
     if (status == ITG_OK)
         *annotated = a;

@@ -104,19 +104,22 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model", path);
     itg_status status = itg_cli_data_open(c->args, &data, err);
     if (status == ITG_OK && c->info[side]->is_program) {
-        const itg_run_options options = {.labels = data.labels, .threads = threads};
+        const itg_run_options options = {ITG_RUN_OPTIONS_VERSION, .labels = data.labels,
+                                         .threads = threads};
         status = itg_program_open(path, &program, err);
         if (status == ITG_OK)
             status = itg_program_run(program, data.samples, &options, &score, err);
     } else if (status == ITG_OK) {
         status = itg_strategy_open(c->model, path, &file, err);
+        const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .labels = data.labels,
+                                              .threads = threads};
         if (status == ITG_OK)
-            status = itg_simulate(c->model, file, data.samples, data.labels, false, threads, &score,
-                                  err);
+            status = itg_simulate(c->model, file, data.samples, &options, &score, err);
     }
     if (status == ITG_OK) {
         for (int m = 0; m < ITG_METRIC_COUNT; m++)
             if (!itg_metric_is_cost((itg_metric)m)) c->score[side].value[m] = score.value[m];
+        memcpy(c->score[side].user, score.user, sizeof score.user);
         c->score[side].samples = score.samples;
         memcpy(c->score[side].digest, score.digest, sizeof score.digest);
     }
@@ -274,7 +277,7 @@ static int print_totals(const comparison *c)
     for (int m = 0; m < ITG_METRIC_ALL; m++) {
         double x = itg_score_get(a, (itg_metric)m), y = itg_score_get(b, (itg_metric)m);
         if (m != ITG_METRIC_ACCURACY && m != ITG_METRIC_DISTORTION && !(isnan(x) && isnan(y)))
-            itg_cli_metric_row(&table, (itg_metric)m, x, y);
+            itg_cli_metric_row(&table, (itg_metric)m, a, b);
     }
     if (a->samples > 0 && b->samples > 0) {
         itg_cli_table_cell(&table, "samples");

@@ -92,7 +92,8 @@ static double quality_of(const itg_cli_logged *run)
 static regression compare(const itg_cli_logged *run, const reached *before)
 {
     double quality = quality_of(run), cost = cost_of(run);
-    if (before->surest && quality >= ITG_QUALITY_KNOWN && quality < before->quality)
+    if (before->surest && quality < before->quality &&
+        itg_cli_knows_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]))
         return (regression){.than = before->surest, .of_quality = true};
     if (before->cheapest && cost > before->cost * (1 + COST_SLACK))
         return (regression){.than = before->cheapest, .increase = cost / before->cost - 1};
@@ -109,8 +110,8 @@ static void reach(reached *so_far, const itg_cli_logged *run)
         so_far->cheapest = run->record->run;
         so_far->cost = cost;
     }
-    if (quality < ITG_QUALITY_KNOWN || best->samples <= 0) return;
-    if (itg_goal_quality_metric(&run->options.goal) != ITG_METRIC_SQNR)
+    if (!itg_cli_knows_quality(&run->options.goal, best) || best->samples <= 0) return;
+    if (itg_goal_counts_classes(&run->options.goal))
         itg_cli_interval(quality, best->samples, &lo, &hi);
     if (!so_far->surest || lo > so_far->quality) {
         so_far->surest = run->record->run;
@@ -189,8 +190,7 @@ static void quality_cell(itg_cli_table *table, const itg_goal *goal, bool has,
                          const itg_score *score)
 {
     char text[32];
-    bool agreement = itg_goal_quality_metric(goal) != ITG_METRIC_SQNR &&
-                     !itg_score_knows(score, ITG_METRIC_TOP1);
+    bool agreement = itg_goal_counts_classes(goal) && !itg_score_knows(score, ITG_METRIC_TOP1);
     itg_cli_table_cell(
         table, "%s%s", has ? itg_cli_quality_text(goal, score, text, sizeof text) : "-",
         has && agreement && itg_score_knows(score, ITG_METRIC_AGREEMENT) ? " a" : "");
@@ -221,7 +221,7 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
     itg_cli_table_cell(table, "%.40s", itg_cli_state(run, text, sizeof text));
     itg_cli_table_cell(table, "%s", r->info.engine_version);
     const itg_goal *goal = &run->options.goal;
-    bool top1 = itg_goal_quality_metric(goal) != ITG_METRIC_SQNR &&
+    bool top1 = itg_goal_counts_classes(goal) &&
                 itg_score_knows(&r->result[ITG_RESULT_FLOAT], ITG_METRIC_TOP1);
     quality_cell(table, goal, r->known[ITG_RESULT_FLOAT] && top1, &r->result[ITG_RESULT_FLOAT]);
     quality_cell(table, goal, r->known[ITG_RESULT_BEST], &r->result[ITG_RESULT_BEST]);

@@ -44,7 +44,7 @@ static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score 
     if (first < 0 || first > 0) return first < 0;
     for (int32_t i = 1; i < goal->objective_count; i++) {
         itg_metric m = goal->objectives[i];
-        double next = itg_metric_about(m)->up ? quality : a->value[m] - b->value[m];
+        double next = itg_metric_is_cost(m) ? a->value[m] - b->value[m] : quality;
         if (next < 0 || next > 0) return next < 0;
     }
     if (second < 0 || second > 0) return second < 0;
@@ -63,8 +63,7 @@ static bool floats_of(const shown *s, itg_score *out)
     *out = itg_score_unknown();
     out->value[ITG_METRIC_AGREEMENT] = 1;
     if (r->known[ITG_RESULT_SEARCH_FLOAT]) *out = r->result[ITG_RESULT_SEARCH_FLOAT];
-    bool needed =
-        itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && itg_goal_drop(goal) >= 0 && labelled;
+    bool needed = itg_goal_drop(goal) >= 0 && (labelled || !itg_goal_counts_classes(goal));
     return s->run.has_goal && (r->known[ITG_RESULT_SEARCH_FLOAT] || !needed);
 }
 
@@ -133,7 +132,7 @@ static void close_run(shown *s)
 /* Of a trial that was stopped early only a bound of its quality is known: a share, or dB. */
 static void json_stop(itg_json_writer *json, const itg_goal *goal, const itg_score *score)
 {
-    double unit = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR ? 100 : 1;
+    double unit = itg_goal_counts_classes(goal) ? 1 : 100;
     if (score->stopped_at > 0) {
         itg_json_put_int(json, "stopped_at", score->stopped_at);
         itg_json_put_number(json, "quality_at_most", unit * itg_goal_quality(goal, score));
@@ -281,7 +280,7 @@ static void result_row(itg_cli_table *table, const itg_cli_logged *run, itg_run_
     if (!run->record->known[which]) return;
     itg_cli_table_cell(table, "%s", itg_cli_result_name(which));
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, score, text, sizeof text));
-    if (itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && quality >= 0 && score->samples > 0) {
+    if (itg_goal_counts_classes(goal) && quality >= 0 && score->samples > 0) {
         itg_cli_interval(quality, score->samples, &lo, &hi);
         itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
     } else {

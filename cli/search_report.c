@@ -215,8 +215,10 @@ static void print_saved(const itg_cli_search_work *w, const itg_score *best)
 static void print_quality(const itg_cli_search_work *w, const itg_score *s)
 {
     char sqnr[32];
-    if (itg_goal_quality_metric(&w->options.goal) == ITG_METRIC_SQNR)
-        itg_cli_print_line("its SQNR", "%s on %lld hold-out samples",
+    char name[64];
+    snprintf(name, sizeof name, "its %s", itg_cli_quality_name(&w->options.goal, false));
+    if (!itg_goal_counts_classes(&w->options.goal))
+        itg_cli_print_line(name, "%s on %lld hold-out samples",
                            itg_cli_quality_text(&w->options.goal, s, sqnr, sizeof sqnr),
                            (long long)s->samples);
     bool labelled = itg_score_knows(s, ITG_METRIC_TOP1);

@@ -174,6 +174,11 @@ itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t
 itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
                                itg_program **out, itg_error *err)
 {
+    if (options != NULL) {
+        itg_status status = itg_check_version("itg_realize_options", options->version,
+                                              ITG_REALIZE_OPTIONS_VERSION, err);
+        if (status != ITG_OK) return status;
+    }
     int32_t count = a->graph->output_count;
     itg_tap *outputs = calloc((size_t)count + 1, sizeof *outputs);
     if (outputs == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a program");

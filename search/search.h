@@ -35,6 +35,7 @@ typedef struct itg_searching {
     itg_sample_set sets[2]; /* search samples, hold-out */
     itg_stats *stats;
     itg_dataset *calib;
+    pthread_mutex_t user_lock; /* of calls to the user's metrics */
     itg_evaluator evaluator;
     itg_objective objective;
     itg_search_result *result;

@@ -299,7 +299,7 @@ itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const 
                          int threads, itg_stats **out, itg_error *err)
 {
     const itg_calibration_source source = {.data = data};
-    const itg_calibrate_options options = {.threads = threads};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .threads = threads};
     return itg_calibrate_from(graph, &source, p, &options, out, err);
 }
 

@@ -106,7 +106,7 @@ itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, i
     if (!itg_shape_elements(&shape, &elements))
         return itg_fail(err, ITG_LIMIT, "%s: %" PRId64 " samples are too many elements", data->path,
                         count);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; samples && i < count; i++)
         if (samples[i] < 0 || samples[i] >= data->shape.dims[0])
             return itg_fail(err, ITG_BAD_ARGUMENT, "%s: sample %" PRId64 " of %" PRId64, data->path,
                             samples[i], data->shape.dims[0]);
@@ -125,9 +125,10 @@ itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, i
                         count);
     }
     for (int64_t i = 0; i < count; i++) {
-        numbers[i] = itg_dataset_number(data, samples[i]);
+        int64_t sample = samples ? samples[i] : i;
+        numbers[i] = itg_dataset_number(data, sample);
         memcpy((unsigned char *)chosen->data + (size_t)i * bytes,
-               (const unsigned char *)data->data + (size_t)samples[i] * bytes, bytes);
+               (const unsigned char *)data->data + (size_t)sample * bytes, bytes);
     }
     hash_dataset(chosen);
     *out = chosen;
@@ -174,6 +175,15 @@ bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out)
     if (!(real >= -0x1p53 && real <= 0x1p53)) return false;
     *out = (int64_t)real;
     return (double)*out == real;
+}
+
+itg_status itg_labels_check(const itg_dataset *labels, int64_t samples, itg_error *err)
+{
+    int64_t count = itg_data_samples(labels);
+    if (count == samples) return ITG_OK;
+    return itg_fail(err, ITG_MISMATCH,
+                    "%s: %" PRId64 " label%s, but the data has %" PRId64 " sample%s", labels->path,
+                    count, itg_plural(count), samples, itg_plural(samples));
 }
 
 itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count,

@@ -23,11 +23,13 @@ int64_t itg_dataset_number(const itg_dataset *data, int64_t sample);
  * present = size declared, inflation capped. limit > 0: the first samples only. */
 itg_status itg_dataset_load(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
 void itg_dataset_destroy(itg_dataset *data);
-/* A new dataset of the listed samples. */
+/* A new dataset of the listed samples; NULL: of the first ones. */
 itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count,
                               itg_dataset **out, itg_error *err);
 /* Element i of the whole as an integer; false: it is none, or one beyond 2^53 in a float. */
 bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out);
+/* ITG_MISMATCH: more labels than samples, or fewer. */
+itg_status itg_labels_check(const itg_dataset *labels, int64_t samples, itg_error *err);
 /* Labels as integers [samples]; any integer (or integral float) array of shape [N] or [N,1]. Caller
  * frees. */
 itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count,

@@ -1,5 +1,5 @@
 /* Strategy files, read: every member is checked against the graph before anything is kept. */
-#include "base/json_take.h"
+#include "base/user_metric.h"
 #include "sim/strategy_file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -81,8 +81,7 @@ static void read_bias(reader *r, const itg_json_value *array, itg_edge_choice *e
     size_t count = count_channels(r, array, "biases");
     if (count == 0) return;
     float *bias = itg_arena_array(r->s->arena, count, sizeof *bias);
-    if (!bias)
-        itg_json_refuse(&r->t, array, ITG_NO_MEMORY, "no memory for %zu biases", count);
+    if (!bias) itg_json_refuse(&r->t, array, ITG_NO_MEMORY, "no memory for %zu biases", count);
     for (size_t i = 0; i < count && r->t.status == ITG_OK; i++) {
         double value = read_hex(r, itg_json_at(array, i));
         bias[i] = (float)value;
@@ -328,11 +327,13 @@ void itg_results_read(const itg_json *json, itg_score *out)
         (v = itg_json_find(results, "samples")) == NULL ||
         itg_json_get_int(json, v, 1, INT64_C(1) << 53, &r.samples, NULL) != ITG_OK)
         return;
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         if ((v = itg_json_find(results, itg_metric_about((itg_metric)m)->name)) == NULL ||
             itg_json_get_number(json, v, &r.value[m], NULL) != ITG_OK ||
             !itg_metric_allows((itg_metric)m, r.value[m]))
             r.value[m] = (double)NAN;
+    itg_json_taker t = {json, NULL, ITG_OK};
+    itg_user_metrics_read(&t, results, r.user, &r.value[ITG_METRIC_USER1]);
     *out = r;
 }
 
@@ -345,7 +346,7 @@ itg_status itg_strategy_model_options(const char *path, itg_model_options *out, 
     const itg_json_value *strategy = itg_json_find(itg_json_root(json), "strategy");
     const itg_json_value *v = strategy ? itg_json_find(strategy, "equalized") : NULL;
     if (v) (void)itg_json_get_bool(json, v, &equalized, NULL); /* what is wrong, reading tells */
-    out->no_equalize = !equalized;
+    *out = (itg_model_options){ITG_MODEL_OPTIONS_VERSION, .no_equalize = !equalized};
     itg_json_destroy(json);
     return ITG_OK;
 }

@@ -1,5 +1,5 @@
 /* Strategy files, written. */
-#include "base/json_write.h"
+#include "base/user_metric.h"
 #include "sim/strategy_file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -104,10 +104,11 @@ static void put_results(itg_json_writer *w, const itg_score *r)
     if (r->samples == 0) return;
     itg_json_begin(w, "results", '{');
     itg_json_put_int(w, "samples", r->samples);
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         if (isfinite(r->value[m]))
             itg_json_put(w, itg_metric_about((itg_metric)m)->name, "%.17g", r->value[m]);
     itg_json_put_hash(w, "digest", r->digest);
+    itg_user_metrics_write(w, r->user, &r->value[ITG_METRIC_USER1]);
     itg_json_end(w, '}');
 }
 

@@ -15,7 +15,8 @@ static void add_program(itg_strbuf *out, int network, const char *target)
     itg_annotated *a = NULL;
     itg_program *p = NULL;
     itg_preprocess plain = itg_preprocess_default();
-    itg_uniform_options options = {7, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 7, 8, ITG_THRESHOLD_MSE,
+                                   ITG_THRESHOLD_MAX};
     itg_error err = {0};
     REQUIRE(fuzz_model(network, &bytes));
     itg_model *model = fuzz_prepare(bytes.text, bytes.length);

@@ -132,7 +132,8 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     itg_runner runner = itg_runner_sim(a);
     if (itg_evaluate(&runner, &options, &simulated, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
-    itg_realize_options realize = {.allow_overflow = overflow == MAY_OVERFLOW};
+    itg_realize_options realize = {ITG_REALIZE_OPTIONS_VERSION,
+                                   .allow_overflow = overflow == MAY_OVERFLOW};
     itg_status status = itg_realize_program(a, &realize, &program, &err);
     if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     compare_memory(hw, a, program, seed);
@@ -223,7 +224,7 @@ static void compare_recovered(const itg_hardware *hw, const itg_graph *g, itg_st
                               counts *c)
 {
     itg_preprocess p = itg_preprocess_default();
-    const itg_recover_options options = {.data = data, .threads = 1};
+    const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = data, .threads = 1};
     itg_annotated *a = NULL;
     itg_error err = {0};
     counts ignored = {0};

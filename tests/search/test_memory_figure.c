@@ -158,7 +158,7 @@ static int64_t figure_of(const itg_hardware *hw, const itg_annotated *a, const i
     itg_score score;
     int64_t bytes = -1, activations = -1;
     itg_error err;
-    itg_realize_options options = {.allow_overflow = true};
+    itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true};
     if (itg_realize_program(a, &options, &p, &err) != ITG_OK) fail_msg("%s", err.message);
     assert_int_equal(itg_program_costs(hw, a, NULL, &score, NULL), ITG_OK);
     assert_int_equal(itg_program_ram_bytes(p, &bytes, NULL), ITG_OK);

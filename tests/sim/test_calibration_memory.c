@@ -94,7 +94,8 @@ static void resolve_every_method(const subject *s, const itg_hardware *hw, const
 {
     for (int m = 0; m < ITG_THRESHOLD_METHOD_COUNT; m++) {
         const itg_threshold_method method = (itg_threshold_method)m;
-        const itg_uniform_options options = {8, 8, method, ITG_THRESHOLD_MAX};
+        const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, method,
+                                             ITG_THRESHOLD_MAX};
         itg_strategy_file *file = NULL;
         itg_error err = {.message = ""};
         if (itg_uniform_strategy(s->model, hw, &s->preprocess, stats, NULL, &options, &file,
@@ -106,7 +107,8 @@ static void resolve_every_method(const subject *s, const itg_hardware *hw, const
 
 static size_t peak_of(const subject *s, int64_t samples)
 {
-    const itg_calibrate_options options = {.kernels = s->kernels, .threads = 1};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .kernels = s->kernels,
+                                           .threads = 1};
     itg_hardware *hw = NULL;
     itg_data_stream *stream = NULL;
     itg_stats *stats = NULL;
@@ -253,7 +255,7 @@ static void a_stream_gives_what_the_whole_file_gives(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         for (int64_t limit = 0; limit <= 37; limit += 37) {
-            const itg_calibrate_options options = {.threads = 3};
+            const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .threads = 3};
             itg_calibration_source source = {0};
             itg_dataset *data = NULL;
             itg_stats *whole = NULL, *streamed = NULL;
@@ -278,7 +280,7 @@ static void picked_samples_give_what_their_copy_gives(void **state)
     static const int64_t picked[] = {700, 3, 3, 1199, 0, 42, 64, 65, 66, 67, 68, 69, 70};
     enum { PICKED = sizeof picked / sizeof *picked };
     const itg_preprocess p = itg_preprocess_default();
-    const itg_calibrate_options options = {.threads = 1};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .threads = 1};
     itg_graph *g = make_graph();
     itg_dataset *data = NULL, *copy = NULL;
     itg_stats *a = NULL, *b = NULL;

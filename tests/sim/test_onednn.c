@@ -112,7 +112,8 @@ static itg_stats *calibrate(const itg_model *model, const itg_dataset *data,
                             itg_float_kernels kernels, int threads)
 {
     const itg_calibration_source source = {.data = data};
-    const itg_calibrate_options options = {.kernels = kernels, .threads = threads};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .kernels = kernels,
+                                           .threads = threads};
     const itg_preprocess p = cifar();
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};

@@ -341,7 +341,10 @@ static bool simulates(void *context)
     itg_strategy_file file = file_of(c);
     itg_score score = {0};
     itg_error err = {0};
-    itg_status status = itg_simulate(model, &file, &data, NULL, true, 1, &score, &err);
+    itg_status status = itg_simulate(
+        model, &file, &data,
+        &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true, .threads = 1},
+        &score, &err);
     bool done = is_done(status, &err, score.samples != 0);
     if (done)
         assert_true(
@@ -366,7 +369,8 @@ static bool makes_uniform(void *context)
     resolution *r = context;
     itg_model *model = r->c->g;
     itg_preprocess p = itg_preprocess_default();
-    itg_uniform_options options = {8, 16, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 16, ITG_THRESHOLD_MAX,
+                                   ITG_THRESHOLD_MAX};
     itg_strategy_file *file = NULL;
     itg_error err = {0};
     itg_status status =

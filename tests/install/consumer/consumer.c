@@ -39,8 +39,8 @@ int main(int argc, char **argv)
         images[0][i] = (float)(i * 7919 % 256) / 255;
     const itg_tensor array = {ITG_F32, {4, {SAMPLES, 1, 16, 16}}, images};
     const itg_preprocess none = itg_preprocess_default();
-    itg_search_options options = {.trials = 20};
-    itg_search_hooks hooks = {.progress = count_trial};
+    itg_search_options options = {ITG_SEARCH_OPTIONS_VERSION, .trials = 20};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .progress = count_trial};
     itg_model *model = NULL;
     itg_hardware *hw = NULL;
     itg_dataset *data = NULL;
@@ -58,9 +58,9 @@ int main(int argc, char **argv)
     if (itg_search(model, hw, &none, &samples, &options, &hooks, &result, &err) != ITG_OK)
         return fail(&err);
     const itg_strategy_file *strategy = itg_search_strategy(result);
-    const itg_run_options run = {.preprocess = &none, .outputs = keep};
+    const itg_run_options run = {ITG_RUN_OPTIONS_VERSION, .preprocess = &none, .outputs = keep};
     if (itg_annotate_strategy(model, strategy, &annotated, &err) != ITG_OK ||
-        itg_realize_program(annotated, &(itg_realize_options){0}, &program, &err) != ITG_OK ||
+        itg_realize_program(annotated, NULL, &program, &err) != ITG_OK ||
         itg_program_run(program, data, &run, &score, &err) != ITG_OK)
         return fail(&err);
     bool any = false;

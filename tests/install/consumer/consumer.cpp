@@ -47,7 +47,7 @@ static void run(const char *path)
         return itg_calibrate_model(model.get(), data.get(), &none, 1, out, err);
     });
     for (int bits : {8, 4}) {
-        const itg_uniform_options options = {bits, 8, itg_threshold_default(),
+        const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, bits, 8, itg_threshold_default(),
                                              itg_threshold_default()};
         itg_error err = {};
         itg_score simulated, ran;
@@ -60,10 +60,9 @@ static void run(const char *path)
         });
         auto program = made<itg_program, itg_program_destroy>(
             [&](auto out, auto e) { return itg_realize_program(annotated.get(), nullptr, out, e); });
-        check(itg_simulate(model.get(), strategy.get(), data.get(), nullptr, false, 0, &simulated,
-                           &err),
+        check(itg_simulate(model.get(), strategy.get(), data.get(), nullptr, &simulated, &err),
               err);
-        const itg_run_options as_saved = {};
+        const itg_run_options as_saved = ITG_RUN_OPTIONS_INIT;
         check(itg_program_run(program.get(), data.get(), &as_saved, &ran, &err), err);
         if (!std::equal(std::begin(ran.digest), std::end(ran.digest), simulated.digest))
             throw std::runtime_error("simulation and program differ");
