@@ -1,6 +1,6 @@
-/* ONNX file of domain "ai.intaglio" -> program. Every number in it is a stranger's: fields are
- * range-checked as they are read, and the finished program passes the same checks as a lowered one
- * before anything is computed or allocated from it. */
+/* ONNX file of domain "ai.intaglio" -> program. The file is not trusted: fields are range-checked
+ * as they are read, and the finished program passes the same checks as a lowered one before
+ * anything is computed or allocated from it. */
 #include "realize/artefact.h"
 #include "realize/fields.h"
 #include "graph/names.h"

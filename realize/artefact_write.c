@@ -72,8 +72,8 @@ static void write_ends(const itg_program *p, itg_onnx_writer *w)
     }
 }
 
-/* What a reader needs who only wants to dequantize: repeats the attributes of the producing node.
- */
+/* What a reader needs who only wants to dequantize: repeats the attributes of the producing
+ * node. */
 static itg_status write_output_keys(const itg_program *p, itg_onnx_writer *w, itg_error *err)
 {
     itg_strbuf key = {0}, text = {0};
