@@ -77,8 +77,8 @@ static void change_cell(itg_cli_table *table, itg_unit unit, double a, double b)
 void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, double a, double b)
 {
     char text[32];
-    itg_cli_table_cell(table, "%s", itg_metric_about(metric)->words);
-    itg_cli_table_cell(table, "%s", itg_cli_metric_text(metric, a, text));
+    itg_cli_table_texts(table, itg_metric_about(metric)->words,
+                        itg_cli_metric_text(metric, a, text), NULL);
     itg_cli_table_cell(table, "%s", itg_cli_metric_text(metric, b, text));
     change_cell(table, itg_metric_about(metric)->unit, a, b);
 }
