@@ -81,8 +81,7 @@ void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, const itg_score
     const itg_metric_info about = itg_score_about(*a->user[0].name ? a : b, metric);
     double x = itg_score_get(a, metric), y = itg_score_get(b, metric);
     char text[32];
-    itg_cli_table_cell(table, "%s", about.words);
-    itg_cli_table_cell(table, "%s", itg_cli_unit_text(about.unit, x, text));
+    itg_cli_table_texts(table, about.words, itg_cli_unit_text(about.unit, x, text), NULL);
     itg_cli_table_cell(table, "%s", itg_cli_unit_text(about.unit, y, text));
     change_cell(table, about.unit, x, y);
 }

@@ -267,10 +267,7 @@ static int compare_json(const comparison *c)
 
 static void cells(itg_cli_table *table, const char *name, const char *a, const char *b)
 {
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", a);
-    itg_cli_table_cell(table, "%s", b);
-    itg_cli_table_cell(table, "%s", strcmp(a, b) == 0 ? "" : "differs");
+    itg_cli_table_texts(table, name, a, b, strcmp(a, b) == 0 ? "" : "differs", NULL);
 }
 
 static void warn(const comparison *c)
@@ -352,8 +349,8 @@ static void quality_row(itg_cli_table *table, const comparison *c, itg_run_resul
     const itg_goal *ga = &c->a.options.goal, *gb = &c->b.options.goal;
     double p = itg_goal_quality(ga, a), q = itg_goal_quality(gb, b);
     if (!r->known[which] && !t->known[which]) return;
-    itg_cli_table_cell(table, "%s", itg_cli_result_name(which));
-    itg_cli_table_cell(table, "%s", quality_text(ga, a, text, sizeof text));
+    itg_cli_table_texts(table, itg_cli_result_name(which), quality_text(ga, a, text, sizeof text),
+                        NULL);
     itg_cli_table_cell(table, "%s", quality_text(gb, b, text, sizeof text));
     if (r->known[which] && t->known[which] && itg_cli_knows_quality(ga, a) &&
         itg_cli_knows_quality(gb, b) && itg_cli_same_quality(ga, gb))
@@ -386,10 +383,7 @@ static int print_results(const comparison *c)
         "\nQuality on the hold-out (top-1, or (a) agreement with float, with 95 % intervals; or dB "
         "of SQNR), and costs\nof the best:\n");
     itg_cli_table_init(&table, "lrrr");
-    itg_cli_table_cell(&table, "%s", "");
-    itg_cli_table_cell(&table, "A");
-    itg_cli_table_cell(&table, "B");
-    itg_cli_table_cell(&table, "B against A");
+    itg_cli_table_texts(&table, "", "A", "B", "B against A", NULL);
     for (int i = 0; i <= ITG_RESULT_BEST; i++)
         quality_row(&table, c, (itg_run_result)i);
     cost_rows(&table, c->a.record, c->b.record);
@@ -448,9 +442,7 @@ static int print_edges(const comparison *c)
            c->differing ? ":\n" : ".");
     if (c->differing == 0) return ITG_CLI_OK;
     itg_cli_table_init(&table, "lll");
-    itg_cli_table_cell(&table, "value -> node.slot");
-    itg_cli_table_cell(&table, "A");
-    itg_cli_table_cell(&table, "B");
+    itg_cli_table_texts(&table, "value -> node.slot", "A", "B", NULL);
     for (int64_t i = 0; i < c->pair_count; i++) {
         const edge_pair *p = &c->pairs[i];
         const itg_run_edge *any = p->a ? p->a : p->b;

@@ -32,7 +32,7 @@ static int by_bytes(const itg_run_data *a, const itg_run_data *b)
     return memcmp(a->hash, b->hash, sizeof a->hash);
 }
 
-static int by_number(double a, double b)
+int itg_cli_by_number(double a, double b)
 {
     return (a > b) - (a < b);
 }
@@ -47,10 +47,11 @@ static int by_goal(const itg_cli_logged *a, const itg_cli_logged *b)
     char mine[96], theirs[96];
     int order = strcmp(itg_goal_objectives_text(g, mine, sizeof mine),
                        itg_goal_objectives_text(h, theirs, sizeof theirs));
-    if (order == 0) order = by_number(itg_goal_drop(g), itg_goal_drop(h));
-    if (order == 0) order = by_number(itg_goal_least_sqnr(g), itg_goal_least_sqnr(h));
+    if (order == 0) order = itg_cli_by_number(itg_goal_drop(g), itg_goal_drop(h));
+    if (order == 0) order = itg_cli_by_number(itg_goal_least_sqnr(g), itg_goal_least_sqnr(h));
     for (int i = 0; i < ITG_METRIC_COUNT && order == 0; i++)
-        order = by_number(itg_goal_limit(g, (itg_metric)i), itg_goal_limit(h, (itg_metric)i));
+        order =
+            itg_cli_by_number(itg_goal_limit(g, (itg_metric)i), itg_goal_limit(h, (itg_metric)i));
     return order;
 }
 
@@ -84,14 +85,14 @@ static double cost_of(const itg_cli_logged *run)
         .value[run->has_goal ? itg_goal_objective(goal) : ITG_METRIC_WEIGHT_BYTES];
 }
 
-static double quality_of(const itg_cli_logged *run)
+double itg_cli_best_quality(const itg_cli_logged *run)
 {
     return itg_goal_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]);
 }
 
 static regression compare(const itg_cli_logged *run, const reached *before)
 {
-    double quality = quality_of(run), cost = cost_of(run);
+    double quality = itg_cli_best_quality(run), cost = cost_of(run);
     if (before->surest && quality < before->quality &&
         itg_cli_knows_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]))
         return (regression){.than = before->surest, .of_quality = true};
@@ -104,7 +105,8 @@ static regression compare(const itg_cli_logged *run, const reached *before)
 static void reach(reached *so_far, const itg_cli_logged *run)
 {
     const itg_score *best = &run->record->result[ITG_RESULT_BEST];
-    double quality = quality_of(run), cost = cost_of(run), lo = quality - SQNR_SLACK, hi = 0;
+    double quality = itg_cli_best_quality(run), cost = cost_of(run), lo = quality - SQNR_SLACK,
+           hi = 0;
     if (!run->record->goal_met) return;
     if (cost > 0 && (!so_far->cheapest || cost < so_far->cost)) {
         so_far->cheapest = run->record->run;
@@ -212,10 +214,9 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
     const itg_run_record *r = run->record;
     char text[128];
     itg_cli_table_cell(table, "%lld", (long long)r->run);
-    itg_cli_table_cell(table, "%s", itg_cli_when(r->info.started, text, sizeof text));
-    itg_cli_table_cell(table, "%s", itg_cli_base_name(r->info.model_name));
-    itg_cli_table_cell(table, "%s", r->info.hardware_name);
-    itg_cli_table_cell(table, "%s", r->info.searcher);
+    itg_cli_table_texts(table, itg_cli_when(r->info.started, text, sizeof text),
+                        itg_cli_base_name(r->info.model_name), r->info.hardware_name,
+                        r->info.searcher, NULL);
     itg_cli_table_cell(table, "%s", itg_cli_short_goal(run, text, sizeof text));
     itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)r->trials, text));
     itg_cli_table_cell(table, "%.40s", itg_cli_state(run, text, sizeof text));
@@ -236,12 +237,10 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
 
 void itg_cli_runs_titles(itg_cli_table *table, bool with_worse)
 {
-    static const char *const titles[] = {"run",  "started (UTC)", "model",   "hardware", "searcher",
-                                         "goal", "trials",        "state",   "engine",   "float",
-                                         "best", "weight bytes",  "of 8 bit"};
     itg_cli_table_init(table, with_worse ? "rlllllrllrrrrl" : "rlllllrllrrrr");
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        itg_cli_table_cell(table, "%s", titles[i]);
+    itg_cli_table_texts(table, "run", "started (UTC)", "model", "hardware", "searcher", "goal",
+                        "trials", "state", "engine", "float", "best", "weight bytes", "of 8 bit",
+                        NULL);
     if (with_worse) itg_cli_table_cell(table, "%s", "");
 }
 

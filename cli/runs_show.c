@@ -207,8 +207,7 @@ static int show_json(const shown *s)
 
 static void pair(itg_cli_table *table, const char *name, const char *value)
 {
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", value);
+    itg_cli_table_texts(table, name, value, NULL);
 }
 
 static void data_pair(itg_cli_table *table, const char *name, const itg_run_data *data,
@@ -278,8 +277,8 @@ static void result_row(itg_cli_table *table, const itg_cli_logged *run, itg_run_
     char text[64];
     double lo = 0, hi = 0, quality = itg_goal_quality(goal, score);
     if (!run->record->known[which]) return;
-    itg_cli_table_cell(table, "%s", itg_cli_result_name(which));
-    itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, score, text, sizeof text));
+    itg_cli_table_texts(table, itg_cli_result_name(which),
+                        itg_cli_quality_text(goal, score, text, sizeof text), NULL);
     if (itg_goal_counts_classes(goal) && quality >= 0 && score->samples > 0) {
         itg_cli_interval(quality, score->samples, &lo, &hi);
         itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
@@ -301,10 +300,9 @@ static int print_results(const itg_cli_logged *run)
     printf("\nResults on the hold-out, %s sample%s:\n\n",
            itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples));
     itg_cli_table_init(&table, "lrrrrrrrrr");
-    itg_cli_table_cell(&table, "%s", "");
-    itg_cli_table_cell(&table, "%s",
-                       itg_cli_quality_name(goal, itg_score_knows(any, ITG_METRIC_TOP1)));
-    itg_cli_table_cell(&table, "95 %% interval");
+    itg_cli_table_texts(&table, "",
+                        itg_cli_quality_name(goal, itg_score_knows(any, ITG_METRIC_TOP1)),
+                        "95 % interval", NULL);
     itg_cli_metric_titles(&table, columns, COLUMNS);
     for (int i = 0; i <= ITG_RESULT_BEST; i++)
         result_row(&table, run, (itg_run_result)i);
@@ -320,11 +318,9 @@ enum { TRIAL_COLUMNS = sizeof trial_columns / sizeof *trial_columns };
 static void trial_titles(itg_cli_table *table)
 {
     itg_cli_table_init(table, "rrrrrrl");
-    itg_cli_table_cell(table, "trial");
-    itg_cli_table_cell(table, "quality");
+    itg_cli_table_texts(table, "trial", "quality", NULL);
     itg_cli_metric_titles(table, trial_columns, TRIAL_COLUMNS);
-    itg_cli_table_cell(table, "seconds");
-    itg_cli_table_cell(table, "%s", "");
+    itg_cli_table_texts(table, "seconds", "", NULL);
 }
 
 static void trial_row(itg_cli_table *table, const itg_goal *goal, const itg_trial *t,
@@ -402,13 +398,10 @@ static int print_choices(const shown *s)
     printf("\nWhat trial %lld chose, group by group (edges of a group must agree):\n\n",
            (long long)s->run.record->best_trial);
     itg_cli_table_init(&table, "lrl");
-    itg_cli_table_cell(&table, "choice");
-    itg_cli_table_cell(&table, "value");
-    itg_cli_table_cell(&table, "value -> node.slot");
+    itg_cli_table_texts(&table, "choice", "value", "value -> node.slot", NULL);
     for (int32_t i = 0; i < itg_run_choices_count(s->choices); i++) {
         const itg_run_choice *c = itg_run_choices_at(s->choices, i);
-        itg_cli_table_cell(&table, "%s", c->kind);
-        itg_cli_table_cell(&table, "%s", c->value);
+        itg_cli_table_texts(&table, c->kind, c->value, NULL);
         if (c->edge_count > 1)
             itg_cli_table_cell(&table, "%s and %d more", c->edges[0], (int)c->edge_count - 1);
         else

@@ -155,8 +155,7 @@ static void row(itg_cli_table *table, const itg_goal *goal, const char *name,
                 const itg_score *holdout, const itg_score *search)
 {
     char text[32];
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, holdout, text, sizeof text));
+    itg_cli_table_texts(table, name, itg_cli_quality_text(goal, holdout, text, sizeof text), NULL);
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, search, text, sizeof text));
     itg_cli_metric_cells(table, columns, COLUMNS, holdout);
 }

@@ -27,8 +27,7 @@ static itg_status make_space(itg_searching *s, itg_error *err)
     if (status == ITG_OK)
         status = itg_threshold_cache_create(s->model, s->hw, e->points->groups, s->stats, &e->cache,
                                             err);
-    if (status == ITG_OK)
-        status = itg_memory_create(e->points->space.dim_count, &s->result->memory, err);
+    if (status == ITG_OK) s->result->memory = itg_memory_of(e->points->space.dim_count);
     return status;
 }
 
@@ -135,7 +134,7 @@ static itg_status run_engine(itg_searching *s, double begun, itg_error *err)
                                   .score_context = s,
                                   .conflicts = itg_search_find_conflicts,
                                   .hooks = s->hooks,
-                                  .memory = s->result->memory,
+                                  .memory = &s->result->memory,
                                   .no_racing = o->no_racing,
                                   .replay = o->replay,
                                   .replay_count = o->replay_count};

@@ -12,7 +12,7 @@ typedef struct itg_score_pair {
 
 struct itg_search_result {
     itg_engine_result run;
-    itg_memory *memory; /* of every point that was scored on the search samples */
+    itg_memory memory; /* of every point that was scored on the search samples */
     itg_goal goal;
     bool cost_varies;
     itg_score_pair floats, uniform8, hago;

@@ -105,7 +105,7 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
                                   .score_context = s,
                                   .conflicts = itg_search_find_conflicts,
                                   .hooks = &hooks,
-                                  .memory = s->result->memory,
+                                  .memory = &s->result->memory,
                                   .no_racing = s->options->no_racing};
     itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
     itg_score_pair *pair = &s->result->hago;
