@@ -9,10 +9,11 @@ typedef struct reader {
     const itg_json *json;
     const itg_graph *g;
     itg_strategy *s;
+    const itg_buffer *codes; /* of weights; NULL: in their file */
     itg_error *err;
 } reader;
 
-void itg_strategy_file_destroy(itg_strategy_file *file)
+void itg_strategy_close(itg_strategy_file *file)
 {
     if (!file) return;
     itg_strategy_destroy(file->strategy);
@@ -254,7 +255,8 @@ static itg_status read_codes(const reader *r, const itg_json_value *strategy)
     if (*name == '/' || *name == '\0')
         return itg_json_fail(r->json, file, r->err, ITG_BAD_FILE,
                              "expected a path relative to this file");
-    status = itg_strategy_codes_read(r->s, itg_json_source(r->json), name, hash, &why);
+    status = r->codes ? itg_strategy_codes_take(r->s, name, r->codes, hash, &why)
+                      : itg_strategy_codes_read(r->s, itg_json_source(r->json), name, hash, &why);
     return status == ITG_OK ? ITG_OK
                             : itg_json_fail(r->json, file, r->err, status, "%s", why.message);
 }
@@ -376,7 +378,7 @@ itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, it
                                itg_error *err)
 {
     static const char *const keys[] = {"samples", "seed", "calibration", "search", "holdout", NULL};
-    const reader r = {json, NULL, NULL, err};
+    const reader r = {.json = json, .err = err};
     const itg_json_value *member = NULL;
     const char *seed = NULL;
     itg_split_info made = {0};
@@ -461,28 +463,43 @@ itg_status itg_strategy_model_options(const char *path, itg_model_options *out, 
     return ITG_OK;
 }
 
-itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,
-                                  itg_error *err)
+static itg_status open_text(const itg_graph *graph, const itg_buffer *text, const itg_buffer *codes,
+                            const char *name, itg_strategy_file **out, itg_error *err)
 {
     itg_json *json = NULL;
-    unsigned char *text = NULL;
-    size_t bytes = 0;
-    itg_status status = itg_file_read(path, ITG_STRATEGY_MAX_BYTES, &text, &bytes, err);
-    if (status != ITG_OK) return status;
     itg_strategy_file *file = calloc(1, sizeof *file);
-    status = file ? itg_json_parse((const char *)text, bytes, path, &json, err)
-                  : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
+    itg_status status = file ? itg_json_parse(text->data, text->bytes, name, &json, err)
+                             : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", name);
     if (status == ITG_OK) {
-        reader r = {json, graph, NULL, err};
-        itg_sha256_of(text, bytes, file->source_hash);
+        reader r = {json, graph, NULL, codes, err};
+        itg_sha256_of(text->data, text->bytes, file->source_hash);
         status = read_all(&r, file);
         if (status == ITG_OK) itg_results_read(json, &file->recorded);
     }
     itg_json_destroy(json);
-    free(text);
     if (status != ITG_OK)
-        itg_strategy_file_destroy(file);
+        itg_strategy_close(file);
     else
         *out = file;
+    return status;
+}
+
+itg_status itg_strategy_open_memory(const itg_model *model, const itg_buffer *text,
+                                    const itg_buffer *codes, const char *name,
+                                    itg_strategy_file **out, itg_error *err)
+{
+    const itg_buffer none = {"", 0};
+    return open_text(model, text, codes ? codes : &none, name, out, err);
+}
+
+itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
+                             itg_error *err)
+{
+    unsigned char *data = NULL;
+    itg_buffer text = {0};
+    itg_status status = itg_file_read(path, ITG_STRATEGY_MAX_BYTES, &data, &text.bytes, err);
+    text.data = data;
+    if (status == ITG_OK) status = open_text(model, &text, NULL, path, out, err);
+    free(data);
     return status;
 }

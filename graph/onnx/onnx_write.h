@@ -33,6 +33,9 @@ itg_status itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const fl
                                   int64_t count);
 itg_status itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value);
 /* No file where it would be beyond the limits of readers (wire_scan.h). */
+/* The bytes of the file; errors call it `name`. */
+itg_status itg_onnx_writer_pack(itg_onnx_writer *w, const char *name, itg_buffer *out,
+                                itg_error *err);
 itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err);
 
 /* ---- reader: a checked, flat view (wire scan and memory budget as in itg_onnx_import) ---- */
