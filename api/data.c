@@ -4,23 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err)
-{
-    return itg_dataset_load(path, limit, out, err);
-}
-
-void itg_data_close(itg_dataset *data)
-{
-    itg_dataset_destroy(data);
-}
-
-itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
-                               const itg_preprocess *p, int threads, itg_stats **out,
-                               itg_error *err)
-{
-    return itg_calibrate(model, data, p, threads, out, err);
-}
-
 itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
                                 const itg_preprocess *p, const itg_calibrate_options *options,
                                 itg_stats **out, itg_error *err)

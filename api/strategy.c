@@ -27,7 +27,7 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                      ? itg_strategy_create(model, &file->strategy, err)
                      : itg_strategy_uniform(model, hw, stats, options, &file->strategy, err);
     if (status != ITG_OK) {
-        itg_strategy_file_destroy(file);
+        itg_strategy_close(file);
         return status;
     }
     file->preprocess = *p;
@@ -53,22 +53,6 @@ itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
     return itg_recover(model, file->hardware, &file->preprocess, options, file->strategy, err);
 }
 
-itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
-                             itg_error *err)
-{
-    return itg_strategy_file_read(path, model, out, err);
-}
-
-itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
-                             const char *path, itg_error *err)
-{
-    return itg_strategy_file_write(file, model, path, err);
-}
-
-void itg_strategy_close(itg_strategy_file *file)
-{
-    itg_strategy_file_destroy(file);
-}
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file)
 {
     return file->hardware;

@@ -188,7 +188,8 @@ int main(int argc, char **argv)
     itg_status status = itg_model_open(argv[1], NULL, &b.model, &err);
     if (status == ITG_OK) status = itg_hardware_load(argv[2], &b.hw, &err);
     if (status == ITG_OK) status = itg_data_open(argv[3], b.limit, &b.data, &err);
-    if (status == ITG_OK) status = itg_calibrate(b.model, b.data, &b.preprocess, 1, &b.stats, &err);
+    if (status == ITG_OK)
+        status = itg_calibrate_model(b.model, b.data, &b.preprocess, 1, &b.stats, &err);
     if (status == ITG_OK) printf("\n%s on %s\n", itg_model_name(b.model), b.hw->name);
     if (status == ITG_OK) status = measure(&b, &err);
     itg_stats_destroy(b.stats);

@@ -69,20 +69,20 @@ static itg_status load(searching *g, itg_error *err)
 {
     const bench_network *n = g->s->network;
     int64_t count = bench_subject_samples(g->s) + g->s->calibration->shape.dims[0];
-    itg_status status = itg_dataset_load(n->data, count, &g->data, err);
-    if (status == ITG_OK) status = itg_dataset_load(n->data, HOLDOUT, &g->holdout, err);
+    itg_status status = itg_data_open(n->data, count, &g->data, err);
+    if (status == ITG_OK) status = itg_data_open(n->data, HOLDOUT, &g->holdout, err);
     if (status != ITG_OK || !n->labels) return status;
-    status = itg_dataset_load(n->labels, count, &g->labels, err);
+    status = itg_data_open(n->labels, count, &g->labels, err);
     if (status != ITG_OK) return status;
-    return itg_dataset_load(n->labels, HOLDOUT, &g->holdout_labels, err);
+    return itg_data_open(n->labels, HOLDOUT, &g->holdout_labels, err);
 }
 
 static void unload(searching *g)
 {
-    itg_dataset_destroy(g->data);
-    itg_dataset_destroy(g->holdout);
-    itg_dataset_destroy(g->labels);
-    itg_dataset_destroy(g->holdout_labels);
+    itg_data_close(g->data);
+    itg_data_close(g->holdout);
+    itg_data_close(g->labels);
+    itg_data_close(g->holdout_labels);
 }
 
 static itg_search_options options_of(const searching *g, const way *w, int threads)

@@ -42,7 +42,7 @@ static itg_status load_labels(bench_subject *s, itg_error *err)
     int64_t samples = bench_subject_samples(s);
     if (!s->network->labels) return ITG_OK;
     s->set.has_classes = true;
-    itg_status status = itg_dataset_load(s->network->labels, samples, &s->set.labels, err);
+    itg_status status = itg_data_open(s->network->labels, samples, &s->set.labels, err);
     return status == ITG_OK ? itg_labels_check(s->set.labels, samples, err) : status;
 }
 
@@ -59,12 +59,12 @@ static itg_status load(bench_subject *s, itg_error *err)
     const bench_network *n = s->network;
     itg_status status = itg_hardware_load("x86-vnni", &s->hw, err);
     if (status == ITG_OK)
-        status = itg_dataset_load(
+        status = itg_data_open(
             n->data, s->options->samples ? s->options->samples : samples_wanted(s, n->samples),
             &s->set.data, err);
     if (status == ITG_OK)
-        status = itg_dataset_load(n->calibration, samples_wanted(s, n->calibration_samples),
-                                  &s->calibration, err);
+        status = itg_data_open(n->calibration, samples_wanted(s, n->calibration_samples),
+                               &s->calibration, err);
     if (status == ITG_OK) status = load_labels(s, err);
     if (status == ITG_OK) s->input = *itg_model_input_shape(s->model, 0);
     return status;
@@ -107,8 +107,8 @@ static itg_status prepare(bench_subject *s, itg_error *err)
     e->preprocess = &s->preprocess;
     itg_status status = itg_evaluator_init(e, 0, err);
     if (status == ITG_OK)
-        status = itg_calibrate(graph, s->calibration, &s->preprocess, s->options->threads,
-                               &s->stats, err);
+        status = itg_calibrate_model(graph, s->calibration, &s->preprocess, s->options->threads,
+                                     &s->stats, err);
     if (status == ITG_OK) status = itg_point_space_create(s->hw, graph, &none, &e->points, err);
     if (status == ITG_OK)
         status =
@@ -193,9 +193,9 @@ void bench_subject_close(bench_subject *s)
     itg_reference_deinit(&s->set.outputs);
     free(s->set.classes);
     itg_stats_destroy(s->stats);
-    itg_dataset_destroy(s->set.labels);
-    itg_dataset_destroy(s->calibration);
-    itg_dataset_destroy(s->set.data);
+    itg_data_close(s->set.labels);
+    itg_data_close(s->calibration);
+    itg_data_close(s->set.data);
     itg_hardware_destroy(s->hw);
     itg_model_close(s->model);
 }

@@ -45,10 +45,11 @@ void itg_program_print(const itg_program *p, itg_strbuf *out);
 typedef struct itg_metadata {
     const char *key, *value;
 } itg_metadata;
+itg_status itg_artefact_pack(const itg_program *p, const itg_metadata *metadata, int32_t count,
+                             const char *name, itg_buffer *out, itg_error *err);
 itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata, int32_t count,
                               const char *path, itg_error *err);
-/* Checks everything that the executor relies on; a damaged file is an error. */
-itg_status itg_artefact_read(const char *path, itg_program **out, itg_error *err);
+/* itg_program_open, itg_program_open_memory: intaglio.h */
 const char *itg_program_metadata(const itg_program *p, const char *key); /* NULL: absent */
 
 /* ---- C source (emit/c.c); docs/emit-c.md ---- */

@@ -32,8 +32,8 @@ itg_status itg_search_pick_samples(itg_searching *s, const itg_search_data *d, i
 void itg_search_drop_samples(itg_searching *s)
 {
     for (int i = 0; i < 2; i++) {
-        itg_dataset_destroy(s->sets[i].data);
-        itg_dataset_destroy(s->sets[i].labels);
+        itg_data_close(s->sets[i].data);
+        itg_data_close(s->sets[i].labels);
         free(s->sets[i].classes);
         free(s->sets[i].order);
         itg_reference_deinit(&s->sets[i].outputs);

@@ -247,10 +247,16 @@ static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *e
     bool has_classes = itg_has_classes(s->outputs[0].dtype, &s->outputs[0].shape);
     s->has_targets = elements == samples * outputs && !(has_classes && outputs == 1) &&
                      (!s->quantizers[0] || s->quantizers[0]->scale_count == 1);
-    if (s->has_targets || (elements != samples && itg_users_any(s->options->user))) return ITG_OK;
+    if (s->has_targets) return ITG_OK;
     if (has_classes) {
-        status = itg_dataset_labels(labels, &s->classes, &samples, err);
-        return status == ITG_OK ? check_classes(s, samples, outputs, err) : status;
+        itg_error why = {0};
+        status = itg_dataset_labels(labels, &s->classes, &samples, &why);
+        if (status == ITG_OK) status = check_classes(s, samples, outputs, &why);
+        if (status == ITG_OK) return ITG_OK;
+        free(s->classes);
+        s->classes = NULL;
+        if (status == ITG_NO_MEMORY || !itg_users_any(s->options->user))
+            return itg_fail(err, status, "%s", why.message);
     }
     if (itg_users_any(s->options->user)) return ITG_OK;
     return itg_fail(err, ITG_MISMATCH,

@@ -31,7 +31,11 @@ void itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value);
 void itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
                             int64_t count);
 void itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value);
-/* Fails, without writing a file, if the model exceeds the limits of readers (wire_scan.h). */
+/* The bytes of the file, which errors call `name`. Fails if the model exceeds the limits of readers
+ * (wire_scan.h). */
+itg_status itg_onnx_writer_pack(itg_onnx_writer *w, const char *name, itg_buffer *out,
+                                itg_error *err);
+/* The same into a file; none is written on failure. */
 itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err);
 
 /* ---- reader: a checked, flat view (wire scan and memory budget as in itg_onnx_import) ---- */

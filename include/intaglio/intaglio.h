@@ -269,10 +269,18 @@ itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
  * reads both, save writes both or neither. */
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
                              itg_error *err);
+/* The same, from the bytes of the two files; codes NULL: there is no second file. Errors call it
+ * `name`. */
+itg_status itg_strategy_open_memory(const itg_model *model, const itg_buffer *text,
+                                    const itg_buffer *codes, const char *name,
+                                    itg_strategy_file **out, itg_error *err);
 /* The options with which the model of a strategy file must be opened. */
 itg_status itg_strategy_model_options(const char *path, itg_model_options *out, itg_error *err);
 itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
                              const char *path, itg_error *err);
+/* The same, as the bytes of the two files; codes->data NULL: there is no second one. */
+itg_status itg_strategy_save_memory(const itg_strategy_file *file, const itg_model *model,
+                                    itg_buffer *text, itg_buffer *codes, itg_error *err);
 itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out,
                              itg_error *err); /* as it is saved */
 void itg_strategy_close(itg_strategy_file *file);
@@ -389,7 +397,14 @@ void itg_program_destroy(itg_program *program);
  * was opened keeps what its file said. */
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
                             const itg_strategy_file *file, const char *path, itg_error *err);
+/* The same, as the bytes of the file. */
+itg_status itg_program_save_memory(const itg_program *program, const itg_model *model,
+                                   const itg_strategy_file *file, itg_buffer *out, itg_error *err);
+/* Everything is checked: a damaged file is an error. */
 itg_status itg_program_open(const char *path, itg_program **out, itg_error *err);
+/* The same, from the bytes of a file. Errors call it `name`. */
+itg_status itg_program_open_memory(const void *data, size_t bytes, const char *name,
+                                   itg_program **out, itg_error *err);
 itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out,
                                   itg_error *err); /* as saved */
 itg_split_info itg_program_split(const itg_program *program);

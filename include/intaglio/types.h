@@ -38,6 +38,12 @@ typedef struct itg_stop {
 const char *itg_status_name(itg_status status); /* "BAD_FILE" */
 const char *itg_status_text(itg_status status); /* "malformed file" */
 
+/* Bytes that belong to the caller, who frees data with itg_free. */
+typedef struct itg_buffer {
+    void *data;
+    size_t bytes;
+} itg_buffer;
+
 /* ---- element types ---- */
 typedef enum itg_dtype {
     ITG_F32,

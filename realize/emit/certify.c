@@ -117,7 +117,7 @@ static itg_status compare_source(itg_view *view, const char *program, const char
 {
     itg_program *p = NULL;
     itg_strbuf source = {0}, header = {0};
-    itg_status status = itg_artefact_read(program, &p, err);
+    itg_status status = itg_program_open(program, &p, err);
     if (status == ITG_OK) status = itg_program_source(p, name, &source, &header, err);
     if (status == ITG_OK) status = compare(view, directory, name, ".c", &source, err);
     if (status == ITG_OK) status = compare(view, directory, name, ".h", &header, err);

@@ -26,7 +26,7 @@ static world *network(void)
         elements[i] = (float)(i % 17) / 8 - 1;
     REQUIRE(fuzz_model(0, &bytes));
     w.g = fuzz_prepare(bytes.text, bytes.length);
-    REQUIRE(w.g && itg_calibrate(w.g, &data, &p, 1, &w.stats, NULL) == ITG_OK);
+    REQUIRE(w.g && itg_calibrate_model(w.g, &data, &p, 1, &w.stats, NULL) == ITG_OK);
     itg_strbuf_deinit(&bytes);
     return &w;
 }

@@ -29,7 +29,7 @@ static void add_program(itg_strbuf *out, int network, const char *target)
     for (int i = 0; i < 144; i++)
         elements[i] = (float)(i % 17) / 8 - 1;
     REQUIRE(itg_hardware_load(target, &hw, NULL) == ITG_OK &&
-            itg_calibrate(model, &data, &plain, 1, &stats, &err) == ITG_OK);
+            itg_calibrate_model(model, &data, &plain, 1, &stats, &err) == ITG_OK);
     REQUIRE(itg_uniform_strategy(model, hw, &plain, stats, &data, &options, &file, &err) == ITG_OK);
     REQUIRE(itg_annotate_strategy(model, file, &a, &err) == ITG_OK &&
             itg_realize_program(a, NULL, &p, &err) == ITG_OK);

@@ -14,7 +14,8 @@ static itg_strategy *uniform(const small_network *n, int32_t bits)
     itg_stats *stats = NULL;
     const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, bits, 8, ITG_THRESHOLD_MAX,
                                          ITG_THRESHOLD_MAX};
-    assert_int_equal(itg_calibrate(n->model, n->data, &n->preprocess, 1, &stats, NULL), ITG_OK);
+    assert_int_equal(itg_calibrate_model(n->model, n->data, &n->preprocess, 1, &stats, NULL),
+                     ITG_OK);
     assert_int_equal(itg_strategy_uniform(n->model, n->hw, stats, &options, &s, NULL), ITG_OK);
     itg_stats_destroy(stats);
     return s;
@@ -147,12 +148,12 @@ static void files(void **state)
     unsigned char hash[32];
     itg_strategy_codes_hash(file.strategy, hash);
     itg_strategy_codes_name(hash, codes);
-    assert_int_equal(itg_strategy_file_write(&file, n.model, path, NULL), ITG_OK);
-    assert_int_equal(itg_strategy_file_read(path, n.model, &read, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_save(&file, n.model, path, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_open(n.model, path, &read, NULL), ITG_OK);
     assert_same_edges(file.strategy, read->strategy);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(unlink(codes), 0);
-    itg_strategy_file_destroy(read);
+    itg_strategy_close(read);
     itg_strategy_destroy(file.strategy);
     small_network_end(&n);
 }

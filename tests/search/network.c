@@ -157,10 +157,10 @@ void small_network_end(small_network *n)
 {
     itg_graph_destroy(n->model);
     itg_hardware_destroy(n->hw);
-    itg_dataset_destroy(n->data);
-    itg_dataset_destroy(n->holdout);
-    itg_dataset_destroy(n->labels);
-    itg_dataset_destroy(n->holdout_labels);
+    itg_data_close(n->data);
+    itg_data_close(n->holdout);
+    itg_data_close(n->labels);
+    itg_data_close(n->holdout_labels);
 }
 
 itg_search_data small_network_data(const small_network *n)

@@ -149,7 +149,7 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     assert_true(fd >= 0);
     close(fd);
     if (itg_artefact_write(program, NULL, 0, path, &err) != ITG_OK ||
-        itg_artefact_read(path, &loaded, &err) != ITG_OK)
+        itg_program_open(path, &loaded, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     unlink(path);
     run_singly(loaded, &options, &again, seed);
@@ -254,7 +254,7 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     itg_space_options options = {.activation = activation};
     itg_rng rng;
     itg_rng_init(&rng, seed);
-    if (itg_calibrate(g, data, &p, 1, &stats, &err) != ITG_OK)
+    if (itg_calibrate_model(g, data, &p, 1, &stats, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     itg_status status = itg_choice_space_create(hw, g, &options, &space, &err);
     if (status == ITG_OK) {
@@ -289,7 +289,7 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     itg_threshold_cache_destroy(cache);
     itg_choice_space_destroy(space);
     itg_stats_destroy(stats);
-    itg_dataset_destroy(data);
+    itg_data_close(data);
     itg_graph_destroy(g);
 }
 

@@ -35,7 +35,7 @@ static void set_up(scene *s, const itg_dataset *data, const itg_preprocess *p, b
     itg_evaluator *e = &s->evaluator;
     const itg_graph *g = s->model;
     *e = (itg_evaluator){.model = s->model, .hw = s->hw, .preprocess = p};
-    assert_int_equal(itg_calibrate(g, data, p, 1, &s->stats, NULL), ITG_OK);
+    assert_int_equal(itg_calibrate_model(g, data, p, 1, &s->stats, NULL), ITG_OK);
     if (wide) options.activation_bits = (itg_bits_range){4, 16};
     if (itg_point_space_create(s->hw, g, &options, &e->points, NULL) != ITG_OK) {
         options.activation_bits = (itg_bits_range){0, 0};

@@ -147,7 +147,7 @@ static void end(example *e)
     itg_annotated_destroy(e->annotated);
     itg_strategy_close(e->file);
     itg_hardware_destroy(e->hw);
-    itg_dataset_destroy(e->data);
+    itg_data_close(e->data);
     itg_graph_destroy(e->model);
 }
 

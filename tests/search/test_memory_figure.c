@@ -243,7 +243,8 @@ static void real_networks_need_what_the_search_says(void **state)
             continue;
         }
         itg_dataset *data = random_sample(model);
-        if (model->input_count == 1 && itg_calibrate(model, data, &p, 1, &stats, NULL) == ITG_OK) {
+        if (model->input_count == 1 &&
+            itg_calibrate_model(model, data, &p, 1, &stats, NULL) == ITG_OK) {
             for (int k = 0; k < itg_hardware_builtin_count(); k++)
                 compare(models[i], model, itg_hardware_builtin_name(k), data, stats);
             seen++;
@@ -251,7 +252,7 @@ static void real_networks_need_what_the_search_says(void **state)
             print_message("%s: does not calibrate on one sample: skipped\n", path);
         }
         itg_stats_destroy(stats);
-        itg_dataset_destroy(data);
+        itg_data_close(data);
         itg_model_close(model);
     }
     print_message("%d networks, %d C sources\n", seen, emitted);

@@ -71,7 +71,7 @@ static void unload(network *n)
 {
     itg_stats_destroy(n->stats);
     itg_hardware_destroy(n->hw);
-    itg_dataset_destroy(n->data);
+    itg_data_close(n->data);
     itg_model_close(n->model);
 }
 

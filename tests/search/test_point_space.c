@@ -226,8 +226,8 @@ static void measured_make(const char *target, const itg_search_options *o, measu
 {
     *m = (measured){.stats = NULL};
     small_network_make(1, target, 16, &m->n);
-    assert_int_equal(itg_calibrate(m->n.model, m->n.data, &m->n.preprocess, 1, &m->stats, NULL),
-                     ITG_OK);
+    assert_int_equal(
+        itg_calibrate_model(m->n.model, m->n.data, &m->n.preprocess, 1, &m->stats, NULL), ITG_OK);
     m->evaluator = (itg_evaluator){.model = m->n.model,
                                    .hw = m->n.hw,
                                    .preprocess = &m->n.preprocess,

@@ -749,8 +749,8 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
     assert_true(simulated.value[ITG_METRIC_DISTORTION] == on_search &&
                 isnan(alone.value[ITG_METRIC_DISTORTION]));
     assert_memory_equal(&simulated, &itg_search_best(result)->score, sizeof simulated);
-    itg_dataset_destroy(labels);
-    itg_dataset_destroy(part);
+    itg_data_close(labels);
+    itg_data_close(part);
     itg_annotated_destroy(a);
     itg_search_result_destroy(result);
     small_network_end(&n);

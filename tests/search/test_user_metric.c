@@ -301,6 +301,37 @@ static void metrics_that_are_none_are_refused(void **state)
     small_network_end(&n);
 }
 
+static double first_label(void *context, const itg_outputs *o)
+{
+    (void)context;
+    return (double)((const float *)o->labels->data)[0];
+}
+
+/* Of a network with classes: halves, on three axes; only the metric can read them. */
+static void labels_of_any_kind_are_the_metrics(void **state)
+{
+    static record r;
+    float values[100];
+    small_network n;
+    itg_dataset *labels = NULL;
+    itg_error err = {0};
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        values[i] = 0.5f;
+    const itg_tensor array = {ITG_F32, {3, {100, 1, 1}}, values};
+    small_network_make(5, "cortex-m", 100, &n);
+    assert_int_equal(itg_data_from_memory(&array, "halves", &labels, NULL), ITG_OK);
+    const itg_search_data data = {n.data, labels, NULL, NULL};
+    itg_search_options o = plain();
+    assert_int_equal(search(&n, &data, &o, &r, &err), ITG_BAD_FILE);
+    o.goal.user[3] = metric("half", ITG_UNIT_NUMBER, true, first_label, NULL);
+    if (search(&n, &data, &o, &r, &err) != ITG_OK) fail_msg("%s", err.message);
+    assert_true(r.trials[0].score.value[ITG_METRIC_USER4] == 0.5);
+    assert_true(isnan(r.trials[0].score.value[ITG_METRIC_TOP1]));
+    itg_data_close(labels);
+    small_network_end(&n);
+}
+
 /* ---- targets ---- */
 
 /* Mean of squares in another order of work: the callback's outputs against the same targets. */
@@ -367,6 +398,7 @@ int main(void)
         cmocka_unit_test(an_objective_is_improved),
         cmocka_unit_test(a_run_resumes_with_the_function_and_fails_without),
         cmocka_unit_test(metrics_that_are_none_are_refused),
+        cmocka_unit_test(labels_of_any_kind_are_the_metrics),
         cmocka_unit_test(errors_from_targets_are_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

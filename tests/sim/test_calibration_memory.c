@@ -259,9 +259,9 @@ static void a_stream_gives_what_the_whole_file_gives(void **state)
             itg_calibration_source source = {0};
             itg_dataset *data = NULL;
             itg_stats *whole = NULL, *streamed = NULL;
-            assert_int_equal(itg_dataset_load(paths[i], limit, &data, NULL), ITG_OK);
+            assert_int_equal(itg_data_open(paths[i], limit, &data, NULL), ITG_OK);
             assert_int_equal(itg_data_stream_open(paths[i], limit, &source.stream, NULL), ITG_OK);
-            assert_int_equal(itg_calibrate(g, data, &p, 1, &whole, NULL), ITG_OK);
+            assert_int_equal(itg_calibrate_model(g, data, &p, 1, &whole, NULL), ITG_OK);
             assert_int_equal(itg_calibrate_from(g, &source, &p, &options, &streamed, NULL), ITG_OK);
             assert_int_equal(streamed->samples, limit ? limit : SAMPLES);
             assert_memory_equal(whole->hash, streamed->hash, 32);
@@ -270,7 +270,7 @@ static void a_stream_gives_what_the_whole_file_gives(void **state)
             itg_stats_destroy(whole);
             itg_stats_destroy(streamed);
             itg_data_stream_close(source.stream);
-            itg_dataset_destroy(data);
+            itg_data_close(data);
         }
     itg_graph_destroy(g);
 }
@@ -285,17 +285,17 @@ static void picked_samples_give_what_their_copy_gives(void **state)
     itg_dataset *data = NULL, *copy = NULL;
     itg_stats *a = NULL, *b = NULL;
     (void)state;
-    assert_int_equal(itg_dataset_load(ITG_TEST_DIR "/memory.npy", 0, &data, NULL), ITG_OK);
+    assert_int_equal(itg_data_open(ITG_TEST_DIR "/memory.npy", 0, &data, NULL), ITG_OK);
     assert_int_equal(itg_dataset_select(data, picked, PICKED, &copy, NULL), ITG_OK);
     const itg_calibration_source source = {.data = data, .samples = picked, .count = PICKED};
     assert_int_equal(itg_calibrate_from(g, &source, &p, &options, &a, NULL), ITG_OK);
-    assert_int_equal(itg_calibrate(g, copy, &p, 2, &b, NULL), ITG_OK);
+    assert_int_equal(itg_calibrate_model(g, copy, &p, 2, &b, NULL), ITG_OK);
     assert_memory_equal(a->hash, b->hash, 32);
     assert_memory_equal(a->data_hash, copy->hash, 32);
     itg_stats_destroy(a);
     itg_stats_destroy(b);
-    itg_dataset_destroy(copy);
-    itg_dataset_destroy(data);
+    itg_data_close(copy);
+    itg_data_close(data);
     itg_graph_destroy(g);
 }
 
