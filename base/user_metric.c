@@ -75,10 +75,9 @@ static void read_value(itg_json_taker *t, const itg_json_value *object, itg_unit
     const itg_json_value *v = t->status == ITG_OK ? itg_json_find(object, "value") : NULL;
     if (!v) return;
     double value = itg_json_number_of(t, v);
-    if (itg_unit_allows(unit, value))
-        *out = value;
-    else
+    if (!itg_unit_allows(unit, value))
         itg_json_refuse(t, v, ITG_BAD_FILE, "expected %s", itg_unit_range(unit));
+    if (t->status == ITG_OK) *out = value;
 }
 
 static void read_one(itg_json_taker *t, const itg_json_value *object, itg_user_info *user,
