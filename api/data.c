@@ -4,47 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err)
-{
-    return itg_dataset_load(path, limit, out, err);
-}
-
-void itg_data_close(itg_dataset *data)
-{
-    itg_dataset_destroy(data);
-}
-
-itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out,
-                                itg_error *err)
-{
-    itg_dataset *data = NULL;
-    int64_t *labels = NULL, count = 0;
-    itg_status status = itg_dataset_load(path, limit, &data, err);
-    if (status == ITG_OK) status = itg_dataset_labels(data, &labels, &count, err);
-    itg_dataset_destroy(data);
-    if (status == ITG_OK && count != samples) {
-        free(labels);
-        return itg_fail(err, ITG_MISMATCH, "%s: %lld label%s, but the data has %lld sample%s", path,
-                        (long long)count, itg_plural(count), (long long)samples,
-                        itg_plural(samples));
-    }
-    if (status == ITG_OK) *out = labels;
-    return status;
-}
-
-itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
-                               const itg_preprocess *p, int threads, itg_stats **out,
-                               itg_error *err)
-{
-    return itg_calibrate(model, data, p, threads, out, err);
-}
-
 itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
                                 const itg_preprocess *p, const itg_calibrate_options *options,
                                 itg_stats **out, itg_error *err)
 {
     const itg_calibration_source source = {.stream = stream};
-    return itg_calibrate_from(model, &source, p, options, out, err);
+    itg_status status = itg_check_version("itg_calibrate_options", options->version,
+                                          ITG_CALIBRATE_OPTIONS_VERSION, err);
+    return status == ITG_OK ? itg_calibrate_from(model, &source, p, options, out, err) : status;
 }
 
 itg_status itg_preprocess_text(const itg_preprocess *p, char **out, itg_error *err)

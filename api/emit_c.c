@@ -37,14 +37,15 @@ static itg_status make_inputs(const itg_program *program, const itg_emit_options
 itg_status itg_emit_c(const itg_program *program, const itg_emit_options *options,
                       const char *directory, itg_emit_sizes *out, itg_error *err)
 {
-    const itg_emit_options none = {0};
+    const itg_emit_options none = ITG_EMIT_OPTIONS_INIT;
     if (options == NULL) options = &none;
     int32_t count = options->samples > 0 ? options->samples : 4;
     itg_emit_vectors vectors = {.count = count};
     float *values = NULL;
     const float **inputs = NULL;
-    itg_status status = ITG_OK;
-    if (options->data != NULL) {
+    itg_status status =
+        itg_check_version("itg_emit_options", options->version, ITG_EMIT_OPTIONS_VERSION, err);
+    if (status == ITG_OK && options->data != NULL) {
         int64_t there = itg_data_samples(options->data);
         if (there < count) vectors.count = count = (int32_t)there;
         if (count < 1) return itg_fail(err, ITG_BAD_ARGUMENT, "the data holds no sample");

@@ -21,7 +21,11 @@ static itg_status prepare(itg_graph *source, const itg_model_options *model_opti
 {
     const itg_prepare_options options = {
         .eval = itg_float_eval, .no_equalize = model_options && model_options->no_equalize};
-    itg_status status = itg_graph_prepare(source, &options, out, err);
+    itg_status status = model_options
+                            ? itg_check_version("itg_model_options", model_options->version,
+                                                ITG_MODEL_OPTIONS_VERSION, err)
+                            : ITG_OK;
+    if (status == ITG_OK) status = itg_graph_prepare(source, &options, out, err);
     itg_graph_destroy(source);
     return status;
 }

@@ -43,17 +43,18 @@ static itg_status describe(const itg_program *program, const itg_model *model,
     return status;
 }
 
-itg_status itg_program_save(const itg_program *program, const itg_model *model,
-                            const itg_strategy_file *file, const char *path, itg_error *err)
+static itg_status pack(const itg_program *program, const itg_model *model,
+                       const itg_strategy_file *file, const char *name, itg_buffer *out,
+                       itg_error *err)
 {
-    if (model == NULL || file == NULL) return itg_artefact_write(program, NULL, 0, path, err);
+    if (model == NULL || file == NULL) return itg_artefact_pack(program, NULL, 0, name, out, err);
     itg_origin origin;
     itg_strbuf split = {0}, summary = {0};
     itg_score costs = itg_score_unknown();
     char weight_bytes[32], parameter_bytes[32];
     itg_status status = itg_origin_make(model, file, &origin, err);
     if (status != ITG_OK) return status;
-    status = describe(program, model, file, path, &costs, &summary, err);
+    status = describe(program, model, file, name, &costs, &summary, err);
     if (file->split.samples > 0) itg_split_info_write(&file->split, &split);
     if (status == ITG_OK && !itg_strbuf_ok(&split))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the program's metadata");
@@ -67,16 +68,27 @@ itg_status itg_program_save(const itg_program *program, const itg_model *model,
     metadata[count++] = (itg_metadata){KEY_PARAMETER_BYTES, parameter_bytes};
     metadata[count++] = (itg_metadata){ITG_SUMMARY_KEY, summary.text};
     if (split.text != NULL) metadata[count++] = (itg_metadata){KEY_SPLIT, split.text};
-    if (status == ITG_OK) status = itg_artefact_write(program, metadata, count, path, err);
+    if (status == ITG_OK) status = itg_artefact_pack(program, metadata, count, name, out, err);
     itg_origin_deinit(&origin);
     itg_strbuf_deinit(&split);
     itg_strbuf_deinit(&summary);
     return status;
 }
 
-itg_status itg_program_open(const char *path, itg_program **out, itg_error *err)
+itg_status itg_program_save_memory(const itg_program *program, const itg_model *model,
+                                   const itg_strategy_file *file, itg_buffer *out, itg_error *err)
 {
-    return itg_artefact_read(path, out, err);
+    return pack(program, model, file, "the program", out, err);
+}
+
+itg_status itg_program_save(const itg_program *program, const itg_model *model,
+                            const itg_strategy_file *file, const char *path, itg_error *err)
+{
+    itg_buffer packed = {0};
+    itg_status status = pack(program, model, file, path, &packed, err);
+    if (status == ITG_OK) status = itg_file_write(path, packed.data, packed.bytes, err);
+    free(packed.data);
+    return status;
 }
 
 itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out, itg_error *err)
@@ -170,17 +182,19 @@ static itg_status take_outputs(void *context, int64_t sample, const itg_tensor *
 itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
                            const itg_run_options *run, itg_score *out, itg_error *err)
 {
-    const itg_run_options none = {0};
+    const itg_run_options none = ITG_RUN_OPTIONS_INIT;
     itg_preprocess saved;
     itg_evaluation evaluation = {0};
-    itg_status status = ITG_OK;
     sinks to = {run ? run : &none, NULL};
     run = to.options;
+    itg_status status =
+        itg_check_version("itg_run_options", run->version, ITG_RUN_OPTIONS_VERSION, err);
     itg_evaluate_options options = {.data = data,
                                     .preprocess = run->preprocess,
                                     .labels = run->labels,
+                                    .user = run->user,
                                     .threads = run->threads};
-    if (!run->preprocess) {
+    if (status == ITG_OK && !run->preprocess) {
         status = itg_program_preprocess(program, &saved, err);
         options.preprocess = &saved;
     }

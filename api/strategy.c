@@ -16,16 +16,18 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 const itg_dataset *calibration, const itg_uniform_options *options,
                                 itg_strategy_file **out, itg_error *err)
 {
+    itg_status status = itg_check_version("itg_uniform_options", options->version,
+                                          ITG_UNIFORM_OPTIONS_VERSION, err);
+    if (status != ITG_OK) return status;
     itg_strategy_file *file = calloc(1, sizeof *file);
     if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
-    itg_status status =
-        itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
+    status = itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
     if (status == ITG_OK)
         status = hw->all_float
                      ? itg_strategy_create(model, &file->strategy, err)
                      : itg_strategy_uniform(model, hw, stats, options, &file->strategy, err);
     if (status != ITG_OK) {
-        itg_strategy_file_destroy(file);
+        itg_strategy_close(file);
         return status;
     }
     file->preprocess = *p;
@@ -45,26 +47,12 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
 itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
                                 const itg_recover_options *options, itg_error *err)
 {
-    if (file->hardware->all_float) return ITG_OK;
+    itg_status status = itg_check_version("itg_recover_options", options->version,
+                                          ITG_RECOVER_OPTIONS_VERSION, err);
+    if (status != ITG_OK || file->hardware->all_float) return status;
     return itg_recover(model, file->hardware, &file->preprocess, options, file->strategy, err);
 }
 
-itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
-                             itg_error *err)
-{
-    return itg_strategy_file_read(path, model, out, err);
-}
-
-itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
-                             const char *path, itg_error *err)
-{
-    return itg_strategy_file_write(file, model, path, err);
-}
-
-void itg_strategy_close(itg_strategy_file *file)
-{
-    itg_strategy_file_destroy(file);
-}
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file)
 {
     return file->hardware;

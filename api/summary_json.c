@@ -1,5 +1,6 @@
 /* Summaries as JSON: one table of members for writer and reader. Of edges and layers, members that
  * are 0 or absent are left out. What is read may be a stranger's. */
+#include "base/user_metric.h"
 #include "api/summary.h"
 #include "sim/strategy_file.h"
 #include <math.h>
@@ -58,15 +59,8 @@ static const member layer_members[] = {MEMBER(layer, node, NAME, 0),
 
 /* ---- writing ---- */
 
-static void add_key(itg_strbuf *out, const char **between, const char *key)
+static void write_members(itg_json_writer *w, const member *m, const void *object)
 {
-    itg_strbuf_format(out, "%s\"%s\": ", *between, key);
-    *between = ", ";
-}
-
-static void write_members(itg_strbuf *out, const member *m, const void *object)
-{
-    const char *between = "";
     for (; m->key; m++) {
         const char *at = (const char *)object + m->offset;
         const char *text = NULL;
@@ -79,56 +73,56 @@ static void write_members(itg_strbuf *out, const member *m, const void *object)
             number = *(const double *)(const void *)at;
         else
             number = (double)*(const int64_t *)(const void *)at;
-        if (!text && number == 0) continue;
-        add_key(out, &between, m->key);
         if (text)
-            itg_strbuf_json_string(out, text);
-        else
-            itg_strbuf_format(out, "%.17g", number);
+            itg_json_put_text(w, m->key, text);
+        else if (number != 0)
+            itg_json_put(w, m->key, "%.17g", number);
     }
 }
 
-/* What is known: costs, or all else. */
-static void write_metrics(const itg_score *score, bool costs, const char *between, itg_strbuf *out)
+/* What is known: costs, or all else but the user's. */
+static void write_metrics(itg_json_writer *w, const itg_score *score, bool costs)
 {
-    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
-        const itg_metric_info *about = itg_metric_about((itg_metric)m);
-        if (!isfinite(score->value[m]) || itg_metric_is_cost((itg_metric)m) != costs) continue;
-        add_key(out, &between, about->name);
-        itg_strbuf_format(out, "%.17g", score->value[m]);
-    }
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
+        if (isfinite(score->value[m]) && itg_metric_is_cost((itg_metric)m) == costs)
+            itg_json_put(w, itg_metric_about((itg_metric)m)->name, "%.17g", score->value[m]);
 }
 
-static void write_list(itg_strbuf *out, const char *key, const member *members, const void *list,
+static void write_list(itg_json_writer *w, const char *key, const member *members, const void *list,
                        int32_t count, size_t size)
 {
-    itg_strbuf_format(out, ",\n\"%s\": [", key);
+    itg_json_begin_as(w, key, '[', ITG_JSON_LINES);
     for (int32_t i = 0; i < count; i++) {
-        itg_strbuf_add(out, i > 0 ? ",\n {" : "\n {");
-        write_members(out, members, (const char *)list + (size_t)i * size);
-        itg_strbuf_add(out, "}");
+        itg_json_begin(w, NULL, '{');
+        write_members(w, members, (const char *)list + (size_t)i * size);
+        itg_json_end(w, '}');
     }
-    itg_strbuf_add(out, "\n]");
+    itg_json_end(w, ']');
 }
 
 void itg_summary_write(const itg_summary *s, itg_strbuf *out)
 {
-    itg_strbuf_add(out, "{");
-    write_members(out, info_members, &s->info);
-    if (s->info.score.samples > 0) {
-        itg_strbuf_format(out, ",\n\"results\": {\"samples\": %lld",
-                          (long long)s->info.score.samples);
-        write_metrics(&s->info.score, false, ", ", out);
-        itg_strbuf_add(out, "}");
+    const itg_score *score = &s->info.score;
+    itg_json_writer w = {.text = *out};
+    itg_json_begin_as(&w, NULL, '{', ITG_JSON_LINES);
+    write_members(&w, info_members, &s->info);
+    if (score->samples > 0) {
+        itg_json_begin(&w, "results", '{');
+        itg_json_put_int(&w, "samples", score->samples);
+        write_metrics(&w, score, false);
+        itg_user_metrics_write(&w, score->user, &score->value[ITG_METRIC_USER1]);
+        itg_json_end(&w, '}');
     }
     if (s->info.has_costs) {
-        itg_strbuf_add(out, ",\n\"costs\": {");
-        write_metrics(&s->info.score, true, "", out);
-        itg_strbuf_add(out, "}");
-        write_list(out, "layers", layer_members, s->layers, s->info.layer_count, sizeof *s->layers);
+        itg_json_begin(&w, "costs", '{');
+        write_metrics(&w, score, true);
+        itg_json_end(&w, '}');
+        write_list(&w, "layers", layer_members, s->layers, s->info.layer_count, sizeof *s->layers);
     }
-    write_list(out, "edges", edge_members, s->edges, s->info.edge_count, sizeof *s->edges);
-    itg_strbuf_add(out, "}\n");
+    write_list(&w, "edges", edge_members, s->edges, s->info.edge_count, sizeof *s->edges);
+    itg_json_end(&w, '}');
+    *out = w.text;
+    itg_strbuf_add(out, "\n");
 }
 
 /* ---- reading ---- */
@@ -217,6 +211,7 @@ void itg_summary_results(itg_summary *s, const itg_json *json)
     itg_results_read(json, &read);
     if (read.samples == 0) return;
     s->info.score.samples = read.samples;
+    memcpy(s->info.score.user, read.user, sizeof read.user);
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         if (!itg_metric_is_cost((itg_metric)m)) s->info.score.value[m] = read.value[m];
 }

@@ -53,6 +53,9 @@ char *itg_arena_vformat(itg_arena *arena, const char *format, va_list arguments)
 void *itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);
 size_t itg_arena_used(const itg_arena *arena);
 
+/* ITG_BAD_ARGUMENT unless the version is `expected`, the one of an option struct of that name. */
+itg_status itg_check_version(const char *name, int32_t version, int32_t expected, itg_error *err);
+
 /* ---- string builder (strbuf.c): grows; a failed allocation is remembered and reported by
  * itg_strbuf_ok ---- */
 typedef struct itg_strbuf {

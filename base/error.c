@@ -79,3 +79,11 @@ itg_status itg_check_stop(const itg_stop *stop, itg_error *err)
     if (!stop->asked || !stop->asked(stop->context)) return ITG_OK;
     return itg_fail(err, ITG_CANCELLED, "interrupted");
 }
+
+itg_status itg_check_version(const char *name, int32_t version, int32_t expected, itg_error *err)
+{
+    if (version == expected) return ITG_OK;
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "%s: version %d, this library has %d: initialize it with its macro ..._INIT",
+                    name, version, expected);
+}

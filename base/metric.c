@@ -41,9 +41,9 @@ bool itg_metric_from_goal(const char *goal, itg_metric *out)
     return false;
 }
 
-bool itg_metric_allows(itg_metric metric, double value)
+bool itg_unit_allows(itg_unit unit, double value)
 {
-    switch (metrics[metric].unit) {
+    switch (unit) {
     case ITG_UNIT_SHARE:
         return value >= 0 && value <= 1;
     case ITG_UNIT_BYTES:
@@ -58,19 +58,46 @@ bool itg_metric_allows(itg_metric metric, double value)
     }
 }
 
+bool itg_metric_allows(itg_metric metric, double value)
+{
+    return itg_unit_allows(metrics[metric].unit, value);
+}
+
+/* ---- units ---- */
+
+static const struct {
+    const char *name, *range;
+} units[] = {
+    [ITG_UNIT_SHARE] = {"share", "a number from 0 to 1"},
+    [ITG_UNIT_BYTES] = {"bytes", "an integer from 0 to 9007199254740992"},
+    [ITG_UNIT_COUNT] = {"count", "a number from 0"},
+    [ITG_UNIT_BITS] = {"bits", "a number from 0 to 64"},
+    [ITG_UNIT_RATIO] = {"ratio", "a number from 0"},
+    [ITG_UNIT_DECIBELS] = {"decibels", "a number"},
+    [ITG_UNIT_NUMBER] = {"number", "a number"},
+};
+
 const char *itg_unit_range(itg_unit unit)
 {
-    static const char *const ranges[] = {
-        [ITG_UNIT_SHARE] = "a number from 0 to 1",
-        [ITG_UNIT_BYTES] = "an integer from 0 to 9007199254740992",
-        [ITG_UNIT_COUNT] = "a number from 0",
-        [ITG_UNIT_BITS] = "a number from 0 to 64",
-        [ITG_UNIT_RATIO] = "a number from 0",
-        [ITG_UNIT_DECIBELS] = "a number",
-        [ITG_UNIT_NUMBER] = "a number",
-    };
-    return ranges[unit];
+    return units[unit].range;
 }
+
+const char *itg_unit_name(itg_unit unit)
+{
+    return units[unit].name;
+}
+
+bool itg_unit_from_name(const char *name, itg_unit *out)
+{
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        if (strcmp(units[u].name, name) != 0) continue;
+        *out = (itg_unit)u;
+        return true;
+    }
+    return false;
+}
+
+/* ---- scores ---- */
 
 itg_score itg_score_unknown(void)
 {

@@ -142,7 +142,7 @@ typedef struct bench_subject {
     bench_peer *peer;
     itg_model *model;
     itg_hardware *hw;
-    itg_dataset *calibration, *labels;
+    itg_dataset *calibration;
     itg_preprocess preprocess;
     itg_stats *stats;
     itg_evaluator evaluator; /* keeps no activations */

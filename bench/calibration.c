@@ -18,7 +18,8 @@ static const bench_network *find_network(const char *name)
 static itg_status calibrate(bench_subject *s, int64_t samples, itg_float_kernels kernels,
                             double *seconds, itg_error *err)
 {
-    const itg_calibrate_options options = {.kernels = kernels, .threads = 1};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .kernels = kernels,
+                                           .threads = 1};
     itg_data_stream *stream = NULL;
     itg_status status = bench_subject_model(s, err);
     if (status == ITG_OK)

@@ -62,7 +62,7 @@ static itg_status verify_point(const bench_subject *s, uint64_t number, int32_t 
     if (status == ITG_OK) status = compare_runners(s, annotated, program, some, err);
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);
-    itg_dataset_destroy(some);
+    itg_data_close(some);
     free(samples);
     return status;
 }

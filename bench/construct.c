@@ -77,8 +77,7 @@ static itg_status build(const construct *b, times *t, itg_error *err)
     ms[ANNOTATE] = lap(&last);
     if (status == ITG_OK) status = itg_score_costs(e->hw, c.annotated, &score, err);
     ms[COSTS] = lap(&last);
-    if (status == ITG_OK)
-        status = itg_realize_program(c.annotated, &(itg_realize_options){0}, &c.program, err);
+    if (status == ITG_OK) status = itg_realize_program(c.annotated, NULL, &c.program, err);
     ms[REALIZE] = lap(&last);
     if (status == ITG_OK) status = itg_batch_plan_create(c.program, &batch, &c.plan, err);
     ms[PLAN] = lap(&last);
@@ -112,7 +111,7 @@ static itg_status start(construct *b, itg_error *err)
 {
     itg_evaluator *e = &b->evaluator;
     *e = (itg_evaluator){.model = b->model, .hw = b->hw, .preprocess = &b->preprocess};
-    itg_search_options options = {0};
+    itg_search_options options = ITG_SEARCH_OPTIONS_INIT;
     itg_status status = itg_evaluator_init(e, 0, err);
     if (status == ITG_OK)
         status = itg_point_space_create(b->hw, b->model, &options, &e->points, err);
@@ -189,7 +188,8 @@ int main(int argc, char **argv)
     itg_status status = itg_model_open(argv[1], NULL, &b.model, &err);
     if (status == ITG_OK) status = itg_hardware_load(argv[2], &b.hw, &err);
     if (status == ITG_OK) status = itg_data_open(argv[3], b.limit, &b.data, &err);
-    if (status == ITG_OK) status = itg_calibrate(b.model, b.data, &b.preprocess, 1, &b.stats, &err);
+    if (status == ITG_OK)
+        status = itg_calibrate_model(b.model, b.data, &b.preprocess, 1, &b.stats, &err);
     if (status == ITG_OK) printf("\n%s on %s\n", itg_model_name(b.model), b.hw->name);
     if (status == ITG_OK) status = measure(&b, &err);
     itg_stats_destroy(b.stats);

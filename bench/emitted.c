@@ -83,7 +83,7 @@ static itg_status command(itg_error *err, const char *format, const char *compil
 static itg_status build(emitted *b, const char *folder, const char *compiler, itg_error *err)
 {
     char path[1024];
-    itg_emit_options options = {.name = "net", .samples = SAMPLES};
+    itg_emit_options options = {ITG_EMIT_OPTIONS_VERSION, .name = "net", .samples = SAMPLES};
     itg_status status = itg_emit_c(b->program, &options, folder, NULL, err);
     snprintf(path, sizeof path, "%s/shim.c", folder);
     if (status == ITG_OK) status = itg_file_write(path, shim, sizeof shim - 1, err);

@@ -62,31 +62,27 @@ static itg_status take_trial(void *context, const itg_trial *trial, itg_error *e
 
 typedef struct searching {
     bench_subject *s;
-    itg_dataset *data, *holdout, *labels;
-    int64_t *values; /* labels; NULL: none */
+    itg_dataset *data, *holdout, *labels, *holdout_labels; /* of labels NULL: none */
 } searching;
 
 static itg_status load(searching *g, itg_error *err)
 {
     const bench_network *n = g->s->network;
-    int64_t count = bench_subject_samples(g->s) + g->s->calibration->shape.dims[0], labels = 0;
-    itg_status status = itg_dataset_load(n->data, count, &g->data, err);
-    if (status == ITG_OK) status = itg_dataset_load(n->data, HOLDOUT, &g->holdout, err);
+    int64_t count = bench_subject_samples(g->s) + g->s->calibration->shape.dims[0];
+    itg_status status = itg_data_open(n->data, count, &g->data, err);
+    if (status == ITG_OK) status = itg_data_open(n->data, HOLDOUT, &g->holdout, err);
     if (status != ITG_OK || !n->labels) return status;
-    status = itg_dataset_load(n->labels, count, &g->labels, err);
-    if (status == ITG_OK) status = itg_dataset_labels(g->labels, &g->values, &labels, err);
-    if (status == ITG_OK && labels != count)
-        status = itg_fail(err, ITG_MISMATCH, "%s: %lld labels for %lld samples", n->labels,
-                          (long long)labels, (long long)count);
-    return status;
+    status = itg_data_open(n->labels, count, &g->labels, err);
+    if (status != ITG_OK) return status;
+    return itg_data_open(n->labels, HOLDOUT, &g->holdout_labels, err);
 }
 
 static void unload(searching *g)
 {
-    itg_dataset_destroy(g->data);
-    itg_dataset_destroy(g->holdout);
-    itg_dataset_destroy(g->labels);
-    free(g->values);
+    itg_data_close(g->data);
+    itg_data_close(g->holdout);
+    itg_data_close(g->labels);
+    itg_data_close(g->holdout_labels);
 }
 
 static itg_search_options options_of(const searching *g, const way *w, int threads)
@@ -94,6 +90,7 @@ static itg_search_options options_of(const searching *g, const way *w, int threa
     const bench_subject *s = g->s;
     int64_t trials = s->options->quick ? 24 : s->network->trials;
     itg_search_options o = {
+        ITG_SEARCH_OPTIONS_VERSION,
         .searcher = "greedy",
         .goal = {.constraints = {{ITG_METRIC_ACCURACY, s->network->max_drop, true}},
                  .constraint_count = 1},
@@ -111,8 +108,9 @@ static itg_status search(const searching *g, const way *w, int threads, tally *t
 {
     const bench_subject *s = g->s;
     itg_search_options options = options_of(g, w, threads);
-    itg_search_hooks hooks = {.context = t, .clock = clock_of, .trial = take_trial};
-    itg_search_data data = {g->data, g->values, g->holdout, g->values};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = t, .clock = clock_of,
+                              .trial = take_trial};
+    itg_search_data data = {g->data, g->labels, g->holdout, g->holdout_labels};
     itg_search_result *result = NULL;
     *t = (tally){.threads = threads, .best_trial = -1};
     itg_sha256_init(&t->asked);

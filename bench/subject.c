@@ -39,14 +39,11 @@ static itg_status read_preprocess(const bench_network *n, itg_preprocess *p, itg
 
 static itg_status load_labels(bench_subject *s, itg_error *err)
 {
-    int64_t count = 0, samples = bench_subject_samples(s);
+    int64_t samples = bench_subject_samples(s);
     if (!s->network->labels) return ITG_OK;
-    itg_status status = itg_dataset_load(s->network->labels, samples, &s->labels, err);
-    if (status == ITG_OK) status = itg_dataset_labels(s->labels, &s->set.labels, &count, err);
-    if (status == ITG_OK && count != samples)
-        status = itg_fail(err, ITG_MISMATCH, "%s: %lld labels for %lld samples", s->network->labels,
-                          (long long)count, (long long)samples);
-    return status;
+    s->set.has_classes = true;
+    itg_status status = itg_data_open(s->network->labels, samples, &s->set.labels, err);
+    return status == ITG_OK ? itg_labels_check(s->set.labels, samples, err) : status;
 }
 
 itg_status bench_subject_model(bench_subject *s, itg_error *err)
@@ -62,12 +59,12 @@ static itg_status load(bench_subject *s, itg_error *err)
     const bench_network *n = s->network;
     itg_status status = itg_hardware_load("x86-vnni", &s->hw, err);
     if (status == ITG_OK)
-        status = itg_dataset_load(
+        status = itg_data_open(
             n->data, s->options->samples ? s->options->samples : samples_wanted(s, n->samples),
             &s->set.data, err);
     if (status == ITG_OK)
-        status = itg_dataset_load(n->calibration, samples_wanted(s, n->calibration_samples),
-                                  &s->calibration, err);
+        status = itg_data_open(n->calibration, samples_wanted(s, n->calibration_samples),
+                               &s->calibration, err);
     if (status == ITG_OK) status = load_labels(s, err);
     if (status == ITG_OK) s->input = *itg_model_input_shape(s->model, 0);
     return status;
@@ -104,14 +101,14 @@ static itg_status prepare(bench_subject *s, itg_error *err)
 {
     const itg_graph *graph = s->model;
     itg_evaluator *e = &s->evaluator;
-    itg_search_options none = {0};
+    itg_search_options none = ITG_SEARCH_OPTIONS_INIT;
     e->model = s->model;
     e->hw = s->hw;
     e->preprocess = &s->preprocess;
     itg_status status = itg_evaluator_init(e, 0, err);
     if (status == ITG_OK)
-        status = itg_calibrate(graph, s->calibration, &s->preprocess, s->options->threads,
-                               &s->stats, err);
+        status = itg_calibrate_model(graph, s->calibration, &s->preprocess, s->options->threads,
+                                     &s->stats, err);
     if (status == ITG_OK) status = itg_point_space_create(s->hw, graph, &none, &e->points, err);
     if (status == ITG_OK)
         status =
@@ -194,12 +191,11 @@ void bench_subject_close(bench_subject *s)
     free(s->real);
     itg_evaluator_deinit(&s->evaluator);
     itg_reference_deinit(&s->set.outputs);
-    free(s->set.labels);
     free(s->set.classes);
     itg_stats_destroy(s->stats);
-    itg_dataset_destroy(s->labels);
-    itg_dataset_destroy(s->calibration);
-    itg_dataset_destroy(s->set.data);
+    itg_data_close(s->set.labels);
+    itg_data_close(s->calibration);
+    itg_data_close(s->set.data);
     itg_hardware_destroy(s->hw);
     itg_model_close(s->model);
 }
@@ -256,7 +252,7 @@ itg_status bench_subject_realize(const bench_subject *s, const int32_t *point,
     itg_annotated *a = NULL;
     itg_status status = itg_evaluator_resolve(&s->evaluator, point, &strategy, err);
     if (status == ITG_OK) status = itg_annotate(s->model, s->hw, strategy, &a, err);
-    if (status == ITG_OK) status = itg_realize_program(a, &(itg_realize_options){0}, program, err);
+    if (status == ITG_OK) status = itg_realize_program(a, NULL, program, err);
     itg_strategy_destroy(strategy);
     if (status == ITG_OK)
         *annotated = a;

@@ -95,16 +95,12 @@ static int print_nodes(const itg_check *check)
     itg_cli_table table;
     char macs[32];
     itg_cli_table_init(&table, "llrl");
-    itg_cli_table_cell(&table, "node");
-    itg_cli_table_cell(&table, "operator");
-    itg_cli_table_cell(&table, "MACs");
-    itg_cli_table_cell(&table, "runs as");
+    itg_cli_table_texts(&table, "node", "operator", "MACs", "runs as", NULL);
     for (int32_t i = 0; i < itg_check_count(check); i++) {
         const itg_node_report *r = itg_check_node(check, i);
         bool fused = r->placement == ITG_PLACE_FUSED;
-        itg_cli_table_cell(&table, "%s", r->name);
-        itg_cli_table_cell(&table, "%s", r->op);
-        itg_cli_table_cell(&table, "%s", r->macs > 0 ? itg_cli_count_text(r->macs, macs) : "");
+        itg_cli_table_texts(&table, r->name, r->op,
+                            r->macs > 0 ? itg_cli_count_text(r->macs, macs) : "", NULL);
         itg_cli_table_cell(&table, "%s%s%s", fused && r->reason ? "" : placement_name(r->placement),
                            r->reason && !fused ? ": " : "", r->reason ? r->reason : "");
     }
@@ -228,18 +224,12 @@ static int print_refusals(const char *path, const itg_refusals *refusals)
     itg_cli_table table;
     printf("%s cannot be imported; all that keeps it from that:\n\n", path);
     itg_cli_table_init(&table, "lrlll");
-    itg_cli_table_cell(&table, "what");
-    itg_cli_table_cell(&table, "times");
-    itg_cli_table_cell(&table, "first");
-    itg_cli_table_cell(&table, "why");
-    itg_cli_table_cell(&table, "what would help");
+    itg_cli_table_texts(&table, "what", "times", "first", "why", "what would help", NULL);
     for (int32_t i = 0; i < itg_refusals_count(refusals); i++) {
         const itg_refusal *r = itg_refusals_at(refusals, i);
         itg_cli_table_cell(&table, "%s", r->what);
         itg_cli_table_cell(&table, "%lld", (long long)r->count);
-        itg_cli_table_cell(&table, "%s", r->first);
-        itg_cli_table_cell(&table, "%s", r->why);
-        itg_cli_table_cell(&table, "%s", r->help ? r->help : "");
+        itg_cli_table_texts(&table, r->first, r->why, r->help ? r->help : "", NULL);
     }
     int result = itg_cli_table_print(&table);
     if (itg_refusals_others(refusals) > 0)

@@ -160,7 +160,7 @@ static itg_status search(itg_cli_demo_work *d, itg_error *err)
 /* From the file, as the command would. */
 static itg_status realize(itg_cli_demo_work *d, itg_error *err)
 {
-    itg_realize_options options = {0};
+    itg_realize_options options = ITG_REALIZE_OPTIONS_INIT;
     const itg_model *model = d->search.model;
     itg_strategy_file *file = NULL;
     itg_annotated *annotated = NULL;
@@ -180,7 +180,7 @@ static itg_status run_program(itg_cli_demo_work *d, itg_error *err)
 {
     itg_program *program = NULL;
     const itg_cli_data *data = &d->search.holdout;
-    const itg_run_options options = {.labels = data->labels,
+    const itg_run_options options = {ITG_RUN_OPTIONS_VERSION, .labels = data->labels,
                                      .threads = (int)d->args->values[ITG_CLI_OPT_THREADS].integer};
     itg_status status = itg_program_open(d->paths[ITG_CLI_DEMO_PROGRAM], &program, err);
     if (status == ITG_OK) status = itg_program_run(program, data->samples, &options, &d->ran, err);

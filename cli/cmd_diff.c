@@ -104,19 +104,22 @@ static itg_status evaluate(comparison *c, int side, itg_error *err)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s: to run a strategy takes its --model", path);
     itg_status status = itg_cli_data_open(c->args, &data, err);
     if (status == ITG_OK && c->info[side]->is_program) {
-        const itg_run_options options = {.labels = data.labels, .threads = threads};
+        const itg_run_options options = {ITG_RUN_OPTIONS_VERSION, .labels = data.labels,
+                                         .threads = threads};
         status = itg_program_open(path, &program, err);
         if (status == ITG_OK)
             status = itg_program_run(program, data.samples, &options, &score, err);
     } else if (status == ITG_OK) {
         status = itg_strategy_open(c->model, path, &file, err);
+        const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .labels = data.labels,
+                                              .threads = threads};
         if (status == ITG_OK)
-            status = itg_simulate(c->model, file, data.samples, data.labels, false, threads, &score,
-                                  err);
+            status = itg_simulate(c->model, file, data.samples, &options, &score, err);
     }
     if (status == ITG_OK) {
         for (int m = 0; m < ITG_METRIC_COUNT; m++)
             if (!itg_metric_is_cost((itg_metric)m)) c->score[side].value[m] = score.value[m];
+        memcpy(c->score[side].user, score.user, sizeof score.user);
         c->score[side].samples = score.samples;
         memcpy(c->score[side].digest, score.digest, sizeof score.digest);
     }
@@ -267,20 +270,16 @@ static int print_totals(const comparison *c)
     char text[32];
     itg_cli_table table;
     itg_cli_table_init(&table, "lrrr");
-    itg_cli_table_cell(&table, "%s", "");
-    itg_cli_table_cell(&table, "A");
-    itg_cli_table_cell(&table, "B");
-    itg_cli_table_cell(&table, "%s", "");
+    itg_cli_table_texts(&table, "", "A", "B", "", NULL);
     for (int m = 0; m < ITG_METRIC_ALL; m++) {
         double x = itg_score_get(a, (itg_metric)m), y = itg_score_get(b, (itg_metric)m);
         if (m != ITG_METRIC_ACCURACY && m != ITG_METRIC_DISTORTION && !(isnan(x) && isnan(y)))
-            itg_cli_metric_row(&table, (itg_metric)m, x, y);
+            itg_cli_metric_row(&table, (itg_metric)m, a, b);
     }
     if (a->samples > 0 && b->samples > 0) {
-        itg_cli_table_cell(&table, "samples");
-        itg_cli_table_cell(&table, "%s", itg_cli_count_text((long long)a->samples, text));
-        itg_cli_table_cell(&table, "%s", itg_cli_count_text((long long)b->samples, text));
-        itg_cli_table_cell(&table, "%s", "");
+        itg_cli_table_texts(&table, "samples", itg_cli_count_text((long long)a->samples, text),
+                            NULL);
+        itg_cli_table_texts(&table, itg_cli_count_text((long long)b->samples, text), "", NULL);
     }
     return itg_cli_table_print(&table);
 }
@@ -309,9 +308,7 @@ static int print_edges(const comparison *c, bool all)
     itg_cli_table table;
     int32_t shown = 0;
     itg_cli_table_init(&table, "llllll");
-    const char *const heads[] = {"edge", "bits A", "bits B", "threshold A", "threshold B", ""};
-    for (int i = 0; i < 6; i++)
-        itg_cli_table_cell(&table, "%s", heads[i]);
+    itg_cli_table_texts(&table, "edge", "bits A", "bits B", "threshold A", "threshold B", "", NULL);
     for (int32_t i = 0; i < c->info[0]->edge_count; i++) {
         const itg_summary_edge *a = edge(c, 0, i), *b = edge(c, 1, i);
         bool differ = edges_differ(a, b);
@@ -351,8 +348,7 @@ static void pair_cell(itg_cli_table *table, double a, double b)
 static void layer_row(itg_cli_table *table, const itg_summary_layer *a, const itg_summary_layer *b,
                       bool split)
 {
-    itg_cli_table_cell(table, "%s", a->node);
-    itg_cli_table_cell(table, "%s", a->op);
+    itg_cli_table_texts(table, a->node, a->op, NULL);
     pair_cell(table, (double)a->weight_bytes, (double)b->weight_bytes);
     pair_cell(table, (double)a->macs, (double)b->macs);
     pair_cell(table, a->bops, b->bops);
@@ -369,10 +365,6 @@ static void layer_row(itg_cli_table *table, const itg_summary_layer *a, const it
 /* Parts and joins have columns only where a sum is split on either side. */
 static int print_layers(const comparison *c, bool all)
 {
-    static const char *const heads[] = {"layer", "operator",       "weight bytes",
-                                        "MACs",  "bit operations", "parts",
-                                        "joins", "cycles",         "form"};
-    enum { FIRST_OF_SPLIT = 5, LAST_OF_SPLIT = 6, HEADS = 9 };
     itg_cli_table table;
     int32_t shown = 0;
     bool split = false;
@@ -380,9 +372,10 @@ static int print_layers(const comparison *c, bool all)
         for (int32_t i = 0; i < c->info[side]->layer_count; i++)
             split |= layer(c, side, i)->parts > 0;
     itg_cli_table_init(&table, split ? "llrrrrrrl" : "llrrrrl");
-    for (int i = 0; i < HEADS; i++)
-        if (split || i < FIRST_OF_SPLIT || i > LAST_OF_SPLIT)
-            itg_cli_table_cell(&table, "%s", heads[i]);
+    itg_cli_table_texts(&table, "layer", "operator", "weight bytes", "MACs", "bit operations",
+                        NULL);
+    if (split) itg_cli_table_texts(&table, "parts", "joins", NULL);
+    itg_cli_table_texts(&table, "cycles", "form", NULL);
     for (int32_t i = 0; i < c->info[0]->layer_count; i++) {
         const itg_summary_layer *a = layer(c, 0, i), *b = layer(c, 1, i);
         if (!all && !layers_differ(a, b)) continue;

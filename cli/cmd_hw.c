@@ -12,8 +12,7 @@ static void list_target(itg_json_writer *json, itg_cli_table *table, const itg_h
     itg_json_put_text(json, "description", itg_hardware_description(hw));
     itg_json_put_bool(json, "all_float", itg_hardware_all_float(hw));
     itg_json_end(json, '}');
-    itg_cli_table_cell(table, "%s", itg_hardware_name(hw));
-    itg_cli_table_cell(table, "%s", itg_hardware_description(hw));
+    itg_cli_table_texts(table, itg_hardware_name(hw), itg_hardware_description(hw), NULL);
 }
 
 static int list_targets(bool as_json)

@@ -94,17 +94,14 @@ static void text_edge(itg_cli_table *table, const itg_edge_report *e)
 
 static int print_text(const work *w)
 {
-    static const char *const titles[] = {
-        "value -> node", "bits", "SQNR dB",  "saturated %", "overflow %", "float min", "max",
-        "mean",          "std",  "sim. min", "max",         "mean",       "std"};
     itg_cli_table table;
     printf("%s on %s, %lld sample%s; the edges that lose most stand first\n\n",
            itg_model_name(w->model), itg_hardware_name(itg_strategy_hardware(w->file)),
            (long long)itg_data_samples(w->data.samples),
            itg_plural(itg_data_samples(w->data.samples)));
     itg_cli_table_init(&table, "lrrrrrrrrrrrr");
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        itg_cli_table_cell(&table, "%s", titles[i]);
+    itg_cli_table_texts(&table, "value -> node", "bits", "SQNR dB", "saturated %", "overflow %",
+                        "float min", "max", "mean", "std", "sim. min", "max", "mean", "std", NULL);
     for (int32_t i = 0; i < itg_inspection_count(w->inspection); i++)
         text_edge(&table, itg_inspection_edge(w->inspection, i));
     return itg_cli_table_print(&table);

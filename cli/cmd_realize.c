@@ -34,7 +34,8 @@ typedef struct work {
 static itg_status realize(work *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
-    itg_realize_options options = {.allow_overflow = args->given[ITG_CLI_OPT_ALLOW_OVERFLOW]};
+    itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION,
+                                   .allow_overflow = args->given[ITG_CLI_OPT_ALLOW_OVERFLOW]};
     itg_status status =
         itg_cli_model_open(args, args->arguments[0], args->arguments[1], &w->model, err);
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
@@ -72,11 +73,10 @@ static const char *const source_files[SOURCE_FILES][2] = {
 /* Source, the program that it stands for, and both certificates, in a folder without others. */
 static itg_status emit_staged(work *w, const itg_cli_staging *staging, itg_error *err)
 {
-    itg_emit_options options = {.name = w->args->values[ITG_CLI_OPT_EMIT_NAME].text,
-                                .samples =
-                                    (int32_t)w->args->values[ITG_CLI_OPT_EMIT_SAMPLES].integer,
-                                .data = w->data.samples,
-                                .preprocess = &w->preprocess};
+    itg_emit_options options = {
+        ITG_EMIT_OPTIONS_VERSION, .name = w->args->values[ITG_CLI_OPT_EMIT_NAME].text,
+        .samples = (int32_t)w->args->values[ITG_CLI_OPT_EMIT_SAMPLES].integer,
+        .data = w->data.samples, .preprocess = &w->preprocess};
     char program[sizeof w->sizes.name + 4];
     itg_status status = itg_emit_c(w->program, &options, staging->folder, &w->sizes, err);
     if (status != ITG_OK) return status;

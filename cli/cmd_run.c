@@ -42,7 +42,8 @@ static itg_status run_program(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(w->args, &p);
-    const itg_run_options options = {.preprocess = &p,
+    const itg_run_options options = {ITG_RUN_OPTIONS_VERSION,
+                                     .preprocess = &p,
                                      .labels = w->data.labels,
                                      .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
                                      .block = values[ITG_CLI_OPT_BLOCK].integer,

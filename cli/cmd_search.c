@@ -139,8 +139,9 @@ static void note_options(const itg_cli_search_work *w)
 
 static itg_status search(itg_cli_search_work *w, itg_error *err)
 {
-    itg_search_hooks hooks = {w,          hook_clock, hook_progress, hook_trial, hook_cancelled,
-                              hook_hurry, hook_note};
+    itg_search_hooks hooks = {
+        ITG_SEARCH_HOOKS_VERSION, w,          hook_clock, hook_progress, hook_trial,
+        hook_cancelled,           hook_hurry, hook_note};
     note_options(w);
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
     itg_cli_note_kernels(w->options.float_kernels);
@@ -190,6 +191,7 @@ itg_status itg_cli_search_close(itg_cli_search_work *w, itg_error *err)
     itg_free(w->options_json);
     itg_free(w->preprocess_json);
     itg_free(w->strategy_json);
+    itg_free(w->codes);
     itg_free(w->space_json);
     itg_cli_data_close(&w->data);
     itg_cli_data_close(&w->holdout);

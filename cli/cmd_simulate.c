@@ -83,7 +83,8 @@ static int load_hardware(work *w)
 static itg_status calibrate(work *w, const itg_preprocess *p, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
-    const itg_calibrate_options options = {.kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels,
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION,
+                                           .kernels = values[ITG_CLI_OPT_FLOAT_KERNELS].kernels,
                                            .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     itg_data_stream *stream = NULL;
     itg_status status = itg_data_stream_open(values[ITG_CLI_OPT_CALIB].text,
@@ -110,7 +111,8 @@ static void note_widths(const itg_strategy_file *file, const char *what, bool we
 static itg_status recover(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
-    itg_recover_options options = {.threads = (int)values[ITG_CLI_OPT_THREADS].integer};
+    itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION,
+                                   .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     itg_dataset *data = NULL;
     itg_status status = itg_data_open(values[ITG_CLI_OPT_CALIB].text,
                                       values[ITG_CLI_OPT_CALIB_LIMIT].integer, &data, err);
@@ -126,6 +128,7 @@ static itg_status make_strategy(work *w, itg_error *err)
     const itg_cli_value *values = args->values;
     int32_t bits = (int32_t)values[ITG_CLI_OPT_UNIFORM].integer;
     itg_uniform_options options = {
+        ITG_UNIFORM_OPTIONS_VERSION,
         .weight_bits = args->given[ITG_CLI_OPT_WEIGHT_WIDTH]
                            ? (int32_t)values[ITG_CLI_OPT_WEIGHT_WIDTH].integer
                            : bits,
@@ -177,9 +180,11 @@ static itg_status simulate(work *w, itg_error *err)
     itg_split_info split = status == ITG_OK ? itg_strategy_split(w->file) : (itg_split_info){0};
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status == ITG_OK && w->args->given[ITG_CLI_OPT_PRINT]) status = print_graph(w, err);
+    const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .labels = w->data.labels,
+                                          .with_agreement = true,
+                                          .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     if (status == ITG_OK)
-        status = itg_simulate(w->model, w->file, w->data.samples, w->data.labels, true,
-                              (int)values[ITG_CLI_OPT_THREADS].integer, &w->score, err);
+        status = itg_simulate(w->model, w->file, w->data.samples, &options, &w->score, err);
     if (status == ITG_OK && path) status = itg_strategy_save(w->file, w->model, path, err);
     return status;
 }

@@ -63,16 +63,13 @@ static int print_sums(const itg_verification *v)
 {
     itg_cli_table table;
     itg_cli_table_init(&table, "llrrrrl");
-    const char *const heads[] = {"node", "operator", "lowest", "highest", "bits", "spare", ""};
-    for (int i = 0; i < 7; i++)
-        itg_cli_table_cell(&table, "%s", heads[i]);
+    itg_cli_table_texts(&table, "node", "operator", "lowest", "highest", "bits", "spare", "", NULL);
     for (int32_t i = 0; i < itg_verification_sum_count(v); i++) {
         const itg_verified_sum *sum = itg_verification_sum(v, i);
         itg_cli_table_cell(&table, "%s", sum->node);
         itg_cli_table_cell(&table, "%s%s%s", sum->type, sum->part ? ", " : "",
                            sum->part ? sum->part : "");
-        itg_cli_table_cell(&table, "%s", sum->lo);
-        itg_cli_table_cell(&table, "%s", sum->hi);
+        itg_cli_table_texts(&table, sum->lo, sum->hi, NULL);
         itg_cli_table_cell(&table, "%d", (int)sum->acc.bits);
         itg_cli_table_cell(&table, "%d", (int)sum->spare_bits);
         itg_cli_table_cell(&table, "%s", sum->fits ? "" : "may overflow");

@@ -32,9 +32,7 @@ itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t
 {
     itg_cli_data opened = {0};
     itg_status status = itg_data_open(data, limit, &opened.samples, err);
-    if (status == ITG_OK && labels)
-        status = itg_data_labels_open(labels, limit, itg_data_samples(opened.samples),
-                                      &opened.labels, err);
+    if (status == ITG_OK && labels) status = itg_data_open(labels, limit, &opened.labels, err);
     if (status == ITG_OK)
         *out = opened;
     else
@@ -45,7 +43,8 @@ itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t
 itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
                               itg_model **out, itg_error *err)
 {
-    itg_model_options options = {.no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
+    itg_model_options options = {ITG_MODEL_OPTIONS_VERSION,
+                                 .no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
     itg_status status = strategy ? itg_strategy_model_options(strategy, &options, err) : ITG_OK;
     return status == ITG_OK ? itg_model_open(path, &options, out, err) : status;
 }
@@ -63,9 +62,10 @@ itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *spl
     itg_error why = {0};
     itg_cli_data part = {0};
     if (!args->given[ITG_CLI_OPT_PART]) return ITG_OK;
-    itg_status status =
-        itg_data_part(data->samples, data->labels, split, args->values[ITG_CLI_OPT_PART].part,
-                      &part.samples, &part.labels, &why);
+    itg_split_part which = args->values[ITG_CLI_OPT_PART].part;
+    itg_status status = itg_data_part(data->samples, split, which, &part.samples, &why);
+    if (status == ITG_OK && data->labels)
+        status = itg_data_part(data->labels, split, which, &part.labels, &why);
     if (status != ITG_OK)
         return itg_fail(err, status, "%.200s: %s", args->arguments[args->argument_count - 1],
                         why.message);
@@ -77,7 +77,7 @@ itg_status itg_cli_data_part(const itg_cli_args *args, const itg_split_info *spl
 void itg_cli_data_close(itg_cli_data *data)
 {
     itg_data_close(data->samples);
-    itg_free(data->labels);
+    itg_data_close(data->labels);
     *data = (itg_cli_data){0};
 }
 
@@ -163,9 +163,9 @@ void itg_cli_json_interval(itg_json_writer *json, const char *key, double share,
 void itg_cli_json_quality(itg_json_writer *json, const itg_score *score)
 {
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
-        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        const itg_metric_info about = itg_score_about(score, (itg_metric)m);
         if (!itg_metric_is_cost((itg_metric)m) && !isnan(score->value[m]))
-            itg_json_put_number(json, about->name, score->value[m]);
+            itg_json_put_number(json, about.name, score->value[m]);
     }
     if (itg_score_knows(score, ITG_METRIC_TOP1))
         itg_cli_json_interval(json, "interval", score->value[ITG_METRIC_TOP1], score->samples);
@@ -228,10 +228,10 @@ static void print_costs(const itg_score *score)
     char text[32];
     const char *name = "costs";
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
-        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        const itg_metric_info about = itg_score_about(score, (itg_metric)m);
         if (!itg_metric_is_cost((itg_metric)m) || isnan(score->value[m])) continue;
-        itg_cli_print_line(name, "%s %s", itg_cli_metric_text((itg_metric)m, score->value[m], text),
-                           about->words);
+        itg_cli_print_line(name, "%s %s", itg_cli_unit_text(about.unit, score->value[m], text),
+                           about.words);
         name = "";
     }
 }
@@ -241,21 +241,21 @@ void itg_cli_print_score(const itg_score *score)
     char text[ITG_CLI_HEX];
     double lo, hi;
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
-        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        const itg_metric_info about = itg_score_about(score, (itg_metric)m);
         double value = score->value[m];
         if (isnan(value)) continue;
         itg_cli_interval(value, score->samples, &lo, &hi);
-        if (about->unit == ITG_UNIT_SHARE)
-            itg_cli_print_line(about->words, "%.2f %%   (95 %% interval %.2f to %.2f)", 100 * value,
+        if (about.unit == ITG_UNIT_SHARE && about.needs != ITG_NEEDS_USER)
+            itg_cli_print_line(about.words, "%.2f %%   (95 %% interval %.2f to %.2f)", 100 * value,
                                100 * lo, 100 * hi);
         else if (m == ITG_METRIC_DISTORTION && value <= 0)
             itg_cli_print_line("SQNR", "exact: the outputs are the float network's");
         else if (m == ITG_METRIC_DISTORTION)
             itg_cli_print_line(
                 "SQNR", "%s   of the outputs, against the float network's",
-                itg_cli_metric_text(ITG_METRIC_SQNR, itg_score_get(score, ITG_METRIC_SQNR), text));
+                itg_cli_unit_text(ITG_UNIT_DECIBELS, itg_score_get(score, ITG_METRIC_SQNR), text));
         else if (!itg_metric_is_cost((itg_metric)m))
-            itg_cli_print_line(about->words, "%s", itg_cli_metric_text((itg_metric)m, value, text));
+            itg_cli_print_line(about.words, "%s", itg_cli_unit_text(about.unit, value, text));
     }
     print_costs(score);
     itg_cli_print_line("digest", "%s", itg_sha256_hex(score->digest, text));

@@ -16,8 +16,7 @@ itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const 
 
 /* --data, --labels and --limit. labels NULL: not given. */
 typedef struct itg_cli_data {
-    itg_dataset *samples;
-    int64_t *labels;
+    itg_dataset *samples, *labels;
 } itg_cli_data;
 itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err);
 itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t limit,

@@ -75,11 +75,7 @@ static int print_table(const itg_cli_demo_work *d)
     double floats = itg_cli_float_bytes(u);
     itg_cli_table table;
     itg_cli_table_init(&table, "lrlrr");
-    itg_cli_table_cell(&table, "network");
-    itg_cli_table_cell(&table, "correct");
-    itg_cli_table_cell(&table, "95 %% interval");
-    itg_cli_table_cell(&table, "weights");
-    itg_cli_table_cell(&table, "smaller");
+    itg_cli_table_texts(&table, "network", "correct", "95 % interval", "weights", "smaller", NULL);
     row(&table, "float, as it came", itg_search_float(r, true), floats, floats);
     row(&table, "8 bits everywhere", u, u->value[ITG_METRIC_WEIGHT_BYTES], floats);
     row(&table, "searched", b, b->value[ITG_METRIC_WEIGHT_BYTES], floats);

@@ -1,5 +1,6 @@
 #include "cli/goal.h"
 #include "cli/table.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,22 +13,38 @@ static bool has_limits(const itg_goal *goal)
 
 const char *itg_cli_quality_name(const itg_goal *goal, bool labelled)
 {
-    return itg_goal_quality_metric(goal) == ITG_METRIC_SQNR ? "SQNR"
-           : labelled                                       ? "top-1"
-                                                            : "agreement";
+    itg_metric metric = itg_goal_quality_metric(goal);
+    if (metric != ITG_METRIC_ACCURACY && metric < ITG_METRIC_COUNT)
+        return metric < ITG_METRIC_USER1 ? itg_metric_about(metric)->words
+                                         : goal->user[metric - ITG_METRIC_USER1].info.name;
+    return metric == ITG_METRIC_SQNR ? "SQNR" : labelled ? "top-1" : "agreement";
+}
+
+bool itg_cli_same_quality(const itg_goal *a, const itg_goal *b)
+{
+    return strcmp(itg_goal_about(a, itg_goal_quality_metric(a)).name,
+                  itg_goal_about(b, itg_goal_quality_metric(b)).name) == 0;
+}
+
+bool itg_cli_knows_quality(const itg_goal *goal, const itg_score *score)
+{
+    return itg_score_knows(score, itg_goal_quality_metric(goal));
 }
 
 const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, char *out,
                                  size_t size)
 {
-    double quality = itg_goal_quality(goal, score);
-    bool sqnr = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR;
-    if (quality < ITG_QUALITY_KNOWN)
+    itg_metric metric = itg_goal_quality_metric(goal);
+    double quality = 100 * itg_goal_quality(goal, score);
+    char text[32];
+    if (!itg_cli_knows_quality(goal, score))
         snprintf(out, size, "-");
-    else if (sqnr && 100 * quality >= ITG_MOST_SQNR_DB)
-        snprintf(out, size, "exact");
+    else if (metric == ITG_METRIC_SQNR)
+        snprintf(out, size, quality >= ITG_MOST_SQNR_DB ? "exact" : "%.2f dB", quality);
     else
-        snprintf(out, size, "%.2f %s", 100 * quality, sqnr ? "dB" : "%");
+        snprintf(out, size, "%s",
+                 itg_cli_unit_text(itg_goal_about(goal, metric).unit, itg_score_get(score, metric),
+                                   text));
     return out;
 }
 
@@ -48,7 +65,7 @@ void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t s
     else
         itg_cli_append(out, size, "fewest %s", itg_metric_about(itg_goal_objective(goal))->words);
     for (int32_t i = 1; i < goal->objective_count; i++)
-        itg_cli_append(out, size, ", then %s", itg_metric_about(goal->objectives[i])->words);
+        itg_cli_append(out, size, ", then %s", itg_goal_about(goal, goal->objectives[i]).words);
     if (has_limits(goal))
         for (int i = 0; i < ITG_METRIC_COUNT; i++) {
             if (!(itg_goal_limit(goal, (itg_metric)i) > 0)) continue;
@@ -58,9 +75,16 @@ void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t s
                 itg_metric_about((itg_metric)i)->words);
             join = ",";
         }
-    if (itg_goal_drop(goal) >= 0)
+    if (itg_goal_drop(goal) >= 0 && !itg_goal_counts_classes(goal))
+        itg_cli_append(out, size, ", %s at most %.4g worse than float", quality,
+                       itg_goal_drop(goal));
+    else if (itg_goal_drop(goal) >= 0)
         itg_cli_append(out, size, ", %s at most %.4g point%s below float", quality,
                        100 * itg_goal_drop(goal), 100 * itg_goal_drop(goal) == 1 ? "" : "s");
+    const itg_constraint *c = itg_goal_constraint(goal, itg_goal_quality_metric(goal));
+    if (c && !c->below_float && !isinf(c->bound) && c->metric != ITG_METRIC_SQNR)
+        itg_cli_append(out, size, ", %s %s %.4g", quality,
+                       itg_goal_about(goal, c->metric).up ? "at least" : "at most", c->bound);
     if (itg_goal_least_sqnr(goal) > 0)
         itg_cli_append(out, size, ", SQNR at least %.4g dB", itg_goal_least_sqnr(goal));
 }
@@ -83,7 +107,7 @@ void itg_cli_json_goal(itg_json_writer *json, const char *key, const itg_goal *g
     itg_json_begin(json, key, '{');
     itg_json_put_text(json, "optimize",
                       itg_goal_objectives_text(goal, objectives, sizeof objectives));
-    itg_json_put_text(json, "quality", itg_metric_about(itg_goal_quality_metric(goal))->name);
+    itg_json_put_text(json, "quality", itg_goal_about(goal, itg_goal_quality_metric(goal)).name);
     itg_cli_json_known(json, "max_drop", itg_goal_drop(goal));
     itg_cli_json_known(json, "min_sqnr",
                        itg_goal_least_sqnr(goal) > 0 ? itg_goal_least_sqnr(goal) : -1);

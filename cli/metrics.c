@@ -20,10 +20,10 @@ const char *itg_cli_amount(double value, char *buffer)
     return buffer;
 }
 
-const char *itg_cli_metric_text(itg_metric metric, double value, char buffer[32])
+const char *itg_cli_unit_text(itg_unit unit, double value, char buffer[32])
 {
     if (isnan(value)) return "-";
-    switch (itg_metric_about(metric)->unit) {
+    switch (unit) {
     case ITG_UNIT_SHARE:
         return itg_cli_share(value, buffer, 32);
     case ITG_UNIT_BYTES:
@@ -53,7 +53,8 @@ void itg_cli_metric_cells(itg_cli_table *table, const itg_metric *metrics, int c
     char text[32];
     for (int i = 0; i < count; i++)
         itg_cli_table_cell(table, "%s",
-                           itg_cli_metric_text(metrics[i], itg_score_get(score, metrics[i]), text));
+                           itg_cli_unit_text(itg_metric_about(metrics[i])->unit,
+                                             itg_score_get(score, metrics[i]), text));
 }
 
 static void change_cell(itg_cli_table *table, itg_unit unit, double a, double b)
@@ -74,28 +75,31 @@ static void change_cell(itg_cli_table *table, itg_unit unit, double a, double b)
         itg_cli_table_cell(table, "new");
 }
 
-void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, double a, double b)
+void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, const itg_score *a,
+                        const itg_score *b)
 {
+    const itg_metric_info about = itg_score_about(*a->user[0].name ? a : b, metric);
+    double x = itg_score_get(a, metric), y = itg_score_get(b, metric);
     char text[32];
-    itg_cli_table_cell(table, "%s", itg_metric_about(metric)->words);
-    itg_cli_table_cell(table, "%s", itg_cli_metric_text(metric, a, text));
-    itg_cli_table_cell(table, "%s", itg_cli_metric_text(metric, b, text));
-    change_cell(table, itg_metric_about(metric)->unit, a, b);
+    itg_cli_table_texts(table, about.words, itg_cli_unit_text(about.unit, x, text), NULL);
+    itg_cli_table_cell(table, "%s", itg_cli_unit_text(about.unit, y, text));
+    change_cell(table, about.unit, x, y);
 }
 
 void itg_cli_json_metrics(itg_json_writer *json, const char *prefix, const itg_score *score,
                           int kinds)
 {
     for (int m = 0; m < ITG_METRIC_ALL; m++) {
-        const itg_metric_info *about = itg_metric_about((itg_metric)m);
+        const itg_metric_info about = itg_score_about(score, (itg_metric)m);
         int kind = itg_metric_is_cost((itg_metric)m) ? ITG_CLI_COSTS : ITG_CLI_QUALITIES;
         double value = itg_score_get(score, (itg_metric)m);
         bool bound = kind == ITG_CLI_QUALITIES && score->stopped_at > 0 && !isnan(value);
         char key[64];
-        bool given = about->needs == ITG_NEEDS_LABELS || about->needs == ITG_NEEDS_USER;
+        bool given = about.needs == ITG_NEEDS_LABELS || about.needs == ITG_NEEDS_TARGETS ||
+                     about.needs == ITG_NEEDS_USER;
         if (!(kind & kinds) || m == ITG_METRIC_ACCURACY || (isnan(value) && given && !bound))
             continue;
-        snprintf(key, sizeof key, "%s%s", prefix, about->name);
+        snprintf(key, sizeof key, "%s%s", prefix, about.name);
         itg_json_put_number(json, key, bound ? (double)NAN : value);
     }
 }

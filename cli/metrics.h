@@ -6,8 +6,8 @@
 
 enum { ITG_CLI_QUALITIES = 1, ITG_CLI_COSTS = 2, ITG_CLI_METRICS = 3 };
 
-/* "98.90 %", "12,345", "4.21", "31.25 dB" by the metric's unit; "-": not known. */
-const char *itg_cli_metric_text(itg_metric metric, double value, char buffer[32]);
+/* "98.90 %", "12,345", "4.21", "31.25 dB"; "-": not known. */
+const char *itg_cli_unit_text(itg_unit unit, double value, char buffer[32]);
 const char *itg_cli_share(double share, char *buffer, size_t size); /* "98.90 %", or "-" */
 const char *itg_cli_amount(double value, char *buffer);             /* "12,345", or "-" */
 /* A cell for each metric of the list: its words, or its value. */
@@ -15,7 +15,8 @@ void itg_cli_metric_titles(itg_cli_table *table, const itg_metric *metrics, int 
 void itg_cli_metric_cells(itg_cli_table *table, const itg_metric *metrics, int count,
                           const itg_score *score);
 /* Four cells: the metric's words, its value in A and in B, and the change. */
-void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, double a, double b);
+void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, const itg_score *a,
+                        const itg_score *b);
 
 /* A member for each metric of the kinds, behind a prefix; null: not known. Qualities are null too
  * where the score was stopped early, as they are bounds then. What takes labels, or a

@@ -41,6 +41,9 @@ bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds);
 void itg_cli_json_logged_begin(itg_json_writer *json, const char *key, const itg_cli_logged *run);
 
 /* ---- tables of runs (runs_list.c) ---- */
+int itg_cli_by_number(double a, double b); /* as qsort takes it */
+/* Of the run's best on the hold-out, as its goal has it. */
+double itg_cli_best_quality(const itg_cli_logged *run);
 /* with_worse: room for one more cell behind each row. */
 void itg_cli_runs_titles(itg_cli_table *table, bool with_worse);
 void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run);

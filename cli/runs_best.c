@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_number(double a, double b)
-{
-    return (a > b) - (a < b);
-}
-
 static bool is_candidate(const itg_cli_args *args, const itg_cli_logged *run)
 {
     return run->record->known[ITG_RESULT_BEST] && run->record->goal_met &&
@@ -21,11 +16,6 @@ static int by_place(const itg_cli_logged *a, const itg_cli_logged *b)
     const itg_run_info *i = &a->record->info, *j = &b->record->info;
     int order = memcmp(i->model_hash, j->model_hash, sizeof i->model_hash);
     return order ? order : strcmp(i->hardware_json, j->hardware_json);
-}
-
-static double quality_of(const itg_cli_logged *run)
-{
-    return itg_goal_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]);
 }
 
 /* Not known: an older version's options. */
@@ -43,22 +33,22 @@ static int by_place_and_size(const void *first, const void *second)
     const itg_score *s = &(*a)->record->result[ITG_RESULT_BEST],
                     *t = &(*b)->record->result[ITG_RESULT_BEST];
     int order = by_place(*a, *b);
-    if (order == 0) order = by_number(fails_on_holdout(*a), fails_on_holdout(*b));
+    if (order == 0) order = itg_cli_by_number(fails_on_holdout(*a), fails_on_holdout(*b));
     if (order == 0)
-        order = by_number((double)s->value[ITG_METRIC_WEIGHT_BYTES],
-                          (double)t->value[ITG_METRIC_WEIGHT_BYTES]);
+        order = itg_cli_by_number((double)s->value[ITG_METRIC_WEIGHT_BYTES],
+                                  (double)t->value[ITG_METRIC_WEIGHT_BYTES]);
     if (order == 0)
-        order = by_number(itg_goal_quality_metric(&(*a)->options.goal),
-                          itg_goal_quality_metric(&(*b)->options.goal));
-    if (order == 0) order = by_number(quality_of(*b), quality_of(*a));
-    if (order == 0) order = by_number((double)(*a)->record->run, (double)(*b)->record->run);
+        order = itg_cli_by_number(itg_goal_quality_metric(&(*a)->options.goal),
+                                  itg_goal_quality_metric(&(*b)->options.goal));
+    if (order == 0) order = itg_cli_by_number(itg_cli_best_quality(*b), itg_cli_best_quality(*a));
+    if (order == 0) order = itg_cli_by_number((double)(*a)->record->run, (double)(*b)->record->run);
     return order;
 }
 
 static int by_run(const void *first, const void *second)
 {
     const itg_cli_logged *const *a = first, *const *b = second;
-    return by_number((double)(*a)->record->run, (double)(*b)->record->run);
+    return itg_cli_by_number((double)(*a)->record->run, (double)(*b)->record->run);
 }
 
 /* The first of each model and hardware, in the order of runs; returns how many. */

@@ -166,7 +166,9 @@ const char *itg_cli_short_goal(const itg_cli_logged *run, char *buffer, size_t s
     }
     snprintf(buffer, size, "%s", itg_goal_objectives_text(goal, objectives, sizeof objectives));
     if (itg_goal_drop(goal) >= 0)
-        itg_cli_append(buffer, size, ", drop <= %.4g %%", 100 * itg_goal_drop(goal));
+        itg_cli_append(
+            buffer, size, itg_goal_counts_classes(goal) ? ", drop <= %.4g %%" : ", drop <= %.4g",
+            itg_goal_counts_classes(goal) ? 100 * itg_goal_drop(goal) : itg_goal_drop(goal));
     if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
         itg_cli_append(buffer, size,
                        itg_goal_least_sqnr(goal) > 0 ? ", SQNR >= %.4g dB" : " (SQNR)",

@@ -138,9 +138,9 @@ static void close_both(comparison *c)
 /* ---- the difference in quality ---- */
 
 typedef struct difference {
-    bool known, paired, sqnr;
-    double drop, lo, hi; /* of B below A: shares, or (sqnr) dB / 100; lo, hi where paired */
-    bool overlap;        /* of the two intervals; SQNR has none */
+    bool known, paired, counts; /* counts: shares of the samples, which have intervals */
+    double drop, lo, hi;        /* of B below A, as itg_goal_quality; lo, hi where paired */
+    bool overlap;               /* of the two intervals; SQNR has none */
     bool beyond_chance;
 } difference;
 
@@ -153,16 +153,16 @@ static difference difference_of(const comparison *c)
     const itg_score *a = &c->a.record->result[ITG_RESULT_BEST],
                     *b = &c->b.record->result[ITG_RESULT_BEST];
     const itg_goal *goal = &c->a.options.goal;
-    bool sqnr = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR;
+    bool counts = itg_goal_counts_classes(goal);
     double p = itg_goal_quality(goal, a), q = itg_goal_quality(goal, b), alo, ahi, blo, bhi;
     bool both =
         c->a.record->known[ITG_RESULT_BEST] && c->b.record->known[ITG_RESULT_BEST] &&
-        a->samples > 0 && b->samples > 0 && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
-        itg_goal_quality_metric(goal) == itg_goal_quality_metric(&c->b.options.goal) &&
-        (sqnr || itg_score_knows(a, ITG_METRIC_TOP1) == itg_score_knows(b, ITG_METRIC_TOP1));
+        a->samples > 0 && b->samples > 0 && itg_cli_knows_quality(goal, a) &&
+        itg_cli_knows_quality(goal, b) && itg_cli_same_quality(goal, &c->b.options.goal) &&
+        (!counts || itg_score_knows(a, ITG_METRIC_TOP1) == itg_score_knows(b, ITG_METRIC_TOP1));
     if (!both) return (difference){0};
-    difference d = {.known = true, .sqnr = sqnr, .drop = p - q};
-    if (sqnr) return d;
+    difference d = {.known = true, .counts = counts, .drop = p - q};
+    if (!counts) return d;
     itg_cli_interval(p, a->samples, &alo, &ahi);
     itg_cli_interval(q, b->samples, &blo, &bhi);
     d.overlap = alo <= bhi && blo <= ahi;
@@ -218,6 +218,8 @@ static void json_edges(itg_json_writer *json, const comparison *c)
 
 static void json_difference(itg_json_writer *json, const comparison *c)
 {
+    const itg_goal *goal = &c->a.options.goal;
+    itg_metric metric = itg_goal_quality_metric(goal);
     difference d = difference_of(c);
     if (!d.known) {
         itg_json_put_null(json, "difference");
@@ -225,18 +227,19 @@ static void json_difference(itg_json_writer *json, const comparison *c)
     }
     itg_json_begin(json, "difference", '{');
     itg_json_put_text(json, "quality",
-                      d.sqnr ? "sqnr_db"
+                      !d.counts ? itg_goal_about(goal, metric).name
                       : itg_score_knows(&c->a.record->result[ITG_RESULT_BEST], ITG_METRIC_TOP1)
                           ? "top1"
                           : "agreement");
-    itg_json_put_number(json, "drop_from_a_to_b", d.sqnr ? 100 * d.drop : d.drop);
+    itg_json_put_number(json, "drop_from_a_to_b",
+                        metric == ITG_METRIC_SQNR ? 100 * d.drop : d.drop);
     if (d.paired) {
         itg_cli_json_pair(json, "interval", d.lo, d.hi);
     } else {
         itg_json_put_null(json, "interval");
     }
-    itg_cli_json_known_bool(json, "intervals_overlap", !d.sqnr, d.overlap);
-    itg_cli_json_known_bool(json, "beyond_chance", !d.sqnr, d.beyond_chance);
+    itg_cli_json_known_bool(json, "intervals_overlap", d.counts, d.overlap);
+    itg_cli_json_known_bool(json, "beyond_chance", d.counts, d.beyond_chance);
     itg_json_end(json, '}');
 }
 
@@ -264,10 +267,7 @@ static int compare_json(const comparison *c)
 
 static void cells(itg_cli_table *table, const char *name, const char *a, const char *b)
 {
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", a);
-    itg_cli_table_cell(table, "%s", b);
-    itg_cli_table_cell(table, "%s", strcmp(a, b) == 0 ? "" : "differs");
+    itg_cli_table_texts(table, name, a, b, strcmp(a, b) == 0 ? "" : "differs", NULL);
 }
 
 static void warn(const comparison *c)
@@ -333,7 +333,7 @@ static const char *quality_text(const itg_goal *goal, const itg_score *score, ch
         snprintf(buffer, size, "-");
         return buffer;
     }
-    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR || quality < 0)
+    if (!itg_goal_counts_classes(goal) || quality < 0)
         return itg_cli_quality_text(goal, score, buffer, size);
     itg_cli_interval(quality, score->samples, &lo, &hi);
     snprintf(buffer, size, "%.2f %% (%.2f to %.2f)%s", 100 * quality, 100 * lo, 100 * hi,
@@ -349,13 +349,19 @@ static void quality_row(itg_cli_table *table, const comparison *c, itg_run_resul
     const itg_goal *ga = &c->a.options.goal, *gb = &c->b.options.goal;
     double p = itg_goal_quality(ga, a), q = itg_goal_quality(gb, b);
     if (!r->known[which] && !t->known[which]) return;
-    itg_cli_table_cell(table, "%s", itg_cli_result_name(which));
-    itg_cli_table_cell(table, "%s", quality_text(ga, a, text, sizeof text));
+    itg_cli_table_texts(table, itg_cli_result_name(which), quality_text(ga, a, text, sizeof text),
+                        NULL);
     itg_cli_table_cell(table, "%s", quality_text(gb, b, text, sizeof text));
-    if (r->known[which] && t->known[which] && p >= ITG_QUALITY_KNOWN && q >= ITG_QUALITY_KNOWN &&
-        itg_goal_quality_metric(ga) == itg_goal_quality_metric(gb))
-        itg_cli_table_cell(table, "%+.2f %s", 100 * (q - p),
-                           itg_goal_quality_metric(ga) == ITG_METRIC_SQNR ? "dB" : "points");
+    if (r->known[which] && t->known[which] && itg_cli_knows_quality(ga, a) &&
+        itg_cli_knows_quality(gb, b) && itg_cli_same_quality(ga, gb))
+        itg_cli_table_cell(table,
+                           itg_goal_counts_classes(ga)                      ? "%+.2f points"
+                           : itg_goal_quality_metric(ga) == ITG_METRIC_SQNR ? "%+.2f dB"
+                                                                            : "%+.4g better",
+                           itg_goal_counts_classes(ga) ||
+                                   itg_goal_quality_metric(ga) == ITG_METRIC_SQNR
+                               ? 100 * (q - p)
+                               : q - p);
     else
         itg_cli_table_cell(table, "-");
 }
@@ -364,8 +370,10 @@ static void cost_rows(itg_cli_table *table, const itg_run_record *r, const itg_r
 {
     const itg_score *a = &r->result[ITG_RESULT_BEST], *b = &t->result[ITG_RESULT_BEST];
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
-        if (itg_metric_is_cost((itg_metric)m))
-            itg_cli_metric_row(table, (itg_metric)m, a->value[m], b->value[m]);
+        if (itg_metric_is_cost((itg_metric)m) ||
+            (m >= ITG_METRIC_USER1 &&
+             (itg_score_knows(a, (itg_metric)m) || itg_score_knows(b, (itg_metric)m))))
+            itg_cli_metric_row(table, (itg_metric)m, a, b);
 }
 
 static int print_results(const comparison *c)
@@ -375,10 +383,7 @@ static int print_results(const comparison *c)
         "\nQuality on the hold-out (top-1, or (a) agreement with float, with 95 % intervals; or dB "
         "of SQNR), and costs\nof the best:\n");
     itg_cli_table_init(&table, "lrrr");
-    itg_cli_table_cell(&table, "%s", "");
-    itg_cli_table_cell(&table, "A");
-    itg_cli_table_cell(&table, "B");
-    itg_cli_table_cell(&table, "B against A");
+    itg_cli_table_texts(&table, "", "A", "B", "B against A", NULL);
     for (int i = 0; i <= ITG_RESULT_BEST; i++)
         quality_row(&table, c, (itg_run_result)i);
     cost_rows(&table, c->a.record, c->b.record);
@@ -395,11 +400,15 @@ static void print_difference(const comparison *c)
             "they judged\nby different kinds of quality.");
         return;
     }
-    if (d.sqnr) {
+    itg_metric metric = itg_goal_quality_metric(&c->a.options.goal);
+    if (metric == ITG_METRIC_SQNR)
         printf("B's best has %.2f dB of SQNR %s than A's.\n", 100 * fabs(d.drop),
                d.drop < 0 ? "more" : "less");
-        return;
-    }
+    else if (!d.counts)
+        printf("The %s of B's best is %s than A's by %.4g.\n",
+               itg_goal_about(&c->a.options.goal, metric).words, d.drop < 0 ? "better" : "worse",
+               fabs(d.drop));
+    if (!d.counts) return;
     printf("B's best has %.2f points %s than A's", 100 * (d.drop < 0 ? -d.drop : d.drop),
            d.drop < 0 ? "more" : "less");
     if (d.paired)
@@ -433,9 +442,7 @@ static int print_edges(const comparison *c)
            c->differing ? ":\n" : ".");
     if (c->differing == 0) return ITG_CLI_OK;
     itg_cli_table_init(&table, "lll");
-    itg_cli_table_cell(&table, "value -> node.slot");
-    itg_cli_table_cell(&table, "A");
-    itg_cli_table_cell(&table, "B");
+    itg_cli_table_texts(&table, "value -> node.slot", "A", "B", NULL);
     for (int64_t i = 0; i < c->pair_count; i++) {
         const edge_pair *p = &c->pairs[i];
         const itg_run_edge *any = p->a ? p->a : p->b;

@@ -32,7 +32,7 @@ static int by_bytes(const itg_run_data *a, const itg_run_data *b)
     return memcmp(a->hash, b->hash, sizeof a->hash);
 }
 
-static int by_number(double a, double b)
+int itg_cli_by_number(double a, double b)
 {
     return (a > b) - (a < b);
 }
@@ -47,10 +47,11 @@ static int by_goal(const itg_cli_logged *a, const itg_cli_logged *b)
     char mine[96], theirs[96];
     int order = strcmp(itg_goal_objectives_text(g, mine, sizeof mine),
                        itg_goal_objectives_text(h, theirs, sizeof theirs));
-    if (order == 0) order = by_number(itg_goal_drop(g), itg_goal_drop(h));
-    if (order == 0) order = by_number(itg_goal_least_sqnr(g), itg_goal_least_sqnr(h));
+    if (order == 0) order = itg_cli_by_number(itg_goal_drop(g), itg_goal_drop(h));
+    if (order == 0) order = itg_cli_by_number(itg_goal_least_sqnr(g), itg_goal_least_sqnr(h));
     for (int i = 0; i < ITG_METRIC_COUNT && order == 0; i++)
-        order = by_number(itg_goal_limit(g, (itg_metric)i), itg_goal_limit(h, (itg_metric)i));
+        order =
+            itg_cli_by_number(itg_goal_limit(g, (itg_metric)i), itg_goal_limit(h, (itg_metric)i));
     return order;
 }
 
@@ -84,15 +85,16 @@ static double cost_of(const itg_cli_logged *run)
         .value[run->has_goal ? itg_goal_objective(goal) : ITG_METRIC_WEIGHT_BYTES];
 }
 
-static double quality_of(const itg_cli_logged *run)
+double itg_cli_best_quality(const itg_cli_logged *run)
 {
     return itg_goal_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]);
 }
 
 static regression compare(const itg_cli_logged *run, const reached *before)
 {
-    double quality = quality_of(run), cost = cost_of(run);
-    if (before->surest && quality >= ITG_QUALITY_KNOWN && quality < before->quality)
+    double quality = itg_cli_best_quality(run), cost = cost_of(run);
+    if (before->surest && quality < before->quality &&
+        itg_cli_knows_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]))
         return (regression){.than = before->surest, .of_quality = true};
     if (before->cheapest && cost > before->cost * (1 + COST_SLACK))
         return (regression){.than = before->cheapest, .increase = cost / before->cost - 1};
@@ -103,14 +105,15 @@ static regression compare(const itg_cli_logged *run, const reached *before)
 static void reach(reached *so_far, const itg_cli_logged *run)
 {
     const itg_score *best = &run->record->result[ITG_RESULT_BEST];
-    double quality = quality_of(run), cost = cost_of(run), lo = quality - SQNR_SLACK, hi = 0;
+    double quality = itg_cli_best_quality(run), cost = cost_of(run), lo = quality - SQNR_SLACK,
+           hi = 0;
     if (!run->record->goal_met) return;
     if (cost > 0 && (!so_far->cheapest || cost < so_far->cost)) {
         so_far->cheapest = run->record->run;
         so_far->cost = cost;
     }
-    if (quality < ITG_QUALITY_KNOWN || best->samples <= 0) return;
-    if (itg_goal_quality_metric(&run->options.goal) != ITG_METRIC_SQNR)
+    if (!itg_cli_knows_quality(&run->options.goal, best) || best->samples <= 0) return;
+    if (itg_goal_counts_classes(&run->options.goal))
         itg_cli_interval(quality, best->samples, &lo, &hi);
     if (!so_far->surest || lo > so_far->quality) {
         so_far->surest = run->record->run;
@@ -189,8 +192,7 @@ static void quality_cell(itg_cli_table *table, const itg_goal *goal, bool has,
                          const itg_score *score)
 {
     char text[32];
-    bool agreement = itg_goal_quality_metric(goal) != ITG_METRIC_SQNR &&
-                     !itg_score_knows(score, ITG_METRIC_TOP1);
+    bool agreement = itg_goal_counts_classes(goal) && !itg_score_knows(score, ITG_METRIC_TOP1);
     itg_cli_table_cell(
         table, "%s%s", has ? itg_cli_quality_text(goal, score, text, sizeof text) : "-",
         has && agreement && itg_score_knows(score, ITG_METRIC_AGREEMENT) ? " a" : "");
@@ -212,16 +214,15 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
     const itg_run_record *r = run->record;
     char text[128];
     itg_cli_table_cell(table, "%lld", (long long)r->run);
-    itg_cli_table_cell(table, "%s", itg_cli_when(r->info.started, text, sizeof text));
-    itg_cli_table_cell(table, "%s", itg_cli_base_name(r->info.model_name));
-    itg_cli_table_cell(table, "%s", r->info.hardware_name);
-    itg_cli_table_cell(table, "%s", r->info.searcher);
+    itg_cli_table_texts(table, itg_cli_when(r->info.started, text, sizeof text),
+                        itg_cli_base_name(r->info.model_name), r->info.hardware_name,
+                        r->info.searcher, NULL);
     itg_cli_table_cell(table, "%s", itg_cli_short_goal(run, text, sizeof text));
     itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)r->trials, text));
     itg_cli_table_cell(table, "%.40s", itg_cli_state(run, text, sizeof text));
     itg_cli_table_cell(table, "%s", r->info.engine_version);
     const itg_goal *goal = &run->options.goal;
-    bool top1 = itg_goal_quality_metric(goal) != ITG_METRIC_SQNR &&
+    bool top1 = itg_goal_counts_classes(goal) &&
                 itg_score_knows(&r->result[ITG_RESULT_FLOAT], ITG_METRIC_TOP1);
     quality_cell(table, goal, r->known[ITG_RESULT_FLOAT] && top1, &r->result[ITG_RESULT_FLOAT]);
     quality_cell(table, goal, r->known[ITG_RESULT_BEST], &r->result[ITG_RESULT_BEST]);
@@ -236,12 +237,10 @@ void itg_cli_runs_row(itg_cli_table *table, const itg_cli_logged *run)
 
 void itg_cli_runs_titles(itg_cli_table *table, bool with_worse)
 {
-    static const char *const titles[] = {"run",  "started (UTC)", "model",   "hardware", "searcher",
-                                         "goal", "trials",        "state",   "engine",   "float",
-                                         "best", "weight bytes",  "of 8 bit"};
     itg_cli_table_init(table, with_worse ? "rlllllrllrrrrl" : "rlllllrllrrrr");
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        itg_cli_table_cell(table, "%s", titles[i]);
+    itg_cli_table_texts(table, "run", "started (UTC)", "model", "hardware", "searcher", "goal",
+                        "trials", "state", "engine", "float", "best", "weight bytes", "of 8 bit",
+                        NULL);
     if (with_worse) itg_cli_table_cell(table, "%s", "");
 }
 

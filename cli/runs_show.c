@@ -44,7 +44,7 @@ static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score 
     if (first < 0 || first > 0) return first < 0;
     for (int32_t i = 1; i < goal->objective_count; i++) {
         itg_metric m = goal->objectives[i];
-        double next = itg_metric_about(m)->up ? quality : a->value[m] - b->value[m];
+        double next = itg_metric_is_cost(m) ? a->value[m] - b->value[m] : quality;
         if (next < 0 || next > 0) return next < 0;
     }
     if (second < 0 || second > 0) return second < 0;
@@ -63,8 +63,7 @@ static bool floats_of(const shown *s, itg_score *out)
     *out = itg_score_unknown();
     out->value[ITG_METRIC_AGREEMENT] = 1;
     if (r->known[ITG_RESULT_SEARCH_FLOAT]) *out = r->result[ITG_RESULT_SEARCH_FLOAT];
-    bool needed =
-        itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && itg_goal_drop(goal) >= 0 && labelled;
+    bool needed = itg_goal_drop(goal) >= 0 && (labelled || !itg_goal_counts_classes(goal));
     return s->run.has_goal && (r->known[ITG_RESULT_SEARCH_FLOAT] || !needed);
 }
 
@@ -133,7 +132,7 @@ static void close_run(shown *s)
 /* Of a trial that was stopped early only a bound of its quality is known: a share, or dB. */
 static void json_stop(itg_json_writer *json, const itg_goal *goal, const itg_score *score)
 {
-    double unit = itg_goal_quality_metric(goal) == ITG_METRIC_SQNR ? 100 : 1;
+    double unit = itg_goal_counts_classes(goal) ? 1 : 100;
     if (score->stopped_at > 0) {
         itg_json_put_int(json, "stopped_at", score->stopped_at);
         itg_json_put_number(json, "quality_at_most", unit * itg_goal_quality(goal, score));
@@ -208,8 +207,7 @@ static int show_json(const shown *s)
 
 static void pair(itg_cli_table *table, const char *name, const char *value)
 {
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", value);
+    itg_cli_table_texts(table, name, value, NULL);
 }
 
 static void data_pair(itg_cli_table *table, const char *name, const itg_run_data *data,
@@ -279,9 +277,9 @@ static void result_row(itg_cli_table *table, const itg_cli_logged *run, itg_run_
     char text[64];
     double lo = 0, hi = 0, quality = itg_goal_quality(goal, score);
     if (!run->record->known[which]) return;
-    itg_cli_table_cell(table, "%s", itg_cli_result_name(which));
-    itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, score, text, sizeof text));
-    if (itg_goal_quality_metric(goal) != ITG_METRIC_SQNR && quality >= 0 && score->samples > 0) {
+    itg_cli_table_texts(table, itg_cli_result_name(which),
+                        itg_cli_quality_text(goal, score, text, sizeof text), NULL);
+    if (itg_goal_counts_classes(goal) && quality >= 0 && score->samples > 0) {
         itg_cli_interval(quality, score->samples, &lo, &hi);
         itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
     } else {
@@ -302,10 +300,9 @@ static int print_results(const itg_cli_logged *run)
     printf("\nResults on the hold-out, %s sample%s:\n\n",
            itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples));
     itg_cli_table_init(&table, "lrrrrrrrrr");
-    itg_cli_table_cell(&table, "%s", "");
-    itg_cli_table_cell(&table, "%s",
-                       itg_cli_quality_name(goal, itg_score_knows(any, ITG_METRIC_TOP1)));
-    itg_cli_table_cell(&table, "95 %% interval");
+    itg_cli_table_texts(&table, "",
+                        itg_cli_quality_name(goal, itg_score_knows(any, ITG_METRIC_TOP1)),
+                        "95 % interval", NULL);
     itg_cli_metric_titles(&table, columns, COLUMNS);
     for (int i = 0; i <= ITG_RESULT_BEST; i++)
         result_row(&table, run, (itg_run_result)i);
@@ -321,11 +318,9 @@ enum { TRIAL_COLUMNS = sizeof trial_columns / sizeof *trial_columns };
 static void trial_titles(itg_cli_table *table)
 {
     itg_cli_table_init(table, "rrrrrrl");
-    itg_cli_table_cell(table, "trial");
-    itg_cli_table_cell(table, "quality");
+    itg_cli_table_texts(table, "trial", "quality", NULL);
     itg_cli_metric_titles(table, trial_columns, TRIAL_COLUMNS);
-    itg_cli_table_cell(table, "seconds");
-    itg_cli_table_cell(table, "%s", "");
+    itg_cli_table_texts(table, "seconds", "", NULL);
 }
 
 static void trial_row(itg_cli_table *table, const itg_goal *goal, const itg_trial *t,
@@ -403,13 +398,10 @@ static int print_choices(const shown *s)
     printf("\nWhat trial %lld chose, group by group (edges of a group must agree):\n\n",
            (long long)s->run.record->best_trial);
     itg_cli_table_init(&table, "lrl");
-    itg_cli_table_cell(&table, "choice");
-    itg_cli_table_cell(&table, "value");
-    itg_cli_table_cell(&table, "value -> node.slot");
+    itg_cli_table_texts(&table, "choice", "value", "value -> node.slot", NULL);
     for (int32_t i = 0; i < itg_run_choices_count(s->choices); i++) {
         const itg_run_choice *c = itg_run_choices_at(s->choices, i);
-        itg_cli_table_cell(&table, "%s", c->kind);
-        itg_cli_table_cell(&table, "%s", c->value);
+        itg_cli_table_texts(&table, c->kind, c->value, NULL);
         if (c->edge_count > 1)
             itg_cli_table_cell(&table, "%s and %d more", c->edges[0], (int)c->edge_count - 1);
         else

@@ -83,7 +83,7 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
     bool sqnr = args->given[ITG_CLI_OPT_MIN_SQNR];
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];
-    *out = (itg_search_options){0};
+    *out = (itg_search_options)ITG_SEARCH_OPTIONS_INIT;
     if (maximize)
         out->goal = (itg_goal){.objectives = {ITG_METRIC_ACCURACY}, .objective_count = 1};
     else if (!sqnr)
@@ -183,8 +183,7 @@ bool itg_cli_search_option_text(const itg_search_options *o, itg_cli_option opti
 itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
 {
     itg_goal *goal = &w->options.goal;
-    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR || itg_model_is_classifier(w->model))
-        return ITG_OK;
+    if (!itg_goal_counts_classes(goal) || itg_model_is_classifier(w->model)) return ITG_OK;
     if (w->args->given[ITG_CLI_OPT_MAX_DROP])
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "--max-drop counts points of a classifier, and %.200s is none (%d "
@@ -212,22 +211,20 @@ void itg_cli_search_files_of(const itg_cli_args *args, itg_cli_search_files *out
 }
 
 /* Labels are known to the log by their hash, as data is. */
-static itg_status describe(const char *path, int64_t limit, itg_run_data *out, itg_error *err)
+static itg_run_data describe(const char *path, const itg_dataset *labels)
 {
-    itg_dataset *labels = NULL;
-    if (!path) return ITG_OK;
-    itg_status status = itg_data_open(path, limit, &labels, err);
-    if (status != ITG_OK) return status;
-    *out = (itg_run_data){.name = path, .samples = itg_data_samples(labels)};
-    memcpy(out->hash, itg_data_hash(labels), sizeof out->hash);
-    itg_data_close(labels);
-    return ITG_OK;
+    itg_run_data about = {.name = path};
+    if (!labels) return (itg_run_data){0};
+    about.samples = itg_data_samples(labels);
+    memcpy(about.hash, itg_data_hash(labels), sizeof about.hash);
+    return about;
 }
 
 itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
 {
     const itg_cli_search_files *f = &w->files;
-    const itg_model_options model = {.no_equalize = w->options.no_equalize};
+    const itg_model_options model = {ITG_MODEL_OPTIONS_VERSION,
+                                     .no_equalize = w->options.no_equalize};
     itg_status status =
         w->hw ? ITG_OK : itg_hardware_load(w->args->values[ITG_CLI_OPT_HW].text, &w->hw, err);
     if (status == ITG_OK) status = itg_model_open(f->model, &model, &w->model, err);
@@ -236,8 +233,7 @@ itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
     if (status == ITG_OK && f->holdout)
         status = itg_cli_data_open_files(f->holdout, f->holdout_labels, f->holdout_limit,
                                          &w->holdout, err);
-    if (status == ITG_OK) status = describe(f->labels, f->data_limit, &w->labels, err);
-    if (status == ITG_OK)
-        status = describe(f->holdout_labels, f->holdout_limit, &w->holdout_labels, err);
+    w->labels = describe(f->labels, w->data.labels);
+    w->holdout_labels = describe(f->holdout_labels, w->holdout.labels);
     return status;
 }

@@ -1,4 +1,5 @@
 /* The run in the log: its beginning and its end. Trials go there as they come (cmd_search.c). */
+#include "base/base.h"
 #include "cli/cmd_search.h"
 #include "cli/holder.h"
 #include <string.h>
@@ -61,16 +62,29 @@ itg_status itg_cli_search_begin_log(itg_cli_search_work *w, itg_error *err)
     return itg_cli_recorder_resume(db, w->resumed->run, &w->recorder, err);
 }
 
+/* The best strategy's two files, as the log has them. */
+static itg_status take_strategy(itg_cli_search_work *w, itg_error *err)
+{
+    itg_buffer text = {0}, codes = {0};
+    itg_status status =
+        itg_strategy_save_memory(itg_search_strategy(w->result), w->model, &text, &codes, err);
+    if (status != ITG_OK) return status;
+    w->strategy_json = text.data;
+    if (codes.data) w->codes = itg_hex_text(codes.data, codes.bytes);
+    if (codes.data && !w->codes) status = itg_fail(err, ITG_NO_MEMORY, "no memory for the log");
+    itg_free(codes.data);
+    return status;
+}
+
 itg_status itg_cli_search_end_log(itg_cli_search_work *w, itg_error *err)
 {
     const itg_trial *best = itg_search_best(w->result);
     if (!w->recorder) return ITG_OK;
-    itg_status status =
-        best ? itg_strategy_text(itg_search_strategy(w->result), w->model, &w->strategy_json, err)
-             : ITG_OK;
+    itg_status status = best ? take_strategy(w, err) : ITG_OK;
     if (status != ITG_OK) return status;
     itg_run_end end = {.stop_reason = itg_search_stop_reason(w->result),
                        .strategy_json = w->strategy_json,
+                       .codes = w->codes,
                        .best_trial = best ? best->index : -1,
                        .goal_met = itg_search_goal_met(w->result),
                        .result[ITG_RESULT_FLOAT] = itg_search_float(w->result, true),

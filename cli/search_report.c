@@ -155,8 +155,7 @@ static void row(itg_cli_table *table, const itg_goal *goal, const char *name,
                 const itg_score *holdout, const itg_score *search)
 {
     char text[32];
-    itg_cli_table_cell(table, "%s", name);
-    itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, holdout, text, sizeof text));
+    itg_cli_table_texts(table, name, itg_cli_quality_text(goal, holdout, text, sizeof text), NULL);
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(goal, search, text, sizeof text));
     itg_cli_metric_cells(table, columns, COLUMNS, holdout);
 }
@@ -215,8 +214,10 @@ static void print_saved(const itg_cli_search_work *w, const itg_score *best)
 static void print_quality(const itg_cli_search_work *w, const itg_score *s)
 {
     char sqnr[32];
-    if (itg_goal_quality_metric(&w->options.goal) == ITG_METRIC_SQNR)
-        itg_cli_print_line("its SQNR", "%s on %lld hold-out samples",
+    char name[64];
+    snprintf(name, sizeof name, "its %s", itg_cli_quality_name(&w->options.goal, false));
+    if (!itg_goal_counts_classes(&w->options.goal))
+        itg_cli_print_line(name, "%s on %lld hold-out samples",
                            itg_cli_quality_text(&w->options.goal, s, sqnr, sizeof sqnr),
                            (long long)s->samples);
     bool labelled = itg_score_knows(s, ITG_METRIC_TOP1);

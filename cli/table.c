@@ -45,6 +45,15 @@ void itg_cli_table_cell(itg_cli_table *table, const char *format, ...)
     table->cells[table->count++] = cell;
 }
 
+void itg_cli_table_texts(itg_cli_table *table, const char *first, ...)
+{
+    va_list texts;
+    va_start(texts, first);
+    for (const char *text = first; text; text = va_arg(texts, const char *))
+        itg_cli_table_cell(table, "%s", text);
+    va_end(texts);
+}
+
 /* Columns of a terminal that the text takes: characters, not bytes. */
 static int width_of(const char *text)
 {

@@ -16,6 +16,8 @@ typedef struct itg_cli_table {
 void itg_cli_table_init(itg_cli_table *table, const char *alignment);
 /* Adds a cell; cells fill the rows one after another. */
 void itg_cli_table_cell(itg_cli_table *table, const char *format, ...);
+/* A cell for each text up to NULL. */
+void itg_cli_table_texts(itg_cli_table *table, const char *first, ...);
 /* Prints it on stdout and frees it; an exit status. */
 int itg_cli_table_print(itg_cli_table *table);
 void itg_cli_table_deinit(itg_cli_table *table);

@@ -1,7 +1,6 @@
-/* The annotated graph: a prepared graph, and on every edge what the hardware does there. It is the
- * whole definition of the integer program: sim executes it, realize lowers it, neither decides
- * anything. Made by itg_annotate (sim/annotate.h). docs/arithmetic.md states each form's formula.
- */
+/* The annotated graph: a prepared graph and, for every edge, how the hardware represents the value.
+ * It defines the integer program completely: sim executes it and realize lowers it. itg_annotate
+ * makes it (sim/annotate.h). docs/arithmetic.md states each form's formula. */
 #ifndef ITG_ANNOTATED_H
 #define ITG_ANNOTATED_H
 #include <intaglio/intaglio.h>
@@ -9,8 +8,8 @@
 #include "graph.h"
 
 /* An edge is one use of a value: a node's input slot, or a graph output (node ITG_NONE, slot =
- * output index). Order everywhere: nodes in graph order, their slots in order (left-out inputs are
- * no edges); then graph outputs. */
+ * output index). Edges are ordered by node and slot, without left-out inputs; graph outputs
+ * follow. */
 typedef enum itg_edge_kind {
     ITG_EDGE_FLOAT, /* carried as float32 (or as what it is: indices, booleans) */
     ITG_EDGE_QUANT, /* integers under a quantizer */
@@ -24,13 +23,12 @@ typedef struct itg_edge {
     int32_t version; /* index into the value's versions; CARRY: -1 */
 } itg_edge;
 
-/* What a value looks like to some of its consumers. Consumers with equal quantizers share one
- * version. */
+/* One representation of a value. Consumers with equal quantizers share a version. */
 typedef struct itg_version {
     bool is_float; /* float32; q is unused */
     itg_quantizer q;
-    /* Of a quantized constant: its codes (kernels/constants.h), held in the graph's cache. Whoever
-     * needs codes of a constant reads them here. Else NULL. */
+    /* The codes of a quantized constant (kernels/constants.h), held in the graph's cache; else
+     * NULL. */
     const struct itg_constant *constant;
     /* Epilogue of the producing node: native result -> this version. Unused for constants, for
      * graph inputs and float nodes (there: itg_quantize_f32 with q) and for LUT and KEEP forms. */
@@ -89,8 +87,8 @@ typedef struct itg_annotated {
     itg_arena *arena;
     const itg_graph *graph; /* borrowed */
     itg_cache *cache;       /* of codes; shared with the programs that are made from this */
-    /* [graph->value_count]: itg_content_key of each constant's data, which then outlives all that
-     * is made from this; NULL: programs copy what they need of it. */
+    /* [graph->value_count]: itg_content_key of each constant's data. The data then outlives every
+     * program made from this. NULL: programs copy the data. */
     const itg_key *content;
     int32_t edge_count;
     itg_edge *edges;

@@ -1,5 +1,5 @@
-/* Channels between nodes with constant weights: which node makes them, which hand them on one by
- * one, which reads them, and which weights belong to each. What the passes over channels share. */
+/* Shared by the passes over channels: which node with constant weights makes channels, which nodes
+ * pass them on unmixed, which nodes read them, and which weights belong to each channel. */
 #ifndef ITG_GRAPH_CHANNELS_H
 #define ITG_GRAPH_CHANNELS_H
 #include "edit.h"
@@ -13,15 +13,16 @@ typedef struct itg_channels {
     bool is_image;
 } itg_channels;
 
-/* Whether a node makes channels: one with constant weights, and no bias or a constant one of shape
- * [channels]. *out: its output's. */
+/* Whether a node makes channels: it has constant weights, and no bias or a constant bias of shape
+ * [channels]. *out: the channels of its output. */
 bool itg_makes_channels(const itg_graph *g, itg_id node, itg_channels *out);
-/* Whether a node hands each channel of its input on by itself: a univariate operator, a pool of an
- * image, a Reshape of an image from [N,C,...] to [N,M]. *channels becomes its output's. */
+/* Whether a node computes each output channel from one input channel: a univariate operator, a pool
+ * of an image, a Reshape of an image from [N,C,...] to [N,M]. *channels becomes the channels of its
+ * output. */
 bool itg_hands_channels_on(const itg_graph *g, itg_id node, itg_channels *channels);
-/* Whether a node with constant weights reads `value`, which holds these channels, at slot 0, and
- * its weights tell them apart: a Conv of an image with group 1 or depthwise; a Gemm or MatMul of
- * what is no image. */
+/* Whether a node with constant weights reads `value` with these channels at slot 0 and each of its
+ * weights belongs to one channel: a Conv of an image with group 1 or depthwise; a Gemm or MatMul of
+ * a value that is no image. */
 bool itg_reads_channels(const itg_graph *g, itg_id node, itg_id value,
                         const itg_channels *channels);
 bool itg_is_depthwise(const itg_graph *g, itg_id node, const itg_channels *channels);

@@ -1,33 +1,33 @@
-/* Small edits that the passes are made of. Each keeps shapes known and names unique; dead nodes
- * wait for itg_graph_sort. Pointers into g->nodes and g->values end with the next call that adds
- * something. */
+/* Edits of a graph for the passes. Each keeps shapes known and names unique. Dead nodes stay until
+ * itg_graph_sort. Pointers into g->nodes and g->values are valid until the next call that adds a
+ * node or value. */
 #ifndef ITG_GRAPH_EDIT_H
 #define ITG_GRAPH_EDIT_H
 #include "internal.h"
 
-/* The node that alone uses a value, once; ITG_NONE: several uses, none, or a graph output. */
+/* The node with the only use of a value. ITG_NONE: there are several uses, none, or the value is a
+ * graph output. */
 itg_id itg_only_consumer(const itg_graph *g, itg_id value);
 bool itg_is_graph_output(const itg_graph *g, itg_id value);
-/* Cuts a node off: it uses and produces nothing any more. */
+/* Removes all inputs and outputs of a node. */
 void itg_kill_node(itg_graph *g, itg_id node);
-/* Lets the users of output 0 read input 0 instead and kills the node. A graph output keeps its
- * name, which moves to the value that takes its place; where that has a name to keep itself (graph
- * input, constant, another graph output) nothing happens: false. */
+/* Makes the users of output 0 read input 0 and kills the node. If output 0 is a graph output, its
+ * name moves to the value that replaces it. False: that value must keep its own name (graph input,
+ * constant, another graph output), and nothing is changed. */
 bool itg_bypass_node(itg_graph *g, itg_id node);
 /* Gives a node another operator, with default attributes, and returns it. */
 itg_node *itg_become(itg_graph *g, itg_id node, itg_op op);
-/* Makes `value` the output 0 of `node` in place of its own, which must have no other use left. */
+/* Makes `value` the output 0 of `node`. The old output 0 must have no use. */
 void itg_take_output(itg_graph *g, itg_id node, itg_id value);
 /* A new constant "base/suffix", float32, to be filled by the caller. */
 itg_status itg_new_floats(itg_graph *g, const char *base, const char *suffix,
                           const itg_shape *shape, itg_id *out, float **data, itg_error *err);
 /* New storage for the constant at an input slot, to be filled by the caller; the old data stays
- * readable. The value keeps its name where this is its only use, else the node gets a constant
- * "name/node" of its own. */
+ * readable. If the constant has other uses, the node gets its own constant "name/node". */
 itg_status itg_own_floats(itg_graph *g, itg_id node, int32_t slot, const itg_shape *shape,
                           float **data, itg_error *err);
-/* A new node "base/suffix" of one or two inputs with a new output of the same name and dtype f32.
- */
+/* A new node "base/suffix" of one or two inputs with a new output of the same name and dtype
+ * f32. */
 typedef struct itg_new_op {
     const char *base, *suffix;
     itg_op op;

@@ -1,6 +1,5 @@
-/* The IR: a directed acyclic graph of nodes (operators) and values (tensors), both named by integer
- * id. A graph owns one arena; every pointer below is borrowed from it. Nodes stand in topological
- * order after itg_graph_sort. */
+/* The IR: a directed acyclic graph of nodes (operators) and values (tensors), identified by integer
+ * ids. A graph owns one arena with all its data. itg_graph_sort puts nodes in topological order. */
 #ifndef ITG_GRAPH_H
 #define ITG_GRAPH_H
 #include "graph/names.h"
@@ -50,8 +49,8 @@ typedef struct itg_graph {
 
 itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err);
 void itg_graph_destroy(itg_graph *graph);
-/* All ids are new. NULL name: one is made. Fail only for lack of memory or a duplicate name. data
- * (may be NULL) is copied. */
+/* Add a value or a node and return its id. name NULL: a name is made. data (may be NULL) is copied.
+ * Fail if memory runs out or the name is taken. */
 itg_status itg_graph_add_value(itg_graph *g, const char *name, itg_dtype dtype,
                                const itg_shape *shape /* NULL: unknown */, const void *data,
                                itg_id *out, itg_error *err);
@@ -61,21 +60,21 @@ itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const i
 itg_status itg_graph_set_inputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
 itg_status itg_graph_set_outputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
 
-/* Consumers of a value: count of (node, slot) uses plus graph outputs. */
+/* Number of uses of a value: input slots of nodes and graph outputs. */
 int32_t itg_graph_use_count(const itg_graph *g, itg_id value);
 void itg_graph_replace_uses(itg_graph *g, itg_id from,
                             itg_id to); /* node inputs and graph outputs */
-/* Removes nodes whose outputs nothing uses and values that nothing names; renumbers; topological
- * order (ties: old order). A cycle or a value used but never produced is an error that names it. */
+/* Removes unused nodes and values, sorts nodes topologically (ties: old order) and renumbers ids. A
+ * cycle, and a value that is used but not produced, are errors that name it. */
 itg_status itg_graph_sort(itg_graph *g, itg_error *err);
 itg_id itg_graph_find_value(const itg_graph *g, const char *name); /* ITG_NONE: absent */
 itg_id itg_graph_find_node(const itg_graph *g, const char *name);
 bool itg_graph_is_constant(const itg_graph *g, itg_id value);  /* has data; ITG_NONE: false */
 itg_tensor itg_graph_tensor(const itg_graph *g, itg_id value); /* view of a constant */
 
-/* Shape inference of one node from its inputs' shapes and constants (shape.c); sets shape and dtype
- * of its outputs, resolves auto_pad, negative axes, and shape-like constant inputs into attributes.
- * Fails naming model, node, operator and cause. */
+/* Infers shape and dtype of a node's outputs from its inputs' shapes and constants (shape.c), and
+ * resolves auto_pad, negative axes and constant inputs such as shapes into attributes. The error
+ * names model, node, operator and cause. */
 itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err);
 /* Checks an operator outside of a graph: its outputs must have the dtypes and shapes that inference
  * gives, and its attributes must be as inference leaves them. data: of constants, else NULL; an
@@ -85,8 +84,8 @@ itg_status itg_infer_check(itg_op op, const itg_attrs *attrs, const itg_tensor *
                            itg_error *err);
 /* Numpy's rule; false: the shapes do not fit. */
 bool itg_broadcast_shapes(const itg_shape *a, const itg_shape *b, itg_shape *out);
-/* Arity, dtypes, ids, topological order, names, every shape known and positive; names node and
- * cause. */
+/* Checks arity, dtypes, ids, topological order, names, and that every shape is known and positive.
+ * The error names node and cause. */
 itg_status itg_graph_verify(const itg_graph *g, itg_error *err);
 /* Stable text, one line a node: "%12 conv1 = Conv(%3 input, %4 w) {kernel=[3,3] ...} :
  * f32[1,8,32,32]". Caller deinits. */
@@ -96,14 +95,15 @@ void itg_graph_print(const itg_graph *g, itg_strbuf *out);
 void itg_graph_hash(const itg_graph *g, unsigned char out[32]);
 
 /* ---- ONNX (graph/onnx) ---- */
-/* Reads opset 7..21; limits: file 2 GiB, wire scan before protobuf-c, memory a stated multiple of
- * the file. The graph holds the file's nodes unchanged (Constant nodes become constants, opset kept
- * in each node; symbolic dims -1). */
+/* Imports a model of opset 7..21 and at most 2 GiB. The file is scanned before protobuf-c parses
+ * it, and memory is limited to a multiple of its size. The graph has the file's nodes, each with
+ * its opset; Constant nodes become constants, symbolic dims become -1. */
 itg_status itg_onnx_import(const char *path, itg_graph **out, itg_error *err);
 
 /* ---- preparation (pass_*.c, prepare.c) ---- */
-/* Evaluates one node whose inputs are all constants; outputs have inferred dtype and shape and
- * allocated data. Handed in, because graph knows no kernels. ITG_UNSUPPORTED: leave the node. */
+/* Evaluates a node whose inputs are all constants. Outputs have inferred dtypes and shapes, and
+ * allocated data. The caller provides it, because graph does not depend on kernels.
+ * ITG_UNSUPPORTED: the node stays. */
 typedef itg_status (*itg_eval_fn)(itg_op op, const itg_attrs *attrs, const itg_tensor *inputs,
                                   int32_t input_count, itg_tensor *outputs, int32_t output_count,
                                   itg_error *err);
@@ -115,8 +115,8 @@ typedef struct itg_prepare_options {
     bool keep_batch;   /* default false: batch (dimension 0 of every input) becomes 1. true: as the
                           file says (node tests) */
 } itg_prepare_options;
-/* New graph: batch 1, static shapes, folded, fused, verified. graph is not changed. Passes, in
- * order: docs/tour.md. */
+/* Returns a new graph: batch 1, static shapes, folded, fused and verified. docs/tour.md lists the
+ * passes in order. */
 itg_status itg_graph_prepare(const itg_graph *graph, const itg_prepare_options *options,
                              itg_graph **out, itg_error *err);
 itg_status itg_graph_clone(const itg_graph *graph, itg_graph **out, itg_error *err);

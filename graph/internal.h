@@ -1,10 +1,9 @@
-/* What the files of graph/ share and no other folder sees: names, messages, small questions about
- * nodes. */
+/* Private to graph/: names, messages and queries on nodes. */
 #ifndef ITG_GRAPH_INTERNAL_H
 #define ITG_GRAPH_INTERNAL_H
 #include "graph.h"
 
-/* Enters the names of all values and nodes again, after some were renamed or renumbered. */
+/* Rebuilds the tables of names after values or nodes were renamed or renumbered. */
 void itg_graph_rename(itg_graph *g);
 /* "base/suffix", or "base/suffix_2"...: a name that no value (node) has. Arena string; NULL: no
  * memory. */
@@ -18,13 +17,13 @@ itg_status itg_node_fail(const itg_graph *g, itg_id node, itg_error *err, itg_st
 itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_graph **out,
                                   itg_error *err);
 itg_status itg_graph_no_memory(const itg_graph *g, itg_error *err);
-/* shape.c: number of inputs and outputs as ops.def says. */
+/* Checks the number of inputs and outputs against ops.def (shape.c). */
 itg_status itg_check_arity(const itg_graph *g, itg_id node, itg_error *err);
 
-/* Rank of input 0; 0 where it is not known. */
+/* Rank of input 0; 0 if it is unknown. */
 int32_t itg_input_rank(const itg_graph *g, itg_id node);
 
-/* A Softmax or LogSoftmax that still has the meaning it had before opset 13. */
+/* Whether a node is a Softmax or LogSoftmax with the meaning before opset 13. */
 bool itg_is_old_softmax(const itg_graph *g, itg_id node);
 
 #endif

@@ -1,4 +1,4 @@
-/* A table from names to numbers, by open addressing. The names are borrowed. */
+/* A hash table from names to numbers with open addressing. It borrows the names. */
 #ifndef ITG_NAMES_H
 #define ITG_NAMES_H
 
@@ -12,13 +12,13 @@ typedef struct itg_names {
 } itg_names;
 
 int32_t itg_names_find(const itg_names *names, const char *key); /* -1: absent */
-/* Numbers are >= 0. false: no memory. A key that is there gets the new number. */
+/* Adds a key, or gives it a new number. number >= 0. false: no memory. */
 bool itg_names_put(itg_names *names, const char *key, int32_t number);
-/* Forgets all names; as many as were there can be put without memory. */
+/* Removes all names and keeps the capacity. */
 void itg_names_clear(itg_names *names);
-/* `wanted` or, where that is taken, wanted_2, wanted_3...; in the arena. NULL: no memory. */
+/* wanted, or wanted_2, wanted_3... if it is taken; in the arena. NULL: no memory. */
 const char *itg_names_free(const itg_names *names, const char *wanted);
-/* The same, and put with the number. */
+/* The same, and adds it with the number. */
 const char *itg_names_unique(itg_names *names, const char *wanted, int32_t number);
 
 #endif

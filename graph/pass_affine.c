@@ -1,8 +1,8 @@
-/* What follows a Conv, Gemm or MatMul with constant weights and is affine with one pair of numbers
- * an output channel goes into weights and bias: BatchNormalization, Mul, Add, Sub and Div by
- * constants, Gemm's own alpha and beta. The whole chain is composed in double, y = s * (w x) + t,
- * and each new weight and bias is rounded to float32 once: BatchNormalization: k = gamma /
- * sqrt(variance + epsilon), s = s * k, t = (t - mean) * k + beta. */
+/* Folds affine nodes behind a Conv, Gemm or MatMul with constant weights into weights and bias:
+ * BatchNormalization, and Mul, Add, Sub and Div by constants with one number an output channel;
+ * also Gemm's alpha and beta. The whole chain is composed in double, y = s * (w x) + t, and each
+ * new weight and bias is rounded to float32 once. BatchNormalization: k = gamma / sqrt(variance +
+ * epsilon), s = s * k, t = (t - mean) * k + beta. */
 #include "channels.h"
 #include "passes.h"
 #include <math.h>
@@ -51,8 +51,8 @@ static float at_channel(const itg_graph *g, itg_id constant, int64_t channel)
     return itg_floats(g, constant)[itg_value_elements(g, constant) == 1 ? 0 : channel];
 }
 
-/* Starts with y = alpha * (w x) + beta * bias; false: the bias is none that a channel has one of.
- */
+/* Starts with y = alpha * (w x) + beta * bias; false: the bias is none that a channel has one
+ * of. */
 static bool start(chain *c)
 {
     const itg_graph *g = c->g;
@@ -118,8 +118,8 @@ static void add_binary(chain *c, const itg_node *n, int32_t slot)
     c->shifted = true;
 }
 
-/* Takes the only consumer of the chain's end into it; false: it is no affine map of the channels.
- */
+/* Takes the only consumer of the chain's end into it; false: it is no affine map of the
+ * channels. */
 static bool extend(chain *c)
 {
     const itg_graph *g = c->g;

@@ -1,5 +1,5 @@
-/* Exact replacements: x / 2^k = x * 2^-k, x - c = x + (-c), c + x = x + c. They leave fewer forms
- * to the layers behind. */
+/* Exact replacements: x / 2^k = x * 2^-k, x - c = x + (-c), c + x = x + c. Later layers then have
+ * fewer forms to handle. */
 #include "passes.h"
 
 /* Whether c is a power of two (of either sign) whose reciprocal is a normal float32: both ways then

@@ -1,6 +1,6 @@
-/* BatchNormalization that nothing could take up becomes Mul and Add, with constants that broadcast
- * along its channels: y = x * k + (beta - mean * k), k = gamma / sqrt(variance + epsilon), in
- * double, each constant rounded once. */
+/* A BatchNormalization that was not folded becomes Mul and Add with constants that broadcast along
+ * its channels: y = x * k + (beta - mean * k), k = gamma / sqrt(variance + epsilon), in double,
+ * each constant rounded once. */
 #include "passes.h"
 #include <math.h>
 

@@ -1,8 +1,7 @@
-/* Shape inference and constant folding, together and in topological order: the shape chains that
- * exporters write (Shape, Gather, Concat, Unsqueeze...) are constants only once shapes are known,
- * and shapes are known only once these are folded. A node whose inputs are all constant is
- * evaluated by the function handed in; the Shape of a value is a constant even where the value is
- * not. */
+/* Shape inference and constant folding in one topological walk. Exporters write chains of shape
+ * operators (Shape, Gather, Concat, Unsqueeze...); folding them needs known shapes, and later
+ * shapes need the folded chains. A node with constant inputs is evaluated by the caller's function.
+ * The Shape of a value is constant even if the value is not. */
 #include "passes.h"
 #include <string.h>
 

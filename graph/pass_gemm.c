@@ -1,5 +1,5 @@
-/* Matrix products with constant weights in one form: Gemm with weights [N,K] where the input is a
- * matrix, MatMul with weights [K,N] where it has more dimensions. */
+/* Brings matrix products with constant weights to one form: Gemm with weights [N,K] if the input is
+ * a matrix, MatMul with weights [K,N] if it has more dimensions. */
 #include "passes.h"
 
 /* The constant at slot 1, [rows,columns], turned over. */

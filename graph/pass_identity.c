@@ -1,4 +1,4 @@
-/* Nodes that hand their input on unchanged. */
+/* Removes nodes that return their input unchanged. */
 #include "passes.h"
 #include <math.h>
 

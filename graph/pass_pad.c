@@ -1,4 +1,4 @@
-/* Pad with zeros of height and width, then Conv: the Conv pads. */
+/* Folds a Pad of height and width with zeros into the Conv behind it. */
 #include "passes.h"
 
 /* The padding of an image as attrs.pad states it; false: anything else than zeros around height and

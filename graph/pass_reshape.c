@@ -1,5 +1,5 @@
-/* One operator for everything that changes a shape and moves no element: Reshape, its target in the
- * output's shape. */
+/* Turns every operator that only changes a shape into Reshape, with the target in the output's
+ * shape. */
 #include "passes.h"
 
 static bool is_reshape(const itg_node *n)

@@ -1,5 +1,5 @@
-/* Softmax: the trailing one is left off, since logits are what quality is measured on and what
- * integers can give; one with the meaning it had before opset 13 becomes today's. */
+/* Removes a trailing Softmax, because quality is measured on logits and integers can compute them.
+ * A Softmax with the meaning before opset 13 is rewritten to the present one. */
 #include "passes.h"
 
 static bool is_softmax(const itg_graph *g, itg_id node)

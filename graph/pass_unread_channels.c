@@ -1,10 +1,10 @@
-/* Channels that nothing reads go. From a Conv with group 1, a Gemm or a MatMul, the channels are
- * followed through all that hands them on and through depthwise Convs, along every user, to the
- * nodes whose weights read them. A channel whose weights are 0 in all of these changes no result:
- * its weights and bias go from the first node, from the depthwise Convs and from the readers, and
- * every value between has a channel less. One channel always stays. Where some user is none of
- * these (an Add, a Concat, a graph output...), all channels stay. Last nodes first: what goes
- * behind can free what is before. */
+/* Removes channels that nothing reads. The channels of a Conv with group 1, a Gemm or a MatMul are
+ * followed along every user, through nodes that pass them on and depthwise Convs, to the nodes
+ * whose weights read them. A channel whose weights are 0 in all readers changes no result: it is
+ * removed from the first node, the depthwise Convs, the readers and all values between. One channel
+ * always stays. If another kind of node uses a value (an Add, a Concat, a graph output...), all
+ * channels stay. The last nodes are visited first, because a removed channel can make earlier ones
+ * unread. */
 #include "channels.h"
 #include "passes.h"
 

@@ -1,5 +1,5 @@
-/* The graph as text: inputs and constants, one line a node with its name behind '#', outputs. Flags
- * that are false and modes in their plain form are left out. */
+/* The graph as text: inputs and constants, one line a node with its name behind '#', outputs. False
+ * flags and default modes are left out. */
 #include "internal.h"
 #include <string.h>
 

@@ -246,8 +246,8 @@ itg_status itg_infer_node(itg_graph *g, itg_id node, itg_error *err)
     if (!rule)
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "this operator has no shape rule");
     status = rule(g, node, err);
-    /* Attributes are version-free now; an old Softmax over several dimensions waits for its pass.
-     */
+    /* Attributes are version-free now; an old Softmax over several dimensions waits for its
+     * pass. */
     if (status == ITG_OK && !itg_is_old_softmax(g, node)) n->opset = 0;
     return status;
 }

@@ -1,20 +1,18 @@
-/* Shape inference, shared between its files: helpers and the functions of each family of operators.
- */
+/* Private to shape inference: helpers, and the functions of each family of operators. */
 #ifndef ITG_GRAPH_SHAPE_H
 #define ITG_GRAPH_SHAPE_H
 #include "internal.h"
 
-/* Infers one node whose present inputs all have known shapes. Attributes come out resolved. */
+/* Infers a node whose inputs have known shapes, and resolves its attributes. */
 typedef itg_status (*itg_infer_fn)(itg_graph *g, itg_id node, itg_error *err);
 
-/* Shape of an input; NULL: left out (or beyond the node's inputs). Known when an itg_infer_fn runs.
- */
+/* Shape of an input, known when an itg_infer_fn runs; NULL: the input is left out. */
 const itg_shape *itg_input_shape(const itg_graph *g, itg_id node, int32_t slot);
 itg_dtype itg_input_dtype(const itg_graph *g, itg_id node, int32_t slot);
 bool itg_has_input(const itg_graph *g, itg_id node, int32_t slot);
 bool itg_has_output(const itg_graph *g, itg_id node, int32_t slot);
-/* Sets an output's dtype and shape after checking rank, dims and element limit; an output left out:
- * nothing. */
+/* Checks rank, dims and number of elements and sets an output's dtype and shape. Does nothing for a
+ * left-out output. */
 itg_status itg_set_output(itg_graph *g, itg_id node, int32_t slot, itg_dtype dtype,
                           const itg_shape *shape, itg_error *err);
 /* A short list of integers: axes, sizes, pads. */
@@ -23,13 +21,14 @@ typedef struct itg_ints {
     int32_t count;
     int64_t v[ITG_MAX_INTS];
 } itg_ints;
-/* Elements of a constant integer input of rank 0 or 1. Fails naming the input when it is no
- * constant, no integers, or more than ITG_MAX_INTS. */
+/* Reads a constant integer input of rank 0 or 1. The error names an input that is not constant, has
+ * no integers, or more than ITG_MAX_INTS. */
 itg_status itg_read_ints(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                          itg_ints *out, itg_error *err);
-/* Moves a constant list of axes from an input into attrs.axes; left out: nothing. */
+/* Moves a constant list of axes from an input into attrs.axes. Does nothing if the input is left
+ * out. */
 itg_status itg_take_axes(itg_graph *g, itg_id node, int32_t slot, itg_error *err);
-/* One constant float32 (rank 0, or one element). */
+/* Reads a constant float32 of one element. */
 itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                           float *out, itg_error *err);
 void itg_drop_inputs(itg_graph *g, itg_id node, int32_t keep); /* forgets inputs from `keep` on */

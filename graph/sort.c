@@ -1,6 +1,5 @@
-/* Liveness and topological order. Kahn's algorithm with a heap of node ids, so that an order which
- * is already topological stays as it is. The graph is changed only after nothing can fail any more.
- */
+/* Liveness and topological order. Kahn's algorithm with a heap of node ids, so that an order that
+ * is already topological is kept. The graph is changed only when nothing can fail any more. */
 #include "internal.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The verifier: what every layer behind may rely on in a prepared graph. */
+/* Checks what later layers rely on in a prepared graph. */
 #include "internal.h"
 
 /* The others also move, compare or count integers. */

@@ -1,5 +1,4 @@
-/* Checks across keys: what one key's type and range cannot say. Every message names the key that
- * has to change. */
+/* Checks that involve several keys. Every message names the key to change. */
 #include "keys.h"
 #include <string.h>
 

@@ -1,9 +1,9 @@
-/* What an annotated graph costs, from shapes and quantizers alone: no weights are read.
+/* The cost of an annotated graph, from shapes and quantizers only.
  *
  * cycles: Conv, Gemm, MatMul take MACs / macs_per_cycle of the spec that matches, and where their
  * sums are split join_cycles for each part of each output; every other node takes the larger of its
- * first input's and its first output's elements, by the same rate. Fused activations take nothing.
- */
+ * first input's and its first output's elements, by the same rate. Fused activations
+ * take nothing. */
 #include "base/packed.h"
 #include "keys.h"
 
@@ -23,14 +23,6 @@ static int64_t elements_of(const itg_graph *g, itg_id value)
     return value != ITG_NONE && itg_shape_elements(&g->values[value].shape, &n) ? n : 0;
 }
 
-/* The edge at a slot; NULL: the input is left out. */
-static const itg_edge *edge_at(const itg_annotated *a, itg_id node, int32_t slot)
-{
-    for (int32_t e = a->edge_of_node[node]; e < a->edge_of_node[node + 1]; e++)
-        if (a->edges[e].slot == slot) return &a->edges[e];
-    return NULL;
-}
-
 static const itg_version *version_of(const itg_annotated *a, const itg_edge *edge)
 {
     if (!edge || edge->kind == ITG_EDGE_CARRY || edge->version < 0) return NULL;
@@ -40,7 +32,7 @@ static const itg_version *version_of(const itg_annotated *a, const itg_edge *edg
 /* Bits of what a slot reads; float counts 32. */
 static int32_t bits_at(const itg_annotated *a, itg_id node, int32_t slot)
 {
-    const itg_edge *edge = edge_at(a, node, slot);
+    const itg_edge *edge = itg_annotated_edge(a, node, slot);
     const itg_version *version = version_of(a, edge);
     return version && edge->kind == ITG_EDGE_QUANT && !version->is_float ? version->q.bits : 32;
 }
@@ -222,8 +214,8 @@ itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, i
 
 /* ---- all ---- */
 
-/* Versions of all values in one row: value v has numbers first[v]..first[v+1]-1. NULL: no memory.
- */
+/* Versions of all values in one row: value v has numbers first[v]..first[v+1]-1. NULL: no
+ * memory. */
 static size_t *number_versions(const itg_annotated *a, itg_arena *scratch)
 {
     size_t values = (size_t)a->graph->value_count;

@@ -1,4 +1,4 @@
-/* The dtypes that an edge may have, from what its two ends offer. */
+/* The dtypes that an edge may have: those that producer and consumer both support. */
 #include "keys.h"
 
 static uint32_t all_dtypes(const itg_hardware *hw)

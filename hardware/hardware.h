@@ -1,6 +1,6 @@
-/* What a chip can do: dtypes of each operator, accumulators, requantization, fused patterns,
- * memory, cost. Loaded from one JSON file; docs/adding-a-target.md describes every key. No target's
- * name stands in C. */
+/* The description of a target: dtypes of each operator, accumulators, requantization, fused
+ * patterns, memory and cost. It is loaded from a JSON file; docs/adding-a-target.md describes every
+ * key. C code does not depend on the names of targets. */
 #ifndef ITG_HARDWARE_H
 #define ITG_HARDWARE_H
 #include <intaglio/intaglio.h>
@@ -25,7 +25,7 @@ typedef struct itg_hw_requant {
     itg_requant_spec spec;
 } itg_hw_requant;
 
-/* Sums that a MAC's accumulator cannot hold may be taken apart; docs/arithmetic.md 3.3. */
+/* How sums that a MAC's accumulator cannot hold may be split (docs/arithmetic.md 3.3). */
 typedef struct itg_hw_split {
     bool allowed;
     int32_t join_bits; /* width of the accumulator that adds the parts, 8..62; default: acc.bits */
@@ -96,28 +96,29 @@ struct itg_hardware {
 };
 typedef struct itg_hardware itg_hardware;
 
-/* What hw says without effect (notes.c), a line each: "dtypes.s4: no operator reads or writes it".
- * g NULL: of the description alone; else also of its overrides on that graph. */
+/* Lists parts of the description that have no effect (notes.c), one a line: "dtypes.s4: no operator
+ * reads or writes it". g not NULL: also overrides that have no effect on that graph. */
 void itg_hardware_notes(const itg_hardware *hw, const itg_graph *g, itg_strbuf *out);
 
 /* ---- selection (select.c) ---- */
-/* Whether hw can run the node as integers whatever the bits are; if not, *reason says why (arena
- * string; NULL: no memory for it). */
+/* Whether hw can run the node in integers, apart from the widths of its operands. If not, *reason
+ * says why (arena string; NULL: no memory). */
 bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id node,
                            itg_arena *arena, const char **reason);
-/* topology[n]: node n is quantized. Operators not listed, `follow` operators without a quantized
- * producer, overridden nodes: float; ITG_INFEASIBLE naming the first such node where float is not
- * allowed; topology and reasons are complete then too. reasons (may be NULL) [node_count]. */
+/* Sets topology[n]: node n is quantized. Nodes with operators that are not listed, `follow`
+ * operators without a quantized producer, and overridden nodes stay float. ITG_INFEASIBLE names the
+ * first such node if float is not allowed; topology and reasons are complete also then. reasons
+ * [node_count] may be NULL. */
 itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
                                  bool *topology, const char **reasons, itg_error *err);
-/* fused[n]: the Relu/Clip node fused into node n, or ITG_NONE (only consumer, pattern listed, both
- * quantized). */
+/* Sets fused[n]: the Relu or Clip node that is fused into node n, or ITG_NONE. It is the only
+ * consumer, the pair is listed and both nodes are quantized. */
 void itg_hardware_fusion(const itg_hardware *hw, const itg_graph *g, const bool *topology,
                          itg_id *fused);
 
-/* What a node's input slot holds (match.c). WEIGHT: slot 1 of Conv and Gemm, constant slot 1 of
- * MatMul. BIAS: slot 2 of those. ACTIVATION: everything else that is computed with, constant
- * operands of Add, Mul, Concat... included. PARAMETER: indices, shapes and the like. */
+/* The role of an input slot (match.c). WEIGHT: slot 1 of Conv and Gemm, constant slot 1 of MatMul.
+ * BIAS: slot 2 of these. PARAMETER: indices, shapes and the like. ACTIVATION: all other operands,
+ * also constant ones of Add, Mul, Concat... */
 typedef enum itg_slot_role {
     ITG_SLOT_ACTIVATION,
     ITG_SLOT_WEIGHT,
@@ -125,19 +126,19 @@ typedef enum itg_slot_role {
     ITG_SLOT_PARAMETER
 } itg_slot_role;
 itg_slot_role itg_hardware_slot_role(const itg_graph *g, itg_id node, int32_t slot);
-/* First spec of op whose classes admit these widths; NULL: none. weight_bits 0: only specs without
- * weights. hint 0: any, else the spec's outputs (its inputs, where outputs are tied) share a dtype
- * with it. */
+/* The first spec of op whose dtypes admit these widths; NULL: none. weight_bits 0: only specs
+ * without weights. A hint other than 0 must share a dtype with the spec's outputs (with its inputs
+ * if outputs are tied). */
 const itg_hw_spec *itg_hardware_match(const itg_hardware *hw, itg_op op, const int32_t *input_bits,
                                       int32_t input_count, int32_t weight_bits /* 0: none */,
                                       uint32_t required_output_mask_hint /* 0: any */);
-/* Index of the first dtype in mask that admits bits (unsigned storage without zero point only if
- * not negative); -1: none. */
+/* Index of the first dtype in mask that admits the bits; -1: none. Unsigned storage without zero
+ * point only holds values that are not negative. */
 int32_t itg_hardware_dtype_for(const itg_hardware *hw, uint32_t mask, int32_t bits,
                                bool may_be_negative);
 
 /* ---- choice space (space.c) ---- */
-/* Edges that must agree on bits form one group: inputs and outputs of tied forms, and what the
+/* Edges that must have equal bits form a group: inputs and outputs of tied forms, and what the
  * strategy names together. */
 typedef struct itg_choice_group {
     bool is_weight; /* one weight slot; constants among activations (an operand of Add) are not */
@@ -151,8 +152,8 @@ typedef struct itg_choice_group {
     uint32_t dtype_mask;     /* dtypes that every edge of the group may have */
 } itg_choice_group;
 /* ---- ties (ties.c) ---- */
-/* What a node's form ties: nothing; its operands (equal_scale); operands and every edge that reads
- * its outputs (keep_scale). */
+/* Which edges a node's form ties: none; its operands (equal_scale); its operands and all edges that
+ * read its outputs (keep_scale). */
 typedef enum itg_tie { ITG_TIE_NONE, ITG_TIE_OPERANDS, ITG_TIE_ALL } itg_tie;
 typedef struct itg_ties {
     const itg_graph *g;
@@ -161,7 +162,7 @@ typedef struct itg_ties {
                              last: first output edge */
     const bool *part;     /* [edges]: may be tied */
 } itg_ties;
-/* Fills parent [edges]; tied edges have one root, which is the smallest of them. */
+/* Fills parent [edges], a union-find forest. The root of tied edges is the smallest of them. */
 void itg_tie_edges(const itg_ties *ties, int32_t *parent);
 int32_t itg_tie_root(int32_t *parent, int32_t edge);
 
@@ -180,18 +181,18 @@ typedef struct itg_choice_space {
 typedef struct itg_space_options {
     itg_bits_range weight, activation, input, output;
 } itg_space_options;
-/* (edges.c) Whether an edge has bits to choose, and in *mask the dtypes that its consumer and its
- * producer both offer (0: none: the graph does not fit the hardware). False: float, carry, bias,
- * index. topology and fused are as itg_hardware_topology and itg_hardware_fusion give them. */
+/* (edges.c) Whether the bits of an edge can be chosen. False: float, carry, bias, index. *mask: the
+ * dtypes that both its consumer and its producer support; 0: the graph does not fit the hardware.
+ * topology and fused: from itg_hardware_topology and itg_hardware_fusion. */
 bool itg_hardware_edge_dtypes(const itg_hardware *hw, const itg_graph *g, const bool *topology,
                               const itg_id *fused, const itg_edge_ref *edge, uint32_t *mask);
-/* ITG_INFEASIBLE: an edge is left without a width; the error names it and the range that it had to
- * meet. Every combination of the widths has a spec on every node, unless options or overrides state
- * widths of activations: where operators keep classes of dtypes apart (8 bits in, 8 bits out; 16
- * in, 16 out), activations are held to the classes of such an operator's first spec by default;
- * options.activation lifts that (16:16). options.input and .output replace .activation for edges of
- * the graph's inputs and outputs; an override of the hardware replaces all of them for the edges
- * that its node reads. docs/adding-a-target.md has the whole rule. */
+/* ITG_INFEASIBLE: an edge has no width; the error names it and the required range. By default every
+ * combination of widths has a spec on every node: if an operator has separate specs for classes of
+ * dtypes (8 bits in and out; 16 bits in and out), activations are restricted to the classes of its
+ * first spec. options.activation or an override that states widths of activations removes this
+ * restriction (16:16). options.input and .output replace .activation for edges of graph inputs and
+ * outputs; an override of the hardware replaces all of them for the edges that its node reads.
+ * docs/adding-a-target.md has the whole rule. */
 itg_status itg_choice_space_create(const itg_hardware *hw, const itg_graph *g,
                                    const itg_space_options *options, itg_choice_space **out,
                                    itg_error *err);
@@ -209,7 +210,7 @@ typedef struct itg_cost {
 } itg_cost;        /* RAM is the realized program's: itg_program_ram_bytes */
 /* Sums saturate. ITG_NO_MEMORY is the only failure. */
 itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost *out);
-/* One node's share. Weights that several nodes read count with each. */
+/* The cost of one node. Weights that several nodes read are counted for each of them. */
 typedef struct itg_node_cost {
     int64_t weight_bytes, macs, bops;
     int64_t parts, joins; /* of its sums, 0: not split; additions of parts, over all outputs */

@@ -1,5 +1,5 @@
-/* What a hardware file may say: one table of keys for each kind of JSON object. load.c reads by it,
- * schema.c writes the JSON Schema from it. Private to hardware/. */
+/* The keys of hardware files: one table for each kind of JSON object. load.c reads files by these
+ * tables; schema.c writes the JSON Schema from them. Private to hardware/. */
 #ifndef ITG_HARDWARE_KEYS_H
 #define ITG_HARDWARE_KEYS_H
 #include "base/json.h"
@@ -9,7 +9,7 @@
 #define ITG_HW_MAX_FILE_BYTES ((size_t)1 << 20)
 #define ITG_HW_MAX_OVERRIDES 1024
 
-/* How a key's value looks and what field takes it. */
+/* The kind of a key's value and the type of its field. */
 typedef enum itg_hw_kind {
     ITG_HW_FORMAT,        /* the format's version; no field */
     ITG_HW_BOOL,          /* bool */
@@ -58,7 +58,7 @@ typedef struct itg_hw_key {
     const char *help;
 } itg_hw_key;
 
-/* `selector`: the CHOICE key whose value says which other keys have a meaning; NULL: none. */
+/* selector: the CHOICE key whose value decides which other keys are allowed; NULL: none. */
 typedef struct itg_hw_object {
     const char *title;
     const char *selector;
@@ -79,7 +79,7 @@ const itg_hw_key *itg_hw_find_key(const itg_hw_object *object, const char *name)
 const itg_hw_choice *itg_hw_find_choice(const itg_hw_choice *choices, const char *name);
 const char *itg_hw_choice_name(const itg_hw_choice *choices, int value); /* "?": absent */
 
-/* The key among "operators" that stands for every univariate operator without its own. */
+/* The key in "operators" for all univariate operators that have no key of their own. */
 #define ITG_HW_UNIVARIATE "univariate"
 
 /* ---- which arithmetic an operator may name (forms.c): bit f = itg_form f; 0: float islands only
@@ -91,15 +91,15 @@ bool itg_hw_can_fuse_into(itg_op producer,
 const char *itg_hw_form_names(uint32_t forms, char *buffer, size_t size);
 
 /* ---- structure of nodes (match.c) ---- */
-/* Whether the spec is for nodes of this build: with weights or without. */
+/* Whether the spec is for such nodes: with weights or without. */
 bool itg_hw_spec_fits(const itg_hw_spec *spec, const itg_graph *g, itg_id node);
-/* Dtypes of outputs; for tied forms those of inputs. */
+/* The dtypes of outputs; for tied forms the dtypes of inputs. */
 uint32_t itg_hw_spec_outputs(const itg_hw_spec *spec);
-/* The node whose epilogue computes this node's output: the one that it is fused into, or itself
+/* The node whose epilogue computes this node's output: the node that it is fused into, or itself
  * (edges.c). */
 itg_id itg_hw_host_of(const itg_graph *g, const itg_id *fused, itg_id node);
 bool itg_hw_glob(const char *pattern, const char *text); /* * and ? */
-/* What the description's overrides say of a node; later ones win. */
+/* The description's overrides for a node, merged; later ones win. */
 itg_hw_override itg_hw_override_of(const itg_hardware *hw, const char *node_name);
 
 /* ---- checks across keys (check.c) ---- */

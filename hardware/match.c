@@ -1,4 +1,4 @@
-/* Questions about one spec, one slot, one name. */
+/* Queries on a spec, a slot or a name. */
 #include "keys.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What a description says in vain. Nothing here is wrong enough to refuse the file: a pattern may
- * be meant for another network. */
+/* Parts of a description that have no effect. They are no errors: a pattern may be meant for
+ * another network. */
 #include "keys.h"
 
 static bool has_weights(const itg_graph *g, itg_id node)

@@ -1,6 +1,6 @@
 /* The table of keys as a JSON Schema (draft 2020-12). What depends on other keys (only with some
- * arithmetic, names that must be defined) stands in the descriptions: load.c and check.c refuse it.
- */
+ * arithmetic, names that must be defined) stands in the descriptions: load.c and check.c refuse
+ * it. */
 #include "keys.h"
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Which nodes run as integers, and which Relu and Clip disappear into the node before them. */
+/* Selects the nodes that run in integers, and the Relu and Clip nodes that are fused into their
+ * producer. */
 #include "keys.h"
 
 /* ---- one node ---- */
@@ -85,13 +86,10 @@ bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id no
 {
     const itg_node *n = &g->nodes[node];
     const itg_hw_op *op = &hw->ops[n->op];
-    const char *why = NULL;
-    if (hw->all_float)
-        why = "the hardware computes everything in float";
-    else if (op->spec_count == 0) {
-        if (reason)
-            *reason = itg_arena_format(arena, "%s is not among the hardware's operators",
-                                       itg_op_name(n->op));
+    const char *why = hw->all_float ? "the hardware computes everything in float" : NULL;
+    if (!why && op->spec_count == 0) {
+        *reason =
+            itg_arena_format(arena, "%s is not among the hardware's operators", itg_op_name(n->op));
         return false;
     }
     if (!why) why = check_operands(g, node);
@@ -101,7 +99,7 @@ bool itg_hardware_supports(const itg_hardware *hw, const itg_graph *g, itg_id no
     if (!why && !any_spec_fits(op, g, node))
         why = itg_graph_is_constant(g, n->inputs[1]) ? "the hardware has no constant operand here"
                                                      : "the hardware has no two activations here";
-    if (reason) *reason = why;
+    *reason = why;
     return why == NULL;
 }
 
@@ -181,8 +179,8 @@ static const char *float_reason(const itg_hardware *hw, const itg_graph *g, itg_
     return NULL;
 }
 
-/* All nodes are judged, also behind the first that is refused: `check` shows each with its reason.
- */
+/* All nodes are judged, also behind the first that is refused: `check` shows each with its
+ * reason. */
 itg_status itg_hardware_topology(const itg_hardware *hw, const itg_graph *g, itg_arena *arena,
                                  bool *topology, const char **reasons, itg_error *err)
 {

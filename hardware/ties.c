@@ -1,5 +1,5 @@
-/* Edges that must have one quantizer: a union-find in which the smallest edge of a set is its root.
- */
+/* Edges that must have one quantizer: a union-find in which the smallest edge of a set is its
+ * root. */
 #include "hardware.h"
 
 int32_t itg_tie_root(int32_t *parent, int32_t edge)

@@ -1,5 +1,5 @@
 /* Tiles by AMX int8: 32 x 32 sums in four tile registers, exact modulo 2^32 (no step saturates).
- * The instructions stand as inline assembly: gcc 12's intrinsics do not tell the compiler what
+ * The instructions are inline assembly, because gcc 12's intrinsics do not tell the compiler which
  * memory they read. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* syscall */

@@ -1,6 +1,6 @@
-/* Sixteen sums of 32 bits to codes of a byte by AVX-512, before the clamp. accel_fuse.c says why
- * the fused constants give the codes that the stages define. For files that compile their own loops
- * of it: AVX512_MORE names further instructions. */
+/* AVX-512 code that turns sixteen 32-bit sums into byte codes before the clamp. accel_fuse.c
+ * explains why the fused constants give the codes that the stages define. Files include it to
+ * compile their own loops; AVX512_MORE names further instruction sets. */
 #ifndef ITG_ACCEL_BYTES_H
 #define ITG_ACCEL_BYTES_H
 #include "kernels/accel_parts.h"
@@ -15,7 +15,7 @@
 
 enum { LANES = 16 };
 
-/* Constants of sixteen channels. */
+/* Constants for sixteen channels. */
 typedef struct channels {
     __m512i bias, multiplier, multiplier_odd, addend_even, addend_odd;
     __m512i product_even, product_odd, last; /* shifts */
@@ -28,7 +28,7 @@ typedef struct clamps {
     __m512i low, high, zero; /* 16 bits each */
 } clamps;
 
-/* How sums become codes; constants where a loop is compiled for it. */
+/* How sums become codes. Loops specialized for one form pass it as a constant. */
 typedef struct form {
     bool ratio, doubling, last, away;
 } form;
@@ -47,9 +47,9 @@ AVX512_INLINE void set_rest(channels *c, itg_rounding rounding)
     c->rest[1] = (__m512i)(ITG_ROUND_REST(rounding, none, keep, none, ~none));
 }
 
-/* Shifts by 31 become the choice of the high half: u = v + 2^31 and 2m are unsigned, and modulo
- * 2^64 is 2 (v m + addend) = u 2m + 2 addend - 2^32 m. The rest of negative values is added to all;
- * what is not negative, the highest bit of u, gets the difference. */
+/* Replaces a shift by 31 by taking the high half. With unsigned u = v + 2^31 and 2m, modulo 2^64, 2
+ * (v m + addend) = u 2m + 2 addend - 2^32 m. The rounding term of negative values is added to all
+ * values; values that are not negative (highest bit of u) get the difference. */
 AVX512_INLINE void double_channels(channels *c)
 {
     const __m512i more = _mm512_sub_epi32(c->multiplier, c->rest[1]);
@@ -130,7 +130,7 @@ AVX512_INLINE __m512i codes(const channels *c, __m512i sum, form f)
     return _mm512_srav_epi32(q, c->last);
 }
 
-/* Lanes whose codes codes() gives. */
+/* True if codes() supports these lanes. */
 static inline bool itg_lanes_are_bytes(const itg_lanes *l)
 {
     if (!l->bytes) return false;

@@ -1,5 +1,5 @@
-/* Which kernel set runs. What a set's proof gave is kept for the life of the process: two threads
- * may prove at once, and find the same. */
+/* Selects the kernel set. The result of a set's test is kept for the life of the process; two
+ * threads may test at the same time and find the same result. */
 #include "kernels/accel_parts.h"
 #include <stdatomic.h>
 #include <stdlib.h>

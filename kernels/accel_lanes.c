@@ -1,8 +1,7 @@
-/* Epilogues as lanes. The stages of every channel are laid on one pattern (left shift, right shift,
- * multiplication with a right shift, right shift), so that a vector runs the same operations for
- * all of its channels; a channel without a stage holds its identity there. Where that is
- * impossible, or a value might leave its lane, the epilogue stays GENERIC: always exact, value by
- * value. */
+/* Epilogues as lanes. The stages of all channels are brought to one pattern (left shift, right
+ * shift, multiplication with a right shift, right shift), so that a vector runs the same operations
+ * for all its channels; a channel without a stage has the identity there. If that is impossible, or
+ * a value might not fit its lane, the epilogue stays GENERIC, which is exact for every value. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
 #include "kernels/int_parts.h"

@@ -157,8 +157,8 @@ AVX512_INLINE __m512i sum32(const channels *c, bool fits, const int32_t *acc)
     return _mm512_sra_epi32(_mm512_sll_epi32(v, c->fit), c->fit);
 }
 
-/* Which stages there are and how they round: constants where the loop below is compiled for them.
- */
+/* Which stages there are and how they round: constants where the loop below is compiled for
+ * them. */
 typedef struct plan {
     bool left, first, product, last;
     itg_rounding rounding[3];
@@ -191,10 +191,11 @@ static bool same_plan(const plan *a, const plan *b)
            (!a->last || a->rounding[2] == b->rounding[2]);
 }
 
-static const plan tflite_double = {
-    false, false, true, true, {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_HALF_AWAY}};
-static const plan one_product = {
-    false, false, true, false, {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_FLOOR}};
+/* A product alone, and one with a last shift. */
+#define ONE_PRODUCT                                                                                \
+    ((plan){false, false, true, false, {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_FLOOR}})
+#define TFLITE_DOUBLE                                                                              \
+    ((plan){false, false, true, true, {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_HALF_AWAY}})
 
 AVX512 static void stages32_of(const itg_lanes_args *a, const channels *c, int64_t column)
 {
@@ -204,18 +205,10 @@ AVX512 static void stages32_of(const itg_lanes_args *a, const channels *c, int64
                     l->multiplier != NULL,
                     l->shift[2] != NULL,
                     {l->rounding[0], l->rounding[1], l->rounding[2]}};
-    if (same_plan(&p, &tflite_double))
-        stages32(a, c, column,
-                 (plan){false,
-                        false,
-                        true,
-                        true,
-                        {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_HALF_AWAY}});
-    else if (same_plan(&p, &one_product))
-        stages32(
-            a, c, column,
-            (plan){
-                false, false, true, false, {ITG_ROUND_FLOOR, ITG_ROUND_HALF_UP, ITG_ROUND_FLOOR}});
+    if (same_plan(&p, &TFLITE_DOUBLE))
+        stages32(a, c, column, TFLITE_DOUBLE);
+    else if (same_plan(&p, &ONE_PRODUCT))
+        stages32(a, c, column, ONE_PRODUCT);
     else
         stages32(a, c, column, p);
 }

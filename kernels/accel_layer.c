@@ -1,4 +1,4 @@
-/* A layer: what running a problem needs and samples do not change. */
+/* Creates a layer: everything for running a problem that does not depend on samples. */
 #include "kernels/accel_parts.h"
 #include <string.h>
 

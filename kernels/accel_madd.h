@@ -1,8 +1,8 @@
-/* Tiles by products of 16 bits: vpmaddwd multiplies pairs and adds them in 32, exactly, whatever
- * the codes. vpmaddubsw takes twice as many products, but saturates in 16 bits, and needs vpmaddwd,
- * too, to widen: where it may be used it is hardly faster than operands that are widened
- * beforehand, the weights once for all, the rows once a tile. Needs what accel_product.h does, and
- * WIDEN, a vector of words from bytes. */
+/* Tiles from products of 16 bits. vpmaddwd multiplies pairs and adds them exactly in 32 bits for
+ * all codes. vpmaddubsw does twice as many products, but it saturates at 16 bits and needs vpmaddwd
+ * to widen; it is hardly faster than widening the operands first, the weights when they are packed
+ * and the rows once a tile. The including file defines the macros of accel_product.h and WIDEN,
+ * which loads bytes as a vector of words. */
 #include "kernels/accel_product.h"
 
 enum { CHUNK_STEPS = 4, CHUNK = CHUNK_STEPS * ITG_STEP_DEPTH };

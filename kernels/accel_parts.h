@@ -1,15 +1,15 @@
-/* The inside of accel.h, private to kernels/: how a problem is cut into tiles, what a kernel set
- * computes, and how sums become codes.
+/* Private to kernels/: how accel.h divides a problem into tiles, what a kernel set computes, and
+ * how sums become codes.
  *
- * Inputs are made unsigned bytes ("digits": code + shift, least significant first) in padded
- * planes; weights less their zero point become signed bytes (balanced digits). A sum of products is
- * then sum (x - zx)(w - zw) = sum_ij 256^(i+j) sum x_i w_j - (zx + shift) sum (w - zw), where the
- * last term, constant since padding holds the zero point, is part of the bias. */
+ * Inputs become unsigned bytes in padded planes ("digits": code + shift, least significant first);
+ * weights minus their zero point become signed bytes (balanced digits). Then sum (x - zx)(w - zw) =
+ * sum_ij 256^(i+j) sum x_i w_j - (zx + shift) sum (w - zw). The last term is constant, because
+ * padding holds the zero point, and is added to the bias. */
 #ifndef ITG_ACCEL_PARTS_H
 #define ITG_ACCEL_PARTS_H
 #include "kernels/accel.h"
 
-/* Where the sets of x86-64 are compiled. */
+/* Defined if the kernel sets of x86-64 are compiled. */
 #if defined(__x86_64__) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 11)
 #define ITG_ACCEL_X86 1
 #endif
@@ -75,11 +75,11 @@ int64_t itg_accel_depth(const itg_accel_shape *t);
 int64_t itg_accel_rows(const itg_accel_axis *y, int64_t outputs);
 /* Byte offset in a plane of `rows` rows at which tap (r, s) of output 0 lies. */
 int64_t itg_accel_tap_offset(const itg_accel_shape *t, int64_t rows, int64_t r, int64_t s);
-/* Rows of the buffer of patches. */
+/* Number of rows in the buffer of patches. */
 int64_t itg_accel_patch_rows(const itg_accel_shape *t);
-/* Bytes of the sums that stand before the packed digits (accel_pack.c). */
+/* Bytes of the weight sums in front of the packed digits (accel_pack.c). */
 int64_t itg_accel_sums_bytes(const itg_accel_shape *t);
-/* Bytes of one digit's plane, with room for reading a tile beyond its end. */
+/* Bytes of one digit's plane, including the bytes that a tile reads beyond its end. */
 int64_t itg_accel_plane_bytes(const itg_accel_shape *t, int64_t rows);
 
 /* ---- lanes (accel_lanes.c): an epilogue as vectors of constants, one lane a channel ---- */
@@ -90,8 +90,8 @@ typedef enum itg_lanes_kind {
     ITG_LANES_DEQUANT
 } itg_lanes_kind;
 
-/* Arrays have an element for each channel and ITG_MAX_COLUMNS beyond. NULL: the stage is absent.
- * Narrow lanes (32-bit sums) hold every value but the product in 32 bits, wide ones every value in
+/* Arrays have one element a channel and ITG_MAX_COLUMNS more. NULL: the stage is absent. In narrow
+ * lanes (32-bit sums) every value except the product fits 32 bits; in wide lanes every value fits
  * 63. */
 typedef struct itg_lanes {
     itg_lanes_kind kind;
@@ -109,7 +109,7 @@ typedef struct itg_lanes {
     bool tame;     /* RATIO: no |sum * ratio| reaches 2^30 */
 } itg_lanes;
 
-/* Sums as they leave the tiles; codes as they enter the output. */
+/* Input: sums of a tile. Output: codes. */
 typedef struct itg_lanes_args {
     const itg_lanes *lanes;
     const int32_t *acc32; /* [rows][acc_stride]; NULL: acc64 */
@@ -158,8 +158,8 @@ typedef struct itg_byte_sum {
 /* ---- products of 16 bits (accel_madd.h) ---- */
 enum { ITG_PRODUCT_ROWS = 8 }; /* rows are read and written up to a multiple of that */
 
-/* m[row][ITG_TILE_COLUMNS] = sums of v[row][step][2] and u[step][column][2], modulo 2^32, added to
- * m or not. u is an array of panels. */
+/* m[row][ITG_TILE_COLUMNS] = (adds ? m : 0) + sums of v[row][step][2] * u[step][column][2], modulo
+ * 2^32. u is an array of panels. */
 typedef struct itg_product {
     const int16_t *v, *u;
     int64_t v_stride, u_stride;
@@ -174,7 +174,8 @@ enum {
     ITG_WINOGRAD_POSITIONS = 36
 };
 
-/* One tile's inputs, transformed: position i at v + i * stride, an even number of channels. */
+/* Transforms one tile's inputs. Position i is written to v + i * stride, an even number of
+ * channels. */
 typedef struct itg_winograd_input {
     const uint8_t *pixel[ITG_WINOGRAD_POSITIONS]; /* row by row */
     int64_t channels, rows;                       /* rows: of outputs, 2 or 4 */
@@ -183,7 +184,7 @@ typedef struct itg_winograd_input {
     int64_t stride;
 } itg_winograd_input;
 
-/* One tile's outputs of m, position i at m + i * stride. */
+/* Transforms one tile's sums to outputs. Position i is read from m + i * stride. */
 typedef struct itg_winograd_output {
     const int32_t *m;
     int64_t stride, panels, rows;
@@ -196,7 +197,7 @@ typedef struct itg_winograd_kernels {
     void (*output)(const itg_winograd_output *a);
 } itg_winograd_kernels;
 
-/* Sets the scheme where it is possible and pays. most_weight: of |w - zero point|. */
+/* Selects Winograd if it is possible and faster. most_weight: the maximum of |w - zero point|. */
 bool itg_winograd_choose(itg_accel_shape *t, const itg_accel_problem *p, int64_t most_weight);
 void itg_winograd_pack(const itg_accel_shape *t, const itg_accel_problem *p, int64_t *sums,
                        int8_t *panels);
@@ -247,7 +248,8 @@ int64_t itg_peak_avx2(int64_t rounds);
 int64_t itg_peak_avx512(int64_t rounds);
 bool itg_accel_has_vnni(void);
 #endif
-/* Does the set give the reference's results? accel_proof.c. False, too, without memory. */
+/* Compares the set with the reference (accel_proof.c). False if a result differs or memory runs
+ * out. */
 bool itg_accel_proves(const itg_accel_kernels *kernels);
 
 /* ---- a layer ---- */
@@ -273,8 +275,8 @@ typedef struct itg_sums {
     const int64_t *wide;
     int64_t stride, rows;
 } itg_sums;
-/* Rows are pixels in a row from `pixel` of the first sample on, columns the channels from `channel`
- * on. */
+/* Writes the codes of sums: rows are consecutive pixels from `pixel` of the first sample on,
+ * columns are channels from `channel` on. */
 void itg_accel_emit(const itg_accel_layer *layer, void *const *y, const itg_sums *sums,
                     int64_t pixel, int64_t channel, int64_t columns);
 size_t itg_accel_reference_scratch(const itg_accel_layer *layer);
@@ -282,11 +284,11 @@ void itg_accel_reference_run(const itg_accel_layer *layer, const void *x, void *
                              int64_t samples, void *scratch);
 
 /* ---- planes (accel_plane.c) ---- */
-/* The planes (all digits) of output rows [first, first + count) of one image x. */
+/* Fills the planes (all digits) that output rows [first, first + count) of image x need. */
 void itg_accel_plane_fill(const itg_accel_layer *layer, const void *x, int64_t height,
                           int64_t first, int64_t count, uint8_t *plane);
-/* Patches of pixels [first, first + count) of that plane, for the channels of a group; digit d at
- * out + d * patch_rows * patch_row. */
+/* Copies the patches of pixels [first, first + count) of that plane, for a group's channels; digit
+ * d goes to out + d * patch_rows * patch_row. */
 void itg_accel_patches(const itg_accel_layer *layer, const uint8_t *plane, int64_t group,
                        int64_t first, int64_t count, uint8_t *out);
 #endif

@@ -9,7 +9,7 @@
 
 enum { VECTORS = ITG_PANEL_COLUMNS / LANES }; /* of a panel */
 
-/* Before a loop of few, constant rounds. */
+/* Unrolls the loop behind it, which has few, constant rounds. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -17,7 +17,7 @@ enum { VECTORS = ITG_PANEL_COLUMNS / LANES }; /* of a panel */
 #endif
 #define INLINE TARGET static inline __attribute__((always_inline))
 
-/* ROWS rows by `panels` (a constant). */
+/* Sums of ROWS rows by `panels` panels, a constant. */
 INLINE void block(const itg_product *a, int64_t row, int64_t column, const int panels)
 {
     VECTOR sum[ROWS][PANELS * VECTORS];

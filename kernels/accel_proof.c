@@ -1,7 +1,7 @@
-/* A set's proof: layers drawn from a fixed seed, computed by the set and by the reference, compared
- * in every bit. Codes are extreme in half of the cases (all at their ends, so that pairs and quads
- * of products reach what saturating instructions lose), accumulators reach their ends, and sizes
- * leave tails of every length in rows, columns and depth. */
+/* The test of a kernel set: the set and the reference compute layers drawn from a fixed seed, and
+ * every bit is compared. In half of the cases all codes are at the ends of their range, so that
+ * sums of two and four products reach values that saturating instructions lose. Accumulators reach
+ * their ends, and sizes leave tails of every length in rows, columns and depth. */
 #include "kernels/accel_parts.h"
 #include "kernels/requant.h"
 #include <stdlib.h>

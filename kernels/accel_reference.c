@@ -1,7 +1,6 @@
-/* The reference set: one sum after another, in the order that itg_mac_options states, over codes
- * widened to 64 bits. It shares nothing with the other sets but the epilogues; it is what they are
- * proven against, and runs what they do not: accumulators that saturate on the way, sums in parts,
- * wide codes. */
+/* The reference set: it computes one sum after another in the order of itg_mac_options, on codes
+ * widened to 64 bits. It shares only the epilogues with the other sets. They are compared with it,
+ * and it runs what they do not support: accumulators that saturate, sums in parts, wide codes. */
 #include "kernels/accel_parts.h"
 #include "kernels/clones.h"
 #include "kernels/int_parts.h"

@@ -1,4 +1,4 @@
-/* Which scheme runs a problem, and where its bytes lie. */
+/* Selects the scheme for a problem and computes its memory layout. */
 #include "kernels/accel_parts.h"
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #define AVX512_MORE ",avx512vbmi"
 #include "kernels/accel_bytes.h"
 
-bool itg_accel_has_vbmi(void)
+static bool has_vbmi(void)
 {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") &&
@@ -87,7 +87,7 @@ AVX512 static void sum_any(const itg_byte_sum *s)
 
 bool itg_sum_bytes_vbmi(const itg_byte_sum *s)
 {
-    if (!itg_accel_has_vbmi() || !itg_lanes_are_bytes(s->lanes)) return false;
+    if (!has_vbmi() || !itg_lanes_are_bytes(s->lanes)) return false;
     const form f = form_of(s->lanes);
     (is_doubling(&f) ? sum_doublings : sum_any)(s);
     return true;

@@ -1,5 +1,6 @@
-/* The transforms of accel_winograd.c. Compiled once per vector width by a file that defines what
- * accel_product.h uses, and before it the operations below, on 16 bits (..16) and 32. */
+/* The transforms of accel_winograd.c, compiled once per vector width. The including file defines
+ * the macros of accel_product.h and the vector operations below; names that end in 16 work on
+ * 16-bit lanes, the others on 32-bit lanes. */
 #include "kernels/accel_parts.h"
 
 enum { WIDE = ITG_WINOGRAD_COLUMNS + 2, WORDS = 2 * LANES };

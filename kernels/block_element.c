@@ -247,8 +247,8 @@ static bool is_byte(itg_dtype d)
     return d == ITG_S8 || d == ITG_U8;
 }
 
-/* Every byte's value in the units of the sum; codes beyond the range do not occur. NULL: no memory.
- */
+/* Every byte's value in the units of the sum; codes beyond the range do not occur. NULL: no
+ * memory. */
 static const itg_byte_table *operand_table(const itg_requant *r, int32_t left_shift,
                                            const itg_int_operand *x, itg_arena *arena)
 {

@@ -1,5 +1,5 @@
-/* Long rows of codes at once: what int_ops.h and requant.h define one by one, in loops that
- * compilers vectorize, equal in every bit. Operands do not overlap. */
+/* Vectorizable loops over long rows of codes. Results equal the scalar functions of int_ops.h and
+ * requant.h in every bit. Operands do not overlap. */
 #ifndef ITG_BLOCK_OPS_H
 #define ITG_BLOCK_OPS_H
 #include "kernels/int_ops.h"
@@ -9,30 +9,30 @@
 void itg_block_quantize(const itg_quantizer *q, const float *x, int64_t n, void *out);
 /* out[i] = itg_dequantize_f32(x[i], scale, x.zero_point) */
 void itg_block_dequantize(const itg_int_operand *x, int64_t n, float scale, float *out);
-/* most[i] = the greater of most[i] and x[i], both of this integer storage. */
+/* most[i] = max(most[i], x[i]); both have this integer storage. */
 void itg_block_max(itg_dtype storage, const void *x, int64_t n, void *most);
-/* sum[i] += x[i]; x U8 S8 U16 S16; the sums fit 32 bits. */
+/* sum[i] += x[i]; x is U8 S8 U16 S16; the sums fit 32 bits. */
 void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum);
 
 /* out[i] = table[x[i] - x.qmin]; storages may differ; codes lie within [qmin, qmax]. */
 void itg_block_lut(const itg_int_operand *x, int64_t n, const int32_t *table, itg_dtype out_storage,
                    void *out);
 
-/* One operand, or two of equal shape, element by element. Everything given is copied into the
- * arena, but the requantization constants, which must outlive it. *made is NULL where this file has
- * no fast form: wide codes, accumulators that overflow... */
+/* An elementwise operation on one operand, or on two of equal shape. Arguments are copied into the
+ * arena, except requantization constants, which must outlive it. *made is NULL if there is no fast
+ * form: wide codes, accumulators that overflow... */
 typedef struct itg_block_element itg_block_element;
 /* itg_int_binary_run without broadcasting. */
 itg_status itg_block_binary_create(const itg_accel_kernels *kernels, const itg_int_binary *k,
                                    const itg_int_operand *a, const itg_int_operand *b,
                                    const itg_epilogue *out, int32_t out_count, itg_arena *arena,
                                    itg_block_element **made, itg_error *err);
-/* Epilogues of x less its zero point, fitted to acc. */
+/* Epilogues of x minus its zero point, fitted to acc. */
 itg_status itg_block_rescale_create(const itg_accel_kernels *kernels, itg_accumulator acc,
                                     const itg_int_operand *x, const itg_epilogue *out,
                                     int32_t out_count, itg_arena *arena, itg_block_element **made,
                                     itg_error *err);
-/* b: NULL of one operand. */
+/* b: NULL for one operand. */
 void itg_block_element_run(const itg_block_element *t, const void *a, const void *b, void *const *y,
                            int64_t n);
 #endif

@@ -1,8 +1,8 @@
-/* ITG_CLONES before a hot function: the compiler makes it once per level of x86-64 and picks one
- * when the program is loaded. Integer results do not depend on the choice, and float ones neither:
- * no contraction, no reassociation. Static functions alone: clang 14 gives the clones of others a
- * name that no other file finds. Only where that is known to work: glibc's indirect functions,
- * without a sanitizer (they run before it is ready). */
+/* ITG_CLONES in front of a hot function compiles it once per level of x86-64; the loader picks one.
+ * Results do not depend on the choice: float code is compiled without contraction and
+ * reassociation. Use it for static functions only: clang 14 gives clones of other functions names
+ * that the linker does not find. It is defined where it is known to work: glibc with indirect
+ * functions, and no sanitizer, because the resolvers run before a sanitizer is ready. */
 #ifndef ITG_CLONES_H
 #define ITG_CLONES_H
 #include <stdint.h>
@@ -32,7 +32,7 @@
 #define ITG_CLONES
 #endif
 
-/* Helpers of such functions: they must become part of each clone. */
+/* For helpers of such functions, which must be inlined into each clone. */
 #if defined(__GNUC__)
 #define ITG_INLINE static inline __attribute__((always_inline))
 #else

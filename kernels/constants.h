@@ -1,28 +1,28 @@
-/* Constants as codes, and what follows from the codes alone. Each is made once and kept in a cache
- * under a key of what it is made of; everything that has it holds the same one. */
+/* Quantized constants: their codes and facts that follow from the codes. Each is computed once and
+ * shared through a cache, under a key of its source. */
 #ifndef ITG_CONSTANTS_H
 #define ITG_CONSTANTS_H
 #include "base/cache.h"
 #include "kernels/int_ops.h"
 
-/* Codes and facts about them; immutable. */
+/* Immutable. */
 typedef struct itg_constant {
     itg_key content; /* itg_content_key of the codes */
     const void *codes;
-    /* Of each output channel: how many codes it has where they lie together, else 0; and the sums
-     * of code - zero point, of those above and of those below 0, saturated. */
+    /* For each output channel: the number of its codes if they are contiguous, else 0; and the
+     * saturated sums of the positive and of the negative values of code - zero point. */
     int64_t terms, channels;
     const int64_t *above, *below; /* [channels]; NULL: a lookup table */
 } itg_constant;
 
-/* A cache, and the contents of one graph's constants, for whoever wants its candidates cheap. All
- * that is built with it borrows the graph's constants; threads may share it. */
+/* A cache with the content keys of one graph's constants. What is built with it borrows the graph's
+ * constants. Threads may share it. */
 typedef struct itg_constants {
     itg_cache *cache;
     const itg_key *content; /* [values of the graph]: itg_content_key of each constant's data */
 } itg_constants;
 
-/* What a quantized constant is made of. */
+/* The source of a quantized constant. */
 typedef struct itg_constant_source {
     const float *data;
     const unsigned char *packed; /* the codes (base/packed.h), each in [q->qmin, q->qmax]; NULL:
@@ -32,7 +32,7 @@ typedef struct itg_constant_source {
     bool last_axis;         /* output channels are indices of the last dim, else of dim 0 */
 } itg_constant_source;
 
-/* Hash of the bytes; identifies them in a cache. */
+/* Hash of the bytes, for use as a cache key. */
 itg_key itg_content_key(const void *data, size_t bytes);
 /* The nearest codes of a channel at another scale: itg_quantize_f32 of each of its elements. */
 void itg_quantize_channel(const itg_constant_source *source, int64_t channel, float scale,
@@ -46,12 +46,12 @@ void itg_code_sums(itg_dtype storage, const void *codes, int64_t first, int64_t 
  * Held until itg_cache_release. NULL: no memory. */
 const itg_constant *itg_constant_take(itg_cache *cache, const itg_key *content,
                                       const itg_constant_source *source);
-/* The same codes with the last two dims of shape exchanged; output channels are then the last but
- * one dim's indices, of each matrix its own. Held as above. */
+/* The same codes with the last two dims of shape exchanged. Output channels are then the indices of
+ * the last but one dim, for each matrix separately. Held as above. */
 const itg_constant *itg_constant_exchange(itg_cache *cache, const itg_constant *constant,
                                           const itg_shape *shape, const itg_quantizer *q);
-/* Other constants, under the caller's own key. Of itg_constant_make the caller writes the codes
- * (*codes), then commits; both hold. NULL: not there; no memory. */
+/* Other constants, under the caller's own key. find: NULL if absent. make: the caller writes
+ * *codes, then commits; NULL: no memory. Both hold the constant. */
 const itg_constant *itg_constant_find(itg_cache *cache, const itg_key *key, size_t bytes);
 itg_constant *itg_constant_make(itg_cache *cache, const itg_key *key, size_t bytes, double cost,
                                 void **codes);

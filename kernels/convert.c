@@ -103,14 +103,11 @@ static bool equal_at(const itg_tensor *a, int64_t i, const itg_tensor *b, int64_
 itg_status itg_any_equal(const itg_call *call)
 {
     itg_strided s;
-    int64_t own[ITG_MAX_RANK] = {0};
     const itg_tensor *a = itg_call_input(call, 0), *b = itg_call_input(call, 1);
     itg_tensor *out = &call->outputs[0];
     if (!a || !b || a->dtype != b->dtype || out->dtype != ITG_BOOL)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its operands or its output do not fit");
-    itg_row_major(&out->shape, own);
-    itg_strided_init(&s, &out->shape);
-    itg_strided_view(&s, own, 0);
+    itg_strided_over(&s, &out->shape);
     if (!itg_strided_broadcast(&s, &a->shape) || !itg_strided_broadcast(&s, &b->shape))
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands do not broadcast to the output");
     if (!itg_strided_start(&s)) return ITG_OK;
@@ -126,12 +123,9 @@ itg_status itg_any_equal(const itg_call *call)
 itg_status itg_any_where(const itg_call *call)
 {
     itg_strided s;
-    int64_t own[ITG_MAX_RANK] = {0};
     itg_tensor *out = &call->outputs[0];
     const size_t size = itg_dtype_size(out->dtype);
-    itg_row_major(&out->shape, own);
-    itg_strided_init(&s, &out->shape);
-    itg_strided_view(&s, own, 0);
+    itg_strided_over(&s, &out->shape);
     for (int32_t i = 0; i < 3; ++i) {
         const itg_tensor *in = itg_call_input(call, i);
         if (!in || in->dtype != (i == 0 ? ITG_BOOL : out->dtype))

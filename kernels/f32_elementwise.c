@@ -12,8 +12,8 @@ typedef void (*run_fn)(void *out, const void *a, int64_t step_a, const void *b, 
         expression;                                                                                \
     }
 
-/* The three shapes of broadcasting that occur in hot loops are spelt out, so that they vectorize.
- */
+/* The three shapes of broadcasting that occur in hot loops are spelt out, so that they
+ * vectorize. */
 #define DEFINE_RUN(NAME, TYPE, EXPRESSION)                                                         \
     static inline TYPE NAME##_one(TYPE x, TYPE y)                                                  \
     {                                                                                              \
@@ -85,11 +85,7 @@ static run_fn run_for(itg_op op, itg_dtype dtype)
 /* Operand 0 is the output itself. */
 static bool align(const itg_call *call, itg_strided *s, const itg_tensor *a, const itg_tensor *b)
 {
-    int64_t own[ITG_MAX_RANK] = {0};
-    const itg_shape *out = &call->outputs[0].shape;
-    itg_row_major(out, own);
-    itg_strided_init(s, out);
-    itg_strided_view(s, own, 0);
+    itg_strided_over(s, &call->outputs[0].shape);
     return itg_strided_broadcast(s, &a->shape) && itg_strided_broadcast(s, &b->shape);
 }
 

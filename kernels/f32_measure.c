@@ -1,6 +1,5 @@
-/* The sums are one chain of dependent additions, which leaves the processor idle most of the time:
- * counting into bins happens in that time. Indices of bins are found in blocks, without branches.
- */
+/* The sums are a chain of dependent additions, so the processor is idle most of the time; counting
+ * into bins uses that time. Indices of bins are computed in blocks without branches. */
 #include "kernels/f32_measure.h"
 #include "kernels/clones.h"
 

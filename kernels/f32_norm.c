@@ -66,14 +66,11 @@ static float *spread(const itg_tensor *parameter, const itg_shape *shape, int32_
 {
     itg_strided s;
     itg_shape normalized = {shape->rank - axis, {0}};
-    int64_t own[ITG_MAX_RANK] = {0};
     for (int32_t d = axis; d < shape->rank; ++d)
         normalized.dims[d - axis] = shape->dims[d];
     float *out = itg_call_alloc(itg_elements(&normalized), sizeof *out);
     if (!out) return NULL;
-    itg_row_major(&normalized, own);
-    itg_strided_init(&s, &normalized);
-    itg_strided_view(&s, own, 0);
+    itg_strided_over(&s, &normalized);
     *fits = itg_strided_broadcast(&s, &parameter->shape);
     if (!*fits) {
         free(out);

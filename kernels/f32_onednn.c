@@ -1,9 +1,10 @@
 /* oneDNN 2 by its C API. Each node is a few primitives in a row: operands reordered into the layout
  * that oneDNN prefers, the operator, the result reordered back to row-major.
  *
- * oneDNN parallelizes over OpenMP's threads; our workers are those threads. So it is told that
- * there is one, when a primitive is made and when it runs, and the order of its sums does not
- * depend on ours. Arithmetic is float32 throughout: fpmath mode strict, direct convolution. */
+ * oneDNN would use OpenMP's threads, which are the workers themselves. It is therefore limited to
+ * one thread when a primitive is created and when it runs, and the order of its sums does not
+ * depend on the number of workers. Arithmetic is float32 throughout: fpmath mode strict, direct
+ * convolution. */
 #include "kernels/f32_onednn.h"
 #include "kernels/f32_window.h"
 

@@ -1,6 +1,6 @@
-/* Conv, Gemm and MatMul in float32 by oneDNN: quicker than the reference kernels and equal to them
- * only nearly; the bits depend on the machine and on oneDNN's version. One thread each. Built where
- * the build found oneDNN; elsewhere itg_onednn_create refuses. */
+/* Conv, Gemm and MatMul in float32 with oneDNN. It is faster than the reference kernels, but
+ * results differ in the last bits and depend on the machine and on oneDNN's version. Each context
+ * uses one thread. Without oneDNN in the build, itg_onednn_create fails. */
 #ifndef ITG_F32_ONEDNN_H
 #define ITG_F32_ONEDNN_H
 #include <intaglio/intaglio.h>
@@ -15,10 +15,10 @@ typedef struct itg_onednn_node itg_onednn_node; /* one node, bound to its buffer
 itg_status itg_onednn_create(itg_onednn **out, itg_error *err);
 void itg_onednn_destroy(itg_onednn *context);
 
-/* Makes a node ready, as itg_float_eval takes it (at most ITG_ONEDNN_INPUTS inputs, one output).
- * What is constant is read and repacked now; the other tensors' data is read and written by every
- * run, at the addresses given here. *out stays NULL where oneDNN has nothing for this node: the
- * reference kernel is there for it, and says what is wrong with it, if anything. */
+/* Prepares a node with the arguments of itg_float_eval, at most ITG_ONEDNN_INPUTS inputs and one
+ * output. Constants are read and repacked now; runs read and write the other tensors at the
+ * addresses given here. *out is NULL if oneDNN does not support the node; the caller then uses the
+ * reference kernel, which also reports errors of the node. */
 itg_status itg_onednn_prepare(itg_onednn *context, itg_op op, const itg_attrs *attrs,
                               const itg_tensor *inputs, const bool *is_constant,
                               int32_t input_count, const itg_tensor *output, itg_onednn_node **out,

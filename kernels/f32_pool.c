@@ -25,17 +25,23 @@ static void max_row(const itg_window *w, const float *x, int64_t p, float *y)
     }
 }
 
+static itg_status pool_window(const itg_call *call, itg_window *w, int64_t *batch)
+{
+    itg_status status = itg_call_need_f32(call, 1);
+    if (status == ITG_OK) status = itg_f32_window(call, w, batch);
+    if (status == ITG_OK && w->channels != w->out_channels)
+        return itg_call_fail(call, ITG_BAD_ARGUMENT, "input and output differ in channels");
+    return status;
+}
+
 itg_status itg_f32_max_pool(const itg_call *call)
 {
     itg_window w;
     int64_t batch;
-    itg_status status = itg_call_need_f32(call, 1);
-    if (status == ITG_OK) status = itg_f32_window(call, &w, &batch);
+    itg_status status = pool_window(call, &w, &batch);
     if (status != ITG_OK) return status;
     if (itg_call_output(call, 1))
         return itg_call_fail(call, ITG_UNSUPPORTED, "its second output, indices, is not computed");
-    if (w.channels != w.out_channels)
-        return itg_call_fail(call, ITG_BAD_ARGUMENT, "input and output differ in channels");
     const float *x = call->inputs[0].data;
     float *y = call->outputs[0].data;
     for (int64_t c = 0; c < batch * w.channels; ++c, x += w.height * w.width)
@@ -78,11 +84,8 @@ itg_status itg_f32_average_pool(const itg_call *call)
 {
     itg_window w;
     int64_t batch;
-    itg_status status = itg_call_need_f32(call, 1);
-    if (status == ITG_OK) status = itg_f32_window(call, &w, &batch);
+    itg_status status = pool_window(call, &w, &batch);
     if (status != ITG_OK) return status;
-    if (w.channels != w.out_channels)
-        return itg_call_fail(call, ITG_BAD_ARGUMENT, "input and output differ in channels");
     const itg_attrs *attrs = call->attrs;
     const bool count_pads = attrs->count_include_pad;
     const float *x = call->inputs[0].data;

@@ -85,14 +85,12 @@ static itg_status reduce_sum(const itg_call *call, itg_strided *s, int64_t outpu
 itg_status itg_f32_reduce(const itg_call *call)
 {
     itg_strided s;
-    int64_t in[ITG_MAX_RANK] = {0}, out[ITG_MAX_RANK] = {0};
+    int64_t out[ITG_MAX_RANK] = {0};
     itg_status status = itg_call_need_f32(call, 1);
     if (status != ITG_OK) return status;
     if (!output_strides(call, out))
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its axes do not fit input and output");
-    itg_row_major(&call->inputs[0].shape, in);
-    itg_strided_init(&s, &call->inputs[0].shape);
-    itg_strided_view(&s, in, 0);
+    itg_strided_over(&s, &call->inputs[0].shape);
     itg_strided_view(&s, out, 0);
     const int64_t outputs = itg_elements(&call->outputs[0].shape);
     return call->op == ITG_OP_REDUCE_MAX ? reduce_max(call, &s, outputs)

@@ -76,8 +76,8 @@ typedef float vector4;
 #define PORTABLE
 DEFINE_TILES(portable, PORTABLE, vector4, 4, 2, 8)
 
-/* Sums must not be contracted: avx2 has no fma, and -ffp-contract=off forbids it where avx512f has.
- */
+/* Sums must not be contracted: avx2 has no fma, and -ffp-contract=off forbids it where avx512f
+ * has. */
 #if defined(ITG_GNU_VECTORS) && defined(__x86_64__)
 #define ITG_TILES_X86
 DEFINE_TILES(avx2, __attribute__((target("avx2"))), vector8, 4, 2, 8)

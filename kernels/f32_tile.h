@@ -1,6 +1,6 @@
-/* The inner loop of convolution and matrix product: a tile of sums held in vector registers. Each
- * sum is extended in one fixed order and each product is rounded before it is added, so the tile's
- * size and the instruction set change the time and never a bit. Private to kernels/. */
+/* The inner loop of convolution and matrix product: a tile of sums in vector registers. Each sum is
+ * added in one fixed order and each product is rounded before the addition, so results do not
+ * depend on the tile size or the instruction set. Private to kernels/. */
 #ifndef ITG_F32_TILE_H
 #define ITG_F32_TILE_H
 #include <stdint.h>
@@ -18,8 +18,7 @@ typedef struct itg_f32_tile {
 
 typedef void (*itg_f32_tile_fn)(const itg_f32_tile *tile);
 
-/* One instruction set's tiles. Lanes are read and written in full: buffers are padded by the
- * caller. */
+/* Tiles of one instruction set. They read and write whole vectors: the caller pads the buffers. */
 typedef struct itg_f32_tiles {
     const char *name;
     int64_t rows, wide_lanes, narrow_lanes, row_wide_lanes;
@@ -31,11 +30,11 @@ typedef struct itg_f32_tiles {
 #define ITG_F32_MAX_ROWS 8
 
 const itg_f32_tiles *itg_f32_tiles_best(void);
-/* All that this machine can run, the portable one first; NULL past the last. Tests compare them. */
+/* The sets that this machine can run, the portable one first; NULL behind the last. For tests. */
 const itg_f32_tiles *itg_f32_tiles_at(int index);
-/* Computes lanes [0, count) of `rows` (the full tile, or 1) rows, count rounded up to whole tiles.
- */
+/* Computes lanes [0, count) of `rows` (the full tile, or 1) rows, count rounded up to whole
+ * tiles. */
 void itg_f32_tiles_run(const itg_f32_tiles *tiles, int64_t rows, int64_t count, itg_f32_tile tile);
-/* count rounded up to what itg_f32_tiles_run touches at most. */
+/* The number of lanes that itg_f32_tiles_run may touch for `count` lanes. */
 int64_t itg_f32_tiles_padded(int64_t count);
 #endif

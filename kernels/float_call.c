@@ -107,6 +107,14 @@ void itg_strided_view(itg_strided *s, const int64_t *stride, int64_t offset)
     ++s->operands;
 }
 
+void itg_strided_over(itg_strided *s, const itg_shape *space)
+{
+    int64_t own[ITG_MAX_RANK] = {0};
+    itg_row_major(space, own);
+    itg_strided_init(s, space);
+    itg_strided_view(s, own, 0);
+}
+
 bool itg_strided_broadcast(itg_strided *s, const itg_shape *shape)
 {
     int64_t own[ITG_MAX_RANK] = {0}, stride[ITG_MAX_RANK] = {0};

@@ -1,4 +1,4 @@
-/* What the float kernels share: the arguments of one evaluation, their checks, and iteration over
+/* Shared by the float kernels: the arguments of one evaluation, their checks, and iteration over
  * broadcast operands. Private to kernels/. */
 #ifndef ITG_FLOAT_CALL_H
 #define ITG_FLOAT_CALL_H
@@ -24,15 +24,15 @@ itg_tensor *itg_call_output(const itg_call *call, int32_t i);
 /* "Conv: what", with code. */
 itg_status itg_call_fail(const itg_call *call, itg_status code, const char *what);
 itg_status itg_call_no_memory(const itg_call *call);
-/* Inputs 0..count-1 and output 0 are present and float32. */
+/* Fails unless inputs 0..count-1 and output 0 are present and float32. */
 itg_status itg_call_need_f32(const itg_call *call, int32_t count);
-/* Every shape is known and within ITG_MAX_ELEMENTS, input 0 and output 0 are present (or empty):
- * checked once before any kernel, so that kernels multiply dims freely. *done: the only output is
- * empty, nothing is left to compute. */
+/* Checks once before a kernel runs that every shape is known and within ITG_MAX_ELEMENTS, and that
+ * input 0 and output 0 are present or empty. Kernels may then multiply dims without checks. *done:
+ * the only output is empty and there is nothing to compute. */
 itg_status itg_call_check(const itg_call *call, bool *done);
 
 int64_t itg_elements(const itg_shape *shape); /* of a checked shape */
-/* malloc of count*size with the product checked, and never of zero bytes; NULL: no memory. */
+/* Uninitialized memory for count elements, at least one byte, to be freed; NULL: no memory. */
 void *itg_call_alloc(int64_t count, size_t size);
 
 /* ---- iteration over up to ITG_OPERANDS strided views of one index space ---- */
@@ -45,16 +45,18 @@ typedef struct itg_strided {
 } itg_strided;
 
 void itg_strided_init(itg_strided *s, const itg_shape *space); /* no operands yet */
-/* Adds an operand whose dims, aligned at the right, are the space's or 1. False if they are not. */
+/* The same with one operand: a contiguous tensor of that shape. */
+void itg_strided_over(itg_strided *s, const itg_shape *space);
+/* Adds an operand that broadcasts to the space. False: its shape does not fit. */
 bool itg_strided_broadcast(itg_strided *s, const itg_shape *shape);
 /* Adds an operand with one stride for each dimension of the space. */
 void itg_strided_view(itg_strided *s, const int64_t *stride, int64_t offset);
 void itg_row_major(const itg_shape *shape, int64_t *stride);
-/* Merges dimensions that lie one behind the other in every operand. Call once, after the operands.
- * False: nothing to visit. */
+/* Merges dimensions that are contiguous in every operand. Call it once after adding the operands.
+ * False: there is nothing to visit. */
 bool itg_strided_start(itg_strided *s);
-/* A visit handles the last dimension as a run of itg_strided_run(s) elements from offset[]; false
- * after the last one. */
+/* Moves to the next run. A run is the last dimension: itg_strided_run(s) elements from offset[] on.
+ * False: that was the last one. */
 bool itg_strided_next(itg_strided *s);
 static inline int64_t itg_strided_run(const itg_strided *s)
 {
@@ -88,8 +90,8 @@ itg_status itg_any_equal(const itg_call *call);
 itg_status itg_any_where(const itg_call *call);
 itg_status itg_move_pad(const itg_call *call);
 
-/* The number at index, and a value stored as the dtype has it: float to integer truncates and
- * saturates (NaN: 0), integer to narrower integer wraps, to BOOL: unequal zero. */
+/* Converts a number on load and store: float to integer truncates and saturates (NaN: 0), integer
+ * to narrower integer wraps, BOOL is value != 0. */
 void itg_store_number(itg_dtype dtype, void *data, int64_t index, double value);
 double itg_load_number(itg_dtype dtype, const void *data,
                        int64_t index); /* S64 rounds beyond 2^53 */

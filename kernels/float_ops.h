@@ -1,6 +1,6 @@
-/* Reference float32 kernels: one entry for every operator. Fixed order of every sum, no
- * contraction, no libm transcendental: the same bits on every platform. Univariate functions are
- * computed in double through math.h and rounded once to float32. */
+/* Reference float32 kernels of all operators. Results have the same bits on every platform: every
+ * sum has a fixed order, and there is no contraction and no transcendental function of libm.
+ * Univariate functions are computed in double with math.h and rounded once to float32. */
 #ifndef ITG_FLOAT_OPS_H
 #define ITG_FLOAT_OPS_H
 #include "base/base.h"

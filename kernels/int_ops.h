@@ -1,5 +1,5 @@
-/* Integer kernels and what they share. Scalar semantics, plain loops that compilers vectorize.
- * Activations lie in their storage dtype. Nothing here allocates. */
+/* Integer kernels and their argument types. They are plain loops with scalar semantics. Activations
+ * have their storage dtype. Nothing here allocates memory. */
 #ifndef ITG_INT_OPS_H
 #define ITG_INT_OPS_H
 #include "base/base.h"
@@ -25,8 +25,8 @@ typedef struct itg_window {
     int64_t kernel[2], stride[2], dilation[2], pad_top, pad_left, group;
 } itg_window;
 
-/* The taps i in [0, taps) with 0 <= first + i * dilation < size: [begin, end), begin <= end. Of
- * outputs a stride apart, the ones that tap reaches, alike. */
+/* The range [begin, end) of i in [0, taps) with 0 <= first + i * dilation < size; begin <= end.
+ * Also used for the outputs that one tap reaches, with the stride as dilation. */
 typedef struct itg_taps {
     int64_t begin, end;
 } itg_taps;
@@ -48,8 +48,8 @@ typedef struct itg_mac_options {
     bool may_overflow; /* bound exceeds the width */
     int64_t acc_bound;
     const int64_t *bias; /* [out channels] or NULL */
-    /* NULL, or how the sums are taken apart; every part and the joined sum are proven to fit.
-     * may_overflow is true beside it: fast paths that know nothing of parts keep away. */
+    /* NULL, or how sums are split; every part and the joined sum fit their widths. may_overflow is
+     * then true, so fast paths without support for parts are not taken. */
     const itg_sum_split *split;
 } itg_mac_options;
 
@@ -59,8 +59,8 @@ typedef struct itg_broadcast {
     int64_t stride_a[ITG_MAX_RANK], stride_b[ITG_MAX_RANK]; /* 0 where broadcast */
 } itg_broadcast;
 
-/* F32: Add and Sub, F32_PRODUCT: Mul in float32 as ONNX Runtime computes them; no accumulator, no
- * requantization constants. */
+/* F32 (Add, Sub) and F32_PRODUCT (Mul) compute in float32 as ONNX Runtime does, without accumulator
+ * and requantization constants. */
 typedef enum itg_binary_form {
     ITG_BINARY_RESCALE,
     ITG_BINARY_F32,
@@ -84,9 +84,9 @@ void itg_int_binary_run(const itg_int_binary *k, const itg_broadcast *shape,
                         const itg_int_operand *a, const itg_int_operand *b, const itg_epilogue *out,
                         int32_t out_count);
 
-/* Output pixel (p, q) of a pool over an image with channels last, [height][width][channels]; x.data
- * is the image. Padding is no element. */
-/* out [channels], of x's storage: the greatest code; qmin without a valid element. */
+/* Output pixel (p, q) of a pool over the image x.data, [height][width][channels]. Padding is not
+ * counted. */
+/* out [channels], in x's storage: the greatest code; qmin if the window holds no element. */
 void itg_int_pool_max(const itg_window *w, const itg_int_operand *x, int64_t p, int64_t q,
                       void *out);
 /* sum [channels]: of raw codes, x U8 S8 U16 S16, of at most 2^15 elements. Returns how many

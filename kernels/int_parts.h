@@ -3,7 +3,7 @@
 #define ITG_INT_PARTS_H
 #include "kernels/int_ops.h"
 
-/* A size for malloc; what no memory can hold becomes what malloc refuses. */
+/* A size for malloc; SIZE_MAX, which malloc refuses, if size_t cannot hold it. */
 static inline size_t itg_scratch_bytes(int64_t bytes)
 {
     return (uint64_t)bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;

@@ -1,6 +1,6 @@
 /* Every function is a fixed sequence of + - * / on doubles, so IEEE 754 alone decides its bits.
- * docs/arithmetic-math.md writes each sequence out; a change here is a change there, and of every
- * table and threshold made with it. */
+ * docs/arithmetic-math.md states each sequence; a change here changes that page and every table and
+ * threshold computed with the function. */
 #include "kernels/math.h"
 
 #include <math.h> /* sqrt, floor, ceil (exact by IEEE 754), NAN, INFINITY: nothing transcendental */

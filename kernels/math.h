@@ -1,6 +1,6 @@
-/* exp, log, erf... from IEEE basic operations alone (+ - * / sqrt, frexp/ldexp by bits), so that
- * every platform gives the same bits. Accuracy stated per function and tested; docs/arithmetic.md
- * gives each algorithm in full. */
+/* exp, log, erf... from basic IEEE operations (+ - * / sqrt, frexp and ldexp on bits): every
+ * platform gives the same bits. docs/arithmetic.md states each algorithm and its accuracy; tests
+ * check it. */
 #ifndef ITG_MATH_H
 #define ITG_MATH_H
 double itg_exp(double x);

@@ -38,6 +38,17 @@ static void copy_strided(itg_strided *s, void *out, const void *in, size_t size)
     } while (itg_strided_next(s));
 }
 
+/* The output from the elements of input 0 at these strides. */
+static itg_status copy_view(const itg_call *call, const int64_t *strides, int64_t offset)
+{
+    itg_strided s;
+    itg_strided_over(&s, &call->outputs[0].shape);
+    itg_strided_view(&s, strides, offset);
+    copy_strided(&s, call->outputs[0].data, call->inputs[0].data,
+                 itg_dtype_size(call->inputs[0].dtype));
+    return ITG_OK;
+}
+
 static itg_status copy_whole(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0];
@@ -56,13 +67,11 @@ static itg_status copy_whole(const itg_call *call)
 
 static itg_status transpose(const itg_call *call)
 {
-    itg_strided s;
     const itg_shape *in = &call->inputs[0].shape, *out = &call->outputs[0].shape;
-    int64_t own[ITG_MAX_RANK] = {0}, from[ITG_MAX_RANK] = {0}, stride[ITG_MAX_RANK] = {0};
+    int64_t from[ITG_MAX_RANK] = {0}, stride[ITG_MAX_RANK] = {0};
     bool seen[ITG_MAX_RANK] = {false};
     bool fits = in->rank == out->rank;
     itg_row_major(in, from);
-    itg_row_major(out, own);
     for (int32_t d = 0; fits && d < in->rank; ++d) {
         const int64_t axis = call->attrs->perm[d];
         fits = axis >= 0 && axis < in->rank && !seen[axis] && out->dims[d] == in->dims[axis];
@@ -71,12 +80,7 @@ static itg_status transpose(const itg_call *call)
         stride[d] = from[axis];
     }
     if (!fits) return itg_call_fail(call, ITG_BAD_ARGUMENT, "perm does not fit input and output");
-    itg_strided_init(&s, out);
-    itg_strided_view(&s, own, 0);
-    itg_strided_view(&s, stride, 0);
-    copy_strided(&s, call->outputs[0].data, call->inputs[0].data,
-                 itg_dtype_size(call->inputs[0].dtype));
-    return ITG_OK;
+    return copy_view(call, stride, 0);
 }
 
 /* Element i of the slice is start + i * step of the input. */
@@ -92,10 +96,9 @@ static bool slice_inside(int64_t start, int64_t step, int64_t extent, int64_t si
 
 static itg_status slice(const itg_call *call)
 {
-    itg_strided s;
     const itg_attrs *attrs = call->attrs;
     const itg_shape *in = &call->inputs[0].shape, *out = &call->outputs[0].shape;
-    int64_t own[ITG_MAX_RANK] = {0}, from[ITG_MAX_RANK] = {0}, stride[ITG_MAX_RANK] = {0};
+    int64_t from[ITG_MAX_RANK] = {0}, stride[ITG_MAX_RANK] = {0};
     int64_t start[ITG_MAX_RANK] = {0}, step[ITG_MAX_RANK], offset = 0;
     bool fits = in->rank == out->rank && attrs->axes_count <= ITG_MAX_RANK;
     for (int32_t d = 0; d < ITG_MAX_RANK; ++d)
@@ -108,7 +111,6 @@ static itg_status slice(const itg_call *call)
         step[axis] = attrs->steps[i];
     }
     itg_row_major(in, from);
-    itg_row_major(out, own);
     for (int32_t d = 0; fits && d < in->rank; ++d) {
         fits = slice_inside(start[d], step[d], out->dims[d], in->dims[d]);
         if (!fits || out->dims[d] == 0) continue;
@@ -116,22 +118,13 @@ static itg_status slice(const itg_call *call)
         offset += from[d] * start[d];
     }
     if (!fits) return itg_call_fail(call, ITG_BAD_ARGUMENT, "the slice leaves its input");
-    itg_strided_init(&s, out);
-    itg_strided_view(&s, own, 0);
-    itg_strided_view(&s, stride, offset);
-    copy_strided(&s, call->outputs[0].data, call->inputs[0].data,
-                 itg_dtype_size(call->inputs[0].dtype));
-    return ITG_OK;
+    return copy_view(call, stride, offset);
 }
 
 static itg_status expand(const itg_call *call)
 {
     itg_strided s;
-    const itg_shape *out = &call->outputs[0].shape;
-    int64_t own[ITG_MAX_RANK] = {0};
-    itg_row_major(out, own);
-    itg_strided_init(&s, out);
-    itg_strided_view(&s, own, 0);
+    itg_strided_over(&s, &call->outputs[0].shape);
     if (!itg_strided_broadcast(&s, &call->inputs[0].shape))
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its input does not broadcast to its output");
     copy_strided(&s, call->outputs[0].data, call->inputs[0].data,

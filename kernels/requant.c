@@ -1,5 +1,5 @@
-/* Rounding happens here, by the terms of rounding.h, and nowhere else. Every function is exact:
- * values are held in 128 bits, and only the last result is saturated to int64. */
+/* The definition of rounding and requantization, with the terms of rounding.h. Every function is
+ * exact: it computes in 128 bits and saturates only the last result to int64. */
 #include "kernels/requant.h"
 #include "kernels/rounding.h"
 #include <float.h>

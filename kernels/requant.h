@@ -1,6 +1,6 @@
-/* All rounding and clamping of the project. Scalar, exact, defined for every input; simulator and
- * executor share this file and nothing else below the annotated graph. Sources: Jacob et al. 2018
- * (arXiv:1712.05877), gemmlowp, CMSIS-NN 6, MRT. */
+/* Rounding, requantization and clamping of single values; exact and defined for every input. Below
+ * the annotated graph, this is the only file that simulator and executor share. Sources: Jacob et
+ * al. 2018 (arXiv:1712.05877), gemmlowp, CMSIS-NN 6, MRT. */
 #ifndef ITG_REQUANT_H
 #define ITG_REQUANT_H
 #include <intaglio/types.h>
@@ -15,8 +15,8 @@ static inline int64_t itg_clamp(int64_t v, int64_t lo, int64_t hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Runs the stages (or the f32 form) on one accumulator value. The result is the integer relative to
- * the zero point, saturated to int64: the caller adds the zero point and clamps:
+/* Applies the stages (or the f32 form) to one accumulator value. The result is relative to the zero
+ * point and saturated to int64; the caller adds the zero point and clamps:
  * itg_clamp(itg_requant_apply(r, acc) + zp, lo, hi). */
 int64_t itg_requant_apply(const itg_requant *r, int64_t acc);
 
@@ -44,8 +44,8 @@ int64_t itg_accumulator_max(itg_accumulator acc);
 float itg_fma_f32(float a, float b, float c);
 
 /* Add: ra = fl(sA/sC), rb = fl(sB/sC), fixed = fl(zC - fma(ra, zA, fl(rb*zB))); q =
- * clamp(rint(fma(a, ra, fma(b, rb, fixed))), lo, hi). The zero point zC is inside. The order of the
- * operands matters: docs/arithmetic.md 3.1. */
+ * clamp(rint(fma(a, ra, fma(b, rb, fixed))), lo, hi). The result includes the zero point zC. The
+ * order of the operands matters: docs/arithmetic.md 3.1. */
 typedef struct itg_f32_add {
     float ra, rb, fixed;
 } itg_f32_add;

@@ -1,13 +1,12 @@
-/* itg_requant_apply and itg_f32_add_apply over many values at once, equal to them in every bit. The
- * common forms take loops that compilers vectorize; whatever these cannot hold exactly falls back
- * to the scalar functions of requant.h. */
+/* itg_requant_apply and itg_f32_add_apply for arrays, equal to them in every bit. Common forms have
+ * loops that compilers vectorize; the other cases call the scalar functions of requant.h. */
 #ifndef ITG_REQUANT_SPAN_H
 #define ITG_REQUANT_SPAN_H
 #include "kernels/requant.h"
 
 #define ITG_SPAN 256 /* the most values of one call */
 
-/* May the spans be used? They give 32-bit codes. */
+/* True if the results fit the 32-bit codes of the functions below. */
 static inline bool itg_span_holds(int64_t zero_point, int64_t lo, int64_t hi)
 {
     const int64_t limit = INT32_MAX;

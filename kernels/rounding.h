@@ -1,8 +1,7 @@
-/* The roundings, each defined once, for scalars of any width and for vectors of lanes alike:
- * nothing but operators. requant.c defines every result with them; requant_span.c and the lanes of
- * accel compute the same results with the same lines.
+/* The roundings as macros of operators, for scalars of any width and for vectors. requant.c,
+ * requant_span.c and the lanes of accel all use them.
  *
- *   round(p / 2^s) = (p + term) >> s, >> being arithmetic (the floor)
+ * round(p / 2^s) = (p + term) >> s, >> being arithmetic (the floor)
  *
  * where p + term does not overflow. half = ITG_ROUND_HALF(1, s); keep is -1 where s > 0 and 0 where
  * s = 0, so that a shift by nothing rounds nothing; odd = (p >> s) & 1; sign = -1 where p < 0, else

@@ -1,6 +1,6 @@
 /* A run from JSON: every member is there, of its type and within its limits, and none that is not
  * known; what a number refers to exists. */
-#include "base/json_take.h"
+#include "base/user_metric.h"
 #include "logs/exchange.h"
 #include <math.h>
 #include <stdlib.h>
@@ -94,19 +94,21 @@ static void read_metric(reader *r, const itg_json_value *object, itg_metric metr
 /* Where stopped_at is set, there is no digest. */
 static void read_score(reader *r, const itg_json_value *object, itg_score *out)
 {
-    const char *keys[ITG_METRIC_COUNT + 3] = {0};
+    const char *keys[ITG_METRIC_USER1 + 4] = {0};
     int64_t stopped_at = out->stopped_at;
     if (itg_json_typeof(object) != ITG_JSON_OBJECT) refuse(r, object, "a score");
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         keys[m] = itg_metric_about((itg_metric)m)->name;
-    keys[ITG_METRIC_COUNT] = "samples";
-    keys[ITG_METRIC_COUNT + 1] = "digest";
+    keys[ITG_METRIC_USER1] = "samples";
+    keys[ITG_METRIC_USER1 + 1] = "digest";
+    keys[ITG_METRIC_USER1 + 2] = "user_metrics";
     *out = itg_score_unknown();
     out->stopped_at = stopped_at;
     itg_json_take_keys(&r->t, object, keys);
     out->samples = itg_json_take_int(&r->t, object, "samples", 0, MOST);
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         read_metric(r, object, (itg_metric)m, &out->value[m]);
+    itg_user_metrics_read(&r->t, object, out->user, &out->value[ITG_METRIC_USER1]);
     if (stopped_at == 0) {
         itg_json_take_hash(&r->t, object, "digest", out->digest);
         return;

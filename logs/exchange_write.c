@@ -1,5 +1,5 @@
 /* A run as JSON text: a line a member, a line a trial. */
-#include "base/json_write.h"
+#include "base/user_metric.h"
 #include "logs/exchange.h"
 #include <math.h>
 
@@ -26,13 +26,14 @@ static void put_score(itg_json_writer *w, const char *key, const itg_score *scor
 {
     itg_json_begin(w, key, '{');
     itg_json_put_int(w, "samples", score->samples);
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         if (!isnan(score->value[m]))
             put_number(w, itg_metric_about((itg_metric)m)->name, score->value[m]);
     if (score->stopped_at > 0)
         itg_json_put_null(w, "digest");
     else
         itg_json_put_hash(w, "digest", score->digest);
+    itg_user_metrics_write(w, score->user, &score->value[ITG_METRIC_USER1]);
     itg_json_end(w, '}');
 }
 

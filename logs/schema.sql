@@ -83,10 +83,14 @@ CREATE TABLE results (
 ) WITHOUT ROWID;
 
 -- What is known of a score, a row each. subject: the trial's number, or the result's name. NUMERIC keeps integers as integers.
+-- place, unit, better: of a metric that the searching program brought; else NULL.
 CREATE TABLE metrics (
     run     INTEGER NOT NULL REFERENCES runs (run),
     subject NOT NULL,
     metric  TEXT NOT NULL,
     value   NUMERIC NOT NULL,
+    place   INTEGER,
+    unit    TEXT,
+    better  TEXT,
     PRIMARY KEY (run, subject, metric)
 ) WITHOUT ROWID;

@@ -1,4 +1,5 @@
 /* Scores in the log, and the results of a run by their names. */
+#include "base/user_metric.h"
 #include "logs/store.h"
 #include <math.h>
 #include <string.h>
@@ -30,21 +31,34 @@ static int bind_subject(sqlite3_stmt *s, const itg_log_subject *subject)
                             : sqlite3_bind_int64(s, 2, subject->trial));
 }
 
+/* place, unit and better: of a metric of the list (place < 0) NULL. */
+static void bind_user(sqlite3_stmt *s, int place, const itg_metric_info *about)
+{
+    for (int i = 5; i <= 7; i++)
+        sqlite3_bind_null(s, i);
+    if (place < 0) return;
+    sqlite3_bind_int(s, 5, place);
+    sqlite3_bind_text(s, 6, itg_unit_name(about->unit), -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 7, about->up ? "up" : "down", -1, SQLITE_STATIC);
+}
+
 itg_status itg_log_insert_metrics(itg_run_log *log, const itg_log_subject *subject,
                                   const itg_score *score, itg_error *err)
 {
     static const char doing[] = "write a score";
     itg_status status = ITG_OK;
     if (!log->insert_metric)
-        status = itg_log_prepare(log, "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?)", doing,
-                                 &log->insert_metric, err);
+        status = itg_log_prepare(log, "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?, ?)",
+                                 doing, &log->insert_metric, err);
     sqlite3_stmt *s = log->insert_metric;
     if (status == ITG_OK && bind_subject(s, subject) != SQLITE_OK)
         status = itg_log_fail(log, err, doing);
     for (int m = 0; m < ITG_METRIC_COUNT && status == ITG_OK; m++) {
+        const itg_metric_info about = itg_score_about(score, (itg_metric)m);
         if (isnan(score->value[m])) continue;
-        sqlite3_bind_text(s, 3, itg_metric_about((itg_metric)m)->name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(s, 3, about.name, -1, SQLITE_STATIC);
         sqlite3_bind_double(s, 4, score->value[m]);
+        bind_user(s, m - ITG_METRIC_USER1, &about);
         status = itg_log_step(log, s, doing, err);
     }
     return status;
@@ -62,6 +76,24 @@ static itg_status fail(const itg_run_log *log, const itg_log_subject *subject, i
                     (long long)subject->run, where, what, found ? found : "nothing", expected);
 }
 
+/* The metric of the row: of the list, or the user's, which the row describes. */
+static bool find_metric(sqlite3_stmt *s, const char *name, itg_score *out, itg_metric *metric)
+{
+    const char *unit = (const char *)sqlite3_column_text(s, 3),
+               *better = (const char *)sqlite3_column_text(s, 4);
+    int place = sqlite3_column_int(s, 2);
+    if (sqlite3_column_type(s, 2) == SQLITE_NULL)
+        return itg_metric_from_name(name, metric) && *metric < ITG_METRIC_USER1;
+    itg_user_info user = {.up = better && strcmp(better, "up") == 0};
+    snprintf(user.name, sizeof user.name, "%s", name);
+    if (place < 0 || place >= ITG_USER_METRICS || strlen(name) >= sizeof user.name || !unit ||
+        !itg_unit_from_name(unit, &user.unit) || itg_user_check(&user, NULL) != ITG_OK)
+        return false;
+    out->user[place] = user;
+    *metric = (itg_metric)(ITG_METRIC_USER1 + place);
+    return true;
+}
+
 /* The row's metric, where that is one and can have this value. */
 static itg_status read_metric(const itg_run_log *log, sqlite3_stmt *s,
                               const itg_log_subject *subject, itg_score *out, itg_error *err)
@@ -69,14 +101,14 @@ static itg_status read_metric(const itg_run_log *log, sqlite3_stmt *s,
     const char *name = (const char *)sqlite3_column_text(s, 0);
     itg_metric metric = ITG_METRIC_COUNT;
     int type = sqlite3_column_type(s, 1);
-    if (!name || !itg_metric_from_name(name, &metric) || metric >= ITG_METRIC_COUNT)
+    if (!name || !find_metric(s, name, out, &metric))
         return fail(log, subject, err, "a metric", name, "the name of one that this program knows");
     out->value[metric] = sqlite3_column_double(s, 1);
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) &&
-        itg_metric_allows(metric, out->value[metric]))
+        itg_unit_allows(itg_score_about(out, metric).unit, out->value[metric]))
         return ITG_OK;
     return fail(log, subject, err, name, (const char *)sqlite3_column_text(s, 1),
-                itg_unit_range(itg_metric_about(metric)->unit));
+                itg_unit_range(itg_score_about(out, metric).unit));
 }
 
 static itg_status read_metrics(itg_run_log *log, const itg_log_subject *subject, itg_score *out,
@@ -86,7 +118,9 @@ static itg_status read_metrics(itg_run_log *log, const itg_log_subject *subject,
     itg_status status = ITG_OK;
     if (!log->select_metrics)
         status =
-            itg_log_prepare(log, "SELECT metric, value FROM metrics WHERE run = ? AND subject = ?",
+            itg_log_prepare(log,
+                            "SELECT metric, value, place, unit, better FROM metrics WHERE run = ? "
+                            "AND subject = ?",
                             "read", &log->select_metrics, err);
     sqlite3_stmt *s = log->select_metrics;
     if (status == ITG_OK && bind_subject(s, subject) != SQLITE_OK)

@@ -1,7 +1,9 @@
-/* ONNX file of domain "ai.intaglio" -> program. Every number in it is a stranger's: fields are
- * range-checked as they are read, and the finished program passes the same checks as a lowered one
- * before anything is computed or allocated from it. */
+/* ONNX file of domain "ai.intaglio" -> program. The file is not trusted: fields are range-checked
+ * as they are read, and the finished program passes the same checks as a lowered one before
+ * anything is computed or allocated from it. */
 #include "realize/artefact.h"
+#include "graph/onnx/budget.h"
+#include "graph/onnx/file_read.h"
 #include "realize/fields.h"
 #include "graph/names.h"
 #include <string.h>
@@ -187,26 +189,39 @@ static itg_status read_program(reading *r)
     return status;
 }
 
-itg_status itg_artefact_read(const char *path, itg_program **out, itg_error *err)
+/* Takes the file over. */
+static itg_status open_file(itg_onnx_file *file, const char *name, itg_program **out,
+                            itg_error *err)
 {
-    itg_onnx_file *file = NULL;
-    itg_status status = itg_onnx_file_read(path, &file, err);
-    if (status != ITG_OK) return status;
     reading r;
     memset(&r, 0, sizeof r);
     r.file = file;
     r.err = err;
-    status = itg_program_create(file->graph_name, &r.p, err);
+    itg_status status = itg_program_create(file->graph_name, &r.p, err);
     if (status == ITG_OK) {
         r.names.arena = r.p->arena;
         status = read_program(&r);
-        if (status != ITG_OK) itg_prefix_error(err, status, "%s", path);
+        if (status != ITG_OK) itg_prefix_error(err, status, "%s", name);
     }
     itg_onnx_file_destroy(file);
-    if (status != ITG_OK) {
+    if (status == ITG_OK)
+        *out = r.p;
+    else
         itg_program_destroy(r.p);
-        return status;
-    }
-    *out = r.p;
-    return ITG_OK;
+    return status;
+}
+
+itg_status itg_program_open(const char *path, itg_program **out, itg_error *err)
+{
+    itg_onnx_file *file = NULL;
+    itg_status status = itg_onnx_file_read(path, &file, err);
+    return status == ITG_OK ? open_file(file, path, out, err) : status;
+}
+
+itg_status itg_program_open_memory(const void *data, size_t bytes, const char *name,
+                                   itg_program **out, itg_error *err)
+{
+    itg_onnx_file *file = NULL;
+    itg_status status = itg_onnx_file_parse(data, bytes, name, itg_budget_of(bytes), &file, err);
+    return status == ITG_OK ? open_file(file, name, out, err) : status;
 }

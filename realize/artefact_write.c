@@ -72,8 +72,8 @@ static void write_ends(const itg_program *p, itg_onnx_writer *w)
     }
 }
 
-/* What a reader needs who only wants to dequantize: repeats the attributes of the producing node.
- */
+/* What a reader needs who only wants to dequantize: repeats the attributes of the producing
+ * node. */
 static itg_status write_output_keys(const itg_program *p, itg_onnx_writer *w, itg_error *err)
 {
     itg_strbuf key = {0}, text = {0};
@@ -137,8 +137,8 @@ static itg_status write_steps(itg_program *p, itg_onnx_writer *w, const char **n
     return status;
 }
 
-itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata, int32_t count,
-                              const char *path, itg_error *err)
+itg_status itg_artefact_pack(const itg_program *p, const itg_metadata *metadata, int32_t count,
+                             const char *name, itg_buffer *out, itg_error *err)
 {
     itg_program view =
         *p; /* visiting takes a program that may be changed; writing changes nothing */
@@ -152,7 +152,7 @@ itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata
     bool *used = calloc((size_t)p->value_count + 1, sizeof *used);
     itg_status status = ITG_OK;
     if (names == NULL || used == NULL)
-        status = itg_fail(err, ITG_NO_MEMORY, "%s: no memory to write it", path);
+        status = itg_fail(err, ITG_NO_MEMORY, "%s: no memory to write it", name);
     if (status == ITG_OK) status = itg_onnx_writer_create(p->name, ITG_VERSION, &w, err);
     if (status == ITG_OK) {
         itg_onnx_writer_opset(w, "", 17);
@@ -163,12 +163,22 @@ itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata
         if (status == ITG_OK) status = write_output_keys(p, w, err);
         if (status == ITG_OK) status = write_steps(&view, w, names, err);
         if (status == ITG_OK)
-            status = itg_onnx_writer_save(w, path, err);
+            status = itg_onnx_writer_pack(w, name, out, err);
         else
-            itg_prefix_error(err, status, "%s", path);
+            itg_prefix_error(err, status, "%s", name);
     }
     itg_onnx_writer_destroy(w);
     free(names);
     free(used);
+    return status;
+}
+
+itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata, int32_t count,
+                              const char *path, itg_error *err)
+{
+    itg_buffer packed = {0};
+    itg_status status = itg_artefact_pack(p, metadata, count, path, &packed, err);
+    if (status == ITG_OK) status = itg_file_write(path, packed.data, packed.bytes, err);
+    free(packed.data);
     return status;
 }

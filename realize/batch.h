@@ -1,10 +1,9 @@
-/* Programs at the speed of the processor: blocks of samples instead of one, fast kernels, layouts
- * that suit them, and reuse of everything that was computed before. One sample is a block of one.
- * Every output equals the simulation's (sim/simulate.h) in every bit.
+/* Fast execution of programs: blocks of samples, fast kernels and their layouts, and reuse of
+ * results of earlier runs. Every output equals the simulation's (sim/simulate.h) in every bit.
  *
- * A plan is immutable and shared by any number of threads: which kernel computes each step, how its
- * operands lie, where everything lies in memory, which packed weights it borrows. A batch is one
- * thread's memory for running it.
+ * A plan is immutable and may be shared by threads. It holds the kernel of each step, layouts and
+ * memory places of values, and borrowed packed weights. A batch is one thread's memory for running
+ * it.
  *
  *     itg_batch_plan_create(program, &options, &plan, err);
  *     itg_batch_create(plan, &batch, err);                      a worker
@@ -19,33 +18,34 @@
 #include "realize/realize.h"
 
 typedef struct itg_batch_options {
-    /* NULL: itg_accel_choose's. */
+    /* NULL: the default of itg_accel_choose. */
     const itg_accel_kernels *kernels;
-    /* The most samples of one run, 1..ITG_MOST_BLOCK; 0: chosen by the sizes of the values. */
+    /* The maximum of samples of one run, 1..ITG_MOST_BLOCK; 0: chosen from the sizes of the
+     * values. */
     int64_t block;
-    /* Packed weights are borrowed from here; NULL: each plan packs its own. */
+    /* A cache of packed weights; NULL: each plan packs its own. */
     itg_cache *weights;
 } itg_batch_options;
 
 typedef struct itg_batch_plan itg_batch_plan;
-/* The program must outlive the plan, the plan its batches, the cache the plan. */
+/* Program and cache must outlive the plan, and the plan its batches. */
 itg_status itg_batch_plan_create(const itg_program *program, const itg_batch_options *options,
                                  itg_batch_plan **out, itg_error *err);
 void itg_batch_plan_destroy(itg_batch_plan *plan);
 int64_t itg_batch_plan_block(const itg_batch_plan *plan);
-/* One line an operation: its kernel and its layouts. */
+/* One line an operation: kernel and layouts. */
 void itg_batch_plan_print(const itg_batch_plan *plan, itg_strbuf *out);
 
-/* Samples [first, first + count) of `source`: a number that the caller gives each set of samples,
- * preprocessing included. Activations are shared between runs of equal blocks alone. */
+/* Samples [first, first + count) of a set that the caller identifies by the number `source`,
+ * preprocessing included. Activations are shared between runs of equal blocks only. */
 typedef struct itg_block {
     uint64_t source;
     int64_t first, count;
 } itg_block;
 
 typedef struct itg_batch_io {
-    /* Writes a sample of input `index` into x, in the input's dtype. Called only if the input is
-     * needed at all. NULL: the caller has filled itg_batch_input. */
+    /* Writes a sample of input `index` to x, in the input's dtype. It is called only if the input
+     * is needed. NULL: the caller has filled itg_batch_input. */
     itg_status (*fill)(void *context, int32_t index, int64_t sample, void *x, itg_error *err);
     void *context;
     itg_cache *activations; /* NULL: no reuse */
@@ -55,15 +55,16 @@ typedef struct itg_batch_io {
 typedef struct itg_batch itg_batch;
 itg_status itg_batch_create(const itg_batch_plan *plan, itg_batch **out, itg_error *err);
 void itg_batch_destroy(itg_batch *batch);
-/* Room for sample k of the next run, k < block. Written anew before every run. */
+/* The input buffer of sample k of the next run, k < block. Fill it before every run. */
 void *itg_batch_input(itg_batch *batch, int32_t index, int64_t k);
 itg_status itg_batch_run(itg_batch *batch, const itg_block *block, const itg_batch_io *io,
                          itg_error *err);
-/* Of the last run's sample k: storage dtype, logical order, valid until the next run. */
+/* An output of sample k of the last run, in its storage dtype and logical order, valid until the
+ * next run. */
 itg_tensor itg_batch_output(const itg_batch *batch, int32_t index, int64_t k);
 
-/* Over all runs: steps computed, values taken from activations (what lies before them was not even
- * looked at), values given to activations. */
+/* Totals of all runs: steps computed, values taken from activations, values added to activations.
+ * Steps in front of a taken value are not run. */
 typedef struct itg_batch_counts {
     int64_t computed, fetched, kept;
 } itg_batch_counts;

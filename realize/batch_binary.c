@@ -1,5 +1,5 @@
-/* Add, Sub, Mul of blocks. Samples are one more dimension in front, in which constants do not move;
- * layouts are an order of the others. */
+/* Add, Sub and Mul of blocks. Samples are one more dimension in front, with stride 0 for constants;
+ * a layout is an order of the other dimensions. */
 #include "kernels/requant.h"
 #include "realize/batch_plan.h"
 

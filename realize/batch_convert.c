@@ -1,4 +1,5 @@
-/* Values in another place: the other layout, and constants that a kernel takes as computed. */
+/* Copies values to another place: to the other layout, or constants to where a kernel expects a
+ * computed value. */
 #include "realize/batch_plan.h"
 
 static itg_status run_convert(itg_batch *b, const itg_batch_operation *o, int64_t count)

@@ -1,5 +1,4 @@
-/* One output element from one element of each operand: a block is one long row, whatever the
- * layout, and only broadcasting looks at shapes. */
+/* Elementwise steps: a block is one long row in every layout. */
 #include "kernels/requant.h"
 #include "realize/batch_plan.h"
 

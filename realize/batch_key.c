@@ -1,6 +1,6 @@
-/* Keys of values: hashes of all that decides their bits. Not among it: names, numbers of nodes,
- * bounds (they follow from the rest), layouts. A field that is added to itg_step and changes
- * results must be added here. */
+/* Keys of values: hashes of everything that determines their bits. Names, ids, layouts and bounds
+ * (which follow from the rest) are not included. A new field of itg_step that changes results must
+ * be added here. */
 #include "realize/batch_plan.h"
 
 enum { TAG_INPUT = 1, TAG_CONSTANT, TAG_STEP, TAG_OUTPUT };

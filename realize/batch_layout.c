@@ -1,5 +1,5 @@
-/* Chooses kernels and layouts, step after step: each kernel says how its operands are to lie; a
- * value that lies otherwise is converted once, right before its first reader. */
+/* Chooses kernels and layouts, step by step. Each kernel states the layout of its operands; a value
+ * in the other layout is converted once, before its first reader. */
 #include "realize/batch_plan.h"
 
 /* Costs of one element moved or looked up, and of a multiplication sample by sample, in
@@ -41,7 +41,7 @@ static const itg_batch_kernel *const kernels[ITG_STEP_KIND_COUNT][2] = {
     [ITG_STEP_LUT] = {&itg_batch_lut},
 };
 
-const itg_batch_kernel *itg_batch_kernel_of(const itg_batch_plan *plan, const itg_step *s)
+static const itg_batch_kernel *kernel_of(const itg_batch_plan *plan, const itg_step *s)
 {
     const itg_batch_kernel *first = kernels[s->kind][0];
     return first->takes == NULL || first->takes(plan, s) ? first : kernels[s->kind][1];
@@ -146,7 +146,7 @@ static itg_layout as_read(const itg_batch_plan *plan, int32_t step, int32_t valu
     for (int32_t i = step + 1; i < p->step_count; i++)
         for (int32_t k = 0; k < p->steps[i].input_count; k++)
             if (p->steps[i].inputs[k] == value &&
-                itg_batch_kernel_of(plan, &p->steps[i])->wish == ITG_WISH_LAST)
+                kernel_of(plan, &p->steps[i])->wish == ITG_WISH_LAST)
                 return ITG_CHANNELS_LAST;
     return ITG_PLAIN;
 }
@@ -154,7 +154,7 @@ static itg_layout as_read(const itg_batch_plan *plan, int32_t step, int32_t valu
 static itg_status add_step(itg_batch_plan *plan, int32_t index)
 {
     const itg_step *s = &plan->program->steps[index];
-    const itg_batch_kernel *k = itg_batch_kernel_of(plan, s);
+    const itg_batch_kernel *k = kernel_of(plan, s);
     itg_layout in = k->wish == ITG_WISH_LAST ? ITG_CHANNELS_LAST : ITG_PLAIN;
     if (k->wish == ITG_WISH_SAME && may_last(plan, k, s)) in = same(plan, s);
     itg_layout out = k->wish == ITG_WISH_SOURCE ? as_read(plan, index, s->outputs[0]) : in;

@@ -1,7 +1,7 @@
-/* Steps that hand tensors to kernels/float_ops.h: data movement of codes, and float islands. Codes
- * move in blocks where samples can take the place of a leading dimension of 1; where channels are
- * last, axes are renamed. What moves along the leading dimension itself, or has none, goes sample
- * by sample, as float islands do. */
+/* Steps that call kernels/float_ops.h: data movement of codes, and float islands. Codes are moved
+ * in blocks if the samples can replace a leading dimension of 1; with channels last, axes are
+ * renamed. A step that moves along the leading dimension, or has none, runs sample by sample, as
+ * float islands do. */
 #include "kernels/float_ops.h"
 #include "realize/batch_plan.h"
 

@@ -1,12 +1,12 @@
-/* The inside of plans and batches. Private to realize/. */
+/* Private to realize/: plans, batches and their kernels. */
 #ifndef ITG_BATCH_PLAN_H
 #define ITG_BATCH_PLAN_H
 #include "kernels/block_ops.h"
 #include "realize/batch.h"
 #include "realize/geometry.h"
 
-/* How the samples of a value lie, one behind the other: in logical order, or with the channels
- * (dim 1) last. Where both are the same order of bytes, PLAIN is what it is called. */
+/* The layout of each sample of a value: logical order, or channels (dim 1) last. If both are the
+ * same order of bytes, it is PLAIN. */
 typedef enum itg_layout { ITG_PLAIN, ITG_CHANNELS_LAST, ITG_LAYOUT_COUNT } itg_layout;
 
 /* A value in one layout. Place number: value * ITG_LAYOUT_COUNT + layout. */
@@ -50,8 +50,8 @@ struct itg_batch_plan {
     size_t bytes;
 };
 
-/* A kernel's wishes. SAME: as the first computed input lies, if `lasts` allows; SOURCE: inputs
- * plain, outputs as their readers want them. */
+/* The layout that a kernel needs. SAME: the layout of its first computed input, if `lasts` allows
+ * it. SOURCE: plain inputs, and outputs in the layout of their readers. */
 typedef enum itg_batch_wish {
     ITG_WISH_PLAIN,
     ITG_WISH_LAST,
@@ -65,11 +65,11 @@ struct itg_batch_kernel {
     bool single; /* run takes one sample, which batch->sample numbers; its operands lie plain */
     bool loads;  /* a constant first operand must lie in a place, as a computed one */
     bool (*takes)(const itg_batch_plan *plan, const itg_step *s); /* NULL: all of its kind */
-    /* Whether the operands may lie with channels last; NULL means they may. */
+    /* Whether the operands may have channels last; NULL: yes. */
     bool (*lasts)(const itg_batch_plan *plan, const itg_step *s);
-    /* Scratch, layers. After all operands are placed. NULL: nothing. */
+    /* Prepares scratch and layers, after all operands are placed. NULL: nothing to do. */
     itg_status (*prepare)(itg_batch_plan *plan, itg_batch_operation *o);
-    /* Samples [0, count) of all operands. */
+    /* Computes samples [0, count). */
     itg_status (*run)(itg_batch *batch, const itg_batch_operation *o, int64_t count);
 };
 
@@ -101,22 +101,22 @@ static inline bool itg_place_is_last(int32_t place)
 {
     return place % ITG_LAYOUT_COUNT == ITG_CHANNELS_LAST;
 }
-/* Do the layouts differ? Channels and positions of such a value. */
+/* Whether the layouts of a value differ. */
 bool itg_value_has_layouts(const itg_pvalue *v);
 static inline int64_t itg_value_channels(const itg_pvalue *v)
 {
     return v->shape.dims[1];
 }
-/* Dims as they lie: [1,C,H,W] -> [1,H,W,C] where channels are last. */
+/* Dims in memory order: [1,H,W,C] for [1,C,H,W] with channels last. */
 itg_shape itg_place_shape(const itg_batch_plan *plan, int32_t place);
 
 /* ---- the kernels' view of a batch ---- */
 void *itg_batch_data(const itg_batch *batch, int32_t place);
-/* Operand `slot`: of its place, or constant. */
+/* Operand `slot`: a place of the batch, or a constant. */
 itg_int_operand itg_batch_operand(const itg_batch *batch, const itg_batch_operation *o,
                                   int32_t slot);
 itg_epilogue itg_batch_epilogue(const itg_batch *batch, const itg_batch_operation *o, int32_t out);
-/* The same without memory: `out` is NULL. */
+/* The same with `out` NULL. */
 itg_epilogue itg_batch_epilogue_of(const itg_batch_plan *plan, const itg_batch_operation *o,
                                    int32_t out);
 static inline void *itg_batch_scratch(const itg_batch *batch, const itg_batch_operation *o)
@@ -125,7 +125,6 @@ static inline void *itg_batch_scratch(const itg_batch *batch, const itg_batch_op
 }
 
 /* ---- the kernels ---- */
-const itg_batch_kernel *itg_batch_kernel_of(const itg_batch_plan *plan, const itg_step *s);
 extern const itg_batch_kernel itg_batch_load, itg_batch_convert; /* batch_convert.c */
 extern const itg_batch_kernel itg_batch_conv, itg_batch_matmul, itg_batch_product; /* batch_mac.c */
 extern const itg_batch_kernel itg_batch_quantize, itg_batch_dequantize, itg_batch_clip,
@@ -135,7 +134,7 @@ extern const itg_batch_kernel itg_batch_mean, itg_batch_max;               /* ba
 extern const itg_batch_kernel itg_batch_reduce_mean, itg_batch_reduce_max; /* batch_reduce.c */
 extern const itg_batch_kernel itg_batch_move, itg_batch_move_single,
     itg_batch_float; /* batch_move.c */
-/* Of a mean over `divisor` elements: its own constants alone. */
+/* The epilogue of a mean over `divisor` elements: e with the constants of that divisor. */
 itg_epilogue itg_batch_mean_epilogue(itg_epilogue e, int64_t divisor);
 
 /* ---- parts of itg_batch_plan_create ---- */

@@ -1,5 +1,5 @@
-/* Pools with channels last: a window is a sum, or a maximum, of rows of channels. Accumulators that
- * saturate and reductions over other axes are left to batch_reduce.c. */
+/* Pools with channels last: a window is a sum, or a maximum, of rows of channels. batch_reduce.c
+ * handles accumulators that saturate and reductions over other axes. */
 #include "kernels/requant.h"
 #include "realize/batch_plan.h"
 

@@ -1,5 +1,5 @@
-/* Means, maxima and their positions, one output element after another: what batch_pool.c leaves,
- * which are reductions over any axes and accumulators that saturate on the way. */
+/* Means, maxima and their positions, one output element after another: reductions over any axes,
+ * and accumulators that saturate. batch_pool.c handles the other pools. */
 #include "kernels/requant.h"
 #include "realize/batch_plan.h"
 

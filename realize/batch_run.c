@@ -1,5 +1,5 @@
-/* One worker's memory, and its runs: first backwards from the outputs, to see what is there already
- * and what is needed for the rest; then forwards. */
+/* A batch and its runs. A run first walks backwards from the outputs to find which values are
+ * cached and which steps are needed; then it computes these. */
 #include "realize/batch_plan.h"
 #include <stdlib.h>
 

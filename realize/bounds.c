@@ -234,7 +234,7 @@ int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s)
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err)
 {
     itg_program *p = NULL;
-    itg_realize_options options = {true};
+    itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION, true};
     itg_status status = itg_realize_program(a, &options, &p, err);
     if (status != ITG_OK) return status;
     itg_bound *bounds = malloc(((size_t)p->bound_count + 1) * sizeof *bounds);

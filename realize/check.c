@@ -1,5 +1,4 @@
-/* Everything the executor takes for granted, proved once: indices, single assignment, shapes,
- * quantizers, constants. */
+/* Checks what the executor relies on: indices, single assignment, shapes, quantizers, constants. */
 #include "realize/program.h"
 #include <math.h>
 

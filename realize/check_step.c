@@ -1,4 +1,4 @@
-/* What each kind of step demands of its operands. */
+/* Checks the operands of each kind of step. */
 #include "realize/geometry.h"
 #include "realize/shapes.h"
 #include <math.h>

@@ -237,8 +237,8 @@ static void visit_flat(itg_fields *f, const char *prefix, flat_requants *flat, i
     itg_field_ints(f, name[4], &flat->rounding, &flat->rounding_count, (int64_t)max * 3);
 }
 
-/* Lists of 4 * 3 * count numbers, or of count ratios, behind one allocation that the caller frees.
- */
+/* Lists of 4 * 3 * count numbers, or of count ratios, behind one allocation that the caller
+ * frees. */
 static void *flatten(const itg_requant *values, int32_t count, flat_requants *flat)
 {
     size_t n = (size_t)count;

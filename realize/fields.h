@@ -1,8 +1,7 @@
-/* One description of a structure's fields serves writing, reading and printing: visiting a field
- * writes it to the node that is being built, reads it from a node of a file (checking its range),
- * or prints it. A number that is zero (false), a list or a text that is empty is left out, and what
- * is absent reads as zero; names are always there. The first failure is kept; visits after it do
- * nothing. */
+/* Writing, reading and printing of a structure by one list of its fields. A visit of a field writes
+ * it to the node being built, reads it from a node of a file and checks its range, or prints it.
+ * Zeros, empty lists and empty texts are left out and read as zero; names are always written. The
+ * first failure is kept; later visits do nothing. */
 #ifndef ITG_FIELDS_H
 #define ITG_FIELDS_H
 #include "graph/onnx/onnx_write.h"
@@ -31,27 +30,27 @@ void itg_field_string(itg_fields *f, const char *name, const char **value);
 /* One of count names, numbered from 0. */
 void itg_field_name(itg_fields *f, const char *name, int *value, const char *(*name_of)(int value),
                     int count);
-/* Fixed arrays: count entries, or absent for all zeros. */
+/* An array of count entries; left out if all are 0. */
 void itg_field_array(itg_fields *f, const char *name, int64_t *values, int32_t count);
-/* Lists of their own length, at most max. READ allocates. */
+/* A list of at most max entries. READ allocates it in the arena. */
 void itg_field_ints(itg_fields *f, const char *name, const int64_t **values, int64_t *count,
                     int64_t max);
 void itg_field_floats(itg_fields *f, const char *name, const float **values, int32_t *count,
                       int32_t max);
-/* Requantization constants under four names with this prefix: _ratio, or _stages, _multiplier,
- * _shift, _rounding. */
+/* Requantization constants, as the lists PREFIX_ratio, or PREFIX_stages, _multiplier, _shift and
+ * _rounding. */
 void itg_field_requants(itg_fields *f, const char *prefix, const itg_requant **values,
                         int32_t *count, int32_t max);
 itg_status itg_fields_fail(itg_fields *f, itg_status status, const char *name, const char *what);
 
-/* Attributes of an operator (attr_fields.c). rank: of its first input, for attributes with one
- * entry a dimension. */
+/* Attributes of an operator (attr_fields.c). rank: the rank of its first input, for attributes with
+ * one entry a dimension. */
 void itg_visit_attrs(itg_fields *f, itg_op op, itg_attrs *attrs, int32_t rank);
-/* Everything that a file states of a step besides its type and its operands' names (step_fields.c).
- * READ: inputs and outputs are in place; shapes, types and quantizers of outputs and of constants
- * are set. */
+/* All fields of a step except its type and the names of its operands (step_fields.c). READ: inputs
+ * and outputs are set before; shapes, types and quantizers of outputs and constants are set by the
+ * call. */
 void itg_visit_step(itg_fields *f, itg_program *p, itg_step *s);
-/* Before that: type and shape of each constant that the step reads and the file packs
- * (base/packed.h). READ: the value, which is bytes so far, becomes the codes. */
+/* To be called first: type and shape of each packed constant that the step reads (base/packed.h).
+ * READ: unpacks the value's bytes to codes. */
 void itg_visit_packed(itg_fields *f, itg_program *p, itg_step *s);
 #endif

@@ -1,20 +1,20 @@
-/* How steps lie over their operands' shapes: windows, matrices, broadcasting, reductions. Checks,
- * bounds and executor share it. All functions assume a step that itg_step_check has accepted. */
+/* Loops of steps over their operands: windows, matrices, broadcasting, reductions. The functions
+ * expect a step that itg_step_check has accepted. */
 #ifndef ITG_GEOMETRY_H
 #define ITG_GEOMETRY_H
 #include "realize/program.h"
 
-/* Window operators on [N,C,W] (1-D), [N,C,H,W], and global pools over any number of spatial dims.
- */
+/* Window operators on [N,C,W] (1-D), [N,C,H,W], and global pools over any number of spatial
+ * dims. */
 typedef struct itg_window_view {
     int64_t batch;
     itg_window w;
 } itg_window_view;
 itg_window_view itg_window_of(itg_op op, const itg_attrs *attrs, const itg_shape *x,
                               const itg_shape *y);
-/* Matrix product with broadcasting of leading dims, as ONNX MatMul; trans_b: b's last two dims are
- * [N,K]. Where b is one matrix, a's leading dims are rows. batch_a, batch_b: matrix strides in
- * elements by batch dim. */
+/* A matrix product with broadcasting of leading dims, as ONNX MatMul; trans_b: b's last two dims
+ * are [N,K]. If b is one matrix, a's leading dims are rows. stride_a, stride_b: elements between
+ * matrices, for each batch dim. */
 typedef struct itg_matmul_view {
     int64_t m, n, k, batches;
     itg_shape batch; /* dims of the batch, rank 0: one product */
@@ -22,7 +22,7 @@ typedef struct itg_matmul_view {
 } itg_matmul_view;
 itg_matmul_view itg_matmul_of(const itg_program *p, const itg_step *s);
 
-/* CONV and MATMUL: terms of one sum. */
+/* CONV and MATMUL: number of terms of a sum. */
 int64_t itg_mac_terms(const itg_program *p, const itg_step *s);
 
 itg_broadcast itg_broadcast_of(const itg_shape *a, const itg_shape *b, const itg_shape *y);
@@ -43,7 +43,7 @@ int64_t itg_strided_offset(int32_t rank, const int64_t *dims, const int64_t *str
 
 /* MEAN: the largest number of elements in one window. */
 int64_t itg_mean_max_count(const itg_program *p, const itg_step *s);
-/* MEAN by windows: number of elements that position (row, column) divides by. */
+/* MEAN by windows: the divisor at position (row, column). */
 int64_t itg_mean_count(const itg_step *s, const itg_window *w, int64_t row, int64_t column);
 bool itg_mean_is_reduction(const itg_step *s);
 #endif

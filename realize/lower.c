@@ -32,13 +32,13 @@ static const itg_lower_fn lowerings[ITG_FORM_COUNT] = {
 
 /* ---- setting up ---- */
 
-static itg_status no_memory(itg_lowering *l)
+itg_status itg_lower_no_memory(itg_lowering *l)
 {
     return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
 }
 
-/* A graph output keeps the value's name; so does an only version, and a graph input's float tensor.
- */
+/* A graph output keeps the value's name; so does an only version, and a graph input's float
+ * tensor. */
 static int32_t plain_version(const itg_annotated *a, itg_id value)
 {
     const itg_value_note *note = &a->values[value];
@@ -55,14 +55,14 @@ static itg_status set_up(itg_lowering *l)
     l->made = itg_arena_array(l->p->arena, values, sizeof *l->made);
     l->packed = itg_arena_array(l->p->arena, values, sizeof *l->packed);
     l->plain = itg_arena_array(l->p->arena, values, sizeof *l->plain);
-    if (l->made == NULL || l->packed == NULL || l->plain == NULL) return no_memory(l);
+    if (l->made == NULL || l->packed == NULL || l->plain == NULL) return itg_lower_no_memory(l);
     for (itg_id v = 0; v < l->g->value_count; v++) {
         size_t count = (size_t)l->a->values[v].version_count;
         l->made[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->made);
         l->packed[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->packed);
         if (l->made[v] == NULL || l->packed[v] == NULL ||
             !itg_names_put(&l->names, l->g->values[v].name, v))
-            return no_memory(l);
+            return itg_lower_no_memory(l);
         for (size_t i = 0; i < count; i++)
             l->made[v][i] = l->packed[v][i] = ITG_NONE;
         l->plain[v] = plain_version(l->a, v);
@@ -100,7 +100,7 @@ static itg_status lower_graph(itg_lowering *l)
     itg_program *p = l->p;
     p->inputs = itg_arena_array(p->arena, (size_t)l->g->input_count + 1, sizeof *p->inputs);
     p->outputs = itg_arena_array(p->arena, (size_t)l->output_count + 1, sizeof *p->outputs);
-    if (p->inputs == NULL || p->outputs == NULL) return no_memory(l);
+    if (p->inputs == NULL || p->outputs == NULL) return itg_lower_no_memory(l);
     itg_status status = ITG_OK;
     for (; p->input_count < l->g->input_count && status == ITG_OK; p->input_count++)
         status = lower_input(l, p->input_count);
@@ -174,6 +174,11 @@ itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t
 itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,
                                itg_program **out, itg_error *err)
 {
+    if (options != NULL) {
+        itg_status status = itg_check_version("itg_realize_options", options->version,
+                                              ITG_REALIZE_OPTIONS_VERSION, err);
+        if (status != ITG_OK) return status;
+    }
     int32_t count = a->graph->output_count;
     itg_tap *outputs = calloc((size_t)count + 1, sizeof *outputs);
     if (outputs == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory for a program");

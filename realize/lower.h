@@ -1,5 +1,5 @@
-/* Lowering: one pass over the annotated graph. It decides nothing: it packs constants, builds
- * tables and names tensors. Private to realize/. */
+/* Private to realize/: lowering, one pass over the annotated graph that packs constants, builds
+ * tables and names tensors. */
 #ifndef ITG_LOWER_H
 #define ITG_LOWER_H
 #include "graph/names.h"
@@ -19,29 +19,30 @@ typedef struct itg_lowering {
 } itg_lowering;
 
 /* ---- lower_value.c ---- */
-/* The program's value for what edge (node, slot) reads; constants are packed when first read. */
+/* The program's value that edge (node, slot) reads. A constant is packed when it is first read. */
 itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *out);
-/* The value of (value, version), made new: the producer is about to write it. */
+/* Adds the program's value for (value, version), for its producer. */
 itg_status itg_lower_output(itg_lowering *l, itg_id value, int32_t version, int32_t *out);
-/* A value that no version stands for: "name:what". */
+/* Adds a value "name:what" that is no version. */
 itg_status itg_lower_hidden(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype,
                             int32_t *out);
 itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tensor *data,
                               int32_t *out);
-/* Constant weights [..., K, N] as [..., N, K]. */
+/* Constant weights [..., K, N], stored as [..., N, K]. */
 itg_status itg_lower_packed_matrix(itg_lowering *l, itg_id node, int32_t slot, int32_t *out);
-/* QUANTIZE or DEQUANTIZE from one value to another. */
+/* Adds a QUANTIZE or DEQUANTIZE step. */
 itg_status itg_lower_convert(itg_lowering *l, itg_step_kind kind, itg_id value, int32_t from,
                              int32_t to);
 
 /* ---- lower_step.c ---- */
 itg_status itg_lower_step(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op,
                           int32_t inputs, int32_t outputs, itg_step **out);
-/* A step whose outputs are all versions of note.out_value, with epilogues; *out NULL where nothing
- * reads the value. */
+/* Adds a step whose outputs are all versions of note.out_value, with epilogues. *out is NULL if
+ * nothing reads the value. */
 itg_status itg_lower_native(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op,
                             int32_t inputs, itg_step **out);
 itg_status itg_lower_fail(itg_lowering *l, itg_id node, itg_status status, const char *what);
+itg_status itg_lower_no_memory(itg_lowering *l);
 
 typedef itg_status (*itg_lower_fn)(itg_lowering *l, itg_id node);
 itg_status itg_lower_mac(itg_lowering *l, itg_id node);    /* lower_mac.c */

@@ -92,7 +92,7 @@ static itg_status make_table(itg_lowering *l, itg_id node, const itg_quantizer *
         void *entries;
         itg_constant *made =
             itg_constant_make(l->p->cache, &key, bytes, ENTRY_COST * (double)bytes, &entries);
-        if (made == NULL) return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory for a table");
+        if (made == NULL) return itg_lower_no_memory(l);
         fill_table(n, x, v, entries);
         itg_constant_commit(l->p->cache, made, bytes);
         out->known = made;
@@ -108,7 +108,7 @@ static itg_status add_table(itg_lowering *l, itg_id node, const itg_quantizer *x
     const itg_shape shape = {1, {entries_of(x)}};
     const char *wanted = itg_arena_format(l->p->arena, "%s:table", l->g->nodes[node].name);
     const char *name = wanted == NULL ? NULL : itg_names_unique(&l->names, wanted, 0);
-    if (name == NULL) return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory for a table");
+    if (name == NULL) return itg_lower_no_memory(l);
     itg_status status =
         itg_program_add_value(l->p, name, v->is_float ? ITG_F32 : ITG_S32, &shape, out, l->err);
     return status == ITG_OK ? make_table(l, node, x, v, &l->p->values[*out]) : status;

@@ -1,6 +1,6 @@
-/* Steps whose outputs are made once and converted beside: codes that are moved or chosen or
- * averaged (float versions are dequantized), means, and float islands (integer versions are
- * quantized). */
+/* Steps that write one version of each output, from which the other versions are converted: codes
+ * that are moved, chosen or averaged (float versions are dequantized), means, and float islands
+ * (integer versions are quantized). */
 #include "kernels/float_ops.h"
 #include "realize/lower.h"
 
@@ -70,7 +70,7 @@ static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind,
     const char *reason = l->a->nodes[node].reason;
     if (kind == ITG_STEP_FLOAT && reason != NULL &&
         (s->reason = itg_arena_strdup(l->p->arena, reason)) == NULL)
-        return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory");
+        return itg_lower_no_memory(l);
     for (int32_t i = 0; i < inputs && status == ITG_OK; i++)
         if (n->inputs[i] != ITG_NONE) status = itg_lower_edge(l, node, i, &s->inputs[i]);
     for (int32_t i = 0; i < outputs && status == ITG_OK; i++) {

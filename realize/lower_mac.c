@@ -8,7 +8,7 @@ static itg_status add_bias(itg_lowering *l, itg_id node, int32_t *out)
     const itg_node_note *note = &l->a->nodes[node];
     itg_tensor t = {ITG_S64, {1, {note->bias_count}}, (void *)(uintptr_t)note->bias};
     const char *name = itg_arena_format(l->p->arena, "%s:bias", l->g->nodes[node].name);
-    if (name == NULL) return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory");
+    if (name == NULL) return itg_lower_no_memory(l);
     return itg_lower_constant(l, name, &t, out);
 }
 
@@ -60,8 +60,7 @@ static itg_status copy_split(itg_lowering *l, itg_id node, itg_step *s)
         itg_arena_copy(l->p->arena, split.end, (size_t)split.part_count * sizeof *split.end);
     split.shift =
         itg_arena_copy(l->p->arena, split.shift, (size_t)split.shift_count * sizeof *split.shift);
-    if (split.end == NULL || split.shift == NULL)
-        return itg_lower_fail(l, node, ITG_NO_MEMORY, "no memory");
+    if (split.end == NULL || split.shift == NULL) return itg_lower_no_memory(l);
     s->split = split;
     return ITG_OK;
 }

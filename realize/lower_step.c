@@ -44,14 +44,12 @@ static itg_status set_out(itg_lowering *l, const itg_version *v, itg_step_out *o
         o->dequant_count = v->dequant_count;
         o->dequant =
             itg_arena_copy(l->p->arena, v->dequant, (size_t)v->dequant_count * sizeof *v->dequant);
-        if (o->dequant == NULL)
-            return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
+        if (o->dequant == NULL) return itg_lower_no_memory(l);
     } else if (!v->is_float && v->requant_count > 0) {
         o->requant_count = v->requant_count;
         o->requant =
             itg_arena_copy(l->p->arena, v->requant, (size_t)v->requant_count * sizeof *v->requant);
-        if (o->requant == NULL)
-            return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
+        if (o->requant == NULL) return itg_lower_no_memory(l);
     }
     return ITG_OK;
 }

@@ -1,11 +1,6 @@
 /* Values of the program: versions and their names, constants and their codes. */
 #include "realize/lower.h"
 
-static itg_status no_memory(itg_lowering *l)
-{
-    return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
-}
-
 /* The plain version has the value's own name; others add what they are: "conv1:s8", "conv1:f32". */
 static itg_status add_value(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype,
                             int32_t *out)
@@ -16,7 +11,7 @@ static itg_status add_value(itg_lowering *l, itg_id value, const char *what, itg
         const char *wanted = itg_arena_format(l->p->arena, "%s:%s", v->name, what);
         name = wanted == NULL ? NULL : itg_names_unique(&l->names, wanted, 0);
     }
-    if (name == NULL) return no_memory(l);
+    if (name == NULL) return itg_lower_no_memory(l);
     return itg_program_add_value(l->p, name, dtype, &v->shape, out, l->err);
 }
 
@@ -69,7 +64,7 @@ itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tenso
     const char *unique = itg_names_unique(&l->names, name, 0);
     const void *copy =
         unique == NULL ? NULL : itg_arena_copy(l->p->arena, data->data, itg_tensor_bytes(data));
-    if (copy == NULL) return no_memory(l);
+    if (copy == NULL) return itg_lower_no_memory(l);
     itg_status status = itg_program_add_value(l->p, unique, data->dtype, &data->shape, out, l->err);
     if (status == ITG_OK) l->p->values[*out].data = copy;
     return status;
@@ -96,10 +91,10 @@ static itg_status set_copy(itg_lowering *l, itg_id value, int32_t to)
     itg_pvalue *out = &l->p->values[to];
     if (l->a->content == NULL) {
         out->data = itg_arena_copy(l->p->arena, t.data, itg_tensor_bytes(&t));
-        return out->data == NULL ? no_memory(l) : ITG_OK;
+        return out->data == NULL ? itg_lower_no_memory(l) : ITG_OK;
     }
     itg_constant *known = itg_arena_alloc(l->p->arena, sizeof *known);
-    if (known == NULL) return no_memory(l);
+    if (known == NULL) return itg_lower_no_memory(l);
     known->content = l->a->content[value];
     known->codes = t.data;
     out->known = known;
@@ -143,7 +138,7 @@ static itg_status add_packed(itg_lowering *l, itg_id value, const itg_version *v
     if (status != ITG_OK) return status;
     itg_shape *shape = &l->p->values[*out].shape;
     const itg_constant *codes = itg_constant_exchange(l->a->cache, v->constant, shape, &q);
-    if (codes == NULL) return no_memory(l);
+    if (codes == NULL) return itg_lower_no_memory(l);
     hold_codes(&l->p->values[*out], codes);
     int64_t rows = shape->dims[rank - 2];
     shape->dims[rank - 2] = shape->dims[rank - 1];

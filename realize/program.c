@@ -1,4 +1,4 @@
-/* The program's storage, its finishing, and what callers may ask of it. */
+/* Building, finishing and querying programs. */
 #include "realize/program.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,20 +1,19 @@
-/* The integer graph: values and steps in flat arrays, named by index. It is immutable once
- * itg_program_finish has checked it; lowering (lower.c) and reading a file
- * (artefact_read.c) are the two ways to build one, and both pass through the same checks (check.c),
- * so that the executor may trust every index, shape and constant it meets. */
+/* The integer graph: arrays of values and steps, identified by index. Lowering (lower.c) and
+ * reading a file (artefact_read.c) build one; itg_program_finish checks it (check.c), after which
+ * it is immutable and the executor trusts every index, shape and constant. */
 #ifndef ITG_PROGRAM_H
 #define ITG_PROGRAM_H
 #include "base/flow.h"
 #include "kernels/constants.h"
 #include "realize/realize.h"
 
-/* Values, steps, and operands of one step; more is refused. Preparation takes 16384 nodes, which
- * have up to two constants and a value each, and codes of the values. */
+/* Limit of values, of steps, and of operands of a step. Preparation accepts 16384 nodes, each with
+ * up to two constants and a value, and the codes of these. */
 #define ITG_PROGRAM_MAX_VALUES 131072
 #define ITG_PROGRAM_MAX_BYTES ((size_t)1 << 32) /* memory of one run */
 #define ITG_PROGRAM_MAX_TABLE 65536             /* entries of a lookup table */
 
-/* What the executor does at a step. The operator beside it says which one of the kind's family. */
+/* The kind of a step. Its operator selects one of the kind's family. */
 typedef enum itg_step_kind {
     ITG_STEP_QUANTIZE,   /* float32 -> codes */
     ITG_STEP_DEQUANTIZE, /* codes -> float32 */
@@ -39,7 +38,7 @@ typedef struct itg_pvalue {
     bool quantized;
     itg_quantizer q;  /* quantized: storage == dtype; one scale unless it is a constant */
     const void *data; /* constants: host byte order; else NULL */
-    /* Constants that lowering made: what holds of `data`, checked when it was made. */
+    /* Facts about `data`, for constants that lowering made. */
     const itg_constant *known;
     bool held; /* known is held in the program's cache */
     /* Set by itg_program_finish. */
@@ -48,7 +47,7 @@ typedef struct itg_pvalue {
     int32_t producer; /* step, or ITG_NONE: program input or constant */
 } itg_pvalue;
 
-/* How the native result becomes one output: integer (requant, then zero point and clamp) or float32
+/* How the native result becomes an output: codes (requant, zero point, clamp) or float32
  * (dequant). */
 typedef struct itg_step_out {
     const itg_requant *requant; /* [requant_count]: 1, one a channel, or (means) one a count */
@@ -78,8 +77,8 @@ typedef struct itg_step {
     itg_rounding rounding;    /* MEAN KEEP */
     float float_lo, float_hi; /* activation on float32 outputs */
     const char *reason;       /* FLOAT: why */
-    /* Set by itg_program_finish. kernel_bound: of |partial sum| in whatever order a kernel adds;
-     * INT64_MAX where parts are shifted. */
+    /* Set by itg_program_finish. kernel_bound: the bound of |partial sum| for any order of
+     * additions; INT64_MAX if parts are shifted. */
     int64_t kernel_bound;
 } itg_step;
 
@@ -103,15 +102,14 @@ struct itg_program {
 
 /* ---- building (program.c) ---- */
 itg_status itg_program_create(const char *name, itg_program **out, itg_error *err);
-/* The name is copied and, where it is taken, made unique with a number only by the caller
- * (names.h). */
+/* The name is copied; the caller makes it unique (names.h). */
 itg_status itg_program_add_value(itg_program *p, const char *name, itg_dtype dtype,
                                  const itg_shape *shape, int32_t *out, itg_error *err);
-/* A zeroed step with room for its operands, all ITG_NONE; valid until the next step is added. */
+/* Adds a zeroed step with operands ITG_NONE. The pointer is valid until the next step is added. */
 itg_status itg_program_add_step(itg_program *p, itg_step_kind kind, const char *name,
                                 int32_t input_count, int32_t output_count, itg_step **out,
                                 itg_error *err);
-/* A copy of q with its scales in the program's arena becomes the value's. */
+/* Copies q and its scales to the value. */
 itg_status itg_program_set_quantizer(itg_program *p, int32_t value, const itg_quantizer *q,
                                      itg_error *err);
 bool itg_quantizer_equal(const itg_quantizer *a, const itg_quantizer *b);
@@ -140,13 +138,13 @@ void itg_program_flow_deinit(itg_flow *flow);
 bool itg_step_kind_takes(itg_step_kind kind, itg_op op);
 /* The forms that a step of this kind states; bit f = itg_form f; 0: it states none. */
 uint32_t itg_step_forms(itg_step_kind kind, itg_op op);
-/* "IntConv", "LutSigmoid", "FloatSoftmax", "Quantize"; buffer of 48 bytes suffices; returns buffer.
- */
+/* "IntConv", "LutSigmoid", "FloatSoftmax", "Quantize"; buffer of 48 bytes suffices; returns
+ * buffer. */
 const char *itg_step_type(const itg_step *s, char *buffer, size_t size);
 bool itg_step_type_parse(const char *type, itg_step_kind *kind, itg_op *op);
 bool itg_step_has_accumulator(const itg_step *s);
-/* Computed in float32 from the quantizers alone: neither accumulator nor requantization constants.
- */
+/* Computed in float32 from the quantizers alone: neither accumulator nor requantization
+ * constants. */
 bool itg_step_is_f32(const itg_step *s);
 /* Outputs written through epilogues: what itg_step_out describes. */
 bool itg_step_has_epilogue(const itg_step *s);

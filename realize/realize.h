@@ -1,4 +1,5 @@
-/* realize: annotated graph -> integer graph, its executor, memory plan, bounds, artefact file. */
+/* The integer program of an annotated graph: bounds, memory, artefact file, C source and QDQ
+ * model. */
 #ifndef ITG_REALIZE_H
 #define ITG_REALIZE_H
 #include <intaglio/intaglio.h>
@@ -7,17 +8,14 @@
 #include "kernels/int_ops.h"
 
 /* ---- bounds (bounds.c): exact integers ---- */
-/* Interval of a node's native result over all inputs within the quantizers' clip ranges, and of
- * every partial sum. */
-/* itg_bound: intaglio.h; node = of the prepared graph */
-/* One entry a node with an accumulator, in node order; two where its sums are split: the parts, and
- * what they add up to. Arena of `a` is not touched; *out malloc'd.
- */
+/* Intervals of native results and of all partial sums, over all inputs within the quantizers' clip
+ * ranges (itg_bound: intaglio.h). One entry for each node with an accumulator, in the order of the
+ * prepared graph; two if its sums are split: the parts, and their sum. Free *out. */
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err);
 
 /* ---- integer graph (program.h, lower*.c) ---- */
-/* Needs no annotated graph afterwards, and no model, unless the annotated graph says that the
- * model's constants outlive it (annotated.h). Immutable and shared between instances. */
+/* A program is immutable and may be shared. It needs neither the annotated graph nor the model,
+ * unless it borrows the model's constants (itg_annotated.content). */
 typedef struct itg_program itg_program;
 
 /* A program of the same network with other outputs: what these edges carry, [count], no two of one
@@ -35,10 +33,9 @@ const char *itg_program_output_name(const itg_program *p, int32_t index);
 /* Storage dtype, shape [1, ...], quantizer (NULL: float or indices). */
 void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,
                              const itg_shape **shape, const itg_quantizer **q);
-/* The two of itg_program_ram_bytes: the arena of the program as C source, scratch included
- * (emit/c_layout.c; ITG_UNSUPPORTED, ITG_LIMIT: C source cannot hold it), and the arena of a device
- * (program.h, itg_program_flow) for activations and outputs, at ITG_FLOW_DEVICE_ALIGNMENT.
- */
+/* The two figures of itg_program_ram_bytes. arena: of the C source, scratch included
+ * (emit/c_layout.c); ITG_UNSUPPORTED, ITG_LIMIT: C source cannot hold the program. activation: of a
+ * device (itg_program_flow), for activations and outputs at ITG_FLOW_DEVICE_ALIGNMENT. */
 itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err);
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err);
 void itg_program_print(const itg_program *p, itg_strbuf *out);
@@ -48,10 +45,11 @@ void itg_program_print(const itg_program *p, itg_strbuf *out);
 typedef struct itg_metadata {
     const char *key, *value;
 } itg_metadata;
+itg_status itg_artefact_pack(const itg_program *p, const itg_metadata *metadata, int32_t count,
+                             const char *name, itg_buffer *out, itg_error *err);
 itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata, int32_t count,
                               const char *path, itg_error *err);
-/* Everything is checked: a damaged file is an error, never a crash. */
-itg_status itg_artefact_read(const char *path, itg_program **out, itg_error *err);
+/* itg_program_open, itg_program_open_memory: intaglio.h */
 const char *itg_program_metadata(const itg_program *p, const char *key); /* NULL: absent */
 
 /* ---- C source (emit/c.c); docs/emit-c.md ---- */
@@ -61,9 +59,9 @@ typedef struct itg_emit_vectors {
     int32_t count;
     const float *const *inputs;
 } itg_emit_vectors;
-/* Writes NAME.h, NAME.c and NAME_selftest.c into a folder that exists; name NULL: the program's.
- * ITG_UNSUPPORTED names the node that C source without floating point cannot hold, before any file
- * is written. out may be NULL. */
+/* Writes NAME.h, NAME.c and NAME_selftest.c to an existing folder; name NULL: the program's name.
+ * ITG_UNSUPPORTED names a node that C source without floating point cannot hold; no file is written
+ * then. out may be NULL. */
 itg_status itg_program_emit_c(const itg_program *p, const char *name,
                               const itg_emit_vectors *vectors, const char *directory,
                               itg_emit_sizes *out, itg_error *err);
@@ -74,7 +72,7 @@ typedef struct itg_qdq_options {
     int32_t metadata_count;
     bool any_batch; /* dimension 0 of inputs and outputs is "N", unless a node mixes samples */
 } itg_qdq_options;
-/* ITG_UNSUPPORTED names what has no form in ONNX. out may be NULL; freed by
+/* ITG_UNSUPPORTED names what ONNX cannot represent. out may be NULL; free it with
  * itg_qdq_report_destroy. */
 itg_status itg_qdq_write(const itg_annotated *a, const itg_qdq_options *options, const char *path,
                          itg_qdq_report **out, itg_error *err);

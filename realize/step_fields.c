@@ -1,4 +1,4 @@
-/* The fields of a step, once for files and for print. docs/artefact.md explains each. */
+/* The fields of a step, for files and for print. docs/artefact.md explains them. */
 #include "base/packed.h"
 #include "realize/artefact.h"
 #include "realize/fields.h"

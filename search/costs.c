@@ -15,8 +15,9 @@ static itg_status add_ram(const itg_annotated *a, const itg_program *program, it
     itg_status status = ITG_OK;
     out->value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)NAN;
     if (program == NULL) {
-        status =
-            itg_realize_program(a, &(itg_realize_options){.allow_overflow = true}, &made, &why);
+        status = itg_realize_program(
+            a, &(itg_realize_options){ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true}, &made,
+            &why);
         program = made;
     }
     if (status == ITG_OK) status = itg_program_ram_bytes(program, &bytes, &why);
@@ -85,7 +86,8 @@ static itg_stats *made_up_stats(const itg_graph *g)
 itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32_t bits,
                            itg_score *out, char no_c[512], itg_error *err)
 {
-    const itg_uniform_options options = {bits, bits, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
+    const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, bits, bits, ITG_THRESHOLD_MAX,
+                                         ITG_THRESHOLD_MAX};
     itg_stats *stats = made_up_stats(model);
     itg_strategy *strategy = NULL;
     itg_annotated *annotated = NULL;
@@ -98,8 +100,9 @@ itg_status itg_check_costs(const itg_model *model, const itg_hardware *hw, int32
     itg_status status = itg_strategy_uniform(model, hw, stats, &options, &strategy, &why);
     if (status == ITG_OK) status = itg_annotate(model, hw, strategy, &annotated, &why);
     if (status == ITG_OK)
-        status = itg_realize_program(annotated, &(itg_realize_options){.allow_overflow = true},
-                                     &program, &why);
+        status = itg_realize_program(
+            annotated, &(itg_realize_options){ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true},
+            &program, &why);
     if (status == ITG_OK) status = itg_program_costs(hw, annotated, program, &score, &why);
     if (status == ITG_OK && no_c && itg_program_arena_bytes(program, &arena, &why) != ITG_OK)
         memcpy(no_c, why.message, sizeof why.message);

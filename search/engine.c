@@ -233,14 +233,15 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
     itg_status status = itg_memory_keep(e->memory, s->point, &s->finding, err);
     if (status == ITG_OK) status = reserve_trial(e, err);
     if (status != ITG_OK) return status;
+    int64_t at = itg_point_map_find(e->memory, s->point);
     itg_trial trial = {.index = e->result.trial_count,
-                       .point = itg_memory_point(e->memory, s->point),
+                       .point = itg_point_map_point(e->memory, at),
                        .dim_count = e->space->dim_count,
                        .feasible = s->finding.feasible,
                        .duplicate = s->duplicate,
                        .score = s->finding.score,
                        .seconds = s->seconds,
-                       .error = itg_memory_find(e->memory, s->point)->why};
+                       .error = ((itg_finding *)itg_point_map_record(e->memory, at))->why};
     trial.meets_goal = itg_objective_meets(e->o->objective, &trial);
     itg_outcome outcome = itg_objective_outcome(e->o->objective, &trial);
     bool replayed = trial.index < e->o->replay_count;
@@ -370,7 +371,7 @@ static itg_status run_search(engine *e, itg_error *err)
 void itg_engine_result_deinit(itg_engine_result *result)
 {
     free(result->trials);
-    itg_memory_destroy(result->memory);
+    itg_memory_deinit(&result->memory);
     itg_archive_deinit(&result->front);
     *result = (itg_engine_result){.best.index = -1};
 }
@@ -387,11 +388,8 @@ static itg_status allocate(engine *e, itg_error *err)
         ok = e->slots[i].levels && e->slots[i].point;
     }
     if (!ok) return itg_fail(err, ITG_NO_MEMORY, "no memory for searcher %s", e->o->searcher->name);
-    itg_status status = ITG_OK;
-    if (!e->memory) status = itg_memory_create(e->space->dim_count, &e->result.memory, err);
-    if (!e->memory) e->memory = e->result.memory;
     if (e->o->workers) e->workers = *e->o->workers;
-    if (status != ITG_OK || e->o->workers) return status;
+    if (e->o->workers) return ITG_OK;
     const itg_local_options local = {e->o->threads, e->o->score, e->o->score_context, e->o->hooks};
     return itg_local_workers(&local, &e->workers, err);
 }
@@ -417,7 +415,8 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
     if (!e) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
     e->o = options;
     e->space = options->objective->space;
-    e->memory = options->memory;
+    e->result.memory = itg_memory_of(e->space->dim_count);
+    e->memory = options->memory ? options->memory : &e->result.memory;
     e->capacity = def->outstanding;
     e->limit = options->trials > 0       ? options->trials
                : def->default_trials > 0 ? def->default_trials

@@ -34,7 +34,7 @@ typedef struct itg_engine_options {
 typedef struct itg_engine_result {
     int64_t trial_count, duplicates, raced; /* raced: of those that are no duplicates */
     itg_trial *trials;                      /* points and errors: in the memory */
-    itg_memory *memory;                     /* NULL: the caller's */
+    itg_memory memory;                      /* empty: the caller's */
     itg_trial best;                         /* index -1: none was feasible */
     itg_archive front;                      /* of trials that meet a goal of several objectives */
     bool goal_met;

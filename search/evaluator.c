@@ -41,7 +41,7 @@ static void set_least(const itg_scoring *scoring, const itg_score *costs, double
         return;
     }
     if (quality == ITG_METRIC_ACCURACY)
-        quality = o->labels ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT;
+        quality = scoring->set->has_classes ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT;
     if (itg_hit_of[quality])
         o->least_hits[quality] = itg_least_count(o->data->shape.dims[0], floor);
 }
@@ -54,6 +54,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     itg_evaluate_options options = {.data = set->data,
                                     .preprocess = evaluator->preprocess,
                                     .labels = set->labels,
+                                    .user = evaluator->user,
+                                    .user_lock = evaluator->user_lock,
                                     .float_classes = set->classes,
                                     .reference = &set->outputs,
                                     .order = set->order,
@@ -114,8 +116,7 @@ itg_status itg_evaluator_score_strategy(const itg_evaluator *evaluator,
     if (status == ITG_OK)
         status = itg_annotate_with(evaluator->model, evaluator->hw, strategy, &evaluator->constants,
                                    &annotated, err);
-    if (status == ITG_OK)
-        status = itg_realize_program(annotated, &(itg_realize_options){0}, &program, err);
+    if (status == ITG_OK) status = itg_realize_program(annotated, NULL, &program, err);
     if (status == ITG_OK)
         status = itg_program_costs(evaluator->hw, annotated, program, &score, err);
     if (status == ITG_OK) status = score_program(evaluator, program, scoring, &score, err);
@@ -190,7 +191,7 @@ static itg_status cost_with_ram(const itg_evaluator *evaluator, const itg_annota
                                 itg_score *score, itg_error *err)
 {
     itg_program *program = NULL;
-    const itg_realize_options options = {.allow_overflow = true};
+    const itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true};
     itg_status status = itg_realize_program(annotated, &options, &program, err);
     if (status == ITG_OK) status = itg_program_costs(evaluator->hw, annotated, program, score, err);
     itg_program_destroy(program);

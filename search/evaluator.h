@@ -36,8 +36,10 @@ typedef struct itg_evaluator {
     itg_cache *weights, *activations; /* activations NULL: none are kept */
     int64_t block;                    /* samples computed at once; 0: by their sizes */
     itg_constants constants;          /* of the model's graph, in `weights` */
-    itg_stop stop;                    /* of every score */
-    itg_recovered *recovered;         /* codes of weights; NULL: the nearest */
+    const itg_user_metric *user;      /* [ITG_USER_METRICS], in every score; NULL: none */
+    pthread_mutex_t *user_lock;
+    itg_stop stop;            /* of every score */
+    itg_recovered *recovered; /* codes of weights; NULL: the nearest */
 } itg_evaluator;
 /* Chooses the kernels and makes the caches; cache_bytes: for activations, 0: none. */
 itg_status itg_evaluator_init(itg_evaluator *evaluator, int64_t cache_bytes, itg_error *err);
@@ -47,7 +49,8 @@ void itg_evaluator_deinit(itg_evaluator *evaluator);
 typedef struct itg_sample_set {
     itg_dataset *data;
     uint64_t source;       /* a number of its own among the evaluator's sample sets */
-    int64_t *labels;       /* NULL: none */
+    itg_dataset *labels;   /* NULL: none */
+    bool has_classes;      /* the labels are classes */
     int64_t *classes;      /* the float network's, for agreement; may be NULL */
     int64_t *order;        /* in which they run, all that decides early first; NULL: as they are */
     itg_reference outputs; /* the float network's, for distortion; may be empty */

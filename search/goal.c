@@ -1,5 +1,8 @@
 /* Goals, written and read (intaglio.h). */
+#include "base/user_metric.h"
 #include "search/objective.h"
+#include "sim/hits.h"
+#include "sim/user_metrics.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -45,6 +48,12 @@ itg_metric itg_goal_quality_metric(const itg_goal *goal)
     return ITG_METRIC_ACCURACY;
 }
 
+bool itg_goal_counts_classes(const itg_goal *goal)
+{
+    itg_metric metric = itg_goal_quality_metric(goal);
+    return metric == ITG_METRIC_ACCURACY || (metric < ITG_METRIC_COUNT && itg_hit_of[metric]);
+}
+
 double itg_goal_limit(const itg_goal *goal, itg_metric cost)
 {
     const itg_constraint *c = itg_goal_constraint(goal, cost);
@@ -77,6 +86,8 @@ const char *itg_goal_objectives_text(const itg_goal *goal, char *buffer, size_t 
     return buffer;
 }
 
+#define UNKNOWN (-1e30) /* finite, as searchers reckon with it */
+
 /* In hundreds of dB: searchers weigh what quality falls short of, and a dB is to them what a point
  * of top-1 is. */
 static double quality_of_db(double db)
@@ -85,47 +96,67 @@ static double quality_of_db(double db)
     return fmax(-ITG_MOST_SQNR_DB, fmin(ITG_MOST_SQNR_DB, db)) / 100;
 }
 
-double itg_goal_quality(const itg_goal *goal, const itg_score *score)
+itg_metric_info itg_goal_about(const itg_goal *goal, itg_metric metric)
+{
+    int place = (int)metric - ITG_METRIC_USER1;
+    bool is_user = place >= 0 && place < ITG_USER_METRICS;
+    return itg_metric_of(metric, is_user ? &goal->user[place].info : NULL);
+}
+
+double itg_goal_quality_of(const itg_goal *goal, double value)
 {
     itg_metric metric = itg_goal_quality_metric(goal);
-    double value = itg_score_get(score, metric);
-    if (itg_metric_about(metric)->unit == ITG_UNIT_DECIBELS) return quality_of_db(value);
-    return isnan(value) ? -2 : value;
+    if (metric == ITG_METRIC_SQNR) return quality_of_db(value);
+    if (isnan(value)) return metric == ITG_METRIC_ACCURACY ? -2 : UNKNOWN;
+    return itg_goal_about(goal, metric).up ? value : -value;
+}
+
+double itg_goal_quality(const itg_goal *goal, const itg_score *score)
+{
+    return itg_goal_quality_of(goal, itg_score_get(score, itg_goal_quality_metric(goal)));
 }
 
 /* ---- what no goal is ---- */
 
-static bool is_metric(itg_metric metric)
+static bool has_metric(const itg_goal *goal, itg_metric metric)
 {
+    int place = (int)metric - ITG_METRIC_USER1;
+    if (place >= 0 && place < ITG_USER_METRICS) return *goal->user[place].info.name != '\0';
     return (int)metric >= 0 && metric < ITG_METRIC_ALL;
+}
+
+/* Of distortion, the SQNR is. */
+static bool can_be_quality(const itg_metric_info *about)
+{
+    return about->up || about->needs != ITG_NEEDS_OUTPUTS;
 }
 
 static itg_status check_constraint(const itg_goal *goal, const itg_constraint *c, itg_error *err)
 {
-    const itg_metric_info *about = itg_metric_about(c->metric);
+    const itg_metric_info about = itg_goal_about(goal, c->metric);
     if (itg_goal_constraint(goal, c->metric) != c)
-        return itg_fail(err, ITG_BAD_ARGUMENT, "there are two constraints of %s", about->name);
+        return itg_fail(err, ITG_BAD_ARGUMENT, "there are two constraints of %s", about.name);
     if (itg_metric_is_cost(c->metric)) {
         if (c->bound > 0 && !isinf(c->bound) && !c->below_float) return ITG_OK;
         return itg_fail(err, ITG_BAD_ARGUMENT, "the limit of %s is not a positive number",
-                        about->words);
+                        about.words);
     }
     if (c->metric != itg_goal_quality_metric(goal))
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "a goal is about one quality: this one names %s and %s",
-                        itg_metric_about(itg_goal_quality_metric(goal))->name, about->name);
-    if (!about->up)
+                        itg_goal_about(goal, itg_goal_quality_metric(goal)).name, about.name);
+    if (!can_be_quality(&about))
         return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "%s cannot be a goal's quality: less of it is better", about->name);
-    if (c->below_float && (isnan(c->bound) || c->bound < 0 || about->unit != ITG_UNIT_SHARE))
-        return itg_fail(err, ITG_BAD_ARGUMENT, "the largest drop of %s is no share from 0 on",
-                        about->name);
+                        "%s cannot be a goal's quality: less of it is better", about.name);
+    if (c->below_float && (!(c->bound >= 0) || c->metric == ITG_METRIC_SQNR))
+        return itg_fail(err, ITG_BAD_ARGUMENT, "the largest drop of %s is no %s from 0 on",
+                        about.name, about.needs == ITG_NEEDS_USER ? "number" : "share");
     if (c->below_float || c->bound == -(double)INFINITY) return ITG_OK;
-    if (!itg_metric_allows(c->metric, c->bound) ||
-        (about->unit == ITG_UNIT_DECIBELS && !(c->bound >= 0 && c->bound <= ITG_MOST_SQNR_DB)))
-        return itg_fail(err, ITG_BAD_ARGUMENT, "the least %s is %g, expected %s%s", about->words,
-                        c->bound, itg_unit_range(about->unit),
-                        about->unit == ITG_UNIT_DECIBELS ? " of dB from 0 to 200" : "");
+    if (!itg_unit_allows(about.unit, c->bound) ||
+        (c->metric == ITG_METRIC_SQNR && !(c->bound >= 0 && c->bound <= ITG_MOST_SQNR_DB)))
+        return itg_fail(err, ITG_BAD_ARGUMENT, "the least %s is %g, expected %s%s", about.words,
+                        c->bound, itg_unit_range(about.unit),
+                        c->metric == ITG_METRIC_SQNR ? " of dB from 0 to 200" : "");
     return ITG_OK;
 }
 
@@ -134,12 +165,12 @@ static itg_status check_objectives(const itg_goal *goal, itg_error *err)
 {
     for (int32_t i = 0; i < goal->objective_count; i++) {
         itg_metric m = goal->objectives[i];
-        if (itg_metric_is_cost(m) ||
-            (itg_metric_about(m)->up && m == itg_goal_quality_metric(goal)))
+        const itg_metric_info about = itg_goal_about(goal, m);
+        if (itg_metric_is_cost(m) || (can_be_quality(&about) && m == itg_goal_quality_metric(goal)))
             continue;
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "%s is no objective here: costs, and one quality of which more is better",
-                        itg_metric_about(m)->name);
+                        about.name);
     }
     return ITG_OK;
 }
@@ -155,9 +186,9 @@ static itg_status check_lists(const itg_goal *goal, itg_error *err)
                         (int)goal->objective_count, (int)goal->constraint_count,
                         ITG_MOST_OBJECTIVES, ITG_MOST_CONSTRAINTS);
     for (int32_t i = 0; i < goal->objective_count; i++)
-        known = known && is_metric(goal->objectives[i]);
+        known = known && has_metric(goal, goal->objectives[i]);
     for (int32_t i = 0; i < goal->constraint_count; i++)
-        known = known && is_metric(goal->constraints[i].metric);
+        known = known && has_metric(goal, goal->constraints[i].metric);
     return known ? ITG_OK
                  : itg_fail(err, ITG_BAD_ARGUMENT, "a goal names a metric that does not exist");
 }
@@ -165,6 +196,7 @@ static itg_status check_lists(const itg_goal *goal, itg_error *err)
 itg_status itg_goal_check(const itg_goal *goal, itg_error *err)
 {
     itg_status status = check_lists(goal, err);
+    if (status == ITG_OK) status = itg_users_check(goal->user, false, err);
     if (status == ITG_OK) status = check_objectives(goal, err);
     for (int32_t i = 0; status == ITG_OK && i < goal->constraint_count; i++)
         status = check_constraint(goal, &goal->constraints[i], err);

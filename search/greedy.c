@@ -133,11 +133,11 @@ static void plan_probes(itg_greedy_state *s)
 static void leave_bad_start(itg_greedy_state *s)
 {
     for (int64_t i = 0; i < s->history.count; i++) {
-        const itg_outcome *o = &s->history.outcomes[i];
+        const itg_outcome *o = itg_history_at(&s->history, i);
         if (itg_greedy_is_good_enough(s, o) &&
             (!itg_greedy_is_good_enough(s, &s->current_outcome) ||
              itg_greedy_is_better(s, o, &s->current_outcome)))
-            itg_greedy_move_to(s, s->history.levels + i * s->space->dim_count, o);
+            itg_greedy_move_to(s, itg_point_map_point(&s->history, i), o);
     }
 }
 
@@ -321,7 +321,7 @@ static itg_status init(void *state, const itg_search_space *space,
     s->hopeless = -INFINITY;
     s->path_count = -1;
     s->trusted = -1;
-    s->history.dim_count = space->dim_count;
+    s->history = itg_history_of(space->dim_count);
     for (int32_t d = 0; d < space->dim_count; d++)
         levels += (size_t)space->dims[d].count;
     s->start = calloc(dims, sizeof *s->start);
@@ -398,7 +398,7 @@ static void deinit(void *state)
     itg_additive_deinit(&s->loss);
     itg_additive_deinit(&s->saved);
     itg_additive_deinit(&s->probed);
-    itg_history_deinit(&s->history);
+    itg_point_map_deinit(&s->history);
     itg_start_deinit(&s->beginning);
 }
 

@@ -32,10 +32,10 @@ static void leave_lucky(itg_greedy_state *s, double cap)
     if (!(itg_greedy_loss(s, &s->current_outcome) > cap)) return;
     itg_greedy_move_to(s, s->start, &s->start_outcome);
     for (int64_t i = 0; i < s->history.count; i++) {
-        const itg_outcome *o = &s->history.outcomes[i];
+        const itg_outcome *o = itg_history_at(&s->history, i);
         if (itg_greedy_is_good_enough(s, o) && o->distortion >= 0 && itg_greedy_loss(s, o) <= cap &&
             itg_greedy_is_better(s, o, &s->current_outcome))
-            itg_greedy_move_to(s, s->history.levels + i * s->space->dim_count, o);
+            itg_greedy_move_to(s, itg_point_map_point(&s->history, i), o);
     }
 }
 

@@ -152,7 +152,7 @@ static void consider(proposal *p, const itg_guess *g)
     if (at == ITG_GREEDY_BATCH) return;
     for (int32_t i = 0; i < p->count; i++)
         if (memcmp(p->out[i].levels, g->levels, bytes) == 0) return;
-    if (itg_history_find(m->history, g->levels)) return;
+    if (itg_point_map_find(m->history, g->levels) >= 0) return;
     if (p->count < ITG_GREEDY_BATCH) p->count++;
     itg_guess last = p->out[p->count - 1];
     for (int32_t i = p->count - 1; i > at; i--)

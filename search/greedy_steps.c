@@ -27,7 +27,7 @@ static int32_t best_step(const itg_greedy_state *s, itg_guess *guess)
         for (int32_t i = 0; i < s->batch_count; i++)
             asked |= s->batch[i].index == d;
         guess->levels[d] = now - 1;
-        if (!asked && lost < INFINITY && !itg_history_find(&s->history, guess->levels)) {
+        if (!asked && lost < INFINITY && itg_point_map_find(&s->history, guess->levels) < 0) {
             double ratio =
                 saved > 0 ? saved / (lost > ITG_GREEDY_SMALLEST ? lost : ITG_GREEDY_SMALLEST) : 0;
             if (ratio > best) {
@@ -54,7 +54,7 @@ static void plan_together(itg_greedy_state *s)
                     best = d;
             a->guess.levels[best]--;
         }
-        if (itg_history_find(&s->history, a->guess.levels)) s->batch_count--;
+        if (itg_point_map_find(&s->history, a->guess.levels) >= 0) s->batch_count--;
     }
 }
 

@@ -1,49 +1,17 @@
 #include "search/history.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-static itg_status grow(itg_history *h)
-{
-    if (h->count < h->capacity) return ITG_OK;
-    int64_t capacity = h->capacity ? 2 * h->capacity : 64;
-    size_t bytes = 0;
-    if (!itg_mul_size((size_t)capacity, sizeof *h->levels * ((size_t)h->dim_count + 1), &bytes))
-        return ITG_NO_MEMORY;
-    int32_t *levels = realloc(h->levels, bytes);
-    if (levels) h->levels = levels;
-    itg_outcome *outcomes = realloc(h->outcomes, (size_t)capacity * sizeof *outcomes);
-    if (outcomes) h->outcomes = outcomes;
-    if (!levels || !outcomes) return ITG_NO_MEMORY;
-    h->capacity = capacity;
-    return ITG_OK;
-}
 
 itg_status itg_history_add(itg_history *h, const int32_t *levels, const itg_outcome *outcome)
 {
-    itg_status status = grow(h);
-    if (status != ITG_OK) return status;
-    size_t dims = (size_t)h->dim_count;
-    memcpy(h->levels + (size_t)h->count * dims, levels, dims * sizeof *levels);
-    h->outcomes[h->count] = *outcome;
-    h->outcomes[h->count++].conflicts = NULL;
-    return ITG_OK;
+    itg_outcome kept = *outcome;
+    kept.conflicts = NULL;
+    return itg_point_map_add(h, levels, &kept);
 }
 
-void itg_history_deinit(itg_history *h)
+const itg_outcome *itg_history_at(const itg_history *h, int64_t index)
 {
-    free(h->levels);
-    free(h->outcomes);
-    *h = (itg_history){0};
-}
-
-const itg_outcome *itg_history_find(const itg_history *h, const int32_t *levels)
-{
-    size_t dims = (size_t)h->dim_count;
-    for (int64_t i = 0; i < h->count; i++)
-        if (memcmp(h->levels + (size_t)i * dims, levels, dims * sizeof *levels) == 0)
-            return &h->outcomes[i];
-    return NULL;
+    return itg_point_map_record(h, index);
 }
 
 /* A run of points of rising distortion whose qualities have been pooled. */
@@ -96,7 +64,7 @@ itg_status itg_history_distortion_cap(const itg_history *h, double floor, double
     bool fell = false;
     if (!pools) return ITG_NO_MEMORY;
     for (int64_t i = 0; i < h->count; i++) {
-        const itg_outcome *o = &h->outcomes[i];
+        const itg_outcome *o = itg_history_at(h, i);
         if (!o->feasible) continue;
         fell |= o->quality < floor;
         if (o->distortion >= 0 && o->quality >= hopeless)

@@ -1,19 +1,18 @@
 /* What a searcher has been told, and what it says of quality as a function of loss. */
 #ifndef ITG_HISTORY_H
 #define ITG_HISTORY_H
+#include "search/point_map.h"
 #include "search/searcher.h"
 
-typedef struct itg_history {
-    int32_t dim_count;
-    int64_t count, capacity;
-    int32_t *levels; /* [count][dim_count] */
-    itg_outcome *outcomes;
-} itg_history; /* zero-initialize and set dim_count */
+/* Levels and outcomes, in the order of the tells; itg_history_of, then itg_point_map_*. */
+typedef itg_point_map itg_history;
 
+static inline itg_history itg_history_of(int32_t dim_count)
+{
+    return (itg_history){.dim_count = dim_count, .record_size = sizeof(itg_outcome)};
+}
 itg_status itg_history_add(itg_history *history, const int32_t *levels, const itg_outcome *outcome);
-void itg_history_deinit(itg_history *history);
-const itg_outcome *itg_history_find(const itg_history *history,
-                                    const int32_t *levels); /* NULL: not told */
+const itg_outcome *itg_history_at(const itg_history *history, int64_t index);
 /* The largest distortion at which a point may be expected to reach the floor: where isotonic
  * regression of quality on distortion over all that was told (pool adjacent violators: Ayer et al.
  * 1955) stays above the floor by `margin` times the standard deviation of what it leaves

@@ -2,7 +2,7 @@
 #ifndef ITG_MEMORY_H
 #define ITG_MEMORY_H
 #include <intaglio/intaglio.h>
-#include "base/base.h"
+#include "search/point_map.h"
 
 /* What is known of a point. */
 typedef struct itg_finding {
@@ -11,13 +11,16 @@ typedef struct itg_finding {
     char *why;       /* not feasible: malloc'd by whoever holds the finding; may be NULL */
 } itg_finding;
 
-typedef struct itg_memory itg_memory;
-itg_status itg_memory_create(int32_t dim_count, itg_memory **out, itg_error *err);
-void itg_memory_destroy(itg_memory *memory);
-/* NULL: not seen. Valid until the next itg_memory_keep. */
+typedef itg_point_map itg_memory;
+static inline itg_memory itg_memory_of(int32_t dim_count)
+{
+    return (itg_memory){.dim_count = dim_count, .record_size = sizeof(itg_finding)};
+}
+void itg_memory_deinit(itg_memory *memory);
+/* NULL: not seen. It stays where it is, and so does its `why`; itg_memory_keep may change its
+ * score.
+ */
 const itg_finding *itg_memory_find(const itg_memory *memory, const int32_t *point);
-/* The memory's own copy of a point that was kept; stays where it is. So does a finding's `why`. */
-const int32_t *itg_memory_point(const itg_memory *memory, const int32_t *point);
 /* Copies both; a point that is known already stays as it is, unless its score was stopped earlier.
  */
 itg_status itg_memory_keep(itg_memory *memory, const int32_t *point, const itg_finding *finding,

@@ -12,7 +12,7 @@ static double floor_of(const itg_goal *goal, const itg_score *floats)
     const itg_constraint *c = itg_goal_constraint(goal, metric);
     if (!c || isinf(c->bound)) return -INFINITY;
     if (c->below_float) return itg_goal_quality(goal, floats) - c->bound - FLOOR_SLACK;
-    return itg_metric_about(metric)->unit == ITG_UNIT_DECIBELS ? c->bound / 100 : c->bound;
+    return itg_goal_quality_of(goal, c->bound);
 }
 
 itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
@@ -66,8 +66,8 @@ int32_t itg_objective_values(const itg_objective *objective, const itg_score *sc
     int32_t count = goal->objective_count > 0 ? goal->objective_count : 1;
     out[0] = score->value[ITG_METRIC_WEIGHT_BYTES];
     for (int32_t i = 0; i < goal->objective_count; i++)
-        out[i] = itg_metric_about(goal->objectives[i])->up ? -itg_goal_quality(goal, score)
-                                                           : score->value[goal->objectives[i]];
+        out[i] = itg_metric_is_cost(goal->objectives[i]) ? score->value[goal->objectives[i]]
+                                                         : -itg_goal_quality(goal, score);
     return count;
 }
 

@@ -15,6 +15,8 @@ typedef struct itg_objective {
 /* ITG_BAD_ARGUMENT: a number of the goal that is not one, a limit that is not positive, a metric
  * twice, or two qualities. */
 itg_status itg_goal_check(const itg_goal *goal, itg_error *err);
+/* A value of the goal's quality as itg_goal_quality has it. */
+double itg_goal_quality_of(const itg_goal *goal, double value);
 /* floats: the float network's score on the same samples. The floor of classes lies below
  * its quality less the drop by less than one sample of 2^31 makes: a drop of exactly that much is
  * allowed, however the subtraction rounds. Fails as itg_goal_check. */

@@ -1,7 +1,6 @@
 /* Search options as JSON, for the log, and back: a run is resumed from what stands there. What is
  * not limited or not chosen is null. The seed is a string: 64 bits do not fit a JSON number. */
-#include "base/json_take.h"
-#include "base/json_write.h"
+#include "base/user_metric.h"
 #include "search/searcher.h"
 #include <inttypes.h>
 #include <math.h>
@@ -188,6 +187,14 @@ static const char *limit_key(int metric, char *buffer, size_t size)
     return buffer;
 }
 
+static void write_users(itg_json_writer *w, const itg_goal *goal)
+{
+    itg_user_info users[ITG_USER_METRICS];
+    for (int i = 0; i < ITG_USER_METRICS; i++)
+        users[i] = goal->user[i].info;
+    itg_user_metrics_write(w, users, NULL);
+}
+
 static void write_goal(itg_json_writer *w, const itg_goal *goal)
 {
     itg_metric quality = itg_goal_quality_metric(goal);
@@ -195,7 +202,8 @@ static void write_goal(itg_json_writer *w, const itg_goal *goal)
     char key[128];
     bool absolute = c && !c->below_float;
     itg_json_put_text(w, "optimize", itg_goal_objectives_text(goal, key, sizeof key));
-    itg_json_put_text(w, "quality", itg_metric_about(quality)->name);
+    itg_json_put_text(w, "quality", itg_goal_about(goal, quality).name);
+    write_users(w, goal);
     itg_json_put_number(w, "min_quality", absolute ? c->bound : (double)NAN);
     itg_json_put_number(w, "max_drop", c && !absolute ? c->bound : (double)NAN);
     for (int i = 0; i < ITG_METRIC_COUNT; i++) {
@@ -211,8 +219,12 @@ static void read_bound(itg_json_taker *t, const char *key, itg_metric metric, bo
 {
     const itg_json_value *v = find(t, key);
     double bound = 0;
+    bool any = metric >= ITG_METRIC_USER1 && metric < ITG_METRIC_COUNT && !below_float;
     if (!v) return;
-    read_number(t, v, &bound);
+    if (any)
+        bound = itg_json_number_of(t, v);
+    else
+        read_number(t, v, &bound);
     (void)itg_goal_constrain(goal, metric, bound, below_float);
 }
 
@@ -234,15 +246,33 @@ static void read_objectives(itg_json_taker *t, itg_metric quality, itg_goal *goa
     if (text && *text) refuse(t, v, "fewer objectives");
 }
 
+/* Their functions are the calling program's. */
+static void read_users(itg_json_taker *t, itg_goal *goal)
+{
+    itg_user_info users[ITG_USER_METRICS] = {0};
+    itg_user_metrics_read(t, itg_json_root(t->json), users, NULL);
+    for (int i = 0; i < ITG_USER_METRICS; i++)
+        goal->user[i].info = users[i];
+}
+
+static bool find_quality(const itg_goal *goal, const char *name, itg_metric *out)
+{
+    for (int i = 0; i < ITG_USER_METRICS; i++)
+        if (*name && strcmp(goal->user[i].info.name, name) == 0) {
+            *out = (itg_metric)(ITG_METRIC_USER1 + i);
+            return true;
+        }
+    return itg_metric_from_name(name, out) && !itg_metric_is_cost(*out);
+}
+
 static void read_goal(itg_json_taker *t, itg_goal *goal)
 {
     const itg_json_value *v = find(t, "quality");
     const char *name = v ? itg_json_text_of(t, v) : "accuracy";
     char key[32];
     itg_metric quality = ITG_METRIC_ACCURACY;
-    if (name && (!itg_metric_from_name(name, &quality) || itg_metric_is_cost(quality) ||
-                 !itg_metric_about(quality)->up))
-        refuse(t, v, "the name of a quality");
+    read_users(t, goal);
+    if (name && !find_quality(goal, name, &quality)) refuse(t, v, "the name of a quality");
     read_objectives(t, quality, goal);
     if (t->status != ITG_OK) return;
     if (quality != ITG_METRIC_ACCURACY && !itg_goal_maximizes_quality(goal))
@@ -259,6 +289,9 @@ static void read_goal(itg_json_taker *t, itg_goal *goal)
 itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_error *err)
 {
     itg_json_writer w = {0};
+    itg_status status =
+        itg_check_version("itg_search_options", o->version, ITG_SEARCH_OPTIONS_VERSION, err);
+    if (status != ITG_OK) return status;
     itg_json_begin(&w, NULL, '{');
     write_goal(&w, &o->goal);
     for (int i = 0; i < OPTIONS; i++)
@@ -274,10 +307,10 @@ itg_status itg_search_options_text(const itg_search_options *o, char **out, itg_
 
 static void check_keys(itg_json_taker *t)
 {
-    enum { GOAL_KEYS = 4 };
+    enum { GOAL_KEYS = 5 };
     char limits[ITG_METRIC_COUNT][32];
-    const char *keys[GOAL_KEYS + ITG_METRIC_COUNT + OPTIONS + 1] = {"optimize", "quality",
-                                                                    "min_quality", "max_drop"};
+    const char *keys[GOAL_KEYS + ITG_METRIC_COUNT + OPTIONS + 1] = {
+        "optimize", "quality", "user_metrics", "min_quality", "max_drop"};
     int count = GOAL_KEYS;
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
         if (itg_metric_about((itg_metric)i)->goal)
@@ -290,7 +323,7 @@ static void check_keys(itg_json_taker *t)
 itg_status itg_search_options_from_text(const char *text, const char *source,
                                         itg_search_options *out, itg_error *err)
 {
-    itg_search_options read = {0};
+    itg_search_options read = ITG_SEARCH_OPTIONS_INIT;
     itg_json *json = NULL;
     itg_status status = itg_json_parse(text, strlen(text), source, &json, err);
     if (status != ITG_OK) return status;

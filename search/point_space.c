@@ -179,7 +179,9 @@ itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
 {
     itg_point_space *points = NULL;
     itg_json_writer w = {0};
-    itg_status status = itg_point_space_create(hw, model, options, &points, err);
+    itg_status status =
+        itg_check_version("itg_search_options", options->version, ITG_SEARCH_OPTIONS_VERSION, err);
+    if (status == ITG_OK) status = itg_point_space_create(hw, model, options, &points, err);
     if (status != ITG_OK) return status;
     itg_json_begin(&w, NULL, '[');
     for (int32_t d = 0; d < points->space.dim_count; d++)

@@ -46,9 +46,12 @@ itg_status itg_search_order_samples(const itg_model *model, itg_sample_set *set,
         free(places);
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the order of samples");
     }
-    for (int64_t i = 0; i < r->samples; i++)
-        places[i] = (place){i, !set->labels || set->classes[i] == set->labels[i],
-                            margin_of(r->values + i * r->elements, count)};
+    for (int64_t i = 0; i < r->samples; i++) {
+        int64_t label = set->classes[i];
+        if (set->has_classes) (void)itg_dataset_integer(set->labels, i, &label);
+        places[i] =
+            (place){i, set->classes[i] == label, margin_of(r->values + i * r->elements, count)};
+    }
     qsort(places, samples, sizeof *places, by_margin);
     for (size_t i = 0; i < samples; i++)
         set->order[i] = places[i].sample;

@@ -27,8 +27,7 @@ static itg_status make_space(itg_searching *s, itg_error *err)
     if (status == ITG_OK)
         status = itg_threshold_cache_create(s->model, s->hw, e->points->groups, s->stats, &e->cache,
                                             err);
-    if (status == ITG_OK)
-        status = itg_memory_create(e->points->space.dim_count, &s->result->memory, err);
+    if (status == ITG_OK) s->result->memory = itg_memory_of(e->points->space.dim_count);
     return status;
 }
 
@@ -47,11 +46,13 @@ static void note_flat_cost(const itg_searching *s)
 static itg_status make_objective(itg_searching *s, itg_error *err)
 {
     const itg_goal goal = itg_goal_on(&s->options->goal, s->hw);
-    const itg_metric_info *quality = itg_metric_about(itg_goal_quality_metric(&goal));
+    const itg_metric_info quality = itg_goal_about(&goal, itg_goal_quality_metric(&goal));
     if (!itg_score_knows(&s->result->floats.at[0], itg_goal_quality_metric(&goal)))
         return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "the goal's quality, %s, is not known of this data%s", quality->name,
-                        quality->needs == ITG_NEEDS_LABELS ? ": it has no labels" : "");
+                        "the goal's quality, %s, is not known of this data%s", quality.name,
+                        quality.needs == ITG_NEEDS_LABELS    ? ": it has no labels of classes"
+                        : quality.needs == ITG_NEEDS_TARGETS ? ": its labels are no targets"
+                                                             : "");
     itg_status status = itg_objective_make(&goal, &s->result->floats.at[0],
                                            &s->evaluator.points->space, &s->objective, err);
     if (status == ITG_OK)
@@ -78,7 +79,7 @@ static itg_status run_engine(itg_searching *s, double begun, itg_error *err)
                                   .score_context = s,
                                   .conflicts = itg_search_find_conflicts,
                                   .hooks = s->hooks,
-                                  .memory = s->result->memory,
+                                  .memory = &s->result->memory,
                                   .no_racing = o->no_racing,
                                   .replay = o->replay,
                                   .replay_count = o->replay_count};
@@ -134,8 +135,8 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
 {
     const itg_calibration_source source = {
         .data = data, .samples = s->split.calibration, .count = s->split.calibration_count};
-    const itg_calibrate_options options = {s->options->float_kernels, s->options->threads,
-                                           s->evaluator.stop};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, s->options->float_kernels,
+                                           s->options->threads, s->evaluator.stop};
     return itg_calibrate_from(s->model, &source, s->evaluator.preprocess, &options, &s->stats, err);
 }
 
@@ -144,6 +145,7 @@ static void deinit(itg_searching *s)
     itg_evaluator_deinit(&s->evaluator);
     itg_stats_destroy(s->stats);
     itg_search_drop_samples(s);
+    pthread_mutex_destroy(&s->user_lock);
 }
 
 static itg_stop stop_of(const itg_searching *s, bool (*asked)(void *context))
@@ -168,6 +170,8 @@ static itg_status begin(itg_searching *s, const itg_search_data *data, itg_error
 {
     itg_status status = itg_evaluator_init(&s->evaluator, s->options->cache_bytes, err);
     s->evaluator.block = s->options->block;
+    s->evaluator.user = s->options->goal.user;
+    s->evaluator.user_lock = &s->user_lock;
     s->evaluator.stop = stop_of(s, s->hooks ? s->hooks->cancelled : NULL);
     if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
     s->sets[1].source = 1;
@@ -196,7 +200,13 @@ static itg_status check(itg_searching *s, itg_error *err)
 {
     const itg_search_options *o = s->options;
     const itg_model *model = s->model;
-    itg_status status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
+    itg_status status =
+        itg_check_version("itg_search_options", o->version, ITG_SEARCH_OPTIONS_VERSION, err);
+    if (status == ITG_OK && s->hooks)
+        status =
+            itg_check_version("itg_search_hooks", s->hooks->version, ITG_SEARCH_HOOKS_VERSION, err);
+    if (status == ITG_OK)
+        status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
     if (status != ITG_OK) return status;
     if (model->equalized == o->no_equalize)
         return itg_fail(err, ITG_BAD_ARGUMENT,
@@ -206,8 +216,9 @@ static itg_status check(itg_searching *s, itg_error *err)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
                         s->hw->name);
     status = itg_goal_check(&o->goal, err);
+    if (status == ITG_OK) status = itg_users_check(o->goal.user, true, err);
     if (status != ITG_OK) return status;
-    if (itg_goal_quality_metric(&o->goal) != ITG_METRIC_SQNR && !itg_model_is_classifier(model))
+    if (itg_goal_counts_classes(&o->goal) && !itg_model_is_classifier(model))
         return itg_fail(
             err, ITG_BAD_ARGUMENT,
             "%s is no classifier (%d outputs, or no single axis of classes): its "
@@ -224,7 +235,10 @@ static itg_status run(itg_searching *s, const itg_search_data *data,
     itg_status status = check(s, err);
     if (status != ITG_OK) return status;
     s->result = calloc(1, sizeof *s->result);
-    if (!s->result) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
+    if (!s->result || pthread_mutex_init(&s->user_lock, NULL)) {
+        free(s->result);
+        return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
+    }
     s->result->run.best.index = -1;
     s->result->goal = s->options->goal;
     status = work(s, data, err);

@@ -12,7 +12,7 @@ typedef struct itg_score_pair {
 
 struct itg_search_result {
     itg_engine_result run;
-    itg_memory *memory; /* of every point that was scored on the search samples */
+    itg_memory memory; /* of every point that was scored on the search samples */
     itg_goal goal;
     bool cost_varies;
     itg_score_pair floats, uniform8, hago;
@@ -34,7 +34,8 @@ typedef struct itg_searching {
     itg_split split;
     itg_sample_set sets[2]; /* search samples, hold-out */
     itg_stats *stats;
-    itg_dataset *calibration; /* with options->recover: its samples */
+    itg_dataset *calibration;  /* with options->recover: its samples */
+    pthread_mutex_t user_lock; /* of calls to the user's metrics */
     itg_evaluator evaluator;
     itg_objective objective;
     itg_search_result *result;

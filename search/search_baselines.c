@@ -9,6 +9,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_evaluate_options options = {.data = samples->data,
                                     .preprocess = s->evaluator.preprocess,
                                     .labels = samples->labels,
+                                    .user = s->options->goal.user,
                                     .keep = &samples->outputs,
                                     .threads = s->options->threads,
                                     .stop = s->evaluator.stop};
@@ -18,6 +19,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_score *out = &s->result->floats.at[set];
     *out = itg_score_unknown();
     itg_score_quality(&evaluation, out);
+    samples->has_classes = itg_score_knows(out, ITG_METRIC_TOP1);
     out->value[ITG_METRIC_DISTORTION] = 0;
     /* Where SQNR is not what is wanted, it is not worth computing the float network each time. */
     if (itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_SQNR && !samples->outputs.values)
@@ -39,7 +41,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
     itg_status status = score_float(s, 0, err);
-    if (status == ITG_OK && itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_SQNR)
+    if (status == ITG_OK && itg_goal_counts_classes(&s->options->goal))
         status = itg_search_order_samples(s->model, &s->sets[0], err);
     if (status == ITG_OK) status = score_float(s, 1, err);
     s->result->floats.known = status == ITG_OK;
@@ -50,7 +52,8 @@ itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err)
 {
     const itg_point_space *points = s->evaluator.points;
-    itg_uniform_options options = {8, 8, points->activation_methods[0], points->weight_methods[0]};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, points->activation_methods[0],
+                                   points->weight_methods[0]};
     itg_score_pair *pair = &s->result->uniform8;
     itg_strategy *strategy = NULL;
     itg_error why = {0};
@@ -92,7 +95,7 @@ static bool forward_cancelled(void *context)
  */
 itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
 {
-    itg_search_hooks hooks = {.context = (void *)(uintptr_t)s->hooks,
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = (void *)(uintptr_t)s->hooks,
                               .cancelled = forward_cancelled};
     itg_engine_options options = {.searcher = itg_searcher_find("hago-greedy"),
                                   .objective = &s->objective,
@@ -102,7 +105,7 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
                                   .score_context = s,
                                   .conflicts = itg_search_find_conflicts,
                                   .hooks = &hooks,
-                                  .memory = s->result->memory,
+                                  .memory = &s->result->memory,
                                   .no_racing = s->options->no_racing};
     itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
     itg_score_pair *pair = &s->result->hago;

@@ -41,8 +41,11 @@ static itg_status make_base(const itg_searching *s, itg_strategy **out, itg_erro
 
 static itg_recover_options options_of(const itg_searching *s)
 {
-    return (itg_recover_options){
-        .data = s->calibration, .threads = s->options->threads, .stop = s->evaluator.stop};
+    return (itg_recover_options){.version = ITG_RECOVER_OPTIONS_VERSION,
+
+                                 .data = s->calibration,
+                                 .threads = s->options->threads,
+                                 .stop = s->evaluator.stop};
 }
 
 itg_status itg_search_make_codes(itg_searching *s, const itg_dataset *data, itg_error *err)

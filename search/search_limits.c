@@ -39,6 +39,10 @@ static void add_quality(explanation *x, const itg_score *score, int part, bool m
         itg_strbuf_format(&x->text, "%s an SQNR of %.*f dB", many ? "have" : "has",
                           fabs(100 * quality - itg_goal_least_sqnr(goal)) < 0.01 ? 6 : 2,
                           100 * quality);
+    else if (!itg_goal_counts_classes(goal))
+        itg_strbuf_format(&x->text, "%s a %s of %.6g", many ? "have" : "has",
+                          itg_goal_about(goal, itg_goal_quality_metric(goal)).words,
+                          itg_score_get(score, itg_goal_quality_metric(goal)));
     else
         itg_strbuf_format(&x->text, "%s %.2f points of %s", many ? "lose" : "loses", 100 * lost,
                           floats->value[ITG_METRIC_TOP1] >= 0 && score->value[ITG_METRIC_TOP1] >= 0
@@ -46,11 +50,26 @@ static void add_quality(explanation *x, const itg_score *score, int part, bool m
                               : "agreement");
 }
 
+/* Of a quality that is neither an SQNR nor a share of the samples. */
+static void add_user_floor(explanation *x)
+{
+    const itg_goal *goal = &x->s->options->goal;
+    itg_metric metric = itg_goal_quality_metric(goal);
+    const itg_constraint *c = itg_goal_constraint(goal, metric);
+    if (c && c->below_float)
+        itg_strbuf_format(&x->text, ", it may be %.6g worse than the float network's", c->bound);
+    else if (c)
+        itg_strbuf_format(&x->text, ", %s %.6g is wanted",
+                          itg_goal_about(goal, metric).up ? "at least" : "at most", c->bound);
+}
+
 static void add_floor(explanation *x)
 {
     const itg_goal *goal = &x->s->options->goal;
     if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
         itg_strbuf_format(&x->text, ", at least %.4g dB are wanted", itg_goal_least_sqnr(goal));
+    else if (!itg_goal_counts_classes(goal))
+        add_user_floor(x);
     else
         itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * itg_goal_drop(goal));
 }
@@ -70,7 +89,7 @@ static void add_end(explanation *x)
 
 static void explain_infeasible(explanation *x)
 {
-    const itg_finding *widest = itg_memory_find(x->s->result->memory, x->widest);
+    const itg_finding *widest = itg_memory_find(&x->s->result->memory, x->widest);
     const char *name = x->s->hw->name;
     if (x->s->result->run.trial_count == 0)
         itg_strbuf_add(&x->text, "no trial was made");
@@ -123,7 +142,7 @@ static void explain_hopeless_limit(explanation *x, itg_metric kind)
 /* The score of the widest point: known, or taken now; false: it cannot be run. */
 static itg_status score_widest(explanation *x, itg_score *out, bool *known, itg_error *err)
 {
-    const itg_finding *found = itg_memory_find(x->s->result->memory, x->widest);
+    const itg_finding *found = itg_memory_find(&x->s->result->memory, x->widest);
     itg_error why = {0};
     bool raced = found && found->score.stopped_at > 0;
     *known = found && found->feasible && !raced;

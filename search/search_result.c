@@ -6,8 +6,8 @@ void itg_search_result_destroy(itg_search_result *result)
 {
     if (!result) return;
     itg_engine_result_deinit(&result->run);
-    itg_memory_destroy(result->memory);
-    itg_strategy_file_destroy(result->strategy);
+    itg_memory_deinit(&result->memory);
+    itg_strategy_close(result->strategy);
     free(result);
 }
 

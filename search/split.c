@@ -68,13 +68,10 @@ itg_status itg_split_make(int64_t samples, uint64_t seed, int64_t calibration, i
     return itg_split_repeat(&info, out, err);
 }
 
-itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const itg_split_info *info,
-                         itg_split_part part, itg_dataset **out, int64_t **out_labels,
-                         itg_error *err)
+itg_status itg_data_part(const itg_dataset *data, const itg_split_info *info, itg_split_part part,
+                         itg_dataset **out, itg_error *err)
 {
     itg_split split = {0};
-    itg_dataset *picked = NULL;
-    int64_t *picked_labels = NULL;
     if (info->samples == 0)
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "it records no split: it does not come from a search");
@@ -90,19 +87,7 @@ itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const i
     int64_t count = info->count[part];
     if (count == 0)
         status = itg_fail(err, ITG_BAD_ARGUMENT, "the search set no samples aside for that part");
-    if (status == ITG_OK) status = itg_dataset_select(data, samples, count, &picked, err);
-    if (status == ITG_OK && labels) {
-        picked_labels = malloc(sizeof *picked_labels * (size_t)count);
-        if (!picked_labels) status = itg_fail(err, ITG_NO_MEMORY, "no memory for labels");
-        for (int64_t i = 0; picked_labels && i < count; i++)
-            picked_labels[i] = labels[samples[i]];
-    }
+    if (status == ITG_OK) status = itg_dataset_select(data, samples, count, out, err);
     itg_split_deinit(&split);
-    if (status != ITG_OK) {
-        itg_dataset_destroy(picked);
-        return status;
-    }
-    *out = picked;
-    *out_labels = picked_labels;
-    return ITG_OK;
+    return status;
 }

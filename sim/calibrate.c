@@ -295,11 +295,12 @@ itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_sour
     return status;
 }
 
-itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p,
-                         int threads, itg_stats **out, itg_error *err)
+itg_status itg_calibrate_model(const itg_graph *graph, const itg_dataset *data,
+                               const itg_preprocess *p, int threads, itg_stats **out,
+                               itg_error *err)
 {
     const itg_calibration_source source = {.data = data};
-    const itg_calibrate_options options = {.threads = threads};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .threads = threads};
     return itg_calibrate_from(graph, &source, p, &options, out, err);
 }
 

@@ -54,7 +54,7 @@ static itg_status new_dataset(const char *path, itg_dataset **out, itg_error *er
     return ITG_OK;
 }
 
-void itg_dataset_destroy(itg_dataset *data)
+void itg_data_close(itg_dataset *data)
 {
     if (!data) return;
     free(data->data);
@@ -68,7 +68,7 @@ int64_t itg_dataset_number(const itg_dataset *data, int64_t sample)
     return data->numbers ? data->numbers[sample] : data->first + sample;
 }
 
-itg_status itg_dataset_load(const char *path, int64_t limit, itg_dataset **out, itg_error *err)
+itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err)
 {
     itg_data_stream *stream = NULL;
     itg_dataset *data = NULL;
@@ -82,7 +82,7 @@ itg_status itg_dataset_load(const char *path, int64_t limit, itg_dataset **out, 
         hash_dataset(data);
         *out = data;
     } else {
-        itg_dataset_destroy(data);
+        itg_data_close(data);
     }
     itg_data_stream_close(stream);
     return status;
@@ -106,7 +106,7 @@ itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, i
     if (!itg_shape_elements(&shape, &elements))
         return itg_fail(err, ITG_LIMIT, "%s: %" PRId64 " samples are too many elements", data->path,
                         count);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; samples && i < count; i++)
         if (samples[i] < 0 || samples[i] >= data->shape.dims[0])
             return itg_fail(err, ITG_BAD_ARGUMENT, "%s: sample %" PRId64 " of %" PRId64, data->path,
                             samples[i], data->shape.dims[0]);
@@ -120,14 +120,15 @@ itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, i
     int64_t *numbers = malloc(sizeof *numbers * (size_t)count);
     chosen->numbers = numbers;
     if (!chosen->data || !numbers) {
-        itg_dataset_destroy(chosen);
+        itg_data_close(chosen);
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %" PRId64 " samples", data->path,
                         count);
     }
     for (int64_t i = 0; i < count; i++) {
-        numbers[i] = itg_dataset_number(data, samples[i]);
+        int64_t sample = samples ? samples[i] : i;
+        numbers[i] = itg_dataset_number(data, sample);
         memcpy((unsigned char *)chosen->data + (size_t)i * bytes,
-               (const unsigned char *)data->data + (size_t)samples[i] * bytes, bytes);
+               (const unsigned char *)data->data + (size_t)sample * bytes, bytes);
     }
     hash_dataset(chosen);
     *out = chosen;
@@ -176,6 +177,15 @@ bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out)
     return (double)*out == real;
 }
 
+itg_status itg_labels_check(const itg_dataset *labels, int64_t samples, itg_error *err)
+{
+    int64_t count = itg_data_samples(labels);
+    if (count == samples) return ITG_OK;
+    return itg_fail(err, ITG_MISMATCH,
+                    "%s: %" PRId64 " label%s, but the data has %" PRId64 " sample%s", labels->path,
+                    count, itg_plural(count), samples, itg_plural(samples));
+}
+
 itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count,
                               itg_error *err)
 {
@@ -221,7 +231,7 @@ itg_status itg_data_from_memory(const itg_tensor *array, const char *name, itg_d
     data->shape = array->shape;
     data->data = malloc(itg_tensor_bytes(array));
     if (!data->data) {
-        itg_dataset_destroy(data);
+        itg_data_close(data);
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for the samples", name);
     }
     memcpy(data->data, array->data, itg_tensor_bytes(array));

@@ -9,8 +9,7 @@ void itg_reference_deinit(itg_reference *reference)
     *reference = (itg_reference){0};
 }
 
-/* An element as a real number; q NULL: as it is. */
-static double real_at(const itg_tensor *t, const itg_quantizer *q, int64_t i)
+double itg_real_at(const itg_tensor *t, const itg_quantizer *q, int64_t i)
 {
     int64_t code = 0;
     switch (t->dtype) {
@@ -89,8 +88,9 @@ void itg_reference_add(itg_reference *r, int64_t sample, const itg_tensor *outpu
         int64_t count = elements_of(&outputs[i]);
         double power = 0;
         for (int64_t k = 0; k < count; k++) {
-            double v =
-                is_counted(&outputs[i], quantizers[i]) ? 1 : real_at(&outputs[i], quantizers[i], k);
+            double v = is_counted(&outputs[i], quantizers[i])
+                           ? 1
+                           : itg_real_at(&outputs[i], quantizers[i], k);
             power += v * v;
         }
         r->power[i] += power;
@@ -115,7 +115,7 @@ void itg_distances(const itg_reference *r, const float *wanted, const itg_tensor
         int64_t count = elements_of(&outputs[i]);
         double sum = 0;
         for (int64_t k = 0; k < count; k++, wanted++) {
-            double x = real_at(&outputs[i], quantizers[i], k);
+            double x = itg_real_at(&outputs[i], quantizers[i], k);
             double d = counted ? (double)((float)x != *wanted) : x - (double)*wanted;
             sum += d * d;
         }
@@ -129,7 +129,7 @@ void itg_copy_reals(const itg_tensor *outputs, const itg_quantizer *const *quant
     for (int32_t i = 0; i < output_count; i++) {
         int64_t count = elements_of(&outputs[i]);
         for (int64_t k = 0; k < count; k++)
-            *out++ = (float)real_at(&outputs[i], quantizers[i], k);
+            *out++ = (float)itg_real_at(&outputs[i], quantizers[i], k);
     }
 }
 

@@ -23,6 +23,8 @@ typedef struct itg_reference {
 } itg_reference;
 void itg_reference_deinit(itg_reference *reference);
 
+/* An element as a real number; quantizer (of one scale) NULL: as it is. */
+double itg_real_at(const itg_tensor *t, const itg_quantizer *quantizer, int64_t i);
 /* Elements of a sample's outputs, where all are float32, quantized in one scale or plain integers;
  * else 0: they cannot be compared. quantizers[i] NULL: not quantized. */
 int64_t itg_real_elements(const itg_tensor *outputs, const itg_quantizer *const *quantizers,

@@ -3,6 +3,7 @@
  * of threads, and an evaluation that is decided early ends at the same sample; what else of its
  * block was run is dropped. */
 #include "sim/evaluate.h"
+#include "sim/errors.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,11 @@ typedef struct evaluation_state {
     itg_tensor *at_hand;  /* [workers][outputs]: of the sample that a worker compares */
     float_worker *floats; /* [workers], where the reference is computed again; else NULL */
     unsigned char *kept;  /* [samples]: outputs, where samples run in another order */
-    int64_t first;        /* sample that the block begins with */
+    int64_t *classes;     /* [samples]: the labels, where they are classes; else NULL */
+    bool has_targets;     /* the labels are targets */
+    double errors[ITG_METRIC_COUNT]; /* sums of errors so far */
+    itg_kept_outputs reals;          /* for the user's metrics */
+    int64_t first;                   /* sample that the block begins with */
     itg_sha256 hash;
 } evaluation_state;
 
@@ -215,28 +220,60 @@ static itg_status layout_outputs(evaluation_state *s, itg_error *err)
     return s->kept ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for all outputs");
 }
 
-/* Labels where there are no classes, and labels that no output can equal: those of another data
- * set, or counted from 1. */
-static itg_status check_labels(const evaluation_state *s, int64_t samples, itg_error *err)
+/* Labels that no output can equal: those of another data set, or counted from 1. */
+static itg_status check_classes(const evaluation_state *s, int64_t samples, int64_t classes,
+                                itg_error *err)
 {
-    const int64_t *labels = s->options->labels;
-    int64_t classes = 0;
-    if (!labels || s->runner->output_count == 0 ||
-        !itg_shape_elements(&s->outputs[0].shape, &classes))
-        return ITG_OK;
-    if (!itg_has_classes(s->outputs[0].dtype, &s->outputs[0].shape))
-        return itg_fail(err, ITG_MISMATCH,
-                        "labels are given, but the model's first output has no axis of classes "
-                        "that they could number: %lld elements on more than one axis, or one",
-                        (long long)classes);
     if (s->outputs[0].dtype == ITG_S64 && classes == 1)
         return ITG_OK; /* the output is the class itself */
     for (int64_t i = 0; i < samples; i++)
-        if (labels[i] < 0 || labels[i] >= classes)
+        if (s->classes[i] < 0 || s->classes[i] >= classes)
             return itg_fail(err, ITG_MISMATCH,
                             "a label is %lld, but the model has %lld classes, 0 to %lld",
-                            (long long)labels[i], (long long)classes, (long long)classes - 1);
+                            (long long)s->classes[i], (long long)classes, (long long)classes - 1);
     return ITG_OK;
+}
+
+/* What the labels are: classes, targets, or something that only the user's metrics know. */
+static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *err)
+{
+    const itg_dataset *labels = s->options->labels;
+    int64_t outputs = 0, elements = 0;
+    itg_status status = labels ? itg_labels_check(labels, samples, err) : ITG_OK;
+    if (status != ITG_OK || !labels || s->runner->output_count == 0 ||
+        !itg_shape_elements(&s->outputs[0].shape, &outputs) ||
+        !itg_shape_elements(&labels->shape, &elements))
+        return status;
+    bool has_classes = itg_has_classes(s->outputs[0].dtype, &s->outputs[0].shape);
+    s->has_targets = elements == samples * outputs && !(has_classes && outputs == 1) &&
+                     (!s->quantizers[0] || s->quantizers[0]->scale_count == 1);
+    if (s->has_targets) return ITG_OK;
+    if (has_classes) {
+        itg_error why = {0};
+        status = itg_dataset_labels(labels, &s->classes, &samples, &why);
+        if (status == ITG_OK) status = check_classes(s, samples, outputs, &why);
+        if (status == ITG_OK) return ITG_OK;
+        free(s->classes);
+        s->classes = NULL;
+        if (status == ITG_NO_MEMORY || !itg_users_any(s->options->user))
+            return itg_fail(err, status, "%s", why.message);
+    }
+    if (itg_users_any(s->options->user)) return ITG_OK;
+    return itg_fail(err, ITG_MISMATCH,
+                    "labels are given, but the model's first output has no axis of classes that "
+                    "they could number: %lld elements on more than one axis, or one",
+                    (long long)outputs);
+}
+
+/* Room for what the user's metrics are given. */
+static itg_status keep_reals(evaluation_state *s, int64_t samples, itg_error *err)
+{
+    const itg_runner *r = s->runner;
+    if (!itg_users_any(s->options->user)) return ITG_OK;
+    if (itg_real_elements(s->outputs, s->quantizers, r->output_count) == 0)
+        return itg_fail(err, ITG_UNSUPPORTED,
+                        "a metric of the calling program needs outputs of one scale each");
+    return itg_kept_outputs_init(&s->reals, s->outputs, r->output_count, samples, err);
 }
 
 static void hash_tensor(itg_sha256 *hash, const itg_tensor *t)
@@ -267,6 +304,9 @@ static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data)
         hash_tensor(&s->hash, &s->outputs[i]);
         if (s->distance) s->sums[i] += s->distance[sample * count + i];
     }
+    if (s->has_targets)
+        itg_errors_add(&s->outputs[0], s->quantizers[0], s->options->labels, sample, s->errors);
+    itg_kept_outputs_add(&s->reals, sample, s->outputs, s->quantizers);
 }
 
 /* hits below zero: the metric is not known, nor will be. */
@@ -275,7 +315,7 @@ static void add_hits(const evaluation_state *s, int64_t sample, int64_t class_id
 {
     const itg_evaluate_options *o = s->options;
     const itg_sample x = {s->runner->output_count ? &s->outputs[0] : NULL, class_id,
-                          o->labels ? &o->labels[sample] : NULL,
+                          s->classes ? &s->classes[sample] : NULL,
                           o->float_classes ? &o->float_classes[sample] : NULL};
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         int hit = itg_hit_of[m] && out->hits[m] >= 0 ? itg_hit_of[m](&x) : -1;
@@ -347,6 +387,18 @@ static void finish_distortion(evaluation_state *s, itg_evaluation *out)
     if (isfinite(distortion)) out->distortion = distortion;
 }
 
+/* What is known once all samples were seen: errors, and the user's metrics. */
+static itg_status finish_labelled(evaluation_state *s, itg_evaluation *out, itg_error *err)
+{
+    const itg_evaluate_options *o = s->options;
+    int64_t elements = 0;
+    if (s->has_targets && itg_shape_elements(&o->labels->shape, &elements))
+        for (int m = 0; m < ITG_METRIC_COUNT; m++)
+            if (itg_error_of[m]) out->errors[m] = s->errors[m] / (double)elements;
+    if (!s->reals.outputs) return ITG_OK;
+    return itg_users_score(o->user, &s->reals, o->labels, o->user_lock, out->user_value, err);
+}
+
 static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
 {
     itg_status status = ITG_OK;
@@ -364,11 +416,12 @@ static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error
         add_sample(s, i, s->kept + (size_t)i * s->sample_bytes);
     itg_sha256_final(&s->hash, out->digest);
     if (status != ITG_OK) return status;
-    if (out->stopped_at > 0)
+    if (out->stopped_at > 0) {
         keep_bounds(s, out);
-    else
-        finish_distortion(s, out);
-    return ITG_OK;
+        return ITG_OK;
+    }
+    finish_distortion(s, out);
+    return finish_labelled(s, out, err);
 }
 
 itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,
@@ -380,11 +433,17 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
                         runner->input_count);
     itg_status status =
         itg_preprocess_check(options->preprocess, options->data, &runner->first_input, err);
+    if (status == ITG_OK) status = itg_users_check(options->user, true, err);
     if (status != ITG_OK) return status;
     evaluation_state s = {
         .runner = runner, .options = options, .workers = itg_thread_count(options->threads)};
     s.share = runner->block > 1 ? runner->block : BLOCK_PER_WORKER;
-    itg_evaluation made = {.samples = options->data->shape.dims[0], .distortion = (double)NAN};
+    itg_evaluation made = {
+        .samples = options->data->shape.dims[0], .distortion = (double)NAN, .user = options->user};
+    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+        made.errors[m] = (double)NAN;
+    for (int i = 0; i < ITG_USER_METRICS; i++)
+        made.user_value[i] = (double)NAN;
     s.instances = calloc((size_t)s.workers, sizeof *s.instances);
     s.output_offset = calloc((size_t)runner->output_count + 1, sizeof *s.output_offset);
     s.outputs = calloc((size_t)runner->output_count + 1, sizeof *s.outputs);
@@ -395,7 +454,8 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
         !made.classes)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to evaluate");
     if (status == ITG_OK) status = layout_outputs(&s, err);
-    if (status == ITG_OK) status = check_labels(&s, made.samples, err);
+    if (status == ITG_OK) status = read_labels(&s, made.samples, err);
+    if (status == ITG_OK) status = keep_reals(&s, made.samples, err);
     if (status == ITG_OK) status = prepare_reference(&s, made.samples, err);
     if (status == ITG_OK) status = run_blocks(&s, &made, err);
     for (int w = 0; s.instances && w < s.workers; w++)
@@ -410,6 +470,8 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     free(s.sums);
     free(s.block);
     free(s.kept);
+    free(s.classes);
+    itg_kept_outputs_deinit(&s.reals);
     if (status != ITG_OK && options->keep) itg_reference_deinit(options->keep);
     if (status != ITG_OK)
         itg_evaluation_deinit(&made);

@@ -5,11 +5,14 @@
 #define ITG_EVALUATE_H
 #include "sim/distance.h"
 #include "sim/hits.h"
+#include "sim/user_metrics.h"
 
 typedef struct itg_evaluate_options {
     const itg_dataset *data;
     const itg_preprocess *preprocess;
-    const int64_t *labels;          /* [samples of data], or NULL */
+    const itg_dataset *labels;      /* of the samples of data (intaglio.h), or NULL */
+    const itg_user_metric *user;    /* [ITG_USER_METRICS], or NULL */
+    pthread_mutex_t *user_lock;     /* of calls to them, where several evaluations run; or NULL */
     const int64_t *float_classes;   /* [samples of data], or NULL: for agreement */
     const itg_reference *reference; /* of the same samples, or NULL: for distortion */
     itg_reference *keep;            /* filled, or NULL; only without the two limits below */
@@ -38,8 +41,11 @@ typedef struct itg_evaluation {
                                        possible, distortion is the least (NaN without
                                        most_distortion), digest 0, what was not seen has class -1 */
     double distortion;              /* as in itg_score; NaN without reference */
-    unsigned char digest[32];       /* docs/arithmetic.md 8 */
-    int64_t *classes;               /* [samples], malloc'd */
+    double errors[ITG_METRIC_COUNT];     /* means (errors.h); NaN: not known */
+    const itg_user_metric *user;         /* as in the options */
+    double user_value[ITG_USER_METRICS]; /* NaN: not known */
+    unsigned char digest[32];            /* docs/arithmetic.md 8 */
+    int64_t *classes;                    /* [samples], malloc'd */
 } itg_evaluation;
 
 itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,

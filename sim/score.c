@@ -1,5 +1,6 @@
 /* Scores: what is known of a strategy, by metric (intaglio.h). */
 #include "kernels/math.h"
+#include "sim/errors.h"
 #include "sim/evaluate.h"
 #include <math.h>
 #include <string.h>
@@ -65,10 +66,16 @@ void itg_score_quality(const itg_evaluation *e, itg_score *out)
     out->samples = e->samples;
     out->stopped_at = e->stopped_at;
     out->value[ITG_METRIC_DISTORTION] = e->distortion;
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int i = 0; e->user && i < ITG_USER_METRICS; i++) {
+        out->user[i] = e->user[i].info;
+        out->value[ITG_METRIC_USER1 + i] = e->user_value[i];
+    }
+    for (int m = 0; m < ITG_METRIC_COUNT; m++) {
+        if (itg_error_of[m]) out->value[m] = e->errors[m];
         if (itg_hit_of[m])
             out->value[m] = e->hits[m] < 0 || e->samples == 0
                                 ? (double)NAN
                                 : (double)e->hits[m] / (double)e->samples;
+    }
     memcpy(out->digest, e->digest, sizeof out->digest);
 }

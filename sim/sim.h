@@ -18,23 +18,23 @@ typedef struct itg_dataset {
 } itg_dataset;
 /* The place in its file of a sample. */
 int64_t itg_dataset_number(const itg_dataset *data, int64_t sample);
-/* .npy, .npz (the only array, or "path.npz:name"), IDX plain or gzip; known by content, not by
- * name. Allow-listed dtypes (b1 u1 i1 u2 i2 u4 i4 i8 f4 f8, either byte order), C order, size
- * present = size declared, inflation capped. limit > 0: the first samples only. */
-itg_status itg_dataset_load(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
-void itg_dataset_destroy(itg_dataset *data);
-/* A new dataset of the listed samples. */
+/* itg_data_open, itg_data_close, itg_data_from_memory: intaglio.h. Files are known by content, not
+ * by name. Allow-listed dtypes (b1 u1 i1 u2 i2 u4 i4 i8 f4 f8, either byte order), C order, size
+ * present = size declared, inflation capped. */
+/* A new dataset of the listed samples; NULL: of the first ones. */
 itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count,
                               itg_dataset **out, itg_error *err);
 /* Element i of the whole as an integer; false: it is none, or one beyond 2^53 in a float. */
 bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out);
+/* ITG_MISMATCH: more labels than samples, or fewer. */
+itg_status itg_labels_check(const itg_dataset *labels, int64_t samples, itg_error *err);
 /* Labels as integers [samples]; any integer (or integral float) array of shape [N] or [N,1]. Caller
  * frees. */
 itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *count,
                               itg_error *err);
 
 /* ---- data in order, a part at a time (stream.c): memory for the part alone ---- */
-/* itg_data_stream_open, _close, _samples: intaglio.h; the same files as itg_dataset_load. */
+/* itg_data_stream_open, _close, _samples: intaglio.h; the same files as itg_data_open. */
 /* dtype, shape, path of the whole; no data, no hash. Borrows the stream's path. */
 itg_dataset itg_data_stream_about(const itg_data_stream *stream);
 /* The next `count` samples, at most as many as are left. Behind the last one the end of the file is
@@ -107,9 +107,7 @@ typedef struct itg_calibration_source {
 itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_source *source,
                               const itg_preprocess *p, const itg_calibrate_options *options,
                               itg_stats **out, itg_error *err);
-/* A whole dataset by the reference kernels. */
-itg_status itg_calibrate(const itg_graph *graph, const itg_dataset *data, const itg_preprocess *p,
-                         int threads, itg_stats **out, itg_error *err);
+/* itg_calibrate_model: intaglio.h */
 
 /* ---- thresholds (threshold.c, threshold_*.c) ---- */
 /* What an estimate is for: bits, symmetric or not, power-of-two scales. */

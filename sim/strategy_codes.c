@@ -29,43 +29,36 @@ void itg_strategy_codes_hash(const itg_strategy *s, unsigned char out[32])
     itg_sha256_final(&h, out);
 }
 
-/* The path of a name that a strategy file states; malloc'd. */
-static char *beside(const char *path, const char *name)
-{
-    const char *slash = strrchr(path, '/');
-    size_t folder = slash ? (size_t)(slash - path) + 1 : 0, length = strlen(name) + 1;
-    char *out = malloc(folder + length);
-    if (!out) return NULL;
-    memcpy(out, path, folder);
-    memcpy(out + folder, name, length);
-    return out;
-}
-
 void itg_strategy_codes_name(const unsigned char hash[32], char out[72])
 {
     itg_sha256_hex(hash, out);
     strcpy(out + 64, ".codes");
 }
 
-itg_status itg_strategy_codes_write(const itg_strategy *s, const char *path, char **made,
-                                    itg_error *err)
+itg_status itg_strategy_codes_pack(const itg_strategy *s, itg_buffer *out, itg_error *err)
+{
+    size_t bytes = itg_strategy_codes_bytes(s), at = 0;
+    unsigned char *data = bytes > 0 ? malloc(bytes) : NULL;
+    if (bytes > 0 && !data) return itg_fail(err, ITG_NO_MEMORY, "no memory for weight codes");
+    for (int32_t e = 0; e < s->edge_count; at += edge_bytes(&s->edges[e++]))
+        if (s->edges[e].codes) memcpy(data + at, s->edges[e].codes, edge_bytes(&s->edges[e]));
+    *out = (itg_buffer){data, bytes};
+    return ITG_OK;
+}
+
+itg_status itg_strategy_codes_write(const itg_strategy *s, const itg_buffer *codes,
+                                    const char *path, char **made, itg_error *err)
 {
     unsigned char hash[32];
     char name[72];
-    size_t bytes = itg_strategy_codes_bytes(s), at = 0;
     *made = NULL;
-    if (bytes == 0) return ITG_OK;
+    if (!codes->data) return ITG_OK;
     itg_strategy_codes_hash(s, hash);
     itg_strategy_codes_name(hash, name);
-    unsigned char *data = malloc(bytes);
-    char *to = beside(path, name);
-    itg_status status =
-        data && to ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", name);
-    for (int32_t e = 0; e < s->edge_count && status == ITG_OK; at += edge_bytes(&s->edges[e++]))
-        if (s->edges[e].codes) memcpy(data + at, s->edges[e].codes, edge_bytes(&s->edges[e]));
-    bool there = status == ITG_OK && access(to, F_OK) == 0;
-    if (status == ITG_OK) status = itg_file_write(to, data, bytes, err);
-    free(data);
+    char *to = itg_path_beside(path, name);
+    if (!to) return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", name);
+    bool there = access(to, F_OK) == 0;
+    itg_status status = itg_file_write(to, codes->data, codes->bytes, err);
     if (status == ITG_OK && !there)
         *made = to;
     else
@@ -105,31 +98,39 @@ static itg_status take_edges(itg_strategy *s, const char *file, const unsigned c
     return ITG_OK;
 }
 
-static itg_status check_file(const itg_strategy *s, const char *file, const unsigned char *data,
-                             size_t found, const unsigned char hash[32], itg_error *err)
+static itg_status check_file(const itg_strategy *s, const char *file, const itg_buffer *codes,
+                             const unsigned char hash[32], itg_error *err)
 {
     size_t bytes = itg_strategy_codes_bytes(s);
     unsigned char actual[32];
     char expected[65], hex[65];
-    if (found != bytes)
-        return itg_fail(err, ITG_BAD_FILE, "%s: has %zu bytes, expected %zu", file, found, bytes);
-    itg_sha256_of(data, found, actual);
+    if (codes->bytes != bytes)
+        return itg_fail(err, ITG_BAD_FILE, "%s: has %zu bytes, expected %zu", file, codes->bytes,
+                        bytes);
+    itg_sha256_of(codes->data, bytes, actual);
     if (memcmp(actual, hash, sizeof actual) == 0) return ITG_OK;
     itg_sha256_hex(hash, expected);
     itg_sha256_hex(actual, hex);
     return itg_fail(err, ITG_MISMATCH, "%s: its SHA-256 is %s, expected %s", file, hex, expected);
 }
 
+itg_status itg_strategy_codes_take(itg_strategy *s, const char *file, const itg_buffer *codes,
+                                   const unsigned char hash[32], itg_error *err)
+{
+    itg_status status = check_file(s, file, codes, hash, err);
+    return status == ITG_OK ? take_edges(s, file, codes->data, err) : status;
+}
+
 itg_status itg_strategy_codes_read(itg_strategy *s, const char *path, const char *name,
                                    const unsigned char hash[32], itg_error *err)
 {
     unsigned char *data = NULL;
-    size_t found = 0;
-    char *file = beside(path, name);
+    itg_buffer codes = {0};
+    char *file = itg_path_beside(path, name);
     if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", name);
-    itg_status status = itg_file_read(file, itg_strategy_codes_bytes(s), &data, &found, err);
-    if (status == ITG_OK) status = check_file(s, file, data, found, hash, err);
-    if (status == ITG_OK) status = take_edges(s, file, data, err);
+    itg_status status = itg_file_read(file, itg_strategy_codes_bytes(s), &data, &codes.bytes, err);
+    codes.data = data;
+    if (status == ITG_OK) status = itg_strategy_codes_take(s, file, &codes, hash, err);
     free(data);
     free(file);
     return status;

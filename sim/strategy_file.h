@@ -22,37 +22,33 @@ typedef struct itg_strategy_file {
                            For show, not written again */
 } itg_strategy_file;
 
-/* graph gives the names of edges and nodes. Codes of weights become a file of their own in the same
- * folder, named by their hash. Both are written whole, or neither. */
-itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph,
-                                   const char *path, itg_error *err);
+/* itg_strategy_open, _save, their pairs for memory, and _close: intaglio.h. Edges are matched by
+ * (value, node, slot); codes that the quantizers do not have are refused. */
+/* graph gives the names of edges and nodes. */
 itg_status itg_strategy_file_text(const itg_strategy_file *file, const itg_graph *graph,
                                   itg_strbuf *out, itg_error *err);
 /* SHA-256 of the strategy as a file: of the file that it was read from, else as it would be saved.
  */
 itg_status itg_strategy_file_hash(const itg_strategy_file *file, const itg_graph *graph,
                                   unsigned char out[32], itg_error *err);
-/* Refused for another model (source hash), or another prepared graph. Edges are matched by (value,
- * node, slot). Reads the file with the codes, too, and refuses codes that the quantizers do not
- * have.
- */
-itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,
-                                  itg_error *err);
-void itg_strategy_file_destroy(itg_strategy_file *file);
-
 /* ---- weight codes (strategy_codes.c) ---- */
 size_t itg_strategy_codes_bytes(const itg_strategy *s); /* of the file; 0: there is none */
 void itg_strategy_codes_hash(const itg_strategy *s, unsigned char out[32]);
 void itg_strategy_codes_name(const unsigned char hash[32], char out[72]);
-/* Writes the file for a strategy file at path. *made: the path of a file that was not there before
+/* The bytes of the file; data NULL: there is none. */
+itg_status itg_strategy_codes_pack(const itg_strategy *s, itg_buffer *out, itg_error *err);
+/* Writes them beside a strategy file at path. *made: the path of a file that was not there before
  * (caller frees), or NULL. */
-itg_status itg_strategy_codes_write(const itg_strategy *s, const char *path, char **made,
-                                    itg_error *err);
+itg_status itg_strategy_codes_write(const itg_strategy *s, const itg_buffer *codes,
+                                    const char *path, char **made, itg_error *err);
 /* Where an edge's code_count is above 0, it becomes the number of elements of the edge's value.
  * Returns the bytes of the file that such a strategy has. */
 size_t itg_strategy_codes_expect(itg_strategy *s, const itg_graph *g);
-/* Reads the codes of every edge whose code_count is above 0; name: as the strategy file at path
- * says, relative to its folder. */
+/* Takes the codes of every edge whose code_count is above 0 from the bytes of the file, which
+ * errors call `file`; or reads them from it: name as the strategy file at path says, relative to
+ * its folder. */
+itg_status itg_strategy_codes_take(itg_strategy *s, const char *file, const itg_buffer *codes,
+                                   const unsigned char hash[32], itg_error *err);
 itg_status itg_strategy_codes_read(itg_strategy *s, const char *path, const char *name,
                                    const unsigned char hash[32], itg_error *err);
 

@@ -1,5 +1,5 @@
 /* Strategy files, read: every member is checked against the graph before anything is kept. */
-#include "base/json_take.h"
+#include "base/user_metric.h"
 #include "sim/strategy_file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +9,10 @@ typedef struct reader {
     itg_json_taker t;
     const itg_graph *g;
     itg_strategy *s;
+    const itg_buffer *codes; /* of weights; NULL: in their file */
 } reader;
 
-void itg_strategy_file_destroy(itg_strategy_file *file)
+void itg_strategy_close(itg_strategy_file *file)
 {
     if (!file) return;
     itg_strategy_destroy(file->strategy);
@@ -81,8 +82,7 @@ static void read_bias(reader *r, const itg_json_value *array, itg_edge_choice *e
     size_t count = count_channels(r, array, "biases");
     if (count == 0) return;
     float *bias = itg_arena_array(r->s->arena, count, sizeof *bias);
-    if (!bias)
-        itg_json_refuse(&r->t, array, ITG_NO_MEMORY, "no memory for %zu biases", count);
+    if (!bias) itg_json_refuse(&r->t, array, ITG_NO_MEMORY, "no memory for %zu biases", count);
     for (size_t i = 0; i < count && r->t.status == ITG_OK; i++) {
         double value = read_hex(r, itg_json_at(array, i));
         bias[i] = (float)value;
@@ -211,7 +211,9 @@ static void read_codes(reader *r, const itg_json_value *strategy)
     if (name && (*name == '/' || *name == '\0'))
         itg_json_refuse(&r->t, file, ITG_BAD_FILE, "expected a path relative to this file");
     if (r->t.status != ITG_OK) return;
-    itg_status status = itg_strategy_codes_read(r->s, itg_json_source(r->t.json), name, hash, &why);
+    itg_status status =
+        r->codes ? itg_strategy_codes_take(r->s, name, r->codes, hash, &why)
+                 : itg_strategy_codes_read(r->s, itg_json_source(r->t.json), name, hash, &why);
     if (status != ITG_OK) itg_json_refuse(&r->t, file, status, "%s", why.message);
 }
 
@@ -328,11 +330,13 @@ void itg_results_read(const itg_json *json, itg_score *out)
         (v = itg_json_find(results, "samples")) == NULL ||
         itg_json_get_int(json, v, 1, INT64_C(1) << 53, &r.samples, NULL) != ITG_OK)
         return;
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         if ((v = itg_json_find(results, itg_metric_about((itg_metric)m)->name)) == NULL ||
             itg_json_get_number(json, v, &r.value[m], NULL) != ITG_OK ||
             !itg_metric_allows((itg_metric)m, r.value[m]))
             r.value[m] = (double)NAN;
+    itg_json_taker t = {json, NULL, ITG_OK};
+    itg_user_metrics_read(&t, results, r.user, &r.value[ITG_METRIC_USER1]);
     *out = r;
 }
 
@@ -345,33 +349,48 @@ itg_status itg_strategy_model_options(const char *path, itg_model_options *out, 
     const itg_json_value *strategy = itg_json_find(itg_json_root(json), "strategy");
     const itg_json_value *v = strategy ? itg_json_find(strategy, "equalized") : NULL;
     if (v) (void)itg_json_get_bool(json, v, &equalized, NULL); /* what is wrong, reading tells */
-    out->no_equalize = !equalized;
+    *out = (itg_model_options){ITG_MODEL_OPTIONS_VERSION, .no_equalize = !equalized};
     itg_json_destroy(json);
     return ITG_OK;
 }
 
-itg_status itg_strategy_file_read(const char *path, const itg_graph *graph, itg_strategy_file **out,
-                                  itg_error *err)
+static itg_status open_text(const itg_graph *graph, const itg_buffer *text, const itg_buffer *codes,
+                            const char *name, itg_strategy_file **out, itg_error *err)
 {
     itg_json *json = NULL;
-    unsigned char *text = NULL;
-    size_t bytes = 0;
-    itg_status status = itg_file_read(path, ITG_STRATEGY_MAX_BYTES, &text, &bytes, err);
-    if (status != ITG_OK) return status;
     itg_strategy_file *file = calloc(1, sizeof *file);
-    status = file ? itg_json_parse((const char *)text, bytes, path, &json, err)
-                  : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
+    itg_status status = file ? itg_json_parse(text->data, text->bytes, name, &json, err)
+                             : itg_fail(err, ITG_NO_MEMORY, "no memory for %s", name);
     if (status == ITG_OK) {
-        reader r = {{json, err, ITG_OK}, graph, NULL};
-        itg_sha256_of(text, bytes, file->source_hash);
+        reader r = {{json, err, ITG_OK}, graph, NULL, codes};
+        itg_sha256_of(text->data, text->bytes, file->source_hash);
         status = read_all(&r, file);
         if (status == ITG_OK) itg_results_read(json, &file->recorded);
     }
     itg_json_destroy(json);
-    free(text);
     if (status != ITG_OK)
-        itg_strategy_file_destroy(file);
+        itg_strategy_close(file);
     else
         *out = file;
+    return status;
+}
+
+itg_status itg_strategy_open_memory(const itg_model *model, const itg_buffer *text,
+                                    const itg_buffer *codes, const char *name,
+                                    itg_strategy_file **out, itg_error *err)
+{
+    const itg_buffer none = {"", 0};
+    return open_text(model, text, codes ? codes : &none, name, out, err);
+}
+
+itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
+                             itg_error *err)
+{
+    unsigned char *data = NULL;
+    itg_buffer text = {0};
+    itg_status status = itg_file_read(path, ITG_STRATEGY_MAX_BYTES, &data, &text.bytes, err);
+    text.data = data;
+    if (status == ITG_OK) status = open_text(model, &text, NULL, path, out, err);
+    free(data);
     return status;
 }

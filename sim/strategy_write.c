@@ -1,5 +1,5 @@
 /* Strategy files, written. */
-#include "base/json_write.h"
+#include "base/user_metric.h"
 #include "sim/strategy_file.h"
 #include <math.h>
 #include <stdlib.h>
@@ -104,10 +104,11 @@ static void put_results(itg_json_writer *w, const itg_score *r)
     if (r->samples == 0) return;
     itg_json_begin(w, "results", '{');
     itg_json_put_int(w, "samples", r->samples);
-    for (int m = 0; m < ITG_METRIC_COUNT; m++)
+    for (int m = 0; m < ITG_METRIC_USER1; m++)
         if (isfinite(r->value[m]))
             itg_json_put(w, itg_metric_about((itg_metric)m)->name, "%.17g", r->value[m]);
     itg_json_put_hash(w, "digest", r->digest);
+    itg_user_metrics_write(w, r->user, &r->value[ITG_METRIC_USER1]);
     itg_json_end(w, '}');
 }
 
@@ -196,17 +197,39 @@ static itg_status check_text(const itg_strbuf *text, const char *path, itg_error
                             : itg_prefix_error(err, status, "what is written cannot be read");
 }
 
-itg_status itg_strategy_file_write(const itg_strategy_file *file, const itg_graph *graph,
-                                   const char *path, itg_error *err)
+static itg_status save(const itg_strategy_file *file, const itg_graph *graph, const char *name,
+                       itg_strbuf *text, itg_buffer *codes, itg_error *err)
+{
+    itg_status status = itg_strategy_file_text(file, graph, text, err);
+    if (status == ITG_OK) status = check_text(text, name, err);
+    return status == ITG_OK ? itg_strategy_codes_pack(file->strategy, codes, err) : status;
+}
+
+itg_status itg_strategy_save_memory(const itg_strategy_file *file, const itg_model *model,
+                                    itg_buffer *text, itg_buffer *codes, itg_error *err)
+{
+    itg_strbuf made = {0};
+    itg_status status = save(file, model, "the strategy", &made, codes, err);
+    if (status == ITG_OK)
+        *text = (itg_buffer){made.text, made.length};
+    else
+        itg_strbuf_deinit(&made);
+    return status;
+}
+
+itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
+                             const char *path, itg_error *err)
 {
     itg_strbuf text = {0};
-    itg_status status = itg_strategy_file_text(file, graph, &text, err);
-    if (status == ITG_OK) status = check_text(&text, path, err);
-    char *codes = NULL;
-    if (status == ITG_OK) status = itg_strategy_codes_write(file->strategy, path, &codes, err);
+    itg_buffer codes = {0};
+    char *made = NULL;
+    itg_status status = save(file, model, path, &text, &codes, err);
+    if (status == ITG_OK)
+        status = itg_strategy_codes_write(file->strategy, &codes, path, &made, err);
     if (status == ITG_OK) status = itg_file_write(path, text.text, text.length, err);
-    if (status != ITG_OK && codes) (void)remove(codes);
-    free(codes);
+    if (status != ITG_OK && made) (void)remove(made);
+    free(made);
+    free(codes.data);
     itg_strbuf_deinit(&text);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Each block starts with its own size, so that what is freed is given back. */
+/* Each block starts with its size, so that freeing returns it to the budget. */
 #include <stdlib.h>
 #include "graph/onnx/budget.h"
 

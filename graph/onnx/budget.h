@@ -1,6 +1,6 @@
-/* An allocator for protobuf-c that gives out at most `limit` bytes, bookkeeping included. A small
- * file can ask for a hundred times its size (two bytes make an empty tensor); a real model stays
- * far below the stated multiple. */
+/* An allocator for protobuf-c with a limit, bookkeeping included. A small file can need a hundred
+ * times its size, because two bytes make an empty tensor; real models need far less than the
+ * multiple below. */
 #ifndef ITG_BUDGET_H
 #define ITG_BUDGET_H
 #include <protobuf-c/protobuf-c.h>

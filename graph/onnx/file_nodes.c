@@ -56,23 +56,17 @@ static itg_status copy_bytes(const ProtobufCBinaryData *bytes, itg_arena *arena,
     return ITG_OK;
 }
 
-static itg_status copy_list(const void *items, size_t count, size_t size, itg_arena *arena,
-                            itg_onnx_attr *out, const void **to, itg_error *err)
+static const void *copy_list(const void *items, size_t count, size_t size, itg_arena *arena,
+                             itg_onnx_attr *out)
 {
-    void *copy = itg_arena_array(arena, count > 0 ? count : 1, size);
-    if (!copy) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
-    if (count > 0) memcpy(copy, items, count * size);
-    *to = copy;
     out->count = (int64_t)count;
-    return ITG_OK;
+    return itg_arena_copy(arena, items, count * size);
 }
 
 static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *arena,
                                 itg_onnx_attr *out, itg_error *err)
 {
     int32_t type = a->ref_attr_name ? 0 : attribute_type(a);
-    const void *list = NULL;
-    itg_status status = ITG_OK;
     switch (type) {
     case TYPE_FLOAT:
         out->type = ITG_ATTR_FLOAT;
@@ -87,14 +81,12 @@ static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *are
         return copy_bytes(&a->s, arena, &out->s, err);
     case TYPE_FLOATS:
         out->type = ITG_ATTR_FLOATS;
-        status = copy_list(a->floats, a->n_floats, sizeof *a->floats, arena, out, &list, err);
-        out->floats = list;
-        return status;
+        out->floats = copy_list(a->floats, a->n_floats, sizeof *a->floats, arena, out);
+        return out->floats ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
     case TYPE_INTS:
         out->type = ITG_ATTR_INTS;
-        status = copy_list(a->ints, a->n_ints, sizeof *a->ints, arena, out, &list, err);
-        out->ints = list;
-        return status;
+        out->ints = copy_list(a->ints, a->n_ints, sizeof *a->ints, arena, out);
+        return out->ints ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
     case TYPE_TENSOR:
         out->type = ITG_ATTR_TENSOR;
         if (!a->t) return itg_fail(err, ITG_BAD_FILE, "a tensor is expected and absent");
@@ -133,17 +125,11 @@ static itg_status index_attributes(itg_arena *arena, itg_onnx_node *node, itg_er
 
 const itg_onnx_attr *itg_onnx_attr_find(const itg_onnx_node *node, const char *name)
 {
-    int32_t first = 0, end = node->attr_count;
-    while (first < end) {
-        int32_t middle = first + (end - first) / 2;
-        int order = strcmp(name, node->sorted[middle]->name);
-        if (order == 0) return node->sorted[middle];
-        if (order < 0)
-            end = middle;
-        else
-            first = middle + 1;
-    }
-    return NULL;
+    const itg_onnx_attr wanted = {.name = name}, *key = &wanted;
+    if (node->attr_count == 0) return NULL;
+    const itg_onnx_attr *const *found =
+        bsearch(&key, node->sorted, (size_t)node->attr_count, sizeof *node->sorted, by_name);
+    return found ? *found : NULL;
 }
 
 static itg_status convert_attributes(const ItgOnnx__NodeProto *proto, itg_arena *arena,

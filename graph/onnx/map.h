@@ -1,8 +1,7 @@
-/* How a node of a file becomes a node of the graph. ops.def says how many inputs and which
- * attributes an operator has, in which opsets; numbers, flags and names are read by it. What is
- * special about an operator stands in the table of its family (map_*.c). Whatever an old opset
- * writes as an attribute and a newer one as an input leaves here as an input, a constant made for
- * it; Clip's bounds alone stay attributes when they are. */
+/* Turns a node of a file into a node of the graph. ops.def lists the inputs and attributes of each
+ * operator and opset; numbers, flags and names are read by it. The tables of the families (map_*.c)
+ * hold what is special about an operator. An attribute of an old opset that is an input in a newer
+ * one becomes a constant input; only Clip's bounds stay attributes. */
 #ifndef ITG_ONNX_MAP_H
 #define ITG_ONNX_MAP_H
 #include "graph/onnx/onnx_write.h"
@@ -28,7 +27,7 @@ typedef enum itg_file_attr_use {
     ITG_FILE_IGNORED /* without meaning for inference */
 } itg_file_attr_use;
 
-/* An attribute of a file that no member of itg_attrs holds. */
+/* An attribute of a file without a member in itg_attrs. */
 typedef struct itg_file_attr {
     const char *name;
     itg_file_attr_use use;
@@ -38,7 +37,7 @@ typedef struct itg_file_attr {
 
 typedef struct itg_op_rule {
     itg_op op;
-    /* Reads lists, AUTO_PAD and MAPPED attributes, and checks. NULL: there is nothing to do. */
+    /* Reads and checks lists, AUTO_PAD and MAPPED attributes. NULL: nothing to do. */
     itg_status (*map)(itg_map_node *node, itg_error *err);
     itg_file_attr attrs[4]; /* ends at name NULL */
 } itg_op_rule;
@@ -49,31 +48,30 @@ typedef struct itg_op_family {
 } itg_op_family;
 extern const itg_op_family itg_map_window, itg_map_reduce, itg_map_shape, itg_map_slice;
 
-/* Number of inputs and attributes as ops.def states them, then the operator's map function. On
- * success the node is ready to be added. */
+/* Checks the number of inputs, reads the attributes by ops.def and calls the operator's map
+ * function. On success the node is ready to be added. */
 itg_status itg_map_apply(itg_map_node *node, itg_error *err);
 
 /* ---- for map functions ---- */
 /* "net.onnx: node 17 'conv1' (Conv): message" */
 itg_status itg_map_fail(const itg_map_node *node, itg_error *err, itg_status code,
                         const char *format, ...) ITG_PRINTF(4, 5);
-/* Optional attributes; *out stays where it is absent (*count: -1). A wrong type is an error, lo and
- * hi hold for each. */
+/* Reads an optional attribute. If it is absent, *out keeps its value (*count: -1). A wrong type, or
+ * a number outside [lo, hi], is an error. */
 itg_status itg_map_int(const itg_map_node *node, const char *name, int64_t lo, int64_t hi,
                        int64_t *out, itg_error *err);
 itg_status itg_map_string(const itg_map_node *node, const char *name, const char **out,
                           itg_error *err);
 itg_status itg_map_ints(const itg_map_node *node, const char *name, int64_t lo, int64_t hi,
                         const int64_t **out, int32_t *count, itg_error *err);
-/* A new constant at input `slot`, which the file left out; slots between become left out. dims
- * NULL: rank 0. */
+/* Adds a constant at input `slot`, which the file leaves out; slots in between become left out. */
 itg_status itg_map_add_input(itg_map_node *node, int32_t slot, const char *suffix,
                              const itg_tensor *tensor, itg_error *err);
-/* The list attribute `name` (at most ITG_MAX_RANK numbers) as input `slot`, an int64 constant;
- * absent: nothing happens. */
+/* Turns the list attribute `name` (at most ITG_MAX_RANK numbers) into the int64 constant input
+ * `slot`. Does nothing if it is absent. */
 itg_status itg_map_ints_to_input(itg_map_node *node, const char *name, int32_t slot,
                                  itg_error *err);
-/* The same with a list 'axes' and slot 1: a map function. */
+/* A map function: the same for the list 'axes' and slot 1. */
 itg_status itg_map_axes(itg_map_node *node, itg_error *err);
 bool itg_map_has(const itg_map_node *node, const char *name);
 /* The constant at an input slot, or false. */

@@ -1,4 +1,4 @@
-/* Operators that change shape or element type and no number. */
+/* Operators that change shape or element type only. */
 #include "graph/onnx/map.h"
 
 /* Absent: perm[0] stays -1, the order is reversed. */

@@ -349,24 +349,34 @@ static void close_model(itg_onnx_writer *w)
     g->n_output = w->outputs.count;
 }
 
-itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err)
+itg_status itg_onnx_writer_pack(itg_onnx_writer *w, const char *name, itg_buffer *out,
+                                itg_error *err)
 {
     if (w->error.code != ITG_OK)
-        return itg_fail(err, w->error.code, "%s: %s", path, w->error.message);
+        return itg_fail(err, w->error.code, "%s: %s", name, w->error.message);
     close_model(w);
     size_t bytes = itg_onnx__model_proto__get_packed_size(&w->model);
     if (bytes > ITG_WIRE_MAX_BYTES)
         return itg_fail(err, ITG_LIMIT,
-                        "%s: the model has %zu bytes; ONNX files have at most 2 GiB", path, bytes);
+                        "%s: the model has %zu bytes; ONNX files have at most 2 GiB", name, bytes);
     unsigned char *packed = malloc(bytes > 0 ? bytes : 1);
-    if (!packed) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %zu bytes", path, bytes);
+    if (!packed) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %zu bytes", name, bytes);
     itg_onnx__model_proto__pack(&w->model, packed);
     /* The reader's limits are the writer's. */
-    itg_status status = itg_wire_scan(packed, bytes, ITG_WIRE_MODEL, path, err);
-    if (status != ITG_OK)
-        itg_prefix_error(err, status, "what is written cannot be read");
-    else
-        status = itg_file_write(path, packed, bytes, err);
-    free(packed);
+    itg_status status = itg_wire_scan(packed, bytes, ITG_WIRE_MODEL, name, err);
+    if (status != ITG_OK) {
+        free(packed);
+        return itg_prefix_error(err, status, "what is written cannot be read");
+    }
+    *out = (itg_buffer){packed, bytes};
+    return ITG_OK;
+}
+
+itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err)
+{
+    itg_buffer packed = {0};
+    itg_status status = itg_onnx_writer_pack(w, path, &packed, err);
+    if (status == ITG_OK) status = itg_file_write(path, packed.data, packed.bytes, err);
+    free(packed.data);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Writing and reading ONNX files for other folders, without protobuf types in the interface. */
+/* Writing and reading ONNX files, without protobuf types in the interface. */
 #ifndef ITG_ONNX_WRITE_H
 #define ITG_ONNX_WRITE_H
 #include "graph/graph.h"
@@ -16,7 +16,7 @@ void itg_onnx_writer_input(itg_onnx_writer *w, const char *name, itg_dtype dtype
 void itg_onnx_writer_output(itg_onnx_writer *w, const char *name, itg_dtype dtype,
                             const itg_shape *shape);
 void itg_onnx_writer_initializer(itg_onnx_writer *w, const char *name, const itg_tensor *tensor);
-/* Of type INT4, two elements a byte; codes within -8..7. */
+/* An initializer of type INT4, two elements a byte; codes are in -8..7. */
 void itg_onnx_writer_int4(itg_onnx_writer *w, const char *name, const itg_shape *shape,
                           const int8_t *codes);
 void itg_onnx_writer_metadata(itg_onnx_writer *w, const char *key, const char *value);
@@ -31,7 +31,11 @@ void itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value);
 void itg_onnx_writer_floats(itg_onnx_writer *w, const char *name, const float *values,
                             int64_t count);
 void itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *value);
-/* No file where it would be beyond the limits of readers (wire_scan.h). */
+/* The bytes of the file, which errors call `name`. Fails if the model exceeds the limits of readers
+ * (wire_scan.h). */
+itg_status itg_onnx_writer_pack(itg_onnx_writer *w, const char *name, itg_buffer *out,
+                                itg_error *err);
+/* The same into a file; none is written on failure. */
 itg_status itg_onnx_writer_save(itg_onnx_writer *w, const char *path, itg_error *err);
 
 /* ---- reader: a checked, flat view (wire scan and memory budget as in itg_onnx_import) ---- */

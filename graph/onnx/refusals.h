@@ -1,4 +1,4 @@
-/* Everything that keeps a file from being imported: collected, counted by kind, told at once. */
+/* Collects all reasons why a file cannot be imported, counted by kind. */
 #ifndef ITG_ONNX_REFUSALS_H
 #define ITG_ONNX_REFUSALS_H
 #include "graph/onnx/onnx_write.h"
@@ -14,13 +14,13 @@ struct itg_refusals {
     itg_error first; /* as if it were the only one */
 };
 
-/* Counts one refusal. where: the node or value; help: what would make it work, a constant; told:
- * the message of this one alone. */
+/* Adds a refusal. where: the node or value. help: how to avoid it, a string constant. told: its
+ * message. */
 void itg_refusals_add(itg_refusals *all, const char *what, const char *why, const char *help,
                       const char *where, const itg_error *told);
 void itg_refusals_add_node(itg_refusals *all, const itg_onnx_node *node, int32_t index,
                            const itg_error *told);
-/* The first refusal's message, with the number of those of its kind, then the other kinds; returns
- * ITG_UNSUPPORTED. */
+/* Returns ITG_UNSUPPORTED. The message is the first refusal's, with the number of its kind,
+ * followed by the other kinds. */
 itg_status itg_refusals_fail(const itg_refusals *all, itg_error *err);
 #endif

@@ -4,11 +4,10 @@
 #include "graph/onnx/tensor_types.h"
 #include "onnx.pb-c.h"
 
-/* The elements in host byte order, in the arena; data is never NULL, also without elements. FLOAT16
- * and BFLOAT16 become F32, which holds each of their values; BOOL becomes 0 or 1. Refused: other
- * types, external data, segments, negative or too large dimensions, a number of elements that is
- * not the shape's, values outside their type. The message starts with what is wrong ("element
- * type..."); the caller prefixes the place. */
+/* Copies the elements in host byte order to the arena; data is not NULL even without elements.
+ * FLOAT16 and BFLOAT16 become F32; BOOL becomes 0 or 1. Fails for other types, external data,
+ * segments, negative or too large dimensions, a wrong number of elements, and values outside their
+ * type. The message starts with the cause ("element type..."); the caller adds the place. */
 itg_status itg_onnx_tensor_convert(const ItgOnnx__TensorProto *proto, itg_arena *arena,
                                    itg_tensor *out, itg_error *err);
 #endif

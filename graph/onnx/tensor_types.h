@@ -1,12 +1,12 @@
-/* ONNX's numbers of element types (TensorProto.DataType). */
+/* Element types of ONNX (TensorProto.DataType). */
 #ifndef ITG_ONNX_TENSOR_TYPES_H
 #define ITG_ONNX_TENSOR_TYPES_H
 #include "base/base.h"
 
 const char *
 itg_onnx_type_name(int32_t type); /* "FLOAT16"; "unknown" for a number that has no name */
-/* The same type here; false: there is none (FLOAT16 among them: only constants of it can be read,
- * see tensor_read.h). */
+/* The dtype of an element type. false: there is none; also for FLOAT16, of which only constants can
+ * be read (tensor_read.h). */
 bool itg_onnx_type_to_dtype(int32_t type, itg_dtype *out);
 int32_t itg_onnx_type_of(itg_dtype dtype);
 #endif

@@ -1,7 +1,6 @@
-/* A walk over protobuf wire format before any parser sees it. It allocates nothing and keeps an
- * explicit stack, so that no file can make it recurse or grow. What it accepts is well nested,
- * bounded in every count below, has every known field in its declared wire type, no second copy of
- * a single embedded message, and strings that are UTF-8 without NUL. */
+/* Checks protobuf wire format before it is parsed. It allocates nothing and does not recurse. An
+ * accepted message is well nested and within the limits below; known fields have their declared
+ * wire type; single embedded messages occur once; strings are UTF-8 without NUL. */
 #ifndef ITG_WIRE_SCAN_H
 #define ITG_WIRE_SCAN_H
 #include "base/base.h"
@@ -10,8 +9,8 @@
 #define ITG_WIRE_MAX_DEPTH 16
 #define ITG_WIRE_MAX_MESSAGES ((int64_t)1 << 22)
 #define ITG_WIRE_MAX_FIELDS ((int64_t)1 << 24)
-/* What a program's file says of its edges and layers is one string: some 500 bytes a node of short
- * names, of which preparation takes up to 16384. */
+/* A program's file describes its edges and layers in one string, about 500 bytes a node with short
+ * names; preparation accepts up to 16384 nodes. */
 #define ITG_WIRE_MAX_STRING ((size_t)1 << 28)
 
 typedef enum itg_wire_root { ITG_WIRE_MODEL, ITG_WIRE_TENSOR } itg_wire_root;

@@ -11,7 +11,13 @@
  * destroy; these accept NULL. A string returned through `char **` is freed with itg_free; a `const
  * char *` that is returned belongs to the object it came from. The library does not print, exit or
  * read the clock. Several threads may read one object at the same time. threads 0: one for each
- * processor. */
+ * processor.
+ *
+ * Structs of options and hooks begin with their version and are initialized with a macro of their
+ * name: itg_run_options o = ITG_RUN_OPTIONS_INIT (in C also {ITG_RUN_OPTIONS_VERSION, .threads =
+ * 1}); all other members are then zero, which means the default. A version that is not the
+ * library's, 0 among them, is ITG_BAD_ARGUMENT. A pointer to options may be NULL where that is
+ * said: the defaults. */
 #ifndef INTAGLIO_H
 #define INTAGLIO_H
 #include <intaglio/types.h>
@@ -22,6 +28,14 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+/* clang-format off */
+#ifdef __cplusplus
+#define ITG_INIT(version_) {version_}
+#else
+#define ITG_INIT(version_) {.version = version_}
+#endif
+/* clang-format on */
+
 const char *itg_engine_version(void); /* "0.1.0" */
 void itg_free(void *memory);
 
@@ -29,11 +43,14 @@ void itg_free(void *memory);
 /* The network of a file, prepared: normalized for quantization (docs/preparation.md). */
 typedef struct itg_graph itg_model;
 typedef struct itg_model_options {
+    int32_t version;
     bool no_equalize; /* skip cross-layer equalization (docs/preparation.md 5.5), which changes no
                          float result: for comparison */
 } itg_model_options;
+#define ITG_MODEL_OPTIONS_VERSION 1
+#define ITG_MODEL_OPTIONS_INIT ITG_INIT(ITG_MODEL_OPTIONS_VERSION)
 /* Imports a file (opset 7..21) and prepares it: batch 1, constants folded, operators fused, a
- * Softmax at the end left off. options NULL: all zero. A strategy fits only a model that was
+ * Softmax at the end left off. options NULL: the defaults. A strategy fits only a model that was
  * prepared with the same options. */
 itg_status itg_model_open(const char *path, const itg_model_options *options, itg_model **out,
                           itg_error *err);
@@ -135,10 +152,10 @@ itg_status itg_data_stream_open(const char *path, int64_t limit, itg_data_stream
                                 itg_error *err);
 void itg_data_stream_close(itg_data_stream *stream);
 int64_t itg_data_stream_samples(const itg_data_stream *stream);
-/* Class numbers from a file: [samples], to be freed with itg_free. Fails if there are more or
- * fewer. */
-itg_status itg_data_labels_open(const char *path, int64_t limit, int64_t samples, int64_t **out,
-                                itg_error *err);
+/* Labels are data too, one entry a sample. Whole numbers in [samples] or [samples, 1] are classes
+ * if the model's first output is one of classes (itg_model_is_classifier); an array with as many
+ * elements a sample as the first output has are targets, what the output should be. Others are for
+ * a metric of the calling program (itg_user_metric) alone. */
 
 #define ITG_MAX_CHANNELS 16
 /* The order of the samples' axes compared with the model's input. */
@@ -184,10 +201,13 @@ itg_status itg_calibrate_model(const itg_model *model, const itg_dataset *data,
                                const itg_preprocess *p, int threads, itg_stats **out,
                                itg_error *err);
 typedef struct itg_calibrate_options {
+    int32_t version;
     itg_float_kernels kernels; /* ITG_FLOAT_ONEDNN: other machines may get other statistics */
     int threads;
     itg_stop stop;
 } itg_calibrate_options;
+#define ITG_CALIBRATE_OPTIONS_VERSION 1
+#define ITG_CALIBRATE_OPTIONS_INIT ITG_INIT(ITG_CALIBRATE_OPTIONS_VERSION)
 /* The same on a stream that has not been read yet; memory does not grow with the samples. */
 itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
                                 const itg_preprocess *p, const itg_calibrate_options *options,
@@ -212,9 +232,12 @@ typedef struct itg_bits_range {
  */
 typedef struct itg_strategy_file itg_strategy_file;
 typedef struct itg_uniform_options {
+    int32_t version;
     int32_t weight_bits, activation_bits;
     itg_threshold_method activation_method, weight_method; /* itg_threshold_default() */
 } itg_uniform_options;
+#define ITG_UNIFORM_OPTIONS_VERSION 1
+#define ITG_UNIFORM_OPTIONS_INIT ITG_INIT(ITG_UNIFORM_OPTIONS_VERSION)
 itg_threshold_method itg_threshold_default(void);
 bool itg_threshold_from_name(const char *name, itg_threshold_method *out);
 const char *itg_threshold_name(itg_threshold_method method);
@@ -229,6 +252,7 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
  * float network's, in place of the nearest codes (docs/recover.md). Widths, and the thresholds of
  * activations, stay. The same strategy results on every machine. */
 typedef struct itg_recover_options {
+    int32_t version;
     const itg_dataset *data; /* samples to compare on; no labels */
     int64_t most_samples;    /* of data, from the first on; 0: 512 */
     int threads;
@@ -237,16 +261,26 @@ typedef struct itg_recover_options {
     void (*progress)(void *context, int32_t layer, int32_t layers);
     void *progress_context;
 } itg_recover_options;
+#define ITG_RECOVER_OPTIONS_VERSION 1
+#define ITG_RECOVER_OPTIONS_INIT ITG_INIT(ITG_RECOVER_OPTIONS_VERSION)
 itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
                                 const itg_recover_options *options, itg_error *err);
 /* Weight codes of a strategy are in a second file beside the first (docs/strategy-file.md): open
  * reads both, save writes both or neither. */
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
                              itg_error *err);
+/* The same, from the bytes of the two files; codes NULL: there is no second file. Errors call it
+ * `name`. */
+itg_status itg_strategy_open_memory(const itg_model *model, const itg_buffer *text,
+                                    const itg_buffer *codes, const char *name,
+                                    itg_strategy_file **out, itg_error *err);
 /* The options with which the model of a strategy file must be opened. */
 itg_status itg_strategy_model_options(const char *path, itg_model_options *out, itg_error *err);
 itg_status itg_strategy_save(const itg_strategy_file *file, const itg_model *model,
                              const char *path, itg_error *err);
+/* The same, as the bytes of the two files; codes->data NULL: there is no second one. */
+itg_status itg_strategy_save_memory(const itg_strategy_file *file, const itg_model *model,
+                                    itg_buffer *text, itg_buffer *codes, itg_error *err);
 itg_status itg_strategy_text(const itg_strategy_file *file, const itg_model *model, char **out,
                              itg_error *err); /* as it is saved */
 void itg_strategy_close(itg_strategy_file *file);
@@ -270,11 +304,31 @@ typedef struct itg_split_info {
     int64_t count[3]; /* by itg_split_part */
 } itg_split_info;
 itg_split_info itg_strategy_split(const itg_strategy_file *file);
-/* The samples of one part, and their labels (NULL if labels is). Fails if data does not have
- * info->samples samples. */
-itg_status itg_data_part(const itg_dataset *data, const int64_t *labels, const itg_split_info *info,
-                         itg_split_part part, itg_dataset **out, int64_t **out_labels,
-                         itg_error *err);
+/* The samples of one part; likewise their labels. Fails if data does not have info->samples
+ * samples. */
+itg_status itg_data_part(const itg_dataset *data, const itg_split_info *info, itg_split_part part,
+                         itg_dataset **out, itg_error *err);
+
+/* ---- a metric of the calling program ---- */
+/* What a program, or the float network, gave for a set of samples. */
+typedef struct itg_outputs {
+    int64_t samples;
+    int32_t count; /* of the model's outputs */
+    const itg_tensor
+        *outputs; /* [count]: float32, [samples, ...] row-major; codes are dequantized */
+    const itg_tensor *labels; /* [samples, ...], as they were given; NULL: none */
+} itg_outputs;
+/* A quality that the calling program computes. score is called once for each evaluation that saw
+ * all of its samples, with all outputs, so that it need not be a mean over samples; equal outputs
+ * must give equal results. It is called by any thread, one call at a time; what outputs points to
+ * is valid during the call. NaN or infinite: not known, which is worse than any number; a number
+ * outside the unit's range ends the evaluation with ITG_BAD_ARGUMENT. A trial is not stopped early
+ * (racing) because of it. */
+typedef struct itg_user_metric {
+    itg_user_info info;
+    double (*score)(void *context, const itg_outputs *outputs);
+    void *context;
+} itg_user_metric;
 
 /* ---- evaluation ---- */
 /* The value of a metric, stored or derived; NaN: not known. Derived ones:
@@ -289,12 +343,19 @@ itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file
                                  itg_annotated **out, itg_error *err);
 void itg_annotated_destroy(itg_annotated *annotated);
 itg_status itg_annotated_text(const itg_annotated *annotated, char **out, itg_error *err);
-/* Runs the strategy as docs/arithmetic.md defines it; with_agreement also runs the float model, for
- * agreement and distortion. The score is also kept in file, and saved with it. labels may be NULL.
- */
+typedef struct itg_simulate_options {
+    int32_t version;
+    const itg_dataset *labels;   /* NULL: none */
+    const itg_user_metric *user; /* [ITG_USER_METRICS]; NULL: none */
+    bool with_agreement;         /* also run the float model, for agreement and distortion */
+    int threads;
+} itg_simulate_options;
+#define ITG_SIMULATE_OPTIONS_VERSION 1
+#define ITG_SIMULATE_OPTIONS_INIT ITG_INIT(ITG_SIMULATE_OPTIONS_VERSION)
+/* Runs the strategy as docs/arithmetic.md defines it. The score is also kept in file, and saved
+ * with it. options NULL: the defaults. */
 itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const itg_dataset *data,
-                        const int64_t *labels, bool with_agreement, int threads, itg_score *out,
-                        itg_error *err);
+                        const itg_simulate_options *options, itg_score *out, itg_error *err);
 
 /* Every edge compared with the float model, the worst SQNR first. */
 typedef struct itg_edge_report {
@@ -316,14 +377,18 @@ const itg_edge_report *itg_inspection_edge(const itg_inspection *inspection, int
 /* ---- realization ---- */
 typedef struct itg_program itg_program;
 typedef struct itg_realize_options {
+    int32_t version;
     bool allow_overflow; /* false: fail with ITG_UNBOUNDED if an accumulator might overflow */
 } itg_realize_options;
+#define ITG_REALIZE_OPTIONS_VERSION 1
+#define ITG_REALIZE_OPTIONS_INIT ITG_INIT(ITG_REALIZE_OPTIONS_VERSION)
 typedef struct itg_bound {
     int32_t node;   /* its index in the prepared graph, or in the program */
     int64_t lo, hi; /* the exact interval of all partial sums; limited to int64 */
     bool fits;
     itg_accumulator acc;
 } itg_bound;
+/* options NULL: the defaults. */
 itg_status itg_realize_program(const itg_annotated *annotated, const itg_realize_options *options,
                                itg_program **out, itg_error *err);
 void itg_program_destroy(itg_program *program);
@@ -332,7 +397,14 @@ void itg_program_destroy(itg_program *program);
  * was opened keeps what its file said. */
 itg_status itg_program_save(const itg_program *program, const itg_model *model,
                             const itg_strategy_file *file, const char *path, itg_error *err);
+/* The same, as the bytes of the file. */
+itg_status itg_program_save_memory(const itg_program *program, const itg_model *model,
+                                   const itg_strategy_file *file, itg_buffer *out, itg_error *err);
+/* Everything is checked: a damaged file is an error. */
 itg_status itg_program_open(const char *path, itg_program **out, itg_error *err);
+/* The same, from the bytes of a file. Errors call it `name`. */
+itg_status itg_program_open_memory(const void *data, size_t bytes, const char *name,
+                                   itg_program **out, itg_error *err);
 itg_status itg_program_preprocess(const itg_program *program, itg_preprocess *out,
                                   itg_error *err); /* as saved */
 itg_split_info itg_program_split(const itg_program *program);
@@ -349,8 +421,10 @@ itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_e
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
 #define ITG_MOST_BLOCK 4096
 typedef struct itg_run_options {
+    int32_t version;
     const itg_preprocess *preprocess; /* NULL: as saved (itg_program_preprocess) */
-    const int64_t *labels;            /* [samples]; NULL: none */
+    const itg_dataset *labels;        /* NULL: none */
+    const itg_user_metric *user;      /* [ITG_USER_METRICS]; NULL: none */
     /* Neither changes a result. block: samples that are computed together, at most ITG_MOST_BLOCK;
      * 0: chosen by the sizes of the values. */
     int threads;
@@ -363,7 +437,9 @@ typedef struct itg_run_options {
     const char *npy_path; /* writes the outputs as .npy, [samples, ...], one file each, named by
                              itg_program_npy_path; NULL: no files */
 } itg_run_options;
-/* Runs all samples. options NULL: all zero. */
+#define ITG_RUN_OPTIONS_VERSION 1
+#define ITG_RUN_OPTIONS_INIT ITG_INIT(ITG_RUN_OPTIONS_VERSION)
+/* Runs all samples. options NULL: the defaults. */
 itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
                            const itg_run_options *options, itg_score *out, itg_error *err);
 
@@ -459,11 +535,14 @@ typedef struct itg_emit_sizes {
     int64_t macs, weight_bytes, constant_bytes, arena_bytes;
 } itg_emit_sizes;
 typedef struct itg_emit_options {
+    int32_t version;
     const char *name;                 /* NULL: the program's, as a C identifier */
     int32_t samples;                  /* of the self-test; 0: 4 */
     const itg_dataset *data;          /* where they come from; NULL: random codes */
     const itg_preprocess *preprocess; /* for data; NULL: none */
 } itg_emit_options;
+#define ITG_EMIT_OPTIONS_VERSION 1
+#define ITG_EMIT_OPTIONS_INIT ITG_INIT(ITG_EMIT_OPTIONS_VERSION)
 /* Writes NAME.h, NAME.c and NAME_selftest.c, freestanding C99, into an existing folder
  * (docs/emit-c.md). ITG_UNSUPPORTED: the program is not integers alone, the error says why, and no
  * file is written. options and out may be NULL. */
@@ -495,20 +574,25 @@ double itg_hardware_limit(const itg_hardware *hw, itg_metric metric);
 typedef struct itg_constraint {
     itg_metric metric;
     double bound;     /* -INFINITY for a quality: no bound, but it becomes the goal's quality */
-    bool below_float; /* for a quality: the bound is the float network's value minus `bound` */
+    bool below_float; /* for a quality: it may be worse than the float network's by `bound` */
 } itg_constraint;
 #define ITG_MOST_OBJECTIVES 4
 #define ITG_MOST_CONSTRAINTS 12
 /* What a search looks for. A trial meets the goal if it is feasible and satisfies every constraint
  * and the hardware's own limits. The best trial is the one, among those, with the best first
  * objective; among equal ones, with the best second objective, and so on; docs/decisions.md says
- * how ties are broken. Objectives are costs to minimize, or one quality to maximize. A goal has one
+ * how ties are broken. Objectives are costs to minimize, or one quality to improve. A goal has one
  * quality: the one it names, else ACCURACY. All zero: minimize weight_bytes without constraints. */
 typedef struct itg_goal {
     itg_metric objectives[ITG_MOST_OBJECTIVES];
     itg_constraint constraints[ITG_MOST_CONSTRAINTS]; /* of different metrics */
     int32_t objective_count, constraint_count;        /* objective_count 0: weight_bytes */
+    /* Metrics that the calling program brings: user[i] is ITG_METRIC_USER1 + i. They are in every
+     * score of the search, and may be the goal's quality. */
+    itg_user_metric user[ITG_USER_METRICS];
 } itg_goal;
+/* As itg_metric_about; of a user's metric what the goal says, which must outlive the result. */
+itg_metric_info itg_goal_about(const itg_goal *goal, itg_metric metric);
 /* Adds a constraint; it replaces one on the same metric. False: there are too many. */
 bool itg_goal_constrain(itg_goal *goal, itg_metric metric, double bound, bool below_float);
 void itg_goal_release(itg_goal *goal, itg_metric metric); /* removes the constraint on it */
@@ -517,6 +601,7 @@ const itg_constraint *itg_goal_constraint(const itg_goal *goal, itg_metric metri
 itg_metric itg_goal_objective(const itg_goal *goal);
 itg_metric itg_goal_quality_metric(const itg_goal *goal);
 bool itg_goal_maximizes_quality(const itg_goal *goal);
+bool itg_goal_counts_classes(const itg_goal *goal); /* its quality is a share of the samples */
 /* "size", "size, cycles", "quality": as in the options' text; returns buffer. */
 const char *itg_goal_objectives_text(const itg_goal *goal, char *buffer, size_t size);
 double itg_goal_limit(const itg_goal *goal, itg_metric cost); /* largest allowed; 0: none */
@@ -525,9 +610,9 @@ double itg_goal_limit(const itg_goal *goal, itg_metric cost); /* largest allowed
 double itg_goal_drop(const itg_goal *goal);
 double itg_goal_least_sqnr(const itg_goal *goal);
 #define ITG_MOST_SQNR_DB 200.0 /* larger values count as this one */
-/* The goal's quality on one scale for all goals: a share from 0 to 1, or the SQNR in dB / 100, from
- * -2 to 2. Below ITG_QUALITY_KNOWN: not known. */
-#define ITG_QUALITY_KNOWN (-1.999)
+/* The goal's quality as searchers weigh it, larger is better: a share from 0 to 1, the SQNR in dB /
+ * 100 from -2 to 2, or a user's metric, negated where less of it is better. Searchers treat a
+ * difference of 0.01 as a point of top-1. If it is not known: less than any that is. */
 double itg_goal_quality(const itg_goal *goal, const itg_score *score);
 /* Whether a score satisfies the goal. floats: the float network's score on the same samples. */
 bool itg_goal_is_met(const itg_goal *goal, const itg_score *floats, const itg_score *score);
@@ -567,6 +652,7 @@ typedef struct itg_threshold_methods {
 #define ITG_SEARCHER_TEXT 128
 /* search_options.def lists what may be said of these members on a command line and in a log. */
 typedef struct itg_search_options {
+    int32_t version;
     /* A searcher's name, and parameters of its own that differ from their defaults:
      * "anneal:t0=0.5,cooling=0.98". "": "greedy". */
     char searcher[ITG_SEARCHER_TEXT];
@@ -598,6 +684,8 @@ typedef struct itg_search_options {
     const itg_trial *replay;
     int64_t replay_count;
 } itg_search_options;
+#define ITG_SEARCH_OPTIONS_VERSION 1
+#define ITG_SEARCH_OPTIONS_INIT ITG_INIT(ITG_SEARCH_OPTIONS_VERSION)
 /* All options that influence the result, as one JSON object: without threads, cache_bytes, block
  * and replay. */
 itg_status itg_search_options_text(const itg_search_options *options, char **out, itg_error *err);
@@ -606,6 +694,7 @@ itg_status itg_search_options_from_text(const char *text, const char *source,
                                         itg_search_options *out, itg_error *err);
 typedef struct itg_search_result itg_search_result;
 typedef struct itg_search_hooks {
+    int32_t version;
     void *context;
     double (*clock)(void *context); /* seconds; NULL: nothing is timed. Called by any thread */
     void (*progress)(void *context, const itg_trial *trial, const itg_trial *best, int64_t planned);
@@ -620,12 +709,12 @@ typedef struct itg_search_hooks {
      * NULL. */
     void (*note)(void *context, const char *text);
 } itg_search_hooks;
+#define ITG_SEARCH_HOOKS_VERSION 1
+#define ITG_SEARCH_HOOKS_INIT ITG_INIT(ITG_SEARCH_HOOKS_VERSION)
 /* The seed divides data into calibration and search samples, and a hold-out if none is given. */
 typedef struct itg_search_data {
-    const itg_dataset *data;
-    const int64_t *labels;
-    const itg_dataset *holdout; /* may be NULL */
-    const int64_t *holdout_labels;
+    const itg_dataset *data, *labels;
+    const itg_dataset *holdout, *holdout_labels; /* only data must be there */
 } itg_search_data;
 itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_preprocess *p,
                       const itg_search_data *data, const itg_search_options *options,

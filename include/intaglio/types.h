@@ -38,6 +38,12 @@ typedef struct itg_stop {
 const char *itg_status_name(itg_status status); /* "BAD_FILE" */
 const char *itg_status_text(itg_status status); /* "malformed file" */
 
+/* Bytes that belong to the caller, who frees data with itg_free. */
+typedef struct itg_buffer {
+    void *data;
+    size_t bytes;
+} itg_buffer;
+
 /* ---- element types ---- */
 typedef enum itg_dtype {
     ITG_F32,
@@ -196,6 +202,7 @@ typedef enum itg_metric {
 #include "metrics.def"
     ITG_METRIC_ALL
 } itg_metric;
+#define ITG_USER_METRICS 4 /* from ITG_METRIC_USER1 on, the last that a score holds */
 
 typedef enum itg_unit {
     ITG_UNIT_SHARE,    /* 0..1 */
@@ -209,7 +216,8 @@ typedef enum itg_unit {
 
 typedef enum itg_metric_need {
     ITG_NEEDS_PROGRAM, /* the program alone: a cost */
-    ITG_NEEDS_LABELS,
+    ITG_NEEDS_LABELS,  /* classes */
+    ITG_NEEDS_TARGETS, /* what the outputs should be */
     ITG_NEEDS_CLASSES, /* a classifier, and labels or the float network */
     ITG_NEEDS_OUTPUTS, /* the float network's outputs */
     ITG_NEEDS_USER     /* a function of the user's */
@@ -229,7 +237,18 @@ bool itg_metric_from_name(const char *name, itg_metric *out);
 bool itg_metric_from_goal(const char *goal, itg_metric *out);
 /* Whether the metric can have this value; NaN: never. */
 bool itg_metric_allows(itg_metric metric, double value);
+bool itg_unit_allows(itg_unit unit, double value);
 const char *itg_unit_range(itg_unit unit); /* the same in words: "a number from 0 to 1" */
+const char *itg_unit_name(itg_unit unit);  /* "share" */
+bool itg_unit_from_name(const char *name, itg_unit *out);
+
+/* What is known of a metric that the calling program brings. */
+#define ITG_METRIC_NAME 32
+typedef struct itg_user_info {
+    char name[ITG_METRIC_NAME]; /* a-z, 0-9, _; no metric of the list; "": there is none */
+    itg_unit unit;
+    bool up; /* larger is better */
+} itg_user_info;
 
 /* What is known of a strategy on some samples. */
 typedef struct itg_score {
@@ -237,10 +256,13 @@ typedef struct itg_score {
     int64_t stopped_at; /* > 0: the trial was stopped after so many samples, because its quality
                            could no longer matter. Shares are then the largest that were possible,
                            distortion the least (not known if it is not the quality), digest 0 */
-    double value[ITG_METRIC_COUNT]; /* by itg_metric; NaN: not known */
+    double value[ITG_METRIC_COUNT];       /* by itg_metric; NaN: not known */
+    itg_user_info user[ITG_USER_METRICS]; /* what the values from ITG_METRIC_USER1 on are */
     unsigned char digest[32];
 } itg_score;
 itg_score itg_score_unknown(void); /* no samples, no metric is known */
+/* As itg_metric_about; of a user's metric what the score says, which must outlive the result. */
+itg_metric_info itg_score_about(const itg_score *score, itg_metric metric);
 
 /* ---- threshold methods ---- */
 /* Who computes float networks. REFERENCE: the same bits on every machine. ONEDNN: quicker, and the

@@ -52,12 +52,12 @@ static int64_t macs_of(const itg_emitter *e, const itg_step *s)
     return e->p->values[s->outputs[0]].elements * itg_mac_terms(e->p, s);
 }
 
-typedef itg_status (*layer_fn)(itg_emitter *e, const itg_emit_layer *l);
+typedef void (*layer_fn)(itg_emitter *e, const itg_emit_layer *l);
 static const layer_fn layers[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_CONV] = itg_emit_mac,      [ITG_STEP_MATMUL] = itg_emit_mac,
     [ITG_STEP_BINARY] = itg_emit_binary, [ITG_STEP_CLIP] = itg_emit_clip,
     [ITG_STEP_MEAN] = itg_emit_mean,     [ITG_STEP_MAX] = itg_emit_max,
-    [ITG_STEP_MOVE] = itg_emit_move,     [ITG_STEP_ARG_MAX] = itg_emit_arg_max,
+    [ITG_STEP_MOVE] = itg_emit_move,     [ITG_STEP_ARG_MAX] = itg_emit_max,
     [ITG_STEP_LUT] = itg_emit_lut,
 };
 
@@ -104,32 +104,27 @@ static void clear(itg_emitter *e, itg_strbuf *text)
     *text = (itg_strbuf){0};
 }
 
-static itg_status write_layers(itg_emitter *e)
+static void write_layers(itg_emitter *e)
 {
-    itg_status status = ITG_OK;
     clear(e, &e->data);
     clear(e, &e->helpers);
     clear(e, &e->body);
     e->needed = e->constants = e->cores = (itg_names){.arena = e->arena};
     e->core_count = 0;
-    for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++) {
+    for (int32_t i = 0; i < e->layer_count && itg_emit_status(e) == ITG_OK; i++) {
         itg_emit_layer *l = e->layer = &e->layers[i];
         e->scratch_taken = 0;
         l->weight_bytes = l->constant_bytes = 0;
         l->macs = macs_of(e, l->step);
         add_comment(e, l);
         add_signature(e, l);
-        status = l->step == NULL ? itg_emit_copy(e, l) : layers[l->step->kind](e, l);
+        (l->step == NULL ? itg_emit_copy : layers[l->step->kind])(e, l);
         itg_strbuf_add(&e->body, "}\n\n");
-        if (status == ITG_OK && e->failed)
-            status = itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
-        if (status == ITG_OK && e->scratch_taken != l->scratch_bytes)
-            status = itg_fail(e->err, ITG_FAILURE,
-                              "%s: layer '%s' takes %zu bytes of scratch, "
-                              "%zu are planned",
-                              e->p->name, l->name, e->scratch_taken, l->scratch_bytes);
+        if (e->scratch_taken != l->scratch_bytes)
+            itg_emit_fail(e, ITG_FAILURE, "layer", l->name,
+                          itg_emit_text(e, "it takes %zu bytes of scratch, %zu are planned",
+                                        e->scratch_taken, l->scratch_bytes));
     }
-    return status;
 }
 
 /* ---- the source file ---- */
@@ -233,9 +228,9 @@ static itg_status write_file(itg_emitter *e, const char *directory, const char *
                              const itg_strbuf *text)
 {
     const char *path = itg_emit_text(e, "%s/%s%s", directory, e->name, suffix);
-    if (e->failed || !itg_strbuf_ok(text) || text->text == NULL)
-        return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
-    return itg_file_write(path, text->text, text->length, e->err);
+    e->failed |= !itg_strbuf_ok(text) || text->text == NULL;
+    itg_status status = itg_emit_status(e);
+    return status == ITG_OK ? itg_file_write(path, text->text, text->length, e->err) : status;
 }
 
 static void set_name(itg_emitter *e, const char *name)
@@ -260,13 +255,12 @@ static itg_status write_texts(itg_emitter *e, const char *name, itg_strbuf *sour
     itg_names taken = {.arena = e->arena};
     for (int32_t i = 0; i < e->layer_count; i++)
         name_layer(e, &taken, i);
-    status = write_layers(e);
-    if (status != ITG_OK) return status;
+    write_layers(e);
+    if (itg_emit_status(e) != ITG_OK) return e->status;
     itg_emit_header(e, header);
     write_source(e, source);
-    if (e->failed || !itg_strbuf_ok(header) || !itg_strbuf_ok(source))
-        return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
-    return ITG_OK;
+    e->failed |= !itg_strbuf_ok(header) || !itg_strbuf_ok(source);
+    return itg_emit_status(e);
 }
 
 static void set_sizes(const itg_emitter *e, itg_emit_sizes *out)

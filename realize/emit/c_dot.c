@@ -121,7 +121,7 @@ void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, c
 {
     const char *depth = itg_emit_number(e, t->depth);
     if (t->row == ITG_S16) {
-        const char *sum = itg_emit_short(t->sum);
+        const char *sum = itg_dtype_name(t->sum);
         if (itg_emit_needs(e, itg_emit_text(e, "dot_%s", sum)))
             itg_emit_template(&e->helpers, dot_text, itg_emit_ctype(t->sum), sum,
                               t->sum == ITG_S32 ? "uint32_t" : "uint64_t", NULL);

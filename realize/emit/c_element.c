@@ -1,4 +1,4 @@
-/* Operands, and one output code from one code of each. */
+/* Operands of layers, and elementwise layers. */
 #include "kernels/requant.h"
 #include "realize/emit/emit.h"
 #include <string.h>
@@ -64,8 +64,8 @@ itg_emit_operand itg_emit_read(itg_emitter *e, const itg_emit_layer *l, int32_t 
 
 /* ---- strides of an operand under the dims of another shape ---- */
 
-static void broadcast_strides(const itg_emit_operand *x, const itg_shape *to,
-                              int64_t out[ITG_MAX_RANK])
+void itg_emit_broadcast_strides(const itg_emit_operand *x, const itg_shape *to,
+                                int64_t out[ITG_MAX_RANK])
 {
     int64_t own[ITG_MAX_RANK] = {0};
     int32_t lead = to->rank - x->shape->rank;
@@ -90,38 +90,35 @@ static const char *centered_text(itg_emitter *e, const itg_emit_operand *x, cons
 }
 
 /* One code of every output from `sum`, of a type that holds it. */
-static itg_status write_codes(itg_emitter *e, const itg_emit_layer *l, int32_t indent,
-                              itg_dtype sum, const char *text, const char *index)
+static void write_codes(itg_emitter *e, const itg_emit_layer *l, int32_t indent, itg_dtype sum,
+                        const char *text, const char *index)
 {
     const itg_step *s = l->step;
     if (s->output_count > 1) {
         ITG_EMIT_FORMAT(e, "%*sconst %s sum = %s;\n", (int)indent, "", itg_emit_ctype(sum), text);
         text = "sum";
     }
-    for (int32_t o = 0; o < s->output_count; o++) {
-        itg_emit_requant q;
-        itg_status status = itg_emit_requantize(e, s, o, 0, 1, sum, "0", &q);
-        if (status != ITG_OK) return status;
-        ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s(%s%s);\n", (int)indent, "", itg_emit_output(e, l, o),
-                        index, itg_emit_ctype(e->p->values[s->outputs[o]].dtype), q.function, text,
-                        q.constants);
-    }
-    return ITG_OK;
+    for (int32_t o = 0; o < s->output_count; o++)
+        ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s;\n", (int)indent, "", itg_emit_output(e, l, o),
+                        index, itg_emit_ctype(e->p->values[s->outputs[o]].dtype),
+                        itg_emit_requantize(e, s, o, 0, 1, sum, "0", text));
 }
 
 /* ---- additions and products ---- */
 
-/* The interval of an operand behind its own requantization. */
+/* An operand, after its own requantization if it has one. */
 typedef struct side {
     const char *text;
-    int64_t lo, hi;
     itg_dtype type;
 } side;
 
-static itg_status rescaled(itg_emitter *e, const itg_step *s, int slot, const itg_emit_operand *x,
-                           const char *index, side *out)
+static side side_of(itg_emitter *e, const itg_step *s, int slot, const itg_emit_operand *x,
+                    const char *index)
 {
-    itg_emit_requant q;
+    if (s->form != ITG_FORM_RESCALE) {
+        itg_dtype type = fits32(x->lo, x->hi) ? ITG_S32 : ITG_S64;
+        return (side){centered_text(e, x, index, type), type};
+    }
     int64_t unit = (int64_t)1 << s->left_shift, lo = x->lo * unit, hi = x->hi * unit;
     itg_emit_sets sets = {.step = s,
                           .suffix = slot == 0 ? "_a" : "_b",
@@ -134,58 +131,35 @@ static itg_status rescaled(itg_emitter *e, const itg_step *s, int slot, const it
     sets.lo = s->operand[slot].is_f32 ? 0 : itg_requant_apply(&s->operand[slot], lo);
     sets.hi = s->operand[slot].is_f32 ? 0 : itg_requant_apply(&s->operand[slot], hi);
     sets.code = fits32(sets.lo, sets.hi) ? ITG_S32 : ITG_S64;
-    itg_status status = itg_emit_sets_text(e, &sets, &q);
-    if (status != ITG_OK) return status;
     const char *v = centered_text(e, x, index, sets.sum);
     if (s->left_shift > 0) v = itg_emit_text(e, "(%s) * %s", v, itg_emit_number(e, unit));
-    *out = (side){itg_emit_text(e, "%s(%s%s)", q.function, v, q.constants), sets.lo, sets.hi,
-                  sets.code};
-    return ITG_OK;
+    return (side){itg_emit_sets_text(e, &sets, v), sets.code};
 }
 
-static itg_status both_sides(itg_emitter *e, const itg_step *s, const itg_emit_operand x[2],
-                             const char *const index[2], side out[2])
-{
-    for (int i = 0; i < 2; i++) {
-        out[i] = (side){NULL, x[i].lo, x[i].hi, fits32(x[i].lo, x[i].hi) ? ITG_S32 : ITG_S64};
-        out[i].text = centered_text(e, &x[i], index[i], out[i].type);
-        itg_status status = ITG_OK;
-        if (s->form == ITG_FORM_RESCALE) status = rescaled(e, s, i, &x[i], index[i], &out[i]);
-        if (status != ITG_OK) return status;
-    }
-    return ITG_OK;
-}
-
-itg_status itg_emit_binary(itg_emitter *e, const itg_emit_layer *l)
+void itg_emit_binary(itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_step *s = l->step;
     const itg_shape *shape = &e->p->values[s->outputs[0]].shape;
     const int64_t most = (int64_t)1 << 62;
     if (s->acc_lo < -most || s->acc_hi > most)
-        return itg_fail(e->err, ITG_UNSUPPORTED, "%s: node '%s': its results leave 62 bits",
-                        e->p->name, s->name);
+        itg_emit_fail(e, ITG_UNSUPPORTED, "node", s->name, "its results leave 62 bits");
     int64_t strides[3][ITG_MAX_RANK] = {{0}};
     const itg_emit_operand x[2] = {itg_emit_read(e, l, 0, true), itg_emit_read(e, l, 1, true)};
     bool last = itg_emit_output_last(e, l, 0);
-    broadcast_strides(&x[0], shape, strides[0]);
-    broadcast_strides(&x[1], shape, strides[1]);
+    itg_emit_broadcast_strides(&x[0], shape, strides[0]);
+    itg_emit_broadcast_strides(&x[1], shape, strides[1]);
     itg_emit_strides(shape, last, strides[2]);
     itg_emit_loops loops = itg_emit_loops_over(shape, last, strides);
     const char *index[3];
-    side sides[2];
     int32_t braces = itg_emit_open(e, &loops, 3, 'i', 4, index), indent = 4 + 4 * braces;
-    itg_status status = both_sides(e, s, x, index, sides);
-    if (status != ITG_OK) return status;
-    bool narrow =
-        fits32(s->acc_lo, s->acc_hi) && sides[0].type == ITG_S32 && sides[1].type == ITG_S32;
+    const side a = side_of(e, s, 0, &x[0], index[0]), b = side_of(e, s, 1, &x[1], index[1]);
+    bool narrow = fits32(s->acc_lo, s->acc_hi) && a.type == ITG_S32 && b.type == ITG_S32;
     itg_dtype sum = narrow ? ITG_S32 : ITG_S64;
     ITG_EMIT_FORMAT(e, "%*sconst %s a = %s;\n%*sconst %s b = %s;\n", (int)indent, "",
-                    itg_emit_ctype(sum), sides[0].text, (int)indent, "", itg_emit_ctype(sum),
-                    sides[1].text);
+                    itg_emit_ctype(sum), a.text, (int)indent, "", itg_emit_ctype(sum), b.text);
     const char *result = s->op == ITG_OP_MUL ? "a * b" : s->op == ITG_OP_SUB ? "a - b" : "a + b";
-    status = write_codes(e, l, indent, sum, itg_emit_fit(e, s, sum, result), index[2]);
+    write_codes(e, l, indent, sum, itg_emit_fit(e, s, sum, result), index[2]);
     itg_emit_close(e, braces, 4);
-    return status;
 }
 
 /* ---- one operand ---- */
@@ -201,19 +175,18 @@ static int32_t open_flat(itg_emitter *e, const itg_emit_layer *l, const itg_emit
     return itg_emit_open(e, &loops, 2, 'i', 4, index);
 }
 
-itg_status itg_emit_clip(itg_emitter *e, const itg_emit_layer *l)
+void itg_emit_clip(itg_emitter *e, const itg_emit_layer *l)
 {
     const char *index[3];
     const itg_emit_operand x = itg_emit_read(e, l, 0, true);
     int32_t braces = open_flat(e, l, &x, index);
     itg_dtype sum = fits32(x.lo, x.hi) ? ITG_S32 : ITG_S64;
     const char *text = itg_emit_fit(e, l->step, sum, centered_text(e, &x, index[0], sum));
-    itg_status status = write_codes(e, l, 4 + 4 * braces, sum, text, index[1]);
+    write_codes(e, l, 4 + 4 * braces, sum, text, index[1]);
     itg_emit_close(e, braces, 4);
-    return status;
 }
 
-itg_status itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
+void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
 {
     const char *index[3];
     const itg_step *s = l->step;
@@ -222,7 +195,7 @@ itg_status itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
     for (int32_t o = 0; o < s->output_count; o++) {
         const itg_pvalue *table = &e->p->values[s->inputs[o + 1]];
         int64_t *codes = itg_emit_alloc(e, (size_t)table->elements, sizeof *codes);
-        if (codes == NULL) return itg_fail(e->err, ITG_NO_MEMORY, "no memory");
+        if (codes == NULL) return;
         for (int64_t i = 0; i < table->elements; i++)
             codes[i] = itg_load(table->dtype, table->data, i);
         const char *name = itg_emit_text(e, "%s_table%d", l->name, (int)o);
@@ -233,5 +206,4 @@ itg_status itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
                         x.lo < 0 ? "(" : "", itg_emit_number(e, x.lo), x.lo < 0 ? ")" : "");
     }
     itg_emit_close(e, braces, 4);
-    return ITG_OK;
 }

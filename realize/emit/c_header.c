@@ -1,5 +1,5 @@
-/* The header: what the network takes and gives, and the helpers of its user; and the table of what
- * each layer costs. */
+/* The header file: inputs and outputs of the network and helpers for its user; and the table of the
+ * cost of each layer. */
 #include "realize/emit/emit.h"
 #include <math.h>
 #include <string.h>

@@ -1,48 +1,46 @@
-/* A program's C source without its text: whether it can be written, arguments, layers, scratch, and
- * where all of it lies. The size of the arena is the search's RAM figure (plan.c). */
+/* Lays out a program's C source before its text is written: whether C can hold it, arguments,
+ * layers, scratch and memory places. The size of the arena is the RAM figure of the search
+ * (plan.c). */
 #include "realize/emit/emit.h"
 #include <string.h>
 
 enum { MOST_ELEMENTS = 1 << 28, MOST_WEIGHTS = 1 << 26, MOST_WINDOW = 1 << 24 };
 
-static itg_status refuse(itg_emitter *e, const char *what, const char *name, const char *why)
+static void refuse(itg_emitter *e, const char *what, const char *name, const char *why)
 {
-    return itg_fail(e->err, ITG_UNSUPPORTED, "%s: %s '%s': %s", e->p->name, what, name, why);
+    itg_emit_fail(e, ITG_UNSUPPORTED, what, name, why);
 }
 
 /* ---- what can be emitted ---- */
 
-static bool is_program_input(const itg_program *p, int32_t value)
+static int32_t input_index(const itg_program *p, int32_t value)
 {
     for (int32_t i = 0; i < p->input_count; i++)
-        if (p->inputs[i] == value) return true;
-    return false;
+        if (p->inputs[i] == value) return i;
+    return ITG_NONE;
 }
 
-static itg_status check_step(itg_emitter *e, const itg_step *s)
+static void check_step(itg_emitter *e, const itg_step *s)
 {
     const itg_program *p = e->p;
     if (s->kind == ITG_STEP_FLOAT)
-        return refuse(e, "node", s->name,
-                      "it stays float32, and C source has no floating point; use a target whose "
-                      "integer operators cover the network ('intaglio check' tells)");
+        refuse(e, "node", s->name,
+               "it stays float32, and C source has no floating point; use a target whose "
+               "integer operators cover the network ('intaglio check' tells)");
     if (itg_step_is_f32(s))
-        return refuse(e, "node", s->name,
-                      "its arithmetic is f32; C source needs a target whose arithmetic is integer, "
-                      "such as cortex-m, vta or cvm");
-    if (s->kind == ITG_STEP_QUANTIZE)
-        return is_program_input(p, s->inputs[0])
-                   ? ITG_OK
-                   : refuse(e, "value", p->values[s->inputs[0]].name, "it is float32 inside");
+        refuse(e, "node", s->name,
+               "its arithmetic is f32; C source needs a target whose arithmetic is integer, "
+               "such as cortex-m, vta or cvm");
     for (int32_t i = 0; i < s->input_count; i++)
-        if (s->inputs[i] != ITG_NONE && p->values[s->inputs[i]].dtype == ITG_F32)
-            return refuse(e, "value", p->values[s->inputs[i]].name, "it is float32 inside");
+        if (s->inputs[i] != ITG_NONE &&
+            (s->kind == ITG_STEP_QUANTIZE ? input_index(p, s->inputs[i]) == ITG_NONE
+                                          : p->values[s->inputs[i]].dtype == ITG_F32))
+            refuse(e, "value", p->values[s->inputs[i]].name, "it is float32 inside");
     for (int32_t i = 0; i < s->output_count && s->kind != ITG_STEP_DEQUANTIZE; i++)
         if (p->values[s->outputs[i]].dtype == ITG_F32)
-            return refuse(e, "value", p->values[s->outputs[i]].name,
-                          "it is float32 straight from the sums; C source gives codes: let the "
-                          "strategy quantize the output (--output-bits)");
-    return ITG_OK;
+            refuse(e, "value", p->values[s->outputs[i]].name,
+                   "it is float32 straight from the sums; C source gives codes: let the "
+                   "strategy quantize the output (--output-bits)");
 }
 
 /* Positions are computed in 32 bits. */
@@ -60,29 +58,21 @@ static bool window_fits(const itg_program *p, const itg_step *s)
     return fits && s->attrs.pad[2] <= MOST_WINDOW && s->attrs.pad[3] <= MOST_WINDOW;
 }
 
-static itg_status check_program(itg_emitter *e)
+static void check_program(itg_emitter *e)
 {
     const itg_program *p = e->p;
-    itg_status status = ITG_OK;
-    for (int32_t i = 0; i < p->step_count && status == ITG_OK; i++)
-        status = window_fits(p, &p->steps[i])
-                     ? check_step(e, &p->steps[i])
-                     : refuse(e, "node", p->steps[i].name, "C source for a window beyond 2^24");
-    for (int32_t i = 0; i < p->value_count && status == ITG_OK; i++)
+    for (int32_t i = 0; i < p->step_count; i++) {
+        if (!window_fits(p, &p->steps[i]))
+            refuse(e, "node", p->steps[i].name, "C source for a window beyond 2^24");
+        check_step(e, &p->steps[i]);
+    }
+    for (int32_t i = 0; i < p->value_count; i++)
         if (p->values[i].elements > (p->values[i].data != NULL ? MOST_WEIGHTS : MOST_ELEMENTS))
-            status = refuse(e, "value", p->values[i].name,
-                            "C source for more than 2^28 elements (constants: 2^26)");
-    return status;
+            refuse(e, "value", p->values[i].name,
+                   "C source for more than 2^28 elements (constants: 2^26)");
 }
 
 /* ---- arguments ---- */
-
-static int32_t input_index(const itg_program *p, int32_t value)
-{
-    for (int32_t i = 0; i < p->input_count; i++)
-        if (p->inputs[i] == value) return i;
-    return ITG_NONE;
-}
 
 /* One argument for each quantizer of each input, in the order of inputs, then steps. */
 static void add_inputs(itg_emitter *e)
@@ -97,7 +87,7 @@ static void add_inputs(itg_emitter *e)
         }
 }
 
-static itg_status add_outputs(itg_emitter *e)
+static void add_outputs(itg_emitter *e)
 {
     const itg_program *p = e->p;
     for (int32_t i = 0; i < p->output_count; i++) {
@@ -105,11 +95,9 @@ static itg_status add_outputs(itg_emitter *e)
         if (producer != ITG_NONE && p->steps[producer].kind == ITG_STEP_DEQUANTIZE)
             value = p->steps[producer].inputs[0];
         if (!p->values[value].quantized && p->values[value].dtype != ITG_S64)
-            return refuse(e, "output", p->values[value].name,
-                          "it is float32; C source gives codes");
+            refuse(e, "output", p->values[value].name, "it is float32; C source gives codes");
         e->outputs[e->output_count++].value = value;
     }
-    return ITG_OK;
 }
 
 /* ---- scratch ---- */
@@ -146,7 +134,7 @@ static size_t mean_sums(const itg_program *p, const itg_step *s)
     return itg_emit_room(itg_emit_mean_type(p, s), p->values[s->inputs[0]].shape.dims[1]);
 }
 
-itg_status itg_emit_measure(itg_emitter *e, itg_emit_layer *l)
+static void measure(itg_emitter *e, itg_emit_layer *l)
 {
     const itg_step *s = l->step;
     itg_step_kind kind = s != NULL ? s->kind : ITG_STEP_MOVE;
@@ -157,7 +145,7 @@ itg_status itg_emit_measure(itg_emitter *e, itg_emit_layer *l)
     bool centered = mac || mean || kind == ITG_STEP_BINARY || kind == ITG_STEP_CLIP;
     l->scratch_bytes = constants(e, l, operands, centered);
     if (mean) l->scratch_bytes += mean_sums(e->p, s);
-    return mac ? itg_emit_mac_scratch(e, l, &l->scratch_bytes) : ITG_OK;
+    if (mac) l->scratch_bytes += itg_emit_mac_scratch(e, l);
 }
 
 /* ---- all ---- */
@@ -165,17 +153,17 @@ itg_status itg_emit_measure(itg_emitter *e, itg_emit_layer *l)
 itg_status itg_emit_lay_out(itg_emitter *e)
 {
     const itg_program *p = e->p;
-    itg_status status = check_program(e);
-    if (status != ITG_OK) return status;
+    check_program(e);
     e->inputs = itg_emit_alloc(e, (size_t)p->step_count, sizeof *e->inputs);
     e->outputs = itg_emit_alloc(e, (size_t)p->output_count, sizeof *e->outputs);
-    if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name);
+    if (itg_emit_status(e) != ITG_OK) return e->status;
     add_inputs(e);
-    status = add_outputs(e);
-    if (status == ITG_OK) status = itg_emit_plan(e);
-    for (int32_t i = 0; i < e->layer_count && status == ITG_OK; i++)
-        status = itg_emit_measure(e, &e->layers[i]);
-    return status == ITG_OK ? itg_emit_place_all(e) : status;
+    add_outputs(e);
+    if (e->status == ITG_OK) itg_emit_plan(e);
+    for (int32_t i = 0; i < e->layer_count && itg_emit_status(e) == ITG_OK; i++)
+        measure(e, &e->layers[i]);
+    if (itg_emit_status(e) == ITG_OK) itg_emit_place_all(e);
+    return itg_emit_status(e);
 }
 
 itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err)

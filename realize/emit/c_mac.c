@@ -51,7 +51,7 @@ static void choose_types(itg_emit_mac_view *t, const itg_quantizer *x, const itg
     t->sum = t->row == ITG_S16 && fits32 ? ITG_S32 : ITG_S64;
 }
 
-static itg_status describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac_view *t)
+static void describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac_view *t)
 {
     const itg_program *p = e->p;
     memset(t, 0, sizeof *t);
@@ -77,15 +77,13 @@ static itg_status describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac
     }
     choose_types(t, &x->q, &w->q);
     if (t->conv && w->data == NULL)
-        return itg_fail(e->err, ITG_UNSUPPORTED,
-                        "%s: node '%s': C source for a convolution whose weights are computed",
-                        p->name, t->s->name);
+        itg_emit_fail(e, ITG_UNSUPPORTED, "node", t->s->name,
+                      "C source for a convolution whose weights are computed");
     if (t->saturates) {
         int64_t a = x->q.qmax - x->q.qmin, b = w->q.qmax - w->q.qmin;
         if (t->s->acc.bits > 62 || (b > 0 && a > ((int64_t)1 << 62) / b))
-            return itg_fail(e->err, ITG_UNSUPPORTED,
-                            "%s: node '%s': C source saturates sums of at most 62 bits", p->name,
-                            t->s->name);
+            itg_emit_fail(e, ITG_UNSUPPORTED, "node", t->s->name,
+                          "C source saturates sums of at most 62 bits");
     }
     int64_t unit = t->row == ITG_S64 || t->depth < 16 ? 1 : t->depth < 96 ? 8 : 16;
     t->padded = (t->depth + unit - 1) / unit * unit;
@@ -94,7 +92,6 @@ static itg_status describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac
     t->block = t->block < 4 ? 4 : t->block > MOST_PATCHES ? MOST_PATCHES : t->block;
     if (t->block > t->patches) t->block = t->patches;
     if (t->s->input_count > 2) t->bias = p->values[t->s->inputs[2]].data;
-    return ITG_OK;
 }
 
 static bool is_depthwise(const itg_emit_mac_view *t)
@@ -128,15 +125,15 @@ static int rooms_of(const itg_emit_mac_view *t, room out[4])
     return n;
 }
 
-itg_status itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l, size_t *out)
+size_t itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l)
 {
     itg_emit_mac_view t;
     room rooms[4];
-    itg_status status = describe(e, l, &t);
-    int count = status == ITG_OK ? rooms_of(&t, rooms) : 0;
-    for (int i = 0; i < count; i++)
-        *out += itg_emit_room(rooms[i].type, rooms[i].count);
-    return status;
+    size_t bytes = 0;
+    describe(e, l, &t);
+    for (int i = 0, count = rooms_of(&t, rooms); i < count; i++)
+        bytes += itg_emit_room(rooms[i].type, rooms[i].count);
+    return bytes;
 }
 
 static void declare(itg_emitter *e, const itg_emit_mac_view *t)
@@ -150,11 +147,10 @@ static void declare(itg_emitter *e, const itg_emit_mac_view *t)
 
 /* ---- text ---- */
 
-/* The finished sum: acc[...] and the bias. */
-static const char *sum_text(itg_emitter *e, const itg_emit_mac_view *t, const char *acc,
-                            const char *index)
+/* The finished sum of channel c: acc[...] and the bias. */
+static const char *sum_text(itg_emitter *e, const itg_emit_mac_view *t, const char *acc)
 {
-    const char *bias = t->saturates || t->split ? "0" : itg_emit_bias(e, t, index);
+    const char *bias = t->saturates || t->split ? "0" : itg_emit_bias(e, t, "c");
     const char *v = acc;
     if (strcmp(bias, "0") != 0)
         v = t->sum == ITG_S32
@@ -163,42 +159,45 @@ static const char *sum_text(itg_emitter *e, const itg_emit_mac_view *t, const ch
     return t->saturates || t->split ? v : itg_emit_fit(e, t->s, t->sum, v);
 }
 
+/* Channel c's code of an output from the text of its sum. */
+static const char *code_text(itg_emitter *e, const itg_emit_mac_view *t, int32_t output,
+                             const char *sum)
+{
+    return itg_emit_requantize(e, t->s, output, 0, t->channels, t->sum, "c", sum);
+}
+
 /* From acc to every output, `at` being the index of the first code and each further one a step of
  * all channels away. */
-static itg_status write_outputs(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
-                                const char *acc, const char *index, const char *at,
-                                const char *offset)
+static void write_outputs(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                          const char *acc, const char *at, const char *offset)
 {
     for (int32_t o = 0; o < t->s->output_count; o++) {
         const itg_pvalue *y = &e->p->values[t->s->outputs[o]];
-        itg_emit_requant q;
-        itg_status status = itg_emit_requantize(e, t->s, o, 0, t->channels, t->sum, index, &q);
-        if (status != ITG_OK) return status;
         const char *name = itg_emit_output(e, t->l, o), *type = itg_emit_ctype(y->dtype);
-        if (t->block == 1) {
-            ITG_EMIT_FORMAT(e, "%*s%s[%s%s] = (%s)%s(%s%s);\n", (int)indent, "", name, at, offset,
-                            type, q.function, sum_text(e, t, itg_emit_text(e, "%s[0]", acc), index),
-                            q.constants);
+        bool one = t->block == 1;
+        const char *sum = sum_text(e, t, itg_emit_text(e, "%s[%s]", acc, one ? "0" : "i"));
+        const char *code = code_text(e, t, o, one ? sum : "v");
+        if (one) {
+            ITG_EMIT_FORMAT(e, "%*s%s[%s%s] = (%s)%s;\n", (int)indent, "", name, at, offset, type,
+                            code);
             continue;
         }
         const char *codes = t->s->output_count == 1 && t->sum == ITG_S32 ? acc : "codes";
         ITG_EMIT_FORMAT(e,
                         "%*sfor (int32_t i = 0; i < count; i++) {\n"
-                        "%*sconst %s v = %s;\n%*s%s[i] = %s(v%s);\n%*s}\n"
+                        "%*sconst %s v = %s;\n%*s%s[i] = %s;\n%*s}\n"
                         "%*sfor (int32_t i = 0; i < count; i++)\n"
                         "%*s%s[%s + i * %s%s] = (%s)%s[i];\n",
-                        (int)indent, "", (int)indent + 4, "", itg_emit_ctype(t->sum),
-                        sum_text(e, t, itg_emit_text(e, "%s[i]", acc), index), (int)indent + 4, "",
-                        codes, q.function, q.constants, (int)indent, "", (int)indent, "",
+                        (int)indent, "", (int)indent + 4, "", itg_emit_ctype(t->sum), sum,
+                        (int)indent + 4, "", codes, code, (int)indent, "", (int)indent, "",
                         (int)indent + 4, "", name, at, itg_emit_number(e, t->channels), offset,
                         type, codes);
     }
-    return ITG_OK;
 }
 
 /* One group: blocks of patches, tiles of filters. */
-static itg_status write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
-                              const char *window, const char *in, const char *b, const char *out)
+static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
+                        const char *window, const char *in, const char *b, const char *out)
 {
     const char *patches = itg_emit_number(e, t->patches), *block = itg_emit_number(e, t->block);
     const char *filters = itg_emit_number(e, t->filters);
@@ -231,16 +230,14 @@ static itg_status write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_
                         (int)inner + 4, "", (int)inner + 8, "", group, (int)inner + 8, "",
                         itg_emit_ctype(t->sum), block);
     const char *at = itg_emit_text(e, "c + first * %s", itg_emit_number(e, t->channels));
-    itg_status status =
-        write_outputs(e, t, inner + (tile ? 8 : 4), tile ? "sum" : "acc", "c", at, out);
+    write_outputs(e, t, inner + (tile ? 8 : 4), tile ? "sum" : "acc", at, out);
     if (tile) ITG_EMIT_FORMAT(e, "%*s}\n", (int)inner + 4, "");
     ITG_EMIT_FORMAT(e, "%*s}\n%*s}\n", (int)inner, "", (int)indent, "");
-    return status;
 }
 
-static itg_status write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
+static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
 {
-    const char *type = itg_emit_short(t->x.type), *sum = itg_emit_short(t->sum);
+    const char *type = itg_dtype_name(t->x.type), *sum = itg_dtype_name(t->sum);
     const char *name = itg_emit_text(e, "depthwise_%s_%s", type, sum);
     const char *in, *out, *window = itg_emit_window(e, &t->v.w);
     declare(e, t);
@@ -257,36 +254,30 @@ static itg_status write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
                     "        %s(&%s, %s%s, %s, taps, i, acc);\n",
                     itg_emit_number(e, t->patches), name, window, t->x.name, in,
                     itg_emit_number(e, t->x.zero));
-    for (int32_t o = 0; o < t->s->output_count; o++) {
-        itg_emit_requant q;
-        itg_status status = itg_emit_requantize(e, t->s, o, 0, t->channels, t->sum, "c", &q);
-        if (status != ITG_OK) return status;
+    for (int32_t o = 0; o < t->s->output_count; o++)
         ITG_EMIT_FORMAT(e,
                         "        for (int32_t c = 0; c < %s; c++)\n"
-                        "            %s[c + i * %s%s] = (%s)%s(%s%s);\n",
+                        "            %s[c + i * %s%s] = (%s)%s;\n",
                         channels, itg_emit_output(e, t->l, o), channels, out,
-                        itg_emit_ctype(e->p->values[t->s->outputs[o]].dtype), q.function,
-                        sum_text(e, t, "acc[c]", "c"), q.constants);
-    }
+                        itg_emit_ctype(e->p->values[t->s->outputs[o]].dtype),
+                        code_text(e, t, o, sum_text(e, t, "acc[c]")));
     itg_strbuf_add(&e->body, "    }\n");
     itg_emit_close(e, braces, 4);
-    return ITG_OK;
 }
 
-static itg_status write_conv(itg_emitter *e, const itg_emit_mac_view *t)
+static void write_conv(itg_emitter *e, const itg_emit_mac_view *t)
 {
     const char *in, *out, *window = itg_emit_window(e, &t->v.w);
     int32_t images = itg_emit_images(e, &t->v, &in, &out);
     if (t->groups > 1)
         ITG_EMIT_FORMAT(e, "    for (int32_t g = 0; g < %s; g++) {\n",
                         itg_emit_number(e, t->groups));
-    itg_status status = write_block(e, t, t->groups > 1 ? 8 : 4, window, in, "", out);
+    write_block(e, t, t->groups > 1 ? 8 : 4, window, in, "", out);
     if (t->groups > 1) itg_strbuf_add(&e->body, "    }\n");
     itg_emit_close(e, images, 4);
-    return status;
 }
 
-static itg_status write_matrix(itg_emitter *e, const itg_emit_mac_view *t)
+static void write_matrix(itg_emitter *e, const itg_emit_mac_view *t)
 {
     itg_emit_loops loops;
     const char *index[3], *offset[3];
@@ -303,21 +294,22 @@ static itg_status write_matrix(itg_emitter *e, const itg_emit_mac_view *t)
     int32_t braces = itg_emit_open(e, &loops, 3, 'b', 4, index);
     for (int i = 0; i < 3; i++)
         offset[i] = strcmp(index[i], "0") == 0 ? "" : itg_emit_text(e, " + %s", index[i]);
-    itg_status status = write_block(e, t, 4 + 4 * braces, "", offset[0], offset[1], offset[2]);
+    write_block(e, t, 4 + 4 * braces, "", offset[0], offset[1], offset[2]);
     itg_emit_close(e, braces, 4);
-    return status;
 }
 
-itg_status itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
+void itg_emit_mac(itg_emitter *e, const itg_emit_layer *l)
 {
     itg_emit_mac_view t;
-    itg_status status = describe(e, l, &t);
-    if (status != ITG_OK) return status;
+    describe(e, l, &t);
     bool depthwise = is_depthwise(&t);
     t.x = itg_emit_read(e, l, 0, true);
     itg_emit_weights(e, &t, depthwise);
-    if (depthwise) return write_depthwise(e, &t);
+    if (depthwise) {
+        write_depthwise(e, &t);
+        return;
+    }
     declare(e, &t);
     if (t.split) itg_emit_split_ends(e, &t);
-    return t.conv ? write_conv(e, &t) : write_matrix(e, &t);
+    (t.conv ? write_conv : write_matrix)(e, &t);
 }

@@ -1,5 +1,4 @@
-/* A multiply-accumulate layer as C: what is computed, in which types. Private to c_mac.c, c_rows.c
- * and c_dot.c. */
+/* Private to c_mac.c, c_rows.c and c_dot.c: a multiply-accumulate layer and its types in C. */
 #ifndef ITG_EMIT_MAC_H
 #define ITG_EMIT_MAC_H
 #include "realize/emit/emit.h"

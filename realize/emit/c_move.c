@@ -1,4 +1,4 @@
-/* Data movement: loops over the output, with the strides of where each code comes from. */
+/* Data movement: loops over the output with the strides of the input. */
 #include "realize/emit/emit.h"
 #include <string.h>
 
@@ -53,7 +53,7 @@ static copy copy_of(itg_emitter *e, const itg_emit_layer *l, const itg_emit_oper
     return c;
 }
 
-itg_status itg_emit_copy(itg_emitter *e, const itg_emit_layer *l)
+void itg_emit_copy(itg_emitter *e, const itg_emit_layer *l)
 {
     itg_emit_operand x = itg_emit_read(e, l, 0, false);
     copy c = copy_of(e, l, &x, 0);
@@ -61,7 +61,6 @@ itg_status itg_emit_copy(itg_emitter *e, const itg_emit_layer *l)
     if (l->step != NULL) x.shape = c.shape;
     itg_emit_strides(x.shape, x.last, c.from);
     write_copy(e, &c);
-    return ITG_OK;
 }
 
 static void move_transpose(itg_emitter *e, const itg_emit_layer *l)
@@ -91,12 +90,8 @@ static void move_slice(itg_emitter *e, const itg_emit_layer *l)
 static void move_expand(itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
-    int64_t own[ITG_MAX_RANK] = {0};
     copy c = copy_of(e, l, &x, 0);
-    int32_t lead = c.shape->rank - x.shape->rank;
-    itg_emit_strides(x.shape, x.last, own);
-    for (int32_t d = lead; d < c.shape->rank; d++)
-        c.from[d] = x.shape->dims[d - lead] == 1 ? 0 : own[d - lead];
+    itg_emit_broadcast_strides(&x, c.shape, c.from);
     write_copy(e, &c);
 }
 
@@ -202,25 +197,26 @@ static void move_pad(itg_emitter *e, const itg_emit_layer *l)
 
 /* ---- gathering by constant indices ---- */
 
-static itg_status move_gather(itg_emitter *e, const itg_emit_layer *l)
+static void move_gather(itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_step *s = l->step;
     const itg_pvalue *indices = &e->p->values[s->inputs[1]];
-    if (indices->data == NULL)
-        return itg_fail(e->err, ITG_UNSUPPORTED, "%s: node '%s': C source for computed indices",
-                        e->p->name, s->name);
+    if (indices->data == NULL) {
+        itg_emit_fail(e, ITG_UNSUPPORTED, "node", s->name, "C source for computed indices");
+        return;
+    }
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
     const int32_t axis = (int32_t)s->attrs.axis;
     int64_t own[ITG_MAX_RANK] = {0}, inner = 1, count = indices->elements;
     itg_emit_strides(x.shape, x.last, own);
     int64_t *from = itg_emit_alloc(e, (size_t)count, sizeof *from);
-    if (from == NULL) return itg_fail(e->err, ITG_NO_MEMORY, "no memory");
+    if (from == NULL) return;
     for (int64_t i = 0; i < count; i++) {
         int64_t index = itg_load(indices->dtype, indices->data, i);
         int64_t size = x.shape->dims[axis];
         if (index < -size || index >= size)
-            return itg_fail(e->err, ITG_MISMATCH, "%s: node '%s': index %lld is out of range",
-                            e->p->name, s->name, (long long)index);
+            itg_emit_fail(e, ITG_MISMATCH, "node", s->name,
+                          itg_emit_text(e, "index %lld is out of range", (long long)index));
         from[i] = (index < 0 ? index + size : index) * own[axis];
     }
     copy c = copy_of(e, l, &x, 0);
@@ -242,10 +238,9 @@ static itg_status move_gather(itg_emitter *e, const itg_emit_layer *l)
     ITG_EMIT_FORMAT(e, "    for (int32_t g = 0; g < %s; g++) {\n", itg_emit_number(e, count));
     write_copy(e, &c);
     itg_strbuf_add(&e->body, "    }\n");
-    return ITG_OK;
 }
 
-itg_status itg_emit_move(itg_emitter *e, const itg_emit_layer *l)
+void itg_emit_move(itg_emitter *e, const itg_emit_layer *l)
 {
     switch (l->step->op) {
     case ITG_OP_TRANSPOSE:
@@ -265,9 +260,9 @@ itg_status itg_emit_move(itg_emitter *e, const itg_emit_layer *l)
         move_pad(e, l);
         break;
     case ITG_OP_GATHER:
-        return move_gather(e, l);
+        move_gather(e, l);
+        break;
     default:
-        return itg_emit_copy(e, l);
+        itg_emit_copy(e, l);
     }
-    return ITG_OK;
 }

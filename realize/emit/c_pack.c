@@ -66,7 +66,7 @@ static const char rest_text[] =
     "    }\n"
     "}\n\n";
 
-int64_t itg_emit_packed_bytes(const itg_pvalue *v)
+static int64_t packed_bytes(const itg_pvalue *v)
 {
     return itg_packed_bytes(v->elements, v->q.bits);
 }
@@ -134,7 +134,7 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     itg_emit_identifier(v->name, ident);
     const char *name = itg_emit_text(e, "w%d%c_%s", (int)number_of(e, value), tag, ident);
     if (!itg_emit_needs(e, name)) return name;
-    int64_t bytes = itg_emit_packed_bytes(v);
+    int64_t bytes = packed_bytes(v);
     unsigned char *packed = itg_emit_alloc(e, (size_t)bytes, 1);
     if (packed == NULL) return name;
     pack(v, order, packed);
@@ -164,19 +164,19 @@ void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *
     int64_t zero = subtract - least_code(v);
     /* 16-bit codes are computed modulo 2^16, and 2^15 is no int16_t. */
     if (type == ITG_S16 && zero > INT16_MAX) zero -= (int64_t)1 << 16;
-    if (itg_emit_needs(e, itg_emit_text(e, "unpack_%s", itg_emit_short(type)))) {
+    if (itg_emit_needs(e, itg_emit_text(e, "unpack_%s", itg_dtype_name(type)))) {
         itg_strbuf inside = {0};
         if (has_rests(e->p)) {
-            itg_emit_template(&e->helpers, rest_text, itg_emit_short(type), itg_emit_ctype(type),
+            itg_emit_template(&e->helpers, rest_text, itg_dtype_name(type), itg_emit_ctype(type),
                               up, wide, NULL);
-            itg_emit_template(&inside, inside_text, itg_emit_short(type), NULL);
+            itg_emit_template(&inside, inside_text, itg_dtype_name(type), NULL);
         }
         e->failed |= inside.failed;
-        itg_emit_template(&e->helpers, unpack_text, itg_emit_short(type), itg_emit_ctype(type), up,
+        itg_emit_template(&e->helpers, unpack_text, itg_dtype_name(type), itg_emit_ctype(type), up,
                           wide, inside.text != NULL ? inside.text : "", NULL);
         itg_strbuf_deinit(&inside);
     }
     ITG_EMIT_FORMAT(e, "%*sunpack_%s(%s, %s, %d, %s, %s, %s, %s);\n", (int)indent, "",
-                    itg_emit_short(type), name, itg_emit_number(e, v->elements), (int)v->q.bits,
+                    itg_dtype_name(type), name, itg_emit_number(e, v->elements), (int)v->q.bits,
                     first, count, itg_emit_number(e, zero), out);
 }

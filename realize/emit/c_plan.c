@@ -1,5 +1,4 @@
-/* Layers, buffers, and where they lie: which layout each value has, where it must change, and what
- * shares memory when. */
+/* Layers and buffers: the layout of each value, conversions between layouts, and memory places. */
 #include "base/flow.h"
 #include "realize/emit/emit.h"
 #include <string.h>
@@ -159,7 +158,7 @@ static void add_outputs(itg_emitter *e)
     }
 }
 
-itg_status itg_emit_plan(itg_emitter *e)
+void itg_emit_plan(itg_emitter *e)
 {
     const itg_program *p = e->p;
     size_t values = (size_t)p->value_count + 1;
@@ -168,20 +167,18 @@ itg_status itg_emit_plan(itg_emitter *e)
     /* Each step at most once, each value in the other layout at most once, each output copied. */
     e->layers = itg_emit_alloc(e, values + (size_t)p->step_count + (size_t)p->output_count,
                                sizeof *e->layers);
-    if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name);
+    if (e->failed) return;
     for (int32_t v = 0; v < p->value_count; v++)
         e->buffer_of[v] = e->other_of[v] = ITG_NONE;
     for (int32_t i = 0; i < e->input_count && !e->failed; i++) {
         int32_t b = add_buffer(e, e->inputs[i].value, false);
-        if (e->failed) break;
+        if (e->failed) return;
         e->buffers[b].place = ITG_EMIT_INPUT;
         e->buffers[b].index = i;
         e->buffer_of[e->inputs[i].value] = e->inputs[i].buffer = b;
     }
     add_steps(e);
     add_outputs(e);
-    return e->failed ? itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", p->name)
-                     : ITG_OK;
 }
 
 /* ---- places ---- */
@@ -217,8 +214,8 @@ static const int32_t *roots(itg_emitter *e, const int32_t *buffers, int32_t coun
     return out;
 }
 
-/* Tensor i is buffer i; behind them one a layer for scratch. Views are not tensors: their root is.
- */
+/* Tensor i is buffer i; behind them one a layer for scratch. Views are not tensors: their root
+ * is. */
 static void describe(itg_emitter *e, itg_flow *flow, bool *used)
 {
     for (int32_t i = 0; i < e->layer_count && !e->failed; i++) {
@@ -242,7 +239,7 @@ static void describe(itg_emitter *e, itg_flow *flow, bool *used)
     }
 }
 
-itg_status itg_emit_place_all(itg_emitter *e)
+void itg_emit_place_all(itg_emitter *e)
 {
     size_t tensors = (size_t)e->buffer_count + (size_t)e->layer_count;
     itg_flow flow = {.tensor_count = (int32_t)tensors, .step_count = e->layer_count};
@@ -250,18 +247,17 @@ itg_status itg_emit_place_all(itg_emitter *e)
     flow.tensors = itg_emit_alloc(e, tensors + 1, sizeof *flow.tensors);
     flow.steps = itg_emit_alloc(e, (size_t)e->layer_count + 1, sizeof *flow.steps);
     if (!e->failed) describe(e, &flow, used);
-    if (e->failed) return itg_fail(e->err, ITG_NO_MEMORY, "no memory for the plan");
-    itg_status status = itg_flow_plan(&flow, 8, e->err);
-    if (status != ITG_OK) return status;
+    if (e->failed) return;
+    e->status = itg_flow_plan(&flow, 8, e->err);
+    if (e->status != ITG_OK) return;
     for (int32_t i = 0; i < e->buffer_count; i++)
         e->buffers[i].offset = (size_t)flow.tensors[i].offset;
     for (int32_t i = 0; i < e->layer_count; i++)
         e->layers[i].scratch_offset = (size_t)flow.tensors[e->buffer_count + i].offset;
     if (flow.bytes > INT32_MAX)
-        return itg_fail(e->err, ITG_LIMIT, "%s: C source for an arena of %llu bytes", e->p->name,
-                        (unsigned long long)flow.bytes);
+        e->status = itg_fail(e->err, ITG_LIMIT, "%s: C source for an arena of %llu bytes",
+                             e->p->name, (unsigned long long)flow.bytes);
     e->arena_bytes = (size_t)((flow.bytes + 7) / 8 * 8);
-    return ITG_OK;
 }
 
 const char *itg_emit_pointer(itg_emitter *e, int32_t buffer)
@@ -270,6 +266,6 @@ const char *itg_emit_pointer(itg_emitter *e, int32_t buffer)
     itg_dtype type = e->p->values[b->value].dtype;
     if (b->place == ITG_EMIT_INPUT) return e->inputs[b->index].name;
     if (b->place == ITG_EMIT_OUTPUT) return e->outputs[b->index].name;
-    return itg_emit_text(e, "arena.%s + %lld", itg_emit_member(type),
+    return itg_emit_text(e, "arena.%s + %lld", itg_dtype_name(type),
                          (long long)(b->offset / itg_dtype_size(type)));
 }

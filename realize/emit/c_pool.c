@@ -1,4 +1,5 @@
 /* Sums, means and maxima over windows and over axes. */
+#include "kernels/requant.h"
 #include "realize/emit/emit.h"
 #include <string.h>
 
@@ -71,14 +72,14 @@ static const char divide_text[] = "/* v / d to an integer: $2. d > 0. */\n"
 
 static const char *divide(itg_emitter *e, itg_rounding rounding, bool wide)
 {
-    static const char *const names[] = {"half_even", "half_up", "half_away", "floor"};
+    const char *rule = itg_rounding_name(rounding);
     static const char *const terms[] = {" + (rest > d - rest || (rest == d - rest && q % 2 != 0))",
                                         " + (rest >= d - rest)",
                                         " + (rest > d - rest || (rest == d - rest && v > 0))", ""};
     const char *bits = wide ? "64" : "32";
-    const char *name = itg_emit_text(e, "divide_%s_%s", names[rounding], bits);
+    const char *name = itg_emit_text(e, "divide_%s_%s", rule, bits);
     if (itg_emit_needs(e, name))
-        itg_emit_template(&e->helpers, divide_text, bits, names[rounding], terms[rounding], NULL);
+        itg_emit_template(&e->helpers, divide_text, bits, rule, terms[rounding], NULL);
     return name;
 }
 
@@ -98,12 +99,12 @@ static const char *window_name(itg_emitter *e, const itg_window *w)
 
 /* ---- maxima ---- */
 
-static itg_status window_max(itg_emitter *e, const itg_emit_layer *l)
+static void window_max(itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_step *s = l->step;
     itg_window_view v = view_of(e, s);
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
-    const char *in, *out, *window = window_name(e, &v.w), *type = itg_emit_short(x.type);
+    const char *in, *out, *window = window_name(e, &v.w), *type = itg_dtype_name(x.type);
     if (itg_emit_needs(e, itg_emit_text(e, "window_max_%s", type))) {
         itg_strbuf inside = {0};
         itg_emit_template(&inside, inside_text, itg_emit_ctype(x.type), NULL);
@@ -120,7 +121,6 @@ static itg_status window_max(itg_emitter *e, const itg_emit_layer *l)
                     itg_emit_number(e, x.lo), itg_emit_output(e, l, 0),
                     itg_emit_number(e, v.w.channels), out);
     itg_emit_close(e, images, 4);
-    return ITG_OK;
 }
 
 /* ---- means over windows ---- */
@@ -146,8 +146,8 @@ static mean mean_of(itg_emitter *e, const itg_emit_layer *l)
 }
 
 /* The outputs of one sum; `count` is text. */
-static itg_status write_mean(itg_emitter *e, const mean *t, int32_t indent, const char *acc,
-                             const char *count, const char *at)
+static void write_mean(itg_emitter *e, const mean *t, int32_t indent, const char *acc,
+                       const char *count, const char *at)
 {
     const itg_step *s = t->s;
     if (s->form == ITG_FORM_KEEP) {
@@ -167,21 +167,15 @@ static itg_status write_mean(itg_emitter *e, const mean *t, int32_t indent, cons
                         itg_emit_output(e, t->l, 0), at, itg_emit_ctype(y->dtype),
                         itg_emit_number(e, y->q.qmin), itg_emit_number(e, y->q.qmin),
                         itg_emit_number(e, y->q.qmax), itg_emit_number(e, y->q.qmax));
-        return ITG_OK;
+        return;
     }
     const char *sum = t->saturates ? acc : itg_emit_fit(e, s, t->sum, acc);
-    for (int32_t o = 0; o < s->output_count; o++) {
-        itg_emit_requant q;
-        const char *index = itg_emit_text(e, "%s - 1", count);
-        itg_status status =
-            t->varies ? itg_emit_requantize(e, s, o, 0, s->outs[o].requant_count, t->sum, index, &q)
-                      : itg_emit_requantize(e, s, o, t->most - 1, 1, t->sum, index, &q);
-        if (status != ITG_OK) return status;
-        ITG_EMIT_FORMAT(
-            e, "%*s%s[%s] = (%s)%s(%s%s);\n", (int)indent, "", itg_emit_output(e, t->l, o), at,
-            itg_emit_ctype(e->p->values[s->outputs[o]].dtype), q.function, sum, q.constants);
-    }
-    return ITG_OK;
+    for (int32_t o = 0; o < s->output_count; o++)
+        ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s;\n", (int)indent, "", itg_emit_output(e, t->l, o),
+                        at, itg_emit_ctype(e->p->values[s->outputs[o]].dtype),
+                        itg_emit_requantize(e, s, o, t->varies ? 0 : t->most - 1,
+                                            t->varies ? s->outs[o].requant_count : 1, t->sum,
+                                            itg_emit_text(e, "%s - 1", count), sum));
 }
 
 /* Does it matter by what a window's sum is divided? */
@@ -201,8 +195,8 @@ static bool count_varies(const itg_step *s, const itg_window *w, int64_t most)
 
 static void need_sum(itg_emitter *e, const mean *t)
 {
-    const char *type = itg_emit_short(t->x.type), *ctype = itg_emit_ctype(t->x.type);
-    const char *sum = itg_emit_short(t->sum), *csum = itg_emit_ctype(t->sum);
+    const char *type = itg_dtype_name(t->x.type), *ctype = itg_emit_ctype(t->x.type);
+    const char *sum = itg_dtype_name(t->sum), *csum = itg_emit_ctype(t->sum);
     const char *kind = t->saturates ? "saturate" : "sum";
     if (!itg_emit_needs(e, itg_emit_text(e, "window_%s_%s_%s", kind, type, sum))) return;
     itg_strbuf inside = {0};
@@ -224,7 +218,7 @@ static void need_sum(itg_emitter *e, const mean *t)
     itg_strbuf_deinit(&inside);
 }
 
-static itg_status window_mean(itg_emitter *e, const itg_emit_layer *l)
+static void window_mean(itg_emitter *e, const itg_emit_layer *l)
 {
     mean t = mean_of(e, l);
     const itg_step *s = t.s;
@@ -255,15 +249,13 @@ static itg_status window_mean(itg_emitter *e, const itg_emit_layer *l)
         count = "count";
     }
     ITG_EMIT_FORMAT(e, "        window_%s_%s_%s(&%s, %s%s, %s, i, acc%s);\n",
-                    t.saturates ? "saturate" : "sum", itg_emit_short(t.x.type),
-                    itg_emit_short(t.sum), window, t.x.name, in, itg_emit_number(e, t.x.zero),
+                    t.saturates ? "saturate" : "sum", itg_dtype_name(t.x.type),
+                    itg_dtype_name(t.sum), window, t.x.name, in, itg_emit_number(e, t.x.zero),
                     limits);
     ITG_EMIT_FORMAT(e, "        for (int32_t c = 0; c < %s; c++) {\n", channels);
-    itg_status status =
-        write_mean(e, &t, 12, "acc[c]", count, itg_emit_text(e, "c + i * %s%s", channels, out));
+    write_mean(e, &t, 12, "acc[c]", count, itg_emit_text(e, "c + i * %s%s", channels, out));
     itg_strbuf_add(&e->body, "        }\n    }\n");
     itg_emit_close(e, images, 4);
-    return status;
 }
 
 /* ---- over axes ---- */
@@ -298,7 +290,7 @@ static axes axes_of(const itg_step *s, const itg_emit_operand *x)
     return a;
 }
 
-static itg_status axes_mean(itg_emitter *e, const itg_emit_layer *l)
+static void axes_mean(itg_emitter *e, const itg_emit_layer *l)
 {
     mean t = mean_of(e, l);
     axes a = axes_of(t.s, &t.x);
@@ -315,13 +307,12 @@ static itg_status axes_mean(itg_emitter *e, const itg_emit_layer *l)
     ITG_EMIT_FORMAT(e, "%*sacc = %s;\n", (int)(indent + 4 + 4 * inner), "",
                     t.saturates ? itg_emit_fit(e, t.s, t.sum, term) : term);
     itg_emit_close(e, inner, indent + 4);
-    itg_status status = write_mean(e, &t, indent + 4, "acc", itg_emit_number(e, t.most), at[1]);
+    write_mean(e, &t, indent + 4, "acc", itg_emit_number(e, t.most), at[1]);
     ITG_EMIT_FORMAT(e, "%*s}\n", (int)indent, "");
     itg_emit_close(e, outer, 4);
-    return status;
 }
 
-static itg_status axes_max(itg_emitter *e, const itg_emit_layer *l)
+static void axes_max(itg_emitter *e, const itg_emit_layer *l)
 {
     const itg_step *s = l->step;
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
@@ -348,20 +339,14 @@ static itg_status axes_max(itg_emitter *e, const itg_emit_layer *l)
     ITG_EMIT_FORMAT(e, "%*s%s[%s] = %s;\n%*s}\n", (int)indent + 4, "", itg_emit_output(e, l, 0),
                     at[1], arg ? "best" : "most", (int)indent, "");
     itg_emit_close(e, outer, 4);
-    return ITG_OK;
 }
 
-itg_status itg_emit_mean(itg_emitter *e, const itg_emit_layer *l)
+void itg_emit_mean(itg_emitter *e, const itg_emit_layer *l)
 {
-    return itg_mean_is_reduction(l->step) ? axes_mean(e, l) : window_mean(e, l);
+    (itg_mean_is_reduction(l->step) ? axes_mean : window_mean)(e, l);
 }
 
-itg_status itg_emit_max(itg_emitter *e, const itg_emit_layer *l)
+void itg_emit_max(itg_emitter *e, const itg_emit_layer *l)
 {
-    return l->step->op == ITG_OP_REDUCE_MAX ? axes_max(e, l) : window_max(e, l);
-}
-
-itg_status itg_emit_arg_max(itg_emitter *e, const itg_emit_layer *l)
-{
-    return axes_max(e, l);
+    (itg_op_is(l->step->op, ITG_IS_POOL) ? window_max : axes_max)(e, l);
 }

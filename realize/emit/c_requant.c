@@ -1,10 +1,10 @@
 /* Requantization: the stages of each channel brought into one form, and one function for each form
  * that occurs.
  *
- *   v * 2^left, round(v / 2^pre), v * multiplier, round(v / 2^shift), round(v / 2^post)
+ * v * 2^left, round(v / 2^pre), v * multiplier, round(v / 2^shift), round(v / 2^post)
  *
- * All in 64 bits, which is proven here: where the sums are too wide for it, they are first limited
- * to what the clamp tells apart; requantization is monotone. */
+ * All values fit 64 bits, which is checked here. Sums that are too wide are first limited to the
+ * range in which results differ after the clamp; requantization is monotone. */
 #include "kernels/requant.h"
 #include "realize/emit/emit.h"
 #include <string.h>
@@ -232,7 +232,7 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
 static const char *signature_of(itg_emitter *e, const form *f, const core *c)
 {
     const char *text =
-        itg_emit_text(e, "%s %s %d %d %d", itg_emit_short(c->sum), itg_emit_short(c->code),
+        itg_emit_text(e, "%s %s %d %d %d", itg_dtype_name(c->sum), itg_dtype_name(c->code),
                       c->narrow[PRE], c->narrow[POST], c->limited);
     for (int k = 0; k < PARTS; k++)
         if (c->used[k])
@@ -242,37 +242,37 @@ static const char *signature_of(itg_emitter *e, const form *f, const core *c)
     return text;
 }
 
-static itg_status refuse(itg_emitter *e, const itg_step *s, itg_status code, const char *why)
+static bool refuse(itg_emitter *e, const itg_step *s, const char *why)
 {
-    return itg_fail(e->err, code, "%s: node '%s': %s", e->p->name, s->name, why);
+    itg_emit_fail(e, ITG_UNSUPPORTED, "node", s->name, why);
+    return false;
 }
 
 /* Every channel's stages in the form, and whether 64 bits hold what they compute. */
-static itg_status derive(itg_emitter *e, const itg_emit_sets *t, form *f, core *c, int64_t *limit,
-                         int64_t *middle)
+static bool derive(itg_emitter *e, const itg_emit_sets *t, form *f, core *c, int64_t *limit,
+                   int64_t *middle)
 {
     for (int64_t i = 0; i < t->count; i++) {
         if (t->requant[i].is_f32)
-            return refuse(e, t->step, ITG_UNSUPPORTED,
+            return refuse(e, t->step,
                           "it requantizes in float32 (form f32); C source needs a target whose "
                           "requantization is integer, such as cortex-m, vta or cvm");
         if (!place_stages(f, i, &t->requant[i]))
-            return refuse(e, t->step, ITG_UNSUPPORTED,
-                          "its requantization is no shift, multiplication, shift");
+            return refuse(e, t->step, "its requantization is no shift, multiplication, shift");
     }
     int64_t magnitude = t->most > -t->least ? t->most : -t->least;
-    if (all_fit(f, t->count, magnitude, middle)) return ITG_OK;
+    if (all_fit(f, t->count, magnitude, middle)) return true;
     for (int64_t i = 0; i < t->count; i++) {
         int64_t v = told_apart(&t->requant[i], t->zero, t->lo, t->hi);
         if (v > *limit) *limit = v;
     }
     c->limited = true;
     if (*limit > magnitude) *limit = magnitude;
-    if (all_fit(f, t->count, *limit, middle)) return ITG_OK;
-    return refuse(e, t->step, ITG_UNSUPPORTED, "its requantization needs more than 64 bits");
+    if (all_fit(f, t->count, *limit, middle)) return true;
+    return refuse(e, t->step, "its requantization needs more than 64 bits");
 }
 
-itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_requant *out)
+const char *itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, const char *v)
 {
     form f;
     core c = {.sum = t->sum, .code = t->code};
@@ -281,10 +281,9 @@ itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_r
     for (int k = 0; k < PARTS; k++) {
         f.part[k] = itg_emit_alloc(e, (size_t)t->count, sizeof(int64_t));
         f.rounding[k] = -1;
-        if (f.part[k] == NULL) return itg_fail(e->err, ITG_NO_MEMORY, "no memory");
+        if (f.part[k] == NULL) return "";
     }
-    itg_status status = derive(e, t, &f, &c, &limit, &middle);
-    if (status != ITG_OK) return status;
+    if (!derive(e, t, &f, &c, &limit, &middle)) return "";
     bool high =
         f.part[MULTIPLIER][0] != 1 && f.part[SHIFT][0] == 31 && !varies(f.part[SHIFT], t->count);
     const char *fixed = high ? "31" : "0"; /* in the function's own text */
@@ -311,15 +310,12 @@ itg_status itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, itg_emit_r
     int32_t number = core_number(e, signature_of(e, &f, &c), &is_new);
     const char *name = number == 0 ? "requantize" : itg_emit_text(e, "requantize_%d", (int)number);
     if (is_new) write_core(e, &f, &c, name);
-    out->function = name;
-    out->constants = itg_emit_text(e, "%s, %s, %s, %s", arguments, itg_emit_number(e, t->zero),
-                                   itg_emit_number(e, t->lo), itg_emit_number(e, t->hi));
-    return e->failed ? itg_fail(e->err, ITG_NO_MEMORY, "no memory") : ITG_OK;
+    return itg_emit_text(e, "%s(%s%s, %s, %s, %s)", name, v, arguments, itg_emit_number(e, t->zero),
+                         itg_emit_number(e, t->lo), itg_emit_number(e, t->hi));
 }
 
-itg_status itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output, int64_t first,
-                               int64_t sets, itg_dtype sum, const char *index,
-                               itg_emit_requant *out)
+const char *itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output, int64_t first,
+                                int64_t sets, itg_dtype sum, const char *index, const char *v)
 {
     const itg_step_out *o = &s->outs[output];
     bool one = o->requant_count == 1;
@@ -334,7 +330,7 @@ itg_status itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output
                        .lo = o->lo,
                        .hi = o->hi};
     itg_emit_native_range(s, &t.least, &t.most);
-    return itg_emit_sets_text(e, &t, out);
+    return itg_emit_sets_text(e, &t, v);
 }
 
 const char *itg_emit_fit(itg_emitter *e, const itg_step *s, itg_dtype sum, const char *v)

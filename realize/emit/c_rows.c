@@ -142,7 +142,7 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
 void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                       const char *window, const char *offset)
 {
-    const char *type = itg_emit_short(t->x.type), *ctype = itg_emit_ctype(t->x.type);
+    const char *type = itg_dtype_name(t->x.type), *ctype = itg_emit_ctype(t->x.type);
     bool wide = t->row == ITG_S64;
     if (t->conv) {
         const char *name = itg_emit_text(e, "gather_%s%s", wide ? "wide_" : "", type);
@@ -157,7 +157,7 @@ void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
                         wide ? "" : itg_emit_text(e, ", %s", itg_emit_number(e, t->padded)));
         return;
     }
-    const char *row = itg_emit_short(t->row);
+    const char *row = itg_dtype_name(t->row);
     const char *name = itg_emit_text(e, "rows_%s_%s", type, row);
     if (itg_emit_needs(e, name))
         itg_emit_template(&e->helpers, rows_text, type, ctype, row, itg_emit_ctype(t->row),
@@ -182,7 +182,7 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
                         "tile");
         return;
     }
-    const char *type = itg_emit_short(t->w.type), *row = itg_emit_short(t->row);
+    const char *type = itg_dtype_name(t->w.type), *row = itg_dtype_name(t->row);
     const char *name = itg_emit_text(e, "rows_%s_%s", type, row);
     if (itg_emit_needs(e, name))
         itg_emit_template(&e->helpers, rows_text, type, itg_emit_ctype(t->w.type), row,

@@ -1,4 +1,4 @@
-/* The self-test: samples of codes, the digest that the executor gives for them, and a program that
+/* The self-test: samples of codes, the executor's digest of their results, and a program that
  * compares. */
 #include "realize/emit/emit.h"
 #include "kernels/requant.h"

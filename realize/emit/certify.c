@@ -1,6 +1,6 @@
-/* The certificate of C source: which program it stands for, and the hash of every file. The source
- * and its header are functions of the program and a name, so they are proved by writing them anew;
- * the self-test, whose samples the program does not hold, is known by its hash. */
+/* The certificate of C source: its program and the hash of every file. Source and header follow
+ * from the program and a name, so they are checked by writing them again. The self-test has samples
+ * that the program does not hold; it is checked by its hash. */
 #include "realize/artefact.h"
 #include "realize/emit/emit.h"
 #include "realize/verify/certificate.h"
@@ -117,7 +117,7 @@ static itg_status compare_source(itg_view *view, const char *program, const char
 {
     itg_program *p = NULL;
     itg_strbuf source = {0}, header = {0};
-    itg_status status = itg_artefact_read(program, &p, err);
+    itg_status status = itg_program_open(program, &p, err);
     if (status == ITG_OK) status = itg_program_source(p, name, &source, &header, err);
     if (status == ITG_OK) status = compare(view, directory, name, ".c", &source, err);
     if (status == ITG_OK) status = compare(view, directory, name, ".h", &header, err);

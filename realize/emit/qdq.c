@@ -23,13 +23,30 @@ void itg_qdq_fail(itg_qdq *q, itg_status status, itg_id node, const char *what)
                  itg_op_name(q->g->nodes[node].op), what);
 }
 
+void *itg_qdq_alloc(itg_qdq *q, int64_t count, size_t size)
+{
+    void *memory = itg_arena_array(q->arena, count > 0 ? (size_t)count : 1, size);
+    if (memory == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory to write it");
+    return memory;
+}
+
+static const char *unique(itg_qdq *q, itg_names *names, const char *wanted)
+{
+    const char *name = wanted != NULL ? itg_names_unique(names, wanted, 0) : NULL;
+    if (name == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for names");
+    return name;
+}
+
+const char *itg_qdq_node_name(itg_qdq *q, const char *wanted)
+{
+    return unique(q, &q->node_names, wanted);
+}
+
 const char *itg_qdq_name(itg_qdq *q, const char *base, const char *suffix)
 {
     if (!itg_qdq_ok(q)) return NULL;
-    const char *wanted = suffix == NULL ? base : itg_arena_format(q->arena, "%s/%s", base, suffix);
-    const char *name = wanted != NULL ? itg_names_unique(&q->names, wanted, 0) : NULL;
-    if (name == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for names");
-    return name;
+    return unique(q, &q->names,
+                  suffix == NULL ? base : itg_arena_format(q->arena, "%s/%s", base, suffix));
 }
 
 const char *itg_qdq_add(itg_qdq *q, const char *op, const char *name, const char *const *inputs,
@@ -37,11 +54,8 @@ const char *itg_qdq_add(itg_qdq *q, const char *op, const char *name, const char
 {
     if (!itg_qdq_ok(q) || output == NULL) return NULL;
     if (name == NULL) name = itg_arena_format(q->arena, "%s/%s", output, op);
-    name = name != NULL ? itg_names_unique(&q->node_names, name, 0) : NULL;
-    if (name == NULL) {
-        itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for names");
-        return NULL;
-    }
+    name = itg_qdq_node_name(q, name);
+    if (name == NULL) return NULL;
     itg_onnx_writer_node(q->w, "", op, name, inputs, count, &output, 1);
     return output;
 }
@@ -54,10 +68,10 @@ const char *itg_qdq_constant(itg_qdq *q, const char *base, const char *suffix,
     return name;
 }
 
-const char *itg_qdq_int64s(itg_qdq *q, const char *base, const char *suffix, const int64_t *values,
-                           int32_t count)
+const char *itg_qdq_list(itg_qdq *q, const char *base, const char *suffix, itg_dtype dtype,
+                         const void *values, int32_t count)
 {
-    itg_tensor t = {ITG_S64, {1, {count}}, (void *)(uintptr_t)values};
+    itg_tensor t = {dtype, {1, {count}}, (void *)(uintptr_t)values};
     return itg_qdq_constant(q, base, suffix, &t);
 }
 
@@ -101,21 +115,16 @@ static void find_opset(itg_qdq *q)
     }
 }
 
-static bool allocate(itg_qdq *q)
+static void allocate(itg_qdq *q)
 {
-    size_t values = (size_t)q->g->value_count + 1;
     q->names.arena = q->node_names.arena = q->arena;
-    q->made = itg_arena_array(q->arena, values, sizeof *q->made);
-    q->shown = itg_arena_array(q->arena, values, sizeof *q->shown);
-    q->batch_axis = itg_arena_array(q->arena, values, sizeof *q->batch_axis);
-    if (q->made == NULL || q->shown == NULL || q->batch_axis == NULL) return false;
-    for (itg_id v = 0; v < q->g->value_count; v++) {
-        size_t count = (size_t)q->a->values[v].version_count + 1;
-        q->made[v] = itg_arena_array(q->arena, count, sizeof **q->made);
-        if (q->made[v] == NULL) return false;
+    q->made = itg_qdq_alloc(q, q->g->value_count, sizeof *q->made);
+    q->shown = itg_qdq_alloc(q, q->g->value_count, sizeof *q->shown);
+    q->batch_axis = itg_qdq_alloc(q, q->g->value_count, sizeof *q->batch_axis);
+    for (itg_id v = 0; v < q->g->value_count && itg_qdq_ok(q); v++) {
+        q->made[v] = itg_qdq_alloc(q, q->a->values[v].version_count, sizeof **q->made);
         q->shown[v] = ITG_NONE;
     }
-    return true;
 }
 
 /* The model's inputs and outputs keep their names. */
@@ -141,10 +150,8 @@ static void reserve_names(itg_qdq *q)
 
 static void set_up(itg_qdq *q, bool any_batch)
 {
-    if (!allocate(q)) {
-        itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory to write it");
-        return;
-    }
+    allocate(q);
+    if (!itg_qdq_ok(q)) return;
     reserve_names(q);
     find_opset(q);
     q->any_batch = any_batch && itg_qdq_find_batch(q->g, q->batch_axis);
@@ -204,8 +211,7 @@ static const char *real_name(itg_qdq *q, itg_id value, bool output)
 static const char **read_inputs(itg_qdq *q, itg_id node, int32_t count)
 {
     const itg_node *n = &q->g->nodes[node];
-    const char **inputs = itg_arena_array(q->arena, (size_t)count + 1, sizeof *inputs);
-    if (inputs == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory to write it");
+    const char **inputs = itg_qdq_alloc(q, count, sizeof *inputs);
     for (int32_t i = 0; i < count && itg_qdq_ok(q); i++)
         if (n->inputs[i] != ITG_NONE) inputs[i] = itg_qdq_read(q, node, i);
     return inputs;
@@ -225,8 +231,7 @@ static void write_whole(itg_qdq *q, itg_id node)
     const itg_node *n = &q->g->nodes[node];
     bool keeps = q->a->nodes[node].form == ITG_FORM_KEEP;
     const char **inputs = read_inputs(q, node, n->input_count);
-    const char **outputs = itg_arena_array(q->arena, (size_t)n->output_count + 1, sizeof *outputs);
-    if (outputs == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory to write it");
+    const char **outputs = itg_qdq_alloc(q, n->output_count, sizeof *outputs);
     for (int32_t i = 0; i < n->output_count && itg_qdq_ok(q); i++)
         outputs[i] = n->outputs[i] == ITG_NONE ? "" : whole_name(q, n->outputs[i]);
     if (!itg_qdq_ok(q)) return;

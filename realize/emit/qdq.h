@@ -1,14 +1,14 @@
 /* An annotated graph as a QDQ model: float operators between QuantizeLinear and DequantizeLinear.
  * Private to realize/emit/. docs/qdq.md describes the form.
  *
- * The first failure stays in `status`; after it every function does nothing, and names are NULL. */
+ * The first failure is kept in `status`. After it all functions do nothing and return NULL. */
 #ifndef ITG_QDQ_H
 #define ITG_QDQ_H
 #include "graph/onnx/onnx_write.h"
 #include "graph/names.h"
 #include "realize/realize.h"
 
-/* Names of what stands for one version of a value; NULL: not made (yet). */
+/* Names of the tensors of one version of a value; NULL: not made yet. */
 typedef struct itg_qdq_tensor {
     const char *real;         /* float32, or what the value is where it is no quantized one */
     const char *codes;        /* integers of the version's width, stored in `dtype` */
@@ -38,63 +38,68 @@ itg_dtype itg_qdq_dtype(const itg_quantizer *q);
 /* ---- qdq.c ---- */
 bool itg_qdq_ok(const itg_qdq *q);
 void itg_qdq_fail(itg_qdq *q, itg_status status, itg_id node, const char *what);
-/* "base/suffix" (suffix NULL: base), or with a number behind it: a name that no value has. */
+/* Zeroed memory of the arena, at least one element; NULL: failed. */
+void *itg_qdq_alloc(itg_qdq *q, int64_t count, size_t size);
+/* A value name that is not taken: "base/suffix" (suffix NULL: base), with a number if need be. */
 const char *itg_qdq_name(itg_qdq *q, const char *base, const char *suffix);
-/* A node with one output, that is returned; attributes may follow. Inputs NULL: nothing happens. */
+/* A node name that begins with `wanted` and that no node has; NULL: failed. */
+const char *itg_qdq_node_name(itg_qdq *q, const char *wanted);
+/* Adds a node with one output and returns the output; attributes may follow. */
 const char *itg_qdq_add(itg_qdq *q, const char *op, const char *name, const char *const *inputs,
                         int32_t count, const char *output);
-/* Initializers; the returned name is unique and begins as wanted. */
+/* Add an initializer and return its unique name, which begins with base/suffix. */
 const char *itg_qdq_constant(itg_qdq *q, const char *base, const char *suffix,
                              const itg_tensor *tensor);
-const char *itg_qdq_int64s(itg_qdq *q, const char *base, const char *suffix, const int64_t *values,
-                           int32_t count);
-/* A value's shape in the file: -1 for the batch, where it may be of any size. */
+/* A list of `count` elements. */
+const char *itg_qdq_list(itg_qdq *q, const char *base, const char *suffix, itg_dtype dtype,
+                         const void *values, int32_t count);
+/* A value's shape in the file; -1: the batch, if it may have any size. */
 itg_shape itg_qdq_shape(const itg_qdq *q, itg_id value);
 const char *itg_qdq_float(itg_qdq *q, const char *base, const char *suffix, float value);
 
 /* ---- qdq_quantize.c ---- */
-/* The codes of a version, of the float tensor `real`, clamped to [lo, hi] beyond what the type does
- * by itself. shape (may be NULL): of the codes, where it is not real's. */
+/* Quantizes the float tensor `real` to a version, clamped to [lo, hi]. shape: of the codes; NULL:
+ * as real. */
 void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t version, int64_t lo,
                       int64_t hi, const itg_shape *shape);
 /* The float tensor that edge (node, slot) reads. */
 const char *itg_qdq_read(itg_qdq *q, itg_id node, int32_t slot);
-/* The same, reshaped while it is still codes. */
+/* The same as rows of `columns` elements, reshaped before dequantization. */
 const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int64_t columns);
 /* The bias of a mac node as DequantizeLinear of int32; NULL where there is none. */
 const char *itg_qdq_bias(itg_qdq *q, itg_id node);
-/* A Reshape to `shape`, where -1 is what is left. */
+/* Adds a Reshape to `shape`, which may have one -1. */
 const char *itg_qdq_reshape(itg_qdq *q, const char *x, const itg_shape *shape, const char *base,
                             const char *suffix);
-/* DequantizeLinear of what is there as codes. */
+/* Adds a DequantizeLinear of t's codes. */
 const char *itg_qdq_dequantize(itg_qdq *q, const itg_qdq_tensor *t, const char *output);
 
 /* ---- qdq_operator.c ---- */
-/* The lowest opset that has the node as it is written here; 0: it cannot be written. */
+/* The lowest opset that supports the node as it is written; 0: it cannot be written. */
 int64_t itg_qdq_min_opset(const itg_graph *g, itg_id node);
-/* The operator with the float tensors of its inputs (NULL: left out); outputs are named already.
- * copy: of the node, from 0. */
+/* Adds the operator with the float tensors of its inputs (NULL: left out). copy: number of the copy
+ * of the node, from 0. */
 void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_t input_count,
                       const char *const *outputs, int32_t output_count, int32_t copy);
-/* Relu or Clip node `activation` on another tensor. */
+/* Adds a copy of the Relu or Clip node `activation` on tensor x. */
 const char *itg_qdq_activation(itg_qdq *q, itg_id activation, const char *x, const char *output);
 
 /* ---- qdq_batch.c ---- */
-/* Fills axis [value], the dimension of the samples; false: some node mixes them. */
+/* Sets axis [value] to the dimension of the samples. False: a node mixes samples. */
 bool itg_qdq_find_batch(const itg_graph *g, int32_t *axis);
 
 /* ---- qdq_notes.c ---- */
-/* Why ONNX Runtime's results of an operator may differ, by what they are; NULL: they do not.
- * docs/qdq.md has the table. */
+/* Why ONNX Runtime's results of an operator may differ; NULL: they are equal. docs/qdq.md has the
+ * table. */
 typedef struct itg_qdq_agreement {
     const char *codes;  /* of an integer operator, as codes */
     const char *reals;  /* of an integer operator, as real numbers */
     const char *island; /* of a float node */
 } itg_qdq_agreement;
 const itg_qdq_agreement *itg_qdq_agreement_of(itg_op op);
-/* A matrix product with a bias that is written as Gemm, of an operand of two dimensions: there is
- * an integer kernel for that. */
+/* Whether a MatMul with bias is written as Gemm on two dimensions, for which ONNX Runtime has an
+ * integer kernel. */
 bool itg_qdq_is_rows(const itg_annotated *a, itg_id node);
-/* Lists the nodes where ONNX Runtime's result may not be the program's. */
+/* Lists the nodes where ONNX Runtime's result may differ from the program's. */
 itg_status itg_qdq_report_create(const itg_qdq *q, itg_qdq_report **out, itg_error *err);
 #endif

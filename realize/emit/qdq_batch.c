@@ -1,5 +1,5 @@
-/* Whether a prepared graph, which is written for batch 1, computes the same for batches: along
- * which dimension each activation then holds the samples, from the inputs to the outputs. */
+/* Whether a prepared graph, which has batch 1, can run on batches: finds the dimension of the
+ * samples in each activation, from the inputs to the outputs. */
 #include "realize/emit/qdq.h"
 
 typedef struct walk {

@@ -1,5 +1,5 @@
-/* Where the arithmetic of ONNX Runtime's kernels is not the program's. docs/arithmetic.md,
- * "Agreement with ONNX Runtime", has the formulas that are equal. */
+/* Lists where the arithmetic of ONNX Runtime's kernels differs from the program's.
+ * docs/arithmetic.md, "Agreement with ONNX Runtime", has the formulas that are equal. */
 #include "realize/emit/qdq.h"
 #include <stdlib.h>
 

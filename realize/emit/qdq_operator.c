@@ -1,5 +1,5 @@
-/* Nodes of the prepared graph as ONNX's: what stands in attributes there goes back to where the
- * opset has it. */
+/* Writes nodes of the prepared graph as ONNX nodes. Attributes become inputs where the opset has
+ * them as inputs. */
 #include <math.h>
 #include <string.h>
 #include "graph/onnx/tensor_types.h"
@@ -50,7 +50,7 @@ static const itg_shape *shape_out(const itg_qdq *q, const itg_node *n, int32_t o
 static int32_t shape_input(itg_qdq *q, const itg_node *n, const char **extra)
 {
     itg_shape to = n->op == ITG_OP_EXPAND ? *shape_out(q, n, 0) : itg_qdq_shape(q, n->outputs[0]);
-    extra[0] = itg_qdq_int64s(q, n->name, "shape", to.dims, to.rank);
+    extra[0] = itg_qdq_list(q, n->name, "shape", ITG_S64, to.dims, to.rank);
     return 1;
 }
 
@@ -74,7 +74,7 @@ static int32_t axes_input(itg_qdq *q, const itg_node *n, const char **extra)
 {
     int64_t axes[ITG_MAX_RANK];
     if (!axes_are_input(q, n)) return 0;
-    extra[0] = itg_qdq_int64s(q, n->name, "axes", axes, reduced_axes(q, n, axes));
+    extra[0] = itg_qdq_list(q, n->name, "axes", ITG_S64, axes, reduced_axes(q, n, axes));
     return 1;
 }
 
@@ -96,10 +96,10 @@ static int32_t slice_inputs(itg_qdq *q, const itg_node *n, const char **extra)
         ends[i] = a->starts[i] + (size - 1) * a->steps[i] + (a->steps[i] > 0 ? 1 : -1);
         if (ends[i] < 0) ends[i] = -in - 1;
     }
-    extra[0] = itg_qdq_int64s(q, n->name, "starts", a->starts, a->axes_count);
-    extra[1] = itg_qdq_int64s(q, n->name, "ends", ends, a->axes_count);
-    extra[2] = itg_qdq_int64s(q, n->name, "axes", a->axes, a->axes_count);
-    extra[3] = itg_qdq_int64s(q, n->name, "steps", a->steps, a->axes_count);
+    extra[0] = itg_qdq_list(q, n->name, "starts", ITG_S64, a->starts, a->axes_count);
+    extra[1] = itg_qdq_list(q, n->name, "ends", ITG_S64, ends, a->axes_count);
+    extra[2] = itg_qdq_list(q, n->name, "axes", ITG_S64, a->axes, a->axes_count);
+    extra[3] = itg_qdq_list(q, n->name, "steps", ITG_S64, a->steps, a->axes_count);
     return 4;
 }
 
@@ -112,7 +112,7 @@ static int32_t pad_inputs(itg_qdq *q, itg_id node, const char **extra)
         pads[i] = n->attrs.pads_begin[i];
         pads[in->rank + i] = out->dims[i] - in->dims[i] - pads[i];
     }
-    extra[0] = itg_qdq_int64s(q, n->name, "pads", pads, 2 * in->rank);
+    extra[0] = itg_qdq_list(q, n->name, "pads", ITG_S64, pads, 2 * in->rank);
     if (n->attrs.pad_value == 0 || q->a->nodes[node].form == ITG_FORM_KEEP) return 1;
     extra[1] = itg_qdq_float(q, n->name, "value", n->attrs.pad_value);
     return 2;
@@ -120,11 +120,8 @@ static int32_t pad_inputs(itg_qdq *q, itg_id node, const char **extra)
 
 static int32_t sizes_input(itg_qdq *q, const itg_node *n, const char **extra)
 {
-    int64_t *sizes = itg_arena_array(q->arena, (size_t)n->output_count + 1, sizeof *sizes);
-    if (sizes == NULL) {
-        itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for a list");
-        return 0;
-    }
+    int64_t *sizes = itg_qdq_alloc(q, n->output_count, sizeof *sizes);
+    if (sizes == NULL) return 0;
     for (int32_t i = 0; i < n->output_count; i++) {
         if (n->outputs[i] == ITG_NONE) {
             itg_qdq_fail(q, ITG_UNSUPPORTED, ITG_NONE, "Split with an output left out");
@@ -132,7 +129,7 @@ static int32_t sizes_input(itg_qdq *q, const itg_node *n, const char **extra)
         }
         sizes[i] = shape_out(q, n, i)->dims[n->attrs.axis];
     }
-    extra[0] = itg_qdq_int64s(q, n->name, "sizes", sizes, n->output_count);
+    extra[0] = itg_qdq_list(q, n->name, "sizes", ITG_S64, sizes, n->output_count);
     return 1;
 }
 
@@ -225,12 +222,8 @@ void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_
 {
     const itg_node *n = &q->g->nodes[node];
     const char *extra[MAX_EXTRA] = {NULL};
-    const char **all = itg_arena_array(q->arena, (size_t)input_count + MAX_EXTRA, sizeof *all);
+    const char **all = itg_qdq_alloc(q, (int64_t)input_count + MAX_EXTRA, sizeof *all);
     if (!itg_qdq_ok(q)) return;
-    if (all == NULL) {
-        itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory to write it");
-        return;
-    }
     bool nothing = itg_op_is(n->op, ITG_IS_REDUCE) && n->attrs.axes_count == 0 &&
                    n->attrs.noop_with_empty_axes;
     const char *type = itg_op_name(nothing ? ITG_OP_IDENTITY : written_as(n->op));
@@ -240,8 +233,7 @@ void itg_qdq_operator(itg_qdq *q, itg_id node, const char *const *inputs, int32_
     for (int32_t i = 0; i < extras; i++)
         all[input_count + i] = extra[i];
     const char *name = copy == 0 ? n->name : itg_arena_format(q->arena, "%s/%d", n->name, copy);
-    name = name != NULL ? itg_names_unique(&q->node_names, name, 0) : NULL;
-    if (name == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory to write it");
+    name = itg_qdq_node_name(q, name);
     if (!itg_qdq_ok(q)) return;
     itg_onnx_writer_node(q->w, "", type, name, all, input_count + extras, outputs, output_count);
     if (!nothing) attributes(q, n);

@@ -25,12 +25,8 @@ static const itg_version *version_of(const itg_qdq *q, itg_id value, int32_t ver
 static const char *zero_points(itg_qdq *q, const char *base, const itg_quantizer *z)
 {
     itg_tensor t = {itg_qdq_dtype(z), {z->axis < 0 ? 0 : 1, {z->scale_count}}, NULL};
-    t.data = itg_arena_array(q->arena, (size_t)z->scale_count, itg_dtype_size(t.dtype));
-    if (t.data == NULL) {
-        itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for zero points");
-        return NULL;
-    }
-    for (int32_t i = 0; i < z->scale_count; i++)
+    t.data = itg_qdq_alloc(q, z->scale_count, itg_dtype_size(t.dtype));
+    for (int32_t i = 0; i < z->scale_count && t.data != NULL; i++)
         itg_store(t.dtype, t.data, i, z->zero_point);
     return itg_qdq_constant(q, base, "zero_point", &t);
 }
@@ -112,8 +108,7 @@ static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_version *v)
         itg_qdq_fail(q, ITG_MISMATCH, ITG_NONE, "a constant without codes");
         return to;
     }
-    to.data = itg_arena_array(q->arena, (size_t)elements + 1, itg_dtype_size(to.dtype));
-    if (to.data == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for a constant");
+    to.data = itg_qdq_alloc(q, elements, itg_dtype_size(to.dtype));
     for (int64_t i = 0; i < elements && to.data != NULL; i++)
         itg_store(to.dtype, to.data, i, itg_load(v->q.storage, v->constant->codes, i));
     return to;
@@ -185,7 +180,8 @@ const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int64_t col
     itg_qdq_tensor *t = edge_tensor(q, node, slot);
     if (t == NULL) return NULL;
     const char *base = q->g->values[q->g->nodes[node].inputs[slot]].name;
-    const char *to = itg_qdq_int64s(q, base, "rows_shape", (const int64_t[]){-1, columns}, 2);
+    const char *to =
+        itg_qdq_list(q, base, "rows_shape", ITG_S64, (const int64_t[]){-1, columns}, 2);
     const char *from = t->codes != NULL ? t->codes : t->real;
     const char *rows = itg_qdq_add(q, "Reshape", NULL, (const char *[]){from, to}, 2,
                                    itg_qdq_name(q, base, "rows"));
@@ -197,7 +193,7 @@ const char *itg_qdq_read_rows(itg_qdq *q, itg_id node, int32_t slot, int64_t col
 const char *itg_qdq_reshape(itg_qdq *q, const char *x, const itg_shape *shape, const char *base,
                             const char *suffix)
 {
-    const char *inputs[] = {x, itg_qdq_int64s(q, base, "shape", shape->dims, shape->rank)};
+    const char *inputs[] = {x, itg_qdq_list(q, base, "shape", ITG_S64, shape->dims, shape->rank)};
     return itg_qdq_add(q, "Reshape", NULL, inputs, 2, itg_qdq_name(q, base, suffix));
 }
 
@@ -208,8 +204,7 @@ static float *bias_scales(itg_qdq *q, itg_id node, int32_t count)
 {
     const itg_version *x = itg_annotated_version(q->a, node, 0),
                       *w = itg_annotated_version(q->a, node, 1);
-    float *scale = itg_arena_array(q->arena, (size_t)count + 1, sizeof *scale);
-    if (scale == NULL) itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory for a bias");
+    float *scale = itg_qdq_alloc(q, count, sizeof *scale);
     for (int32_t i = 0; i < count && scale != NULL; i++)
         scale[i] = x->q.scale[0] * w->q.scale[w->q.scale_count == 1 ? 0 : i];
     return scale;
@@ -219,15 +214,10 @@ static float *bias_scales(itg_qdq *q, itg_id node, int32_t count)
 static const char *float_bias(itg_qdq *q, itg_id node, const float *scale)
 {
     const itg_node_note *note = &q->a->nodes[node];
-    float *bias = itg_arena_array(q->arena, (size_t)note->bias_count + 1, sizeof *bias);
-    if (bias == NULL) {
-        itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory for a bias");
-        return NULL;
-    }
-    for (int32_t i = 0; i < note->bias_count; i++)
+    float *bias = itg_qdq_alloc(q, note->bias_count, sizeof *bias);
+    for (int32_t i = 0; i < note->bias_count && bias != NULL; i++)
         bias[i] = (float)((double)note->bias[i] * (double)scale[i]);
-    itg_tensor t = {ITG_F32, {1, {note->bias_count}}, bias};
-    return itg_qdq_constant(q, q->g->nodes[node].name, "bias", &t);
+    return itg_qdq_list(q, q->g->nodes[node].name, "bias", ITG_F32, bias, note->bias_count);
 }
 
 const char *itg_qdq_bias(itg_qdq *q, itg_id node)
@@ -236,22 +226,18 @@ const char *itg_qdq_bias(itg_qdq *q, itg_id node)
     const char *base = q->g->nodes[node].name;
     if (!itg_qdq_ok(q) || note->bias == NULL) return NULL;
     float *scale = bias_scales(q, node, note->bias_count);
-    int32_t *codes = itg_arena_array(q->arena, (size_t)note->bias_count + 1, sizeof *codes);
-    int32_t *zeros = itg_arena_array(q->arena, (size_t)note->bias_count + 1, sizeof *zeros);
-    if (codes == NULL || zeros == NULL)
-        itg_qdq_fail(q, ITG_NO_MEMORY, node, "no memory for a bias");
+    int32_t *codes = itg_qdq_alloc(q, note->bias_count, sizeof *codes);
+    int32_t *zeros = itg_qdq_alloc(q, note->bias_count, sizeof *zeros);
     if (!itg_qdq_ok(q)) return NULL;
     for (int32_t i = 0; i < note->bias_count; i++) {
         if (note->bias[i] < INT32_MIN || note->bias[i] > INT32_MAX)
             return float_bias(q, node, scale);
         codes[i] = (int32_t)note->bias[i];
     }
-    itg_shape shape = {1, {note->bias_count}};
-    itg_tensor c = {ITG_S32, shape, codes}, s = {ITG_F32, shape, scale},
-               z = {ITG_S32, shape, zeros};
-    itg_qdq_tensor t = {.codes = itg_qdq_constant(q, base, "bias_codes", &c),
-                        .scale = itg_qdq_constant(q, base, "bias_scale", &s),
-                        .zero = itg_qdq_constant(q, base, "bias_zero_point", &z)};
+    int32_t count = note->bias_count;
+    itg_qdq_tensor t = {.codes = itg_qdq_list(q, base, "bias_codes", ITG_S32, codes, count),
+                        .scale = itg_qdq_list(q, base, "bias_scale", ITG_F32, scale, count),
+                        .zero = itg_qdq_list(q, base, "bias_zero_point", ITG_S32, zeros, count)};
     const char *bias = itg_qdq_dequantize(q, &t, itg_qdq_name(q, base, "bias"));
     if (bias != NULL) itg_onnx_writer_int(q->w, "axis", 0);
     return bias;

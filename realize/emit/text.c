@@ -6,21 +6,12 @@
 
 const char *itg_emit_text(itg_emitter *e, const char *format, ...)
 {
-    char small[512];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(small, sizeof small, format, arguments);
+    const char *text = itg_arena_vformat(e->arena, format, arguments);
     va_end(arguments);
-    char *copy = length < 0 ? NULL : itg_arena_alloc(e->arena, (size_t)length + 1);
-    if (copy == NULL) {
-        e->failed = true;
-        return "";
-    }
-    if ((size_t)length < sizeof small) return memcpy(copy, small, (size_t)length + 1);
-    va_start(arguments, format);
-    vsnprintf(copy, (size_t)length + 1, format, arguments);
-    va_end(arguments);
-    return copy;
+    e->failed |= text == NULL;
+    return text != NULL ? text : "";
 }
 
 void *itg_emit_alloc(itg_emitter *e, size_t count, size_t size)
@@ -28,6 +19,20 @@ void *itg_emit_alloc(itg_emitter *e, size_t count, size_t size)
     void *memory = itg_arena_array(e->arena, count > 0 ? count : 1, size);
     if (memory == NULL) e->failed = true;
     return memory;
+}
+
+void itg_emit_fail(itg_emitter *e, itg_status status, const char *what, const char *name,
+                   const char *why)
+{
+    if (e->status == ITG_OK)
+        e->status = itg_fail(e->err, status, "%s: %s '%s': %s", e->p->name, what, name, why);
+}
+
+itg_status itg_emit_status(itg_emitter *e)
+{
+    if (e->failed && e->status == ITG_OK)
+        e->status = itg_fail(e->err, ITG_NO_MEMORY, "%s: no memory to emit it", e->p->name);
+    return e->status;
 }
 
 /* ---- names ---- */
@@ -81,11 +86,6 @@ const char *itg_emit_ctype(itg_dtype type)
     }
 }
 
-const char *itg_emit_short(itg_dtype type)
-{
-    return itg_dtype_name(type);
-}
-
 void itg_emit_template(itg_strbuf *out, const char *text, ...)
 {
     const char *argument[9] = {NULL};
@@ -123,7 +123,8 @@ static void range_of(const int64_t *values, int64_t count, int64_t *lo, int64_t 
     }
 }
 
-const char *itg_emit_smallest(const int64_t *values, int64_t count, size_t *size)
+/* The smallest type that holds all values; *size: its bytes. */
+static const char *smallest(const int64_t *values, int64_t count, size_t *size)
 {
     int64_t lo, hi;
     range_of(values, count, &lo, &hi);
@@ -139,7 +140,7 @@ const char *itg_emit_smallest(const int64_t *values, int64_t count, size_t *size
 void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count)
 {
     size_t size;
-    const char *type = itg_emit_smallest(values, count, &size);
+    const char *type = smallest(values, count, &size);
     itg_strbuf_format(&e->data, "static const %s %s[%lld] = {", type, name, (long long)count);
     for (int64_t i = 0; i < count; i++) {
         const char *separator = i == 0 ? "\n    " : i % 8 == 0 ? ",\n    " : ", ";
@@ -166,13 +167,6 @@ const char *itg_emit_channel(itg_emitter *e, const char *what, const int64_t *va
 
 /* ---- memory ---- */
 
-const char *itg_emit_member(itg_dtype type)
-{
-    return type == ITG_U8 || type == ITG_U16 || type == ITG_U32   ? itg_dtype_name(type)
-           : type == ITG_S8 || type == ITG_S16 || type == ITG_S32 ? itg_dtype_name(type)
-                                                                  : "s64";
-}
-
 size_t itg_emit_room(itg_dtype type, int64_t count)
 {
     return ((size_t)count * itg_dtype_size(type) + 7) / 8 * 8;
@@ -182,7 +176,7 @@ const char *itg_emit_scratch(itg_emitter *e, itg_dtype type, int64_t count)
 {
     size_t size = itg_dtype_size(type), at = e->layer->scratch_offset + e->scratch_taken;
     e->scratch_taken += itg_emit_room(type, count);
-    return itg_emit_text(e, "arena.%s + %lld", itg_emit_member(type), (long long)(at / size));
+    return itg_emit_text(e, "arena.%s + %lld", itg_dtype_name(type), (long long)(at / size));
 }
 
 /* ---- loops ---- */

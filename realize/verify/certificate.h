@@ -1,5 +1,5 @@
-/* The certificate of an artefact: everything that can be proved about it from its own bytes, as
- * JSON text with one fact a line (docs/verify.md). A function of those bytes alone. */
+/* The certificate of an artefact: what can be proved from its bytes, as JSON text with one fact a
+ * line (docs/verify.md). It depends on these bytes only. */
 #ifndef ITG_VERIFY_CERTIFICATE_H
 #define ITG_VERIFY_CERTIFICATE_H
 #include <intaglio/intaglio.h>
@@ -20,7 +20,8 @@ struct itg_verification {
     itg_certificate derived;
 };
 
-/* Derives it. ITG_OK also where the artefact has problems. Zero-initialize; deinit in any case. */
+/* Derives the certificate into a zeroed struct; deinit it in any case. ITG_OK also if the artefact
+ * has problems. */
 itg_status itg_certificate_derive(const char *artefact, itg_certificate *out, itg_error *err);
 void itg_certificate_deinit(itg_certificate *c);
 
@@ -31,11 +32,11 @@ void itg_certificate_sums(itg_certificate *c);                   /* accumulators
 void itg_certificate_span(itg_strbuf *out, itg_span s);          /* ["-5","7"] */
 void itg_certificate_hash(itg_strbuf *out, const unsigned char hash[32]);
 
-/* The last line, which vouches for all before it. */
+/* Adds the last line, the hash of all lines before it. */
 void itg_certificate_end(itg_strbuf *text);
 
-/* Where two certificates differ: "path: certificate says ..., derived ..." to v's problems. The
- * text given is a stranger's. */
+/* Adds the differences between two certificates to the view's problems: "path: certificate says
+ * ..., derived ...". The text is not trusted. */
 itg_status itg_certificate_compare(itg_certificate *derived, const char *text, size_t bytes,
                                    const char *source, itg_error *err);
 #endif

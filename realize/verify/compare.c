@@ -1,5 +1,5 @@
-/* Two certificates, member by member, so that a difference is named; then byte by byte, so that
- * none is missed. */
+/* Compares two certificates: member by member to name a difference, then byte by byte to miss none.
+ * */
 #include "base/json.h"
 #include "realize/verify/certificate.h"
 #include <string.h>

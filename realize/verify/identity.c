@@ -1,5 +1,5 @@
-/* The certificate's hashes: of the file, of what it was made from, and of each thing in it, so that
- * an edit is named. */
+/* The certificate's hashes: of the file, of its sources, and of each part of it, so that an edit
+ * can be named. */
 #include "realize/verify/certificate.h"
 #include <string.h>
 

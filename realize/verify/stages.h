@@ -1,9 +1,9 @@
-/* Requantization in exact intervals: what each stage multiplies and rounds to. */
+/* Requantization of exact intervals, stage by stage. */
 #ifndef ITG_VERIFY_STAGES_H
 #define ITG_VERIFY_STAGES_H
 #include "realize/verify/view.h"
 
-/* The sets of constants at a prefix ("y0_requant", "operand1"): one, or one a channel. */
+/* The sets of constants with a prefix ("y0_requant", "operand1"): one, or one a channel. */
 typedef struct itg_stage_sets {
     int64_t count; /* 0: there are none */
     const float *ratio;
@@ -22,8 +22,8 @@ typedef struct itg_stage_trace {
 
 /* false: a problem was noted. */
 bool itg_stage_sets_read(itg_view *v, const char *prefix, itg_stage_sets *out);
-/* The set of that channel applied to an interval. Multipliers are not negative, so that the ends
- * map to the ends. false: a problem was noted. */
+/* Applies the set of a channel to an interval. Multipliers are not negative, so ends map to ends.
+ * false: a problem was noted. */
 bool itg_stage_sets_trace(itg_view *v, const itg_stage_sets *sets, int64_t channel, itg_span in,
                           itg_stage_trace *out);
 #endif

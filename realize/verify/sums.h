@@ -1,5 +1,5 @@
-/* What a node's accumulator may hold, for all inputs that its quantizers allow: exact intervals,
- * from the stored codes alone. */
+/* Exact intervals of a node's accumulator over all inputs that its quantizers allow, from the
+ * stored codes. */
 #ifndef ITG_VERIFY_SUMS_H
 #define ITG_VERIFY_SUMS_H
 #include "realize/verify/view.h"
@@ -31,9 +31,8 @@ typedef struct itg_sums {
     bool fits;       /* nothing can leave the accumulator, nor the joining one */
 } itg_sums;
 
-/* The node at v->node. false: it has no accumulator, or (a problem was noted) its intervals cannot
- * be found. */
+/* Derives the sums of the node at v->node. false: it has no accumulator, or a problem was noted. */
 bool itg_sums_derive(itg_view *v, itg_sums *out);
-/* All partial sums in the accumulator: the claim of the artefact. */
+/* The interval of all partial sums in the accumulator, which the artefact claims. */
 itg_span itg_sums_accumulated(const itg_sums *s);
 #endif

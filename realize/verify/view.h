@@ -1,6 +1,5 @@
-/* An artefact as the verifier reads it: tensors by name, attributes with their defaults
- * (docs/artefact.md), and what was found wrong. Nothing here comes from lowering, the executor's
- * program or its reader. */
+/* The verifier's view of an artefact: tensors by name, attributes with their defaults
+ * (docs/artefact.md), and problems. It shares no code with lowering, the executor or its reader. */
 #ifndef ITG_VERIFY_VIEW_H
 #define ITG_VERIFY_VIEW_H
 #include "graph/onnx/onnx_write.h"
@@ -16,7 +15,7 @@ typedef struct itg_view_value {
     bool unpacked; /* the constant is no longer as in the file */
 } itg_view_value;
 
-/* What bounds need of a quantizer. */
+/* The codes of a quantizer. */
 typedef struct itg_view_codes {
     int64_t qmin, qmax, zero;
 } itg_view_codes;
@@ -43,10 +42,10 @@ void *itg_view_array(itg_view *v, int64_t count, size_t size); /* NULL: failed i
 
 /* ---- of the node at v->node ---- */
 const itg_onnx_node *itg_view_node(const itg_view *v);
-/* NULL: left out, or (a problem) not made before. */
+/* NULL: left out, or not made before, which is a problem. */
 const itg_view_value *itg_view_input(itg_view *v, int32_t slot);
 const itg_shape *itg_view_output_shape(itg_view *v, int32_t index);
-/* Attributes by name, "" for the plain one, "y0_" and the like before it. */
+/* Attributes by name; prefix: "", or "y0_" and the like. */
 int64_t itg_view_int(const itg_view *v, const char *prefix, const char *name);
 const char *itg_view_text(const itg_view *v, const char *prefix, const char *name); /* "": none */
 /* NULL and 0: none */
@@ -55,7 +54,7 @@ const int64_t *itg_view_ints(const itg_view *v, const char *prefix, const char *
 const float *itg_view_floats(const itg_view *v, const char *prefix, const char *name,
                              int64_t *count);
 bool itg_view_rounding(itg_view *v, const char *name, itg_rounding *out); /* by its text */
-/* Of an output, or of what a slot reads; checked. false: it has none. */
+/* The codes of an output, or of what a slot reads, checked. false: there are none. */
 bool itg_view_output_codes(itg_view *v, int32_t index, itg_view_codes *out);
 bool itg_view_input_codes(itg_view *v, int32_t slot, itg_view_codes *out);
 #endif

@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     itg_strbuf text = {0};
     itg_error err = {0};
     const char *path = fuzz_file(data, bytes);
-    itg_status status = itg_artefact_read(path, &p, &err);
+    itg_status status = itg_program_open(path, &p, &err);
     verify(path, status == ITG_OK);
     if (status != ITG_OK) {
         REQUIRE(err.code == status && strncmp(err.message, path, strlen(path)) == 0);

@@ -41,7 +41,7 @@ static void use(const itg_dataset *d)
     free(labels);
     if (d->shape.dims[0] < 1) return;
     if (itg_dataset_select(d, &first, 1, &one, &err) == ITG_OK) REQUIRE(one->shape.dims[0] == 1);
-    itg_dataset_destroy(one);
+    itg_data_close(one);
     for (int i = 0; i < 5; i++)
         for (int k = 0; k < ITG_SAMPLE_LAYOUTS; k++)
             feed(d, dtypes[i], (itg_sample_layout)k);
@@ -53,13 +53,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         itg_dataset *d = NULL;
         itg_error err = {0};
         const char *path = fuzz_file(data, bytes);
-        itg_status status = itg_dataset_load(path, limit, &d, &err);
+        itg_status status = itg_data_open(path, limit, &d, &err);
         if (status != ITG_OK) {
             REQUIRE(err.code == status && strncmp(err.message, path, strlen(path)) == 0);
             continue;
         }
         use(d);
-        itg_dataset_destroy(d);
+        itg_data_close(d);
     }
     return 0;
 }

@@ -26,7 +26,7 @@ static world *network(void)
         elements[i] = (float)(i % 17) / 8 - 1;
     REQUIRE(fuzz_model(0, &bytes));
     w.g = fuzz_prepare(bytes.text, bytes.length);
-    REQUIRE(w.g && itg_calibrate(w.g, &data, &p, 1, &w.stats, NULL) == ITG_OK);
+    REQUIRE(w.g && itg_calibrate_model(w.g, &data, &p, 1, &w.stats, NULL) == ITG_OK);
     itg_strbuf_deinit(&bytes);
     return &w;
 }
@@ -50,7 +50,8 @@ static void use(const itg_hardware *hw)
     itg_annotated *a = NULL;
     itg_cost cost;
     itg_error err = {0};
-    itg_uniform_options options = {8, 8, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, ITG_THRESHOLD_MAX,
+                                   ITG_THRESHOLD_MAX};
     if (itg_uniform_strategy(model, hw, &p, w->stats, NULL, &options, &file, &err) == ITG_OK &&
         itg_annotate_strategy(model, file, &a, &err) == ITG_OK) {
         REQUIRE(itg_cost_of(hw, a, &cost) == ITG_OK);

@@ -42,13 +42,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     itg_error err = {0};
     itg_graph *g = network();
     const char *path = fuzz_file(data, bytes);
-    itg_status status = itg_strategy_file_read(path, g, &file, &err);
+    itg_status status = itg_strategy_open(g, path, &file, &err);
     if (status != ITG_OK) {
         REQUIRE(err.code == status && strncmp(err.message, path, strlen(path)) == 0);
         return 0;
     }
     use(file);
-    itg_strategy_file_destroy(file);
+    itg_strategy_close(file);
     return 0;
 }
 
@@ -60,7 +60,8 @@ bool fuzz_seed(int index, itg_strbuf *out)
     itg_stats *stats = NULL;
     itg_strategy_file *file = NULL;
     itg_preprocess p = itg_preprocess_default();
-    itg_uniform_options options = {8 - index, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8 - index, 8, ITG_THRESHOLD_MSE,
+                                   ITG_THRESHOLD_MAX};
     itg_dataset data = {
         .dtype = ITG_F32, .shape = {4, {4, 2, 6, 6}}, .data = elements, .path = name};
     itg_error err = {0};
@@ -71,7 +72,7 @@ bool fuzz_seed(int index, itg_strbuf *out)
     p.std_count = 1;
     p.std[0] = 0.5f;
     REQUIRE(itg_hardware_load(targets[index], &hw, NULL) == ITG_OK &&
-            itg_calibrate(model, &data, &p, 1, &stats, &err) == ITG_OK);
+            itg_calibrate_model(model, &data, &p, 1, &stats, &err) == ITG_OK);
     REQUIRE(itg_uniform_strategy(model, hw, &p, stats, &data, &options, &file, &err) == ITG_OK);
     REQUIRE(itg_strategy_file_text(file, model, out, &err) == ITG_OK);
     itg_strategy_close(file);

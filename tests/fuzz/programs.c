@@ -15,7 +15,8 @@ static void add_program(itg_strbuf *out, int network, const char *target)
     itg_annotated *a = NULL;
     itg_program *p = NULL;
     itg_preprocess plain = itg_preprocess_default();
-    itg_uniform_options options = {7, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 7, 8, ITG_THRESHOLD_MSE,
+                                   ITG_THRESHOLD_MAX};
     itg_error err = {0};
     REQUIRE(fuzz_model(network, &bytes));
     itg_model *model = fuzz_prepare(bytes.text, bytes.length);
@@ -28,7 +29,7 @@ static void add_program(itg_strbuf *out, int network, const char *target)
     for (int i = 0; i < 144; i++)
         elements[i] = (float)(i % 17) / 8 - 1;
     REQUIRE(itg_hardware_load(target, &hw, NULL) == ITG_OK &&
-            itg_calibrate(model, &data, &plain, 1, &stats, &err) == ITG_OK);
+            itg_calibrate_model(model, &data, &plain, 1, &stats, &err) == ITG_OK);
     REQUIRE(itg_uniform_strategy(model, hw, &plain, stats, &data, &options, &file, &err) == ITG_OK);
     REQUIRE(itg_annotate_strategy(model, file, &a, &err) == ITG_OK &&
             itg_realize_program(a, NULL, &p, &err) == ITG_OK);

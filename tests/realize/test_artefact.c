@@ -23,7 +23,7 @@ static itg_program *read_program(const char *path)
 {
     itg_program *p = NULL;
     itg_error err;
-    if (itg_artefact_read(path, &p, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_program_open(path, &p, &err) != ITG_OK) fail_msg("%s", err.message);
     return p;
 }
 
@@ -139,7 +139,7 @@ static bool try_bytes(const unsigned char *bytes, size_t count)
     assert_int_equal(fclose(file), 0);
     itg_program *p = NULL;
     itg_error err = {ITG_OK, ""};
-    itg_status status = itg_artefact_read(DAMAGED, &p, &err);
+    itg_status status = itg_program_open(DAMAGED, &p, &err);
     if (status != ITG_OK) {
         assert_null(p);
         assert_int_equal(err.code, status);
@@ -321,7 +321,7 @@ static void other_onnx_files_are_refused(void **state)
     itg_onnx_writer_node(w, "", "Relu", "r", names, 1, names + 1, 1);
     assert_int_equal(itg_onnx_writer_save(w, PATH, NULL), ITG_OK);
     itg_onnx_writer_destroy(w);
-    assert_int_equal(itg_artefact_read(PATH, &p, &err), ITG_BAD_FILE);
+    assert_int_equal(itg_program_open(PATH, &p, &err), ITG_BAD_FILE);
     assert_non_null(strstr(err.message, "opset domain ai.intaglio is missing"));
     assert_null(p);
 }

@@ -101,7 +101,7 @@ static void allowed_overflow_is_simulated(void **state)
         small s;
         make_small(&s, 30, weights, 8, behaviours[b]);
         itg_program *p = NULL;
-        itg_realize_options options = {true};
+        itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION, true};
         assert_int_equal(itg_realize_program(s.f.a, &options, &p, NULL), ITG_OK);
         single *instance = fx_instance(p);
         int differing = 0;

@@ -288,7 +288,7 @@ static void every_lie_is_refused(void **state)
         itg_error err = {ITG_OK, ""};
         lies[i].damage(p);
         assert_int_equal(itg_artefact_write(p, NULL, 0, PATH, NULL), ITG_OK);
-        itg_status status = itg_artefact_read(PATH, &again, &err);
+        itg_status status = itg_program_open(PATH, &again, &err);
         if (status == ITG_OK) fail_msg("%s was accepted", lies[i].name);
         assert_null(again);
         assert_true(status == ITG_BAD_FILE || status == ITG_MISMATCH || status == ITG_LIMIT ||
@@ -415,7 +415,7 @@ static void random_lies_never_crash(void **state)
                 lie_about_step(&rng, &p->steps[itg_rng_below(&rng, (uint64_t)p->step_count)]);
         }
         if (itg_artefact_write(p, NULL, 0, PATH, NULL) == ITG_OK &&
-            itg_artefact_read(PATH, &again, NULL) == ITG_OK) {
+            itg_program_open(PATH, &again, NULL) == ITG_OK) {
             accepted++;
             if (single_bytes(again) < 1 << 22) {
                 single *instance = fx_instance(again);

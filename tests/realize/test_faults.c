@@ -94,7 +94,7 @@ static bool reads(void *context, int left)
     itg_program *p = NULL;
     itg_error err = {ITG_OK, ""};
     calls_left = left;
-    itg_status status = itg_artefact_read(PATH, &p, &err);
+    itg_status status = itg_program_open(PATH, &p, &err);
     bool done = spared(status, &err, p);
     itg_program_destroy(p);
     return done;

@@ -88,7 +88,7 @@ static void parts_are_rounded_and_added_and_survive_a_file(void **state)
     fx_end(&f); /* a program needs nothing of it */
     check_all_inputs(p);
     assert_int_equal(itg_artefact_write(p, NULL, 0, PATH, NULL), ITG_OK);
-    assert_int_equal(itg_artefact_read(PATH, &again, NULL), ITG_OK);
+    assert_int_equal(itg_program_open(PATH, &again, NULL), ITG_OK);
     check_all_inputs(again);
     itg_strbuf text = {0}, same = {0};
     itg_program_print(p, &text);
@@ -209,7 +209,7 @@ static void every_lie_about_parts_is_refused(void **state)
         itg_error err = {ITG_OK, ""};
         lies[i].damage(p);
         assert_int_equal(itg_artefact_write(p, NULL, 0, PATH, NULL), ITG_OK);
-        if (itg_artefact_read(PATH, &again, &err) == ITG_OK) fail_msg("%s", lies[i].name);
+        if (itg_program_open(PATH, &again, &err) == ITG_OK) fail_msg("%s", lies[i].name);
         assert_null(again);
         if (strstr(err.message, lies[i].message) == NULL)
             fail_msg("%s: %s", lies[i].name, err.message);

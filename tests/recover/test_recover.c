@@ -12,8 +12,10 @@ static itg_strategy *uniform(const small_network *n, int32_t bits)
 {
     itg_strategy *s = NULL;
     itg_stats *stats = NULL;
-    const itg_uniform_options options = {bits, 8, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
-    assert_int_equal(itg_calibrate(n->model, n->data, &n->preprocess, 1, &stats, NULL), ITG_OK);
+    const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, bits, 8, ITG_THRESHOLD_MAX,
+                                         ITG_THRESHOLD_MAX};
+    assert_int_equal(itg_calibrate_model(n->model, n->data, &n->preprocess, 1, &stats, NULL),
+                     ITG_OK);
     assert_int_equal(itg_strategy_uniform(n->model, n->hw, stats, &options, &s, NULL), ITG_OK);
     itg_stats_destroy(stats);
     return s;
@@ -21,7 +23,8 @@ static itg_strategy *uniform(const small_network *n, int32_t bits)
 
 static itg_status recover(const small_network *n, itg_strategy *s, int threads)
 {
-    const itg_recover_options options = {.data = n->data, .threads = threads};
+    const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n->data,
+                                         .threads = threads};
     return itg_recover(n->model, n->hw, &n->preprocess, &options, s, NULL);
 }
 
@@ -113,7 +116,7 @@ static void tables(void **state)
     uint32_t *widths = calloc((size_t)s->edge_count + 1, sizeof *widths);
     for (int32_t e = 0; e < s->edge_count; e++)
         widths[e] = 1u << 3 | 1u << 2;
-    const itg_recover_options options = {.data = n.data, .threads = 2};
+    const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data, .threads = 2};
     itg_recovered *table = NULL;
     assert_int_equal(
         itg_recover_table(n.model, n.hw, &n.preprocess, &options, s, widths, &table, NULL), ITG_OK);
@@ -145,12 +148,12 @@ static void files(void **state)
     unsigned char hash[32];
     itg_strategy_codes_hash(file.strategy, hash);
     itg_strategy_codes_name(hash, codes);
-    assert_int_equal(itg_strategy_file_write(&file, n.model, path, NULL), ITG_OK);
-    assert_int_equal(itg_strategy_file_read(path, n.model, &read, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_save(&file, n.model, path, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_open(n.model, path, &read, NULL), ITG_OK);
     assert_same_edges(file.strategy, read->strategy);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(unlink(codes), 0);
-    itg_strategy_file_destroy(read);
+    itg_strategy_close(read);
     itg_strategy_destroy(file.strategy);
     small_network_end(&n);
 }
@@ -167,7 +170,8 @@ static void stops(void **state)
     small_network n;
     small_network_make(7, "cortex-m", 40, &n);
     itg_strategy *s = uniform(&n, 3);
-    const itg_recover_options options = {.data = n.data, .threads = 1, .stop = {at_once, NULL}};
+    const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data, .threads = 1,
+                                         .stop = {at_once, NULL}};
     assert_int_equal(itg_recover(n.model, n.hw, &n.preprocess, &options, s, NULL), ITG_CANCELLED);
     itg_strategy_destroy(s);
     small_network_end(&n);

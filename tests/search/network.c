@@ -1,3 +1,4 @@
+#include "tests/labels.h"
 #include "network.h"
 #include <setjmp.h>
 #include <stdlib.h>
@@ -108,7 +109,7 @@ static itg_dataset *make_data(itg_rng *rng, const float *prototypes, int64_t sam
 }
 
 /* The float network's classes, one in ten another one. */
-static int64_t *make_labels(itg_rng *rng, const small_network *n, const itg_dataset *data)
+static itg_dataset *make_labels(itg_rng *rng, const small_network *n, const itg_dataset *data)
 {
     itg_runner runner = itg_runner_float(n->model, ITG_FLOAT_REFERENCE);
     itg_evaluate_options options = {.data = data, .preprocess = &n->preprocess, .threads = 1};
@@ -121,7 +122,12 @@ static int64_t *make_labels(itg_rng *rng, const small_network *n, const itg_data
             evaluation.classes[i] = (int64_t)itg_rng_below(rng, CLASSES);
     }
     assert_true(different > 1); /* or there is nothing to lose */
-    return evaluation.classes;
+    const itg_dataset borrowed = labels_of(evaluation.classes, itg_data_samples(data));
+    itg_dataset *labels = NULL;
+    assert_int_equal(itg_dataset_select(&borrowed, NULL, itg_data_samples(data), &labels, NULL),
+                     ITG_OK);
+    itg_evaluation_deinit(&evaluation);
+    return labels;
 }
 
 void small_network_make(uint64_t seed, const char *target, int64_t samples, small_network *out)
@@ -151,10 +157,10 @@ void small_network_end(small_network *n)
 {
     itg_graph_destroy(n->model);
     itg_hardware_destroy(n->hw);
-    itg_dataset_destroy(n->data);
-    itg_dataset_destroy(n->holdout);
-    free(n->labels);
-    free(n->holdout_labels);
+    itg_data_close(n->data);
+    itg_data_close(n->holdout);
+    itg_data_close(n->labels);
+    itg_data_close(n->holdout_labels);
 }
 
 itg_search_data small_network_data(const small_network *n)

@@ -8,7 +8,7 @@ typedef struct small_network {
     itg_model *model;
     itg_hardware *hw;
     itg_dataset *data, *holdout;
-    int64_t *labels, *holdout_labels;
+    itg_dataset *labels, *holdout_labels;
     itg_preprocess preprocess;
 } small_network;
 

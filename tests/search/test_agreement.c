@@ -132,7 +132,8 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     itg_runner runner = itg_runner_sim(a);
     if (itg_evaluate(&runner, &options, &simulated, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
-    itg_realize_options realize = {.allow_overflow = overflow == MAY_OVERFLOW};
+    itg_realize_options realize = {ITG_REALIZE_OPTIONS_VERSION,
+                                   .allow_overflow = overflow == MAY_OVERFLOW};
     itg_status status = itg_realize_program(a, &realize, &program, &err);
     if (status != ITG_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     compare_memory(hw, a, program, seed);
@@ -148,7 +149,7 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     assert_true(fd >= 0);
     close(fd);
     if (itg_artefact_write(program, NULL, 0, path, &err) != ITG_OK ||
-        itg_artefact_read(path, &loaded, &err) != ITG_OK)
+        itg_program_open(path, &loaded, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     unlink(path);
     run_singly(loaded, &options, &again, seed);
@@ -223,7 +224,7 @@ static void compare_recovered(const itg_hardware *hw, const itg_graph *g, itg_st
                               counts *c)
 {
     itg_preprocess p = itg_preprocess_default();
-    const itg_recover_options options = {.data = data, .threads = 1};
+    const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = data, .threads = 1};
     itg_annotated *a = NULL;
     itg_error err = {0};
     counts ignored = {0};
@@ -253,7 +254,7 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     itg_space_options options = {.activation = activation};
     itg_rng rng;
     itg_rng_init(&rng, seed);
-    if (itg_calibrate(g, data, &p, 1, &stats, &err) != ITG_OK)
+    if (itg_calibrate_model(g, data, &p, 1, &stats, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     itg_status status = itg_choice_space_create(hw, g, &options, &space, &err);
     if (status == ITG_OK) {
@@ -288,7 +289,7 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     itg_threshold_cache_destroy(cache);
     itg_choice_space_destroy(space);
     itg_stats_destroy(stats);
-    itg_dataset_destroy(data);
+    itg_data_close(data);
     itg_graph_destroy(g);
 }
 

@@ -28,14 +28,14 @@ typedef struct scene {
  * not everything can be realized. */
 static void set_up(scene *s, const itg_dataset *data, const itg_preprocess *p, bool wide)
 {
-    itg_search_options options = {.weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
-                                  .weight_methods.count = 2,
-                                  .activation_methods.values = {ITG_THRESHOLD_MAX},
-                                  .activation_methods.count = 1};
+    itg_search_options options = {
+        ITG_SEARCH_OPTIONS_VERSION, .weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
+        .weight_methods.count = 2, .activation_methods.values = {ITG_THRESHOLD_MAX},
+        .activation_methods.count = 1};
     itg_evaluator *e = &s->evaluator;
     const itg_graph *g = s->model;
     *e = (itg_evaluator){.model = s->model, .hw = s->hw, .preprocess = p};
-    assert_int_equal(itg_calibrate(g, data, p, 1, &s->stats, NULL), ITG_OK);
+    assert_int_equal(itg_calibrate_model(g, data, p, 1, &s->stats, NULL), ITG_OK);
     if (wide) options.activation_bits = (itg_bits_range){4, 16};
     if (itg_point_space_create(s->hw, g, &options, &e->points, NULL) != ITG_OK) {
         options.activation_bits = (itg_bits_range){0, 0};
@@ -171,8 +171,8 @@ static void real_networks(void **state)
             assert_int_equal(itg_hardware_load(targets[t], &s.hw, NULL), ITG_OK);
             itg_dataset data = noise(s.model);
             itg_point_space *points = NULL; /* not every target runs every model */
-            if (itg_point_space_create(s.hw, s.model, &(itg_search_options){0}, &points, NULL) ==
-                ITG_OK)
+            if (itg_point_space_create(s.hw, s.model, &(itg_search_options)ITG_SEARCH_OPTIONS_INIT,
+                                       &points, NULL) == ITG_OK)
                 for (int wide = 0; wide < 2; wide++) {
                     set_up(&s, &data, &p, wide);
                     walk_all(&s, REAL_STEPS);

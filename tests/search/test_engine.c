@@ -128,11 +128,9 @@ static const itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
 
 static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, itg_error *err)
 {
-    itg_search_hooks hooks = {.context = r,
-                              .clock = tick,
-                              .progress = record_progress,
-                              .trial = record_trial,
-                              .cancelled = is_cancelled};
+    itg_search_hooks hooks = {
+        ITG_SEARCH_HOOKS_VERSION,    .context = r,          .clock = tick,
+        .progress = record_progress, .trial = record_trial, .cancelled = is_cancelled};
     itg_objective objective;
     for (int d = 0; d < DIMS; d++)
         dims[d] = (itg_dim){7, widths, true, sizes[d]};
@@ -492,7 +490,8 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                 toy t = fine;
                 itg_searcher_def variant = def;
                 itg_engine_result result = {0};
-                itg_search_hooks hooks = {.context = &r, .trial = record_trial};
+                itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = &r,
+                                          .trial = record_trial};
                 variant.outstanding = outstanding;
                 memset(&r, 0, sizeof r);
                 for (int d = 0; d < DIMS; d++)

@@ -91,7 +91,7 @@ static itg_status keep(void *context, const itg_trial *t, itg_error *err)
 static bool runs(int nth, const itg_objective *objective, const itg_trial *replay,
                  int64_t replay_count, char *text)
 {
-    itg_search_hooks hooks = {.context = text, .trial = keep};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = text, .trial = keep};
     itg_engine_options options = {.searcher = &searcher,
                                   .objective = objective,
                                   .threads = 1,
@@ -191,7 +191,7 @@ static void expect_failure(itg_status ask, itg_status tell, itg_status code, con
     itg_engine_result result = {0};
     itg_error err = {0};
     char text[1000] = "";
-    itg_search_hooks hooks = {.context = text, .trial = keep};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = text, .trial = keep};
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = &failing,
                                   .objective = &objective,

@@ -37,8 +37,8 @@ static void assert_explained(const small_network *n, const itg_search_options *o
                              const char *reason, const char *sentence)
 {
     ending e = {.end = end};
-    itg_search_hooks hooks = {
-        .context = &e, .clock = tick, .trial = count_trial, .cancelled = is_asked_to_end};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = &e, .clock = tick,
+                              .trial = count_trial, .cancelled = is_asked_to_end};
     itg_search_data data = small_network_data(n);
     itg_search_result *result = NULL;
     itg_error err = {0};
@@ -55,6 +55,7 @@ static void assert_explained(const small_network *n, const itg_search_options *o
 static itg_search_options options_of(double max_drop, double bytes)
 {
     return (itg_search_options){
+        ITG_SEARCH_OPTIONS_VERSION,
         .searcher = "greedy",
         .goal = goal_of((aim){.max_drop = max_drop, .limits = {[ITG_METRIC_WEIGHT_BYTES] = bytes}}),
         .calibration_samples = 16,

@@ -46,7 +46,7 @@ static void model_make(model *m)
         m->movable[d] = d < 3;
         m->now[d] = 3;
     }
-    m->history.dim_count = DIMS;
+    m->history = itg_history_of(DIMS);
     m->moves = (itg_greedy_moves){.space = &space,
                                   .movable = m->movable,
                                   .top = top,
@@ -63,7 +63,7 @@ static void model_end(model *m)
 {
     itg_additive_deinit(&m->loss);
     itg_additive_deinit(&m->saved);
-    itg_history_deinit(&m->history);
+    itg_point_map_deinit(&m->history);
 }
 
 static double loss_of(const int32_t *levels)
@@ -148,7 +148,7 @@ static int32_t by_counting(const model *m, int32_t best[ITG_GREEDY_BATCH][DIMS])
         bool gains = m->moves.maximize_quality
                          ? loss_of(at) < m->current.loss && burden_of(at) <= m->moves.burden_cap
                          : burden_of(at) < m->current.burden && loss_of(at) <= m->moves.loss_cap;
-        if (!gains || itg_history_find(&m->history, at)) continue;
+        if (!gains || itg_point_map_find(&m->history, at) >= 0) continue;
         int32_t k = count < ITG_GREEDY_BATCH ? count++ : ITG_GREEDY_BATCH;
         for (; k > 0; k--) {
             const int32_t *other = best[k - 1];
@@ -240,7 +240,7 @@ static void check_filled(bool maximize_quality, double cap)
     }
     const itg_search_space wide = {MANY, many};
     itg_additive loss, saves;
-    itg_history history = {.dim_count = MANY};
+    itg_history history = itg_history_of(MANY);
     itg_guess out[ITG_GREEDY_BATCH], scratch = {spare, 0, 0}, current = {now, 0, 1000};
     assert_int_equal(itg_additive_init(&loss, &wide, tops, NULL), ITG_OK);
     assert_int_equal(itg_additive_init(&saves, &wide, tops, NULL), ITG_OK);

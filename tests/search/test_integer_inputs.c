@@ -126,7 +126,8 @@ static itg_dataset *make_data(itg_dtype dtype, bool is_image)
 static example start(itg_dtype dtype, bool is_image, const char *target)
 {
     example e = {.preprocess = itg_preprocess_default()};
-    const itg_uniform_options options = {8, 8, itg_threshold_default(), itg_threshold_default()};
+    const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
+                                         itg_threshold_default()};
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};
     e.model = make_graph(dtype, is_image);
@@ -146,7 +147,7 @@ static void end(example *e)
     itg_annotated_destroy(e->annotated);
     itg_strategy_close(e->file);
     itg_hardware_destroy(e->hw);
-    itg_dataset_destroy(e->data);
+    itg_data_close(e->data);
     itg_graph_destroy(e->model);
 }
 
@@ -198,17 +199,20 @@ static void digests_agree(itg_dtype dtype, bool is_image)
     itg_program *program = NULL;
     itg_inspection *inspection = NULL;
     itg_error err = {.message = ""};
-    if (itg_simulate(e.model, e.file, e.data, NULL, true, 2, &simulated, &err) != ITG_OK ||
+    if (itg_simulate(e.model, e.file, e.data,
+                     &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true,
+                                             .threads = 2},
+                     &simulated, &err) != ITG_OK ||
         itg_realize_program(e.annotated, NULL, &program, &err) != ITG_OK ||
         itg_inspect(e.model, e.file, e.annotated, e.data, 2, &inspection, &err) != ITG_OK)
         fail_msg("%s", err.message);
     assert_true(simulated.value[ITG_METRIC_DISTORTION] >= 0 &&
                 simulated.value[ITG_METRIC_DISTORTION] < 0.01);
     for (int64_t block = 1; block <= 16; block += 5) {
-        if (itg_program_run(
-                program, e.data,
-                &(itg_run_options){.preprocess = &e.preprocess, .threads = 2, .block = block}, &ran,
-                &err) != ITG_OK)
+        if (itg_program_run(program, e.data,
+                            &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &e.preprocess,
+                                               .threads = 2, .block = block},
+                            &ran, &err) != ITG_OK)
             fail_msg("%s", err.message);
         assert_memory_equal(ran.digest, simulated.digest, sizeof ran.digest);
     }
@@ -242,13 +246,13 @@ static void words_out_of_range_are_refused_by_sample(void **state)
     assert_int_equal(itg_realize_program(e.annotated, NULL, &program, NULL), ITG_OK);
     assert_int_not_equal(itg_calibrate_model(e.model, e.data, &e.preprocess, 2, &stats, &err[0]),
                          ITG_OK);
-    assert_int_not_equal(itg_simulate(e.model, e.file, e.data, NULL, false, 2, &score, &err[1]),
-                         ITG_OK);
+    assert_int_not_equal(itg_simulate(e.model, e.file, e.data, NULL, &score, &err[1]), ITG_OK);
     assert_int_not_equal(itg_inspect(e.model, e.file, e.annotated, e.data, 2, &inspection, &err[2]),
                          ITG_OK);
     assert_int_not_equal(
         itg_program_run(program, e.data,
-                        &(itg_run_options){.preprocess = &e.preprocess, .threads = 2, .block = 1},
+                        &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &e.preprocess,
+                                           .threads = 2, .block = 1},
                         &score, &err[3]),
         ITG_OK);
     for (int i = 0; i < 4; i++)
@@ -262,7 +266,8 @@ static void c_source_refuses_them(void **state)
 {
     example e = start(ITG_S64, false, "x86-vnni");
     itg_program *program = NULL;
-    const itg_emit_options options = {.data = e.data, .preprocess = &e.preprocess};
+    const itg_emit_options options = {ITG_EMIT_OPTIONS_VERSION, .data = e.data,
+                                      .preprocess = &e.preprocess};
     itg_error err = {.message = ""};
     (void)state;
     assert_int_equal(itg_realize_program(e.annotated, NULL, &program, NULL), ITG_OK);

@@ -158,7 +158,7 @@ static int64_t figure_of(const itg_hardware *hw, const itg_annotated *a, const i
     itg_score score;
     int64_t bytes = -1, activations = -1;
     itg_error err;
-    itg_realize_options options = {.allow_overflow = true};
+    itg_realize_options options = {ITG_REALIZE_OPTIONS_VERSION, .allow_overflow = true};
     if (itg_realize_program(a, &options, &p, &err) != ITG_OK) fail_msg("%s", err.message);
     assert_int_equal(itg_program_costs(hw, a, NULL, &score, NULL), ITG_OK);
     assert_int_equal(itg_program_ram_bytes(p, &bytes, NULL), ITG_OK);
@@ -243,7 +243,8 @@ static void real_networks_need_what_the_search_says(void **state)
             continue;
         }
         itg_dataset *data = random_sample(model);
-        if (model->input_count == 1 && itg_calibrate(model, data, &p, 1, &stats, NULL) == ITG_OK) {
+        if (model->input_count == 1 &&
+            itg_calibrate_model(model, data, &p, 1, &stats, NULL) == ITG_OK) {
             for (int k = 0; k < itg_hardware_builtin_count(); k++)
                 compare(models[i], model, itg_hardware_builtin_name(k), data, stats);
             seen++;
@@ -251,7 +252,7 @@ static void real_networks_need_what_the_search_says(void **state)
             print_message("%s: does not calibrate on one sample: skipped\n", path);
         }
         itg_stats_destroy(stats);
-        itg_dataset_destroy(data);
+        itg_data_close(data);
         itg_model_close(model);
     }
     print_message("%d networks, %d C sources\n", seen, emitted);

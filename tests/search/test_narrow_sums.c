@@ -71,14 +71,14 @@ static void unload(network *n)
 {
     itg_stats_destroy(n->stats);
     itg_hardware_destroy(n->hw);
-    itg_dataset_destroy(n->data);
+    itg_data_close(n->data);
     itg_model_close(n->model);
 }
 
 static itg_annotated *annotate(const network *n, int width)
 {
-    itg_uniform_options options = {weight_bits[width], activation_bits[width], ITG_THRESHOLD_MAX,
-                                   ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, weight_bits[width],
+                                   activation_bits[width], ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
     itg_strategy_file *file = NULL;
     itg_annotated *a = NULL;
     itg_error err = {ITG_OK, ""};
@@ -359,13 +359,14 @@ static int64_t joins_found(const network *n, const itg_strategy_file *file)
 static void a_search_for_cycles_gets_rid_of_joins(void **state)
 {
     itg_search_options options = {
+        ITG_SEARCH_OPTIONS_VERSION,
         .goal = goal_of((aim){.minimize = ITG_METRIC_CYCLES, .max_drop = 0.02}),
         .weight_bits = {5, 8},
         .activation_bits = {8, 8},
         .trials = 60,
         .threads = 1};
     itg_dataset *samples = NULL;
-    itg_search_hooks hooks = {0};
+    itg_search_hooks hooks = ITG_SEARCH_HOOKS_INIT;
     itg_search_result *result = NULL;
     itg_error err = {ITG_OK, ""};
     double cycles;

@@ -204,7 +204,7 @@ static void a_ratio_is_in_decibels(void **state)
     itg_goal goal = goal_of((aim){.sqnr = true, .max_drop = -1});
     itg_score s = itg_score_unknown();
     assert_true(isnan(itg_score_get(&s, ITG_METRIC_SQNR)));
-    assert_true(itg_goal_quality(&goal, &s) < ITG_QUALITY_KNOWN);
+    assert_true(itg_goal_quality(&goal, &s) < -1.999);
     const double cases[][2] = {{1, 0}, {0.1, 10}, {0.001, 30}, {4, -6.020599913}, {1e-19, 190}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         s.value[ITG_METRIC_DISTORTION] = cases[i][0];

@@ -42,7 +42,7 @@ static void assert_same(const itg_search_options *a, const itg_search_options *b
 
 static void there_and_back(const itg_search_options *options)
 {
-    itg_search_options again = {0};
+    itg_search_options again = ITG_SEARCH_OPTIONS_INIT;
     itg_error err = {0};
     char *text = NULL, *second = NULL;
     assert_int_equal(itg_search_options_text(options, &text, &err), ITG_OK);
@@ -59,7 +59,8 @@ static void there_and_back(const itg_search_options *options)
 static void every_option_comes_back(void **state)
 {
     (void)state;
-    const itg_search_options all = {.searcher = "anneal:t0=0.25,levels=1",
+    const itg_search_options all = {ITG_SEARCH_OPTIONS_VERSION,
+                                    .searcher = "anneal:t0=0.25,levels=1",
                                     .goal = goal_of((aim){.minimize = ITG_METRIC_CYCLES,
                                                           .max_drop = 0.1 + 0.2,
                                                           .limits = {1, 2.5, 1e15, 4}}),
@@ -83,12 +84,13 @@ static void every_option_comes_back(void **state)
                                     .hago_baseline = true,
                                     .no_racing = true};
     itg_search_options sqnr = {
-        .searcher = "random",
+        ITG_SEARCH_OPTIONS_VERSION, .searcher = "random",
         .goal = goal_of((aim){.sqnr = true, .max_drop = -1, .min_sqnr_db = 10.1 + 20.2})};
     there_and_back(&sqnr);
     sqnr.goal = goal_of((aim){.sqnr = true, .max_drop = -1});
     there_and_back(&sqnr);
-    itg_search_options none = {.searcher = "random", .goal = goal_of((aim){.max_drop = -1})};
+    itg_search_options none = {ITG_SEARCH_OPTIONS_VERSION, .searcher = "random",
+                               .goal = goal_of((aim){.max_drop = -1})};
     there_and_back(&all);
     there_and_back(&none);
     none.goal.objectives[0] = ITG_METRIC_ACCURACY;
@@ -107,7 +109,7 @@ static void every_option_comes_back(void **state)
 static void no_searcher_is_the_default_one(void **state)
 {
     (void)state;
-    itg_search_options options = {0}, again = {0};
+    itg_search_options options = ITG_SEARCH_OPTIONS_INIT, again = {0};
     char *text = NULL;
     assert_int_equal(itg_search_options_text(&options, &text, NULL), ITG_OK);
     assert_int_equal(itg_search_options_from_text(text, "text", &again, NULL), ITG_OK);
@@ -151,7 +153,7 @@ static void what_is_no_options_is_refused_and_named(void **state)
         {"{\"searcher\": \"random\", \"racing\": 1}", "racing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        itg_search_options options = {.trials = 77};
+        itg_search_options options = {ITG_SEARCH_OPTIONS_VERSION, .trials = 77};
         itg_error err = {0};
         assert_true(itg_search_options_from_text(cases[i].text, "source", &options, &err) !=
                     ITG_OK);
@@ -168,7 +170,7 @@ static void every_option_of_the_list_stands_in_the_text(void **state)
 #define ITG_SEARCH_OPTION(id, member, ...) "\"" #member "\": ",
 #include <intaglio/search_options.def>
     };
-    const itg_search_options options = {0};
+    const itg_search_options options = ITG_SEARCH_OPTIONS_INIT;
     char *text = NULL;
     assert_int_equal(itg_search_options_text(&options, &text, NULL), ITG_OK);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

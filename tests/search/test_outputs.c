@@ -1,5 +1,6 @@
 /* The files that a program's outputs are written to: their shapes, whether or not an output has a
  * batch dimension. */
+#include "tests/labels.h"
 #include "graph/annotated.h"
 #include "realize/realize.h"
 #include "sim/sim.h"
@@ -91,7 +92,8 @@ static void files_hold_every_dimension_of_every_output(void **state)
     itg_score score = {0};
     itg_error err = {0};
     if (itg_program_run(program, &samples,
-                        &(itg_run_options){.preprocess = &p, .threads = 1, .npy_path = PATH},
+                        &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &p, .threads = 1,
+                                           .npy_path = PATH},
                         &score, &err) != ITG_OK)
         fail_msg("%s", err.message);
     expect(PATH, "'shape': (4, 2, 3,)", 24);
@@ -126,12 +128,14 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
     itg_program *program = make_relu((itg_shape){.rank = 3, .dims = {1, 1, 6}});
     itg_preprocess p = itg_preprocess_default();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int64_t labels[] = {5, cases[i].label};
+        int64_t classes[] = {5, cases[i].label};
+        const itg_dataset labels = labels_of(classes, 2);
         itg_score score = {0};
         itg_error err = {0};
         assert_int_equal(
             itg_program_run(program, &samples,
-                            &(itg_run_options){.preprocess = &p, .labels = labels, .threads = 1},
+                            &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &p,
+                                               .labels = &labels, .threads = 1},
                             &score, &err),
             cases[i].status);
         if (cases[i].status == ITG_OK)
@@ -140,16 +144,18 @@ static void labels_that_no_output_can_equal_are_refused(void **state)
             assert_non_null(strstr(err.message, "6 classes"));
     }
     itg_program_destroy(program);
-    const int64_t labels[] = {0, 0}; /* of six elements on two axes none is a class */
+    const int64_t classes[] = {0, 0};
+    const itg_dataset labels =
+        labels_of(classes, 2); /* of six elements on two axes none is a class */
     itg_score score = {0};
     itg_error err = {0};
     samples.shape = (itg_shape){.rank = 3, .dims = {2, 2, 3}};
     program = make_program();
-    assert_int_equal(
-        itg_program_run(program, &samples,
-                        &(itg_run_options){.preprocess = &p, .labels = labels, .threads = 1},
-                        &score, &err),
-        ITG_MISMATCH);
+    assert_int_equal(itg_program_run(program, &samples,
+                                     &(itg_run_options){ITG_RUN_OPTIONS_VERSION, .preprocess = &p,
+                                                        .labels = &labels, .threads = 1},
+                                     &score, &err),
+                     ITG_MISMATCH);
     assert_non_null(strstr(err.message, "no axis of classes"));
     itg_program_destroy(program);
 }

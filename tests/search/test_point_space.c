@@ -31,7 +31,7 @@ static void groups_with_a_choice_are_dimensions(void **state)
     small_network n;
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
-    itg_search_options o = {0};
+    itg_search_options o = ITG_SEARCH_OPTIONS_INIT;
     itg_point_space *p = make(&n, &o);
     int open = 0, weights = 0;
     for (int32_t i = 0; i < p->groups->group_count; i++) {
@@ -55,10 +55,10 @@ static void methods_are_dimensions_but_for_graph_outputs(void **state)
     small_network n;
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
-    itg_search_options o = {.weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
-                            .weight_methods.count = 2,
-                            .activation_methods.values = {ITG_THRESHOLD_AVG},
-                            .activation_methods.count = 1};
+    itg_search_options o = {
+        ITG_SEARCH_OPTIONS_VERSION, .weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+        .weight_methods.count = 2, .activation_methods.values = {ITG_THRESHOLD_AVG},
+        .activation_methods.count = 1};
     itg_point_space *p = make(&n, &o);
     int bits = count(p, true);
     assert_int_equal(count(p, false), 3);
@@ -90,7 +90,7 @@ static void methods_have_one_order_however_they_are_named(void **state)
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
     for (int i = 0; i < 3; i++) {
-        itg_search_options o = {.weight_methods.count = 3};
+        itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .weight_methods.count = 3};
         memcpy(o.weight_methods.values, orders[i], sizeof orders[i]);
         itg_point_space *p = make(&n, &o);
         assert_memory_equal(p->weight_methods, orders[0] /* mse */, sizeof(itg_threshold_method));
@@ -106,10 +106,10 @@ static void a_point_gives_bits_and_methods_to_groups(void **state)
     small_network n;
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
-    itg_search_options o = {.weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
-                            .weight_methods.count = 2,
-                            .activation_methods.values = {ITG_THRESHOLD_AVG},
-                            .activation_methods.count = 1};
+    itg_search_options o = {
+        ITG_SEARCH_OPTIONS_VERSION, .weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+        .weight_methods.count = 2, .activation_methods.values = {ITG_THRESHOLD_AVG},
+        .activation_methods.count = 1};
     itg_point_space *p = make(&n, &o);
     int32_t point[64], bits[64];
     itg_threshold_method methods[64];
@@ -145,10 +145,8 @@ static void ranges_of_inputs_and_outputs_are_their_own(void **state)
     small_network n;
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
-    itg_search_options o = {.activation_bits = {5, 8},
-                            .input_bits = {7, 8},
-                            .output_bits = {4, 6},
-                            .weight_bits = {3, 4}};
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .activation_bits = {5, 8},
+                            .input_bits = {7, 8}, .output_bits = {4, 6}, .weight_bits = {3, 4}};
     itg_point_space *p = make(&n, &o);
     int inputs = 0, outputs = 0, others = 0;
     for (int32_t d = 0; d < p->space.dim_count; d++) {
@@ -180,7 +178,8 @@ static void the_text_is_json_in_the_order_of_points(void **state)
     itg_error err = {0};
     (void)state;
     small_network_make(1, "cortex-m", 16, &n);
-    itg_search_options o = {.weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
                             .weight_methods.count = 2};
     itg_point_space *p = make(&n, &o);
     assert_int_equal(itg_search_space_text(n.model, n.hw, &o, &text, &err), ITG_OK);
@@ -227,8 +226,8 @@ static void measured_make(const char *target, const itg_search_options *o, measu
 {
     *m = (measured){.stats = NULL};
     small_network_make(1, target, 16, &m->n);
-    assert_int_equal(itg_calibrate(m->n.model, m->n.data, &m->n.preprocess, 1, &m->stats, NULL),
-                     ITG_OK);
+    assert_int_equal(
+        itg_calibrate_model(m->n.model, m->n.data, &m->n.preprocess, 1, &m->stats, NULL), ITG_OK);
     m->evaluator = (itg_evaluator){.model = m->n.model,
                                    .hw = m->n.hw,
                                    .preprocess = &m->n.preprocess,
@@ -261,7 +260,7 @@ static void a_level_is_worth_the_bytes_of_one_bit(void **state)
 {
     measured m;
     (void)state;
-    measured_make("cortex-m", &(itg_search_options){0}, &m);
+    measured_make("cortex-m", &(itg_search_options)ITG_SEARCH_OPTIONS_INIT, &m);
     measure(&m, goal_of((aim){.minimize = ITG_METRIC_WEIGHT_BYTES}));
     for (int32_t d = 0; d < m.evaluator.points->space.dim_count; d++) {
         const itg_choice_group *g =
@@ -276,7 +275,7 @@ static void bit_operations_count_both_operands(void **state)
 {
     measured m;
     (void)state;
-    measured_make("cortex-m", &(itg_search_options){0}, &m);
+    measured_make("cortex-m", &(itg_search_options)ITG_SEARCH_OPTIONS_INIT, &m);
     measure(&m, goal_of((aim){.minimize = ITG_METRIC_BOPS}));
     double sum_weights = 0;
     for (int32_t d = 0; d < m.evaluator.points->space.dim_count; d++)
@@ -292,7 +291,9 @@ static void limits_that_are_exceeded_make_levels_count(void **state)
     measured m;
     int counted = 0;
     (void)state;
-    measured_make("cortex-m", &(itg_search_options){.activation_bits = {4, 16}}, &m);
+    measured_make("cortex-m",
+                  &(itg_search_options){ITG_SEARCH_OPTIONS_VERSION, .activation_bits = {4, 16}},
+                  &m);
     const itg_point_space *p = m.evaluator.points;
     measure(&m, goal_of((aim){.minimize = ITG_METRIC_WEIGHT_BYTES, .limits = {0, 0, 0, 1e9}}));
     for (int32_t d = 0; d < p->space.dim_count; d++)

@@ -39,7 +39,7 @@ typedef struct loaded {
     itg_model *model;
     itg_hardware *hw;
     itg_dataset *data;
-    int64_t *labels;
+    itg_dataset *labels;
 } loaded;
 
 typedef struct record {
@@ -64,14 +64,13 @@ static bool load(const network *is, loaded *out)
     snprintf(path, sizeof path, DATA "%s", is->images);
     assert_int_equal(itg_data_open(path, is->samples, &out->data, NULL), ITG_OK);
     snprintf(path, sizeof path, DATA "%s", is->labels);
-    assert_int_equal(itg_data_labels_open(path, is->samples, is->samples, &out->labels, NULL),
-                     ITG_OK);
+    assert_int_equal(itg_data_open(path, is->samples, &out->labels, NULL), ITG_OK);
     return true;
 }
 
 static void unload(loaded *l)
 {
-    itg_free(l->labels);
+    itg_data_close(l->labels);
     itg_data_close(l->data);
     itg_hardware_destroy(l->hw);
     itg_model_close(l->model);
@@ -92,7 +91,7 @@ static itg_status keep(void *context, const itg_trial *trial, itg_error *err)
 
 static void search(const loaded *l, const itg_search_options *o, bool labelled, record *r)
 {
-    itg_search_hooks hooks = {.context = r, .trial = keep};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = r, .trial = keep};
     itg_search_data data = {l->data, labelled ? l->labels : NULL, NULL, NULL};
     itg_search_result *result = NULL;
     itg_error err = {0};
@@ -152,7 +151,8 @@ static void check_same(const record *on, const record *off)
 
 static itg_search_options options_of(const network *n, int searcher, bool maximize)
 {
-    itg_search_options o = {.goal = goal_of((aim){.max_drop = maximize ? -1 : 0.02}),
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .goal = goal_of((aim){.max_drop = maximize ? -1 : 0.02}),
                             .trials = n->trials,
                             .seed = 3,
                             .threads = 2,

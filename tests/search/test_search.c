@@ -1,5 +1,6 @@
 /* Whole searches of a small network: the same on every thread count and after every interruption,
  * blind to hold-out labels, honest where a goal is not met. */
+#include "tests/labels.h"
 #include "cli/passive.h"
 #include "wanted.h"
 #include "network.h"
@@ -58,8 +59,7 @@ static void check_memory(const small_network *n, const itg_strategy_file *file, 
     itg_program *program = NULL;
     int64_t bytes = -1;
     assert_int_equal(itg_annotate_strategy(n->model, file, &annotated, NULL), ITG_OK);
-    assert_int_equal(itg_realize_program(annotated, &(itg_realize_options){0}, &program, NULL),
-                     ITG_OK);
+    assert_int_equal(itg_realize_program(annotated, NULL, &program, NULL), ITG_OK);
     assert_int_equal(itg_program_ram_bytes(program, &bytes, NULL), ITG_OK);
     assert_int_equal(bytes, peak);
     itg_program_destroy(program);
@@ -96,7 +96,7 @@ static void keep_result(const small_network *n, itg_search_result *result, recor
 static itg_status try_search(const small_network *n, const itg_search_data *data,
                              const itg_search_options *o, record *r, itg_error *err)
 {
-    itg_search_hooks hooks = {.context = r, .trial = keep_trial};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = r, .trial = keep_trial};
     itg_search_result *result = NULL;
     free(r->strategy);
     memset(r, 0, sizeof *r);
@@ -153,14 +153,15 @@ static itg_status count_trial(void *context, const itg_trial *trial, itg_error *
 
 static itg_status search_until(const small_network *n, stopping *s, itg_search_result **out)
 {
-    itg_search_options o = {.searcher = "random",
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .searcher = "random",
                             .goal = goal_of((aim){.max_drop = 0.05}),
                             .trials = 60,
                             .calibration_samples = 16,
                             .search_samples = 16,
                             .threads = 1};
-    itg_search_hooks hooks = {
-        .context = s, .trial = count_trial, .cancelled = stops, .hurry = hurries};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = s, .trial = count_trial,
+                              .cancelled = stops, .hurry = hurries};
     itg_search_data data = small_network_data(n);
     itg_error err = {0};
     itg_status status = itg_search(n->model, n->hw, &n->preprocess, &data, &o, &hooks, out, &err);
@@ -245,7 +246,7 @@ static void fill_methods(itg_search_options *o)
 static itg_search_options random_options(const record *full, uint64_t seed)
 {
     itg_rng rng;
-    itg_search_options o = {.trials = 30, .seed = seed, .threads = 1};
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .trials = 30, .seed = seed, .threads = 1};
     itg_rng_init(&rng, seed);
     aim w = {.maximize_quality = itg_rng_below(&rng, 3) == 0};
     w.minimize = (itg_metric)itg_rng_below(&rng, 5);
@@ -271,8 +272,8 @@ static void narrow(itg_search_options *o)
 
 static itg_search_options plain(const char *searcher)
 {
-    itg_search_options o = {
-        .goal = goal_of((aim){.max_drop = 0.05}), .trials = 30, .seed = 1, .threads = 1};
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .goal = goal_of((aim){.max_drop = 0.05}),
+                            .trials = 30, .seed = 1, .threads = 1};
     snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
     return o;
 }
@@ -347,6 +348,7 @@ static void any_thread_count_gives_the_same_search(void **state)
             o = random_options(&full, seed * 100 + (uint64_t)i);
             snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(i));
             narrow(&o);
+            o.recover = seed == 4;
             search(&n, &o, &one);
             for (o.threads = 2; o.threads <= 4; o.threads += 2) {
                 search(&n, &o, &many);
@@ -374,6 +376,7 @@ static void every_interruption_resumed_gives_the_same_search(void **state)
             o = random_options(&full, seed * 1000 + (uint64_t)i);
             snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(i));
             narrow(&o);
+            o.recover = seed == 2 && i % 3 == 0;
             search(&n, &o, &all);
             for (int64_t k = 0; k <= all.count; k++) {
                 itg_search_options again = o;
@@ -399,8 +402,9 @@ static void hold_out_labels_change_only_what_is_reported_of_them(void **state)
     itg_search_data shuffled = small_network_data(&n);
     int64_t count = itg_data_samples(n.holdout), *labels = malloc(sizeof *labels * (size_t)count);
     for (int64_t i = 0; i < count; i++)
-        labels[i] = (n.holdout_labels[i] + 1 + i % 4) % 5; /* all of them wrong */
-    shuffled.holdout_labels = labels;
+        labels[i] = (((int64_t *)n.holdout_labels->data)[i] + 1 + i % 4) % 5; /* all wrong */
+    const itg_dataset wrong_labels = labels_of(labels, count);
+    shuffled.holdout_labels = &wrong_labels;
     for (int i = 0; i < itg_searcher_count(); i++) {
         itg_search_options o = plain(itg_searcher_name(i));
         narrow(&o);
@@ -731,23 +735,24 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
     itg_strategy_file *file = itg_search_strategy(result);
     assert_int_equal(itg_annotate_strategy(n.model, file, &a, NULL), ITG_OK);
     itg_split_info split = itg_strategy_split(file);
-    itg_dataset *part = NULL;
-    int64_t *labels = NULL;
-    assert_int_equal(
-        itg_data_part(n.data, n.labels, &split, ITG_SPLIT_SEARCH, &part, &labels, NULL), ITG_OK);
+    itg_dataset *part = NULL, *labels = NULL;
+    assert_int_equal(itg_data_part(n.data, &split, ITG_SPLIT_SEARCH, &part, NULL), ITG_OK);
+    assert_int_equal(itg_data_part(n.labels, &split, ITG_SPLIT_SEARCH, &labels, NULL), ITG_OK);
     double on_search = distortion_of(&n, a, part), on_holdout = distortion_of(&n, a, n.holdout);
     assert_true(on_search > 0 && on_search < 1);
     assert_true(itg_search_best(result)->score.value[ITG_METRIC_DISTORTION] == on_search);
     assert_true(itg_search_best_holdout(result)->value[ITG_METRIC_DISTORTION] == on_holdout);
     assert_true(itg_search_float(result, false)->value[ITG_METRIC_DISTORTION] == 0);
     itg_score simulated, alone;
-    assert_int_equal(itg_simulate(n.model, file, part, labels, true, 2, &simulated, NULL), ITG_OK);
-    assert_int_equal(itg_simulate(n.model, file, part, labels, false, 1, &alone, NULL), ITG_OK);
+    const itg_simulate_options with = {ITG_SIMULATE_OPTIONS_VERSION, labels, NULL, true, 2},
+                               without = {ITG_SIMULATE_OPTIONS_VERSION, labels, NULL, false, 1};
+    assert_int_equal(itg_simulate(n.model, file, part, &with, &simulated, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(n.model, file, part, &without, &alone, NULL), ITG_OK);
     assert_true(simulated.value[ITG_METRIC_DISTORTION] == on_search &&
                 isnan(alone.value[ITG_METRIC_DISTORTION]));
     assert_memory_equal(&simulated, &itg_search_best(result)->score, sizeof simulated);
-    free(labels);
-    itg_dataset_destroy(part);
+    itg_data_close(labels);
+    itg_data_close(part);
     itg_annotated_destroy(a);
     itg_search_result_destroy(result);
     small_network_end(&n);

@@ -34,7 +34,7 @@ static itg_status keep(void *context, const itg_trial *trial, itg_error *err)
 
 static void search(const small_network *n, const itg_search_options *o, record *r)
 {
-    itg_search_hooks hooks = {.context = r, .trial = keep};
+    itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = r, .trial = keep};
     itg_search_data data = small_network_data(n);
     itg_search_result *result = NULL;
     itg_error err = {0};
@@ -60,7 +60,8 @@ static void search(const small_network *n, const itg_search_options *o, record *
 
 static itg_search_options options(const char *searcher, double least)
 {
-    itg_search_options o = {.goal =
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .goal =
                                 goal_of((aim){.sqnr = true, .max_drop = -1, .min_sqnr_db = least}),
                             .trials = 40,
                             .calibration_samples = 20,

@@ -13,7 +13,7 @@ typedef struct subject {
     itg_model *model;
     itg_hardware *hw;
     itg_dataset *data;
-    int64_t *labels;
+    itg_dataset *labels;
     itg_preprocess preprocess;
 } subject;
 
@@ -41,14 +41,13 @@ static void open_subject(const char *target, subject *s)
     assert_int_equal(itg_model_open("examples/digits.onnx", NULL, &s->model, NULL), ITG_OK);
     assert_int_equal(itg_data_open("examples/digits_search_images.npy", SAMPLES, &s->data, NULL),
                      ITG_OK);
-    assert_int_equal(itg_data_labels_open("examples/digits_search_labels.npy", SAMPLES, SAMPLES,
-                                          &s->labels, NULL),
+    assert_int_equal(itg_data_open("examples/digits_search_labels.npy", SAMPLES, &s->labels, NULL),
                      ITG_OK);
 }
 
 static void close_subject(subject *s)
 {
-    itg_free(s->labels);
+    itg_data_close(s->labels);
     itg_data_close(s->data);
     itg_hardware_destroy(s->hw);
     itg_model_close(s->model);
@@ -81,10 +80,8 @@ static found search(const subject *s, const itg_search_options *o)
 
 static itg_search_options options(const char *searcher)
 {
-    itg_search_options o = {.goal = goal_of((aim){.max_drop = 0.02}),
-                            .calibration_samples = 100,
-                            .search_samples = 200,
-                            .threads = 2};
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .goal = goal_of((aim){.max_drop = 0.02}),
+                            .calibration_samples = 100, .search_samples = 200, .threads = 2};
     snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
     return o;
 }

@@ -120,7 +120,7 @@ static double cap_of(const itg_history *h, double margin, double *unexplained)
 static void the_cap_lies_between_what_reaches_the_floor_and_what_does_not(void **state)
 {
     (void)state;
-    itg_history h = {.dim_count = 1};
+    itg_history h = itg_history_of(1);
     double unexplained;
     tell(&h, 0, 0.9, 1);
     tell(&h, 1, 0.85, 2);
@@ -131,13 +131,13 @@ static void the_cap_lies_between_what_reaches_the_floor_and_what_does_not(void *
     tell(&h, 3, 0.3, 2.2); /* hopeless: left out */
     tell(&h, 4, 0.3, -1);  /* no distortion */
     assert_true(cap_of(&h, 0, &unexplained) == 2.5);
-    itg_history_deinit(&h);
+    itg_point_map_deinit(&h);
 }
 
 static void a_lucky_point_does_not_move_the_cap(void **state)
 {
     (void)state;
-    itg_history h = {.dim_count = 1};
+    itg_history h = itg_history_of(1);
     double unexplained;
     tell(&h, 0, 0.9, 1);
     tell(&h, 1, 0.7, 2);
@@ -148,20 +148,25 @@ static void a_lucky_point_does_not_move_the_cap(void **state)
     assert_true(fabs(unexplained - sqrt(2 * 0.06 * 0.06)) < 1e-12);
     assert_true(cap_of(&h, 1.1, &unexplained) == 1.5);
     assert_true(cap_of(&h, 1.2, &unexplained) == -1); /* 0.8 + 1.2 * 0.0849 > 0.9 */
-    itg_history_deinit(&h);
+    itg_point_map_deinit(&h);
 }
 
 static void points_are_found_again(void **state)
 {
     (void)state;
-    itg_history h = {.dim_count = 1};
+    itg_history h = itg_history_of(1);
     for (int32_t i = 0; i < 200; i++)
         tell(&h, i, i, 0);
     for (int32_t i = 0; i < 200; i++)
-        assert_true(itg_history_find(&h, &i)->quality == i);
+        assert_true(itg_history_at(&h, itg_point_map_find(&h, &i))->quality == i);
     int32_t absent = 200;
-    assert_null(itg_history_find(&h, &absent));
-    itg_history_deinit(&h);
+    assert_int_equal(itg_point_map_find(&h, &absent), -1);
+    tell(&h, 7, 0.5, 0); /* again: both are kept, the first is found */
+    assert_int_equal(h.count, 201);
+    absent = 7;
+    assert_int_equal(itg_point_map_find(&h, &absent), 7);
+    assert_true(itg_history_at(&h, 200)->quality == 0.5);
+    itg_point_map_deinit(&h);
 }
 
 int main(void)

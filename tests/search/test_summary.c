@@ -16,7 +16,8 @@
 static void make(const small_network *n, itg_score *score)
 {
     itg_search_data data = small_network_data(n);
-    itg_uniform_options options = {7, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 7, 8, ITG_THRESHOLD_MSE,
+                                   ITG_THRESHOLD_MAX};
     itg_stats *stats = NULL;
     itg_strategy_file *file = NULL;
     itg_annotated *a = NULL;
@@ -27,7 +28,10 @@ static void make(const small_network *n, itg_score *score)
         status = itg_uniform_strategy(n->model, n->hw, &n->preprocess, stats, data.data, &options,
                                       &file, &err);
     if (status == ITG_OK)
-        status = itg_simulate(n->model, file, data.data, data.labels, true, 1, score, &err);
+        status = itg_simulate(
+            n->model, file, data.data,
+            &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, data.labels, NULL, true, 1},
+            score, &err);
     if (status == ITG_OK) status = itg_strategy_save(file, n->model, STRATEGY, &err);
     if (status == ITG_OK) status = itg_annotate_strategy(n->model, file, &a, &err);
     if (status == ITG_OK) status = itg_realize_program(a, NULL, &p, &err);

@@ -58,7 +58,8 @@ static itg_stats *calibrate(const itg_graph *g, const itg_dataset *data, int thr
     const itg_preprocess p = itg_preprocess_default();
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};
-    if (itg_calibrate(g, data, &p, threads, &stats, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_calibrate_model(g, data, &p, threads, &stats, &err) != ITG_OK)
+        fail_msg("%s", err.message);
     return stats;
 }
 
@@ -209,11 +210,11 @@ static void nan_and_infinity_are_counted_and_nothing_else(void **state)
     snprintf(expected, sizeof expected, ": sample %d, element [%d] is NaN", 7 / ELEMENTS,
              7 % ELEMENTS);
     for (int threads = 1; threads <= 2; threads++) {
-        assert_int_equal(itg_calibrate(g, &data, &p, threads, &stats, &err), ITG_BAD_FILE);
+        assert_int_equal(itg_calibrate_model(g, &data, &p, threads, &stats, &err), ITG_BAD_FILE);
         if (!strstr(err.message, expected)) fail_msg("'%s' lacks '%s'", err.message, expected);
     }
     p.allow_nonfinite = true;
-    assert_int_equal(itg_calibrate(g, &data, &p, 2, &stats, &err), ITG_OK);
+    assert_int_equal(itg_calibrate_model(g, &data, &p, 2, &stats, &err), ITG_OK);
     const itg_value_stats *s = &stats->values[itg_graph_find_value(g, "x")];
     assert_int_equal(s->nan_count, 3 + ELEMENTS);
     assert_int_equal(s->count, SAMPLES * ELEMENTS - 3 - ELEMENTS);
@@ -362,7 +363,7 @@ static void what_cannot_run_is_refused_by_name(void **state)
     float x[4] = {0};
     itg_dataset data = {.dtype = ITG_F32, .shape = {2, {1, 4}}, .data = x, .path = path};
     const itg_preprocess p = itg_preprocess_default();
-    assert_int_equal(itg_calibrate(g, &data, &p, 1, &stats, &err), ITG_MISMATCH);
+    assert_int_equal(itg_calibrate_model(g, &data, &p, 1, &stats, &err), ITG_MISMATCH);
     assert_non_null(strstr(err.message, "toy.onnx"));
     assert_null(stats);
     g->values[itg_graph_find_value(g, "a")].shape.dims[1] = -1;

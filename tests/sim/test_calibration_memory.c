@@ -94,7 +94,8 @@ static void resolve_every_method(const subject *s, const itg_hardware *hw, const
 {
     for (int m = 0; m < ITG_THRESHOLD_METHOD_COUNT; m++) {
         const itg_threshold_method method = (itg_threshold_method)m;
-        const itg_uniform_options options = {8, 8, method, ITG_THRESHOLD_MAX};
+        const itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, method,
+                                             ITG_THRESHOLD_MAX};
         itg_strategy_file *file = NULL;
         itg_error err = {.message = ""};
         if (itg_uniform_strategy(s->model, hw, &s->preprocess, stats, NULL, &options, &file,
@@ -106,7 +107,8 @@ static void resolve_every_method(const subject *s, const itg_hardware *hw, const
 
 static size_t peak_of(const subject *s, int64_t samples)
 {
-    const itg_calibrate_options options = {.kernels = s->kernels, .threads = 1};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .kernels = s->kernels,
+                                           .threads = 1};
     itg_hardware *hw = NULL;
     itg_data_stream *stream = NULL;
     itg_stats *stats = NULL;
@@ -253,13 +255,13 @@ static void a_stream_gives_what_the_whole_file_gives(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         for (int64_t limit = 0; limit <= 37; limit += 37) {
-            const itg_calibrate_options options = {.threads = 3};
+            const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .threads = 3};
             itg_calibration_source source = {0};
             itg_dataset *data = NULL;
             itg_stats *whole = NULL, *streamed = NULL;
-            assert_int_equal(itg_dataset_load(paths[i], limit, &data, NULL), ITG_OK);
+            assert_int_equal(itg_data_open(paths[i], limit, &data, NULL), ITG_OK);
             assert_int_equal(itg_data_stream_open(paths[i], limit, &source.stream, NULL), ITG_OK);
-            assert_int_equal(itg_calibrate(g, data, &p, 1, &whole, NULL), ITG_OK);
+            assert_int_equal(itg_calibrate_model(g, data, &p, 1, &whole, NULL), ITG_OK);
             assert_int_equal(itg_calibrate_from(g, &source, &p, &options, &streamed, NULL), ITG_OK);
             assert_int_equal(streamed->samples, limit ? limit : SAMPLES);
             assert_memory_equal(whole->hash, streamed->hash, 32);
@@ -268,7 +270,7 @@ static void a_stream_gives_what_the_whole_file_gives(void **state)
             itg_stats_destroy(whole);
             itg_stats_destroy(streamed);
             itg_data_stream_close(source.stream);
-            itg_dataset_destroy(data);
+            itg_data_close(data);
         }
     itg_graph_destroy(g);
 }
@@ -278,22 +280,22 @@ static void picked_samples_give_what_their_copy_gives(void **state)
     static const int64_t picked[] = {700, 3, 3, 1199, 0, 42, 64, 65, 66, 67, 68, 69, 70};
     enum { PICKED = sizeof picked / sizeof *picked };
     const itg_preprocess p = itg_preprocess_default();
-    const itg_calibrate_options options = {.threads = 1};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .threads = 1};
     itg_graph *g = make_graph();
     itg_dataset *data = NULL, *copy = NULL;
     itg_stats *a = NULL, *b = NULL;
     (void)state;
-    assert_int_equal(itg_dataset_load(ITG_TEST_DIR "/memory.npy", 0, &data, NULL), ITG_OK);
+    assert_int_equal(itg_data_open(ITG_TEST_DIR "/memory.npy", 0, &data, NULL), ITG_OK);
     assert_int_equal(itg_dataset_select(data, picked, PICKED, &copy, NULL), ITG_OK);
     const itg_calibration_source source = {.data = data, .samples = picked, .count = PICKED};
     assert_int_equal(itg_calibrate_from(g, &source, &p, &options, &a, NULL), ITG_OK);
-    assert_int_equal(itg_calibrate(g, copy, &p, 2, &b, NULL), ITG_OK);
+    assert_int_equal(itg_calibrate_model(g, copy, &p, 2, &b, NULL), ITG_OK);
     assert_memory_equal(a->hash, b->hash, 32);
     assert_memory_equal(a->data_hash, copy->hash, 32);
     itg_stats_destroy(a);
     itg_stats_destroy(b);
-    itg_dataset_destroy(copy);
-    itg_dataset_destroy(data);
+    itg_data_close(copy);
+    itg_data_close(data);
     itg_graph_destroy(g);
 }
 

@@ -38,8 +38,8 @@ static bool out_of_memory(itg_status status, const void *out)
 static bool load(void *context)
 {
     itg_dataset *data = NULL;
-    const bool done = out_of_memory(itg_dataset_load(context, 0, &data, NULL), data);
-    itg_dataset_destroy(data);
+    const bool done = out_of_memory(itg_data_open(context, 0, &data, NULL), data);
+    itg_data_close(data);
     return done;
 }
 
@@ -75,7 +75,7 @@ static bool select_and_label(void *context)
     bool done = out_of_memory(itg_dataset_select(&data, samples, 2, &chosen, NULL), chosen);
     if (done) done = out_of_memory(itg_dataset_labels(&column, &labels, &count, NULL), labels);
     free(labels);
-    itg_dataset_destroy(chosen);
+    itg_data_close(chosen);
     return done;
 }
 
@@ -89,7 +89,8 @@ static bool calibrate(void *context)
 {
     const itg_preprocess p = itg_preprocess_default();
     itg_stats *stats = NULL;
-    const bool done = out_of_memory(itg_calibrate(context, &data, &p, 1, &stats, NULL), stats);
+    const bool done =
+        out_of_memory(itg_calibrate_model(context, &data, &p, 1, &stats, NULL), stats);
     itg_stats_destroy(stats);
     return done;
 }

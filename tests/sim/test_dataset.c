@@ -113,7 +113,7 @@ static itg_dataset *load(const char *path, int64_t limit)
 {
     itg_dataset *data = NULL;
     itg_error err = {.message = ""};
-    if (itg_dataset_load(path, limit, &data, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_data_open(path, limit, &data, &err) != ITG_OK) fail_msg("%s", err.message);
     return data;
 }
 
@@ -121,7 +121,7 @@ static void refused(const char *path, itg_status code, const char *text)
 {
     itg_dataset *data = (itg_dataset *)&code;
     itg_error err = {.message = ""};
-    const itg_status status = itg_dataset_load(path, 0, &data, &err);
+    const itg_status status = itg_data_open(path, 0, &data, &err);
     assert_ptr_equal(data, &code);
     if (!strstr(err.message, text)) fail_msg("'%s' lacks '%s'", err.message, text);
     assert_int_equal(status, code);
@@ -142,7 +142,7 @@ static void loads_as_expected(const char *path, const itg_dataset *same)
                      223);
     assert_memory_equal(data->data, expected, sizeof expected);
     if (same) assert_memory_equal(data->hash, same->hash, 32);
-    itg_dataset_destroy(data);
+    itg_data_close(data);
 }
 
 static void every_container_and_byte_order_gives_the_same_dataset(void **state)
@@ -164,7 +164,7 @@ static void every_container_and_byte_order_gives_the_same_dataset(void **state)
     loads_as_expected(PATH("one.npz"), reference);
     write_zip(PATH("stored.npz"), ZIP_CM_STORE, "x.npy", &little, (char *)NULL);
     loads_as_expected(PATH("stored.npz"), reference);
-    itg_dataset_destroy(reference);
+    itg_data_close(reference);
 }
 
 static void hash_is_sha256_of_dtype_shape_and_little_endian_elements(void **state)
@@ -182,7 +182,7 @@ static void hash_is_sha256_of_dtype_shape_and_little_endian_elements(void **stat
     write_file(PATH("hash"), b.data, b.size);
     itg_dataset *data = load(PATH("hash"), 0);
     assert_memory_equal(data->hash, digest, 32);
-    itg_dataset_destroy(data);
+    itg_data_close(data);
 }
 
 static void every_listed_dtype_is_read(void **state)
@@ -216,7 +216,7 @@ static void every_listed_dtype_is_read(void **state)
         assert_int_equal(count, 1);
         assert_int_equal(labels[0], 1);
         free(labels);
-        itg_dataset_destroy(data);
+        itg_data_close(data);
     }
 }
 
@@ -325,7 +325,7 @@ static void truncated_at_every_byte_is_refused(void **state)
                                         PATH("whole_zip")};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         const size_t size = read_whole(paths[i], whole, sizeof whole);
-        itg_dataset_destroy(load(paths[i], 0));
+        itg_data_close(load(paths[i], 0));
         for (size_t cut = 0; cut < size; cut++) {
             write_file(PATH("cut"), whole, cut);
             refused(PATH("cut"), ITG_BAD_FILE, PATH("cut"));
@@ -373,12 +373,12 @@ static void any_changed_byte_is_refused_or_harmless(void **state)
                 whole[at] = (unsigned char)(whole[at] ^ 1u << bit);
                 write_file(PATH("changed"), whole, size);
                 whole[at] = (unsigned char)(whole[at] ^ 1u << bit);
-                const itg_status status = itg_dataset_load(PATH("changed"), 0, &data, NULL);
+                const itg_status status = itg_data_open(PATH("changed"), 0, &data, NULL);
                 assert_true((status == ITG_OK) == (data != NULL));
                 int64_t elements = 0;
                 if (data)
                     assert_true(itg_shape_elements(&data->shape, &elements) && elements <= 12);
-                itg_dataset_destroy(data);
+                itg_data_close(data);
             }
         }
     }
@@ -431,21 +431,21 @@ static void limit_keeps_the_first_samples_as_select_does(void **state)
     assert_memory_equal(many->hash, all->hash, 32);
     assert_int_equal(itg_dataset_select(all, &first, 1, &chosen, NULL), ITG_OK);
     assert_memory_equal(chosen->hash, one->hash, 32);
-    itg_dataset_destroy(chosen);
+    itg_data_close(chosen);
     assert_int_equal(itg_dataset_select(all, swapped, 3, &chosen, NULL), ITG_OK);
     assert_int_equal(chosen->shape.dims[0], 3);
     assert_memory_equal(chosen->data, expected + 6, sizeof expected / 2);
     assert_memory_equal((int16_t *)chosen->data + 6, expected, sizeof expected);
-    itg_dataset_destroy(chosen);
+    itg_data_close(chosen);
     assert_int_equal(itg_dataset_select(all, &beyond, 1, &chosen, NULL), ITG_BAD_ARGUMENT);
     assert_int_equal(itg_dataset_select(all, &first, 0, &chosen, NULL), ITG_BAD_ARGUMENT);
     write_gzip(PATH("limit.gz"), b.data, b.size);
     itg_dataset *from_gzip = load(PATH("limit.gz"), 1);
     assert_memory_equal(from_gzip->hash, one->hash, 32);
-    itg_dataset_destroy(from_gzip);
-    itg_dataset_destroy(all);
-    itg_dataset_destroy(one);
-    itg_dataset_destroy(many);
+    itg_data_close(from_gzip);
+    itg_data_close(all);
+    itg_data_close(one);
+    itg_data_close(many);
 }
 
 static void labels_are_integers_of_shape_n_or_n_by_1(void **state)
@@ -545,8 +545,8 @@ static void selected_samples_keep_their_numbers(void **state)
     assert_true(itg_dataset_number(rest, 0) == 103 && itg_dataset_number(rest, 1) == 104);
     assert_true(((int16_t *)rest->data)[0] == 13 && ((int16_t *)rest->data)[1] == 14);
     assert_string_equal(rest->path, "numbers");
-    itg_dataset_destroy(part);
-    itg_dataset_destroy(rest);
+    itg_data_close(part);
+    itg_data_close(rest);
     assert_int_equal(itg_dataset_select(&data, &below, 1, &none, &err), ITG_BAD_ARGUMENT);
     assert_string_equal(err.message, "numbers: sample -1 of 5");
     assert_int_equal(itg_dataset_select(&data, &beyond, 1, &none, &err), ITG_BAD_ARGUMENT);

@@ -1,5 +1,6 @@
 /* The loop over samples: order, counts, digest (docs/arithmetic.md 8), threads, failures; and
  * simulation through the public interface. */
+#include "tests/labels.h"
 #include "case.h"
 #include <math.h>
 #include <stdlib.h>
@@ -196,14 +197,14 @@ static void order_counts_and_digest_on_any_number_of_threads(void **state)
     (void)state;
     for (int n = 0; n < 5; n++)
         for (int t = 0; t < 5; t++) {
-            itg_dataset data = samples(counts[n]);
+            itg_dataset data = samples(counts[n]), labels = labels_of(e.labels, counts[n]);
             seen s = {.fails_at = -1};
             itg_evaluation out = {0};
             itg_error err = {0};
             expect(&e, counts[n]);
             itg_evaluate_options options = {.data = &data,
                                             .preprocess = &p,
-                                            .labels = e.labels,
+                                            .labels = &labels,
                                             .float_classes = e.others,
                                             .threads = threads[t],
                                             .sink = sink,
@@ -499,9 +500,10 @@ static void labels_without_classes_are_refused(void **state)
     itg_runner runner = fake_runner(&f);
     itg_dataset data = samples(3);
     itg_preprocess p = itg_preprocess_default();
-    const int64_t labels[3] = {0};
+    const int64_t classes[3] = {0};
+    const itg_dataset labels = labels_of(classes, 3);
     itg_evaluate_options options = {
-        .data = &data, .preprocess = &p, .threads = 1, .labels = labels};
+        .data = &data, .preprocess = &p, .threads = 1, .labels = &labels};
     itg_evaluation out = {0};
     itg_error err = {0};
     (void)state;
@@ -595,7 +597,7 @@ typedef struct example {
     itg_model *model;
     itg_hardware *hw;
     itg_dataset *data;
-    int64_t *labels, samples;
+    itg_dataset *labels;
     itg_stats *stats;
     itg_preprocess p;
     itg_strategy_file *file;
@@ -603,7 +605,8 @@ typedef struct example {
 
 static void open_example(example *e, const char *hardware)
 {
-    itg_uniform_options options = {8, 8, ITG_THRESHOLD_MSE, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, ITG_THRESHOLD_MSE,
+                                   ITG_THRESHOLD_MAX};
     itg_error err = {0};
     memset(e, 0, sizeof *e);
     e->p = itg_preprocess_default();
@@ -611,8 +614,7 @@ static void open_example(example *e, const char *hardware)
     if (itg_model_open("examples/digits.onnx", NULL, &e->model, &err) != ITG_OK ||
         itg_hardware_load(hardware, &e->hw, &err) != ITG_OK ||
         itg_data_open("examples/digits_test_images.npy", 100, &e->data, &err) != ITG_OK ||
-        itg_data_labels_open("examples/digits_test_labels.npy", 100, 100, &e->labels, &err) !=
-            ITG_OK ||
+        itg_data_open("examples/digits_test_labels.npy", 100, &e->labels, &err) != ITG_OK ||
         itg_calibrate_model(e->model, e->data, &e->p, 1, &e->stats, &err) != ITG_OK ||
         itg_uniform_strategy(e->model, e->hw, &e->p, e->stats, e->data, &options, &e->file, &err) !=
             ITG_OK)
@@ -623,7 +625,7 @@ static void close_example(example *e)
 {
     itg_strategy_close(e->file);
     itg_stats_destroy(e->stats);
-    free(e->labels);
+    itg_data_close(e->labels);
     itg_data_close(e->data);
     itg_hardware_destroy(e->hw);
     itg_model_close(e->model);
@@ -653,7 +655,9 @@ static void by_hand(const example *e, const itg_annotated *a, unsigned char dige
             if (codes[k] > codes[best]) best = k;
         for (int k = 0; k < 10; k++)
             add_bytes(&hash, (uint64_t)codes[k], 1);
-        *correct += best == e->labels[i];
+        int64_t label = -1;
+        assert_true(itg_dataset_integer(e->labels, i, &label));
+        *correct += best == label;
     }
     itg_sha256_final(&hash, digest);
     itg_sim_destroy(sim);
@@ -673,8 +677,10 @@ static void simulation_of_the_example_on_any_number_of_threads(void **state)
     for (int i = 0; i < 3; i++) {
         itg_score score = {0};
         itg_error err = {0};
-        if (itg_simulate(e.model, e.file, e.data, e.labels, true, threads[i], &score, &err) !=
-            ITG_OK)
+        const itg_simulate_options all = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true,
+                                          threads[i]},
+                                   none = {ITG_SIMULATE_OPTIONS_VERSION, .threads = threads[i]};
+        if (itg_simulate(e.model, e.file, e.data, &all, &score, &err) != ITG_OK)
             fail_msg("%s", err.message);
         assert_memory_equal(score.digest, digest, 32);
         assert_int_equal(score.samples, 100);
@@ -686,8 +692,7 @@ static void simulation_of_the_example_on_any_number_of_threads(void **state)
                     score.value[ITG_METRIC_PARAMETER_BYTES] >
                         score.value[ITG_METRIC_WEIGHT_BYTES] &&
                     score.value[ITG_METRIC_AVERAGE_WEIGHT_BITS] == 8);
-        assert_int_equal(
-            itg_simulate(e.model, e.file, e.data, NULL, false, threads[i], &score, &err), ITG_OK);
+        assert_int_equal(itg_simulate(e.model, e.file, e.data, &none, &score, &err), ITG_OK);
         assert_true(isnan(score.value[ITG_METRIC_TOP1]) &&
                     isnan(score.value[ITG_METRIC_AGREEMENT]));
     }
@@ -701,10 +706,10 @@ static void hardware_that_is_all_float_scores_the_float_model(void **state)
     itg_score score = {0}, again = {0};
     (void)state;
     open_example(&e, "float");
-    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 1, &score, NULL),
-                     ITG_OK);
-    assert_int_equal(itg_simulate(e.model, e.file, e.data, e.labels, true, 3, &again, NULL),
-                     ITG_OK);
+    const itg_simulate_options one = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, 1},
+                               three = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, 3};
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, &one, &score, NULL), ITG_OK);
+    assert_int_equal(itg_simulate(e.model, e.file, e.data, &three, &again, NULL), ITG_OK);
     assert_true(score.value[ITG_METRIC_AGREEMENT] == 1 && score.value[ITG_METRIC_TOP1] > 0.9 &&
                 isnan(score.value[ITG_METRIC_WEIGHT_BYTES]));
     assert_memory_equal(score.digest, again.digest, 32);

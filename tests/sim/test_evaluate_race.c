@@ -1,5 +1,6 @@
 /* Evaluations that may stop early: at the sample that decides, whatever the threads and blocks are;
  * and samples in another order. */
+#include "tests/labels.h"
 #include "cli/passive.h"
 #include "case.h"
 #include <math.h>
@@ -111,7 +112,8 @@ static itg_evaluation evaluate(const task *t, itg_evaluate_options options, int6
     itg_error err = {0};
     options.data = &t->data;
     options.preprocess = &t->preprocess;
-    options.labels = t->labels;
+    const itg_dataset labels = labels_of(t->labels, t->data.shape.dims[0]);
+    options.labels = &labels;
     options.float_classes = t->others;
     options.reference = &t->reference;
     if (itg_evaluate(&runner, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);

@@ -78,7 +78,7 @@ static void outputs_are_near_the_reference(void **state)
         double worst = 0;
         int same = 0;
         assert_int_equal(itg_model_open(models[m], NULL, &model, NULL), ITG_OK);
-        assert_int_equal(itg_dataset_load(DATA "cifar10/test_images_u8.npy", IMAGES, &data, NULL),
+        assert_int_equal(itg_data_open(DATA "cifar10/test_images_u8.npy", IMAGES, &data, NULL),
                          ITG_OK);
         for (int k = 0; k < 2; k++)
             assert_int_equal(itg_float_exec_create(model, (itg_float_kernels)k, &exec[k], NULL),
@@ -103,7 +103,7 @@ static void outputs_are_near_the_reference(void **state)
         assert_true(same >= IMAGES - 1);
         itg_float_exec_destroy(exec[0]);
         itg_float_exec_destroy(exec[1]);
-        itg_dataset_destroy(data);
+        itg_data_close(data);
         itg_model_close(model);
     }
 }
@@ -112,7 +112,8 @@ static itg_stats *calibrate(const itg_model *model, const itg_dataset *data,
                             itg_float_kernels kernels, int threads)
 {
     const itg_calibration_source source = {.data = data};
-    const itg_calibrate_options options = {.kernels = kernels, .threads = threads};
+    const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, .kernels = kernels,
+                                           .threads = threads};
     const itg_preprocess p = cifar();
     itg_stats *stats = NULL;
     itg_error err = {.message = ""};
@@ -129,7 +130,7 @@ static void statistics_are_near_and_do_not_depend_on_threads(void **state)
         itg_model *model = NULL;
         itg_dataset *data = NULL;
         assert_int_equal(itg_model_open(models[m], NULL, &model, NULL), ITG_OK);
-        assert_int_equal(itg_dataset_load(DATA "cifar10/calib_images_u8.npy", 30, &data, NULL),
+        assert_int_equal(itg_data_open(DATA "cifar10/calib_images_u8.npy", 30, &data, NULL),
                          ITG_OK);
         itg_stats *reference = calibrate(model, data, ITG_FLOAT_REFERENCE, 2),
                   *fast = calibrate(model, data, ITG_FLOAT_ONEDNN, 1);
@@ -152,7 +153,7 @@ static void statistics_are_near_and_do_not_depend_on_threads(void **state)
         }
         itg_stats_destroy(reference);
         itg_stats_destroy(fast);
-        itg_dataset_destroy(data);
+        itg_data_close(data);
         itg_model_close(model);
     }
 }

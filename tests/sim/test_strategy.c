@@ -53,7 +53,8 @@ static void world_new(world *w, bool with_stats)
         w->data[i] = (float)random_real(&rng, -0.5, 2);
     itg_dataset data = {
         .dtype = ITG_F32, .shape = {2, {SAMPLES, INPUTS}}, .data = w->data, .path = path};
-    if (itg_calibrate(w->c.g, &data, &p, 1, &w->stats, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_calibrate_model(w->c.g, &data, &p, 1, &w->stats, &err) != ITG_OK)
+        fail_msg("%s", err.message);
     if (itg_choice_space_create(w->c.hw, w->c.g, &options, &w->space, &err) != ITG_OK)
         fail_msg("%s", err.message);
     w->bits = calloc((size_t)w->space->group_count, sizeof *w->bits);
@@ -291,7 +292,7 @@ static void weights_that_are_no_numbers_are_named(void **state)
     OUTPUTS(g, x, y);
     sim_case c = case_new(g, chip("", dtypes, "'r':{'form':'f32'}", operators));
     itg_dataset set = {.dtype = ITG_F32, .shape = {2, {2, 2}}, .data = data, .path = path};
-    assert_int_equal(itg_calibrate(g, &set, &p, 1, &stats, &err), ITG_OK);
+    assert_int_equal(itg_calibrate_model(g, &set, &p, 1, &stats, &err), ITG_OK);
     assert_int_equal(itg_choice_space_create(c.hw, g, &options, &space, &err), ITG_OK);
     assert_int_equal(itg_threshold_cache_create(g, c.hw, space, stats, &cache, &err), ITG_OK);
     int32_t bits[8];

@@ -164,7 +164,7 @@ static void a_file_keeps_them(void **state)
     (void)state;
     empty_folder();
     for (int again = 0; again < 2; again++)
-        if (itg_strategy_file_write(&f, c.g, PATH, &err) != ITG_OK) fail_msg("%s", err.message);
+        if (itg_strategy_save(&f, c.g, PATH, &err) != ITG_OK) fail_msg("%s", err.message);
     assert_int_equal(count_files(path, sizeof path), 2);
     unsigned char *data = NULL;
     size_t bytes = 0;
@@ -173,7 +173,7 @@ static void a_file_keeps_them(void **state)
     assert_int_equal(bytes, 3);
     assert_memory_equal(data, ((unsigned char[]){0x61, 0x11, 0x79}), 3);
     free(data);
-    if (itg_strategy_file_read(PATH, c.g, &back, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_strategy_open(c.g, PATH, &back, &err) != ITG_OK) fail_msg("%s", err.message);
     assert_int_equal(back->strategy->edges[EDGE].code_count, 4);
     assert_memory_equal(back->strategy->edges[EDGE].codes, c.s->edges[EDGE].codes, 3);
     assert_int_equal(itg_strategy_file_text(&f, c.g, &texts[0], NULL), ITG_OK);
@@ -181,7 +181,51 @@ static void a_file_keeps_them(void **state)
     assert_string_equal(texts[0].text, texts[1].text);
     itg_strbuf_deinit(&texts[0]);
     itg_strbuf_deinit(&texts[1]);
-    itg_strategy_file_destroy(back);
+    itg_strategy_close(back);
+    case_end(&c);
+}
+
+/* The buffers are what the files are, and are refused likewise. */
+static void memory_keeps_them(void **state)
+{
+    sim_case c = case_with_codes();
+    itg_strategy_file f = file_of(&c), *back = NULL;
+    itg_buffer text = {0}, packed = {0};
+    itg_error err = {0};
+    char path[600];
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    (void)state;
+    empty_folder();
+    assert_int_equal(itg_strategy_save(&f, c.g, PATH, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_save_memory(&f, c.g, &text, &packed, NULL), ITG_OK);
+    assert_int_equal(itg_file_read(PATH, 1 << 20, &data, &bytes, NULL), ITG_OK);
+    assert_int_equal(text.bytes, bytes);
+    assert_memory_equal(text.data, data, bytes);
+    free(data);
+    assert_int_equal(count_files(path, sizeof path), 2);
+    assert_int_equal(itg_file_read(path, 100, &data, &bytes, NULL), ITG_OK);
+    assert_int_equal(packed.bytes, bytes);
+    assert_memory_equal(packed.data, data, bytes);
+    free(data);
+    if (itg_strategy_open_memory(c.g, &text, &packed, "mine", &back, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    assert_memory_equal(back->strategy->edges[EDGE].codes, c.s->edges[EDGE].codes, 3);
+    itg_strategy_close(back);
+    back = NULL;
+    assert_int_equal(itg_strategy_open_memory(c.g, &text, NULL, "mine", &back, &err), ITG_BAD_FILE);
+    assert_non_null(strstr(err.message, "mine: "));
+    assert_non_null(strstr(err.message, "has 0 bytes, expected 3"));
+    ((unsigned char *)packed.data)[1] ^= 4;
+    assert_int_equal(itg_strategy_open_memory(c.g, &text, &packed, "mine", &back, &err),
+                     ITG_MISMATCH);
+    text.bytes--;
+    ((char *)text.data)[text.bytes - 1] = ' ';
+    assert_int_equal(itg_strategy_open_memory(c.g, &text, &packed, "mine", &back, &err),
+                     ITG_BAD_FILE);
+    assert_null(back);
+    free(text.data);
+    free(packed.data);
     case_end(&c);
 }
 
@@ -193,13 +237,13 @@ static void both_files_are_written_or_neither(void **state)
     (void)state;
     empty_folder();
     assert_int_equal(mkdir(PATH, 0777), 0);
-    assert_int_not_equal(itg_strategy_file_write(&f, c.g, PATH, NULL), ITG_OK);
+    assert_int_not_equal(itg_strategy_save(&f, c.g, PATH, NULL), ITG_OK);
     assert_int_equal(count_files(path, sizeof path), 1); /* the folder in the way */
     assert_int_equal(rmdir(PATH), 0);
-    assert_int_equal(itg_strategy_file_write(&f, c.g, PATH, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_save(&f, c.g, PATH, NULL), ITG_OK);
     /* The codes of a strategy that is there stay when another one that has them is not written. */
     assert_int_equal(mkdir(FOLDER "/other.json", 0777), 0);
-    assert_int_not_equal(itg_strategy_file_write(&f, c.g, FOLDER "/other.json", NULL), ITG_OK);
+    assert_int_not_equal(itg_strategy_save(&f, c.g, FOLDER "/other.json", NULL), ITG_OK);
     assert_int_equal(rmdir(FOLDER "/other.json"), 0);
     assert_int_equal(count_files(path, sizeof path), 2);
     case_end(&c);
@@ -229,7 +273,7 @@ static void check_refused(const sim_case *c, itg_status code, const char *messag
 {
     itg_strategy_file *out = NULL;
     itg_error err = {0};
-    itg_status status = itg_strategy_file_read(PATH, c->g, &out, &err);
+    itg_status status = itg_strategy_open(c->g, PATH, &out, &err);
     assert_null(out);
     if (status != code || !strstr(err.message, message) ||
         strncmp(err.message, PATH ": ", strlen(PATH) + 2) != 0)
@@ -245,7 +289,7 @@ static void damaged_files_are_refused(void **state)
     char path[600];
     (void)state;
     empty_folder();
-    assert_int_equal(itg_strategy_file_write(&f, c.g, PATH, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_save(&f, c.g, PATH, NULL), ITG_OK);
     assert_int_equal(count_files(path, sizeof path), 2);
     write_bytes(path, good, 2);
     check_refused(&c, ITG_BAD_FILE, ".codes: has 2 bytes, expected 3");
@@ -268,8 +312,8 @@ static void damaged_files_are_refused(void **state)
     check_refused(&c, ITG_BAD_FILE, "strategy.codes: unknown key 'sha1'");
     itg_strategy_file *back = NULL;
     damage_text(&c, NULL, NULL);
-    assert_int_equal(itg_strategy_file_read(PATH, c.g, &back, NULL), ITG_OK);
-    itg_strategy_file_destroy(back);
+    assert_int_equal(itg_strategy_open(c.g, PATH, &back, NULL), ITG_OK);
+    itg_strategy_close(back);
     case_end(&c);
 }
 
@@ -281,7 +325,7 @@ static void codes_out_of_range_are_refused_by_file_and_place(void **state)
     (void)state;
     empty_folder();
     assert_int_equal(itg_strategy_set_codes(c.s, EDGE, (int32_t[]){1, 2, 3, -32}, 4, NULL), ITG_OK);
-    assert_int_equal(itg_strategy_file_write(&f, c.g, PATH, NULL), ITG_OK);
+    assert_int_equal(itg_strategy_save(&f, c.g, PATH, NULL), ITG_OK);
     check_refused(&c, ITG_MISMATCH,
                   "node 'gemm' (Gemm): strategy: code 3 of its weights is -32, expected -31 to 31");
     case_end(&c);
@@ -294,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_clone_has_the_codes),
         cmocka_unit_test(codes_that_the_quantizer_lacks_are_refused),
         cmocka_unit_test(a_file_keeps_them),
+        cmocka_unit_test(memory_keeps_them),
         cmocka_unit_test(both_files_are_written_or_neither),
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(codes_out_of_range_are_refused_by_file_and_place),

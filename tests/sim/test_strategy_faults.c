@@ -260,7 +260,7 @@ static bool writes(void *context)
     sim_case *c = context;
     itg_strategy_file file = file_of(c);
     itg_error err = {0};
-    itg_status status = itg_strategy_file_write(&file, c->g, PATH, &err);
+    itg_status status = itg_strategy_save(&file, c->g, PATH, &err);
     return is_done(status, &err, status == ITG_OK);
 }
 
@@ -269,10 +269,10 @@ static bool reads(void *context)
     sim_case *c = context;
     itg_strategy_file *file = NULL;
     itg_error err = {0};
-    itg_status status = itg_strategy_file_read(PATH, c->g, &file, &err);
+    itg_status status = itg_strategy_open(c->g, PATH, &file, &err);
     bool done = is_done(status, &err, file != NULL);
     if (done) assert_as_expected(text_of_strategy(file, c->g));
-    itg_strategy_file_destroy(file);
+    itg_strategy_close(file);
     return done;
 }
 
@@ -341,7 +341,10 @@ static bool simulates(void *context)
     itg_strategy_file file = file_of(c);
     itg_score score = {0};
     itg_error err = {0};
-    itg_status status = itg_simulate(model, &file, &data, NULL, true, 1, &score, &err);
+    itg_status status = itg_simulate(
+        model, &file, &data,
+        &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true, .threads = 1},
+        &score, &err);
     bool done = is_done(status, &err, score.samples != 0);
     if (done)
         assert_true(
@@ -366,7 +369,8 @@ static bool makes_uniform(void *context)
     resolution *r = context;
     itg_model *model = r->c->g;
     itg_preprocess p = itg_preprocess_default();
-    itg_uniform_options options = {8, 16, ITG_THRESHOLD_MAX, ITG_THRESHOLD_MAX};
+    itg_uniform_options options = {ITG_UNIFORM_OPTIONS_VERSION, 8, 16, ITG_THRESHOLD_MAX,
+                                   ITG_THRESHOLD_MAX};
     itg_strategy_file *file = NULL;
     itg_error err = {0};
     itg_status status =
@@ -436,7 +440,7 @@ static void resolving_without_memory(void **state)
     itg_preprocess p = itg_preprocess_default();
     itg_space_options options = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
     (void)state;
-    assert_int_equal(itg_calibrate(c.g, &data, &p, 1, &r.stats, NULL), ITG_OK);
+    assert_int_equal(itg_calibrate_model(c.g, &data, &p, 1, &r.stats, NULL), ITG_OK);
     assert_int_equal(itg_choice_space_create(c.hw, c.g, &options, &r.space, NULL), ITG_OK);
     assert_in_range(r.space->group_count, 1, 64);
     itg_uniform_bits(r.space, 5, 6, r.bits);
@@ -463,7 +467,7 @@ static void uniform_widths_without_memory(void **state)
     (void)state;
     for (int i = 0; i < SAMPLES * 2; i++)
         x[i] = (float)i - 4;
-    assert_int_equal(itg_calibrate(g, &rows, &p, 1, &r.stats, NULL), ITG_OK);
+    assert_int_equal(itg_calibrate_model(g, &rows, &p, 1, &r.stats, NULL), ITG_OK);
     until_spared(makes_uniform, &r, 20);
     itg_stats_destroy(r.stats);
     case_end(&c);

@@ -144,8 +144,8 @@ static void round_trip_keeps_strategy_annotation_and_digest(void **state)
                             .value[ITG_METRIC_AGREEMENT] = (double)NAN,
                             .value[ITG_METRIC_WEIGHT_BYTES] = 5,
                             .value[ITG_METRIC_PARAMETER_BYTES] = 9};
-    assert_int_equal(itg_strategy_file_write(&f, c.g, PATH, &err), ITG_OK);
-    if (itg_strategy_file_read(PATH, c.g, &back, &err) != ITG_OK) fail_msg("%s", err.message);
+    assert_int_equal(itg_strategy_save(&f, c.g, PATH, &err), ITG_OK);
+    if (itg_strategy_open(c.g, PATH, &back, &err) != ITG_OK) fail_msg("%s", err.message);
     check_file(&f, back);
     assert_int_equal(itg_annotate(c.g, back->hardware, back->strategy, &a, &err), ITG_OK);
     itg_annotated_print(c.a, &first);
@@ -164,8 +164,8 @@ static void round_trip_keeps_strategy_annotation_and_digest(void **state)
     itg_strbuf_deinit(&second);
     itg_strbuf_deinit(&again);
     itg_annotated_destroy(a);
-    itg_strategy_file_destroy(back);
-    itg_strategy_file_destroy(NULL);
+    itg_strategy_close(back);
+    itg_strategy_close(NULL);
     case_end(&c);
 }
 
@@ -180,10 +180,10 @@ static void extreme_thresholds_survive(void **state)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         set_range(&c, "gemm", 0, 8, -values[i], values[i]);
         set_weights(&c, "gemm", 8, 2, (double[]){values[i], 1});
-        assert_int_equal(itg_strategy_file_write(&f, c.g, PATH, NULL), ITG_OK);
-        assert_int_equal(itg_strategy_file_read(PATH, c.g, &back, NULL), ITG_OK);
+        assert_int_equal(itg_strategy_save(&f, c.g, PATH, NULL), ITG_OK);
+        assert_int_equal(itg_strategy_open(c.g, PATH, &back, NULL), ITG_OK);
         check_file(&f, back);
-        itg_strategy_file_destroy(back);
+        itg_strategy_close(back);
     }
     case_end(&c);
 }
@@ -196,7 +196,7 @@ static void check_refused(const sim_case *c, const char *text, const char *place
     itg_error err = {0};
     char wanted[300];
     put(text, strlen(text));
-    itg_status status = itg_strategy_file_read(PATH, c->g, &out, &err);
+    itg_status status = itg_strategy_open(c->g, PATH, &out, &err);
     snprintf(wanted, sizeof wanted, "%s: %s", PATH, place);
     assert_null(out);
     if (status != code || strncmp(err.message, wanted, strlen(wanted)) != 0)
@@ -402,8 +402,8 @@ static void members_for_people_may_be_left_out(void **state)
         itg_error err = {0};
         char *less = replaced(text, optional[i], "");
         put(less, strlen(less));
-        if (itg_strategy_file_read(PATH, c.g, &out, &err) != ITG_OK) fail_msg("%s", err.message);
-        itg_strategy_file_destroy(out);
+        if (itg_strategy_open(c.g, PATH, &out, &err) != ITG_OK) fail_msg("%s", err.message);
+        itg_strategy_close(out);
         free(less);
     }
     free(text);
@@ -420,7 +420,7 @@ static void files_cut_off_anywhere_are_refused(void **state)
         itg_strategy_file *out = NULL;
         itg_error err = {0};
         put(text, n);
-        assert_int_equal(itg_strategy_file_read(PATH, c.g, &out, &err), ITG_BAD_FILE);
+        assert_int_equal(itg_strategy_open(c.g, PATH, &out, &err), ITG_BAD_FILE);
         assert_null(out);
         assert_int_equal(strncmp(err.message, PATH, strlen(PATH)), 0);
     }
@@ -435,7 +435,7 @@ static void a_file_that_is_absent_or_no_object(void **state)
     itg_strategy_file *out = NULL;
     itg_error err = {0};
     (void)state;
-    assert_int_equal(itg_strategy_file_read(ITG_TEST_DIR "/absent.json", c.g, &out, &err), ITG_IO);
+    assert_int_equal(itg_strategy_open(c.g, ITG_TEST_DIR "/absent.json", &out, &err), ITG_IO);
     assert_non_null(strstr(err.message, "absent.json"));
     for (int i = 0; i < 4; i++)
         check_refused(&c, texts[i], "expected a strategy object", ITG_BAD_FILE);

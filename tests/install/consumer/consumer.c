@@ -1,5 +1,5 @@
-/* A user of the installed library, in C: model and data from memory, a search with progress, the
- * program's outputs in a buffer. */
+/* A user of the installed library, in C: model and data from memory, a metric
+ * of its own, a search with progress, the program's outputs in a buffer. */
 #include <intaglio/intaglio.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,26 +8,38 @@
 enum { SAMPLES = 400, PIXELS = 256, CLASSES = 10 };
 static float images[SAMPLES][PIXELS];
 static int8_t codes[SAMPLES][CLASSES];
-static int trials;
+static itg_error err;
 
-static void count_trial(void *context, const itg_trial *trial, const itg_trial *best, int64_t most)
+static void check(itg_status status)
 {
-    (void)context, (void)trial, (void)best, (void)most;
-    trials++;
+    if (status == ITG_OK) return;
+    fprintf(stderr, "%s\n", err.message);
+    exit(1);
+}
+
+/* How far the outputs of a sample lie apart, on average. */
+static double spread(void *context, const itg_outputs *o)
+{
+    const float *y = o->outputs[0].data;
+    double sum = 0;
+    (void)context;
+    for (int64_t i = 0; i < o->samples * CLASSES; i++)
+        sum += (y[i] - y[i / CLASSES * CLASSES]) * (y[i] - y[i / CLASSES * CLASSES]);
+    return sum / (double)o->samples;
+}
+
+static void count_trial(void *trials, const itg_trial *trial, const itg_trial *best, int64_t most)
+{
+    (void)trial, (void)best, (void)most;
+    ++*(int *)trials;
 }
 
 static itg_status keep(void *context, int64_t sample, const itg_tensor *outputs, int32_t count,
-                       itg_error *err)
+                       itg_error *error)
 {
-    (void)context, (void)count, (void)err;
+    (void)context, (void)count, (void)error;
     memcpy(codes[sample], outputs[0].data, sizeof codes[sample]);
     return ITG_OK;
-}
-
-static int fail(const itg_error *err)
-{
-    fprintf(stderr, "%s\n", err->message);
-    return 1;
 }
 
 int main(int argc, char **argv)
@@ -38,42 +50,37 @@ int main(int argc, char **argv)
     for (int i = 0; i < SAMPLES * PIXELS; i++)
         images[0][i] = (float)(i * 7919 % 256) / 255;
     const itg_tensor array = {ITG_F32, {4, {SAMPLES, 1, 16, 16}}, images};
-    const itg_preprocess none = itg_preprocess_default();
-    itg_search_options options = {.trials = 20};
-    itg_search_hooks hooks = {.progress = count_trial};
-    itg_model *model = NULL;
-    itg_hardware *hw = NULL;
-    itg_dataset *data = NULL;
-    itg_search_result *result = NULL;
-    itg_annotated *annotated = NULL;
-    itg_program *program = NULL;
+    const itg_preprocess p = itg_preprocess_default();
+    int trials = 0;
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .trials = 20};
+    const itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, &trials, .progress = count_trial};
+    const itg_run_options run = {ITG_RUN_OPTIONS_VERSION, .preprocess = &p, .outputs = keep};
+    o.goal.user[0] = (itg_user_metric){{"spread", ITG_UNIT_NUMBER, true}, spread, NULL};
+    itg_goal_constrain(&o.goal, ITG_METRIC_USER1, 20, true); /* at most 20 below float */
+    itg_model *model;
+    itg_hardware *hw;
+    itg_dataset *data;
+    itg_search_result *result;
+    itg_annotated *annotated;
+    itg_program *program;
     itg_score score;
-    itg_error err;
-    if (!itg_goal_constrain(&options.goal, ITG_METRIC_SQNR, 20, false)) return 1;
-    if (itg_model_open_memory(file, bytes, "digits", NULL, &model, &err) != ITG_OK ||
-        itg_hardware_load("cortex-m", &hw, &err) != ITG_OK ||
-        itg_data_from_memory(&array, "images", &data, &err) != ITG_OK)
-        return fail(&err);
+    check(itg_model_open_memory(file, bytes, "digits", NULL, &model, &err));
+    check(itg_hardware_load("cortex-m", &hw, &err));
+    check(itg_data_from_memory(&array, "images", &data, &err));
     const itg_search_data samples = {data, NULL, NULL, NULL};
-    if (itg_search(model, hw, &none, &samples, &options, &hooks, &result, &err) != ITG_OK)
-        return fail(&err);
-    const itg_strategy_file *strategy = itg_search_strategy(result);
-    const itg_run_options run = {.preprocess = &none, .outputs = keep};
-    if (itg_annotate_strategy(model, strategy, &annotated, &err) != ITG_OK ||
-        itg_realize_program(annotated, &(itg_realize_options){0}, &program, &err) != ITG_OK ||
-        itg_program_run(program, data, &run, &score, &err) != ITG_OK)
-        return fail(&err);
-    bool any = false;
-    for (int i = 0; i < CLASSES; i++)
-        any |= codes[SAMPLES - 1][i] != 0;
-    printf("intaglio %s: %s, %d trials, %s, %lld outputs, %s\n", itg_engine_version(),
-           itg_model_name(model), trials, itg_search_goal_met(result) ? "met" : "not met",
-           (long long)score.samples, any ? "codes" : "nothing");
+    check(itg_search(model, hw, &p, &samples, &o, &hooks, &result, &err));
+    check(itg_annotate_strategy(model, itg_search_strategy(result), &annotated, &err));
+    check(itg_realize_program(annotated, NULL, &program, &err));
+    check(itg_program_run(program, data, &run, &score, &err));
+    printf("%s, %d trials, %s, %lld outputs, %s, spread %.3g of %.3g\n", itg_model_name(model),
+           trials, itg_search_goal_met(result) ? "met" : "not met", (long long)score.samples,
+           codes[SAMPLES - 1][0] | codes[SAMPLES - 1][1] ? "codes" : "nothing",
+           itg_search_best(result)->score.value[ITG_METRIC_USER1],
+           itg_search_float(result, false)->value[ITG_METRIC_USER1]);
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);
     itg_search_result_destroy(result);
     itg_data_close(data);
     itg_hardware_destroy(hw);
     itg_model_close(model);
-    return 0;
 }

@@ -1,0 +1,137 @@
+/* Options of another version are refused by every function that takes some; what is kept in memory
+ * is what a file holds. */
+#include "tests/base/cmocka_base.h"
+#include "network.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* That is what it fails for, and nothing else. */
+static void refused(itg_status status, const itg_error *err, const char *name)
+{
+    assert_int_equal(status, ITG_BAD_ARGUMENT);
+    assert_non_null(strstr(err->message, name));
+    assert_non_null(strstr(err->message, "version"));
+}
+
+static void options_of_another_version_are_refused(void **state)
+{
+    static const int32_t versions[] = {0, 2, -1};
+    small_network n;
+    itg_error err = {0};
+    itg_stats *stats = NULL;
+    itg_strategy_file *file = NULL, *none = NULL;
+    itg_annotated *a = NULL;
+    itg_program *program = NULL;
+    (void)state;
+    small_network_make(9, "cortex-m", 40, &n);
+    const itg_uniform_options eight = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
+                                       itg_threshold_default()};
+    if (itg_calibrate_model(n.model, n.data, &n.preprocess, 1, &stats, &err) != ITG_OK ||
+        itg_uniform_strategy(n.model, n.hw, &n.preprocess, stats, n.data, &eight, &file, &err) !=
+            ITG_OK ||
+        itg_annotate_strategy(n.model, file, &a, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        int32_t v = versions[i];
+        itg_score score;
+        char *text = NULL;
+        itg_model *model = NULL;
+        itg_search_result *result = NULL;
+        const itg_search_data data = small_network_data(&n);
+        const itg_search_options good = {ITG_SEARCH_OPTIONS_VERSION, .trials = 1};
+        refused(itg_model_open("examples/digits.onnx", &(itg_model_options){v, true}, &model, &err),
+                &err, "itg_model_options");
+        refused(itg_uniform_strategy(n.model, n.hw, &n.preprocess, stats, n.data,
+                                     &(itg_uniform_options){v, .weight_bits = 8}, &none, &err),
+                &err, "itg_uniform_options");
+        refused(
+            itg_strategy_recover(file, n.model, &(itg_recover_options){v, .data = n.data}, &err),
+            &err, "itg_recover_options");
+        refused(itg_simulate(n.model, file, n.data, &(itg_simulate_options){v, .threads = 1},
+                             &score, &err),
+                &err, "itg_simulate_options");
+        refused(itg_realize_program(a, &(itg_realize_options){v, true}, &program, &err), &err,
+                "itg_realize_options");
+        refused(itg_search(n.model, n.hw, &n.preprocess, &data,
+                           &(itg_search_options){v, .trials = 1}, NULL, &result, &err),
+                &err, "itg_search_options");
+        refused(itg_search(n.model, n.hw, &n.preprocess, &data, &good,
+                           &(itg_search_hooks){v, .context = NULL}, &result, &err),
+                &err, "itg_search_hooks");
+        refused(itg_search_options_text(&(itg_search_options){v, .trials = 1}, &text, &err), &err,
+                "itg_search_options");
+        refused(itg_search_space_text(n.model, n.hw, &(itg_search_options){v, .trials = 1}, &text,
+                                      &err),
+                &err, "itg_search_options");
+    }
+    assert_int_equal(itg_realize_program(a, NULL, &program, NULL), ITG_OK);
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        itg_score score;
+        refused(itg_program_run(program, n.data, &(itg_run_options){versions[i], .threads = 1},
+                                &score, &err),
+                &err, "itg_run_options");
+        refused(itg_emit_c(program, &(itg_emit_options){versions[i], .samples = 1}, "/nowhere",
+                           NULL, &err),
+                &err, "itg_emit_options");
+    }
+    itg_program_destroy(program);
+    itg_annotated_destroy(a);
+    itg_strategy_close(file);
+    itg_stats_destroy(stats);
+    small_network_end(&n);
+}
+
+#define FILE_NAME TEST_FOLDER "/public.itg"
+
+static void a_program_in_memory_is_its_file(void **state)
+{
+    small_network n;
+    itg_error err = {0};
+    itg_stats *stats = NULL;
+    itg_strategy_file *file = NULL;
+    itg_annotated *a = NULL;
+    itg_program *program = NULL, *back = NULL;
+    itg_buffer packed = {0};
+    itg_score first, again;
+    (void)state;
+    small_network_make(9, "cortex-m", 40, &n);
+    const itg_uniform_options four = {ITG_UNIFORM_OPTIONS_VERSION, 4, 8, itg_threshold_default(),
+                                      itg_threshold_default()};
+    if (itg_calibrate_model(n.model, n.data, &n.preprocess, 1, &stats, &err) != ITG_OK ||
+        itg_uniform_strategy(n.model, n.hw, &n.preprocess, stats, n.data, &four, &file, &err) !=
+            ITG_OK ||
+        itg_annotate_strategy(n.model, file, &a, &err) != ITG_OK ||
+        itg_realize_program(a, NULL, &program, &err) != ITG_OK ||
+        itg_program_save(program, n.model, file, FILE_NAME, &err) != ITG_OK ||
+        itg_program_save_memory(program, n.model, file, &packed, &err) != ITG_OK ||
+        itg_program_open_memory(packed.data, packed.bytes, "mine", &back, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    assert_int_equal(itg_file_read(FILE_NAME, 1 << 24, &data, &bytes, NULL), ITG_OK);
+    assert_int_equal(packed.bytes, bytes);
+    assert_memory_equal(packed.data, data, bytes);
+    free(data);
+    assert_int_equal(itg_program_run(program, n.data, NULL, &first, NULL), ITG_OK);
+    assert_int_equal(itg_program_run(back, n.data, NULL, &again, NULL), ITG_OK);
+    assert_memory_equal(first.digest, again.digest, 32);
+    itg_program_destroy(back);
+    back = NULL;
+    assert_int_not_equal(itg_program_open_memory(packed.data, bytes / 2, "mine", &back, &err),
+                         ITG_OK);
+    assert_null(back);
+    assert_non_null(strstr(err.message, "mine"));
+    itg_free(packed.data);
+    itg_program_destroy(program);
+    itg_annotated_destroy(a);
+    itg_strategy_close(file);
+    itg_stats_destroy(stats);
+    small_network_end(&n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(options_of_another_version_are_refused),
+                                       cmocka_unit_test(a_program_in_memory_is_its_file)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
