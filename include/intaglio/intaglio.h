@@ -810,7 +810,7 @@ typedef struct itg_run_end {
     const char *stop_reason, *strategy_json; /* strategy_json NULL: no best */
     const char *codes; /* of the strategy: the bytes of its second file in hexadecimal digits; NULL:
                           there is none */
-    int64_t best_trial;                      /* -1: none */
+    int64_t best_trial; /* -1: none */
     bool goal_met;
     const itg_score *result[ITG_RESULT_COUNT]; /* NULL: not known */
 } itg_run_end;
