@@ -168,7 +168,7 @@ static itg_status realize(const itg_annotated *a, const itg_tap *outputs, int32_
 itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t count,
                             itg_program **out, itg_error *err)
 {
-    return realize(a, taps, count, false, out, err);
+    return realize(a, taps, count, true, out, err);
 }
 
 itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options *options,

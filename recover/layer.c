@@ -3,7 +3,9 @@
 /* Positions in all: so many, and so many for each term. Fewer positions fit the noise. */
 #define LEAST_POSITIONS 32768
 #define POSITIONS_A_TERM 16
-#define MOST_POSITIONS 1024 /* of a sample */
+#define MOST_POSITIONS 1024                  /* of a sample */
+#define MOST_PRODUCTS (INT64_C(6144) * 6144) /* of pairs of terms: 300 MB */
+#define MOST_TARGETS (INT64_C(1) << 28)      /* over all samples: 1 GiB */
 
 static const itg_value *value_of(const itg_annotated *a, itg_id node, int32_t slot)
 {
@@ -82,7 +84,8 @@ bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out)
     else
         set_matrix(a, out);
     find_add(a, out);
-    return out->depth > 0 && out->positions > 0 && out->rows > 0;
+    return out->depth > 0 && out->positions > 0 && out->rows > 0 && out->depth <= MOST_PRODUCTS &&
+           out->groups <= MOST_PRODUCTS / out->depth / out->depth;
 }
 
 void itg_layer_take(itg_layer *l, int64_t samples)
@@ -90,7 +93,9 @@ void itg_layer_take(itg_layer *l, int64_t samples)
     int64_t wanted = POSITIONS_A_TERM * l->depth;
     if (wanted < LEAST_POSITIONS) wanted = LEAST_POSITIONS;
     l->taken = (wanted + samples - 1) / samples;
-    if (l->taken > MOST_POSITIONS) l->taken = MOST_POSITIONS;
+    int64_t most = MOST_TARGETS / (samples * itg_layer_channels(l));
+    if (most > MOST_POSITIONS) most = MOST_POSITIONS;
+    if (l->taken > most) l->taken = most > 0 ? most : 1;
     if (l->taken > l->positions) l->taken = l->positions;
 }
 

@@ -5,7 +5,9 @@
 #include "recover/moments.h"
 #include <stdlib.h>
 
-#define MOST_TARGET 8000000.0 /* in units of the step: three digits hold it */
+#define TARGET_DIGITS 3
+#define MOST_TARGET 8000000.0          /* in units of the step: what the digits hold */
+#define MOST_DIGITS (INT64_C(1) << 27) /* at once: 256 MB */
 
 /* A number of blocks is run and gathered side by side, then multiplied. */
 typedef struct observer {
@@ -68,7 +70,7 @@ static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, int6
 static int64_t target_code(const observer *w, double t)
 {
     t = itg_round_half_even(t / w->moments->step);
-    return (int64_t)(t > MOST_TARGET ? MOST_TARGET : t < -MOST_TARGET ? -MOST_TARGET : t);
+    return (int64_t)(t > MOST_TARGET ? MOST_TARGET : t > -MOST_TARGET ? t : -MOST_TARGET);
 }
 
 static void gather_targets(observer *w, const itg_tensor *other, int64_t column, int64_t position,
@@ -213,8 +215,11 @@ static itg_status create_plan(observer *w, itg_program **program, itg_error *err
 static itg_status create_memory(observer *w, itg_error *err)
 {
     const itg_layer *l = w->o->layer;
-    int64_t block = l->taken * ITG_RECOVER_BLOCK, columns = ITG_MOMENTS_COLUMNS / block * block;
     int32_t planes = w->xq->bits > 8 ? 2 : 1;
+    int64_t block = l->taken * ITG_RECOVER_BLOCK;
+    int64_t columns = MOST_DIGITS / (l->groups * (l->depth * planes + l->rows * TARGET_DIGITS));
+    if (columns > ITG_MOMENTS_COLUMNS) columns = ITG_MOMENTS_COLUMNS;
+    columns = columns > block ? columns / block * block : block;
     bool ok = true;
     w->batches = calloc((size_t)w->threads, sizeof *w->batches);
     w->room = calloc((size_t)w->threads, sizeof *w->room);
@@ -225,7 +230,8 @@ static itg_status create_memory(observer *w, itg_error *err)
     if (!ok || !w->batches || !w->room)
         return itg_fail(err, ITG_NO_MEMORY, "no memory to run the layers");
     itg_status status = itg_digits_create(l->groups, l->depth, columns, planes, &w->x, err);
-    if (status == ITG_OK) status = itg_digits_create(l->groups, l->rows, columns, 3, &w->t, err);
+    if (status == ITG_OK)
+        status = itg_digits_create(l->groups, l->rows, columns, TARGET_DIGITS, &w->t, err);
     return status == ITG_OK ? create_moments(l, w->moments, err) : status;
 }
 

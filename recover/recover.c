@@ -130,14 +130,17 @@ static itg_status set_codes(reconstruction *x, itg_error *err)
     return itg_strategy_set_codes(x->r->s, l->weight_edge, x->packed, channels * l->depth, err);
 }
 
-/* Whether the hardware can run the strategy as it is. */
-static itg_status check_program(const recovery *r, itg_error *err)
+/* Whether the layer's sums fit with the codes that it has. */
+static itg_status check_sums(const reconstruction *x, bool *fits, itg_error *err)
 {
     itg_annotated *a = NULL;
-    itg_program *p = NULL;
-    itg_status status = annotate(r, &a, err);
-    if (status == ITG_OK) status = itg_realize_program(a, NULL, &p, err);
-    itg_program_destroy(p);
+    itg_bound *bounds = NULL;
+    int32_t count = 0;
+    itg_status status = annotate(x->r, &a, err);
+    if (status == ITG_OK) status = itg_bounds_of(a, &bounds, &count, err);
+    for (int32_t i = 0; i < count; i++)
+        if (bounds[i].node == x->layer->node) *fits = *fits && bounds[i].fits;
+    free(bounds);
     itg_annotated_destroy(a);
     return status;
 }
@@ -170,10 +173,10 @@ static itg_status apply(reconstruction *x, itg_error *err)
     itg_error why = {0};
     itg_status status = settle_scales(x, &fits, &why);
     if (status == ITG_OK && fits) status = set_codes(x, &why);
-    if (status == ITG_OK && fits) status = check_program(x->r, &why);
+    if (status == ITG_OK && fits) status = check_sums(x, &fits, &why);
     if (status == ITG_OK && fits) return ITG_OK;
     *x->choice = x->before;
-    if (status == ITG_OK || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED) return ITG_OK;
+    if (status == ITG_OK || status == ITG_INFEASIBLE) return ITG_OK;
     return itg_fail(err, status, "%s", why.message);
 }
 

@@ -1,4 +1,5 @@
 #include "recover/targets.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,12 @@ typedef struct visit {
     int64_t sample, *positions;
 } visit;
 
+/* What is no number is no target. */
+static float finite(float x)
+{
+    return isfinite(x) ? x : 0;
+}
+
 static void add_value(const visit *v, int32_t layer, const float *x)
 {
     const itg_layer *l = &v->p->layers[layer];
@@ -61,7 +68,7 @@ static void add_value(const visit *v, int32_t layer, const float *x)
     itg_layer_positions(l, v->sample, v->positions);
     for (int64_t j = 0; j < l->taken; j++)
         for (int64_t c = 0; c < channels; c++)
-            out[j * channels + c] += x[itg_layer_output(l, c, v->positions[j])];
+            out[j * channels + c] += finite(x[itg_layer_output(l, c, v->positions[j])]);
 }
 
 static void take_value(void *context, itg_id value, const itg_tensor *tensor)

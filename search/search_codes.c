@@ -20,7 +20,8 @@ static void list_widths(const itg_choice_space *groups, uint32_t *widths)
     }
 }
 
-static itg_status make_base(const itg_searching *s, itg_strategy **out, itg_error *err)
+static itg_status make_base(const itg_searching *s, int32_t weight_bits, itg_strategy **out,
+                            itg_error *err)
 {
     const itg_point_space *points = s->evaluator.points;
     size_t groups = (size_t)points->groups->group_count + 1;
@@ -29,7 +30,7 @@ static itg_status make_base(const itg_searching *s, itg_strategy **out, itg_erro
     itg_status status =
         bits && methods ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
     if (status == ITG_OK) {
-        itg_uniform_bits(points->groups, BASE_BITS, 32, bits);
+        itg_uniform_bits(points->groups, weight_bits, 32, bits);
         itg_uniform_methods(points->groups, points->weight_methods[0],
                             points->activation_methods[0], methods);
         status = itg_strategy_resolve(s->evaluator.cache, bits, methods, out, err);
@@ -42,29 +43,51 @@ static itg_status make_base(const itg_searching *s, itg_strategy **out, itg_erro
 static itg_recover_options options_of(const itg_searching *s)
 {
     return (itg_recover_options){.version = ITG_RECOVER_OPTIONS_VERSION,
-
                                  .data = s->calibration,
                                  .threads = s->options->threads,
                                  .stop = s->evaluator.stop};
 }
 
+static itg_status make_table(itg_searching *s, int32_t weight_bits, const uint32_t *widths,
+                             itg_error *err)
+{
+    const itg_recover_options options = options_of(s);
+    itg_strategy *base = NULL;
+    itg_status status = make_base(s, weight_bits, &base, err);
+    if (status == ITG_OK)
+        status = itg_recover_table(s->model, s->hw, s->evaluator.preprocess, &options, base, widths,
+                                   &s->evaluator.recovered, err);
+    itg_strategy_destroy(base);
+    return status;
+}
+
+/* Not all widths go together on all hardware. */
+static itg_status make_any_table(itg_searching *s, const uint32_t *widths, itg_error *err)
+{
+    static const int32_t bases[] = {BASE_BITS, 8, 32};
+    const itg_search_hooks *h = s->hooks;
+    itg_status status = ITG_INFEASIBLE;
+    for (size_t i = 0; i < sizeof bases / sizeof *bases && status == ITG_INFEASIBLE; i++)
+        status = make_table(s, bases[i], widths, err);
+    if (status != ITG_INFEASIBLE) return status;
+    if (h && h->note)
+        h->note(h->context, "the hardware runs no uniform widths to reconstruct codes for: the "
+                            "trials have the nearest codes, and the best one's are reconstructed");
+    return ITG_OK;
+}
+
 itg_status itg_search_make_codes(itg_searching *s, const itg_dataset *data, itg_error *err)
 {
     const itg_choice_space *groups = s->evaluator.points->groups;
-    itg_strategy *base = NULL;
     uint32_t *widths = calloc((size_t)groups->edge_count + 1, sizeof *widths);
     itg_status status = widths
                             ? itg_dataset_select(data, s->split.calibration,
                                                  s->split.calibration_count, &s->calibration, err)
                             : itg_fail(err, ITG_NO_MEMORY, "no memory for widths");
-    if (status == ITG_OK) status = make_base(s, &base, err);
     if (status == ITG_OK) {
-        const itg_recover_options options = options_of(s);
         list_widths(groups, widths);
-        status = itg_recover_table(s->model, s->hw, s->evaluator.preprocess, &options, base, widths,
-                                   &s->evaluator.recovered, err);
+        status = make_any_table(s, widths, err);
     }
-    itg_strategy_destroy(base);
     free(widths);
     return status;
 }
