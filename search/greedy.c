@@ -23,7 +23,7 @@
  *
  * Quality is noisy: whoever asks for a hundred points near the floor ends with one that was lucky,
  * and is worse on other samples. So, minimizing, 3. and 4. go on from a point only where it is
- * safe: `reserve` of what may be lost is left. 5. only goes up to the distortion at which quality
+ * safe: `slack` of what may be lost is left. 5. only goes up to the distortion at which quality
  * meets the floor with a margin on average over all that was told (history.h), or that of a safe
  * point.
  *
@@ -35,7 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_END 0.02      /* as a share of the start's burden: no closer between good and bad */
+#define PATH_END 0.02 /* as a share of the start's cost ratio: no closer between good and bad */
 #define LEAST_TO_LOSE 0.01 /* at least, for `hopeless` */
 
 /* growth: 4 by theory, less so that narrow widths are tried. */
@@ -46,12 +46,12 @@ static const itg_searcher_parameter parameters[] = {
     [ITG_GREEDY_HOPELESS] = {"hopeless", 3, 0, 1e9, false,
                              "give up points that miss the floor by so many times what may be "
                              "lost"},
-    [ITG_GREEDY_RESERVE] = {"reserve", 0.65, 0, 1, false,
-                            "the share of what may be lost that a step leaves"},
+    [ITG_GREEDY_SLACK] = {"slack", 0.65, 0, 1, false,
+                          "the share of what may be lost that a step leaves"},
     [ITG_GREEDY_MARGIN] = {"margin", 1.5, 0, 100, false,
                            "standard deviations of quality to keep above the floor"},
     [ITG_GREEDY_PATIENCE] = {"patience", 24, 0, 1e9, true,
-                             "fruitless answers that end the improvement"},
+                             "answers without an improvement that end the stage"},
     [ITG_GREEDY_PATIENCE_PER_WIDTH] = {"patience_per_width", 1, 0, 1e6, true,
                                        "the same, in addition for each width"},
     {0}};
@@ -162,7 +162,7 @@ static void build_path(itg_greedy_state *s)
     s->path_count = 0;
     memcpy(g->levels, s->current, sizeof *g->levels * (size_t)s->space->dim_count);
     g->loss = itg_greedy_loss(s, &s->current_outcome);
-    g->burden = itg_greedy_burden(s, &s->current_outcome);
+    g->cost_ratio = itg_greedy_cost_ratio(s, &s->current_outcome);
     while (itg_greedy_lower(&moves, g, INFINITY, -1, &dim))
         s->path[s->path_count++] = (itg_greedy_step){dim, g->levels[dim]};
     s->after = s->path_count + 1;
@@ -183,7 +183,7 @@ static void end_path(itg_greedy_state *s)
         itg_greedy_move_to(s, s->kept, &s->kept_outcome);
     }
     s->has_kept = false;
-    s->fruitless = 0;
+    s->stalled = 0;
     bool ended = s->after == s->before + 1 && s->after <= s->path_count;
     s->path_end = ended ? s->path[s->before] : (itg_greedy_step){-1, -1};
     itg_greedy_begin_steps(s);

@@ -56,17 +56,17 @@ itg_status itg_greedy_plan_improve(itg_greedy_state *s)
     s->sharp = moves.doubt_all;
     if (!s->sharp) leave_lucky(s, moves.loss_cap);
     itg_guess current = {s->current, itg_greedy_loss(s, &s->current_outcome),
-                         itg_greedy_burden(s, &s->current_outcome)};
+                         itg_greedy_cost_ratio(s, &s->current_outcome)};
     for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
         out[i] = s->batch[i].guess;
     itg_guess start = {s->start, itg_greedy_loss(s, &s->start_outcome),
-                       itg_greedy_burden(s, &s->start_outcome)};
+                       itg_greedy_cost_ratio(s, &s->start_outcome)};
     moves.start = &start;
     moves.probed = s->sharp && !s->options.maximize_quality ? &s->probed : NULL;
     double patience = itg_greedy_parameter(s, ITG_GREEDY_PATIENCE) +
                       itg_greedy_parameter(s, ITG_GREEDY_PATIENCE_PER_WIDTH) * s->movable_count;
     int32_t count = 0;
-    if ((double)s->fruitless < patience)
+    if ((double)s->stalled < patience)
         count = itg_greedy_propose(&moves, &current, out, &s->scratch);
     for (int32_t i = 0; i < ITG_GREEDY_BATCH; i++)
         s->batch[i].guess = out[i]; /* the same arrays in another order */
@@ -86,12 +86,12 @@ void itg_greedy_absorb_improve(itg_greedy_state *s)
             itg_greedy_is_better(s, &a->outcome, than))
             best = a;
     }
-    s->fruitless += s->batch_count;
+    s->stalled += s->batch_count;
     if (!best) return;
     double gain = s->options.maximize_quality ? 1
-                                              : itg_greedy_burden(s, &s->current_outcome) -
-                                                    itg_greedy_burden(s, &best->outcome);
-    if (gain >= WORTH_WAITING) s->fruitless = 0;
+                                              : itg_greedy_cost_ratio(s, &s->current_outcome) -
+                                                    itg_greedy_cost_ratio(s, &best->outcome);
+    if (gain >= WORTH_WAITING) s->stalled = 0;
     itg_greedy_move_to(s, best->guess.levels, &best->outcome);
     s->improved = s->descended = true;
 }

@@ -29,13 +29,13 @@ void itg_greedy_plan_methods(itg_greedy_state *s)
     if (s->batch_count == 0) s->stage = ITG_GREEDY_COMBINE;
 }
 
-/* Better without a higher burden; where the current point is not good enough, good enough. */
+/* Better without a higher cost ratio; where the current point is not good enough, good enough. */
 static bool is_better_method(const itg_greedy_state *s, const itg_outcome *o,
                              const itg_outcome *than)
 {
     if (!itg_greedy_is_good_enough(s, o)) return false;
     if (!itg_greedy_is_good_enough(s, than)) return true;
-    return itg_greedy_burden(s, o) <= itg_greedy_burden(s, than) &&
+    return itg_greedy_cost_ratio(s, o) <= itg_greedy_cost_ratio(s, than) &&
            itg_greedy_loss(s, o) < itg_greedy_loss(s, than);
 }
 
@@ -91,7 +91,7 @@ static void end_methods(itg_greedy_state *s)
     s->has_kept = s->improved = false;
     s->method_passes++;
     s->method_dim = s->method_level = 0;
-    s->fruitless = 0;
+    s->stalled = 0;
 }
 
 void itg_greedy_plan_combine(itg_greedy_state *s)

@@ -14,7 +14,7 @@ static double at_least_smallest(double x)
 static void apply(const itg_greedy_moves *m, itg_guess *g, int32_t dim, int32_t level)
 {
     g->loss += itg_additive_step(m->loss, dim, g->levels[dim], level);
-    g->burden -= itg_additive_step(m->saved, dim, g->levels[dim], level);
+    g->cost_ratio -= itg_additive_step(m->saved, dim, g->levels[dim], level);
     g->levels[dim] = level;
 }
 
@@ -22,7 +22,7 @@ static void copy(const itg_greedy_moves *m, itg_guess *to, const itg_guess *from
 {
     memcpy(to->levels, from->levels, sizeof *to->levels * (size_t)m->space->dim_count);
     to->loss = from->loss;
-    to->burden = from->burden;
+    to->cost_ratio = from->cost_ratio;
 }
 
 /* ---- steps ---- */
@@ -50,7 +50,7 @@ bool itg_greedy_lower(const itg_greedy_moves *m, itg_guess *g, double cap, int32
     return true;
 }
 
-/* The width up that regains most for the burden that it adds. */
+/* The width up that regains most for the cost ratio that it adds. */
 static bool raise_best(const itg_greedy_moves *m, itg_guess *g, double cap, int32_t frozen)
 {
     double best = 0;
@@ -60,7 +60,7 @@ static bool raise_best(const itg_greedy_moves *m, itg_guess *g, double cap, int3
         for (int32_t l = g->levels[d] + 1; l <= m->top[d]; l++) {
             double gained = -itg_additive_step(m->loss, d, g->levels[d], l);
             double added = -itg_additive_step(m->saved, d, g->levels[d], l);
-            if (!(g->burden + added <= cap) || !(gained > 0)) continue;
+            if (!(g->cost_ratio + added <= cap) || !(gained > 0)) continue;
             double ratio = gained / at_least_smallest(added);
             if (ratio <= best) continue;
             best = ratio;
@@ -77,7 +77,8 @@ static bool repair(const itg_greedy_moves *m, itg_guess *g, int32_t frozen)
 {
     int32_t dim = 0;
     for (int step = 0; step < MOST_STEPS; step++) {
-        if (m->maximize_quality ? g->burden <= m->burden_cap : g->loss <= m->loss_cap) return true;
+        if (m->maximize_quality ? g->cost_ratio <= m->cost_ratio_cap : g->loss <= m->loss_cap)
+            return true;
         bool moved = m->maximize_quality ? itg_greedy_lower(m, g, INFINITY, frozen, &dim)
                                          : raise_best(m, g, INFINITY, frozen);
         if (!moved) return false;
@@ -89,7 +90,7 @@ static void fill(const itg_greedy_moves *m, itg_guess *g, int32_t frozen)
 {
     int32_t dim = 0;
     for (int step = 0; step < MOST_STEPS; step++) {
-        bool moved = m->maximize_quality ? raise_best(m, g, m->burden_cap, frozen)
+        bool moved = m->maximize_quality ? raise_best(m, g, m->cost_ratio_cap, frozen)
                                          : itg_greedy_lower(m, g, m->loss_cap, frozen, &dim);
         if (!moved) return;
     }
@@ -114,10 +115,10 @@ static bool is_better(const itg_greedy_moves *m, const itg_guess *a, const itg_g
 {
     bool fa = fits(m, a), fb = fits(m, b);
     if (fa != fb) return fa;
-    double xa = m->maximize_quality || !fa ? a->loss : a->burden;
-    double xb = m->maximize_quality || !fb ? b->loss : b->burden;
+    double xa = m->maximize_quality || !fa ? a->loss : a->cost_ratio;
+    double xb = m->maximize_quality || !fb ? b->loss : b->cost_ratio;
     if (xa != xb) return xa < xb;
-    return m->maximize_quality || !fa ? a->burden < b->burden : a->loss < b->loss;
+    return m->maximize_quality || !fa ? a->cost_ratio < b->cost_ratio : a->loss < b->loss;
 }
 
 static bool is_doubtful(const proposal *p, const itg_guess *g)
@@ -134,10 +135,10 @@ static bool is_worth_trying(const proposal *p, const itg_guess *g)
 {
     const itg_greedy_moves *m = p->moves;
     if (m->maximize_quality)
-        return g->burden <= m->burden_cap &&
+        return g->cost_ratio <= m->cost_ratio_cap &&
                (g->loss < p->current->loss - ITG_GREEDY_SMALLEST ||
                 (g->loss <= p->current->loss * m->doubt && is_doubtful(p, g)));
-    if (!(g->burden < p->current->burden - ITG_GREEDY_SMALLEST)) return false;
+    if (!(g->cost_ratio < p->current->cost_ratio - ITG_GREEDY_SMALLEST)) return false;
     return fits(m, g) || (g->loss <= m->loss_cap * m->doubt && is_doubtful(p, g));
 }
 
@@ -198,7 +199,7 @@ static void consider_holding(proposal *p, int32_t held, itg_guess *g)
     int32_t dim = 0;
     m.loss = m.probed;
     copy(&m, g, m.start);
-    while (g->burden >= p->current->burden - ITG_GREEDY_SMALLEST)
+    while (g->cost_ratio >= p->current->cost_ratio - ITG_GREEDY_SMALLEST)
         if (!itg_greedy_lower(&m, g, INFINITY, held, &dim)) return;
     consider(p, g);
 }
@@ -208,11 +209,11 @@ static void guess_again(const proposal *p, itg_guess *g)
 {
     const itg_greedy_moves *m = p->moves;
     g->loss = p->current->loss;
-    g->burden = p->current->burden;
+    g->cost_ratio = p->current->cost_ratio;
     for (int32_t d = 0; d < m->space->dim_count; d++) {
         if (g->levels[d] == p->current->levels[d]) continue;
         g->loss += itg_additive_step(m->loss, d, p->current->levels[d], g->levels[d]);
-        g->burden -= itg_additive_step(m->saved, d, p->current->levels[d], g->levels[d]);
+        g->cost_ratio -= itg_additive_step(m->saved, d, p->current->levels[d], g->levels[d]);
     }
 }
 

@@ -6,32 +6,32 @@
 #include "search/history.h"
 
 #define ITG_GREEDY_BATCH 8
-#define ITG_GREEDY_SMALLEST 1e-9 /* losses and burdens below it count as this much */
+#define ITG_GREEDY_SMALLEST 1e-9 /* losses and cost ratios below it count as this much */
 
 /* A point and what is expected of it. */
 typedef struct itg_guess {
     int32_t *levels;
-    double loss, burden;
+    double loss, cost_ratio;
 } itg_guess;
 
 typedef struct itg_greedy_moves {
     const itg_search_space *space;
     const bool *movable;              /* widths that the cost depends on */
     const int32_t *top;               /* no width is raised above */
-    const itg_additive *loss, *saved; /* saved: burden, the other way round */
+    const itg_additive *loss, *saved; /* saved: how much less the cost ratio is */
     const itg_additive *probed; /* loss as the probes alone show it, from `start`; NULL: not used */
     const itg_guess *start;
     const itg_history *history; /* what was told is not proposed again */
     bool maximize_quality;
-    double loss_cap;   /* minimizing: what may be lost; */
-    double doubt;      /* guesses beyond it are still tried, after the others, up to this much, */
-    bool doubt_all;    /* where a term of theirs is not known, or all of them */
-    double burden_cap; /* maximizing quality: what may be used */
+    double loss_cap; /* minimizing: what may be lost; */
+    double doubt;    /* guesses beyond it are still tried, after the others, up to this much, */
+    bool doubt_all;  /* where a term of theirs is not known, or all of them */
+    double cost_ratio_cap; /* maximizing quality: what may be used */
 } itg_greedy_moves;
 
-/* One step of the steepest path down: the move that saves most burden per loss, of those that keep
- * the expected loss within cap, is applied to guess; *dim is what moved, never `frozen`. False:
- * there is none. */
+/* One step of the steepest path down: the move that saves most of the cost ratio per loss, of those
+ * that keep the expected loss within cap, is applied to guess; *dim is what moved, never `frozen`.
+ * False: there is none. */
 bool itg_greedy_lower(const itg_greedy_moves *moves, itg_guess *guess, double cap, int32_t frozen,
                       int32_t *dim);
 /* The most promising points beside `current`, best first: single moves, exchanges (one width up,

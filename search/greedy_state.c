@@ -22,7 +22,7 @@ double itg_greedy_loss(const itg_greedy_state *s, const itg_outcome *o)
     return s->fine ? o->distortion : s->start_outcome.quality - o->quality;
 }
 
-double itg_greedy_burden(const itg_greedy_state *s, const itg_outcome *o)
+double itg_greedy_cost_ratio(const itg_greedy_state *s, const itg_outcome *o)
 {
     if (s->options.maximize_quality)
         return o->violation > 0 ? s->options.cost_limit + o->cost + o->violation : o->cost;
@@ -40,16 +40,16 @@ bool itg_greedy_is_good_enough(const itg_greedy_state *s, const itg_outcome *o)
 bool itg_greedy_is_safe(const itg_greedy_state *s, const itg_outcome *o)
 {
     double floor = s->options.quality_floor, most = s->start_outcome.quality;
-    double reserve = 0;
+    double slack = 0;
     if (most > floor && floor > -INFINITY)
-        reserve = itg_greedy_parameter(s, ITG_GREEDY_RESERVE) * (most - floor);
-    return itg_greedy_is_good_enough(s, o) && o->quality >= floor + reserve;
+        slack = itg_greedy_parameter(s, ITG_GREEDY_SLACK) * (most - floor);
+    return itg_greedy_is_good_enough(s, o) && o->quality >= floor + slack;
 }
 
 bool itg_greedy_is_better(const itg_greedy_state *s, const itg_outcome *a, const itg_outcome *b)
 {
-    double la = itg_greedy_loss(s, a), lb = itg_greedy_loss(s, b), ba = itg_greedy_burden(s, a),
-           bb = itg_greedy_burden(s, b);
+    double la = itg_greedy_loss(s, a), lb = itg_greedy_loss(s, b), ba = itg_greedy_cost_ratio(s, a),
+           bb = itg_greedy_cost_ratio(s, b);
     if (s->options.maximize_quality) return la != lb ? la < lb : ba < bb;
     return ba != bb ? ba < bb : la < lb;
 }
@@ -63,7 +63,7 @@ void itg_greedy_learn(itg_greedy_state *s, const int32_t *from, const itg_outcom
         return;
     }
     itg_additive_learn(&s->saved, from, a->guess.levels,
-                       itg_greedy_burden(s, before) - itg_greedy_burden(s, o));
+                       itg_greedy_cost_ratio(s, before) - itg_greedy_cost_ratio(s, o));
     double lost = itg_greedy_loss(s, o) - itg_greedy_loss(s, before);
     if (itg_greedy_is_hopeless(s, o)) {
         double least = s->fine ? 4 * before->distortion : before->quality - s->hopeless;
@@ -112,5 +112,5 @@ itg_greedy_moves itg_greedy_moves_of(const itg_greedy_state *s)
                               .maximize_quality = s->options.maximize_quality,
                               .loss_cap = INFINITY,
                               .doubt = 1,
-                              .burden_cap = s->options.cost_limit};
+                              .cost_ratio_cap = s->options.cost_limit};
 }

@@ -20,7 +20,7 @@ enum {
     ITG_GREEDY_SECTIONS,
     ITG_GREEDY_GROWTH,
     ITG_GREEDY_HOPELESS,
-    ITG_GREEDY_RESERVE,
+    ITG_GREEDY_SLACK,
     ITG_GREEDY_MARGIN,
     ITG_GREEDY_PATIENCE,
     ITG_GREEDY_PATIENCE_PER_WIDTH
@@ -61,13 +61,13 @@ typedef struct itg_greedy_state {
     int32_t *probe; /* level to probe next; -1: done */
     itg_greedy_step *path;
     int32_t path_count, before, after; /* the point sought lies between these two */
-    double trusted;                    /* the largest loss at a point with reserves; -1: none */
+    double trusted;                    /* the largest loss at a point with slack; -1: none */
     int32_t *refused;                  /* the highest level that a step was refused; -1: none */
     double *step_ratio;                /* of widths whose step was allowed; -1: it was not */
     int32_t allowed_count;
     bool stepped, descended;          /* since `steps` began; since it ended */
     itg_greedy_step path_end;         /* the step that ended it, where one alone did; else dim -1 */
-    int64_t fruitless;                /* answers since the last point that was better enough */
+    int64_t stalled;                  /* answers since the last point that was better enough */
     int32_t method_dim, method_level; /* next to be tried */
     int32_t method_passes;
     bool improved; /* since the last pass over the methods */
@@ -76,19 +76,20 @@ typedef struct itg_greedy_state {
     bool has_kept;
 } itg_greedy_state;
 
-/* ---- what is told (greedy_state.c) ---- */
+/* ---- outcomes (greedy_state.c) ---- */
 double itg_greedy_parameter(const itg_greedy_state *s, int index); /* by the enum above */
-/* Told below the racing floor: nothing else of it may be used. */
+/* Its quality is below the racing floor: nothing else of the outcome may be used. */
 bool itg_greedy_is_hopeless(const itg_greedy_state *s, const itg_outcome *o);
-/* Distortion, or without it what quality is lost; INFINITY: not known, or cannot be run. */
+/* The distortion, or if that is not known the loss of quality; INFINITY: neither is known, or the
+ * hardware cannot run the point. */
 double itg_greedy_loss(const itg_greedy_state *s, const itg_outcome *o);
-/* What has to fall: the cost as a share of the widest point's, or of its limit; above all, what
- * exceeds the other limits. */
-double itg_greedy_burden(const itg_greedy_state *s, const itg_outcome *o);
+/* The cost as a share of the widest point's, or of its limit; where other limits are exceeded, more
+ * than any such share. */
+double itg_greedy_cost_ratio(const itg_greedy_state *s, const itg_outcome *o);
 /* Minimizing: quality reaches the floor; maximizing: within the limits. */
 bool itg_greedy_is_good_enough(const itg_greedy_state *s, const itg_outcome *o);
-/* Minimizing: good, and with `reserve` of what may be lost left, for a single point may be lucky.
- */
+/* Minimizing: good enough, and the share `slack` of the allowed loss is not used up: the quality of
+ * a single point may be high by chance. */
 bool itg_greedy_is_safe(const itg_greedy_state *s, const itg_outcome *o);
 /* Both good enough. */
 bool itg_greedy_is_better(const itg_greedy_state *s, const itg_outcome *a, const itg_outcome *b);

@@ -81,7 +81,7 @@ void itg_greedy_plan_steps(itg_greedy_state *s)
     }
     if (s->batch_count > 0) return;
     s->stage = s->stepped ? ITG_GREEDY_IMPROVE : ITG_GREEDY_METHODS;
-    s->fruitless = 0;
+    s->stalled = 0;
 }
 
 /* Steps that are safe together: the most of them. Else the best one alone, which is kept. */
@@ -99,7 +99,7 @@ static void absorb_together(itg_greedy_state *s)
 
 void itg_greedy_absorb_steps(itg_greedy_state *s)
 {
-    double best = -1, burden = itg_greedy_burden(s, &s->current_outcome),
+    double best = -1, cost_ratio = itg_greedy_cost_ratio(s, &s->current_outcome),
            loss = itg_greedy_loss(s, &s->current_outcome);
     if (s->allowed_count > 1) {
         absorb_together(s);
@@ -110,7 +110,7 @@ void itg_greedy_absorb_steps(itg_greedy_state *s)
     for (int32_t i = 0; i < s->batch_count; i++) {
         const itg_greedy_asked *a = &s->batch[i];
         double lost = itg_greedy_loss(s, &a->outcome) - loss;
-        double saved = burden - itg_greedy_burden(s, &a->outcome);
+        double saved = cost_ratio - itg_greedy_cost_ratio(s, &a->outcome);
         itg_greedy_learn(s, s->current, &s->current_outcome, a);
         if (!itg_greedy_is_safe(s, &a->outcome) || !(saved > 0)) {
             s->refused[a->index] = a->guess.levels[a->index];

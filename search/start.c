@@ -187,12 +187,12 @@ static bool has_both_kinds(const itg_start *s)
  * better. */
 static void next_diagonal(itg_start *s)
 {
-    while (s->fruitless == PATIENCE || !lower_all(s, s->lowered)) {
+    while (s->stalled == PATIENCE || !lower_all(s, s->lowered)) {
         if (++s->lowered == DIAGONAL_COUNT || !has_both_kinds(s)) {
             s->stage = ENDED;
             return;
         }
-        s->fruitless = 0;
+        s->stalled = 0;
         itg_point_widest(s->space, s->levels);
     }
 }
@@ -200,7 +200,7 @@ static void next_diagonal(itg_start *s)
 static void tell_diagonal(itg_start *s, const itg_outcome *o)
 {
     bool better = o->feasible && is_better(s, o);
-    s->fruitless = better ? 0 : s->fruitless + 1;
+    s->stalled = better ? 0 : s->stalled + 1;
     if (better) take(s, o);
     next_diagonal(s);
 }

@@ -22,8 +22,8 @@ typedef struct itg_start {
     const itg_search_space *space;
     itg_searcher_options options;
     int32_t stage,
-        lowered;       /* how many levels the weights of conflicts are down; or which diagonal */
-    int32_t fruitless; /* points of the diagonal since the last that was better */
+        lowered;     /* how many levels the weights of conflicts are down; or which diagonal */
+    int32_t stalled; /* points of the diagonal since the last that was better */
     int32_t *levels, *best; /* asked last; the best point told */
     int32_t *room;       /* levels that dimensions of conflicts may have at most, as far as known */
     itg_outcome outcome; /* of best */

@@ -55,7 +55,7 @@ static void model_make(model *m)
                                   .history = &m->history,
                                   .loss_cap = 7,
                                   .doubt = 1,
-                                  .burden_cap = 1000};
+                                  .cost_ratio_cap = 1000};
     m->current = (itg_guess){m->now, 0, 1000};
 }
 
@@ -109,7 +109,7 @@ static void the_steepest_step_is_taken_within_the_cap(void **state)
         assert_int_equal(dim, path[i].dim);
         assert_int_equal(m.now[dim], path[i].level);
         assert_true(fabs(m.current.loss - loss_of(m.now)) < 1e-12);
-        assert_true(fabs(m.current.burden - burden_of(m.now)) < 1e-12);
+        assert_true(fabs(m.current.cost_ratio - burden_of(m.now)) < 1e-12);
     }
     /* The cap itself may be reached. */
     assert_true(fabs(m.current.loss - 7.5) < 1e-12);
@@ -145,9 +145,10 @@ static int32_t by_counting(const model *m, int32_t best[ITG_GREEDY_BATCH][DIMS])
     int32_t count = 0;
     for (int i = 0; i < 64; i++) {
         const int32_t at[DIMS] = {i % 4, i / 4 % 4, i / 16, 3};
-        bool gains = m->moves.maximize_quality
-                         ? loss_of(at) < m->current.loss && burden_of(at) <= m->moves.burden_cap
-                         : burden_of(at) < m->current.burden && loss_of(at) <= m->moves.loss_cap;
+        bool gains =
+            m->moves.maximize_quality
+                ? loss_of(at) < m->current.loss && burden_of(at) <= m->moves.cost_ratio_cap
+                : burden_of(at) < m->current.cost_ratio && loss_of(at) <= m->moves.loss_cap;
         if (!gains || itg_point_map_find(&m->history, at) >= 0) continue;
         int32_t k = count < ITG_GREEDY_BATCH ? count++ : ITG_GREEDY_BATCH;
         for (; k > 0; k--) {
@@ -171,9 +172,9 @@ static void check_proposals(model *m)
     assert_int_equal(count, expected);
     for (int32_t i = 0; i < count; i++) {
         assert_true(fabs(out[i].loss - loss_of(out[i].levels)) < 1e-9);
-        assert_true(fabs(out[i].burden - burden_of(out[i].levels)) < 1e-9);
+        assert_true(fabs(out[i].cost_ratio - burden_of(out[i].levels)) < 1e-9);
         assert_true(fabs(out[i].loss - loss_of(best[i])) < 1e-9);
-        assert_true(fabs(out[i].burden - burden_of(best[i])) < 1e-9);
+        assert_true(fabs(out[i].cost_ratio - burden_of(best[i])) < 1e-9);
     }
 }
 
@@ -196,10 +197,10 @@ static void proposals_of_the_best_quality_keep_the_limit(void **state)
         model m;
         model_make(&m);
         m.moves.maximize_quality = true;
-        m.moves.burden_cap = cap;
+        m.moves.cost_ratio_cap = cap;
         m.now[0] = m.now[1] = m.now[2] = 0;
         m.current.loss = loss_of(m.now);
-        m.current.burden = burden_of(m.now);
+        m.current.cost_ratio = burden_of(m.now);
         check_proposals(&m);
         model_end(&m);
     }
@@ -252,7 +253,7 @@ static void check_filled(bool maximize_quality, double cap)
         itg_additive_reset(&loss, d);
         itg_additive_reset(&saves, d);
         current.loss += lost[d % 3][now[d]];
-        current.burden -= saved[d % 3][now[d]];
+        current.cost_ratio -= saved[d % 3][now[d]];
     }
     for (int i = 0; i < ITG_GREEDY_BATCH; i++)
         out[i] = (itg_guess){levels[i], 0, 0};
@@ -265,7 +266,7 @@ static void check_filled(bool maximize_quality, double cap)
                               .maximize_quality = maximize_quality,
                               .loss_cap = cap,
                               .doubt = 1,
-                              .burden_cap = cap};
+                              .cost_ratio_cap = cap};
     assert_int_equal(itg_greedy_propose(&moves, &current, out, &scratch), ITG_GREEDY_BATCH);
     for (int i = 0; i < ITG_GREEDY_BATCH; i++) {
         double x = 0, y = 1000;
@@ -273,10 +274,10 @@ static void check_filled(bool maximize_quality, double cap)
             x += lost[d % 3][out[i].levels[d]];
             y -= saved[d % 3][out[i].levels[d]];
         }
-        assert_true(fabs(out[i].loss - x) < 1e-9 && fabs(out[i].burden - y) < 1e-9);
+        assert_true(fabs(out[i].loss - x) < 1e-9 && fabs(out[i].cost_ratio - y) < 1e-9);
         assert_true((maximize_quality ? y : x) <= cap);
         if (i > 0 && maximize_quality) assert_true(out[i].loss >= out[i - 1].loss);
-        if (i > 0 && !maximize_quality) assert_true(out[i].burden >= out[i - 1].burden);
+        if (i > 0 && !maximize_quality) assert_true(out[i].cost_ratio >= out[i - 1].cost_ratio);
     }
     /* The best is full: no further step would fit. */
     for (int d = 0; d < MANY; d++) {
@@ -284,7 +285,7 @@ static void check_filled(bool maximize_quality, double cap)
         if (!maximize_quality && l > 0)
             assert_true(out[0].loss + lost[d % 3][l - 1] - lost[d % 3][l] > cap);
         if (maximize_quality && l < 3)
-            assert_true(out[0].burden + saved[d % 3][l] - saved[d % 3][l + 1] > cap);
+            assert_true(out[0].cost_ratio + saved[d % 3][l] - saved[d % 3][l + 1] > cap);
     }
     itg_additive_deinit(&loss);
     itg_additive_deinit(&saves);
@@ -416,13 +417,13 @@ static void without_a_step_greedy_goes_on(void **state)
         steps t;
         steps_make(&t);
         t.s->stepped = stepped;
-        t.s->fruitless = 5;
+        t.s->stalled = 5;
         for (int d = 0; d < 3; d++)
             t.s->current[d] = 0;
         itg_greedy_plan_steps(t.s);
         assert_int_equal(t.s->batch_count, 0);
         assert_int_equal(t.s->stage, stepped ? ITG_GREEDY_IMPROVE : ITG_GREEDY_METHODS);
-        assert_int_equal(t.s->fruitless, 0);
+        assert_int_equal(t.s->stalled, 0);
         steps_end(&t);
     }
 }
