@@ -157,8 +157,8 @@ static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_o
     itg_status status = itg_batch_plan_create(program, &batch, &plan, err);
     if (status != ITG_OK) return status;
     itg_fast_program fast = {.program = program, .plan = plan};
-    itg_runner runner = itg_runner_program(&fast);
-    status = itg_evaluate(&runner, options, out, err);
+    itg_backend backend = itg_backend_program(&fast);
+    status = itg_evaluate(&backend, options, out, err);
     itg_batch_plan_destroy(plan);
     return status;
 }

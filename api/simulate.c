@@ -28,23 +28,23 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
     itg_reference outputs = {0};
     itg_evaluate_options options = {
         .data = data, .preprocess = &file->preprocess, .labels = o->labels, .threads = o->threads};
-    itg_runner float_runner = itg_runner_float(model, ITG_FLOAT_REFERENCE), runner = float_runner;
+    itg_backend float_backend = itg_backend_float(model, ITG_FLOAT_REFERENCE), backend = float_backend;
     itg_status status =
         itg_check_version("itg_simulate_options", o->version, ITG_SIMULATE_OPTIONS_VERSION, err);
     if (status == ITG_OK && !file->hardware->all_float) {
         status = itg_annotate(model, file->hardware, file->strategy, &annotated, err);
         if (status != ITG_OK) return status;
-        runner = itg_runner_sim(annotated);
+        backend = itg_backend_sim(annotated);
         status = itg_program_costs(file->hardware, annotated, NULL, &score, err);
         options.keep = &outputs;
         if (status == ITG_OK && o->with_agreement)
-            status = itg_evaluate(&float_runner, &options, &reference, err);
+            status = itg_evaluate(&float_backend, &options, &reference, err);
         options.keep = NULL;
         options.reference = &outputs;
         if (itg_model_is_classifier(model)) options.float_classes = reference.classes;
     }
     options.user = o->user;
-    if (status == ITG_OK) status = itg_evaluate(&runner, &options, &evaluation, err);
+    if (status == ITG_OK) status = itg_evaluate(&backend, &options, &evaluation, err);
     if (status == ITG_OK) {
         itg_score_quality(&evaluation, &score);
         if (file->hardware->all_float) {

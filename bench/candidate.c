@@ -8,19 +8,19 @@ enum { FIRST_DRAWN = 2 };
 
 /* ---- verifying: the program and the simulation give the same bits ---- */
 
-static itg_status digest_of(const bench_subject *s, const itg_runner *runner,
+static itg_status digest_of(const bench_subject *s, const itg_backend *backend,
                             const itg_dataset *some, unsigned char digest[32], itg_error *err)
 {
     itg_evaluate_options options = {
         .data = some, .preprocess = &s->preprocess, .threads = s->options->threads};
     itg_evaluation evaluation = {0};
-    itg_status status = itg_evaluate(runner, &options, &evaluation, err);
+    itg_status status = itg_evaluate(backend, &options, &evaluation, err);
     if (status == ITG_OK) memcpy(digest, evaluation.digest, 32);
     itg_evaluation_deinit(&evaluation);
     return status;
 }
 
-static itg_status compare_runners(const bench_subject *s, const itg_annotated *annotated,
+static itg_status compare_backends(const bench_subject *s, const itg_annotated *annotated,
                                   const itg_program *program, const itg_dataset *some,
                                   itg_error *err)
 {
@@ -30,9 +30,9 @@ static itg_status compare_runners(const bench_subject *s, const itg_annotated *a
     itg_status status = itg_batch_plan_create(program, &options, &plan, err);
     if (status != ITG_OK) return status;
     itg_fast_program fast = {program, plan, NULL, 0};
-    itg_runner runners[] = {itg_runner_program(&fast), itg_runner_sim(annotated)};
+    itg_backend backends[] = {itg_backend_program(&fast), itg_backend_sim(annotated)};
     for (int i = 0; i < 2 && status == ITG_OK; i++)
-        status = digest_of(s, &runners[i], some, digest[i], err);
+        status = digest_of(s, &backends[i], some, digest[i], err);
     itg_batch_plan_destroy(plan);
     if (status == ITG_OK && memcmp(digest[0], digest[1], 32) != 0)
         status = itg_fail(err, ITG_MISMATCH, "%s: the executor differs from the simulation",
@@ -59,7 +59,7 @@ static itg_status verify_point(const bench_subject *s, uint64_t number, int32_t 
     bench_subject_point(s, number, point);
     itg_status status = itg_dataset_select(s->set.data, samples, count, &some, err);
     if (status == ITG_OK) status = bench_subject_realize(s, point, &annotated, &program, err);
-    if (status == ITG_OK) status = compare_runners(s, annotated, program, some, err);
+    if (status == ITG_OK) status = compare_backends(s, annotated, program, some, err);
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);
     itg_data_close(some);

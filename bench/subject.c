@@ -85,14 +85,14 @@ static itg_status count_macs(bench_subject *s, itg_error *err)
 
 static itg_status run_float(bench_subject *s, itg_error *err)
 {
-    itg_runner runner = itg_runner_float(s->model, ITG_FLOAT_REFERENCE);
+    itg_backend backend = itg_backend_float(s->model, ITG_FLOAT_REFERENCE);
     itg_evaluate_options options = {.data = s->set.data,
                                     .preprocess = &s->preprocess,
                                     .labels = s->set.labels,
                                     .keep = &s->set.outputs,
                                     .threads = s->options->threads};
     itg_evaluation evaluation = {0};
-    itg_status status = itg_evaluate(&runner, &options, &evaluation, err);
+    itg_status status = itg_evaluate(&backend, &options, &evaluation, err);
     if (status == ITG_OK) s->set.classes = evaluation.classes;
     return status;
 }

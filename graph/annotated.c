@@ -111,8 +111,8 @@ static void print_edge(const itg_annotated *a, const itg_edge *edge, itg_strbuf 
     itg_strbuf_format(
         out, "  edge %%%d %s -> %s.%d: ", (int)edge->value, g->values[edge->value].name,
         edge->node == ITG_NONE ? "output" : g->nodes[edge->node].name, (int)edge->slot);
-    if (edge->kind == ITG_EDGE_CARRY) {
-        itg_strbuf_add(out, "carry\n");
+    if (edge->kind == ITG_EDGE_FUSED) {
+        itg_strbuf_add(out, "fused\n");
         return;
     }
     if (edge->version >= 0)

@@ -13,14 +13,14 @@
 typedef enum itg_edge_kind {
     ITG_EDGE_FLOAT, /* carried as float32 (or as what it is: indices, booleans) */
     ITG_EDGE_QUANT, /* integers under a quantizer */
-    ITG_EDGE_CARRY  /* inside a fused pattern: the producer's accumulator passes on unclipped */
+    ITG_EDGE_FUSED  /* inside a fused pattern: the producer's accumulator passes on unclipped */
 } itg_edge_kind;
 
 typedef struct itg_edge {
     itg_id value, node;
     int32_t slot;
     itg_edge_kind kind;
-    int32_t version; /* index into the value's versions; CARRY: -1 */
+    int32_t version; /* index into the value's versions; FUSED: -1 */
 } itg_edge;
 
 /* One representation of a value. Consumers with equal quantizers share a version. */
@@ -102,7 +102,7 @@ typedef struct itg_annotated {
 
 const itg_edge *itg_annotated_edge(const itg_annotated *a, itg_id node,
                                    int32_t slot); /* NULL: input left out */
-/* The version an edge reads; NULL for CARRY. */
+/* The version an edge reads; NULL for FUSED. */
 const itg_version *itg_annotated_version(const itg_annotated *a, itg_id node, int32_t slot);
 void itg_annotated_print(const itg_annotated *a,
                          itg_strbuf *out); /* stable text: each edge with its SimQ */

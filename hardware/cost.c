@@ -25,7 +25,7 @@ static int64_t elements_of(const itg_graph *g, itg_id value)
 
 static const itg_version *version_of(const itg_annotated *a, const itg_edge *edge)
 {
-    if (!edge || edge->kind == ITG_EDGE_CARRY || edge->version < 0) return NULL;
+    if (!edge || edge->kind == ITG_EDGE_FUSED || edge->version < 0) return NULL;
     return &a->values[edge->value].versions[edge->version];
 }
 

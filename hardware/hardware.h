@@ -174,14 +174,14 @@ typedef struct itg_choice_space {
     itg_arena *arena;
     int32_t edge_count;
     itg_edge_ref *edges;
-    int32_t *edge_group; /* [edge_count]; -1: float, carry or bias: nothing to choose */
+    int32_t *edge_group; /* [edge_count]; -1: float, fused or bias: nothing to choose */
     int32_t group_count;
     itg_choice_group *groups;
 } itg_choice_space;
 typedef struct itg_space_options {
     itg_bits_range weight, activation, input, output;
 } itg_space_options;
-/* (edges.c) Whether the bits of an edge can be chosen. False: float, carry, bias, index. *mask: the
+/* (edges.c) Whether the bits of an edge can be chosen. False: float, fused, bias, index. *mask: the
  * dtypes that both its consumer and its producer support; 0: the graph does not fit the hardware.
  * topology and fused: from itg_hardware_topology and itg_hardware_fusion. */
 bool itg_hardware_edge_dtypes(const itg_hardware *hw, const itg_graph *g, const bool *topology,

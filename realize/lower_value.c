@@ -116,7 +116,7 @@ static itg_status add_constant(itg_lowering *l, itg_id value, int32_t version, i
 itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *out)
 {
     const itg_edge *e = itg_annotated_edge(l->a, node, slot);
-    if (e == NULL || e->kind == ITG_EDGE_CARRY || e->version < 0 ||
+    if (e == NULL || e->kind == ITG_EDGE_FUSED || e->version < 0 ||
         e->version >= l->a->values[e->value].version_count)
         return itg_fail(l->err, ITG_MISMATCH, "%s: node %d, input %d: the edge carries no tensor",
                         l->g->name, (int)node, (int)slot);

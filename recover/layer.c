@@ -64,7 +64,7 @@ static void find_add(const itg_annotated *a, itg_layer *l)
     itg_id other = g->nodes[add].inputs[1 - slot];
     const itg_edge *edge = itg_annotated_edge(a, add, 1 - slot);
     if (other == value || g->values[other].data || edge == NULL) return;
-    if (edge->kind == ITG_EDGE_CARRY) return;
+    if (edge->kind == ITG_EDGE_FUSED) return;
     if (!itg_shape_equal(&g->values[other].shape, &g->values[value].shape)) return;
     l->add = add;
     l->add_slot = 1 - slot;

@@ -69,8 +69,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     itg_status status = itg_batch_plan_create(program, &batch, &plan, err);
     if (status != ITG_OK) return status;
     itg_fast_program fast = {program, plan, evaluator->activations, set->source};
-    itg_runner runner = itg_runner_program(&fast);
-    status = itg_evaluate(&runner, &options, &evaluation, err);
+    itg_backend backend = itg_backend_program(&fast);
+    status = itg_evaluate(&backend, &options, &evaluation, err);
     if (status == ITG_OK) itg_score_quality(&evaluation, out);
     itg_evaluation_deinit(&evaluation);
     itg_batch_plan_destroy(plan);

@@ -23,7 +23,7 @@ typedef struct itg_fast_program {
     itg_cache *activations; /* NULL: none are kept */
     uint64_t source;        /* number of the samples, for activations */
 } itg_fast_program;
-itg_runner itg_runner_program(const itg_fast_program *fast);
+itg_backend itg_backend_program(const itg_fast_program *fast);
 /* All that scoring a point needs; shared by the workers, which change nothing of it but the
  * threshold cache. */
 typedef struct itg_evaluator {

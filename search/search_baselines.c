@@ -5,7 +5,7 @@
 static itg_status score_float(itg_searching *s, int set, itg_error *err)
 {
     itg_sample_set *samples = &s->sets[set];
-    itg_runner runner = itg_runner_float(s->model, s->options->float_kernels);
+    itg_backend backend = itg_backend_float(s->model, s->options->float_kernels);
     itg_evaluate_options options = {.data = samples->data,
                                     .preprocess = s->evaluator.preprocess,
                                     .labels = samples->labels,
@@ -14,7 +14,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
                                     .threads = s->options->threads,
                                     .stop = s->evaluator.stop};
     itg_evaluation evaluation = {0};
-    itg_status status = itg_evaluate(&runner, &options, &evaluation, err);
+    itg_status status = itg_evaluate(&backend, &options, &evaluation, err);
     if (status != ITG_OK) return status;
     itg_score *out = &s->result->floats.at[set];
     *out = itg_score_unknown();

@@ -63,7 +63,7 @@ static void set_role(annotate *x, int32_t e)
     if (edge->node == ITG_NONE) {
         if (x->s->edges[e].bits > 0) x->role[e] = ROLE_ACTIVATION;
     } else if (x->fused_into[edge->node] != ITG_NONE) {
-        edge->kind = ITG_EDGE_CARRY;
+        edge->kind = ITG_EDGE_FUSED;
         return;
     } else if (x->s->node_conds[edge->node]) {
         itg_slot_role role = itg_hardware_slot_role(x->g, edge->node, edge->slot);

@@ -64,14 +64,14 @@ int64_t itg_real_elements(const itg_tensor *outputs, const itg_quantizer *const 
     return sum;
 }
 
-itg_status itg_reference_init(const itg_runner *runner, int64_t samples, int64_t elements,
+itg_status itg_reference_init(const itg_backend *backend, int64_t samples, int64_t elements,
                               itg_reference *out, itg_error *err)
 {
-    itg_reference made = {samples, elements, runner->output_count, NULL, NULL, *runner};
+    itg_reference made = {samples, elements, backend->output_count, NULL, NULL, *backend};
     size_t bytes = 0;
     bool fits = itg_mul_size((size_t)elements * sizeof *made.values, (size_t)samples, &bytes) &&
                 bytes <= ITG_MAX_REFERENCE_BYTES;
-    made.power = calloc((size_t)runner->output_count + 1, sizeof *made.power);
+    made.power = calloc((size_t)backend->output_count + 1, sizeof *made.power);
     if (fits) made.values = malloc(bytes + 1);
     if (!made.power || (fits && !made.values)) {
         itg_reference_deinit(&made);

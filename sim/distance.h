@@ -8,7 +8,7 @@
  * are added, in floating point neither. */
 #ifndef ITG_DISTANCE_H
 #define ITG_DISTANCE_H
-#include "sim/runner.h"
+#include "sim/backend.h"
 
 #define ITG_MAX_REFERENCE_BYTES ((size_t)64 << 20)
 
@@ -17,9 +17,9 @@ typedef struct itg_reference {
     int64_t samples, elements; /* elements: of one sample; 0: empty */
     int32_t output_count;
     double *power;     /* [output_count]: what the distances of an output are a share of */
-    float *values;     /* NULL: they are more than ITG_MAX_REFERENCE_BYTES, and runner computes them
+    float *values;     /* NULL: they are more than ITG_MAX_REFERENCE_BYTES, and backend computes them
                           again */
-    itg_runner runner; /* that gave them; what it runs must outlive the reference */
+    itg_backend backend; /* that gave them; what it runs must outlive the reference */
 } itg_reference;
 void itg_reference_deinit(itg_reference *reference);
 
@@ -30,7 +30,7 @@ double itg_real_at(const itg_tensor *t, const itg_quantizer *quantizer, int64_t 
 int64_t itg_real_elements(const itg_tensor *outputs, const itg_quantizer *const *quantizers,
                           int32_t output_count);
 /* Room for the outputs of so many samples. */
-itg_status itg_reference_init(const itg_runner *runner, int64_t samples, int64_t elements,
+itg_status itg_reference_init(const itg_backend *backend, int64_t samples, int64_t elements,
                               itg_reference *out, itg_error *err);
 /* The outputs of one more sample, in order. */
 void itg_reference_add(itg_reference *reference, int64_t sample, const itg_tensor *outputs,

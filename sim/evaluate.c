@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_PER_WORKER 16 /* where the runner takes one sample at a time */
+#define BLOCK_PER_WORKER 16 /* where the backend takes one sample at a time */
 
 /* A worker's float network. */
 typedef struct float_worker {
@@ -19,7 +19,7 @@ typedef struct float_worker {
 } float_worker;
 
 typedef struct evaluation_state {
-    const itg_runner *runner;
+    const itg_backend *backend;
     const itg_evaluate_options *options;
     int workers;
     int64_t share;                    /* samples of a worker in a block of all workers */
@@ -60,11 +60,11 @@ static int64_t sample_at(const evaluation_state *s, int64_t place)
 static itg_status prepare_reference(evaluation_state *s, int64_t samples, itg_error *err)
 {
     const itg_reference *r = s->options->reference;
-    int32_t count = s->runner->output_count;
+    int32_t count = s->backend->output_count;
     int64_t elements = itg_real_elements(s->outputs, s->quantizers, count);
     itg_status status = ITG_OK;
     if (s->options->keep && elements > 0)
-        status = itg_reference_init(s->runner, samples, elements, s->options->keep, err);
+        status = itg_reference_init(s->backend, samples, elements, s->options->keep, err);
     if (status != ITG_OK || !r || r->samples != samples || r->elements != elements ||
         r->output_count != count || elements == 0)
         return status;
@@ -86,7 +86,7 @@ typedef struct filling {
 static itg_status fill_sample(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
 {
     filling *f = context;
-    itg_tensor input = f->s->runner->first_input;
+    itg_tensor input = f->s->backend->first_input;
     (void)index;
     input.data = x;
     itg_status status = itg_preprocess_sample(f->s->options->preprocess, f->s->options->data,
@@ -106,8 +106,8 @@ static itg_status open_floats(const evaluation_state *s, float_worker *f, itg_er
     if (!f->wanted || !f->outputs || !f->quantizers)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the float network's outputs");
     for (int32_t i = 0; i < r->output_count; i++)
-        f->quantizers[i] = r->runner.quantizer(r->runner.context, i);
-    return r->runner.create(r->runner.context, &f->instance, err);
+        f->quantizers[i] = r->backend.quantizer(r->backend.context, i);
+    return r->backend.create(r->backend.context, &f->instance, err);
 }
 
 /* The float network's outputs of the sample at a place: kept, or computed again. */
@@ -121,10 +121,10 @@ static itg_status wanted_at(evaluation_state *s, int worker, int64_t place, cons
     filling filled = {s, false};
     const itg_sample_source source = {fill_sample, &filled};
     itg_status status = open_floats(s, f, err);
-    if (status == ITG_OK) status = r->runner.run(f->instance, &source, place, 1, err);
+    if (status == ITG_OK) status = r->backend.run(f->instance, &source, place, 1, err);
     if (status != ITG_OK) return status;
     for (int32_t i = 0; i < r->output_count; i++)
-        f->outputs[i] = r->runner.output(f->instance, i, 0);
+        f->outputs[i] = r->backend.output(f->instance, i, 0);
     itg_copy_reals(f->outputs, f->quantizers, r->output_count, f->wanted);
     *out = f->wanted;
     return ITG_OK;
@@ -147,7 +147,7 @@ static void close_floats(evaluation_state *s)
 {
     for (int w = 0; s->floats && w < s->workers; w++) {
         float_worker *f = &s->floats[w];
-        if (f->instance) s->options->reference->runner.destroy(f->instance);
+        if (f->instance) s->options->reference->backend.destroy(f->instance);
         free(f->wanted);
         free(f->outputs);
         free((void *)f->quantizers);
@@ -164,7 +164,7 @@ static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, i
     const itg_dataset *data = s->options->data;
     filling f = {s, false};
     const itg_sample_source source = {fill_sample, &f};
-    itg_status status = s->runner->run(instance, &source, s->first + at, count, err);
+    itg_status status = s->backend->run(instance, &source, s->first + at, count, err);
     if (status == ITG_OK || f.has_failed) return status;
     const int64_t number = itg_dataset_number(data, sample_at(s, s->first + at));
     return count == 1
@@ -176,7 +176,7 @@ static itg_status run_samples(evaluation_state *s, void *instance, int64_t at, i
 static itg_status run_grain(void *context, int worker, int64_t item, itg_error *err)
 {
     evaluation_state *s = context;
-    const itg_runner *r = s->runner;
+    const itg_backend *r = s->backend;
     int64_t at = item * r->block, left = s->count - at, n = left < r->block ? left : r->block;
     itg_status status = itg_check_stop(&s->options->stop, err);
     if (status == ITG_OK && !s->instances[worker])
@@ -198,7 +198,7 @@ static itg_status run_grain(void *context, int worker, int64_t item, itg_error *
 
 static itg_status layout_outputs(evaluation_state *s, itg_error *err)
 {
-    const itg_runner *r = s->runner;
+    const itg_backend *r = s->backend;
     itg_status status = r->create(r->context, &s->instances[0], err);
     size_t total = 0;
     for (int32_t i = 0; i < r->output_count && status == ITG_OK; i++) {
@@ -240,7 +240,7 @@ static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *e
     const itg_dataset *labels = s->options->labels;
     int64_t outputs = 0, elements = 0;
     itg_status status = labels ? itg_labels_check(labels, samples, err) : ITG_OK;
-    if (status != ITG_OK || !labels || s->runner->output_count == 0 ||
+    if (status != ITG_OK || !labels || s->backend->output_count == 0 ||
         !itg_shape_elements(&s->outputs[0].shape, &outputs) ||
         !itg_shape_elements(&labels->shape, &elements))
         return status;
@@ -268,7 +268,7 @@ static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *e
 /* Room for what the user's metrics are given. */
 static itg_status keep_reals(evaluation_state *s, int64_t samples, itg_error *err)
 {
-    const itg_runner *r = s->runner;
+    const itg_backend *r = s->backend;
     if (!itg_users_any(s->options->user)) return ITG_OK;
     if (itg_real_elements(s->outputs, s->quantizers, r->output_count) == 0)
         return itg_fail(err, ITG_UNSUPPORTED,
@@ -291,14 +291,14 @@ static void hash_tensor(itg_sha256 *hash, const itg_tensor *t)
 /* Makes s->outputs those of the sample whose bytes lie at data. */
 static void point_outputs(evaluation_state *s, unsigned char *data)
 {
-    for (int32_t i = 0; i < s->runner->output_count; i++)
+    for (int32_t i = 0; i < s->backend->output_count; i++)
         s->outputs[i].data = data + s->output_offset[i];
 }
 
 /* What is taken in sample order: digest and sums of distances. data: of all outputs. */
 static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data)
 {
-    int32_t count = s->runner->output_count;
+    int32_t count = s->backend->output_count;
     point_outputs(s, data);
     for (int32_t i = 0; i < count; i++) {
         hash_tensor(&s->hash, &s->outputs[i]);
@@ -314,7 +314,7 @@ static void add_hits(const evaluation_state *s, int64_t sample, int64_t class_id
                      itg_evaluation *out)
 {
     const itg_evaluate_options *o = s->options;
-    const itg_sample x = {s->runner->output_count ? &s->outputs[0] : NULL, class_id,
+    const itg_sample x = {s->backend->output_count ? &s->outputs[0] : NULL, class_id,
                           s->classes ? &s->classes[sample] : NULL,
                           o->float_classes ? &o->float_classes[sample] : NULL};
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
@@ -333,12 +333,12 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
         memcpy(s->kept + (size_t)sample * s->sample_bytes, data, s->sample_bytes);
     else
         add_sample(s, sample, data);
-    int64_t class_id = s->runner->output_count ? itg_class_of(&s->outputs[0]) : -1;
+    int64_t class_id = s->backend->output_count ? itg_class_of(&s->outputs[0]) : -1;
     out->classes[sample] = class_id;
     if (o->keep && o->keep->elements > 0)
         itg_reference_add(o->keep, s->first + item, s->outputs, s->quantizers);
     add_hits(s, sample, class_id, out);
-    return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->runner->output_count, err)
+    return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->backend->output_count, err)
                    : ITG_OK;
 }
 
@@ -402,7 +402,7 @@ static itg_status finish_labelled(evaluation_state *s, itg_evaluation *out, itg_
 static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error *err)
 {
     itg_status status = ITG_OK;
-    int64_t block = (int64_t)s->workers * s->share, grain = s->runner->block;
+    int64_t block = (int64_t)s->workers * s->share, grain = s->backend->block;
     itg_sha256_init(&s->hash);
     while (s->first < out->samples && status == ITG_OK && out->stopped_at == 0) {
         s->count = out->samples - s->first < block ? out->samples - s->first : block;
@@ -424,20 +424,20 @@ static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error
     return finish_labelled(s, out, err);
 }
 
-itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,
+itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *options,
                         itg_evaluation *out, itg_error *err)
 {
-    if (runner->input_count != 1)
+    if (backend->input_count != 1)
         return itg_fail(err, ITG_UNSUPPORTED,
                         "the model has %d inputs; data for exactly one input can be given",
-                        runner->input_count);
+                        backend->input_count);
     itg_status status =
-        itg_preprocess_check(options->preprocess, options->data, &runner->first_input, err);
+        itg_preprocess_check(options->preprocess, options->data, &backend->first_input, err);
     if (status == ITG_OK) status = itg_users_check(options->user, true, err);
     if (status != ITG_OK) return status;
     evaluation_state s = {
-        .runner = runner, .options = options, .workers = itg_thread_count(options->threads)};
-    s.share = runner->block > 1 ? runner->block : BLOCK_PER_WORKER;
+        .backend = backend, .options = options, .workers = itg_thread_count(options->threads)};
+    s.share = backend->block > 1 ? backend->block : BLOCK_PER_WORKER;
     itg_evaluation made = {
         .samples = options->data->shape.dims[0], .distortion = (double)NAN, .user = options->user};
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
@@ -445,11 +445,11 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     for (int i = 0; i < ITG_USER_METRICS; i++)
         made.user_value[i] = (double)NAN;
     s.instances = calloc((size_t)s.workers, sizeof *s.instances);
-    s.output_offset = calloc((size_t)runner->output_count + 1, sizeof *s.output_offset);
-    s.outputs = calloc((size_t)runner->output_count + 1, sizeof *s.outputs);
+    s.output_offset = calloc((size_t)backend->output_count + 1, sizeof *s.output_offset);
+    s.outputs = calloc((size_t)backend->output_count + 1, sizeof *s.outputs);
     made.classes = calloc((size_t)made.samples + 1, sizeof *made.classes);
-    s.quantizers = calloc((size_t)runner->output_count + 1, sizeof *s.quantizers);
-    s.at_hand = calloc((size_t)s.workers * ((size_t)runner->output_count + 1), sizeof *s.at_hand);
+    s.quantizers = calloc((size_t)backend->output_count + 1, sizeof *s.quantizers);
+    s.at_hand = calloc((size_t)s.workers * ((size_t)backend->output_count + 1), sizeof *s.at_hand);
     if (!s.instances || !s.output_offset || !s.outputs || !s.quantizers || !s.at_hand ||
         !made.classes)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to evaluate");
@@ -459,7 +459,7 @@ itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *op
     if (status == ITG_OK) status = prepare_reference(&s, made.samples, err);
     if (status == ITG_OK) status = run_blocks(&s, &made, err);
     for (int w = 0; s.instances && w < s.workers; w++)
-        if (s.instances[w]) runner->destroy(s.instances[w]);
+        if (s.instances[w]) backend->destroy(s.instances[w]);
     free(s.instances);
     free(s.output_offset);
     free(s.outputs);

@@ -48,7 +48,7 @@ typedef struct itg_evaluation {
     int64_t *classes;                    /* [samples], malloc'd */
 } itg_evaluation;
 
-itg_status itg_evaluate(const itg_runner *runner, const itg_evaluate_options *options,
+itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *options,
                         itg_evaluation *out, itg_error *err);
 void itg_evaluation_deinit(itg_evaluation *evaluation);
 /* Parts of a score: costs by the hardware (peak_activation_bytes is left as it is: search/costs.c),

@@ -134,7 +134,7 @@ itg_status itg_threshold_constant(itg_threshold_method method, const float *data
 /* ---- strategy (strategy.c, strategy_json.c) ---- */
 /* One point: bits and threshold of every edge. Edge order as in annotated.h. */
 typedef struct itg_edge_choice {
-    int32_t bits; /* 0: float, carry: nothing to say */
+    int32_t bits; /* 0: float, fused: nothing to say */
     itg_threshold_method method;
     double lo, hi;         /* resolved threshold of activation edges */
     int32_t channel_count; /* weight edges: 1, or one per output channel; else 0 */
@@ -220,7 +220,7 @@ itg_status itg_sim_run(itg_sim *sim, itg_error *err);
 /* A graph output in its storage dtype (integer codes, or float32), valid until the next run;
  * quantizer NULL if float. */
 itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer **q);
-/* What an edge carried, dequantized to float32 into values [elements of the value] (CARRY and
+/* What an edge carried, dequantized to float32 into values [elements of the value] (FUSED and
  * indices: false); and what happened there: codes clipped by the quantizer's range, accumulators of
  * the producer that overflowed. */
 typedef struct itg_edge_events {

@@ -418,7 +418,7 @@ static bool leaves(const itg_quantizer *q, float scale, float x)
 bool itg_sim_edge(const itg_sim *sim, int32_t index, float *values, itg_edge_events *events)
 {
     const itg_edge *edge = &sim->a->edges[index];
-    if (edge->kind == ITG_EDGE_CARRY || sim->a->graph->values[edge->value].dtype != ITG_F32)
+    if (edge->kind == ITG_EDGE_FUSED || sim->a->graph->values[edge->value].dtype != ITG_F32)
         return false;
     const itg_version *version = &sim->a->values[edge->value].versions[edge->version];
     const sim_value *value = &sim->values[edge->value];

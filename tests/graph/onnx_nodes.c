@@ -1,7 +1,7 @@
 /* Runs the ONNX project's backend node tests: onnx_nodes DIR...
  * Every folder below DIR that has a model.onnx is a test; its folders test_data_set_* hold
  * input_*.pb and output_*.pb. Each is imported, prepared as it stands (batch and Softmax kept),
- * executed in float32 and compared as ONNX's runner does. Prints a line for each test that is
+ * executed in float32 and compared as ONNX's backend does. Prints a line for each test that is
  * skipped or fails, then the totals; exit status 1 if any failed. */
 #include <dirent.h>
 #include <math.h>

@@ -22,7 +22,7 @@ static itg_annotated *make_annotated(itg_graph *g)
     a->edge_of_node = itg_arena_array(arena, 3, sizeof *a->edge_of_node);
     a->edges[0] = (itg_edge){0, 0, 0, ITG_EDGE_QUANT, 0};
     a->edges[1] = (itg_edge){1, 0, 1, ITG_EDGE_QUANT, 0};
-    a->edges[2] = (itg_edge){2, 1, 0, ITG_EDGE_CARRY, -1};
+    a->edges[2] = (itg_edge){2, 1, 0, ITG_EDGE_FUSED, -1};
     a->edges[3] = (itg_edge){3, ITG_NONE, 0, ITG_EDGE_FLOAT, 0};
     a->edge_of_node[1] = 2;
     a->edge_of_node[2] = 3;
@@ -72,7 +72,7 @@ static void test_edges_are_found_by_node_and_slot(void **state)
     assert_ptr_equal(itg_annotated_edge(a, ITG_NONE, 0), &a->edges[3]);
     assert_null(itg_annotated_edge(a, ITG_NONE, 1));
     assert_ptr_equal(itg_annotated_version(a, 0, 1), &a->values[1].versions[0]);
-    assert_null(itg_annotated_version(a, 1, 0)); /* carry */
+    assert_null(itg_annotated_version(a, 1, 0)); /* fused */
     assert_ptr_equal(itg_annotated_version(a, ITG_NONE, 0), &a->values[3].versions[0]);
     itg_annotated_destroy(a);
     itg_annotated_destroy(NULL);
@@ -110,7 +110,7 @@ static void test_text(void **state)
                    "  edge %1 w -> c.1: s8 s4 in [-7,7] zero_point=0 axis=0 scale[2]=0x1p-1,0x1p-2 "
                    "clamp [-7,7]\n"
                    "node y Relu: fused\n"
-                   "  edge %2 c -> y.0: carry\n"
+                   "  edge %2 c -> y.0: fused\n"
                    "outputs\n"
                    "  edge %3 y -> output.0: float dequant=0x1p-1\n");
     itg_strbuf_deinit(&text);

@@ -75,7 +75,7 @@ static void a_small_network_costs_what_is_counted_by_hand(void **state)
     itg_annotated *a = annotate_nothing(g);
     read_version(a, 0, add_version(a, x, 8, ITG_U8));
     read_version(a, 1, add_version(a, w, 5, ITG_S8));
-    a->edges[3].kind = ITG_EDGE_CARRY;
+    a->edges[3].kind = ITG_EDGE_FUSED;
     read_version(a, 4, add_version(a, relu, 6, ITG_U8));
     read_version(a, 7, add_version(a, relu, 16, ITG_S16));
     add_version(a, pool, 6, ITG_U8);

@@ -54,7 +54,7 @@ static void edges_come_in_order_and_groups_by_first_edge(void **state)
         {0, 4, 0}, {0, 4, 1}, {0, 5, 0}, {0, 6, 0}, {0, 6, 1}, {0, 6, 2}, {0, ITG_NONE, 0}};
     static const char *const values[] = {"x",     "w1", "b1",  "conv1", "relu1", "pool", "w2",
                                          "conv2", "k",  "add", "flat",  "w3",    "b3",   "fc"};
-    /* -1: biases and the carry; the pool's and Flatten's inputs go with their outputs' readers */
+    /* -1: biases and the fused edge; the pool's and Flatten's inputs go with their outputs' readers */
     static const int32_t groups[] = {0, 1, -1, -1, 2, 2, 3, 4, 5, 6, 6, 7, -1, 8};
     assert_int_equal(s->edge_count, 14);
     assert_int_equal(s->group_count, 9);
@@ -338,7 +338,7 @@ static void a_fused_activation_writes_what_its_host_writes(void **state)
     itg_id pool = ADD_NODE(g, ITG_OP_MAX_POOL, "pool", "1,2,4,4", NULL, relu);
     finish(g, x, pool);
     itg_choice_space *s = space_of(hw, g, NULL);
-    assert_int_equal(s->edge_group[2], -1); /* the carry */
+    assert_int_equal(s->edge_group[2], -1); /* the fused edge */
     assert_int_equal(s->groups[s->edge_group[3]].dtype_mask,
                      1u << 0); /* not a16, which MaxPool reads */
     itg_choice_space_destroy(s);

@@ -167,7 +167,7 @@ class Plan:
             edge.kind = self.kind_of(edge)
             if edge.node is not None:
                 self.edges_of[edge.node].append(edge)
-            if (bits == 0) != (edge.kind in ("float", "carry")):
+            if (bits == 0) != (edge.kind in ("float", "fused")):
                 raise Mismatch("bits of edge '%s'" % edge.value.name)
 
     def kind_of(self, edge):
@@ -176,7 +176,7 @@ class Plan:
         if edge.node is None:
             return "activation" if edge.bits else "float"
         if edge.node in self.host:
-            return "carry"
+            return "fused"
         if not self.quantized[edge.node] or (edge.node.op in MAC and edge.slot == 2):
             return "float"
         return "weight" if edge.slot == 1 and self.has_weights(edge.node) else "activation"

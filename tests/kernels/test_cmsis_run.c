@@ -1,4 +1,4 @@
-/* The runner of CMSIS-NN's vectors on cases made here: what their headers leave open. */
+/* The backend of CMSIS-NN's vectors on cases made here: what their headers leave open. */
 #include "cmsis_run.h"
 #include <setjmp.h>
 #include <stdlib.h>

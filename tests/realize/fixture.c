@@ -188,7 +188,7 @@ void fx_fuse(fixture *f, itg_id value, itg_id relu)
 static void add_edge(fixture *f, itg_id value, itg_id node, int32_t slot, int32_t version)
 {
     itg_edge *e = &f->a->edges[f->a->edge_count++];
-    *e = (itg_edge){value, node, slot, ITG_EDGE_CARRY, version};
+    *e = (itg_edge){value, node, slot, ITG_EDGE_FUSED, version};
     if (version < 0) return;
     assert_true(version < f->a->values[value].version_count);
     e->kind = f->a->values[value].versions[version].is_float ? ITG_EDGE_FLOAT : ITG_EDGE_QUANT;

@@ -18,7 +18,7 @@
 typedef struct fixture {
     itg_graph *g;
     itg_annotated *a;
-    int32_t (*choice)[8]; /* [node][slot]: version that the slot reads; -1: carry */
+    int32_t (*choice)[8]; /* [node][slot]: version that the slot reads; -1: fused */
     int32_t out_choice[8];
 } fixture;
 

@@ -35,13 +35,13 @@ static double distortion(const small_network *n, const itg_strategy *s)
     itg_annotated *a = NULL;
     itg_evaluate_options o = {
         .data = n->holdout, .preprocess = &n->preprocess, .keep = &outputs, .threads = 1};
-    itg_runner runner = itg_runner_float(n->model, ITG_FLOAT_REFERENCE);
-    assert_int_equal(itg_evaluate(&runner, &o, &floats, NULL), ITG_OK);
+    itg_backend backend = itg_backend_float(n->model, ITG_FLOAT_REFERENCE);
+    assert_int_equal(itg_evaluate(&backend, &o, &floats, NULL), ITG_OK);
     assert_int_equal(itg_annotate(n->model, n->hw, s, &a, NULL), ITG_OK);
     o.keep = NULL;
     o.reference = &outputs;
-    runner = itg_runner_sim(a);
-    assert_int_equal(itg_evaluate(&runner, &o, &simulated, NULL), ITG_OK);
+    backend = itg_backend_sim(a);
+    assert_int_equal(itg_evaluate(&backend, &o, &simulated, NULL), ITG_OK);
     double out = simulated.distortion;
     itg_annotated_destroy(a);
     itg_evaluation_deinit(&floats);

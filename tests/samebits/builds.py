@@ -9,7 +9,7 @@ STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror
 LEVELS = ("-O0", "-O2", "-O3", "-Os")
 SECONDS = 1800  # a run of a second at home takes a minute in an emulator, and -O0 ten times as long
 
-Machine = collections.namedtuple("Machine", "name compiler runner levels", defaults=[LEVELS])
+Machine = collections.namedtuple("Machine", "name compiler backend levels", defaults=[LEVELS])
 
 
 def linux(name, triplet, emulator):
@@ -49,7 +49,7 @@ def self_test(machine, level, folder, name):
     if built.returncode != 0:
         return None, f"does not compile: {built.stderr.strip()[:400]}"
     try:
-        run = subprocess.run([*machine.runner, program], capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
+        run = subprocess.run([*machine.backend, program], capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return None, f"did not end in {SECONDS} s"
     finally:

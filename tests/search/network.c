@@ -111,11 +111,11 @@ static itg_dataset *make_data(itg_rng *rng, const float *prototypes, int64_t sam
 /* The float network's classes, one in ten another one. */
 static itg_dataset *make_labels(itg_rng *rng, const small_network *n, const itg_dataset *data)
 {
-    itg_runner runner = itg_runner_float(n->model, ITG_FLOAT_REFERENCE);
+    itg_backend backend = itg_backend_float(n->model, ITG_FLOAT_REFERENCE);
     itg_evaluate_options options = {.data = data, .preprocess = &n->preprocess, .threads = 1};
     itg_evaluation evaluation = {0};
     int seen[CLASSES] = {0}, different = 0;
-    assert_int_equal(itg_evaluate(&runner, &options, &evaluation, NULL), ITG_OK);
+    assert_int_equal(itg_evaluate(&backend, &options, &evaluation, NULL), ITG_OK);
     for (int64_t i = 0; i < evaluation.samples; i++) {
         different += seen[evaluation.classes[i]]++ == 0;
         if (itg_rng_below(rng, 10) == 0)

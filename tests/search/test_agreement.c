@@ -75,8 +75,8 @@ static void run_singly(const itg_program *program, const itg_evaluate_options *o
     assert_int_equal(itg_accel_choose("reference", &batch.kernels, NULL), ITG_OK);
     assert_int_equal(itg_batch_plan_create(program, &batch, &plan, NULL), ITG_OK);
     itg_fast_program fast = {program, plan, NULL, 0};
-    itg_runner runner = itg_runner_program(&fast);
-    if (itg_evaluate(&runner, options, out, &err) != ITG_OK)
+    itg_backend backend = itg_backend_program(&fast);
+    if (itg_evaluate(&backend, options, out, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     itg_batch_plan_destroy(plan);
 }
@@ -93,10 +93,10 @@ static void compare_blocks(const itg_program *program, const itg_evaluate_option
         if (itg_accel_choose(itg_accel_set(k), &batch.kernels, NULL) != ITG_OK) continue;
         assert_int_equal(itg_batch_plan_create(program, &batch, &plan, NULL), ITG_OK);
         itg_fast_program fast = {program, plan, activations, 0};
-        itg_runner runner = itg_runner_program(&fast);
+        itg_backend backend = itg_backend_program(&fast);
         for (int again = 0; again < 2; again++) {
             itg_evaluation out = {0};
-            assert_int_equal(itg_evaluate(&runner, options, &out, NULL), ITG_OK);
+            assert_int_equal(itg_evaluate(&backend, options, &out, NULL), ITG_OK);
             if (memcmp(out.digest, run->digest, 32) != 0)
                 fail_msg("seed %llu: blocks with %s differ", (unsigned long long)seed,
                          itg_accel_set(k));
@@ -129,8 +129,8 @@ static void compare(const itg_hardware *hw, const itg_annotated *a, const itg_da
     itg_evaluate_options options = {.data = data, .preprocess = &p, .threads = 1};
     itg_evaluation simulated = {0}, run = {0}, again = {0};
     itg_error err = {0};
-    itg_runner runner = itg_runner_sim(a);
-    if (itg_evaluate(&runner, &options, &simulated, &err) != ITG_OK)
+    itg_backend backend = itg_backend_sim(a);
+    if (itg_evaluate(&backend, &options, &simulated, &err) != ITG_OK)
         fail_msg("seed %llu: %s", (unsigned long long)seed, err.message);
     itg_realize_options realize = {ITG_REALIZE_OPTIONS_VERSION,
                                    .allow_overflow = overflow == MAY_OVERFLOW};

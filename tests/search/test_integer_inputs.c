@@ -171,14 +171,14 @@ static void the_float_network_reads_words(void **state)
         example e = start(dtypes[d], false, "x86-vnni");
         static float all[SAMPLES * LENGTH * CLASSES];
         float *context = all;
-        const itg_runner runner = itg_runner_float(e.model, ITG_FLOAT_REFERENCE);
+        const itg_backend backend = itg_backend_float(e.model, ITG_FLOAT_REFERENCE);
         const itg_evaluate_options options = {.data = e.data,
                                               .preprocess = &e.preprocess,
                                               .threads = 2,
                                               .sink = keep_floats,
                                               .sink_context = &context};
         itg_evaluation made = {0};
-        assert_int_equal(itg_evaluate(&runner, &options, &made, NULL), ITG_OK);
+        assert_int_equal(itg_evaluate(&backend, &options, &made, NULL), ITG_OK);
         for (int64_t i = 0; i < SAMPLES * LENGTH; i++)
             for (int c = 0; c < CLASSES; c++) {
                 int64_t word = itg_load(dtypes[d], e.data->data, i);

@@ -255,12 +255,12 @@ static void no_input_leaves_a_part_and_no_cut_has_fewer(void **state)
 
 /* ---- agreement at the ends of the clip ranges ---- */
 
-static void digest_of(itg_runner runner, const network *n, unsigned char digest[32])
+static void digest_of(itg_backend backend, const network *n, unsigned char digest[32])
 {
     itg_evaluate_options options = {.data = n->data, .preprocess = &n->preprocess, .threads = 1};
     itg_evaluation out = {0};
     itg_error err = {ITG_OK, ""};
-    if (itg_evaluate(&runner, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_evaluate(&backend, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
     memcpy(digest, out.digest, 32);
     itg_evaluation_deinit(&out);
 }
@@ -270,14 +270,14 @@ static void compare(const network *n, int width)
     unsigned char simulated[32], run[32];
     itg_annotated *a = annotate(n, width);
     itg_program *p = program_of(a);
-    digest_of(itg_runner_sim(a), n, simulated);
+    digest_of(itg_backend_sim(a), n, simulated);
     for (int k = 0; itg_accel_set(k); k++) {
         itg_batch_options batch = {.block = 2};
         itg_batch_plan *plan = NULL;
         if (itg_accel_choose(itg_accel_set(k), &batch.kernels, NULL) != ITG_OK) continue;
         assert_int_equal(itg_batch_plan_create(p, &batch, &plan, NULL), ITG_OK);
         itg_fast_program fast = {p, plan, NULL, 0};
-        digest_of(itg_runner_program(&fast), n, run);
+        digest_of(itg_backend_program(&fast), n, run);
         if (memcmp(simulated, run, 32) != 0) fail_msg("%s differs", itg_accel_set(k));
         itg_batch_plan_destroy(plan);
     }

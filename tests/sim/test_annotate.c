@@ -359,7 +359,7 @@ static void versions_are_shared_when_equal_and_requantized_from_the_accumulator(
     case_end(&c);
 }
 
-/* ---- fusion, carry and clip ---- */
+/* ---- fused edges and clip ---- */
 
 static itg_graph *gemm_and(itg_op op, float lo, float hi, bool used_twice)
 {
@@ -393,7 +393,7 @@ static void a_fused_activation_is_a_carry_and_a_clamp(void **state)
         set_range(&c, NULL, 0, 8, -4, 8.75); /* scale 0.05, zero point 80 */
         annotated(&c);
         assert_null(version_at(&c, "act", 0));
-        assert_int_equal(c.a->edges[case_edge(&c, "act", 0)].kind, ITG_EDGE_CARRY);
+        assert_int_equal(c.a->edges[case_edge(&c, "act", 0)].kind, ITG_EDGE_FUSED);
         assert_int_equal(note_of(&c, "act")->form, ITG_FORM_FUSED);
         assert_int_equal(note_of(&c, "gemm")->activation, itg_graph_find_node(c.g, "act"));
         assert_int_equal(note_of(&c, "gemm")->out_value, c.g->outputs[0]);

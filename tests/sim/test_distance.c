@@ -163,9 +163,9 @@ static void what_is_not_finite_is_no_reference(void **state)
     (void)state;
     static const double last[] = {1, (double)INFINITY, (double)NAN};
     for (int i = 0; i < 3; i++) {
-        itg_runner runner = {.output_count = 2};
+        itg_backend backend = {.output_count = 2};
         itg_reference r = {0};
-        assert_int_equal(itg_reference_init(&runner, 7, 5, &r, NULL), ITG_OK);
+        assert_int_equal(itg_reference_init(&backend, 7, 5, &r, NULL), ITG_OK);
         assert_true(r.samples == 7 && r.elements == 5 && r.output_count == 2);
         assert_true(r.values && r.power[0] == 0 && r.power[1] == 0);
         r.power[i % 2] = last[i];

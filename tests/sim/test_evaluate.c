@@ -9,7 +9,7 @@
 
 enum { SAMPLES = 150, ELEMENTS = 4 };
 
-/* ---- a runner of its own: three outputs that are simple functions of the input ---- */
+/* ---- a backend of its own: three outputs that are simple functions of the input ---- */
 
 typedef struct fake {
     int64_t fails_at; /* the sample whose run fails; -1: none */
@@ -95,9 +95,9 @@ static const itg_quantizer *fake_quantizer(const void *context, int32_t index)
     return index == 0 ? fake_quantizers : NULL;
 }
 
-static itg_runner fake_runner(const fake *f)
+static itg_backend fake_backend(const fake *f)
 {
-    return (itg_runner){.context = f,
+    return (itg_backend){.context = f,
                         .input_count = f->inputs,
                         .output_count = 3,
                         .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
@@ -192,7 +192,7 @@ static void order_counts_and_digest_on_any_number_of_threads(void **state)
     static const int64_t counts[] = {SAMPLES, 1, 16, 17, 0};
     static expectation e;
     fake f = {.fails_at = -100, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
+    itg_backend backend = fake_backend(&f);
     itg_preprocess p = itg_preprocess_default();
     (void)state;
     for (int n = 0; n < 5; n++)
@@ -210,7 +210,7 @@ static void order_counts_and_digest_on_any_number_of_threads(void **state)
                                             .sink = sink,
                                             .sink_context = &s};
             if (counts[n] == 0) options.sink = NULL;
-            if (itg_evaluate(&runner, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
+            if (itg_evaluate(&backend, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
             assert_int_equal(out.samples, counts[n]);
             assert_int_equal(out.hits[ITG_METRIC_TOP1], e.correct);
             assert_int_equal(out.hits[ITG_METRIC_AGREEMENT], e.agreeing);
@@ -220,7 +220,7 @@ static void order_counts_and_digest_on_any_number_of_threads(void **state)
             itg_evaluation_deinit(&out);
             options =
                 (itg_evaluate_options){.data = &data, .preprocess = &p, .threads = threads[t]};
-            assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_OK);
+            assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_OK);
             if (counts[n])
                 assert_true(out.hits[ITG_METRIC_TOP1] == -1 &&
                             out.hits[ITG_METRIC_AGREEMENT] == -1);
@@ -266,31 +266,31 @@ static void distortion_adds_samples_in_order_on_any_number_of_threads(void **sta
     static float values[SAMPLES * 5];
     double power[2] = {0};
     fake f = {.fails_at = -100, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
+    itg_backend backend = fake_backend(&f);
     itg_dataset data = samples(SAMPLES);
     itg_preprocess p = itg_preprocess_default();
-    itg_reference reference = {SAMPLES, 5, 2, power, values, runner};
+    itg_reference reference = {SAMPLES, 5, 2, power, values, backend};
     (void)state;
-    runner.output_count = 2;
+    backend.output_count = 2;
     double by_hand = distortion_by_hand(&reference);
     for (int threads = 1; threads <= 4; threads++) {
         itg_evaluate_options options = {
             .data = &data, .preprocess = &p, .threads = threads, .reference = &reference};
         itg_evaluation out = {0};
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_OK);
         assert_true(out.distortion == by_hand);
         itg_evaluation_deinit(&out);
     }
 }
 
-static double distortion_with(const itg_runner *runner, const itg_reference *reference)
+static double distortion_with(const itg_backend *backend, const itg_reference *reference)
 {
     itg_dataset data = samples(SAMPLES);
     itg_preprocess p = itg_preprocess_default();
     itg_evaluate_options options = {
         .data = &data, .preprocess = &p, .threads = 2, .reference = reference};
     itg_evaluation out = {0};
-    assert_int_equal(itg_evaluate(runner, &options, &out, NULL), ITG_OK);
+    assert_int_equal(itg_evaluate(backend, &options, &out, NULL), ITG_OK);
     itg_evaluation_deinit(&out);
     return out.distortion;
 }
@@ -301,10 +301,10 @@ static void each_output_counts_alike(void **state)
     static float values[SAMPLES * 5];
     double power[2] = {0};
     fake f = {.fails_at = -100, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
-    itg_reference reference = {SAMPLES, 5, 2, power, values, runner};
+    itg_backend backend = fake_backend(&f);
+    itg_reference reference = {SAMPLES, 5, 2, power, values, backend};
     (void)state;
-    runner.output_count = 2;
+    backend.output_count = 2;
     samples(SAMPLES);
     for (int64_t i = 0; i < SAMPLES; i++) { /* the reals are right, of the codes none is anything */
         int16_t codes[3];
@@ -314,17 +314,17 @@ static void each_output_counts_alike(void **state)
             values[5 * i + k] = 0;
     }
     power[1] = 1e-30;
-    assert_true(distortion_with(&runner, &reference) == 0.5);
+    assert_true(distortion_with(&backend, &reference) == 0.5);
     power[1] = 0; /* zeros that were not met, but for those that are equal */
-    assert_true(distortion_with(&runner, &reference) == 0.5);
+    assert_true(distortion_with(&backend, &reference) == 0.5);
     power[0] = 1e30;
-    assert_true(distortion_with(&runner, &reference) < 1e-20);
+    assert_true(distortion_with(&backend, &reference) < 1e-20);
 }
 
 static void outputs_are_kept_as_the_reference(void **state)
 {
     fake f = {.fails_at = -100, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
+    itg_backend backend = fake_backend(&f);
     itg_dataset data = samples(SAMPLES);
     itg_preprocess p = itg_preprocess_default();
     (void)state;
@@ -333,35 +333,35 @@ static void outputs_are_kept_as_the_reference(void **state)
         itg_evaluate_options options = {
             .data = &data, .preprocess = &p, .threads = threads, .keep = &kept};
         itg_evaluation out = {0};
-        runner.output_count = 2;
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        backend.output_count = 2;
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_OK);
         itg_evaluation_deinit(&out);
         assert_true(kept.samples == SAMPLES && kept.elements == 5);
         assert_true(kept.output_count == 2 && kept.power[0] > 0 && kept.power[1] > 0);
         options.reference = &kept;
         options.keep = NULL;
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_OK);
         /* Codes are kept as float32: their dequantized values are rounded once. */
         assert_true(out.distortion >= 0 && out.distortion < 1e-12);
         itg_evaluation_deinit(&out);
         itg_reference_deinit(&kept);
         assert_null(kept.values);
         /* A class is right or wrong, however far it is away. */
-        runner.output_count = 3;
+        backend.output_count = 3;
         options.keep = &kept;
         options.reference = NULL;
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_OK);
         itg_evaluation_deinit(&out);
         assert_true(kept.elements == 6 && kept.power[2] == SAMPLES);
         kept.values[6 * 40 + 5] += 1e6f;
         kept.values[6 * 90 + 5] -= 1e3f;
-        assert_true(fabs(distortion_with(&runner, &kept) - 2.0 / SAMPLES / 3) < 1e-12);
+        assert_true(fabs(distortion_with(&backend, &kept) - 2.0 / SAMPLES / 3) < 1e-12);
         itg_reference_deinit(&kept);
         options.keep = &kept;
         /* Nothing is left of a run that failed. */
-        runner.output_count = 2;
+        backend.output_count = 2;
         f.fails_at = 100;
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_FAILURE);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_FAILURE);
         assert_null(kept.values);
         f.fails_at = -100;
     }
@@ -399,12 +399,12 @@ static const itg_quantizer *wide_quantizer(const void *context, int32_t index)
 static void more_than_64_mib_and_what_is_not_finite_are_not_kept(void **state)
 {
     fake f = {.fails_at = -100, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
+    itg_backend backend = fake_backend(&f);
     itg_preprocess p = itg_preprocess_default();
     (void)state;
-    runner.output_count = 1;
-    runner.output = wide_output;
-    runner.quantizer = wide_quantizer;
+    backend.output_count = 1;
+    backend.output = wide_output;
+    backend.quantizer = wide_quantizer;
     for (int64_t count = 63; count <= 65; count++) {
         wide[100] = count == 63 ? INFINITY : 1;
         itg_dataset data = samples(count);
@@ -412,13 +412,13 @@ static void more_than_64_mib_and_what_is_not_finite_are_not_kept(void **state)
         itg_evaluate_options options = {
             .data = &data, .preprocess = &p, .threads = 1, .keep = &kept};
         itg_evaluation out = {0};
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_OK);
         assert_true((kept.values != NULL) == (count == 64));
         assert_true((kept.elements == 0) == (count == 63));
         itg_evaluation_deinit(&out);
         options.reference = &kept;
         options.keep = NULL;
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_OK);
         assert_true(count == 63 ? isnan(out.distortion) : out.distortion == 0);
         itg_reference_deinit(&kept);
         itg_evaluation_deinit(&out);
@@ -429,7 +429,7 @@ static void more_than_64_mib_and_what_is_not_finite_are_not_kept(void **state)
 static void outputs_that_are_not_kept_are_computed_again(void **state)
 {
     fake f = {.fails_at = -100, .inputs = 1}, broken = {.fails_at = -100, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
+    itg_backend backend = fake_backend(&f);
     itg_dataset data = samples(SAMPLES);
     itg_preprocess p = itg_preprocess_default(), other = {.scale = 1.01f};
     (void)state;
@@ -438,31 +438,31 @@ static void outputs_that_are_not_kept_are_computed_again(void **state)
         itg_evaluate_options options = {
             .data = &data, .preprocess = &p, .threads = threads, .keep = &kept};
         itg_evaluation out = {0};
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_OK);
         itg_evaluation_deinit(&out);
-        /* The same runner on other samples is a network that is a little wrong. */
+        /* The same backend on other samples is a network that is a little wrong. */
         for (int64_t i = 0; i < SAMPLES * 6; i++)
             kept.values[i] *= i % 6 < 5 ? 1.01f : 1;
-        double with_values = distortion_with(&runner, &kept);
+        double with_values = distortion_with(&backend, &kept);
         assert_true(with_values > 0 && with_values < 1e-3);
         free(kept.values);
         kept.values = NULL;
-        double again = distortion_with(&runner, &kept);
+        double again = distortion_with(&backend, &kept);
         assert_true(again >= 0 && again < 1e-12);
         options.reference = &kept;
         options.keep = NULL;
         options.preprocess = &other;
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_OK);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_OK);
         assert_true(out.distortion >= 0 && out.distortion < 1e-12); /* both see what is told */
         itg_evaluation_deinit(&out);
         /* A network that fails says so. */
-        kept.runner.context = &broken;
+        kept.backend.context = &broken;
         broken.fails_to_create = true;
         options.preprocess = &p;
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_UNSUPPORTED);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_UNSUPPORTED);
         broken.fails_to_create = false;
         broken.fails_at = 20;
-        assert_int_equal(itg_evaluate(&runner, &options, &out, NULL), ITG_FAILURE);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, NULL), ITG_FAILURE);
         broken.fails_at = -100;
         itg_reference_deinit(&kept);
     }
@@ -497,7 +497,7 @@ static void classes_have_one_axis_to_themselves(void **state)
 static void labels_without_classes_are_refused(void **state)
 {
     fake f = {.fails_at = -100, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
+    itg_backend backend = fake_backend(&f);
     itg_dataset data = samples(3);
     itg_preprocess p = itg_preprocess_default();
     const int64_t classes[3] = {0};
@@ -507,20 +507,20 @@ static void labels_without_classes_are_refused(void **state)
     itg_evaluation out = {0};
     itg_error err = {0};
     (void)state;
-    runner.output_count = 1;
-    runner.output = square_output;
-    runner.quantizer = wide_quantizer;
-    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_MISMATCH);
+    backend.output_count = 1;
+    backend.output = square_output;
+    backend.quantizer = wide_quantizer;
+    assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_MISMATCH);
     assert_non_null(strstr(err.message, "no axis of classes"));
     options.labels = NULL;
-    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_OK);
+    assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_OK);
     itg_evaluation_deinit(&out);
 }
 
 static void failures_are_the_first_by_sample_and_leave_the_output_alone(void **state)
 {
     fake f = {.fails_at = 90, .inputs = 1};
-    itg_runner runner = fake_runner(&f);
+    itg_backend backend = fake_backend(&f);
     itg_dataset data = samples(SAMPLES);
     itg_preprocess p = itg_preprocess_default();
     itg_evaluation out = {.samples = 42};
@@ -528,26 +528,26 @@ static void failures_are_the_first_by_sample_and_leave_the_output_alone(void **s
     (void)state;
     for (int threads = 1; threads <= 4; threads++) {
         itg_evaluate_options options = {.data = &data, .preprocess = &p, .threads = threads};
-        assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_FAILURE);
+        assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_FAILURE);
         assert_string_equal(err.message, "data.npy: sample 90: sample 90 fails");
     }
     f.fails_at = -100;
     f.fails_to_create = true;
     itg_evaluate_options options = {.data = &data, .preprocess = &p, .threads = 2};
-    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_UNSUPPORTED);
+    assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_UNSUPPORTED);
     f.fails_to_create = false;
     seen s = {.fails_at = 30};
     options.sink = sink;
     options.sink_context = &s;
-    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_IO);
+    assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_IO);
     assert_int_equal(s.next, 31);
     options.sink = NULL;
     data.shape.dims[1] = 3; /* 3 elements for an input of 4 */
-    assert_int_not_equal(itg_evaluate(&runner, &options, &out, &err), ITG_OK);
+    assert_int_not_equal(itg_evaluate(&backend, &options, &out, &err), ITG_OK);
     data.shape.dims[1] = ELEMENTS;
     f.inputs = 2;
-    runner = fake_runner(&f);
-    assert_int_equal(itg_evaluate(&runner, &options, &out, &err), ITG_UNSUPPORTED);
+    backend = fake_backend(&f);
+    assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_UNSUPPORTED);
     assert_string_equal(err.message,
                         "the model has 2 inputs; data for exactly one input can be given");
     assert_int_equal(out.samples, 42);

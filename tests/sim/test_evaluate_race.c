@@ -10,7 +10,7 @@
 
 enum { SAMPLES = 150, ELEMENTS = 4, MOST = 64 };
 
-/* ---- a runner: three codes ---- */
+/* ---- a backend: three codes ---- */
 
 typedef struct instance {
     int64_t block;
@@ -75,9 +75,9 @@ static const itg_quantizer *quantizer(const void *context, int32_t index)
     return &quantizer_of_codes;
 }
 
-static itg_runner runner_of(const int64_t *block)
+static itg_backend backend_of(const int64_t *block)
 {
-    return (itg_runner){.context = block,
+    return (itg_backend){.context = block,
                         .input_count = 1,
                         .output_count = 1,
                         .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
@@ -107,7 +107,7 @@ static const int threads[] = {1, 2, 4};
 
 static itg_evaluation evaluate(const task *t, itg_evaluate_options options, int64_t block)
 {
-    itg_runner runner = runner_of(&block);
+    itg_backend backend = backend_of(&block);
     itg_evaluation out = {0};
     itg_error err = {0};
     options.data = &t->data;
@@ -116,7 +116,7 @@ static itg_evaluation evaluate(const task *t, itg_evaluate_options options, int6
     options.labels = &labels;
     options.float_classes = t->others;
     options.reference = &t->reference;
-    if (itg_evaluate(&runner, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_evaluate(&backend, &options, &out, &err) != ITG_OK) fail_msg("%s", err.message);
     return out;
 }
 

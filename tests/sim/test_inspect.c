@@ -150,7 +150,7 @@ static void every_edge_by_direct_formulas(void **state)
         const itg_edge *edge = &c.a->edges[e];
         const itg_edge_report *r = report_of(inspection, e);
         collect(&c, x, e, &d);
-        if (edge->kind == ITG_EDGE_CARRY) assert_null(r);
+        if (edge->kind == ITG_EDGE_FUSED) assert_null(r);
         if (d.n == 0) continue;
         assert_non_null(r);
         check_side(d.real, d.n, r->float_min, r->float_max, r->float_mean, r->float_std);

@@ -310,8 +310,8 @@ static bool evaluates(void *context)
     itg_evaluation out = {0};
     double x[SAMPLES];
     itg_error err = {0};
-    itg_runner runner = itg_runner_sim(c->a);
-    itg_status status = itg_evaluate(&runner, &options, &out, &err);
+    itg_backend backend = itg_backend_sim(c->a);
+    itg_status status = itg_evaluate(&backend, &options, &out, &err);
     bool done = is_done(status, &err, out.classes != NULL);
     for (int i = 0; done && i < SAMPLES; i++)
         x[i] = (double)out.classes[i];

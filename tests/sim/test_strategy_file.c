@@ -94,8 +94,8 @@ static void digest(const itg_annotated *a, unsigned char out[32])
     itg_preprocess p = itg_preprocess_default();
     itg_evaluate_options options = {.data = &data, .preprocess = &p, .threads = 1};
     itg_evaluation e = {0};
-    itg_runner runner = itg_runner_sim(a);
-    assert_int_equal(itg_evaluate(&runner, &options, &e, NULL), ITG_OK);
+    itg_backend backend = itg_backend_sim(a);
+    assert_int_equal(itg_evaluate(&backend, &options, &e, NULL), ITG_OK);
     memcpy(out, e.digest, 32);
     itg_evaluation_deinit(&e);
 }

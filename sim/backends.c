@@ -1,4 +1,4 @@
-/* The prepared graph and the annotated graph as runners (sim/evaluate.h). */
+/* The prepared graph and the annotated graph as backends (sim/evaluate.h). */
 #include "sim/evaluate.h"
 
 static itg_tensor first_input(const itg_graph *g)
@@ -52,9 +52,9 @@ static const itg_quantizer *float_quantizer(const void *context, int32_t index)
     return NULL;
 }
 
-itg_runner itg_runner_float(const itg_graph *graph, itg_float_kernels kernels)
+itg_backend itg_backend_float(const itg_graph *graph, itg_float_kernels kernels)
 {
-    return (itg_runner){.context = graph,
+    return (itg_backend){.context = graph,
                         .input_count = graph->input_count,
                         .output_count = graph->output_count,
                         .first_input = first_input(graph),
@@ -102,10 +102,10 @@ static const itg_quantizer *sim_quantizer(const void *context, int32_t index)
     return edge->kind == ITG_EDGE_QUANT ? &a->values[edge->value].versions[edge->version].q : NULL;
 }
 
-itg_runner itg_runner_sim(const itg_annotated *annotated)
+itg_backend itg_backend_sim(const itg_annotated *annotated)
 {
     const itg_graph *g = annotated->graph;
-    return (itg_runner){.context = annotated,
+    return (itg_backend){.context = annotated,
                         .input_count = g->input_count,
                         .output_count = g->output_count,
                         .first_input = first_input(g),

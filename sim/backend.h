@@ -1,9 +1,9 @@
 /* Anything that takes samples, in blocks, and gives outputs. */
-#ifndef ITG_RUNNER_H
-#define ITG_RUNNER_H
+#ifndef ITG_BACKEND_H
+#define ITG_BACKEND_H
 #include "sim/sim.h"
 
-/* Gives a runner its samples: writes the one that runs at place `sample` for input `index` into x,
+/* Gives a backend its samples: writes the one that runs at place `sample` for input `index` into x,
  * in the input's dtype. */
 typedef struct itg_sample_source {
     itg_status (*fill)(void *context, int32_t index, int64_t sample, void *x, itg_error *err);
@@ -11,7 +11,7 @@ typedef struct itg_sample_source {
 } itg_sample_source;
 
 /* One instance belongs to one worker. */
-typedef struct itg_runner {
+typedef struct itg_backend {
     const void *context; /* an annotated graph, a prepared graph, a program */
     int32_t input_count, output_count;
     itg_tensor first_input; /* dtype and shape [1, ...] of input 0; no data */
@@ -26,8 +26,8 @@ typedef struct itg_runner {
     itg_tensor (*output)(const void *instance, int32_t index, int64_t k);
     const itg_quantizer *(*quantizer)(const void *context,
                                       int32_t index); /* of an output; NULL: not quantized */
-} itg_runner;
+} itg_backend;
 
-itg_runner itg_runner_float(const itg_graph *graph, itg_float_kernels kernels);
-itg_runner itg_runner_sim(const itg_annotated *annotated);
+itg_backend itg_backend_float(const itg_graph *graph, itg_float_kernels kernels);
+itg_backend itg_backend_sim(const itg_annotated *annotated);
 #endif

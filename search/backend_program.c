@@ -1,4 +1,4 @@
-/* An integer program as a runner: blocks of samples with the fastest kernels that this machine has.
+/* An integer program as a backend: blocks of samples with the fastest kernels that this machine has.
  */
 #include "search/evaluator.h"
 #include "realize/batch.h"
@@ -55,11 +55,11 @@ static const itg_quantizer *quantizer(const void *context, int32_t index)
     return q;
 }
 
-itg_runner itg_runner_program(const itg_fast_program *fast)
+itg_backend itg_backend_program(const itg_fast_program *fast)
 {
     const itg_program *p = fast->program;
     const itg_tensor none = {0};
-    return (itg_runner){.context = fast,
+    return (itg_backend){.context = fast,
                         .input_count = itg_program_input_count(p),
                         .output_count = itg_program_output_count(p),
                         .first_input =
