@@ -28,7 +28,8 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
     itg_reference outputs = {0};
     itg_evaluate_options options = {
         .data = data, .preprocess = &file->preprocess, .labels = o->labels, .threads = o->threads};
-    itg_backend float_backend = itg_backend_float(model, ITG_FLOAT_REFERENCE), backend = float_backend;
+    itg_backend float_backend = itg_backend_float(model, ITG_FLOAT_REFERENCE),
+                backend = float_backend;
     itg_status status =
         itg_check_version("itg_simulate_options", o->version, ITG_SIMULATE_OPTIONS_VERSION, err);
     if (status == ITG_OK && !file->hardware->all_float) {

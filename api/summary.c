@@ -137,7 +137,7 @@ static itg_status add_edge(itg_summary *s, const itg_annotated *a, const itg_edg
     if (status == ITG_OK) status = itg_summary_text(s, node, &to->node, err);
     if (status != ITG_OK || choice->bits == 0) return status;
     if (edge->kind == ITG_EDGE_QUANT)
-        status = add_quantizer(s, &a->values[edge->value].versions[edge->version].q, to, err);
+        status = add_quantizer(s, &a->values[edge->value].encodings[edge->encoding].q, to, err);
     return status == ITG_OK
                ? itg_summary_threshold(s, to, itg_threshold_name(choice->method),
                                        is_range ? range : choice->channel,

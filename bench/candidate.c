@@ -21,8 +21,8 @@ static itg_status digest_of(const bench_subject *s, const itg_backend *backend,
 }
 
 static itg_status compare_backends(const bench_subject *s, const itg_annotated *annotated,
-                                  const itg_program *program, const itg_dataset *some,
-                                  itg_error *err)
+                                   const itg_program *program, const itg_dataset *some,
+                                   itg_error *err)
 {
     itg_batch_options options = {.kernels = s->evaluator.kernels, .weights = s->evaluator.weights};
     unsigned char digest[2][32];

@@ -26,19 +26,19 @@ const itg_edge *itg_annotated_edge(const itg_annotated *a, itg_id node, int32_t 
     return &a->edges[a->edge_of_node[node] + rank];
 }
 
-const itg_version *itg_annotated_version(const itg_annotated *a, itg_id node, int32_t slot)
+const itg_encoding *itg_annotated_encoding(const itg_annotated *a, itg_id node, int32_t slot)
 {
     const itg_edge *edge = itg_annotated_edge(a, node, slot);
-    if (!edge || edge->version < 0) return NULL;
-    return &a->values[edge->value].versions[edge->version];
+    if (!edge || edge->encoding < 0) return NULL;
+    return &a->values[edge->value].encodings[edge->encoding];
 }
 
 void itg_annotated_destroy(itg_annotated *a)
 {
     if (!a) return;
     for (itg_id v = 0; a->values && v < a->graph->value_count; v++)
-        for (int32_t i = 0; i < a->values[v].version_count; i++)
-            itg_cache_release(a->cache, a->values[v].versions[i].constant);
+        for (int32_t i = 0; i < a->values[v].encoding_count; i++)
+            itg_cache_release(a->cache, a->values[v].encodings[i].constant);
     itg_cache_destroy(a->cache);
     itg_arena_destroy(a->arena);
 }
@@ -85,7 +85,7 @@ static void print_requant(const itg_requant *r, itg_strbuf *out)
     itg_strbuf_add(out, ")");
 }
 
-static void print_version(const itg_version *v, itg_strbuf *out)
+static void print_encoding(const itg_encoding *v, itg_strbuf *out)
 {
     if (v->is_float) {
         itg_strbuf_add(out, "float");
@@ -115,8 +115,8 @@ static void print_edge(const itg_annotated *a, const itg_edge *edge, itg_strbuf 
         itg_strbuf_add(out, "fused\n");
         return;
     }
-    if (edge->version >= 0)
-        print_version(&a->values[edge->value].versions[edge->version], out);
+    if (edge->encoding >= 0)
+        print_encoding(&a->values[edge->value].encodings[edge->encoding], out);
     else
         itg_strbuf_add(out, "float");
     itg_strbuf_add(out, "\n");

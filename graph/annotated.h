@@ -20,17 +20,17 @@ typedef struct itg_edge {
     itg_id value, node;
     int32_t slot;
     itg_edge_kind kind;
-    int32_t version; /* index into the value's versions; FUSED: -1 */
+    int32_t encoding; /* index into the value's encodings; FUSED: -1 */
 } itg_edge;
 
-/* One representation of a value. Consumers with equal quantizers share a version. */
-typedef struct itg_version {
+/* One representation of a value. Consumers with equal quantizers share an encoding. */
+typedef struct itg_encoding {
     bool is_float; /* float32; q is unused */
     itg_quantizer q;
     /* The codes of a quantized constant (kernels/constants.h), held in the graph's cache; else
      * NULL. */
     const struct itg_constant *constant;
-    /* Epilogue of the producing node: native result -> this version. Unused for constants, for
+    /* Epilogue of the producing node: native result -> this encoding. Unused for constants, for
      * graph inputs and float nodes (there: itg_quantize_f32 with q) and for LUT and KEEP forms. */
     const itg_requant *requant; /* [requant_count]; 1, or one per output channel */
     int32_t requant_count;
@@ -40,11 +40,11 @@ typedef struct itg_version {
      * float32 */
     const float *dequant;
     int32_t dequant_count;
-} itg_version;
+} itg_encoding;
 
 typedef struct itg_value_note {
-    int32_t version_count;
-    itg_version *versions;
+    int32_t encoding_count;
+    itg_encoding *encodings;
 } itg_value_note;
 
 /* How a node computes. Names as in hardware files ("arithmetic"). */
@@ -69,10 +69,10 @@ typedef enum itg_form {
 typedef struct itg_node_note {
     itg_form form;
     itg_accumulator acc;
-    itg_sum_split split; /* MAC: where a sum might leave acc; else part_count 0 */
-    itg_id activation;   /* a Relu or Clip node fused into this one, or ITG_NONE */
-    itg_id
-        out_value; /* value whose versions the epilogue writes: own output 0, or the activation's */
+    itg_sum_split split;    /* MAC: where a sum might leave acc; else part_count 0 */
+    itg_id activation;      /* a Relu or Clip node fused into this one, or ITG_NONE */
+    itg_id out_value;       /* value whose encodings the epilogue writes: own output 0, or the
+                               activation's */
     int32_t left_shift;     /* RESCALE of Add and Sub */
     itg_requant operand[2]; /* RESCALE of Add and Sub: ra, rb */
     itg_rounding rounding;  /* KEEP average: of the division */
@@ -102,8 +102,8 @@ typedef struct itg_annotated {
 
 const itg_edge *itg_annotated_edge(const itg_annotated *a, itg_id node,
                                    int32_t slot); /* NULL: input left out */
-/* The version an edge reads; NULL for FUSED. */
-const itg_version *itg_annotated_version(const itg_annotated *a, itg_id node, int32_t slot);
+/* The encoding an edge reads; NULL for FUSED. */
+const itg_encoding *itg_annotated_encoding(const itg_annotated *a, itg_id node, int32_t slot);
 void itg_annotated_print(const itg_annotated *a,
                          itg_strbuf *out); /* stable text: each edge with its SimQ */
 const char *itg_form_name(itg_form form);

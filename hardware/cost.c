@@ -23,18 +23,18 @@ static int64_t elements_of(const itg_graph *g, itg_id value)
     return value != ITG_NONE && itg_shape_elements(&g->values[value].shape, &n) ? n : 0;
 }
 
-static const itg_version *version_of(const itg_annotated *a, const itg_edge *edge)
+static const itg_encoding *encoding_of(const itg_annotated *a, const itg_edge *edge)
 {
-    if (!edge || edge->kind == ITG_EDGE_FUSED || edge->version < 0) return NULL;
-    return &a->values[edge->value].versions[edge->version];
+    if (!edge || edge->kind == ITG_EDGE_FUSED || edge->encoding < 0) return NULL;
+    return &a->values[edge->value].encodings[edge->encoding];
 }
 
 /* Bits of what a slot reads; float counts 32. */
 static int32_t bits_at(const itg_annotated *a, itg_id node, int32_t slot)
 {
     const itg_edge *edge = itg_annotated_edge(a, node, slot);
-    const itg_version *version = version_of(a, edge);
-    return version && edge->kind == ITG_EDGE_QUANT && !version->is_float ? version->q.bits : 32;
+    const itg_encoding *encoding = encoding_of(a, edge);
+    return encoding && edge->kind == ITG_EDGE_QUANT && !encoding->is_float ? encoding->q.bits : 32;
 }
 
 /* ---- work ---- */
@@ -56,17 +56,17 @@ int64_t itg_hardware_macs(const itg_graph *g, itg_id node)
     return mul_saturated(elements_of(g, n->outputs[0]), terms);
 }
 
-/* Dtypes that look like the versions which the node writes; 0: only float. */
+/* Dtypes that look like the encodings which the node writes; 0: only float. */
 static uint32_t output_hint(const itg_hardware *hw, const itg_annotated *a, itg_id value)
 {
     uint32_t mask = 0;
     const itg_value_note *note = &a->values[value];
-    for (int32_t v = 0; v < note->version_count; v++)
+    for (int32_t v = 0; v < note->encoding_count; v++)
         for (int32_t i = 0; i < hw->dtype_count; i++)
-            if (!note->versions[v].is_float &&
-                hw->dtypes[i].storage == note->versions[v].q.storage &&
-                note->versions[v].q.bits >= hw->dtypes[i].bits_min &&
-                note->versions[v].q.bits <= hw->dtypes[i].bits_max)
+            if (!note->encodings[v].is_float &&
+                hw->dtypes[i].storage == note->encodings[v].q.storage &&
+                note->encodings[v].q.bits >= hw->dtypes[i].bits_min &&
+                note->encodings[v].q.bits <= hw->dtypes[i].bits_max)
                 mask |= 1u << i;
     return mask;
 }
@@ -155,17 +155,17 @@ static int64_t constant_bytes(const itg_annotated *a)
             bytes += requant_bytes(&note->operand[0]) + requant_bytes(&note->operand[1]);
     }
     for (itg_id v = 0; v < a->graph->value_count; v++)
-        for (int32_t i = 0; i < a->values[v].version_count; i++) {
-            const itg_version *version = &a->values[v].versions[i];
-            for (int32_t c = 0; version->requant && c < version->requant_count; c++)
-                bytes += requant_bytes(&version->requant[c]);
-            bytes += version->dequant ? 4 * (int64_t)version->dequant_count : 0;
+        for (int32_t i = 0; i < a->values[v].encoding_count; i++) {
+            const itg_encoding *encoding = &a->values[v].encodings[i];
+            for (int32_t c = 0; encoding->requant && c < encoding->requant_count; c++)
+                bytes += requant_bytes(&encoding->requant[c]);
+            bytes += encoding->dequant ? 4 * (int64_t)encoding->dequant_count : 0;
         }
     return bytes;
 }
 
-/* Each version of each constant once. A MAC's bias is counted with its node; a float node's bias is
- * a parameter, not a weight. */
+/* Each encoding of each constant once. A MAC's bias is counted with its node; a float node's bias
+ * is a parameter, not a weight. */
 static itg_status add_parameters(const itg_annotated *a, const size_t *first, itg_arena *scratch,
                                  itg_cost *cost)
 {
@@ -175,17 +175,17 @@ static itg_status add_parameters(const itg_annotated *a, const size_t *first, it
     int64_t float_biases = 0;
     for (int32_t e = 0; e < a->edge_count; e++) {
         const itg_edge *edge = &a->edges[e];
-        const itg_version *version = version_of(a, edge);
-        if (!version || edge->node == ITG_NONE || g->values[edge->value].dtype != ITG_F32 ||
+        const itg_encoding *encoding = encoding_of(a, edge);
+        if (!encoding || edge->node == ITG_NONE || g->values[edge->value].dtype != ITG_F32 ||
             !itg_graph_is_constant(g, edge->value))
             continue;
         bool is_bias = itg_hardware_slot_role(g, edge->node, edge->slot) == ITG_SLOT_BIAS;
         if (is_bias && a->nodes[edge->node].form != ITG_FORM_FLOAT) continue;
-        bool *seen = &counted[first[edge->value] + (size_t)edge->version];
+        bool *seen = &counted[first[edge->value] + (size_t)edge->encoding];
         if (*seen) continue;
         *seen = true;
-        int64_t bytes =
-            itg_packed_bytes(elements_of(g, edge->value), version->is_float ? 32 : version->q.bits);
+        int64_t bytes = itg_packed_bytes(elements_of(g, edge->value),
+                                         encoding->is_float ? 32 : encoding->q.bits);
         int64_t *sum = is_bias ? &float_biases : &cost->weight_bytes;
         *sum = add_saturated(*sum, bytes);
     }
@@ -200,28 +200,28 @@ itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, i
     itg_node_cost cost = work_of(hw, a, node);
     for (int32_t e = a->edge_of_node[node]; e < a->edge_of_node[node + 1]; e++) {
         const itg_edge *edge = &a->edges[e];
-        const itg_version *version = version_of(a, edge);
-        if (version == NULL || g->values[edge->value].dtype != ITG_F32 ||
+        const itg_encoding *encoding = encoding_of(a, edge);
+        if (encoding == NULL || g->values[edge->value].dtype != ITG_F32 ||
             !itg_graph_is_constant(g, edge->value) ||
             itg_hardware_slot_role(g, node, edge->slot) == ITG_SLOT_BIAS)
             continue;
         cost.weight_bytes = add_saturated(
             cost.weight_bytes, itg_packed_bytes(elements_of(g, edge->value),
-                                                version->is_float ? 32 : version->q.bits));
+                                                encoding->is_float ? 32 : encoding->q.bits));
     }
     return cost;
 }
 
 /* ---- all ---- */
 
-/* Versions of all values in one row: value v has numbers first[v]..first[v+1]-1. NULL: no
+/* Encodings of all values in one row: value v has numbers first[v]..first[v+1]-1. NULL: no
  * memory. */
-static size_t *number_versions(const itg_annotated *a, itg_arena *scratch)
+static size_t *number_encodings(const itg_annotated *a, itg_arena *scratch)
 {
     size_t values = (size_t)a->graph->value_count;
     size_t *first = itg_arena_array(scratch, values + 1, sizeof *first);
     for (size_t v = 0; first && v < values; v++)
-        first[v + 1] = first[v] + (size_t)a->values[v].version_count;
+        first[v + 1] = first[v] + (size_t)a->values[v].encoding_count;
     return first;
 }
 
@@ -229,7 +229,7 @@ itg_status itg_cost_of(const itg_hardware *hw, const itg_annotated *a, itg_cost 
 {
     itg_cost cost = {0};
     itg_arena *scratch = itg_arena_create(0);
-    size_t *first = scratch ? number_versions(a, scratch) : NULL;
+    size_t *first = scratch ? number_encodings(a, scratch) : NULL;
     itg_status status = first ? add_parameters(a, first, scratch, &cost) : ITG_NO_MEMORY;
     itg_arena_destroy(scratch);
     if (status != ITG_OK) return status;

@@ -90,7 +90,7 @@ static itg_key output_key(const itg_batch_plan *plan, const itg_step *s, const i
     itg_key_state k;
     itg_key_begin(&k, TAG_OUTPUT);
     itg_key_key(&k, step);
-    /* Versions of one result differ in what follows; the parts of Split by their place. */
+    /* Encodings of one result differ in what follows; the parts of Split by their place. */
     itg_key_int(&k, itg_step_has_epilogue(s) || s->kind == ITG_STEP_LUT ? -1 : index);
     key_type(&k, &plan->program->values[s->outputs[index]]);
     if (s->kind == ITG_STEP_LUT) itg_key_key(&k, &plan->keys[s->inputs[index + 1]]);

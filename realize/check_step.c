@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_OUTPUTS 256 /* versions of one result */
+#define MAX_OUTPUTS 256 /* encodings of one result */
 
 typedef itg_status (*check_fn)(const itg_program *p, const itg_step *s, itg_error *err);
 
@@ -22,12 +22,12 @@ static itg_status bad(itg_error *err, const char *what)
     return itg_fail(err, ITG_MISMATCH, "%s", what);
 }
 
-/* All outputs are versions of one native result. */
+/* All outputs are encodings of one native result. */
 static itg_status check_versions(const itg_program *p, const itg_step *s, itg_error *err)
 {
     for (int32_t i = 1; i < s->output_count; i++)
         if (!itg_shape_equal(&output(p, s, 0)->shape, &output(p, s, i)->shape))
-            return bad(err, "versions of one result differ in shape");
+            return bad(err, "encodings of one result differ in shape");
     return ITG_OK;
 }
 

@@ -37,15 +37,15 @@ itg_status itg_lower_no_memory(itg_lowering *l)
     return itg_fail(l->err, ITG_NO_MEMORY, "%s: no memory to lower it", l->g->name);
 }
 
-/* A graph output keeps the value's name; so does an only version, and a graph input's float
+/* A graph output keeps the value's name; so does an only encoding, and a graph input's float
  * tensor. */
-static int32_t plain_version(const itg_annotated *a, itg_id value)
+static int32_t plain_encoding(const itg_annotated *a, itg_id value)
 {
     const itg_value_note *note = &a->values[value];
     bool is_input = a->graph->values[value].is_input;
-    for (int32_t i = 0; is_input && i < note->version_count; i++)
-        if (note->versions[i].is_float) return i;
-    return is_input || note->version_count != 1 ? ITG_NONE : 0;
+    for (int32_t i = 0; is_input && i < note->encoding_count; i++)
+        if (note->encodings[i].is_float) return i;
+    return is_input || note->encoding_count != 1 ? ITG_NONE : 0;
 }
 
 static itg_status set_up(itg_lowering *l)
@@ -57,7 +57,7 @@ static itg_status set_up(itg_lowering *l)
     l->plain = itg_arena_array(l->p->arena, values, sizeof *l->plain);
     if (l->made == NULL || l->packed == NULL || l->plain == NULL) return itg_lower_no_memory(l);
     for (itg_id v = 0; v < l->g->value_count; v++) {
-        size_t count = (size_t)l->a->values[v].version_count;
+        size_t count = (size_t)l->a->values[v].encoding_count;
         l->made[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->made);
         l->packed[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->packed);
         if (l->made[v] == NULL || l->packed[v] == NULL ||
@@ -65,11 +65,11 @@ static itg_status set_up(itg_lowering *l)
             return itg_lower_no_memory(l);
         for (size_t i = 0; i < count; i++)
             l->made[v][i] = l->packed[v][i] = ITG_NONE;
-        l->plain[v] = plain_version(l->a, v);
+        l->plain[v] = plain_encoding(l->a, v);
     }
     for (int32_t i = 0; i < l->g->output_count; i++) {
         const itg_edge *e = itg_annotated_edge(l->a, ITG_NONE, i);
-        if (e != NULL && !l->g->values[e->value].is_input) l->plain[e->value] = e->version;
+        if (e != NULL && !l->g->values[e->value].is_input) l->plain[e->value] = e->encoding;
     }
     return ITG_OK;
 }
@@ -84,8 +84,8 @@ static itg_status lower_input(itg_lowering *l, int32_t index)
     int32_t source, out;
     itg_status status = itg_program_add_value(l->p, v->name, v->dtype, &v->shape, &source, l->err);
     l->p->inputs[index] = source;
-    for (int32_t i = 0; i < note->version_count && status == ITG_OK; i++) {
-        if (note->versions[i].is_float) {
+    for (int32_t i = 0; i < note->encoding_count && status == ITG_OK; i++) {
+        if (note->encodings[i].is_float) {
             l->made[value][i] = source;
             continue;
         }

@@ -9,9 +9,9 @@ typedef struct itg_lowering {
     const itg_annotated *a;
     const itg_graph *g;
     itg_program *p;
-    int32_t **made;   /* [value][version]: value of the program, or ITG_NONE */
-    int32_t **packed; /* [value][version]: constant matrices with their last two dims exchanged */
-    int32_t *plain;   /* [value]: the version that has the value's own name */
+    int32_t **made;   /* [value][encoding]: value of the program, or ITG_NONE */
+    int32_t **packed; /* [value][encoding]: constant matrices with their last two dims exchanged */
+    int32_t *plain;   /* [value]: the encoding that has the value's own name */
     itg_names names;
     const itg_tap *outputs; /* [output_count] */
     int32_t output_count;
@@ -21,9 +21,9 @@ typedef struct itg_lowering {
 /* ---- lower_value.c ---- */
 /* The program's value that edge (node, slot) reads. A constant is packed when it is first read. */
 itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *out);
-/* Adds the program's value for (value, version), for its producer. */
-itg_status itg_lower_output(itg_lowering *l, itg_id value, int32_t version, int32_t *out);
-/* Adds a value "name:what" that is no version. */
+/* Adds the program's value for (value, encoding), for its producer. */
+itg_status itg_lower_output(itg_lowering *l, itg_id value, int32_t encoding, int32_t *out);
+/* Adds a value "name:what" that is no encoding. */
 itg_status itg_lower_hidden(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype,
                             int32_t *out);
 itg_status itg_lower_constant(itg_lowering *l, const char *name, const itg_tensor *data,
@@ -37,7 +37,7 @@ itg_status itg_lower_convert(itg_lowering *l, itg_step_kind kind, itg_id value, 
 /* ---- lower_step.c ---- */
 itg_status itg_lower_step(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op,
                           int32_t inputs, int32_t outputs, itg_step **out);
-/* Adds a step whose outputs are all versions of note.out_value, with epilogues. *out is NULL if
+/* Adds a step whose outputs are all encodings of note.out_value, with epilogues. *out is NULL if
  * nothing reads the value. */
 itg_status itg_lower_native(itg_lowering *l, itg_id node, itg_step_kind kind, itg_op op,
                             int32_t inputs, itg_step **out);

@@ -43,8 +43,8 @@ static int64_t entries_of(const itg_quantizer *x)
 }
 
 /* One entry for every code of x: the function in double, one rounding to float32, then the
- * version's code. */
-static void fill_table(const itg_node *n, const itg_quantizer *x, const itg_version *v, void *out)
+ * encoding's code. */
+static void fill_table(const itg_node *n, const itg_quantizer *x, const itg_encoding *v, void *out)
 {
     for (int64_t i = 0; i < entries_of(x); i++) {
         float u = itg_dequantize_f32(x->qmin + i, x->scale[0], x->zero_point);
@@ -66,7 +66,7 @@ static void key_quantizer(itg_key_state *k, const itg_quantizer *q)
 }
 
 /* What fill_table reads. */
-static itg_key table_key(const itg_node *n, const itg_quantizer *x, const itg_version *v)
+static itg_key table_key(const itg_node *n, const itg_quantizer *x, const itg_encoding *v)
 {
     enum { TAG_TABLE = 103 };
     itg_attrs attrs = itg_attrs_read_by(n->op, &n->attrs);
@@ -82,7 +82,7 @@ static itg_key table_key(const itg_node *n, const itg_quantizer *x, const itg_ve
 
 /* The table's entries, made now or by another program before. */
 static itg_status make_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
-                             const itg_version *v, itg_pvalue *out)
+                             const itg_encoding *v, itg_pvalue *out)
 {
     const itg_node *n = &l->g->nodes[node];
     size_t bytes = (size_t)entries_of(x) * sizeof(int32_t);
@@ -103,7 +103,7 @@ static itg_status make_table(itg_lowering *l, itg_id node, const itg_quantizer *
 }
 
 static itg_status add_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
-                            const itg_version *v, int32_t *out)
+                            const itg_encoding *v, int32_t *out)
 {
     const itg_shape shape = {1, {entries_of(x)}};
     const char *wanted = itg_arena_format(l->p->arena, "%s:table", l->g->nodes[node].name);
@@ -121,18 +121,18 @@ itg_status itg_lower_lut(itg_lowering *l, itg_id node)
     int32_t x;
     itg_step *s;
     itg_status status = itg_lower_edge(l, node, 0, &x);
-    if (status != ITG_OK || note->version_count == 0) return status;
+    if (status != ITG_OK || note->encoding_count == 0) return status;
     const itg_quantizer q = l->p->values[x].q;
     if (!l->p->values[x].quantized || q.qmax - q.qmin >= ITG_PROGRAM_MAX_TABLE)
         return itg_lower_fail(l, node, ITG_INFEASIBLE, "a table has at most 65536 entries");
     if (!itg_op_is(l->g->nodes[node].op, ITG_IS_UNIVARIATE))
         return itg_lower_fail(l, node, ITG_UNSUPPORTED, "no function of one variable");
-    status = itg_lower_step(l, node, ITG_STEP_LUT, l->g->nodes[node].op, note->version_count + 1,
-                            note->version_count, &s);
+    status = itg_lower_step(l, node, ITG_STEP_LUT, l->g->nodes[node].op, note->encoding_count + 1,
+                            note->encoding_count, &s);
     if (status != ITG_OK) return status;
     s->inputs[0] = x;
-    for (int32_t i = 0; i < note->version_count && status == ITG_OK; i++) {
-        status = add_table(l, node, &q, &note->versions[i], &s->inputs[i + 1]);
+    for (int32_t i = 0; i < note->encoding_count && status == ITG_OK; i++) {
+        status = add_table(l, node, &q, &note->encodings[i], &s->inputs[i + 1]);
         if (status == ITG_OK) status = itg_lower_output(l, value, i, &s->outputs[i]);
     }
     return status;

@@ -1,16 +1,16 @@
-/* Steps that write one version of each output, from which the other versions are converted: codes
- * that are moved, chosen or averaged (float versions are dequantized), means, and float islands
- * (integer versions are quantized). */
+/* Steps that write one encoding of each output, from which the other encodings are converted: codes
+ * that are moved, chosen or averaged (float encodings are dequantized), means, and float islands
+ * (integer encodings are quantized). */
 #include "kernels/float_ops.h"
 #include "realize/lower.h"
 
-/* The one version of `value` that a step writes itself: integer or float, as asked. ITG_NONE:
+/* The one encoding of `value` that a step writes itself: integer or float, as asked. ITG_NONE:
  * nobody reads that. */
-static int32_t native_version(const itg_lowering *l, itg_id value, bool is_float)
+static int32_t native_encoding(const itg_lowering *l, itg_id value, bool is_float)
 {
     const itg_value_note *note = &l->a->values[value];
-    for (int32_t i = 0; i < note->version_count; i++)
-        if (note->versions[i].is_float == is_float) return i;
+    for (int32_t i = 0; i < note->encoding_count; i++)
+        if (note->encodings[i].is_float == is_float) return i;
     return ITG_NONE;
 }
 
@@ -18,27 +18,28 @@ static int32_t native_version(const itg_lowering *l, itg_id value, bool is_float
 static itg_status lower_native_output(itg_lowering *l, itg_id value, const itg_quantizer *q,
                                       int32_t *out)
 {
-    int32_t version = native_version(l, value, q == NULL);
-    if (version != ITG_NONE) return itg_lower_output(l, value, version, out);
+    int32_t encoding = native_encoding(l, value, q == NULL);
+    if (encoding != ITG_NONE) return itg_lower_output(l, value, encoding, out);
     itg_dtype dtype = q != NULL ? q->storage : l->g->values[value].dtype;
     itg_status status = itg_lower_hidden(l, value, itg_dtype_name(dtype), dtype, out);
     return status == ITG_OK && q != NULL ? itg_program_set_quantizer(l->p, *out, q, l->err)
                                          : status;
 }
 
-/* The other versions, from what the step wrote. */
-static itg_status convert_versions(itg_lowering *l, itg_id value, bool native_float, int32_t native)
+/* The other encodings, from what the step wrote. */
+static itg_status convert_encodings(itg_lowering *l, itg_id value, bool native_float,
+                                    int32_t native)
 {
     const itg_value_note *note = &l->a->values[value];
     itg_status status = ITG_OK;
-    for (int32_t i = 0; i < note->version_count && status == ITG_OK; i++) {
+    for (int32_t i = 0; i < note->encoding_count && status == ITG_OK; i++) {
         int32_t out;
         if (l->made[value][i] != ITG_NONE) continue;
-        if (!native_float && !note->versions[i].is_float)
+        if (!native_float && !note->encodings[i].is_float)
             return itg_fail(l->err, ITG_MISMATCH,
                             "%s: value '%s': codes that are kept have one quantizer", l->g->name,
                             l->g->values[value].name);
-        if (native_float && note->versions[i].is_float) { /* equal versions are one */
+        if (native_float && note->encodings[i].is_float) { /* equal encodings are one */
             l->made[value][i] = native;
             continue;
         }
@@ -50,7 +51,7 @@ static itg_status convert_versions(itg_lowering *l, itg_id value, bool native_fl
     return status;
 }
 
-/* Adds the step with every input and its native outputs, then the conversions. q as above. */
+/* Adds the step with every input and its native outputs, then the conencodings. q as above. */
 static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind,
                               const itg_quantizer *q)
 {
@@ -80,7 +81,7 @@ static itg_status lower_whole(itg_lowering *l, itg_id node, itg_step_kind kind,
     }
     const int32_t *made = s->outputs; /* the step may move, its operands do not */
     for (int32_t i = 0; i < outputs && status == ITG_OK; i++)
-        status = convert_versions(l, n->outputs[i], q == NULL, made[i]);
+        status = convert_encodings(l, n->outputs[i], q == NULL, made[i]);
     return status;
 }
 

@@ -36,7 +36,7 @@ static void set_activation(const itg_lowering *l, itg_id node, itg_step *s)
     }
 }
 
-static itg_status set_out(itg_lowering *l, const itg_version *v, itg_step_out *o)
+static itg_status set_out(itg_lowering *l, const itg_encoding *v, itg_step_out *o)
 {
     o->lo = v->clamp_lo;
     o->hi = v->clamp_hi;
@@ -60,13 +60,13 @@ itg_status itg_lower_native(itg_lowering *l, itg_id node, itg_step_kind kind, it
     itg_id value = l->a->nodes[node].out_value;
     const itg_value_note *note = &l->a->values[value];
     *out = NULL;
-    if (note->version_count == 0) return ITG_OK;
+    if (note->encoding_count == 0) return ITG_OK;
     itg_step *s;
-    itg_status status = itg_lower_step(l, node, kind, op, inputs, note->version_count, &s);
+    itg_status status = itg_lower_step(l, node, kind, op, inputs, note->encoding_count, &s);
     if (status == ITG_OK) set_activation(l, node, s);
-    for (int32_t i = 0; i < note->version_count && status == ITG_OK; i++) {
+    for (int32_t i = 0; i < note->encoding_count && status == ITG_OK; i++) {
         status = itg_lower_output(l, value, i, &s->outputs[i]);
-        if (status == ITG_OK) status = set_out(l, &note->versions[i], &s->outs[i]);
+        if (status == ITG_OK) status = set_out(l, &note->encodings[i], &s->outs[i]);
     }
     if (status == ITG_OK) *out = s;
     return status;

@@ -1,7 +1,8 @@
-/* Values of the program: versions and their names, constants and their codes. */
+/* Values of the program: encodings and their names, constants and their codes. */
 #include "realize/lower.h"
 
-/* The plain version has the value's own name; others add what they are: "conv1:s8", "conv1:f32". */
+/* The plain encoding has the value's own name; others add what they are: "conv1:s8", "conv1:f32".
+ */
 static itg_status add_value(itg_lowering *l, itg_id value, const char *what, itg_dtype dtype,
                             int32_t *out)
 {
@@ -15,26 +16,26 @@ static itg_status add_value(itg_lowering *l, itg_id value, const char *what, itg
     return itg_program_add_value(l->p, name, dtype, &v->shape, out, l->err);
 }
 
-static const itg_version *version_of(const itg_lowering *l, itg_id value, int32_t version)
+static const itg_encoding *encoding_of(const itg_lowering *l, itg_id value, int32_t encoding)
 {
-    return &l->a->values[value].versions[version];
+    return &l->a->values[value].encodings[encoding];
 }
 
-static itg_status add_version(itg_lowering *l, itg_id value, int32_t version, int32_t *out)
+static itg_status add_encoding(itg_lowering *l, itg_id value, int32_t encoding, int32_t *out)
 {
-    const itg_version *v = version_of(l, value, version);
+    const itg_encoding *v = encoding_of(l, value, encoding);
     itg_dtype dtype = v->is_float ? l->g->values[value].dtype : v->q.storage;
-    const char *what = l->plain[value] == version ? NULL : itg_dtype_name(dtype);
+    const char *what = l->plain[value] == encoding ? NULL : itg_dtype_name(dtype);
     itg_status status = add_value(l, value, what, dtype, out);
     if (status == ITG_OK && !v->is_float)
         status = itg_program_set_quantizer(l->p, *out, &v->q, l->err);
     return status;
 }
 
-itg_status itg_lower_output(itg_lowering *l, itg_id value, int32_t version, int32_t *out)
+itg_status itg_lower_output(itg_lowering *l, itg_id value, int32_t encoding, int32_t *out)
 {
-    itg_status status = add_version(l, value, version, out);
-    if (status == ITG_OK) l->made[value][version] = *out;
+    itg_status status = add_encoding(l, value, encoding, out);
+    if (status == ITG_OK) l->made[value][encoding] = *out;
     return status;
 }
 
@@ -77,7 +78,7 @@ static void hold_codes(itg_pvalue *value, const itg_constant *codes)
     value->data = codes->codes;
 }
 
-static itg_status need_codes(itg_lowering *l, itg_id value, const itg_version *v)
+static itg_status need_codes(itg_lowering *l, itg_id value, const itg_encoding *v)
 {
     return v->constant != NULL ? ITG_OK
                                : itg_fail(l->err, ITG_MISMATCH, "%s: constant '%s' has no codes",
@@ -102,10 +103,10 @@ static itg_status set_copy(itg_lowering *l, itg_id value, int32_t to)
     return ITG_OK;
 }
 
-static itg_status add_constant(itg_lowering *l, itg_id value, int32_t version, int32_t *out)
+static itg_status add_constant(itg_lowering *l, itg_id value, int32_t encoding, int32_t *out)
 {
-    const itg_version *v = version_of(l, value, version);
-    itg_status status = itg_lower_output(l, value, version, out);
+    const itg_encoding *v = encoding_of(l, value, encoding);
+    itg_status status = itg_lower_output(l, value, encoding, out);
     if (status != ITG_OK) return status;
     if (v->is_float) return set_copy(l, value, *out);
     status = need_codes(l, value, v);
@@ -116,20 +117,20 @@ static itg_status add_constant(itg_lowering *l, itg_id value, int32_t version, i
 itg_status itg_lower_edge(itg_lowering *l, itg_id node, int32_t slot, int32_t *out)
 {
     const itg_edge *e = itg_annotated_edge(l->a, node, slot);
-    if (e == NULL || e->kind == ITG_EDGE_FUSED || e->version < 0 ||
-        e->version >= l->a->values[e->value].version_count)
+    if (e == NULL || e->kind == ITG_EDGE_FUSED || e->encoding < 0 ||
+        e->encoding >= l->a->values[e->value].encoding_count)
         return itg_fail(l->err, ITG_MISMATCH, "%s: node %d, input %d: the edge carries no tensor",
                         l->g->name, (int)node, (int)slot);
-    *out = l->made[e->value][e->version];
+    *out = l->made[e->value][e->encoding];
     if (*out != ITG_NONE) return ITG_OK;
-    if (itg_graph_is_constant(l->g, e->value)) return add_constant(l, e->value, e->version, out);
+    if (itg_graph_is_constant(l->g, e->value)) return add_constant(l, e->value, e->encoding, out);
     return itg_fail(l->err, ITG_MISMATCH, "%s: value '%s' is used before it is made", l->g->name,
                     l->g->values[e->value].name);
 }
 
 /* ---- weights as the matrix kernel reads them ---- */
 
-static itg_status add_packed(itg_lowering *l, itg_id value, const itg_version *v, int32_t *out)
+static itg_status add_packed(itg_lowering *l, itg_id value, const itg_encoding *v, int32_t *out)
 {
     itg_quantizer q = v->q;
     int32_t rank = l->g->values[value].shape.rank;
@@ -152,11 +153,11 @@ static itg_status add_packed(itg_lowering *l, itg_id value, const itg_version *v
 
 itg_status itg_lower_packed_matrix(itg_lowering *l, itg_id node, int32_t slot, int32_t *out)
 {
-    const itg_version *v = itg_annotated_version(l->a, node, slot);
+    const itg_encoding *v = itg_annotated_encoding(l->a, node, slot);
     const itg_edge *e = itg_annotated_edge(l->a, node, slot);
     if (v == NULL || v->is_float)
         return itg_lower_fail(l, node, ITG_MISMATCH, "weights without quantizer");
-    int32_t *packed = &l->packed[e->value][e->version];
+    int32_t *packed = &l->packed[e->value][e->encoding];
     itg_status status = *packed == ITG_NONE ? add_packed(l, e->value, v, packed) : ITG_OK;
     *out = *packed;
     return status;

@@ -19,7 +19,7 @@ itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count
 typedef struct itg_program itg_program;
 
 /* A program of the same network with other outputs: what these edges carry, [count], no two of one
- * value and version. Accumulators may overflow. */
+ * value and encoding. Accumulators may overflow. */
 typedef struct itg_tap {
     itg_id node; /* ITG_NONE: graph output `slot` */
     int32_t slot;

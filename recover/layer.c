@@ -75,7 +75,7 @@ bool itg_layer_of(const itg_annotated *a, itg_id node, itg_layer *out)
     const itg_node *n = &a->graph->nodes[node];
     if (a->nodes[node].form != ITG_FORM_MAC || n->input_count < 2) return false;
     const itg_value *w = value_of(a, node, 1);
-    const itg_version *x = itg_annotated_version(a, node, 0);
+    const itg_encoding *x = itg_annotated_encoding(a, node, 0);
     if (!w->data || value_of(a, node, 0)->data || !x || x->is_float) return false;
     if (x->q.bits > 16 || (n->op != ITG_OP_CONV && w->shape.rank != 2)) return false;
     *out = (itg_layer){.node = node, .weight_edge = a->edge_of_node[node] + 1};

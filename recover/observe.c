@@ -201,11 +201,11 @@ static itg_status create_plan(observer *w, itg_program **program, itg_error *err
     const itg_observation *o = w->o;
     const itg_layer *l = o->layer;
     const itg_tap taps[2] = {{l->node, 0}, {l->add, l->add_slot}};
-    const itg_version *add =
-        l->add == ITG_NONE ? NULL : itg_annotated_version(o->annotated, l->add, l->add_slot);
+    const itg_encoding *add =
+        l->add == ITG_NONE ? NULL : itg_annotated_encoding(o->annotated, l->add, l->add_slot);
     w->adds = l->add != ITG_NONE;
     w->add = add && !add->is_float ? &add->q : NULL;
-    w->xq = &itg_annotated_version(o->annotated, l->node, 0)->q;
+    w->xq = &itg_annotated_encoding(o->annotated, l->node, 0)->q;
     itg_status status = itg_realize_taps(o->annotated, taps, w->adds ? 2 : 1, program, err);
     itg_batch_options options = {.block = ITG_RECOVER_BLOCK, .weights = o->weights};
     if (status == ITG_OK) status = itg_batch_plan_create(*program, &options, &w->plan, err);

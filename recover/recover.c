@@ -72,7 +72,7 @@ typedef struct reconstruction {
 
 static const itg_quantizer *weight_quantizer(const itg_annotated *a, const itg_layer *l)
 {
-    return &itg_annotated_version(a, l->node, 1)->q;
+    return &itg_annotated_encoding(a, l->node, 1)->q;
 }
 
 /* Codes and scales as they are without reconstruction. */
@@ -80,7 +80,7 @@ static itg_status take_codes(reconstruction *x, const itg_annotated *a, itg_erro
 {
     const itg_layer *l = x->layer;
     const itg_quantizer *q = weight_quantizer(a, l);
-    const void *codes = itg_annotated_version(a, l->node, 1)->constant->codes;
+    const void *codes = itg_annotated_encoding(a, l->node, 1)->constant->codes;
     int64_t channels = itg_layer_channels(l), elements = channels * l->depth;
     x->codes =
         (itg_fit_codes){malloc((size_t)elements * sizeof *x->codes.q),
@@ -242,7 +242,7 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
     if (status == ITG_OK) status = itg_observe(&o, &moments, err);
     if (status == ITG_OK)
         status =
-            itg_fit_create(l, &moments, (double)itg_annotated_version(a, l->node, 0)->q.scale[0],
+            itg_fit_create(l, &moments, (double)itg_annotated_encoding(a, l->node, 0)->q.scale[0],
                            r->g->values[r->g->nodes[l->node].inputs[1]].data,
                            itg_thread_count(r->o->threads), &fit, err);
     itg_annotated_destroy(a);

@@ -1,4 +1,5 @@
-/* An integer program as a backend: blocks of samples with the fastest kernels that this machine has.
+/* An integer program as a backend: blocks of samples with the fastest kernels that this machine
+ * has.
  */
 #include "search/evaluator.h"
 #include "realize/batch.h"
@@ -60,14 +61,14 @@ itg_backend itg_backend_program(const itg_fast_program *fast)
     const itg_program *p = fast->program;
     const itg_tensor none = {0};
     return (itg_backend){.context = fast,
-                        .input_count = itg_program_input_count(p),
-                        .output_count = itg_program_output_count(p),
-                        .first_input =
-                            itg_program_input_count(p) > 0 ? itg_program_input(p, 0) : none,
-                        .block = itg_batch_plan_block(fast->plan),
-                        .create = create,
-                        .destroy = destroy,
-                        .run = run,
-                        .output = output,
-                        .quantizer = quantizer};
+                         .input_count = itg_program_input_count(p),
+                         .output_count = itg_program_output_count(p),
+                         .first_input =
+                             itg_program_input_count(p) > 0 ? itg_program_input(p, 0) : none,
+                         .block = itg_batch_plan_block(fast->plan),
+                         .create = create,
+                         .destroy = destroy,
+                         .run = run,
+                         .output = output,
+                         .quantizer = quantizer};
 }

@@ -1,5 +1,5 @@
 /* Strategy and hardware to annotated graph. The order is that of docs/arithmetic.md 2: nodes take
- * specs, edges take roles, ties make groups, groups take quantizers, values collect versions, and
+ * specs, edges take roles, ties make groups, groups take quantizers, values collect encodings, and
  * last each node's constants follow from them. */
 #include "sim/annotate.h"
 #include <string.h>
@@ -241,17 +241,17 @@ static itg_status group_quantizer(annotate *x, group_info *group, int32_t root)
                                                x->g->values[x->a->edges[root].value].name);
 }
 
-/* Outputs of keep nodes always have the integer version, even where only floats read them: their
+/* Outputs of keep nodes always have the integer encoding, even where only floats read them: their
  * native result is codes. */
-static itg_status add_kept_versions(annotate *x, itg_id n)
+static itg_status add_kept_encodings(annotate *x, itg_id n)
 {
     const itg_node *node = &x->g->nodes[n];
-    itg_version version = {.q = itg_annotated_version(x->a, n, 0)->q};
+    itg_encoding encoding = {.q = itg_annotated_encoding(x->a, n, 0)->q};
     itg_status status = ITG_OK;
     int32_t ignored = 0;
     for (int32_t i = 0; i < node->output_count && status == ITG_OK; i++)
         if (node->outputs[i] != ITG_NONE && x->g->values[node->outputs[i]].dtype == ITG_F32)
-            status = annotate_add_version(x, node->outputs[i], &version, &ignored);
+            status = annotate_add_encoding(x, node->outputs[i], &encoding, &ignored);
     return status;
 }
 
@@ -267,15 +267,16 @@ static itg_status quantize_activations(annotate *x)
         if (groups[e].seen) status = group_quantizer(x, &groups[e], e);
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++) {
         if (x->role[e] != ROLE_ACTIVATION) continue;
-        itg_version version = {.q = groups[itg_tie_root(x->tie, e)].q};
-        status = annotate_add_version(x, x->a->edges[e].value, &version, &x->a->edges[e].version);
+        itg_encoding encoding = {.q = groups[itg_tie_root(x->tie, e)].q};
+        status =
+            annotate_add_encoding(x, x->a->edges[e].value, &encoding, &x->a->edges[e].encoding);
     }
     for (itg_id n = 0; n < x->g->node_count && status == ITG_OK; n++)
-        if (x->spec[n] && x->spec[n]->form == ITG_FORM_KEEP) status = add_kept_versions(x, n);
+        if (x->spec[n] && x->spec[n]->form == ITG_FORM_KEEP) status = add_kept_encodings(x, n);
     return status;
 }
 
-/* ---- versions ---- */
+/* ---- encodings ---- */
 
 static bool same_quantizer(const itg_quantizer *a, const itg_quantizer *b)
 {
@@ -290,42 +291,43 @@ static bool same_codes(const itg_constant *a, const itg_constant *b)
     return a == b || (a && b && itg_key_equal(&a->content, &b->content));
 }
 
-itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *version, int32_t *out)
+itg_status annotate_add_encoding(annotate *x, itg_id value, const itg_encoding *encoding,
+                                 int32_t *out)
 {
     itg_value_note *note = &x->a->values[value];
-    for (int32_t i = 0; i < note->version_count; i++) {
-        const itg_version *v = &note->versions[i];
-        if (v->is_float == version->is_float &&
-            (v->is_float ||
-             (same_quantizer(&v->q, &version->q) && same_codes(v->constant, version->constant)))) {
+    for (int32_t i = 0; i < note->encoding_count; i++) {
+        const itg_encoding *v = &note->encodings[i];
+        if (v->is_float == encoding->is_float &&
+            (v->is_float || (same_quantizer(&v->q, &encoding->q) &&
+                             same_codes(v->constant, encoding->constant)))) {
             *out = i;
             return ITG_OK;
         }
     }
-    itg_version *grown =
-        itg_arena_array(x->a->arena, (size_t)note->version_count + 1, sizeof *grown);
+    itg_encoding *grown =
+        itg_arena_array(x->a->arena, (size_t)note->encoding_count + 1, sizeof *grown);
     if (!grown) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
-    if (note->version_count)
-        memcpy(grown, note->versions, sizeof *grown * (size_t)note->version_count);
-    grown[note->version_count] = *version;
-    if (!version->is_float) {
-        grown[note->version_count].clamp_lo = version->q.qmin;
-        grown[note->version_count].clamp_hi = version->q.qmax;
+    if (note->encoding_count)
+        memcpy(grown, note->encodings, sizeof *grown * (size_t)note->encoding_count);
+    grown[note->encoding_count] = *encoding;
+    if (!encoding->is_float) {
+        grown[note->encoding_count].clamp_lo = encoding->q.qmin;
+        grown[note->encoding_count].clamp_hi = encoding->q.qmax;
     }
-    if (version->constant) itg_cache_hold(x->a->cache, version->constant);
-    note->versions = grown;
-    *out = note->version_count++;
+    if (encoding->constant) itg_cache_hold(x->a->cache, encoding->constant);
+    note->encodings = grown;
+    *out = note->encoding_count++;
     return ITG_OK;
 }
 
-static itg_status add_float_versions(annotate *x)
+static itg_status add_float_encodings(annotate *x)
 {
-    itg_version version = {.is_float = true};
+    itg_encoding encoding = {.is_float = true};
     itg_status status = ITG_OK;
     for (int32_t e = 0; e < x->a->edge_count && status == ITG_OK; e++)
         if (x->a->edges[e].kind == ITG_EDGE_FLOAT)
             status =
-                annotate_add_version(x, x->a->edges[e].value, &version, &x->a->edges[e].version);
+                annotate_add_encoding(x, x->a->edges[e].value, &encoding, &x->a->edges[e].encoding);
     return status;
 }
 
@@ -406,7 +408,7 @@ static itg_status annotate_all(annotate *x)
     if (status != ITG_OK) return status;
     status = tie_edges(x);
     if (status == ITG_OK) status = quantize_activations(x);
-    if (status == ITG_OK) status = add_float_versions(x);
+    if (status == ITG_OK) status = add_float_encodings(x);
     if (status == ITG_OK) status = annotate_constants(x);
     if (status == ITG_OK) status = annotate_nodes(x);
     return status;

@@ -47,11 +47,12 @@ itg_status annotate_split(annotate *x, itg_id node, const annotate_sum *sum, int
 itg_status annotate_mac(annotate *x, itg_id node);
 /* annotate_epilogue.c: constants of every other integer form. */
 itg_status annotate_epilogue(annotate *x, itg_id node);
-/* Clip of a version under the activation fused into node (ITG_NONE: the quantizer's own range). */
-void annotate_clamp(const itg_graph *g, itg_id activation, itg_version *version);
-/* Adds a version to a value, or finds the equal one. */
-itg_status annotate_add_version(annotate *x, itg_id value, const itg_version *version,
-                                int32_t *out);
+/* Clip of an encoding under the activation fused into node (ITG_NONE: the quantizer's own range).
+ */
+void annotate_clamp(const itg_graph *g, itg_id activation, itg_encoding *encoding);
+/* Adds an encoding to a value, or finds the equal one. */
+itg_status annotate_add_encoding(annotate *x, itg_id value, const itg_encoding *encoding,
+                                 int32_t *out);
 /* a * b for a, b >= 0; INT64_MAX where it is more. */
 int64_t annotate_saturating_product(int64_t a, int64_t b);
 /* annotate_codes.c: the codes of a constant, held in the graph's cache. NULL: no memory, and said

@@ -37,14 +37,14 @@ const itg_constant *annotate_take_codes(annotate *x, itg_id value,
 itg_status annotate_constants(annotate *x)
 {
     for (itg_id v = 0; v < x->g->value_count; v++)
-        for (int32_t i = 0; i < x->a->values[v].version_count; i++) {
-            itg_version *version = &x->a->values[v].versions[i];
+        for (int32_t i = 0; i < x->a->values[v].encoding_count; i++) {
+            itg_encoding *encoding = &x->a->values[v].encodings[i];
             const itg_value *value = &x->g->values[v];
-            if (version->is_float || !value->data) continue;
+            if (encoding->is_float || !value->data) continue;
             const itg_constant_source nearest = {
-                .data = value->data, .shape = value->shape, .q = &version->q};
-            version->constant = annotate_take_codes(x, v, &nearest);
-            if (!version->constant) return ITG_NO_MEMORY;
+                .data = value->data, .shape = value->shape, .q = &encoding->q};
+            encoding->constant = annotate_take_codes(x, v, &nearest);
+            if (!encoding->constant) return ITG_NO_MEMORY;
         }
     return ITG_OK;
 }

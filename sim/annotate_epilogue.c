@@ -2,7 +2,7 @@
 #include "sim/annotate.h"
 #include "kernels/math.h"
 
-/* One native scale: binary64 for integer ratios, binary32 for float versions. */
+/* One native scale: binary64 for integer ratios, binary32 for float encodings. */
 typedef struct native {
     double scale;      /* S */
     float float_scale; /* fl(S), as arithmetic.md states it for the form */
@@ -13,7 +13,7 @@ typedef struct native {
 
 static const itg_quantizer *input_quantizer(annotate *x, itg_id node, int32_t slot)
 {
-    return &itg_annotated_version(x->a, node, slot)->q;
+    return &itg_annotated_encoding(x->a, node, slot)->q;
 }
 
 static int64_t code_bound(const itg_quantizer *q)
@@ -27,7 +27,7 @@ int64_t annotate_saturating_product(int64_t a, int64_t b)
     return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
 }
 
-static itg_status derive(annotate *x, itg_id node, const native *from, const itg_version *version,
+static itg_status derive(annotate *x, itg_id node, const native *from, const itg_encoding *encoding,
                          itg_requant *out)
 {
     const itg_hw_spec *spec = x->spec[node];
@@ -35,10 +35,10 @@ static itg_status derive(annotate *x, itg_id node, const native *from, const itg
     const itg_requant_spec *form = spec->requant >= 0 && spec->form != ITG_FORM_F32
                                        ? &x->hw->requants[spec->requant].spec
                                        : &f32;
-    double ratio = from->scale / (double)version->q.scale[0];
-    float ratio_f32 = from->is_product ? from->float_scale / version->q.scale[0] : (float)ratio;
+    double ratio = from->scale / (double)encoding->q.scale[0];
+    float ratio_f32 = from->is_product ? from->float_scale / encoding->q.scale[0] : (float)ratio;
     if (from->divisor > 0) {
-        float divided = version->q.scale[0] * from->divisor;
+        float divided = encoding->q.scale[0] * from->divisor;
         ratio_f32 = input_quantizer(x, node, 0)->scale[0] / divided;
     }
     if (itg_requant_derive(form, ratio, ratio_f32, from->bound, out) == ITG_OK) return ITG_OK;
@@ -46,30 +46,30 @@ static itg_status derive(annotate *x, itg_id node, const native *from, const itg
                          "requantization cannot hold the ratio of its scales");
 }
 
-/* Fills one version from `count` native results (pools: one for each window count). */
-static itg_status set_version(annotate *x, itg_id node, itg_version *version, const native *from,
-                              int32_t count)
+/* Fills one encoding from `count` native results (pools: one for each window count). */
+static itg_status set_encoding(annotate *x, itg_id node, itg_encoding *encoding, const native *from,
+                               int32_t count)
 {
-    if (version->is_float) {
+    if (encoding->is_float) {
         float *dequant = itg_arena_array(x->a->arena, (size_t)count, sizeof *dequant);
         if (!dequant) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
         for (int32_t i = 0; i < count; i++)
             dequant[i] = from[i].float_scale;
-        version->dequant = dequant;
-        version->dequant_count = count;
+        encoding->dequant = dequant;
+        encoding->dequant_count = count;
         return ITG_OK;
     }
     itg_requant *requant = itg_arena_array(x->a->arena, (size_t)count, sizeof *requant);
     if (!requant) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t i = 0; i < count; i++) {
-        itg_status status = derive(x, node, &from[i], version, &requant[i]);
+        itg_status status = derive(x, node, &from[i], encoding, &requant[i]);
         if (status != ITG_OK) return status;
     }
-    version->requant = requant;
-    version->requant_count = count;
+    encoding->requant = requant;
+    encoding->requant_count = count;
     itg_op op = x->g->nodes[node].op;
     annotate_clamp(x->g, itg_op_is(op, ITG_IS_CLAMP) ? node : x->a->nodes[node].activation,
-                   version);
+                   encoding);
     return ITG_OK;
 }
 
@@ -77,8 +77,8 @@ static itg_status set_all(annotate *x, itg_id node, const native *from, int32_t 
 {
     itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
     itg_status status = ITG_OK;
-    for (int32_t v = 0; v < outputs->version_count && status == ITG_OK; v++)
-        status = set_version(x, node, &outputs->versions[v], from, count);
+    for (int32_t v = 0; v < outputs->encoding_count && status == ITG_OK; v++)
+        status = set_encoding(x, node, &outputs->encodings[v], from, count);
     return status;
 }
 
@@ -167,9 +167,9 @@ static itg_status annotate_f32(annotate *x, itg_id node)
                                     code_bound(input_quantizer(x, node, 1))) > INT64_MAX / 2)
         return annotate_fail(x, node, ITG_INFEASIBLE,
                              "a product of its operands' codes exceeds 63 bits");
-    for (int32_t v = 0; v < outputs->version_count; v++)
-        if (!outputs->versions[v].is_float)
-            annotate_clamp(x->g, x->a->nodes[node].activation, &outputs->versions[v]);
+    for (int32_t v = 0; v < outputs->encoding_count; v++)
+        if (!outputs->encodings[v].is_float)
+            annotate_clamp(x->g, x->a->nodes[node].activation, &outputs->encodings[v]);
     return ITG_OK;
 }
 
@@ -211,7 +211,7 @@ static itg_status annotate_pool(annotate *x, itg_id node)
     return set_all(x, node, from, count);
 }
 
-/* Codes pass unchanged (or are read through a table): only float versions need a scale. */
+/* Codes pass unchanged (or are read through a table): only float encodings need a scale. */
 static itg_status annotate_codes(annotate *x, itg_id node)
 {
     const itg_node *n = &x->g->nodes[node];
@@ -219,10 +219,10 @@ static itg_status annotate_codes(annotate *x, itg_id node)
     for (int32_t i = 0; i < n->output_count; i++) {
         if (n->outputs[i] == ITG_NONE) continue;
         itg_value_note *outputs = &x->a->values[n->outputs[i]];
-        for (int32_t v = 0; v < outputs->version_count; v++) {
-            if (!outputs->versions[v].is_float) continue;
-            outputs->versions[v].dequant = scale;
-            outputs->versions[v].dequant_count = 1;
+        for (int32_t v = 0; v < outputs->encoding_count; v++) {
+            if (!outputs->encodings[v].is_float) continue;
+            outputs->encodings[v].dequant = scale;
+            outputs->encodings[v].dequant_count = 1;
         }
     }
     return ITG_OK;

@@ -242,25 +242,25 @@ static float joined_unit(const mac *m, int64_t c)
     return (float)itg_ldexp((double)unit, join_shift(m, c));
 }
 
-static itg_status derive(const mac *m, int64_t c, const itg_version *version, int64_t bound,
+static itg_status derive(const mac *m, int64_t c, const itg_encoding *encoding, int64_t bound,
                          itg_requant *out)
 {
     double sx = (double)m->xq.scale[0], sw = (double)channel_scale(m, c),
-           sy = (double)version->q.scale[0];
-    float ratio = joined_unit(m, c) / version->q.scale[0];
+           sy = (double)encoding->q.scale[0];
+    float ratio = joined_unit(m, c) / encoding->q.scale[0];
     return itg_requant_derive(&m->x->hw->requants[m->spec->requant].spec,
                               itg_ldexp(sx * sw / sy, join_shift(m, c)), ratio, bound, out);
 }
 
-/* Whether the channel's products fit the accumulator and every version can requantize its sums. */
+/* Whether the channel's products fit the accumulator and every encoding can requantize its sums. */
 static bool ratio_is_legal(const mac *m, int64_t c, const itg_value_note *outputs)
 {
     if (m->spec->split.allowed && !products_fit(m, c)) return false;
     int64_t bound = needs_bound(m) ? accumulator_bound(m, c) : 0;
-    for (int32_t v = 0; v < outputs->version_count; v++) {
+    for (int32_t v = 0; v < outputs->encoding_count; v++) {
         itg_requant ignored;
-        if (!outputs->versions[v].is_float &&
-            derive(m, c, &outputs->versions[v], bound, &ignored) != ITG_OK)
+        if (!outputs->encodings[v].is_float &&
+            derive(m, c, &outputs->encodings[v], bound, &ignored) != ITG_OK)
             return false;
     }
     return true;
@@ -352,16 +352,16 @@ static itg_status split_sums(mac *m, const itg_node_note *note)
     return annotate_split(m->x, m->node, &sum, bound);
 }
 
-static itg_status set_version(mac *m, itg_version *version, itg_id activation)
+static itg_status set_encoding(mac *m, itg_encoding *encoding, itg_id activation)
 {
     int32_t count = m->joined_bound ? (int32_t)m->channels : m->wq.scale_count;
-    if (version->is_float) {
+    if (encoding->is_float) {
         float *dequant = itg_arena_array(m->x->a->arena, (size_t)count, sizeof *dequant);
         if (!dequant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
         for (int32_t c = 0; c < count; c++)
             dequant[c] = joined_unit(m, c);
-        version->dequant = dequant;
-        version->dequant_count = count;
+        encoding->dequant = dequant;
+        encoding->dequant_count = count;
         return ITG_OK;
     }
     if (needs_bound(m)) count = (int32_t)m->channels; /* the pre-shift is each channel's own */
@@ -369,13 +369,13 @@ static itg_status set_version(mac *m, itg_version *version, itg_id activation)
     if (!requant) return itg_fail(m->x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t c = 0; c < count; c++) {
         itg_status status =
-            derive(m, c, version, needs_bound(m) ? accumulator_bound(m, c) : 0, &requant[c]);
+            derive(m, c, encoding, needs_bound(m) ? accumulator_bound(m, c) : 0, &requant[c]);
         if (status != ITG_OK)
             return annotate_fail(m->x, m->node, status, "requantization cannot hold the ratio");
     }
-    version->requant = requant;
-    version->requant_count = count;
-    annotate_clamp(m->x->g, activation, version);
+    encoding->requant = requant;
+    encoding->requant_count = count;
+    annotate_clamp(m->x->g, activation, encoding);
     return ITG_OK;
 }
 
@@ -389,20 +389,22 @@ static itg_status quantize_mac(mac *m, itg_node_note *note, itg_value_note *outp
     if (status == ITG_OK) status = settle_codes(m, &m->x->s->edges[weight_edge]);
     if (status == ITG_OK) status = set_bias(m, note);
     if (status == ITG_OK) status = split_sums(m, note);
-    for (int32_t v = 0; v < outputs->version_count && status == ITG_OK; v++)
-        status = set_version(m, &outputs->versions[v], note->activation);
+    for (int32_t v = 0; v < outputs->encoding_count && status == ITG_OK; v++)
+        status = set_encoding(m, &outputs->encodings[v], note->activation);
     if (status != ITG_OK) return status;
-    itg_version weights = {.q = m->wq, .constant = m->codes};
-    return annotate_add_version(m->x, m->x->g->nodes[m->node].inputs[1], &weights,
-                                &m->x->a->edges[weight_edge].version);
+    itg_encoding weights = {.q = m->wq, .constant = m->codes};
+    return annotate_add_encoding(m->x, m->x->g->nodes[m->node].inputs[1], &weights,
+                                 &m->x->a->edges[weight_edge].encoding);
 }
 
 itg_status annotate_mac(annotate *x, itg_id node)
 {
     itg_node_note *note = &x->a->nodes[node];
-    mac m = {
-        .x = x, .node = node, .spec = x->spec[node], .xq = itg_annotated_version(x->a, node, 0)->q};
+    mac m = {.x = x,
+             .node = node,
+             .spec = x->spec[node],
+             .xq = itg_annotated_encoding(x->a, node, 0)->q};
     itg_status status = quantize_mac(&m, note, &x->a->values[note->out_value]);
-    itg_cache_release(x->a->cache, m.codes); /* the version holds them itself */
+    itg_cache_release(x->a->cache, m.codes); /* the encoding holds them itself */
     return status;
 }

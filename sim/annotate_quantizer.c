@@ -96,18 +96,18 @@ static int64_t bound_code(const itg_quantizer *q, float bound)
     return code >= (double)q->qmax ? q->qmax : (int64_t)code;
 }
 
-void annotate_clamp(const itg_graph *g, itg_id activation, itg_version *version)
+void annotate_clamp(const itg_graph *g, itg_id activation, itg_encoding *encoding)
 {
-    const itg_quantizer *q = &version->q;
-    version->clamp_lo = q->qmin;
-    version->clamp_hi = q->qmax;
+    const itg_quantizer *q = &encoding->q;
+    encoding->clamp_lo = q->qmin;
+    encoding->clamp_hi = q->qmax;
     if (activation == ITG_NONE) return;
     const itg_node *node = &g->nodes[activation];
     if (node->op == ITG_OP_RELU) {
-        version->clamp_lo = itg_clamp(q->zero_point, q->qmin, q->qmax);
+        encoding->clamp_lo = itg_clamp(q->zero_point, q->qmin, q->qmax);
     } else if (node->op == ITG_OP_CLIP) {
-        version->clamp_lo = bound_code(q, node->attrs.min);
-        version->clamp_hi = bound_code(q, node->attrs.max);
-        if (version->clamp_hi < version->clamp_lo) version->clamp_hi = version->clamp_lo;
+        encoding->clamp_lo = bound_code(q, node->attrs.min);
+        encoding->clamp_hi = bound_code(q, node->attrs.max);
+        if (encoding->clamp_hi < encoding->clamp_lo) encoding->clamp_hi = encoding->clamp_lo;
     }
 }

@@ -55,15 +55,15 @@ static const itg_quantizer *float_quantizer(const void *context, int32_t index)
 itg_backend itg_backend_float(const itg_graph *graph, itg_float_kernels kernels)
 {
     return (itg_backend){.context = graph,
-                        .input_count = graph->input_count,
-                        .output_count = graph->output_count,
-                        .first_input = first_input(graph),
-                        .block = 1,
-                        .create = kernels == ITG_FLOAT_ONEDNN ? onednn_create : float_create,
-                        .destroy = float_destroy,
-                        .run = float_run,
-                        .output = float_output,
-                        .quantizer = float_quantizer};
+                         .input_count = graph->input_count,
+                         .output_count = graph->output_count,
+                         .first_input = first_input(graph),
+                         .block = 1,
+                         .create = kernels == ITG_FLOAT_ONEDNN ? onednn_create : float_create,
+                         .destroy = float_destroy,
+                         .run = float_run,
+                         .output = float_output,
+                         .quantizer = float_quantizer};
 }
 
 /* ---- simulation ---- */
@@ -99,20 +99,21 @@ static const itg_quantizer *sim_quantizer(const void *context, int32_t index)
 {
     const itg_annotated *a = context;
     const itg_edge *edge = itg_annotated_edge(a, ITG_NONE, index);
-    return edge->kind == ITG_EDGE_QUANT ? &a->values[edge->value].versions[edge->version].q : NULL;
+    return edge->kind == ITG_EDGE_QUANT ? &a->values[edge->value].encodings[edge->encoding].q
+                                        : NULL;
 }
 
 itg_backend itg_backend_sim(const itg_annotated *annotated)
 {
     const itg_graph *g = annotated->graph;
     return (itg_backend){.context = annotated,
-                        .input_count = g->input_count,
-                        .output_count = g->output_count,
-                        .first_input = first_input(g),
-                        .block = 1,
-                        .create = sim_create,
-                        .destroy = sim_destroy,
-                        .run = sim_run,
-                        .output = sim_output,
-                        .quantizer = sim_quantizer};
+                         .input_count = g->input_count,
+                         .output_count = g->output_count,
+                         .first_input = first_input(g),
+                         .block = 1,
+                         .create = sim_create,
+                         .destroy = sim_destroy,
+                         .run = sim_run,
+                         .output = sim_output,
+                         .quantizer = sim_quantizer};
 }

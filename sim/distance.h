@@ -16,9 +16,9 @@
 typedef struct itg_reference {
     int64_t samples, elements; /* elements: of one sample; 0: empty */
     int32_t output_count;
-    double *power;     /* [output_count]: what the distances of an output are a share of */
-    float *values;     /* NULL: they are more than ITG_MAX_REFERENCE_BYTES, and backend computes them
-                          again */
+    double *power; /* [output_count]: what the distances of an output are a share of */
+    float *values; /* NULL: they are more than ITG_MAX_REFERENCE_BYTES, and backend computes them
+                      again */
     itg_backend backend; /* that gave them; what it runs must outlive the reference */
 } itg_reference;
 void itg_reference_deinit(itg_reference *reference);

@@ -144,12 +144,12 @@ static itg_edge_report report_of(const itg_annotated *a, int32_t e, const edge_s
 {
     const itg_edge *edge = &a->edges[e];
     double n = (double)s->elements;
-    const itg_version *version = &a->values[edge->value].versions[edge->version];
+    const itg_encoding *encoding = &a->values[edge->value].encodings[edge->encoding];
     itg_edge_report r = {.value = a->graph->values[edge->value].name,
                          .node = edge->node == ITG_NONE ? NULL : a->graph->nodes[edge->node].name,
                          .slot = edge->slot,
                          .index = e,
-                         .bits = version->is_float ? 32 : version->q.bits,
+                         .bits = encoding->is_float ? 32 : encoding->q.bits,
                          .float_min = s->float_min,
                          .float_max = s->float_max,
                          .float_mean = s->float_sum / n,

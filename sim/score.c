@@ -39,7 +39,7 @@ static double average_weight_bits(const itg_annotated *a)
             !itg_graph_is_constant(a->graph, edge->value) ||
             !itg_shape_elements(&a->graph->values[edge->value].shape, &count))
             continue;
-        bits += (double)count * (double)a->values[edge->value].versions[edge->version].q.bits;
+        bits += (double)count * (double)a->values[edge->value].encodings[edge->encoding].q.bits;
         elements += (double)count;
     }
     return elements > 0 ? bits / elements : 0;

@@ -47,7 +47,7 @@ static binary operands(const itg_sim *s, itg_id n)
     for (int i = 0; i < 2; i++) {
         b.shape[i] = sim_shape(s, node->inputs[i]);
         b.codes[i] = sim_input_codes(s, n, i);
-        b.q[i] = &sim_input_version(s, n, i)->q;
+        b.q[i] = &sim_input_encoding(s, n, i)->q;
     }
     b.first = first_operand(&b);
     return b;
@@ -82,7 +82,7 @@ static float f32_result(const itg_node *node, const binary *b, int64_t e)
     return node->op == ITG_OP_SUB ? x - y : x + y;
 }
 
-/* Constants of one version; those of the operator alone are used. */
+/* Constants of one encoding; those of the operator alone are used. */
 typedef struct f32_constants {
     itg_f32_add add;
     itg_f32_mul mul;
@@ -111,8 +111,8 @@ static int64_t f32_code(const itg_node *node, const binary *b, const f32_constan
                              INT32_MAX);
 }
 
-static void f32_version(itg_sim *s, itg_id n, const binary *b, const itg_version *v,
-                        sim_buffer *out)
+static void f32_encoding(itg_sim *s, itg_id n, const binary *b, const itg_encoding *v,
+                         sim_buffer *out)
 {
     const itg_node *node = &s->a->graph->nodes[n];
     itg_id activation = s->a->nodes[n].activation;
@@ -133,10 +133,10 @@ static void f32_binary(itg_sim *s, itg_id n, const binary *b)
 {
     itg_id value = s->a->nodes[n].out_value;
     const itg_value_note *note = &s->a->values[value];
-    for (int32_t i = 0; i < note->version_count; i++) {
+    for (int32_t i = 0; i < note->encoding_count; i++) {
         sim_buffer *out = &s->values[value].buffers[i];
         out->events = (itg_edge_events){.elements = s->values[value].elements};
-        f32_version(s, n, b, &note->versions[i], out);
+        f32_encoding(s, n, b, &note->encodings[i], out);
     }
 }
 
@@ -156,7 +156,7 @@ void sim_binary(itg_sim *s, itg_id n)
 void sim_activation(itg_sim *s, itg_id n)
 {
     const double *x = sim_input_codes(s, n, 0);
-    int32_t zero = sim_input_version(s, n, 0)->q.zero_point;
+    int32_t zero = sim_input_encoding(s, n, 0)->q.zero_point;
     for (int64_t k = 0; k < s->values[s->a->nodes[n].out_value].elements; k++)
         s->acc[k] = sim_fit(s, &s->a->nodes[n], (int64_t)x[k] - zero);
     sim_epilogue(s, n, 1, NULL);
@@ -175,26 +175,26 @@ static float *function_table(const itg_node *node, const itg_quantizer *q)
 itg_status sim_lut(itg_sim *s, itg_id n, itg_error *err)
 {
     const itg_node *node = &s->a->graph->nodes[n];
-    const itg_quantizer *q = &sim_input_version(s, n, 0)->q;
+    const itg_quantizer *q = &sim_input_encoding(s, n, 0)->q;
     const double *x = sim_input_codes(s, n, 0);
     itg_id v = node->outputs[0];
     const itg_value_note *note = &s->a->values[v];
     float *table = function_table(node, q);
     if (!table) return itg_fail(err, ITG_NO_MEMORY, "no memory for a table of '%s'", node->name);
-    for (int32_t i = 0; i < note->version_count; i++) {
-        const itg_version *version = &note->versions[i];
+    for (int32_t i = 0; i < note->encoding_count; i++) {
+        const itg_encoding *encoding = &note->encodings[i];
         sim_buffer *b = &s->values[v].buffers[i];
         b->events = (itg_edge_events){.elements = s->values[v].elements};
         for (int64_t k = 0; k < s->values[v].elements; k++) {
             float y = table[(int64_t)x[k] - q->qmin];
-            if (version->is_float) {
+            if (encoding->is_float) {
                 b->real[k] = y;
                 continue;
             }
-            int64_t wide = itg_quantize_f32(y, version->q.scale[0], version->q.zero_point,
+            int64_t wide = itg_quantize_f32(y, encoding->q.scale[0], encoding->q.zero_point,
                                             INT32_MIN, INT32_MAX);
-            b->events.saturated += wide < version->q.qmin || wide > version->q.qmax;
-            b->codes[k] = (double)itg_clamp(wide, version->q.qmin, version->q.qmax);
+            b->events.saturated += wide < encoding->q.qmin || wide > encoding->q.qmax;
+            b->codes[k] = (double)itg_clamp(wide, encoding->q.qmin, encoding->q.qmax);
         }
     }
     free(table);

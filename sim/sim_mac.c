@@ -182,7 +182,8 @@ static void run_group(itg_sim *s, itg_id n, int64_t g, const double *x, int64_t 
     const itg_node *node = &s->a->graph->nodes[n];
     const itg_shape *in = sim_shape(s, node->inputs[0]), *w = sim_shape(s, node->inputs[1]),
                     *out = sim_shape(s, node->outputs[0]);
-    const itg_quantizer *xq = &sim_input_version(s, n, 0)->q, *wq = &sim_input_version(s, n, 1)->q;
+    const itg_quantizer *xq = &sim_input_encoding(s, n, 0)->q,
+                        *wq = &sim_input_encoding(s, n, 1)->q;
     bool flat = in->rank == 3; /* 1-D: height 1 */
     int64_t positions = (flat ? 1 : out->dims[2]) * out->dims[out->rank - 1];
     int64_t rows = w->dims[0] / node->attrs.group;
@@ -288,7 +289,8 @@ static void run_matmul(itg_sim *s, itg_id n)
     const itg_node *node = &s->a->graph->nodes[n];
     const itg_shape *as = sim_shape(s, node->inputs[0]), *bs = sim_shape(s, node->inputs[1]),
                     *out = sim_shape(s, node->outputs[0]);
-    const itg_quantizer *aq = &sim_input_version(s, n, 0)->q, *bq = &sim_input_version(s, n, 1)->q;
+    const itg_quantizer *aq = &sim_input_encoding(s, n, 0)->q,
+                        *bq = &sim_input_encoding(s, n, 1)->q;
     bool gemm = node->op == ITG_OP_GEMM;
     int64_t depth = as->dims[as->rank - 1], columns = gemm ? bs->dims[0] : bs->dims[bs->rank - 1];
     int64_t rows = as->rank >= 2 ? as->dims[as->rank - 2] : 1,

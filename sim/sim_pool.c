@@ -80,7 +80,7 @@ void sim_max_pool(itg_sim *s, itg_id n)
 static void store_mean(itg_sim *s, itg_id n, int64_t i, int64_t sum, int64_t count, bool clipped)
 {
     const itg_node_note *note = &s->a->nodes[n];
-    const itg_quantizer *q = &sim_input_version(s, n, 0)->q;
+    const itg_quantizer *q = &sim_input_encoding(s, n, 0)->q;
     if (count < 1) count = 1;
     s->count[i] = (int32_t)count;
     if (note->form == ITG_FORM_KEEP)
@@ -129,14 +129,14 @@ void sim_mean(itg_sim *s, itg_id n)
     const itg_node *node = &s->a->graph->nodes[n];
     /* The keep form averages raw codes; the others sum distances from the zero point. */
     int64_t zero =
-        s->a->nodes[n].form == ITG_FORM_KEEP ? 0 : sim_input_version(s, n, 0)->q.zero_point;
+        s->a->nodes[n].form == ITG_FORM_KEEP ? 0 : sim_input_encoding(s, n, 0)->q.zero_point;
     if (node->op == ITG_OP_REDUCE_MEAN) {
         reduce_mean(s, n, zero);
         return;
     }
     itg_attrs whole;
     pool p = make_pool(s, n, &whole);
-    int64_t padding = sim_input_version(s, n, 0)->q.zero_point - zero;
+    int64_t padding = sim_input_encoding(s, n, 0)->q.zero_point - zero;
     int64_t i = 0;
     for (int64_t c = 0; c < p.channels; c++) {
         for (int64_t y = 0; y < p.out_height; y++) {
@@ -175,7 +175,7 @@ static float window_mean_f32(const pool *p, const itg_quantizer *q, int64_t c, i
     return sum / (float)(count < 1 ? 1 : count);
 }
 
-static void store_f32(itg_sim *s, itg_id n, const itg_version *v, sim_buffer *out, int64_t i,
+static void store_f32(itg_sim *s, itg_id n, const itg_encoding *v, sim_buffer *out, int64_t i,
                       float mean)
 {
     itg_id activation = s->a->nodes[n].activation;
@@ -193,17 +193,17 @@ void sim_mean_f32(itg_sim *s, itg_id n)
 {
     itg_attrs whole;
     pool p = make_pool(s, n, &whole);
-    const itg_quantizer *q = &sim_input_version(s, n, 0)->q;
+    const itg_quantizer *q = &sim_input_encoding(s, n, 0)->q;
     itg_id value = s->a->nodes[n].out_value;
     const itg_value_note *note = &s->a->values[value];
     int64_t plane = p.out_height * p.out_width;
-    for (int32_t k = 0; k < note->version_count; k++)
+    for (int32_t k = 0; k < note->encoding_count; k++)
         s->values[value].buffers[k].events =
             (itg_edge_events){.elements = s->values[value].elements};
     for (int64_t i = 0; i < p.channels * plane; i++) {
         float mean = window_mean_f32(&p, q, i / plane, i % plane / p.out_width, i % p.out_width);
-        for (int32_t k = 0; k < note->version_count; k++)
-            store_f32(s, n, &note->versions[k], &s->values[value].buffers[k], i, mean);
+        for (int32_t k = 0; k < note->encoding_count; k++)
+            store_f32(s, n, &note->encodings[k], &s->values[value].buffers[k], i, mean);
     }
 }
 

@@ -9,15 +9,15 @@ const itg_shape *sim_shape(const itg_sim *s, itg_id value)
     return &s->a->graph->values[value].shape;
 }
 
-const itg_version *sim_input_version(const itg_sim *s, itg_id node, int32_t slot)
+const itg_encoding *sim_input_encoding(const itg_sim *s, itg_id node, int32_t slot)
 {
-    return itg_annotated_version(s->a, node, slot);
+    return itg_annotated_encoding(s->a, node, slot);
 }
 
 const double *sim_input_codes(const itg_sim *s, itg_id node, int32_t slot)
 {
     const itg_edge *edge = itg_annotated_edge(s->a, node, slot);
-    return s->values[edge->value].buffers[edge->version].codes;
+    return s->values[edge->value].buffers[edge->encoding].codes;
 }
 
 int64_t sim_fit(itg_sim *s, const itg_node_note *note, int64_t sum)
@@ -46,16 +46,17 @@ static itg_status allocate_value(itg_sim *s, itg_id v, itg_error *err)
     if (!itg_shape_elements(&value->shape, &out->elements))
         return itg_fail(err, ITG_LIMIT, "value '%s' is too large", value->name);
     size_t n = (size_t)out->elements;
-    out->buffers = itg_arena_array(s->arena, (size_t)note->version_count + 1, sizeof *out->buffers);
+    out->buffers =
+        itg_arena_array(s->arena, (size_t)note->encoding_count + 1, sizeof *out->buffers);
     bool ok = out->buffers != NULL;
     if (has_native(s->a, v)) {
         out->native = value->data ? (void *)(uintptr_t)value->data
                                   : itg_arena_array(s->arena, n + 1, itg_dtype_size(value->dtype));
         ok = ok && out->native;
     }
-    for (int32_t i = 0; ok && i < note->version_count; i++) {
+    for (int32_t i = 0; ok && i < note->encoding_count; i++) {
         sim_buffer *b = &out->buffers[i];
-        if (!note->versions[i].is_float)
+        if (!note->encodings[i].is_float)
             ok = (b->codes = itg_arena_array(s->arena, n + 1, sizeof *b->codes)) != NULL;
         else if (out->native)
             b->real = value->dtype == ITG_F32 ? out->native : NULL;
@@ -65,17 +66,17 @@ static itg_status allocate_value(itg_sim *s, itg_id v, itg_error *err)
     return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for value '%s'", value->name);
 }
 
-/* Native floats into every integer version: graph inputs, outputs of float nodes. */
+/* Native floats into every integer encoding: graph inputs, outputs of float nodes. */
 static void quantize_native(itg_sim *s, itg_id v)
 {
     const itg_value *value = &s->a->graph->values[v];
     const itg_value_note *note = &s->a->values[v];
     const float *x = s->values[v].native;
     if (value->dtype != ITG_F32) return;
-    for (int32_t i = 0; i < note->version_count; i++) {
-        const itg_quantizer *q = &note->versions[i].q;
+    for (int32_t i = 0; i < note->encoding_count; i++) {
+        const itg_quantizer *q = &note->encodings[i].q;
         sim_buffer *b = &s->values[v].buffers[i];
-        if (note->versions[i].is_float) continue;
+        if (note->encodings[i].is_float) continue;
         b->events = (itg_edge_events){.elements = s->values[v].elements};
         for (int64_t k = 0; k < s->values[v].elements; k++) {
             int64_t wide = itg_quantize_f32(x[k], q->scale[0], q->zero_point, INT32_MIN, INT32_MAX);
@@ -89,11 +90,11 @@ static void quantize_native(itg_sim *s, itg_id v)
 static void load_codes(itg_sim *s, itg_id v)
 {
     const itg_value_note *note = &s->a->values[v];
-    for (int32_t i = 0; i < note->version_count; i++) {
-        const itg_version *version = &note->versions[i];
+    for (int32_t i = 0; i < note->encoding_count; i++) {
+        const itg_encoding *encoding = &note->encodings[i];
         double *codes = s->values[v].buffers[i].codes;
-        for (int64_t k = 0; !version->is_float && k < s->values[v].elements; k++)
-            codes[k] = (double)itg_load(version->q.storage, version->constant->codes, k);
+        for (int64_t k = 0; !encoding->is_float && k < s->values[v].elements; k++)
+            codes[k] = (double)itg_load(encoding->q.storage, encoding->constant->codes, k);
     }
 }
 
@@ -173,9 +174,9 @@ static itg_id activation_of(const itg_sim *s, itg_id node)
 }
 
 /* A code outside the quantizer's range that the activation would not have clipped anyway. */
-bool sim_saturates(const itg_sim *s, itg_id activation, const itg_version *version, int64_t wide)
+bool sim_saturates(const itg_sim *s, itg_id activation, const itg_encoding *encoding, int64_t wide)
 {
-    const itg_quantizer *q = &version->q;
+    const itg_quantizer *q = &encoding->q;
     if (wide >= q->qmin && wide <= q->qmax) return false;
     if (activation == ITG_NONE) return true;
     const itg_node *node = &s->a->graph->nodes[activation];
@@ -192,25 +193,25 @@ void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts
     itg_id v = s->a->nodes[node].out_value;
     const itg_value_note *note = &s->a->values[v];
     int64_t n = s->values[v].elements;
-    for (int32_t i = 0; i < note->version_count; i++) {
-        const itg_version *version = &note->versions[i];
+    for (int32_t i = 0; i < note->encoding_count; i++) {
+        const itg_encoding *encoding = &note->encodings[i];
         sim_buffer *b = &s->values[v].buffers[i];
-        int32_t channels = version->is_float ? version->dequant_count : version->requant_count;
+        int32_t channels = encoding->is_float ? encoding->dequant_count : encoding->requant_count;
         b->events = (itg_edge_events){.elements = n, .overflowed = s->overflowed};
         for (int64_t k = 0; k < n; k++) {
             int64_t c = channels == 1 ? 0 : counts ? counts[k] - 1 : (k / stride) % channels;
-            if (version->is_float) {
-                b->real[k] =
-                    sim_activate(s, activation_of(s, node), (float)s->acc[k] * version->dequant[c]);
+            if (encoding->is_float) {
+                b->real[k] = sim_activate(s, activation_of(s, node),
+                                          (float)s->acc[k] * encoding->dequant[c]);
                 continue;
             }
-            int64_t wide = itg_requant_apply(&version->requant[c], s->acc[k]);
+            int64_t wide = itg_requant_apply(&encoding->requant[c], s->acc[k]);
             wide = wide > INT64_MAX / 2   ? INT64_MAX / 2
                    : wide < INT64_MIN / 2 ? INT64_MIN / 2
                                           : wide;
-            wide += version->q.zero_point;
-            b->events.saturated += sim_saturates(s, activation_of(s, node), version, wide);
-            b->codes[k] = (double)itg_clamp(wide, version->clamp_lo, version->clamp_hi);
+            wide += encoding->q.zero_point;
+            b->events.saturated += sim_saturates(s, activation_of(s, node), encoding, wide);
+            b->codes[k] = (double)itg_clamp(wide, encoding->clamp_lo, encoding->clamp_hi);
         }
     }
 }
@@ -231,7 +232,7 @@ static itg_status run_float(itg_sim *s, itg_id n, itg_error *err)
         if (v == ITG_NONE) continue;
         all[i] = (itg_tensor){g->values[v].dtype, g->values[v].shape, s->values[v].native};
         if (i >= node->input_count || s->values[v].native) continue;
-        all[i].data = s->values[v].buffers[itg_annotated_edge(s->a, n, i)->version].real;
+        all[i].data = s->values[v].buffers[itg_annotated_edge(s->a, n, i)->encoding].real;
     }
     itg_status status = itg_float_eval(node->op, &node->attrs, all, node->input_count,
                                        all + node->input_count, node->output_count, err);
@@ -241,24 +242,24 @@ static itg_status run_float(itg_sim *s, itg_id n, itg_error *err)
     return status;
 }
 
-/* A keep node's outputs have exactly one integer version each: annotate sees to it. */
+/* A keep node's outputs have exactly one integer encoding each: annotate sees to it. */
 static double *kept_codes(itg_sim *s, itg_id v)
 {
     const itg_value_note *note = &s->a->values[v];
     int32_t i = 0;
-    while (note->versions[i].is_float)
+    while (note->encodings[i].is_float)
         i++;
     return s->values[v].buffers[i].codes;
 }
 
-/* Float versions of values whose codes pass unchanged. */
+/* Float encodings of values whose codes pass unchanged. */
 static void dequantize_kept(itg_sim *s, itg_id v, const itg_quantizer *q, const double *codes)
 {
     const itg_value_note *note = &s->a->values[v];
-    for (int32_t i = 0; i < note->version_count; i++) {
+    for (int32_t i = 0; i < note->encoding_count; i++) {
         sim_buffer *b = &s->values[v].buffers[i];
         b->events = (itg_edge_events){.elements = s->values[v].elements};
-        for (int64_t k = 0; note->versions[i].is_float && k < s->values[v].elements; k++)
+        for (int64_t k = 0; note->encodings[i].is_float && k < s->values[v].elements; k++)
             b->real[k] = itg_dequantize_f32((int64_t)codes[k], q->scale[0], q->zero_point);
     }
 }
@@ -267,7 +268,7 @@ static itg_status run_movement(itg_sim *s, itg_id n, itg_error *err)
 {
     const itg_graph *g = s->a->graph;
     const itg_node *node = &g->nodes[n];
-    const itg_quantizer *q = &sim_input_version(s, n, 0)->q;
+    const itg_quantizer *q = &sim_input_encoding(s, n, 0)->q;
     int32_t total = node->input_count + node->output_count;
     itg_tensor *all = calloc((size_t)total, sizeof *all);
     double fill = q->zero_point;
@@ -278,7 +279,7 @@ static itg_status run_movement(itg_sim *s, itg_id n, itg_error *err)
         bool codes = edge->kind == ITG_EDGE_QUANT;
         all[i] = (itg_tensor){codes ? ITG_F64 : g->values[edge->value].dtype,
                               g->values[edge->value].shape,
-                              codes ? (void *)s->values[edge->value].buffers[edge->version].codes
+                              codes ? (void *)s->values[edge->value].buffers[edge->encoding].codes
                                     : s->values[edge->value].native};
     }
     for (int32_t i = 0; i < node->output_count; i++) {
@@ -310,7 +311,7 @@ static itg_status run_keep(itg_sim *s, itg_id n, itg_error *err)
     double *codes = kept_codes(s, node->outputs[0]);
     for (int64_t k = 0; k < s->values[node->outputs[0]].elements; k++)
         codes[k] = (double)s->acc[k];
-    dequantize_kept(s, node->outputs[0], &sim_input_version(s, n, 0)->q, codes);
+    dequantize_kept(s, node->outputs[0], &sim_input_encoding(s, n, 0)->q, codes);
     return ITG_OK;
 }
 
@@ -351,8 +352,8 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
 static void pack_output(itg_sim *s, int32_t index)
 {
     const itg_edge *edge = itg_annotated_edge(s->a, ITG_NONE, index);
-    const itg_quantizer *q = &s->a->values[edge->value].versions[edge->version].q;
-    const double *codes = s->values[edge->value].buffers[edge->version].codes;
+    const itg_quantizer *q = &s->a->values[edge->value].encodings[edge->encoding].q;
+    const double *codes = s->values[edge->value].buffers[edge->encoding].codes;
     int64_t n = s->values[edge->value].elements;
     if (edge->kind != ITG_EDGE_QUANT) return;
     for (int64_t k = 0; k < n; k++) {
@@ -397,14 +398,14 @@ itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer
 {
     const itg_edge *edge = itg_annotated_edge(sim->a, ITG_NONE, index);
     const itg_value *value = &sim->a->graph->values[edge->value];
-    const itg_version *version = &sim->a->values[edge->value].versions[edge->version];
+    const itg_encoding *encoding = &sim->a->values[edge->value].encodings[edge->encoding];
     bool quantized = edge->kind == ITG_EDGE_QUANT;
-    itg_tensor out = {quantized ? version->q.storage : value->dtype, value->shape,
+    itg_tensor out = {quantized ? encoding->q.storage : value->dtype, value->shape,
                       sim->packed[index]};
     const sim_value *held = &sim->values[edge->value];
     if (!quantized)
-        out.data = held->native ? held->native : (void *)held->buffers[edge->version].real;
-    if (q) *q = quantized ? &version->q : NULL;
+        out.data = held->native ? held->native : (void *)held->buffers[edge->encoding].real;
+    if (q) *q = quantized ? &encoding->q : NULL;
     return out;
 }
 
@@ -420,24 +421,24 @@ bool itg_sim_edge(const itg_sim *sim, int32_t index, float *values, itg_edge_eve
     const itg_edge *edge = &sim->a->edges[index];
     if (edge->kind == ITG_EDGE_FUSED || sim->a->graph->values[edge->value].dtype != ITG_F32)
         return false;
-    const itg_version *version = &sim->a->values[edge->value].versions[edge->version];
+    const itg_encoding *encoding = &sim->a->values[edge->value].encodings[edge->encoding];
     const sim_value *value = &sim->values[edge->value];
-    const sim_buffer *b = &value->buffers[edge->version];
+    const sim_buffer *b = &value->buffers[edge->encoding];
     int64_t inner = 1;
-    for (int32_t d = version->q.axis + 1;
-         !version->is_float && version->q.axis >= 0 && d < sim_shape(sim, edge->value)->rank; d++)
+    for (int32_t d = encoding->q.axis + 1;
+         !encoding->is_float && encoding->q.axis >= 0 && d < sim_shape(sim, edge->value)->rank; d++)
         inner *= sim_shape(sim, edge->value)->dims[d];
     *events = b->events;
-    if (version->constant) *events = (itg_edge_events){.elements = value->elements};
+    if (encoding->constant) *events = (itg_edge_events){.elements = value->elements};
     for (int64_t k = 0; k < value->elements; k++) {
-        const itg_quantizer *q = &version->q;
-        if (version->is_float) {
+        const itg_quantizer *q = &encoding->q;
+        if (encoding->is_float) {
             values[k] = b->real[k];
             continue;
         }
         float scale = q->scale[q->scale_count == 1 ? 0 : (k / inner) % q->scale_count];
         values[k] = itg_dequantize_f32((int64_t)b->codes[k], scale, q->zero_point);
-        if (version->constant)
+        if (encoding->constant)
             events->saturated += leaves(q, scale, ((const float *)value->native)[k]);
     }
     return true;

@@ -6,10 +6,10 @@
 #include "kernels/requant.h"
 #include "sim/sim.h"
 
-/* One version of one value. */
+/* One encoding of one value. */
 typedef struct sim_buffer {
-    double *codes; /* integer versions */
-    float *real;   /* float versions of f32 values; may alias the value's native */
+    double *codes; /* integer encodings */
+    float *real;   /* float encodings of f32 values; may alias the value's native */
     itg_edge_events events;
 } sim_buffer;
 
@@ -17,7 +17,7 @@ typedef struct sim_value {
     int64_t elements;
     void *native; /* graph inputs, constants, outputs of float nodes: raw elements of the value's
                      dtype */
-    sim_buffer *buffers; /* [version_count] */
+    sim_buffer *buffers; /* [encoding_count] */
 } sim_value;
 
 struct itg_sim {
@@ -31,15 +31,15 @@ struct itg_sim {
     int64_t overflowed; /* of the node that runs */
 };
 
-const itg_version *sim_input_version(const itg_sim *s, itg_id node, int32_t slot);
+const itg_encoding *sim_input_encoding(const itg_sim *s, itg_id node, int32_t slot);
 const double *sim_input_codes(const itg_sim *s, itg_id node, int32_t slot);
 const itg_shape *sim_shape(const itg_sim *s, itg_id value);
-/* Epilogue of a node over s->acc: every version of its out_value. channel = (i / stride) %
+/* Epilogue of a node over s->acc: every encoding of its out_value. channel = (i / stride) %
  * requant_count; or, with counts, counts[i] - 1. */
 void sim_epilogue(itg_sim *s, itg_id node, int64_t stride, const int32_t *counts);
 /* Whether the quantizer's range, not the activation (ITG_NONE: none), clips this code. */
-bool sim_saturates(const itg_sim *s, itg_id activation, const itg_version *version, int64_t wide);
-/* A float version's value after the activation (ITG_NONE: none). */
+bool sim_saturates(const itg_sim *s, itg_id activation, const itg_encoding *encoding, int64_t wide);
+/* A float encoding's value after the activation (ITG_NONE: none). */
 float sim_activate(const itg_sim *s, itg_id activation, float v);
 /* An exact sum fitted to the node's accumulator; counts overflows. */
 int64_t sim_fit(itg_sim *s, const itg_node_note *note, int64_t sum);
@@ -50,7 +50,7 @@ void sim_binary(itg_sim *s, itg_id node);     /* Add, Sub, Mul in every form */
 void sim_activation(itg_sim *s, itg_id node); /* Relu, Clip */
 itg_status sim_lut(itg_sim *s, itg_id node, itg_error *err);
 void sim_mean(itg_sim *s, itg_id node);  /* average pools and ReduceMean, rescale and keep */
-void sim_mean_f32(itg_sim *s, itg_id n); /* AveragePool in float32, its versions too */
+void sim_mean_f32(itg_sim *s, itg_id n); /* AveragePool in float32, its encodings too */
 void sim_max_pool(itg_sim *s, itg_id node);
 void sim_arg_max(itg_sim *s, itg_id node);
 #endif

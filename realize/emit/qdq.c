@@ -1,5 +1,5 @@
 /* Annotated graph -> QDQ model. One pass in the graph's order: each node's operator on float
- * tensors, and QuantizeLinear behind it for every version of its output. */
+ * tensors, and QuantizeLinear behind it for every encoding of its output. */
 #include "realize/emit/qdq.h"
 #include <string.h>
 
@@ -91,7 +91,7 @@ itg_shape itg_qdq_shape(const itg_qdq *q, itg_id value)
 /* ---- setting up ---- */
 
 /* What a version needs of the opset; constants of 4 bits are stored so. */
-static int64_t version_opset(const itg_version *v, bool constant)
+static int64_t encoding_opset(const itg_encoding *v, bool constant)
 {
     if (v->is_float) return MIN_OPSET;
     size_t bytes = itg_dtype_size(itg_qdq_dtype(&v->q));
@@ -103,9 +103,9 @@ static void find_opset(itg_qdq *q)
 {
     q->opset = MIN_OPSET;
     for (itg_id v = 0; v < q->g->value_count; v++)
-        for (int32_t i = 0; i < q->a->values[v].version_count; i++) {
+        for (int32_t i = 0; i < q->a->values[v].encoding_count; i++) {
             bool constant = itg_graph_is_constant(q->g, v);
-            int64_t needs = version_opset(&q->a->values[v].versions[i], constant);
+            int64_t needs = encoding_opset(&q->a->values[v].encodings[i], constant);
             if (needs > q->opset) q->opset = needs;
         }
     for (itg_id n = 0; n < q->g->node_count; n++) {
@@ -122,7 +122,7 @@ static void allocate(itg_qdq *q)
     q->shown = itg_qdq_alloc(q, q->g->value_count, sizeof *q->shown);
     q->batch_axis = itg_qdq_alloc(q, q->g->value_count, sizeof *q->batch_axis);
     for (itg_id v = 0; v < q->g->value_count && itg_qdq_ok(q); v++) {
-        q->made[v] = itg_qdq_alloc(q, q->a->values[v].version_count, sizeof **q->made);
+        q->made[v] = itg_qdq_alloc(q, q->a->values[v].encoding_count, sizeof **q->made);
         q->shown[v] = ITG_NONE;
     }
 }
@@ -140,10 +140,10 @@ static void reserve_names(itg_qdq *q)
         if (q->g->values[v].producer == ITG_NONE || q->shown[v] != ITG_NONE)
             itg_qdq_fail(q, ITG_UNSUPPORTED, ITG_NONE,
                          "an output that is an input, a constant, or another output");
-        else if (e == NULL || e->version < 0 || e->version >= q->a->values[v].version_count)
+        else if (e == NULL || e->encoding < 0 || e->encoding >= q->a->values[v].encoding_count)
             itg_qdq_fail(q, ITG_MISMATCH, ITG_NONE, "an output that carries no tensor");
         else
-            q->shown[v] = e->version;
+            q->shown[v] = e->encoding;
     }
     if (!ok) itg_qdq_fail(q, ITG_NO_MEMORY, ITG_NONE, "no memory for names");
 }
@@ -166,9 +166,9 @@ static void write_input(itg_qdq *q, itg_id value)
     itg_shape shape = itg_qdq_shape(q, value);
     if (!itg_qdq_ok(q)) return;
     itg_onnx_writer_input(q->w, v->name, v->dtype, &shape);
-    for (int32_t i = 0; i < note->version_count; i++) {
-        const itg_quantizer *z = &note->versions[i].q;
-        if (note->versions[i].is_float)
+    for (int32_t i = 0; i < note->encoding_count; i++) {
+        const itg_quantizer *z = &note->encodings[i].q;
+        if (note->encodings[i].is_float)
             q->made[value][i].real = v->name;
         else
             itg_qdq_quantize(q, v->name, value, i, z->qmin, z->qmax, NULL);
@@ -194,10 +194,10 @@ static void write_output(itg_qdq *q, int32_t index)
 
 /* ---- nodes ---- */
 
-/* The version is the model's output as floats. */
-static bool is_output(const itg_qdq *q, itg_id value, int32_t version)
+/* The encoding is the model's output as floats. */
+static bool is_output(const itg_qdq *q, itg_id value, int32_t encoding)
 {
-    return q->shown[value] == version && q->a->values[value].versions[version].is_float;
+    return q->shown[value] == encoding && q->a->values[value].encodings[encoding].is_float;
 }
 
 /* A name for a float result: the value's own, but for that of an output, which one tensor has. */
@@ -217,7 +217,7 @@ static const char **read_inputs(itg_qdq *q, itg_id node, int32_t count)
     return inputs;
 }
 
-/* Of what all versions come from. */
+/* Of what all encodings come from. */
 static const char *whole_name(itg_qdq *q, itg_id value)
 {
     int32_t shown = q->shown[value];
@@ -225,7 +225,7 @@ static const char *whole_name(itg_qdq *q, itg_id value)
 }
 
 /* Operators that are the same on real numbers and on codes, and float nodes: one node; every
- * version comes from what it makes. */
+ * encoding comes from what it makes. */
 static void write_whole(itg_qdq *q, itg_id node)
 {
     const itg_node *n = &q->g->nodes[node];
@@ -239,9 +239,9 @@ static void write_whole(itg_qdq *q, itg_id node)
     for (int32_t i = 0; i < n->output_count && itg_qdq_ok(q); i++) {
         if (n->outputs[i] == ITG_NONE) continue;
         const itg_value_note *note = &q->a->values[n->outputs[i]];
-        for (int32_t k = 0; k < note->version_count; k++) {
-            const itg_quantizer *z = &note->versions[k].q;
-            if (note->versions[k].is_float)
+        for (int32_t k = 0; k < note->encoding_count; k++) {
+            const itg_quantizer *z = &note->encodings[k].q;
+            if (note->encodings[k].is_float)
                 q->made[n->outputs[i]][k].real = outputs[i];
             else if (keeps) /* codes that are moved stay in range */
                 itg_qdq_quantize(q, outputs[i], n->outputs[i], k, itg_dtype_min(itg_qdq_dtype(z)),
@@ -283,41 +283,42 @@ static const char *write_operator(itg_qdq *q, itg_id node, const char *bias, int
     return itg_qdq_ok(q) ? output : NULL;
 }
 
-/* One copy of a rounded operator, made for one version. A fused activation is the range of codes;
+/* One copy of a rounded operator, made for one encoding. A fused activation is the range of codes;
  * floats need it as a node. */
-static void write_version(itg_qdq *q, itg_id node, itg_id value, int32_t version, const char *bias)
+static void write_encoding(itg_qdq *q, itg_id node, itg_id value, int32_t encoding,
+                           const char *bias)
 {
     const itg_node_note *note = &q->a->nodes[node];
-    const itg_version *v = &q->a->values[value].versions[version];
+    const itg_encoding *v = &q->a->values[value].encodings[encoding];
     itg_shape shape = itg_qdq_shape(q, value);
     bool rows = itg_qdq_is_rows(q->a, node), reshaped = rows && shape.rank != 2;
     bool activated = v->is_float && note->activation != ITG_NONE;
-    bool output = is_output(q, value, version);
+    bool output = is_output(q, value, encoding);
     const char *real =
         rows ? write_rows(q, node, bias)
-             : write_operator(q, node, bias, version, real_name(q, value, output && !activated));
+             : write_operator(q, node, bias, encoding, real_name(q, value, output && !activated));
     if (!v->is_float) {
         bool lut = note->form == ITG_FORM_LUT;
-        itg_qdq_quantize(q, real, value, version, lut ? v->q.qmin : v->clamp_lo,
+        itg_qdq_quantize(q, real, value, encoding, lut ? v->q.qmin : v->clamp_lo,
                          lut ? v->q.qmax : v->clamp_hi, reshaped ? &shape : NULL);
         return;
     }
     if (reshaped) real = itg_qdq_reshape(q, real, &shape, q->g->values[value].name, "shaped");
     if (activated)
         real = itg_qdq_activation(q, note->activation, real, real_name(q, value, output));
-    q->made[value][version].real = real;
+    q->made[value][encoding].real = real;
 }
 
-/* Nodes whose result is rounded: an operator for each version, because integer kernels are chosen
+/* Nodes whose result is rounded: an operator for each encoding, because integer kernels are chosen
  * for an operator with one QuantizeLinear behind it. */
 static void write_native(itg_qdq *q, itg_id node)
 {
     const itg_node_note *note = &q->a->nodes[node];
     itg_id value = note->form == ITG_FORM_LUT ? q->g->nodes[node].outputs[0] : note->out_value;
-    int32_t count = q->a->values[value].version_count;
+    int32_t count = q->a->values[value].encoding_count;
     const char *bias = note->form == ITG_FORM_MAC && count > 0 ? itg_qdq_bias(q, node) : NULL;
     for (int32_t i = 0; i < count && itg_qdq_ok(q); i++)
-        write_version(q, node, value, i, bias);
+        write_encoding(q, node, value, i, bias);
 }
 
 static void write_node(itg_qdq *q, itg_id node)

@@ -8,10 +8,10 @@
 #include "graph/names.h"
 #include "realize/realize.h"
 
-/* Names of the tensors of one version of a value; NULL: not made yet. */
+/* Names of the tensors of one encoding of a value; NULL: not made yet. */
 typedef struct itg_qdq_tensor {
     const char *real;         /* float32, or what the value is where it is no quantized one */
-    const char *codes;        /* integers of the version's width, stored in `dtype` */
+    const char *codes;        /* integers of the encoding's width, stored in `dtype` */
     const char *scale, *zero; /* initializers, of the quantizer */
 } itg_qdq_tensor;
 
@@ -22,8 +22,8 @@ typedef struct itg_qdq {
     itg_arena *arena;      /* of names and tables */
     itg_names names;       /* of values */
     itg_names node_names;  /* of nodes */
-    itg_qdq_tensor **made; /* [value][version] */
-    int32_t *shown;        /* [value]: version that is the model's output, and has its name */
+    itg_qdq_tensor **made; /* [value][encoding] */
+    int32_t *shown;        /* [value]: encoding that is the model's output, and has its name */
     int32_t *batch_axis;   /* [value]: the dimension of the samples; ITG_NONE: none */
     bool any_batch;        /* the model takes batches of any size; else batch_axis means nothing */
     int64_t opset;
@@ -58,9 +58,9 @@ itg_shape itg_qdq_shape(const itg_qdq *q, itg_id value);
 const char *itg_qdq_float(itg_qdq *q, const char *base, const char *suffix, float value);
 
 /* ---- qdq_quantize.c ---- */
-/* Quantizes the float tensor `real` to a version, clamped to [lo, hi]. shape: of the codes; NULL:
+/* Quantizes the float tensor `real` to an encoding, clamped to [lo, hi]. shape: of the codes; NULL:
  * as real. */
-void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t version, int64_t lo,
+void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t encoding, int64_t lo,
                       int64_t hi, const itg_shape *shape);
 /* The float tensor that edge (node, slot) reads. */
 const char *itg_qdq_read(itg_qdq *q, itg_id node, int32_t slot);

@@ -11,21 +11,21 @@ struct itg_qdq_report {
     itg_qdq_note *notes;
 };
 
-static bool eight_bits(const itg_version *v)
+static bool eight_bits(const itg_encoding *v)
 {
     return v == NULL || v->is_float || itg_dtype_size(itg_qdq_dtype(&v->q)) == 1;
 }
 
-/* The first version of a node's output that is codes, or floats; NULL: none. */
-static const itg_version *output_version(const itg_annotated *a, itg_id node, bool is_float)
+/* The first encoding of a node's output that is codes, or floats; NULL: none. */
+static const itg_encoding *output_encoding(const itg_annotated *a, itg_id node, bool is_float)
 {
     const itg_node *n = &a->graph->nodes[node];
     itg_id value = a->nodes[node].out_value;
     if (a->nodes[node].form == ITG_FORM_LUT || a->nodes[node].form == ITG_FORM_KEEP)
         value = n->outputs[0];
     const itg_value_note *note = &a->values[value];
-    for (int32_t i = 0; i < note->version_count; i++)
-        if (note->versions[i].is_float == is_float) return &note->versions[i];
+    for (int32_t i = 0; i < note->encoding_count; i++)
+        if (note->encodings[i].is_float == is_float) return &note->encodings[i];
     return NULL;
 }
 
@@ -34,8 +34,9 @@ static bool wide(const itg_annotated *a, itg_id node)
     const itg_node *n = &a->graph->nodes[node];
     int32_t inputs = a->nodes[node].form == ITG_FORM_MAC ? 2 : n->input_count;
     for (int32_t i = 0; i < inputs; i++)
-        if (n->inputs[i] != ITG_NONE && !eight_bits(itg_annotated_version(a, node, i))) return true;
-    return !eight_bits(output_version(a, node, false));
+        if (n->inputs[i] != ITG_NONE && !eight_bits(itg_annotated_encoding(a, node, i)))
+            return true;
+    return !eight_bits(output_encoding(a, node, false));
 }
 
 bool itg_qdq_is_rows(const itg_annotated *a, itg_id node)
@@ -46,7 +47,7 @@ bool itg_qdq_is_rows(const itg_annotated *a, itg_id node)
            a->graph->values[n->inputs[0]].shape.rank >= 2;
 }
 
-static bool in_fixed_point(const itg_version *v)
+static bool in_fixed_point(const itg_encoding *v)
 {
     return v != NULL && v->requant_count > 0 && !v->requant[0].is_f32;
 }
@@ -104,7 +105,7 @@ static const char *mac_difference(const itg_annotated *a, itg_id node)
     if (note->split.part_count > 0)
         return "the target takes the sum apart; ONNX Runtime has one sum of 32 bits";
     if (wide(a, node)) return "no integer kernel for more than 8 bits: ONNX Runtime sums float32";
-    if (in_fixed_point(output_version(a, node, false)))
+    if (in_fixed_point(output_encoding(a, node, false)))
         return "the target requantizes in fixed point, ONNX Runtime in float32";
     for (int32_t i = 0; i < note->bias_count; i++)
         if (note->bias[i] < INT32_MIN || note->bias[i] > INT32_MAX)
@@ -113,7 +114,7 @@ static const char *mac_difference(const itg_annotated *a, itg_id node)
         !itg_qdq_is_rows(a, node))
         return "ONNX Runtime adds the bias of such a product in float32";
     if (note->acc.bits > 32) return "the target's accumulator has more than 32 bits";
-    if (note->activation != ITG_NONE && output_version(a, node, true) != NULL &&
+    if (note->activation != ITG_NONE && output_encoding(a, node, true) != NULL &&
         itg_qdq_agreement_of(a->graph->nodes[node].op)->reals == NULL)
         return "its float result, with the activation, is a float32 product in ONNX Runtime";
     return NULL;
@@ -137,7 +138,7 @@ static const char *form_difference(const itg_annotated *a, itg_id node)
     case ITG_FORM_EQUAL:
         return "the target computes in fixed point, ONNX Runtime in float32";
     case ITG_FORM_RESCALE:
-        if (!in_fixed_point(output_version(a, node, false)) && itg_op_is(n->op, ITG_IS_AVERAGE))
+        if (!in_fixed_point(output_encoding(a, node, false)) && itg_op_is(n->op, ITG_IS_AVERAGE))
             return average_difference(n);
         return "the target computes in fixed point, ONNX Runtime in float32";
     case ITG_FORM_F32:
@@ -158,7 +159,7 @@ static bool reads_wide_codes(const itg_annotated *a, itg_id node)
     for (int32_t i = 0; i < a->graph->nodes[node].input_count; i++) {
         const itg_edge *edge = itg_annotated_edge(a, node, i);
         if (edge == NULL || edge->kind != ITG_EDGE_QUANT) continue;
-        const itg_version *v = &a->values[edge->value].versions[edge->version];
+        const itg_encoding *v = &a->values[edge->value].encodings[edge->encoding];
         if (!v->is_float && itg_qdq_dtype(&v->q) == ITG_S32) return true;
     }
     return false;
@@ -182,8 +183,8 @@ static const char *island_difference(const itg_annotated *a, const itg_node *n)
     if (fuses_division(a->graph, n)) return "ONNX Runtime makes one division of Div and Mul";
     if (reason != zero_sign) return reason;
     if (n->op == ITG_OP_CLIP && n->attrs.min != 0 && n->attrs.max != 0) return NULL;
-    for (int32_t i = 0; i < made->version_count; i++) /* both zeros have one code */
-        if (made->versions[i].is_float) return reason;
+    for (int32_t i = 0; i < made->encoding_count; i++) /* both zeros have one code */
+        if (made->encodings[i].is_float) return reason;
     return NULL;
 }
 
@@ -196,8 +197,8 @@ static const char *difference(const itg_annotated *a, itg_id node)
     if (reads_wide_codes(a, node)) return "there are no codes of more than 16 bits";
     if (a->nodes[node].form == ITG_FORM_FLOAT) return island_difference(a, n);
     const char *reason = form_difference(a, node);
-    if (reason == NULL && output_version(a, node, false) != NULL) reason = op->codes;
-    if (reason == NULL && output_version(a, node, true) != NULL) reason = op->reals;
+    if (reason == NULL && output_encoding(a, node, false) != NULL) reason = op->codes;
+    if (reason == NULL && output_encoding(a, node, true) != NULL) reason = op->reals;
     return reason;
 }
 

@@ -1,4 +1,4 @@
-/* QuantizeLinear and DequantizeLinear: versions of activations, constants as codes, biases. */
+/* QuantizeLinear and DequantizeLinear: encodings of activations, constants as codes, biases. */
 #include "realize/emit/qdq.h"
 #include "graph/onnx/tensor_types.h"
 #include "kernels/constants.h"
@@ -15,9 +15,9 @@ itg_dtype itg_qdq_dtype(const itg_quantizer *q)
     return ITG_S32;
 }
 
-static const itg_version *version_of(const itg_qdq *q, itg_id value, int32_t version)
+static const itg_encoding *encoding_of(const itg_qdq *q, itg_id value, int32_t encoding)
 {
-    return &q->a->values[value].versions[version];
+    return &q->a->values[value].encodings[encoding];
 }
 
 /* ---- quantizers ---- */
@@ -31,10 +31,10 @@ static const char *zero_points(itg_qdq *q, const char *base, const itg_quantizer
     return itg_qdq_constant(q, base, "zero_point", &t);
 }
 
-static void add_quantizer(itg_qdq *q, itg_id value, int32_t version)
+static void add_quantizer(itg_qdq *q, itg_id value, int32_t encoding)
 {
-    const itg_quantizer *z = &version_of(q, value, version)->q;
-    itg_qdq_tensor *t = &q->made[value][version];
+    const itg_quantizer *z = &encoding_of(q, value, encoding)->q;
+    itg_qdq_tensor *t = &q->made[value][encoding];
     const char *base = q->g->values[value].name;
     itg_tensor scale = {
         ITG_F32, {z->axis < 0 ? 0 : 1, {z->scale_count}}, (void *)(uintptr_t)z->scale};
@@ -74,12 +74,12 @@ static const char *clip_real(itg_qdq *q, const char *real, const char *base, con
     return itg_qdq_add(q, "Clip", NULL, inputs, 3, itg_qdq_name(q, base, "clipped"));
 }
 
-void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t version, int64_t lo,
+void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t encoding, int64_t lo,
                       int64_t hi, const itg_shape *shape)
 {
-    const itg_quantizer *z = &version_of(q, value, version)->q;
+    const itg_quantizer *z = &encoding_of(q, value, encoding)->q;
     itg_dtype dtype = itg_qdq_dtype(z);
-    itg_qdq_tensor *t = &q->made[value][version];
+    itg_qdq_tensor *t = &q->made[value][encoding];
     const char *base = q->g->values[value].name;
     if (!itg_qdq_ok(q)) return;
     if (dtype == ITG_S32) { /* QuantizeLinear has no 32-bit codes: the range alone is kept */
@@ -90,7 +90,7 @@ void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t versio
     bool narrow = lo > itg_dtype_min(dtype) || hi < itg_dtype_max(dtype);
     bool wide = itg_dtype_size(dtype) > 1;
     if (narrow && wide) real = clip_real(q, real, base, z, lo, hi);
-    add_quantizer(q, value, version);
+    add_quantizer(q, value, encoding);
     t->codes = itg_qdq_add(q, "QuantizeLinear", NULL, (const char *[]){real, t->scale, t->zero}, 3,
                            itg_qdq_name(q, base, "codes"));
     if (narrow && !wide) t->codes = clip_codes(q, t->codes, base, dtype, lo, hi);
@@ -100,7 +100,7 @@ void itg_qdq_quantize(itg_qdq *q, const char *real, itg_id value, int32_t versio
 /* ---- constants ---- */
 
 /* A constant's codes, in the type that the model has for them. */
-static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_version *v)
+static itg_tensor codes_of(itg_qdq *q, itg_id value, const itg_encoding *v)
 {
     itg_tensor to = {itg_qdq_dtype(&v->q), q->g->values[value].shape, NULL};
     int64_t elements = 0;
@@ -128,10 +128,10 @@ static const char *store_codes(itg_qdq *q, const char *base, const itg_quantizer
     return packed;
 }
 
-static void add_constant(itg_qdq *q, itg_id value, int32_t version)
+static void add_constant(itg_qdq *q, itg_id value, int32_t encoding)
 {
-    const itg_version *v = version_of(q, value, version);
-    itg_qdq_tensor *t = &q->made[value][version];
+    const itg_encoding *v = encoding_of(q, value, encoding);
+    itg_qdq_tensor *t = &q->made[value][encoding];
     const char *base = q->g->values[value].name;
     if (v->is_float) {
         itg_tensor plain = itg_graph_tensor(q->g, value);
@@ -140,7 +140,7 @@ static void add_constant(itg_qdq *q, itg_id value, int32_t version)
     }
     itg_tensor codes = codes_of(q, value, v);
     if (!itg_qdq_ok(q)) return;
-    add_quantizer(q, value, version);
+    add_quantizer(q, value, encoding);
     t->codes = store_codes(q, base, &v->q, &codes);
     t->real = itg_qdq_dequantize(q, t, itg_qdq_name(q, base, "dequantized"));
     if (t->real != NULL && v->q.axis >= 0) itg_onnx_writer_int(q->w, "axis", v->q.axis);
@@ -152,14 +152,14 @@ static itg_qdq_tensor *edge_tensor(itg_qdq *q, itg_id node, int32_t slot)
 {
     const itg_edge *e = itg_annotated_edge(q->a, node, slot);
     if (!itg_qdq_ok(q)) return NULL;
-    if (e == NULL || e->version < 0 || e->version >= q->a->values[e->value].version_count) {
+    if (e == NULL || e->encoding < 0 || e->encoding >= q->a->values[e->value].encoding_count) {
         itg_qdq_fail(q, ITG_MISMATCH, node, "an input that carries no tensor");
         return NULL;
     }
-    itg_qdq_tensor *t = &q->made[e->value][e->version];
+    itg_qdq_tensor *t = &q->made[e->value][e->encoding];
     if (t->real == NULL && t->codes == NULL) {
         if (itg_graph_is_constant(q->g, e->value))
-            add_constant(q, e->value, e->version);
+            add_constant(q, e->value, e->encoding);
         else
             itg_qdq_fail(q, ITG_MISMATCH, node, "an input is used before it is made");
     }
@@ -202,8 +202,8 @@ const char *itg_qdq_reshape(itg_qdq *q, const char *x, const itg_shape *shape, c
 /* fl(s_x * s_w[c]), the unit of a bias code. */
 static float *bias_scales(itg_qdq *q, itg_id node, int32_t count)
 {
-    const itg_version *x = itg_annotated_version(q->a, node, 0),
-                      *w = itg_annotated_version(q->a, node, 1);
+    const itg_encoding *x = itg_annotated_encoding(q->a, node, 0),
+                       *w = itg_annotated_encoding(q->a, node, 1);
     float *scale = itg_qdq_alloc(q, count, sizeof *scale);
     for (int32_t i = 0; i < count && scale != NULL; i++)
         scale[i] = x->q.scale[0] * w->q.scale[w->q.scale_count == 1 ? 0 : i];

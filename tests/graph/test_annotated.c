@@ -27,17 +27,17 @@ static itg_annotated *make_annotated(itg_graph *g)
     a->edge_of_node[1] = 2;
     a->edge_of_node[2] = 3;
     for (int v = 0; v < 4; ++v) {
-        a->values[v].version_count = v != 2;
-        a->values[v].versions = itg_arena_array(arena, 1, sizeof *a->values[v].versions);
+        a->values[v].encoding_count = v != 2;
+        a->values[v].encodings = itg_arena_array(arena, 1, sizeof *a->values[v].encodings);
     }
-    a->values[0].versions[0] = (itg_version){.q = {8, false, ITG_U8, 0, 255, 3, -1, 1, scales},
-                                             .clamp_hi = 255,
-                                             .requant = requants,
-                                             .requant_count = 2};
-    a->values[1].versions[0] = (itg_version){
+    a->values[0].encodings[0] = (itg_encoding){.q = {8, false, ITG_U8, 0, 255, 3, -1, 1, scales},
+                                               .clamp_hi = 255,
+                                               .requant = requants,
+                                               .requant_count = 2};
+    a->values[1].encodings[0] = (itg_encoding){
         .q = {4, true, ITG_S8, -7, 7, 0, 0, 2, scales}, .clamp_lo = -7, .clamp_hi = 7};
-    a->values[3].versions[0] =
-        (itg_version){.is_float = true, .dequant = scales, .dequant_count = 1};
+    a->values[3].encodings[0] =
+        (itg_encoding){.is_float = true, .dequant = scales, .dequant_count = 1};
     static const int64_t bias[] = {5, -6};
     a->nodes[0] = (itg_node_note){.form = ITG_FORM_MAC,
                                   .acc = {32, ITG_OVERFLOW_SATURATE},
@@ -71,9 +71,9 @@ static void test_edges_are_found_by_node_and_slot(void **state)
     assert_ptr_equal(itg_annotated_edge(a, 1, 0), &a->edges[2]);
     assert_ptr_equal(itg_annotated_edge(a, ITG_NONE, 0), &a->edges[3]);
     assert_null(itg_annotated_edge(a, ITG_NONE, 1));
-    assert_ptr_equal(itg_annotated_version(a, 0, 1), &a->values[1].versions[0]);
-    assert_null(itg_annotated_version(a, 1, 0)); /* fused */
-    assert_ptr_equal(itg_annotated_version(a, ITG_NONE, 0), &a->values[3].versions[0]);
+    assert_ptr_equal(itg_annotated_encoding(a, 0, 1), &a->values[1].encodings[0]);
+    assert_null(itg_annotated_encoding(a, 1, 0)); /* fused */
+    assert_ptr_equal(itg_annotated_encoding(a, ITG_NONE, 0), &a->values[3].encodings[0]);
     itg_annotated_destroy(a);
     itg_annotated_destroy(NULL);
     itg_graph_destroy(g);

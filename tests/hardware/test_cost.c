@@ -2,7 +2,7 @@
  * is needed. */
 #include "helpers.h"
 
-/* All edges float without a version, all nodes float. */
+/* All edges float without an encoding, all nodes float. */
 static itg_annotated *annotate_nothing(const itg_graph *g)
 {
     itg_arena *arena = itg_arena_create(0);
@@ -23,23 +23,23 @@ static itg_annotated *annotate_nothing(const itg_graph *g)
     for (int32_t i = 0; i < g->output_count; i++)
         a->edges[a->edge_count++] = (itg_edge){g->outputs[i], ITG_NONE, i, ITG_EDGE_FLOAT, -1};
     for (itg_id v = 0; v < g->value_count; v++)
-        a->values[v].versions = itg_arena_array(arena, 4, sizeof *a->values[v].versions);
+        a->values[v].encodings = itg_arena_array(arena, 4, sizeof *a->values[v].encodings);
     return a;
 }
 
-/* bits 0: a float version. Returns the version's number. */
-static int32_t add_version(itg_annotated *a, itg_id value, int32_t bits, itg_dtype storage)
+/* bits 0: a float encoding. Returns the encoding's number. */
+static int32_t add_encoding(itg_annotated *a, itg_id value, int32_t bits, itg_dtype storage)
 {
     itg_value_note *note = &a->values[value];
-    note->versions[note->version_count] =
-        (itg_version){.is_float = bits == 0, .q = {.bits = bits, .storage = storage}};
-    return note->version_count++;
+    note->encodings[note->encoding_count] =
+        (itg_encoding){.is_float = bits == 0, .q = {.bits = bits, .storage = storage}};
+    return note->encoding_count++;
 }
 
-static void read_version(itg_annotated *a, int32_t edge, int32_t version)
+static void read_encoding(itg_annotated *a, int32_t edge, int32_t encoding)
 {
-    bool is_float = a->values[a->edges[edge].value].versions[version].is_float;
-    a->edges[edge].version = version;
+    bool is_float = a->values[a->edges[edge].value].encodings[encoding].is_float;
+    a->edges[edge].encoding = encoding;
     a->edges[edge].kind = is_float ? ITG_EDGE_FLOAT : ITG_EDGE_QUANT;
 }
 
@@ -58,8 +58,8 @@ static void finish_cost(itg_annotated *a, itg_graph *g)
     itg_graph_destroy(g);
 }
 
-/* conv (with fused relu), pool on one version of it, float softmax behind; another version of relu
- * is an output. */
+/* conv (with fused relu), pool on one encoding of it, float softmax behind; another encoding of
+ * relu is an output. */
 static void a_small_network_costs_what_is_counted_by_hand(void **state)
 {
     (void)state;
@@ -73,14 +73,14 @@ static void a_small_network_costs_what_is_counted_by_hand(void **state)
     finish(g, x, soft);                                                        /* 6 soft, 7 relu */
     assert_int_equal(itg_graph_set_outputs(g, (itg_id[]){soft, relu}, 2, NULL), ITG_OK);
     itg_annotated *a = annotate_nothing(g);
-    read_version(a, 0, add_version(a, x, 8, ITG_U8));
-    read_version(a, 1, add_version(a, w, 5, ITG_S8));
+    read_encoding(a, 0, add_encoding(a, x, 8, ITG_U8));
+    read_encoding(a, 1, add_encoding(a, w, 5, ITG_S8));
     a->edges[3].kind = ITG_EDGE_FUSED;
-    read_version(a, 4, add_version(a, relu, 6, ITG_U8));
-    read_version(a, 7, add_version(a, relu, 16, ITG_S16));
-    add_version(a, pool, 6, ITG_U8);
-    read_version(a, 5, add_version(a, pool, 0, ITG_F32));
-    read_version(a, 6, add_version(a, soft, 0, ITG_F32));
+    read_encoding(a, 4, add_encoding(a, relu, 6, ITG_U8));
+    read_encoding(a, 7, add_encoding(a, relu, 16, ITG_S16));
+    add_encoding(a, pool, 6, ITG_U8);
+    read_encoding(a, 5, add_encoding(a, pool, 0, ITG_F32));
+    read_encoding(a, 6, add_encoding(a, soft, 0, ITG_F32));
     int64_t bias[3] = {1, 2, 3};
     itg_requant f32[3] = {{.is_f32 = true}, {.is_f32 = true}, {.is_f32 = true}};
     itg_requant stages = {.stage_count = 2, .stage = {{12345, 31, 0}, {1, 5, 0}}};
@@ -93,12 +93,12 @@ static void a_small_network_costs_what_is_counted_by_hand(void **state)
                                   .bias_count = 3};
     a->nodes[1].form = ITG_FORM_FUSED;
     a->nodes[2].form = ITG_FORM_KEEP;
-    a->values[relu].versions[0].requant = f32;
-    a->values[relu].versions[0].requant_count = 3;
-    a->values[relu].versions[1].requant = &stages;
-    a->values[relu].versions[1].requant_count = 1;
-    a->values[pool].versions[1].dequant = &dequant;
-    a->values[pool].versions[1].dequant_count = 1;
+    a->values[relu].encodings[0].requant = f32;
+    a->values[relu].encodings[0].requant_count = 3;
+    a->values[relu].encodings[1].requant = &stages;
+    a->values[relu].encodings[1].requant_count = 1;
+    a->values[pool].encodings[1].dequant = &dequant;
+    a->values[pool].encodings[1].dequant_count = 1;
     itg_cost c = cost_of("x86-vnni", a);
     assert_int_equal(c.weight_bytes, 34); /* 54 * 5 bits = 270 bits */
     assert_int_equal(c.parameter_bytes, 34 + 3 * 4 + 3 * 4 + (4 + 1 + 1) + 4);
@@ -121,11 +121,11 @@ static void a_weight_is_counted_once_for_each_quantizer(void **state)
     finish(g, x, s);
     assert_int_equal(itg_graph_set_outputs(g, (itg_id[]){s, a2, a3}, 3, NULL), ITG_OK);
     itg_annotated *a = annotate_nothing(g);
-    int32_t four = add_version(a, w, 4, ITG_S8), two = add_version(a, w, 2, ITG_S8);
-    read_version(a, 1, four);
-    read_version(a, 3, two);
-    read_version(a, 5, four);
-    read_version(a, 7, add_version(a, k, 7, ITG_U8));
+    int32_t four = add_encoding(a, w, 4, ITG_S8), two = add_encoding(a, w, 2, ITG_S8);
+    read_encoding(a, 1, four);
+    read_encoding(a, 3, two);
+    read_encoding(a, 5, four);
+    read_encoding(a, 7, add_encoding(a, k, 7, ITG_U8));
     itg_cost c = cost_of("x86-vnni", a);
     assert_int_equal(c.weight_bytes,
                      2 + 1 + 5); /* 12 bits, 6 bits, a constant operand of 35 bits */
@@ -143,10 +143,10 @@ static void float_nodes_count_32_bits_and_their_bias_is_no_weight(void **state)
     itg_id y = ADD_NODE(g, ITG_OP_GEMM, "y", "1,5", &attrs, x, w, b);
     finish(g, x, y);
     itg_annotated *a = annotate_nothing(g);
-    read_version(a, 0, add_version(a, x, 0, ITG_F32));
-    read_version(a, 1, add_version(a, w, 0, ITG_F32));
-    read_version(a, 2, add_version(a, b, 0, ITG_F32));
-    read_version(a, 3, add_version(a, y, 0, ITG_F32));
+    read_encoding(a, 0, add_encoding(a, x, 0, ITG_F32));
+    read_encoding(a, 1, add_encoding(a, w, 0, ITG_F32));
+    read_encoding(a, 2, add_encoding(a, b, 0, ITG_F32));
+    read_encoding(a, 3, add_encoding(a, y, 0, ITG_F32));
     itg_cost c = cost_of("x86-vnni", a);
     assert_int_equal(c.weight_bytes, 35 * 4);
     assert_int_equal(c.parameter_bytes, 35 * 4 + 5 * 4);
@@ -170,16 +170,16 @@ static void wide_accumulators_have_wide_biases(void **state)
     itg_annotated *a = annotate_nothing(g);
     itg_requant rescale = {.stage_count = 3, .stage = {{1, -2, 0}, {77, 31, 0}, {1, 3, 0}}};
     int64_t bias[4] = {0};
-    read_version(a, 0, add_version(a, x, 12, ITG_S16));
-    read_version(a, 1, add_version(a, w, 3, ITG_S8));
-    add_version(a, m, 16, ITG_S16);
-    read_version(a, 3, 0);
-    read_version(a, 4, 0);
-    int32_t both = add_version(a, s, 10, ITG_S16);
-    read_version(a, 5, both);
-    read_version(a, 6, both);
-    read_version(a, 7, add_version(a, t, 9, ITG_S16));
-    read_version(a, 8, add_version(a, p, 16, ITG_S16));
+    read_encoding(a, 0, add_encoding(a, x, 12, ITG_S16));
+    read_encoding(a, 1, add_encoding(a, w, 3, ITG_S8));
+    add_encoding(a, m, 16, ITG_S16);
+    read_encoding(a, 3, 0);
+    read_encoding(a, 4, 0);
+    int32_t both = add_encoding(a, s, 10, ITG_S16);
+    read_encoding(a, 5, both);
+    read_encoding(a, 6, both);
+    read_encoding(a, 7, add_encoding(a, t, 9, ITG_S16));
+    read_encoding(a, 8, add_encoding(a, p, 16, ITG_S16));
     a->nodes[0].form = a->nodes[3].form = ITG_FORM_MAC;
     a->nodes[0].acc.bits = 64;
     a->nodes[0].bias = bias;
@@ -206,8 +206,8 @@ static void a_group_convolution_multiplies_its_own_channels_only(void **state)
     itg_id y = ADD_NODE(g, ITG_OP_CONV, "y", "1,8,3,3", &attrs, x, w);
     finish(g, x, y);
     itg_annotated *a = annotate_nothing(g);
-    read_version(a, 0, add_version(a, x, 8, ITG_U8));
-    read_version(a, 1, add_version(a, w, 8, ITG_S8));
+    read_encoding(a, 0, add_encoding(a, x, 8, ITG_U8));
+    read_encoding(a, 1, add_encoding(a, w, 8, ITG_S8));
     a->nodes[0].form = ITG_FORM_MAC;
     assert_int_equal(cost_of("x86-vnni", a).bops, 8 * 9 * 9 * 64);
     finish_cost(a, g);
@@ -224,9 +224,9 @@ static void parts_of_a_sum_cost_constants_and_time(void **state)
     itg_id m = ADD_NODE(g, ITG_OP_MATMUL, "m", "2,4", NULL, x, w);
     finish(g, x, m);
     itg_annotated *a = annotate_nothing(g);
-    read_version(a, 0, add_version(a, x, 8, ITG_S8));
-    read_version(a, 1, add_version(a, w, 8, ITG_S8));
-    read_version(a, 2, add_version(a, m, 8, ITG_S8));
+    read_encoding(a, 0, add_encoding(a, x, 8, ITG_S8));
+    read_encoding(a, 1, add_encoding(a, w, 8, ITG_S8));
+    read_encoding(a, 2, add_encoding(a, m, 8, ITG_S8));
     a->nodes[0].form = ITG_FORM_MAC;
     a->nodes[0].acc.bits = 32;
     itg_cost whole = cost_of("cvm", a);

@@ -103,9 +103,9 @@ static void space_and_cost_survive_every_failed_allocation(void **state)
                            ITG_EDGE_FLOAT, 0};
     }
     for (itg_id v = 0; v < m.g->value_count; v++) {
-        m.a.values[v].version_count = 1;
-        m.a.values[v].versions = itg_arena_array(m.a.arena, 1, sizeof(itg_version));
-        m.a.values[v].versions[0].is_float = true;
+        m.a.values[v].encoding_count = 1;
+        m.a.values[v].encodings = itg_arena_array(m.a.arena, 1, sizeof(itg_encoding));
+        m.a.values[v].encodings[0].is_float = true;
     }
     try_all(attempt_cost, &m, 2);
     itg_arena_destroy(m.a.arena);

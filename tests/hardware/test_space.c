@@ -54,7 +54,8 @@ static void edges_come_in_order_and_groups_by_first_edge(void **state)
         {0, 4, 0}, {0, 4, 1}, {0, 5, 0}, {0, 6, 0}, {0, 6, 1}, {0, 6, 2}, {0, ITG_NONE, 0}};
     static const char *const values[] = {"x",     "w1", "b1",  "conv1", "relu1", "pool", "w2",
                                          "conv2", "k",  "add", "flat",  "w3",    "b3",   "fc"};
-    /* -1: biases and the fused edge; the pool's and Flatten's inputs go with their outputs' readers */
+    /* -1: biases and the fused edge; the pool's and Flatten's inputs go with their outputs' readers
+     */
     static const int32_t groups[] = {0, 1, -1, -1, 2, 2, 3, 4, 5, 6, 6, 7, -1, 8};
     assert_int_equal(s->edge_count, 14);
     assert_int_equal(s->group_count, 9);

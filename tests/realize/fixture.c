@@ -108,18 +108,18 @@ itg_node_note *fx_note(fixture *f, itg_id value, itg_form form, int32_t acc_bits
     return note;
 }
 
-static itg_version *add_version(fixture *f, itg_id value)
+static itg_encoding *add_encoding(fixture *f, itg_id value)
 {
     itg_value_note *note = &f->a->values[value];
-    if (note->versions == NULL) note->versions = zeroed(f, 8, sizeof *note->versions);
-    assert_true(note->version_count < 8);
-    return &note->versions[note->version_count++];
+    if (note->encodings == NULL) note->encodings = zeroed(f, 8, sizeof *note->encodings);
+    assert_true(note->encoding_count < 8);
+    return &note->encodings[note->encoding_count++];
 }
 
-itg_version *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits, float scale,
-                      int32_t zero_point)
+itg_encoding *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits, float scale,
+                       int32_t zero_point)
 {
-    itg_version *v = add_version(f, value);
+    itg_encoding *v = add_encoding(f, value);
     float *copy = itg_arena_copy(f->a->arena, &scale, sizeof scale);
     bool is_signed = itg_dtype_min(storage) < 0;
     assert_non_null(copy);
@@ -138,14 +138,14 @@ itg_version *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits,
     return v;
 }
 
-itg_version *fx_float(fixture *f, itg_id value)
+itg_encoding *fx_float(fixture *f, itg_id value)
 {
-    itg_version *v = add_version(f, value);
+    itg_encoding *v = add_encoding(f, value);
     v->is_float = true;
     return v;
 }
 
-void fx_channels(fixture *f, itg_version *v, int32_t axis, const float *scales, int32_t count)
+void fx_channels(fixture *f, itg_encoding *v, int32_t axis, const float *scales, int32_t count)
 {
     v->q.axis = axis;
     v->q.scale_count = count;
@@ -153,7 +153,8 @@ void fx_channels(fixture *f, itg_version *v, int32_t axis, const float *scales, 
     assert_non_null(v->q.scale);
 }
 
-void fx_requant(fixture *f, itg_version *v, const int64_t *multiplier, int32_t count, int32_t shift)
+void fx_requant(fixture *f, itg_encoding *v, const int64_t *multiplier, int32_t count,
+                int32_t shift)
 {
     itg_requant *r = zeroed(f, (size_t)count, sizeof *r);
     for (int32_t i = 0; i < count; i++) {
@@ -164,16 +165,16 @@ void fx_requant(fixture *f, itg_version *v, const int64_t *multiplier, int32_t c
     v->requant_count = count;
 }
 
-void fx_dequant(fixture *f, itg_version *v, const float *factor, int32_t count)
+void fx_dequant(fixture *f, itg_encoding *v, const float *factor, int32_t count)
 {
     v->dequant = itg_arena_copy(f->a->arena, factor, (size_t)count * sizeof *factor);
     v->dequant_count = count;
     assert_non_null(v->dequant);
 }
 
-void fx_read(fixture *f, itg_id made_by, int32_t slot, int32_t version)
+void fx_read(fixture *f, itg_id made_by, int32_t slot, int32_t encoding)
 {
-    f->choice[f->g->values[made_by].producer][slot] = version;
+    f->choice[f->g->values[made_by].producer][slot] = encoding;
 }
 
 void fx_fuse(fixture *f, itg_id value, itg_id relu)
@@ -185,13 +186,13 @@ void fx_fuse(fixture *f, itg_id value, itg_id relu)
     fx_read(f, relu, 0, -1);
 }
 
-static void add_edge(fixture *f, itg_id value, itg_id node, int32_t slot, int32_t version)
+static void add_edge(fixture *f, itg_id value, itg_id node, int32_t slot, int32_t encoding)
 {
     itg_edge *e = &f->a->edges[f->a->edge_count++];
-    *e = (itg_edge){value, node, slot, ITG_EDGE_FUSED, version};
-    if (version < 0) return;
-    assert_true(version < f->a->values[value].version_count);
-    e->kind = f->a->values[value].versions[version].is_float ? ITG_EDGE_FLOAT : ITG_EDGE_QUANT;
+    *e = (itg_edge){value, node, slot, ITG_EDGE_FUSED, encoding};
+    if (encoding < 0) return;
+    assert_true(encoding < f->a->values[value].encoding_count);
+    e->kind = f->a->values[value].encodings[encoding].is_float ? ITG_EDGE_FLOAT : ITG_EDGE_QUANT;
 }
 
 /* The nearest codes for every quantized constant. */
@@ -199,14 +200,14 @@ static void take_codes(fixture *f)
 {
     assert_int_equal(itg_cache_create(0, &f->a->cache, NULL), ITG_OK);
     for (itg_id v = 0; v < f->g->value_count; v++)
-        for (int32_t i = 0; i < f->a->values[v].version_count; i++) {
-            itg_version *version = &f->a->values[v].versions[i];
+        for (int32_t i = 0; i < f->a->values[v].encoding_count; i++) {
+            itg_encoding *encoding = &f->a->values[v].encodings[i];
             const itg_value *value = &f->g->values[v];
-            if (version->is_float || !itg_graph_is_constant(f->g, v)) continue;
-            const itg_constant_source source = {value->data, NULL, value->shape, &version->q,
+            if (encoding->is_float || !itg_graph_is_constant(f->g, v)) continue;
+            const itg_constant_source source = {value->data, NULL, value->shape, &encoding->q,
                                                 false};
-            version->constant = itg_constant_take(f->a->cache, NULL, &source);
-            assert_non_null(version->constant);
+            encoding->constant = itg_constant_take(f->a->cache, NULL, &source);
+            assert_non_null(encoding->constant);
         }
 }
 

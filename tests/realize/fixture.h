@@ -18,7 +18,7 @@
 typedef struct fixture {
     itg_graph *g;
     itg_annotated *a;
-    int32_t (*choice)[8]; /* [node][slot]: version that the slot reads; -1: fused */
+    int32_t (*choice)[8]; /* [node][slot]: encoding that the slot reads; -1: fused */
     int32_t out_choice[8];
 } fixture;
 
@@ -35,20 +35,20 @@ itg_id fx_nodes(fixture *f, const char *name, itg_op op, const itg_id *inputs, i
                 const itg_shape *shapes, int32_t outputs, itg_id *values);
 itg_attrs *fx_attrs(fixture *f, itg_id value); /* of the node that makes value */
 void fx_outputs(fixture *f, const itg_id *values, int32_t count);
-/* After the last node and output: notes are zero, every slot reads version 0. */
+/* After the last node and output: notes are zero, every slot reads encoding 0. */
 void fx_annotate(fixture *f);
 itg_node_note *fx_note(fixture *f, itg_id value, itg_form form,
                        int32_t acc_bits); /* of the node that makes value */
-itg_version *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits, float scale,
-                      int32_t zero_point);
-itg_version *fx_float(fixture *f, itg_id value);
+itg_encoding *fx_codes(fixture *f, itg_id value, itg_dtype storage, int32_t bits, float scale,
+                       int32_t zero_point);
+itg_encoding *fx_float(fixture *f, itg_id value);
 /* Scales of a constant along an axis. */
-void fx_channels(fixture *f, itg_version *v, int32_t axis, const float *scales, int32_t count);
+void fx_channels(fixture *f, itg_encoding *v, int32_t axis, const float *scales, int32_t count);
 /* One stage: round half up of v * multiplier / 2^shift; multiplier [count]. */
-void fx_requant(fixture *f, itg_version *v, const int64_t *multiplier, int32_t count,
+void fx_requant(fixture *f, itg_encoding *v, const int64_t *multiplier, int32_t count,
                 int32_t shift);
-void fx_dequant(fixture *f, itg_version *v, const float *factor, int32_t count);
-void fx_read(fixture *f, itg_id made_by, int32_t slot, int32_t version);
+void fx_dequant(fixture *f, itg_encoding *v, const float *factor, int32_t count);
+void fx_read(fixture *f, itg_id made_by, int32_t slot, int32_t encoding);
 /* Relu `relu` is fused into the node that makes `value`. */
 void fx_fuse(fixture *f, itg_id value, itg_id relu);
 /* Makes the edges. */

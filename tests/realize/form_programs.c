@@ -135,7 +135,7 @@ static void add_reduced(maker *m, int32_t x)
     if (keeps)
         s->outputs[0] = add_like(m, to, x);
     else
-        add_versions(m, s, to, width_of(&value(m, x)->q) * count / 2, count);
+        add_encodings(m, s, to, width_of(&value(m, x)->q) * count / 2, count);
     keep_or_give(m, s->outputs[0]);
 }
 
@@ -207,7 +207,7 @@ static void add_product(maker *m, int32_t x)
     s->inputs[1] = other;
     set_accumulator(m, s);
     int64_t bound = width_of(&value(m, x)->q) * width_of(&value(m, other)->q) * from.dims[3] / 4;
-    add_versions(m, s, to, bound, to.dims[3]);
+    add_encodings(m, s, to, bound, to.dims[3]);
     keep(m, s->outputs[0]);
 }
 
@@ -245,7 +245,7 @@ static void add_line(maker *m, int32_t x)
         s->inputs[0] = row;
         s->inputs[1] = weights;
         set_accumulator(m, s);
-        add_versions(m, s, to, bound, to.dims[1]);
+        add_encodings(m, s, to, bound, to.dims[1]);
         y = s->outputs[0];
     }
     itg_shape image = {4, {to.dims[0], to.dims[1], 1, to.dims[2]}};

@@ -40,7 +40,7 @@ fixture net_conv(void)
     note->bias = conv_bias;
     note->bias_count = 4;
     fx_fuse(&f, c, y);
-    itg_version *v = fx_codes(&f, y, ITG_U8, 8, 0.25f, 3);
+    itg_encoding *v = fx_codes(&f, y, ITG_U8, 8, 0.25f, 3);
     v->clamp_lo = 3;
     fx_requant(&f, v, conv_multiplier, 4, 10);
     v = fx_codes(&f, y, ITG_S8, 6, 0.5f, -30);
@@ -108,7 +108,7 @@ fixture net_matrix(void)
     return f;
 }
 
-/* A float copy that reads version 1. */
+/* A float copy that reads encoding 1. */
 static void shown_as_floats(fixture *f, itg_id copy)
 {
     fx_note(f, copy, ITG_FORM_FLOAT, 0)->reason = "shown as floats";
@@ -138,7 +138,7 @@ static void annotate_others(fixture *f, itg_id mul, itg_id relu, itg_id clip)
     fx_note(f, mul, ITG_FORM_PRODUCT, 32);
     fx_requant(f, fx_codes(f, mul, ITG_S16, 12, 0.01f, 0), unit, 1, 4);
     fx_note(f, relu, ITG_FORM_RESCALE, 32);
-    itg_version *v = fx_codes(f, relu, ITG_U8, 8, 1.0f / 16, 4);
+    itg_encoding *v = fx_codes(f, relu, ITG_U8, 8, 1.0f / 16, 4);
     v->clamp_lo = 4;
     fx_requant(f, v, unit, 1, 2);
     fx_note(f, clip, ITG_FORM_RESCALE, 32);
@@ -252,7 +252,7 @@ static void annotate_sums(fixture *f, itg_id scaled, itg_id global, itg_id mean)
     fx_note(f, global, ITG_FORM_RESCALE, 32);
     fx_requant(f, fx_codes(f, global, ITG_S8, 8, 1.0f / 32, 0), (const int64_t[]){50}, 1, 10);
     fx_note(f, mean, ITG_FORM_F32, 32);
-    itg_version *v = fx_codes(f, mean, ITG_S16, 16, 1.0f / 1024, 7);
+    itg_encoding *v = fx_codes(f, mean, ITG_S16, 16, 1.0f / 1024, 7);
     fx_requant(f, v, (const int64_t[]){0}, 1, 0);
     itg_requant *r = (itg_requant *)(uintptr_t)v->requant;
     *r = (itg_requant){.is_f32 = true, .ratio = 3.25f};
@@ -357,9 +357,9 @@ fixture net_moves(void)
         if (i > 1) fx_note(&f, all[i], ITG_FORM_KEEP, 0);
     }
     fx_float(&f, at);
-    fx_float(&f, halves[1]); /* codes nobody reads: the float version comes from hidden ones */
+    fx_float(&f, halves[1]); /* codes nobody reads: the float encoding comes from hidden ones */
     fx_note(&f, flat, ITG_FORM_FLOAT, 0)->reason = "after the codes";
-    f.a->values[flat].version_count = 0;
+    f.a->values[flat].encoding_count = 0;
     fx_float(&f, flat);
     fx_finish(&f);
     return f;

@@ -26,7 +26,7 @@ int32_t add_constant(maker *m, itg_shape shape, bool narrow);
 itg_step *add_step(maker *m, itg_step_kind kind, itg_op op, int32_t inputs, int32_t outputs);
 void set_accumulator(maker *m, itg_step *s);
 /* Codes for each output of a step, requantized from sums within bound. */
-void add_versions(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels);
+void add_encodings(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels);
 void keep(maker *m, int32_t id); /* an image that later steps may read */
 int64_t width_of(const itg_quantizer *q);
 

@@ -142,12 +142,12 @@ static void set_out(maker *m, itg_step *s, int32_t index, int32_t id, int64_t bo
     o->hi = v->q.qmax;
 }
 
-/* Outputs of a step with epilogues: codes, sometimes more versions of them, sometimes a float. */
-static int32_t version_count(maker *m)
+/* Outputs of a step with epilogues: codes, sometimes more encodings of them, sometimes a float. */
+static int32_t encoding_count(maker *m)
 {
     return chance(m, 4) ? 2 : 1;
 }
-void add_versions(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels)
+void add_encodings(maker *m, itg_step *s, itg_shape shape, int64_t bound, int64_t channels)
 {
     for (int32_t i = 0; i < s->output_count; i++) {
         bool real = i > 0 && !m->integer && chance(m, 2);
@@ -209,13 +209,13 @@ static void add_conv(maker *m, int32_t x)
     int64_t bound =
         width_of(&value(m, x)->q) * width_of(&value(m, weights)->q) / 4 * w.dims[1] * w.dims[2];
     itg_step *s =
-        add_step(m, ITG_STEP_CONV, ITG_OP_CONV, bias == ITG_NONE ? 2 : 3, version_count(m));
+        add_step(m, ITG_STEP_CONV, ITG_OP_CONV, bias == ITG_NONE ? 2 : 3, encoding_count(m));
     s->attrs = a;
     s->inputs[0] = x;
     s->inputs[1] = weights;
     if (bias != ITG_NONE) s->inputs[2] = bias;
     set_accumulator(m, s);
-    add_versions(m, s, y, bound, y.dims[1]);
+    add_encodings(m, s, y, bound, y.dims[1]);
     keep(m, s->outputs[0]);
 }
 
@@ -245,7 +245,7 @@ static void add_binary(maker *m, int32_t x)
         op = ITG_OP_ADD;
         swap = true;
     }
-    itg_step *s = add_step(m, ITG_STEP_BINARY, op, 2, version_count(m));
+    itg_step *s = add_step(m, ITG_STEP_BINARY, op, 2, encoding_count(m));
     s->inputs[0] = swap ? y : x;
     s->inputs[1] = swap ? x : y;
     s->form = op == ITG_OP_MUL ? ITG_FORM_PRODUCT
@@ -262,16 +262,16 @@ static void add_binary(maker *m, int32_t x)
     }
     set_accumulator(m, s);
     if (chance(m, 2)) s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
-    add_versions(m, s, shape, bound, 1);
+    add_encodings(m, s, shape, bound, 1);
     keep(m, s->outputs[0]);
 }
 
 static void add_clip(maker *m, int32_t x)
 {
-    itg_step *s = add_step(m, ITG_STEP_CLIP, ITG_OP_RELU, 1, version_count(m));
+    itg_step *s = add_step(m, ITG_STEP_CLIP, ITG_OP_RELU, 1, encoding_count(m));
     s->inputs[0] = x;
     set_accumulator(m, s);
-    add_versions(m, s, value(m, x)->shape, width_of(&value(m, x)->q), 1);
+    add_encodings(m, s, value(m, x)->shape, width_of(&value(m, x)->q), 1);
     keep(m, s->outputs[0]);
 }
 
@@ -309,7 +309,7 @@ static void add_mean(maker *m, int32_t x, bool global)
     bool keeps = chance(m, 3);
     itg_step *s =
         add_step(m, ITG_STEP_MEAN, global ? ITG_OP_GLOBAL_AVERAGE_POOL : ITG_OP_AVERAGE_POOL, 1,
-                 keeps ? 1 : version_count(m));
+                 keeps ? 1 : encoding_count(m));
     s->attrs = a;
     s->inputs[0] = x;
     s->form = keeps                                    ? ITG_FORM_KEEP
@@ -320,7 +320,7 @@ static void add_mean(maker *m, int32_t x, bool global)
     if (keeps)
         s->outputs[0] = add_codes(m, y, &(itg_quantizer[1]){value(m, x)->q}[0]);
     else
-        add_versions(m, s, y, width_of(&value(m, x)->q) * area / 2, area);
+        add_encodings(m, s, y, width_of(&value(m, x)->q) * area / 2, area);
     keep(m, s->outputs[0]);
 }
 
@@ -505,7 +505,7 @@ static void add_reduced_mean(maker *m, int32_t x)
     itg_attrs a = itg_attrs_default(ITG_OP_REDUCE_MEAN);
     itg_shape y = set_axes(m, &a, value(m, x)->shape);
     bool keeps = chance(m, 3);
-    itg_step *s = add_step(m, ITG_STEP_MEAN, ITG_OP_REDUCE_MEAN, 1, keeps ? 1 : version_count(m));
+    itg_step *s = add_step(m, ITG_STEP_MEAN, ITG_OP_REDUCE_MEAN, 1, keeps ? 1 : encoding_count(m));
     s->attrs = a;
     s->inputs[0] = x;
     s->form = keeps ? ITG_FORM_KEEP : ITG_FORM_RESCALE;
@@ -514,7 +514,7 @@ static void add_reduced_mean(maker *m, int32_t x)
     if (keeps)
         s->outputs[0] = add_like(m, y, x);
     else
-        add_versions(m, s, y, width_of(&value(m, x)->q) * 16, 1);
+        add_encodings(m, s, y, width_of(&value(m, x)->q) * 16, 1);
     keep(m, s->outputs[0]);
 }
 
@@ -529,14 +529,14 @@ static void add_product(maker *m, int32_t x)
     memcpy(s->attrs.perm, (const int64_t[]){0, 1, 3, 2}, 4 * sizeof(int64_t));
     s->inputs[0] = x;
     s->outputs[0] = turned;
-    s = add_step(m, ITG_STEP_MATMUL, ITG_OP_MATMUL, 2, version_count(m));
+    s = add_step(m, ITG_STEP_MATMUL, ITG_OP_MATMUL, 2, encoding_count(m));
     s->inputs[0] = x;
     s->inputs[1] = turned;
     set_accumulator(m, s);
     itg_shape y = a;
     y.dims[3] = a.dims[2];
     int64_t width = width_of(&value(m, x)->q);
-    add_versions(m, s, y, width * width / 4 * a.dims[3], 1);
+    add_encodings(m, s, y, width * width / 4 * a.dims[3], 1);
     keep(m, s->outputs[0]);
 }
 
@@ -586,14 +586,14 @@ static void add_end(maker *m, int32_t x)
     bool turned = chance(m, 2);
     itg_shape w = {2, {turned ? n : flat.dims[1], turned ? flat.dims[1] : n}};
     int32_t weights = add_constant(m, w, true);
-    s = add_step(m, ITG_STEP_MATMUL, ITG_OP_MATMUL, 2, version_count(m));
+    s = add_step(m, ITG_STEP_MATMUL, ITG_OP_MATMUL, 2, encoding_count(m));
     s->attrs.trans_b = turned;
     s->inputs[0] = row;
     s->inputs[1] = weights;
     set_accumulator(m, s);
-    add_versions(m, s, (itg_shape){2, {flat.dims[0], n}},
-                 width_of(&value(m, row)->q) * width_of(&value(m, weights)->q) * flat.dims[1] / 8,
-                 n);
+    add_encodings(m, s, (itg_shape){2, {flat.dims[0], n}},
+                  width_of(&value(m, row)->q) * width_of(&value(m, weights)->q) * flat.dims[1] / 8,
+                  n);
     m->outputs[m->output_count++] = s->outputs[0];
 }
 

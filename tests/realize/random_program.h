@@ -6,7 +6,7 @@
 
 /* One input [1,C,H,W], one or more outputs. Checked and planned. */
 itg_program *random_program(uint64_t seed);
-/* Without float steps, float requantization or float versions. */
+/* Without float steps, float requantization or float encodings. */
 itg_program *random_integer_program(uint64_t seed);
 /* As that, of the rarer forms, and now and then with two images inside a sample. */
 itg_program *random_form_program(uint64_t seed);

@@ -333,7 +333,7 @@ static void channels_get_what_one_of_them_needs(void **state)
 
 /* ---- scratch ---- */
 
-/* x [1,2,1,positions] times 5 filters, two versions of the result: everything that the layer holds
+/* x [1,2,1,positions] times 5 filters, two encodings of the result: everything that the layer holds
  * is alive at once, so a range that is too short overlaps with another, or with nothing. */
 static itg_program *scratch_program(int64_t positions, int32_t acc_bits)
 {
@@ -356,7 +356,7 @@ static itg_program *scratch_program(int64_t positions, int32_t acc_bits)
     s->inputs[0] = x;
     s->inputs[1] = w;
     s->acc = (itg_accumulator){acc_bits, ITG_OVERFLOW_SATURATE};
-    add_versions(&m, s, to, 20000, 5);
+    add_encodings(&m, s, to, 20000, 5);
     itg_program *p = m.p;
     p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
     p->inputs[p->input_count++] = input;

@@ -340,7 +340,7 @@ static itg_step *add_after(maker *m, itg_step_kind kind, itg_op op, int32_t x, i
     itg_step *s = add_step(m, kind, op, inputs, 1);
     s->inputs[0] = x;
     s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
-    add_versions(m, s, to, 1000, 1);
+    add_encodings(m, s, to, 1000, 1);
     return s;
 }
 

@@ -32,9 +32,9 @@ static itg_id value(const run *r, const char *name)
     return id;
 }
 
-static const itg_version *version(const run *r, const char *name, int32_t index)
+static const itg_encoding *encoding(const run *r, const char *name, int32_t index)
 {
-    return &r->f.a->values[value(r, name)].versions[index];
+    return &r->f.a->values[value(r, name)].encodings[index];
 }
 
 static float input(const run *r, const char *name, int64_t i)
@@ -49,7 +49,7 @@ static float input(const run *r, const char *name, int64_t i)
 /* Code of an input, less the zero point. */
 static int64_t code(const run *r, const char *name, int32_t index, int64_t i)
 {
-    const itg_quantizer *q = &version(r, name, index)->q;
+    const itg_quantizer *q = &encoding(r, name, index)->q;
     return code_of(input(r, name, i), q) - q->zero_point;
 }
 
@@ -73,8 +73,8 @@ static float output_float(const run *r, const char *name, int64_t i)
     return ((const float *)output(r, name).data)[i];
 }
 
-/* Native result -> code of a version whose requantization is one stage a channel. */
-static int64_t requantized(const itg_version *v, int64_t acc, int64_t channel)
+/* Native result -> code of an encoding whose requantization is one stage a channel. */
+static int64_t requantized(const itg_encoding *v, int64_t acc, int64_t channel)
 {
     const itg_requant_stage *s = &v->requant[channel % v->requant_count].stage[0];
     return limited(half_up(acc, s->multiplier, s->shift) + v->q.zero_point, v->clamp_lo,
@@ -83,7 +83,7 @@ static int64_t requantized(const itg_version *v, int64_t acc, int64_t channel)
 
 static int64_t weight(const run *r, const char *name, float w, int64_t channel)
 {
-    const itg_quantizer *q = &version(r, name, 0)->q;
+    const itg_quantizer *q = &encoding(r, name, 0)->q;
     itg_quantizer one = *q;
     one.scale = &q->scale[q->scale_count > 1 ? channel : 0];
     return code_of(w, &one);
@@ -105,13 +105,13 @@ static int64_t conv_acc(const run *r, int64_t k, int64_t p, int64_t q)
     return acc;
 }
 
-static void convolutions_with_fused_relu_and_three_versions(void **state)
+static void convolutions_with_fused_relu_and_three_encodings(void **state)
 {
     (void)state;
     run r = start(net_conv, 6);
     fx_run(r.instance);
-    const itg_version *first = version(&r, "y", 0), *second = version(&r, "y", 1),
-                      *z = version(&r, "z", 0);
+    const itg_encoding *first = encoding(&r, "y", 0), *second = encoding(&r, "y", 1),
+                       *z = encoding(&r, "z", 0);
     int64_t y[48], seen_clamped = 0;
     float reals[48];
     for (int64_t i = 0; i < 48; i++) {
@@ -137,7 +137,7 @@ static void convolutions_with_fused_relu_and_three_versions(void **state)
         for (int64_t k = 0; k < 4; k++)
             sum += itg_exp((double)reals[k * 12 + i % 12] - most);
         float share = (float)(itg_exp((double)reals[i] - most) / sum);
-        assert_int_equal(output_code(&r, "s", i), code_of(share, &version(&r, "s", 0)->q));
+        assert_int_equal(output_code(&r, "s", i), code_of(share, &encoding(&r, "s", 0)->q));
     }
     assert_int_equal(itg_program_float_island_count(r.p), 1);
     assert_string_equal(itg_program_float_island(r.p, 0),
@@ -160,29 +160,29 @@ static void matrix_products_of_weights_and_of_activations(void **state)
             m += p * code(&r, "q", 0, (batch * 4 + k) * 5 + n);
             one += p * code(&r, "q1", 0, k * 5 + n);
         }
-        assert_int_equal(output_code(&r, "a", i), requantized(version(&r, "a", 0), a, n));
-        assert_int_equal(output_code(&r, "m", i), requantized(version(&r, "m", 0), m, 0));
-        assert_int_equal(output_code(&r, "one", i), requantized(version(&r, "one", 0), one, 0));
+        assert_int_equal(output_code(&r, "a", i), requantized(encoding(&r, "a", 0), a, n));
+        assert_int_equal(output_code(&r, "m", i), requantized(encoding(&r, "m", 0), m, 0));
+        assert_int_equal(output_code(&r, "one", i), requantized(encoding(&r, "one", 0), one, 0));
     }
     for (int64_t i = 0; i < 6; i++) {
         int64_t acc = 0;
         for (int64_t k = 0; k < 4; k++)
             acc += code(&r, "p", 0, i * 4 + k) * weight(&r, "vector", matrix_vector[k], 0);
-        assert_int_equal(output_code(&r, "v", i), requantized(version(&r, "v", 0), acc, 0));
+        assert_int_equal(output_code(&r, "v", i), requantized(encoding(&r, "v", 0), acc, 0));
     }
     int64_t g[7];
     for (int64_t n = 0; n < 7; n++) {
         int64_t acc = 0;
         for (int64_t k = 0; k < 6; k++)
             acc += code(&r, "x", 0, k) * weight(&r, "gw", gemm_weights[n * 6 + k], 0);
-        g[n] = requantized(version(&r, "g", 0), acc, n);
+        g[n] = requantized(encoding(&r, "g", 0), acc, n);
         assert_int_equal(output_code(&r, "g", n), g[n]);
     }
     for (int64_t n = 0; n < 3; n++) {
         int64_t acc = 0;
         for (int64_t k = 0; k < 7; k++)
             acc += g[k] * weight(&r, "hw", second_weights[k * 3 + n], 0);
-        assert_int_equal(output_code(&r, "h", n), requantized(version(&r, "h", 0), acc, 0));
+        assert_int_equal(output_code(&r, "h", n), requantized(encoding(&r, "h", 0), acc, 0));
     }
     stop(&r);
 }
@@ -200,18 +200,18 @@ static void additions_products_and_activations(void **state)
     (void)state;
     run r = start(net_elements, 4);
     fx_run(r.instance);
-    const itg_quantizer *qx = &version(&r, "x", 0)->q, *qy = &version(&r, "y", 0)->q,
-                        *qf = &version(&r, "fadd", 0)->q;
+    const itg_quantizer *qx = &encoding(&r, "x", 0)->q, *qy = &encoding(&r, "y", 0)->q,
+                        *qf = &encoding(&r, "fadd", 0)->q;
     for (int64_t i = 0; i < 48; i++) {
         int64_t x = code(&r, "x", 0, i), y = code(&r, "y", 0, i), same = code(&r, "y", 1, i);
         int64_t acc = half_up(x * 256, 5, 4) + half_up(y * 256, 7, 6);
-        assert_int_equal(output_code(&r, "add", i), requantized(version(&r, "add", 0), acc, 0));
+        assert_int_equal(output_code(&r, "add", i), requantized(encoding(&r, "add", 0), acc, 0));
         assert_int_equal(output_code(&r, "sub", i),
-                         requantized(version(&r, "sub", 0), x - same, 0));
+                         requantized(encoding(&r, "sub", 0), x - same, 0));
         int64_t k = weight(&r, "k", factors[i / 16], 0);
-        assert_int_equal(output_code(&r, "mul", i), requantized(version(&r, "mul", 0), x * k, 0));
-        assert_int_equal(output_code(&r, "relu", i), requantized(version(&r, "relu", 0), x, 0));
-        assert_int_equal(output_code(&r, "clip", i), requantized(version(&r, "clip", 0), x, 0));
+        assert_int_equal(output_code(&r, "mul", i), requantized(encoding(&r, "mul", 0), x * k, 0));
+        assert_int_equal(output_code(&r, "relu", i), requantized(encoding(&r, "relu", 0), x, 0));
+        assert_int_equal(output_code(&r, "clip", i), requantized(encoding(&r, "clip", 0), x, 0));
         assert_true(output_float(&r, "copy", i) == bounded((float)x / 32.0f, -1.5f, 2.0f));
         /* Every scale is a power of two here, so the float additions below are exact until the last
          * rounding. */
@@ -245,7 +245,7 @@ static void sums_and_products_in_float32(void **state)
         assert_int_equal(output_code(&r, "product", i), nearest_u8(scaled + 131));
         /* k + x: k does not vary along the last axis, so x is the first operand. */
         volatile float rx = 0.0317f / 0.0401f, rk = 0.0191f / 0.0401f, zeros = rk * 3;
-        int64_t k = code_of(i < 42 ? 0.75f : -1.5f, &version(&r, "k", 0)->q);
+        int64_t k = code_of(i < 42 ? 0.75f : -1.5f, &encoding(&r, "k", 0)->q);
         volatile float fixed = 97 - fmaf(rx, 101, zeros);
         assert_int_equal(output_code(&r, "swapped", i),
                          nearest_u8(fmaf((float)(x + 101), rx, fmaf((float)k, rk, fixed))));
@@ -261,7 +261,7 @@ typedef struct patch {
 
 static patch patch_of(const run *r, int64_t c, int64_t p, int64_t q)
 {
-    const itg_quantizer *qx = &version(r, "x", 0)->q;
+    const itg_quantizer *qx = &encoding(r, "x", 0)->q;
     patch out = {0, 0, INT64_MIN, 0, 0};
     for (int64_t h = 2 * p - 1; h < 2 * p + 2; h++)
         for (int64_t w = 2 * q - 1; w < 2 * q + 2; w++) {
@@ -291,7 +291,7 @@ static void window_pools(void **state)
         patch a = patch_of(&r, i / 16, i / 4 % 4, i % 4);
         assert_int_equal(output_code(&r, "keep", i),
                          floor_division(2 * a.raw + a.inside, 2 * a.inside));
-        int64_t zero = version(&r, "padded", 0)->q.zero_point;
+        int64_t zero = encoding(&r, "padded", 0)->q.zero_point;
         assert_int_equal(output_code(&r, "padded", i),
                          floor_division(a.raw + (a.padded - a.inside) * zero, a.padded));
     }
@@ -299,7 +299,7 @@ static void window_pools(void **state)
         patch a = patch_of(&r, i / 12, i / 4 % 3, i % 4);
         counts_seen |= (int64_t)1 << a.inside;
         assert_int_equal(output_code(&r, "scaled", i),
-                         requantized(version(&r, "scaled", 0), a.sum, a.inside - 1));
+                         requantized(encoding(&r, "scaled", 0), a.sum, a.inside - 1));
         assert_int_equal(output_code(&r, "max", i), a.most);
     }
     assert_int_equal(counts_seen, 1 << 4 | 1 << 6 | 1 << 9);
@@ -314,7 +314,7 @@ static void reductions(void **state)
     for (int i = 0; i < 126; i++) /* few values: maxima are tied */
         x[i] = (float)(i * 5 % 4 + i / 42);
     fx_run(r.instance);
-    const itg_quantizer *q = &version(&r, "x", 0)->q;
+    const itg_quantizer *q = &encoding(&r, "x", 0)->q;
     for (int64_t c = 0; c < 3; c++) {
         int64_t sum = 0, most = INT64_MIN;
         for (int64_t i = 0; i < 42; i++) {
@@ -323,7 +323,7 @@ static void reductions(void **state)
             if (v + q->zero_point > most) most = v + q->zero_point;
         }
         assert_int_equal(output_code(&r, "global", c),
-                         requantized(version(&r, "global", 0), sum, 0));
+                         requantized(encoding(&r, "global", 0), sum, 0));
         assert_int_equal(output_code(&r, "gmax", c), most);
         for (int64_t w = 0; w < 7; w++) {
             int64_t best = 0;
@@ -339,7 +339,7 @@ static void reductions(void **state)
         for (int64_t i = 0; i < 21; i++)
             sum += code(&r, "x", 0, (i / 7 * 6 + h) * 7 + i % 7);
         float scaled = (float)sum * 3.25f; /* exact: few bits */
-        itg_quantizer unit = version(&r, "mean", 0)->q;
+        itg_quantizer unit = encoding(&r, "mean", 0)->q;
         unit.scale = (const float[]){1.0f};
         assert_int_equal(output_code(&r, "mean", h), code_of(scaled, &unit));
     }
@@ -390,7 +390,7 @@ static void pools_as_floats_and_means_of_codes(void **state)
     for (int64_t i = 0; i < 42; i++) {
         int64_t sum = 0;
         for (int64_t c = 0; c < 3; c++)
-            sum += code_of(input(&r, "x", c * 42 + i), &version(&r, "x", 0)->q);
+            sum += code_of(input(&r, "x", c * 42 + i), &encoding(&r, "x", 0)->q);
         int64_t size = sum < 0 ? -sum : sum, mean = (2 * size + 3) / 6; /* half away from zero */
         assert_int_equal(output_code(&r, "kept", i), sum < 0 ? -mean : mean);
     }
@@ -408,10 +408,10 @@ static void lookup_tables(void **state)
         float wide = (float)code(&r, "x", 1, i) / 512.0f,
               narrow = (float)code(&r, "x", 0, i) / 16.0f;
         float s = (float)itg_sigmoid((double)narrow);
-        assert_int_equal(output_code(&r, "sigmoid", i), code_of(s, &version(&r, "sigmoid", 0)->q));
+        assert_int_equal(output_code(&r, "sigmoid", i), code_of(s, &encoding(&r, "sigmoid", 0)->q));
         assert_true(output_float(&r, "copy", i) == s);
         assert_int_equal(output_code(&r, "tanh", i),
-                         code_of((float)itg_tanh((double)wide), &version(&r, "tanh", 0)->q));
+                         code_of((float)itg_tanh((double)wide), &encoding(&r, "tanh", 0)->q));
     }
     stop(&r);
 }
@@ -422,7 +422,7 @@ static void moved_codes(void **state)
     (void)state;
     run r = start(net_moves, 6);
     fx_run(r.instance);
-    const itg_quantizer *q = &version(&r, "x", 0)->q;
+    const itg_quantizer *q = &encoding(&r, "x", 0)->q;
     int64_t cat[60];
     for (int64_t i = 0; i < 60; i++)
         cat[i] = (i < 24 ? code(&r, "x", 0, i) : code(&r, "y", 0, i - 24)) + q->zero_point;
@@ -484,7 +484,7 @@ static void outputs_are_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolutions_with_fused_relu_and_three_versions),
+        cmocka_unit_test(convolutions_with_fused_relu_and_three_encodings),
         cmocka_unit_test(matrix_products_of_weights_and_of_activations),
         cmocka_unit_test(additions_products_and_activations),
         cmocka_unit_test(sums_and_products_in_float32),

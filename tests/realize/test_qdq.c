@@ -181,7 +181,7 @@ static void models_are_whole(void **state)
 /* ---- the form ---- */
 
 /* Conv c of net_conv: codes of 8 bits, of 6 bits, floats. */
-static void a_rounded_result_has_an_operator_for_each_version(void **state)
+static void a_rounded_result_has_an_operator_for_each_encoding(void **state)
 {
     (void)state;
     fixture f = net_conv();
@@ -331,7 +331,7 @@ static void moved_codes_have_one_operator(void **state)
     const itg_onnx_node *split =
         maker_of(file, maker_of(file, "halves/codes", "QuantizeLinear")->inputs[0], "Split");
     assert_memory_equal(list(file, split->inputs[1], 2), ((const int64_t[]){2, 3}), 16);
-    const itg_onnx_node *flat = maker_of(file, "flat", "Reshape"); /* of the float version */
+    const itg_onnx_node *flat = maker_of(file, "flat", "Reshape"); /* of the float encoding */
     assert_string_equal(flat->inputs[0], split->outputs[1]);
     itg_onnx_file_destroy(file);
     fx_end(&f);
@@ -540,8 +540,8 @@ static void float_results_are_told_by_operator(void **state)
         fixture f = net_floats();
         itg_id mean = itg_graph_find_value(f.g, "mean");
         fx_attrs(&f, mean)->count_include_pad = false;
-        if (!real) f.a->values[mean].version_count = 1; /* the codes alone */
-        if (!real) f.g->output_count--;                 /* and nobody who wants more */
+        if (!real) f.a->values[mean].encoding_count = 1; /* the codes alone */
+        if (!real) f.g->output_count--;                  /* and nobody who wants more */
         if (!real) f.a->nodes[f.g->node_count - 1].form = ITG_FORM_FUSED;
         itg_qdq_report *report = export_to(&f, PATH, false);
         assert_true(is_told(report, "n_mean") == real);
@@ -560,7 +560,7 @@ static void equal_arithmetic_is_not_told(void **state)
     for (int bits = 24; bits >= 12; bits -= 12) {
         fixture f = net_matrix();
         itg_id a = itg_graph_find_value(f.g, "a");
-        itg_requant *r = (itg_requant *)(uintptr_t)f.a->values[a].versions[0].requant;
+        itg_requant *r = (itg_requant *)(uintptr_t)f.a->values[a].encodings[0].requant;
         for (int i = 0; i < 5; i++)
             r[i] = (itg_requant){.is_f32 = true, .ratio = 0.0078125f};
         f.a->nodes[f.g->values[a].producer].acc.bits = bits;
@@ -621,7 +621,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_exports_are_the_same_bytes),
         cmocka_unit_test(models_are_whole),
-        cmocka_unit_test(a_rounded_result_has_an_operator_for_each_version),
+        cmocka_unit_test(a_rounded_result_has_an_operator_for_each_encoding),
         cmocka_unit_test(quantizers_are_the_annotated_ones),
         cmocka_unit_test(windows_keep_their_attributes),
         cmocka_unit_test(constants_are_codes),

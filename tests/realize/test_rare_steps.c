@@ -1,5 +1,5 @@
 /* Steps that networks seldom have, by formulas: constant first operands, computed weights of a
- * convolution, several images, and more versions of one result than a layer of the kernels has. */
+ * convolution, several images, and more encodings of one result than a layer of the kernels has. */
 #include "fixture.h"
 #include <stdlib.h>
 

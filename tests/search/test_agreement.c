@@ -171,7 +171,7 @@ static void perturb(itg_strategy *s, const itg_annotated *a, itg_rng *rng)
     for (int32_t e = 0; e < a->edge_count; e++) {
         if (s->edges[e].channel_count == 0) continue;
         const itg_edge *edge = &a->edges[e];
-        const itg_version *v = &a->values[edge->value].versions[edge->version];
+        const itg_encoding *v = &a->values[edge->value].encodings[edge->encoding];
         int64_t elements = 0;
         assert_non_null(v->constant);
         assert_true(itg_shape_elements(&a->graph->values[edge->value].shape, &elements));
@@ -204,8 +204,8 @@ static void compare_perturbed(const itg_hardware *hw, itg_strategy *s, const itg
     for (int32_t e = 0; e < a->edge_count; e++) {
         if (s->edges[e].channel_count == 0) continue;
         const itg_quantizer
-            *q = &a->values[a->edges[e].value].versions[a->edges[e].version].q,
-            *old = &nearest->values[a->edges[e].value].versions[nearest->edges[e].version].q;
+            *q = &a->values[a->edges[e].value].encodings[a->edges[e].encoding].q,
+            *old = &nearest->values[a->edges[e].value].encodings[nearest->edges[e].encoding].q;
         assert_memory_equal(q->scale, old->scale, sizeof(float) * (size_t)q->scale_count);
     }
     counts ignored = {0};

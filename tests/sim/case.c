@@ -208,12 +208,12 @@ void refused(sim_case *c, itg_status code, const char *message)
     assert_int_equal(err.code, code);
 }
 
-const itg_version *version_at(const sim_case *c, const char *node, int32_t slot)
+const itg_encoding *encoding_at(const sim_case *c, const char *node, int32_t slot)
 {
     const itg_edge *edge = &c->a->edges[case_edge(c, node, slot)];
-    if (edge->version < 0) return NULL;
-    assert_in_range(edge->version, 0, c->a->values[edge->value].version_count - 1);
-    return &c->a->values[edge->value].versions[edge->version];
+    if (edge->encoding < 0) return NULL;
+    assert_in_range(edge->encoding, 0, c->a->values[edge->value].encoding_count - 1);
+    return &c->a->values[edge->value].encodings[edge->encoding];
 }
 
 const itg_node_note *note_of(const sim_case *c, const char *node)

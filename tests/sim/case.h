@@ -54,8 +54,8 @@ void set_all(sim_case *c, int32_t weight_bits, int32_t bits, double lo, double h
              bool per_channel);
 void annotated(sim_case *c);
 void refused(sim_case *c, itg_status code, const char *message);
-/* The version that an edge reads; NULL for a fused edge. */
-const itg_version *version_at(const sim_case *c, const char *node, int32_t slot);
+/* The encoding that an edge reads; NULL for a fused edge. */
+const itg_encoding *encoding_at(const sim_case *c, const char *node, int32_t slot);
 const itg_node_note *note_of(const sim_case *c, const char *node);
 /* Runs one sample through the annotated graph. */
 void run(sim_case *c, const float *x);

@@ -175,13 +175,13 @@ static void the_first_class_that_all_touching_lists_hold(void **state)
     set_range(&c, "relu", 0, 6, -1, 1);
     set_range(&c, NULL, 0, 6, 0, 1);
     annotated(&c);
-    assert_int_equal(version_at(&c, "relu", 0)->q.storage, ITG_S8);
-    assert_int_equal(version_at(&c, NULL, 0)->q.storage, ITG_S8);
+    assert_int_equal(encoding_at(&c, "relu", 0)->q.storage, ITG_S8);
+    assert_int_equal(encoding_at(&c, NULL, 0)->q.storage, ITG_S8);
     set_range(&c, "relu", 0, 7, -1, 1);
     set_range(&c, NULL, 0, 7, 0, 1);
     annotated(&c);
-    assert_int_equal(version_at(&c, "relu", 0)->q.storage, ITG_S16);
-    assert_int_equal(version_at(&c, NULL, 0)->q.storage, ITG_U16);
+    assert_int_equal(encoding_at(&c, "relu", 0)->q.storage, ITG_S16);
+    assert_int_equal(encoding_at(&c, NULL, 0)->q.storage, ITG_U16);
     /* d is unsigned without zero point, and b admits no 7 bits */
     set_range(&c, NULL, 0, 7, -0x1p-100, 1);
     refused(&c, ITG_INFEASIBLE,
@@ -219,7 +219,7 @@ static void the_first_spec_that_admits_the_bits(void **state)
 
 static const itg_quantizer *q_at(const sim_case *c, const char *node, int32_t slot)
 {
-    return &version_at(c, node, slot)->q;
+    return &encoding_at(c, node, slot)->q;
 }
 
 /* x -> pool -> reshape -> two Relus and an output: five edges, one quantizer. */
@@ -283,9 +283,9 @@ static void concat_ties_all_its_operands_and_constants(void **state)
         const itg_quantizer *q = q_at(&c, i < 3 ? "cat" : NULL, i < 3 ? i : 0);
         assert_true(q->scale[0] == e.scale && q->zero_point == e.zero);
     }
-    /* the Relu's own input edge reads x under another quantizer: x has two versions */
+    /* the Relu's own input edge reads x under another quantizer: x has two encodings */
     assert_true(q_at(&c, "relu", 0)->scale[0] == (float)(2.0 / 255));
-    assert_int_equal(c.a->values[x].version_count, 2);
+    assert_int_equal(c.a->values[x].encoding_count, 2);
     case_end(&c);
     (void)state;
 }
@@ -316,7 +316,7 @@ static void equal_scale_ties_operands_and_not_the_result(void **state)
     (void)state;
 }
 
-/* ---- versions ---- */
+/* ---- encodings ---- */
 
 static sim_case gemm_case(itg_graph *g, const char *head, const char *extra)
 {
@@ -325,8 +325,8 @@ static sim_case gemm_case(itg_graph *g, const char *head, const char *extra)
     return case_new(g, chip(head, U8 "," W, F32, operators));
 }
 
-/* gemm at 8, 3 and again 8 bits: two integer versions, each made from the accumulator. */
-static void versions_are_shared_when_equal_and_requantized_from_the_accumulator(void **state)
+/* gemm at 8, 3 and again 8 bits: two integer encodings, each made from the accumulator. */
+static void encodings_are_shared_when_equal_and_requantized_from_the_accumulator(void **state)
 {
     itg_graph *g = net_new();
     itg_id x = net_input(g, "x", "1,1"), y = net_gemm(g, "gemm", x, "1,1", FLOATS(1), ITG_NONE);
@@ -344,9 +344,9 @@ static void versions_are_shared_when_equal_and_requantized_from_the_accumulator(
     set_range(&c, NULL, 1, 8, 0, 100);
     set_range(&c, NULL, 2, 8, 0, 100);
     annotated(&c);
-    assert_int_equal(c.a->values[y].version_count, 2);
-    assert_ptr_equal(version_at(&c, "one", 0), version_at(&c, NULL, 0));
-    assert_ptr_equal(version_at(&c, "two", 0), version_at(&c, NULL, 3));
+    assert_int_equal(c.a->values[y].encoding_count, 2);
+    assert_ptr_equal(encoding_at(&c, "one", 0), encoding_at(&c, NULL, 0));
+    assert_ptr_equal(encoding_at(&c, "two", 0), encoding_at(&c, NULL, 3));
     for (int v = 0; v < 256; v++) { /* scales: x 1, first 3, second 30 */
         run(&c, FLOATS((float)v));
         int64_t first = f32_code(v, 1.0f / 3.0f, 0, 0, 255),
@@ -392,13 +392,13 @@ static void a_fused_activation_is_a_carry_and_a_clamp(void **state)
         set_weights(&c, "gemm", 8, 1, (double[]){1});
         set_range(&c, NULL, 0, 8, -4, 8.75); /* scale 0.05, zero point 80 */
         annotated(&c);
-        assert_null(version_at(&c, "act", 0));
+        assert_null(encoding_at(&c, "act", 0));
         assert_int_equal(c.a->edges[case_edge(&c, "act", 0)].kind, ITG_EDGE_FUSED);
         assert_int_equal(note_of(&c, "act")->form, ITG_FORM_FUSED);
         assert_int_equal(note_of(&c, "gemm")->activation, itg_graph_find_node(c.g, "act"));
         assert_int_equal(note_of(&c, "gemm")->out_value, c.g->outputs[0]);
-        assert_int_equal(c.a->values[itg_graph_find_value(c.g, "gemm")].version_count, 0);
-        const itg_version *v = version_at(&c, NULL, 0);
+        assert_int_equal(c.a->values[itg_graph_find_value(c.g, "gemm")].encoding_count, 0);
+        const itg_encoding *v = encoding_at(&c, NULL, 0);
         double s = (double)(float)(12.75 / 255), lo = relu ? 0 : (double)clips[i].lo,
                hi = relu ? INFINITY : (double)clips[i].hi;
         if (hi < lo) lo = hi; /* ONNX: the upper bound wins */
@@ -421,11 +421,11 @@ static void no_fusion_without_the_pattern_or_with_two_uses(void **state)
         annotated(&c);
         assert_int_equal(note_of(&c, "act")->form, ITG_FORM_RESCALE);
         assert_int_equal(note_of(&c, "gemm")->activation, ITG_NONE);
-        assert_non_null(version_at(&c, "act", 0));
+        assert_non_null(encoding_at(&c, "act", 0));
         /* an unfused Relu clips its own output at its zero point */
-        assert_int_equal(version_at(&c, NULL, 0)->clamp_lo,
+        assert_int_equal(encoding_at(&c, NULL, 0)->clamp_lo,
                          127); /* 127.5 in exact numbers; less with the float32 scale */
-        assert_int_equal(version_at(&c, "act", 0)->clamp_lo, 0);
+        assert_int_equal(encoding_at(&c, "act", 0)->clamp_lo, 0);
         case_end(&c);
     }
 }
@@ -440,7 +440,7 @@ static void no_fusion_where_the_strategy_leaves_the_activation_in_float(void **s
     c.s->node_conds[itg_graph_find_node(c.g, "act")] = false;
     annotated(&c);
     assert_int_equal(note_of(&c, "act")->form, ITG_FORM_FLOAT);
-    assert_true(version_at(&c, "act", 0)->is_float);
+    assert_true(encoding_at(&c, "act", 0)->is_float);
     assert_string_equal(note_of(&c, "act")->reason, "the strategy leaves it in float");
     run(&c, FLOATS(-0.5f));
     assert_true(output_real(&c, 0, 0) == 0);
@@ -490,7 +490,7 @@ static void bias_carry_and_float_edges_have_no_bits(void **state)
     set_range(&c, "gemm", 0, 8, -1, 1);
     set_weights(&c, "gemm", 8, 1, (double[]){1});
     annotated(&c);
-    assert_true(version_at(&c, "gemm", 2)->is_float && version_at(&c, "soft", 0)->is_float);
+    assert_true(encoding_at(&c, "gemm", 2)->is_float && encoding_at(&c, "soft", 0)->is_float);
     for (int i = 0; i < 3; i++) {
         set_range(&c, plain[i].node, plain[i].slot, 8, -1, 1);
         refused(&c, ITG_MISMATCH, "expected 0");
@@ -648,7 +648,7 @@ int main(void)
         cmocka_unit_test(ties_are_transitive_and_join_ranges),
         cmocka_unit_test(concat_ties_all_its_operands_and_constants),
         cmocka_unit_test(equal_scale_ties_operands_and_not_the_result),
-        cmocka_unit_test(versions_are_shared_when_equal_and_requantized_from_the_accumulator),
+        cmocka_unit_test(encodings_are_shared_when_equal_and_requantized_from_the_accumulator),
         cmocka_unit_test(a_fused_activation_is_a_carry_and_a_clamp),
         cmocka_unit_test(no_fusion_without_the_pattern_or_with_two_uses),
         cmocka_unit_test(no_fusion_where_the_strategy_leaves_the_activation_in_float),

@@ -57,14 +57,14 @@ static bool ratio_legal(form f, float sx, float sw, float s)
 }
 
 static bool legal(form f, float sx, float sw, float bias, int acc, int bias_bits, const float *s,
-                  int versions)
+                  int encodings)
 {
     float u = sx * sw;
     if (u == 0 && bias != 0) return false;
     if (bias != 0 && fabs(nearbyint((double)bias / (double)u)) >
                          ldexp(1, (acc < bias_bits ? acc : bias_bits) - 2))
         return false;
-    for (int i = 0; i < versions; i++)
+    for (int i = 0; i < encodings; i++)
         if (!ratio_legal(f, sx, sw, s[i])) return false;
     return true;
 }
@@ -94,7 +94,7 @@ static void ranges(sim_case *c, double x, double y)
 
 static const itg_quantizer *weights(const sim_case *c)
 {
-    return &version_at(c, "gemm", 1)->q;
+    return &encoding_at(c, "gemm", 1)->q;
 }
 
 /* ---- scales ---- */
@@ -136,7 +136,7 @@ static void one_scale_in_all_and_full_range(void **state)
     assert_int_equal(weights(&c)->qmin, -2048);
     assert_int_equal(weights(&c)->qmax, 2047);
     assert_true(weights(&c)->scale[0] == (float)(7.0 / 2047));
-    assert_int_equal(version_at(&c, NULL, 0)->requant_count, 1);
+    assert_int_equal(encoding_at(&c, NULL, 0)->requant_count, 1);
     case_end(&c);
 }
 
@@ -156,9 +156,9 @@ static void powers_of_two(void **state)
         for (int i = 0; i < 5; i++) {
             float wanted = weight_scale(t[i], bits, true);
             assert_true(weights(&c)->scale[i] == wanted);
-            assert_int_equal(version_at(&c, NULL, 0)->requant[i].stage_count, 1);
+            assert_int_equal(encoding_at(&c, NULL, 0)->requant[i].stage_count, 1);
             /* x, y: 2^-7 each */
-            assert_true(ldexp(1, -version_at(&c, NULL, 0)->requant[i].stage[0].shift) ==
+            assert_true(ldexp(1, -encoding_at(&c, NULL, 0)->requant[i].stage[0].shift) ==
                         (double)wanted);
         }
         assert_true(weight_scale(256, 9, true) == 1.0f && weight_scale(257, 9, true) == 2.0f);
@@ -215,16 +215,16 @@ static void channels_of_conv_and_matmul(void **state)
                 "requantize':'r','accumulator':{'bits':32},'per_channel':true}]"));
     set_all(&c, 8, 8, -1, 1, true);
     annotated(&c);
-    const itg_quantizer *q = &version_at(&c, "mul", 1)->q;
+    const itg_quantizer *q = &encoding_at(&c, "mul", 1)->q;
     assert_int_equal(q->axis, 1);
     assert_int_equal(q->scale_count, 4);
     for (int i = 0; i < 4; i++)
         assert_true(q->scale[i] == (float)((8.0 + i) / 127));
-    q = &version_at(&c, "conv", 1)->q;
+    q = &encoding_at(&c, "conv", 1)->q;
     assert_int_equal(q->axis, 0);
     assert_true(q->scale_count == 2 && q->scale[0] == (float)(2.0 / 127) &&
                 q->scale[1] == (float)(4.0 / 127));
-    q = &version_at(&c, "one", 1)->q; /* one channel: still the last axis */
+    q = &encoding_at(&c, "one", 1)->q; /* one channel: still the last axis */
     assert_int_equal(q->axis, 1);
     assert_true(q->scale_count == 1 && q->scale[0] == (float)(3.0 / 127));
     case_end(&c);
@@ -233,9 +233,9 @@ static void channels_of_conv_and_matmul(void **state)
 
 /* ---- raised scales, bias ---- */
 
-static const itg_version *integer_version(const sim_case *c, int output)
+static const itg_encoding *integer_encoding(const sim_case *c, int output)
 {
-    return version_at(c, NULL, output);
+    return encoding_at(c, NULL, output);
 }
 
 /* Random channels, most of them illegal at first: scale by scale as the loop on the page. */
@@ -287,7 +287,7 @@ static void raise_at_random(form f, int acc, int bias_bits, bool per_channel, ui
         for (; !legal(f, sx, *one, bias[i], acc, bias_bits, s, 2); *one *= 2)
             ++*raised;
     }
-    const itg_quantizer *q = &version_at(&c, "gemm", 1)->q;
+    const itg_quantizer *q = &encoding_at(&c, "gemm", 1)->q;
     for (int i = 0; i < N; i++) {
         float sw = per_channel ? wanted[i] : shared, unit = sx * sw;
         int k = per_channel ? i : 0, e;
@@ -296,10 +296,10 @@ static void raise_at_random(form f, int acc, int bias_bits, bool per_channel, ui
                      (double)sw);
         assert_int_equal(note_of(&c, "gemm")->bias[i],
                          (int64_t)nearbyint((double)bias[i] / (double)unit));
-        assert_true(version_at(&c, NULL, 2)->is_float &&
-                    version_at(&c, NULL, 2)->dequant[k] == unit);
+        assert_true(encoding_at(&c, NULL, 2)->is_float &&
+                    encoding_at(&c, NULL, 2)->dequant[k] == unit);
         for (int v = 0; v < 2; v++) {
-            const itg_requant *r = &integer_version(&c, v)->requant[k];
+            const itg_requant *r = &integer_encoding(&c, v)->requant[k];
             int64_t m = mantissa((double)sx * (double)sw / (double)s[v], 31, &e);
             assert_int_equal(r->is_f32, f == AS_F32);
             if (f == AS_F32) {
@@ -449,7 +449,7 @@ static void pre_shifts_follow_each_channels_bound(void **state)
         set_weights(&c, "gemm", 8, per_channel ? 3 : 1, per_channel ? t : &largest);
         annotated(&c);
         float sx = (float)(1.0 / 127), s = (float)(2.0 / 127);
-        const itg_version *v = version_at(&c, NULL, 0);
+        const itg_encoding *v = encoding_at(&c, NULL, 0);
         assert_int_equal(v->requant_count, 3); /* also where weights have one scale */
         for (int i = 0; i < 3; i++) {
             float sw = (float)((per_channel ? t[i] : largest) / 127);
@@ -500,7 +500,7 @@ static void a_bound_beyond_64_bits_saturates(void **state)
     set_weights(&c, "gemm", 32, 1, DOUBLES(1));
     set_range(&c, NULL, 0, 32, -4, 8);
     annotated(&c);
-    assert_int_equal(version_at(&c, NULL, 0)->requant[0].stage[0].shift,
+    assert_int_equal(encoding_at(&c, NULL, 0)->requant[0].stage[0].shift,
                      33); /* -(2^63 - 1) to above -2^31 */
     run(&c, FLOATS(1, 1, 1, 1, 1, 1, 1, 1));
     case_end(&c);
@@ -509,7 +509,7 @@ static void a_bound_beyond_64_bits_saturates(void **state)
 
 /* ---- constants elsewhere ---- */
 
-static void one_weight_of_two_nodes_has_a_version_for_each(void **state)
+static void one_weight_of_two_nodes_has_a_encoding_for_each(void **state)
 {
     itg_graph *g = net_new();
     itg_attrs a = itg_attrs_default(ITG_OP_GEMM);
@@ -530,8 +530,8 @@ static void one_weight_of_two_nodes_has_a_version_for_each(void **state)
     set_weights(&c, "two", 3, 1, DOUBLES(3));
     set_weights(&c, "three", 8, 1, DOUBLES(1));
     annotated(&c);
-    assert_int_equal(c.a->values[w].version_count, 2);
-    assert_ptr_equal(version_at(&c, "one", 1), version_at(&c, "three", 1));
+    assert_int_equal(c.a->values[w].encoding_count, 2);
+    assert_ptr_equal(encoding_at(&c, "one", 1), encoding_at(&c, "three", 1));
     run(&c, FLOATS(1, 100));
     /* 0.3 * 127 = 38.1, -127; 0.7 * 127 = 88.9, and a NaN is 0. At 3 bits: scale 1; 0, -1; 1, 0. */
     float c1 = 1.0f * (float)(1.0 / 127), c2 = 1;
@@ -565,7 +565,7 @@ static void outputs_that_are_constant(void **state)
     /* an output that is nothing at all: range [0, 0] */
     set_range(&c, NULL, 0, 8, 0, 0);
     annotated(&c);
-    assert_true(version_at(&c, NULL, 0)->q.scale[0] == 1);
+    assert_true(encoding_at(&c, NULL, 0)->q.scale[0] == 1);
     case_end(&c);
 }
 
@@ -614,7 +614,7 @@ int main(void)
         cmocka_unit_test(nothing_makes_it_legal),
         cmocka_unit_test(pre_shifts_follow_each_channels_bound),
         cmocka_unit_test(a_bound_beyond_64_bits_saturates),
-        cmocka_unit_test(one_weight_of_two_nodes_has_a_version_for_each),
+        cmocka_unit_test(one_weight_of_two_nodes_has_a_encoding_for_each),
         cmocka_unit_test(outputs_that_are_constant),
         cmocka_unit_test(thresholds_of_weights_that_do_not_fit),
     };

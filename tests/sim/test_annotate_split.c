@@ -85,9 +85,9 @@ static sums gemm(itg_rng *rng, int bits, int join_bits, itg_rounding rounding, c
     set_range(&s.c, NULL, 0, 8, -4, 4);
     set_weights(&s.c, "gemm", 2 + (int32_t)itg_rng_below(rng, 7), CHANNELS, t);
     annotated(&s.c);
-    const itg_quantizer *q = &version_at(&s.c, "gemm", 1)->q;
+    const itg_quantizer *q = &encoding_at(&s.c, "gemm", 1)->q;
     const itg_node_note *note = note_of(&s.c, "gemm");
-    s.x = &version_at(&s.c, "gemm", 0)->q;
+    s.x = &encoding_at(&s.c, "gemm", 0)->q;
     s.split = &note->split;
     for (int c = 0; c < CHANNELS; c++) {
         s.bias[c] = note->bias[c];
@@ -141,7 +141,7 @@ static int64_t result(const sums *s, int channel, const float *x)
 
 static void check_outputs(sums *s, itg_rng *rng)
 {
-    const itg_version *y = version_at(&s->c, NULL, 0);
+    const itg_encoding *y = encoding_at(&s->c, NULL, 0);
     float x[TERMS];
     for (int i = 0; i < 5; i++) {
         random_floats(rng, x, TERMS, 3);
@@ -157,8 +157,8 @@ static void check_outputs(sums *s, itg_rng *rng)
 /* The requantization is of the joined sum: 2^shift times the whole sum's scale. */
 static void check_ratios(const sums *s)
 {
-    const itg_version *y = version_at(&s->c, NULL, 0);
-    const itg_quantizer *w = &version_at(&s->c, "gemm", 1)->q;
+    const itg_encoding *y = encoding_at(&s->c, NULL, 0);
+    const itg_quantizer *w = &encoding_at(&s->c, "gemm", 1)->q;
     for (int c = 0; c < CHANNELS; c++) {
         double ratio = (double)s->x->scale[0] * (double)w->scale[c] / (double)y->q.scale[0];
         if (s->split->part_count > 0) ratio = ldexp(ratio, (int)s->split->shift[c]);
@@ -209,8 +209,8 @@ static void weights_are_coarsened_until_a_product_fits(void **state)
         set_range(&s.c, "gemm", 0, 8, -1, 1);
         set_weights(&s.c, "gemm", 8, CHANNELS, (const double[]){1, 1, 1, 1, 1});
         annotated(&s.c);
-        const itg_quantizer *x = &version_at(&s.c, "gemm", 0)->q,
-                            *w = &version_at(&s.c, "gemm", 1)->q;
+        const itg_quantizer *x = &encoding_at(&s.c, "gemm", 0)->q,
+                            *w = &encoding_at(&s.c, "gemm", 1)->q;
         int64_t reach = x->qmax - x->zero_point > x->zero_point - x->qmin ? x->qmax - x->zero_point
                                                                           : x->zero_point - x->qmin;
         for (int c = 0; c < CHANNELS; c++) {
@@ -297,8 +297,8 @@ static void a_sum_may_reach_exactly_the_least_number(void **state)
         set_range(&c, "y", 1, 8, -128, 127);
         set_range(&c, NULL, 0, 8, -128, 127);
         annotated(&c);
-        assert_int_equal(version_at(&c, "y", 0)->q.zero_point, 127);
-        assert_int_equal(version_at(&c, "y", 1)->q.zero_point, 128);
+        assert_int_equal(encoding_at(&c, "y", 0)->q.zero_point, 127);
+        assert_int_equal(encoding_at(&c, "y", 1)->q.zero_point, 128);
         assert_int_equal(note_of(&c, "y")->split.part_count, terms == 4 ? 0 : 2);
         case_end(&c);
     }

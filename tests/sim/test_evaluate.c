@@ -98,15 +98,15 @@ static const itg_quantizer *fake_quantizer(const void *context, int32_t index)
 static itg_backend fake_backend(const fake *f)
 {
     return (itg_backend){.context = f,
-                        .input_count = f->inputs,
-                        .output_count = 3,
-                        .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
-                        .block = 1,
-                        .create = fake_create,
-                        .destroy = fake_destroy,
-                        .run = fake_run,
-                        .output = fake_output,
-                        .quantizer = fake_quantizer};
+                         .input_count = f->inputs,
+                         .output_count = 3,
+                         .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
+                         .block = 1,
+                         .create = fake_create,
+                         .destroy = fake_destroy,
+                         .run = fake_run,
+                         .output = fake_output,
+                         .quantizer = fake_quantizer};
 }
 
 static float elements[SAMPLES * ELEMENTS];

@@ -78,15 +78,15 @@ static const itg_quantizer *quantizer(const void *context, int32_t index)
 static itg_backend backend_of(const int64_t *block)
 {
     return (itg_backend){.context = block,
-                        .input_count = 1,
-                        .output_count = 1,
-                        .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
-                        .create = create,
-                        .destroy = destroy,
-                        .quantizer = quantizer,
-                        .block = *block,
-                        .run = run_block,
-                        .output = block_output};
+                         .input_count = 1,
+                         .output_count = 1,
+                         .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
+                         .create = create,
+                         .destroy = destroy,
+                         .quantizer = quantizer,
+                         .block = *block,
+                         .run = run_block,
+                         .output = block_output};
 }
 
 /* ---- what to run, and what must come of it ---- */

@@ -66,10 +66,10 @@ static void float_islands_with_mixed_readers(void **state)
     set_range(&c, "two", 0, 8, 0, 1);
     annotated(&c);
     itg_id n = itg_graph_find_node(g, "one");
-    assert_int_equal(c.a->values[a].version_count, 2);
-    assert_true(version_at(&c, "soft", 0)->is_float && version_at(&c, "mixed", 0)->is_float &&
-                version_at(&c, NULL, 2)->is_float);
-    assert_ptr_equal(version_at(&c, "soft", 0), version_at(&c, "mixed", 0));
+    assert_int_equal(c.a->values[a].encoding_count, 2);
+    assert_true(encoding_at(&c, "soft", 0)->is_float && encoding_at(&c, "mixed", 0)->is_float &&
+                encoding_at(&c, NULL, 2)->is_float);
+    assert_ptr_equal(encoding_at(&c, "soft", 0), encoding_at(&c, "mixed", 0));
     assert_string_equal(note_of(&c, "soft")->reason,
                         "Softmax is not among the hardware's operators");
     itg_rng rng;
@@ -78,8 +78,9 @@ static void float_islands_with_mixed_readers(void **state)
         float in[2], real[3], probabilities[3];
         random_floats(&rng, in, 2, 1);
         run(&c, in);
-        const itg_quantizer *xq = &version_at(&c, "one", 0)->q, *wq = &version_at(&c, "one", 1)->q,
-                            *aq = &version_at(&c, "sum", 0)->q;
+        const itg_quantizer *xq = &encoding_at(&c, "one", 0)->q,
+                            *wq = &encoding_at(&c, "one", 1)->q,
+                            *aq = &encoding_at(&c, "sum", 0)->q;
         for (int k = 0; k < 3; k++) {
             int64_t acc = 0;
             for (int i = 0; i < 2; i++)
@@ -88,15 +89,15 @@ static void float_islands_with_mixed_readers(void **state)
             float unit = xq->scale[0] * wq->scale[k];
             real[k] = (float)acc * unit;
             int64_t q = f32_code(acc, unit / aq->scale[0], aq->zero_point, 0, 255);
-            const itg_quantizer *o = &version_at(&c, NULL, 1)->q;
+            const itg_quantizer *o = &encoding_at(&c, NULL, 1)->q;
             assert_int_equal(output_code(&c, 1, k),
                              limited(float_sum_code(q, q, aq, aq, o, 1), 0, 255));
         }
         itg_tensor t = {ITG_F32, g->values[a].shape, real},
                    p = {ITG_F32, g->values[s].shape, probabilities};
         assert_int_equal(itg_float_eval(ITG_OP_SOFTMAX, &soft, &t, 1, &p, 1, NULL), ITG_OK);
-        const itg_quantizer *sq = &version_at(&c, "two", 0)->q, *vq = &version_at(&c, "two", 1)->q,
-                            *o = &version_at(&c, NULL, 0)->q;
+        const itg_quantizer *sq = &encoding_at(&c, "two", 0)->q,
+                            *vq = &encoding_at(&c, "two", 1)->q, *o = &encoding_at(&c, NULL, 0)->q;
         for (int k = 0; k < 3; k++) {
             assert_true(output_real(&c, 2, k) == probabilities[k]);
             assert_true(output_real(&c, 3, k) == real[k] + probabilities[k]);
@@ -138,7 +139,7 @@ static void float_nodes_with_results_left_out(void **state)
     annotated(&c);
     run(&c, FLOATS(1, 2, 3, 4));
     assert_true(output_real(&c, 1, 0) < -1 && output_real(&c, 1, 3) > 1);
-    assert_int_equal(output_code(&c, 0, 0), version_at(&c, NULL, 0)->q.zero_point);
+    assert_int_equal(output_code(&c, 0, 0), encoding_at(&c, NULL, 0)->q.zero_point);
     case_end(&c);
     (void)state;
 }

@@ -43,8 +43,9 @@ static void check_binary(itg_op op, const char *requants, const char *operators,
         set_range(&c, NULL, 0, 8, -1.4, 1.3);
         set_range(&c, NULL, 1, 4, -0.5, 0.25);
         annotated(&c);
-        assert_true(version_at(&c, NULL, 2)->is_float);
-        const itg_quantizer *a = &version_at(&c, "node", 0)->q, *b = &version_at(&c, "node", 1)->q;
+        assert_true(encoding_at(&c, NULL, 2)->is_float);
+        const itg_quantizer *a = &encoding_at(&c, "node", 0)->q,
+                            *b = &encoding_at(&c, "node", 1)->q;
         for (int round = 0; round < 200; round++) {
             float x[6];
             random_floats(&rng, x, 6, 1.3);
@@ -54,7 +55,7 @@ static void check_binary(itg_op op, const char *requants, const char *operators,
                         q = code_of(k[i % 3], b->scale[0], b->zero_point, b->qmin, b->qmax);
                 int sign = op == ITG_OP_SUB ? -1 : 1;
                 for (int o = 0; o < 2; o++) {
-                    const itg_quantizer *out = &version_at(&c, NULL, o)->q;
+                    const itg_quantizer *out = &encoding_at(&c, NULL, o)->q;
                     int64_t lo = act ? out->zero_point : out->qmin;
                     assert_int_equal(output_code(&c, o, i),
                                      limited(fn(p, q, a, b, out, sign), lo, out->qmax));
@@ -214,9 +215,9 @@ static void a_float_sum_whose_first_operand_broadcasts(void **state)
         set_range(&c, "node", !swapped, 22, -0.3, 0.7);
         set_range(&c, NULL, 0, 22, -1.4, 1.3);
         annotated(&c);
-        const itg_quantizer *a = &version_at(&c, "node", swapped)->q,
-                            *b = &version_at(&c, "node", !swapped)->q,
-                            *o = &version_at(&c, NULL, 0)->q;
+        const itg_quantizer *a = &encoding_at(&c, "node", swapped)->q,
+                            *b = &encoding_at(&c, "node", !swapped)->q,
+                            *o = &encoding_at(&c, NULL, 0)->q;
         itg_rng_init(&rng, 5);
         for (int round = 0; round < 200; round++) {
             random_floats(&rng, in, 30, 1.1);
@@ -260,8 +261,8 @@ static void activations_that_are_not_fused(void **state)
     set_range(&c, NULL, 1, 7, -1, 1);
     annotated(&c);
     run(&c, in);
-    const itg_quantizer *a = &version_at(&c, "relu", 0)->q, *b = &version_at(&c, "clip", 0)->q,
-                        *y = &version_at(&c, NULL, 0)->q, *z = &version_at(&c, NULL, 1)->q;
+    const itg_quantizer *a = &encoding_at(&c, "relu", 0)->q, *b = &encoding_at(&c, "clip", 0)->q,
+                        *y = &encoding_at(&c, NULL, 0)->q, *z = &encoding_at(&c, NULL, 1)->q;
     int64_t lo = (int64_t)nearbyint((double)-0.4f / (double)z->scale[0]) + z->zero_point,
             hi = (int64_t)nearbyint((double)0.6f / (double)z->scale[0]) + z->zero_point;
     for (int i = 0; i < 64; i++) {
@@ -309,18 +310,18 @@ static void tables_of_functions(void **state)
     set_range(&c, NULL, 2, 8, -0.2, 1.5);
     annotated(&c);
     run(&c, in);
-    const itg_quantizer *a = &version_at(&c, "leaky", 0)->q, *b = &version_at(&c, "hard", 0)->q;
+    const itg_quantizer *a = &encoding_at(&c, "leaky", 0)->q, *b = &encoding_at(&c, "hard", 0)->q;
     for (int i = 0; i < 200; i++) {
-        const itg_quantizer *o = &version_at(&c, NULL, 0)->q;
+        const itg_quantizer *o = &encoding_at(&c, NULL, 0)->q;
         float u = (float)(code_of(in[i], a->scale[0], a->zero_point, 0, 255) - a->zero_point) *
                   a->scale[0];
         float v = (float)(u < 0 ? (double)0.3f * (double)u : (double)u),
               root = (float)sqrt((double)u);
         assert_int_equal(output_code(&c, 0, i), code_of(v, o->scale[0], o->zero_point, 0, 255));
         assert_true(output_real(&c, 3, i) == v);
-        o = &version_at(&c, NULL, 2)->q; /* the root of a negative number is the zero point */
+        o = &encoding_at(&c, NULL, 2)->q; /* the root of a negative number is the zero point */
         assert_int_equal(output_code(&c, 2, i), code_of(root, o->scale[0], o->zero_point, 0, 255));
-        o = &version_at(&c, NULL, 1)->q;
+        o = &encoding_at(&c, NULL, 1)->q;
         u = (float)(code_of(in[i], b->scale[0], b->zero_point, 0, 127) - b->zero_point) *
             b->scale[0];
         double y = (double)hard.alpha * (double)u + (double)hard.beta;

@@ -116,8 +116,8 @@ static void check_conv(uint64_t seed, bool flat, int bits, bool saturate, int64_
     set_all(&c, 8, 8, -1, 1.5, true);
     annotated(&c);
     run(&c, d->x);
-    const itg_quantizer *xq = &version_at(&c, "conv", 0)->q, *wq = &version_at(&c, "conv", 1)->q,
-                        *yq = &version_at(&c, NULL, 0)->q;
+    const itg_quantizer *xq = &encoding_at(&c, "conv", 0)->q, *wq = &encoding_at(&c, "conv", 1)->q,
+                        *yq = &encoding_at(&c, NULL, 0)->q;
     for (int64_t i = 0; i < size; i++)
         d->xq[i] = code_of(d->x[i], xq->scale[0], xq->zero_point, 0, 255);
     for (int64_t k = 0; k < s.out; k++)
@@ -249,8 +249,8 @@ static void two_activations_multiplied(void **state)
         set_range(&c, NULL, 0, 8, -2, 2);
         annotated(&c);
         run(&c, x);
-        const itg_quantizer *p = &version_at(&c, "mul", 0)->q, *q = &version_at(&c, "mul", 1)->q,
-                            *o = &version_at(&c, NULL, 0)->q;
+        const itg_quantizer *p = &encoding_at(&c, "mul", 0)->q, *q = &encoding_at(&c, "mul", 1)->q,
+                            *o = &encoding_at(&c, NULL, 0)->q;
         for (int n = 0; n < 2; n++)
             for (int i = 0; i < 3; i++)
                 for (int j = 0; j < 3; j++) {

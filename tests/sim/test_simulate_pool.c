@@ -95,7 +95,7 @@ static void check_pool(uint64_t seed, pool_form form, itg_rounding rounding)
     int64_t n = PLANES * p.height * p.width, i = 0;
     random_floats(&rng, in, n, 1.6);
     run(&c, in);
-    const itg_quantizer *a = &version_at(&c, "pool", 0)->q, *o = &version_at(&c, NULL, 0)->q;
+    const itg_quantizer *a = &encoding_at(&c, "pool", 0)->q, *o = &encoding_at(&c, NULL, 0)->q;
     for (int64_t k = 0; k < n; k++)
         x[k] = code_of(in[k], a->scale[0], a->zero_point, 0, 255);
     for (int64_t ch = 0; ch < PLANES; ch++)
@@ -162,7 +162,7 @@ static void means_over_axes(void **state)
         set_range(&c, "mean", 0, 8, -1, 1);
         set_range(&c, NULL, 0, 8, -0.6, 0.5);
         annotated(&c);
-        const itg_quantizer *a = &version_at(&c, "mean", 0)->q, *o = &version_at(&c, NULL, 0)->q;
+        const itg_quantizer *a = &encoding_at(&c, "mean", 0)->q, *o = &encoding_at(&c, NULL, 0)->q;
         for (uint64_t seed = 0; seed < 50; seed++) {
             itg_rng_init(&rng, seed);
             random_floats(&rng, in, 24, 1);
@@ -213,7 +213,7 @@ static void sums_of_very_many_elements(void **state)
     set_range(&c, NULL, 0, 32, -0x1p-20, 0x1p-20);
     annotated(&c);
     run(&c, in);
-    const itg_quantizer *a = &version_at(&c, "mean", 0)->q, *o = &version_at(&c, NULL, 0)->q;
+    const itg_quantizer *a = &encoding_at(&c, "mean", 0)->q, *o = &encoding_at(&c, NULL, 0)->q;
     int64_t sum = 0, one = code_of(1, a->scale[0], a->zero_point, a->qmin, a->qmax) - a->zero_point,
             part = code_of(0.75f, a->scale[0], a->zero_point, a->qmin, a->qmax) - a->zero_point;
     for (int i = 0; i < N; i++)

@@ -88,17 +88,17 @@ static void the_annotated_graph_has_the_strategys_codes(void **state)
     sim_case c = make_case(false);
     (void)state;
     annotated(&c);
-    itg_quantizer nearest = version_at(&c, "gemm", 1)->q;
+    itg_quantizer nearest = encoding_at(&c, "gemm", 1)->q;
     float scales[2] = {nearest.scale[0], nearest.scale[1]};
     assert_int_equal(itg_strategy_set_codes(c.s, EDGE, codes, 4, NULL), ITG_OK);
     annotated(&c);
-    const itg_version *v = version_at(&c, "gemm", 1);
+    const itg_encoding *v = encoding_at(&c, "gemm", 1);
     for (int i = 0; i < 4; i++)
         assert_int_equal(itg_load(v->q.storage, v->constant->codes, i), codes[i]);
     assert_memory_equal(v->q.scale, scales, sizeof scales);
     /* codes of x = (1, -2) are 32 steps of 8/255 and 64 steps below the zero point */
     run(&c, FLOATS(1, -2));
-    const itg_quantizer *in = &version_at(&c, "gemm", 0)->q, *out = &version_at(&c, NULL, 0)->q;
+    const itg_quantizer *in = &encoding_at(&c, "gemm", 0)->q, *out = &encoding_at(&c, NULL, 0)->q;
     for (int k = 0; k < 2; k++) {
         int64_t a = code_of(1, in->scale[0], in->zero_point, 0, 255) - in->zero_point,
                 b = code_of(-2, in->scale[0], in->zero_point, 0, 255) - in->zero_point;
@@ -109,7 +109,7 @@ static void the_annotated_graph_has_the_strategys_codes(void **state)
     /* and without them it is as before */
     assert_int_equal(itg_strategy_set_codes(c.s, EDGE, NULL, 0, NULL), ITG_OK);
     annotated(&c);
-    assert_int_equal(itg_load(ITG_S8, version_at(&c, "gemm", 1)->constant->codes, 0), 31);
+    assert_int_equal(itg_load(ITG_S8, encoding_at(&c, "gemm", 1)->constant->codes, 0), 31);
     case_end(&c);
 }
 

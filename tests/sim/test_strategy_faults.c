@@ -71,7 +71,7 @@ static itg_graph *network(void)
 /* Codes of its own for the Gemm, each as near to 0 as it may be without being the nearest. */
 static void give_codes(sim_case *c)
 {
-    const itg_version *v = version_at(c, "gemm", 1);
+    const itg_encoding *v = encoding_at(c, "gemm", 1);
     int32_t edge = case_edge(c, "gemm", 1), codes[512];
     int64_t count = 0;
     assert_true(itg_shape_elements(&c->g->values[c->a->edges[edge].value].shape, &count));
