@@ -140,8 +140,8 @@ static itg_status read_map(loader *l, slot s)
                              (int)s.key->max);
     for (size_t i = 0; i < itg_json_length(s.v) && status == ITG_OK; i++) {
         const itg_json_value *member = itg_json_at(s.v, i);
-        itg_hw_dtype *dtype = &l->hw->dtypes[i];
-        itg_hw_requant *requant = &l->hw->requants[i];
+        itg_hw_dtype *dtype = dtypes ? &l->hw->dtypes[i] : NULL;
+        itg_hw_requant *requant = dtypes ? NULL : &l->hw->requants[i];
         size_t length = strlen(itg_json_key_at(s.v, i));
         if (length == 0 || length > 31) return bad(l, member, "a name of 1..31 bytes as its key");
         memcpy(dtypes ? dtype->name : requant->name, itg_json_key_at(s.v, i), length + 1);
