@@ -255,6 +255,5 @@ itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg
     itg_digits_deinit(&w.t);
     itg_batch_plan_destroy(w.plan);
     itg_program_destroy(program);
-    if (status != ITG_OK) itg_moments_deinit(out);
     return status;
 }

@@ -29,6 +29,7 @@ typedef struct itg_observation {
     itg_cache *weights, *activations;
 } itg_observation;
 
+/* The caller deinits *out, also where it fails. */
 itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg_error *err);
 void itg_moments_deinit(itg_moments *moments);
 #endif
