@@ -11,6 +11,18 @@ static const char *db_of(const itg_cli_args *args)
 
 /* ---- export and import ---- */
 
+/* A run and the file that it was written to, or read from. */
+static int print_json(const itg_cli_args *args, int64_t run, const char *path)
+{
+    itg_json_writer json = {0};
+    itg_json_begin(&json, NULL, '{');
+    itg_json_put_text(&json, "db", db_of(args));
+    itg_json_put_int(&json, "run", run);
+    itg_json_put_text(&json, "file", path);
+    itg_json_end(&json, '}');
+    return itg_cli_json_print(&json);
+}
+
 static int export_run(const itg_cli_args *args, itg_run_log *log)
 {
     const char *path = args->values[ITG_CLI_OPT_RUNS_OUT].text;
@@ -24,13 +36,7 @@ static int export_run(const itg_cli_args *args, itg_run_log *log)
         printf("Run %lld of %s is in %s.\n", (long long)run, db_of(args), path);
         return ITG_CLI_OK;
     }
-    itg_json_writer json = {0};
-    itg_json_begin(&json, NULL, '{');
-    itg_json_put_text(&json, "db", db_of(args));
-    itg_json_put_int(&json, "run", run);
-    itg_json_put_text(&json, "file", path);
-    itg_json_end(&json, '}');
-    return itg_cli_json_print(&json);
+    return print_json(args, run, path);
 }
 
 static int import_run(const itg_cli_args *args, itg_run_log *log)
@@ -43,13 +49,7 @@ static int import_run(const itg_cli_args *args, itg_run_log *log)
         printf("%s is run %lld of %s now.\n", path, (long long)run, db_of(args));
         return ITG_CLI_OK;
     }
-    itg_json_writer json = {0};
-    itg_json_begin(&json, NULL, '{');
-    itg_json_put_text(&json, "db", db_of(args));
-    itg_json_put_int(&json, "run", run);
-    itg_json_put_text(&json, "file", path);
-    itg_json_end(&json, '}');
-    return itg_cli_json_print(&json);
+    return print_json(args, run, path);
 }
 
 /* ---- the command ---- */
