@@ -118,7 +118,7 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
     if (status == ITG_OK)
         status = itg_evaluator_resolve(&s->evaluator, r->run.best.point, &file->strategy, err);
     if (status == ITG_OK && s->options->recover && !s->repeated)
-        status = itg_search_refine_codes(s, file->strategy, &r->run.best, err);
+        status = itg_search_refine_codes(s, &file->strategy, &r->run.best, err);
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &scoring,
                                               &r->best_holdout, err);

@@ -65,7 +65,7 @@ itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_co
 itg_status itg_search_make_codes(itg_searching *s, const itg_dataset *data, itg_error *err);
 /* Makes the strategy's codes once more, for the inputs that its own layers give; where they are
  * better on the search samples, they and their score replace the strategy's and the trial's. */
-itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy *strategy, itg_trial *best,
+itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strategy, itg_trial *best,
                                    itg_error *err);
 
 /* search_limits.c: what keeps the goal from being met, or from holding on the hold-out, into

@@ -101,24 +101,25 @@ static bool is_better(const itg_searching *s, const itg_trial *a, const itg_tria
     return a->score.value[ITG_METRIC_DISTORTION] < b->score.value[ITG_METRIC_DISTORTION];
 }
 
-itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy *strategy, itg_trial *best,
+itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strategy, itg_trial *best,
                                    itg_error *err)
 {
     const itg_recover_options options = options_of(s);
     const itg_scoring scoring = {.set = &s->sets[0], .threads = s->options->threads};
-    itg_strategy *before = NULL;
+    itg_strategy *made = NULL;
     itg_trial refined = *best;
-    itg_status status = itg_strategy_clone(strategy, &before, err);
+    itg_status status = itg_strategy_clone(*strategy, &made, err);
     if (status == ITG_OK)
-        status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, strategy, err);
+        status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, made, err);
     if (status == ITG_OK)
-        status =
-            itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &refined.score, err);
-    bool better = status == ITG_OK && is_better(s, &refined, best);
-    if (better) best->score = refined.score;
-    for (int32_t e = 0; before && !better && e < strategy->edge_count; e++)
-        if (itg_strategy_set_edge(strategy, e, &before->edges[e], NULL) != ITG_OK)
-            status = itg_fail(err, ITG_NO_MEMORY, "no memory for the best strategy");
-    itg_strategy_destroy(before);
-    return status == ITG_CANCELLED || status == ITG_INFEASIBLE ? ITG_OK : status;
+        status = itg_evaluator_score_strategy(&s->evaluator, made, &scoring, &refined.score, err);
+    if (status == ITG_OK && is_better(s, &refined, best)) {
+        itg_strategy *before = *strategy;
+        best->score = refined.score;
+        *strategy = made;
+        made = before;
+    }
+    itg_strategy_destroy(made);
+    return status == ITG_CANCELLED || status == ITG_INFEASIBLE || status == ITG_UNBOUNDED ? ITG_OK
+                                                                                          : status;
 }
