@@ -44,13 +44,78 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
     return ITG_OK;
 }
 
-itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
-                                const itg_recover_options *options, itg_error *err)
+/* ---- codes of weights ---- */
+
+#define COMPARED_SAMPLES 64
+
+static bool has_codes(const itg_strategy *s)
 {
+    bool has = false;
+    for (int32_t e = 0; e < s->edge_count; e++)
+        has = has || s->edges[e].codes;
+    return has;
+}
+
+/* Of the outputs to the float network's, on samples that made no codes if there are some. */
+static itg_status measure(const itg_model *model, itg_strategy_file *file,
+                          const itg_recover_options *o, double *out, itg_error *err)
+{
+    const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true,
+                                          .threads = o->threads};
+    int64_t all = o->data->shape.dims[0], index[COMPARED_SAMPLES],
+            used = o->most_samples > 0 ? o->most_samples : ITG_RECOVER_SAMPLES,
+            first = used < all ? used : 0,
+            count = all - first < COMPARED_SAMPLES ? all - first : COMPARED_SAMPLES;
+    itg_dataset *some = NULL;
+    itg_score score, before = file->results;
+    for (int64_t i = 0; i < count; i++)
+        index[i] = first + i;
+    itg_status status = itg_dataset_select(o->data, index, count, &some, err);
+    if (status == ITG_OK) status = itg_simulate(model, file, some, &options, &score, err);
+    if (status == ITG_OK) *out = score.value[ITG_METRIC_DISTORTION];
+    file->results = before;
+    itg_data_close(some);
+    return status;
+}
+
+/* What is not better in the end is left out. */
+static itg_status take_better(itg_strategy_file *file, const itg_model *model,
+                              const itg_recover_options *o, itg_strategy *made, itg_error *err)
+{
+    itg_strategy *before = file->strategy;
+    double nearest = 0, recovered = 0;
+    itg_status status = measure(model, file, o, &nearest, err);
+    file->strategy = made;
+    if (status == ITG_OK) status = measure(model, file, o, &recovered, err);
+    bool better = status == ITG_OK && recovered < nearest;
+    file->strategy = better ? made : before;
+    itg_strategy_destroy(better ? before : made);
+    return status;
+}
+
+itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
+                                const itg_recover_options *options, bool *taken, itg_error *err)
+{
+    itg_strategy *made = NULL;
     itg_status status = itg_check_version("itg_recover_options", options->version,
                                           ITG_RECOVER_OPTIONS_VERSION, err);
+    if (taken) *taken = false;
     if (status != ITG_OK || file->hardware->all_float) return status;
-    return itg_recover(model, file->hardware, &file->preprocess, options, file->strategy, err);
+    status = itg_strategy_clone(file->strategy, &made, err);
+    if (status == ITG_OK)
+        status = itg_recover(model, file->hardware, &file->preprocess, options, made, err);
+    if (status != ITG_OK) {
+        itg_strategy_destroy(made);
+        return status;
+    }
+    if (options->mode == ITG_RECOVER_AUTO && has_codes(made)) {
+        status = take_better(file, model, options, made, err);
+    } else {
+        itg_strategy_destroy(file->strategy);
+        file->strategy = made;
+    }
+    if (taken) *taken = has_codes(file->strategy);
+    return status;
 }
 
 const itg_hardware *itg_strategy_hardware(const itg_strategy_file *file)

@@ -2,46 +2,11 @@
  * Ctrl-C ends it with what it has found. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include "cli/signals.h"
 #include "cli/table.h"
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-/* ---- interruption ---- */
-
-/* What a signal handler may write to: whether, and when (in seconds), it was called. */
-static volatile sig_atomic_t interrupted, interrupted_at;
-
-static int seconds_now(void)
-{
-    struct timespec now = {0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int)(now.tv_sec & 0x3fffffff);
-}
-
-static void interrupt(int number)
-{
-    static const char text[] =
-        "\nintaglio: stopping; what was found is kept. Once more to stop at once\n";
-    (void)number;
-    interrupted_at = seconds_now();
-    interrupted = 1;
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return; /* nobody to tell */
-}
-
-/* The second signal finds the default action, and kills. */
-static void catch_signals(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = interrupt;
-    action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- hooks ---- */
 
@@ -58,6 +23,12 @@ static void hook_progress(void *context, const itg_trial *trial, const itg_trial
     itg_cli_progress_show(&w->progress, trial, best, planned, itg_cli_now());
 }
 
+static void hook_codes(void *context, int32_t layer, int32_t layers)
+{
+    itg_cli_search_work *w = context;
+    itg_cli_progress_codes(&w->progress, layer, layers);
+}
+
 static itg_status hook_trial(void *context, const itg_trial *trial, itg_error *err)
 {
     itg_cli_search_work *w = context;
@@ -71,7 +42,7 @@ static itg_status hook_trial(void *context, const itg_trial *trial, itg_error *e
 static bool hook_cancelled(void *context)
 {
     const itg_cli_search_work *w = context;
-    return interrupted != 0 || w->log_failure.code != ITG_OK;
+    return itg_cli_interrupted() || w->log_failure.code != ITG_OK;
 }
 
 /* The best on the hold-out is worth a moment, but not more. */
@@ -79,7 +50,7 @@ static bool hook_hurry(void *context)
 {
     enum { PATIENCE_S = 2 };
     (void)context;
-    return interrupted && seconds_now() - interrupted_at >= PATIENCE_S;
+    return itg_cli_interrupted() && itg_cli_interrupted_for() >= PATIENCE_S;
 }
 
 static void hook_note(void *context, const char *text)
@@ -141,14 +112,14 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
 {
     itg_search_hooks hooks = {
         ITG_SEARCH_HOOKS_VERSION, w,          hook_clock, hook_progress, hook_trial,
-        hook_cancelled,           hook_hurry, hook_note};
+        hook_cancelled,           hook_hurry, hook_note,  hook_codes};
     note_options(w);
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
     itg_cli_note_kernels(w->options.float_kernels);
     itg_cli_note_hardware(w->hw, w->model,
                           w->args->given[ITG_CLI_OPT_HW] ? w->args->values[ITG_CLI_OPT_HW].text
                                                          : itg_hardware_name(w->hw));
-    catch_signals();
+    itg_cli_catch_signals("what was found is kept");
     double start = itg_cli_now();
     itg_cli_progress_begin(&w->progress, w->args->given[ITG_CLI_OPT_QUIET], &w->options, start);
     itg_status status =

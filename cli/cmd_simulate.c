@@ -3,7 +3,9 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/memory.h"
+#include "cli/signals.h"
 #include <stdio.h>
+#include <unistd.h>
 
 /* All that one call holds; strategy options make `file`, a strategy file gives it. */
 typedef struct work {
@@ -26,6 +28,7 @@ static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
                                                   ITG_CLI_OPT_THRESHOLD,
                                                   ITG_CLI_OPT_WEIGHT_THRESHOLD,
                                                   ITG_CLI_OPT_RECOVER,
+                                                  ITG_CLI_OPT_RECOVER_SECONDS,
                                                   ITG_CLI_OPT_NO_EQUALIZE};
 
 /* What the parser cannot know: which options go together. */
@@ -108,16 +111,68 @@ static void note_widths(const itg_strategy_file *file, const char *what, bool we
     fputc('\n', stderr);
 }
 
+/* ---- codes of weights ---- */
+
+#define COMPARED_SAMPLES 64 /* behind those that codes are chosen on */
+
+/* How long it may take, and what was done. */
+typedef struct pace {
+    double end; /* by itg_cli_now; 0: no limit */
+    int32_t layer, layers;
+    bool ended;
+} pace;
+
+static bool is_enough(void *context)
+{
+    pace *p = context;
+    p->ended = itg_cli_interrupted() || (p->end > 0 && itg_cli_now() >= p->end);
+    return p->ended;
+}
+
+static void show_layer(void *context, int32_t layer, int32_t layers)
+{
+    pace *p = context;
+    p->layer = layer + 1;
+    p->layers = layers;
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\rintaglio: codes of weights, layer %d of %d", p->layer, p->layers);
+}
+
+static void note_codes(const pace *p, itg_recover_mode mode, bool taken)
+{
+    if (p->layers > 0 && isatty(STDERR_FILENO)) fputc('\n', stderr);
+    if (p->ended)
+        fprintf(stderr,
+                "intaglio: note: %d of %d layers had their codes chosen; the others keep the "
+                "nearest ones\n",
+                p->layer, p->layers);
+    else if (mode == ITG_RECOVER_AUTO && p->layers > 0 && !taken)
+        fputs("intaglio: note: chosen codes bring the outputs no nearer to the float network's: "
+              "the nearest codes stay\n",
+              stderr);
+}
+
 static itg_status recover(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
+    pace p = {.end = w->args->given[ITG_CLI_OPT_RECOVER_SECONDS]
+                         ? itg_cli_now() + values[ITG_CLI_OPT_RECOVER_SECONDS].number
+                         : 0};
     itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION,
-                                   .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
+                                   .mode = values[ITG_CLI_OPT_RECOVER].recover,
+                                   .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
+                                   .enough = is_enough,
+                                   .progress = show_layer,
+                                   .context = &p};
     itg_dataset *data = NULL;
+    bool taken = false;
+    itg_cli_catch_signals("layers from here on keep the nearest codes");
+    options.most_samples = values[ITG_CLI_OPT_CALIB_LIMIT].integer;
     itg_status status = itg_data_open(values[ITG_CLI_OPT_CALIB].text,
-                                      values[ITG_CLI_OPT_CALIB_LIMIT].integer, &data, err);
+                                      options.most_samples + COMPARED_SAMPLES, &data, err);
     options.data = data;
-    if (status == ITG_OK) status = itg_strategy_recover(w->file, w->model, &options, err);
+    if (status == ITG_OK) status = itg_strategy_recover(w->file, w->model, &options, &taken, err);
+    if (status == ITG_OK) note_codes(&p, options.mode, taken);
     itg_data_close(data);
     return status;
 }
@@ -142,7 +197,7 @@ static itg_status make_strategy(work *w, itg_error *err)
     itg_status status = itg_hardware_all_float(w->hw) ? ITG_OK : calibrate(w, &p, err);
     if (status != ITG_OK) return status;
     status = itg_uniform_strategy(w->model, w->hw, &p, w->stats, NULL, &options, &w->file, err);
-    if (status == ITG_OK && args->given[ITG_CLI_OPT_RECOVER]) status = recover(w, err);
+    if (status == ITG_OK && !itg_hardware_all_float(w->hw)) status = recover(w, err);
     if (status != ITG_OK) return status;
     itg_cli_note_hardware(w->hw, w->model, values[ITG_CLI_OPT_HW].text);
     note_widths(w->file, "weights", true, options.weight_bits);
@@ -268,8 +323,8 @@ const itg_cli_command itg_cli_simulate = {
     .options = {ITG_CLI_OPT_UNIFORM, ITG_CLI_OPT_WEIGHT_WIDTH, ITG_CLI_OPT_ACTIVATION_WIDTH,
                 ITG_CLI_OPT_HW, ITG_CLI_OPT_CALIB, ITG_CLI_OPT_CALIB_LIMIT,
                 ITG_CLI_OPT_FLOAT_KERNELS, ITG_CLI_OPT_THRESHOLD, ITG_CLI_OPT_WEIGHT_THRESHOLD,
-                ITG_CLI_OPT_RECOVER, ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT,
-                ITG_CLI_PREPROCESS, ITG_CLI_OPT_OUT_STRATEGY, ITG_CLI_OPT_NO_EQUALIZE,
-                ITG_CLI_OPT_PRINT, ITG_CLI_OPT_PART},
+                ITG_CLI_OPT_RECOVER, ITG_CLI_OPT_RECOVER_SECONDS, ITG_CLI_OPT_DATA,
+                ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS, ITG_CLI_OPT_OUT_STRATEGY,
+                ITG_CLI_OPT_NO_EQUALIZE, ITG_CLI_OPT_PRINT, ITG_CLI_OPT_PART},
     .run = run,
 };

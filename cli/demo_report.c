@@ -107,7 +107,8 @@ int itg_cli_demo_text(const itg_cli_demo_work *d)
     print_meaning(d);
     printf("\nIn %s:\n", d->folder);
     itg_cli_print_line("digits.onnx", "the float network; its images and labels are beside it");
-    itg_cli_print_line("best.json", "the strategy: bits and range of every edge");
+    itg_cli_print_line("best.json",
+                       "the strategy: bits and range of every edge; codes of weights beside it");
     itg_cli_print_line("digits.itg",
                        "the integer program; beside it its certificate (intaglio verify)");
     itg_cli_print_line("runs.db", "the log: intaglio runs list --db %s/runs.db", d->folder);

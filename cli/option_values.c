@@ -50,6 +50,12 @@ static const char *kernels_name(void *context, int index)
                                            : NULL;
 }
 
+static const char *recover_name(void *context, int index)
+{
+    (void)context;
+    return itg_recover_mode_name((itg_recover_mode)index);
+}
+
 static const char *layout_name(void *context, int index)
 {
     (void)context;
@@ -69,7 +75,8 @@ static const char *(*const names[ITG_CLI_KIND_COUNT])(void *context, int index) 
     [ITG_CLI_THRESHOLD] = threshold_name, [ITG_CLI_METHODS] = threshold_name,
     [ITG_CLI_COST] = cost_name,           [ITG_CLI_BASELINE] = baseline_name,
     [ITG_CLI_SEARCHER] = searcher_name,   [ITG_CLI_KERNELS] = kernels_name,
-    [ITG_CLI_LAYOUT] = layout_name,       [ITG_CLI_PART] = part_name,
+    [ITG_CLI_RECOVER] = recover_name,     [ITG_CLI_LAYOUT] = layout_name,
+    [ITG_CLI_PART] = part_name,
 };
 
 /* ---- values ---- */
@@ -356,7 +363,8 @@ static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
     [ITG_CLI_THRESHOLD] = parse_choice,  [ITG_CLI_METHODS] = parse_methods,
     [ITG_CLI_COST] = parse_cost,         [ITG_CLI_BASELINE] = parse_baseline,
     [ITG_CLI_SEARCHER] = parse_searcher, [ITG_CLI_KERNELS] = parse_kernels,
-    [ITG_CLI_LAYOUT] = parse_choice,     [ITG_CLI_PART] = parse_choice,
+    [ITG_CLI_RECOVER] = parse_choice,    [ITG_CLI_LAYOUT] = parse_choice,
+    [ITG_CLI_PART] = parse_choice,
 };
 
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,

@@ -32,6 +32,7 @@ typedef enum itg_cli_kind {
     ITG_CLI_BASELINE,  /* the name of a searcher that results can be compared with */
     ITG_CLI_SEARCHER,  /* a searcher's name and parameters */
     ITG_CLI_KERNELS,   /* a set of float kernels that this build has */
+    ITG_CLI_RECOVER,   /* how codes of weights are chosen */
     ITG_CLI_LAYOUT,    /* the name of a layout of samples */
     ITG_CLI_PART,      /* the name of a part of a search's data */
     ITG_CLI_KIND_COUNT
@@ -58,6 +59,7 @@ typedef union itg_cli_value {
         int32_t count;
     } costs;
     itg_float_kernels kernels;
+    itg_recover_mode recover;
     itg_sample_layout layout;
     itg_split_part part;
     itg_threshold_methods methods;

@@ -169,6 +169,14 @@ void itg_cli_progress_show(itg_cli_progress *p, const itg_trial *trial, const it
     p->best = number;
 }
 
+void itg_cli_progress_codes(itg_cli_progress *p, int32_t layer, int32_t layers)
+{
+    char text[LINE] = "";
+    if (p->quiet || !p->on_terminal) return;
+    add(text, "codes of weights, layer %d of %d", layer + 1, layers);
+    draw(p, text, false);
+}
+
 /* A terminal keeps the last state, and the line's end. */
 void itg_cli_progress_end(itg_cli_progress *p)
 {

@@ -27,5 +27,7 @@ void itg_cli_progress_begin(itg_cli_progress *progress, bool quiet,
 /* planned: how many trials there will be; INT64_MAX: not known. best NULL: none yet. */
 void itg_cli_progress_show(itg_cli_progress *progress, const itg_trial *trial,
                            const itg_trial *best, int64_t planned, double now);
+/* Before each layer whose codes of weights are made; on a terminal alone. */
+void itg_cli_progress_codes(itg_cli_progress *progress, int32_t layer, int32_t layers);
 void itg_cli_progress_end(itg_cli_progress *progress);
 #endif

@@ -16,20 +16,20 @@ static itg_cli_args as_resume(const itg_cli_args *args, int64_t run)
     return a;
 }
 
-static itg_status find_trial(const itg_cli_search_work *w, const itg_trial **out, itg_error *err)
+static itg_status find_trial(const itg_cli_search_work *w, int64_t *out, itg_error *err)
 {
     int64_t trial = w->args->values[ITG_CLI_OPT_RUNS_TRIAL].integer;
     if (trial >= w->replay_count)
         return itg_fail(err, ITG_BAD_ARGUMENT, "--trial %lld: run %lld of %s has %lld trial%s",
                         (long long)trial, (long long)w->resumed->run, w->resumed->log,
                         (long long)w->replay_count, itg_plural(w->replay_count));
-    *out = &w->replay[trial];
+    *out = trial;
     return ITG_OK;
 }
 
 static itg_status write_trial(itg_cli_search_work *w, bool *has_digest, itg_error *err)
 {
-    const itg_trial *trial = NULL;
+    int64_t trial = 0;
     itg_strategy_file *file = NULL;
     itg_status status = itg_cli_search_resume(w, err);
     if (status == ITG_OK) status = find_trial(w, &trial, err);
@@ -38,12 +38,12 @@ static itg_status write_trial(itg_cli_search_work *w, bool *has_digest, itg_erro
     if (status != ITG_OK) return status;
     const itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples,
                                   w->holdout.labels};
-    status = itg_search_strategy_at(w->model, w->hw, &w->preprocess, &data, &w->options, trial,
-                                    &file, err);
+    status = itg_search_strategy_at(w->model, w->hw, &w->preprocess, &data, &w->options, w->replay,
+                                    trial, &file, err);
     if (status == ITG_OK)
         status = itg_strategy_save(file, w->model, w->args->values[ITG_CLI_OPT_RUNS_OUT].text, err);
     itg_strategy_close(file);
-    *has_digest = trial->score.stopped_at == 0;
+    *has_digest = w->replay[trial].score.stopped_at == 0;
     return status;
 }
 

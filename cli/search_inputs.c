@@ -128,6 +128,9 @@ static void say_value(const itg_cli_spec *spec, const itg_cli_value *v, char *ou
     case ITG_CLI_KERNELS:
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", itg_float_kernels_name(v->kernels));
         break;
+    case ITG_CLI_RECOVER:
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", itg_recover_mode_name(v->recover));
+        break;
     case ITG_CLI_BASELINE:
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->flag ? spec->argument : "none");
         break;

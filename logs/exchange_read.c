@@ -173,9 +173,9 @@ static void read_point(reader *r, const itg_json_value *list, itg_trial *out)
 /* With a score, or with an error (which may be null): could not be realized. */
 static void read_outcome(reader *r, const itg_json_value *v, itg_trial *out)
 {
-    static const char *const keys[][6] = {
-        {"number", "point", "seconds", "error", NULL},
-        {"number", "point", "seconds", "stopped_at", "score", NULL}};
+    static const char *const keys[][7] = {
+        {"number", "round", "point", "seconds", "error", NULL},
+        {"number", "round", "point", "seconds", "stopped_at", "score", NULL}};
     const itg_json_value *score = itg_json_find(v, "score"), *stop = itg_json_find(v, "stopped_at");
     out->feasible = score != NULL;
     itg_json_take_keys(&r->t, v, keys[out->feasible]);
@@ -192,6 +192,7 @@ static void read_trial(reader *r, const itg_json_value *v, int64_t number, itg_t
         itg_json_refuse(&r->t, itg_json_find(v, "number"), ITG_BAD_FILE,
                         "expected %lld: trials are numbered from 0 without a gap",
                         (long long)number);
+    out->round = (int32_t)itg_json_take_int(&r->t, v, "round", 0, ITG_LOG_MAX_CHOICE);
     read_point(r, itg_json_take(&r->t, v, "point", ITG_JSON_ARRAY), out);
     const itg_json_value *seconds = need(r, v, "seconds");
     if (!seconds) return;

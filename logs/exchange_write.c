@@ -95,6 +95,7 @@ static void put_trial(itg_json_writer *w, const itg_trial *trial)
 {
     itg_json_begin(w, NULL, '{');
     itg_json_put_int(w, "number", trial->index);
+    itg_json_put_int(w, "round", trial->round);
     itg_json_begin(w, "point", '[');
     for (int32_t i = 0; i < trial->dim_count; i++)
         itg_json_put_int(w, NULL, trial->point[i]);

@@ -84,9 +84,10 @@ static const char run_sql[] =
     "r.data, r.data_name, d.samples, r.labels, r.labels_name, l.samples, "
     "r.holdout, r.holdout_name, o.samples, r.holdout_labels, r.holdout_labels_name, p.samples, "
     "r.model, r.best_trial, r.goal_met, (SELECT count(*) FROM trials t WHERE t.run = r.run), "
-    "(SELECT count(*) - count(DISTINCT point) FROM trials t WHERE t.run = r.run), "
+    "(SELECT count(*) - count(DISTINCT round || ':' || point) FROM trials t WHERE t.run = r.run), "
     /* what was stopped once was stopped at first: a complete score is not taken again */
-    "(SELECT count(DISTINCT point) FROM trials t WHERE t.run = r.run AND t.stopped_at > 0) "
+    "(SELECT count(DISTINCT round || ':' || point) FROM trials t WHERE t.run = r.run AND "
+    "t.stopped_at > 0) "
     "FROM runs r JOIN hardware h ON h.hash = r.hardware JOIN data d ON d.hash = r.data "
     "LEFT JOIN data l ON l.hash = r.labels LEFT JOIN data o ON o.hash = r.holdout "
     "LEFT JOIN data p ON p.hash = r.holdout_labels WHERE r.run = ?";

@@ -64,6 +64,7 @@ CREATE TABLE leases (
 CREATE TABLE trials (
     run        INTEGER NOT NULL REFERENCES runs (run),
     number     INTEGER NOT NULL,
+    round      INTEGER NOT NULL,
     point      TEXT NOT NULL,
     feasible   INTEGER NOT NULL,
     error      TEXT,

@@ -165,11 +165,11 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
 {
     static const char what[] = "write a trial";
     if (!log->insert_trial) {
-        itg_status status =
-            itg_log_prepare(log,
-                            "INSERT INTO trials (run, number, point, feasible, error, seconds, "
-                            "stopped_at, samples, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                            what, &log->insert_trial, err);
+        itg_status status = itg_log_prepare(
+            log,
+            "INSERT INTO trials (run, number, point, feasible, error, seconds, "
+            "stopped_at, round, samples, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            what, &log->insert_trial, err);
         if (status != ITG_OK) return status;
     }
     sqlite3_stmt *s = log->insert_trial;
@@ -177,11 +177,11 @@ static itg_status insert_row_of(itg_run_log *log, int64_t run, const itg_trial *
              sqlite3_bind_text(s, 3, point, -1, SQLITE_STATIC) |
              sqlite3_bind_int(s, 4, trial->feasible) |
              sqlite3_bind_text(s, 5, trial->error, -1, SQLITE_STATIC) |
-             sqlite3_bind_double(s, 6, trial->seconds);
+             sqlite3_bind_double(s, 6, trial->seconds) | sqlite3_bind_int(s, 8, trial->round);
     if (trial->feasible && trial->score.stopped_at > 0)
         rc |= sqlite3_bind_int64(s, 7, trial->score.stopped_at);
     bool bound =
-        rc == SQLITE_OK && itg_log_bind_score(s, 8, trial->feasible ? &trial->score : NULL);
+        rc == SQLITE_OK && itg_log_bind_score(s, 9, trial->feasible ? &trial->score : NULL);
     itg_status status = bound
                             ? itg_log_step(log, s, what, err)
                             : itg_fail(err, ITG_NO_MEMORY, "%s: no memory to %s", log->path, what);

@@ -55,17 +55,19 @@ static itg_status read_trial(itg_run_log *log, int64_t run, sqlite3_stmt *s, itg
                              int32_t **point, itg_error *err)
 {
     char where[64];
-    int64_t feasible = 0, stopped_at = 0;
+    int64_t feasible = 0, stopped_at = 0, round = 0;
     const char *text = (const char *)sqlite3_column_text(s, 1);
     *trial = (itg_trial){.index = sqlite3_column_int64(s, 0)};
     snprintf(where, sizeof where, "run %lld: trial %lld", (long long)run, (long long)trial->index);
     itg_status status = read_point(log, where, text ? text : "", point, &trial->dim_count, err);
     trial->point = status == ITG_OK ? *point : NULL;
     if (status == ITG_OK) status = read_integer(log, s, 2, 1, where, &feasible, err);
+    if (status == ITG_OK) status = read_integer(log, s, 6, ITG_LOG_MAX_CHOICE, where, &round, err);
     if (status == ITG_OK && sqlite3_column_type(s, 5) != SQLITE_NULL)
         status = read_integer(log, s, 5, INT64_MAX, where, &stopped_at, err);
     if (status != ITG_OK) return status;
     trial->feasible = feasible != 0;
+    trial->round = (int32_t)round;
     trial->error = (const char *)sqlite3_column_text(s, 3);
     trial->seconds = sqlite3_column_double(s, 4);
     if (!(trial->seconds >= 0) || isinf(trial->seconds))
@@ -74,7 +76,7 @@ static itg_status read_trial(itg_run_log *log, int64_t run, sqlite3_stmt *s, itg
     trial->score = itg_score_unknown();
     trial->score.stopped_at = stopped_at;
     const itg_log_subject subject = {.run = run, .trial = trial->index};
-    return feasible ? itg_log_read_score(log, s, 6, &subject, &trial->score, err) : ITG_OK;
+    return feasible ? itg_log_read_score(log, s, 7, &subject, &trial->score, err) : ITG_OK;
 }
 
 itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
@@ -86,8 +88,8 @@ itg_status itg_run_log_read_trials(itg_run_log *log, int64_t run,
     int rc = SQLITE_DONE;
     itg_status status = itg_log_prepare(
         log,
-        "SELECT number, point, feasible, error, seconds, stopped_at, samples, digest FROM trials "
-        "WHERE run = ? ORDER BY number",
+        "SELECT number, point, feasible, error, seconds, stopped_at, round, samples, digest FROM "
+        "trials WHERE run = ? ORDER BY number",
         what, &s, err);
     if (status == ITG_OK) sqlite3_bind_int64(s, 1, run);
     while (status == ITG_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {

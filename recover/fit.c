@@ -78,7 +78,7 @@ static bool set_order(const itg_fit *f, int64_t g)
     return list != NULL;
 }
 
-/* v = c / h of a group; the model's weights where that cannot be solved. */
+/* v = c / h of a group; the model's weights where that cannot be solved, or is not wanted. */
 static bool solve(const itg_fit *f, int64_t g, const float *weights, int threads)
 {
     int64_t n = f->layer->depth, rows = f->layer->rows;
@@ -86,7 +86,7 @@ static bool solve(const itg_fit *f, int64_t g, const float *weights, int threads
            *x = malloc((size_t)(n * rows) * sizeof *x);
     double *v = f->v + g * rows * n;
     bool solved = false, ok = factor && x;
-    if (ok) {
+    if (ok && f->round) {
         memcpy(factor, f->h + g * n * n, (size_t)(n * n) * sizeof *factor);
         solved = itg_cholesky(factor, n, threads);
     }
@@ -125,7 +125,8 @@ static itg_status set_group(void *context, int worker, int64_t g, itg_error *err
 }
 
 itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, double input_scale,
-                          const float *weights, int threads, itg_fit *out, itg_error *err)
+                          const float *weights, bool round, int threads, itg_fit *out,
+                          itg_error *err)
 {
     size_t n = (size_t)layer->depth, channels = (size_t)itg_layer_channels(layer),
            group_count = (size_t)layer->groups;
@@ -136,6 +137,7 @@ itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, do
                  malloc(channels * n * sizeof *f.v),
                  malloc(channels * n * sizeof *f.c),
                  malloc(group_count * n * sizeof *f.order),
+                 round,
                  threads};
     groups s = {&f, weights, layer->groups > 1 ? 1 : threads};
     itg_status status =
@@ -178,6 +180,7 @@ static bool make_room(const search *s, int64_t first, room *m)
                  .lo = s->grid->lo,
                  .hi = s->grid->hi,
                  .power_of_two = s->grid->power_of_two,
+                 .nearest = !f->round,
                  .scratch = malloc(4 * (size_t)n * sizeof *m->round.scratch),
                  .best = malloc(elements * sizeof *m->round.best)},
                 malloc(elements * sizeof *m->e),

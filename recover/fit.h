@@ -12,12 +12,15 @@ typedef struct itg_fit {
     double *h;      /* [groups][depth][depth] */
     double *v, *c;  /* [channels][depth]: best real weights; v H */
     int32_t *order; /* [groups][depth]: descending diagonal */
+    bool
+        round; /* codes are chosen, too; else they are the nearest ones to v, the model's weights */
     int threads;
 } itg_fit;
 
 /* weights: the model's, in their own order. */
 itg_status itg_fit_create(const itg_layer *layer, const itg_moments *moments, double input_scale,
-                          const float *weights, int threads, itg_fit *out, itg_error *err);
+                          const float *weights, bool round, int threads, itg_fit *out,
+                          itg_error *err);
 void itg_fit_deinit(itg_fit *fit);
 
 /* A layer's codes, as the fit orders them. */

@@ -117,21 +117,40 @@ int64_t itg_layer_output(const itg_layer *l, int64_t channel, int64_t position)
     return (position / area * channels + channel) * area + position % area;
 }
 
-void itg_layer_inputs(const itg_layer *l, int64_t group, int64_t position, int64_t *out)
+void itg_layer_corners(const itg_layer *l, const int64_t *positions, itg_corner *out)
 {
     const itg_window *w = &l->window;
-    for (int64_t k = 0; !l->is_conv && k < l->depth; k++)
-        out[k] = position * l->depth + k;
-    if (!l->is_conv) return;
-    int64_t area = w->out_height * w->out_width, channels = w->channels / w->group;
-    int64_t y0 = position % area / w->out_width * w->stride[0] - w->pad_top,
-            x0 = position % w->out_width * w->stride[1] - w->pad_left;
-    int64_t plane = (position / area * w->channels + group * channels) * w->height;
-    for (int64_t c = 0; c < channels; c++, plane += w->height)
-        for (int64_t i = 0; i < w->kernel[0]; i++)
-            for (int64_t j = 0; j < w->kernel[1]; j++) {
-                int64_t y = y0 + i * w->dilation[0], x = x0 + j * w->dilation[1];
-                bool inside = y >= 0 && y < w->height && x >= 0 && x < w->width;
-                *out++ = inside ? (plane + y) * w->width + x : -1;
-            }
+    int64_t area = w->out_height * w->out_width;
+    for (int64_t j = 0; j < l->taken; j++) {
+        out[j] = (itg_corner){.first = positions[j] * l->depth};
+        if (!l->is_conv) continue;
+        int64_t image = positions[j] / area, place = positions[j] % area;
+        out[j].y = place / w->out_width * w->stride[0] - w->pad_top;
+        out[j].x = place % w->out_width * w->stride[1] - w->pad_left;
+        out[j].first = (image * w->channels * w->height + out[j].y) * w->width + out[j].x;
+    }
+}
+
+static void conv_inputs(const itg_layer *l, int64_t group, int64_t term, const itg_corner *corners,
+                        int64_t *out)
+{
+    const itg_window *w = &l->window;
+    int64_t taps = w->kernel[0] * w->kernel[1], channels = w->channels / w->group,
+            channel = group * channels + term / taps,
+            down = term % taps / w->kernel[1] * w->dilation[0],
+            right = term % w->kernel[1] * w->dilation[1],
+            offset = (channel * w->height + down) * w->width + right;
+    for (int64_t j = 0; j < l->taken; j++) {
+        uint64_t y = (uint64_t)(corners[j].y + down), x = (uint64_t)(corners[j].x + right);
+        bool inside = y < (uint64_t)w->height && x < (uint64_t)w->width;
+        out[j] = inside ? corners[j].first + offset : -1;
+    }
+}
+
+void itg_layer_inputs(const itg_layer *l, int64_t group, int64_t term, const itg_corner *corners,
+                      int64_t *out)
+{
+    if (l->is_conv) conv_inputs(l, group, term, corners, out);
+    for (int64_t j = 0; !l->is_conv && j < l->taken; j++)
+        out[j] = corners[j].first + term;
 }

@@ -39,9 +39,15 @@ static inline int64_t itg_layer_channels(const itg_layer *layer)
 void itg_layer_positions(const itg_layer *layer, int64_t sample, int64_t *out);
 /* Element of the output for a channel at a position, within one sample. */
 int64_t itg_layer_output(const itg_layer *layer, int64_t channel, int64_t position);
-/* Elements of the input, within one sample, that the terms of a group read at a position, [depth];
- * -1: padding. */
-void itg_layer_inputs(const itg_layer *layer, int64_t group, int64_t position, int64_t *out);
+/* Where the window of a position begins: maybe in the padding. */
+typedef struct itg_corner {
+    int64_t first; /* element of the input, of its first channel; a matrix: of the first term */
+    int64_t y, x;
+} itg_corner;
+void itg_layer_corners(const itg_layer *layer, const int64_t *positions, itg_corner *out);
+/* Elements of the input, within one sample, that a term of a group reads, [taken]; -1: padding. */
+void itg_layer_inputs(const itg_layer *layer, int64_t group, int64_t term,
+                      const itg_corner *corners, int64_t *out);
 /* Element of the weights. */
 static inline int64_t itg_layer_weight(const itg_layer *layer, int64_t channel, int64_t term)
 {

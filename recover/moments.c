@@ -39,18 +39,17 @@ static int16_t *row_of(const itg_digits *d, int32_t plane, int64_t group, int64_
     return d->data + place * (size_t)d->columns;
 }
 
-void itg_digits_set(itg_digits *d, int64_t group, int64_t column, const int64_t *values)
+void itg_digits_set(itg_digits *d, int64_t group, int64_t row, int64_t column, int64_t *values,
+                    int64_t count)
 {
-    size_t plane = plane_rows(d) * (size_t)d->columns;
-    int16_t *out = row_of(d, 0, group, 0) + column;
-    for (int64_t r = 0; r < d->rows; r++, out += d->columns) {
-        int64_t value = values[r];
-        for (int32_t p = 0; p + 1 < d->planes; p++) {
-            int64_t low = ((value + 128) & 255) - 128;
-            out[(size_t)p * plane] = (int16_t)low;
-            value = (value - low) >> 8;
+    for (int32_t p = 0; p < d->planes; p++) {
+        int16_t *out = row_of(d, p, group, row) + column;
+        bool last = p + 1 == d->planes;
+        for (int64_t i = 0; i < count; i++) {
+            int64_t low = last ? values[i] : ((values[i] + 128) & 255) - 128;
+            out[i] = (int16_t)low;
+            values[i] = (values[i] - low) >> 8;
         }
-        out[(size_t)(d->planes - 1) * plane] = (int16_t)value;
     }
 }
 

@@ -20,8 +20,9 @@ itg_status itg_digits_create(int64_t groups, int64_t rows, int64_t columns, int3
                              itg_digits *out, itg_error *err);
 void itg_digits_deinit(itg_digits *digits);
 void itg_digits_clear(itg_digits *digits);
-/* values [rows]: of all rows of a group, in one column. */
-void itg_digits_set(itg_digits *digits, int64_t group, int64_t column, const int64_t *values);
+/* values [count]: of a row, from a column on; their memory is used. */
+void itg_digits_set(itg_digits *digits, int64_t group, int64_t row, int64_t column, int64_t *values,
+                    int64_t count);
 /* The sum of a row. */
 int64_t itg_digits_sum(const itg_digits *digits, int64_t group, int64_t row);
 

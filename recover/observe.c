@@ -9,13 +9,19 @@
 #define MOST_TARGET 8000000.0          /* in units of the step: what the digits hold */
 #define MOST_DIGITS (INT64_C(1) << 27) /* at once: 256 MB */
 
+/* A worker's memory for the positions of a sample, each [taken]. */
+typedef struct room {
+    int64_t *positions, *codes;
+    itg_corner *corners;
+} room;
+
 /* A number of blocks is run and gathered side by side, then multiplied. */
 typedef struct observer {
     const itg_observation *o;
     itg_moments *moments;
     itg_batch_plan *plan;
     itg_batch **batches; /* [threads] */
-    int64_t **room;      /* [threads]: positions [taken], and codes [depth + rows] */
+    room *rooms;         /* [threads] */
     itg_digits x, t;
     const itg_quantizer *xq, *add; /* add: of the other operand, NULL: float or none */
     bool adds;
@@ -53,17 +59,23 @@ static double real_at(const observer *w, const itg_tensor *x, int64_t i)
     return (double)w->add->scale[0] * (double)(itg_load(x->dtype, x->data, i) - w->add->zero_point);
 }
 
-static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, int64_t position,
-                          int64_t *inputs)
+static int64_t code_at(const itg_tensor *x, int64_t i)
 {
+    if (x->dtype == ITG_U8) return ((const uint8_t *)x->data)[i];
+    return itg_load(x->dtype, x->data, i);
+}
+
+static void gather_inputs(observer *w, const itg_tensor *x, int64_t column, const room *m)
+{
+    int64_t *codes = m->codes;
     const itg_layer *l = w->o->layer;
-    for (int64_t g = 0; g < l->groups; g++) {
-        itg_layer_inputs(l, g, position, inputs);
-        for (int64_t k = 0; k < l->depth; k++)
-            inputs[k] =
-                inputs[k] < 0 ? 0 : itg_load(x->dtype, x->data, inputs[k]) - w->xq->zero_point;
-        itg_digits_set(&w->x, g, column, inputs);
-    }
+    for (int64_t g = 0; g < l->groups; g++)
+        for (int64_t k = 0; k < l->depth; k++) {
+            itg_layer_inputs(l, g, k, m->corners, codes);
+            for (int64_t j = 0; j < l->taken; j++)
+                codes[j] = codes[j] < 0 ? 0 : code_at(x, codes[j]) - w->xq->zero_point;
+            itg_digits_set(&w->x, g, k, column, codes, l->taken);
+        }
 }
 
 /* t in units of the step. */
@@ -73,34 +85,34 @@ static int64_t target_code(const observer *w, double t)
     return (int64_t)(t > MOST_TARGET ? MOST_TARGET : t > -MOST_TARGET ? t : -MOST_TARGET);
 }
 
-static void gather_targets(observer *w, const itg_tensor *other, int64_t column, int64_t position,
-                           const float *targets, int64_t *codes)
+/* targets [taken][channels] */
+static void gather_targets(observer *w, const itg_tensor *other, int64_t column,
+                           const float *targets, const room *m)
 {
     const itg_layer *l = w->o->layer;
-    for (int64_t g = 0; g < l->groups; g++) {
-        for (int64_t r = 0; r < l->rows; r++) {
-            int64_t c = g * l->rows + r;
-            double t = (double)targets[c];
-            if (other) t -= real_at(w, other, itg_layer_output(l, c, position));
-            codes[r] = target_code(w, t);
+    int64_t channels = itg_layer_channels(l);
+    for (int64_t c = 0; c < channels; c++) {
+        for (int64_t j = 0; j < l->taken; j++) {
+            double t = (double)targets[j * channels + c];
+            if (other) t -= real_at(w, other, itg_layer_output(l, c, m->positions[j]));
+            m->codes[j] = target_code(w, t);
         }
-        itg_digits_set(&w->t, g, column, codes);
+        itg_digits_set(&w->t, c / l->rows, c % l->rows, column, m->codes, l->taken);
     }
 }
 
 static void gather_sample(observer *w, int worker, int64_t k, int64_t sample)
 {
     const itg_layer *l = w->o->layer;
-    int64_t *positions = w->room[worker], *codes = positions + l->taken;
+    const room *m = &w->rooms[worker];
+    int64_t column = (sample - w->first) * l->taken;
     itg_tensor x = itg_batch_output(w->batches[worker], 0, k), other = {0};
     if (w->adds) other = itg_batch_output(w->batches[worker], 1, k);
-    itg_layer_positions(l, sample, positions);
-    for (int64_t j = 0; j < l->taken; j++) {
-        int64_t column = (sample - w->first) * l->taken + j;
-        gather_inputs(w, &x, column, positions[j], codes);
-        gather_targets(w, w->adds ? &other : NULL, column, positions[j],
-                       w->o->targets + (sample * l->taken + j) * itg_layer_channels(l), codes);
-    }
+    itg_layer_positions(l, sample, m->positions);
+    itg_layer_corners(l, m->positions, m->corners);
+    gather_inputs(w, &x, column, m);
+    gather_targets(w, w->adds ? &other : NULL, column,
+                   w->o->targets + sample * l->taken * itg_layer_channels(l), m);
 }
 
 static itg_status fill(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
@@ -212,6 +224,13 @@ static itg_status create_plan(observer *w, itg_program **program, itg_error *err
     return status;
 }
 
+static void free_room(room *m)
+{
+    free(m->positions);
+    free(m->codes);
+    free(m->corners);
+}
+
 static itg_status create_memory(observer *w, itg_error *err)
 {
     const itg_layer *l = w->o->layer;
@@ -222,12 +241,15 @@ static itg_status create_memory(observer *w, itg_error *err)
     columns = columns > block ? columns / block * block : block;
     bool ok = true;
     w->batches = calloc((size_t)w->threads, sizeof *w->batches);
-    w->room = calloc((size_t)w->threads, sizeof *w->room);
-    for (int i = 0; w->room && i < w->threads; i++) {
-        w->room[i] = calloc((size_t)(l->taken + l->depth + l->rows), sizeof **w->room);
-        ok = ok && w->room[i];
+    w->rooms = calloc((size_t)w->threads, sizeof *w->rooms);
+    for (int i = 0; w->rooms && i < w->threads; i++) {
+        room *m = &w->rooms[i];
+        m->positions = calloc((size_t)l->taken, sizeof *m->positions);
+        m->codes = calloc((size_t)l->taken, sizeof *m->codes);
+        m->corners = calloc((size_t)l->taken, sizeof *m->corners);
+        ok = ok && m->positions && m->codes && m->corners;
     }
-    if (!ok || !w->batches || !w->room)
+    if (!ok || !w->batches || !w->rooms)
         return itg_fail(err, ITG_NO_MEMORY, "no memory to run the layers");
     itg_status status = itg_digits_create(l->groups, l->depth, columns, planes, &w->x, err);
     if (status == ITG_OK)
@@ -247,10 +269,10 @@ itg_status itg_observe(const itg_observation *observation, itg_moments *out, itg
     if (status == ITG_OK) status = observe_all(&w, err);
     for (int i = 0; i < w.threads; i++) {
         if (w.batches) itg_batch_destroy(w.batches[i]);
-        if (w.room) free(w.room[i]);
+        if (w.rooms) free_room(&w.rooms[i]);
     }
     free(w.batches);
-    free(w.room);
+    free(w.rooms);
     itg_digits_deinit(&w.x);
     itg_digits_deinit(&w.t);
     itg_batch_plan_destroy(w.plan);

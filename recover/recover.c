@@ -37,6 +37,29 @@ static itg_edge_choice *table_entry(const itg_recovered *table, int32_t edge, in
     return &table->choices[(size_t)edge * WIDTHS + (size_t)bits];
 }
 
+const char *itg_recover_mode_name(itg_recover_mode mode)
+{
+    static const char *const names[ITG_RECOVER_MODES] = {"auto", "none", "scales", "round"};
+    return mode >= 0 && mode < ITG_RECOVER_MODES ? names[mode] : NULL;
+}
+
+bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out)
+{
+    for (int m = 0; m < ITG_RECOVER_MODES; m++) {
+        if (strcmp(itg_recover_mode_name((itg_recover_mode)m), name) != 0) continue;
+        *out = (itg_recover_mode)m;
+        return true;
+    }
+    return false;
+}
+
+/* Measured on all pairs of networks and data: at 7 bits and more nothing is left to gain, unless
+ * scales are powers of two. */
+int32_t itg_recover_widest(itg_recover_mode mode, const itg_hardware *hw)
+{
+    return mode != ITG_RECOVER_AUTO ? 32 : hw->power_of_two_scales ? 8 : 6;
+}
+
 static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *err)
 {
     return itg_annotate_with(r->g, r->hw, r->s, &r->constants, out, err);
@@ -220,6 +243,7 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
         if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with this width of its input */
     }
     *choice = own;
+    if (own.bits > itg_recover_widest(r->o->mode, r->hw)) return status;
     if (status == ITG_OK) status = fit_width(r, l, fit, err);
     if (status == ITG_OK && r->table) *table_entry(r->table, l->weight_edge, own.bits) = *choice;
     return status;
@@ -241,10 +265,10 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
                          .activations = r->activations};
     if (status == ITG_OK) status = itg_observe(&o, &moments, err);
     if (status == ITG_OK)
-        status =
-            itg_fit_create(l, &moments, (double)itg_annotated_encoding(a, l->node, 0)->q.scale[0],
-                           r->g->values[r->g->nodes[l->node].inputs[1]].data,
-                           itg_thread_count(r->o->threads), &fit, err);
+        status = itg_fit_create(
+            l, &moments, (double)itg_annotated_encoding(a, l->node, 0)->q.scale[0],
+            r->g->values[r->g->nodes[l->node].inputs[1]].data, r->o->mode != ITG_RECOVER_SCALES,
+            itg_thread_count(r->o->threads), &fit, err);
     itg_annotated_destroy(a);
     if (status == ITG_OK) status = fit_widths(r, index, &fit, err);
     itg_fit_deinit(&fit);
@@ -261,11 +285,20 @@ static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
                             err);
 }
 
+/* Whether codes of a width are wanted. */
+static bool is_wanted(const recovery *r, const itg_layer *l)
+{
+    return (r->table && r->table->widths[l->weight_edge]) ||
+           r->s->edges[l->weight_edge].bits <= itg_recover_widest(r->o->mode, r->hw);
+}
+
 static itg_status recover_layers(recovery *r, itg_error *err)
 {
     itg_status status = find_layers(r, err);
     for (int32_t i = 0; i < r->layer_count && status == ITG_OK; i++) {
-        if (r->o->progress) r->o->progress(r->o->progress_context, i, r->layer_count);
+        if (r->o->enough && r->o->enough(r->o->context)) break;
+        if (!is_wanted(r, &r->layers[i])) continue;
+        if (r->o->progress) r->o->progress(r->o->context, i, r->layer_count);
         if (i >= r->targets.end) status = fill_targets(r, i, err);
         if (status == ITG_OK) status = recover_layer(r, i, err);
         if (status != ITG_OK)
@@ -276,6 +309,7 @@ static itg_status recover_layers(recovery *r, itg_error *err)
 
 static itg_status run(recovery *r, itg_error *err)
 {
+    if (r->o->mode == ITG_RECOVER_NONE) return ITG_OK;
     int64_t most = r->o->most_samples > 0 ? r->o->most_samples : ITG_RECOVER_SAMPLES;
     r->samples = r->o->data->shape.dims[0] < most ? r->o->data->shape.dims[0] : most;
     itg_status status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);

@@ -6,8 +6,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCALES = 8, BINARY_SCALES = 4, SWEEPS = 2, MORE_SWEEPS = 6, PAIR_SWEEPS = 2 };
+enum {
+    SCALES = 8,
+    NEAREST_SCALES = 29,
+    BINARY_SCALES = 4,
+    SWEEPS = 2,
+    MORE_SWEEPS = 6,
+    PAIR_SWEEPS = 2
+};
 #define SCALE_STEP 0.1 /* of the largest scale */
+#define NEAREST_STEP 0.025
 #define NO_ROOM 1e300
 /* A move must gain more than rounding errors of the sums, relative to the diagonal. */
 #define LEAST_GAIN 1e-9
@@ -226,7 +234,8 @@ static double largest_scale(const itg_round *r)
 static float tried_scale(const itg_round *r, double largest, int k)
 {
     int exponent = 0;
-    if (!r->power_of_two) return (float)(largest * (1 - SCALE_STEP * k));
+    if (!r->power_of_two)
+        return (float)(largest * (1 - (r->nearest ? NEAREST_STEP : SCALE_STEP) * k));
     double mantissa = itg_frexp(largest, &exponent);
     return (float)itg_ldexp(1.0, exponent - (mantissa == 0.5) - k);
 }
@@ -249,6 +258,7 @@ static void restore_codes(itg_round *r, float scale)
 /* Until nothing moves, or often enough. fixed: the scale stays. */
 static void settle(itg_round *r, bool fixed)
 {
+    if (r->nearest) return;
     for (int k = 0; k < MORE_SWEEPS && sweep(r); k++)
         if (!fixed) refit(r);
     for (int k = 0; k < PAIR_SWEEPS && sweep_pairs(r); k++)
@@ -260,9 +270,10 @@ bool itg_round_search(itg_round *r)
     double largest = largest_scale(r), least = 0;
     float best = 0;
     if (!(largest >= (double)FLT_MIN)) return false;
-    for (int k = 0; k < (r->power_of_two ? BINARY_SCALES : SCALES); k++) {
+    int scales = r->power_of_two ? BINARY_SCALES : r->nearest ? NEAREST_SCALES : SCALES;
+    for (int k = 0; k < scales; k++) {
         start(r, tried_scale(r, largest, k));
-        for (int i = 0; i < SWEEPS; i++) {
+        for (int i = 0; i < SWEEPS && !r->nearest; i++) {
             (void)sweep(r);
             refit(r);
         }

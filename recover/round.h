@@ -18,6 +18,7 @@ typedef struct itg_round {
     int64_t count, n;
     int32_t lo, hi; /* of the codes */
     bool power_of_two;
+    bool nearest; /* codes are the nearest to v / s */
     float scale;
     double *scratch; /* [4 * n] */
     int32_t *best;   /* [count * n] */

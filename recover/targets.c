@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #define TARGET_BYTES ((size_t)1 << 30)
 
@@ -40,7 +41,7 @@ static itg_status allocate(const itg_layer *layers, int32_t count, int32_t first
         size_t size = sample_elements(&layers[t->end]) * (size_t)samples * sizeof **t->values;
         bytes += size;
         if (t->end > first && bytes > TARGET_BYTES) return ITG_OK;
-        t->values[t->end] = calloc(1, size);
+        t->values[t->end] = malloc(size);
         if (!t->values[t->end]) break;
     }
     return t->values && t->end == count
@@ -82,6 +83,16 @@ static void take_value(void *context, itg_id value, const itg_tensor *tensor)
     }
 }
 
+/* Written before it is read: pages that are read first cost twice. */
+static void clear_sample(const pass *p, int64_t sample)
+{
+    for (int32_t i = p->targets->first; i < p->targets->end; i++) {
+        size_t size = sample_elements(&p->layers[i]);
+        memset(p->targets->values[i] + (size_t)sample * size, 0,
+               size * sizeof *p->targets->values[i]);
+    }
+}
+
 static itg_status run_sample(void *context, int worker, int64_t sample, itg_error *err)
 {
     const pass *p = context;
@@ -89,6 +100,7 @@ static itg_status run_sample(void *context, int worker, int64_t sample, itg_erro
     if (status == ITG_OK && !p->exec[worker])
         status = itg_float_exec_create(p->g, ITG_FLOAT_REFERENCE, &p->exec[worker], err);
     if (status != ITG_OK) return status;
+    clear_sample(p, sample);
     itg_tensor input = {p->g->values[p->g->inputs[0]].dtype, p->g->values[p->g->inputs[0]].shape,
                         itg_float_exec_input(p->exec[worker], 0)};
     status = itg_preprocess_sample(p->samples->preprocess, p->samples->data, sample, &input, err);

@@ -80,9 +80,9 @@ for platform in "arm64 aarch64-linux-gnu qemu-aarch64" "s390x s390x-linux-gnu qe
         compare "$platform QDQ model, $target" "$(sha256sum <"$work/$target.onnx")" "$(sha256sum <"$work/foreign.onnx")"
     done
     # Calibration too, and weight codes by reconstruction: statistics by the reference kernels are the same everywhere.
-    $run simulate $model --uniform 8 --weight-bits 3 --recover --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 $data --threads 1 \
+    $run simulate $model --uniform 8 --weight-bits 3 --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 $data --threads 1 \
         -o "$work/foreign.json" --json >/dev/null
-    $host simulate $model --uniform 8 --weight-bits 3 --recover --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 $data --threads 1 \
+    $host simulate $model --uniform 8 --weight-bits 3 --hw cortex-m --scale 1/255 --calib examples/digits_search_images.npy --calib-limit 16 $data --threads 1 \
         -o "$work/host.json" --json >/dev/null
     compare "$platform strategy" "$(sha256sum <"$work/host.json")" "$(sha256sum <"$work/foreign.json")"
 done

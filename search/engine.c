@@ -37,7 +37,7 @@ typedef struct engine {
     double replayed_seconds;
     itg_trial gain; /* the last best that counts for patience; its point is not kept */
     int64_t gained; /* trials there were then */
-    itg_engine_result result;
+    itg_engine_result *result;
     bool exhausted, cancelled;
 } engine;
 
@@ -95,7 +95,8 @@ static bool is_enough(const slot *s, const itg_finding *finding)
 static itg_status replay_trial(engine *e, slot *s, int64_t index, itg_error *err)
 {
     const itg_trial *t = &e->o->replay[index];
-    if (t->dim_count != e->space->dim_count || !same_point(e, t->point, s->point))
+    if (t->dim_count != e->space->dim_count || t->round != e->o->round ||
+        !same_point(e, t->point, s->point))
         return itg_fail(err, ITG_MISMATCH,
                         "trial %lld of the log is another point than the one that is asked for "
                         "now: options, model, data, hardware or version differ",
@@ -134,7 +135,7 @@ static void submit(engine *e, slot *s)
 static itg_status begin_slot(engine *e, slot *s, itg_error *err)
 {
     const itg_finding *known = itg_memory_find(e->memory, s->point);
-    int64_t index = e->result.trial_count + e->count;
+    int64_t index = e->result->trial_count + e->count;
     bool is_out = false;
     for (int32_t i = 0; i < e->count && !is_out; i++)
         is_out = same_point(e, slot_at(e, i)->point, s->point);
@@ -196,21 +197,23 @@ static void drop_work(engine *e)
 
 static itg_status reserve_trial(engine *e, itg_error *err)
 {
-    if (e->result.trial_count < e->trial_capacity) return ITG_OK;
+    if (e->result->trial_count < e->trial_capacity) return ITG_OK;
     int64_t capacity = e->trial_capacity > 0 ? 2 * e->trial_capacity : 64;
-    itg_trial *grown = realloc(e->result.trials, sizeof *grown * (size_t)capacity);
+    itg_trial *grown = realloc(e->result->trials, sizeof *grown * (size_t)capacity);
     if (!grown) return itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
-    e->result.trials = grown;
+    e->result->trials = grown;
     e->trial_capacity = capacity;
     return ITG_OK;
 }
 
+/* A later round has limits of its own: what does not meet them takes no earlier round's place. */
 static void keep_best(engine *e, const itg_trial *trial)
 {
-    itg_trial *best = &e->result.best;
+    itg_trial *best = &e->result->best;
+    if (best->index >= 0 && best->round < trial->round && !trial->meets_goal) return;
     if (!itg_objective_better(e->o->objective, trial, best)) return;
     *best = *trial;
-    e->result.goal_met = itg_objective_meets(e->o->objective, best);
+    e->result->goal_met = itg_objective_meets(e->o->objective, best);
     /* Not compared with the best before it: many small gains would never count. */
     if (itg_objective_gains(e->o->objective, best, &e->gain, e->o->tolerance)) {
         e->gain = *best;
@@ -221,10 +224,10 @@ static void keep_best(engine *e, const itg_trial *trial)
 static itg_status keep_front(engine *e, const itg_trial *trial, itg_error *err)
 {
     double values[ITG_MOST_OBJECTIVES];
-    if (e->result.front.objective_count < 2 || !trial->meets_goal || trial->score.stopped_at > 0)
+    if (e->result->front.objective_count < 2 || !trial->meets_goal || trial->score.stopped_at > 0)
         return ITG_OK;
     itg_objective_values(e->o->objective, &trial->score, values);
-    return itg_archive_add(&e->result.front, values, trial, err);
+    return itg_archive_add(&e->result->front, values, trial, err);
 }
 
 static itg_status finish_trial(engine *e, slot *s, itg_error *err)
@@ -234,7 +237,8 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
     if (status == ITG_OK) status = reserve_trial(e, err);
     if (status != ITG_OK) return status;
     int64_t at = itg_point_map_find(e->memory, s->point);
-    itg_trial trial = {.index = e->result.trial_count,
+    itg_trial trial = {.index = e->result->trial_count,
+                       .round = e->o->round,
                        .point = itg_point_map_point(e->memory, at),
                        .dim_count = e->space->dim_count,
                        .feasible = s->finding.feasible,
@@ -249,11 +253,11 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
     status = keep_front(e, &trial, err);
     if (status == ITG_OK && !replayed && h && h->trial) status = h->trial(h->context, &trial, err);
     if (status != ITG_OK) return status;
-    e->result.trials[e->result.trial_count++] = trial;
-    e->result.duplicates += trial.duplicate;
-    e->result.raced += !trial.duplicate && trial.score.stopped_at > 0;
+    e->result->trials[e->result->trial_count++] = trial;
+    e->result->duplicates += trial.duplicate;
+    e->result->raced += !trial.duplicate && trial.score.stopped_at > 0;
     if (h && h->progress)
-        h->progress(h->context, &trial, e->result.best.index >= 0 ? &e->result.best : NULL,
+        h->progress(h->context, &trial, e->result->best.index >= 0 ? &e->result->best : NULL,
                     e->limit);
     itg_conflict *conflicts = NULL;
     if (!trial.feasible && e->o->searcher->wants_conflicts && e->o->conflicts)
@@ -274,7 +278,7 @@ static itg_status finish_trial(engine *e, slot *s, itg_error *err)
 static const char *reason_to_stop(engine *e)
 {
     const itg_engine_options *o = e->o;
-    int64_t trials = e->result.trial_count;
+    int64_t trials = e->result->trial_count;
     if (is_cancelled(e)) return "cancelled";
     if (trials >= e->limit) return "trials";
     if (o->patience > 0 && trials - e->gained >= o->patience) return "patience";
@@ -292,11 +296,11 @@ static itg_status prepare_slot(engine *e, slot *s, itg_error *err)
     s->finding = (itg_finding){.score = itg_score_unknown()};
     s->seconds = 0;
     s->duplicate = s->submitted = s->done = false;
-    s->best = e->result.best;
+    s->best = e->result->best;
     s->race = (itg_race){e->o->objective, &s->best, -INFINITY, NULL};
-    if (e->result.front.objective_count < 2) return ITG_OK;
+    if (e->result->front.objective_count < 2) return ITG_OK;
     s->race.front = &s->front;
-    return itg_archive_copy(&e->result.front, &s->front, err);
+    return itg_archive_copy(&e->result->front, &s->front, err);
 }
 
 static itg_status ask_next(engine *e, slot *s, itg_error *err)
@@ -316,16 +320,16 @@ static itg_status ask_next(engine *e, slot *s, itg_error *err)
 static itg_status fill_window(engine *e, itg_error *err)
 {
     bool looked = e->count == 0; /* at the limits, since the last tell */
-    if (looked && !e->result.stop_reason) e->result.stop_reason = reason_to_stop(e);
-    while (!e->result.stop_reason && !e->exhausted && e->count < e->capacity &&
-           e->result.trial_count + e->count < e->limit) {
+    if (looked && !e->result->stop_reason) e->result->stop_reason = reason_to_stop(e);
+    while (!e->result->stop_reason && !e->exhausted && e->count < e->capacity &&
+           e->result->trial_count + e->count < e->limit) {
         slot *s = slot_at(e, e->count);
         itg_status status = ask_next(e, s, err);
         if (status == ITG_WAIT) break;
         e->exhausted = status == ITG_END;
-        if (status == ITG_OK && !looked) e->result.stop_reason = reason_to_stop(e);
+        if (status == ITG_OK && !looked) e->result->stop_reason = reason_to_stop(e);
         looked = true;
-        if (status == ITG_OK && !e->result.stop_reason) {
+        if (status == ITG_OK && !e->result->stop_reason) {
             status = begin_slot(e, s, err);
             e->count++;
         }
@@ -338,16 +342,10 @@ static itg_status fill_window(engine *e, itg_error *err)
 
 static itg_status finish_search(engine *e, itg_error *err)
 {
-    if (!e->result.stop_reason && e->exhausted) e->result.stop_reason = "exhausted";
-    if (!e->result.stop_reason)
+    if (!e->result->stop_reason && e->exhausted) e->result->stop_reason = "exhausted";
+    if (!e->result->stop_reason)
         return itg_fail(err, ITG_FAILURE, "searcher %s waits although it has been told everything",
                         e->o->searcher->name);
-    if (e->result.trial_count < e->o->replay_count && !is_cancelled(e))
-        return itg_fail(err, ITG_MISMATCH,
-                        "the log has %lld trial%s, but this search ends after %lld (%s): options, "
-                        "model, data, hardware or version differ",
-                        (long long)e->o->replay_count, itg_plural(e->o->replay_count),
-                        (long long)e->result.trial_count, e->result.stop_reason);
     return ITG_OK;
 }
 
@@ -364,7 +362,7 @@ static itg_status run_search(engine *e, itg_error *err)
         status = fill_window(e, err);
     }
     drop_work(e);
-    if (status == ITG_OK && e->count > 0) e->result.stop_reason = "cancelled";
+    if (status == ITG_OK && e->count > 0) e->result->stop_reason = "cancelled";
     return status == ITG_OK ? finish_search(e, err) : status;
 }
 
@@ -373,7 +371,7 @@ void itg_engine_result_deinit(itg_engine_result *result)
     free(result->trials);
     itg_memory_deinit(&result->memory);
     itg_archive_deinit(&result->front);
-    *result = (itg_engine_result){.best.index = -1};
+    *result = (itg_engine_result)ITG_ENGINE_RESULT_INIT;
 }
 
 static itg_status allocate(engine *e, itg_error *err)
@@ -408,22 +406,44 @@ static void release(engine *e)
     free(e);
 }
 
-itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *out, itg_error *err)
+itg_status itg_engine_check_replay(const itg_engine_options *o, const itg_engine_result *r,
+                                   itg_error *err)
+{
+    if (r->trial_count >= o->replay_count || strcmp(r->stop_reason, "cancelled") == 0)
+        return ITG_OK;
+    return itg_fail(err, ITG_MISMATCH,
+                    "the log has %lld trial%s, but this search ends after %lld (%s): options, "
+                    "model, data, hardware or version differ",
+                    (long long)o->replay_count, itg_plural(o->replay_count),
+                    (long long)r->trial_count, r->stop_reason);
+}
+
+static void begin_round(engine *e)
+{
+    itg_engine_result *r = e->result;
+    int64_t most = e->o->trials > 0 ? e->o->trials : e->o->searcher->default_trials;
+    e->limit = most > 0 ? most : INT64_MAX;
+    if (!r->memory.dim_count) r->memory = itg_memory_of(e->space->dim_count);
+    e->memory = e->o->memory ? e->o->memory : &r->memory;
+    e->trial_capacity = r->trial_count;
+    e->gain.index = -1;
+    e->gained = r->trial_count;
+    r->front.objective_count = e->o->objective->goal.objective_count;
+    r->stop_reason = NULL;
+    itg_rng_init(&e->rng, e->o->seed);
+}
+
+itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *result,
+                          itg_error *err)
 {
     const itg_searcher_def *def = options->searcher;
     engine *e = calloc(1, sizeof *e);
     if (!e) return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
     e->o = options;
     e->space = options->objective->space;
-    e->result.memory = itg_memory_of(e->space->dim_count);
-    e->memory = options->memory ? options->memory : &e->result.memory;
+    e->result = result;
     e->capacity = def->outstanding;
-    e->limit = options->trials > 0       ? options->trials
-               : def->default_trials > 0 ? def->default_trials
-                                         : INT64_MAX;
-    e->result.best.index = e->gain.index = -1;
-    e->result.front.objective_count = options->objective->goal.objective_count;
-    itg_rng_init(&e->rng, options->seed);
+    begin_round(e);
     itg_status status = allocate(e, err);
     if (status == ITG_OK) {
         itg_searcher_options told = itg_objective_options(options->objective, e->limit);
@@ -434,10 +454,7 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
         if (status == ITG_OK) status = run_search(e, err);
         def->deinit(e->state);
     }
-    if (status == ITG_OK)
-        *out = e->result;
-    else
-        itg_engine_result_deinit(&e->result);
+    if (status != ITG_OK) itg_engine_result_deinit(result);
     release(e);
     return status;
 }

@@ -29,6 +29,7 @@ typedef struct itg_engine_options {
     bool no_racing;
     const itg_trial *replay; /* as in itg_search_options */
     int64_t replay_count;
+    int32_t round; /* of the trials */
 } itg_engine_options;
 
 typedef struct itg_engine_result {
@@ -41,7 +42,16 @@ typedef struct itg_engine_result {
     const char *stop_reason; /* "exhausted", "trials", "seconds", "patience", "cancelled" */
 } itg_engine_result;
 
-itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *out,
+/* *result begins as ITG_ENGINE_RESULT_INIT, or holds the trials of earlier rounds, whose best
+ * counts on. Empty after an error. */
+#define ITG_ENGINE_RESULT_INIT                                                                     \
+    {                                                                                              \
+        .best.index = -1                                                                           \
+    }
+itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *result,
                           itg_error *err);
+/* ITG_MISMATCH where the log has trials that the search, at its end, did not ask for. */
+itg_status itg_engine_check_replay(const itg_engine_options *options,
+                                   const itg_engine_result *result, itg_error *err);
 void itg_engine_result_deinit(itg_engine_result *result);
 #endif

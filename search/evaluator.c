@@ -20,7 +20,6 @@ itg_status itg_evaluator_init(itg_evaluator *e, int64_t cache_bytes, itg_error *
 void itg_evaluator_deinit(itg_evaluator *e)
 {
     itg_constants_deinit(&e->constants);
-    itg_recovered_destroy(e->recovered);
     itg_cache_destroy(e->weights);
     itg_cache_destroy(e->activations);
     itg_threshold_cache_destroy(e->cache);

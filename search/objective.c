@@ -20,7 +20,7 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
 {
     itg_status status = itg_goal_check(goal, err);
     if (status != ITG_OK) return status;
-    *out = (itg_objective){.goal = *goal, .space = space};
+    *out = (itg_objective){.goal = *goal, .most_distortion = INFINITY, .space = space};
     out->quality_floor = floor_of(goal, floats);
     return ITG_OK;
 }
@@ -37,7 +37,10 @@ static double violation_of(const itg_goal *goal, const itg_score *score)
 
 double itg_objective_violation(const itg_objective *objective, const itg_score *score)
 {
-    return violation_of(&objective->goal, score);
+    double sum = violation_of(&objective->goal, score), most = objective->most_distortion;
+    if (!itg_score_knows(score, ITG_METRIC_DISTORTION)) return sum;
+    double distortion = score->value[ITG_METRIC_DISTORTION];
+    return distortion > most ? sum + distortion / most - 1 : sum;
 }
 
 bool itg_goal_is_met(const itg_goal *goal, const itg_score *floats, const itg_score *score)

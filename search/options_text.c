@@ -129,6 +129,18 @@ static void read_kernels(itg_json_taker *t, const itg_json_value *v, void *at)
     if (name && !itg_float_kernels_from_name(name, at)) refuse(t, v, "\"reference\" or \"onednn\"");
 }
 
+static void write_mode(itg_json_writer *w, const char *key, const void *at)
+{
+    itg_json_put_text(w, key, itg_recover_mode_name(*(const itg_recover_mode *)at));
+}
+
+static void read_mode(itg_json_taker *t, const itg_json_value *v, void *at)
+{
+    const char *name = itg_json_text_of(t, v);
+    if (name && !itg_recover_mode_from_name(name, at))
+        refuse(t, v, "\"auto\", \"none\", \"scales\" or \"round\"");
+}
+
 static void write_flag(itg_json_writer *w, const char *key, const void *at)
 {
     itg_json_put_bool(w, key, *(const bool *)at);
@@ -148,6 +160,7 @@ typedef enum kind {
     METHODS,
     SEARCHER,
     KERNELS,
+    RECOVER,
     FLAG,
     BASELINE
 } kind;
@@ -156,15 +169,11 @@ static const struct {
     void (*write)(itg_json_writer *w, const char *key, const void *at);
     void (*read)(itg_json_taker *t, const itg_json_value *v, void *at);
 } kinds[] = {
-    [INTEGER] = {write_integer, read_integer},
-    [SECONDS] = {write_number, read_number},
-    [FRACTION] = {write_number, read_number},
-    [SEED] = {write_seed, read_seed},
-    [RANGE] = {write_range, read_range},
-    [METHODS] = {write_methods, read_methods},
-    [SEARCHER] = {write_searcher, read_searcher},
-    [KERNELS] = {write_kernels, read_kernels},
-    [FLAG] = {write_flag, read_flag},
+    [INTEGER] = {write_integer, read_integer},    [SECONDS] = {write_number, read_number},
+    [FRACTION] = {write_number, read_number},     [SEED] = {write_seed, read_seed},
+    [RANGE] = {write_range, read_range},          [METHODS] = {write_methods, read_methods},
+    [SEARCHER] = {write_searcher, read_searcher}, [KERNELS] = {write_kernels, read_kernels},
+    [RECOVER] = {write_mode, read_mode},          [FLAG] = {write_flag, read_flag},
     [BASELINE] = {write_flag, read_flag},
 };
 

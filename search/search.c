@@ -27,7 +27,6 @@ static itg_status make_space(itg_searching *s, itg_error *err)
     if (status == ITG_OK)
         status = itg_threshold_cache_create(s->model, s->hw, e->points->groups, s->stats, &e->cache,
                                             err);
-    if (status == ITG_OK) s->result->memory = itg_memory_of(e->points->space.dim_count);
     return status;
 }
 
@@ -62,30 +61,6 @@ static itg_status make_objective(itg_searching *s, itg_error *err)
     return status;
 }
 
-static itg_status run_engine(itg_searching *s, double begun, itg_error *err)
-{
-    const itg_search_options *o = s->options;
-    itg_engine_options options = {.searcher = s->searcher,
-                                  .parameters = s->parameters,
-                                  .objective = &s->objective,
-                                  .trials = o->trials,
-                                  .seconds = o->seconds,
-                                  .begun = begun,
-                                  .patience = o->patience,
-                                  .tolerance = o->tolerance,
-                                  .seed = o->seed,
-                                  .threads = o->threads,
-                                  .score = itg_search_score_point,
-                                  .score_context = s,
-                                  .conflicts = itg_search_find_conflicts,
-                                  .hooks = s->hooks,
-                                  .memory = &s->result->memory,
-                                  .no_racing = o->no_racing,
-                                  .replay = o->replay,
-                                  .replay_count = o->replay_count};
-    return itg_engine_run(&options, &s->result->run, err);
-}
-
 /* ---- the strategy of the best ---- */
 
 static void record_origin(const itg_searching *s, itg_strategy_file *file)
@@ -115,9 +90,12 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
     r->strategy = file;
     itg_status status =
         itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
+    s->evaluator.recovered = s->codes[r->run.best.round];
     if (status == ITG_OK)
         status = itg_evaluator_resolve(&s->evaluator, r->run.best.point, &file->strategy, err);
-    if (status == ITG_OK && s->options->recover && !s->repeated)
+    s->evaluator.recovered = s->codes[0];
+    if (status == ITG_OK && itg_search_recovers(s) && !s->repeated &&
+        !itg_search_has_own_codes(s, &r->run.best))
         status = itg_search_refine_codes(s, &file->strategy, &r->run.best, err);
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &scoring,
@@ -143,6 +121,8 @@ static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error
 static void deinit(itg_searching *s)
 {
     itg_evaluator_deinit(&s->evaluator);
+    for (int32_t i = 0; i < ITG_SEARCH_ROUNDS; i++)
+        itg_recovered_destroy(s->codes[i]);
     itg_stats_destroy(s->stats);
     itg_search_drop_samples(s);
     pthread_mutex_destroy(&s->user_lock);
@@ -165,6 +145,41 @@ static itg_status conclude(itg_searching *s, itg_error *err)
     return status == ITG_CANCELLED ? ITG_OK : status;
 }
 
+static bool is_in_space(const itg_search_space *space, const itg_trial *trial)
+{
+    bool inside = trial->dim_count == space->dim_count;
+    for (int32_t d = 0; inside && d < space->dim_count; d++) {
+        const itg_dim *dim = &space->dims[d];
+        int32_t l = 0;
+        while (l < dim->count && dim->values[l] != trial->point[d])
+            l++;
+        inside = l < dim->count;
+    }
+    return inside;
+}
+
+static itg_status check_place(const itg_searching *s, const itg_trial *trial, itg_error *err)
+{
+    if (trial->round >= 0 && trial->round < ITG_SEARCH_ROUNDS &&
+        is_in_space(&s->evaluator.points->space, trial))
+        return ITG_OK;
+    return itg_fail(err, ITG_MISMATCH,
+                    "trial %lld is no point of this search: options, model or hardware differ",
+                    (long long)trial->index);
+}
+
+static itg_status begin_codes(itg_searching *s, const itg_dataset *data, itg_error *err)
+{
+    const itg_trial *t = s->repeated;
+    itg_status status = itg_dataset_select(data, s->split.calibration, s->split.calibration_count,
+                                           &s->calibration, err);
+    if (status == ITG_OK && t) status = check_place(s, t, err);
+    if (status == ITG_OK && t) status = check_place(s, s->base, err);
+    return status == ITG_OK ? itg_search_make_codes(s, t ? t->round : 0,
+                                                    t && t->round > 0 ? s->base->point : NULL, err)
+                            : status;
+}
+
 /* Samples, statistics, choice space, and the float network's results. */
 static itg_status begin(itg_searching *s, const itg_search_data *data, itg_error *err)
 {
@@ -177,8 +192,8 @@ static itg_status begin(itg_searching *s, const itg_search_data *data, itg_error
     s->sets[1].source = 1;
     if (status == ITG_OK) status = calibrate(s, data->data, err);
     if (status == ITG_OK) status = make_space(s, err);
-    if (status == ITG_OK && s->options->recover) status = itg_search_make_codes(s, data->data, err);
-    return status == ITG_OK ? itg_search_score_float(s, err) : status;
+    if (status == ITG_OK) status = itg_search_score_float(s, err);
+    return status == ITG_OK && itg_search_recovers(s) ? begin_codes(s, data->data, err) : status;
 }
 
 static itg_status perform(itg_searching *s, const itg_search_data *data, itg_error *err)
@@ -188,7 +203,7 @@ static itg_status perform(itg_searching *s, const itg_search_data *data, itg_err
     itg_status status = begin(s, data, err);
     if (status == ITG_OK) status = make_objective(s, err);
     if (status == ITG_OK) status = itg_search_score_uniform8(s, err);
-    if (status == ITG_OK) status = run_engine(s, begun, err);
+    if (status == ITG_OK) status = itg_search_run_rounds(s, begun, err);
     if (status == ITG_OK) status = conclude(s, err);
     if (status == ITG_CANCELLED)
         itg_fail(err, status, "interrupted before the first trial; nothing was found");
@@ -239,7 +254,7 @@ static itg_status run(itg_searching *s, const itg_search_data *data,
         free(s->result);
         return itg_fail(err, ITG_NO_MEMORY, "no memory to search");
     }
-    s->result->run.best.index = -1;
+    s->result->run = (itg_engine_result)ITG_ENGINE_RESULT_INIT;
     s->result->goal = s->options->goal;
     status = work(s, data, err);
     deinit(s);
@@ -264,19 +279,6 @@ itg_status itg_search(const itg_model *model, const itg_hardware *hw, const itg_
 
 /* ---- the strategy of any trial ---- */
 
-static bool is_in_space(const itg_search_space *space, const itg_trial *trial)
-{
-    bool inside = trial->dim_count == space->dim_count;
-    for (int32_t d = 0; inside && d < space->dim_count; d++) {
-        const itg_dim *dim = &space->dims[d];
-        int32_t l = 0;
-        while (l < dim->count && dim->values[l] != trial->point[d])
-            l++;
-        inside = l < dim->count;
-    }
-    return inside;
-}
-
 /* A trial that was stopped early has its costs alone to compare. */
 static bool is_same_score(const itg_score *now, const itg_score *before)
 {
@@ -295,10 +297,8 @@ static itg_status repeat_trial(itg_searching *s, const itg_search_data *data, it
     *trial = *s->repeated;
     itg_status status = begin(s, data, err);
     if (status != ITG_OK) return status;
-    if (!is_in_space(&s->evaluator.points->space, trial))
-        return itg_fail(err, ITG_MISMATCH,
-                        "trial %lld is no point of this search: options, model or hardware differ",
-                        (long long)trial->index);
+    status = check_place(s, trial, err);
+    if (status != ITG_OK) return status;
     status = itg_search_score_point(s, trial->point, NULL, s->options->threads, &score, err);
     if (status == ITG_OK && (!trial->feasible || !is_same_score(&score, &trial->score)))
         return itg_fail(err, ITG_MISMATCH,
@@ -310,14 +310,17 @@ static itg_status repeat_trial(itg_searching *s, const itg_search_data *data, it
 
 itg_status itg_search_strategy_at(const itg_model *model, const itg_hardware *hw,
                                   const itg_preprocess *p, const itg_search_data *data,
-                                  const itg_search_options *options, const itg_trial *trial,
-                                  itg_strategy_file **out, itg_error *err)
+                                  const itg_search_options *options, const itg_trial *trials,
+                                  int64_t index, itg_strategy_file **out, itg_error *err)
 {
     itg_searching s = {.model = model,
                        .hw = hw,
                        .options = options,
-                       .repeated = trial,
+                       .repeated = &trials[index],
+                       .base = &trials[index],
                        .evaluator = {.model = model, .hw = hw, .preprocess = p}};
+    for (int64_t i = index; i >= 0 && trials[index].round > 0; i--)
+        if (trials[i].round == trials[index].round) s.base = &trials[i];
     itg_status status = run(&s, data, repeat_trial, err);
     if (status != ITG_OK) return status;
     *out = s.result->strategy;

@@ -10,9 +10,11 @@ typedef struct itg_score_pair {
     itg_score at[2];
 } itg_score_pair;
 
+#define ITG_SEARCH_ROUNDS 2 /* at most (search_rounds.c) */
+
 struct itg_search_result {
     itg_engine_result run;
-    itg_memory memory; /* of every point that was scored on the search samples */
+    itg_memory memory[ITG_SEARCH_ROUNDS]; /* of every point that was scored on the search samples */
     itg_goal goal;
     bool cost_varies;
     itg_score_pair floats, uniform8, hago;
@@ -39,7 +41,9 @@ typedef struct itg_searching {
     itg_evaluator evaluator;
     itg_objective objective;
     itg_search_result *result;
-    const itg_trial *repeated; /* by itg_search_strategy_at */
+    itg_recovered *codes[ITG_SEARCH_ROUNDS]; /* of weights; NULL: the nearest */
+    bool no_codes;                           /* the nearest ones are better */
+    const itg_trial *repeated, *base; /* by itg_search_strategy_at; base: first of its round */
 } itg_searching;
 
 /* search_data.c */
@@ -61,8 +65,22 @@ itg_status itg_search_score_point(void *context, const int32_t *point, const itg
 itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_conflict **out,
                                      int32_t *count, itg_error *err);
 
-/* search_codes.c, for options->recover. Codes of all narrow widths, for the evaluator. */
-itg_status itg_search_make_codes(itg_searching *s, const itg_dataset *data, itg_error *err);
+/* Whether codes of weights are made: options->recover, unless they were found to be worse. */
+static inline bool itg_search_recovers(const itg_searching *s)
+{
+    return s->options->recover != ITG_RECOVER_NONE && !s->no_codes;
+}
+
+/* search_rounds.c: the engine, until no further round is of use. */
+itg_status itg_search_run_rounds(itg_searching *s, double begun, itg_error *err);
+/* Whether the codes of a trial's weights were made for all of its own widths. */
+bool itg_search_has_own_codes(const itg_searching *s, const itg_trial *trial);
+
+/* search_codes.c, where the search recovers: codes of narrow widths for the evaluator and this
+ * round. point: made for its widths, and no wider ones; NULL, in round 0: for uniform widths. Where
+ * the hardware cannot run what they are made for, s->codes stays NULL. */
+itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t *point,
+                                 itg_error *err);
 /* Makes the strategy's codes once more, for the inputs that its own layers give; where they are
  * better on the search samples, they and their score replace the strategy's and the trial's. */
 itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strategy, itg_trial *best,

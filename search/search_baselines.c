@@ -105,15 +105,14 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err)
                                   .score_context = s,
                                   .conflicts = itg_search_find_conflicts,
                                   .hooks = &hooks,
-                                  .memory = &s->result->memory,
+                                  .memory = &s->result->memory[0],
                                   .no_racing = s->options->no_racing};
     itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
     itg_score_pair *pair = &s->result->hago;
-    itg_engine_result found = {0};
+    itg_engine_result found = ITG_ENGINE_RESULT_INIT;
     if (!options.searcher) return ITG_OK;
     itg_status status = itg_engine_run(&options, &found, err);
-    if (status != ITG_OK) return status;
-    if (found.goal_met && !forward_cancelled(hooks.context)) {
+    if (status == ITG_OK && found.goal_met && !forward_cancelled(hooks.context)) {
         pair->at[0] = found.best.score;
         status = itg_evaluator_score(&s->evaluator, found.best.point, &scoring, &pair->at[1], err);
         pair->known = status == ITG_OK;

@@ -2,94 +2,140 @@
  *
  * Exact codes of a layer depend on the widths of all layers before it: seconds for each candidate.
  * Candidates share codes instead, made once for each layer and width as if the layers before it had
- * BASE_BITS, which is near to what a search ends with. A candidate's score is exact for the codes
- * that it has. Codes of the best strategy are then made for its own widths. */
+ * BASE_BITS, or in later rounds (search_rounds.c) those of the best so far. A candidate's score is
+ * exact for the codes that it has. Codes of the best strategy are then made for its own widths. */
 #include "search/search.h"
 #include <stdlib.h>
 
 #define BASE_BITS 4
-#define WIDEST_BITS 5 /* beyond, the nearest codes are as good, whatever the inputs */
+#define WIDEST_BITS 5 /* codes for the inputs of narrow layers harm wide ones */
 
-static void list_widths(const itg_choice_space *groups, uint32_t *widths)
+/* Widths that trials may have; with `bits` of the groups, no wider ones. */
+static void list_widths(const itg_choice_space *groups, const int32_t *bits, uint32_t *widths)
 {
     for (int32_t e = 0; e < groups->edge_count; e++) {
-        const itg_choice_group *g =
-            groups->edge_group[e] >= 0 ? &groups->groups[groups->edge_group[e]] : NULL;
+        int32_t group = groups->edge_group[e];
+        const itg_choice_group *g = group >= 0 ? &groups->groups[group] : NULL;
         for (int32_t k = 0; g && g->is_weight && k < g->bits_count; k++)
-            if (g->bits[k] <= WIDEST_BITS) widths[e] |= UINT32_C(1) << g->bits[k];
+            if (g->bits[k] <= WIDEST_BITS && (!bits || g->bits[k] <= bits[group]))
+                widths[e] |= UINT32_C(1) << g->bits[k];
     }
 }
 
-static itg_status make_base(const itg_searching *s, int32_t weight_bits, itg_strategy **out,
-                            itg_error *err)
+/* Widths and methods of the groups that codes are made for. */
+typedef struct base {
+    int32_t *bits;
+    itg_threshold_method *methods;
+    uint32_t *widths; /* of the edges: itg_recover_table */
+} base;
+
+static void free_base(base *b)
 {
-    const itg_point_space *points = s->evaluator.points;
-    size_t groups = (size_t)points->groups->group_count + 1;
-    int32_t *bits = calloc(groups, sizeof *bits);
-    itg_threshold_method *methods = calloc(groups, sizeof *methods);
-    itg_status status =
-        bits && methods ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
-    if (status == ITG_OK) {
-        itg_uniform_bits(points->groups, weight_bits, 32, bits);
-        itg_uniform_methods(points->groups, points->weight_methods[0],
-                            points->activation_methods[0], methods);
-        status = itg_strategy_resolve(s->evaluator.cache, bits, methods, out, err);
-    }
-    free(bits);
-    free(methods);
-    return status;
+    free(b->bits);
+    free(b->methods);
+    free(b->widths);
+}
+
+static itg_status create_base(const itg_choice_space *groups, base *b, itg_error *err)
+{
+    size_t count = (size_t)groups->group_count + 1;
+    b->bits = calloc(count, sizeof *b->bits);
+    b->methods = calloc(count, sizeof *b->methods);
+    b->widths = calloc((size_t)groups->edge_count + 1, sizeof *b->widths);
+    return b->bits && b->methods && b->widths
+               ? ITG_OK
+               : itg_fail(err, ITG_NO_MEMORY, "no memory for the widths of a strategy");
 }
 
 static itg_recover_options options_of(const itg_searching *s)
 {
+    const itg_search_hooks *h = s->hooks;
     return (itg_recover_options){.version = ITG_RECOVER_OPTIONS_VERSION,
+                                 .mode = s->options->recover,
                                  .data = s->calibration,
                                  .threads = s->options->threads,
-                                 .stop = s->evaluator.stop};
+                                 .stop = s->evaluator.stop,
+                                 .progress = h ? h->codes : NULL,
+                                 .context = h ? h->context : NULL};
 }
 
-static itg_status make_table(itg_searching *s, int32_t weight_bits, const uint32_t *widths,
-                             itg_error *err)
+static void note(const itg_searching *s, const char *text)
+{
+    const itg_search_hooks *h = s->hooks;
+    if (h && h->note) h->note(h->context, text);
+}
+
+/* Where the codes bring the outputs of the search samples no nearer to the float network's, the
+ * search does without. */
+static itg_status compare(itg_searching *s, int32_t round, itg_strategy *strategy, itg_error *err)
+{
+    const itg_scoring scoring = {.set = &s->sets[0], .threads = s->options->threads};
+    itg_score nearest, made;
+    itg_status status =
+        itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &nearest, err);
+    if (status == ITG_OK) status = itg_recovered_apply(s->codes[round], strategy, err);
+    if (status == ITG_OK)
+        status = itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &made, err);
+    if (status != ITG_OK ||
+        made.value[ITG_METRIC_DISTORTION] < nearest.value[ITG_METRIC_DISTORTION])
+        return status;
+    itg_recovered_destroy(s->codes[round]);
+    s->codes[round] = NULL;
+    s->no_codes = true;
+    note(s,
+         "chosen codes of weights bring the outputs no nearer to the float network's: the search "
+         "takes the nearest codes");
+    return ITG_OK;
+}
+
+static itg_status make_table(itg_searching *s, int32_t round, const base *b, itg_error *err)
 {
     const itg_recover_options options = options_of(s);
-    itg_strategy *base = NULL;
-    itg_status status = make_base(s, weight_bits, &base, err);
+    itg_strategy *strategy = NULL;
+    itg_status status =
+        itg_strategy_resolve(s->evaluator.cache, b->bits, b->methods, &strategy, err);
     if (status == ITG_OK)
-        status = itg_recover_table(s->model, s->hw, s->evaluator.preprocess, &options, base, widths,
-                                   &s->evaluator.recovered, err);
-    itg_strategy_destroy(base);
+        status = itg_recover_table(s->model, s->hw, s->evaluator.preprocess, &options, strategy,
+                                   b->widths, &s->codes[round], err);
+    if (status == ITG_OK && round == 0 && options.mode == ITG_RECOVER_AUTO)
+        status = compare(s, round, strategy, err);
+    itg_strategy_destroy(strategy);
     return status;
 }
 
 /* Not all widths go together on all hardware. */
-static itg_status make_any_table(itg_searching *s, const uint32_t *widths, itg_error *err)
+static itg_status make_uniform_table(itg_searching *s, const base *b, itg_error *err)
 {
     static const int32_t bases[] = {BASE_BITS, 8, 32};
-    const itg_search_hooks *h = s->hooks;
+    const itg_point_space *points = s->evaluator.points;
     itg_status status = ITG_INFEASIBLE;
-    for (size_t i = 0; i < sizeof bases / sizeof *bases && status == ITG_INFEASIBLE; i++)
-        status = make_table(s, bases[i], widths, err);
-    if (status != ITG_INFEASIBLE) return status;
-    if (h && h->note)
-        h->note(h->context, "the hardware runs no uniform widths to reconstruct codes for: the "
-                            "trials have the nearest codes, and the best one's are reconstructed");
-    return ITG_OK;
+    itg_uniform_methods(points->groups, points->weight_methods[0], points->activation_methods[0],
+                        b->methods);
+    for (size_t i = 0; i < sizeof bases / sizeof *bases && status == ITG_INFEASIBLE; i++) {
+        itg_uniform_bits(points->groups, bases[i], 32, b->bits);
+        status = make_table(s, 0, b, err);
+    }
+    if (status == ITG_INFEASIBLE)
+        note(s, "the hardware runs no uniform widths to reconstruct codes for: the "
+                "trials have the nearest codes, and the best one's are reconstructed");
+    return status;
 }
 
-itg_status itg_search_make_codes(itg_searching *s, const itg_dataset *data, itg_error *err)
+itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t *point,
+                                 itg_error *err)
 {
-    const itg_choice_space *groups = s->evaluator.points->groups;
-    uint32_t *widths = calloc((size_t)groups->edge_count + 1, sizeof *widths);
-    itg_status status = widths
-                            ? itg_dataset_select(data, s->split.calibration,
-                                                 s->split.calibration_count, &s->calibration, err)
-                            : itg_fail(err, ITG_NO_MEMORY, "no memory for widths");
+    const itg_point_space *points = s->evaluator.points;
+    base b = {0};
+    itg_status status = create_base(points->groups, &b, err);
+    if (status == ITG_OK && point) itg_point_space_apply(points, point, b.bits, b.methods);
     if (status == ITG_OK) {
-        list_widths(groups, widths);
-        status = make_any_table(s, widths, err);
+        list_widths(points->groups, point ? b.bits : NULL, b.widths);
+        status = point ? make_table(s, round, &b, err) : make_uniform_table(s, &b, err);
     }
-    free(widths);
-    return status;
+    free_base(&b);
+    if (status != ITG_OK && status != ITG_INFEASIBLE) return status;
+    s->evaluator.recovered = s->codes[round];
+    return ITG_OK;
 }
 
 /* Meets the goal where the other does not, or has outputs that are nearer to the float network's.

@@ -89,7 +89,7 @@ static void add_end(explanation *x)
 
 static void explain_infeasible(explanation *x)
 {
-    const itg_finding *widest = itg_memory_find(&x->s->result->memory, x->widest);
+    const itg_finding *widest = itg_memory_find(&x->s->result->memory[0], x->widest);
     const char *name = x->s->hw->name;
     if (x->s->result->run.trial_count == 0)
         itg_strbuf_add(&x->text, "no trial was made");
@@ -142,7 +142,7 @@ static void explain_hopeless_limit(explanation *x, itg_metric kind)
 /* The score of the widest point: known, or taken now; false: it cannot be run. */
 static itg_status score_widest(explanation *x, itg_score *out, bool *known, itg_error *err)
 {
-    const itg_finding *found = itg_memory_find(&x->s->result->memory, x->widest);
+    const itg_finding *found = itg_memory_find(&x->s->result->memory[0], x->widest);
     itg_error why = {0};
     bool raced = found && found->score.stopped_at > 0;
     *known = found && found->feasible && !raced;

@@ -6,7 +6,8 @@ void itg_search_result_destroy(itg_search_result *result)
 {
     if (!result) return;
     itg_engine_result_deinit(&result->run);
-    itg_memory_deinit(&result->memory);
+    for (int32_t i = 0; i < ITG_SEARCH_ROUNDS; i++)
+        itg_memory_deinit(&result->memory[i]);
     itg_strategy_close(result->strategy);
     free(result);
 }

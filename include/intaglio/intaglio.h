@@ -248,23 +248,39 @@ itg_status itg_uniform_strategy(const itg_model *model, const itg_hardware *hw,
                                 const itg_preprocess *p, const itg_stats *stats,
                                 const itg_dataset *calibration, const itg_uniform_options *options,
                                 itg_strategy_file **out, itg_error *err);
+/* How codes of weights are chosen (docs/recover.md). */
+typedef enum itg_recover_mode {
+    ITG_RECOVER_AUTO,   /* as ROUND, of narrow weights, where the outputs come nearer */
+    ITG_RECOVER_NONE,   /* the nearest codes for the thresholds */
+    ITG_RECOVER_SCALES, /* the nearest codes for scales that are best for each layer's outputs */
+    ITG_RECOVER_ROUND,  /* codes and scales together */
+    ITG_RECOVER_MODES
+} itg_recover_mode;
+const char *itg_recover_mode_name(itg_recover_mode mode);
+bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out);
 /* Finds codes, scales and biases of weights with which each layer's outputs come nearest to the
- * float network's, in place of the nearest codes (docs/recover.md). Widths, and the thresholds of
- * activations, stay. The same strategy results on every machine. */
+ * float network's, in place of the nearest codes. Widths, and the thresholds of activations, stay.
+ * The same strategy results on every machine. */
 typedef struct itg_recover_options {
     int32_t version;
+    itg_recover_mode mode;
     const itg_dataset *data; /* samples to compare on; no labels */
     int64_t most_samples;    /* of data, from the first on; 0: 512 */
     int threads;
     itg_stop stop;
+    /* Asked before each layer; true: it and all later ones keep the nearest codes. NULL: never. */
+    bool (*enough)(void *context);
     /* Called before each layer; NULL: not wanted. */
     void (*progress)(void *context, int32_t layer, int32_t layers);
-    void *progress_context;
+    void *context; /* of these two */
 } itg_recover_options;
 #define ITG_RECOVER_OPTIONS_VERSION 1
 #define ITG_RECOVER_OPTIONS_INIT ITG_INIT(ITG_RECOVER_OPTIONS_VERSION)
+/* *taken (may be NULL): whether a weight has such codes now. ITG_RECOVER_AUTO leaves the strategy
+ * as it is where its outputs are no farther from the float network's, on samples of data behind the
+ * ones that are used, or on these where there are no others. */
 itg_status itg_strategy_recover(itg_strategy_file *file, const itg_model *model,
-                                const itg_recover_options *options, itg_error *err);
+                                const itg_recover_options *options, bool *taken, itg_error *err);
 /* Weight codes of a strategy are in a second file beside the first (docs/strategy-file.md): open
  * reads both, save writes both or neither. */
 itg_status itg_strategy_open(const itg_model *model, const char *path, itg_strategy_file **out,
@@ -633,6 +649,7 @@ itg_goal itg_goal_on(const itg_goal *goal, const itg_hardware *hw);
 
 typedef struct itg_trial {
     int64_t index;        /* from 0 */
+    int32_t round;        /* of weight codes: 0, unless the search made codes anew (itg_search) */
     const int32_t *point; /* one per dimension of the choice space: a width, or the index of a
                              threshold method in the dimension's list */
     int32_t dim_count;
@@ -670,9 +687,9 @@ typedef struct itg_search_options {
     int64_t calibration_samples,
         search_samples;              /* 0: defaults (512 and 1024), less where the data has fewer */
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
-    bool hago_baseline;  /* also run the searcher hago-greedy for the same goal, to compare */
-    bool recover;        /* codes of weights by reconstruction (itg_strategy_recover) */
-    bool no_equalize;    /* must be as the model was opened (itg_model_options) */
+    bool hago_baseline;       /* also run the searcher hago-greedy for the same goal, to compare */
+    itg_recover_mode recover; /* of the codes of weights */
+    bool no_equalize;         /* must be as the model was opened (itg_model_options) */
     bool no_racing;      /* run all samples of every trial, even if they cannot matter. Changes no
                             result, only the trials' itg_score.stopped_at */
     int64_t cache_bytes; /* memory for activations that candidates share; 0: none. Changes no result
@@ -708,6 +725,9 @@ typedef struct itg_search_hooks {
     /* Called before the first trial with a sentence about what the goal cannot achieve. May be
      * NULL. */
     void (*note)(void *context, const char *text);
+    /* Called before each layer whose codes of weights are made (itg_recover_options); may be NULL.
+     */
+    void (*codes)(void *context, int32_t layer, int32_t layers);
 } itg_search_hooks;
 #define ITG_SEARCH_HOOKS_VERSION 1
 #define ITG_SEARCH_HOOKS_INIT ITG_INIT(ITG_SEARCH_HOOKS_VERSION)
@@ -725,6 +745,12 @@ void itg_search_result_destroy(itg_search_result *result);
  * ["mse", "kl"]}. */
 itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
                                  const itg_search_options *options, char **out, itg_error *err);
+/* The distortion that later rounds of a search keep to, by the trials of its first round: where
+ * quality may be expected to reach the goal's floor with a margin (docs/recover.md). floats: the
+ * float network's score on the search samples. INFINITY: no limit. */
+itg_status itg_search_most_distortion(const itg_goal *goal, const itg_score *floats,
+                                      const itg_trial *trials, int64_t count, double *out,
+                                      itg_error *err);
 int64_t itg_search_trial_count(const itg_search_result *result);
 /* Trials with the point of an earlier one; and of the others, those that were stopped early. */
 int64_t itg_search_duplicate_count(const itg_search_result *result);
@@ -754,15 +780,16 @@ const itg_score *itg_search_hago(const itg_search_result *result,
 /* NULL: there is no best, or hooks.hurry left no time for it. */
 const itg_score *itg_search_best_holdout(const itg_search_result *result);
 itg_strategy_file *itg_search_strategy(itg_search_result *result); /* of the best; borrowed */
-/* The strategy of any trial of a search with the same arguments, of its result or of a log, as the
- * search would have returned it as the best: calibrates again, and evaluates the trial on the
- * search samples and the hold-out. ITG_MISMATCH if the trial has another digest there, or other
+/* The strategy of trials[index] of a search with the same arguments, of its result or of a log, as
+ * the search would have returned it as the best: calibrates again, and evaluates the trial on the
+ * search samples and the hold-out. Earlier trials are read for the first one of its round.
+ * ITG_MISMATCH if the trial has another digest there, or other
  * costs, or no point of this search; ITG_INFEASIBLE, ITG_UNBOUNDED if the hardware cannot run it.
  */
 itg_status itg_search_strategy_at(const itg_model *model, const itg_hardware *hw,
                                   const itg_preprocess *p, const itg_search_data *data,
-                                  const itg_search_options *options, const itg_trial *trial,
-                                  itg_strategy_file **out, itg_error *err);
+                                  const itg_search_options *options, const itg_trial *trials,
+                                  int64_t index, itg_strategy_file **out, itg_error *err);
 /* "exhausted", "trials", "seconds", "patience", "cancelled" */
 const char *itg_search_stop_reason(const itg_search_result *result);
 int itg_searcher_count(void);

@@ -1,7 +1,20 @@
 /* intaglio demo: what it writes, that it never overwrites, and that its commands do what it did. */
 #include "driver.h"
+#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Codes of weights lie beside the strategy, under a name of their own. */
+static void remove_codes(const char *path)
+{
+    char pattern[256];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/*.codes", path);
+    if (glob(pattern, 0, NULL, &found) != 0) return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
 
 static void remove_folder(const char *path)
 {
@@ -19,6 +32,7 @@ static void remove_folder(const char *path)
         snprintf(name, sizeof name, "%s/%s", path, files[i]);
         unlink(name);
     }
+    remove_codes(path);
     rmdir(path); /* only where nothing else is in it */
     assert_false(exists(path));
 }

@@ -11,7 +11,8 @@
 #define SEARCH                                                                                     \
     "search digits.onnx --hw cortex-m --search-samples 200 --calibration-samples 50 --json -o "    \
     "p.json "                                                                                      \
-    "--searcher random --data digits_search_images.npy --labels digits_search_labels.npy "         \
+    "--searcher random --recover none --data digits_search_images.npy --labels "                   \
+    "digits_search_labels.npy "                                                                    \
     "--scale 1/255 "
 
 enum { SHOWN = 1 << 18 };
@@ -78,11 +79,12 @@ static void a_terminal_shows_one_line_with_bar_best_rate_and_time(void **state)
 static void an_end_that_is_not_known_has_no_bar(void **state)
 {
     (void)state;
-    char *shown = show("search digits.onnx --hw cortex-m --search-samples 50 -o p.json "
-                       "--calibration-samples 20 --json --searcher hago-greedy --max-drop 3% "
-                       "--data digits_search_images.npy --labels digits_search_labels.npy "
-                       "--scale 1/255",
-                       200, NULL, "xterm");
+    char *shown =
+        show("search digits.onnx --hw cortex-m --search-samples 50 -o p.json "
+             "--calibration-samples 20 --json --recover none --searcher hago-greedy --max-drop 3% "
+             "--data digits_search_images.npy --labels digits_search_labels.npy "
+             "--scale 1/255",
+             200, NULL, "xterm");
     if (skips(shown)) return;
     assert_contains(shown, ", best ");
     assert_null(strstr(shown, "[#"));

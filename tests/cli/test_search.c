@@ -259,8 +259,9 @@ static void hago_greedy_is_a_line_of_its_own_when_asked_for(void **state)
 {
     (void)state;
     itg_json *asked = run_json(SEARCH " --max-drop 2% --trials 60 --baseline hago-greedy --json "
-                                      "--db hago.db");
-    itg_json *itself = run_json(SEARCH " --max-drop 2% --searcher hago-greedy --json");
+                                      "--recover none --db hago.db");
+    itg_json *itself =
+        run_json(SEARCH " --max-drop 2% --searcher hago-greedy --json --recover none");
     assert_string_equal(string(asked, "hago_greedy.holdout_digest"),
                         string(itself, "best.holdout_digest"));
     assert_true(number(asked, "hago_greedy.weight_bytes") == number(itself, "best.weight_bytes"));
@@ -411,15 +412,18 @@ static void seconds_and_patience_give_a_prefix_of_the_same_trials(void **state)
     for (int i = 0; i < 2; i++) {
         char line[1024];
         snprintf(line, sizeof line,
-                 SEARCH
-                 " --searcher random --max-drop 100%% --trials 100000 --json -o early.json %s",
+                 SEARCH " --searcher random --max-drop 100%% --trials 100000 --json --recover none "
+                        "-o early.json "
+                        "%s",
                  ends[i]);
         itg_json *early = run_json(line);
         assert_string_equal(string(early, "stop_reason"), reasons[i]);
         assert_true(number(early, "trials") < 100000);
-        snprintf(line, sizeof line,
-                 SEARCH " --searcher random --max-drop 100%% --trials %d --json -o same.json",
-                 (int)number(early, "trials"));
+        snprintf(
+            line, sizeof line,
+            SEARCH
+            " --searcher random --max-drop 100%% --trials %d --json --recover none -o same.json",
+            (int)number(early, "trials"));
         itg_json *same = run_json(line);
         char *a = text_of("early.json"), *b = text_of("same.json");
         assert_true(strlen(a) > 100);

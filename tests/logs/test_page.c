@@ -66,8 +66,8 @@ static void the_page_names_every_column_and_the_version(void **state)
     sqlite3_stmt *s = NULL;
     char quoted[64];
     make_log();
-    assert_sees("PRAGMA user_version", "6");
-    assert_non_null(strstr(page, "the version of the schema: 6."));
+    assert_sees("PRAGMA user_version", "7");
+    assert_non_null(strstr(page, "the version of the schema: 7."));
     assert_int_equal(sqlite3_open_v2(LOG, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db,
                                         "SELECT DISTINCT c.name FROM sqlite_master m JOIN "

@@ -78,11 +78,12 @@ def search(program, pair, files, target, folder, searcher, small, variation):
     for path in (strategy, database):
         if os.path.exists(path):
             os.remove(path)
+    recover = "auto" if target == "cortex-m" and not small else "none"
     narrow = EXHAUSTIVE if searcher == "exhaustive" else ["--threshold", "max,mse"]
     samples, trials = (LARGE_SAMPLES, LARGE_TRIALS) if small else (SEARCH_SAMPLES, TRIALS)
     output(program, ["search", files.model, "--hw", target, *pair.preprocessing, "--data", files.samples, "--labels", files.labels, "--limit",
                      str(4 * samples), "--calibration-samples", str(samples), "--search-samples", str(samples), "--searcher", searcher,
-                     "--trials", str(trials), *options, *narrow, "--db", database, "-o", strategy, "--json"], kernels)
+                     "--trials", str(trials), "--recover", recover, *options, *narrow, "--db", database, "-o", strategy, "--json"], kernels)
     run = output(program, ["runs", "show", "1", "--trials", "--json", "--db", database])
     found = None
     if os.path.exists(strategy):

@@ -106,6 +106,97 @@ static void outputs_come_nearer(void **state)
     }
 }
 
+static double distortion_by(const small_network *n, itg_recover_mode mode, int32_t bits,
+                            int *layers)
+{
+    const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .mode = mode, .data = n->data,
+                                         .threads = 1};
+    itg_strategy *s = uniform(n, bits);
+    assert_int_equal(itg_recover(n->model, n->hw, &n->preprocess, &options, s, NULL), ITG_OK);
+    double out = distortion(n, s);
+    *layers = layers_with_codes(s);
+    itg_strategy_destroy(s);
+    return out;
+}
+
+static void each_mode_is_better_than_the_one_before(void **state)
+{
+    (void)state;
+    double sum[ITG_RECOVER_MODES] = {0};
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        small_network n;
+        int layers[ITG_RECOVER_MODES];
+        small_network_make(seed, "cortex-m", 120, &n);
+        for (int m = 0; m < ITG_RECOVER_MODES; m++)
+            sum[m] += distortion_by(&n, (itg_recover_mode)m, 3, &layers[m]);
+        assert_int_equal(layers[ITG_RECOVER_NONE], 0);
+        for (int m = ITG_RECOVER_SCALES; m < ITG_RECOVER_MODES; m++)
+            assert_int_equal(layers[m], 3);
+        (void)distortion_by(&n, ITG_RECOVER_AUTO, 8, &layers[0]);
+        (void)distortion_by(&n, ITG_RECOVER_ROUND, 8, &layers[1]);
+        assert_int_equal(layers[0], 0); /* wide weights have nothing to gain */
+        assert_int_equal(layers[1], 3);
+        small_network_end(&n);
+    }
+    printf("nearest %.3f, scales %.3f, round %.3f\n", sum[ITG_RECOVER_NONE],
+           sum[ITG_RECOVER_SCALES], sum[ITG_RECOVER_ROUND]);
+    assert_true(sum[ITG_RECOVER_SCALES] < 0.8 * sum[ITG_RECOVER_NONE]);
+    assert_true(sum[ITG_RECOVER_ROUND] < 0.8 * sum[ITG_RECOVER_SCALES]);
+    assert_true(sum[ITG_RECOVER_AUTO] == sum[ITG_RECOVER_ROUND]);
+}
+
+/* True from the layer on that is behind so many. */
+static bool is_enough(void *context)
+{
+    int *left = context;
+    return (*left)-- <= 0;
+}
+
+static void enough_keeps_the_nearest_codes_of_later_layers(void **state)
+{
+    (void)state;
+    small_network n;
+    small_network_make(3, "cortex-m", 60, &n);
+    for (int most = 0; most < 5; most++) {
+        int left = most;
+        itg_strategy *s = uniform(&n, 3);
+        const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data,
+                                             .threads = 1, .enough = is_enough, .context = &left};
+        assert_int_equal(itg_recover(n.model, n.hw, &n.preprocess, &options, s, NULL), ITG_OK);
+        assert_int_equal(layers_with_codes(s), most < 3 ? most : 3);
+        itg_strategy_destroy(s);
+    }
+    small_network_end(&n);
+}
+
+static void what_is_no_better_is_left_out(void **state)
+{
+    (void)state;
+    small_network n;
+    bool taken = true;
+    small_network_make(4, "cortex-m", 200, &n);
+    itg_strategy_file file = {.strategy = uniform(&n, 3), .hardware = n.hw};
+    file.preprocess = n.preprocess;
+    itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = n.data, .most_samples = 120,
+                                   .threads = 1};
+    assert_int_equal(itg_strategy_recover(&file, n.model, &options, &taken, NULL), ITG_OK);
+    assert_true(taken);
+    assert_int_equal(layers_with_codes(file.strategy), 3);
+    itg_strategy_destroy(file.strategy);
+    file.strategy = uniform(&n, 3);
+    /* one sample, and few positions of it */
+    options.most_samples = 1;
+    assert_int_equal(itg_strategy_recover(&file, n.model, &options, &taken, NULL), ITG_OK);
+    assert_int_equal(layers_with_codes(file.strategy), taken ? 3 : 0);
+    options.mode = ITG_RECOVER_NONE;
+    itg_strategy_destroy(file.strategy);
+    file.strategy = uniform(&n, 3);
+    assert_int_equal(itg_strategy_recover(&file, n.model, &options, &taken, NULL), ITG_OK);
+    assert_false(taken);
+    itg_strategy_destroy(file.strategy);
+    small_network_end(&n);
+}
+
 /* A table whose base is the strategy itself gives what the strategy becomes. */
 static void tables(void **state)
 {
@@ -188,8 +279,13 @@ static void stops(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(outputs_come_nearer),
-                                       cmocka_unit_test(tables), cmocka_unit_test(files),
-                                       cmocka_unit_test(stops)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_come_nearer),
+        cmocka_unit_test(each_mode_is_better_than_the_one_before),
+        cmocka_unit_test(enough_keeps_the_nearest_codes_of_later_layers),
+        cmocka_unit_test(what_is_no_better_is_left_out),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(files),
+        cmocka_unit_test(stops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

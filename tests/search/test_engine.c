@@ -153,12 +153,15 @@ static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, it
                                   .replay = s.replay ? s.replay->trials : NULL,
                                   .replay_count = s.replay_count};
     r->first = s.replay_count;
-    return itg_engine_run(&options, out, err);
+    itg_status status = itg_engine_run(&options, out, err);
+    if (status == ITG_OK) status = itg_engine_check_replay(&options, out, err);
+    if (status != ITG_OK) itg_engine_result_deinit(out);
+    return status;
 }
 
 static itg_engine_result run(setup s, toy *t, record *r)
 {
-    itg_engine_result result = {0};
+    itg_engine_result result = ITG_ENGINE_RESULT_INIT;
     itg_error err = {0};
     double step = r->step;
     int64_t cancel_after = r->cancel_after;
@@ -489,7 +492,7 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                 static record r;
                 toy t = fine;
                 itg_searcher_def variant = def;
-                itg_engine_result result = {0};
+                itg_engine_result result = ITG_ENGINE_RESULT_INIT;
                 itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = &r,
                                           .trial = record_trial};
                 variant.outstanding = outstanding;
@@ -559,7 +562,7 @@ static void the_order_in_which_evaluations_end_changes_nothing(void **state)
             any_order w = {.t = &u};
             const itg_workers workers = {&w, submit_any, wait_any, drop_any, NULL};
             itg_searcher_def def = *itg_searcher_find(every[i]);
-            itg_engine_result a = {0}, b = {0};
+            itg_engine_result a = ITG_ENGINE_RESULT_INIT, b = ITG_ENGINE_RESULT_INIT;
             if (def.outstanding == 16) def.outstanding = outstanding; /* random, exhaustive */
             setup s = setup_of(i);
             s.def = &def;
@@ -607,7 +610,7 @@ static void one_slow_evaluation_holds_up_no_other(void **state)
     slow_first s = {.t = plain};
     itg_goal goal = goal_of((aim){.max_drop = 0.1});
     itg_objective objective;
-    itg_engine_result result = {0};
+    itg_engine_result result = ITG_ENGINE_RESULT_INIT;
     for (int d = 0; d < DIMS; d++)
         dims[d] = (itg_dim){7, widths, true, sizes[d]};
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
@@ -645,7 +648,7 @@ static void a_replayed_trial_that_was_stopped_where_it_matters_is_refused(void *
     static record all, rest;
     toy t = fine;
     setup s = setup_of(0);
-    itg_engine_result a = run(s, &t, &all), b = {0};
+    itg_engine_result a = run(s, &t, &all), b = ITG_ENGINE_RESULT_INIT;
     itg_error err = {0};
     assert_int_equal(a.best.index, all.bests[all.count - 1]);
     all.trials[a.best.index].score.stopped_at = 1;
@@ -798,14 +801,15 @@ static void a_replay_of_another_search_is_refused_by_its_trial(void **state)
     static record all, rest;
     toy t = plain;
     setup s = setup_of(0);
-    itg_engine_result a = run(s, &t, &all), b = {.trial_count = -7};
+    itg_engine_result a = run(s, &t, &all), b = ITG_ENGINE_RESULT_INIT;
     itg_error err = {0};
     s.replay = &all;
     s.replay_count = 30;
     all.points[21][2] ^= 1;
     assert_int_equal(try_run(s, &t, &rest, &b, &err), ITG_MISMATCH);
     assert_non_null(strstr(err.message, "trial 21 of the log"));
-    assert_int_equal(b.trial_count, -7);
+    assert_int_equal(b.trial_count, 0);
+    assert_int_equal(b.best.index, -1);
     all.points[21][2] ^= 1;
     s.trials = 12;
     assert_int_equal(try_run(s, &t, &rest, &b, &err), ITG_MISMATCH);
@@ -860,7 +864,7 @@ static void a_real_failure_ends_the_search_with_its_message(void **state)
                                   .trials = 10,
                                   .threads = 2,
                                   .score = fail_score};
-    itg_engine_result result = {0};
+    itg_engine_result result = ITG_ENGINE_RESULT_INIT;
     itg_error err = {0};
     assert_int_equal(itg_engine_run(&options, &result, &err), ITG_IO);
     assert_string_equal(err.message, "the disk is gone");

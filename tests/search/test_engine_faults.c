@@ -99,7 +99,7 @@ static bool runs(int nth, const itg_objective *objective, const itg_trial *repla
                                   .hooks = &hooks,
                                   .replay = replay,
                                   .replay_count = replay_count};
-    itg_engine_result result = {0};
+    itg_engine_result result = ITG_ENGINE_RESULT_INIT;
     itg_error err = {0};
     *text = '\0';
     calls_left = nth;
@@ -188,7 +188,7 @@ static void expect_failure(itg_status ask, itg_status tell, itg_status code, con
                                       .deinit = reader_deinit};
     itg_goal goal = goal_of((aim){.max_drop = 0.5});
     itg_objective objective;
-    itg_engine_result result = {0};
+    itg_engine_result result = ITG_ENGINE_RESULT_INIT;
     itg_error err = {0};
     char text[1000] = "";
     itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, .context = text, .trial = keep};

@@ -56,6 +56,7 @@ static itg_search_options options_of(double max_drop, double bytes)
 {
     return (itg_search_options){
         ITG_SEARCH_OPTIONS_VERSION,
+        .recover = ITG_RECOVER_NONE,
         .searcher = "greedy",
         .goal = goal_of((aim){.max_drop = max_drop, .limits = {[ITG_METRIC_WEIGHT_BYTES] = bytes}}),
         .calibration_samples = 16,

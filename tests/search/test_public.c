@@ -44,9 +44,9 @@ static void options_of_another_version_are_refused(void **state)
         refused(itg_uniform_strategy(n.model, n.hw, &n.preprocess, stats, n.data,
                                      &(itg_uniform_options){v, .weight_bits = 8}, &none, &err),
                 &err, "itg_uniform_options");
-        refused(
-            itg_strategy_recover(file, n.model, &(itg_recover_options){v, .data = n.data}, &err),
-            &err, "itg_recover_options");
+        refused(itg_strategy_recover(file, n.model, &(itg_recover_options){v, .data = n.data}, NULL,
+                                     &err),
+                &err, "itg_recover_options");
         refused(itg_simulate(n.model, file, n.data, &(itg_simulate_options){v, .threads = 1},
                              &score, &err),
                 &err, "itg_simulate_options");

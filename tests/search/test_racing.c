@@ -152,6 +152,7 @@ static void check_same(const record *on, const record *off)
 static itg_search_options options_of(const network *n, int searcher, bool maximize)
 {
     itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .recover = ITG_RECOVER_NONE,
                             .goal = goal_of((aim){.max_drop = maximize ? -1 : 0.02}),
                             .trials = n->trials,
                             .seed = 3,

@@ -154,6 +154,7 @@ static itg_status count_trial(void *context, const itg_trial *trial, itg_error *
 static itg_status search_until(const small_network *n, stopping *s, itg_search_result **out)
 {
     itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .recover = ITG_RECOVER_NONE,
                             .searcher = "random",
                             .goal = goal_of((aim){.max_drop = 0.05}),
                             .trials = 60,
@@ -204,6 +205,7 @@ static void a_search_stops_wherever_it_is_asked_to(void **state)
 static void check_same_trial(const itg_trial *a, const itg_trial *b)
 {
     assert_int_equal(a->index, b->index);
+    assert_int_equal(a->round, b->round);
     assert_int_equal(a->dim_count, b->dim_count);
     assert_memory_equal(a->point, b->point, sizeof *a->point * (size_t)a->dim_count);
     assert_int_equal(a->feasible, b->feasible);
@@ -246,7 +248,8 @@ static void fill_methods(itg_search_options *o)
 static itg_search_options random_options(const record *full, uint64_t seed)
 {
     itg_rng rng;
-    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .trials = 30, .seed = seed, .threads = 1};
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .recover = ITG_RECOVER_NONE, .trials = 30,
+                            .seed = seed, .threads = 1};
     itg_rng_init(&rng, seed);
     aim w = {.maximize_quality = itg_rng_below(&rng, 3) == 0};
     w.minimize = (itg_metric)itg_rng_below(&rng, 5);
@@ -272,8 +275,12 @@ static void narrow(itg_search_options *o)
 
 static itg_search_options plain(const char *searcher)
 {
-    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .goal = goal_of((aim){.max_drop = 0.05}),
-                            .trials = 30, .seed = 1, .threads = 1};
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .recover = ITG_RECOVER_NONE,
+                            .goal = goal_of((aim){.max_drop = 0.05}),
+                            .trials = 30,
+                            .seed = 1,
+                            .threads = 1};
     snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
     return o;
 }
@@ -302,8 +309,8 @@ static void every_trial_gives_its_strategy_again(void **state)
         itg_strategy_file *file = NULL;
         char *text = NULL;
         check_same_trial(t, &r.trials[i]);
-        itg_status status =
-            itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, t, &file, &err);
+        itg_status status = itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o,
+                                                   itg_search_trial_at(result, 0), i, &file, &err);
         assert_int_equal(status == ITG_OK, t->feasible);
         if (status != ITG_OK) continue;
         feasible++;
@@ -321,11 +328,11 @@ static void every_trial_gives_its_strategy_again(void **state)
     itg_strategy_file *none = NULL;
     other.score.digest[5] ^= 1;
     assert_int_equal(
-        itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, &other, &none, &err),
+        itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, &other, 0, &none, &err),
         ITG_MISMATCH);
     other.dim_count--;
     assert_int_equal(
-        itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, &other, &none, &err),
+        itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, &other, 0, &none, &err),
         ITG_MISMATCH);
     assert_null(none);
     itg_search_result_destroy(result);
@@ -348,7 +355,7 @@ static void any_thread_count_gives_the_same_search(void **state)
             o = random_options(&full, seed * 100 + (uint64_t)i);
             snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(i));
             narrow(&o);
-            o.recover = seed == 4;
+            o.recover = seed == 4 ? ITG_RECOVER_ROUND : ITG_RECOVER_NONE;
             search(&n, &o, &one);
             for (o.threads = 2; o.threads <= 4; o.threads += 2) {
                 search(&n, &o, &many);
@@ -376,7 +383,7 @@ static void every_interruption_resumed_gives_the_same_search(void **state)
             o = random_options(&full, seed * 1000 + (uint64_t)i);
             snprintf(o.searcher, sizeof o.searcher, "%s", itg_searcher_name(i));
             narrow(&o);
-            o.recover = seed == 2 && i % 3 == 0;
+            o.recover = seed == 2 && i % 3 == 0 ? ITG_RECOVER_AUTO : ITG_RECOVER_NONE;
             search(&n, &o, &all);
             for (int64_t k = 0; k <= all.count; k++) {
                 itg_search_options again = o;
@@ -388,6 +395,82 @@ static void every_interruption_resumed_gives_the_same_search(void **state)
             }
         }
     free(full.strategy);
+    free(all.strategy);
+    free(rest.strategy);
+    small_network_end(&n);
+}
+
+/* With codes of weights, greedy goes through a second round. */
+static itg_search_options in_rounds(void)
+{
+    itg_search_options o = plain("greedy");
+    o.recover = ITG_RECOVER_ROUND;
+    o.weight_bits = (itg_bits_range){2, 5};
+    o.activation_bits = (itg_bits_range){8, 8};
+    o.trials = 0;
+    o.goal = goal_of((aim){.max_drop = 0.3});
+    return o;
+}
+
+static void a_later_round_begins_at_the_best_with_its_own_codes(void **state)
+{
+    static record all;
+    small_network n;
+    (void)state;
+    small_network_make(2, "cortex-m", 48, &n);
+    itg_search_options o = in_rounds();
+    search(&n, &o, &all);
+    int64_t first = 0;
+    const itg_trial *best = NULL;
+    while (first < all.count && all.trials[first].round == 0) {
+        const itg_trial *t = &all.trials[first++];
+        double bytes = t->score.value[ITG_METRIC_WEIGHT_BYTES];
+        if (t->meets_goal && (!best || bytes < best->score.value[ITG_METRIC_WEIGHT_BYTES]))
+            best = t;
+    }
+    assert_true(first > 0 && first < all.count);
+    const itg_trial *t = &all.trials[first];
+    assert_int_equal(t->round, 1);
+    assert_memory_equal(t->point, best->point, sizeof *t->point * (size_t)t->dim_count);
+    assert_false(t->duplicate);
+    assert_memory_not_equal(t->score.digest, best->score.digest, 32);
+    assert_true(t->score.value[ITG_METRIC_DISTORTION] <= best->score.value[ITG_METRIC_DISTORTION]);
+    for (int64_t i = first; i < all.count; i++)
+        for (int32_t d = 0; d < t->dim_count; d++)
+            assert_true(all.trials[i].point[d] <= t->point[d]);
+    free(all.strategy);
+    small_network_end(&n);
+}
+
+static void trials_of_later_rounds_give_their_strategies_again_and_resume(void **state)
+{
+    static record all, rest;
+    small_network n;
+    itg_error err = {0};
+    (void)state;
+    small_network_make(2, "cortex-m", 48, &n);
+    itg_search_options o = in_rounds();
+    itg_search_data data = small_network_data(&n);
+    search(&n, &o, &all);
+    int64_t later = 0;
+    for (int64_t i = 0; i < all.count; i++) {
+        itg_strategy_file *file = NULL;
+        if (all.trials[i].round == 0 || !all.trials[i].feasible) continue;
+        if (itg_search_strategy_at(n.model, n.hw, &n.preprocess, &data, &o, all.trials, i, &file,
+                                   &err) != ITG_OK)
+            fail_msg("trial %d: %s", (int)i, err.message);
+        itg_strategy_close(file);
+        later++;
+    }
+    assert_true(later > 0);
+    for (int64_t k = 0; k <= all.count; k++) {
+        itg_search_options again = o;
+        again.replay = all.trials;
+        again.replay_count = k;
+        again.threads = 1 + (int)(k % 2);
+        search(&n, &again, &rest);
+        check_same(&all, &rest, k);
+    }
     free(all.strategy);
     free(rest.strategy);
     small_network_end(&n);
@@ -674,6 +757,7 @@ static void the_hago_baseline_is_what_hago_greedy_finds(void **state)
     assert_int_equal(with.count, 30); /* its trials are no trials of the search */
     o = plain("hago-greedy");
     o.trials = 0;
+    o.goal = goal_of((aim){.max_drop = 0.3});
     drop(&o.goal, 0.1);
     search(&n, &o, &alone);
     assert_true(with.has_hago && alone.goal_met && !alone.has_hago);
@@ -787,6 +871,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_trial_gives_its_strategy_again),
         cmocka_unit_test(any_thread_count_gives_the_same_search),
         cmocka_unit_test(every_interruption_resumed_gives_the_same_search),
+        cmocka_unit_test(a_later_round_begins_at_the_best_with_its_own_codes),
+        cmocka_unit_test(trials_of_later_rounds_give_their_strategies_again_and_resume),
         cmocka_unit_test(hold_out_labels_change_only_what_is_reported_of_them),
         cmocka_unit_test(a_log_of_another_network_is_refused),
         cmocka_unit_test(the_front_of_several_objectives_is_that_of_all_trials),

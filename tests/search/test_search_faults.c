@@ -89,32 +89,38 @@ static void a_search_whose_goal_is_met(void **state)
     /* On cvm, annotation looks at the weights, too. */
     static const char *const targets[] = {"cortex-m", "cvm"};
     for (int i = 0; i < 2; i++)
-        search_survives(targets[i],
-                        &(itg_search_options){
-                            ITG_SEARCH_OPTIONS_VERSION, .searcher = "greedy",
-                            .goal = goal_of((aim){.max_drop = 0.5}), .trials = 6, .threads = 1,
-                            .weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
-                            .weight_methods.count = 2});
+        search_survives(
+            targets[i],
+            &(itg_search_options){ITG_SEARCH_OPTIONS_VERSION, .recover = ITG_RECOVER_NONE,
+                                  .searcher = "greedy", .goal = goal_of((aim){.max_drop = 0.5}),
+                                  .trials = 6, .threads = 1,
+                                  .weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
+                                  .weight_methods.count = 2});
 }
 
 static void a_search_whose_goal_is_not_met(void **state)
 {
     (void)state;
-    search_survives("cortex-m",
-                    &(itg_search_options){
-                        ITG_SEARCH_OPTIONS_VERSION, .searcher = "random",
-                        .goal = goal_of((aim){
-                            .maximize_quality = true, .max_drop = -1, .limits = {1, 0, 0, 0}}),
-                        .trials = 6, .threads = 1, .hago_baseline = true, .weight_bits = {2, 3}});
+    search_survives(
+        "cortex-m",
+        &(itg_search_options){
+            ITG_SEARCH_OPTIONS_VERSION, .recover = ITG_RECOVER_NONE, .searcher = "random",
+            .goal =
+                goal_of((aim){.maximize_quality = true, .max_drop = -1, .limits = {1, 0, 0, 0}}),
+            .trials = 6, .threads = 1, .hago_baseline = true, .weight_bits = {2, 3}});
 }
 
 static void a_search_that_is_replayed(void **state)
 {
     small_network n;
     (void)state;
-    itg_search_options o = {
-        ITG_SEARCH_OPTIONS_VERSION, .searcher = "random", .trials = 4, .threads = 1,
-        .weight_bits = {6, 8},      .replay_count = 1};
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .recover = ITG_RECOVER_NONE,
+                            .searcher = "random",
+                            .trials = 4,
+                            .threads = 1,
+                            .weight_bits = {6, 8},
+                            .replay_count = 1};
     small_network_make(22, "cortex-m", 16, &n);
     /* The first point of random: everything at its widest; but this log's trial failed. */
     itg_point_space *points = NULL;
@@ -138,7 +144,7 @@ static void a_search_that_is_replayed(void **state)
 
 static itg_status space_text(const small_network *n, char **out)
 {
-    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .recover = ITG_RECOVER_NONE,
                             .weight_methods.values = {ITG_THRESHOLD_MAX, ITG_THRESHOLD_AVG},
                             .weight_methods.count = 2};
     return itg_search_space_text(n->model, n->hw, &o, out, NULL);

@@ -61,6 +61,7 @@ static void search(const small_network *n, const itg_search_options *o, record *
 static itg_search_options options(const char *searcher, double least)
 {
     itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .recover = ITG_RECOVER_NONE,
                             .goal =
                                 goal_of((aim){.sqnr = true, .max_drop = -1, .min_sqnr_db = least}),
                             .trials = 40,

@@ -101,8 +101,12 @@ static void searched(const small_network *n, const itg_search_options *o, record
 
 static itg_search_options plain(void)
 {
-    return (itg_search_options){ITG_SEARCH_OPTIONS_VERSION, .searcher = "greedy", .trials = 12,
-                                .seed = 3, .threads = 1};
+    return (itg_search_options){ITG_SEARCH_OPTIONS_VERSION,
+                                .recover = ITG_RECOVER_NONE,
+                                .searcher = "greedy",
+                                .trials = 12,
+                                .seed = 3,
+                                .threads = 1};
 }
 
 /* The same search by the built-in metric and by one's own. */

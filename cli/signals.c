@@ -1,0 +1,48 @@
+#include "cli/signals.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What a signal handler may write to: whether, and when (in seconds), it was called. */
+static volatile sig_atomic_t interrupted, interrupted_at;
+static char text[128];
+
+static int seconds_now(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int)(now.tv_sec & 0x3fffffff);
+}
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted_at = seconds_now();
+    interrupted = 1;
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) return; /* nobody to tell */
+}
+
+/* The second signal finds the default action, and kills. */
+void itg_cli_catch_signals(const char *what)
+{
+    struct sigaction action;
+    snprintf(text, sizeof text, "\nintaglio: stopping; %s. Once more to stop at once\n", what);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = interrupt;
+    action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool itg_cli_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+int itg_cli_interrupted_for(void)
+{
+    return seconds_now() - interrupted_at;
+}

@@ -1,0 +1,146 @@
+/* A search in rounds. In the first, trials have codes of weights that were made for uniform widths
+ * (search_codes.c), worse than codes for their own. Where the searcher came to its end, codes are
+ * made for the widths of the best trial, and the searcher begins again there, among no wider
+ * widths: first the best trial's point with its own codes, then what these leave room for.
+ *
+ * A search that ends just above a floor of top-1 was lucky there, and one that goes on near the
+ * floor is lucky again and again. So a later round, where classes are counted, does not go beyond
+ * the distortion up to which the first round's trials reach the floor on average, with a margin.
+ *
+ * There is one round without reconstruction, with several objectives, and where a quality is
+ * maximized: no narrower widths are wanted then. */
+#include "search/history.h"
+#include "search/search.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static itg_status run_round(itg_searching *s, int32_t round, const itg_objective *objective,
+                            double begun, itg_error *err)
+{
+    const itg_search_options *o = s->options;
+    itg_engine_options options = {.searcher = s->searcher,
+                                  .parameters = s->parameters,
+                                  .objective = objective,
+                                  .trials = o->trials,
+                                  .seconds = o->seconds,
+                                  .begun = begun,
+                                  .patience = o->patience,
+                                  .tolerance = o->tolerance,
+                                  .seed = o->seed,
+                                  .threads = o->threads,
+                                  .score = itg_search_score_point,
+                                  .score_context = s,
+                                  .conflicts = itg_search_find_conflicts,
+                                  .hooks = s->hooks,
+                                  .memory = &s->result->memory[round],
+                                  .no_racing = o->no_racing,
+                                  .replay = o->replay,
+                                  .replay_count = o->replay_count,
+                                  .round = round};
+    s->result->memory[round] = itg_memory_of(objective->space->dim_count);
+    return itg_engine_run(&options, &s->result->run, err);
+}
+
+/* ---- later rounds ---- */
+
+static const itg_trial *first_of(const itg_engine_result *run, int32_t round)
+{
+    int64_t i = 0;
+    while (i < run->trial_count && run->trials[i].round != round)
+        i++;
+    return i < run->trial_count ? &run->trials[i] : NULL;
+}
+
+bool itg_search_has_own_codes(const itg_searching *s, const itg_trial *trial)
+{
+    const itg_trial *first = first_of(&s->result->run, trial->round);
+    return trial->round > 0 && first && trial->index == first->index;
+}
+
+static bool another_helps(const itg_searching *s, int32_t round)
+{
+    const itg_engine_result *r = &s->result->run;
+    bool ended =
+        strcmp(r->stop_reason, "exhausted") == 0 || strcmp(r->stop_reason, "patience") == 0;
+    return itg_search_recovers(s) && !itg_goal_maximizes_quality(&s->objective.goal) &&
+           r->front.objective_count < 2 && ended && r->goal_met &&
+           r->best.round == round - 1 && !itg_search_has_own_codes(s, &r->best);
+}
+
+/* The widths up to the point's, and its methods. */
+static void narrow(const itg_search_space *full, const int32_t *point, itg_dim *dims)
+{
+    for (int32_t d = 0; d < full->dim_count; d++) {
+        int32_t level = 0;
+        dims[d] = full->dims[d];
+        while (level + 1 < dims[d].count && dims[d].values[level] != point[d])
+            level++;
+        dims[d].count = dims[d].ordered ? level + 1 : 1;
+        if (!dims[d].ordered) dims[d].values += level;
+    }
+}
+
+static itg_status run_later_round(itg_searching *s, int32_t round, itg_objective *objective,
+                                  double begun, itg_error *err)
+{
+    const itg_search_space *full = &s->evaluator.points->space;
+    itg_dim *dims = malloc(((size_t)full->dim_count + 1) * sizeof *dims);
+    const itg_search_space space = {full->dim_count, dims};
+    itg_status status = dims ? itg_search_make_codes(s, round, s->result->run.best.point, err)
+                             : itg_fail(err, ITG_NO_MEMORY, "no memory for the widths of a round");
+    if (status == ITG_OK && s->codes[round]) {
+        narrow(full, s->result->run.best.point, dims);
+        objective->space = &space;
+        status = run_round(s, round, objective, begun, err);
+    }
+    free(dims);
+    return status;
+}
+
+/* As greedy's, of all searchers' trials. */
+#define MARGIN 1.0
+
+itg_status itg_search_most_distortion(const itg_goal *goal, const itg_score *floats,
+                                      const itg_trial *trials, int64_t count, double *out,
+                                      itg_error *err)
+{
+    const itg_search_space none = {0};
+    itg_objective objective;
+    double unexplained = 0;
+    *out = INFINITY;
+    if (count == 0 || !itg_goal_counts_classes(goal)) return ITG_OK;
+    itg_history history = itg_history_of(trials[0].dim_count);
+    itg_status status = itg_objective_make(goal, floats, &none, &objective, err);
+    for (int64_t i = 0; i < count && trials[i].round == 0 && status == ITG_OK; i++) {
+        itg_outcome outcome = itg_objective_outcome(&objective, &trials[i]);
+        status = itg_history_add(&history, trials[i].point, &outcome);
+    }
+    if (status == ITG_OK)
+        status = itg_history_distortion_cap(&history, objective.quality_floor, -INFINITY, MARGIN,
+                                            out, &unexplained);
+    itg_point_map_deinit(&history);
+    return status == ITG_NO_MEMORY ? itg_fail(err, status, "no memory for the trials") : status;
+}
+
+itg_status itg_search_run_rounds(itg_searching *s, double begun, itg_error *err)
+{
+    const itg_engine_options log = {.replay = s->options->replay,
+                                    .replay_count = s->options->replay_count};
+    itg_engine_result *r = &s->result->run;
+    itg_objective objective = s->objective;
+    itg_status status = run_round(s, 0, &objective, begun, err);
+    if (status == ITG_OK)
+        status = itg_search_most_distortion(&objective.goal, &s->result->floats.at[0], r->trials,
+                                            r->trial_count, &objective.most_distortion, err);
+    for (int32_t round = 1;
+         status == ITG_OK && round < ITG_SEARCH_ROUNDS && another_helps(s, round); round++) {
+        status = run_later_round(s, round, &objective, begun, err);
+        if (status == ITG_CANCELLED) {
+            r->stop_reason = "cancelled";
+            status = ITG_OK;
+        }
+    }
+    s->evaluator.recovered = s->codes[0];
+    return status == ITG_OK ? itg_engine_check_replay(&log, r, err) : status;
+}
