@@ -112,6 +112,7 @@ static inline void look(const char *sql, char *out, size_t size)
     sqlite3 *db = NULL;
     sqlite3_stmt *s = NULL;
     assert_int_equal(sqlite3_open_v2(LOG, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
     assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(s), SQLITE_ROW);
     const unsigned char *text = sqlite3_column_text(s, 0);

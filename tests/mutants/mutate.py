@@ -2,10 +2,12 @@
 
 Usage: mutate.py SOURCES BUILD --seed N --count N [options]
 Mutants are drawn at random (sources.py), stratified by folder: the same seed and index give the same mutant of the same sources.
-Works on a copy of the tree in BUILD; never on SOURCES. Of each mutant, its file is compiled: what does not compile is replaced by
-another, and what compiles to the same object code is counted as equivalent. Then the tests named like the file run, the
-others of its folder, and those of the folders that know it, fast ones first, until one fails or exceeds its time (30 seconds, or
-twenty times what the processor took without a change). Programs are linked with the leak sanitizer where the machine has it.
+Works on a copy of the tree in BUILD; never on SOURCES. Once, each test runs in a build that counts
+the lines that it executes (coverage.py).
+Of each mutant, its file is compiled: what does not compile is replaced by another, and what compiles to the same object code is counted
+as equivalent. Then the tests that execute its line run, those of its folder first, then cheap ones first, until one fails or exceeds its
+time (30 seconds, or twenty times what the processor took with the counters). A line that no test executes survives at once. Programs are
+linked with the leak sanitizer where the machine has it.
 
 Results are kept in BUILD/results.json: a mutant that was judged before is not built again, so a long run may be done in pieces
 (--seconds); survivors are judged again when tests have changed. Standard library only. Status 1 if any mutant survived.
@@ -24,21 +26,10 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import coverage
 import sources
 from check_mutants import Failed, need, run
 
-# Whose tests may notice a change in a folder, nearest first (docs/tour.md: who knows whom).
-KNOWN_BY = {"base": ("base", "kernels", "graph", "hardware", "logs", "sim", "realize", "recover", "search", "api", "cli"),
-            "kernels": ("kernels", "sim", "realize", "recover", "search", "api", "cli"),
-            "graph": ("graph", "hardware", "sim", "realize", "recover", "search", "api", "cli"),
-            "hardware": ("hardware", "sim", "realize", "recover", "search", "api", "cli"),
-            "sim": ("sim", "search", "api", "cli"),
-            "realize": ("realize", "recover", "search", "api", "cli"),
-            "recover": ("recover", "search", "api", "cli"),
-            "search": ("search", "api", "cli"),
-            "api": ("api", "search", "sim", "cli"),
-            "logs": ("logs", "cli"),
-            "cli": ("cli", "readme")} # what the README shows of the program is what it prints
 LEAST_SECONDS = 30 # of a test before it counts as hanging
 MOST_BYTES = 4 << 30 # of memory that a test may use
 LEAK_FLAG = "-fsanitize=leak"
@@ -86,12 +77,6 @@ def finds_leaks(folder, compiler):
     return run([path], folder).returncode != 0 and run([path, "free"], folder).returncode == 0
 
 
-def seconds_of_children():
-    """Of the processor: on a busy machine the clock says little."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def resident_bytes(process):
     try:
         with open(f"/proc/{process}/statm", encoding="utf-8") as file:
@@ -100,119 +85,92 @@ def resident_bytes(process):
         return 0
 
 
-class Project:
-    """The copy, its build, and its tests."""
+class Build:
+    """One build of the copy, and its tests."""
 
-    def __init__(self, origin, folder, jobs, slowest):
-        self.tree, self.jobs = os.path.join(folder, "tree"), jobs
-        self.build_folder = os.path.join(self.tree, "build", "mutants")
-        self.files = copy_tree(origin, self.tree)
-        flags = f"-DCMAKE_EXE_LINKER_FLAGS={LEAK_FLAG}" if finds_leaks(folder, os.environ.get("CC", "cc")) else "-DCMAKE_EXE_LINKER_FLAGS="
-        need(run(["cmake", "-S", self.tree, "-B", self.build_folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DITG_BUILD_TESTS=ON",
-                  "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", flags], self.tree), "cmake")
+    def __init__(self, tree, name, jobs, flags):
+        self.tree, self.folder, self.jobs = tree, os.path.join(tree, "build", name), jobs
+        need(run(["cmake", "-S", tree, "-B", self.folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DITG_BUILD_TESTS=ON",
+                  "-DITG_BUILD_BENCH=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *flags], tree), "cmake")
         need(self.build(["all"]), "the build")
-        with open(os.path.join(self.build_folder, "compile_commands.json"), encoding="utf-8") as file:
-            commands = {os.path.relpath(entry["file"], self.tree): entry["command"] for entry in json.load(file)}
-        self.commands = {file: shlex.split(command) for file, command in commands.items()}
         self.tests = self.list_tests()
-        self.seconds = self.time_tests(os.path.join(folder, "seconds.json"), slowest)
 
     def build(self, targets):
-        return run(["cmake", "--build", self.build_folder, "-j", str(self.jobs), "--target", *targets], self.tree)
+        return run(["cmake", "--build", self.folder, "-j", str(self.jobs), "--target", *targets], self.tree)
 
     def list_tests(self):
-        """By name; those of the folders, and the README's."""
-        listed = json.loads(need(run(["ctest", "--test-dir", self.build_folder, "--show-only=json-v1"], self.tree), "ctest"))
+        listed = json.loads(need(run(["ctest", "--test-dir", self.folder, "--show-only=json-v1"], self.tree), "ctest"))
         tests = {}
         for test in listed["tests"]:
             properties = {item["name"]: item["value"] for item in test.get("properties", [])}
-            if test["name"].split("_")[0] in (*sources.FOLDERS, "readme"):
-                tests[test["name"]] = {"command": test["command"], "folder": properties.get("WORKING_DIRECTORY", self.build_folder),
-                                       "skip": properties.get("SKIP_RETURN_CODE", 0)}
+            tests[test["name"]] = {"command": test["command"], "folder": properties.get("WORKING_DIRECTORY", self.folder),
+                                   "skip": properties.get("SKIP_RETURN_CODE", 0)}
         return tests
 
-    def run_test(self, name, limit):
-        """True: it passed. A test that hangs did not, and none that takes all memory: a loop that no longer ends may allocate."""
+    def run_test(self, name, limit, environment=None):
+        """Whether it passed, and the processor's seconds: on a busy machine the clock says little. A test that hangs did not pass, and none
+        that takes all memory: a loop that no longer ends may allocate."""
         test = self.tests[name]
         child = subprocess.Popen(test["command"], cwd=test["folder"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL, start_new_session=True)
-        until = time.monotonic() + limit
-        try:
-            while time.monotonic() < until and resident_bytes(child.pid) < MOST_BYTES:
-                try:
-                    return child.wait(timeout=0.5) in (0, test["skip"])
-                except subprocess.TimeoutExpired:
-                    continue
-            return False
-        finally:
-            if child.poll() is None:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
+                                 stderr=subprocess.DEVNULL, start_new_session=True, env={**os.environ, **(environment or {})})
+        until, pause = time.monotonic() + limit, 0.001
+        while time.monotonic() < until and resident_bytes(child.pid) < MOST_BYTES:
+            ended, status, used = os.wait4(child.pid, os.WNOHANG)
+            if ended:
+                child.returncode = os.waitstatus_to_exitcode(status)
+                return child.returncode in (0, test["skip"]), used.ru_utime + used.ru_stime
+            time.sleep(pause)
+            pause = min(2 * pause, 0.1)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return False, limit
 
-    def time_tests(self, path, slowest):
-        """The processor's seconds of each test without a change, taken anew when its programs are others; a test that fails so says nothing about
-        any change."""
-        known = {}
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                known = json.load(file)
-        for name in sorted(self.tests):
-            programs, before = digest(self.build_folder, self.targets_of([name])), known.get(name, {})
-            if before.get("programs") == programs or before.get("seconds", 0) > slowest:
-                continue
-            begun = seconds_of_children()
-            if not self.run_test(name, 1800):
-                raise Failed(f"{name} fails without any change: {shlex.join(self.tests[name]['command'])}")
-            known[name] = {"seconds": round(seconds_of_children() - begun, 2), "programs": programs}
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(known, file, indent=1)
-        return {name: entry["seconds"] for name, entry in known.items()}
+    def targets_of(self, name):
+        """What a test needs built: the programs that it is, or is given."""
+        words = [word.removeprefix("-DPROGRAM=") for word in self.tests[name]["command"]]
+        return sorted({os.path.basename(word) for word in words if os.path.dirname(word) == self.folder})
 
-    def tests_of(self, file, slowest):
-        """Groups of tests to run one after another: those that are named like the file, the other ones of its folder, then those of
-        each folder that knows it; within a group fast ones first."""
-        words = set(os.path.splitext(os.path.basename(file))[0].split("_")) | set(file.split("/")[1:-1])
-        folder = file.split("/")[0]
-        near = {name for name in self.tests if name.split("_")[0] == folder and words & set(name.split("_")[1:])}
-        for known in (None, *KNOWN_BY[folder]):
-            names = near if known is None else {name for name in self.tests if name.split("_")[0] == known} - near
-            yield sorted((name for name in names if self.seconds[name] <= slowest), key=lambda name: self.seconds[name])
 
-    def targets_of(self, names):
-        """What a group needs built: its programs, and whatever program they are given."""
-        found = set()
-        for name in names:
-            for word in self.tests[name]["command"]:
-                word = word.removeprefix("-DPROGRAM=")
-                if os.path.dirname(word) == self.build_folder:
-                    found.add(os.path.basename(word))
-            if name.startswith(("cli_", "readme_")):
-                found.add("intaglio")
-        return sorted(found)
+class Project:
+    """The copy, and its build without counters, in which mutants are judged."""
+
+    def __init__(self, origin, folder, jobs, slowest):
+        self.tree, self.jobs = os.path.join(folder, "tree"), jobs
+        self.files = copy_tree(origin, self.tree)
+        self.sources_digest = digest(self.tree, [file for file in self.files if file.split("/")[0] in sources.FOLDERS])
+        counted = Build(self.tree, "coverage", jobs, coverage.FLAGS)
+        self.coverage = coverage.Coverage(counted, self.sources_digest, os.path.join(folder, "coverage"), slowest)
+        leaks = LEAK_FLAG if finds_leaks(folder, os.environ.get("CC", "cc")) else ""
+        self.plain = Build(self.tree, "mutants", jobs, [f"-DCMAKE_EXE_LINKER_FLAGS={leaks}"])
+        with open(os.path.join(self.plain.folder, "compile_commands.json"), encoding="utf-8") as file:
+            commands = {os.path.relpath(entry["file"], self.tree): entry["command"] for entry in json.load(file)}
+        self.commands = {file: shlex.split(command) for file, command in commands.items()}
 
     def object_of(self, file):
         """The object code of a file as it stands; None: it does not compile."""
         words = list(self.commands[file])
-        words[words.index("-o") + 1] = os.path.join(self.build_folder, "mutant.o")
-        if run(words, self.build_folder).returncode != 0:
+        words[words.index("-o") + 1] = os.path.join(self.plain.folder, "mutant.o")
+        if run(words, self.plain.folder).returncode != 0:
             return None
-        with open(os.path.join(self.build_folder, "mutant.o"), "rb") as made:
+        with open(os.path.join(self.plain.folder, "mutant.o"), "rb") as made:
             return made.read()
 
+    def passes(self, name):
+        return self.plain.run_test(name, max(LEAST_SECONDS, 20 * self.coverage.seconds(name)))[0]
+
     def first_failing(self, names):
-        """The first test that notices; they run side by side, so the first in order."""
+        """The first test that notices, or False; None: their programs cannot be built. As many as there are jobs run side by side."""
         with ThreadPoolExecutor(self.jobs) as pool:
-            found, failed = [], [None]
+            for at in range(0, len(names), self.jobs):
+                some = names[at:at + self.jobs]
+                if self.plain.build(sorted({target for name in some for target in self.plain.targets_of(name)})).returncode != 0:
+                    return None
+                passed = list(pool.map(self.passes, some))
+                if not all(passed):
+                    return some[passed.index(False)]
+        return False
 
-            def one(name):
-                if not failed[0] and not self.run_test(name, max(LEAST_SECONDS, 20 * self.seconds[name])):
-                    failed[0] = name
-            found = [pool.submit(one, name) for name in names]
-            for result in found:
-                result.result()
-            return failed[0]
-
-    def judge(self, mutant, slowest):
+    def judge(self, mutant):
         """Its verdict, and by whom; None: it does not compile."""
         path = os.path.join(self.tree, mutant.file)
         with open(path, encoding="utf-8") as file:
@@ -232,14 +190,12 @@ class Project:
                     return None
                 if made == original:
                     return "equivalent", "object code"
+            names = self.coverage.tests_of(mutant.file, mutant.line)
+            if not names:
+                return "survived", "not covered"
             built = True
-            for names in self.tests_of(mutant.file, slowest):
-                if names and self.build(self.targets_of(names)).returncode != 0:
-                    return None
-                failing = self.first_failing(names)
-                if failing:
-                    return "killed", failing
-            return "survived", ""
+            failing = self.first_failing(names)
+            return None if failing is None else ("killed", failing) if failing else ("survived", f"{len(names)} tests")
         finally:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(before)
@@ -274,9 +230,9 @@ class Results:
 
 def describe(index, entry):
     text = f"{entry['verdict']:11}{index:4}  {entry['file']}:{entry['line']}  ({entry['operator']})"
-    if entry["verdict"] != "survived":
-        return text + (f"  {entry['by']}" if entry["by"] else "")
-    return text + f"\n    -{entry['old'].strip()}\n    +{entry['new'].strip()}"
+    if entry["by"]:
+        text += f"  {entry['by']}"
+    return text if entry["verdict"] != "survived" else text + f"\n    -{entry['old'].strip()}\n    +{entry['new'].strip()}"
 
 
 def summary(entries):
@@ -302,7 +258,7 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="index to begin with")
     parser.add_argument("--seconds", type=float, default=0, help="begin no further mutant after this time; the next call goes on")
     parser.add_argument("--folder", action="append", choices=sources.FOLDERS, help="draw from this folder alone (repeatable)")
-    parser.add_argument("--slowest", type=float, default=60, help="leave out tests that take more seconds than this (default 60)")
+    parser.add_argument("--slowest", type=float, default=60, help="leave out tests that take the processor more seconds than this (default 60)")
     parser.add_argument("--list", action="store_true", help="show what would be drawn first, without compiling anything")
     parser.add_argument("--again", action="store_true", help="judge survivors again although no test changed")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="of compilers and tests at a time (default 1)")
@@ -315,13 +271,12 @@ def main():
         drawn = sources.Sources(origin, need(run(["git", "ls-files"], origin), "git").split("\n"))
         for index in indices:
             mutant = next(drawn.draw(options.seed, index, folders))
-            print(describe(index, {**mutant._asdict(), "verdict": "survived"}).replace("survived", "drawn   ", 1))
+            print(describe(index, {**mutant._asdict(), "verdict": "survived", "by": ""}).replace("survived", "drawn   ", 1))
         return 0
     project = Project(origin, folder, options.jobs, options.slowest)
     drawn = sources.Sources(project.tree, project.files)
-    ours = [file for file in project.files if file.split("/")[0] in sources.FOLDERS]
     tests = [file for file in project.files if file.startswith("tests/") and not file.startswith("tests/mutants/")]
-    results, of_sources = Results(os.path.join(folder, "results.json"), digest(project.tree, tests)), digest(project.tree, ours)
+    results, of_sources = Results(os.path.join(folder, "results.json"), digest(project.tree, tests)), project.sources_digest
     entries, prefix = [], "+".join(options.folder) + "/" if options.folder else ""
     for index in indices:
         key = results.key(f"{prefix}{options.seed}", index, of_sources)
@@ -331,7 +286,7 @@ def main():
                 print(f"stopped before index {index}: {options.seconds:g} seconds are over")
                 break
             for mutant in drawn.draw(options.seed, index, folders):
-                verdict = project.judge(mutant, options.slowest)
+                verdict = project.judge(mutant)
                 if verdict:
                     break
             entry = results.add(key, mutant, *verdict)

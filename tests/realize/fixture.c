@@ -240,6 +240,27 @@ itg_program *fx_program(const fixture *f)
     return p;
 }
 
+itg_step *fx_step(itg_program *p, const char *name)
+{
+    for (int32_t i = 0; i < p->step_count; i++)
+        if (strcmp(p->steps[i].name, name) == 0) return &p->steps[i];
+    fail_msg("no step %s", name);
+    return NULL;
+}
+
+itg_pvalue *fx_value(itg_program *p, const char *name)
+{
+    for (int32_t i = 0; i < p->value_count; i++)
+        if (strcmp(p->values[i].name, name) == 0) return &p->values[i];
+    fail_msg("no value %s", name);
+    return NULL;
+}
+
+itg_requant *fx_requant_of(itg_program *p, const char *name)
+{
+    return (itg_requant *)(uintptr_t)fx_step(p, name)->outs[0].requant;
+}
+
 single *fx_instance(const itg_program *p)
 {
     single *instance = NULL;

@@ -55,6 +55,10 @@ void fx_fuse(fixture *f, itg_id value, itg_id relu);
 void fx_finish(fixture *f);
 
 itg_program *fx_program(const fixture *f); /* realized, overflow not allowed */
+/* By name; the test fails if there is none. fx_requant_of: of the first output. */
+itg_step *fx_step(itg_program *p, const char *name);
+itg_pvalue *fx_value(itg_program *p, const char *name);
+itg_requant *fx_requant_of(itg_program *p, const char *name);
 single *fx_instance(const itg_program *p);
 void fx_run(single *instance);
 /* Fills every input with numbers of a fixed sequence in [-limit, limit], each a multiple of 1/64.

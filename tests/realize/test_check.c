@@ -7,217 +7,196 @@
 
 typedef void (*damage)(itg_program *p);
 
-static itg_step *step(itg_program *p, const char *name)
-{
-    for (int32_t i = 0; i < p->step_count; i++)
-        if (strcmp(p->steps[i].name, name) == 0) return &p->steps[i];
-    fail_msg("no step %s", name);
-    return NULL;
-}
-
-static itg_pvalue *value(itg_program *p, const char *name)
-{
-    for (int32_t i = 0; i < p->value_count; i++)
-        if (strcmp(p->values[i].name, name) == 0) return &p->values[i];
-    fail_msg("no value %s", name);
-    return NULL;
-}
-
-static itg_requant *requant(itg_program *p, const char *name)
-{
-    return (itg_requant *)(uintptr_t)step(p, name)->outs[0].requant;
-}
-
 static void stride_zero(itg_program *p)
 {
-    step(p, "n_c")->attrs.stride[0] = 0;
+    fx_step(p, "n_c")->attrs.stride[0] = 0;
 }
 static void huge_kernel(itg_program *p)
 {
-    step(p, "n_c")->attrs.kernel[1] = INT64_MAX;
+    fx_step(p, "n_c")->attrs.kernel[1] = INT64_MAX;
 }
 static void negative_pad(itg_program *p)
 {
-    step(p, "n_c")->attrs.pad[2] = -3;
+    fx_step(p, "n_c")->attrs.pad[2] = -3;
 }
 static void huge_dilation(itg_program *p)
 {
-    step(p, "n_c")->attrs.dilation[1] = INT64_MIN;
+    fx_step(p, "n_c")->attrs.dilation[1] = INT64_MIN;
 }
 static void group_of_three(itg_program *p)
 {
-    step(p, "n_z")->attrs.group = 3;
+    fx_step(p, "n_z")->attrs.group = 3;
 }
 static void larger_output(itg_program *p)
 {
-    value(p, "z")->shape.dims[2] = 9;
+    fx_value(p, "z")->shape.dims[2] = 9;
 }
 static void shift_of_99(itg_program *p)
 {
-    requant(p, "n_c")->stage[0].shift = 99;
+    fx_requant_of(p, "n_c")->stage[0].shift = 99;
 }
 static void negative_multiplier(itg_program *p)
 {
-    requant(p, "n_c")->stage[0].multiplier = -1;
+    fx_requant_of(p, "n_c")->stage[0].multiplier = -1;
 }
 static void two_sets(itg_program *p)
 {
-    step(p, "n_c")->outs[0].requant_count = 2;
+    fx_step(p, "n_c")->outs[0].requant_count = 2;
 }
 static void unknown_rounding(itg_program *p)
 {
-    requant(p, "n_c")->stage[0].rounding = (itg_rounding)9;
+    fx_requant_of(p, "n_c")->stage[0].rounding = (itg_rounding)9;
 }
 static void clamp_beyond_storage(itg_program *p)
 {
-    step(p, "n_c")->outs[0].hi = 400;
+    fx_step(p, "n_c")->outs[0].hi = 400;
 }
 static void crossed_clamp(itg_program *p)
 {
-    step(p, "n_c")->outs[0].lo = 256;
+    fx_step(p, "n_c")->outs[0].lo = 256;
 }
 static void zero_point_outside(itg_program *p)
 {
-    value(p, "z")->q.zero_point = 40000;
+    fx_value(p, "z")->q.zero_point = 40000;
 }
 static void range_beyond_storage(itg_program *p)
 {
-    value(p, "y")->q.qmax = 300;
+    fx_value(p, "y")->q.qmax = 300;
 }
 static void no_scale(itg_program *p)
 {
-    value(p, "z")->q.scale_count = 0;
+    fx_value(p, "z")->q.scale_count = 0;
 }
 static void scale_of_zero(itg_program *p)
 {
-    *(float *)(uintptr_t)value(p, "z")->q.scale = 0;
+    *(float *)(uintptr_t)fx_value(p, "z")->q.scale = 0;
 }
 static void weights_outside(itg_program *p)
 {
-    ((int8_t *)(uintptr_t)value(p, "dw")->data)[3] = 100;
+    ((int8_t *)(uintptr_t)fx_value(p, "dw")->data)[3] = 100;
 }
 static void wrong_bound(itg_program *p)
 {
-    step(p, "n_c")->acc_hi -= 1;
+    fx_step(p, "n_c")->acc_hi -= 1;
 }
 static void no_accumulator(itg_program *p)
 {
-    step(p, "n_c")->acc.bits = 0;
+    fx_step(p, "n_c")->acc.bits = 0;
 }
 static void wide_accumulator(itg_program *p)
 {
-    step(p, "n_c")->acc.bits = 65;
+    fx_step(p, "n_c")->acc.bits = 65;
 }
 static void axis_outside(itg_program *p)
 {
-    step(p, "n_s")->attrs.axis = 4;
+    fx_step(p, "n_s")->attrs.axis = 4;
 }
 static void codes_into_float(itg_program *p)
 {
-    step(p, "n_s")->inputs[0] = step(p, "n_c")->outputs[0];
+    fx_step(p, "n_s")->inputs[0] = fx_step(p, "n_c")->outputs[0];
 }
 static void short_bias(itg_program *p)
 {
-    value(p, "n_c:bias")->shape.dims[0] = 3;
+    fx_value(p, "n_c:bias")->shape.dims[0] = 3;
 }
 
 static void inner_dimension(itg_program *p)
 {
-    value(p, "gw")->shape = SHAPE(6, 7);
+    fx_value(p, "gw")->shape = SHAPE(6, 7);
 }
 static void bias_of_codes(itg_program *p)
 {
-    step(p, "n_a")->inputs[2] = step(p, "n_a")->inputs[1];
+    fx_step(p, "n_a")->inputs[2] = fx_step(p, "n_a")->inputs[1];
 }
 static void wide_left_shift(itg_program *p)
 {
-    step(p, "n_add")->left_shift = 60;
+    fx_step(p, "n_add")->left_shift = 60;
 }
 static void form_of_another(itg_program *p)
 {
-    step(p, "n_add")->form = ITG_FORM_PRODUCT;
+    fx_step(p, "n_add")->form = ITG_FORM_PRODUCT;
 }
 static void broadcast_mismatch(itg_program *p)
 {
-    value(p, "k")->shape = SHAPE(1, 3, 1);
+    fx_value(p, "k")->shape = SHAPE(1, 3, 1);
 }
 static void nan_activation(itg_program *p)
 {
-    step(p, "n_clip")->float_lo = NAN;
+    fx_step(p, "n_clip")->float_lo = NAN;
 }
 static void few_counts(itg_program *p)
 {
-    step(p, "n_scaled")->outs[0].requant_count = 8;
+    fx_step(p, "n_scaled")->outs[0].requant_count = 8;
 }
 static void pad_of_a_kernel(itg_program *p)
 {
-    step(p, "n_max")->attrs.pad[0] = 3;
-    value(p, "max")->shape.dims[2] = 4; /* as many windows as then fit: the first sees nothing */
+    fx_step(p, "n_max")->attrs.pad[0] = 3;
+    fx_value(p, "max")->shape.dims[2] = 4; /* as many windows as then fit: the first sees nothing */
 }
 static void constant_outside(itg_program *p)
 {
-    ((int8_t *)(uintptr_t)value(p, "k")->data)[1] = -64;
-    value(p, "k")->q.qmin = -63;
+    ((int8_t *)(uintptr_t)fx_value(p, "k")->data)[1] = -64;
+    fx_value(p, "k")->q.qmin = -63;
 }
 static void repeated_axis(itg_program *p)
 {
-    step(p, "n_mean")->attrs.axes[1] = 1;
+    fx_step(p, "n_mean")->attrs.axes[1] = 1;
 }
 static void other_quantizer(itg_program *p)
 {
-    value(p, "max")->q.zero_point = 0;
+    fx_value(p, "max")->q.zero_point = 0;
 }
 static void arg_max_axis(itg_program *p)
 {
-    step(p, "n_arg")->attrs.axis = -1;
+    fx_step(p, "n_arg")->attrs.axis = -1;
 }
 static void short_table(itg_program *p)
 {
-    value(p, "n_sigmoid:table")->shape.dims[0] = 255;
+    fx_value(p, "n_sigmoid:table")->shape.dims[0] = 255;
 }
 static void table_entry(itg_program *p)
 {
-    ((int32_t *)(uintptr_t)value(p, "n_sigmoid:table")->data)[9] = 256;
+    ((int32_t *)(uintptr_t)fx_value(p, "n_sigmoid:table")->data)[9] = 256;
 }
 static void float_table(itg_program *p)
 {
-    value(p, "n_sigmoid:table")->dtype = ITG_F32;
+    fx_value(p, "n_sigmoid:table")->dtype = ITG_F32;
 }
 static void perm_twice(itg_program *p)
 {
-    step(p, "n_turned")->attrs.perm[0] = 2;
+    fx_step(p, "n_turned")->attrs.perm[0] = 2;
 }
 static void slice_start(itg_program *p)
 {
-    step(p, "n_cut")->attrs.starts[0] = 4;
+    fx_step(p, "n_cut")->attrs.starts[0] = 4;
 }
 static void slice_step(itg_program *p)
 {
-    step(p, "n_cut")->attrs.steps[0] = INT64_MIN;
+    fx_step(p, "n_cut")->attrs.steps[0] = INT64_MIN;
 }
 static void pad_begin(itg_program *p)
 {
-    step(p, "n_padded")->attrs.pads_begin[2] = -4;
+    fx_step(p, "n_padded")->attrs.pads_begin[2] = -4;
 }
 static void split_sizes(itg_program *p)
 {
-    value(p, "halves")->shape.dims[1] = 3;
+    fx_value(p, "halves")->shape.dims[1] = 3;
 }
 static void concat_axis(itg_program *p)
 {
-    step(p, "n_cat")->attrs.axis = 7;
+    fx_step(p, "n_cat")->attrs.axis = 7;
 }
 static void later_input(itg_program *p)
 {
-    step(p, "n_cat")->inputs[0] = step(p, "n_cut")->outputs[0];
+    fx_step(p, "n_cat")->inputs[0] = fx_step(p, "n_cut")->outputs[0];
 }
 static void float_indices(itg_program *p)
 {
-    step(p, "n_picked")->inputs[1] = step(p, "n_halves")->outputs[0];
+    fx_step(p, "n_picked")->inputs[1] = fx_step(p, "n_halves")->outputs[0];
 }
 static void element_count(itg_program *p)
 {
-    value(p, "flat")->shape = SHAPE(1, 37);
+    fx_value(p, "flat")->shape = SHAPE(1, 37);
 }
 
 typedef struct lie {
@@ -294,6 +273,34 @@ static void every_lie_is_refused(void **state)
         assert_true(status == ITG_BAD_FILE || status == ITG_MISMATCH || status == ITG_LIMIT ||
                     status == ITG_UNSUPPORTED);
         assert_non_null(strstr(err.message, "lie.onnx"));
+        itg_program_destroy(p);
+        fx_end(&f);
+    }
+}
+
+/* Codes of 32 bits around a zero point at one end: the product of the farther sides has 64 bits. */
+static void spread(itg_pvalue *v, int32_t zero_point)
+{
+    v->dtype = v->q.storage = ITG_S32;
+    v->q.bits = 32;
+    v->q.qmin = INT32_MIN;
+    v->q.qmax = INT32_MAX;
+    v->q.zero_point = zero_point;
+}
+
+static void the_farther_side_of_a_zero_point_bounds_a_product(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        fixture f = net_floats();
+        itg_program *p = fx_program(&f), *again = NULL;
+        itg_error err = {ITG_OK, ""};
+        const itg_step *product = fx_step(p, "n_product");
+        for (int side = 0; side < 2; side++)
+            spread(&p->values[product->inputs[side]], i == 0 ? INT32_MIN : INT32_MAX);
+        assert_int_equal(itg_artefact_write(p, NULL, 0, PATH, NULL), ITG_OK);
+        assert_int_not_equal(itg_program_open(PATH, &again, &err), ITG_OK);
+        if (strstr(err.message, "a product leaves 64 bits") == NULL) fail_msg("%s", err.message);
         itg_program_destroy(p);
         fx_end(&f);
     }
@@ -437,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_lie_is_refused),
+        cmocka_unit_test(the_farther_side_of_a_zero_point_bounds_a_product),
         cmocka_unit_test(random_lies_never_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
