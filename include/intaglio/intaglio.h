@@ -135,20 +135,27 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
 
 /* ---- data ---- */
 typedef struct itg_dataset itg_dataset;
-/* Samples from .npy, .npz ("file.npz:array") or IDX (plain or gzip), shape [samples, ...]. limit >
- * 0: only so many from the start. */
-itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
+/* Samples from .npy, .npz ("file.npz:array") or IDX (plain or gzip), shape [samples, ...]. For a
+ * model with several inputs: an .npz with one array for each, which bears the input's name, or
+ * "image=a.npy,ids=b.npz:x"; all have the same number of samples. limit > 0: only so many from the
+ * start. */
+itg_status itg_data_open(const char *text, int64_t limit, itg_dataset **out, itg_error *err);
 /* Samples from an array in memory, which is copied: shape [samples, ...], row-major. Errors call it
  * `name`. The hash is that of a file with the same array. */
 itg_status itg_data_from_memory(const itg_tensor *array, const char *name, itg_dataset **out,
                                 itg_error *err);
+/* The data of several inputs as one: parts[i] [count] is for the model's input inputs[i]. They have
+ * the same number of samples, and none has several arrays yet. They belong to *out, unless it
+ * fails; *out is parts[0]. */
+itg_status itg_data_join(itg_dataset *const *parts, const char *const *inputs, int32_t count,
+                         itg_dataset **out, itg_error *err);
 void itg_data_close(itg_dataset *data);
 int64_t itg_data_samples(const itg_dataset *data);
 /* SHA-256 of the samples that were read, their type and shape; 32 bytes. */
 const unsigned char *itg_data_hash(const itg_dataset *data);
 /* The same files, read once and in parts: for calibration on more samples than fit into memory. */
 typedef struct itg_data_stream itg_data_stream;
-itg_status itg_data_stream_open(const char *path, int64_t limit, itg_data_stream **out,
+itg_status itg_data_stream_open(const char *text, int64_t limit, itg_data_stream **out,
                                 itg_error *err);
 void itg_data_stream_close(itg_data_stream *stream);
 int64_t itg_data_stream_samples(const itg_data_stream *stream);
@@ -158,6 +165,7 @@ int64_t itg_data_stream_samples(const itg_data_stream *stream);
  * a metric of the calling program (itg_user_metric) alone. */
 
 #define ITG_MAX_CHANNELS 16
+#define ITG_MAX_INPUT_NAMES 256
 /* The order of the samples' axes compared with the model's input. */
 typedef enum itg_sample_layout {
     ITG_SAMPLES_SAME, /* equal; channels are axis 1 of the model's input */
@@ -176,7 +184,10 @@ typedef struct itg_preprocess {
     int32_t mean_count, std_count; /* 0: none; 1, or the number of channels */
     float mean[ITG_MAX_CHANNELS], std[ITG_MAX_CHANNELS];
     itg_sample_layout layout;
-    bool allow_nonfinite; /* false: an element that is NaN or infinite is an error */
+    bool allow_nonfinite; /* false: an element that is NaN or infinite is an error; of all inputs */
+    char
+        inputs[ITG_MAX_INPUT_NAMES]; /* the inputs that this is for, "image" or "left,right"; others
+                                        take their data as it is. "": the model has one input */
 } itg_preprocess;
 itg_preprocess itg_preprocess_default(void);
 itg_status itg_preprocess_text(const itg_preprocess *p, char **out,
