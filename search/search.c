@@ -65,6 +65,8 @@ static itg_status make_objective(itg_searching *s, itg_error *err)
 static itg_status run_engine(itg_searching *s, double begun, itg_error *err)
 {
     const itg_search_options *o = s->options;
+    const bool has_evaluator = s->hooks && s->hooks->evaluator;
+    const itg_workers host = itg_search_host_workers(s);
     itg_engine_options options = {.searcher = s->searcher,
                                   .parameters = s->parameters,
                                   .objective = &s->objective,
@@ -74,6 +76,7 @@ static itg_status run_engine(itg_searching *s, double begun, itg_error *err)
                                   .patience = o->patience,
                                   .tolerance = o->tolerance,
                                   .seed = o->seed,
+                                  .workers = has_evaluator ? &host : NULL,
                                   .threads = o->threads,
                                   .score = itg_search_score_point,
                                   .score_context = s,
@@ -104,19 +107,34 @@ static void record_origin(const itg_searching *s, itg_strategy_file *file)
              *s->options->searcher ? s->options->searcher : s->searcher->name);
 }
 
-static itg_status make_strategy(itg_searching *s, itg_error *err)
+itg_status itg_search_make_file(const itg_searching *s, const int32_t *point,
+                                itg_strategy_file **out, itg_error *err)
 {
-    itg_search_result *r = s->result;
     const itg_hardware *hw = s->hw;
-    if (r->run.best.index < 0) return ITG_OK;
-    itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
     itg_strategy_file *file = calloc(1, sizeof *file);
-    if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for the best strategy");
-    r->strategy = file;
+    if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
     itg_status status =
         itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
     if (status == ITG_OK)
-        status = itg_evaluator_resolve(&s->evaluator, r->run.best.point, &file->strategy, err);
+        status = itg_evaluator_resolve(&s->evaluator, point, &file->strategy, err);
+    if (status != ITG_OK) {
+        itg_strategy_close(file);
+        return status;
+    }
+    record_origin(s, file);
+    *out = file;
+    return ITG_OK;
+}
+
+static itg_status make_strategy(itg_searching *s, itg_error *err)
+{
+    itg_search_result *r = s->result;
+    if (r->run.best.index < 0) return ITG_OK;
+    itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
+    itg_strategy_file *file = NULL;
+    itg_status status = itg_search_make_file(s, r->run.best.point, &file, err);
+    if (status != ITG_OK) return status;
+    r->strategy = file;
     if (status == ITG_OK && s->options->recover && !s->repeated)
         status = itg_search_refine_codes(s, &file->strategy, &r->run.best, err);
     if (status == ITG_OK)
@@ -124,7 +142,6 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
                                               &r->best_holdout, err);
     r->holdout_known = status == ITG_OK;
     if (status != ITG_OK && status != ITG_CANCELLED) return status;
-    record_origin(s, file);
     if (r->holdout_known) file->results = r->best_holdout;
     return ITG_OK;
 }
@@ -205,6 +222,9 @@ static itg_status check(itg_searching *s, itg_error *err)
     if (status == ITG_OK && s->hooks)
         status =
             itg_check_version("itg_search_hooks", s->hooks->version, ITG_SEARCH_HOOKS_VERSION, err);
+    if (status == ITG_OK && s->hooks && s->hooks->evaluator)
+        status = itg_check_version("itg_search_evaluator", s->hooks->evaluator->version,
+                                   ITG_SEARCH_EVALUATOR_VERSION, err);
     if (status == ITG_OK)
         status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
     if (status != ITG_OK) return status;

@@ -704,6 +704,46 @@ itg_status itg_search_options_text(const itg_search_options *options, char **out
 itg_status itg_search_options_from_text(const char *text, const char *source,
                                         itg_search_options *out, itg_error *err);
 typedef struct itg_search_result itg_search_result;
+/* ---- an evaluator of the calling program ---- */
+/* A trial to evaluate. Its functions may be called by any thread, from submit until wait returns
+ * it, and work belongs to one thread at a time. */
+typedef struct itg_work itg_work;
+/* Evaluates the trials of a search in place of its own threads: on a device, on other machines. The
+ * thread that called itg_search calls these functions; trials may be evaluated meanwhile by others,
+ * and come back in any order. The order of the trials, and what a searcher is told, do not depend
+ * on it. The float network, uniform 8 bits, the hold-out and the hago baseline are still evaluated
+ * by the library. */
+typedef struct itg_search_evaluator {
+    int32_t version;
+    void *context;
+    /* Takes a trial. Does not wait for others. */
+    void (*submit)(void *context, itg_work *work);
+    /* Returns a trial that was submitted and is finished, each once; waits until there is one. At
+     * least one is out. NULL ends the search with ITG_FAILURE; what is out is gone then. */
+    itg_work *(*wait)(void *context);
+    /* The search ends: wait may return what has not begun, finished as ITG_CANCELLED. May be NULL.
+     */
+    void (*drop)(void *context);
+} itg_search_evaluator;
+#define ITG_SEARCH_EVALUATOR_VERSION 1
+#define ITG_SEARCH_EVALUATOR_INIT ITG_INIT(ITG_SEARCH_EVALUATOR_VERSION)
+/* The values of the trial's dimensions, as itg_trial.point. */
+const int32_t *itg_work_point(const itg_work *work, int32_t *dim_count);
+/* The trial's strategy, which the caller closes. Fails as the hardware does (itg_work_finish). */
+itg_status itg_work_strategy(const itg_work *work, itg_strategy_file **out, itg_error *err);
+/* The search samples and their labels (NULL: none), on which trials are scored. */
+const itg_dataset *itg_work_data(const itg_work *work);
+const itg_dataset *itg_work_labels(const itg_work *work);
+/* Finishes the trial. ITG_OK: score has what itg_simulate and itg_program_run give for
+ * the search samples; a cost that the goal needs must be known, and a quality that is not known is
+ * worse than any number. ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware cannot run it, why says a
+ * reason. ITG_CANCELLED ends the search with what it has; others end it with an error, `why`.
+ * seconds: how long it took, for the log. Copies its arguments. */
+void itg_work_finish(itg_work *work, itg_status status, const itg_score *score, const char *why,
+                     double seconds);
+/* Finishes the trial as the search's own threads would, early stops (racing) included. */
+void itg_work_evaluate(itg_work *work, int threads);
+
 typedef struct itg_search_hooks {
     int32_t version;
     void *context;
@@ -719,6 +759,7 @@ typedef struct itg_search_hooks {
     /* Called before the first trial with a sentence about what the goal cannot achieve. May be
      * NULL. */
     void (*note)(void *context, const char *text);
+    const itg_search_evaluator *evaluator; /* evaluates the trials; NULL: threads of the library */
 } itg_search_hooks;
 #define ITG_SEARCH_HOOKS_VERSION 1
 #define ITG_SEARCH_HOOKS_INIT ITG_INIT(ITG_SEARCH_HOOKS_VERSION)
