@@ -194,9 +194,6 @@ static void warn(itg_json_writer *json, const char *format, ...)
 static void warn_inputs(const itg_model *model, itg_json_writer *json)
 {
     int32_t count = itg_model_input_count(model);
-    if (count != 1)
-        warn(json, "it has %d inputs: simulate, search and run take data for exactly one",
-             (int)count);
     for (int32_t i = 0; i < count; i++)
         if (strcmp(itg_model_input_type(model, i), "f32") != 0)
             warn(json, "input %s is %s: it is not quantized, and takes no --scale, --mean or --std",

@@ -10,5 +10,5 @@ extern const itg_cli_command itg_cli_check, itg_cli_simulate, itg_cli_realize, i
 /* Its preprocessing options, and what such a command says of them. */
 #define ITG_CLI_PREPROCESS                                                                         \
     ITG_CLI_OPT_BGR, ITG_CLI_OPT_SCALE, ITG_CLI_OPT_MEAN, ITG_CLI_OPT_STD, ITG_CLI_OPT_LAYOUT,     \
-        ITG_CLI_OPT_NHWC, ITG_CLI_OPT_ALLOW_NONFINITE
+        ITG_CLI_OPT_NHWC, ITG_CLI_OPT_PREPROCESS, ITG_CLI_OPT_ALLOW_NONFINITE
 #endif

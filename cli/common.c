@@ -100,6 +100,8 @@ void itg_cli_preprocess(const itg_cli_args *args, itg_preprocess *p)
         p->scale = args->values[ITG_CLI_OPT_SCALE].numbers.values[0];
     take_list(args, ITG_CLI_OPT_MEAN, p->mean, &p->mean_count);
     take_list(args, ITG_CLI_OPT_STD, p->std, &p->std_count);
+    if (args->given[ITG_CLI_OPT_PREPROCESS])
+        snprintf(p->inputs, sizeof p->inputs, "%s", args->values[ITG_CLI_OPT_PREPROCESS].text);
 }
 
 /* ---- scores ---- */

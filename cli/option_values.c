@@ -112,7 +112,11 @@ static int parse_flag(const parser *p, const itg_cli_spec *spec, const char *tex
 static int parse_text(const parser *p, const itg_cli_spec *spec, const char *text,
                       itg_cli_value *out)
 {
+    char expected[64];
+    snprintf(expected, sizeof expected, "at most %" PRId64 " characters", spec->max);
     if (*text == '\0') return bad_value(p, spec, "''", "a name");
+    if (spec->max > 0 && strlen(text) > (size_t)spec->max)
+        return bad_value(p, spec, text, expected);
     out->text = text;
     return ITG_CLI_OK;
 }

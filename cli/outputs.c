@@ -120,6 +120,24 @@ static const char *const dashed[ITG_CLI_OPTION_COUNT] = {
 #undef ITG_CLI_OPTION
 };
 
+/* The files of a text that is not one itself: FILE:ARRAY, or INPUT=FILE[:ARRAY],... Takes text
+ * over.
+ */
+static void add_data(list *l, char *text, const char *what)
+{
+    const bool is_list = text && strchr(text, '=');
+    for (char *item = text, *next; item; item = next) {
+        next = is_list ? strchr(item, ',') : NULL;
+        if (next) *next++ = '\0';
+        char *equals = strchr(item, '='), *file = strdup(equals ? equals + 1 : item);
+        char *colon = file ? strrchr(file, ':') : NULL;
+        if (colon && access(file, F_OK) != 0) *colon = '\0';
+        add(l, (itg_cli_file){file, what, false}, file);
+    }
+    l->failed |= !text;
+    free(text);
+}
+
 static void add_options(list *l, const itg_cli_args *args)
 {
     for (int i = 0; i < ITG_CLI_OPTION_COUNT; i++) {
@@ -128,7 +146,10 @@ static void add_options(list *l, const itg_cli_args *args)
         if ((!written && kind != ITG_CLI_READ) ||
             !itg_cli_takes(args->command, (itg_cli_option)i) || !args->values[i].text)
             continue;
-        add(l, (itg_cli_file){args->values[i].text, dashed[i], written}, NULL);
+        if (written || access(args->values[i].text, F_OK) == 0)
+            add(l, (itg_cli_file){args->values[i].text, dashed[i], written}, NULL);
+        else
+            add_data(l, strdup(args->values[i].text), dashed[i]);
         if (kind == ITG_CLI_DATABASE) add_beside_database(l, args->values[i].text);
     }
 }

@@ -112,8 +112,8 @@ typedef struct itg_prepare_options {
     bool keep_softmax; /* default false: a trailing Softmax or LogSoftmax is left off */
     bool no_equalize;  /* default false: cross-layer equalization by powers of two, which changes no
                           float result */
-    bool keep_batch;   /* default false: batch (dimension 0 of every input) becomes 1. true: as the
-                          file says (node tests) */
+    bool keep_batch; /* default false: batch (dimension 0 of inputs, pass_batch.c) becomes 1. true:
+                        as the file says (node tests) */
 } itg_prepare_options;
 /* Returns a new graph: batch 1, static shapes, folded, fused and verified. docs/tour.md lists the
  * passes in order. */

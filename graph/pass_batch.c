@@ -45,13 +45,25 @@ static itg_status check_input(const itg_graph *g, const itg_value *v, itg_error 
     return ITG_OK;
 }
 
+/* Whether a fixed first dimension above 1 is the batch: only if every input has one. Beside inputs
+ * that have 1 or any number there, it belongs to the sample. */
+static bool has_fixed_batch(const itg_graph *g)
+{
+    for (int32_t i = 0; i < g->input_count; ++i) {
+        const itg_shape *s = &g->values[g->inputs[i]].shape;
+        if (s->rank > 0 && s->dims[0] <= 1) return false;
+    }
+    return true;
+}
+
 itg_status itg_pass_batch(itg_graph *g, bool keep_batch, int64_t *old_batch, itg_error *err)
 {
     int64_t batch = 1;
+    const bool fixed = has_fixed_batch(g);
     forget_shapes(g);
     for (int32_t i = 0; i < g->input_count; ++i) {
         itg_value *v = &g->values[g->inputs[i]];
-        if (!keep_batch && v->shape.rank > 0) {
+        if (!keep_batch && v->shape.rank > 0 && (fixed || v->shape.dims[0] <= 1)) {
             int64_t had = v->shape.dims[0];
             if (had > 1 && batch > 1 && had != batch)
                 return itg_fail(err, ITG_UNSUPPORTED,

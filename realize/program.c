@@ -218,6 +218,11 @@ itg_tensor itg_program_input(const itg_program *p, int32_t index)
     return itg_pvalue_tensor(&p->values[p->inputs[index]]);
 }
 
+const char *itg_program_input_name(const itg_program *p, int32_t index)
+{
+    return p->values[p->inputs[index]].name;
+}
+
 int32_t itg_program_output_count(const itg_program *p)
 {
     return p->output_count;

@@ -29,6 +29,7 @@ itg_status itg_realize_taps(const itg_annotated *a, const itg_tap *taps, int32_t
 
 int32_t itg_program_input_count(const itg_program *p);
 itg_tensor itg_program_input(const itg_program *p, int32_t index); /* dtype, [1, ...]; no data */
+const char *itg_program_input_name(const itg_program *p, int32_t index);
 const char *itg_program_output_name(const itg_program *p, int32_t index);
 /* Storage dtype, shape [1, ...], quantizer (NULL: float or indices). */
 void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dtype,

@@ -4,11 +4,11 @@
 #define ITG_RECOVER_LAYER_H
 #include "graph/annotated.h"
 #include "realize/geometry.h"
+#include "sim/feed.h"
 
 /* The samples that it is reconstructed on: the first `count` of data. */
 typedef struct itg_calibration_samples {
-    const itg_dataset *data;
-    const itg_preprocess *preprocess;
+    const itg_feed *feed;
     int64_t count;
 } itg_calibration_samples;
 

@@ -118,10 +118,7 @@ static void gather_sample(observer *w, int worker, int64_t k, int64_t sample)
 static itg_status fill(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
 {
     const observer *w = context;
-    const itg_graph *g = w->o->annotated->graph;
-    const itg_value *v = &g->values[g->inputs[index]];
-    itg_tensor input = {v->dtype, v->shape, x};
-    return itg_preprocess_sample(w->o->samples.preprocess, w->o->samples.data, sample, &input, err);
+    return itg_feed_fill(w->o->samples.feed, index, sample, x, err);
 }
 
 static itg_status run_block(void *context, int worker, int64_t item, itg_error *err)

@@ -17,6 +17,7 @@ typedef struct recovery {
     itg_strategy *s;
     const itg_recover_options *o;
     int64_t samples;
+    itg_feed feed;
     itg_layer *layers;
     int32_t layer_count;
     itg_targets targets;
@@ -259,7 +260,7 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
     itg_observation o = {.annotated = a,
                          .layer = l,
                          .targets = r->targets.values[index],
-                         .samples = {r->o->data, r->preprocess, r->samples},
+                         .samples = {&r->feed, r->samples},
                          .options = r->o,
                          .weights = r->weights,
                          .activations = r->activations};
@@ -280,7 +281,7 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
 
 static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
 {
-    const itg_calibration_samples samples = {r->o->data, r->preprocess, r->samples};
+    const itg_calibration_samples samples = {&r->feed, r->samples};
     return itg_targets_fill(r->g, r->layers, r->layer_count, first, &samples, r->o, &r->targets,
                             err);
 }
@@ -312,12 +313,15 @@ static itg_status run(recovery *r, itg_error *err)
     if (r->o->mode == ITG_RECOVER_NONE) return ITG_OK;
     int64_t most = r->o->most_samples > 0 ? r->o->most_samples : ITG_RECOVER_SAMPLES;
     r->samples = r->o->data->shape.dims[0] < most ? r->o->data->shape.dims[0] : most;
-    itg_status status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);
+    const itg_input_list inputs = itg_graph_inputs(r->g);
+    itg_status status = itg_feed_init(&inputs, r->o->data, r->preprocess, &r->feed, err);
+    if (status == ITG_OK) status = itg_cache_create(WEIGHT_BYTES, &r->weights, err);
     if (status == ITG_OK) status = itg_cache_create(ACTIVATION_BYTES, &r->activations, err);
     if (status == ITG_OK) status = itg_constants_create(r->g, r->weights, &r->constants, err);
     if (status == ITG_OK) status = recover_layers(r, err);
     itg_targets_deinit(&r->targets);
     free(r->layers);
+    itg_feed_deinit(&r->feed);
     itg_constants_deinit(&r->constants);
     itg_cache_destroy(r->activations);
     itg_cache_destroy(r->weights);

@@ -101,9 +101,9 @@ static itg_status run_sample(void *context, int worker, int64_t sample, itg_erro
         status = itg_float_exec_create(p->g, ITG_FLOAT_REFERENCE, &p->exec[worker], err);
     if (status != ITG_OK) return status;
     clear_sample(p, sample);
-    itg_tensor input = {p->g->values[p->g->inputs[0]].dtype, p->g->values[p->g->inputs[0]].shape,
-                        itg_float_exec_input(p->exec[worker], 0)};
-    status = itg_preprocess_sample(p->samples->preprocess, p->samples->data, sample, &input, err);
+    for (int32_t i = 0; i < p->samples->feed->count && status == ITG_OK; i++)
+        status = itg_feed_fill(p->samples->feed, i, sample,
+                               itg_float_exec_input(p->exec[worker], i), err);
     visit v = {p, sample, p->positions[worker]};
     return status == ITG_OK ? itg_float_exec_visit(p->exec[worker], take_value, &v, err) : status;
 }

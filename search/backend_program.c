@@ -56,15 +56,23 @@ static const itg_quantizer *quantizer(const void *context, int32_t index)
     return q;
 }
 
+static itg_tensor program_input(const void *context, int32_t index, const char **name)
+{
+    *name = itg_program_input_name(context, index);
+    return itg_program_input(context, index);
+}
+
+itg_input_list itg_program_inputs(const itg_program *program)
+{
+    return (itg_input_list){program, itg_program_input_count(program), program_input};
+}
+
 itg_backend itg_backend_program(const itg_fast_program *fast)
 {
     const itg_program *p = fast->program;
-    const itg_tensor none = {0};
     return (itg_backend){.context = fast,
-                         .input_count = itg_program_input_count(p),
+                         .inputs = itg_program_inputs(p),
                          .output_count = itg_program_output_count(p),
-                         .first_input =
-                             itg_program_input_count(p) > 0 ? itg_program_input(p, 0) : none,
                          .block = itg_batch_plan_block(fast->plan),
                          .create = create,
                          .destroy = destroy,

@@ -149,6 +149,10 @@ static itg_status begin_slot(engine *e, slot *s, itg_error *err)
 static itg_status finish_work(engine *e, itg_error *err)
 {
     itg_work *work = e->workers.wait(e->workers.context);
+    if (!work) {
+        e->submitted = 0;
+        return itg_fail(err, ITG_FAILURE, "the evaluator has no trial, but has not returned all");
+    }
     slot *s = work->owner;
     e->submitted--;
     s->seconds = work->seconds;

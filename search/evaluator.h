@@ -24,6 +24,7 @@ typedef struct itg_fast_program {
     uint64_t source;        /* number of the samples, for activations */
 } itg_fast_program;
 itg_backend itg_backend_program(const itg_fast_program *fast);
+itg_input_list itg_program_inputs(const itg_program *program);
 /* All that scoring a point needs; shared by the workers, which change nothing of it but the
  * threshold cache. */
 typedef struct itg_evaluator {

@@ -79,30 +79,43 @@ static void record_origin(const itg_searching *s, itg_strategy_file *file)
              *s->options->searcher ? s->options->searcher : s->searcher->name);
 }
 
+itg_status itg_search_make_file(const itg_searching *s, const int32_t *point,
+                                itg_strategy_file **out, itg_error *err)
+{
+    const itg_hardware *hw = s->hw;
+    itg_strategy_file *file = calloc(1, sizeof *file);
+    if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for a strategy");
+    itg_status status =
+        itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
+    if (status == ITG_OK)
+        status = itg_evaluator_resolve(&s->evaluator, point, &file->strategy, err);
+    if (status != ITG_OK) {
+        itg_strategy_close(file);
+        return status;
+    }
+    record_origin(s, file);
+    *out = file;
+    return ITG_OK;
+}
+
 static itg_status make_strategy(itg_searching *s, itg_error *err)
 {
     itg_search_result *r = s->result;
-    const itg_hardware *hw = s->hw;
     if (r->run.best.index < 0) return ITG_OK;
     itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
-    itg_strategy_file *file = calloc(1, sizeof *file);
-    if (!file) return itg_fail(err, ITG_NO_MEMORY, "no memory for the best strategy");
-    r->strategy = file;
-    itg_status status =
-        itg_hardware_parse(hw->json, strlen(hw->json), hw->name, &file->hardware, err);
+    itg_strategy_file *file = NULL;
     s->evaluator.recovered = s->codes[r->run.best.round];
-    if (status == ITG_OK)
-        status = itg_evaluator_resolve(&s->evaluator, r->run.best.point, &file->strategy, err);
+    itg_status status = itg_search_make_file(s, r->run.best.point, &file, err);
     s->evaluator.recovered = s->codes[0];
-    if (status == ITG_OK && itg_search_recovers(s) && !s->repeated &&
-        !itg_search_has_own_codes(s, &r->run.best))
+    if (status != ITG_OK) return status;
+    r->strategy = file;
+    if (itg_search_recovers(s) && !s->repeated && !itg_search_has_own_codes(s, &r->run.best))
         status = itg_search_refine_codes(s, &file->strategy, &r->run.best, err);
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, file->strategy, &scoring,
                                               &r->best_holdout, err);
     r->holdout_known = status == ITG_OK;
     if (status != ITG_OK && status != ITG_CANCELLED) return status;
-    record_origin(s, file);
     if (r->holdout_known) file->results = r->best_holdout;
     return ITG_OK;
 }
@@ -220,6 +233,9 @@ static itg_status check(itg_searching *s, itg_error *err)
     if (status == ITG_OK && s->hooks)
         status =
             itg_check_version("itg_search_hooks", s->hooks->version, ITG_SEARCH_HOOKS_VERSION, err);
+    if (status == ITG_OK && s->hooks && s->hooks->evaluator)
+        status = itg_check_version("itg_search_evaluator", s->hooks->evaluator->version,
+                                   ITG_SEARCH_EVALUATOR_VERSION, err);
     if (status == ITG_OK)
         status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
     if (status != ITG_OK) return status;

@@ -61,6 +61,12 @@ itg_status itg_search_run_hago(itg_searching *s, itg_error *err);
 itg_status itg_search_score_point(void *context, const int32_t *point, const itg_race *race,
                                   int threads, itg_score *out, itg_error *err);
 
+/* search.c: the strategy of a point, as the search would return it as the best. Thread-safe. */
+itg_status itg_search_make_file(const itg_searching *s, const int32_t *point,
+                                itg_strategy_file **out, itg_error *err);
+/* host_workers.c: hooks->evaluator, which is there. */
+itg_workers itg_search_host_workers(itg_searching *s);
+
 /* As itg_engine_conflicts_fn; context: itg_searching. */
 itg_status itg_search_find_conflicts(void *context, const int32_t *point, itg_conflict **out,
                                      int32_t *count, itg_error *err);

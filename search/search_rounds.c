@@ -19,6 +19,8 @@ static itg_status run_round(itg_searching *s, int32_t round, const itg_objective
                             double begun, itg_error *err)
 {
     const itg_search_options *o = s->options;
+    const bool has_evaluator = s->hooks && s->hooks->evaluator;
+    const itg_workers host = itg_search_host_workers(s);
     itg_engine_options options = {.searcher = s->searcher,
                                   .parameters = s->parameters,
                                   .objective = objective,
@@ -28,6 +30,7 @@ static itg_status run_round(itg_searching *s, int32_t round, const itg_objective
                                   .patience = o->patience,
                                   .tolerance = o->tolerance,
                                   .seed = o->seed,
+                                  .workers = has_evaluator ? &host : NULL,
                                   .threads = o->threads,
                                   .score = itg_search_score_point,
                                   .score_context = s,
@@ -64,8 +67,8 @@ static bool another_helps(const itg_searching *s, int32_t round)
     bool ended =
         strcmp(r->stop_reason, "exhausted") == 0 || strcmp(r->stop_reason, "patience") == 0;
     return itg_search_recovers(s) && !itg_goal_maximizes_quality(&s->objective.goal) &&
-           r->front.objective_count < 2 && ended && r->goal_met &&
-           r->best.round == round - 1 && !itg_search_has_own_codes(s, &r->best);
+           r->front.objective_count < 2 && ended && r->goal_met && r->best.round == round - 1 &&
+           !itg_search_has_own_codes(s, &r->best);
 }
 
 /* The widths up to the point's, and its methods. */

@@ -1,11 +1,12 @@
 /* Who evaluates points: work is submitted, and comes back in any order. The engine knows this
- * interface alone; the threads of this process (local_workers.c) are one implementation of it. */
+ * interface alone; the threads of this process (local_workers.c) are one implementation of it, an
+ * evaluator of the calling program (host_workers.c) another. */
 #ifndef ITG_WORKERS_H
 #define ITG_WORKERS_H
 #include "search/objective.h"
 
 /* One point to evaluate; lies still until it comes back. */
-typedef struct itg_work {
+struct itg_work {
     const int32_t *point; /* the values of its dimensions, not their levels */
     const itg_race *race; /* NULL: on all samples; else it may stop where itg_race_floor says that
                              the point does not matter (itg_score.stopped_at) */
@@ -16,9 +17,10 @@ typedef struct itg_work {
     itg_status status;
     itg_error error;
     itg_score score;
-    double seconds;        /* by the hooks' clock */
-    struct itg_work *next; /* the workers' own */
-} itg_work;
+    double seconds;                  /* by the hooks' clock */
+    struct itg_work *next;           /* the workers' own */
+    struct itg_searching *searching; /* host_workers.c */
+};
 
 /* Called by one thread. The scores of a point are the same whoever evaluates it, and when. */
 typedef struct itg_workers {

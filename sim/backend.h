@@ -10,12 +10,21 @@ typedef struct itg_sample_source {
     void *context;
 } itg_sample_source;
 
+/* The inputs of a network. */
+typedef struct itg_input_list {
+    const void *context;
+    int32_t count;
+    /* Dtype and shape [1, ...], without data; *name is borrowed. */
+    itg_tensor (*input)(const void *context, int32_t index, const char **name);
+} itg_input_list;
+itg_input_list itg_graph_inputs(const itg_graph *graph);
+
 /* One instance belongs to one worker. */
 typedef struct itg_backend {
     const void *context; /* an annotated graph, a prepared graph, a program */
-    int32_t input_count, output_count;
-    itg_tensor first_input; /* dtype and shape [1, ...] of input 0; no data */
-    int64_t block;          /* the most samples of one run; at least 1 */
+    itg_input_list inputs;
+    int32_t output_count;
+    int64_t block; /* the most samples of one run; at least 1 */
     itg_status (*create)(const void *context, void **instance, itg_error *err);
     void (*destroy)(void *instance);
     /* Samples [first, first + count) of the source. */

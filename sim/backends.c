@@ -1,10 +1,16 @@
 /* The prepared graph and the annotated graph as backends (sim/evaluate.h). */
 #include "sim/evaluate.h"
 
-static itg_tensor first_input(const itg_graph *g)
+static itg_tensor graph_input(const void *context, int32_t index, const char **name)
 {
-    const itg_tensor none = {0};
-    return g->input_count > 0 ? itg_graph_tensor(g, g->inputs[0]) : none;
+    const itg_graph *g = context;
+    *name = g->values[g->inputs[index]].name;
+    return itg_graph_tensor(g, g->inputs[index]);
+}
+
+itg_input_list itg_graph_inputs(const itg_graph *graph)
+{
+    return (itg_input_list){graph, graph->input_count, graph_input};
 }
 
 /* ---- float ---- */
@@ -34,8 +40,9 @@ static itg_status float_run(void *instance, const itg_sample_source *source, int
                             int64_t count, itg_error *err)
 {
     (void)count;
-    itg_status status =
-        source->fill(source->context, 0, first, itg_float_exec_input(instance, 0), err);
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < itg_float_exec_input_count(instance) && status == ITG_OK; i++)
+        status = source->fill(source->context, i, first, itg_float_exec_input(instance, i), err);
     return status == ITG_OK ? itg_float_exec_run(instance, err) : status;
 }
 
@@ -55,9 +62,8 @@ static const itg_quantizer *float_quantizer(const void *context, int32_t index)
 itg_backend itg_backend_float(const itg_graph *graph, itg_float_kernels kernels)
 {
     return (itg_backend){.context = graph,
-                         .input_count = graph->input_count,
+                         .inputs = itg_graph_inputs(graph),
                          .output_count = graph->output_count,
-                         .first_input = first_input(graph),
                          .block = 1,
                          .create = kernels == ITG_FLOAT_ONEDNN ? onednn_create : float_create,
                          .destroy = float_destroy,
@@ -85,7 +91,9 @@ static itg_status sim_run(void *instance, const itg_sample_source *source, int64
                           int64_t count, itg_error *err)
 {
     (void)count;
-    itg_status status = source->fill(source->context, 0, first, itg_sim_input(instance, 0), err);
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < itg_sim_input_count(instance) && status == ITG_OK; i++)
+        status = source->fill(source->context, i, first, itg_sim_input(instance, i), err);
     return status == ITG_OK ? itg_sim_run(instance, err) : status;
 }
 
@@ -107,9 +115,8 @@ itg_backend itg_backend_sim(const itg_annotated *annotated)
 {
     const itg_graph *g = annotated->graph;
     return (itg_backend){.context = annotated,
-                         .input_count = g->input_count,
+                         .inputs = itg_graph_inputs(g),
                          .output_count = g->output_count,
-                         .first_input = first_input(g),
                          .block = 1,
                          .create = sim_create,
                          .destroy = sim_destroy,

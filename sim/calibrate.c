@@ -2,6 +2,7 @@
  * histograms (integers, merged exactly), and each sample its own sums, folded in sample order after
  * the block. So no bit depends on the thread count or on the block. Only one block of samples is
  * held, and nothing grows with their number. */
+#include "sim/feed.h"
 #include "sim/histogram.h"
 #include "sim/reader.h"
 #include <inttypes.h>
@@ -11,14 +12,25 @@
 /* A worker's share of a block: enough that waiting for the last one costs little. */
 enum { SAMPLES_A_WORKER = 8 };
 
+/* One array of the samples. */
+typedef struct sample_part {
+    const itg_dataset *data; /* or */
+    itg_data_stream *stream;
+    int64_t sample_elements;
+    itg_sha256 sha256; /* of the samples so far; picked ones only */
+    void *buffer;      /* [block_samples] where the source lies elsewhere, else NULL */
+} sample_part;
+
 typedef struct calibration {
     const itg_graph *graph;
     const itg_calibration_source *source;
-    const itg_preprocess *preprocess;
     itg_float_kernels kernels;
     int workers;
-    itg_dataset about; /* of all samples: dtype, shape, path */
-    int64_t sample_elements;
+    int32_t part_count;
+    sample_part *parts;
+    itg_dataset *abouts; /* [part_count], linked: of all samples: dtype, shape, path */
+    itg_dataset *blocks; /* [part_count]: the samples that run */
+    itg_feed feed;       /* of blocks */
     int32_t id_count;
     itg_id *ids;                 /* values measured */
     int32_t *slots;              /* [value_count]: where ids has the value; -1: not measured */
@@ -27,10 +39,7 @@ typedef struct calibration {
     int64_t block_samples;       /* at most */
     itg_sums *sums;              /* [block_samples][id_count] */
     itg_sums_fold *folds;        /* [id_count] */
-    itg_dataset block;           /* the samples that run */
-    void *buffer;                /* [block_samples] where the source lies elsewhere, else NULL */
     int64_t first;               /* first sample of the block */
-    itg_sha256 sha256;           /* of the samples so far; picked ones only */
     itg_stop stop;
 } calibration;
 
@@ -45,16 +54,15 @@ static bool is_measured(const itg_value *value)
     return !value->data && value->dtype == ITG_F32;
 }
 
-static itg_status check_fit(const calibration *c, itg_error *err)
+/* Each input's samples are those of the blocks from here on. */
+static itg_status open_feed(calibration *c, const itg_preprocess *p, itg_error *err)
 {
-    const itg_graph *graph = c->graph;
-    if (graph->input_count != 1)
-        return itg_fail(err, ITG_UNSUPPORTED,
-                        "%s: %" PRId32 " inputs; calibration feeds exactly one", graph->name,
-                        graph->input_count);
-    const itg_tensor input = itg_graph_tensor(graph, graph->inputs[0]);
-    itg_status status = itg_preprocess_check(c->preprocess, &c->about, &input, err);
-    return status == ITG_OK ? ITG_OK : itg_prefix_error(err, status, "%s", graph->name);
+    const itg_input_list inputs = itg_graph_inputs(c->graph);
+    itg_status status = itg_feed_init(&inputs, c->abouts, p, &c->feed, err);
+    if (status != ITG_OK) return itg_prefix_error(err, status, "%s", c->graph->name);
+    for (int32_t i = 0; i < c->feed.count; i++)
+        c->feed.inputs[i].data = &c->blocks[c->feed.inputs[i].data - c->abouts];
+    return ITG_OK;
 }
 
 static void *array(size_t a, size_t b, size_t size)
@@ -79,10 +87,14 @@ static itg_status open_calibration(calibration *c, itg_error *err)
     c->histograms = array(workers, n, sizeof *c->histograms);
     c->sums = array(block, n, sizeof *c->sums);
     c->folds = array(n, 1, sizeof *c->folds);
-    if (!is_whole(c->source))
-        c->buffer = array(block, (size_t)c->sample_elements, itg_dtype_size(c->about.dtype));
+    bool has_buffers = true;
+    for (int32_t i = 0; i < c->part_count && !is_whole(c->source); i++) {
+        sample_part *p = &c->parts[i];
+        p->buffer = array(block, (size_t)p->sample_elements, itg_dtype_size(c->abouts[i].dtype));
+        has_buffers = has_buffers && p->buffer;
+    }
     if (!c->ids || !c->slots || !c->execs || !c->histograms || !c->sums || !c->folds ||
-        (!is_whole(c->source) && !c->buffer))
+        !has_buffers)
         return itg_fail(err, ITG_NO_MEMORY,
                         "%s: no memory for the statistics of %zu values on %zu workers",
                         c->graph->name, n, workers);
@@ -99,9 +111,14 @@ static void close_calibration(calibration *c)
 {
     for (int i = 0; c->execs && i < c->workers; i++)
         itg_float_exec_destroy(c->execs[i]);
+    for (int32_t i = 0; c->parts && i < c->part_count; i++)
+        free(c->parts[i].buffer);
+    free(c->parts);
+    free(c->abouts);
+    free(c->blocks);
+    itg_feed_deinit(&c->feed);
     free(c->ids);
     free(c->slots);
-    free(c->buffer);
     free(c->execs);
     free(c->histograms);
     free(c->sums);
@@ -109,39 +126,50 @@ static void close_calibration(calibration *c)
 }
 
 /* ---- samples ---- */
-static itg_status next_block(calibration *c, int64_t count, itg_error *err)
+static itg_status next_samples(calibration *c, int32_t index, int64_t count, itg_error *err)
 {
-    const itg_calibration_source *s = c->source;
-    const size_t bytes = (size_t)c->sample_elements * itg_dtype_size(c->about.dtype);
-    c->block = c->about;
-    c->block.shape.dims[0] = count;
-    c->block.data = c->buffer;
-    c->block.first = c->first;
-    c->block.numbers = NULL;
-    if (s->stream) return itg_data_stream_read(s->stream, count, c->buffer, err);
-    const unsigned char *from = s->data->data;
-    if (is_whole(s)) {
-        c->block.data = (void *)(uintptr_t)(from + (size_t)c->first * bytes);
-        c->block.numbers = s->data->numbers ? s->data->numbers + c->first : NULL;
+    const int64_t *samples = c->source->samples;
+    sample_part *p = &c->parts[index];
+    itg_dataset *block = &c->blocks[index];
+    const size_t bytes = (size_t)p->sample_elements * itg_dtype_size(c->abouts[index].dtype);
+    *block = c->abouts[index];
+    block->shape.dims[0] = count;
+    block->data = p->buffer;
+    block->first = c->first;
+    block->numbers = NULL;
+    if (p->stream) return itg_data_stream_read(p->stream, count, p->buffer, err);
+    const unsigned char *from = p->data->data;
+    if (!samples) {
+        block->data = (void *)(uintptr_t)(from + (size_t)c->first * bytes);
+        block->numbers = p->data->numbers ? p->data->numbers + c->first : NULL;
         return ITG_OK;
     }
-    c->block.numbers = s->samples + c->first;
+    block->numbers = samples + c->first;
     for (int64_t i = 0; i < count; i++)
-        memcpy((unsigned char *)c->buffer + (size_t)i * bytes,
-               from + (size_t)s->samples[c->first + i] * bytes, bytes);
-    itg_dataset_hash_add(&c->sha256, c->about.dtype, c->buffer, count * c->sample_elements);
+        memcpy((unsigned char *)p->buffer + (size_t)i * bytes,
+               from + (size_t)samples[c->first + i] * bytes, bytes);
+    itg_dataset_hash_add(&p->sha256, block->dtype, p->buffer, count * p->sample_elements);
     return ITG_OK;
+}
+
+static itg_status next_block(calibration *c, int64_t count, itg_error *err)
+{
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < c->part_count && status == ITG_OK; i++)
+        status = next_samples(c, i, count, err);
+    return status;
 }
 
 /* The hash of a dataset of these samples. */
 static void hash_samples(calibration *c, unsigned char hash[32])
 {
-    if (c->source->stream)
-        memcpy(hash, c->source->stream->hash, 32);
-    else if (is_whole(c->source))
-        memcpy(hash, c->source->data->hash, 32);
-    else
-        itg_sha256_final(&c->sha256, hash);
+    for (int32_t i = 0; i < c->part_count && !is_whole(c->source); i++)
+        if (c->source->stream)
+            memcpy(c->abouts[i].hash, c->parts[i].stream->hash, 32);
+        else
+            itg_sha256_final(&c->parts[i].sha256, c->abouts[i].hash);
+    if (!is_whole(c->source)) itg_dataset_hash_all(c->abouts);
+    memcpy(hash, c->abouts[0].hash, 32);
 }
 
 typedef struct measuring {
@@ -165,19 +193,20 @@ static itg_status run_sample(void *context, int worker, int64_t item, itg_error 
     if (itg_check_stop(&c->stop, err) != ITG_OK) return ITG_CANCELLED;
     itg_float_exec *exec = c->execs[worker];
     measuring m = {c, c->sums + item * c->id_count, c->histograms + (int64_t)worker * c->id_count};
-    itg_tensor input = itg_graph_tensor(c->graph, c->graph->inputs[0]);
-    input.data = itg_float_exec_input(exec, 0);
-    itg_status status = itg_preprocess_sample(c->preprocess, &c->block, item, &input, err);
+    itg_status status = ITG_OK;
+    for (int32_t i = 0; i < c->feed.count && status == ITG_OK; i++)
+        status = itg_feed_fill(&c->feed, i, item, itg_float_exec_input(exec, i), err);
     if (status != ITG_OK) return status;
     status = itg_float_exec_visit(exec, measure, &m, err);
-    return status == ITG_OK ? status
-                            : itg_prefix_error(err, status, "%s: sample %" PRId64, c->about.path,
-                                               itg_dataset_number(&c->block, item));
+    return status == ITG_OK
+               ? status
+               : itg_prefix_error(err, status, "%s: sample %" PRId64, c->abouts[0].path,
+                                  itg_dataset_number(&c->blocks[0], item));
 }
 
 static itg_status run_samples(calibration *c, itg_stats *stats, itg_error *err)
 {
-    const int64_t samples = c->about.shape.dims[0];
+    const int64_t samples = c->abouts[0].shape.dims[0];
     for (c->first = 0; c->first < samples; c->first += c->block_samples) {
         int64_t count =
             samples - c->first < c->block_samples ? samples - c->first : c->block_samples;
@@ -252,15 +281,40 @@ static itg_status new_stats(const itg_graph *graph, itg_stats **out, itg_error *
     return ITG_OK;
 }
 
-static void describe_samples(calibration *c)
+static void describe_part(calibration *c, int32_t index)
 {
     const itg_calibration_source *s = c->source;
-    c->about = s->stream ? itg_data_stream_about(s->stream) : *s->data;
-    if (s->samples) c->about.shape.dims[0] = s->count;
-    itg_dataset_hash_begin(&c->sha256, c->about.dtype, &c->about.shape);
-    c->sample_elements = 1;
-    for (int32_t i = 1; i < c->about.shape.rank; i++)
-        c->sample_elements *= c->about.shape.dims[i];
+    sample_part *p = &c->parts[index];
+    itg_dataset *about = &c->abouts[index];
+    *about = p->stream ? itg_data_stream_about(p->stream) : *p->data;
+    about->next_input = index + 1 < c->part_count ? about + 1 : NULL;
+    if (s->samples) about->shape.dims[0] = s->count;
+    itg_dataset_hash_begin(&p->sha256, about->dtype, &about->shape);
+    p->sample_elements = 1;
+    for (int32_t i = 1; i < about->shape.rank; i++)
+        p->sample_elements *= about->shape.dims[i];
+}
+
+static itg_status open_parts(calibration *c, itg_error *err)
+{
+    const itg_dataset *data = c->source->data;
+    itg_data_stream *stream = c->source->stream;
+    for (const itg_dataset *d = data; d; d = d->next_input)
+        c->part_count++;
+    for (const itg_data_stream *s = stream; s; s = s->next_input)
+        c->part_count++;
+    c->parts = array((size_t)c->part_count, 1, sizeof *c->parts);
+    c->abouts = array((size_t)c->part_count, 1, sizeof *c->abouts);
+    c->blocks = array((size_t)c->part_count, 1, sizeof *c->blocks);
+    if (!c->parts || !c->abouts || !c->blocks)
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for samples", c->graph->name);
+    for (int32_t i = 0; i < c->part_count; i++) {
+        c->parts[i] = (sample_part){.data = data, .stream = stream};
+        describe_part(c, i);
+        data = data ? data->next_input : NULL;
+        stream = stream ? stream->next_input : NULL;
+    }
+    return ITG_OK;
 }
 
 itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_source *source,
@@ -269,21 +323,22 @@ itg_status itg_calibrate_from(const itg_graph *graph, const itg_calibration_sour
 {
     calibration c = {.graph = graph,
                      .source = source,
-                     .preprocess = p,
                      .kernels = options->kernels,
                      .stop = options->stop,
                      .workers = itg_thread_count(options->threads)};
     itg_stats *stats = NULL;
-    describe_samples(&c);
-    if (c.workers > c.about.shape.dims[0]) c.workers = (int)c.about.shape.dims[0];
-    c.block_samples = SAMPLES_A_WORKER * c.workers;
-    itg_status status = check_fit(&c, err);
-    if (status == ITG_OK) status = open_calibration(&c, err);
+    itg_status status = open_parts(&c, err);
+    if (status == ITG_OK) status = open_feed(&c, p, err);
+    if (status == ITG_OK) {
+        if (c.workers > c.abouts[0].shape.dims[0]) c.workers = (int)c.abouts[0].shape.dims[0];
+        c.block_samples = SAMPLES_A_WORKER * c.workers;
+        status = open_calibration(&c, err);
+    }
     if (status == ITG_OK) status = new_stats(graph, &stats, err);
     if (status == ITG_OK) status = run_samples(&c, stats, err);
     if (status == ITG_OK) {
         finish(&c, stats);
-        stats->samples = c.about.shape.dims[0];
+        stats->samples = c.abouts[0].shape.dims[0];
         stats->kernels = c.kernels;
         hash_samples(&c, stats->data_hash);
         hash_stats(stats);

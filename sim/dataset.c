@@ -40,27 +40,58 @@ static void hash_dataset(itg_dataset *data)
     itg_sha256_final(&hash, data->hash);
 }
 
-static itg_status new_dataset(const char *path, itg_dataset **out, itg_error *err)
+/* Of the parts: the one with the least name behind `last` (NULL: of all). */
+static const itg_dataset *next_by_name(const itg_dataset *first, const char *last)
+{
+    const itg_dataset *next = NULL;
+    for (; first; first = first->next_input)
+        if ((!last || strcmp(first->input, last) > 0) &&
+            (!next || strcmp(first->input, next->input) < 0))
+            next = first;
+    return next;
+}
+
+void itg_dataset_hash_all(itg_dataset *first)
+{
+    itg_sha256 hash;
+    const itg_dataset *part = first->next_input ? next_by_name(first, NULL) : NULL;
+    if (!part) return;
+    itg_sha256_init(&hash);
+    for (; part; part = next_by_name(first, part->input)) {
+        itg_sha256_update(&hash, part->input, strlen(part->input) + 1);
+        itg_sha256_update(&hash, part->hash, sizeof part->hash);
+    }
+    itg_sha256_final(&hash, first->hash);
+}
+
+/* input NULL: data of the only input. */
+static itg_status new_dataset(const char *path, const char *input, itg_dataset **out,
+                              itg_error *err)
 {
     itg_dataset *data = calloc(1, sizeof *data);
-    size_t bytes = strlen(path) + 1;
-    if (data) data->path = malloc(bytes);
-    if (!data || !data->path) {
-        free(data);
+    if (data) {
+        data->path = itg_copy_text(path);
+        data->input = input ? itg_copy_text(input) : NULL;
+    }
+    if (!data || !data->path || (input && !data->input)) {
+        itg_data_close(data);
         return itg_fail(err, ITG_NO_MEMORY, "%s: no memory", path);
     }
-    memcpy(data->path, path, bytes);
     *out = data;
     return ITG_OK;
 }
 
 void itg_data_close(itg_dataset *data)
 {
-    if (!data) return;
-    free(data->data);
-    free(data->path);
-    free((void *)(uintptr_t)data->numbers);
-    free(data);
+    while (data) {
+        itg_dataset *next = data->next_input;
+        free(data->data);
+        free(data->path);
+        free(data->input);
+        free((void *)(uintptr_t)data->numbers);
+        free(data);
+        data = next;
+    }
 }
 
 int64_t itg_dataset_number(const itg_dataset *data, int64_t sample)
@@ -68,24 +99,76 @@ int64_t itg_dataset_number(const itg_dataset *data, int64_t sample)
     return data->numbers ? data->numbers[sample] : data->first + sample;
 }
 
-itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err)
+/* The first array of the stream, whole. */
+static itg_status read_array(itg_data_stream *stream, itg_dataset **out, itg_error *err)
 {
-    itg_data_stream *stream = NULL;
     itg_dataset *data = NULL;
-    itg_status status = itg_data_stream_open(path, limit, &stream, err);
-    if (status == ITG_OK) status = new_dataset(path, &data, err);
+    itg_status status = new_dataset(stream->path, stream->input, &data, err);
     if (status == ITG_OK) status = itg_array_all(&stream->reader, &stream->array, &data->data, err);
     if (status == ITG_OK) status = itg_array_end(&stream->reader, &stream->array, err);
+    if (status != ITG_OK) {
+        itg_data_close(data);
+        return status;
+    }
+    data->dtype = stream->array.dtype;
+    data->shape = stream->array.shape;
+    hash_dataset(data);
+    *out = data;
+    return ITG_OK;
+}
+
+itg_status itg_data_open(const char *text, int64_t limit, itg_dataset **out, itg_error *err)
+{
+    itg_data_stream *streams = NULL;
+    itg_dataset *data = NULL, **end = &data;
+    itg_status status = itg_data_stream_open(text, limit, &streams, err);
+    for (itg_data_stream *s = streams; s && status == ITG_OK; s = s->next_input) {
+        status = read_array(s, end, err);
+        if (status == ITG_OK) end = &(*end)->next_input;
+    }
     if (status == ITG_OK) {
-        data->dtype = stream->array.dtype;
-        data->shape = stream->array.shape;
-        hash_dataset(data);
+        itg_dataset_hash_all(data);
         *out = data;
     } else {
         itg_data_close(data);
     }
-    itg_data_stream_close(stream);
+    itg_data_stream_close(streams);
     return status;
+}
+
+static itg_status check_part(const itg_dataset *part, const itg_dataset *first, itg_error *err)
+{
+    if (part->next_input)
+        return itg_fail(err, ITG_BAD_ARGUMENT, "%s: it has several arrays already", part->path);
+    return itg_check_sample_counts(part, first, err);
+}
+
+itg_status itg_data_join(itg_dataset *const *parts, const char *const *inputs, int32_t count,
+                         itg_dataset **out, itg_error *err)
+{
+    char **names = count > 0 ? calloc((size_t)count, sizeof *names) : NULL;
+    itg_status status = count < 1 ? itg_fail(err, ITG_BAD_ARGUMENT, "data of no input")
+                        : names   ? ITG_OK
+                                  : itg_fail(err, ITG_NO_MEMORY, "no memory for names");
+    for (int32_t i = 0; i < count && status == ITG_OK; i++) {
+        status = check_part(parts[i], parts[0], err);
+        names[i] = itg_copy_text(inputs[i]);
+        if (status == ITG_OK && !names[i])
+            status = itg_fail(err, ITG_NO_MEMORY, "no memory for names");
+    }
+    for (int32_t i = 0; i < count && status == ITG_OK; i++) {
+        free(parts[i]->input);
+        parts[i]->input = names[i];
+        parts[i]->next_input = i + 1 < count ? parts[i + 1] : NULL;
+        names[i] = NULL;
+    }
+    for (int32_t i = 0; names && i < count; i++)
+        free(names[i]);
+    free(names);
+    if (status != ITG_OK) return status;
+    itg_dataset_hash_all(parts[0]);
+    *out = parts[0];
+    return ITG_OK;
 }
 
 static size_t sample_bytes(const itg_dataset *data)
@@ -96,8 +179,9 @@ static size_t sample_bytes(const itg_dataset *data)
     return bytes;
 }
 
-itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count,
-                              itg_dataset **out, itg_error *err)
+/* Of one array. */
+static itg_status select_samples(const itg_dataset *data, const int64_t *samples, int64_t count,
+                                 itg_dataset **out, itg_error *err)
 {
     int64_t elements;
     itg_shape shape = data->shape;
@@ -111,7 +195,7 @@ itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, i
             return itg_fail(err, ITG_BAD_ARGUMENT, "%s: sample %" PRId64 " of %" PRId64, data->path,
                             samples[i], data->shape.dims[0]);
     itg_dataset *chosen = NULL;
-    itg_status status = new_dataset(data->path, &chosen, err);
+    itg_status status = new_dataset(data->path, data->input, &chosen, err);
     if (status != ITG_OK) return status;
     size_t bytes = sample_bytes(data);
     chosen->dtype = data->dtype;
@@ -131,6 +215,24 @@ itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, i
                (const unsigned char *)data->data + (size_t)sample * bytes, bytes);
     }
     hash_dataset(chosen);
+    *out = chosen;
+    return ITG_OK;
+}
+
+itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count,
+                              itg_dataset **out, itg_error *err)
+{
+    itg_dataset *chosen = NULL, **end = &chosen;
+    itg_status status = ITG_OK;
+    for (; data && status == ITG_OK; data = data->next_input) {
+        status = select_samples(data, samples, count, end, err);
+        if (status == ITG_OK) end = &(*end)->next_input;
+    }
+    if (status != ITG_OK) {
+        itg_data_close(chosen);
+        return status;
+    }
+    itg_dataset_hash_all(chosen);
     *out = chosen;
     return ITG_OK;
 }
@@ -177,9 +279,22 @@ bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out)
     return (double)*out == real;
 }
 
+itg_status itg_check_sample_counts(const itg_dataset *part, const itg_dataset *first,
+                                   itg_error *err)
+{
+    int64_t count = itg_data_samples(part), wanted = itg_data_samples(first);
+    if (count == wanted) return ITG_OK;
+    return itg_fail(err, ITG_MISMATCH, "%s: %" PRId64 " sample%s; expected %" PRId64 ", as in %s",
+                    part->path, count, itg_plural(count), wanted, first->path);
+}
+
 itg_status itg_labels_check(const itg_dataset *labels, int64_t samples, itg_error *err)
 {
     int64_t count = itg_data_samples(labels);
+    if (labels->next_input)
+        return itg_fail(err, ITG_BAD_FILE,
+                        "%s: one of several arrays; labels are a single one, as in FILE:ARRAY",
+                        labels->path);
     if (count == samples) return ITG_OK;
     return itg_fail(err, ITG_MISMATCH,
                     "%s: %" PRId64 " label%s, but the data has %" PRId64 " sample%s", labels->path,
@@ -225,7 +340,7 @@ itg_status itg_data_from_memory(const itg_tensor *array, const char *name, itg_d
     int64_t elements = 0;
     if (array->shape.rank < 1 || !itg_shape_elements(&array->shape, &elements) || elements < 1)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s: expected an array of samples", name);
-    itg_status status = new_dataset(name, &data, err);
+    itg_status status = new_dataset(name, NULL, &data, err);
     if (status != ITG_OK) return status;
     data->dtype = array->dtype;
     data->shape = array->shape;

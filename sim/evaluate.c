@@ -4,6 +4,7 @@
  * block was run is dropped. */
 #include "sim/evaluate.h"
 #include "sim/errors.h"
+#include "sim/feed.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct float_worker {
 typedef struct evaluation_state {
     const itg_backend *backend;
     const itg_evaluate_options *options;
+    itg_feed feed;
     int workers;
     int64_t share;                    /* samples of a worker in a block of all workers */
     int64_t count;                    /* samples of the block at hand */
@@ -86,11 +88,7 @@ typedef struct filling {
 static itg_status fill_sample(void *context, int32_t index, int64_t sample, void *x, itg_error *err)
 {
     filling *f = context;
-    itg_tensor input = f->s->backend->first_input;
-    (void)index;
-    input.data = x;
-    itg_status status = itg_preprocess_sample(f->s->options->preprocess, f->s->options->data,
-                                              sample_at(f->s, sample), &input, err);
+    itg_status status = itg_feed_fill(&f->s->feed, index, sample_at(f->s, sample), x, err);
     f->has_failed = status != ITG_OK;
     return status;
 }
@@ -427,16 +425,12 @@ static itg_status run_blocks(evaluation_state *s, itg_evaluation *out, itg_error
 itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *options,
                         itg_evaluation *out, itg_error *err)
 {
-    if (backend->input_count != 1)
-        return itg_fail(err, ITG_UNSUPPORTED,
-                        "the model has %d inputs; data for exactly one input can be given",
-                        backend->input_count);
-    itg_status status =
-        itg_preprocess_check(options->preprocess, options->data, &backend->first_input, err);
-    if (status == ITG_OK) status = itg_users_check(options->user, true, err);
-    if (status != ITG_OK) return status;
     evaluation_state s = {
         .backend = backend, .options = options, .workers = itg_thread_count(options->threads)};
+    itg_status status = itg_users_check(options->user, true, err);
+    if (status == ITG_OK)
+        status = itg_feed_init(&backend->inputs, options->data, options->preprocess, &s.feed, err);
+    if (status != ITG_OK) return status;
     s.share = backend->block > 1 ? backend->block : BLOCK_PER_WORKER;
     itg_evaluation made = {
         .samples = options->data->shape.dims[0], .distortion = (double)NAN, .user = options->user};
@@ -465,6 +459,7 @@ itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *
     free(s.outputs);
     free(s.quantizers);
     close_floats(&s);
+    itg_feed_deinit(&s.feed);
     free(s.at_hand);
     free(s.distance);
     free(s.sums);

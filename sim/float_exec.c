@@ -272,6 +272,11 @@ void itg_float_exec_destroy(itg_float_exec *exec)
     itg_arena_destroy(exec->arena); /* exec lies in it */
 }
 
+int32_t itg_float_exec_input_count(const itg_float_exec *exec)
+{
+    return exec->graph->input_count;
+}
+
 void *itg_float_exec_input(itg_float_exec *exec, int32_t index)
 {
     return exec->values[exec->graph->inputs[index]].data;

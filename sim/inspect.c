@@ -1,5 +1,6 @@
 /* Each edge, float against simulated, over a data set (intaglio.h). One worker a share of the
  * samples; sums in sample order. */
+#include "sim/feed.h"
 #include "sim/evaluate.h"
 #include "sim/sim.h"
 #include "sim/strategy_file.h"
@@ -26,8 +27,8 @@ typedef struct worker {
 
 typedef struct inspect {
     const itg_annotated *a;
-    const itg_strategy_file *file;
     const itg_dataset *data;
+    itg_feed feed;
     worker *workers;
     int64_t first;    /* sample that the block begins with */
     edge_sums *block; /* [samples of a block][edges] */
@@ -112,11 +113,13 @@ static itg_status inspect_sample(void *context, int index, int64_t item, itg_err
     edge_sums *sums = x->block + item * x->a->edge_count;
     itg_status status = w->values ? ITG_OK : create_worker(x, w, err);
     if (status != ITG_OK) return status;
-    itg_tensor input = itg_graph_tensor(g, g->inputs[0]);
-    input.data = itg_float_exec_input(w->exec, 0);
-    status = itg_preprocess_sample(&x->file->preprocess, x->data, x->first + item, &input, err);
+    for (int32_t i = 0; i < x->feed.count && status == ITG_OK; i++) {
+        void *input = itg_float_exec_input(w->exec, i);
+        status = itg_feed_fill(&x->feed, i, x->first + item, input, err);
+        if (status == ITG_OK)
+            memcpy(itg_sim_input(w->sim, i), input, itg_tensor_bytes(&x->feed.inputs[i].tensor));
+    }
     if (status != ITG_OK) return status;
-    memcpy(itg_sim_input(w->sim, 0), input.data, itg_tensor_bytes(&input));
     comparing c = {x, w, sums};
     for (int32_t e = 0; e < x->a->edge_count; e++)
         sums[e] = empty;
@@ -215,15 +218,11 @@ itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
                        const itg_annotated *annotated, const itg_dataset *data, int threads,
                        itg_inspection **out, itg_error *err)
 {
-    const itg_graph *g = model;
-    if (g->input_count != 1)
-        return itg_fail(err, ITG_UNSUPPORTED, "%s has %d inputs; data for exactly one can be given",
-                        g->name, g->input_count);
-    const itg_tensor input = itg_graph_tensor(g, g->inputs[0]);
-    itg_status status = itg_preprocess_check(&file->preprocess, data, &input, err);
+    const itg_input_list inputs = itg_graph_inputs(model);
+    inspect x = {.a = annotated, .data = data};
+    itg_status status = itg_feed_init(&inputs, data, &file->preprocess, &x.feed, err);
     if (status != ITG_OK) return status;
     int count = itg_thread_count(threads);
-    inspect x = {.a = annotated, .file = file, .data = data};
     x.workers = calloc((size_t)count, sizeof *x.workers);
     x.block = calloc((size_t)annotated->edge_count * BLOCK + 1, sizeof *x.block);
     edge_sums *totals = calloc((size_t)annotated->edge_count + 1, sizeof *totals);
@@ -238,6 +237,7 @@ itg_status itg_inspect(const itg_model *model, const itg_strategy_file *file,
     free(x.workers);
     free(x.block);
     free(totals);
+    itg_feed_deinit(&x.feed);
     return status;
 }
 

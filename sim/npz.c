@@ -78,6 +78,38 @@ static itg_status find_entry(zip_t *zip, const char *path, const char *wanted, z
     return status;
 }
 
+static itg_status copy_names(zip_t *zip, char ***names, int32_t *count, itg_error *err)
+{
+    zip_int64_t entries = zip_get_num_entries(zip, 0);
+    if (entries > ITG_MAX_ARRAYS) return ITG_OK;
+    *names = calloc((size_t)entries + 1, sizeof **names);
+    if (!*names) return itg_fail(err, ITG_NO_MEMORY, "no memory for the names of arrays");
+    for (zip_int64_t i = 0; i < entries; i++) {
+        const char *name = zip_get_name(zip, (zip_uint64_t)i, 0);
+        size_t length;
+        if (!name || !entry_array_name(name, &length)) continue;
+        char *copy = itg_copy_text(name);
+        if (!copy) return itg_fail(err, ITG_NO_MEMORY, "no memory for the names of arrays");
+        copy[length] = '\0';
+        (*names)[(*count)++] = copy;
+    }
+    return ITG_OK;
+}
+
+itg_status itg_npz_names(const char *path, char ***names, int32_t *count, itg_error *err)
+{
+    int code = 0;
+    zip_t *zip = zip_open(path, ZIP_RDONLY, &code);
+    *count = 0;
+    *names = NULL;
+    if (!zip && code == ZIP_ER_MEMORY)
+        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory to read the archive", path);
+    if (!zip) return ITG_OK;
+    itg_status status = copy_names(zip, names, count, err);
+    zip_discard(zip);
+    return status;
+}
+
 static itg_status check_entry(zip_t *zip, zip_uint64_t index, const char *path, int64_t file_size,
                               itg_reader *reader, itg_error *err)
 {

@@ -22,6 +22,7 @@ void itg_preprocess_write(const itg_preprocess *p, itg_strbuf *json)
     put_list(&w, "mean", p->mean, p->mean_count);
     put_list(&w, "std", p->std, p->std_count);
     if (p->allow_nonfinite) itg_json_put_bool(&w, "allow_nonfinite", true);
+    if (*p->inputs) itg_json_put_text(&w, "inputs", p->inputs);
     itg_json_end(&w, '}');
     *json = w.text;
 }
@@ -75,11 +76,19 @@ static void read_layout(itg_json_taker *t, const itg_json_value *object, itg_sam
                         "expected same, nchw or nhwc, and no \"nhwc\" beside it");
 }
 
+static void read_inputs(itg_json_taker *t, const itg_json_value *object, char *out)
+{
+    const itg_json_value *v = itg_json_find(object, "inputs");
+    const char *names = v ? itg_json_text_of(t, v) : NULL;
+    if (names && snprintf(out, ITG_MAX_INPUT_NAMES, "%s", names) >= ITG_MAX_INPUT_NAMES)
+        itg_json_refuse(t, v, ITG_BAD_FILE, "at most %d characters", ITG_MAX_INPUT_NAMES - 1);
+}
+
 itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, itg_preprocess *out,
                                itg_error *err)
 {
-    static const char *const keys[] = {"bgr", "layout",          "nhwc", "scale", "mean",
-                                       "std", "allow_nonfinite", NULL};
+    static const char *const keys[] = {"bgr", "layout",          "nhwc",   "scale", "mean",
+                                       "std", "allow_nonfinite", "inputs", NULL};
     itg_preprocess p = itg_preprocess_default();
     itg_json_taker t = {json, err, ITG_OK};
     if (itg_json_typeof(v) != ITG_JSON_OBJECT)
@@ -93,6 +102,7 @@ itg_status itg_preprocess_read(const itg_json *json, const itg_json_value *v, it
     if (scale) p.scale = float_of(&t, scale);
     read_list(&t, v, "mean", false, p.mean, &p.mean_count);
     read_list(&t, v, "std", true, p.std, &p.std_count);
+    read_inputs(&t, v, p.inputs);
     if (t.status == ITG_OK) *out = p;
     return t.status;
 }

@@ -66,10 +66,34 @@ itg_status itg_npz_open(int fd, const char *entry, int64_t file_size, itg_reader
 void itg_dataset_hash_begin(itg_sha256 *hash, itg_dtype dtype, const itg_shape *shape);
 void itg_dataset_hash_add(itg_sha256 *hash, itg_dtype dtype, const void *data, int64_t elements);
 
+/* ITG_MISMATCH: two arrays of one set of data have different numbers of samples. */
+itg_status itg_check_sample_counts(const itg_dataset *part, const itg_dataset *first,
+                                   itg_error *err);
+
+/* sources.c: what the text names that says where data is (itg_data_open). */
+typedef struct itg_data_source {
+    char *input;        /* NULL: data of the only input */
+    char *path;         /* for messages */
+    char *file, *entry; /* entry NULL: the file itself, or the only array of an archive */
+} itg_data_source;
+typedef struct itg_data_sources {
+    itg_data_source *items; /* [count], at least one */
+    int32_t count;
+} itg_data_sources;
+itg_status itg_data_sources_read(const char *text, itg_data_sources *out, itg_error *err);
+void itg_data_sources_deinit(itg_data_sources *sources);
+/* The names of the arrays of an .npz, malloc'd, each too. *count 0: no archive that can be read, or
+ * more than ITG_MAX_ARRAYS. */
+#define ITG_MAX_ARRAYS 256
+itg_status itg_npz_names(const char *path, char ***names, int32_t *count, itg_error *err);
+char *itg_copy_text(const char *text); /* malloc'd */
+
 /* stream.c: what an open stream holds. */
 struct itg_data_stream {
-    char *path, *file; /* as given; without the entry's name */
-    int fd;            /* of a plain file */
+    char *path, *file; /* for messages; the file alone */
+    char *input;       /* NULL: the only one */
+    itg_data_stream *next_input;
+    int fd; /* of a plain file */
     itg_reader reader;
     itg_array array;
     int64_t next; /* sample */

@@ -11,16 +11,22 @@ typedef struct itg_dataset {
     itg_shape shape;        /* dimension 0: samples */
     void *data;             /* owned */
     unsigned char hash[32]; /* SHA-256 of dtype, shape and elements little-endian: independent of
-                               the container */
+                               the container; of the first of several arrays: of all
+                               (itg_dataset_hash_all) */
     char *path;
-    const int64_t *numbers; /* [samples]: their places in the file, for messages; NULL: first on */
+    char *input;             /* the input that it is for; NULL: the only one */
+    itg_dataset *next_input; /* with as many samples; NULL: no more. Owned */
+    const int64_t *numbers;  /* [samples]: their places in the file, for messages; NULL: first on */
     int64_t first;
 } itg_dataset;
 /* The place in its file of a sample. */
 int64_t itg_dataset_number(const itg_dataset *data, int64_t sample);
-/* itg_data_open, itg_data_close, itg_data_from_memory: intaglio.h. Files are known by content, not
- * by name. Allow-listed dtypes (b1 u1 i1 u2 i2 u4 i4 i8 f4 f8, either byte order), C order, size
- * present = size declared, inflation capped. */
+/* itg_data_open, itg_data_close, itg_data_from_memory, itg_data_join: intaglio.h. Files are known
+ * by content, not by name. Allow-listed dtypes (b1 u1 i1 u2 i2 u4 i4 i8 f4 f8, either byte order),
+ * C order, size present = size declared, inflation capped. */
+/* Makes first->hash, which is that of its array, the hash of several arrays: SHA-256 of their names
+ * (each with its 0) and hashes, in the order of the names. Of one array nothing changes. */
+void itg_dataset_hash_all(itg_dataset *first);
 /* A new dataset of the listed samples; NULL: of the first ones. */
 itg_status itg_dataset_select(const itg_dataset *data, const int64_t *samples, int64_t count,
                               itg_dataset **out, itg_error *err);
@@ -35,10 +41,10 @@ itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *c
 
 /* ---- data in order, a part at a time (stream.c): memory for the part alone ---- */
 /* itg_data_stream_open, _close, _samples: intaglio.h; the same files as itg_data_open. */
-/* dtype, shape, path of the whole; no data, no hash. Borrows the stream's path. */
+/* dtype, shape, path, input of the stream's first array; no data, no hash. Borrows texts. */
 itg_dataset itg_data_stream_about(const itg_data_stream *stream);
-/* The next `count` samples, at most as many as are left. Behind the last one the end of the file is
- * checked, and the hash is known (the one of itg_dataset). */
+/* The next `count` samples of its first array, at most as many as are left. Behind the last one the
+ * end of the file is checked, and the array's hash is known (the one of itg_dataset). */
 itg_status itg_data_stream_read(itg_data_stream *stream, int64_t count, void *out, itg_error *err);
 
 /* ---- preprocessing (preprocess.c) ---- */
@@ -63,6 +69,7 @@ typedef struct itg_float_exec itg_float_exec;
 itg_status itg_float_exec_create(const itg_graph *graph, itg_float_kernels kernels,
                                  itg_float_exec **out, itg_error *err);
 void itg_float_exec_destroy(itg_float_exec *exec);
+int32_t itg_float_exec_input_count(const itg_float_exec *exec);
 /* Buffer to fill before every run, [elements] of the input's dtype; the run may overwrite it. */
 void *itg_float_exec_input(itg_float_exec *exec, int32_t index);
 itg_status itg_float_exec_run(itg_float_exec *exec, itg_error *err);
@@ -215,6 +222,7 @@ itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const i
 typedef struct itg_sim itg_sim; /* one worker's instance */
 itg_status itg_sim_create(const itg_annotated *a, itg_sim **out, itg_error *err);
 void itg_sim_destroy(itg_sim *sim);
+int32_t itg_sim_input_count(const itg_sim *sim);
 void *itg_sim_input(itg_sim *sim, int32_t index); /* [elements] of the input's dtype */
 itg_status itg_sim_run(itg_sim *sim, itg_error *err);
 /* A graph output in its storage dtype (integer codes, or float32), valid until the next run;

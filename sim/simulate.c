@@ -151,6 +151,11 @@ void itg_sim_destroy(itg_sim *sim)
     if (sim) itg_arena_destroy(sim->arena);
 }
 
+int32_t itg_sim_input_count(const itg_sim *sim)
+{
+    return sim->a->graph->input_count;
+}
+
 void *itg_sim_input(itg_sim *sim, int32_t index)
 {
     return sim->values[sim->a->graph->inputs[index]].native;

@@ -89,22 +89,6 @@ static itg_status open_reader(itg_data_stream *s, int fd, int64_t size, const ch
                  : ITG_OK;
 }
 
-/* Opens the file, or, where no such file is and its name holds a colon, the part before the last
- * colon. */
-static itg_status open_named(itg_data_stream *s, itg_error *err)
-{
-    const char *entry = NULL;
-    char *colon = strrchr(s->file, ':');
-    int fd = -1;
-    int64_t size = 0;
-    if (colon && access(s->file, F_OK) != 0) {
-        *colon = '\0';
-        entry = colon + 1;
-    }
-    itg_status status = open_regular(s->file, &fd, &size, err);
-    return status == ITG_OK ? open_reader(s, fd, size, entry, err) : status;
-}
-
 static itg_status read_header(itg_data_stream *s, int64_t limit, itg_error *err)
 {
     itg_reader *reader = &s->reader;
@@ -124,31 +108,20 @@ static itg_status read_header(itg_data_stream *s, int64_t limit, itg_error *err)
     return status == ITG_OK ? itg_array_begin(reader, &header, limit, &s->array, err) : status;
 }
 
-static itg_status new_stream(const char *path, itg_data_stream **out, itg_error *err)
+/* Takes the source's texts over. */
+static itg_status open_source(itg_data_source *source, int64_t limit, itg_data_stream **out,
+                              itg_error *err)
 {
-    const size_t bytes = strlen(path) + 1;
+    int fd = -1;
+    int64_t size = 0;
     itg_data_stream *s = calloc(1, sizeof *s);
-    if (s) {
-        s->path = malloc(bytes);
-        s->file = malloc(bytes);
-    }
-    if (!s || !s->path || !s->file) {
-        itg_data_stream_close(s);
-        return itg_fail(err, ITG_NO_MEMORY, "%s: no memory", path);
-    }
-    memcpy(s->path, path, bytes);
-    memcpy(s->file, path, bytes);
-    *out = s;
-    return ITG_OK;
-}
-
-itg_status itg_data_stream_open(const char *path, int64_t limit, itg_data_stream **out,
-                                itg_error *err)
-{
-    itg_data_stream *s = NULL;
-    if (limit < 0) return itg_fail(err, ITG_BAD_ARGUMENT, "%s: a negative number of samples", path);
-    itg_status status = new_stream(path, &s, err);
-    if (status == ITG_OK) status = open_named(s, err);
+    if (!s) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory", source->path);
+    s->path = source->path;
+    s->file = source->file;
+    s->input = source->input;
+    source->path = source->file = source->input = NULL;
+    itg_status status = open_regular(s->file, &fd, &size, err);
+    if (status == ITG_OK) status = open_reader(s, fd, size, source->entry, err);
     if (status == ITG_OK) status = read_header(s, limit, err);
     if (status != ITG_OK) {
         itg_data_stream_close(s);
@@ -159,13 +132,48 @@ itg_status itg_data_stream_open(const char *path, int64_t limit, itg_data_stream
     return ITG_OK;
 }
 
+static itg_status check_counts(const itg_data_stream *first, itg_error *err)
+{
+    const itg_dataset wanted = itg_data_stream_about(first);
+    itg_status status = ITG_OK;
+    for (const itg_data_stream *s = first; s && status == ITG_OK; s = s->next_input) {
+        const itg_dataset part = itg_data_stream_about(s);
+        status = itg_check_sample_counts(&part, &wanted, err);
+    }
+    return status;
+}
+
+itg_status itg_data_stream_open(const char *text, int64_t limit, itg_data_stream **out,
+                                itg_error *err)
+{
+    itg_data_stream *first = NULL, **end = &first;
+    itg_data_sources sources = {0};
+    if (limit < 0) return itg_fail(err, ITG_BAD_ARGUMENT, "%s: a negative number of samples", text);
+    itg_status status = itg_data_sources_read(text, &sources, err);
+    for (int32_t i = 0; i < sources.count && status == ITG_OK; i++) {
+        status = open_source(&sources.items[i], limit, end, err);
+        if (status == ITG_OK) end = &(*end)->next_input;
+    }
+    itg_data_sources_deinit(&sources);
+    if (status == ITG_OK) status = check_counts(first, err);
+    if (status == ITG_OK)
+        *out = first;
+    else
+        itg_data_stream_close(first);
+    return status;
+}
+
 void itg_data_stream_close(itg_data_stream *s)
 {
-    if (!s) return;
-    if (s->reader.close) s->reader.close(s->reader.handle);
-    free(s->path);
-    free(s->file);
-    free(s);
+    while (s) {
+        itg_data_stream *next = s->next_input;
+        if (s->reader.close) s->reader.close(s->reader.handle);
+        free(s->path);
+        free(s->file);
+        free(s->input);
+        free(s);
+        s = next;
+    }
 }
 
 int64_t itg_data_stream_samples(const itg_data_stream *s)
@@ -176,7 +184,8 @@ int64_t itg_data_stream_samples(const itg_data_stream *s)
 /* ---- reading ---- */
 itg_dataset itg_data_stream_about(const itg_data_stream *s)
 {
-    return (itg_dataset){.dtype = s->array.dtype, .shape = s->array.shape, .path = s->path};
+    return (itg_dataset){
+        .dtype = s->array.dtype, .shape = s->array.shape, .path = s->path, .input = s->input};
 }
 
 itg_status itg_data_stream_read(itg_data_stream *s, int64_t count, void *out, itg_error *err)

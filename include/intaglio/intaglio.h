@@ -135,20 +135,27 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
 
 /* ---- data ---- */
 typedef struct itg_dataset itg_dataset;
-/* Samples from .npy, .npz ("file.npz:array") or IDX (plain or gzip), shape [samples, ...]. limit >
- * 0: only so many from the start. */
-itg_status itg_data_open(const char *path, int64_t limit, itg_dataset **out, itg_error *err);
+/* Samples from .npy, .npz ("file.npz:array") or IDX (plain or gzip), shape [samples, ...]. For a
+ * model with several inputs: an .npz with one array for each, which bears the input's name, or
+ * "image=a.npy,ids=b.npz:x"; all have the same number of samples. limit > 0: only so many from the
+ * start. */
+itg_status itg_data_open(const char *text, int64_t limit, itg_dataset **out, itg_error *err);
 /* Samples from an array in memory, which is copied: shape [samples, ...], row-major. Errors call it
  * `name`. The hash is that of a file with the same array. */
 itg_status itg_data_from_memory(const itg_tensor *array, const char *name, itg_dataset **out,
                                 itg_error *err);
+/* The data of several inputs as one: parts[i] [count] is for the model's input inputs[i]. They have
+ * the same number of samples, and none has several arrays yet. They belong to *out, unless it
+ * fails; *out is parts[0]. */
+itg_status itg_data_join(itg_dataset *const *parts, const char *const *inputs, int32_t count,
+                         itg_dataset **out, itg_error *err);
 void itg_data_close(itg_dataset *data);
 int64_t itg_data_samples(const itg_dataset *data);
 /* SHA-256 of the samples that were read, their type and shape; 32 bytes. */
 const unsigned char *itg_data_hash(const itg_dataset *data);
 /* The same files, read once and in parts: for calibration on more samples than fit into memory. */
 typedef struct itg_data_stream itg_data_stream;
-itg_status itg_data_stream_open(const char *path, int64_t limit, itg_data_stream **out,
+itg_status itg_data_stream_open(const char *text, int64_t limit, itg_data_stream **out,
                                 itg_error *err);
 void itg_data_stream_close(itg_data_stream *stream);
 int64_t itg_data_stream_samples(const itg_data_stream *stream);
@@ -158,6 +165,7 @@ int64_t itg_data_stream_samples(const itg_data_stream *stream);
  * a metric of the calling program (itg_user_metric) alone. */
 
 #define ITG_MAX_CHANNELS 16
+#define ITG_MAX_INPUT_NAMES 256
 /* The order of the samples' axes compared with the model's input. */
 typedef enum itg_sample_layout {
     ITG_SAMPLES_SAME, /* equal; channels are axis 1 of the model's input */
@@ -176,7 +184,10 @@ typedef struct itg_preprocess {
     int32_t mean_count, std_count; /* 0: none; 1, or the number of channels */
     float mean[ITG_MAX_CHANNELS], std[ITG_MAX_CHANNELS];
     itg_sample_layout layout;
-    bool allow_nonfinite; /* false: an element that is NaN or infinite is an error */
+    bool allow_nonfinite; /* false: an element that is NaN or infinite is an error; of all inputs */
+    char
+        inputs[ITG_MAX_INPUT_NAMES]; /* the inputs that this is for, "image" or "left,right"; others
+                                        take their data as it is. "": the model has one input */
 } itg_preprocess;
 itg_preprocess itg_preprocess_default(void);
 itg_status itg_preprocess_text(const itg_preprocess *p, char **out,
@@ -710,6 +721,46 @@ itg_status itg_search_options_text(const itg_search_options *options, char **out
 itg_status itg_search_options_from_text(const char *text, const char *source,
                                         itg_search_options *out, itg_error *err);
 typedef struct itg_search_result itg_search_result;
+/* ---- an evaluator of the calling program ---- */
+/* A trial to evaluate. Its functions may be called by any thread, from submit until wait returns
+ * it, and work belongs to one thread at a time. */
+typedef struct itg_work itg_work;
+/* Evaluates the trials of a search in place of its own threads: on a device, on other machines. The
+ * thread that called itg_search calls these functions; trials may be evaluated meanwhile by others,
+ * and come back in any order. The order of the trials, and what a searcher is told, do not depend
+ * on it. The float network, uniform 8 bits, the hold-out and the hago baseline are still evaluated
+ * by the library. */
+typedef struct itg_search_evaluator {
+    int32_t version;
+    void *context;
+    /* Takes a trial. Does not wait for others. */
+    void (*submit)(void *context, itg_work *work);
+    /* Returns a trial that was submitted and is finished, each once; waits until there is one. At
+     * least one is out. NULL ends the search with ITG_FAILURE; what is out is gone then. */
+    itg_work *(*wait)(void *context);
+    /* The search ends: wait may return what has not begun, finished as ITG_CANCELLED. May be NULL.
+     */
+    void (*drop)(void *context);
+} itg_search_evaluator;
+#define ITG_SEARCH_EVALUATOR_VERSION 1
+#define ITG_SEARCH_EVALUATOR_INIT ITG_INIT(ITG_SEARCH_EVALUATOR_VERSION)
+/* The values of the trial's dimensions, as itg_trial.point. */
+const int32_t *itg_work_point(const itg_work *work, int32_t *dim_count);
+/* The trial's strategy, which the caller closes. Fails as the hardware does (itg_work_finish). */
+itg_status itg_work_strategy(const itg_work *work, itg_strategy_file **out, itg_error *err);
+/* The search samples and their labels (NULL: none), on which trials are scored. */
+const itg_dataset *itg_work_data(const itg_work *work);
+const itg_dataset *itg_work_labels(const itg_work *work);
+/* Finishes the trial. ITG_OK: score has what itg_simulate and itg_program_run give for
+ * the search samples; a cost that the goal needs must be known, and a quality that is not known is
+ * worse than any number. ITG_INFEASIBLE, ITG_UNBOUNDED: the hardware cannot run it, why says a
+ * reason. ITG_CANCELLED ends the search with what it has; others end it with an error, `why`.
+ * seconds: how long it took, for the log. Copies its arguments. */
+void itg_work_finish(itg_work *work, itg_status status, const itg_score *score, const char *why,
+                     double seconds);
+/* Finishes the trial as the search's own threads would, early stops (racing) included. */
+void itg_work_evaluate(itg_work *work, int threads);
+
 typedef struct itg_search_hooks {
     int32_t version;
     void *context;
@@ -728,6 +779,7 @@ typedef struct itg_search_hooks {
     /* Called before each layer whose codes of weights are made (itg_recover_options); may be NULL.
      */
     void (*codes)(void *context, int32_t layer, int32_t layers);
+    const itg_search_evaluator *evaluator; /* evaluates the trials; NULL: threads of the library */
 } itg_search_hooks;
 #define ITG_SEARCH_HOOKS_VERSION 1
 #define ITG_SEARCH_HOOKS_INIT ITG_INIT(ITG_SEARCH_HOOKS_VERSION)

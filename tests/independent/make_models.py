@@ -48,11 +48,18 @@ class Net:
     def __init__(self, name, shape, opset=13, seed=1):
         self.name, self.shape, self.opset, self.rng = name, shape, opset, np.random.default_rng(seed)
         self.nodes, self.constants, self.count = b"", b"", 0
+        self.others = {}  # inputs besides x: data of 60 samples, and shape in the model
 
     def constant(self, array):
         self.count += 1
         name = "c%d" % self.count
         self.constants += field(5, tensor(name, array))
+        return name
+
+    def input(self, name, data, batch=(1,)):
+        """Another input; data: its samples, or the shape of normal float32 ones."""
+        data = self.rng.normal(0, 1, (60,) + data).astype(np.float32) if isinstance(data, tuple) else data
+        self.others[name] = data, batch + data.shape[1:]
         return name
 
     def weights(self, *shape, spread=True):
@@ -72,18 +79,22 @@ class Net:
         return out
 
     def save(self, folder, *outputs, data=None):
-        kind = 1 if data is None else {"int64": 7, "uint8": 2}[str(data.dtype)]
+        kinds = {"float32": 1, "int64": 7, "uint8": 2}
+        kind = 1 if data is None else kinds[str(data.dtype)]
         graph = self.nodes + field(2, self.name) + self.constants + field(11, value_info("x", self.shape, kind))
+        graph += b"".join(field(11, value_info(v, shape, kinds[str(d.dtype)])) for v, (d, shape) in self.others.items())
         graph += b"".join(field(12, value_info(v, [])) for v in outputs)
         model = field(1, 8) + field(7, graph) + field(8, field(2, self.opset))
         with open(os.path.join(folder, self.name + ".onnx"), "wb") as file:
             file.write(model)
-        if data is not None:
+        if data is None:
+            rng = np.random.default_rng(99)
+            data = rng.normal(0, 1, (60,) + tuple(self.shape[1:])) + rng.normal(0, 0.5, (60,) + (1,) * (len(self.shape) - 1))
+            data = data.astype(np.float32)
+        if self.others:
+            np.savez_compressed(os.path.join(folder, self.name + ".npz"), x=data, **{v: d for v, (d, _) in self.others.items()})
+        else:
             np.save(os.path.join(folder, self.name + ".npy"), data)
-            return
-        rng = np.random.default_rng(99)
-        data = rng.normal(0, 1, (60,) + tuple(self.shape[1:])) + rng.normal(0, 0.5, (60,) + (1,) * (len(self.shape) - 1))
-        np.save(os.path.join(folder, self.name + ".npy"), data.astype(np.float32))
 
 
 # ---- networks ----
@@ -233,6 +244,40 @@ def pixels(folder):
            data=n.rng.integers(0, 256, (60, 10, 9, 3)).astype(np.uint8))
 
 
+def pair(folder):
+    """Two inputs: an image and a vector, which join by a sum, a product and a Concat."""
+    n = Net("pair", [1, 3, 8, 8], seed=9)
+    v = n.input("v", (6,))
+    x = n("Relu", n("Conv", "x", n.weights(6, 3, 3, 3), n.vector(6), strides=[2, 2]))
+    x = n("GlobalAveragePool", x)
+    x = n("Flatten", x)
+    g = n("Sigmoid", n("Gemm", v, n.weights(6, 6), n.vector(6), transB=1))
+    y = n("Concat", n("Mul", x, g), n("Add", x, v), v, axis=1)
+    n.save(folder, n("Gemm", n("Relu", n("Gemm", y, n.weights(12, 18), n.vector(12), transB=1)), n.weights(5, 12), transB=1))
+
+
+def gains(folder):
+    """Inputs without a batch: a scalar, and vectors that broadcast along the channels before and behind a Conv."""
+    n = Net("gains", [1, 6, 5, 5], seed=11)
+    g, k, s = n.input("g", (6,), ()), n.input("k", (6, 1, 1), ()), n.input("s", (), ())
+    x = n("Relu", n("Mul", "x", k))
+    x = n("GlobalAveragePool", n("Conv", x, n.weights(6, 6, 3, 3), n.vector(6)))
+    x = n("Add", n("Mul", n("Flatten", x), g), s)
+    n.save(folder, n("Gemm", x, n.weights(5, 6), n.vector(5), transB=1), n("Relu", g))
+
+
+def tokens(folder):
+    """Token numbers and a mask of the same shape, both int64: the mean of the embeddings that the mask keeps."""
+    n = Net("tokens", [1, 7], seed=10)
+    mask = n.input("mask", (n.rng.random((60, 7)) < 0.7).astype(np.int64))
+    x = n("Gather", n.weights(20, 8, spread=False), "x")
+    m = n("Unsqueeze", n("Cast", mask, to=1), n.constant(np.array([2], np.int64)))
+    x = n("Mul", x, m)
+    x = n("Flatten", n("ReduceMean", x, axes=[1]))
+    x = n("Relu", n("Gemm", x, n.weights(9, 8), n.vector(9), transB=1))
+    n.save(folder, n("Gemm", x, n.weights(5, 9), transB=1), data=n.rng.integers(0, 20, (60, 7)))
+
+
 def mobilenet(folder, name, seed, factor):
     """Depthwise blocks in which three of five channels of the 1x1 Convs have normal weights times factor, and biases of up to 1.5."""
     n, channels = Net(name, [1, 3, 32, 32], seed=seed), 16
@@ -256,5 +301,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, functions, branches, volumes, images, matrices, lost, words, pixels):
+    for make in (windows, elements, functions, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens):
         make(sys.argv[1])

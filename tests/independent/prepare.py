@@ -70,8 +70,9 @@ def import_node(node, i, opset, known, taken):
 
 def batch(g):
     old = 1
+    fixed = all(v.shape[0] > 1 for v in g.inputs if v.shape)
     for value in g.inputs:
-        if value.shape:
+        if value.shape and (fixed or value.shape[0] <= 1):
             old = max(old, value.shape[0])
             value.shape = (1,) + tuple(value.shape[1:])
         if min(value.shape, default=1) < 1:

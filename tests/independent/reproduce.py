@@ -21,6 +21,17 @@ from prepare import prepare
 BATCH = 32
 
 
+def read_data(text, limit):
+    """Arrays by input: of an .npz with several, or of INPUT=FILE,INPUT=FILE; one array is for the only input, None."""
+    if os.path.exists(text) and text.endswith(".npz") and len(np.load(text).files) > 1:
+        made = dict(np.load(text))
+    elif not os.path.exists(text) and "=" in text:
+        made = {name: read_array(path) for name, _, path in (item.partition("=") for item in text.split(","))}
+    else:
+        made = {None: read_array(text)}
+    return {name: array[:limit] for name, array in made.items()}
+
+
 def read_array(path):
     """.npy, .npz ("file.npz:array"), IDX, plain or gzip."""
     path, _, name = path.partition(".npz:")
@@ -67,6 +78,15 @@ def preprocess(p, x, value):
     return np.ascontiguousarray(x).reshape((len(x),) + value.shape)
 
 
+def samples_of(p, data, inputs, first):
+    """The inputs' arrays of one batch."""
+    names = p.get("inputs", "").split(",")
+    rest = {key: value for key, value in p.items() if key == "allow_nonfinite"}
+    for value in inputs:
+        x = data[value.name if value.name in data else None][first:first + BATCH]
+        yield preprocess(p if len(inputs) == 1 or value.name in names else rest, x, value)
+
+
 def classes_of(output):
     flat = output.reshape(len(output), -1)
     return flat[:, 0] if output.dtype == np.int64 and flat.shape[1] == 1 else flat.argmax(1)
@@ -82,14 +102,15 @@ def reproduce(model, strategy, data, labels):
     if graph_hash(g) != made["strategy"]["graph_hash"]:
         raise Mismatch("the prepared graph differs")
     program, digest, classes = Program(Plan(g, made, os.path.dirname(strategy))), hashlib.sha256(), []
-    for first in range(0, len(data), BATCH):
-        samples = preprocess(made["preprocessing"], data[first:first + BATCH], g.inputs[0])
-        outputs = program.run([samples])
+    count = len(next(iter(data.values())))
+    for first in range(0, count, BATCH):
+        samples = list(samples_of(made["preprocessing"], data, g.inputs, first))
+        outputs = program.run(samples)
         classes.extend(classes_of(outputs[0]))
-        for i in range(len(samples)):
+        for i in range(len(samples[0])):
             for output in outputs:
                 digest.update(output[i].astype(output.dtype.newbyteorder("<")).tobytes())
-    result = {"samples": len(data)}
+    result = {"samples": count}
     if labels is not None:
         result["top1"] = float(np.mean(np.array(classes) == labels.reshape(-1)))
     result["digest"] = digest.hexdigest()
@@ -103,7 +124,7 @@ def main():
     parser.add_argument("labels", nargs="?")
     parser.add_argument("--limit", type=int)
     options = parser.parse_args()
-    data = read_array(options.data)[:options.limit]
+    data = read_data(options.data, options.limit)
     labels = read_array(options.labels)[:options.limit] if options.labels else None
     try:
         print(json.dumps(reproduce(options.model, options.strategy, data, labels)))

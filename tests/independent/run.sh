@@ -97,6 +97,17 @@ wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_sear
 for made in windows elements functions branches volumes images matrices lost; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
 done
+# Several inputs, in a file and by name.
+for made in pair gains; do
+    wanted $made && for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "cvm 8 8" "avr 8 8"; do
+        # shellcheck disable=SC2086 # three words
+        set -- $widths
+        compare "$work/$made.onnx" "$work/$made.npz" "$work/$made.npz" 60 "$1" "$2" "$3"
+    done
+done
+wanted pair && compare "$work/pair.onnx" "$work/pair.npz" "v=$work/pair.npz:v,x=$work/pair.npz:x" 60 cortex-m 8 8 --scale 0.5 \
+    --preprocess x
+wanted tokens && compare "$work/tokens.onnx" "$work/tokens.npz" "$work/tokens.npz" 60 x86-vnni 8 8
 # Inputs that are no float32: what reads them stays in float, which x86-vnni has.
 wanted words && compare "$work/words.onnx" "$work/words.npy" "$work/words.npy" 60 x86-vnni 8 8
 wanted pixels && compare "$work/pixels.onnx" "$work/pixels.npy" "$work/pixels.npy" 60 x86-vnni 8 8 --layout nhwc

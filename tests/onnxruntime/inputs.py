@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Networks whose input is no float32, against ONNX Runtime: every output of the float network within its rounding, integer outputs
+"""Networks whose input is no float32, or that have several, against ONNX Runtime: every output of the float network within its rounding, integer outputs
 exactly, and on x86-vnni one digest from simulation and program, and a QDQ model near the float network. Usage: inputs.py INTAGLIO."""
 import json
 import os
@@ -16,8 +16,10 @@ from compare import Failure, find_digest, run_tool
 SAMPLES = 40
 
 
-def build(kind, shape, nodes, constants, outputs):
-    graph = helper.make_graph(nodes, "network", [helper.make_tensor_value_info("x", kind, shape)],
+def build(kind, shape, nodes, constants, outputs, others=()):
+    """others: further inputs, (name, type, shape) each."""
+    infos = [helper.make_tensor_value_info(*value) for value in (("x", kind, shape), *others)]
+    graph = helper.make_graph(nodes, "network", infos,
                               [helper.make_tensor_value_info(name, dtype, None) for name, dtype in outputs],
                               [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
@@ -60,8 +62,30 @@ def choices(rng, kind):
                  [("y", TensorProto.FLOAT)])
 
 
+def pair(rng, kind):
+    """An image, a vector, and a vector without a batch."""
+    nodes = [helper.make_node("Conv", ["x", "k"], ["c"]), helper.make_node("GlobalAveragePool", ["c"], ["p"]),
+             helper.make_node("Flatten", ["p"], ["q"]), helper.make_node("Add", ["q", "v"], ["a"]),
+             helper.make_node("Mul", ["a", "g"], ["m"]), helper.make_node("MatMul", ["m", "w"], ["y"])]
+    return build(kind, ["N", 3, 8, 8], nodes, {"k": normal(rng, 4, 3, 3, 3), "w": normal(rng, 4, 5)}, [("y", TensorProto.FLOAT)],
+                 [("v", kind, ["N", 4]), ("g", kind, [4])])
+
+
+def masked(rng, kind):
+    """The sum of the embeddings that a mask keeps."""
+    nodes = [helper.make_node("Gather", ["table", "x"], ["e"]), helper.make_node("Cast", ["mask"], ["f"], to=1),
+             helper.make_node("Unsqueeze", ["f", "last"], ["m"]), helper.make_node("Mul", ["e", "m"], ["k"]),
+             helper.make_node("ReduceMean", ["k"], ["p"], axes=[1], keepdims=0), helper.make_node("MatMul", ["p", "w"], ["y"])]
+    return build(kind, [1, 7], nodes, {"table": normal(rng, 20, 8), "last": np.array([2]), "w": normal(rng, 8, 5)},
+                 [("y", TensorProto.FLOAT)], [("mask", kind, [1, 7])])
+
+
 def cases(rng):
     t = TensorProto
+    several = {"x": (SAMPLES, 3, 8, 8), "v": (SAMPLES, 4), "g": (SAMPLES, 4)}
+    yield "pair", pair(rng, t.FLOAT), {name: rng.normal(0, 1, shape).astype(np.float32) for name, shape in several.items()}
+    yield "masked words", masked(rng, t.INT64), {"x": rng.integers(-20, 20, (SAMPLES, 7)),
+                                                 "mask": rng.integers(0, 2, (SAMPLES, 7))}
     for kind in (t.INT64, t.INT32):
         yield "words", words(rng, kind), rng.integers(-20, 20, (SAMPLES, 7))
         yield "sums", sums(rng, kind), rng.integers(-9, 9, (SAMPLES, 6)) + (2 ** 60 if kind == t.INT64 else 0)
@@ -74,11 +98,14 @@ def cases(rng):
     yield "choices", choices(rng, t.BOOL), rng.integers(0, 2, (SAMPLES, 6)).astype(bool)
 
 
-def run_session(model, samples):
+def run_session(model, data):
+    """data: arrays by input."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    runs = [session.run(None, {"x": sample[None]}) for sample in samples]
+    batched = {i.name: len(i.shape) == data[i.name].ndim for i in session.get_inputs()}
+    runs = [session.run(None, {name: array[k:k + 1] if batched[name] else array[k] for name, array in data.items()})
+            for k in range(SAMPLES)]
     return [np.concatenate(outputs) for outputs in zip(*runs)]
 
 
@@ -86,8 +113,13 @@ def check(binary, folder, model, data):
     paths = {n: os.path.join(folder, n) for n in ("m.onnx", "x.npy", "s.json", "p.itg", "y.npy", "q.onnx")}
     onnx.save(model, paths["m.onnx"])
     kind = helper.tensor_dtype_to_np_dtype(model.graph.input[0].type.tensor_type.elem_type)
-    np.save(paths["x.npy"], data if data.dtype.itemsize < 8 or data.dtype == np.float64 else data.astype(kind))
-    wanted = run_session(model.SerializeToString(), data.astype(kind))
+    if isinstance(data, dict):
+        paths["x.npy"] = os.path.join(folder, "x.npz")
+        np.savez(paths["x.npy"], **data)
+    else:
+        np.save(paths["x.npy"], data if data.dtype.itemsize < 8 or data.dtype == np.float64 else data.astype(kind))
+        data = {"x": data.astype(kind)}
+    wanted = run_session(model.SerializeToString(), data)
     for target in ("float", "x86-vnni"):
         made = run_tool(binary, "simulate", paths["m.onnx"], "--uniform", "8", "--hw", target, "--calib", paths["x.npy"],
                         "--data", paths["x.npy"], "-o", paths["s.json"], "--json")
@@ -98,7 +130,7 @@ def check(binary, folder, model, data):
         if find_digest(json.loads(made)) != find_digest(json.loads(ran)):
             raise Failure(f"{target}: simulate and run differ")
         run_tool(binary, "realize", paths["m.onnx"], paths["s.json"], "--emit", "qdq", "-o", paths["q.onnx"])
-        exported = run_session(paths["q.onnx"], data.astype(kind))
+        exported = run_session(paths["q.onnx"], data)
         for i, want in enumerate(wanted):
             got = np.load(paths["y.npy"] if i == 0 else os.path.join(folder, f"y.{i}.npy")).reshape(want.shape)
             scale = np.abs(want.astype(np.float64)).max()

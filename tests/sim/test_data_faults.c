@@ -43,6 +43,18 @@ static bool load(void *context)
     return done;
 }
 
+static bool join(void *context)
+{
+    itg_dataset *parts[2] = {NULL, NULL}, *data = NULL;
+    const char *const names[] = {"a", "b"};
+    bool done = out_of_memory(itg_data_open(context, 0, &parts[0], NULL), parts[0]);
+    if (done) done = out_of_memory(itg_data_open(context, 0, &parts[1], NULL), parts[1]);
+    if (done) done = out_of_memory(itg_data_join(parts, names, 2, &data, NULL), data);
+    if (!data) itg_data_close(parts[1]);
+    itg_data_close(parts[0]);
+    return done;
+}
+
 static void loading_survives_every_failed_allocation(void **state)
 {
     (void)state;
@@ -57,6 +69,9 @@ static void loading_survives_every_failed_allocation(void **state)
     fputs("abcd", file);
     assert_int_equal(fclose(file), 0);
     fails_until_spared(load, path, 4);
+    char list[] = "a=" ITG_TEST_DIR "/faults.npy,b=" ITG_TEST_DIR "/faults.npy";
+    fails_until_spared(load, list, 12);
+    fails_until_spared(join, path, 10);
 }
 
 static float elements[60];

@@ -392,7 +392,8 @@ static void npz_arrays_are_chosen_by_name(void **state)
     put(&b, "\7", 1);
     put(&text, "hello", 5);
     write_zip(PATH("two.npz"), ZIP_CM_DEFLATE, "images.npy", &a, "labels.npy", &b, (char *)NULL);
-    refused(PATH("two.npz"), ITG_BAD_FILE, "images, labels");
+    refused(PATH("two.npz"), ITG_MISMATCH, "two.npz:labels: 1 sample; expected 2, as in ");
+    refused("x=" PATH("two.npz"), ITG_BAD_FILE, "images, labels");
     refused(PATH("two.npz:other"), ITG_BAD_FILE, "other");
     loads_as_expected(PATH("two.npz:images"), NULL);
     loads_as_expected(PATH("two.npz:images.npy"), NULL);
@@ -402,6 +403,81 @@ static void npz_arrays_are_chosen_by_name(void **state)
     refused(PATH("fake.npz"), ITG_BAD_FILE, "no .npy array");
     write_file(PATH("plain"), a.data, a.size);
     refused(PATH("plain:x"), ITG_BAD_FILE, "no .npz archive");
+}
+
+static void same_parts(itg_dataset *data, const itg_dataset *same)
+{
+    assert_string_equal(data->input, "image");
+    assert_memory_equal(data->data, expected, sizeof expected);
+    assert_string_equal(data->next_input->input, "ids:0");
+    assert_memory_equal(data->next_input->data, "ab", 2);
+    assert_null(data->next_input->next_input);
+    assert_memory_equal(data->hash, same->hash, 32);
+    itg_data_close(data);
+}
+
+/* The hash of the names, in order, and of each array's hash. */
+static void is_hash_of(const itg_dataset *data, const itg_dataset *image, const itg_dataset *ids)
+{
+    itg_sha256 hash;
+    unsigned char wanted[32];
+    itg_sha256_init(&hash);
+    itg_sha256_update(&hash, "ids:0", 6);
+    itg_sha256_update(&hash, ids->hash, 32);
+    itg_sha256_update(&hash, "image", 6);
+    itg_sha256_update(&hash, image->hash, 32);
+    itg_sha256_final(&hash, wanted);
+    assert_memory_equal(data->hash, wanted, 32);
+}
+
+static void several_inputs_are_one_set_of_data(void **state)
+{
+    (void)state;
+    const int64_t second = 1;
+    bytes a = npy_i2('<'), b = {.size = 0};
+    put_npy_header(&b, "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }");
+    put(&b, "ab", 2);
+    write_file(PATH("image.npy"), a.data, a.size);
+    write_file(PATH("ids=0,1"), b.data, b.size);
+    write_zip(PATH("both.npz"), ZIP_CM_DEFLATE, "image.npy", &a, "ids:0.npy", &b, (char *)NULL);
+    itg_dataset *image = load(PATH("image.npy"), 0), *ids = load(PATH("ids=0,1"), 0), *part,
+                *all = load(PATH("both.npz"), 0);
+    is_hash_of(all, image, ids);
+    same_parts(load("image=" PATH("image.npy") ",ids:0=" PATH("both.npz:ids:0"), 0), all);
+    assert_int_equal(itg_data_join((itg_dataset *[]){image, ids},
+                                   (const char *[]){"image", "ids:0"}, 2, &part, NULL),
+                     ITG_OK);
+    assert_ptr_equal(part, image);
+    same_parts(part, all);
+    assert_int_equal(itg_dataset_select(all, &second, 1, &part, NULL), ITG_OK);
+    assert_memory_equal(part->data, expected + 6, sizeof expected / 2);
+    assert_memory_equal(part->next_input->data, "b", 1);
+    itg_data_close(part);
+    part = load(PATH("both.npz"), 1);
+    assert_int_equal(part->next_input->shape.dims[0], 1);
+    itg_data_close(part);
+    assert_int_equal(itg_labels_check(all, 2, NULL), ITG_BAD_FILE);
+    itg_data_close(all);
+}
+
+static void sets_that_do_not_fit_together_are_refused(void **state)
+{
+    (void)state;
+    itg_dataset *two = load(PATH("image.npy"), 0), *one = load(PATH("image.npy"), 1), *out = NULL;
+    itg_error err = {.message = ""};
+    const char *const names[] = {"a", "b"};
+    refused("a=" PATH("image.npy") ",b=", ITG_BAD_ARGUMENT, "'b=': expected INPUT=FILE");
+    refused("a=" PATH("image.npy") ",b", ITG_BAD_ARGUMENT, "'b': expected INPUT=FILE");
+    refused("a=" PATH("absent"), ITG_IO, PATH("absent") ": cannot open");
+    assert_int_equal(itg_data_join((itg_dataset *[]){two, one}, names, 2, &out, &err),
+                     ITG_MISMATCH);
+    assert_non_null(strstr(err.message, "1 sample; expected 2, as in "));
+    assert_int_equal(itg_data_join((itg_dataset *[]){two, one}, names, 0, &out, &err),
+                     ITG_BAD_ARGUMENT);
+    assert_null(two->input);
+    assert_null(out);
+    itg_data_close(two);
+    itg_data_close(one);
 }
 
 static void what_is_no_file_is_refused(void **state)
@@ -570,6 +646,8 @@ int main(void)
         cmocka_unit_test(trailing_bytes_and_wrong_checksums_are_refused),
         cmocka_unit_test(any_changed_byte_is_refused_or_harmless),
         cmocka_unit_test(npz_arrays_are_chosen_by_name),
+        cmocka_unit_test(several_inputs_are_one_set_of_data),
+        cmocka_unit_test(sets_that_do_not_fit_together_are_refused),
         cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(limit_keeps_the_first_samples_as_select_does),
         cmocka_unit_test(labels_are_integers_of_shape_n_or_n_by_1),

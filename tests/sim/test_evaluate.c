@@ -95,12 +95,19 @@ static const itg_quantizer *fake_quantizer(const void *context, int32_t index)
     return index == 0 ? fake_quantizers : NULL;
 }
 
+static itg_tensor fake_input(const void *context, int32_t index, const char **name)
+{
+    static const char *const names[] = {"x", "y"};
+    (void)context;
+    *name = names[index];
+    return (itg_tensor){ITG_F32, {2, {1, ELEMENTS}}, NULL};
+}
+
 static itg_backend fake_backend(const fake *f)
 {
     return (itg_backend){.context = f,
-                         .input_count = f->inputs,
+                         .inputs = {NULL, f->inputs, fake_input},
                          .output_count = 3,
-                         .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
                          .block = 1,
                          .create = fake_create,
                          .destroy = fake_destroy,
@@ -547,9 +554,10 @@ static void failures_are_the_first_by_sample_and_leave_the_output_alone(void **s
     data.shape.dims[1] = ELEMENTS;
     f.inputs = 2;
     backend = fake_backend(&f);
-    assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_UNSUPPORTED);
+    assert_int_equal(itg_evaluate(&backend, &options, &out, &err), ITG_MISMATCH);
     assert_string_equal(err.message,
-                        "the model has 2 inputs; data for exactly one input can be given");
+                        "data.npy: expected an .npz file with one array for each input, or "
+                        "INPUT=FILE,INPUT=FILE; the model's inputs are: x f32 [1,4], y f32 [1,4]");
     assert_int_equal(out.samples, 42);
 }
 

@@ -75,12 +75,19 @@ static const itg_quantizer *quantizer(const void *context, int32_t index)
     return &quantizer_of_codes;
 }
 
+static itg_tensor input(const void *context, int32_t index, const char **name)
+{
+    static const char *const names[] = {"x", "y"};
+    (void)context;
+    *name = names[index];
+    return (itg_tensor){ITG_F32, {2, {1, ELEMENTS}}, NULL};
+}
+
 static itg_backend backend_of(const int64_t *block)
 {
     return (itg_backend){.context = block,
-                         .input_count = 1,
+                         .inputs = {NULL, 1, input},
                          .output_count = 1,
-                         .first_input = {ITG_F32, {2, {1, ELEMENTS}}, NULL},
                          .create = create,
                          .destroy = destroy,
                          .quantizer = quantizer,
