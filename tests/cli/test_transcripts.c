@@ -5,31 +5,38 @@
 #include "driver.h"
 #include <unistd.h>
 
-static const char *const names[] = {"help", "network", "refusals", "runs", "search"};
+static const char *const names[] = {"help", "network", "programs", "refusals", "runs", "search"};
 enum { TRANSCRIPTS = sizeof names / sizeof *names };
 
 static char root[2048];
 static char *expected[TRANSCRIPTS];
 
-/* A search tells how long it took. */
-static void mask_seconds(char *text)
+/* What follows a mark and consists of `letters` is one #. */
+static void mask(char *text, const char *mark, const char *letters)
 {
-    static const char *const marks[] = {"\"seconds\": ", " in "};
-    for (int i = 0; i < 2; i++)
-        for (char *at = strstr(text, marks[i]); at; at = strstr(at, marks[i])) {
-            at += strlen(marks[i]);
-            size_t length = strspn(at, "0123456789.e-");
-            if (length == 0) continue;
-            *at = '#';
-            memmove(at + 1, at + length, strlen(at + length) + 1);
-        }
+    for (char *at = strstr(text, mark); at; at = strstr(at, mark)) {
+        at += strlen(mark);
+        size_t length = strspn(at, letters);
+        if (length == 0) continue;
+        *at = '#';
+        memmove(at + 1, at + length, strlen(at + length) + 1);
+    }
+}
+
+/* A search tells how long it took; the hash of a program is that of its texts, too. */
+static void mask_all(const char *line, char *text)
+{
+    static const char seconds[] = "0123456789.e-";
+    if (strncmp(line, "search ", 7) == 0) mask(text, "\"seconds\": ", seconds);
+    if (strncmp(line, "search ", 7) == 0) mask(text, " in ", seconds);
+    if (strncmp(line, "verify ", 7) == 0) mask(text, "\"sha256\": \"", "0123456789abcdef");
 }
 
 /* What is on stderr follows, each line marked, and the status where it is not 0. */
 static void transcribe(const char *line, FILE *out)
 {
     outcome o = run(line);
-    if (strncmp(line, "search ", 7) == 0) mask_seconds(o.out);
+    mask_all(line, o.out);
     fprintf(out, "$ intaglio %s\n%s", line, o.out);
     for (const char *at = o.err; *at;) {
         size_t length = strcspn(at, "\n");

@@ -54,6 +54,35 @@ static void check_list(itg_op op, const itg_attrs *attrs, const char *a, int32_t
         __VA_ARGS__                                                                                \
     }
 
+/* Outputs of training may be named, but nothing reads them. */
+static void test_batch_norm_has_one_output(void **state)
+{
+    (void)state;
+    for (int used = 0; used < 2; used++) {
+        itg_graph *g = make_graph();
+        itg_error err = {0};
+        itg_id in[5] = {add_input(g, "x", "2,3,4")}, out[2];
+        const char *names[] = {"scale", "bias", "mean", "variance"};
+        const itg_attrs attrs = itg_attrs_default(ITG_OP_BATCH_NORMALIZATION);
+        for (int i = 0; i < 4; i++)
+            in[i + 1] = add_input(g, names[i], "3");
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(
+                itg_graph_add_value(g, i ? "running" : "y", ITG_F32, NULL, NULL, &out[i], NULL),
+                ITG_OK);
+        itg_id node;
+        assert_int_equal(itg_graph_add_node(g, "n", ITG_OP_BATCH_NORMALIZATION, in, 5, out, 2,
+                                            &attrs, &node, NULL),
+                         ITG_OK);
+        if (used) add_op(g, ITG_OP_RELU, "r", NULL, 1, &out[1]);
+        itg_status status = itg_infer_node(g, node, &err);
+        assert_int_equal(status, used ? ITG_UNSUPPORTED : ITG_OK);
+        if (used) assert_non_null(strstr(err.message, "its training output 'running' is used"));
+        if (!used) assert_int_equal(g->nodes[node].output_count, 1);
+        itg_graph_destroy(g);
+    }
+}
+
 static void test_binary_operators_broadcast(void **state)
 {
     (void)state;
@@ -349,6 +378,7 @@ static void test_clip_with_crossed_bounds_is_its_maximum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch_norm_has_one_output),
         cmocka_unit_test(test_binary_operators_broadcast),
         cmocka_unit_test(test_comparison_and_choice_have_their_dtypes),
         cmocka_unit_test(test_matrix_products),

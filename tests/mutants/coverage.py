@@ -71,7 +71,7 @@ class Coverage:
             if entry["inputs"] == inputs and (entry["passed"] or entry["limit"] >= self.slowest):
                 return entry
         with tempfile.TemporaryDirectory(dir=self.folder) as counters:
-            passed, seconds = self.build.run_test(name, max(120, 4 * self.slowest), {"GCOV_PREFIX": counters})
+            passed, seconds = self.build.run_test(name, max(900, 4 * self.slowest), {"GCOV_PREFIX": counters})
             entry = {"inputs": inputs, "passed": passed, "seconds": round(seconds, 2), "limit": self.slowest,
                      "lines": read_counters(counters, self.build.tree) if passed else {}}
         if not passed:

@@ -2,8 +2,8 @@
 
 Usage: mutate.py SOURCES BUILD --seed N --count N [options]
 Mutants are drawn at random (sources.py), stratified by folder: the same seed and index give the same mutant of the same sources.
-Works on a copy of the tree in BUILD; never on SOURCES. Once, each test runs in a build that counts
-the lines that it executes (coverage.py).
+Works on a copy of the tree in BUILD; never on SOURCES. Once, each test runs in a build that counts the lines that it executes
+(coverage.py).
 Of each mutant, its file is compiled: what does not compile is replaced by another, and what compiles to the same object code is counted
 as equivalent. Then the tests that execute its line run, those of its folder first, then cheap ones first, until one fails or exceeds its
 time (30 seconds, or twenty times what the processor took with the counters). A line that no test executes survives at once. Programs are
@@ -258,7 +258,7 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="index to begin with")
     parser.add_argument("--seconds", type=float, default=0, help="begin no further mutant after this time; the next call goes on")
     parser.add_argument("--folder", action="append", choices=sources.FOLDERS, help="draw from this folder alone (repeatable)")
-    parser.add_argument("--slowest", type=float, default=60, help="leave out tests that take the processor more seconds than this (default 60)")
+    parser.add_argument("--slowest", type=float, default=60, help="leave out tests of more seconds of the processor (default 60)")
     parser.add_argument("--list", action="store_true", help="show what would be drawn first, without compiling anything")
     parser.add_argument("--again", action="store_true", help="judge survivors again although no test changed")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="of compilers and tests at a time (default 1)")

@@ -60,6 +60,24 @@ def swaps(pattern, others):
     return apply
 
 
+# Which of two equal numbers is taken changes nothing: `a < b ? a : b` and `if (a < b) b = a;` do with `<=` what they do with `<`
+# (zeros of two signs aside).
+OPERAND = r"[A-Za-z_][\w.>\[\]-]*"
+BEHIND = rf" \? (?:\1 : \3|\3 : \1)(?=[;,)]| :|$)|\) (?:\1 = \3|\3 = \1);"
+CHOICE = re.compile(rf"(?:\(|= |return |: |, |\|\| |&& )({OPERAND}) ([<>])=? ({OPERAND})(?:{BEHIND})")
+
+
+def comparisons(line):
+    chosen = {found.start(2) for found in CHOICE.finditer(line.code)}
+    for found in re.finditer(r" (<=|>=|==|!=|<|>) ", line.code):
+        start, end = found.span(1)
+        for other in COMPARED[found.group(1)]:
+            if start not in chosen or other[0] != found.group(1)[0]:
+                yield line.text[:start] + other + line.text[end:]
+
+
+COMPARED = {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"], "==": ["!="], "!=": ["=="]}
+
 # Room for one more element changes nothing, so that such an extent only shrinks.
 DECLARES_ARRAY = re.compile(r"\s*(?:(?:static|const|unsigned|struct)\s+)*[A-Za-z_]\w*\s+\**\w+\[")
 
@@ -142,8 +160,7 @@ def early_return(line):
 
 
 OPERATORS = {
-    "comparison": swaps(r" (<=|>=|==|!=|<|>) ", {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"], "==": ["!="],
-                                                 "!=": ["=="]}),
+    "comparison": comparisons,
     "arithmetic": swaps(r" ([-+*/%]|<<|>>|&|\||\^) ", {"+": ["-"], "-": ["+"], "*": ["+", "/"], "/": ["*"], "%": ["*"], "<<": [">>"],
                                                       ">>": ["<<"], "&": ["|"], "|": ["&"], "^": ["&"]}),
     "update": swaps(r"(\+\+|--|\+=|-=|\*=|/=|\|=|&=)", {"++": ["--"], "--": ["++"], "+=": ["-="], "-=": ["+="], "*=": ["/="],

@@ -278,6 +278,65 @@ static void every_lie_is_refused(void **state)
     }
 }
 
+/* ---- operands: how few and how many a kind of step takes ---- */
+
+static const struct {
+    itg_step_kind kind;
+    int32_t least, most;
+} operands[] = {{ITG_STEP_QUANTIZE, 1, 1}, {ITG_STEP_DEQUANTIZE, 1, 1}, {ITG_STEP_CONV, 2, 3},
+                {ITG_STEP_MATMUL, 2, 3},   {ITG_STEP_BINARY, 2, 2},     {ITG_STEP_CLIP, 1, 1},
+                {ITG_STEP_MEAN, 1, 1},     {ITG_STEP_ARG_MAX, 1, 1}};
+
+/* The first step of a kind, in the program of a network; NULL: it has none. */
+static itg_step *first_of(itg_program *p, itg_step_kind kind)
+{
+    for (int32_t i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == kind) return &p->steps[i];
+    return NULL;
+}
+
+/* Its operands are `count` times the first one, or (missing) none. */
+static bool refuses(network make, itg_step_kind kind, int32_t count, bool missing, const char *why)
+{
+    fixture f = make();
+    itg_program *p = fx_program(&f), *again = NULL;
+    itg_error err = {ITG_OK, ""};
+    itg_step *s = first_of(p, kind);
+    int32_t inputs[8];
+    if (s != NULL) {
+        for (int32_t i = 0; i < count; i++)
+            inputs[i] = missing && i == count - 1 ? ITG_NONE : s->inputs[0];
+        s->inputs = inputs;
+        s->input_count = count;
+        assert_int_equal(itg_artefact_write(p, NULL, 0, PATH, NULL), ITG_OK);
+        assert_int_not_equal(itg_program_open(PATH, &again, &err), ITG_OK);
+        if (strstr(err.message, why) == NULL) fail_msg("%s: %s", why, err.message);
+    }
+    bool found = s != NULL;
+    itg_program_destroy(p);
+    fx_end(&f);
+    return found;
+}
+
+static void every_kind_has_its_number_of_operands(void **state)
+{
+    static const network networks[] = NETWORKS;
+    (void)state;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        int found = 0;
+        for (size_t n = 0; n < sizeof networks / sizeof *networks; n++) {
+            char more[32];
+            snprintf(more, sizeof more, "%d inputs and ", (int)operands[i].most + 1);
+            found += refuses(networks[n], operands[i].kind, operands[i].most + 1, false, more);
+            snprintf(more, sizeof more, "%d inputs and ", (int)operands[i].least - 1);
+            (void)refuses(networks[n], operands[i].kind, operands[i].least - 1, false, more);
+            snprintf(more, sizeof more, "input %d is missing", (int)operands[i].least - 1);
+            (void)refuses(networks[n], operands[i].kind, operands[i].least, true, more);
+        }
+        assert_true(found > 0);
+    }
+}
+
 /* Codes of 32 bits around a zero point at one end: the product of the farther sides has 64 bits. */
 static void spread(itg_pvalue *v, int32_t zero_point)
 {
@@ -444,6 +503,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_lie_is_refused),
+        cmocka_unit_test(every_kind_has_its_number_of_operands),
         cmocka_unit_test(the_farther_side_of_a_zero_point_bounds_a_product),
         cmocka_unit_test(random_lies_never_crash),
     };

@@ -187,6 +187,45 @@ static void matrix_products_of_weights_and_of_activations(void **state)
     stop(&r);
 }
 
+/* x [4,3] -> Gemm of its transpose with gw [4,2] */
+static fixture net_turned(void)
+{
+    fixture f = fx_begin("turned");
+    itg_id x = fx_input(&f, "x", SHAPE(4, 3));
+    itg_id w = fx_constant(&f, "gw", ITG_F32, SHAPE(4, 2), gemm_weights);
+    itg_id y = fx_node(&f, "y", ITG_OP_GEMM, LIST(x, w), SHAPE(3, 2));
+    fx_attrs(&f, y)->trans_a = true;
+    fx_outputs(&f, LIST(y));
+    fx_annotate(&f);
+    fx_codes(&f, x, ITG_S8, 8, 1.0f / 16, -5);
+    fx_codes(&f, w, ITG_S8, 8, 0.03125f, 0);
+    fx_note(&f, y, ITG_FORM_MAC, 32);
+    fx_requant(&f, fx_codes(&f, y, ITG_S16, 16, 0.25f, 3), (const int64_t[]){5}, 1, 4);
+    fx_finish(&f);
+    return f;
+}
+
+static void a_matrix_is_turned_before_its_product(void **state)
+{
+    (void)state;
+    run r = start(net_turned, 5);
+    fx_run(r.instance);
+    for (int64_t i = 0; i < 6; i++) {
+        int64_t acc = 0;
+        for (int64_t k = 0; k < 4; k++)
+            acc +=
+                code(&r, "x", 0, k * 3 + i / 2) * weight(&r, "gw", gemm_weights[k * 2 + i % 2], 0);
+        assert_int_equal(output_code(&r, "y", i), requantized(encoding(&r, "y", 0), acc, 0));
+    }
+    const itg_step *turn = NULL;
+    for (int32_t i = 0; i < r.p->step_count; i++)
+        if (r.p->steps[i].op == ITG_OP_TRANSPOSE) turn = &r.p->steps[i];
+    assert_non_null(turn);
+    assert_string_equal(turn->name, "n_y");
+    assert_int_equal(turn->node, r.f.g->values[value(&r, "y")].producer);
+    stop(&r);
+}
+
 /* ---- elementwise ---- */
 
 static float bounded(float v, float lo, float hi)
@@ -486,6 +525,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_with_fused_relu_and_three_encodings),
         cmocka_unit_test(matrix_products_of_weights_and_of_activations),
+        cmocka_unit_test(a_matrix_is_turned_before_its_product),
         cmocka_unit_test(additions_products_and_activations),
         cmocka_unit_test(sums_and_products_in_float32),
         cmocka_unit_test(means_in_float32),
