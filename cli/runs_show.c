@@ -152,6 +152,7 @@ static void json_trial(itg_json_writer *json, const itg_goal *goal, const itg_tr
 {
     itg_json_begin(json, NULL, '{');
     itg_json_put_int(json, "number", t->index);
+    itg_json_put_int(json, "round", t->round);
     itg_json_begin(json, "point", '[');
     for (int32_t i = 0; i < t->dim_count; i++)
         itg_json_put_int(json, NULL, t->point[i]);

@@ -5,6 +5,7 @@
  * BASE_BITS, or in later rounds (search_rounds.c) those of the best so far. A candidate's score is
  * exact for the codes that it has. Codes of the best strategy are then made for its own widths. */
 #include "search/search.h"
+#include <math.h>
 #include <stdlib.h>
 
 #define BASE_BITS 4
@@ -65,20 +66,28 @@ static void note(const itg_searching *s, const char *text)
     if (h && h->note) h->note(h->context, text);
 }
 
+/* INFINITY: the hardware cannot run it. */
+static itg_status measure(const itg_searching *s, const itg_strategy *strategy, double *out,
+                          itg_error *err)
+{
+    const itg_scoring scoring = {.set = &s->sets[0], .threads = s->options->threads};
+    itg_score score = itg_score_unknown();
+    itg_status status =
+        itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &score, err);
+    bool runs = status != ITG_INFEASIBLE && status != ITG_UNBOUNDED;
+    *out = runs ? score.value[ITG_METRIC_DISTORTION] : INFINITY;
+    return runs ? status : ITG_OK;
+}
+
 /* Where the codes bring the outputs of the search samples no nearer to the float network's, the
  * search does without. */
 static itg_status compare(itg_searching *s, int32_t round, itg_strategy *strategy, itg_error *err)
 {
-    const itg_scoring scoring = {.set = &s->sets[0], .threads = s->options->threads};
-    itg_score nearest, made;
-    itg_status status =
-        itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &nearest, err);
+    double nearest = 0, made = 0;
+    itg_status status = measure(s, strategy, &nearest, err);
     if (status == ITG_OK) status = itg_recovered_apply(s->codes[round], strategy, err);
-    if (status == ITG_OK)
-        status = itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &made, err);
-    if (status != ITG_OK ||
-        made.value[ITG_METRIC_DISTORTION] < nearest.value[ITG_METRIC_DISTORTION])
-        return status;
+    if (status == ITG_OK) status = measure(s, strategy, &made, err);
+    if (status != ITG_OK || made < nearest || nearest == INFINITY) return status;
     itg_recovered_destroy(s->codes[round]);
     s->codes[round] = NULL;
     s->no_codes = true;

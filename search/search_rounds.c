@@ -84,18 +84,31 @@ static void narrow(const itg_search_space *full, const int32_t *point, itg_dim *
     }
 }
 
+/* What a trial of a log is repeated by: its codes follow from the round's first point. */
+static itg_status check_first(const itg_searching *s, int32_t round, const int32_t *point,
+                              itg_error *err)
+{
+    const itg_trial *first = first_of(&s->result->run, round);
+    if (!first || memcmp(first->point, point, sizeof *point * (size_t)first->dim_count) == 0)
+        return ITG_OK;
+    return itg_fail(err, ITG_FAILURE, "searcher %s does not begin at the widest point",
+                    s->searcher->name);
+}
+
 static itg_status run_later_round(itg_searching *s, int32_t round, itg_objective *objective,
                                   double begun, itg_error *err)
 {
     const itg_search_space *full = &s->evaluator.points->space;
+    const int32_t *point = s->result->run.best.point;
     itg_dim *dims = malloc(((size_t)full->dim_count + 1) * sizeof *dims);
     const itg_search_space space = {full->dim_count, dims};
-    itg_status status = dims ? itg_search_make_codes(s, round, s->result->run.best.point, err)
+    itg_status status = dims ? itg_search_make_codes(s, round, point, err)
                              : itg_fail(err, ITG_NO_MEMORY, "no memory for the widths of a round");
     if (status == ITG_OK && s->codes[round]) {
-        narrow(full, s->result->run.best.point, dims);
+        narrow(full, point, dims);
         objective->space = &space;
         status = run_round(s, round, objective, begun, err);
+        if (status == ITG_OK) status = check_first(s, round, point, err);
     }
     free(dims);
     return status;

@@ -224,7 +224,8 @@ static void compare_recovered(const itg_hardware *hw, const itg_graph *g, itg_st
                               counts *c)
 {
     itg_preprocess p = itg_preprocess_default();
-    const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .data = data, .threads = 1};
+    const itg_recover_options options = {ITG_RECOVER_OPTIONS_VERSION, .mode = ITG_RECOVER_ROUND,
+                                         .data = data, .threads = 1};
     itg_annotated *a = NULL;
     itg_error err = {0};
     counts ignored = {0};

@@ -80,8 +80,12 @@ static found search(const subject *s, const itg_search_options *o)
 
 static itg_search_options options(const char *searcher)
 {
-    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .goal = goal_of((aim){.max_drop = 0.02}),
-                            .calibration_samples = 100, .search_samples = 200, .threads = 2};
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .recover = ITG_RECOVER_NONE,
+                            .goal = goal_of((aim){.max_drop = 0.02}),
+                            .calibration_samples = 100,
+                            .search_samples = 200,
+                            .threads = 2};
     snprintf(o.searcher, sizeof o.searcher, "%s", searcher);
     return o;
 }
