@@ -2,46 +2,10 @@
  * Ctrl-C ends it with what it has found. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/table.h"
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-/* ---- interruption ---- */
-
-/* What a signal handler may write to: whether, and when (in seconds), it was called. */
-static volatile sig_atomic_t interrupted, interrupted_at;
-
-static int seconds_now(void)
-{
-    struct timespec now = {0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int)(now.tv_sec & 0x3fffffff);
-}
-
-static void interrupt(int number)
-{
-    static const char text[] =
-        "\nintaglio: stopping; what was found is kept. Once more to stop at once\n";
-    (void)number;
-    interrupted_at = seconds_now();
-    interrupted = 1;
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return; /* nobody to tell */
-}
-
-/* The second signal finds the default action, and kills. */
-static void catch_signals(void)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = interrupt;
-    action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- hooks ---- */
 
@@ -71,7 +35,7 @@ static itg_status hook_trial(void *context, const itg_trial *trial, itg_error *e
 static bool hook_cancelled(void *context)
 {
     const itg_cli_search_work *w = context;
-    return interrupted != 0 || w->log_failure.code != ITG_OK;
+    return itg_cli_is_interrupted() || w->log_failure.code != ITG_OK;
 }
 
 /* The best on the hold-out is worth a moment, but not more. */
@@ -79,7 +43,7 @@ static bool hook_hurry(void *context)
 {
     enum { PATIENCE_S = 2 };
     (void)context;
-    return interrupted && seconds_now() - interrupted_at >= PATIENCE_S;
+    return itg_cli_interrupted_for() >= PATIENCE_S;
 }
 
 static void hook_note(void *context, const char *text)
@@ -148,7 +112,7 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
     itg_cli_note_hardware(w->hw, w->model,
                           w->args->given[ITG_CLI_OPT_HW] ? w->args->values[ITG_CLI_OPT_HW].text
                                                          : itg_hardware_name(w->hw));
-    catch_signals();
+    itg_cli_catch_interrupts();
     double start = itg_cli_now();
     itg_cli_progress_begin(&w->progress, w->args->given[ITG_CLI_OPT_QUIET], &w->options, start);
     itg_status status =
