@@ -221,7 +221,8 @@ static void print_bisection(const itg_explanation_info *info)
 static void print_costs(const itg_score *before, const itg_score *after)
 {
     static const itg_metric costs[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_PARAMETER_BYTES,
-                                       ITG_METRIC_BOPS, ITG_METRIC_CYCLES};
+                                       ITG_METRIC_BOPS, ITG_METRIC_CYCLES,
+                                       ITG_METRIC_PEAK_ACTIVATION_BYTES};
     bool differs = false;
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
         double change = after->value[costs[i]] - before->value[costs[i]];

@@ -16,7 +16,7 @@ static double loss_of(const itg_score *score)
     return score->value[ITG_METRIC_DISTORTION];
 }
 
-/* Whether the program of a strategy is proven never to overflow. */
+/* Whether the program is proven never to overflow. */
 static itg_status prove(changing *c, const itg_annotated *a, bool *out)
 {
     itg_program *program = NULL;
@@ -27,25 +27,6 @@ static itg_status prove(changing *c, const itg_annotated *a, bool *out)
     if (status == ITG_NO_MEMORY) return itg_fail(c->x->err, status, "%s", why.message);
     *out = status == ITG_OK;
     return ITG_OK;
-}
-
-/* What the hardware cannot run, or what might overflow where the strategy cannot, has no score:
- * *runs is false. */
-static itg_status score_strategy(changing *c, const itg_strategy *s, bool *runs, itg_score *out)
-{
-    explaining *x = c->x;
-    itg_annotated *a = NULL;
-    itg_error why = {0};
-    bool is_bounded = true;
-    itg_status status = itg_annotate(x->g, x->file->hardware, s, &a, &why);
-    *runs = status == ITG_OK;
-    if (status == ITG_NO_MEMORY) return itg_fail(x->err, status, "%s", why.message);
-    if (status != ITG_OK) return ITG_OK;
-    status = c->is_bounded ? prove(c, a, &is_bounded) : ITG_OK;
-    *runs = is_bounded;
-    if (status == ITG_OK && is_bounded) status = explain_measure(x, &x->all, a, true, out);
-    itg_annotated_destroy(a);
-    return status;
 }
 
 /* ---- one change ---- */
@@ -77,7 +58,8 @@ static itg_status take_group(const changing *c, int32_t group, const itg_strateg
 static bool is_free(const changing *c, const itg_score *score)
 {
     static const itg_metric costs[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_PARAMETER_BYTES,
-                                       ITG_METRIC_BOPS, ITG_METRIC_CYCLES};
+                                       ITG_METRIC_BOPS, ITG_METRIC_CYCLES,
+                                       ITG_METRIC_PEAK_ACTIVATION_BYTES};
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (score->value[costs[i]] > c->x->all.base.value[costs[i]]) return false;
     return true;
@@ -98,7 +80,8 @@ static bool is_better(const changing *c, const found_change *a, const found_chan
 static itg_status consider(changing *c, found_change *change)
 {
     bool runs = false;
-    itg_status status = score_strategy(c, change->strategy, &runs, &change->score);
+    itg_status status =
+        explain_measure_strategy(c->x, change->strategy, !c->is_bounded, &runs, &change->score);
     if (status == ITG_OK && runs) c->tried++;
     if (status == ITG_OK && runs && is_better(c, change, &c->best)) {
         found_change before = c->best;
@@ -147,7 +130,8 @@ static itg_status apply(changing *c, const found_change *change, itg_effect_repo
     itg_status status =
         itg_strategy_clone(e->changed ? e->changed : c->x->file->strategy, &next, c->x->err);
     if (status == ITG_OK) status = take_group(c, change->group, change->strategy, next, &differs);
-    if (status == ITG_OK && differs) status = score_strategy(c, next, &runs, &score);
+    if (status == ITG_OK && differs)
+        status = explain_measure_strategy(c->x, next, !c->is_bounded, &runs, &score);
     if (status == ITG_OK && runs && loss_of(&score) < loss_of(&e->info.changed)) {
         itg_strategy *before = e->changed;
         e->changed = next;

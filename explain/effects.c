@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_EFFECTS = 24 };
+enum { MOST_EFFECTS = 16 };
 
 /* What was seen at the edges, by site and by node. */
 typedef struct seen {

@@ -2,7 +2,7 @@
 #ifndef ITG_EXPLAIN_H
 #define ITG_EXPLAIN_H
 #include <intaglio/explain.h>
-#include "sim/evaluate.h"
+#include "search/evaluator.h"
 #include "sim/relax.h"
 #include "sim/strategy_file.h"
 
@@ -40,10 +40,11 @@ typedef struct explaining {
 itg_status explain_open_set(explaining *x, const itg_dataset *data, int64_t count,
                             explain_set *out);
 void explain_close_set(explain_set *set);
-/* Quality of an annotated graph; costs too where with_costs. A distortion that is no number is
- * infinite. */
-itg_status explain_measure(explaining *x, const explain_set *set, const itg_annotated *a,
-                           bool with_costs, itg_score *out);
+/* Quality on all samples, and costs, of another strategy's program; its distortion is infinite
+ * where it is no number. *runs false: the hardware cannot run it, or it might overflow and must
+ * not. */
+itg_status explain_measure_strategy(explaining *x, const itg_strategy *s, bool may_overflow,
+                                    bool *runs, itg_score *out);
 /* Quality without what x->relaxation takes away. */
 itg_status explain_measure_relaxed(explaining *x, const explain_set *set, itg_score *out);
 void explain_progress(const explaining *x, const char *what, int32_t done, int32_t planned);

@@ -45,7 +45,7 @@ typedef struct itg_effect_report {
 typedef struct itg_explanation_info {
     int64_t samples;
     bool complete;   /* false: it was stopped, and what follows is what was known by then */
-    itg_score score; /* of the strategy: quality, and costs but for RAM */
+    itg_score score; /* of the strategy: quality and costs */
     int32_t effects, measured; /* in all; those that all samples were used for */
     double sum;                /* of all shares; 1 - sum is due to several effects at once */
     /* Bisection: with the nodes up to `last_good` quantized, and no effect in the others, less than
@@ -56,7 +56,7 @@ typedef struct itg_explanation_info {
     int32_t probes;
     bool is_monotone;  /* the loss of the probes rose with the number of nodes */
     int32_t applied;   /* changes that is_applied says */
-    itg_score changed; /* with all of these: quality, and costs but for RAM */
+    itg_score changed; /* with all of these: quality and costs */
 } itg_explanation_info;
 
 typedef struct itg_explain_options {
@@ -65,7 +65,7 @@ typedef struct itg_explain_options {
     const itg_dataset *calibration; /* for other thresholds and codes; NULL: the data */
     int64_t first_samples;          /* that all effects are measured on where there are more than
                                        most_effects; 0: 32 */
-    int32_t most_effects;           /* measured on all samples then, the largest; 0: 24 */
+    int32_t most_effects;           /* measured on all samples then, the largest; 0: 16 */
     int32_t most_changes; /* effects that changes are looked for, from the largest on; 0: 6 */
     int threads;
     itg_stop stop; /* then the result is not complete */
