@@ -2,11 +2,10 @@
  * Ctrl-C ends it with what it has found. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
-#include "cli/signals.h"
+#include "cli/interrupt.h"
 #include "cli/table.h"
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- hooks ---- */
 
@@ -42,7 +41,7 @@ static itg_status hook_trial(void *context, const itg_trial *trial, itg_error *e
 static bool hook_cancelled(void *context)
 {
     const itg_cli_search_work *w = context;
-    return itg_cli_interrupted() || w->log_failure.code != ITG_OK;
+    return itg_cli_is_interrupted() || w->log_failure.code != ITG_OK;
 }
 
 /* The best on the hold-out is worth a moment, but not more. */
@@ -50,7 +49,7 @@ static bool hook_hurry(void *context)
 {
     enum { PATIENCE_S = 2 };
     (void)context;
-    return itg_cli_interrupted() && itg_cli_interrupted_for() >= PATIENCE_S;
+    return itg_cli_interrupted_for() >= PATIENCE_S;
 }
 
 static void hook_note(void *context, const char *text)
@@ -119,7 +118,7 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
     itg_cli_note_hardware(w->hw, w->model,
                           w->args->given[ITG_CLI_OPT_HW] ? w->args->values[ITG_CLI_OPT_HW].text
                                                          : itg_hardware_name(w->hw));
-    itg_cli_catch_signals("what was found is kept");
+    itg_cli_catch_interrupts();
     double start = itg_cli_now();
     itg_cli_progress_begin(&w->progress, w->args->given[ITG_CLI_OPT_QUIET], &w->options, start);
     itg_status status =

@@ -2,8 +2,8 @@
  * data set. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/interrupt.h"
 #include "cli/memory.h"
-#include "cli/signals.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -125,7 +125,7 @@ typedef struct pace {
 static bool is_enough(void *context)
 {
     pace *p = context;
-    p->ended = itg_cli_interrupted() || (p->end > 0 && itg_cli_now() >= p->end);
+    p->ended = itg_cli_is_interrupted() || (p->end > 0 && itg_cli_now() >= p->end);
     return p->ended;
 }
 
@@ -166,7 +166,7 @@ static itg_status recover(work *w, itg_error *err)
                                    .context = &p};
     itg_dataset *data = NULL;
     bool taken = false;
-    itg_cli_catch_signals("layers from here on keep the nearest codes");
+    itg_cli_catch_interrupts();
     options.most_samples = values[ITG_CLI_OPT_CALIB_LIMIT].integer;
     itg_status status = itg_data_open(values[ITG_CLI_OPT_CALIB].text,
                                       options.most_samples + COMPARED_SAMPLES, &data, err);

@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 # The folders' archives merged into one: its users need not know their order. Static, and shared, which exports what the public
 # headers declare and nothing else. (The target `intaglio` is the program.)
 set(objects "")
-foreach(folder base kernels graph onnx hardware sim realize recover verify search logs api)
+foreach(folder base kernels graph onnx hardware sim realize recover verify search explain logs api)
   list(APPEND objects $<TARGET_OBJECTS:itg_${folder}>)
 endforeach()
 add_library(itg_intaglio STATIC ${objects})

@@ -1,4 +1,4 @@
-/* Private to annotate*.c: the state of one itg_annotate call. */
+/* Private to annotate*.c and relax.c: the state of one itg_annotate call. */
 #ifndef ITG_ANNOTATE_H
 #define ITG_ANNOTATE_H
 #include "kernels/constants.h"

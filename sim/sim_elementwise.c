@@ -162,14 +162,24 @@ void sim_activation(itg_sim *s, itg_id n)
     sim_epilogue(s, n, 1, NULL);
 }
 
-/* f of every input code, as float32. */
-static float *function_table(const itg_node *node, const itg_quantizer *q)
+static float function_of(const itg_node *node, const itg_quantizer *q, int64_t code)
 {
-    float *table = malloc(sizeof *table * (size_t)(q->qmax - q->qmin + 1));
-    for (int64_t c = q->qmin; table && c <= q->qmax; c++)
-        table[c - q->qmin] = (float)itg_univariate(
-            node->op, &node->attrs, (double)itg_dequantize_f32(c, q->scale[0], q->zero_point));
-    return table;
+    return (float)itg_univariate(node->op, &node->attrs,
+                                 (double)itg_dequantize_f32(code, q->scale[0], q->zero_point));
+}
+
+/* f of every input element, as float32: through a table where that is shorter. */
+static float *function_values(const itg_node *node, const itg_quantizer *q, const double *x,
+                              int64_t n)
+{
+    bool has_table = q->qmax - q->qmin < n;
+    int64_t codes = has_table ? q->qmax - q->qmin + 1 : 0;
+    float *y = malloc(sizeof *y * (size_t)(n + codes + 1));
+    for (int64_t c = 0; y && c < codes; c++)
+        y[n + c] = function_of(node, q, q->qmin + c);
+    for (int64_t k = 0; y && k < n; k++)
+        y[k] = has_table ? y[n + (int64_t)x[k] - q->qmin] : function_of(node, q, (int64_t)x[k]);
+    return y;
 }
 
 itg_status sim_lut(itg_sim *s, itg_id n, itg_error *err)
@@ -179,24 +189,23 @@ itg_status sim_lut(itg_sim *s, itg_id n, itg_error *err)
     const double *x = sim_input_codes(s, n, 0);
     itg_id v = node->outputs[0];
     const itg_value_note *note = &s->a->values[v];
-    float *table = function_table(node, q);
-    if (!table) return itg_fail(err, ITG_NO_MEMORY, "no memory for a table of '%s'", node->name);
+    float *y = function_values(node, q, x, s->values[v].elements);
+    if (!y) return itg_fail(err, ITG_NO_MEMORY, "no memory for the values of '%s'", node->name);
     for (int32_t i = 0; i < note->encoding_count; i++) {
         const itg_encoding *encoding = &note->encodings[i];
         sim_buffer *b = &s->values[v].buffers[i];
         b->events = (itg_edge_events){.elements = s->values[v].elements};
         for (int64_t k = 0; k < s->values[v].elements; k++) {
-            float y = table[(int64_t)x[k] - q->qmin];
             if (encoding->is_float) {
-                b->real[k] = y;
+                b->real[k] = y[k];
                 continue;
             }
-            int64_t wide = itg_quantize_f32(y, encoding->q.scale[0], encoding->q.zero_point,
+            int64_t wide = itg_quantize_f32(y[k], encoding->q.scale[0], encoding->q.zero_point,
                                             INT32_MIN, INT32_MAX);
             b->events.saturated += wide < encoding->q.qmin || wide > encoding->q.qmax;
             b->codes[k] = (double)itg_clamp(wide, encoding->q.qmin, encoding->q.qmax);
         }
     }
-    free(table);
+    free(y);
     return ITG_OK;
 }

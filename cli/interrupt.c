@@ -1,13 +1,11 @@
-#include "cli/signals.h"
+#include "cli/interrupt.h"
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 /* What a signal handler may write to: whether, and when (in seconds), it was called. */
 static volatile sig_atomic_t interrupted, interrupted_at;
-static char text[128];
 
 static int seconds_now(void)
 {
@@ -18,17 +16,18 @@ static int seconds_now(void)
 
 static void interrupt(int number)
 {
+    static const char text[] =
+        "\nintaglio: stopping; what was found is kept. Once more to stop at once\n";
     (void)number;
     interrupted_at = seconds_now();
     interrupted = 1;
-    if (write(STDERR_FILENO, text, strlen(text)) < 0) return; /* nobody to tell */
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return; /* nobody to tell */
 }
 
 /* The second signal finds the default action, and kills. */
-void itg_cli_catch_signals(const char *what)
+void itg_cli_catch_interrupts(void)
 {
     struct sigaction action;
-    snprintf(text, sizeof text, "\nintaglio: stopping; %s. Once more to stop at once\n", what);
     memset(&action, 0, sizeof action);
     action.sa_handler = interrupt;
     action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
@@ -37,12 +36,12 @@ void itg_cli_catch_signals(const char *what)
     sigaction(SIGTERM, &action, NULL);
 }
 
-bool itg_cli_interrupted(void)
+bool itg_cli_is_interrupted(void)
 {
     return interrupted != 0;
 }
 
 int itg_cli_interrupted_for(void)
 {
-    return seconds_now() - interrupted_at;
+    return interrupted ? seconds_now() - interrupted_at : 0;
 }

@@ -1,0 +1,59 @@
+/* Private to explain/: the state of one itg_explain call. */
+#ifndef ITG_EXPLAIN_H
+#define ITG_EXPLAIN_H
+#include <intaglio/explain.h>
+#include "search/evaluator.h"
+#include "sim/relax.h"
+#include "sim/strategy_file.h"
+
+/* Samples, what the float network gives for them, and the score of the strategy there. */
+typedef struct explain_set {
+    itg_dataset *data, *labels; /* owned; labels NULL: none */
+    itg_reference reference;
+    itg_evaluation floats;
+    itg_score base;
+} explain_set;
+
+struct itg_explanation {
+    itg_arena *arena; /* texts */
+    itg_explanation_info info;
+    int32_t count;
+    itg_effect_report *effects;
+    itg_strategy *changed; /* NULL: no change */
+};
+
+typedef struct explaining {
+    const itg_graph *g;
+    const itg_strategy_file *file;
+    const itg_explain_options *o;
+    itg_annotated *a; /* of the strategy */
+    itg_sites sites;
+    itg_relaxation relaxation; /* nothing taken away, between two measurements */
+    double *reach;             /* [values] */
+    explain_set all, first;    /* first: empty where all serve both ends */
+    itg_explanation *e;
+    itg_error *err;
+} explaining;
+
+/* ---- measure.c ---- */
+/* The first `count` samples of data and labels. */
+itg_status explain_open_set(explaining *x, const itg_dataset *data, int64_t count,
+                            explain_set *out);
+void explain_close_set(explain_set *set);
+/* Quality on all samples, and costs, of another strategy's program; its distortion is infinite
+ * where it is no number. *runs false: the hardware cannot run it, or it might overflow and must
+ * not. */
+itg_status explain_measure_strategy(explaining *x, const itg_strategy *s, bool may_overflow,
+                                    bool *runs, itg_score *out);
+/* Quality without what x->relaxation takes away. */
+itg_status explain_measure_relaxed(explaining *x, const explain_set *set, itg_score *out);
+void explain_progress(const explaining *x, const char *what, int32_t done, int32_t planned);
+
+/* ---- the parts ---- */
+/* effects.c: finds, measures and ranks them. */
+itg_status explain_effects(explaining *x);
+/* bisect.c */
+itg_status explain_bisect(explaining *x);
+/* changes.c: looks for changes, and puts them together. */
+itg_status explain_changes(explaining *x);
+#endif
