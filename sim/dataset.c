@@ -136,11 +136,12 @@ itg_status itg_data_open(const char *text, int64_t limit, itg_dataset **out, itg
     return status;
 }
 
-static itg_status check_part(const itg_dataset *part, const itg_dataset *first, itg_error *err)
+static itg_status check_part(const itg_dataset *part, const char *input, const itg_dataset *first,
+                             itg_error *err)
 {
     if (part->next_input)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s: it has several arrays already", part->path);
-    return itg_check_sample_counts(part, first, err);
+    return itg_check_sample_counts(part, input, first, err);
 }
 
 itg_status itg_data_join(itg_dataset *const *parts, const char *const *inputs, int32_t count,
@@ -151,7 +152,7 @@ itg_status itg_data_join(itg_dataset *const *parts, const char *const *inputs, i
                         : names   ? ITG_OK
                                   : itg_fail(err, ITG_NO_MEMORY, "no memory for names");
     for (int32_t i = 0; i < count && status == ITG_OK; i++) {
-        status = check_part(parts[i], parts[0], err);
+        status = check_part(parts[i], inputs[i], parts[0], err);
         names[i] = itg_copy_text(inputs[i]);
         if (status == ITG_OK && !names[i])
             status = itg_fail(err, ITG_NO_MEMORY, "no memory for names");
@@ -279,12 +280,13 @@ bool itg_dataset_integer(const itg_dataset *data, int64_t i, int64_t *out)
     return (double)*out == real;
 }
 
-itg_status itg_check_sample_counts(const itg_dataset *part, const itg_dataset *first,
-                                   itg_error *err)
+itg_status itg_check_sample_counts(const itg_dataset *part, const char *input,
+                                   const itg_dataset *first, itg_error *err)
 {
     int64_t count = itg_data_samples(part), wanted = itg_data_samples(first);
     if (count == wanted) return ITG_OK;
-    return itg_fail(err, ITG_MISMATCH, "%s: %" PRId64 " sample%s; expected %" PRId64 ", as in %s",
+    return itg_fail(err, ITG_MISMATCH,
+                    "input '%s': %s: %" PRId64 " sample%s; expected %" PRId64 ", as in %s", input,
                     part->path, count, itg_plural(count), wanted, first->path);
 }
 

@@ -67,8 +67,8 @@ void itg_dataset_hash_begin(itg_sha256 *hash, itg_dtype dtype, const itg_shape *
 void itg_dataset_hash_add(itg_sha256 *hash, itg_dtype dtype, const void *data, int64_t elements);
 
 /* ITG_MISMATCH: two arrays of one set of data have different numbers of samples. */
-itg_status itg_check_sample_counts(const itg_dataset *part, const itg_dataset *first,
-                                   itg_error *err);
+itg_status itg_check_sample_counts(const itg_dataset *part, const char *input,
+                                   const itg_dataset *first, itg_error *err);
 
 /* sources.c: what the text names that says where data is (itg_data_open). */
 typedef struct itg_data_source {

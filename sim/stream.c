@@ -138,7 +138,7 @@ static itg_status check_counts(const itg_data_stream *first, itg_error *err)
     itg_status status = ITG_OK;
     for (const itg_data_stream *s = first; s && status == ITG_OK; s = s->next_input) {
         const itg_dataset part = itg_data_stream_about(s);
-        status = itg_check_sample_counts(&part, &wanted, err);
+        status = itg_check_sample_counts(&part, s->input, &wanted, err);
     }
     return status;
 }

@@ -3,9 +3,11 @@
  * printed, the file NAME.got in the tests' folder, which a failing test leaves, takes the place of
  * NAME.txt once it has been read. */
 #include "driver.h"
+#include "two_inputs.h"
 #include <unistd.h>
 
-static const char *const names[] = {"help", "network", "programs", "refusals", "runs", "search"};
+static const char *const names[] = {"help",     "inputs", "network", "programs",
+                                    "refusals", "runs",   "search"};
 enum { TRANSCRIPTS = sizeof names / sizeof *names };
 
 static char root[2048];
@@ -118,6 +120,7 @@ int main(void)
         if (!*expected[i]) return 1;
     }
     if (enter_folder("transcripts") != 0 || !link_runs()) return 1;
+    put_two_inputs();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     for (size_t i = 0; i < TRANSCRIPTS; i++)
         free(expected[i]);
