@@ -11,8 +11,14 @@
 static void empty_folder(const char *path)
 {
     DIR *listing = opendir(path);
-    for (struct dirent *e = listing ? readdir(listing) : NULL; e; e = readdir(listing))
-        unlinkat(dirfd(listing), e->d_name, 0);
+    for (struct dirent *e = listing ? readdir(listing) : NULL; e; e = readdir(listing)) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        if (unlinkat(dirfd(listing), e->d_name, 0) == 0) continue;
+        char name[4096];
+        snprintf(name, sizeof name, "%.3000s/%.255s", path, e->d_name);
+        empty_folder(name);
+        rmdir(name);
+    }
     if (listing) closedir(listing);
 }
 
