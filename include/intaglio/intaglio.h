@@ -4,7 +4,7 @@
  *   itg_model_open ─▶ itg_calibrate_model ─▶ itg_uniform_strategy ─┐
  *                  └─▶ itg_search ──────────────────────────────────┴─▶ strategy
  *   strategy ─▶ itg_annotate_strategy ─▶ itg_realize_program ─▶ itg_program_run, _save, itg_emit_c
- *           └─▶ itg_simulate, itg_inspect
+ *           └─▶ itg_simulate, itg_inspect, itg_explain (explain.h)
  *
  * Conventions. A function that can fail returns itg_status and fills the itg_error, which may be
  * NULL; *out is left as it was. The caller owns *out and frees it with the matching close or

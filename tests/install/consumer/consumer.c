@@ -1,5 +1,6 @@
 /* A user of the installed library, in C: model and data from memory, a metric
  * of its own, a search with progress, the program's outputs in a buffer. */
+#include <intaglio/explain.h>
 #include <intaglio/intaglio.h>
 #include <stdio.h>
 #include <stdlib.h>

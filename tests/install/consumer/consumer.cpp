@@ -1,5 +1,6 @@
 // A user of the installed shared library, in C++: model, data and labels from memory, a metric of
 // its own, a search with progress, the program's outputs in a buffer. What is owned closes itself.
+#include <intaglio/explain.h>
 #include <intaglio/intaglio.h>
 #include <cmath>
 #include <cstdio>
