@@ -85,7 +85,8 @@ DECLARES_ARRAY = re.compile(r"\s*(?:(?:static|const|unsigned|struct)\s+)*[A-Za-z
 def constants(line):
     for found in re.finditer(r"(?<![\w.])(\d+)([uUlL]*)(?![\w.])", line.code):
         value = int(found.group(1), 8) if re.fullmatch(r"0\d+", found.group(1)) else int(found.group(1))
-        extent = DECLARES_ARRAY.match(line.code) and line.code[found.start() - 1:found.start()] == "[" and line.code[found.end()] == "]"
+        grows = line.code[:found.start()].endswith(("[", " + ")) and line.code[found.end():].startswith("]")
+        extent = grows and DECLARES_ARRAY.match(line.code)
         for other in (value - 1,) if extent else (value + 1, value - 1):
             text = str(other) if other >= 0 else f"({other})"
             yield line.text[:found.start()] + text + found.group(2) + line.text[found.end():]
