@@ -95,6 +95,7 @@ static itg_search_options options_of(const searching *g, const way *w, int threa
         .goal = {.constraints = {{ITG_METRIC_ACCURACY, s->network->max_drop, true}},
                  .constraint_count = 1},
         .trials = trials,
+        .recover = ITG_RECOVER_NONE, /* its time is not a candidate's */
         .seed = 1,
         .threads = threads,
         .calibration_samples = s->calibration->shape.dims[0],
