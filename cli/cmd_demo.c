@@ -115,6 +115,7 @@ static void make_commands(itg_cli_demo_work *d)
     add_option(search, "--hw", "cortex-m");
     add_option(search, "--scale", "1/255");
     add_option(search, "--max-drop", "1%");
+    add_option(search, "--confidence", "99%");
     add_option(search, "--data", d->paths[ITG_CLI_DEMO_DATA]);
     add_option(search, "--labels", d->paths[ITG_CLI_DEMO_LABELS]);
     add_option(search, "--holdout", d->paths[ITG_CLI_DEMO_HOLDOUT]);

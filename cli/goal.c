@@ -31,6 +31,13 @@ bool itg_cli_knows_quality(const itg_goal *goal, const itg_score *score)
     return itg_score_knows(score, itg_goal_quality_metric(goal));
 }
 
+/* What was counted, where a bound of it is the quality. */
+static itg_metric counted(itg_metric quality, const itg_score *score)
+{
+    bool bounded = quality == ITG_METRIC_ACCURACY && itg_score_knows(score, ITG_METRIC_TOP1);
+    return bounded ? ITG_METRIC_TOP1 : quality;
+}
+
 const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, char *out,
                                  size_t size)
 {
@@ -43,8 +50,8 @@ const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, c
         snprintf(out, size, quality >= ITG_MOST_SQNR_DB ? "exact" : "%.2f dB", quality);
     else
         snprintf(out, size, "%s",
-                 itg_cli_unit_text(itg_goal_about(goal, metric).unit, itg_score_get(score, metric),
-                                   text));
+                 itg_cli_unit_text(itg_goal_about(goal, metric).unit,
+                                   itg_score_get(score, counted(metric, score)), text));
     return out;
 }
 

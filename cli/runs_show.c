@@ -70,21 +70,15 @@ static bool floats_of(const shown *s, itg_score *out)
 static bool find_steps(shown *s)
 {
     const itg_trial *best = NULL;
-    double most_distortion = INFINITY; /* of later rounds */
     itg_score floats;
     s->steps = malloc(sizeof *s->steps * ((size_t)s->count + 2));
     if (!s->steps) return false;
     s->floor_known = floats_of(s, &floats);
-    if (s->floor_known && s->count > 0 && s->trials[s->count - 1].round > 0 &&
-        itg_search_most_distortion(&s->kept, &floats, s->trials, s->count, &most_distortion,
-                                   NULL) != ITG_OK)
-        return false;
     for (int64_t i = 0; i < s->count; i++) {
         const itg_trial *t = &s->trials[i];
         s->feasible += t->feasible;
         s->seconds += t->seconds;
         if (t->score.stopped_at > 0) continue; /* it was no better */
-        if (t->round > 0 && t->score.value[ITG_METRIC_DISTORTION] > most_distortion) continue;
         if (!s->floor_known || !t->feasible || !itg_goal_is_met(&s->kept, &floats, &t->score))
             continue;
         if (best && !is_better(&s->kept, &t->score, &best->score)) continue;

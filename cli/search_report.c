@@ -235,6 +235,23 @@ static void print_quality(const itg_cli_search_work *w, const itg_score *s)
                            100 * d.drop, 100 * d.lo, 100 * d.hi);
 }
 
+/* What its trial promised. */
+static void print_expected(const itg_cli_search_work *w, const itg_trial *best)
+{
+    const double *search = best->score.value;
+    const double top1 = itg_search_float(w->result, false)->value[ITG_METRIC_TOP1];
+    char bound[64] = "";
+    if (!itg_score_knows(&best->score, ITG_METRIC_EXPECTED_TOP1)) return;
+    if (itg_score_knows(&best->score, ITG_METRIC_TOP1_BOUND))
+        snprintf(bound, sizeof bound, ", at most %.2f with %.4g %% confidence",
+                 100 * (top1 - search[ITG_METRIC_TOP1_BOUND]), 100 * w->options.confidence);
+    else if (itg_goal_drop(&w->options.goal) >= 0)
+        snprintf(bound, sizeof bound, "; %lld search samples are too few for a bound",
+                 (long long)best->score.samples);
+    itg_cli_print_line("expected", "a drop of %.2f points%s",
+                       100 * (top1 - search[ITG_METRIC_EXPECTED_TOP1]), bound);
+}
+
 static void print_best(const itg_cli_search_work *w, const itg_trial *best)
 {
     const itg_score holdout = best_holdout(w->result), *s = &holdout;
@@ -245,6 +262,7 @@ static void print_best(const itg_cli_search_work *w, const itg_trial *best)
         print_quality(w, s);
     else
         itg_cli_print_line("hold-out", "not tried: the search was interrupted");
+    print_expected(w, best);
     print_saved(w, s);
     if (s->samples > 0)
         itg_cli_print_line("its digest", "%s on the hold-out", itg_sha256_hex(s->digest, digest));

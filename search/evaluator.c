@@ -39,6 +39,10 @@ static void set_least(const itg_scoring *scoring, const itg_score *costs, double
         o->most_distortion = most;
         return;
     }
+    if (quality == ITG_METRIC_ACCURACY && scoring->set->expected.samples > 0) {
+        o->least_expected = floor;
+        return;
+    }
     if (quality == ITG_METRIC_ACCURACY)
         quality = scoring->set->has_classes ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT;
     if (itg_hit_of[quality])
@@ -57,6 +61,7 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
                                     .user_lock = evaluator->user_lock,
                                     .float_classes = set->classes,
                                     .reference = &set->outputs,
+                                    .expected = &set->expected,
                                     .order = set->order,
                                     .threads = scoring->threads,
                                     .stop = evaluator->stop};

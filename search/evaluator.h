@@ -49,12 +49,13 @@ void itg_evaluator_deinit(itg_evaluator *evaluator);
 /* The samples that a score is taken on, and what belongs to them. */
 typedef struct itg_sample_set {
     itg_dataset *data;
-    uint64_t source;       /* a number of its own among the evaluator's sample sets */
-    itg_dataset *labels;   /* NULL: none */
-    bool has_classes;      /* the labels are classes */
-    int64_t *classes;      /* the float network's, for agreement; may be NULL */
-    int64_t *order;        /* in which they run, all that decides early first; NULL: as they are */
-    itg_reference outputs; /* the float network's, for distortion; may be empty */
+    uint64_t source;     /* a number of its own among the evaluator's sample sets */
+    itg_dataset *labels; /* NULL: none */
+    bool has_classes;    /* the labels are classes */
+    int64_t *classes;    /* the float network's, for agreement; may be NULL */
+    int64_t *order;      /* in which they run, all that decides early first; NULL: as they are */
+    itg_expectation expected; /* of top-1; may be empty */
+    itg_reference outputs;    /* the float network's, for distortion; may be empty */
 } itg_sample_set;
 
 /* How a score is taken. */

@@ -20,12 +20,12 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
 {
     itg_status status = itg_goal_check(goal, err);
     if (status != ITG_OK) return status;
-    *out = (itg_objective){.goal = *goal, .most_distortion = INFINITY, .space = space};
+    *out = (itg_objective){.goal = *goal, .space = space};
     out->quality_floor = floor_of(goal, floats);
     return ITG_OK;
 }
 
-static double violation_of(const itg_goal *goal, const itg_score *score)
+double itg_goal_violation(const itg_goal *goal, const itg_score *score)
 {
     double sum = 0;
     for (int k = 0; k < ITG_METRIC_COUNT; k++) { /* the order of sums is that of the metrics */
@@ -35,18 +35,10 @@ static double violation_of(const itg_goal *goal, const itg_score *score)
     return sum;
 }
 
-double itg_objective_violation(const itg_objective *objective, const itg_score *score)
-{
-    double sum = violation_of(&objective->goal, score), most = objective->most_distortion;
-    if (!itg_score_knows(score, ITG_METRIC_DISTORTION)) return sum;
-    double distortion = score->value[ITG_METRIC_DISTORTION];
-    return distortion > most ? sum + distortion / most - 1 : sum;
-}
-
 bool itg_goal_is_met(const itg_goal *goal, const itg_score *floats, const itg_score *score)
 {
     return itg_goal_quality(goal, score) >= floor_of(goal, floats) &&
-           violation_of(goal, score) <= 0;
+           itg_goal_violation(goal, score) <= 0;
 }
 
 double itg_objective_cost(const itg_objective *objective, const itg_score *score)
@@ -90,7 +82,7 @@ itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_tria
                            .cost = itg_objective_cost(objective, score),
                            .violation = itg_goal_maximizes_quality(&objective->goal)
                                             ? 0
-                                            : itg_objective_violation(objective, score),
+                                            : itg_goal_violation(&objective->goal, score),
                            .distortion = score->stopped_at > 0 ||
                                                  !itg_score_knows(score, ITG_METRIC_DISTORTION)
                                              ? -1
@@ -103,7 +95,7 @@ bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial)
 {
     return trial->index >= 0 && trial->feasible &&
            itg_goal_quality(&objective->goal, &trial->score) >= objective->quality_floor &&
-           itg_objective_violation(objective, &trial->score) <= 0;
+           itg_goal_violation(&objective->goal, &trial->score) <= 0;
 }
 
 /* ---- the order ---- */
@@ -152,8 +144,8 @@ bool itg_objective_better(const itg_objective *objective, const itg_trial *a, co
     bool meets = itg_objective_meets(objective, a);
     if (meets != itg_objective_meets(objective, b)) return meets;
     if (!meets) {
-        int violation = smaller(itg_objective_violation(objective, &a->score),
-                                itg_objective_violation(objective, &b->score));
+        int violation = smaller(itg_goal_violation(&objective->goal, &a->score),
+                                itg_goal_violation(&objective->goal, &b->score));
         if (violation) return violation < 0;
         int quality = smaller(itg_goal_quality(&objective->goal, &b->score),
                               itg_goal_quality(&objective->goal, &a->score));
@@ -170,9 +162,9 @@ static double floor_of_best(const itg_objective *objective, const itg_trial *bes
 {
     if (best->index < 0 || !best->feasible) return -INFINITY;
     double quality = itg_goal_quality(&objective->goal, &best->score);
-    double violation = itg_objective_violation(objective, costs);
+    double violation = itg_goal_violation(&objective->goal, costs);
     if (!itg_objective_meets(objective, best)) {
-        int worse = smaller(violation, itg_objective_violation(objective, &best->score));
+        int worse = smaller(violation, itg_goal_violation(&objective->goal, &best->score));
         return worse > 0 ? INFINITY : worse < 0 ? -INFINITY : quality;
     }
     if (violation > 0) return INFINITY;
@@ -187,7 +179,7 @@ static double floor_of_front(const itg_race *race, const itg_score *costs)
 {
     const itg_objective *o = race->objective;
     double values[ITG_MOST_OBJECTIVES];
-    if (!race->front || itg_objective_violation(o, costs) > 0) return INFINITY;
+    if (!race->front || itg_goal_violation(&o->goal, costs) > 0) return INFINITY;
     int32_t count = itg_objective_values(o, costs, values);
     for (int32_t i = 0; i < count; i++)
         if (o->goal.objectives[i] == itg_goal_quality_metric(&o->goal))
@@ -201,7 +193,7 @@ double itg_race_floor(const itg_race *race, const itg_score *costs)
     double floor = floor_of_best(o, race->best, costs);
     /* What is worse than the best may still meet the goal: no trial leaves that open. */
     if (o->quality_floor > -INFINITY && floor > o->quality_floor &&
-        itg_objective_violation(o, costs) <= 0)
+        itg_goal_violation(&o->goal, costs) <= 0)
         floor = o->quality_floor;
     floor = fmin(floor, floor_of_front(race, costs));
     return race->floor < floor ? race->floor : floor;

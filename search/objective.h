@@ -9,7 +9,6 @@
 typedef struct itg_objective {
     itg_goal goal;
     double quality_floor;          /* -INFINITY: none */
-    double most_distortion;        /* a limit of the search's own; INFINITY: none */
     const itg_search_space *space; /* which dimensions of a point are widths */
 } itg_objective;
 
@@ -25,7 +24,7 @@ itg_status itg_objective_make(const itg_goal *goal, const itg_score *floats,
                               const itg_search_space *space, itg_objective *out, itg_error *err);
 
 /* Sum over the limits of the share by which each is exceeded; what is not known exceeds none. */
-double itg_objective_violation(const itg_objective *objective, const itg_score *score);
+double itg_goal_violation(const itg_goal *goal, const itg_score *score);
 /* The cost that searchers are told: the one that is minimized, or the largest share of a limit. */
 double itg_objective_cost(const itg_objective *objective, const itg_score *score);
 /* The goal's objectives as numbers of which less is better, out[ITG_MOST_OBJECTIVES]; returns how

@@ -1,6 +1,7 @@
-/* The order in which trials run their samples: first those that the float network gets wrong, then
- * the closer its two highest outputs are, the earlier. A trial errs there first, so that one whose
- * quality is too low is known to be after a third of the samples rather than after nearly all. */
+/* The order in which trials run their samples: the closer the float network's two highest outputs
+ * are, the earlier; where correct classes are counted, first of all those that it gets wrong. A
+ * trial errs there first, so that one whose quality is too low is known to be after a third of the
+ * samples rather than after nearly all. */
 #include <stdlib.h>
 #include "search/search.h"
 
@@ -48,7 +49,8 @@ itg_status itg_search_order_samples(const itg_model *model, itg_sample_set *set,
     }
     for (int64_t i = 0; i < r->samples; i++) {
         int64_t label = set->classes[i];
-        if (set->has_classes) (void)itg_dataset_integer(set->labels, i, &label);
+        if (set->has_classes && set->expected.samples == 0)
+            (void)itg_dataset_integer(set->labels, i, &label);
         places[i] =
             (place){i, set->classes[i] == label, margin_of(r->values + i * r->elements, count)};
     }

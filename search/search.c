@@ -12,6 +12,9 @@ static itg_status check_options(const itg_search_options *o, itg_error *err)
         return itg_fail(err, ITG_BAD_ARGUMENT, "trials, patience and samples are at least 0");
     if (!(o->seconds >= 0) || !(o->tolerance >= 0) || isinf(o->tolerance))
         return itg_fail(err, ITG_BAD_ARGUMENT, "seconds and tolerance are at least 0");
+    if (o->confidence != 0 && !(o->confidence >= 0.5 && o->confidence <= 0.9999))
+        return itg_fail(err, ITG_BAD_ARGUMENT, "the confidence is %g, expected 0.5 to 0.9999",
+                        o->confidence);
     if (o->replay_count < 0 || (o->replay_count > 0 && !o->replay))
         return itg_fail(err, ITG_BAD_ARGUMENT, "trials to replay are missing");
     if (!itg_float_kernels_built(o->float_kernels))

@@ -53,6 +53,11 @@ void itg_search_drop_samples(itg_searching *s);
 /* sample_order.c: fills set->order, where the float network's outputs are known. */
 itg_status itg_search_order_samples(const itg_model *model, itg_sample_set *set, itg_error *err);
 
+static inline double itg_search_confidence(const itg_search_options *o)
+{
+    return o->confidence > 0 ? o->confidence : 0.95;
+}
+
 /* search_baselines.c: each fills its pair of s->result */
 itg_status itg_search_score_float(itg_searching *s, itg_error *err);
 itg_status itg_search_score_uniform8(itg_searching *s, itg_error *err);

@@ -1,5 +1,6 @@
 /* What a result is compared with: the float network, 8 bits everywhere, HAGO's pass. */
 #include "search/search.h"
+#include <math.h>
 #include <stdlib.h>
 
 static itg_status score_float(itg_searching *s, int set, itg_error *err)
@@ -38,9 +39,55 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     return ITG_OK;
 }
 
+static void note_few_samples(const itg_searching *s, double drop)
+{
+    const itg_search_hooks *h = s->hooks;
+    const itg_expectation *e = &s->sets[0].expected;
+    char text[256];
+    if (!h || !h->note) return;
+    snprintf(
+        text, sizeof text,
+        "%lld search samples are too few to say that top-1 drops by at most %.4g points (%.4g %% "
+        "confidence takes %.0f): trials are judged by what is to be expected",
+        (long long)e->samples, 100 * drop, 100 * itg_search_confidence(s->options),
+        ceil((double)e->samples * (e->top1 - itg_expected_bound(e, 0, 0)) / drop));
+    h->note(h->context, text);
+}
+
+/* A floor is held with confidence where the samples can say so. */
+static void bound(itg_searching *s)
+{
+    itg_expectation *e = &s->sets[0].expected;
+    const double drop = itg_goal_drop(&s->options->goal);
+    if (drop < 0) return;
+    e->bounded = itg_expectation_supports(e, drop);
+    if (!e->bounded && drop > 0) note_few_samples(s, drop);
+}
+
+/* What top-1 is to be expected on the search samples. On the hold-out it is counted. */
+static itg_status expect(itg_searching *s, itg_error *err)
+{
+    itg_sample_set *set = &s->sets[0];
+    double *floats = s->result->floats.at[0].value;
+    int64_t *labels = NULL, count = 0;
+    if (itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_ACCURACY || !set->has_classes)
+        return ITG_OK;
+    itg_status status = itg_dataset_labels(set->labels, &labels, &count, err);
+    if (status == ITG_OK)
+        status = itg_expectation_make(&set->outputs, labels, itg_search_confidence(s->options),
+                                      &set->expected, err);
+    free(labels);
+    if (status != ITG_OK || set->expected.samples == 0) return status;
+    bound(s);
+    floats[ITG_METRIC_EXPECTED_TOP1] = floats[ITG_METRIC_TOP1];
+    if (set->expected.bounded) floats[ITG_METRIC_TOP1_BOUND] = floats[ITG_METRIC_TOP1];
+    return ITG_OK;
+}
+
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
     itg_status status = score_float(s, 0, err);
+    if (status == ITG_OK) status = expect(s, err);
     if (status == ITG_OK && itg_goal_counts_classes(&s->options->goal))
         status = itg_search_order_samples(s->model, &s->sets[0], err);
     if (status == ITG_OK) status = score_float(s, 1, err);

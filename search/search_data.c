@@ -36,6 +36,7 @@ void itg_search_drop_samples(itg_searching *s)
         itg_data_close(s->sets[i].labels);
         free(s->sets[i].classes);
         free(s->sets[i].order);
+        itg_expectation_deinit(&s->sets[i].expected);
         itg_reference_deinit(&s->sets[i].outputs);
     }
     itg_data_close(s->calibration);

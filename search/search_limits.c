@@ -43,6 +43,9 @@ static void add_quality(explanation *x, const itg_score *score, int part, bool m
         itg_strbuf_format(&x->text, "%s a %s of %.6g", many ? "have" : "has",
                           itg_goal_about(goal, itg_goal_quality_metric(goal)).words,
                           itg_score_get(score, itg_goal_quality_metric(goal)));
+    else if (itg_score_knows(score, ITG_METRIC_TOP1_BOUND))
+        itg_strbuf_format(&x->text, "may lose up to %.2f points of top-1 (%.4g %% confidence)",
+                          100 * lost, 100 * itg_search_confidence(x->s->options));
     else
         itg_strbuf_format(&x->text, "%s %.2f points of %s", many ? "lose" : "loses", 100 * lost,
                           floats->value[ITG_METRIC_TOP1] >= 0 && score->value[ITG_METRIC_TOP1] >= 0

@@ -3,15 +3,9 @@
  * made for the widths of the best trial, and the searcher begins again there, among no wider
  * widths: first the best trial's point with its own codes, then what these leave room for.
  *
- * A search that ends just above a floor of top-1 was lucky there, and one that goes on near the
- * floor is lucky again and again. So a later round, where classes are counted, does not go beyond
- * the distortion up to which the first round's trials reach the floor on average, with a margin.
- *
  * There is one round without reconstruction, with several objectives, and where a quality is
  * maximized: no narrower widths are wanted then. */
-#include "search/history.h"
 #include "search/search.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,31 +108,6 @@ static itg_status run_later_round(itg_searching *s, int32_t round, itg_objective
     return status;
 }
 
-/* As greedy's, of all searchers' trials. */
-#define MARGIN 1.0
-
-itg_status itg_search_most_distortion(const itg_goal *goal, const itg_score *floats,
-                                      const itg_trial *trials, int64_t count, double *out,
-                                      itg_error *err)
-{
-    const itg_search_space none = {0};
-    itg_objective objective;
-    double unexplained = 0;
-    *out = INFINITY;
-    if (count == 0 || !itg_goal_counts_classes(goal)) return ITG_OK;
-    itg_history history = itg_history_of(trials[0].dim_count);
-    itg_status status = itg_objective_make(goal, floats, &none, &objective, err);
-    for (int64_t i = 0; i < count && trials[i].round == 0 && status == ITG_OK; i++) {
-        itg_outcome outcome = itg_objective_outcome(&objective, &trials[i]);
-        status = itg_history_add(&history, trials[i].point, &outcome);
-    }
-    if (status == ITG_OK)
-        status = itg_history_distortion_cap(&history, objective.quality_floor, -INFINITY, MARGIN,
-                                            out, &unexplained);
-    itg_point_map_deinit(&history);
-    return status == ITG_NO_MEMORY ? itg_fail(err, status, "no memory for the trials") : status;
-}
-
 itg_status itg_search_run_rounds(itg_searching *s, double begun, itg_error *err)
 {
     const itg_engine_options log = {.replay = s->options->replay,
@@ -146,9 +115,6 @@ itg_status itg_search_run_rounds(itg_searching *s, double begun, itg_error *err)
     itg_engine_result *r = &s->result->run;
     itg_objective objective = s->objective;
     itg_status status = run_round(s, 0, &objective, begun, err);
-    if (status == ITG_OK)
-        status = itg_search_most_distortion(&objective.goal, &s->result->floats.at[0], r->trials,
-                                            r->trial_count, &objective.most_distortion, err);
     for (int32_t round = 1;
          status == ITG_OK && round < ITG_SEARCH_ROUNDS && another_helps(s, round); round++) {
         status = run_later_round(s, round, &objective, begun, err);

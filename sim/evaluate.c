@@ -321,6 +321,20 @@ static void add_hits(const evaluation_state *s, int64_t sample, int64_t class_id
     }
 }
 
+/* An output whose classes are others than what is expected of: nothing is. */
+static void add_loss(int64_t sample, int64_t class_id, itg_evaluation *out)
+{
+    const itg_expectation *e = out->expected;
+    if (!e) return;
+    if (class_id < 0 || class_id >= e->classes) {
+        out->expected = NULL;
+        return;
+    }
+    uint64_t loss = e->loss[sample * e->classes + class_id];
+    out->lost += loss;
+    out->lost_squares += loss * loss;
+}
+
 static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out, itg_error *err)
 {
     const itg_evaluate_options *o = s->options;
@@ -336,6 +350,7 @@ static itg_status account(evaluation_state *s, int64_t item, itg_evaluation *out
     if (o->keep && o->keep->elements > 0)
         itg_reference_add(o->keep, s->first + item, s->outputs, s->quantizers);
     add_hits(s, sample, class_id, out);
+    add_loss(sample, class_id, out);
     return o->sink ? o->sink(o->sink_context, sample, s->outputs, s->backend->output_count, err)
                    : ITG_OK;
 }
@@ -347,6 +362,8 @@ static bool is_decided(const evaluation_state *s, const itg_evaluation *out, int
     int64_t left = out->samples - seen;
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         if (out->hits[m] >= 0 && out->hits[m] + left < o->least_hits[m]) return true;
+    if (out->expected && itg_expected_top1(out->expected, out->lost) < o->least_expected)
+        return true;
     return o->most_distortion && s->distance &&
            itg_distortion_of(o->reference, s->sums) > *o->most_distortion;
 }
@@ -434,6 +451,8 @@ itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *
     s.share = backend->block > 1 ? backend->block : BLOCK_PER_WORKER;
     itg_evaluation made = {
         .samples = options->data->shape.dims[0], .distortion = (double)NAN, .user = options->user};
+    if (options->expected && options->expected->samples == made.samples && made.samples > 0)
+        made.expected = options->expected;
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
         made.errors[m] = (double)NAN;
     for (int i = 0; i < ITG_USER_METRICS; i++)

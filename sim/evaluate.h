@@ -3,23 +3,26 @@
  * parallel; results do not depend on the thread count. */
 #ifndef ITG_EVALUATE_H
 #define ITG_EVALUATE_H
-#include "sim/distance.h"
+#include "sim/expected.h"
 #include "sim/hits.h"
 #include "sim/user_metrics.h"
 
 typedef struct itg_evaluate_options {
     const itg_dataset *data;
     const itg_preprocess *preprocess;
-    const itg_dataset *labels;      /* of the samples of data (intaglio.h), or NULL */
-    const itg_user_metric *user;    /* [ITG_USER_METRICS], or NULL */
-    pthread_mutex_t *user_lock;     /* of calls to them, where several evaluations run; or NULL */
-    const int64_t *float_classes;   /* [samples of data], or NULL: for agreement */
-    const itg_reference *reference; /* of the same samples, or NULL: for distortion */
-    itg_reference *keep;            /* filled, or NULL; only without the two limits below */
-    /* The fewest samples that count for a metric (0: any) and the most distortion (NULL: any) with
-     * which the result still matters. It ends after the first sample, in order, from which one of
-     * them cannot be reached any more. most_distortion: only without `order`. */
+    const itg_dataset *labels;       /* of the samples of data (intaglio.h), or NULL */
+    const itg_user_metric *user;     /* [ITG_USER_METRICS], or NULL */
+    pthread_mutex_t *user_lock;      /* of calls to them, where several evaluations run; or NULL */
+    const int64_t *float_classes;    /* [samples of data], or NULL: for agreement */
+    const itg_reference *reference;  /* of the same samples, or NULL: for distortion */
+    const itg_expectation *expected; /* of the same samples, or NULL: for the expected top-1 */
+    itg_reference *keep;             /* filled, or NULL; only without the two limits below */
+    /* The fewest samples that count for a metric (0: any), the least expected top-1 (0: any) and
+     * the most distortion (NULL: any) with which the result still matters. It ends after the first
+     * sample, in order, from which one of them cannot be reached any more. most_distortion: only
+     * without `order`. */
     int64_t least_hits[ITG_METRIC_COUNT];
+    double least_expected;
     const double *most_distortion;
     /* [samples]: the order in which they run, each once, so that what decides early comes first;
      * NULL: as they are. Changes nothing but stopped_at. Needs memory for all outputs, and neither
@@ -35,12 +38,14 @@ typedef struct itg_evaluate_options {
 
 typedef struct itg_evaluation {
     int64_t samples;
-    int64_t hits[ITG_METRIC_COUNT]; /* samples that count (hits.h); -1: not known */
-    int64_t stopped_at;             /* 0: it saw all samples. Else so many, on any number of threads
-                                       and in blocks of any size; hits are the most that was
-                                       possible, distortion is the least (NaN without
-                                       most_distortion), digest 0, what was not seen has class -1 */
-    double distortion;              /* as in itg_score; NaN without reference */
+    int64_t hits[ITG_METRIC_COUNT];  /* samples that count (hits.h); -1: not known */
+    const itg_expectation *expected; /* as in the options; NULL: not known */
+    uint64_t lost, lost_squares;     /* sums of the losses of it, and of their squares */
+    int64_t stopped_at; /* 0: it saw all samples. Else so many, on any number of threads
+                           and in blocks of any size; hits are the most that was
+                           possible, distortion is the least (NaN without
+                           most_distortion), digest 0, what was not seen has class -1 */
+    double distortion;  /* as in itg_score; NaN without reference */
     double errors[ITG_METRIC_COUNT];     /* means (errors.h); NaN: not known */
     const itg_user_metric *user;         /* as in the options */
     double user_value[ITG_USER_METRICS]; /* NaN: not known */

@@ -11,13 +11,20 @@ static double sqnr_db(double distortion)
     return distortion > 0 ? -10 / 3.321928094887362 * itg_log2(distortion) : (double)INFINITY;
 }
 
+static double accuracy_of(const itg_score *score)
+{
+    static const itg_metric best_known[] = {ITG_METRIC_TOP1_BOUND, ITG_METRIC_EXPECTED_TOP1,
+                                            ITG_METRIC_TOP1};
+    for (size_t i = 0; i < sizeof best_known / sizeof *best_known; i++)
+        if (!isnan(score->value[best_known[i]])) return score->value[best_known[i]];
+    return score->value[ITG_METRIC_AGREEMENT];
+}
+
 double itg_score_get(const itg_score *score, itg_metric metric)
 {
     if ((int)metric >= 0 && metric < ITG_METRIC_COUNT) return score->value[metric];
     if (metric == ITG_METRIC_SQNR) return sqnr_db(score->value[ITG_METRIC_DISTORTION]);
-    if (metric != ITG_METRIC_ACCURACY) return (double)NAN;
-    return score
-        ->value[itg_score_knows(score, ITG_METRIC_TOP1) ? ITG_METRIC_TOP1 : ITG_METRIC_AGREEMENT];
+    return metric == ITG_METRIC_ACCURACY ? accuracy_of(score) : (double)NAN;
 }
 
 bool itg_score_knows(const itg_score *score, itg_metric metric)
@@ -76,6 +83,13 @@ void itg_score_quality(const itg_evaluation *e, itg_score *out)
             out->value[m] = e->hits[m] < 0 || e->samples == 0
                                 ? (double)NAN
                                 : (double)e->hits[m] / (double)e->samples;
+    }
+    if (e->expected) {
+        out->value[ITG_METRIC_EXPECTED_TOP1] = itg_expected_top1(e->expected, e->lost);
+        if (e->expected->bounded)
+            out->value[ITG_METRIC_TOP1_BOUND] =
+                e->stopped_at > 0 ? out->value[ITG_METRIC_EXPECTED_TOP1]
+                                  : itg_expected_bound(e->expected, e->lost, e->lost_squares);
     }
     memcpy(out->digest, e->digest, sizeof out->digest);
 }

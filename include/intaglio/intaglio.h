@@ -696,7 +696,10 @@ typedef struct itg_search_options {
     /* Threshold methods to choose among, per choice group. Count 0 or 1: nothing to choose. */
     itg_threshold_methods weight_methods, activation_methods;
     int64_t calibration_samples,
-        search_samples;              /* 0: defaults (512 and 1024), less where the data has fewer */
+        search_samples; /* 0: defaults (512 and 1024), less where the data has fewer */
+    /* With which quality is at least what trials are judged by, where top-1 can be expected of the
+     * search samples (docs/decisions.md): 0.5 to 0.9999; 0: 0.95. */
+    double confidence;
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
     bool hago_baseline;       /* also run the searcher hago-greedy for the same goal, to compare */
     itg_recover_mode recover; /* of the codes of weights */
@@ -797,12 +800,6 @@ void itg_search_result_destroy(itg_search_result *result);
  * ["mse", "kl"]}. */
 itg_status itg_search_space_text(const itg_model *model, const itg_hardware *hw,
                                  const itg_search_options *options, char **out, itg_error *err);
-/* The distortion that later rounds of a search keep to, by the trials of its first round: where
- * quality may be expected to reach the goal's floor with a margin (docs/recover.md). floats: the
- * float network's score on the search samples. INFINITY: no limit. */
-itg_status itg_search_most_distortion(const itg_goal *goal, const itg_score *floats,
-                                      const itg_trial *trials, int64_t count, double *out,
-                                      itg_error *err);
 int64_t itg_search_trial_count(const itg_search_result *result);
 /* Trials with the point of an earlier one; and of the others, those that were stopped early. */
 int64_t itg_search_duplicate_count(const itg_search_result *result);

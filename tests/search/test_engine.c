@@ -124,7 +124,8 @@ typedef struct setup {
 
 static itg_dim dims[DIMS];
 static itg_search_space space = {DIMS, dims};
-static const itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
+static const itg_score floats = {
+    .value = {[ITG_METRIC_TOP1] = 1, [ITG_METRIC_EXPECTED_TOP1] = 1, [ITG_METRIC_TOP1_BOUND] = 1}};
 
 static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, itg_error *err)
 {

@@ -53,7 +53,8 @@ static void reader_deinit(void *state)
     (void)state;
 }
 
-static const itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
+static const itg_score floats = {
+    .value = {[ITG_METRIC_TOP1] = 1, [ITG_METRIC_EXPECTED_TOP1] = 1, [ITG_METRIC_TOP1_BOUND] = 1}};
 
 static const itg_searcher_def searcher = {.name = "reader",
                                           .help = "",

@@ -139,7 +139,7 @@ static void the_nearest_exceeds_limits_least_then_loses_least(void **state)
     /* 120 bytes: 0.2 over, and 1200 bops: 1.4 over */
     itg_trial far = trial(0, 0.9, 120, p81), near = trial(1, 0.3, 60, p22),
               nearer = trial(2, 0.4, 60, p81), within = trial(3, 0.1, 50, p22);
-    assert_true(fabs(itg_objective_violation(&o, &far.score) - 1.6) < 1e-12);
+    assert_true(fabs(itg_goal_violation(&o.goal, &far.score) - 1.6) < 1e-12);
     check_before(&o, &near, &far);
     check_before(&o, &nearer, &near);
     check_before(&o, &within, &nearer);

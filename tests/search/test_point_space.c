@@ -248,7 +248,9 @@ static void measured_end(measured *m)
 static void measure(measured *m, itg_goal goal)
 {
     itg_objective o;
-    itg_score floats = {.value[ITG_METRIC_TOP1] = 1};
+    itg_score floats = {
+        .value = {
+            [ITG_METRIC_TOP1] = 1, [ITG_METRIC_EXPECTED_TOP1] = 1, [ITG_METRIC_TOP1_BOUND] = 1}};
     bool varies = false;
     assert_int_equal(itg_objective_make(&goal, &floats, &m->evaluator.points->space, &o, NULL),
                      ITG_OK);

@@ -301,6 +301,54 @@ static void distortion_decides_as_well(void **state)
     itg_evaluation_deinit(&t.complete);
 }
 
+/* Sums of losses after each sample, in an order; the last place: of all. */
+static void sum_losses(const task *t, const itg_expectation *e, const int64_t *order,
+                       uint64_t sums[SAMPLES])
+{
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < SAMPLES; i++) {
+        int64_t sample = order ? order[i] : i;
+        sum += e->loss[sample * 3 + t->complete.classes[sample]];
+        sums[i] = sum;
+    }
+}
+
+static void what_is_expected_decides_as_well(void **state)
+{
+    (void)state;
+    static task t;
+    static uint32_t loss[SAMPLES * 3];
+    uint64_t sums[SAMPLES];
+    itg_rng rng;
+    make(&t, 31);
+    itg_rng_init(&rng, 31);
+    for (int i = 0; i < SAMPLES * 3; i++)
+        loss[i] = (uint32_t)itg_rng_below(&rng, 1 << 20);
+    const itg_expectation e = {SAMPLES, 3, loss, 0.8, 1, true};
+    for (int i = 0; i < 20; i++) {
+        const int64_t *order = i % 2 ? t.order : NULL;
+        sum_losses(&t, &e, order, sums);
+        double least = 0.8 - (0.8 - itg_expected_top1(&e, sums[SAMPLES - 1])) * i / 18;
+        int64_t at = 0;
+        while (at < SAMPLES && itg_expected_top1(&e, sums[at]) >= least)
+            at++;
+        itg_evaluate_options options = {
+            .order = order, .expected = &e, .least_expected = least, .threads = threads[i % 3]};
+        itg_evaluation out = evaluate(&t, options, blocks[i % 4]);
+        assert_int_equal(out.stopped_at, at + 1 < SAMPLES ? at + 1 : 0);
+        assert_true(out.lost == sums[out.stopped_at ? at : SAMPLES - 1]);
+        if (out.stopped_at == 0) check_complete(&t, &out);
+        itg_score score = itg_score_unknown();
+        itg_score_quality(&out, &score);
+        assert_true(score.value[ITG_METRIC_EXPECTED_TOP1] == itg_expected_top1(&e, out.lost));
+        assert_true(score.value[ITG_METRIC_TOP1_BOUND] ==
+                    (out.stopped_at > 0 ? score.value[ITG_METRIC_EXPECTED_TOP1]
+                                        : itg_expected_bound(&e, out.lost, out.lost_squares)));
+        itg_evaluation_deinit(&out);
+    }
+    itg_evaluation_deinit(&t.complete);
+}
+
 /* Digest, distortion and classes are those of the samples as they are. */
 static void another_order_changes_no_result(void **state)
 {
@@ -320,6 +368,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(it_stops_at_the_sample_that_decides),
         cmocka_unit_test(agreement_decides_as_well),
         cmocka_unit_test(distortion_decides_as_well),
+        cmocka_unit_test(what_is_expected_decides_as_well),
         cmocka_unit_test(what_cannot_matter_at_all_is_known_after_one_sample),
         cmocka_unit_test(another_order_changes_no_result),
     };
