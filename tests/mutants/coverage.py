@@ -34,7 +34,7 @@ def read_counters(folder, tree):
                 continue
             known = lines.setdefault(name, {})
             for line in file["lines"]:
-                number = line["line_number"]
+                number = str(line["line_number"]) # as in the files that keep them
                 known[number] = known.get(number, False) or line["count"] > 0
     return lines
 
