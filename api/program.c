@@ -163,11 +163,24 @@ static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_o
     return status;
 }
 
-/* Where outputs go: to the caller, to .npy files, or both. */
+/* Where outputs go: to the caller, its buffer, .npy files. */
 typedef struct sinks {
     const itg_run_options *options;
+    int64_t samples;
     itg_npy_sink *npy;
 } sinks;
+
+static itg_status fill_buffer(const sinks *s, int64_t sample, const itg_tensor *output,
+                              itg_error *err)
+{
+    size_t bytes = itg_tensor_bytes(output), wanted = 0;
+    if (!itg_mul_size(bytes, (size_t)s->samples, &wanted) || wanted != s->options->buffer_bytes)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "the buffer has %zu bytes, the first output of %lld samples %zu",
+                        s->options->buffer_bytes, (long long)s->samples, wanted);
+    memcpy((unsigned char *)s->options->buffer + (size_t)sample * bytes, output->data, bytes);
+    return ITG_OK;
+}
 
 static itg_status take_outputs(void *context, int64_t sample, const itg_tensor *outputs,
                                int32_t count, itg_error *err)
@@ -175,6 +188,7 @@ static itg_status take_outputs(void *context, int64_t sample, const itg_tensor *
     const sinks *s = context;
     const itg_run_options *o = s->options;
     itg_status status = s->npy ? itg_npy_add(s->npy, outputs, count, err) : ITG_OK;
+    if (status == ITG_OK && o->buffer) status = fill_buffer(s, sample, &outputs[0], err);
     return status == ITG_OK && o->outputs ? o->outputs(o->context, sample, outputs, count, err)
                                           : status;
 }
@@ -185,7 +199,7 @@ itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
     const itg_run_options none = ITG_RUN_OPTIONS_INIT;
     itg_preprocess saved;
     itg_evaluation evaluation = {0};
-    sinks to = {run ? run : &none, NULL};
+    sinks to = {run ? run : &none, itg_data_samples(data), NULL};
     run = to.options;
     itg_status status =
         itg_check_version("itg_run_options", run->version, ITG_RUN_OPTIONS_VERSION, err);
@@ -201,7 +215,7 @@ itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
     if (status == ITG_OK && run->npy_path)
         status =
             itg_npy_create(itg_data_samples(data), itg_program_output_count(program), &to.npy, err);
-    if (run->npy_path || run->outputs) {
+    if (run->npy_path || run->outputs || run->buffer) {
         options.sink = take_outputs;
         options.sink_context = &to;
     }

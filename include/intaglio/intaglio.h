@@ -461,6 +461,9 @@ typedef struct itg_run_options {
     itg_status (*outputs)(void *context, int64_t sample, const itg_tensor *outputs, int32_t count,
                           itg_error *err);
     void *context;
+    void *buffer; /* gets the first output of all samples, [samples, ...] in its storage type; NULL:
+                     not wanted */
+    size_t buffer_bytes;  /* exactly as many as that takes */
     const char *npy_path; /* writes the outputs as .npy, [samples, ...], one file each, named by
                              itg_program_npy_path; NULL: no files */
 } itg_run_options;

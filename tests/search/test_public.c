@@ -81,6 +81,43 @@ static void options_of_another_version_are_refused(void **state)
     small_network_end(&n);
 }
 
+typedef struct gathered {
+    unsigned char bytes[1 << 14];
+    size_t used;
+} gathered;
+
+static itg_status gather(void *context, int64_t sample, const itg_tensor *outputs, int32_t count,
+                         itg_error *err)
+{
+    gathered *g = context;
+    const size_t bytes = itg_tensor_bytes(&outputs[0]);
+    (void)sample, (void)count, (void)err;
+    assert_true(g->used + bytes <= sizeof g->bytes);
+    memcpy(g->bytes + g->used, outputs[0].data, bytes);
+    g->used += bytes;
+    return ITG_OK;
+}
+
+/* A buffer gets what a callback is given, sample after sample, and has its size. */
+static void check_buffer(const itg_program *program, const itg_dataset *data)
+{
+    static gathered called;
+    static unsigned char buffer[sizeof called.bytes];
+    itg_score score;
+    itg_error err = {0};
+    called.used = 0;
+    itg_run_options o = {ITG_RUN_OPTIONS_VERSION, .outputs = gather, .context = &called};
+    assert_int_equal(itg_program_run(program, data, &o, &score, NULL), ITG_OK);
+    assert_true(called.used > 0);
+    o = (itg_run_options){ITG_RUN_OPTIONS_VERSION, .buffer = buffer, .buffer_bytes = called.used,
+                          .threads = 2};
+    assert_int_equal(itg_program_run(program, data, &o, &score, NULL), ITG_OK);
+    assert_memory_equal(buffer, called.bytes, called.used);
+    o.buffer_bytes++;
+    assert_int_equal(itg_program_run(program, data, &o, &score, &err), ITG_BAD_ARGUMENT);
+    assert_non_null(strstr(err.message, "the first output of 40 samples"));
+}
+
 #define FILE_NAME TEST_FOLDER "/public.itg"
 
 static void a_program_in_memory_is_its_file(void **state)
@@ -115,6 +152,7 @@ static void a_program_in_memory_is_its_file(void **state)
     assert_int_equal(itg_program_run(program, n.data, NULL, &first, NULL), ITG_OK);
     assert_int_equal(itg_program_run(back, n.data, NULL, &again, NULL), ITG_OK);
     assert_memory_equal(first.digest, again.digest, 32);
+    check_buffer(program, n.data);
     itg_program_destroy(back);
     back = NULL;
     assert_int_not_equal(itg_program_open_memory(packed.data, bytes / 2, "mine", &back, &err),

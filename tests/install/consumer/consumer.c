@@ -35,14 +35,6 @@ static void count_trial(void *trials, const itg_trial *trial, const itg_trial *b
     ++*(int *)trials;
 }
 
-static itg_status keep(void *context, int64_t sample, const itg_tensor *outputs, int32_t count,
-                       itg_error *error)
-{
-    (void)context, (void)count, (void)error;
-    memcpy(codes[sample], outputs[0].data, sizeof codes[sample]);
-    return ITG_OK;
-}
-
 int main(int argc, char **argv)
 {
     static unsigned char file[1 << 20];
@@ -55,7 +47,8 @@ int main(int argc, char **argv)
     int trials = 0;
     itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION, .trials = 20};
     const itg_search_hooks hooks = {ITG_SEARCH_HOOKS_VERSION, &trials, .progress = count_trial};
-    const itg_run_options run = {ITG_RUN_OPTIONS_VERSION, .preprocess = &p, .outputs = keep};
+    const itg_run_options run = {ITG_RUN_OPTIONS_VERSION, .preprocess = &p, .buffer = codes,
+                                 .buffer_bytes = sizeof codes};
     o.goal.user[0] = (itg_user_metric){{"spread", ITG_UNIT_NUMBER, true}, spread, NULL};
     itg_goal_constrain(&o.goal, ITG_METRIC_USER1, 20, true); /* at most 20 below float */
     itg_model *model;
