@@ -122,6 +122,10 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_json_put_bool(&json, "goal_met", itg_search_goal_met(r));
     itg_cli_json_known_bool(&json, "goal_met_on_holdout", itg_search_best(r),
                             itg_search_goal_holds(r));
+    itg_json_put_number(&json, "confidence",
+                        itg_score_knows(itg_search_float(r, false), ITG_METRIC_TOP1_BOUND)
+                            ? w->options.confidence
+                            : (double)NAN);
     itg_json_put_bool(&json, "cost_varies", itg_search_cost_varies(r));
     itg_json_put_text(&json, "limited_by", *limited ? limited : NULL);
     itg_json_put(&json, "seed", "%" PRIu64, w->options.seed);
