@@ -56,6 +56,7 @@ static void gives_back_what_was_put(void **state)
     assert_int_equal(s.bytes, 9000);
     assert_int_equal(s.entries, 90);
     assert_int_equal(s.hits, 90);
+    assert_int_equal(s.misses, 2);
     itg_cache_destroy(cache);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "base/json.h"
 #include "random_program.h"
 #include "realize/emit/emit.h"
 
@@ -107,6 +108,56 @@ static void what_is_emitted_is_verified(void **state)
     assert_true(emitted * 10 >= PROGRAMS * 7);
 }
 
+/* A text member; "": it is none. */
+static const char *text_at(const itg_json *json, const itg_json_value *object, const char *key)
+{
+    const char *text = "";
+    (void)itg_json_get_string(json, itg_json_find(object, key), &text, NULL);
+    return text;
+}
+
+static void check_file(const itg_json *json, const itg_json_value *entry, const char *name)
+{
+    char path[100], hex[65];
+    unsigned char hash[32];
+    size_t size = 0;
+    int64_t bytes = -1;
+    snprintf(path, sizeof path, FOLDER "/%s", name);
+    char *data = slurp(path, &size);
+    itg_sha256_of(data, size, hash);
+    free(data);
+    assert_string_equal(text_at(json, entry, "file"), name);
+    assert_string_equal(text_at(json, entry, "sha256"), itg_sha256_hex(hash, hex));
+    assert_int_equal(
+        itg_json_get_int(json, itg_json_find(entry, "bytes"), 0, 1 << 30, &bytes, NULL), ITG_OK);
+    assert_int_equal(bytes, size);
+}
+
+/* It is JSON, and names program and files with their hashes. */
+static void a_certificate_can_be_read_by_others(void **state)
+{
+    static const char *const files[] = {"net.c", "net.h", "net_selftest.c"};
+    itg_json *json = NULL;
+    itg_error err = {ITG_OK, ""};
+    size_t bytes = 0;
+    uint64_t seed = 1;
+    (void)state;
+    while (!write_certified(seed))
+        seed++;
+    char *text = slurp(FOLDER "/net.cert.json", &bytes);
+    if (itg_json_parse(text, bytes, "certificate", &json, &err) != ITG_OK)
+        fail_msg("%s", err.message);
+    const itg_json_value *root = itg_json_root(json), *list = itg_json_find(root, "files");
+    assert_string_equal(text_at(json, root, "kind"), "intaglio-source-certificate");
+    assert_string_equal(text_at(json, itg_json_find(root, "program"), "file"), "net.itg");
+    assert_int_equal(strlen(text_at(json, root, "sha256")), 64);
+    assert_int_equal(itg_json_length(list), 3);
+    for (size_t i = 0; i < 3; i++)
+        check_file(json, itg_json_at(list, i), files[i]);
+    itg_json_destroy(json);
+    free(text);
+}
+
 static void no_bit_of_an_array_can_be_changed(void **state)
 {
     char found[500];
@@ -202,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_emitted_is_verified),
+        cmocka_unit_test(a_certificate_can_be_read_by_others),
         cmocka_unit_test(no_bit_of_an_array_can_be_changed),
         cmocka_unit_test(any_other_edit_is_known_by_its_hash),
         cmocka_unit_test(an_array_that_is_missing_is_named),
