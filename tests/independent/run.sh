@@ -1,7 +1,6 @@
 #!/bin/sh
 # Compares digests of 'intaglio simulate' with those of reproduce.py, over models, targets and widths.
-# Usage: run.sh INTAGLIO. Exit 77: python3 or numpy is missing. PYTHON names another interpreter, JOB one model alone,
-# RECOVER how codes of weights are chosen on cortex-m (elsewhere: none).
+# Usage: run.sh INTAGLIO. Exit 77: python3 or numpy is missing. PYTHON names another interpreter, JOB one model alone.
 set -u
 intaglio=${1:?usage: run.sh INTAGLIO}
 python=${PYTHON:-python3}
@@ -27,7 +26,7 @@ compare() {
     name="$(basename "$model") on $(basename "$target"), weights $weights, activations $activations"
     cases=$((cases + 1))
     rm -f "$work/strategy.json"
-    case "$(basename "$target")" in cortex-m) recover=${RECOVER:-auto} ;; *) recover=none ;; esac
+    case "$(basename "$target")" in cortex-m) recover=auto ;; *) recover=none ;; esac # it takes its time
     theirs=$("$intaglio" simulate "$model" --uniform "$activations" --weight-bits "$weights" --hw "$target" --calib "$calibration" \
         --calib-limit 200 --recover $recover --data "$data" --limit "$samples" "$@" -o "$work/strategy.json" --json 2>"$work/errors" | digest)
     if [ ${#theirs} -ne 64 ]; then
