@@ -86,6 +86,10 @@ const unsigned char *itg_model_hash(const itg_model *model)
 {
     return model->source_hash;
 }
+const char *itg_model_data_file(const itg_model *model, int32_t index)
+{
+    return index >= 0 && index < model->data_file_count ? model->data_files[index] : NULL;
+}
 bool itg_model_dropped_softmax(const itg_model *model)
 {
     return model->dropped_softmax;

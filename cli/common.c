@@ -46,7 +46,13 @@ itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const 
     itg_model_options options = {ITG_MODEL_OPTIONS_VERSION,
                                  .no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
     itg_status status = strategy ? itg_strategy_model_options(strategy, &options, err) : ITG_OK;
-    return status == ITG_OK ? itg_model_open(path, &options, out, err) : status;
+    if (status == ITG_OK) status = itg_model_open(path, &options, out, err);
+    if (status != ITG_OK) return status;
+    status = itg_cli_keep_data_files(args, *out, err);
+    if (status == ITG_OK) return ITG_OK;
+    itg_model_close(*out);
+    *out = NULL;
+    return status;
 }
 
 itg_status itg_cli_data_open(const itg_cli_args *args, itg_cli_data *out, itg_error *err)

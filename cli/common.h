@@ -37,6 +37,9 @@ typedef struct itg_cli_file {
  * anything is written; again when names are known that were not at first. */
 itg_status itg_cli_keep_apart(const itg_cli_args *args, const itg_cli_file *more, int count,
                               itg_error *err);
+/* The same, of the files in which an opened model has data. */
+itg_status itg_cli_keep_data_files(const itg_cli_args *args, const itg_model *model,
+                                   itg_error *err);
 /* The same as a usage error, which is printed; else ITG_CLI_OK. */
 int itg_cli_check_files(const itg_cli_args *args, const itg_cli_file *more, int count);
 /* The name that a name leads to which is a link, or a chain of them, whether it exists or not; any

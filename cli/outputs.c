@@ -197,6 +197,20 @@ itg_status itg_cli_keep_apart(const itg_cli_args *args, const itg_cli_file *more
     return status;
 }
 
+itg_status itg_cli_keep_data_files(const itg_cli_args *args, const itg_model *model, itg_error *err)
+{
+    int32_t count = 0;
+    while (itg_model_data_file(model, count))
+        count++;
+    itg_cli_file *files = calloc((size_t)count + 1, sizeof *files);
+    if (!files) return itg_fail(err, ITG_NO_MEMORY, "no memory to compare file names");
+    for (int32_t i = 0; i < count; i++)
+        files[i] = (itg_cli_file){itg_model_data_file(model, i), "data of the model", false};
+    itg_status status = count > 0 ? itg_cli_keep_apart(args, files, count, err) : ITG_OK;
+    free(files);
+    return status;
+}
+
 int itg_cli_check_files(const itg_cli_args *args, const itg_cli_file *more, int count)
 {
     itg_error err = {0};

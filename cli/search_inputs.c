@@ -231,6 +231,7 @@ itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
     itg_status status =
         w->hw ? ITG_OK : itg_hardware_load(w->args->values[ITG_CLI_OPT_HW].text, &w->hw, err);
     if (status == ITG_OK) status = itg_model_open(f->model, &model, &w->model, err);
+    if (status == ITG_OK) status = itg_cli_keep_data_files(w->args, w->model, err);
     if (status == ITG_OK)
         status = itg_cli_data_open_files(f->data, f->labels, f->data_limit, &w->data, err);
     if (status == ITG_OK && f->holdout)

@@ -274,6 +274,21 @@ static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error
     return status;
 }
 
+itg_status itg_graph_set_data_files(itg_graph *g, const char *const *paths, int32_t count,
+                                    itg_error *err)
+{
+    const char **copies = itg_arena_array(g->arena, (size_t)count, sizeof *copies);
+    bool copied = copies != NULL;
+    for (int32_t i = 0; i < count && copied; i++) {
+        copies[i] = itg_arena_strdup(g->arena, paths[i]);
+        copied = copies[i] != NULL;
+    }
+    if (!copied) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for names of files", g->name);
+    g->data_files = copies;
+    g->data_file_count = count;
+    return ITG_OK;
+}
+
 itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_graph **out,
                                   itg_error *err)
 {
@@ -289,6 +304,11 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
     copy->equalized = graph->equalized;
     copy->rebatched = graph->rebatched;
     memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
+    status = itg_graph_set_data_files(copy, graph->data_files, graph->data_file_count, err);
+    if (status != ITG_OK) {
+        itg_graph_destroy(copy);
+        return status;
+    }
     *out = copy;
     return ITG_OK;
 }

@@ -43,10 +43,15 @@ typedef struct itg_graph {
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
     bool equalized;       /* by preparation, where any pair could be */
     bool rebatched;       /* prepared for batch 1 where the file has another, or any */
-    unsigned char source_hash[32];     /* SHA-256 of the model file; zeros if made by hand */
+    unsigned char source_hash[32]; /* itg_onnx_file.hash; zeros if made by hand */
+    int32_t data_file_count;
+    const char *const *data_files;     /* other files that its data was read from */
     itg_names value_names, node_names; /* ids by name */
 } itg_graph;
 
+/* Copies the paths. */
+itg_status itg_graph_set_data_files(itg_graph *g, const char *const *paths, int32_t count,
+                                    itg_error *err);
 itg_status itg_graph_create(const char *name, itg_graph **out, itg_error *err);
 void itg_graph_destroy(itg_graph *graph);
 /* Add a value or a node and return its id. name NULL: a name is made. data (may be NULL) is copied.

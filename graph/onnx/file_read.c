@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/onnx/budget.h"
+#include "graph/onnx/external_data.h"
 #include "graph/onnx/file_nodes.h"
 #include "graph/onnx/file_read.h"
 #include "graph/onnx/tensor_read.h"
@@ -32,7 +32,6 @@ static itg_status at(const reading *r, itg_status status, const char *what, cons
 static const char *value_help(const char *why)
 {
     if (strstr(why, "element type")) return "export the model in float32, with int64 indices";
-    if (strstr(why, "external data")) return "save the model with all data inside";
     if (strstr(why, "no tensor")) return "cut the model where its values are tensors";
     return NULL;
 }
@@ -255,7 +254,24 @@ static itg_status create_file(const char *source, size_t memory_limit, itg_onnx_
     return ITG_OK;
 }
 
-static itg_status parse(const unsigned char *data, size_t bytes, const char *source,
+static itg_status keep_data_files(const itg_external_data *external, itg_onnx_file *file,
+                                  itg_error *err)
+{
+    const size_t count = (size_t)external->path_count;
+    const char **paths = itg_arena_array(file->arena, count, sizeof *paths);
+    bool kept = paths != NULL;
+    for (size_t i = 0; i < count && kept; i++) {
+        paths[i] = itg_arena_strdup(file->arena, external->paths[i]);
+        kept = paths[i] != NULL;
+    }
+    if (!kept) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
+    file->data_files = paths;
+    file->data_file_count = external->path_count;
+    return ITG_OK;
+}
+
+/* source: the path, where it is_file; only then tensors may lie in other files. */
+static itg_status parse(const unsigned char *data, size_t bytes, const char *source, bool is_file,
                         size_t memory_limit, itg_refusals *refusals, itg_onnx_file **out,
                         itg_error *err)
 {
@@ -266,14 +282,20 @@ static itg_status parse(const unsigned char *data, size_t bytes, const char *sou
     ItgOnnx__ModelProto *model = itg_onnx__model_proto__unpack(&budget.allocator, bytes, data);
     if (!model) return unpack_failed(&budget, source, err);
     itg_onnx_file *file = NULL;
-    status = create_file(source, memory_limit, &file, err);
+    itg_external_data external = {0};
+    itg_sha256_init(&external.hash);
+    itg_sha256_update(&external.hash, data, bytes);
+    if (is_file) status = itg_external_data_read(model, source, &budget, &external, err);
+    if (status == ITG_OK) status = create_file(source, memory_limit + external.bytes, &file, err);
     if (status == ITG_OK) status = convert_graph(&(reading){model, file, refusals, err});
+    if (status == ITG_OK) status = keep_data_files(&external, file, err);
     itg_onnx__model_proto__free_unpacked(model, &budget.allocator);
+    itg_external_data_deinit(&external);
     if (status != ITG_OK) {
         itg_onnx_file_destroy(file);
         return status;
     }
-    itg_sha256_of(data, bytes, file->hash);
+    itg_sha256_final(&external.hash, file->hash);
     *out = file;
     return ITG_OK;
 }
@@ -281,7 +303,7 @@ static itg_status parse(const unsigned char *data, size_t bytes, const char *sou
 itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const char *source,
                                size_t memory_limit, itg_onnx_file **out, itg_error *err)
 {
-    return parse(data, bytes, source, memory_limit, NULL, out, err);
+    return parse(data, bytes, source, false, memory_limit, NULL, out, err);
 }
 
 itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *err)
@@ -296,7 +318,7 @@ itg_status itg_onnx_file_collect(const char *path, itg_refusals *refusals, itg_o
     size_t bytes = 0;
     itg_status status = itg_file_read(path, ITG_WIRE_MAX_BYTES, &data, &bytes, err);
     if (status != ITG_OK) return status;
-    status = parse(data, bytes, path, itg_budget_of(bytes), refusals, out, err);
+    status = parse(data, bytes, path, true, itg_budget_of(bytes), refusals, out, err);
     free(data);
     return status;
 }

@@ -329,6 +329,11 @@ static itg_status import_file(const itg_onnx_file *file, itg_refusals *refusals,
         return status;
     }
     memcpy(im.graph->source_hash, file->hash, sizeof im.graph->source_hash);
+    status = itg_graph_set_data_files(im.graph, file->data_files, file->data_file_count, err);
+    if (status != ITG_OK) {
+        itg_graph_destroy(im.graph);
+        return status;
+    }
     *out = im.graph;
     return ITG_OK;
 }

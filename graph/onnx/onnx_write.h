@@ -93,7 +93,9 @@ typedef struct itg_onnx_file {
     const itg_onnx_initializer *initializers;
     int32_t metadata_count;
     const char *const *metadata_key, *const *metadata_value;
-    unsigned char hash[32]; /* SHA-256 of the file */
+    int32_t data_file_count;
+    const char *const *data_files; /* paths of other files that tensors' data was read from */
+    unsigned char hash[32];        /* SHA-256 of the file, and behind it of that data, in order */
 } itg_onnx_file;
 itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *err);
 void itg_onnx_file_destroy(itg_onnx_file *file);

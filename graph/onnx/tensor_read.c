@@ -2,8 +2,6 @@
 #include <string.h>
 #include "graph/onnx/tensor_read.h"
 
-enum { DATA_LOCATION_EXTERNAL = 1 };
-
 /* Which typed field of TensorProto holds the elements where raw_data does not. */
 typedef enum typed_field {
     IN_FLOAT,
@@ -179,10 +177,10 @@ static itg_status convert_typed(const ItgOnnx__TensorProto *proto, itg_tensor *o
 static itg_status check_kind(const ItgOnnx__TensorProto *proto, itg_error *err)
 {
     int32_t type = proto->data_type;
-    if (proto->data_location == DATA_LOCATION_EXTERNAL || proto->n_external_data > 0)
+    if (itg_onnx_tensor_is_external(proto))
         return itg_fail(err, ITG_UNSUPPORTED,
-                        "its data lies in another file (external data), which is not supported; "
-                        "save the model with all data inside");
+                        "its data lies in another file (external data), and a tensor or a model in "
+                        "memory has no folder; save it with all data inside");
     if (proto->has_segment)
         return itg_fail(err, ITG_UNSUPPORTED, "a segment of a tensor is not supported");
     if (type < 0 || type >= TYPE_COUNT || types[type].field == NOWHERE)

@@ -4,6 +4,12 @@
 #include "graph/onnx/tensor_types.h"
 #include "onnx.pb-c.h"
 
+/* Whether its data lies in another file (external_data.h). */
+static inline bool itg_onnx_tensor_is_external(const ItgOnnx__TensorProto *proto)
+{
+    return proto->data_location == 1; /* TensorProto.EXTERNAL */
+}
+
 /* Copies the elements in host byte order to the arena; data is not NULL even without elements.
  * FLOAT16 and BFLOAT16 become F32; BOOL becomes 0 or 1. Fails for other types, external data,
  * segments, negative or too large dimensions, a wrong number of elements, and values outside their

@@ -72,11 +72,14 @@ itg_status itg_model_survey(const char *path, itg_refusals **out, itg_error *err
 void itg_refusals_destroy(itg_refusals *refusals);
 int32_t itg_refusals_count(const itg_refusals *refusals);
 const itg_refusal *itg_refusals_at(const itg_refusals *refusals, int32_t index);
-int64_t itg_refusals_others(const itg_refusals *refusals);   /* problems that are not listed */
-const char *itg_model_name(const itg_model *model);          /* file name without folders */
-const unsigned char *itg_model_hash(const itg_model *model); /* SHA-256 of the file, 32 bytes */
-bool itg_model_dropped_softmax(const itg_model *model);      /* a Softmax at the end was left off */
-bool itg_model_equalized(const itg_model *model);            /* false: opened with no_equalize */
+int64_t itg_refusals_others(const itg_refusals *refusals); /* problems that are not listed */
+const char *itg_model_name(const itg_model *model);        /* file name without folders */
+/* SHA-256, 32 bytes: of the file, and of the data that it has in other files. */
+const unsigned char *itg_model_hash(const itg_model *model);
+/* Paths of these other files, in its folder; NULL: past the last one. */
+const char *itg_model_data_file(const itg_model *model, int32_t index);
+bool itg_model_dropped_softmax(const itg_model *model); /* a Softmax at the end was left off */
+bool itg_model_equalized(const itg_model *model);       /* false: opened with no_equalize */
 int32_t itg_model_input_count(const itg_model *model);
 const char *itg_model_input_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index);

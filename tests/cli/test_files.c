@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "graph/onnx/onnx_write.h"
+#include "tests/graph/onnx_wire.h"
 
 /* ---- a network of two outputs ---- */
 
@@ -404,9 +405,53 @@ static void a_log_that_may_not_grow_loses_nothing(void **state)
     must("realize digits.onnx full.json -o full.itg");
 }
 
+/* A network with a constant whose data lies in const.bin. */
+static void put_external(const char *path)
+{
+    static const float values[4] = {1, 2, 3, 4};
+    wire graph = {0}, tensor = {0}, member = {0}, model = {0};
+    wire_relu_graph(&graph);
+    wire_int(&tensor, TENSOR_DIMS, 4);
+    wire_int(&tensor, TENSOR_TYPE, TYPE_FLOAT);
+    wire_text(&tensor, TENSOR_NAME, "w");
+    wire_text(&member, 1, "location");
+    wire_text(&member, 2, "const.bin");
+    wire_message(&tensor, TENSOR_EXTERNAL, &member);
+    wire_int(&tensor, TENSOR_LOCATION, 1);
+    wire_message(&graph, GRAPH_INITIALIZER, &tensor);
+    wire_model(&model, &graph, 13);
+    put(path, model.text, model.length);
+    put("const.bin", values, sizeof values);
+    itg_strbuf_deinit(&model);
+}
+
+static void a_models_other_files_are_its_own(void **state)
+{
+    static const char *const lines[] = {
+        "simulate external.onnx --hw cortex-m --uniform 8 --calib x.npy --data x.npy -o const.bin",
+        "search external.onnx --hw cortex-m --data x.npy -o ./const.bin",
+        "search external.onnx --hw cortex-m --data x.npy --db const.bin"};
+    (void)state;
+    make_once();
+    put_external("external.onnx");
+    copy("const.bin", "const.before");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        outcome o = run(lines[i]);
+        if (o.status == 0 || !strstr(o.err, "const.bin would overwrite data of the model"))
+            fail_msg("'%s': status %d: %s", lines[i], o.status, o.err);
+        done(&o);
+        char *now = text_of("const.bin"), *before = text_of("const.before");
+        assert_string_equal(now, before);
+        free(now);
+        free(before);
+    }
+    must("check external.onnx --hw cortex-m");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_models_other_files_are_its_own),
         cmocka_unit_test(a_second_output_takes_nobodys_place),
         cmocka_unit_test(emitted_c_takes_nobodys_place),
         cmocka_unit_test(a_database_keeps_the_names_beside_it),
