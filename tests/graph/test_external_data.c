@@ -1,6 +1,7 @@
 /* Tensors whose data lies in other files of the model's folder, and all that may be wrong there. */
 #include "onnx_wire.h"
 #include "tests/base/cmocka_base.h"
+#include "tests/faults.h"
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -215,6 +216,26 @@ static void a_model_in_memory_has_no_folder(void **state)
     free(bytes);
 }
 
+static void every_allocation_may_fail(void **state)
+{
+    static const entry entries[] = {{"w.bin", "8", "16"}, {"part/v.bin", NULL, NULL}};
+    itg_graph *graph = NULL;
+    int nth = 0;
+    (void)state;
+    put_model(entries, 2, 4);
+    for (itg_status status = ITG_NO_MEMORY; status != ITG_OK; nth++) {
+        itg_error err = {0};
+        calls_left = nth;
+        status = itg_onnx_import(MODEL, &graph, &err);
+        calls_left = -1;
+        if (status != ITG_OK && status != ITG_NO_MEMORY) fail_msg("%d: %s", nth, err.message);
+        assert_true((status == ITG_OK) == (graph != NULL));
+    }
+    assert_true(nth > 30);
+    assert_int_equal(graph->data_file_count, 2);
+    itg_graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +244,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_refused_with_tensor_and_file),
         cmocka_unit_test(data_of_any_size_is_no_reason_to_take_all_memory),
         cmocka_unit_test(a_model_in_memory_has_no_folder),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, make_folder, NULL);
 }
