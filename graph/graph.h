@@ -100,7 +100,7 @@ void itg_graph_print(const itg_graph *g, itg_strbuf *out);
 void itg_graph_hash(const itg_graph *g, unsigned char out[32]);
 
 /* ---- ONNX (graph/onnx) ---- */
-/* Imports a model of opset 7..21 and at most 2 GiB. The file is scanned before protobuf-c parses
+/* Imports a model of opset 7..28 and at most 2 GiB. The file is scanned before protobuf-c parses
  * it, and memory is limited to a multiple of its size. The graph has the file's nodes, each with
  * its opset; Constant nodes become constants, symbolic dims become -1. */
 itg_status itg_onnx_import(const char *path, itg_graph **out, itg_error *err);

@@ -7,7 +7,7 @@
 #include "graph/onnx/onnx_write.h"
 
 #define ITG_OPSET_MIN 7
-#define ITG_OPSET_MAX 21
+#define ITG_OPSET_MAX 28 /* ONNX 1.23; since 21 our operators got types, and Cast round_mode */
 #define ITG_MAP_EXTRA_INPUTS 4 /* a map function may bring input_count up to this */
 
 typedef struct itg_map_node {

@@ -49,7 +49,7 @@ typedef struct itg_model_options {
 } itg_model_options;
 #define ITG_MODEL_OPTIONS_VERSION 1
 #define ITG_MODEL_OPTIONS_INIT ITG_INIT(ITG_MODEL_OPTIONS_VERSION)
-/* Imports a file (opset 7..21) and prepares it: batch 1, constants folded, operators fused, a
+/* Imports a file (opset 7..28) and prepares it: batch 1, constants folded, operators fused, a
  * Softmax at the end left off. options NULL: the defaults. A strategy fits only a model that was
  * prepared with the same options. */
 itg_status itg_model_open(const char *path, const itg_model_options *options, itg_model **out,
