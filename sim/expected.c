@@ -118,7 +118,7 @@ itg_status itg_expectation_make(const itg_reference *r, const int64_t *labels, d
 
 double itg_expected_top1(const itg_expectation *e, uint64_t lost)
 {
-    return e->top1 - (double)lost / ITG_LOSS_ONE / (double)e->samples;
+    return fmax(0, e->top1 - (double)lost / ITG_LOSS_ONE / (double)e->samples);
 }
 
 /* Few samples lose anything, each much: one more that loses is reckoned with, as much as those seen
@@ -130,7 +130,7 @@ double itg_expected_bound(const itg_expectation *e, uint64_t lost, uint64_t squa
     double sum2 = (double)squares / (ITG_LOSS_ONE * ITG_LOSS_ONE);
     double next = (sum2 + 0.25) / (sum + 0.5), n = (double)e->samples;
     double mean = (sum + next) / n, variance = (sum2 + next * next) / n - mean * mean;
-    return e->top1 - mean - e->deviations * sqrt(fmax(0, variance) / n);
+    return fmax(0, e->top1 - mean - e->deviations * sqrt(fmax(0, variance) / n));
 }
 
 bool itg_expectation_supports(const itg_expectation *e, double drop)

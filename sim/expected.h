@@ -27,7 +27,7 @@ typedef struct itg_expectation {
 itg_status itg_expectation_make(const itg_reference *reference, const int64_t *labels,
                                 double confidence, itg_expectation *out, itg_error *err);
 void itg_expectation_deinit(itg_expectation *expectation);
-/* After `lost` of all samples, of ITG_LOSS_ONE: never more for a larger loss. */
+/* After `lost` of all samples, of ITG_LOSS_ONE: never more for a larger loss, never below 0. */
 double itg_expected_top1(const itg_expectation *expectation, uint64_t lost);
 /* What top-1 is at least, with the confidence: by the sums of losses and of their squares. */
 double itg_expected_bound(const itg_expectation *expectation, uint64_t lost, uint64_t squares);

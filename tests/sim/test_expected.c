@@ -136,6 +136,16 @@ static void confidence_sets_how_far_the_bound_is(void **state)
     }
 }
 
+/* Probabilities may lie above top-1, and all be lost. */
+static void nothing_is_worse_than_nothing(void **state)
+{
+    (void)state;
+    const itg_expectation e = {.samples = 10, .classes = 2, .top1 = 0.7, .deviations = 1.6};
+    const uint64_t most = 10 * (uint64_t)ITG_LOSS_ONE;
+    assert_true(itg_expected_top1(&e, most) == 0 && itg_expected_top1(&e, most / 2) > 0.19);
+    assert_true(itg_expected_bound(&e, most, most << 20) == 0);
+}
+
 static void a_network_that_is_always_right_loses_all_that_changes(void **state)
 {
     (void)state;
@@ -183,6 +193,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(probabilities_are_those_of_the_labels),
         cmocka_unit_test(what_is_expected_is_what_is_counted_on_average),
         cmocka_unit_test(confidence_sets_how_far_the_bound_is),
+        cmocka_unit_test(nothing_is_worse_than_nothing),
         cmocka_unit_test(a_network_that_is_always_right_loses_all_that_changes),
         cmocka_unit_test(labels_that_do_not_fit_give_no_expectation),
     };
