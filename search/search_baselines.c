@@ -74,8 +74,8 @@ static itg_status expect(itg_searching *s, itg_error *err)
         return ITG_OK;
     itg_status status = itg_dataset_labels(set->labels, &labels, &count, err);
     if (status == ITG_OK)
-        status = itg_expectation_make(&set->outputs, labels, itg_search_confidence(s->options),
-                                      &set->expected, err);
+        status = itg_expectation_make(&set->outputs, set->classes, labels,
+                                      itg_search_confidence(s->options), &set->expected, err);
     free(labels);
     if (status != ITG_OK || set->expected.samples == 0) return status;
     bound(s);

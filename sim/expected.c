@@ -12,18 +12,11 @@ void itg_expectation_deinit(itg_expectation *e)
     *e = (itg_expectation){0};
 }
 
-static int64_t class_of(const float *outputs, int64_t count)
+/* Softmax of outputs * scale; own: the class of the largest one. */
+static void probabilities_of(const float *outputs, int64_t count, int64_t own, double scale,
+                             double *out)
 {
-    int64_t best = 0;
-    for (int64_t i = 1; i < count; i++)
-        if (outputs[i] > outputs[best]) best = i;
-    return best;
-}
-
-/* Softmax of outputs * scale. */
-static void probabilities_of(const float *outputs, int64_t count, double scale, double *out)
-{
-    double most = (double)outputs[class_of(outputs, count)], sum = 0;
+    double most = (double)outputs[own], sum = 0;
     for (int64_t i = 0; i < count; i++) {
         out[i] = itg_exp(((double)outputs[i] - most) * scale);
         sum += out[i];
@@ -33,12 +26,13 @@ static void probabilities_of(const float *outputs, int64_t count, double scale, 
 }
 
 /* The derivative of the negative log-likelihood by the scale, which rises with it. */
-static double slope(const itg_reference *r, const int64_t *labels, double scale, double *p)
+static double slope(const itg_reference *r, const int64_t *classes, const int64_t *labels,
+                    double scale, double *p)
 {
     double sum = 0;
     for (int64_t s = 0; s < r->samples; s++) {
         const float *x = r->values + s * r->elements;
-        probabilities_of(x, r->elements, scale, p);
+        probabilities_of(x, r->elements, classes[s], scale, p);
         for (int64_t i = 0; i < r->elements; i++)
             sum += p[i] * ((double)x[i] - (double)x[labels[s]]);
     }
@@ -47,26 +41,26 @@ static double slope(const itg_reference *r, const int64_t *labels, double scale,
 
 /* 1 / temperature, to a millionth; 0: the labels are unlikelier the more the outputs count. Where
  * all classes are right it is the largest. */
-static double fit_scale(const itg_reference *r, const int64_t *labels, double *p)
+static double fit_scale(const itg_reference *r, const int64_t *classes, const int64_t *labels,
+                        double *p)
 {
     double low = 0x1p-40, high = 0x1p40;
-    if (!(slope(r, labels, low, p) < 0)) return 0;
+    if (!(slope(r, classes, labels, low, p) < 0)) return 0;
     while (high / low > 1.000001) {
         double middle = sqrt(low * high);
-        *(slope(r, labels, middle, p) < 0 ? &low : &high) = middle;
+        *(slope(r, classes, labels, middle, p) < 0 ? &low : &high) = middle;
     }
     return low;
 }
 
 /* Returns the mean probability of the network's own classes. */
-static double fill(const itg_reference *r, double scale, double *p, uint32_t *loss)
+static double fill(const itg_reference *r, const int64_t *classes, double scale, double *p,
+                   uint32_t *loss)
 {
     double sum = 0;
     for (int64_t s = 0; s < r->samples; s++) {
-        const float *x = r->values + s * r->elements;
-        double own;
-        probabilities_of(x, r->elements, scale, p);
-        own = p[class_of(x, r->elements)];
+        probabilities_of(r->values + s * r->elements, r->elements, classes[s], scale, p);
+        double own = p[classes[s]];
         for (int64_t i = 0; i < r->elements; i++)
             loss[s * r->elements + i] = (uint32_t)((own - p[i]) * ITG_LOSS_ONE + 0.5);
         sum += own;
@@ -74,12 +68,12 @@ static double fill(const itg_reference *r, double scale, double *p, uint32_t *lo
     return sum / (double)r->samples;
 }
 
-static double top1_of(const itg_reference *r, const int64_t *labels)
+static double top1_of(int64_t samples, const int64_t *classes, const int64_t *labels)
 {
     int64_t correct = 0;
-    for (int64_t s = 0; s < r->samples; s++)
-        correct += class_of(r->values + s * r->elements, r->elements) == labels[s];
-    return (double)correct / (double)r->samples;
+    for (int64_t s = 0; s < samples; s++)
+        correct += classes[s] == labels[s];
+    return (double)correct / (double)samples;
 }
 
 /* Where the normal distribution's function is `confidence`. */
@@ -93,8 +87,9 @@ static double deviations_of(double confidence)
     return low;
 }
 
-itg_status itg_expectation_make(const itg_reference *r, const int64_t *labels, double confidence,
-                                itg_expectation *out, itg_error *err)
+itg_status itg_expectation_make(const itg_reference *r, const int64_t *classes,
+                                const int64_t *labels, double confidence, itg_expectation *out,
+                                itg_error *err)
 {
     itg_expectation made = {
         .samples = r->samples, .classes = r->elements, .deviations = deviations_of(confidence)};
@@ -104,9 +99,10 @@ itg_status itg_expectation_make(const itg_reference *r, const int64_t *labels, d
     itg_status status =
         p && made.loss ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for what to expect");
     if (status == ITG_OK) {
-        double scale = fit_scale(r, labels, p);
-        made.top1 = top1_of(r, labels);
-        if (scale > 0 && fabs(fill(r, scale, p, made.loss) - made.top1) <= MOST_MISCALIBRATED) {
+        double scale = fit_scale(r, classes, labels, p);
+        made.top1 = top1_of(r->samples, classes, labels);
+        if (scale > 0 &&
+            fabs(fill(r, classes, scale, p, made.loss) - made.top1) <= MOST_MISCALIBRATED) {
             *out = made;
             made.loss = NULL;
         }

@@ -21,11 +21,13 @@ typedef struct itg_expectation {
     bool bounded;      /* the bound is wanted */
 } itg_expectation;
 
-/* labels: [reference->samples], each below the reference's elements. No expectation where the
- * labels do not fit the outputs: the likelihood has no maximum, or the probabilities of the
- * network's classes are far from its top-1. confidence: of the bound, from 0.5 to less than 1. */
-itg_status itg_expectation_make(const itg_reference *reference, const int64_t *labels,
-                                double confidence, itg_expectation *out, itg_error *err);
+/* classes: the float network's own, labels: the true ones; [reference->samples], each below the
+ * reference's elements. No expectation where the labels do not fit the outputs: the likelihood has
+ * no maximum, or the probabilities of the network's classes are far from its top-1. confidence: of
+ * the bound, from 0.5 to less than 1. */
+itg_status itg_expectation_make(const itg_reference *reference, const int64_t *classes,
+                                const int64_t *labels, double confidence, itg_expectation *out,
+                                itg_error *err);
 void itg_expectation_deinit(itg_expectation *expectation);
 /* After `lost` of all samples, of ITG_LOSS_ONE: never more for a larger loss, never below 0. */
 double itg_expected_top1(const itg_expectation *expectation, uint64_t lost);

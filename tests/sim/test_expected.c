@@ -54,7 +54,7 @@ static itg_expectation made_of(const drawn *d, double confidence)
 {
     itg_expectation e = {0};
     itg_error err = {0};
-    if (itg_expectation_make(&d->reference, d->labels, confidence, &e, &err) != ITG_OK)
+    if (itg_expectation_make(&d->reference, d->own, d->labels, confidence, &e, &err) != ITG_OK)
         fail_msg("%s", err.message);
     return e;
 }
@@ -177,6 +177,7 @@ static void labels_that_do_not_fit_give_no_expectation(void **state)
         float *x = &d.values[s * CLASSES];
         memset(x, 0, sizeof *x * CLASSES);
         x[0] = s % 2 ? 100 : 1;
+        d.own[s] = 0;
         d.labels[s] = s % 2 ? 0 : 1;
     }
     e = made_of(&d, 0.95);
