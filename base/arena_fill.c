@@ -20,6 +20,14 @@ char *itg_arena_strdup(itg_arena *arena, const char *text)
     return itg_arena_copy(arena, text, strlen(text) + 1);
 }
 
+const char **itg_arena_texts(itg_arena *arena, const char *const *texts, size_t count)
+{
+    const char **copies = itg_arena_array(arena, count, sizeof *copies);
+    for (size_t i = 0; copies && i < count; i++)
+        if (!(copies[i] = itg_arena_strdup(arena, texts[i]))) return NULL;
+    return copies;
+}
+
 char *itg_arena_vformat(itg_arena *arena, const char *format, va_list arguments)
 {
     va_list again;

@@ -48,6 +48,8 @@ void *itg_arena_alloc(itg_arena *arena,
                       size_t bytes); /* zeroed, 64-byte aligned; NULL: no memory or limit */
 void *itg_arena_array(itg_arena *arena, size_t count, size_t size); /* checked product */
 char *itg_arena_strdup(itg_arena *arena, const char *text);
+/* A list of copies; not NULL where there are none. */
+const char **itg_arena_texts(itg_arena *arena, const char *const *texts, size_t count);
 char *itg_arena_format(itg_arena *arena, const char *format, ...) ITG_PRINTF(2, 3);
 char *itg_arena_vformat(itg_arena *arena, const char *format, va_list arguments) ITG_PRINTF(2, 0);
 void *itg_arena_copy(itg_arena *arena, const void *data, size_t bytes);

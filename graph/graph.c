@@ -277,13 +277,8 @@ static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error
 itg_status itg_graph_set_data_files(itg_graph *g, const char *const *paths, int32_t count,
                                     itg_error *err)
 {
-    const char **copies = itg_arena_array(g->arena, (size_t)count, sizeof *copies);
-    bool copied = copies != NULL;
-    for (int32_t i = 0; i < count && copied; i++) {
-        copies[i] = itg_arena_strdup(g->arena, paths[i]);
-        copied = copies[i] != NULL;
-    }
-    if (!copied) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for names of files", g->name);
+    const char **copies = itg_arena_texts(g->arena, paths, (size_t)count);
+    if (!copies) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for names of files", g->name);
     g->data_files = copies;
     g->data_file_count = count;
     return ITG_OK;

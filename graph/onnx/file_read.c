@@ -257,14 +257,9 @@ static itg_status create_file(const char *source, size_t memory_limit, itg_onnx_
 static itg_status keep_data_files(const itg_external_data *external, itg_onnx_file *file,
                                   itg_error *err)
 {
-    const size_t count = (size_t)external->path_count;
-    const char **paths = itg_arena_array(file->arena, count, sizeof *paths);
-    bool kept = paths != NULL;
-    for (size_t i = 0; i < count && kept; i++) {
-        paths[i] = itg_arena_strdup(file->arena, external->paths[i]);
-        kept = paths[i] != NULL;
-    }
-    if (!kept) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
+    const char **paths = itg_arena_texts(file->arena, (const char *const *)external->paths,
+                                         (size_t)external->path_count);
+    if (!paths) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
     file->data_files = paths;
     file->data_file_count = external->path_count;
     return ITG_OK;
