@@ -11,7 +11,7 @@
 
 typedef struct reader {
     const char *model_path;
-    int folder, file;     /* file: the last that was opened; -1: none */
+    int folder, file;     /* file: the last that was opened; -1: none yet */
     const char *location; /* its */
     int64_t size;
     itg_budget *budget;
@@ -35,6 +35,20 @@ static itg_status fail_system(const reader *r, const char *location, const char 
     if (strerror_r(number, why, sizeof why) != 0) snprintf(why, sizeof why, "error %d", number);
     return itg_fail(r->err, ITG_IO, "its data lies in '%.100s': cannot %s: %s", location, what,
                     why);
+}
+
+/* The model's, when the first tensor needs it: most models have all data inside. */
+static itg_status open_folder(reader *r)
+{
+    if (r->folder >= 0) return ITG_OK;
+    const char *slash = strrchr(r->model_path, '/');
+    char *folder =
+        slash ? strndup(r->model_path, (size_t)(slash - r->model_path) + 1) : strdup(".");
+    if (!folder) return itg_fail(r->err, ITG_NO_MEMORY, "no memory for the name of a folder");
+    r->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    return r->folder >= 0 ? ITG_OK
+                          : itg_fail(r->err, ITG_IO, "the model's folder cannot be opened");
 }
 
 /* Opens the next part of a location in `at`, which it closes unless it is the model's folder. */
@@ -184,7 +198,8 @@ static itg_status read_tensor(reader *r, ItgOnnx__TensorProto *t)
     if (!location) return itg_fail(r->err, ITG_BAD_FILE, "it does not say where its data lies");
     if (t->has_raw_data)
         return itg_fail(r->err, ITG_BAD_FILE, "its data is inside and in another file");
-    itg_status status = select_file(r, location);
+    itg_status status = open_folder(r);
+    if (status == ITG_OK) status = select_file(r, location);
     if (status == ITG_OK) status = find_part(r, t, &offset, &length);
     if (status != ITG_OK) return status;
     r->budget->limit += (size_t)length + 64; /* and what the allocator keeps beside it */
@@ -221,24 +236,13 @@ static itg_status visit_all(reader *r, const ItgOnnx__GraphProto *graph)
     return status;
 }
 
-static int open_folder(const char *model_path)
-{
-    const char *slash = strrchr(model_path, '/');
-    char *folder = slash ? strndup(model_path, (size_t)(slash - model_path) + 1) : strdup(".");
-    int opened = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    free(folder);
-    return opened;
-}
-
 itg_status itg_external_data_read(ItgOnnx__ModelProto *model, const char *model_path,
                                   itg_budget *budget, itg_external_data *data, itg_error *err)
 {
-    reader r = {model_path, open_folder(model_path), -1, NULL, 0, budget, data, err};
-    if (!model->graph) return ITG_OK;
-    if (r.folder < 0) return itg_fail(err, ITG_IO, "%s: cannot open its folder", model_path);
-    itg_status status = visit_all(&r, model->graph);
+    reader r = {model_path, -1, -1, NULL, 0, budget, data, err};
+    itg_status status = model->graph ? visit_all(&r, model->graph) : ITG_OK;
     if (r.file >= 0) close(r.file);
-    close(r.folder);
+    if (r.folder >= 0) close(r.folder);
     return status;
 }
 

@@ -216,6 +216,27 @@ static void a_model_in_memory_has_no_folder(void **state)
     free(bytes);
 }
 
+/* A file that says nothing is looked at no further, and nothing stays open. */
+static void models_without_such_data_open_nothing(void **state)
+{
+    wire empty = {0};
+    (void)state;
+    wire_int(&empty, MODEL_IR, 7);
+    put(MODEL, empty.text, empty.length);
+    itg_strbuf_deinit(&empty);
+    const int before = dup(0);
+    close(before);
+    for (int i = 0; i < 3; i++) {
+        itg_graph *graph = NULL;
+        itg_error err = {0};
+        assert_int_equal(itg_onnx_import(MODEL, &graph, &err), ITG_BAD_FILE);
+        assert_non_null(strstr(err.message, "there is no graph"));
+    }
+    const int after = dup(0);
+    close(after);
+    assert_int_equal(after, before);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     static const entry entries[] = {{"w.bin", "8", "16"}, {"part/v.bin", NULL, NULL}};
@@ -244,6 +265,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_refused_with_tensor_and_file),
         cmocka_unit_test(data_of_any_size_is_no_reason_to_take_all_memory),
         cmocka_unit_test(a_model_in_memory_has_no_folder),
+        cmocka_unit_test(models_without_such_data_open_nothing),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, make_folder, NULL);
