@@ -66,7 +66,12 @@ static const void *copy_list(const void *items, size_t count, size_t size, itg_a
 static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *arena,
                                 itg_onnx_attr *out, itg_error *err)
 {
-    int32_t type = a->ref_attr_name ? 0 : attribute_type(a);
+    int32_t type = attribute_type(a);
+    if (a->ref_attr_name && *a->ref_attr_name) {
+        out->type = ITG_ATTR_REFERENCE;
+        out->s = itg_onnx_copy_text(arena, a->ref_attr_name);
+        return out->s ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    }
     switch (type) {
     case TYPE_FLOAT:
         out->type = ITG_ATTR_FLOAT;
@@ -106,8 +111,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*first)->name, (*second)->name);
 }
 
-/* Operators of many outputs have attributes for each: they are found by halving. */
-static itg_status index_attributes(itg_arena *arena, itg_onnx_node *node, itg_error *err)
+itg_status itg_onnx_index_attributes(itg_arena *arena, itg_onnx_node *node, itg_error *err)
 {
     size_t count = (size_t)node->attr_count;
     const itg_onnx_attr **sorted = itg_arena_array(arena, count + 1, sizeof *sorted);
@@ -132,25 +136,25 @@ const itg_onnx_attr *itg_onnx_attr_find(const itg_onnx_node *node, const char *n
     return found ? *found : NULL;
 }
 
-static itg_status convert_attributes(const ItgOnnx__NodeProto *proto, itg_arena *arena,
-                                     itg_onnx_node *node, itg_error *err)
+itg_status itg_onnx_convert_attributes(ItgOnnx__AttributeProto *const *protos, size_t count,
+                                       itg_arena *arena, itg_onnx_node *node, itg_error *err)
 {
-    itg_onnx_attr *attrs = itg_arena_array(arena, proto->n_attribute, sizeof *attrs);
+    itg_onnx_attr *attrs = itg_arena_array(arena, count, sizeof *attrs);
     if (!attrs) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
     node->attrs = attrs;
-    for (size_t i = 0; i < proto->n_attribute; i++) {
+    for (size_t i = 0; i < count; i++) {
         itg_onnx_attr *attr = &attrs[i];
-        attr->name = itg_onnx_copy_text(arena, proto->attribute[i]->name);
+        attr->name = itg_onnx_copy_text(arena, protos[i]->name);
         if (!attr->name) return itg_fail(err, ITG_NO_MEMORY, "out of memory");
-        itg_status status = convert_value(proto->attribute[i], arena, attr, err);
+        itg_status status = convert_value(protos[i], arena, attr, err);
         if (status != ITG_OK)
             return itg_prefix_error(err, status, "attribute '%.100s'", attr->name);
         node->attr_count++;
     }
-    return index_attributes(arena, node, err);
+    return itg_onnx_index_attributes(arena, node, err);
 }
 
-static const char *const *copy_names(char **names, size_t count, itg_arena *arena)
+const char *const *itg_onnx_copy_names(char **names, size_t count, itg_arena *arena)
 {
     const char **copy = itg_arena_array(arena, count, sizeof *copy);
     for (size_t i = 0; copy && i < count; i++) {
@@ -167,16 +171,19 @@ itg_status itg_onnx_convert_node(const ItgOnnx__NodeProto *proto, int32_t index,
                           .output_count = (int32_t)proto->n_output};
     node.domain = itg_onnx_copy_text(arena, proto->domain);
     node.op_type = itg_onnx_copy_text(arena, proto->op_type);
+    node.overload = itg_onnx_copy_text(arena, proto->overload);
     node.name = itg_onnx_copy_text(arena, proto->name);
-    node.inputs = copy_names(proto->input, proto->n_input, arena);
-    node.outputs = copy_names(proto->output, proto->n_output, arena);
-    if (!node.domain || !node.op_type || !node.name || !node.inputs || !node.outputs)
+    node.inputs = itg_onnx_copy_names(proto->input, proto->n_input, arena);
+    node.outputs = itg_onnx_copy_names(proto->output, proto->n_output, arena);
+    if (!node.domain || !node.op_type || !node.overload || !node.name || !node.inputs ||
+        !node.outputs)
         return itg_fail(err, ITG_NO_MEMORY, "%s: node %d: out of memory", where, (int)index);
     itg_status status = ITG_OK;
     if (!*node.op_type)
         status = itg_fail(err, ITG_BAD_FILE, "no operator is named");
     else
-        status = convert_attributes(proto, arena, &node, err);
+        status =
+            itg_onnx_convert_attributes(proto->attribute, proto->n_attribute, arena, &node, err);
     *out = node;
     if (status != ITG_OK)
         return itg_prefix_error(err, status, "%s: node %d '%.100s' (%.60s)", where, (int)index,

@@ -6,6 +6,7 @@
 #include "graph/onnx/external_data.h"
 #include "graph/onnx/file_nodes.h"
 #include "graph/onnx/file_read.h"
+#include "graph/onnx/inline.h"
 #include "graph/onnx/tensor_read.h"
 #include "graph/onnx/wire_scan.h"
 
@@ -65,23 +66,6 @@ static itg_status convert_opsets(const reading *r)
     r->file->opset_domain = domains;
     r->file->opset_version = versions;
     r->file->opset_count = (int32_t)m->n_opset_import;
-    return ITG_OK;
-}
-
-static itg_status convert_functions(const reading *r)
-{
-    const ItgOnnx__ModelProto *m = r->model;
-    const char **domains = itg_arena_array(r->file->arena, m->n_functions, sizeof *domains);
-    const char **names = itg_arena_array(r->file->arena, m->n_functions, sizeof *names);
-    if (!domains || !names) return no_memory(r);
-    for (size_t i = 0; i < m->n_functions; i++) {
-        domains[i] = itg_onnx_copy_text(r->file->arena, m->functions[i]->domain);
-        names[i] = itg_onnx_copy_text(r->file->arena, m->functions[i]->name);
-        if (!domains[i] || !names[i]) return no_memory(r);
-    }
-    r->file->function_domain = domains;
-    r->file->function_name = names;
-    r->file->function_count = (int32_t)m->n_functions;
     return ITG_OK;
 }
 
@@ -174,12 +158,13 @@ static itg_status convert_initializers(const reading *r, const ItgOnnx__GraphPro
     return ITG_OK;
 }
 
-static itg_status convert_nodes(const reading *r, const ItgOnnx__GraphProto *graph)
+static itg_status convert_nodes(const reading *r, ItgOnnx__NodeProto *const *protos, size_t count,
+                                const itg_onnx_node **out)
 {
-    itg_onnx_node *nodes = itg_arena_array(r->file->arena, graph->n_node, sizeof *nodes);
+    itg_onnx_node *nodes = itg_arena_array(r->file->arena, count, sizeof *nodes);
     if (!nodes) return no_memory(r);
-    for (size_t i = 0; i < graph->n_node; i++) {
-        itg_status status = itg_onnx_convert_node(graph->node[i], (int32_t)i, r->file->source,
+    for (size_t i = 0; i < count; i++) {
+        itg_status status = itg_onnx_convert_node(protos[i], (int32_t)i, r->file->source,
                                                   r->file->arena, &nodes[i], r->err);
         if (status == ITG_UNSUPPORTED && r->refusals) {
             itg_refusals_add_node(r->refusals, &nodes[i], (int32_t)i, r->err);
@@ -188,8 +173,54 @@ static itg_status convert_nodes(const reading *r, const ItgOnnx__GraphProto *gra
         }
         if (status != ITG_OK) return status;
     }
-    r->file->nodes = nodes;
-    r->file->node_count = (int32_t)graph->n_node;
+    *out = nodes;
+    return ITG_OK;
+}
+
+/* ---- functions ---- */
+
+static int64_t opset_of_function(const ItgOnnx__FunctionProto *proto)
+{
+    for (size_t i = 0; i < proto->n_opset_import; i++) {
+        const char *domain = proto->opset_import[i]->domain;
+        if (!domain || !*domain || strcmp(domain, "ai.onnx") == 0)
+            return proto->opset_import[i]->version;
+    }
+    return 0;
+}
+
+static itg_status convert_function(const reading *r, const ItgOnnx__FunctionProto *proto,
+                                   itg_onnx_function *out)
+{
+    itg_arena *arena = r->file->arena;
+    out->domain = itg_onnx_copy_text(arena, proto->domain);
+    out->name = itg_onnx_copy_text(arena, proto->name);
+    out->overload = itg_onnx_copy_text(arena, proto->overload);
+    out->inputs = itg_onnx_copy_names(proto->input, proto->n_input, arena);
+    out->outputs = itg_onnx_copy_names(proto->output, proto->n_output, arena);
+    if (!out->domain || !out->name || !out->overload || !out->inputs || !out->outputs)
+        return no_memory(r);
+    out->opset = opset_of_function(proto);
+    out->input_count = (int32_t)proto->n_input;
+    out->output_count = (int32_t)proto->n_output;
+    out->node_count = (int32_t)proto->n_node;
+    itg_status status = itg_onnx_convert_attributes(
+        proto->attribute_proto, proto->n_attribute_proto, arena, &out->presets, r->err);
+    if (status != ITG_OK) return at(r, status, "function", out->name);
+    return convert_nodes(r, proto->node, proto->n_node, &out->nodes);
+}
+
+static itg_status convert_functions(const reading *r)
+{
+    const ItgOnnx__ModelProto *m = r->model;
+    itg_onnx_function *all = itg_arena_array(r->file->arena, m->n_functions, sizeof *all);
+    if (!all) return no_memory(r);
+    for (size_t i = 0; i < m->n_functions; i++) {
+        itg_status status = convert_function(r, m->functions[i], &all[i]);
+        if (status != ITG_OK) return status;
+    }
+    r->file->functions = all;
+    r->file->function_count = (int32_t)m->n_functions;
     return ITG_OK;
 }
 
@@ -214,7 +245,9 @@ static itg_status convert_graph(const reading *r)
     itg_status status = convert_opsets(r);
     if (status == ITG_OK) status = convert_functions(r);
     if (status == ITG_OK) status = convert_metadata(r);
-    if (status == ITG_OK) status = convert_nodes(r, graph);
+    if (status == ITG_OK) status = convert_nodes(r, graph->node, graph->n_node, &file->nodes);
+    file->node_count = (int32_t)graph->n_node;
+    if (status == ITG_OK) status = itg_onnx_inline(file, r->err);
     if (status == ITG_OK) status = convert_initializers(r, graph);
     if (status == ITG_OK)
         status = convert_values(r, graph->input, graph->n_input, "input", &file->inputs);

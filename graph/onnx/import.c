@@ -52,6 +52,25 @@ static bool is_default_domain(const char *domain)
     return !*domain || strcmp(domain, "ai.onnx") == 0;
 }
 
+static bool knows_opset(int64_t version)
+{
+    return version >= ITG_OPSET_MIN && version <= ITG_OPSET_MAX;
+}
+
+static int32_t opset_of(const importer *im, const itg_onnx_node *node)
+{
+    return node->opset ? (int32_t)node->opset : im->opset;
+}
+
+/* Whether all nodes stand in functions that state an opset of their own. */
+static bool all_state_opsets(const itg_onnx_file *file)
+{
+    int32_t n = 0;
+    while (n < file->node_count && file->nodes[n].opset != 0)
+        n++;
+    return n > 0 && n == file->node_count;
+}
+
 static itg_status find_opset(importer *im)
 {
     int64_t version = 0; /* a file without the entry is of before opsets had numbers */
@@ -63,7 +82,7 @@ static itg_status find_opset(importer *im)
         version = im->file->opset_version[i];
     }
     im->opset = (int32_t)version;
-    if (version >= ITG_OPSET_MIN && version <= ITG_OPSET_MAX) return ITG_OK;
+    if (knows_opset(version) || all_state_opsets(im->file)) return ITG_OK;
     char why[128];
     snprintf(why, sizeof why, "the model is of opset %" PRId64 "; %d to %d are supported", version,
              ITG_OPSET_MIN, ITG_OPSET_MAX);
@@ -92,22 +111,14 @@ static bool is_constant_node(const itg_onnx_node *node)
     return is_default_domain(node->domain) && strcmp(node->op_type, "Constant") == 0;
 }
 
-static bool is_function(const itg_onnx_file *file, const itg_onnx_node *node)
-{
-    for (int32_t i = 0; i < file->function_count; i++)
-        if (strcmp(file->function_name[i], node->op_type) == 0 &&
-            strcmp(file->function_domain[i], node->domain) == 0)
-            return true;
-    return false;
-}
-
 static itg_status check_node(const importer *im, int32_t index)
 {
     const itg_onnx_node *node = &im->file->nodes[index];
     itg_op op;
-    if (is_function(im->file, node))
+    if (node->opset && !knows_opset(node->opset))
         return fail_node(im, index, ITG_UNSUPPORTED,
-                         "it is a function of the model itself, which is not supported");
+                         "its function is of opset %d; %d to %d are supported", (int)node->opset,
+                         ITG_OPSET_MIN, ITG_OPSET_MAX);
     if (!is_default_domain(node->domain))
         return fail_node(im, index, ITG_UNSUPPORTED,
                          "operators of domain '%.60s' are not supported", node->domain);
@@ -266,9 +277,9 @@ static itg_status check_outputs(const importer *im, int32_t index, const itg_map
 
 static itg_status add_node(const importer *im, int32_t index)
 {
-    itg_map_node node = {
-        .graph = im->graph, .file = &im->file->nodes[index], .index = index, .opset = im->opset};
+    itg_map_node node = {.graph = im->graph, .file = &im->file->nodes[index], .index = index};
     itg_id *outputs = NULL, id = ITG_NONE;
+    node.opset = opset_of(im, node.file);
     itg_op_from_name(node.file->op_type, &node.op); /* check_node knows that it is one */
     node.attrs = itg_attrs_default(node.op);
     node.name = node_name(im, index);
@@ -279,7 +290,7 @@ static itg_status add_node(const importer *im, int32_t index)
     if (status == ITG_OK)
         status = itg_graph_add_node(im->graph, node.name, node.op, node.inputs, node.input_count,
                                     outputs, node.output_count, &node.attrs, &id, im->err);
-    if (status == ITG_OK) im->graph->nodes[id].opset = im->opset;
+    if (status == ITG_OK) im->graph->nodes[id].opset = node.opset;
     return status;
 }
 

@@ -48,6 +48,7 @@ typedef struct itg_onnx_attr {
         ITG_ATTR_FLOATS,
         ITG_ATTR_STRING,
         ITG_ATTR_TENSOR,
+        ITG_ATTR_REFERENCE, /* in a function: the attribute `s` of the node that calls it */
         ITG_ATTR_OTHER
     } type;
     int64_t i;
@@ -59,7 +60,8 @@ typedef struct itg_onnx_attr {
     itg_tensor tensor;
 } itg_onnx_attr;
 typedef struct itg_onnx_node {
-    const char *domain, *op_type, *name;
+    const char *domain, *op_type, *overload, *name;
+    int64_t opset; /* of the function that it stands in; 0: the model's */
     int32_t input_count, output_count, attr_count;
     const char *const *inputs, *const *outputs;
     const itg_onnx_attr *attrs;
@@ -75,15 +77,25 @@ typedef struct itg_onnx_initializer {
     const char *name;
     itg_tensor tensor;
 } itg_onnx_initializer;
+/* A function of the model itself. */
+typedef struct itg_onnx_function {
+    const char *domain, *name, *overload;
+    int64_t opset; /* of ONNX's own operators in it; 0: it states none */
+    int32_t input_count, output_count;
+    const char *const *inputs, *const *outputs;
+    itg_onnx_node presets; /* attributes that a node that calls it may leave out */
+    int32_t node_count;
+    const itg_onnx_node *nodes;
+} itg_onnx_function;
 typedef struct itg_onnx_file {
     itg_arena *arena; /* owns everything below */
     const char *source, *producer, *producer_version, *graph_name;
     int32_t opset_count;
     const char *const *opset_domain;
     const int64_t *opset_version;
-    int32_t function_count; /* of the model itself */
-    const char *const *function_domain, *const *function_name;
-    int32_t node_count;
+    int32_t function_count;
+    const itg_onnx_function *functions;
+    int32_t node_count; /* those of functions in place of the nodes that call them (inline.c) */
     const itg_onnx_node *nodes;
     int32_t input_count;
     const itg_onnx_value *inputs;

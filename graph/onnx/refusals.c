@@ -77,8 +77,6 @@ static const char *node_help(const itg_onnx_node *node, const char *why)
     if (strstr(why, "already quantized")) return "give the float model that it was made from";
     if (strstr(why, "control flow"))
         return "export it with fixed input sizes, where no branch depends on data";
-    if (strstr(why, "function of the model"))
-        return "write its functions out first (onnx.inliner.inline_local_functions)";
     if (strcmp(node->domain, "com.microsoft") == 0)
         return "export it without ONNX Runtime's optimizations, which make such operators";
     if (strstr(why, "of domain")) return "export it as operators of ONNX itself";
