@@ -5,6 +5,7 @@
 #include "kernels/float_ops.h"
 #include "sim/evaluate.h"
 #include <stdlib.h>
+#include <string.h>
 
 const char *itg_engine_version(void)
 {
@@ -19,14 +20,21 @@ void itg_free(void *memory)
 static itg_status prepare(itg_graph *source, const itg_model_options *model_options,
                           itg_model **out, itg_error *err)
 {
-    const itg_prepare_options options = {
-        .eval = itg_float_eval, .no_equalize = model_options && model_options->no_equalize};
-    itg_status status = model_options
-                            ? itg_check_version("itg_model_options", model_options->version,
-                                                ITG_MODEL_OPTIONS_VERSION, err)
-                            : ITG_OK;
-    if (status == ITG_OK) status = itg_graph_prepare(source, &options, out, err);
+    const itg_prepare_options options = {.eval = itg_float_eval, .model = *model_options};
+    itg_status status = itg_graph_prepare(source, &options, out, err);
     itg_graph_destroy(source);
+    return status;
+}
+
+static itg_status check_options(const itg_model_options *given, itg_model_options *out,
+                                itg_error *err)
+{
+    *out = given ? *given : (itg_model_options)ITG_MODEL_OPTIONS_INIT;
+    itg_status status =
+        itg_check_version("itg_model_options", out->version, ITG_MODEL_OPTIONS_VERSION, err);
+    if (status == ITG_OK && (!memchr(out->outputs, 0, sizeof out->outputs) ||
+                             !memchr(out->input_shapes, 0, sizeof out->input_shapes)))
+        status = itg_fail(err, ITG_BAD_ARGUMENT, "itg_model_options: a text without its end");
     return status;
 }
 
@@ -34,8 +42,10 @@ itg_status itg_model_open(const char *path, const itg_model_options *options, it
                           itg_error *err)
 {
     itg_graph *source = NULL;
-    itg_status status = itg_onnx_import(path, &source, err);
-    return status == ITG_OK ? prepare(source, options, out, err) : status;
+    itg_model_options model;
+    itg_status status = check_options(options, &model, err);
+    if (status == ITG_OK) status = itg_onnx_import(path, model.outputs, &source, err);
+    return status == ITG_OK ? prepare(source, &model, out, err) : status;
 }
 
 itg_status itg_model_open_memory(const void *data, size_t bytes, const char *name,
@@ -43,21 +53,27 @@ itg_status itg_model_open_memory(const void *data, size_t bytes, const char *nam
 {
     itg_onnx_file *file = NULL;
     itg_graph *source = NULL;
-    itg_status status = itg_onnx_file_parse(data, bytes, name, itg_budget_of(bytes), &file, err);
-    if (status == ITG_OK) status = itg_onnx_import_file(file, &source, err);
+    itg_model_options model;
+    itg_status status = check_options(options, &model, err);
+    if (status == ITG_OK)
+        status = itg_onnx_file_parse(data, bytes, name, itg_budget_of(bytes), &file, err);
+    if (status == ITG_OK) status = itg_onnx_import_file(file, model.outputs, &source, err);
     itg_onnx_file_destroy(file);
-    return status == ITG_OK ? prepare(source, options, out, err) : status;
+    return status == ITG_OK ? prepare(source, &model, out, err) : status;
 }
 
-itg_status itg_model_survey(const char *path, itg_refusals **out, itg_error *err)
+itg_status itg_model_survey(const char *path, const itg_model_options *model, itg_refusals **out,
+                            itg_error *err)
 {
     itg_graph *source = NULL, *prepared = NULL;
     itg_prepare_options options = {.eval = itg_float_eval};
     itg_error why = {0};
+    itg_status status = check_options(model, &options.model, err);
+    if (status != ITG_OK) return status;
     itg_refusals *refusals = calloc(1, sizeof *refusals);
     if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
     refusals->survey = true;
-    itg_status status = itg_onnx_import_collect(path, refusals, &source, &why);
+    status = itg_onnx_import_collect(path, options.model.outputs, refusals, &source, &why);
     if (status == ITG_OK) {
         status = itg_graph_prepare(source, &options, &prepared, &why);
         if (status == ITG_UNSUPPORTED)
@@ -94,9 +110,9 @@ bool itg_model_dropped_softmax(const itg_model *model)
 {
     return model->dropped_softmax;
 }
-bool itg_model_equalized(const itg_model *model)
+const itg_model_options *itg_model_options_of(const itg_model *model)
 {
-    return model->equalized;
+    return &model->options;
 }
 int32_t itg_model_input_count(const itg_model *model)
 {

@@ -261,9 +261,11 @@ static int fail_to_open(const itg_cli_args *args, const itg_error *failure)
 {
     const char *path = args->arguments[0];
     itg_refusals *refusals = NULL;
+    const itg_model_options options = itg_cli_model_options(args);
     itg_error err = {0};
     int result = ITG_CLI_OK;
-    if (failure->code == ITG_UNSUPPORTED && itg_model_survey(path, &refusals, &err) == ITG_OK &&
+    if (failure->code == ITG_UNSUPPORTED &&
+        itg_model_survey(path, &options, &refusals, &err) == ITG_OK &&
         itg_refusals_count(refusals) > 0)
         result = args->given[ITG_CLI_OPT_JSON] ? json_refusals(path, refusals)
                                                : print_refusals(path, refusals);
@@ -406,6 +408,7 @@ const itg_cli_command itg_cli_check = {
     .min_arguments = 1,
     .max_arguments = 1,
     .arguments = {"MODEL"},
-    .options = {ITG_CLI_OPT_HW, ITG_CLI_OPT_NO_EQUALIZE, ITG_CLI_OPT_PRINT},
+    .options = {ITG_CLI_OPT_HW, ITG_CLI_OPT_INPUT_SHAPE, ITG_CLI_OPT_OUTPUTS,
+                ITG_CLI_OPT_KEEP_SOFTMAX, ITG_CLI_OPT_NO_EQUALIZE, ITG_CLI_OPT_PRINT},
     .run = run,
 };

@@ -19,7 +19,12 @@ typedef struct work {
     char *graph; /* --print */
 } work;
 
+/* A strategy file says all of these; the first ones matter to a float network, too. */
+enum { NETWORK_OPTIONS = 4 };
 static const itg_cli_option strategy_options[] = {ITG_CLI_OPT_HW,
+                                                  ITG_CLI_OPT_INPUT_SHAPE,
+                                                  ITG_CLI_OPT_OUTPUTS,
+                                                  ITG_CLI_OPT_KEEP_SOFTMAX,
                                                   ITG_CLI_OPT_CALIB,
                                                   ITG_CLI_OPT_CALIB_LIMIT,
                                                   ITG_CLI_OPT_WEIGHT_WIDTH,
@@ -57,7 +62,7 @@ static int check_options(const itg_cli_args *args)
 /* With a float target the network itself runs: what is about quantizing does nothing. */
 static void note_no_effect(const itg_cli_args *args)
 {
-    for (size_t i = 1; i < sizeof strategy_options / sizeof *strategy_options; i++)
+    for (size_t i = NETWORK_OPTIONS; i < sizeof strategy_options / sizeof *strategy_options; i++)
         if (args->given[strategy_options[i]])
             fprintf(stderr, "intaglio: note: --%s has no effect on a float target\n",
                     itg_cli_option_spec(strategy_options[i])->name);
@@ -320,11 +325,27 @@ const itg_cli_command itg_cli_simulate = {
     .arguments = {"MODEL", "STRATEGY"},
     .required = {ITG_CLI_OPT_DATA},
     .required_count = 1,
-    .options = {ITG_CLI_OPT_UNIFORM, ITG_CLI_OPT_WEIGHT_WIDTH, ITG_CLI_OPT_ACTIVATION_WIDTH,
-                ITG_CLI_OPT_HW, ITG_CLI_OPT_CALIB, ITG_CLI_OPT_CALIB_LIMIT,
-                ITG_CLI_OPT_FLOAT_KERNELS, ITG_CLI_OPT_THRESHOLD, ITG_CLI_OPT_WEIGHT_THRESHOLD,
-                ITG_CLI_OPT_RECOVER, ITG_CLI_OPT_RECOVER_SECONDS, ITG_CLI_OPT_DATA,
-                ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS, ITG_CLI_OPT_OUT_STRATEGY,
-                ITG_CLI_OPT_NO_EQUALIZE, ITG_CLI_OPT_PRINT, ITG_CLI_OPT_PART},
+    .options = {ITG_CLI_OPT_UNIFORM,
+                ITG_CLI_OPT_WEIGHT_WIDTH,
+                ITG_CLI_OPT_ACTIVATION_WIDTH,
+                ITG_CLI_OPT_HW,
+                ITG_CLI_OPT_CALIB,
+                ITG_CLI_OPT_CALIB_LIMIT,
+                ITG_CLI_OPT_FLOAT_KERNELS,
+                ITG_CLI_OPT_THRESHOLD,
+                ITG_CLI_OPT_WEIGHT_THRESHOLD,
+                ITG_CLI_OPT_RECOVER,
+                ITG_CLI_OPT_RECOVER_SECONDS,
+                ITG_CLI_OPT_DATA,
+                ITG_CLI_OPT_LABELS,
+                ITG_CLI_OPT_LIMIT,
+                ITG_CLI_PREPROCESS,
+                ITG_CLI_OPT_OUT_STRATEGY,
+                ITG_CLI_OPT_INPUT_SHAPE,
+                ITG_CLI_OPT_OUTPUTS,
+                ITG_CLI_OPT_KEEP_SOFTMAX,
+                ITG_CLI_OPT_NO_EQUALIZE,
+                ITG_CLI_OPT_PRINT,
+                ITG_CLI_OPT_PART},
     .run = run,
 };

@@ -40,11 +40,22 @@ itg_status itg_cli_data_open_files(const char *data, const char *labels, int64_t
     return status;
 }
 
+itg_model_options itg_cli_model_options(const itg_cli_args *args)
+{
+    const itg_cli_value *values = args->values;
+    itg_model_options options = {ITG_MODEL_OPTIONS_VERSION,
+                                 .no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE],
+                                 .keep_softmax = args->given[ITG_CLI_OPT_KEEP_SOFTMAX]};
+    snprintf(options.input_shapes, ITG_MODEL_TEXT, "%s",
+             values[ITG_CLI_OPT_INPUT_SHAPE].model_text);
+    snprintf(options.outputs, ITG_MODEL_TEXT, "%s", values[ITG_CLI_OPT_OUTPUTS].model_text);
+    return options;
+}
+
 itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
                               itg_model **out, itg_error *err)
 {
-    itg_model_options options = {ITG_MODEL_OPTIONS_VERSION,
-                                 .no_equalize = args->given[ITG_CLI_OPT_NO_EQUALIZE]};
+    itg_model_options options = itg_cli_model_options(args);
     itg_status status = strategy ? itg_strategy_model_options(strategy, &options, err) : ITG_OK;
     if (status == ITG_OK) status = itg_model_open(path, &options, out, err);
     if (status != ITG_OK) return status;

@@ -10,7 +10,9 @@ void itg_cli_append(char *out, size_t size, const char *format, ...) ITG_PRINTF(
 
 const char *itg_cli_shape(const itg_shape *shape, char *buffer, size_t size); /* "[1,3,32,32]" */
 
-/* Opens a model as --no-equalize says, or as a strategy file (NULL: none) was made for it. */
+/* How to open a model, as --input-shape, --outputs, --keep-softmax and --no-equalize say. */
+itg_model_options itg_cli_model_options(const itg_cli_args *args);
+/* Opens a model so, or as a strategy file (NULL: none) was made for it. */
 itg_status itg_cli_model_open(const itg_cli_args *args, const char *path, const char *strategy,
                               itg_model **out, itg_error *err);
 

@@ -344,6 +344,17 @@ static int parse_searcher(const parser *p, const itg_cli_spec *spec, const char 
     return ITG_CLI_OK;
 }
 
+static int parse_model_text(const parser *p, const itg_cli_spec *spec, const char *text,
+                            itg_cli_value *out)
+{
+    char expected[64];
+    snprintf(expected, sizeof expected, "at most %d characters", ITG_MODEL_TEXT - 1);
+    if (*text == '\0') return bad_value(p, spec, "''", "a name");
+    if (strlen(text) >= ITG_MODEL_TEXT) return bad_value(p, spec, text, expected);
+    snprintf(out->model_text, sizeof out->model_text, "%s", text);
+    return ITG_CLI_OK;
+}
+
 static int parse_kernels(const parser *p, const itg_cli_spec *spec, const char *text,
                          itg_cli_value *out)
 {
@@ -368,7 +379,7 @@ static const parse_fn parsers[ITG_CLI_KIND_COUNT] = {
     [ITG_CLI_COST] = parse_cost,         [ITG_CLI_BASELINE] = parse_baseline,
     [ITG_CLI_SEARCHER] = parse_searcher, [ITG_CLI_KERNELS] = parse_kernels,
     [ITG_CLI_RECOVER] = parse_choice,    [ITG_CLI_LAYOUT] = parse_choice,
-    [ITG_CLI_PART] = parse_choice,
+    [ITG_CLI_PART] = parse_choice,       [ITG_CLI_MODEL_TEXT] = parse_model_text,
 };
 
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,

@@ -14,27 +14,28 @@ enum {
 typedef enum itg_cli_kind {
     ITG_CLI_FLAG,
     ITG_CLI_TEXT,
-    ITG_CLI_READ,      /* a file that the command reads, as text */
-    ITG_CLI_WRITTEN,   /* a file (or folder) that it writes */
-    ITG_CLI_DATABASE,  /* a SQLite database, which has files of its own beside it */
-    ITG_CLI_INTEGER,   /* within [min, max] */
-    ITG_CLI_SEED,      /* 0 .. 2^64-1 */
-    ITG_CLI_FRACTION,  /* "1%" or "0.01"; 0 .. 1 */
-    ITG_CLI_DECIBELS,  /* "30dB" or "30"; more than 0 */
-    ITG_CLI_SECONDS,   /* more than 0 */
-    ITG_CLI_BYTES,     /* "64k" = 64,000, "64KiB" = 65,536; at least 1 */
-    ITG_CLI_AMOUNT,    /* "1e6", "1M"; at least 1 */
-    ITG_CLI_RANGE,     /* "MIN:MAX" or "N", each within [min, max] */
-    ITG_CLI_NUMBERS,   /* decimals and ratios, at most max */
-    ITG_CLI_THRESHOLD, /* a threshold method's name */
-    ITG_CLI_METHODS,   /* several, each once */
-    ITG_CLI_COST,      /* the name of a cost */
-    ITG_CLI_BASELINE,  /* the name of a searcher that results can be compared with */
-    ITG_CLI_SEARCHER,  /* a searcher's name and parameters */
-    ITG_CLI_KERNELS,   /* a set of float kernels that this build has */
-    ITG_CLI_RECOVER,   /* how codes of weights are chosen */
-    ITG_CLI_LAYOUT,    /* the name of a layout of samples */
-    ITG_CLI_PART,      /* the name of a part of a search's data */
+    ITG_CLI_READ,       /* a file that the command reads, as text */
+    ITG_CLI_WRITTEN,    /* a file (or folder) that it writes */
+    ITG_CLI_DATABASE,   /* a SQLite database, which has files of its own beside it */
+    ITG_CLI_INTEGER,    /* within [min, max] */
+    ITG_CLI_SEED,       /* 0 .. 2^64-1 */
+    ITG_CLI_FRACTION,   /* "1%" or "0.01"; 0 .. 1 */
+    ITG_CLI_DECIBELS,   /* "30dB" or "30"; more than 0 */
+    ITG_CLI_SECONDS,    /* more than 0 */
+    ITG_CLI_BYTES,      /* "64k" = 64,000, "64KiB" = 65,536; at least 1 */
+    ITG_CLI_AMOUNT,     /* "1e6", "1M"; at least 1 */
+    ITG_CLI_RANGE,      /* "MIN:MAX" or "N", each within [min, max] */
+    ITG_CLI_NUMBERS,    /* decimals and ratios, at most max */
+    ITG_CLI_THRESHOLD,  /* a threshold method's name */
+    ITG_CLI_METHODS,    /* several, each once */
+    ITG_CLI_COST,       /* the name of a cost */
+    ITG_CLI_BASELINE,   /* the name of a searcher that results can be compared with */
+    ITG_CLI_SEARCHER,   /* a searcher's name and parameters */
+    ITG_CLI_MODEL_TEXT, /* text of itg_model_options */
+    ITG_CLI_KERNELS,    /* a set of float kernels that this build has */
+    ITG_CLI_RECOVER,    /* how codes of weights are chosen */
+    ITG_CLI_LAYOUT,     /* the name of a layout of samples */
+    ITG_CLI_PART,       /* the name of a part of a search's data */
     ITG_CLI_KIND_COUNT
 } itg_cli_kind;
 
@@ -63,7 +64,7 @@ typedef union itg_cli_value {
     itg_sample_layout layout;
     itg_split_part part;
     itg_threshold_methods methods;
-    char searcher[ITG_SEARCHER_TEXT];
+    char searcher[ITG_SEARCHER_TEXT], model_text[ITG_MODEL_TEXT];
     struct {
         float values[ITG_MAX_CHANNELS];
         int32_t count;

@@ -125,6 +125,9 @@ static void say_value(const itg_cli_spec *spec, const itg_cli_value *v, char *ou
     case ITG_CLI_SEARCHER:
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->searcher);
         break;
+    case ITG_CLI_MODEL_TEXT:
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%.100s", *v->model_text ? v->model_text : "none");
+        break;
     case ITG_CLI_KERNELS:
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", itg_float_kernels_name(v->kernels));
         break;
@@ -134,8 +137,8 @@ static void say_value(const itg_cli_spec *spec, const itg_cli_value *v, char *ou
     case ITG_CLI_BASELINE:
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->flag ? spec->argument : "none");
         break;
-    case ITG_CLI_FLAG: /* all of them are --no-SOMETHING */
-        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->flag ? "set" : spec->name + strlen("no-"));
+    case ITG_CLI_FLAG:
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->flag ? "set" : "not set");
         break;
     default:
         say_number(out, v->number);
@@ -226,8 +229,8 @@ static itg_run_data describe(const char *path, const itg_dataset *labels)
 itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
 {
     const itg_cli_search_files *f = &w->files;
-    const itg_model_options model = {ITG_MODEL_OPTIONS_VERSION,
-                                     .no_equalize = w->options.no_equalize};
+    itg_model_options model = w->options.model;
+    model.version = ITG_MODEL_OPTIONS_VERSION;
     itg_status status =
         w->hw ? ITG_OK : itg_hardware_load(w->args->values[ITG_CLI_OPT_HW].text, &w->hw, err);
     if (status == ITG_OK) status = itg_model_open(f->model, &model, &w->model, err);

@@ -296,7 +296,7 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
         return status;
     }
     copy->dropped_softmax = graph->dropped_softmax;
-    copy->equalized = graph->equalized;
+    copy->options = graph->options;
     copy->rebatched = graph->rebatched;
     memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
     status = itg_graph_set_data_files(copy, graph->data_files, graph->data_file_count, err);

@@ -3,6 +3,7 @@
 #ifndef ITG_GRAPH_H
 #define ITG_GRAPH_H
 #include "graph/names.h"
+#include <intaglio/intaglio.h>
 
 typedef int32_t itg_id;
 #define ITG_NONE (-1)
@@ -41,8 +42,8 @@ typedef struct itg_graph {
     itg_id *outputs;
     int32_t output_count;
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
-    bool equalized;       /* by preparation, where any pair could be */
-    bool rebatched;       /* prepared for batch 1 where the file has another, or any */
+    itg_model_options options;     /* that it was prepared with */
+    bool rebatched;                /* prepared for batch 1 where the file has another, or any */
     unsigned char source_hash[32]; /* itg_onnx_file.hash; zeros if made by hand */
     int32_t data_file_count;
     const char *const *data_files;     /* other files that its data was read from */
@@ -103,7 +104,9 @@ void itg_graph_hash(const itg_graph *g, unsigned char out[32]);
 /* Imports a model of opset 7..28 and at most 2 GiB. The file is scanned before protobuf-c parses
  * it, and memory is limited to a multiple of its size. The graph has the file's nodes, each with
  * its opset; Constant nodes become constants, symbolic dims become -1. */
-itg_status itg_onnx_import(const char *path, itg_graph **out, itg_error *err);
+/* outputs: names with commas between them, which become the outputs; nodes that they do not need
+ * are not looked at, and inputs that they do not need are left out. "": the file's outputs. */
+itg_status itg_onnx_import(const char *path, const char *outputs, itg_graph **out, itg_error *err);
 
 /* ---- preparation (pass_*.c, prepare.c) ---- */
 /* Evaluates a node whose inputs are all constants. Outputs have inferred dtypes and shapes, and
@@ -114,9 +117,7 @@ typedef itg_status (*itg_eval_fn)(itg_op op, const itg_attrs *attrs, const itg_t
                                   itg_error *err);
 typedef struct itg_prepare_options {
     itg_eval_fn eval;
-    bool keep_softmax; /* default false: a trailing Softmax or LogSoftmax is left off */
-    bool no_equalize;  /* default false: cross-layer equalization by powers of two, which changes no
-                          float result */
+    itg_model_options model; /* its outputs are the import's matter; the version does not matter */
     bool keep_batch; /* default false: batch (dimension 0 of inputs, pass_batch.c) becomes 1. true:
                         as the file says (node tests) */
 } itg_prepare_options;

@@ -1,6 +1,8 @@
-/* Exact replacements: x / 2^k = x * 2^-k, x - c = x + (-c), c + x = x + c. Later layers then have
- * fewer forms to handle. */
-#include "passes.h"
+/* x / c = x * (1 / c), x - c = x + (-c), c + x = x + c, x^2 = x * x. Later layers then have fewer
+ * forms to handle. The quotient is exact where c is a power of two; others wait until pass_affine.c
+ * had its chance to divide weights by them. */
+#include <math.h>
+#include "written_out.h"
 
 /* Whether c is a power of two (of either sign) whose reciprocal is a normal float32: both ways then
  * round the same real number once. */
@@ -14,12 +16,21 @@ static bool has_exact_reciprocal(float c)
     return (bits.u & 0x7fffff) == 0 && exponent >= 1 && exponent <= 253;
 }
 
-static bool divides_exactly(const itg_graph *g, itg_id constant)
+static bool has_reciprocal(float c)
 {
+    return isnormal(c) && isnormal(1.0f / c);
+}
+
+/* Whether the node divides by a constant of which all elements are so. */
+static bool divides_by(const itg_graph *g, const itg_node *n, bool (*is_so)(float c))
+{
+    if (n->op != ITG_OP_DIV || n->input_count != 2 || !itg_is_float_constant(g, n->inputs[1]))
+        return false;
+    const itg_id constant = n->inputs[1];
     const float *c = itg_floats(g, constant);
     int64_t count = itg_value_elements(g, constant);
     for (int64_t i = 0; i < count; ++i)
-        if (!has_exact_reciprocal(c[i])) return false;
+        if (!is_so(c[i])) return false;
     return true;
 }
 
@@ -51,14 +62,44 @@ static itg_status replace(itg_graph *g, itg_id node, itg_error *err)
     return ITG_OK;
 }
 
+/* x^2 = x * x, x^0.5 = sqrt(x), x^-1 = 1 / x */
+static bool simplify_power(itg_graph *g, itg_id node)
+{
+    itg_node *n = &g->nodes[node];
+    double exponent;
+    if (n->op != ITG_OP_POW || g->values[n->inputs[0]].dtype != ITG_F32 ||
+        !itg_has_scalar(g, n, &exponent) ||
+        g->values[n->outputs[0]].shape.rank != g->values[n->inputs[0]].shape.rank)
+        return false;
+    if (exponent == 2.0) {
+        const itg_id x = n->inputs[0];
+        itg_become(g, node, ITG_OP_MUL)->inputs[1] = x;
+        return true;
+    }
+    if (exponent != 0.5 && exponent != -1.0) return false;
+    itg_become(g, node, exponent == 0.5 ? ITG_OP_SQRT : ITG_OP_RECIPROCAL)->input_count = 1;
+    return true;
+}
+
 itg_status itg_pass_arithmetic(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     itg_op op = g->nodes[node].op;
     if (g->nodes[node].input_count != 2) return ITG_OK;
+    if (simplify_power(g, node)) {
+        *changed = true;
+        return ITG_OK;
+    }
     *changed |= swap_operands(g, &g->nodes[node]);
-    itg_id c = g->nodes[node].inputs[1];
-    if ((op != ITG_OP_DIV && op != ITG_OP_SUB) || !itg_is_float_constant(g, c)) return ITG_OK;
-    if (op == ITG_OP_DIV && !divides_exactly(g, c)) return ITG_OK;
+    const itg_node *n = &g->nodes[node];
+    const bool subtracts = op == ITG_OP_SUB && itg_is_float_constant(g, n->inputs[1]);
+    if (!subtracts && !divides_by(g, n, has_exact_reciprocal)) return ITG_OK;
+    *changed = true;
+    return replace(g, node, err);
+}
+
+itg_status itg_pass_division(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    if (!divides_by(g, &g->nodes[node], has_reciprocal)) return ITG_OK;
     *changed = true;
     return replace(g, node, err);
 }

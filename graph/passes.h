@@ -6,6 +6,8 @@
 
 /* ---- passes over the whole graph ---- */
 
+/* Sizes of inputs as the caller states them (itg_model_options.input_shapes). */
+itg_status itg_pass_input_shapes(itg_graph *g, const char *text, itg_error *err);
 /* Static graph inputs: dimension 0 becomes 1 unless keep_batch. *old_batch: the fixed batch of the
  * file, else 1. */
 itg_status itg_pass_batch(itg_graph *g, bool keep_batch, int64_t *old_batch, itg_error *err);
@@ -31,8 +33,17 @@ itg_status itg_pass_nodes(itg_graph *g, itg_pass_fn *pass, bool *changed, itg_er
 itg_pass_fn itg_pass_old_softmax;
 /* Removes nodes that return their input unchanged: Identity, Dropout, Cast to the same dtype... */
 itg_pass_fn itg_pass_identity;
-/* Division by powers of two becomes Mul, subtraction of constants Add: both exact. */
+/* Division by powers of two becomes Mul, subtraction of constants Add, a square Mul: all exact. */
 itg_pass_fn itg_pass_arithmetic;
+/* Division by other constants becomes Mul, too. */
+itg_pass_fn itg_pass_division;
+/* Functions that exporters write out become one node: Gelu, HardSwish; LayerNormalization. */
+itg_pass_fn itg_pass_written_out;
+itg_pass_fn itg_pass_written_norm;
+/* ReduceMax becomes Transpose, Reshape, GlobalMaxPool, Reshape, as far as they are needed. */
+itg_pass_fn itg_pass_reduce_max;
+/* Pad of another mode than constant becomes Gather along each axis. */
+itg_pass_fn itg_pass_pad_gather;
 /* Transposes move down through elementwise nodes and cancel. */
 itg_pass_fn itg_pass_transpose;
 /* Flatten, Squeeze and Unsqueeze become Reshape; a chain becomes one; one without effect goes. */

@@ -1,18 +1,24 @@
 /* Preparation: from a file's graph to one that the layers behind can quantize. The passes, in
  * order:
- *   1. clone, batch        (pass_batch.c)      static inputs, batch 1
+ *   1. clone, input shapes (pass_input_shapes.c) where the caller states them
+ *      batch               (pass_batch.c)      static inputs, batch 1
  *   2. infer and fold      (pass_fold.c)       every shape known, constants evaluated, attributes
  *                                              version-free
  *   3. identity            (pass_identity.c)   Identity, Dropout... go
  *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
  *   4. until nothing changes:
  *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
+ *      written out         (pass_written_out.c, pass_written_norm.c) Gelu, HardSwish and
+ *                          LayerNormalization of their parts
+ *      reduce max          (pass_reduce_max.c) to GlobalMaxPool
+ *      pad gather          (pass_pad_gather.c) Pad that repeats or mirrors to Gather
  *      reshape             (pass_reshape.c)    Flatten, Squeeze, Unsqueeze, Reshape: one Reshape
  *      transpose           (pass_transpose.c)  Transposes cancel through elementwise nodes
  *      affine              (pass_affine.c)     BatchNormalization, Mul, Add... into weights
  *      gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K]
  *      pad                 (pass_pad.c)        Pad into Conv
- *   5. batch norm          (pass_batch_norm.c) what is left of it: Mul and Add; then 4 again
+ *   5. batch norm          (pass_batch_norm.c) what is left of it: Mul and Add
+ *      division            (pass_arithmetic.c) by constants that are left: Mul; then 4 again
  *   6. constant channels   (pass_constant_channels.c) into the bias of the next layer
  *      unread channels     (pass_unread_channels.c)   go
  *   7. equalize            (pass_equalize.c)   by powers of two, once
@@ -39,9 +45,10 @@ itg_status itg_pass_nodes(itg_graph *g, itg_pass_fn *pass, bool *changed, itg_er
 
 static itg_status simplify(itg_graph *g, itg_error *err)
 {
-    static itg_pass_fn *const passes[] = {itg_pass_identity,  itg_pass_arithmetic, itg_pass_reshape,
-                                          itg_pass_transpose, itg_pass_affine,     itg_pass_gemm,
-                                          itg_pass_pad};
+    static itg_pass_fn *const passes[] = {
+        itg_pass_identity,   itg_pass_arithmetic, itg_pass_written_out, itg_pass_written_norm,
+        itg_pass_reduce_max, itg_pass_pad_gather, itg_pass_reshape,     itg_pass_transpose,
+        itg_pass_affine,     itg_pass_gemm,       itg_pass_pad};
     bool changed = true;
     for (int round = 0; round < MAX_ROUNDS && changed; ++round) {
         changed = false;
@@ -78,22 +85,24 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (g->node_count > MAX_NODES)
         return itg_fail(err, ITG_LIMIT, "%s: %d nodes; at most %d are prepared", g->name,
                         (int)g->node_count, MAX_NODES);
-    status = itg_pass_batch(g, options->keep_batch, &old_batch, err);
+    g->options = options->model;
+    status = itg_pass_input_shapes(g, options->model.input_shapes, err);
+    if (status == ITG_OK) status = itg_pass_batch(g, options->keep_batch, &old_batch, err);
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, old_batch, err);
     if (status != ITG_OK) return status;
     drop_unused_outputs(g);
     status = itg_pass_nodes(g, itg_pass_identity, &changed, err);
-    if (status == ITG_OK && !options->keep_softmax) itg_drop_softmax(g);
+    if (status == ITG_OK && !options->model.keep_softmax) itg_drop_softmax(g);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_old_softmax, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_batch_norm, &changed, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_division, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = itg_graph_sort(g, err);
     if (status == ITG_OK) status = itg_pass_constant_channels(g, options->eval, &changed, err);
     if (status == ITG_OK) status = itg_graph_sort(g, err);
     if (status == ITG_OK) status = itg_pass_unread_channels(g, &changed, err);
-    g->equalized = !options->no_equalize;
-    if (status == ITG_OK && g->equalized)
+    if (status == ITG_OK && !options->model.no_equalize)
         status = itg_pass_nodes(g, itg_pass_equalize, &changed, err);
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, 1, err);
     return status == ITG_OK ? itg_graph_verify(g, err) : status;

@@ -118,6 +118,18 @@ static void read_searcher(itg_json_taker *t, const itg_json_value *v, void *at)
     snprintf(at, ITG_SEARCHER_TEXT, "%s", name);
 }
 
+static void write_model_text(itg_json_writer *w, const char *key, const void *at)
+{
+    itg_json_put_text(w, key, at);
+}
+
+static void read_model_text(itg_json_taker *t, const itg_json_value *v, void *at)
+{
+    const char *text = itg_json_text_of(t, v);
+    if (text && strlen(text) >= ITG_MODEL_TEXT) refuse(t, v, "a shorter text");
+    snprintf(at, ITG_MODEL_TEXT, "%s", text ? text : "");
+}
+
 static void write_kernels(itg_json_writer *w, const char *key, const void *at)
 {
     itg_json_put_text(w, key, itg_float_kernels_name(*(const itg_float_kernels *)at));
@@ -159,6 +171,7 @@ typedef enum kind {
     RANGE,
     METHODS,
     SEARCHER,
+    MODEL_TEXT,
     KERNELS,
     RECOVER,
     FLAG,
@@ -169,11 +182,17 @@ static const struct {
     void (*write)(itg_json_writer *w, const char *key, const void *at);
     void (*read)(itg_json_taker *t, const itg_json_value *v, void *at);
 } kinds[] = {
-    [INTEGER] = {write_integer, read_integer},    [SECONDS] = {write_number, read_number},
-    [FRACTION] = {write_number, read_number},     [SEED] = {write_seed, read_seed},
-    [RANGE] = {write_range, read_range},          [METHODS] = {write_methods, read_methods},
-    [SEARCHER] = {write_searcher, read_searcher}, [KERNELS] = {write_kernels, read_kernels},
-    [RECOVER] = {write_mode, read_mode},          [FLAG] = {write_flag, read_flag},
+    [INTEGER] = {write_integer, read_integer},
+    [SECONDS] = {write_number, read_number},
+    [FRACTION] = {write_number, read_number},
+    [SEED] = {write_seed, read_seed},
+    [RANGE] = {write_range, read_range},
+    [METHODS] = {write_methods, read_methods},
+    [SEARCHER] = {write_searcher, read_searcher},
+    [KERNELS] = {write_kernels, read_kernels},
+    [MODEL_TEXT] = {write_model_text, read_model_text},
+    [RECOVER] = {write_mode, read_mode},
+    [FLAG] = {write_flag, read_flag},
     [BASELINE] = {write_flag, read_flag},
 };
 

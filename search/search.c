@@ -226,6 +226,12 @@ static itg_status perform(itg_searching *s, const itg_search_data *data, itg_err
     return status;
 }
 
+static bool same_model_options(const itg_model_options *a, const itg_model_options *b)
+{
+    return a->no_equalize == b->no_equalize && a->keep_softmax == b->keep_softmax &&
+           strcmp(a->input_shapes, b->input_shapes) == 0 && strcmp(a->outputs, b->outputs) == 0;
+}
+
 /* What can be known before anything is computed. */
 static itg_status check(itg_searching *s, itg_error *err)
 {
@@ -242,10 +248,11 @@ static itg_status check(itg_searching *s, itg_error *err)
     if (status == ITG_OK)
         status = itg_searcher_parse(o->searcher, &s->searcher, s->parameters, err);
     if (status != ITG_OK) return status;
-    if (model->equalized == o->no_equalize)
+    if (!same_model_options(&model->options, &o->model))
         return itg_fail(err, ITG_BAD_ARGUMENT,
-                        "%s was prepared %s equalization, the options say %s", model->name,
-                        o->no_equalize ? "with" : "without", o->no_equalize ? "without" : "with");
+                        "%s was opened with other options (itg_model_options) than the search's "
+                        "options say",
+                        model->name);
     if (s->hw->all_float)
         return itg_fail(err, ITG_BAD_ARGUMENT, "%s quantizes nothing: there is nothing to search",
                         s->hw->name);

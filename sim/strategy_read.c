@@ -175,6 +175,52 @@ static void check_edges(reader *r, const itg_json_value *root)
         check_edge(r, itg_json_at(edges, e++), r->g->outputs[i], ITG_NONE, i);
 }
 
+static void take_model_text(itg_json_taker *t, const itg_json_value *object, const char *key,
+                            char out[ITG_MODEL_TEXT])
+{
+    const char *text = itg_json_take_text(t, object, key);
+    if (text && strlen(text) >= ITG_MODEL_TEXT)
+        itg_json_refuse(t, object, ITG_BAD_FILE, "'%s' has more than %d bytes", key,
+                        ITG_MODEL_TEXT - 1);
+    snprintf(out, ITG_MODEL_TEXT, "%s", text ? text : "");
+}
+
+static itg_model_options take_model_options(itg_json_taker *t, const itg_json_value *strategy)
+{
+    static const char *const keys[] = {"input_shapes", "outputs", "keep_softmax", "no_equalize",
+                                       NULL};
+    itg_model_options o = ITG_MODEL_OPTIONS_INIT;
+    const itg_json_value *object = itg_json_take(t, strategy, "model_options", ITG_JSON_OBJECT);
+    itg_json_take_keys(t, object, keys);
+    take_model_text(t, object, "input_shapes", o.input_shapes);
+    take_model_text(t, object, "outputs", o.outputs);
+    o.keep_softmax = itg_json_take_bool(t, object, "keep_softmax");
+    o.no_equalize = itg_json_take_bool(t, object, "no_equalize");
+    return o;
+}
+
+static void check_model_options(reader *r, const itg_json_value *strategy)
+{
+    const itg_model_options *is = &r->g->options, was = take_model_options(&r->t, strategy);
+    if (was.no_equalize != is->no_equalize)
+        itg_json_refuse(&r->t, strategy, ITG_MISMATCH,
+                        "it was made for %s %s equalization, and this is %s", r->g->name,
+                        was.no_equalize ? "without" : "with", is->no_equalize ? "without" : "with");
+    if (was.keep_softmax != is->keep_softmax)
+        itg_json_refuse(&r->t, strategy, ITG_MISMATCH,
+                        "it was made for %s %s a Softmax at its end, and this is %s", r->g->name,
+                        was.keep_softmax ? "with" : "without",
+                        is->keep_softmax ? "with" : "without");
+    if (strcmp(was.outputs, is->outputs) != 0)
+        itg_json_refuse(&r->t, strategy, ITG_MISMATCH,
+                        "it was made for the outputs '%.100s' of %s, and these are '%.100s'",
+                        was.outputs, r->g->name, is->outputs);
+    if (strcmp(was.input_shapes, is->input_shapes) != 0)
+        itg_json_refuse(&r->t, strategy, ITG_MISMATCH,
+                        "it was made for the input shapes '%.100s' of %s, and these are '%.100s'",
+                        was.input_shapes, r->g->name, is->input_shapes);
+}
+
 static void check_hashes(reader *r, const itg_json_value *strategy)
 {
     unsigned char model[32] = {0}, graph[32] = {0};
@@ -183,11 +229,7 @@ static void check_hashes(reader *r, const itg_json_value *strategy)
     if (memcmp(model, r->g->source_hash, 32) != 0)
         itg_json_refuse(&r->t, strategy, ITG_MISMATCH,
                         "it was made for another model (model_hash differs from %s)", r->g->name);
-    bool equalized = itg_json_take_bool(&r->t, strategy, "equalized");
-    if (equalized != r->g->equalized)
-        itg_json_refuse(&r->t, strategy, ITG_MISMATCH,
-                        "it was made for %s %s equalization, and this is %s", r->g->name,
-                        equalized ? "with" : "without", equalized ? "without" : "with");
+    check_model_options(r, strategy);
     if (memcmp(graph, r->s->graph_hash, 32) != 0)
         itg_json_refuse(&r->t, strategy, ITG_MISMATCH,
                         "it was made for another preparation of %s (graph_hash differs)",
@@ -230,8 +272,8 @@ static void check_codes(reader *r, const itg_strategy_file *file)
 
 static void read_strategy(reader *r, const itg_json_value *root)
 {
-    static const char *const keys[] = {"model_hash", "graph_hash", "equalized", "topology",
-                                       "bits",       "thresholds", "codes",     NULL};
+    static const char *const keys[] = {"model_hash", "graph_hash", "model_options", "topology",
+                                       "bits",       "thresholds", "codes",         NULL};
     const itg_json_value *strategy = itg_json_take(&r->t, root, "strategy", ITG_JSON_OBJECT);
     itg_json_take_keys(&r->t, strategy, keys);
     check_hashes(r, strategy);
@@ -343,13 +385,15 @@ void itg_results_read(const itg_json *json, itg_score *out)
 itg_status itg_strategy_model_options(const char *path, itg_model_options *out, itg_error *err)
 {
     itg_json *json = NULL;
-    bool equalized = true;
+    *out = (itg_model_options)ITG_MODEL_OPTIONS_INIT;
     itg_status status = itg_json_read(path, ITG_STRATEGY_MAX_BYTES, &json, err);
     if (status != ITG_OK) return status;
-    const itg_json_value *strategy = itg_json_find(itg_json_root(json), "strategy");
-    const itg_json_value *v = strategy ? itg_json_find(strategy, "equalized") : NULL;
-    if (v) (void)itg_json_get_bool(json, v, &equalized, NULL); /* what is wrong, reading tells */
-    *out = (itg_model_options){ITG_MODEL_OPTIONS_VERSION, .no_equalize = !equalized};
+    itg_error ignored = {0}; /* what is wrong, reading tells */
+    itg_json_taker t = {json, &ignored, ITG_OK};
+    const itg_json_value *strategy =
+        itg_json_take(&t, itg_json_root(json), "strategy", ITG_JSON_OBJECT);
+    const itg_model_options read = take_model_options(&t, strategy);
+    if (t.status == ITG_OK) *out = read;
     itg_json_destroy(json);
     return ITG_OK;
 }

@@ -51,12 +51,22 @@ static void put_codes(itg_json_writer *w, const itg_strategy *s)
     itg_json_end(w, '}');
 }
 
+static void put_model_options(itg_json_writer *w, const itg_model_options *o)
+{
+    itg_json_begin(w, "model_options", '{');
+    itg_json_put_text(w, "input_shapes", o->input_shapes);
+    itg_json_put_text(w, "outputs", o->outputs);
+    itg_json_put_bool(w, "keep_softmax", o->keep_softmax);
+    itg_json_put_bool(w, "no_equalize", o->no_equalize);
+    itg_json_end(w, '}');
+}
+
 static void put_strategy(itg_json_writer *w, const itg_strategy *s, const itg_graph *g)
 {
     itg_json_begin_as(w, "strategy", '{', ITG_JSON_LINES);
     itg_json_put_hash(w, "model_hash", s->model_hash);
     itg_json_put_hash(w, "graph_hash", s->graph_hash);
-    itg_json_put_bool(w, "equalized", g->equalized);
+    put_model_options(w, &g->options);
     itg_json_begin(w, "topology", '{');
     put_bools(w, "node_conds", s->node_conds, s->node_count);
     put_bools(w, "edge_conds", s->edge_conds, s->edge_count);

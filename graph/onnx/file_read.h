@@ -13,8 +13,9 @@ itg_status itg_onnx_file_parse(const unsigned char *data, size_t bytes, const ch
 itg_status itg_onnx_file_collect(const char *path, itg_refusals *refusals, itg_onnx_file **out,
                                  itg_error *err);
 /* itg_onnx_import that collects *refusals; ITG_UNSUPPORTED if there are any. */
-itg_status itg_onnx_import_collect(const char *path, itg_refusals *refusals, itg_graph **out,
-                                   itg_error *err);
+itg_status itg_onnx_import_collect(const char *path, const char *outputs, itg_refusals *refusals,
+                                   itg_graph **out, itg_error *err);
 /* itg_onnx_import of a file in memory. The graph's name is the last part of file->source. */
-itg_status itg_onnx_import_file(const itg_onnx_file *file, itg_graph **out, itg_error *err);
+itg_status itg_onnx_import_file(const itg_onnx_file *file, const char *outputs, itg_graph **out,
+                                itg_error *err);
 #endif

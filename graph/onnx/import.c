@@ -6,6 +6,7 @@
 #include <string.h>
 #include "graph/onnx/file_read.h"
 #include "graph/onnx/map.h"
+#include "graph/onnx/outputs.h"
 
 typedef struct importer {
     const itg_onnx_file *file;
@@ -14,7 +15,8 @@ typedef struct importer {
     int32_t opset;
     itg_refusals *refusals; /* what is not supported; the rest is looked at all the same */
     bool *refused;          /* [node of the file] */
-    bool unread;            /* some constants or the opset are not known: attributes tell nothing */
+    itg_onnx_outputs outputs;
+    bool unread; /* some constants or the opset are not known: attributes tell nothing */
     itg_error *err;
 } importer;
 
@@ -179,6 +181,7 @@ static itg_status add_file_values(importer *im)
         const itg_onnx_value *v = &file->inputs[i];
         itg_id known = itg_graph_find_value(im->graph, v->name);
         if (known >= 0 && known < file->initializer_count) continue; /* the first values */
+        if (im->outputs.idle_inputs[i]) continue;
         survey_input(im, v);
         status = add_value(im, v->name, v->dtype, &v->shape, NULL);
         inputs[count++] = im->graph->value_count - 1;
@@ -212,6 +215,7 @@ static itg_status add_node_values(importer *im)
 {
     for (int32_t n = 0; n < im->file->node_count; n++) {
         const itg_onnx_node *node = &im->file->nodes[n];
+        if (im->outputs.idle_nodes[n]) continue;
         im->refused[n] = node->refused;
         itg_status status = node->refused ? ITG_OK : refuse_node(im, n, check_node(im, n));
         bool is_constant = status == ITG_OK && is_constant_node(node);
@@ -296,28 +300,30 @@ static itg_status add_node(const importer *im, int32_t index)
 
 static itg_status set_outputs(const importer *im)
 {
-    const itg_onnx_file *file = im->file;
-    itg_id *outputs = itg_arena_array(im->scratch, (size_t)file->output_count, sizeof *outputs);
+    const itg_onnx_outputs *wanted = &im->outputs;
+    itg_id *outputs = itg_arena_array(im->scratch, (size_t)wanted->count, sizeof *outputs);
     if (!outputs) return no_memory(im);
-    if (file->output_count == 0)
+    if (wanted->count == 0)
         return itg_fail(im->err, ITG_BAD_FILE, "%s: the graph has no output", im->graph->name);
-    for (int32_t i = 0; i < file->output_count; i++) {
-        outputs[i] = itg_graph_find_value(im->graph, file->outputs[i].name);
+    for (int32_t i = 0; i < wanted->count; i++) {
+        outputs[i] = itg_graph_find_value(im->graph, wanted->names[i]);
         if (outputs[i] == ITG_NONE)
             return itg_fail(im->err, ITG_BAD_FILE, "%s: output '%.100s' is defined nowhere",
-                            im->graph->name, file->outputs[i].name);
+                            im->graph->name, wanted->names[i]);
     }
-    return itg_graph_set_outputs(im->graph, outputs, file->output_count, im->err);
+    return itg_graph_set_outputs(im->graph, outputs, wanted->count, im->err);
 }
 
-static itg_status import_all(importer *im)
+static itg_status import_all(importer *im, const char *outputs)
 {
     im->refused = itg_arena_array(im->scratch, (size_t)im->file->node_count, sizeof *im->refused);
     itg_status status = im->refused ? find_opset(im) : no_memory(im);
+    if (status == ITG_OK)
+        status = itg_onnx_find_outputs(im->file, outputs, im->scratch, &im->outputs, im->err);
     if (status == ITG_OK) status = add_file_values(im);
     if (status == ITG_OK) status = add_node_values(im);
     for (int32_t n = 0; n < im->file->node_count && status == ITG_OK && !im->unread; n++)
-        if (!is_constant_node(&im->file->nodes[n]) && !im->refused[n])
+        if (!is_constant_node(&im->file->nodes[n]) && !im->refused[n] && !im->outputs.idle_nodes[n])
             status = refuse_node(im, n, add_node(im, n));
     if (im->refusals->count > 0 && status != ITG_NO_MEMORY)
         return itg_refusals_fail(im->refusals, im->err);
@@ -325,15 +331,15 @@ static itg_status import_all(importer *im)
     return status == ITG_OK ? itg_graph_sort(im->graph, im->err) : status;
 }
 
-static itg_status import_file(const itg_onnx_file *file, itg_refusals *refusals, itg_graph **out,
-                              itg_error *err)
+static itg_status import_file(const itg_onnx_file *file, const char *outputs,
+                              itg_refusals *refusals, itg_graph **out, itg_error *err)
 {
     const char *slash = strrchr(file->source, '/');
     importer im = {.file = file, .refusals = refusals, .err = err};
     itg_status status = itg_graph_create(slash ? slash + 1 : file->source, &im.graph, err);
     if (status != ITG_OK) return status;
     im.scratch = itg_arena_create(0);
-    status = im.scratch ? import_all(&im) : no_memory(&im);
+    status = im.scratch ? import_all(&im, outputs) : no_memory(&im);
     itg_arena_destroy(im.scratch);
     if (status != ITG_OK) {
         itg_graph_destroy(im.graph);
@@ -349,33 +355,34 @@ static itg_status import_file(const itg_onnx_file *file, itg_refusals *refusals,
     return ITG_OK;
 }
 
-itg_status itg_onnx_import_file(const itg_onnx_file *file, itg_graph **out, itg_error *err)
+itg_status itg_onnx_import_file(const itg_onnx_file *file, const char *outputs, itg_graph **out,
+                                itg_error *err)
 {
     itg_error own = {0};
     itg_refusals *refusals = calloc(1, sizeof *refusals);
     if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
-    itg_status status = import_file(file, refusals, out, err ? err : &own);
+    itg_status status = import_file(file, outputs, refusals, out, err ? err : &own);
     itg_refusals_destroy(refusals);
     return status;
 }
 
-itg_status itg_onnx_import_collect(const char *path, itg_refusals *refusals, itg_graph **out,
-                                   itg_error *err)
+itg_status itg_onnx_import_collect(const char *path, const char *outputs, itg_refusals *refusals,
+                                   itg_graph **out, itg_error *err)
 {
     itg_onnx_file *file = NULL;
     itg_error own = {0};
     if (!err) err = &own;
     itg_status status = itg_onnx_file_collect(path, refusals, &file, err);
-    if (status == ITG_OK) status = import_file(file, refusals, out, err);
+    if (status == ITG_OK) status = import_file(file, outputs, refusals, out, err);
     itg_onnx_file_destroy(file);
     return status;
 }
 
-itg_status itg_onnx_import(const char *path, itg_graph **out, itg_error *err)
+itg_status itg_onnx_import(const char *path, const char *outputs, itg_graph **out, itg_error *err)
 {
     itg_refusals *refusals = calloc(1, sizeof *refusals);
     if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", path);
-    itg_status status = itg_onnx_import_collect(path, refusals, out, err);
+    itg_status status = itg_onnx_import_collect(path, outputs, refusals, out, err);
     itg_refusals_destroy(refusals);
     return status;
 }

@@ -42,16 +42,24 @@ void itg_free(void *memory);
 /* ---- model ---- */
 /* The network of a file, prepared: normalized for quantization (docs/preparation.md). */
 typedef struct itg_graph itg_model;
+#define ITG_MODEL_TEXT 512
 typedef struct itg_model_options {
     int32_t version;
-    bool no_equalize; /* skip cross-layer equalization (docs/preparation.md 5.5), which changes no
-                         float result: for comparison */
+    bool no_equalize;  /* skip cross-layer equalization (docs/preparation.md 5.5), which changes no
+                          float result: for comparison */
+    bool keep_softmax; /* keep a Softmax or LogSoftmax at the end */
+    /* Sizes of inputs that the file leaves open: "x=1,3,224,224,mask=1,16"; "1,3,224,224" of a
+     * model with one input. "": as the file says. */
+    char input_shapes[ITG_MODEL_TEXT];
+    /* Values that become the outputs, in this order: "logits,boxes". What lies behind them is not
+     * even imported. "": the file's. */
+    char outputs[ITG_MODEL_TEXT];
 } itg_model_options;
 #define ITG_MODEL_OPTIONS_VERSION 1
 #define ITG_MODEL_OPTIONS_INIT ITG_INIT(ITG_MODEL_OPTIONS_VERSION)
 /* Imports a file (opset 7..28) and prepares it: batch 1, constants folded, operators fused, a
- * Softmax at the end left off. options NULL: the defaults. A strategy fits only a model that was
- * prepared with the same options. */
+ * Softmax at the end left off unless it is to be kept. options NULL: the defaults. A strategy fits
+ * only a model that was prepared with the same options. */
 itg_status itg_model_open(const char *path, const itg_model_options *options, itg_model **out,
                           itg_error *err);
 /* The same, from the bytes of a file. Errors call it `name`. */
@@ -68,7 +76,8 @@ typedef struct itg_refusal {
 } itg_refusal;
 typedef struct itg_refusals itg_refusals;
 /* Finds all problems of a model. An empty list: it can be opened. Fails if the file is damaged. */
-itg_status itg_model_survey(const char *path, itg_refusals **out, itg_error *err);
+itg_status itg_model_survey(const char *path, const itg_model_options *options, itg_refusals **out,
+                            itg_error *err);
 void itg_refusals_destroy(itg_refusals *refusals);
 int32_t itg_refusals_count(const itg_refusals *refusals);
 const itg_refusal *itg_refusals_at(const itg_refusals *refusals, int32_t index);
@@ -79,7 +88,7 @@ const unsigned char *itg_model_hash(const itg_model *model);
 /* Paths of these other files, in its folder; NULL: past the last one. */
 const char *itg_model_data_file(const itg_model *model, int32_t index);
 bool itg_model_dropped_softmax(const itg_model *model); /* a Softmax at the end was left off */
-bool itg_model_equalized(const itg_model *model);       /* false: opened with no_equalize */
+const itg_model_options *itg_model_options_of(const itg_model *model); /* it was opened with */
 int32_t itg_model_input_count(const itg_model *model);
 const char *itg_model_input_name(const itg_model *model, int32_t index);
 const itg_shape *itg_model_input_shape(const itg_model *model, int32_t index);
@@ -709,7 +718,7 @@ typedef struct itg_search_options {
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
     bool hago_baseline;       /* also run the searcher hago-greedy for the same goal, to compare */
     itg_recover_mode recover; /* of the codes of weights */
-    bool no_equalize;         /* must be as the model was opened (itg_model_options) */
+    itg_model_options model;  /* must be as the model was opened; the version does not matter */
     bool no_racing;      /* run all samples of every trial, even if they cannot matter. Changes no
                             result, only the trials' itg_score.stopped_at */
     int64_t cache_bytes; /* memory for activations that candidates share; 0: none. Changes no result

@@ -216,7 +216,7 @@ itg_graph *fuzz_prepare(const void *data, size_t bytes)
     itg_prepare_options options = {.eval = itg_float_eval};
     itg_status status =
         itg_onnx_file_parse(data, bytes, "fuzz.onnx", itg_budget_of(bytes), &file, &err);
-    if (status == ITG_OK) status = itg_onnx_import_file(file, &source, &err);
+    if (status == ITG_OK) status = itg_onnx_import_file(file, "", &source, &err);
     itg_onnx_file_destroy(file);
     if (status == ITG_OK) status = itg_graph_prepare(source, &options, &prepared, &err);
     itg_graph_destroy(source);

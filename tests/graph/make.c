@@ -128,8 +128,10 @@ itg_status infer_all(itg_graph *g, itg_error *err)
 
 itg_graph *prepared(const itg_graph *g, bool equalize)
 {
-    itg_prepare_options options = {
-        .eval = itg_float_eval, .keep_softmax = true, .keep_batch = true, .no_equalize = !equalize};
+    itg_prepare_options options = {.eval = itg_float_eval,
+                                   .model.keep_softmax = true,
+                                   .keep_batch = true,
+                                   .model.no_equalize = !equalize};
     itg_graph *out = NULL;
     itg_error err = {0};
     if (itg_graph_prepare(g, &options, &out, &err)) fail_msg("%s", err.message);

@@ -127,7 +127,7 @@ static itg_status bind_inputs(test *t)
 static itg_status execute(test *t)
 {
     static const itg_prepare_options options = {
-        .eval = itg_float_eval, .keep_softmax = true, .keep_batch = true};
+        .eval = itg_float_eval, .model.keep_softmax = true, .keep_batch = true};
     itg_status status = itg_graph_prepare(t->imported, &options, &t->prepared, &t->err);
     if (status == ITG_OK)
         status = itg_float_exec_create(t->prepared, ITG_FLOAT_REFERENCE, &t->exec, &t->err);
@@ -197,7 +197,7 @@ static itg_status compare_all(test *t)
 static itg_status run_data_set(test *t, const char *data_set)
 {
     const char *model = itg_arena_format(t->arena, "%s/model.onnx", t->folder);
-    itg_status status = model ? itg_onnx_import(model, &t->imported, &t->err)
+    itg_status status = model ? itg_onnx_import(model, "", &t->imported, &t->err)
                               : itg_fail(&t->err, ITG_NO_MEMORY, "out of memory");
     if (status == ITG_OK) status = load_tensors(t, data_set, "input", t->inputs, &t->input_count);
     if (status == ITG_OK)

@@ -156,7 +156,7 @@ static inline itg_status import_bytes(const void *data, size_t bytes, itg_graph 
     itg_status status =
         itg_onnx_file_parse(data, bytes, "test.onnx", itg_budget_of(bytes), &file, err);
     if (status != ITG_OK) return status;
-    status = itg_onnx_import_file(file, out, err);
+    status = itg_onnx_import_file(file, "", out, err);
     itg_onnx_file_destroy(file);
     return status;
 }

@@ -80,7 +80,7 @@ static itg_graph *import(void)
 {
     itg_graph *graph = NULL;
     itg_error err = {0};
-    if (itg_onnx_import(MODEL, &graph, &err) != ITG_OK) fail_msg("%s", err.message);
+    if (itg_onnx_import(MODEL, "", &graph, &err) != ITG_OK) fail_msg("%s", err.message);
     return graph;
 }
 
@@ -177,7 +177,7 @@ static void what_is_wrong_is_refused_with_tensor_and_file(void **state)
         itg_graph *graph = NULL;
         itg_error err = {0};
         put_model(&cases[i].entry, 1, 4);
-        if (itg_onnx_import(MODEL, &graph, &err) != cases[i].status)
+        if (itg_onnx_import(MODEL, "", &graph, &err) != cases[i].status)
             fail_msg("case %zu: %s", i, err.message);
         if (!strstr(err.message, cases[i].why) || !strstr(err.message, "initializer 'w0'"))
             fail_msg("case %zu: %s", i, err.message);
@@ -195,7 +195,7 @@ static void data_of_any_size_is_no_reason_to_take_all_memory(void **state)
     put(FOLDER "/holes.bin", "", 0);
     assert_int_equal(truncate(FOLDER "/holes.bin", (off_t)1 << 33), 0);
     put_model(entries, 1, 4);
-    assert_int_equal(itg_onnx_import(MODEL, &graph, &err), ITG_LIMIT);
+    assert_int_equal(itg_onnx_import(MODEL, "", &graph, &err), ITG_LIMIT);
     assert_non_null(strstr(err.message, "data in other files is more than"));
     (void)remove(FOLDER "/holes.bin");
 }
@@ -229,7 +229,7 @@ static void models_without_such_data_open_nothing(void **state)
     for (int i = 0; i < 3; i++) {
         itg_graph *graph = NULL;
         itg_error err = {0};
-        assert_int_equal(itg_onnx_import(MODEL, &graph, &err), ITG_BAD_FILE);
+        assert_int_equal(itg_onnx_import(MODEL, "", &graph, &err), ITG_BAD_FILE);
         assert_non_null(strstr(err.message, "there is no graph"));
     }
     const int after = dup(0);
@@ -247,7 +247,7 @@ static void every_allocation_may_fail(void **state)
     for (itg_status status = ITG_NO_MEMORY; status != ITG_OK; nth++) {
         itg_error err = {0};
         calls_left = nth;
-        status = itg_onnx_import(MODEL, &graph, &err);
+        status = itg_onnx_import(MODEL, "", &graph, &err);
         calls_left = -1;
         if (status != ITG_OK && status != ITG_NO_MEMORY) fail_msg("%d: %s", nth, err.message);
         assert_true((status == ITG_OK) == (graph != NULL));

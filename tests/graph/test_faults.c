@@ -46,7 +46,7 @@ static void test_every_allocation_of_preparation_may_fail(void **state)
     (void)state;
     itg_graph *g = make_everything();
     unsigned char before[32], after[32];
-    itg_prepare_options options = {.eval = itg_float_eval, .keep_softmax = true};
+    itg_prepare_options options = {.eval = itg_float_eval, .model.keep_softmax = true};
     itg_graph_hash(g, before);
     int n = 0;
     for (;; ++n) {

@@ -37,14 +37,14 @@ static itg_graph *import(const char *model)
     FILE *file = fopen(path, "rb");
     if (!file) return NULL;
     fclose(file);
-    if (itg_onnx_import(path, &g, &err)) fail_msg("%s", err.message);
+    if (itg_onnx_import(path, "", &g, &err)) fail_msg("%s", err.message);
     return g;
 }
 
 static itg_graph *prepare(const itg_graph *g, bool equalize)
 {
     itg_prepare_options options = {
-        .eval = itg_float_eval, .keep_softmax = true, .no_equalize = !equalize};
+        .eval = itg_float_eval, .model.keep_softmax = true, .model.no_equalize = !equalize};
     itg_graph *p = NULL;
     itg_error err = {0};
     if (itg_graph_prepare(g, &options, &p, &err)) fail_msg("%s", err.message);

@@ -218,7 +218,7 @@ static void check_real(const real *model, const char *path)
 {
     itg_graph *graph = NULL;
     itg_error err = {0};
-    itg_status status = itg_onnx_import(path, &graph, &err);
+    itg_status status = itg_onnx_import(path, "", &graph, &err);
     if (model->refusal) {
         if (status != ITG_UNSUPPORTED || !strstr(err.message, model->refusal) ||
             !strstr(err.message, model->name))

@@ -59,7 +59,7 @@ static itg_status save_and_import(itg_onnx_writer *w, itg_graph **out, itg_error
 {
     assert_int_equal(itg_onnx_writer_save(w, FILE_NAME, err), ITG_OK);
     itg_onnx_writer_destroy(w);
-    itg_status status = itg_onnx_import(FILE_NAME, out, err);
+    itg_status status = itg_onnx_import(FILE_NAME, "", out, err);
     remove(FILE_NAME);
     return status;
 }

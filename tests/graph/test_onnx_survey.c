@@ -98,7 +98,7 @@ static void every_kind_is_named_with_its_number_and_what_would_help(void **state
     itg_error err = {0};
     a_bad_network(&graph);
     save(&graph, 13);
-    assert_int_equal(itg_onnx_import_collect(FILE_NAME, all, &g, &err), ITG_UNSUPPORTED);
+    assert_int_equal(itg_onnx_import_collect(FILE_NAME, "", all, &g, &err), ITG_UNSUPPORTED);
     assert_null(g);
     assert_int_equal(all->count, 8);
     check(all, "operator LSTM", 2, "is not supported", "node 0 'a'", "unrolled");
@@ -121,12 +121,12 @@ static void one_message_names_the_first_and_the_others(void **state)
     itg_error err = {0};
     a_bad_network(&graph);
     save(&graph, 13);
-    assert_int_equal(itg_onnx_import(FILE_NAME, &g, &err), ITG_UNSUPPORTED);
+    assert_int_equal(itg_onnx_import(FILE_NAME, "", &g, &err), ITG_UNSUPPORTED);
     static const char *const parts[] = {
         "initializer 'k'", "(2 times); also refused: ", "operator LSTM (2)", "operator Thing (1)"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(err.message, parts[i])) fail_msg("%s", err.message);
-    assert_int_equal(itg_onnx_import(FILE_NAME, &g, NULL), ITG_UNSUPPORTED);
+    assert_int_equal(itg_onnx_import(FILE_NAME, "", &g, NULL), ITG_UNSUPPORTED);
     remove(FILE_NAME);
 }
 
@@ -144,7 +144,7 @@ static void an_opset_that_is_not_known_hides_no_operator(void **state)
     add_node(&graph, "", "Flatten", "f", "nowhere", "z", false);
     wire_value(&graph, GRAPH_OUTPUT, "y", TYPE_FLOAT, 1);
     save(&graph, 29);
-    assert_int_equal(itg_onnx_import_collect(FILE_NAME, all, &g, &err), ITG_UNSUPPORTED);
+    assert_int_equal(itg_onnx_import_collect(FILE_NAME, "", all, &g, &err), ITG_UNSUPPORTED);
     assert_int_equal(all->count, 3);
     check(all, "opset", 1, "opset 29; 7 to 28", "", "version_converter");
     check(all, "operator NonZero", 1, "not supported", "node 1 'n'", "another opset");
@@ -169,7 +169,7 @@ static void kinds_beyond_the_list_are_counted(void **state)
         add_node(&graph, "", op, "n", "x", out, false);
     }
     save(&graph, 13);
-    assert_int_equal(itg_onnx_import_collect(FILE_NAME, all, &g, &err), ITG_UNSUPPORTED);
+    assert_int_equal(itg_onnx_import_collect(FILE_NAME, "", all, &g, &err), ITG_UNSUPPORTED);
     assert_int_equal(all->count, ITG_MOST_REFUSALS);
     assert_int_equal(all->others, 40);
     assert_true(strlen(err.message) < sizeof err.message);

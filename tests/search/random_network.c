@@ -571,7 +571,7 @@ itg_graph *random_network(uint64_t seed, const itg_hardware *hw, bool tables)
     itg_shape input = {4, {1, 0, 0, 0}};
     itg_graph *prepared = NULL;
     itg_error err = {0};
-    itg_prepare_options options = {.eval = itg_float_eval, .keep_softmax = true};
+    itg_prepare_options options = {.eval = itg_float_eval, .model.keep_softmax = true};
     itg_rng_init(&n.rng, seed);
     for (int d = 1; d < 4; d++)
         input.dims[d] = d == 1 ? pick(&n, 1, 4) : pick(&n, 4, 9);

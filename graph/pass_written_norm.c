@@ -1,0 +1,162 @@
+/* LayerNormalization that exporters write out:
+ *   d = x - mean(x);  d / sqrt(mean(d^2) + epsilon)
+ * with the means over the last dimensions; and a scale and a bias behind it become its own. */
+#include "written_out.h"
+
+/* Whether value is x - mean(x) over the last dimensions, from *axis on. */
+static bool is_centred(const itg_graph *g, itg_id value, itg_id *x, int64_t *axis)
+{
+    const itg_node *sub = itg_made_by(g, value, ITG_OP_SUB);
+    const itg_node *mean = sub ? itg_made_by(g, sub->inputs[1], ITG_OP_REDUCE_MEAN) : NULL;
+    if (!mean || mean->inputs[0] != sub->inputs[0] || !mean->attrs.keepdims) return false;
+    const itg_attrs *a = &mean->attrs;
+    const int32_t rank = g->values[sub->inputs[0]].shape.rank;
+    if (a->axes_count < 1 || mean->opset != 0) return false;
+    for (int32_t i = 0; i < a->axes_count; ++i) /* ascending: pass_fold.c */
+        if (a->axes[i] != rank - a->axes_count + i) return false;
+    *x = sub->inputs[0];
+    *axis = rank - a->axes_count;
+    return true;
+}
+
+/* What a value is the square of; ITG_NONE: of nothing. */
+static itg_id root_of_square(const itg_graph *g, itg_id value)
+{
+    double two;
+    const itg_node *power = itg_made_by(g, value, ITG_OP_POW);
+    const itg_node *product = itg_made_by(g, value, ITG_OP_MUL);
+    if (itg_has_scalar(g, power, &two) && two == 2.0) return power->inputs[0];
+    return product && product->input_count == 2 && product->inputs[0] == product->inputs[1]
+               ? product->inputs[0]
+               : ITG_NONE;
+}
+
+/* Whether value is mean(d^2) + epsilon, d = x - mean(x). */
+static bool is_variance(const itg_graph *g, itg_id value, itg_id x, int64_t axis, double *epsilon)
+{
+    itg_id same = ITG_NONE;
+    int64_t same_axis = -1;
+    const itg_node *sum = itg_made_by(g, value, ITG_OP_ADD);
+    if (!itg_has_scalar(g, sum, epsilon) || !(*epsilon >= 0.0)) return false;
+    const itg_node *mean = itg_made_by(g, sum->inputs[0], ITG_OP_REDUCE_MEAN);
+    if (!mean || !mean->attrs.keepdims || mean->opset != 0) return false;
+    const itg_id d = root_of_square(g, mean->inputs[0]);
+    return d != ITG_NONE && is_centred(g, d, &same, &same_axis) && same == x && same_axis == axis &&
+           mean->attrs.axes_count == g->values[x].shape.rank - axis && mean->attrs.axes[0] == axis;
+}
+
+/* The value whose inverse square root a factor is; ITG_NONE: of none. */
+static itg_id inverse_root_of(const itg_graph *g, itg_id value)
+{
+    double half, one;
+    const itg_node *power = itg_made_by(g, value, ITG_OP_POW);
+    if (itg_has_scalar(g, power, &half) && half == -0.5) return power->inputs[0];
+    const itg_node *reciprocal = itg_made_by(g, value, ITG_OP_RECIPROCAL);
+    const itg_node *quotient = itg_made_by(g, value, ITG_OP_DIV);
+    itg_id root = reciprocal ? reciprocal->inputs[0] : ITG_NONE;
+    if (quotient && itg_is_scalar(g, quotient->inputs[0], &one) && one == 1.0)
+        root = quotient->inputs[1];
+    const itg_node *n = itg_made_by(g, root, ITG_OP_SQRT);
+    return n ? n->inputs[0] : ITG_NONE;
+}
+
+static bool is_normalized(const itg_graph *g, const itg_node *n, itg_id *x, int64_t *axis,
+                          double *epsilon)
+{
+    if (n->input_count != 2) return false;
+    if (n->op == ITG_OP_DIV) {
+        const itg_node *root = itg_made_by(g, n->inputs[1], ITG_OP_SQRT);
+        return root && is_centred(g, n->inputs[0], x, axis) &&
+               is_variance(g, root->inputs[0], *x, *axis, epsilon);
+    }
+    for (int i = 0; i < 2 && n->op == ITG_OP_MUL; ++i) {
+        const itg_id variance = inverse_root_of(g, n->inputs[i]);
+        if (variance != ITG_NONE && is_centred(g, n->inputs[1 - i], x, axis) &&
+            is_variance(g, variance, *x, *axis, epsilon))
+            return true;
+    }
+    return false;
+}
+
+static itg_shape tail_of(const itg_shape *shape, int64_t axis)
+{
+    itg_shape tail = {.rank = shape->rank - (int32_t)axis};
+    for (int32_t i = 0; i < tail.rank; ++i)
+        tail.dims[i] = shape->dims[axis + i];
+    return tail;
+}
+
+static itg_status normalize(itg_graph *g, itg_id node, itg_id x, int64_t axis, double epsilon,
+                            itg_error *err)
+{
+    itg_id scale;
+    float *ones;
+    const itg_shape tail = tail_of(&g->values[x].shape, axis);
+    itg_status status = itg_new_floats(g, g->nodes[node].name, "scale", &tail, &scale, &ones, err);
+    if (status != ITG_OK) return status;
+    for (int64_t i = 0; i < itg_value_elements(g, scale); ++i)
+        ones[i] = 1.0f;
+    itg_node *n = itg_become_function(g, node, ITG_OP_LAYER_NORMALIZATION, x);
+    n->inputs[1] = scale;
+    n->input_count = 2;
+    n->attrs.axis = axis;
+    n->attrs.epsilon = (float)epsilon;
+    return ITG_OK;
+}
+
+/* ---- a scale and a bias behind it ---- */
+
+/* The LayerNormalization, read by this node alone, that the constant operand of Mul or Add can
+ * become part of. */
+static const itg_node *norm_before(const itg_graph *g, const itg_node *n)
+{
+    if (n->input_count != 2 || !itg_is_float_constant(g, n->inputs[1])) return NULL;
+    const itg_node *norm = itg_made_by(g, n->inputs[0], ITG_OP_LAYER_NORMALIZATION);
+    if (!norm || norm->output_count != 1 || itg_graph_use_count(g, n->inputs[0]) != 1) return NULL;
+    const itg_shape tail = tail_of(&g->values[norm->inputs[0]].shape, norm->attrs.axis);
+    const bool has_bias = norm->input_count > 2 && norm->inputs[2] != ITG_NONE;
+    const bool fits = itg_shape_equal(&tail, &g->values[n->inputs[1]].shape) &&
+                      itg_shape_equal(&tail, &g->values[norm->inputs[1]].shape) &&
+                      itg_is_float_constant(g, norm->inputs[1]);
+    return fits && !has_bias ? norm : NULL;
+}
+
+/* The node takes the place of the normalization before it. */
+static itg_status take_over(itg_graph *g, itg_id node, const itg_node *norm, itg_error *err)
+{
+    const bool is_scale = g->nodes[node].op == ITG_OP_MUL;
+    const itg_id x = norm->inputs[0], scale = norm->inputs[1], c = g->nodes[node].inputs[1];
+    const itg_attrs attrs = norm->attrs;
+    itg_id inputs[3] = {x, scale, c};
+    float *product = NULL;
+    itg_status status = is_scale ? itg_new_floats(g, g->nodes[node].name, "scale",
+                                                  &g->values[c].shape, &inputs[1], &product, err)
+                                 : ITG_OK;
+    if (status != ITG_OK) return status;
+    for (int64_t i = 0; product && i < itg_value_elements(g, c); ++i)
+        product[i] = itg_floats(g, scale)[i] * itg_floats(g, c)[i];
+    itg_id *list = itg_arena_copy(g->arena, inputs, sizeof inputs);
+    if (!list) return itg_graph_no_memory(g, err);
+    itg_node *n = itg_become(g, node, ITG_OP_LAYER_NORMALIZATION);
+    n->inputs = list;
+    n->input_count = is_scale ? 2 : 3;
+    n->attrs = attrs;
+    return ITG_OK;
+}
+
+itg_status itg_pass_written_norm(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    const itg_node *n = &g->nodes[node], *norm = NULL;
+    itg_id x = ITG_NONE;
+    int64_t axis = 0;
+    double epsilon = 0.0;
+    if (n->op != ITG_OP_MUL && n->op != ITG_OP_DIV && n->op != ITG_OP_ADD) return ITG_OK;
+    if (is_normalized(g, n, &x, &axis, &epsilon)) {
+        *changed = true;
+        return normalize(g, node, x, axis, epsilon, err);
+    }
+    if (n->op != ITG_OP_DIV) norm = norm_before(g, n);
+    if (!norm) return ITG_OK;
+    *changed = true;
+    return take_over(g, node, norm, err);
+}

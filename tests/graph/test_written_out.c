@@ -1,0 +1,301 @@
+/* Functions that exporters write out as their parts become one node, in every order of the parts;
+ * what is only similar stays. ReduceMax and mirrored pads become what integers can do. */
+#include "make.h"
+#include <stdio.h>
+#include <math.h>
+
+static itg_graph *g;
+static itg_id x;
+static int named;
+
+static void begin(const char *shape)
+{
+    g = make_graph();
+    x = add_input(g, "x", shape);
+    named = 0;
+}
+
+static itg_id scalar(float value)
+{
+    char name[16];
+    snprintf(name, sizeof name, "c%d", named++);
+    return add_floats(g, name, "", &value);
+}
+
+static itg_id op1(itg_op op, itg_id a)
+{
+    char name[16];
+    snprintf(name, sizeof name, "n%d", named++);
+    return ADD_OP(g, op, name, NULL, a);
+}
+
+static itg_id op2(itg_op op, itg_id a, itg_id b)
+{
+    char name[16];
+    snprintf(name, sizeof name, "n%d", named++);
+    return ADD_OP(g, op, name, NULL, a, b);
+}
+
+static itg_id times(itg_id a, float c)
+{
+    return op2(ITG_OP_MUL, a, scalar(c));
+}
+
+static itg_id plus(itg_id a, float c)
+{
+    return op2(ITG_OP_ADD, a, scalar(c));
+}
+
+/* y becomes one node of this operator, or (count 0) none. */
+static itg_attrs check(itg_id y, itg_op op, int count)
+{
+    set_output(g, y);
+    itg_graph *p = prepared(g, false);
+    itg_attrs attrs = {0};
+    assert_int_equal(count_of(p, op), count);
+    if (count == 1) {
+        assert_int_equal(p->node_count, 1);
+        attrs = p->nodes[0].attrs;
+    }
+    assert_keeps_function(g, p, 2e-6);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+    return attrs;
+}
+
+/* ---- activations ---- */
+
+static itg_id one_and_erf(void)
+{
+    return plus(op1(ITG_OP_ERF, op2(ITG_OP_DIV, x, scalar(1.41421354f))), 1);
+}
+
+static void gelu_is_found_in_every_order(void **state)
+{
+    (void)state;
+    begin("1,5");
+    check(times(op2(ITG_OP_MUL, x, one_and_erf()), 0.5f), ITG_OP_GELU, 1);
+    begin("1,5");
+    check(op2(ITG_OP_MUL, times(x, 0.5f), one_and_erf()), ITG_OP_GELU, 1);
+    begin("1,5");
+    check(op2(ITG_OP_MUL, times(one_and_erf(), 0.5f), x), ITG_OP_GELU, 1);
+    begin("1,5");
+    itg_id e = op2(ITG_OP_ADD, scalar(1), op1(ITG_OP_ERF, times(x, 0.707106769f)));
+    assert_int_equal(
+        check(op2(ITG_OP_MUL, scalar(0.5f), op2(ITG_OP_MUL, e, x)), ITG_OP_GELU, 1).approximate, 0);
+}
+
+static itg_id one_and_tanh(itg_id cube)
+{
+    return plus(op1(ITG_OP_TANH, times(op2(ITG_OP_ADD, x, times(cube, 0.044715f)), 0.797884583f)),
+                1);
+}
+
+static void gelu_by_tanh_is_found(void **state)
+{
+    (void)state;
+    begin("1,5");
+    itg_id cube = op2(ITG_OP_POW, x, scalar(3));
+    assert_int_equal(
+        check(times(op2(ITG_OP_MUL, x, one_and_tanh(cube)), 0.5f), ITG_OP_GELU, 1).approximate, 1);
+    begin("1,5");
+    cube = op2(ITG_OP_MUL, op2(ITG_OP_MUL, x, x), x);
+    check(op2(ITG_OP_MUL, times(x, 0.5f), one_and_tanh(cube)), ITG_OP_GELU, 1);
+}
+
+static void hard_swish_is_found(void **state)
+{
+    (void)state;
+    itg_attrs a = itg_attrs_default(ITG_OP_HARD_SIGMOID);
+    begin("1,5");
+    a.alpha = 1.0f / 6;
+    check(op2(ITG_OP_MUL, x, ADD_OP(g, ITG_OP_HARD_SIGMOID, "h", &a, x)), ITG_OP_HARD_SWISH, 1);
+    begin("1,5");
+    a.alpha = 0.2f;
+    check(op2(ITG_OP_MUL, x, ADD_OP(g, ITG_OP_HARD_SIGMOID, "h", &a, x)), ITG_OP_HARD_SWISH, 0);
+    a = itg_attrs_default(ITG_OP_CLIP);
+    a.min = 0;
+    a.max = 6;
+    begin("1,5");
+    itg_id clip = ADD_OP(g, ITG_OP_CLIP, "clip", &a, plus(x, 3));
+    check(op2(ITG_OP_DIV, op2(ITG_OP_MUL, x, clip), scalar(6)), ITG_OP_HARD_SWISH, 1);
+    begin("1,5");
+    clip = ADD_OP(g, ITG_OP_CLIP, "clip", &a, plus(x, 2));
+    check(op2(ITG_OP_DIV, op2(ITG_OP_MUL, x, clip), scalar(6)), ITG_OP_HARD_SWISH, 0);
+}
+
+static void what_is_only_similar_stays(void **state)
+{
+    (void)state;
+    begin("1,5");
+    check(times(op2(ITG_OP_MUL, x, one_and_erf()), 0.25f), ITG_OP_GELU, 0);
+    begin("1,5");
+    check(op2(ITG_OP_MUL, times(x, 0.5f), plus(op1(ITG_OP_ERF, times(x, 0.7f)), 1)), ITG_OP_GELU,
+          0);
+    begin("1,5");
+    itg_id other = op1(ITG_OP_NEG, x);
+    check(times(op2(ITG_OP_MUL, other, one_and_erf()), 0.5f), ITG_OP_GELU, 0);
+}
+
+/* A part that the network reads besides is still there for it. */
+static void parts_that_others_read_stay(void **state)
+{
+    (void)state;
+    begin("1,5");
+    itg_id e = one_and_erf(), gelu = times(op2(ITG_OP_MUL, x, e), 0.5f);
+    set_output(g, op2(ITG_OP_SUB, gelu, e));
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(count_of(p, ITG_OP_GELU), 1);
+    assert_int_equal(count_of(p, ITG_OP_ERF), 1);
+    assert_keeps_function(g, p, 2e-6);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+/* ---- LayerNormalization ---- */
+
+static itg_id mean(itg_id value, int64_t first_axis, int32_t count)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    char name[16];
+    a.axes_count = count;
+    for (int32_t i = 0; i < count; ++i)
+        a.axes[i] = first_axis + i;
+    snprintf(name, sizeof name, "n%d", named++);
+    return ADD_OP(g, ITG_OP_REDUCE_MEAN, name, &a, value);
+}
+
+static itg_id deviation(itg_id d, int64_t axis, int32_t count, float epsilon)
+{
+    itg_id variance = mean(op2(ITG_OP_POW, d, scalar(2)), axis, count);
+    return op1(ITG_OP_SQRT, plus(variance, epsilon));
+}
+
+static void layer_normalization_is_found(void **state)
+{
+    (void)state;
+    begin("1,3,4");
+    itg_id d = op2(ITG_OP_SUB, x, mean(x, 2, 1));
+    itg_attrs a =
+        check(op2(ITG_OP_DIV, d, deviation(d, 2, 1, 0.25f)), ITG_OP_LAYER_NORMALIZATION, 1);
+    assert_int_equal(a.axis, 2);
+    assert_true(a.epsilon == 0.25f);
+    begin("1,3,4");
+    d = op2(ITG_OP_SUB, x, mean(x, 1, 2));
+    a = check(op2(ITG_OP_MUL, d, op1(ITG_OP_RECIPROCAL, deviation(d, 1, 2, 1e-3f))),
+              ITG_OP_LAYER_NORMALIZATION, 1);
+    assert_int_equal(a.axis, 1);
+}
+
+static void its_scale_and_bias_become_its_own(void **state)
+{
+    (void)state;
+    begin("1,3,4");
+    itg_id d = op2(ITG_OP_SUB, x, mean(x, 2, 1)), scale = add_floats(g, "scale", "4", NULL),
+           bias = add_floats(g, "bias", "4", NULL);
+    itg_id y = op2(ITG_OP_DIV, d, deviation(d, 2, 1, 1e-5f));
+    y = op2(ITG_OP_ADD, op2(ITG_OP_MUL, y, scale), bias);
+    check(y, ITG_OP_LAYER_NORMALIZATION, 1);
+}
+
+static void other_normalizations_stay(void **state)
+{
+    (void)state;
+    begin("1,3,4"); /* over the axis in the middle */
+    itg_id d = op2(ITG_OP_SUB, x, mean(x, 1, 1));
+    check(op2(ITG_OP_DIV, d, deviation(d, 1, 1, 1e-5f)), ITG_OP_LAYER_NORMALIZATION, 0);
+    begin("1,3,4"); /* two means that differ */
+    d = op2(ITG_OP_SUB, x, mean(x, 2, 1));
+    check(op2(ITG_OP_DIV, d, deviation(d, 1, 2, 1e-5f)), ITG_OP_LAYER_NORMALIZATION, 0);
+}
+
+/* ---- powers, maxima, pads ---- */
+
+static void powers_become_what_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        float exponent;
+        itg_op op;
+    } cases[] = {{2, ITG_OP_MUL}, {0.5f, ITG_OP_SQRT}, {-1, ITG_OP_RECIPROCAL}, {3, ITG_OP_POW}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        begin("1,5");
+        set_output(g, op2(ITG_OP_POW, op1(ITG_OP_EXP, x), scalar(cases[i].exponent)));
+        itg_graph *p = prepared(g, false);
+        assert_int_equal(p->node_count, 2);
+        assert_int_equal(p->nodes[1].op, cases[i].op);
+        assert_keeps_function(g, p, 1e-6);
+        itg_graph_destroy(p);
+        itg_graph_destroy(g);
+    }
+}
+
+static void maxima(const char *shape, int64_t first_axis, int32_t count, bool keepdims, int nodes)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_REDUCE_MAX);
+    begin(shape);
+    a.keepdims = keepdims;
+    a.axes_count = count;
+    for (int32_t i = 0; i < count; ++i)
+        a.axes[i] = first_axis + i;
+    set_output(g, ADD_OP(g, ITG_OP_REDUCE_MAX, "y", &a, x));
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(count_of(p, ITG_OP_GLOBAL_MAX_POOL), 1);
+    assert_int_equal(count_of(p, ITG_OP_REDUCE_MAX), 0);
+    assert_int_equal(p->node_count, nodes);
+    assert_keeps_function(g, p, 0);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+static void maxima_become_pools(void **state)
+{
+    (void)state;
+    maxima("1,3,4", 2, 1, true, 1);
+    maxima("1,3,4", 2, 1, false, 2);
+    maxima("1,3,4,5", 2, 2, true, 3);
+    maxima("1,3,4,5", 1, 1, true, 4);
+    maxima("1,3,4,5", 1, 3, false, 3);
+}
+
+static void pads(const char *shape, itg_pad_mode mode, const int64_t *pad, int32_t rank,
+                 int gathers)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_PAD);
+    begin(shape);
+    a.pad_mode = mode;
+    set_output(g, ADD_OP(g, ITG_OP_PAD, "y", &a, x, add_ints(g, "p", 2 * rank, pad)));
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(count_of(p, ITG_OP_GATHER), gathers);
+    assert_int_equal(p->node_count, gathers);
+    assert_keeps_function(g, p, 0);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+static void mirrored_pads_become_gathers(void **state)
+{
+    (void)state;
+    pads("1,2,4,5", ITG_PAD_REFLECT, (int64_t[]){0, 0, 1, 2, 0, 0, 3, 4}, 4, 2);
+    pads("1,2,4,5", ITG_PAD_EDGE, (int64_t[]){0, 1, 0, 3, 0, 0, 0, 7}, 4, 2);
+    pads("1,6", ITG_PAD_REFLECT, (int64_t[]){0, -1, 0, 2}, 2, 1);
+    pads("1,6", ITG_PAD_EDGE, (int64_t[]){0, 3, 0, -2}, 2, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gelu_is_found_in_every_order),
+        cmocka_unit_test(gelu_by_tanh_is_found),
+        cmocka_unit_test(hard_swish_is_found),
+        cmocka_unit_test(what_is_only_similar_stays),
+        cmocka_unit_test(parts_that_others_read_stay),
+        cmocka_unit_test(layer_normalization_is_found),
+        cmocka_unit_test(its_scale_and_bias_become_its_own),
+        cmocka_unit_test(other_normalizations_stay),
+        cmocka_unit_test(powers_become_what_they_are),
+        cmocka_unit_test(maxima_become_pools),
+        cmocka_unit_test(mirrored_pads_become_gathers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
