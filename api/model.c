@@ -72,7 +72,7 @@ itg_status itg_model_survey(const char *path, const itg_model_options *model, it
     if (status != ITG_OK) return status;
     itg_refusals *refusals = calloc(1, sizeof *refusals);
     if (!refusals) return itg_fail(err, ITG_NO_MEMORY, "no memory for %s", path);
-    refusals->survey = true;
+    refusals->survey = *options.model.input_shapes == 0; /* or what is open there is stated */
     status = itg_onnx_import_collect(path, options.model.outputs, refusals, &source, &why);
     if (status == ITG_OK) {
         status = itg_graph_prepare(source, &options, &prepared, &why);
@@ -105,6 +105,10 @@ const unsigned char *itg_model_hash(const itg_model *model)
 const char *itg_model_data_file(const itg_model *model, int32_t index)
 {
     return index >= 0 && index < model->data_file_count ? model->data_files[index] : NULL;
+}
+bool itg_model_narrowed(const itg_model *model)
+{
+    return model->narrowed;
 }
 bool itg_model_dropped_softmax(const itg_model *model)
 {

@@ -113,6 +113,7 @@ static void json_model(itg_json_writer *json, const itg_model *model)
 {
     itg_json_put_text(json, "model", itg_model_name(model));
     itg_json_put_hash(json, "model_hash", itg_model_hash(model));
+    itg_json_put_bool(json, "narrowed", itg_model_narrowed(model));
     itg_json_put_bool(json, "dropped_softmax", itg_model_dropped_softmax(model));
     for (int out = 0; out < 2; out++) {
         int32_t count = out ? itg_model_output_count(model) : itg_model_input_count(model);
@@ -362,7 +363,7 @@ static int report(const itg_cli_args *args, const itg_model *model, const itg_ha
     } else {
         printf("%s\n", itg_model_name(model));
         print_model(model);
-        itg_cli_print_softmax(model);
+        itg_cli_print_changes(model);
     }
     int result = hw ? check_target(model, hw, json) : check_all(model, json);
     if (result == ITG_CLI_OK && args->given[ITG_CLI_OPT_PRINT]) result = print_graph(model, json);

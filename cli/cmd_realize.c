@@ -256,7 +256,7 @@ static int print_text(const work *w)
     if (w->qdq) {
         itg_cli_print_qdq(w->report, w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
         itg_cli_print_islands(w->program);
-        itg_cli_print_softmax(w->model);
+        itg_cli_print_changes(w->model);
         return ITG_CLI_OK;
     }
     itg_cli_print_line("program", "%s", w->args->values[ITG_CLI_OPT_OUT_PROGRAM].text);
@@ -267,7 +267,7 @@ static int print_text(const work *w)
         "RAM", "%s bytes on the target",
         itg_cli_count_text((long long)w->costs.value[ITG_METRIC_PEAK_ACTIVATION_BYTES], bytes));
     itg_cli_print_islands(w->program);
-    itg_cli_print_softmax(w->model);
+    itg_cli_print_changes(w->model);
     return print_overflows(w->program, bounds, count);
 }
 

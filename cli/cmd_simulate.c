@@ -276,7 +276,7 @@ static int print_text(const work *w, const char *path)
            itg_plural(w->score.samples));
     itg_cli_print_score(&w->score);
     if (path) itg_cli_print_line("strategy", "%s", path);
-    itg_cli_print_softmax(w->model);
+    itg_cli_print_changes(w->model);
     return ITG_CLI_OK;
 }
 

@@ -280,8 +280,9 @@ void itg_cli_print_score(const itg_score *score)
     itg_cli_print_line("digest", "%s", itg_sha256_hex(score->digest, text));
 }
 
-void itg_cli_print_softmax(const itg_model *model)
+void itg_cli_print_changes(const itg_model *model)
 {
+    if (itg_model_narrowed(model)) puts("Its float64 numbers were rounded to float32.");
     if (itg_model_dropped_softmax(model))
         puts("The trailing Softmax was left off: the outputs are logits.");
 }

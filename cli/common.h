@@ -80,8 +80,8 @@ const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, si
 /* Lines "  top-1  79.51 % ..." of what is known in the score. */
 void itg_cli_print_score(const itg_score *score);
 void itg_cli_print_line(const char *name, const char *format, ...);
-/* Says that the outputs are logits, where a trailing Softmax was left off. */
-void itg_cli_print_softmax(const itg_model *model);
+/* What import and preparation changed: float64 numbers, a trailing Softmax. */
+void itg_cli_print_changes(const itg_model *model);
 
 /* Seconds of a clock that never goes back. */
 double itg_cli_now(void);

@@ -138,7 +138,10 @@ static void say_value(const itg_cli_spec *spec, const itg_cli_value *v, char *ou
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->flag ? spec->argument : "none");
         break;
     case ITG_CLI_FLAG:
-        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->flag ? "set" : "not set");
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s",
+                 v->flag                              ? "set"
+                 : strncmp(spec->name, "no-", 3) == 0 ? spec->name + strlen("no-")
+                                                      : "not set");
         break;
     default:
         say_number(out, v->number);

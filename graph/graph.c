@@ -266,7 +266,9 @@ static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error
         const itg_node *n = &from->nodes[i];
         status = itg_graph_add_node(to, n->name, n->op, n->inputs, n->input_count, n->outputs,
                                     n->output_count, &n->attrs, &id, err);
-        if (status == ITG_OK) to->nodes[id].opset = n->opset;
+        if (status != ITG_OK) break;
+        to->nodes[id].opset = n->opset;
+        to->nodes[id].in_branch = n->in_branch;
     }
     if (status == ITG_OK) status = itg_graph_set_inputs(to, from->inputs, from->input_count, err);
     if (status == ITG_OK)
@@ -298,6 +300,7 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
     copy->dropped_softmax = graph->dropped_softmax;
     copy->options = graph->options;
     copy->rebatched = graph->rebatched;
+    copy->narrowed = graph->narrowed;
     memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
     status = itg_graph_set_data_files(copy, graph->data_files, graph->data_file_count, err);
     if (status != ITG_OK) {

@@ -26,7 +26,8 @@ typedef struct itg_node {
     itg_id *inputs;  /* ITG_NONE: optional input left out */
     itg_id *outputs; /* ITG_NONE: optional output left out */
     itg_attrs attrs;
-    int32_t opset; /* the file's opset version; 0: attributes are version-free (made by hand, or
+    bool in_branch; /* of an If whose condition inference finds (pass_fold.c) */
+    int32_t opset;  /* the file's opset version; 0: attributes are version-free (made by hand, or
                       inferred) */
 } itg_node;
 
@@ -43,6 +44,7 @@ typedef struct itg_graph {
     int32_t output_count;
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
     itg_model_options options;     /* that it was prepared with */
+    bool narrowed;                 /* the file's float64 numbers became float32 */
     bool rebatched;                /* prepared for batch 1 where the file has another, or any */
     unsigned char source_hash[32]; /* itg_onnx_file.hash; zeros if made by hand */
     int32_t data_file_count;

@@ -63,11 +63,27 @@ static itg_status check_batch(const folder *f, itg_id node, itg_error *err)
     return ITG_OK;
 }
 
+/* An If whose condition is known is the identity of one of its values. */
+static itg_status choose(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_node *n = &g->nodes[node];
+    const itg_value *condition = &g->values[n->inputs[0]];
+    if (!condition->data || condition->dtype != ITG_BOOL ||
+        itg_value_elements(g, n->inputs[0]) != 1)
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                             "its condition '%s' is not a constant bool", condition->name);
+    const itg_id value = n->inputs[*(const unsigned char *)condition->data ? 1 : 2];
+    itg_become(g, node, ITG_OP_IDENTITY)->inputs[0] = value;
+    n->input_count = 1;
+    return ITG_OK;
+}
+
 static itg_status infer(folder *f, itg_id node, itg_error *err)
 {
     itg_graph *g = f->g;
     itg_id target, original = ITG_NONE;
-    itg_status status = rebatched_target(f, node, &target, err);
+    itg_status status = g->nodes[node].op == ITG_OP_IF ? choose(g, node, err) : ITG_OK;
+    if (status == ITG_OK) status = rebatched_target(f, node, &target, err);
     if (status != ITG_OK) return status;
     if (target != ITG_NONE) {
         original = g->nodes[node].inputs[1];
@@ -224,8 +240,15 @@ itg_status itg_pass_fold(itg_graph *g, itg_eval_fn eval, int64_t old_batch, itg_
     folder f = {.g = g, .eval = eval, .old_batch = old_batch, .bytes_left = FOLD_TOTAL_BYTES};
     itg_status status = itg_graph_sort(g, err);
     for (int32_t n = 0; n < g->node_count && status == ITG_OK; ++n) {
-        status = infer(&f, n, err);
+        const bool in_branch = g->nodes[n].in_branch;
+        status = infer(&f, n, in_branch ? NULL : err);
+        if (status != ITG_OK && status != ITG_NO_MEMORY && in_branch) {
+            itg_kill_node(g, n); /* the other branch is taken, or who reads it fails */
+            status = ITG_OK;
+            continue;
+        }
         if (status != ITG_OK) break;
+        g->nodes[n].in_branch = false;
         status = g->nodes[n].op == ITG_OP_SHAPE ? fold_shape(&f, n, err) : fold_node(&f, n, err);
     }
     return status == ITG_OK ? itg_graph_sort(g, err) : status;

@@ -36,7 +36,7 @@ static int32_t attribute_type(const ItgOnnx__AttributeProto *a)
            : a->has_i    ? TYPE_INT
            : a->has_s    ? TYPE_STRING
            : a->t        ? TYPE_TENSOR
-           : a->has_g    ? TYPE_GRAPH
+           : a->g        ? TYPE_GRAPH
            : a->n_floats ? TYPE_FLOATS
            : a->n_ints   ? TYPE_INTS
                          : 0;
@@ -61,6 +61,59 @@ static const void *copy_list(const void *items, size_t count, size_t size, itg_a
 {
     out->count = (int64_t)count;
     return itg_arena_copy(arena, items, count * size);
+}
+
+/* ---- graphs ---- */
+
+static itg_status no_memory(itg_error *err)
+{
+    return itg_fail(err, ITG_NO_MEMORY, "out of memory");
+}
+
+static itg_status constant_node(const ItgOnnx__TensorProto *proto, itg_arena *arena,
+                                itg_onnx_node *out, itg_error *err)
+{
+    const char **name = itg_arena_array(arena, 1, sizeof *name);
+    itg_onnx_attr *value = itg_arena_array(arena, 1, sizeof *value);
+    if (!name || !value || !(*name = itg_onnx_copy_text(arena, proto->name))) return no_memory(err);
+    *value = (itg_onnx_attr){.name = "value", .type = ITG_ATTR_TENSOR};
+    *out = (itg_onnx_node){.domain = "",
+                           .op_type = "Constant",
+                           .overload = "",
+                           .name = *name,
+                           .output_count = 1,
+                           .attr_count = 1,
+                           .outputs = name,
+                           .attrs = value};
+    itg_status status = itg_onnx_tensor_convert(proto, arena, &value->tensor, err);
+    return status == ITG_OK ? itg_onnx_index_attributes(arena, out, err) : status;
+}
+
+/* Depth is that of the wire: ITG_WIRE_MAX_DEPTH. */
+static itg_status convert_graph(const ItgOnnx__GraphProto *proto, itg_arena *arena,
+                                const itg_onnx_branch **out, itg_error *err)
+{
+    const size_t constants = proto->n_initializer;
+    itg_onnx_branch *branch = itg_arena_array(arena, 1, sizeof *branch);
+    itg_onnx_node *nodes = itg_arena_array(arena, constants + proto->n_node, sizeof *nodes);
+    const char **outputs = itg_arena_array(arena, proto->n_output, sizeof *outputs);
+    itg_status status = branch && nodes && outputs ? ITG_OK : no_memory(err);
+    for (size_t i = 0; i < constants && status == ITG_OK; i++)
+        status = constant_node(proto->initializer[i], arena, &nodes[i], err);
+    for (size_t i = 0; i < proto->n_node && status == ITG_OK; i++)
+        status = itg_onnx_convert_node(proto->node[i], (int32_t)i, "branch", arena,
+                                       &nodes[constants + i], err);
+    for (size_t i = 0; i < proto->n_output && status == ITG_OK; i++)
+        if (!(outputs[i] = itg_onnx_copy_text(arena, proto->output[i]->name)))
+            status = no_memory(err);
+    if (status != ITG_OK) return status;
+    *branch = (itg_onnx_branch){.input_count = (int32_t)proto->n_input,
+                                .output_count = (int32_t)proto->n_output,
+                                .node_count = (int32_t)(constants + proto->n_node),
+                                .outputs = outputs,
+                                .nodes = nodes};
+    *out = branch;
+    return ITG_OK;
 }
 
 static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *arena,
@@ -96,6 +149,10 @@ static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *are
         out->type = ITG_ATTR_TENSOR;
         if (!a->t) return itg_fail(err, ITG_BAD_FILE, "a tensor is expected and absent");
         return itg_onnx_tensor_convert(a->t, arena, &out->tensor, err);
+    case TYPE_GRAPH:
+        out->type = ITG_ATTR_GRAPH;
+        if (!a->g) return itg_fail(err, ITG_BAD_FILE, "a graph is expected and absent");
+        return convert_graph(a->g, arena, &out->graph, err);
     default:
         out->type = ITG_ATTR_OTHER;
         out->s = type > 0 && type < (int32_t)(sizeof attribute_types / sizeof *attribute_types)

@@ -138,6 +138,28 @@ static itg_status convert_values(const reading *r, ItgOnnx__ValueInfoProto **pro
     return ITG_OK;
 }
 
+static bool is_double(int32_t type)
+{
+    return strcmp(itg_onnx_type_name(type), "DOUBLE") == 0;
+}
+
+/* Whether inputs, initializers or constants are float64. */
+static bool has_doubles(const ItgOnnx__GraphProto *graph)
+{
+    for (size_t i = 0; i < graph->n_input; i++) {
+        const ItgOnnx__TypeProto *type = graph->input[i]->type;
+        if (type && type->tensor_type && is_double(type->tensor_type->elem_type)) return true;
+    }
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (is_double(graph->initializer[i]->data_type)) return true;
+    for (size_t n = 0; n < graph->n_node; n++)
+        for (size_t a = 0; a < graph->node[n]->n_attribute; a++)
+            if (graph->node[n]->attribute[a]->t &&
+                is_double(graph->node[n]->attribute[a]->t->data_type))
+                return true;
+    return false;
+}
+
 static itg_status convert_initializers(const reading *r, const ItgOnnx__GraphProto *graph)
 {
     itg_onnx_initializer *all = itg_arena_array(r->file->arena, graph->n_initializer, sizeof *all);
@@ -247,7 +269,6 @@ static itg_status convert_graph(const reading *r)
     if (status == ITG_OK) status = convert_metadata(r);
     if (status == ITG_OK) status = convert_nodes(r, graph->node, graph->n_node, &file->nodes);
     file->node_count = (int32_t)graph->n_node;
-    if (status == ITG_OK) status = itg_onnx_inline(file, r->err);
     if (status == ITG_OK) status = convert_initializers(r, graph);
     if (status == ITG_OK)
         status = convert_values(r, graph->input, graph->n_input, "input", &file->inputs);
@@ -256,7 +277,8 @@ static itg_status convert_graph(const reading *r)
     if (status != ITG_OK) return status;
     file->input_count = (int32_t)graph->n_input;
     file->output_count = (int32_t)graph->n_output;
-    return ITG_OK;
+    file->narrowed = has_doubles(graph);
+    return itg_onnx_inline(file, r->err);
 }
 
 static itg_status unpack_failed(const itg_budget *budget, const char *source, itg_error *err)

@@ -128,11 +128,12 @@ static itg_status check_node(const importer *im, int32_t index)
         return fail_node(im, index, ITG_UNSUPPORTED,
                          "the model is already quantized; the float model is expected");
     for (int32_t i = 0; i < node->attr_count; i++)
-        if (node->attrs[i].type == ITG_ATTR_OTHER && strncmp(node->attrs[i].s, "GRAPH", 5) == 0)
-            return fail_node(
-                im, index, ITG_UNSUPPORTED,
-                "attribute '%.60s' is a subgraph; control flow (If, Loop, Scan) is not supported",
-                node->attrs[i].name);
+        if (node->attrs[i].type == ITG_ATTR_GRAPH ||
+            (node->attrs[i].type == ITG_ATTR_OTHER && strcmp(node->attrs[i].s, "GRAPHS") == 0))
+            return fail_node(im, index, ITG_UNSUPPORTED,
+                             "attribute '%.60s' is a subgraph; control flow (Loop, Scan, and If "
+                             "within what cannot be read) is not supported",
+                             node->attrs[i].name);
     if (!itg_op_from_name(node->op_type, &op))
         return fail_node(im, index, ITG_UNSUPPORTED, "the operator is not supported");
     return ITG_OK;
@@ -294,7 +295,9 @@ static itg_status add_node(const importer *im, int32_t index)
     if (status == ITG_OK)
         status = itg_graph_add_node(im->graph, node.name, node.op, node.inputs, node.input_count,
                                     outputs, node.output_count, &node.attrs, &id, im->err);
-    if (status == ITG_OK) im->graph->nodes[id].opset = node.opset;
+    if (status != ITG_OK) return status;
+    im->graph->nodes[id].opset = node.opset;
+    im->graph->nodes[id].in_branch = node.file->in_branch;
     return status;
 }
 
@@ -345,6 +348,7 @@ static itg_status import_file(const itg_onnx_file *file, const char *outputs,
         itg_graph_destroy(im.graph);
         return status;
     }
+    im.graph->narrowed = file->narrowed;
     memcpy(im.graph->source_hash, file->hash, sizeof im.graph->source_hash);
     status = itg_graph_set_data_files(im.graph, file->data_files, file->data_file_count, err);
     if (status != ITG_OK) {

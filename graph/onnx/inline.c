@@ -4,19 +4,22 @@
 #include "graph/names.h"
 #include "graph/onnx/file_nodes.h"
 
-/* One call that is being written out. NULL for the graph itself. */
+/* One call, or one branch of an If, that is being written out. NULL for the graph itself. */
 typedef struct call {
     const struct call *outer;
-    const itg_onnx_function *function;
-    const itg_onnx_node *node; /* already written for the graph: its names are final */
-    const char *prefix;
-    itg_names bound; /* the function's inputs, then its outputs, by their numbers */
+    const itg_onnx_function *function; /* NULL: a branch, which reads values of the outer one */
+    const itg_onnx_node *node;         /* already written for the graph: its names are final */
+    const char *prefix;                /* of a function's names */
+    const char **made; /* by a branch, as it is called in the graph; numbers in `bound` */
+    itg_names bound;   /* a function's inputs, then its outputs, by their numbers */
+    bool in_branch;
 } call;
 
 typedef struct inliner {
     itg_onnx_file *file;
     itg_names functions; /* "domain\1name\1overload" */
     itg_names prefixes;  /* of calls */
+    itg_names values;    /* of the graph */
     itg_onnx_node *nodes;
     int32_t count, room;
     itg_error *err;
@@ -85,7 +88,9 @@ static itg_status bind(inliner *in, call *c)
 static const char *outer_name(const inliner *in, const call *c, const char *name)
 {
     if (!c || !*name) return name;
-    const int32_t number = itg_names_find(&c->bound, name), inputs = c->function->input_count;
+    const int32_t number = itg_names_find(&c->bound, name);
+    if (!c->function) return number < 0 ? outer_name(in, c->outer, name) : c->made[number];
+    const int32_t inputs = c->function->input_count;
     const itg_onnx_node *node = c->node;
     if (number >= 0 && number < inputs)
         return number < node->input_count ? node->inputs[number] : "";
@@ -111,6 +116,8 @@ static const char *const *outer_names(const inliner *in, const call *c, const ch
 static const itg_onnx_attr *referred(const call *c, const itg_onnx_attr *attr)
 {
     if (attr->type != ITG_ATTR_REFERENCE) return attr;
+    while (c && !c->function)
+        c = c->outer;
     if (!c) return attr;
     const itg_onnx_attr *given = itg_onnx_attr_find(c->node, attr->s);
     return given ? given : itg_onnx_attr_find(&c->function->presets, attr->s);
@@ -136,6 +143,7 @@ static itg_status write_attributes(const inliner *in, const call *c, itg_onnx_no
 /* ---- nodes ---- */
 
 static itg_status write_out(inliner *in, const call *c, const itg_onnx_node *nodes, int32_t count);
+static itg_status add_node(inliner *in, const itg_onnx_node *node);
 
 static itg_status check_call(const inliner *in, const call *c)
 {
@@ -158,6 +166,7 @@ static itg_status write_call(inliner *in, const call *outer, const itg_onnx_node
                              const itg_onnx_function *function)
 {
     call c = {.outer = outer, .function = function, .node = node};
+    c.in_branch = outer && outer->in_branch;
     itg_status status = check_call(in, &c);
     if (status == ITG_OK) status = bind(in, &c);
     if (status != ITG_OK) return status;
@@ -183,15 +192,105 @@ static itg_status add_node(inliner *in, const itg_onnx_node *node)
     return ITG_OK;
 }
 
+/* ---- If ---- */
+
+/* Both branches of an If that can be written out; false: it cannot. */
+static bool has_branches(const itg_onnx_node *node, const itg_onnx_branch *branches[2])
+{
+    static const char *const names[] = {"then_branch", "else_branch"};
+    if (*node->domain || strcmp(node->op_type, "If") != 0 || node->input_count != 1 ||
+        node->refused)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const itg_onnx_attr *attr = itg_onnx_attr_find(node, names[i]);
+        if (!attr || attr->type != ITG_ATTR_GRAPH || attr->graph->input_count > 0 ||
+            attr->graph->output_count != node->output_count)
+            return false;
+        branches[i] = attr->graph;
+    }
+    return true;
+}
+
+/* What a branch makes keeps its names, as far as the graph has not got them already. */
+static bool name_values(inliner *in, call *c, const itg_onnx_branch *branch)
+{
+    int32_t count = 0;
+    for (int32_t n = 0; n < branch->node_count; n++)
+        count += branch->nodes[n].output_count;
+    c->bound.arena = in->file->arena;
+    c->made = itg_arena_array(in->file->arena, (size_t)count, sizeof *c->made);
+    count = 0;
+    for (int32_t n = 0; c->made && n < branch->node_count; n++)
+        for (int32_t i = 0; i < branch->nodes[n].output_count; i++) {
+            const char *name = branch->nodes[n].outputs[i];
+            const char *wanted = *name ? outer_name(in, c->outer, name) : name;
+            if (!wanted || !itg_names_put(&c->bound, name, count)) return false;
+            c->made[count] = *name ? itg_names_unique(&in->values, wanted, 0) : name;
+            if (!c->made[count++]) return false;
+        }
+    return c->made != NULL;
+}
+
+/* Writes the nodes of a branch; `outputs`: what its outputs are called. */
+static itg_status write_branch(inliner *in, const call *outer, const itg_onnx_node *node,
+                               const itg_onnx_branch *branch, const char *const **outputs)
+{
+    call c = {.outer = outer, .node = node, .in_branch = true};
+    if (!name_values(in, &c, branch)) return no_memory(in);
+    *outputs = outer_names(in, &c, branch->outputs, branch->output_count);
+    if (!*outputs) return no_memory(in);
+    return write_out(in, &c, branch->nodes, branch->node_count);
+}
+
+/* One node for each output: condition, value of the one branch, value of the other. */
+static itg_status write_choice(inliner *in, const itg_onnx_node *node, int32_t output,
+                               const char *yes, const char *no)
+{
+    itg_onnx_node choice = *node;
+    const char **inputs = itg_arena_array(in->file->arena, 3, sizeof *inputs);
+    if (!inputs) return no_memory(in);
+    inputs[0] = node->inputs[0];
+    inputs[1] = yes;
+    inputs[2] = no;
+    choice.inputs = inputs;
+    choice.input_count = 3;
+    choice.outputs = &node->outputs[output];
+    choice.output_count = 1;
+    choice.attr_count = 0;
+    return add_node(in, &choice);
+}
+
+static itg_status write_if(inliner *in, const call *outer, const itg_onnx_node *node,
+                           const itg_onnx_branch *const branches[2])
+{
+    const char *const *outputs[2];
+    itg_status status = write_branch(in, outer, node, branches[0], &outputs[0]);
+    if (status == ITG_OK) status = write_branch(in, outer, node, branches[1], &outputs[1]);
+    for (int32_t i = 0; i < node->output_count && status == ITG_OK; i++)
+        if (*node->outputs[i]) status = write_choice(in, node, i, outputs[0][i], outputs[1][i]);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static int64_t opset_of(const call *c)
+{
+    while (c && !c->function)
+        c = c->outer;
+    return c ? c->function->opset : 0;
+}
+
 /* The node as it stands in the graph. */
 static itg_status written(const inliner *in, const call *c, itg_onnx_node *node)
 {
     if (!c) return ITG_OK;
-    node->name = *node->name ? itg_arena_format(in->file->arena, "%s/%s", c->prefix, node->name)
-                             : itg_arena_format(in->file->arena, "%s/%s", c->prefix, node->op_type);
+    if (c->function)
+        node->name = itg_arena_format(in->file->arena, "%s/%s", c->prefix,
+                                      *node->name ? node->name : node->op_type);
     node->inputs = outer_names(in, c, node->inputs, node->input_count);
     node->outputs = outer_names(in, c, node->outputs, node->output_count);
-    node->opset = c->function->opset;
+    node->in_branch = c->in_branch;
+    node->opset = opset_of(c);
     if (!node->name || !node->inputs || !node->outputs) return no_memory(in);
     return node->refused ? ITG_OK : write_attributes(in, c, node);
 }
@@ -201,10 +300,13 @@ static itg_status write_out(inliner *in, const call *c, const itg_onnx_node *nod
     for (int32_t i = 0; i < count; i++) {
         itg_onnx_node node = nodes[i];
         const itg_onnx_function *function = NULL;
+        const itg_onnx_branch *branches[2];
         itg_status status = written(in, c, &node);
         if (status == ITG_OK) status = function_of(in, &node, &function);
         if (status == ITG_OK && function && !node.refused)
             status = write_call(in, c, &node, function);
+        else if (status == ITG_OK && has_branches(&node, branches))
+            status = write_if(in, c, &node, branches);
         else if (status == ITG_OK)
             status = add_node(in, &node);
         if (status != ITG_OK) return status;
@@ -212,12 +314,35 @@ static itg_status write_out(inliner *in, const call *c, const itg_onnx_node *nod
     return ITG_OK;
 }
 
+static bool index_values(inliner *in)
+{
+    const itg_onnx_file *file = in->file;
+    for (int32_t i = 0; i < file->input_count; i++)
+        if (!itg_names_put(&in->values, file->inputs[i].name, 0)) return false;
+    for (int32_t i = 0; i < file->initializer_count; i++)
+        if (!itg_names_put(&in->values, file->initializers[i].name, 0)) return false;
+    for (int32_t n = 0; n < file->node_count; n++)
+        for (int32_t i = 0; i < file->nodes[n].output_count; i++)
+            if (!itg_names_put(&in->values, file->nodes[n].outputs[i], 0)) return false;
+    return true;
+}
+
+static bool has_if(const itg_onnx_file *file)
+{
+    const itg_onnx_branch *branches[2];
+    int32_t n = 0;
+    while (n < file->node_count && !has_branches(&file->nodes[n], branches))
+        n++;
+    return n < file->node_count;
+}
+
 itg_status itg_onnx_inline(itg_onnx_file *file, itg_error *err)
 {
-    if (file->function_count == 0) return ITG_OK;
+    if (file->function_count == 0 && !has_if(file)) return ITG_OK;
     inliner in = {.file = file, .err = err};
-    in.functions.arena = in.prefixes.arena = file->arena;
+    in.functions.arena = in.prefixes.arena = in.values.arena = file->arena;
     itg_status status = index_functions(&in);
+    if (status == ITG_OK && !index_values(&in)) status = no_memory(&in);
     if (status == ITG_OK) status = write_out(&in, NULL, file->nodes, file->node_count);
     if (status != ITG_OK) return status;
     file->nodes = in.nodes;

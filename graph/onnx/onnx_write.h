@@ -48,6 +48,7 @@ typedef struct itg_onnx_attr {
         ITG_ATTR_FLOATS,
         ITG_ATTR_STRING,
         ITG_ATTR_TENSOR,
+        ITG_ATTR_GRAPH,
         ITG_ATTR_REFERENCE, /* in a function: the attribute `s` of the node that calls it */
         ITG_ATTR_OTHER
     } type;
@@ -58,10 +59,12 @@ typedef struct itg_onnx_attr {
     const float *floats;
     int64_t count;
     itg_tensor tensor;
+    const struct itg_onnx_branch *graph;
 } itg_onnx_attr;
 typedef struct itg_onnx_node {
     const char *domain, *op_type, *overload, *name;
-    int64_t opset; /* of the function that it stands in; 0: the model's */
+    bool in_branch; /* of an If, which decides later whether it counts */
+    int64_t opset;  /* of the function that it stands in; 0: the model's */
     int32_t input_count, output_count, attr_count;
     const char *const *inputs, *const *outputs;
     const itg_onnx_attr *attrs;
@@ -77,6 +80,12 @@ typedef struct itg_onnx_initializer {
     const char *name;
     itg_tensor tensor;
 } itg_onnx_initializer;
+/* A graph that is an attribute. Its initializers are Constant nodes here. */
+typedef struct itg_onnx_branch {
+    int32_t input_count, output_count, node_count;
+    const char *const *outputs;
+    const itg_onnx_node *nodes;
+} itg_onnx_branch;
 /* A function of the model itself. */
 typedef struct itg_onnx_function {
     const char *domain, *name, *overload;
@@ -95,7 +104,7 @@ typedef struct itg_onnx_file {
     const int64_t *opset_version;
     int32_t function_count;
     const itg_onnx_function *functions;
-    int32_t node_count; /* those of functions in place of the nodes that call them (inline.c) */
+    int32_t node_count; /* with those of functions and branches (inline.c) */
     const itg_onnx_node *nodes;
     int32_t input_count;
     const itg_onnx_value *inputs;
@@ -107,6 +116,7 @@ typedef struct itg_onnx_file {
     const char *const *metadata_key, *const *metadata_value;
     int32_t data_file_count;
     const char *const *data_files; /* paths of other files that tensors' data was read from */
+    bool narrowed;                 /* it has float64 numbers, which became float32 */
     unsigned char hash[32];        /* SHA-256 of the file, and behind it of that data, in order */
 } itg_onnx_file;
 itg_status itg_onnx_file_read(const char *path, itg_onnx_file **out, itg_error *err);

@@ -1,4 +1,6 @@
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include "graph/onnx/tensor_read.h"
 
@@ -15,8 +17,8 @@ typedef enum typed_field {
 typedef struct type_row {
     const char *name;
     typed_field field;
-    bool is_dtype; /* dtype is the same type; else, unless NOWHERE, the type that its values are
-                      widened to */
+    bool is_dtype; /* dtype is the same type; else, unless NOWHERE, the type that its values
+                      become: of 16 bits exactly, of 64 rounded */
     itg_dtype dtype;
     size_t raw_size; /* of one element in raw_data */
 } type_row;
@@ -28,7 +30,7 @@ static const type_row types[] = {
     {"UINT16", IN_INT32, true, ITG_U16, 2},         {"INT16", IN_INT32, true, ITG_S16, 2},
     {"INT32", IN_INT32, true, ITG_S32, 4},          {"INT64", IN_INT64, true, ITG_S64, 8},
     {"STRING", NOWHERE, false, ITG_F32, 0},         {"BOOL", IN_INT32, true, ITG_BOOL, 1},
-    {"FLOAT16", IN_INT32, false, ITG_F32, 2},       {"DOUBLE", IN_DOUBLE, true, ITG_F64, 8},
+    {"FLOAT16", IN_INT32, false, ITG_F32, 2},       {"DOUBLE", IN_DOUBLE, false, ITG_F32, 8},
     {"UINT32", IN_UINT64, true, ITG_U32, 4},        {"UINT64", NOWHERE, false, ITG_F32, 0},
     {"COMPLEX64", NOWHERE, false, ITG_F32, 0},      {"COMPLEX128", NOWHERE, false, ITG_F32, 0},
     {"BFLOAT16", IN_INT32, false, ITG_F32, 2},      {"FLOAT8E4M3FN", NOWHERE, false, ITG_F32, 0},
@@ -36,7 +38,7 @@ static const type_row types[] = {
     {"FLOAT8E5M2FNUZ", NOWHERE, false, ITG_F32, 0}, {"UINT4", NOWHERE, false, ITG_F32, 0},
     {"INT4", NOWHERE, false, ITG_F32, 0},           {"FLOAT4E2M1", NOWHERE, false, ITG_F32, 0},
 };
-enum { TYPE_COUNT = sizeof types / sizeof types[0], TYPE_FLOAT16 = 10 };
+enum { TYPE_COUNT = sizeof types / sizeof types[0], TYPE_FLOAT16 = 10, TYPE_DOUBLE = 11 };
 
 const char *itg_onnx_type_name(int32_t type)
 {
@@ -45,7 +47,7 @@ const char *itg_onnx_type_name(int32_t type)
 
 bool itg_onnx_type_to_dtype(int32_t type, itg_dtype *out)
 {
-    if (type < 0 || type >= TYPE_COUNT || !types[type].is_dtype) return false;
+    if (type < 0 || type >= TYPE_COUNT || types[type].field == NOWHERE) return false;
     *out = types[type].dtype;
     return true;
 }
@@ -53,6 +55,7 @@ bool itg_onnx_type_to_dtype(int32_t type, itg_dtype *out)
 int32_t itg_onnx_type_of(itg_dtype dtype)
 {
     int32_t type = 0;
+    if (dtype == ITG_F64) return TYPE_DOUBLE;
     while (type < TYPE_COUNT - 1 && !(types[type].is_dtype && types[type].dtype == dtype))
         type++;
     return type;
@@ -84,12 +87,30 @@ static float widen(int32_t type, uint16_t bits)
     return type == TYPE_FLOAT16 ? float_of_half(bits) : float_of_bits((uint32_t)bits << 16);
 }
 
+/* Half to even; what is finite stays so. */
+static float narrow(double value)
+{
+    if (isfinite(value) && fabs(value) > (double)FLT_MAX) return value < 0 ? -FLT_MAX : FLT_MAX;
+    return (float)value;
+}
+
 /* ---- elements ---- */
+static void narrow_raw(const unsigned char *raw, float *to, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double value;
+        itg_copy_little_endian(&value, raw + 8 * i, 1, 8);
+        to[i] = narrow(value);
+    }
+}
+
 static void convert_raw(const ItgOnnx__TensorProto *proto, itg_tensor *out, size_t count)
 {
     const unsigned char *raw = proto->raw_data.data;
     if (count == 0) return;
-    if (!types[proto->data_type].is_dtype) {
+    if (types[proto->data_type].field == IN_DOUBLE) {
+        narrow_raw(raw, out->data, count);
+    } else if (!types[proto->data_type].is_dtype) {
         float *to = out->data;
         for (size_t i = 0; i < count; i++)
             to[i] = widen(proto->data_type, (uint16_t)(raw[2 * i] | raw[2 * i + 1] << 8));
@@ -161,7 +182,8 @@ static itg_status convert_typed(const ItgOnnx__TensorProto *proto, itg_tensor *o
         memcpy(out->data, proto->float_data, bytes);
         return ITG_OK;
     case IN_DOUBLE:
-        memcpy(out->data, proto->double_data, bytes);
+        for (size_t i = 0; i < count; i++)
+            ((float *)out->data)[i] = narrow(proto->double_data[i]);
         return ITG_OK;
     case IN_INT64:
         memcpy(out->data, proto->int64_data, bytes);

@@ -6,7 +6,7 @@
 #include "base/base.h"
 
 #define ITG_WIRE_MAX_BYTES ((size_t)0x7fffffff) /* protobuf's own limit of a message */
-#define ITG_WIRE_MAX_DEPTH 16
+#define ITG_WIRE_MAX_DEPTH 64
 #define ITG_WIRE_MAX_MESSAGES ((int64_t)1 << 22)
 #define ITG_WIRE_MAX_FIELDS ((int64_t)1 << 24)
 /* A program's file describes its edges and layers in one string, about 500 bytes a node with short

@@ -1,4 +1,5 @@
 /* Reading: the wire scan, the memory budget, tensors. Files are made by hand (onnx_wire.h). */
+#include <float.h>
 #include "onnx_wire.h"
 #include <math.h>
 #include <stdio.h>
@@ -93,7 +94,34 @@ static void nested_subgraphs_are_refused_without_recursion(void **state)
     }
     wire_value(&graph, GRAPH_INPUT, "x", TYPE_FLOAT, 4);
     wire_model(&model, &graph, 13);
-    assert_refused(&model, ITG_UNSUPPORTED, "node 0", "'then_branch' is a subgraph");
+    assert_refused(&model, ITG_LIMIT, "byte", "nested deeper than 64 messages");
+}
+
+static void doubles_become_the_nearest_floats(void **state)
+{
+    (void)state;
+    static const double raw[] = {0.1, -1e300, 1e-60, 0x1.000001p0};
+    static const float wanted[] = {0.1f, -FLT_MAX, 0.0f, 0x1p0f};
+    for (int typed = 0; typed < 2; typed++) {
+        wire t = {0};
+        itg_tensor tensor = {0};
+        itg_arena *arena = itg_arena_create(0);
+        if (typed) {
+            wire_int(&t, TENSOR_DIMS, 4);
+            wire_int(&t, TENSOR_TYPE, TYPE_DOUBLE);
+            wire_bytes(&t, TENSOR_DOUBLES, raw, sizeof raw);
+        } else {
+            wire_raw_tensor(&t, TYPE_DOUBLE, 4, raw, sizeof raw);
+        }
+        assert_int_equal(itg_file_write(TEST_FOLDER "/double.pb", t.text, t.length, NULL), ITG_OK);
+        assert_int_equal(itg_onnx_tensor_read(TEST_FOLDER "/double.pb", arena, &tensor, NULL),
+                         ITG_OK);
+        remove(TEST_FOLDER "/double.pb");
+        assert_int_equal(tensor.dtype, ITG_F32);
+        assert_memory_equal(tensor.data, wanted, sizeof wanted);
+        itg_arena_destroy(arena);
+        itg_strbuf_deinit(&t);
+    }
 }
 
 static void a_million_empty_tensors_are_refused_by_the_budget(void **state)
@@ -448,6 +476,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(every_damaged_byte_is_survived),
         cmocka_unit_test(nested_subgraphs_are_refused_without_recursion),
+        cmocka_unit_test(doubles_become_the_nearest_floats),
         cmocka_unit_test(a_million_empty_tensors_are_refused_by_the_budget),
         cmocka_unit_test(the_budget_counts_and_gives_back),
         cmocka_unit_test(every_memory_limit_ends_cleanly),
