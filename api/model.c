@@ -106,6 +106,10 @@ const char *itg_model_data_file(const itg_model *model, int32_t index)
 {
     return index >= 0 && index < model->data_file_count ? model->data_files[index] : NULL;
 }
+bool itg_model_quantized(const itg_model *model)
+{
+    return model->quantized;
+}
 bool itg_model_narrowed(const itg_model *model)
 {
     return model->narrowed;

@@ -282,6 +282,10 @@ void itg_cli_print_score(const itg_score *score)
 
 void itg_cli_print_changes(const itg_model *model)
 {
+    if (itg_model_quantized(model))
+        puts("The file quantizes it already: ranges are kept for the same widths, and nothing is "
+             "rounded\n"
+             "before --hw says how.");
     if (itg_model_narrowed(model)) puts("Its float64 numbers were rounded to float32.");
     if (itg_model_dropped_softmax(model))
         puts("The trailing Softmax was left off: the outputs are logits.");

@@ -91,6 +91,7 @@ itg_status itg_own_floats(itg_graph *g, itg_id node, int32_t slot, const itg_sha
         float *floats = new_data(g, shape);
         if (!floats) return itg_graph_no_memory(g, err);
         g->values[id].data = floats;
+        g->values[id].stated = NULL;
         g->values[id].shape = *shape;
         *data = floats;
         return ITG_OK;

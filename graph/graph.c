@@ -254,6 +254,17 @@ itg_tensor itg_graph_tensor(const itg_graph *g, itg_id value)
     return tensor;
 }
 
+static itg_status copy_stated(itg_graph *g, itg_id value, const itg_stated *from, itg_error *err)
+{
+    itg_stated *copy = itg_arena_copy(g->arena, from, sizeof *copy);
+    const size_t bytes = (size_t)from->count * sizeof *from->lo;
+    if (!copy || !(copy->lo = itg_arena_copy(g->arena, from->lo, bytes)) ||
+        !(copy->hi = itg_arena_copy(g->arena, from->hi, bytes)))
+        return itg_graph_no_memory(g, err);
+    g->values[value].stated = copy;
+    return ITG_OK;
+}
+
 static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error *err)
 {
     itg_status status = ITG_OK;
@@ -261,6 +272,7 @@ static itg_status clone_contents(const itg_graph *from, itg_graph *to, itg_error
     for (int32_t i = 0; i < from->value_count && status == ITG_OK; ++i) {
         const itg_value *v = &from->values[i];
         status = itg_graph_add_value(to, v->name, v->dtype, &v->shape, v->data, &id, err);
+        if (status == ITG_OK && v->stated) status = copy_stated(to, id, v->stated, err);
     }
     for (int32_t i = 0; i < from->node_count && status == ITG_OK; ++i) {
         const itg_node *n = &from->nodes[i];
@@ -301,6 +313,7 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
     copy->options = graph->options;
     copy->rebatched = graph->rebatched;
     copy->narrowed = graph->narrowed;
+    copy->quantized = graph->quantized;
     memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
     status = itg_graph_set_data_files(copy, graph->data_files, graph->data_file_count, err);
     if (status != ITG_OK) {

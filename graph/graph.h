@@ -8,13 +8,21 @@
 typedef int32_t itg_id;
 #define ITG_NONE (-1)
 
+/* The range that a file itself quantizes a value to. */
+typedef struct itg_stated {
+    int32_t bits;
+    int32_t count;         /* 1, or the channels of weights */
+    const double *lo, *hi; /* [count] of the lowest and the highest code */
+} itg_stated;
+
 typedef struct itg_value {
     const char *name; /* unique, never empty */
     itg_dtype dtype;
     itg_shape shape; /* rank -1: unknown so far */
     itg_id producer; /* node, or ITG_NONE: graph input or constant */
     int32_t producer_slot;
-    const void *data; /* constants: contiguous, host byte order; else NULL */
+    const void *data;         /* constants: contiguous, host byte order; else NULL */
+    const itg_stated *stated; /* NULL: none; in the graph's arena */
     bool is_input;
 } itg_value;
 
@@ -44,6 +52,7 @@ typedef struct itg_graph {
     int32_t output_count;
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
     itg_model_options options;     /* that it was prepared with */
+    bool quantized;                /* the file quantizes values itself; they are as if it did not */
     bool narrowed;                 /* the file's float64 numbers became float32 */
     bool rebatched;                /* prepared for batch 1 where the file has another, or any */
     unsigned char source_hash[32]; /* itg_onnx_file.hash; zeros if made by hand */

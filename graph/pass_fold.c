@@ -3,6 +3,7 @@
  * shapes need the folded chains. A node with constant inputs is evaluated by the caller's function.
  * The Shape of a value is constant even if the value is not. */
 #include "passes.h"
+#include "stated.h"
 #include <string.h>
 
 #define FOLD_VALUE_BYTES ((size_t)64 << 20) /* the largest constant that folding makes */
@@ -192,6 +193,8 @@ static itg_status evaluate(folder *f, itg_id node, itg_arena *temporary, itg_err
         f->eval(n->op, &n->attrs, inputs, n->input_count, outputs, n->output_count, &local);
     if (status == ITG_UNSUPPORTED) return ITG_OK; /* the node stays */
     if (status != ITG_OK) return itg_node_fail(g, node, err, status, "%s", local.message);
+    if (n->op == ITG_OP_DEQUANTIZE_LINEAR) status = itg_state_weights(g, node, err);
+    if (status != ITG_OK) return status;
     return keep_results(g, node, outputs, err);
 }
 

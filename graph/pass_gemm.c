@@ -9,9 +9,11 @@ static itg_status transpose_weights(itg_graph *g, itg_id node, itg_error *err)
     const float *from = itg_floats(g, weights);
     int64_t rows = g->values[weights].shape.dims[0], columns = g->values[weights].shape.dims[1];
     itg_shape shape = {.rank = 2, .dims = {columns, rows}};
+    const itg_stated *stated = g->values[weights].stated; /* of the same channels */
     float *to;
     itg_status status = itg_own_floats(g, node, 1, &shape, &to, err);
     if (status != ITG_OK) return status;
+    g->values[g->nodes[node].inputs[1]].stated = stated;
     for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < columns; ++c)
             to[c * rows + r] = from[r * columns + c];

@@ -31,6 +31,8 @@ itg_status itg_pass_nodes(itg_graph *g, itg_pass_fn *pass, bool *changed, itg_er
 
 /* Softmax over several dimensions, as before opset 13, becomes Reshape, Softmax, Reshape. */
 itg_pass_fn itg_pass_old_softmax;
+/* A DequantizeLinear of what a QuantizeLinear just made becomes Clip, or Identity. */
+itg_pass_fn itg_pass_quantized;
 /* Removes nodes that return their input unchanged: Identity, Dropout, Cast to the same dtype... */
 itg_pass_fn itg_pass_identity;
 /* Division by powers of two becomes Mul, subtraction of constants Add, a square Mul: all exact. */

@@ -4,7 +4,8 @@
  *      batch               (pass_batch.c)      static inputs, batch 1
  *   2. infer and fold      (pass_fold.c)       every shape known, constants evaluated, attributes
  *                                              version-free
- *   3. identity            (pass_identity.c)   Identity, Dropout... go
+ *   3. quantized           (pass_quantized.c)  what the file quantizes and dequantizes
+ *      identity            (pass_identity.c)   Identity, Dropout... go
  *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
  *   4. until nothing changes:
  *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
@@ -91,7 +92,8 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, old_batch, err);
     if (status != ITG_OK) return status;
     drop_unused_outputs(g);
-    status = itg_pass_nodes(g, itg_pass_identity, &changed, err);
+    status = itg_pass_nodes(g, itg_pass_quantized, &changed, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_identity, &changed, err);
     if (status == ITG_OK && !options->model.keep_softmax) itg_drop_softmax(g);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_old_softmax, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
@@ -102,7 +104,7 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (status == ITG_OK) status = itg_pass_constant_channels(g, options->eval, &changed, err);
     if (status == ITG_OK) status = itg_graph_sort(g, err);
     if (status == ITG_OK) status = itg_pass_unread_channels(g, &changed, err);
-    if (status == ITG_OK && !options->model.no_equalize)
+    if (status == ITG_OK && !options->model.no_equalize && !g->quantized)
         status = itg_pass_nodes(g, itg_pass_equalize, &changed, err);
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, 1, err);
     return status == ITG_OK ? itg_graph_verify(g, err) : status;

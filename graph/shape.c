@@ -36,6 +36,8 @@ static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_CONSTANT_OF_SHAPE] = itg_infer_constant_of_shape,
     [ITG_OP_SHAPE] = itg_infer_shape,
     [ITG_OP_CAST] = itg_infer_cast,
+    [ITG_OP_QUANTIZE_LINEAR] = itg_infer_quantize,
+    [ITG_OP_DEQUANTIZE_LINEAR] = itg_infer_quantize,
     [ITG_OP_IDENTITY] = itg_infer_same,
     [ITG_OP_DROPOUT] = itg_infer_dropout,
 };
@@ -145,15 +147,12 @@ itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const c
     case ITG_F64:
         *out = (float)*(const double *)v->data;
         return ITG_OK;
-    case ITG_S64:
-        *out = (float)*(const int64_t *)v->data;
-        return ITG_OK;
-    case ITG_S32:
-        *out = (float)*(const int32_t *)v->data;
-        return ITG_OK;
+    case ITG_BOOL:
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is bool; expected f32",
+                             what, v->name);
     default:
-        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is %s; expected f32", what,
-                             v->name, itg_dtype_name(v->dtype));
+        *out = (float)itg_load(v->dtype, v->data, 0);
+        return ITG_OK;
     }
 }
 

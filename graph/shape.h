@@ -52,6 +52,7 @@ itg_status itg_infer_matmul(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_broadcast(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_quantize(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_cast(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_dropout(itg_graph *g, itg_id node, itg_error *err);
 /* shape_reduce.c */

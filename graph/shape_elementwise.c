@@ -85,6 +85,33 @@ itg_status itg_infer_cast(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, g->nodes[node].attrs.to, &shape, err);
 }
 
+/* One scale, or one for each element along the axis. */
+itg_status itg_infer_quantize(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_node *n = &g->nodes[node];
+    const bool quantizes = n->op == ITG_OP_QUANTIZE_LINEAR;
+    const itg_shape shape = *itg_input_shape(g, node, 0), scale = *itg_input_shape(g, node, 1);
+    const bool has_zero = itg_has_input(g, node, 2);
+    int64_t scales = 0;
+    (void)itg_shape_elements(&scale, &scales);
+    if (scale.rank > 1)
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its scale has rank %d, as in blocks",
+                             (int)scale.rank);
+    itg_status status =
+        scales == 1 ? ITG_OK : itg_resolve_axis(g, node, shape.rank, &n->attrs.axis, err);
+    if (status != ITG_OK) return status;
+    if (scales == 1) n->attrs.axis = 0;
+    if (scales != 1 && scales != shape.dims[n->attrs.axis])
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "it has %lld scales; expected 1 or %lld",
+                             (long long)scales, (long long)shape.dims[n->attrs.axis]);
+    if (has_zero && !itg_shape_equal(itg_input_shape(g, node, 2), &scale) &&
+        itg_input_shape(g, node, 2)->rank + scale.rank > 1)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "its zero point has not its scale's shape");
+    const itg_dtype dtype = !quantizes ? ITG_F32 : has_zero ? itg_input_dtype(g, node, 2) : ITG_U8;
+    return itg_set_output(g, node, 0, dtype, &shape, err);
+}
+
 /* Inference only: a training_mode that is set would make the output random. */
 itg_status itg_infer_dropout(itg_graph *g, itg_id node, itg_error *err)
 {

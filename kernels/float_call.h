@@ -83,6 +83,8 @@ itg_status itg_f32_arg_max(const itg_call *call);
 itg_status itg_f32_batch_normalization(const itg_call *call);
 itg_status itg_f32_layer_normalization(const itg_call *call);
 itg_status itg_f32_softmax(const itg_call *call);
+itg_status itg_f32_quantize(const itg_call *call);
+itg_status itg_f32_dequantize(const itg_call *call);
 itg_status itg_any_cast(const itg_call *call);
 itg_status itg_any_shape(const itg_call *call);
 itg_status itg_any_constant_of_shape(const itg_call *call);

@@ -225,6 +225,16 @@ static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
+/* The range of the file's own grid of that width, so that the file's codes come out again. */
+static bool stated_weight(const itg_value *w, const itg_threshold_target *target, int64_t channel,
+                          double *lo, double *hi)
+{
+    if (!w->stated || w->stated->bits != target->bits) return false;
+    *hi = w->stated->hi[channel % w->stated->count];
+    *lo = -*hi;
+    return true;
+}
+
 static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_ref *edge,
                                const itg_threshold_target *target, itg_threshold_method method,
                                bool per_channel, entry **out, itg_error *err)
@@ -246,7 +256,8 @@ static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_
                                                        : last_axis  ? c
                                                                     : c * depth);
         int64_t stride = per_channel && last_axis ? channels : 1;
-        status = itg_threshold_constant(method, first, depth, stride, 1, target, &lo, &hi, err);
+        if (!stated_weight(w, target, c, &lo, &hi))
+            status = itg_threshold_constant(method, first, depth, stride, 1, target, &lo, &hi, err);
         made->channel[c] = -lo > hi ? -lo : hi;
     }
     if (status != ITG_OK)
@@ -266,7 +277,10 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
     int64_t elements = 0;
     if (!made)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the threshold of '%s'", value->name);
-    if (value->data) {
+    if (value->stated && value->stated->bits == target->bits && value->stated->count == 1) {
+        made->lo = value->stated->lo[0] < 0 ? value->stated->lo[0] : 0;
+        made->hi = value->stated->hi[0] > 0 ? value->stated->hi[0] : 0;
+    } else if (value->data) {
         if (!itg_shape_elements(&value->shape, &elements)) elements = 0;
         status = itg_threshold_constant(ITG_THRESHOLD_MAX, value->data, elements, 1, 1, target,
                                         &made->lo, &made->hi, err);

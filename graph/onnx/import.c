@@ -100,9 +100,8 @@ static itg_status find_opset(importer *im)
 /* ---- what a node is ---- */
 static bool is_quantized_op(const char *op_type)
 {
-    static const char *const names[] = {
-        "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
-        "QLinearMatMul",  "ConvInteger",      "MatMulInteger"};
+    static const char *const names[] = {"DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
+                                        "ConvInteger", "MatMulInteger"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(op_type, names[i]) == 0) return true;
     return false;

@@ -39,7 +39,7 @@ typedef struct itg_op_rule {
     itg_op op;
     /* Reads and checks lists, AUTO_PAD and MAPPED attributes. NULL: nothing to do. */
     itg_status (*map)(itg_map_node *node, itg_error *err);
-    itg_file_attr attrs[4]; /* ends at name NULL */
+    itg_file_attr attrs[5]; /* ends at name NULL */
 } itg_op_rule;
 
 typedef struct itg_op_family {

@@ -87,6 +87,8 @@ const char *itg_model_name(const itg_model *model);        /* file name without 
 const unsigned char *itg_model_hash(const itg_model *model);
 /* Paths of these other files, in its folder; NULL: past the last one. */
 const char *itg_model_data_file(const itg_model *model, int32_t index);
+/* The file quantizes values itself: their ranges are kept, and they are not rounded. */
+bool itg_model_quantized(const itg_model *model);
 bool itg_model_narrowed(const itg_model *model); /* the file's float64 numbers became float32 */
 bool itg_model_dropped_softmax(const itg_model *model); /* a Softmax at the end was left off */
 const itg_model_options *itg_model_options_of(const itg_model *model); /* it was opened with */

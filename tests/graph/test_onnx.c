@@ -199,7 +199,7 @@ static const real reals[] = {
     {"imagenet_squeezenet_fp32_from_fp16", NULL, 1, 1},
     {"iris_winml_network", NULL, 1, 1},
     {"kws_micro_m_fp32", NULL, 1, 1},
-    {"kws_micro_m_qdq", "already quantized", 0, 0},
+    {"kws_micro_m_qdq", NULL, 1, 1},
     {"lenet_ccoltong_custom", NULL, 1, 1},
     {"mbv2_cifar10", NULL, 1, 1},
     {"mlperf_pretrainedResnet", NULL, 1, 1},

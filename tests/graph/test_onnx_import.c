@@ -481,7 +481,7 @@ static void what_is_not_supported_is_named(void **state)
     itg_onnx_writer_node(w, "com.microsoft", "Gelu", "g", x, 1, y, 1);
     refuse(w, ITG_UNSUPPORTED, "node 0 'g' (Gelu): operators of domain 'com.microsoft'");
     w = begin(13);
-    node(w, "QuantizeLinear", "x,x", "y");
+    node(w, "QLinearConv", "x,x", "y");
     refuse(w, ITG_UNSUPPORTED, "already quantized");
     w = begin(13);
     node(w, "Relu", "x", "y");
