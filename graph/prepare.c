@@ -3,7 +3,8 @@
  *   1. clone, batch        (pass_batch.c)      static inputs, batch 1
  *   2. infer and fold      (pass_fold.c)       every shape known, constants evaluated, attributes
  *                                              version-free
- *   3. identity            (pass_identity.c)   Identity, Dropout... go
+ *   3. expand              (expand.c)          composite operators become others
+ *      identity            (pass_identity.c)   Identity, Dropout... go
  *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
  *   4. until nothing changes:
  *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
@@ -22,7 +23,6 @@
 #include "passes.h"
 #include <string.h>
 
-#define MAX_NODES 16384 /* each pass asks every node for its consumers: quadratic */
 #define MAX_ROUNDS 64
 /* Memory of the working copy: weights are copied at most once by each of five passes, and folding
  * makes 512 MiB. */
@@ -69,20 +69,27 @@ static void drop_unused_outputs(itg_graph *g)
     }
 }
 
+static itg_status check_size(const itg_graph *g, itg_error *err)
+{
+    if (g->node_count <= ITG_MAX_PREPARED_NODES) return ITG_OK;
+    return itg_fail(err, ITG_LIMIT, "%s: %d nodes; at most %d are prepared", g->name,
+                    (int)g->node_count, ITG_MAX_PREPARED_NODES);
+}
+
 static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_error *err)
 {
     int64_t old_batch = 1;
     bool changed = false;
     itg_status status = itg_graph_sort(g, err);
     if (status != ITG_OK) return status;
-    if (g->node_count > MAX_NODES)
-        return itg_fail(err, ITG_LIMIT, "%s: %d nodes; at most %d are prepared", g->name,
-                        (int)g->node_count, MAX_NODES);
-    status = itg_pass_batch(g, options->keep_batch, &old_batch, err);
+    status = check_size(g, err);
+    if (status == ITG_OK) status = itg_pass_batch(g, options->keep_batch, &old_batch, err);
     if (status == ITG_OK) status = itg_pass_fold(g, options->eval, old_batch, err);
     if (status != ITG_OK) return status;
     drop_unused_outputs(g);
-    status = itg_pass_nodes(g, itg_pass_identity, &changed, err);
+    status = itg_pass_nodes(g, itg_pass_expand, &changed, err);
+    if (status == ITG_OK) status = check_size(g, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_identity, &changed, err);
     if (status == ITG_OK && !options->keep_softmax) itg_drop_softmax(g);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_old_softmax, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
