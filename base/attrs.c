@@ -61,7 +61,9 @@ static void set_preset(const itg_attr *attr, itg_attrs *attrs)
         break;
     case ITG_KIND_FLOAT:
     case ITG_KIND_BOUND:
-        *(float *)slot = (float)attr->preset;
+    case ITG_KIND_FLOATS:
+        for (size_t i = 0; i < attr->field->size / sizeof(float); i++)
+            ((float *)slot)[i] = (float)attr->preset;
         break;
     case ITG_KIND_DTYPE:
     case ITG_KIND_NAME:

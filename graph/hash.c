@@ -70,7 +70,9 @@ static void add_attr(itg_sha256 *hash, const itg_attr *attr, const itg_attrs *at
         break;
     case ITG_KIND_FLOAT:
     case ITG_KIND_BOUND:
-        add_float(hash, *(const float *)value);
+    case ITG_KIND_FLOATS:
+        for (size_t i = 0; i < attr->field->size / sizeof(float); ++i)
+            add_float(hash, ((const float *)value)[i]);
         break;
     case ITG_KIND_DTYPE:
     case ITG_KIND_NAME:

@@ -4,6 +4,8 @@
 #define ITG_GRAPH_PASSES_H
 #include "edit.h"
 
+#define ITG_MAX_PREPARED_NODES 16384 /* each pass asks every node for its consumers: quadratic */
+
 /* ---- passes over the whole graph ---- */
 
 /* Sizes of inputs as the caller states them (itg_model_options.input_shapes). */
@@ -29,6 +31,8 @@ typedef itg_status itg_pass_fn(itg_graph *g, itg_id node, bool *changed, itg_err
 /* Sorts the graph and runs the pass on each node in order; not on nodes that it adds. */
 itg_status itg_pass_nodes(itg_graph *g, itg_pass_fn *pass, bool *changed, itg_error *err);
 
+/* Replaces composite operators by others (expand.h). */
+itg_pass_fn itg_pass_expand;
 /* Softmax over several dimensions, as before opset 13, becomes Reshape, Softmax, Reshape. */
 itg_pass_fn itg_pass_old_softmax;
 /* A DequantizeLinear of what a QuantizeLinear just made becomes Clip, or Identity. */

@@ -5,6 +5,7 @@
  *   2. infer and fold      (pass_fold.c)       every shape known, constants evaluated, attributes
  *                                              version-free
  *   3. quantized           (pass_quantized.c)  what the file quantizes and dequantizes
+ *      expand              (expand.c)          composite operators become others
  *      identity            (pass_identity.c)   Identity, Dropout... go
  *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
  *   4. until nothing changes:
@@ -29,7 +30,6 @@
 #include "passes.h"
 #include <string.h>
 
-#define MAX_NODES 16384 /* each pass asks every node for its consumers: quadratic */
 #define MAX_ROUNDS 64
 /* Memory of the working copy: weights are copied at most once by each of five passes, and folding
  * makes 512 MiB. */
@@ -77,15 +77,21 @@ static void drop_unused_outputs(itg_graph *g)
     }
 }
 
+static itg_status check_size(const itg_graph *g, itg_error *err)
+{
+    if (g->node_count <= ITG_MAX_PREPARED_NODES) return ITG_OK;
+    return itg_fail(err, ITG_LIMIT, "%s: %d nodes; at most %d are prepared", g->name,
+                    (int)g->node_count, ITG_MAX_PREPARED_NODES);
+}
+
 static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_error *err)
 {
     int64_t old_batch = 1;
     bool changed = false;
     itg_status status = itg_graph_sort(g, err);
     if (status != ITG_OK) return status;
-    if (g->node_count > MAX_NODES)
-        return itg_fail(err, ITG_LIMIT, "%s: %d nodes; at most %d are prepared", g->name,
-                        (int)g->node_count, MAX_NODES);
+    status = check_size(g, err);
+    if (status != ITG_OK) return status;
     g->options = options->model;
     status = itg_pass_input_shapes(g, options->model.input_shapes, err);
     if (status == ITG_OK) status = itg_pass_batch(g, options->keep_batch, &old_batch, err);
@@ -93,6 +99,8 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (status != ITG_OK) return status;
     drop_unused_outputs(g);
     status = itg_pass_nodes(g, itg_pass_quantized, &changed, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_expand, &changed, err);
+    if (status == ITG_OK) status = check_size(g, err);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_identity, &changed, err);
     if (status == ITG_OK && !options->model.keep_softmax) itg_drop_softmax(g);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_old_softmax, &changed, err);

@@ -61,7 +61,11 @@ static void print_attr(const itg_attr *attr, const itg_attrs *attrs, int32_t ran
         break;
     case ITG_KIND_FLOAT:
     case ITG_KIND_BOUND:
-        print_float(*(const float *)value, out);
+    case ITG_KIND_FLOATS:
+        for (size_t i = 0; i < attr->field->size / sizeof(float); ++i) {
+            if (i) itg_strbuf_add(out, ",");
+            print_float(((const float *)value)[i], out);
+        }
         break;
     case ITG_KIND_DTYPE:
     case ITG_KIND_NAME:

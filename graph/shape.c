@@ -40,6 +40,18 @@ static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_DEQUANTIZE_LINEAR] = itg_infer_quantize,
     [ITG_OP_IDENTITY] = itg_infer_same,
     [ITG_OP_DROPOUT] = itg_infer_dropout,
+    [ITG_OP_RESIZE] = itg_infer_resize,
+    [ITG_OP_CONV_TRANSPOSE] = itg_infer_conv_transpose,
+    [ITG_OP_DEPTH_TO_SPACE] = itg_infer_blocks,
+    [ITG_OP_SPACE_TO_DEPTH] = itg_infer_blocks,
+    [ITG_OP_INSTANCE_NORMALIZATION] = itg_infer_group_normalization,
+    [ITG_OP_GROUP_NORMALIZATION] = itg_infer_group_normalization,
+    [ITG_OP_RMS_NORMALIZATION] = itg_infer_rms_normalization,
+    [ITG_OP_LRN] = itg_infer_lrn,
+    [ITG_OP_RNN] = itg_infer_recurrent,
+    [ITG_OP_GRU] = itg_infer_recurrent,
+    [ITG_OP_LSTM] = itg_infer_recurrent,
+    [ITG_OP_ATTENTION] = itg_infer_attention,
 };
 
 static itg_infer_fn rule_of(itg_op op)

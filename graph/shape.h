@@ -43,6 +43,7 @@ itg_status itg_infer_same(itg_graph *g, itg_id node, itg_error *err);
 
 /* shape_window.c */
 itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_conv_transpose(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_pool(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_global_pool(itg_graph *g, itg_id node, itg_error *err);
 /* shape_matrix.c */
@@ -76,5 +77,13 @@ itg_status itg_infer_split(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_slice(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_gather(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_pad(itg_graph *g, itg_id node, itg_error *err);
+/* shape_composite.c, shape_resize.c; Resize's axes keep their order */
+itg_status itg_infer_blocks(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_group_normalization(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_rms_normalization(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_lrn(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_recurrent(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_attention(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_resize(itg_graph *g, itg_id node, itg_error *err);
 
 #endif

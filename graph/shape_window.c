@@ -147,6 +147,66 @@ itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err)
     return status == ITG_OK ? set_window_output(g, node, w.dims[0], err) : status;
 }
 
+/* ---- ConvTranspose ---- */
+
+/* Extent along dimension i, and its pads: of a stated shape half of what is too much on each side,
+ * as auto_pad says where the odd one goes; else what the pads leave. */
+static int64_t transposed_extent(itg_attrs *a, int64_t in, int i)
+{
+    int64_t full = a->stride[i] * (in - 1) + a->output_padding[i] + window_extent(a, i);
+    bool same = a->auto_pad == ITG_PAD_SAME_UPPER || a->auto_pad == ITG_PAD_SAME_LOWER;
+    int64_t out = a->output_shape[i] ? a->output_shape[i] : same ? in * a->stride[i] : 0;
+    if (out == 0) return full - a->pad[i] - a->pad[2 + i];
+    int64_t total = full > out ? full - out : 0;
+    a->pad[i] = a->auto_pad == ITG_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+    a->pad[2 + i] = total - a->pad[i];
+    return out;
+}
+
+/* Weights [C, M/group, ...]. */
+static itg_status check_transposed(itg_graph *g, itg_id node, itg_error *err)
+{
+    const itg_shape *x = itg_input_shape(g, node, 0), *w = itg_input_shape(g, node, 1);
+    const itg_shape *b = itg_input_shape(g, node, 2);
+    itg_attrs *a = &g->nodes[node].attrs;
+    char xt[96], wt[96];
+    if (x->rank == 3) a->output_padding[0] = a->output_shape[0] = 0;
+    for (int i = 0; i < 2; ++i)
+        if (a->output_padding[i] < 0 || a->output_padding[i] > MAX_WINDOW ||
+            a->output_shape[i] < 0 || a->output_shape[i] > ITG_MAX_ELEMENTS)
+            return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                                 "output_padding or output_shape is not legal");
+    if (w->rank != x->rank || a->group < 1 || a->group > MAX_WINDOW || x->dims[1] % a->group != 0 ||
+        w->dims[0] != x->dims[1] || w->dims[1] < 1)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "weights %s do not fit input %s in %lld groups",
+                             itg_shape_text(w, wt, sizeof wt), itg_shape_text(x, xt, sizeof xt),
+                             (long long)a->group);
+    if (b && (b->rank != 1 || b->dims[0] != w->dims[1] * a->group))
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "its bias is %s; expected [%lld]",
+                             itg_shape_text(b, xt, sizeof xt), (long long)(w->dims[1] * a->group));
+    return take_kernel(g, node, w, err);
+}
+
+itg_status itg_infer_conv_transpose(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_image(g, node, err);
+    if (status == ITG_OK) status = check_transposed(g, node, err);
+    if (status == ITG_OK) status = check_window(g, node, err);
+    if (status != ITG_OK) return status;
+    itg_shape y = *itg_input_shape(g, node, 0);
+    itg_attrs *a = &g->nodes[node].attrs;
+    int32_t rank = (int32_t)a->spatial_rank;
+    y.dims[1] = itg_input_shape(g, node, 1)->dims[1] * a->group;
+    for (int i = 2 - rank; i < 2; ++i) {
+        int64_t out = transposed_extent(a, y.dims[rank + i], i);
+        if (out < 1) return itg_node_fail(g, node, err, ITG_BAD_FILE, "its pads leave no output");
+        y.dims[rank + i] = out;
+    }
+    a->auto_pad = ITG_PAD_EXPLICIT;
+    return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
+}
+
 itg_status itg_infer_pool(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_status status = check_image(g, node, err);

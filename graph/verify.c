@@ -63,6 +63,9 @@ static itg_status verify_node(const itg_graph *g, itg_id id, itg_error *err)
         return itg_fail(err, ITG_BAD_FILE, "%s: node %d has no name", g->name, (int)id);
     if ((unsigned)n->op >= ITG_OP_COUNT)
         return itg_fail(err, ITG_BAD_FILE, "%s: node '%s' has no operator", g->name, n->name);
+    if (itg_op_is(n->op, ITG_IS_COMPOSITE))
+        return itg_node_fail(g, id, err, ITG_UNSUPPORTED,
+                             "it is composite; preparation replaces it by other operators");
     if (itg_graph_find_node(g, n->name) != id)
         return itg_node_fail(g, id, err, ITG_BAD_FILE, "its name is used twice");
     itg_status status = itg_check_arity(g, id, err);

@@ -21,7 +21,16 @@ static const char *const attribute_types[] = {
     "TYPE_PROTO",
     "TYPE_PROTOS",
 };
-enum { TYPE_FLOAT = 1, TYPE_INT, TYPE_STRING, TYPE_TENSOR, TYPE_GRAPH, TYPE_FLOATS, TYPE_INTS };
+enum {
+    TYPE_FLOAT = 1,
+    TYPE_INT,
+    TYPE_STRING,
+    TYPE_TENSOR,
+    TYPE_GRAPH,
+    TYPE_FLOATS,
+    TYPE_INTS,
+    TYPE_STRINGS
+};
 
 const char *itg_onnx_copy_text(itg_arena *arena, const char *text)
 {
@@ -32,14 +41,15 @@ const char *itg_onnx_copy_text(itg_arena *arena, const char *text)
 static int32_t attribute_type(const ItgOnnx__AttributeProto *a)
 {
     if (a->has_type && a->type != 0) return a->type;
-    return a->has_f      ? TYPE_FLOAT
-           : a->has_i    ? TYPE_INT
-           : a->has_s    ? TYPE_STRING
-           : a->t        ? TYPE_TENSOR
-           : a->g        ? TYPE_GRAPH
-           : a->n_floats ? TYPE_FLOATS
-           : a->n_ints   ? TYPE_INTS
-                         : 0;
+    return a->has_f       ? TYPE_FLOAT
+           : a->has_i     ? TYPE_INT
+           : a->has_s     ? TYPE_STRING
+           : a->t         ? TYPE_TENSOR
+           : a->g         ? TYPE_GRAPH
+           : a->n_floats  ? TYPE_FLOATS
+           : a->n_ints    ? TYPE_INTS
+           : a->n_strings ? TYPE_STRINGS
+                          : 0;
 }
 
 /* Attribute strings are bytes in the format: cut at no NUL. */
@@ -116,6 +126,18 @@ static itg_status convert_graph(const ItgOnnx__GraphProto *proto, itg_arena *are
     return ITG_OK;
 }
 
+static itg_status copy_texts(const ItgOnnx__AttributeProto *a, itg_arena *arena, itg_onnx_attr *out,
+                             itg_error *err)
+{
+    const char **texts = itg_arena_array(arena, a->n_strings + 1, sizeof *texts);
+    itg_status status = texts ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < a->n_strings && status == ITG_OK; i++)
+        status = copy_bytes(&a->strings[i], arena, &texts[i], err);
+    out->strings = texts;
+    out->count = (int64_t)a->n_strings;
+    return status;
+}
+
 static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *arena,
                                 itg_onnx_attr *out, itg_error *err)
 {
@@ -145,6 +167,9 @@ static itg_status convert_value(const ItgOnnx__AttributeProto *a, itg_arena *are
         out->type = ITG_ATTR_INTS;
         out->ints = copy_list(a->ints, a->n_ints, sizeof *a->ints, arena, out);
         return out->ints ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "out of memory");
+    case TYPE_STRINGS:
+        out->type = ITG_ATTR_STRINGS;
+        return copy_texts(a, arena, out, err);
     case TYPE_TENSOR:
         out->type = ITG_ATTR_TENSOR;
         if (!a->t) return itg_fail(err, ITG_BAD_FILE, "a tensor is expected and absent");

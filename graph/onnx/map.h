@@ -39,14 +39,15 @@ typedef struct itg_op_rule {
     itg_op op;
     /* Reads and checks lists, AUTO_PAD and MAPPED attributes. NULL: nothing to do. */
     itg_status (*map)(itg_map_node *node, itg_error *err);
-    itg_file_attr attrs[5]; /* ends at name NULL */
+    itg_file_attr attrs[8]; /* ends at name NULL */
 } itg_op_rule;
 
 typedef struct itg_op_family {
     const itg_op_rule *rules;
     int32_t count;
 } itg_op_family;
-extern const itg_op_family itg_map_window, itg_map_reduce, itg_map_shape, itg_map_slice;
+extern const itg_op_family itg_map_window, itg_map_reduce, itg_map_shape, itg_map_slice,
+    itg_map_composite;
 
 /* Checks the number of inputs, reads the attributes by ops.def and calls the operator's map
  * function. On success the node is ready to be added. */
@@ -64,6 +65,12 @@ itg_status itg_map_string(const itg_map_node *node, const char *name, const char
                           itg_error *err);
 itg_status itg_map_ints(const itg_map_node *node, const char *name, int64_t lo, int64_t hi,
                         const int64_t **out, int32_t *count, itg_error *err);
+/* A map function: reads ConvTranspose's attributes as Conv's (map_window.c). */
+itg_status itg_map_conv(itg_map_node *node, itg_error *err);
+/* Reads an optional list of as many numbers as the window has dimensions (itg_map_conv knows), of
+ * at least `lo`, aligned to the end of out. */
+itg_status itg_map_spatial(itg_map_node *node, const char *name, int64_t lo, int64_t out[2],
+                           itg_error *err);
 /* Adds a constant at input `slot`, which the file leaves out; slots in between become left out. */
 itg_status itg_map_add_input(itg_map_node *node, int32_t slot, const char *suffix,
                              const itg_tensor *tensor, itg_error *err);

@@ -35,14 +35,12 @@ static int32_t stated_rank(const itg_map_node *node)
     return itg_map_constant(node, 1, &weight) ? weight.shape.rank - 2 : 0;
 }
 
-/* A list of `rank` numbers, aligned to the end of the two in `out`, which keeps its defaults
- * before. */
-static itg_status read_spatial(itg_map_node *node, const char *name, int32_t rank, int64_t out[2],
-                               itg_error *err)
+itg_status itg_map_spatial(itg_map_node *node, const char *name, int64_t lo, int64_t out[2],
+                           itg_error *err)
 {
     const int64_t *list = NULL;
-    int32_t count = -1;
-    itg_status status = itg_map_ints(node, name, 1, MAX_EXTENT, &list, &count, err);
+    int32_t count = -1, rank = (int32_t)node->attrs.spatial_rank;
+    itg_status status = itg_map_ints(node, name, lo, MAX_EXTENT, &list, &count, err);
     if (status != ITG_OK || count < 0) return status;
     if (count != rank)
         return itg_map_fail(node, err, ITG_BAD_FILE,
@@ -86,16 +84,16 @@ static itg_status map_window(itg_map_node *node, itg_error *err)
     if (rank == 1) node->attrs.kernel[0] = 1;
     itg_status status = read_auto_pad(node, err);
     if (status == ITG_OK)
-        status = read_spatial(node, "kernel_shape", rank, node->attrs.kernel, err);
-    if (status == ITG_OK) status = read_spatial(node, "strides", rank, node->attrs.stride, err);
-    if (status == ITG_OK) status = read_spatial(node, "dilations", rank, node->attrs.dilation, err);
+        status = itg_map_spatial(node, "kernel_shape", 1, node->attrs.kernel, err);
+    if (status == ITG_OK) status = itg_map_spatial(node, "strides", 1, node->attrs.stride, err);
+    if (status == ITG_OK) status = itg_map_spatial(node, "dilations", 1, node->attrs.dilation, err);
     if (status == ITG_OK) status = read_pads(node, rank, err);
     return status;
 }
 
 /* Weights that are constants state a kernel that the attribute leaves out; others are known at
  * shape inference only. */
-static itg_status map_conv(itg_map_node *node, itg_error *err)
+itg_status itg_map_conv(itg_map_node *node, itg_error *err)
 {
     itg_tensor weight;
     itg_status status = itg_map_int(node, "group", 1, INT32_MAX, &node->attrs.group, err);
@@ -131,7 +129,7 @@ static itg_status map_pool(itg_map_node *node, itg_error *err)
 }
 
 static const itg_op_rule rules[] = {
-    {ITG_OP_CONV, map_conv, {{0}}},
+    {ITG_OP_CONV, itg_map_conv, {{0}}},
     {ITG_OP_MAX_POOL, map_pool, {{"storage_order", ITG_FILE_MAPPED, 0, 0}}},
     {ITG_OP_AVERAGE_POOL, map_pool, {{0}}},
 };

@@ -47,6 +47,7 @@ typedef struct itg_onnx_attr {
         ITG_ATTR_FLOAT,
         ITG_ATTR_FLOATS,
         ITG_ATTR_STRING,
+        ITG_ATTR_STRINGS,
         ITG_ATTR_TENSOR,
         ITG_ATTR_GRAPH,
         ITG_ATTR_REFERENCE, /* in a function: the attribute `s` of the node that calls it */
@@ -57,6 +58,7 @@ typedef struct itg_onnx_attr {
     const char *s;
     const int64_t *ints;
     const float *floats;
+    const char *const *strings;
     int64_t count;
     itg_tensor tensor;
     const struct itg_onnx_branch *graph;

@@ -64,16 +64,8 @@ int64_t itg_refusals_others(const itg_refusals *refusals)
 
 /* ---- nodes ---- */
 
-static bool is_one_of(const char *op, const char *const *names)
-{
-    while (*names && strcmp(*names, op) != 0)
-        names++;
-    return *names != NULL;
-}
-
 static const char *node_help(const itg_onnx_node *node, const char *why)
 {
-    static const char *const recurrent[] = {"LSTM", "GRU", "RNN", NULL};
     if (strstr(why, "already quantized")) return "give the float model that it was made from";
     if (strstr(why, "control flow"))
         return "export it with fixed input sizes, where no branch depends on data";
@@ -81,8 +73,6 @@ static const char *node_help(const itg_onnx_node *node, const char *why)
         return "export it without ONNX Runtime's optimizations, which make such operators";
     if (strstr(why, "of domain")) return "export it as operators of ONNX itself";
     if (strstr(why, "element type")) return "export the model in float32, with int64 indices";
-    if (is_one_of(node->op_type, recurrent))
-        return "export it unrolled, as products and activations";
     if (strstr(why, "operator is not supported"))
         return "export it as other operators: another opset, or without fusing";
     return NULL;

@@ -182,6 +182,30 @@ typedef enum itg_auto_pad {
 } itg_auto_pad;
 typedef enum itg_pad_mode { ITG_PAD_CONSTANT, ITG_PAD_REFLECT, ITG_PAD_EDGE } itg_pad_mode;
 
+typedef enum itg_resize_mode {
+    ITG_RESIZE_NEAREST,
+    ITG_RESIZE_LINEAR,
+    ITG_RESIZE_CUBIC
+} itg_resize_mode;
+typedef enum itg_coordinates {
+    ITG_HALF_PIXEL,
+    ITG_HALF_PIXEL_SYMMETRIC,
+    ITG_PYTORCH_HALF_PIXEL,
+    ITG_ALIGN_CORNERS,
+    ITG_ASYMMETRIC,
+    ITG_CROP_AND_RESIZE,
+    ITG_HALF_PIXEL_FOR_NEAREST
+} itg_coordinates;
+typedef enum itg_nearest {
+    ITG_PREFER_FLOOR,
+    ITG_PREFER_CEIL,
+    ITG_NEAREST_FLOOR,
+    ITG_NEAREST_CEIL,
+    ITG_DOWNSAMPLE_CEIL
+} itg_nearest;
+typedef enum itg_aspect { ITG_STRETCH, ITG_NOT_LARGER, ITG_NOT_SMALLER } itg_aspect;
+typedef enum itg_direction { ITG_FORWARD, ITG_REVERSE, ITG_BIDIRECTIONAL } itg_direction;
+
 /* Attributes of every operator in one plain struct, its members listed in ops.def; an operator
  * reads only its own. After preparation: auto_pad is EXPLICIT, axes are >= 0, shape-like inputs
  * (Reshape's shape, Slice's starts, Clip's bounds, Pad's pads...) stand here and no longer among

@@ -80,6 +80,12 @@ static bool may_vary(itg_op op, int32_t slot)
     case ITG_OP_CONCAT:
     case ITG_OP_WHERE:
         return true;
+    case ITG_OP_ATTENTION:
+        return slot <= 2;
+    case ITG_OP_RNN:
+    case ITG_OP_GRU:
+    case ITG_OP_LSTM:
+        return slot == 0 || slot == 5 || slot == 6;
     default:
         return slot == 0;
     }

@@ -475,8 +475,8 @@ static void what_is_not_supported_is_named(void **state)
     (void)state;
     static const char *const x[] = {"x"}, *const y[] = {"y"};
     itg_onnx_writer *w = begin(13);
-    node(w, "LSTM", "x", "y");
-    refuse(w, ITG_UNSUPPORTED, "node 0 'n' (LSTM): the operator is not supported");
+    node(w, "Einsum", "x", "y");
+    refuse(w, ITG_UNSUPPORTED, "node 0 'n' (Einsum): the operator is not supported");
     w = begin(13);
     itg_onnx_writer_node(w, "com.microsoft", "Gelu", "g", x, 1, y, 1);
     refuse(w, ITG_UNSUPPORTED, "node 0 'g' (Gelu): operators of domain 'com.microsoft'");
@@ -573,6 +573,8 @@ static itg_onnx_writer *begin_with(const itg_attr *attr, int64_t opset)
     if (strcmp(attr->onnx, "group") == 0) strcpy(inputs, "x,w");
     constant(w, "w", ITG_F32, (itg_shape){.rank = 4, .dims = {6, 1, 2, 3}}, zeros);
     if (attr->op == ITG_OP_PAD && attr->last_opset == 0) strcpy(inputs, "x,p");
+    if (attr->op == ITG_OP_RESIZE || attr->op == ITG_OP_UPSAMPLE) strcpy(inputs, "x,s");
+    constant(w, "s", ITG_F32, (itg_shape){.rank = 1, .dims = {4}}, zeros);
     constant_ints(w, "p", (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0}, 8);
     node(w, info->name, inputs, "y");
     if (itg_op_is(attr->op, ITG_IS_POOL))
@@ -591,7 +593,7 @@ static void check_attribute(const itg_attr *attr)
     write_other_value(w, attr, &want);
     itg_graph *g = finish(w);
     const itg_node *n = only_node(g);
-    assert_int_equal(n->op, attr->op);
+    assert_int_equal(n->op, attr->op == ITG_OP_UPSAMPLE ? ITG_OP_RESIZE : attr->op);
     if (memcmp(itg_attr_value(attr, &n->attrs), itg_attr_value(attr, &want), attr->field->size) !=
         0)
         fail_msg("%s: %s is not read", info->name, attr->onnx);

@@ -78,9 +78,9 @@ static void a_bad_network(wire *graph)
     wire_value(graph, GRAPH_INPUT, "words", TYPE_STRING, 1);
     add_initializer(graph, "k", 17); /* FLOAT8E4M3FN */
     add_initializer(graph, "l", 17);
-    add_node(graph, "", "LSTM", "a", "x", "1", false);
+    add_node(graph, "", "NonMaxSuppression", "a", "x", "1", false);
     add_node(graph, "", "Loop", "b", "1", "2", true);
-    add_node(graph, "", "LSTM", "c", "2", "3", false);
+    add_node(graph, "", "NonMaxSuppression", "c", "2", "3", false);
     add_node(graph, "com.microsoft", "Gelu", "d", "3", "4", false);
     add_node(graph, "mine", "Block", "e", "4", "5", false);
     add_node(graph, "", "Relu", "f", "5", "6", false);
@@ -101,7 +101,7 @@ static void every_kind_is_named_with_its_number_and_what_would_help(void **state
     assert_int_equal(itg_onnx_import_collect(FILE_NAME, "", all, &g, &err), ITG_UNSUPPORTED);
     assert_null(g);
     assert_int_equal(all->count, 8);
-    check(all, "operator LSTM", 2, "is not supported", "node 0 'a'", "unrolled");
+    check(all, "operator NonMaxSuppression", 2, "is not supported", "node 0 'a'", "without fusing");
     check(all, "operator Loop", 1, "control flow", "node 1 'b'", "fixed input sizes");
     check(all, "operator com.microsoft.Gelu", 1, "domain", "node 3 'd'", "optimizations");
     check(all, "operator Thing", 1, "is not supported", "node 4 'e/Thing'", "other operators");
@@ -122,8 +122,8 @@ static void one_message_names_the_first_and_the_others(void **state)
     a_bad_network(&graph);
     save(&graph, 13);
     assert_int_equal(itg_onnx_import(FILE_NAME, "", &g, &err), ITG_UNSUPPORTED);
-    static const char *const parts[] = {
-        "initializer 'k'", "(2 times); also refused: ", "operator LSTM (2)", "operator Thing (1)"};
+    static const char *const parts[] = {"initializer 'k'", "(2 times); also refused: ",
+                                        "operator NonMaxSuppression (2)", "operator Thing (1)"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(err.message, parts[i])) fail_msg("%s", err.message);
     assert_int_equal(itg_onnx_import(FILE_NAME, "", &g, NULL), ITG_UNSUPPORTED);
