@@ -17,7 +17,8 @@ typedef enum itg_op_class {
     ITG_IS_MOVE = 1 << 9,        /* places elements and computes nothing */
     ITG_IS_VIEW = 1 << 10,       /* a move that keeps the order of the elements */
     ITG_IS_SHAPED = 1 << 11,     /* inputs after the first become attributes at shape inference */
-    ITG_TAKES_INTEGERS = 1 << 12 /* computes on integers too; every move does anyway */
+    ITG_TAKES_INTEGERS = 1 << 12, /* computes on integers too; every move does anyway */
+    ITG_READS_SHAPE = 1 << 13     /* the result follows from the input's shape and type alone */
 } itg_op_class;
 
 typedef struct itg_op_info {
@@ -50,7 +51,7 @@ typedef struct itg_attr_field {
     const char *member, *name;
     itg_attr_kind kind;
     size_t offset, size;  /* in itg_attrs, bytes */
-    const char *words[5]; /* of an enumeration, NULL behind the last */
+    const char *words[6]; /* of an enumeration, NULL behind the last */
 } itg_attr_field;
 
 /* One attribute of one operator. */

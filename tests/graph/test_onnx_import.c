@@ -573,6 +573,7 @@ static itg_onnx_writer *begin_with(const itg_attr *attr, int64_t opset)
     if (strcmp(attr->onnx, "group") == 0) strcpy(inputs, "x,w");
     constant(w, "w", ITG_F32, (itg_shape){.rank = 4, .dims = {6, 1, 2, 3}}, zeros);
     if (attr->op == ITG_OP_PAD && attr->last_opset == 0) strcpy(inputs, "x,p");
+    if (attr->op == ITG_OP_TOP_K) strcpy(inputs, "x,p");
     constant_ints(w, "p", (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0}, 8);
     node(w, info->name, inputs, "y");
     if (itg_op_is(attr->op, ITG_IS_POOL))
