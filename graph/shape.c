@@ -45,7 +45,8 @@ static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_TILE] = itg_infer_tile,
     [ITG_OP_TRILU] = itg_infer_trilu,
     [ITG_OP_REVERSE_SEQUENCE] = itg_infer_reverse_sequence,
-    [ITG_OP_CUM_SUM] = itg_infer_cum_sum,
+    [ITG_OP_CUM_SUM] = itg_infer_cumulative,
+    [ITG_OP_CUM_PROD] = itg_infer_cumulative,
     [ITG_OP_TOP_K] = itg_infer_top_k,
     [ITG_OP_COMPRESS] = itg_infer_compress,
     [ITG_OP_UNIQUE] = itg_infer_unique,
@@ -169,13 +170,11 @@ itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const c
     case ITG_F64:
         *out = (float)*(const double *)v->data;
         return ITG_OK;
-    case ITG_S64:
-        *out = (float)*(const int64_t *)v->data;
-        return ITG_OK;
-    case ITG_S32:
-        *out = (float)*(const int32_t *)v->data;
-        return ITG_OK;
     default:
+        if (itg_dtype_is_integer(v->dtype)) {
+            *out = (float)itg_load(v->dtype, v->data, 0);
+            return ITG_OK;
+        }
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is %s; expected f32", what,
                              v->name, itg_dtype_name(v->dtype));
     }

@@ -88,7 +88,7 @@ itg_status itg_infer_rows(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_size(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_eye_like(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_trilu(itg_graph *g, itg_id node, itg_error *err);
-itg_status itg_infer_cum_sum(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_cumulative(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_reverse_sequence(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_det(itg_graph *g, itg_id node, itg_error *err);
 /* shape_values.c */

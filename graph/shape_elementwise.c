@@ -31,13 +31,8 @@ static const char *wrong_dtype(const itg_node *n, itg_dtype dtype)
     case ITG_OP_BITWISE_OR:
     case ITG_OP_BITWISE_XOR:
     case ITG_OP_BITWISE_NOT:
-        return itg_dtype_is_integer(dtype) ? NULL : "integers";
     case ITG_OP_BIT_SHIFT:
-        return itg_dtype_is_integer(dtype) && itg_dtype_min(dtype) == 0 ? NULL
-                                                                        : "unsigned integers";
-    case ITG_OP_MOD:
-        return n->attrs.truncated || itg_dtype_is_integer(dtype) ? NULL
-                                                                 : "integers where fmod is 0";
+        return itg_dtype_is_integer(dtype) ? NULL : "integers";
     case ITG_OP_IS_NAN:
     case ITG_OP_IS_INF:
         return dtype == ITG_F32 || dtype == ITG_F64 ? NULL : "f32";

@@ -117,7 +117,7 @@ itg_status itg_infer_trilu(itg_graph *g, itg_id node, itg_error *err)
     return status == ITG_OK ? itg_infer_same(g, node, err) : status;
 }
 
-itg_status itg_infer_cum_sum(itg_graph *g, itg_id node, itg_error *err)
+itg_status itg_infer_cumulative(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_status status = check_index(g, node, 1, "axis", err);
     if (status != ITG_OK) return status;

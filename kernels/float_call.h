@@ -104,7 +104,7 @@ itg_status itg_any_size(const itg_call *call);
 itg_status itg_any_eye_like(const itg_call *call);
 itg_status itg_any_trilu(const itg_call *call);
 itg_status itg_any_tile(const itg_call *call);
-itg_status itg_any_cum_sum(const itg_call *call);
+itg_status itg_any_cumulative(const itg_call *call);
 itg_status itg_any_reverse_sequence(const itg_call *call);
 itg_status itg_f32_sum(const itg_call *call);
 itg_status itg_f32_lines(const itg_call *call);

@@ -75,7 +75,8 @@ static const itg_call_fn kernels[ITG_OP_COUNT] = {
     [ITG_OP_EYE_LIKE] = itg_any_eye_like,
     [ITG_OP_TRILU] = itg_any_trilu,
     [ITG_OP_TILE] = itg_any_tile,
-    [ITG_OP_CUM_SUM] = itg_any_cum_sum,
+    [ITG_OP_CUM_SUM] = itg_any_cumulative,
+    [ITG_OP_CUM_PROD] = itg_any_cumulative,
     [ITG_OP_REVERSE_SEQUENCE] = itg_any_reverse_sequence,
     [ITG_OP_WHERE] = itg_any_where,
 };

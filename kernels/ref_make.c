@@ -1,5 +1,5 @@
 /* Operators that make tensors of a pattern, or place elements by one: Range, Size, EyeLike, Trilu,
- * Tile, CumSum, ReverseSequence. */
+ * Tile, CumSum, CumProd, ReverseSequence. */
 #include "kernels/float_call.h"
 
 #include <string.h>
@@ -105,29 +105,31 @@ itg_status itg_any_tile(const itg_call *call)
     return ITG_OK;
 }
 
-/* One line of the sum: floats in double, each partial sum rounded once; integers wrap. */
-static void sum_line(const itg_call *call, int64_t first, int64_t step, int64_t count)
+/* One line of CumSum or CumProd: floats in double, each result rounded once; integers wrap. */
+static void add_line(const itg_call *call, int64_t first, int64_t step, int64_t count)
 {
     const itg_tensor *x = &call->inputs[0];
     itg_tensor *y = &call->outputs[0];
-    const bool exclusive = call->attrs->exclusive;
-    double real = 0.0;
-    uint64_t whole = 0;
+    const bool product = call->op == ITG_OP_CUM_PROD, exclusive = call->attrs->exclusive;
+    double real = product ? 1.0 : 0.0;
+    uint64_t whole = product;
     for (int64_t i = 0; i < count; ++i) {
         const int64_t at = first + i * step;
         if (itg_is_float(x->dtype)) {
             const double value = itg_load_number(x->dtype, x->data, at);
-            itg_store_number(y->dtype, y->data, at, exclusive ? real : real + value);
-            real += value;
+            const double next = product ? real * value : real + value;
+            itg_store_number(y->dtype, y->data, at, exclusive ? real : next);
+            real = next;
         } else {
             const uint64_t value = (uint64_t)itg_load(x->dtype, x->data, at);
-            itg_store(y->dtype, y->data, at, (int64_t)(exclusive ? whole : whole + value));
-            whole += value;
+            const uint64_t next = product ? whole * value : whole + value;
+            itg_store(y->dtype, y->data, at, (int64_t)(exclusive ? whole : next));
+            whole = next;
         }
     }
 }
 
-itg_status itg_any_cum_sum(const itg_call *call)
+itg_status itg_any_cumulative(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0], *along = itg_call_input(call, 1);
     const itg_shape *shape = &x->shape;
@@ -136,8 +138,8 @@ itg_status itg_any_cum_sum(const itg_call *call)
         return does_not_fit(call);
     int64_t axis = itg_load(along->dtype, along->data, 0);
     if (axis < -shape->rank || axis >= shape->rank)
-        return itg_fail(call->err, ITG_BAD_ARGUMENT, "CumSum: axis %lld is outside rank %d",
-                        (long long)axis, (int)shape->rank);
+        return itg_fail(call->err, ITG_BAD_ARGUMENT, "%s: axis %lld is outside rank %d",
+                        itg_op_name(call->op), (long long)axis, (int)shape->rank);
     axis += axis < 0 ? shape->rank : 0;
     const int64_t size = shape->dims[axis];
     const int64_t inner = itg_dims_product(shape, (int32_t)axis + 1, shape->rank);
@@ -145,9 +147,9 @@ itg_status itg_any_cum_sum(const itg_call *call)
     for (int64_t line = 0; line < lines; ++line) {
         const int64_t first = line / inner * size * inner + line % inner;
         if (call->attrs->reverse)
-            sum_line(call, first + (size - 1) * inner, -inner, size);
+            add_line(call, first + (size - 1) * inner, -inner, size);
         else
-            sum_line(call, first, inner, size);
+            add_line(call, first, inner, size);
     }
     return ITG_OK;
 }

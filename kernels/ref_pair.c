@@ -3,7 +3,7 @@
  * in 64 bits and wrap in their own type. Sum and Mean of any number of operands. */
 #include "kernels/float_call.h"
 
-#include <math.h> /* fmod, which is exact */
+#include <math.h> /* fmod and copysign, which are exact */
 #include <stdlib.h>
 
 typedef int64_t (*whole_fn)(const itg_attrs *a, int64_t x, int64_t y);
@@ -45,13 +45,22 @@ static int64_t mod_whole(const itg_attrs *a, int64_t x, int64_t y)
     return rest != 0 && !a->truncated && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-REAL(mod, fmod(x, y))
+static double mod_real(const itg_attrs *a, double x, double y)
+{
+    const double rest = fmod(x, y);
+    if (a->truncated) return rest;
+    if (rest == 0.0) return copysign(0.0, y);
+    return (rest < 0.0) != (y < 0.0) ? rest + y : rest;
+}
 
-/* Bits that leave the element are lost; of a shift by its width or more none is left. */
+/* Bits that leave the element are lost. To the right the sign comes in. Of a shift by the width or
+ * more, or by less than 0, the sign or nothing is left. */
 static int64_t shift_whole(const itg_attrs *a, int64_t x, int64_t y)
 {
-    if (y > 63) return 0;
-    return (int64_t)(a->shift == 0 ? (uint64_t)x << y : (uint64_t)x >> y);
+    const bool out = y < 0 || y > 63;
+    if (a->shift == 0) return out ? 0 : (int64_t)((uint64_t)x << y);
+    if (out) return x < 0 ? -1 : 0;
+    return x < 0 ? ~(~x >> y) : x >> y;
 }
 
 static const struct {

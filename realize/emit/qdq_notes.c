@@ -91,6 +91,7 @@ static const itg_op not_compared[] = {
     ITG_OP_ARG_MIN,
     ITG_OP_TOP_K,
     ITG_OP_CUM_SUM,
+    ITG_OP_CUM_PROD,
     ITG_OP_DET,
     ITG_OP_GATHER_ELEMENTS,
     ITG_OP_GATHER_ND,
