@@ -5,18 +5,18 @@
 
 /* What operators have in common. */
 typedef enum itg_op_class {
-    ITG_IS_MAC = 1 << 0,         /* sums products of its input with weights */
-    ITG_IS_BROADCAST = 1 << 1,   /* element by element, of inputs that broadcast */
-    ITG_IS_UNIVARIATE = 1 << 2,  /* each output element is a function of one input element */
-    ITG_IS_CLAMP = 1 << 3,       /* a univariate operator that other operators can end in */
-    ITG_IS_INEXACT = 1 << 4,     /* implementations of the function differ in the last bits */
-    ITG_IS_POOL = 1 << 5,        /* over windows, or over all of an image */
-    ITG_IS_REDUCE = 1 << 6,      /* over listed axes */
-    ITG_IS_AVERAGE = 1 << 7,     /* a pool or a reduction that gives the mean */
-    ITG_IS_SOFTMAX = 1 << 8,     /* Softmax or its logarithm */
-    ITG_IS_MOVE = 1 << 9,        /* places elements and computes nothing */
-    ITG_IS_VIEW = 1 << 10,       /* a move that keeps the order of the elements */
-    ITG_IS_SHAPED = 1 << 11,     /* inputs after the first become attributes at shape inference */
+    ITG_IS_MAC = 1 << 0,          /* sums products of its input with weights */
+    ITG_IS_BROADCAST = 1 << 1,    /* element by element, of inputs that broadcast */
+    ITG_IS_UNIVARIATE = 1 << 2,   /* each output element is a function of one input element */
+    ITG_IS_CLAMP = 1 << 3,        /* a univariate operator that other operators can end in */
+    ITG_IS_INEXACT = 1 << 4,      /* implementations of the function differ in the last bits */
+    ITG_IS_POOL = 1 << 5,         /* over windows, or over all of an image */
+    ITG_IS_REDUCE = 1 << 6,       /* over listed axes */
+    ITG_IS_AVERAGE = 1 << 7,      /* a pool or a reduction that gives the mean */
+    ITG_IS_SOFTMAX = 1 << 8,      /* Softmax or its logarithm */
+    ITG_IS_MOVE = 1 << 9,         /* places elements and computes nothing */
+    ITG_IS_VIEW = 1 << 10,        /* a move that keeps the order of the elements */
+    ITG_IS_SHAPED = 1 << 11,      /* inputs after the first become attributes at shape inference */
     ITG_TAKES_INTEGERS = 1 << 12, /* computes on integers too; every move does anyway */
     ITG_READS_SHAPE = 1 << 13     /* the result follows from the input's shape and type alone */
 } itg_op_class;

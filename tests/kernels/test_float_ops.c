@@ -640,8 +640,8 @@ static void every_operator_has_a_kernel_or_is_named_here(void **state)
         (void)itg_float_eval((itg_op)op, &attrs, &in, 1, &out, 1, &err);
         const bool is_missing = strstr(err.message, "there is no float kernel") != NULL;
         /* Import and shape inference put others in their place. */
-        assert_int_equal(is_missing, op == ITG_OP_CONSTANT || op == ITG_OP_CAST_LIKE ||
-                                         op == ITG_OP_SCATTER);
+        assert_int_equal(is_missing,
+                         op == ITG_OP_CONSTANT || op == ITG_OP_CAST_LIKE || op == ITG_OP_SCATTER);
     }
 }
 

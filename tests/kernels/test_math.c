@@ -183,7 +183,8 @@ static void sines_are_within_four_ulp(void **state)
     check_binades(itg_tan, tanl, -1000, 60, true, 6.0);
 }
 
-/* sin and cos of 10^22, and of the double nearest to a multiple of pi/2 (values: Muller, Elementary Functions). */
+/* sin and cos of 10^22, and of the double nearest to a multiple of pi/2 (values: Muller, Elementary
+ * Functions). */
 static void large_angles_are_reduced_exactly(void **state)
 {
     (void)state;
