@@ -18,7 +18,8 @@ typedef enum itg_op_class {
     ITG_IS_VIEW = 1 << 10,        /* a move that keeps the order of the elements */
     ITG_IS_SHAPED = 1 << 11,      /* inputs after the first become attributes at shape inference */
     ITG_TAKES_INTEGERS = 1 << 12, /* computes on integers too; every move does anyway */
-    ITG_IS_COMPOSITE = 1 << 13    /* preparation replaces it by other operators (graph/expand.h) */
+    ITG_IS_COMPOSITE = 1 << 13,   /* preparation replaces it by other operators (graph/expand.h) */
+    ITG_READS_SHAPE = 1 << 14     /* the result follows from the input's shape and type alone */
 } itg_op_class;
 
 typedef struct itg_op_info {

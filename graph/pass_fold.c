@@ -1,7 +1,7 @@
 /* Shape inference and constant folding in one topological walk. Exporters write chains of shape
  * operators (Shape, Gather, Concat, Unsqueeze...); folding them needs known shapes, and later
- * shapes need the folded chains. A node with constant inputs is evaluated by the caller's function.
- * The Shape of a value is constant even if the value is not. */
+ * shapes need the folded chains. A node with constant inputs is evaluated by the caller's function,
+ * and so is one that reads the shape of its input alone (Shape, Size, EyeLike). */
 #include "passes.h"
 #include "stated.h"
 #include <string.h>
@@ -110,21 +110,7 @@ static void make_constant(itg_graph *g, itg_id value, const void *data)
     g->values[value].producer = ITG_NONE;
 }
 
-static itg_status fold_shape(folder *f, itg_id node, itg_error *err)
-{
-    itg_graph *g = f->g;
-    const itg_node *n = &g->nodes[node];
-    const itg_shape *x = &g->values[n->inputs[0]].shape;
-    int64_t *dims = itg_arena_array(f->g->arena, ITG_MAX_RANK, sizeof *dims);
-    if (!dims) return itg_graph_no_memory(g, err);
-    for (int64_t i = n->attrs.start; i < n->attrs.end; ++i)
-        dims[i - n->attrs.start] = x->dims[i];
-    make_constant(g, n->outputs[0], dims);
-    itg_kill_node(g, node);
-    return ITG_OK;
-}
-
-/* Bytes of all outputs; false: too many, or one is left out. */
+/* Bytes of all outputs; false: too many. */
 static bool fits_budget(const folder *f, itg_id node, size_t *total)
 {
     const itg_graph *g = f->g;
@@ -133,7 +119,7 @@ static bool fits_budget(const folder *f, itg_id node, size_t *total)
     for (int32_t i = 0; i < n->output_count; ++i) {
         int64_t elements = 0;
         size_t bytes = 0;
-        if (n->outputs[i] == ITG_NONE) return false;
+        if (n->outputs[i] == ITG_NONE) continue;
         const itg_value *v = &g->values[n->outputs[i]];
         if (v->shape.rank < 0 || !itg_shape_elements(&v->shape, &elements) ||
             !itg_mul_size((size_t)elements, itg_dtype_size(v->dtype), &bytes) ||
@@ -146,6 +132,7 @@ static bool fits_budget(const folder *f, itg_id node, size_t *total)
 static bool all_constant(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
+    if (itg_op_is(n->op, ITG_READS_SHAPE)) return true;
     for (int32_t i = 0; i < n->input_count; ++i)
         if (n->inputs[i] != ITG_NONE && !itg_graph_is_constant(g, n->inputs[i])) return false;
     return n->input_count > 0;
@@ -158,6 +145,7 @@ static bool bind(const itg_graph *g, const itg_node *n, itg_arena *arena, itg_te
     for (int32_t i = 0; i < n->input_count; ++i)
         if (n->inputs[i] != ITG_NONE) inputs[i] = itg_graph_tensor(g, n->inputs[i]);
     for (int32_t i = 0; i < n->output_count; ++i) {
+        if (n->outputs[i] == ITG_NONE) continue;
         outputs[i] = itg_graph_tensor(g, n->outputs[i]);
         size_t bytes = itg_tensor_bytes(&outputs[i]);
         outputs[i].data = itg_arena_alloc(arena, bytes ? bytes : 1);
@@ -171,6 +159,7 @@ static itg_status keep_results(itg_graph *g, itg_id node, const itg_tensor *outp
 {
     const itg_node *n = &g->nodes[node];
     for (int32_t i = 0; i < n->output_count; ++i) {
+        if (n->outputs[i] == ITG_NONE) continue;
         size_t bytes = itg_tensor_bytes(&outputs[i]);
         const void *data = itg_arena_copy(g->arena, outputs[i].data, bytes ? bytes : 1);
         if (!data) return itg_graph_no_memory(g, err);
@@ -252,7 +241,7 @@ itg_status itg_pass_fold(itg_graph *g, itg_eval_fn eval, int64_t old_batch, itg_
         }
         if (status != ITG_OK) break;
         g->nodes[n].in_branch = false;
-        status = g->nodes[n].op == ITG_OP_SHAPE ? fold_shape(&f, n, err) : fold_node(&f, n, err);
+        status = fold_node(&f, n, err);
     }
     return status == ITG_OK ? itg_graph_sort(g, err) : status;
 }

@@ -14,9 +14,6 @@ static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_AVERAGE_POOL] = itg_infer_pool,
     [ITG_OP_GLOBAL_AVERAGE_POOL] = itg_infer_global_pool,
     [ITG_OP_GLOBAL_MAX_POOL] = itg_infer_global_pool,
-    [ITG_OP_REDUCE_MEAN] = itg_infer_reduce,
-    [ITG_OP_REDUCE_SUM] = itg_infer_reduce,
-    [ITG_OP_REDUCE_MAX] = itg_infer_reduce,
     [ITG_OP_BATCH_NORMALIZATION] = itg_infer_batch_normalization,
     [ITG_OP_LAYER_NORMALIZATION] = itg_infer_layer_normalization,
     [ITG_OP_SOFTMAX] = itg_infer_softmax,
@@ -38,6 +35,33 @@ static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_CAST] = itg_infer_cast,
     [ITG_OP_QUANTIZE_LINEAR] = itg_infer_quantize,
     [ITG_OP_DEQUANTIZE_LINEAR] = itg_infer_quantize,
+    [ITG_OP_ARG_MIN] = itg_infer_arg_max,
+    [ITG_OP_HARDMAX] = itg_infer_softmax,
+    [ITG_OP_LP_NORMALIZATION] = itg_infer_lp_normalization,
+    [ITG_OP_MEAN_VARIANCE_NORMALIZATION] = itg_infer_mean_variance,
+    [ITG_OP_DET] = itg_infer_det,
+    [ITG_OP_GATHER_ELEMENTS] = itg_infer_elements,
+    [ITG_OP_SCATTER_ELEMENTS] = itg_infer_elements,
+    [ITG_OP_GATHER_ND] = itg_infer_rows,
+    [ITG_OP_SCATTER_ND] = itg_infer_rows,
+    [ITG_OP_TILE] = itg_infer_tile,
+    [ITG_OP_TRILU] = itg_infer_trilu,
+    [ITG_OP_REVERSE_SEQUENCE] = itg_infer_reverse_sequence,
+    [ITG_OP_CUM_SUM] = itg_infer_cumulative,
+    [ITG_OP_CUM_PROD] = itg_infer_cumulative,
+    [ITG_OP_TOP_K] = itg_infer_top_k,
+    [ITG_OP_COMPRESS] = itg_infer_compress,
+    [ITG_OP_UNIQUE] = itg_infer_unique,
+    [ITG_OP_NON_ZERO] = itg_infer_non_zero,
+    [ITG_OP_ONE_HOT] = itg_infer_one_hot,
+    [ITG_OP_RANGE] = itg_infer_range,
+    [ITG_OP_SIZE] = itg_infer_size,
+    [ITG_OP_EYE_LIKE] = itg_infer_eye_like,
+    [ITG_OP_CAST_LIKE] = itg_infer_cast_like,
+    [ITG_OP_NOT] = itg_infer_not,
+    [ITG_OP_BITWISE_NOT] = itg_infer_not,
+    [ITG_OP_IS_NAN] = itg_infer_test,
+    [ITG_OP_IS_INF] = itg_infer_test,
     [ITG_OP_IDENTITY] = itg_infer_same,
     [ITG_OP_DROPOUT] = itg_infer_dropout,
     [ITG_OP_RESIZE] = itg_infer_resize,
@@ -58,6 +82,7 @@ static itg_infer_fn rule_of(itg_op op)
 {
     if (infer[op]) return infer[op];
     if (itg_op_is(op, ITG_IS_BROADCAST)) return itg_infer_broadcast;
+    if (itg_op_is(op, ITG_IS_REDUCE)) return itg_infer_reduce;
     return itg_op_is(op, ITG_IS_UNIVARIATE) ? itg_infer_same : NULL;
 }
 
@@ -159,12 +184,13 @@ itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const c
     case ITG_F64:
         *out = (float)*(const double *)v->data;
         return ITG_OK;
-    case ITG_BOOL:
-        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is bool; expected f32",
-                             what, v->name);
     default:
-        *out = (float)itg_load(v->dtype, v->data, 0);
-        return ITG_OK;
+        if (itg_dtype_is_integer(v->dtype)) {
+            *out = (float)itg_load(v->dtype, v->data, 0);
+            return ITG_OK;
+        }
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its %s '%s' is %s; expected f32", what,
+                             v->name, itg_dtype_name(v->dtype));
     }
 }
 

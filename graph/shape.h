@@ -55,11 +55,16 @@ itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_quantize(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_cast(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_cast_like(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_test(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_not(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_dropout(itg_graph *g, itg_id node, itg_error *err);
 /* shape_reduce.c */
 itg_status itg_infer_reduce(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_arg_max(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_softmax(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_lp_normalization(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_mean_variance(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_batch_normalization(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_layer_normalization(itg_graph *g, itg_id node, itg_error *err);
 /* shape_move.c */
@@ -85,5 +90,24 @@ itg_status itg_infer_lrn(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_recurrent(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_attention(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_resize(itg_graph *g, itg_id node, itg_error *err);
+/* Input 1: constant indices lie within an axis of `dim` elements; others are not known. */
+itg_status itg_check_indices(const itg_graph *g, itg_id node, int64_t dim, itg_error *err);
+/* shape_index.c */
+itg_status itg_infer_elements(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_rows(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_size(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_eye_like(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_trilu(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_cumulative(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_reverse_sequence(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_det(itg_graph *g, itg_id node, itg_error *err);
+/* shape_values.c */
+itg_status itg_infer_range(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_tile(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_top_k(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_one_hot(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_non_zero(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_compress(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_unique(itg_graph *g, itg_id node, itg_error *err);
 
 #endif

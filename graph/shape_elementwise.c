@@ -6,12 +6,48 @@ static itg_dtype result_dtype(const itg_graph *g, itg_id node)
 {
     switch (g->nodes[node].op) {
     case ITG_OP_EQUAL:
+    case ITG_OP_LESS:
+    case ITG_OP_LESS_OR_EQUAL:
+    case ITG_OP_GREATER:
+    case ITG_OP_GREATER_OR_EQUAL:
         return ITG_BOOL;
     case ITG_OP_WHERE:
         return itg_input_dtype(g, node, 1);
     default:
         return itg_input_dtype(g, node, 0);
     }
+}
+
+/* What the operands are to be: booleans, integers... NULL: their dtype is one that fits. */
+static const char *wrong_dtype(const itg_node *n, itg_dtype dtype)
+{
+    switch (n->op) {
+    case ITG_OP_AND:
+    case ITG_OP_OR:
+    case ITG_OP_XOR:
+    case ITG_OP_NOT:
+        return dtype == ITG_BOOL ? NULL : "bool";
+    case ITG_OP_BITWISE_AND:
+    case ITG_OP_BITWISE_OR:
+    case ITG_OP_BITWISE_XOR:
+    case ITG_OP_BITWISE_NOT:
+    case ITG_OP_BIT_SHIFT:
+        return itg_dtype_is_integer(dtype) ? NULL : "integers";
+    case ITG_OP_IS_NAN:
+    case ITG_OP_IS_INF:
+        return dtype == ITG_F32 || dtype == ITG_F64 ? NULL : "f32";
+    default:
+        return NULL;
+    }
+}
+
+static itg_status check_dtype(const itg_graph *g, itg_id node, itg_error *err)
+{
+    const itg_dtype dtype = itg_input_dtype(g, node, 0);
+    const char *wanted = wrong_dtype(&g->nodes[node], dtype);
+    if (!wanted) return ITG_OK;
+    return itg_node_fail(g, node, err, ITG_BAD_FILE, "its input is %s; expected %s",
+                         itg_dtype_name(dtype), wanted);
 }
 
 /* Operands of one dtype, but for Where's condition and Pow's exponent. */
@@ -29,7 +65,7 @@ static itg_status check_operand_dtypes(const itg_graph *g, itg_id node, itg_erro
             return itg_node_fail(g, node, err, ITG_BAD_FILE, "operands are %s and %s",
                                  itg_dtype_name(itg_input_dtype(g, node, first)),
                                  itg_dtype_name(itg_input_dtype(g, node, i)));
-    return ITG_OK;
+    return check_dtype(g, node, err);
 }
 
 itg_status itg_infer_broadcast(itg_graph *g, itg_id node, itg_error *err)
@@ -63,6 +99,17 @@ itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &x, err);
 }
 
+/* Whether a bound is the same number in float32. */
+static bool is_kept(const itg_graph *g, itg_id node, int32_t slot)
+{
+    if (!itg_has_input(g, node, slot)) return true;
+    const itg_value *v = &g->values[g->nodes[node].inputs[slot]];
+    if (!itg_dtype_is_integer(v->dtype)) return true;
+    const int64_t whole = itg_load(v->dtype, v->data, 0);
+    return whole == itg_dtype_min(v->dtype) || whole == itg_dtype_max(v->dtype) ||
+           (whole >= -(1 << 24) && whole <= 1 << 24);
+}
+
 itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err)
 {
     float min = g->nodes[node].attrs.min, max = g->nodes[node].attrs.max;
@@ -73,6 +120,9 @@ itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err)
     if (status != ITG_OK) return status;
     if (min != min || max != max)
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "its bounds must not be NaN");
+    if (!is_kept(g, node, 1) || !is_kept(g, node, 2))
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                             "its bounds are integers beyond 2^24, which float32 does not hold");
     g->nodes[node].attrs.min = max < min ? max : min; /* the maximum wins, as ONNX defines it */
     g->nodes[node].attrs.max = max;
     itg_drop_inputs(g, node, 1);
@@ -110,6 +160,31 @@ itg_status itg_infer_quantize(itg_graph *g, itg_id node, itg_error *err)
                              "its zero point has not its scale's shape");
     const itg_dtype dtype = !quantizes ? ITG_F32 : has_zero ? itg_input_dtype(g, node, 2) : ITG_U8;
     return itg_set_output(g, node, 0, dtype, &shape, err);
+}
+
+/* Becomes a Cast to the type of its second input, which it drops. */
+itg_status itg_infer_cast_like(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_node *n = &g->nodes[node];
+    n->attrs = itg_attrs_default(ITG_OP_CAST);
+    n->attrs.to = itg_input_dtype(g, node, 1);
+    n->op = ITG_OP_CAST;
+    itg_drop_inputs(g, node, 1);
+    return itg_infer_cast(g, node, err);
+}
+
+/* Tests of one operand. */
+itg_status itg_infer_test(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_shape shape = *itg_input_shape(g, node, 0);
+    itg_status status = check_dtype(g, node, err);
+    return status == ITG_OK ? itg_set_output(g, node, 0, ITG_BOOL, &shape, err) : status;
+}
+
+itg_status itg_infer_not(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_dtype(g, node, err);
+    return status == ITG_OK ? itg_infer_same(g, node, err) : status;
 }
 
 /* Inference only: a training_mode that is set would make the output random. */

@@ -41,7 +41,8 @@ itg_status itg_infer_arg_max(itg_graph *g, itg_id node, itg_error *err)
 bool itg_is_old_softmax(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
-    return itg_op_is(n->op, ITG_IS_SOFTMAX) && n->opset > 0 && n->opset < 13;
+    return (n->op == ITG_OP_HARDMAX || itg_op_is(n->op, ITG_IS_SOFTMAX)) && n->opset > 0 &&
+           n->opset < 13;
 }
 
 /* Before opset 13 everything from `axis` on is one row. Where only one of those dimensions is not 1
@@ -65,6 +66,24 @@ itg_status itg_infer_softmax(itg_graph *g, itg_id node, itg_error *err)
         }
     }
     return itg_infer_same(g, node, err);
+}
+
+itg_status itg_infer_lp_normalization(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_attrs *a = &g->nodes[node].attrs;
+    itg_status status = itg_resolve_axis(g, node, itg_input_rank(g, node), &a->axis, err);
+    if (status == ITG_OK && a->p != 1 && a->p != 2)
+        return itg_node_fail(g, node, err, ITG_BAD_FILE, "p is %lld; 1 and 2 are norms",
+                             (long long)a->p);
+    return status == ITG_OK ? itg_infer_same(g, node, err) : status;
+}
+
+itg_status itg_infer_mean_variance(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_attrs *a = &g->nodes[node].attrs;
+    itg_status status =
+        itg_resolve_axes(g, node, itg_input_rank(g, node), a->axes, a->axes_count, err);
+    return status == ITG_OK ? itg_infer_same(g, node, err) : status;
 }
 
 itg_status itg_infer_batch_normalization(itg_graph *g, itg_id node, itg_error *err)

@@ -161,7 +161,7 @@ itg_status itg_infer_slice(itg_graph *g, itg_id node, itg_error *err)
     return status;
 }
 
-static itg_status check_indices(const itg_graph *g, itg_id node, int64_t dim, itg_error *err)
+itg_status itg_check_indices(const itg_graph *g, itg_id node, int64_t dim, itg_error *err)
 {
     const itg_value *v = &g->values[g->nodes[node].inputs[1]];
     int64_t count = 0;
@@ -185,7 +185,7 @@ itg_status itg_infer_gather(itg_graph *g, itg_id node, itg_error *err)
     itg_shape x = *itg_input_shape(g, node, 0), y = {.rank = 0};
     const itg_shape *indices = itg_input_shape(g, node, 1);
     itg_status status = itg_resolve_axis(g, node, x.rank, &a->axis, err);
-    if (status == ITG_OK) status = check_indices(g, node, x.dims[a->axis], err);
+    if (status == ITG_OK) status = itg_check_indices(g, node, x.dims[a->axis], err);
     if (status != ITG_OK) return status;
     if (x.rank - 1 + indices->rank > ITG_MAX_RANK)
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its output has rank %d; at most %d",

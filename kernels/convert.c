@@ -1,9 +1,9 @@
-/* Numbers of every dtype: Cast, Shape, ConstantOfShape, Equal, Where. */
+/* Numbers of every dtype: Cast, Shape, ConstantOfShape, Where. */
 #include "kernels/float_call.h"
 
 #include <string.h>
 
-static bool is_float(itg_dtype dtype)
+bool itg_is_float(itg_dtype dtype)
 {
     return dtype == ITG_F32 || dtype == ITG_F64;
 }
@@ -47,7 +47,7 @@ itg_status itg_any_cast(const itg_call *call)
     if (y->dtype != call->attrs->to)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its output is not of the type it casts to");
     for (int64_t i = 0; i < n; ++i) {
-        if (is_float(x->dtype)) {
+        if (itg_is_float(x->dtype)) {
             itg_store_number(y->dtype, y->data, i, itg_load_number(x->dtype, x->data, i));
         } else {
             itg_store(y->dtype, y->data, i, itg_load(x->dtype, x->data, i));
@@ -90,33 +90,6 @@ itg_status itg_any_constant_of_shape(const itg_call *call)
     }
     for (int64_t i = 1; i < n; ++i)
         memcpy(out + (size_t)i * size, out, size);
-    return ITG_OK;
-}
-
-static bool equal_at(const itg_tensor *a, int64_t i, const itg_tensor *b, int64_t j)
-{
-    if (is_float(a->dtype))
-        return itg_load_number(a->dtype, a->data, i) == itg_load_number(b->dtype, b->data, j);
-    return itg_load(a->dtype, a->data, i) == itg_load(b->dtype, b->data, j);
-}
-
-itg_status itg_any_equal(const itg_call *call)
-{
-    itg_strided s;
-    const itg_tensor *a = itg_call_input(call, 0), *b = itg_call_input(call, 1);
-    itg_tensor *out = &call->outputs[0];
-    if (!a || !b || a->dtype != b->dtype || out->dtype != ITG_BOOL)
-        return itg_call_fail(call, ITG_BAD_ARGUMENT, "its operands or its output do not fit");
-    itg_strided_over(&s, &out->shape);
-    if (!itg_strided_broadcast(&s, &a->shape) || !itg_strided_broadcast(&s, &b->shape))
-        return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands do not broadcast to the output");
-    if (!itg_strided_start(&s)) return ITG_OK;
-    uint8_t *y = out->data;
-    do {
-        for (int64_t i = 0; i < itg_strided_run(&s); ++i)
-            y[s.offset[0] + i] = equal_at(a, s.offset[1] + i * itg_strided_step(&s, 1), b,
-                                          s.offset[2] + i * itg_strided_step(&s, 2));
-    } while (itg_strided_next(&s));
     return ITG_OK;
 }
 

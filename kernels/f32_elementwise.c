@@ -119,9 +119,7 @@ static itg_status apply(const itg_call *call, const itg_tensor *a, const itg_ten
     const run_fn run = run_for(call->op, a->dtype);
     if (a->dtype != b->dtype || a->dtype != out->dtype)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands and output differ in type");
-    if (!run)
-        return itg_fail(call->err, ITG_UNSUPPORTED, "%s: not computed on %s", itg_op_name(call->op),
-                        itg_dtype_name(a->dtype));
+    if (!run) return itg_any_apply(call, a, b);
     if (!align(call, &s, a, b))
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "operands do not broadcast to the output");
     if (call->op == ITG_OP_DIV && a->dtype != ITG_F32 && has_zero(b))

@@ -27,6 +27,15 @@ static bool output_strides(const itg_call *call, int64_t *stride)
     return step == itg_elements(&call->outputs[0].shape);
 }
 
+bool itg_reduce_space(const itg_call *call, itg_strided *s)
+{
+    int64_t out[ITG_MAX_RANK] = {0};
+    if (!output_strides(call, out)) return false;
+    itg_strided_over(s, &call->inputs[0].shape);
+    itg_strided_view(s, out, 0);
+    return true;
+}
+
 /* input = operand 0, sums = operand 1 */
 static void sum_runs(itg_strided *s, const float *x, double *sums)
 {
@@ -85,13 +94,11 @@ static itg_status reduce_sum(const itg_call *call, itg_strided *s, int64_t outpu
 itg_status itg_f32_reduce(const itg_call *call)
 {
     itg_strided s;
-    int64_t out[ITG_MAX_RANK] = {0};
+    if (call->inputs[0].dtype != ITG_F32) return itg_any_reduce(call);
     itg_status status = itg_call_need_f32(call, 1);
     if (status != ITG_OK) return status;
-    if (!output_strides(call, out))
+    if (!itg_reduce_space(call, &s))
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its axes do not fit input and output");
-    itg_strided_over(&s, &call->inputs[0].shape);
-    itg_strided_view(&s, out, 0);
     const int64_t outputs = itg_elements(&call->outputs[0].shape);
     return call->op == ITG_OP_REDUCE_MAX ? reduce_max(call, &s, outputs)
                                          : reduce_sum(call, &s, outputs);
@@ -104,7 +111,7 @@ static bool is_more(double value, double most, bool or_equal)
     return value > most || value != value || (or_equal && value == most);
 }
 
-/* Of equal largest values the first, or with select_last_index the last. */
+/* Of equal largest (ArgMin: smallest) values the first, or with select_last_index the last. */
 itg_status itg_f32_arg_max(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0];
@@ -119,13 +126,14 @@ itg_status itg_f32_arg_max(const itg_call *call)
     if (x->dtype != ITG_F32 && !itg_dtype_is_integer(x->dtype))
         return itg_call_fail(call, ITG_UNSUPPORTED, "only f32 and integers are compared");
     int64_t *y = call->outputs[0].data;
+    const double sign = call->op == ITG_OP_ARG_MIN ? -1.0 : 1.0;
     for (int64_t o = 0; o < outer; ++o)
         for (int64_t i = 0; i < inner; ++i) {
             const int64_t first = o * size * inner + i;
             int64_t best = 0;
-            double most = itg_load_number(x->dtype, x->data, first);
+            double most = sign * itg_load_number(x->dtype, x->data, first);
             for (int64_t k = 1; k < size; ++k) {
-                const double value = itg_load_number(x->dtype, x->data, first + k * inner);
+                const double value = sign * itg_load_number(x->dtype, x->data, first + k * inner);
                 if (is_more(value, most, call->attrs->select_last_index)) {
                     best = k;
                     most = value;

@@ -59,7 +59,8 @@ itg_status itg_call_check(const itg_call *call, bool *done)
     *done = false;
     if (call->input_count < 1 || call->output_count < 1)
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "it has no input or no output");
-    if (!is_there(&call->inputs[0]) || !is_there(&call->outputs[0]))
+    const bool reads = !itg_op_is(call->op, ITG_READS_SHAPE);
+    if ((reads && !is_there(&call->inputs[0])) || !is_there(&call->outputs[0]))
         return itg_call_fail(call, ITG_BAD_ARGUMENT, "its first input or output has no data");
     if (!shapes_known(call->inputs, call->input_count) ||
         !shapes_known(call->outputs, call->output_count))

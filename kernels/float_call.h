@@ -27,8 +27,9 @@ itg_status itg_call_no_memory(const itg_call *call);
 /* Fails unless inputs 0..count-1 and output 0 are present and float32. */
 itg_status itg_call_need_f32(const itg_call *call, int32_t count);
 /* Checks once before a kernel runs that every shape is known and within ITG_MAX_ELEMENTS, and that
- * input 0 and output 0 are present or empty. Kernels may then multiply dims without checks. *done:
- * the only output is empty and there is nothing to compute. */
+ * input 0 and output 0 are present or empty (input 0 not where the operator reads its shape alone).
+ * Kernels may then multiply dims without checks. *done: the only output is empty and there is
+ * nothing to compute. */
 itg_status itg_call_check(const itg_call *call, bool *done);
 
 int64_t itg_elements(const itg_shape *shape); /* of a checked shape */
@@ -88,9 +89,38 @@ itg_status itg_f32_dequantize(const itg_call *call);
 itg_status itg_any_cast(const itg_call *call);
 itg_status itg_any_shape(const itg_call *call);
 itg_status itg_any_constant_of_shape(const itg_call *call);
-itg_status itg_any_equal(const itg_call *call);
+itg_status itg_any_pair(const itg_call *call);
+itg_status itg_any_single(const itg_call *call);
+itg_status itg_any_reduce(const itg_call *call);
+itg_status itg_any_gather_elements(const itg_call *call);
+itg_status itg_any_gather_nd(const itg_call *call);
+itg_status itg_any_scatter_elements(const itg_call *call);
+itg_status itg_any_scatter_nd(const itg_call *call);
+itg_status itg_any_one_hot(const itg_call *call);
+itg_status itg_any_top_k(const itg_call *call);
+itg_status itg_any_unique(const itg_call *call);
+itg_status itg_any_non_zero(const itg_call *call);
+itg_status itg_any_compress(const itg_call *call);
+itg_status itg_any_range(const itg_call *call);
+itg_status itg_any_size(const itg_call *call);
+itg_status itg_any_eye_like(const itg_call *call);
+itg_status itg_any_trilu(const itg_call *call);
+itg_status itg_any_tile(const itg_call *call);
+itg_status itg_any_cumulative(const itg_call *call);
+itg_status itg_any_reverse_sequence(const itg_call *call);
+itg_status itg_f32_sum(const itg_call *call);
+itg_status itg_f32_lines(const itg_call *call);
+itg_status itg_f32_mean_variance(const itg_call *call);
+itg_status itg_f32_det(const itg_call *call);
 itg_status itg_any_where(const itg_call *call);
 itg_status itg_move_pad(const itg_call *call);
+
+/* output 0 = a op b for what f32_elementwise.c has no loop for (ref_pair.c). */
+itg_status itg_any_apply(const itg_call *call, const itg_tensor *a, const itg_tensor *b);
+/* The input as operand 0, and as operand 1 the element of output 0 into which attrs.axes reduce it.
+ * False: they do not fit. */
+bool itg_reduce_space(const itg_call *call, itg_strided *s);
+bool itg_is_float(itg_dtype dtype);
 
 /* Converts a number on load and store: float to integer truncates and saturates (NaN: 0), integer
  * to narrower integer wraps, BOOL is value != 0. */

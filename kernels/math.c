@@ -3,7 +3,7 @@
  * threshold computed with the function. */
 #include "kernels/math.h"
 
-#include <math.h> /* sqrt, floor, ceil (exact by IEEE 754), NAN, INFINITY: nothing transcendental */
+#include <math.h> /* sqrt, floor, ceil, rint (exact by IEEE 754), NAN, INFINITY: nothing transcendental */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -113,6 +113,11 @@ double itg_ceil(double x)
     return ceil(x);
 }
 
+double itg_rint(double x)
+{
+    return rint(x);
+}
+
 double itg_frexp(double x, int *exponent)
 {
     uint64_t bits = bits_of(x);
@@ -210,6 +215,13 @@ double itg_log(double x)
     if (log_special(x, &special)) return special;
     const double m = log_reduce(x, &k);
     return log_of_parts(m, k);
+}
+
+/* What 1 + u lost by rounding cancels in u / (w - 1) (Kahan). */
+double itg_log1p(double u)
+{
+    const double w = 1.0 + u;
+    return w == 1.0 ? u : itg_log(w) * (u / (w - 1.0));
 }
 
 double itg_log2(double x)

@@ -17,13 +17,6 @@ static double exp_minus_one(double x)
     return (t + t) / (1.0 - t);
 }
 
-/* log(1 + u) for 0 <= u <= 1; what 1 + u lost by rounding cancels in u / (w - 1) (Kahan) */
-static double log_one_plus(double u)
-{
-    const double w = 1.0 + u;
-    return w == 1.0 ? u : itg_log(w) * (u / (w - 1.0));
-}
-
 /* ---- the functions ---- */
 static double relu(double x)
 {
@@ -38,6 +31,28 @@ static double leaky_relu(const itg_attrs *a, double x)
 static double elu(const itg_attrs *a, double x)
 {
     return x < 0.0 ? (double)a->alpha * exp_minus_one(x) : x;
+}
+
+static double selu(const itg_attrs *a, double x)
+{
+    return (double)a->gamma * (x > 0.0 ? x : (double)a->alpha * exp_minus_one(x));
+}
+
+static double celu(const itg_attrs *a, double x)
+{
+    return x < 0.0 ? (double)a->alpha * exp_minus_one(x / (double)a->alpha) : x;
+}
+
+static double thresholded_relu(const itg_attrs *a, double x)
+{
+    return x <= (double)a->alpha ? 0.0 : x;
+}
+
+static double shrink(const itg_attrs *a, double x)
+{
+    if (x < -(double)a->threshold) return x + (double)a->bias;
+    if (x > (double)a->threshold) return x - (double)a->bias;
+    return x == x ? 0.0 : x;
 }
 
 static double clip(const itg_attrs *a, double x)
@@ -59,7 +74,7 @@ static double hard_swish(double x)
 static double softplus(double x)
 {
     const double magnitude = x < 0.0 ? -x : x;
-    return (x > 0.0 ? x : 0.0) + log_one_plus(itg_exp(-magnitude));
+    return (x > 0.0 ? x : 0.0) + itg_log1p(itg_exp(-magnitude));
 }
 
 /* x times the normal distribution's share below x; or tanh in place of erf. Far below 0 it is -0
@@ -70,6 +85,32 @@ static double gelu(const itg_attrs *a, double x)
     if (x <= -64.0) return -0.0;
     if (a->approximate == 0) return 0.5 * x * (1.0 + itg_erf(x * root_half));
     return 0.5 * x * (1.0 + itg_tanh(root_two_over_pi * (x + 0.044715 * (x * x * x))));
+}
+
+/* A share of nothing is nothing, also of infinity. */
+static double swish(const itg_attrs *a, double x)
+{
+    const double share = itg_sigmoid((double)a->alpha * x);
+    return share == 0.0 ? (x < 0.0 ? -0.0 : 0.0) : x * share;
+}
+
+/* x * tanh(log(1 + e)), e = exp(x) */
+static double mish(double x)
+{
+    if (x > 64.0) return x;
+    if (x < -746.0) return -0.0;
+    const double e = itg_exp(x), n = e * (e + 2.0);
+    return x * (n / (n + 2.0));
+}
+
+static double softsign(double x)
+{
+    return x / (1.0 + (x < 0.0 ? -x : x));
+}
+
+static double sign(double x)
+{
+    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
 }
 
 static double reciprocal(double x)
@@ -113,6 +154,26 @@ static const function functions[ITG_OP_COUNT] = {
     [ITG_OP_NEG] = {.plain = negative},
     [ITG_OP_FLOOR] = {.plain = itg_floor},
     [ITG_OP_CEIL] = {.plain = itg_ceil},
+    [ITG_OP_ROUND] = {.plain = itg_rint},
+    [ITG_OP_SIGN] = {.plain = sign},
+    [ITG_OP_SELU] = {.of = selu},
+    [ITG_OP_CELU] = {.of = celu},
+    [ITG_OP_THRESHOLDED_RELU] = {.of = thresholded_relu},
+    [ITG_OP_SHRINK] = {.of = shrink},
+    [ITG_OP_SWISH] = {.of = swish},
+    [ITG_OP_MISH] = {.plain = mish},
+    [ITG_OP_SOFTSIGN] = {.plain = softsign},
+    [ITG_OP_SIN] = {.plain = itg_sin},
+    [ITG_OP_COS] = {.plain = itg_cos},
+    [ITG_OP_TAN] = {.plain = itg_tan},
+    [ITG_OP_ASIN] = {.plain = itg_asin},
+    [ITG_OP_ACOS] = {.plain = itg_acos},
+    [ITG_OP_ATAN] = {.plain = itg_atan},
+    [ITG_OP_SINH] = {.plain = itg_sinh},
+    [ITG_OP_COSH] = {.plain = itg_cosh},
+    [ITG_OP_ASINH] = {.plain = itg_asinh},
+    [ITG_OP_ACOSH] = {.plain = itg_acosh},
+    [ITG_OP_ATANH] = {.plain = itg_atanh},
 };
 
 double itg_univariate(itg_op op, const itg_attrs *attrs, double x)
@@ -139,6 +200,7 @@ static void clip_run(const float *x, int64_t n, float lo, float hi, float *y)
 
 itg_status itg_f32_univariate(const itg_call *call)
 {
+    if (itg_dtype_is_integer(call->inputs[0].dtype)) return itg_any_single(call);
     itg_status status = itg_call_need_f32(call, 1);
     if (status != ITG_OK) return status;
     const int64_t n = itg_elements(&call->inputs[0].shape);

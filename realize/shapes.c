@@ -50,8 +50,9 @@ static itg_status check_arity(const itg_step *s, int32_t inputs, int32_t outputs
                         itg_op_name(s->op));
     if (s->attrs.axes_count < 0 || s->attrs.axes_count > ITG_MAX_RANK)
         return itg_fail(err, ITG_MISMATCH, "bad number of axes");
-    if ((itg_op_is(s->op, ITG_IS_SHAPED) && inputs != 1) ||
-        (itg_op_info_of(s->op)->max_outputs >= 0 && outputs != 1))
+    const int32_t most = itg_op_info_of(s->op)->max_outputs;
+    if ((itg_op_is(s->op, ITG_IS_SHAPED) && inputs != 1) || outputs < 1 ||
+        (most >= 0 && outputs > most))
         return itg_fail(err, ITG_MISMATCH, "%d inputs and %d outputs", (int)inputs, (int)outputs);
     return ITG_OK;
 }

@@ -19,10 +19,37 @@ static itg_status map_batch_normalization(itg_map_node *node, itg_error *err)
                         (int)node->output_count);
 }
 
+/* Absent: all axes but the channels of an image. */
+static itg_status map_mean_variance(itg_map_node *node, itg_error *err)
+{
+    static const int64_t image[] = {0, 2, 3};
+    const int64_t *axes = image;
+    int32_t count = 3, stated = -1;
+    itg_status status =
+        itg_map_ints(node, "axes", -ITG_MAX_RANK, ITG_MAX_RANK - 1, &axes, &stated, err);
+    if (stated >= 0) count = stated;
+    if (status == ITG_OK && count > ITG_MAX_RANK)
+        return itg_map_fail(node, err, ITG_BAD_FILE, "%d axes; at most %d", (int)count,
+                            ITG_MAX_RANK);
+    for (int32_t i = 0; status == ITG_OK && i < count; i++)
+        node->attrs.axes[i] = axes[i];
+    node->attrs.axes_count = count;
+    return status;
+}
+
 static const itg_op_rule rules[] = {
     {ITG_OP_REDUCE_MEAN, itg_map_axes, {{0}}},
     {ITG_OP_REDUCE_SUM, itg_map_axes, {{0}}},
     {ITG_OP_REDUCE_MAX, itg_map_axes, {{0}}},
+    {ITG_OP_REDUCE_MIN, itg_map_axes, {{0}}},
+    {ITG_OP_REDUCE_PROD, itg_map_axes, {{0}}},
+    {ITG_OP_REDUCE_L1, itg_map_axes, {{0}}},
+    {ITG_OP_REDUCE_L2, itg_map_axes, {{0}}},
+    {ITG_OP_REDUCE_SUM_SQUARE, itg_map_axes, {{0}}},
+    {ITG_OP_REDUCE_LOG_SUM, itg_map_axes, {{0}}},
+    {ITG_OP_REDUCE_LOG_SUM_EXP, itg_map_axes, {{0}}},
+    {ITG_OP_MEAN_VARIANCE_NORMALIZATION, map_mean_variance, {{0}}},
+    {ITG_OP_HARDMAX, map_softmax, {{0}}},
     {ITG_OP_SOFTMAX, map_softmax, {{0}}},
     {ITG_OP_LOG_SOFTMAX, map_softmax, {{0}}},
     {ITG_OP_BATCH_NORMALIZATION,

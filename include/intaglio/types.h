@@ -181,6 +181,14 @@ typedef enum itg_auto_pad {
     ITG_PAD_VALID
 } itg_auto_pad;
 typedef enum itg_pad_mode { ITG_PAD_CONSTANT, ITG_PAD_REFLECT, ITG_PAD_EDGE } itg_pad_mode;
+/* What ScatterElements and ScatterND do with an update and the element that is there. */
+typedef enum itg_scatter {
+    ITG_SCATTER_NONE, /* the update takes its place */
+    ITG_SCATTER_ADD,
+    ITG_SCATTER_MUL,
+    ITG_SCATTER_MIN,
+    ITG_SCATTER_MAX
+} itg_scatter;
 
 typedef enum itg_resize_mode {
     ITG_RESIZE_NEAREST,

@@ -130,6 +130,11 @@ static int32_t passes(const walk *w)
     if (itg_op_is(op, ITG_IS_BROADCAST)) return broadcast(w, w->n->input_count);
     if (itg_op_is(op, ITG_IS_VIEW)) return reshaped(w);
     if (op == ITG_OP_CONV || itg_op_is(op, ITG_IS_POOL)) return first_alone(w) == 0 ? 0 : ITG_NONE;
+    if (itg_op_is(op, ITG_IS_REDUCE)) {
+        if (a->axes_count == 0) return a->noop_with_empty_axes ? first_alone(w) : ITG_NONE;
+        return reduced(w, a->axes, a->axes_count);
+    }
+    if (itg_op_is(op, ITG_IS_UNIVARIATE)) return first_alone(w);
     switch (op) {
     case ITG_OP_MATMUL:
         return matmul(w);
@@ -147,24 +152,30 @@ static int32_t passes(const walk *w)
     case ITG_OP_SPLIT:
     case ITG_OP_SOFTMAX:
     case ITG_OP_LOG_SOFTMAX:
+    case ITG_OP_HARDMAX:
+    case ITG_OP_LP_NORMALIZATION:
+    case ITG_OP_TOP_K:
         return a->axis == axis_of(w, 0) ? ITG_NONE : first_alone(w);
     case ITG_OP_LAYER_NORMALIZATION:
         return a->axis <= axis_of(w, 0) ? ITG_NONE : first_alone(w);
     case ITG_OP_GATHER:
         return gathered(w);
     case ITG_OP_ARG_MAX:
+    case ITG_OP_ARG_MIN:
         return reduced(w, &a->axis, 1);
-    case ITG_OP_REDUCE_MEAN:
-    case ITG_OP_REDUCE_SUM:
-    case ITG_OP_REDUCE_MAX:
-        if (a->axes_count == 0) return a->noop_with_empty_axes ? first_alone(w) : ITG_NONE;
-        return reduced(w, a->axes, a->axes_count);
     case ITG_OP_SLICE:
         return sliced(w);
     case ITG_OP_PAD:
         return padded(w);
-    default:
-        return itg_shape_equal(out_shape(w), shape_of(w, 0)) ? first_alone(w) : ITG_NONE;
+    case ITG_OP_BATCH_NORMALIZATION:
+    case ITG_OP_CAST:
+    case ITG_OP_NOT:
+    case ITG_OP_BITWISE_NOT:
+    case ITG_OP_IS_NAN:
+    case ITG_OP_IS_INF:
+        return first_alone(w);
+    default: /* not known to keep samples apart */
+        return ITG_NONE;
     }
 }
 

@@ -21,9 +21,11 @@ int64_t itg_qdq_min_opset(const itg_graph *g, itg_id node)
     case ITG_OP_BATCH_NORMALIZATION: /* no prepared graph holds these */
     case ITG_OP_CONSTANT:
     case ITG_OP_CONSTANT_OF_SHAPE:
-    case ITG_OP_SHAPE:
+    case ITG_OP_CAST_LIKE:
+    case ITG_OP_SCATTER:
         return 0;
     default:
+        if (itg_op_is(n->op, ITG_READS_SHAPE)) return 0;
         break;
     }
     for (int32_t i = 0; i < count; i++)
@@ -172,8 +174,11 @@ static void attribute(itg_qdq *q, const itg_attr *attr, const itg_node *n)
     const void *value = itg_attr_value(attr, &n->attrs);
     int64_t axes[ITG_MAX_RANK];
     switch (attr->field->kind) {
-    case ITG_KIND_INT:
     case ITG_KIND_AXIS:
+        if (*(const int64_t *)value == ITG_MAX_RANK) break; /* there is none */
+        itg_onnx_writer_int(q->w, attr->onnx, *(const int64_t *)value);
+        break;
+    case ITG_KIND_INT:
         itg_onnx_writer_int(q->w, attr->onnx, *(const int64_t *)value);
         break;
     case ITG_KIND_BOOL:

@@ -267,8 +267,9 @@ static void check_agreement_row(char *cells[], int count, void *context)
 /* Never exported: folded, left off, or replaced by others. */
 static bool is_gone(itg_op op)
 {
-    return op == ITG_OP_BATCH_NORMALIZATION || op == ITG_OP_CONSTANT || op == ITG_OP_SHAPE ||
-           op == ITG_OP_CONSTANT_OF_SHAPE || op == ITG_OP_IDENTITY || op == ITG_OP_DROPOUT;
+    return itg_op_is(op, ITG_READS_SHAPE) || op == ITG_OP_BATCH_NORMALIZATION ||
+           op == ITG_OP_CONSTANT || op == ITG_OP_CONSTANT_OF_SHAPE || op == ITG_OP_IDENTITY ||
+           op == ITG_OP_DROPOUT || op == ITG_OP_CAST_LIKE || op == ITG_OP_SCATTER;
 }
 
 static void the_promise_of_equal_bits_is_the_pages(void **state)

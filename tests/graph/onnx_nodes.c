@@ -61,24 +61,30 @@ static itg_status load_tensors(test *t, const char *data_set, const char *kind, 
 
 /* ---- feeding ---- */
 /* May input slot `slot` of this operator vary at run time? What else a test feeds (weights, shapes,
- * axes, bounds) is a constant here. */
+ * axes, bounds, whatever decides a shape) is a constant here. */
 static bool may_vary(itg_op op, int32_t slot)
 {
+    if (itg_op_is(op, ITG_IS_BROADCAST)) return true;
     switch (op) {
-    case ITG_OP_ADD:
-    case ITG_OP_SUB:
-    case ITG_OP_MUL:
-    case ITG_OP_DIV:
-    case ITG_OP_POW:
-    case ITG_OP_EQUAL:
+    case ITG_OP_RANGE:
+    case ITG_OP_NON_ZERO:
+    case ITG_OP_UNIQUE:
+        return false;
+    case ITG_OP_ONE_HOT:
+        return slot != 1;
     case ITG_OP_MATMUL:
     case ITG_OP_GEMM:
-    case ITG_OP_PRELU:
+    case ITG_OP_GATHER_ELEMENTS:
+    case ITG_OP_GATHER_ND:
+    case ITG_OP_TRILU:
+    case ITG_OP_CUM_SUM:
+    case ITG_OP_CUM_PROD:
+    case ITG_OP_REVERSE_SEQUENCE:
         return slot <= 1;
-    case ITG_OP_MIN:
-    case ITG_OP_MAX:
     case ITG_OP_CONCAT:
-    case ITG_OP_WHERE:
+    case ITG_OP_CAST_LIKE:
+    case ITG_OP_SCATTER_ELEMENTS:
+    case ITG_OP_SCATTER_ND:
         return true;
     case ITG_OP_ATTENTION:
         return slot <= 2;
@@ -91,14 +97,28 @@ static bool may_vary(itg_op op, int32_t slot)
     }
 }
 
+/* Whether a slot that may not vary reads the value, or what is computed of it. */
+static bool must_be_constant(const itg_graph *g, itg_id value)
+{
+    for (int32_t n = 0; n < g->node_count; n++) {
+        const itg_node *node = &g->nodes[n];
+        for (int32_t i = 0; i < node->input_count; i++) {
+            if (node->inputs[i] != value) continue;
+            if (!may_vary(node->op, i)) return true;
+            if (itg_op_is(node->op, ITG_READS_SHAPE)) continue;
+            for (int32_t o = 0; o < node->output_count; o++)
+                if (node->outputs[o] != ITG_NONE && must_be_constant(g, node->outputs[o]))
+                    return true;
+        }
+    }
+    return false;
+}
+
 static bool is_run_time_input(const itg_graph *g, itg_id value, const itg_tensor *data)
 {
     int64_t elements = 0;
     if (!itg_shape_elements(&data->shape, &elements) || elements == 0) return false;
-    for (int32_t n = 0; n < g->node_count; n++)
-        for (int32_t i = 0; i < g->nodes[n].input_count; i++)
-            if (g->nodes[n].inputs[i] == value && !may_vary(g->nodes[n].op, i)) return false;
-    return true;
+    return !must_be_constant(g, value);
 }
 
 /* The tests' shapes are those of their data. Inputs that may not vary become constants; the others

@@ -101,6 +101,67 @@ static void test_folding_makes_nothing_huge(void **state)
     itg_graph_destroy(g);
 }
 
+/* A causal mask: Where(Less(columns, rows), x, -1) with rows and columns by Range of a Shape. */
+static void test_a_mask_of_ranges_becomes_a_constant(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph(), *p = NULL;
+    itg_error err = {0};
+    const float minus = -1;
+    itg_id x = add_input(g, "x", "1,3,3"), zero, one;
+    itg_shape scalar = {.rank = 0};
+    assert_int_equal(itg_graph_add_value(g, "zero", ITG_S64, &scalar, (int64_t[]){0}, &zero, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "one", ITG_S64, &scalar, (int64_t[]){1}, &one, NULL),
+                     ITG_OK);
+    itg_id shape = ADD_OP(g, ITG_OP_SHAPE, "shape", NULL, x);
+    itg_id size = ADD_OP(g, ITG_OP_GATHER, "size", NULL, shape, one);
+    itg_id columns = ADD_OP(g, ITG_OP_RANGE, "columns", NULL, zero, size, one);
+    itg_id axis = ADD_INTS(g, "axis", 1);
+    itg_id rows = ADD_OP(g, ITG_OP_UNSQUEEZE, "rows", NULL, columns, axis);
+    itg_id mask = ADD_OP(g, ITG_OP_LESS_OR_EQUAL, "mask", NULL, columns, rows);
+    itg_id low = add_floats(g, "low", "1", &minus);
+    set_output(g, ADD_OP(g, ITG_OP_WHERE, "y", NULL, mask, x, low));
+    if (prepare(g, false, &p, &err) != ITG_OK) fail_msg("%s", err.message);
+    assert_int_equal(p->node_count, 1);
+    const itg_value *c = &p->values[p->nodes[0].inputs[0]];
+    const uint8_t expected[] = {1, 0, 0, 1, 1, 0, 1, 1, 1};
+    assert_int_equal(c->dtype, ITG_BOOL);
+    assert_memory_equal(c->data, expected, sizeof expected);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+/* Size and EyeLike of a value that varies; the outputs of Unique that are left out. */
+static void test_shapes_alone_are_read(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph(), *p = NULL;
+    itg_error err = {0};
+    itg_attrs attrs = itg_attrs_default(ITG_OP_UNIQUE), eye = itg_attrs_default(ITG_OP_EYE_LIKE);
+    itg_id distinct;
+    itg_id x = add_input(g, "x", "1,2"), size = ADD_OP(g, ITG_OP_SIZE, "size", NULL, x), counts;
+    itg_id list = ADD_INTS(g, "list", 7, 4, 7), node, axis = ADD_INTS(g, "axis", 0);
+    assert_int_equal(itg_graph_add_value(g, "distinct", ITG_F32, NULL, NULL, &distinct, NULL),
+                     ITG_OK);
+    assert_int_equal(itg_graph_add_value(g, "counts", ITG_F32, NULL, NULL, &counts, NULL), ITG_OK);
+    assert_int_equal(itg_graph_add_node(g, "unique", ITG_OP_UNIQUE, &list, 1,
+                                        (itg_id[]){distinct, ITG_NONE, ITG_NONE, counts}, 4, &attrs,
+                                        &node, NULL),
+                     ITG_OK);
+    itg_id row = ADD_OP(g, ITG_OP_UNSQUEEZE, "row", NULL, counts, axis);
+    itg_id sum = ADD_OP(g, ITG_OP_MUL, "product", NULL, row, size);
+    itg_id ones = ADD_OP(g, ITG_OP_CAST, "ones", NULL, sum);
+    ones = ADD_OP(g, ITG_OP_ADD, "all", NULL, ones, ADD_OP(g, ITG_OP_EYE_LIKE, "eye", &eye, x));
+    set_output(g, ADD_OP(g, ITG_OP_ADD, "y", NULL, x, ones));
+    if (prepare(g, false, &p, &err) != ITG_OK) fail_msg("%s", err.message);
+    assert_int_equal(p->node_count, 1);
+    const float *folded = floats_at(p, 0, 1);
+    assert_true(folded[0] == 3 && folded[1] == 4); /* counts 1 and 2, times 2, and the diagonal */
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
 static void test_open_dimensions_are_refused_but_for_the_batch(void **state)
 {
     (void)state;
@@ -330,6 +391,8 @@ int main(void)
         cmocka_unit_test(test_a_shape_chain_becomes_a_reshape),
         cmocka_unit_test(test_folding_respects_the_evaluator),
         cmocka_unit_test(test_folding_makes_nothing_huge),
+        cmocka_unit_test(test_a_mask_of_ranges_becomes_a_constant),
+        cmocka_unit_test(test_shapes_alone_are_read),
         cmocka_unit_test(test_open_dimensions_are_refused_but_for_the_batch),
         cmocka_unit_test(test_a_fixed_batch_becomes_one),
         cmocka_unit_test(test_a_batch_that_does_not_fit_is_refused),

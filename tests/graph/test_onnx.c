@@ -208,7 +208,7 @@ static const real reals[] = {
     {"mnist_wuhan_lg", NULL, 1, 1},
     {"resnet8_cifar10", NULL, 1, 1},
     {"resnet8_skewed", NULL, 1, 1},
-    {"silero_vad_16k_op15", "Size", 0, 0},
+    {"silero_vad_16k_op15", NULL, 3, 2},
     {"super_resolution_subpixel", NULL, 1, 1},
     {"ultraface_slim320", NULL, 1, 2},
     {"vit_cifar_ibp_3_3_8", NULL, 1, 1},

@@ -575,6 +575,7 @@ static itg_onnx_writer *begin_with(const itg_attr *attr, int64_t opset)
     if (attr->op == ITG_OP_PAD && attr->last_opset == 0) strcpy(inputs, "x,p");
     if (attr->op == ITG_OP_RESIZE || attr->op == ITG_OP_UPSAMPLE) strcpy(inputs, "x,s");
     constant(w, "s", ITG_F32, (itg_shape){.rank = 1, .dims = {4}}, zeros);
+    if (attr->op == ITG_OP_TOP_K) strcpy(inputs, "x,p");
     constant_ints(w, "p", (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0}, 8);
     node(w, info->name, inputs, "y");
     if (itg_op_is(attr->op, ITG_IS_POOL))

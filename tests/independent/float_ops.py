@@ -28,6 +28,20 @@ ERFC = hexes("""0x1.6e9827d229d2dp-3 -0x1.4e102b9cf8513p-2 0x1.f6ff204105976p-3 
     0x1.7ba0ce14ddbbep-15 0x1.0cac3a11fe28fp-14 -0x1.af7cf3e087bcfp-17 -0x1.0bafe44deb848p-17 0x1.1b86fc353f5b6p-19
     0x1.4e75dccc737abp-20 -0x1.20ffd2643b2abp-22 -0x1.b521f5e62b937p-23""")
 
+TWO_OVER_PI = int("".join("""a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e006492eea09d1921c
+    fe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f49c845f8bbdf9283b1ff897ffde05980f
+    ef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d08
+    56033046""".split()), 16)
+HALF_PI, LN2 = hexes("0x1.921fb54442d18p+0 0x1.62e42fefa39efp-1")
+SIN = [(-1) ** n / math.factorial(2 * n + 1) for n in range(1, 9)]
+COS = [(-1) ** n / math.factorial(2 * n) for n in range(2, 9)]
+ATAN = [(-1) ** n / (2 * n + 1) for n in range(1, 22)]
+ATAN_PARTS = [(limit, c, *hexes(words)) for limit, c, words in (
+    (0.6875, 0.5, "0x1.dac670561bb4fp-2 0x1.a2b7f222f65e2p-56"),
+    (1.1875, 1.0, "0x1.921fb54442d18p-1 0x1.1a62633145c07p-55"),
+    (2.4375, 1.5, "0x1.f730bd281f69bp-1 0x1.007887af0cbbdp-56"),
+    (math.inf, None, "0x1.921fb54442d18p+0 0x1.1a62633145c07p-54"))]
+
 
 # ---- functions: binary64 arrays in, binary64 arrays out ----
 
@@ -91,17 +105,133 @@ def sigmoid(x):
     return np.where(x >= 0, 1 / (1 + exp(-np.where(x >= 0, x, 0.0))), e / (1 + e))
 
 
-def softplus(x):
-    u = exp(-np.abs(x))
+def log1p(u):
     w = 1 + u
     one = w == 1
-    l = np.where(one, u, log(w) * (u / np.where(one, 1.0, w - 1)))
-    return np.where(x > 0, x, 0.0) + l
+    return np.where(one, u, log(w) * (u / np.where(one, 1.0, w - 1)))
+
+
+def angle(x):
+    """x = r + q * pi/2 of one number."""
+    if abs(x) <= HALF_PI / 2:
+        return x, 0
+    if not math.isfinite(x):
+        return math.nan, 0
+    m, e = math.frexp(abs(x))
+    m, e = int(m * 2 ** 53), e - 53
+    y = m * (TWO_OVER_PI >> (994 - e)) % 2 ** 192
+    q = ((y + 2 ** 189) >> 190) % 4
+    f = (y - (q << 190) + 2 ** 191) % 2 ** 192 - 2 ** 191
+    cut = max(abs(f).bit_length() - 53, 0)
+    r = math.ldexp(abs(f) >> cut, cut - 190) * HALF_PI
+    r = -r if f < 0 else r
+    return (-r, -q % 4) if x < 0 else (r, q)
+
+
+def circle(x, turn):
+    """sin(x + turn * pi/2), and cos with the same sign rule."""
+    r, q = (np.array(part).reshape(x.shape) for part in zip(*map(angle, x.reshape(-1).tolist())))
+    z = r * r
+    s = r + r * (z * poly(z, SIN))
+    c = 1 - (0.5 * z - z * (z * poly(z, COS)))
+    at = (q + turn) % 4
+    return np.where(at % 2 == 1, c, s) * np.where(at >= 2, -1.0, 1.0), s, c, q
+
+
+def sin(x):
+    return np.where(x == 0, x, circle(x, 0)[0])
+
+
+def cos(x):
+    return circle(x, 1)[0]
+
+
+def tan(x):
+    _, s, c, q = circle(x, 0)
+    return np.where(x == 0, x, np.where(q % 2 == 1, -(c / s), s / c))
+
+
+def atan(x):
+    a = np.abs(x)
+    t, hi, lo = a, np.zeros_like(a), np.zeros_like(a)
+    for limit, c, high, low in reversed(ATAN_PARTS):
+        here = (a > 0.4375) & (a <= limit)
+        t = np.where(here, -1 / a if c is None else (a - c) / (1 + c * a), t)
+        hi, lo = np.where(here, high, hi), np.where(here, low, lo)
+    z = t * t
+    return np.copysign(hi + (t + (t * (z * poly(z, ATAN)) + lo)), x)
+
+
+def asin(x):
+    return 2 * atan(x / (1 + np.sqrt((1 - x) * (1 + x))))
+
+
+def acos(x):
+    return 2 * atan(np.sqrt((1 - x) / (1 + x)))
+
+
+def sinh(x):
+    t, e = tanh(0.5 * x), exp(np.abs(x))
+    return np.where(np.abs(x) < 1, (t + t) / ((1 - t) * (1 + t)), np.copysign(0.5 * e - 0.5 / e, x))
+
+
+def cosh(x):
+    e = exp(np.abs(x))
+    return 0.5 * e + 0.5 / e
+
+
+def asinh(x):
+    a = np.abs(x)
+    s = a * a
+    return np.copysign(np.where(a > 2.0 ** 28, log(a) + LN2, log1p(a + s / (1 + np.sqrt(1 + s)))), x)
+
+
+def acosh(x):
+    t = np.where(x >= 1, x - 1, np.nan)
+    return np.where(x > 2.0 ** 28, log(x) + LN2, log1p(t + np.sqrt(t * (2 + t))))
+
+
+def atanh(x):
+    a = np.abs(x)
+    inside = np.where(a < 1, a, np.nan)
+    return np.copysign(np.where(a == 1, np.inf, 0.5 * log1p((inside + inside) / (1 - inside))), x)
+
+
+def softplus(x):
+    return np.where(x > 0, x, 0.0) + log1p(exp(-np.abs(x)))
+
+
+def exp_minus_one(x):
+    t = tanh(0.5 * x)
+    return (t + t) / (1 - t)
 
 
 def elu(x, a):
-    t = tanh(0.5 * np.where(x < 0, x, 0.0))
-    return np.where(x < 0, F64(a["alpha"]) * ((t + t) / (1 - t)), x)
+    return np.where(x < 0, F64(a["alpha"]) * exp_minus_one(np.where(x < 0, x, 0.0)), x)
+
+
+def selu(x, a):
+    return F64(a["gamma"]) * np.where(x > 0, x, F64(a["alpha"]) * exp_minus_one(x))
+
+
+def celu(x, a):
+    return np.where(x < 0, F64(a["alpha"]) * exp_minus_one(x / F64(a["alpha"])), x)
+
+
+def shrink(x, a):
+    lambd, bias = F64(a["lambd"]), F64(a["bias"])
+    return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, np.where(x == x, 0.0, x)))
+
+
+def swish(x, a):
+    s = sigmoid(F64(a["alpha"]) * x)
+    return np.where(s == 0, np.where(x < 0, -0.0, 0.0), x * s)
+
+
+def mish(x):
+    e = exp(x)
+    n = e * (e + 2)
+    return np.where(x > 64, x, np.where(x < -746, -0.0, x * (n / (n + 2))))
 
 
 def gelu(x, a):
@@ -131,6 +261,26 @@ UNIVARIATE = {
     "Neg": lambda x, a: -x,
     "Floor": lambda x, a: np.floor(x),
     "Ceil": lambda x, a: np.ceil(x),
+    "Round": lambda x, a: np.rint(x),
+    "Sign": lambda x, a: np.where(x > 0, 1.0, np.where(x < 0, -1.0, x)),
+    "Selu": selu,
+    "Celu": celu,
+    "ThresholdedRelu": lambda x, a: np.where(x <= F64(a["alpha"]), 0.0, x),
+    "Shrink": shrink,
+    "Swish": swish,
+    "Mish": lambda x, a: mish(x),
+    "Softsign": lambda x, a: x / (1 + np.abs(x)),
+    "Sin": lambda x, a: sin(x),
+    "Cos": lambda x, a: cos(x),
+    "Tan": lambda x, a: tan(x),
+    "Asin": lambda x, a: asin(x),
+    "Acos": lambda x, a: acos(x),
+    "Atan": lambda x, a: atan(x),
+    "Sinh": lambda x, a: sinh(x),
+    "Cosh": lambda x, a: cosh(x),
+    "Asinh": lambda x, a: asinh(x),
+    "Acosh": lambda x, a: acosh(x),
+    "Atanh": lambda x, a: atanh(x),
 }
 
 

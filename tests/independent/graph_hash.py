@@ -33,8 +33,12 @@ def attributes(node):
         return found + ([flag("count_include_pad")] if op == "AveragePool" else [])
     if op == "Gemm":
         return [flag("transA"), flag("transB"), real("alpha"), real("beta")]
-    if op in ("LeakyRelu", "Elu"):
+    if op in ("LeakyRelu", "Elu", "Celu", "ThresholdedRelu", "Swish"):
         return [real("alpha")]
+    if op == "Selu":
+        return [real("alpha"), real("gamma")]
+    if op == "Shrink":
+        return [("threshold", real("lambd")[1]), real("bias")]
     if op == "HardSigmoid":
         return [real("alpha"), real("beta")]
     if op == "Gelu":

@@ -15,8 +15,10 @@ DEFAULTS = {
     "ReduceMax": {"keepdims": 1, "noop_with_empty_axes": 0}, "Split": {"axis": 0},
     "BatchNormalization": {"epsilon": 1e-5, "axis": 1}, "LayerNormalization": {"axis": -1, "epsilon": 1e-5},
     "Reshape": {"allowzero": 0}, "Pad": {"mode": "constant"}, "Gelu": {"approximate": "none"},
+    "Selu": {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}, "Celu": {"alpha": 1.0},
+    "ThresholdedRelu": {"alpha": 1.0}, "Shrink": {"lambd": 0.5, "bias": 0.0}, "Swish": {"alpha": 1.0},
 }
-FLOATS = ("alpha", "beta", "epsilon", "min", "max", "value")
+FLOATS = ("alpha", "beta", "gamma", "lambd", "bias", "epsilon", "min", "max", "value")
 WINDOWS = ("Conv", "MaxPool", "AveragePool")
 SAME = set(f.UNIVARIATE) | {"Identity", "Dropout", "BatchNormalization", "LayerNormalization", "Softmax", "LogSoftmax"}
 BROADCAST = ("Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "Equal", "Where", "PRelu")

@@ -136,9 +136,16 @@ def elements(folder):
 
 
 def functions(folder):
-    """Operators of opset 20: Gelu in both forms."""
-    n = Net("functions", [1, 3, 6, 6], opset=20, seed=5)
+    """Operators of opset 24: Gelu in both forms, and functions of one value within their domains."""
+    n = Net("functions", [1, 3, 6, 6], opset=24, seed=5)
     x = n("Gelu", n("Conv", "x", n.weights(6, 3, 3, 3), n.vector(6), pads=[1, 1, 1, 1]))
+    half = n("Mul", n("Tanh", x), n.constant(np.array(0.75, np.float32)))
+    more = n("Add", n("Softplus", x), n.constant(np.array(1.25, np.float32)))
+    inside = [n(op, half) for op in ("Asin", "Acos", "Atanh")] + [n("Acosh", more)]
+    every = [n(op, x) for op in ("Round", "Sign", "Mish", "Softsign", "Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Asinh")]
+    stated = [n("Selu", x), n("Selu", x, alpha=1.5, gamma=0.75), n("Celu", x, alpha=0.5), n("ThresholdedRelu", x, alpha=0.25),
+              n("Shrink", x, lambd=0.25, bias=0.125), n("Swish", x, alpha=1.5)]
+    x = n("Conv", n("Concat", *inside, *every, *stated, axis=1), n.weights(6, 126, 1, 1), n.vector(6))
     x = n("Gelu", n("Conv", x, n.weights(4, 6, 6, 6), n.vector(4)), approximate="tanh")
     n.save(folder, n("Flatten", x))
 

@@ -171,6 +171,63 @@ static void sigmoid_is_within_three_ulp(void **state)
     check_monotone_around(itg_sigmoid, 0.0);
 }
 
+static void sines_are_within_four_ulp(void **state)
+{
+    (void)state;
+    check_points(itg_sin, sinl, -10.0, 10.0, 4.0);
+    check_points(itg_cos, cosl, -10.0, 10.0, 4.0);
+    check_points(itg_tan, tanl, -10.0, 10.0, 6.0);
+    check_points(itg_sin, sinl, 3.14, 3.143, 4.0); /* near a multiple of pi */
+    check_binades(itg_sin, sinl, -1000, 60, true, 4.0);
+    check_binades(itg_cos, cosl, -60, 60, true, 4.0);
+    check_binades(itg_tan, tanl, -1000, 60, true, 6.0);
+}
+
+/* sin and cos of 10^22, and of the double nearest to a multiple of pi/2 (values: Muller, Elementary
+ * Functions). */
+static void large_angles_are_reduced_exactly(void **state)
+{
+    (void)state;
+    assert_true(fabs(itg_sin(1e22) - -0.8522008497671888017727) < 1e-15);
+    assert_true(fabs(itg_cos(1e22) - 0.5232147853951389454975) < 1e-15);
+    const double worst = ldexp(6381956970095103.0, 797);
+    assert_true(fabs(itg_cos(worst) / -4.68716592425462761112e-19 - 1.0) < 1e-15);
+    assert_true(isnan(itg_sin(INFINITY)) && isnan(itg_cos(-INFINITY)) && isnan(itg_tan(NAN)));
+    assert_true(signbit(itg_sin(-0.0)) && itg_cos(0.0) == 1.0);
+}
+
+static void arcs_are_within_four_ulp(void **state)
+{
+    (void)state;
+    check_points(itg_atan, atanl, -8.0, 8.0, 2.0);
+    check_binades(itg_atan, atanl, -1000, 1000, true, 2.0);
+    check_points(itg_asin, asinl, -1.0, 1.0, 4.0);
+    check_binades(itg_asin, asinl, -1000, -1, true, 4.0);
+    check_points(itg_acos, acosl, -1.0, 1.0, 4.0);
+    check_monotone(itg_atan, -9.0f, 9.0f, 997);
+    assert_true(isnan(itg_asin(1.5)) && isnan(itg_acos(-1.5)) && isnan(itg_asin(INFINITY)));
+    assert_true(itg_acos(1.0) == 0.0 && itg_acos(-1.0) == 0x1.921fb54442d18p+1);
+    assert_true(itg_atan(-INFINITY) == -0x1.921fb54442d18p+0 && signbit(itg_atan(-0.0)));
+}
+
+static void hyperbolic_functions_are_within_five_ulp(void **state)
+{
+    (void)state;
+    check_points(itg_sinh, sinhl, -30.0, 30.0, 5.0);
+    check_binades(itg_sinh, sinhl, -1000, 8, true, 5.0);
+    check_points(itg_cosh, coshl, -30.0, 30.0, 2.0);
+    check_points(itg_asinh, asinhl, -30.0, 30.0, 5.0);
+    check_binades(itg_asinh, asinhl, -1000, 1000, true, 5.0);
+    check_points(itg_acosh, acoshl, 1.0, 30.0, 5.0);
+    check_binades(itg_acosh, acoshl, 1, 1000, false, 5.0);
+    check_points(itg_atanh, atanhl, -1.0, 1.0, 5.0);
+    check_binades(itg_atanh, atanhl, -1000, -1, true, 5.0);
+    assert_true(itg_sinh(-INFINITY) == -INFINITY && itg_cosh(-INFINITY) == INFINITY);
+    assert_true(itg_asinh(-INFINITY) == -INFINITY && itg_acosh(INFINITY) == INFINITY);
+    assert_true(isnan(itg_acosh(0.5)) && isnan(itg_atanh(2.0)) && itg_atanh(-1.0) == -INFINITY);
+    assert_true(signbit(itg_sinh(-0.0)) && signbit(itg_asinh(-0.0)) && signbit(itg_atanh(-0.0)));
+}
+
 static void pow_is_within_two_ulp(void **state)
 {
     itg_rng rng;
@@ -340,6 +397,10 @@ int main(void)
         cmocka_unit_test(erf_is_within_three_ulp),
         cmocka_unit_test(tanh_is_within_three_ulp),
         cmocka_unit_test(sigmoid_is_within_three_ulp),
+        cmocka_unit_test(sines_are_within_four_ulp),
+        cmocka_unit_test(large_angles_are_reduced_exactly),
+        cmocka_unit_test(arcs_are_within_four_ulp),
+        cmocka_unit_test(hyperbolic_functions_are_within_five_ulp),
         cmocka_unit_test(pow_is_within_two_ulp),
         cmocka_unit_test(pow_is_within_two_ulp_near_one),
         cmocka_unit_test(pow_agrees_at_special_values),

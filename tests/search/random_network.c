@@ -1,3 +1,4 @@
+#include "random_net.h"
 #include "random_network.h"
 #include "sim/sim.h"
 #include "kernels/float_ops.h"
@@ -10,16 +11,7 @@
 /* Elements beyond which nothing is made larger; images in one tensor. */
 enum { LARGE = 1500, MOST_IMAGES = 6 };
 
-typedef struct net {
-    itg_graph *g;
-    const itg_hardware *hw;
-    bool tables;
-    itg_rng rng;
-    itg_id pool[64]; /* four-dimensional values so far */
-    int32_t count;
-} net;
-
-static int64_t pick(net *n, int64_t lo, int64_t hi)
+int64_t pick(net *n, int64_t lo, int64_t hi)
 {
     return lo + (int64_t)itg_rng_below(&n->rng, (uint64_t)(hi - lo + 1));
 }
@@ -28,7 +20,7 @@ static float real(net *n)
     return (float)(itg_rng_unit(&n->rng) * 2 - 1);
 }
 
-static itg_id constant(net *n, int32_t rank, const int64_t *dims, float spread)
+itg_id constant(net *n, int32_t rank, const int64_t *dims, float spread)
 {
     itg_shape shape = {.rank = rank};
     int64_t elements = 1;
@@ -47,7 +39,7 @@ static itg_id constant(net *n, int32_t rank, const int64_t *dims, float spread)
     return id;
 }
 
-static itg_id indices(net *n, const int64_t *values, int64_t count)
+itg_id indices(net *n, const int64_t *values, int64_t count)
 {
     itg_shape shape = {1, {count}};
     itg_id id = ITG_NONE;
@@ -69,20 +61,20 @@ static void apply_all(net *n, itg_op op, const itg_id *inputs, int32_t count,
     if (itg_infer_node(n->g, node, &err) != ITG_OK) fail_msg("%s", err.message);
 }
 
-static itg_id apply(net *n, itg_op op, const itg_id *inputs, int32_t count, const itg_attrs *attrs)
+itg_id apply(net *n, itg_op op, const itg_id *inputs, int32_t count, const itg_attrs *attrs)
 {
     itg_id out = ITG_NONE;
     apply_all(n, op, inputs, count, attrs, &out, 1);
     return out;
 }
 
-static itg_id apply_plain(net *n, itg_op op, itg_id x)
+itg_id apply_plain(net *n, itg_op op, itg_id x)
 {
     itg_attrs a = itg_attrs_default(op);
     return apply(n, op, &x, 1, &a);
 }
 
-static const int64_t *dims(const net *n, itg_id v)
+const int64_t *dims(const net *n, itg_id v)
 {
     return n->g->values[v].shape.dims;
 }
@@ -102,7 +94,7 @@ static bool runs(const net *n, itg_op op)
     return n->hw->float_allowed || n->hw->ops[op].spec_count > 0;
 }
 
-static itg_id reshape(net *n, itg_id x, const int64_t *to, int64_t rank)
+itg_id reshape(net *n, itg_id x, const int64_t *to, int64_t rank)
 {
     itg_attrs a = itg_attrs_default(ITG_OP_RESHAPE);
     itg_id inputs[] = {x, indices(n, to, rank)};
@@ -166,7 +158,7 @@ static itg_id add_pool(net *n, itg_id x, itg_op op)
 }
 
 /* Along any axes, often that one of the images too. */
-static itg_id reduce(net *n, itg_id x, itg_op op)
+itg_id reduce(net *n, itg_id x, itg_op op)
 {
     itg_attrs a = itg_attrs_default(op);
     for (int64_t i = pick(n, 0, 2); i < 4; i += pick(n, 1, 2))
@@ -209,9 +201,12 @@ static itg_id add_unary(net *n, itg_id x)
 {
     itg_op op = pick_function(n);
     itg_attrs a = itg_attrs_default(op), bounds = itg_attrs_default(ITG_OP_CLIP);
-    bounds.min = 0.25f;
-    bounds.max = 2.0f;
-    if (op == ITG_OP_EXP || op == ITG_OP_LOG || op == ITG_OP_SQRT || op == ITG_OP_RECIPROCAL)
+    bool arc = op == ITG_OP_ASIN || op == ITG_OP_ACOS || op == ITG_OP_ATANH || op == ITG_OP_TAN;
+    bool grows = op == ITG_OP_EXP || op == ITG_OP_SINH || op == ITG_OP_COSH;
+    bounds.min = op == ITG_OP_ACOSH ? 1.125f : 0.25f;
+    bounds.max = arc ? 0.875f : 2.0f;
+    if (arc || grows || op == ITG_OP_LOG || op == ITG_OP_SQRT || op == ITG_OP_RECIPROCAL ||
+        op == ITG_OP_ACOSH)
         x = apply(n, ITG_OP_CLIP, &x, 1, &bounds); /* where these are finite */
     if (op == ITG_OP_CLIP) {
         a.min = pick(n, 0, 1) ? 0.0f : -0.4f;
@@ -229,7 +224,7 @@ static bool broadcasts(const int64_t *from, const int64_t *to)
 }
 
 /* A value that broadcasts to x, or a constant that does. */
-static itg_id partner(net *n, itg_id x)
+itg_id partner(net *n, itg_id x)
 {
     static const int kept[][4] = {{0, 1, 0, 0}, {1, 0, 0, 0}, {1, 1, 1, 1}, {0, 0, 1, 1}};
     int64_t shape[4], which = pick(n, 0, 3);
@@ -272,8 +267,9 @@ static itg_id add_island(net *n, itg_id x)
                                  ITG_OP_MAX,
                                  ITG_OP_REDUCE_SUM,
                                  ITG_OP_REDUCE_MAX};
+    if (pick(n, 0, 1)) return add_reference(n, x);
     itg_op op = ops[pick(n, 0, 11)];
-    if (op == ITG_OP_REDUCE_SUM || op == ITG_OP_REDUCE_MAX) return reduce(n, x, op);
+    if (itg_op_is(op, ITG_IS_REDUCE)) return reduce(n, x, op);
     if (op == ITG_OP_MIN || op == ITG_OP_MAX) return add_pair(n, x, op);
     itg_attrs a = itg_attrs_default(op), bounds = itg_attrs_default(ITG_OP_CLIP);
     const int64_t channels[] = {dims(n, x)[1], 1, 1}, last = dims(n, x)[3];
@@ -281,7 +277,7 @@ static itg_id add_island(net *n, itg_id x)
     int32_t count = 1;
     bounds.min = 0.5f;
     bounds.max = 2.0f;
-    if (op == ITG_OP_SOFTMAX || op == ITG_OP_LOG_SOFTMAX) {
+    if (itg_op_is(op, ITG_IS_SOFTMAX)) {
         a.axis = pick(n, 0, 3);
     } else if (op == ITG_OP_LAYER_NORMALIZATION) {
         a.axis = 3;
@@ -497,7 +493,7 @@ static itg_id add_any(net *n, itg_id x)
     case 6:
     case 13:
     case 14:
-        return add_unary(n, x);
+        return add_unary(n, pick(n, 0, 1) && !large ? add_images(n, x) : x);
     case 7:
         return large ? x : add_matmul(n, x);
     case 8:

@@ -592,7 +592,9 @@ static bool never_runs(itg_op op)
     return op == ITG_OP_BATCH_NORMALIZATION || op == ITG_OP_CONSTANT ||
            op == ITG_OP_CONSTANT_OF_SHAPE || op == ITG_OP_SHAPE || op == ITG_OP_IDENTITY ||
            op == ITG_OP_DROPOUT || op == ITG_OP_CAST || op == ITG_OP_FLATTEN ||
-           op == ITG_OP_SQUEEZE || op == ITG_OP_UNSQUEEZE;
+           op == ITG_OP_SQUEEZE || op == ITG_OP_UNSQUEEZE || op == ITG_OP_CAST_LIKE ||
+           op == ITG_OP_SCATTER || op == ITG_OP_RANGE || op == ITG_OP_UNIQUE ||
+           op == ITG_OP_NON_ZERO || itg_op_is(op, ITG_READS_SHAPE);
 }
 
 /* Every operator, as integers where any target may have it, has computed several images at once. */
