@@ -39,7 +39,8 @@ static void options_of_another_version_are_refused(void **state)
         itg_search_result *result = NULL;
         const itg_search_data data = small_network_data(&n);
         const itg_search_options good = {ITG_SEARCH_OPTIONS_VERSION, .trials = 1};
-        refused(itg_model_open("examples/digits.onnx", &(itg_model_options){v, .no_equalize = true}, &model, &err),
+        refused(itg_model_open("examples/digits.onnx", &(itg_model_options){v, .no_equalize = true},
+                               &model, &err),
                 &err, "itg_model_options");
         refused(itg_uniform_strategy(n.model, n.hw, &n.preprocess, stats, n.data,
                                      &(itg_uniform_options){v, .weight_bits = 8}, &none, &err),
