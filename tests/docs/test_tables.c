@@ -268,7 +268,8 @@ static void check_agreement_row(char *cells[], int count, void *context)
 static bool is_gone(itg_op op)
 {
     return op == ITG_OP_BATCH_NORMALIZATION || op == ITG_OP_CONSTANT || op == ITG_OP_SHAPE ||
-           op == ITG_OP_CONSTANT_OF_SHAPE || op == ITG_OP_IDENTITY || op == ITG_OP_DROPOUT;
+           op == ITG_OP_CONSTANT_OF_SHAPE || op == ITG_OP_IDENTITY || op == ITG_OP_DROPOUT ||
+           itg_op_is(op, ITG_IS_COMPOSITE);
 }
 
 static void the_promise_of_equal_bits_is_the_pages(void **state)

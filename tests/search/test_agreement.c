@@ -592,7 +592,7 @@ static bool never_runs(itg_op op)
     return op == ITG_OP_BATCH_NORMALIZATION || op == ITG_OP_CONSTANT ||
            op == ITG_OP_CONSTANT_OF_SHAPE || op == ITG_OP_SHAPE || op == ITG_OP_IDENTITY ||
            op == ITG_OP_DROPOUT || op == ITG_OP_CAST || op == ITG_OP_FLATTEN ||
-           op == ITG_OP_SQUEEZE || op == ITG_OP_UNSQUEEZE;
+           op == ITG_OP_SQUEEZE || op == ITG_OP_UNSQUEEZE || itg_op_is(op, ITG_IS_COMPOSITE);
 }
 
 /* Every operator, as integers where any target may have it, has computed several images at once. */
