@@ -2,6 +2,7 @@
 #include "expansion.h"
 #include <math.h>
 #include <stdlib.h>
+#include "kernels/float_ops.h"
 
 /* ---- ConvTranspose: each input element adds the kernel to the output ---- */
 
@@ -176,6 +177,22 @@ static void the_nearest_element_is_gathered(void **state)
     itg_graph_destroy(p);
     itg_graph_destroy(g);
     free(x);
+}
+
+static void sizes_of_a_resize_follow_the_batch(void **state)
+{
+    (void)state;
+    itg_shape xs = dims4(4, 8, 1, 2, 2);
+    itg_attrs a = itg_attrs_default(ITG_OP_RESIZE);
+    itg_prepare_options options = {.eval = itg_float_eval};
+    itg_graph *g = graph_of(&xs), *p = NULL;
+    itg_id sizes = ADD_INTS(g, "sizes", 8, 1, 4, 4);
+    set_output(g, ADD_OP(g, ITG_OP_RESIZE, "y", &a, 0, ITG_NONE, ITG_NONE, sizes));
+    assert_int_equal(itg_graph_prepare(g, &options, &p, NULL), ITG_OK);
+    assert_int_equal(p->values[p->outputs[0]].shape.dims[0], 1);
+    assert_int_equal(p->values[p->outputs[0]].shape.dims[2], 4);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
 }
 
 static void a_resize_that_keeps_its_input_goes(void **state)
@@ -390,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_stated_shape_decides_the_pads),
         cmocka_unit_test(resize_weighs_neighbours),
         cmocka_unit_test(the_nearest_element_is_gathered),
+        cmocka_unit_test(sizes_of_a_resize_follow_the_batch),
         cmocka_unit_test(a_resize_that_keeps_its_input_goes),
         cmocka_unit_test(blocks_move_between_depth_and_space),
         cmocka_unit_test(groups_are_normalized),
