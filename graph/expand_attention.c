@@ -143,9 +143,10 @@ void itg_expand_attention(itg_expansion *e)
     h.shared = count / h.heads;
     h.keys = other.dims[flat ? 1 : 2];
     q = scale_queries(&h, q, flat ? x.dims[2] / count : x.dims[3]);
-    itg_id y =
-        attend(&h, split_heads(&h, "q", q, count, false), split_heads(&h, "k", k, h.heads, true),
-               split_heads(&h, "v", itg_expanded_input(e, 2), h.heads, false));
+    q = split_heads(&h, "q", q, count, false);
+    k = split_heads(&h, "k", k, h.heads, true);
+    itg_id v = split_heads(&h, "v", itg_expanded_input(e, 2), h.heads, false);
+    itg_id y = attend(&h, q, k, v);
     if (flat) {
         y = itg_put_transpose(e, "order", y, perm);
         y = itg_put_reshape(e, "flat", y, itg_shape_at(e, e->node.outputs[0]));

@@ -19,21 +19,29 @@ typedef struct folder {
 
 /* ---- a fixed batch that the file repeats in constants ---- */
 
-/* Where a Reshape's constant target begins with the old batch, a copy that begins with 1. *out:
- * that copy, ITG_NONE where there is nothing to rewrite. */
+/* The input that may repeat the batch: Reshape's target, Resize's sizes of all axes; -1: none. */
+static int32_t target_slot(const itg_node *n)
+{
+    if (n->op == ITG_OP_RESIZE && n->input_count > 3 && n->attrs.axes_count == 0) return 3;
+    return n->op == ITG_OP_RESHAPE && n->input_count > 1 ? 1 : -1;
+}
+
+/* Where that constant begins with the old batch, a copy that begins with 1. *out: that copy,
+ * ITG_NONE where there is nothing to rewrite. */
 static itg_status rebatched_target(folder *f, itg_id node, itg_id *out, itg_error *err)
 {
     itg_graph *g = f->g;
     const itg_node *n = &g->nodes[node];
     *out = ITG_NONE;
-    if (f->old_batch == 1 || n->op != ITG_OP_RESHAPE || n->input_count < 2) return ITG_OK;
-    if (itg_graph_is_constant(g, n->inputs[0]) || !itg_graph_is_constant(g, n->inputs[1]))
+    int32_t slot = target_slot(n);
+    if (f->old_batch == 1 || slot < 0) return ITG_OK;
+    if (itg_graph_is_constant(g, n->inputs[0]) || !itg_graph_is_constant(g, n->inputs[slot]))
         return ITG_OK;
-    itg_tensor target = itg_graph_tensor(g, n->inputs[1]);
+    itg_tensor target = itg_graph_tensor(g, n->inputs[slot]);
     if (target.dtype != ITG_S64 || target.shape.rank != 1 || target.shape.dims[0] < 1)
         return ITG_OK;
     if (((const int64_t *)target.data)[0] != f->old_batch) return ITG_OK;
-    const char *name = itg_fresh_value_name(g, g->values[n->inputs[1]].name, n->name);
+    const char *name = itg_fresh_value_name(g, g->values[n->inputs[slot]].name, n->name);
     if (!name) return itg_graph_no_memory(g, err);
     itg_status status = itg_graph_add_value(g, name, ITG_S64, &target.shape, target.data, out, err);
     if (status != ITG_OK) return status;
@@ -83,16 +91,17 @@ static itg_status infer(folder *f, itg_id node, itg_error *err)
 {
     itg_graph *g = f->g;
     itg_id target, original = ITG_NONE;
+    int32_t slot = target_slot(&g->nodes[node]);
     itg_status status = g->nodes[node].op == ITG_OP_IF ? choose(g, node, err) : ITG_OK;
     if (status == ITG_OK) status = rebatched_target(f, node, &target, err);
     if (status != ITG_OK) return status;
     if (target != ITG_NONE) {
-        original = g->nodes[node].inputs[1];
-        g->nodes[node].inputs[1] = target;
+        original = g->nodes[node].inputs[slot];
+        g->nodes[node].inputs[slot] = target;
     }
     status = itg_infer_node(g, node, err);
     if (status != ITG_OK && original != ITG_NONE) { /* perhaps it was not the batch */
-        g->nodes[node].inputs[1] = original;
+        g->nodes[node].inputs[slot] = original;
         status = itg_infer_node(g, node, NULL);
         if (status != ITG_OK)
             return itg_node_fail(g, node, err, ITG_UNSUPPORTED,

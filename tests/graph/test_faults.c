@@ -41,10 +41,49 @@ static itg_graph *make_everything(void)
     return g;
 }
 
-static void test_every_allocation_of_preparation_may_fail(void **state)
+/* A node of each family of composite operators. */
+static itg_graph *make_composed(void)
 {
-    (void)state;
-    itg_graph *g = make_everything();
+    itg_graph *g = make_graph();
+    itg_attrs linear = itg_attrs_default(ITG_OP_RESIZE);
+    itg_attrs doubled = itg_attrs_default(ITG_OP_CONV_TRANSPOSE);
+    linear.resize_mode = ITG_RESIZE_LINEAR;
+    doubled.stride[0] = doubled.stride[1] = 2;
+    itg_id x = add_input(g, "x", "1,2,3,3"), one = add_floats(g, "one", "2", NULL);
+    itg_id y = ADD_OP(g, ITG_OP_RESIZE, "resize", &linear, x, ITG_NONE, ITG_NONE,
+                      ADD_INTS(g, "sizes", 1, 2, 4, 3));
+    y = ADD_OP(g, ITG_OP_CONV_TRANSPOSE, "grow", &doubled, y, add_floats(g, "w", "2,2,3,2", NULL),
+               one);
+    y = ADD_OP(g, ITG_OP_INSTANCE_NORMALIZATION, "norm", NULL, y, one, one);
+    itg_attrs window = itg_attrs_default(ITG_OP_LRN);
+    window.size = 3;
+    y = ADD_OP(g, ITG_OP_LRN, "lrn", &window, y);
+    y = ADD_OP(g, ITG_OP_RESHAPE, "rows", NULL, y, ADD_INTS(g, "shape", 3, 1, -1));
+    y = ADD_OP(g, ITG_OP_GRU, "gru", NULL, y, add_floats(g, "gw", "1,6,36", NULL),
+               add_floats(g, "gr", "1,6,2", NULL), add_floats(g, "gb", "1,12", NULL));
+    y = ADD_OP(g, ITG_OP_TRANSPOSE, "heads", NULL, y);
+    itg_attrs causal = itg_attrs_default(ITG_OP_ATTENTION);
+    causal.causal = true;
+    set_output(g, ADD_OP(g, ITG_OP_ATTENTION, "y", &causal, y, y, y));
+    return g;
+}
+
+static void check_everything(const itg_graph *p)
+{
+    assert_int_equal(count_of(p, ITG_OP_TRANSPOSE) + count_of(p, ITG_OP_PAD), 0);
+    itg_id e = itg_graph_find_node(p, "e");
+    assert_int_equal(p->values[p->nodes[e].outputs[0]].shape.dims[1], 3);
+}
+
+static void check_composed(const itg_graph *p)
+{
+    assert_int_equal(count_of(p, ITG_OP_CONV), 2);
+    assert_int_equal(count_of(p, ITG_OP_SOFTMAX), 1);
+}
+
+/* Prepares the graph with one more allocation each time, until none fails. */
+static void exhaust(itg_graph *g, void (*check)(const itg_graph *p))
+{
     unsigned char before[32], after[32];
     itg_prepare_options options = {.eval = itg_float_eval, .model.keep_softmax = true};
     itg_graph_hash(g, before);
@@ -58,9 +97,7 @@ static void test_every_allocation_of_preparation_may_fail(void **state)
         calls_left = -1;
         if (status == ITG_OK) {
             assert_true(spared);
-            assert_int_equal(count_of(p, ITG_OP_TRANSPOSE) + count_of(p, ITG_OP_PAD), 0);
-            itg_id e = itg_graph_find_node(p, "e");
-            assert_int_equal(p->values[p->nodes[e].outputs[0]].shape.dims[1], 3);
+            check(p);
             itg_graph_destroy(p);
             break;
         }
@@ -74,10 +111,23 @@ static void test_every_allocation_of_preparation_may_fail(void **state)
     itg_graph_destroy(g);
 }
 
+static void test_every_allocation_of_preparation_may_fail(void **state)
+{
+    (void)state;
+    exhaust(make_everything(), check_everything);
+}
+
+static void test_every_allocation_of_composite_operators_may_fail(void **state)
+{
+    (void)state;
+    exhaust(make_composed(), check_composed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_allocation_of_preparation_may_fail),
+        cmocka_unit_test(test_every_allocation_of_composite_operators_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

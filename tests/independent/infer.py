@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 
+import composite
 import float_ops as f
 
 DEFAULTS = {
@@ -31,6 +32,8 @@ class Unsupported(Exception):
 def make_attrs(op, attrs, opset):
     """ONNX's defaults, then what the file says."""
     made = dict(DEFAULTS.get(op, {}))
+    if op in composite.SHAPES:
+        return composite.make_attrs(op, attrs)
     if op in ("Softmax", "LogSoftmax") and opset < 13:
         made["axis"] = 1
     made.update(attrs)
@@ -180,6 +183,8 @@ def shape_of(node):
     op, a = node.op, node.attrs
     shapes = [v.shape if v is not None else None for v in node.inputs]
     x = shapes[0]
+    if op in composite.SHAPES:
+        return composite.SHAPES[op](node, x)
     if op == "Conv":
         w = shapes[1]
         a["kernel"] = (1, w[2]) if len(w) == 3 else tuple(w[2:])

@@ -285,6 +285,22 @@ def tokens(folder):
     n.save(folder, n("Gemm", x, n.weights(5, 9), transB=1), data=n.rng.integers(0, 20, (60, 7)))
 
 
+def composed(folder):
+    """Operators that preparation writes out: Resize in both forms, a transposed convolution, an LSTM over the rows."""
+    n = Net("composed", [1, 3, 6, 5], seed=12)
+    x = n("Relu", n("Conv", "x", n.weights(4, 3, 3, 3), n.vector(4), pads=[1, 1, 1, 1]))
+    scales = n.constant(np.array([1, 1, 2, 1], np.float32))
+    x = n("Resize", x, "", scales, mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    x = n("Conv", x, n.weights(4, 4, 3, 3), n.vector(4))
+    x = n("ConvTranspose", x, n.weights(4, 2, 3, 4), n.vector(4), group=2, strides=[2, 3], pads=[1, 0, 1, 2],
+          dilations=[1, 2], output_padding=[1, 0], name="grown")
+    sizes = n.constant(np.array([1, 4, 7, 6], np.int64))
+    x = n("Resize", n("Relu", x), "", "", sizes, mode="linear", name="shrunk")
+    x = n("Transpose", n("Reshape", x, n.constant(np.array([1, 4, 42], np.int64))), perm=[1, 0, 2])
+    x = n("LSTM", x, n.weights(1, 20, 42, spread=False), n.weights(1, 20, 5, spread=False), n.vector((1, 40)), hidden_size=5, name="cell")
+    n.save(folder, n("Gemm", n("Reshape", x, n.constant(np.array([1, 20], np.int64))), n.weights(3, 20), n.vector(3), transB=1))
+
+
 def mobilenet(folder, name, seed, factor):
     """Depthwise blocks in which three of five channels of the 1x1 Convs have normal weights times factor, and biases of up to 1.5."""
     n, channels = Net(name, [1, 3, 32, 32], seed=seed), 16
@@ -308,5 +324,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, functions, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens):
+    for make in (windows, elements, functions, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed):
         make(sys.argv[1])

@@ -4,6 +4,7 @@ import math
 import numpy as np
 
 import onnx_file
+import expand
 from float_ops import UNIVARIATE, univariate
 from graph import Graph, Node, Value
 from infer import Unsupported, evaluate, infer, make_attrs
@@ -787,7 +788,7 @@ def prepare(path):
     g.sort()
     fold(g, batch(g))
     drop_unused_outputs(g)
-    for step in (identity, trailing_softmax, old_softmax):
+    for step in (expand.expand, identity, trailing_softmax, old_softmax):
         g.sort()
         step(g)
     simplify(g)

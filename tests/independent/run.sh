@@ -98,6 +98,12 @@ wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_sear
 for made in windows elements functions branches volumes images matrices lost; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
 done
+# Gather, tables and products of two activations: the built-in targets that have all three.
+wanted composed && for widths in "x86-vnni 8 8" "x86-vnni 4 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "cvm 8 8" "avr 4 6"; do
+    # shellcheck disable=SC2086 # three words
+    set -- $widths
+    compare "$work/composed.onnx" "$work/composed.npy" "$work/composed.npy" 60 "$1" "$2" "$3"
+done
 # Several inputs, in a file and by name.
 for made in pair gains; do
     wanted $made && for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "cvm 8 8" "avr 8 8"; do
