@@ -21,8 +21,9 @@ itg_status itg_map_fail(const itg_map_node *node, itg_error *err, itg_status cod
 static const itg_op_rule *rule_of(itg_op op)
 {
     static const itg_op_rule plain;
-    static const itg_op_family *const families[] = {
-        &itg_map_window, &itg_map_reduce, &itg_map_shape, &itg_map_slice, &itg_map_values};
+    static const itg_op_family *const families[] = {&itg_map_window, &itg_map_reduce,
+                                                    &itg_map_shape,  &itg_map_slice,
+                                                    &itg_map_values, &itg_map_einsum};
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
         for (int32_t i = 0; i < families[f]->count; i++)
             if (families[f]->rules[i].op == op) return &families[f]->rules[i];
