@@ -7,6 +7,7 @@
 static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_CONV] = itg_infer_conv,
     [ITG_OP_GEMM] = itg_infer_gemm,
+    [ITG_OP_EINSUM] = itg_infer_einsum,
     [ITG_OP_MATMUL] = itg_infer_matmul,
     [ITG_OP_PRELU] = itg_infer_prelu,
     [ITG_OP_CLIP] = itg_infer_clip,

@@ -49,6 +49,7 @@ itg_status itg_infer_global_pool(itg_graph *g, itg_id node, itg_error *err);
 /* shape_matrix.c */
 itg_status itg_infer_gemm(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_matmul(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_einsum(itg_graph *g, itg_id node, itg_error *err);
 /* shape_elementwise.c */
 itg_status itg_infer_broadcast(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_prelu(itg_graph *g, itg_id node, itg_error *err);

@@ -1,4 +1,5 @@
 /* Shapes of matrix products. */
+#include "base/einsum.h"
 #include "shape.h"
 
 /* Gemm's C must broadcast to [m,n] without changing it. */
@@ -57,5 +58,32 @@ itg_status itg_infer_matmul(itg_graph *g, itg_id node, itg_error *err)
     if (bias && (bias->rank != 1 || column || bias->dims[0] != n))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "its bias is %s; expected [%lld]",
                              itg_shape_text(bias, at, sizeof at), (long long)n);
+    return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
+}
+
+/* Operands of one type, then the equation, which is a constant. */
+itg_status itg_infer_einsum(itg_graph *g, itg_id node, itg_error *err)
+{
+    const itg_node *n = &g->nodes[node];
+    const int32_t operands = n->input_count - 1;
+    itg_shape shapes[ITG_EINSUM_OPERANDS], y;
+    itg_einsum resolved;
+    const itg_value *labels =
+        n->inputs[operands] != ITG_NONE ? &g->values[n->inputs[operands]] : NULL;
+    if (operands < 1 || operands > ITG_EINSUM_OPERANDS || !labels || !labels->data ||
+        labels->dtype != ITG_S64 || labels->shape.rank != 1)
+        return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
+                             "%d operands and an equation; 1 to %d are supported", (int)operands,
+                             (int)ITG_EINSUM_OPERANDS);
+    for (int32_t k = 0; k < operands; ++k) {
+        if (!itg_has_input(g, node, k) ||
+            itg_input_dtype(g, node, k) != itg_input_dtype(g, node, 0))
+            return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                                 "its operands differ in type, or one is left out");
+        shapes[k] = *itg_input_shape(g, node, k);
+    }
+    const char *why =
+        itg_einsum_resolve(labels->data, labels->shape.dims[0], shapes, operands, &resolved, &y);
+    if (why) return itg_node_fail(g, node, err, ITG_BAD_FILE, "%s", why);
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }

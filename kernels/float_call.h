@@ -89,6 +89,7 @@ itg_status itg_f32_dequantize(const itg_call *call);
 itg_status itg_any_cast(const itg_call *call);
 itg_status itg_any_shape(const itg_call *call);
 itg_status itg_any_constant_of_shape(const itg_call *call);
+itg_status itg_any_einsum(const itg_call *call);
 itg_status itg_any_pair(const itg_call *call);
 itg_status itg_any_single(const itg_call *call);
 itg_status itg_any_reduce(const itg_call *call);

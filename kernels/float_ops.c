@@ -7,6 +7,7 @@ static const itg_call_fn kernels[ITG_OP_COUNT] = {
     [ITG_OP_CONV] = itg_f32_conv,
     [ITG_OP_GEMM] = itg_f32_gemm,
     [ITG_OP_MATMUL] = itg_f32_matmul,
+    [ITG_OP_EINSUM] = itg_any_einsum,
     [ITG_OP_ADD] = itg_f32_binary,
     [ITG_OP_SUB] = itg_f32_binary,
     [ITG_OP_MUL] = itg_f32_binary,

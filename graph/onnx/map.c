@@ -22,7 +22,8 @@ static const itg_op_rule *rule_of(itg_op op)
 {
     static const itg_op_rule plain;
     static const itg_op_family *const families[] = {
-        &itg_map_window, &itg_map_reduce, &itg_map_shape, &itg_map_slice, &itg_map_composite, &itg_map_values};
+        &itg_map_window,    &itg_map_reduce, &itg_map_shape, &itg_map_slice,
+        &itg_map_composite, &itg_map_values, &itg_map_einsum};
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
         for (int32_t i = 0; i < families[f]->count; i++)
             if (families[f]->rules[i].op == op) return &families[f]->rules[i];

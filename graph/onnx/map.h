@@ -47,7 +47,7 @@ typedef struct itg_op_family {
     int32_t count;
 } itg_op_family;
 extern const itg_op_family itg_map_window, itg_map_reduce, itg_map_shape, itg_map_slice,
-    itg_map_composite, itg_map_values;
+    itg_map_composite, itg_map_values, itg_map_einsum;
 
 /* Checks the number of inputs, reads the attributes by ops.def and calls the operator's map
  * function. On success the node is ready to be added. */

@@ -22,6 +22,7 @@ int64_t itg_qdq_min_opset(const itg_graph *g, itg_id node)
     case ITG_OP_CONSTANT:
     case ITG_OP_CONSTANT_OF_SHAPE:
     case ITG_OP_CAST_LIKE:
+    case ITG_OP_EINSUM: /* its equation is an input here */
     case ITG_OP_SCATTER:
         return 0;
     default:

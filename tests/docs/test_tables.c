@@ -269,8 +269,8 @@ static bool is_gone(itg_op op)
 {
     return itg_op_is(op, ITG_READS_SHAPE) || op == ITG_OP_BATCH_NORMALIZATION ||
            op == ITG_OP_CONSTANT || op == ITG_OP_CONSTANT_OF_SHAPE || op == ITG_OP_IDENTITY ||
-           op == ITG_OP_DROPOUT || op == ITG_OP_CAST_LIKE || op == ITG_OP_SCATTER ||
-           itg_op_is(op, ITG_IS_COMPOSITE);
+           op == ITG_OP_DROPOUT || op == ITG_OP_CAST_LIKE || op == ITG_OP_EINSUM ||
+           op == ITG_OP_SCATTER || itg_op_is(op, ITG_IS_COMPOSITE);
 }
 
 static void the_promise_of_equal_bits_is_the_pages(void **state)

@@ -82,6 +82,7 @@ static bool may_vary(itg_op op, int32_t slot)
     case ITG_OP_REVERSE_SEQUENCE:
         return slot <= 1;
     case ITG_OP_CONCAT:
+    case ITG_OP_EINSUM:
     case ITG_OP_CAST_LIKE:
     case ITG_OP_SCATTER_ELEMENTS:
     case ITG_OP_SCATTER_ND:

@@ -535,6 +535,94 @@ static void broken_graphs_are_refused(void **state)
     refuse(w, ITG_BAD_FILE, "2 outputs");
 }
 
+/* ---- sums, choices ---- */
+
+static void sums_of_few_are_simpler_operators(void **state)
+{
+    static const struct {
+        const char *op, *inputs;
+        itg_op becomes;
+    } cases[] = {
+        {"Sum", "x", ITG_OP_IDENTITY},  {"Sum", "x,x", ITG_OP_ADD},   {"Sum", "x,x,x", ITG_OP_SUM},
+        {"Mean", "x", ITG_OP_IDENTITY}, {"Mean", "x,x", ITG_OP_MEAN},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_onnx_writer *w = begin(13);
+        node(w, cases[i].op, cases[i].inputs, "y");
+        itg_graph *g = finish(w);
+        assert_int_equal(only_node(g)->op, cases[i].becomes);
+        itg_graph_destroy(g);
+    }
+}
+
+static void old_forms_become_todays(void **state)
+{
+    (void)state;
+    itg_onnx_writer *w = begin(9);
+    node(w, "TopK", "x", "y");
+    itg_onnx_writer_int(w, "k", 3);
+    itg_graph *g = finish(w);
+    assert_input_ints(g, only_node(g), 1, 1, (int64_t[]){3});
+    itg_graph_destroy(g);
+    w = begin(9);
+    node(w, "TopK", "x", "y");
+    refuse(w, ITG_BAD_FILE, "k is missing");
+    w = begin(9);
+    node(w, "Scatter", "x,x,x", "y");
+    itg_onnx_writer_int(w, "axis", 2);
+    g = finish(w);
+    assert_int_equal(only_node(g)->op, ITG_OP_SCATTER_ELEMENTS);
+    assert_int_equal(only_node(g)->attrs.axis, 2);
+    itg_graph_destroy(g);
+    w = begin(13);
+    node(w, "MeanVarianceNormalization", "x", "y");
+    g = finish(w);
+    assert_int_equal(only_node(g)->attrs.axes_count, 3);
+    assert_memory_equal(only_node(g)->attrs.axes, ((int64_t[]){0, 2, 3}), 24);
+    itg_graph_destroy(g);
+    w = begin(13);
+    node(w, "Compress", "x,x", "y");
+    itg_onnx_writer_int(w, "axis", ITG_MAX_RANK);
+    refuse(w, ITG_BAD_FILE, "axis 8; at most 7");
+    w = begin(13);
+    node(w, "BitShift", "x,x", "y");
+    refuse(w, ITG_BAD_FILE, "'direction' is missing");
+}
+
+static void equations_become_labels(void **state)
+{
+    static const struct {
+        const char *text, *inputs;
+        int64_t labels[10]; /* to -2 */
+    } cases[] = {
+        {"ab, cb -> ca", "x,x", {0, 1, -1, 2, 1, -1, 2, 0, -1, -2}},
+        {"bA,b", "x,x", {1, 26, -1, 1, -1, 26, -1, -2}},
+        {"...ii", "x", {52, 8, 8, -1, 52, -1, -2}},
+        {"i->", "x", {8, -1, -1, -2}},
+    };
+    static const char *const bad[] = {"ab,c->a", "a->b->c", "a..", "a->b,c", "a1", "->"};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_onnx_writer *w = begin(13);
+        node(w, "Einsum", cases[i].inputs, "y");
+        itg_onnx_writer_string(w, "equation", cases[i].text);
+        itg_graph *g = finish(w);
+        const itg_node *n = only_node(g);
+        int64_t count = 0;
+        while (cases[i].labels[count] != -2)
+            count++;
+        assert_input_ints(g, n, n->input_count - 1, count, cases[i].labels);
+        itg_graph_destroy(g);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        itg_onnx_writer *w = begin(13);
+        node(w, "Einsum", i == 5 ? "x,x" : "x", "y");
+        itg_onnx_writer_string(w, "equation", bad[i]);
+        refuse(w, ITG_BAD_FILE, "does not fit its");
+    }
+}
+
 /* A value that is not the preset: the file's, and as the node must hold it. */
 static void write_other_value(itg_onnx_writer *w, const itg_attr *attr, itg_attrs *want)
 {
@@ -636,6 +724,9 @@ int main(void)
         cmocka_unit_test(attributes_become_inputs),
         cmocka_unit_test(old_pads_keep_their_value),
         cmocka_unit_test(softmax_axis_defaults_by_opset),
+        cmocka_unit_test(sums_of_few_are_simpler_operators),
+        cmocka_unit_test(old_forms_become_todays),
+        cmocka_unit_test(equations_become_labels),
         cmocka_unit_test(transpose_takes_a_permutation_only),
         cmocka_unit_test(cast_knows_types_by_name),
         cmocka_unit_test(constant_of_shape_expands_a_scalar_of_its_type),

@@ -282,6 +282,30 @@ static void patterns_have_their_shapes(void **state)
     expect(&n, ITG_OP_DET, NULL, ITG_F32, "!no square matrix");
 }
 
+static void einsum(const char *a, const char *b, bool is_open, const char *expected)
+{
+    static const int64_t labels[] = {0, 1, -1, 2, 1, -1, 2, 0, -1};
+    net n = begin();
+    open_input(&n, ITG_F32, a);
+    open_input(&n, ITG_F32, b);
+    if (is_open)
+        open_input(&n, ITG_S64, "9");
+    else
+        given(&n, ITG_S64, "9", labels);
+    expect(&n, ITG_OP_EINSUM, NULL, ITG_F32, expected);
+}
+
+static void contractions_are_bounded(void **state)
+{
+    (void)state;
+    einsum("2,3", "4,3", false, "4,2");
+    einsum("2,1", "4,3", false, "4,2");
+    einsum("2,3", "4,2", false, "!does not fit the shapes");
+    einsum("2,3", "4,3,1", false, "!does not fit the ranks");
+    einsum("65536,3", "65536,3", false, "!more than 2^32 products");
+    einsum("2,3", "4,3", true, "!2 operands and an equation; 1 to 8 are supported");
+}
+
 static void operands_have_the_types_of_the_operator(void **state)
 {
     static const struct {
@@ -326,6 +350,7 @@ int main(void)
         cmocka_unit_test(chosen_elements_are_counted),
         cmocka_unit_test(indices_fit_their_tensor),
         cmocka_unit_test(patterns_have_their_shapes),
+        cmocka_unit_test(contractions_are_bounded),
         cmocka_unit_test(operands_have_the_types_of_the_operator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

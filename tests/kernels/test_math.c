@@ -388,6 +388,34 @@ static void bits_are_pinned(void **state)
     assert_string_equal(hex, "239441924fb7ef4611cbf7160fb5d3d03e6d35212d030ff653fc4c1c01140ce4");
 }
 
+static void bits_of_angles_and_hyperbolas_are_pinned(void **state)
+{
+    itg_sha256 hash;
+    itg_rng rng;
+    unsigned char digest[32], little[8];
+    char hex[65];
+    (void)state;
+    itg_sha256_init(&hash);
+    itg_rng_init(&rng, 23);
+    for (int i = 0; i < 20000; ++i) {
+        const double x = (itg_rng_unit(&rng) - 0.5) * (i % 2 ? 4.0 : 60.0), small = x / 30.5;
+        const double angle = ldexp(x, i % 100);
+        const double all[] = {itg_sin(angle),   itg_cos(angle),
+                              itg_tan(angle),   itg_asin(small),
+                              itg_acos(small),  itg_atan(x),
+                              itg_sinh(x),      itg_cosh(x),
+                              itg_asinh(x),     itg_acosh(1.0 + fabs(x)),
+                              itg_atanh(small), itg_log1p(fabs(x))};
+        for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) {
+            itg_copy_little_endian(little, &all[k], 1, 8);
+            itg_sha256_update(&hash, little, 8);
+        }
+    }
+    itg_sha256_final(&hash, digest);
+    itg_sha256_hex(digest, hex);
+    assert_string_equal(hex, "900502cff7e0d966d0af9be360b527c81a33cb35df66acbf7d3834618a26b36a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +436,7 @@ int main(void)
         cmocka_unit_test(special_values_are_those_of_c),
         cmocka_unit_test(frexp_and_ldexp_agree_with_the_library),
         cmocka_unit_test(bits_are_pinned),
+        cmocka_unit_test(bits_of_angles_and_hyperbolas_are_pinned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -279,6 +279,30 @@ static void patterns_are_made(void **state)
     expect(ITG_OP_SIZE, &attrs, &x, 1, ITG_S64, NULL, 0, S64S(6));
 }
 
+static void contractions_follow_their_equation(void **state)
+{
+    const itg_attrs attrs = attributes();
+    itg_tensor in[3] = {view(ITG_F32, F32S(1, 2, 3, 4, 5, 6), DIMS(2, 3)),
+                        view(ITG_F32, F32S(1, 0, 2, 1, 0, 3), DIMS(2, 3)),
+                        view(ITG_S64, S64S(0, 1, -1, 2, 1, -1, 2, 0, -1), DIMS(9))};
+    float room[4];
+    (void)state;
+    expect(ITG_OP_EINSUM, &attrs, in, 3, ITG_F32, DIMS(2, 2), F32S(7, 16, 10, 22)); /* ab,cb->ca */
+    in[2] = view(ITG_S64, S64S(0, 52, -1, 0, 52, -1, 52, -1), DIMS(8)); /* a...,a...->... */
+    expect(ITG_OP_EINSUM, &attrs, in, 3, ITG_F32, DIMS(3), F32S(5, 0, 24));
+    in[1] = view(ITG_S64, S64S(0, 0, -1, 0, -1), DIMS(5)); /* aa->a */
+    in[0] = view(ITG_F32, F32S(1, 2, 3, 4), DIMS(2, 2));
+    expect(ITG_OP_EINSUM, &attrs, in, 2, ITG_F32, DIMS(2), F32S(1, 4));
+    in[1] = view(ITG_S64, S64S(0, 1, -1, -1), DIMS(4)); /* ab-> */
+    expect(ITG_OP_EINSUM, &attrs, in, 2, ITG_F32, NULL, 0, F32S(10));
+    static const int64_t bad[][5] = {{0, 1, -1, 2, -1}, {0, -1, 0, -1, -1}, {0, 0, 0, -1, -1},
+                                     {0, 1, -1, 0, 0},  {0, 1, -1, 0, 60},  {-7, 1, -1, 1, -1}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        in[1] = view(ITG_S64, (void *)(uintptr_t)bad[i], DIMS(5));
+        refuse(ITG_OP_EINSUM, &attrs, in, 2, view(ITG_F32, room, DIMS(2)), "Einsum: its");
+    }
+}
+
 static void running_sums_and_products(void **state)
 {
     itg_attrs attrs = attributes();
@@ -405,6 +429,7 @@ int main(void)
         cmocka_unit_test(unique_slices_have_all_four_outputs),
         cmocka_unit_test(chosen_elements_are_found),
         cmocka_unit_test(patterns_are_made),
+        cmocka_unit_test(contractions_follow_their_equation),
         cmocka_unit_test(running_sums_and_products),
         cmocka_unit_test(sequences_are_reversed),
         cmocka_unit_test(reductions_of_floats),

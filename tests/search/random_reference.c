@@ -162,6 +162,14 @@ static itg_id add_det(net *n, itg_id x, itg_op op)
     return reshape(n, apply_plain(n, op, square), to, 4);
 }
 
+/* The products of rows with each other: "abcd,abed->abce". */
+static itg_id add_einsum(net *n, itg_id x, itg_op op)
+{
+    static const int64_t labels[] = {0, 1, 2, 3, -1, 0, 1, 4, 3, -1, 0, 1, 2, 4, -1};
+    itg_attrs a = itg_attrs_default(op);
+    return apply(n, op, (itg_id[]){x, x, indices(n, labels, 15)}, 3, &a);
+}
+
 /* ---- places ---- */
 
 static itg_id add_tile(net *n, itg_id x, itg_op op)
@@ -261,6 +269,7 @@ static const struct {
     {ITG_OP_CUM_PROD, add_cumulative},
     {ITG_OP_TOP_K, add_top_k},
     {ITG_OP_DET, add_det},
+    {ITG_OP_EINSUM, add_einsum},
     {ITG_OP_TILE, add_tile},
     {ITG_OP_TRILU, add_trilu},
     {ITG_OP_REVERSE_SEQUENCE, add_reverse_sequence},
