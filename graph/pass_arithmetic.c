@@ -1,5 +1,5 @@
 /* Exact replacements: x / 2^k = x * 2^-k, x - c = x + (-c), c + x = x + c. Later layers then have
- * fewer forms to handle. */
+ * fewer forms to handle. At last x / c = x * fl(1/c), because no target divides integers. */
 #include "passes.h"
 
 /* Whether c is a power of two (of either sign) whose reciprocal is a normal float32: both ways then
@@ -59,6 +59,28 @@ itg_status itg_pass_arithmetic(itg_graph *g, itg_id node, bool *changed, itg_err
     itg_id c = g->nodes[node].inputs[1];
     if ((op != ITG_OP_DIV && op != ITG_OP_SUB) || !itg_is_float_constant(g, c)) return ITG_OK;
     if (op == ITG_OP_DIV && !divides_exactly(g, c)) return ITG_OK;
+    *changed = true;
+    return replace(g, node, err);
+}
+
+/* Whether each element's reciprocal is a normal float32. */
+static bool has_reciprocals(const itg_graph *g, itg_id constant)
+{
+    const float *c = itg_floats(g, constant);
+    const int64_t count = itg_value_elements(g, constant);
+    for (int64_t i = 0; i < count; ++i) {
+        const float size = c[i] < 0 ? -c[i] : c[i];
+        if (!(size >= 0x1p-126f && size <= 0x1p126f)) return false;
+    }
+    return true;
+}
+
+itg_status itg_pass_division(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    const itg_node *n = &g->nodes[node];
+    if (n->op != ITG_OP_DIV || n->input_count != 2 || !itg_is_float_constant(g, n->inputs[1]) ||
+        itg_is_float_constant(g, n->inputs[0]) || !has_reciprocals(g, n->inputs[1]))
+        return ITG_OK;
     *changed = true;
     return replace(g, node, err);
 }

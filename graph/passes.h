@@ -29,6 +29,10 @@ itg_status itg_pass_nodes(itg_graph *g, itg_pass_fn *pass, bool *changed, itg_er
 
 /* Softmax over several dimensions, as before opset 13, becomes Reshape, Softmax, Reshape. */
 itg_pass_fn itg_pass_old_softmax;
+/* LayerNormalization and Gelu that were written as several nodes become one node. */
+itg_pass_fn itg_pass_compose;
+/* What is left of division by constants becomes Mul by the rounded reciprocals. */
+itg_pass_fn itg_pass_division;
 /* Removes nodes that return their input unchanged: Identity, Dropout, Cast to the same dtype... */
 itg_pass_fn itg_pass_identity;
 /* Division by powers of two becomes Mul, subtraction of constants Add: both exact. */

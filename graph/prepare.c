@@ -5,6 +5,7 @@
  *                                              version-free
  *   3. identity            (pass_identity.c)   Identity, Dropout... go
  *      softmax             (pass_softmax.c)    the trailing one left off; the old meaning rewritten
+ *      compose             (pass_compose.c)    several nodes to LayerNormalization and Gelu
  *   4. until nothing changes:
  *      arithmetic          (pass_arithmetic.c) Div by 2^k to Mul, Sub of constants to Add
  *      reshape             (pass_reshape.c)    Flatten, Squeeze, Unsqueeze, Reshape: one Reshape
@@ -13,6 +14,7 @@
  *      gemm                (pass_gemm.c)       MatMul to Gemm, weights [N,K]
  *      pad                 (pass_pad.c)        Pad into Conv
  *   5. batch norm          (pass_batch_norm.c) what is left of it: Mul and Add; then 4 again
+ *      division            (pass_arithmetic.c) what is left of it by constants: Mul
  *   6. constant channels   (pass_constant_channels.c) into the bias of the next layer
  *      unread channels     (pass_unread_channels.c)   go
  *   7. equalize            (pass_equalize.c)   by powers of two, once
@@ -85,9 +87,11 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     status = itg_pass_nodes(g, itg_pass_identity, &changed, err);
     if (status == ITG_OK && !options->keep_softmax) itg_drop_softmax(g);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_old_softmax, &changed, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_compose, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_batch_norm, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_division, &changed, err);
     if (status == ITG_OK) status = itg_graph_sort(g, err);
     if (status == ITG_OK) status = itg_pass_constant_channels(g, options->eval, &changed, err);
     if (status == ITG_OK) status = itg_graph_sort(g, err);
