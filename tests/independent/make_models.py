@@ -136,11 +136,33 @@ def elements(folder):
 
 
 def functions(folder):
-    """Operators of opset 20: Gelu in both forms."""
+    """Operators of opset 20: Gelu in both forms, and taken apart."""
     n = Net("functions", [1, 3, 6, 6], opset=20, seed=5)
+    number = lambda v: n.constant(np.array(v, np.float32))
     x = n("Gelu", n("Conv", "x", n.weights(6, 3, 3, 3), n.vector(6), pads=[1, 1, 1, 1]))
+    x = n("Conv", x, n.weights(6, 6, 1, 1), n.vector(6))
+    share = n("Add", n("Erf", n("Div", x, number(2 ** 0.5))), number(1))
+    x = n("Mul", n("Mul", x, share), number(0.5))
     x = n("Gelu", n("Conv", x, n.weights(4, 6, 6, 6), n.vector(4)), approximate="tanh")
     n.save(folder, n("Flatten", x))
+
+
+def attention(folder):
+    """Softmax along two axes; LayerNormalization taken apart, with parameters and without, over one dimension and over two."""
+    n = Net("attention", [1, 6, 8], seed=11)
+    number = lambda v: n.constant(np.array(v, np.float32))
+
+    def norm(x, axes):
+        d = n("Sub", x, n("ReduceMean", x, axes=axes))
+        return n("Div", d, n("Sqrt", n("Add", n("ReduceMean", n("Pow", d, number(2)), axes=axes), number(1e-3))))
+
+    x = n("Add", "x", n.constant(n.rng.normal(0, 1, (6, 8)).astype(np.float32)))
+    y = n("Add", n("Mul", norm(x, [-1]), n.vector(8, 0.5, 1.5)), n.vector(8))
+    q, k, v = (n("MatMul", y, n.weights(8, 8)) for _ in range(3))
+    scores = n("Div", n("MatMul", q, n("Transpose", k, perm=[0, 2, 1])), number(8 ** 0.5))
+    x = n("Add", x, n("MatMul", n("Softmax", scores, axis=-1), v))
+    y = n("Softmax", norm(x, [1, 2]), axis=1)
+    n.save(folder, n("MatMul", n("Flatten", n("Add", x, y)), n.weights(48, 5)))
 
 
 def branches(folder):
@@ -301,5 +323,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, functions, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens):
+    for make in (windows, elements, functions, attention, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens):
         make(sys.argv[1])

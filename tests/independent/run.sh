@@ -98,6 +98,12 @@ wanted digits && matrix "$root/examples/digits.onnx" "$root/examples/digits_sear
 for made in windows elements functions branches volumes images matrices lost; do
     wanted $made && matrix "$work/$made.onnx" "$work/$made.npy" "$work/$made.npy" 60
 done
+# No lookup tables are needed, but the normalizations.
+wanted attention && for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "vta 8 8" "cvm 8 8" "cvm 16 16" "avr 8 8"; do
+    # shellcheck disable=SC2086 # three words
+    set -- $widths
+    compare "$work/attention.onnx" "$work/attention.npy" "$work/attention.npy" 60 "$1" "$2" "$3"
+done
 # Several inputs, in a file and by name.
 for made in pair gains; do
     wanted $made && for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "cvm 8 8" "avr 8 8"; do
