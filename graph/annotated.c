@@ -5,9 +5,17 @@
 const char *itg_form_name(itg_form form)
 {
     static const char *const names[ITG_FORM_COUNT] = {
-        [ITG_FORM_FLOAT] = "float",     [ITG_FORM_MAC] = "mac", [ITG_FORM_PRODUCT] = "product",
-        [ITG_FORM_RESCALE] = "rescale", [ITG_FORM_F32] = "f32", [ITG_FORM_EQUAL] = "equal_scale",
-        [ITG_FORM_KEEP] = "keep_scale", [ITG_FORM_LUT] = "lut", [ITG_FORM_FUSED] = "fused",
+        [ITG_FORM_FLOAT] = "float",
+        [ITG_FORM_MAC] = "mac",
+        [ITG_FORM_PRODUCT] = "product",
+        [ITG_FORM_RESCALE] = "rescale",
+        [ITG_FORM_F32] = "f32",
+        [ITG_FORM_EQUAL] = "equal_scale",
+        [ITG_FORM_KEEP] = "keep_scale",
+        [ITG_FORM_LUT] = "lut",
+        [ITG_FORM_FUSED] = "fused",
+        [ITG_FORM_SOFTMAX] = "softmax",
+        [ITG_FORM_LAYER_NORM] = "layer_norm",
     };
     return (unsigned)form < ITG_FORM_COUNT ? names[form] : "?";
 }

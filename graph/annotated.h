@@ -57,12 +57,15 @@ typedef enum itg_form {
                          - a.zp), ratio holds 1/count */
     ITG_FORM_F32, /* Add, Sub, Mul, AveragePool in float32 as ONNX Runtime does (arithmetic.md 3.1):
                      from the quantizers alone */
-    ITG_FORM_EQUAL, /* Add, Sub with tied operand quantizers: acc = (a - zp) +- (b - zp) */
-    ITG_FORM_KEEP,  /* input and output quantizers tied, q unchanged or moved or averaged over q:
-                       data movement, MaxPool,  Concat, AveragePool in CMSIS-NN's form (rounding as
-                       stated) */
-    ITG_FORM_LUT,   /* univariate function through a table of all input codes */
-    ITG_FORM_FUSED, /* an activation that is its producer's clamp; computes nothing */
+    ITG_FORM_EQUAL,   /* Add, Sub with tied operand quantizers: acc = (a - zp) +- (b - zp) */
+    ITG_FORM_KEEP,    /* input and output quantizers tied, q unchanged or moved or averaged over q:
+                         data movement, MaxPool,  Concat, AveragePool in CMSIS-NN's form (rounding as
+                         stated) */
+    ITG_FORM_LUT,     /* univariate function through a table of all input codes */
+    ITG_FORM_SOFTMAX, /* acc = 2^30 * e / sum of e, e = 2^fraction * exp(scale * (a - greatest)) */
+    ITG_FORM_LAYER_NORM, /* acc = d / sqrt(n * sum of x^2 - (sum of x)^2 + epsilon) * gain + bias,
+                            x = a - a.zp, d = n * x - sum of x */
+    ITG_FORM_FUSED,      /* an activation that is its producer's clamp; computes nothing */
     ITG_FORM_COUNT
 } itg_form;
 
@@ -77,9 +80,15 @@ typedef struct itg_node_note {
     itg_requant operand[2]; /* RESCALE of Add and Sub: ra, rb */
     itg_rounding rounding;  /* KEEP average: of the division */
     /* MAC: bias as integers at scale x.scale * w.scale[c] (float32 product), one per output
-     * channel; NULL: none. Already clamped to the accumulator. */
+     * channel; NULL: none. Already clamped to the accumulator. LAYER_NORM: one per element of a
+     * row, at the scale of acc. */
     const int64_t *bias;
     int32_t bias_count;
+    int32_t fraction;    /* SOFTMAX: bits of an exponential; LAYER_NORM: bits after the point of a
+                            normalized element */
+    int64_t epsilon;     /* LAYER_NORM: in units of the squared deviation, at least 1 */
+    const int16_t *gain; /* LAYER_NORM: codes of Scale, one per element of a row */
+    int32_t gain_count;
     const char *reason; /* FLOAT: why, for `check` ("Softmax is not in the hardware's operators") */
 } itg_node_note;
 

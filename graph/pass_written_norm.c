@@ -78,24 +78,15 @@ static bool is_normalized(const itg_graph *g, const itg_node *n, itg_id *x, int6
     return false;
 }
 
-static itg_shape tail_of(const itg_shape *shape, int64_t axis)
-{
-    itg_shape tail = {.rank = shape->rank - (int32_t)axis};
-    for (int32_t i = 0; i < tail.rank; ++i)
-        tail.dims[i] = shape->dims[axis + i];
-    return tail;
-}
-
 static itg_status normalize(itg_graph *g, itg_id node, itg_id x, int64_t axis, double epsilon,
                             itg_error *err)
 {
     itg_id scale;
-    float *ones;
-    const itg_shape tail = tail_of(&g->values[x].shape, axis);
-    itg_status status = itg_new_floats(g, g->nodes[node].name, "scale", &tail, &scale, &ones, err);
+    float *one;
+    const itg_shape shape = {.rank = 1, .dims = {1}};
+    itg_status status = itg_new_floats(g, g->nodes[node].name, "scale", &shape, &scale, &one, err);
     if (status != ITG_OK) return status;
-    for (int64_t i = 0; i < itg_value_elements(g, scale); ++i)
-        ones[i] = 1.0f;
+    *one = 1.0f;
     itg_node *n = itg_become_function(g, node, ITG_OP_LAYER_NORMALIZATION, x);
     n->inputs[1] = scale;
     n->input_count = 2;
@@ -106,35 +97,37 @@ static itg_status normalize(itg_graph *g, itg_id node, itg_id x, int64_t axis, d
 
 /* ---- a scale and a bias behind it ---- */
 
+/* Whether a constant broadcasts to the normalized dimensions and has no more than these. */
+static bool fits_rows(const itg_graph *g, const itg_node *norm, itg_id constant)
+{
+    const itg_shape *x = &g->values[norm->inputs[0]].shape, *c = &g->values[constant].shape;
+    if (c->rank > x->rank - norm->attrs.axis) return false;
+    for (int32_t d = 1; d <= c->rank; ++d)
+        if (c->dims[c->rank - d] != 1 && c->dims[c->rank - d] != x->dims[x->rank - d]) return false;
+    return true;
+}
+
 /* The LayerNormalization, read by this node alone, that the constant operand of Mul or Add can
  * become part of. */
 static const itg_node *norm_before(const itg_graph *g, const itg_node *n)
 {
+    double scale;
     if (n->input_count != 2 || !itg_is_float_constant(g, n->inputs[1])) return NULL;
     const itg_node *norm = itg_made_by(g, n->inputs[0], ITG_OP_LAYER_NORMALIZATION);
-    if (!norm || norm->output_count != 1 || itg_graph_use_count(g, n->inputs[0]) != 1) return NULL;
-    const itg_shape tail = tail_of(&g->values[norm->inputs[0]].shape, norm->attrs.axis);
-    const bool has_bias = norm->input_count > 2 && norm->inputs[2] != ITG_NONE;
-    const bool fits = itg_shape_equal(&tail, &g->values[n->inputs[1]].shape) &&
-                      itg_shape_equal(&tail, &g->values[norm->inputs[1]].shape) &&
-                      itg_is_float_constant(g, norm->inputs[1]);
-    return fits && !has_bias ? norm : NULL;
+    if (!norm || norm->output_count != 1 || itg_graph_use_count(g, n->inputs[0]) != 1 ||
+        !fits_rows(g, norm, n->inputs[1]) || (norm->input_count > 2 && norm->inputs[2] != ITG_NONE))
+        return NULL;
+    const bool is_plain = itg_is_scalar(g, norm->inputs[1], &scale) && scale == 1.0;
+    return n->op == ITG_OP_ADD || is_plain ? norm : NULL;
 }
 
 /* The node takes the place of the normalization before it. */
 static itg_status take_over(itg_graph *g, itg_id node, const itg_node *norm, itg_error *err)
 {
     const bool is_scale = g->nodes[node].op == ITG_OP_MUL;
-    const itg_id x = norm->inputs[0], scale = norm->inputs[1], c = g->nodes[node].inputs[1];
+    const itg_id c = g->nodes[node].inputs[1];
+    const itg_id inputs[3] = {norm->inputs[0], is_scale ? c : norm->inputs[1], c};
     const itg_attrs attrs = norm->attrs;
-    itg_id inputs[3] = {x, scale, c};
-    float *product = NULL;
-    itg_status status = is_scale ? itg_new_floats(g, g->nodes[node].name, "scale",
-                                                  &g->values[c].shape, &inputs[1], &product, err)
-                                 : ITG_OK;
-    if (status != ITG_OK) return status;
-    for (int64_t i = 0; product && i < itg_value_elements(g, c); ++i)
-        product[i] = itg_floats(g, scale)[i] * itg_floats(g, c)[i];
     itg_id *list = itg_arena_copy(g->arena, inputs, sizeof inputs);
     if (!list) return itg_graph_no_memory(g, err);
     itg_node *n = itg_become(g, node, ITG_OP_LAYER_NORMALIZATION);

@@ -97,8 +97,8 @@ static itg_status check_weights(const itg_json *json, const itg_json_value *v,
 static itg_status check_present(const itg_json *json, const itg_json_value *v,
                                 const itg_hw_spec *spec, itg_error *err)
 {
-    bool requantizes = spec->form == ITG_FORM_MAC || spec->form == ITG_FORM_PRODUCT ||
-                       spec->form == ITG_FORM_RESCALE || spec->form == ITG_FORM_EQUAL;
+    bool requantizes =
+        spec->form != ITG_FORM_F32 && spec->form != ITG_FORM_KEEP && spec->form != ITG_FORM_LUT;
     const char *missing = NULL;
     if (spec->form != ITG_FORM_KEEP && spec->output_mask == 0)
         missing = "outputs";
@@ -113,15 +113,23 @@ static itg_status check_present(const itg_json *json, const itg_json_value *v,
                          itg_hw_form_names(1u << spec->form, form, sizeof form));
 }
 
-static itg_status check_table(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
+static bool normalizes(const itg_hw_spec *spec)
+{
+    return spec->form == ITG_FORM_SOFTMAX || spec->form == ITG_FORM_LAYER_NORM;
+}
+
+static itg_status check_width(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
                               const itg_hw_spec *spec, itg_error *err)
 {
-    if (spec->form != ITG_FORM_LUT) return ITG_OK;
+    if (spec->form != ITG_FORM_LUT && !normalizes(spec)) return ITG_OK;
     for (int32_t i = 0; i < hw->dtype_count; i++)
         if (HAS(spec->input_mask, i) && hw->dtypes[i].bits_max > 16)
-            return expected(json, v, "inputs", err,
-                            "dtypes of at most 16 bits for a lookup table, '%s' has %d",
+            return expected(json, v, "inputs", err, "dtypes of at most 16 bits for %s, '%s' has %d",
+                            normalizes(spec) ? "a normalization" : "a lookup table",
                             hw->dtypes[i].name, (int)hw->dtypes[i].bits_max);
+    if (normalizes(spec) && spec->acc.bits < 32)
+        return expected(json, itg_json_find(v, "accumulator"), "bits", err,
+                        "at least 32 bits for a normalization, got %d", (int)spec->acc.bits);
     return ITG_OK;
 }
 
@@ -156,7 +164,7 @@ itg_status itg_hw_check_spec(const itg_json *json, const itg_json_value *v, cons
                         itg_hw_form_names(legal, names, sizeof names), itg_op_name(op));
     itg_status status = check_present(json, v, spec, err);
     if (status == ITG_OK) status = check_weights(json, v, hw, op, spec, err);
-    if (status == ITG_OK) status = check_table(json, v, hw, spec, err);
+    if (status == ITG_OK) status = check_width(json, v, hw, spec, err);
     if (status == ITG_OK) status = check_split(json, v, spec, err);
     if (status != ITG_OK) return status;
     if (itg_json_find(v, "left_shift") && op != ITG_OP_ADD && op != ITG_OP_SUB)

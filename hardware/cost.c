@@ -150,7 +150,7 @@ static int64_t constant_bytes(const itg_annotated *a)
         itg_op op = a->graph->nodes[n].op;
         if (note->bias)
             bytes += note->bias_count * (note->acc.bits <= 32 ? INT64_C(4) : INT64_C(8));
-        bytes += split_bytes(&note->split);
+        bytes += 2 * (int64_t)note->gain_count + split_bytes(&note->split);
         if (note->form == ITG_FORM_RESCALE && (op == ITG_OP_ADD || op == ITG_OP_SUB))
             bytes += requant_bytes(&note->operand[0]) + requant_bytes(&note->operand[1]);
     }
@@ -162,6 +162,15 @@ static int64_t constant_bytes(const itg_annotated *a)
             bytes += encoding->dequant ? 4 * (int64_t)encoding->dequant_count : 0;
         }
     return bytes;
+}
+
+/* A constant that an integer node's note holds in its own form: biases, a normalization's
+ * parameters. */
+static bool is_noted(const itg_annotated *a, const itg_edge *edge)
+{
+    const itg_slot_role role = itg_hardware_slot_role(a->graph, edge->node, edge->slot);
+    const itg_form form = a->nodes[edge->node].form;
+    return (role == ITG_SLOT_BIAS && form != ITG_FORM_FLOAT) || form == ITG_FORM_LAYER_NORM;
 }
 
 /* Each encoding of each constant once. A MAC's bias is counted with its node; a float node's bias
@@ -180,7 +189,7 @@ static itg_status add_parameters(const itg_annotated *a, const size_t *first, it
             !itg_graph_is_constant(g, edge->value))
             continue;
         bool is_bias = itg_hardware_slot_role(g, edge->node, edge->slot) == ITG_SLOT_BIAS;
-        if (is_bias && a->nodes[edge->node].form != ITG_FORM_FLOAT) continue;
+        if (is_noted(a, edge)) continue;
         bool *seen = &counted[first[edge->value] + (size_t)edge->encoding];
         if (*seen) continue;
         *seen = true;
@@ -203,7 +212,7 @@ itg_node_cost itg_cost_of_node(const itg_hardware *hw, const itg_annotated *a, i
         const itg_encoding *encoding = encoding_of(a, edge);
         if (encoding == NULL || g->values[edge->value].dtype != ITG_F32 ||
             !itg_graph_is_constant(g, edge->value) ||
-            itg_hardware_slot_role(g, node, edge->slot) == ITG_SLOT_BIAS)
+            itg_hardware_slot_role(g, node, edge->slot) == ITG_SLOT_BIAS || is_noted(a, edge))
             continue;
         cost.weight_bytes = add_saturated(
             cost.weight_bytes, itg_packed_bytes(elements_of(g, edge->value),

@@ -46,7 +46,7 @@ typedef struct itg_hw_spec {
     bool per_channel;      /* weights: one scale per output channel */
     bool bias;             /* a bias is allowed (default true) */
     int32_t bias_bits;     /* default: the smaller of accumulator width and 32 */
-    itg_form form;         /* MAC PRODUCT RESCALE F32 EQUAL KEEP LUT */
+    itg_form form;         /* what itg_hw_legal_forms allows the operator */
     int32_t requant;       /* index into requants; -1: none needed (KEEP, LUT) */
     int32_t left_shift;    /* RESCALE of Add, Sub */
     itg_rounding rounding; /* KEEP averages */

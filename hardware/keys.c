@@ -37,11 +37,16 @@ static const itg_hw_choice requant_forms[] = {{"tflite_double", ITG_REQUANT_TFLI
                                               {"f32", ITG_REQUANT_F32},
                                               {"stages", ITG_REQUANT_STAGES},
                                               {NULL, 0}};
-static const itg_hw_choice arithmetics[] = {
-    {"mac", ITG_FORM_MAC},           {"product", ITG_FORM_PRODUCT},
-    {"rescale", ITG_FORM_RESCALE},   {"f32", ITG_FORM_F32},
-    {"equal_scale", ITG_FORM_EQUAL}, {"keep_scale", ITG_FORM_KEEP},
-    {"lut", ITG_FORM_LUT},           {NULL, 0}};
+static const itg_hw_choice arithmetics[] = {{"mac", ITG_FORM_MAC},
+                                            {"product", ITG_FORM_PRODUCT},
+                                            {"rescale", ITG_FORM_RESCALE},
+                                            {"f32", ITG_FORM_F32},
+                                            {"equal_scale", ITG_FORM_EQUAL},
+                                            {"keep_scale", ITG_FORM_KEEP},
+                                            {"lut", ITG_FORM_LUT},
+                                            {"softmax", ITG_FORM_SOFTMAX},
+                                            {"layer_norm", ITG_FORM_LAYER_NORM},
+                                            {NULL, 0}};
 
 #define AT(field) .offset = offsetof(OWNER, field)
 
@@ -112,7 +117,8 @@ static const itg_hw_object accumulator_object = {"accumulator", NULL, COUNT(accu
                                                  accumulator_keys};
 
 #define OWNER itg_hw_spec
-#define SUMMING (FORM(MAC) | FORM(PRODUCT) | FORM(RESCALE) | FORM(EQUAL))
+#define SUMMING                                                                                    \
+    (FORM(MAC) | FORM(PRODUCT) | FORM(RESCALE) | FORM(EQUAL) | FORM(SOFTMAX) | FORM(LAYER_NORM))
 static const itg_hw_key spec_keys[] = {
     {"arithmetic", ITG_HW_CHOICE, ITG_HW_REQUIRED, AT(form), .choices = arithmetics,
      .help = "How the operator computes."},
@@ -133,8 +139,8 @@ static const itg_hw_key spec_keys[] = {
     {"bias_bits", ITG_HW_INT, ITG_HW_DERIVED, AT(bias_bits), .min = 2, .max = 64, .only = FORM(MAC),
      .help = "Width of the bias. Default: the accumulator's (split: join_bits), at most 32."},
     {"requantize", ITG_HW_REQUANT_INDEX, ITG_HW_DERIVED, AT(requant), .preset = -1, .only = SUMMING,
-     .help =
-         "Name in the top-level `requantize`. Required for mac, product, rescale, equal_scale."},
+     .help = "Name in the top-level `requantize`. Required for mac, product, rescale, equal_scale, "
+             "softmax, layer_norm."},
     {"left_shift", ITG_HW_INT, ITG_HW_OPTIONAL, AT(left_shift), .min = 0, .max = 32,
      .only = FORM(RESCALE),
      .help = "Add, Sub: operands are shifted left before they are rescaled."},

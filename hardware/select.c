@@ -61,6 +61,7 @@ static const char *check_outputs(const itg_graph *g, const itg_node *n)
     for (int32_t i = 0; i < n->output_count; i++) {
         if (n->outputs[i] == ITG_NONE) continue;
         if (i > 0 && n->op == ITG_OP_MAX_POOL) return "its indices are used";
+        if (i > 0 && n->op == ITG_OP_LAYER_NORMALIZATION) return "its statistics are used";
         if (n->op != ITG_OP_ARG_MAX && g->values[n->outputs[i]].dtype != ITG_F32)
             return "it does not compute float32";
     }

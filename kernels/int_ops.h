@@ -100,6 +100,32 @@ void itg_int_pool_sum_f32(const itg_window *w, const itg_int_operand *x, float s
 /* Writes out[i] for i in [0,n) from float32 results: itg_quantize_mean_f32, or (F32) clamped to
  * [float_lo, float_hi]. */
 void itg_mean_epilogue(const float *mean, int64_t n, float scale_out, const itg_epilogue *out);
+#define ITG_PROBABILITY_BITS 30 /* after the point of a Softmax's native result */
+/* A row of `count` codes, `stride` elements apart, of at most 2^16 codes. Exponentials have
+ * `fraction` bits, 1..30; fine: of the differences 0..255 (as far as there are codes), coarse: of
+ * 256 times 0, 1...; the first of both is 2^fraction. count * 2^fraction is below 2^63. */
+typedef struct itg_int_softmax {
+    const int32_t *fine, *coarse;
+    int32_t fraction;
+    int64_t count, stride;
+} itg_int_softmax;
+/* acc[i * stride]: the native result of element first + i * stride of x. */
+void itg_int_softmax_row(const itg_int_softmax *k, const itg_int_operand *x, int64_t first,
+                         int64_t *acc);
+
+/* A row of `count` elements side by side, at most 2^20. count^2 times the square of the widest
+ * |code - zero_point|, and epsilon, are at most 2^61; fraction is at most 20; |bias| is at most
+ * 2^61. */
+typedef struct itg_int_layer_norm {
+    const int16_t *gain;
+    const int64_t *bias; /* [count] both */
+    int32_t fraction;
+    int64_t count, epsilon;
+} itg_int_layer_norm;
+/* acc[i]: the native result of element first + i of x. */
+void itg_int_layer_norm_row(const itg_int_layer_norm *k, const itg_int_operand *x, int64_t first,
+                            int64_t *acc);
+
 /* Writes out[i] for i in [0,n) from 64-bit native results. */
 void itg_int_epilogue(const int64_t *acc, int64_t n, int64_t channel_stride,
                       const itg_epilogue *out);

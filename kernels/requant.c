@@ -55,6 +55,18 @@ int64_t itg_round_divide(int64_t numerator, int64_t denominator, itg_rounding ro
            rounds_up(numerator < 0, (quotient & 1) != 0, remainder == 0, twice, rounding);
 }
 
+/* One bit of the root after another, from the highest that v may have. */
+int64_t itg_floor_sqrt(int64_t v)
+{
+    int64_t root = 0;
+    for (int64_t bit = INT64_C(1) << 31; bit > 0; bit >>= 1) {
+        const int64_t next =
+            root + bit; /* below 2^32; where its square leaves 63 bits it is beyond v */
+        if (next <= v / next) root = next;
+    }
+    return root;
+}
+
 /* Adding 2^52 leaves no bits below the point, and the hardware's own rounding is half to even. */
 double itg_round_half_even(double x)
 {

@@ -9,6 +9,8 @@
 int64_t itg_round_shift_product(int64_t a, int64_t b, int32_t shift, itg_rounding rounding);
 /* round(numerator / denominator), denominator > 0. */
 int64_t itg_round_divide(int64_t numerator, int64_t denominator, itg_rounding rounding);
+/* floor(sqrt(v)), v >= 0; exact. */
+int64_t itg_floor_sqrt(int64_t v);
 double itg_round_half_even(double x); /* rint in the default mode, without libm */
 static inline int64_t itg_clamp(int64_t v, int64_t lo, int64_t hi)
 {

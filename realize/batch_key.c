@@ -73,6 +73,8 @@ static itg_key step_key(const itg_batch_plan *plan, const itg_step *s)
     itg_key_int(&k, s->left_shift);
     key_requant(&k, &s->operand[0]);
     key_requant(&k, &s->operand[1]);
+    itg_key_int(&k, s->fraction);
+    itg_key_int(&k, s->epsilon);
     itg_key_float(&k, s->float_lo);
     itg_key_float(&k, s->float_hi);
     itg_key_int(&k, s->output_count); /* of Split */

@@ -139,6 +139,21 @@ static interval binary_bound(const itg_program *p, const itg_step *s)
     return sum(a, s->op == ITG_OP_SUB ? negative(b) : b);
 }
 
+/* The normalized element lies within the root of the row's length, whatever the codes are
+ * (docs/arithmetic.md 3.5). */
+static interval layer_norm_bound(const itg_program *p, const itg_step *s)
+{
+    const itg_pvalue *gain = &p->values[s->inputs[1]];
+    const int64_t *bias = p->values[s->inputs[2]].data;
+    const int64_t element = itg_floor_sqrt(gain->elements << 2 * s->fraction) + 4;
+    interval all = {INT64_MAX, INT64_MIN};
+    for (int64_t i = 0; i < gain->elements; i++) {
+        const int64_t g = itg_load(gain->dtype, gain->data, i), most = element * (g < 0 ? -g : g);
+        all = hull(all, sum((interval){bias[i], bias[i]}, (interval){-most, most}));
+    }
+    return all;
+}
+
 void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_t *hi)
 {
     interval v = centered(&p->values[s->inputs[0]]);
@@ -146,6 +161,10 @@ void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_
         v = mac_bound(p, s);
     else if (s->kind == ITG_STEP_BINARY)
         v = binary_bound(p, s);
+    else if (s->kind == ITG_STEP_SOFTMAX)
+        v = (interval){0, INT64_C(1) << ITG_PROBABILITY_BITS};
+    else if (s->kind == ITG_STEP_LAYER_NORM)
+        v = layer_norm_bound(p, s);
     else if (s->kind == ITG_STEP_MEAN) {
         int64_t count = itg_mean_max_count(p, s);
         v = (interval){multiply(v.lo, count), multiply(v.hi, count)};
@@ -222,7 +241,8 @@ int64_t itg_step_kernel_bound(const itg_program *p, const itg_step *s)
     bool joined = s->split.part_count > 0;
     int64_t low = negated(joined ? s->join_lo : s->acc_lo), high = joined ? s->join_hi : s->acc_hi,
             bound = low > high ? low : high, widest = 0;
-    if (s->input_count < 3) return bound;
+    const bool mac = s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL;
+    if (!mac || s->input_count < 3) return bound;
     const itg_pvalue *bias = &p->values[s->inputs[2]];
     for (int64_t i = 0; i < bias->elements; i++) {
         int64_t b = ((const int64_t *)bias->data)[i], size = b < 0 ? negated(b) : b;

@@ -1,4 +1,5 @@
 /* Checks the operands of each kind of step. */
+#include "realize/check_step.h"
 #include "realize/geometry.h"
 #include "realize/shapes.h"
 #include <math.h>
@@ -186,8 +187,7 @@ static itg_status check_mac(const itg_program *p, const itg_step *s, itg_error *
     return status == ITG_OK ? check_outs(p, s, channels, err) : status;
 }
 
-/* The greatest distance of a code from the zero point. */
-static int64_t most_of(const itg_quantizer *q)
+int64_t itg_most_of(const itg_quantizer *q)
 {
     int64_t down = q->zero_point - q->qmin, up = q->qmax - q->zero_point;
     return down > up ? down : up;
@@ -196,14 +196,14 @@ static int64_t most_of(const itg_quantizer *q)
 /* Without accumulator, products of codes are formed in 64 bits. */
 static itg_status check_product(const itg_program *p, const itg_step *s, itg_error *err)
 {
-    int64_t a = most_of(&input(p, s, 0)->q), b = most_of(&input(p, s, 1)->q);
+    int64_t a = itg_most_of(&input(p, s, 0)->q), b = itg_most_of(&input(p, s, 1)->q);
     return a > 0 && b > INT64_MAX / a ? bad(err, "a product leaves 64 bits") : ITG_OK;
 }
 
 static itg_status check_left_shift(const itg_program *p, const itg_step *s, itg_error *err)
 {
     for (int i = 0; i < 2; i++) {
-        int64_t most = most_of(&input(p, s, i)->q);
+        int64_t most = itg_most_of(&input(p, s, i)->q);
         if (s->left_shift < 0 || s->left_shift > 62 || most > (INT64_MAX >> s->left_shift))
             return bad(err, "left shift leaves 64 bits");
         itg_status status = check_requant(&s->operand[i], err);
@@ -333,6 +333,19 @@ static itg_status check_lut(const itg_program *p, const itg_step *s, itg_error *
     return status;
 }
 
+/* x and two constants. */
+static itg_status check_norm(const itg_program *p, const itg_step *s, itg_error *err)
+{
+    const bool softmax = s->kind == ITG_STEP_SOFTMAX;
+    itg_status status = check_arity(s, 3, 3, MAX_OUTPUTS, err);
+    if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
+    if (status == ITG_OK) status = check_accumulator(s, err);
+    if (status == ITG_OK) status = itg_check_shapes(p, s, softmax ? 1 : 3, 1, err);
+    if (status == ITG_OK)
+        status = softmax ? itg_check_softmax(p, s, err) : itg_check_layer_norm(p, s, err);
+    return status == ITG_OK ? check_outs(p, s, 1, err) : status;
+}
+
 static const check_fn checks[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_QUANTIZE] = check_quantize, [ITG_STEP_DEQUANTIZE] = check_quantize,
     [ITG_STEP_FLOAT] = check_float,       [ITG_STEP_CONV] = check_mac,
@@ -340,6 +353,7 @@ static const check_fn checks[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_CLIP] = check_clip,         [ITG_STEP_MEAN] = check_mean,
     [ITG_STEP_MAX] = check_keep,          [ITG_STEP_MOVE] = check_keep,
     [ITG_STEP_ARG_MAX] = check_arg_max,   [ITG_STEP_LUT] = check_lut,
+    [ITG_STEP_SOFTMAX] = check_norm,      [ITG_STEP_LAYER_NORM] = check_norm,
 };
 
 itg_status itg_step_check(const itg_program *p, const itg_step *s, itg_error *err)

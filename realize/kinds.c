@@ -25,6 +25,8 @@ static const kind_info kinds[ITG_STEP_KIND_COUNT] = {
         {"Int", true, 0, 3, {ITG_OP_MAX_POOL, ITG_OP_GLOBAL_MAX_POOL, ITG_OP_REDUCE_MAX}},
     [ITG_STEP_MOVE] = {"Int", true, ITG_IS_MOVE, 0, {0}},
     [ITG_STEP_ARG_MAX] = {"Int", true, 0, 1, {ITG_OP_ARG_MAX}},
+    [ITG_STEP_SOFTMAX] = {"Int", true, 0, 1, {ITG_OP_SOFTMAX}},
+    [ITG_STEP_LAYER_NORM] = {"Int", true, 0, 1, {ITG_OP_LAYER_NORMALIZATION}},
     [ITG_STEP_LUT] = {"Lut", true, ITG_IS_UNIVARIATE, 0, {0}},
 };
 
@@ -78,6 +80,8 @@ bool itg_step_has_accumulator(const itg_step *s)
     case ITG_STEP_CONV:
     case ITG_STEP_MATMUL:
     case ITG_STEP_CLIP:
+    case ITG_STEP_SOFTMAX:
+    case ITG_STEP_LAYER_NORM:
         return true;
     case ITG_STEP_BINARY:
         return s->form != ITG_FORM_F32;

@@ -28,6 +28,8 @@ typedef enum itg_step_kind {
     ITG_STEP_MOVE,    /* data movement of codes */
     ITG_STEP_ARG_MAX, /* ArgMax of codes: s64 */
     ITG_STEP_LUT,     /* univariate: x, one table an output */
+    ITG_STEP_SOFTMAX, /* x, tables of exponentials s32: fine, coarse (int_ops.h) */
+    ITG_STEP_LAYER_NORM, /* x, gain s16, bias s64, both in the shape of a row */
     ITG_STEP_KIND_COUNT
 } itg_step_kind;
 
@@ -75,6 +77,8 @@ typedef struct itg_step {
     int32_t left_shift;       /* BINARY RESCALE */
     itg_requant operand[2];   /* BINARY RESCALE */
     itg_rounding rounding;    /* MEAN KEEP */
+    int32_t fraction;         /* SOFTMAX, LAYER_NORM: as itg_node_note has it */
+    int64_t epsilon;          /* LAYER_NORM: the same */
     float float_lo, float_hi; /* activation on float32 outputs */
     const char *reason;       /* FLOAT: why */
     /* Set by itg_program_finish. kernel_bound: the bound of |partial sum| for any order of

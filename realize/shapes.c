@@ -32,12 +32,12 @@ static itg_status check_windows(const itg_step *s, const itg_shape *x, const itg
     return ITG_OK;
 }
 
-/* A value as inference sees it: codes and biases stand for real numbers. */
-static itg_tensor tensor_of(const itg_program *p, const itg_step *s, int32_t value, bool bias)
+/* A value as inference sees it: codes, biases and gains stand for real numbers. */
+static itg_tensor tensor_of(const itg_program *p, const itg_step *s, int32_t value, bool parameter)
 {
     if (value == ITG_NONE) return (itg_tensor){ITG_F32, {-1, {0}}, NULL};
     itg_tensor t = itg_pvalue_tensor(&p->values[value]);
-    if (p->values[value].quantized || (bias && s->kind != ITG_STEP_FLOAT)) t.dtype = ITG_F32;
+    if (p->values[value].quantized || (parameter && s->kind != ITG_STEP_FLOAT)) t.dtype = ITG_F32;
     if (p->values[value].quantized) t.data = NULL;
     return t;
 }
@@ -77,7 +77,7 @@ itg_status itg_check_shapes(const itg_program *p, const itg_step *s, int32_t inp
     itg_tensor *t = malloc(((size_t)inputs + (size_t)outputs + 1) * sizeof *t);
     if (t == NULL) return itg_fail(err, ITG_NO_MEMORY, "no memory");
     for (int32_t i = 0; i < inputs; i++)
-        t[i] = tensor_of(p, s, s->inputs[i], i == 2);
+        t[i] = tensor_of(p, s, s->inputs[i], i == 2 || (i > 0 && s->kind == ITG_STEP_LAYER_NORM));
     for (int32_t i = 0; i < outputs; i++)
         t[inputs + i] = tensor_of(p, s, s->outputs[i], false);
     itg_attrs attrs = completed(s, t[0].shape.rank);

@@ -244,6 +244,12 @@ static void visit_form(itg_fields *f, itg_step *s)
     if (f->status == ITG_OK) s->rounding = (itg_rounding)rounding;
 }
 
+static void visit_norm(itg_fields *f, itg_step *s)
+{
+    itg_field_int32(f, "fraction", &s->fraction, 0, ITG_PROBABILITY_BITS);
+    if (s->kind == ITG_STEP_LAYER_NORM) itg_field_int(f, "epsilon_code", &s->epsilon, 1, INT64_MAX);
+}
+
 static bool writes_float(const itg_program *p, const itg_step *s)
 {
     for (int32_t i = 0; i < s->output_count; i++)
@@ -258,6 +264,7 @@ void itg_visit_step(itg_fields *f, itg_program *p, itg_step *s)
     itg_field_int32(f, "node", &s->node, ITG_NONE, INT32_MAX);
     if (has_op) itg_visit_attrs(f, s->op, &s->attrs, rank);
     if (s->kind == ITG_STEP_BINARY || s->kind == ITG_STEP_MEAN) visit_form(f, s);
+    if (s->kind == ITG_STEP_SOFTMAX || s->kind == ITG_STEP_LAYER_NORM) visit_norm(f, s);
     if (itg_step_has_accumulator(s)) visit_accumulator(f, s);
     if (s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL) visit_split(f, s);
     visit_constants(f, p, s);

@@ -47,6 +47,29 @@ itg_status annotate_split(annotate *x, itg_id node, const annotate_sum *sum, int
 itg_status annotate_mac(annotate *x, itg_id node);
 /* annotate_epilogue.c: constants of every other integer form. */
 itg_status annotate_epilogue(annotate *x, itg_id node);
+/* What a native result of 1 is worth, and what its requantization needs to know. */
+typedef struct annotate_native {
+    double scale;      /* S: binary64 for integer ratios */
+    float float_scale; /* fl(S), as arithmetic.md states it for the form, for float encodings */
+    bool is_product;   /* f32 requantization: c = fl(fl(sx*sy)/s), not fl(r) */
+    int64_t bound;     /* of |acc| */
+    float divisor;     /* means of form f32: c = fl(sx/fl(s*count)); else 0 */
+} annotate_native;
+/* Fills every encoding of the node's result from `count` native results (pools: one for each
+ * window count). */
+itg_status annotate_outputs(annotate *x, itg_id node, const annotate_native *from, int32_t count);
+/* The greatest distance of a code from the zero point. */
+int64_t annotate_code_bound(const itg_quantizer *q);
+/* annotate_norm.c: constants of the forms softmax and layer_norm. */
+itg_status annotate_softmax(annotate *x, itg_id node);
+itg_status annotate_layer_norm(annotate *x, itg_id node);
+/* LAYER_NORM: its epsilon in units of the squared deviation of codes under q; 0: that, or the
+ * deviation, may leave 62 bits. */
+int64_t annotate_epsilon(const itg_graph *g, itg_id node, const itg_quantizer *q);
+/* LAYER_NORM: a bound of |normalized element| with `fraction` bits after the point. */
+int64_t annotate_normalized_bound(int64_t n, int32_t fraction);
+/* Elements of a row of a Softmax or LayerNormalization. */
+int64_t annotate_row(const itg_graph *g, itg_id node);
 /* Clip of an encoding under the activation fused into node (ITG_NONE: the quantizer's own range).
  */
 void annotate_clamp(const itg_graph *g, itg_id activation, itg_encoding *encoding);

@@ -2,21 +2,12 @@
 #include "sim/annotate.h"
 #include "kernels/math.h"
 
-/* One native scale: binary64 for integer ratios, binary32 for float encodings. */
-typedef struct native {
-    double scale;      /* S */
-    float float_scale; /* fl(S), as arithmetic.md states it for the form */
-    bool is_product;   /* f32 requantization: c = fl(fl(sx*sy)/s), not fl(r) */
-    int64_t bound;     /* of |acc| */
-    float divisor;     /* means of form f32: c = fl(sx/fl(s*count)); else 0 */
-} native;
-
 static const itg_quantizer *input_quantizer(annotate *x, itg_id node, int32_t slot)
 {
     return &itg_annotated_encoding(x->a, node, slot)->q;
 }
 
-static int64_t code_bound(const itg_quantizer *q)
+int64_t annotate_code_bound(const itg_quantizer *q)
 {
     int64_t up = q->qmax - q->zero_point, down = q->zero_point - q->qmin;
     return up > down ? up : down;
@@ -27,8 +18,8 @@ int64_t annotate_saturating_product(int64_t a, int64_t b)
     return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
 }
 
-static itg_status derive(annotate *x, itg_id node, const native *from, const itg_encoding *encoding,
-                         itg_requant *out)
+static itg_status derive(annotate *x, itg_id node, const annotate_native *from,
+                         const itg_encoding *encoding, itg_requant *out)
 {
     const itg_hw_spec *spec = x->spec[node];
     itg_requant_spec f32 = {.form = ITG_REQUANT_F32};
@@ -47,8 +38,8 @@ static itg_status derive(annotate *x, itg_id node, const native *from, const itg
 }
 
 /* Fills one encoding from `count` native results (pools: one for each window count). */
-static itg_status set_encoding(annotate *x, itg_id node, itg_encoding *encoding, const native *from,
-                               int32_t count)
+static itg_status set_encoding(annotate *x, itg_id node, itg_encoding *encoding,
+                               const annotate_native *from, int32_t count)
 {
     if (encoding->is_float) {
         float *dequant = itg_arena_array(x->a->arena, (size_t)count, sizeof *dequant);
@@ -73,7 +64,7 @@ static itg_status set_encoding(annotate *x, itg_id node, itg_encoding *encoding,
     return ITG_OK;
 }
 
-static itg_status set_all(annotate *x, itg_id node, const native *from, int32_t count)
+itg_status annotate_outputs(annotate *x, itg_id node, const annotate_native *from, int32_t count)
 {
     itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
     itg_status status = ITG_OK;
@@ -84,7 +75,7 @@ static itg_status set_all(annotate *x, itg_id node, const native *from, int32_t 
 
 /* A matrix product of two activations: its sums of products, split where they might not fit. */
 static itg_status set_terms(annotate *x, itg_id node, const itg_quantizer *a,
-                            const itg_quantizer *b, native *from)
+                            const itg_quantizer *b, annotate_native *from)
 {
     const itg_value *left = &x->g->values[x->g->nodes[node].inputs[0]];
     const itg_hw_spec *spec = x->spec[node];
@@ -113,14 +104,15 @@ static itg_status set_terms(annotate *x, itg_id node, const itg_quantizer *a,
 static itg_status annotate_product(annotate *x, itg_id node)
 {
     const itg_quantizer *a = input_quantizer(x, node, 0), *b = input_quantizer(x, node, 1);
-    native from = {(double)a->scale[0] * (double)b->scale[0], a->scale[0] * b->scale[0], true,
-                   annotate_saturating_product(code_bound(a), code_bound(b)), 0};
+    annotate_native from = {
+        (double)a->scale[0] * (double)b->scale[0], a->scale[0] * b->scale[0], true,
+        annotate_saturating_product(annotate_code_bound(a), annotate_code_bound(b)), 0};
     if (from.bound > INT64_MAX / 2)
         return annotate_fail(x, node, ITG_INFEASIBLE,
                              "a product of its operands' codes exceeds 63 bits");
     itg_status status = ITG_OK;
     if (x->spec[node]->form == ITG_FORM_MAC) status = set_terms(x, node, a, b, &from);
-    return status == ITG_OK ? set_all(x, node, &from, 1) : status;
+    return status == ITG_OK ? annotate_outputs(x, node, &from, 1) : status;
 }
 
 static itg_status annotate_rescale_add(annotate *x, itg_id node)
@@ -133,7 +125,7 @@ static itg_status annotate_rescale_add(annotate *x, itg_id node)
     for (int i = 0; i < 2; i++) {
         double ratio = (double)q[i]->scale[0] / twice_max;
         int64_t operand_bound =
-            annotate_saturating_product(code_bound(q[i]), (int64_t)1 << note->left_shift);
+            annotate_saturating_product(annotate_code_bound(q[i]), (int64_t)1 << note->left_shift);
         /* So that the sum of two rescaled operands, each at most about half of this, cannot
          * overflow. */
         if (operand_bound > INT64_MAX / 2)
@@ -146,16 +138,16 @@ static itg_status annotate_rescale_add(annotate *x, itg_id node)
         bound += itg_requant_apply(&note->operand[i], operand_bound) + 1;
     }
     double scale = itg_ldexp(twice_max, -note->left_shift);
-    native from = {scale, (float)scale, false, bound, 0};
-    return set_all(x, node, &from, 1);
+    annotate_native from = {scale, (float)scale, false, bound, 0};
+    return annotate_outputs(x, node, &from, 1);
 }
 
 static itg_status annotate_one_scale(annotate *x, itg_id node, int64_t terms)
 {
     const itg_quantizer *q = input_quantizer(x, node, 0);
-    native from = {(double)q->scale[0], q->scale[0], false,
-                   annotate_saturating_product(code_bound(q), terms), 0};
-    return set_all(x, node, &from, 1);
+    annotate_native from = {(double)q->scale[0], q->scale[0], false,
+                            annotate_saturating_product(annotate_code_bound(q), terms), 0};
+    return annotate_outputs(x, node, &from, 1);
 }
 
 /* Form f32 needs no constants: everything follows from the quantizers. */
@@ -163,8 +155,9 @@ static itg_status annotate_f32(annotate *x, itg_id node)
 {
     itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
     if (x->g->nodes[node].op == ITG_OP_MUL &&
-        annotate_saturating_product(code_bound(input_quantizer(x, node, 0)),
-                                    code_bound(input_quantizer(x, node, 1))) > INT64_MAX / 2)
+        annotate_saturating_product(annotate_code_bound(input_quantizer(x, node, 0)),
+                                    annotate_code_bound(input_quantizer(x, node, 1))) >
+            INT64_MAX / 2)
         return annotate_fail(x, node, ITG_INFEASIBLE,
                              "a product of its operands' codes exceeds 63 bits");
     for (int32_t v = 0; v < outputs->encoding_count; v++)
@@ -199,16 +192,16 @@ static itg_status annotate_pool(annotate *x, itg_id node)
     bool differ = false;
     pool_counts(x->g, &x->g->nodes[node], &largest, &differ);
     int32_t count = differ ? (int32_t)largest : 1;
-    native *from = itg_arena_array(x->a->arena, (size_t)count, sizeof *from);
+    annotate_native *from = itg_arena_array(x->a->arena, (size_t)count, sizeof *from);
     if (!from) return itg_fail(x->err, ITG_NO_MEMORY, "no memory");
     for (int32_t i = 0; i < count; i++) {
         int64_t elements = differ ? i + 1 : largest;
         double scale = (double)q->scale[0] / (double)elements;
-        from[i] = (native){scale, (float)scale, false,
-                           annotate_saturating_product(code_bound(q), elements),
-                           x->spec[node]->form == ITG_FORM_F32 ? (float)elements : 0};
+        from[i] = (annotate_native){scale, (float)scale, false,
+                                    annotate_saturating_product(annotate_code_bound(q), elements),
+                                    x->spec[node]->form == ITG_FORM_F32 ? (float)elements : 0};
     }
-    return set_all(x, node, from, count);
+    return annotate_outputs(x, node, from, count);
 }
 
 /* Codes pass unchanged (or are read through a table): only float encodings need a scale. */
@@ -239,6 +232,10 @@ itg_status annotate_epilogue(annotate *x, itg_id node)
         return annotate_one_scale(x, node, 2);
     case ITG_FORM_F32:
         return annotate_f32(x, node);
+    case ITG_FORM_SOFTMAX:
+        return annotate_softmax(x, node);
+    case ITG_FORM_LAYER_NORM:
+        return annotate_layer_norm(x, node);
     case ITG_FORM_RESCALE:
         if (op == ITG_OP_ADD || op == ITG_OP_SUB) return annotate_rescale_add(x, node);
         if (itg_op_is(op, ITG_IS_CLAMP)) return annotate_one_scale(x, node, 1);

@@ -341,6 +341,16 @@ static itg_status relax_outputs(relaxing *x, itg_id n, int32_t by, const itg_sum
     return status;
 }
 
+/* Whatever the relaxed codes are, epsilon is at their scale; 0: they leave the integers of the
+ * form. */
+static void relax_epsilon(relaxing *x, itg_id n)
+{
+    itg_node_note *note = &x->a->nodes[n];
+    if (note->form != ITG_FORM_LAYER_NORM) return;
+    const itg_quantizer *q = &itg_annotated_encoding(x->a, n, 0)->q;
+    note->epsilon = annotate_epsilon(x->from->graph, n, q);
+}
+
 static itg_status relax_node(relaxing *x, itg_id n)
 {
     itg_node_note *note = &x->a->nodes[n];
@@ -356,6 +366,7 @@ static itg_status relax_node(relaxing *x, itg_id n)
             note->acc = (itg_accumulator){64, ITG_OVERFLOW_WRAP};
     }
     relax_operands(x, n);
+    relax_epsilon(x, n);
     itg_status status = relax_bias(x, n, by);
     return status == ITG_OK ? relax_outputs(x, n, by, &split) : status;
 }

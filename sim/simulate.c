@@ -336,6 +336,12 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
         return sim_lut(s, n, err);
     case ITG_FORM_KEEP:
         return run_keep(s, n, err);
+    case ITG_FORM_SOFTMAX:
+        sim_softmax(s, n);
+        return ITG_OK;
+    case ITG_FORM_LAYER_NORM:
+        sim_layer_norm(s, n);
+        return ITG_OK;
     default:
         break;
     }

@@ -53,4 +53,6 @@ void sim_mean(itg_sim *s, itg_id node);  /* average pools and ReduceMean, rescal
 void sim_mean_f32(itg_sim *s, itg_id n); /* AveragePool in float32, its encodings too */
 void sim_max_pool(itg_sim *s, itg_id node);
 void sim_arg_max(itg_sim *s, itg_id node);
+void sim_softmax(itg_sim *s, itg_id node);
+void sim_layer_norm(itg_sim *s, itg_id node);
 #endif

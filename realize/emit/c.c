@@ -54,11 +54,17 @@ static int64_t macs_of(const itg_emitter *e, const itg_step *s)
 
 typedef void (*layer_fn)(itg_emitter *e, const itg_emit_layer *l);
 static const layer_fn layers[ITG_STEP_KIND_COUNT] = {
-    [ITG_STEP_CONV] = itg_emit_mac,      [ITG_STEP_MATMUL] = itg_emit_mac,
-    [ITG_STEP_BINARY] = itg_emit_binary, [ITG_STEP_CLIP] = itg_emit_clip,
-    [ITG_STEP_MEAN] = itg_emit_mean,     [ITG_STEP_MAX] = itg_emit_max,
-    [ITG_STEP_MOVE] = itg_emit_move,     [ITG_STEP_ARG_MAX] = itg_emit_max,
+    [ITG_STEP_CONV] = itg_emit_mac,
+    [ITG_STEP_MATMUL] = itg_emit_mac,
+    [ITG_STEP_BINARY] = itg_emit_binary,
+    [ITG_STEP_CLIP] = itg_emit_clip,
+    [ITG_STEP_MEAN] = itg_emit_mean,
+    [ITG_STEP_MAX] = itg_emit_max,
+    [ITG_STEP_MOVE] = itg_emit_move,
+    [ITG_STEP_ARG_MAX] = itg_emit_max,
     [ITG_STEP_LUT] = itg_emit_lut,
+    [ITG_STEP_SOFTMAX] = itg_emit_softmax,
+    [ITG_STEP_LAYER_NORM] = itg_emit_layer_norm,
 };
 
 static void add_comment(itg_emitter *e, const itg_emit_layer *l)

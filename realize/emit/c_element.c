@@ -89,9 +89,8 @@ static const char *centered_text(itg_emitter *e, const itg_emit_operand *x, cons
                          itg_emit_number(e, x->zero), x->zero < 0 ? ")" : "");
 }
 
-/* One code of every output from `sum`, of a type that holds it. */
-static void write_codes(itg_emitter *e, const itg_emit_layer *l, int32_t indent, itg_dtype sum,
-                        const char *text, const char *index)
+void itg_emit_codes(itg_emitter *e, const itg_emit_layer *l, int32_t indent, itg_dtype sum,
+                    const char *text, const char *index)
 {
     const itg_step *s = l->step;
     if (s->output_count > 1) {
@@ -158,7 +157,7 @@ void itg_emit_binary(itg_emitter *e, const itg_emit_layer *l)
     ITG_EMIT_FORMAT(e, "%*sconst %s a = %s;\n%*sconst %s b = %s;\n", (int)indent, "",
                     itg_emit_ctype(sum), a.text, (int)indent, "", itg_emit_ctype(sum), b.text);
     const char *result = s->op == ITG_OP_MUL ? "a * b" : s->op == ITG_OP_SUB ? "a - b" : "a + b";
-    write_codes(e, l, indent, sum, itg_emit_fit(e, s, sum, result), index[2]);
+    itg_emit_codes(e, l, indent, sum, itg_emit_fit(e, s, sum, result), index[2]);
     itg_emit_close(e, braces, 4);
 }
 
@@ -182,7 +181,7 @@ void itg_emit_clip(itg_emitter *e, const itg_emit_layer *l)
     int32_t braces = open_flat(e, l, &x, index);
     itg_dtype sum = fits32(x.lo, x.hi) ? ITG_S32 : ITG_S64;
     const char *text = itg_emit_fit(e, l->step, sum, centered_text(e, &x, index[0], sum));
-    write_codes(e, l, 4 + 4 * braces, sum, text, index[1]);
+    itg_emit_codes(e, l, 4 + 4 * braces, sum, text, index[1]);
     itg_emit_close(e, braces, 4);
 }
 

@@ -133,6 +133,9 @@ void itg_emit_broadcast_strides(const itg_emit_operand *x, const itg_shape *to,
                                 int64_t out[ITG_MAX_RANK]);
 const char *itg_emit_output(itg_emitter *e, const itg_emit_layer *l, int32_t slot);
 bool itg_emit_output_last(const itg_emitter *e, const itg_emit_layer *l, int32_t slot);
+/* Writes statements that make one code of every output from `text`, a native result of type sum. */
+void itg_emit_codes(itg_emitter *e, const itg_emit_layer *l, int32_t indent, itg_dtype sum,
+                    const char *text, const char *index);
 /* How the function of a layer names an argument: "x", or "x0", "x1"... */
 const char *itg_emit_input_name(itg_emitter *e, const itg_emit_layer *l, int32_t slot);
 
@@ -188,6 +191,8 @@ void itg_emit_clip(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_mean(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_max(itg_emitter *e, const itg_emit_layer *l); /* ArgMax too */
+void itg_emit_softmax(itg_emitter *e, const itg_emit_layer *l);
+void itg_emit_layer_norm(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_move(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_copy(itg_emitter *e, const itg_emit_layer *l);
 

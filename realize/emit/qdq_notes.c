@@ -201,6 +201,9 @@ static const char *form_difference(const itg_annotated *a, itg_id node)
     case ITG_FORM_F32:
         if (wide(a, node)) return "no integer kernel for more than 8 bits: float32 throughout";
         return itg_op_is(n->op, ITG_IS_AVERAGE) ? average_difference(n) : NULL;
+    case ITG_FORM_SOFTMAX:
+    case ITG_FORM_LAYER_NORM:
+        return "the target normalizes integers, ONNX Runtime real numbers";
     case ITG_FORM_KEEP:
         if (itg_op_is(n->op, ITG_IS_AVERAGE))
             return "the target averages codes, ONNX Runtime real numbers";

@@ -3,6 +3,7 @@
  * any of the terms, with or without the bias, lies between the bias or 0 plus all least values, and
  * the bias or 0 plus all greatest ones. */
 #include "realize/verify/sums.h"
+#include "realize/verify/norms.h"
 #include "realize/verify/stages.h"
 #include "realize/verify/windows.h"
 #include <string.h>
@@ -335,6 +336,8 @@ static const struct {
     {"IntAveragePool", mean_sums},
     {"IntGlobalAveragePool", mean_sums},
     {"IntReduceMean", mean_sums},
+    {"IntSoftmax", itg_norms_softmax},
+    {"IntLayerNormalization", itg_norms_layer},
 };
 
 static itg_span claim(itg_view *v, const char *lo, const char *hi)

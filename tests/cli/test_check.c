@@ -63,7 +63,7 @@ static void types_are_shown_and_what_will_not_work_is_said(void **state)
 {
     (void)state;
     static const step cast[] = {{"", "Cast"}, {"", "Relu"}}, add[] = {{"", "Add"}, {"", "Relu"}},
-                      soft[] = {{"", "Softmax"}, {"", "Relu"}};
+                      soft[] = {{"", "LogSoftmax"}, {"", "Relu"}};
     write_model("ids.onnx", ITG_S64, 4, cast, 2, 1);
     outcome o = run("check ids.onnx");
     assert_int_equal(o.status, 0);

@@ -30,6 +30,78 @@ static void test_division_by_constants_becomes_mul(void **state)
     divide((float[]){1, 0x1p127f}, false, 0); /* its reciprocal is subnormal */
 }
 
+/* (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) over the last `axes` dimensions */
+static itg_id decomposed_norm(itg_graph *g, itg_id x, int32_t axes, bool pow)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    for (int32_t i = 0; i < axes; i++)
+        a.axes[a.axes_count++] = 3 - axes + i;
+    itg_id two = add_floats(g, "two", "", (float[]){2}),
+           epsilon = add_floats(g, "epsilon", "", (float[]){0.01f});
+    itg_id mean = ADD_OP(g, ITG_OP_REDUCE_MEAN, "mean", &a, x);
+    itg_id d = ADD_OP(g, ITG_OP_SUB, "d", NULL, x, mean);
+    itg_id square = ADD_OP(g, pow ? ITG_OP_POW : ITG_OP_MUL, "square", NULL, d, pow ? two : d);
+    itg_id variance = ADD_OP(g, ITG_OP_REDUCE_MEAN, "variance", &a, square);
+    itg_id sum = ADD_OP(g, ITG_OP_ADD, "sum", NULL, epsilon, variance);
+    return ADD_OP(g, ITG_OP_DIV, "norm", NULL, d, ADD_OP(g, ITG_OP_SQRT, "root", NULL, sum));
+}
+
+static void test_a_decomposed_layer_normalization_is_one_node(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        itg_graph *g = make_graph();
+        itg_id x = add_input(g, "x", "2,3,4");
+        itg_id y = decomposed_norm(g, x, 1 + i / 2, i % 2);
+        check(g, y, ITG_OP_LAYER_NORMALIZATION, 1, 1, 1e-5);
+        g = make_graph();
+        x = add_input(g, "x", "2,3,4");
+        y = decomposed_norm(g, x, 1 + i / 2, i % 2);
+        y = ADD_OP(g, ITG_OP_MUL, "scaled", NULL, y, add_floats(g, "scale", "4", NULL));
+        y = ADD_OP(g, ITG_OP_ADD, "y", NULL, add_floats(g, "bias", "4", NULL), y);
+        check(g, y, ITG_OP_LAYER_NORMALIZATION, 1, 1, 1e-5);
+    }
+}
+
+/* Factors that do not broadcast to a row stay nodes; another mean is no normalization. */
+static void test_what_is_no_layer_normalization_stays(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "2,3,4"), y = decomposed_norm(g, x, 1, true);
+    y = ADD_OP(g, ITG_OP_MUL, "y", NULL, y, add_floats(g, "scale", "3,1", NULL));
+    check(g, y, ITG_OP_MUL, 1, 2, 1e-5);
+    g = make_graph();
+    itg_attrs a = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    a.axes[a.axes_count++] = 1; /* not the last dimension */
+    x = add_input(g, "x", "2,3,4");
+    itg_id d = ADD_OP(g, ITG_OP_SUB, "d", NULL, x, ADD_OP(g, ITG_OP_REDUCE_MEAN, "m", &a, x));
+    itg_id v = ADD_OP(g, ITG_OP_REDUCE_MEAN, "v", &a, ADD_OP(g, ITG_OP_MUL, "s", NULL, d, d));
+    v = ADD_OP(g, ITG_OP_ADD, "e", NULL, v, add_floats(g, "one", "", (float[]){1}));
+    y = ADD_OP(g, ITG_OP_DIV, "y", NULL, d, ADD_OP(g, ITG_OP_SQRT, "r", NULL, v));
+    check(g, y, ITG_OP_LAYER_NORMALIZATION, 0, 7, 1e-5);
+}
+
+/* The three factors in every order of two products. */
+static void test_a_decomposed_gelu_is_one_node(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 12; order++) {
+        itg_graph *g = make_graph();
+        itg_id x = add_input(g, "x", "2,4"), half = add_floats(g, "half", "", (float[]){0.5f});
+        itg_id root = add_floats(g, "root", "", (float[]){order % 2 ? 1.41421354f : 0.70710677f});
+        itg_id u = ADD_OP(g, order % 2 ? ITG_OP_DIV : ITG_OP_MUL, "u", NULL, x, root);
+        itg_id share = ADD_OP(g, ITG_OP_ADD, "share", NULL, ADD_OP(g, ITG_OP_ERF, "erf", NULL, u),
+                              add_floats(g, "one", "", (float[]){1}));
+        const itg_id factors[3] = {x, half, share}, *f = factors;
+        const int first = order / 2 % 3, second = (first + 1) % 3, third = (first + 2) % 3;
+        itg_id y = ADD_OP(g, ITG_OP_MUL, "inner", NULL, f[first], f[second]);
+        y = order < 6 ? ADD_OP(g, ITG_OP_MUL, "y", NULL, y, f[third])
+                      : ADD_OP(g, ITG_OP_MUL, "y", NULL, f[third], y);
+        check(g, y, ITG_OP_GELU, 1, 1, 1e-6);
+    }
+}
+
 static void test_subtraction_of_a_constant_becomes_add(void **state)
 {
     (void)state;
@@ -194,6 +266,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_division_by_constants_becomes_mul),
+        cmocka_unit_test(test_a_decomposed_layer_normalization_is_one_node),
+        cmocka_unit_test(test_what_is_no_layer_normalization_stays),
+        cmocka_unit_test(test_a_decomposed_gelu_is_one_node),
         cmocka_unit_test(test_subtraction_of_a_constant_becomes_add),
         cmocka_unit_test(test_a_constant_operand_stands_second),
         cmocka_unit_test(test_a_shared_constant_is_not_changed),

@@ -74,7 +74,7 @@ static itg_graph *softmax_inside(void)
     itg_graph *g = make_graph();
     itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
     itg_id conv = ADD_NODE(g, ITG_OP_CONV, "conv", "1,2,4,4", NULL, x, w);
-    itg_id soft = ADD_NODE(g, ITG_OP_SOFTMAX, "soft", "1,2,4,4", NULL, conv);
+    itg_id soft = ADD_NODE(g, ITG_OP_LOG_SOFTMAX, "soft", "1,2,4,4", NULL, conv);
     itg_id add = ADD_NODE(g, ITG_OP_ADD, "add", "1,2,4,4", NULL, soft, conv);
     itg_id last = ADD_NODE(g, ITG_OP_CONV, "last", "1,2,4,4", NULL, add, w);
     itg_id tail = ADD_NODE(g, ITG_OP_ADD, "tail", "1,2,4,4", NULL, last, x);
@@ -92,7 +92,7 @@ static void follow_stays_float_behind_a_float_node(void **state)
     const bool expected[] = {true, false, false, true,
                              true}; /* tail: a quantized node and a graph input */
     assert_memory_equal(s.topology, expected, sizeof expected);
-    assert_string_equal(s.reasons[1], "Softmax is not among the hardware's operators");
+    assert_string_equal(s.reasons[1], "LogSoftmax is not among the hardware's operators");
     assert_string_equal(s.reasons[2], "it follows a float node");
     itg_arena_destroy(s.arena);
     itg_graph_destroy(g);
@@ -107,7 +107,7 @@ static void without_float_the_first_float_node_is_named(void **state)
     selection s = select_nodes(hw, g);
     assert_int_equal(s.status, ITG_INFEASIBLE);
     assert_string_equal(s.err.message,
-                        "model.onnx: node 1 'soft' (Softmax): Softmax is not among the "
+                        "model.onnx: node 1 'soft' (LogSoftmax): LogSoftmax is not among the "
                         "hardware's operators, and cortex-m has no float");
     itg_arena_destroy(s.arena);
     itg_graph_destroy(g);
@@ -154,7 +154,7 @@ static void overrides_force_and_forbid_float(void **state)
     g = softmax_inside();
     s = select_nodes(hw, g);
     assert_int_equal(s.status, ITG_INFEASIBLE);
-    assert_non_null(strstr(s.err.message, "node 1 'soft' (Softmax)"));
+    assert_non_null(strstr(s.err.message, "node 1 'soft' (LogSoftmax)"));
     assert_non_null(strstr(s.err.message, "an override of x86-vnni forbids float"));
     itg_arena_destroy(s.arena);
     itg_graph_destroy(g);

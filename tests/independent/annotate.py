@@ -177,7 +177,8 @@ class Plan:
             return "activation" if edge.bits else "float"
         if edge.node in self.host:
             return "fused"
-        if not self.quantized[edge.node] or (edge.node.op in MAC and edge.slot == 2):
+        parameter = edge.node.op == "LayerNormalization" and edge.slot > 0
+        if not self.quantized[edge.node] or (edge.node.op in MAC and edge.slot == 2) or parameter:
             return "float"
         return "weight" if edge.slot == 1 and self.has_weights(edge.node) else "activation"
 

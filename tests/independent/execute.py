@@ -4,6 +4,7 @@ import math
 import numpy as np
 
 import float_ops as f
+import norms
 import requant
 from annotate import split_sums
 from infer import align, arg_max, evaluate, mean_axes, move
@@ -100,6 +101,10 @@ class Program:
 
     def accumulate(self, node):
         accumulator = self.plan.accumulator(node)
+        if node.op == "Softmax":
+            return norms.softmax(self.read(self.edge(node, 0)), node.attrs["axis"] + 1, self.norm(node))
+        if node.op == "LayerNormalization":
+            return norms.layer_norm(self.centred(node, 0), node.attrs["axis"] + 1, self.norm(node))
         if node.op == "Conv":
             return self.convolve(node)
         if node in self.plan.macs:
@@ -116,6 +121,10 @@ class Program:
         if self.plan.specs[node]["arithmetic"] == "rescale":
             x, y = self.rescale(node, x, y)
         return fit(accumulator, x + y if node.op == "Add" else x - y)
+
+    def norm(self, node):
+        made = norms.Softmax if node.op == "Softmax" else norms.LayerNorm
+        return made(node, self.edge(node, 0).q, self.plan.accumulator(node), self.plan.power)
 
     def product(self, accumulator, w, x, bias, reach, split=None, shift=None):
         """bias + w x for w [.., R, D], x [.., D, P], bias [.., R, 1] in the stated order of D; reach: of |x|. shift: as bias."""
@@ -264,6 +273,9 @@ class Program:
             total = 2 * max(both)
             scale = math.ldexp(total, -self.plan.specs[node].get("left_shift", 0))
             return [scale], [F32(scale)], False, [self.rescale_bound(node, form, both, total)], ()
+        if node.op in ("Softmax", "LayerNormalization"):
+            norm = self.norm(node)
+            return [norm.unit], [F32(norm.unit)], False, [norm.bound], ()
         counts = self.counts(node)
         scales = [float(q.scale) / int(n) for n in counts.flat]
         return scales, [F32(s) for s in scales], False, [q.reach * int(n) for n in counts.flat], counts.shape

@@ -146,8 +146,29 @@ def functions(folder):
     stated = [n("Selu", x), n("Selu", x, alpha=1.5, gamma=0.75), n("Celu", x, alpha=0.5), n("ThresholdedRelu", x, alpha=0.25),
               n("Shrink", x, lambd=0.25, bias=0.125), n("Swish", x, alpha=1.5)]
     x = n("Conv", n("Concat", *inside, *every, *stated, axis=1), n.weights(6, 126, 1, 1), n.vector(6))
+    number = lambda v: n.constant(np.array(v, np.float32))
+    share = n("Add", n("Erf", n("Div", x, number(2 ** 0.5))), number(1))
+    x = n("Mul", n("Mul", x, share), number(0.5))
     x = n("Gelu", n("Conv", x, n.weights(4, 6, 6, 6), n.vector(4)), approximate="tanh")
     n.save(folder, n("Flatten", x))
+
+
+def attention(folder):
+    """Softmax along two axes; LayerNormalization taken apart, with parameters and without, over one dimension and over two."""
+    n = Net("attention", [1, 6, 8], seed=11)
+    number = lambda v: n.constant(np.array(v, np.float32))
+
+    def norm(x, axes):
+        d = n("Sub", x, n("ReduceMean", x, axes=axes))
+        return n("Div", d, n("Sqrt", n("Add", n("ReduceMean", n("Pow", d, number(2)), axes=axes), number(1e-3))))
+
+    x = n("Add", "x", n.constant(n.rng.normal(0, 1, (6, 8)).astype(np.float32)))
+    y = n("Add", n("Mul", norm(x, [-1]), n.vector(8, 0.5, 1.5)), n.vector(8))
+    q, k, v = (n("MatMul", y, n.weights(8, 8)) for _ in range(3))
+    scores = n("Div", n("MatMul", q, n("Transpose", k, perm=[0, 2, 1])), number(8 ** 0.5))
+    x = n("Add", x, n("MatMul", n("Softmax", scores, axis=-1), v))
+    y = n("Softmax", norm(x, [1, 2]), axis=1)
+    n.save(folder, n("MatMul", n("Flatten", n("Add", x, y)), n.weights(48, 5)))
 
 
 def branches(folder):
@@ -324,5 +345,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, functions, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed):
+    for make in (windows, elements, functions, attention, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed):
         make(sys.argv[1])

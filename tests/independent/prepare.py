@@ -159,6 +159,110 @@ def old_softmax(g):
         node.op, node.attrs, node.inputs, node.opset = "Reshape", {"target": y.shape}, [result], 0
 
 
+# ---- 3.6 compose ----
+
+def one_number(value):
+    return float(value.data.reshape(-1)[0]) if value is not None and value.is_float_constant and value.data.size == 1 else None
+
+
+def maker(value, op):
+    node = value.producer if value is not None else None
+    return node if node is not None and node.op == op else None
+
+
+def beside_scalar(node):
+    """The operand of an Add or Mul that is no scalar constant, and that constant."""
+    for one, other in (node.inputs, node.inputs[::-1]):
+        if one_number(one) is not None:
+            return other, one_number(one)
+    return None, None
+
+
+def mean_axis(node):
+    rank = len(node.inputs[0].shape)
+    axes = sorted(node.attrs["axes"])
+    first = rank - len(axes)
+    return first if axes and node.attrs["keepdims"] and axes == list(range(first, rank)) else None
+
+
+def find_layer_norm(node):
+    d = maker(node.inputs[0], "Sub") if node.op == "Div" else None
+    mean = maker(d.inputs[1], "ReduceMean") if d else None
+    root = maker(node.inputs[1], "Sqrt") if mean else None
+    total = maker(root.inputs[0], "Add") if root else None
+    if total is None or mean.inputs[0] is not d.inputs[0] or mean_axis(mean) is None:
+        return None
+    variance, epsilon = beside_scalar(total)
+    second = maker(variance, "ReduceMean")
+    if second is None or mean_axis(second) != mean_axis(mean):
+        return None
+    square, value = second.inputs[0].producer, node.inputs[0]
+    if square is None or square.op not in ("Pow", "Mul") or square.inputs[0] is not value:
+        return None
+    if (one_number(square.inputs[1]) != 2) if square.op == "Pow" else (square.inputs[1] is not value):
+        return None
+    return d.inputs[0], mean_axis(mean), epsilon
+
+
+def take_parameter(g, node, op, row):
+    user = g.only_user(node.outputs[0])
+    if user is None or user.op != op:
+        return None, node
+    p = user.inputs[1] if user.inputs[0] is node.outputs[0] else user.inputs[0]
+    if not p.is_float_constant or len(p.shape) > len(row):
+        return None, node
+    if any(a not in (1, b) for a, b in zip(p.shape[::-1], row[::-1])):
+        return None, node
+    return p, user
+
+
+def find_gelu(node):
+    for side in (0, 1):
+        inner = maker(node.inputs[side], "Mul") if node.op == "Mul" else None
+        if inner is None:
+            continue
+        factors = [node.inputs[1 - side]] + inner.inputs
+        for i in range(3):
+            for half in range(3):
+                if i == half or one_number(factors[half]) != 0.5:
+                    continue
+                x, total = factors[i], maker(factors[3 - i - half], "Add")
+                term, one = beside_scalar(total) if total else (None, None)
+                erf = maker(term, "Erf")
+                if one != 1 or erf is None or erf.inputs[0].producer is None:
+                    continue
+                u = erf.inputs[0].producer
+                if u.op == "Div" and u.inputs[0] is x:
+                    c, wanted = one_number(u.inputs[1]), math.sqrt(2)
+                elif u.op == "Mul" and beside_scalar(u)[0] is x:
+                    c, wanted = beside_scalar(u)[1], math.sqrt(0.5)
+                else:
+                    continue
+                if c is not None and abs(c - wanted) <= 1e-5 * wanted:
+                    return x
+    return None
+
+
+def compose(g):
+    for node in list(g.nodes):
+        if len(node.inputs) != 2:
+            continue
+        found = find_layer_norm(node)
+        if found:
+            x, axis, epsilon = found
+            first = node
+            scale, node = take_parameter(g, node, "Mul", x.shape[axis:])
+            bias, node = take_parameter(g, node, "Add", x.shape[axis:])
+            if scale is None:
+                scale = g.new_value(first.name, "scale", data=np.ones(1, F32))
+            node.op, node.attrs = "LayerNormalization", {"axis": axis, "epsilon": epsilon}
+            node.inputs = [x, scale] + ([bias] if bias is not None else [])
+            continue
+        x = find_gelu(node)
+        if x is not None and x.shape == node.outputs[0].shape:
+            node.op, node.attrs, node.inputs = "Gelu", {"approximate": "none"}, [x]
+
+
 # ---- 4. simplify: each pass says whether it changed something ----
 
 def is_identity(node):
@@ -191,12 +295,21 @@ def identity(g):
     return changed
 
 
+POWERS = {2.0: "Mul", 0.5: "Sqrt", -1.0: "Reciprocal"}
+
+
 def arithmetic(g):
     changed = False
     for node in g.nodes:
         if len(node.inputs) != 2:
             continue
         a, b = node.inputs
+        power = float(b.data.ravel()[0]) if node.op == "Pow" and b.is_float_constant and b.data.size == 1 else None
+        if power in POWERS and len(a.shape) == len(node.outputs[0].shape):
+            node.op, node.inputs = POWERS[power], [a, a] if power == 2 else [a]
+            node.attrs = {}
+            changed = True
+            continue
         if node.op in ("Add", "Mul") and a.is_constant and not b.is_constant:
             node.inputs = [b, a]
             changed = True
@@ -461,6 +574,16 @@ def simplify(g):
 
 
 # ---- 5. once more ----
+
+def division(g):
+    for node in g.nodes:
+        if node.op != "Div" or not node.inputs[1].is_float_constant or node.inputs[0].is_constant:
+            continue
+        c = node.inputs[1].data
+        if np.all((np.abs(c) >= 2.0 ** -126) & (np.abs(c) <= 2.0 ** 126)):
+            g.own(node, 1, F32(1) / c)
+            node.op = "Mul"
+
 
 def batch_norm(g):
     for node in list(g.nodes):
@@ -788,12 +911,14 @@ def prepare(path):
     g.sort()
     fold(g, batch(g))
     drop_unused_outputs(g)
-    for step in (expand.expand, identity, trailing_softmax, old_softmax):
+    for step in (expand.expand, identity, trailing_softmax, old_softmax, compose):
         g.sort()
         step(g)
     simplify(g)
     g.sort()
     batch_norm(g)
+    g.sort()
+    division(g)
     simplify(g)
     for step in (constant_channels, unread_channels, equalize):
         g.sort()

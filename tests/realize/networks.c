@@ -302,6 +302,43 @@ fixture net_pools(void)
     return f;
 }
 
+static const float norm_scale[4] = {0.5f, -1, 1, 0.25f};
+static const int16_t norm_gain[12] = {16384,  -32767, 32767,  8192,   -300, 0,
+                                      -32767, 1,      -32768, -12345, 77,   32767};
+static const int64_t norm_bias[12] = {0, 1, -1, 1 << 20, -(1 << 20), 5, 6, 7, 8, 9, 10, 11};
+
+fixture net_norms(void)
+{
+    fixture f = fx_begin("norms");
+    itg_id x = fx_input(&f, "x", SHAPE(2, 3, 4)), q = fx_input(&f, "q", SHAPE(1, 3, 5));
+    itg_id scale = fx_constant(&f, "scale", ITG_F32, SHAPE(4), norm_scale);
+    itg_id s = fx_node(&f, "s", ITG_OP_SOFTMAX, LIST(x), SHAPE(2, 3, 4));
+    fx_attrs(&f, s)->axis = 1;
+    itg_id wide = fx_node(&f, "wide", ITG_OP_SOFTMAX, LIST(q), SHAPE(1, 3, 5));
+    fx_attrs(&f, wide)->axis = 2;
+    itg_id n = fx_node(&f, "n", ITG_OP_LAYER_NORMALIZATION, LIST(x, scale), SHAPE(2, 3, 4));
+    fx_attrs(&f, n)->axis = 1;
+    fx_outputs(&f, LIST(s, wide, n));
+    fx_annotate(&f);
+    fx_codes(&f, x, ITG_U8, 8, 1.0f / 16, 10);
+    fx_codes(&f, q, ITG_S16, 16, 1.0f / 2048, 0);
+    fx_float(&f, scale);
+    fx_note(&f, s, ITG_FORM_SOFTMAX, 32)->fraction = 24;
+    fx_requant(&f, fx_codes(&f, s, ITG_S8, 8, 1.0f / 256, -128), (const int64_t[]){1}, 1, 22);
+    fx_requant(&f, fx_codes(&f, s, ITG_U8, 6, 1.0f / 64, 0), (const int64_t[]){1}, 1, 24);
+    fx_note(&f, wide, ITG_FORM_SOFTMAX, 64)->fraction = 30;
+    fx_requant(&f, fx_codes(&f, wide, ITG_S16, 16, 1.0f / 32768, 0), (const int64_t[]){1}, 1, 15);
+    itg_node_note *note = fx_note(&f, n, ITG_FORM_LAYER_NORM, 48);
+    note->fraction = 12;
+    note->epsilon = 37;
+    note->gain = norm_gain;
+    note->bias = norm_bias;
+    note->gain_count = note->bias_count = 12;
+    fx_requant(&f, fx_codes(&f, n, ITG_S8, 8, 1.0f / 32, 3), (const int64_t[]){1}, 1, 22);
+    fx_finish(&f);
+    return f;
+}
+
 fixture net_tables(void)
 {
     fixture f = fx_begin("tables");

@@ -23,11 +23,14 @@ fixture net_moves(void);
 /* x [1,6] of 2-bit codes (x - z is -1..2): g = Gemm with w [2,6], in parts of 10 bits joined in 10
  */
 fixture net_split(void);
+/* s: Softmax of u8 x along axis 1, in two encodings; wide: of s16 q; n: LayerNormalization of x
+ * over the last two dimensions. */
+fixture net_norms(void);
 typedef fixture (*network)(void);
 #define NETWORKS                                                                                   \
     {                                                                                              \
         net_conv, net_matrix, net_elements, net_floats, net_pools, net_tables, net_moves,          \
-            net_split                                                                              \
+            net_split, net_norms                                                                   \
     }
 
 extern const float conv_weights[4 * 2 * 9], depthwise_weights[4 * 4];

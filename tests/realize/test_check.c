@@ -204,6 +204,62 @@ typedef struct lie {
     damage damage;
     const char *name;
 } lie;
+static void exponentials_of_40_bits(itg_program *p)
+{
+    fx_step(p, "n_wide")->fraction = 40;
+}
+static void no_exponential_of_nothing(itg_program *p)
+{
+    static const int32_t fine[256] = {1};
+    fx_value(p, "n_s:fine")->data = fine;
+}
+static void negative_exponential(itg_program *p)
+{
+    static const int32_t fine[256] = {1 << 24, -1};
+    fx_value(p, "n_s:fine")->data = fine;
+}
+static void short_coarse_table(itg_program *p)
+{
+    fx_value(p, "n_wide:coarse")->shape.dims[0] = 255;
+}
+static void row_beyond_the_accumulator(itg_program *p)
+{
+    fx_step(p, "n_s")->fraction = 30;
+}
+static void axis_of_no_dimension(itg_program *p)
+{
+    fx_step(p, "n_s")->attrs.axis = 3;
+}
+static void negative_axis(itg_program *p)
+{
+    fx_step(p, "n_n")->attrs.axis = -1;
+}
+static void no_epsilon(itg_program *p)
+{
+    fx_step(p, "n_n")->epsilon = 0;
+}
+static void epsilon_beyond_61_bits(itg_program *p)
+{
+    fx_step(p, "n_n")->epsilon = INT64_MAX;
+}
+static void fraction_of_21(itg_program *p)
+{
+    fx_step(p, "n_n")->fraction = 21;
+}
+static void gain_of_another_shape(itg_program *p)
+{
+    fx_value(p, "n_n:gain")->shape = SHAPE(4, 3);
+}
+static void bias_beyond_61_bits(itg_program *p)
+{
+    static const int64_t bias[12] = {INT64_MIN};
+    fx_value(p, "n_n:bias")->data = bias;
+}
+static void narrow_norm_accumulator(itg_program *p)
+{
+    fx_step(p, "n_n")->acc.bits = 24;
+}
+
 #define LIE(of, damage)                                                                            \
     {                                                                                              \
         of, damage, #damage                                                                        \
@@ -256,6 +312,19 @@ static const lie lies[] = {
     LIE(net_moves, later_input),
     LIE(net_moves, float_indices),
     LIE(net_moves, element_count),
+    LIE(net_norms, exponentials_of_40_bits),
+    LIE(net_norms, no_exponential_of_nothing),
+    LIE(net_norms, negative_exponential),
+    LIE(net_norms, short_coarse_table),
+    LIE(net_norms, row_beyond_the_accumulator),
+    LIE(net_norms, axis_of_no_dimension),
+    LIE(net_norms, negative_axis),
+    LIE(net_norms, no_epsilon),
+    LIE(net_norms, epsilon_beyond_61_bits),
+    LIE(net_norms, fraction_of_21),
+    LIE(net_norms, gain_of_another_shape),
+    LIE(net_norms, bias_beyond_61_bits),
+    LIE(net_norms, narrow_norm_accumulator),
 };
 
 static void every_lie_is_refused(void **state)

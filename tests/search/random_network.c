@@ -252,7 +252,20 @@ static itg_id add_binary(net *n, itg_id x)
     return add_pair(n, x, ops[pick(n, 0, 2)]);
 }
 
-/* Operators that are floats everywhere. */
+/* Softmax along any axis; LayerNormalization over the last dimensions. */
+static itg_id add_normalization(net *n, itg_id x, itg_op op)
+{
+    itg_attrs a = itg_attrs_default(op);
+    a.axis = pick(n, op == ITG_OP_SOFTMAX ? 0 : 2, 3);
+    if (op == ITG_OP_SOFTMAX) return apply(n, op, &x, 1, &a);
+    const int64_t *row = dims(n, x) + a.axis, rank = 4 - a.axis;
+    itg_id inputs[3] = {x, constant(n, (int32_t)rank, row, 1.0f), ITG_NONE};
+    if (pick(n, 0, 2) == 0) return apply(n, op, inputs, 2, &a);
+    inputs[2] = constant(n, 1, row + rank - 1, 0.5f);
+    return apply(n, op, inputs, 3, &a);
+}
+
+/* Operators that are floats on some targets. */
 static itg_id add_island(net *n, itg_id x)
 {
     static const itg_op ops[] = {ITG_OP_SOFTMAX,
@@ -271,17 +284,16 @@ static itg_id add_island(net *n, itg_id x)
     itg_op op = ops[pick(n, 0, 11)];
     if (itg_op_is(op, ITG_IS_REDUCE)) return reduce(n, x, op);
     if (op == ITG_OP_MIN || op == ITG_OP_MAX) return add_pair(n, x, op);
+    if (op == ITG_OP_SOFTMAX || op == ITG_OP_LAYER_NORMALIZATION)
+        return add_normalization(n, x, op);
     itg_attrs a = itg_attrs_default(op), bounds = itg_attrs_default(ITG_OP_CLIP);
-    const int64_t channels[] = {dims(n, x)[1], 1, 1}, last = dims(n, x)[3];
+    const int64_t channels[] = {dims(n, x)[1], 1, 1};
     itg_id inputs[5] = {x};
     int32_t count = 1;
     bounds.min = 0.5f;
     bounds.max = 2.0f;
-    if (itg_op_is(op, ITG_IS_SOFTMAX)) {
+    if (op == ITG_OP_LOG_SOFTMAX) {
         a.axis = pick(n, 0, 3);
-    } else if (op == ITG_OP_LAYER_NORMALIZATION) {
-        a.axis = 3;
-        inputs[count++] = constant(n, 1, &last, 1.0f);
     } else if (op == ITG_OP_BATCH_NORMALIZATION) {
         for (; count < 5; count++)
             inputs[count] = constant(n, 1, channels, 0.9f);
@@ -505,6 +517,13 @@ static itg_id add_any(net *n, itg_id x)
         return pick(n, 0, 2) ? add_inner_gemm(n, x) : add_flat_conv(n, x);
     case 12:
         return add_binary(n, x);
+    case 15:
+        if (runs(n, ITG_OP_SOFTMAX)) return add_normalization(n, x, ITG_OP_SOFTMAX);
+        return large ? x : add_conv(n, x);
+    case 16:
+        if (runs(n, ITG_OP_LAYER_NORMALIZATION))
+            return add_normalization(n, x, ITG_OP_LAYER_NORMALIZATION);
+        return large ? x : add_conv(n, x);
     default:
         return large ? add_pool(n, x, ITG_OP_MAX_POOL) : add_conv(n, x);
     }

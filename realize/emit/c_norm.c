@@ -1,0 +1,138 @@
+/* Layers of Softmax and LayerNormalization: rows of codes, one after another. */
+#include "realize/emit/emit.h"
+
+static bool fits32(int64_t lo, int64_t hi)
+{
+    return lo >= INT32_MIN && hi <= INT32_MAX;
+}
+
+/* A constant of the program as an array of the C source; its name. */
+static const char *table(itg_emitter *e, const itg_emit_layer *l, int32_t slot, const char *what)
+{
+    const itg_pvalue *v = &e->p->values[l->step->inputs[slot]];
+    const char *name = itg_emit_text(e, "%s_%s", l->name, what);
+    int64_t *values = itg_emit_alloc(e, (size_t)v->elements, sizeof *values);
+    for (int64_t i = 0; values != NULL && i < v->elements; i++)
+        values[i] = itg_load(v->dtype, v->data, i);
+    if (values != NULL && itg_emit_needs(e, name)) itg_emit_array(e, name, values, v->elements);
+    return name;
+}
+
+/* The native result `text` of element `index` becomes codes. */
+static void put(itg_emitter *e, const itg_emit_layer *l, int32_t indent, const char *text,
+                const char *index)
+{
+    const itg_dtype sum = fits32(l->step->acc_lo, l->step->acc_hi) ? ITG_S32 : ITG_S64;
+    ITG_EMIT_FORMAT(e, "%*sconst %s acc = (%s)(%s);\n", (int)indent, "", itg_emit_ctype(sum),
+                    itg_emit_ctype(sum), text);
+    itg_emit_codes(e, l, indent, sum, "acc", index);
+}
+
+/* ---- Softmax ---- */
+
+/* "2^bits * exp(-scale * d)": where there are at most 256 codes the coarse factor is 1. */
+static const char *exponential(itg_emitter *e, const itg_emit_layer *l)
+{
+    const itg_step *s = l->step;
+    const char *fine = table(e, l, 1, "fine");
+    if (e->p->values[s->inputs[2]].elements == 1) return itg_emit_text(e, "%s[d]", fine);
+    return itg_emit_text(e, "((int64_t)%s[d & 255] * %s[d >> 8] + (INT64_C(1) << %d)) >> %d", fine,
+                         table(e, l, 2, "coarse"), (int)s->fraction - 1, (int)s->fraction);
+}
+
+void itg_emit_softmax(itg_emitter *e, const itg_emit_layer *l)
+{
+    const itg_step *s = l->step;
+    const itg_emit_operand x = itg_emit_read(e, l, 0, false);
+    const int32_t axis = (int32_t)s->attrs.axis;
+    const int64_t n = x.shape->dims[axis],
+                  stride = itg_dims_product(x.shape, axis + 1, x.shape->rank);
+    const char *rows = itg_emit_number(e, itg_dims_product(x.shape, 0, axis)),
+               *inner = itg_emit_number(e, stride), *length = itg_emit_number(e, n),
+               *block = itg_emit_number(e, n * stride), *power = exponential(e, l);
+    ITG_EMIT_FORMAT(e,
+                    "    for (int32_t o = 0; o < %s; o++)\n"
+                    "        for (int32_t i = 0; i < %s; i++) {\n"
+                    "            const int32_t first = o * %s + i;\n"
+                    "            int32_t most = %s[first];\n"
+                    "            int64_t sum = 0;\n"
+                    "            for (int32_t k = 1; k < %s; k++) {\n"
+                    "                const int32_t v = %s[first + k * %s];\n"
+                    "                most = v > most ? v : most;\n"
+                    "            }\n"
+                    "            for (int32_t k = 0; k < %s; k++) {\n"
+                    "                const int32_t d = most - %s[first + k * %s];\n"
+                    "                sum += %s;\n"
+                    "            }\n"
+                    "            for (int32_t k = 0; k < %s; k++) {\n"
+                    "                const int32_t d = most - %s[first + k * %s];\n"
+                    "                const int64_t power = %s;\n",
+                    rows, inner, block, x.name, length, x.name, inner, length, x.name, inner, power,
+                    length, x.name, inner, power);
+    put(e, l, 16,
+        itg_emit_text(e, "(power * (INT64_C(1) << %d) + sum / 2) / sum", ITG_PROBABILITY_BITS),
+        itg_emit_text(e, "first + k * %s", inner));
+    itg_strbuf_add(&e->body, "            }\n        }\n");
+}
+
+/* ---- LayerNormalization ---- */
+
+static void need_root(itg_emitter *e)
+{
+    if (itg_emit_needs(e, "floor_sqrt"))
+        itg_strbuf_add(&e->helpers, "/* floor(sqrt(v)), 0 <= v < 2^62. */\n"
+                                    "static int64_t floor_sqrt(int64_t v)\n"
+                                    "{\n"
+                                    "    int64_t root = 0;\n"
+                                    "    for (int32_t bit = 30; bit >= 0; bit--) {\n"
+                                    "        const int64_t next = root + (INT64_C(1) << bit);\n"
+                                    "        root = next * next <= v ? next : root;\n"
+                                    "    }\n"
+                                    "    return root;\n"
+                                    "}\n\n");
+}
+
+/* A parameter of element k of a row. */
+static const char *parameter(itg_emitter *e, const itg_emit_layer *l, int32_t slot,
+                             const char *what)
+{
+    const itg_pvalue *v = &e->p->values[l->step->inputs[slot]];
+    int64_t *values = itg_emit_alloc(e, (size_t)v->elements, sizeof *values);
+    for (int64_t i = 0; values != NULL && i < v->elements; i++)
+        values[i] = itg_load(v->dtype, v->data, i);
+    return values != NULL ? itg_emit_channel(e, what, values, v->elements, "k") : "0";
+}
+
+void itg_emit_layer_norm(itg_emitter *e, const itg_emit_layer *l)
+{
+    const itg_step *s = l->step;
+    const itg_emit_operand x = itg_emit_read(e, l, 0, false);
+    const itg_pvalue *in = &e->p->values[s->inputs[0]];
+    const char *n = itg_emit_number(e, e->p->values[s->inputs[1]].elements),
+               *zero = itg_emit_number(e, in->q.zero_point);
+    need_root(e);
+    ITG_EMIT_FORMAT(e,
+                    "    for (int32_t i = 0; i < %s; i += %s) {\n"
+                    "        int64_t sum = 0, square = 0;\n"
+                    "        for (int32_t k = 0; k < %s; k++) {\n"
+                    "            const int64_t v = (int64_t)%s[i + k] - (%s);\n"
+                    "            sum += v;\n"
+                    "            square += v * v;\n"
+                    "        }\n"
+                    "        square = %s * square - sum * sum + %s;\n"
+                    "        int32_t shift = %d;\n"
+                    "        for (; square < INT64_C(1) << 60; shift++)\n"
+                    "            square *= 4;\n"
+                    "        const int64_t root = floor_sqrt(square), half = root / 2;\n"
+                    "        for (int32_t k = 0; k < %s; k++) {\n"
+                    "            const int64_t v = (int64_t)%s[i + k] - (%s);\n"
+                    "            const int64_t d = (%s * v - sum) * (INT64_C(1) << shift);\n"
+                    "            const int64_t unit = d < 0 ? -((half - d) / root) : (half + d) / "
+                    "root;\n",
+                    itg_emit_number(e, in->elements), n, n, x.name, zero, n,
+                    itg_emit_number(e, s->epsilon), (int)s->fraction, n, x.name, zero, n);
+    put(e, l, 12,
+        itg_emit_text(e, "unit * %s + %s", parameter(e, l, 1, "gain"), parameter(e, l, 2, "bias")),
+        "i + k");
+    itg_strbuf_add(&e->body, "        }\n    }\n");
+}
