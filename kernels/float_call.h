@@ -122,6 +122,10 @@ itg_status itg_any_apply(const itg_call *call, const itg_tensor *a, const itg_te
  * False: they do not fit. */
 bool itg_reduce_space(const itg_call *call, itg_strided *s);
 bool itg_is_float(itg_dtype dtype);
+static inline void *itg_element_at(const itg_tensor *t, int64_t i)
+{
+    return (char *)t->data + (size_t)i * itg_dtype_size(t->dtype);
+}
 
 /* Converts a number on load and store: float to integer truncates and saturates (NaN: 0), integer
  * to narrower integer wraps, BOOL is value != 0. */

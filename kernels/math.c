@@ -2,6 +2,7 @@
  * docs/arithmetic-math.md states each sequence; a change here changes that page and every table and
  * threshold computed with the function. */
 #include "kernels/math.h"
+#include "kernels/math_parts.h"
 
 #include <math.h> /* sqrt, floor, ceil, rint (exact by IEEE 754), NAN, INFINITY: nothing transcendental */
 #include <stdbool.h>
@@ -70,19 +71,6 @@ static const double erfc_terms[] = {
     -0x1.0bafe44deb848p-17, 0x1.1b86fc353f5b6p-19, 0x1.4e75dccc737abp-20, -0x1.20ffd2643b2abp-22,
     -0x1.b521f5e62b937p-23,
 };
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
-/* Horner's rule, from the last term down to c[0]. */
-static inline double polynomial(double x, const double *c, int count)
-{
-    double sum = c[count - 1];
-    for (int i = count - 2; i >= 0; --i) {
-        sum = sum * x;
-        sum = sum + c[i];
-    }
-    return sum;
-}
 
 static uint64_t bits_of(double x)
 {

@@ -1,11 +1,10 @@
 /* Trigonometric and hyperbolic functions and their inverses; as math.c, of + - * / sqrt alone. */
 #include "kernels/math.h"
+#include "kernels/math_parts.h"
 
 #include <math.h> /* NAN, INFINITY */
 #include <stdbool.h>
 #include <stdint.h>
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 static const double HALF_PI = 0x1.921fb54442d18p+0;
 static const double QUARTER_PI = 0x1.921fb54442d18p-1;
@@ -26,16 +25,6 @@ static const double atan_terms[] = {
     1.0 / 17,  -1.0 / 19, 1.0 / 21,  -1.0 / 23, 1.0 / 25,  -1.0 / 27, 1.0 / 29,
     -1.0 / 31, 1.0 / 33,  -1.0 / 35, 1.0 / 37,  -1.0 / 39, 1.0 / 41,  -1.0 / 43,
 };
-
-static double polynomial(double x, const double *c, int count)
-{
-    double sum = c[count - 1];
-    for (int i = count - 2; i >= 0; --i) {
-        sum = sum * x;
-        sum = sum + c[i];
-    }
-    return sum;
-}
 
 /* ---- sin, cos, tan ---- */
 

@@ -27,11 +27,6 @@ static bool has_indices(const itg_call *call)
            call->inputs[0].dtype == call->outputs[0].dtype;
 }
 
-static char *element(const itg_tensor *t, int64_t i)
-{
-    return (char *)t->data + (size_t)i * itg_dtype_size(t->dtype);
-}
-
 /* ---- updates ---- */
 
 static double merge_real(itg_scatter how, double old, double update)
@@ -73,7 +68,7 @@ static void update(const itg_call *call, int64_t to, int64_t from)
     const itg_tensor *y = &call->outputs[0], *updates = &call->inputs[2];
     const itg_scatter how = call->attrs->reduction;
     if (how == ITG_SCATTER_NONE)
-        memcpy(element(y, to), element(updates, from), itg_dtype_size(y->dtype));
+        memcpy(itg_element_at(y, to), itg_element_at(updates, from), itg_dtype_size(y->dtype));
     else if (itg_is_float(y->dtype))
         itg_store_number(y->dtype, y->data, to,
                          merge_real(how, itg_load_number(y->dtype, y->data, to),
@@ -139,7 +134,7 @@ static itg_status each_element(const itg_call *call, const itg_shape *whole,
 
 static void take(const itg_call *call, int64_t i, int64_t at)
 {
-    memcpy(element(&call->outputs[0], i), element(&call->inputs[0], at),
+    memcpy(itg_element_at(&call->outputs[0], i), itg_element_at(&call->inputs[0], at),
            itg_dtype_size(call->inputs[0].dtype));
 }
 
@@ -219,7 +214,8 @@ itg_status itg_any_gather_nd(const itg_call *call)
         int64_t at;
         itg_status status = find_slice(call, &r, i, &at);
         if (status != ITG_OK) return status;
-        memcpy(element(y, i * r.slice), element(x, at), (size_t)r.slice * itg_dtype_size(x->dtype));
+        memcpy(itg_element_at(y, i * r.slice), itg_element_at(x, at),
+               (size_t)r.slice * itg_dtype_size(x->dtype));
     }
     return ITG_OK;
 }
@@ -258,8 +254,8 @@ itg_status itg_any_one_hot(const itg_call *call)
         itg_store_number(ITG_S64, &index, 0, itg_load_number(indices->dtype, indices->data, i));
         if (index >= -depth && index < 0) index += depth;
         for (int64_t d = 0; d < depth; ++d)
-            memcpy(element(y, (i / inner * depth + d) * inner + i % inner),
-                   element(values, d == index), itg_dtype_size(y->dtype));
+            memcpy(itg_element_at(y, (i / inner * depth + d) * inner + i % inner),
+                   itg_element_at(values, d == index), itg_dtype_size(y->dtype));
     }
     return ITG_OK;
 }

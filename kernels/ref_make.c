@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static char *element(const itg_tensor *t, int64_t i)
-{
-    return (char *)t->data + (size_t)i * itg_dtype_size(t->dtype);
-}
-
 static itg_status does_not_fit(const itg_call *call)
 {
     return itg_call_fail(call, ITG_BAD_ARGUMENT, "its inputs and its output do not fit together");
@@ -71,9 +66,9 @@ itg_status itg_any_trilu(const itg_call *call)
     for (int64_t i = 0; i < n; ++i) {
         const int64_t at = i % columns - i / columns % rows;
         if (call->attrs->upper ? at >= k : at <= k)
-            memmove(element(y, i), element(x, i), itg_dtype_size(x->dtype));
+            memmove(itg_element_at(y, i), itg_element_at(x, i), itg_dtype_size(x->dtype));
         else
-            memset(element(y, i), 0, itg_dtype_size(x->dtype));
+            memset(itg_element_at(y, i), 0, itg_dtype_size(x->dtype));
     }
     return ITG_OK;
 }
@@ -100,7 +95,7 @@ itg_status itg_any_tile(const itg_call *call)
             return does_not_fit(call);
     const int64_t n = itg_elements(&y->shape);
     for (int64_t i = 0; i < n; ++i)
-        memcpy(element(y, i), element(x, tiled_from(&x->shape, &y->shape, i)),
+        memcpy(itg_element_at(y, i), itg_element_at(x, tiled_from(&x->shape, &y->shape, i)),
                itg_dtype_size(x->dtype));
     return ITG_OK;
 }
@@ -176,8 +171,8 @@ itg_status itg_any_reverse_sequence(const itg_call *call)
                             (long long)length, (long long)steps);
         for (int64_t t = 0; t < steps; ++t) {
             const int64_t from = t < length ? length - 1 - t : t;
-            memcpy(element(y, (b * b_stride + t * t_stride) * inner),
-                   element(x, (b * b_stride + from * t_stride) * inner),
+            memcpy(itg_element_at(y, (b * b_stride + t * t_stride) * inner),
+                   itg_element_at(x, (b * b_stride + from * t_stride) * inner),
                    (size_t)inner * itg_dtype_size(x->dtype));
         }
     }

@@ -8,8 +8,7 @@
 
 static void copy_element(const itg_tensor *y, int64_t to, const itg_tensor *x, int64_t from)
 {
-    const size_t size = itg_dtype_size(x->dtype);
-    memcpy((char *)y->data + (size_t)to * size, (const char *)x->data + (size_t)from * size, size);
+    memcpy(itg_element_at(y, to), itg_element_at(x, from), itg_dtype_size(x->dtype));
 }
 
 /* ---- TopK ---- */
