@@ -9,7 +9,7 @@
 
 typedef struct heads {
     itg_expansion *e;
-    int64_t batch, heads, shared, rows, keys; /* heads of keys and values; queries that share one */
+    int64_t heads, shared, rows, keys; /* heads of keys and values; queries that share one */
 } heads;
 
 /* [batch, heads, rows, elements], or turned over [batch, heads, elements, rows]. */
@@ -138,7 +138,7 @@ void itg_expand_attention(itg_expansion *e)
     itg_shape x = itg_shape_at(e, q), other = itg_shape_at(e, k);
     bool flat = x.rank == 3;
     int64_t count = flat ? a->heads[0] : x.dims[1];
-    heads h = {.e = e, .batch = x.dims[0], .rows = x.dims[flat ? 1 : 2]};
+    heads h = {.e = e, .rows = x.dims[flat ? 1 : 2]};
     h.heads = flat ? a->heads[1] : other.dims[1];
     h.shared = count / h.heads;
     h.keys = other.dims[flat ? 1 : 2];

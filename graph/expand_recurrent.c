@@ -10,7 +10,7 @@ enum { MAX_GATES = 4 };
 typedef struct layer {
     itg_expansion *e;
     const itg_attrs *a;
-    int64_t steps, batch, inputs, size;
+    int64_t steps, batch, size;
     int32_t gates, direction;
     char where[40];     /* "step3/", "reverse/step3/": begins the names of nodes */
     itg_id r, bias;     /* [size, gates * size]; GRU: of the state's product, if it has its own */
@@ -304,7 +304,6 @@ static bool start(itg_expansion *e, layer *l)
                  .a = &e->node.attrs,
                  .steps = shape.dims[first],
                  .batch = shape.dims[!first],
-                 .inputs = shape.dims[2],
                  .size = e->node.attrs.size};
     l->gates = e->node.op == ITG_OP_LSTM ? 4 : e->node.op == ITG_OP_GRU ? 3 : 1;
     if (l->steps > (ITG_MAX_PREPARED_NODES - e->g->node_count) / nodes[l->gates])

@@ -6,6 +6,8 @@
  * leave. */
 #include "expand.h"
 
+#define MAX_PHASES 65536 /* results of one element of the Conv */
+
 /* Dimension i (0: height) of the window. */
 typedef struct dimension {
     int64_t in, out, kernel, dilation, stride;
@@ -137,6 +139,11 @@ void itg_expand_conv_transpose(itg_expansion *e)
     dimension d[2] = {dimension_of(e, 0), dimension_of(e, 1)};
     itg_shape out = itg_shape_at(e, e->node.outputs[0]), all = out;
     int64_t begin[ITG_MAX_RANK] = {0};
+    if (d[0].stride * d[1].stride > MAX_PHASES) {
+        itg_expansion_fail(e, ITG_LIMIT, "strides [%lld,%lld] make too many phases",
+                           (long long)d[0].stride, (long long)d[1].stride);
+        return;
+    }
     for (int i = 4 - out.rank; i < 2; ++i) {
         all.dims[out.rank - 2 + i] = d[i].rows * d[i].stride;
         begin[out.rank - 2 + i] = d[i].begin;

@@ -374,7 +374,7 @@ static void sizes_of_a_resize_are_checked(void **state)
     itg_graph_destroy(g);
 }
 
-static void weights_that_vary_are_refused(void **state)
+static void weights_that_vary_and_huge_strides_are_refused(void **state)
 {
     (void)state;
     itg_shape xs = dims4(4, 1, 2, 3, 3);
@@ -382,6 +382,14 @@ static void weights_that_vary_are_refused(void **state)
     itg_id w = add_input(g, "w", "2,1,2,2");
     set_output(g, ADD_OP(g, ITG_OP_CONV_TRANSPOSE, "y", NULL, 0, w));
     assert_refuses(g, ITG_UNSUPPORTED, "its weights 'w' is no float32 constant");
+    itg_graph_destroy(g);
+    itg_attrs a = itg_attrs_default(ITG_OP_CONV_TRANSPOSE);
+    xs.dims[2] = xs.dims[3] = 1;
+    a.stride[0] = a.stride[1] = 1 << 30;
+    g = graph_of(&xs);
+    w = put_constant(g, "w", &(itg_shape){.rank = 4, .dims = {2, 1, 2, 2}});
+    set_output(g, ADD_OP(g, ITG_OP_CONV_TRANSPOSE, "y", &a, 0, w));
+    assert_refuses(g, ITG_LIMIT, "too many phases");
     itg_graph_destroy(g);
 }
 
@@ -415,7 +423,7 @@ int main(void)
         cmocka_unit_test(channels_are_divided_by_their_neighbours),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(sizes_of_a_resize_are_checked),
-        cmocka_unit_test(weights_that_vary_are_refused),
+        cmocka_unit_test(weights_that_vary_and_huge_strides_are_refused),
         cmocka_unit_test(a_composite_operator_is_not_verified),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
