@@ -57,6 +57,7 @@ static bool in_fixed_point(const itg_encoding *v)
 static const char order[] = "float32 in another order of operations";
 static const char approximated[] = "ONNX Runtime approximates the function in float32";
 static const char zero_sign[] = "a zero may have the other sign in ONNX Runtime";
+static const char normalizes[] = "the target normalizes integers, ONNX Runtime real numbers";
 static const char float_means[] = "ONNX Runtime has float32 means alone";
 
 /* Equal as integers, or never that. */
@@ -134,8 +135,8 @@ static const itg_qdq_agreement agreements[ITG_OP_COUNT] = {
     [ITG_OP_GLOBAL_AVERAGE_POOL] = {NULL, order, order},
     [ITG_OP_REDUCE_MEAN] = {float_means, float_means, order},
     [ITG_OP_REDUCE_SUM] = ISLAND(order),
-    [ITG_OP_LAYER_NORMALIZATION] = ISLAND(order),
-    [ITG_OP_SOFTMAX] = ISLAND(order),
+    [ITG_OP_LAYER_NORMALIZATION] = {normalizes, normalizes, order},
+    [ITG_OP_SOFTMAX] = {normalizes, normalizes, order},
     [ITG_OP_LOG_SOFTMAX] = ISLAND(order),
     [ITG_OP_WHERE] = ISLAND(zero_sign),
     [ITG_OP_RELU] = ISLAND(zero_sign),
@@ -203,7 +204,7 @@ static const char *form_difference(const itg_annotated *a, itg_id node)
         return itg_op_is(n->op, ITG_IS_AVERAGE) ? average_difference(n) : NULL;
     case ITG_FORM_SOFTMAX:
     case ITG_FORM_LAYER_NORM:
-        return "the target normalizes integers, ONNX Runtime real numbers";
+        return normalizes;
     case ITG_FORM_KEEP:
         if (itg_op_is(n->op, ITG_IS_AVERAGE))
             return "the target averages codes, ONNX Runtime real numbers";
