@@ -1,11 +1,9 @@
 /* Attention: Y = softmax(Q K' * scale + mask) V for each head. Heads that share keys and values are
- * rows of one product. A masked score becomes MASKED less, which is 0 in float32 behind the Softmax
- * as long as the scores of a row differ by less than 24, and next to nothing until they differ by
- * 100: a larger number would leave no codes for the scores where the sum is quantized. */
+ * rows of one product. A masked score becomes ITG_MASKED less, which is 0 in float32 behind the
+ * Softmax as long as the scores of a row differ by less than 24, and next to nothing until they
+ * differ by 100: a larger number would leave no codes for the scores where the sum is quantized. */
 #include <math.h>
 #include "expand.h"
-
-#define MASKED (-128.0f)
 
 typedef struct heads {
     itg_expansion *e;
@@ -31,7 +29,7 @@ static itg_id split_heads(heads *h, const char *name, itg_id x, int64_t count, b
 
 static float limited(float mask)
 {
-    return mask < MASKED ? MASKED : mask;
+    return mask < ITG_MASKED ? ITG_MASKED : mask;
 }
 
 /* The constant mask at an index of [batch, heads, rows, keys], to which it broadcasts. */
@@ -42,7 +40,7 @@ static float mask_at(const itg_graph *g, itg_id mask, const int64_t index[4])
     int64_t at = 0;
     for (int i = 0; i < 4; ++i)
         at = at * shape.dims[i] + (shape.dims[i] == 1 ? 0 : index[i]);
-    if (v->dtype == ITG_BOOL) return ((const unsigned char *)v->data)[at] ? 0.0f : MASKED;
+    if (v->dtype == ITG_BOOL) return ((const unsigned char *)v->data)[at] ? 0.0f : ITG_MASKED;
     return limited(((const float *)v->data)[at]);
 }
 
@@ -62,8 +60,8 @@ static itg_id put_mask(heads *h, itg_id mask)
         int64_t index[4] = {i / per_image, i / (h->rows * h->keys) % shape.dims[1],
                             i / h->keys % h->rows, i % h->keys};
         bool hidden = h->e->node.attrs.causal && index[3] > index[2];
-        to[i] = hidden ? MASKED : mask == ITG_NONE ? 0.0f : mask_at(h->e->g, mask, index);
-        masked = to[i] > MASKED ? 0 : index[3] == 0 ? 1 : masked + 1;
+        to[i] = hidden ? ITG_MASKED : mask == ITG_NONE ? 0.0f : mask_at(h->e->g, mask, index);
+        masked = to[i] > ITG_MASKED ? 0 : index[3] == 0 ? 1 : masked + 1;
         if (masked == h->keys) /* ONNX: the results are 0 */
             itg_expansion_fail(h->e, ITG_UNSUPPORTED, "its attn_mask hides all keys of row %lld",
                                (long long)index[2]);

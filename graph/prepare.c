@@ -13,7 +13,9 @@
  *      written out         (pass_written_out.c, pass_written_norm.c) Gelu, HardSwish and
  *                          LayerNormalization of their parts
  *      reduce max          (pass_reduce_max.c) to GlobalMaxPool
+ *      mask                (pass_mask.c)       Where in front of a Softmax to Add
  *      pad gather          (pass_pad_gather.c) Pad that repeats or mirrors to Gather
+ *      gather nd           (pass_gather_nd.c)  by constants to Gather
  *      reshape             (pass_reshape.c)    Flatten, Squeeze, Unsqueeze, Reshape: one Reshape
  *      transpose           (pass_transpose.c)  Transposes cancel through elementwise nodes
  *      affine              (pass_affine.c)     BatchNormalization, Mul, Add... into weights
@@ -48,8 +50,9 @@ static itg_status simplify(itg_graph *g, itg_error *err)
 {
     static itg_pass_fn *const passes[] = {
         itg_pass_identity,   itg_pass_arithmetic, itg_pass_written_out, itg_pass_written_norm,
-        itg_pass_reduce_max, itg_pass_pad_gather, itg_pass_reshape,     itg_pass_transpose,
-        itg_pass_affine,     itg_pass_gemm,       itg_pass_pad};
+        itg_pass_reduce_max, itg_pass_pad_gather, itg_pass_mask,        itg_pass_gather_nd,
+        itg_pass_reshape,    itg_pass_transpose,  itg_pass_affine,      itg_pass_gemm,
+        itg_pass_pad};
     bool changed = true;
     for (int round = 0; round < MAX_ROUNDS && changed; ++round) {
         changed = false;

@@ -282,6 +282,94 @@ static void mirrored_pads_become_gathers(void **state)
     pads("1,6", ITG_PAD_EDGE, (int64_t[]){0, 3, 0, -2}, 2, 1);
 }
 
+static void gather_nd_by_constants_is_gather(void **state)
+{
+    (void)state;
+    static const int64_t indices[] = {0, 1, 0, -1, 0, 0, 0, 2};
+    for (int depth = 1; depth <= 4; depth *= 2) {
+        begin("1,3,4,5");
+        itg_id i;
+        itg_shape s = {.rank = 2, .dims = {8 / depth, depth}};
+        static const int64_t zeros[8];
+        itg_graph_add_value(g, "indices", ITG_S64, &s, depth == 2 ? indices : zeros, &i, NULL);
+        set_output(g, ADD_OP(g, ITG_OP_GATHER_ND, "y", NULL, x, i));
+        itg_graph *p = prepared(g, false);
+        assert_int_equal(count_of(p, ITG_OP_GATHER_ND), 0);
+        assert_int_equal(count_of(p, ITG_OP_GATHER), 1);
+        assert_keeps_function(g, p, 0);
+        itg_graph_destroy(p);
+        itg_graph_destroy(g);
+    }
+}
+
+/* ---- masks ---- */
+
+static itg_id softmax(itg_id value)
+{
+    itg_attrs a = itg_attrs_default(ITG_OP_SOFTMAX);
+    a.axis = 2;
+    return ADD_OP(g, ITG_OP_SOFTMAX, "softmax", &a, value);
+}
+
+static itg_id hidden(float below, bool all, bool last)
+{
+    static const unsigned char some[] = {0, 1, 1, 1, 0, 1, 0, 0, 0},
+                               others[] = {0, 1, 1, 1, 1, 1, 0, 0, 0};
+    itg_shape s = shape_of("3,3");
+    itg_id mask, no = scalar(below);
+    itg_graph_add_value(g, "hides", ITG_BOOL, &s, all ? others : some, &mask, NULL);
+    return last ? ADD_OP(g, ITG_OP_WHERE, "w", NULL, mask, x, no)
+                : ADD_OP(g, ITG_OP_WHERE, "w", NULL, mask, no, x);
+}
+
+static void check_mask(itg_id y, int adds, float least)
+{
+    set_output(g, y);
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(count_of(p, ITG_OP_ADD), adds);
+    if (adds) {
+        const float *mask = floats_at(p, only(p, ITG_OP_ADD), 1);
+        float found = 0;
+        for (int i = 0; i < 9; ++i)
+            found = mask[i] < found ? mask[i] : found;
+        assert_true(found == least);
+    }
+    assert_keeps_function(g, p, 1e-6);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
+static void masks_in_front_of_softmax_are_sums(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; ++i) {
+        begin("1,3,3");
+        check_mask(softmax(hidden(i ? -INFINITY : -1e9f, false, false)), 1, -128);
+    }
+    begin("1,3,3");
+    check_mask(softmax(hidden(-1e4f, true, true)), 0, 0); /* row 2 hides all */
+    begin("1,3,3");
+    check_mask(softmax(hidden(-5, false, false)), 0, 0);
+    begin("1,3,3");
+    set_output(g, op1(ITG_OP_TANH, hidden(0, true, true)));
+    itg_graph *q = prepared(g, false);
+    assert_int_equal(count_of(q, ITG_OP_MUL), 1);
+    assert_int_equal(count_of(q, ITG_OP_WHERE), 0);
+    assert_keeps_function(g, q, 1e-6); /* but for the sign of zeros */
+    itg_graph_destroy(q);
+    itg_graph_destroy(g);
+    static const float deep[] = {0, -1e9f, -1e9f, 0, 0, -3.4e38f, -2, 0, 0};
+    begin("1,3,3");
+    check_mask(softmax(op2(ITG_OP_ADD, x, add_floats(g, "m", "3,3", deep))), 1, -128);
+    begin("1,3,3");
+    itg_id sum = op2(ITG_OP_ADD, x, add_floats(g, "m", "3,3", deep));
+    set_output(g, op2(ITG_OP_ADD, softmax(sum), op1(ITG_OP_TANH, sum))); /* others read it */
+    itg_graph *p = prepared(g, false);
+    assert_keeps_function(g, p, 1e-6);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +382,8 @@ int main(void)
         cmocka_unit_test(its_scale_and_bias_become_its_own),
         cmocka_unit_test(other_normalizations_stay),
         cmocka_unit_test(powers_become_what_they_are),
+        cmocka_unit_test(masks_in_front_of_softmax_are_sums),
+        cmocka_unit_test(gather_nd_by_constants_is_gather),
         cmocka_unit_test(maxima_become_pools),
         cmocka_unit_test(mirrored_pads_become_gathers),
     };

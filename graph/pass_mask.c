@@ -1,0 +1,112 @@
+/* Constant masks. Where(mask, 0, x) becomes Mul by ones and zeros. In front of a Softmax,
+ * Where(mask, scores, -inf) becomes Add of -128 where the mask hides, and no number of such an Add
+ * is below -128. That is 0 in float32 behind the Softmax as long as the scores of a row differ by
+ * less than 24, and next to nothing until they differ by 100; a larger number would leave no codes
+ * for the scores where the sum is quantized. expand_attention.c has the same number. */
+#include "written_out.h"
+
+/* Whether a Softmax along the last axis alone reads the value. */
+static bool is_softmaxed(const itg_graph *g, itg_id value)
+{
+    const itg_id reader = itg_only_consumer(g, value);
+    if (reader == ITG_NONE) return false;
+    const itg_node *n = &g->nodes[reader];
+    return n->op == ITG_OP_SOFTMAX && n->opset == 0 &&
+           n->attrs.axis == g->values[value].shape.rank - 1;
+}
+
+/* Where a whole row is hidden, -128 everywhere is no mask. */
+static bool shows_something(const float *mask, int64_t count, int64_t row)
+{
+    for (int64_t i = 0; i < count; i += row) {
+        int64_t hidden = 0;
+        for (int64_t j = i; j < i + row; ++j)
+            hidden += mask[j] <= ITG_MASKED;
+        if (hidden == row) return false;
+    }
+    return true;
+}
+
+static int64_t row_of(const itg_shape *shape)
+{
+    return shape->rank > 0 && shape->dims[shape->rank - 1] > 0 ? shape->dims[shape->rank - 1] : 1;
+}
+
+static itg_status limit_mask(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    const itg_id mask = g->nodes[node].inputs[1];
+    const float *from = itg_floats(g, mask);
+    const itg_shape shape = g->values[mask].shape;
+    const int64_t count = itg_value_elements(g, mask);
+    bool deep = false;
+    for (int64_t i = 0; i < count; ++i)
+        deep |= from[i] < ITG_MASKED;
+    if (!deep || !shows_something(from, count, row_of(&shape))) return ITG_OK;
+    float *to;
+    itg_status status = itg_own_floats(g, node, 1, &shape, &to, err);
+    for (int64_t i = 0; i < count && status == ITG_OK; ++i)
+        to[i] = from[i] < ITG_MASKED ? ITG_MASKED : from[i];
+    *changed = true;
+    return status;
+}
+
+/* Which operand of a Where by a constant is a number, the other one being what varies, of the
+ * result's shape; 0: none. */
+static int number_operand(const itg_graph *g, const itg_node *n, double *number)
+{
+    if (!itg_graph_is_constant(g, n->inputs[0])) return 0;
+    for (int i = 1; i < 3; ++i) {
+        const itg_id other = n->inputs[3 - i];
+        if (itg_is_scalar(g, n->inputs[i], number) && !itg_graph_is_constant(g, other) &&
+            itg_shape_equal(&g->values[other].shape, &g->values[n->outputs[0]].shape))
+            return i;
+    }
+    return 0;
+}
+
+/* The node becomes op of what varies and of a constant with one of two numbers. */
+static itg_status combine(itg_graph *g, itg_id node, itg_op op, int hides, float hidden,
+                          float shown, bool *changed, itg_error *err)
+{
+    const itg_node *n = &g->nodes[node];
+    const itg_id varies = n->inputs[3 - hides], condition = n->inputs[0];
+    const itg_shape shape = g->values[condition].shape;
+    const unsigned char *is = g->values[condition].data;
+    float *mask;
+    itg_id added;
+    itg_status status = itg_new_floats(g, n->name, "mask", &shape, &added, &mask, err);
+    if (status != ITG_OK) return status;
+    const int64_t count = itg_value_elements(g, condition);
+    for (int64_t i = 0; i < count; ++i)
+        mask[i] = (is[i] != 0) == (hides == 1) ? hidden : shown;
+    if (op == ITG_OP_ADD && !shows_something(mask, count, row_of(&shape)))
+        return ITG_OK; /* sort drops the constant */
+    itg_node *made = itg_become(g, node, op);
+    made->inputs[0] = varies;
+    made->inputs[1] = added;
+    made->input_count = 2;
+    *changed = true;
+    return ITG_OK;
+}
+
+static itg_status replace_where(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    double number;
+    const int hides = number_operand(g, &g->nodes[node], &number);
+    if (hides == 0) return ITG_OK;
+    if (number == 0.0) return combine(g, node, ITG_OP_MUL, hides, 0.0f, 1.0f, changed, err);
+    if (number > (double)ITG_MASKED || !is_softmaxed(g, g->nodes[node].outputs[0])) return ITG_OK;
+    return combine(g, node, ITG_OP_ADD, hides, ITG_MASKED, 0.0f, changed, err);
+}
+
+itg_status itg_pass_mask(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    const itg_node *n = &g->nodes[node];
+    if (n->output_count < 1 || n->outputs[0] == ITG_NONE ||
+        g->values[n->outputs[0]].dtype != ITG_F32)
+        return ITG_OK;
+    if (n->op == ITG_OP_WHERE) return replace_where(g, node, changed, err);
+    const bool masks = n->op == ITG_OP_ADD && n->input_count == 2 &&
+                       itg_is_float_constant(g, n->inputs[1]) && is_softmaxed(g, n->outputs[0]);
+    return masks ? limit_mask(g, node, changed, err) : ITG_OK;
+}
