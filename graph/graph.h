@@ -11,7 +11,8 @@ typedef int32_t itg_id;
 /* The range that a file itself quantizes a value to. */
 typedef struct itg_stated {
     int32_t bits;
-    int32_t count;         /* 1, or the channels of weights */
+    int32_t count;         /* 1, or the extent of an axis of weights */
+    int32_t axis;          /* that one */
     const double *lo, *hi; /* [count] of the lowest and the highest code */
 } itg_stated;
 

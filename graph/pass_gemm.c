@@ -2,6 +2,18 @@
  * a matrix, MatMul with weights [K,N] if it has more dimensions. */
 #include "passes.h"
 
+/* What a file stated of the weights holds for them turned over, too. */
+static itg_status keep_stated(itg_graph *g, itg_id weights, const itg_stated *stated,
+                              itg_error *err)
+{
+    if (!stated) return ITG_OK;
+    itg_stated *turned = itg_arena_copy(g->arena, stated, sizeof *stated);
+    if (!turned) return itg_graph_no_memory(g, err);
+    turned->axis = 1 - stated->axis;
+    g->values[weights].stated = turned;
+    return ITG_OK;
+}
+
 /* The constant at slot 1, [rows,columns], turned over. */
 static itg_status transpose_weights(itg_graph *g, itg_id node, itg_error *err)
 {
@@ -9,11 +21,12 @@ static itg_status transpose_weights(itg_graph *g, itg_id node, itg_error *err)
     const float *from = itg_floats(g, weights);
     int64_t rows = g->values[weights].shape.dims[0], columns = g->values[weights].shape.dims[1];
     itg_shape shape = {.rank = 2, .dims = {columns, rows}};
-    const itg_stated *stated = g->values[weights].stated; /* of the same channels */
+    const itg_stated *stated = g->values[weights].stated;
     float *to;
     itg_status status = itg_own_floats(g, node, 1, &shape, &to, err);
     if (status != ITG_OK) return status;
-    g->values[g->nodes[node].inputs[1]].stated = stated;
+    status = keep_stated(g, g->nodes[node].inputs[1], stated, err);
+    if (status != ITG_OK) return status;
     for (int64_t r = 0; r < rows; ++r)
         for (int64_t c = 0; c < columns; ++c)
             to[c * rows + r] = from[r * columns + c];

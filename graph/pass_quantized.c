@@ -44,7 +44,8 @@ static itg_status state(itg_graph *g, itg_id value, const itg_node *n, int64_t l
         range[c] = (double)(lo - zero_of(g, n, c)) * step;
         range[count + c] = (double)(hi - zero_of(g, n, c)) * step;
     }
-    *stated = (itg_stated){bits_of(hi - lo + 1), (int32_t)count, range, range + count};
+    *stated = (itg_stated){bits_of(hi - lo + 1), (int32_t)count, (int32_t)n->attrs.axis, range,
+                           range + count};
     g->values[value].stated = stated;
     return ITG_OK;
 }

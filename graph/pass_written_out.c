@@ -8,7 +8,7 @@
 
 #define ROOT_HALF 0.70710678118654752
 #define ROOT_2_OF_PI 0.79788456080286536 /* sqrt(2 / pi) */
-enum { MOST_FACTORS = 4 };
+enum { MOST_FACTORS = 4, MOST_DEPTH = 8 };
 
 /* A product of values and one number. */
 typedef struct product {
@@ -53,8 +53,9 @@ itg_node *itg_become_function(itg_graph *g, itg_id node, itg_op op, itg_id x)
 
 /* ---- products ---- */
 
-/* false: more than MOST_FACTORS. Products that others read, too, are factors. */
-static bool multiply(const itg_graph *g, itg_id value, bool is_root, product *p)
+/* false: more than MOST_FACTORS. Products that others read, too, and those MOST_DEPTH deep, are
+ * factors. */
+static bool multiply(const itg_graph *g, itg_id value, int depth, product *p)
 {
     double number;
     const itg_node *n = itg_made_by(g, value, ITG_OP_MUL);
@@ -62,8 +63,9 @@ static bool multiply(const itg_graph *g, itg_id value, bool is_root, product *p)
         p->number *= number;
         return true;
     }
-    if (n && n->input_count == 2 && (is_root || itg_graph_use_count(g, value) == 1))
-        return multiply(g, n->inputs[0], false, p) && multiply(g, n->inputs[1], false, p);
+    if (n && n->input_count == 2 && depth < MOST_DEPTH &&
+        (depth == 0 || itg_graph_use_count(g, value) == 1))
+        return multiply(g, n->inputs[0], depth + 1, p) && multiply(g, n->inputs[1], depth + 1, p);
     if (p->count == MOST_FACTORS) return false;
     p->factors[p->count++] = value;
     return true;
@@ -72,7 +74,7 @@ static bool multiply(const itg_graph *g, itg_id value, bool is_root, product *p)
 static bool product_of(const itg_graph *g, itg_id value, product *p)
 {
     *p = (product){.number = 1.0};
-    return multiply(g, value, true, p);
+    return multiply(g, value, 0, p);
 }
 
 /* Whether value is number * x, for the number. */

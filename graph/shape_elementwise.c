@@ -154,8 +154,9 @@ itg_status itg_infer_quantize(itg_graph *g, itg_id node, itg_error *err)
     if (scales != 1 && scales != shape.dims[n->attrs.axis])
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "it has %lld scales; expected 1 or %lld",
                              (long long)scales, (long long)shape.dims[n->attrs.axis]);
-    if (has_zero && !itg_shape_equal(itg_input_shape(g, node, 2), &scale) &&
-        itg_input_shape(g, node, 2)->rank + scale.rank > 1)
+    int64_t zeros = scales;
+    if (has_zero) (void)itg_shape_elements(itg_input_shape(g, node, 2), &zeros);
+    if (zeros != scales)
         return itg_node_fail(g, node, err, ITG_BAD_FILE,
                              "its zero point has not its scale's shape");
     const itg_dtype dtype = !quantizes ? ITG_F32 : has_zero ? itg_input_dtype(g, node, 2) : ITG_U8;

@@ -1,5 +1,6 @@
 /* Strategies: made from bits per choice group, with thresholds resolved against statistics and
  * weights. */
+#include "kernels/math.h"
 #include "sim/sim.h"
 #include "base/packed.h"
 #include <stdatomic.h>
@@ -225,12 +226,16 @@ static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
-/* The range of the file's own grid of that width, so that the file's codes come out again. */
-static bool stated_weight(const itg_value *w, const itg_threshold_target *target, int64_t channel,
-                          double *lo, double *hi)
+/* The range of the file's own grid of that width, so that the file's codes come out again. The
+ * lowest code of a symmetric grid has no counterpart and does not count. axis: of the channels. */
+static bool stated_weight(const itg_value *w, const itg_threshold_target *target, int32_t axis,
+                          int64_t channel, double *lo, double *hi)
 {
-    if (!w->stated || w->stated->bits != target->bits) return false;
-    *hi = w->stated->hi[channel % w->stated->count];
+    const itg_stated *s = w->stated;
+    if (!s || s->bits != target->bits || (s->count > 1 && s->axis != axis)) return false;
+    const int64_t i = s->count > 1 ? channel : 0;
+    const double step = (s->hi[i] - s->lo[i]) / (itg_ldexp(1.0, s->bits) - 1);
+    *hi = -s->lo[i] - step > s->hi[i] * (1 + 1e-9) ? -s->lo[i] - step : s->hi[i];
     *lo = -*hi;
     return true;
 }
@@ -256,7 +261,8 @@ static itg_status weight_entry(const itg_threshold_cache *cache, const itg_edge_
                                                        : last_axis  ? c
                                                                     : c * depth);
         int64_t stride = per_channel && last_axis ? channels : 1;
-        if (!stated_weight(w, target, c, &lo, &hi))
+        if ((w->stated && w->stated->count > 1 && !per_channel) ||
+            !stated_weight(w, target, last_axis ? w->shape.rank - 1 : 0, c, &lo, &hi))
             status = itg_threshold_constant(method, first, depth, stride, 1, target, &lo, &hi, err);
         made->channel[c] = -lo > hi ? -lo : hi;
     }

@@ -125,6 +125,7 @@ static void weights_keep_the_ranges_of_their_channels(void **state)
     assert_int_equal(p->node_count, 1);
     const itg_stated *s = stated_of(p, p->nodes[0].inputs[1]); /* [2,3] now */
     assert_int_equal(s->count, 2);
+    assert_int_equal(s->axis, 0);
     assert_true(s->hi[0] == 63.5 && s->hi[1] == 15.875);
     assert_true(floats_at(p, 0, 1)[0] == 0.5f && floats_at(p, 0, 1)[3] == -0.25f);
     assert_keeps_function(g, p, 0);
