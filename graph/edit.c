@@ -83,6 +83,20 @@ itg_status itg_new_floats(itg_graph *g, const char *base, const char *suffix,
     return ITG_OK;
 }
 
+itg_status itg_new_indices(itg_graph *g, const char *base, const char *suffix, int64_t count,
+                           itg_id *out, int64_t **data, itg_error *err)
+{
+    const itg_shape shape = {.rank = 1, .dims = {count}};
+    const char *name = itg_fresh_value_name(g, base, suffix);
+    int64_t *indices = itg_arena_array(g->arena, count > 0 ? (size_t)count : 1, sizeof *indices);
+    if (!name || !indices) return itg_graph_no_memory(g, err);
+    itg_status status = itg_graph_add_value(g, name, ITG_S64, &shape, NULL, out, err);
+    if (status != ITG_OK) return status;
+    g->values[*out].data = indices;
+    *data = indices;
+    return ITG_OK;
+}
+
 itg_status itg_own_floats(itg_graph *g, itg_id node, int32_t slot, const itg_shape *shape,
                           float **data, itg_error *err)
 {
@@ -117,6 +131,17 @@ itg_status itg_insert(itg_graph *g, const itg_new_op *op, itg_id *out_node, itg_
     if (out_node) *out_node = node;
     *out_value = value;
     return ITG_OK;
+}
+
+itg_status itg_insert_reshape(itg_graph *g, const char *base, const char *suffix,
+                              const itg_shape *shape, itg_id *value, itg_error *err)
+{
+    const itg_new_op reshape = {.base = base,
+                                .suffix = suffix,
+                                .op = ITG_OP_RESHAPE,
+                                .inputs = {*value, ITG_NONE},
+                                .shape = *shape};
+    return itg_insert(g, &reshape, NULL, value, err);
 }
 
 int32_t itg_slot_of(const itg_graph *g, itg_id node, itg_id value)

@@ -22,6 +22,9 @@ void itg_take_output(itg_graph *g, itg_id node, itg_id value);
 /* A new constant "base/suffix", float32, to be filled by the caller. */
 itg_status itg_new_floats(itg_graph *g, const char *base, const char *suffix,
                           const itg_shape *shape, itg_id *out, float **data, itg_error *err);
+/* The same with int64 numbers, of shape [count]. */
+itg_status itg_new_indices(itg_graph *g, const char *base, const char *suffix, int64_t count,
+                           itg_id *out, int64_t **data, itg_error *err);
 /* New storage for the constant at an input slot, to be filled by the caller; the old data stays
  * readable. If the constant has other uses, the node gets its own constant "name/node". */
 itg_status itg_own_floats(itg_graph *g, itg_id node, int32_t slot, const itg_shape *shape,
@@ -37,6 +40,9 @@ typedef struct itg_new_op {
 } itg_new_op;
 itg_status itg_insert(itg_graph *g, const itg_new_op *op, itg_id *out_node, itg_id *out_value,
                       itg_error *err);
+/* A Reshape "base/suffix" of *value, which becomes its output. */
+itg_status itg_insert_reshape(itg_graph *g, const char *base, const char *suffix,
+                              const itg_shape *shape, itg_id *value, itg_error *err);
 int32_t itg_slot_of(const itg_graph *g, itg_id node,
                     itg_id value); /* first slot that reads it; -1 */
 bool itg_is_float_constant(const itg_graph *g, itg_id value);

@@ -30,15 +30,11 @@ static itg_status flat_indices(itg_graph *g, itg_id node, const char *base, itg_
     const int64_t depth = indices->shape.dims[indices->shape.rank - 1];
     const itg_shape x = g->values[n->inputs[0]].shape;
     const int64_t count = itg_value_elements(g, n->inputs[1]) / (depth > 0 ? depth : 1);
-    const itg_shape shape = {.rank = 1, .dims = {count}};
     const int64_t *from = indices->data;
-    const char *name = itg_fresh_value_name(g, base, "indices");
-    int64_t *to = itg_arena_array(g->arena, count > 0 ? (size_t)count : 1, sizeof *to);
-    if (!name || !to) return itg_graph_no_memory(g, err);
-    for (int64_t i = 0; i < count; ++i)
+    int64_t *to;
+    itg_status status = itg_new_indices(g, base, "indices", count, out, &to, err);
+    for (int64_t i = 0; i < count && status == ITG_OK; ++i)
         to[i] = flat_index(from + i * depth, depth, &x);
-    itg_status status = itg_graph_add_value(g, name, ITG_S64, &shape, NULL, out, err);
-    if (status == ITG_OK) g->values[*out].data = to;
     return status;
 }
 
@@ -68,12 +64,7 @@ itg_status itg_pass_gather_nd(itg_graph *g, itg_id node, bool *changed, itg_erro
     attrs.axis = 1;
     itg_status status = flat_indices(g, node, base, &indices, err);
     if (status != ITG_OK) return status;
-    itg_new_op reshape = {.base = base,
-                          .suffix = "rows",
-                          .op = ITG_OP_RESHAPE,
-                          .inputs = {value, ITG_NONE},
-                          .shape = rows};
-    status = itg_insert(g, &reshape, NULL, &value, err);
+    status = itg_insert_reshape(g, base, "rows", &rows, &value, err);
     if (status != ITG_OK) return status;
     rows.dims[1] = g->values[indices].shape.dims[0];
     itg_new_op gather = {.base = base,

@@ -17,14 +17,11 @@ static itg_status add_indices(itg_graph *g, itg_id node, int32_t axis, const cha
 {
     const itg_node *n = &g->nodes[node];
     const int64_t from = g->values[n->inputs[0]].shape.dims[axis];
-    const itg_shape shape = {.rank = 1, .dims = {g->values[n->outputs[0]].shape.dims[axis]}};
-    const char *name = itg_fresh_value_name(g, base, "indices");
-    int64_t *indices = itg_arena_array(g->arena, (size_t)shape.dims[0], sizeof *indices);
-    if (!name || !indices) return itg_graph_no_memory(g, err);
-    for (int64_t i = 0; i < shape.dims[0]; ++i)
+    const int64_t count = g->values[n->outputs[0]].shape.dims[axis];
+    int64_t *indices;
+    itg_status status = itg_new_indices(g, base, "indices", count, out, &indices, err);
+    for (int64_t i = 0; i < count && status == ITG_OK; ++i)
         indices[i] = source_of(n->attrs.pad_mode, i - n->attrs.pads_begin[axis], from);
-    itg_status status = itg_graph_add_value(g, name, ITG_S64, &shape, NULL, out, err);
-    if (status == ITG_OK) g->values[*out].data = indices;
     return status;
 }
 

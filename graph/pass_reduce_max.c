@@ -59,12 +59,7 @@ itg_status itg_pass_reduce_max(itg_graph *g, itg_id node, bool *changed, itg_err
     order_of(&g->nodes[node].attrs, &g->values[value].shape, &transpose, &moved, &rows);
     itg_status status = move_to_end(g, node, &transpose, &moved, &value, err);
     if (status != ITG_OK) return status;
-    itg_new_op reshape = {.base = base,
-                          .suffix = "rows",
-                          .op = ITG_OP_RESHAPE,
-                          .inputs = {value, ITG_NONE},
-                          .shape = rows};
-    status = itg_insert(g, &reshape, NULL, &value, err);
+    status = itg_insert_reshape(g, base, "rows", &rows, &value, err);
     if (status != ITG_OK) return status;
     rows.dims[2] = 1;
     itg_new_op pool = {.base = base,

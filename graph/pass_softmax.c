@@ -34,17 +34,12 @@ void itg_drop_softmax(itg_graph *g)
 /* [.., tail] -> [rows, product of tail], Softmax along the last, and back. */
 static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
 {
-    itg_id flat, x = g->nodes[node].inputs[0], y = g->nodes[node].outputs[0];
+    itg_id x = g->nodes[node].inputs[0], y = g->nodes[node].outputs[0], flat = x;
     const char *base = g->values[y].name;
     itg_shape shape = g->values[x].shape, rows = {.rank = 2, .dims = {1, 1}};
     for (int32_t i = 0; i < shape.rank; ++i)
         rows.dims[i >= g->nodes[node].attrs.axis] *= shape.dims[i];
-    itg_new_op before = {.base = base,
-                         .suffix = "rows",
-                         .op = ITG_OP_RESHAPE,
-                         .inputs = {x, ITG_NONE},
-                         .shape = rows};
-    itg_status status = itg_insert(g, &before, NULL, &flat, err);
+    itg_status status = itg_insert_reshape(g, base, "rows", &rows, &flat, err);
     if (status != ITG_OK) return status;
     itg_new_op softmax = {.base = base,
                           .suffix = "softmax",
