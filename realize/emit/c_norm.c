@@ -6,14 +6,21 @@ static bool fits32(int64_t lo, int64_t hi)
     return lo >= INT32_MIN && hi <= INT32_MAX;
 }
 
+/* The numbers of a constant of the program; NULL: the emitter has failed. */
+static int64_t *numbers(itg_emitter *e, const itg_pvalue *v)
+{
+    int64_t *values = itg_emit_alloc(e, (size_t)v->elements, sizeof *values);
+    for (int64_t i = 0; values != NULL && i < v->elements; i++)
+        values[i] = itg_load(v->dtype, v->data, i);
+    return values;
+}
+
 /* A constant of the program as an array of the C source; its name. */
 static const char *table(itg_emitter *e, const itg_emit_layer *l, int32_t slot, const char *what)
 {
     const itg_pvalue *v = &e->p->values[l->step->inputs[slot]];
     const char *name = itg_emit_text(e, "%s_%s", l->name, what);
-    int64_t *values = itg_emit_alloc(e, (size_t)v->elements, sizeof *values);
-    for (int64_t i = 0; values != NULL && i < v->elements; i++)
-        values[i] = itg_load(v->dtype, v->data, i);
+    const int64_t *values = numbers(e, v);
     if (values != NULL && itg_emit_needs(e, name)) itg_emit_array(e, name, values, v->elements);
     return name;
 }
@@ -97,9 +104,7 @@ static const char *parameter(itg_emitter *e, const itg_emit_layer *l, int32_t sl
                              const char *what)
 {
     const itg_pvalue *v = &e->p->values[l->step->inputs[slot]];
-    int64_t *values = itg_emit_alloc(e, (size_t)v->elements, sizeof *values);
-    for (int64_t i = 0; values != NULL && i < v->elements; i++)
-        values[i] = itg_load(v->dtype, v->data, i);
+    const int64_t *values = numbers(e, v);
     return values != NULL ? itg_emit_channel(e, what, values, v->elements, "k") : "0";
 }
 
