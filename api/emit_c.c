@@ -7,26 +7,23 @@
 
 /* The samples of the self-test as the program's inputs take them. */
 typedef struct test_samples {
-    float *values;        /* one input's samples after the other's */
-    const float **inputs; /* [samples][inputs]: where they lie */
+    char *values;        /* one input's samples after the other's */
+    const void **inputs; /* [samples][inputs]: where they lie */
 } test_samples;
 
-/* Where the samples of each input begin in `values`, and, last, where they end. */
+/* Where the samples of each input begin in `values`, in bytes, and, last, where they end. */
 static itg_status lay_out(const itg_feed *feed, int32_t count, int64_t *begin, itg_error *err)
 {
     begin[0] = 0;
     for (int32_t k = 0; k < feed->count; k++) {
         const itg_tensor *t = &feed->inputs[k].tensor;
         int64_t elements = 0;
-        if (t->dtype != ITG_F32)
-            return itg_fail(err, ITG_UNSUPPORTED,
-                            "C source takes float32 data as codes, but the program's input is %s",
-                            itg_dtype_name(t->dtype));
         if (!itg_shape_elements(&t->shape, &elements) ||
             elements > (ITG_MAX_ELEMENTS - begin[k]) / count)
             return itg_fail(err, ITG_LIMIT, "%d samples of the self-test are too large",
                             (int)count);
-        begin[k + 1] = begin[k] + elements * count;
+        /* any dtype may follow */
+        begin[k + 1] = begin[k] + ((int64_t)itg_tensor_bytes(t) + 7) / 8 * 8 * count;
     }
     return ITG_OK;
 }
@@ -35,13 +32,13 @@ static itg_status fill(const itg_feed *feed, int32_t count, const int64_t *begin
                        itg_error *err)
 {
     itg_status status = ITG_OK;
-    out->values = malloc((size_t)(begin[feed->count] + 1) * sizeof *out->values);
+    out->values = malloc((size_t)begin[feed->count] + 1);
     out->inputs = calloc((size_t)count * (size_t)feed->count + 1, sizeof *out->inputs);
     if (!out->values || !out->inputs)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the self-test");
     for (int32_t k = 0; k < feed->count; k++)
         for (int32_t i = 0; i < count && status == ITG_OK; i++) {
-            float *x = out->values + begin[k] + (begin[k + 1] - begin[k]) / count * i;
+            char *x = out->values + begin[k] + (begin[k + 1] - begin[k]) / count * i;
             out->inputs[i * feed->count + k] = x;
             status = itg_feed_fill(feed, k, i, x, err);
         }

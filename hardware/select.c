@@ -34,7 +34,14 @@ static const char *check_mac(const itg_graph *g, const itg_hw_op *op, itg_id nod
     return NULL;
 }
 
-/* Activations among the inputs: at least one is computed; Concat may have constants, others one. */
+/* Indices are integers as they are, whatever the codes that they choose from. */
+static bool is_index(const itg_graph *g, const itg_node *n, int32_t slot)
+{
+    return n->op == ITG_OP_GATHER && slot == 1 && g->values[n->inputs[slot]].dtype != ITG_F32;
+}
+
+/* Activations among the inputs, or the indices of a Gather: at least one is computed; Concat may
+ * have constants, others one. */
 static const char *check_operands(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
@@ -46,7 +53,10 @@ static const char *check_operands(const itg_graph *g, itg_id node)
         if (v == ITG_NONE) continue;
         bool constant = itg_graph_is_constant(g, v);
         if (itg_hardware_slot_role(g, node, i) == ITG_SLOT_PARAMETER) {
-            if (!constant) return "a parameter among its inputs is not constant";
+            if (!constant && is_index(g, n, i))
+                computed++;
+            else if (!constant)
+                return "a parameter among its inputs is not constant";
             continue;
         }
         if (g->values[v].dtype != ITG_F32) return "it does not compute on float32";

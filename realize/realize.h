@@ -54,11 +54,11 @@ itg_status itg_artefact_write(const itg_program *p, const itg_metadata *metadata
 const char *itg_program_metadata(const itg_program *p, const char *key); /* NULL: absent */
 
 /* ---- C source (emit/c.c); docs/emit-c.md ---- */
-/* Samples of the self-test: inputs[sample * input count + input], floats as the program's inputs
- * take them; NULL: random codes. */
+/* Samples of the self-test: inputs[sample * input count + input], in the dtype of that input of the
+ * program; NULL: random codes and indices. */
 typedef struct itg_emit_vectors {
     int32_t count;
-    const float *const *inputs;
+    const void *const *inputs;
 } itg_emit_vectors;
 /* Writes NAME.h, NAME.c and NAME_selftest.c to an existing folder; name NULL: the program's name.
  * ITG_UNSUPPORTED names a node that C source without floating point cannot hold; no file is written

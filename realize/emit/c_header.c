@@ -133,7 +133,7 @@ void itg_emit_header(itg_emitter *e, itg_strbuf *out)
     itg_emit_prototype(e, out);
     itg_strbuf_add(out, ";\n\n");
     for (int32_t i = 0; i < e->input_count; i++)
-        add_quantize(e, &e->inputs[i], out);
+        if (e->p->values[e->inputs[i].value].quantized) add_quantize(e, &e->inputs[i], out);
     if (first != NULL && first->quantized)
         itg_emit_template(out, argmax_text, e->name, itg_emit_ctype(first->dtype),
                           e->outputs[0].upper, NULL);

@@ -74,17 +74,28 @@ static void check_program(itg_emitter *e)
 
 /* ---- arguments ---- */
 
-/* One argument for each quantizer of each input, in the order of inputs, then steps. */
+/* An argument is what a quantizer makes of an input, or an input of integers itself. */
+static void add_input(itg_emitter *e, int32_t value, int32_t input)
+{
+    for (int32_t i = 0; i < e->input_count; i++)
+        if (e->inputs[i].value == value) return;
+    e->inputs[e->input_count++] = (itg_emit_argument){.value = value, .model_input = input};
+}
+
+/* In the order of inputs, then steps. */
 static void add_inputs(itg_emitter *e)
 {
     const itg_program *p = e->p;
-    for (int32_t i = 0; i < p->input_count; i++)
+    for (int32_t i = 0; i < p->input_count; i++) {
         for (int32_t k = 0; k < p->step_count; k++) {
             const itg_step *s = &p->steps[k];
-            if (s->kind != ITG_STEP_QUANTIZE || s->inputs[0] != p->inputs[i]) continue;
-            e->inputs[e->input_count++] = (itg_emit_argument){
-                .value = s->outputs[0], .model_input = input_index(p, s->inputs[0])};
+            for (int32_t j = 0; j < s->input_count; j++)
+                if (s->inputs[j] == p->inputs[i])
+                    add_input(e, s->kind == ITG_STEP_QUANTIZE ? s->outputs[0] : s->inputs[j], i);
         }
+        for (int32_t k = 0; k < p->output_count; k++)
+            if (p->outputs[k] == p->inputs[i]) add_input(e, p->inputs[i], i);
+    }
 }
 
 static void add_outputs(itg_emitter *e)
@@ -115,7 +126,7 @@ itg_dtype itg_emit_mean_type(const itg_program *p, const itg_step *s)
     return size < (INT32_MAX >> 2) / itg_mean_max_count(p, s) ? ITG_S32 : ITG_S64;
 }
 
-/* Constants among the first `count` operands are unpacked whole. */
+/* Constants among the first `count` operands are unpacked whole, the table of a Gather by rows. */
 static size_t constants(const itg_emitter *e, const itg_emit_layer *l, int32_t count, bool centered)
 {
     size_t bytes = 0;
@@ -123,7 +134,10 @@ static size_t constants(const itg_emitter *e, const itg_emit_layer *l, int32_t c
         if (l->inputs[i] != ITG_NONE) continue;
         int32_t value = l->step != NULL ? l->step->inputs[i] : e->buffers[l->outputs[0]].value;
         const itg_pvalue *v = &e->p->values[value];
-        bytes += itg_emit_room(itg_emit_constant_type(v, centered), v->elements);
+        int64_t elements = v->elements;
+        if (l->step != NULL && l->step->op == ITG_OP_GATHER)
+            elements = itg_dims_product(&v->shape, (int32_t)l->step->attrs.axis + 1, v->shape.rank);
+        bytes += itg_emit_room(itg_emit_constant_type(v, centered), elements);
     }
     return bytes;
 }
@@ -154,7 +168,8 @@ itg_status itg_emit_lay_out(itg_emitter *e)
 {
     const itg_program *p = e->p;
     check_program(e);
-    e->inputs = itg_emit_alloc(e, (size_t)p->step_count, sizeof *e->inputs);
+    e->inputs =
+        itg_emit_alloc(e, (size_t)p->step_count + (size_t)p->input_count, sizeof *e->inputs);
     e->outputs = itg_emit_alloc(e, (size_t)p->output_count, sizeof *e->outputs);
     if (itg_emit_status(e) != ITG_OK) return e->status;
     add_inputs(e);

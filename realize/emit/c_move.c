@@ -195,30 +195,52 @@ static void move_pad(itg_emitter *e, const itg_emit_layer *l)
         pad_mirrored(e, l, &x);
 }
 
-/* ---- gathering by constant indices ---- */
+/* ---- gathering ---- */
 
-static void move_gather(itg_emitter *e, const itg_emit_layer *l)
+static const char row_text[] =
+    "/* The row that an index means: counted from the end if it is negative, the nearest if there\n"
+    " * is no such row. */\n"
+    "static int32_t row_of(int64_t index, int32_t rows)\n"
+    "{\n"
+    "    if (index < 0) index += rows;\n"
+    "    return index < 0 ? 0 : index >= rows ? rows - 1 : (int32_t)index;\n"
+    "}\n\n";
+
+/* The rows of constant indices as C text, each times step. */
+static const char *constant_rows(itg_emitter *e, const itg_step *s, const itg_pvalue *indices,
+                                 int64_t size, int64_t step)
 {
-    const itg_step *s = l->step;
-    const itg_pvalue *indices = &e->p->values[s->inputs[1]];
-    if (indices->data == NULL) {
-        itg_emit_fail(e, ITG_UNSUPPORTED, "node", s->name, "C source for computed indices");
-        return;
-    }
-    const itg_emit_operand x = itg_emit_read(e, l, 0, false);
-    const int32_t axis = (int32_t)s->attrs.axis;
-    int64_t own[ITG_MAX_RANK] = {0}, inner = 1, count = indices->elements;
-    itg_emit_strides(x.shape, x.last, own);
-    int64_t *from = itg_emit_alloc(e, (size_t)count, sizeof *from);
-    if (from == NULL) return;
-    for (int64_t i = 0; i < count; i++) {
+    int64_t *from = itg_emit_alloc(e, (size_t)indices->elements, sizeof *from);
+    if (from == NULL) return "0";
+    for (int64_t i = 0; i < indices->elements; i++) {
         int64_t index = itg_load(indices->dtype, indices->data, i);
-        int64_t size = x.shape->dims[axis];
         if (index < -size || index >= size)
             itg_emit_fail(e, ITG_MISMATCH, "node", s->name,
                           itg_emit_text(e, "index %lld is out of range", (long long)index));
-        from[i] = (index < 0 ? index + size : index) * own[axis];
+        from[i] = (index < 0 ? index + size : index) * step;
     }
+    return itg_emit_channel(e, "index", from, indices->elements, "g");
+}
+
+/* Where the row of index g begins, as C text. */
+static const char *row_start(itg_emitter *e, const itg_emit_layer *l, int64_t size, int64_t step)
+{
+    const itg_pvalue *indices = &e->p->values[l->step->inputs[1]];
+    if (indices->data != NULL) return constant_rows(e, l->step, indices, size, step);
+    if (l->inputs[1] == ITG_NONE)
+        itg_emit_fail(e, ITG_UNSUPPORTED, "node", l->step->name, "its indices are not there");
+    if (itg_emit_needs(e, "row_of")) itg_strbuf_add(&e->helpers, row_text);
+    return itg_emit_text(e, "row_of(%s[g], %s) * %s", itg_emit_input_name(e, l, 1),
+                         itg_emit_number(e, size), itg_emit_number(e, step));
+}
+
+/* y[.., g, ..] = x[.., row, ..] for one g. */
+static void gather_row(itg_emitter *e, const itg_emit_layer *l, int64_t count, int64_t run)
+{
+    const itg_emit_operand x = itg_emit_read(e, l, 0, false);
+    const int32_t axis = (int32_t)l->step->attrs.axis;
+    int64_t own[ITG_MAX_RANK] = {0}, inner = 1;
+    itg_emit_strides(x.shape, x.last, own);
     copy c = copy_of(e, l, &x, 0);
     itg_shape shape = *x.shape;
     shape.dims[axis] = 1;
@@ -227,16 +249,45 @@ static void move_gather(itg_emitter *e, const itg_emit_layer *l)
         c.to[d] = d == axis ? 0 : d > axis ? inner : inner * count;
         inner *= shape.dims[d];
     }
-    int64_t run = 1;
-    for (int32_t d = axis + 1; d < shape.rank; d++)
-        run *= shape.dims[d];
     c.shape = &shape;
     c.last = false;
     c.indent = 8;
-    c.x = itg_emit_text(e, "(%s + %s)", x.name, itg_emit_channel(e, "index", from, count, "g"));
+    c.x = itg_emit_text(e, "(%s + %s)", x.name, row_start(e, l, x.shape->dims[axis], own[axis]));
     c.y = itg_emit_text(e, "(%s + g * %s)", c.y, itg_emit_number(e, run));
-    ITG_EMIT_FORMAT(e, "    for (int32_t g = 0; g < %s; g++) {\n", itg_emit_number(e, count));
     write_copy(e, &c);
+}
+
+/* The same from a table at its bit width: a row is unpacked at a time. */
+static void gather_packed(itg_emitter *e, const itg_emit_layer *l, int64_t count, int64_t run)
+{
+    const int32_t table = l->step->inputs[0];
+    const itg_shape *shape = &e->p->values[table].shape;
+    const int32_t axis = (int32_t)l->step->attrs.axis;
+    const int64_t size = shape->dims[axis], outer = itg_dims_product(shape, 0, axis);
+    const itg_dtype type = itg_emit_constant_type(&e->p->values[table], false);
+    const char *row = row_start(e, l, size, run), *packed = itg_emit_packed(e, table, NULL, 'n');
+    ITG_EMIT_FORMAT(e, "        %s *const row = %s;\n", itg_emit_ctype(type),
+                    itg_emit_scratch(e, type, run));
+    ITG_EMIT_FORMAT(e, "        for (int32_t o = 0; o < %s; o++) {\n", itg_emit_number(e, outer));
+    itg_emit_unpack(e, 12, table, packed,
+                    itg_emit_text(e, "o * %s + %s", itg_emit_number(e, size * run), row),
+                    itg_emit_number(e, run), 0, type, "row");
+    ITG_EMIT_FORMAT(e,
+                    "            for (int32_t i = 0; i < %s; i++)\n"
+                    "                y[(o * %s + g) * %s + i] = (%s)row[i];\n"
+                    "        }\n",
+                    itg_emit_number(e, run), itg_emit_number(e, count), itg_emit_number(e, run),
+                    output_type(e, l, 0));
+}
+
+static void move_gather(itg_emitter *e, const itg_emit_layer *l)
+{
+    const itg_step *s = l->step;
+    const itg_shape *x = &e->p->values[s->inputs[0]].shape;
+    const int64_t count = e->p->values[s->inputs[1]].elements;
+    const int64_t run = itg_dims_product(x, (int32_t)s->attrs.axis + 1, x->rank);
+    ITG_EMIT_FORMAT(e, "    for (int32_t g = 0; g < %s; g++) {\n", itg_emit_number(e, count));
+    (l->inputs[0] == ITG_NONE ? gather_packed : gather_row)(e, l, count, run);
     itg_strbuf_add(&e->body, "    }\n");
 }
 

@@ -93,14 +93,36 @@ static const char sha_text[] =
 
 /* ---- samples ---- */
 
-/* Codes of one input: from floats by the program's own quantizer, or uniform over all codes. */
-static void make_codes(const itg_pvalue *v, const float *real, itg_rng *rng, void *codes)
+/* Random codes of an input are any of its quantizer, indices those that every Gather has. */
+static void random_range(const itg_program *p, int32_t value, int64_t *lo, int64_t *hi)
 {
+    const itg_quantizer *q = &p->values[value].q;
+    *lo = p->values[value].quantized ? q->qmin : 0;
+    *hi = p->values[value].quantized ? q->qmax : INT8_MAX;
+    for (int32_t i = 0; i < p->step_count; i++) {
+        const itg_step *s = &p->steps[i];
+        if (s->op != ITG_OP_GATHER || s->inputs[1] != value) continue;
+        int64_t rows = p->values[s->inputs[0]].shape.dims[s->attrs.axis];
+        if (rows <= *hi) *hi = rows - 1;
+    }
+}
+
+/* Codes of one input: from floats by the program's own quantizer, indices as they are, or random.
+ */
+static void make_codes(const itg_program *p, int32_t value, const void *given, itg_rng *rng,
+                       void *codes)
+{
+    const itg_pvalue *v = &p->values[value];
+    int64_t lo, hi, code;
+    random_range(p, value, &lo, &hi);
     for (int64_t i = 0; i < v->elements; i++) {
-        int64_t code =
-            real != NULL
-                ? itg_quantize_f32(real[i], v->q.scale[0], v->q.zero_point, v->q.qmin, v->q.qmax)
-                : v->q.qmin + (int64_t)itg_rng_below(rng, (uint64_t)(v->q.qmax - v->q.qmin) + 1);
+        if (given == NULL)
+            code = lo + (int64_t)itg_rng_below(rng, (uint64_t)(hi - lo) + 1);
+        else if (v->quantized)
+            code = itg_quantize_f32(((const float *)given)[i], v->q.scale[0], v->q.zero_point,
+                                    v->q.qmin, v->q.qmax);
+        else
+            code = itg_load(v->dtype, given, i);
         itg_store(v->dtype, codes, i, code);
     }
 }
@@ -158,12 +180,12 @@ static itg_status run_samples(const itg_emitter *e, const itg_emit_vectors *vect
     itg_rng_init(&rng, 1);
     for (int32_t n = 0; n < vectors->count && status == ITG_OK; n++) {
         for (int32_t i = 0; i < e->input_count; i++) {
-            const itg_pvalue *v = &e->p->values[e->inputs[i].value];
-            const float *real = NULL;
+            const int32_t value = e->inputs[i].value;
+            const void *given = NULL;
             if (vectors->inputs != NULL)
-                real = vectors->inputs[n * e->p->input_count + e->inputs[i].model_input];
-            make_codes(v, real, &rng, itg_batch_input(batch, i, 0));
-            write_codes(v, itg_batch_input(batch, i, 0), &texts[i]);
+                given = vectors->inputs[n * e->p->input_count + e->inputs[i].model_input];
+            make_codes(e->p, value, given, &rng, itg_batch_input(batch, i, 0));
+            write_codes(&e->p->values[value], itg_batch_input(batch, i, 0), &texts[i]);
         }
         status = itg_batch_run(batch, &(itg_block){0, n, 1}, &io, e->err);
         for (int32_t k = 0; k < e->output_count && status == ITG_OK; k++)

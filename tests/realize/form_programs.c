@@ -8,6 +8,11 @@ static itg_shape shape_of(const maker *m, int32_t id)
     return value(m, id)->shape;
 }
 
+static int64_t elements_of(const maker *m, int32_t id)
+{
+    return itg_dims_product(&value(m, id)->shape, 0, value(m, id)->shape.rank);
+}
+
 static int32_t moved(maker *m, itg_op op, int32_t x, itg_shape to, itg_step **step)
 {
     int32_t y = add_like(m, to, x);
@@ -78,6 +83,37 @@ static void add_gather(maker *m, int32_t x)
     s->inputs[1] = indices;
     s->outputs[0] = y;
     keep(m, y);
+}
+
+/* Rows of a table, or of a computed tensor, by indices that a step computes. */
+static void add_lookup(maker *m, int32_t x)
+{
+    itg_shape from = shape_of(m, x), to = {0};
+    itg_shape picked = {3, {from.dims[0], from.dims[2], from.dims[3]}};
+    bool table = chance(m, 2) || elements_of(m, x) > 100;
+    int32_t indices = add_value(m, ITG_S64, picked);
+    itg_step *s = add_step(m, ITG_STEP_ARG_MAX, ITG_OP_ARG_MAX, 1, 1);
+    s->attrs.axis = 1;
+    s->attrs.keepdims = false;
+    s->inputs[0] = x;
+    s->outputs[0] = indices;
+    int64_t before = pick(m, 1, 2), run = pick(m, 1, 5);
+    if (table) {
+        x = add_constant(m, (itg_shape){3, {before, from.dims[1] + 1, run}}, chance(m, 2));
+        from = shape_of(m, x);
+    }
+    for (int32_t d = 0; d < from.rank; d++)
+        for (int32_t i = 0; i < (d == 1 ? picked.rank : 1); i++)
+            to.dims[to.rank++] = d == 1 ? picked.dims[i] : from.dims[d];
+    int32_t y = add_like(m, to, x);
+    s = add_step(m, ITG_STEP_MOVE, ITG_OP_GATHER, 2, 1);
+    s->attrs.axis = 1;
+    s->inputs[0] = x;
+    s->inputs[1] = indices;
+    s->outputs[0] = y;
+    int64_t all = elements_of(m, y), batch = shape_of(m, m->images[0]).dims[0];
+    if (all % batch == 0)
+        keep(m, moved(m, ITG_OP_RESHAPE, y, (itg_shape){4, {batch, all / batch, 1, 1}}, NULL));
 }
 
 /* Axes to reduce, and what is left of the shape. */
@@ -256,9 +292,9 @@ void add_form(maker *m)
 {
     static void (*const forms[])(maker *, int32_t) = {
         add_padding,  add_steps_of_slice, add_gather,  add_reduced, add_reduced,
-        add_expanded, add_greatest,       add_product, add_line};
+        add_expanded, add_greatest,       add_product, add_line,    add_lookup};
     int32_t x = m->images[chance(m, 3) ? pick(m, 0, m->count - 1) : m->count - 1];
-    if (value(m, x)->elements > 3000) x = m->images[0];
+    if (elements_of(m, x) > 3000) x = m->images[0];
     /* In turns, so that a few seeds have them all. */
     forms[(m->seed * 4 + (uint64_t)m->count) % (sizeof forms / sizeof *forms)](m, x);
 }

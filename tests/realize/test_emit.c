@@ -294,7 +294,7 @@ static void fill_edges(float *x)
 static char *run_edges(const itg_program *p)
 {
     static float x[EDGE_CODES];
-    const float *const inputs[1] = {x};
+    const void *const inputs[1] = {x};
     itg_emit_vectors vectors = {1, inputs};
     itg_error err = {0};
     unsigned char *text = NULL;

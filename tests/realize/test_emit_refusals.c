@@ -225,7 +225,7 @@ static void computed_weights(itg_program *p)
 {
     p->values[W].data = NULL;
 }
-static void computed_indices(itg_program *p)
+static void no_indices(itg_program *p)
 {
     p->values[INDICES].data = NULL;
 }
@@ -264,7 +264,7 @@ static const struct {
      "refused: node 'n8': its requantization needs more than 64 bits"},
     {computed_weights, 1, ITG_UNSUPPORTED,
      "refused: node 'n8': C source for a convolution whose weights are computed"},
-    {computed_indices, 1, ITG_UNSUPPORTED, "refused: node 'n9': C source for computed indices"},
+    {no_indices, 1, ITG_UNSUPPORTED, "refused: node 'n9': its indices are not there"},
     {index_above, 1, ITG_MISMATCH, "refused: node 'n9': index 4 is out of range"},
     {index_below, 1, ITG_MISMATCH, "refused: node 'n9': index -5 is out of range"},
     {float_step, 1, ITG_UNSUPPORTED,

@@ -262,18 +262,52 @@ static void words_out_of_range_are_refused_by_sample(void **state)
     end(&e);
 }
 
-static void c_source_refuses_them(void **state)
+/* Words are an argument of the C source as they are; its self-test takes the data's, or random ones
+ * of the table. */
+static void c_source_takes_words(itg_dtype dtype, const char *argument)
 {
-    example e = start(ITG_S64, false, "x86-vnni");
+    example e = start(dtype, false, "cortex-m");
     itg_program *program = NULL;
-    const itg_emit_options options = {ITG_EMIT_OPTIONS_VERSION, .data = e.data,
-                                      .preprocess = &e.preprocess};
+    const itg_emit_options given = {ITG_EMIT_OPTIONS_VERSION, .name = "words", .data = e.data,
+                                    .preprocess = &e.preprocess};
+    const itg_emit_options random = {ITG_EMIT_OPTIONS_VERSION, .name = "words"};
+    unsigned char *header = NULL;
+    size_t bytes;
+    itg_error err = {.message = ""};
+    assert_int_equal(itg_realize_program(e.annotated, NULL, &program, NULL), ITG_OK);
+    for (int i = 0; i < 2; i++) {
+        if (itg_emit_c(program, i == 0 ? &given : &random, TEST_FOLDER, NULL, &err) != ITG_OK)
+            fail_msg("%s", err.message);
+        assert_int_equal(system(TEST_CC " -std=c99 -fsanitize=undefined -fno-sanitize-recover=all"
+                                        " " TEST_FOLDER "/words.c " TEST_FOLDER
+                                        "/words_selftest.c -o " TEST_FOLDER "/words && " TEST_FOLDER
+                                        "/words >" TEST_FOLDER "/words.txt"),
+                         0);
+    }
+    assert_int_equal(itg_file_read(TEST_FOLDER "/words.h", 1 << 20, &header, &bytes, NULL), ITG_OK);
+    assert_non_null(strstr((char *)header, argument));
+    free(header);
+    itg_program_destroy(program);
+    end(&e);
+}
+
+static void c_source_takes_words_of_any_size(void **state)
+{
+    (void)state;
+    c_source_takes_words(ITG_S64, "void words_run(const int64_t *input, ");
+    c_source_takes_words(ITG_S32, "void words_run(const int32_t *input, ");
+}
+
+/* Bytes that become floats inside: that is arithmetic in float. */
+static void c_source_refuses_casts(void **state)
+{
+    example e = start(ITG_U8, true, "x86-vnni");
+    itg_program *program = NULL;
     itg_error err = {.message = ""};
     (void)state;
     assert_int_equal(itg_realize_program(e.annotated, NULL, &program, NULL), ITG_OK);
-    assert_int_equal(itg_emit_c(program, &options, "/nowhere", NULL, &err), ITG_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "the program's input is s64"));
     assert_int_equal(itg_emit_c(program, NULL, "/nowhere", NULL, &err), ITG_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "it stays float32"));
     itg_program_destroy(program);
     end(&e);
 }
@@ -284,7 +318,8 @@ int main(void)
         cmocka_unit_test(the_float_network_reads_words),
         cmocka_unit_test(simulation_and_program_agree),
         cmocka_unit_test(words_out_of_range_are_refused_by_sample),
-        cmocka_unit_test(c_source_refuses_them),
+        cmocka_unit_test(c_source_takes_words_of_any_size),
+        cmocka_unit_test(c_source_refuses_casts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
