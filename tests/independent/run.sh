@@ -122,7 +122,10 @@ wanted pair && compare "$work/pair.onnx" "$work/pair.npz" "v=$work/pair.npz:v,x=
     --preprocess x
 wanted tokens && compare "$work/tokens.onnx" "$work/tokens.npz" "$work/tokens.npz" 60 x86-vnni 8 8
 # Inputs that are no float32: what reads them stays in float, which x86-vnni has.
-wanted words && compare "$work/words.onnx" "$work/words.npy" "$work/words.npy" 60 x86-vnni 8 8
+for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "vta 8 8" "cvm 8 8" "avr 4 6"; do
+    # shellcheck disable=SC2086 # three words
+    wanted words && compare "$work/words.onnx" "$work/words.npy" "$work/words.npy" 60 $widths
+done
 wanted pixels && compare "$work/pixels.onnx" "$work/pixels.npy" "$work/pixels.npy" 60 x86-vnni 8 8 --layout nhwc
 wanted pixels && compare "$work/pixels.onnx" "$work/pixels.npy" "$work/pixels.npy" 60 x86-vnni 4 6 --layout nhwc --bgr
 if [ -d "$shared/models" ]; then
