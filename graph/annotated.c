@@ -159,6 +159,7 @@ static void print_note(const itg_annotated *a, itg_id id, itg_strbuf *out)
         print_requant(&note->operand[0], out);
         print_requant(&note->operand[1], out);
     }
+    if (note->table_shift > 0) itg_strbuf_format(out, " table_shift=%d", (int)note->table_shift);
     if (note->bias_count > 0) itg_strbuf_format(out, " bias[%d]=", (int)note->bias_count);
     print_ints(note->bias, note->bias_count, out);
     itg_strbuf_add(out, "\n");

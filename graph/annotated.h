@@ -77,6 +77,7 @@ typedef struct itg_node_note {
     itg_id out_value;       /* value whose encodings the epilogue writes: own output 0, or the
                                activation's */
     int32_t left_shift;     /* RESCALE of Add and Sub */
+    int32_t table_shift;    /* LUT: outputs of codes have an entry for every 2^this codes */
     itg_requant operand[2]; /* RESCALE of Add and Sub: ra, rb */
     itg_rounding rounding;  /* KEEP average: of the division */
     /* MAC: bias as integers at scale x.scale * w.scale[c] (float32 product), one per output

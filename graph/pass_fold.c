@@ -209,11 +209,29 @@ static bool gives_nothing(const itg_graph *g, itg_id node)
     return n->output_count > 0;
 }
 
-static itg_status fold_nothing(itg_graph *g, itg_id node, itg_error *err)
+/* A product of integers by constant zeros, which exporters write to keep an input that nothing
+ * needs. Of floats it is not: infinity times zero is no zero. */
+static bool gives_zeros(const itg_graph *g, itg_id node)
+{
+    const itg_node *n = &g->nodes[node];
+    if (n->op != ITG_OP_MUL || g->values[n->outputs[0]].dtype == ITG_F32) return false;
+    for (int32_t i = 0; i < 2; ++i) {
+        const itg_value *v = &g->values[n->inputs[i]];
+        int64_t elements = v->data ? itg_value_elements(g, n->inputs[i]) : 0, zeros = 0;
+        while (zeros < elements && itg_load(v->dtype, v->data, zeros) == 0)
+            zeros++;
+        if (elements > 0 && zeros == elements) return true;
+    }
+    return false;
+}
+
+/* Outputs become constants of zeros, or of no elements. */
+static itg_status fold_zeros(itg_graph *g, itg_id node, itg_error *err)
 {
     const itg_node *n = &g->nodes[node];
     for (int32_t i = 0; i < n->output_count; ++i) {
-        const void *data = itg_arena_alloc(g->arena, 1);
+        const itg_tensor y = itg_graph_tensor(g, n->outputs[i]);
+        const void *data = itg_arena_alloc(g->arena, itg_tensor_bytes(&y) + 1);
         if (!data) return itg_graph_no_memory(g, err);
         make_constant(g, n->outputs[i], data);
     }
@@ -224,7 +242,11 @@ static itg_status fold_nothing(itg_graph *g, itg_id node, itg_error *err)
 static itg_status fold_node(folder *f, itg_id node, itg_error *err)
 {
     size_t bytes = 0;
-    if (gives_nothing(f->g, node)) return fold_nothing(f->g, node, err);
+    if (gives_nothing(f->g, node)) return fold_zeros(f->g, node, err);
+    if (gives_zeros(f->g, node) && fits_budget(f, node, &bytes)) {
+        f->bytes_left -= bytes;
+        return fold_zeros(f->g, node, err);
+    }
     if (!f->eval || !all_constant(f->g, node) || itg_is_old_softmax(f->g, node) ||
         !fits_budget(f, node, &bytes))
         return ITG_OK;

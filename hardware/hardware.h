@@ -49,6 +49,7 @@ typedef struct itg_hw_spec {
     itg_form form;         /* what itg_hw_legal_forms allows the operator */
     int32_t requant;       /* index into requants; -1: none needed (KEEP, LUT) */
     int32_t left_shift;    /* RESCALE of Add, Sub */
+    int32_t table_bits;    /* LUT: wider inputs are interpolated between entries */
     itg_rounding rounding; /* KEEP averages */
     double macs_per_cycle; /* cost; elementwise: elements per cycle */
 } itg_hw_spec;

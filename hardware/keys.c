@@ -144,6 +144,10 @@ static const itg_hw_key spec_keys[] = {
     {"left_shift", ITG_HW_INT, ITG_HW_OPTIONAL, AT(left_shift), .min = 0, .max = 32,
      .only = FORM(RESCALE),
      .help = "Add, Sub: operands are shifted left before they are rescaled."},
+    {"table_bits", ITG_HW_INT, ITG_HW_OPTIONAL, AT(table_bits), .min = 2, .max = 16, .preset = 16,
+     .only = FORM(LUT),
+     .help = "Inputs of more bits have an entry for every 2^(bits - table_bits) codes, and are "
+             "interpolated between two."},
     {"rounding", ITG_HW_CHOICE, ITG_HW_OPTIONAL, AT(rounding), .choices = roundings,
      .preset = ITG_ROUND_HALF_AWAY, .only = FORM(KEEP),
      .help = "AveragePool, GlobalAveragePool, ReduceMean: rounding of the division."},

@@ -131,9 +131,26 @@ static void lut_bytes(const itg_int_operand *x, int64_t n, const int32_t *table,
         out[i] = entry[codes[i]];
 }
 
-void itg_block_lut(const itg_int_operand *x, int64_t n, const int32_t *table, itg_dtype out_storage,
-                   void *out)
+/* half_up((b - a) * right / 2^shift) + a, a and b the entries beside the code */
+static void lut_between(const itg_int_operand *x, int64_t n, const int32_t *table, int32_t shift,
+                        itg_dtype out_storage, void *out)
 {
+    const int64_t mask = ((int64_t)1 << shift) - 1, half = (mask + 1) / 2, first = x->qmin >> shift;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t code = itg_clamp(itg_load(x->storage, x->data, i), x->qmin, x->qmax);
+        const int32_t *entry = table + ((code >> shift) - first);
+        const int64_t rise = (int64_t)entry[1] - entry[0];
+        itg_store(out_storage, out, i, entry[0] + ((rise * (code & mask) + half) >> shift));
+    }
+}
+
+void itg_block_lut(const itg_int_operand *x, int64_t n, const int32_t *table, int32_t shift,
+                   itg_dtype out_storage, void *out)
+{
+    if (shift > 0) {
+        lut_between(x, n, table, shift, out_storage, out);
+        return;
+    }
     bool bytes = (x->storage == ITG_S8 || x->storage == ITG_U8) &&
                  (out_storage == ITG_S8 || out_storage == ITG_U8) &&
                  x->qmin >= itg_dtype_min(x->storage) && x->qmax <= itg_dtype_max(x->storage);

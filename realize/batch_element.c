@@ -62,7 +62,8 @@ static itg_status run_lut(itg_batch *b, const itg_batch_operation *o, int64_t co
         const itg_pvalue *y = itg_place_value(b->plan, o->outputs[k]);
         const void *table = values[o->step->inputs[k + 1]].data;
         if (y->quantized) {
-            itg_block_lut(&x, n, table, y->dtype, itg_batch_data(b, o->outputs[k]));
+            itg_block_lut(&x, n, table, o->step->table_shift, y->dtype,
+                          itg_batch_data(b, o->outputs[k]));
             continue;
         }
         float *out = itg_batch_data(b, o->outputs[k]);

@@ -71,6 +71,7 @@ static itg_key step_key(const itg_batch_plan *plan, const itg_step *s)
     itg_key_int(&k, s->acc.overflow);
     key_split(&k, &s->split);
     itg_key_int(&k, s->left_shift);
+    itg_key_int(&k, s->table_shift);
     key_requant(&k, &s->operand[0]);
     key_requant(&k, &s->operand[1]);
     itg_key_int(&k, s->fraction);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define MAX_OUTPUTS 256 /* encodings of one result */
+#define MAX_TABLE_SHIFT 14
 
 typedef itg_status (*check_fn)(const itg_program *p, const itg_step *s, itg_error *err);
 
@@ -302,9 +303,9 @@ static itg_status check_arg_max(const itg_program *p, const itg_step *s, itg_err
 }
 
 static itg_status check_table(const itg_pvalue *x, const itg_pvalue *table, const itg_pvalue *y,
-                              itg_error *err)
+                              int32_t shift, itg_error *err)
 {
-    int64_t entries = x->q.qmax - x->q.qmin + 1;
+    int64_t entries = itg_table_entries(&x->q, y->quantized ? shift : 0);
     itg_dtype type = y->quantized ? ITG_S32 : ITG_F32;
     if (table->data == NULL || table->quantized || table->dtype != type ||
         table->elements != entries || entries > ITG_PROGRAM_MAX_TABLE ||
@@ -328,8 +329,11 @@ static itg_status check_lut(const itg_program *p, const itg_step *s, itg_error *
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
     if (status == ITG_OK) status = itg_check_shapes(p, s, 1, 1, err);
     if (status == ITG_OK) status = check_versions(p, s, err);
+    if (status == ITG_OK && (s->table_shift < 0 || s->table_shift > MAX_TABLE_SHIFT))
+        return bad(err, "a table_shift of 0 to 14");
     for (int32_t i = 0; i < s->output_count && status == ITG_OK; i++)
-        status = check_table(input(p, s, 0), input(p, s, i + 1), output(p, s, i), err);
+        status =
+            check_table(input(p, s, 0), input(p, s, i + 1), output(p, s, i), s->table_shift, err);
     return status;
 }
 

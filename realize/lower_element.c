@@ -37,17 +37,24 @@ itg_status itg_lower_clip(itg_lowering *l, itg_id node)
     return status;
 }
 
-static int64_t entries_of(const itg_quantizer *x)
-{
-    return x->qmax - x->qmin + 1;
-}
+/* A table's function, its input and output, and the codes from one entry to the next: 2^shift. */
+typedef struct table {
+    const itg_node *n;
+    const itg_quantizer *x;
+    const itg_encoding *v;
+    int32_t shift;
+} table;
 
-/* One entry for every code of x: the function in double, one rounding to float32, then the
- * encoding's code. */
-static void fill_table(const itg_node *n, const itg_quantizer *x, const itg_encoding *v, void *out)
+/* One entry for every code of x, or for every multiple of 2^shift beside one: the function in
+ * double, one rounding to float32, then the encoding's code. */
+static void fill_table(const table *t, void *out)
 {
-    for (int64_t i = 0; i < entries_of(x); i++) {
-        float u = itg_dequantize_f32(x->qmin + i, x->scale[0], x->zero_point);
+    const itg_node *n = t->n;
+    const itg_quantizer *x = t->x;
+    const itg_encoding *v = t->v;
+    const int64_t step = (int64_t)1 << t->shift, first = (x->qmin >> t->shift) * step;
+    for (int64_t i = 0; i < itg_table_entries(x, t->shift); i++) {
+        float u = itg_dequantize_f32(first + i * step, x->scale[0], x->zero_point);
         float f = (float)itg_univariate(n->op, &n->attrs, (double)u);
         if (v->is_float)
             ((float *)out)[i] = f;
@@ -66,34 +73,33 @@ static void key_quantizer(itg_key_state *k, const itg_quantizer *q)
 }
 
 /* What fill_table reads. */
-static itg_key table_key(const itg_node *n, const itg_quantizer *x, const itg_encoding *v)
+static itg_key table_key(const table *t)
 {
     enum { TAG_TABLE = 103 };
-    itg_attrs attrs = itg_attrs_read_by(n->op, &n->attrs);
+    itg_attrs attrs = itg_attrs_read_by(t->n->op, &t->n->attrs);
     itg_key_state k;
     itg_key_begin(&k, TAG_TABLE);
-    itg_key_int(&k, n->op);
+    itg_key_int(&k, t->n->op);
     itg_key_bytes(&k, &attrs, sizeof attrs); /* padding could only cost a hit */
-    key_quantizer(&k, x);
-    itg_key_int(&k, v->is_float);
-    if (!v->is_float) key_quantizer(&k, &v->q);
+    key_quantizer(&k, t->x);
+    itg_key_int(&k, t->shift);
+    itg_key_int(&k, t->v->is_float);
+    if (!t->v->is_float) key_quantizer(&k, &t->v->q);
     return itg_key_end(&k);
 }
 
 /* The table's entries, made now or by another program before. */
-static itg_status make_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
-                             const itg_encoding *v, itg_pvalue *out)
+static itg_status make_table(itg_lowering *l, const table *t, itg_pvalue *out)
 {
-    const itg_node *n = &l->g->nodes[node];
-    size_t bytes = (size_t)entries_of(x) * sizeof(int32_t);
-    itg_key key = table_key(n, x, v);
+    size_t bytes = (size_t)itg_table_entries(t->x, t->shift) * sizeof(int32_t);
+    itg_key key = table_key(t);
     out->known = itg_constant_find(l->p->cache, &key, bytes);
     if (out->known == NULL) {
         void *entries;
         itg_constant *made =
             itg_constant_make(l->p->cache, &key, bytes, ENTRY_COST * (double)bytes, &entries);
         if (made == NULL) return itg_lower_no_memory(l);
-        fill_table(n, x, v, entries);
+        fill_table(t, entries);
         itg_constant_commit(l->p->cache, made, bytes);
         out->known = made;
     }
@@ -105,13 +111,14 @@ static itg_status make_table(itg_lowering *l, itg_id node, const itg_quantizer *
 static itg_status add_table(itg_lowering *l, itg_id node, const itg_quantizer *x,
                             const itg_encoding *v, int32_t *out)
 {
-    const itg_shape shape = {1, {entries_of(x)}};
+    const table t = {&l->g->nodes[node], x, v, v->is_float ? 0 : l->a->nodes[node].table_shift};
+    const itg_shape shape = {1, {itg_table_entries(x, t.shift)}};
     const char *wanted = itg_arena_format(l->p->arena, "%s:table", l->g->nodes[node].name);
     const char *name = wanted == NULL ? NULL : itg_names_unique(&l->names, wanted, 0);
     if (name == NULL) return itg_lower_no_memory(l);
     itg_status status =
         itg_program_add_value(l->p, name, v->is_float ? ITG_F32 : ITG_S32, &shape, out, l->err);
-    return status == ITG_OK ? make_table(l, node, x, v, &l->p->values[*out]) : status;
+    return status == ITG_OK ? make_table(l, &t, &l->p->values[*out]) : status;
 }
 
 itg_status itg_lower_lut(itg_lowering *l, itg_id node)
@@ -131,6 +138,7 @@ itg_status itg_lower_lut(itg_lowering *l, itg_id node)
                             note->encoding_count, &s);
     if (status != ITG_OK) return status;
     s->inputs[0] = x;
+    s->table_shift = l->a->nodes[node].table_shift;
     for (int32_t i = 0; i < note->encoding_count && status == ITG_OK; i++) {
         status = add_table(l, node, &q, &note->encodings[i], &s->inputs[i + 1]);
         if (status == ITG_OK) status = itg_lower_output(l, value, i, &s->outputs[i]);

@@ -75,6 +75,7 @@ typedef struct itg_step {
     itg_sum_split split;      /* CONV, MATMUL; acc_lo and acc_hi then bound every part */
     int64_t join_lo, join_hi; /* split: bound of the joined sum; else 0 */
     int32_t left_shift;       /* BINARY RESCALE */
+    int32_t table_shift;      /* LUT: tables of codes have an entry for every 2^this codes */
     itg_requant operand[2];   /* BINARY RESCALE */
     itg_rounding rounding;    /* MEAN KEEP */
     int32_t fraction;         /* SOFTMAX, LAYER_NORM: as itg_node_note has it */
@@ -103,6 +104,13 @@ struct itg_program {
     int32_t metadata_count;
     itg_cache *cache; /* shared; of what values hold; NULL: nothing */
 };
+
+/* Entries of a table for codes of x: all of them, or (shift > 0) the multiples of 2^shift beside
+ * them. */
+static inline int64_t itg_table_entries(const itg_quantizer *x, int32_t shift)
+{
+    return shift == 0 ? x->qmax - x->qmin + 1 : (x->qmax >> shift) - (x->qmin >> shift) + 2;
+}
 
 /* ---- building (program.c) ---- */
 itg_status itg_program_create(const char *name, itg_program **out, itg_error *err);

@@ -131,6 +131,8 @@ static itg_status choose_spec(annotate *x, itg_id n)
         note->form = ITG_FORM_RESCALE;
     note->acc = spec->acc;
     note->left_shift = spec->left_shift;
+    if (spec->form == ITG_FORM_LUT && bits[0] > spec->table_bits)
+        note->table_shift = bits[0] - spec->table_bits;
     note->rounding = spec->rounding;
     return ITG_OK;
 }

@@ -182,8 +182,27 @@ static float *function_values(const itg_node *node, const itg_quantizer *q, cons
     return y;
 }
 
+/* The code of a real number, and whether it had to be clamped. */
+static int64_t code_of(float real, const itg_quantizer *q, bool *clamped)
+{
+    int64_t wide = itg_quantize_f32(real, q->scale[0], q->zero_point, INT32_MIN, INT32_MAX);
+    *clamped |= wide < q->qmin || wide > q->qmax;
+    return itg_clamp(wide, q->qmin, q->qmax);
+}
+
+/* Between the codes of f at the multiples of 2^shift beside x. */
+static int64_t interpolated(const itg_node *node, const itg_quantizer *q, const itg_quantizer *to,
+                            int64_t x, int32_t shift, bool *clamped)
+{
+    const int64_t step = (int64_t)1 << shift, right = ((x % step) + step) % step, left = x - right;
+    const int64_t a = code_of(function_of(node, q, left), to, clamped);
+    const int64_t b = code_of(function_of(node, q, left + step), to, clamped);
+    return a + itg_round_shift_product(b - a, right, shift, ITG_ROUND_HALF_UP);
+}
+
 itg_status sim_lut(itg_sim *s, itg_id n, itg_error *err)
 {
+    const int32_t shift = s->a->nodes[n].table_shift;
     const itg_node *node = &s->a->graph->nodes[n];
     const itg_quantizer *q = &sim_input_encoding(s, n, 0)->q;
     const double *x = sim_input_codes(s, n, 0);
@@ -200,10 +219,11 @@ itg_status sim_lut(itg_sim *s, itg_id n, itg_error *err)
                 b->real[k] = y[k];
                 continue;
             }
-            int64_t wide = itg_quantize_f32(y[k], encoding->q.scale[0], encoding->q.zero_point,
-                                            INT32_MIN, INT32_MAX);
-            b->events.saturated += wide < encoding->q.qmin || wide > encoding->q.qmax;
-            b->codes[k] = (double)itg_clamp(wide, encoding->q.qmin, encoding->q.qmax);
+            bool clamped = false;
+            b->codes[k] = (double)(shift == 0 ? code_of(y[k], &encoding->q, &clamped)
+                                              : interpolated(node, q, &encoding->q, (int64_t)x[k],
+                                                             shift, &clamped));
+            b->events.saturated += clamped;
         }
     }
     free(y);

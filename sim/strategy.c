@@ -1,7 +1,7 @@
 /* Strategies: made from bits per choice group, with thresholds resolved against statistics and
  * weights. */
 #include "kernels/math.h"
-#include "sim/sim.h"
+#include "sim/threshold.h"
 #include "base/packed.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -172,6 +172,7 @@ struct itg_threshold_cache {
     const itg_choice_space *space;
     const itg_stats *stats;
     bool *topology;
+    itg_range *useful; /* [value_count] */
     unsigned char graph_hash[32];
     itg_arena *arena;
     size_t slot_count;
@@ -205,16 +206,21 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     if (cache->arena)
         cache->topology =
             itg_arena_array(cache->arena, (size_t)g->node_count + 1, sizeof *cache->topology);
-    itg_status status = cache->slots && cache->topology
+    if (cache->arena)
+        cache->useful =
+            itg_arena_array(cache->arena, (size_t)g->value_count + 1, sizeof *cache->useful);
+    itg_status status = cache->slots && cache->topology && cache->useful
                             ? ITG_OK
                             : itg_fail(err, ITG_NO_MEMORY, "no memory for thresholds");
     if (status == ITG_OK)
         status = itg_hardware_topology(hw, g, cache->arena, cache->topology, NULL, err);
-    if (status != ITG_OK)
+    if (status != ITG_OK) {
         itg_threshold_cache_destroy(cache);
-    else
-        *out = cache;
-    return status;
+        return status;
+    }
+    itg_useful_ranges(g, cache->topology, stats, cache->useful);
+    *out = cache;
+    return ITG_OK;
 }
 
 /* The dtype that an edge will take at these bits: the first that all who touch its group allow. */
@@ -295,6 +301,9 @@ static itg_status range_entry(const itg_threshold_cache *cache, const itg_edge_r
     } else {
         status = itg_threshold_estimate(method, &cache->stats->values[edge->value], target,
                                         &made->lo, &made->hi, err);
+        const itg_range useful = cache->useful[edge->value];
+        if (useful.lo > made->lo) made->lo = useful.lo;
+        if (useful.hi < made->hi) made->hi = useful.hi;
     }
     if (status != ITG_OK)
         free(made);

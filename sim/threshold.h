@@ -1,5 +1,6 @@
-/* Private to threshold*.c. A grid is what a range becomes: multiples of `step` from -below*step to
- * above*step. Zero is always on it, so each side of zero has its own error, and the two add. */
+/* Private to threshold*.c and strategy.c. A grid is what a range becomes: multiples of `step` from
+ * -below*step to above*step. Zero is always on it, so each side of zero has its own error, and the
+ * two add. */
 #ifndef ITG_THRESHOLD_H
 #define ITG_THRESHOLD_H
 #include "sim/sim.h"
@@ -28,6 +29,12 @@ itg_range itg_grid_range(const itg_threshold_target *target, const itg_grid *gri
 itg_range itg_range_both(itg_range full, double t);
 /* Smallest power of two >= x; x > 0. */
 double itg_power_of_two_above(double x);
+
+/* useful[value]: the part of its range that its readers tell apart (threshold_useful.c); infinite
+ * where that is all of it, as it is without statistics and of what the graph gives. A sigmoid's
+ * input ends where nothing but 1 follows. quantized: [node_count]. */
+void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stats *stats,
+                       itg_range *useful);
 
 /* Range with the least error: `cost` is the squared error under a grid (where that is more than
  * `enough`, anything more than enough will do), full the range that loses nothing. Of nearly equal

@@ -185,6 +185,40 @@ void itg_emit_clip(itg_emitter *e, const itg_emit_layer *l)
     itg_emit_close(e, braces, 4);
 }
 
+/* The entry of a code, as C text. */
+static const char *entry_text(itg_emitter *e, const itg_emit_operand *x, const char *table,
+                              const char *index)
+{
+    return itg_emit_text(e, "%s[(int32_t)%s[%s] - %s%s%s]", table, x->name, index,
+                         x->lo < 0 ? "(" : "", itg_emit_number(e, x->lo), x->lo < 0 ? ")" : "");
+}
+
+/* A code between two entries, as C text: entries less the least one, so that what is shifted is not
+ * negative. Opens no brace; declares `at` and, for each table, the two entries. */
+static const char *between_text(itg_emitter *e, const itg_emit_operand *x, const char *table,
+                                const char *index, int32_t shift, const int64_t *codes,
+                                int64_t count, int32_t indent)
+{
+    int64_t lo = codes[0], hi = codes[0];
+    for (int64_t i = 1; i < count; i++) {
+        lo = codes[i] < lo ? codes[i] : lo;
+        hi = codes[i] > hi ? codes[i] : hi;
+    }
+    const char *type = itg_emit_ctype(hi - lo < INT32_MAX >> (shift + 1) ? ITG_S32 : ITG_S64);
+    const char *least = itg_emit_text(e, lo < 0 ? "(%s)" : "%s", itg_emit_number(e, lo));
+    const int64_t first = (x->lo >> shift) * ((int64_t)1 << shift);
+    ITG_EMIT_FORMAT(e, "%*sconst int32_t at_%s = (int32_t)%s[%s] - %s%s%s;\n", (int)indent, "",
+                    table, x->name, index, first < 0 ? "(" : "", itg_emit_number(e, first),
+                    first < 0 ? ")" : "");
+    for (int i = 0; i < 2; i++)
+        ITG_EMIT_FORMAT(e, "%*sconst %s %s_%s = (%s)%s[(at_%s >> %d)%s] - %s;\n", (int)indent, "",
+                        type, i == 0 ? "a" : "b", table, type, table, table, (int)shift,
+                        i == 0 ? "" : " + 1", least);
+    return itg_emit_text(e, "(((a_%s * %lld + (b_%s - a_%s) * (at_%s & %lld) + %lld) >> %d) + %s)",
+                         table, 1LL << shift, table, table, table, (1LL << shift) - 1,
+                         1LL << (shift - 1), (int)shift, least);
+}
+
 void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
 {
     const char *index[3];
@@ -199,10 +233,12 @@ void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l)
             codes[i] = itg_load(table->dtype, table->data, i);
         const char *name = itg_emit_text(e, "%s_table%d", l->name, (int)o);
         if (itg_emit_needs(e, name)) itg_emit_array(e, name, codes, table->elements);
-        ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s[(int32_t)%s[%s] - %s%s%s];\n", (int)(4 + 4 * braces),
-                        "", itg_emit_output(e, l, o), index[1],
-                        itg_emit_ctype(e->p->values[s->outputs[o]].dtype), name, x.name, index[0],
-                        x.lo < 0 ? "(" : "", itg_emit_number(e, x.lo), x.lo < 0 ? ")" : "");
+        const int32_t indent = 4 + 4 * braces;
+        const char *code = s->table_shift == 0 ? entry_text(e, &x, name, index[0])
+                                               : between_text(e, &x, name, index[0], s->table_shift,
+                                                              codes, table->elements, indent);
+        ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s;\n", (int)indent, "", itg_emit_output(e, l, o),
+                        index[1], itg_emit_ctype(e->p->values[s->outputs[o]].dtype), code);
     }
     itg_emit_close(e, braces, 4);
 }

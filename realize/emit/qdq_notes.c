@@ -205,6 +205,10 @@ static const char *form_difference(const itg_annotated *a, itg_id node)
     case ITG_FORM_SOFTMAX:
     case ITG_FORM_LAYER_NORM:
         return normalizes;
+    case ITG_FORM_LUT:
+        return a->nodes[node].table_shift == 0
+                   ? NULL
+                   : "the target interpolates between the entries of a table";
     case ITG_FORM_KEEP:
         if (itg_op_is(n->op, ITG_IS_AVERAGE))
             return "the target averages codes, ONNX Runtime real numbers";

@@ -1,20 +1,26 @@
-/* Lookup tables: one entry a code of the input, each within the output's codes. */
+/* Lookup tables: one entry a code of the input, or a multiple of 2^table_shift beside one, each
+ * within the output's codes. What is interpolated lies between two entries. */
 #include "realize/verify/certificate.h"
 #include <string.h>
 
-static bool table_of(itg_view *v, int32_t k, const itg_view_codes *x, itg_span *out)
+static bool table_of(itg_view *v, int32_t k, const itg_view_codes *x, itg_span *out, int64_t *count)
 {
     const itg_view_value *value = itg_view_input(v, k + 1);
     itg_view_codes y;
     bool codes = itg_view_output_codes(v, k, &y);
-    int64_t entries = x->qmax - x->qmin + 1;
-    if (value == NULL || value->constant == NULL || value->shape.rank != 1 ||
-        value->shape.dims[0] != entries || value->constant->dtype != (codes ? ITG_S32 : ITG_F32)) {
-        itg_view_problem(
-            v, "table %d does not have one entry of the right type for each of %lld codes", (int)k,
-            (long long)entries);
+    int64_t entries = x->qmax - x->qmin + 1, shift = itg_view_int(v, "", "table_shift");
+    if (codes && (shift < 0 || shift > 14)) {
+        itg_view_problem(v, "a table_shift of %lld, expected 0 to 14", (long long)shift);
         return false;
     }
+    if (codes && shift > 0) entries = (x->qmax >> shift) - (x->qmin >> shift) + 2;
+    if (value == NULL || value->constant == NULL || value->shape.rank != 1 ||
+        value->shape.dims[0] != entries || value->constant->dtype != (codes ? ITG_S32 : ITG_F32)) {
+        itg_view_problem(v, "table %d does not have %lld entries of the right type", (int)k,
+                         (long long)entries);
+        return false;
+    }
+    *count = entries;
     if (!codes) return false;
     for (int64_t i = 0; i < entries; i++) {
         int64_t code = itg_load(value->constant->dtype, value->constant->data, i);
@@ -39,11 +45,12 @@ static void add_node(itg_certificate *c, int32_t *count)
     }
     for (int32_t k = 0; k < node->output_count; k++) {
         itg_span range;
-        if (!table_of(v, k, &x, &range)) continue;
+        int64_t entries;
+        if (!table_of(v, k, &x, &range, &entries)) continue;
         itg_strbuf_add(&c->text, (*count)++ > 0 ? ",\n {\"node\": " : "\n {\"node\": ");
         itg_strbuf_json_string(&c->text, node->name);
         itg_strbuf_format(&c->text, ", \"output\": %d, \"entries\": %lld, \"codes\": ", (int)k,
-                          (long long)(x.qmax - x.qmin + 1));
+                          (long long)entries);
         itg_certificate_span(&c->text, range);
         itg_strbuf_add(&c->text, "}");
     }

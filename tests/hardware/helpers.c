@@ -288,6 +288,12 @@ const bad_description bad_descriptions[] = {
     {"\"left_shift\": 20, \"requantize\": \"tfl\"", "\"left_shift\": 20",
      "operators.Add.specs[0]: expected key 'requantize' beside 'arithmetic': \"rescale\"", UNSEEN},
     {"\"left_shift\": 20", "\"left_shift\": 33", NULL, SEEN},
+    {"\"Tanh\": [{\"arithmetic\": \"lut\"",
+     "\"Tanh\": [{\"table_bits\": 17, \"arithmetic\": \"lut\"", NULL, SEEN},
+    {"\"left_shift\": 20", "\"table_bits\": 9",
+     "operators.Add.specs[0].table_bits: expected no key 'table_bits' beside 'arithmetic': "
+     "\"rescale\"",
+     UNSEEN},
     {"\"rounding\": \"floor\"}", "\"rounding\": \"floor\", \"outputs\": [\"a8\"]}",
      "operators.AveragePool[0].outputs: expected no key 'outputs' beside 'arithmetic': "
      "\"keep_scale\"",

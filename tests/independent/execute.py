@@ -361,9 +361,18 @@ class Program:
     def lookup(self, node):
         edge, value = self.edge(node, 0), node.outputs[0]
         table = f.univariate(node.op, node.attrs, edge.q.reals(np.arange(edge.q.qmin, edge.q.qmax + 1)))
-        index = self.read(edge) - edge.q.qmin
+        x = self.read(edge)
+        step = 1 << max(edge.bits - self.plan.specs[node].get("table_bits", 16), 0)
         for key, q in self.plan.versions.get(value, {}).items():
-            self.store(value, key, (table if q is None else q.codes(table))[index])
+            if step == 1 or q is None:
+                self.store(value, key, (table if q is None else q.codes(table))[x - edge.q.qmin])
+                continue
+            first = edge.q.qmin // step
+            nodes = np.arange(first, edge.q.qmax // step + 2) * step
+            entries = q.codes(f.univariate(node.op, node.attrs, edge.q.reals(nodes)))
+            left = x // step - first
+            rise = (entries[left + 1] - entries[left]) * (x % step)
+            self.store(value, key, entries[left] + (2 * rise + step) // (2 * step))
 
     def keep(self, node):
         edges = self.plan.edges_of[node]

@@ -306,6 +306,16 @@ def tokens(folder):
     n.save(folder, n("Gemm", x, n.weights(5, 9), transB=1), data=n.rng.integers(0, 20, (60, 7)))
 
 
+def idle(folder):
+    """A whole number that nothing needs, kept as x + 0 * rate; functions far out, where they are flat."""
+    n = Net("idle", [1, 9], seed=15)
+    rate = n.input("rate", n.rng.integers(1, 9, (60, 1)))
+    x = n("Gemm", "x", n.constant(n.rng.normal(0, 20, (8, 9)).astype(np.float32)), n.vector(8), transB=1)
+    y, z = n("Tanh", n("Slice", x, *[n.constant(np.array([i], np.int64)) for i in (0, 4, 1)])), n("Elu", x)
+    z = n("Add", n("Gemm", z, n.weights(4, 8), transB=1), n("Cast", n("Mul", rate, n.constant(np.array([0], np.int64))), to=1))
+    n.save(folder, n("Gemm", n("Concat", y, n("Sigmoid", z), axis=1), n.weights(5, 8), transB=1))
+
+
 def composed(folder):
     """Operators that preparation writes out: Resize in both forms, a transposed convolution, an LSTM over the rows."""
     n = Net("composed", [1, 3, 6, 5], seed=12)
@@ -345,5 +355,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, functions, attention, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed):
+    for make in (windows, elements, functions, attention, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed, idle):
         make(sys.argv[1])

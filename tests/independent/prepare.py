@@ -111,6 +111,10 @@ def fold(g, old=1):
                 value.set(np.zeros(value.shape, value.dtype))
             g.kill(node)
             continue
+        if node.op == "Mul" and node.outputs[0].dtype.kind != "f" and any(v.is_constant and not v.data.any() for v in node.inputs):
+            node.outputs[0].set(np.zeros(node.outputs[0].shape, node.outputs[0].dtype))
+            g.kill(node)
+            continue
         if not node.inputs or not all(v is None or v.is_constant for v in node.inputs):
             continue
         if node.op in ("Softmax", "LogSoftmax") and 0 < node.opset < 13:

@@ -111,7 +111,7 @@ wanted attention && for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "
     compare "$work/attention.onnx" "$work/attention.npy" "$work/attention.npy" 60 "$1" "$2" "$3"
 done
 # Several inputs, in a file and by name.
-for made in pair gains; do
+for made in pair gains idle; do
     wanted $made && for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "cvm 8 8" "avr 8 8"; do
         # shellcheck disable=SC2086 # three words
         set -- $widths
@@ -121,7 +121,7 @@ done
 wanted pair && compare "$work/pair.onnx" "$work/pair.npz" "v=$work/pair.npz:v,x=$work/pair.npz:x" 60 cortex-m 8 8 --scale 0.5 \
     --preprocess x
 wanted tokens && compare "$work/tokens.onnx" "$work/tokens.npz" "$work/tokens.npz" 60 x86-vnni 8 8
-# Inputs that are no float32: what reads them stays in float, which x86-vnni has.
+# Inputs that are no float32: rows of a table are codes, arithmetic on them stays in float, which x86-vnni has.
 for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "vta 8 8" "cvm 8 8" "avr 4 6"; do
     # shellcheck disable=SC2086 # three words
     wanted words && compare "$work/words.onnx" "$work/words.npy" "$work/words.npy" 60 $widths

@@ -2,6 +2,7 @@
 #include "accel_cases.h"
 #include "kernels/accel_parts.h"
 #include "kernels/block_ops.h"
+#include <math.h>
 
 enum { MOST = 3000, MOST_OUT = 3, BYTES = 256, PAIRS = BYTES * BYTES };
 
@@ -218,7 +219,7 @@ static void tables_equal_single_entries(void **state)
         for (int64_t e = 0; e < entries; e++)
             table[e] = (int32_t)between(&rng, itg_dtype_min(storage), itg_dtype_max(storage));
         guarded y = guard((size_t)t.n, 1);
-        itg_block_lut(x, t.n, table, storage, y.data);
+        itg_block_lut(x, t.n, table, 0, storage, y.data);
         for (int64_t j = 0; j < t.n; j++)
             assert_int_equal(itg_load(storage, y.data, j),
                              table[itg_load(x->storage, x->data, j) - x->qmin]);
@@ -228,12 +229,38 @@ static void tables_equal_single_entries(void **state)
     }
 }
 
+/* Exactly the straight line between two entries, rounded half up. */
+static void wide_codes_lie_between_two_entries(void **state)
+{
+    (void)state;
+    enum { FROM = -3000, TO = 2999, CODES = TO - FROM + 1 };
+    static int16_t codes[CODES], out[CODES];
+    static int32_t table[CODES + 2];
+    itg_rng rng;
+    itg_rng_init(&rng, 5);
+    for (int i = 0; i < CODES; i++)
+        codes[i] = (int16_t)(FROM + i);
+    for (int32_t shift = 1; shift <= 14; shift++) {
+        const int32_t step = 1 << shift, first = (int32_t)floor((double)FROM / step);
+        for (int i = 0; i < CODES + 2; i++)
+            table[i] = (int32_t)between(&rng, INT16_MIN, INT16_MAX);
+        const itg_int_operand x = {.data = codes, .storage = ITG_S16, .qmin = FROM, .qmax = TO};
+        itg_block_lut(&x, CODES, table, shift, ITG_S16, out);
+        for (int i = 0; i < CODES; i++) {
+            const double at = (double)codes[i] / step - first, part = at - floor(at);
+            const double a = table[(int)at], b = table[(int)at + 1];
+            assert_int_equal(out[i], (int)floor(a + (b - a) * part + 0.5));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_and_products_equal_single_ones),
         cmocka_unit_test(rescaled_sums_of_all_bytes),
         cmocka_unit_test(tables_equal_single_entries),
+        cmocka_unit_test(wide_codes_lie_between_two_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

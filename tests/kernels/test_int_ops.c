@@ -285,7 +285,7 @@ static void tables_are_looked_up_by_code(void **state)
         for (int64_t j = 0; j < entries; j++)
             table[j] = (int32_t)between(&rng, itg_dtype_min(to), itg_dtype_max(to));
         void *out = buffer(300 * (int64_t)itg_dtype_size(to));
-        itg_block_lut(&x.view, 300, table, to, out);
+        itg_block_lut(&x.view, 300, table, 0, to, out);
         for (int64_t j = 0; j < 300; j++)
             assert_int_equal(itg_load(to, out, j), table[x.codes[j] - x.view.qmin]);
         guarded_free(table);

@@ -278,8 +278,11 @@ static void add_clip(maker *m, int32_t x)
 static void add_lut(maker *m, int32_t x)
 {
     itg_quantizer q = value(m, x)->q;
-    int64_t entries = width_of(&q) + 1;
-    if (entries > ITG_PROGRAM_MAX_TABLE) return;
+    int32_t shift = chance(m, 2) ? (int32_t)pick(m, 1, 9) : 0;
+    while (itg_table_entries(&q, shift) > 2048) /* as much text as all else */
+        shift++;
+    if (shift > 14) return;
+    int64_t entries = itg_table_entries(&q, shift);
     int32_t y = add_codes(m, value(m, x)->shape, NULL);
     const itg_quantizer out = value(m, y)->q;
     int32_t table = add_value(m, ITG_S32, (itg_shape){1, {entries}});
@@ -288,6 +291,7 @@ static void add_lut(maker *m, int32_t x)
         codes[i] = (int32_t)pick(m, out.qmin, out.qmax);
     value(m, table)->data = codes;
     itg_step *s = add_step(m, ITG_STEP_LUT, ITG_OP_SIGMOID, 2, 1);
+    s->table_shift = shift;
     s->inputs[0] = x;
     s->inputs[1] = table;
     s->outputs[0] = y;

@@ -1,0 +1,120 @@
+/* The part of a value's range that its readers tell apart. A sigmoid is 0 or 1 far out, a Gelu 0:
+ * codes that are spent there say nothing, and gates of recurrent networks reach a thousand times as
+ * far. */
+#include "kernels/float_ops.h"
+#include "sim/threshold.h"
+#include <math.h>
+
+enum { EVEN_POINTS = 64, HALVINGS = 24, POINTS = EVEN_POINTS + 2 * HALVINGS, BISECTIONS = 40 };
+
+/* Differences below this share of the function's own range do not count: a quarter of a step at 12
+ * bits. */
+static const double NOTHING = 1.0 / (1 << 14);
+
+static const itg_range everything = {-INFINITY, INFINITY};
+
+/* ---- one function ---- */
+
+typedef struct function {
+    itg_op op;
+    const itg_attrs *attrs;
+    double end;     /* f at the end of the range that is looked at */
+    double allowed; /* difference from it */
+} function;
+
+static double value_at(const function *f, double x)
+{
+    return itg_univariate(f->op, f->attrs, x);
+}
+
+/* Points from the end to 0, the end first: even ones, and between them those that halve. */
+static double point(double end, int i)
+{
+    if (i < EVEN_POINTS - 1) return end * (EVEN_POINTS - i) / EVEN_POINTS;
+    i -= EVEN_POINTS - 1;
+    return end / EVEN_POINTS / (double)((int64_t)1 << (i / 2)) * (i % 2 == 0 ? 1 : 0.75);
+}
+
+static bool is_flat(const function *f, double x)
+{
+    return fabs(value_at(f, x) - f->end) <= f->allowed;
+}
+
+/* Where, coming from the end, f first leaves what it is there, if that is worth it; 0: nowhere. */
+static double flat_from(const function *f, double end)
+{
+    double flat = end, other = 0;
+    int i = 0;
+    while (i < POINTS && is_flat(f, point(end, i)))
+        flat = point(end, i++);
+    if (i == POINTS && is_flat(f, 0)) return 0;
+    if (i < POINTS) other = point(end, i);
+    for (i = 0; i < BISECTIONS; i++) {
+        const double middle = (flat + other) / 2;
+        *(is_flat(f, middle) ? &flat : &other) = middle;
+    }
+    return fabs(flat) < 31.0 / 32 * fabs(end) ? flat : end; /* every function has a little */
+}
+
+/* The part of range where f is not yet what it is at the range's ends. */
+static itg_range changing(const itg_node *n, itg_range range)
+{
+    function f = {.op = n->op, .attrs = &n->attrs};
+    double least = value_at(&f, 0), most = least;
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < POINTS; i++) {
+            const double y = value_at(&f, point(side == 0 ? range.lo : range.hi, i));
+            least = fmin(least, y);
+            most = fmax(most, y);
+            if (!isfinite(y)) return everything;
+        }
+    if (!(most > least) || !isfinite(most - least)) return everything;
+    f.allowed = (most - least) * NOTHING;
+    f.end = value_at(&f, range.lo);
+    if (range.lo < 0) range.lo = flat_from(&f, range.lo);
+    f.end = value_at(&f, range.hi);
+    if (range.hi > 0) range.hi = flat_from(&f, range.hi);
+    return range.hi > range.lo ? range : everything;
+}
+
+/* ---- the graph, from its outputs back ---- */
+
+static itg_range hull(itg_range a, itg_range b)
+{
+    return (itg_range){fmin(a.lo, b.lo), fmax(a.hi, b.hi)};
+}
+
+/* What a node needs of its operands. */
+static itg_range needed(const itg_graph *g, const itg_node *n, bool quantized,
+                        const itg_stats *stats, const itg_range *useful)
+{
+    itg_range range = {0, 0};
+    if (!quantized) return everything;
+    if (itg_op_is(n->op, ITG_IS_MOVE) || n->op == ITG_OP_MAX_POOL ||
+        n->op == ITG_OP_GLOBAL_MAX_POOL) {
+        for (int32_t i = 0; i < n->output_count; i++)
+            if (n->outputs[i] != ITG_NONE) range = hull(range, useful[n->outputs[i]]);
+        return range;
+    }
+    if (!itg_op_is(n->op, ITG_IS_UNIVARIATE) || n->inputs[0] == ITG_NONE) return everything;
+    const itg_value_stats *x = &stats->values[n->inputs[0]];
+    if (g->values[n->inputs[0]].data || !x->present || !x->count) return everything;
+    return changing(n, (itg_range){fmin(x->min, 0), fmax(x->max, 0)});
+}
+
+void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stats *stats,
+                       itg_range *useful)
+{
+    for (itg_id v = 0; v < g->value_count; v++)
+        useful[v] = stats && g->values[v].producer != ITG_NONE ? (itg_range){0, 0} : everything;
+    if (!stats) return;
+    for (int32_t i = 0; i < g->output_count; i++)
+        useful[g->outputs[i]] = everything;
+    for (itg_id n = g->node_count - 1; n >= 0; n--) {
+        const itg_node *node = &g->nodes[n];
+        const itg_range range = needed(g, node, quantized[n], stats, useful);
+        for (int32_t i = 0; i < node->input_count; i++)
+            if (node->inputs[i] != ITG_NONE)
+                useful[node->inputs[i]] = hull(useful[node->inputs[i]], range);
+    }
+}
