@@ -4,6 +4,7 @@
 #include "api/npy.h"
 #include "api/origin.h"
 #include "api/summary.h"
+#include "kernels/requant.h"
 #include "realize/realize.h"
 #include "search/evaluator.h"
 #include <math.h>
@@ -166,6 +167,7 @@ static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_o
 /* Where outputs go: to the caller, its buffer, .npy files. */
 typedef struct sinks {
     const itg_run_options *options;
+    const itg_program *program;
     int64_t samples;
     itg_npy_sink *npy;
 } sinks;
@@ -182,15 +184,46 @@ static itg_status fill_buffer(const sinks *s, int64_t sample, const itg_tensor *
     return ITG_OK;
 }
 
-static itg_status take_outputs(void *context, int64_t sample, const itg_tensor *outputs,
-                               int32_t count, itg_error *err)
+static itg_status give(const sinks *s, int64_t sample, const itg_tensor *outputs, int32_t count,
+                       itg_error *err)
 {
-    const sinks *s = context;
     const itg_run_options *o = s->options;
     itg_status status = s->npy ? itg_npy_add(s->npy, outputs, count, err) : ITG_OK;
     if (status == ITG_OK && o->buffer) status = fill_buffer(s, sample, &outputs[0], err);
     return status == ITG_OK && o->outputs ? o->outputs(o->context, sample, outputs, count, err)
                                           : status;
+}
+
+static bool dequantize(const sinks *s, const itg_tensor *outputs, int32_t count, itg_arena *arena,
+                       itg_tensor *reals)
+{
+    for (int32_t i = 0; i < count; i++) {
+        const itg_output_info info = itg_program_output(s->program, i);
+        reals[i] = outputs[i];
+        if (info.bits == 0) continue;
+        reals[i].dtype = ITG_F32;
+        float *out = itg_arena_alloc(arena, itg_tensor_bytes(&reals[i]));
+        if (!out) return false;
+        for (size_t k = 0; k < itg_tensor_bytes(&reals[i]) / sizeof *out; k++)
+            out[k] = itg_dequantize_f32(itg_load(outputs[i].dtype, outputs[i].data, (int64_t)k),
+                                        info.scale, info.zero_point);
+        reals[i].data = out;
+    }
+    return true;
+}
+
+static itg_status take_outputs(void *context, int64_t sample, const itg_tensor *outputs,
+                               int32_t count, itg_error *err)
+{
+    const sinks *s = context;
+    if (!s->options->dequantize) return give(s, sample, outputs, count, err);
+    itg_arena *arena = itg_arena_create(0);
+    itg_tensor *reals = arena ? itg_arena_array(arena, (size_t)count, sizeof *reals) : NULL;
+    itg_status status = reals && dequantize(s, outputs, count, arena, reals)
+                            ? give(s, sample, reals, count, err)
+                            : itg_fail(err, ITG_NO_MEMORY, "no memory for the outputs");
+    itg_arena_destroy(arena);
+    return status;
 }
 
 itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
@@ -199,7 +232,7 @@ itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
     const itg_run_options none = ITG_RUN_OPTIONS_INIT;
     itg_preprocess saved;
     itg_evaluation evaluation = {0};
-    sinks to = {run ? run : &none, itg_data_samples(data), NULL};
+    sinks to = {run ? run : &none, program, itg_data_samples(data), NULL};
     run = to.options;
     itg_status status =
         itg_check_version("itg_run_options", run->version, ITG_RUN_OPTIONS_VERSION, err);

@@ -47,8 +47,43 @@ static itg_status run_program(work *w, itg_error *err)
                                      .labels = w->data.labels,
                                      .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
                                      .block = values[ITG_CLI_OPT_BLOCK].integer,
-                                     .npy_path = values[ITG_CLI_OPT_OUT_NPY].text};
+                                     .npy_path = values[ITG_CLI_OPT_OUT_NPY].text,
+                                     .dequantize = w->args->given[ITG_CLI_OPT_DEQUANTIZE]};
     return itg_program_run(w->program, w->data.samples, &options, &w->score, err);
+}
+
+/* How to read the codes of each output. */
+static void print_outputs(const work *w)
+{
+    for (int32_t i = 0; i < itg_program_output_count(w->program); i++) {
+        const itg_output_info o = itg_program_output(w->program, i);
+        char shape[128];
+        itg_shape_text(o.shape, shape, sizeof shape);
+        if (o.bits > 0)
+            itg_cli_print_line("output", "%s, %s %s: real = %.9g * (code %c %d)", o.name, o.type,
+                               shape, (double)o.scale, o.zero_point < 0 ? '+' : '-',
+                               abs((int)o.zero_point));
+        else
+            itg_cli_print_line("output", "%s, %s %s", o.name, o.type, shape);
+    }
+}
+
+static void put_outputs(itg_json_writer *json, const itg_program *program)
+{
+    itg_json_begin(json, "outputs", '[');
+    for (int32_t i = 0; i < itg_program_output_count(program); i++) {
+        const itg_output_info o = itg_program_output(program, i);
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "name", o.name);
+        itg_json_put_text(json, "type", o.type);
+        if (o.bits > 0) {
+            itg_json_put_int(json, "bits", o.bits);
+            itg_json_put_number(json, "scale", (double)o.scale);
+            itg_json_put_int(json, "zero_point", o.zero_point);
+        }
+        itg_json_end(json, '}');
+    }
+    itg_json_end(json, ']');
 }
 
 static int print_json(const work *w)
@@ -60,6 +95,7 @@ static int print_json(const work *w)
     itg_json_put_int(&json, "samples", w->score.samples);
     itg_cli_json_quality(&json, &w->score);
     itg_cli_json_metrics(&json, "", &w->score, ITG_CLI_COSTS);
+    put_outputs(&json, w->program);
     itg_cli_json_islands(&json, w->program);
     itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
@@ -71,6 +107,7 @@ static int print_text(const work *w)
     printf("%s, %lld sample%s\n", w->args->arguments[0], (long long)w->score.samples,
            itg_plural(w->score.samples));
     itg_cli_print_score(&w->score);
+    print_outputs(w);
     if (path) itg_cli_print_line("outputs", "%s", path);
     itg_cli_print_islands(w->program);
     return ITG_CLI_OK;
@@ -94,7 +131,7 @@ static int run(const itg_cli_args *args)
 const itg_cli_command itg_cli_run = {
     .name = "run",
     .summary = "Runs an integer program over a data set",
-    .usage = "FILE --data X [--labels Y] [-o out.npy]",
+    .usage = "FILE --data X [--labels Y] [-o out.npy [--dequantize]]",
     .details = "FILE is what 'intaglio realize' wrote. Its preprocessing is the strategy's; the "
                "options given here\n"
                "replace what it says. The digest is SHA-256 over all outputs as stored.",
@@ -104,6 +141,6 @@ const itg_cli_command itg_cli_run = {
     .required = {ITG_CLI_OPT_DATA},
     .required_count = 1,
     .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
-                ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_PART, ITG_CLI_OPT_BLOCK},
+                ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_DEQUANTIZE, ITG_CLI_OPT_PART, ITG_CLI_OPT_BLOCK},
     .run = run,
 };

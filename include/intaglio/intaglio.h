@@ -481,6 +481,8 @@ typedef struct itg_run_options {
     size_t buffer_bytes;  /* exactly as many as that takes */
     const char *npy_path; /* writes the outputs as .npy, [samples, ...], one file each, named by
                              itg_program_npy_path; NULL: no files */
+    bool dequantize;      /* outputs, buffer and files get codes as the real numbers that they stand
+                             for, float32 (rounded once); integers that are no codes stay */
 } itg_run_options;
 #define ITG_RUN_OPTIONS_VERSION 1
 #define ITG_RUN_OPTIONS_INIT ITG_INIT(ITG_RUN_OPTIONS_VERSION)
@@ -489,6 +491,15 @@ itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
                            const itg_run_options *options, itg_score *out, itg_error *err);
 
 int32_t itg_program_output_count(const itg_program *program);
+/* What a program gives. real = scale * (code - zero_point). Strings belong to the program. */
+typedef struct itg_output_info {
+    const char *name, *type; /* "s8", "f32"... */
+    const itg_shape *shape;  /* of one sample */
+    int32_t bits;            /* 0: no codes */
+    float scale;
+    int32_t zero_point;
+} itg_output_info;
+itg_output_info itg_program_output(const itg_program *program, int32_t index);
 /* The name of the file of one output: "out.npy", "out.1.npy"...; freed with itg_free, NULL: no
  * memory. */
 char *itg_program_npy_path(const char *npy_path, int32_t output);

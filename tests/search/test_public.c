@@ -114,6 +114,16 @@ static void check_buffer(const itg_program *program, const itg_dataset *data)
                           .threads = 2};
     assert_int_equal(itg_program_run(program, data, &o, &score, NULL), ITG_OK);
     assert_memory_equal(buffer, called.bytes, called.used);
+    const itg_output_info info = itg_program_output(program, 0);
+    static float reals[sizeof called.bytes];
+    assert_string_equal(info.type, "s8");
+    assert_int_equal(info.bits, 8);
+    o.dequantize = true;
+    o.buffer = reals;
+    o.buffer_bytes *= sizeof *reals;
+    assert_int_equal(itg_program_run(program, data, &o, &score, NULL), ITG_OK);
+    for (size_t i = 0; i < called.used; i++)
+        assert_true(reals[i] == info.scale * (float)((int8_t)buffer[i] - info.zero_point));
     o.buffer_bytes++;
     assert_int_equal(itg_program_run(program, data, &o, &score, &err), ITG_BAD_ARGUMENT);
     assert_non_null(strstr(err.message, "the first output of 40 samples"));
