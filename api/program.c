@@ -164,6 +164,20 @@ static itg_status evaluate_fast(const itg_program *program, const itg_evaluate_o
     return status;
 }
 
+itg_output_info itg_program_output(const itg_program *program, int32_t index)
+{
+    itg_output_info info = {.name = itg_program_output_name(program, index)};
+    const itg_quantizer *q = NULL;
+    itg_dtype dtype;
+    itg_program_output_info(program, index, &dtype, &info.shape, &q);
+    info.type = itg_dtype_name(dtype);
+    if (!q) return info;
+    info.bits = q->bits;
+    info.scale = q->scale[0];
+    info.zero_point = q->zero_point;
+    return info;
+}
+
 /* Where outputs go: to the caller, its buffer, .npy files. */
 typedef struct sinks {
     const itg_run_options *options;

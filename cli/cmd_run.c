@@ -34,6 +34,10 @@ static itg_status run_program(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
     itg_preprocess p = itg_preprocess_default();
+    w->misused = w->args->given[ITG_CLI_OPT_DEQUANTIZE] && !values[ITG_CLI_OPT_OUT_NPY].text;
+    if (w->misused)
+        return itg_fail(err, ITG_BAD_ARGUMENT,
+                        "--dequantize is about the file of -o, which is missing");
     itg_status status = itg_program_open(w->args->arguments[0], &w->program, err);
     if (status == ITG_OK) status = check_outputs(w, err);
     if (status == ITG_OK) status = itg_program_preprocess(w->program, &p, err);

@@ -6,6 +6,9 @@
 static itg_expand_fn *const expand[ITG_OP_COUNT] = {
     [ITG_OP_RESIZE] = itg_expand_resize,
     [ITG_OP_CONV_TRANSPOSE] = itg_expand_conv_transpose,
+    [ITG_OP_CONV_3D] = itg_expand_conv_3d,
+    [ITG_OP_MAX_POOL_3D] = itg_expand_pool_3d,
+    [ITG_OP_AVERAGE_POOL_3D] = itg_expand_pool_3d,
     [ITG_OP_DEPTH_TO_SPACE] = itg_expand_depth_to_space,
     [ITG_OP_SPACE_TO_DEPTH] = itg_expand_space_to_depth,
     [ITG_OP_INSTANCE_NORMALIZATION] = itg_expand_group_normalization,

@@ -1,8 +1,10 @@
-/* Constant masks. Where(mask, 0, x) becomes Mul by ones and zeros. In front of a Softmax,
- * Where(mask, scores, -inf) becomes Add of -128 where the mask hides, and no number of such an Add
- * is below -128. That is 0 in float32 behind the Softmax as long as the scores of a row differ by
- * less than 24, and next to nothing until they differ by 100; a larger number would leave no codes
- * for the scores where the sum is quantized. expand_attention.c has the same number. */
+/* Constant masks. Where(mask, 0, x) becomes Mul by ones and zeros, but for what may be NaN: a
+ * Softmax of a row that a mask of -inf hides as a whole. In front of a Softmax, Where(mask, scores,
+ * -inf) becomes Add of -128 where the mask hides, and no number of such an Add is below -128. That
+ * is 0 in float32 behind the Softmax as long as the scores of a row differ by less than 24, and
+ * next to nothing until they differ by 100; a larger number would leave no codes for the scores
+ * where the sum is quantized. expand_attention.c has the same number. */
+#include <math.h>
 #include "written_out.h"
 
 /* Whether a Softmax along the last axis alone reads the value. */
@@ -89,11 +91,40 @@ static itg_status combine(itg_graph *g, itg_id node, itg_op op, int hides, float
     return ITG_OK;
 }
 
+static bool has_infinity(const itg_graph *g, itg_id value)
+{
+    if (!itg_is_float_constant(g, value)) return false;
+    const float *numbers = itg_floats(g, value);
+    const int64_t count = itg_value_elements(g, value);
+    for (int64_t i = 0; i < count; ++i)
+        if (isinf(numbers[i])) return true;
+    return false;
+}
+
+/* Whether a value is a Softmax, possibly moved, of a sum with a constant that has infinities. Those
+ * that hide no whole row have become ITG_MASKED before (limit_mask). */
+static bool may_be_nan(const itg_graph *g, itg_id value)
+{
+    bool softmax = false;
+    while (value != ITG_NONE && g->values[value].producer != ITG_NONE) {
+        const itg_node *n = &g->nodes[g->values[value].producer];
+        if (softmax && n->op == ITG_OP_ADD)
+            return has_infinity(g, n->inputs[0]) || has_infinity(g, n->inputs[1]);
+        if (n->op == ITG_OP_SOFTMAX)
+            softmax = true;
+        else if (n->op != ITG_OP_CAST && !itg_op_is(n->op, ITG_IS_VIEW))
+            return false;
+        value = n->inputs[0];
+    }
+    return false;
+}
+
 static itg_status replace_where(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     double number;
     const int hides = number_operand(g, &g->nodes[node], &number);
     if (hides == 0) return ITG_OK;
+    if (number == 0.0 && may_be_nan(g, g->nodes[node].inputs[3 - hides])) return ITG_OK;
     if (number == 0.0) return combine(g, node, ITG_OP_MUL, hides, 0.0f, 1.0f, changed, err);
     if (number > (double)ITG_MASKED || !is_softmaxed(g, g->nodes[node].outputs[0])) return ITG_OK;
     return combine(g, node, ITG_OP_ADD, hides, ITG_MASKED, 0.0f, changed, err);

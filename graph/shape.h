@@ -44,6 +44,8 @@ itg_status itg_infer_same(itg_graph *g, itg_id node, itg_error *err);
 /* shape_window.c */
 itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_conv_transpose(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_conv_3d(itg_graph *g, itg_id node, itg_error *err);
+itg_status itg_infer_pool_3d(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_pool(itg_graph *g, itg_id node, itg_error *err);
 itg_status itg_infer_global_pool(itg_graph *g, itg_id node, itg_error *err);
 /* shape_matrix.c */

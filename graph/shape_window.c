@@ -1,5 +1,7 @@
 /* Shapes of sliding windows: Conv, MaxPool, AveragePool, and the global pools. Resolves auto_pad
- * and absent kernels. A 1-D window is a 2-D one of height 1; its tensors keep rank 3. */
+ * and absent kernels. A 1-D window is a 2-D one of height 1; its tensors keep rank 3. A 3-D window
+ * is a 2-D and a 1-D one. */
+#include <string.h>
 #include "shape.h"
 
 #define MAX_WINDOW                                                                                 \
@@ -13,9 +15,8 @@ static int64_t image_dim(const itg_shape *x, int64_t spatial_rank, int i)
     return x->dims[2 + i];
 }
 
-static itg_status check_window(const itg_graph *g, itg_id node, itg_error *err)
+static itg_status check_window(const itg_graph *g, itg_id node, const itg_attrs *a, itg_error *err)
 {
-    const itg_attrs *a = &g->nodes[node].attrs;
     for (int i = 0; i < 2; ++i) {
         if (a->kernel[i] < 1 || a->kernel[i] > MAX_WINDOW)
             return itg_node_fail(g, node, err, ITG_BAD_FILE, "kernel [%lld,%lld] is not legal",
@@ -66,11 +67,11 @@ static int64_t window_count(const itg_attrs *a, int64_t in, int i)
     return count;
 }
 
-static itg_status set_window_output(itg_graph *g, itg_id node, int64_t channels, itg_error *err)
+/* Resolves the window's pads; y: the shape that it reads, and becomes that of the results. */
+static itg_status slide(const itg_graph *g, itg_id node, itg_attrs *a, itg_shape *y, itg_error *err)
 {
-    itg_shape x = *itg_input_shape(g, node, 0), y = x;
-    itg_attrs *a = &g->nodes[node].attrs;
-    itg_status status = check_window(g, node, err);
+    const itg_shape x = *y;
+    itg_status status = check_window(g, node, a, err);
     if (status != ITG_OK) return status;
     resolve_auto_pad(a, &x);
     int64_t padded[2];
@@ -83,9 +84,17 @@ static itg_status set_window_output(itg_graph *g, itg_id node, int64_t channels,
                                  (long long)window_extent(a, 0), (long long)window_extent(a, 1),
                                  (long long)padded[0], (long long)padded[1]);
         int64_t count = window_count(a, image_dim(&x, a->spatial_rank, i), i);
-        if (a->spatial_rank == 2) y.dims[2 + i] = count;
-        if (a->spatial_rank == 1 && i == 1) y.dims[2] = count;
+        if (a->spatial_rank == 2) y->dims[2 + i] = count;
+        if (a->spatial_rank == 1 && i == 1) y->dims[2] = count;
     }
+    return ITG_OK;
+}
+
+static itg_status set_window_output(itg_graph *g, itg_id node, int64_t channels, itg_error *err)
+{
+    itg_shape y = *itg_input_shape(g, node, 0);
+    itg_status status = slide(g, node, &g->nodes[node].attrs, &y, err);
+    if (status != ITG_OK) return status;
     y.dims[1] = channels;
     status = itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
     if (status == ITG_OK) status = itg_set_output(g, node, 1, ITG_S64, &y, err);
@@ -124,10 +133,9 @@ static itg_status take_kernel(itg_graph *g, itg_id node, const itg_shape *w, itg
     return ITG_OK;
 }
 
-itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err)
+/* Ranks, groups and the bias. */
+static itg_status check_weights(const itg_graph *g, itg_id node, itg_error *err)
 {
-    itg_status status = check_image(g, node, err);
-    if (status != ITG_OK) return status;
     itg_shape x = *itg_input_shape(g, node, 0), w = *itg_input_shape(g, node, 1);
     const itg_shape *b = itg_input_shape(g, node, 2);
     int64_t group = g->nodes[node].attrs.group;
@@ -143,6 +151,15 @@ itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err)
     if (b && (b->rank != 1 || b->dims[0] != w.dims[0]))
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "its bias is %s; expected [%lld]",
                              itg_shape_text(b, xt, sizeof xt), (long long)w.dims[0]);
+    return ITG_OK;
+}
+
+itg_status itg_infer_conv(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_image(g, node, err);
+    if (status == ITG_OK) status = check_weights(g, node, err);
+    if (status != ITG_OK) return status;
+    const itg_shape w = *itg_input_shape(g, node, 1);
     status = take_kernel(g, node, &w, err);
     return status == ITG_OK ? set_window_output(g, node, w.dims[0], err) : status;
 }
@@ -192,7 +209,7 @@ itg_status itg_infer_conv_transpose(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_status status = check_image(g, node, err);
     if (status == ITG_OK) status = check_transposed(g, node, err);
-    if (status == ITG_OK) status = check_window(g, node, err);
+    if (status == ITG_OK) status = check_window(g, node, &g->nodes[node].attrs, err);
     if (status != ITG_OK) return status;
     itg_shape y = *itg_input_shape(g, node, 0);
     itg_attrs *a = &g->nodes[node].attrs;
@@ -207,19 +224,93 @@ itg_status itg_infer_conv_transpose(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-itg_status itg_infer_pool(itg_graph *g, itg_id node, itg_error *err)
+static itg_status check_pool_pads(const itg_graph *g, itg_id node, const itg_attrs *a,
+                                  itg_error *err)
 {
-    itg_status status = check_image(g, node, err);
-    if (status != ITG_OK) return status;
-    const itg_shape *x = itg_input_shape(g, node, 0);
-    itg_attrs *a = &g->nodes[node].attrs;
-    status = set_window_output(g, node, x->dims[1], err);
-    if (status != ITG_OK) return status;
     for (int i = 0; i < 4; ++i)
         if (a->pad[i] >= window_extent(a, i % 2))
             return itg_node_fail(g, node, err, ITG_BAD_FILE,
                                  "pads must be smaller than the kernel");
     return ITG_OK;
+}
+
+itg_status itg_infer_pool(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_image(g, node, err);
+    if (status != ITG_OK) return status;
+    const itg_shape *x = itg_input_shape(g, node, 0);
+    status = set_window_output(g, node, x->dims[1], err);
+    return status == ITG_OK ? check_pool_pads(g, node, &g->nodes[node].attrs, err) : status;
+}
+
+/* ---- volumes: the window of a plane [N,C,H,W], and that of a line [N,C,D] ---- */
+
+static itg_attrs line_window(const itg_attrs *a)
+{
+    itg_attrs line = *a;
+    const int64_t kernel[] = {1, a->depth[0]}, stride[] = {1, a->depth[1]},
+                  dilation[] = {1, a->depth[2]}, pad[] = {0, a->depth[3], 0, a->depth[4]};
+    memcpy(line.kernel, kernel, sizeof kernel);
+    memcpy(line.stride, stride, sizeof stride);
+    memcpy(line.dilation, dilation, sizeof dilation);
+    memcpy(line.pad, pad, sizeof pad);
+    line.spatial_rank = 1;
+    return line;
+}
+
+static itg_status check_volume(itg_graph *g, itg_id node, itg_error *err)
+{
+    const itg_shape *x = itg_input_shape(g, node, 0);
+    g->nodes[node].attrs.spatial_rank = 2;
+    if (x->rank == 5) return ITG_OK;
+    return itg_node_fail(g, node, err, ITG_BAD_FILE, "its input has rank %d; expected [N,C,D,H,W]",
+                         (int)x->rank);
+}
+
+static itg_status set_volume_output(itg_graph *g, itg_id node, int64_t channels, itg_error *err)
+{
+    const itg_shape x = *itg_input_shape(g, node, 0);
+    itg_attrs *a = &g->nodes[node].attrs, line = line_window(a);
+    itg_shape planes = {.rank = 4, .dims = {x.dims[0], channels, x.dims[3], x.dims[4]}};
+    itg_shape lines = {.rank = 3, .dims = {x.dims[0], channels, x.dims[2]}};
+    itg_status status = slide(g, node, a, &planes, err);
+    if (status == ITG_OK) status = slide(g, node, &line, &lines, err);
+    if (status != ITG_OK) return status;
+    a->depth[3] = line.pad[1];
+    a->depth[4] = line.pad[3];
+    return itg_set_output(
+        g, node, 0, itg_input_dtype(g, node, 0),
+        &(itg_shape){.rank = 5,
+                     .dims = {x.dims[0], channels, lines.dims[2], planes.dims[2], planes.dims[3]}},
+        err);
+}
+
+itg_status itg_infer_conv_3d(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_volume(g, node, err);
+    if (status == ITG_OK) status = check_weights(g, node, err);
+    if (status != ITG_OK) return status;
+    const itg_shape w = *itg_input_shape(g, node, 1);
+    itg_attrs *a = &g->nodes[node].attrs;
+    if (a->depth[0] != 0 && a->depth[0] != w.dims[2])
+        return itg_node_fail(g, node, err, ITG_BAD_FILE,
+                             "kernel_shape has depth %lld, its weights %lld",
+                             (long long)a->depth[0], (long long)w.dims[2]);
+    a->depth[0] = w.dims[2];
+    const itg_shape planes = {.rank = 4, .dims = {w.dims[0], w.dims[1], w.dims[3], w.dims[4]}};
+    status = take_kernel(g, node, &planes, err);
+    return status == ITG_OK ? set_volume_output(g, node, w.dims[0], err) : status;
+}
+
+itg_status itg_infer_pool_3d(itg_graph *g, itg_id node, itg_error *err)
+{
+    itg_status status = check_volume(g, node, err);
+    if (status != ITG_OK) return status;
+    const int64_t channels = itg_input_shape(g, node, 0)->dims[1];
+    status = set_volume_output(g, node, channels, err);
+    const itg_attrs line = line_window(&g->nodes[node].attrs);
+    if (status == ITG_OK) status = check_pool_pads(g, node, &g->nodes[node].attrs, err);
+    return status == ITG_OK ? check_pool_pads(g, node, &line, err) : status;
 }
 
 itg_status itg_infer_global_pool(itg_graph *g, itg_id node, itg_error *err)

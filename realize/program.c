@@ -277,14 +277,3 @@ const char *itg_program_metadata(const itg_program *p, const char *key)
         if (strcmp(p->metadata_key[i], key) == 0) return p->metadata_value[i];
     return NULL;
 }
-
-itg_output_info itg_program_output(const itg_program *program, int32_t index)
-{
-    const itg_pvalue *v = &program->values[program->outputs[index]];
-    itg_output_info info = {.name = v->name, .type = itg_dtype_name(v->dtype), .shape = &v->shape};
-    if (!v->quantized) return info;
-    info.bits = v->q.bits;
-    info.scale = v->q.scale[0];
-    info.zero_point = v->q.zero_point;
-    return info;
-}

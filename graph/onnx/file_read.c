@@ -113,10 +113,10 @@ static itg_status convert_value(const ItgOnnx__ValueInfoProto *proto, itg_onnx_v
     if (!proto->type || !proto->type->tensor_type)
         return itg_fail(err, ITG_UNSUPPORTED,
                         "it is no tensor (sequences, maps and optionals are not supported)");
-    int32_t type = proto->type->tensor_type->elem_type;
-    if (!itg_onnx_type_to_dtype(type, &out->dtype))
+    out->type = proto->type->tensor_type->elem_type;
+    if (!itg_onnx_type_to_dtype(out->type, &out->dtype))
         return itg_fail(err, ITG_UNSUPPORTED, "element type %s (%d) is not supported",
-                        itg_onnx_type_name(type), (int)type);
+                        itg_onnx_type_name(out->type), (int)out->type);
     return convert_dims(proto->type->tensor_type->shape, &out->shape, err);
 }
 
@@ -128,6 +128,7 @@ static itg_status convert_values(const reading *r, ItgOnnx__ValueInfoProto **pro
     for (size_t i = 0; i < count; i++) {
         values[i].name = itg_onnx_copy_text(r->file->arena, protos[i]->name);
         if (!values[i].name) return no_memory(r);
+        values[i].type = 0;
         values[i].dtype = ITG_F32;
         values[i].shape.rank = -1;
         itg_status status =

@@ -35,8 +35,9 @@ static int32_t stated_rank(const itg_map_node *node)
     return itg_map_constant(node, 1, &weight) ? weight.shape.rank - 2 : 0;
 }
 
-itg_status itg_map_spatial(itg_map_node *node, const char *name, int64_t lo, int64_t out[2],
-                           itg_error *err)
+/* depth: where the first number of three goes. */
+static itg_status read_spatial(itg_map_node *node, const char *name, int64_t lo, int64_t *depth,
+                               int64_t out[2], itg_error *err)
 {
     const int64_t *list = NULL;
     int32_t count = -1, rank = (int32_t)node->attrs.spatial_rank;
@@ -47,8 +48,14 @@ itg_status itg_map_spatial(itg_map_node *node, const char *name, int64_t lo, int
                             "attribute '%s' has %d numbers; %d are expected", name, (int)count,
                             (int)rank);
     for (int32_t i = 0; i < rank; i++)
-        out[2 - rank + i] = list[i];
+        *(rank == 3 && i == 0 ? depth : &out[2 - rank + i]) = list[i];
     return ITG_OK;
+}
+
+itg_status itg_map_spatial(itg_map_node *node, const char *name, int64_t lo, int64_t out[2],
+                           itg_error *err)
+{
+    return read_spatial(node, name, lo, NULL, out, err);
 }
 
 static itg_status read_pads(itg_map_node *node, int32_t rank, itg_error *err)
@@ -63,8 +70,8 @@ static itg_status read_pads(itg_map_node *node, int32_t rank, itg_error *err)
                             "attribute 'pads' has %d numbers; %d are expected", (int)count,
                             (int)(2 * rank));
     for (int32_t i = 0; i < rank; i++) {
-        node->attrs.pad[2 - rank + i] = list[i];
-        node->attrs.pad[4 - rank + i] = list[rank + i];
+        *(rank - i == 3 ? &node->attrs.depth[3] : &node->attrs.pad[2 - rank + i]) = list[i];
+        *(rank - i == 3 ? &node->attrs.depth[4] : &node->attrs.pad[4 - rank + i]) = list[rank + i];
         is_any = is_any || list[i] > 0 || list[rank + i] > 0;
     }
     if (is_any && node->attrs.auto_pad != ITG_PAD_EXPLICIT)
@@ -73,20 +80,44 @@ static itg_status read_pads(itg_map_node *node, int32_t rank, itg_error *err)
     return ITG_OK;
 }
 
+/* The operator of volumes that the node becomes. */
+static bool take_volume_op(itg_map_node *node)
+{
+    static const int64_t depth[] = {0, 1, 1, 0, 0};
+    switch (node->op) {
+    case ITG_OP_CONV:
+        node->op = ITG_OP_CONV_3D;
+        break;
+    case ITG_OP_MAX_POOL:
+        node->op = ITG_OP_MAX_POOL_3D;
+        break;
+    case ITG_OP_AVERAGE_POOL:
+        node->op = ITG_OP_AVERAGE_POOL_3D;
+        break;
+    default:
+        return false;
+    }
+    memcpy(node->attrs.depth, depth, sizeof depth);
+    return true;
+}
+
 static itg_status map_window(itg_map_node *node, itg_error *err)
 {
     int32_t rank = stated_rank(node);
+    int64_t *depth = node->attrs.depth;
     if (rank == 0) rank = 2;
-    if (rank < 1 || rank > 2)
-        return itg_map_fail(node, err, ITG_UNSUPPORTED,
-                            "%d spatial dimensions; 1 and 2 are supported", (int)rank);
+    if (rank < 1 || rank > 3 || (rank == 3 && !take_volume_op(node)))
+        return itg_map_fail(node, err, ITG_UNSUPPORTED, "%d spatial dimensions; %s are supported",
+                            (int)rank, node->op == ITG_OP_CONV_TRANSPOSE ? "1 and 2" : "1 to 3");
     node->attrs.spatial_rank = rank;
     if (rank == 1) node->attrs.kernel[0] = 1;
     itg_status status = read_auto_pad(node, err);
     if (status == ITG_OK)
-        status = itg_map_spatial(node, "kernel_shape", 1, node->attrs.kernel, err);
-    if (status == ITG_OK) status = itg_map_spatial(node, "strides", 1, node->attrs.stride, err);
-    if (status == ITG_OK) status = itg_map_spatial(node, "dilations", 1, node->attrs.dilation, err);
+        status = read_spatial(node, "kernel_shape", 1, &depth[0], node->attrs.kernel, err);
+    if (status == ITG_OK)
+        status = read_spatial(node, "strides", 1, &depth[1], node->attrs.stride, err);
+    if (status == ITG_OK)
+        status = read_spatial(node, "dilations", 1, &depth[2], node->attrs.dilation, err);
     if (status == ITG_OK) status = read_pads(node, rank, err);
     return status;
 }
@@ -110,7 +141,7 @@ itg_status itg_map_conv(itg_map_node *node, itg_error *err)
         if (extent < 1 || extent > MAX_EXTENT)
             return itg_map_fail(node, err, ITG_UNSUPPORTED,
                                 "the kernel's size %" PRId64 " is not supported", extent);
-        node->attrs.kernel[2 - rank + i] = extent;
+        *(rank - i == 3 ? node->attrs.depth : &node->attrs.kernel[2 - rank + i]) = extent;
     }
     return ITG_OK;
 }
@@ -125,13 +156,26 @@ static itg_status map_pool(itg_map_node *node, itg_error *err)
     if (storage_order == 1 && node->output_count > 1)
         return itg_map_fail(node, err, ITG_UNSUPPORTED,
                             "attribute 'storage_order' is 1; 0 is supported");
-    return map_window(node, err);
+    status = map_window(node, err);
+    if (status == ITG_OK && node->op == ITG_OP_MAX_POOL_3D && node->output_count > 1)
+        return itg_map_fail(node, err, ITG_UNSUPPORTED,
+                            "its second output, indices, is not computed");
+    return status;
+}
+
+/* Names of ours: what ONNX has is Conv and the pools. */
+static itg_status map_volume(itg_map_node *node, itg_error *err)
+{
+    return itg_map_fail(node, err, ITG_UNSUPPORTED, "the operator is not supported");
 }
 
 static const itg_op_rule rules[] = {
     {ITG_OP_CONV, itg_map_conv, {{0}}},
     {ITG_OP_MAX_POOL, map_pool, {{"storage_order", ITG_FILE_MAPPED, 0, 0}}},
     {ITG_OP_AVERAGE_POOL, map_pool, {{0}}},
+    {ITG_OP_CONV_3D, map_volume, {{0}}},
+    {ITG_OP_MAX_POOL_3D, map_volume, {{0}}},
+    {ITG_OP_AVERAGE_POOL_3D, map_volume, {{0}}},
 };
 
 const itg_op_family itg_map_window = {rules, (int32_t)(sizeof rules / sizeof rules[0])};

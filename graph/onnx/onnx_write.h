@@ -75,6 +75,7 @@ typedef struct itg_onnx_node {
 } itg_onnx_node;
 typedef struct itg_onnx_value {
     const char *name;
+    int32_t type; /* TensorProto.DataType; 0 if that could not be read */
     itg_dtype dtype;
     itg_shape shape;
 } itg_onnx_value;

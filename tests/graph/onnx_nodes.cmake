@@ -1,5 +1,6 @@
 # Unpacks ARCHIVE into FOLDER and runs PROGRAM on it; skipped (by its message) where there is no archive. LEAST tests must
-# pass: an engine that skips everything must not.
+# pass: an engine that skips everything must not; and whatever is skipped must be for a reason that REFUSED lists.
+cmake_policy(VERSION 3.18)
 if(NOT EXISTS ${ARCHIVE})
   message("${ARCHIVE} is absent")
   return()
@@ -12,3 +13,20 @@ message("${text}")
 if(NOT result EQUAL 0 OR NOT text MATCHES "([0-9]+) passed, 0 failed" OR CMAKE_MATCH_1 LESS ${LEAST})
   message(FATAL_ERROR "node tests: ${LEAST} must pass and none may fail")
 endif()
+
+file(STRINGS ${REFUSED} reasons REGEX "^[^#]")
+string(REGEX REPLACE "[][;]" "," text "${text}") # what CMake's lists would take for their own
+string(REPLACE "\n" ";" lines "${text}")
+list(FILTER lines INCLUDE REGEX "^skip ")
+foreach(line IN LISTS lines)
+  set(known FALSE)
+  foreach(reason IN LISTS reasons)
+    if(line MATCHES "${reason}")
+      set(known TRUE)
+      break()
+    endif()
+  endforeach()
+  if(NOT known)
+    message(FATAL_ERROR "node tests: ${REFUSED} does not list this: ${line}")
+  endif()
+endforeach()

@@ -50,8 +50,13 @@ static itg_graph *make_composed(void)
     linear.resize_mode = ITG_RESIZE_LINEAR;
     doubled.stride[0] = doubled.stride[1] = 2;
     itg_id x = add_input(g, "x", "1,2,3,3"), one = add_floats(g, "one", "2", NULL);
-    itg_id y = ADD_OP(g, ITG_OP_RESIZE, "resize", &linear, x, ITG_NONE, ITG_NONE,
-                      ADD_INTS(g, "sizes", 1, 2, 4, 3));
+    itg_attrs deep = itg_attrs_default(ITG_OP_CONV_3D);
+    deep.depth[0] = 3; /* with a pad of 1 on both sides */
+    itg_id y = ADD_OP(g, ITG_OP_RESHAPE, "volume", NULL, x, ADD_INTS(g, "deep", 1, 1, 2, 3, 3));
+    y = ADD_OP(g, ITG_OP_CONV_3D, "sum", &deep, y, add_floats(g, "vw", "1,1,3,1,1", NULL));
+    y = ADD_OP(g, ITG_OP_RESHAPE, "flat", NULL, y, ADD_INTS(g, "image", 1, 2, 3, 3));
+    y = ADD_OP(g, ITG_OP_RESIZE, "resize", &linear, y, ITG_NONE, ITG_NONE,
+               ADD_INTS(g, "sizes", 1, 2, 4, 3));
     y = ADD_OP(g, ITG_OP_CONV_TRANSPOSE, "grow", &doubled, y, add_floats(g, "w", "2,2,3,2", NULL),
                one);
     y = ADD_OP(g, ITG_OP_INSTANCE_NORMALIZATION, "norm", NULL, y, one, one);
@@ -77,7 +82,7 @@ static void check_everything(const itg_graph *p)
 
 static void check_composed(const itg_graph *p)
 {
-    assert_int_equal(count_of(p, ITG_OP_CONV), 2);
+    assert_int_equal(count_of(p, ITG_OP_CONV), 3);
     assert_int_equal(count_of(p, ITG_OP_SOFTMAX), 1);
 }
 

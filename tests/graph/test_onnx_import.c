@@ -160,13 +160,44 @@ static void one_dimension_becomes_a_window_of_height_one(void **state)
     itg_graph_destroy(g);
 }
 
+static void three_dimensions_are_a_depth_and_an_image(void **state)
+{
+    (void)state;
+    itg_onnx_writer *w = begin(13);
+    constant(w, "w", ITG_F32, (itg_shape){.rank = 5, .dims = {2, 1, 2, 3, 4}}, zeros);
+    node(w, "Conv", "x,w", "y");
+    itg_onnx_writer_ints(w, "strides", (int64_t[]){5, 6, 7}, 3);
+    itg_onnx_writer_ints(w, "pads", (int64_t[]){1, 2, 3, 4, 5, 6}, 6);
+    itg_graph *g = finish(w);
+    const itg_attrs *a = &only_node(g)->attrs;
+    assert_int_equal(only_node(g)->op, ITG_OP_CONV_3D);
+    assert_memory_equal(a->depth, ((int64_t[]){2, 5, 1, 1, 4}), 40);
+    assert_memory_equal(a->kernel, ((int64_t[]){3, 4}), 16);
+    assert_memory_equal(a->stride, ((int64_t[]){6, 7}), 16);
+    assert_memory_equal(a->dilation, ((int64_t[]){1, 1}), 16);
+    assert_memory_equal(a->pad, ((int64_t[]){2, 3, 5, 6}), 32);
+    itg_graph_destroy(g);
+}
+
 static void bad_windows_are_refused(void **state)
 {
     (void)state;
     itg_onnx_writer *w = begin(13);
     node(w, "MaxPool", "x", "y");
+    itg_onnx_writer_ints(w, "kernel_shape", (int64_t[]){2, 2, 2, 2}, 4);
+    refuse(w, ITG_UNSUPPORTED, "node 0 'n' (MaxPool): 4 spatial dimensions; 1 to 3");
+    w = begin(13);
+    node(w, "ConvTranspose", "x,x", "y");
     itg_onnx_writer_ints(w, "kernel_shape", (int64_t[]){2, 2, 2}, 3);
-    refuse(w, ITG_UNSUPPORTED, "node 0 'n' (MaxPool): 3 spatial dimensions");
+    refuse(w, ITG_UNSUPPORTED, "(ConvTranspose): 3 spatial dimensions; 1 and 2");
+    w = begin(13);
+    node(w, "MaxPool3D", "x", "y"); /* a name of ours */
+    refuse(w, ITG_UNSUPPORTED, "node 0 'n' (MaxPool3D): the operator is not supported");
+    w = begin(13);
+    node(w, "MaxPool", "x", "y");
+    itg_onnx_writer_ints(w, "kernel_shape", (int64_t[]){2, 2, 2}, 3);
+    itg_onnx_writer_ints(w, "pads", (int64_t[]){0, 0, 0, 0}, 4);
+    refuse(w, ITG_BAD_FILE, "attribute 'pads' has 4 numbers; 6 are expected");
     w = begin(13);
     node(w, "MaxPool", "x", "y");
     refuse(w, ITG_BAD_FILE, "'kernel_shape' is missing");
@@ -718,6 +749,7 @@ int main(void)
         cmocka_unit_test(conv_reads_all_attributes),
         cmocka_unit_test(conv_takes_an_absent_kernel_from_its_weights),
         cmocka_unit_test(one_dimension_becomes_a_window_of_height_one),
+        cmocka_unit_test(three_dimensions_are_a_depth_and_an_image),
         cmocka_unit_test(bad_windows_are_refused),
         cmocka_unit_test(clip_bounds_stay_attributes_or_inputs),
         cmocka_unit_test(old_slices_get_inputs),

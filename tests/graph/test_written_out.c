@@ -339,6 +339,26 @@ static void check_mask(itg_id y, int adds, float least)
     itg_graph_destroy(g);
 }
 
+/* Row 1 is hidden as a whole: its Softmax is NaN, which a Mul by 0 would keep. */
+static void what_hides_the_nan_of_a_hidden_row_stays(void **state)
+{
+    (void)state;
+    static const float hides[] = {0, -INFINITY, 0, -INFINITY, -INFINITY, -INFINITY, 0, 0, 0};
+    static const unsigned char rows[] = {0, 1, 0};
+    itg_shape column = shape_of("3,1");
+    itg_id mask;
+    begin("1,3,3");
+    itg_graph_add_value(g, "rows", ITG_BOOL, &column, rows, &mask, NULL);
+    itg_id y = softmax(op2(ITG_OP_ADD, x, add_floats(g, "m", "3,3", hides)));
+    set_output(g, ADD_OP(g, ITG_OP_WHERE, "w", NULL, mask, scalar(0), y));
+    itg_graph *p = prepared(g, false);
+    assert_int_equal(count_of(p, ITG_OP_WHERE), 1);
+    assert_int_equal(count_of(p, ITG_OP_MUL), 0);
+    assert_keeps_function(g, p, 0);
+    itg_graph_destroy(p);
+    itg_graph_destroy(g);
+}
+
 static void masks_in_front_of_softmax_are_sums(void **state)
 {
     (void)state;
@@ -383,6 +403,7 @@ int main(void)
         cmocka_unit_test(other_normalizations_stay),
         cmocka_unit_test(powers_become_what_they_are),
         cmocka_unit_test(masks_in_front_of_softmax_are_sums),
+        cmocka_unit_test(what_hides_the_nan_of_a_hidden_row_stays),
         cmocka_unit_test(gather_nd_by_constants_is_gather),
         cmocka_unit_test(maxima_become_pools),
         cmocka_unit_test(mirrored_pads_become_gathers),

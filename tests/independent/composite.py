@@ -12,7 +12,16 @@ def make_attrs(op, attrs):
         made = {"group": attrs.get("group", 1), "stride": attrs.get("strides", [1, 1]),
                 "dilation": attrs.get("dilations", [1, 1]), "pad": attrs.get("pads", [0, 0, 0, 0]),
                 "more": attrs.get("output_padding", [0, 0])}
+    if op in VOLUMES:
+        made = {key: list(attrs.get(name, [1, 1, 1])) for key, name in (("stride", "strides"), ("dilation", "dilations"))}
+        made.update(kernel=attrs.get("kernel_shape"), pad=list(attrs.get("pads", [0] * 6)), group=attrs.get("group", 1))
     return made
+
+
+def operator(op, attrs):
+    """The operator's name here: windows with three numbers are those of volumes."""
+    lists = [attrs[key] for key in ("kernel_shape", "strides", "dilations") if key in attrs]
+    return op + "3D" if op + "3D" in VOLUMES and lists and len(lists[0]) == 3 else op
 
 
 def resize(node, x):
@@ -33,9 +42,19 @@ def conv_transpose(node, x):
     return [(x[0], w[1] * a["group"]) + tuple(out)]
 
 
+def volume(node, x):
+    a, is_conv = node.attrs, node.op == "Conv3D"
+    if is_conv:
+        a["kernel"] = node.inputs[1].shape[2:]
+    out = [(x[2 + i] + a["pad"][i] + a["pad"][3 + i] - (a["kernel"][i] - 1) * a["dilation"][i] - 1) // a["stride"][i] + 1
+           for i in range(3)]
+    return [(x[0], node.inputs[1].shape[0] if is_conv else x[1]) + tuple(out)]
+
+
 def lstm(node, x):
     size = node.inputs[2].shape[2]
     return [(x[0], 1, x[1], size), (1, x[1], size), (1, x[1], size)]
 
 
-SHAPES = {"Resize": resize, "ConvTranspose": conv_transpose, "LSTM": lstm}
+VOLUMES = ("Conv3D", "MaxPool3D", "AveragePool3D")
+SHAPES = {**{op: volume for op in VOLUMES}, "Resize": resize, "ConvTranspose": conv_transpose, "LSTM": lstm}

@@ -1,4 +1,4 @@
-"""Composite operators become others (docs/preparation.md 3.6): Resize, ConvTranspose, and an LSTM with default functions."""
+"""Composite operators become others (docs/preparation.md 3.6): Resize, ConvTranspose, windows of volumes, and an LSTM with default functions."""
 import math
 
 import numpy as np
@@ -127,6 +127,37 @@ def conv_transpose(e):
     return x
 
 
+# ---- volumes ----
+
+def conv_3d(e):
+    a, x, w = e.node.attrs, e.node.inputs[0], e.node.inputs[1]
+    n, m, depths, high, wide = e.node.outputs[0].shape
+    c, kernel = x.shape[1], a["kernel"][0]
+    if a["pad"][0] or a["pad"][3]:
+        begin, end = [0, 0, a["pad"][0], 0, 0], [0, 0, a["pad"][3], 0, 0]
+        x = e.put("pad", "Pad", x, mode="constant", value=F32(0), begin=begin, end=end)
+    chosen = [i * a["stride"][0] + j * a["dilation"][0] for i in range(depths) for j in range(kernel)]
+    x = e.put("slices", "Gather", x, e.constant("depths", np.array(chosen, np.int64)), axis=2)
+    size = x.shape[3:]
+    x = e.put("order", "Transpose", e.reshape("apart", x, (n, c, depths, kernel) + size), perm=[0, 2, 1, 3, 4, 5])
+    x = e.reshape("images", x, (n * depths, c * kernel) + size)
+    weights = e.reshape("weights", w, (m, w.shape[1] * kernel) + tuple(w.shape[3:]))
+    x = e.put("conv", "Conv", x, weights, *e.node.inputs[2:], group=a["group"], kernel=tuple(a["kernel"][1:]),
+              stride=tuple(a["stride"][1:]), dilation=tuple(a["dilation"][1:]), pad=tuple(a["pad"][1:3] + a["pad"][4:]))
+    return e.put("volume", "Transpose", e.reshape("depth", x, (n, depths, m, high, wide)), perm=[0, 2, 1, 3, 4])
+
+
+def pool_3d(e):
+    a, x, y = e.node.attrs, e.node.inputs[0], e.node.outputs[0].shape
+    n, c, deep = x.shape[:3]
+    pool = lambda suffix, x, **keys: e.put(suffix, e.node.op[:-2], x, ceil_mode=0, count_include_pad=0, **keys)
+    x = pool("plane", e.reshape("planes", x, (n, c * deep) + tuple(x.shape[3:])), kernel=tuple(a["kernel"][1:]),
+             stride=tuple(a["stride"][1:]), dilation=tuple(a["dilation"][1:]), pad=tuple(a["pad"][1:3] + a["pad"][4:]))
+    x = pool("line", e.reshape("lines", x, (n, c, deep, y[3] * y[4])), kernel=(a["kernel"][0], 1), stride=(a["stride"][0], 1),
+             dilation=(a["dilation"][0], 1), pad=(a["pad"][0], 0, a["pad"][3], 0))
+    return e.reshape("volume", x, y)
+
+
 # ---- LSTM: forward, from zeros, Y alone ----
 
 def lstm(e):
@@ -154,7 +185,8 @@ def lstm(e):
     return e.reshape("forward", y, e.node.outputs[0].shape)
 
 
-RULES = {"Resize": resize, "ConvTranspose": conv_transpose, "LSTM": lstm}
+RULES = {"Resize": resize, "ConvTranspose": conv_transpose, "LSTM": lstm, "Conv3D": conv_3d, "MaxPool3D": pool_3d,
+         "AveragePool3D": pool_3d}
 
 
 def expand(g):

@@ -332,6 +332,16 @@ def composed(folder):
     n.save(folder, n("Gemm", n("Reshape", x, n.constant(np.array([1, 20], np.int64))), n.weights(3, 20), n.vector(3), transB=1))
 
 
+def boxes(folder):
+    """Convolutions and pools of volumes: padded, strided, dilated, in groups."""
+    n = Net("boxes", [1, 2, 5, 6, 7], seed=21)
+    x = n("Relu", n("Conv", "x", n.weights(4, 2, 3, 3, 2), n.vector(4), pads=[1, 1, 0, 1, 0, 1], strides=[1, 1, 2], name="first"))
+    x = n("MaxPool", x, kernel_shape=[2, 3, 2], strides=[1, 2, 1], pads=[1, 1, 0, 0, 1, 0], name="most")
+    x = n("Conv", x, n.weights(6, 2, 2, 2, 2), group=2, dilations=[2, 1, 1], name="groups")
+    x = n("AveragePool", x, kernel_shape=[2, 1, 2], pads=[1, 0, 0, 0, 0, 1], name="mean")
+    n.save(folder, n("Gemm", n("Flatten", x), n.weights(4, 72), n.vector(4), transB=1))
+
+
 def mobilenet(folder, name, seed, factor):
     """Depthwise blocks in which three of five channels of the 1x1 Convs have normal weights times factor, and biases of up to 1.5."""
     n, channels = Net(name, [1, 3, 32, 32], seed=seed), 16
@@ -355,5 +365,5 @@ def mobilenet(folder, name, seed, factor):
 
 
 if __name__ == "__main__":
-    for make in (windows, elements, functions, attention, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed, idle):
+    for make in (windows, elements, functions, attention, branches, volumes, images, matrices, lost, words, pixels, pair, gains, tokens, composed, idle, boxes):
         make(sys.argv[1])

@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 
+import composite
 import onnx_file
 import expand
 from float_ops import UNIVARIATE, univariate
@@ -56,7 +57,8 @@ def import_node(node, i, opset, known, taken):
     for values in (inputs, outputs):
         while values and values[-1] is None:
             values.pop()
-    op, attrs = node["op"], make_attrs(node["op"], node["attrs"], opset)
+    op = composite.operator(node["op"], node["attrs"])
+    attrs = make_attrs(op, node["attrs"], opset)
     if op == "Cast":
         attrs["numpy"] = onnx_file.DTYPES[attrs["to"]]
     if op == "ConstantOfShape":

@@ -104,6 +104,11 @@ wanted composed && for widths in "x86-vnni 8 8" "x86-vnni 4 8" "cortex-m 8 8" "c
     set -- $widths
     compare "$work/composed.onnx" "$work/composed.npy" "$work/composed.npy" 60 "$1" "$2" "$3"
 done
+wanted boxes && for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cvm 8 8"; do
+    # shellcheck disable=SC2086 # three words
+    set -- $widths
+    compare "$work/boxes.onnx" "$work/boxes.npy" "$work/boxes.npy" 60 "$1" "$2" "$3"
+done
 # No lookup tables are needed, but the normalizations.
 wanted attention && for widths in "x86-vnni 8 8" "cortex-m 8 8" "cortex-m 4 8" "cortex-m 8 16" "vta 8 8" "cvm 8 8" "cvm 16 16" "avr 8 8"; do
     # shellcheck disable=SC2086 # three words

@@ -12,6 +12,7 @@ typedef struct layer {
     int64_t batches, in_size, out_size;
     itg_dtype storage;
     itg_int_operand x, weights;
+    const void *input;
     int64_t *bias;
     itg_requant *requant;
     int64_t requant_count;
@@ -132,9 +133,8 @@ static case_verdict run_once(const cmsis_case *c, const layer *t, int64_t bound,
     for (int i = 0; itg_accel_set(i) && verdict == CASE_PASSED; i++) {
         const itg_accel_kernels *kernels = NULL;
         if (itg_accel_choose(itg_accel_set(i), &kernels, NULL) != ITG_OK) continue;
-        verdict = run_layer(t, kernels, case_find(c, "input")->data, &mac, got)
-                      ? case_compare(c, got, count, reason)
-                      : case_fail(reason, "no memory");
+        verdict = run_layer(t, kernels, t->input, &mac, got) ? case_compare(c, got, count, reason)
+                                                             : case_fail(reason, "no memory");
     }
     free(got);
     return verdict;
@@ -190,34 +190,115 @@ static itg_window window_of(const cmsis_case *c)
     return w;
 }
 
+/* plain: weights as published, OHWI (HWC for depthwise); freed here. */
+static case_verdict run_window(const cmsis_case *c, layer *t, int64_t filter_channels,
+                               int8_t *plain, char *reason)
+{
+    const itg_window *w = &t->window;
+    const int64_t taps = w->kernel[0] * w->kernel[1];
+    if (!plain) return case_fail(reason, "the weights' size is odd");
+    void *oihw = t->depthwise ? swap_inner(ITG_S8, plain, 1, taps, w->out_channels)
+                              : swap_inner(ITG_S8, plain, w->out_channels, taps, filter_channels);
+    t->weights.data = oihw;
+    case_verdict verdict = oihw ? run_forms(c, t, reason) : case_fail(reason, "no memory");
+    free(plain);
+    free(oihw);
+    return verdict;
+}
+
+/* Everything but the weights; false: the geometry is incomplete, or the input's size is another. */
+static bool read_geometry(const cmsis_case *c, layer *t, int64_t *filter_channels)
+{
+    itg_window *w = &t->window;
+    memset(t, 0, sizeof *t);
+    *w = window_of(c);
+    t->depthwise = case_has(c, "ch_mult");
+    *filter_channels = t->depthwise ? 1 : case_int(c, "filter_ch", w->channels);
+    if (w->channels < 1 || w->out_channels < 1 || w->kernel[0] < 1 || w->kernel[1] < 1 ||
+        *filter_channels < 1 || w->channels % *filter_channels != 0)
+        return false;
+    w->group = w->channels / *filter_channels;
+    t->depth = w->kernel[0] * w->kernel[1] * *filter_channels;
+    t->batches = case_int(c, "input_batches", 1);
+    t->in_size = w->channels * w->height * w->width;
+    t->out_size = w->out_channels * w->out_height * w->out_width;
+    t->input = case_find(c, "input")->data;
+    return case_find(c, "input")->count == t->batches * t->in_size;
+}
+
 case_verdict run_convolution(const cmsis_case *c, char *reason)
 {
-    const case_array *input = case_find(c, "input"), *weights = case_find(c, "weights");
     layer t;
-    memset(&t, 0, sizeof t);
-    itg_window *w = &t.window;
-    *w = window_of(c);
-    t.depthwise = case_has(c, "ch_mult");
-    int64_t filter_channels = t.depthwise ? 1 : case_int(c, "filter_ch", w->channels);
-    if (w->channels < 1 || w->out_channels < 1 || w->kernel[0] < 1 || w->kernel[1] < 1 ||
-        filter_channels < 1 || w->channels % filter_channels != 0)
-        return case_fail(reason, "the geometry is incomplete");
-    w->group = w->channels / filter_channels;
-    int64_t taps = w->kernel[0] * w->kernel[1];
-    t.depth = taps * filter_channels;
-    t.batches = case_int(c, "input_batches", 1);
-    t.in_size = w->channels * w->height * w->width;
-    t.out_size = w->out_channels * w->out_height * w->out_width;
-    if (input->count != t.batches * t.in_size) return case_fail(reason, "the input's size is odd");
-    int8_t *plain = unpack_weights(weights, w->out_channels * t.depth);
-    if (!plain) return case_fail(reason, "the weights' size is odd");
-    /* OHWI (and HWC for depthwise) to OIHW */
-    void *ordered = t.depthwise ? swap_inner(ITG_S8, plain, 1, taps, w->out_channels)
-                                : swap_inner(ITG_S8, plain, w->out_channels, taps, filter_channels);
-    t.weights.data = ordered;
-    case_verdict verdict = ordered ? run_forms(c, &t, reason) : case_fail(reason, "no memory");
-    free(plain);
-    free(ordered);
+    int64_t filter_channels;
+    if (!read_geometry(c, &t, &filter_channels))
+        return case_fail(reason, "the geometry is incomplete, or the input's size is odd");
+    int8_t *plain = unpack_weights(case_find(c, "weights"), t.window.out_channels * t.depth);
+    return run_window(c, &t, filter_channels, plain, reason);
+}
+
+/* ---- transposed convolutions ---- */
+
+static void reverse_taps(int8_t *weights, int64_t outputs, int64_t taps, int64_t channels)
+{
+    for (int64_t k = 0; k < outputs; k++)
+        for (int64_t a = 0, b = taps - 1; a < b; a++, b--)
+            for (int64_t i = 0; i < channels; i++) {
+                int8_t *from = &weights[(k * taps + a) * channels + i];
+                int8_t *to = &weights[(k * taps + b) * channels + i];
+                const int8_t kept = *from;
+                *from = *to;
+                *to = kept;
+            }
+}
+
+/* NHWC images whose pixels lie stride apart, the zero point between them; w becomes the window of
+ * the convolution over them. NULL: no memory, or too large. */
+static void *spread(const layer *t, const itg_int_operand *x, itg_window *w)
+{
+    const int64_t height = (w->height - 1) * w->stride[0] + 1,
+                  width = (w->width - 1) * w->stride[1] + 1;
+    const int64_t pixels = t->batches * height * width, channels = w->channels;
+    void *out = pixels < 1 << 24 ? malloc((size_t)(pixels * channels) * 2 + 1) : NULL;
+    for (int64_t i = 0; out && i < pixels; i++) {
+        const int64_t column = i % width, row = i / width % height, image = i / width / height;
+        const bool is_pixel = row % w->stride[0] == 0 && column % w->stride[1] == 0;
+        const int64_t from =
+            ((image * w->height + row / w->stride[0]) * w->width + column / w->stride[1]) *
+            channels;
+        for (int64_t k = 0; k < channels; k++)
+            itg_store(x->storage, out, i * channels + k,
+                      is_pixel ? itg_load(x->storage, t->input, from + k) : x->zero_point);
+    }
+    w->height = height;
+    w->width = width;
+    for (int i = 0; i < 2; i++)
+        w->stride[i] = 1;
+    w->pad_top = w->kernel[0] - 1 - w->pad_top;
+    w->pad_left = w->kernel[1] - 1 - w->pad_left;
+    return out;
+}
+
+/* As the convolution that it is: of the spread pixels, with the taps in reverse. */
+case_verdict run_transposed(const cmsis_case *c, char *reason)
+{
+    const case_array *input = case_find(c, "input");
+    const itg_int_operand x = {input->dtype, NULL, -case_int(c, "input_offset", 0), 0, 0};
+    layer t;
+    int64_t channels;
+    if (!read_geometry(c, &t, &channels) || t.depthwise || t.window.height < 1 ||
+        t.window.width < 1 || t.window.stride[0] < 1 || t.window.stride[1] < 1)
+        return case_fail(reason, "the geometry is incomplete, or the input's size is odd");
+    void *pixels = spread(&t, &x, &t.window);
+    int8_t *plain = unpack_weights(case_find(c, "weights"), t.window.out_channels * t.depth);
+    if (plain) reverse_taps(plain, t.window.out_channels, t.depth / channels, channels);
+    t.input = pixels;
+    case_verdict verdict = CASE_FAILED;
+    if (pixels)
+        verdict = run_window(c, &t, channels, plain, reason);
+    else
+        case_fail(reason, "no memory");
+    if (!pixels) free(plain);
+    free(pixels);
     return verdict;
 }
 
@@ -227,6 +308,7 @@ case_verdict run_fully_connected(const cmsis_case *c, char *reason)
     layer t;
     memset(&t, 0, sizeof t);
     t.is_matmul = true;
+    t.input = input->data;
     t.depth = case_int(c, "accumulation_depth", 0);
     t.window.out_channels = t.out_size = case_int(c, "out_ch", 0);
     t.batches = case_int(c, "input_batches", 1);

@@ -382,8 +382,7 @@ case_verdict case_run(const cmsis_case *c, char *reason)
     const char *type = case_text(c, "layer_type");
     if (case_has(c, "diff_min")) return case_skip(reason, "softmax on codes is no operator here");
     if (!ref) return case_skip(reason, "no output_ref");
-    if (case_has(c, "pad_x_with_offset"))
-        return case_skip(reason, "transposed convolution is no operator here");
+    if (weights && case_has(c, "pad_x_with_offset")) return run_transposed(c, reason);
     if (case_find(c, "weights_feature") || case_find(c, "weights_time"))
         return case_skip(reason, "SVDF is no operator here");
     if (case_find(c, "input1") && case_find(c, "input2")) return run_elementwise(c, reason);

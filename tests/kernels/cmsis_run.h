@@ -19,6 +19,7 @@ itg_requant case_requant(int64_t multiplier, int64_t shift);
 itg_requant case_requant_s64(int64_t multiplier, int64_t shift); /* reduced 16-bit multiplier */
 
 case_verdict run_convolution(const cmsis_case *c, char *reason);
+case_verdict run_transposed(const cmsis_case *c, char *reason);
 case_verdict run_fully_connected(const cmsis_case *c, char *reason);
 case_verdict run_elementwise(const cmsis_case *c, char *reason);
 case_verdict run_extreme(const cmsis_case *c, char *reason); /* maximum, minimum */
