@@ -150,7 +150,8 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
 
 /* ---- data ---- */
 typedef struct itg_dataset itg_dataset;
-/* Samples from .npy, .npz ("file.npz:array") or IDX (plain or gzip), shape [samples, ...]. For a
+/* Samples from .npy, .npz ("file.npz:array"), IDX (plain or gzip) or .csv, shape [samples, ...].
+ * Of a .csv "file.csv:NAME" is one column, "file.csv:-NAME" all others. For a
  * model with several inputs: an .npz with one array for each, which bears the input's name, or
  * "image=a.npy,ids=b.npz:x"; all have the same number of samples. limit > 0: only so many from the
  * start. */
