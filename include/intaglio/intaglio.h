@@ -90,6 +90,7 @@ const char *itg_model_data_file(const itg_model *model, int32_t index);
 /* The file quantizes values itself: their ranges are kept, and they are not rounded. */
 bool itg_model_quantized(const itg_model *model);
 bool itg_model_narrowed(const itg_model *model); /* the file's float64 numbers became float32 */
+bool itg_model_left_labels_out(const itg_model *model); /* a classifier's scores are its outputs */
 bool itg_model_dropped_softmax(const itg_model *model); /* a Softmax at the end was left off */
 const itg_model_options *itg_model_options_of(const itg_model *model); /* it was opened with */
 int32_t itg_model_input_count(const itg_model *model);
