@@ -1,6 +1,6 @@
-/* Private to stream.c, dataset.c, csv.c, npy.c, npz.c, idx.c: a stream of bytes (plain file, inflated gzip
- * file, zip entry) and the array payload behind a header. A header's claims are checked against
- * what the stream can hold before anything is allocated. */
+/* Private to stream.c, dataset.c, csv.c, npy.c, npz.c, idx.c: a stream of bytes (plain file,
+ * inflated gzip file, zip entry) and the array payload behind a header. A header's claims are
+ * checked against what the stream can hold before anything is allocated. */
 #ifndef ITG_READER_H
 #define ITG_READER_H
 #include "sim/sim.h"
