@@ -114,6 +114,10 @@ bool itg_model_narrowed(const itg_model *model)
 {
     return model->narrowed;
 }
+bool itg_model_left_labels_out(const itg_model *model)
+{
+    return model->left_labels_out;
+}
 bool itg_model_dropped_softmax(const itg_model *model)
 {
     return model->dropped_softmax;

@@ -114,6 +114,7 @@ static void json_model(itg_json_writer *json, const itg_model *model)
     itg_json_put_text(json, "model", itg_model_name(model));
     itg_json_put_hash(json, "model_hash", itg_model_hash(model));
     itg_json_put_bool(json, "narrowed", itg_model_narrowed(model));
+    itg_json_put_bool(json, "left_labels_out", itg_model_left_labels_out(model));
     itg_json_put_bool(json, "dropped_softmax", itg_model_dropped_softmax(model));
     for (int out = 0; out < 2; out++) {
         int32_t count = out ? itg_model_output_count(model) : itg_model_input_count(model);

@@ -287,6 +287,9 @@ void itg_cli_print_changes(const itg_model *model)
              "rounded\n"
              "before --hw says how.");
     if (itg_model_narrowed(model)) puts("Its float64 numbers were rounded to float32.");
+    if (itg_model_left_labels_out(model))
+        puts("Its output of class labels was left out: the scores are judged (--outputs NAME keeps "
+             "it).");
     if (itg_model_dropped_softmax(model))
         puts("The trailing Softmax was left off: the outputs are logits.");
 }

@@ -313,6 +313,7 @@ itg_status itg_graph_clone_within(const itg_graph *graph, size_t max_bytes, itg_
     copy->options = graph->options;
     copy->rebatched = graph->rebatched;
     copy->narrowed = graph->narrowed;
+    copy->left_labels_out = graph->left_labels_out;
     copy->quantized = graph->quantized;
     memcpy(copy->source_hash, graph->source_hash, sizeof copy->source_hash);
     status = itg_graph_set_data_files(copy, graph->data_files, graph->data_file_count, err);

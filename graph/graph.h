@@ -54,6 +54,7 @@ typedef struct itg_graph {
     bool dropped_softmax; /* a trailing Softmax or LogSoftmax was left off: outputs are logits */
     itg_model_options options;     /* that it was prepared with */
     bool quantized;                /* the file quantizes values itself; they are as if it did not */
+    bool left_labels_out;          /* outputs of classes; the scores are left */
     bool narrowed;                 /* the file's float64 numbers became float32 */
     bool rebatched;                /* prepared for batch 1 where the file has another, or any */
     unsigned char source_hash[32]; /* itg_onnx_file.hash; zeros if made by hand */

@@ -1,6 +1,6 @@
-/* Private to stream.c, dataset.c, npy.c, npz.c, idx.c: a stream of bytes (plain file, inflated gzip
- * file, zip entry) and the array payload behind a header. A header's claims are checked against
- * what the stream can hold before anything is allocated. */
+/* Private to stream.c, dataset.c, csv.c, npy.c, npz.c, idx.c: a stream of bytes (plain file,
+ * inflated gzip file, zip entry) and the array payload behind a header. A header's claims are
+ * checked against what the stream can hold before anything is allocated. */
 #ifndef ITG_READER_H
 #define ITG_READER_H
 #include "sim/sim.h"
@@ -60,6 +60,12 @@ bool itg_idx_is(const itg_reader *reader);
 itg_status itg_idx_header(itg_reader *reader, itg_array_header *out, itg_error *err);
 /* npz.c: takes fd over, fills the reader. entry NULL: the archive's only array. */
 itg_status itg_npz_open(int fd, const char *entry, int64_t file_size, itg_reader *reader,
+                        itg_error *err);
+/* csv.c: parses the file reader->name, fills the reader and its header: rows of numbers, shape
+ * [rows, columns]; s64 where all are written as integers, else f32. columns: the name of one;
+ * "-NAME": all others; NULL: all. Columns of a file without names are numbered from 1. */
+bool itg_csv_is(const char *path); /* by its name */
+itg_status itg_csv_open(const char *columns, itg_reader *reader, itg_array_header *out,
                         itg_error *err);
 
 /* The hash of a dataset, sample by sample. */

@@ -1,4 +1,4 @@
-/* Files of samples: told apart by content, read in order, a part at a time. */
+/* Files of samples: told apart by content (.csv by its name), read in order, a part at a time. */
 #include "sim/reader.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -103,26 +103,41 @@ static itg_status read_header(itg_data_stream *s, int64_t limit, itg_error *err)
     else if (itg_idx_is(reader))
         status = itg_idx_header(reader, &header, err);
     else
-        return itg_fail(err, ITG_BAD_FILE, "%s: neither .npy, .npz nor IDX by its first bytes",
+        return itg_fail(err, ITG_BAD_FILE,
+                        "%s: neither .npy, .npz nor IDX by its first bytes, nor .csv by its name",
                         reader->name);
     return status == ITG_OK ? itg_array_begin(reader, &header, limit, &s->array, err) : status;
+}
+
+static itg_status open_csv(itg_data_stream *s, const char *columns, int64_t limit, itg_error *err)
+{
+    itg_array_header header = {0};
+    s->reader = (itg_reader){.name = s->file};
+    itg_status status = itg_csv_open(columns, &s->reader, &header, err);
+    return status == ITG_OK ? itg_array_begin(&s->reader, &header, limit, &s->array, err) : status;
+}
+
+static itg_status open_binary(itg_data_stream *s, const char *entry, int64_t limit, itg_error *err)
+{
+    int fd = -1;
+    int64_t size = 0;
+    itg_status status = open_regular(s->file, &fd, &size, err);
+    if (status == ITG_OK) status = open_reader(s, fd, size, entry, err);
+    return status == ITG_OK ? read_header(s, limit, err) : status;
 }
 
 /* Takes the source's texts over. */
 static itg_status open_source(itg_data_source *source, int64_t limit, itg_data_stream **out,
                               itg_error *err)
 {
-    int fd = -1;
-    int64_t size = 0;
     itg_data_stream *s = calloc(1, sizeof *s);
     if (!s) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory", source->path);
     s->path = source->path;
     s->file = source->file;
     s->input = source->input;
     source->path = source->file = source->input = NULL;
-    itg_status status = open_regular(s->file, &fd, &size, err);
-    if (status == ITG_OK) status = open_reader(s, fd, size, source->entry, err);
-    if (status == ITG_OK) status = read_header(s, limit, err);
+    itg_status status = itg_csv_is(s->file) ? open_csv(s, source->entry, limit, err)
+                                            : open_binary(s, source->entry, limit, err);
     if (status != ITG_OK) {
         itg_data_stream_close(s);
         return status;

@@ -7,6 +7,7 @@
 #include "graph/onnx/file_nodes.h"
 #include "graph/onnx/file_read.h"
 #include "graph/onnx/inline.h"
+#include "graph/onnx/ml.h"
 #include "graph/onnx/tensor_read.h"
 #include "graph/onnx/wire_scan.h"
 
@@ -120,6 +121,19 @@ static itg_status convert_value(const ItgOnnx__ValueInfoProto *proto, itg_onnx_v
     return convert_dims(proto->type->tensor_type->shape, &out->shape, err);
 }
 
+/* In files of ai.onnx.ml an output may be a map's (ZipMap; its tensor stands for it) or strings
+ * (the number of the class stands for it). */
+static bool is_ml_output(const reading *r, const ItgOnnx__ValueInfoProto *proto,
+                         itg_onnx_value *out)
+{
+    const ItgOnnx__TypeProto *type = proto->type;
+    if (!*out->name || !type || !itg_ml_is_stated(r->file)) return false;
+    if (!type->tensor_type) return true;
+    if (strcmp(itg_onnx_type_name(type->tensor_type->elem_type), "STRING") != 0) return false;
+    out->dtype = ITG_S64;
+    return true;
+}
+
 static itg_status convert_values(const reading *r, ItgOnnx__ValueInfoProto **protos, size_t count,
                                  const char *what, const itg_onnx_value **out)
 {
@@ -131,6 +145,7 @@ static itg_status convert_values(const reading *r, ItgOnnx__ValueInfoProto **pro
         values[i].type = 0;
         values[i].dtype = ITG_F32;
         values[i].shape.rank = -1;
+        if (strcmp(what, "output") == 0 && is_ml_output(r, protos[i], &values[i])) continue;
         itg_status status =
             collect(r, convert_value(protos[i], &values[i], r->err), what, values[i].name);
         if (status != ITG_OK) return status;
@@ -279,7 +294,8 @@ static itg_status convert_graph(const reading *r)
     file->input_count = (int32_t)graph->n_input;
     file->output_count = (int32_t)graph->n_output;
     file->narrowed = has_doubles(graph);
-    return itg_onnx_inline(file, r->err);
+    status = itg_onnx_inline(file, r->err);
+    return status == ITG_OK ? itg_ml_write_out(file, r->refusals, r->err) : status;
 }
 
 static itg_status unpack_failed(const itg_budget *budget, const char *source, itg_error *err)
@@ -321,6 +337,15 @@ static itg_status keep_data_files(const itg_external_data *external, itg_onnx_fi
     return ITG_OK;
 }
 
+static bool states_ml(const ItgOnnx__ModelProto *model)
+{
+    for (size_t i = 0; i < model->n_opset_import; i++)
+        if (model->opset_import[i]->domain &&
+            strcmp(model->opset_import[i]->domain, ITG_ML_DOMAIN) == 0)
+            return true;
+    return false;
+}
+
 /* source: the path, where it is_file; only then tensors may lie in other files. */
 static itg_status parse(const unsigned char *data, size_t bytes, const char *source, bool is_file,
                         size_t memory_limit, itg_refusals *refusals, itg_onnx_file **out,
@@ -337,7 +362,8 @@ static itg_status parse(const unsigned char *data, size_t bytes, const char *sou
     itg_sha256_init(&external.hash);
     itg_sha256_update(&external.hash, data, bytes);
     if (is_file) status = itg_external_data_read(model, source, &budget, &external, err);
-    if (status == ITG_OK) status = create_file(source, memory_limit + external.bytes, &file, err);
+    const size_t room = memory_limit + external.bytes + (states_ml(model) ? ITG_ML_ROOM : 0);
+    if (status == ITG_OK) status = create_file(source, room, &file, err);
     if (status == ITG_OK) status = convert_graph(&(reading){model, file, refusals, err});
     if (status == ITG_OK) status = keep_data_files(&external, file, err);
     itg_onnx__model_proto__free_unpacked(model, &budget.allocator);

@@ -119,6 +119,7 @@ typedef struct itg_onnx_file {
     const char *const *metadata_key, *const *metadata_value;
     int32_t data_file_count;
     const char *const *data_files; /* paths of other files that tensors' data was read from */
+    int32_t labels_left_out;       /* outputs of classes that ml.c left out */
     bool narrowed;                 /* it has float64 numbers, which became float32 */
     unsigned char hash[32];        /* SHA-256 of the file, and behind it of that data, in order */
 } itg_onnx_file;

@@ -106,9 +106,10 @@ itg_status itg_onnx_find_outputs(const itg_onnx_file *file, const char *wanted, 
     out->idle_nodes = itg_arena_array(arena, nodes, sizeof *out->idle_nodes);
     out->idle_inputs = itg_arena_array(arena, (size_t)file->input_count, sizeof *out->idle_inputs);
     if (!out->idle_nodes || !out->idle_inputs) return no_memory(file, err);
-    if (!*wanted) return use_own(file, arena, out, err);
+    if (!*wanted && file->labels_left_out == 0) return use_own(file, arena, out, err);
     s.open = itg_arena_array(arena, nodes, sizeof *s.open);
     if (!s.open || !index_values(&s)) return no_memory(file, err);
-    itg_status status = split(file, wanted, arena, out, err);
+    itg_status status =
+        *wanted ? split(file, wanted, arena, out, err) : use_own(file, arena, out, err);
     return status == ITG_OK ? need_all(&s, err) : status;
 }

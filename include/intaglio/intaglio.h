@@ -90,6 +90,7 @@ const char *itg_model_data_file(const itg_model *model, int32_t index);
 /* The file quantizes values itself: their ranges are kept, and they are not rounded. */
 bool itg_model_quantized(const itg_model *model);
 bool itg_model_narrowed(const itg_model *model); /* the file's float64 numbers became float32 */
+bool itg_model_left_labels_out(const itg_model *model); /* a classifier's scores are its outputs */
 bool itg_model_dropped_softmax(const itg_model *model); /* a Softmax at the end was left off */
 const itg_model_options *itg_model_options_of(const itg_model *model); /* it was opened with */
 int32_t itg_model_input_count(const itg_model *model);
@@ -150,7 +151,8 @@ const itg_node_report *itg_check_node(const itg_check *check, int32_t index);
 
 /* ---- data ---- */
 typedef struct itg_dataset itg_dataset;
-/* Samples from .npy, .npz ("file.npz:array") or IDX (plain or gzip), shape [samples, ...]. For a
+/* Samples from .npy, .npz ("file.npz:array"), IDX (plain or gzip) or .csv, shape [samples, ...].
+ * Of a .csv "file.csv:NAME" is one column, "file.csv:-NAME" all others. For a
  * model with several inputs: an .npz with one array for each, which bears the input's name, or
  * "image=a.npy,ids=b.npz:x"; all have the same number of samples. limit > 0: only so many from the
  * start. */

@@ -74,6 +74,17 @@ static void loading_survives_every_failed_allocation(void **state)
     fails_until_spared(join, path, 10);
 }
 
+static void loading_a_table_survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    char path[] = ITG_TEST_DIR "/faults.csv:b";
+    FILE *file = fopen(ITG_TEST_DIR "/faults.csv", "wb");
+    assert_non_null(file);
+    fputs("a,b\n1,2\n3,4.5\n", file);
+    assert_int_equal(fclose(file), 0);
+    fails_until_spared(load, path, 6);
+}
+
 static float elements[60];
 static char name[] = "x.npy";
 static const itg_dataset data = {
@@ -158,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loading_survives_every_failed_allocation),
+        cmocka_unit_test(loading_a_table_survives_every_failed_allocation),
         cmocka_unit_test(selecting_survives_every_failed_allocation),
         cmocka_unit_test(calibrating_survives_every_failed_allocation),
         cmocka_unit_test(estimating_survives_every_failed_allocation),

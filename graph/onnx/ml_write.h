@@ -1,0 +1,83 @@
+/* Private to ml*.c: nodes that stand for one node of domain ai.onnx.ml. The first failure is kept;
+ * after it calls do nothing and return "". */
+#ifndef ITG_ONNX_ML_WRITE_H
+#define ITG_ONNX_ML_WRITE_H
+#include "graph/names.h"
+#include "graph/onnx/ml.h"
+
+typedef struct itg_ml {
+    itg_onnx_file *file;
+    const itg_onnx_node *node; /* that is written out */
+    int32_t index;             /* of it, for messages */
+    itg_names values;          /* of the graph */
+    itg_onnx_node *nodes;      /* written so far */
+    int32_t count, room;
+    itg_status status;
+    itg_error *err;
+} itg_ml;
+
+typedef struct itg_ml_rule {
+    const char *op_type;
+    void (*write)(itg_ml *m);
+} itg_ml_rule;
+typedef struct itg_ml_family {
+    const itg_ml_rule *rules;
+    int32_t count;
+} itg_ml_family;
+extern const itg_ml_family itg_ml_linear, itg_ml_svm, itg_ml_trees;
+
+/* A node to write, of opset 18. out NULL: a new value. */
+typedef struct itg_ml_new {
+    const char *op;
+    const char *in[3]; /* NULL behind the last */
+    const char *out;
+    const char *attr[2]; /* names of integer attributes; NULL behind the last */
+    int64_t value[2];
+} itg_ml_new;
+
+void itg_ml_fail(itg_ml *m, itg_status code, const char *format, ...) ITG_PRINTF(3, 4);
+void itg_ml_keep(itg_ml *m, const itg_onnx_node *node); /* a node as it is */
+/* Returns the output's name. */
+const char *itg_ml_add(itg_ml *m, const itg_ml_new *node);
+const char *itg_ml_concat(itg_ml *m, const char *const *inputs, int32_t count);
+const char *itg_ml_constant(itg_ml *m, const itg_tensor *tensor); /* data: borrowed */
+const char *itg_ml_floats(itg_ml *m, int64_t rows, int64_t columns, const float *data);
+const char *itg_ml_scalar(itg_ml *m, float value);
+/* x * transposed weights [rows, columns] + bias [rows]. */
+const char *itg_ml_gemm(itg_ml *m, const char *x, int64_t rows, int64_t columns,
+                        const float *weights, const float *bias, const char *out);
+/* Input 0 as float32. */
+const char *itg_ml_input(itg_ml *m);
+/* Output `index` of the node; NULL: it is left out. */
+const char *itg_ml_output(const itg_ml *m, int32_t index);
+/* Floats of the arena, zeros. */
+float *itg_ml_array(itg_ml *m, int64_t count);
+
+/* ---- attributes: absent is a count of 0, or the preset; another type is an error ---- */
+const float *itg_ml_get_floats(itg_ml *m, const char *name, int64_t *count);
+const int64_t *itg_ml_get_ints(itg_ml *m, const char *name, int64_t *count);
+const char *const *itg_ml_get_strings(itg_ml *m, const char *name, int64_t *count);
+int64_t itg_ml_get_int(itg_ml *m, const char *name, int64_t preset);
+float itg_ml_get_float(itg_ml *m, const char *name, float preset);
+const char *itg_ml_get_string(itg_ml *m, const char *name, const char *preset);
+
+/* ---- classes ---- */
+typedef struct itg_ml_classes {
+    int64_t count;
+    const int64_t *labels; /* NULL: they are strings, and the label is their number */
+} itg_ml_classes;
+/* ints: the attribute's name, which differs. */
+itg_ml_classes itg_ml_get_classes(itg_ml *m, const char *ints);
+/* Output 0, int64: the class of the largest of `votes` [N, classes]; output 1: the scores, behind
+ * their post_transform. */
+void itg_ml_write_classes(itg_ml *m, const itg_ml_classes *classes, const char *votes,
+                          const char *scores);
+/* [-s, s] of a score s [N,1], or [1 - s, s]. */
+const char *itg_ml_two(itg_ml *m, const char *score, bool from_one);
+/* Outputs 0 and 1 of two classes with one score; each is itg_ml_two's of its flag. A SOFTMAX is
+ * left out, as ONNX Runtime does. */
+void itg_ml_write_binary(itg_ml *m, const itg_ml_classes *classes, const char *score,
+                         bool votes_from_one, bool scores_from_one);
+/* post_transform: NONE, SOFTMAX or LOGISTIC; out is always written. */
+void itg_ml_transform(itg_ml *m, const char *scores, const char *out);
+#endif
