@@ -297,15 +297,15 @@ static void options_have_an_order(void **state)
 static void an_edge_without_a_width_is_named(void **state)
 {
     (void)state;
-    itg_hardware *hw = load("cortex-m");
+    itg_hardware *hw = parse(chip);
     itg_graph *g = make_graph();
     itg_id x = add_input(g, "x", "1,2,4,4"), w = add_constant(g, "w", "2,2,1,1");
     itg_id a = ADD_NODE(g, ITG_OP_CONV, "a", "1,2,4,4", NULL, x, w);
-    finish(g, x, ADD_NODE(g, ITG_OP_SIGMOID, "act", "1,2,4,4", NULL, a));
+    finish(g, x, ADD_NODE(g, ITG_OP_TANH, "act", "1,2,4,4", NULL, a));
     itg_space_options wide = {.activation = {16, 16}}, bad = {.weight = {8, 2}};
     expect_infeasible(
         hw, g, &wide,
-        "model.onnx: value 'a' at node 'act': cortex-m has no width within 16..16 bits there");
+        "model.onnx: value 'x' at node 'a': chip has no width within 16..16 bits there");
     itg_choice_space *space = NULL;
     itg_error err = {0};
     assert_int_equal(itg_choice_space_create(hw, g, &bad, &space, &err), ITG_BAD_ARGUMENT);
