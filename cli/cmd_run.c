@@ -1,6 +1,7 @@
 /* intaglio run: an integer program over a data set. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/metric_command.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,6 +9,7 @@ typedef struct work {
     const itg_cli_args *args;
     itg_program *program;
     itg_cli_data data;
+    itg_cli_metric *metric;
     itg_score score;
     bool misused; /* the command's words made it fail */
 } work;
@@ -44,16 +46,19 @@ static itg_status run_program(work *w, itg_error *err)
     itg_split_info split = status == ITG_OK ? itg_program_split(w->program) : (itg_split_info){0};
     if (status == ITG_OK) status = itg_cli_data_open(w->args, &w->data, err);
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
+    if (status == ITG_OK) status = itg_cli_metric_open(w->args, NULL, w->program, &w->metric, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(w->args, &p);
     const itg_run_options options = {ITG_RUN_OPTIONS_VERSION,
                                      .preprocess = &p,
                                      .labels = w->data.labels,
+                                     .user = itg_cli_metric_users(w->metric),
                                      .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
                                      .block = values[ITG_CLI_OPT_BLOCK].integer,
                                      .npy_path = values[ITG_CLI_OPT_OUT_NPY].text,
                                      .dequantize = w->args->given[ITG_CLI_OPT_DEQUANTIZE]};
-    return itg_program_run(w->program, w->data.samples, &options, &w->score, err);
+    status = itg_program_run(w->program, w->data.samples, &options, &w->score, err);
+    return status == ITG_OK ? itg_cli_metric_failure(w->metric, err) : status;
 }
 
 /* How to read the codes of each output. */
@@ -121,12 +126,14 @@ static int run(const itg_cli_args *args)
 {
     work w = {.args = args};
     itg_error err = {0};
-    int result;
+    int result = itg_cli_metric_check(args);
+    if (result != ITG_CLI_OK) return result;
     if (run_program(&w, &err) != ITG_OK)
         result = w.misused ? itg_cli_fail_usage(args->command, "%s", err.message)
                            : itg_cli_fail_error(&err);
     else
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
+    itg_cli_metric_close(w.metric);
     itg_program_destroy(w.program);
     itg_cli_data_close(&w.data);
     return result;
@@ -145,6 +152,7 @@ const itg_cli_command itg_cli_run = {
     .required = {ITG_CLI_OPT_DATA},
     .required_count = 1,
     .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
-                ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_DEQUANTIZE, ITG_CLI_OPT_PART, ITG_CLI_OPT_BLOCK},
+                ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_DEQUANTIZE, ITG_CLI_OPT_PART, ITG_CLI_OPT_BLOCK,
+                ITG_CLI_METRIC},
     .run = run,
 };

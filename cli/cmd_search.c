@@ -28,12 +28,25 @@ static void hook_codes(void *context, int32_t layer, int32_t layers)
     itg_cli_progress_codes(&w->progress, layer, layers);
 }
 
+static bool has_lost_metric(const itg_cli_search_work *w)
+{
+    return itg_cli_metric_failure(w->metric, NULL) != ITG_OK;
+}
+
+/* Not because the user stopped the search. */
+static bool metric_failed(const itg_cli_search_work *w, itg_error *err)
+{
+    itg_status status = itg_cli_metric_failure(w->metric, err);
+    return status != ITG_OK && status != ITG_CANCELLED;
+}
+
 static itg_status hook_trial(void *context, const itg_trial *trial, itg_error *err)
 {
     itg_cli_search_work *w = context;
     (void)err;
-    /* A log that cannot be written ends the search, but must not cost what it has found. */
-    if (w->recorder && w->log_failure.code == ITG_OK)
+    /* A log that cannot be written, or a quality that is not known, ends the search, but must not
+     * cost what it has found. */
+    if (w->recorder && w->log_failure.code == ITG_OK && !has_lost_metric(w))
         itg_cli_recorder_trial(w->recorder, trial, itg_cli_now(), &w->log_failure);
     return ITG_OK;
 }
@@ -41,7 +54,7 @@ static itg_status hook_trial(void *context, const itg_trial *trial, itg_error *e
 static bool hook_cancelled(void *context)
 {
     const itg_cli_search_work *w = context;
-    return itg_cli_is_interrupted() || w->log_failure.code != ITG_OK;
+    return itg_cli_is_interrupted() || w->log_failure.code != ITG_OK || has_lost_metric(w);
 }
 
 /* The best on the hold-out is worth a moment, but not more. */
@@ -124,6 +137,7 @@ static itg_status search(itg_cli_search_work *w, itg_error *err)
     itg_status status =
         itg_search(w->model, w->hw, &w->preprocess, &data, &w->options, &hooks, &w->result, err);
     itg_cli_progress_end(&w->progress);
+    if (status != ITG_OK && has_lost_metric(w)) status = itg_cli_metric_failure(w->metric, err);
     w->seconds = itg_cli_now() - start;
     if (status != ITG_OK) itg_cli_search_fail_log(w, err);
     if (status == ITG_MISMATCH && w->resumed) /* the search knows no log */
@@ -156,6 +170,7 @@ itg_status itg_cli_search_close(itg_cli_search_work *w, itg_error *err)
 {
     itg_status status = itg_cli_recorder_close(w->recorder, err);
     itg_search_result_destroy(w->result);
+    itg_cli_metric_close(w->metric);
     itg_run_log_free_trials(w->replay, w->replay_count);
     itg_run_record_destroy(w->resumed);
     itg_free(w->options_json);
@@ -183,7 +198,7 @@ int itg_cli_search_held(const itg_search_result *result)
 static int conclude(const itg_cli_search_work *w)
 {
     const char *path = w->args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
-    bool cancelled = w->log_failure.code == ITG_OK &&
+    bool cancelled = w->log_failure.code == ITG_OK && !metric_failed(w, NULL) &&
                      strcmp(itg_search_stop_reason(w->result), "cancelled") == 0;
     const char *lead = cancelled ? "interrupted before the goal was met" : "the goal is not met";
     const char *why = itg_search_limited_by(w->result);
@@ -220,6 +235,14 @@ static int check_options(const itg_cli_args *args)
                                   "of quality: give one of them");
     if (args->given[ITG_CLI_OPT_TOLERANCE] && !args->given[ITG_CLI_OPT_PATIENCE] && !resumes)
         return itg_cli_fail_usage(args->command, "--tolerance goes with --patience");
+    if (!resumes && given[ITG_CLI_OPT_METRIC_COMMAND] && !itg_cli_search_has_goal(args))
+        return itg_cli_fail_usage(
+            args->command, "--metric-command needs a goal: --max-drop D, how much worse than "
+                           "float it may be in its own unit, or a limit such as --max-size");
+    if (!resumes && !given[ITG_CLI_OPT_METRIC_COMMAND] &&
+        args->values[ITG_CLI_OPT_MAX_DROP].fraction > 1)
+        return itg_cli_fail_usage(args->command, "--max-drop %.15g: expected " ITG_CLI_SHARE,
+                                  args->values[ITG_CLI_OPT_MAX_DROP].fraction);
     if (!resumes && given[ITG_CLI_OPT_HOLDOUT_LABELS] && !given[ITG_CLI_OPT_LABELS])
         return itg_cli_fail_usage(args->command, "--holdout-labels goes with --labels: quality is "
                                                  "top-1 on both, or on neither");
@@ -239,10 +262,12 @@ static int run(const itg_cli_args *args)
     itg_cli_search_work w;
     itg_error err = {0};
     int usage = check_options(args);
+    if (usage == ITG_CLI_OK) usage = itg_cli_metric_check(args);
     if (usage != ITG_CLI_OK) return usage;
     itg_status status = itg_cli_search_perform(args, &w, &err);
     int result = status == ITG_OK ? report(&w) : itg_cli_fail_error(&err);
     if (w.log_failure.code != ITG_OK) result = itg_cli_fail_error(&w.log_failure);
+    if (status == ITG_OK && metric_failed(&w, &err)) result = itg_cli_fail_error(&err);
     status = itg_cli_search_close(&w, &err);
     return status != ITG_OK && result == ITG_CLI_OK ? itg_cli_fail_error(&err) : result;
 }
@@ -278,7 +303,8 @@ const itg_cli_command itg_cli_search = {
         "that is no\n"
         "classifier (several outputs, one element, or more than one axis) is judged by the SQNR "
         "of all its outputs\n"
-        "against the float network's, each counting alike. Ctrl-C ends the search and keeps the "
+        "against the float network's, each counting alike. With --metric-command, the number that "
+        "the command prints.\nCtrl-C ends the search and keeps the "
         "best so far; a\n"
         "second one stops at once.\n\n"
         "--resume goes on with a run of the log as if it had never been interrupted. What is not "
@@ -293,14 +319,29 @@ const itg_cli_command itg_cli_search = {
     .required = {ITG_CLI_OPT_HW, ITG_CLI_OPT_DATA},
     .required_count = 2,
     .complete_with = ITG_CLI_OPT_RESUME,
-    .options = {ITG_CLI_OPT_HW,         ITG_CLI_OPT_DATA,           ITG_CLI_OPT_LABELS,
-                ITG_CLI_OPT_HOLDOUT,    ITG_CLI_OPT_HOLDOUT_LABELS, ITG_CLI_OPT_LIMIT,
-                ITG_CLI_PREPROCESS,     ITG_CLI_OPT_MAX_DROP,       ITG_CLI_OPT_MIN_SQNR,
-                ITG_CLI_OPT_MINIMIZE,   ITG_CLI_OPT_MAX_SIZE,       ITG_CLI_OPT_MAX_BOPS,
-                ITG_CLI_OPT_MAX_CYCLES, ITG_CLI_OPT_MAX_RAM,        ITG_CLI_OPT_MAX_FLASH,
+    .options = {ITG_CLI_OPT_HW,
+                ITG_CLI_OPT_DATA,
+                ITG_CLI_OPT_LABELS,
+                ITG_CLI_OPT_HOLDOUT,
+                ITG_CLI_OPT_HOLDOUT_LABELS,
+                ITG_CLI_OPT_LIMIT,
+                ITG_CLI_PREPROCESS,
+                ITG_CLI_METRIC,
+                ITG_CLI_OPT_MAX_DROP,
+                ITG_CLI_OPT_MIN_SQNR,
+                ITG_CLI_OPT_MINIMIZE,
+                ITG_CLI_OPT_MAX_SIZE,
+                ITG_CLI_OPT_MAX_BOPS,
+                ITG_CLI_OPT_MAX_CYCLES,
+                ITG_CLI_OPT_MAX_RAM,
+                ITG_CLI_OPT_MAX_FLASH,
 #define ITG_SEARCH_OPTION(id, ...) ITG_CLI_OPT_##id,
 #include <intaglio/search_options.def>
-                ITG_CLI_OPT_CACHE_MB,   ITG_CLI_OPT_BLOCK,          ITG_CLI_OPT_DB,
-                ITG_CLI_OPT_RESUME,     ITG_CLI_OPT_OUT_STRATEGY,   ITG_CLI_OPT_QUIET},
+                ITG_CLI_OPT_CACHE_MB,
+                ITG_CLI_OPT_BLOCK,
+                ITG_CLI_OPT_DB,
+                ITG_CLI_OPT_RESUME,
+                ITG_CLI_OPT_OUT_STRATEGY,
+                ITG_CLI_OPT_QUIET},
     .run = run,
 };

@@ -3,6 +3,7 @@
 #ifndef ITG_CLI_CMD_SEARCH_H
 #define ITG_CLI_CMD_SEARCH_H
 #include "cli/common.h"
+#include "cli/metric_command.h"
 #include "cli/progress.h"
 #include "cli/recorder.h"
 
@@ -20,6 +21,7 @@ typedef struct itg_cli_search_work {
     itg_cli_data data, holdout; /* holdout.samples NULL: none was given */
     itg_run_data labels, holdout_labels;
     itg_preprocess preprocess;
+    itg_cli_metric *metric; /* goal.user[0] of options; NULL: there is none */
     itg_search_options options;
     itg_run_record *resumed; /* NULL: a new run */
     itg_trial *replay;       /* of the resumed run */
@@ -34,7 +36,8 @@ typedef struct itg_cli_search_work {
 
 /* ---- the search as a whole (cmd_search.c) ---- */
 /* Searches, and writes strategy and log. A log that fails leaves its error in log_failure, and the
- * rest intact. *work is to be closed whatever happened. */
+ * rest intact; a metric command that fails, what was found before. *work is to be closed whatever
+ * happened. */
 itg_status itg_cli_search_perform(const itg_cli_args *args, itg_cli_search_work *work,
                                   itg_error *err);
 /* Of a goal that is met: ITG_CLI_OK, or ITG_CLI_NOT_HELD where it does not hold on the hold-out,
@@ -45,6 +48,8 @@ itg_status itg_cli_search_close(itg_cli_search_work *work, itg_error *err);
 /* ---- inputs (search_inputs.c) ---- */
 /* The options as given, the rest as stated in help. */
 void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out);
+/* Whether a floor, a limit or a cost to minimize is given. */
+bool itg_cli_search_has_goal(const itg_cli_args *args);
 /* Those that are given replace what is in *options. */
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *options);
 #define ITG_CLI_OPTION_TEXT 128

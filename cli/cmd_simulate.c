@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "cli/interrupt.h"
 #include "cli/memory.h"
+#include "cli/metric_command.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ typedef struct work {
     itg_stats *stats;
     itg_strategy_file *file;
     itg_cli_data data;
+    itg_cli_metric *metric;
     itg_score score;
     char *graph; /* --print */
 } work;
@@ -240,11 +242,14 @@ static itg_status simulate(work *w, itg_error *err)
     itg_split_info split = status == ITG_OK ? itg_strategy_split(w->file) : (itg_split_info){0};
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status == ITG_OK && w->args->given[ITG_CLI_OPT_PRINT]) status = print_graph(w, err);
+    if (status == ITG_OK) status = itg_cli_metric_open(w->args, w->model, NULL, &w->metric, err);
     const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .labels = w->data.labels,
+                                          .user = itg_cli_metric_users(w->metric),
                                           .with_agreement = true,
                                           .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     if (status == ITG_OK)
         status = itg_simulate(w->model, w->file, w->data.samples, &options, &w->score, err);
+    if (status == ITG_OK) status = itg_cli_metric_failure(w->metric, err);
     if (status == ITG_OK && path) status = itg_strategy_save(w->file, w->model, path, err);
     return status;
 }
@@ -283,6 +288,7 @@ static int print_text(const work *w, const char *path)
 static void deinit(work *w)
 {
     itg_free(w->graph);
+    itg_cli_metric_close(w->metric);
     itg_strategy_close(w->file);
     itg_stats_destroy(w->stats);
     itg_cli_data_close(&w->data);
@@ -296,6 +302,7 @@ static int run(const itg_cli_args *args)
     itg_error err = {0};
     const char *path = args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
     int result = check_options(args);
+    if (result == ITG_CLI_OK) result = itg_cli_metric_check(args);
     if (result != ITG_CLI_OK) return result;
     if (args->argument_count == 1) result = load_hardware(&w);
     if (result != ITG_CLI_OK) return result;
@@ -346,6 +353,7 @@ const itg_cli_command itg_cli_simulate = {
                 ITG_CLI_OPT_KEEP_SOFTMAX,
                 ITG_CLI_OPT_NO_EQUALIZE,
                 ITG_CLI_OPT_PRINT,
-                ITG_CLI_OPT_PART},
+                ITG_CLI_OPT_PART,
+                ITG_CLI_METRIC},
     .run = run,
 };

@@ -7,7 +7,11 @@ extern const itg_cli_command itg_cli_check, itg_cli_simulate, itg_cli_realize, i
     itg_cli_inspect, itg_cli_explain, itg_cli_search, itg_cli_demo, itg_cli_verify, itg_cli_diff,
     itg_cli_runs, itg_cli_hw;
 
-/* Its preprocessing options, and what such a command says of them. */
+/* Options of a quality of one's own, of commands that judge (cli/metric_command.h). */
+#define ITG_CLI_METRIC                                                                             \
+    ITG_CLI_OPT_METRIC_COMMAND, ITG_CLI_OPT_METRIC_NAME, ITG_CLI_OPT_METRIC_DOWN,                  \
+        ITG_CLI_OPT_METRIC_TIMEOUT
+/* Options of preprocessing. */
 #define ITG_CLI_PREPROCESS                                                                         \
     ITG_CLI_OPT_BGR, ITG_CLI_OPT_SCALE, ITG_CLI_OPT_MEAN, ITG_CLI_OPT_STD, ITG_CLI_OPT_LAYOUT,     \
         ITG_CLI_OPT_NHWC, ITG_CLI_OPT_PREPROCESS, ITG_CLI_OPT_ALLOW_NONFINITE

@@ -146,7 +146,7 @@ static int parse_seed(const parser *p, const itg_cli_spec *spec, const char *tex
 static int parse_fraction(const parser *p, const itg_cli_spec *spec, const char *text,
                           itg_cli_value *out)
 {
-    static const char expected[] = "a share such as 1% or 0.01, from 0 to 100%";
+    static const char expected[] = ITG_CLI_SHARE;
     char *end;
     if ((*text < '0' || *text > '9') && *text != '.') return bad_value(p, spec, text, expected);
     double value = strtod(text, &end);
@@ -154,7 +154,7 @@ static int parse_fraction(const parser *p, const itg_cli_spec *spec, const char 
         value /= 100;
         end++;
     }
-    if (end == text || *end != '\0' || !(value >= 0 && value <= 1))
+    if (end == text || *end != '\0' || !(value >= 0 && value <= (double)spec->max))
         return bad_value(p, spec, text, expected);
     out->fraction = value;
     return ITG_CLI_OK;

@@ -113,6 +113,7 @@ typedef struct itg_cli_args {
  * parsing: the rest is not looked at. */
 int itg_cli_parse(const itg_cli_command *command, int argc, char *const *argv, itg_cli_args *out);
 
+#define ITG_CLI_SHARE "a share such as 1% or 0.01, from 0 to 100%" /* what a FRACTION is */
 /* What stands behind one option; errors are printed. */
 int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec, const char *text,
                         itg_cli_value *out);

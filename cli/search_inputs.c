@@ -36,11 +36,18 @@ static bool is_limited(const itg_cli_args *args, itg_metric metric)
     return option != ITG_CLI_OPT_HELP && args->given[option];
 }
 
+/* What a floor is of, and what is best within limits: the command's number, where there is one. */
+static itg_metric quality_of(const itg_goal *goal)
+{
+    return *goal->user[0].info.name ? ITG_METRIC_USER1 : ITG_METRIC_ACCURACY;
+}
+
 static void apply_goal(const itg_cli_args *args, itg_goal *goal)
 {
     const itg_cli_value *values = args->values;
+    if (args->given[ITG_CLI_OPT_METRIC_COMMAND]) itg_cli_metric_info(args, &goal->user[0].info);
     if (args->given[ITG_CLI_OPT_MAX_DROP])
-        (void)itg_goal_constrain(goal, ITG_METRIC_ACCURACY, values[ITG_CLI_OPT_MAX_DROP].fraction,
+        (void)itg_goal_constrain(goal, quality_of(goal), values[ITG_CLI_OPT_MAX_DROP].fraction,
                                  true);
     if (args->given[ITG_CLI_OPT_MIN_SQNR])
         (void)itg_goal_constrain(goal, ITG_METRIC_SQNR, values[ITG_CLI_OPT_MIN_SQNR].number, false);
@@ -73,22 +80,36 @@ void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *o)
     apply(args, false, o);
 }
 
-/* Limits alone: the best quality within them. Else there is a floor, and a cost to minimize. The
- * floor is that of a classifier, until its model is open (itg_cli_search_settle). */
-void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
+static bool has_limit(const itg_cli_args *args)
 {
     bool limited = false;
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
         limited |= is_limited(args, (itg_metric)i);
+    return limited;
+}
+
+bool itg_cli_search_has_goal(const itg_cli_args *args)
+{
+    return has_limit(args) || args->given[ITG_CLI_OPT_MAX_DROP] ||
+           args->given[ITG_CLI_OPT_MIN_SQNR];
+}
+
+/* Limits alone: the best quality within them. Else there is a floor, and a cost to minimize. The
+ * floor is that of a classifier, until its model is open (itg_cli_search_settle). */
+void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
+{
+    bool limited = has_limit(args);
     bool sqnr = args->given[ITG_CLI_OPT_MIN_SQNR];
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];
     *out = (itg_search_options)ITG_SEARCH_OPTIONS_INIT;
-    if (maximize)
-        out->goal = (itg_goal){.objectives = {ITG_METRIC_ACCURACY}, .objective_count = 1};
-    else if (!sqnr)
+    if (!maximize && !sqnr && !args->given[ITG_CLI_OPT_METRIC_COMMAND])
         (void)itg_goal_constrain(&out->goal, ITG_METRIC_ACCURACY, 0.01, true);
     apply(args, true, out);
+    if (maximize) {
+        out->goal.objectives[0] = quality_of(&out->goal);
+        out->goal.objective_count = 1;
+    }
 }
 
 /* ---- what options are, as text ---- */
@@ -157,6 +178,12 @@ static bool say_goal(const itg_goal *goal, itg_cli_option option, char *out)
     }
     if (option == ITG_CLI_OPT_MIN_SQNR) {
         say_number(out, itg_goal_least_sqnr(goal));
+        return true;
+    }
+    if (option == ITG_CLI_OPT_METRIC_COMMAND) {
+        const itg_user_info *info = &goal->user[0].info;
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s%s", *info->name ? info->name : "none",
+                 *info->name && !info->up ? " (smaller is better)" : "");
         return true;
     }
     if (option == ITG_CLI_OPT_MINIMIZE) {
@@ -238,6 +265,9 @@ itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
         w->hw ? ITG_OK : itg_hardware_load(w->args->values[ITG_CLI_OPT_HW].text, &w->hw, err);
     if (status == ITG_OK) status = itg_model_open(f->model, &model, &w->model, err);
     if (status == ITG_OK) status = itg_cli_keep_data_files(w->args, w->model, err);
+    if (status == ITG_OK) status = itg_cli_metric_open(w->args, w->model, NULL, &w->metric, err);
+    if (w->metric)
+        memcpy(w->options.goal.user, itg_cli_metric_users(w->metric), sizeof w->options.goal.user);
     if (status == ITG_OK)
         status = itg_cli_data_open_files(f->data, f->labels, f->data_limit, &w->data, err);
     if (status == ITG_OK && f->holdout)

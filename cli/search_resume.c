@@ -47,6 +47,12 @@ static itg_status resume_options(itg_cli_search_work *w, itg_error *err)
         w->resumed->info.options_json, place_of(w, "options", source, sizeof source), &o, err);
     if (status != ITG_OK) return status;
     w->options = o;
+    if (*o.goal.user[0].info.name && !w->args->given[ITG_CLI_OPT_METRIC_COMMAND])
+        return itg_fail(
+            err, ITG_BAD_ARGUMENT,
+            "--metric-command is missing: run %" PRId64 " of %s has the metric %s, which "
+            "a command computes that no log keeps",
+            w->resumed->run, w->args->values[ITG_CLI_OPT_DB].text, o.goal.user[0].info.name);
     itg_cli_search_apply(w->args, &w->options);
     for (int i = 0; i < ITG_CLI_OPTION_COUNT; i++) {
         itg_cli_option option = (itg_cli_option)i;

@@ -176,6 +176,11 @@ itg_status itg_data_stream_open(const char *text, int64_t limit, itg_data_stream
                                 itg_error *err);
 void itg_data_stream_close(itg_data_stream *stream);
 int64_t itg_data_stream_samples(const itg_data_stream *stream);
+/* Writes an array as .npy (format 1.0 of numpy.lib.format), or several as an .npz, each under its
+ * name, not compressed: little-endian, row-major. What stands at path is replaced. */
+itg_status itg_tensor_write_npy(const itg_tensor *t, const char *path, itg_error *err);
+itg_status itg_tensors_write_npz(const char *const *names, const itg_tensor *tensors, int32_t count,
+                                 const char *path, itg_error *err);
 /* Labels are data too, one entry a sample. Whole numbers in [samples] or [samples, 1] are classes
  * if the model's first output is one of classes (itg_model_is_classifier); an array with as many
  * elements a sample as the first output has are targets, what the output should be. Others are for

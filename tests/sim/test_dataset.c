@@ -632,6 +632,47 @@ static void selected_samples_keep_their_numbers(void **state)
     assert_null(none);
 }
 
+static void assert_reads(const char *path, const itg_tensor *t)
+{
+    itg_dataset *data = NULL;
+    itg_error err = {0};
+    if (itg_data_open(path, 0, &data, &err) != ITG_OK) fail_msg("%s", err.message);
+    assert_int_equal(data->dtype, t->dtype);
+    assert_true(itg_shape_equal(&data->shape, &t->shape));
+    assert_memory_equal(data->data, t->data, itg_tensor_bytes(t));
+    itg_data_close(data);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    static float reals[] = {0.5F, -2, 3e-30F, 4, 5, 6};
+    static int64_t wholes[] = {1, -2};
+    static const char *const names[] = {"/block/Gemm_0", "b"};
+    const itg_tensor tensors[] = {{ITG_F32, {2, {2, 3}}, reals}, {ITG_S64, {1, {2}}, wholes}};
+    char path[512];
+    assert_int_equal(itg_tensors_write_npz(names, tensors, 2, PATH("two.npz"), NULL), ITG_OK);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s:%s", PATH("two.npz"), names[i]);
+        assert_reads(path, &tensors[i]);
+        assert_int_equal(itg_tensor_write_npy(&tensors[i], PATH("one.npy"), NULL), ITG_OK);
+        assert_reads(PATH("one.npy"), &tensors[i]);
+    }
+}
+
+static void what_cannot_be_written_is_named(void **state)
+{
+    (void)state;
+    static int64_t wholes[] = {1, -2};
+    static const char *const names[] = {"a"};
+    const itg_tensor t = {ITG_S64, {1, {2}}, wholes};
+    itg_error err = {0};
+    assert_int_equal(itg_tensors_write_npz(names, &t, 1, "/no/such/x.npz", &err), ITG_IO);
+    assert_non_null(strstr(err.message, "/no/such/x.npz"));
+    assert_int_equal(itg_tensor_write_npy(&t, "/no/such/x.npy", &err), ITG_IO);
+    assert_non_null(strstr(err.message, "/no/such/x.npy"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -654,6 +695,8 @@ int main(void)
         cmocka_unit_test(integers_of_every_dtype),
         cmocka_unit_test(reals_are_integers_up_to_2_to_53),
         cmocka_unit_test(selected_samples_keep_their_numbers),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(what_cannot_be_written_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
