@@ -54,11 +54,12 @@ bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out)
     return false;
 }
 
-/* Measured on all pairs of networks and data: at 7 bits and more nothing is left to gain, unless
- * scales are powers of two. */
-int32_t itg_recover_widest(itg_recover_mode mode, const itg_hardware *hw)
+/* The widest weights that are worth it. Measured on all pairs of networks and data: classes have
+ * nothing to gain at 7 bits and more, unless scales are powers of two; numbers gain 9 dB at 8. */
+static int32_t widest(const recovery *r)
 {
-    return mode != ITG_RECOVER_AUTO ? 32 : hw->power_of_two_scales ? 8 : 6;
+    if (r->o->mode != ITG_RECOVER_AUTO || !itg_model_is_classifier(r->g)) return 32;
+    return r->hw->power_of_two_scales ? 8 : 6;
 }
 
 static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *err)
@@ -244,7 +245,7 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
         if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with this width of its input */
     }
     *choice = own;
-    if (own.bits > itg_recover_widest(r->o->mode, r->hw)) return status;
+    if (own.bits > widest(r)) return status;
     if (status == ITG_OK) status = fit_width(r, l, fit, err);
     if (status == ITG_OK && r->table) *table_entry(r->table, l->weight_edge, own.bits) = *choice;
     return status;
@@ -290,7 +291,7 @@ static itg_status fill_targets(recovery *r, int32_t first, itg_error *err)
 static bool is_wanted(const recovery *r, const itg_layer *l)
 {
     return (r->table && r->table->widths[l->weight_edge]) ||
-           r->s->edges[l->weight_edge].bits <= itg_recover_widest(r->o->mode, r->hw);
+           r->s->edges[l->weight_edge].bits <= widest(r);
 }
 
 static itg_status recover_layers(recovery *r, itg_error *err)

@@ -22,12 +22,11 @@
 
 #define ITG_RECOVER_SAMPLES 512 /* where the options do not say how many */
 
-/* The widest weights that are worth it: all, unless mode is ITG_RECOVER_AUTO. */
-int32_t itg_recover_widest(itg_recover_mode mode, const itg_hardware *hw);
 /* Gives the weights of every integer Conv, Gemm and MatMul with constant weights their codes,
  * scales and biases. Bits, and thresholds of activations, stay. A layer keeps what it had where
  * nothing better is found, or where the hardware could not run the result. ITG_RECOVER_NONE leaves
- * all as it is; ITG_RECOVER_AUTO takes the layers of narrow weights, and compares nothing. */
+ * all as it is; ITG_RECOVER_AUTO takes the layers of narrow weights (of a network that is no
+ * classifier: all layers), and compares nothing. */
 itg_status itg_recover(const itg_graph *g, const itg_hardware *hw, const itg_preprocess *preprocess,
                        const itg_recover_options *options, itg_strategy *strategy, itg_error *err);
 

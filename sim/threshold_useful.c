@@ -84,6 +84,21 @@ static itg_range hull(itg_range a, itg_range b)
     return (itg_range){fmin(a.lo, b.lo), fmax(a.hi, b.hi)};
 }
 
+/* What an addition needs of one operand: beyond that the sum is outside what is needed of it,
+ * whatever the other operand is. A side of which more than an eighth is of use stays as it is:
+ * residual networks, where a Relu reads the sum, gain nothing by less. */
+static itg_range needed_of_term(const itg_node *n, int32_t term, const itg_stats *stats,
+                                const itg_range *useful)
+{
+    const itg_range sum = useful[n->outputs[0]];
+    const itg_value_stats *x = &stats->values[n->inputs[term]];
+    const itg_value_stats *other = &stats->values[n->inputs[1 - term]];
+    if (!x->present || !x->count || !other->present || !other->count) return everything;
+    const itg_range range = {sum.lo - other->max, sum.hi - other->min};
+    return (itg_range){range.lo > x->min / 8 ? range.lo : -INFINITY,
+                       range.hi < x->max / 8 ? range.hi : INFINITY};
+}
+
 /* What a node needs of its operands. */
 static itg_range needed(const itg_graph *g, const itg_node *n, bool quantized,
                         const itg_stats *stats, const itg_range *useful)
@@ -112,9 +127,11 @@ void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stat
         useful[g->outputs[i]] = everything;
     for (itg_id n = g->node_count - 1; n >= 0; n--) {
         const itg_node *node = &g->nodes[n];
+        const bool adds = quantized[n] && node->op == ITG_OP_ADD;
         const itg_range range = needed(g, node, quantized[n], stats, useful);
         for (int32_t i = 0; i < node->input_count; i++)
             if (node->inputs[i] != ITG_NONE)
-                useful[node->inputs[i]] = hull(useful[node->inputs[i]], range);
+                useful[node->inputs[i]] = hull(
+                    useful[node->inputs[i]], adds ? needed_of_term(node, i, stats, useful) : range);
     }
 }

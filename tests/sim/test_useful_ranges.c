@@ -102,12 +102,51 @@ static void every_reader_counts(void **state)
     itg_graph_destroy(g);
 }
 
+/* x + z before a sigmoid: what the other term cannot bring back. */
+static void a_term_ends_where_the_sum_does(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id in = add_input(g, "in", "1,4");
+    itg_id x = ADD_OP(g, ITG_OP_NEG, "x", NULL, in), z = ADD_OP(g, ITG_OP_ABS, "z", NULL, in);
+    itg_id sum = ADD_OP(g, ITG_OP_ADD, "sum", NULL, x, z);
+    set_output(g, ADD_OP(g, ITG_OP_SIGMOID, "y", NULL, sum));
+    itg_value_stats values[8] = {{0}};
+    itg_range useful[8];
+    bool quantized[] = {true, true, true, true};
+    assert_true(g->value_count <= 8 && g->node_count == 4);
+    for (itg_id v = 0; v < g->value_count; v++)
+        values[v] = (itg_value_stats){.present = true, .count = 4, .min = -5000, .max = 6000};
+    values[z].min = -2;
+    values[z].max = 3;
+    const itg_stats stats = {.value_count = g->value_count, .values = values};
+    itg_useful_ranges(g, quantized, &stats, useful);
+    const double logit = log((1 - nothing) / nothing);
+    assert_near(useful[sum].lo, -logit);
+    assert_near(useful[x].lo, -logit - 3);
+    assert_near(useful[x].hi, logit + 2);
+    assert_true(useful[z].lo == -INFINITY && useful[z].hi == INFINITY);
+    values[x].min = (float)(-8 * (logit + 3)) + 0.01F; /* more than an eighth is of use */
+    itg_useful_ranges(g, quantized, &stats, useful);
+    assert_true(useful[x].lo == -INFINITY);
+    assert_near(useful[x].hi, logit + 2);
+    values[z].present = false; /* a constant has no statistics */
+    itg_useful_ranges(g, quantized, &stats, useful);
+    assert_true(useful[x].lo == -INFINITY && useful[x].hi == INFINITY);
+    quantized[2] = false;
+    values[z].present = true;
+    itg_useful_ranges(g, quantized, &stats, useful);
+    assert_true(useful[x].lo == -INFINITY && useful[x].hi == INFINITY);
+    itg_graph_destroy(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_end_where_they_are_flat),
         cmocka_unit_test(others_keep_their_range),
         cmocka_unit_test(every_reader_counts),
+        cmocka_unit_test(a_term_ends_where_the_sum_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
