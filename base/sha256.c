@@ -1,8 +1,9 @@
 /* SHA-256, FIPS 180-4. */
+#include "base/sha256.h"
 #include "base/base.h"
 #include <string.h>
 
-static const uint32_t constants[64] = {
+const uint32_t itg_sha256_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -41,12 +42,12 @@ static void expand(uint32_t w[64], const unsigned char *block)
     do {                                                                                           \
         uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);              \
         uint32_t s0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);              \
-        h += s1 + ((e & f) ^ (~e & g)) + constants[i] + w[i];                                      \
+        h += s1 + ((e & f) ^ (~e & g)) + itg_sha256_constants[i] + w[i];                           \
         d += h;                                                                                    \
         h += s0 + ((a & b) ^ (a & c) ^ (b & c));                                                   \
     } while (0)
 
-static void compress(uint32_t state[8], const unsigned char *block)
+static void compress_one(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64];
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
@@ -65,6 +66,17 @@ static void compress(uint32_t state[8], const unsigned char *block)
     const uint32_t v[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; i++)
         state[i] += v[i];
+}
+
+void itg_sha256_compress(uint32_t state[8], const unsigned char *in, size_t blocks)
+{
+    for (; blocks > 0; blocks--, in += 64)
+        compress_one(state, in);
+}
+
+static void compress(uint32_t state[8], const unsigned char *in, size_t blocks)
+{
+    if (!itg_sha256_compress_x86(state, in, blocks)) itg_sha256_compress(state, in, blocks);
 }
 
 void itg_sha256_init(itg_sha256 *hash)
@@ -86,13 +98,13 @@ void itg_sha256_update(itg_sha256 *hash, const void *data, size_t bytes)
         size_t take = bytes < 64 - held ? bytes : 64 - held;
         if (take > 0) memcpy(hash->block + held, in, take);
         if (held + take < 64) return;
-        compress(hash->state, hash->block);
+        compress(hash->state, hash->block, 1);
         in += take;
         bytes -= take;
     }
-    for (; bytes >= 64; in += 64, bytes -= 64)
-        compress(hash->state, in);
-    if (bytes > 0) memcpy(hash->block, in, bytes);
+    size_t whole = bytes / 64 * 64;
+    if (whole > 0) compress(hash->state, in, whole / 64);
+    if (bytes > whole) memcpy(hash->block, in + whole, bytes - whole);
 }
 
 void itg_sha256_final(itg_sha256 *hash, unsigned char out[32])

@@ -79,24 +79,29 @@ bool itg_reads_channels(const itg_graph *g, itg_id node, itg_id value, const itg
     }
 }
 
-int64_t itg_made_channel(const itg_graph *g, itg_id node, int64_t i)
+itg_channel_walk itg_channel_walk_of(int64_t count, int64_t run)
 {
-    const itg_node *n = &g->nodes[node];
-    const itg_shape *w = &g->values[n->inputs[1]].shape;
-    if (n->op == ITG_OP_MATMUL) return i % w->dims[1];
-    return i / (itg_value_elements(g, n->inputs[1]) / w->dims[0]);
+    return (itg_channel_walk){count, run, 0, run};
 }
 
-int64_t itg_read_channel(const itg_graph *g, itg_id node, const itg_channels *channels, int64_t i)
+itg_channel_walk itg_made_walk(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
     const itg_shape *w = &g->values[n->inputs[1]].shape;
-    int64_t indices = channels->count * channels->block;
-    if (n->op == ITG_OP_GEMM) return i % indices / channels->block;
-    if (n->op == ITG_OP_MATMUL) return i / w->dims[1] / channels->block;
+    if (n->op == ITG_OP_MATMUL) return itg_channel_walk_of(w->dims[1], 1);
+    return itg_channel_walk_of(w->dims[0], itg_value_elements(g, n->inputs[1]) / w->dims[0]);
+}
+
+itg_channel_walk itg_read_walk(const itg_graph *g, itg_id node, const itg_channels *channels)
+{
+    const itg_node *n = &g->nodes[node];
+    const itg_shape *w = &g->values[n->inputs[1]].shape;
+    if (n->op == ITG_OP_GEMM) return itg_channel_walk_of(channels->count, channels->block);
+    if (n->op == ITG_OP_MATMUL)
+        return itg_channel_walk_of(channels->count, w->dims[1] * channels->block);
     int64_t outer = n->attrs.group == 1 ? w->dims[0] : 1;
-    int64_t inner = itg_value_elements(g, n->inputs[1]) / outer / indices;
-    return i / inner % indices / channels->block;
+    return itg_channel_walk_of(channels->count,
+                               itg_value_elements(g, n->inputs[1]) / outer / channels->count);
 }
 
 const float *itg_bias_floats(const itg_graph *g, itg_id node)

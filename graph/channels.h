@@ -27,10 +27,26 @@ bool itg_reads_channels(const itg_graph *g, itg_id node, itg_id value,
                         const itg_channels *channels);
 bool itg_is_depthwise(const itg_graph *g, itg_id node, const itg_channels *channels);
 
-/* Output channel of the i-th weight of a node that makes channels. */
-int64_t itg_made_channel(const itg_graph *g, itg_id node, int64_t i);
-/* Channel that the i-th weight of a node that reads channels is multiplied with. */
-int64_t itg_read_channel(const itg_graph *g, itg_id node, const itg_channels *channels, int64_t i);
+/* The channels of numbers that lie one behind the other: each channel has `run` of them in turn,
+ * and behind the last the first is next. */
+typedef struct itg_channel_walk {
+    int64_t count, run, channel, left;
+} itg_channel_walk;
+itg_channel_walk itg_channel_walk_of(int64_t count, int64_t run);
+/* Of the weights of a node that makes channels: their output channels. */
+itg_channel_walk itg_made_walk(const itg_graph *g, itg_id node);
+/* Of the weights of a node that reads channels: those that they are multiplied with. */
+itg_channel_walk itg_read_walk(const itg_graph *g, itg_id node, const itg_channels *channels);
+/* The channel of the next number. */
+static inline int64_t itg_next_channel(itg_channel_walk *w)
+{
+    const int64_t channel = w->channel;
+    if (--w->left == 0) {
+        w->left = w->run;
+        w->channel = channel + 1 < w->count ? channel + 1 : 0;
+    }
+    return channel;
+}
 /* The constant bias of a node that makes channels; NULL: none. */
 const float *itg_bias_floats(const itg_graph *g, itg_id node);
 /* Storage for the bias [channels] of a node that makes channels, to be filled by the caller: its

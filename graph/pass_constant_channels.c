@@ -48,9 +48,11 @@ static itg_status no_memory(const follower *f)
 static void sum_weights(const itg_graph *g, itg_id node, double *sum)
 {
     itg_id w = g->nodes[node].inputs[1];
+    const float *weights = itg_floats(g, w);
+    itg_channel_walk made = itg_made_walk(g, node);
     int64_t count = itg_value_elements(g, w);
     for (int64_t i = 0; i < count; ++i)
-        sum[itg_made_channel(g, node, i)] += fabs((double)itg_floats(g, w)[i]);
+        sum[itg_next_channel(&made)] += fabs((double)weights[i]);
 }
 
 /* Sets the weights of channels to 0: of those that the node makes (read NULL), or of those that it
@@ -66,10 +68,9 @@ static itg_status clear_weights(follower *f, itg_id node, const bool *gone,
     float *to;
     itg_status status = itg_own_floats(g, node, 1, &shape, &to, f->err);
     if (status != ITG_OK) return status;
-    for (int64_t i = 0; i < count; ++i) {
-        int64_t c = read ? itg_read_channel(g, node, read, i) : itg_made_channel(g, node, i);
-        to[i] = gone[c] ? 0.0f : from[i];
-    }
+    itg_channel_walk channels = read ? itg_read_walk(g, node, read) : itg_made_walk(g, node);
+    for (int64_t i = 0; i < count; ++i)
+        to[i] = gone[itg_next_channel(&channels)] ? 0.0f : from[i];
     *f->changed = true;
     return ITG_OK;
 }
@@ -159,12 +160,12 @@ static void add_constants(const follower *f, itg_id node, const known *k, double
 {
     const itg_graph *g = f->g;
     itg_id w = g->nodes[node].inputs[1];
+    const float *weights = itg_floats(g, w);
+    itg_channel_walk read = itg_read_walk(g, node, &k->channels), made = itg_made_walk(g, node);
     int64_t count = itg_value_elements(g, w);
     for (int64_t i = 0; i < count; ++i) {
-        int64_t c = itg_read_channel(g, node, &k->channels, i);
-        if (k->is_constant[c])
-            bias[itg_made_channel(g, node, i)] +=
-                (double)k->constant[c] * (double)itg_floats(g, w)[i];
+        int64_t c = itg_next_channel(&read), to = itg_next_channel(&made);
+        if (k->is_constant[c]) bias[to] += (double)k->constant[c] * (double)weights[i];
     }
 }
 
@@ -172,10 +173,11 @@ static bool has_weights_to_clear(const follower *f, itg_id node, const known *k)
 {
     const itg_graph *g = f->g;
     itg_id w = g->nodes[node].inputs[1];
+    const float *weights = itg_floats(g, w);
+    itg_channel_walk read = itg_read_walk(g, node, &k->channels);
     int64_t count = itg_value_elements(g, w);
     for (int64_t i = 0; i < count; ++i)
-        if (itg_floats(g, w)[i] != 0 && k->is_constant[itg_read_channel(g, node, &k->channels, i)])
-            return true;
+        if (k->is_constant[itg_next_channel(&read)] && weights[i] != 0) return true;
     return false;
 }
 

@@ -33,6 +33,7 @@ typedef struct pair {
     itg_channels made, read; /* as A makes them, as B reads them */
     double *r1, *r2;         /* [made.count] */
     int32_t *exponent;       /* [made.count]; 0: leave alone */
+    double *power;           /* [made.count]: 2^exponent, or 2^-exponent */
 } pair;
 
 /* ---- finding B ---- */
@@ -63,21 +64,21 @@ static bool find_back(pair *p)
 
 /* ---- exponents ---- */
 
+static void find_maxima_of(const float *weights, int64_t count, itg_channel_walk walk, double *most)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        double w = fabs((double)weights[i]), *r = &most[itg_next_channel(&walk)];
+        if (!(w <= *r)) *r = w; /* a NaN stays */
+    }
+}
+
 static void find_maxima(pair *p)
 {
     const itg_graph *g = p->g;
     itg_id wa = g->nodes[p->a].inputs[1], wb = g->nodes[p->b].inputs[1];
-    int64_t count = itg_value_elements(g, wa);
-    for (int64_t i = 0; i < count; ++i) {
-        double w = fabs((double)itg_floats(g, wa)[i]), *r = &p->r1[itg_made_channel(g, p->a, i)];
-        if (!(w <= *r)) *r = w; /* a NaN stays */
-    }
-    count = itg_value_elements(g, wb);
-    for (int64_t i = 0; i < count; ++i) {
-        double w = fabs((double)itg_floats(g, wb)[i]),
-               *r = &p->r2[itg_read_channel(g, p->b, &p->read, i)];
-        if (!(w <= *r)) *r = w;
-    }
+    find_maxima_of(itg_floats(g, wa), itg_value_elements(g, wa), itg_made_walk(g, p->a), p->r1);
+    find_maxima_of(itg_floats(g, wb), itg_value_elements(g, wb), itg_read_walk(g, p->b, &p->read),
+                   p->r2);
 }
 
 /* A channel's range in units of A's weights. */
@@ -105,51 +106,40 @@ static int32_t exponent_of(double r1, double r2)
     return k >= 0 ? k / 2 : -((1 - k) / 2); /* floor(k / 2) */
 }
 
-static bool scales_exactly(float w, int32_t exponent)
+/* The powers that numbers are multiplied with. Such a product is exact in double. */
+static void raise_powers(pair *p, int sign)
 {
-    double scaled = fabs(ldexp((double)w, exponent));
-    return w == 0 || (scaled >= (double)FLT_MIN && scaled <= (double)FLT_MAX);
+    for (int64_t c = 0; c < p->made.count; ++c)
+        p->power[c] = ldexp(1, sign * p->exponent[c]);
 }
 
 /* Gives up the channels in which a number would not stay normal. */
+static void check_exact_of(pair *p, const float *numbers, int64_t count, itg_channel_walk walk,
+                           int sign)
+{
+    raise_powers(p, sign);
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t c = itg_next_channel(&walk);
+        const double scaled = fabs((double)numbers[i]) * p->power[c];
+        if (numbers[i] != 0 && !(scaled >= (double)FLT_MIN && scaled <= (double)FLT_MAX))
+            p->exponent[c] = 0;
+    }
+}
+
 static void check_exact(pair *p)
 {
     const itg_graph *g = p->g;
     const float *bias = itg_bias_floats(g, p->a);
     itg_id wa = g->nodes[p->a].inputs[1], wb = g->nodes[p->b].inputs[1];
-    int64_t count = itg_value_elements(g, wa);
-    for (int64_t i = 0; i < count; ++i) {
-        int32_t *e = &p->exponent[itg_made_channel(g, p->a, i)];
-        if (!scales_exactly(itg_floats(g, wa)[i], -*e)) *e = 0;
-    }
-    for (int64_t c = 0; bias && c < p->made.count; ++c)
-        if (!scales_exactly(bias[c], -p->exponent[c])) p->exponent[c] = 0;
-    count = itg_value_elements(g, wb);
-    for (int64_t i = 0; i < count; ++i) {
-        int32_t *e = &p->exponent[itg_read_channel(g, p->b, &p->read, i)];
-        if (!scales_exactly(itg_floats(g, wb)[i], *e)) *e = 0;
-    }
+    check_exact_of(p, itg_floats(g, wa), itg_value_elements(g, wa), itg_made_walk(g, p->a), -1);
+    if (bias) check_exact_of(p, bias, p->made.count, itg_channel_walk_of(p->made.count, 1), -1);
+    check_exact_of(p, itg_floats(g, wb), itg_value_elements(g, wb),
+                   itg_read_walk(g, p->b, &p->read), 1);
 }
 
 /* ---- scaling ---- */
 
-typedef int64_t (*channel_fn)(const pair *p, int64_t i);
-
-static int64_t made_channel(const pair *p, int64_t i)
-{
-    return itg_made_channel(p->g, p->a, i);
-}
-static int64_t bias_channel(const pair *p, int64_t i)
-{
-    (void)p;
-    return i;
-}
-static int64_t read_channel(const pair *p, int64_t i)
-{
-    return itg_read_channel(p->g, p->b, &p->read, i);
-}
-
-static itg_status scale_input(pair *p, itg_id node, int32_t slot, channel_fn channel, int sign,
+static itg_status scale_input(pair *p, itg_id node, int32_t slot, itg_channel_walk walk, int sign,
                               itg_error *err)
 {
     itg_id id = p->g->nodes[node].inputs[slot];
@@ -159,8 +149,9 @@ static itg_status scale_input(pair *p, itg_id node, int32_t slot, channel_fn cha
     float *to;
     itg_status status = itg_own_floats(p->g, node, slot, &shape, &to, err);
     if (status != ITG_OK) return status;
+    raise_powers(p, sign);
     for (int64_t i = 0; i < count; ++i)
-        to[i] = (float)ldexp((double)from[i], sign * p->exponent[channel(p, i)]);
+        to[i] = (float)((double)from[i] * p->power[itg_next_channel(&walk)]);
     return ITG_OK;
 }
 
@@ -176,10 +167,11 @@ static itg_status equalize(pair *p, bool *changed, itg_error *err)
         any |= p->exponent[c] != 0;
     if (!any) return ITG_OK;
     *changed = true;
-    itg_status status = scale_input(p, p->a, 1, made_channel, -1, err);
+    itg_status status = scale_input(p, p->a, 1, itg_made_walk(p->g, p->a), -1, err);
     if (status == ITG_OK && itg_bias_floats(p->g, p->a))
-        status = scale_input(p, p->a, 2, bias_channel, -1, err);
-    if (status == ITG_OK) status = scale_input(p, p->b, 1, read_channel, 1, err);
+        status = scale_input(p, p->a, 2, itg_channel_walk_of(p->made.count, 1), -1, err);
+    if (status == ITG_OK)
+        status = scale_input(p, p->b, 1, itg_read_walk(p->g, p->b, &p->read), 1, err);
     return status;
 }
 
@@ -192,8 +184,9 @@ itg_status itg_pass_equalize(itg_graph *g, itg_id node, bool *changed, itg_error
     p.r1 = arena ? itg_arena_array(arena, count, sizeof *p.r1) : NULL;
     p.r2 = arena ? itg_arena_array(arena, count, sizeof *p.r2) : NULL;
     p.exponent = arena ? itg_arena_array(arena, count, sizeof *p.exponent) : NULL;
-    itg_status status =
-        p.r1 && p.r2 && p.exponent ? equalize(&p, changed, err) : itg_graph_no_memory(g, err);
+    p.power = arena ? itg_arena_array(arena, count, sizeof *p.power) : NULL;
+    itg_status status = p.r1 && p.r2 && p.exponent && p.power ? equalize(&p, changed, err)
+                                                              : itg_graph_no_memory(g, err);
     itg_arena_destroy(arena);
     return status;
 }

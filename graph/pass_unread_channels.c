@@ -72,10 +72,13 @@ static void mark_read(walk *w, const touch *t)
 {
     const itg_graph *g = w->g;
     itg_id weights = g->nodes[t->node].inputs[1];
+    const float *from = itg_floats(g, weights);
+    itg_channel_walk read = itg_read_walk(g, t->node, &t->channels);
     int64_t count = itg_value_elements(g, weights);
-    for (int64_t i = 0; i < count; ++i)
-        if (itg_floats(g, weights)[i] != 0)
-            w->is_read[itg_read_channel(g, t->node, &t->channels, i)] = true;
+    for (int64_t i = 0; i < count; ++i) {
+        bool *is_read = &w->is_read[itg_next_channel(&read)];
+        *is_read = *is_read || from[i] != 0;
+    }
 }
 
 /* Channels that a READER reads; false: all of them. */
@@ -123,9 +126,11 @@ static itg_status shrink_weights(walk *w, const touch *t, channel_side side)
     bool *keep = itg_arena_array(w->arena, (size_t)count + 1, sizeof *keep);
     float *to;
     if (!keep) return itg_graph_no_memory(g, w->err);
+    itg_channel_walk channels =
+        side == MADE ? itg_made_walk(g, t->node) : itg_read_walk(g, t->node, &t->channels);
+    const int64_t block = side == MADE ? t->behind.block : 1;
     for (int64_t i = 0; i < count; ++i)
-        keep[i] = w->is_read[side == MADE ? itg_made_channel(g, t->node, i) / t->behind.block
-                                          : itg_read_channel(g, t->node, &t->channels, i)];
+        keep[i] = w->is_read[itg_next_channel(&channels) / block];
     shape.dims[axis] = shape.dims[axis] / w->made.count * count_read(w);
     itg_status status = itg_own_floats(g, t->node, 1, &shape, &to, w->err);
     for (int64_t i = 0; i < count && status == ITG_OK; ++i)
