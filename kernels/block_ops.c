@@ -8,32 +8,62 @@ enum { ROW = 1024 };
 static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 */
 
 /* Clamping to integers that float32 holds commutes with rounding; NaN is the zero point. */
+static inline int32_t nearest_code(float p, float low, float high, int32_t zero_point)
+{
+    p = p == p ? p : 0.0F;
+    p = p < low ? low : p;
+    p = p > high ? high : p;
+    return (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32) + zero_point;
+}
+
 ITG_CLONES
 static void quantize_row(const float *x, int64_t n, float scale, float low, float high,
                          int32_t zero_point, int32_t *q)
 {
-    for (int64_t i = 0; i < n; i++) {
-        float p = x[i] / scale;
-        p = p == p ? p : 0.0F;
-        p = p < low ? low : p;
-        p = p > high ? high : p;
-        q[i] = (int32_t)((p + ITG_NO_FRACTION_F32) - ITG_NO_FRACTION_F32) + zero_point;
-    }
+    for (int64_t i = 0; i < n; i++)
+        q[i] = nearest_code(x[i] / scale, low, high, zero_point);
 }
 
-void itg_block_quantize(const itg_quantizer *q, const float *x, int64_t n, void *out)
+ITG_CLONES
+static void quantize_each(const float *x, int64_t n, const float *scale, float low, float high,
+                          int32_t zero_point, int32_t *q)
+{
+    for (int64_t i = 0; i < n; i++)
+        q[i] = nearest_code(x[i] / scale[i], low, high, zero_point);
+}
+
+/* Elements [at, at + n) of x; scale: the first one's, of all or of that one alone. */
+static void quantize(const itg_quantizer *q, const float *x, int64_t at, int64_t n,
+                     const float *scale, bool each, void *out)
 {
     const int64_t low = q->qmin - q->zero_point, high = q->qmax - q->zero_point;
     const bool exact = low >= -FLOAT_LIMIT && high <= FLOAT_LIMIT;
     int32_t codes[ROW];
     for (int64_t first = 0; exact && first < n; first += ROW) {
         int64_t row = n - first < ROW ? n - first : ROW;
-        quantize_row(x + first, row, q->scale[0], (float)low, (float)high, q->zero_point, codes);
-        itg_store_row(q->storage, out, first, row, codes);
+        if (each)
+            quantize_each(x + at + first, row, scale + first, (float)low, (float)high,
+                          q->zero_point, codes);
+        else
+            quantize_row(x + at + first, row, *scale, (float)low, (float)high, q->zero_point,
+                         codes);
+        itg_store_row(q->storage, out, at + first, row, codes);
     }
     for (int64_t i = 0; !exact && i < n; i++)
-        itg_store(q->storage, out, i,
-                  itg_quantize_f32(x[i], q->scale[0], q->zero_point, q->qmin, q->qmax));
+        itg_store(
+            q->storage, out, at + i,
+            itg_quantize_f32(x[at + i], scale[each ? i : 0], q->zero_point, q->qmin, q->qmax));
+}
+
+void itg_block_quantize(const itg_quantizer *q, const float *x, int64_t n, void *out)
+{
+    quantize(q, x, 0, n, q->scale, false, out);
+}
+
+void itg_block_quantize_columns(const itg_quantizer *q, const float *x, int64_t n, void *out)
+{
+    for (int64_t at = 0; at < n; at += q->scale_count)
+        quantize(q, x, at, q->scale_count, q->scale, true, out);
 }
 
 /* The difference is exact in 64 bits, and what float makes of it is rounded once. */

@@ -2,6 +2,7 @@
 #include "base/packed.h"
 #include "kernels/block_ops.h"
 #include "kernels/requant.h"
+#include <string.h>
 
 enum {
     TAG_CONTENT = 5,
@@ -38,11 +39,8 @@ static void quantize_rows(const itg_constant_source *s, void *codes)
 {
     int64_t elements = itg_dims_product(&s->shape, 0, s->shape.rank), inner = elements;
     if (s->q->axis >= 0) inner = itg_dims_product(&s->shape, s->q->axis + 1, s->shape.rank);
-    if (inner == 1 && elements > 1) { /* the scales run along the last dim */
-        for (int64_t i = 0; i < elements; i++)
-            itg_store(s->q->storage, codes, i,
-                      itg_quantize_f32(s->data[i], s->q->scale[i % s->q->scale_count],
-                                       s->q->zero_point, s->q->qmin, s->q->qmax));
+    if (inner == 1) { /* the scales run along the last dim */
+        itg_block_quantize_columns(s->q, s->data, elements, codes);
         return;
     }
     for (int64_t i = 0; i * inner < elements; i++)
@@ -126,11 +124,39 @@ void itg_code_sums(itg_dtype storage, const void *codes, int64_t first, int64_t 
     }
 }
 
+#define NARROW_COLUMNS(type)                                                                       \
+    do {                                                                                           \
+        const type *q = codes;                                                                     \
+        for (int64_t k = 0; k < v->terms; k++, q += v->channels)                                   \
+            for (int64_t c = 0; c < v->channels; c++) {                                            \
+                const int32_t code = (int32_t)q[c] - zero;                                         \
+                above[c] += code > 0 ? code : 0;                                                   \
+                below[c] += code < 0 ? code : 0;                                                   \
+            }                                                                                      \
+    } while (0)
+
 static void strided_sums(itg_dtype storage, const void *codes, const channel_view *v,
-                         int64_t zero_point, int64_t *above, int64_t *below)
+                         int64_t zero_point, int64_t *restrict above, int64_t *restrict below)
 {
+    const int32_t zero = (int32_t)zero_point;
     for (int64_t c = 0; c < v->channels; c++)
         above[c] = below[c] = 0;
+    switch (storage) {
+    case ITG_S8:
+        NARROW_COLUMNS(int8_t);
+        return;
+    case ITG_U8:
+        NARROW_COLUMNS(uint8_t);
+        return;
+    case ITG_S16:
+        NARROW_COLUMNS(int16_t);
+        return;
+    case ITG_U16:
+        NARROW_COLUMNS(uint16_t);
+        return;
+    default:
+        break;
+    }
     for (int64_t i = 0; i < v->channels * v->terms; i++) {
         int64_t code = itg_load(storage, codes, i) - zero_point, c = i % v->channels;
         if (code > 0)
@@ -255,6 +281,19 @@ const itg_constant *itg_constant_take(itg_cache *cache, const itg_key *content,
     return made;
 }
 
+/* One matrix of rows x columns elements of `size` bytes, by squares that a cache holds. */
+static void exchange_matrix(const unsigned char *from, int64_t rows, int64_t columns, size_t size,
+                            unsigned char *to)
+{
+    enum { SIDE = 32 };
+    for (int64_t row = 0; row < rows; row += SIDE)
+        for (int64_t column = 0; column < columns; column += SIDE)
+            for (int64_t c = column; c < columns && c < column + SIDE; c++)
+                for (int64_t r = row; r < rows && r < row + SIDE; r++)
+                    memcpy(to + (size_t)(c * rows + r) * size,
+                           from + (size_t)(r * columns + c) * size, size);
+}
+
 const itg_constant *itg_constant_exchange(itg_cache *cache, const itg_constant *from,
                                           const itg_shape *shape, const itg_quantizer *q)
 {
@@ -268,10 +307,16 @@ const itg_constant *itg_constant_exchange(itg_cache *cache, const itg_constant *
     const itg_key key = itg_key_end(&k);
     itg_constant *made = reserve(cache, &key, &v, q->storage, &found);
     if (made == NULL) return found;
-    for (int64_t i = 0; i < elements; i++) {
-        int64_t matrix = i / columns / rows, row = i / columns % rows, column = i % columns;
-        itg_store(q->storage, (void *)(uintptr_t)made->codes,
-                  (matrix * columns + column) * rows + row, itg_load(q->storage, from->codes, i));
+    const size_t size = itg_dtype_size(q->storage);
+    for (int64_t at = 0; at < elements; at += rows * columns) {
+        const unsigned char *matrix = (const unsigned char *)from->codes + (size_t)at * size;
+        unsigned char *to = (unsigned char *)(uintptr_t)made->codes + (size_t)at * size;
+        if (size == 1)
+            exchange_matrix(matrix, rows, columns, 1, to);
+        else if (size == 2)
+            exchange_matrix(matrix, rows, columns, 2, to);
+        else
+            exchange_matrix(matrix, rows, columns, size, to);
     }
     complete(cache, made, &v, q);
     return made;
