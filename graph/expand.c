@@ -19,13 +19,15 @@ static itg_expand_fn *const expand[ITG_OP_COUNT] = {
     [ITG_OP_GRU] = itg_expand_recurrent,
     [ITG_OP_LSTM] = itg_expand_recurrent,
     [ITG_OP_ATTENTION] = itg_expand_attention,
+    [ITG_OP_EINSUM] = itg_expand_einsum,
 };
 
 itg_status itg_pass_expand(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     itg_expansion e = {
         .g = g, .id = node, .node = g->nodes[node], .made = g->node_count, .err = err};
-    if (!itg_op_is(e.node.op, ITG_IS_COMPOSITE)) return ITG_OK;
+    if (!itg_op_is(e.node.op, ITG_IS_COMPOSITE) && !itg_einsum_is_contraction(g, node))
+        return ITG_OK;
     *changed = true;
     if (expand[e.node.op])
         expand[e.node.op](&e);

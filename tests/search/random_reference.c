@@ -162,10 +162,10 @@ static itg_id add_det(net *n, itg_id x, itg_op op)
     return reshape(n, apply_plain(n, op, square), to, 4);
 }
 
-/* The products of rows with each other: "abcd,abed->abce". */
+/* "abcd,abed->abcd": no product of matrices, as e is summed in one operand alone. */
 static itg_id add_einsum(net *n, itg_id x, itg_op op)
 {
-    static const int64_t labels[] = {0, 1, 2, 3, -1, 0, 1, 4, 3, -1, 0, 1, 2, 4, -1};
+    static const int64_t labels[] = {0, 1, 2, 3, -1, 0, 1, 4, 3, -1, 0, 1, 2, 3, -1};
     itg_attrs a = itg_attrs_default(op);
     return apply(n, op, (itg_id[]){x, x, indices(n, labels, 15)}, 3, &a);
 }
