@@ -19,6 +19,7 @@ typedef enum itg_op_class {
     ITG_IS_SHAPED = 1 << 11,      /* inputs after the first become attributes at shape inference */
     ITG_TAKES_INTEGERS = 1 << 12, /* computes on integers too; every move does anyway */
     ITG_IS_COMPOSITE = 1 << 13,   /* preparation replaces it by other operators (graph/expand.h) */
+    ITG_IS_WRITTEN_OUT = 1 << 15, /* the same, of float32 where it varies; others stay */
     ITG_READS_SHAPE = 1 << 14     /* the result follows from the input's shape and type alone */
 } itg_op_class;
 

@@ -22,19 +22,24 @@ static itg_expand_fn *const expand[ITG_OP_COUNT] = {
     [ITG_OP_EINSUM] = itg_expand_einsum,
 };
 
-itg_status itg_pass_expand(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+itg_status itg_expand_node(itg_graph *g, itg_id node, itg_expand_fn *expand_fn, itg_error *err)
 {
     itg_expansion e = {
         .g = g, .id = node, .node = g->nodes[node], .made = g->node_count, .err = err};
-    if (!itg_op_is(e.node.op, ITG_IS_COMPOSITE) && !itg_einsum_is_contraction(g, node))
-        return ITG_OK;
-    *changed = true;
-    if (expand[e.node.op])
-        expand[e.node.op](&e);
+    if (expand_fn)
+        expand_fn(&e);
     else
         itg_expansion_fail(&e, ITG_UNSUPPORTED, "nothing replaces this operator");
     if (e.status == ITG_OK && g->nodes[node].op == e.node.op) itg_kill_node(g, node);
     return e.status;
+}
+
+itg_status itg_pass_expand(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    const itg_op op = g->nodes[node].op;
+    if (!itg_op_is(op, ITG_IS_COMPOSITE) && !itg_einsum_is_contraction(g, node)) return ITG_OK;
+    *changed = true;
+    return itg_expand_node(g, node, expand[op], err);
 }
 
 /* ---- nodes ---- */

@@ -22,9 +22,14 @@ typedef void itg_expand_fn(itg_expansion *e);
 itg_expand_fn itg_expand_resize, itg_expand_conv_transpose, itg_expand_depth_to_space,
     itg_expand_conv_3d, itg_expand_pool_3d, itg_expand_space_to_depth,
     itg_expand_group_normalization, itg_expand_rms_normalization, itg_expand_lrn,
-    itg_expand_recurrent, itg_expand_attention, itg_expand_einsum;
+    itg_expand_recurrent, itg_expand_attention, itg_expand_einsum, itg_expand_batched_product;
 /* Whether an Einsum is a product of matrices; others stay. */
 bool itg_einsum_is_contraction(const itg_graph *g, itg_id node);
+/* Whether a MatMul has constant weights of rank 3 or more, which can be taken apart. */
+bool itg_is_batched_product(const itg_graph *g, itg_id node);
+
+/* Replaces one node; fn NULL: nothing does. */
+itg_status itg_expand_node(itg_graph *g, itg_id node, itg_expand_fn *fn, itg_error *err);
 
 /* ---- nodes ---- */
 

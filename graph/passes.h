@@ -33,6 +33,8 @@ itg_status itg_pass_nodes(itg_graph *g, itg_pass_fn *pass, bool *changed, itg_er
 
 /* Replaces composite operators by others (expand.h). */
 itg_pass_fn itg_pass_expand;
+/* Sums, norms, minima, quotients and tiles of float32 become operators that integers have. */
+itg_pass_fn itg_pass_write_out;
 /* Softmax over several dimensions, as before opset 13, becomes Reshape, Softmax, Reshape. */
 itg_pass_fn itg_pass_old_softmax;
 /* A DequantizeLinear of what a QuantizeLinear just made becomes Clip, or Identity. */

@@ -110,6 +110,7 @@ static itg_status prepare(itg_graph *g, const itg_prepare_options *options, itg_
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_batch_norm, &changed, err);
     if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_division, &changed, err);
+    if (status == ITG_OK) status = itg_pass_nodes(g, itg_pass_write_out, &changed, err);
     if (status == ITG_OK) status = simplify(g, err);
     if (status == ITG_OK) status = itg_graph_sort(g, err);
     if (status == ITG_OK) status = itg_pass_constant_channels(g, options->eval, &changed, err);

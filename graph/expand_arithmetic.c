@@ -1,0 +1,184 @@
+/* Operators of float32 that integers have no form for, as others that they have. Late: patterns
+ * that are found by these operators (LayerNormalization...) are found before. */
+#include "expand.h"
+#include <float.h>
+#include <math.h>
+
+enum { MOST_COPIES = 64 }; /* of Tile along an axis */
+
+static bool is_float_activation(const itg_graph *g, itg_id value)
+{
+    return value != ITG_NONE && !g->values[value].data && g->values[value].dtype == ITG_F32;
+}
+
+/* ---- reductions ---- */
+
+/* How many elements each result is of. */
+static double reduced_count(const itg_expansion *e)
+{
+    const int64_t results = itg_value_elements(e->g, e->node.outputs[0]);
+    return (double)itg_value_elements(e->g, e->node.inputs[0]) / (double)results;
+}
+
+static itg_id put_reduction(itg_expansion *e, const char *suffix, itg_op op, itg_id x)
+{
+    return itg_put(e, &(itg_put_op){.suffix = suffix, .op = op, .attrs = &e->node.attrs}, 1, &x);
+}
+
+static itg_id put_sum(itg_expansion *e, itg_id x)
+{
+    itg_id mean = put_reduction(e, "mean", ITG_OP_REDUCE_MEAN, x);
+    itg_id count = itg_put_number(e, "count", reduced_count(e));
+    return itg_put_simple(e, "sum", ITG_OP_MUL, mean, count);
+}
+
+static void expand_sum(itg_expansion *e)
+{
+    itg_expanded_output(e, 0, put_sum(e, itg_expanded_input(e, 0)));
+}
+
+static void expand_l1(itg_expansion *e)
+{
+    itg_id x = itg_put_simple(e, "abs", ITG_OP_ABS, itg_expanded_input(e, 0), ITG_NONE);
+    itg_expanded_output(e, 0, put_sum(e, x));
+}
+
+static itg_id put_square(itg_expansion *e)
+{
+    itg_id x = itg_expanded_input(e, 0);
+    return itg_put_simple(e, "square", ITG_OP_MUL, x, x);
+}
+
+static itg_id put_sum_square(itg_expansion *e)
+{
+    return put_sum(e, put_square(e));
+}
+
+static void expand_sum_square(itg_expansion *e)
+{
+    itg_expanded_output(e, 0, put_sum_square(e));
+}
+
+static void expand_l2(itg_expansion *e)
+{
+    itg_expanded_output(e, 0, itg_put_simple(e, "root", ITG_OP_SQRT, put_sum_square(e), ITG_NONE));
+}
+
+static void expand_min(itg_expansion *e)
+{
+    itg_id x = itg_put_simple(e, "negative", ITG_OP_NEG, itg_expanded_input(e, 0), ITG_NONE);
+    x = put_reduction(e, "max", ITG_OP_REDUCE_MAX, x);
+    itg_expanded_output(e, 0, itg_put_simple(e, "min", ITG_OP_NEG, x, ITG_NONE));
+}
+
+/* The norm as a mean, of an axis of n elements: x / (mean |x|) / n, or x / sqrt(mean x^2) /
+ * sqrt(n). */
+static void expand_lp_normalization(itg_expansion *e)
+{
+    const bool squares = e->node.attrs.p == 2;
+    const itg_id in = itg_expanded_input(e, 0);
+    const itg_shape shape = itg_shape_at(e, in);
+    const int64_t axis = e->node.attrs.axis + (e->node.attrs.axis < 0 ? shape.rank : 0);
+    itg_attrs attrs = itg_attrs_default(ITG_OP_REDUCE_MEAN);
+    attrs.axes_count = 1;
+    attrs.axes[0] = axis;
+    itg_id x = squares ? put_square(e) : itg_put_simple(e, "abs", ITG_OP_ABS, in, ITG_NONE);
+    x = itg_put(e, &(itg_put_op){.suffix = "mean", .op = ITG_OP_REDUCE_MEAN, .attrs = &attrs}, 1,
+                &x);
+    if (squares) x = itg_put_simple(e, "root", ITG_OP_SQRT, x, ITG_NONE);
+    itg_attrs clip = itg_attrs_default(ITG_OP_CLIP);
+    clip.min = FLT_MIN; /* zeros stay zeros */
+    x = itg_put(e, &(itg_put_op){.suffix = "above", .op = ITG_OP_CLIP, .attrs = &clip}, 1, &x);
+    x = itg_put_simple(e, "reciprocal", ITG_OP_RECIPROCAL, x, ITG_NONE);
+    x = itg_put_simple(e, "scaled", ITG_OP_MUL, in, x);
+    const double count = (double)shape.dims[axis];
+    itg_id share = itg_put_number(e, "share", 1 / (squares ? sqrt(count) : count));
+    itg_expanded_output(e, 0, itg_put_simple(e, "norm", ITG_OP_MUL, x, share));
+}
+
+/* ---- others ---- */
+
+/* Relu(x) + slope * min(x, 0). */
+static void expand_prelu(itg_expansion *e)
+{
+    itg_id x = itg_expanded_input(e, 0);
+    itg_id above = itg_put_simple(e, "above", ITG_OP_RELU, x, ITG_NONE);
+    x = itg_put_simple(e, "negative", ITG_OP_NEG, x, ITG_NONE);
+    x = itg_put_simple(e, "magnitude", ITG_OP_RELU, x, ITG_NONE);
+    x = itg_put_simple(e, "below", ITG_OP_NEG, x, ITG_NONE);
+    x = itg_put_simple(e, "slope", ITG_OP_MUL, x, itg_expanded_input(e, 1));
+    itg_expanded_output(e, 0, itg_put_simple(e, "prelu", ITG_OP_ADD, above, x));
+}
+
+static void expand_div(itg_expansion *e)
+{
+    itg_id r =
+        itg_put_simple(e, "reciprocal", ITG_OP_RECIPROCAL, itg_expanded_input(e, 1), ITG_NONE);
+    itg_expanded_output(e, 0,
+                        itg_put_simple(e, "quotient", ITG_OP_MUL, itg_expanded_input(e, 0), r));
+}
+
+static void expand_tile(itg_expansion *e)
+{
+    itg_id x = itg_expanded_input(e, 0), copies[MOST_COPIES];
+    const itg_shape from = itg_shape_at(e, x), to = itg_shape_at(e, e->node.outputs[0]);
+    for (int32_t d = 0; d < from.rank; d++) {
+        const int32_t count = (int32_t)(to.dims[d] / from.dims[d]);
+        for (int32_t i = 0; i < count; i++)
+            copies[i] = x;
+        x = itg_put_concat(e, "tiled", d, count, copies);
+    }
+    itg_expanded_output(e, 0, x);
+}
+
+static bool can_tile(const itg_graph *g, const itg_node *n)
+{
+    const itg_shape *from = &g->values[n->inputs[0]].shape, *to = &g->values[n->outputs[0]].shape;
+    bool can = g->values[n->inputs[1]].data != NULL;
+    for (int32_t d = 0; d < from->rank && can; d++)
+        can = from->dims[d] > 0 && to->dims[d] > 0 && to->dims[d] / from->dims[d] <= MOST_COPIES;
+    return can;
+}
+
+/* ---- which ---- */
+
+static itg_expand_fn *find(const itg_graph *g, itg_id node)
+{
+    const itg_node *n = &g->nodes[node];
+    if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return NULL;
+    const bool sums = n->input_count == 1 && n->opset == 0 &&
+                      itg_value_elements(g, n->inputs[0]) > 0 &&
+                      itg_value_elements(g, n->outputs[0]) > 0;
+    switch (n->op) {
+    case ITG_OP_REDUCE_SUM:
+        return sums ? expand_sum : NULL;
+    case ITG_OP_REDUCE_L1:
+        return sums ? expand_l1 : NULL;
+    case ITG_OP_REDUCE_L2:
+        return sums ? expand_l2 : NULL;
+    case ITG_OP_REDUCE_SUM_SQUARE:
+        return sums ? expand_sum_square : NULL;
+    case ITG_OP_REDUCE_MIN:
+        return sums ? expand_min : NULL;
+    case ITG_OP_LP_NORMALIZATION:
+        return expand_lp_normalization;
+    case ITG_OP_PRELU:
+        return expand_prelu;
+    case ITG_OP_DIV:
+        return is_float_activation(g, n->inputs[1]) ? expand_div : NULL;
+    case ITG_OP_MATMUL:
+        return itg_is_batched_product(g, node) ? itg_expand_batched_product : NULL;
+    case ITG_OP_TILE:
+        return can_tile(g, n) ? expand_tile : NULL;
+    default:
+        return NULL;
+    }
+}
+
+itg_status itg_pass_write_out(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    itg_expand_fn *expand = find(g, node);
+    if (!expand) return ITG_OK;
+    *changed = true;
+    return itg_expand_node(g, node, expand, err);
+}
