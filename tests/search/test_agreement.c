@@ -595,7 +595,8 @@ static bool never_runs(itg_op op)
            op == ITG_OP_SQUEEZE || op == ITG_OP_UNSQUEEZE || op == ITG_OP_CAST_LIKE ||
            op == ITG_OP_SCATTER || op == ITG_OP_RANGE || op == ITG_OP_UNIQUE ||
            op == ITG_OP_GATHER_ND || /* of constant indices */
-           op == ITG_OP_NON_ZERO || itg_op_is(op, ITG_READS_SHAPE | ITG_IS_COMPOSITE | ITG_IS_WRITTEN_OUT);
+           op == ITG_OP_NON_ZERO ||
+           itg_op_is(op, ITG_READS_SHAPE | ITG_IS_COMPOSITE | ITG_IS_WRITTEN_OUT);
 }
 
 /* Every operator, as integers where any target may have it, has computed several images at once. */
