@@ -252,6 +252,7 @@ typedef enum itg_metric_need {
     ITG_NEEDS_TARGETS, /* what the outputs should be */
     ITG_NEEDS_CLASSES, /* a classifier, and labels or the float network */
     ITG_NEEDS_OUTPUTS, /* the float network's outputs */
+    ITG_NEEDS_FLOATS,  /* the same, and that the metric is asked for */
     ITG_NEEDS_USER     /* a function of the user's */
 } itg_metric_need;
 
