@@ -151,6 +151,13 @@ static bool counts_classes(const itg_measured *of)
            is_asked(of, ITG_METRIC_MIOU);
 }
 
+/* Whether labels must be classes, or are somebody else's. */
+static bool judges_classes(const itg_measured *of)
+{
+    return counts_classes(of) || is_asked(of, ITG_METRIC_BINARY_ACCURACY) ||
+           is_asked(of, ITG_METRIC_AUROC) || is_asked(of, ITG_METRIC_PERPLEXITY);
+}
+
 static itg_status allocate(void *out, int64_t count, size_t size, itg_error *err)
 {
     size_t bytes = 0;
@@ -193,6 +200,7 @@ itg_status itg_measures_init(itg_measures *m, const itg_measured *of, itg_error 
     if (!of->asked || !of->labels || !of->output) return ITG_OK;
     lay_out(m);
     m->rebuilds = is_rebuilt(m);
+    if (!judges_classes(of)) m->positions = 0;
     m->kinds = kinds_of(m);
     int64_t elements = elements_of(of->output);
     bool ranks = m->rebuilds || (m->positions > 0 && (m->classes == 1 || m->classes == 2));
