@@ -26,8 +26,11 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
     itg_annotated *annotated = NULL;
     itg_score score = itg_score_unknown();
     itg_reference outputs = {0};
-    itg_evaluate_options options = {
-        .data = data, .preprocess = &file->preprocess, .labels = o->labels, .threads = o->threads};
+    itg_evaluate_options options = {.data = data,
+                                    .preprocess = &file->preprocess,
+                                    .labels = o->labels,
+                                    .probabilities = itg_gives_probabilities(model),
+                                    .threads = o->threads};
     itg_backend float_backend = itg_backend_float(model, ITG_FLOAT_REFERENCE),
                 backend = float_backend;
     itg_status status =
@@ -45,12 +48,14 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
         if (itg_model_is_classifier(model)) options.float_classes = reference.classes;
     }
     options.user = o->user;
+    options.measures = o->measures;
     if (status == ITG_OK) status = itg_evaluate(&backend, &options, &evaluation, err);
     if (status == ITG_OK) {
         itg_score_quality(&evaluation, &score);
         if (file->hardware->all_float) {
             if (itg_model_is_classifier(model)) score.value[ITG_METRIC_AGREEMENT] = 1.0;
             score.value[ITG_METRIC_DISTORTION] = 0;
+            itg_score_as_float(o->measures, model, &score);
         }
         file->results = score;
         *out = score;

@@ -21,6 +21,16 @@ bool itg_metric_is_cost(itg_metric metric)
     return metrics[metric].needs == ITG_NEEDS_PROGRAM;
 }
 
+bool itg_metric_is_of_set(itg_metric metric)
+{
+    static const itg_metric of_sets[] = {
+        ITG_METRIC_F1, ITG_METRIC_F1_MACRO,   ITG_METRIC_AUROC,  ITG_METRIC_MIOU,
+        ITG_METRIC_R2, ITG_METRIC_PERPLEXITY, ITG_METRIC_COSINE, ITG_METRIC_KL};
+    for (size_t i = 0; i < sizeof of_sets / sizeof *of_sets; i++)
+        if (of_sets[i] == metric) return true;
+    return false;
+}
+
 bool itg_metric_from_name(const char *name, itg_metric *out)
 {
     for (int m = 0; m < ITG_METRIC_ALL; m++) {

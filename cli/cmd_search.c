@@ -3,6 +3,7 @@
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/metric.h"
 #include "cli/table.h"
 #include <stdio.h>
 #include <string.h>
@@ -239,7 +240,18 @@ static int check_options(const itg_cli_args *args)
         return itg_cli_fail_usage(
             args->command, "--metric-command needs a goal: --max-drop D, how much worse than "
                            "float it may be in its own unit, or a limit such as --max-size");
+    if (resumes && given[ITG_CLI_OPT_METRIC])
+        return itg_cli_fail_usage(args->command,
+                                  "--metric: the run that --resume goes on with says it itself");
+    if (given[ITG_CLI_OPT_METRIC] && given[ITG_CLI_OPT_MIN_SQNR])
+        return itg_cli_fail_usage(args->command,
+                                  "--metric and --min-sqnr are two qualities: give one of them");
+    if (given[ITG_CLI_OPT_METRIC] && !itg_cli_search_has_goal(args))
+        return itg_cli_fail_usage(
+            args->command, "--metric needs a goal: --max-drop D, how much worse than float it may "
+                           "be in its own unit, or a limit such as --max-size");
     if (!resumes && !given[ITG_CLI_OPT_METRIC_COMMAND] &&
+        itg_metric_about(itg_cli_metric_named(args))->unit == ITG_UNIT_SHARE &&
         args->values[ITG_CLI_OPT_MAX_DROP].fraction > 1)
         return itg_cli_fail_usage(args->command, "--max-drop %.15g: expected " ITG_CLI_SHARE,
                                   args->values[ITG_CLI_OPT_MAX_DROP].fraction);
@@ -261,7 +273,8 @@ static int run(const itg_cli_args *args)
 {
     itg_cli_search_work w;
     itg_error err = {0};
-    int usage = check_options(args);
+    int usage = itg_cli_metric_name_check(args);
+    if (usage == ITG_CLI_OK) usage = check_options(args);
     if (usage == ITG_CLI_OK) usage = itg_cli_metric_check(args);
     if (usage != ITG_CLI_OK) return usage;
     itg_status status = itg_cli_search_perform(args, &w, &err);
@@ -303,7 +316,8 @@ const itg_cli_command itg_cli_search = {
         "that is no\n"
         "classifier (several outputs, one element, or more than one axis) is judged by the SQNR "
         "of all its outputs\n"
-        "against the float network's, each counting alike. With --metric-command, the number that "
+        "against the float network's, each counting alike. With --metric, that metric; with "
+        "--metric-command, the number that "
         "the command prints.\nCtrl-C ends the search and keeps the "
         "best so far; a\n"
         "second one stops at once.\n\n"
@@ -319,29 +333,15 @@ const itg_cli_command itg_cli_search = {
     .required = {ITG_CLI_OPT_HW, ITG_CLI_OPT_DATA},
     .required_count = 2,
     .complete_with = ITG_CLI_OPT_RESUME,
-    .options = {ITG_CLI_OPT_HW,
-                ITG_CLI_OPT_DATA,
-                ITG_CLI_OPT_LABELS,
-                ITG_CLI_OPT_HOLDOUT,
-                ITG_CLI_OPT_HOLDOUT_LABELS,
-                ITG_CLI_OPT_LIMIT,
-                ITG_CLI_PREPROCESS,
-                ITG_CLI_METRIC,
-                ITG_CLI_OPT_MAX_DROP,
-                ITG_CLI_OPT_MIN_SQNR,
-                ITG_CLI_OPT_MINIMIZE,
-                ITG_CLI_OPT_MAX_SIZE,
-                ITG_CLI_OPT_MAX_BOPS,
-                ITG_CLI_OPT_MAX_CYCLES,
-                ITG_CLI_OPT_MAX_RAM,
-                ITG_CLI_OPT_MAX_FLASH,
+    .options = {ITG_CLI_OPT_HW,       ITG_CLI_OPT_DATA,           ITG_CLI_OPT_LABELS,
+                ITG_CLI_OPT_HOLDOUT,  ITG_CLI_OPT_HOLDOUT_LABELS, ITG_CLI_OPT_LIMIT,
+                ITG_CLI_PREPROCESS,   ITG_CLI_OPT_METRIC,         ITG_CLI_METRIC,
+                ITG_CLI_OPT_MAX_DROP, ITG_CLI_OPT_MIN_SQNR,       ITG_CLI_OPT_MINIMIZE,
+                ITG_CLI_OPT_MAX_SIZE, ITG_CLI_OPT_MAX_BOPS,       ITG_CLI_OPT_MAX_CYCLES,
+                ITG_CLI_OPT_MAX_RAM,  ITG_CLI_OPT_MAX_FLASH,
 #define ITG_SEARCH_OPTION(id, ...) ITG_CLI_OPT_##id,
 #include <intaglio/search_options.def>
-                ITG_CLI_OPT_CACHE_MB,
-                ITG_CLI_OPT_BLOCK,
-                ITG_CLI_OPT_DB,
-                ITG_CLI_OPT_RESUME,
-                ITG_CLI_OPT_OUT_STRATEGY,
-                ITG_CLI_OPT_QUIET},
+                ITG_CLI_OPT_CACHE_MB, ITG_CLI_OPT_BLOCK,          ITG_CLI_OPT_DB,
+                ITG_CLI_OPT_RESUME,   ITG_CLI_OPT_OUT_STRATEGY,   ITG_CLI_OPT_QUIET},
     .run = run,
 };

@@ -4,6 +4,7 @@
 #include "cli/common.h"
 #include "cli/interrupt.h"
 #include "cli/memory.h"
+#include "cli/metric.h"
 #include "cli/metric_command.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -230,6 +231,17 @@ static itg_status print_graph(work *w, itg_error *err)
     return status;
 }
 
+static itg_status check_metric(const work *w, itg_error *err)
+{
+    itg_metric metric = itg_cli_metric_named(w->args);
+    if (!w->args->given[ITG_CLI_OPT_METRIC] || itg_score_knows(&w->score, metric)) return ITG_OK;
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "--metric %s is not known of %.200s on this data%s: docs/metrics.md says what "
+                    "it takes",
+                    itg_metric_about(metric)->name, itg_model_name(w->model),
+                    w->data.labels ? "" : ", which has no labels");
+}
+
 static itg_status simulate(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
@@ -243,13 +255,18 @@ static itg_status simulate(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_data_part(w->args, &split, &w->data, err);
     if (status == ITG_OK && w->args->given[ITG_CLI_OPT_PRINT]) status = print_graph(w, err);
     if (status == ITG_OK) status = itg_cli_metric_open(w->args, w->model, NULL, &w->metric, err);
-    const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION, .labels = w->data.labels,
+    bool measures[ITG_METRIC_ALL] = {false};
+    measures[itg_cli_metric_named(w->args)] = true;
+    const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION,
+                                          .labels = w->data.labels,
                                           .user = itg_cli_metric_users(w->metric),
+                                          .measures = measures,
                                           .with_agreement = true,
                                           .threads = (int)values[ITG_CLI_OPT_THREADS].integer};
     if (status == ITG_OK)
         status = itg_simulate(w->model, w->file, w->data.samples, &options, &w->score, err);
     if (status == ITG_OK) status = itg_cli_metric_failure(w->metric, err);
+    if (status == ITG_OK) status = check_metric(w, err);
     if (status == ITG_OK && path) status = itg_strategy_save(w->file, w->model, path, err);
     return status;
 }
@@ -266,6 +283,8 @@ static int print_json(const work *w, const char *path)
                       path                           ? path
                       : w->args->argument_count == 2 ? w->args->arguments[1]
                                                      : NULL);
+    itg_json_put_text(&json, "judged_by",
+                      itg_score_about(&w->score, itg_cli_metric_judging(w->args, &w->score)).name);
     itg_cli_json_score(&json, &w->score);
     itg_cli_json_memory(&json, itg_strategy_hardware(w->file), &w->score);
     if (w->graph) itg_json_put_text(&json, "graph", w->graph);
@@ -279,6 +298,7 @@ static int print_text(const work *w, const char *path)
     printf("%s on %s, %lld sample%s\n", itg_model_name(w->model),
            itg_hardware_name(itg_strategy_hardware(w->file)), (long long)w->score.samples,
            itg_plural(w->score.samples));
+    itg_cli_print_metric(w->args, &w->score);
     itg_cli_print_score(&w->score);
     if (path) itg_cli_print_line("strategy", "%s", path);
     itg_cli_print_changes(w->model);
@@ -303,6 +323,7 @@ static int run(const itg_cli_args *args)
     const char *path = args->values[ITG_CLI_OPT_OUT_STRATEGY].text;
     int result = check_options(args);
     if (result == ITG_CLI_OK) result = itg_cli_metric_check(args);
+    if (result == ITG_CLI_OK) result = itg_cli_metric_name_check(args);
     if (result != ITG_CLI_OK) return result;
     if (args->argument_count == 1) result = load_hardware(&w);
     if (result != ITG_CLI_OK) return result;
@@ -354,6 +375,7 @@ const itg_cli_command itg_cli_simulate = {
                 ITG_CLI_OPT_NO_EQUALIZE,
                 ITG_CLI_OPT_PRINT,
                 ITG_CLI_OPT_PART,
+                ITG_CLI_OPT_METRIC,
                 ITG_CLI_METRIC},
     .run = run,
 };

@@ -264,7 +264,8 @@ void itg_cli_print_score(const itg_score *score)
         double value = score->value[m];
         if (isnan(value)) continue;
         itg_cli_interval(value, score->samples, &lo, &hi);
-        if (about.unit == ITG_UNIT_SHARE && about.needs != ITG_NEEDS_USER)
+        if (about.unit == ITG_UNIT_SHARE && about.needs != ITG_NEEDS_USER &&
+            !itg_metric_is_of_set((itg_metric)m))
             itg_cli_print_line(about.words, "%.2f %%   (95 %% interval %.2f to %.2f)", 100 * value,
                                100 * lo, 100 * hi);
         else if (m == ITG_METRIC_DISTORTION && value <= 0)

@@ -96,7 +96,7 @@ void itg_cli_json_metrics(itg_json_writer *json, const char *prefix, const itg_s
         bool bound = kind == ITG_CLI_QUALITIES && score->stopped_at > 0 && !isnan(value);
         char key[64];
         bool given = about.needs == ITG_NEEDS_LABELS || about.needs == ITG_NEEDS_TARGETS ||
-                     about.needs == ITG_NEEDS_USER;
+                     about.needs == ITG_NEEDS_FLOATS || about.needs == ITG_NEEDS_USER;
         if (!(kind & kinds) || m == ITG_METRIC_ACCURACY || (isnan(value) && given && !bound))
             continue;
         snprintf(key, sizeof key, "%s%s", prefix, about.name);

@@ -1,6 +1,7 @@
 /* What a search works on and what it is to find, from the words of its command line. */
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
+#include "cli/metric.h"
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -36,10 +37,13 @@ static bool is_limited(const itg_cli_args *args, itg_metric metric)
     return option != ITG_CLI_OPT_HELP && args->given[option];
 }
 
-/* What a floor is of, and what is best within limits: the command's number, where there is one. */
-static itg_metric quality_of(const itg_goal *goal)
+/* What a floor is of, and what is best within limits: the command's number, where there is one; of
+ * a run that goes on, what its goal says. */
+static itg_metric quality_of(const itg_cli_args *args, const itg_goal *goal)
 {
-    return *goal->user[0].info.name ? ITG_METRIC_USER1 : ITG_METRIC_ACCURACY;
+    if (*goal->user[0].info.name) return ITG_METRIC_USER1;
+    if (args->given[ITG_CLI_OPT_RESUME]) return itg_goal_quality_metric(goal);
+    return itg_cli_metric_named(args);
 }
 
 static void apply_goal(const itg_cli_args *args, itg_goal *goal)
@@ -47,8 +51,8 @@ static void apply_goal(const itg_cli_args *args, itg_goal *goal)
     const itg_cli_value *values = args->values;
     if (args->given[ITG_CLI_OPT_METRIC_COMMAND]) itg_cli_metric_info(args, &goal->user[0].info);
     if (args->given[ITG_CLI_OPT_MAX_DROP])
-        (void)itg_goal_constrain(goal, quality_of(goal), values[ITG_CLI_OPT_MAX_DROP].fraction,
-                                 true);
+        (void)itg_goal_constrain(goal, quality_of(args, goal),
+                                 values[ITG_CLI_OPT_MAX_DROP].fraction, true);
     if (args->given[ITG_CLI_OPT_MIN_SQNR])
         (void)itg_goal_constrain(goal, ITG_METRIC_SQNR, values[ITG_CLI_OPT_MIN_SQNR].number, false);
     if (args->given[ITG_CLI_OPT_MINIMIZE]) {
@@ -103,11 +107,12 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
                     !args->given[ITG_CLI_OPT_MINIMIZE];
     *out = (itg_search_options)ITG_SEARCH_OPTIONS_INIT;
-    if (!maximize && !sqnr && !args->given[ITG_CLI_OPT_METRIC_COMMAND])
+    if (!maximize && !sqnr && !args->given[ITG_CLI_OPT_METRIC_COMMAND] &&
+        !args->given[ITG_CLI_OPT_METRIC])
         (void)itg_goal_constrain(&out->goal, ITG_METRIC_ACCURACY, 0.01, true);
     apply(args, true, out);
     if (maximize) {
-        out->goal.objectives[0] = quality_of(&out->goal);
+        out->goal.objectives[0] = quality_of(args, &out->goal);
         out->goal.objective_count = 1;
     }
 }
@@ -219,7 +224,9 @@ bool itg_cli_search_option_text(const itg_search_options *o, itg_cli_option opti
 itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
 {
     itg_goal *goal = &w->options.goal;
-    if (!itg_goal_counts_classes(goal) || itg_model_is_classifier(w->model)) return ITG_OK;
+    if (!itg_goal_counts_classes(goal) || itg_model_is_classifier(w->model) ||
+        w->args->given[ITG_CLI_OPT_METRIC])
+        return ITG_OK;
     if (w->args->given[ITG_CLI_OPT_MAX_DROP])
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "--max-drop counts points of a classifier, and %.200s is none (%d "

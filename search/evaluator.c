@@ -57,6 +57,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     itg_evaluate_options options = {.data = set->data,
                                     .preprocess = evaluator->preprocess,
                                     .labels = set->labels,
+                                    .measures = evaluator->measures,
+                                    .probabilities = itg_gives_probabilities(evaluator->model),
                                     .user = evaluator->user,
                                     .user_lock = evaluator->user_lock,
                                     .float_classes = set->classes,

@@ -39,8 +39,9 @@ typedef struct itg_evaluator {
     itg_constants constants;          /* of the model's graph, in `weights` */
     const itg_user_metric *user;      /* [ITG_USER_METRICS], in every score; NULL: none */
     pthread_mutex_t *user_lock;
-    itg_stop stop;                  /* of every score */
-    const itg_recovered *recovered; /* codes of weights; NULL: the nearest */
+    bool measures[ITG_METRIC_COUNT]; /* asked for: the goal's quality */
+    itg_stop stop;                   /* of every score */
+    const itg_recovered *recovered;  /* codes of weights; NULL: the nearest */
 } itg_evaluator;
 /* Chooses the kernels and makes the caches; cache_bytes: for activations, 0: none. */
 itg_status itg_evaluator_init(itg_evaluator *evaluator, int64_t cache_bytes, itg_error *err);

@@ -51,7 +51,8 @@ itg_metric itg_goal_quality_metric(const itg_goal *goal)
 bool itg_goal_counts_classes(const itg_goal *goal)
 {
     itg_metric metric = itg_goal_quality_metric(goal);
-    return metric == ITG_METRIC_ACCURACY || (metric < ITG_METRIC_COUNT && itg_hit_of[metric]);
+    return metric == ITG_METRIC_ACCURACY || (metric < ITG_METRIC_COUNT && itg_hit_of[metric] &&
+                                             metric != ITG_METRIC_BINARY_ACCURACY);
 }
 
 double itg_goal_limit(const itg_goal *goal, itg_metric cost)

@@ -52,7 +52,8 @@ static itg_status make_objective(itg_searching *s, itg_error *err)
     if (!itg_score_knows(&s->result->floats.at[0], itg_goal_quality_metric(&goal)))
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "the goal's quality, %s, is not known of this data%s", quality.name,
-                        quality.needs == ITG_NEEDS_LABELS    ? ": it has no labels of classes"
+                        quality.needs == ITG_NEEDS_LABELS
+                            ? ": it has no labels of classes that it applies to"
                         : quality.needs == ITG_NEEDS_TARGETS ? ": its labels are no targets"
                                                              : "");
     itg_status status = itg_objective_make(&goal, &s->result->floats.at[0],
@@ -203,6 +204,8 @@ static itg_status begin(itg_searching *s, const itg_search_data *data, itg_error
     s->evaluator.block = s->options->block;
     s->evaluator.user = s->options->goal.user;
     s->evaluator.user_lock = &s->user_lock;
+    itg_metric quality = itg_goal_quality_metric(&s->options->goal);
+    if (quality < ITG_METRIC_COUNT) s->evaluator.measures[quality] = true;
     s->evaluator.stop = stop_of(s, s->hooks ? s->hooks->cancelled : NULL);
     if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
     s->sets[1].source = 1;

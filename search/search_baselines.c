@@ -3,6 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Whether quality is what the outputs have in common with the float network's. */
+static bool is_compared(const itg_goal *goal)
+{
+    itg_metric_need needs = itg_goal_about(goal, itg_goal_quality_metric(goal)).needs;
+    return needs == ITG_NEEDS_OUTPUTS || needs == ITG_NEEDS_FLOATS;
+}
+
 static itg_status score_float(itg_searching *s, int set, itg_error *err)
 {
     itg_sample_set *samples = &s->sets[set];
@@ -10,6 +17,8 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_evaluate_options options = {.data = samples->data,
                                     .preprocess = s->evaluator.preprocess,
                                     .labels = samples->labels,
+                                    .measures = s->evaluator.measures,
+                                    .probabilities = itg_gives_probabilities(s->model),
                                     .user = s->options->goal.user,
                                     .keep = &samples->outputs,
                                     .threads = s->options->threads,
@@ -22,20 +31,22 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
     itg_score_quality(&evaluation, out);
     samples->has_classes = itg_score_knows(out, ITG_METRIC_TOP1);
     out->value[ITG_METRIC_DISTORTION] = 0;
-    /* Where SQNR is not what is wanted, it is not worth computing the float network each time. */
-    if (itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_SQNR && !samples->outputs.values)
-        itg_reference_deinit(&samples->outputs);
+    bool compared = is_compared(&s->options->goal);
+    if (samples->outputs.elements > 0) itg_score_as_float(s->evaluator.measures, s->model, out);
+    /* Where the outputs are not what is wanted, it is not worth computing the float network each
+     * time. */
+    if (!compared && !samples->outputs.values) itg_reference_deinit(&samples->outputs);
     if (itg_model_is_classifier(s->model)) {
         out->value[ITG_METRIC_AGREEMENT] = 1.0;
         samples->classes = evaluation.classes;
     } else {
         itg_evaluation_deinit(&evaluation);
     }
-    if (itg_goal_quality_metric(&s->options->goal) == ITG_METRIC_SQNR &&
-        samples->outputs.elements == 0)
+    if (compared && samples->outputs.elements == 0)
         return itg_fail(err, ITG_UNSUPPORTED,
-                        "the float network's outputs are not finite numbers: there is no SQNR to "
-                        "judge quality by");
+                        "the float network's outputs are not finite numbers: there is no %s to "
+                        "judge quality by",
+                        itg_metric_about(itg_goal_quality_metric(&s->options->goal))->words);
     return ITG_OK;
 }
 

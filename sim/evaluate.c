@@ -39,6 +39,10 @@ typedef struct evaluation_state {
     unsigned char *kept;  /* [samples]: outputs, where samples run in another order */
     int64_t *classes;     /* [samples]: the labels, where they are classes; else NULL */
     bool has_targets;     /* the labels are targets */
+    int64_t *binary;      /* [samples]: the labels, where they are 0 or 1 of one logit; else NULL */
+    double *likeness;     /* [samples][ITG_LIKENESS]; NULL: not asked for */
+    itg_measures measures;
+    float *input;                    /* one sample, where measures take it */
     double errors[ITG_METRIC_COUNT]; /* sums of errors so far */
     itg_kept_outputs reals;          /* for the user's metrics */
     int64_t first;                   /* sample that the block begins with */
@@ -75,7 +79,11 @@ static itg_status prepare_reference(evaluation_state *s, int64_t samples, itg_er
         s->distance = calloc(sums, sizeof *s->distance);
     s->sums = calloc((size_t)count, sizeof *s->sums);
     if (!r->values) s->floats = calloc((size_t)s->workers, sizeof *s->floats);
-    return s->distance && s->sums && (r->values || s->floats)
+    const bool *asked = s->options->measures;
+    bool likened = asked && (asked[ITG_METRIC_COSINE] || asked[ITG_METRIC_KL]);
+    if (likened && itg_mul_size((size_t)samples + 1, ITG_LIKENESS, &sums))
+        s->likeness = calloc(sums, sizeof *s->likeness);
+    return s->distance && s->sums && (r->values || s->floats) && (s->likeness || !likened)
                ? ITG_OK
                : itg_fail(err, ITG_NO_MEMORY, "no memory to compare outputs");
 }
@@ -135,10 +143,13 @@ static itg_status compare_sample(evaluation_state *s, int worker, int64_t place,
     const itg_reference *r = s->options->reference;
     const float *wanted = NULL;
     itg_status status = wanted_at(s, worker, place, &wanted, err);
-    if (status == ITG_OK)
-        itg_distances(r, wanted, outputs, s->quantizers,
-                      s->distance + sample_at(s, place) * r->output_count);
-    return status;
+    if (status != ITG_OK) return status;
+    itg_distances(r, wanted, outputs, s->quantizers,
+                  s->distance + sample_at(s, place) * r->output_count);
+    if (s->likeness)
+        itg_likeness(&s->measures.of, wanted, outputs, s->quantizers, r->output_count,
+                     s->likeness + sample_at(s, place) * ITG_LIKENESS);
+    return ITG_OK;
 }
 
 static void close_floats(evaluation_state *s)
@@ -232,6 +243,55 @@ static itg_status check_classes(const evaluation_state *s, int64_t samples, int6
     return ITG_OK;
 }
 
+/* Labels of one logit. */
+static itg_status read_binary(evaluation_state *s, int64_t samples, itg_error *err)
+{
+    const itg_dataset *labels = s->options->labels;
+    const itg_tensor t = {labels->dtype, labels->shape, labels->data};
+    s->binary = calloc((size_t)samples + 1, sizeof *s->binary);
+    if (!s->binary) return itg_fail(err, ITG_NO_MEMORY, "no memory for labels");
+    for (int64_t i = 0; i < samples; i++)
+        s->binary[i] = itg_real_at(&t, NULL, i) > 0;
+    return ITG_OK;
+}
+
+static itg_status open_measures(evaluation_state *s, int64_t samples, itg_error *err)
+{
+    const itg_evaluate_options *o = s->options;
+    const char *name = NULL;
+    itg_tensor input = {0};
+    int64_t elements = 0;
+    if (!o->measures || s->backend->output_count == 0) return ITG_OK;
+    const itg_input_list *inputs = &s->backend->inputs;
+    if (inputs->count == 1) input = inputs->input(inputs->context, 0, &name);
+    const itg_measured of = {o->measures,
+                             &s->outputs[0],
+                             s->quantizers[0],
+                             o->labels,
+                             inputs->count == 1 ? &input : NULL,
+                             samples,
+                             o->probabilities};
+    itg_status status = itg_measures_init(&s->measures, &of, err);
+    s->measures.of.input = NULL;
+    if (status == ITG_OK && s->measures.classes == 1 && s->measures.positions == 1 &&
+        o->measures[ITG_METRIC_BINARY_ACCURACY])
+        status = read_binary(s, samples, err);
+    if (status != ITG_OK || !s->measures.rebuilds) return status;
+    (void)itg_shape_elements(&input.shape, &elements);
+    s->input = calloc((size_t)elements + 1, sizeof *s->input);
+    return s->input ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for a sample");
+}
+
+/* Labels that only metrics know that are asked for: maps, texts, anomalies. */
+static bool are_for_measures(const evaluation_state *s, int64_t samples)
+{
+    const itg_measured of = {.output = &s->outputs[0],
+                             .quantizer = s->quantizers[0],
+                             .labels = s->options->labels,
+                             .samples = samples};
+    return s->measures.rebuilds || itg_labels_are_maps(&of);
+}
+
 /* What the labels are: classes, targets, or something that only the user's metrics know. */
 static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *err)
 {
@@ -246,6 +306,7 @@ static itg_status read_labels(evaluation_state *s, int64_t samples, itg_error *e
     s->has_targets = elements == samples * outputs && !(has_classes && outputs == 1) &&
                      (!s->quantizers[0] || s->quantizers[0]->scale_count == 1);
     if (s->has_targets) return ITG_OK;
+    if (are_for_measures(s, samples)) return ITG_OK;
     if (has_classes) {
         itg_error why = {0};
         status = itg_dataset_labels(labels, &s->classes, &samples, &why);
@@ -304,6 +365,9 @@ static void add_sample(evaluation_state *s, int64_t sample, unsigned char *data)
     }
     if (s->has_targets)
         itg_errors_add(&s->outputs[0], s->quantizers[0], s->options->labels, sample, s->errors);
+    if (s->input && itg_feed_fill(&s->feed, 0, sample, s->input, NULL) != ITG_OK)
+        s->input[0] = NAN; /* as it ran, it was filled before */
+    if (s->measures.of.output) itg_measures_add(&s->measures, sample, &s->outputs[0], s->input);
     itg_kept_outputs_add(&s->reals, sample, s->outputs, s->quantizers);
 }
 
@@ -312,9 +376,14 @@ static void add_hits(const evaluation_state *s, int64_t sample, int64_t class_id
                      itg_evaluation *out)
 {
     const itg_evaluate_options *o = s->options;
-    const itg_sample x = {s->backend->output_count ? &s->outputs[0] : NULL, class_id,
+    const itg_sample x = {s->backend->output_count ? &s->outputs[0] : NULL,
+                          class_id,
                           s->classes ? &s->classes[sample] : NULL,
-                          o->float_classes ? &o->float_classes[sample] : NULL};
+                          o->float_classes ? &o->float_classes[sample] : NULL,
+                          s->binary ? &s->binary[sample] : NULL,
+                          s->binary ? itg_real_at(&s->outputs[0], s->quantizers[0], 0) -
+                                          (o->probabilities ? 0.5 : 0)
+                                    : 0};
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         int hit = itg_hit_of[m] && out->hits[m] >= 0 ? itg_hit_of[m](&x) : -1;
         out->hits[m] = hit < 0 ? -1 : out->hits[m] + hit;
@@ -402,6 +471,19 @@ static void finish_distortion(evaluation_state *s, itg_evaluation *out)
     if (isfinite(distortion)) out->distortion = distortion;
 }
 
+/* Means over the samples, in their order. */
+static void finish_likeness(const evaluation_state *s, itg_evaluation *out)
+{
+    static const itg_metric metrics[ITG_LIKENESS] = {ITG_METRIC_COSINE, ITG_METRIC_KL};
+    for (int k = 0; k < ITG_LIKENESS; k++) {
+        double sum = 0;
+        for (int64_t i = 0; i < out->samples; i++)
+            sum += s->likeness[i * ITG_LIKENESS + k];
+        if (s->options->measures[metrics[k]] && out->samples > 0 && isfinite(sum))
+            out->measures[metrics[k]] = sum / (double)out->samples;
+    }
+}
+
 /* What is known once all samples were seen: errors, and the user's metrics. */
 static itg_status finish_labelled(evaluation_state *s, itg_evaluation *out, itg_error *err)
 {
@@ -410,6 +492,8 @@ static itg_status finish_labelled(evaluation_state *s, itg_evaluation *out, itg_
     if (s->has_targets && itg_shape_elements(&o->labels->shape, &elements))
         for (int m = 0; m < ITG_METRIC_COUNT; m++)
             if (itg_error_of[m]) out->errors[m] = s->errors[m] / (double)elements;
+    itg_measures_finish(&s->measures, out->measures);
+    if (s->likeness) finish_likeness(s, out);
     if (!s->reals.outputs) return ITG_OK;
     return itg_users_score(o->user, &s->reals, o->labels, o->user_lock, out->user_value, err);
 }
@@ -454,7 +538,7 @@ itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *
     if (options->expected && options->expected->samples == made.samples && made.samples > 0)
         made.expected = options->expected;
     for (int m = 0; m < ITG_METRIC_COUNT; m++)
-        made.errors[m] = (double)NAN;
+        made.errors[m] = made.measures[m] = (double)NAN;
     for (int i = 0; i < ITG_USER_METRICS; i++)
         made.user_value[i] = (double)NAN;
     s.instances = calloc((size_t)s.workers, sizeof *s.instances);
@@ -467,6 +551,7 @@ itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *
         !made.classes)
         status = itg_fail(err, ITG_NO_MEMORY, "no memory to evaluate");
     if (status == ITG_OK) status = layout_outputs(&s, err);
+    if (status == ITG_OK) status = open_measures(&s, made.samples, err);
     if (status == ITG_OK) status = read_labels(&s, made.samples, err);
     if (status == ITG_OK) status = keep_reals(&s, made.samples, err);
     if (status == ITG_OK) status = prepare_reference(&s, made.samples, err);
@@ -485,6 +570,10 @@ itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *
     free(s.block);
     free(s.kept);
     free(s.classes);
+    free(s.binary);
+    free(s.likeness);
+    free(s.input);
+    itg_measures_deinit(&s.measures);
     itg_kept_outputs_deinit(&s.reals);
     if (status != ITG_OK && options->keep) itg_reference_deinit(options->keep);
     if (status != ITG_OK)

@@ -5,12 +5,16 @@
 #define ITG_EVALUATE_H
 #include "sim/expected.h"
 #include "sim/hits.h"
+#include "sim/measures.h"
 #include "sim/user_metrics.h"
 
 typedef struct itg_evaluate_options {
     const itg_dataset *data;
     const itg_preprocess *preprocess;
     const itg_dataset *labels;       /* of the samples of data (intaglio.h), or NULL */
+    const bool *measures;            /* [ITG_METRIC_COUNT]: those of measures.h that are asked for;
+                                        NULL: none */
+    bool probabilities;              /* itg_gives_probabilities of the model */
     const itg_user_metric *user;     /* [ITG_USER_METRICS], or NULL */
     pthread_mutex_t *user_lock;      /* of calls to them, where several evaluations run; or NULL */
     const int64_t *float_classes;    /* [samples of data], or NULL: for agreement */
@@ -47,6 +51,7 @@ typedef struct itg_evaluation {
                            most_distortion), digest 0, what was not seen has class -1 */
     double distortion;  /* as in itg_score; NaN without reference */
     double errors[ITG_METRIC_COUNT];     /* means (errors.h); NaN: not known */
+    double measures[ITG_METRIC_COUNT];   /* measures.h; NaN: not known */
     const itg_user_metric *user;         /* as in the options */
     double user_value[ITG_USER_METRICS]; /* NaN: not known */
     unsigned char digest[32];            /* docs/arithmetic.md 8 */
@@ -61,4 +66,6 @@ void itg_evaluation_deinit(itg_evaluation *evaluation);
 itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_score *out,
                            itg_error *err);
 void itg_score_quality(const itg_evaluation *evaluation, itg_score *out);
+/* Likeness to the float network of the float network itself, where it is asked for. */
+void itg_score_as_float(const bool *measures, const itg_model *model, itg_score *out);
 #endif

@@ -94,8 +94,14 @@ static int is_in_top5(const itg_sample *s)
     return before < 5;
 }
 
+static int is_right_of_two(const itg_sample *s)
+{
+    return s->binary ? (s->logit > 0) == (*s->binary > 0) : -1;
+}
+
 const itg_hit_fn itg_hit_of[ITG_METRIC_COUNT] = {
     [ITG_METRIC_TOP1] = is_correct,
     [ITG_METRIC_TOP5] = is_in_top5,
     [ITG_METRIC_AGREEMENT] = agrees,
+    [ITG_METRIC_BINARY_ACCURACY] = is_right_of_two,
 };

@@ -14,6 +14,8 @@ typedef struct itg_sample {
     const itg_tensor *output;           /* the first; NULL: there is none */
     int64_t class_id;                   /* itg_class_of(output); -1: none */
     const int64_t *label, *float_class; /* NULL: not given */
+    const int64_t *binary;              /* 0 or 1, of one logit or probability; NULL: it is none */
+    double logit;                       /* less what parts the classes: above 0 is class 1 */
 } itg_sample;
 /* 1: the sample counts; 0: it does not; -1: the metric does not apply, to this sample or any. */
 typedef int (*itg_hit_fn)(const itg_sample *sample);

@@ -68,6 +68,16 @@ itg_status itg_score_costs(const itg_hardware *hw, const itg_annotated *a, itg_s
 
 /* ---- quality ---- */
 
+void itg_score_as_float(const bool *measures, const itg_model *model, itg_score *out)
+{
+    if (!measures) return;
+    if (measures[ITG_METRIC_COSINE]) out->value[ITG_METRIC_COSINE] = 1;
+    const itg_value *first = &model->values[model->outputs[0]];
+    if (measures[ITG_METRIC_KL] && first->dtype != ITG_S64 &&
+        itg_has_classes(first->dtype, &first->shape))
+        out->value[ITG_METRIC_KL] = 0;
+}
+
 void itg_score_quality(const itg_evaluation *e, itg_score *out)
 {
     out->samples = e->samples;
@@ -79,6 +89,7 @@ void itg_score_quality(const itg_evaluation *e, itg_score *out)
     }
     for (int m = 0; m < ITG_METRIC_COUNT; m++) {
         if (itg_error_of[m]) out->value[m] = e->errors[m];
+        if (!isnan(e->measures[m])) out->value[m] = e->measures[m];
         if (itg_hit_of[m])
             out->value[m] = e->hits[m] < 0 || e->samples == 0
                                 ? (double)NAN

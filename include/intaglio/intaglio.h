@@ -398,6 +398,9 @@ typedef struct itg_simulate_options {
     const itg_user_metric *user; /* [ITG_USER_METRICS]; NULL: none */
     bool with_agreement;         /* also run the float model, for agreement and distortion */
     int threads;
+    /* [ITG_METRIC_COUNT]: metrics that are computed only where they are asked for
+     * (docs/metrics.md); NULL: none. One that does not apply stays unknown. */
+    const bool *measures;
 } itg_simulate_options;
 #define ITG_SIMULATE_OPTIONS_VERSION 1
 #define ITG_SIMULATE_OPTIONS_INIT ITG_INIT(ITG_SIMULATE_OPTIONS_VERSION)

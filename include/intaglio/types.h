@@ -252,6 +252,7 @@ typedef enum itg_metric_need {
     ITG_NEEDS_TARGETS, /* what the outputs should be */
     ITG_NEEDS_CLASSES, /* a classifier, and labels or the float network */
     ITG_NEEDS_OUTPUTS, /* the float network's outputs */
+    ITG_NEEDS_FLOATS,  /* the same, and that the metric is asked for */
     ITG_NEEDS_USER     /* a function of the user's */
 } itg_metric_need;
 
@@ -264,6 +265,9 @@ typedef struct itg_metric_info {
 } itg_metric_info;
 const itg_metric_info *itg_metric_about(itg_metric metric);
 bool itg_metric_is_cost(itg_metric metric); /* it needs the program alone; else a quality */
+/* A quality of all samples together, computed where it is asked for (docs/metrics.md): no part of
+ * the samples bounds it, and it has no interval of a share. */
+bool itg_metric_is_of_set(itg_metric metric);
 bool itg_metric_from_name(const char *name, itg_metric *out);
 /* The cost of that goal name ("size", "ram"...). */
 bool itg_metric_from_goal(const char *goal, itg_metric *out);

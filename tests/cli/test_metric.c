@@ -186,6 +186,62 @@ static void a_search_keeps_what_it_found_before_the_command_failed(void **state)
     itg_json_destroy(runs);
 }
 
+/* ---- --metric ---- */
+
+static void a_metric_of_the_list_is_shown(void **state)
+{
+    (void)state;
+    itg_json *plain = run_json(STRATEGY TEST " --json"),
+             *kl = run_json(STRATEGY TEST " --metric kl --json");
+    assert_string_equal(string(plain, "judged_by"), "top1");
+    assert_false(has(plain, "kl"));
+    assert_string_equal(string(kl, "judged_by"), "kl");
+    assert_true(number(kl, "kl") > 0 && number(kl, "kl") < 0.1);
+    assert_true(number(kl, "top1") >= number(plain, "top1"));
+    itg_json_destroy(plain);
+    itg_json_destroy(kl);
+    outcome o = run(STRATEGY TEST " --metric f1_macro");
+    assert_int_equal(o.status, 0);
+    assert_contains(o.out, "  metric       macro F1 (as --metric says)\n");
+    assert_contains(o.out, "\n  macro F1     99.");
+    done(&o);
+}
+
+static void metric_refused(const char *line, int status, const char *why)
+{
+    outcome o = run(line);
+    if (o.status != status || !strstr(o.err, why)) fail_msg("%s: %d, %s", line, o.status, o.err);
+    done(&o);
+}
+
+static void a_metric_that_does_not_apply_is_refused(void **state)
+{
+    (void)state;
+    metric_refused(STRATEGY TEST " --metric top2", 2, "--metric top2: expected one of top1, top5,");
+    metric_refused(STRATEGY TEST " --metric cycles", 2, "--metric cycles: expected one of top1");
+    metric_refused(STRATEGY TEST " --metric auroc", 1,
+                   "--metric auroc is not known of digits.onnx");
+    metric_refused(SEARCH " --metric kl", 2, "--metric needs a goal");
+    metric_refused(SEARCH " --metric kl --min-sqnr 20dB", 2, "two qualities");
+    metric_refused(SEARCH " --metric f1_macro --max-drop 2", 2, "--max-drop 2: expected");
+    metric_refused(SEARCH " --metric auroc --max-drop 0.1", 1, "auroc, is not known of this data");
+}
+
+static void a_search_holds_a_metric_and_goes_on(void **state)
+{
+    (void)state;
+    itg_json *first =
+                 run_json(SEARCH " --metric kl --max-drop 5 --trials 3 --db kl.db --json --quiet"),
+             *more = run_json("search --resume 1 --db kl.db --trials 6 --json --quiet");
+    assert_string_equal(string(first, "goal.quality"), "kl");
+    assert_string_equal(string(more, "goal.quality"), "kl");
+    assert_true(number(more, "goal.max_drop") >= 5 && number(more, "trials") > 3);
+    assert_true(number(more, "best.kl") >= 0);
+    itg_json_destroy(first);
+    itg_json_destroy(more);
+    metric_refused("search --resume 1 --db kl.db --metric f1_macro --quiet", 2, "says it itself");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +251,9 @@ int main(void)
         cmocka_unit_test(options_go_together),
         cmocka_unit_test(a_search_holds_its_floor),
         cmocka_unit_test(a_search_keeps_what_it_found_before_the_command_failed),
+        cmocka_unit_test(a_metric_of_the_list_is_shown),
+        cmocka_unit_test(a_metric_that_does_not_apply_is_refused),
+        cmocka_unit_test(a_search_holds_a_metric_and_goes_on),
     };
     if (enter_folder("metric") != 0) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -395,6 +395,49 @@ static void errors_from_targets_are_held(void **state)
     }
 }
 
+/* Metrics of a whole set are held, no trial ends early, and threads change nothing. */
+static void metrics_of_a_set_are_held(void **state)
+{
+    static const struct {
+        itg_metric metric;
+        double drop;
+    } cases[] = {{ITG_METRIC_F1_MACRO, 0.1},
+                 {ITG_METRIC_PERPLEXITY, 0.5},
+                 {ITG_METRIC_COSINE, 0.05},
+                 {ITG_METRIC_KL, 0.1}};
+    static record a, b;
+    small_network n;
+    (void)state;
+    small_network_make(5, "cortex-m", 100, &n);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        itg_metric m = cases[k].metric;
+        itg_search_options o = plain();
+        assert_true(itg_goal_constrain(&o.goal, m, cases[k].drop, true));
+        searched(&n, &o, &a);
+        o.threads = 3;
+        searched(&n, &o, &b);
+        assert_true(a.met && a.count > 2 && a.count == b.count);
+        bool varies = false;
+        for (int64_t i = 0; i < a.count; i++) {
+            const itg_score *s = &a.trials[i].score;
+            if (!a.trials[i].feasible) continue;
+            assert_int_equal(s->stopped_at, 0);
+            assert_true(itg_score_knows(s, m));
+            assert_memory_equal(s->value, b.trials[i].score.value, sizeof s->value);
+            varies = varies || fabs(s->value[m] - a.trials[0].score.value[m]) > 1e-9;
+        }
+        assert_true(varies);
+        assert_true(itg_score_knows(&a.best_holdout, m));
+    }
+    itg_search_options o = plain();
+    itg_search_data data = small_network_data(&n);
+    itg_error err = {0};
+    assert_true(itg_goal_constrain(&o.goal, ITG_METRIC_MIOU, 0.1, true));
+    assert_int_equal(search(&n, &data, &o, &a, &err), ITG_BAD_ARGUMENT);
+    assert_non_null(strstr(err.message, "miou, is not known of this data"));
+    small_network_end(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_run_resumes_with_the_function_and_fails_without),
         cmocka_unit_test(metrics_that_are_none_are_refused),
         cmocka_unit_test(labels_of_any_kind_are_the_metrics),
-        cmocka_unit_test(errors_from_targets_are_held)};
+        cmocka_unit_test(errors_from_targets_are_held),
+        cmocka_unit_test(metrics_of_a_set_are_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static int by_hand(const float *v, int32_t count, int64_t label)
 static int top5(itg_dtype dtype, void *data, int64_t count, const int64_t *label)
 {
     const itg_tensor t = {.dtype = dtype, .shape = {.rank = 2, .dims = {1, count}}, .data = data};
-    const itg_sample s = {&t, itg_class_of(&t), label, NULL};
+    const itg_sample s = {.output = &t, .class_id = itg_class_of(&t), .label = label};
     return itg_hit_of[ITG_METRIC_TOP5](&s);
 }
 

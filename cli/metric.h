@@ -1,0 +1,14 @@
+/* --metric: which metric of the list judges. */
+#ifndef ITG_CLI_METRIC_H
+#define ITG_CLI_METRIC_H
+#include "cli/options.h"
+
+/* Whether the name is one of a quality that can be chosen, and other options go with it; an exit
+ * status, said on stderr. */
+int itg_cli_metric_name_check(const itg_cli_args *args);
+/* The metric that --metric names; ITG_METRIC_ACCURACY: it is not given. */
+itg_metric itg_cli_metric_named(const itg_cli_args *args);
+/* Line "metric": what judged, and why; its value where no other line has it. */
+void itg_cli_print_metric(const itg_cli_args *args, const itg_score *score);
+itg_metric itg_cli_metric_judging(const itg_cli_args *args, const itg_score *score);
+#endif
