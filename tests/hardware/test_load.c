@@ -8,7 +8,7 @@
 static void every_builtin_target_loads(void **state)
 {
     (void)state;
-    assert_int_equal(itg_hardware_builtin_count(), 6);
+    assert_int_equal(itg_hardware_builtin_count(), 12);
     for (int i = 0; i < itg_hardware_builtin_count(); i++) {
         itg_hardware *hw = load(itg_hardware_builtin_name(i));
         assert_string_equal(hw->name, itg_hardware_builtin_name(i));
@@ -19,8 +19,8 @@ static void every_builtin_target_loads(void **state)
         itg_hardware_destroy(hw);
     }
     assert_null(itg_hardware_builtin_name(-1));
-    assert_null(itg_hardware_builtin_name(6));
-    assert_null(itg_hardware_builtin_json(6));
+    assert_null(itg_hardware_builtin_name(12));
+    assert_null(itg_hardware_builtin_json(12));
 }
 
 static void a_builtin_target_is_its_file(void **state)
@@ -107,6 +107,40 @@ static void avr_sums_bytes_in_16_bits(void **state)
             if (itg_op_is((itg_op)op, ITG_IS_AVERAGE)) assert_int_equal(spec->acc.bits, 32);
         }
     itg_hardware_destroy(avr);
+}
+
+/* What docs/targets.md says of them. */
+static void newer_targets_say_what_they_are(void **state)
+{
+    (void)state;
+    itg_hardware *dot = load("armv8-dot"), *esp = load("esp32"), *rt = load("tensorrt-int8");
+    assert_true(dot->float_allowed && !esp->float_allowed && rt->float_allowed);
+    assert_int_equal(dot->requants[0].spec.form, ITG_REQUANT_TFLITE_DOUBLE);
+    assert_int_equal(esp->requants[0].spec.form, ITG_REQUANT_TFLITE_DOUBLE);
+    assert_true(rt->dtypes[0].full_range && !rt->dtypes[0].zero_point);
+    assert_false(rt->dtypes[1].full_range);
+    assert_int_equal(rt->dtypes[0].bits_min, 8);
+    assert_int_equal(rt->requants[0].spec.form, ITG_REQUANT_F32);
+    itg_hardware *fpga = load("fpga"), *tlu = load("tlu"), *nic = load("nic");
+    assert_true(fpga->power_of_two_scales && nic->power_of_two_scales);
+    assert_false(fpga->float_allowed || tlu->float_allowed || nic->float_allowed);
+    assert_int_equal(fpga->requants[0].spec.form, ITG_REQUANT_SHIFT);
+    assert_int_equal(tlu->requants[0].spec.pre_shift_bits, 8);
+    for (int op = 0; op < ITG_OP_COUNT; op++) {
+        for (int32_t i = 0; i < tlu->ops[op].spec_count; i++) {
+            const itg_hw_spec *spec = &tlu->ops[op].specs[i];
+            if (spec->requant >= 0) assert_int_equal(spec->acc.bits, 16);
+        }
+        for (int32_t i = 0; i < nic->ops[op].spec_count; i++) {
+            const itg_hw_spec *spec = &nic->ops[op].specs[i];
+            if (spec->requant >= 0) assert_int_equal(spec->acc.bits, 64);
+            if (itg_op_is((itg_op)op, ITG_IS_AVERAGE))
+                assert_int_equal(spec->form, ITG_FORM_RESCALE);
+        }
+    }
+    itg_hardware *const all[] = {dot, esp, rt, fpga, tlu, nic};
+    for (int i = 0; i < 6; i++)
+        itg_hardware_destroy(all[i]);
 }
 
 static void every_key_reaches_its_field(void **state)
@@ -286,7 +320,8 @@ static void an_unknown_name_lists_the_builtin_ones(void **state)
     assert_int_equal(itg_hardware_load("no-such-chip", &hw, &err), ITG_IO);
     assert_non_null(strstr(err.message,
                            "no target 'no-such-chip' is built in (expected one of float, "
-                           "x86-vnni, cortex-m, vta, cvm, avr)"));
+                           "x86-vnni, cortex-m, vta, cvm, avr, armv8-dot, esp32, "
+                           "tensorrt-int8, fpga, tlu, nic)"));
     assert_int_equal(itg_hardware_load("no/such.json", &hw, &err), ITG_IO);
     assert_non_null(strstr(err.message, "no/such.json"));
     assert_int_equal(itg_hardware_load("hardware", &hw, &err) == ITG_OK, 0); /* a folder */
@@ -365,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_builtin_target_is_its_file),
         cmocka_unit_test(builtin_targets_say_what_they_are),
         cmocka_unit_test(avr_sums_bytes_in_16_bits),
+        cmocka_unit_test(newer_targets_say_what_they_are),
         cmocka_unit_test(every_key_reaches_its_field),
         cmocka_unit_test(what_is_not_said_has_its_default),
         cmocka_unit_test(sums_are_split_as_stated),

@@ -52,6 +52,9 @@ for target in cortex-m vta cvm; do
 done
 check resnet8 resnet8_cifar10.onnx $cifar cortex-m 6 $own
 check mnist256 vnn_mnist-net_256x2.onnx $mnist vta 4 --scale 1/255
+for target in armv8-dot esp32 fpga tlu nic; do
+    check onnxjs mnist_onnxjs_7.onnx $mnist $target 6
+done
 check mbv2 mbv2_cifar10.onnx $cifar cvm 8 $own
 [ $checked -gt 0 ] || [ $failed -ne 0 ] || exit 77
 exit $failed

@@ -39,9 +39,9 @@ IRIS = ("iris/x_f32.npy", "iris/y_u8.npy", "iris/x_f32.npy")
 TRAINED = normalized(CIFAR_MEAN, "0.2470,0.2435,0.2616")
 VNN = normalized(CIFAR_MEAN, "0.2471,0.2435,0.2616")
 # A target may name the bits of its weights: 16-bit sums are what narrow ones are for.
-ALL = ("x86-vnni", "cortex-m", "vta", "cvm", "avr", "avr:4")
+ALL = ("x86-vnni", "cortex-m", "vta", "cvm", "avr", "avr:4", "armv8-dot", "esp32", "tensorrt-int8", "fpga", "tlu", "nic")
 # Power-of-two scales lose what they lose: accuracy is printed, not judged. Digests are, and realize refuses what it cannot bound.
-DIGESTS_ALONE = ("vta", "cvm", "avr", "avr:4")
+DIGESTS_ALONE = ("vta", "cvm", "avr", "avr:4", "fpga", "tlu", "nic")
 VNNI = ("x86-vnni",)
 
 Files = collections.namedtuple("Files", "model samples labels calibration")

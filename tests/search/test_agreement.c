@@ -362,6 +362,41 @@ static void avr_of_8_bits(void **state)
     (void)state;
     run_target("avr", true, (itg_bits_range){8, 8}, MUST_FIT, 32000);
 }
+static void armv8_dot(void **state)
+{
+    (void)state;
+    run_target("armv8-dot", true, as_stated, MAY_OVERFLOW, 50000);
+}
+static void esp32(void **state)
+{
+    (void)state;
+    run_target("esp32", true, as_stated, MAY_OVERFLOW, 52000);
+}
+static void tensorrt_int8(void **state)
+{
+    (void)state;
+    run_target("tensorrt-int8", true, as_stated, MAY_OVERFLOW, 54000);
+}
+static void fpga(void **state)
+{
+    (void)state;
+    run_target("fpga", true, as_stated, MAY_OVERFLOW, 56000);
+}
+static void tlu(void **state)
+{
+    (void)state;
+    run_target("tlu", true, as_stated, MAY_OVERFLOW, 58000);
+}
+static void tlu_of_7_bits(void **state)
+{
+    (void)state;
+    run_target("tlu", true, (itg_bits_range){7, 7}, MAY_OVERFLOW, 60000);
+}
+static void nic(void **state)
+{
+    (void)state;
+    run_target("nic", true, as_stated, FITS, 62000);
+}
 /* ---- made-up chips: text with ' for " ---- */
 
 typedef struct chip {
@@ -623,6 +658,13 @@ int main(void)
         cmocka_unit_test(cvm_of_16_bits),
         cmocka_unit_test(avr),
         cmocka_unit_test(avr_of_8_bits),
+        cmocka_unit_test(armv8_dot),
+        cmocka_unit_test(esp32),
+        cmocka_unit_test(tensorrt_int8),
+        cmocka_unit_test(fpga),
+        cmocka_unit_test(tlu),
+        cmocka_unit_test(tlu_of_7_bits),
+        cmocka_unit_test(nic),
         cmocka_unit_test(small_saturating_accumulators),
         cmocka_unit_test(small_wrapping_accumulators_per_tensor),
         cmocka_unit_test(power_of_two_shifts),
