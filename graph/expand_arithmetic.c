@@ -142,6 +142,35 @@ static bool can_tile(const itg_graph *g, const itg_node *n)
 
 /* ---- which ---- */
 
+/* Whether a node makes a step of a rounding: what is 1 may be 0.99999994 when it is written out. */
+static bool is_step(const itg_graph *g, const itg_node *n)
+{
+    if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return false;
+    switch (n->op) {
+    case ITG_OP_CAST:
+    case ITG_OP_FLOOR:
+    case ITG_OP_CEIL:
+    case ITG_OP_ROUND:
+    case ITG_OP_SIGN:
+    case ITG_OP_MOD:
+    case ITG_OP_EQUAL:
+    case ITG_OP_LESS:
+    case ITG_OP_LESS_OR_EQUAL:
+    case ITG_OP_GREATER:
+    case ITG_OP_GREATER_OR_EQUAL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool has_steps(const itg_graph *g)
+{
+    for (itg_id n = 0; n < g->node_count; n++)
+        if (is_step(g, &g->nodes[n])) return true;
+    return false;
+}
+
 static itg_expand_fn *find(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
@@ -175,10 +204,15 @@ static itg_expand_fn *find(const itg_graph *g, itg_id node)
     }
 }
 
+static bool changes_roundings(itg_op op)
+{
+    return op != ITG_OP_REDUCE_MIN && op != ITG_OP_TILE && op != ITG_OP_MATMUL;
+}
+
 itg_status itg_pass_write_out(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     itg_expand_fn *expand = find(g, node);
-    if (!expand) return ITG_OK;
+    if (!expand || (changes_roundings(g->nodes[node].op) && has_steps(g))) return ITG_OK;
     *changed = true;
     return itg_expand_node(g, node, expand, err);
 }
