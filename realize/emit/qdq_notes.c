@@ -47,6 +47,11 @@ bool itg_qdq_is_rows(const itg_annotated *a, itg_id node)
            a->graph->values[n->inputs[0]].shape.rank >= 2;
 }
 
+static bool is_signed(const itg_encoding *v)
+{
+    return v != NULL && v->q.is_signed;
+}
+
 static bool in_fixed_point(const itg_encoding *v)
 {
     return v != NULL && v->requant_count > 0 && !v->requant[0].is_f32;
@@ -165,6 +170,8 @@ static const char *mac_difference(const itg_annotated *a, itg_id node)
     if (wide(a, node)) return "no integer kernel for more than 8 bits: ONNX Runtime sums float32";
     if (in_fixed_point(output_encoding(a, node, false)))
         return "the target requantizes in fixed point, ONNX Runtime in float32";
+    if (note->activation != ITG_NONE && is_signed(output_encoding(a, node, false)))
+        return "ONNX Runtime computes a product whose activation cuts signed codes in float32";
     for (int32_t i = 0; i < note->bias_count; i++)
         if (note->bias[i] < INT32_MIN || note->bias[i] > INT32_MAX)
             return "the bias has more than 32 bits: ONNX Runtime sums float32";
