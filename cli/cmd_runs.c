@@ -67,6 +67,7 @@ static const action actions[] = {
     {"show", 1, 0, {"RUN", NULL}, false, true, false, false, itg_cli_runs_show},
     {"best", 0, 1, {NULL, NULL}, true, false, true, false, itg_cli_runs_best},
     {"compare", 2, 0, {"A", "B"}, false, false, false, false, itg_cli_runs_compare},
+    {"front", 1, 0, {"RUN", NULL}, false, false, false, false, itg_cli_runs_front},
     {"export", 1, 0, {"RUN", NULL}, false, false, true, false, export_run},
     {"import", 1, 0, {"FILE", NULL}, false, false, false, true, import_run},
 };
@@ -85,8 +86,8 @@ static int unknown_action(const itg_cli_args *args, const char *name)
         return itg_cli_fail_usage(args->command, "unknown action '%.60s'; did you mean '%s'?", name,
                                   near);
     return itg_cli_fail_usage(args->command,
-                              "unknown action '%.60s'; expected list, show, best, compare, export "
-                              "or import",
+                              "unknown action '%.60s'; expected list, show, best, compare, front, "
+                              "export or import",
                               name);
 }
 
@@ -97,11 +98,12 @@ static int check_words(const itg_cli_args *args, const action *a)
     const struct {
         itg_cli_option option;
         bool taken;
-    } options[] = {{ITG_CLI_OPT_RUNS_TRIAL, repeats},     {ITG_CLI_OPT_DATA, repeats},
-                   {ITG_CLI_OPT_LABELS, repeats},         {ITG_CLI_OPT_HOLDOUT, repeats},
-                   {ITG_CLI_OPT_HOLDOUT_LABELS, repeats}, {ITG_CLI_OPT_RUNS_MODEL, a->filters},
-                   {ITG_CLI_OPT_RUNS_HW, a->filters},     {ITG_CLI_OPT_RUNS_TRIALS, a->trials},
-                   {ITG_CLI_OPT_RUNS_OUT, a->output}};
+    } options[] = {
+        {ITG_CLI_OPT_RUNS_TRIAL, repeats},     {ITG_CLI_OPT_DATA, repeats},
+        {ITG_CLI_OPT_LABELS, repeats},         {ITG_CLI_OPT_HOLDOUT, repeats},
+        {ITG_CLI_OPT_HOLDOUT_LABELS, repeats}, {ITG_CLI_OPT_RUNS_MODEL, a->filters},
+        {ITG_CLI_OPT_RUNS_HW, a->filters},     {ITG_CLI_OPT_RUNS_TRIALS, a->trials},
+        {ITG_CLI_OPT_RUNS_OUT, a->output},     {ITG_CLI_OPT_PARETO, a->run == itg_cli_runs_front}};
     if (words < a->words)
         return itg_cli_fail_usage(args->command, "%s is missing", a->missing[words]);
     if (words > a->words + a->optional)
@@ -145,12 +147,16 @@ const itg_cli_command itg_cli_runs = {
              "best [--model M] [--hw T] [-o strategy.json]\n"
              "best RUN --trial N -o strategy.json [--model FILE --data X ...]\n"
              "compare A B\n"
+             "front RUN [--pareto COST[,COST]]\n"
              "export RUN -o FILE\n"
              "import FILE",
     .details =
         "list: one line a run, and which is worse than an earlier one. best: the smallest network "
         "that meets\nits run's goal, for each model and hardware. compare: quality, costs, and "
-        "each edge on which the two\nstrategies differ. export and import: one run as a JSON file. "
+        "each edge on which the two\nstrategies differ. front: the trials of a run that no other "
+        "one beats both "
+        "in quality and in\nthe costs that its goal names. export and import: one run as a JSON "
+        "file. "
         "Reading is possible while a search writes.\n\n"
         "best RUN --trial N: the strategy of any trial. It takes the model and the data of the "
         "run, "
@@ -159,10 +165,10 @@ const itg_cli_command itg_cli_runs = {
         "early: its costs).",
     .min_arguments = 1,
     .max_arguments = 3,
-    .arguments = {"list, show, best, compare, export or import", "RUN or FILE", "B"},
+    .arguments = {"list, show, best, compare, front, export or import", "RUN or FILE", "B"},
     .options = {ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_RUNS_MODEL, ITG_CLI_OPT_RUNS_HW,
                 ITG_CLI_OPT_RUNS_TRIALS, ITG_CLI_OPT_RUNS_TRIAL, ITG_CLI_OPT_DATA,
                 ITG_CLI_OPT_LABELS, ITG_CLI_OPT_HOLDOUT, ITG_CLI_OPT_HOLDOUT_LABELS,
-                ITG_CLI_OPT_RUNS_OUT},
+                ITG_CLI_OPT_PARETO, ITG_CLI_OPT_RUNS_OUT},
     .run = run,
 };

@@ -234,6 +234,12 @@ static int check_options(const itg_cli_args *args)
         return itg_cli_fail_usage(args->command,
                                   "--max-drop and --min-sqnr are floors of two kinds "
                                   "of quality: give one of them");
+    if (args->values[ITG_CLI_OPT_PARETO].costs.count >= ITG_MOST_OBJECTIVES)
+        return itg_cli_fail_usage(args->command, "--pareto takes at most %d costs",
+                                  ITG_MOST_OBJECTIVES - 1);
+    if (given[ITG_CLI_OPT_PARETO] && given[ITG_CLI_OPT_MINIMIZE])
+        return itg_cli_fail_usage(args->command,
+                                  "--pareto and --minimize are two goals: give one of them");
     if (args->given[ITG_CLI_OPT_TOLERANCE] && !args->given[ITG_CLI_OPT_PATIENCE] && !resumes)
         return itg_cli_fail_usage(args->command, "--tolerance goes with --patience");
     if (!resumes && given[ITG_CLI_OPT_METRIC_COMMAND] && !itg_cli_search_has_goal(args))
@@ -299,7 +305,10 @@ const itg_cli_command itg_cli_search = {
         "limits alone\n"
         "(--max-size, --max-bops, --max-cycles, --max-ram): the best quality within them. With "
         "limits and a floor or\n"
-        "--minimize: the least cost that keeps the floor and the limits. The memory that the "
+        "--minimize: the least cost that keeps the floor and the limits. With --pareto: the whole "
+        "front of "
+        "quality and costs, of which 'runs front' shows and 'runs best --trial' takes any. The "
+        "memory that the "
         "hardware's description\n"
         "states is a limit, too.\n\n"
         "Exit status 0: the goal is met on the search samples, and holds on the hold-out. 1: it is "
@@ -333,15 +342,15 @@ const itg_cli_command itg_cli_search = {
     .required = {ITG_CLI_OPT_HW, ITG_CLI_OPT_DATA},
     .required_count = 2,
     .complete_with = ITG_CLI_OPT_RESUME,
-    .options = {ITG_CLI_OPT_HW,       ITG_CLI_OPT_DATA,           ITG_CLI_OPT_LABELS,
-                ITG_CLI_OPT_HOLDOUT,  ITG_CLI_OPT_HOLDOUT_LABELS, ITG_CLI_OPT_LIMIT,
-                ITG_CLI_PREPROCESS,   ITG_CLI_OPT_METRIC,         ITG_CLI_METRIC,
-                ITG_CLI_OPT_MAX_DROP, ITG_CLI_OPT_MIN_SQNR,       ITG_CLI_OPT_MINIMIZE,
-                ITG_CLI_OPT_MAX_SIZE, ITG_CLI_OPT_MAX_BOPS,       ITG_CLI_OPT_MAX_CYCLES,
-                ITG_CLI_OPT_MAX_RAM,  ITG_CLI_OPT_MAX_FLASH,
+    .options = {ITG_CLI_OPT_HW,         ITG_CLI_OPT_DATA,           ITG_CLI_OPT_LABELS,
+                ITG_CLI_OPT_HOLDOUT,    ITG_CLI_OPT_HOLDOUT_LABELS, ITG_CLI_OPT_LIMIT,
+                ITG_CLI_PREPROCESS,     ITG_CLI_OPT_METRIC,         ITG_CLI_METRIC,
+                ITG_CLI_OPT_MAX_DROP,   ITG_CLI_OPT_MIN_SQNR,       ITG_CLI_OPT_MINIMIZE,
+                ITG_CLI_OPT_PARETO,     ITG_CLI_OPT_MAX_SIZE,       ITG_CLI_OPT_MAX_BOPS,
+                ITG_CLI_OPT_MAX_CYCLES, ITG_CLI_OPT_MAX_RAM,        ITG_CLI_OPT_MAX_FLASH,
 #define ITG_SEARCH_OPTION(id, ...) ITG_CLI_OPT_##id,
 #include <intaglio/search_options.def>
-                ITG_CLI_OPT_CACHE_MB, ITG_CLI_OPT_BLOCK,          ITG_CLI_OPT_DB,
-                ITG_CLI_OPT_RESUME,   ITG_CLI_OPT_OUT_STRATEGY,   ITG_CLI_OPT_QUIET},
+                ITG_CLI_OPT_CACHE_MB,   ITG_CLI_OPT_BLOCK,          ITG_CLI_OPT_DB,
+                ITG_CLI_OPT_RESUME,     ITG_CLI_OPT_OUT_STRATEGY,   ITG_CLI_OPT_QUIET},
     .run = run,
 };

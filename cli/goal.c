@@ -55,6 +55,12 @@ const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, c
     return out;
 }
 
+bool itg_cli_goal_has_front(const itg_goal *goal)
+{
+    return goal->objective_count > 1 &&
+           !itg_metric_is_cost(goal->objectives[goal->objective_count - 1]);
+}
+
 const char *itg_cli_held_words(bool met, bool holds)
 {
     return !met    ? "NOT met"
@@ -65,13 +71,15 @@ const char *itg_cli_held_words(bool met, bool holds)
 void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t size)
 {
     const char *quality = itg_cli_quality_name(goal, labelled), *join = " with at most";
+    const bool front = itg_cli_goal_has_front(goal);
     char number[32];
     *out = '\0';
     if (itg_goal_maximizes_quality(goal))
         itg_cli_append(out, size, "highest %s", quality);
     else
-        itg_cli_append(out, size, "fewest %s", itg_metric_about(itg_goal_objective(goal))->words);
-    for (int32_t i = 1; i < goal->objective_count; i++)
+        itg_cli_append(out, size, "%sfewest %s", front ? "the front, and on it the " : "",
+                       itg_metric_about(itg_goal_objective(goal))->words);
+    for (int32_t i = 1; i < goal->objective_count - front; i++)
         itg_cli_append(out, size, ", then %s", itg_goal_about(goal, goal->objectives[i]).words);
     if (has_limits(goal))
         for (int i = 0; i < ITG_METRIC_COUNT; i++) {

@@ -12,6 +12,8 @@ const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, c
                                  size_t size);
 /* "met on the search samples and on the hold-out", "..., NOT on the hold-out", "NOT met". */
 const char *itg_cli_held_words(bool met, bool holds);
+/* Of costs and quality: what --pareto asks for. */
+bool itg_cli_goal_has_front(const itg_goal *goal);
 /* "fewest weight bytes, top-1 at most 1 point below float". */
 void itg_cli_goal_words(const itg_goal *goal, bool labelled, char *out, size_t size);
 /* "3,495 bytes at 98.90 %": what the goal optimizes, and the quality. */

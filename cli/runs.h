@@ -14,6 +14,7 @@ typedef struct itg_cli_logged {
 /* ---- reading (runs_common.c) ---- */
 itg_status itg_cli_logged_read(itg_run_log *log, int64_t run, itg_cli_logged *out, itg_error *err);
 void itg_cli_logged_close(itg_cli_logged *run);
+itg_goal itg_cli_logged_goal(const itg_cli_logged *run); /* with the hardware's limits */
 /* All runs, oldest first. */
 itg_status itg_cli_logged_all(itg_run_log *log, itg_cli_logged **out, int64_t *count,
                               itg_error *err);
@@ -55,6 +56,7 @@ double itg_cli_share_of_uniform(const itg_run_record *record);
 int itg_cli_runs_list(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_best(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_show(const itg_cli_args *args, itg_run_log *log);
+int itg_cli_runs_front(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_compare(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_trial(const itg_cli_args *args); /* best RUN --trial N */
 /* The run number at this place of the words; a usage error is printed. */

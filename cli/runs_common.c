@@ -59,6 +59,17 @@ void itg_cli_logged_free(itg_cli_logged *runs, int64_t count)
     free(runs);
 }
 
+itg_goal itg_cli_logged_goal(const itg_cli_logged *run)
+{
+    itg_hardware *hw = NULL;
+    itg_goal goal = run->options.goal;
+    const char *json = run->record->info.hardware_json;
+    if (json && itg_hardware_parse(json, strlen(json), "hardware", &hw, NULL) == ITG_OK)
+        goal = itg_goal_on(&goal, hw);
+    itg_hardware_destroy(hw);
+    return goal;
+}
+
 /* ---- filters ---- */
 
 const char *itg_cli_base_name(const char *path)

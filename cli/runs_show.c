@@ -95,21 +95,10 @@ static bool find_steps(shown *s)
 
 /* ---- reading ---- */
 
-static itg_goal kept_goal(const itg_cli_logged *run)
-{
-    itg_hardware *hw = NULL;
-    itg_goal goal = run->options.goal;
-    const char *json = run->record->info.hardware_json;
-    if (json && itg_hardware_parse(json, strlen(json), "hardware", &hw, NULL) == ITG_OK)
-        goal = itg_goal_on(&goal, hw);
-    itg_hardware_destroy(hw);
-    return goal;
-}
-
 static itg_status read_run(shown *s, itg_run_log *log, int64_t run, itg_error *err)
 {
     itg_status status = itg_cli_logged_read(log, run, &s->run, err);
-    if (status == ITG_OK) s->kept = kept_goal(&s->run);
+    if (status == ITG_OK) s->kept = itg_cli_logged_goal(&s->run);
     if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &s->trials, &s->count, err);
     if (status == ITG_OK && !find_steps(s))
         status = itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");

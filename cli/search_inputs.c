@@ -1,5 +1,6 @@
 /* What a search works on and what it is to find, from the words of its command line. */
 #include "cli/cmd_search.h"
+#include "cli/goal.h"
 #include "cli/commands.h"
 #include "cli/metric.h"
 #include <inttypes.h>
@@ -60,6 +61,9 @@ static void apply_goal(const itg_cli_args *args, itg_goal *goal)
                sizeof goal->objectives);
         goal->objective_count = values[ITG_CLI_OPT_MINIMIZE].costs.count;
     }
+    if (args->given[ITG_CLI_OPT_PARETO])
+        itg_goal_set_front(goal, values[ITG_CLI_OPT_PARETO].costs.values,
+                           values[ITG_CLI_OPT_PARETO].costs.count);
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
         if (is_limited(args, (itg_metric)i))
             (void)itg_goal_constrain(goal, (itg_metric)i,
@@ -105,7 +109,7 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
     bool limited = has_limit(args);
     bool sqnr = args->given[ITG_CLI_OPT_MIN_SQNR];
     bool maximize = limited && !sqnr && !args->given[ITG_CLI_OPT_MAX_DROP] &&
-                    !args->given[ITG_CLI_OPT_MINIMIZE];
+                    !args->given[ITG_CLI_OPT_MINIMIZE] && !args->given[ITG_CLI_OPT_PARETO];
     *out = (itg_search_options)ITG_SEARCH_OPTIONS_INIT;
     if (!maximize && !sqnr && !args->given[ITG_CLI_OPT_METRIC_COMMAND] &&
         !args->given[ITG_CLI_OPT_METRIC])
@@ -115,6 +119,9 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
         out->goal.objectives[0] = quality_of(args, &out->goal);
         out->goal.objective_count = 1;
     }
+    if (args->given[ITG_CLI_OPT_PARETO] && !args->given[ITG_CLI_OPT_SEARCHER])
+        snprintf(out->searcher, sizeof out->searcher, "%s",
+                 out->goal.objective_count > 2 ? "evolve" : "sweep");
 }
 
 /* ---- what options are, as text ---- */
@@ -192,10 +199,17 @@ static bool say_goal(const itg_goal *goal, itg_cli_option option, char *out)
         return true;
     }
     if (option == ITG_CLI_OPT_MINIMIZE) {
-        if (itg_goal_maximizes_quality(goal))
+        if (itg_goal_maximizes_quality(goal) || itg_cli_goal_has_front(goal))
             snprintf(out, ITG_CLI_OPTION_TEXT, "none");
         else
             itg_goal_objectives_text(goal, out, ITG_CLI_OPTION_TEXT);
+        return true;
+    }
+    if (option == ITG_CLI_OPT_PARETO) {
+        if (itg_cli_goal_has_front(goal))
+            itg_goal_objectives_text(goal, out, ITG_CLI_OPTION_TEXT);
+        else
+            snprintf(out, ITG_CLI_OPTION_TEXT, "none");
         return true;
     }
     for (int i = 0; i < ITG_METRIC_COUNT; i++)
@@ -235,9 +249,9 @@ itg_status itg_cli_search_settle(itg_cli_search_work *w, itg_error *err)
                         itg_model_name(w->model), (int)itg_model_output_count(w->model),
                         itg_model_output_count(w->model) == 1 ? "" : "s");
     itg_goal_release(goal, ITG_METRIC_ACCURACY);
-    if (itg_goal_maximizes_quality(goal))
-        goal->objectives[0] = ITG_METRIC_SQNR;
-    else
+    for (int32_t i = 0; i < goal->objective_count; i++)
+        if (!itg_metric_is_cost(goal->objectives[i])) goal->objectives[i] = ITG_METRIC_SQNR;
+    if (!itg_goal_maximizes_quality(goal))
         (void)itg_goal_constrain(goal, ITG_METRIC_SQNR, DEFAULT_SQNR_DB, false);
     return ITG_OK;
 }

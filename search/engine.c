@@ -228,7 +228,7 @@ static void keep_best(engine *e, const itg_trial *trial)
 static itg_status keep_front(engine *e, const itg_trial *trial, itg_error *err)
 {
     double values[ITG_MOST_OBJECTIVES];
-    if (e->result->front.objective_count < 2 || !trial->meets_goal || trial->score.stopped_at > 0)
+    if (e->result->front.objective_count < 2 || !itg_objective_suits_front(e->o->objective, trial))
         return ITG_OK;
     itg_objective_values(e->o->objective, &trial->score, values);
     return itg_archive_add(&e->result->front, values, trial, err);

@@ -69,8 +69,11 @@ int32_t itg_objective_values(const itg_objective *objective, const itg_score *sc
 itg_searcher_options itg_objective_options(const itg_objective *objective, int64_t trials)
 {
     bool maximize = itg_goal_maximizes_quality(&objective->goal);
-    return (itg_searcher_options){
-        maximize, objective->quality_floor, maximize ? 1 : 0, trials, {0}};
+    return (itg_searcher_options){.maximize_quality = maximize,
+                                  .front = itg_goal_has_quality_front(&objective->goal),
+                                  .quality_floor = objective->quality_floor,
+                                  .cost_limit = maximize ? 1 : 0,
+                                  .trials = trials};
 }
 
 itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_trial *trial)
@@ -96,6 +99,21 @@ bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial)
     return trial->index >= 0 && trial->feasible &&
            itg_goal_quality(&objective->goal, &trial->score) >= objective->quality_floor &&
            itg_goal_violation(&objective->goal, &trial->score) <= 0;
+}
+
+bool itg_goal_has_quality_front(const itg_goal *goal)
+{
+    bool found = false;
+    for (int32_t i = 0; i < goal->objective_count; i++)
+        found = found || !itg_metric_is_cost(goal->objectives[i]);
+    return found && goal->objective_count > 1;
+}
+
+bool itg_objective_suits_front(const itg_objective *objective, const itg_trial *trial)
+{
+    if (!trial->feasible || trial->score.stopped_at > 0) return false;
+    if (!itg_goal_has_quality_front(&objective->goal)) return itg_objective_meets(objective, trial);
+    return itg_goal_violation(&objective->goal, &trial->score) <= 0;
 }
 
 /* ---- the order ---- */
@@ -183,7 +201,7 @@ static double floor_of_front(const itg_race *race, const itg_score *costs)
     int32_t count = itg_objective_values(o, costs, values);
     for (int32_t i = 0; i < count; i++)
         if (o->goal.objectives[i] == itg_goal_quality_metric(&o->goal))
-            return fmax(o->quality_floor, -itg_archive_least(race->front, values, i));
+            return -itg_archive_least(race->front, values, i);
     return itg_archive_covers(race->front, values) ? INFINITY : o->quality_floor;
 }
 

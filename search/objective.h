@@ -35,6 +35,12 @@ itg_outcome itg_objective_outcome(const itg_objective *objective, const itg_tria
 itg_searcher_options itg_objective_options(const itg_objective *objective, int64_t trials);
 
 bool itg_objective_meets(const itg_objective *objective, const itg_trial *trial);
+/* Whether quality is one of several objectives: the front then has all of it, and the floor is of
+ * the best alone. */
+bool itg_goal_has_quality_front(const itg_goal *goal);
+/* Whether a trial may be on the front: it keeps the limits and, where quality is no objective, the
+ * floor. */
+bool itg_objective_suits_front(const itg_objective *objective, const itg_trial *trial);
 /* The order of results. Trials that meet the goal come first: minimizing, the cheaper one, then the
  * one of higher quality; maximizing, the one of higher quality, then the cheaper one. Then: the
  * smaller distortion where both are known, fewer bits in all, the earlier one. Of trials that do

@@ -54,6 +54,7 @@ typedef struct itg_searcher_options {
     double cost_limit;
     int64_t trials;                         /* at most, for searchers without an end of their own */
     double parameters[ITG_MOST_PARAMETERS]; /* in the order of itg_searcher_def.parameters */
+    bool front; /* quality is one objective of several: the floor bounds no front */
 } itg_searcher_options;
 
 typedef struct itg_searcher_def {
@@ -85,5 +86,5 @@ itg_status itg_searcher_parse(const char *text, const itg_searcher_def **def,
                               double parameters[ITG_MOST_PARAMETERS], itg_error *err);
 
 extern const itg_searcher_def itg_searcher_greedy, itg_searcher_anneal, itg_searcher_hago_greedy,
-    itg_searcher_random, itg_searcher_exhaustive;
+    itg_searcher_random, itg_searcher_exhaustive, itg_searcher_sweep, itg_searcher_evolve;
 #endif

@@ -680,6 +680,8 @@ double itg_goal_least_sqnr(const itg_goal *goal);
  * 100 from -2 to 2, or a user's metric, negated where less of it is better. Searchers treat a
  * difference of 0.01 as a point of top-1. If it is not known: less than any that is. */
 double itg_goal_quality(const itg_goal *goal, const itg_score *score);
+/* Makes the goal one of a front: of these costs, at most three, and of the goal's quality. */
+void itg_goal_set_front(itg_goal *goal, const itg_metric *costs, int32_t count);
 /* Whether a score satisfies the goal. floats: the float network's score on the same samples. */
 bool itg_goal_is_met(const itg_goal *goal, const itg_score *floats, const itg_score *score);
 /* Costs of a strategy and its program; quality and digest are not set. */
@@ -848,9 +850,20 @@ const itg_trial *itg_search_trial_at(const itg_search_result *result, int64_t in
 /* The best trial that meets the goal; if none does, the nearest to it. NULL: none was feasible. */
 const itg_trial *itg_search_best(const itg_search_result *result);
 /* The Pareto front: trials that meet the goal and are not dominated in the objectives, in the order
- * of the trials; with one objective the best alone. */
+ * of the trials; with one objective the best alone. Where quality is one of several objectives, the
+ * floor is left out of it: it is that of the best alone. */
 int32_t itg_search_front_count(const itg_search_result *result);
 const itg_trial *itg_search_front_at(const itg_search_result *result, int32_t index);
+/* The same of trials that a log has: those that keep the limits of the goal (itg_goal_set_front),
+ * whatever its floor is. *front: places in `trials`, by the first cost; free with itg_free. */
+itg_status itg_trials_front(const itg_goal *goal, const itg_trial *trials, int64_t count,
+                            int64_t **front, int32_t *front_count, itg_error *err);
+/* How much of the space of the goal's objectives a front dominates, 0 to 1: of the box from no cost
+ * and the float network's quality (of an SQNR 60 dB) to 1.1 times the costs of uniform 8 bits and
+ * ten points less (of an SQNR 0 dB). Zitzler, Thiele 1998, Multiobjective Optimization Using
+ * Evolutionary Algorithms. NAN: a cost is not known, or the quality is no share and no SQNR. */
+double itg_front_hypervolume(const itg_goal *goal, const itg_trial *trials, const int64_t *front,
+                             int32_t count, const itg_score *floats, const itg_score *uniform8);
 bool itg_search_goal_met(const itg_search_result *result); /* on the search samples */
 /* Whether the best trial satisfies the goal on the hold-out too, compared with the float network
  * there. */

@@ -545,12 +545,22 @@ static bool is_no_worse(const itg_goal *goal, const record *r, int64_t i, int64_
     return true;
 }
 
+/* Where quality is one of several objectives, the front has all of it; else what keeps the floor.
+ */
+static bool suits_front(const itg_goal *goal, const record *r, int64_t i)
+{
+    bool quality = false;
+    for (int k = 0; k < goal->objective_count; k++)
+        quality = quality || goal->objectives[k] == ITG_METRIC_ACCURACY;
+    return quality ? r->trials[i].feasible : r->trials[i].meets_goal;
+}
+
 /* By all trials: no other one is better, and no earlier one as good. */
 static bool is_on_front(const itg_goal *goal, const record *r, int64_t i)
 {
-    if (!r->trials[i].meets_goal) return false;
+    if (!suits_front(goal, r, i)) return false;
     for (int64_t j = 0; j < r->count; j++)
-        if (j != i && r->trials[j].meets_goal && is_no_worse(goal, r, j, i) &&
+        if (j != i && suits_front(goal, r, j) && is_no_worse(goal, r, j, i) &&
             (j < i || !is_no_worse(goal, r, i, j)))
             return false;
     return true;

@@ -276,13 +276,14 @@ static void exhaustive_refuses_a_large_space_and_says_its_size(void **state)
 static void greedy_is_the_default_and_all_are_found_by_name(void **state)
 {
     (void)state;
-    static const char *const names[] = {"greedy", "hago-greedy", "anneal", "random", "exhaustive"};
+    static const char *const names[] = {"greedy",     "hago-greedy", "anneal", "random",
+                                        "exhaustive", "sweep",       "evolve"};
     assert_string_equal(itg_searcher_at(0)->name, "greedy");
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         assert_string_equal(itg_searcher_at(i)->name, names[i]);
         assert_ptr_equal(itg_searcher_find(names[i]), itg_searcher_at(i));
     }
-    assert_null(itg_searcher_at(5));
+    assert_null(itg_searcher_at(7));
     assert_null(itg_searcher_at(-1));
     assert_null(itg_searcher_find("nonsense"));
 }

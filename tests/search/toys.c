@@ -166,22 +166,26 @@ static itg_outcome wrapped(const int32_t *v)
     }
 
 const toy toys[TOY_COUNT] = {
-    {"convex", 4, CONVEX_DIMS, convex, {false, 0.9, 0, 0, {0}}},
-    {"coarse", 4, CONVEX_DIMS, coarse, {false, 0.9, 0, 0, {0}}},
-    {"deceptive", 3, {WIDTH(10), WIDTH(8), WIDTH(8)}, deceptive, {false, 0.95, 0, 0, {0}}},
-    {"infeasible", 4, CONVEX_DIMS, infeasible, {false, 0.9, 0, 0, {0}}},
-    {"unordered", 4, {WIDTH(100), WIDTH(40), METHOD, METHOD}, unordered, {false, 0.93, 0, 0, {0}}},
-    {"one dimension", 1, {WIDTH(1)}, one_dimension, {false, 0.965, 0, 0, {0}}},
-    {"only widest", 4, CONVEX_DIMS, only_widest, {false, 0.9, 0, 0, {0}}},
-    {"nothing", 4, CONVEX_DIMS, nothing, {false, 0.9, 0, 0, {0}}},
+    {"convex", 4, CONVEX_DIMS, convex, {false, 0.9, 0, 0, {0}, false}},
+    {"coarse", 4, CONVEX_DIMS, coarse, {false, 0.9, 0, 0, {0}, false}},
+    {"deceptive", 3, {WIDTH(10), WIDTH(8), WIDTH(8)}, deceptive, {false, 0.95, 0, 0, {0}, false}},
+    {"infeasible", 4, CONVEX_DIMS, infeasible, {false, 0.9, 0, 0, {0}, false}},
+    {"unordered",
+     4,
+     {WIDTH(100), WIDTH(40), METHOD, METHOD},
+     unordered,
+     {false, 0.93, 0, 0, {0}, false}},
+    {"one dimension", 1, {WIDTH(1)}, one_dimension, {false, 0.965, 0, 0, {0}, false}},
+    {"only widest", 4, CONVEX_DIMS, only_widest, {false, 0.9, 0, 0, {0}, false}},
+    {"nothing", 4, CONVEX_DIMS, nothing, {false, 0.9, 0, 0, {0}, false}},
     {"maximize",
      4,
      {WIDTH(10 / LIMIT), WIDTH(400 / LIMIT), WIDTH(60 / LIMIT), WIDTH(200 / LIMIT)},
      limited,
-     {true, -INFINITY, 1, 0, {0}}},
-    {"paired", 4, PAIRED_DIMS, paired, {false, 0.93, 0, 0, {0}}},
-    {"unexplained", 4, PAIRED_DIMS, unexplained, {false, 0.93, 0, 0, {0}}},
-    {"wrapped", 4, PAIRED_DIMS, wrapped, {false, 0.93, 0, 0, {0}}},
+     {true, -INFINITY, 1, 0, {0}, false}},
+    {"paired", 4, PAIRED_DIMS, paired, {false, 0.93, 0, 0, {0}, false}},
+    {"unexplained", 4, PAIRED_DIMS, unexplained, {false, 0.93, 0, 0, {0}, false}},
+    {"wrapped", 4, PAIRED_DIMS, wrapped, {false, 0.93, 0, 0, {0}, false}},
 };
 
 static bool is_good(const toy *t, const itg_outcome *o)
