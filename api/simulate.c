@@ -3,6 +3,7 @@
 #include "search/engine.h"
 #include "search/evaluator.h"
 #include "sim/strategy_file.h"
+#include <math.h>
 
 itg_status itg_annotate_strategy(const itg_model *model, const itg_strategy_file *file,
                                  itg_annotated **out, itg_error *err)
@@ -49,6 +50,9 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
     }
     options.user = o->user;
     options.measures = o->measures;
+    options.output_distortion = outputs.elements > 0 ? o->output_distortion : NULL;
+    for (int32_t i = 0; o->output_distortion && i < itg_model_output_count(model); i++)
+        o->output_distortion[i] = file->hardware->all_float ? 0 : (double)NAN;
     if (status == ITG_OK) status = itg_evaluate(&backend, &options, &evaluation, err);
     if (status == ITG_OK) {
         itg_score_quality(&evaluation, &score);

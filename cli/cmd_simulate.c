@@ -6,7 +6,10 @@
 #include "cli/memory.h"
 #include "cli/metric.h"
 #include "cli/metric_command.h"
+#include "cli/table.h"
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* All that one call holds; strategy options make `file`, a strategy file gives it. */
@@ -19,7 +22,8 @@ typedef struct work {
     itg_cli_data data;
     itg_cli_metric *metric;
     itg_score score;
-    char *graph; /* --print */
+    double *distortion; /* of each output; NULL: there is one alone */
+    char *graph;        /* --print */
 } work;
 
 /* A strategy file says all of these; the first ones matter to a float network, too. */
@@ -242,6 +246,15 @@ static itg_status check_metric(const work *w, itg_error *err)
                     w->data.labels ? "" : ", which has no labels");
 }
 
+/* Of each output, where there are several. */
+static itg_status make_distortions(work *w, itg_error *err)
+{
+    int32_t count = itg_model_output_count(w->model);
+    if (count < 2) return ITG_OK;
+    w->distortion = calloc((size_t)count, sizeof *w->distortion);
+    return w->distortion ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for %d outputs", count);
+}
+
 static itg_status simulate(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
@@ -257,7 +270,9 @@ static itg_status simulate(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_metric_open(w->args, w->model, NULL, &w->metric, err);
     bool measures[ITG_METRIC_ALL] = {false};
     measures[itg_cli_metric_named(w->args)] = true;
+    if (status == ITG_OK) status = make_distortions(w, err);
     const itg_simulate_options options = {ITG_SIMULATE_OPTIONS_VERSION,
+                                          .output_distortion = w->distortion,
                                           .labels = w->data.labels,
                                           .user = itg_cli_metric_users(w->metric),
                                           .measures = measures,
@@ -273,6 +288,38 @@ static itg_status simulate(work *w, itg_error *err)
 
 /* ---- results ---- */
 
+/* Member "outputs": of each its SQNR, null where it is not known; "exact" where that is infinite.
+ */
+static void json_outputs(itg_json_writer *json, const work *w)
+{
+    if (!w->distortion) return;
+    itg_json_begin(json, "outputs", '[');
+    for (int32_t i = 0; i < itg_model_output_count(w->model); i++) {
+        itg_json_begin(json, NULL, '{');
+        itg_json_put_text(json, "name", itg_model_output_name(w->model, i));
+        itg_json_put_number(json, "sqnr_db", itg_sqnr_of(w->distortion[i]));
+        itg_json_put_bool(json, "exact", w->distortion[i] == 0);
+        itg_json_end(json, '}');
+    }
+    itg_json_end(json, ']');
+}
+
+/* Names come from files: a table replaces what a terminal would act on. */
+static int print_outputs(const work *w)
+{
+    itg_cli_table table;
+    if (!w->distortion) return ITG_CLI_OK;
+    putchar('\n');
+    itg_cli_table_init(&table, "lr");
+    itg_cli_table_texts(&table, "output", "SQNR", NULL);
+    for (int32_t i = 0; i < itg_model_output_count(w->model); i++) {
+        double db = itg_sqnr_of(w->distortion[i]);
+        itg_cli_table_cell(&table, "%s", itg_model_output_name(w->model, i));
+        itg_cli_table_cell(&table, isnan(db) ? "-" : isinf(db) ? "exact" : "%.2f dB", db);
+    }
+    return itg_cli_table_print(&table);
+}
+
 static int print_json(const work *w, const char *path)
 {
     itg_json_writer json = {0};
@@ -286,6 +333,7 @@ static int print_json(const work *w, const char *path)
     itg_json_put_text(&json, "judged_by",
                       itg_score_about(&w->score, itg_cli_metric_judging(w->args, &w->score)).name);
     itg_cli_json_score(&json, &w->score);
+    json_outputs(&json, w);
     itg_cli_json_memory(&json, itg_strategy_hardware(w->file), &w->score);
     if (w->graph) itg_json_put_text(&json, "graph", w->graph);
     itg_json_end(&json, '}');
@@ -302,12 +350,13 @@ static int print_text(const work *w, const char *path)
     itg_cli_print_score(&w->score);
     if (path) itg_cli_print_line("strategy", "%s", path);
     itg_cli_print_changes(w->model);
-    return ITG_CLI_OK;
+    return print_outputs(w);
 }
 
 static void deinit(work *w)
 {
     itg_free(w->graph);
+    free(w->distortion);
     itg_cli_metric_close(w->metric);
     itg_strategy_close(w->file);
     itg_stats_destroy(w->stats);

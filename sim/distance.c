@@ -133,10 +133,15 @@ void itg_copy_reals(const itg_tensor *outputs, const itg_quantizer *const *quant
     }
 }
 
+double itg_output_distortion(const itg_reference *r, const double *sums, int32_t i)
+{
+    return r->power[i] > 0 ? sums[i] / r->power[i] : sums[i] > 0 ? 1 : sums[i];
+}
+
 double itg_distortion_of(const itg_reference *r, const double *sums)
 {
     double sum = 0;
     for (int32_t i = 0; i < r->output_count; i++)
-        sum += r->power[i] > 0 ? sums[i] / r->power[i] : sums[i] > 0 ? 1 : sums[i];
+        sum += itg_output_distortion(r, sums, i);
     return r->output_count > 1 ? sum / r->output_count : sum;
 }

@@ -48,4 +48,6 @@ void itg_copy_reals(const itg_tensor *outputs, const itg_quantizer *const *quant
 /* sums[output_count], over all samples (or the first ones: the least that it can be); not finite:
  * some output is not. */
 double itg_distortion_of(const itg_reference *reference, const double *sums);
+/* Of one output alone. */
+double itg_output_distortion(const itg_reference *reference, const double *sums, int32_t output);
 #endif

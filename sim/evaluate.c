@@ -469,6 +469,8 @@ static void finish_distortion(evaluation_state *s, itg_evaluation *out)
     if (!s->distance) return;
     double distortion = itg_distortion_of(s->options->reference, s->sums);
     if (isfinite(distortion)) out->distortion = distortion;
+    for (int32_t i = 0; s->options->output_distortion && i < s->backend->output_count; i++)
+        s->options->output_distortion[i] = itg_output_distortion(s->options->reference, s->sums, i);
 }
 
 /* Means over the samples, in their order. */

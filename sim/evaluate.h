@@ -20,7 +20,9 @@ typedef struct itg_evaluate_options {
     const int64_t *float_classes;    /* [samples of data], or NULL: for agreement */
     const itg_reference *reference;  /* of the same samples, or NULL: for distortion */
     const itg_expectation *expected; /* of the same samples, or NULL: for the expected top-1 */
-    itg_reference *keep;             /* filled, or NULL; only without the two limits below */
+    double *output_distortion; /* [outputs of the model], or NULL: filled where reference is given,
+                                  and it saw all samples; NaN where one is not known */
+    itg_reference *keep;       /* filled, or NULL; only without the two limits below */
     /* The fewest samples that count for a metric (0: any), the least expected top-1 (0: any) and
      * the most distortion (NULL: any) with which the result still matters. It ends after the first
      * sample, in order, from which one of them cannot be reached any more. most_distortion: only

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static double sqnr_db(double distortion)
+double itg_sqnr_of(double distortion)
 {
     if (!(distortion >= 0)) return (double)NAN;
     return distortion > 0 ? -10 / 3.321928094887362 * itg_log2(distortion) : (double)INFINITY;
@@ -23,7 +23,7 @@ static double accuracy_of(const itg_score *score)
 double itg_score_get(const itg_score *score, itg_metric metric)
 {
     if ((int)metric >= 0 && metric < ITG_METRIC_COUNT) return score->value[metric];
-    if (metric == ITG_METRIC_SQNR) return sqnr_db(score->value[ITG_METRIC_DISTORTION]);
+    if (metric == ITG_METRIC_SQNR) return itg_sqnr_of(score->value[ITG_METRIC_DISTORTION]);
     return metric == ITG_METRIC_ACCURACY ? accuracy_of(score) : (double)NAN;
 }
 

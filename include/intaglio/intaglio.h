@@ -384,6 +384,7 @@ typedef struct itg_user_metric {
  *   ACCURACY: top1, or agreement if top1 is not known.
  *   SQNR: the distortion in dB, -10 log10 of it; +INFINITY: the outputs are equal. */
 double itg_score_get(const itg_score *score, itg_metric metric);
+double itg_sqnr_of(double distortion); /* in dB; +INFINITY: 0; NaN: not known */
 bool itg_score_knows(const itg_score *score, itg_metric metric);
 /* The prepared graph with a quantizer on every edge: what a strategy means exactly. */
 typedef struct itg_annotated itg_annotated;
@@ -401,6 +402,9 @@ typedef struct itg_simulate_options {
     /* [ITG_METRIC_COUNT]: metrics that are computed only where they are asked for
      * (docs/metrics.md); NULL: none. One that does not apply stays unknown. */
     const bool *measures;
+    /* [itg_model_output_count]: with_agreement, the distortion of each output alone (NaN: not
+     * known); NULL: not wanted. */
+    double *output_distortion;
 } itg_simulate_options;
 #define ITG_SIMULATE_OPTIONS_VERSION 1
 #define ITG_SIMULATE_OPTIONS_INIT ITG_INIT(ITG_SIMULATE_OPTIONS_VERSION)

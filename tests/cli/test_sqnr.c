@@ -124,6 +124,19 @@ static void simulate_says_sqnr_and_no_classes(void **state)
         double distortion = number(json, "distortion"), sqnr = number(json, "sqnr_db");
         assert_true(is_null(json, "agreement"));
         assert_true(sqnr > 25 && fabs(sqnr + 10 * log10(distortion)) < 1e-9);
+        const itg_json_value *outputs = itg_json_find(itg_json_root(json), "outputs");
+        assert_true((outputs != NULL) == (i == 1));
+        double sum = 0;
+        for (size_t k = 0; outputs && k < 2; k++) {
+            const itg_json_value *output = itg_json_at(outputs, k);
+            const char *name = NULL;
+            double db = 0;
+            itg_json_get_string(json, itg_json_find(output, "name"), &name, NULL);
+            itg_json_get_number(json, itg_json_find(output, "sqnr_db"), &db, NULL);
+            assert_string_equal(name, k ? "r" : "y");
+            sum += pow(10, -db / 10) / 2;
+        }
+        assert_true(i == 0 || fabs(sum / distortion - 1) < 1e-9);
         itg_json_destroy(json);
     }
     itg_json *json = run_json("simulate digits.onnx --uniform 8 --hw cortex-m --calib "

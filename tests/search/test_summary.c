@@ -28,10 +28,10 @@ static void make(const small_network *n, itg_score *score)
         status = itg_uniform_strategy(n->model, n->hw, &n->preprocess, stats, data.data, &options,
                                       &file, &err);
     if (status == ITG_OK)
-        status = itg_simulate(
-            n->model, file, data.data,
-            &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, data.labels, NULL, true, 1, NULL},
-            score, &err);
+        status = itg_simulate(n->model, file, data.data,
+                              &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, data.labels,
+                                                      NULL, true, 1, NULL, NULL},
+                              score, &err);
     if (status == ITG_OK) status = itg_strategy_save(file, n->model, STRATEGY, &err);
     if (status == ITG_OK) status = itg_annotate_strategy(n->model, file, &a, &err);
     if (status == ITG_OK) status = itg_realize_program(a, NULL, &p, &err);

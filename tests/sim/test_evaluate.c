@@ -685,13 +685,9 @@ static void simulation_of_the_example_on_any_number_of_threads(void **state)
     for (int i = 0; i < 3; i++) {
         itg_score score = {0};
         itg_error err = {0};
-        const itg_simulate_options all = {ITG_SIMULATE_OPTIONS_VERSION,
-                                          e.labels,
-                                          NULL,
-                                          true,
-                                          threads[i],
-                                          NULL},
-                                   none = {ITG_SIMULATE_OPTIONS_VERSION, .threads = threads[i]};
+        const itg_simulate_options
+            all = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, threads[i], NULL, NULL},
+            none = {ITG_SIMULATE_OPTIONS_VERSION, .threads = threads[i]};
         if (itg_simulate(e.model, e.file, e.data, &all, &score, &err) != ITG_OK)
             fail_msg("%s", err.message);
         assert_memory_equal(score.digest, digest, 32);
@@ -718,9 +714,9 @@ static void hardware_that_is_all_float_scores_the_float_model(void **state)
     itg_score score = {0}, again = {0};
     (void)state;
     open_example(&e, "float");
-    const itg_simulate_options one = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, 1, NULL},
-                               three = {
-                                   ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, 3, NULL};
+    const itg_simulate_options
+        one = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, 1, NULL, NULL},
+        three = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, 3, NULL, NULL};
     assert_int_equal(itg_simulate(e.model, e.file, e.data, &one, &score, NULL), ITG_OK);
     assert_int_equal(itg_simulate(e.model, e.file, e.data, &three, &again, NULL), ITG_OK);
     assert_true(score.value[ITG_METRIC_AGREEMENT] == 1 && score.value[ITG_METRIC_TOP1] > 0.9 &&
