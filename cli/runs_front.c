@@ -163,6 +163,9 @@ int itg_cli_runs_front(const itg_cli_args *args, itg_run_log *log)
     front f = {.args = args};
     itg_error err = {0};
     int64_t run = 0;
+    if (args->values[ITG_CLI_OPT_PARETO].costs.count >= ITG_MOST_OBJECTIVES)
+        return itg_cli_fail_usage(args->command, "--pareto takes at most %d costs",
+                                  ITG_MOST_OBJECTIVES - 1);
     int result = itg_cli_run_number(args, 1, &run);
     if (result != ITG_CLI_OK) return result;
     if (read_front(&f, log, run, &err) != ITG_OK)
