@@ -62,8 +62,8 @@ static bool hook_cancelled(void *context)
 static bool hook_hurry(void *context)
 {
     enum { PATIENCE_S = 2 };
-    (void)context;
-    return itg_cli_interrupted_for() >= PATIENCE_S;
+    const itg_cli_search_work *w = context;
+    return w->is_survey || itg_cli_interrupted_for() >= PATIENCE_S;
 }
 
 static void hook_note(void *context, const char *text)
@@ -83,12 +83,16 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
     } else {
         w->preprocess = itg_preprocess_default();
         itg_cli_preprocess(w->args, &w->preprocess);
-        itg_cli_search_options(w->args, &w->options);
+        if (w->is_survey)
+            itg_cli_search_survey_options(w->args, &w->options);
+        else
+            itg_cli_search_options(w->args, &w->options);
         itg_cli_search_files_of(w->args, &w->files);
     }
     if (status == ITG_OK) status = itg_cli_search_open(w, err);
     if (status == ITG_OK && !resumes) status = itg_cli_search_settle(w, err);
     if (status == ITG_OK && resumes) status = itg_cli_search_agree(w, err);
+    if (status == ITG_OK && w->is_survey) status = itg_cli_search_reuse(w, err);
     if (status == ITG_OK) status = itg_cli_search_begin_log(w, err);
     return status;
 }
@@ -106,7 +110,7 @@ static void note_options(const itg_cli_search_work *w)
     const bool *given = w->args->given;
     const itg_goal *goal = &w->options.goal;
     if (given[ITG_CLI_OPT_QUIET]) return;
-    if (!given[ITG_CLI_OPT_OUT_STRATEGY] && !given[ITG_CLI_OPT_DB])
+    if (!w->is_survey && !given[ITG_CLI_OPT_OUT_STRATEGY] && !given[ITG_CLI_OPT_DB])
         fputs("intaglio: warning: the strategy will be lost: neither -o nor --db says where to "
               "keep it\n",
               stderr);
@@ -158,13 +162,25 @@ static itg_status write_outputs(itg_cli_search_work *w, itg_error *err)
     return status;
 }
 
+static itg_status perform(itg_cli_search_work *work, itg_error *err)
+{
+    itg_status status = prepare(work, err);
+    if (status == ITG_OK) status = search(work, err);
+    return status == ITG_OK ? write_outputs(work, err) : status;
+}
+
 itg_status itg_cli_search_perform(const itg_cli_args *args, itg_cli_search_work *work,
                                   itg_error *err)
 {
     *work = (itg_cli_search_work){.args = args};
-    itg_status status = prepare(work, err);
-    if (status == ITG_OK) status = search(work, err);
-    return status == ITG_OK ? write_outputs(work, err) : status;
+    return perform(work, err);
+}
+
+itg_status itg_cli_search_survey(const itg_cli_args *args, itg_cli_search_work *work,
+                                 itg_error *err)
+{
+    *work = (itg_cli_search_work){.args = args, .is_survey = true};
+    return perform(work, err);
 }
 
 itg_status itg_cli_search_close(itg_cli_search_work *w, itg_error *err)

@@ -117,6 +117,16 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
     }
 }
 
+void itg_cli_search_survey_options(const itg_cli_args *args, itg_search_options *out)
+{
+    itg_cli_search_options(args, out);
+    out->goal.constraint_count = 0;
+    out->goal.objectives[0] = quality_of(args, &out->goal);
+    out->goal.objective_count = 1;
+    out->no_racing = true;
+    snprintf(out->searcher, sizeof out->searcher, "sensitivity");
+}
+
 /* ---- what options are, as text ---- */
 
 static void say_number(char *out, double value)

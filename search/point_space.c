@@ -59,6 +59,13 @@ static void add_dim(itg_point_space *p, int32_t group, itg_dim dim)
     p->dims[p->space.dim_count++] = dim;
 }
 
+/* The last dimension is the method of this group: its width, if it has one, says so. */
+static void link_width(itg_point_space *p, int32_t group)
+{
+    for (int32_t d = 0; d < p->space.dim_count; d++)
+        if (p->dim_group[d] == group && p->dims[d].ordered) p->dims[d].method = p->space.dim_count;
+}
+
 static itg_status make_dims(itg_point_space *p, const itg_search_options *o, itg_error *err)
 {
     int32_t groups = p->groups->group_count;
@@ -69,12 +76,15 @@ static itg_status make_dims(itg_point_space *p, const itg_search_options *o, itg
     p->space.dims = p->dims;
     for (int32_t i = 0; i < groups; i++) {
         const itg_choice_group *g = &p->groups->groups[i];
-        if (g->bits_count > 1) add_dim(p, i, (itg_dim){g->bits_count, g->bits, true, 0});
+        if (g->bits_count > 1)
+            add_dim(p, i, (itg_dim){.count = g->bits_count, .values = g->bits, .ordered = true});
     }
     for (int32_t i = 0; i < groups; i++) {
         const itg_choice_group *g = &p->groups->groups[i];
         int32_t count = g->is_weight ? o->weight_methods.count : o->activation_methods.count;
-        if (count > 1 && is_estimated(p, g)) add_dim(p, i, (itg_dim){count, indices, false, 0});
+        if (count <= 1 || !is_estimated(p, g)) continue;
+        add_dim(p, i, (itg_dim){.count = count, .values = indices});
+        link_width(p, i);
     }
     return ITG_OK;
 }
