@@ -1,4 +1,5 @@
 /* intaglio runs: what the log knows. */
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/runs.h"
 #include <stdio.h>
@@ -80,7 +81,7 @@ static const char *action_name(void *context, int index)
 
 static int unknown_action(const itg_cli_args *args, const char *name)
 {
-    const char *near = itg_cli_nearest(name, ACTIONS, action_name, NULL);
+    const char *near = itg_nearest_name(name, ACTIONS, action_name, NULL);
     if (near)
         return itg_cli_fail_usage(args->command, "unknown action '%.60s'; did you mean '%s'?", name,
                                   near);

@@ -60,7 +60,7 @@ void itg_cli_search_survey_options(const itg_cli_args *args, itg_search_options 
 bool itg_cli_search_has_goal(const itg_cli_args *args);
 /* Those that are given replace what is in *options. */
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *options);
-#define ITG_CLI_OPTION_TEXT 128
+#define ITG_CLI_OPTION_TEXT (ITG_MODEL_TEXT + 8)
 /* Whether a run that is resumed keeps this option, and what it is as text; equal texts are equal
  * values. */
 bool itg_cli_search_option_text(const itg_search_options *options, itg_cli_option option,

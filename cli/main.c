@@ -1,4 +1,5 @@
 /* intaglio COMMAND ...: finds the command, parses its words, runs it. */
+#include "base/nearest.h"
 #include "cli/passive.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -30,7 +31,7 @@ static const itg_cli_command *find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-    const char *near = itg_cli_nearest(name, COMMANDS, command_name, NULL);
+    const char *near = itg_nearest_name(name, COMMANDS, command_name, NULL);
     const char *what = name[0] == '-' ? "option" : "command";
     if (near)
         return itg_cli_fail_usage(NULL, "unknown %s '%.60s'; did you mean '%s'?", what, name, near);

@@ -121,12 +121,6 @@ int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec
 /* The option common to all commands, by index; ITG_CLI_OPTION_COUNT past the end. */
 itg_cli_option itg_cli_common_option(int index);
 bool itg_cli_takes(const itg_cli_command *command, itg_cli_option option);
-
-/* The nearest of count names, or NULL where none is near. name_at gives the names; it may give NULL
- * to pass over one. */
-const char *itg_cli_nearest(const char *word, int count,
-                            const char *(*name_at)(void *context, int index), void *context);
-
 /* "intaglio: message" on stderr; returns the status for `return`. */
 int itg_cli_fail(const char *format, ...);
 int itg_cli_fail_error(const itg_error *err);

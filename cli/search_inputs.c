@@ -162,7 +162,7 @@ static void say_value(const itg_cli_spec *spec, const itg_cli_value *v, char *ou
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->searcher);
         break;
     case ITG_CLI_MODEL_TEXT:
-        snprintf(out, ITG_CLI_OPTION_TEXT, "%.100s", *v->model_text ? v->model_text : "none");
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", *v->model_text ? v->model_text : "none");
         break;
     case ITG_CLI_KERNELS:
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", itg_float_kernels_name(v->kernels));

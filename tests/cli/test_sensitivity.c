@@ -168,6 +168,45 @@ static void the_text_has_bars_that_fall(void **state)
     done(&o);
 }
 
+/* The best of a search keeps what patterns said, and the log says what that was. */
+static void a_search_with_patterns_keeps_widths_and_is_logged(void **state)
+{
+    (void)state;
+    outcome o =
+        run("search digits.onnx --hw cortex-m --search-samples 100 --calibration-samples 50 "
+            "--max-drop 5% --trials 30 --only *weight --fix conv2.weight=5 --skip fc.weight "
+            "--db patterns.db -o patterns.json" DATA);
+    assert_true(o.status == 0 || o.status == 3);
+    done(&o);
+    o = run("runs show 1 --db patterns.db");
+    assert_contains(o.out, "\"only\": \"*weight\", \"skip\": \"fc.weight\", "
+                           "\"fix\": \"conv2.weight=5\"");
+    done(&o);
+    itg_json *json = run_json("diff patterns.json patterns.json --model digits.onnx --all --json");
+    const itg_json_value *edges = member(json, "edges");
+    int seen = 0;
+    for (size_t i = 0; i < itg_json_length(edges); i++) {
+        const itg_json_value *e = itg_json_at(edges, i);
+        const char *value = text_at(json, e, "value");
+        double bits = 0;
+        const itg_json_value *side = itg_json_find(e, "a");
+        if (itg_json_get_number(json, itg_json_find(side, "bits"), &bits, NULL) != ITG_OK) continue;
+        if (strcmp(value, "conv2.weight") == 0) assert_true(bits == 5 && ++seen);
+        if (strcmp(value, "fc.weight") == 0) assert_true(bits == 8 && ++seen);
+        if (strcmp(value, "image") == 0) assert_true(bits == 8 && ++seen);
+    }
+    assert_int_equal(seen, 3);
+    itg_json_destroy(json);
+    o = run("search --resume 1 --db patterns.db --quiet --skip conv1.weight");
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "--skip conv1.weight: run 1 of patterns.db has fc.weight");
+    done(&o);
+    o = run("search --resume 1 --db patterns.db --quiet --trials 40");
+    assert_true(o.status == 0 || o.status == 3);
+    assert_contains(o.out, "of them from the log");
+    done(&o);
+}
+
 /* ---- repeating, and the log ---- */
 
 static void threads_change_nothing(void **state)
@@ -272,6 +311,8 @@ static void bad_words_are_refused(void **state)
         {SURVEY " --searcher greedy", "unknown option '--searcher'"},
         {SURVEY " --max-drop 1%", "unknown option '--max-drop'"},
         {SURVEY " --metric nonsense", "nonsense"},
+        {SURVEY " --only cnv1", "'cnv1' matches no node, value or edge whose width can be chosen; "
+                                "did you mean 'conv1'?"},
         {SURVEY " -o digits.onnx", "digits.onnx"},
         {"sensitivity digits.onnx --hw nonesuch" DATA, "nonesuch"},
         {"sensitivity digits.onnx --hw float" DATA, "there is nothing to search"},
@@ -293,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_row_is_the_score_of_the_deployed_program),
         cmocka_unit_test(methods_are_tried_at_each_width),
         cmocka_unit_test(the_text_has_bars_that_fall),
+        cmocka_unit_test(a_search_with_patterns_keeps_widths_and_is_logged),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(what_the_log_has_is_not_evaluated_again),
         cmocka_unit_test(a_survey_that_was_cut_short_goes_on),
