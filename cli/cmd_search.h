@@ -7,6 +7,7 @@
 #include "cli/metric_command.h"
 #include "cli/progress.h"
 #include "cli/recorder.h"
+#include "cli/runs.h"
 
 /* What to open; NULL: none. Borrowed from the words or from the log. */
 typedef struct itg_cli_search_files {
@@ -24,6 +25,7 @@ typedef struct itg_cli_search_work {
     itg_preprocess preprocess;
     itg_cli_metric *metric; /* goal.user[0] of options; NULL: there is none */
     itg_search_options options;
+    itg_cli_logged mark;     /* of --fail-if-worse; record NULL: none is given */
     bool is_survey;          /* of each choice alone; no strategy is wanted */
     itg_run_record *resumed; /* NULL: a new run */
     itg_trial *replay;       /* of the resumed run */
@@ -81,6 +83,13 @@ itg_status itg_cli_search_agree(const itg_cli_search_work *work, itg_error *err)
  * hardware, data and options by hash or text, and the engine's version. The number that a command
  * gives is in no hash: with --metric-command none is found. */
 itg_status itg_cli_search_reuse(itg_cli_search_work *work, itg_error *err);
+
+/* ---- --fail-if-worse (search_worse.c) ---- */
+/* Reads the run; ITG_BAD_ARGUMENT if it has another goal, or did not meet it. */
+itg_status itg_cli_search_read_mark(itg_cli_search_work *work, itg_error *err);
+/* ITG_CLI_WORSE where the best is worse on the hold-out, which is said on stderr; ITG_CLI_FAILURE
+ * where that is not known; else `status`. */
+int itg_cli_search_judge(const itg_cli_search_work *work, int status);
 
 /* ---- the log (search_log.c) ---- */
 /* What a log keeps of the inputs; without the time. Texts belong to work. */

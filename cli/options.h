@@ -8,7 +8,8 @@ enum {
     ITG_CLI_OK = 0,
     ITG_CLI_FAILURE = 1,
     ITG_CLI_USAGE = 2,
-    ITG_CLI_NOT_HELD = 3 /* a goal that is met on the search samples, but not on the hold-out */
+    ITG_CLI_NOT_HELD = 3, /* a goal that is met on the search samples, but not on the hold-out */
+    ITG_CLI_WORSE = 4     /* than the run of --fail-if-worse */
 };
 
 typedef enum itg_cli_kind {
@@ -83,7 +84,7 @@ typedef struct itg_cli_spec {
 
 const itg_cli_spec *itg_cli_option_spec(itg_cli_option option);
 
-#define ITG_CLI_MAX_ARGUMENTS 3
+#define ITG_CLI_MAX_ARGUMENTS 17
 #define ITG_CLI_MAX_OPTIONS 64
 
 struct itg_cli_args;
