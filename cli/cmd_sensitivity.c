@@ -125,9 +125,10 @@ static double lost_db(const survey *s, const itg_trial *trial)
     return fmax(0, fmin(before, most) - fmax(fmin(after, most), -most));
 }
 
+/* The longest bar; less than 1 dB is no reason for one. */
 static double most_lost_db(const survey *s)
 {
-    double most = 0;
+    double most = 1;
     for (int64_t i = 0; i < s->count; i++)
         most = fmax(most, lost_db(s, s->rows[i].trial)); /* a NaN is left out */
     return most;
@@ -147,7 +148,10 @@ static void json_trial(itg_json_writer *json, const survey *s, const itg_trial *
     itg_json_put_number(json, "quality_change", change);
     itg_json_put_number(json, "lost_db", lost_db(s, trial));
     itg_cli_json_metrics(json, "", &trial->score, ITG_CLI_METRICS);
-    itg_json_put_hash(json, "digest", trial->score.digest);
+    if (trial->feasible)
+        itg_json_put_hash(json, "digest", trial->score.digest);
+    else
+        itg_json_put_null(json, "digest");
 }
 
 static void json_row(itg_json_writer *json, const survey *s, const row *r)
@@ -299,9 +303,10 @@ static int print_text(const survey *s)
            itg_cli_quality_text(&w->options.goal, floats, text, sizeof text));
     int status = print_table(s);
     if (!s->widest->feasible)
-        printf("\nThe hardware cannot run all at the widest: %s\nSo what is narrow alone mostly "
-               "cannot be run either; --activation-bits and --weight-bits set narrower starts.\n",
-               s->widest->error);
+        printf(
+            "\nThe hardware cannot run all at the widest: %s\nOne narrow width alone mostly does "
+            "not change that; narrower --activation-bits or --weight-bits do.\n",
+            s->widest->error);
     if (w->args->given[ITG_CLI_OPT_DB])
         printf("\n%s: run %lld\n", w->args->values[ITG_CLI_OPT_DB].text,
                (long long)itg_cli_search_run(w));

@@ -302,6 +302,28 @@ static void ctrl_c_prints_what_is_known(void **state)
     free(err);
 }
 
+/* avr without splitting sums: 16 bits hold no layer at 8 bits, and this is said. */
+static void what_cannot_be_run_stands_last_and_says_why(void **state)
+{
+    static const char split[] = ", \"split\": true, \"join_bits\": 32, \"join_cycles\": 15";
+    (void)state;
+    outcome o = run("hw show avr");
+    for (char *at = strstr(o.out, split); at; at = strstr(at, split))
+        memmove(at, at + strlen(split), strlen(at + strlen(split)) + 1);
+    put("narrow.json", o.out, strlen(o.out));
+    done(&o);
+    itg_json *json =
+        run_json("sensitivity digits.onnx --hw narrow.json --search-samples 50 --json" DATA);
+    assert_false(truth(json, "widest.feasible"));
+    assert_contains(string(json, "widest.error"), "the hardware has 16");
+    assert_true(is_null(json, "widest.quality") && is_null(json, "widest.digest"));
+    itg_json_destroy(json);
+    o = run("sensitivity digits.onnx --hw narrow.json --search-samples 50" DATA);
+    assert_int_equal(o.status, 0);
+    assert_contains(o.out, "The hardware cannot run all at the widest: digits.onnx: node 'conv1'");
+    done(&o);
+}
+
 static void bad_words_are_refused(void **state)
 {
     static const struct {
@@ -339,6 +361,7 @@ int main(void)
         cmocka_unit_test(what_the_log_has_is_not_evaluated_again),
         cmocka_unit_test(a_survey_that_was_cut_short_goes_on),
         cmocka_unit_test(ctrl_c_prints_what_is_known),
+        cmocka_unit_test(what_cannot_be_run_stands_last_and_says_why),
         cmocka_unit_test(bad_words_are_refused),
     };
     if (enter_folder("sensitivity") != 0) return 1;
