@@ -1,4 +1,5 @@
 /* intaglio hw: the hardware descriptions that are built in, and the schema that all follow. */
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/json_out.h"
 #include "cli/table.h"
@@ -91,7 +92,7 @@ static int run(const itg_cli_args *args)
     if (shows) return show_target(args->arguments[1]);
     if (strcmp(action, "list") == 0) return list_targets(args->given[ITG_CLI_OPT_JSON]);
     if (strcmp(action, "schema") == 0) return show_schema();
-    const char *near = itg_cli_nearest(action, 3, action_name, NULL);
+    const char *near = itg_nearest_name(action, 3, action_name, NULL);
     if (near)
         return itg_cli_fail_usage(args->command, "unknown action '%.60s'; did you mean '%s'?",
                                   action, near);

@@ -1,4 +1,5 @@
 /* intaglio runs: what the log knows. */
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/runs.h"
 #include <stdio.h>
@@ -66,7 +67,16 @@ static const action actions[] = {
     {"list", 0, 0, {NULL, NULL}, true, false, false, false, itg_cli_runs_list},
     {"show", 1, 0, {"RUN", NULL}, false, true, false, false, itg_cli_runs_show},
     {"best", 0, 1, {NULL, NULL}, true, false, true, false, itg_cli_runs_best},
-    {"compare", 2, 0, {"A", "B"}, false, false, false, false, itg_cli_runs_compare},
+    {"compare",
+     2,
+     ITG_CLI_MAX_ARGUMENTS - 3,
+     {"A", "B"},
+     false,
+     false,
+     false,
+     false,
+     itg_cli_runs_compare},
+    {"history", 1, 0, {"MODEL", NULL}, false, false, false, false, itg_cli_runs_history},
     {"front", 1, 0, {"RUN", NULL}, false, false, false, false, itg_cli_runs_front},
     {"export", 1, 0, {"RUN", NULL}, false, false, true, false, export_run},
     {"import", 1, 0, {"FILE", NULL}, false, false, false, true, import_run},
@@ -81,29 +91,33 @@ static const char *action_name(void *context, int index)
 
 static int unknown_action(const itg_cli_args *args, const char *name)
 {
-    const char *near = itg_cli_nearest(name, ACTIONS, action_name, NULL);
+    const char *near = itg_nearest_name(name, ACTIONS, action_name, NULL);
     if (near)
         return itg_cli_fail_usage(args->command, "unknown action '%.60s'; did you mean '%s'?", name,
                                   near);
     return itg_cli_fail_usage(args->command,
-                              "unknown action '%.60s'; expected list, show, best, compare, front, "
-                              "export or import",
+                              "unknown action '%.60s'; expected list, show, best, compare, "
+                              "history, front, export or import",
                               name);
 }
 
 static int check_words(const itg_cli_args *args, const action *a)
 {
     int words = args->argument_count - 1;
-    bool repeats = a->optional && words > a->words; /* best RUN */
+    bool repeats = a->run == itg_cli_runs_best && words > a->words; /* best RUN */
     const struct {
         itg_cli_option option;
         bool taken;
-    } options[] = {
-        {ITG_CLI_OPT_RUNS_TRIAL, repeats},     {ITG_CLI_OPT_DATA, repeats},
-        {ITG_CLI_OPT_LABELS, repeats},         {ITG_CLI_OPT_HOLDOUT, repeats},
-        {ITG_CLI_OPT_HOLDOUT_LABELS, repeats}, {ITG_CLI_OPT_RUNS_MODEL, a->filters},
-        {ITG_CLI_OPT_RUNS_HW, a->filters},     {ITG_CLI_OPT_RUNS_TRIALS, a->trials},
-        {ITG_CLI_OPT_RUNS_OUT, a->output},     {ITG_CLI_OPT_PARETO, a->run == itg_cli_runs_front}};
+    } options[] = {{ITG_CLI_OPT_RUNS_TRIAL, repeats},
+                   {ITG_CLI_OPT_DATA, repeats},
+                   {ITG_CLI_OPT_LABELS, repeats},
+                   {ITG_CLI_OPT_HOLDOUT, repeats},
+                   {ITG_CLI_OPT_HOLDOUT_LABELS, repeats},
+                   {ITG_CLI_OPT_RUNS_MODEL, a->filters},
+                   {ITG_CLI_OPT_RUNS_HW, a->filters || a->run == itg_cli_runs_history},
+                   {ITG_CLI_OPT_RUNS_TRIALS, a->trials},
+                   {ITG_CLI_OPT_RUNS_OUT, a->output},
+                   {ITG_CLI_OPT_PARETO, a->run == itg_cli_runs_front}};
     if (words < a->words)
         return itg_cli_fail_usage(args->command, "%s is missing", a->missing[words]);
     if (words > a->words + a->optional)
@@ -146,17 +160,19 @@ const itg_cli_command itg_cli_runs = {
              "show RUN [--trials]\n"
              "best [--model M] [--hw T] [-o strategy.json]\n"
              "best RUN --trial N -o strategy.json [--model FILE --data X ...]\n"
-             "compare A B\n"
+             "compare A B [C ...]\n"
+             "history MODEL [--hw T]\n"
              "front RUN [--pareto COST[,COST]]\n"
              "export RUN -o FILE\n"
              "import FILE",
     .details =
         "list: one line a run, and which is worse than an earlier one. best: the smallest network "
         "that meets\nits run's goal, for each model and hardware. compare: quality, costs, and "
-        "each edge on which the two\nstrategies differ. front: the trials of a run that no other "
-        "one beats both "
-        "in quality and in\nthe costs that its goal names. export and import: one run as a JSON "
-        "file. "
+        "each edge on which the two\nstrategies differ; of more than two, one line a run against "
+        "the first. history: all runs of a "
+        "model, by its\nfile name or the first digits of its hash, each against the one before. "
+        "front: the trials of a run that\nno other one beats both in quality and in the costs that "
+        "its goal names. export and import: one run as a JSON file. "
         "Reading is possible while a search writes.\n\n"
         "best RUN --trial N: the strategy of any trial. It takes the model and the data of the "
         "run, "
@@ -164,8 +180,9 @@ const itg_cli_command itg_cli_runs = {
         "search. The results must\nhave the digest that the log has (of a trial that was stopped "
         "early: its costs).",
     .min_arguments = 1,
-    .max_arguments = 3,
-    .arguments = {"list, show, best, compare, front, export or import", "RUN or FILE", "B"},
+    .max_arguments = ITG_CLI_MAX_ARGUMENTS,
+    .arguments = {"list, show, best, compare, history, front, export or import", "RUN or FILE",
+                  "B"},
     .options = {ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_RUNS_MODEL, ITG_CLI_OPT_RUNS_HW,
                 ITG_CLI_OPT_RUNS_TRIALS, ITG_CLI_OPT_RUNS_TRIAL, ITG_CLI_OPT_DATA,
                 ITG_CLI_OPT_LABELS, ITG_CLI_OPT_HOLDOUT, ITG_CLI_OPT_HOLDOUT_LABELS,

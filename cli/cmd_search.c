@@ -62,8 +62,8 @@ static bool hook_cancelled(void *context)
 static bool hook_hurry(void *context)
 {
     enum { PATIENCE_S = 2 };
-    (void)context;
-    return itg_cli_interrupted_for() >= PATIENCE_S;
+    const itg_cli_search_work *w = context;
+    return w->is_survey || itg_cli_interrupted_for() >= PATIENCE_S;
 }
 
 static void hook_note(void *context, const char *text)
@@ -83,12 +83,17 @@ static itg_status prepare(itg_cli_search_work *w, itg_error *err)
     } else {
         w->preprocess = itg_preprocess_default();
         itg_cli_preprocess(w->args, &w->preprocess);
-        itg_cli_search_options(w->args, &w->options);
+        if (w->is_survey)
+            itg_cli_search_survey_options(w->args, &w->options);
+        else
+            itg_cli_search_options(w->args, &w->options);
         itg_cli_search_files_of(w->args, &w->files);
     }
     if (status == ITG_OK) status = itg_cli_search_open(w, err);
     if (status == ITG_OK && !resumes) status = itg_cli_search_settle(w, err);
     if (status == ITG_OK && resumes) status = itg_cli_search_agree(w, err);
+    if (status == ITG_OK && w->is_survey) status = itg_cli_search_reuse(w, err);
+    if (status == ITG_OK) status = itg_cli_search_read_mark(w, err);
     if (status == ITG_OK) status = itg_cli_search_begin_log(w, err);
     return status;
 }
@@ -106,7 +111,7 @@ static void note_options(const itg_cli_search_work *w)
     const bool *given = w->args->given;
     const itg_goal *goal = &w->options.goal;
     if (given[ITG_CLI_OPT_QUIET]) return;
-    if (!given[ITG_CLI_OPT_OUT_STRATEGY] && !given[ITG_CLI_OPT_DB])
+    if (!w->is_survey && !given[ITG_CLI_OPT_OUT_STRATEGY] && !given[ITG_CLI_OPT_DB])
         fputs("intaglio: warning: the strategy will be lost: neither -o nor --db says where to "
               "keep it\n",
               stderr);
@@ -158,13 +163,25 @@ static itg_status write_outputs(itg_cli_search_work *w, itg_error *err)
     return status;
 }
 
+static itg_status perform(itg_cli_search_work *work, itg_error *err)
+{
+    itg_status status = prepare(work, err);
+    if (status == ITG_OK) status = search(work, err);
+    return status == ITG_OK ? write_outputs(work, err) : status;
+}
+
 itg_status itg_cli_search_perform(const itg_cli_args *args, itg_cli_search_work *work,
                                   itg_error *err)
 {
     *work = (itg_cli_search_work){.args = args};
-    itg_status status = prepare(work, err);
-    if (status == ITG_OK) status = search(work, err);
-    return status == ITG_OK ? write_outputs(work, err) : status;
+    return perform(work, err);
+}
+
+itg_status itg_cli_search_survey(const itg_cli_args *args, itg_cli_search_work *work,
+                                 itg_error *err)
+{
+    *work = (itg_cli_search_work){.args = args, .is_survey = true};
+    return perform(work, err);
 }
 
 itg_status itg_cli_search_close(itg_cli_search_work *w, itg_error *err)
@@ -174,6 +191,7 @@ itg_status itg_cli_search_close(itg_cli_search_work *w, itg_error *err)
     itg_cli_metric_close(w->metric);
     itg_run_log_free_trials(w->replay, w->replay_count);
     itg_run_record_destroy(w->resumed);
+    itg_cli_logged_close(&w->mark);
     itg_free(w->options_json);
     itg_free(w->preprocess_json);
     itg_free(w->strategy_json);
@@ -218,7 +236,7 @@ static int conclude(const itg_cli_search_work *w)
 static int report(const itg_cli_search_work *w)
 {
     int result = w->args->given[ITG_CLI_OPT_JSON] ? itg_cli_search_json(w) : itg_cli_search_text(w);
-    return result == ITG_CLI_OK ? conclude(w) : result;
+    return result == ITG_CLI_OK ? itg_cli_search_judge(w, conclude(w)) : result;
 }
 
 /* Which options go together, beyond what the parser knows; an exit status. */
@@ -228,6 +246,9 @@ static int check_options(const itg_cli_args *args)
     bool resumes = given[ITG_CLI_OPT_RESUME];
     if (resumes && !args->given[ITG_CLI_OPT_DB])
         return itg_cli_fail_usage(args->command, "--resume goes with --db, the log of the run");
+    if (given[ITG_CLI_OPT_FAIL_IF_WORSE] && !given[ITG_CLI_OPT_DB])
+        return itg_cli_fail_usage(args->command,
+                                  "--fail-if-worse goes with --db, the log of that run");
     if (!resumes && args->given[ITG_CLI_OPT_HOLDOUT_LABELS] && !args->given[ITG_CLI_OPT_HOLDOUT])
         return itg_cli_fail_usage(args->command, "--holdout-labels goes with --holdout");
     if (args->given[ITG_CLI_OPT_MAX_DROP] && args->given[ITG_CLI_OPT_MIN_SQNR])
@@ -316,7 +337,7 @@ const itg_cli_command itg_cli_search = {
         "search samples (or the search failed); what limits it is said, and the nearest strategy "
         "is kept. 3: it is met\n"
         "on the search samples, but not on the hold-out, by the best's quality there against the "
-        "float network's there.\n\n"
+        "float network's there.\n4: --fail-if-worse says so, whether or not the goal holds.\n\n"
         "Every trial is scored by the deployed program itself. --data is split by the seed into "
         "samples to\n"
         "calibrate on, samples to judge trials on and, without --holdout, a hold-out; results are "
@@ -351,6 +372,7 @@ const itg_cli_command itg_cli_search = {
 #define ITG_SEARCH_OPTION(id, ...) ITG_CLI_OPT_##id,
 #include <intaglio/search_options.def>
                 ITG_CLI_OPT_CACHE_MB,   ITG_CLI_OPT_BLOCK,          ITG_CLI_OPT_DB,
-                ITG_CLI_OPT_RESUME,     ITG_CLI_OPT_OUT_STRATEGY,   ITG_CLI_OPT_QUIET},
+                ITG_CLI_OPT_RESUME,     ITG_CLI_OPT_FAIL_IF_WORSE,  ITG_CLI_OPT_OUT_STRATEGY,
+                ITG_CLI_OPT_QUIET},
     .run = run,
 };

@@ -1,11 +1,13 @@
 /* One search from the command line, and what its files hand to each other: search_inputs.c
- * (options, files), search_resume.c (a run of the log instead), search_log.c, search_report.c. */
+ * (options, files), search_resume.c (a run of the log instead), search_reuse.c (its trials),
+ * search_log.c, search_report.c. */
 #ifndef ITG_CLI_CMD_SEARCH_H
 #define ITG_CLI_CMD_SEARCH_H
 #include "cli/common.h"
 #include "cli/metric_command.h"
 #include "cli/progress.h"
 #include "cli/recorder.h"
+#include "cli/runs.h"
 
 /* What to open; NULL: none. Borrowed from the words or from the log. */
 typedef struct itg_cli_search_files {
@@ -23,6 +25,8 @@ typedef struct itg_cli_search_work {
     itg_preprocess preprocess;
     itg_cli_metric *metric; /* goal.user[0] of options; NULL: there is none */
     itg_search_options options;
+    itg_cli_logged mark;     /* of --fail-if-worse; record NULL: none is given */
+    bool is_survey;          /* of each choice alone; no strategy is wanted */
     itg_run_record *resumed; /* NULL: a new run */
     itg_trial *replay;       /* of the resumed run */
     int64_t replay_count;
@@ -40,6 +44,10 @@ typedef struct itg_cli_search_work {
  * happened. */
 itg_status itg_cli_search_perform(const itg_cli_args *args, itg_cli_search_work *work,
                                   itg_error *err);
+/* The same for the trials of the searcher sensitivity, without a goal or a best. They are taken
+ * from the log where it has a run with the same inputs, and that run goes on. */
+itg_status itg_cli_search_survey(const itg_cli_args *args, itg_cli_search_work *work,
+                                 itg_error *err);
 /* Of a goal that is met: ITG_CLI_OK, or ITG_CLI_NOT_HELD where it does not hold on the hold-out,
  * which is said on stderr. */
 int itg_cli_search_held(const itg_search_result *result);
@@ -48,11 +56,13 @@ itg_status itg_cli_search_close(itg_cli_search_work *work, itg_error *err);
 /* ---- inputs (search_inputs.c) ---- */
 /* The options as given, the rest as stated in help. */
 void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out);
+/* Of a survey: its quality is the one that a search with these words would hold. */
+void itg_cli_search_survey_options(const itg_cli_args *args, itg_search_options *out);
 /* Whether a floor, a limit or a cost to minimize is given. */
 bool itg_cli_search_has_goal(const itg_cli_args *args);
 /* Those that are given replace what is in *options. */
 void itg_cli_search_apply(const itg_cli_args *args, itg_search_options *options);
-#define ITG_CLI_OPTION_TEXT 128
+#define ITG_CLI_OPTION_TEXT (ITG_MODEL_TEXT + 8)
 /* Whether a run that is resumed keeps this option, and what it is as text; equal texts are equal
  * values. */
 bool itg_cli_search_option_text(const itg_search_options *options, itg_cli_option option,
@@ -69,13 +79,29 @@ itg_status itg_cli_search_resume(itg_cli_search_work *work, itg_error *err);
 /* Whether the files that were opened are those of the run. */
 itg_status itg_cli_search_agree(const itg_cli_search_work *work, itg_error *err);
 
+/* Fills resumed and replay with the run of --db that had the same inputs, if there is one: model,
+ * hardware, data and options by hash or text, and the engine's version. The number that a command
+ * gives is in no hash: with --metric-command none is found. */
+itg_status itg_cli_search_reuse(itg_cli_search_work *work, itg_error *err);
+
+/* ---- --fail-if-worse (search_worse.c) ---- */
+/* Reads the run; ITG_BAD_ARGUMENT if it has another goal, or did not meet it. */
+itg_status itg_cli_search_read_mark(itg_cli_search_work *work, itg_error *err);
+/* ITG_CLI_WORSE where the best is worse on the hold-out, which is said on stderr; ITG_CLI_FAILURE
+ * where that is not known; else `status`. */
+int itg_cli_search_judge(const itg_cli_search_work *work, int status);
+
 /* ---- the log (search_log.c) ---- */
+/* What a log keeps of the inputs; without the time. Texts belong to work. */
+itg_status itg_cli_search_info(itg_cli_search_work *work, itg_run_info *out, itg_error *err);
 itg_status itg_cli_search_begin_log(itg_cli_search_work *work, itg_error *err);
 itg_status itg_cli_search_end_log(itg_cli_search_work *work, itg_error *err);
 /* The run that failed says so; its trials stay. */
 void itg_cli_search_fail_log(itg_cli_search_work *work, const itg_error *why);
 
 /* ---- results (search_report.c) ---- */
+/* The number of the run in the log; -1: nothing is logged. */
+int64_t itg_cli_search_run(const itg_cli_search_work *work);
 int itg_cli_search_json(const itg_cli_search_work *work);
 int itg_cli_search_text(const itg_cli_search_work *work);
 #endif

@@ -31,9 +31,9 @@ bool itg_cli_knows_quality(const itg_goal *goal, const itg_score *score)
     return itg_score_knows(score, itg_goal_quality_metric(goal));
 }
 
-/* What was counted, where a bound of it is the quality. */
-static itg_metric counted(itg_metric quality, const itg_score *score)
+itg_metric itg_cli_counted(const itg_goal *goal, const itg_score *score)
 {
+    itg_metric quality = itg_goal_quality_metric(goal);
     bool bounded = quality == ITG_METRIC_ACCURACY && itg_score_knows(score, ITG_METRIC_TOP1);
     return bounded ? ITG_METRIC_TOP1 : quality;
 }
@@ -51,7 +51,7 @@ const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, c
     else
         snprintf(out, size, "%s",
                  itg_cli_unit_text(itg_goal_about(goal, metric).unit,
-                                   itg_score_get(score, counted(metric, score)), text));
+                                   itg_score_get(score, itg_cli_counted(goal, score)), text));
     return out;
 }
 

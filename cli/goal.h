@@ -7,6 +7,8 @@
 const char *itg_cli_quality_name(const itg_goal *goal, bool labelled);
 bool itg_cli_same_quality(const itg_goal *a, const itg_goal *b); /* by name */
 bool itg_cli_knows_quality(const itg_goal *goal, const itg_score *score);
+/* The goal's quality as reports have it: what was counted, where a bound of it is held. */
+itg_metric itg_cli_counted(const itg_goal *goal, const itg_score *score);
 /* "98.90 %", "31.25 dB", "exact" (200 dB and more); "-": not known. */
 const char *itg_cli_quality_text(const itg_goal *goal, const itg_score *score, char *out,
                                  size_t size);

@@ -15,7 +15,7 @@ void itg_cli_help(const itg_cli_command *const *commands, int count)
          "widths.\n\n"
          "Commands:");
     for (int i = 0; i < count; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
     puts("\nA first look: intaglio demo. With a network of your own:\n"
          "  intaglio check net.onnx\n"
          "  intaglio simulate net.onnx --uniform 8 --hw x86-vnni --calib c.npy --data x.npy "

@@ -1,4 +1,5 @@
 /* intaglio COMMAND ...: finds the command, parses its words, runs it. */
+#include "base/nearest.h"
 #include "cli/passive.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -9,9 +10,9 @@
 #include <string.h>
 
 static const itg_cli_command *const commands[] = {
-    &itg_cli_check,   &itg_cli_simulate, &itg_cli_search, &itg_cli_inspect,
-    &itg_cli_explain, &itg_cli_realize,  &itg_cli_verify, &itg_cli_run,
-    &itg_cli_demo,    &itg_cli_runs,     &itg_cli_diff,   &itg_cli_hw};
+    &itg_cli_check,   &itg_cli_simulate, &itg_cli_search, &itg_cli_sensitivity, &itg_cli_inspect,
+    &itg_cli_explain, &itg_cli_realize,  &itg_cli_verify, &itg_cli_run,         &itg_cli_demo,
+    &itg_cli_runs,    &itg_cli_diff,     &itg_cli_hw};
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -30,7 +31,7 @@ static const itg_cli_command *find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-    const char *near = itg_cli_nearest(name, COMMANDS, command_name, NULL);
+    const char *near = itg_nearest_name(name, COMMANDS, command_name, NULL);
     const char *what = name[0] == '-' ? "option" : "command";
     if (near)
         return itg_cli_fail_usage(NULL, "unknown %s '%.60s'; did you mean '%s'?", what, name, near);

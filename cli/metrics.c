@@ -57,7 +57,7 @@ void itg_cli_metric_cells(itg_cli_table *table, const itg_metric *metrics, int c
                                              itg_score_get(score, metrics[i]), text));
 }
 
-static void change_cell(itg_cli_table *table, itg_unit unit, double a, double b)
+void itg_cli_change_cell(itg_cli_table *table, itg_unit unit, double a, double b)
 {
     if (isnan(a) || isnan(b))
         itg_cli_table_cell(table, "-");
@@ -83,7 +83,7 @@ void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, const itg_score
     char text[32];
     itg_cli_table_texts(table, about.words, itg_cli_unit_text(about.unit, x, text), NULL);
     itg_cli_table_cell(table, "%s", itg_cli_unit_text(about.unit, y, text));
-    change_cell(table, about.unit, x, y);
+    itg_cli_change_cell(table, about.unit, x, y);
 }
 
 void itg_cli_json_metrics(itg_json_writer *json, const char *prefix, const itg_score *score,

@@ -14,6 +14,8 @@ const char *itg_cli_amount(double value, char *buffer);             /* "12,345",
 void itg_cli_metric_titles(itg_cli_table *table, const itg_metric *metrics, int count);
 void itg_cli_metric_cells(itg_cli_table *table, const itg_metric *metrics, int count,
                           const itg_score *score);
+/* How b departs from a: "+1.20 points", "-3.1 %", "same"; "-": one is not known. */
+void itg_cli_change_cell(itg_cli_table *table, itg_unit unit, double a, double b);
 /* Four cells: the metric's words, its value in A and in B, and the change. */
 void itg_cli_metric_row(itg_cli_table *table, itg_metric metric, const itg_score *a,
                         const itg_score *b);

@@ -1,5 +1,6 @@
 /* What stands behind an option: one function a kind. Messages name the option, what was given and
  * what was expected. */
+#include "base/nearest.h"
 #include "cli/common.h"
 #include "cli/options.h"
 #include <errno.h>
@@ -253,7 +254,7 @@ static int unknown_name(const parser *p, const itg_cli_spec *spec, const char *t
     int count = 0;
     for (const char *name; (name = names[spec->kind](NULL, count)) != NULL; count++)
         itg_cli_append(all, sizeof all, "%s%s", count > 0 ? ", " : "", name);
-    const char *near = itg_cli_nearest(text, count, names[spec->kind], NULL);
+    const char *near = itg_nearest_name(text, count, names[spec->kind], NULL);
     if (near)
         return itg_cli_fail_usage(p->command, "--%s: there is no '%.60s'; did you mean '%s'?",
                                   spec->name, text, near);

@@ -1,6 +1,7 @@
 /* Words in, values out. A word that an option takes may begin with '-' ("--mean -0.5"), but not
  * with "--": a forgotten argument must not swallow the next option ("--mean=--x" still passes one).
  */
+#include "base/nearest.h"
 #include "cli/options.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -70,46 +71,7 @@ int itg_cli_fail_usage(const itg_cli_command *command, const char *format, ...)
     return ITG_CLI_USAGE;
 }
 
-/* ---- suggestions ---- */
-
 enum { LONGEST_WORD = 32 };
-
-/* Levenshtein's distance; words are cut at LONGEST_WORD letters. */
-static int distance(const char *a, const char *b)
-{
-    int row[LONGEST_WORD + 1];
-    int n = (int)strnlen(a, LONGEST_WORD), m = (int)strnlen(b, LONGEST_WORD);
-    for (int j = 0; j <= m; j++)
-        row[j] = j;
-    for (int i = 1; i <= n; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            int replace = diagonal + (a[i - 1] != b[j - 1]), least = row[j] + 1;
-            diagonal = row[j];
-            if (row[j - 1] + 1 < least) least = row[j - 1] + 1;
-            row[j] = replace < least ? replace : least;
-        }
-    }
-    return row[m];
-}
-
-const char *itg_cli_nearest(const char *word, int count,
-                            const char *(*name_at)(void *context, int index), void *context)
-{
-    const char *best = NULL;
-    int length = (int)strnlen(word, LONGEST_WORD), least = 1 + (length + 2) / 3;
-    for (int i = 0; i < count; i++) {
-        const char *name = name_at(context, i);
-        if (!name) continue;
-        int d = strncmp(name, word, strlen(word)) == 0 && length >= 2 ? 1 : distance(word, name);
-        if (d < least) {
-            least = d;
-            best = name;
-        }
-    }
-    return best;
-}
 
 static const char *option_name(void *context, int index)
 {
@@ -146,7 +108,7 @@ static int unknown_option(const parser *p, const char *word)
     const char *bare = word + strspn(word, "-");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(bare, "="), bare);
     const char *near =
-        itg_cli_nearest(name, ITG_CLI_OPTION_COUNT, option_name, (void *)(uintptr_t)p->command);
+        itg_nearest_name(name, ITG_CLI_OPTION_COUNT, option_name, (void *)(uintptr_t)p->command);
     if (near)
         return itg_cli_fail_usage(p->command, "unknown option '%.60s'; did you mean '--%s'?", word,
                                   near);

@@ -8,7 +8,8 @@ enum {
     ITG_CLI_OK = 0,
     ITG_CLI_FAILURE = 1,
     ITG_CLI_USAGE = 2,
-    ITG_CLI_NOT_HELD = 3 /* a goal that is met on the search samples, but not on the hold-out */
+    ITG_CLI_NOT_HELD = 3, /* a goal that is met on the search samples, but not on the hold-out */
+    ITG_CLI_WORSE = 4     /* than the run of --fail-if-worse */
 };
 
 typedef enum itg_cli_kind {
@@ -83,7 +84,7 @@ typedef struct itg_cli_spec {
 
 const itg_cli_spec *itg_cli_option_spec(itg_cli_option option);
 
-#define ITG_CLI_MAX_ARGUMENTS 3
+#define ITG_CLI_MAX_ARGUMENTS 17
 #define ITG_CLI_MAX_OPTIONS 64
 
 struct itg_cli_args;
@@ -121,12 +122,6 @@ int itg_cli_parse_value(const itg_cli_command *command, const itg_cli_spec *spec
 /* The option common to all commands, by index; ITG_CLI_OPTION_COUNT past the end. */
 itg_cli_option itg_cli_common_option(int index);
 bool itg_cli_takes(const itg_cli_command *command, itg_cli_option option);
-
-/* The nearest of count names, or NULL where none is near. name_at gives the names; it may give NULL
- * to pass over one. */
-const char *itg_cli_nearest(const char *word, int count,
-                            const char *(*name_at)(void *context, int index), void *context);
-
 /* "intaglio: message" on stderr; returns the status for `return`. */
 int itg_cli_fail(const char *format, ...);
 int itg_cli_fail_error(const itg_error *err);

@@ -52,12 +52,21 @@ void itg_cli_runs_explain(void);
 /* The best's weight bytes as a share of those of uniform 8; below zero: not known. */
 double itg_cli_share_of_uniform(const itg_run_record *record);
 
+/* Of the run's best: what its goal minimizes; below zero: it improves quality. */
+double itg_cli_run_cost(const itg_cli_logged *run);
+bool itg_cli_same_goal(const itg_cli_logged *a, const itg_cli_logged *b);
+/* As runs list says WORSE; never where `than` missed its goal. of_quality: else in what is
+ * minimized. */
+bool itg_cli_is_worse(const itg_cli_logged *run, const itg_cli_logged *than, bool *of_quality);
+
 /* ---- actions: exit statuses ---- */
 int itg_cli_runs_list(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_best(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_show(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_front(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_compare(const itg_cli_args *args, itg_run_log *log);
+int itg_cli_runs_compare_all(const itg_cli_args *args, itg_run_log *log); /* more than two */
+int itg_cli_runs_history(const itg_cli_args *args, itg_run_log *log);
 int itg_cli_runs_trial(const itg_cli_args *args); /* best RUN --trial N */
 /* The run number at this place of the words; a usage error is printed. */
 int itg_cli_run_number(const itg_cli_args *args, int place, int64_t *out);

@@ -143,6 +143,13 @@ const char *itg_cli_when(const char *started, char *buffer, size_t size)
     return buffer;
 }
 
+/* A run of intaglio sensitivity, which has neither a goal nor a best. */
+static bool is_survey(const itg_cli_logged *run)
+{
+    return run->has_goal && strcmp(run->options.searcher, "sensitivity") == 0 &&
+           run->record->best_trial < 0;
+}
+
 const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size)
 {
     static const struct {
@@ -161,7 +168,8 @@ const char *itg_cli_state(const itg_cli_logged *run, char *buffer, size_t size)
         snprintf(buffer, size, "unfinished");
     else
         snprintf(buffer, size, "%s%s", words,
-                 !r->goal_met                                 ? ", goal missed"
+                 is_survey(run)                               ? ""
+                 : !r->goal_met                               ? ", goal missed"
                  : itg_cli_logged_held(run, &holds) && !holds ? ", missed on hold-out"
                                                               : "");
     return buffer;

@@ -469,6 +469,7 @@ int itg_cli_runs_compare(const itg_cli_args *args, itg_run_log *log)
     comparison c = {.args = args};
     itg_error err = {0};
     int64_t a = 0, b = 0;
+    if (args->argument_count > 3) return itg_cli_runs_compare_all(args, log);
     int status = itg_cli_run_number(args, 1, &a);
     if (status == ITG_CLI_OK) status = itg_cli_run_number(args, 2, &b);
     if (status != ITG_CLI_OK) return status;

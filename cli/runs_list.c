@@ -77,7 +77,7 @@ static int by_search_and_run(const void *first, const void *second)
     return ((*a)->record->run > (*b)->record->run) - ((*a)->record->run < (*b)->record->run);
 }
 
-static double cost_of(const itg_cli_logged *run)
+double itg_cli_run_cost(const itg_cli_logged *run)
 {
     const itg_goal *goal = &run->options.goal;
     if (run->has_goal && itg_goal_maximizes_quality(goal)) return -1;
@@ -92,7 +92,7 @@ double itg_cli_best_quality(const itg_cli_logged *run)
 
 static regression compare(const itg_cli_logged *run, const reached *before)
 {
-    double quality = itg_cli_best_quality(run), cost = cost_of(run);
+    double quality = itg_cli_best_quality(run), cost = itg_cli_run_cost(run);
     if (before->surest && quality < before->quality &&
         itg_cli_knows_quality(&run->options.goal, &run->record->result[ITG_RESULT_BEST]))
         return (regression){.than = before->surest, .of_quality = true};
@@ -105,8 +105,8 @@ static regression compare(const itg_cli_logged *run, const reached *before)
 static void reach(reached *so_far, const itg_cli_logged *run)
 {
     const itg_score *best = &run->record->result[ITG_RESULT_BEST];
-    double quality = itg_cli_best_quality(run), cost = cost_of(run), lo = quality - SQNR_SLACK,
-           hi = 0;
+    double quality = itg_cli_best_quality(run), cost = itg_cli_run_cost(run),
+           lo = quality - SQNR_SLACK, hi = 0;
     if (!run->record->goal_met) return;
     if (cost > 0 && (!so_far->cheapest || cost < so_far->cost)) {
         so_far->cheapest = run->record->run;
@@ -119,6 +119,20 @@ static void reach(reached *so_far, const itg_cli_logged *run)
         so_far->surest = run->record->run;
         so_far->quality = lo;
     }
+}
+
+bool itg_cli_same_goal(const itg_cli_logged *a, const itg_cli_logged *b)
+{
+    return by_goal(a, b) == 0;
+}
+
+bool itg_cli_is_worse(const itg_cli_logged *run, const itg_cli_logged *than, bool *of_quality)
+{
+    reached before = {0};
+    reach(&before, than);
+    const regression worse = compare(run, &before);
+    *of_quality = worse.of_quality;
+    return worse.than != 0;
 }
 
 /* out[i] for runs[i]; false: no memory. */

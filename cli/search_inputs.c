@@ -124,6 +124,16 @@ void itg_cli_search_options(const itg_cli_args *args, itg_search_options *out)
                  out->goal.objective_count > 2 ? "evolve" : "sweep");
 }
 
+void itg_cli_search_survey_options(const itg_cli_args *args, itg_search_options *out)
+{
+    itg_cli_search_options(args, out);
+    out->goal.constraint_count = 0;
+    out->goal.objectives[0] = quality_of(args, &out->goal);
+    out->goal.objective_count = 1;
+    out->no_racing = true;
+    snprintf(out->searcher, sizeof out->searcher, "sensitivity");
+}
+
 /* ---- what options are, as text ---- */
 
 static void say_number(char *out, double value)
@@ -159,7 +169,7 @@ static void say_value(const itg_cli_spec *spec, const itg_cli_value *v, char *ou
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", v->searcher);
         break;
     case ITG_CLI_MODEL_TEXT:
-        snprintf(out, ITG_CLI_OPTION_TEXT, "%.100s", *v->model_text ? v->model_text : "none");
+        snprintf(out, ITG_CLI_OPTION_TEXT, "%s", *v->model_text ? v->model_text : "none");
         break;
     case ITG_CLI_KERNELS:
         snprintf(out, ITG_CLI_OPTION_TEXT, "%s", itg_float_kernels_name(v->kernels));

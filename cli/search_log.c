@@ -15,6 +15,7 @@ static itg_run_data data_of(const char *name, const itg_dataset *samples)
 
 static itg_status make_texts(itg_cli_search_work *w, itg_error *err)
 {
+    if (w->space_json) return ITG_OK;
     itg_status status = itg_preprocess_text(&w->preprocess, &w->preprocess_json, err);
     if (status == ITG_OK) status = itg_search_options_text(&w->options, &w->options_json, err);
     if (status == ITG_OK)
@@ -22,26 +23,34 @@ static itg_status make_texts(itg_cli_search_work *w, itg_error *err)
     return status;
 }
 
+itg_status itg_cli_search_info(itg_cli_search_work *w, itg_run_info *out, itg_error *err)
+{
+    itg_status status = make_texts(w, err);
+    if (status != ITG_OK) return status;
+    *out = (itg_run_info){.model_name = w->files.model,
+                          .hardware_name = itg_hardware_name(w->hw),
+                          .searcher = w->options.searcher,
+                          .options_json = w->options_json,
+                          .hardware_json = itg_hardware_json(w->hw),
+                          .preprocess_json = w->preprocess_json,
+                          .engine_version = itg_engine_version(),
+                          .space_json = w->space_json,
+                          .data = data_of(w->files.data, w->data.samples),
+                          .holdout = data_of(w->files.holdout, w->holdout.samples),
+                          .labels = w->labels,
+                          .holdout_labels = w->holdout_labels,
+                          .seed = w->options.seed};
+    memcpy(out->model_hash, itg_model_hash(w->model), sizeof out->model_hash);
+    return ITG_OK;
+}
+
 static itg_status begin_run(itg_cli_search_work *w, const char *db, itg_error *err)
 {
     char started[32];
-    itg_status status = make_texts(w, err);
+    itg_run_info info;
+    itg_status status = itg_cli_search_info(w, &info, err);
     if (status != ITG_OK) return status;
-    itg_run_info info = {.model_name = w->files.model,
-                         .hardware_name = itg_hardware_name(w->hw),
-                         .searcher = w->options.searcher,
-                         .options_json = w->options_json,
-                         .hardware_json = itg_hardware_json(w->hw),
-                         .preprocess_json = w->preprocess_json,
-                         .engine_version = itg_engine_version(),
-                         .started = itg_cli_utc(started, sizeof started),
-                         .space_json = w->space_json,
-                         .data = data_of(w->files.data, w->data.samples),
-                         .holdout = data_of(w->files.holdout, w->holdout.samples),
-                         .labels = w->labels,
-                         .holdout_labels = w->holdout_labels,
-                         .seed = w->options.seed};
-    memcpy(info.model_hash, itg_model_hash(w->model), sizeof info.model_hash);
+    info.started = itg_cli_utc(started, sizeof started);
     return itg_cli_recorder_open(db, &info, &w->recorder, err);
 }
 
@@ -78,7 +87,7 @@ static itg_status take_strategy(itg_cli_search_work *w, itg_error *err)
 
 itg_status itg_cli_search_end_log(itg_cli_search_work *w, itg_error *err)
 {
-    const itg_trial *best = itg_search_best(w->result);
+    const itg_trial *best = w->is_survey ? NULL : itg_search_best(w->result);
     if (!w->recorder) return ITG_OK;
     itg_status status = best ? take_strategy(w, err) : ITG_OK;
     if (status != ITG_OK) return status;
@@ -86,7 +95,7 @@ itg_status itg_cli_search_end_log(itg_cli_search_work *w, itg_error *err)
                        .strategy_json = w->strategy_json,
                        .codes = w->codes,
                        .best_trial = best ? best->index : -1,
-                       .goal_met = itg_search_goal_met(w->result),
+                       .goal_met = best && itg_search_goal_met(w->result),
                        .result[ITG_RESULT_FLOAT] = itg_search_float(w->result, true),
                        .result[ITG_RESULT_UNIFORM8] = itg_search_uniform8(w->result, true),
                        .result[ITG_RESULT_HAGO] = itg_search_hago(w->result, true),

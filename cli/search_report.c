@@ -19,8 +19,7 @@ static bool has_hago(const itg_search_result *r)
     return itg_search_hago(r, true) && itg_search_hago(r, false);
 }
 
-/* -1: nothing is logged. */
-static int64_t run_number(const itg_cli_search_work *w)
+int64_t itg_cli_search_run(const itg_cli_search_work *w)
 {
     if (w->recorder) return itg_cli_recorder_run(w->recorder);
     return w->resumed ? w->resumed->run : -1;
@@ -139,7 +138,7 @@ int itg_cli_search_json(const itg_cli_search_work *w)
     itg_json_put_text(&json, "strategy",
                       itg_search_best(r) ? values[ITG_CLI_OPT_OUT_STRATEGY].text : NULL);
     itg_json_put_text(&json, "db", values[ITG_CLI_OPT_DB].text);
-    itg_cli_json_known(&json, "run", (double)run_number(w));
+    itg_cli_json_known(&json, "run", (double)itg_cli_search_run(w));
     json_results(&json, w);
     itg_json_begin(&json, "front", '[');
     for (int32_t i = 0; i < itg_search_front_count(r); i++)
@@ -313,8 +312,8 @@ int itg_cli_search_text(const itg_cli_search_work *w)
         itg_cli_print_line("front", "%d trial%s that no other one beats in every objective",
                            (int)itg_search_front_count(w->result),
                            itg_plural(itg_search_front_count(w->result)));
-    if (run_number(w) >= 0)
-        itg_cli_print_line("log", "run %lld of %s", (long long)run_number(w),
+    if (itg_cli_search_run(w) >= 0)
+        itg_cli_print_line("log", "run %lld of %s", (long long)itg_cli_search_run(w),
                            w->args->values[ITG_CLI_OPT_DB].text);
     return status;
 }

@@ -3,6 +3,7 @@
 #ifndef ITG_HARDWARE_KEYS_H
 #define ITG_HARDWARE_KEYS_H
 #include "base/json.h"
+#include "hardware/glob.h"
 #include "hardware/hardware.h"
 
 #define ITG_HW_VERSION 1
@@ -98,7 +99,6 @@ uint32_t itg_hw_spec_outputs(const itg_hw_spec *spec);
 /* The node whose epilogue computes this node's output: the node that it is fused into, or itself
  * (edges.c). */
 itg_id itg_hw_host_of(const itg_graph *g, const itg_id *fused, itg_id node);
-bool itg_hw_glob(const char *pattern, const char *text); /* * and ? */
 /* The description's overrides for a node, merged; later ones win. */
 itg_hw_override itg_hw_override_of(const itg_hardware *hw, const char *node_name);
 

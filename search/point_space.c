@@ -1,5 +1,6 @@
 #include "search/point_space.h"
 #include "base/json_write.h"
+#include "search/point_patterns.h"
 #include "sim/sim.h"
 #include <stdlib.h>
 #include <string.h>
@@ -59,24 +60,40 @@ static void add_dim(itg_point_space *p, int32_t group, itg_dim dim)
     p->dims[p->space.dim_count++] = dim;
 }
 
-static itg_status make_dims(itg_point_space *p, const itg_search_options *o, itg_error *err)
+/* The last dimension is the method of this group: its width, if it has one, says so. */
+static void link_width(itg_point_space *p, int32_t group)
 {
-    int32_t groups = p->groups->group_count;
-    p->dims = calloc(2 * (size_t)groups + 1, sizeof *p->dims);
-    p->dim_group = calloc(2 * (size_t)groups + 1, sizeof *p->dim_group);
-    if (!p->dims || !p->dim_group)
+    for (int32_t d = 0; d < p->space.dim_count; d++)
+        if (p->dim_group[d] == group && p->dims[d].ordered) p->dims[d].method = p->space.dim_count;
+}
+
+static itg_status reserve_dims(itg_point_space *p, itg_error *err)
+{
+    size_t groups = (size_t)p->groups->group_count;
+    p->dims = calloc(2 * groups + 1, sizeof *p->dims);
+    p->dim_group = calloc(2 * groups + 1, sizeof *p->dim_group);
+    p->held = calloc(groups + 1, sizeof *p->held);
+    if (!p->dims || !p->dim_group || !p->held)
         return itg_fail(err, ITG_NO_MEMORY, "no memory for the choice space");
     p->space.dims = p->dims;
+    return ITG_OK;
+}
+
+static void make_dims(itg_point_space *p, const itg_search_options *o)
+{
+    int32_t groups = p->groups->group_count;
     for (int32_t i = 0; i < groups; i++) {
         const itg_choice_group *g = &p->groups->groups[i];
-        if (g->bits_count > 1) add_dim(p, i, (itg_dim){g->bits_count, g->bits, true, 0});
+        if (g->bits_count > 1)
+            add_dim(p, i, (itg_dim){.count = g->bits_count, .values = g->bits, .ordered = true});
     }
     for (int32_t i = 0; i < groups; i++) {
         const itg_choice_group *g = &p->groups->groups[i];
         int32_t count = g->is_weight ? o->weight_methods.count : o->activation_methods.count;
-        if (count > 1 && is_estimated(p, g)) add_dim(p, i, (itg_dim){count, indices, false, 0});
+        if (count <= 1 || p->held[i] || !is_estimated(p, g)) continue;
+        add_dim(p, i, (itg_dim){.count = count, .values = indices});
+        link_width(p, i);
     }
-    return ITG_OK;
 }
 
 itg_status itg_point_space_create(const itg_hardware *hw, const itg_graph *graph,
@@ -93,7 +110,9 @@ itg_status itg_point_space_create(const itg_hardware *hw, const itg_graph *graph
     copy_methods(&o->weight_methods, p->weight_methods);
     copy_methods(&o->activation_methods, p->activation_methods);
     status = itg_choice_space_create(hw, graph, &widths, &p->groups, err);
-    if (status == ITG_OK) status = make_dims(p, o, err);
+    if (status == ITG_OK) status = reserve_dims(p, err);
+    if (status == ITG_OK) status = itg_point_patterns_apply(p, o, err);
+    if (status == ITG_OK) make_dims(p, o);
     if (status != ITG_OK)
         itg_point_space_destroy(p);
     else
@@ -105,6 +124,7 @@ void itg_point_space_destroy(itg_point_space *points)
 {
     if (!points) return;
     itg_choice_space_destroy(points->groups);
+    free(points->held);
     free(points->dims);
     free(points->dim_group);
     free(points);

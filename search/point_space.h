@@ -13,6 +13,7 @@
 typedef struct itg_point_space {
     const itg_graph *graph; /* borrowed */
     itg_choice_space *groups;
+    bool *held;         /* [groups]: they keep their width and method (point_patterns.h) */
     int32_t *dim_group; /* [space.dim_count] */
     itg_dim *dims;
     itg_search_space space; /* dims as searchers see them */

@@ -60,8 +60,9 @@ static bool another_helps(const itg_searching *s, int32_t round)
     const itg_engine_result *r = &s->result->run;
     bool ended =
         strcmp(r->stop_reason, "exhausted") == 0 || strcmp(r->stop_reason, "patience") == 0;
-    return itg_search_recovers(s) && !itg_goal_maximizes_quality(&s->objective.goal) &&
-           r->front.objective_count < 2 && ended && r->goal_met && r->best.round == round - 1 &&
+    return itg_search_recovers(s) && !s->searcher->single_round &&
+           !itg_goal_maximizes_quality(&s->objective.goal) && r->front.objective_count < 2 &&
+           ended && r->goal_met && r->best.round == round - 1 &&
            !itg_search_has_own_codes(s, &r->best);
 }
 

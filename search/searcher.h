@@ -14,6 +14,7 @@ typedef struct itg_dim {
     bool ordered;
     double cost_per_level; /* what a level down saves on average of the cost that counts
                               (measure.h); 0: nothing */
+    int32_t method; /* of a width: 1 + the dimension of its group's threshold method; 0: none */
 } itg_dim;
 
 typedef struct itg_search_space {
@@ -67,6 +68,7 @@ typedef struct itg_searcher_def {
                             a searcher that wants its answers together waits for them. */
     int64_t default_trials; /* 0: it ends by itself */
     bool wants_conflicts;
+    bool single_round; /* its trials are what it is for: no later round begins at its best */
     itg_status (*init)(void *state, const itg_search_space *, const itg_searcher_options *,
                        itg_error *);
     /* ITG_OK: levels[dim_count] is a point; ITG_WAIT: tell me first; ITG_END: exhausted.
@@ -86,5 +88,6 @@ itg_status itg_searcher_parse(const char *text, const itg_searcher_def **def,
                               double parameters[ITG_MOST_PARAMETERS], itg_error *err);
 
 extern const itg_searcher_def itg_searcher_greedy, itg_searcher_anneal, itg_searcher_hago_greedy,
-    itg_searcher_random, itg_searcher_exhaustive, itg_searcher_sweep, itg_searcher_evolve;
+    itg_searcher_random, itg_searcher_exhaustive, itg_searcher_sweep, itg_searcher_evolve,
+    itg_searcher_sensitivity;
 #endif

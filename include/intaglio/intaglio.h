@@ -740,6 +740,10 @@ typedef struct itg_search_options {
     itg_bits_range weight_bits, activation_bits, input_bits, output_bits;
     /* Threshold methods to choose among, per choice group. Count 0 or 1: nothing to choose. */
     itg_threshold_methods weight_methods, activation_methods;
+    /* Patterns with * and ?, commas between, of names of values, nodes or edges ("value ->
+     * node.slot"); "": none. What only does not match, or skip does, keeps the widest width and its
+     * first method; fix has "PATTERN=BITS". ITG_BAD_ARGUMENT if one matches nothing to choose. */
+    char only[ITG_MODEL_TEXT], skip[ITG_MODEL_TEXT], fix[ITG_MODEL_TEXT];
     int64_t calibration_samples,
         search_samples; /* 0: defaults (512 and 1024), less where the data has fewer */
     /* With which quality is at least what trials are judged by, where top-1 can be expected of the

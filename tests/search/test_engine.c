@@ -134,7 +134,7 @@ static itg_status try_run(setup s, toy *t, record *r, itg_engine_result *out, it
         .progress = record_progress, .trial = record_trial, .cancelled = is_cancelled};
     itg_objective objective;
     for (int d = 0; d < DIMS; d++)
-        dims[d] = (itg_dim){7, widths, true, sizes[d]};
+        dims[d] = (itg_dim){7, widths, true, sizes[d], 0};
     s.goal.max_drop = 1 - s.floor;
     const itg_goal goal = goal_of(s.goal);
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
@@ -499,7 +499,7 @@ static void slots_of_one_point_get_what_each_asks_for(void **state)
                 variant.outstanding = outstanding;
                 memset(&r, 0, sizeof r);
                 for (int d = 0; d < DIMS; d++)
-                    dims[d] = (itg_dim){7, widths, true, sizes[d]};
+                    dims[d] = (itg_dim){7, widths, true, sizes[d], 0};
                 assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL),
                                  ITG_OK);
                 itg_engine_options options = {.searcher = &variant,
@@ -613,7 +613,7 @@ static void one_slow_evaluation_holds_up_no_other(void **state)
     itg_objective objective;
     itg_engine_result result = ITG_ENGINE_RESULT_INIT;
     for (int d = 0; d < DIMS; d++)
-        dims[d] = (itg_dim){7, widths, true, sizes[d]};
+        dims[d] = (itg_dim){7, widths, true, sizes[d], 0};
     assert_int_equal(itg_objective_make(&goal, &floats, &space, &objective, NULL), ITG_OK);
     itg_engine_options options = {.searcher = itg_searcher_find("random"),
                                   .objective = &objective,

@@ -11,7 +11,7 @@
 
 enum { DIMS = 2, LEVELS = 8, ASKED = 12 };
 static const int32_t widths[LEVELS] = {1, 2, 3, 4, 5, 6, 7, 8};
-static const itg_dim dims[DIMS] = {{LEVELS, widths, true, 1}, {LEVELS, widths, true, 1}};
+static const itg_dim dims[DIMS] = {{LEVELS, widths, true, 1, 0}, {LEVELS, widths, true, 1, 0}};
 static const itg_search_space space = {DIMS, dims};
 
 /* Levels to ask for: better ones, worse ones, infeasible ones (the first is 0), and some again, in

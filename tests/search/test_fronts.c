@@ -9,11 +9,11 @@
 enum { DIMS = 5, LEVELS = 7, POINTS = 7 * 7 * 7 * 7 * 7, MOST = 600 };
 
 static const int32_t widths[LEVELS] = {2, 3, 4, 5, 6, 7, 8};
-static const itg_dim dims[DIMS] = {{LEVELS, widths, true, 10},
-                                   {LEVELS, widths, true, 400},
-                                   {LEVELS, widths, true, 60},
-                                   {LEVELS, widths, true, 200},
-                                   {LEVELS, widths, true, 30}};
+static const itg_dim dims[DIMS] = {{LEVELS, widths, true, 10, 0},
+                                   {LEVELS, widths, true, 400, 0},
+                                   {LEVELS, widths, true, 60, 0},
+                                   {LEVELS, widths, true, 200, 0},
+                                   {LEVELS, widths, true, 30, 0}};
 static const itg_search_space space = {DIMS, dims};
 
 /* Costs as the dimensions have them, at most 1; losses by the square of the bits that are missing,

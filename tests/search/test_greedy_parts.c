@@ -9,10 +9,10 @@
 
 enum { DIMS = 4, LEVELS = 4 };
 static const int32_t widths[LEVELS] = {2, 4, 6, 8}, top[DIMS] = {3, 3, 3, 3};
-static const itg_dim dims[DIMS] = {{LEVELS, widths, true, 1},
-                                   {LEVELS, widths, true, 1},
-                                   {LEVELS, widths, true, 1},
-                                   {LEVELS, widths, true, 1}};
+static const itg_dim dims[DIMS] = {{LEVELS, widths, true, 1, 0},
+                                   {LEVELS, widths, true, 1, 0},
+                                   {LEVELS, widths, true, 1, 0},
+                                   {LEVELS, widths, true, 1, 0}};
 static const itg_search_space space = {DIMS, dims};
 
 /* What a level loses and saves against the top: dimension 2 saves most for its loss, then 0, then

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 static const int32_t widths[] = {2, 4, 8}, methods[] = {0, 1};
-static const itg_dim dims[] = {{3, widths, true, 1}, {2, methods, false, 0}};
+static const itg_dim dims[] = {{3, widths, true, 1, 0}, {2, methods, false, 0, 0}};
 static const itg_search_space space = {2, dims};
 
 static itg_score floats_of(double top1)

@@ -37,6 +37,9 @@ static void assert_same(const itg_search_options *a, const itg_search_options *b
         assert_true(a->activation_methods.values[i] == b->activation_methods.values[i]);
     assert_true(a->calibration_samples == b->calibration_samples);
     assert_true(a->search_samples == b->search_samples && a->hago_baseline == b->hago_baseline);
+    assert_string_equal(a->only, b->only);
+    assert_string_equal(a->skip, b->skip);
+    assert_string_equal(a->fix, b->fix);
     assert_true(a->no_racing == b->no_racing && a->float_kernels == b->float_kernels);
 }
 
@@ -76,6 +79,9 @@ static void every_option_comes_back(void **state)
                                     .output_bits = {3, 32},
                                     .weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
                                     .weight_methods.count = 2,
+                                    .only = "conv*,* -> fc.1",
+                                    .skip = "\"a\"",
+                                    .fix = "conv1=4",
                                     .activation_methods.values = {ITG_THRESHOLD_MSE},
                                     .activation_methods.count = 1,
                                     .calibration_samples = 9,

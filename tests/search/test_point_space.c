@@ -312,6 +312,130 @@ static void limits_that_are_exceeded_make_levels_count(void **state)
     measured_end(&m);
 }
 
+/* ---- patterns ---- */
+
+static const char *first_value(const itg_point_space *p, int32_t group)
+{
+    return p->graph->values[p->groups->edges[p->groups->groups[group].edges[0]].value].name;
+}
+
+static int32_t a_weight(const itg_point_space *p)
+{
+    int32_t i = 0;
+    while (!p->groups->groups[i].is_weight)
+        i++;
+    return i;
+}
+
+static int32_t dim_of(const itg_point_space *p, int32_t group, bool ordered)
+{
+    for (int32_t d = 0; d < p->space.dim_count; d++)
+        if (p->dim_group[d] == group && p->dims[d].ordered == ordered) return d;
+    return -1;
+}
+
+static void patterns_say_which_groups_have_dimensions(void **state)
+{
+    small_network n;
+    itg_search_options o = {ITG_SEARCH_OPTIONS_VERSION,
+                            .weight_methods.values = {ITG_THRESHOLD_KL, ITG_THRESHOLD_MAX},
+                            .weight_methods.count = 2};
+    (void)state;
+    small_network_make(1, "cortex-m", 16, &n);
+    itg_point_space *all = make(&n, &o);
+    int32_t w = a_weight(all), dims = all->space.dim_count;
+    int32_t widest = all->groups->groups[w].bits[all->groups->groups[w].bits_count - 1];
+    char name[64];
+    snprintf(name, sizeof name, "%s", first_value(all, w));
+    snprintf(o.only, sizeof o.only, "%s", name);
+    itg_point_space *p = make(&n, &o);
+    assert_int_equal(p->space.dim_count, 2); /* its width, and its method */
+    assert_true(p->dim_group[0] == w && p->dim_group[1] == w && p->dims[0].method == 2);
+    itg_point_space_destroy(p);
+    snprintf(o.skip, sizeof o.skip, "%s", name); /* both: skip wins */
+    p = make(&n, &o);
+    assert_int_equal(p->space.dim_count, 0);
+    itg_point_space_destroy(p);
+    *o.only = '\0';
+    p = make(&n, &o);
+    assert_int_equal(p->space.dim_count, dims - 2);
+    assert_int_equal(dim_of(p, w, true), -1);
+    assert_true(p->groups->groups[w].bits_count == 1 && p->groups->groups[w].bits[0] == widest);
+    itg_point_space_destroy(p);
+    *o.skip = '\0';
+    snprintf(o.fix, sizeof o.fix, "%s=%d", name, (int)widest - 1);
+    p = make(&n, &o);
+    assert_int_equal(dim_of(p, w, true), -1);
+    assert_true(dim_of(p, w, false) >= 0); /* the method may still be chosen */
+    assert_int_equal(p->groups->groups[w].bits[0], widest - 1);
+    itg_point_space_destroy(p);
+    itg_point_space_destroy(all);
+    small_network_end(&n);
+}
+
+static void a_pattern_matches_values_nodes_and_edges(void **state)
+{
+    small_network n;
+    char texts[3][64];
+    (void)state;
+    small_network_make(1, "cortex-m", 16, &n);
+    itg_search_options o = ITG_SEARCH_OPTIONS_INIT;
+    itg_point_space *all = make(&n, &o);
+    int32_t w = a_weight(all);
+    const itg_edge_ref *edge = &all->groups->edges[all->groups->groups[w].edges[0]];
+    const char *node = n.model->nodes[edge->node].name;
+    snprintf(texts[0], sizeof texts[0], "?*%s", first_value(all, w) + 1);
+    snprintf(texts[1], sizeof texts[1], "%s", node);
+    snprintf(texts[2], sizeof texts[2], "* -> %s.1", node);
+    for (int i = 0; i < 3; i++) {
+        snprintf(o.only, sizeof o.only, "%s", texts[i]);
+        itg_point_space *p = make(&n, &o);
+        assert_true(dim_of(p, w, true) >= 0);
+        assert_in_range(p->space.dim_count, 1, i == 1 ? all->space.dim_count - 1 : 1);
+        itg_point_space_destroy(p);
+    }
+    itg_point_space_destroy(all);
+    small_network_end(&n);
+}
+
+static void patterns_that_do_nothing_are_refused(void **state)
+{
+    small_network n;
+    (void)state;
+    small_network_make(1, "cortex-m", 16, &n);
+    itg_search_options o = ITG_SEARCH_OPTIONS_INIT;
+    itg_point_space *all = make(&n, &o), *p = NULL;
+    char name[64], said[256];
+    snprintf(name, sizeof name, "%s", first_value(all, a_weight(all)));
+    itg_point_space_destroy(all);
+    snprintf(said, sizeof said,
+             "'%sx' matches no node, value or edge whose width can be chosen; "
+             "did you mean '%s'?",
+             name, name);
+    const struct {
+        const char *only, *fix, *suffix, *said;
+    } cases[] = {
+        {name, NULL, "x", said},
+        {"*", NULL, ",", NULL}, /* a comma at the end ends the list */
+        {"*,", NULL, ",*", "expected patterns of 1 to"},
+        {NULL, name, "", "expected PATTERN=BITS"},
+        {NULL, name, "=1", "expected PATTERN=BITS, 2 to 32 bits"},
+        {NULL, name, "=4x", "expected PATTERN=BITS"},
+        {NULL, name, "=31", "bits"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        itg_error err = {0};
+        *o.only = *o.fix = '\0';
+        if (cases[i].only) snprintf(o.only, sizeof o.only, "%s%s", cases[i].only, cases[i].suffix);
+        if (cases[i].fix) snprintf(o.fix, sizeof o.fix, "%s%s", cases[i].fix, cases[i].suffix);
+        itg_status status = itg_point_space_create(n.hw, n.model, &o, &p, &err);
+        if (status == ITG_OK) itg_point_space_destroy(p);
+        assert_int_equal(status, cases[i].said ? ITG_BAD_ARGUMENT : ITG_OK);
+        if (cases[i].said && !strstr(err.message, cases[i].said)) fail_msg("%s", err.message);
+    }
+    small_network_end(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +447,9 @@ int main(void)
         cmocka_unit_test(the_text_is_json_in_the_order_of_points),
         cmocka_unit_test(a_level_is_worth_the_bytes_of_one_bit),
         cmocka_unit_test(bit_operations_count_both_operands),
+        cmocka_unit_test(patterns_say_which_groups_have_dimensions),
+        cmocka_unit_test(a_pattern_matches_values_nodes_and_edges),
+        cmocka_unit_test(patterns_that_do_nothing_are_refused),
         cmocka_unit_test(limits_that_are_exceeded_make_levels_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static double truth(const int32_t *levels)
 static itg_search_space make_space(itg_dim *dims)
 {
     for (int d = 0; d < DIMS; d++)
-        dims[d] = (itg_dim){7, widths, true, 1};
+        dims[d] = (itg_dim){7, widths, true, 1, 0};
     return (itg_search_space){DIMS, dims};
 }
 

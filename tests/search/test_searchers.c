@@ -2,6 +2,7 @@
  * evaluations, or, where a searcher cannot find it by design, what it finds instead.
  * docs/adding-a-searcher.md has the table. */
 #include "toys.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,46 @@ static void exhaustive_finds_all_with_each_point_once(void **state)
     }
 }
 
+/* ---- sensitivity ---- */
+
+enum { ALONE_MOST = 32 };
+
+/* All points that sensitivity asks for; returns how many. */
+static int ask_all(const itg_search_space *space, int32_t points[ALONE_MOST][TOY_DIMS])
+{
+    const itg_searcher_def *def = itg_searcher_find("sensitivity");
+    const itg_searcher_options options = {.quality_floor = 0};
+    void *memory = calloc(1, def->state_size);
+    int count = 0;
+    double floor = -INFINITY;
+    assert_non_null(memory);
+    assert_int_equal(def->init(memory, space, &options, NULL), ITG_OK);
+    while (def->ask(memory, NULL, points[count], &floor) == ITG_OK) {
+        assert_true(floor == -INFINITY); /* nothing is all the same to it */
+        assert_in_range(++count, 1, ALONE_MOST - 1);
+    }
+    def->deinit(memory);
+    free(memory);
+    return count;
+}
+
+static void sensitivity_tries_each_width_alone_and_methods_with_their_width(void **state)
+{
+    static const int32_t widths[] = {2, 4, 8}, methods[] = {0, 1};
+    static const itg_dim dims[] = {{3, widths, true, 1, 3}, /* its method is dimension 2 */
+                                   {2, widths, true, 1, 0},
+                                   {2, methods, false, 0, 0},
+                                   {2, methods, false, 0, 0}}; /* of a group of one width */
+    static const int32_t expected[][TOY_DIMS] = {{2, 1, 0, 0}, {2, 1, 1, 0}, {1, 1, 0, 0},
+                                                 {1, 1, 1, 0}, {0, 1, 0, 0}, {0, 1, 1, 0},
+                                                 {2, 0, 0, 0}, {2, 1, 0, 1}};
+    const itg_search_space space = {4, dims};
+    int32_t points[ALONE_MOST][TOY_DIMS];
+    (void)state;
+    assert_int_equal(ask_all(&space, points), sizeof expected / sizeof *expected);
+    assert_memory_equal(points, expected, sizeof expected);
+}
+
 /* ---- all searchers ---- */
 
 static void what_lies_below_the_racing_floor_changes_nothing(void **state)
@@ -256,7 +297,7 @@ static void exhaustive_refuses_a_large_space_and_says_its_size(void **state)
     static const int32_t values[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     itg_dim dims[7];
     for (int d = 0; d < 7; d++)
-        dims[d] = (itg_dim){10, values, true, 1};
+        dims[d] = (itg_dim){10, values, true, 1, 0};
     itg_search_space fits = {6, dims}, large = {7, dims};
     const itg_searcher_def *def = itg_searcher_find("exhaustive");
     itg_searcher_options options = {.quality_floor = 0};
@@ -277,13 +318,13 @@ static void greedy_is_the_default_and_all_are_found_by_name(void **state)
 {
     (void)state;
     static const char *const names[] = {"greedy",     "hago-greedy", "anneal", "random",
-                                        "exhaustive", "sweep",       "evolve"};
+                                        "exhaustive", "sweep",       "evolve", "sensitivity"};
     assert_string_equal(itg_searcher_at(0)->name, "greedy");
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         assert_string_equal(itg_searcher_at(i)->name, names[i]);
         assert_ptr_equal(itg_searcher_find(names[i]), itg_searcher_at(i));
     }
-    assert_null(itg_searcher_at(7));
+    assert_null(itg_searcher_at(8));
     assert_null(itg_searcher_at(-1));
     assert_null(itg_searcher_find("nonsense"));
 }
@@ -403,6 +444,7 @@ int main(void)
         cmocka_unit_test(anneal_finds_all_within_its_schedule),
         cmocka_unit_test(random_finds_all_within_four_times_the_points),
         cmocka_unit_test(exhaustive_finds_all_with_each_point_once),
+        cmocka_unit_test(sensitivity_tries_each_width_alone_and_methods_with_their_width),
         cmocka_unit_test(what_lies_below_the_racing_floor_changes_nothing),
         cmocka_unit_test(a_smaller_budget_asks_for_a_prefix),
         cmocka_unit_test(the_first_point_is_the_widest),

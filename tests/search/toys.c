@@ -154,11 +154,11 @@ static itg_outcome wrapped(const int32_t *v)
 
 #define WIDTH(saves)                                                                               \
     {                                                                                              \
-        7, widths, true, saves                                                                     \
+        7, widths, true, saves, 0                                                                  \
     }
 #define METHOD                                                                                     \
     {                                                                                              \
-        3, methods, false, 0                                                                       \
+        3, methods, false, 0, 0                                                                    \
     }
 #define CONVEX_DIMS                                                                                \
     {                                                                                              \

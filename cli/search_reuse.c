@@ -1,0 +1,68 @@
+/* A run of the log that had the same inputs: its trials need not be evaluated again. */
+#include "cli/cmd_search.h"
+#include "cli/holder.h"
+#include "cli/runs.h"
+#include <string.h>
+#include <unistd.h>
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* All that trials depend on. */
+static bool same_inputs(const itg_run_info *a, const itg_run_info *b)
+{
+    return memcmp(a->model_hash, b->model_hash, sizeof a->model_hash) == 0 && a->seed == b->seed &&
+           same_text(a->engine_version, b->engine_version) &&
+           same_text(a->hardware_json, b->hardware_json) &&
+           same_text(a->preprocess_json, b->preprocess_json) &&
+           same_text(a->options_json, b->options_json) && same_text(a->space_json, b->space_json) &&
+           itg_cli_same_data(&a->data, &b->data) && itg_cli_same_data(&a->labels, &b->labels) &&
+           itg_cli_same_data(&a->holdout, &b->holdout) &&
+           itg_cli_same_data(&a->holdout_labels, &b->holdout_labels);
+}
+
+/* Of several such runs the one with the most trials; what another process writes is not touched. */
+static itg_status find_run(itg_run_log *log, const itg_run_info *wanted, itg_run_record **out,
+                           itg_error *err)
+{
+    int64_t *runs = NULL, count = 0;
+    itg_cli_holder self;
+    const itg_run_claim *claim = itg_cli_claim(&self);
+    itg_status status = itg_run_log_runs(log, &runs, &count, err);
+    for (int64_t i = 0; status == ITG_OK && i < count; i++) {
+        itg_run_record *record = NULL;
+        status = itg_run_log_read_run(log, runs[i], &record, err);
+        if (status == ITG_OK && same_inputs(&record->info, wanted) &&
+            (!*out || record->trials > (*out)->trials) &&
+            itg_run_log_check_free(log, runs[i], claim, NULL) == ITG_OK) {
+            itg_run_record *less = *out;
+            *out = record;
+            record = less;
+        }
+        itg_run_record_destroy(record);
+    }
+    itg_free(runs);
+    return status;
+}
+
+itg_status itg_cli_search_reuse(itg_cli_search_work *w, itg_error *err)
+{
+    const char *db = w->args->values[ITG_CLI_OPT_DB].text;
+    itg_run_log *log = NULL;
+    itg_run_info wanted;
+    itg_run_record *found = NULL;
+    itg_status status = itg_cli_search_info(w, &wanted, err);
+    if (status != ITG_OK || !db || w->metric || access(db, F_OK) != 0) return status;
+    if (status == ITG_OK) status = itg_run_log_open_reader(db, &log, err);
+    if (status == ITG_OK) status = find_run(log, &wanted, &found, err);
+    w->resumed = found;
+    if (status == ITG_OK && found)
+        status = itg_run_log_load_trials(log, found->run, &w->replay, &w->replay_count, err);
+    itg_run_log_close(log, NULL);
+    if (status != ITG_OK) return status;
+    w->options.replay = w->replay;
+    w->options.replay_count = w->replay_count;
+    return ITG_OK;
+}

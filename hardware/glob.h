@@ -1,0 +1,8 @@
+/* Patterns of names, as in descriptions of hardware. */
+#ifndef ITG_HW_GLOB_H
+#define ITG_HW_GLOB_H
+#include <stdbool.h>
+
+/* Whether the whole text is as the pattern says: * is any text, ? any character. */
+bool itg_hw_glob(const char *pattern, const char *text);
+#endif
