@@ -3,18 +3,6 @@
 
 /* ---- helpers of the C source ---- */
 
-/* Two products an instruction, where the machine has that. */
-static const char pairs_text[] =
-    "#if defined(__ARM_FEATURE_SIMD32) && defined(__ARM_FEATURE_UNALIGNED)\n"
-    "#include <arm_acle.h>\n"
-    "#define PAIRS 1\n"
-    "/* Two numbers of 16 bits at once, wherever they lie. */\n"
-    "typedef struct __attribute__((packed, may_alias)) pair {\n"
-    "    int32_t both;\n"
-    "} pair;\n"
-    "#define PAIR(p) (((const pair *)(const void *)(p))->both)\n"
-    "#endif\n\n";
-
 static const char dot_pairs_text[] =
     "#ifdef PAIRS\n"
     "static inline int32_t dot_s32_one(const int16_t *a, const int16_t *b, int32_t depth)\n"
@@ -187,7 +175,7 @@ void itg_emit_split_ends(itg_emitter *e, const itg_emit_mac_view *t)
 static void write_dot(itg_emitter *e, itg_dtype sum)
 {
     const bool pairs = sum == ITG_S32;
-    if (pairs) itg_strbuf_add(&e->helpers, pairs_text);
+    if (pairs) itg_emit_pairs(e);
     if (pairs) itg_strbuf_add(&e->helpers, dot_pairs_text);
     itg_emit_template(&e->helpers, dot_text, itg_emit_ctype(sum), itg_dtype_name(sum),
                       pairs ? "uint32_t" : "uint64_t", NULL);
@@ -199,8 +187,7 @@ void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, c
     const char *depth = itg_emit_number(e, t->depth);
     if (t->row == ITG_S16) {
         const char *sum = itg_dtype_name(t->sum);
-        if (itg_emit_needs(e, itg_emit_text(e, "dot_%s", sum)))
-            write_dot(e, t->sum);
+        if (itg_emit_needs(e, itg_emit_text(e, "dot_%s", sum))) write_dot(e, t->sum);
         ITG_EMIT_FORMAT(e, "%*sdot_%s(tile, rows, %s, patches, %s, %s, acc, %s);\n", (int)indent,
                         "", sum, depth, t->block == 1 ? "1" : "count",
                         itg_emit_number(e, t->padded), itg_emit_number(e, t->block));
