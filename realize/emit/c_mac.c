@@ -9,7 +9,8 @@ enum { MOST_PATCHES = 64, PATCH_BYTES = 8192 };
 
 static const char depthwise_text[] =
     "/* Sums of one position, a channel each, from 0 on. */\n"
-    "HOT static void depthwise_$1_$3(const window *g, const $2 *x, int32_t zero, const int16_t "
+    "HOT static ONCE void depthwise_$1_$3(const window *g, const $2 *x, int32_t zero, const "
+    "int16_t "
     "*taps,\n"
     "                            int32_t position, $4 *acc)\n"
     "{\n"
@@ -295,8 +296,8 @@ static void write_depthwise_helper(itg_emitter *e, const itg_emit_mac_view *t)
     const bool pairs = itg_dtype_size(t->x.type) == 1 && t->sum == ITG_S32;
     const char *type = itg_dtype_name(t->x.type), *ctype = itg_emit_ctype(t->x.type);
     itg_strbuf blocks = {0};
+    itg_emit_pairs(e);
     if (pairs) {
-        itg_emit_pairs(e);
         itg_emit_template(&e->helpers, depthwise_four_text, type, ctype,
                           t->x.type == ITG_S8 ? "s" : "u", NULL);
         itg_emit_template(&blocks, depthwise_blocks_text, type, ctype, NULL);

@@ -9,16 +9,23 @@ static const char pairs_text[] =
     "    !defined(__ARM_BIG_ENDIAN)\n"
     "#include <arm_acle.h>\n"
     "#define PAIRS 1\n"
+    "#ifdef __clang__\n"
+    "#define ONCE __attribute__((noinline)) /* copies of a function cost more than they gain */\n"
+    "#else\n"
+    "#define ONCE __attribute__((noinline, noclone))\n"
+    "#endif\n"
     "typedef struct __attribute__((packed, may_alias)) pair {\n"
     "    int32_t both;\n"
     "} pair;\n"
     "#define PAIR(p) (((const pair *)(const void *)(p))->both)\n"
     "#define SET_PAIR(p, value) (((pair *)(void *)(p))->both = (int32_t)(value))\n"
+    "#else\n"
+    "#define ONCE inline\n"
     "#endif\n\n";
 
 static const char widen_text[] =
     "/* out[i] = in[i] - zero, modulo 2^16. */\n"
-    "static inline void widen_$1(const $2 *in, int32_t count, int32_t zero, int16_t *out)\n"
+    "static ONCE void widen_$1(const $2 *in, int32_t count, int32_t zero, int16_t *out)\n"
     "{\n"
     "$3"
     "    for (int32_t i = 0; i < count; i++)\n"
@@ -41,7 +48,7 @@ static const char widen_four_text[] =
 static const char gather_text[] =
     "/* Patches of the window at positions first, first + 1...: code - zero, padding 0, each\n"
     " * `padded` numbers long. */\n"
-    "HOT static void gather_$1(const window *g, const $2 *x, int32_t zero, int32_t first,\n"
+    "HOT static ONCE void gather_$1(const window *g, const $2 *x, int32_t zero, int32_t first,\n"
     "                      int32_t count, int32_t padded, int16_t *out)\n"
     "{\n"
     "    const int32_t whole = g->run == g->channels && g->dilation_x == 1;\n"
