@@ -3,6 +3,57 @@
 
 /* ---- helpers of the C source ---- */
 
+static const char dot_pairs_text[] =
+    "#ifdef PAIRS\n"
+    "static inline int32_t dot_s32_one(const int16_t *a, const int16_t *b, int32_t depth)\n"
+    "{\n"
+    "    int32_t sum = 0;\n"
+    "    for (; depth >= 2; depth -= 2, a += 2, b += 2)\n"
+    "        sum = __smlad(PAIR(a), PAIR(b), sum);\n"
+    "    return depth > 0 ? (int32_t)((uint32_t)sum + (uint32_t)(*a * *b)) : sum;\n"
+    "}\n\n"
+    "/* Two rows of a against two of b; the order of products changes no sum modulo 2^32. */\n"
+    "static inline void dot_s32_four(const int16_t *a, int32_t depth_a, const int16_t *b,\n"
+    "                                int32_t depth, int32_t *acc, int32_t stride)\n"
+    "{\n"
+    "    const int16_t *a1 = a + depth_a, *b1 = b + depth;\n"
+    "    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n"
+    "    for (; depth >= 4; depth -= 4, a += 4, a1 += 4, b += 4, b1 += 4)\n"
+    "        for (int32_t i = 0; i < 4; i += 2) {\n"
+    "            const int32_t x = PAIR(a + i), y = PAIR(b + i), x1 = PAIR(a1 + i), y1 = PAIR(b1 + "
+    "i);\n"
+    "            s0 = __smlad(x, y, s0);\n"
+    "            s1 = __smlad(x, y1, s1);\n"
+    "            s2 = __smlad(x1, y, s2);\n"
+    "            s3 = __smlad(x1, y1, s3);\n"
+    "        }\n"
+    "    for (; depth > 0; depth--, a++, a1++, b++, b1++) {\n"
+    "        s0 = (int32_t)((uint32_t)s0 + (uint32_t)(*a * *b));\n"
+    "        s1 = (int32_t)((uint32_t)s1 + (uint32_t)(*a * *b1));\n"
+    "        s2 = (int32_t)((uint32_t)s2 + (uint32_t)(*a1 * *b));\n"
+    "        s3 = (int32_t)((uint32_t)s3 + (uint32_t)(*a1 * *b1));\n"
+    "    }\n"
+    "    acc[0] = s0;\n"
+    "    acc[1] = s1;\n"
+    "    acc[stride] = s2;\n"
+    "    acc[stride + 1] = s3;\n"
+    "}\n\n"
+    "/* acc[r * stride + p] = sum of a[r * depth_a + i] * b[p * depth + i], i < depth. What a has\n"
+    " * beyond a row's end meets zeros of b. */\n"
+    "HOT SHARED void dot_s32(const int16_t *a, int32_t rows, int32_t depth_a, const int16_t *b,\n"
+    "                    int32_t count, int32_t depth, int32_t *acc, int32_t stride)\n"
+    "{\n"
+    "    const int32_t even = rows & ~1, whole = count & ~1;\n"
+    "    for (int32_t r = 0; r < rows; r++, a += depth_a, acc += stride) {\n"
+    "        const int32_t done = r < even ? whole : 0;\n"
+    "        for (int32_t p = 0; p < done && (r & 1) == 0; p += 2)\n"
+    "            dot_s32_four(a, depth_a, b + p * depth, depth, acc + p, stride);\n"
+    "        for (int32_t p = done; p < count; p++)\n"
+    "            acc[p] = dot_s32_one(a, b + p * depth, depth);\n"
+    "    }\n"
+    "}\n"
+    "#else\n";
+
 static const char dot_text[] =
     "static inline $1 dot_$2_one(const int16_t *a, const int16_t *b, int32_t depth)\n"
     "{\n"
@@ -117,14 +168,22 @@ void itg_emit_split_ends(itg_emitter *e, const itg_emit_mac_view *t)
     e->layer->constant_bytes += split->part_count * 4;
 }
 
+static void write_dot(itg_emitter *e, itg_dtype sum)
+{
+    const bool pairs = sum == ITG_S32;
+    if (pairs) itg_emit_pairs(e);
+    if (pairs) itg_strbuf_add(&e->helpers, dot_pairs_text);
+    itg_emit_template(&e->helpers, dot_text, itg_emit_ctype(sum), itg_dtype_name(sum),
+                      pairs ? "uint32_t" : "uint64_t", NULL);
+    if (pairs) itg_strbuf_add(&e->helpers, "#endif\n\n");
+}
+
 void itg_emit_sums(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent, const char *index)
 {
     const char *depth = itg_emit_number(e, t->depth);
     if (t->row == ITG_S16) {
         const char *sum = itg_dtype_name(t->sum);
-        if (itg_emit_needs(e, itg_emit_text(e, "dot_%s", sum)))
-            itg_emit_template(&e->helpers, dot_text, itg_emit_ctype(t->sum), sum,
-                              t->sum == ITG_S32 ? "uint32_t" : "uint64_t", NULL);
+        if (itg_emit_needs(e, itg_emit_text(e, "dot_%s", sum))) write_dot(e, t->sum);
         ITG_EMIT_FORMAT(e, "%*sdot_%s(tile, rows, %s, patches, %s, %s, acc, %s);\n", (int)indent,
                         "", sum, depth, t->block == 1 ? "1" : "count",
                         itg_emit_number(e, t->padded), itg_emit_number(e, t->block));

@@ -9,13 +9,15 @@ enum { MOST_PATCHES = 64, PATCH_BYTES = 8192 };
 
 static const char depthwise_text[] =
     "/* Sums of one position, a channel each, from 0 on. */\n"
-    "HOT static void depthwise_$1_$3(const window *g, const $2 *x, int32_t zero, const int16_t "
+    "HOT static ONCE void depthwise_$1_$3(const window *g, const $2 *x, int32_t zero, const "
+    "int16_t "
     "*taps,\n"
     "                            int32_t position, $4 *acc)\n"
     "{\n"
     "    const int32_t top = position / g->out_width * g->stride_y - g->top;\n"
     "    const int32_t left = position % g->out_width * g->stride_x - g->left;\n"
     "    const int32_t channels = g->channels;\n"
+    "$6"
     "    for (int32_t c = 0; c < channels; c++)\n"
     "        acc[c] = 0;\n"
     "    for (int32_t r = 0; r < g->rows; r++)\n"
@@ -28,6 +30,60 @@ static const char depthwise_text[] =
     "                acc[c] = ($4)(($5)acc[c] + ($5)((int32_t)(int16_t)(in[c] - zero) * w[c]));\n"
     "        }\n"
     "}\n\n";
+
+/* Sums stay in registers, and a loop over taps has four channels of each. */
+static const char depthwise_four_text[] =
+    "#ifdef PAIRS\n"
+    "/* Four channels from `in` on at `rows` times `columns` taps. */\n"
+    "static inline void depthwise_four_$1(const window *g, const $2 *in, int32_t zero,\n"
+    "                                     const int16_t *taps, int32_t rows, int32_t columns,\n"
+    "                                     int32_t *acc)\n"
+    "{\n"
+    "    const int32_t zeros = (int32_t)((uint32_t)zero << 16 | ((uint32_t)zero & 0xFFFF));\n"
+    "    const int32_t step = g->dilation_x * g->channels;\n"
+    "    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n"
+    "    for (; rows > 0; rows--) {\n"
+    "        const $2 *x = in;\n"
+    "        const int16_t *w = taps;\n"
+    "        for (int32_t s = 0; s < columns; s++, x += step, w += g->channels) {\n"
+    "            const uint32_t four = (uint32_t)PAIR(x);\n"
+    "            const int32_t even = (int32_t)__ssub16((int32_t)__$3xtb16((int32_t)four), "
+    "zeros);\n"
+    "            const int32_t odd = (int32_t)__ssub16(\n"
+    "                (int32_t)__$3xtb16((int32_t)(four >> 8 | four << 24)), zeros);\n"
+    "            const int32_t low = PAIR(w), high = PAIR(w + 2);\n"
+    "            s0 = __smlabb(even, low, s0);\n"
+    "            s1 = __smlabt(odd, low, s1);\n"
+    "            s2 = __smlatb(even, high, s2);\n"
+    "            s3 = __smlatt(odd, high, s3);\n"
+    "        }\n"
+    "        in += g->dilation_y * g->width * g->channels;\n"
+    "        taps += g->columns * g->channels;\n"
+    "    }\n"
+    "    acc[0] = s0, acc[1] = s1, acc[2] = s2, acc[3] = s3;\n"
+    "}\n"
+    "#endif\n\n";
+
+static const char depthwise_blocks_text[] =
+    "#ifdef PAIRS\n"
+    "    int32_t r0 = 0, r1 = g->rows, s0 = 0, s1 = g->columns; /* the taps inside the image */\n"
+    "    while (r0 < r1 && top + r0 * g->dilation_y < 0)\n"
+    "        r0++;\n"
+    "    while (r1 > r0 && top + (r1 - 1) * g->dilation_y >= g->height)\n"
+    "        r1--;\n"
+    "    while (s0 < s1 && left + s0 * g->dilation_x < 0)\n"
+    "        s0++;\n"
+    "    while (s1 > s0 && left + (s1 - 1) * g->dilation_x >= g->width)\n"
+    "        s1--;\n"
+    "    if (channels % 4 == 0) {\n"
+    "        const int32_t v = top + r0 * g->dilation_y, h = left + s0 * g->dilation_x;\n"
+    "        const $2 *in = x + (v * g->width + h) * channels;\n"
+    "        const int16_t *w = taps + (r0 * g->columns + s0) * channels;\n"
+    "        for (int32_t c = 0; c < channels; c += 4)\n"
+    "            depthwise_four_$1(g, in + c, zero, w + c, r1 - r0, s1 - s0, acc + c);\n"
+    "        return;\n"
+    "    }\n"
+    "#endif\n";
 
 /* ---- what is to be computed, and in which types ---- */
 
@@ -235,16 +291,31 @@ static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t inde
     ITG_EMIT_FORMAT(e, "%*s}\n%*s}\n", (int)inner, "", (int)indent, "");
 }
 
+static void write_depthwise_helper(itg_emitter *e, const itg_emit_mac_view *t)
+{
+    const bool pairs = itg_dtype_size(t->x.type) == 1 && t->sum == ITG_S32;
+    const char *type = itg_dtype_name(t->x.type), *ctype = itg_emit_ctype(t->x.type);
+    itg_strbuf blocks = {0};
+    itg_emit_pairs(e);
+    if (pairs) {
+        itg_emit_template(&e->helpers, depthwise_four_text, type, ctype,
+                          t->x.type == ITG_S8 ? "s" : "u", NULL);
+        itg_emit_template(&blocks, depthwise_blocks_text, type, ctype, NULL);
+    }
+    e->failed |= blocks.failed;
+    itg_emit_template(&e->helpers, depthwise_text, type, ctype, itg_dtype_name(t->sum),
+                      itg_emit_ctype(t->sum), t->sum == ITG_S32 ? "uint32_t" : "uint64_t",
+                      blocks.text != NULL ? blocks.text : "", NULL);
+    itg_strbuf_deinit(&blocks);
+}
+
 static void write_depthwise(itg_emitter *e, const itg_emit_mac_view *t)
 {
     const char *type = itg_dtype_name(t->x.type), *sum = itg_dtype_name(t->sum);
     const char *name = itg_emit_text(e, "depthwise_%s_%s", type, sum);
     const char *in, *out, *window = itg_emit_window(e, &t->v.w);
     declare(e, t);
-    if (itg_emit_needs(e, name))
-        itg_emit_template(&e->helpers, depthwise_text, type, itg_emit_ctype(t->x.type), sum,
-                          itg_emit_ctype(t->sum), t->sum == ITG_S32 ? "uint32_t" : "uint64_t",
-                          NULL);
+    if (itg_emit_needs(e, name)) write_depthwise_helper(e, t);
     itg_emit_unpack(e, 4, (int32_t)t->w_value, t->weights, "0",
                     itg_emit_number(e, t->channels * t->depth), t->w_zero, ITG_S16, "taps");
     int32_t braces = itg_emit_images(e, &t->v, &in, &out);

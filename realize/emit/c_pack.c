@@ -21,7 +21,7 @@ static const char unpack_text[] =
     "{\n"
     "    const int32_t whole = total / 8;\n"
     "    int32_t shift = 0;\n"
-    "$5"
+    "$5$6"
     "    while (shift < bits) {\n"
     "        const int32_t rest = bits - shift;\n"
     "        const int32_t width = rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;\n"
@@ -44,6 +44,11 @@ static const char unpack_text[] =
     "        shift += width;\n"
     "    }\n"
     "}\n\n";
+
+static const char bytes_text[] = "    if (bits == 8) {\n"
+                                 "        widen_u8(p + first, count, zero, out);\n"
+                                 "        return;\n"
+                                 "    }\n";
 
 static const char inside_text[] =
     "    const int32_t inside = whole * 8 > first ? whole * 8 - first : 0;\n"
@@ -145,6 +150,15 @@ const char *itg_emit_packed(itg_emitter *e, int32_t value, const int64_t *order,
     return name;
 }
 
+/* Some constant has codes of eight bits. */
+static bool has_bytes(const itg_program *p)
+{
+    for (int32_t i = 0; i < p->value_count; i++)
+        if (p->values[i].data != NULL && p->values[i].quantized && p->values[i].q.bits == 8)
+            return true;
+    return false;
+}
+
 /* Some constant's codes are not a multiple of eight. */
 static bool has_rests(const itg_program *p)
 {
@@ -172,8 +186,11 @@ void itg_emit_unpack(itg_emitter *e, int32_t indent, int32_t value, const char *
             itg_emit_template(&inside, inside_text, itg_dtype_name(type), NULL);
         }
         e->failed |= inside.failed;
+        const bool bytes = type == ITG_S16 && has_bytes(e->p);
+        if (bytes) itg_emit_widen(e, ITG_U8);
         itg_emit_template(&e->helpers, unpack_text, itg_dtype_name(type), itg_emit_ctype(type), up,
-                          wide, inside.text != NULL ? inside.text : "", NULL);
+                          wide, inside.text != NULL ? inside.text : "", bytes ? bytes_text : "",
+                          NULL);
         itg_strbuf_deinit(&inside);
     }
     ITG_EMIT_FORMAT(e, "%*sunpack_%s(%s, %s, %d, %s, %s, %s, %s);\n", (int)indent, "",

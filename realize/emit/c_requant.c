@@ -7,7 +7,10 @@
  * range in which results differ after the clamp; requantization is monotone. */
 #include "kernels/requant.h"
 #include "realize/emit/emit.h"
+#include <stdlib.h>
 #include <string.h>
+
+#define MOST_SHORT ((int64_t)1 << 30) /* two of them have a sum of 32 bits */
 
 enum { LEFT, PRE, MULTIPLIER, SHIFT, POST, PARTS };
 
@@ -130,11 +133,16 @@ const char *itg_emit_rounding(itg_emitter *e, itg_rounding rounding, bool wide)
     const char *name = itg_emit_text(e, "%s_%s", plain, bits);
     if (itg_emit_needs(e, itg_emit_text(e, "floor_%s", bits)))
         itg_emit_template(&e->helpers,
-                          "/* floor(v / 2^s); >> of a negative number is not defined by C. */\n"
+                          "/* floor(v / 2^s); what >> makes of a negative number is the "
+                          "compiler's choice. */\n"
                           "static inline int$1_t floor_$1(int$1_t v, int32_t s)\n"
                           "{\n"
+                          "#if (-1 >> 1) == -1\n"
+                          "    return v >> s;\n"
+                          "#else\n"
                           "    const int$1_t m = (int$1_t) - (v < 0);\n"
                           "    return (int$1_t)((uint$1_t)(v ^ m) >> s) ^ m;\n"
+                          "#endif\n"
                           "}\n\n",
                           bits, NULL);
     if (rounding == ITG_ROUND_FLOOR || !itg_emit_needs(e, name)) return name;
@@ -186,6 +194,7 @@ static int32_t core_number(itg_emitter *e, const char *signature, bool *is_new)
 
 typedef struct core {
     bool used[PARTS], limited;
+    bool short_end;              /* what zero is added to, and the sum, have 32 bits */
     bool narrow[PARTS];          /* rounded in 32 bits */
     const char *constant[PARTS]; /* text inside the function; NULL: an argument */
     itg_dtype sum, code;
@@ -196,7 +205,7 @@ static const char *const part_names[PARTS] = {"left", "pre", "multiplier", "shif
 static void write_core(itg_emitter *e, const form *f, const core *c, const char *name)
 {
     itg_strbuf text = {0};
-    const char *shown[PARTS];
+    const char *shown[PARTS], *end = c->short_end ? "code" : "v";
     itg_strbuf_format(&text, "SHARED %s %s(%s sum", itg_emit_ctype(c->code), name,
                       itg_emit_ctype(c->sum));
     if (c->limited) itg_strbuf_add(&text, ", int64_t limit");
@@ -221,8 +230,9 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
                           shown[k]);
     }
     itg_strbuf_format(&text,
-                      "    v += zero;\n    return (%s)(v < lo ? lo : v > hi ? hi : v);\n}\n\n",
-                      itg_emit_ctype(c->code));
+                      "    %s += zero;\n    return (%s)(%s < lo ? lo : %s > hi ? hi : %s);\n}\n\n",
+                      c->short_end ? "int32_t code = (int32_t)v;\n    code" : "v",
+                      itg_emit_ctype(c->code), end, end, end);
     e->failed |= text.failed;
     itg_strbuf_add(&e->helpers, "/* A sum as a code. */\n");
     if (text.text != NULL) itg_strbuf_add(&e->helpers, text.text);
@@ -232,8 +242,8 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
 static const char *signature_of(itg_emitter *e, const form *f, const core *c)
 {
     const char *text =
-        itg_emit_text(e, "%s %s %d %d %d", itg_dtype_name(c->sum), itg_dtype_name(c->code),
-                      c->narrow[PRE], c->narrow[POST], c->limited);
+        itg_emit_text(e, "%s %s %d %d %d %d", itg_dtype_name(c->sum), itg_dtype_name(c->code),
+                      c->narrow[PRE], c->narrow[POST], c->limited, c->short_end);
     for (int k = 0; k < PARTS; k++)
         if (c->used[k])
             text = itg_emit_text(e, "%s|%s %s %d", text, part_names[k],
@@ -307,6 +317,7 @@ const char *itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, const cha
     c.narrow[POST] = c.used[POST] && fits_narrow(middle, most_of(f.part[POST], t->count));
     c.narrow[PRE] = c.used[PRE] && !c.used[LEFT] && !c.limited && t->sum == ITG_S32 &&
                     fits_narrow(magnitude, pre);
+    c.short_end = c.code == ITG_S32 && middle < MOST_SHORT && llabs(t->zero) < MOST_SHORT;
     int32_t number = core_number(e, signature_of(e, &f, &c), &is_new);
     const char *name = number == 0 ? "requantize" : itg_emit_text(e, "requantize_%d", (int)number);
     if (is_new) write_core(e, &f, &c, name);

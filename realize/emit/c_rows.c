@@ -3,29 +3,59 @@
 
 /* ---- helpers of the C source ---- */
 
+static const char pairs_text[] =
+    "/* PAIRS: two products an instruction, four bytes at a time. */\n"
+    "#if defined(__ARM_FEATURE_SIMD32) && defined(__ARM_FEATURE_UNALIGNED) && \\\n"
+    "    !defined(__ARM_BIG_ENDIAN)\n"
+    "#include <arm_acle.h>\n"
+    "#define PAIRS 1\n"
+    "#ifdef __clang__\n"
+    "#define ONCE __attribute__((noinline)) /* copies of a function cost more than they gain */\n"
+    "#else\n"
+    "#define ONCE __attribute__((noinline, noclone))\n"
+    "#endif\n"
+    "typedef struct __attribute__((packed, may_alias)) pair {\n"
+    "    int32_t both;\n"
+    "} pair;\n"
+    "#define PAIR(p) (((const pair *)(const void *)(p))->both)\n"
+    "#define SET_PAIR(p, value) (((pair *)(void *)(p))->both = (int32_t)(value))\n"
+    "#else\n"
+    "#define ONCE inline\n"
+    "#endif\n\n";
+
+static const char widen_text[] =
+    "/* out[i] = in[i] - zero, modulo 2^16. */\n"
+    "static ONCE void widen_$1(const $2 *in, int32_t count, int32_t zero, int16_t *out)\n"
+    "{\n"
+    "$3"
+    "    for (int32_t i = 0; i < count; i++)\n"
+    "        out[i] = (int16_t)(in[i] - zero);\n"
+    "}\n\n";
+
+static const char widen_four_text[] =
+    "#ifdef PAIRS\n"
+    "    const int32_t zeros = (int32_t)((uint32_t)zero << 16 | ((uint32_t)zero & 0xFFFF));\n"
+    "    for (; count >= 4; count -= 4, in += 4, out += 4) {\n"
+    "        const uint32_t x = (uint32_t)PAIR(in);\n"
+    "        const uint32_t even = (uint32_t)__ssub16((int32_t)__$1xtb16((int32_t)x), zeros);\n"
+    "        const uint32_t odd =\n"
+    "            (uint32_t)__ssub16((int32_t)__$1xtb16((int32_t)(x >> 8 | x << 24)), zeros);\n"
+    "        SET_PAIR(out, (even & 0xFFFF) | odd << 16);\n"
+    "        SET_PAIR(out + 2, even >> 16 | (odd & UINT32_C(0xFFFF0000)));\n"
+    "    }\n"
+    "#endif\n";
+
 static const char gather_text[] =
     "/* Patches of the window at positions first, first + 1...: code - zero, padding 0, each\n"
     " * `padded` numbers long. */\n"
-    "HOT static void gather_$1(const window *g, const $2 *x, int32_t zero, int32_t first,\n"
+    "HOT static ONCE void gather_$1(const window *g, const $2 *x, int32_t zero, int32_t first,\n"
     "                      int32_t count, int32_t padded, int16_t *out)\n"
     "{\n"
-    "#ifndef __OPTIMIZE_SIZE__\n"
     "    const int32_t whole = g->run == g->channels && g->dilation_x == 1;\n"
-    "#endif\n"
     "    for (int32_t i = first; i < first + count; i++) {\n"
     "        const int32_t top = i / g->out_width * g->stride_y - g->top;\n"
     "        const int32_t left = i % g->out_width * g->stride_x - g->left;\n"
     "        int16_t *const end = out + padded;\n"
-    "#ifdef __OPTIMIZE_SIZE__\n"
-    "        for (int32_t r = 0; r < g->rows; r++)\n"
-    "            for (int32_t s = 0; s < g->columns; s++) {\n"
-    "                const int32_t v = top + r * g->dilation_y, h = left + s * g->dilation_x;\n"
-    "                const int32_t inside = v >= 0 && v < g->height && h >= 0 && h < g->width;\n"
-    "                const $2 *in = inside ? x + (v * g->width + h) * g->channels : x;\n"
-    "                for (int32_t c = 0; c < g->run; c++)\n"
-    "                    *out++ = inside ? (int16_t)(in[c] - zero) : 0;\n"
-    "            }\n"
-    "#else /* whole rows of taps at once */\n"
     "        for (int32_t r = 0; r < g->rows; r++) {\n"
     "            const int32_t v = top + r * g->dilation_y;\n"
     "            const int32_t inside = v >= 0 && v < g->height;\n"
@@ -36,8 +66,7 @@ static const char gather_text[] =
     "                const int32_t length = n * g->run;\n"
     "                if (inside && h >= 0 && h < g->width) {\n"
     "                    const $2 *in = x + (v * g->width + h) * g->channels;\n"
-    "                    for (int32_t c = 0; c < length; c++)\n"
-    "                        out[c] = (int16_t)(in[c] - zero);\n"
+    "                    widen_$1(in, length, zero, out);\n"
     "                } else {\n"
     "                    for (int32_t c = 0; c < length; c++)\n"
     "                        out[c] = 0;\n"
@@ -45,7 +74,6 @@ static const char gather_text[] =
     "                out += length;\n"
     "            }\n"
     "        }\n"
-    "#endif\n"
     "        while (out < end)\n"
     "            *out++ = 0;\n"
     "    }\n"
@@ -139,6 +167,25 @@ void itg_emit_weights(itg_emitter *e, itg_emit_mac_view *t, bool depthwise)
 
 /* ---- text ---- */
 
+void itg_emit_pairs(itg_emitter *e)
+{
+    if (itg_emit_needs(e, "pairs")) itg_strbuf_add(&e->helpers, pairs_text);
+}
+
+void itg_emit_widen(itg_emitter *e, itg_dtype type)
+{
+    itg_strbuf four = {0};
+    const char *name = itg_dtype_name(type);
+    if (!itg_emit_needs(e, itg_emit_text(e, "widen_%s", name))) return;
+    itg_emit_pairs(e);
+    if (itg_dtype_size(type) == 1)
+        itg_emit_template(&four, widen_four_text, type == ITG_S8 ? "s" : "u", NULL);
+    e->failed |= four.failed;
+    itg_emit_template(&e->helpers, widen_text, name, itg_emit_ctype(type),
+                      four.text != NULL ? four.text : "", NULL);
+    itg_strbuf_deinit(&four);
+}
+
 void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent,
                       const char *window, const char *offset)
 {
@@ -146,6 +193,7 @@ void itg_emit_patches(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
     bool wide = t->row == ITG_S64;
     if (t->conv) {
         const char *name = itg_emit_text(e, "gather_%s%s", wide ? "wide_" : "", type);
+        if (!wide) itg_emit_widen(e, t->x.type);
         if (itg_emit_needs(e, name))
             itg_emit_template(&e->helpers, wide ? gather_wide_text : gather_text, type, ctype,
                               NULL);

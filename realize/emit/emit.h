@@ -82,6 +82,9 @@ bool itg_emit_needs(itg_emitter *e, const char *helper); /* true: write it now *
 const char *itg_emit_ctype(itg_dtype type);              /* "int8_t" */
 /* text with every $1..$9 replaced by its argument; NULL-terminated list. */
 void itg_emit_template(itg_strbuf *out, const char *text, ...);
+/* c_rows.c: helpers for machines that do two products at once; widen_TYPE (bytes, or 16 bits). */
+void itg_emit_pairs(itg_emitter *e);
+void itg_emit_widen(itg_emitter *e, itg_dtype type);
 /* static const TYPE name[count] = {...}; into e->data; counts its bytes with the layer. */
 void itg_emit_array(itg_emitter *e, const char *name, const int64_t *values, int64_t count);
 /* "name[index]" of such an array; the number itself where all are equal. */
