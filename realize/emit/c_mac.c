@@ -47,10 +47,10 @@ static const char depthwise_four_text[] =
     "        const int16_t *w = taps;\n"
     "        for (int32_t s = 0; s < columns; s++, x += step, w += g->channels) {\n"
     "            const uint32_t four = (uint32_t)PAIR(x);\n"
-    "            const int32_t even = (int32_t)__ssub16((int32_t)__$3xtb16((int32_t)four), "
+    "            const int32_t even = (int32_t)__ssub16((int32_t)__$3xtb16(($4)four), "
     "zeros);\n"
     "            const int32_t odd = (int32_t)__ssub16(\n"
-    "                (int32_t)__$3xtb16((int32_t)(four >> 8 | four << 24)), zeros);\n"
+    "                (int32_t)__$3xtb16(($4)(four >> 8 | four << 24)), zeros);\n"
     "            const int32_t low = PAIR(w), high = PAIR(w + 2);\n"
     "            s0 = __smlabb(even, low, s0);\n"
     "            s1 = __smlabt(odd, low, s1);\n"
@@ -299,7 +299,8 @@ static void write_depthwise_helper(itg_emitter *e, const itg_emit_mac_view *t)
     itg_emit_pairs(e);
     if (pairs) {
         itg_emit_template(&e->helpers, depthwise_four_text, type, ctype,
-                          t->x.type == ITG_S8 ? "s" : "u", NULL);
+                          t->x.type == ITG_S8 ? "s" : "u",
+                          t->x.type == ITG_S8 ? "int8x4_t" : "uint8x4_t", NULL);
         itg_emit_template(&blocks, depthwise_blocks_text, type, ctype, NULL);
     }
     e->failed |= blocks.failed;

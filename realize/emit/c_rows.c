@@ -37,9 +37,9 @@ static const char widen_four_text[] =
     "    const int32_t zeros = (int32_t)((uint32_t)zero << 16 | ((uint32_t)zero & 0xFFFF));\n"
     "    for (; count >= 4; count -= 4, in += 4, out += 4) {\n"
     "        const uint32_t x = (uint32_t)PAIR(in);\n"
-    "        const uint32_t even = (uint32_t)__ssub16((int32_t)__$1xtb16((int32_t)x), zeros);\n"
+    "        const uint32_t even = (uint32_t)__ssub16((int32_t)__$1xtb16(($2)x), zeros);\n"
     "        const uint32_t odd =\n"
-    "            (uint32_t)__ssub16((int32_t)__$1xtb16((int32_t)(x >> 8 | x << 24)), zeros);\n"
+    "            (uint32_t)__ssub16((int32_t)__$1xtb16(($2)(x >> 8 | x << 24)), zeros);\n"
     "        SET_PAIR(out, (even & 0xFFFF) | odd << 16);\n"
     "        SET_PAIR(out + 2, even >> 16 | (odd & UINT32_C(0xFFFF0000)));\n"
     "    }\n"
@@ -179,7 +179,8 @@ void itg_emit_widen(itg_emitter *e, itg_dtype type)
     if (!itg_emit_needs(e, itg_emit_text(e, "widen_%s", name))) return;
     itg_emit_pairs(e);
     if (itg_dtype_size(type) == 1)
-        itg_emit_template(&four, widen_four_text, type == ITG_S8 ? "s" : "u", NULL);
+        itg_emit_template(&four, widen_four_text, type == ITG_S8 ? "s" : "u",
+                          type == ITG_S8 ? "int8x4_t" : "uint8x4_t", NULL);
     e->failed |= four.failed;
     itg_emit_template(&e->helpers, widen_text, name, itg_emit_ctype(type),
                       four.text != NULL ? four.text : "", NULL);
