@@ -56,7 +56,7 @@ itg_status itg_archive_add(itg_archive *archive, const double *objectives, const
     if (status != ITG_OK) return status;
     int32_t *point = malloc(bytes + 1);
     if (!point) return itg_fail(err, ITG_NO_MEMORY, "no memory for the front");
-    memcpy(point, trial->point, bytes);
+    if (bytes) memcpy(point, trial->point, bytes);
     for (int32_t i = 0; i < archive->count; i++) {
         if (is_no_worse(archive, objectives, archive->entries[i].objectives, -1))
             drop(&archive->entries[i]);
