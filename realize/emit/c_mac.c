@@ -219,7 +219,15 @@ static const char *sum_text(itg_emitter *e, const itg_emit_mac_view *t, const ch
 static const char *code_text(itg_emitter *e, const itg_emit_mac_view *t, int32_t output,
                              const char *sum)
 {
-    return itg_emit_requantize(e, t->s, output, 0, t->channels, t->sum, "c", sum);
+    return itg_emit_requantize(e, t->s, output, 0, t->channels, t->sum, "c", sum, NULL);
+}
+
+/* Whether sums of a row become codes where they are, by one call. */
+static bool has_rows(const itg_emit_mac_view *t)
+{
+    bool narrow = t->s->acc.bits > 0 && !itg_step_fits(t->s) && t->s->acc.bits < 32;
+    return t->block > 1 && t->s->output_count == 1 && t->sum == ITG_S32 && !t->saturates &&
+           !t->split && !narrow;
 }
 
 /* From acc to every output, `at` being the index of the first code and each further one a step of
@@ -232,22 +240,27 @@ static void write_outputs(itg_emitter *e, const itg_emit_mac_view *t, int32_t in
         const char *name = itg_emit_output(e, t->l, o), *type = itg_emit_ctype(y->dtype);
         bool one = t->block == 1;
         const char *sum = sum_text(e, t, itg_emit_text(e, "%s[%s]", acc, one ? "0" : "i"));
-        const char *code = code_text(e, t, o, one ? sum : "v");
         if (one) {
             ITG_EMIT_FORMAT(e, "%*s%s[%s%s] = (%s)%s;\n", (int)indent, "", name, at, offset, type,
-                            code);
+                            code_text(e, t, o, sum));
             continue;
         }
         const char *codes = t->s->output_count == 1 && t->sum == ITG_S32 ? acc : "codes";
+        if (has_rows(t))
+            ITG_EMIT_FORMAT(e, "%*s%s;\n", (int)indent, "",
+                            itg_emit_requantize(e, t->s, o, 0, t->channels, t->sum, "c", acc,
+                                                itg_emit_bias(e, t, "c")));
+        else
+            ITG_EMIT_FORMAT(e,
+                            "%*sfor (int32_t i = 0; i < count; i++) {\n"
+                            "%*sconst %s v = %s;\n%*s%s[i] = %s;\n%*s}\n",
+                            (int)indent, "", (int)indent + 4, "", itg_emit_ctype(t->sum), sum,
+                            (int)indent + 4, "", codes, code_text(e, t, o, "v"), (int)indent, "");
         ITG_EMIT_FORMAT(e,
-                        "%*sfor (int32_t i = 0; i < count; i++) {\n"
-                        "%*sconst %s v = %s;\n%*s%s[i] = %s;\n%*s}\n"
                         "%*sfor (int32_t i = 0; i < count; i++)\n"
                         "%*s%s[%s + i * %s%s] = (%s)%s[i];\n",
-                        (int)indent, "", (int)indent + 4, "", itg_emit_ctype(t->sum), sum,
-                        (int)indent + 4, "", codes, code, (int)indent, "", (int)indent, "",
-                        (int)indent + 4, "", name, at, itg_emit_number(e, t->channels), offset,
-                        type, codes);
+                        (int)indent, "", (int)indent + 4, "", name, at,
+                        itg_emit_number(e, t->channels), offset, type, codes);
     }
 }
 
