@@ -244,8 +244,10 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
     const char *end = c->short_end ? "code" : "v", *code = itg_emit_ctype(c->code);
     const char *indent = c->row ? "    " : "", *shown[PARTS];
     itg_strbuf text = {0};
+    if (c->row) itg_emit_pairs(e);
     if (c->row)
-        itg_strbuf_format(&text, "SHARED void %s(int32_t *sum, int32_t count, int32_t bias", name);
+        itg_strbuf_format(&text, "static ONCE void %s(int32_t *sum, int32_t count, int32_t bias",
+                          name);
     else
         itg_strbuf_format(&text, "SHARED %s %s(%s sum", code, name, itg_emit_ctype(c->sum));
     add_arguments(c, shown, &text);

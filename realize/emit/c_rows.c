@@ -23,6 +23,8 @@ static const char pairs_text[] =
     "/* Bytes 0 and 2 of x as two numbers, plus two others. */\n"
     "#define CENTER_S8(plus, x) ((int32_t)__sxtab16((plus), (int8x4_t)(x)))\n"
     "#define CENTER_U8(plus, x) ((int32_t)__uxtab16((uint16x2_t)(plus), (uint8x4_t)(x)))\n"
+    "#elif defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)\n"
+    "#define ONCE __attribute__((noinline))\n"
     "#else\n"
     "#define ONCE inline\n"
     "#endif\n\n";
