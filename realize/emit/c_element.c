@@ -100,7 +100,7 @@ void itg_emit_codes(itg_emitter *e, const itg_emit_layer *l, int32_t indent, itg
     for (int32_t o = 0; o < s->output_count; o++)
         ITG_EMIT_FORMAT(e, "%*s%s[%s] = (%s)%s;\n", (int)indent, "", itg_emit_output(e, l, o),
                         index, itg_emit_ctype(e->p->values[s->outputs[o]].dtype),
-                        itg_emit_requantize(e, s, o, 0, 1, sum, "0", text));
+                        itg_emit_requantize(e, s, o, 0, 1, sum, "0", text, NULL));
 }
 
 /* ---- additions and products ---- */

@@ -34,31 +34,28 @@ static const char depthwise_text[] =
 /* Sums stay in registers, and a loop over taps has four channels of each. */
 static const char depthwise_four_text[] =
     "#ifdef PAIRS\n"
-    "/* Four channels from `in` on at `rows` times `columns` taps. */\n"
-    "static inline void depthwise_four_$1(const window *g, const $2 *in, int32_t zero,\n"
-    "                                     const int16_t *taps, int32_t rows, int32_t columns,\n"
-    "                                     int32_t *acc)\n"
+    "/* Four channels from `in` on at `rows` times `columns` taps; steps from a tap to the next, "
+    "and\n"
+    " * from a row of them to the next. */\n"
+    "static ONCE void depthwise_four_$1(const $2 *in, const int16_t *taps, int32_t rows,\n"
+    "                                   int32_t columns, int32_t minus, int32_t step,\n"
+    "                                   int32_t row_step, int32_t tap_step, int32_t tap_row_step,\n"
+    "                                   int32_t *acc)\n"
     "{\n"
-    "    const int32_t zeros = (int32_t)((uint32_t)zero << 16 | ((uint32_t)zero & 0xFFFF));\n"
-    "    const int32_t step = g->dilation_x * g->channels;\n"
     "    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n"
-    "    for (; rows > 0; rows--) {\n"
+    "    for (; rows > 0; rows--, in += row_step, taps += tap_row_step) {\n"
     "        const $2 *x = in;\n"
     "        const int16_t *w = taps;\n"
-    "        for (int32_t s = 0; s < columns; s++, x += step, w += g->channels) {\n"
+    "        for (int32_t s = columns; s > 0; s--, x += step, w += tap_step) {\n"
     "            const uint32_t four = (uint32_t)PAIR(x);\n"
-    "            const int32_t even = (int32_t)__ssub16((int32_t)__$3xtb16(($4)four), "
-    "zeros);\n"
-    "            const int32_t odd = (int32_t)__ssub16(\n"
-    "                (int32_t)__$3xtb16(($4)(four >> 8 | four << 24)), zeros);\n"
+    "            const int32_t even = CENTER_$3(minus, four);\n"
+    "            const int32_t odd = CENTER_$3(minus, four >> 8 | four << 24);\n"
     "            const int32_t low = PAIR(w), high = PAIR(w + 2);\n"
     "            s0 = __smlabb(even, low, s0);\n"
     "            s1 = __smlabt(odd, low, s1);\n"
     "            s2 = __smlatb(even, high, s2);\n"
     "            s3 = __smlatt(odd, high, s3);\n"
     "        }\n"
-    "        in += g->dilation_y * g->width * g->channels;\n"
-    "        taps += g->columns * g->channels;\n"
     "    }\n"
     "    acc[0] = s0, acc[1] = s1, acc[2] = s2, acc[3] = s3;\n"
     "}\n"
@@ -79,8 +76,12 @@ static const char depthwise_blocks_text[] =
     "        const int32_t v = top + r0 * g->dilation_y, h = left + s0 * g->dilation_x;\n"
     "        const $2 *in = x + (v * g->width + h) * channels;\n"
     "        const int16_t *w = taps + (r0 * g->columns + s0) * channels;\n"
+    "        const int32_t minus = TWICE(-zero);\n"
+    "        const int32_t step = g->dilation_x * channels, tap_row = g->columns * channels;\n"
+    "        const int32_t row = g->dilation_y * g->width * channels;\n"
     "        for (int32_t c = 0; c < channels; c += 4)\n"
-    "            depthwise_four_$1(g, in + c, zero, w + c, r1 - r0, s1 - s0, acc + c);\n"
+    "            depthwise_four_$1(in + c, w + c, r1 - r0, s1 - s0, minus, step, row, channels,\n"
+    "                              tap_row, acc + c);\n"
     "        return;\n"
     "    }\n"
     "#endif\n";
@@ -219,7 +220,15 @@ static const char *sum_text(itg_emitter *e, const itg_emit_mac_view *t, const ch
 static const char *code_text(itg_emitter *e, const itg_emit_mac_view *t, int32_t output,
                              const char *sum)
 {
-    return itg_emit_requantize(e, t->s, output, 0, t->channels, t->sum, "c", sum);
+    return itg_emit_requantize(e, t->s, output, 0, t->channels, t->sum, "c", sum, NULL);
+}
+
+/* Whether sums of a row become codes where they are, by one call. */
+static bool has_rows(const itg_emit_mac_view *t)
+{
+    bool narrow = t->s->acc.bits > 0 && !itg_step_fits(t->s) && t->s->acc.bits < 32;
+    return t->block > 1 && t->s->output_count == 1 && t->sum == ITG_S32 && !t->saturates &&
+           !t->split && !narrow;
 }
 
 /* From acc to every output, `at` being the index of the first code and each further one a step of
@@ -232,22 +241,27 @@ static void write_outputs(itg_emitter *e, const itg_emit_mac_view *t, int32_t in
         const char *name = itg_emit_output(e, t->l, o), *type = itg_emit_ctype(y->dtype);
         bool one = t->block == 1;
         const char *sum = sum_text(e, t, itg_emit_text(e, "%s[%s]", acc, one ? "0" : "i"));
-        const char *code = code_text(e, t, o, one ? sum : "v");
         if (one) {
             ITG_EMIT_FORMAT(e, "%*s%s[%s%s] = (%s)%s;\n", (int)indent, "", name, at, offset, type,
-                            code);
+                            code_text(e, t, o, sum));
             continue;
         }
         const char *codes = t->s->output_count == 1 && t->sum == ITG_S32 ? acc : "codes";
+        if (has_rows(t))
+            ITG_EMIT_FORMAT(e, "%*s%s;\n", (int)indent, "",
+                            itg_emit_requantize(e, t->s, o, 0, t->channels, t->sum, "c", acc,
+                                                itg_emit_bias(e, t, "c")));
+        else
+            ITG_EMIT_FORMAT(e,
+                            "%*sfor (int32_t i = 0; i < count; i++) {\n"
+                            "%*sconst %s v = %s;\n%*s%s[i] = %s;\n%*s}\n",
+                            (int)indent, "", (int)indent + 4, "", itg_emit_ctype(t->sum), sum,
+                            (int)indent + 4, "", codes, code_text(e, t, o, "v"), (int)indent, "");
         ITG_EMIT_FORMAT(e,
-                        "%*sfor (int32_t i = 0; i < count; i++) {\n"
-                        "%*sconst %s v = %s;\n%*s%s[i] = %s;\n%*s}\n"
                         "%*sfor (int32_t i = 0; i < count; i++)\n"
                         "%*s%s[%s + i * %s%s] = (%s)%s[i];\n",
-                        (int)indent, "", (int)indent + 4, "", itg_emit_ctype(t->sum), sum,
-                        (int)indent + 4, "", codes, code, (int)indent, "", (int)indent, "",
-                        (int)indent + 4, "", name, at, itg_emit_number(e, t->channels), offset,
-                        type, codes);
+                        (int)indent, "", (int)indent + 4, "", name, at,
+                        itg_emit_number(e, t->channels), offset, type, codes);
     }
 }
 
@@ -299,8 +313,7 @@ static void write_depthwise_helper(itg_emitter *e, const itg_emit_mac_view *t)
     itg_emit_pairs(e);
     if (pairs) {
         itg_emit_template(&e->helpers, depthwise_four_text, type, ctype,
-                          t->x.type == ITG_S8 ? "s" : "u",
-                          t->x.type == ITG_S8 ? "int8x4_t" : "uint8x4_t", NULL);
+                          t->x.type == ITG_S8 ? "S8" : "U8", NULL);
         itg_emit_template(&blocks, depthwise_blocks_text, type, ctype, NULL);
     }
     e->failed |= blocks.failed;

@@ -175,7 +175,7 @@ static void write_mean(itg_emitter *e, const mean *t, int32_t indent, const char
                         at, itg_emit_ctype(e->p->values[s->outputs[o]].dtype),
                         itg_emit_requantize(e, s, o, t->varies ? 0 : t->most - 1,
                                             t->varies ? s->outs[o].requant_count : 1, t->sum,
-                                            itg_emit_text(e, "%s - 1", count), sum));
+                                            itg_emit_text(e, "%s - 1", count), sum, NULL));
 }
 
 /* Does it matter by what a window's sum is divided? */

@@ -194,6 +194,7 @@ static int32_t core_number(itg_emitter *e, const char *signature, bool *is_new)
 
 typedef struct core {
     bool used[PARTS], limited;
+    bool row;                    /* all sums of a row in one call, with a bias */
     bool short_end;              /* what zero is added to, and the sum, have 32 bits */
     bool narrow[PARTS];          /* rounded in 32 bits */
     const char *constant[PARTS]; /* text inside the function; NULL: an argument */
@@ -202,39 +203,63 @@ typedef struct core {
 
 static const char *const part_names[PARTS] = {"left", "pre", "multiplier", "shift", "post"};
 
-static void write_core(itg_emitter *e, const form *f, const core *c, const char *name)
+/* The arguments behind the sum; shown[k]: how a part is called inside. */
+static void add_arguments(const core *c, const char *shown[PARTS], itg_strbuf *text)
 {
-    itg_strbuf text = {0};
-    const char *shown[PARTS], *end = c->short_end ? "code" : "v";
-    itg_strbuf_format(&text, "SHARED %s %s(%s sum", itg_emit_ctype(c->code), name,
-                      itg_emit_ctype(c->sum));
-    if (c->limited) itg_strbuf_add(&text, ", int64_t limit");
+    const char *code = itg_emit_ctype(c->code);
+    if (c->limited) itg_strbuf_add(text, ", int64_t limit");
     for (int k = 0; k < PARTS; k++) {
         shown[k] = c->constant[k] != NULL ? c->constant[k] : part_names[k];
         if (c->used[k] && c->constant[k] == NULL)
-            itg_strbuf_format(&text, ", int32_t %s", part_names[k]);
+            itg_strbuf_format(text, ", int32_t %s", part_names[k]);
     }
-    itg_strbuf_format(&text, ",\n    %s zero, %s lo, %s hi)\n{\n    int64_t v = sum;\n",
-                      itg_emit_ctype(c->code), itg_emit_ctype(c->code), itg_emit_ctype(c->code));
-    if (c->limited) itg_strbuf_add(&text, "    v = v < -limit ? -limit : v > limit ? limit : v;\n");
-    if (c->used[LEFT]) itg_strbuf_format(&text, "    v *= INT64_C(1) << %s;\n", shown[LEFT]);
+    itg_strbuf_format(text, ",\n    %s zero, %s lo, %s hi)\n{\n", code, code, code);
+}
+
+/* From v to the code before its clamp, which is called `end`. */
+static void add_stages(itg_emitter *e, const form *f, const core *c, const char *const *shown,
+                       const char *indent, itg_strbuf *text)
+{
+    if (c->limited)
+        itg_strbuf_format(text, "%s    v = v < -limit ? -limit : v > limit ? limit : v;\n", indent);
+    if (c->used[LEFT])
+        itg_strbuf_format(text, "%s    v *= INT64_C(1) << %s;\n", indent, shown[LEFT]);
     for (int k = PRE; k < PARTS; k++) {
         if (!c->used[k]) continue;
         if (k == MULTIPLIER) {
-            itg_strbuf_format(&text, "    v *= %s;\n", shown[k]);
+            itg_strbuf_format(text, "%s    v *= %s;\n", indent, shown[k]);
             continue;
         }
         bool narrow = c->narrow[k];
         const char *rounding = itg_emit_rounding(e, (itg_rounding)f->rounding[k], !narrow);
-        itg_strbuf_format(&text, "    v = %s(%sv, %s);\n", rounding, narrow ? "(int32_t)" : "",
-                          shown[k]);
+        itg_strbuf_format(text, "%s    v = %s(%sv, %s);\n", indent, rounding,
+                          narrow ? "(int32_t)" : "", shown[k]);
     }
-    itg_strbuf_format(&text,
-                      "    %s += zero;\n    return (%s)(%s < lo ? lo : %s > hi ? hi : %s);\n}\n\n",
-                      c->short_end ? "int32_t code = (int32_t)v;\n    code" : "v",
-                      itg_emit_ctype(c->code), end, end, end);
+    if (c->short_end) itg_strbuf_format(text, "%s    int32_t code = (int32_t)v;\n", indent);
+    itg_strbuf_format(text, "%s    %s += zero;\n", indent, c->short_end ? "code" : "v");
+}
+
+static void write_core(itg_emitter *e, const form *f, const core *c, const char *name)
+{
+    const char *end = c->short_end ? "code" : "v", *code = itg_emit_ctype(c->code);
+    const char *indent = c->row ? "    " : "", *shown[PARTS];
+    itg_strbuf text = {0};
+    if (c->row) itg_emit_pairs(e);
+    if (c->row)
+        itg_strbuf_format(&text, "static ONCE void %s(int32_t *sum, int32_t count, int32_t bias",
+                          name);
+    else
+        itg_strbuf_format(&text, "SHARED %s %s(%s sum", code, name, itg_emit_ctype(c->sum));
+    add_arguments(c, shown, &text);
+    itg_strbuf_add(&text, c->row
+                              ? "    for (; count > 0; count--, sum++) {\n"
+                                "        int64_t v = (int32_t)((uint32_t)*sum + (uint32_t)bias);\n"
+                              : "    int64_t v = sum;\n");
+    add_stages(e, f, c, shown, indent, &text);
+    itg_strbuf_format(&text, "%s    %s (%s)(%s < lo ? lo : %s > hi ? hi : %s);\n%s}\n\n", indent,
+                      c->row ? "*sum =" : "return", code, end, end, end, c->row ? "    }\n" : "");
     e->failed |= text.failed;
-    itg_strbuf_add(&e->helpers, "/* A sum as a code. */\n");
+    itg_strbuf_add(&e->helpers, c->row ? "/* Sums as codes. */\n" : "/* A sum as a code. */\n");
     if (text.text != NULL) itg_strbuf_add(&e->helpers, text.text);
     itg_strbuf_deinit(&text);
 }
@@ -242,8 +267,8 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
 static const char *signature_of(itg_emitter *e, const form *f, const core *c)
 {
     const char *text =
-        itg_emit_text(e, "%s %s %d %d %d %d", itg_dtype_name(c->sum), itg_dtype_name(c->code),
-                      c->narrow[PRE], c->narrow[POST], c->limited, c->short_end);
+        itg_emit_text(e, "%s %s %d %d %d %d %d", itg_dtype_name(c->sum), itg_dtype_name(c->code),
+                      c->row, c->narrow[PRE], c->narrow[POST], c->limited, c->short_end);
     for (int k = 0; k < PARTS; k++)
         if (c->used[k])
             text = itg_emit_text(e, "%s|%s %s %d", text, part_names[k],
@@ -285,7 +310,7 @@ static bool derive(itg_emitter *e, const itg_emit_sets *t, form *f, core *c, int
 const char *itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, const char *v)
 {
     form f;
-    core c = {.sum = t->sum, .code = t->code};
+    core c = {.sum = t->sum, .code = t->code, .row = t->bias != NULL};
     int64_t limit = 0, middle = 0;
     bool is_new;
     for (int k = 0; k < PARTS; k++) {
@@ -321,12 +346,14 @@ const char *itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, const cha
     int32_t number = core_number(e, signature_of(e, &f, &c), &is_new);
     const char *name = number == 0 ? "requantize" : itg_emit_text(e, "requantize_%d", (int)number);
     if (is_new) write_core(e, &f, &c, name);
-    return itg_emit_text(e, "%s(%s%s, %s, %s, %s)", name, v, arguments, itg_emit_number(e, t->zero),
+    return itg_emit_text(e, "%s(%s%s%s%s, %s, %s, %s)", name, v, c.row ? ", count, " : "",
+                         c.row ? t->bias : "", arguments, itg_emit_number(e, t->zero),
                          itg_emit_number(e, t->lo), itg_emit_number(e, t->hi));
 }
 
 const char *itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output, int64_t first,
-                                int64_t sets, itg_dtype sum, const char *index, const char *v)
+                                int64_t sets, itg_dtype sum, const char *index, const char *v,
+                                const char *bias)
 {
     const itg_step_out *o = &s->outs[output];
     bool one = o->requant_count == 1;
@@ -335,6 +362,7 @@ const char *itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t outpu
                        .requant = one ? o->requant : o->requant + first,
                        .count = one ? 1 : sets,
                        .index = index,
+                       .bias = bias,
                        .sum = sum,
                        .code = ITG_S32,
                        .zero = e->p->values[s->outputs[output]].q.zero_point,

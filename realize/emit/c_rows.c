@@ -19,6 +19,12 @@ static const char pairs_text[] =
     "} pair;\n"
     "#define PAIR(p) (((const pair *)(const void *)(p))->both)\n"
     "#define SET_PAIR(p, value) (((pair *)(void *)(p))->both = (int32_t)(value))\n"
+    "#define TWICE(v) ((int32_t)((uint32_t)(v) << 16 | ((uint32_t)(v) & 0xFFFF)))\n"
+    "/* Bytes 0 and 2 of x as two numbers, plus two others. */\n"
+    "#define CENTER_S8(plus, x) ((int32_t)__sxtab16((plus), (int8x4_t)(x)))\n"
+    "#define CENTER_U8(plus, x) ((int32_t)__uxtab16((uint16x2_t)(plus), (uint8x4_t)(x)))\n"
+    "#elif defined(__GNUC__) && defined(__OPTIMIZE_SIZE__)\n"
+    "#define ONCE __attribute__((noinline))\n"
     "#else\n"
     "#define ONCE inline\n"
     "#endif\n\n";
@@ -34,12 +40,11 @@ static const char widen_text[] =
 
 static const char widen_four_text[] =
     "#ifdef PAIRS\n"
-    "    const int32_t zeros = (int32_t)((uint32_t)zero << 16 | ((uint32_t)zero & 0xFFFF));\n"
+    "    const int32_t minus = TWICE(-zero);\n"
     "    for (; count >= 4; count -= 4, in += 4, out += 4) {\n"
     "        const uint32_t x = (uint32_t)PAIR(in);\n"
-    "        const uint32_t even = (uint32_t)__ssub16((int32_t)__$1xtb16(($2)x), zeros);\n"
-    "        const uint32_t odd =\n"
-    "            (uint32_t)__ssub16((int32_t)__$1xtb16(($2)(x >> 8 | x << 24)), zeros);\n"
+    "        const uint32_t even = (uint32_t)CENTER_$1(minus, x);\n"
+    "        const uint32_t odd = (uint32_t)CENTER_$1(minus, x >> 8 | x << 24);\n"
     "        SET_PAIR(out, (even & 0xFFFF) | odd << 16);\n"
     "        SET_PAIR(out + 2, even >> 16 | (odd & UINT32_C(0xFFFF0000)));\n"
     "    }\n"
@@ -179,8 +184,7 @@ void itg_emit_widen(itg_emitter *e, itg_dtype type)
     if (!itg_emit_needs(e, itg_emit_text(e, "widen_%s", name))) return;
     itg_emit_pairs(e);
     if (itg_dtype_size(type) == 1)
-        itg_emit_template(&four, widen_four_text, type == ITG_S8 ? "s" : "u",
-                          type == ITG_S8 ? "int8x4_t" : "uint8x4_t", NULL);
+        itg_emit_template(&four, widen_four_text, type == ITG_S8 ? "S8" : "U8", NULL);
     e->failed |= four.failed;
     itg_emit_template(&e->helpers, widen_text, name, itg_emit_ctype(type),
                       four.text != NULL ? four.text : "", NULL);

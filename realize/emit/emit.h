@@ -159,6 +159,8 @@ typedef struct itg_emit_sets {
     const itg_requant *requant; /* [count] */
     int64_t count;
     const char *index;   /* how the text names the one at hand */
+    const char *bias;    /* NULL: one sum; else v is a row of `count` S32 sums, which get this bias
+                            first and become codes where they are */
     int64_t least, most; /* of the sums */
     itg_dtype sum, code; /* S32 or S64 */
     int64_t zero, lo, hi;
@@ -167,7 +169,8 @@ typedef struct itg_emit_sets {
 const char *itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *sets, const char *v);
 /* The same for an output of a step: constants [first, first + sets), or its only set. */
 const char *itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output, int64_t first,
-                                int64_t sets, itg_dtype sum, const char *index, const char *v);
+                                int64_t sets, itg_dtype sum, const char *index, const char *v,
+                                const char *bias);
 /* Range of a step's native result after its accumulator. */
 void itg_emit_native_range(const itg_step *s, int64_t *lo, int64_t *hi);
 /* "fit(v)" text around an expression where the accumulator may overflow by wrapping. */
