@@ -228,7 +228,7 @@ itg_status bench_subject_score(const bench_subject *s, const itg_accel_kernels *
 {
     itg_evaluator e = s->evaluator;
     if (kernels) e.kernels = kernels;
-    itg_scoring all = {&s->set, NULL, threads};
+    itg_scoring all = {.set = &s->set, .threads = threads};
     return itg_evaluator_score(&e, point, &all, out, err);
 }
 

@@ -67,9 +67,10 @@ static const char *part_name(void *context, int index)
 {
     static const char *const parts[] = {[ITG_SPLIT_CALIBRATION] = "calibration",
                                         [ITG_SPLIT_SEARCH] = "search",
+                                        [ITG_SPLIT_SELECTION] = "selection",
                                         [ITG_SPLIT_HOLDOUT] = "holdout"};
     (void)context;
-    return index <= ITG_SPLIT_HOLDOUT ? parts[index] : NULL;
+    return index < ITG_SPLIT_PARTS ? parts[index] : NULL;
 }
 
 static const char *(*const names[ITG_CLI_KIND_COUNT])(void *context, int index) = {

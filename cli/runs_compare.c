@@ -98,16 +98,14 @@ static itg_status match_edges(comparison *c, itg_error *err)
 
 /* ---- reading ---- */
 
-/* A hold-out set aside from the data is the same where the data, its split and the seed are. */
+/* A hold-out set aside from the data is the same where the data and the seed are. */
 static bool is_same_holdout(const comparison *c)
 {
     const itg_run_info *a = &c->a.record->info, *b = &c->b.record->info;
     if (a->holdout.name || b->holdout.name)
         return itg_cli_same_data(&a->holdout, &b->holdout) &&
                itg_cli_same_data(&a->holdout_labels, &b->holdout_labels);
-    return c->same_data && a->seed == b->seed && c->a.has_goal && c->b.has_goal &&
-           c->a.options.calibration_samples == c->b.options.calibration_samples &&
-           c->a.options.search_samples == c->b.options.search_samples;
+    return c->same_data && a->seed == b->seed && c->a.has_goal && c->b.has_goal;
 }
 
 static itg_status read_both(comparison *c, itg_run_log *log, int64_t a, int64_t b, itg_error *err)

@@ -78,6 +78,8 @@ static itg_status score_program(const itg_evaluator *evaluator, const itg_progra
     itg_backend backend = itg_backend_program(&fast);
     status = itg_evaluate(&backend, &options, &evaluation, err);
     if (status == ITG_OK) itg_score_quality(&evaluation, out);
+    if (status == ITG_OK && scoring->distortion_deviation)
+        *scoring->distortion_deviation = evaluation.distortion_deviation;
     itg_evaluation_deinit(&evaluation);
     itg_batch_plan_destroy(plan);
     return status;

@@ -64,6 +64,7 @@ typedef struct itg_scoring {
     const itg_sample_set *set;
     const itg_race *race; /* NULL: on all samples; else it may stop early */
     int threads;
+    double *distortion_deviation; /* as in itg_evaluation; NULL: not wanted */
 } itg_scoring;
 
 itg_status itg_evaluator_resolve(const itg_evaluator *evaluator, const int32_t *point,

@@ -3,15 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Qualities are fractions of fewer than 2^31 samples: two that differ are further apart. */
-#define FLOOR_SLACK 0x1p-40
-
 static double floor_of(const itg_goal *goal, const itg_score *floats)
 {
     itg_metric metric = itg_goal_quality_metric(goal);
     const itg_constraint *c = itg_goal_constraint(goal, metric);
     if (!c || isinf(c->bound)) return -INFINITY;
-    if (c->below_float) return itg_goal_quality(goal, floats) - c->bound - FLOOR_SLACK;
+    if (c->below_float) return itg_goal_quality(goal, floats) - c->bound - ITG_FLOOR_SLACK;
     return itg_goal_quality_of(goal, c->bound);
 }
 

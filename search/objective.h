@@ -6,6 +6,9 @@
 #include "search/searcher.h"
 #include <intaglio/intaglio.h>
 
+/* Qualities are fractions of fewer than 2^31 samples: two that differ are further apart. */
+#define ITG_FLOOR_SLACK 0x1p-40
+
 typedef struct itg_objective {
     itg_goal goal;
     double quality_floor;          /* -INFINITY: none */

@@ -58,6 +58,7 @@ static itg_status make_objective(itg_searching *s, itg_error *err)
                                                              : "");
     itg_status status = itg_objective_make(&goal, &s->result->floats.at[0],
                                            &s->evaluator.points->space, &s->objective, err);
+    s->objective.quality_floor = itg_search_aim(s, s->objective.quality_floor);
     if (status == ITG_OK)
         status = itg_measure_levels(&s->evaluator, &s->objective, s->options->threads,
                                     &s->result->cost_varies, err);
@@ -71,11 +72,8 @@ static void record_origin(const itg_searching *s, itg_strategy_file *file)
 {
     file->preprocess = *s->evaluator.preprocess;
     file->seed = s->options->seed;
-    file->split = (itg_split_info){
-        s->samples,
-        s->options->seed,
-        {s->split.calibration_count, s->split.search_count, s->split.holdout_count}};
-    file->calibration_samples = s->split.calibration_count;
+    file->split = s->split.info;
+    file->calibration_samples = s->split.info.count[ITG_SPLIT_CALIBRATION];
     memcpy(file->calibration_hash, s->stats->data_hash, sizeof file->calibration_hash);
     file->float_kernels = s->stats->kernels;
     memcpy(file->statistics_hash, s->stats->hash, sizeof file->statistics_hash);
@@ -106,7 +104,7 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
 {
     itg_search_result *r = s->result;
     if (r->run.best.index < 0) return ITG_OK;
-    itg_scoring scoring = {.set = &s->sets[1], .threads = s->options->threads};
+    itg_scoring scoring = {.set = &s->sets[ITG_SET_HOLDOUT], .threads = s->options->threads};
     itg_strategy_file *file = NULL;
     s->evaluator.recovered = s->codes[r->run.best.round];
     itg_status status = itg_search_make_file(s, r->run.best.point, &file, err);
@@ -128,8 +126,9 @@ static itg_status make_strategy(itg_searching *s, itg_error *err)
 
 static itg_status calibrate(itg_searching *s, const itg_dataset *data, itg_error *err)
 {
-    const itg_calibration_source source = {
-        .data = data, .samples = s->split.calibration, .count = s->split.calibration_count};
+    const itg_calibration_source source = {.data = data,
+                                           .samples = s->split.part[ITG_SPLIT_CALIBRATION],
+                                           .count = s->split.info.count[ITG_SPLIT_CALIBRATION]};
     const itg_calibrate_options options = {ITG_CALIBRATE_OPTIONS_VERSION, s->options->float_kernels,
                                            s->options->threads, s->evaluator.stop};
     return itg_calibrate_from(s->model, &source, s->evaluator.preprocess, &options, &s->stats, err);
@@ -155,7 +154,8 @@ static itg_status conclude(itg_searching *s, itg_error *err)
 {
     const itg_search_hooks *h = s->hooks;
     s->evaluator.stop = stop_of(s, h ? h->hurry : NULL);
-    itg_status status = make_strategy(s, err);
+    itg_status status = itg_search_select(s, err);
+    if (status == ITG_OK) status = make_strategy(s, err);
     if (status == ITG_OK) status = itg_search_explain(s, err);
     s->evaluator.stop = stop_of(s, h ? h->cancelled : NULL);
     if (status == ITG_OK && s->options->hago_baseline) status = itg_search_run_hago(s, err);
@@ -188,8 +188,9 @@ static itg_status check_place(const itg_searching *s, const itg_trial *trial, it
 static itg_status begin_codes(itg_searching *s, const itg_dataset *data, itg_error *err)
 {
     const itg_trial *t = s->repeated;
-    itg_status status = itg_dataset_select(data, s->split.calibration, s->split.calibration_count,
-                                           &s->calibration, err);
+    itg_status status =
+        itg_dataset_select(data, s->split.part[ITG_SPLIT_CALIBRATION],
+                           s->split.info.count[ITG_SPLIT_CALIBRATION], &s->calibration, err);
     if (status == ITG_OK && t) status = check_place(s, t, err);
     if (status == ITG_OK && t) status = check_place(s, s->base, err);
     return status == ITG_OK ? itg_search_make_codes(s, t ? t->round : 0,
@@ -208,7 +209,8 @@ static itg_status begin(itg_searching *s, const itg_search_data *data, itg_error
     if (quality < ITG_METRIC_COUNT) s->evaluator.measures[quality] = true;
     s->evaluator.stop = stop_of(s, s->hooks ? s->hooks->cancelled : NULL);
     if (status == ITG_OK) status = itg_search_pick_samples(s, data, err);
-    s->sets[1].source = 1;
+    for (int set = 0; set < ITG_SETS; set++)
+        s->sets[set].source = (uint64_t)set;
     if (status == ITG_OK) status = calibrate(s, data->data, err);
     if (status == ITG_OK) status = make_space(s, err);
     if (status == ITG_OK) status = itg_search_score_float(s, err);

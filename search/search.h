@@ -4,10 +4,14 @@
 #include "search/engine.h"
 #include "search/evaluator.h"
 
-/* A score on the search samples [0] and the hold-out [1]. */
+/* The sample sets of a search. */
+enum { ITG_SET_SEARCH, ITG_SET_HOLDOUT, ITG_SET_SELECTION, ITG_SETS };
+
+/* A score on the search samples and the hold-out; the float network's on the selection samples too.
+ */
 typedef struct itg_score_pair {
     bool known;
-    itg_score at[2];
+    itg_score at[ITG_SETS];
 } itg_score_pair;
 
 #define ITG_SEARCH_ROUNDS 2 /* at most (search_rounds.c) */
@@ -20,6 +24,7 @@ struct itg_search_result {
     itg_score_pair floats, uniform8, hago;
     bool holdout_known;
     itg_score best_holdout;
+    itg_selection selection;
     itg_strategy_file *strategy; /* of the best; NULL: none */
     char limited_by[512];
 };
@@ -34,7 +39,7 @@ typedef struct itg_searching {
     const itg_search_hooks *hooks; /* may be NULL */
     int64_t samples;               /* of the data that is split */
     itg_split split;
-    itg_sample_set sets[2]; /* search samples, hold-out */
+    itg_sample_set sets[ITG_SETS]; /* selection: data NULL where there are none */
     itg_stats *stats;
     itg_dataset *calibration;  /* with options->recover: its samples */
     pthread_mutex_t user_lock; /* of calls to the user's metrics */
@@ -93,9 +98,20 @@ bool itg_search_has_own_codes(const itg_searching *s, const itg_trial *trial);
 itg_status itg_search_make_codes(itg_searching *s, int32_t round, const int32_t *point,
                                  itg_error *err);
 /* Makes the strategy's codes once more, for the inputs that its own layers give; where they are
- * better on the search samples, they and their score replace the strategy's and the trial's. */
+ * better on the search samples and pass on the selection samples, they and their score replace the
+ * strategy's and the trial's. */
 itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strategy, itg_trial *best,
                                    itg_error *err);
+
+/* selection.c: chooses the best on the selection samples, where there are any. */
+itg_status itg_search_select(itg_searching *s, itg_error *err);
+/* The floor of quality that trials must reach on the search samples, so that they may pass the
+ * test: more than the goal's, where agreement is bounded. */
+double itg_search_aim(const itg_searching *s, double floor);
+/* Whether the strategy meets the goal on them, and if so, s->result->selection says how well; true
+ * where there are none. */
+itg_status itg_search_try_selected(const itg_searching *s, const itg_strategy *strategy,
+                                   bool *passed, itg_error *err);
 
 /* search_limits.c: what keeps the goal from being met, or from holding on the hold-out, into
  * s->result->limited_by. */

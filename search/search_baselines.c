@@ -53,7 +53,7 @@ static itg_status score_float(itg_searching *s, int set, itg_error *err)
 static void note_few_samples(const itg_searching *s, double drop)
 {
     const itg_search_hooks *h = s->hooks;
-    const itg_expectation *e = &s->sets[0].expected;
+    const itg_expectation *e = &s->sets[ITG_SET_SEARCH].expected;
     char text[256];
     if (!h || !h->note) return;
     snprintf(
@@ -66,20 +66,20 @@ static void note_few_samples(const itg_searching *s, double drop)
 }
 
 /* A floor is held with confidence where the samples can say so. */
-static void bound(itg_searching *s)
+static void bound(itg_searching *s, int which)
 {
-    itg_expectation *e = &s->sets[0].expected;
+    itg_expectation *e = &s->sets[which].expected;
     const double drop = itg_goal_drop(&s->options->goal);
     if (drop < 0) return;
     e->bounded = itg_expectation_supports(e, drop);
-    if (!e->bounded && drop > 0) note_few_samples(s, drop);
+    if (!e->bounded && drop > 0 && which == ITG_SET_SEARCH) note_few_samples(s, drop);
 }
 
-/* What top-1 is to be expected on the search samples. On the hold-out it is counted. */
-static itg_status expect(itg_searching *s, itg_error *err)
+/* What top-1 is to be expected on the samples. On the hold-out it is counted. */
+static itg_status expect(itg_searching *s, int which, itg_error *err)
 {
-    itg_sample_set *set = &s->sets[0];
-    double *floats = s->result->floats.at[0].value;
+    itg_sample_set *set = &s->sets[which];
+    double *floats = s->result->floats.at[which].value;
     int64_t *labels = NULL, count = 0;
     if (itg_goal_quality_metric(&s->options->goal) != ITG_METRIC_ACCURACY || !set->has_classes)
         return ITG_OK;
@@ -89,7 +89,7 @@ static itg_status expect(itg_searching *s, itg_error *err)
                                       itg_search_confidence(s->options), &set->expected, err);
     free(labels);
     if (status != ITG_OK || set->expected.samples == 0) return status;
-    bound(s);
+    bound(s, which);
     floats[ITG_METRIC_EXPECTED_TOP1] = floats[ITG_METRIC_TOP1];
     if (set->expected.bounded) floats[ITG_METRIC_TOP1_BOUND] = floats[ITG_METRIC_TOP1];
     return ITG_OK;
@@ -97,11 +97,15 @@ static itg_status expect(itg_searching *s, itg_error *err)
 
 itg_status itg_search_score_float(itg_searching *s, itg_error *err)
 {
-    itg_status status = score_float(s, 0, err);
-    if (status == ITG_OK) status = expect(s, err);
+    itg_status status = score_float(s, ITG_SET_SEARCH, err);
+    if (status == ITG_OK) status = expect(s, ITG_SET_SEARCH, err);
     if (status == ITG_OK && itg_goal_counts_classes(&s->options->goal))
-        status = itg_search_order_samples(s->model, &s->sets[0], err);
-    if (status == ITG_OK) status = score_float(s, 1, err);
+        status = itg_search_order_samples(s->model, &s->sets[ITG_SET_SEARCH], err);
+    if (status == ITG_OK && s->sets[ITG_SET_SELECTION].data) {
+        status = score_float(s, ITG_SET_SELECTION, err);
+        if (status == ITG_OK) status = expect(s, ITG_SET_SELECTION, err);
+    }
+    if (status == ITG_OK) status = score_float(s, ITG_SET_HOLDOUT, err);
     s->result->floats.known = status == ITG_OK;
     return status;
 }
@@ -132,7 +136,7 @@ itg_status itg_search_score_point(void *context, const int32_t *point, const itg
                                   int threads, itg_score *out, itg_error *err)
 {
     const itg_searching *s = context;
-    itg_scoring scoring = {&s->sets[0], race, threads};
+    itg_scoring scoring = {.set = &s->sets[0], .race = race, .threads = threads};
     return itg_evaluator_score(&s->evaluator, point, &scoring, out, err);
 }
 

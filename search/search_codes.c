@@ -163,12 +163,15 @@ itg_status itg_search_refine_codes(const itg_searching *s, itg_strategy **strate
     const itg_scoring scoring = {.set = &s->sets[0], .threads = s->options->threads};
     itg_strategy *made = NULL;
     itg_trial refined = *best;
+    bool passed = false;
     itg_status status = itg_strategy_clone(*strategy, &made, err);
     if (status == ITG_OK)
         status = itg_recover(s->model, s->hw, s->evaluator.preprocess, &options, made, err);
     if (status == ITG_OK)
         status = itg_evaluator_score_strategy(&s->evaluator, made, &scoring, &refined.score, err);
-    if (status == ITG_OK && is_better(s, &refined, best)) {
+    if (status == ITG_OK && is_better(s, &refined, best))
+        status = itg_search_try_selected(s, made, &passed, err);
+    if (status == ITG_OK && passed) {
         itg_strategy *before = *strategy;
         best->score = refined.score;
         *strategy = made;

@@ -1,5 +1,7 @@
-/* Search samples and hold-out of a search. Calibration reads its samples where they lie. */
+/* Search samples, selection samples and hold-out of a search. Calibration reads its samples where
+ * they lie. */
 #include "search/search.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* samples NULL: all. */
@@ -13,25 +15,41 @@ static itg_status pick(const itg_dataset *data, const itg_dataset *labels, const
     return status;
 }
 
+static itg_status pick_part(itg_searching *s, const itg_search_data *d, itg_split_part part,
+                            int set, itg_error *err)
+{
+    return pick(d->data, d->labels, s->split.part[part], s->split.info.count[part], &s->sets[set],
+                err);
+}
+
+static bool has_floor(const itg_goal *goal)
+{
+    const itg_constraint *c = itg_goal_constraint(goal, itg_goal_quality_metric(goal));
+    return c && !isinf(c->bound) && !itg_goal_maximizes_quality(goal);
+}
+
 itg_status itg_search_pick_samples(itg_searching *s, const itg_search_data *d, itg_error *err)
 {
     const itg_search_options *o = s->options;
-    const itg_split *split = &s->split;
+    const int64_t wanted[ITG_SPLIT_PARTS] = {[ITG_SPLIT_CALIBRATION] = o->calibration_samples,
+                                             [ITG_SPLIT_SEARCH] = o->search_samples,
+                                             [ITG_SPLIT_SELECTION] =
+                                                 has_floor(&o->goal) ? o->selection_samples : -1,
+                                             [ITG_SPLIT_HOLDOUT] = d->holdout ? -1 : 0};
     s->samples = itg_data_samples(d->data);
-    itg_status status = itg_split_make(s->samples, o->seed, o->calibration_samples,
-                                       o->search_samples, !d->holdout, &s->split, err);
-    if (status == ITG_OK)
-        status = pick(d->data, d->labels, split->search, split->search_count, &s->sets[0], err);
+    itg_status status = itg_split_make(s->samples, o->seed, wanted, &s->split, err);
+    if (status == ITG_OK) status = pick_part(s, d, ITG_SPLIT_SEARCH, ITG_SET_SEARCH, err);
+    if (status == ITG_OK && s->split.info.count[ITG_SPLIT_SELECTION] > 0)
+        status = pick_part(s, d, ITG_SPLIT_SELECTION, ITG_SET_SELECTION, err);
     if (status != ITG_OK) return status;
-    return d->holdout
-               ? pick(d->holdout, d->holdout_labels, NULL, itg_data_samples(d->holdout),
-                      &s->sets[1], err)
-               : pick(d->data, d->labels, split->holdout, split->holdout_count, &s->sets[1], err);
+    return d->holdout ? pick(d->holdout, d->holdout_labels, NULL, itg_data_samples(d->holdout),
+                             &s->sets[ITG_SET_HOLDOUT], err)
+                      : pick_part(s, d, ITG_SPLIT_HOLDOUT, ITG_SET_HOLDOUT, err);
 }
 
 void itg_search_drop_samples(itg_searching *s)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < ITG_SETS; i++) {
         itg_data_close(s->sets[i].data);
         itg_data_close(s->sets[i].labels);
         free(s->sets[i].classes);

@@ -1,7 +1,7 @@
 /* Why a goal is not met, in a sentence that names what to change. In this order: nothing can be
  * run; a limit that the narrowest widths exceed; a floor that the widest widths do not reach; a
- * limit that no trial was within; a floor that no trial within the limits reached; a floor that is
- * not reached on the hold-out. */
+ * limit that no trial was within; a floor that no trial within the limits reached; a floor that
+ * none holds on the selection samples; a floor that is not reached on the hold-out. */
 #include "search/search.h"
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@ typedef struct explanation {
     int32_t *widest, *narrowest; /* points */
     itg_score most, least;       /* their costs */
     const itg_trial *best;
+    bool of_others; /* what it says is of other samples than the search's */
 } explanation;
 
 /* 12,345 */
@@ -66,6 +67,19 @@ static void add_user_floor(explanation *x)
                           itg_goal_about(goal, metric).up ? "at least" : "at most", c->bound);
 }
 
+/* Fewer are on the search samples, where agreement is to be found again on the selection samples.
+ */
+static void add_drop(explanation *x)
+{
+    double drop = itg_goal_drop(&x->s->options->goal), aim = 1 - x->s->objective.quality_floor;
+    itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * drop);
+    if (!x->of_others && x->s->objective.quality_floor > 1 - drop + 1e-9 &&
+        itg_search_aim(x->s, 1 - drop) > 1 - drop)
+        itg_strbuf_format(&x->text,
+                          " (%.2f of the search samples, to hold with %.4g %% confidence)",
+                          100 * aim, 100 * itg_search_confidence(x->s->options));
+}
+
 static void add_floor(explanation *x)
 {
     const itg_goal *goal = &x->s->options->goal;
@@ -74,7 +88,7 @@ static void add_floor(explanation *x)
     else if (!itg_goal_counts_classes(goal))
         add_user_floor(x);
     else
-        itg_strbuf_format(&x->text, ", %.2f are allowed", 100 * itg_goal_drop(goal));
+        add_drop(x);
 }
 
 /* A searcher that was stopped might have found more. */
@@ -226,8 +240,31 @@ static itg_status explain(explanation *x, itg_error *err)
     return ITG_OK;
 }
 
+static void explain_selection(explanation *x)
+{
+    const itg_goal *goal = &x->s->options->goal;
+    const itg_selection *selection = &x->s->result->selection;
+    x->of_others = true;
+    itg_strbuf_format(&x->text, "on %lld selection samples it ", (long long)selection->samples);
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
+        itg_strbuf_format(&x->text, "has an SQNR of at least %.2f dB", selection->bound);
+    else if (!isnan(selection->bound) && itg_goal_counts_classes(goal))
+        itg_strbuf_format(&x->text, "may lose up to %.2f points",
+                          100 * (selection->floats - selection->bound));
+    else
+        itg_strbuf_add(&x->text, "misses it");
+    if (!isnan(selection->bound))
+        itg_strbuf_format(&x->text, " (%.4g %% confidence)",
+                          100 * itg_search_confidence(x->s->options));
+    add_floor(x);
+    if (selection->wanted > 0)
+        itg_strbuf_format(&x->text, "; about %lld such samples would be enough",
+                          (long long)selection->wanted);
+}
+
 static void explain_holdout(explanation *x)
 {
+    x->of_others = true;
     itg_strbuf_add(&x->text, "on the hold-out it ");
     add_quality(x, &x->s->result->best_holdout, 1, false);
     add_floor(x);
@@ -250,6 +287,8 @@ itg_status itg_search_explain(itg_searching *s, itg_error *err)
         itg_point_space_corner(points, true, x.narrowest);
         if (r->run.goal_met)
             explain_holdout(&x);
+        else if (r->selection.tested > 0)
+            explain_selection(&x);
         else if (x.best)
             status = explain(&x, err);
         else

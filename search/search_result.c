@@ -50,6 +50,10 @@ bool itg_search_goal_holds(const itg_search_result *result)
     return result->run.best.index >= 0 &&
            itg_goal_is_met(&result->goal, &result->floats.at[1], &result->best_holdout);
 }
+const itg_selection *itg_search_selection(const itg_search_result *result)
+{
+    return &result->selection;
+}
 const char *itg_search_limited_by(const itg_search_result *result)
 {
     return result->limited_by;

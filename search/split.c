@@ -12,19 +12,18 @@ static int compare(const void *a, const void *b)
 
 void itg_split_deinit(itg_split *split)
 {
-    free(split->calibration);
+    free(split->all);
     *split = (itg_split){0};
 }
+
+/* The hold-out comes first: it is the same whatever the others are. */
+static const itg_split_part places[ITG_SPLIT_PARTS] = {ITG_SPLIT_HOLDOUT, ITG_SPLIT_CALIBRATION,
+                                                       ITG_SPLIT_SEARCH, ITG_SPLIT_SELECTION};
 
 itg_status itg_split_repeat(const itg_split_info *info, itg_split *out, itg_error *err)
 {
     int64_t samples = info->samples;
-    itg_split s = {info->count[ITG_SPLIT_CALIBRATION],
-                   info->count[ITG_SPLIT_SEARCH],
-                   info->count[ITG_SPLIT_HOLDOUT],
-                   NULL,
-                   NULL,
-                   NULL};
+    itg_split s = {.info = *info};
     int64_t *all = malloc(sizeof *all * (size_t)samples);
     uint32_t *order = malloc(sizeof *order * (size_t)samples);
     if (!all || !order) {
@@ -40,31 +39,44 @@ itg_status itg_split_repeat(const itg_split_info *info, itg_split *out, itg_erro
     for (int64_t i = 0; i < samples; i++)
         all[i] = order[i];
     free(order);
-    s.calibration = all;
-    s.search = all + s.calibration_count;
-    s.holdout = s.search + s.search_count;
-    qsort(s.calibration, (size_t)s.calibration_count, sizeof *all, compare);
-    qsort(s.search, (size_t)s.search_count, sizeof *all, compare);
-    qsort(s.holdout, (size_t)s.holdout_count, sizeof *all, compare);
+    s.all = all;
+    for (int i = 0; i < ITG_SPLIT_PARTS; i++) {
+        itg_split_part part = places[i];
+        s.part[part] = all;
+        qsort(all, (size_t)info->count[part], sizeof *all, compare);
+        all += info->count[part];
+    }
     *out = s;
     return ITG_OK;
 }
 
-itg_status itg_split_make(int64_t samples, uint64_t seed, int64_t calibration, int64_t search,
-                          bool with_holdout, itg_split *out, itg_error *err)
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t wanted_or(int64_t wanted, int64_t by_default)
+{
+    return wanted < 0 ? 0 : wanted > 0 ? wanted : by_default;
+}
+
+itg_status itg_split_make(int64_t samples, uint64_t seed, const int64_t wanted[ITG_SPLIT_PARTS],
+                          itg_split *out, itg_error *err)
 {
     if (samples < 4 || samples > UINT32_MAX)
         return itg_fail(err, ITG_BAD_ARGUMENT, "a search needs at least 4 samples, not %lld",
                         (long long)samples);
     itg_split_info info = {.samples = samples, .seed = seed};
-    int64_t *count = info.count;
-    count[ITG_SPLIT_HOLDOUT] = with_holdout ? samples / 4 : 0;
-    int64_t left = samples - count[ITG_SPLIT_HOLDOUT];
-    count[ITG_SPLIT_CALIBRATION] = calibration > 0 ? calibration : DEFAULT_CALIBRATION;
-    if (count[ITG_SPLIT_CALIBRATION] > left / 3) count[ITG_SPLIT_CALIBRATION] = left / 3;
-    left -= count[ITG_SPLIT_CALIBRATION];
-    count[ITG_SPLIT_SEARCH] = search > 0 ? search : DEFAULT_SEARCH;
-    if (count[ITG_SPLIT_SEARCH] > left) count[ITG_SPLIT_SEARCH] = left;
+    int64_t *count = info.count, left = samples;
+    int64_t search = wanted_or(wanted[ITG_SPLIT_SEARCH], DEFAULT_SEARCH);
+    left -= count[ITG_SPLIT_HOLDOUT] = wanted_or(wanted[ITG_SPLIT_HOLDOUT], samples / 4);
+    left -= count[ITG_SPLIT_CALIBRATION] =
+        least(wanted_or(wanted[ITG_SPLIT_CALIBRATION], DEFAULT_CALIBRATION), left / 3);
+    int64_t spare = least(search, left - least(search, left));
+    if (spare < ITG_LEAST_SELECTION) spare = 0;
+    left -= count[ITG_SPLIT_SELECTION] =
+        least(wanted_or(wanted[ITG_SPLIT_SELECTION], spare), left / 2);
+    count[ITG_SPLIT_SEARCH] = least(search, left);
     return itg_split_repeat(&info, out, err);
 }
 
@@ -81,13 +93,10 @@ itg_status itg_data_part(const itg_dataset *data, const itg_split_info *info, it
                         (long long)data->shape.dims[0]);
     itg_status status = itg_split_repeat(info, &split, err);
     if (status != ITG_OK) return status;
-    const int64_t *samples = part == ITG_SPLIT_CALIBRATION ? split.calibration
-                             : part == ITG_SPLIT_SEARCH    ? split.search
-                                                           : split.holdout;
     int64_t count = info->count[part];
     if (count == 0)
         status = itg_fail(err, ITG_BAD_ARGUMENT, "the search set no samples aside for that part");
-    if (status == ITG_OK) status = itg_dataset_select(data, samples, count, out, err);
+    if (status == ITG_OK) status = itg_dataset_select(data, split.part[part], count, out, err);
     itg_split_deinit(&split);
     return status;
 }

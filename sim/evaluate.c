@@ -462,13 +462,28 @@ static void keep_bounds(evaluation_state *s, itg_evaluation *out)
         out->distortion = itg_distortion_of(s->options->reference, s->sums);
 }
 
+/* Of the sum of what each sample adds, as of a sum of independent numbers. */
+static double deviation_of(const evaluation_state *s, const itg_evaluation *out)
+{
+    const itg_reference *r = s->options->reference;
+    double mean = out->distortion / (double)out->samples, squares = 0;
+    for (int64_t i = 0; i < out->samples; i++) {
+        double from = itg_distortion_of(r, s->distance + i * s->backend->output_count) - mean;
+        squares += from * from;
+    }
+    return sqrt(squares);
+}
+
 static void finish_distortion(evaluation_state *s, itg_evaluation *out)
 {
     itg_reference *keep = s->options->keep;
     if (keep && keep->elements > 0) itg_reference_finish(keep);
     if (!s->distance) return;
     double distortion = itg_distortion_of(s->options->reference, s->sums);
-    if (isfinite(distortion)) out->distortion = distortion;
+    if (isfinite(distortion)) {
+        out->distortion = distortion;
+        out->distortion_deviation = deviation_of(s, out);
+    }
     for (int32_t i = 0; s->options->output_distortion && i < s->backend->output_count; i++)
         s->options->output_distortion[i] = itg_output_distortion(s->options->reference, s->sums, i);
 }
@@ -535,8 +550,10 @@ itg_status itg_evaluate(const itg_backend *backend, const itg_evaluate_options *
         status = itg_feed_init(&backend->inputs, options->data, options->preprocess, &s.feed, err);
     if (status != ITG_OK) return status;
     s.share = backend->block > 1 ? backend->block : BLOCK_PER_WORKER;
-    itg_evaluation made = {
-        .samples = options->data->shape.dims[0], .distortion = (double)NAN, .user = options->user};
+    itg_evaluation made = {.samples = options->data->shape.dims[0],
+                           .distortion = (double)NAN,
+                           .distortion_deviation = (double)NAN,
+                           .user = options->user};
     if (options->expected && options->expected->samples == made.samples && made.samples > 0)
         made.expected = options->expected;
     for (int m = 0; m < ITG_METRIC_COUNT; m++)

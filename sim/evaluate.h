@@ -52,6 +52,7 @@ typedef struct itg_evaluation {
                            possible, distortion is the least (NaN without
                            most_distortion), digest 0, what was not seen has class -1 */
     double distortion;  /* as in itg_score; NaN without reference */
+    double distortion_deviation; /* its standard error; NaN as distortion */
     double errors[ITG_METRIC_COUNT];     /* means (errors.h); NaN: not known */
     double measures[ITG_METRIC_COUNT];   /* measures.h; NaN: not known */
     const itg_user_metric *user;         /* as in the options */

@@ -31,6 +31,8 @@ itg_status itg_expectation_make(const itg_reference *reference, const int64_t *c
 void itg_expectation_deinit(itg_expectation *expectation);
 /* After `lost` of all samples, of ITG_LOSS_ONE: never more for a larger loss, never below 0. */
 double itg_expected_top1(const itg_expectation *expectation, uint64_t lost);
+/* How many standard errors of a normal distribution the confidence is: 0.95 gives 1.645. */
+double itg_deviations_of(double confidence);
 /* What top-1 is at least, with the confidence: by the sums of losses and of their squares. */
 double itg_expected_bound(const itg_expectation *expectation, uint64_t lost, uint64_t squares);
 /* Whether the samples are enough to say that top-1 drops by no more than `drop`, if it does not at

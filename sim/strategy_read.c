@@ -321,7 +321,8 @@ static void read_calibration(reader *r, const itg_json_value *root, itg_strategy
 itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, itg_split_info *out,
                                itg_error *err)
 {
-    static const char *const keys[] = {"samples", "seed", "calibration", "search", "holdout", NULL};
+    static const char *const keys[] = {"samples",   "seed",    "calibration", "search",
+                                       "selection", "holdout", NULL};
     itg_json_taker t = {json, err, ITG_OK};
     itg_split_info made = {0};
     if (itg_json_typeof(v) != ITG_JSON_OBJECT)
@@ -329,9 +330,10 @@ itg_status itg_split_info_read(const itg_json *json, const itg_json_value *v, it
     itg_json_take_keys(&t, v, keys);
     made.seed = itg_json_take_seed(&t, v, "seed");
     made.samples = itg_json_take_int(&t, v, "samples", 1, UINT32_MAX);
-    for (int part = 0; part < 3; part++)
-        made.count[part] = itg_json_take_int(&t, v, keys[2 + part], 0, made.samples);
-    if (made.count[0] + made.count[1] + made.count[2] > made.samples)
+    int64_t sum = 0;
+    for (int part = 0; part < ITG_SPLIT_PARTS; part++)
+        sum += made.count[part] = itg_json_take_int(&t, v, keys[2 + part], 0, made.samples);
+    if (sum > made.samples)
         itg_json_refuse(&t, v, ITG_BAD_FILE, "the parts have more samples than the whole");
     if (t.status == ITG_OK) *out = made;
     return t.status;

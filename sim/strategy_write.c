@@ -141,6 +141,7 @@ void itg_split_info_write(const itg_split_info *split, itg_strbuf *out)
     itg_json_put_seed(&w, "seed", split->seed);
     itg_json_put_int(&w, "calibration", split->count[ITG_SPLIT_CALIBRATION]);
     itg_json_put_int(&w, "search", split->count[ITG_SPLIT_SEARCH]);
+    itg_json_put_int(&w, "selection", split->count[ITG_SPLIT_SELECTION]);
     itg_json_put_int(&w, "holdout", split->count[ITG_SPLIT_HOLDOUT]);
     itg_json_end(&w, '}');
     *out = w.text;

@@ -345,12 +345,14 @@ itg_preprocess *itg_strategy_preprocess(itg_strategy_file *file); /* may be chan
 typedef enum itg_split_part {
     ITG_SPLIT_CALIBRATION,
     ITG_SPLIT_SEARCH,
-    ITG_SPLIT_HOLDOUT
+    ITG_SPLIT_SELECTION, /* on which the final choice is made */
+    ITG_SPLIT_HOLDOUT,
+    ITG_SPLIT_PARTS
 } itg_split_part;
 typedef struct itg_split_info {
     int64_t samples; /* of the data; 0: nothing was divided */
     uint64_t seed;
-    int64_t count[3]; /* by itg_split_part */
+    int64_t count[ITG_SPLIT_PARTS];
 } itg_split_info;
 itg_split_info itg_strategy_split(const itg_strategy_file *file);
 /* The samples of one part; likewise their labels. Fails if data does not have info->samples
@@ -744,10 +746,12 @@ typedef struct itg_search_options {
      * node.slot"); "": none. What only does not match, or skip does, keeps the widest width and its
      * first method; fix has "PATTERN=BITS". ITG_BAD_ARGUMENT if one matches nothing to choose. */
     char only[ITG_MODEL_TEXT], skip[ITG_MODEL_TEXT], fix[ITG_MODEL_TEXT];
-    int64_t calibration_samples,
-        search_samples; /* 0: defaults (512 and 1024), less where the data has fewer */
-    /* With which quality is at least what trials are judged by, where top-1 can be expected of the
-     * search samples (docs/decisions.md): 0.5 to 0.9999; 0: 0.95. */
+    /* 0: defaults (512, 1024, and as many as search samples), less where the data has fewer.
+     * Selection samples are set aside where the goal has a floor of quality and the data gives at
+     * least 128 of them. */
+    int64_t calibration_samples, search_samples, selection_samples;
+    /* With which the floor of quality holds (docs/decisions.md, itg_search_selection): 0.5 to
+     * 0.9999; 0: 0.95. */
     double confidence;
     itg_float_kernels float_kernels; /* of calibration and of the float network's own results */
     bool hago_baseline;       /* also run the searcher hago-greedy for the same goal, to compare */
@@ -835,7 +839,8 @@ typedef struct itg_search_hooks {
 } itg_search_hooks;
 #define ITG_SEARCH_HOOKS_VERSION 1
 #define ITG_SEARCH_HOOKS_INIT ITG_INIT(ITG_SEARCH_HOOKS_VERSION)
-/* The seed divides data into calibration and search samples, and a hold-out if none is given. */
+/* The seed divides data into calibration, search and selection samples, and a hold-out if none is
+ * given. */
 typedef struct itg_search_data {
     const itg_dataset *data, *labels;
     const itg_dataset *holdout, *holdout_labels; /* only data must be there */
@@ -876,6 +881,24 @@ bool itg_search_goal_met(const itg_search_result *result); /* on the search samp
 /* Whether the best trial satisfies the goal on the hold-out too, compared with the float network
  * there. */
 bool itg_search_goal_holds(const itg_search_result *result);
+/* The final choice. Trials that meet the goal on the search samples are tried on selection samples,
+ * which nothing else saw, from the safest to the cheapest, as long as they meet the goal there with
+ * the confidence that was asked for; the last one that does is the best. So the chance that it does
+ * not meet the goal is at most that of one test: a fixed sequence (Maurer, Hothorn, Lehmacher 1995;
+ * for networks Angelopoulos et al. 2021, Learn then Test). */
+typedef struct itg_selection {
+    int64_t samples; /* 0: none were set aside, or the search was stopped before */
+    int32_t tested;  /* candidates */
+    bool passed;     /* the best meets the goal on these samples, by `bound` where it is known */
+    /* What the best's quality is at least, with the confidence: a share, or dB of SQNR. NaN: not
+     * known, as the quality has no bound, or of so few samples none that would help. */
+    double bound;
+    double floats; /* the float network's quality on these samples */
+    /* Selection samples that would be enough for the best, if it does on them as it does on these;
+     * 0: these are, or none would be. */
+    int64_t wanted;
+} itg_selection;
+const itg_selection *itg_search_selection(const itg_search_result *result);
 /* If the goal is not met, or not on the hold-out: a sentence that says why. Else "". */
 const char *itg_search_limited_by(const itg_search_result *result);
 /* False: no width changes the cost that is minimized, so quality alone decides. */

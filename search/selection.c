@@ -1,0 +1,254 @@
+/* The final choice, on samples that nothing else saw (itg_selection).
+ *
+ * Hundreds of candidates were looked at on the search samples, and the cheapest that meets the goal
+ * there is likely to be one that was lucky. So a few of those that meet it, from the safest to the
+ * cheapest, are tested on the selection samples, each at the full level; the first failure ends it.
+ * The float network's probabilities (sim/expected.h) are fitted anew there. */
+#include "kernels/math.h"
+#include "search/search.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- what a quality is at least ---- */
+
+/* The relative entropy of two shares. */
+static double divergence(double p, double q)
+{
+    double sum = p > 0 ? p * itg_log(p / q) : 0;
+    return p < 1 ? sum + (1 - p) * itg_log((1 - p) / (1 - q)) : sum;
+}
+
+/* The share of a population, where that of the samples is `share`: Hoeffding 1963, Probability
+ * Inequalities for Sums of Bounded Random Variables, theorem 1. */
+static double least_share(int64_t samples, double share, double confidence)
+{
+    double low = 0, high = share;
+    double most = -itg_log(1 - confidence) / (double)samples;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        *(divergence(share, middle) > most ? &low : &high) = middle;
+    }
+    return low;
+}
+
+static bool judges_agreement(const itg_searching *s)
+{
+    itg_metric metric = itg_goal_quality_metric(&s->options->goal);
+    return metric == ITG_METRIC_AGREEMENT ||
+           (metric == ITG_METRIC_ACCURACY && !s->sets[ITG_SET_SELECTION].has_classes);
+}
+
+/* As itg_goal_quality; NaN: not known. */
+static double least_quality(const itg_searching *s, const itg_score *score, double deviation,
+                            double floor)
+{
+    const itg_goal *goal = &s->options->goal;
+    const double confidence = itg_search_confidence(s->options);
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR)
+        return itg_goal_quality_of(goal, itg_sqnr_of(score->value[ITG_METRIC_DISTORTION] +
+                                                     itg_deviations_of(confidence) * deviation));
+    if (judges_agreement(s)) /* unless not even all samples would be enough */
+        return least_share(score->samples, 1, confidence) >= floor
+                   ? least_share(score->samples, score->value[ITG_METRIC_AGREEMENT], confidence)
+                   : (double)NAN;
+    return itg_score_knows(score, ITG_METRIC_TOP1_BOUND) ? score->value[ITG_METRIC_TOP1_BOUND]
+                                                         : (double)NAN;
+}
+
+double itg_search_aim(const itg_searching *s, double floor)
+{
+    const itg_dataset *data = s->sets[ITG_SET_SELECTION].data;
+    const double confidence = itg_search_confidence(s->options);
+    if (!data || !judges_agreement(s)) return floor;
+    const int64_t samples = itg_data_samples(data);
+    int64_t hits = samples;
+    if (least_share(samples, 1, confidence) < floor) return floor;
+    while (hits > 0 &&
+           least_share(samples, (double)(hits - 1) / (double)samples, confidence) >= floor)
+        hits--;
+    return (double)hits / (double)samples - ITG_FLOOR_SLACK;
+}
+
+/* ---- one test ---- */
+
+typedef struct test {
+    bool passed;
+    double quality, bound; /* as itg_goal_quality; bound NaN: not known */
+    double floor;
+} test;
+
+static itg_status make_test(const itg_searching *s, const itg_strategy *strategy, test *out,
+                            itg_error *err)
+{
+    const itg_score *floats = &s->result->floats.at[ITG_SET_SELECTION];
+    itg_score score = itg_score_unknown();
+    double deviation = (double)NAN;
+    const itg_scoring scoring = {.set = &s->sets[ITG_SET_SELECTION],
+                                 .threads = s->options->threads,
+                                 .distortion_deviation = &deviation};
+    itg_objective objective;
+    itg_status status =
+        itg_objective_make(&s->objective.goal, floats, s->objective.space, &objective, err);
+    if (status == ITG_OK)
+        status = itg_evaluator_score_strategy(&s->evaluator, strategy, &scoring, &score, err);
+    if (status != ITG_OK) return status;
+    out->floor = objective.quality_floor;
+    out->bound = least_quality(s, &score, deviation, out->floor);
+    itg_metric quality = itg_score_knows(&score, ITG_METRIC_EXPECTED_TOP1) && !judges_agreement(s)
+                             ? ITG_METRIC_EXPECTED_TOP1
+                             : itg_goal_quality_metric(&s->options->goal);
+    out->quality = itg_goal_quality_of(&s->options->goal, itg_score_get(&score, quality));
+    out->passed = (isnan(out->bound) ? out->quality : out->bound) >= out->floor;
+    return ITG_OK;
+}
+
+/* A quality as the public has it. */
+static double shown(const itg_searching *s, double quality)
+{
+    const itg_goal *goal = &s->options->goal;
+    if (itg_goal_quality_metric(goal) == ITG_METRIC_SQNR) return 100 * quality;
+    return itg_goal_about(goal, itg_goal_quality_metric(goal)).up ? quality : -quality;
+}
+
+/* The bound comes nearer to the quality by the root of the samples. */
+static int64_t samples_wanted(const itg_searching *s, const test *t)
+{
+    const itg_expectation *e = &s->sets[ITG_SET_SELECTION].expected;
+    const double drop = itg_goal_drop(&s->options->goal), n = (double)s->result->selection.samples;
+    const double share = 1 - itg_search_confidence(s->options);
+    double gap = (t->quality - t->bound) / (t->quality - t->floor), wanted = 0;
+    if (!isnan(t->bound))
+        wanted = t->passed || !(t->quality > t->floor) ? 0 : n * gap * gap;
+    else if (drop > 0 && drop < 1 && judges_agreement(s))
+        wanted = itg_log(share) / itg_log(1 - drop);
+    else if (drop > 0 && e->samples > 0)
+        wanted = n * (e->top1 - itg_expected_bound(e, 0, 0)) / drop;
+    return wanted < (double)INT32_MAX ? (int64_t)itg_ceil(wanted) : 0;
+}
+
+static void keep(const itg_searching *s, const test *t)
+{
+    itg_selection *out = &s->result->selection;
+    out->passed = t->passed;
+    out->bound = isnan(t->bound) ? t->bound : shown(s, t->bound);
+    out->wanted = samples_wanted(s, t);
+}
+
+itg_status itg_search_try_selected(const itg_searching *s, const itg_strategy *strategy,
+                                   bool *passed, itg_error *err)
+{
+    test t;
+    *passed = true;
+    if (!s->result->selection.passed) return ITG_OK;
+    itg_status status = make_test(s, strategy, &t, err);
+    if (status != ITG_OK) return status;
+    *passed = t.passed;
+    if (t.passed) keep(s, &t);
+    return ITG_OK;
+}
+
+/* ---- candidates ---- */
+
+#define MOST_CANDIDATES 64
+#define STEP 0.005 /* of a candidate's cost, to the next one at least */
+
+typedef struct candidate {
+    const itg_trial *trial;
+    double cost, quality;
+} candidate;
+
+static int by_cost(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->cost < y->cost || y->cost < x->cost) return x->cost < y->cost ? -1 : 1;
+    if (x->quality < y->quality || y->quality < x->quality) return x->quality > y->quality ? -1 : 1;
+    return (x->trial->index > y->trial->index) - (x->trial->index < y->trial->index);
+}
+
+/* Of the trials that meet the goal: those than which none is cheaper and as good, some way apart,
+ * the cheapest first; the last one is the best of all in quality. */
+static int32_t thin_out(candidate *c, int64_t count)
+{
+    int32_t kept = 1;
+    const candidate *best = &c[0], *last = &c[0];
+    for (int64_t i = 1; i < count; i++) {
+        if (!(c[i].quality > best->quality)) continue;
+        best = &c[i];
+        if (kept + 1 == MOST_CANDIDATES || c[i].cost < last->cost * (1 + STEP)) continue;
+        c[kept] = c[i];
+        best = last = &c[kept++];
+    }
+    if (best != last) c[kept++] = *best;
+    return kept;
+}
+
+static itg_status list_candidates(const itg_searching *s, candidate **out, int32_t *count,
+                                  itg_error *err)
+{
+    const itg_engine_result *run = &s->result->run;
+    candidate *c = calloc((size_t)run->trial_count + 1, sizeof *c);
+    int64_t found = 0;
+    if (!c) return itg_fail(err, ITG_NO_MEMORY, "no memory for the final choice");
+    for (int64_t i = 0; i < run->trial_count; i++) {
+        const itg_trial *t = &run->trials[i];
+        if (t->meets_goal && !t->duplicate)
+            c[found++] = (candidate){t, itg_objective_cost(&s->objective, &t->score),
+                                     itg_goal_quality(&s->objective.goal, &t->score)};
+    }
+    qsort(c, (size_t)found, sizeof *c, by_cost);
+    *count = found > 0 ? thin_out(c, found) : 0;
+    *out = c;
+    return ITG_OK;
+}
+
+static itg_status try_trial(itg_searching *s, const itg_trial *trial, test *out, itg_error *err)
+{
+    itg_strategy *strategy = NULL;
+    s->evaluator.recovered = s->codes[trial->round];
+    itg_status status = itg_evaluator_resolve(&s->evaluator, trial->point, &strategy, err);
+    s->evaluator.recovered = s->codes[0];
+    if (status == ITG_OK) status = make_test(s, strategy, out, err);
+    itg_strategy_destroy(strategy);
+    return status;
+}
+
+/* From the safest on; where not even that one passes, it is the best there is. */
+static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t count, itg_error *err)
+{
+    itg_search_result *r = s->result;
+    bool goes_on = true;
+    for (int32_t i = count - 1; i >= 0 && goes_on; i--) {
+        test t;
+        itg_status status = try_trial(s, c[i].trial, &t, err);
+        if (status != ITG_OK) return status;
+        r->selection.tested++;
+        goes_on = t.passed;
+        if (t.passed || i == count - 1) {
+            r->run.best = *c[i].trial;
+            r->run.goal_met = t.passed;
+            keep(s, &t);
+        }
+    }
+    return ITG_OK;
+}
+
+itg_status itg_search_select(itg_searching *s, itg_error *err)
+{
+    itg_search_result *r = s->result;
+    const itg_trial best = r->run.best;
+    candidate *c = NULL;
+    int32_t count = 0;
+    r->selection.bound = r->selection.floats = (double)NAN;
+    if (!s->sets[ITG_SET_SELECTION].data || !r->run.goal_met) return ITG_OK;
+    r->selection.samples = itg_data_samples(s->sets[ITG_SET_SELECTION].data);
+    r->selection.floats =
+        itg_score_get(&r->floats.at[ITG_SET_SELECTION], itg_goal_quality_metric(&s->options->goal));
+    itg_status status = list_candidates(s, &c, &count, err);
+    if (status == ITG_OK) status = try_in_order(s, c, count, err);
+    free(c);
+    if (status != ITG_CANCELLED) return status;
+    r->selection = (itg_selection){.bound = (double)NAN, .floats = (double)NAN};
+    r->run.best = best;
+    r->run.goal_met = true;
+    return ITG_OK;
+}
