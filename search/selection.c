@@ -165,14 +165,23 @@ static int by_cost(const void *a, const void *b)
     return (x->trial->index > y->trial->index) - (x->trial->index < y->trial->index);
 }
 
-/* Of the trials that meet the goal: those than which none is cheaper and as good, some way apart,
- * the cheapest first; the last one is the best of all in quality. */
+/* Few samples may lose nothing by many strategies: what lies nearer to the float network is safer.
+ */
+static bool is_safer(const candidate *a, const candidate *b)
+{
+    if (a->quality > b->quality || a->quality < b->quality) return a->quality > b->quality;
+    return a->trial->score.value[ITG_METRIC_DISTORTION] <
+           b->trial->score.value[ITG_METRIC_DISTORTION];
+}
+
+/* Of the trials that meet the goal: those than which none is cheaper and as safe, some way apart,
+ * the cheapest first; the last one is the safest of all. */
 static int32_t thin_out(candidate *c, int64_t count)
 {
     int32_t kept = 1;
     const candidate *best = &c[0], *last = &c[0];
     for (int64_t i = 1; i < count; i++) {
-        if (!(c[i].quality > best->quality)) continue;
+        if (!is_safer(&c[i], best)) continue;
         best = &c[i];
         if (kept + 1 == MOST_CANDIDATES || c[i].cost < last->cost * (1 + STEP)) continue;
         c[kept] = c[i];

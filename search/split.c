@@ -3,6 +3,7 @@
 
 #define DEFAULT_CALIBRATION 512
 #define DEFAULT_SEARCH 1024
+#define DEFAULT_SELECTION 1024
 
 static int compare(const void *a, const void *b)
 {
@@ -72,7 +73,7 @@ itg_status itg_split_make(int64_t samples, uint64_t seed, const int64_t wanted[I
     left -= count[ITG_SPLIT_HOLDOUT] = wanted_or(wanted[ITG_SPLIT_HOLDOUT], samples / 4);
     left -= count[ITG_SPLIT_CALIBRATION] =
         least(wanted_or(wanted[ITG_SPLIT_CALIBRATION], DEFAULT_CALIBRATION), left / 3);
-    int64_t spare = least(search, left - least(search, left));
+    int64_t spare = least(DEFAULT_SELECTION, left - least(search, left));
     if (spare < ITG_LEAST_SELECTION) spare = 0;
     left -= count[ITG_SPLIT_SELECTION] =
         least(wanted_or(wanted[ITG_SPLIT_SELECTION], spare), left / 2);

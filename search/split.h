@@ -12,7 +12,7 @@ typedef struct itg_split {
     int64_t *all;                   /* owns them */
 } itg_split;
 
-/* wanted counts, by part; 0: by default 512, 1024, as many as search samples, a quarter; -1: none.
+/* wanted counts, by part; 0: by default 512, 1024, 1024, a quarter; -1: none.
  * Where samples are few, calibration takes at most a third of what the hold-out leaves, selection
  * what search leaves (at least ITG_LEAST_SELECTION, or nothing), and where it is asked for, half of
  * what is left for both. Fails below 4 samples. */

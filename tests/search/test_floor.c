@@ -95,7 +95,7 @@ static void trials_meet_the_goal_by_their_bound(void **state)
             met += t->meets_goal;
             missed += !t->meets_goal;
         }
-        assert_true(met > 3 && missed > 3 && itg_search_goal_met(r));
+        assert_true(met > 3 && missed > 1 && itg_search_goal_met(r));
         assert_true(isnan(itg_search_best_holdout(r)->value[ITG_METRIC_TOP1_BOUND]));
         itg_search_result_destroy(r);
     }
