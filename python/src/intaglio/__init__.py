@@ -25,6 +25,8 @@ from ._library import (
 )
 from ._model import Check, CheckedNode, Hardware, Model, Refusal, Value, targets
 from ._program import EmittedC, EmittedQdq, Output, Program
+from ._goal import searchers
+from ._search import SearchResult, Trials, search
 from ._strategy import Edge, EdgeReport, Effect, Explanation, Inspection, Strategy, uniform
 from ._values import Preprocess, Score
 
@@ -56,10 +58,14 @@ __all__ = [
     "Program",
     "Refusal",
     "Score",
+    "SearchResult",
     "Strategy",
+    "Trials",
     "Unbounded",
     "Unsupported",
     "Value",
+    "search",
+    "searchers",
     "targets",
     "uniform",
 ]

@@ -85,6 +85,11 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
 
 
+def name_of(value: Any) -> str:
+    """What a log calls data: its path, or what it is."""
+    return os.fspath(value) if _is_path(value) else f"({type(value).__name__} of a Python program)"
+
+
 def _arrays(data: Any, model: Any, most: Optional[int]) -> tuple[Arrays, Optional[np.ndarray]]:
     if _is_array(data):
         return {None: as_array(data, "data")[:most]}, None

@@ -187,8 +187,8 @@ class Strategy:
     """Bits and threshold of every edge of a network, with hardware, preprocessing, hashes and results
     (docs/strategy-file.md). Made by uniform() and search(), or read by Strategy.load()."""
 
-    def __init__(self, model: Model, file: Any):
-        self.model, self._file = model, file
+    def __init__(self, model: Model, file: Any, owner: Any = None):
+        self.model, self._file, self._owner = model, file, owner  # owner: what the file belongs to
 
     @classmethod
     def load(cls, model: Model, path: Union[str, "os.PathLike[str]"]) -> "Strategy":
@@ -213,6 +213,7 @@ class Strategy:
         return take_buffer(data) or b"", take_buffer(codes)
 
     def copy(self) -> "Strategy":
+        """The same bits, thresholds and codes, without the results of simulate()."""
         return Strategy.from_bytes(self.model, *self.to_bytes())
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
