@@ -81,6 +81,10 @@ def _gather(items: Iterable[Any], model: Any, most: Optional[int]) -> tuple[Arra
         raise BadArgument(f"data: the items do not fit together: {failure}", "BAD_ARGUMENT") from failure
 
 
+def _first(array: np.ndarray, most: Optional[int]) -> np.ndarray:
+    return array[:most] if array.ndim else array  # of a single number _from_memory complains
+
+
 def _is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
 
@@ -92,9 +96,9 @@ def name_of(value: Any) -> str:
 
 def _arrays(data: Any, model: Any, most: Optional[int]) -> tuple[Arrays, Optional[np.ndarray]]:
     if _is_array(data):
-        return {None: as_array(data, "data")[:most]}, None
+        return {None: _first(as_array(data, "data"), most)}, None
     if isinstance(data, Mapping):
-        return {name: as_array(value, f"data[{name!r}]")[:most] for name, value in data.items()}, None
+        return {name: _first(as_array(value, f"data[{name!r}]"), most) for name, value in data.items()}, None
     if hasattr(data, "get_next"):
         return _gather(_reader_items(data), model, most)
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
@@ -145,7 +149,7 @@ def _label_dataset(labels: Any, most: Optional[int]) -> Any:
         return _open_path(labels, most)
     if not _is_array(labels) and not isinstance(labels, (list, tuple)):
         labels = list(labels if most is None else itertools.islice(labels, most))
-    return ffi.gc(_from_memory(as_array(labels, "labels")[:most], "labels"), lib.itg_data_close)
+    return ffi.gc(_from_memory(_first(as_array(labels, "labels"), most), "labels"), lib.itg_data_close)
 
 
 class Source:
@@ -161,7 +165,7 @@ class Source:
         most = self._most if most is None else most
         if self._path is not None:
             return _open_path(self._path, most)
-        return _dataset({name: array[:most] for name, array in self._arrays.items()})
+        return _dataset({name: _first(array, most) for name, array in self._arrays.items()})
 
     def labels(self) -> Any:
         """NULL: there are none."""
