@@ -58,7 +58,7 @@ def test_survey(digits, tmp_path):
     assert intaglio.Model.survey(digits.path) == []
     onnx.save(square_network("Unheard"), tmp_path / "bad.onnx")
     (refusal,) = intaglio.Model.survey(tmp_path / "bad.onnx")
-    assert refusal.what == "operator Unheard" and "only" in refusal.first and refusal.count == 1
+    assert refusal.what == "operator Unheard" and "only" in refusal.first and refusal.times == 1
 
 
 def test_check(digits):

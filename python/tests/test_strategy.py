@@ -88,8 +88,8 @@ def test_edges(eight):
 def test_inspect(digits, eight):
     report = eight.inspect(digits.test_images[:100])
     edges = eight.edges
-    assert [row[:3] for row in report] == [edges[row.index][:3] for row in report]
-    assert {row.index for row in report} >= {index for index, edge in enumerate(edges) if edge.bits > 0}
+    assert [row[:3] for row in report] == [edges[row.edge][:3] for row in report]
+    assert {row.edge for row in report} >= {index for index, edge in enumerate(edges) if edge.bits > 0}
     assert [row.sqnr_db for row in report] == sorted(row.sqnr_db for row in report)
     assert list(report.to_pandas()["value"]) == [row.value for row in report]
 

@@ -27,7 +27,7 @@ class Refusal(NamedTuple):
     why: str
     first: str
     help: str
-    count: int
+    times: int
 
 
 def _shapes_text(shapes: Any) -> str:
@@ -81,7 +81,7 @@ class Model:
             source = source.SerializeToString()
         if isinstance(source, (bytes, bytearray, memoryview)):
             data = ffi.from_buffer(source)
-            arguments = (lib.itg_model_open_memory, data, len(data), (name or "model.onnx").encode(), how)
+            arguments: tuple[Any, ...] = (lib.itg_model_open_memory, data, len(data), (name or "model.onnx").encode(), how)
         else:
             arguments = (lib.itg_model_open, path_bytes(source), how)
         self._model = make("itg_model", lib.itg_model_close, *arguments)

@@ -77,7 +77,8 @@ class _Collected:
     """The outputs of all samples, as the run gives them, in order."""
 
     def __init__(self, samples: int):
-        self._samples, self.arrays = samples, []
+        self._samples = samples
+        self.arrays: list[np.ndarray] = []
 
     def add(self, sample: int, outputs: Any, count: int) -> None:
         for index in range(count):
@@ -102,7 +103,7 @@ class Program:
         """Reads a program from a path or from bytes; everything is checked."""
         if isinstance(source, (bytes, bytearray, memoryview)):
             data = ffi.from_buffer(source)
-            arguments = (lib.itg_program_open_memory, data, len(data), b"program")
+            arguments: tuple[Any, ...] = (lib.itg_program_open_memory, data, len(data), b"program")
         else:
             arguments = (lib.itg_program_open, path_bytes(source))
         return cls(make("itg_program", lib.itg_program_destroy, *arguments))

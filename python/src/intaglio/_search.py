@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _html
 from ._data import Labels, Samples, Source, name_of
@@ -201,24 +201,25 @@ class SearchResult:
 # ---- progress ----
 
 
-def _figures(trial: Optional[Trial]) -> str:
+def _figures(trial: Optional[Trial], quality: str) -> str:
     if trial is None:
         return "none could be run yet"
-    quality = next((f"{name} {trial[name]:.4g}" for name in ("top1", "agreement", "sqnr_db") if name in trial), "")
     lead = "best" if trial["meets_goal"] else "goal not met yet, nearest"
-    return f"{lead} {trial.get('weight_bytes', 0):,} bytes at {quality} (trial {trial['trial']})"
+    value = f"{trial[quality]:.4g}" if quality in trial else "-"
+    return f"{lead} {trial.get('weight_bytes', 0):,} bytes at {quality} {value} (trial {trial['trial']})"
 
 
 class _Lines:
     """A line on stderr for each better trial, where tqdm is not there."""
 
-    def __init__(self) -> None:
+    def __init__(self, quality: str) -> None:
+        self._quality = quality
         self._best: Optional[int] = None
 
     def __call__(self, trial: Trial, best: Optional[Trial], planned: Optional[int]) -> None:
         if best is not None and best["trial"] != self._best:
             self._best = best["trial"]
-            print(f"{trial['trial'] + 1} of {planned or '?'} trials, {_figures(best)}", file=sys.stderr)
+            print(f"{trial['trial'] + 1} of {planned or '?'} trials, {_figures(best, self._quality)}", file=sys.stderr)
 
     def close(self) -> None:
         pass
@@ -227,13 +228,14 @@ class _Lines:
 class _Bar:
     """tqdm's, in a terminal or a notebook."""
 
-    def __init__(self, tqdm: Any):
+    def __init__(self, tqdm: Any, quality: str):
+        self._quality = quality
         self._bar = tqdm(unit=" trials", desc="search")
 
     def __call__(self, trial: Trial, best: Optional[Trial], planned: Optional[int]) -> None:
         if planned is not None:
             self._bar.total = planned
-        self._bar.set_postfix_str(_figures(best), refresh=False)
+        self._bar.set_postfix_str(_figures(best, self._quality), refresh=False)
         self._bar.update(trial["trial"] + 1 - self._bar.n)
 
     def close(self) -> None:
@@ -251,16 +253,17 @@ class _Called:
         pass
 
 
-def _progress(wanted: Union[bool, Progress]) -> Any:
+def _progress(wanted: Union[bool, Progress], goal: Any) -> Any:
     if callable(wanted):
         return _Called(wanted)
     if not wanted:
         return None
+    quality = text(lib.itg_goal_about(goal, lib.itg_goal_quality_metric(goal)).name)
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return _Lines()
-    return _Bar(tqdm)
+        return _Lines(quality)
+    return _Bar(tqdm, quality)
 
 
 # ---- the search ----
@@ -313,7 +316,8 @@ def _open(
 ) -> _Work:
     """given: data, labels, holdout, holdout_labels."""
     _check_labels(given)
-    data, kept = ffi.new("itg_search_data *"), []
+    data = ffi.new("itg_search_data *")
+    kept: list[Any] = []
     for samples, labels, most in (("data", "labels", limit), ("holdout", "holdout_labels", None)):
         if given[samples] is not None:
             source = Source(given[samples], given[labels], model, most)
@@ -471,7 +475,7 @@ def search(
     set_options(work.options, words)
     work.options.threads, work.options.cache_bytes = threads, cache_mb << 20
     recorder = Recorder(db, work) if db is not None else None
-    bar = _progress(progress)
+    bar = _progress(progress, ffi.addressof(work.options[0], "goal"))
     try:
         return _run(work, callbacks, bar, recorder)
     finally:

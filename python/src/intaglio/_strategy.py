@@ -44,13 +44,13 @@ class Edge(NamedTuple):
 
 class EdgeReport(NamedTuple):
     """An edge compared with the float network. sqnr_db: infinite where there is no error.
-    saturated, overflowed: shares of the elements. index: in Strategy.edges."""
+    saturated, overflowed: shares of the elements. edge: its place in Strategy.edges."""
 
     value: str
     node: Optional[str]
     slot: int
     bits: int
-    index: int
+    edge: int
     sqnr_db: float
     saturated: float
     overflowed: float
@@ -291,7 +291,8 @@ class Strategy:
         arguments = (lib.itg_inspect, self.model._model, self._file, annotated, data, threads)
         found = run_or_interrupt(lambda _: make("itg_inspection", lib.itg_inspection_destroy, *arguments))
         reports = [lib.itg_inspection_edge(found, index) for index in range(lib.itg_inspection_count(found))]
-        rows = [EdgeReport(*(_plain(getattr(r, field)) for field in EdgeReport._fields)) for r in reports]
+        members = ["index" if field == "edge" else field for field in EdgeReport._fields]
+        rows = [EdgeReport(*(_plain(getattr(r, member)) for member in members)) for r in reports]
         return Inspection(f"{self.model.name} on {self.hardware.name}", rows, EdgeReport._fields)
 
     def explain(

@@ -11,7 +11,7 @@ import numpy as np
 from . import _html
 from ._library import BadArgument, Callbacks, ffi, hex_of_pointer, lib, set_text, text
 
-DTYPES = {
+DTYPES: dict[int, np.dtype[Any]] = {
     lib.ITG_F32: np.dtype(np.float32),
     lib.ITG_F64: np.dtype(np.float64),
     lib.ITG_S8: np.dtype(np.int8),
