@@ -1,3 +1,4 @@
+import gc
 import subprocess
 
 import numpy as np
@@ -99,3 +100,29 @@ def test_exception_in_the_data(realized):
 def test_wrong_shape(realized):
     with pytest.raises(intaglio.Error, match="data"):
         realized(np.zeros((2, 3), np.float32))
+
+
+def test_objects_of_a_cycle_end_in_any_order(digits):
+    """The collector ends them in an order of its own; each may borrow from others."""
+    for _ in range(8):
+        model = digits.model()
+        strategy = intaglio.uniform(model, "cortex-m", 8, digits.search_images[:20], recover="none")
+        cycle = [strategy.realize(), strategy, model, strategy.explain(digits.search_images[:2], most_changes=1)]
+        cycle.insert(0, cycle)
+        del model, strategy, cycle
+        gc.collect()
+    from intaglio._library import _Life
+
+    assert all(life._users > 0 for life in _Life._by_address.values())
+
+
+def test_nothing_is_left(digits):
+    from intaglio._library import _Life
+
+    gc.collect()
+    before = len(_Life._by_address)
+    program = digits.eight(recover="none").realize()
+    assert len(_Life._by_address) > before
+    del program
+    gc.collect()
+    assert len(_Life._by_address) == before

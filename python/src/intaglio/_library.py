@@ -107,11 +107,50 @@ def call(function: Callable[..., int], *arguments: Any) -> None:
     check(function(*arguments, err), err)
 
 
-def make(kind: str, destroy: Callable[[Any], None], function: Callable[..., int], *arguments: Any) -> Any:
-    """The object of function(*arguments, out, err), which is destroyed when nothing refers to it."""
+class _Life:
+    """Destroys a C object when nothing refers to it, and no object is left that borrows from it: Python's collector ends the
+    objects of a cycle in any order."""
+
+    _by_address: dict[int, "_Life"] = {}
+    _lock = threading.RLock()
+
+    def __init__(self, pointer: Any, destroy: Callable[[Any], None], borrows_from: tuple[Any, ...]):
+        self._destroy, self._users = destroy, 1
+        self._address = self._address_of(pointer)
+        self._kind = ffi.typeof(pointer)
+        with self._lock:
+            found = (self._by_address.get(self._address_of(lender)) for lender in borrows_from)
+            self._lenders = [life for life in found if life is not None]
+            for life in self._lenders:
+                life._users += 1
+            self._by_address[self._address] = self
+
+    @staticmethod
+    def _address_of(value: Any) -> int:
+        is_pointer = isinstance(value, ffi.CData) and ffi.typeof(value).kind == "pointer"
+        return int(ffi.cast("uintptr_t", value)) if is_pointer else 0
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            del self._by_address[self._address]
+            lenders, self._lenders = self._lenders, []
+        self._destroy(ffi.cast(self._kind, self._address))
+        for life in lenders:
+            life.release()
+
+
+def make(
+    kind: str, destroy: Callable[[Any], None], function: Callable[..., int], *arguments: Any, borrows_from: tuple[Any, ...] = ()
+) -> Any:
+    """The object of function(*arguments, out, err), which is destroyed when nothing refers to it. Others, which it borrows from,
+    live until then."""
     out = ffi.new(kind + " **")
     call(function, *arguments, out)
-    return ffi.gc(out[0], destroy)
+    life = _Life(out[0], destroy, borrows_from)
+    return ffi.gc(out[0], lambda _: life.release())
 
 
 def make_text(function: Callable[..., int], *arguments: Any) -> str:

@@ -94,9 +94,9 @@ class Program:
 
     p(x) runs it. Simulation, this program, and the C source that emit_c() writes give the same bits."""
 
-    def __init__(self, program: Any, *, model: Any = None, strategy: Any = None, annotated: Any = None, of: Any = None):
+    def __init__(self, program: Any, *, model: Any = None, strategy: Any = None, annotated: Any = None):
         self._program, self.model, self.strategy = program, model, strategy
-        self._kept = (annotated, of)  # which the program may borrow from
+        self._annotated = annotated
 
     @classmethod
     def load(cls, source: Union[PathLike, bytes]) -> "Program":
@@ -261,11 +261,10 @@ class Program:
 
     def emit_qdq(self, path: PathLike) -> EmittedQdq:
         """Writes an ONNX model with QuantizeLinear and DequantizeLinear (docs/qdq.md)."""
-        annotated = self._kept[0]
-        if annotated is None:
+        if self._annotated is None:
             raise BadArgument("a program that was read from a file has no strategy: make it with Strategy.realize()", "BAD_ARGUMENT")
         model, file = self._origin()
-        arguments = (lib.itg_emit_qdq, annotated, model, file, path_bytes(path))
+        arguments = (lib.itg_emit_qdq, self._annotated, model, file, path_bytes(path))
         report = make("itg_qdq_report", lib.itg_qdq_report_destroy, *arguments)
         rows = [lib.itg_qdq_report_note(report, index) for index in range(lib.itg_qdq_report_count(report))]
         notes = [(text(r.node), text(r.op), text(r.reason)) for r in rows]

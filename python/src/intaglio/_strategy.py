@@ -319,7 +319,7 @@ class Strategy:
         def work(interrupt: Interrupt) -> Any:
             callbacks.set(how.stop, "asked", lambda _: interrupt.asked() or callbacks.failure is not None, True)
             arguments = (lib.itg_explain, self.model._model, self._file, data, how)
-            return make("itg_explanation", lib.itg_explanation_destroy, *arguments)
+            return make("itg_explanation", lib.itg_explanation_destroy, *arguments, borrows_from=(*arguments, self._owner))
 
         return Explanation(self, callbacks.run(lambda: run_or_interrupt(work)))
 
@@ -327,12 +327,13 @@ class Strategy:
         """The integer program. Raises Unbounded where an accumulator might overflow, unless that is allowed."""
         annotated = self._annotate()
         how = options("itg_realize_options", allow_overflow=allow_overflow)
-        program = make("itg_program", lib.itg_program_destroy, lib.itg_realize_program, annotated, how)
-        return Program(program, model=self.model, strategy=self.copy(), annotated=annotated, of=self)
+        arguments = (lib.itg_realize_program, annotated, how)
+        program = make("itg_program", lib.itg_program_destroy, *arguments, borrows_from=arguments)
+        return Program(program, model=self.model, strategy=self.copy(), annotated=annotated)
 
     def _annotate(self) -> Any:
-        """Model and file must outlive it."""
-        return make("itg_annotated", lib.itg_annotated_destroy, lib.itg_annotate_strategy, self.model._model, self._file)
+        arguments = (lib.itg_annotate_strategy, self.model._model, self._file)
+        return make("itg_annotated", lib.itg_annotated_destroy, *arguments, borrows_from=(*arguments, self._owner))
 
     def __repr__(self) -> str:
         return f"<Strategy {self.model.name} on {self.hardware.name}: {_widths(self)}>"
