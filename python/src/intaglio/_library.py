@@ -92,15 +92,6 @@ def check(status: int, err: Any) -> None:
     raise _EXCEPTIONS.get(name, Error)(message, name)
 
 
-def fill_error(err: Any, status: int, message: str) -> int:
-    """What a Python function that C calls leaves in its itg_error; returns the status."""
-    if err:
-        err.code = status
-        room = ffi.sizeof(err.message) - 1
-        err.message = message.replace("\n", " ").encode("utf-8")[:room]
-    return status
-
-
 def call(function: Callable[..., int], *arguments: Any) -> None:
     """function(*arguments, err)."""
     err = ffi.new("itg_error *")

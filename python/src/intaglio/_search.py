@@ -447,7 +447,7 @@ def search(
       confidence: of the floor, where samples have labels, 0.5 to 0.9999.
 
     Search. searcher: its name and parameters, "anneal:t0=0.5" (searchers() lists them; default greedy, for fronts sweep or
-    evolve), or a Python object with ask and tell (Searcher). seed: any whole number. trials, seconds, patience: when it
+    evolve). seed: any whole number. trials, seconds, patience: when it
     ends; tolerance: see the program's help. *_bits: widths to try, (min, max). threshold, weight_threshold: methods to
     choose among. only, skip: patterns of names of values, nodes or edges; fix: {pattern: bits}. recover: codes of weights
     (docs/recover.md). baseline: also search with hago-greedy. no_racing: run all samples of every trial.
