@@ -1,7 +1,7 @@
 #!/bin/sh
-# Wheels of the Python package: python_wheel.sh [FOLDER] (default: build/wheels). They have the libraries inside that Intaglio needs
-# (auditwheel), so that they install where no packages are. One wheel is for all versions of Python. Its manylinux tag says the
-# oldest glibc that it runs on, which is that of the machine that builds it: for older ones, run this in an older system's container.
+# Wheels of the Python package: python_wheel.sh [FOLDER] (default: build/wheels). They have the libraries inside that Intaglio
+# needs (auditwheel), so that they install where no packages are. One wheel is for all versions of Python. Its manylinux tag says
+# the oldest glibc that it runs on, that of the machine that builds it: for older ones, run this in an older system's container.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh

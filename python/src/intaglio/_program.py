@@ -262,7 +262,8 @@ class Program:
     def emit_qdq(self, path: PathLike) -> EmittedQdq:
         """Writes an ONNX model with QuantizeLinear and DequantizeLinear (docs/qdq.md)."""
         if self._annotated is None:
-            raise BadArgument("a program that was read from a file has no strategy: make it with Strategy.realize()", "BAD_ARGUMENT")
+            words = "a program that was read from a file has no strategy: make it with Strategy.realize()"
+            raise BadArgument(words, "BAD_ARGUMENT")
         model, file = self._origin()
         arguments = (lib.itg_emit_qdq, self._annotated, model, file, path_bytes(path))
         report = make("itg_qdq_report", lib.itg_qdq_report_destroy, *arguments)

@@ -193,7 +193,8 @@ class Strategy:
     @classmethod
     def load(cls, model: Model, path: Union[str, "os.PathLike[str]"]) -> "Strategy":
         """Reads a strategy file, and the file of weight codes beside it where there is one."""
-        return cls(model, make("itg_strategy_file", lib.itg_strategy_close, lib.itg_strategy_open, model._model, path_bytes(path)))
+        arguments = (lib.itg_strategy_open, model._model, path_bytes(path))
+        return cls(model, make("itg_strategy_file", lib.itg_strategy_close, *arguments))
 
     @classmethod
     def from_bytes(cls, model: Model, data: bytes, codes: Optional[bytes] = None, name: str = "strategy") -> "Strategy":
