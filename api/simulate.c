@@ -31,7 +31,8 @@ itg_status itg_simulate(const itg_model *model, itg_strategy_file *file, const i
                                     .preprocess = &file->preprocess,
                                     .labels = o->labels,
                                     .probabilities = itg_gives_probabilities(model),
-                                    .threads = o->threads};
+                                    .threads = o->threads,
+                                    .stop = o->stop};
     itg_backend float_backend = itg_backend_float(model, ITG_FLOAT_REFERENCE),
                 backend = float_backend;
     itg_status status =

@@ -241,6 +241,10 @@ typedef struct itg_calibrate_options {
 } itg_calibrate_options;
 #define ITG_CALIBRATE_OPTIONS_VERSION 1
 #define ITG_CALIBRATE_OPTIONS_INIT ITG_INIT(ITG_CALIBRATE_OPTIONS_VERSION)
+/* The same with options; NULL: the defaults. */
+itg_status itg_calibrate_data(const itg_model *model, const itg_dataset *data,
+                              const itg_preprocess *p, const itg_calibrate_options *options,
+                              itg_stats **out, itg_error *err);
 /* The same on a stream that has not been read yet; memory does not grow with the samples. */
 itg_status itg_calibrate_stream(const itg_model *model, itg_data_stream *stream,
                                 const itg_preprocess *p, const itg_calibrate_options *options,
@@ -407,6 +411,7 @@ typedef struct itg_simulate_options {
     /* [itg_model_output_count]: with_agreement, the distortion of each output alone (NaN: not
      * known); NULL: not wanted. */
     double *output_distortion;
+    itg_stop stop; /* asked before each block of samples */
 } itg_simulate_options;
 #define ITG_SIMULATE_OPTIONS_VERSION 1
 #define ITG_SIMULATE_OPTIONS_INIT ITG_INIT(ITG_SIMULATE_OPTIONS_VERSION)

@@ -42,6 +42,9 @@ static void options_of_another_version_are_refused(void **state)
         refused(itg_model_open("examples/digits.onnx", &(itg_model_options){v, .no_equalize = true},
                                &model, &err),
                 &err, "itg_model_options");
+        refused(itg_calibrate_data(n.model, n.data, &n.preprocess,
+                                   &(itg_calibrate_options){v, .threads = 1}, &stats, &err),
+                &err, "itg_calibrate_options");
         refused(itg_uniform_strategy(n.model, n.hw, &n.preprocess, stats, n.data,
                                      &(itg_uniform_options){v, .weight_bits = 8}, &none, &err),
                 &err, "itg_uniform_options");
@@ -79,6 +82,50 @@ static void options_of_another_version_are_refused(void **state)
     itg_annotated_destroy(a);
     itg_strategy_close(file);
     itg_stats_destroy(stats);
+    small_network_end(&n);
+}
+
+/* Yes, from the second time on. */
+static bool asked(void *context)
+{
+    int *count = context;
+    return (*count)++ > 0;
+}
+
+/* Both give up between blocks of samples, and leave everything as it was. */
+static void calibration_and_simulation_can_be_stopped(void **state)
+{
+    small_network n;
+    itg_error err = {0};
+    itg_stats *first = NULL, *second = NULL;
+    itg_strategy_file *file = NULL;
+    itg_score score = itg_score_unknown();
+    int calls = 0;
+    (void)state;
+    small_network_make(9, "cortex-m", 40, &n);
+    const itg_uniform_options eight = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
+                                       itg_threshold_default()};
+    const itg_stop stop = {asked, &calls};
+    const itg_calibrate_options calibrate = {ITG_CALIBRATE_OPTIONS_VERSION, .threads = 1,
+                                             .stop = stop};
+    const itg_simulate_options simulate = {ITG_SIMULATE_OPTIONS_VERSION, .with_agreement = true,
+                                           .threads = 1, .stop = stop};
+    assert_int_equal(itg_calibrate_data(n.model, n.data, &n.preprocess, &calibrate, &first, &err),
+                     ITG_CANCELLED);
+    assert_true(calls > 1 && first == NULL);
+    assert_int_equal(itg_calibrate_data(n.model, n.data, &n.preprocess, NULL, &first, &err),
+                     ITG_OK);
+    assert_int_equal(itg_calibrate_model(n.model, n.data, &n.preprocess, 1, &second, &err), ITG_OK);
+    assert_memory_equal(first->data_hash, second->data_hash, sizeof first->data_hash);
+    assert_int_equal(
+        itg_uniform_strategy(n.model, n.hw, &n.preprocess, first, n.data, &eight, &file, &err),
+        ITG_OK);
+    calls = 0;
+    assert_int_equal(itg_simulate(n.model, file, n.data, &simulate, &score, &err), ITG_CANCELLED);
+    assert_true(calls > 1 && score.samples == 0);
+    itg_strategy_close(file);
+    itg_stats_destroy(first);
+    itg_stats_destroy(second);
     small_network_end(&n);
 }
 
@@ -181,6 +228,7 @@ static void a_program_in_memory_is_its_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(options_of_another_version_are_refused),
+                                       cmocka_unit_test(calibration_and_simulation_can_be_stopped),
                                        cmocka_unit_test(a_program_in_memory_is_its_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

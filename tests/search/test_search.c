@@ -838,9 +838,10 @@ static void distortion_is_the_distance_from_the_float_network(void **state)
     assert_true(itg_search_best_holdout(result)->value[ITG_METRIC_DISTORTION] == on_holdout);
     assert_true(itg_search_float(result, false)->value[ITG_METRIC_DISTORTION] == 0);
     itg_score simulated, alone;
-    const itg_simulate_options
-        with = {ITG_SIMULATE_OPTIONS_VERSION, labels, NULL, true, 2, NULL, NULL},
-        without = {ITG_SIMULATE_OPTIONS_VERSION, labels, NULL, false, 1, NULL, NULL};
+    const itg_simulate_options with = {ITG_SIMULATE_OPTIONS_VERSION, .labels = labels,
+                                       .with_agreement = true, .threads = 2},
+                               without = {ITG_SIMULATE_OPTIONS_VERSION, .labels = labels,
+                                          .threads = 1};
     assert_int_equal(itg_simulate(n.model, file, part, &with, &simulated, NULL), ITG_OK);
     assert_int_equal(itg_simulate(n.model, file, part, &without, &alone, NULL), ITG_OK);
     assert_true(simulated.value[ITG_METRIC_DISTORTION] == on_search &&

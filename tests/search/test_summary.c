@@ -29,8 +29,9 @@ static void make(const small_network *n, itg_score *score)
                                       &file, &err);
     if (status == ITG_OK)
         status = itg_simulate(n->model, file, data.data,
-                              &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION, data.labels,
-                                                      NULL, true, 1, NULL, NULL},
+                              &(itg_simulate_options){ITG_SIMULATE_OPTIONS_VERSION,
+                                                      .labels = data.labels, .with_agreement = true,
+                                                      .threads = 1},
                               score, &err);
     if (status == ITG_OK) status = itg_strategy_save(file, n->model, STRATEGY, &err);
     if (status == ITG_OK) status = itg_annotate_strategy(n->model, file, &a, &err);

@@ -685,9 +685,9 @@ static void simulation_of_the_example_on_any_number_of_threads(void **state)
     for (int i = 0; i < 3; i++) {
         itg_score score = {0};
         itg_error err = {0};
-        const itg_simulate_options
-            all = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, threads[i], NULL, NULL},
-            none = {ITG_SIMULATE_OPTIONS_VERSION, .threads = threads[i]};
+        const itg_simulate_options all = {ITG_SIMULATE_OPTIONS_VERSION, .labels = e.labels,
+                                          .with_agreement = true, .threads = threads[i]},
+                                   none = {ITG_SIMULATE_OPTIONS_VERSION, .threads = threads[i]};
         if (itg_simulate(e.model, e.file, e.data, &all, &score, &err) != ITG_OK)
             fail_msg("%s", err.message);
         assert_memory_equal(score.digest, digest, 32);
@@ -714,9 +714,10 @@ static void hardware_that_is_all_float_scores_the_float_model(void **state)
     itg_score score = {0}, again = {0};
     (void)state;
     open_example(&e, "float");
-    const itg_simulate_options
-        one = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, 1, NULL, NULL},
-        three = {ITG_SIMULATE_OPTIONS_VERSION, e.labels, NULL, true, 3, NULL, NULL};
+    const itg_simulate_options one = {ITG_SIMULATE_OPTIONS_VERSION, .labels = e.labels,
+                                      .with_agreement = true, .threads = 1},
+                               three = {ITG_SIMULATE_OPTIONS_VERSION, .labels = e.labels,
+                                        .with_agreement = true, .threads = 3};
     assert_int_equal(itg_simulate(e.model, e.file, e.data, &one, &score, NULL), ITG_OK);
     assert_int_equal(itg_simulate(e.model, e.file, e.data, &three, &again, NULL), ITG_OK);
     assert_true(score.value[ITG_METRIC_AGREEMENT] == 1 && score.value[ITG_METRIC_TOP1] > 0.9 &&
