@@ -91,6 +91,7 @@ static void json_selection(itg_json_writer *json, const itg_selection *s)
     itg_json_begin(json, "selection", '{');
     itg_json_put_int(json, "samples", s->samples);
     itg_json_put_int(json, "tested", s->tested);
+    itg_json_put_bool(json, "certified", s->certified);
     itg_json_put_bool(json, "passed", s->passed);
     itg_json_put_number(json, "bound", s->bound);
     itg_json_put_number(json, "float", s->floats);
@@ -267,7 +268,7 @@ static void print_selection(const itg_cli_search_work *w)
     itg_cli_print_line("chosen", "of %d candidate%s on %lld selection samples%s", (int)s->tested,
                        itg_plural(s->tested), (long long)s->samples, bound);
     if (s->wanted > 0)
-        itg_cli_print_line("", "%.4g %% confidence takes about %lld selection samples",
+        itg_cli_print_line("", "the goal's with %.4g %% confidence takes about %lld of them",
                            100 * w->options.confidence, (long long)s->wanted);
 }
 

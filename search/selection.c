@@ -72,10 +72,14 @@ double itg_search_aim(const itg_searching *s, double floor)
 /* ---- one test ---- */
 
 typedef struct test {
-    bool passed;
     double quality, bound; /* as itg_goal_quality; bound NaN: not known */
     double floor;
 } test;
+
+static bool passes(const test *t, bool with_confidence)
+{
+    return (with_confidence ? t->bound : t->quality) >= t->floor;
+}
 
 static itg_status make_test(const itg_searching *s, const itg_strategy *strategy, test *out,
                             itg_error *err)
@@ -98,7 +102,6 @@ static itg_status make_test(const itg_searching *s, const itg_strategy *strategy
                              ? ITG_METRIC_EXPECTED_TOP1
                              : itg_goal_quality_metric(&s->options->goal);
     out->quality = itg_goal_quality_of(&s->options->goal, itg_score_get(&score, quality));
-    out->passed = (isnan(out->bound) ? out->quality : out->bound) >= out->floor;
     return ITG_OK;
 }
 
@@ -118,7 +121,7 @@ static int64_t samples_wanted(const itg_searching *s, const test *t)
     const double share = 1 - itg_search_confidence(s->options);
     double gap = (t->quality - t->bound) / (t->quality - t->floor), wanted = 0;
     if (!isnan(t->bound))
-        wanted = t->passed || !(t->quality > t->floor) ? 0 : n * gap * gap;
+        wanted = passes(t, true) || !(t->quality > t->floor) ? 0 : n * gap * gap;
     else if (drop > 0 && drop < 1 && judges_agreement(s))
         wanted = itg_log(share) / itg_log(1 - drop);
     else if (drop > 0 && e->samples > 0)
@@ -129,7 +132,8 @@ static int64_t samples_wanted(const itg_searching *s, const test *t)
 static void keep(const itg_searching *s, const test *t)
 {
     itg_selection *out = &s->result->selection;
-    out->passed = t->passed;
+    out->certified = passes(t, true);
+    out->passed = passes(t, false);
     out->bound = isnan(t->bound) ? t->bound : shown(s, t->bound);
     out->wanted = samples_wanted(s, t);
 }
@@ -142,8 +146,8 @@ itg_status itg_search_try_selected(const itg_searching *s, const itg_strategy *s
     if (!s->result->selection.passed) return ITG_OK;
     itg_status status = make_test(s, strategy, &t, err);
     if (status != ITG_OK) return status;
-    *passed = t.passed;
-    if (t.passed) keep(s, &t);
+    *passed = passes(&t, s->result->selection.certified);
+    if (*passed) keep(s, &t);
     return ITG_OK;
 }
 
@@ -221,24 +225,36 @@ static itg_status try_trial(itg_searching *s, const itg_trial *trial, test *out,
     return status;
 }
 
-/* From the safest on; where not even that one passes, it is the best there is. */
-static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t count, itg_error *err)
+/* From the safest on, as long as they pass; *found: one did. */
+static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t count,
+                               bool with_confidence, bool *found, itg_error *err)
 {
     itg_search_result *r = s->result;
     bool goes_on = true;
+    *found = false;
     for (int32_t i = count - 1; i >= 0 && goes_on; i--) {
         test t;
         itg_status status = try_trial(s, c[i].trial, &t, err);
         if (status != ITG_OK) return status;
         r->selection.tested++;
-        goes_on = t.passed;
-        if (t.passed || i == count - 1) {
-            r->run.best = *c[i].trial;
-            r->run.goal_met = t.passed;
-            keep(s, &t);
-        }
+        goes_on = passes(&t, with_confidence);
+        *found = *found || goes_on;
+        if (!goes_on && i < count - 1) return ITG_OK;
+        r->run.best = *c[i].trial;
+        keep(s, &t);
     }
     return ITG_OK;
+}
+
+/* Where not even the safest one passes with confidence, the samples may be too few; where it does
+ * not without, it is the best there is. */
+static itg_status choose(itg_searching *s, const candidate *c, int32_t count, itg_error *err)
+{
+    itg_search_result *r = s->result;
+    itg_status status = try_in_order(s, c, count, true, &r->run.goal_met, err);
+    if (status != ITG_OK || r->run.goal_met) return status;
+    r->selection.tested = 0;
+    return try_in_order(s, c, count, false, &r->run.goal_met, err);
 }
 
 itg_status itg_search_select(itg_searching *s, itg_error *err)
@@ -253,7 +269,7 @@ itg_status itg_search_select(itg_searching *s, itg_error *err)
     r->selection.floats =
         itg_score_get(&r->floats.at[ITG_SET_SELECTION], itg_goal_quality_metric(&s->options->goal));
     itg_status status = list_candidates(s, &c, &count, err);
-    if (status == ITG_OK) status = try_in_order(s, c, count, err);
+    if (status == ITG_OK) status = choose(s, c, count, err);
     free(c);
     if (status != ITG_CANCELLED) return status;
     r->selection = (itg_selection){.bound = (double)NAN, .floats = (double)NAN};

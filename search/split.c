@@ -75,8 +75,8 @@ itg_status itg_split_make(int64_t samples, uint64_t seed, const int64_t wanted[I
         least(wanted_or(wanted[ITG_SPLIT_CALIBRATION], DEFAULT_CALIBRATION), left / 3);
     int64_t spare = least(DEFAULT_SELECTION, left - least(search, left));
     if (spare < ITG_LEAST_SELECTION) spare = 0;
-    left -= count[ITG_SPLIT_SELECTION] =
-        least(wanted_or(wanted[ITG_SPLIT_SELECTION], spare), left / 2);
+    int64_t asked = wanted[ITG_SPLIT_SELECTION];
+    left -= count[ITG_SPLIT_SELECTION] = asked > 0 ? least(asked, left / 2) : asked < 0 ? 0 : spare;
     count[ITG_SPLIT_SEARCH] = least(search, left);
     return itg_split_repeat(&info, out, err);
 }

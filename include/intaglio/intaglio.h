@@ -894,7 +894,9 @@ bool itg_search_goal_holds(const itg_search_result *result);
 typedef struct itg_selection {
     int64_t samples; /* 0: none were set aside, or the search was stopped before */
     int32_t tested;  /* candidates */
-    bool passed;     /* the best meets the goal on these samples, by `bound` where it is known */
+    bool certified;  /* the best meets the goal by `bound`: with the confidence */
+    bool passed; /* it does so, or where these samples cannot say it of any candidate, by what is
+                    expected of it, or counted */
     /* What the best's quality is at least, with the confidence: a share, or dB of SQNR. NaN: not
      * known, as the quality has no bound, or of so few samples none that would help. */
     double bound;
