@@ -47,11 +47,11 @@ typedef struct itg_evaluation {
     int64_t hits[ITG_METRIC_COUNT];  /* samples that count (hits.h); -1: not known */
     const itg_expectation *expected; /* as in the options; NULL: not known */
     uint64_t lost, lost_squares;     /* sums of the losses of it, and of their squares */
-    int64_t stopped_at; /* 0: it saw all samples. Else so many, on any number of threads
-                           and in blocks of any size; hits are the most that was
-                           possible, distortion is the least (NaN without
-                           most_distortion), digest 0, what was not seen has class -1 */
-    double distortion;  /* as in itg_score; NaN without reference */
+    int64_t stopped_at;          /* 0: it saw all samples. Else so many, on any number of threads
+                                    and in blocks of any size; hits are the most that was
+                                    possible, distortion is the least (NaN without
+                                    most_distortion), digest 0, what was not seen has class -1 */
+    double distortion;           /* as in itg_score; NaN without reference */
     double distortion_deviation; /* its standard error; NaN as distortion */
     double errors[ITG_METRIC_COUNT];     /* means (errors.h); NaN: not known */
     double measures[ITG_METRIC_COUNT];   /* measures.h; NaN: not known */
