@@ -87,6 +87,13 @@ def test_signature_has_every_option(digits):
     assert {"input_shape", "outputs", "keep_softmax", "no_equalize"} <= set(model)
 
 
+def test_the_best_is_chosen_on_samples_of_its_own(digits):
+    chosen = find(digits, max_drop=0.02, search_samples=100, selection_samples=300, recover="none").selection
+    assert chosen["samples"] == 300 and chosen["tested"] > 1 and chosen["certified"] and chosen["passed"]
+    assert chosen["float"] - 0.02 <= chosen["bound"] < chosen["float"] and chosen["samples_wanted"] == 0
+    assert find(digits, max_drop=0.02, trials=2).selection["samples"] == 0  # trials take all that are left
+
+
 def test_result(digits, found):
     assert found.goal_met and found.limited_by == "" or not found.goal_holds
     assert found.stop_reason in ("trials", "exhausted") and len(found.trials) <= 30
@@ -108,7 +115,9 @@ def test_best_is_what_was_scored(digits, found):
 
 def test_strategy_of_any_trial(digits, found):
     number = found.best_trial["trial"]
-    assert found.strategy(number).to_bytes() == found.best.to_bytes()
+    assert found.strategy(number).weight_bits == found.best.weight_bits  # its codes may have been made once more
+    nearest = find(digits, max_drop=0.01, recover="none")
+    assert nearest.strategy(nearest.best_trial["trial"]).to_bytes() == nearest.best.to_bytes()
     other = next(trial for trial in found.trials if trial["feasible"] and trial["trial"] != number and not trial["duplicate"])
     assert found.strategy(other["trial"]).to_bytes() != found.best.to_bytes()
     with pytest.raises(IndexError, match="trial 99"):

@@ -154,6 +154,15 @@ class SearchResult:
         return bool(lib.itg_search_goal_holds(self._pointer))
 
     @property
+    def selection(self) -> dict[str, float | int | bool]:
+        """The final choice: `samples` set aside for it (0: none), candidates `tested`, whether the best is `certified` to meet
+        the goal with the confidence, or `passed` by what is expected; `bound`: the least quality that can be claimed (a share,
+        or dB; NaN: none), beside the `float` network's; `samples_wanted`: so many would certify it (0: these, or none)."""
+        s = lib.itg_search_selection(self._pointer)
+        return {"samples": s.samples, "tested": s.tested, "certified": bool(s.certified), "passed": bool(s.passed),
+                "bound": s.bound, "float": s.floats, "samples_wanted": s.wanted}
+
+    @property
     def limited_by(self) -> str:
         """Why the goal is not met, or not on the hold-out: a sentence. Else ""."""
         return text(lib.itg_search_limited_by(self._pointer))
@@ -418,6 +427,7 @@ def search(
     fix: Union[str, Mapping[str, int], None] = None,
     calibration_samples: int = 512,
     search_samples: int = 1024,
+    selection_samples: Optional[int] = None,
     float_kernels: str = "reference",
     baseline: bool = False,
     recover: str = "auto",
@@ -431,7 +441,8 @@ def search(
     byte for byte, on any machine and any number of threads.
 
     Data. data: samples [samples, ...]; labels: classes [samples], or targets (what the first output should be). The seed
-    divides them into calibration_samples, search_samples (which trials are judged on) and, without holdout, a hold-out.
+    divides them into calibration_samples, search_samples (which trials are judged on), selection_samples (which the best is
+    chosen on; None: up to 1024, where the goal has a floor and 512 are left) and, without holdout, a hold-out.
     limit: only so many samples from the start.
 
     Goal. Without limits, the fewest bytes of weights (or the least of what minimize names) that keep the floor. With limits
@@ -444,7 +455,7 @@ def search(
       min_sqnr: floor in dB. Without either: 0.01 of classifiers, 30 dB of other networks.
       minimize, pareto: "size", "ram", "flash", "cycles", "bops" or several; pareto: the whole front of quality and costs.
       max_size, max_ram, max_flash (bytes), max_cycles, max_bops (a sample): limits.
-      confidence: of the floor, where samples have labels, 0.5 to 0.9999.
+      confidence: with which the floor holds, 0.5 to 0.9999.
 
     Search. searcher: its name and parameters, "anneal:t0=0.5" (searchers() lists them; default greedy, for fronts sweep or
     evolve). seed: any whole number. trials, seconds, patience: when it
