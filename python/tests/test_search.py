@@ -203,7 +203,8 @@ def test_network_that_is_no_classifier(digits):
 
 
 INTERRUPTED = """
-    import sys, numpy as np, intaglio
+    import signal, sys, numpy as np, intaglio
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs begin with it ignored
     folder, db = sys.argv[1:]
     x, y = (np.load(f"{folder}/digits_search_{name}.npy") for name in ("images", "labels"))
     def show(trial, best, planned):
@@ -232,7 +233,8 @@ def test_ctrl_c_keeps_what_was_found(digits, program, tmp_path):
 def test_ctrl_c_in_a_simulation(digits):
     child = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent("""
-            import sys, numpy as np, intaglio
+            import signal, sys, numpy as np, intaglio
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs begin with it ignored
             folder = sys.argv[1]
             x = np.tile(np.load(f"{folder}/digits_test_images.npy"), (400, 1, 1, 1))
             model = intaglio.Model(f"{folder}/digits.onnx")
