@@ -3,7 +3,7 @@
 
 #define DEFAULT_CALIBRATION 512
 #define DEFAULT_SEARCH 1024
-#define DEFAULT_SELECTION 1024
+#define DEFAULT_SELECTION 4096
 
 static int compare(const void *a, const void *b)
 {

@@ -751,7 +751,7 @@ typedef struct itg_search_options {
      * node.slot"); "": none. What only does not match, or skip does, keeps the widest width and its
      * first method; fix has "PATTERN=BITS". ITG_BAD_ARGUMENT if one matches nothing to choose. */
     char only[ITG_MODEL_TEXT], skip[ITG_MODEL_TEXT], fix[ITG_MODEL_TEXT];
-    /* 0: defaults (512, 1024, 1024), less where the data has fewer. Selection samples are set aside
+    /* 0: defaults (512, 1024, 4096), less where the data has fewer. Selection samples are set aside
      * where the goal has a floor of quality, and search leaves at least 512, or they are asked for.
      */
     int64_t calibration_samples, search_samples, selection_samples;
