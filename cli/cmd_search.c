@@ -129,8 +129,9 @@ static void note_options(const itg_cli_search_work *w)
 static itg_status search(itg_cli_search_work *w, itg_error *err)
 {
     itg_search_hooks hooks = {
-        ITG_SEARCH_HOOKS_VERSION, w,          hook_clock, hook_progress, hook_trial,
-        hook_cancelled,           hook_hurry, hook_note,  hook_codes,    NULL};
+        ITG_SEARCH_HOOKS_VERSION,  .context = w,        .clock = hook_clock,
+        .progress = hook_progress, .trial = hook_trial, .cancelled = hook_cancelled,
+        .hurry = hook_hurry,       .note = hook_note,   .codes = hook_codes};
     note_options(w);
     itg_search_data data = {w->data.samples, w->data.labels, w->holdout.samples, w->holdout.labels};
     itg_cli_note_kernels(w->options.float_kernels);

@@ -452,6 +452,7 @@ itg_status itg_engine_run(const itg_engine_options *options, itg_engine_result *
     if (status == ITG_OK) {
         itg_searcher_options told = itg_objective_options(options->objective, e->limit);
         itg_searcher_defaults(def, told.parameters);
+        told.user = options->hooks ? options->hooks->searcher : NULL;
         if (options->parameters)
             memcpy(told.parameters, options->parameters, sizeof told.parameters);
         status = def->init(e->state, e->space, &told, err);

@@ -56,6 +56,7 @@ typedef struct itg_searcher_options {
     int64_t trials;                         /* at most, for searchers without an end of their own */
     double parameters[ITG_MOST_PARAMETERS]; /* in the order of itg_searcher_def.parameters */
     bool front; /* quality is one objective of several: the floor bounds no front */
+    const itg_user_searcher *user; /* for itg_searcher_user; NULL: there is none */
 } itg_searcher_options;
 
 typedef struct itg_searcher_def {
@@ -87,6 +88,9 @@ void itg_searcher_defaults(const itg_searcher_def *def, double parameters[ITG_MO
 itg_status itg_searcher_parse(const char *text, const itg_searcher_def **def,
                               double parameters[ITG_MOST_PARAMETERS], itg_error *err);
 
+/* The calling program's (itg_search_hooks.searcher); found by its name "user", and not in the list.
+ */
+extern const itg_searcher_def itg_searcher_user;
 extern const itg_searcher_def itg_searcher_greedy, itg_searcher_anneal, itg_searcher_hago_greedy,
     itg_searcher_random, itg_searcher_exhaustive, itg_searcher_sweep, itg_searcher_evolve,
     itg_searcher_sensitivity;

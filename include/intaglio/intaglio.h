@@ -822,6 +822,50 @@ void itg_work_finish(itg_work *work, itg_status status, const itg_score *score, 
 /* Finishes the trial as the search's own threads would, early stops (racing) included. */
 void itg_work_evaluate(itg_work *work, int threads);
 
+/* ---- a searcher of the calling program ---- */
+/* A choice: widths, ascending, or (not ordered) threshold methods; as itg_search_space_text. */
+typedef struct itg_user_dim {
+    int32_t count;
+    const int32_t *values; /* [count] */
+    bool ordered;
+} itg_user_dim;
+/* What became of a point. A point is good where it is feasible, its quality reaches the floor,
+ * violation is 0 and, where quality is improved, cost <= the cost limit. */
+typedef struct itg_user_outcome {
+    bool feasible;     /* the hardware can run it; if not, nothing else is known */
+    double quality;    /* as itg_goal_quality: larger is better */
+    double cost;       /* smaller is better; where quality is improved, the largest share of a limit
+                          that is used */
+    double violation;  /* by how much limits are exceeded, a share; 0: kept */
+    double distortion; /* of the outputs, finer than quality; negative: not known */
+    double objectives[ITG_MOST_OBJECTIVES]; /* all of the goal's, less is better */
+    int32_t objective_count;
+} itg_user_outcome;
+/* What the search wants: quality_floor -INFINITY: none; trials: at most. */
+typedef struct itg_user_space {
+    int32_t dim_count;
+    const itg_user_dim *dims; /* [dim_count], until the search ends */
+    bool maximize_quality;
+    double quality_floor, cost_limit;
+    int64_t trials;
+} itg_user_space;
+/* Proposes the points of a search whose itg_search_options.searcher is "user". All functions are
+ * called by the thread that called itg_search. The same answers must give the same points. A
+ * failure, or a level that is none, ends the search with ITG_FAILURE. */
+typedef struct itg_user_searcher {
+    int32_t version;
+    void *context;
+    int32_t outstanding; /* the most points that are asked and not told, up to 64; 0: 1 */
+    itg_status (*begin)(void *context, const itg_user_space *space, itg_error *err);
+    /* ITG_OK: levels[dim_count] is a point, an index into the values of each dimension; ITG_WAIT:
+     * tell me first, while something is not told yet; ITG_END: exhausted. */
+    itg_status (*ask)(void *context, int32_t *levels);
+    /* Each point, in the order of the asks. */
+    itg_status (*tell)(void *context, const int32_t *levels, const itg_user_outcome *outcome);
+} itg_user_searcher;
+#define ITG_USER_SEARCHER_VERSION 1
+#define ITG_USER_SEARCHER_INIT ITG_INIT(ITG_USER_SEARCHER_VERSION)
+
 typedef struct itg_search_hooks {
     int32_t version;
     void *context;
@@ -841,6 +885,7 @@ typedef struct itg_search_hooks {
      */
     void (*codes)(void *context, int32_t layer, int32_t layers);
     const itg_search_evaluator *evaluator; /* evaluates the trials; NULL: threads of the library */
+    const itg_user_searcher *searcher;     /* for the searcher "user"; NULL: there is none */
 } itg_search_hooks;
 #define ITG_SEARCH_HOOKS_VERSION 1
 #define ITG_SEARCH_HOOKS_INIT ITG_INIT(ITG_SEARCH_HOOKS_VERSION)

@@ -27,6 +27,7 @@ from ._model import Check, CheckedNode, Hardware, Model, Refusal, Value, targets
 from ._program import EmittedC, EmittedQdq, Output, Program
 from ._goal import searchers
 from ._search import SearchResult, Trials, search
+from ._searcher import Dimension, Outcome, Searcher, Space
 from ._strategy import Edge, EdgeReport, Effect, Explanation, Inspection, Strategy, uniform
 from ._values import Preprocess, Score
 
@@ -38,6 +39,7 @@ __all__ = [
     "Cancelled",
     "Check",
     "CheckedNode",
+    "Dimension",
     "Edge",
     "EdgeReport",
     "Effect",
@@ -53,12 +55,15 @@ __all__ = [
     "Mismatch",
     "Model",
     "NoMemory",
+    "Outcome",
     "Output",
     "Preprocess",
     "Program",
     "Refusal",
     "Score",
     "SearchResult",
+    "Searcher",
+    "Space",
     "Strategy",
     "Trials",
     "Unbounded",

@@ -29,6 +29,7 @@ from ._library import (
 )
 from ._log import Recorder
 from ._model import Hardware, HardwareLike, Model, as_hardware
+from ._searcher import Searcher, is_searcher, user_searcher
 from ._strategy import Strategy
 from ._values import Metric, Preprocess, Score, known_score, preprocess_struct
 
@@ -283,7 +284,9 @@ class _Hooks:
 
     MOST = 2**63 - 1  # planned, where it is not known
 
-    def __init__(self, callbacks: Callbacks, interrupt: Interrupt, progress: Any, recorder: Optional[Recorder]):
+    def __init__(
+        self, callbacks: Callbacks, interrupt: Interrupt, progress: Any, recorder: Optional[Recorder], searcher: Any = None
+    ):
         self._callbacks, self._interrupt = callbacks, interrupt
         self._progress, self._recorder = progress, recorder
         self.notes: list[str] = []
@@ -292,6 +295,9 @@ class _Hooks:
         callbacks.set(self.struct, "cancelled", self._cancelled, True)
         callbacks.set(self.struct, "hurry", interrupt.hurry, True)
         callbacks.set(self.struct, "note", lambda _, note: self.notes.append(text(note)))
+        if searcher is not None:
+            self._searcher = user_searcher(searcher, callbacks)
+            self.struct.searcher = self._searcher
         if recorder:
             callbacks.set(self.struct, "trial", self._trial, lib.ITG_OK)
         if progress:
@@ -365,9 +371,11 @@ def _fail_log(recorder: Recorder, failure: Error) -> None:
     recorder.end(ffi.new("itg_run_end *", {"stop_reason": why, "best_trial": -1}))
 
 
-def _run(work: _Work, callbacks: Callbacks, progress: Any, recorder: Optional[Recorder]) -> SearchResult:
+def _run(
+    work: _Work, callbacks: Callbacks, progress: Any, recorder: Optional[Recorder], searcher: Any
+) -> SearchResult:
     interrupt = Interrupt()
-    hooks = _Hooks(callbacks, interrupt, progress, recorder)
+    hooks = _Hooks(callbacks, interrupt, progress, recorder, searcher)
     arguments = (lib.itg_search, *work.arguments, hooks.struct)
     try:
         pointer = run_interruptibly(
@@ -409,7 +417,7 @@ def search(
     max_flash: Optional[float] = None,
     max_cycles: Optional[float] = None,
     max_bops: Optional[float] = None,
-    searcher: Optional[str] = None,
+    searcher: Union[str, Searcher, None] = None,
     seed: int = 0,
     trials: Optional[int] = None,
     seconds: Optional[float] = None,
@@ -458,7 +466,7 @@ def search(
       confidence: with which the floor holds, 0.5 to 0.9999.
 
     Search. searcher: its name and parameters, "anneal:t0=0.5" (searchers() lists them; default greedy, for fronts sweep or
-    evolve). seed: any whole number. trials, seconds, patience: when it
+    evolve), or an object with ask and tell (Searcher). seed: any whole number. trials, seconds, patience: when it
     ends; tolerance: see the program's help. *_bits: widths to try, (min, max). threshold, weight_threshold: methods to
     choose among. only, skip: patterns of names of values, nodes or edges; fix: {pattern: bits}. recover: codes of weights
     (docs/recover.md). baseline: also search with hago-greedy. no_racing: run all samples of every trial.
@@ -482,13 +490,14 @@ def search(
     work, callbacks = _open(model, hw, given, limit, preprocess), Callbacks()
     work.kept.append(callbacks)
     goal.set(ffi.addressof(work.options[0], "goal"), model, callbacks)
-    words["searcher"] = searcher or default_searcher(work.options.goal)
+    own = searcher if is_searcher(searcher) else None
+    words["searcher"] = "user" if own is not None else searcher or default_searcher(work.options.goal)
     set_options(work.options, words)
     work.options.threads, work.options.cache_bytes = threads, cache_mb << 20
     recorder = Recorder(db, work) if db is not None else None
     bar = _progress(progress, ffi.addressof(work.options[0], "goal"))
     try:
-        return _run(work, callbacks, bar, recorder)
+        return _run(work, callbacks, bar, recorder, own)
     finally:
         if bar:
             bar.close()
