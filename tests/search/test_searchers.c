@@ -182,6 +182,30 @@ static void hago_greedy_wrapped(void **state)
     finds_instead(TOY_WRAPPED, "hago-greedy", 25, 2400); /* the optimum: 2000 */
 }
 
+/* ---- allocate ---- */
+
+static void allocate_is_quick_where_losses_add_up(void **state)
+{
+    (void)state;
+    finds_the_optimum(TOY_CONVEX, "allocate", (bound){30, 45});
+    finds_the_optimum(TOY_COARSE, "allocate", (bound){30, 45});
+    finds_the_optimum(TOY_ONE_DIMENSION, "allocate", (bound){7, 10});
+    finds_the_optimum(TOY_ONLY_WIDEST, "allocate", (bound){1, 40});
+    finds_the_optimum(TOY_NOTHING, "allocate", (bound){0, 40});
+    finds_the_optimum(TOY_MAXIMIZE, "allocate", (bound){30, 45});
+    finds_the_optimum(TOY_PAIRED, "allocate", (bound){40, 45});
+}
+
+static void allocate_misses_what_no_sum_of_terms_says(void **state)
+{
+    (void)state;
+    finds_instead(TOY_DECEPTIVE, "allocate", 60, 148);    /* the optimum: 112 */
+    finds_instead(TOY_INFEASIBLE, "allocate", 50, 2620);  /* the optimum: 2570 */
+    finds_instead(TOY_UNORDERED, "allocate", 30, 980);    /* the optimum: 540 */
+    finds_instead(TOY_UNEXPLAINED, "allocate", 20, 2400); /* the optimum: 2000 */
+    finds_instead(TOY_WRAPPED, "allocate", 30, 2400);     /* the optimum: 2000 */
+}
+
 /* ---- anneal, random, exhaustive: a bound for all toys ---- */
 
 static void anneal_finds_all_within_its_schedule(void **state)
@@ -317,14 +341,15 @@ static void exhaustive_refuses_a_large_space_and_says_its_size(void **state)
 static void greedy_is_the_default_and_all_are_found_by_name(void **state)
 {
     (void)state;
-    static const char *const names[] = {"greedy",     "hago-greedy", "anneal", "random",
-                                        "exhaustive", "sweep",       "evolve", "sensitivity"};
+    static const char *const names[] = {"greedy", "hago-greedy", "anneal",
+                                        "random", "exhaustive",  "sweep",
+                                        "evolve", "sensitivity", "allocate"};
     assert_string_equal(itg_searcher_at(0)->name, "greedy");
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         assert_string_equal(itg_searcher_at(i)->name, names[i]);
         assert_ptr_equal(itg_searcher_find(names[i]), itg_searcher_at(i));
     }
-    assert_null(itg_searcher_at(8));
+    assert_null(itg_searcher_at(9));
     assert_null(itg_searcher_at(-1));
     assert_null(itg_searcher_find("nonsense"));
 }
@@ -438,6 +463,8 @@ int main(void)
         cmocka_unit_test(hago_greedy_only_widest),
         cmocka_unit_test(hago_greedy_nothing),
         cmocka_unit_test(hago_greedy_maximize_stops_where_the_limit_is_met),
+        cmocka_unit_test(allocate_is_quick_where_losses_add_up),
+        cmocka_unit_test(allocate_misses_what_no_sum_of_terms_says),
         cmocka_unit_test(a_text_chooses_a_searcher_and_its_parameters),
         cmocka_unit_test(bad_parameters_are_refused_with_what_is_expected),
         cmocka_unit_test(parameters_change_the_search),
