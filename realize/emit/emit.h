@@ -27,7 +27,7 @@ typedef struct itg_emit_layer {
     int32_t *inputs, *outputs; /* buffers; ITG_NONE: a constant */
     int32_t input_count, output_count;
     size_t scratch_bytes, scratch_offset; /* as measured, and in the plan */
-    /* Positions of a convolution (rows of a product) and filters at a time; 0: as many as useful. */
+    /* Positions of a convolution (rows of a product) and filters at a time; 0: what is quickest. */
     int64_t block, rows;
     int64_t macs, weight_bytes, constant_bytes;
 } itg_emit_layer;
