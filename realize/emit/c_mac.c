@@ -205,8 +205,7 @@ size_t itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l)
 
 static bool is_mac(const itg_emit_layer *l)
 {
-    return l->step != NULL &&
-           (l->step->kind == ITG_STEP_CONV || l->step->kind == ITG_STEP_MATMUL);
+    return l->step != NULL && (l->step->kind == ITG_STEP_CONV || l->step->kind == ITG_STEP_MATMUL);
 }
 
 void itg_emit_mac_fit(itg_emitter *e, itg_emit_layer *l, uint64_t most)
