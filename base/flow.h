@@ -5,10 +5,11 @@
  *   parts of an input   Reshape, Slice, Split where they only rename bytes: nothing is computed
  *   parts of an output  Concat of what was written into its place already
  *   in place            an elementwise step writes over an input that nobody reads afterwards
- *   behind an input     a window step writes so far behind what it still reads that they may overlap
- * In place needs a kernel that reads an element (or a run of them) of its inputs before it writes
- * the same of its outputs, and in ascending order. Only bytes of one size and of one kind, integers
- * or floats, are shared so: an element then lies where it lay, and one C type reads and writes it.
+ *   behind an input     a window step writes so far behind what it still reads that they may
+ * overlap In place needs a kernel that reads an element (or a run of them) of its inputs before it
+ * writes the same of its outputs, and in ascending order. Only bytes of one size and of one kind,
+ * integers or floats, are shared so: an element then lies where it lay, and one C type reads and
+ * writes it.
  */
 #ifndef ITG_FLOW_H
 #define ITG_FLOW_H

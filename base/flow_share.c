@@ -1,8 +1,8 @@
 /* Which tensors lie within others. One pass over the steps in order, and some for outputs behind
- * inputs; each decision sees the lives of all that shares bytes so far. Writing in place, and renaming all of a tensor's bytes, need no
- * more memory at any time. Where lives of different sizes are tied together (a small slice holds
- * the whole; a Concat's output lives from its first part on) it is done if the bytes that live at
- * the worst time from then to then do not grow. */
+ * inputs; each decision sees the lives of all that shares bytes so far. Writing in place, and
+ * renaming all of a tensor's bytes, need no more memory at any time. Where lives of different sizes
+ * are tied together (a small slice holds the whole; a Concat's output lives from its first part on)
+ * it is done if the bytes that live at the worst time from then to then do not grow. */
 #include "base/flow.h"
 #include <stdlib.h>
 
