@@ -36,7 +36,7 @@ static int32_t collect(const itg_flow *flow, itg_placed *items, int32_t *item_of
         const itg_flow_tensor *t = &flow->tensors[i];
         if (t->home != i) continue;
         item_of[i] = count;
-        items[count++] = (itg_placed){t->bytes, 0, t->first, t->last, i};
+        items[count++] = (itg_placed){t->room, 0, t->first, t->last, i};
     }
     for (int32_t i = 0; i < flow->tensor_count; i++) {
         const itg_flow_tensor *t = &flow->tensors[i];
@@ -83,9 +83,19 @@ static itg_status place(itg_flow *flow, uint64_t alignment, itg_error *err)
     return status;
 }
 
-itg_status itg_flow_plan(itg_flow *flow, uint64_t alignment, itg_error *err)
+itg_status itg_flow_live(itg_flow *flow, uint64_t *live, itg_error *err)
 {
     set_lives(flow);
-    itg_status status = itg_flow_share(flow, err);
-    return status == ITG_OK ? place(flow, alignment_of(flow, alignment), err) : status;
+    return itg_flow_share(flow, live, err);
+}
+
+itg_status itg_flow_place(itg_flow *flow, uint64_t alignment, itg_error *err)
+{
+    return place(flow, alignment_of(flow, alignment), err);
+}
+
+itg_status itg_flow_plan(itg_flow *flow, uint64_t alignment, itg_error *err)
+{
+    itg_status status = itg_flow_live(flow, NULL, err);
+    return status == ITG_OK ? itg_flow_place(flow, alignment, err) : status;
 }

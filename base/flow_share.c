@@ -1,8 +1,8 @@
-/* Which tensors lie within others. One pass over the steps in order; each decision sees the lives
- * of all that shares bytes so far. Writing in place, and renaming all of a tensor's bytes, need no
- * more memory at any time. Where lives of different sizes are tied together (a small slice holds
- * the whole; a Concat's output lives from its first part on) it is done if the bytes that live at
- * the worst time from then to then do not grow. */
+/* Which tensors lie within others. One pass over the steps in order, and some for outputs behind
+ * inputs; each decision sees the lives of all that shares bytes so far. Writing in place, and
+ * renaming all of a tensor's bytes, need no more memory at any time. Where lives of different sizes
+ * are tied together (a small slice holds the whole; a Concat's output lives from its first part on)
+ * it is done if the bytes that live at the worst time from then to then do not grow. */
 #include "base/flow.h"
 #include <stdlib.h>
 
@@ -87,7 +87,7 @@ static bool overwrite(sharer *s, int32_t in, int32_t out)
 {
     uint64_t within;
     int32_t home = home_of(s, in, &within), until = s->until[out];
-    uint64_t large = s->flow->tensors[home].bytes, small = s->flow->tensors[out].bytes;
+    uint64_t large = s->flow->tensors[home].room, small = s->flow->tensors[out].bytes;
     uint64_t apart = most_live(s, s->from[out], until);
     add_live(s, 0 - small, s->from[out], until);
     add_live(s, large, s->until[home] + 1, until);
@@ -133,7 +133,7 @@ static bool parts_fit(const sharer *s, const parts *p)
         uint64_t within;
         int32_t own = home_of(s, p->part[i], &within);
         if (part->dtype != whole->dtype || within != 0 || own == home ||
-            s->flow->tensors[own].bytes != part->bytes || s->flow->tensors[own].given)
+            s->flow->tensors[own].room != part->bytes || s->flow->tensors[own].given)
             return false;
         end += part->bytes;
     }
@@ -143,11 +143,11 @@ static bool parts_fit(const sharer *s, const parts *p)
 /* Takes the parts' homes and the whole's out of the live bytes (sign -1) or puts them in (1). */
 static void count_apart(sharer *s, const parts *p, int32_t home, bool add)
 {
-    uint64_t bytes = s->flow->tensors[home].bytes;
+    uint64_t bytes = s->flow->tensors[home].room;
     add_live(s, add ? bytes : 0 - bytes, s->from[home], s->until[home]);
     for (int32_t i = 0; i < p->count; i++) {
         int32_t own = home_of(s, p->part[i], NULL);
-        bytes = s->flow->tensors[own].bytes;
+        bytes = s->flow->tensors[own].room;
         add_live(s, add ? bytes : 0 - bytes, s->from[own], s->until[own]);
     }
 }
@@ -178,9 +178,9 @@ static bool share_parts(sharer *s, const parts *p, bool *seen)
     }
     uint64_t apart = most_live(s, from, until);
     count_apart(s, p, home, false);
-    add_live(s, s->flow->tensors[home].bytes, from, until);
+    add_live(s, s->flow->tensors[home].room, from, until);
     if (most_live(s, from, until) > apart) {
-        add_live(s, 0 - s->flow->tensors[home].bytes, from, until);
+        add_live(s, 0 - s->flow->tensors[home].room, from, until);
         count_apart(s, p, home, true);
         return false;
     }
@@ -189,6 +189,72 @@ static bool share_parts(sharer *s, const parts *p, bool *seen)
         move_in(s, home_of(s, p->part[i], NULL), home, within);
         within += s->flow->tensors[p->part[i]].bytes;
     }
+    return true;
+}
+
+/* ---- behind ---- */
+
+/* Two homes as one. */
+typedef struct overlap {
+    int32_t x, y;              /* homes of what is read and of what is written */
+    uint64_t x_within, within; /* of x and of y in the common home, one of them 0 */
+    uint64_t room;
+} overlap;
+
+#define OVER_UNIT 8 /* no element is larger: homes that are laid over stay aligned to it */
+
+/* The output begins at least `shift` bytes before the input. */
+static overlap lay_over(const sharer *s, int32_t in, int32_t out, uint64_t shift)
+{
+    uint64_t read, written;
+    const itg_flow_tensor *tensors = s->flow->tensors;
+    overlap o = {.x = home_of(s, in, &read), .y = home_of(s, out, &written)};
+    written += shift;
+    written += (read - written) % OVER_UNIT;
+    o.within = read > written ? read - written : 0;
+    o.x_within = written > read ? written - read : 0;
+    uint64_t x_end = o.x_within + tensors[o.x].room, y_end = o.within + tensors[o.y].room;
+    o.room = x_end > y_end ? x_end : y_end;
+    return o;
+}
+
+/* Nothing in x's home is needed after step `at`, nothing in y's is written before, and no other
+ * operand lies in one of them. */
+static bool may_lie_over(const sharer *s, const itg_flow_step *step, int32_t at, const overlap *o)
+{
+    const itg_flow_tensor *x = &s->flow->tensors[o->x];
+    if (o->x == o->y || s->until[o->x] > at || s->from[o->y] < at || x->given) return false;
+    for (int32_t i = 1; i < step->input_count; i++)
+        if (stored(s, step->inputs[i]) && home_of(s, step->inputs[i], NULL) == o->x) return false;
+    for (int32_t i = 1; i < step->output_count; i++)
+        if (stored(s, step->outputs[i]) && home_of(s, step->outputs[i], NULL) == o->y) return false;
+    return o->room < x->room + s->flow->tensors[o->y].room;
+}
+
+/* The output begins in front of what is read here for the last time. Only where the bytes that live
+ * at the worst time from x's first step to y's last do not grow. */
+static bool share_behind(sharer *s, const itg_flow_step *step, int32_t at)
+{
+    if (!stored(s, step->inputs[0]) || !stored(s, step->outputs[0])) return false;
+    const overlap o = lay_over(s, step->inputs[0], step->outputs[0], step->shift);
+    if (!may_lie_over(s, step, at, &o)) return false;
+    itg_flow_tensor *x = &s->flow->tensors[o.x], *y = &s->flow->tensors[o.y];
+    const int32_t from = s->from[o.x], until = s->until[o.y];
+    const uint64_t apart = most_live(s, from, until);
+    add_live(s, 0 - x->room, from, s->until[o.x]);
+    add_live(s, 0 - y->room, s->from[o.y], until);
+    add_live(s, o.room, from, until);
+    if (most_live(s, from, until) > apart) {
+        add_live(s, 0 - o.room, from, until);
+        add_live(s, x->room, from, s->until[o.x]);
+        add_live(s, y->room, s->from[o.y], until);
+        return false;
+    }
+    (o.x_within == 0 ? x : y)->room = o.room;
+    if (o.x_within == 0)
+        move_in(s, o.y, o.x, o.within);
+    else
+        move_in(s, o.x, o.y, o.x_within);
     return true;
 }
 
@@ -211,6 +277,19 @@ static void share_all(sharer *s, bool *seen)
     }
 }
 
+/* After all else, when it is known how long what is written lives. Returns whether one was found:
+ * it makes room, so that another may follow. */
+static bool share_all_behind(sharer *s)
+{
+    bool any = false;
+    for (int32_t i = 0; i < s->flow->step_count; i++) {
+        const itg_flow_step *step = &s->flow->steps[i];
+        if (step->sharing == ITG_SHARING_BEHIND && step->input_count > 0 && step->output_count > 0)
+            any = share_behind(s, step, i) || any;
+    }
+    return any;
+}
+
 /* Everything apart. */
 static void begin(sharer *s)
 {
@@ -219,6 +298,7 @@ static void begin(sharer *s)
         itg_flow_tensor *t = &flow->tensors[i];
         t->home = t->elsewhere ? ITG_FLOW_NONE : i;
         t->within = 0;
+        t->room = t->bytes;
         s->from[i] = t->first;
         s->until[i] = t->last;
         if (t->elsewhere) continue;
@@ -229,7 +309,7 @@ static void begin(sharer *s)
         s->live[i] += s->live[i - 1];
 }
 
-itg_status itg_flow_share(itg_flow *flow, itg_error *err)
+itg_status itg_flow_share(itg_flow *flow, uint64_t *live, itg_error *err)
 {
     size_t tensors = (size_t)flow->tensor_count + 1, steps = (size_t)flow->step_count + 2;
     sharer s = {.flow = flow};
@@ -243,8 +323,12 @@ itg_status itg_flow_share(itg_flow *flow, itg_error *err)
     } else {
         begin(&s);
         share_all(&s, seen);
+        while (share_all_behind(&s))
+            continue;
         for (int32_t i = 0; i < flow->tensor_count; i++)
             if (flow->tensors[i].home != ITG_FLOW_NONE) (void)home_of(&s, i, NULL);
+        for (int32_t i = 0; i < flow->step_count && live != NULL; i++)
+            live[i] = s.live[i + 1];
     }
     free(s.from);
     free(s.until);

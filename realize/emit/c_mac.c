@@ -3,7 +3,7 @@
 #include "realize/emit/c_mac.h"
 #include <string.h>
 
-enum { MOST_PATCHES = 64, PATCH_BYTES = 8192 };
+enum { MOST_PATCHES = 64, FEW_PATCHES = 4, LEAST_PATCHES = 2, PATCH_BYTES = 8192 };
 
 /* ---- helpers of the C source ---- */
 
@@ -146,7 +146,10 @@ static void describe(itg_emitter *e, const itg_emit_layer *l, itg_emit_mac_view 
     t->padded = (t->depth + unit - 1) / unit * unit;
     t->rows = t->row == ITG_S64 ? 1 : ITG_EMIT_FILTERS;
     t->block = PATCH_BYTES / (t->padded * (int64_t)itg_dtype_size(t->row));
-    t->block = t->block < 4 ? 4 : t->block > MOST_PATCHES ? MOST_PATCHES : t->block;
+    t->block = t->block < FEW_PATCHES ? FEW_PATCHES : t->block;
+    t->block = t->block > MOST_PATCHES ? MOST_PATCHES : t->block;
+    if (l->block > 0) t->block = l->block;
+    if (l->rows > 0) t->rows = l->rows;
     if (t->block > t->patches) t->block = t->patches;
     if (t->s->input_count > 2) t->bias = p->values[t->s->inputs[2]].data;
 }
@@ -182,15 +185,82 @@ static int rooms_of(const itg_emit_mac_view *t, room out[4])
     return n;
 }
 
+static size_t scratch_of(const itg_emit_mac_view *t)
+{
+    room rooms[4];
+    size_t bytes = 0;
+    for (int i = 0, count = rooms_of(t, rooms); i < count; i++)
+        bytes += itg_emit_room(rooms[i].type, rooms[i].count);
+    return bytes;
+}
+
 size_t itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l)
 {
     itg_emit_mac_view t;
-    room rooms[4];
-    size_t bytes = 0;
     describe(e, l, &t);
-    for (int i = 0, count = rooms_of(&t, rooms); i < count; i++)
-        bytes += itg_emit_room(rooms[i].type, rooms[i].count);
-    return bytes;
+    return scratch_of(&t);
+}
+
+/* ---- memory ---- */
+
+static bool is_mac(const itg_emit_layer *l)
+{
+    return l->step != NULL && (l->step->kind == ITG_STEP_CONV || l->step->kind == ITG_STEP_MATMUL);
+}
+
+void itg_emit_mac_fit(itg_emitter *e, itg_emit_layer *l, uint64_t most)
+{
+    itg_emit_mac_view t;
+    if (!is_mac(l)) return;
+    describe(e, l, &t);
+    if (is_depthwise(&t)) return;
+    const size_t others = l->scratch_bytes - scratch_of(&t);
+    while (others + scratch_of(&t) > most && t.block > LEAST_PATCHES)
+        t.block = (t.block - 1) & ~INT64_C(1);
+    while (others + scratch_of(&t) > most && t.rows > 1)
+        t.rows /= 2;
+    l->block = t.block;
+    l->rows = t.rows;
+    l->scratch_bytes = others + scratch_of(&t);
+}
+
+/* Elements in front of the first that a position reads, or, of a matrix, a row. */
+static int64_t first_read(const itg_emit_mac_view *t, int64_t position)
+{
+    if (!t->conv) return position * t->depth;
+    const itg_window *w = &t->v.w;
+    int64_t top = position / w->out_width * w->stride[0] - w->pad_top;
+    int64_t left = position % w->out_width * w->stride[1] - w->pad_left;
+    return ((top > 0 ? top : 0) * w->width + (left > 0 ? left : 0)) * w->channels;
+}
+
+/* Bytes that y must begin before x: written up to a position, and read from it on. A depthwise
+ * position may be read until it is written. */
+static int64_t bytes_behind(const itg_emit_mac_view *t, int64_t x_size, int64_t y_size)
+{
+    const int64_t written = is_depthwise(t) ? 1 : 0;
+    int64_t most = 0, least = INT64_MAX;
+    for (int64_t i = t->patches - 1; i >= 0; i--) {
+        const int64_t read = first_read(t, i) * x_size;
+        least = read < least ? read : least;
+        const int64_t behind = (i + written) * t->channels * y_size - least;
+        most = behind > most ? behind : most;
+    }
+    return most;
+}
+
+bool itg_emit_mac_behind(itg_emitter *e, const itg_emit_layer *l, int64_t *bytes)
+{
+    itg_emit_mac_view t;
+    if (!is_mac(l) || l->inputs[0] == ITG_NONE) return false;
+    describe(e, l, &t);
+    const int64_t x = (int64_t)itg_dtype_size(e->p->values[t.s->inputs[0]].dtype);
+    const int64_t y = (int64_t)itg_dtype_size(e->p->values[t.s->outputs[0]].dtype);
+    const bool once = t.conv ? t.v.batch == 1 && (t.groups == 1 || is_depthwise(&t))
+                             : itg_dims_product(&t.m.batch, 0, t.m.batch.rank) == 1;
+    if (!once || (x != y && x != 1 && y != 1)) return false;
+    *bytes = bytes_behind(&t, x, y);
+    return true;
 }
 
 static void declare(itg_emitter *e, const itg_emit_mac_view *t)
@@ -285,10 +355,10 @@ static void write_block(itg_emitter *e, const itg_emit_mac_view *t, int32_t inde
     ITG_EMIT_FORMAT(e, "%*sfor (int32_t k = 0; k < %s; k += %d) {\n", (int)inner, "", filters,
                     (int)t->rows);
     const char *group = t->groups > 1 ? itg_emit_text(e, "g * %s + ", filters) : "";
-    bool tile = t->rows > 1;
+    bool tile = t->row == ITG_S16;
     if (tile)
         ITG_EMIT_FORMAT(e, "%*sconst int32_t rows = %s - k < %d ? %s - k : %d;\n", (int)inner + 4,
-                        "", filters, ITG_EMIT_FILTERS, filters, ITG_EMIT_FILTERS);
+                        "", filters, (int)t->rows, filters, (int)t->rows);
     itg_emit_filters(e, t, inner + 4, b);
     if (!tile) ITG_EMIT_FORMAT(e, "%*sconst int32_t c = %sk;\n", (int)inner + 4, "", group);
     itg_emit_sums(e, t, inner + 4, "c");

@@ -1,5 +1,4 @@
-/* Layers and buffers: the layout of each value, conversions between layouts, and memory places. */
-#include "base/flow.h"
+/* Layers and buffers: the layout of each value and conversions between layouts. */
 #include "realize/emit/emit.h"
 #include <string.h>
 
@@ -183,84 +182,7 @@ void itg_emit_plan(itg_emitter *e)
     add_outputs(e);
 }
 
-/* ---- places ---- */
-
-/* Element by element, each code read before one of the same place is written: the result may lie
- * where an operand of its size lay. */
-static bool works_in_place(const itg_emitter *e, const itg_emit_layer *l)
-{
-    const itg_step *s = l->step;
-    if (s == NULL || (s->kind != ITG_STEP_BINARY && s->kind != ITG_STEP_CLIP &&
-                      (s->kind != ITG_STEP_LUT || s->output_count > 1)))
-        return false;
-    const itg_emit_buffer *y = &e->buffers[l->outputs[0]];
-    const itg_pvalue *to = &e->p->values[y->value];
-    for (int32_t i = 0; i < l->input_count; i++) {
-        if (l->inputs[i] == ITG_NONE) continue;
-        const itg_emit_buffer *x = &e->buffers[l->inputs[i]];
-        const itg_pvalue *from = &e->p->values[x->value];
-        if (from->elements == to->elements &&
-            (x->last != y->last || (x->last && from->shape.rank != to->shape.rank)))
-            return false;
-    }
-    return true;
-}
-
-static const int32_t *roots(itg_emitter *e, const int32_t *buffers, int32_t count, bool *used)
-{
-    int32_t *out = itg_emit_alloc(e, (size_t)count + 1, sizeof *out);
-    for (int32_t i = 0; out != NULL && i < count; i++) {
-        out[i] = buffers[i] == ITG_NONE ? ITG_FLOW_NONE : e->buffers[buffers[i]].root;
-        if (out[i] != ITG_FLOW_NONE) used[out[i]] = true;
-    }
-    return out;
-}
-
-/* Tensor i is buffer i; behind them one a layer for scratch. Views are not tensors: their root
- * is. */
-static void describe(itg_emitter *e, itg_flow *flow, bool *used)
-{
-    for (int32_t i = 0; i < e->layer_count && !e->failed; i++) {
-        const itg_emit_layer *l = &e->layers[i];
-        itg_flow_tensor *scratch = &flow->tensors[e->buffer_count + i];
-        *scratch = (itg_flow_tensor){.dtype = ITG_S64, .bytes = l->scratch_bytes};
-        scratch->elsewhere = l->scratch_bytes == 0;
-        flow->steps[i] = (itg_flow_step){
-            .input_count = l->input_count,
-            .output_count = l->output_count,
-            .inputs = roots(e, l->inputs, l->input_count, used),
-            .outputs = roots(e, l->outputs, l->output_count, used),
-            .scratch = scratch->elsewhere ? ITG_FLOW_NONE : e->buffer_count + i,
-            .sharing = works_in_place(e, l) ? ITG_SHARING_ELEMENTS : ITG_SHARING_NONE};
-    }
-    for (int32_t i = 0; i < e->buffer_count; i++) {
-        const itg_emit_buffer *b = &e->buffers[i];
-        const itg_pvalue *v = &e->p->values[b->value];
-        flow->tensors[i] = (itg_flow_tensor){.dtype = v->dtype, .bytes = v->bytes};
-        flow->tensors[i].elsewhere = b->root != i || b->place != ITG_EMIT_ARENA || !used[i];
-    }
-}
-
-void itg_emit_place_all(itg_emitter *e)
-{
-    size_t tensors = (size_t)e->buffer_count + (size_t)e->layer_count;
-    itg_flow flow = {.tensor_count = (int32_t)tensors, .step_count = e->layer_count};
-    bool *used = itg_emit_alloc(e, (size_t)e->buffer_count + 1, sizeof *used);
-    flow.tensors = itg_emit_alloc(e, tensors + 1, sizeof *flow.tensors);
-    flow.steps = itg_emit_alloc(e, (size_t)e->layer_count + 1, sizeof *flow.steps);
-    if (!e->failed) describe(e, &flow, used);
-    if (e->failed) return;
-    e->status = itg_flow_plan(&flow, 8, e->err);
-    if (e->status != ITG_OK) return;
-    for (int32_t i = 0; i < e->buffer_count; i++)
-        e->buffers[i].offset = (size_t)flow.tensors[i].offset;
-    for (int32_t i = 0; i < e->layer_count; i++)
-        e->layers[i].scratch_offset = (size_t)flow.tensors[e->buffer_count + i].offset;
-    if (flow.bytes > INT32_MAX)
-        e->status = itg_fail(e->err, ITG_LIMIT, "%s: C source for an arena of %llu bytes",
-                             e->p->name, (unsigned long long)flow.bytes);
-    e->arena_bytes = (size_t)((flow.bytes + 7) / 8 * 8);
-}
+/* ---- text ---- */
 
 const char *itg_emit_pointer(itg_emitter *e, int32_t buffer)
 {

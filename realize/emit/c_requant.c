@@ -127,8 +127,8 @@ static const char *const rounding_names[] = {"half_even", "half_up", "half_away"
 
 const char *itg_emit_rounding(itg_emitter *e, itg_rounding rounding, bool wide)
 {
-    static const char *const terms[] = {"half - (s > 0 && (FLOOR(v, s) & 1) == 0)", "half",
-                                        "half - (s > 0 && v < 0)", NULL};
+    static const char *const terms[] = {"half - (s > 0 && (FLOOR(v, s) & 1) == 0)", "half", NULL,
+                                        NULL};
     const char *bits = wide ? "64" : "32", *plain = rounding_names[rounding];
     const char *name = itg_emit_text(e, "%s_%s", plain, bits);
     if (itg_emit_needs(e, itg_emit_text(e, "floor_%s", bits)))
@@ -149,6 +149,10 @@ const char *itg_emit_rounding(itg_emitter *e, itg_rounding rounding, bool wide)
     const char *term = terms[rounding];
     if (rounding == ITG_ROUND_HALF_EVEN)
         term = itg_emit_text(e, "half - (s > 0 && (floor_%s(v, s) & 1) == 0)", bits);
+    if (rounding ==
+        ITG_ROUND_HALF_AWAY) /* one less where v and -half are negative, so not for s 0 */
+        term = itg_emit_text(e, "half - (int%s_t)((uint%s_t)(v & -half) >> %s)", bits, bits,
+                             wide ? "63" : "31");
     itg_emit_template(&e->helpers,
                       "/* v / 2^s, to the nearest integer: $3. */\n"
                       "static inline int$1_t $2(int$1_t v, int32_t s)\n"
@@ -196,6 +200,7 @@ typedef struct core {
     bool used[PARTS], limited;
     bool row;                    /* all sums of a row in one call, with a bias */
     bool short_end;              /* what zero is added to, and the sum, have 32 bits */
+    const char *bytes;           /* "S8", "U8": the codes' ends are those of a byte; else NULL */
     bool narrow[PARTS];          /* rounded in 32 bits */
     const char *constant[PARTS]; /* text inside the function; NULL: an argument */
     itg_dtype sum, code;
@@ -213,7 +218,9 @@ static void add_arguments(const core *c, const char *shown[PARTS], itg_strbuf *t
         if (c->used[k] && c->constant[k] == NULL)
             itg_strbuf_format(text, ", int32_t %s", part_names[k]);
     }
-    itg_strbuf_format(text, ",\n    %s zero, %s lo, %s hi)\n{\n", code, code, code);
+    itg_strbuf_format(text, ",\n    %s zero", code);
+    if (c->bytes == NULL) itg_strbuf_format(text, ", %s lo, %s hi", code, code);
+    itg_strbuf_add(text, ")\n{\n");
 }
 
 /* From v to the code before its clamp, which is called `end`. */
@@ -239,12 +246,22 @@ static void add_stages(itg_emitter *e, const form *f, const core *c, const char 
     itg_strbuf_format(text, "%s    %s += zero;\n", indent, c->short_end ? "code" : "v");
 }
 
+static const char clamp_text[] = "/* Limits to the range of a byte. */\n"
+                                 "#if defined(__ARM_FEATURE_SAT) && defined(__GNUC__)\n"
+                                 "#define CLAMP_S8(v) ((int32_t)__builtin_arm_ssat((v), 8))\n"
+                                 "#define CLAMP_U8(v) ((int32_t)__builtin_arm_usat((v), 8))\n"
+                                 "#else\n"
+                                 "#define CLAMP_S8(v) ((v) < -128 ? -128 : (v) > 127 ? 127 : (v))\n"
+                                 "#define CLAMP_U8(v) ((v) < 0 ? 0 : (v) > 255 ? 255 : (v))\n"
+                                 "#endif\n\n";
+
 static void write_core(itg_emitter *e, const form *f, const core *c, const char *name)
 {
     const char *end = c->short_end ? "code" : "v", *code = itg_emit_ctype(c->code);
     const char *indent = c->row ? "    " : "", *shown[PARTS];
     itg_strbuf text = {0};
     if (c->row) itg_emit_pairs(e);
+    if (c->bytes != NULL && itg_emit_needs(e, "clamp")) itg_strbuf_add(&e->helpers, clamp_text);
     if (c->row)
         itg_strbuf_format(&text, "static ONCE void %s(int32_t *sum, int32_t count, int32_t bias",
                           name);
@@ -256,8 +273,11 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
                                 "        int64_t v = (int32_t)((uint32_t)*sum + (uint32_t)bias);\n"
                               : "    int64_t v = sum;\n");
     add_stages(e, f, c, shown, indent, &text);
-    itg_strbuf_format(&text, "%s    %s (%s)(%s < lo ? lo : %s > hi ? hi : %s);\n%s}\n\n", indent,
-                      c->row ? "*sum =" : "return", code, end, end, end, c->row ? "    }\n" : "");
+    const char *clamp = c->bytes != NULL
+                            ? itg_emit_text(e, "CLAMP_%s(%s)", c->bytes, end)
+                            : itg_emit_text(e, "%s < lo ? lo : %s > hi ? hi : %s", end, end, end);
+    itg_strbuf_format(&text, "%s    %s (%s)(%s);\n%s}\n\n", indent, c->row ? "*sum =" : "return",
+                      code, clamp, c->row ? "    }\n" : "");
     e->failed |= text.failed;
     itg_strbuf_add(&e->helpers, c->row ? "/* Sums as codes. */\n" : "/* A sum as a code. */\n");
     if (text.text != NULL) itg_strbuf_add(&e->helpers, text.text);
@@ -267,8 +287,9 @@ static void write_core(itg_emitter *e, const form *f, const core *c, const char 
 static const char *signature_of(itg_emitter *e, const form *f, const core *c)
 {
     const char *text =
-        itg_emit_text(e, "%s %s %d %d %d %d %d", itg_dtype_name(c->sum), itg_dtype_name(c->code),
-                      c->row, c->narrow[PRE], c->narrow[POST], c->limited, c->short_end);
+        itg_emit_text(e, "%s %s %d %d %d %d %d %s", itg_dtype_name(c->sum), itg_dtype_name(c->code),
+                      c->row, c->narrow[PRE], c->narrow[POST], c->limited, c->short_end,
+                      c->bytes != NULL ? c->bytes : "");
     for (int k = 0; k < PARTS; k++)
         if (c->used[k])
             text = itg_emit_text(e, "%s|%s %s %d", text, part_names[k],
@@ -343,12 +364,16 @@ const char *itg_emit_sets_text(itg_emitter *e, const itg_emit_sets *t, const cha
     c.narrow[PRE] = c.used[PRE] && !c.used[LEFT] && !c.limited && t->sum == ITG_S32 &&
                     fits_narrow(magnitude, pre);
     c.short_end = c.code == ITG_S32 && middle < MOST_SHORT && llabs(t->zero) < MOST_SHORT;
+    if (c.short_end && t->lo == INT8_MIN && t->hi == INT8_MAX) c.bytes = "S8";
+    if (c.short_end && t->lo == 0 && t->hi == UINT8_MAX) c.bytes = "U8";
     int32_t number = core_number(e, signature_of(e, &f, &c), &is_new);
     const char *name = number == 0 ? "requantize" : itg_emit_text(e, "requantize_%d", (int)number);
     if (is_new) write_core(e, &f, &c, name);
-    return itg_emit_text(e, "%s(%s%s%s%s, %s, %s, %s)", name, v, c.row ? ", count, " : "",
-                         c.row ? t->bias : "", arguments, itg_emit_number(e, t->zero),
-                         itg_emit_number(e, t->lo), itg_emit_number(e, t->hi));
+    const char *ends = c.bytes != NULL ? ""
+                                       : itg_emit_text(e, ", %s, %s", itg_emit_number(e, t->lo),
+                                                       itg_emit_number(e, t->hi));
+    return itg_emit_text(e, "%s(%s%s%s%s, %s%s)", name, v, c.row ? ", count, " : "",
+                         c.row ? t->bias : "", arguments, itg_emit_number(e, t->zero), ends);
 }
 
 const char *itg_emit_requantize(itg_emitter *e, const itg_step *s, int32_t output, int64_t first,

@@ -230,7 +230,7 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
             t->groups > 1 ? itg_emit_text(e, "g * %s + ", itg_emit_number(e, t->filters)) : "";
         const char *first =
             itg_emit_text(e, t->groups > 1 ? "(%sk) * %s%s" : "%sk * %s%s", group, depth, b_offset);
-        const char *count = t->rows == 1 ? depth : itg_emit_text(e, "rows * %s", depth);
+        const char *count = t->row == ITG_S64 ? depth : itg_emit_text(e, "rows * %s", depth);
         itg_emit_unpack(e, indent, (int32_t)t->w_value, t->weights, first, count, t->w_zero, t->row,
                         "tile");
         return;
@@ -245,5 +245,5 @@ void itg_emit_filters(itg_emitter *e, const itg_emit_mac_view *t, int32_t indent
                     name, t->w.name, b_offset, t->transposed ? " * " : "",
                     t->transposed ? depth : "", t->transposed ? depth : "1",
                     t->transposed ? "1" : columns, itg_emit_number(e, t->w.zero),
-                    t->rows == 1 ? "1" : "rows", depth, depth);
+                    t->row == ITG_S64 ? "1" : "rows", depth, depth);
 }

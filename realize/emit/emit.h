@@ -27,6 +27,8 @@ typedef struct itg_emit_layer {
     int32_t *inputs, *outputs; /* buffers; ITG_NONE: a constant */
     int32_t input_count, output_count;
     size_t scratch_bytes, scratch_offset; /* as measured, and in the plan */
+    /* Positions of a convolution (rows of a product) and filters at a time; 0: what is quickest. */
+    int64_t block, rows;
     int64_t macs, weight_bytes, constant_bytes;
 } itg_emit_layer;
 
@@ -113,7 +115,8 @@ itg_emit_loops itg_emit_loops_over(const itg_shape *shape, bool last,
  * arena, without writing text. ITG_UNSUPPORTED: C source cannot hold the program. */
 itg_status itg_emit_lay_out(itg_emitter *e); /* c_layout.c */
 void itg_emit_plan(itg_emitter *e);
-void itg_emit_place_all(itg_emitter *e); /* after every layer's scratch is known */
+/* After every layer's scratch is known; chooses the positions at a time. (c_place.c) */
+void itg_emit_place_all(itg_emitter *e);
 /* Strides in elements of the logical dims of a buffer. */
 void itg_emit_strides(const itg_shape *shape, bool last, int64_t stride[ITG_MAX_RANK]);
 const char *itg_emit_pointer(itg_emitter *e, int32_t buffer);
@@ -187,6 +190,12 @@ int32_t itg_emit_images(itg_emitter *e, const itg_window_view *v, const char **i
 
 /* ---- scratch (c_layout.c) ---- */
 size_t itg_emit_mac_scratch(itg_emitter *e, const itg_emit_layer *l);
+/* Chooses l->block and l->rows, and sets l->scratch_bytes: at most `most` where this can be. Layers
+ * of other kinds stay as they are. (c_mac.c) */
+void itg_emit_mac_fit(itg_emitter *e, itg_emit_layer *l, uint64_t most);
+/* Whether output 0 may lie over input 0, if it begins *bytes before it: whatever the block, nothing
+ * is written over what is read later. (c_mac.c) */
+bool itg_emit_mac_behind(itg_emitter *e, const itg_emit_layer *l, int64_t *bytes);
 itg_dtype itg_emit_constant_type(const itg_pvalue *v, bool centered);  /* once unpacked */
 itg_dtype itg_emit_mean_type(const itg_program *p, const itg_step *s); /* of its sums */
 

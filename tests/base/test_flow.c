@@ -119,6 +119,58 @@ static void scratch_lies_beside_what_its_step_reads_and_writes(void **state)
     assert_int_equal(t[0].last, 2);
 }
 
+static void an_output_lies_over_what_is_read_before_it(void **state)
+{
+    (void)state;
+    itg_flow_tensor t[8];
+    itg_flow_step steps[] = {STEP(NONE, 0, LIST(0), LIST(1)), STEP(BEHIND, 8, LIST(1), LIST(2)),
+                             STEP(BEHIND, 4, LIST(2), LIST(3)), STEP(NONE, 0, LIST(3), LIST(4))};
+    assert_int_equal(plan(&(sizes){{100, 40, 40, 60, 4}, 5, 4}, steps, 4, t), 64);
+    assert_int_equal(t[1].offset, t[2].offset + 8);
+    assert_int_equal(t[2].offset, t[3].offset + 8); /* aligned, as all are */
+    assert_int_equal(t[3].room, 60);
+    /* not where the first is read later on */
+    steps[3] = (itg_flow_step)STEP(NONE, 0, LIST(1, 3), LIST(4));
+    assert_int_equal(plan(&(sizes){{100, 40, 40, 60, 4}, 5, 4}, steps, 4, t), 104);
+    assert_int_equal(t[1].home, 1);
+    assert_int_equal(t[2].home, 3);
+    /* nor where it gains nothing */
+    itg_flow_step far[] = {STEP(NONE, 0, LIST(0), LIST(1)), STEP(BEHIND, 40, LIST(1), LIST(2))};
+    assert_int_equal(plan(&(sizes){{100, 40, 40}, 3, 2}, far, 2, t), 80);
+    assert_int_equal(t[2].home, 2);
+}
+
+/* Step 1 gives the second operand's home what step 2 would lie over. */
+static void an_operand_in_the_same_home_is_not_overwritten_behind(void **state)
+{
+    (void)state;
+    itg_flow_tensor t[8];
+    itg_flow_step steps[] = {STEP(NONE, 0, LIST(0), LIST(1)), STEP(OUTPUTS, 0, LIST(1), LIST(2)),
+                             STEP(BEHIND, 4, LIST(1, 2), LIST(3))};
+    plan(&(sizes){{100, 40, 8, 40}, 4, 3}, steps, 3, t);
+    assert_int_equal(t[2].home, 1);
+    assert_int_equal(t[3].home, 3);
+}
+
+/* What is read begins at an odd byte; what is written may have larger elements. */
+static void what_lies_over_a_part_is_aligned(void **state)
+{
+    (void)state;
+    itg_flow_tensor t[8];
+    for (uint64_t part = 0; part < 10; part++) {
+        itg_flow_step steps[] = {STEP(NONE, 0, LIST(0), LIST(1)),
+                                 STEP(OUTPUTS, part, LIST(1), LIST(2)),
+                                 STEP(BEHIND, 1, LIST(2), LIST(3))};
+        plan(&(sizes){{100, 40, 30, 30}, 4, 3}, steps, 3, t);
+        assert_int_equal(t[2].offset, t[1].offset + part);
+        assert_int_equal(t[3].home, t[1].home);
+        assert_true(t[3].offset + 1 <= t[2].offset);
+        assert_true(t[2].offset < t[3].offset + 1 + 8);
+        assert_int_equal(t[3].offset % 8, 0);
+        assert_int_equal(t[1].offset % 8, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +179,9 @@ int main(void)
         cmocka_unit_test(an_operand_within_the_other_is_not_overwritten),
         cmocka_unit_test(parts_are_written_into_the_whole),
         cmocka_unit_test(a_small_part_does_not_hold_a_large_whole),
+        cmocka_unit_test(an_output_lies_over_what_is_read_before_it),
+        cmocka_unit_test(an_operand_in_the_same_home_is_not_overwritten_behind),
+        cmocka_unit_test(what_lies_over_a_part_is_aligned),
         cmocka_unit_test(scratch_lies_beside_what_its_step_reads_and_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

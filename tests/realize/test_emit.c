@@ -2,6 +2,7 @@
  * digest: its self-test says so, and these tests look at what it says. */
 #include "networks.h"
 #include "program_maker.h"
+#include "realize/emit/emit.h"
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -381,6 +382,144 @@ static void ranges_of_scratch_do_not_overlap(void **state)
         }
 }
 
+/* A window on x that leaves at least one position. */
+static itg_attrs draw_window(maker *m, const itg_shape *x, itg_shape *y)
+{
+    itg_attrs a = {.spatial_rank = 2, .group = 1};
+    for (int i = 0; i < 2; i++) {
+        a.kernel[i] = pick(m, 1, 3);
+        a.dilation[i] = pick(m, 1, 2);
+        a.stride[i] = chance(m, 4) ? 2 : 1;
+        const int64_t span = (a.kernel[i] - 1) * a.dilation[i];
+        a.pad[i] = pick(m, 0, span);
+        a.pad[2 + i] = pick(m, span - a.pad[i], span);
+        y->dims[2 + i] = (x->dims[2 + i] + a.pad[i] + a.pad[2 + i] - span - 1) / a.stride[i] + 1;
+    }
+    return a;
+}
+
+static int32_t add_convolution(maker *m, int32_t x)
+{
+    const itg_shape from = value(m, x)->shape;
+    itg_shape to = {4, {1, pick(m, 1, 9), 1, 1}};
+    itg_attrs a = draw_window(m, &from, &to);
+    const bool depthwise = chance(m, 3);
+    if (depthwise) a.group = to.dims[1] = from.dims[1];
+    const int64_t depth = depthwise ? 1 : from.dims[1];
+    itg_shape taps = {4, {to.dims[1], depth, a.kernel[0], a.kernel[1]}};
+    const int32_t w = add_constant(m, taps, true);
+    itg_step *s = add_step(m, ITG_STEP_CONV, ITG_OP_CONV, 2, chance(m, 6) ? 2 : 1);
+    s->attrs = a;
+    s->inputs[0] = x;
+    s->inputs[1] = w;
+    s->acc = (itg_accumulator){32, ITG_OVERFLOW_WRAP};
+    add_encodings(m, s, to, 20000, to.dims[1]);
+    return s->outputs[0];
+}
+
+/* Convolutions one after another: each may write over what it reads. */
+static itg_program *chain_program(uint64_t seed)
+{
+    maker m = {.integer = true, .seed = seed};
+    itg_error err = {0};
+    itg_rng_init(&m.rng, seed);
+    assert_int_equal(itg_program_create("chain", &m.p, NULL), ITG_OK);
+    itg_shape image = {4, {1, pick(&m, 1, 9), pick(&m, 5, 20), pick(&m, 5, 20)}};
+    int32_t input = add_value(&m, ITG_F32, image), x = add_codes(&m, image, NULL);
+    itg_step *s = add_step(&m, ITG_STEP_QUANTIZE, ITG_OP_IDENTITY, 1, 1);
+    s->inputs[0] = input;
+    s->outputs[0] = x;
+    for (int i = 0; i < 5; i++)
+        x = add_convolution(&m, x);
+    itg_program *p = m.p;
+    p->inputs = itg_arena_array(p->arena, 1, sizeof *p->inputs);
+    p->inputs[p->input_count++] = input;
+    p->outputs = itg_arena_array(p->arena, 1, sizeof *p->outputs);
+    p->outputs[p->output_count++] = x;
+    if (itg_program_finish(p, ITG_BOUNDS_STORE, &err) != ITG_OK) fail_msg("%s", err.message);
+    return p;
+}
+
+/* The first element that a position of a convolution reads, of all its taps; INT64_MAX: all lie
+ * outside. */
+static int64_t first_element(const itg_window *w, int64_t position)
+{
+    int64_t first = INT64_MAX;
+    for (int64_t r = 0; r < w->kernel[0]; r++)
+        for (int64_t c = 0; c < w->kernel[1]; c++) {
+            const int64_t v =
+                position / w->out_width * w->stride[0] - w->pad_top + r * w->dilation[0];
+            const int64_t h =
+                position % w->out_width * w->stride[1] - w->pad_left + c * w->dilation[1];
+            const int64_t at = (v * w->width + h) * w->channels;
+            if (v >= 0 && v < w->height && h >= 0 && h < w->width && at < first) first = at;
+        }
+    return first;
+}
+
+/* Up to every position, the codes written so far end before all that is still to be read. */
+static int64_t distance_needed(const itg_program *p, const itg_step *s)
+{
+    const itg_pvalue *x = &p->values[s->inputs[0]], *y = &p->values[s->outputs[0]];
+    const itg_window_view v = itg_window_of(ITG_OP_CONV, &s->attrs, &x->shape, &y->shape);
+    const int64_t positions = v.w.out_height * v.w.out_width;
+    int64_t needed = 0, next = INT64_MAX;
+    for (int64_t i = positions - 1; i >= 0; i--) {
+        const int64_t first = first_element(&v.w, i);
+        next = first < next ? first : next;
+        if (next == INT64_MAX) continue;
+        const int64_t written = i * v.w.out_channels * (int64_t)itg_dtype_size(y->dtype);
+        const int64_t read = next * (int64_t)itg_dtype_size(x->dtype);
+        needed = written - read > needed ? written - read : needed;
+    }
+    return needed;
+}
+
+static void what_is_written_stays_behind_what_is_read(void **state)
+{
+    (void)state;
+    int exact = 0, all = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        itg_program *p = chain_program(seed);
+        itg_emitter e = {.p = p};
+        for (int32_t i = 1; i < p->step_count; i++) {
+            const itg_step *s = &p->steps[i];
+            const itg_emit_layer l = {
+                .step = s, .inputs = s->inputs, .outputs = s->outputs, .input_count = 2};
+            int64_t bytes;
+            if (!itg_emit_mac_behind(&e, &l, &bytes)) continue;
+            const int64_t needed = distance_needed(p, s);
+            assert_true(bytes >= needed);
+            exact += bytes == needed;
+            all++;
+        }
+        itg_program_destroy(p);
+    }
+    assert_in_range(all, 500, 1000);
+    assert_in_range(exact, all / 3, all); /* one position more where each channel is its own */
+}
+
+static void outputs_lie_over_what_is_read_no_more(void **state)
+{
+    (void)state;
+    if (!has_compiler()) skip();
+    int below = 0, small = 0;
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        itg_error err = {0};
+        itg_program *p = chain_program(seed);
+        if (!emits(p, "chain", 3, &err)) fail_msg("%s", err.message);
+        compile_and_run("chain", FLAGS " -O1", seed);
+        int64_t arena, peak;
+        assert_int_equal(itg_program_arena_bytes(p, &arena, &err), ITG_OK);
+        assert_int_equal(itg_program_activation_bytes(p, &peak, &err), ITG_OK);
+        below += arena < peak;
+        small += arena * 100 <= peak * 103;
+        itg_program_destroy(p);
+    }
+    print_message("%d below the activations' peak, %d at most 3 %% above\n", below, small);
+    assert_true(below > 0);
+}
+
 /* ---- the header's quantizer ---- */
 
 static const char quantize_main[] =
@@ -551,6 +690,8 @@ int main(void)
         cmocka_unit_test(sums_are_limited_exactly_where_64_bits_end),
         cmocka_unit_test(channels_get_what_one_of_them_needs),
         cmocka_unit_test(ranges_of_scratch_do_not_overlap),
+        cmocka_unit_test(what_is_written_stays_behind_what_is_read),
+        cmocka_unit_test(outputs_lie_over_what_is_read_no_more),
         cmocka_unit_test(the_headers_quantizer_gives_the_executors_codes),
         cmocka_unit_test(the_headers_argmax_gives_the_first_of_the_greatest),
         cmocka_unit_test(weights_take_their_bits_to_the_byte),

@@ -148,8 +148,8 @@ static void values_and_the_arena_have_most_sizes(void **state)
                 "refused: value 'v2': C source for more than 2^28 elements (constants: 2^26)");
     p->values[W].elements = 32;
     /* The sums lie beside what the convolution needs, which is the most at any time. */
-    p->values[SUMS].bytes = 40;
-    int64_t beside = planned(p) - 40, most = INT32_MAX / 8 * 8;
+    p->values[SUMS].bytes = 4000;
+    int64_t beside = planned(p) - 4000, most = INT32_MAX / 8 * 8;
     p->values[SUMS].bytes = (size_t)(most - beside);
     assert_int_equal(planned(p), most);
     p->values[SUMS].bytes += 8;

@@ -1,0 +1,160 @@
+/* Memory: where buffers and scratch lie in the arena, and how much scratch convolutions and matrix
+ * products take. The activations' peak, without any scratch, is what the arena should not exceed:
+ * outputs that are written behind what a layer still reads make room (ITG_SHARING_BEHIND), and a
+ * layer takes as many positions at a time as fit beside what else lives. */
+#include "base/flow.h"
+#include "realize/emit/emit.h"
+
+#define NOT_BEHIND UINT64_MAX /* shift of what shares no bytes so */
+
+/* ---- sharing ---- */
+
+/* Element by element, each code read before one of the same place is written: the result may lie
+ * where an operand of its size lay. */
+static bool works_in_place(const itg_emitter *e, const itg_emit_layer *l)
+{
+    const itg_step *s = l->step;
+    if (s == NULL || (s->kind != ITG_STEP_BINARY && s->kind != ITG_STEP_CLIP &&
+                      (s->kind != ITG_STEP_LUT || s->output_count > 1)))
+        return false;
+    const itg_emit_buffer *y = &e->buffers[l->outputs[0]];
+    const itg_pvalue *to = &e->p->values[y->value];
+    for (int32_t i = 0; i < l->input_count; i++) {
+        if (l->inputs[i] == ITG_NONE) continue;
+        const itg_emit_buffer *x = &e->buffers[l->inputs[i]];
+        const itg_pvalue *from = &e->p->values[x->value];
+        if (from->elements == to->elements &&
+            (x->last != y->last || (x->last && from->shape.rank != to->shape.rank)))
+            return false;
+    }
+    return true;
+}
+
+/* How the output may lie over the inputs. Types of other sizes share no bytes within a layer, but
+ * with bytes, which C lets lie over anything. */
+static itg_sharing sharing_of(itg_emitter *e, const itg_emit_layer *l, uint64_t *shift)
+{
+    int64_t bytes;
+    *shift = NOT_BEHIND;
+    if (works_in_place(e, l)) return ITG_SHARING_ELEMENTS;
+    if (!itg_emit_mac_behind(e, l, &bytes)) return ITG_SHARING_NONE;
+    *shift = (uint64_t)((bytes + 7) / 8 * 8);
+    return ITG_SHARING_NONE; /* until it is known to help */
+}
+
+/* ---- the plan's terms ---- */
+
+static const int32_t *roots(itg_emitter *e, const int32_t *buffers, int32_t count)
+{
+    int32_t *out = itg_emit_alloc(e, (size_t)count + 1, sizeof *out);
+    for (int32_t i = 0; out != NULL && i < count; i++)
+        out[i] = buffers[i] == ITG_NONE ? ITG_FLOW_NONE : e->buffers[buffers[i]].root;
+    return out;
+}
+
+static void describe_layer(itg_emitter *e, int32_t i, itg_flow_step *out)
+{
+    const itg_emit_layer *l = &e->layers[i];
+    *out = (itg_flow_step){.input_count = l->input_count,
+                           .output_count = l->output_count,
+                           .inputs = roots(e, l->inputs, l->input_count),
+                           .outputs = roots(e, l->outputs, l->output_count),
+                           .scratch = e->buffer_count + i};
+    out->sharing = sharing_of(e, l, &out->shift);
+}
+
+/* Tensor i is buffer i; behind them one a layer for scratch. Views are not tensors: their root
+ * is. */
+static void describe(itg_emitter *e, itg_flow *flow)
+{
+    bool *used = itg_emit_alloc(e, (size_t)e->buffer_count + 1, sizeof *used);
+    for (int32_t i = 0; i < e->layer_count && !e->failed; i++) {
+        const itg_flow_step *s = &flow->steps[i];
+        describe_layer(e, i, &flow->steps[i]);
+        for (int32_t k = 0; k < s->input_count && !e->failed; k++)
+            if (s->inputs[k] != ITG_FLOW_NONE) used[s->inputs[k]] = true;
+        for (int32_t k = 0; k < s->output_count && !e->failed; k++)
+            used[s->outputs[k]] = true;
+    }
+    for (int32_t i = 0; i < e->buffer_count && !e->failed; i++) {
+        const itg_emit_buffer *b = &e->buffers[i];
+        const itg_pvalue *v = &e->p->values[b->value];
+        flow->tensors[i] = (itg_flow_tensor){.dtype = v->dtype, .bytes = v->bytes};
+        flow->tensors[i].elsewhere = b->root != i || b->place != ITG_EMIT_ARENA || !used[i];
+    }
+}
+
+/* Lives and homes, as if no layer had scratch; live[i]: bytes that layer i finds taken. Returns the
+ * most. */
+static uint64_t count_live(itg_emitter *e, itg_flow *flow, uint64_t *live)
+{
+    uint64_t most = 0;
+    for (int32_t i = 0; i < e->layer_count; i++)
+        flow->tensors[e->buffer_count + i] = (itg_flow_tensor){.dtype = ITG_S64};
+    if (e->status == ITG_OK) e->status = itg_flow_live(flow, live, e->err);
+    for (int32_t i = 0; i < e->layer_count && e->status == ITG_OK; i++)
+        most = live[i] > most ? live[i] : most;
+    return most;
+}
+
+/* Outputs may lie over inputs where a layer would exceed the peak with its scratch. Returns whether
+ * any may. */
+static bool let_overlap(const itg_emitter *e, itg_flow *flow, const uint64_t *live, uint64_t peak)
+{
+    bool any = false;
+    for (int32_t i = 0; i < e->layer_count; i++) {
+        const bool exceeds = live[i] + e->layers[i].scratch_bytes > peak;
+        any = any || exceeds;
+        if (exceeds && flow->steps[i].shift != NOT_BEHIND)
+            flow->steps[i].sharing = ITG_SHARING_BEHIND;
+    }
+    return any;
+}
+
+/* Outputs lie over inputs only where the arena would exceed the activations' peak otherwise, and
+ * layers take less scratch only where it still would. */
+static void choose(itg_emitter *e, itg_flow *flow, uint64_t *live)
+{
+    const uint64_t peak = count_live(e, flow, live);
+    if (!let_overlap(e, flow, live, peak)) return;
+    (void)count_live(e, flow, live);
+    for (int32_t i = 0; i < e->layer_count && e->status == ITG_OK; i++)
+        itg_emit_mac_fit(e, &e->layers[i], live[i] < peak ? peak - live[i] : 0);
+}
+
+static void add_scratch(const itg_emitter *e, itg_flow *flow)
+{
+    for (int32_t i = 0; i < e->layer_count; i++) {
+        itg_flow_tensor *t = &flow->tensors[e->buffer_count + i];
+        t->bytes = t->room = e->layers[i].scratch_bytes;
+        if (t->bytes == 0) t->home = ITG_FLOW_NONE;
+    }
+}
+
+static void take_places(itg_emitter *e, const itg_flow *flow)
+{
+    for (int32_t i = 0; i < e->buffer_count; i++)
+        e->buffers[i].offset = (size_t)flow->tensors[i].offset;
+    for (int32_t i = 0; i < e->layer_count; i++)
+        e->layers[i].scratch_offset = (size_t)flow->tensors[e->buffer_count + i].offset;
+    if (flow->bytes > INT32_MAX)
+        e->status = itg_fail(e->err, ITG_LIMIT, "%s: C source for an arena of %llu bytes",
+                             e->p->name, (unsigned long long)flow->bytes);
+    e->arena_bytes = (size_t)((flow->bytes + 7) / 8 * 8);
+}
+
+void itg_emit_place_all(itg_emitter *e)
+{
+    const size_t layers = (size_t)e->layer_count + 1;
+    const size_t tensors = (size_t)e->buffer_count + (size_t)e->layer_count;
+    itg_flow flow = {.tensor_count = (int32_t)tensors, .step_count = e->layer_count};
+    flow.tensors = itg_emit_alloc(e, tensors + 1, sizeof *flow.tensors);
+    flow.steps = itg_emit_alloc(e, layers, sizeof *flow.steps);
+    uint64_t *live = itg_emit_alloc(e, layers, sizeof *live);
+    if (!e->failed) describe(e, &flow);
+    if (itg_emit_status(e) != ITG_OK) return;
+    choose(e, &flow, live);
+    add_scratch(e, &flow);
+    if (e->status == ITG_OK) e->status = itg_flow_place(&flow, 8, e->err);
+    if (e->status == ITG_OK) take_places(e, &flow);
+}
