@@ -29,6 +29,23 @@ itg_axis itg_report_axis(const char *words, itg_unit unit, double largest, char 
     return itg_axis_empty(title, scale);
 }
 
+void itg_report_figure(itg_page *page, const char *name, const char *value, const char *below)
+{
+    itg_page_markup(page, "<div>");
+    itg_page_element(page, "dt", name);
+    itg_page_markup(page, "<dd>");
+    itg_page_text(page, value);
+    itg_page_element(page, "small", below);
+    itg_page_markup(page, "</dd></div>\n");
+}
+
+void itg_report_block(itg_page *page, const char *id, itg_json_writer *json)
+{
+    page->text.failed |= !itg_strbuf_ok(&json->text);
+    if (itg_strbuf_ok(&json->text)) itg_page_json(page, id, json->text.text);
+    itg_strbuf_deinit(&json->text);
+}
+
 static int print_done(const itg_cli_args *args, const char *path, size_t bytes)
 {
     char count[32];
@@ -45,38 +62,69 @@ static int print_done(const itg_cli_args *args, const char *path, size_t bytes)
     return itg_cli_json_print(&json);
 }
 
-static int run(const itg_cli_args *args)
+/* ---- the command ---- */
+
+/* Options that say nothing of what is reported on: runs take no data, networks no database. */
+static int check_options(const itg_cli_args *args, bool is_run)
+{
+    static const itg_cli_option of_runs[] = {ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_PARETO},
+                                of_networks[] = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LIMIT};
+    for (int i = 0; i < 2; i++) {
+        itg_cli_option wrong = is_run ? of_networks[i] : of_runs[i];
+        if (args->given[wrong])
+            return itg_cli_fail_usage(args->command, "a report of a %s does not take --%s",
+                                      is_run ? "run" : "network", itg_cli_option_spec(wrong)->name);
+    }
+    if (args->given[ITG_CLI_OPT_DATA] && args->argument_count < 2)
+        return itg_cli_fail_usage(args->command, "--data takes MODEL and STRATEGY");
+    if (args->values[ITG_CLI_OPT_PARETO].costs.count >= ITG_MOST_OBJECTIVES)
+        return itg_cli_fail_usage(args->command, "--pareto takes at most %d costs",
+                                  ITG_MOST_OBJECTIVES - 1);
+    return ITG_CLI_OK;
+}
+
+static int write_page(const itg_cli_args *args, int64_t run)
 {
     const char *path = args->values[ITG_CLI_OPT_OUT_REPORT].text;
     itg_page page = {0};
     itg_error err = {0};
-    int64_t number = 0;
     size_t bytes = 0;
-    if (args->values[ITG_CLI_OPT_PARETO].costs.count >= ITG_MOST_OBJECTIVES)
-        return itg_cli_fail_usage(args->command, "--pareto takes at most %d costs",
-                                  ITG_MOST_OBJECTIVES - 1);
-    int result = itg_cli_run_number(args, 0, &number);
-    if (result != ITG_CLI_OK) return result;
-    itg_status status = itg_report_run(args, number, &page, &err);
+    itg_status status =
+        run > 0 ? itg_report_run(args, run, &page, &err) : itg_report_network(args, &page, &err);
     if (status == ITG_OK) status = itg_page_save(&page, path, &bytes, &err);
     itg_page_deinit(&page);
     return status == ITG_OK ? print_done(args, path, bytes) : itg_cli_fail_error(&err);
 }
 
+static int run(const itg_cli_args *args)
+{
+    const char *first = args->arguments[0];
+    const bool is_run = args->argument_count == 1 && first[strspn(first, "0123456789")] == '\0';
+    int64_t number = 0;
+    int result = check_options(args, is_run);
+    if (result == ITG_CLI_OK && is_run) result = itg_cli_run_number(args, 0, &number);
+    return result == ITG_CLI_OK ? write_page(args, number) : result;
+}
+
 const itg_cli_command itg_cli_report = {
     .name = "report",
-    .summary = "Writes what is known of a search as one HTML file, to look at and to pass on",
-    .usage = "RUN -o report.html [--db runs.db] [--pareto COST[,COST]]",
+    .summary = "Writes what is known of a search, a strategy or a program as one HTML file",
+    .usage = "RUN -o report.html [--db runs.db] [--pareto COST[,COST]]\n"
+             "MODEL STRATEGY -o report.html [--data X] [--limit N]\n"
+             "PROGRAM -o report.html",
     .details =
         "Of a run of the database: its results, the course of the search, the front of its trials "
-        "with intervals,\nand what its best chose. Each plot has a table beside it. The file needs "
-        "no other file and no network,\nand runs no script; the figures are in it as JSON too, as "
-        "'runs show --json --trials' and 'runs front\n--json' print them.",
+        "with intervals,\nand what its best chose. Of a strategy or a program: the network drawn "
+        "with bits and bytes, costs by\nlayer, all edges; with --data also SQNR and ranges of each "
+        "edge, as 'inspect' has them. Each plot has a\ntable beside it. The file needs no other "
+        "file and no network, and runs no script; its figures are in it\nas JSON, too "
+        "(docs/report.md).",
     .min_arguments = 1,
-    .max_arguments = 1,
-    .arguments = {"RUN"},
+    .max_arguments = 2,
+    .arguments = {"RUN, PROGRAM or MODEL", "STRATEGY"},
     .required = {ITG_CLI_OPT_OUT_REPORT},
     .required_count = 1,
-    .options = {ITG_CLI_OPT_OUT_REPORT, ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_PARETO},
+    .options = {ITG_CLI_OPT_OUT_REPORT, ITG_CLI_OPT_RUNS_DB, ITG_CLI_OPT_PARETO, ITG_CLI_OPT_DATA,
+                ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS},
     .run = run,
 };

@@ -398,16 +398,6 @@ static void put_choices(const subject *s)
 
 /* ---- results, inputs ---- */
 
-static void put_figure(itg_page *page, const char *name, const char *value, const char *below)
-{
-    itg_page_markup(page, "<div>");
-    itg_page_element(page, "dt", name);
-    itg_page_markup(page, "<dd>");
-    itg_page_text(page, value);
-    itg_page_element(page, "small", below);
-    itg_page_markup(page, "</dd></div>\n");
-}
-
 static void put_cost_figure(const subject *s)
 {
     const itg_run_record *r = s->shown.run.record;
@@ -417,7 +407,7 @@ static void put_cost_figure(const subject *s)
     char text[32], below[64] = "uniform 8 bits is not known";
     if (uniform > 0)
         snprintf(below, sizeof below, "%.1f %% of uniform 8 bits", 100 * value / uniform);
-    put_figure(s->page, cost->words, itg_cli_unit_text(cost->unit, value, text), below);
+    itg_report_figure(s->page, cost->words, itg_cli_unit_text(cost->unit, value, text), below);
 }
 
 static void put_quality_figure(const subject *s)
@@ -427,9 +417,10 @@ static void put_quality_figure(const subject *s)
     snprintf(name, sizeof name, "%s on the hold-out", quality_name(s));
     snprintf(below, sizeof below, "float %s",
              itg_cli_quality_text(goal_of(s), &r->result[ITG_RESULT_FLOAT], number, sizeof number));
-    put_figure(s->page, name,
-               itg_cli_quality_text(goal_of(s), &r->result[ITG_RESULT_BEST], text, sizeof text),
-               r->known[ITG_RESULT_FLOAT] ? below : "");
+    itg_report_figure(
+        s->page, name,
+        itg_cli_quality_text(goal_of(s), &r->result[ITG_RESULT_BEST], text, sizeof text),
+        r->known[ITG_RESULT_FLOAT] ? below : "");
 }
 
 static void put_figures(const subject *s)
@@ -441,14 +432,15 @@ static void put_figures(const subject *s)
     if (s->shown.run.has_goal && r->known[ITG_RESULT_BEST]) {
         put_cost_figure(s);
         put_quality_figure(s);
-        put_figure(s->page, "goal", r->goal_met && (!known || holds) ? "met" : "missed",
-                   !r->goal_met ? "on the search samples"
-                   : !known     ? "on the search samples"
-                   : holds      ? "on the search samples and the hold-out"
-                                : "on the hold-out");
+        itg_report_figure(s->page, "goal", r->goal_met && (!known || holds) ? "met" : "missed",
+                          !r->goal_met ? "on the search samples"
+                          : !known     ? "on the search samples"
+                          : holds      ? "on the search samples and the hold-out"
+                                       : "on the hold-out");
     }
     snprintf(words, sizeof words, "%s", itg_cli_state(&s->shown.run, state, sizeof state));
-    put_figure(s->page, "trials", itg_cli_count_text((long long)s->shown.count, count), words);
+    itg_report_figure(s->page, "trials", itg_cli_count_text((long long)s->shown.count, count),
+                      words);
     itg_page_markup(s->page, "</dl>\n");
 }
 
@@ -521,21 +513,14 @@ static void put_commands(const subject *s)
     itg_page_section_end(s->page);
 }
 
-static void put_block(itg_page *page, const char *id, itg_json_writer *json)
-{
-    page->text.failed |= !itg_strbuf_ok(&json->text);
-    if (itg_strbuf_ok(&json->text)) itg_page_json(page, id, json->text.text);
-    itg_strbuf_deinit(&json->text);
-}
-
 static void put_data(const subject *s)
 {
     itg_json_writer run = {0}, front = {0};
     itg_cli_shown_json(&run, &s->shown, s->drawn_count == s->shown.count);
-    put_block(s->page, "run", &run);
+    itg_report_block(s->page, "run", &run);
     if (!s->shown.run.has_goal) return;
     itg_cli_front_json(&front, &s->front);
-    put_block(s->page, "front", &front);
+    itg_report_block(s->page, "front", &front);
 }
 
 static void put_page(const subject *s)

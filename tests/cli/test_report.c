@@ -10,19 +10,33 @@
     "search digits.onnx --hw cortex-m --scale 1/255 --data digits_search_images.npy --labels "     \
     "digits_search_labels.npy --trials 24 --quiet -o s.json --db runs.db"
 
-static int make_logs(void **state)
+#define HOSTILE "<script>alert(1)</script>\"'&\x01\n\xFF\xE2\x80\xAE<!--]]>"
+
+#define DATA "--data digits_search_images.npy --limit 32"
+
+/* Strategies and programs: of the digits, and of the same network with hostile names. */
+static int make_networks(void)
 {
-    (void)state;
-    outcome o = run(SEARCH);
-    int status = o.status == 0 || o.status == 3 ? 0 : -1;
-    done(&o);
-    o = run(SEARCH " --min-sqnr 20dB --searcher random --minimize size,cycles");
-    status |= o.status == 0 || o.status == 3 ? 0 : -1;
-    done(&o);
+    static const char *const commands[] = {
+        "simulate digits.onnx --uniform 8 --weight-bits 4 --hw cortex-m --scale 1/255 --calib "
+        "digits_search_images.npy " DATA " -o eight.json",
+        "realize digits.onnx eight.json -o eight.itg",
+        "simulate hostile.onnx --uniform 8 --hw cortex-m --scale 1/255 --calib "
+        "digits_search_images.npy " DATA " -o hostile.json"};
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    int status = itg_file_read("digits.onnx", 1 << 24, &bytes, &count, NULL) == ITG_OK ? 0 : -1;
+    for (size_t i = 0; i + 5 <= count; i++)
+        if (memcmp(bytes + i, "conv2", 5) == 0) memcpy(bytes + i, "<b>&\"", 5);
+    put("hostile.onnx", bytes, count);
+    free(bytes);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        outcome o = run(commands[i]);
+        status |= o.status;
+        done(&o);
+    }
     return status;
 }
-
-#define HOSTILE "<script>alert(1)</script>\"'&\x01\n\xFF\xE2\x80\xAE<!--]]>"
 
 /* A run whose every name is hostile, and whose only trial could not be realized. */
 static void make_hostile(const char *path)
@@ -45,6 +59,18 @@ static void make_hostile(const char *path)
     assert_int_equal(itg_run_log_begin_run(log, &info, &run, NULL), ITG_OK);
     assert_int_equal(itg_run_log_trial(log, run, &t, 0, NULL), ITG_OK);
     assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+}
+
+static int make_logs(void **state)
+{
+    (void)state;
+    outcome o = run(SEARCH);
+    int status = o.status == 0 || o.status == 3 ? 0 : -1;
+    done(&o);
+    o = run(SEARCH " --min-sqnr 20dB --searcher random --minimize size,cycles");
+    status |= o.status == 0 || o.status == 3 ? 0 : -1;
+    done(&o);
+    return status | make_networks();
 }
 
 /* ---- pages ---- */
@@ -210,6 +236,82 @@ static void a_report_names_its_database_as_a_shell_takes_it(void **state)
     unlink("it's;$x.db");
 }
 
+static int64_t integer(const itg_json *json, const itg_json_value *object, const char *key)
+{
+    int64_t value = -1;
+    assert_int_equal(
+        itg_json_get_int(json, itg_json_find(object, key), -1, INT64_C(1) << 53, &value, NULL),
+        ITG_OK);
+    return value;
+}
+
+/* The layers' costs are the network's, each edge has its ends, and all of them are drawn. */
+static void check_network(const char *page)
+{
+    char *block = block_of(page, "network");
+    itg_json *json = parse(block);
+    const itg_json_value *layers = member(json, "layers"), *edges = member(json, "edges");
+    int64_t bytes = 0;
+    int computed = 0;
+    for (size_t i = 0; i < itg_json_length(layers); i++)
+        bytes += integer(json, itg_json_find(itg_json_at(layers, i), "costs"), "weight_bytes");
+    assert_int_equal(bytes, (int64_t)number(json, "weight_bytes"));
+    for (size_t i = 0; i < itg_json_length(edges); i++) {
+        const itg_json_value *e = itg_json_at(edges, i);
+        computed += itg_json_typeof(itg_json_find(e, "producer")) == ITG_JSON_STRING;
+        if (itg_json_typeof(itg_json_find(e, "producer")) == ITG_JSON_STRING)
+            assert_int_equal(integer(json, e, "elements"), 0);
+    }
+    assert_int_equal(itg_json_length(layers), 12);
+    assert_int_equal(computed, 13); /* as 'check' lists the nodes; one adds two values */
+    assert_int_equal(count_of(page, "<g class=\"node\">"), 12 - 4 + 2); /* fused ones; ends */
+    assert_true(count_of(page, "class=\"edge") >= 10);
+    check_tags(page);
+    itg_json_destroy(json);
+    free(block);
+}
+
+static void a_strategy_is_drawn_with_its_figures(void **state)
+{
+    (void)state;
+    char *page = page_of("report digits.onnx eight.json -o report.html " DATA);
+    outcome o = run("inspect digits.onnx eight.json --json " DATA);
+    char *block = block_of(page, "network"), *of_edges = strstr(o.out, "\"edges\": ");
+    char *inspection = strstr(block, "\"inspection\": ");
+    assert_non_null(of_edges);
+    assert_non_null(inspection);
+    assert_string_equal(strchr(inspection, '['), strchr(of_edges, '['));
+    check_network(page);
+    assert_int_equal(count_of(page, "class=\"edge accent\""), 1); /* the edge that loses most */
+    assert_contains(page, "conv3</th>");
+    done(&o);
+    free(block);
+    free(page);
+    page = page_of("report digits.onnx eight.json -o report.html"); /* without data */
+    check_network(page);
+    assert_null(strstr(page, "inspection"));
+    free(page);
+}
+
+static void a_program_is_drawn_without_its_model(void **state)
+{
+    (void)state;
+    char *page = page_of("report eight.itg -o report.html");
+    check_network(page);
+    assert_contains(page, "An integer program.");
+    free(page);
+}
+
+static void names_of_a_network_are_text(void **state)
+{
+    (void)state;
+    char *page = page_of("report hostile.onnx hostile.json -o report.html " DATA);
+    check_network(page);
+    assert_null(strstr(page, "<b>"));
+    assert_contains(page, "&lt;b&gt;&amp;&quot;");
+    free(page);
+}
+
 static void check_refusal(const char *line, int status, const char *words)
 {
     outcome o = run(line);
@@ -225,10 +327,18 @@ static void what_cannot_be_written_is_refused(void **state)
     put("report.html", "as before", 9);
     char *log = text_of("runs.db");
     check_refusal("report 1", 2, "--output report.html is missing");
-    check_refusal("report -o report.html", 2, "RUN is missing");
-    check_refusal("report x -o report.html", 2, "'x' is no number of a run");
+    check_refusal("report -o report.html", 2, "RUN, PROGRAM or MODEL is missing");
+    check_refusal("report x -o report.html", 1, "x: cannot open");
+    check_refusal("report 0 -o report.html", 2, "'0' is no number of a run");
     check_refusal("report 9 -o report.html", 1, "runs.db: holds no run 9");
     check_refusal("report 1 -o report.html --db none.db", 1, "none.db");
+    check_refusal("report eight.json -o report.html", 1, "eight.json: a strategy takes its model");
+    check_refusal("report digits.onnx -o report.html", 1, "digits.onnx");
+    check_refusal("report hostile.onnx eight.json -o report.html", 1, "eight.json");
+    check_refusal("report eight.itg -o report.html " DATA, 2, "--data takes MODEL and STRATEGY");
+    check_refusal("report 1 -o report.html " DATA, 2, "a report of a run does not take --data");
+    check_refusal("report eight.itg -o report.html --db runs.db", 2, "does not take --db");
+    check_refusal("report eight.itg -o eight.itg", 2, "eight.itg");
     check_refusal("report 1 -o runs.db", 2, "runs.db");
     check_refusal("report 1 -o runs.db-journal", 2, "journal");
     check_refusal("report 1 -o report.html --pareto size,bops,cycles,ram", 2, "at most 3 costs");
@@ -263,6 +373,9 @@ int main(void)
         cmocka_unit_test(a_front_of_other_costs_can_be_asked_for),
         cmocka_unit_test(names_are_text),
         cmocka_unit_test(a_report_names_its_database_as_a_shell_takes_it),
+        cmocka_unit_test(a_strategy_is_drawn_with_its_figures),
+        cmocka_unit_test(a_program_is_drawn_without_its_model),
+        cmocka_unit_test(names_of_a_network_are_text),
         cmocka_unit_test(what_cannot_be_written_is_refused),
         cmocka_unit_test(a_report_tells_where_it_is),
     };
