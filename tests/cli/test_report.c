@@ -194,6 +194,49 @@ static void figures_are_those_of_the_log(void **state)
     free(page);
 }
 
+/* Of 5,000 trials each third is drawn, and the cheapest that meets the goal, which is none of
+ * these. */
+static void of_many_trials_some_are_drawn(void **state)
+{
+    (void)state;
+    enum { MANY = 5000, BEST = 4001 };
+    itg_run_log *log = NULL;
+    int64_t run = 0;
+    itg_run_info info = {.model_name = "net.onnx",
+                         .hardware_name = "x86",
+                         .searcher = "greedy",
+                         .options_json = "{\"searcher\": \"greedy\", \"optimize\": \"size\"}",
+                         .hardware_json = "{}",
+                         .preprocess_json = "{}",
+                         .engine_version = "0.1.0",
+                         .started = "2024-05-06T07:08:09Z",
+                         .space_json = "[]",
+                         .data = {.name = "x.npy", .samples = 4, .hash = {1}}};
+    static const int32_t point[] = {8};
+    itg_trial t = {.point = point, .dim_count = 1, .feasible = true, .score = itg_score_unknown()};
+    t.score.samples = 100;
+    t.score.value[ITG_METRIC_DISTORTION] = 0.5;
+    t.score.value[ITG_METRIC_AGREEMENT] = 0.5;
+    assert_int_equal(itg_run_log_open("many.db", &log, NULL), ITG_OK);
+    assert_int_equal(itg_run_log_begin_run(log, &info, &run, NULL), ITG_OK);
+    for (t.index = 0; t.index < MANY; t.index++) {
+        t.score.value[ITG_METRIC_WEIGHT_BYTES] = t.index == BEST ? 1000 : 2000;
+        assert_int_equal(itg_run_log_trial(log, run, &t, 0, NULL), ITG_OK);
+    }
+    assert_int_equal(itg_run_log_close(log, NULL), ITG_OK);
+    char *page = page_of("report 1 -o report.html --db many.db");
+    assert_contains(page, "Trials that are drawn");
+    assert_contains(page, "5,000 trials");
+    assert_contains(page, "<title>trial 3: 2,000 weight bytes");
+    assert_null(strstr(page, "<title>trial 4: "));
+    assert_contains(page, "<title>trial 4001: 1,000 weight bytes");
+    assert_null(strstr(page, "trial_list"));
+    assert_true(strlen(page) < 1000000);
+    check_tags(page);
+    free(page);
+    unlink("many.db");
+}
+
 static void a_front_of_other_costs_can_be_asked_for(void **state)
 {
     (void)state;
@@ -370,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_the_log),
+        cmocka_unit_test(of_many_trials_some_are_drawn),
         cmocka_unit_test(a_front_of_other_costs_can_be_asked_for),
         cmocka_unit_test(names_are_text),
         cmocka_unit_test(a_report_names_its_database_as_a_shell_takes_it),

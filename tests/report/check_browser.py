@@ -10,12 +10,13 @@ import subprocess
 import sys
 import zlib
 
-# Pages are looked at in a frame of this width: a headless window is not narrower than 500 pixels. The numbers are left in the document.
-FRAME = """<!DOCTYPE html><body style="margin:0"><iframe id="f" src="report.html" style="border:0;width:%dpx;height:900px"></iframe>
+# Pages are looked at in a frame of this width: a headless window is not narrower than 500 pixels. The numbers are left in the document:
+# widths, plots and drawings, marks with words, trials (of a run), labels that begin left of their plot.
+FRAME = """<!DOCTYPE html><body style="margin:0"><iframe id="f" src="%s" style="border:0;width:%dpx;height:900px"></iframe>
 <script>f.onload = () => {
   const page = f.contentDocument, root = page.documentElement;
   document.title = [root.clientWidth, root.scrollWidth, page.querySelectorAll('svg[role=img]').length,
-    page.querySelectorAll('circle').length, JSON.parse(page.getElementById('run').textContent).trials,
+    page.querySelectorAll('svg[role=img] title').length, JSON.parse(page.querySelector('script').textContent).trials || 0,
     [...page.querySelectorAll('svg[role=img] text')].filter(t => t.getBBox().x < 0 && !t.hasAttribute('transform')).length].join(' ');
 };</script></body>"""
 
@@ -48,17 +49,17 @@ def colours(path):
     return len({raw[y * row + 1 + x:y * row + 1 + x + size] for y in range(0, height, 4) for x in range(0, width * size, 4 * size)})
 
 
-def check_width(program, folder, width):
+def check_width(program, folder, page, width, plots, trials):
     with open(os.path.join(folder, "frame.html"), "w") as file:
-        file.write(FRAME % width)
+        file.write(FRAME % (page, width))
     document = chromium(program, os.path.join(folder, "profile"), "--window-size=1300,1000", "--virtual-time-budget=5000", "--dump-dom",
                         "file://%s/frame.html" % folder)
     found = re.search(r"<title>([\d ]+)</title>", document)
-    assert found, "the report did not load: %s" % document[:300]
-    client, scroll, plots, circles, trials, outside = map(int, found.group(1).split())
-    assert client == width and scroll <= width, "%d pixels wide in a window of %d" % (scroll, client)
-    assert plots == 3 and trials == 16 and circles >= trials, (plots, circles, trials)
-    assert outside == 0, "%d labels begin outside of their plot" % outside
+    assert found, "%s did not load: %s" % (page, document[:300])
+    numbers = dict(zip(("client", "scroll", "plots", "marks", "trials", "outside"), map(int, found.group(1).split())))
+    assert numbers["client"] == width and numbers["scroll"] <= width, (page, width, numbers)
+    assert numbers["plots"] == plots and numbers["trials"] == trials and numbers["marks"] > 15, (page, numbers)
+    assert numbers["outside"] == 0, (page, numbers)
 
 
 def main():
@@ -68,18 +69,21 @@ def main():
         return 77
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    log, report = os.path.join(folder, "runs.db"), os.path.join(folder, "report.html")
-    subprocess.run([intaglio, "search", "examples/digits.onnx", "--hw", "cortex-m", "--scale", "1/255", "--data",
-                    "examples/digits_search_images.npy", "--labels", "examples/digits_search_labels.npy", "--trials", "16", "--quiet",
-                    "--db", log, "-o", os.path.join(folder, "s.json")], stdout=subprocess.DEVNULL)
-    subprocess.run([intaglio, "report", "1", "--db", log, "-o", report], check=True, stdout=subprocess.DEVNULL)
-    for width in (400, 1280):
-        check_width(program, folder, width)
-    for scheme in ("light", "dark"):
-        picture = os.path.join(folder, scheme + ".png")
-        chromium(program, os.path.join(folder, "profile"), "--window-size=1280,2000", "--screenshot=" + picture,
-                 "--blink-settings=preferredColorScheme=%d" % (scheme == "light"), "file://" + report)
-        assert colours(picture) > 50, picture
+    log, strategy = os.path.join(folder, "runs.db"), os.path.join(folder, "s.json")
+    images, model = "examples/digits_search_images.npy", "examples/digits.onnx"
+    subprocess.run([intaglio, "search", model, "--hw", "cortex-m", "--scale", "1/255", "--data", images, "--labels",
+                    "examples/digits_search_labels.npy", "--trials", "16", "--quiet", "--db", log, "-o", strategy],
+                   stdout=subprocess.DEVNULL)
+    for page, words in (("run.html", ["1", "--db", log]), ("network.html", [model, strategy, "--data", images])):
+        report = os.path.join(folder, page)
+        subprocess.run([intaglio, "report", *words, "-o", report], check=True, stdout=subprocess.DEVNULL)
+        for width in (400, 1280):
+            check_width(program, folder, page, width, 3, 16 if page == "run.html" else 0)
+        for scheme in ("light", "dark"):
+            picture = os.path.join(folder, page + "." + scheme + ".png")
+            chromium(program, os.path.join(folder, "profile"), "--window-size=1280,2000", "--screenshot=" + picture,
+                     "--blink-settings=preferredColorScheme=%d" % (scheme == "light"), "file://" + report)
+            assert colours(picture) > 50, picture
     shutil.rmtree(os.path.join(folder, "profile"), ignore_errors=True)
     print("reports are whole at 400 and 1280 pixels, light and dark")
     return 0
