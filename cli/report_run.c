@@ -14,6 +14,8 @@ typedef struct subject {
     itg_cli_front front;
     bool *drawn; /* of the trials */
     int64_t drawn_count;
+    const char *quality; /* what it is called */
+    itg_metric cost;     /* the one that the section is about */
 } subject;
 
 /* ---- reading ---- */
@@ -36,11 +38,20 @@ static itg_status choose_drawn(subject *s, itg_error *err)
     return ITG_OK;
 }
 
+static const char *quality_name(const itg_cli_shown *shown)
+{
+    bool labelled = false;
+    for (int64_t i = 0; i < shown->count && !labelled; i++)
+        labelled = itg_score_knows(&shown->trials[i].score, ITG_METRIC_TOP1);
+    return itg_cli_quality_name(&shown->run.options.goal, labelled);
+}
+
 static itg_status read_all(subject *s, itg_run_log *log, int64_t run, itg_error *err)
 {
     itg_status status = itg_cli_shown_read(&s->shown, log, run, err);
     if (status == ITG_OK && s->shown.run.has_goal)
         status = itg_cli_front_read(&s->front, log, run, err);
+    if (status == ITG_OK) s->quality = quality_name(&s->shown);
     return status == ITG_OK ? choose_drawn(s, err) : status;
 }
 
@@ -75,30 +86,19 @@ static double quality_of(const subject *s, const itg_score *score)
     if (!itg_cli_knows_quality(goal, score)) return NAN;
     if (score->stopped_at > 0 && itg_goal_counts_classes(goal))
         return itg_goal_quality(goal, score);
-    return itg_score_get(score, itg_cli_counted(goal, score));
-}
-
-static itg_metric cost_metric(const subject *s)
-{
-    return s->front.goal.objectives[0];
-}
-
-static const char *quality_name(const subject *s)
-{
-    bool labelled = false;
-    for (int64_t i = 0; i < s->shown.count && !labelled; i++)
-        labelled = itg_score_knows(&s->shown.trials[i].score, ITG_METRIC_TOP1);
-    return itg_cli_quality_name(goal_of(s), labelled);
+    double quality = itg_score_get(score, itg_cli_counted(goal, score));
+    return itg_goal_quality_metric(goal) == ITG_METRIC_SQNR ? fmin(quality, ITG_MOST_SQNR_DB)
+                                                            : quality;
 }
 
 static const char *trial_words(const subject *s, const itg_trial *t, char out[WORDS])
 {
-    const itg_metric_info *cost = itg_metric_about(cost_metric(s));
+    const itg_metric_info *cost = itg_metric_about(s->cost);
     char number[32], text[64];
     double lo = 0, hi = 0;
     snprintf(out, WORDS, "trial %lld: %s %s, %s%s %s", (long long)t->index,
-             itg_cli_unit_text(cost->unit, itg_score_get(&t->score, cost_metric(s)), number),
-             cost->words, quality_name(s), t->score.stopped_at > 0 ? " at most" : "",
+             itg_cli_unit_text(cost->unit, itg_score_get(&t->score, s->cost), number), cost->words,
+             s->quality, t->score.stopped_at > 0 ? " at most" : "",
              itg_cli_quality_text(goal_of(s), &t->score, text, sizeof text));
     if (t->score.stopped_at == 0 && itg_cli_top1_interval(&t->score, &lo, &hi))
         itg_cli_append(out, WORDS, " (%.2f to %.2f)", 100 * lo, 100 * hi);
@@ -111,20 +111,20 @@ static double largest_cost(const subject *s)
 {
     double largest = 0;
     for (int64_t i = 0; i < s->shown.count; i++)
-        largest = fmax(largest, itg_score_get(&s->shown.trials[i].score, cost_metric(s)));
+        largest = fmax(largest, itg_score_get(&s->shown.trials[i].score, s->cost));
     return largest;
 }
 
 static itg_axis cost_axis(const subject *s, char title[96])
 {
-    const itg_metric_info *cost = itg_metric_about(cost_metric(s));
+    const itg_metric_info *cost = itg_metric_about(s->cost);
     return itg_report_axis(cost->words, cost->unit, largest_cost(s), title);
 }
 
 static itg_axis quality_axis(const subject *s, char title[96])
 {
     itg_unit unit = itg_goal_about(goal_of(s), itg_goal_quality_metric(goal_of(s))).unit;
-    return itg_report_axis(quality_name(s), unit, 0, title);
+    return itg_report_axis(s->quality, unit, 0, title);
 }
 
 /* The float network on the search samples; NaN: not known. */
@@ -152,7 +152,7 @@ static double course_value(const subject *s, const itg_trial *t)
 {
     if (!t->feasible) return NAN;
     return itg_goal_maximizes_quality(goal_of(s)) ? quality_of(s, &t->score)
-                                                  : itg_score_get(&t->score, cost_metric(s));
+                                                  : itg_score_get(&t->score, s->cost);
 }
 
 static itg_axis course_axis(const subject *s, char title[96])
@@ -182,7 +182,7 @@ static void draw_steps(const subject *s, itg_plot *plot)
     char words[WORDS];
     for (int64_t i = 0; i < shown->step_count; i++) {
         const itg_trial *t = &shown->trials[shown->steps[i]];
-        itg_plot_step(plot, (double)t->index, course_value(s, t));
+        if (isfinite(course_value(s, t))) itg_plot_step(plot, (double)t->index, course_value(s, t));
     }
     itg_plot_step_end(plot, (double)(shown->count - 1));
     for (int64_t i = 0; i < shown->step_count; i++) {
@@ -261,7 +261,7 @@ static void front_axes(const subject *s, itg_axis *x, itg_axis *y)
         const itg_trial *t = &s->shown.trials[i];
         double quality = quality_of(s, &t->score);
         if (!t->feasible || !(quality >= least)) continue;
-        itg_axis_hold(x, itg_score_get(&t->score, cost_metric(s)));
+        itg_axis_hold(x, itg_score_get(&t->score, s->cost));
         itg_axis_hold(y, quality);
     }
     for (int32_t i = 0; i < s->front.front_count; i++) {
@@ -283,17 +283,18 @@ static void draw_levels(const subject *s, itg_plot *plot)
         itg_plot_level(plot, itg_goal_least_sqnr(goal_of(s)), "floor of the goal");
 }
 
-/* One trial; how many are outside of the axes is counted. */
+/* One trial; how many are below the axes is counted. */
 static void draw_point(const subject *s, itg_plot *plot, itg_mark mark, const itg_trial *t,
                        int64_t *outside)
 {
     char words[WORDS];
-    const double cost = itg_score_get(&t->score, cost_metric(s));
+    const double cost = itg_score_get(&t->score, s->cost);
     double lo = 0, hi = 0, quality = quality_of(s, &t->score);
     if (mark != ITG_MARK_FAINT && quality >= plot->y.lo &&
         itg_cli_top1_interval(&t->score, &lo, &hi))
         itg_plot_interval(plot, cost, lo, hi);
-    *outside += !itg_plot_mark(plot, mark, cost, quality, trial_words(s, t, words));
+    itg_plot_mark(plot, mark, cost, quality, trial_words(s, t, words));
+    *outside += quality < plot->y.lo;
 }
 
 static int64_t draw_front(const subject *s, itg_plot *plot)
@@ -401,9 +402,9 @@ static void put_choices(const subject *s)
 static void put_cost_figure(const subject *s)
 {
     const itg_run_record *r = s->shown.run.record;
-    const itg_metric_info *cost = itg_metric_about(cost_metric(s));
-    const double value = itg_score_get(&r->result[ITG_RESULT_BEST], cost_metric(s)),
-                 uniform = itg_score_get(&r->result[ITG_RESULT_UNIFORM8], cost_metric(s));
+    const itg_metric_info *cost = itg_metric_about(s->cost);
+    const double value = itg_score_get(&r->result[ITG_RESULT_BEST], s->cost),
+                 uniform = itg_score_get(&r->result[ITG_RESULT_UNIFORM8], s->cost);
     char text[32], below[64] = "uniform 8 bits is not known";
     if (uniform > 0)
         snprintf(below, sizeof below, "%.1f %% of uniform 8 bits", 100 * value / uniform);
@@ -414,7 +415,7 @@ static void put_quality_figure(const subject *s)
 {
     const itg_run_record *r = s->shown.run.record;
     char text[64], name[96], number[64], below[96];
-    snprintf(name, sizeof name, "%s on the hold-out", quality_name(s));
+    snprintf(name, sizeof name, "%s on the hold-out", s->quality);
     snprintf(below, sizeof below, "float %s",
              itg_cli_quality_text(goal_of(s), &r->result[ITG_RESULT_FLOAT], number, sizeof number));
     itg_report_figure(
@@ -523,19 +524,22 @@ static void put_data(const subject *s)
     itg_report_block(s->page, "front", &front);
 }
 
-static void put_page(const subject *s)
+static void put_page(subject *s)
 {
     const itg_run_info *info = &s->shown.run.record->info;
     char title[160], goal[256] = "Its goal is not known.";
     snprintf(title, sizeof title, "%.90s on %.40s", itg_cli_base_name(info->model_name),
              info->hardware_name);
     if (s->shown.run.has_goal)
-        itg_cli_goal_words(goal_of(s), strcmp(quality_name(s), "top-1") == 0, goal, sizeof goal);
+        itg_cli_goal_words(goal_of(s), strcmp(s->quality, "top-1") == 0, goal, sizeof goal);
     if (goal[0] >= 'a' && goal[0] <= 'z') goal[0] = (char)(goal[0] - 'a' + 'A');
     itg_page_begin(s->page, title, goal);
+    s->cost = itg_goal_maximizes_quality(goal_of(s)) ? s->front.goal.objectives[0]
+                                                     : itg_goal_objective(goal_of(s));
     put_figures(s);
     put_results(s);
     put_course(s);
+    s->cost = s->front.goal.objectives[0];
     put_front(s);
     put_choices(s);
     put_inputs(s);
