@@ -123,18 +123,27 @@ static itg_status add_quantizer(itg_summary *s, const itg_quantizer *q, itg_summ
     return status;
 }
 
+static const char *node_name(const itg_graph *graph, itg_id node)
+{
+    return node == ITG_NONE ? NULL : graph->nodes[node].name;
+}
+
 static itg_status add_edge(itg_summary *s, const itg_annotated *a, const itg_edge_choice *choice,
                            int32_t index, itg_error *err)
 {
     const itg_edge *edge = &a->edges[index];
     itg_summary_edge *to = &s->edges[index];
     const double range[2] = {choice->lo, choice->hi};
-    const char *node = edge->node == ITG_NONE ? NULL : a->graph->nodes[edge->node].name;
+    const itg_value *value = &a->graph->values[edge->value];
     bool is_range = choice->channel_count == 0;
     to->slot = edge->slot;
     to->bits = choice->bits;
-    itg_status status = itg_summary_text(s, a->graph->values[edge->value].name, &to->value, err);
-    if (status == ITG_OK) status = itg_summary_text(s, node, &to->node, err);
+    if (value->data) (void)itg_shape_elements(&value->shape, &to->elements);
+    itg_status status = itg_summary_text(s, value->name, &to->value, err);
+    if (status == ITG_OK)
+        status = itg_summary_text(s, node_name(a->graph, edge->node), &to->node, err);
+    if (status == ITG_OK)
+        status = itg_summary_text(s, node_name(a->graph, value->producer), &to->producer, err);
     if (status != ITG_OK || choice->bits == 0) return status;
     if (edge->kind == ITG_EDGE_QUANT)
         status = add_quantizer(s, &a->values[edge->value].encodings[edge->encoding].q, to, err);

@@ -34,6 +34,8 @@ static const member info_members[] = {MEMBER(info, model_hash, NAME, 0),
                                       {NULL, TEXT, 0, 0}};
 static const member edge_members[] = {MEMBER(edge, value, NAME, 0),
                                       MEMBER(edge, node, TEXT, 0),
+                                      MEMBER(edge, producer, TEXT, 0),
+                                      MEMBER(edge, elements, BYTES, MOST_BYTES),
                                       MEMBER(edge, slot, INT, INT32_MAX),
                                       MEMBER(edge, bits, INT, 64),
                                       MEMBER(edge, sign, TEXT, 0),

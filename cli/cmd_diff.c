@@ -171,7 +171,7 @@ static bool same_hardware(const comparison *c)
 
 /* ---- JSON ---- */
 
-static void json_edge(itg_json_writer *json, const char *key, const itg_summary_edge *e)
+void itg_cli_json_summary_edge(itg_json_writer *json, const char *key, const itg_summary_edge *e)
 {
     itg_json_begin(json, key, '{');
     itg_json_put_int(json, "bits", e->bits);
@@ -190,7 +190,7 @@ static void json_edge(itg_json_writer *json, const char *key, const itg_summary_
     itg_json_end(json, '}');
 }
 
-static void json_layer(itg_json_writer *json, const char *key, const itg_summary_layer *l)
+void itg_cli_json_summary_layer(itg_json_writer *json, const char *key, const itg_summary_layer *l)
 {
     itg_json_begin(json, key, '{');
     itg_json_put_text(json, "form", l->form);
@@ -228,8 +228,8 @@ static void json_lists(itg_json_writer *json, const comparison *c, bool all)
         itg_json_put_text(json, "value", a->value);
         itg_json_put_text(json, "node", a->node);
         itg_json_put_int(json, "slot", a->slot);
-        json_edge(json, "a", a);
-        json_edge(json, "b", b);
+        itg_cli_json_summary_edge(json, "a", a);
+        itg_cli_json_summary_edge(json, "b", b);
         itg_json_end(json, '}');
     }
     itg_json_end(json, ']');
@@ -240,8 +240,8 @@ static void json_lists(itg_json_writer *json, const comparison *c, bool all)
         itg_json_begin(json, NULL, '{');
         itg_json_put_text(json, "node", a->node);
         itg_json_put_text(json, "op", a->op);
-        json_layer(json, "a", a);
-        json_layer(json, "b", b);
+        itg_cli_json_summary_layer(json, "a", a);
+        itg_cli_json_summary_layer(json, "b", b);
         itg_json_end(json, '}');
     }
     itg_json_end(json, ']');
@@ -284,8 +284,7 @@ static int print_totals(const comparison *c)
     return itg_cli_table_print(&table);
 }
 
-/* "8 unsigned" */
-static void type_cell(itg_cli_table *table, const itg_summary_edge *e)
+void itg_cli_type_cell(itg_cli_table *table, const itg_summary_edge *e)
 {
     if (e->bits == 0)
         itg_cli_table_cell(table, "-");
@@ -294,8 +293,7 @@ static void type_cell(itg_cli_table *table, const itg_summary_edge *e)
                            e->sign ? e->sign : "");
 }
 
-/* "mse -0.5..1.25" */
-static void threshold_cell(itg_cli_table *table, const itg_summary_edge *e)
+void itg_cli_threshold_cell(itg_cli_table *table, const itg_summary_edge *e)
 {
     if (e->bits == 0 || e->method == NULL)
         itg_cli_table_cell(table, "-");
@@ -318,10 +316,10 @@ static int print_edges(const comparison *c, bool all)
             itg_cli_table_cell(&table, "%s -> %s.%d", a->value, a->node, (int)a->slot);
         else
             itg_cli_table_cell(&table, "%s (output)", a->value);
-        type_cell(&table, a);
-        type_cell(&table, b);
-        threshold_cell(&table, a);
-        threshold_cell(&table, b);
+        itg_cli_type_cell(&table, a);
+        itg_cli_type_cell(&table, b);
+        itg_cli_threshold_cell(&table, a);
+        itg_cli_threshold_cell(&table, b);
         itg_cli_table_cell(&table, "%s",
                            !differ                   ? "same"
                            : quantizers_differ(a, b) ? "scale differs"

@@ -1,33 +1,36 @@
 /* intaglio inspect: where a quantized network departs from the float one, edge by edge. */
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/table.h"
+#include "cli/inspect.h"
 #include <math.h>
 #include <stdio.h>
 
-typedef struct work {
-    const itg_cli_args *args;
-    itg_model *model;
-    itg_strategy_file *file;
-    itg_annotated *annotated;
-    itg_cli_data data;
-    itg_inspection *inspection;
-} work;
+typedef itg_cli_inspected work;
 
-static itg_status inspect(work *w, itg_error *err)
+itg_status itg_cli_inspect_open(itg_cli_inspected *w, itg_error *err)
 {
     const itg_cli_args *args = w->args;
     itg_status status =
         itg_cli_model_open(args, args->arguments[0], args->arguments[1], &w->model, err);
     if (status == ITG_OK) status = itg_strategy_open(w->model, args->arguments[1], &w->file, err);
-    if (status == ITG_OK) status = itg_cli_data_open(args, &w->data, err);
+    if (status == ITG_OK && args->given[ITG_CLI_OPT_DATA])
+        status = itg_cli_data_open(args, &w->data, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(args, itg_strategy_preprocess(w->file));
     status = itg_annotate_strategy(w->model, w->file, &w->annotated, err);
-    if (status == ITG_OK)
+    if (status == ITG_OK && w->data.samples)
         status = itg_inspect(w->model, w->file, w->annotated, w->data.samples,
                              (int)args->values[ITG_CLI_OPT_THREADS].integer, &w->inspection, err);
     return status;
+}
+
+void itg_cli_inspect_close(itg_cli_inspected *w)
+{
+    itg_inspection_destroy(w->inspection);
+    itg_annotated_destroy(w->annotated);
+    itg_cli_data_close(&w->data);
+    itg_strategy_close(w->file);
+    itg_model_close(w->model);
 }
 
 /* ---- results ---- */
@@ -60,6 +63,15 @@ static void json_edge(itg_json_writer *json, const itg_edge_report *e)
     itg_json_end(json, '}');
 }
 
+void itg_cli_json_inspection(itg_json_writer *json, const char *key,
+                             const itg_inspection *inspection)
+{
+    itg_json_begin(json, key, '[');
+    for (int32_t i = 0; i < itg_inspection_count(inspection); i++)
+        json_edge(json, itg_inspection_edge(inspection, i));
+    itg_json_end(json, ']');
+}
+
 static int print_json(const work *w)
 {
     itg_json_writer json = {0};
@@ -68,10 +80,7 @@ static int print_json(const work *w)
     itg_json_put_text(&json, "hardware", itg_hardware_name(itg_strategy_hardware(w->file)));
     itg_json_put_text(&json, "strategy", w->args->arguments[1]);
     itg_json_put_int(&json, "samples", itg_data_samples(w->data.samples));
-    itg_json_begin(&json, "edges", '[');
-    for (int32_t i = 0; i < itg_inspection_count(w->inspection); i++)
-        json_edge(&json, itg_inspection_edge(w->inspection, i));
-    itg_json_end(&json, ']');
+    itg_cli_json_inspection(&json, "edges", w->inspection);
     itg_json_end(&json, '}');
     return itg_cli_json_print(&json);
 }
@@ -92,6 +101,15 @@ static void text_edge(itg_cli_table *table, const itg_edge_report *e)
         itg_cli_table_cell(table, "%.4g", numbers[i]);
 }
 
+void itg_cli_inspection_table(itg_cli_table *table, const itg_inspection *inspection)
+{
+    itg_cli_table_init(table, "lrrrrrrrrrrrr");
+    itg_cli_table_texts(table, "value -> node", "bits", "SQNR dB", "saturated %", "overflow %",
+                        "float min", "max", "mean", "std", "sim. min", "max", "mean", "std", NULL);
+    for (int32_t i = 0; i < itg_inspection_count(inspection); i++)
+        text_edge(table, itg_inspection_edge(inspection, i));
+}
+
 static int print_text(const work *w)
 {
     itg_cli_table table;
@@ -99,11 +117,7 @@ static int print_text(const work *w)
            itg_model_name(w->model), itg_hardware_name(itg_strategy_hardware(w->file)),
            (long long)itg_data_samples(w->data.samples),
            itg_plural(itg_data_samples(w->data.samples)));
-    itg_cli_table_init(&table, "lrrrrrrrrrrrr");
-    itg_cli_table_texts(&table, "value -> node", "bits", "SQNR dB", "saturated %", "overflow %",
-                        "float min", "max", "mean", "std", "sim. min", "max", "mean", "std", NULL);
-    for (int32_t i = 0; i < itg_inspection_count(w->inspection); i++)
-        text_edge(&table, itg_inspection_edge(w->inspection, i));
+    itg_cli_inspection_table(&table, w->inspection);
     return itg_cli_table_print(&table);
 }
 
@@ -112,15 +126,11 @@ static int run(const itg_cli_args *args)
     work w = {.args = args};
     itg_error err = {0};
     int result;
-    if (inspect(&w, &err) != ITG_OK)
+    if (itg_cli_inspect_open(&w, &err) != ITG_OK)
         result = itg_cli_fail_error(&err);
     else
         result = args->given[ITG_CLI_OPT_JSON] ? print_json(&w) : print_text(&w);
-    itg_inspection_destroy(w.inspection);
-    itg_annotated_destroy(w.annotated);
-    itg_cli_data_close(&w.data);
-    itg_strategy_close(w.file);
-    itg_model_close(w.model);
+    itg_cli_inspect_close(&w);
     return result;
 }
 

@@ -75,6 +75,12 @@ void itg_cli_json_quality(itg_json_writer *json, const itg_score *score);
 void itg_cli_json_islands(itg_json_writer *json, const itg_program *program);
 void itg_cli_print_islands(const itg_program *program);
 
+/* ---- summaries (cmd_diff.c) ---- */
+void itg_cli_json_summary_edge(itg_json_writer *json, const char *key, const itg_summary_edge *e);
+void itg_cli_json_summary_layer(itg_json_writer *json, const char *key, const itg_summary_layer *l);
+void itg_cli_type_cell(itg_cli_table *table, const itg_summary_edge *e);      /* "8 unsigned" */
+void itg_cli_threshold_cell(itg_cli_table *table, const itg_summary_edge *e); /* "mse -0.5..1.25" */
+
 /* ", 12 duplicates, 41 raced", without what there is none of. */
 const char *itg_cli_trial_kinds(int64_t duplicates, int64_t raced, char *out, size_t size);
 /* Lines "  top-1  79.51 % ..." of what is known in the score. */

@@ -41,6 +41,51 @@ bool itg_cli_logged_held(const itg_cli_logged *run, bool *holds);
 /* The object of a run: inputs, goal, state, results. The caller may add members and ends it. */
 void itg_cli_json_logged_begin(itg_json_writer *json, const char *key, const itg_cli_logged *run);
 
+/* ---- a run with its trials (runs_course.c) ---- */
+typedef struct itg_cli_shown {
+    const itg_cli_args *args;
+    itg_cli_logged run;
+    itg_goal kept; /* the goal, with the hardware's limits */
+    itg_trial *trials;
+    int64_t count, feasible;
+    double seconds;
+    int64_t *steps; /* trials at which the best so far improved, in order */
+    int64_t step_count;
+    bool floor_known;
+    itg_run_choices *choices; /* of the best trial; NULL: there is none */
+} itg_cli_shown;
+/* args is set. To be closed in any case. */
+itg_status itg_cli_shown_read(itg_cli_shown *s, itg_run_log *log, int64_t run, itg_error *err);
+void itg_cli_shown_close(itg_cli_shown *s);
+
+/* ---- the same as JSON and as tables, whose first rows are titles (runs_show.c) ---- */
+void itg_cli_shown_json(itg_json_writer *json, const itg_cli_shown *s, bool trials);
+void itg_cli_shown_inputs(itg_cli_table *table, const itg_cli_shown *s); /* without titles */
+const itg_score *itg_cli_any_result(const itg_run_record *r); /* on the hold-out; NULL: none */
+void itg_cli_shown_results(itg_cli_table *table, const itg_cli_logged *run); /* there are any */
+void itg_cli_shown_steps(itg_cli_table *table, const itg_cli_shown *s);
+void itg_cli_shown_trial_titles(itg_cli_table *table);
+void itg_cli_shown_trial(itg_cli_table *table, const itg_cli_shown *s, const itg_trial *t);
+void itg_cli_shown_choices(itg_cli_table *table, const itg_cli_shown *s); /* choices is not NULL */
+
+/* ---- the front of a run (runs_front.c) ---- */
+typedef struct itg_cli_front {
+    const itg_cli_args *args; /* --pareto */
+    itg_cli_logged run;
+    itg_goal goal; /* of the front, with the hardware's limits */
+    itg_trial *trials;
+    int64_t count, *places; /* in trials, by the first cost */
+    int32_t front_count;
+    double volume; /* NAN: not known */
+} itg_cli_front;
+/* args is set. To be closed in any case. */
+itg_status itg_cli_front_read(itg_cli_front *f, itg_run_log *log, int64_t run, itg_error *err);
+void itg_cli_front_close(itg_cli_front *f);
+void itg_cli_front_json(itg_json_writer *json, const itg_cli_front *f);
+void itg_cli_front_table(itg_cli_table *table, const itg_cli_front *f);
+/* Of top-1 as it was counted; false: quality is nothing that was. */
+bool itg_cli_top1_interval(const itg_score *score, double *lo, double *hi);
+
 /* ---- tables of runs (runs_list.c) ---- */
 int itg_cli_by_number(double a, double b); /* as qsort takes it */
 /* Of the run's best on the hold-out, as its goal has it. */

@@ -5,18 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct front {
-    const itg_cli_args *args;
-    itg_cli_logged run;
-    itg_goal goal; /* of the front, with the hardware's limits */
-    itg_trial *trials;
-    int64_t count, *places;
-    int32_t front_count;
-    double volume; /* NAN: not known */
-} front;
-
 /* What is asked for, else what the run's goal minimizes, else weight bytes. */
-static void choose_costs(front *f)
+static void choose_costs(itg_cli_front *f)
 {
     const itg_cli_value *asked = &f->args->values[ITG_CLI_OPT_PARETO];
     const itg_goal *goal = &f->run.options.goal;
@@ -31,7 +21,7 @@ static void choose_costs(front *f)
         itg_goal_set_front(&f->goal, costs, count > 0 ? count : 1);
 }
 
-static itg_status read_front(front *f, itg_run_log *log, int64_t run, itg_error *err)
+itg_status itg_cli_front_read(itg_cli_front *f, itg_run_log *log, int64_t run, itg_error *err)
 {
     itg_status status = itg_cli_logged_read(log, run, &f->run, err);
     if (status == ITG_OK && !f->run.has_goal)
@@ -51,15 +41,14 @@ static itg_status read_front(front *f, itg_run_log *log, int64_t run, itg_error 
     return ITG_OK;
 }
 
-static void close_front(front *f)
+void itg_cli_front_close(itg_cli_front *f)
 {
     itg_free(f->places);
     itg_run_log_free_trials(f->trials, f->count);
     itg_cli_logged_close(&f->run);
 }
 
-/* Of top-1 as it was counted; false: quality is nothing that was. */
-static bool interval_of(const itg_score *score, double *lo, double *hi)
+bool itg_cli_top1_interval(const itg_score *score, double *lo, double *hi)
 {
     if (!itg_score_knows(score, ITG_METRIC_TOP1) || score->samples == 0) return false;
     itg_cli_interval(score->value[ITG_METRIC_TOP1], score->samples, lo, hi);
@@ -68,34 +57,33 @@ static bool interval_of(const itg_score *score, double *lo, double *hi)
 
 /* ---- JSON ---- */
 
-static void json_point(itg_json_writer *json, const front *f, const itg_trial *t)
+static void json_point(itg_json_writer *json, const itg_cli_front *f, const itg_trial *t)
 {
-    double lo = NAN, hi = NAN;
-    interval_of(&t->score, &lo, &hi);
     itg_json_begin(json, NULL, '{');
     itg_json_put_int(json, "trial", t->index);
     itg_json_put_number(json, "quality", itg_goal_quality(&f->goal, &t->score));
-    itg_json_begin(json, "interval", '[');
-    itg_json_put_number(json, NULL, lo);
-    itg_json_put_number(json, NULL, hi);
-    itg_json_end(json, ']');
     itg_cli_json_score(json, &t->score);
     itg_json_end(json, '}');
 }
 
-static int front_json(const front *f)
+void itg_cli_front_json(itg_json_writer *json, const itg_cli_front *f)
 {
     char text[96];
-    itg_json_writer json = {0};
-    itg_json_begin(&json, NULL, '{');
-    itg_json_put_int(&json, "run", f->run.record->run);
-    itg_json_put_text(&json, "objectives", itg_goal_objectives_text(&f->goal, text, sizeof text));
-    itg_json_put_number(&json, "hypervolume", f->volume);
-    itg_json_begin(&json, "front", '[');
+    itg_json_begin(json, NULL, '{');
+    itg_json_put_int(json, "run", f->run.record->run);
+    itg_json_put_text(json, "objectives", itg_goal_objectives_text(&f->goal, text, sizeof text));
+    itg_json_put_number(json, "hypervolume", f->volume);
+    itg_json_begin(json, "front", '[');
     for (int32_t i = 0; i < f->front_count; i++)
-        json_point(&json, f, &f->trials[f->places[i]]);
-    itg_json_end(&json, ']');
-    itg_json_end(&json, '}');
+        json_point(json, f, &f->trials[f->places[i]]);
+    itg_json_end(json, ']');
+    itg_json_end(json, '}');
+}
+
+static int front_json(const itg_cli_front *f)
+{
+    itg_json_writer json = {0};
+    itg_cli_front_json(&json, f);
     return itg_cli_json_print(&json);
 }
 
@@ -103,7 +91,7 @@ static int front_json(const front *f)
 
 /* What the front goes by: of classes what is expected, or a bound of it, and not what was counted.
  */
-static const char *front_quality(const front *f, const itg_score *score, char text[64])
+static const char *front_quality(const itg_cli_front *f, const itg_score *score, char text[64])
 {
     const itg_metric quality = itg_goal_quality_metric(&f->goal);
     if (quality != ITG_METRIC_ACCURACY) return itg_cli_quality_text(&f->goal, score, text, 64);
@@ -111,14 +99,14 @@ static const char *front_quality(const front *f, const itg_score *score, char te
     return text;
 }
 
-static void point_row(itg_cli_table *table, const front *f, const itg_trial *t)
+static void point_row(itg_cli_table *table, const itg_cli_front *f, const itg_trial *t)
 {
     char text[64];
     double lo = 0, hi = 0;
     itg_cli_table_cell(table, "%s", itg_cli_count_text((long long)t->index, text));
     itg_cli_table_cell(table, "%s", front_quality(f, &t->score, text));
     itg_cli_table_cell(table, "%s", itg_cli_quality_text(&f->goal, &t->score, text, sizeof text));
-    if (interval_of(&t->score, &lo, &hi))
+    if (itg_cli_top1_interval(&t->score, &lo, &hi))
         itg_cli_table_cell(table, "%.2f to %.2f", 100 * lo, 100 * hi);
     else
         itg_cli_table_cell(table, "-");
@@ -126,10 +114,23 @@ static void point_row(itg_cli_table *table, const front *f, const itg_trial *t)
     itg_cli_table_cell(table, "%s", t->index == f->run.record->best_trial ? "best" : "");
 }
 
-static int front_text(const front *f)
+void itg_cli_front_table(itg_cli_table *table, const itg_cli_front *f)
 {
     static const char *const alignments[] = {"rrrrrl", "rrrrrrl", "rrrrrrrl"}; /* by the costs */
     const itg_score *any = f->front_count > 0 ? &f->trials[f->places[0]].score : NULL;
+    itg_cli_table_init(table, alignments[f->goal.objective_count - 2]);
+    itg_cli_table_texts(
+        table, "trial", "quality",
+        itg_cli_quality_name(&f->goal, any && itg_score_knows(any, ITG_METRIC_TOP1)),
+        "95 % interval", NULL);
+    itg_cli_metric_titles(table, f->goal.objectives, f->goal.objective_count - 1);
+    itg_cli_table_cell(table, "%s", "");
+    for (int32_t i = 0; i < f->front_count; i++)
+        point_row(table, f, &f->trials[f->places[i]]);
+}
+
+static int front_text(const itg_cli_front *f)
+{
     const bool sqnr = itg_goal_quality_metric(&f->goal) == ITG_METRIC_SQNR;
     char text[96];
     itg_cli_table table;
@@ -137,15 +138,7 @@ static int front_text(const front *f)
            (long long)f->run.record->run, f->run.record->info.model_name,
            f->run.record->info.hardware_name, (int)f->front_count, itg_plural(f->front_count),
            itg_goal_objectives_text(&f->goal, text, sizeof text));
-    itg_cli_table_init(&table, alignments[f->goal.objective_count - 2]);
-    itg_cli_table_texts(
-        &table, "trial", "quality",
-        itg_cli_quality_name(&f->goal, any && itg_score_knows(any, ITG_METRIC_TOP1)),
-        "95 % interval", NULL);
-    itg_cli_metric_titles(&table, f->goal.objectives, f->goal.objective_count - 1);
-    itg_cli_table_cell(&table, "%s", "");
-    for (int32_t i = 0; i < f->front_count; i++)
-        point_row(&table, f, &f->trials[f->places[i]]);
+    itg_cli_front_table(&table, f);
     int status = itg_cli_table_print(&table);
     puts(
         "\nOn the search samples. The front goes by quality: of top-1 what is expected, where that "
@@ -160,7 +153,7 @@ static int front_text(const front *f)
 
 int itg_cli_runs_front(const itg_cli_args *args, itg_run_log *log)
 {
-    front f = {.args = args};
+    itg_cli_front f = {.args = args};
     itg_error err = {0};
     int64_t run = 0;
     if (args->values[ITG_CLI_OPT_PARETO].costs.count >= ITG_MOST_OBJECTIVES)
@@ -168,10 +161,10 @@ int itg_cli_runs_front(const itg_cli_args *args, itg_run_log *log)
                                   ITG_MOST_OBJECTIVES - 1);
     int result = itg_cli_run_number(args, 1, &run);
     if (result != ITG_CLI_OK) return result;
-    if (read_front(&f, log, run, &err) != ITG_OK)
+    if (itg_cli_front_read(&f, log, run, &err) != ITG_OK)
         result = itg_cli_fail_error(&err);
     else
         result = args->given[ITG_CLI_OPT_JSON] ? front_json(&f) : front_text(&f);
-    close_front(&f);
+    itg_cli_front_close(&f);
     return result;
 }

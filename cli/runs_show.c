@@ -7,115 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct shown {
-    const itg_cli_args *args;
-    itg_cli_logged run;
-    itg_goal kept; /* the goal, with the hardware's limits */
-    itg_trial *trials;
-    int64_t count, feasible;
-    double seconds;
-    int64_t *steps; /* trials at which the best so far improved, in order */
-    int64_t step_count;
-    bool floor_known;
-    itg_run_choices *choices; /* of the best trial; NULL: there is none */
-} shown;
-
-/* ---- how the best came about ---- */
-
-/* Ties as the engine has them (docs/decisions.md), but for the bits that decide last. */
-
-static double cost_of(const itg_goal *goal, const itg_score *score)
-{
-    double largest = 0;
-    if (!itg_goal_maximizes_quality(goal)) return score->value[itg_goal_objective(goal)];
-    for (int i = 0; i < ITG_METRIC_COUNT; i++) {
-        double limit = itg_goal_limit(goal, (itg_metric)i), cost = score->value[i];
-        if (limit > 0 && cost / limit > largest) largest = cost / limit;
-    }
-    return largest;
-}
-
-static bool is_better(const itg_goal *goal, const itg_score *a, const itg_score *b)
-{
-    double cost = cost_of(goal, a) - cost_of(goal, b);
-    double quality = itg_goal_quality(goal, b) - itg_goal_quality(goal, a);
-    double first = itg_goal_maximizes_quality(goal) ? quality : cost;
-    double second = itg_goal_maximizes_quality(goal) ? cost : quality;
-    if (first < 0 || first > 0) return first < 0;
-    for (int32_t i = 1; i < goal->objective_count; i++) {
-        itg_metric m = goal->objectives[i];
-        double next = itg_metric_is_cost(m) ? a->value[m] - b->value[m] : quality;
-        if (next < 0 || next > 0) return next < 0;
-    }
-    if (second < 0 || second > 0) return second < 0;
-    return a->value[ITG_METRIC_DISTORTION] < b->value[ITG_METRIC_DISTORTION];
-}
-
-/* The float network on the search samples, as far as the floor needs it. False: it does, and the
- * log does not know it. */
-static bool floats_of(const shown *s, itg_score *out)
-{
-    const itg_run_record *r = s->run.record;
-    const itg_goal *goal = &s->run.options.goal;
-    bool labelled = false;
-    for (int64_t i = 0; i < s->count && !labelled; i++)
-        labelled = itg_score_knows(&s->trials[i].score, ITG_METRIC_TOP1);
-    *out = itg_score_unknown();
-    out->value[ITG_METRIC_AGREEMENT] = 1;
-    if (r->known[ITG_RESULT_SEARCH_FLOAT]) *out = r->result[ITG_RESULT_SEARCH_FLOAT];
-    bool needed = itg_goal_drop(goal) >= 0 && (labelled || !itg_goal_counts_classes(goal));
-    return s->run.has_goal && (r->known[ITG_RESULT_SEARCH_FLOAT] || !needed);
-}
-
-static bool find_steps(shown *s)
-{
-    const itg_trial *best = NULL;
-    itg_score floats;
-    s->steps = malloc(sizeof *s->steps * ((size_t)s->count + 2));
-    if (!s->steps) return false;
-    s->floor_known = floats_of(s, &floats);
-    for (int64_t i = 0; i < s->count; i++) {
-        const itg_trial *t = &s->trials[i];
-        s->feasible += t->feasible;
-        s->seconds += t->seconds;
-        if (t->score.stopped_at > 0) continue; /* it was no better */
-        if (!s->floor_known || !t->feasible || !itg_goal_is_met(&s->kept, &floats, &t->score))
-            continue;
-        if (best && !is_better(&s->kept, &t->score, &best->score)) continue;
-        best = t;
-        s->steps[s->step_count++] = i;
-    }
-    /* equal in all that was looked at, fewer bits in all */
-    int64_t last = s->run.record->best_trial;
-    if (s->run.record->goal_met && last >= 0 && last < s->count && s->step_count > 0 &&
-        s->steps[s->step_count - 1] != last)
-        s->steps[s->step_count++] = last;
-    return true;
-}
-
-/* ---- reading ---- */
-
-static itg_status read_run(shown *s, itg_run_log *log, int64_t run, itg_error *err)
-{
-    itg_status status = itg_cli_logged_read(log, run, &s->run, err);
-    if (status == ITG_OK) s->kept = itg_cli_logged_goal(&s->run);
-    if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &s->trials, &s->count, err);
-    if (status == ITG_OK && !find_steps(s))
-        status = itg_fail(err, ITG_NO_MEMORY, "no memory for the trials");
-    if (status != ITG_OK) return status;
-    int64_t best = s->run.record->best_trial;
-    if (best < 0 || best >= s->count) return ITG_OK;
-    return itg_run_choices_read(s->run.record, &s->trials[best], &s->choices, err);
-}
-
-static void close_run(shown *s)
-{
-    itg_run_choices_destroy(s->choices);
-    free(s->steps);
-    itg_run_log_free_trials(s->trials, s->count);
-    itg_cli_logged_close(&s->run);
-}
-
 /* ---- JSON ---- */
 
 /* Of a trial that was stopped early only a bound of its quality is known: a share, or dB. */
@@ -168,28 +59,33 @@ static void json_documents(itg_json_writer *json, const itg_run_record *r)
     itg_json_put_text(json, "strategy", r->strategy_json);
 }
 
-static int show_json(const shown *s)
+void itg_cli_shown_json(itg_json_writer *json, const itg_cli_shown *s, bool trials)
+{
+    itg_cli_json_logged_begin(json, NULL, &s->run);
+    itg_json_put_int(json, "feasible_trials", s->feasible);
+    itg_json_put_number(json, "seconds", s->seconds);
+    itg_json_begin(json, "improvements", '[');
+    for (int64_t i = 0; i < s->step_count; i++)
+        json_trial(json, &s->run.options.goal, &s->trials[s->steps[i]]);
+    itg_json_end(json, ']');
+    itg_json_begin(json, "choices", '[');
+    for (int32_t i = 0; s->choices && i < itg_run_choices_count(s->choices); i++)
+        json_choice(json, itg_run_choices_at(s->choices, i));
+    itg_json_end(json, ']');
+    json_documents(json, s->run.record);
+    if (trials) {
+        itg_json_begin(json, "trial_list", '[');
+        for (int64_t i = 0; i < s->count; i++)
+            json_trial(json, &s->run.options.goal, &s->trials[i]);
+        itg_json_end(json, ']');
+    }
+    itg_json_end(json, '}');
+}
+
+static int show_json(const itg_cli_shown *s)
 {
     itg_json_writer json = {0};
-    itg_cli_json_logged_begin(&json, NULL, &s->run);
-    itg_json_put_int(&json, "feasible_trials", s->feasible);
-    itg_json_put_number(&json, "seconds", s->seconds);
-    itg_json_begin(&json, "improvements", '[');
-    for (int64_t i = 0; i < s->step_count; i++)
-        json_trial(&json, &s->run.options.goal, &s->trials[s->steps[i]]);
-    itg_json_end(&json, ']');
-    itg_json_begin(&json, "choices", '[');
-    for (int32_t i = 0; s->choices && i < itg_run_choices_count(s->choices); i++)
-        json_choice(&json, itg_run_choices_at(s->choices, i));
-    itg_json_end(&json, ']');
-    json_documents(&json, s->run.record);
-    if (s->args->given[ITG_CLI_OPT_RUNS_TRIALS]) {
-        itg_json_begin(&json, "trial_list", '[');
-        for (int64_t i = 0; i < s->count; i++)
-            json_trial(&json, &s->run.options.goal, &s->trials[i]);
-        itg_json_end(&json, ']');
-    }
-    itg_json_end(&json, '}');
+    itg_cli_shown_json(&json, s, s->args->given[ITG_CLI_OPT_RUNS_TRIALS]);
     return itg_cli_json_print(&json);
 }
 
@@ -214,38 +110,36 @@ static void data_pair(itg_cli_table *table, const char *name, const itg_run_data
                        itg_plural(data->samples), itg_sha256_hex(data->hash, hex));
 }
 
-static int print_inputs(const shown *s)
+void itg_cli_shown_inputs(itg_cli_table *table, const itg_cli_shown *s)
 {
     const itg_run_record *r = s->run.record;
     const itg_run_info *i = &r->info;
     char text[256], hex[ITG_CLI_HEX];
     bool labelled = i->labels.name || itg_score_knows(&r->result[ITG_RESULT_BEST], ITG_METRIC_TOP1);
-    itg_cli_table table;
-    itg_cli_table_init(&table, "ll");
-    itg_cli_table_cell(&table, "model");
-    itg_cli_table_cell(&table, "%s, %s", i->model_name, itg_sha256_hex(i->model_hash, hex));
-    pair(&table, "hardware", i->hardware_name);
-    data_pair(&table, "data", &i->data, "");
-    data_pair(&table, "labels", &i->labels, "none, or not known");
-    data_pair(&table, "hold-out", &i->holdout, "set aside from the data, by the seed");
-    if (i->holdout.name) data_pair(&table, "its labels", &i->holdout_labels, "none, or not known");
-    itg_cli_table_cell(&table, "searcher");
-    itg_cli_table_cell(&table, "%s, seed %" PRIu64, i->searcher, i->seed);
+    itg_cli_table_init(table, "ll");
+    itg_cli_table_cell(table, "model");
+    itg_cli_table_cell(table, "%s, %s", i->model_name, itg_sha256_hex(i->model_hash, hex));
+    pair(table, "hardware", i->hardware_name);
+    data_pair(table, "data", &i->data, "");
+    data_pair(table, "labels", &i->labels, "none, or not known");
+    data_pair(table, "hold-out", &i->holdout, "set aside from the data, by the seed");
+    if (i->holdout.name) data_pair(table, "its labels", &i->holdout_labels, "none, or not known");
+    itg_cli_table_cell(table, "searcher");
+    itg_cli_table_cell(table, "%s, seed %" PRIu64, i->searcher, i->seed);
     if (s->run.has_goal) itg_cli_goal_words(&s->run.options.goal, labelled, text, sizeof text);
-    pair(&table, "goal", s->run.has_goal ? text : "not known");
-    pair(&table, "options", i->options_json);
-    pair(&table, "preprocessing", i->preprocess_json);
-    itg_cli_table_cell(&table, "engine");
-    itg_cli_table_cell(&table, "%s, started %s UTC", i->engine_version,
+    pair(table, "goal", s->run.has_goal ? text : "not known");
+    pair(table, "options", i->options_json);
+    pair(table, "preprocessing", i->preprocess_json);
+    itg_cli_table_cell(table, "engine");
+    itg_cli_table_cell(table, "%s, started %s UTC", i->engine_version,
                        itg_cli_when(i->started, text, sizeof text));
-    itg_cli_table_cell(&table, "state");
+    itg_cli_table_cell(table, "state");
     bool holds = false, known = itg_cli_logged_held(&s->run, &holds);
-    itg_cli_table_cell(&table, "%s%s", itg_cli_state(&s->run, text, sizeof text),
+    itg_cli_table_cell(table, "%s%s", itg_cli_state(&s->run, text, sizeof text),
                        !r->ended ? ": running, or killed ('search --resume' goes on with it)"
                        : !r->goal_met || (known && !holds) ? ""
                        : known ? ", goal met on the search samples and on the hold-out"
                                : ", goal met");
-    return itg_cli_table_print(&table);
 }
 
 /* ---- text: results ---- */
@@ -278,24 +172,36 @@ static void result_row(itg_cli_table *table, const itg_cli_logged *run, itg_run_
     itg_cli_metric_cells(table, columns, COLUMNS, score);
 }
 
-static int print_results(const itg_cli_logged *run)
+void itg_cli_shown_results(itg_cli_table *table, const itg_cli_logged *run)
 {
     const itg_run_record *r = run->record;
-    const itg_goal *goal = &run->options.goal;
-    const itg_score *any =
-        r->known[ITG_RESULT_FLOAT] ? &r->result[ITG_RESULT_FLOAT] : &r->result[ITG_RESULT_BEST];
+    itg_cli_table_init(table, "lrrrrrrrrr");
+    itg_cli_table_texts(
+        table, "",
+        itg_cli_quality_name(&run->options.goal,
+                             itg_score_knows(itg_cli_any_result(r), ITG_METRIC_TOP1)),
+        "95 % interval", NULL);
+    itg_cli_metric_titles(table, columns, COLUMNS);
+    for (int i = 0; i <= ITG_RESULT_BEST; i++)
+        result_row(table, run, (itg_run_result)i);
+}
+
+const itg_score *itg_cli_any_result(const itg_run_record *r)
+{
+    return r->known[ITG_RESULT_FLOAT]  ? &r->result[ITG_RESULT_FLOAT]
+           : r->known[ITG_RESULT_BEST] ? &r->result[ITG_RESULT_BEST]
+                                       : NULL;
+}
+
+static int print_results(const itg_cli_logged *run)
+{
+    const itg_score *any = itg_cli_any_result(run->record);
     char count[32];
     itg_cli_table table;
-    if (!r->known[ITG_RESULT_FLOAT] && !r->known[ITG_RESULT_BEST]) return ITG_CLI_OK;
+    if (!any) return ITG_CLI_OK;
     printf("\nResults on the hold-out, %s sample%s:\n\n",
            itg_cli_count_text((long long)any->samples, count), itg_plural(any->samples));
-    itg_cli_table_init(&table, "lrrrrrrrrr");
-    itg_cli_table_texts(&table, "",
-                        itg_cli_quality_name(goal, itg_score_knows(any, ITG_METRIC_TOP1)),
-                        "95 % interval", NULL);
-    itg_cli_metric_titles(&table, columns, COLUMNS);
-    for (int i = 0; i <= ITG_RESULT_BEST; i++)
-        result_row(&table, run, (itg_run_result)i);
+    itg_cli_shown_results(&table, run);
     return itg_cli_table_print(&table);
 }
 
@@ -305,7 +211,7 @@ static const itg_metric trial_columns[] = {ITG_METRIC_WEIGHT_BYTES, ITG_METRIC_B
                                            ITG_METRIC_CYCLES};
 enum { TRIAL_COLUMNS = sizeof trial_columns / sizeof *trial_columns };
 
-static void trial_titles(itg_cli_table *table)
+void itg_cli_shown_trial_titles(itg_cli_table *table)
 {
     itg_cli_table_init(table, "rrrrrrl");
     itg_cli_table_texts(table, "trial", "quality", NULL);
@@ -326,7 +232,15 @@ static void trial_row(itg_cli_table *table, const itg_goal *goal, const itg_tria
     itg_cli_table_cell(table, "%s", note);
 }
 
-static int print_steps(const shown *s)
+void itg_cli_shown_steps(itg_cli_table *table, const itg_cli_shown *s)
+{
+    itg_cli_shown_trial_titles(table);
+    for (int64_t i = 0; i < s->step_count; i++)
+        trial_row(table, &s->run.options.goal, &s->trials[s->steps[i]],
+                  s->trials[s->steps[i]].index == s->run.record->best_trial ? "best" : "");
+}
+
+static int print_steps(const itg_cli_shown *s)
 {
     itg_cli_table table;
     if (!s->floor_known) {
@@ -339,33 +253,33 @@ static int print_steps(const shown *s)
         return ITG_CLI_OK;
     }
     puts("Each trial that was the best so far (quality on the search samples):\n");
-    trial_titles(&table);
-    for (int64_t i = 0; i < s->step_count; i++)
-        trial_row(&table, &s->run.options.goal, &s->trials[s->steps[i]],
-                  s->trials[s->steps[i]].index == s->run.record->best_trial ? "best" : "");
+    itg_cli_shown_steps(&table, s);
     return itg_cli_table_print(&table);
 }
 
-static int print_all_trials(const shown *s)
+void itg_cli_shown_trial(itg_cli_table *table, const itg_cli_shown *s, const itg_trial *t)
+{
+    char stopped[64];
+    snprintf(stopped, sizeof stopped, "stopped after %lld sample%s", (long long)t->score.stopped_at,
+             itg_plural(t->score.stopped_at));
+    trial_row(table, &s->run.options.goal, t,
+              !t->feasible                            ? t->error ? t->error : "not possible"
+              : t->index == s->run.record->best_trial ? "best"
+              : t->score.stopped_at > 0               ? stopped
+                                                      : "");
+}
+
+static int print_all_trials(const itg_cli_shown *s)
 {
     itg_cli_table table;
     puts("\nAll trials (quality on the search samples):\n");
-    trial_titles(&table);
-    for (int64_t i = 0; i < s->count; i++) {
-        const itg_trial *t = &s->trials[i];
-        char stopped[64];
-        snprintf(stopped, sizeof stopped, "stopped after %lld sample%s",
-                 (long long)t->score.stopped_at, itg_plural(t->score.stopped_at));
-        trial_row(&table, &s->run.options.goal, t,
-                  !t->feasible                            ? t->error ? t->error : "not possible"
-                  : t->index == s->run.record->best_trial ? "best"
-                  : t->score.stopped_at > 0               ? stopped
-                                                          : "");
-    }
+    itg_cli_shown_trial_titles(&table);
+    for (int64_t i = 0; i < s->count; i++)
+        itg_cli_shown_trial(&table, s, &s->trials[i]);
     return itg_cli_table_print(&table);
 }
 
-static int print_trials(const shown *s)
+static int print_trials(const itg_cli_shown *s)
 {
     const itg_run_record *r = s->run.record;
     char count[32], feasible[32], kinds[96];
@@ -381,30 +295,37 @@ static int print_trials(const shown *s)
 
 /* ---- text: the best strategy ---- */
 
-static int print_choices(const shown *s)
+void itg_cli_shown_choices(itg_cli_table *table, const itg_cli_shown *s)
+{
+    itg_cli_table_init(table, "lrl");
+    itg_cli_table_texts(table, "choice", "value", "value -> node.slot", NULL);
+    for (int32_t i = 0; i < itg_run_choices_count(s->choices); i++) {
+        const itg_run_choice *c = itg_run_choices_at(s->choices, i);
+        itg_cli_table_texts(table, c->kind, c->value, NULL);
+        if (c->edge_count > 1)
+            itg_cli_table_cell(table, "%s and %d more", c->edges[0], (int)c->edge_count - 1);
+        else
+            itg_cli_table_cell(table, "%s", c->edge_count > 0 ? c->edges[0] : "");
+    }
+}
+
+static int print_choices(const itg_cli_shown *s)
 {
     itg_cli_table table;
     if (!s->choices || itg_run_choices_count(s->choices) == 0) return ITG_CLI_OK;
     printf("\nWhat trial %lld chose, group by group (edges of a group must agree):\n\n",
            (long long)s->run.record->best_trial);
-    itg_cli_table_init(&table, "lrl");
-    itg_cli_table_texts(&table, "choice", "value", "value -> node.slot", NULL);
-    for (int32_t i = 0; i < itg_run_choices_count(s->choices); i++) {
-        const itg_run_choice *c = itg_run_choices_at(s->choices, i);
-        itg_cli_table_texts(&table, c->kind, c->value, NULL);
-        if (c->edge_count > 1)
-            itg_cli_table_cell(&table, "%s and %d more", c->edges[0], (int)c->edge_count - 1);
-        else
-            itg_cli_table_cell(&table, "%s", c->edge_count > 0 ? c->edges[0] : "");
-    }
+    itg_cli_shown_choices(&table, s);
     return itg_cli_table_print(&table);
 }
 
-static int show_text(const shown *s)
+static int show_text(const itg_cli_shown *s)
 {
     printf("Run %lld of %s\n\n", (long long)s->run.record->run,
            s->args->values[ITG_CLI_OPT_RUNS_DB].text);
-    int status = print_inputs(s);
+    itg_cli_table table;
+    itg_cli_shown_inputs(&table, s);
+    int status = itg_cli_table_print(&table);
     if (status == ITG_CLI_OK) status = print_results(&s->run);
     if (status == ITG_CLI_OK) status = print_trials(s);
     if (status == ITG_CLI_OK) status = print_choices(s);
@@ -413,15 +334,15 @@ static int show_text(const shown *s)
 
 int itg_cli_runs_show(const itg_cli_args *args, itg_run_log *log)
 {
-    shown s = {.args = args};
+    itg_cli_shown s = {.args = args};
     itg_error err = {0};
     int64_t run = 0;
     int status = itg_cli_run_number(args, 1, &run);
     if (status != ITG_CLI_OK) return status;
-    if (read_run(&s, log, run, &err) != ITG_OK)
+    if (itg_cli_shown_read(&s, log, run, &err) != ITG_OK)
         status = itg_cli_fail_error(&err);
     else
         status = args->given[ITG_CLI_OPT_JSON] ? show_json(&s) : show_text(&s);
-    close_run(&s);
+    itg_cli_shown_close(&s);
     return status;
 }

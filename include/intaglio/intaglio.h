@@ -573,8 +573,11 @@ itg_verification_hash(const itg_verification *verification); /* the artefact's *
  * model list edges and layers in the same order, so that two can be compared one by one. */
 typedef struct itg_summary_edge {
     const char *value, *node; /* node NULL: graph output */
-    int32_t slot, bits;       /* bits 0: not quantized; the rest is not set */
-    const char *sign;         /* "signed", "unsigned"; NULL: the next three are not known */
+    const char *producer; /* the node that computes the value; NULL: an input, a constant, or not
+                             known (a strategy without its model) */
+    int64_t elements;     /* of a constant; 0: computed, an input, or not known */
+    int32_t slot, bits;   /* bits 0: not quantized; the rest is not set */
+    const char *sign;     /* "signed", "unsigned"; NULL: the next three are not known */
     int32_t zero_point;
     double scale;       /* the largest, if each channel has its own */
     const char *scales; /* hash of all */
