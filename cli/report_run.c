@@ -176,13 +176,17 @@ static void draw_trials(const subject *s, itg_plot *plot)
     }
 }
 
+/* The final choice may come before the last of the others. */
 static void draw_steps(const subject *s, itg_plot *plot)
 {
     const itg_cli_shown *shown = &s->shown;
     char words[WORDS];
+    int64_t last = -1;
     for (int64_t i = 0; i < shown->step_count; i++) {
         const itg_trial *t = &shown->trials[shown->steps[i]];
-        if (isfinite(course_value(s, t))) itg_plot_step(plot, (double)t->index, course_value(s, t));
+        if (t->index <= last || !isfinite(course_value(s, t))) continue;
+        itg_plot_step(plot, (double)t->index, course_value(s, t));
+        last = t->index;
     }
     itg_plot_step_end(plot, (double)(shown->count - 1));
     for (int64_t i = 0; i < shown->step_count; i++) {
