@@ -38,20 +38,16 @@ static itg_status choose_drawn(subject *s, itg_error *err)
     return ITG_OK;
 }
 
-static const char *quality_name(const itg_cli_shown *shown)
-{
-    bool labelled = false;
-    for (int64_t i = 0; i < shown->count && !labelled; i++)
-        labelled = itg_score_knows(&shown->trials[i].score, ITG_METRIC_TOP1);
-    return itg_cli_quality_name(&shown->run.options.goal, labelled);
-}
-
 static itg_status read_all(subject *s, itg_run_log *log, int64_t run, itg_error *err)
 {
     itg_status status = itg_cli_shown_read(&s->shown, log, run, err);
-    if (status == ITG_OK && s->shown.run.has_goal)
-        status = itg_cli_front_read(&s->front, log, run, err);
-    if (status == ITG_OK) s->quality = quality_name(&s->shown);
+    if (status != ITG_OK) return status;
+    s->front = (itg_cli_front){.args = s->shown.args,
+                               .run = &s->shown.run,
+                               .trials = s->shown.trials,
+                               .count = s->shown.count};
+    s->quality = itg_cli_quality_name(&s->shown.run.options.goal, s->shown.labelled);
+    if (s->shown.run.has_goal) status = itg_cli_front_find(&s->front, err);
     return status == ITG_OK ? choose_drawn(s, err) : status;
 }
 
@@ -553,7 +549,7 @@ static void put_page(subject *s)
 
 itg_status itg_report_run(const itg_cli_args *args, int64_t run, itg_page *page, itg_error *err)
 {
-    subject s = {.page = page, .shown.args = args, .front.args = args};
+    subject s = {.page = page, .shown.args = args};
     itg_status status = read_log(&s, args->values[ITG_CLI_OPT_RUNS_DB].text, run, err);
     if (status == ITG_OK) put_page(&s);
     close_all(&s);

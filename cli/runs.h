@@ -51,6 +51,7 @@ typedef struct itg_cli_shown {
     double seconds;
     int64_t *steps; /* trials at which the best so far improved, in order */
     int64_t step_count;
+    bool labelled; /* top-1 of trials is known */
     bool floor_known;
     itg_run_choices *choices; /* of the best trial; NULL: there is none */
 } itg_cli_shown;
@@ -71,15 +72,16 @@ void itg_cli_shown_choices(itg_cli_table *table, const itg_cli_shown *s); /* cho
 /* ---- the front of a run (runs_front.c) ---- */
 typedef struct itg_cli_front {
     const itg_cli_args *args; /* --pareto */
-    itg_cli_logged run;
-    itg_goal goal; /* of the front, with the hardware's limits */
-    itg_trial *trials;
-    int64_t count, *places; /* in trials, by the first cost */
+    const itg_cli_logged *run;
+    const itg_trial *trials;
+    int64_t count;
+    itg_goal goal;   /* of the front, with the hardware's limits */
+    int64_t *places; /* in trials, by the first cost */
     int32_t front_count;
     double volume; /* NAN: not known */
 } itg_cli_front;
-/* args is set. To be closed in any case. */
-itg_status itg_cli_front_read(itg_cli_front *f, itg_run_log *log, int64_t run, itg_error *err);
+/* What stands before the goal is set, and borrowed. To be closed in any case. */
+itg_status itg_cli_front_find(itg_cli_front *f, itg_error *err);
 void itg_cli_front_close(itg_cli_front *f);
 void itg_cli_front_json(itg_json_writer *json, const itg_cli_front *f);
 void itg_cli_front_table(itg_cli_table *table, const itg_cli_front *f);

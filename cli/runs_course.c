@@ -39,13 +39,10 @@ static bool floats_of(const itg_cli_shown *s, itg_score *out)
 {
     const itg_run_record *r = s->run.record;
     const itg_goal *goal = &s->run.options.goal;
-    bool labelled = false;
-    for (int64_t i = 0; i < s->count && !labelled; i++)
-        labelled = itg_score_knows(&s->trials[i].score, ITG_METRIC_TOP1);
     *out = itg_score_unknown();
     out->value[ITG_METRIC_AGREEMENT] = 1;
     if (r->known[ITG_RESULT_SEARCH_FLOAT]) *out = r->result[ITG_RESULT_SEARCH_FLOAT];
-    bool needed = itg_goal_drop(goal) >= 0 && (labelled || !itg_goal_counts_classes(goal));
+    bool needed = itg_goal_drop(goal) >= 0 && (s->labelled || !itg_goal_counts_classes(goal));
     return s->run.has_goal && (r->known[ITG_RESULT_SEARCH_FLOAT] || !needed);
 }
 
@@ -55,6 +52,8 @@ static bool find_steps(itg_cli_shown *s)
     itg_score floats;
     s->steps = malloc(sizeof *s->steps * ((size_t)s->count + 2));
     if (!s->steps) return false;
+    for (int64_t i = 0; i < s->count && !s->labelled; i++)
+        s->labelled = itg_score_knows(&s->trials[i].score, ITG_METRIC_TOP1);
     s->floor_known = floats_of(s, &floats);
     for (int64_t i = 0; i < s->count; i++) {
         const itg_trial *t = &s->trials[i];

@@ -9,10 +9,10 @@
 static void choose_costs(itg_cli_front *f)
 {
     const itg_cli_value *asked = &f->args->values[ITG_CLI_OPT_PARETO];
-    const itg_goal *goal = &f->run.options.goal;
+    const itg_goal *goal = &f->run->options.goal;
     itg_metric costs[ITG_MOST_OBJECTIVES] = {ITG_METRIC_WEIGHT_BYTES};
     int32_t count = 0;
-    f->goal = itg_cli_logged_goal(&f->run);
+    f->goal = itg_cli_logged_goal(f->run);
     for (int32_t i = 0; i < goal->objective_count; i++)
         if (itg_metric_is_cost(goal->objectives[i])) costs[count++] = goal->objectives[i];
     if (f->args->given[ITG_CLI_OPT_PARETO])
@@ -21,18 +21,16 @@ static void choose_costs(itg_cli_front *f)
         itg_goal_set_front(&f->goal, costs, count > 0 ? count : 1);
 }
 
-itg_status itg_cli_front_read(itg_cli_front *f, itg_run_log *log, int64_t run, itg_error *err)
+itg_status itg_cli_front_find(itg_cli_front *f, itg_error *err)
 {
-    itg_status status = itg_cli_logged_read(log, run, &f->run, err);
-    if (status == ITG_OK && !f->run.has_goal)
-        status =
-            itg_fail(err, ITG_UNSUPPORTED, "run %lld: its goal cannot be read", (long long)run);
-    if (status == ITG_OK) choose_costs(f);
-    if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &f->trials, &f->count, err);
-    if (status == ITG_OK)
-        status = itg_trials_front(&f->goal, f->trials, f->count, &f->places, &f->front_count, err);
+    const itg_run_record *r = f->run->record;
+    if (!f->run->has_goal)
+        return itg_fail(err, ITG_UNSUPPORTED, "run %lld: its goal cannot be read",
+                        (long long)r->run);
+    choose_costs(f);
+    itg_status status =
+        itg_trials_front(&f->goal, f->trials, f->count, &f->places, &f->front_count, err);
     if (status != ITG_OK) return status;
-    const itg_run_record *r = f->run.record;
     f->volume = NAN;
     if (r->known[ITG_RESULT_SEARCH_FLOAT] && r->known[ITG_RESULT_UNIFORM8])
         f->volume = itg_front_hypervolume(&f->goal, f->trials, f->places, f->front_count,
@@ -44,8 +42,6 @@ itg_status itg_cli_front_read(itg_cli_front *f, itg_run_log *log, int64_t run, i
 void itg_cli_front_close(itg_cli_front *f)
 {
     itg_free(f->places);
-    itg_run_log_free_trials(f->trials, f->count);
-    itg_cli_logged_close(&f->run);
 }
 
 bool itg_cli_top1_interval(const itg_score *score, double *lo, double *hi)
@@ -70,7 +66,7 @@ void itg_cli_front_json(itg_json_writer *json, const itg_cli_front *f)
 {
     char text[96];
     itg_json_begin(json, NULL, '{');
-    itg_json_put_int(json, "run", f->run.record->run);
+    itg_json_put_int(json, "run", f->run->record->run);
     itg_json_put_text(json, "objectives", itg_goal_objectives_text(&f->goal, text, sizeof text));
     itg_json_put_number(json, "hypervolume", f->volume);
     itg_json_begin(json, "front", '[');
@@ -111,7 +107,7 @@ static void point_row(itg_cli_table *table, const itg_cli_front *f, const itg_tr
     else
         itg_cli_table_cell(table, "-");
     itg_cli_metric_cells(table, f->goal.objectives, f->goal.objective_count - 1, &t->score);
-    itg_cli_table_cell(table, "%s", t->index == f->run.record->best_trial ? "best" : "");
+    itg_cli_table_cell(table, "%s", t->index == f->run->record->best_trial ? "best" : "");
 }
 
 void itg_cli_front_table(itg_cli_table *table, const itg_cli_front *f)
@@ -135,8 +131,8 @@ static int front_text(const itg_cli_front *f)
     char text[96];
     itg_cli_table table;
     printf("Run %lld, %s on %s: %d trial%s that no other one beats in %s.\n\n",
-           (long long)f->run.record->run, f->run.record->info.model_name,
-           f->run.record->info.hardware_name, (int)f->front_count, itg_plural(f->front_count),
+           (long long)f->run->record->run, f->run->record->info.model_name,
+           f->run->record->info.hardware_name, (int)f->front_count, itg_plural(f->front_count),
            itg_goal_objectives_text(&f->goal, text, sizeof text));
     itg_cli_front_table(&table, f);
     int status = itg_cli_table_print(&table);
@@ -153,7 +149,9 @@ static int front_text(const itg_cli_front *f)
 
 int itg_cli_runs_front(const itg_cli_args *args, itg_run_log *log)
 {
-    itg_cli_front f = {.args = args};
+    itg_cli_logged logged = {0};
+    itg_trial *trials = NULL;
+    itg_cli_front f = {.args = args, .run = &logged};
     itg_error err = {0};
     int64_t run = 0;
     if (args->values[ITG_CLI_OPT_PARETO].costs.count >= ITG_MOST_OBJECTIVES)
@@ -161,10 +159,16 @@ int itg_cli_runs_front(const itg_cli_args *args, itg_run_log *log)
                                   ITG_MOST_OBJECTIVES - 1);
     int result = itg_cli_run_number(args, 1, &run);
     if (result != ITG_CLI_OK) return result;
-    if (itg_cli_front_read(&f, log, run, &err) != ITG_OK)
+    itg_status status = itg_cli_logged_read(log, run, &logged, &err);
+    if (status == ITG_OK) status = itg_run_log_load_trials(log, run, &trials, &f.count, &err);
+    f.trials = trials;
+    if (status == ITG_OK) status = itg_cli_front_find(&f, &err);
+    if (status != ITG_OK)
         result = itg_cli_fail_error(&err);
     else
         result = args->given[ITG_CLI_OPT_JSON] ? front_json(&f) : front_text(&f);
     itg_cli_front_close(&f);
+    itg_run_log_free_trials(trials, f.count);
+    itg_cli_logged_close(&logged);
     return result;
 }

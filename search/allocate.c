@@ -273,7 +273,7 @@ static itg_status plan_solution(allocate_state *s)
         status = propose_solution(s, &p, items);
     free(items);
     free_problem(&p);
-    s->stage = is_front ? SOLUTION : s->batch_count > 0 ? SOLUTION : END;
+    s->stage = is_front || s->batch_count > 0 ? SOLUTION : END;
     return status;
 }
 

@@ -225,21 +225,17 @@ static itg_status try_trial(itg_searching *s, const itg_trial *trial, test *out,
     return status;
 }
 
-/* From the safest on, as long as they pass; *found: one did. */
-static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t count,
-                               bool with_confidence, bool *found, itg_error *err)
+/* The candidates below `end`, from the last one on, as long as they pass. */
+static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t end,
+                               bool with_confidence, itg_error *err)
 {
     itg_search_result *r = s->result;
-    bool goes_on = true;
-    *found = false;
-    for (int32_t i = count - 1; i >= 0 && goes_on; i--) {
+    for (int32_t i = end - 1; i >= 0; i--) {
         test t;
         itg_status status = try_trial(s, c[i].trial, &t, err);
         if (status != ITG_OK) return status;
         r->selection.tested++;
-        goes_on = passes(&t, with_confidence);
-        *found = *found || goes_on;
-        if (!goes_on && i < count - 1) return ITG_OK;
+        if (!passes(&t, with_confidence)) return ITG_OK;
         r->run.best = *c[i].trial;
         keep(s, &t);
     }
@@ -251,10 +247,17 @@ static itg_status try_in_order(itg_searching *s, const candidate *c, int32_t cou
 static itg_status choose(itg_searching *s, const candidate *c, int32_t count, itg_error *err)
 {
     itg_search_result *r = s->result;
-    itg_status status = try_in_order(s, c, count, true, &r->run.goal_met, err);
-    if (status != ITG_OK || r->run.goal_met) return status;
-    r->selection.tested = 0;
-    return try_in_order(s, c, count, false, &r->run.goal_met, err);
+    test t;
+    r->run.goal_met = false;
+    if (count == 0) return ITG_OK;
+    itg_status status = try_trial(s, c[count - 1].trial, &t, err);
+    if (status != ITG_OK) return status;
+    const bool with_confidence = passes(&t, true);
+    r->selection.tested = 1;
+    r->run.best = *c[count - 1].trial;
+    r->run.goal_met = passes(&t, with_confidence);
+    keep(s, &t);
+    return r->run.goal_met ? try_in_order(s, c, count - 1, with_confidence, err) : ITG_OK;
 }
 
 itg_status itg_search_select(itg_searching *s, itg_error *err)
