@@ -174,3 +174,27 @@ void itg_cli_hardware_limits(const itg_goal *goal, const itg_hardware *hw, char 
         join = ", ";
     }
 }
+
+/* ---- the final choice ---- */
+
+const char *itg_cli_selection_words(const itg_search_options *options, const itg_selection *s,
+                                    char *out, size_t size)
+{
+    const double percent = 100 * options->confidence;
+    snprintf(out, size, "of %d candidate%s on %lld selection samples", (int)s->tested,
+             itg_plural(s->tested), (long long)s->samples);
+    if (!isnan(s->bound) && itg_goal_counts_classes(&options->goal))
+        itg_cli_append(out, size, ": a drop of at most %.2f points with %.4g %% confidence",
+                       100 * (s->floats - s->bound), percent);
+    else if (!isnan(s->bound))
+        itg_cli_append(out, size, ": at least %.2f dB with %.4g %% confidence", s->bound, percent);
+    return out;
+}
+
+const char *itg_cli_selection_wanted(const itg_search_options *options, const itg_selection *s,
+                                     char *out, size_t size)
+{
+    snprintf(out, size, "the goal's with %.4g %% confidence takes about %lld of them",
+             100 * options->confidence, (long long)s->wanted);
+    return out;
+}

@@ -1,4 +1,5 @@
 /* Runs of the log, read and put into words. */
+#include "base/selection.h"
 #include "cli/runs.h"
 #include "cli/goal.h"
 #include "cli/table.h"
@@ -276,6 +277,7 @@ void itg_cli_json_logged_begin(itg_json_writer *json, const char *key, const itg
     itg_json_put_int(json, "duplicate_trials", r->duplicates);
     itg_json_put_int(json, "raced_trials", r->raced);
     itg_cli_json_known(json, "best_trial", (double)r->best_trial);
+    itg_selection_write(json, &r->selection);
     for (int i = 0; i <= ITG_RESULT_BEST; i++)
         json_result(json, r, (itg_run_result)i);
 }

@@ -140,6 +140,12 @@ void itg_cli_shown_inputs(itg_cli_table *table, const itg_cli_shown *s)
                        : !r->goal_met || (known && !holds) ? ""
                        : known ? ", goal met on the search samples and on the hold-out"
                                : ", goal met");
+    if (r->selection.samples == 0 || !s->run.has_goal) return;
+    pair(table, "chosen",
+         itg_cli_selection_words(&s->run.options, &r->selection, text, sizeof text));
+    if (r->selection.wanted > 0)
+        pair(table, "",
+             itg_cli_selection_wanted(&s->run.options, &r->selection, text, sizeof text));
 }
 
 /* ---- text: results ---- */

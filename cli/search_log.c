@@ -100,7 +100,8 @@ itg_status itg_cli_search_end_log(itg_cli_search_work *w, itg_error *err)
                        .result[ITG_RESULT_UNIFORM8] = itg_search_uniform8(w->result, true),
                        .result[ITG_RESULT_HAGO] = itg_search_hago(w->result, true),
                        .result[ITG_RESULT_BEST] = best ? itg_search_best_holdout(w->result) : NULL,
-                       .result[ITG_RESULT_SEARCH_FLOAT] = itg_search_float(w->result, false)};
+                       .result[ITG_RESULT_SEARCH_FLOAT] = itg_search_float(w->result, false),
+                       .selection = itg_search_selection(w->result)};
     return itg_cli_recorder_end(w->recorder, &end, err);
 }
 

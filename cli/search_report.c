@@ -1,4 +1,5 @@
 /* What a search found, as JSON and as text. */
+#include "base/selection.h"
 #include "cli/cmd_search.h"
 #include "cli/goal.h"
 #include "cli/memory.h"
@@ -86,19 +87,6 @@ static void json_scores(itg_json_writer *json, const itg_cli_search_work *w, con
     itg_json_end(json, '}');
 }
 
-static void json_selection(itg_json_writer *json, const itg_selection *s)
-{
-    itg_json_begin(json, "selection", '{');
-    itg_json_put_int(json, "samples", s->samples);
-    itg_json_put_int(json, "tested", s->tested);
-    itg_json_put_bool(json, "certified", s->certified);
-    itg_json_put_bool(json, "passed", s->passed);
-    itg_json_put_number(json, "bound", s->bound);
-    itg_json_put_number(json, "float", s->floats);
-    itg_json_put_int(json, "samples_wanted", s->wanted);
-    itg_json_end(json, '}');
-}
-
 static void json_results(itg_json_writer *json, const itg_cli_search_work *w)
 {
     const itg_search_result *r = w->result;
@@ -138,7 +126,7 @@ int itg_cli_search_json(const itg_cli_search_work *w)
                         itg_score_knows(itg_search_float(r, false), ITG_METRIC_TOP1_BOUND)
                             ? w->options.confidence
                             : (double)NAN);
-    json_selection(&json, itg_search_selection(r));
+    itg_selection_write(&json, itg_search_selection(r));
     itg_json_put_bool(&json, "cost_varies", itg_search_cost_varies(r));
     itg_json_put_text(&json, "limited_by", *limited ? limited : NULL);
     itg_json_put(&json, "seed", "%" PRIu64, w->options.seed);
@@ -252,24 +240,14 @@ static void print_quality(const itg_cli_search_work *w, const itg_score *s)
                            100 * d.drop, 100 * d.lo, 100 * d.hi);
 }
 
-/* What its quality is at least, by the samples on which it was chosen. */
 static void print_selection(const itg_cli_search_work *w)
 {
     const itg_selection *s = itg_search_selection(w->result);
-    const itg_goal *goal = &w->options.goal;
-    char bound[96] = "";
+    char text[160];
     if (s->samples == 0) return;
-    if (!isnan(s->bound) && itg_goal_counts_classes(goal))
-        snprintf(bound, sizeof bound, ": a drop of at most %.2f points with %.4g %% confidence",
-                 100 * (s->floats - s->bound), 100 * w->options.confidence);
-    else if (!isnan(s->bound))
-        snprintf(bound, sizeof bound, ": at least %.2f dB with %.4g %% confidence", s->bound,
-                 100 * w->options.confidence);
-    itg_cli_print_line("chosen", "of %d candidate%s on %lld selection samples%s", (int)s->tested,
-                       itg_plural(s->tested), (long long)s->samples, bound);
+    itg_cli_print_line("chosen", "%s", itg_cli_selection_words(&w->options, s, text, sizeof text));
     if (s->wanted > 0)
-        itg_cli_print_line("", "the goal's with %.4g %% confidence takes about %lld of them",
-                           100 * w->options.confidence, (long long)s->wanted);
+        itg_cli_print_line("", "%s", itg_cli_selection_wanted(&w->options, s, text, sizeof text));
 }
 
 /* What its trial promised. */

@@ -66,7 +66,8 @@ static itg_status insert(import *in, itg_error *err)
                        .strategy_json = r->strategy_json,
                        .codes = r->codes,
                        .best_trial = r->best_trial,
-                       .goal_met = r->goal_met};
+                       .goal_met = r->goal_met,
+                       .selection = &r->selection};
     for (int i = 0; i < ITG_RESULT_COUNT; i++)
         end.result[i] = r->known[i] ? &r->result[i] : NULL;
     itg_status status = itg_log_insert_run(in->log, &r->info, &in->run, err);

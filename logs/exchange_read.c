@@ -1,5 +1,6 @@
 /* A run from JSON: every member is there, of its type and within its limits, and none that is not
  * known; what a number refers to exists. */
+#include "base/selection.h"
 #include "base/user_metric.h"
 #include "logs/exchange.h"
 #include <math.h>
@@ -327,10 +328,37 @@ static void read_results(reader *r, const itg_json_value *root, itg_run_record *
     }
 }
 
+/* A number, or null: not known. */
+static double read_known(reader *r, const itg_json_value *object, const char *key)
+{
+    const itg_json_value *v = need(r, object, key);
+    return v && !is_null(v) ? number_of(r, v) : (double)NAN;
+}
+
+static void read_selection(reader *r, const itg_json_value *root, itg_selection *out)
+{
+    static const char *const keys[] = {"samples", "tested", "certified",      "passed",
+                                       "bound",   "float",  "samples_wanted", NULL};
+    const itg_json_value *v = itg_json_find(root, "selection");
+    *out = itg_selection_none();
+    if (!v || r->t.status != ITG_OK) return;
+    if (itg_json_typeof(v) != ITG_JSON_OBJECT) refuse(r, v, "an object");
+    itg_json_take_keys(&r->t, v, keys);
+    out->samples = itg_json_take_int(&r->t, v, "samples", 1, MOST);
+    out->tested = (int32_t)itg_json_take_int(&r->t, v, "tested", 1, INT32_MAX);
+    out->certified = itg_json_take_bool(&r->t, v, "certified");
+    out->passed = itg_json_take_bool(&r->t, v, "passed");
+    out->bound = read_known(r, v, "bound");
+    out->floats = read_known(r, v, "float");
+    out->wanted = itg_json_take_int(&r->t, v, "samples_wanted", 0, MOST);
+    if (r->t.status == ITG_OK && !itg_selection_fits(out))
+        refuse(r, v, "passed to be true where certified is");
+}
+
 /* A run that has not ended has neither best nor results. */
 static void check_not_ended(reader *r, const itg_json_value *root, const itg_run_record *out)
 {
-    bool results = false;
+    bool results = out->selection.samples > 0;
     for (int i = 0; i < ITG_RESULT_COUNT; i++)
         results |= out->known[i];
     if (!out->ended && (results || out->strategy_json || out->best_trial >= 0))
@@ -363,18 +391,18 @@ static void read_end(reader *r, const itg_json_value *root, int64_t trials, itg_
     out->strategy_json = read_document_or_null(r, root, "strategy");
     out->codes = read_codes(r, root);
     read_results(r, root, out);
+    read_selection(r, root, &out->selection);
     check_not_ended(r, root, out);
 }
 
 static void check_head(reader *r, const itg_json_value *root)
 {
     static const char *const keys[] = {
-        "kind",           "version",        "run",        "model",
-        "hardware",       "data",           "labels",     "holdout",
-        "holdout_labels", "searcher",       "options",    "preprocess",
-        "space",          "engine_version", "started",    "seed",
-        "stop_reason",    "goal_met",       "best_trial", "strategy",
-        "codes",          "results",        "trials",     NULL};
+        "kind",    "version",     "run",      "model",          "hardware",
+        "data",    "labels",      "holdout",  "holdout_labels", "searcher",
+        "options", "preprocess",  "space",    "engine_version", "started",
+        "seed",    "stop_reason", "goal_met", "best_trial",     "strategy",
+        "codes",   "selection",   "results",  "trials",         NULL};
     if (itg_json_typeof(root) != ITG_JSON_OBJECT) refuse(r, root, "an object");
     const char *kind = itg_json_take_text(&r->t, root, "kind");
     if (kind && strcmp(kind, ITG_LOG_EXCHANGE_KIND) != 0)

@@ -1,4 +1,5 @@
 /* A run as JSON text: a line a member, a line a trial. */
+#include "base/selection.h"
 #include "base/user_metric.h"
 #include "logs/exchange.h"
 #include <math.h>
@@ -85,6 +86,7 @@ static void put_end(itg_json_writer *w, const itg_run_record *r)
         itg_json_put_null(w, "best_trial");
     itg_json_put_text(w, "strategy", r->strategy_json);
     if (r->codes) itg_json_put_text(w, "codes", r->codes);
+    if (r->selection.samples > 0) itg_selection_write(w, &r->selection);
     itg_json_begin_as(w, "results", '{', ITG_JSON_LINES);
     for (int i = 0; i < ITG_RESULT_COUNT; i++)
         if (r->known[i]) put_score(w, itg_log_result_names[i], &r->result[i]);

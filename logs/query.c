@@ -204,6 +204,7 @@ itg_status itg_run_log_read_run(itg_run_log *log, int64_t run, itg_run_record **
                             ? read_run(log, owned, err)
                             : itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a run", log->path);
     if (status == ITG_OK) status = read_results(log, &owned->record, err);
+    if (status == ITG_OK) status = itg_log_read_selection(log, run, &owned->record.selection, err);
     if (status == ITG_OK)
         *out = &owned->record;
     else

@@ -161,6 +161,8 @@ itg_status itg_log_update_end(itg_run_log *log, int64_t run, const itg_run_end *
     itg_status status = update_run(log, run, end, err);
     for (int i = 0; i < ITG_RESULT_COUNT && status == ITG_OK; i++)
         status = insert_result(log, run, itg_log_result_names[i], end->result[i], err);
+    if (status == ITG_OK && end->selection)
+        status = itg_log_insert_selection(log, run, end->selection, err);
     return status;
 }
 
@@ -184,7 +186,7 @@ static itg_status clear_end(itg_run_log *log, int64_t run, itg_error *err)
     static const char *const sqls[] = {
         "DELETE FROM metrics WHERE run = ?1 AND subject IN (SELECT what FROM results WHERE run = "
         "?1)",
-        "DELETE FROM results WHERE run = ?",
+        "DELETE FROM results WHERE run = ?", "DELETE FROM selections WHERE run = ?",
         "UPDATE runs SET stop_reason = NULL, goal_met = NULL, best_trial = NULL, "
         "best_strategy = NULL, best_codes = NULL WHERE run = ?"};
     itg_status status = ITG_OK;

@@ -83,6 +83,18 @@ CREATE TABLE results (
     PRIMARY KEY (run, what)
 ) WITHOUT ROWID;
 
+-- The final choice among a run's trials, on samples that nothing else saw; no row: there was none.
+CREATE TABLE selections (
+    run            INTEGER PRIMARY KEY REFERENCES runs (run),
+    samples        INTEGER NOT NULL,
+    tested         INTEGER NOT NULL,
+    certified      INTEGER NOT NULL,
+    passed         INTEGER NOT NULL,
+    bound          REAL,
+    float          REAL,
+    samples_wanted INTEGER NOT NULL
+);
+
 -- What is known of a score, a row each. subject: the trial's number, or the result's name. NUMERIC keeps integers as integers.
 -- place, unit, better: of a metric that the searching program brought; else NULL.
 CREATE TABLE metrics (

@@ -7,7 +7,7 @@
 #include "base/base.h"
 
 #define ITG_LOG_APPLICATION_ID 0x4954474C /* "ITGL" */
-#define ITG_LOG_SCHEMA_VERSION 7
+#define ITG_LOG_SCHEMA_VERSION 8
 #define ITG_LOG_BUSY_TIMEOUT_MS 5000
 #define ITG_LOG_COMMIT_INTERVAL_S 0.2
 #define ITG_LOG_MAX_CHOICE 64 /* the largest number in a point */
@@ -57,6 +57,12 @@ itg_status itg_log_update_end(itg_run_log *log, int64_t run, const itg_run_end *
 
 /* ---- a run's results by name (score.c) ---- */
 extern const char *const itg_log_result_names[ITG_RESULT_COUNT]; /* as in results.what */
+
+/* ---- the final choice (selection.c); samples 0: there was none, and no row ---- */
+itg_status itg_log_insert_selection(itg_run_log *log, int64_t run, const itg_selection *selection,
+                                    itg_error *err);
+itg_status itg_log_read_selection(itg_run_log *log, int64_t run, itg_selection *out,
+                                  itg_error *err);
 
 /* ---- leases (lease.c) ---- */
 /* Whether the lease that this log took is still its own; none taken: ITG_OK. Inside a transaction.

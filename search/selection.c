@@ -4,6 +4,7 @@
  * there is likely to be one that was lucky. So a few of those that meet it, from the safest to the
  * cheapest, are tested on the selection samples, each at the full level; the first failure ends it.
  * The float network's probabilities (sim/expected.h) are fitted anew there. */
+#include "base/selection.h"
 #include "kernels/math.h"
 #include "search/search.h"
 #include <math.h>
@@ -266,7 +267,7 @@ itg_status itg_search_select(itg_searching *s, itg_error *err)
     const itg_trial best = r->run.best;
     candidate *c = NULL;
     int32_t count = 0;
-    r->selection.bound = r->selection.floats = (double)NAN;
+    r->selection = itg_selection_none();
     if (!s->sets[ITG_SET_SELECTION].data || !r->run.goal_met) return ITG_OK;
     r->selection.samples = itg_data_samples(s->sets[ITG_SET_SELECTION].data);
     r->selection.floats =
@@ -275,7 +276,7 @@ itg_status itg_search_select(itg_searching *s, itg_error *err)
     if (status == ITG_OK) status = choose(s, c, count, err);
     free(c);
     if (status != ITG_CANCELLED) return status;
-    r->selection = (itg_selection){.bound = (double)NAN, .floats = (double)NAN};
+    r->selection = itg_selection_none();
     r->run.best = best;
     r->run.goal_met = true;
     return ITG_OK;

@@ -1027,6 +1027,7 @@ typedef struct itg_run_end {
     int64_t best_trial; /* -1: none */
     bool goal_met;
     const itg_score *result[ITG_RESULT_COUNT]; /* NULL: not known */
+    const itg_selection *selection;            /* NULL: as without samples */
 } itg_run_end;
 /* Opens for writing; creates the database if there is none. Fails, and changes nothing, if the file
  * is no database, is damaged, belongs to another application or has another version's schema. */
@@ -1084,6 +1085,7 @@ typedef struct itg_run_record {
     const char *stop_reason, *strategy_json, *codes;
     bool known[ITG_RESULT_COUNT];
     itg_score result[ITG_RESULT_COUNT]; /* if not known: itg_score_unknown() */
+    itg_selection selection; /* samples 0: there was no final choice on samples of its own */
 } itg_run_record;
 /* The numbers of all runs, oldest first; free *runs with itg_free (NULL: there are none). */
 itg_status itg_run_log_runs(itg_run_log *log, int64_t **runs, int64_t *count, itg_error *err);

@@ -156,9 +156,11 @@ def test_smaller_is_better(digits):
 
 
 def test_log_is_the_programs(digits, program, tmp_path):
-    result = find(digits, db=tmp_path / "runs.db", seed=3)
+    result = find(digits, db=tmp_path / "runs.db", seed=3, selection_samples=300)
     shown = json.loads(program("runs", "show", result.run, "--db", tmp_path / "runs.db", "--trials", "--json"))
     assert shown["trials"] == len(result.trials) and shown["goal_met"] == result.goal_met
+    assert shown["selection"] == {name: None if value != value else value for name, value in result.selection.items()}
+    assert shown["selection"]["samples"] == 300
     program("runs", "best", "--db", tmp_path / "runs.db", "-o", tmp_path / "best.json")
     assert (tmp_path / "best.json").read_bytes() == result.best.to_bytes()[0]
     with sqlite3.connect(tmp_path / "runs.db") as log:

@@ -1,5 +1,6 @@
 /* Runs over time: runs history, runs compare of more than two, search --fail-if-worse. */
 #include "driver.h"
+#include <stdio.h>
 #include <string.h>
 
 #define DATA                                                                                       \
@@ -105,6 +106,39 @@ static void a_worse_search_fails(void **state)
     done(&o);
 }
 
+/* The member "selection" of a command's JSON, as text. */
+static void selection_of(const char *line, char *text, size_t size)
+{
+    outcome o = run(line);
+    const char *at = strstr(o.out, "\"selection\": {"), *end = at ? strchr(at, '}') : NULL;
+    if (!end || (size_t)(end - at) >= size) fail_msg("%s: has no selection", line);
+    snprintf(text, size, "%.*s", (int)(end - at), at);
+    done(&o);
+}
+
+static void the_log_knows_how_the_best_was_chosen(void **state)
+{
+    char found[256], shown[256], moved[256], again[256];
+    (void)state;
+    selection_of(SEARCH "cortex-m" DATA
+                        " --selection-samples 300 --trials 20 --db chosen.db --json",
+                 found, sizeof found);
+    assert_contains(found, "\"samples\": 300, \"tested\": ");
+    selection_of("runs show 1 --db chosen.db --json", shown, sizeof shown);
+    assert_string_equal(shown, found);
+    searched("runs export 1 --db chosen.db -o chosen.json");
+    searched("runs import chosen.json --db moved.db");
+    selection_of("runs show 1 --db moved.db --json", moved, sizeof moved);
+    assert_string_equal(moved, found);
+    selection_of("search --resume 1 --db chosen.db --quiet --json", again, sizeof again);
+    assert_string_equal(again, found);
+    selection_of("runs show 1 --db chosen.db --json", again, sizeof again);
+    assert_string_equal(again, found);
+    outcome o = run("runs show 1 --db chosen.db");
+    assert_contains(o.out, " on 300 selection samples");
+    done(&o);
+}
+
 static void what_does_not_compare_is_refused(void **state)
 {
     static const struct {
@@ -137,6 +171,7 @@ int main(void)
         cmocka_unit_test(history_compares_each_run_with_the_one_before_that_it_can),
         cmocka_unit_test(compare_takes_many_runs_against_the_first),
         cmocka_unit_test(a_worse_search_fails),
+        cmocka_unit_test(the_log_knows_how_the_best_was_chosen),
         cmocka_unit_test(what_does_not_compare_is_refused),
     };
     if (enter_folder("history") != 0) return 1;

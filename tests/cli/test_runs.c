@@ -8,7 +8,8 @@
 /* ---- a log with known runs ---- */
 
 #define OPTIONS(optimize)                                                                          \
-    "{\"searcher\": \"greedy\", \"optimize\": \"" optimize "\", \"max_drop\": 0.01}"
+    "{\"searcher\": \"greedy\", \"optimize\": \"" optimize                                         \
+    "\", \"max_drop\": 0.01, \"confidence\": 0.95}"
 #define SPACE                                                                                      \
     "[{\"kind\": \"bits\", \"edges\": [\"w -> conv.1\"], \"values\": [4, 8]}, {\"kind\": "         \
     "\"threshold\", \"edges\": [\"x -> conv.0\", \"x -> add.0\"], \"values\": [\"mse\", \"kl\"]}]"
@@ -92,6 +93,8 @@ static void add_run(itg_run_log *log, const known_run *k)
     if (!k->stop_reason) return;
     itg_score floats = score_of(-1, 0.9), uniform = score_of(2000, 0.9),
               best = score_of(k->bytes, k->top1);
+    const itg_selection chosen = {500,  2,   k->goal_met,           k->goal_met,
+                                  0.88, 0.9, k->goal_met ? 0 : 2000};
     itg_run_end end = {.stop_reason = k->stop_reason,
                        .strategy_json = k->strategy,
                        .best_trial = 3,
@@ -99,7 +102,8 @@ static void add_run(itg_run_log *log, const known_run *k)
                        .result[ITG_RESULT_FLOAT] = &floats,
                        .result[ITG_RESULT_UNIFORM8] = &uniform,
                        .result[ITG_RESULT_BEST] = &best,
-                       .result[ITG_RESULT_SEARCH_FLOAT] = &floats};
+                       .result[ITG_RESULT_SEARCH_FLOAT] = &floats,
+                       .selection = &chosen};
     assert_int_equal(itg_run_log_end_run(log, run, &end, NULL), ITG_OK);
 }
 
@@ -281,6 +285,11 @@ static void show_tells_everything_of_a_run(void **state)
     assert_outcome("runs show 1 --trials", 0, "stopped after 321 samples", "");
     assert_outcome("runs compare 1 2", 0, "raced", "");
     assert_outcome("runs show 6", 0, "unfinished: running, or killed", "");
+    assert_outcome("runs show 1", 0,
+                   "of 2 candidates on 500 selection samples: a drop of at most 2.00 points with "
+                   "95 % confidence",
+                   "");
+    assert_outcome("runs show 5", 0, "confidence takes about 2000 of them", "");
 }
 
 static void show_tells_how_the_best_came_about(void **state)

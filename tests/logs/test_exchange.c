@@ -56,6 +56,7 @@ static int64_t write_a_run(itg_run_log *log)
     itg_score floats = a_trial(0).score, best = a_trial(4).score;
     floats.value[ITG_METRIC_WEIGHT_BYTES] = floats.value[ITG_METRIC_PARAMETER_BYTES] =
         floats.value[ITG_METRIC_PEAK_ACTIVATION_BYTES] = (double)NAN;
+    itg_selection chosen = {500, 2, false, true, (double)NAN, 1.0 / 3, 0};
     itg_run_end end = {.stop_reason = "exhausted",
                        .strategy_json = "{\"version\": 1,\n \"x\": \"\\u00e9\"}",
                        .best_trial = 4,
@@ -64,7 +65,8 @@ static int64_t write_a_run(itg_run_log *log)
                        .result[ITG_RESULT_UNIFORM8] = &best,
                        .result[ITG_RESULT_HAGO] = &best,
                        .result[ITG_RESULT_BEST] = &best,
-                       .result[ITG_RESULT_SEARCH_FLOAT] = &floats};
+                       .result[ITG_RESULT_SEARCH_FLOAT] = &floats,
+                       .selection = &chosen};
     assert_int_equal(itg_run_log_end_run(log, run, &end, NULL), ITG_OK);
     return run;
 }
@@ -258,6 +260,10 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
         {"\"stop_reason\": \"exhausted\"", "\"stop_reason\": null", "goal_met", "null"},
         {"\"goal_met\": true", "\"goal_met\": 1", "goal_met", "true or false"},
         {"\"best_trial\": 4", "\"best_trial\": 6", "best_trial", "number of a trial"},
+        {"\"tested\": 2", "\"tested\": 0", "selection.tested", "1 to"},
+        {"\"certified\": false, \"passed\": true", "\"certified\": true, \"passed\": false",
+         "selection", "passed to be true"},
+        {"\"samples_wanted\": 0", "\"wanted\": 0", "selection", "unknown key"},
         {"\"uniform8\"", "\"uniform9\"", "uniform9", "unknown key"},
         {"\"number\": 2", "\"number\": 3", "trials[2]: number", "expected 2"},
         {"\"point\": [8, 4, 2]", "\"point\": [8, 4, 65]", "trials[0]: point[2]", "0 to 64"},

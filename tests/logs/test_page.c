@@ -66,15 +66,16 @@ static void the_page_names_every_column_and_the_version(void **state)
     sqlite3_stmt *s = NULL;
     char quoted[64];
     make_log();
-    assert_sees("PRAGMA user_version", "7");
-    assert_non_null(strstr(page, "the version of the schema: 7."));
+    assert_sees("PRAGMA user_version", "8");
+    assert_non_null(strstr(page, "the version of the schema: 8."));
     assert_int_equal(sqlite3_open_v2(LOG, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db,
-                                        "SELECT DISTINCT c.name FROM sqlite_master m JOIN "
-                                        "pragma_table_info(m.name) c WHERE m.type = 'table' AND "
-                                        "m.name IN ('runs', 'trials', 'results', 'metrics')",
-                                        -1, &s, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db,
+                           "SELECT DISTINCT c.name FROM sqlite_master m JOIN "
+                           "pragma_table_info(m.name) c WHERE m.type = 'table' AND "
+                           "m.name IN ('runs', 'trials', 'results', 'selections', 'metrics')",
+                           -1, &s, NULL),
+        SQLITE_OK);
     int columns = 0;
     for (; sqlite3_step(s) == SQLITE_ROW; columns++) {
         snprintf(quoted, sizeof quoted, "`%s`", (const char *)sqlite3_column_text(s, 0));

@@ -289,11 +289,13 @@ static void the_end_of_a_run_is_read_back(void **state)
     floats.value[ITG_METRIC_TOP1] = 0.8;
     floats.value[ITG_METRIC_AGREEMENT] = 1;
     itg_score best = a_trial(9).score;
+    itg_selection chosen = {4096, 3, true, true, 0.7, 0.75, 5000};
     itg_run_end end = {.stop_reason = "exhausted",
                        .strategy_json = "{}",
                        .best_trial = 9,
                        .result[ITG_RESULT_FLOAT] = &floats,
-                       .result[ITG_RESULT_BEST] = &best};
+                       .result[ITG_RESULT_BEST] = &best,
+                       .selection = &chosen};
     assert_int_equal(itg_run_log_end_run(log, run, &end, NULL), ITG_OK);
     itg_run_record *r = NULL;
     assert_int_equal(itg_run_log_read_run(log, run, &r, NULL), ITG_OK);
@@ -313,6 +315,11 @@ static void the_end_of_a_run_is_read_back(void **state)
     assert_true(r->result[ITG_RESULT_FLOAT].value[ITG_METRIC_TOP1] == 0.8);
     assert_memory_equal(&r->result[ITG_RESULT_BEST].digest, best.digest, 32);
     assert_int_equal(r->result[ITG_RESULT_BEST].value[ITG_METRIC_WEIGHT_BYTES], 1009);
+    assert_int_equal(r->selection.samples, 4096);
+    assert_int_equal(r->selection.tested, 3);
+    assert_true(r->selection.certified && r->selection.passed);
+    assert_true(r->selection.bound == 0.7 && r->selection.floats == 0.75);
+    assert_int_equal(r->selection.wanted, 5000);
     itg_run_record_destroy(r);
     itg_error err = {0};
     assert_int_equal(itg_run_log_read_run(log, run + 1, &r, &err), ITG_BAD_ARGUMENT);

@@ -362,6 +362,7 @@ def _end_log(recorder: Recorder, work: _Work, pointer: Any) -> None:
     end.result[lib.ITG_RESULT_UNIFORM8] = lib.itg_search_uniform8(pointer, True)
     end.result[lib.ITG_RESULT_HAGO] = lib.itg_search_hago(pointer, True)
     end.result[lib.ITG_RESULT_SEARCH_FLOAT] = lib.itg_search_float(pointer, False)
+    end.selection = lib.itg_search_selection(pointer)
     recorder.end(end)
 
 
