@@ -15,6 +15,9 @@ void itg_report_figure(itg_page *page, const char *name, const char *value, cons
 /* Puts JSON into the page and frees it. */
 void itg_report_block(itg_page *page, const char *id, itg_json_writer *json);
 
+/* What lies where in RAM, step by step (report_memory.c): a section, and the member "memory". */
+void itg_report_memory(itg_page *page, const itg_memory_plan *plan);
+void itg_report_memory_json(itg_json_writer *json, const itg_memory_plan *plan);
 /* The page of PROGRAM, or of MODEL STRATEGY (report_network.c). */
 itg_status itg_report_network(const itg_cli_args *args, itg_page *page, itg_error *err);
 /* The page of a run of --db (report_run.c). */

@@ -16,6 +16,7 @@ typedef struct network {
     itg_cli_inspected inspected;
     itg_summary *summary;
     const itg_summary_info *info;
+    itg_memory_plan *memory;         /* NULL: it cannot be an integer program */
     const itg_edge_report **reports; /* by edge; NULL: not inspected */
     const itg_edge_report *worst;    /* of the quantized edges between nodes; NULL: none */
 } network;
@@ -45,6 +46,20 @@ static itg_status read_reports(network *n, itg_error *err)
     return ITG_OK;
 }
 
+/* Of the program, or of what the strategy is realized as. Floats have none: that is no failure. */
+static itg_status read_memory(network *n, itg_error *err)
+{
+    itg_realize_options how = ITG_REALIZE_OPTIONS_INIT;
+    itg_program *program = NULL;
+    how.allow_overflow = true;
+    itg_status status = n->info->is_program
+                            ? itg_program_open(n->path, &program, err)
+                            : itg_realize_program(n->inspected.annotated, &how, &program, err);
+    if (status == ITG_OK) status = itg_program_memory(program, &n->memory, err);
+    itg_program_destroy(program);
+    return status == ITG_UNSUPPORTED || status == ITG_INFEASIBLE ? ITG_OK : status;
+}
+
 static itg_status read_all(network *n, itg_error *err)
 {
     const bool with_model = n->args->argument_count == 2;
@@ -58,12 +73,14 @@ static itg_status read_all(network *n, itg_error *err)
         return itg_fail(err, ITG_BAD_ARGUMENT,
                         "%.300s: a strategy takes its model: intaglio report MODEL STRATEGY",
                         n->path);
-    return read_reports(n, err);
+    status = read_memory(n, err);
+    return status == ITG_OK ? read_reports(n, err) : status;
 }
 
 static void close_all(network *n)
 {
     free((void *)n->reports);
+    itg_memory_plan_destroy(n->memory);
     itg_summary_destroy(n->summary);
     itg_cli_inspect_close(&n->inspected);
 }
@@ -435,6 +452,7 @@ static void put_data(const network *n)
     for (int32_t i = 0; i < n->info->edge_count; i++)
         json_edge(&json, edge(n, i));
     itg_json_end(&json, ']');
+    if (n->memory) itg_report_memory_json(&json, n->memory);
     if (n->inspected.inspection)
         itg_cli_json_inspection(&json, "inspection", n->inspected.inspection);
     itg_json_end(&json, '}');
@@ -468,6 +486,7 @@ static void put_page(const network *n)
     put_totals(n);
     put_drawing(n);
     put_layers(n);
+    if (n->memory) itg_report_memory(n->page, n->memory);
     put_inspection(n);
     put_edges(n);
     put_inputs(n);

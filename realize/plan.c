@@ -2,6 +2,7 @@
 #include "base/flow.h"
 #include "base/placement.h"
 #include "graph/sharing.h"
+#include "realize/memory.h"
 #include "realize/program.h"
 #include <stdlib.h>
 #include <string.h>
@@ -87,4 +88,36 @@ itg_status itg_program_ram_bytes(const itg_program *p, int64_t *out, itg_error *
     itg_status status = itg_program_arena_bytes(p, out, err);
     if (status != ITG_UNSUPPORTED && status != ITG_LIMIT) return status;
     return itg_program_activation_bytes(p, out, err);
+}
+
+/* ---- for those who ask ---- */
+
+static const char *tensor_name(const void *context, int32_t tensor)
+{
+    return ((const itg_program *)context)->values[tensor].name;
+}
+
+static bool is_scratch(const void *context, int32_t tensor)
+{
+    (void)context;
+    (void)tensor;
+    return false;
+}
+
+static const char *step_name(const void *context, int32_t step)
+{
+    return ((const itg_program *)context)->steps[step].name;
+}
+
+itg_status itg_program_memory(const itg_program *p, itg_memory_plan **out, itg_error *err)
+{
+    const itg_flow_names names = {tensor_name, is_scratch, step_name, p};
+    itg_flow flow;
+    itg_status status = itg_program_arena(p, NULL, out, err);
+    if (status != ITG_UNSUPPORTED && status != ITG_LIMIT) return status;
+    status = itg_program_flow(p, ITG_FLOW_DEVICE_ALIGNMENT, &flow, err);
+    if (status != ITG_OK) return status;
+    status = itg_memory_plan_make(&flow, &names, (int64_t)flow.bytes, out, err);
+    itg_program_flow_deinit(&flow);
+    return status;
 }

@@ -38,6 +38,9 @@ void itg_program_output_info(const itg_program *p, int32_t index, itg_dtype *dty
  * (emit/c_layout.c); ITG_UNSUPPORTED, ITG_LIMIT: C source cannot hold the program. activation: of a
  * device (itg_program_flow), for activations and outputs at ITG_FLOW_DEVICE_ALIGNMENT. */
 itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err);
+/* The arena's bytes and what lies in it; NULL: not wanted. */
+itg_status itg_program_arena(const itg_program *p, int64_t *bytes, itg_memory_plan **plan,
+                             itg_error *err);
 itg_status itg_program_activation_bytes(const itg_program *p, int64_t *out, itg_error *err);
 void itg_program_print(const itg_program *p, itg_strbuf *out);
 

@@ -185,14 +185,26 @@ void itg_plot_step_end(itg_plot *plot, double x)
     plot->in_line = false;
 }
 
+static void put_box(itg_plot *plot, const char *class, double left, double right, double y,
+                    double end_y, const char *words)
+{
+    itg_page_markup(
+        plot->page, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
+        class, left, place_y(plot, end_y), right - left, place_y(plot, y) - place_y(plot, end_y));
+    put_words(plot->page, "rect", words);
+}
+
 void itg_plot_bar(itg_plot *plot, double x, double y, bool accent, const char *words)
 {
-    const double width = (RIGHT - LEFT) / (plot->x.hi - plot->x.lo) * 0.72;
-    itg_page_markup(plot->page,
-                    "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
-                    accent ? "bar accent" : "bar", place_x(plot, x) - width / 2, place_y(plot, y),
-                    width, BOTTOM - place_y(plot, y));
-    put_words(plot->page, "rect", words);
+    const double half = (RIGHT - LEFT) / (plot->x.hi - plot->x.lo) * 0.36, at = place_x(plot, x);
+    put_box(plot, accent ? "bar accent" : "bar", at - half, at + half, plot->y.lo, y, words);
+}
+
+void itg_plot_box(itg_plot *plot, double x, double end_x, double y, double end_y, bool accent,
+                  const char *words)
+{
+    put_box(plot, accent ? "box accent" : "box", place_x(plot, x), place_x(plot, end_x), y, end_y,
+            words);
 }
 
 void itg_plot_legend(itg_page *page, const itg_legend *entries, int count)

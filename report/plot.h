@@ -42,6 +42,9 @@ void itg_plot_step(itg_plot *plot, double x, double y);
 void itg_plot_step_end(itg_plot *plot, double x); /* goes on to x */
 /* A bar from the x axis up. */
 void itg_plot_bar(itg_plot *plot, double x, double y, bool accent, const char *words);
+/* A box from x to end_x and from y to end_y. */
+void itg_plot_box(itg_plot *plot, double x, double end_x, double y, double end_y, bool accent,
+                  const char *words);
 void itg_plot_end(itg_plot *plot);
 /* Below a plot: what its marks are. */
 typedef struct itg_legend {

@@ -481,6 +481,23 @@ const char *itg_program_bound_name(const itg_program *program, int32_t index);
  * inputs and outputs belong to the caller. Else activations and outputs, without inputs and
  * scratch. */
 itg_status itg_program_ram_bytes(const itg_program *program, int64_t *out, itg_error *err);
+/* What lies where in that memory, step by step. */
+typedef struct itg_memory_plan itg_memory_plan;
+typedef struct itg_memory_place {
+    const char *name;    /* of the value; of scratch that of its step */
+    bool scratch;        /* what one step needs beside its operands */
+    int32_t first, last; /* there from this step to that one, both included */
+    int64_t offset, bytes;
+} itg_memory_place;
+/* Values whose lives meet overlap only where a step writes its result over, or behind, an operand
+ * that it reads for the last time, or renames bytes. */
+itg_status itg_program_memory(const itg_program *program, itg_memory_plan **out, itg_error *err);
+void itg_memory_plan_destroy(itg_memory_plan *plan);
+int64_t itg_memory_plan_bytes(const itg_memory_plan *plan); /* as itg_program_ram_bytes */
+int32_t itg_memory_plan_steps(const itg_memory_plan *plan);
+const char *itg_memory_plan_step(const itg_memory_plan *plan, int32_t index); /* its name */
+int32_t itg_memory_plan_count(const itg_memory_plan *plan);
+const itg_memory_place *itg_memory_plan_at(const itg_memory_plan *plan, int32_t index);
 itg_status itg_program_text(const itg_program *program, char **out, itg_error *err);
 #define ITG_MOST_BLOCK 4096
 typedef struct itg_run_options {

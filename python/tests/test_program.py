@@ -38,6 +38,7 @@ def test_save_and_load(digits, realized, program, tmp_path):
     for again in (intaglio.Program.load(path), intaglio.Program.load(path.read_bytes())):
         assert np.array_equal(again(digits.test_images[:9]), realized(digits.test_images[:9]))
         assert again.preprocess == realized.preprocess and again.ram_bytes == realized.ram_bytes == 3512
+    assert max(place["offset"] + place["bytes"] for place in realized.memory) in range(3505, 3513)
     assert realized.to_bytes() == path.read_bytes()
     assert "verified" in program("verify", path)
     program("run", path, "--data", digits.paths["test_images"], "-o", tmp_path / "out.npy")

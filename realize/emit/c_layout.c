@@ -2,6 +2,7 @@
  * layers, scratch and memory places. The size of the arena is the RAM figure of the search
  * (plan.c). */
 #include "realize/emit/emit.h"
+#include "realize/memory.h"
 #include <string.h>
 
 enum { MOST_ELEMENTS = 1 << 28, MOST_WEIGHTS = 1 << 26, MOST_WINDOW = 1 << 24 };
@@ -181,12 +182,41 @@ itg_status itg_emit_lay_out(itg_emitter *e)
     return itg_emit_status(e);
 }
 
-itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err)
+/* ---- the arena, for those who ask ---- */
+
+static const char *step_name(const void *context, int32_t step)
+{
+    const itg_step *s = ((const itg_emitter *)context)->layers[step].step;
+    return s != NULL ? s->name : "change of layout";
+}
+
+static const char *tensor_name(const void *context, int32_t tensor)
+{
+    const itg_emitter *e = context;
+    if (tensor >= e->buffer_count) return step_name(e, tensor - e->buffer_count);
+    return e->p->values[e->buffers[tensor].value].name;
+}
+
+static bool is_scratch(const void *context, int32_t tensor)
+{
+    return tensor >= ((const itg_emitter *)context)->buffer_count;
+}
+
+itg_status itg_program_arena(const itg_program *p, int64_t *bytes, itg_memory_plan **plan,
+                             itg_error *err)
 {
     itg_emitter e = {.p = p, .err = err, .arena = itg_arena_create(0)};
+    const itg_flow_names names = {tensor_name, is_scratch, step_name, &e};
     if (e.arena == NULL) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for a plan", p->name);
     itg_status status = itg_emit_lay_out(&e);
-    if (status == ITG_OK) *out = (int64_t)e.arena_bytes;
+    if (status == ITG_OK && bytes != NULL) *bytes = (int64_t)e.arena_bytes;
+    if (status == ITG_OK && plan != NULL)
+        status = itg_memory_plan_make(&e.flow, &names, (int64_t)e.arena_bytes, plan, err);
     itg_arena_destroy(e.arena);
     return status;
+}
+
+itg_status itg_program_arena_bytes(const itg_program *p, int64_t *out, itg_error *err)
+{
+    return itg_program_arena(p, out, NULL, err);
 }

@@ -2,7 +2,6 @@
  * products take. The activations' peak, without any scratch, is what the arena should not exceed:
  * outputs that are written behind what a layer still reads make room (ITG_SHARING_BEHIND), and a
  * layer takes as many positions at a time as fit beside what else lives. */
-#include "base/flow.h"
 #include "realize/emit/emit.h"
 
 #define NOT_BEHIND UINT64_MAX /* shift of what shares no bytes so */
@@ -127,6 +126,7 @@ static void add_scratch(const itg_emitter *e, itg_flow *flow)
     for (int32_t i = 0; i < e->layer_count; i++) {
         itg_flow_tensor *t = &flow->tensors[e->buffer_count + i];
         t->bytes = t->room = e->layers[i].scratch_bytes;
+        t->first = t->last = i;
         if (t->bytes == 0) t->home = ITG_FLOW_NONE;
     }
 }
@@ -147,14 +147,15 @@ void itg_emit_place_all(itg_emitter *e)
 {
     const size_t layers = (size_t)e->layer_count + 1;
     const size_t tensors = (size_t)e->buffer_count + (size_t)e->layer_count;
-    itg_flow flow = {.tensor_count = (int32_t)tensors, .step_count = e->layer_count};
-    flow.tensors = itg_emit_alloc(e, tensors + 1, sizeof *flow.tensors);
-    flow.steps = itg_emit_alloc(e, layers, sizeof *flow.steps);
+    itg_flow *flow = &e->flow;
+    *flow = (itg_flow){.tensor_count = (int32_t)tensors, .step_count = e->layer_count};
+    flow->tensors = itg_emit_alloc(e, tensors + 1, sizeof *flow->tensors);
+    flow->steps = itg_emit_alloc(e, layers, sizeof *flow->steps);
     uint64_t *live = itg_emit_alloc(e, layers, sizeof *live);
-    if (!e->failed) describe(e, &flow);
+    if (!e->failed) describe(e, flow);
     if (itg_emit_status(e) != ITG_OK) return;
-    choose(e, &flow, live);
-    add_scratch(e, &flow);
-    if (e->status == ITG_OK) e->status = itg_flow_place(&flow, 8, e->err);
-    if (e->status == ITG_OK) take_places(e, &flow);
+    choose(e, flow, live);
+    add_scratch(e, flow);
+    if (e->status == ITG_OK) e->status = itg_flow_place(flow, 8, e->err);
+    if (e->status == ITG_OK) take_places(e, flow);
 }

@@ -5,6 +5,7 @@
  * the functions of the C source: the steps in order, and conversions between layouts. */
 #ifndef ITG_EMIT_H
 #define ITG_EMIT_H
+#include "base/flow.h"
 #include "realize/geometry.h"
 #include "graph/names.h"
 
@@ -52,6 +53,7 @@ typedef struct itg_emitter {
     itg_emit_argument *inputs, *outputs;
     int32_t input_count, output_count;
     size_t arena_bytes;
+    itg_flow flow; /* what is in it: tensor i is buffer i, then one a layer for scratch */
     /* Text */
     itg_names needed;    /* helpers and arrays that are there already */
     itg_names constants; /* packed ones and their numbers */

@@ -288,6 +288,26 @@ static int64_t integer(const itg_json *json, const itg_json_value *object, const
     return value;
 }
 
+/* The plan of memory is the network's figure, and each of its places is drawn. */
+static void check_memory(const itg_json *json, const char *page)
+{
+    const itg_json_value *memory = member(json, "memory"),
+                         *places = itg_json_find(memory, "places");
+    const size_t steps = itg_json_length(itg_json_find(memory, "steps"));
+    int64_t most = 0;
+    for (size_t i = 0; i < itg_json_length(places); i++) {
+        const itg_json_value *p = itg_json_at(places, i);
+        const int64_t end = integer(json, p, "offset") + integer(json, p, "bytes");
+        most = end > most ? end : most;
+        assert_in_range(integer(json, p, "last"), integer(json, p, "first"), steps - 1);
+    }
+    assert_int_equal(integer(json, memory, "bytes"),
+                     (int64_t)number(json, "peak_activation_bytes"));
+    assert_in_range(integer(json, memory, "bytes"), most, most + 7);
+    assert_true(itg_json_length(places) > 5);
+    assert_int_equal(count_of(page, "<rect class=\"box"), itg_json_length(places));
+}
+
 /* The layers' costs are the network's, each edge has its ends, and all of them are drawn. */
 static void check_network(const char *page)
 {
@@ -309,6 +329,7 @@ static void check_network(const char *page)
     assert_int_equal(computed, 13); /* as 'check' lists the nodes; one adds two values */
     assert_int_equal(count_of(page, "<g class=\"node\">"), 12 - 4 + 2); /* fused ones; ends */
     assert_true(count_of(page, "class=\"edge") >= 10);
+    check_memory(json, page);
     check_tags(page);
     itg_json_destroy(json);
     free(block);

@@ -499,6 +499,46 @@ static void what_is_written_stays_behind_what_is_read(void **state)
     assert_in_range(exact, all / 3, all); /* one position more where each channel is its own */
 }
 
+static bool overlap(const itg_memory_place *a, const itg_memory_place *b)
+{
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+/* Both there at a step at which neither hands its place to the other. */
+static bool live_together(const itg_memory_place *a, const itg_memory_place *b)
+{
+    const int32_t first = a->first > b->first ? a->first : b->first;
+    const int32_t last = a->last < b->last ? a->last : b->last;
+    const bool hands_over =
+        first == last && !a->scratch && !b->scratch && (a->last == b->first || b->last == a->first);
+    return first <= last && !hands_over;
+}
+
+static void assert_plan_holds(const itg_program *p)
+{
+    itg_error err = {0};
+    itg_memory_plan *plan = NULL;
+    int64_t bytes = 0, used = 0;
+    if (itg_program_memory(p, &plan, &err) != ITG_OK) fail_msg("%s", err.message);
+    assert_int_equal(itg_program_ram_bytes(p, &bytes, &err), ITG_OK);
+    assert_int_equal(itg_memory_plan_bytes(plan), bytes);
+    for (int32_t i = 0; i < itg_memory_plan_count(plan); i++) {
+        const itg_memory_place *a = itg_memory_plan_at(plan, i);
+        assert_true(0 <= a->first && a->first <= a->last);
+        assert_true(a->last < itg_memory_plan_steps(plan) && *a->name && a->offset >= 0);
+        assert_non_null(itg_memory_plan_step(plan, a->last));
+        used = a->offset + a->bytes > used ? a->offset + a->bytes : used;
+        for (int32_t k = 0; k < i; k++) {
+            const itg_memory_place *b = itg_memory_plan_at(plan, k);
+            if (overlap(a, b) && live_together(a, b)) fail_msg("%s lies on %s", a->name, b->name);
+        }
+    }
+    assert_in_range(bytes, used, used + 7);
+    assert_null(itg_memory_plan_at(plan, itg_memory_plan_count(plan)));
+    assert_null(itg_memory_plan_step(plan, itg_memory_plan_steps(plan)));
+    itg_memory_plan_destroy(plan);
+}
+
 static void outputs_lie_over_what_is_read_no_more(void **state)
 {
     (void)state;
@@ -512,6 +552,7 @@ static void outputs_lie_over_what_is_read_no_more(void **state)
         int64_t arena, peak;
         assert_int_equal(itg_program_arena_bytes(p, &arena, &err), ITG_OK);
         assert_int_equal(itg_program_activation_bytes(p, &peak, &err), ITG_OK);
+        assert_plan_holds(p);
         below += arena < peak;
         small += arena * 100 <= peak * 103;
         itg_program_destroy(p);

@@ -197,6 +197,15 @@ class Program:
         return out[0]
 
     @property
+    def memory(self) -> list[dict[str, str | int | bool]]:
+        """What lies where in that memory: `name` of a value (or of the step whose `scratch` it is), there from step `first` to step
+        `last`, both included; `offset` and `bytes`."""
+        plan = make("itg_memory_plan", lib.itg_memory_plan_destroy, lib.itg_program_memory, self._program)
+        places = [lib.itg_memory_plan_at(plan, index) for index in range(lib.itg_memory_plan_count(plan))]
+        return [{"name": text(p.name), "scratch": bool(p.scratch), "first": p.first, "last": p.last, "offset": p.offset,
+                 "bytes": p.bytes} for p in places]
+
+    @property
     def float_islands(self) -> list[str]:
         """Nodes that run in floating point, and why."""
         count = lib.itg_program_float_island_count(self._program)
