@@ -74,11 +74,12 @@ def main():
     subprocess.run([intaglio, "search", model, "--hw", "cortex-m", "--scale", "1/255", "--data", images, "--labels",
                     "examples/digits_search_labels.npy", "--trials", "16", "--quiet", "--db", log, "-o", strategy],
                    stdout=subprocess.DEVNULL)
-    for page, words in (("run.html", ["1", "--db", log]), ("network.html", [model, strategy, "--data", images])):
+    for page, words, plots, trials in (("run.html", ["1", "--db", log], 3, 16),
+                                       ("network.html", [model, strategy, "--data", images], 4, 0)):
         report = os.path.join(folder, page)
         subprocess.run([intaglio, "report", *words, "-o", report], check=True, stdout=subprocess.DEVNULL)
         for width in (400, 1280):
-            check_width(program, folder, page, width, 3, 16 if page == "run.html" else 0)
+            check_width(program, folder, page, width, plots, trials)
         for scheme in ("light", "dark"):
             picture = os.path.join(folder, page + "." + scheme + ".png")
             chromium(program, os.path.join(folder, "profile"), "--window-size=1280,2000", "--screenshot=" + picture,

@@ -97,12 +97,33 @@ static void marks_stand_where_their_numbers_are(void **state)
     itg_page_deinit(&page);
 }
 
+/* The drawing's axes meet at 84 to the right and 276 down; they are 540 wide and 262 high. */
+static void boxes_and_bars_reach_from_number_to_number(void **state)
+{
+    (void)state;
+    itg_page page = {0};
+    itg_plot plot;
+    itg_plot_begin(&plot, &page, "p", axis(0, 10, 1), axis(0, 100, 1));
+    itg_plot_box(&plot, 0, 5, 50, 100, false, "half");
+    itg_plot_box(&plot, 9, 10, 0, 100, true, "last");
+    itg_plot_bar(&plot, 5, 25, false, "bar");
+    itg_plot_end(&plot);
+    assert_non_null(strstr(page.text.text, "<rect class=\"box\" x=\"84.0\" y=\"14.0\" "
+                                           "width=\"270.0\" height=\"131.0\""));
+    assert_non_null(strstr(page.text.text, "<rect class=\"box accent\" x=\"570.0\" y=\"14.0\" "
+                                           "width=\"54.0\" height=\"262.0\""));
+    assert_non_null(strstr(page.text.text, "<rect class=\"bar\" x=\"334.6\" y=\"210.5\" "
+                                           "width=\"38.9\" height=\"65.5\""));
+    itg_page_deinit(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_hold_finite_numbers),
         cmocka_unit_test(ticks_are_round_numbers),
         cmocka_unit_test(marks_stand_where_their_numbers_are),
+        cmocka_unit_test(boxes_and_bars_reach_from_number_to_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
