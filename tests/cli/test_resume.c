@@ -1,6 +1,7 @@
 /* --resume: a run that was killed, however often and whenever, ends as the undisturbed one; and
  * what does not belong to the run is refused. */
 #include "driver.h"
+#include "tests/slow.h"
 #include <math.h>
 #include <intaglio/intaglio.h>
 #include <signal.h>
@@ -101,19 +102,7 @@ static void assert_same_file(const char *a, const char *b)
 
 /* ---- killed at any moment ---- */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define IS_SLOW 1
-#endif
-#endif
-#ifndef IS_SLOW
-#define IS_SLOW 0
-#endif
-
-enum { KILLS = IS_SLOW ? 6 : 56, MOST_KILLS_A_RUN = 5 };
+enum { KILLS = ITG_IS_SLOW ? 6 : 56, MOST_KILLS_A_RUN = 5 };
 
 /* xorshift64: where the kills fall is decided by the seed, as far as a clock lets it. */
 static uint64_t next_random(uint64_t *state)
