@@ -108,6 +108,7 @@ typedef struct itg_annotated {
      * edge_first[node] + rank of slot */
     int32_t *edge_of_node; /* [graph->node_count + 1]: first edge of each node; the last entry:
                               first output edge */
+    struct annotate *state; /* sim/annotate.h: what itg_annotate_weights goes on with */
 } itg_annotated;
 
 const itg_edge *itg_annotated_edge(const itg_annotated *a, itg_id node,

@@ -117,13 +117,6 @@ itg_status itg_own_bias(itg_graph *g, itg_id node, int64_t channels, float **dat
     if (has_bias(&g->nodes[node])) return itg_own_floats(g, node, 2, &shape, data, err);
     itg_status status = itg_new_floats(g, g->nodes[node].name, "bias", &shape, &bias, data, err);
     if (status != ITG_OK) return status;
-    itg_id *inputs = itg_arena_array(g->arena, 3, sizeof *inputs);
-    if (!inputs) return itg_graph_no_memory(g, err);
-    itg_node *n = &g->nodes[node];
-    inputs[0] = n->inputs[0];
-    inputs[1] = n->inputs[1];
-    inputs[2] = bias;
-    n->inputs = inputs;
-    n->input_count = 3;
-    return ITG_OK;
+    const itg_id *inputs = g->nodes[node].inputs;
+    return itg_graph_set_node_inputs(g, node, (const itg_id[]){inputs[0], inputs[1], bias}, 3, err);
 }

@@ -10,15 +10,23 @@ bool itg_is_graph_output(const itg_graph *g, itg_id value)
 
 itg_id itg_only_consumer(const itg_graph *g, itg_id value)
 {
-    itg_id found = ITG_NONE;
-    if (itg_is_graph_output(g, value)) return ITG_NONE;
-    for (int32_t n = 0; n < g->node_count; ++n)
-        for (int32_t i = 0; i < g->nodes[n].input_count; ++i) {
-            if (g->nodes[n].inputs[i] != value) continue;
-            if (found != ITG_NONE) return ITG_NONE;
-            found = n;
-        }
-    return found;
+    const itg_value *v = &g->values[value];
+    return v->reads == 1 && !itg_is_graph_output(g, value) ? (itg_id)v->readers : ITG_NONE;
+}
+
+itg_readers itg_readers_of(const itg_graph *g, itg_id value)
+{
+    const itg_value *v = &g->values[value];
+    return (itg_readers){.value = value, .node = v->producer, .left = v->reads};
+}
+
+bool itg_next_reader(const itg_graph *g, itg_readers *readers)
+{
+    const int32_t before = readers->left;
+    while (readers->left == before && readers->left > 0 && ++readers->node < g->node_count)
+        for (int32_t i = 0; i < g->nodes[readers->node].input_count; ++i)
+            readers->left -= g->nodes[readers->node].inputs[i] == readers->value;
+    return readers->left < before;
 }
 
 void itg_kill_node(itg_graph *g, itg_id node)
@@ -27,7 +35,8 @@ void itg_kill_node(itg_graph *g, itg_id node)
     for (int32_t i = 0; i < n->output_count; ++i)
         if (n->outputs[i] != ITG_NONE && g->values[n->outputs[i]].producer == node)
             g->values[n->outputs[i]].producer = ITG_NONE;
-    n->input_count = n->output_count = 0;
+    n->output_count = 0;
+    itg_graph_drop_inputs(g, node, 0);
 }
 
 bool itg_bypass_node(itg_graph *g, itg_id node)
@@ -50,6 +59,12 @@ itg_node *itg_become(itg_graph *g, itg_id node, itg_op op)
     g->nodes[node].op = op;
     g->nodes[node].attrs = itg_attrs_default(op);
     return &g->nodes[node];
+}
+
+void itg_set_only_input(itg_graph *g, itg_id node, itg_id value)
+{
+    itg_graph_set_input(g, node, 0, value);
+    itg_graph_drop_inputs(g, node, 1);
 }
 
 void itg_take_output(itg_graph *g, itg_id node, itg_id value)
@@ -112,7 +127,7 @@ itg_status itg_own_floats(itg_graph *g, itg_id node, int32_t slot, const itg_sha
     }
     itg_status status =
         itg_new_floats(g, g->values[id].name, g->nodes[node].name, shape, &id, data, err);
-    if (status == ITG_OK) g->nodes[node].inputs[slot] = id;
+    if (status == ITG_OK) itg_graph_set_input(g, node, slot, id);
     return status;
 }
 

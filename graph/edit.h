@@ -8,6 +8,13 @@
 /* The node with the only use of a value. ITG_NONE: there are several uses, none, or the value is a
  * graph output. */
 itg_id itg_only_consumer(const itg_graph *g, itg_id value);
+/* The nodes of a sorted graph that read a value, first to last. */
+typedef struct itg_readers {
+    itg_id value, node; /* node: the one that itg_next_reader found */
+    int32_t left;       /* reads that lie behind it */
+} itg_readers;
+itg_readers itg_readers_of(const itg_graph *g, itg_id value);
+bool itg_next_reader(const itg_graph *g, itg_readers *readers); /* false: there is none left */
 bool itg_is_graph_output(const itg_graph *g, itg_id value);
 /* Removes all inputs and outputs of a node. */
 void itg_kill_node(itg_graph *g, itg_id node);
@@ -17,6 +24,8 @@ void itg_kill_node(itg_graph *g, itg_id node);
 bool itg_bypass_node(itg_graph *g, itg_id node);
 /* Gives a node another operator, with default attributes, and returns it. */
 itg_node *itg_become(itg_graph *g, itg_id node, itg_op op);
+/* Makes `value` what the node reads, and nothing else. It has an input. */
+void itg_set_only_input(itg_graph *g, itg_id node, itg_id value);
 /* Makes `value` the output 0 of `node`. The old output 0 must have no use. */
 void itg_take_output(itg_graph *g, itg_id node, itg_id value);
 /* A new constant "base/suffix", float32, to be filled by the caller. */

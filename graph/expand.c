@@ -221,9 +221,8 @@ void itg_expanded_output(itg_expansion *e, int32_t slot, itg_id value)
     if (e->status != ITG_OK || !itg_wants_output(e, slot)) return;
     itg_id out = e->node.outputs[slot], maker = g->values[value].producer;
     if (maker < e->made) { /* nothing was made */
-        itg_node *n = itg_become(g, e->id, ITG_OP_IDENTITY);
-        n->inputs[0] = value;
-        n->input_count = n->output_count = 1;
+        itg_become(g, e->id, ITG_OP_IDENTITY)->output_count = 1;
+        itg_set_only_input(g, e->id, value);
         return;
     }
     int32_t from = g->values[value].producer_slot;

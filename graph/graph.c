@@ -169,6 +169,8 @@ itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const i
     if (!itg_names_put(&g->node_names, node.name, g->node_count))
         return itg_graph_no_memory(g, err);
     g->nodes[g->node_count] = node;
+    for (int32_t i = 0; i < input_count; ++i)
+        itg_graph_count_read(g, g->node_count, inputs[i], 1);
     for (int32_t i = 0; i < output_count; ++i)
         if (outputs[i] != ITG_NONE) {
             g->values[outputs[i]].producer = g->node_count;
@@ -221,22 +223,61 @@ itg_status itg_graph_set_outputs(itg_graph *g, const itg_id *values, int32_t cou
     return ITG_OK;
 }
 
+/* ---- who reads what ---- */
+
+void itg_graph_count_read(itg_graph *g, itg_id node, itg_id value, int32_t times)
+{
+    if (value == ITG_NONE) return;
+    g->values[value].reads += times;
+    g->values[value].readers += (int64_t)node * times;
+}
+
+void itg_graph_set_input(itg_graph *g, itg_id node, int32_t slot, itg_id value)
+{
+    itg_graph_count_read(g, node, g->nodes[node].inputs[slot], -1);
+    itg_graph_count_read(g, node, value, 1);
+    g->nodes[node].inputs[slot] = value;
+}
+
+void itg_graph_drop_inputs(itg_graph *g, itg_id node, int32_t keep)
+{
+    itg_node *n = &g->nodes[node];
+    while (n->input_count > keep)
+        itg_graph_count_read(g, node, n->inputs[--n->input_count], -1);
+}
+
+itg_status itg_graph_set_node_inputs(itg_graph *g, itg_id node, const itg_id *values, int32_t count,
+                                     itg_error *err)
+{
+    itg_id *copy = copy_ids(g, values, count);
+    if (!copy) return itg_graph_no_memory(g, err);
+    itg_graph_drop_inputs(g, node, 0);
+    g->nodes[node].inputs = copy;
+    g->nodes[node].input_count = count;
+    for (int32_t i = 0; i < count; ++i)
+        itg_graph_count_read(g, node, copy[i], 1);
+    return ITG_OK;
+}
+
 int32_t itg_graph_use_count(const itg_graph *g, itg_id value)
 {
-    int32_t count = 0;
-    for (int32_t n = 0; n < g->node_count; ++n)
-        for (int32_t i = 0; i < g->nodes[n].input_count; ++i)
-            count += g->nodes[n].inputs[i] == value;
+    int32_t count = g->values[value].reads;
     for (int32_t i = 0; i < g->output_count; ++i)
         count += g->outputs[i] == value;
     return count;
 }
 
+static void replace_reads(itg_graph *g, itg_id node, itg_id from, itg_id to)
+{
+    for (int32_t i = 0; i < g->nodes[node].input_count; ++i)
+        if (g->nodes[node].inputs[i] == from) itg_graph_set_input(g, node, i, to);
+}
+
 void itg_graph_replace_uses(itg_graph *g, itg_id from, itg_id to)
 {
-    for (int32_t n = 0; n < g->node_count; ++n)
-        for (int32_t i = 0; i < g->nodes[n].input_count; ++i)
-            if (g->nodes[n].inputs[i] == from) g->nodes[n].inputs[i] = to;
+    if (g->values[from].reads == 1) replace_reads(g, (itg_id)g->values[from].readers, from, to);
+    for (int32_t n = 0; n < g->node_count && g->values[from].reads > 0; ++n)
+        replace_reads(g, n, from, to);
     for (int32_t i = 0; i < g->output_count; ++i)
         if (g->outputs[i] == from) g->outputs[i] = to;
 }

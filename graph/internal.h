@@ -20,6 +20,9 @@ itg_status itg_graph_no_memory(const itg_graph *g, itg_error *err);
 /* Checks the number of inputs and outputs against ops.def (shape.c). */
 itg_status itg_check_arity(const itg_graph *g, itg_id node, itg_error *err);
 
+/* Counts reads of a value by a node, or takes them back. */
+void itg_graph_count_read(itg_graph *g, itg_id node, itg_id value, int32_t times);
+
 /* Rank of input 0; 0 if it is unknown. */
 int32_t itg_input_rank(const itg_graph *g, itg_id node);
 

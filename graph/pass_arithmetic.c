@@ -35,14 +35,15 @@ static bool divides_by(const itg_graph *g, const itg_node *n, bool (*is_so)(floa
 }
 
 /* The constant operand of a sum or product stands second. */
-static bool swap_operands(itg_graph *g, itg_node *n)
+static bool swap_operands(itg_graph *g, itg_id node)
 {
+    const itg_node *n = &g->nodes[node];
     if (n->op != ITG_OP_ADD && n->op != ITG_OP_MUL) return false;
     if (!itg_graph_is_constant(g, n->inputs[0]) || itg_graph_is_constant(g, n->inputs[1]))
         return false;
     itg_id first = n->inputs[0];
-    n->inputs[0] = n->inputs[1];
-    n->inputs[1] = first;
+    itg_graph_set_input(g, node, 0, n->inputs[1]);
+    itg_graph_set_input(g, node, 1, first);
     return true;
 }
 
@@ -72,12 +73,13 @@ static bool simplify_power(itg_graph *g, itg_id node)
         g->values[n->outputs[0]].shape.rank != g->values[n->inputs[0]].shape.rank)
         return false;
     if (exponent == 2.0) {
-        const itg_id x = n->inputs[0];
-        itg_become(g, node, ITG_OP_MUL)->inputs[1] = x;
+        itg_become(g, node, ITG_OP_MUL);
+        itg_graph_set_input(g, node, 1, n->inputs[0]);
         return true;
     }
     if (exponent != 0.5 && exponent != -1.0) return false;
-    itg_become(g, node, exponent == 0.5 ? ITG_OP_SQRT : ITG_OP_RECIPROCAL)->input_count = 1;
+    itg_become(g, node, exponent == 0.5 ? ITG_OP_SQRT : ITG_OP_RECIPROCAL);
+    itg_graph_drop_inputs(g, node, 1);
     return true;
 }
 
@@ -89,7 +91,7 @@ itg_status itg_pass_arithmetic(itg_graph *g, itg_id node, bool *changed, itg_err
         *changed = true;
         return ITG_OK;
     }
-    *changed |= swap_operands(g, &g->nodes[node]);
+    *changed |= swap_operands(g, node);
     const itg_node *n = &g->nodes[node];
     const bool subtracts = op == ITG_OP_SUB && itg_is_float_constant(g, n->inputs[1]);
     if (!subtracts && !divides_by(g, n, has_exact_reciprocal)) return ITG_OK;

@@ -36,11 +36,8 @@ static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
                       .shape = x};
     status = itg_insert(g, &mul, NULL, &product, err);
     if (status != ITG_OK) return status;
-    itg_node *add = itg_become(g, node, ITG_OP_ADD);
-    add->inputs[0] = product;
-    add->inputs[1] = shift;
-    add->input_count = 2;
-    return ITG_OK;
+    itg_become(g, node, ITG_OP_ADD);
+    return itg_graph_set_node_inputs(g, node, (const itg_id[]){product, shift}, 2, err);
 }
 
 itg_status itg_pass_batch_norm(itg_graph *g, itg_id node, bool *changed, itg_error *err)

@@ -227,10 +227,11 @@ static itg_status fold(follower *f, itg_id node, const known *before)
 static itg_status look_at_users(follower *f, const known *k)
 {
     itg_status status = ITG_OK;
-    for (itg_id n = 0; n < f->g->node_count && status == ITG_OK; ++n) {
-        if (itg_slot_of(f->g, n, k->value) != 0) continue;
-        status = fold(f, n, k);
-        if (status == ITG_OK) status = hand_on(f, n, k);
+    itg_readers r = itg_readers_of(f->g, k->value);
+    while (status == ITG_OK && itg_next_reader(f->g, &r)) {
+        if (itg_slot_of(f->g, r.node, k->value) != 0) continue;
+        status = fold(f, r.node, k);
+        if (status == ITG_OK) status = hand_on(f, r.node, k);
     }
     return status;
 }

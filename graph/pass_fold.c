@@ -75,15 +75,15 @@ static itg_status check_batch(const folder *f, itg_id node, itg_error *err)
 /* An If whose condition is known is the identity of one of its values. */
 static itg_status choose(itg_graph *g, itg_id node, itg_error *err)
 {
-    itg_node *n = &g->nodes[node];
+    const itg_node *n = &g->nodes[node];
     const itg_value *condition = &g->values[n->inputs[0]];
     if (!condition->data || condition->dtype != ITG_BOOL ||
         itg_value_elements(g, n->inputs[0]) != 1)
         return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
                              "its condition '%s' is not a constant bool", condition->name);
     const itg_id value = n->inputs[*(const unsigned char *)condition->data ? 1 : 2];
-    itg_become(g, node, ITG_OP_IDENTITY)->inputs[0] = value;
-    n->input_count = 1;
+    itg_become(g, node, ITG_OP_IDENTITY);
+    itg_set_only_input(g, node, value);
     return ITG_OK;
 }
 
@@ -97,11 +97,11 @@ static itg_status infer(folder *f, itg_id node, itg_error *err)
     if (status != ITG_OK) return status;
     if (target != ITG_NONE) {
         original = g->nodes[node].inputs[slot];
-        g->nodes[node].inputs[slot] = target;
+        itg_graph_set_input(g, node, slot, target);
     }
     status = itg_infer_node(g, node, err);
     if (status != ITG_OK && original != ITG_NONE) { /* perhaps it was not the batch */
-        g->nodes[node].inputs[slot] = original;
+        itg_graph_set_input(g, node, slot, original);
         status = itg_infer_node(g, node, NULL);
         if (status != ITG_OK)
             return itg_node_fail(g, node, err, ITG_UNSUPPORTED,

@@ -75,9 +75,8 @@ itg_status itg_pass_gather_nd(itg_graph *g, itg_id node, bool *changed, itg_erro
                          .shape = rows};
     status = itg_insert(g, &gather, NULL, &value, err);
     if (status != ITG_OK) return status;
-    itg_node *last = itg_become(g, node, ITG_OP_RESHAPE);
-    last->inputs[0] = value;
-    last->input_count = 1;
+    itg_become(g, node, ITG_OP_RESHAPE);
+    itg_set_only_input(g, node, value);
     *changed = true;
     return ITG_OK;
 }

@@ -83,12 +83,9 @@ static itg_status combine(itg_graph *g, itg_id node, itg_op op, int hides, float
         mask[i] = (is[i] != 0) == (hides == 1) ? hidden : shown;
     if (op == ITG_OP_ADD && !shows_something(mask, count, row_of(&shape)))
         return ITG_OK; /* sort drops the constant */
-    itg_node *made = itg_become(g, node, op);
-    made->inputs[0] = varies;
-    made->inputs[1] = added;
-    made->input_count = 2;
+    itg_become(g, node, op);
     *changed = true;
-    return ITG_OK;
+    return itg_graph_set_node_inputs(g, node, (const itg_id[]){varies, added}, 2, err);
 }
 
 static bool has_infinity(const itg_graph *g, itg_id value)

@@ -58,7 +58,8 @@ itg_status itg_pass_pad_gather(itg_graph *g, itg_id node, bool *changed, itg_err
         itg_status status = pad_axis(g, node, axis, &value, err);
         if (status != ITG_OK) return status;
     }
-    itg_become(g, node, ITG_OP_IDENTITY)->inputs[0] = value; /* the pass that removes those does */
+    itg_become(g, node, ITG_OP_IDENTITY); /* the pass that removes those does */
+    itg_graph_set_input(g, node, 0, value);
     *changed = true;
     return ITG_OK;
 }

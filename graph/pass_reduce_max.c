@@ -69,7 +69,8 @@ itg_status itg_pass_reduce_max(itg_graph *g, itg_id node, bool *changed, itg_err
                        .shape = rows};
     status = itg_insert(g, &pool, NULL, &value, err);
     if (status != ITG_OK) return status;
-    itg_become(g, node, ITG_OP_RESHAPE)->inputs[0] = value;
+    itg_become(g, node, ITG_OP_RESHAPE);
+    itg_graph_set_input(g, node, 0, value);
     *changed = true;
     return ITG_OK;
 }

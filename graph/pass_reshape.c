@@ -11,14 +11,14 @@ static bool is_reshape(const itg_node *n)
 itg_status itg_pass_reshape(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     (void)err;
-    itg_node *n = &g->nodes[node];
+    const itg_node *n = &g->nodes[node];
     if (!is_reshape(n)) return ITG_OK;
     *changed |= n->op != ITG_OP_RESHAPE;
     itg_become(g, node, ITG_OP_RESHAPE);
-    n->input_count = 1;
+    itg_graph_drop_inputs(g, node, 1);
     itg_id before = g->values[n->inputs[0]].producer;
     if (before != ITG_NONE && is_reshape(&g->nodes[before])) {
-        n->inputs[0] = g->nodes[before].inputs[0];
+        itg_graph_set_input(g, node, 0, g->nodes[before].inputs[0]);
         *changed = true;
     }
     if (itg_shape_equal(&g->values[n->inputs[0]].shape, &g->values[n->outputs[0]].shape))

@@ -52,7 +52,7 @@ static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
     status = itg_insert(g, &softmax, NULL, &flat, err);
     if (status != ITG_OK) return status;
     itg_become(g, node, ITG_OP_RESHAPE)->opset = 0;
-    g->nodes[node].inputs[0] = flat;
+    itg_graph_set_input(g, node, 0, flat);
     return ITG_OK;
 }
 

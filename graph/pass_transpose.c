@@ -21,7 +21,7 @@ static bool compose(itg_graph *g, itg_id node)
     const itg_attrs *b = &g->nodes[before].attrs;
     for (int32_t i = 0; i < g->values[g->nodes[node].inputs[0]].shape.rank; ++i)
         a->perm[i] = b->perm[a->perm[i]];
-    g->nodes[node].inputs[0] = g->nodes[before].inputs[0];
+    itg_graph_set_input(g, node, 0, g->nodes[before].inputs[0]);
     return true;
 }
 
@@ -155,16 +155,16 @@ static itg_status move_down(itg_graph *g, itg_id transpose, itg_id user, move_ki
     if (status != ITG_OK) return status;
     if (kind == MOVE_PAIR) {
         itg_id second = g->values[g->nodes[user].inputs[1 - slot]].producer;
-        g->nodes[user].inputs[1 - slot] = g->nodes[second].inputs[0];
+        itg_graph_set_input(g, user, 1 - slot, g->nodes[second].inputs[0]);
         itg_kill_node(g, second);
     }
     if (kind == MOVE_NORM) {
         itg_attrs *a = &g->nodes[user].attrs;
         a->axis = g->nodes[transpose].attrs.perm[a->axis];
     }
-    g->nodes[user].inputs[slot] = x;
+    itg_graph_set_input(g, user, slot, x);
     itg_take_output(g, user, value);
-    g->nodes[transpose].inputs[0] = value;
+    itg_graph_set_input(g, transpose, 0, value);
     itg_take_output(g, transpose, z);
     return ITG_OK;
 }

@@ -48,10 +48,9 @@ static bool add_users(walk *w, itg_id value, const itg_channels *channels)
 {
     const itg_graph *g = w->g;
     if (itg_is_graph_output(g, value)) return false;
-    for (itg_id n = 0; n < g->node_count; ++n) {
-        touch t = {.node = n, .channels = *channels};
-        if (itg_slot_of(g, n, value) < 0) continue;
-        if (!classify(g, n, value, &t)) return false;
+    for (itg_readers r = itg_readers_of(g, value); itg_next_reader(g, &r);) {
+        touch t = {.node = r.node, .channels = *channels};
+        if (!classify(g, r.node, value, &t)) return false;
         w->touched[w->count++] = t;
     }
     return true;

@@ -88,11 +88,9 @@ static itg_status normalize(itg_graph *g, itg_id node, itg_id x, int64_t axis, d
     if (status != ITG_OK) return status;
     *one = 1.0f;
     itg_node *n = itg_become_function(g, node, ITG_OP_LAYER_NORMALIZATION, x);
-    n->inputs[1] = scale;
-    n->input_count = 2;
     n->attrs.axis = axis;
     n->attrs.epsilon = (float)epsilon;
-    return ITG_OK;
+    return itg_graph_set_node_inputs(g, node, (const itg_id[]){x, scale}, 2, err);
 }
 
 /* ---- a scale and a bias behind it ---- */
@@ -128,13 +126,8 @@ static itg_status take_over(itg_graph *g, itg_id node, const itg_node *norm, itg
     const itg_id c = g->nodes[node].inputs[1];
     const itg_id inputs[3] = {norm->inputs[0], is_scale ? c : norm->inputs[1], c};
     const itg_attrs attrs = norm->attrs;
-    itg_id *list = itg_arena_copy(g->arena, inputs, sizeof inputs);
-    if (!list) return itg_graph_no_memory(g, err);
-    itg_node *n = itg_become(g, node, ITG_OP_LAYER_NORMALIZATION);
-    n->inputs = list;
-    n->input_count = is_scale ? 2 : 3;
-    n->attrs = attrs;
-    return ITG_OK;
+    itg_become(g, node, ITG_OP_LAYER_NORMALIZATION)->attrs = attrs;
+    return itg_graph_set_node_inputs(g, node, inputs, is_scale ? 2 : 3, err);
 }
 
 itg_status itg_pass_written_norm(itg_graph *g, itg_id node, bool *changed, itg_error *err)

@@ -45,8 +45,7 @@ bool itg_is_about(double value, double wanted)
 itg_node *itg_become_function(itg_graph *g, itg_id node, itg_op op, itg_id x)
 {
     itg_node *n = itg_become(g, node, op);
-    n->inputs[0] = x;
-    n->input_count = 1;
+    itg_set_only_input(g, node, x);
     n->opset = 0;
     return n;
 }

@@ -198,11 +198,6 @@ itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const c
     }
 }
 
-void itg_drop_inputs(itg_graph *g, itg_id node, int32_t keep)
-{
-    if (g->nodes[node].input_count > keep) g->nodes[node].input_count = keep;
-}
-
 itg_status itg_resolve_axis(const itg_graph *g, itg_id node, int32_t rank, int64_t *axis,
                             itg_error *err)
 {

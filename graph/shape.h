@@ -31,7 +31,6 @@ itg_status itg_take_axes(itg_graph *g, itg_id node, int32_t slot, itg_error *err
 /* Reads a constant float32 of one element. */
 itg_status itg_read_float(const itg_graph *g, itg_id node, int32_t slot, const char *what,
                           float *out, itg_error *err);
-void itg_drop_inputs(itg_graph *g, itg_id node, int32_t keep); /* forgets inputs from `keep` on */
 /* Adds rank to a negative axis; fails outside [-rank, rank-1]. */
 itg_status itg_resolve_axis(const itg_graph *g, itg_id node, int32_t rank, int64_t *axis,
                             itg_error *err);

@@ -125,7 +125,7 @@ itg_status itg_infer_clip(itg_graph *g, itg_id node, itg_error *err)
                              "its bounds are integers beyond 2^24, which float32 does not hold");
     g->nodes[node].attrs.min = max < min ? max : min; /* the maximum wins, as ONNX defines it */
     g->nodes[node].attrs.max = max;
-    itg_drop_inputs(g, node, 1);
+    itg_graph_drop_inputs(g, node, 1);
     return itg_infer_same(g, node, err);
 }
 
@@ -170,7 +170,7 @@ itg_status itg_infer_cast_like(itg_graph *g, itg_id node, itg_error *err)
     n->attrs = itg_attrs_default(ITG_OP_CAST);
     n->attrs.to = itg_input_dtype(g, node, 1);
     n->op = ITG_OP_CAST;
-    itg_drop_inputs(g, node, 1);
+    itg_graph_drop_inputs(g, node, 1);
     return itg_infer_cast(g, node, err);
 }
 
@@ -197,7 +197,7 @@ itg_status itg_infer_dropout(itg_graph *g, itg_id node, itg_error *err)
             return itg_node_fail(g, node, err, ITG_UNSUPPORTED,
                                  "its training_mode '%s' is not the constant false", mode->name);
     }
-    itg_drop_inputs(g, node, 1);
+    itg_graph_drop_inputs(g, node, 1);
     itg_shape shape = *itg_input_shape(g, node, 0);
     itg_status status = itg_set_output(g, node, 1, ITG_BOOL, &shape, err);
     return status == ITG_OK ? itg_infer_same(g, node, err) : status;

@@ -72,7 +72,7 @@ itg_status itg_infer_reshape(itg_graph *g, itg_id node, itg_error *err)
         return itg_node_fail(g, node, err, ITG_BAD_FILE,
                              "target %s does not hold the elements of %s",
                              itg_shape_text(&y, yt, sizeof yt), itg_shape_text(&x, xt, sizeof xt));
-    itg_drop_inputs(g, node, 1);
+    itg_graph_drop_inputs(g, node, 1);
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
@@ -100,7 +100,7 @@ itg_status itg_infer_squeeze(itg_graph *g, itg_id node, itg_error *err)
     if (a->axes_count == 0)
         for (int32_t i = 0; i < x.rank; ++i)
             if (x.dims[i] == 1) a->axes[a->axes_count++] = i;
-    itg_drop_inputs(g, node, 1);
+    itg_graph_drop_inputs(g, node, 1);
     for (int32_t i = 0, next = 0; i < x.rank; ++i) {
         if (next >= a->axes_count || a->axes[next] != i) {
             y.dims[y.rank++] = x.dims[i];
@@ -129,7 +129,7 @@ itg_status itg_infer_unsqueeze(itg_graph *g, itg_id node, itg_error *err)
                              (int)a->axes_count, (int)x.rank, ITG_MAX_RANK);
     status = itg_resolve_axes(g, node, rank, a->axes, a->axes_count, err);
     if (status != ITG_OK) return status;
-    itg_drop_inputs(g, node, 1);
+    itg_graph_drop_inputs(g, node, 1);
     for (int32_t next = 0, from = 0; y.rank < rank; ++y.rank) {
         bool added = next < a->axes_count && a->axes[next] == y.rank;
         y.dims[y.rank] = added ? 1 : x.dims[from++];
@@ -184,7 +184,7 @@ itg_status itg_infer_expand(itg_graph *g, itg_id node, itg_error *err)
         return itg_node_fail(g, node, err, ITG_BAD_FILE, "input %s does not broadcast to %s",
                              itg_shape_text(&x, xt, sizeof xt),
                              itg_shape_text(&target, tt, sizeof tt));
-    itg_drop_inputs(g, node, 1);
+    itg_graph_drop_inputs(g, node, 1);
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 

@@ -11,7 +11,7 @@ itg_status itg_infer_reduce(itg_graph *g, itg_id node, itg_error *err)
     if (a->axes_count == 0 && !a->noop_with_empty_axes)
         for (a->axes_count = 0; a->axes_count < x.rank; ++a->axes_count)
             a->axes[a->axes_count] = a->axes_count;
-    itg_drop_inputs(g, node, 1);
+    itg_graph_drop_inputs(g, node, 1);
     for (int32_t i = 0, next = 0; i < x.rank; ++i) {
         bool reduced = next < a->axes_count && a->axes[next] == i;
         next += reduced;

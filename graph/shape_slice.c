@@ -72,7 +72,7 @@ itg_status itg_infer_split(itg_graph *g, itg_id node, itg_error *err)
         y.dims[axis] = split_size(g, node, stated ? &sizes : NULL, i);
         status = itg_set_output(g, node, i, itg_input_dtype(g, node, 0), &y, err);
     }
-    if (status == ITG_OK) itg_drop_inputs(g, node, 1);
+    if (status == ITG_OK) itg_graph_drop_inputs(g, node, 1);
     return status;
 }
 
@@ -157,7 +157,7 @@ itg_status itg_infer_slice(itg_graph *g, itg_id node, itg_error *err)
     itg_status status =
         stated ? read_slice(g, node, &x, &y, err) : check_slice(g, node, &x, &y, err);
     if (status == ITG_OK) status = itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
-    if (status == ITG_OK) itg_drop_inputs(g, node, 1);
+    if (status == ITG_OK) itg_graph_drop_inputs(g, node, 1);
     return status;
 }
 
@@ -269,6 +269,6 @@ itg_status itg_infer_pad(itg_graph *g, itg_id node, itg_error *err)
         y.dims[i] += begin + end[i];
     }
     status = itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
-    if (status == ITG_OK) itg_drop_inputs(g, node, 1);
+    if (status == ITG_OK) itg_graph_drop_inputs(g, node, 1);
     return status;
 }

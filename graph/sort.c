@@ -161,6 +161,26 @@ static itg_status check_placed(const sorter *s, itg_error *err)
     return ITG_OK;
 }
 
+/* What the counts of reads must be: a pass that writes inputs by itself would go unnoticed. */
+static itg_status check_reads(const itg_graph *g, itg_arena *arena, itg_error *err)
+{
+    int32_t *reads = itg_arena_array(arena, (size_t)g->value_count + 1, sizeof *reads);
+    int64_t *readers = itg_arena_array(arena, (size_t)g->value_count + 1, sizeof *readers);
+    if (!reads || !readers) return ITG_NO_MEMORY;
+    for (itg_id n = 0; n < g->node_count; ++n)
+        for (int32_t i = 0; i < g->nodes[n].input_count; ++i) {
+            const itg_id value = g->nodes[n].inputs[i];
+            if (value == ITG_NONE) continue;
+            reads[value]++;
+            readers[value] += n;
+        }
+    for (itg_id v = 0; v < g->value_count; ++v)
+        if (reads[v] != g->values[v].reads || readers[v] != g->values[v].readers)
+            return itg_fail(err, ITG_BAD_ARGUMENT, "%s: value '%s' has %d reads, but counts %d",
+                            g->name, g->values[v].name, (int)reads[v], (int)g->values[v].reads);
+    return ITG_OK;
+}
+
 /* Renumbers; new_value doubles as the map old id -> new id. Cannot fail. */
 static void commit(itg_graph *g, const sorter *s, itg_node *nodes, itg_id *new_value)
 {
@@ -169,12 +189,16 @@ static void commit(itg_graph *g, const sorter *s, itg_node *nodes, itg_id *new_v
         new_value[v] = s->named[v] ? values : ITG_NONE;
         if (!s->named[v]) continue;
         g->values[values] = g->values[v];
+        g->values[values].reads = 0;
+        g->values[values].readers = 0;
         g->values[values++].producer = ITG_NONE;
     }
     for (itg_id n = 0; n < s->order_count; ++n) {
         nodes[n] = g->nodes[s->order[n]];
-        for (int32_t i = 0; i < nodes[n].input_count; ++i)
+        for (int32_t i = 0; i < nodes[n].input_count; ++i) {
             if (nodes[n].inputs[i] != ITG_NONE) nodes[n].inputs[i] = new_value[nodes[n].inputs[i]];
+            itg_graph_count_read(g, n, nodes[n].inputs[i], 1);
+        }
         for (int32_t i = 0; i < nodes[n].output_count; ++i) {
             if (nodes[n].outputs[i] == ITG_NONE) continue;
             nodes[n].outputs[i] = new_value[nodes[n].outputs[i]];
@@ -201,6 +225,8 @@ itg_status itg_graph_sort(itg_graph *g, itg_error *err)
     itg_node *nodes = itg_arena_array(arena, (size_t)g->node_count + 1, sizeof *nodes);
     itg_id *new_value = itg_arena_array(arena, (size_t)g->value_count + 1, sizeof *new_value);
     if (!nodes || !new_value) goto cleanup;
+    status = check_reads(g, arena, err);
+    if (status != ITG_OK) goto cleanup;
     mark_live(&s);
     status = check_defined(&s, err);
     if (status != ITG_OK) goto cleanup;

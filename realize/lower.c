@@ -49,25 +49,37 @@ static int32_t plain_encoding(const itg_annotated *a, itg_id value)
     return is_input || note->encoding_count != 1 ? ITG_NONE : 0;
 }
 
-static itg_status set_up(itg_lowering *l)
+static itg_status set_up_arrays(itg_lowering *l)
 {
     size_t values = (size_t)l->g->value_count + 1;
     l->names.arena = l->p->arena;
     l->made = itg_arena_array(l->p->arena, values, sizeof *l->made);
     l->packed = itg_arena_array(l->p->arena, values, sizeof *l->packed);
     l->plain = itg_arena_array(l->p->arena, values, sizeof *l->plain);
-    if (l->made == NULL || l->packed == NULL || l->plain == NULL) return itg_lower_no_memory(l);
-    for (itg_id v = 0; v < l->g->value_count; v++) {
-        size_t count = (size_t)l->a->values[v].encoding_count;
-        l->made[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->made);
-        l->packed[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->packed);
-        if (l->made[v] == NULL || l->packed[v] == NULL ||
-            !itg_names_put(&l->names, l->g->values[v].name, v))
-            return itg_lower_no_memory(l);
-        for (size_t i = 0; i < count; i++)
-            l->made[v][i] = l->packed[v][i] = ITG_NONE;
-        l->plain[v] = plain_encoding(l->a, v);
-    }
+    return l->made && l->packed && l->plain ? ITG_OK : itg_lower_no_memory(l);
+}
+
+static itg_status set_up_value(itg_lowering *l, itg_id v)
+{
+    size_t count = (size_t)l->a->values[v].encoding_count;
+    if (l->made[v] != NULL) return ITG_OK;
+    l->made[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->made);
+    l->packed[v] = itg_arena_array(l->p->arena, count + 1, sizeof **l->packed);
+    if (l->made[v] == NULL || l->packed[v] == NULL ||
+        !itg_names_put(&l->names, l->g->values[v].name, v))
+        return itg_lower_no_memory(l);
+    for (size_t i = 0; i < count; i++)
+        l->made[v][i] = l->packed[v][i] = ITG_NONE;
+    l->plain[v] = plain_encoding(l->a, v);
+    return ITG_OK;
+}
+
+static itg_status set_up(itg_lowering *l)
+{
+    itg_status status = set_up_arrays(l);
+    for (itg_id v = 0; v < l->g->value_count && status == ITG_OK; v++)
+        status = set_up_value(l, v);
+    if (status != ITG_OK) return status;
     for (int32_t i = 0; i < l->g->output_count; i++) {
         const itg_edge *e = itg_annotated_edge(l->a, ITG_NONE, i);
         if (e != NULL && !l->g->values[e->value].is_input) l->plain[e->value] = e->encoding;
@@ -106,7 +118,7 @@ static itg_status lower_graph(itg_lowering *l)
     for (; p->input_count < l->g->input_count && status == ITG_OK; p->input_count++)
         status = lower_input(l, p->input_count);
     for (itg_id n = 0; n < l->g->node_count && status == ITG_OK; n++)
-        status = lowerings[l->a->nodes[n].form](l, n);
+        if (l->needed == NULL || l->needed[n]) status = lowerings[l->a->nodes[n].form](l, n);
     for (; p->output_count < l->output_count && status == ITG_OK; p->output_count++) {
         const itg_tap *tap = &l->outputs[p->output_count];
         status = itg_lower_edge(l, tap->node, tap->slot, &p->outputs[p->output_count]);
@@ -139,19 +151,41 @@ static itg_status refuse_overflow(const itg_program *p, itg_error *err)
     return ITG_OK;
 }
 
+static itg_status begin(itg_lowering *l)
+{
+    l->g = l->a->graph;
+    itg_status status = itg_program_create(l->g->name, &l->p, l->err);
+    if (status == ITG_OK) l->p->cache = itg_cache_share(l->a->cache);
+    return status;
+}
+
+/* The nodes that outputs follow from. */
+static itg_status find_needed(itg_lowering *l)
+{
+    const itg_graph *g = l->g;
+    bool *values = itg_arena_array(l->p->arena, (size_t)g->value_count + 1, sizeof *values);
+    l->needed = itg_arena_array(l->p->arena, (size_t)g->node_count + 1, sizeof *l->needed);
+    if (values == NULL || l->needed == NULL) return itg_lower_no_memory(l);
+    for (int32_t i = 0; i < l->output_count; i++)
+        values[itg_annotated_edge(l->a, l->outputs[i].node, l->outputs[i].slot)->value] = true;
+    for (itg_id n = g->node_count - 1; n >= 0; n--) {
+        const itg_node *node = &g->nodes[n];
+        for (int32_t i = 0; i < node->output_count; i++)
+            l->needed[n] =
+                l->needed[n] || (node->outputs[i] != ITG_NONE && values[node->outputs[i]]);
+        for (int32_t i = 0; i < node->input_count && l->needed[n]; i++)
+            if (node->inputs[i] != ITG_NONE) values[node->inputs[i]] = true;
+    }
+    return ITG_OK;
+}
+
 static itg_status realize(const itg_annotated *a, const itg_tap *outputs, int32_t output_count,
                           bool allow_overflow, itg_program **out, itg_error *err)
 {
-    itg_lowering l;
-    memset(&l, 0, sizeof l);
-    l.a = a;
-    l.g = a->graph;
-    l.outputs = outputs;
-    l.output_count = output_count;
-    l.err = err;
-    itg_status status = itg_program_create(a->graph->name, &l.p, err);
-    if (status == ITG_OK) l.p->cache = itg_cache_share(a->cache);
+    itg_lowering l = {.a = a, .outputs = outputs, .output_count = output_count, .err = err};
+    itg_status status = begin(&l);
     if (status == ITG_OK) status = set_up(&l);
+    if (status == ITG_OK) status = find_needed(&l);
     if (status == ITG_OK) status = lower_graph(&l);
     if (status == ITG_OK) {
         status = itg_program_finish(l.p, ITG_BOUNDS_STORE, err);
@@ -188,5 +222,60 @@ itg_status itg_realize_program(const itg_annotated *a, const itg_realize_options
     bool allow_overflow = options != NULL && options->allow_overflow;
     itg_status status = realize(a, outputs, count, allow_overflow, out, err);
     free(outputs);
+    return status;
+}
+
+/* ---- a node alone ---- */
+
+static itg_status set_up_node(itg_lowering *l, itg_id node)
+{
+    const itg_node *n = &l->g->nodes[node];
+    itg_status status = set_up_arrays(l);
+    for (int32_t i = 0; i < n->input_count && status == ITG_OK; i++)
+        if (n->inputs[i] != ITG_NONE) status = set_up_value(l, n->inputs[i]);
+    for (int32_t i = 0; i < n->output_count && status == ITG_OK; i++)
+        if (n->outputs[i] != ITG_NONE) status = set_up_value(l, n->outputs[i]);
+    return status == ITG_OK ? set_up_value(l, l->a->nodes[node].out_value) : status;
+}
+
+/* What the node reads, as if a program's caller had it. */
+static itg_status lower_read(itg_lowering *l, itg_id node)
+{
+    itg_program *p = l->p;
+    const itg_node *n = &l->g->nodes[node];
+    itg_status status = ITG_OK;
+    p->inputs = itg_arena_array(p->arena, (size_t)n->input_count + 1, sizeof *p->inputs);
+    if (p->inputs == NULL) return itg_lower_no_memory(l);
+    for (int32_t i = 0; i < n->input_count && status == ITG_OK; i++) {
+        const itg_edge *e = itg_annotated_edge(l->a, node, i);
+        if (e != NULL && e->encoding >= 0 && !itg_graph_is_constant(l->g, e->value) &&
+            l->made[e->value][e->encoding] == ITG_NONE)
+            status = itg_lower_output(l, e->value, e->encoding, &p->inputs[p->input_count++]);
+    }
+    return status;
+}
+
+static itg_status finish_node(itg_lowering *l, bool *fit)
+{
+    itg_program *p = l->p;
+    *fit = true;
+    if (p->step_count == 0) return ITG_OK; /* nothing reads what it makes */
+    p->outputs = p->steps[p->step_count - 1].outputs;
+    p->output_count = 1;
+    itg_status status = itg_program_finish(p, ITG_BOUNDS_STORE, l->err);
+    for (int32_t i = 0; status == ITG_OK && i < p->bound_count; i++)
+        *fit = *fit && p->bounds[i].fits;
+    return status;
+}
+
+itg_status itg_sums_fit(const itg_annotated *a, itg_id node, bool *fit, itg_error *err)
+{
+    itg_lowering l = {.a = a, .err = err};
+    itg_status status = begin(&l);
+    if (status == ITG_OK) status = set_up_node(&l, node);
+    if (status == ITG_OK) status = lower_read(&l, node);
+    if (status == ITG_OK) status = lowerings[a->nodes[node].form](&l, node);
+    if (status == ITG_OK) status = finish_node(&l, fit);
+    itg_program_destroy(l.p);
     return status;
 }

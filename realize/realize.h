@@ -12,6 +12,9 @@
  * ranges (itg_bound: intaglio.h). One entry for each node with an accumulator, in the order of the
  * prepared graph; two if its sums are split: the parts, and their sum. Free *out. */
 itg_status itg_bounds_of(const itg_annotated *a, itg_bound **out, int32_t *count, itg_error *err);
+/* Whether the bounds of one node fit its accumulator, as itg_bounds_of would say. Costs what the
+ * node does, not what the graph does. A node without accumulator: they do. */
+itg_status itg_sums_fit(const itg_annotated *a, itg_id node, bool *fit, itg_error *err);
 
 /* ---- integer graph (program.h, lower*.c) ---- */
 /* A program is immutable and may be shared. It needs neither the annotated graph nor the model,

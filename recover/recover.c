@@ -67,6 +67,19 @@ static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *er
     return itg_annotate_with(r->g, r->hw, r->s, &r->constants, out, err);
 }
 
+/* *a for the strategy as it is now, which differs in a layer's weights; NULL: there is none. */
+static itg_status annotate_again(const recovery *r, const itg_layer *l, itg_annotated **a,
+                                 itg_error *err)
+{
+    bool whole = true;
+    itg_status status = ITG_OK;
+    if (*a) status = itg_annotate_weights(*a, r->s, l->node, &whole, err);
+    if (status != ITG_OK || !whole) return status;
+    itg_annotated_destroy(*a);
+    *a = NULL;
+    return annotate(r, a, err);
+}
+
 static itg_status find_layers(recovery *r, itg_error *err)
 {
     itg_annotated *a = NULL;
@@ -88,6 +101,7 @@ typedef struct reconstruction {
     recovery *r;
     const itg_layer *layer;
     itg_edge_choice before, *choice;
+    itg_annotated **a; /* of annotate_again */
     const itg_fit *fit;
     itg_fit_grid grid;
     itg_fit_codes codes;
@@ -101,9 +115,10 @@ static const itg_quantizer *weight_quantizer(const itg_annotated *a, const itg_l
 }
 
 /* Codes and scales as they are without reconstruction. */
-static itg_status take_codes(reconstruction *x, const itg_annotated *a, itg_error *err)
+static itg_status take_codes(reconstruction *x, itg_error *err)
 {
     const itg_layer *l = x->layer;
+    const itg_annotated *a = *x->a;
     const itg_quantizer *q = weight_quantizer(a, l);
     const void *codes = itg_annotated_encoding(a, l->node, 1)->constant->codes;
     int64_t channels = itg_layer_channels(l), elements = channels * l->depth;
@@ -158,16 +173,8 @@ static itg_status set_codes(reconstruction *x, itg_error *err)
 /* Whether the layer's sums fit with the codes that it has. */
 static itg_status check_sums(const reconstruction *x, bool *fits, itg_error *err)
 {
-    itg_annotated *a = NULL;
-    itg_bound *bounds = NULL;
-    int32_t count = 0;
-    itg_status status = annotate(x->r, &a, err);
-    if (status == ITG_OK) status = itg_bounds_of(a, &bounds, &count, err);
-    for (int32_t i = 0; i < count; i++)
-        if (bounds[i].node == x->layer->node) *fits = *fits && bounds[i].fits;
-    free(bounds);
-    itg_annotated_destroy(a);
-    return status;
+    itg_status status = annotate_again(x->r, x->layer, x->a, err);
+    return status == ITG_OK ? itg_sums_fit(*x->a, x->layer->node, fits, err) : status;
 }
 
 /* Scales that the hardware takes as they are, with the codes for them. *fits false: none found. */
@@ -176,13 +183,11 @@ static itg_status settle_scales(reconstruction *x, bool *fits, itg_error *err)
     size_t bytes = (size_t)x->codes.scale_count * sizeof *x->tried;
     *fits = false;
     for (int round = 0; round < MOST_ROUNDS; round++) {
-        itg_annotated *a = NULL;
         itg_status status = set_scales(x, err);
-        if (status == ITG_OK) status = annotate(x->r, &a, err);
+        if (status == ITG_OK) status = annotate_again(x->r, x->layer, x->a, err);
         if (status != ITG_OK) return status;
         memcpy(x->tried, x->codes.scale, bytes);
-        memcpy(x->codes.scale, weight_quantizer(a, x->layer)->scale, bytes);
-        itg_annotated_destroy(a);
+        memcpy(x->codes.scale, weight_quantizer(*x->a, x->layer)->scale, bytes);
         *fits = memcmp(x->tried, x->codes.scale, bytes) == 0;
         if (*fits) return ITG_OK;
         status = itg_fit_again(x->fit, &x->grid, x->tried, &x->codes, err);
@@ -215,22 +220,23 @@ static void free_codes(reconstruction *x)
 }
 
 /* The layer's weights at the width that the strategy says. */
-static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit, itg_error *err)
+static itg_status fit_width(recovery *r, const itg_layer *l, const itg_fit *fit, itg_annotated **a,
+                            itg_error *err)
 {
     itg_edge_choice *choice = &r->s->edges[l->weight_edge];
-    reconstruction x = {.r = r, .layer = l, .before = *choice, .choice = choice, .fit = fit};
-    itg_annotated *a = NULL;
-    itg_status status = annotate(r, &a, err);
-    if (status == ITG_OK) status = take_codes(&x, a, err);
+    reconstruction x = {
+        .r = r, .layer = l, .before = *choice, .choice = choice, .a = a, .fit = fit};
+    itg_status status = annotate_again(r, l, a, err);
+    if (status == ITG_OK) status = take_codes(&x, err);
     if (status == ITG_OK) status = itg_fit_search(fit, &x.grid, &x.codes, err);
     if (status == ITG_OK) status = apply(&x, err);
     free_codes(&x);
-    itg_annotated_destroy(a);
     return status;
 }
 
 /* The layer at each of the widths, and last at the strategy's own. */
-static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg_error *err)
+static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg_annotated **a,
+                             itg_error *err)
 {
     const itg_layer *l = &r->layers[index];
     itg_edge_choice *choice = &r->s->edges[l->weight_edge];
@@ -240,13 +246,13 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
         if (!(r->table->widths[l->weight_edge] >> bits & 1) || bits == own.bits) continue;
         *choice = own;
         choice->bits = bits;
-        status = fit_width(r, l, fit, err);
+        status = fit_width(r, l, fit, a, err);
         if (status == ITG_OK) *table_entry(r->table, l->weight_edge, bits) = *choice;
         if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with this width of its input */
     }
     *choice = own;
     if (own.bits > widest(r)) return status;
-    if (status == ITG_OK) status = fit_width(r, l, fit, err);
+    if (status == ITG_OK) status = fit_width(r, l, fit, a, err);
     if (status == ITG_OK && r->table) *table_entry(r->table, l->weight_edge, own.bits) = *choice;
     return status;
 }
@@ -271,8 +277,8 @@ static itg_status recover_layer(recovery *r, int32_t index, itg_error *err)
             l, &moments, (double)itg_annotated_encoding(a, l->node, 0)->q.scale[0],
             r->g->values[r->g->nodes[l->node].inputs[1]].data, r->o->mode != ITG_RECOVER_SCALES,
             itg_thread_count(r->o->threads), &fit, err);
+    if (status == ITG_OK) status = fit_widths(r, index, &fit, &a, err);
     itg_annotated_destroy(a);
-    if (status == ITG_OK) status = fit_widths(r, index, &fit, err);
     itg_fit_deinit(&fit);
     itg_moments_deinit(&moments);
     return status;

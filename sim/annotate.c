@@ -101,7 +101,8 @@ static itg_status check_bits(annotate *x, int32_t e)
 
 /* ---- specs ---- */
 
-static itg_status choose_spec(annotate *x, itg_id n)
+/* How the hardware runs a node with the strategy's bits; bits0: those of its first activation. */
+static itg_status match_spec(annotate *x, itg_id n, const itg_hw_spec **out, int32_t *bits0)
 {
     const itg_node *node = &x->g->nodes[n];
     int32_t *bits = itg_arena_array(x->a->arena, (size_t)node->input_count + 1, sizeof *bits);
@@ -122,6 +123,18 @@ static itg_status choose_spec(annotate *x, itg_id n)
         return annotate_fail(x, n, ITG_INFEASIBLE,
                              text ? text : "no way to run it with these bits");
     }
+    *out = spec;
+    *bits0 = count ? bits[0] : 0;
+    return ITG_OK;
+}
+
+static itg_status choose_spec(annotate *x, itg_id n)
+{
+    const itg_node *node = &x->g->nodes[n];
+    const itg_hw_spec *spec;
+    int32_t bits;
+    itg_status status = match_spec(x, n, &spec, &bits);
+    if (status != ITG_OK) return status;
     x->spec[n] = spec;
     itg_node_note *note = &x->a->nodes[n];
     note->form = spec->form;
@@ -131,8 +144,8 @@ static itg_status choose_spec(annotate *x, itg_id n)
         note->form = ITG_FORM_RESCALE;
     note->acc = spec->acc;
     note->left_shift = spec->left_shift;
-    if (spec->form == ITG_FORM_LUT && bits[0] > spec->table_bits)
-        note->table_shift = bits[0] - spec->table_bits;
+    if (spec->form == ITG_FORM_LUT && bits > spec->table_bits)
+        note->table_shift = bits - spec->table_bits;
     note->rounding = spec->rounding;
     return ITG_OK;
 }
@@ -427,12 +440,13 @@ itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const i
 {
     itg_arena *arena = itg_arena_create(0);
     itg_annotated *a = arena ? itg_arena_alloc(arena, sizeof *a) : NULL;
-    if (!a) {
+    if (a) a->state = itg_arena_alloc(arena, sizeof *a->state);
+    if (!a || !a->state) {
         itg_arena_destroy(arena);
         return itg_fail(err, ITG_NO_MEMORY, "no memory to annotate %s", g->name);
     }
     a->arena = arena;
-    annotate x = {.g = g, .hw = hw, .s = s, .a = a, .err = err};
+    *a->state = (annotate){.g = g, .hw = hw, .s = s, .a = a, .err = err};
     itg_status status = ITG_OK;
     if (constants && constants->cache) {
         a->cache = itg_cache_share(constants->cache);
@@ -440,11 +454,44 @@ itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const i
     } else {
         status = itg_cache_create(0, &a->cache, err);
     }
-    if (status == ITG_OK) status = annotate_all(&x);
+    if (status == ITG_OK) status = annotate_all(a->state);
     if (status != ITG_OK) {
         itg_annotated_destroy(a);
         return status;
     }
     *out = a;
     return ITG_OK;
+}
+
+/* ---- a node again ---- */
+
+/* What annotate_mac made of the node. Weights that another node reads too stay. */
+static void forget_weights(itg_annotated *a, itg_id node)
+{
+    itg_node_note *note = &a->nodes[node];
+    itg_value_note *weights = &a->values[a->graph->nodes[node].inputs[1]];
+    note->split = (itg_sum_split){0};
+    note->bias = NULL;
+    note->bias_count = 0;
+    a->edges[a->edge_of_node[node] + 1].encoding = -1;
+    if (weights->encoding_count != 1) return;
+    itg_cache_release(a->cache, weights->encodings[0].constant);
+    weights->encoding_count = 0;
+}
+
+itg_status itg_annotate_weights(itg_annotated *a, const itg_strategy *s, itg_id node,
+                                bool *other_way, itg_error *err)
+{
+    annotate *x = a->state;
+    const itg_hw_spec *spec = NULL;
+    int32_t ignored;
+    x->s = s;
+    x->err = err;
+    itg_status status = check_bits(x, a->edge_of_node[node] + 1);
+    if (status == ITG_OK) status = match_spec(x, node, &spec, &ignored);
+    if (status != ITG_OK) return status;
+    *other_way = spec != x->spec[node];
+    if (*other_way) return ITG_OK;
+    forget_weights(a, node);
+    return annotate_mac(x, node);
 }

@@ -1,4 +1,5 @@
 /* The container: values, nodes, names, uses, order, copies. */
+#include "graph/edit.h"
 #include "make.h"
 
 static void test_names_are_unique_and_found(void **state)
@@ -71,6 +72,55 @@ static void test_uses_count_slots_and_outputs(void **state)
     assert_int_equal(itg_graph_use_count(g, z), 2);
     itg_graph_replace_uses(g, y, z);
     assert_int_equal(g->outputs[0], z);
+    itg_graph_destroy(g);
+}
+
+/* After any edit the counts are those of a walk over all nodes, and readers come in order. */
+static void test_readers_follow_edits(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_id x = add_input(g, "x", "4"), z = add_input(g, "z", "4");
+    itg_id y = ADD_OP(g, ITG_OP_ADD, "y", NULL, x, x);
+    itg_id r = ADD_OP(g, ITG_OP_RELU, "r", NULL, y), w = ADD_OP(g, ITG_OP_ADD, "w", NULL, y, r);
+    set_output(g, w);
+    itg_readers readers = itg_readers_of(g, y);
+    assert_true(itg_next_reader(g, &readers));
+    assert_int_equal(readers.node, g->values[r].producer);
+    assert_true(itg_next_reader(g, &readers));
+    assert_int_equal(readers.node, g->values[w].producer);
+    assert_false(itg_next_reader(g, &readers));
+    assert_int_equal(itg_only_consumer(g, y), ITG_NONE); /* two */
+    assert_int_equal(itg_only_consumer(g, r), g->values[w].producer);
+    assert_int_equal(itg_only_consumer(g, w), ITG_NONE); /* the graph's output */
+
+    itg_graph_set_input(g, g->values[w].producer, 0, z);
+    assert_int_equal(itg_only_consumer(g, y), g->values[r].producer);
+    assert_int_equal(itg_only_consumer(g, z), g->values[w].producer);
+    itg_graph_drop_inputs(g, g->values[y].producer, 1);
+    assert_int_equal(itg_only_consumer(g, x), g->values[y].producer);
+    const itg_id three[] = {z, z, x};
+    assert_int_equal(itg_graph_set_node_inputs(g, g->values[r].producer, three, 3, NULL), ITG_OK);
+    assert_int_equal(itg_graph_use_count(g, z), 3);
+    assert_int_equal(itg_graph_use_count(g, y), 0);
+    itg_kill_node(g, g->values[r].producer);
+    assert_int_equal(itg_only_consumer(g, z), g->values[w].producer);
+    assert_int_equal(itg_only_consumer(g, x), g->values[y].producer);
+    itg_graph_destroy(g);
+}
+
+/* A pass that writes inputs by itself is found out. */
+static void test_sort_finds_reads_that_were_not_counted(void **state)
+{
+    (void)state;
+    itg_graph *g = make_graph();
+    itg_error err = {0};
+    itg_id x = add_input(g, "x", "4"), z = add_input(g, "z", "4");
+    itg_id y = ADD_OP(g, ITG_OP_ADD, "y", NULL, x, x);
+    set_output(g, y);
+    g->nodes[g->values[y].producer].inputs[1] = z;
+    assert_int_equal(itg_graph_sort(g, &err), ITG_BAD_ARGUMENT);
+    assert_string_equal(err.message, "net.onnx: value 'x' has 1 reads, but counts 2");
     itg_graph_destroy(g);
 }
 
@@ -278,6 +328,8 @@ int main(void)
         cmocka_unit_test(test_constants_are_copied),
         cmocka_unit_test(test_a_value_has_one_source),
         cmocka_unit_test(test_uses_count_slots_and_outputs),
+        cmocka_unit_test(test_readers_follow_edits),
+        cmocka_unit_test(test_sort_finds_reads_that_were_not_counted),
         cmocka_unit_test(test_sort_orders_and_removes_dead_nodes),
         cmocka_unit_test(test_sort_keeps_an_order_that_is_topological),
         cmocka_unit_test(test_sort_names_a_cycle_and_leaves_the_graph),

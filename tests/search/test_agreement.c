@@ -43,7 +43,7 @@ typedef enum overflow_rule {
 } overflow_rule;
 
 typedef struct counts {
-    int run, perturbed, refused, split, recovered;
+    int run, perturbed, refused, split, recovered, again;
 } counts;
 
 /* Nodes that had several images in one tensor, of networks that agree. */
@@ -239,6 +239,58 @@ static void compare_recovered(const itg_hardware *hw, const itg_graph *g, itg_st
     itg_annotated_destroy(a);
 }
 
+static void expect_same_text(const itg_annotated *a, const itg_annotated *b, uint64_t seed)
+{
+    itg_strbuf left = {0}, right = {0};
+    itg_annotated_print(a, &left);
+    itg_annotated_print(b, &right);
+    if (strcmp(left.text, right.text) != 0)
+        fail_msg("seed %llu: %s\ninstead of\n%s", (unsigned long long)seed, left.text, right.text);
+    itg_strbuf_deinit(&left);
+    itg_strbuf_deinit(&right);
+}
+
+/* The bounds of a node alone are those of the whole. */
+static void compare_sums(const itg_annotated *a, itg_id node, uint64_t seed)
+{
+    itg_bound *bounds = NULL;
+    int32_t count = 0;
+    bool fit = false, expected = true;
+    assert_int_equal(itg_bounds_of(a, &bounds, &count, NULL), ITG_OK);
+    for (int32_t i = 0; i < count; i++)
+        if (bounds[i].node == node) expected = expected && bounds[i].fits;
+    free(bounds);
+    assert_int_equal(itg_sums_fit(a, node, &fit, NULL), ITG_OK);
+    if (fit != expected) fail_msg("seed %llu: node %d", (unsigned long long)seed, (int)node);
+}
+
+/* Weights of other widths, one node after the other: a node annotated again is what it is in the
+ * whole annotated anew. */
+static void compare_again(const itg_hardware *hw, itg_strategy *s, itg_annotated *a, uint64_t seed,
+                          counts *c)
+{
+    for (int32_t e = 0; e < a->edge_count; e++) {
+        itg_edge_choice *choice = &s->edges[e];
+        const int32_t own = choice->bits;
+        if (choice->channel_count == 0) continue;
+        for (int32_t step = 0; step < 3; step++) {
+            itg_annotated *whole = NULL;
+            bool other_way = false;
+            choice->bits = step == 2 ? own : 2 + (own + 2 * step + 1) % 7;
+            const itg_status expected = itg_annotate(a->graph, hw, s, &whole, NULL);
+            const itg_status status =
+                itg_annotate_weights(a, s, a->edges[e].node, &other_way, NULL);
+            if (!other_way) assert_int_equal(status, expected);
+            if (!other_way && status == ITG_OK) {
+                expect_same_text(a, whole, seed);
+                compare_sums(a, a->edges[e].node, seed);
+                c->again++;
+            }
+            itg_annotated_destroy(whole);
+        }
+    }
+}
+
 static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bits_range activation,
                      overflow_rule overflow, counts *c)
 {
@@ -278,6 +330,7 @@ static void run_case(const itg_hardware *hw, uint64_t seed, bool tables, itg_bit
     }
     if (status == ITG_OK) {
         compare(hw, a, data, seed, overflow, c);
+        compare_again(hw, strategy, a, seed, c);
         if (seed % 3 == 0) compare_perturbed(hw, strategy, a, data, seed, overflow, c);
         if (seed % 3 == 1) compare_recovered(hw, g, strategy, data, seed, overflow, c);
     } else if (status == ITG_INFEASIBLE)
@@ -305,7 +358,7 @@ static void run_cases(itg_hardware *hw, bool tables, itg_bits_range activation,
            "%d networks were infeasible, %d sums in parts\n",
            hw->name, c.run, c.perturbed, c.recovered, c.refused, c.split);
     itg_hardware_destroy(hw);
-    assert_true(c.run > CASES / 2 && c.perturbed > CASES / 6);
+    assert_true(c.run > CASES / 2 && c.perturbed > CASES / 6 && c.again > c.run);
     if (overflow == MUST_FIT) assert_true(c.refused < 3 && c.split >= CASES / 6);
 }
 
