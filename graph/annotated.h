@@ -106,8 +106,8 @@ typedef struct itg_annotated {
     itg_node_note *nodes;   /* [graph->node_count] */
     /* index of the edge (node, slot), or of graph output slot where node is ITG_NONE:
      * edge_first[node] + rank of slot */
-    int32_t *edge_of_node; /* [graph->node_count + 1]: first edge of each node; the last entry:
-                              first output edge */
+    int32_t *edge_of_node;  /* [graph->node_count + 1]: first edge of each node; the last entry:
+                               first output edge */
     struct annotate *state; /* sim/annotate.h: what itg_annotate_weights goes on with */
 } itg_annotated;
 

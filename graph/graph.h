@@ -22,8 +22,8 @@ typedef struct itg_value {
     itg_shape shape; /* rank -1: unknown so far */
     itg_id producer; /* node, or ITG_NONE: graph input or constant */
     int32_t producer_slot;
-    int32_t reads;   /* by how many input slots of nodes */
-    int64_t readers; /* the sum of those nodes' ids: where there is one read, its node */
+    int32_t reads;            /* by how many input slots of nodes */
+    int64_t readers;          /* the sum of those nodes' ids: where there is one read, its node */
     const void *data;         /* constants: contiguous, host byte order; else NULL */
     const itg_stated *stated; /* NULL: none; in the graph's arena */
     bool is_input;

@@ -1,4 +1,5 @@
-/* Private to annotate*.c and relax.c: the state of itg_annotate, which the annotated graph keeps. */
+/* Private to annotate*.c and relax.c: the state of itg_annotate, which the annotated graph keeps.
+ */
 #ifndef ITG_ANNOTATE_H
 #define ITG_ANNOTATE_H
 #include "kernels/constants.h"
@@ -16,7 +17,7 @@ typedef struct annotate {
     const itg_hardware *hw;
     const itg_strategy *s; /* of this call */
     itg_annotated *a;
-    itg_error *err; /* of this call */
+    itg_error *err;           /* of this call */
     itg_id *fused;            /* [nodes]: the activation fused into it */
     itg_id *fused_into;       /* [nodes]: of an activation: its producer node */
     const itg_hw_spec **spec; /* [nodes]: NULL for float and fused nodes */

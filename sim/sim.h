@@ -220,8 +220,8 @@ itg_status itg_annotate_with(const itg_graph *g, const itg_hardware *hw, const i
 /* The same again where the strategy has other bits, thresholds, codes or bias for the constant
  * weights of one node, which is quantized; all else of the strategy is as it was. Costs what the
  * node does, not what the graph does. *other_way: the hardware runs the node in another way with
- * them, which its neighbours may notice: nothing was changed, and the whole must be annotated. After
- * a failure nothing may be read but through another such call that succeeds. */
+ * them, which its neighbours may notice: nothing was changed, and the whole must be annotated.
+ * After a failure nothing may be read but through another such call that succeeds. */
 itg_status itg_annotate_weights(itg_annotated *a, const itg_strategy *s, itg_id node,
                                 bool *other_way, itg_error *err);
 
