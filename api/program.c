@@ -254,6 +254,7 @@ itg_status itg_program_run(const itg_program *program, const itg_dataset *data,
                                     .preprocess = run->preprocess,
                                     .labels = run->labels,
                                     .user = run->user,
+                                    .measures = run->measures,
                                     .threads = run->threads};
     if (status == ITG_OK && !run->preprocess) {
         status = itg_program_preprocess(program, &saved, err);

@@ -1,6 +1,7 @@
 /* intaglio run: an integer program over a data set. */
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/metric.h"
 #include "cli/metric_command.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,21 @@ static itg_status check_outputs(work *w, itg_error *err)
     return status;
 }
 
+/* A program alone cannot be compared with the float network; an exit status. */
+static int check_metric(const itg_cli_args *args)
+{
+    const itg_metric_info *about = itg_metric_about(itg_cli_metric_named(args));
+    const bool compares = about->needs == ITG_NEEDS_FLOATS || about->needs == ITG_NEEDS_OUTPUTS ||
+                          about->needs == ITG_NEEDS_CLASSES;
+    int result = itg_cli_metric_check(args);
+    if (result == ITG_CLI_OK) result = itg_cli_metric_name_check(args);
+    if (result != ITG_CLI_OK || !args->given[ITG_CLI_OPT_METRIC] || !compares) return result;
+    return itg_cli_fail_usage(args->command,
+                              "--metric %s compares with the float network, which a program does "
+                              "not have: 'intaglio simulate' gives it",
+                              about->name);
+}
+
 static itg_status run_program(work *w, itg_error *err)
 {
     const itg_cli_value *values = w->args->values;
@@ -49,6 +65,8 @@ static itg_status run_program(work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_metric_open(w->args, NULL, w->program, &w->metric, err);
     if (status != ITG_OK) return status;
     itg_cli_preprocess(w->args, &p);
+    bool measures[ITG_METRIC_ALL] = {false};
+    measures[itg_cli_metric_named(w->args)] = true;
     const itg_run_options options = {ITG_RUN_OPTIONS_VERSION,
                                      .preprocess = &p,
                                      .labels = w->data.labels,
@@ -56,9 +74,13 @@ static itg_status run_program(work *w, itg_error *err)
                                      .threads = (int)values[ITG_CLI_OPT_THREADS].integer,
                                      .block = values[ITG_CLI_OPT_BLOCK].integer,
                                      .npy_path = values[ITG_CLI_OPT_OUT_NPY].text,
+                                     .measures = measures,
                                      .dequantize = w->args->given[ITG_CLI_OPT_DEQUANTIZE]};
     status = itg_program_run(w->program, w->data.samples, &options, &w->score, err);
-    return status == ITG_OK ? itg_cli_metric_failure(w->metric, err) : status;
+    if (status == ITG_OK) status = itg_cli_metric_failure(w->metric, err);
+    return status == ITG_OK ? itg_cli_metric_known(w->args, &w->score, w->args->arguments[0],
+                                                   w->data.labels != NULL, err)
+                            : status;
 }
 
 /* How to read the codes of each output. */
@@ -115,6 +137,7 @@ static int print_text(const work *w)
     const char *path = w->args->values[ITG_CLI_OPT_OUT_NPY].text;
     printf("%s, %lld sample%s\n", w->args->arguments[0], (long long)w->score.samples,
            itg_plural(w->score.samples));
+    if (w->args->given[ITG_CLI_OPT_METRIC]) itg_cli_print_metric(w->args, &w->score);
     itg_cli_print_score(&w->score);
     print_outputs(w);
     if (path) itg_cli_print_line("outputs", "%s", path);
@@ -126,7 +149,7 @@ static int run(const itg_cli_args *args)
 {
     work w = {.args = args};
     itg_error err = {0};
-    int result = itg_cli_metric_check(args);
+    int result = check_metric(args);
     if (result != ITG_CLI_OK) return result;
     if (run_program(&w, &err) != ITG_OK)
         result = w.misused ? itg_cli_fail_usage(args->command, "%s", err.message)
@@ -153,6 +176,6 @@ const itg_cli_command itg_cli_run = {
     .required_count = 1,
     .options = {ITG_CLI_OPT_DATA, ITG_CLI_OPT_LABELS, ITG_CLI_OPT_LIMIT, ITG_CLI_PREPROCESS,
                 ITG_CLI_OPT_OUT_NPY, ITG_CLI_OPT_DEQUANTIZE, ITG_CLI_OPT_PART, ITG_CLI_OPT_BLOCK,
-                ITG_CLI_METRIC},
+                ITG_CLI_OPT_METRIC, ITG_CLI_METRIC},
     .run = run,
 };

@@ -235,17 +235,6 @@ static itg_status print_graph(work *w, itg_error *err)
     return status;
 }
 
-static itg_status check_metric(const work *w, itg_error *err)
-{
-    itg_metric metric = itg_cli_metric_named(w->args);
-    if (!w->args->given[ITG_CLI_OPT_METRIC] || itg_score_knows(&w->score, metric)) return ITG_OK;
-    return itg_fail(err, ITG_BAD_ARGUMENT,
-                    "--metric %s is not known of %.200s on this data%s: docs/metrics.md says what "
-                    "it takes",
-                    itg_metric_about(metric)->name, itg_model_name(w->model),
-                    w->data.labels ? "" : ", which has no labels");
-}
-
 /* Of each output, where there are several. */
 static itg_status make_distortions(work *w, itg_error *err)
 {
@@ -281,7 +270,9 @@ static itg_status simulate(work *w, itg_error *err)
     if (status == ITG_OK)
         status = itg_simulate(w->model, w->file, w->data.samples, &options, &w->score, err);
     if (status == ITG_OK) status = itg_cli_metric_failure(w->metric, err);
-    if (status == ITG_OK) status = check_metric(w, err);
+    if (status == ITG_OK)
+        status = itg_cli_metric_known(w->args, &w->score, itg_model_name(w->model),
+                                      w->data.labels != NULL, err);
     if (status == ITG_OK && path) status = itg_strategy_save(w->file, w->model, path, err);
     return status;
 }

@@ -34,6 +34,18 @@ int itg_cli_metric_name_check(const itg_cli_args *args)
     return ITG_CLI_OK;
 }
 
+itg_status itg_cli_metric_known(const itg_cli_args *args, const itg_score *score, const char *name,
+                                bool has_labels, itg_error *err)
+{
+    itg_metric metric = itg_cli_metric_named(args);
+    if (!args->given[ITG_CLI_OPT_METRIC] || itg_score_knows(score, metric)) return ITG_OK;
+    return itg_fail(err, ITG_BAD_ARGUMENT,
+                    "--metric %s is not known of %.200s on this data%s: docs/metrics.md says what "
+                    "it takes",
+                    itg_metric_about(metric)->name, name,
+                    has_labels ? "" : ", which has no labels");
+}
+
 itg_metric itg_cli_metric_judging(const itg_cli_args *args, const itg_score *score)
 {
     if (args->given[ITG_CLI_OPT_METRIC]) return itg_cli_metric_named(args);

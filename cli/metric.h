@@ -6,6 +6,9 @@
 /* Whether the name is one of a quality that can be chosen, and other options go with it; an exit
  * status, said on stderr. */
 int itg_cli_metric_name_check(const itg_cli_args *args);
+/* Whether the score has it, of what is called name, with labels or without. */
+itg_status itg_cli_metric_known(const itg_cli_args *args, const itg_score *score, const char *name,
+                                bool has_labels, itg_error *err);
 /* The metric that --metric names; ITG_METRIC_ACCURACY: it is not given. */
 itg_metric itg_cli_metric_named(const itg_cli_args *args);
 /* Line "metric": what judged, and why; its value where no other line has it. */

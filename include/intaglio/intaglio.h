@@ -521,6 +521,8 @@ typedef struct itg_run_options {
                              itg_program_npy_path; NULL: no files */
     bool dequantize;      /* outputs, buffer and files get codes as the real numbers that they stand
                              for, float32 (rounded once); integers that are no codes stay */
+    const bool *measures; /* [ITG_METRIC_COUNT]: as of itg_simulate_options; what compares with the
+                             float network stays unknown */
 } itg_run_options;
 #define ITG_RUN_OPTIONS_VERSION 1
 #define ITG_RUN_OPTIONS_INIT ITG_INIT(ITG_RUN_OPTIONS_VERSION)

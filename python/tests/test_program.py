@@ -89,6 +89,14 @@ def test_metric_of_ones_own(digits, realized):
     assert score["hits"] == score["top1"]
 
 
+def test_metric_by_name(digits, realized):
+    by_strategy = digits.eight().simulate(digits.test_images, digits.test_labels, metric="f1_macro", agreement=False)
+    score = realized.score(digits.test_images, digits.test_labels, metric="f1_macro")
+    assert score["f1_macro"] == by_strategy["f1_macro"] and "f1_macro" not in realized.score(digits.test_images, digits.test_labels)
+    with pytest.raises(intaglio.BadArgument, match="metric kl: not known of this program"):
+        realized.score(digits.test_images, digits.test_labels, metric="kl")
+
+
 def test_exception_in_the_data(realized):
     def broken():
         yield np.zeros((1, 1, 16, 16), np.uint8)

@@ -1,5 +1,6 @@
-/* --metric-command: a number that a command of the user's computes is a quality like any other;
- * what it does wrong is an error, and costs nothing that was found before. */
+/* --metric of programs, and --metric-command: a number that a command of the user's computes is a
+ * quality like any other; what it does wrong is an error, and costs nothing that was found before.
+ */
 #include "driver.h"
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +61,33 @@ static void the_number_is_the_command_s(void **state)
     itg_json_destroy(ran);
     o = run("run s.itg --metric-name share_right" JUDGE TEST);
     assert_contains(o.out, "  share_right  0.9");
+    done(&o);
+}
+
+/* A metric of the list, of simulation and of the integer program. */
+static void a_name_is_measured_of_programs_too(void **state)
+{
+    (void)state;
+    itg_json *simulated = run_json(STRATEGY " --json -o n.json --metric f1_macro" TEST);
+    outcome o = run("realize digits.onnx n.json -o n.itg");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    itg_json *ran = run_json("run n.itg --json --metric f1_macro" TEST);
+    assert_true(number(ran, "f1_macro") == number(simulated, "f1_macro"));
+    assert_true(number(ran, "f1_macro") > 0.9);
+    itg_json_destroy(simulated);
+    itg_json_destroy(ran);
+    o = run("run n.itg --metric f1_macro" TEST);
+    assert_contains(o.out, "  metric       macro F1 (as --metric says)");
+    done(&o);
+    o = run("run n.itg --metric kl" TEST);
+    assert_int_equal(o.status, 2);
+    assert_contains(o.err, "--metric kl compares with the float network");
+    done(&o);
+    o = run("run n.itg --metric mse" TEST);
+    assert_int_equal(o.status, 1);
+    assert_contains(o.err, "--metric mse is not known of n.itg");
+    assert_string_equal(o.out, "");
     done(&o);
 }
 
@@ -246,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_number_is_the_command_s),
+        cmocka_unit_test(a_name_is_measured_of_programs_too),
         cmocka_unit_test(what_is_no_number_is_an_error),
         cmocka_unit_test(a_slow_command_is_killed_with_all_that_it_started),
         cmocka_unit_test(options_go_together),

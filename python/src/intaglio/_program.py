@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ._library import (
     take_buffer,
     text,
 )
-from ._values import Metric, Preprocess, Score, array_of, fill_user_metric, preprocess_of, preprocess_struct, shape_of
+from ._values import MetricLike, Preprocess, Score, array_of, expect_metric, preprocess_of, preprocess_struct, set_metrics, shape_of
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -119,7 +119,8 @@ class Program:
         preprocess: in place of what the program was made with (Program.preprocess)."""
         data, _ = open_data(x, None, self.model or _Inputs)
         found = _Collected(lib.itg_data_samples(data))
-        self._run(data, ffi.NULL, preprocess, threads, Callbacks(), collected=found, dequantize=not codes)
+        how = options("itg_run_options", threads=threads, dequantize=not codes)
+        self._run(data, how, preprocess, Callbacks(), collected=found)
         return found.arrays[0] if len(found.arrays) == 1 else found.arrays
 
     def score(
@@ -127,19 +128,22 @@ class Program:
         x: Samples,
         y: Optional[Labels] = None,
         *,
-        metric: Optional[Metric] = None,
+        metric: Union[MetricLike, Sequence[MetricLike], None] = None,
         larger_is_better: bool = True,
         preprocess: Optional[Preprocess] = None,
         threads: int = 0,
     ) -> Score:
         """Quality on samples x with labels y, and the digest of all outputs, which is the same on every machine.
-        metric: a function (outputs, labels) -> float of your own, as of Strategy.simulate()."""
+        metric: names and functions as of Strategy.simulate(); those that compare with the float network are not known
+        here."""
         data, labels = open_data(x, y, self.model or _Inputs)
         callbacks = Callbacks()
-        users = ffi.new("itg_user_metric[]", lib.ITG_USER_METRICS)
-        if metric is not None:
-            fill_user_metric(users + 0, metric, larger_is_better, callbacks)
-        return self._run(data, labels, preprocess, threads, callbacks, user=users if metric is not None else None)
+        how = options("itg_run_options", labels=labels, threads=threads)
+        kept = set_metrics(how, metric, larger_is_better, callbacks)
+        score = self._run(data, how, preprocess, callbacks)
+        del kept
+        expect_metric(score, metric, "this program")
+        return score
 
     def digest(self, x: Samples, **how: Any) -> str:
         """SHA-256 of the codes of all outputs, in hexadecimal: what any machine must give for samples x."""
@@ -148,17 +152,13 @@ class Program:
     def _run(
         self,
         data: Any,
-        labels: Any,
+        how: Any,
         preprocess: Optional[Preprocess],
-        threads: int,
         callbacks: Callbacks,
         *,
-        user: Any = None,
         collected: Optional[_Collected] = None,
-        dequantize: bool = False,
     ) -> Score:
-        p = preprocess_struct(preprocess or self.preprocess)
-        how = options("itg_run_options", labels=labels, preprocess=p, threads=threads, user=user, dequantize=dequantize)
+        how.preprocess = p = preprocess_struct(preprocess or self.preprocess)
         out = ffi.new("itg_score *")
 
         def work(interrupt: Interrupt) -> None:

@@ -25,10 +25,9 @@ from ._library import (
 )
 from ._model import Hardware, HardwareLike, Model, as_hardware
 from ._program import Program
-from ._values import Metric, Preprocess, Score, fill_user_metric, metric_number, preprocess_of, preprocess_struct
+from ._values import MetricLike, Preprocess, Score, expect_metric, preprocess_of, preprocess_struct, set_metrics
 
 _COMPARED_SAMPLES = 64  # behind those that codes of weights are chosen on, as the program has it
-MetricLike = Union[str, Metric]
 
 
 class Edge(NamedTuple):
@@ -163,26 +162,6 @@ def _effect_of(r: Any) -> Effect:
     )
 
 
-def _set_metrics(out: Any, metric: Any, larger_is_better: bool, callbacks: Callbacks) -> list[Any]:
-    """The metrics that a simulation measures beside those it always does; what must outlive the call."""
-    wanted = [] if metric is None else [metric] if isinstance(metric, str) or callable(metric) else list(metric)
-    measures = ffi.new("bool[]", lib.ITG_METRIC_ALL)
-    users, count = ffi.new("itg_user_metric[]", lib.ITG_USER_METRICS), 0
-    measures[lib.ITG_METRIC_ACCURACY] = True
-    for one in wanted:
-        if isinstance(one, str):
-            measures[lib.ITG_METRIC_SQNR if one == "sqnr" else metric_number(one)] = True
-        elif count == lib.ITG_USER_METRICS:
-            raise BadArgument(f"metric: at most {lib.ITG_USER_METRICS} functions", "BAD_ARGUMENT")
-        else:
-            fill_user_metric(users + count, one, larger_is_better, callbacks)
-            count += 1
-    out.measures = measures
-    if count:
-        out.user = users
-    return [measures, users]
-
-
 class Strategy:
     """Bits and threshold of every edge of a network, with hardware, preprocessing, hashes and results
     (docs/strategy-file.md). Made by uniform() and search(), or read by Strategy.load()."""
@@ -270,7 +249,7 @@ class Strategy:
         data, labels = open_data(x, y, self.model)
         callbacks = Callbacks()
         how = options("itg_simulate_options", labels=labels, with_agreement=agreement, threads=threads)
-        kept = _set_metrics(how, metric, larger_is_better, callbacks)
+        kept = set_metrics(how, metric, larger_is_better, callbacks)
         out = ffi.new("itg_score *")
 
         def work(interrupt: Interrupt) -> None:
@@ -280,9 +259,7 @@ class Strategy:
         callbacks.run(lambda: run_or_interrupt(work))
         del kept
         score = Score(out)
-        for name in [metric] if isinstance(metric, str) else []:
-            if ("sqnr_db" if name == "sqnr" else name) not in score:
-                raise BadArgument(f"metric {name}: not known of {self.model.name} on this data (docs/metrics.md)", "BAD_ARGUMENT")
+        expect_metric(score, metric, self.model.name)
         return score
 
     def inspect(self, x: Samples, *, threads: int = 0) -> Inspection:

@@ -185,6 +185,7 @@ def metric_number(name: str) -> int:
 # ---- metrics of the caller's own ----
 
 Metric = Callable[[Any, Optional[np.ndarray]], float]
+MetricLike = Union[str, Metric]
 
 
 def metric_name(function: Any) -> str:
@@ -209,5 +210,31 @@ def fill_user_metric(user: Any, function: Metric, larger_is_better: bool, callba
         return float(function(arrays[0] if len(arrays) == 1 else arrays, labels))
 
     callbacks.set(user, "score", score, float("nan"))
+
+
+def set_metrics(out: Any, metric: Any, larger_is_better: bool, callbacks: Callbacks) -> list[Any]:
+    """The metrics that options of a simulation or a run measure beside those they always do; what must outlive the call."""
+    wanted = [] if metric is None else [metric] if isinstance(metric, str) or callable(metric) else list(metric)
+    measures = ffi.new("bool[]", lib.ITG_METRIC_ALL)
+    users, count = ffi.new("itg_user_metric[]", lib.ITG_USER_METRICS), 0
+    measures[lib.ITG_METRIC_ACCURACY] = True
+    for one in wanted:
+        if isinstance(one, str):
+            measures[lib.ITG_METRIC_SQNR if one == "sqnr" else metric_number(one)] = True
+        elif count == lib.ITG_USER_METRICS:
+            raise BadArgument(f"metric: at most {lib.ITG_USER_METRICS} functions", "BAD_ARGUMENT")
+        else:
+            fill_user_metric(users + count, one, larger_is_better, callbacks)
+            count += 1
+    out.measures = measures
+    if count:
+        out.user = users
+    return [measures, users]
+
+
+def expect_metric(score: Score, metric: Any, of: str) -> None:
+    """Where one metric was asked for by its name, the score must have it."""
+    if isinstance(metric, str) and ("sqnr_db" if metric == "sqnr" else metric) not in score:
+        raise BadArgument(f"metric {metric}: not known of {of} on this data (docs/metrics.md)", "BAD_ARGUMENT")
 
 
