@@ -1,4 +1,5 @@
-/* Each block starts with its size, so that freeing returns it to the budget. */
+/* A budget for protobuf-c. Each block starts with its size, so that freeing returns it to the
+ * budget. */
 #include <stdlib.h>
 #include "graph/onnx/budget.h"
 

@@ -10,7 +10,7 @@
 
 enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_FLOATS = 6, TYPE_INTS = 7 };
 
-enum { TENSOR_INT4 = 22 }; /* TensorProto.DataType; no dtype here */
+enum { TENSOR_INT4 = 22 }; /* TensorProto.DataType; itg_dtype has no such type */
 
 /* A growing array of messages; the arena keeps what it outgrew. */
 typedef struct list {
@@ -31,7 +31,7 @@ static void broken(itg_onnx_writer *w, itg_status code, const char *what)
     if (w->error.code == ITG_OK) itg_fail(&w->error, code, "%s: %s", w->graph.name, what);
 }
 
-/* `memory`; where it is NULL, that is the writer's failure. */
+/* Returns `memory`; NULL makes the writer fail. */
 static void *got(itg_onnx_writer *w, void *memory)
 {
     if (!memory) broken(w, ITG_NO_MEMORY, "out of memory");
@@ -56,7 +56,7 @@ static char *copy_text(itg_onnx_writer *w, const char *text)
     return got(w, itg_arena_strdup(w->arena, text ? text : ""));
 }
 
-/* A new message of a kind; NULL: there is a failure, now or before. */
+/* Makes a message of a kind; NULL: the writer has failed. */
 static void *new_message(itg_onnx_writer *w, const ProtobufCMessageDescriptor *kind)
 {
     if (w->error.code != ITG_OK) return NULL;
@@ -275,7 +275,7 @@ void itg_onnx_writer_float(itg_onnx_writer *w, const char *name, float value)
     a->f = value;
 }
 
-/* A copy of a list attribute's elements; NULL: failed. */
+/* Copies the elements of a list attribute; NULL: failed. */
 static void *copy_list(itg_onnx_writer *w, const void *values, int64_t count, size_t size)
 {
     size_t bytes = 0;
@@ -311,8 +311,8 @@ void itg_onnx_writer_string(itg_onnx_writer *w, const char *name, const char *va
 }
 
 /* ---- the file ---- */
-/* The IR version that came with an opset (ONNX's docs/Versioning.md): the lowest that readers of
- * the opset accept. */
+/* Returns the IR version that came with an opset (ONNX's docs/Versioning.md): the lowest that
+ * readers of the opset accept. */
 static int64_t ir_version(const itg_onnx_writer *w)
 {
     static const struct {
@@ -325,7 +325,7 @@ static int64_t ir_version(const itg_onnx_writer *w)
     }
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         if (version >= steps[i].opset) return steps[i].ir;
-    return 4; /* 3 wants every initializer among the inputs */
+    return 4; /* version 3 requires initializers to be inputs */
 }
 
 static void close_model(itg_onnx_writer *w)
@@ -362,7 +362,7 @@ itg_status itg_onnx_writer_pack(itg_onnx_writer *w, const char *name, itg_buffer
     unsigned char *packed = malloc(bytes > 0 ? bytes : 1);
     if (!packed) return itg_fail(err, ITG_NO_MEMORY, "%s: no memory for %zu bytes", name, bytes);
     itg_onnx__model_proto__pack(&w->model, packed);
-    /* The reader's limits are the writer's. */
+    /* The writer respects the reader's limits. */
     itg_status status = itg_wire_scan(packed, bytes, ITG_WIRE_MODEL, name, err);
     if (status != ITG_OK) {
         free(packed);
