@@ -1,5 +1,5 @@
-/* Convolutions and matrix products: layers of kernels/accel.h. Constant weights are packed with the
- * plan; two computed operands make a layer for each product. */
+/* Convolutions and matrix products by the layers of kernels/accel.h. Constant weights are packed
+ * for the plan. With two computed operands, each product is packed and gets its own layer. */
 #include "realize/batch_plan.h"
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static bool takes_matmul(const itg_batch_plan *plan, const itg_step *s)
     return takes_mac(plan, s) && itg_matmul_of(plan->program, s).batches == 1;
 }
 
-/* Images of a sample. */
+/* Number of images in a sample. */
 static int64_t images_of(const itg_batch_plan *plan, const itg_step *s)
 {
     return s->kind == ITG_STEP_CONV ? plan->program->values[s->inputs[0]].shape.dims[0] : 1;
@@ -24,7 +24,7 @@ static itg_int_operand codes_of(const itg_pvalue *v)
     return (itg_int_operand){v->dtype, v->data, v->q.zero_point, v->q.qmin, v->q.qmax};
 }
 
-/* Of outputs [first, first + ITG_ACCEL_OUTPUTS). */
+/* Describes outputs [first, first + ITG_ACCEL_OUTPUTS). */
 static itg_accel_problem problem_of(const itg_batch_plan *plan, const itg_batch_operation *o,
                                     int32_t first, itg_epilogue out[ITG_ACCEL_OUTPUTS])
 {
@@ -155,13 +155,13 @@ const itg_batch_kernel itg_batch_matmul = {
 
 /* ---- products of computed operands ---- */
 
-/* As malloc, for kernels: aligned, and not cleared. */
+/* Allocates aligned memory that is not cleared. */
 static void *room_for(size_t bytes)
 {
     return bytes > SIZE_MAX - 64 ? NULL : aligned_alloc(64, bytes / 64 * 64 + 64);
 }
 
-/* `images` of x, channels last, to out[i].out of p. */
+/* Runs p on `images` images with channels last, into out[i].out of p. */
 static bool run_problem(const itg_accel_kernels *kernels, const itg_accel_problem *p, const void *x,
                         int64_t images, itg_arena *arena)
 {
@@ -180,7 +180,7 @@ static bool run_problem(const itg_accel_kernels *kernels, const itg_accel_proble
     return ok;
 }
 
-/* The operands lie in logical order. */
+/* Runs p on operands in logical order. */
 static bool run_images(const itg_accel_kernels *kernels, itg_accel_problem *p, int64_t images,
                        itg_arena *arena)
 {
@@ -211,7 +211,7 @@ static const void *moved(const void *data, int64_t elements, itg_dtype dtype)
     return (const unsigned char *)data + (size_t)elements * itg_dtype_size(dtype);
 }
 
-/* Outputs [first, first + ITG_ACCEL_OUTPUTS) of product `index`. */
+/* Computes outputs [first, first + ITG_ACCEL_OUTPUTS) of product `index`. */
 static itg_status run_product_of(const itg_batch *b, const itg_batch_operation *o,
                                  const itg_matmul_view *v, int64_t index, int32_t first)
 {
