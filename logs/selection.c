@@ -1,4 +1,4 @@
-/* The final choice of a run in the log (itg_selection): a row where there was one. */
+/* The final choice of a run in the log (itg_selection). A run without one has no row. */
 #include "base/selection.h"
 #include "logs/store.h"
 #include <math.h>
