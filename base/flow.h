@@ -58,8 +58,7 @@ typedef struct itg_flow {
 } itg_flow;
 
 /* Rounds every home up to `alignment`, a power of two (8 where an element has 8 bytes and the
- * alignment is less); sharing does not depend on it. well: itg_place_well, else itg_place.
- * ITG_NO_MEMORY is the only failure. */
+ * alignment is less); sharing does not depend on it. ITG_NO_MEMORY is the only failure. */
 itg_status itg_flow_plan(itg_flow *flow, uint64_t alignment, itg_error *err);
 /* The two halves of it. Lives and homes; live[i]: bytes of all homes that live at step i. Then
  * offsets of these homes, whose room may have changed. */
