@@ -182,7 +182,8 @@ static itg_status check_or_create(itg_run_log *log, bool writer, itg_error *err)
     return ITG_OK;
 }
 
-/* Checks the resulting mode, because another program may have set the file to WAL. */
+/* The mode that this connection is in must be the one asked for: elsewhere the file may have been
+ * set to WAL. */
 static itg_status set_journal_mode(itg_run_log *log, itg_error *err)
 {
     char *mode = NULL;

@@ -27,8 +27,8 @@ typedef struct recovery {
 } recovery;
 
 struct itg_recovered {
-    itg_strategy *s;          /* owns what the choices point to */
-    const uint32_t *widths;   /* [edges]: bit b: width b is wanted */
+    itg_strategy *s;          /* holds what the choices point to */
+    const uint32_t *widths;   /* [edges]: bit b: width b */
     itg_edge_choice *choices; /* [edges][WIDTHS]; bits 0: none */
 };
 enum { WIDTHS = 33 };
