@@ -251,7 +251,7 @@ static itg_status fit_widths(recovery *r, int32_t index, const itg_fit *fit, itg
         choice->bits = bits;
         status = fit_width(r, l, fit, a, err);
         if (status == ITG_OK) *table_entry(r->table, l->weight_edge, bits) = *choice;
-        if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with its input's width */
+        if (status == ITG_INFEASIBLE) status = ITG_OK; /* not with this width of its input */
     }
     *choice = own;
     if (own.bits > widest(r)) return status;
