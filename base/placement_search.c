@@ -64,19 +64,19 @@ itg_status itg_place_bound(const itg_placed *items, int32_t count, uint64_t alig
 
 /* ---- orders ---- */
 
-static double life(const itg_placed *x)
+static double lifetime(const itg_placed *x)
 {
     return (double)x->last - (double)x->first + 1;
 }
 
 static double of_area(const itg_placed *x)
 {
-    return (double)x->bytes * life(x);
+    return (double)x->bytes * lifetime(x);
 }
 
 static double of_life(const itg_placed *x)
 {
-    return life(x);
+    return lifetime(x);
 }
 
 static double of_birth(const itg_placed *x)

@@ -49,7 +49,7 @@ static itg_id multiply(layer *l, const char *name, itg_id x, itg_id weights, itg
 
 /* Makes a constant of rows [first, first + rows) of the direction's W or R [directions, all,
  * columns], transposed. */
-static itg_id turned(layer *l, int32_t slot, const char *name, int64_t first, int64_t rows)
+static itg_id transposed_rows(layer *l, int32_t slot, const char *name, int64_t first, int64_t rows)
 {
     const float *from = itg_need_floats(l->e, slot, name);
     const itg_shape w = itg_shape_at(l->e, itg_expanded_input(l->e, slot));
@@ -232,14 +232,14 @@ static void put_constants(layer *l, itg_id *w, itg_id *bias)
 {
     int64_t all = l->gates * l->size;
     bool linear = l->gates == 3 && l->a->linear_before_reset;
-    *w = turned(l, 1, "W", 0, all);
+    *w = transposed_rows(l, 1, "W", 0, all);
     *bias = put_bias(l, "B", linear ? BIAS_OF_W : BIAS_SUM, 0, all);
     l->bias = linear ? put_bias(l, "Rb", BIAS_OF_R, 0, all) : ITG_NONE;
     if (l->gates == 3 && !linear) {
-        l->r_gates = turned(l, 2, "R/gates", 0, 2 * l->size);
-        l->r = turned(l, 2, "R", 2 * l->size, l->size);
+        l->r_gates = transposed_rows(l, 2, "R/gates", 0, 2 * l->size);
+        l->r = transposed_rows(l, 2, "R", 2 * l->size, l->size);
     } else {
-        l->r = turned(l, 2, "R", 0, all);
+        l->r = transposed_rows(l, 2, "R", 0, all);
     }
     put_peepholes(l);
     l->h = initial(l, 5, "initial_h");

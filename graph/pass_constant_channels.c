@@ -137,7 +137,7 @@ static itg_status narrow(follower *f, known *k, bool zero_only)
     return ITG_OK;
 }
 
-static itg_status hand_on(follower *f, itg_id node, const known *before)
+static itg_status propagate(follower *f, itg_id node, const known *before)
 {
     const itg_node *n = &f->g->nodes[node];
     known k = *before;
@@ -224,14 +224,14 @@ static itg_status fold(follower *f, itg_id node, const known *before)
     return status;
 }
 
-static itg_status look_at_users(follower *f, const known *k)
+static itg_status visit_users(follower *f, const known *k)
 {
     itg_status status = ITG_OK;
     itg_readers r = itg_readers_of(f->g, k->value);
     while (status == ITG_OK && itg_next_reader(f->g, &r)) {
         if (itg_slot_of(f->g, r.node, k->value) != 0) continue;
         status = fold(f, r.node, k);
-        if (status == ITG_OK) status = hand_on(f, r.node, k);
+        if (status == ITG_OK) status = propagate(f, r.node, k);
     }
     return status;
 }
@@ -245,7 +245,7 @@ static itg_status follow(follower *f, itg_id node)
     if (!f->queue) return no_memory(f);
     f->queue[f->count++] = made;
     while (status == ITG_OK && f->first < f->count)
-        status = look_at_users(f, &f->queue[f->first++]);
+        status = visit_users(f, &f->queue[f->first++]);
     return status;
 }
 

@@ -197,7 +197,7 @@ static itg_status evaluate(folder *f, itg_id node, itg_arena *temporary, itg_err
 }
 
 /* Whether no output of a node has an element. */
-static bool gives_nothing(const itg_graph *g, itg_id node)
+static bool outputs_are_empty(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
     for (int32_t i = 0; i < n->output_count; ++i) {
@@ -242,7 +242,7 @@ static itg_status fold_zeros(itg_graph *g, itg_id node, itg_error *err)
 static itg_status fold_node(folder *f, itg_id node, itg_error *err)
 {
     size_t bytes = 0;
-    if (gives_nothing(f->g, node)) return fold_zeros(f->g, node, err);
+    if (outputs_are_empty(f->g, node)) return fold_zeros(f->g, node, err);
     if (gives_zeros(f->g, node) && fits_budget(f, node, &bytes)) {
         f->bytes_left -= bytes;
         return fold_zeros(f->g, node, err);

@@ -19,7 +19,7 @@ static bool is_softmaxed(const itg_graph *g, itg_id value)
 
 /* Whether the mask shows at least one element of each row. -128 in a whole row would not hide
  * it. */
-static bool shows_something(const float *mask, int64_t count, int64_t row)
+static bool hides_no_row(const float *mask, int64_t count, int64_t row)
 {
     for (int64_t i = 0; i < count; i += row) {
         int64_t hidden = 0;
@@ -44,7 +44,7 @@ static itg_status limit_mask(itg_graph *g, itg_id node, bool *changed, itg_error
     bool deep = false;
     for (int64_t i = 0; i < count; ++i)
         deep |= from[i] < ITG_MASKED;
-    if (!deep || !shows_something(from, count, row_of(&shape))) return ITG_OK;
+    if (!deep || !hides_no_row(from, count, row_of(&shape))) return ITG_OK;
     float *to;
     itg_status status = itg_own_floats(g, node, 1, &shape, &to, err);
     for (int64_t i = 0; i < count && status == ITG_OK; ++i)
@@ -82,7 +82,7 @@ static itg_status combine(itg_graph *g, itg_id node, itg_op op, int hides, float
     const int64_t count = itg_value_elements(g, condition);
     for (int64_t i = 0; i < count; ++i)
         mask[i] = (is[i] != 0) == (hides == 1) ? hidden : shown;
-    if (op == ITG_OP_ADD && !shows_something(mask, count, row_of(&shape)))
+    if (op == ITG_OP_ADD && !hides_no_row(mask, count, row_of(&shape)))
         return ITG_OK; /* sort drops the constant */
     itg_become(g, node, op);
     *changed = true;

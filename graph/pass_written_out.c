@@ -90,7 +90,7 @@ static bool is_multiple(const itg_graph *g, itg_id value, itg_id x, double *numb
 /* ---- the other factor ---- */
 
 /* Returns y if value is y + 1; else ITG_NONE. */
-static itg_id less_one(const itg_graph *g, itg_id value)
+static itg_id match_plus_one(const itg_graph *g, itg_id value)
 {
     double one;
     const itg_node *n = itg_made_by(g, value, ITG_OP_ADD);
@@ -100,7 +100,7 @@ static itg_id less_one(const itg_graph *g, itg_id value)
 static bool is_erf_of(const itg_graph *g, itg_id value, itg_id x)
 {
     double number;
-    const itg_node *n = itg_made_by(g, less_one(g, value), ITG_OP_ERF);
+    const itg_node *n = itg_made_by(g, match_plus_one(g, value), ITG_OP_ERF);
     return n && is_multiple(g, n->inputs[0], x, &number) && itg_is_about(number, ROOT_HALF);
 }
 
@@ -120,7 +120,7 @@ static bool is_cube(const itg_graph *g, itg_id value, itg_id x, double number)
 static bool is_tanh_of(const itg_graph *g, itg_id value, itg_id x)
 {
     product p;
-    const itg_node *tanh = itg_made_by(g, less_one(g, value), ITG_OP_TANH);
+    const itg_node *tanh = itg_made_by(g, match_plus_one(g, value), ITG_OP_TANH);
     if (!tanh || !product_of(g, tanh->inputs[0], &p) || p.count != 1 ||
         !itg_is_about(p.number, ROOT_2_OF_PI))
         return false;

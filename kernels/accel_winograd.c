@@ -159,7 +159,7 @@ static void set_block(run *r)
 }
 
 /* Number of tiles that multiply() may read and write. */
-static int64_t room(const run *r)
+static int64_t tile_capacity(const run *r)
 {
     return (r->tiles + ITG_PRODUCT_ROWS - 1) / ITG_PRODUCT_ROWS * ITG_PRODUCT_ROWS;
 }
@@ -168,8 +168,9 @@ static int64_t carve(run *r, uint8_t *at)
 {
     const itg_accel_shape *t = &r->layer->shape;
     const int64_t pixels = r->rows * t->tile_rows * t->x.outputs + 1;
-    const int64_t bytes[] = {aligned(t->channels), aligned(t->positions * room(r) * t->steps * 4),
-                             aligned(t->positions * room(r) * COLUMNS * 4), pixels * COLUMNS * 4};
+    const int64_t bytes[] = {
+        aligned(t->channels), aligned(t->positions * tile_capacity(r) * t->steps * 4),
+        aligned(t->positions * tile_capacity(r) * COLUMNS * 4), pixels * COLUMNS * 4};
     if (at) {
         r->zero = at;
         r->v = (int16_t *)(void *)(at + bytes[0]);
@@ -194,7 +195,7 @@ static void read_row(const run *r, int64_t row, int64_t first)
     itg_winograd_input a = {.channels = t->channels,
                             .rows = t->tile_rows,
                             .flip = r->layer->problem.x.storage == ITG_U8,
-                            .stride = room(r) * t->steps * 2};
+                            .stride = tile_capacity(r) * t->steps * 2};
     const uint8_t *image = r->x + row / r->down * w->height * w->width * w->channels;
     const int64_t top = row % r->down * t->tile_rows - w->pad_top;
     for (int64_t i = 0; i < r->across; i++) {
@@ -221,7 +222,8 @@ static int64_t pixels_before(const run *r, int64_t row)
 static void write_row(const run *r, int64_t row, int64_t first, int64_t panels, int32_t *sum)
 {
     const itg_accel_shape *t = &r->layer->shape;
-    itg_winograd_output a = {.rows = t->tile_rows, .panels = panels, .stride = room(r) * COLUMNS};
+    itg_winograd_output a = {
+        .rows = t->tile_rows, .panels = panels, .stride = tile_capacity(r) * COLUMNS};
     const int64_t height = t->y.outputs - row % r->down * t->tile_rows;
     int32_t *none = r->sum + r->rows * t->tile_rows * t->x.outputs * COLUMNS;
     for (int64_t i = 0; i < r->across; i++) {
@@ -247,10 +249,10 @@ static void multiply(const run *r, int64_t column, int64_t count, int64_t panels
                      .steps = t->steps,
                      .panels = panels};
     for (int64_t i = 0; i < t->positions; i++) {
-        a.v = r->v + i * room(r) * t->steps * 2;
+        a.v = r->v + i * tile_capacity(r) * t->steps * 2;
         a.u = (const int16_t *)(const void *)r->layer->packed + column / ITG_PANEL_COLUMNS * panel +
               i * t->steps * 2 * ITG_PANEL_COLUMNS;
-        a.m = r->m + i * room(r) * COLUMNS;
+        a.m = r->m + i * tile_capacity(r) * COLUMNS;
         r->layer->kernels->winograd->multiply(&a);
     }
 }

@@ -30,7 +30,7 @@ static bool is_same(const itg_run_holder *a, const itg_run_holder *b)
 
 /* Whether a holder lives. If that cannot be found out here, it does if it renewed its lease
  * lately. */
-static bool lives(const itg_run_holder *other, int64_t renewed, const itg_run_claim *claim)
+static bool holder_lives(const itg_run_holder *other, int64_t renewed, const itg_run_claim *claim)
 {
     int64_t age = claim->now - renewed;
     switch (claim->state(other)) {
@@ -57,7 +57,7 @@ itg_status itg_run_log_check_free(itg_run_log *log, int64_t run, const itg_run_c
     if (rc == SQLITE_ROW) {
         read_holder(s, &other);
         if (is_whole(&other) && !is_same(&other, &claim->self) &&
-            lives(&other, sqlite3_column_int64(s, RENEWED), claim))
+            holder_lives(&other, sqlite3_column_int64(s, RENEWED), claim))
             status = itg_fail(
                 err, ITG_BAD_ARGUMENT,
                 "%s: run %lld is being written by process %lld on %.100s, since %.40s", log->path,

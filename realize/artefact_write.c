@@ -93,7 +93,7 @@ static itg_status write_output_keys(const itg_program *p, itg_onnx_writer *w, it
     return ok ? ITG_OK : itg_fail(err, ITG_NO_MEMORY, "no memory for metadata");
 }
 
-static bool given(const itg_metadata *metadata, int32_t count, const char *key)
+static bool has_key(const itg_metadata *metadata, int32_t count, const char *key)
 {
     for (int32_t i = 0; i < count; i++)
         if (strcmp(metadata[i].key, key) == 0) return true;
@@ -107,7 +107,7 @@ static void write_metadata(const itg_program *p, const itg_metadata *metadata, i
     for (int32_t i = 0; i < count; i++)
         itg_onnx_writer_metadata(w, metadata[i].key, metadata[i].value);
     for (int32_t i = 0; i < p->metadata_count; i++)
-        if (!given(metadata, count, p->metadata_key[i]))
+        if (!has_key(metadata, count, p->metadata_key[i]))
             itg_onnx_writer_metadata(w, p->metadata_key[i], p->metadata_value[i]);
 }
 

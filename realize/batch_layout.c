@@ -129,7 +129,7 @@ static bool may_last(const itg_batch_plan *plan, const itg_batch_kernel *k, cons
 }
 
 /* Returns the layout of the first computed input; channels last if it has both. */
-static itg_layout same(const itg_batch_plan *plan, const itg_step *s)
+static itg_layout layout_of_inputs(const itg_batch_plan *plan, const itg_step *s)
 {
     for (int32_t i = 0; i < s->input_count; i++)
         if (computed(plan, s->inputs[i]) &&
@@ -141,7 +141,7 @@ static itg_layout same(const itg_batch_plan *plan, const itg_step *s)
 }
 
 /* Returns channels last if a later step wants `value` so. */
-static itg_layout as_read(const itg_batch_plan *plan, int32_t step, int32_t value)
+static itg_layout layout_of_reader(const itg_batch_plan *plan, int32_t step, int32_t value)
 {
     const itg_program *p = plan->program;
     for (int32_t i = step + 1; i < p->step_count; i++)
@@ -157,8 +157,8 @@ static itg_status add_step(itg_batch_plan *plan, int32_t index)
     const itg_step *s = &plan->program->steps[index];
     const itg_batch_kernel *k = kernel_of(plan, s);
     itg_layout in = k->wish == ITG_WISH_LAST ? ITG_CHANNELS_LAST : ITG_PLAIN;
-    if (k->wish == ITG_WISH_SAME && may_last(plan, k, s)) in = same(plan, s);
-    itg_layout out = k->wish == ITG_WISH_SOURCE ? as_read(plan, index, s->outputs[0]) : in;
+    if (k->wish == ITG_WISH_SAME && may_last(plan, k, s)) in = layout_of_inputs(plan, s);
+    itg_layout out = k->wish == ITG_WISH_SOURCE ? layout_of_reader(plan, index, s->outputs[0]) : in;
     int32_t *inputs = itg_arena_array(plan->arena, (size_t)s->input_count + 1, sizeof *inputs);
     itg_batch_operation *o = NULL;
     itg_status status = inputs == NULL ? no_memory(plan) : ITG_OK;

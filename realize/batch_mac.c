@@ -156,7 +156,7 @@ const itg_batch_kernel itg_batch_matmul = {
 /* ---- products of computed operands ---- */
 
 /* Allocates aligned memory that is not cleared. */
-static void *room_for(size_t bytes)
+static void *allocate(size_t bytes)
 {
     return bytes > SIZE_MAX - 64 ? NULL : aligned_alloc(64, bytes / 64 * 64 + 64);
 }
@@ -165,12 +165,12 @@ static void *room_for(size_t bytes)
 static bool run_problem(const itg_accel_kernels *kernels, const itg_accel_problem *p, const void *x,
                         int64_t images, itg_arena *arena)
 {
-    void *packed = room_for(itg_accel_packed_bytes(kernels, p)), *scratch = NULL;
+    void *packed = allocate(itg_accel_packed_bytes(kernels, p)), *scratch = NULL;
     void *y[ITG_ACCEL_OUTPUTS];
     itg_accel_layer *layer;
     if (packed != NULL) itg_accel_pack(kernels, p, packed);
     if (packed != NULL && itg_accel_layer_create(kernels, p, packed, arena, &layer, NULL) == ITG_OK)
-        scratch = room_for(itg_accel_scratch(layer, images));
+        scratch = allocate(itg_accel_scratch(layer, images));
     for (int32_t i = 0; i < p->out_count; i++)
         y[i] = p->out[i].out;
     if (scratch != NULL) itg_accel_run(layer, x, y, images, scratch);
@@ -206,7 +206,7 @@ static bool run_images(const itg_accel_kernels *kernels, itg_accel_problem *p, i
     return ok;
 }
 
-static const void *moved(const void *data, int64_t elements, itg_dtype dtype)
+static const void *advanced(const void *data, int64_t elements, itg_dtype dtype)
 {
     return (const unsigned char *)data + (size_t)elements * itg_dtype_size(dtype);
 }
@@ -220,21 +220,21 @@ static itg_status run_product_of(const itg_batch *b, const itg_batch_operation *
     p.x.data = itg_batch_operand(b, o, 0).data;
     p.w.data = itg_batch_operand(b, o, 1).data;
     for (int32_t i = 0; i < p.out_count; i++)
-        out[i].out = (void *)(uintptr_t)moved(itg_batch_data(b, o->outputs[first + i]),
-                                              index * v->m * v->n, out[i].storage);
+        out[i].out = (void *)(uintptr_t)advanced(itg_batch_data(b, o->outputs[first + i]),
+                                                 index * v->m * v->n, out[i].storage);
     itg_arena *arena = itg_arena_create(0);
     bool ok = arena != NULL;
     if (ok && o->step->kind == ITG_STEP_CONV) {
         ok = run_images(b->plan->kernels, &p, images_of(b->plan, o->step), arena);
     } else if (ok) {
         p.w.data =
-            moved(p.w.data, itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_b, index),
-                  p.w.storage);
-        ok = run_problem(b->plan->kernels, &p,
-                         moved(p.x.data,
-                               itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_a, index),
-                               p.x.storage),
-                         1, arena);
+            advanced(p.w.data, itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_b, index),
+                     p.w.storage);
+        ok = run_problem(
+            b->plan->kernels, &p,
+            advanced(p.x.data, itg_strided_offset(v->batch.rank, v->batch.dims, v->stride_a, index),
+                     p.x.storage),
+            1, arena);
     }
     itg_arena_destroy(arena);
     return ok ? ITG_OK : itg_fail(b->err, ITG_NO_MEMORY, "no memory for a product");

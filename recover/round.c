@@ -256,7 +256,7 @@ static void restore_codes(itg_round *r, float scale)
 }
 
 /* Sweeps until nothing moves, or the limits are reached. fixed: the scale does not change. */
-static void settle(itg_round *r, bool fixed)
+static void sweep_until_stable(itg_round *r, bool fixed)
 {
     if (r->nearest) return;
     for (int k = 0; k < MORE_SWEEPS && sweep(r); k++)
@@ -284,12 +284,12 @@ bool itg_round_search(itg_round *r)
         keep_codes(r);
     }
     restore_codes(r, best);
-    settle(r, false);
+    sweep_until_stable(r, false);
     return true;
 }
 
 void itg_round_codes(itg_round *r)
 {
     start(r, r->scale);
-    settle(r, true);
+    sweep_until_stable(r, true);
 }

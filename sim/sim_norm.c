@@ -50,7 +50,7 @@ void sim_softmax(itg_sim *s, itg_id node)
 }
 
 /* Returns t such that v * 4^t lies in [2^60, 2^62); v >= 1. */
-static int32_t room(int64_t v)
+static int32_t scaling_shift(int64_t v)
 {
     int32_t t = 0;
     while (v < INT64_C(1) << 60) {
@@ -70,7 +70,7 @@ static void layer_norm_row(const itg_node_note *note, const double *x, int64_t z
         squares += v * v;
     }
     const int64_t deviation = n * squares - sum * sum + note->epsilon;
-    const int32_t t = room(deviation);
+    const int32_t t = scaling_shift(deviation);
     const int64_t root = itg_floor_sqrt(deviation * (INT64_C(1) << 2 * t));
     for (int64_t i = 0; i < n; i++) {
         const int64_t distance = n * ((int64_t)x[i] - zero) - sum;

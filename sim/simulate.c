@@ -422,7 +422,7 @@ itg_tensor itg_sim_output(const itg_sim *sim, int32_t index, const itg_quantizer
 }
 
 /* Whether a real number lies outside the quantizer's range. */
-static bool leaves(const itg_quantizer *q, float scale, float x)
+static bool is_outside(const itg_quantizer *q, float scale, float x)
 {
     int64_t wide = itg_quantize_f32(x, scale, q->zero_point, INT32_MIN, INT32_MAX);
     return wide < q->qmin || wide > q->qmax;
@@ -451,7 +451,7 @@ bool itg_sim_edge(const itg_sim *sim, int32_t index, float *values, itg_edge_eve
         float scale = q->scale[q->scale_count == 1 ? 0 : (k / inner) % q->scale_count];
         values[k] = itg_dequantize_f32((int64_t)b->codes[k], scale, q->zero_point);
         if (encoding->constant)
-            events->saturated += leaves(q, scale, ((const float *)value->native)[k]);
+            events->saturated += is_outside(q, scale, ((const float *)value->native)[k]);
     }
     return true;
 }

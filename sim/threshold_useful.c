@@ -58,7 +58,7 @@ static double flat_from(const function *f, double end)
 }
 
 /* Returns the part of the range where f differs from its values at the range's ends. */
-static itg_range changing(const itg_node *n, itg_range range)
+static itg_range varying_range(const itg_node *n, itg_range range)
 {
     function f = {.op = n->op, .attrs = &n->attrs};
     double least = value_at(&f, 0), most = least;
@@ -101,8 +101,8 @@ static itg_range needed_of_term(const itg_node *n, int32_t term, const itg_stats
 }
 
 /* Returns the range that a node needs of its operands. */
-static itg_range needed(const itg_graph *g, const itg_node *n, bool quantized,
-                        const itg_stats *stats, const itg_range *useful)
+static itg_range needed_range(const itg_graph *g, const itg_node *n, bool quantized,
+                              const itg_stats *stats, const itg_range *useful)
 {
     itg_range range = {0, 0};
     if (!quantized) return everything;
@@ -115,7 +115,7 @@ static itg_range needed(const itg_graph *g, const itg_node *n, bool quantized,
     if (!itg_op_is(n->op, ITG_IS_UNIVARIATE) || n->inputs[0] == ITG_NONE) return everything;
     const itg_value_stats *x = &stats->values[n->inputs[0]];
     if (g->values[n->inputs[0]].data || !x->present || !x->count) return everything;
-    return changing(n, (itg_range){fmin(x->min, 0), fmax(x->max, 0)});
+    return varying_range(n, (itg_range){fmin(x->min, 0), fmax(x->max, 0)});
 }
 
 void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stats *stats,
@@ -129,7 +129,7 @@ void itg_useful_ranges(const itg_graph *g, const bool *quantized, const itg_stat
     for (itg_id n = g->node_count - 1; n >= 0; n--) {
         const itg_node *node = &g->nodes[n];
         const bool adds = quantized[n] && node->op == ITG_OP_ADD;
-        const itg_range range = needed(g, node, quantized[n], stats, useful);
+        const itg_range range = needed_range(g, node, quantized[n], stats, useful);
         for (int32_t i = 0; i < node->input_count; i++)
             if (node->inputs[i] != ITG_NONE)
                 useful[node->inputs[i]] = hull(

@@ -69,7 +69,7 @@ static itg_span codes_of(const output *o, itg_span result)
 }
 
 /* Returns the content of the accumulator. If it may overflow, that is anything that it can hold. */
-static itg_span held(const itg_sums *s, itg_span sum)
+static itg_span content_of(const itg_sums *s, itg_span sum)
 {
     int32_t bits = s->join_bits > 0 ? s->join_bits : s->bits;
     if (itg_span_fits(sum, bits)) return sum;
@@ -82,7 +82,7 @@ static itg_span held(const itg_sums *s, itg_span sum)
 static void add_trace(itg_certificate *c, const itg_sums *s, int64_t channel, output *o)
 {
     itg_stage_trace trace;
-    itg_span in = held(s, s->channels[channel].sum);
+    itg_span in = content_of(s, s->channels[channel].sum);
     if (!itg_stage_sets_trace(&c->view, &o->sets, channel, in, &trace)) return;
     itg_span written = codes_of(o, trace.result);
     itg_strbuf_format(&c->text, ", \"y%d\": [", (int)o->index);
