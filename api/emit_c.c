@@ -11,8 +11,7 @@ typedef struct test_samples {
     const void **inputs; /* [samples][inputs]: pointers into values */
 } test_samples;
 
-/* Computes where the samples of each input begin in `values`, in bytes. begin[count of inputs] is
- * the end. */
+/* Sets begin to where the samples of each input begin in `values`, in bytes, and the last end. */
 static itg_status lay_out(const itg_feed *feed, int32_t count, int64_t *begin, itg_error *err)
 {
     begin[0] = 0;

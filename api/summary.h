@@ -15,8 +15,7 @@ struct itg_summary {
 
 /* Makes an empty summary with room for these entries. */
 itg_status itg_summary_create(int32_t edges, int32_t layers, itg_summary **out, itg_error *err);
-/* Makes a complete summary of a strategy and the graph that it annotates. program NULL: not made
- * yet. */
+/* Makes a complete summary of a strategy and its annotated graph. program NULL: not made yet. */
 itg_status itg_summary_make(const itg_annotated *a, const itg_program *program,
                             const itg_strategy_file *file, itg_summary **out, itg_error *err);
 /* Makes a summary of a strategy file's text: widths and thresholds, no costs. */

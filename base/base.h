@@ -76,8 +76,8 @@ void itg_strbuf_deinit(itg_strbuf *buffer);
  * max_bytes: ITG_LIMIT. Directories, fifos and the like are refused. */
 itg_status itg_file_read(const char *path, size_t max_bytes, unsigned char **out, size_t *out_bytes,
                          itg_error *err);
-/* Replaces the file completely or not at all: temporary file in its folder, fsync, rename, fsync of
- * the folder. */
+/* Replaces the file completely or not at all: temporary file, fsync, rename, fsync of the
+ * folder. */
 itg_status itg_file_write(const char *path, const void *data, size_t bytes, itg_error *err);
 
 /* The path of a name in the folder of path; malloc'd, NULL: no memory. */

@@ -4,8 +4,7 @@
 
 #define MOST_PRODUCTS ((int64_t)1 << 32)
 
-/* Returns the length of the list at labels[*at], and moves *at behind its end; -1: it has no
- * end. */
+/* Returns the length of the list at labels[*at], and moves at behind it; -1: it has no end. */
 static int64_t list_length(const int64_t *labels, int64_t count, int64_t *at)
 {
     const int64_t first = *at;
@@ -53,8 +52,7 @@ static bool add_operand(itg_einsum *e, int32_t k, const itg_shape *shape, const 
     return true;
 }
 
-/* Returns the most dimensions that "..." covers in any operand; -1: a shape does not fit its
- * list. */
+/* Returns the most dimensions of any "..."; -1: a shape does not fit its list. */
 static int64_t most_rest(const int64_t *labels, int64_t count, const itg_shape *shapes,
                          int32_t operands)
 {

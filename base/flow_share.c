@@ -82,8 +82,7 @@ static bool may_overwrite(const sharer *s, const itg_flow_step *step, int32_t at
     return true;
 }
 
-/* Writes `out` over `in`. If `in` is part of a larger home, all of that lives on; false: this needs
- * more memory. */
+/* Writes `out` over `in`. All of the larger home of `in` lives on; false: needs more memory. */
 static bool overwrite(sharer *s, int32_t in, int32_t out)
 {
     uint64_t within;
@@ -153,8 +152,7 @@ static void count_apart(sharer *s, const parts *p, int32_t home, bool add)
     }
 }
 
-/* Whether all parts have different homes. Otherwise a tensor occurs twice, or is written over
- * another. */
+/* Whether the parts have different homes: else a tensor occurs twice or is written over another. */
 static bool parts_differ(const sharer *s, const parts *p, bool *seen)
 {
     bool differ = true;

@@ -63,8 +63,7 @@ static bool compose(uint64_t mantissa, int exponent, double *out)
     return true;
 }
 
-/* Reads an optional "p+12" at the end of the text. Exponents with more than five digits are
- * invalid. */
+/* Reads an optional "p+12" at the text's end. Exponents of more than five digits are invalid. */
 static bool parse_exponent(const char *text, int *out)
 {
     *out = 0;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Work is counted in comparisons of two items, so that the search ends at the same point on every
- * machine. */
+/* Work is counted in comparisons of two items, so that it ends alike on every machine. */
 enum { MOST_MOVES = 400 };
 static const uint64_t MOST_WORK = (uint64_t)1 << 21;
 

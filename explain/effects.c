@@ -82,8 +82,7 @@ static void list_effects(explaining *x, const seen *s)
 {
     for (int32_t i = 0; i < x->sites.count; i++) {
         if (s->edge[i] < 0) continue;
-        /* If the strategy has codes of its own, their choice accounts for values beyond the
-         * range. */
+        /* The choice of the strategy's own codes accounts for values beyond the range. */
         if (s->clipped[i] && !x->file->strategy->edges[s->edge[i]].codes)
             add_site(x, s, i, ITG_EFFECT_CLIPPING);
         add_site(x, s, i, ITG_EFFECT_ROUNDING);

@@ -1,7 +1,7 @@
 #include "channels.h"
 
-/* Whether a node is a Conv, a MatMul or a Gemm whose constant weights count as channels: MatMul's
- * have rank 2, Gemm's are [N,K] with alpha 1 and beta 1. */
+/* Whether a node is a Conv, a MatMul with weights of rank 2, or a Gemm with weights [N,K], alpha 1
+ * and beta 1. */
 static bool has_constant_weights(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];

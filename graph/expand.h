@@ -25,8 +25,7 @@ itg_expand_fn itg_expand_resize, itg_expand_conv_transpose, itg_expand_depth_to_
     itg_expand_recurrent, itg_expand_attention, itg_expand_einsum, itg_expand_batched_product;
 /* Whether an Einsum is a product of matrices; others stay. */
 bool itg_einsum_is_contraction(const itg_graph *g, itg_id node);
-/* Whether a MatMul with constant weights of rank 3 or more can be split into products of
- * matrices. */
+/* Whether a MatMul with constant weights of rank 3 or more can be split into products. */
 bool itg_is_batched_product(const itg_graph *g, itg_id node);
 
 /* Replaces one node by what fn makes; fn NULL: does nothing. */

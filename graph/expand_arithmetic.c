@@ -142,8 +142,8 @@ static bool can_tile(const itg_graph *g, const itg_node *n)
 
 /* ---- which ---- */
 
-/* Whether a node is discontinuous in its input. Replaced operators round differently (1 may become
- * 0.99999994), and such a node would turn that into a different result. */
+/* Whether a node is discontinuous in its input: replaced operators round differently (1 may become
+ * 0.99999994), which it would turn into another result. */
 static bool is_step(const itg_graph *g, const itg_node *n)
 {
     if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return false;

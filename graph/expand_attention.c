@@ -9,8 +9,7 @@ typedef struct heads {
     int64_t heads, shared, rows, keys; /* heads: of keys; shared: query heads for each of them */
 } heads;
 
-/* Returns x as [batch, heads, rows, elements], or, transposed, as [batch, heads, elements,
- * rows]. */
+/* Returns x as [batch, heads, rows, elements], or, transposed, [batch, heads, elements, rows]. */
 static itg_id split_heads(heads *h, const char *name, itg_id x, int64_t count, bool turned)
 {
     static const int64_t perms[2][2][4] = {{{0, 1, 2, 3}, {0, 1, 3, 2}},
@@ -44,8 +43,8 @@ static float mask_at(const itg_graph *g, itg_id mask, const int64_t index[4])
     return limited(((const float *)v->data)[at]);
 }
 
-/* Makes a constant that combines the mask with the causal mask. Its shape is [batch, heads, rows,
- * keys]; batch and heads are 1 where the mask does not vary along them. */
+/* Makes a constant of the mask and the causal mask, [batch, heads, rows, keys]; batch and heads are
+ * 1 if it does not vary along them. */
 static itg_id put_mask(heads *h, itg_id mask)
 {
     itg_shape shape = {.rank = 4, .dims = {1, 1, h->rows, h->keys}};
@@ -107,8 +106,8 @@ static itg_id cap(heads *h, itg_id scores)
     return itg_put_simple(h->e, "cap", ITG_OP_MUL, scores, itg_put_number(h->e, "softcap", most));
 }
 
-/* Reshapes query heads [batch, heads * shared, rows, n] to [batch, heads, shared * rows, n]; apart:
- * the reverse. */
+/* Reshapes query heads [batch, heads shared, rows, n] to [batch, heads, shared rows, n], or
+ * back. */
 static itg_id regroup(heads *h, const char *name, itg_id x, bool apart)
 {
     itg_shape shape = itg_shape_at(h->e, x);

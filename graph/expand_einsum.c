@@ -1,7 +1,7 @@
-/* Replaces an Einsum of two float32 operands by a MatMul, where every label that one operand alone
- * has is in the output. A becomes [batch, free of A, summed], B becomes [batch, summed, free of B],
- * and Transpose and Reshape bring the product to the output's order. Batch labels are in both
- * operands and the output; summed labels are in both operands only. */
+/* Replaces an Einsum of two float32 operands by a MatMul. A becomes [batch, free of A, summed], B
+ * [batch, summed, free of B]; Transpose and Reshape bring the product to the output's order. Batch
+ * labels are in both operands and the output, summed labels in both operands only; every label that
+ * only one operand has must be in the output. */
 #include "base/einsum.h"
 #include "expand.h"
 #include <string.h>
@@ -21,9 +21,8 @@ static bool has(const contraction *c, int tensor, int32_t label)
     return false;
 }
 
-/* Reads the labels of one tensor; "..." becomes one label for each dimension that it covers, and
- * the last of them is the highest label. Returns the end of the list; NULL if a label comes twice
- * or its sizes differ. */
+/* Reads the labels of one tensor; "..." becomes one label per dimension, the last one highest.
+ * Returns the end of the list; NULL if a label comes twice or its sizes differ. */
 static const int64_t *read_labels(contraction *c, int tensor, const int64_t *at,
                                   const itg_shape *shape)
 {

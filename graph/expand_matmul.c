@@ -10,8 +10,7 @@ static int64_t matrices_of(const itg_shape *s)
     return itg_dims_product(s, 0, s->rank - 2);
 }
 
-/* Whether each matrix of the weights multiplies a matrix of its own of x, or all multiply the
- * same. */
+/* Whether all matrices of the weights multiply the same matrix of x, or each one of its own. */
 bool itg_is_batched_product(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];

@@ -4,8 +4,7 @@
  *   LRN              x * exp(-beta * log(k + alpha / size * sum of x * x over the window)) */
 #include "expand.h"
 
-/* Makes a constant with one number a channel. The parameter has one number for each of several
- * equal groups of channels. */
+/* Makes a constant with a number a channel from `count` numbers for equal groups of channels. */
 static itg_id channel_constant(itg_expansion *e, int32_t slot, const char *what, itg_shape x)
 {
     itg_shape shape = {.rank = x.rank - 1};

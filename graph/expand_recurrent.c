@@ -47,8 +47,8 @@ static itg_id multiply(layer *l, const char *name, itg_id x, itg_id weights, itg
 
 /* ---- constants ---- */
 
-/* Makes a constant of rows [first, first + rows) of the direction's W or R [directions, all,
- * columns], transposed. */
+/* Makes a constant of rows [first, first + rows) of W or R [directions, all, columns],
+ * transposed. */
 static itg_id transposed_rows(layer *l, int32_t slot, const char *name, int64_t first, int64_t rows)
 {
     const float *from = itg_need_floats(l->e, slot, name);

@@ -81,9 +81,8 @@ static double cubic_weight(double a, double d)
     return d < 2.0 ? ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a : 0.0;
 }
 
-/* Fills the column with the weights of the elements within `reach`; antialias widens the reach by 1
- * / scale where it shrinks. A weight of an index outside the axis goes to the first or the last
- * element, or is dropped if excluded. */
+/* Fills the column with the weights of the elements within `reach`, which antialias widens by 1 /
+ * scale. Weights outside the axis go to its end, or are dropped if excluded. */
 static void fill_column(resizer *r, double at)
 {
     const itg_resize_axis *x = &r->axis;
@@ -144,8 +143,7 @@ static itg_id gather(resizer *r, const char *name, itg_id x, int32_t axis, const
                    (itg_id[]){x, list});
 }
 
-/* Fills the matrix; a result outside of the region has weights 0 and the extrapolation value as
- * bias. */
+/* Fills the matrix. Results outside of the region have weights 0 and the value as bias. */
 static void fill_matrix(resizer *r, float *matrix, float *outside)
 {
     int64_t in = r->axis.in, out = r->axis.out;
@@ -215,8 +213,7 @@ static itg_id resize_axis(resizer *r, itg_id x, int32_t axis)
     return x;
 }
 
-/* Whether a Resize changes an axis. ONNX skips an axis that keeps its size unless only a part of it
- * is read. */
+/* Whether a Resize changes an axis. ONNX skips one that keeps its size and is read whole. */
 static bool changes(const itg_attrs *a, const itg_resize_axis *x)
 {
     bool reads_all = a->coordinates != ITG_CROP_AND_RESIZE || (x->begin == 0.0 && x->end == 1.0);

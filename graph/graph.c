@@ -79,8 +79,7 @@ static itg_status copy_data(itg_graph *g, const char *name, itg_dtype dtype, con
     return ITG_OK;
 }
 
-/* Copies the caller's name, or makes a free name of "prefix_index". NULL with *err set on
- * failure. */
+/* Copies the caller's name, or makes a free "prefix_index". NULL with err set on failure. */
 static const char *take_name(itg_graph *g, const char *name, const char *prefix, int32_t index,
                              const itg_names *names, itg_error *err)
 {

@@ -156,8 +156,7 @@ static int64_t channel_of(const chain *c, const itg_shape *w, int32_t axis, int6
     return i / inner % c->channels;
 }
 
-/* Whether all new numbers are finite. If not, the chain stays, and an overflow shows where the
- * model has it. */
+/* Whether all new numbers are finite; else the model itself shall show the overflow. */
 static bool is_finite_result(const chain *c)
 {
     const itg_graph *g = c->g;

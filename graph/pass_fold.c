@@ -19,8 +19,7 @@ typedef struct folder {
 
 /* ---- a fixed batch in constant targets ---- */
 
-/* The input slot that may state the batch: Reshape's target, Resize's sizes of all axes; -1:
- * none. */
+/* The input that may state the batch: Reshape's target, Resize's sizes of all axes; -1: none. */
 static int32_t target_slot(const itg_node *n)
 {
     if (n->op == ITG_OP_RESIZE && n->input_count > 3 && n->attrs.axes_count == 0) return 3;

@@ -17,8 +17,7 @@ static bool is_softmaxed(const itg_graph *g, itg_id value)
            n->attrs.axis == g->values[value].shape.rank - 1;
 }
 
-/* Whether the mask shows at least one element of each row. -128 in a whole row would not hide
- * it. */
+/* Whether the mask shows an element of each row: -128 in a whole row would not hide it. */
 static bool hides_no_row(const float *mask, int64_t count, int64_t row)
 {
     for (int64_t i = 0; i < count; i += row) {

@@ -75,8 +75,7 @@ static bool same_grid(const itg_graph *g, const itg_node *a, const itg_node *b)
     return true;
 }
 
-/* Narrows lo..hi by a Clip of codes if there is one, and returns the QuantizeLinear before it, or
- * NULL. */
+/* Narrows lo..hi by a Clip of codes, if any; returns the QuantizeLinear before it, or NULL. */
 static const itg_node *through_clip(const itg_graph *g, itg_id codes, int64_t *lo, int64_t *hi)
 {
     const itg_node *clip = itg_made_by(g, codes, ITG_OP_CLIP);

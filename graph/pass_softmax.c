@@ -31,8 +31,7 @@ void itg_drop_softmax(itg_graph *g)
     }
 }
 
-/* Reshapes [.., tail] to [rows, product of tail], adds Softmax along the last axis, and reshapes
- * back. */
+/* Reshapes [.., tail] to [rows, product of tail] for a Softmax of the last axis, and back. */
 static itg_status rewrite(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_id x = g->nodes[node].inputs[0], y = g->nodes[node].outputs[0], flat = x;

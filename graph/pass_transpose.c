@@ -72,9 +72,8 @@ static bool is_binary(itg_op op)
     }
 }
 
-/* Computes the shape of a constant that broadcasts to y after its dimensions are moved back by
- * perm. False: more than one of its dimensions is larger than 1, so that its elements would
- * move. */
+/* Computes the shape of a constant that broadcasts to y, with its dimensions moved back by perm.
+ * False: several of them are larger than 1, so its elements would move. */
 static bool moved_shape(const itg_shape *c, const itg_shape *y, const int64_t *perm, itg_shape *out)
 {
     itg_shape aligned = itg_align_shape(c, y->rank);

@@ -54,8 +54,7 @@ itg_pass_fn itg_pass_reduce_max;
 itg_pass_fn itg_pass_gather_nd;
 /* The number that is added to a masked score in front of a Softmax (pass_mask.c). */
 #define ITG_MASKED (-128.0f)
-/* In front of a Softmax, Where by a constant mask becomes Add, and masks are limited to
- * ITG_MASKED. */
+/* Before a Softmax, Where by a constant mask becomes Add; masks are limited to ITG_MASKED. */
 itg_pass_fn itg_pass_mask;
 /* Pad of another mode than constant becomes Gather along each axis. */
 itg_pass_fn itg_pass_pad_gather;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rules that do not follow from the operator's class. Constant has none: import makes constants of
- * its nodes. */
+/* Rules that do not follow from the operator's class. Import turns Constant nodes into
+ * constants. */
 static const itg_infer_fn infer[ITG_OP_COUNT] = {
     [ITG_OP_CONV] = itg_infer_conv,
     [ITG_OP_GEMM] = itg_infer_gemm,

@@ -1,8 +1,7 @@
 /* Shapes of elementwise operators. */
 #include "shape.h"
 
-/* Returns the output's dtype: bool for a comparison, that of Where's branches, else that of the
- * first operand. */
+/* Returns the output's dtype: bool for comparisons, else that of Where's branches or operand 0. */
 static itg_dtype result_dtype(const itg_graph *g, itg_id node)
 {
     switch (g->nodes[node].op) {

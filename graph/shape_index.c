@@ -24,8 +24,7 @@ static itg_status check_types(const itg_graph *g, itg_id node, itg_error *err)
     return ITG_OK;
 }
 
-/* GatherElements has the shape of the indices. ScatterElements has the input's; its updates have
- * that of the indices. */
+/* GatherElements: the indices' shape. ScatterElements: the input's; updates have the indices'. */
 itg_status itg_infer_elements(itg_graph *g, itg_id node, itg_error *err)
 {
     const bool scatters = g->nodes[node].op == ITG_OP_SCATTER_ELEMENTS;

@@ -33,8 +33,7 @@ itg_status itg_infer_gemm(itg_graph *g, itg_id node, itg_error *err)
     return itg_set_output(g, node, 0, itg_input_dtype(g, node, 0), &y, err);
 }
 
-/* As numpy: a first operand of rank 1 becomes a row and a second one a column; the result loses
- * that dimension. */
+/* As numpy: operands of rank 1 become a row (left) or a column (right); the result drops it. */
 itg_status itg_infer_matmul(itg_graph *g, itg_id node, itg_error *err)
 {
     itg_shape a = *itg_input_shape(g, node, 0), b = *itg_input_shape(g, node, 1), y;

@@ -114,8 +114,7 @@ itg_status itg_resize_axes(const itg_graph *g, itg_id node, itg_resize_axis *out
     return status == ITG_OK ? set_sizes(g, node, &sizes, out, err) : status;
 }
 
-/* Resolves the axes; without a list, all. They keep their order, in which scales and sizes list
- * them. */
+/* Resolves the axes (without a list: all), in the order in which scales and sizes list them. */
 static itg_status resolve_axes(itg_graph *g, itg_id node, int32_t rank, itg_error *err)
 {
     itg_attrs *a = &g->nodes[node].attrs;

@@ -9,8 +9,7 @@ static bool is_outermost(const itg_shape *whole, int64_t axis)
     return true;
 }
 
-/* Whether a slice is one run of bytes: behind the first axis of which it has more than one element,
- * it takes everything. */
+/* Whether a slice is one run of bytes: it takes all of every axis behind its first longer one. */
 static bool slice_is_run(const itg_attrs *attrs, const itg_shape *x, const itg_shape *y,
                          int64_t *shift)
 {

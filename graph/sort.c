@@ -111,8 +111,7 @@ static itg_status check_defined(const sorter *s, itg_error *err)
     return ITG_OK;
 }
 
-/* Lists the consumers of each value by counting; missing[] counts inputs that come from live
- * nodes. */
+/* Lists the consumers of each value; missing[] counts inputs that come from live nodes. */
 static void list_consumers(sorter *s)
 {
     const itg_graph *g = s->g;

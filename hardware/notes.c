@@ -31,8 +31,7 @@ static void note_overrides(const itg_hardware *hw, const itg_graph *g, itg_strbu
     }
 }
 
-/* Notes specs whose accumulator saturates but never does, because sums of weights are split until
- * they fit. */
+/* Notes that a saturating accumulator never saturates, because sums are split until they fit. */
 static void note_split(const itg_hardware *hw, itg_strbuf *out)
 {
     for (int op = 0; op < ITG_OP_COUNT; op++)

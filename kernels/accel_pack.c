@@ -53,8 +53,7 @@ static int64_t offset_in_run(int64_t i)
                      depth % 4);
 }
 
-/* Packs the weights of one filter and tap, which lie `stride` apart from `first` on; returns their
- * sum. */
+/* Packs the weights of one filter and tap, from `first` on `stride` apart; returns their sum. */
 static int64_t pack_tap(const itg_accel_shape *t, const itg_accel_problem *p, int64_t first,
                         int64_t stride, tap_place place, int8_t *column)
 {

@@ -175,9 +175,8 @@ static void draw_epilogues(itg_rng *rng, int index, trial *t, itg_requant *requa
     t->p.out_count = MOST_OUTPUTS;
 }
 
-/* Fills the inputs with stripes of two columns at each extreme. The transformed inputs of
- * Winograd's tiles are then as large as possible, and sums of products exceed 32 bits although the
- * outputs do not. */
+/* Fills the inputs with stripes of two columns at each extreme. This maximizes the transformed
+ * inputs of Winograd's tiles: sums of products exceed 32 bits although the outputs do not. */
 static void draw_stripes(trial *t)
 {
     const itg_window *w = &t->p.window;

@@ -37,8 +37,7 @@ static interval weights_of(const itg_int_operand *w)
                       (stated && w->qmax < most ? w->qmax : most) - w->zero_point};
 }
 
-/* Number of digits of such a weight; 0: too many. Two balanced digits [-128, 127] hold [-32896,
- * 32639]. */
+/* Digits of such a weight; 0: too many. Two balanced digits hold [-32896, 32639]. */
 static int32_t weight_digits(const itg_int_operand *w)
 {
     int64_t least = itg_dtype_min(w->storage), most = itg_dtype_max(w->storage);
@@ -167,8 +166,7 @@ static void set_runs(itg_accel_shape *t, int64_t run_taps)
     t->panel_bytes = t->steps * ITG_STEP_BYTES;
 }
 
-/* Returns how much right padding can be shared with the next row's left padding. A row keeps room
- * for its outputs. */
+/* Returns the right padding that the next row's left padding can be. A row holds its outputs. */
 static int64_t shared_padding(const itg_accel_axis *x, int64_t right)
 {
     if (x->stride > 1 || right < 0) return 0;

@@ -99,8 +99,7 @@ interleave(const uint8_t *a, const int64_t *offset, __m512i out[4])
     out[3] = _mm512_unpackhi_epi16(high01, high23);
 }
 
-/* Exchanges part j of v[i] and part i of v[j], which puts the channels in order. It is its own
- * inverse. */
+/* Exchanges part j of v[i] and part i of v[j], so that channels are in order. Its own inverse. */
 VNNI static inline __attribute__((always_inline)) void swap_parts(__m512i v[4])
 {
     const __m512i a = _mm512_shuffle_i32x4(v[0], v[1], 0x44);

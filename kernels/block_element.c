@@ -340,8 +340,7 @@ static made make_mul(itg_block_element *t, const itg_int_operand *const x[2])
     return MADE;
 }
 
-/* Finds a form. Zero points are limited so that 32-bit sums hold any code of the storage, not only
- * those in range. */
+/* Finds a form. Zero points are limited: 32-bit sums must hold every code of the storage. */
 static made make(itg_block_element *t, const itg_int_operand *a, const itg_int_operand *b,
                  itg_arena *arena)
 {

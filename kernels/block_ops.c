@@ -7,8 +7,7 @@
 enum { ROW = 1024 };
 static const int64_t FLOAT_LIMIT = (int64_t)1 << 22; /* as ITG_NO_FRACTION_F32 requires */
 
-/* Rounds and clamps. Clamping to integers that float32 holds commutes with rounding. NaN gives the
- * zero point. */
+/* Rounds and clamps. A clamp to integers of float32 commutes with rounding. NaN: zero point. */
 static inline int32_t nearest_code(float p, float low, float high, int32_t zero_point)
 {
     p = p == p ? p : 0.0F;
@@ -151,8 +150,7 @@ void itg_block_add(itg_dtype storage, const void *x, int64_t n, int32_t *sum)
     add_row(storage, x, n, sum);
 }
 
-/* Bytes: a table with an entry for every code of the storage; codes beyond the range do not
- * occur. */
+/* Bytes: a table for every code of the storage; codes beyond the range do not occur. */
 static void lut_bytes(const itg_int_operand *x, int64_t n, const int32_t *table, uint8_t *out)
 {
     uint8_t entry[256] = {0};

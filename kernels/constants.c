@@ -224,8 +224,7 @@ static size_t sums_bytes(int64_t channels)
     return (2 * (size_t)channels * sizeof(int64_t) + 63) / 64 * 64;
 }
 
-/* Returns room for codes and sums, or NULL with *found set if the cache has them. Both NULL: no
- * memory. */
+/* Returns room for codes and sums, or NULL with found set if cached. Both NULL: no memory. */
 static itg_constant *reserve(itg_cache *cache, const itg_key *key, const channel_view *v,
                              itg_dtype storage, const itg_constant **found)
 {

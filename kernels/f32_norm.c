@@ -142,8 +142,7 @@ itg_status itg_f32_layer_normalization(const itg_call *call)
     return status;
 }
 
-/* terms [n] = exp(x - max); their sum is ascending. Softmax: terms / sum; LogSoftmax: (x - max) -
- * log(sum). */
+/* terms [n] = exp(x - max), added ascending. Softmax: terms / sum; else (x - max) - log(sum). */
 static void softmax_row(itg_op op, const float *x, int64_t n, int64_t stride, double *terms,
                         float *y)
 {

@@ -50,9 +50,8 @@ itg_status itg_f32_max_pool(const itg_call *call)
     return ITG_OK;
 }
 
-/* Returns the number of taps by which a window is divided along one dimension: those inside the
- * input or, with padding counted, inside input and padding. A window of ceil_mode may reach beyond
- * both. */
+/* Returns the divisor of a window along one dimension: its taps inside the input or, with padding
+ * counted, inside input and padding (a window of ceil_mode may reach beyond both). */
 static int64_t divisor(const itg_window *w, int d, int64_t out, int64_t pad_begin, int64_t pad_end,
                        bool count_pads)
 {

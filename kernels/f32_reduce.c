@@ -111,8 +111,7 @@ static bool is_more(double value, double most, bool or_equal)
     return value > most || value != value || (or_equal && value == most);
 }
 
-/* Finds the first of equal largest (ArgMin: smallest) values, or the last with
- * select_last_index. */
+/* Of equal largest (ArgMin: smallest) values finds the first, or last with select_last_index. */
 itg_status itg_f32_arg_max(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0];

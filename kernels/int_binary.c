@@ -24,8 +24,7 @@ typedef struct walk {
     int64_t at_a, at_b, left; /* left: elements until the end of the run */
 } walk;
 
-/* Merges each dimension into its inner neighbour if the steps of both operands continue through
- * it. */
+/* Merges each dimension into its inner neighbour if both operands' steps continue through it. */
 static walk walk_start(const itg_broadcast *s)
 {
     walk w;

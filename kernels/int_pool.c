@@ -14,8 +14,7 @@ itg_taps itg_valid_taps(int64_t first, int64_t dilation, int64_t taps, int64_t s
     return valid;
 }
 
-/* The part of window (p, q) inside the image: y, x of the first kernel element, and the ranges of
- * taps. */
+/* The part of window (p, q) inside the image: y, x of its first element, and ranges of taps. */
 typedef struct patch {
     int64_t y, x;
     itg_taps rows, columns;

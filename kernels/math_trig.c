@@ -1,5 +1,4 @@
-/* Trigonometric and hyperbolic functions and their inverses. Like math.c, they use only + - * /
- * sqrt. */
+/* Trigonometric and hyperbolic functions and their inverses, by + - / sqrt only, as in math.c. */
 #include "kernels/math.h"
 #include "kernels/math_parts.h"
 

@@ -51,8 +51,7 @@ itg_status itg_any_eye_like(const itg_call *call)
     return ITG_OK;
 }
 
-/* Keeps the part of each matrix on and above diagonal k (upper), or on and below it; the rest
- * becomes 0. */
+/* Keeps the part of each matrix on and above diagonal k (upper), or on and below it; else 0. */
 itg_status itg_any_trilu(const itg_call *call)
 {
     const itg_tensor *x = &call->inputs[0], *diagonal = itg_call_input(call, 1);
@@ -101,8 +100,7 @@ itg_status itg_any_tile(const itg_call *call)
     return ITG_OK;
 }
 
-/* Computes one line of CumSum or CumProd. Floats are summed in double, each result rounded once;
- * integers wrap. */
+/* Computes a line of CumSum or CumProd: floats in double, each rounded once; integers wrap. */
 static void add_line(const itg_call *call, int64_t first, int64_t step, int64_t count)
 {
     const itg_tensor *x = &call->inputs[0];

@@ -51,8 +51,7 @@ static int64_t relu(const itg_attrs *a, int64_t x)
     return x < 0 ? 0 : x;
 }
 
-/* Clips. Bounds beyond the integers have no effect; shape inference ensures that others are
- * whole. */
+/* Clips. Bounds beyond the integers have no effect; shape inference ensures whole ones. */
 static int64_t clip(const itg_attrs *a, int64_t x)
 {
     if (a->min > -0x1p63f && x < (int64_t)a->min) x = (int64_t)a->min;

@@ -125,8 +125,7 @@ const itg_run_edge *itg_run_edges_at(const itg_run_edges *edges, int32_t index)
     return index >= 0 && index < edges->count ? &edges->edges[index] : NULL;
 }
 
-/* Writes the codes to a file named by their hash, by which the strategy refers to it
- * (docs/strategy-file.md). */
+/* Writes the codes to a file named by their hash, as the strategy says (docs/strategy-file.md). */
 static itg_status save_codes(const itg_run_record *record, const char *path, itg_error *err)
 {
     unsigned char hash[32];

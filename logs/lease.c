@@ -28,8 +28,7 @@ static bool is_same(const itg_run_holder *a, const itg_run_holder *b)
            strcmp(a->started, b->started) == 0;
 }
 
-/* Whether a holder lives. If that cannot be found out here, it does if it renewed its lease
- * lately. */
+/* Whether a holder lives. If this cannot be found out here: whether its lease is recent. */
 static bool holder_lives(const itg_run_holder *other, int64_t renewed, const itg_run_claim *claim)
 {
     int64_t age = claim->now - renewed;

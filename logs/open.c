@@ -49,8 +49,7 @@ static itg_status fail_errno(itg_error *err, const char *path, int number)
     return itg_fail(err, ITG_IO, "%s: cannot open: %s", path, why);
 }
 
-/* *empty: the file is absent or has no bytes. O_NONBLOCK keeps the opening of a fifo from
- * waiting. */
+/* empty: the file is absent or has no bytes. O_NONBLOCK: opening a fifo does not wait. */
 static itg_status check_file(const char *path, bool *empty, itg_error *err)
 {
     unsigned char header[HEADER_BYTES] = {0};
@@ -137,8 +136,7 @@ static itg_status explain_damage(const itg_run_log *log, itg_status status, itg_
                : status;
 }
 
-/* Reads the number of tables and the version. Another program may have changed them since
- * check_file. */
+/* Reads the number of tables and the version, which may have changed since check_file. */
 static itg_status read_version(itg_run_log *log, bool *fresh, int64_t *version, itg_error *err)
 {
     char *tables = NULL, *number = NULL;

@@ -1,5 +1,4 @@
-/* Reads the trials of a run with one statement, which is finished when the last one was
- * delivered. */
+/* Reads the trials of a run with one statement, which ends when the last one was delivered. */
 #include "logs/store.h"
 #include "base/json.h"
 #include <math.h>

@@ -26,8 +26,7 @@ static int32_t axis_at(int32_t i, int32_t rank, bool last)
     return !last || i == 0 ? i : i + 1 < rank ? i + 1 : 1;
 }
 
-/* Computes the strides of operand x for the output's logical axes. Operands with channels last have
- * y's rank. */
+/* Computes operand x's strides along the output's logical axes. Channels last: of y's rank. */
 static void strides_of(const itg_pvalue *x, const itg_shape *y, bool last,
                        int64_t strides[ITG_MAX_RANK])
 {
@@ -43,8 +42,7 @@ static void strides_of(const itg_pvalue *x, const itg_shape *y, bool last,
     }
 }
 
-/* The broadcast of a block: the output's dimensions in memory order, after one for the samples if
- * there are several. */
+/* The broadcast of a block: the output's dims in memory order, after a dim for several samples. */
 static itg_broadcast broadcast_of(const itg_batch_plan *plan, const itg_step *s, bool last,
                                   int64_t count)
 {

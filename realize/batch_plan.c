@@ -52,8 +52,7 @@ static itg_status too_large(const itg_batch_plan *plan)
                     plan->program->name, (long long)plan->block, ITG_PROGRAM_MAX_BYTES);
 }
 
-/* Places values and scratch. index of an item: the place, or the number of places + the
- * operation. */
+/* Places values and scratch. index: the place, or the number of places + the operation. */
 static itg_status place_all(itg_batch_plan *plan)
 {
     int32_t places = plan->program->value_count * ITG_LAYOUT_COUNT, count = 0;

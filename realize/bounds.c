@@ -61,8 +61,7 @@ static interval centered(const itg_pvalue *v)
     return (interval){v->q.qmin - v->q.zero_point, v->q.qmax - v->q.zero_point};
 }
 
-/* Bounds the sum over some constant weights of one output channel. Positive and negative weights
- * are summed separately. */
+/* Bounds the sum over constant weights of a channel; positive and negative ones separately. */
 static interval channel_bound(const itg_pvalue *w, int64_t start, int64_t count, interval x,
                               int64_t bias)
 {

@@ -42,8 +42,7 @@ static itg_tensor tensor_of(const itg_program *p, const itg_step *s, int32_t val
     return t;
 }
 
-/* Checks the number of operands. Shapes are attributes, not inputs; only Split has several
- * outputs. */
+/* Checks the number of operands. Shapes are attributes; only Split has several outputs. */
 static itg_status check_arity(const itg_step *s, int32_t inputs, int32_t outputs, itg_error *err)
 {
     if (s->op == ITG_OP_SHAPE || s->op == ITG_OP_CONSTANT_OF_SHAPE)

@@ -53,8 +53,7 @@ static void visit_quantizer(itg_fields *f, char side, int32_t index, itg_quantiz
     itg_field_floats(f, named(side, index, "scale").text, &q->scale, &q->scale_count, MOST);
 }
 
-/* READ: reads a quantizer if the file states one; another node must not have stated a different
- * one. */
+/* READ: reads the quantizer, if the file states one; it must equal one stated before. */
 static void read_quantizer(itg_fields *f, itg_program *p, char side, int32_t index, int32_t value)
 {
     if (itg_onnx_attr_find(f->node, named(side, index, "scale").text) == NULL) return;

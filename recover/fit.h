@@ -43,7 +43,6 @@ itg_status itg_fit_search(const itg_fit *fit, const itg_fit_grid *grid, itg_fit_
 /* Finds the best codes for the given scales, of the channels whose scale differs from `from`. */
 itg_status itg_fit_again(const itg_fit *fit, const itg_fit_grid *grid, const float *from,
                          itg_fit_codes *codes, itg_error *err);
-/* Computes real biases [channels] with which the mean of each output equals the mean of its
- * targets. */
+/* Computes real biases [channels] that give each output the mean of its targets. */
 void itg_fit_bias(const itg_fit *fit, const itg_fit_codes *codes, float *bias);
 #endif

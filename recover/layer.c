@@ -1,7 +1,6 @@
 #include "recover/layer.h"
 
-/* Total number of positions: at least this many, and this many for each term. Fewer would fit
- * noise. */
+/* Positions needed: this many, and this many for each term. Fewer would fit noise. */
 #define LEAST_POSITIONS 32768
 #define POSITIONS_A_TERM 16
 #define MOST_POSITIONS 1024                  /* of a sample */
@@ -53,8 +52,7 @@ static itg_id only_reader(const itg_graph *g, itg_id value, int32_t *slot)
     return reader;
 }
 
-/* Finds the Add that alone reads the layer's output. Its other operand must have the output's
- * shape. */
+/* Finds the Add that alone reads the layer's output and whose other operand has its shape. */
 static void find_add(const itg_annotated *a, itg_layer *l)
 {
     const itg_graph *g = a->graph;

@@ -34,8 +34,7 @@ static inline int64_t itg_layer_channels(const itg_layer *layer)
 {
     return layer->groups * layer->rows;
 }
-/* Selects positions of a sample, [taken], ascending: one at random in each of `taken` equal
- * parts. */
+/* Selects positions of a sample, [taken], ascending: a random one of each of `taken` parts. */
 void itg_layer_positions(const itg_layer *layer, int64_t sample, int64_t *out);
 /* Element of the output for a channel at a position, within one sample. */
 int64_t itg_layer_output(const itg_layer *layer, int64_t channel, int64_t position);

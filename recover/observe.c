@@ -190,8 +190,7 @@ static itg_status observe_all(observer *w, itg_error *err)
 
 /* ---- setting up ---- */
 
-/* Chooses a step with which the targets fit three digits, with room for subtracting the other
- * operand. */
+/* Chooses a step with which the targets, also less the other operand, fit three digits. */
 static double choose_step(const itg_observation *o)
 {
     int64_t count = o->samples.count * o->layer->taken * itg_layer_channels(o->layer);

@@ -54,9 +54,8 @@ bool itg_recover_mode_from_name(const char *name, itg_recover_mode *out)
     return false;
 }
 
-/* Returns the widest weights that are worth reconstruction. Measured on all pairs of networks and
- * data: classifiers gain nothing at 7 bits or more, unless scales are powers of two; other networks
- * gain 9 dB at 8 bits. */
+/* Returns the widest weights worth reconstruction. Measured on all networks and data: classifiers
+ * gain nothing at 7 bits or more, unless scales are powers of two; others gain 9 dB at 8 bits. */
 static int32_t widest(const recovery *r)
 {
     if (r->o->mode != ITG_RECOVER_AUTO || !itg_model_is_classifier(r->g)) return 32;
@@ -68,8 +67,7 @@ static itg_status annotate(const recovery *r, itg_annotated **out, itg_error *er
     return itg_annotate_with(r->g, r->hw, r->s, &r->constants, out, err);
 }
 
-/* Updates *a, which differs from the strategy in the layer's weights; *a NULL: annotates the
- * graph. */
+/* Updates *a after a change of the layer's weights; *a NULL: annotates the graph. */
 static itg_status annotate_again(const recovery *r, const itg_layer *l, itg_annotated **a,
                                  itg_error *err)
 {
@@ -198,8 +196,7 @@ static itg_status settle_scales(reconstruction *x, bool *fits, itg_error *err)
     return ITG_OK;
 }
 
-/* Applies the reconstruction. If the hardware cannot run it, the layer keeps its previous choice,
- * without failure. */
+/* Applies the reconstruction. A layer that the hardware cannot run then keeps its choice. */
 static itg_status apply(reconstruction *x, itg_error *err)
 {
     bool fits = false;

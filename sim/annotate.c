@@ -101,8 +101,7 @@ static itg_status check_bits(annotate *x, int32_t e)
 
 /* ---- specs ---- */
 
-/* Finds the spec by which the hardware runs a node with the strategy's bits. *bits0: bits of its
- * first activation. */
+/* Finds the spec that runs a node at the strategy's bits. bits0: those of its first activation. */
 static itg_status match_spec(annotate *x, itg_id n, const itg_hw_spec **out, int32_t *bits0)
 {
     const itg_node *node = &x->g->nodes[n];

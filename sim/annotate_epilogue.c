@@ -73,8 +73,7 @@ itg_status annotate_outputs(annotate *x, itg_id node, const annotate_native *fro
     return status;
 }
 
-/* Sets the bound of a matrix product of two activations, and splits its sums if they might not
- * fit. */
+/* Bounds a matrix product of two activations, and splits sums that might not fit. */
 static itg_status set_terms(annotate *x, itg_id node, const itg_quantizer *a,
                             const itg_quantizer *b, annotate_native *from)
 {

@@ -47,8 +47,7 @@ static bool extend(const annotate_sum *s, int64_t k, itg_accumulator acc, interv
     return false;
 }
 
-/* Finds the ends of all parts, each as long as possible. Returns their number; -1: a term fits no
- * part. */
+/* Finds the ends of parts, each as long as possible. Returns their number; -1: a term fits none. */
 static int64_t cut(const annotate_sum *s, itg_accumulator acc, interval *parts, int64_t *end)
 {
     int64_t count = 0;
@@ -93,8 +92,7 @@ static interval joined(const interval *parts, const itg_sum_split *split, int64_
     return sum;
 }
 
-/* Returns the smallest shift with which the joined sum fits; -1: none. *bound: its largest
- * magnitude. */
+/* Returns the least shift with which the joined sum fits; -1: none. bound: its magnitude. */
 static int32_t least_shift(const interval *parts, const itg_sum_split *split, int64_t bias,
                            int64_t *bound)
 {

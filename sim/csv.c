@@ -136,8 +136,7 @@ static bool read_integer(const field *f, int64_t *out)
 
 /* ---- the first line ---- */
 
-/* Whether a field begins with a letter, and is not "nan" or "inf". A mistyped number is an error,
- * not a name. */
+/* Whether a field begins with a letter, and is not "nan" or "inf". Mistyped numbers are errors. */
 static bool is_name(const field *f)
 {
     char start[4] = "";
@@ -242,8 +241,7 @@ static bool is_kept(const table *t, int64_t column)
 
 /* ---- values ---- */
 
-/* The destination. next NULL: values are only counted, and the first that is not an integer sets
- * dtype to F32. */
+/* The destination. NULL: only count; the first number that is no integer sets dtype to F32. */
 typedef struct values {
     itg_dtype dtype;
     unsigned char *next;

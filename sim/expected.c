@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The most by which a network's mean probability may differ from its top-1 for its probabilities to
- * predict losses. */
+/* A network whose mean probability is further from its top-1 does not predict its losses. */
 #define MOST_MISCALIBRATED 0.05
 
 void itg_expectation_deinit(itg_expectation *e)

@@ -29,8 +29,7 @@ itg_status itg_expectation_make(const itg_reference *reference, const int64_t *c
                                 const int64_t *labels, double confidence, itg_expectation *out,
                                 itg_error *err);
 void itg_expectation_deinit(itg_expectation *expectation);
-/* Returns the expected top-1 after losses of `lost` in all, in 1/ITG_LOSS_ONE. It never grows with
- * the loss and is never below 0. */
+/* Returns the expected top-1 after losses of `lost` in 1/ITG_LOSS_ONE: never rising, at least 0. */
 double itg_expected_top1(const itg_expectation *expectation, uint64_t lost);
 /* Returns the standard errors of a normal distribution for a confidence: 0.95 gives 1.645. */
 double itg_deviations_of(double confidence);

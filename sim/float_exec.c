@@ -68,8 +68,7 @@ static void find_last_uses(planning *p)
         p->last[g->outputs[i]] = g->node_count;
 }
 
-/* Whether the kernel reads each element of operand i before it writes that element of the
- * output. */
+/* Whether the kernel reads each element of operand i before it writes that of the output. */
 static bool may_overwrite(const itg_node *node, int32_t i)
 {
     switch (node->op) {

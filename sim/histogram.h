@@ -20,8 +20,7 @@ void itg_histogram_init(itg_value_stats *stats);
  * zeros. */
 void itg_histogram_add(itg_value_stats *stats, const float *data, int64_t count,
                        const itg_sums *sums);
-/* Does itg_sums_of and itg_histogram_add in one pass, with the same bits; faster for large
- * tensors. */
+/* Does itg_sums_of and itg_histogram_add in one pass, with the same bits, but faster. */
 void itg_histogram_measure(itg_value_stats *stats, const float *data, int64_t count,
                            itg_sums *sums);
 void itg_histogram_merge(itg_value_stats *into, const itg_value_stats *from);

@@ -17,8 +17,7 @@ typedef struct itg_sample {
     const int64_t *binary;              /* 0 or 1, of one logit or probability; NULL: it is none */
     double logit;                       /* minus the threshold: class 1 if above 0 */
 } itg_sample;
-/* Returns 1 if the sample counts, 0 if not; -1: the metric does not apply to the sample or at
- * all. */
+/* Returns 1 if the sample counts, 0 if not, -1 if the metric does not apply. */
 typedef int (*itg_hit_fn)(const itg_sample *sample);
 /* [itg_metric]; NULL: the metric is no share of the samples. */
 extern const itg_hit_fn itg_hit_of[ITG_METRIC_COUNT];

@@ -230,8 +230,8 @@ static int64_t element_at(const itg_measures *m, int64_t position, int64_t c)
     return (position / m->inner * m->classes + c) * m->inner + position % m->inner;
 }
 
-/* Returns the class of the largest code, the lowest such class; for one class, whether the logit is
- * above 0 or the probability above one half. */
+/* Returns the class of the largest code, the lowest of equal ones; of one class, whether the logit
+ * is above 0 or the probability above one half. */
 static int64_t chosen_at(const itg_measures *m, const itg_tensor *output, int64_t position)
 {
     int64_t best = 0;

@@ -41,8 +41,7 @@ typedef struct itg_measures {
 itg_status itg_measures_init(itg_measures *m, const itg_measured *of, itg_error *err);
 /* Whether labels of this shape are classes of positions: a map, a text. */
 bool itg_labels_are_maps(const itg_measured *of);
-/* Adds one sample, in order. input: the sample as the network takes it; NULL if `rebuilds` is
- * false. */
+/* Adds one sample, in order. input: as the network takes it; NULL if `rebuilds` is false. */
 void itg_measures_add(itg_measures *m, int64_t sample, const itg_tensor *output,
                       const float *input);
 void itg_measures_finish(itg_measures *m, double values[ITG_METRIC_COUNT]); /* NaN: not known */

@@ -148,8 +148,7 @@ static int compare_dims(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether the dimensions are the same in another order. A reshape would then silently scramble the
- * samples. */
+/* Whether the dimensions differ only in order: a reshape would silently scramble samples. */
 static bool is_permuted(const itg_shape *a, const itg_shape *b)
 {
     itg_shape x = *a, y = *b;

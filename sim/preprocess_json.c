@@ -1,5 +1,4 @@
-/* Preprocessing in strategy files. float32 values are hex floats, so that they are read back
- * exactly. */
+/* Preprocessing in strategy files. float32 values are hex floats, which are read back exactly. */
 #include "base/json_take.h"
 #include "base/json_write.h"
 #include "sim/sim.h"

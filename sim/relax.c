@@ -1,6 +1,5 @@
-/* Builds relaxed graphs (relax.h). If a site has no rounding, its codes are 2^k times finer. The
- * sum of a node is then finer by the powers of two of its operands, and everything that reads the
- * sum is scaled by them. */
+/* Builds relaxed graphs (relax.h). Codes of a site without rounding are 2^k times finer; the sum of
+ * a node is then finer by the powers of two of its operands, and all that reads it is scaled. */
 #include "sim/relax.h"
 #include "sim/annotate.h"
 #include "kernels/math.h"

@@ -1,5 +1,4 @@
-/* Reads data, collects statistics, makes strategies and annotated graphs, and executes these by
- * definition. */
+/* Reads data, collects statistics, makes strategies and annotated graphs, and executes them. */
 #ifndef ITG_SIM_H
 #define ITG_SIM_H
 #include "base/json.h"
@@ -42,8 +41,7 @@ itg_status itg_dataset_labels(const itg_dataset *data, int64_t **out, int64_t *c
 
 /* ---- data in order, a part at a time (stream.c) ---- */
 /* itg_data_stream_open, _close, _samples: intaglio.h; the same files as itg_data_open. */
-/* Returns dtype, shape, path and input of the stream's first array, without data and hash. It
- * borrows texts. */
+/* Describes the stream's first array: dtype, shape, path, input; no data or hash. Borrows texts. */
 itg_dataset itg_data_stream_about(const itg_data_stream *stream);
 /* Reads the next `count` samples of the first array, at most the rest. After the last one it checks
  * the end of the file and knows the array's hash (as itg_dataset has it). */
@@ -72,8 +70,7 @@ itg_status itg_float_exec_create(const itg_graph *graph, itg_float_kernels kerne
                                  itg_float_exec **out, itg_error *err);
 void itg_float_exec_destroy(itg_float_exec *exec);
 int32_t itg_float_exec_input_count(const itg_float_exec *exec);
-/* Returns the buffer to fill before every run, [elements] of the input's dtype; the run may
- * overwrite it. */
+/* Returns the buffer to fill before every run, [elements] of the input; a run may overwrite it. */
 void *itg_float_exec_input(itg_float_exec *exec, int32_t index);
 itg_status itg_float_exec_run(itg_float_exec *exec, itg_error *err);
 /* Runs and shows every value but constants: the inputs, then the outputs of each node as soon as

@@ -84,8 +84,7 @@ static void tile_integer(itg_sim *s, const product *p, const double *x, int64_t 
     }
 }
 
-/* Sums the terms [from, to) of one channel. It is exact: parts have at most
- * ITG_HW_MAX_SPLIT_BITS. */
+/* Sums the terms [from, to) of a channel, exactly: parts have at most ITG_HW_MAX_SPLIT_BITS. */
 static void tile_part(const product *p, const double *w, const double *x, int64_t from, int64_t to,
                       double sum[TILE], int64_t lanes)
 {
@@ -247,8 +246,7 @@ static void run_matrix(itg_sim *s, product *p, const double *a, double a_zero)
     }
 }
 
-/* Computes a dot product for each column of a single row. It sums in lanes: the sums are exact, so
- * the order is free. */
+/* Computes a dot product for each column of a single row, in lanes (exact, so in any order). */
 static void run_vector(itg_sim *s, const product *p, const double *a, double a_zero)
 {
     for (int64_t d = 0; d < p->depth; d++)
@@ -269,8 +267,7 @@ static void run_vector(itg_sim *s, const product *p, const double *a, double a_z
     }
 }
 
-/* Returns the offset of batch b's matrix in an operand whose leading dims broadcast to the
- * output's. */
+/* Returns the offset of batch b's matrix in an operand whose leading dims broadcast. */
 static int64_t matrix_offset(const itg_shape *out, const itg_shape *operand, int64_t b)
 {
     int64_t offset = 0, step = 1;

@@ -1,5 +1,4 @@
-/* Pools, means and ArgMax by definition. Results are written to s->acc, window counts to
- * s->count. */
+/* Pools, means and ArgMax by definition. Results are in s->acc, window counts in s->count. */
 #include "sim/simulate.h"
 
 typedef struct pool {

@@ -178,8 +178,7 @@ static itg_id activation_of(const itg_sim *s, itg_id node)
     return itg_op_is(op, ITG_IS_CLAMP) ? node : s->a->nodes[node].activation;
 }
 
-/* Whether the code is outside the quantizer's range, and the activation would not have clipped
- * it. */
+/* Whether the code is out of the quantizer's range and the activation would not clip it. */
 bool sim_saturates(const itg_sim *s, itg_id activation, const itg_encoding *encoding, int64_t wide)
 {
     const itg_quantizer *q = &encoding->q;

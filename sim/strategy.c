@@ -223,8 +223,7 @@ itg_status itg_threshold_cache_create(const itg_graph *g, const itg_hardware *hw
     return ITG_OK;
 }
 
-/* Returns the dtype that an edge will take at these bits: the first that its choice group
- * allows. */
+/* Returns the dtype that an edge will take at these bits: the first that its group allows. */
 static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_t e, int32_t bits,
                                         bool negative)
 {
@@ -233,9 +232,9 @@ static const itg_hw_dtype *likely_dtype(const itg_threshold_cache *cache, int32_
     return dtype < 0 ? NULL : &cache->hw->dtypes[dtype];
 }
 
-/* Sets the range of the grid that the file states for a weight, so that the file's codes result
- * again. False: it states none of that width. The lowest code of a symmetric grid has no
- * counterpart and does not count. axis: of the channels. */
+/* Sets the range of the grid that the file states for the weight, so that its codes result again;
+ * false: none of that width. The lowest code of a symmetric grid has no counterpart and does not
+ * count. axis: of the channels. */
 static bool stated_weight(const itg_value *w, const itg_threshold_target *target, int32_t axis,
                           int64_t channel, double *lo, double *hi)
 {

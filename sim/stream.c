@@ -1,5 +1,4 @@
-/* Files of samples, read in order, a part at a time. Formats are recognized by content (.csv by the
- * name). */
+/* Files of samples, read in order, in parts. The content tells the format (of .csv the name). */
 #include "sim/reader.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -77,8 +77,7 @@ static double divergence(const kl *k, int32_t clip)
     return result > 0 ? result : 0; /* rounding may make it negative */
 }
 
-/* Returns the best clip, in bins, among multiples of CLIP_STEP of at least k->least bins; of equal
- * ones the wider. */
+/* Returns the best clip in bins, a multiple of CLIP_STEP and at least k->least; ties: wider. */
 static double best_clip(const kl *k)
 {
     double best = divergence(k, k->end);

@@ -33,8 +33,7 @@ typedef struct histogram_cost {
     side negative, positive;
 } histogram_cost;
 
-/* Returns the moments of the elements of bin i that lie below i + length, if they are spread over
- * `width`. */
+/* Returns the moments of the elements of bin i below i + length, spread over `width`. */
 static moments part_of_bin(int32_t i, double elements, double length, double width)
 {
     const double a = (double)i, count = width > 0 ? elements * (length / width) : elements;

@@ -40,8 +40,7 @@ static bool is_flat(const function *f, double x)
     return fabs(value_at(f, x) - f->end) <= f->allowed;
 }
 
-/* Returns where f, from the end inwards, first differs from its value there, if this saves enough.
- * 0: nowhere. */
+/* Returns where f, from the end inwards, first changes, if this saves enough. 0: nowhere. */
 static double flat_from(const function *f, double end)
 {
     double flat = end, other = 0;

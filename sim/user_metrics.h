@@ -16,8 +16,7 @@ typedef struct itg_kept_outputs {
     int32_t count;
     float *values;
 } itg_kept_outputs;
-/* Allocates room for the outputs of that many samples; outputs[count]: dtype and shape of one
- * sample. */
+/* Allocates room for all samples' outputs; outputs[count]: dtype and shape of one sample. */
 itg_status itg_kept_outputs_init(itg_kept_outputs *kept, const itg_tensor *outputs, int32_t count,
                                  int64_t samples, itg_error *err);
 void itg_kept_outputs_add(itg_kept_outputs *kept, int64_t sample, const itg_tensor *outputs,

@@ -158,8 +158,7 @@ static const char *member(const ItgOnnx__TensorProto *t, const char *key)
     return NULL;
 }
 
-/* Finds the part of the file that the tensor names, and checks that it lies within the file and the
- * limit. */
+/* Finds the part of the file that the tensor names, and checks it against file and limit. */
 static itg_status find_part(const reader *r, const ItgOnnx__TensorProto *t, int64_t *offset,
                             int64_t *length)
 {

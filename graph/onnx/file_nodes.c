@@ -52,8 +52,7 @@ static int32_t attribute_type(const ItgOnnx__AttributeProto *a)
                           : 0;
 }
 
-/* Copies an attribute's string. It is bytes in the format, and may hold a NUL, which is an
- * error. */
+/* Copies an attribute's string. In the format it is bytes; a NUL in it is an error. */
 static itg_status copy_bytes(const ProtobufCBinaryData *bytes, itg_arena *arena, const char **out,
                              itg_error *err)
 {

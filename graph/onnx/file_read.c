@@ -87,8 +87,7 @@ static itg_status convert_metadata(const reading *r)
     return ITG_OK;
 }
 
-/* Converts dimensions. A dimension is unknown if it has a name, no number, 0 (CNTK) or -1 (several
- * converters). */
+/* Converts dimensions. Unknown: a name, no number, 0 (CNTK) or -1 (several converters). */
 static itg_status convert_dims(const ItgOnnx__TensorShapeProto *proto, itg_shape *out,
                                itg_error *err)
 {

@@ -1,12 +1,10 @@
-/* Replaces calls of functions, depth first, by the function's nodes, with names and attributes as
- * seen from the graph. */
+/* Replaces calls of functions, depth first, by the nodes of the functions. */
 #include "graph/onnx/inline.h"
 #include <string.h>
 #include "graph/names.h"
 #include "graph/onnx/file_nodes.h"
 
-/* The call of a function, or the branch of an If, that is being written out. NULL: the graph
- * itself. */
+/* The call of a function, or branch of an If, that is being written out. NULL: the graph itself. */
 typedef struct call {
     const struct call *outer;
     const itg_onnx_function *function; /* NULL: a branch, which also reads values of `outer` */

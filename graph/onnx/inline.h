@@ -1,5 +1,4 @@
-/* Writes out the functions of a model (FunctionProto; onnx.proto, IR version 8) and the branches of
- * If. */
+/* Writes out functions of a model (FunctionProto; onnx.proto, IR version 8) and branches of If. */
 #ifndef ITG_ONNX_INLINE_H
 #define ITG_ONNX_INLINE_H
 #include "graph/onnx/onnx_write.h"

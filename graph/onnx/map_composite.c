@@ -107,8 +107,7 @@ static bool takes(int64_t activation, bool is_beta, float *preset)
     return found;
 }
 
-/* Reads a list that has one number, in order, for each activation with the parameter. Others keep
- * the preset. */
+/* Reads a number for each activation with the parameter, in order; others keep the preset. */
 static itg_status read_parameters(itg_map_node *node, bool is_beta, float out[6], itg_error *err)
 {
     const char *name = is_beta ? "activation_beta" : "activation_alpha";

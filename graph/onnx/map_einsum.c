@@ -46,8 +46,7 @@ static bool read_lists(const char **text, equation *e, bool *arrow)
     }
 }
 
-/* Adds the output of an equation without an arrow: "..." and the letters that occur once, capitals
- * first. */
+/* Adds the output if there is no arrow: "..." and the letters that occur once, capitals first. */
 static bool add_implicit_output(equation *e)
 {
     if (e->seen[ITG_EINSUM_REST] > 0 && !add(e, ITG_EINSUM_REST)) return false;

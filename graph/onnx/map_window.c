@@ -163,8 +163,7 @@ static itg_status map_pool(itg_map_node *node, itg_error *err)
     return status;
 }
 
-/* Refuses the internal names of operators on volumes in files; ONNX calls them Conv and the
- * pools. */
+/* Refuses the internal names of operators on volumes; ONNX calls them Conv and the pools. */
 static itg_status map_volume(itg_map_node *node, itg_error *err)
 {
     return itg_map_fail(node, err, ITG_UNSUPPORTED, "the operator is not supported");

@@ -1,5 +1,4 @@
-/* Support vector machines: kernels of x with all support vectors [N,S], and weighted sums of
- * these. */
+/* Support vector machines: kernels of x with all support vectors [N,S], and their sums. */
 #include <math.h>
 #include <string.h>
 #include "graph/onnx/ml_write.h"

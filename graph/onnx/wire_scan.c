@@ -52,8 +52,7 @@ static itg_status bad_field(const scan *s, const field *f, itg_error *err, const
                     (unsigned)f->number, type, problem);
 }
 
-/* Whether bytes are UTF-8 without NUL. A NUL would end the C string early and could make two names
- * equal. */
+/* Whether bytes are UTF-8 without NUL, which would end the C string early. */
 static bool is_text(const unsigned char *text, size_t bytes)
 {
     for (size_t i = 0; i < bytes;) {

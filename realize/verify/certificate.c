@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operators without accumulator (docs/artefact.md); Lut... and Float... are known by their
- * prefix. */
+/* Operators without accumulator (docs/artefact.md); Lut... and Float... are known by prefix. */
 static const char *const others[] = {
     "Quantize",
     "Dequantize",

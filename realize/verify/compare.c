@@ -140,8 +140,7 @@ static void check_end(itg_view *v, const char *text, size_t bytes)
         itg_view_problem(v, "the certificate was edited: its own hash is not that of its lines");
 }
 
-/* Reports that the certificate was made from other bytes, before the differences that follow from
- * it. */
+/* Reports first that the certificate is of other bytes, which explains other differences. */
 static void check_artefact(itg_certificate *c, const itg_json *given)
 {
     const itg_json_value *artefact = itg_json_find(itg_json_root(given), "artefact"), *hash = NULL;

@@ -7,8 +7,7 @@
 
 enum { PROBABILITY_BITS = 30, MOST_NORM_FRACTION = 20, MOST_RANGE = 65535 };
 
-/* Returns the number of elements in dimensions [first, end) of the input; 0: the axis is
- * invalid. */
+/* Returns the elements in dimensions [first, end) of the input; 0: the axis is invalid. */
 static int64_t row_elements(itg_view *v, bool whole)
 {
     const itg_view_value *x = itg_view_input(v, 0);

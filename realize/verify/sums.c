@@ -199,8 +199,7 @@ static bool read_split(itg_view *v, mac *m, itg_sums *out)
     return out->parts != NULL;
 }
 
-/* Returns the number of channels that differ in weights, bias or constants; equal ones count as
- * one. */
+/* Returns the number of channels, equal ones (in weights, bias and constants) counted once. */
 static int64_t distinct_channels(itg_view *v, const mac *m)
 {
     if (m->weights != NULL || m->bias != NULL || m->shift_count > 1) return m->channels;
@@ -294,8 +293,7 @@ static bool value_sums(itg_view *v, itg_sums *out)
     return one_channel(v, out, (itg_sum){value, value});
 }
 
-/* If constants are listed by the number of elements, one entry per number; else one for the
- * largest. */
+/* If constants are listed by the number of elements, one entry each; else one for the largest. */
 static bool mean_sums(itg_view *v, itg_sums *out)
 {
     operand x;

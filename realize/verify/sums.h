@@ -31,8 +31,7 @@ typedef struct itg_sums {
     bool fits;       /* nothing leaves the accumulators */
 } itg_sums;
 
-/* Derives the sums of the node at v->node. false: it has no accumulator, or a problem was
- * recorded. */
+/* Derives the sums of the node at v->node. false: no accumulator, or a problem was recorded. */
 bool itg_sums_derive(itg_view *v, itg_sums *out);
 /* The interval of all partial sums in the accumulator, which the artefact claims. */
 itg_span itg_sums_accumulated(const itg_sums *s);

@@ -24,8 +24,7 @@ itg_span itg_span_of(int64_t lo, int64_t hi);
 itg_span itg_span_add(itg_span a, itg_span b);
 itg_span itg_span_negate(itg_span a);
 itg_span itg_span_hull(itg_span a, itg_span b);
-/* All products of a number of [a_lo, a_hi] and one of [b_lo, b_hi], each with a magnitude below
- * 2^62. */
+/* All products of a number of [a_lo, a_hi] and one of [b_lo, b_hi], each below 2^62 in size. */
 itg_span itg_span_product(int64_t a_lo, int64_t a_hi, int64_t b_lo, int64_t b_hi);
 int32_t itg_span_bits(itg_span a); /* the smallest width that holds it; at least 1 */
 bool itg_span_fits(itg_span a, int32_t bits);

@@ -36,8 +36,7 @@ static bool axis_is_legal(const axis *a)
            a->after < MOST_STEP;
 }
 
-/* Returns the most elements in a window; 0: invalid. x is [N,C,H,W], or [N,C,W] with a height of
- * 1. */
+/* Returns the most elements in a window; 0: invalid. x: [N,C,H,W], or [N,C,W] of height 1. */
 static int64_t window(itg_view *v, const itg_shape *x, const itg_shape *y)
 {
     int64_t count[4], product = 1;
