@@ -35,7 +35,7 @@ const void *itg_cache_fetch(itg_cache *cache, const itg_key *key, size_t bytes);
 void *itg_cache_reserve(itg_cache *cache, const itg_key *key, size_t bytes, double cost, bool must);
 /* Adds a hold to a piece that the caller holds. Returns data. */
 const void *itg_cache_hold(itg_cache *cache, const void *data);
-/* The contents are complete: others may fetch them. */
+/* Marks the contents as complete: others may fetch them. */
 void itg_cache_commit(itg_cache *cache, const void *data);
 /* Ends one hold (NULL: none). A piece that was not committed is removed. */
 void itg_cache_release(itg_cache *cache, const void *data);

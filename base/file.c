@@ -134,7 +134,7 @@ static itg_status write_through(const char *path, const void *data, size_t bytes
     return number ? fail_errno(err, path, "write", number) : ITG_OK;
 }
 
-/* Length of the path of the folder with its last '/'; 0: the current folder. */
+/* Returns the length of the path of the folder with its last '/'; 0: the current folder. */
 static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -182,7 +182,7 @@ static int fill_and_rename(int file, const char *temporary, const char *path, co
     return rename(temporary, path) == 0 ? 0 : errno;
 }
 
-/* mode: that of the file that is replaced; NULL: there is none. */
+/* Replaces or makes a file. mode: of the replaced file; NULL: there is none. */
 static itg_status replace(const char *path, const mode_t *mode, const void *data, size_t bytes,
                           itg_error *err)
 {

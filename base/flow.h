@@ -60,10 +60,11 @@ typedef struct itg_flow {
 /* Rounds every home up to `alignment`, a power of two (8 where an element has 8 bytes and the
  * alignment is less); sharing does not depend on it. ITG_NO_MEMORY is the only failure. */
 itg_status itg_flow_plan(itg_flow *flow, uint64_t alignment, itg_error *err);
-/* The two halves of it. Lives and homes; live[i]: bytes of all homes that live at step i. Then
- * offsets of these homes, whose room may have changed. */
+/* The two steps of itg_flow_plan. itg_flow_live finds lives and homes; live[i]: bytes of all homes
+ * that live at step i. itg_flow_place places the homes, whose sizes may have been changed. */
 itg_status itg_flow_live(itg_flow *flow, uint64_t *live, itg_error *err);
 itg_status itg_flow_place(itg_flow *flow, uint64_t alignment, itg_error *err);
-/* Part of it (flow_share.c): homes, after the lives are set. live: as above, or NULL. */
+/* The part of itg_flow_live that finds homes after lives (flow_share.c). live: as above, or
+ * NULL. */
 itg_status itg_flow_share(itg_flow *flow, uint64_t *live, itg_error *err);
 #endif

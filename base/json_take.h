@@ -23,11 +23,11 @@ const char *itg_json_take_text(itg_json_taker *t, const itg_json_value *object, 
 int64_t itg_json_take_int(itg_json_taker *t, const itg_json_value *object, const char *key,
                           int64_t min, int64_t max);
 bool itg_json_take_bool(itg_json_taker *t, const itg_json_value *object, const char *key);
-/* 64 hexadecimal digits in lower case. */
+/* Reads 64 hexadecimal digits in lower case. */
 void itg_json_take_hash(itg_json_taker *t, const itg_json_value *object, const char *key,
                         unsigned char out[32]);
 uint64_t itg_json_take_seed(itg_json_taker *t, const itg_json_value *object, const char *key);
-/* NULL: absent, or null. */
+/* Reads a text. NULL: absent, or null. */
 const char *itg_json_take_optional(itg_json_taker *t, const itg_json_value *object,
                                    const char *key);
 
@@ -35,7 +35,7 @@ const char *itg_json_take_optional(itg_json_taker *t, const itg_json_value *obje
 const char *itg_json_text_of(itg_json_taker *t, const itg_json_value *v);
 int64_t itg_json_int_of(itg_json_taker *t, const itg_json_value *v, int64_t min, int64_t max);
 double itg_json_number_of(itg_json_taker *t, const itg_json_value *v);
-/* A decimal number below 2^64 in a string, without leading zeros or signs. */
+/* Reads a decimal number below 2^64 in a string, without leading zeros or signs. */
 uint64_t itg_json_seed_of(itg_json_taker *t, const itg_json_value *v);
 bool itg_json_bool_of(itg_json_taker *t, const itg_json_value *v);
 #endif

@@ -31,11 +31,11 @@ void itg_json_put_text(itg_json_writer *w, const char *key, const char *value); 
 void itg_json_put_bool(itg_json_writer *w, const char *key, bool value);
 void itg_json_put_int(itg_json_writer *w, const char *key, int64_t value);
 void itg_json_put_number(itg_json_writer *w, const char *key, double value); /* not finite: null */
-/* As a string: 64 bits do not fit a JSON number. */
+/* Writes a string, because 64 bits do not fit a JSON number. */
 void itg_json_put_seed(itg_json_writer *w, const char *key, uint64_t value);
-/* Of 32 bytes, as 64 hexadecimal digits. */
+/* Writes 32 bytes as 64 hexadecimal digits. */
 void itg_json_put_hash(itg_json_writer *w, const char *key, const unsigned char hash[32]);
-/* An exact double: itg_hex_double as a string. */
+/* Writes an exact double: itg_hex_double as a string. */
 void itg_json_put_hex(itg_json_writer *w, const char *key, double value);
 /* Writes the formatted text, which must be JSON. */
 void itg_json_put(itg_json_writer *w, const char *key, const char *format, ...) ITG_PRINTF(3, 4);

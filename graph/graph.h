@@ -82,13 +82,13 @@ itg_status itg_graph_add_node(itg_graph *g, const char *name, itg_op op, const i
 itg_status itg_graph_set_inputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
 itg_status itg_graph_set_outputs(itg_graph *g, const itg_id *values, int32_t count, itg_error *err);
 
-/* Change what a node of the graph reads: one of its inputs; all of them, copied; the first `keep`
- * alone. */
+/* Change the inputs of a node: one input; all, copied; or keep only the first `keep`. */
 void itg_graph_set_input(itg_graph *g, itg_id node, int32_t slot, itg_id value);
 itg_status itg_graph_set_node_inputs(itg_graph *g, itg_id node, const itg_id *values, int32_t count,
                                      itg_error *err);
 void itg_graph_drop_inputs(itg_graph *g, itg_id node, int32_t keep);
-/* Number of uses of a value: input slots of nodes and graph outputs. Takes no walk over nodes. */
+/* Returns the number of uses of a value: input slots of nodes and graph outputs. It does not walk
+ * the nodes. */
 int32_t itg_graph_use_count(const itg_graph *g, itg_id value);
 void itg_graph_replace_uses(itg_graph *g, itg_id from,
                             itg_id to); /* node inputs and graph outputs */

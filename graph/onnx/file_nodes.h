@@ -4,9 +4,9 @@
 #include "graph/onnx/onnx_write.h"
 #include "onnx.pb-c.h"
 
-/* "" for an absent string, else a copy; NULL: no memory. */
+/* Returns "" for an absent string, else a copy; NULL: no memory. */
 const char *itg_onnx_copy_text(itg_arena *arena, const char *text);
-/* NULL: no memory. */
+/* Returns copies of the names; NULL: no memory. */
 const char *const *itg_onnx_copy_names(char **names, size_t count, itg_arena *arena);
 /* Sets attrs, attr_count and sorted of the node. */
 itg_status itg_onnx_convert_attributes(ItgOnnx__AttributeProto *const *protos, size_t count,
