@@ -1,10 +1,14 @@
 /* Replaces operators of float32 that have no integer form by operators that have one. The passes
  * that search for patterns of the original operators (LayerNormalization...) must run before. */
 #include "expand.h"
+#include "written_out.h"
 #include <float.h>
 #include <math.h>
 
-enum { MOST_COPIES = 64 }; /* the largest repeat of a Tile along one axis */
+enum {
+    MOST_COPIES = 64,     /* the largest repeat of a Tile along one axis */
+    MOST_BORDER = 1 << 20 /* elements of a Pad's output, for borders that become constants */
+};
 
 static bool is_float_activation(const itg_graph *g, itg_id value)
 {
@@ -114,8 +118,25 @@ static void expand_div(itg_expansion *e)
 {
     itg_id r =
         itg_put_simple(e, "reciprocal", ITG_OP_RECIPROCAL, itg_expanded_input(e, 1), ITG_NONE);
-    itg_expanded_output(e, 0,
-                        itg_put_simple(e, "quotient", ITG_OP_MUL, itg_expanded_input(e, 0), r));
+    itg_id a = itg_expanded_input(e, 0);
+    const bool constant = e->g->values[a].data != NULL; /* constants stand second */
+    itg_expanded_output(
+        e, 0, itg_put_simple(e, "quotient", ITG_OP_MUL, constant ? r : a, constant ? a : r));
+}
+
+/* 1 / x. */
+static void expand_inverse(itg_expansion *e)
+{
+    itg_expanded_output(
+        e, 0,
+        itg_put_simple(e, "reciprocal", ITG_OP_RECIPROCAL, itg_expanded_input(e, 1), ITG_NONE));
+}
+
+static itg_expand_fn *find_div(const itg_graph *g, const itg_node *n)
+{
+    double one;
+    if (!is_float_activation(g, n->inputs[1])) return NULL;
+    return itg_is_scalar(g, n->inputs[0], &one) && one == 1.0 ? expand_inverse : expand_div;
 }
 
 static void expand_tile(itg_expansion *e)
@@ -137,6 +158,49 @@ static bool can_tile(const itg_graph *g, const itg_node *n)
     bool can = g->values[n->inputs[1]].data != NULL;
     for (int32_t d = 0; d < from->rank && can; d++)
         can = from->dims[d] > 0 && to->dims[d] > 0 && to->dims[d] / from->dims[d] <= MOST_COPIES;
+    return can;
+}
+
+/* The border of Pad along one axis, behind or before x. */
+static itg_id put_border(itg_expansion *e, itg_id x, int32_t axis, int64_t width)
+{
+    itg_shape shape = itg_shape_at(e, x);
+    itg_id out;
+    shape.dims[axis] = width;
+    float *data = itg_put_floats(e, "border", shape, &out);
+    const int64_t count = data ? itg_value_elements(e->g, out) : 0;
+    for (int64_t i = 0; i < count; i++)
+        data[i] = e->node.attrs.pad_value;
+    return out;
+}
+
+/* A Pad by a number that is not 0: the border is a constant operand of Concat. */
+static void expand_pad(itg_expansion *e)
+{
+    itg_id x = itg_expanded_input(e, 0);
+    const itg_shape from = itg_shape_at(e, x), to = itg_shape_at(e, e->node.outputs[0]);
+    for (int32_t d = 0; d < from.rank && e->status == ITG_OK; d++) {
+        const int64_t begin = e->node.attrs.pads_begin[d], end = to.dims[d] - from.dims[d] - begin;
+        itg_id parts[3];
+        int32_t count = 0;
+        if (begin > 0) parts[count++] = put_border(e, x, d, begin);
+        parts[count++] = x;
+        if (end > 0) parts[count++] = put_border(e, x, d, end);
+        x = itg_put_concat(e, "padded", d, count, parts);
+    }
+    itg_expanded_output(e, 0, x);
+}
+
+static bool can_pad(const itg_graph *g, const itg_node *n)
+{
+    const itg_shape *from = &g->values[n->inputs[0]].shape, *to = &g->values[n->outputs[0]].shape;
+    const int64_t elements = itg_value_elements(g, n->outputs[0]);
+    bool can = n->attrs.pad_mode == ITG_PAD_CONSTANT && n->attrs.pad_value != 0.0f &&
+               isfinite(n->attrs.pad_value) && n->opset == 0 && n->input_count == 1 &&
+               elements > 0 && elements <= MOST_BORDER;
+    for (int32_t d = 0; d < from->rank && can; d++)
+        can = n->attrs.pads_begin[d] >= 0 && from->dims[d] > 0 &&
+              to->dims[d] - from->dims[d] >= n->attrs.pads_begin[d];
     return can;
 }
 
@@ -175,6 +239,7 @@ static bool has_steps(const itg_graph *g)
 static itg_expand_fn *find(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
+    if (n->op == ITG_OP_DIV) return find_div(g, n);
     if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return NULL;
     const bool sums = n->input_count == 1 && n->opset == 0 &&
                       itg_value_elements(g, n->inputs[0]) > 0 &&
@@ -194,12 +259,12 @@ static itg_expand_fn *find(const itg_graph *g, itg_id node)
         return expand_lp_normalization;
     case ITG_OP_PRELU:
         return expand_prelu;
-    case ITG_OP_DIV:
-        return is_float_activation(g, n->inputs[1]) ? expand_div : NULL;
     case ITG_OP_MATMUL:
         return itg_is_batched_product(g, node) ? itg_expand_batched_product : NULL;
     case ITG_OP_TILE:
         return can_tile(g, n) ? expand_tile : NULL;
+    case ITG_OP_PAD:
+        return can_pad(g, n) ? expand_pad : NULL;
     default:
         return NULL;
     }
@@ -207,7 +272,7 @@ static itg_expand_fn *find(const itg_graph *g, itg_id node)
 
 static bool changes_roundings(itg_op op)
 {
-    return op != ITG_OP_REDUCE_MIN && op != ITG_OP_TILE && op != ITG_OP_MATMUL;
+    return op != ITG_OP_REDUCE_MIN && op != ITG_OP_TILE && op != ITG_OP_MATMUL && op != ITG_OP_PAD;
 }
 
 itg_status itg_pass_write_out(itg_graph *g, itg_id node, bool *changed, itg_error *err)

@@ -1,6 +1,9 @@
 /* Finds a LayerNormalization that is written out,
  *   d = x - mean(x);  d / sqrt(mean(d^2) + epsilon)
- * with means over the last dimensions. A scale and a bias behind it become its parameters. */
+ * with means over the last dimensions. A scale and a bias behind it become its parameters. Likewise
+ * an RMSNormalization over the last dimension, with the scale behind it:
+ *   x / sqrt(mean(x^2) + epsilon) * scale */
+#include "expand.h"
 #include "written_out.h"
 
 /* Whether value is x - mean(x) over the last dimensions, from *axis on. */
@@ -130,6 +133,80 @@ static itg_status take_over(itg_graph *g, itg_id node, const itg_node *norm, itg
     return itg_graph_set_node_inputs(g, node, inputs, is_scale ? 2 : 3, err);
 }
 
+/* ---- without a mean ---- */
+
+/* Whether value is mean(x^2) + epsilon over the last dimension. */
+static bool is_mean_square(const itg_graph *g, itg_id value, itg_id x, double *epsilon)
+{
+    const itg_node *sum = itg_made_by(g, value, ITG_OP_ADD);
+    if (!itg_has_scalar(g, sum, epsilon) || !(*epsilon >= 0.0)) return false;
+    const itg_node *mean = itg_made_by(g, sum->inputs[0], ITG_OP_REDUCE_MEAN);
+    return mean && mean->attrs.keepdims && mean->opset == 0 && mean->attrs.axes_count == 1 &&
+           mean->attrs.axes[0] == g->values[x].shape.rank - 1 &&
+           root_of_square(g, mean->inputs[0]) == x;
+}
+
+static bool is_rms(const itg_graph *g, const itg_node *n, itg_id *x, double *epsilon)
+{
+    const itg_node *root = n->op == ITG_OP_DIV ? itg_made_by(g, n->inputs[1], ITG_OP_SQRT) : NULL;
+    *x = n->inputs[0];
+    if (root) return is_mean_square(g, root->inputs[0], *x, epsilon);
+    for (int i = 0; i < 2 && n->op == ITG_OP_MUL && n->input_count == 2; ++i) {
+        const itg_id square = inverse_root_of(g, n->inputs[i]);
+        *x = n->inputs[1 - i];
+        if (square != ITG_NONE && is_mean_square(g, square, *x, epsilon)) return true;
+    }
+    return false;
+}
+
+/* Whether a node multiplies by constants of one number for each element of the last dimension. */
+static bool scales_rows(const itg_graph *g, const itg_node *n)
+{
+    if (n->op != ITG_OP_MUL || n->input_count != 2 || !itg_is_float_constant(g, n->inputs[1]))
+        return false;
+    const itg_shape *x = &g->values[n->inputs[0]].shape, *c = &g->values[n->inputs[1]].shape;
+    return c->rank >= 1 && c->rank <= x->rank && c->dims[c->rank - 1] == x->dims[x->rank - 1] &&
+           itg_value_elements(g, n->inputs[1]) == c->dims[c->rank - 1];
+}
+
+static itg_status become_rms(itg_graph *g, itg_id node, itg_id x, itg_id scale, double epsilon,
+                             itg_error *err)
+{
+    itg_status status = ITG_OK;
+    if (scale == ITG_NONE) {
+        float *one;
+        const itg_shape shape = {.rank = 1, .dims = {1}};
+        status = itg_new_floats(g, g->nodes[node].name, "scale", &shape, &scale, &one, err);
+        if (status == ITG_OK) *one = 1.0f;
+    }
+    if (status != ITG_OK) return status;
+    itg_node *n = itg_become_function(g, node, ITG_OP_RMS_NORMALIZATION, x);
+    n->attrs.axis = g->values[x].shape.rank - 1;
+    n->attrs.epsilon = (float)epsilon;
+    status = itg_graph_set_node_inputs(g, node, (const itg_id[]){x, scale}, 2, err);
+    return status == ITG_OK ? itg_expand_node(g, node, itg_expand_rms_normalization, err) : status;
+}
+
+/* A scale behind the norm is taken with it: the norm waits for its turn. */
+static itg_status find_rms(itg_graph *g, itg_id node, bool *changed, itg_error *err)
+{
+    itg_id x, scale = ITG_NONE;
+    double epsilon = 0.0;
+    const itg_node *n = &g->nodes[node], *norm = n;
+    const itg_id user = itg_only_consumer(g, n->outputs[0]);
+    if (scales_rows(g, n) && g->values[n->inputs[0]].producer != ITG_NONE) {
+        norm = &g->nodes[g->values[n->inputs[0]].producer];
+        scale = n->inputs[1];
+        if (itg_graph_use_count(g, n->inputs[0]) != 1) return ITG_OK;
+    } else if (user != ITG_NONE && scales_rows(g, &g->nodes[user])) {
+        return ITG_OK;
+    }
+    if ((norm->op != ITG_OP_MUL && norm->op != ITG_OP_DIV) || !is_rms(g, norm, &x, &epsilon))
+        return ITG_OK;
+    *changed = true;
+    return become_rms(g, node, x, scale, epsilon, err);
+}
+
 itg_status itg_pass_written_norm(itg_graph *g, itg_id node, bool *changed, itg_error *err)
 {
     const itg_node *n = &g->nodes[node], *norm = NULL;
@@ -142,7 +219,7 @@ itg_status itg_pass_written_norm(itg_graph *g, itg_id node, bool *changed, itg_e
         return normalize(g, node, x, axis, epsilon, err);
     }
     if (n->op != ITG_OP_DIV) norm = norm_before(g, n);
-    if (!norm) return ITG_OK;
+    if (!norm) return n->op == ITG_OP_ADD ? ITG_OK : find_rms(g, node, changed, err);
     *changed = true;
     return take_over(g, node, norm, err);
 }

@@ -67,7 +67,7 @@ itg_pass_fn itg_pass_reshape;
 itg_pass_fn itg_pass_affine;
 /* MatMul of rank 2 with constant weights becomes Gemm; Gemm's weights become [N,K]. */
 itg_pass_fn itg_pass_gemm;
-/* Folds zero padding of height and width into the Conv behind it. */
+/* Folds padding of height and width into the Conv or the MaxPool behind it. */
 itg_pass_fn itg_pass_pad;
 /* Every remaining BatchNormalization becomes Mul and Add. */
 itg_pass_fn itg_pass_batch_norm;

@@ -107,6 +107,11 @@ itg_status itg_infer_batch_normalization(itg_graph *g, itg_id node, itg_error *e
         if (n->outputs[i] != ITG_NONE && itg_graph_use_count(g, n->outputs[i]) > 0)
             return itg_node_fail(g, node, err, ITG_UNSUPPORTED, "its training output '%s' is used",
                                  g->values[n->outputs[i]].name);
+    if (n->attrs.training_mode && !g->values[n->inputs[0]].data)
+        return itg_node_fail(
+            g, node, err, ITG_UNSUPPORTED,
+            "its training_mode is 1: it normalizes by the statistics of a batch, "
+            "which a network does only while it is trained; export it for inference");
     g->nodes[node].output_count = 1;
     return itg_infer_same(g, node, err);
 }

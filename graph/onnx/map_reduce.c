@@ -13,7 +13,7 @@ static itg_status map_softmax(itg_map_node *node, itg_error *err)
 /* Refuses further outputs, which are for training (since opset 14 with training_mode). */
 static itg_status map_batch_normalization(itg_map_node *node, itg_error *err)
 {
-    if (node->output_count == 1) return ITG_OK;
+    if (node->output_count == 1 || node->attrs.training_mode) return ITG_OK;
     return itg_map_fail(node, err, ITG_UNSUPPORTED,
                         "it has %d outputs, as in training; 1 is supported",
                         (int)node->output_count);
@@ -54,9 +54,7 @@ static const itg_op_rule rules[] = {
     {ITG_OP_LOG_SOFTMAX, map_softmax, {{0}}},
     {ITG_OP_BATCH_NORMALIZATION,
      map_batch_normalization,
-     {{"momentum", ITG_FILE_IGNORED, 0, 0},
-      {"spatial", ITG_FILE_ONLY, 0, 1},
-      {"training_mode", ITG_FILE_ONLY, 0, 0}}},
+     {{"momentum", ITG_FILE_IGNORED, 0, 0}, {"spatial", ITG_FILE_ONLY, 0, 1}}},
     {ITG_OP_LAYER_NORMALIZATION, NULL, {{"stash_type", ITG_FILE_ONLY, 0, 1}}},
 };
 
