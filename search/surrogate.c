@@ -57,6 +57,8 @@ static const itg_searcher_parameter parameters[] = {
                              "standard deviations of quality to keep above the floor"},
     {0}};
 
+enum { GROWING = 2 }; /* functions of a width, before those of its levels */
+
 typedef struct surrogate_state {
     itg_allocate_state a;
     int32_t *first;  /* [dims + 1]: numbers of each dimension */
@@ -64,6 +66,7 @@ typedef struct surrogate_state {
     double *mean;    /* the model that fits best */
     double *prior;
     double *norm;     /* of a coordinate: sum of squares, by weight */
+    double *grown;    /* [levels of all dimensions][GROWING] */
     itg_history past; /* of earlier searches */
     int32_t designed;
     double unit;      /* of errors: what may be lost */
@@ -86,8 +89,6 @@ static double grown(double base, int32_t missing)
     return (power(base, missing) - 1) / (power(base, UNIT_BITS) - 1);
 }
 
-enum { GROWING = 2 }; /* functions of a width, before those of its levels */
-
 /* The level that the k-th function of levels is 1 at. */
 static int32_t level_of(const surrogate_state *s, int32_t d, int32_t k)
 {
@@ -97,10 +98,7 @@ static int32_t level_of(const surrogate_state *s, int32_t d, int32_t k)
 /* The k-th function of a dimension, at a level; 0 where it begins. */
 static double feature(const surrogate_state *s, int32_t d, int32_t k, int32_t level)
 {
-    const itg_dim *dim = &s->a.space->dims[d];
-    if (k < GROWING)
-        return grown(k == 0 ? SLOW : FAST,
-                     dim->values[s->a.beginning.best[d]] - dim->values[level]);
+    if (k < GROWING) return s->grown[GROWING * (s->a.loss.first[d] + level) + k];
     return level == level_of(s, d, k - GROWING) ? 1 : 0;
 }
 
@@ -253,6 +251,19 @@ static void write_terms(surrogate_state *s)
 
 /* ---- proposals ---- */
 
+static void grow(surrogate_state *s)
+{
+    for (int32_t d = 0; d < s->a.space->dim_count; d++) {
+        const itg_dim *dim = &s->a.space->dims[d];
+        for (int32_t l = 0; l < dim->count; l++) {
+            int32_t missing = dim->values[s->a.beginning.best[d]] - dim->values[l];
+            double *to = s->grown + GROWING * (s->a.loss.first[d] + l);
+            to[0] = grown(SLOW, missing);
+            to[1] = grown(FAST, missing);
+        }
+    }
+}
+
 /* A width that is chosen has numbers of growth, and one for each level but where it begins. */
 static itg_status begin_model(surrogate_state *s)
 {
@@ -261,11 +272,14 @@ static itg_status begin_model(surrogate_state *s)
         s->first[d + 1] =
             s->first[d] + (itg_allocate_moves(&s->a, d) ? GROWING + space->dims[d].count - 1 : 0);
     size_t size = (size_t)s->first[space->dim_count] + 1;
-    s->numbers = calloc(4 * size, sizeof *s->numbers);
+    size_t levels = (size_t)s->a.loss.first[space->dim_count] + 1;
+    s->numbers = calloc(4 * size + GROWING * levels, sizeof *s->numbers);
     if (!s->numbers) return ITG_NO_MEMORY;
     s->mean = s->numbers + size;
     s->prior = s->mean + size;
     s->norm = s->prior + size;
+    s->grown = s->norm + size;
+    grow(s);
     return ITG_OK;
 }
 
