@@ -1,5 +1,6 @@
-/* Operators of domain ai.onnx.ml (scikit-learn's exporters write them), written out as operators of
- * ONNX itself before import, so that no layer behind knows them. Formulas: docs/preparation.md 1.
+/* Operators of domain ai.onnx.ml (scikit-learn's exporters write them), and ONNX's of codes
+ * (QLinearConv...), written out as operators of ONNX itself before import, so that no layer behind
+ * knows them. Formulas: docs/preparation.md 1.
  */
 #ifndef ITG_ONNX_ML_H
 #define ITG_ONNX_ML_H
