@@ -130,6 +130,7 @@ static double place_of(const float *a, const float *b, int i)
 }
 
 typedef struct choice {
+    const char *name;
     itg_id (*network)(itg_graph *, itg_id, itg_id);
     double (*value)(const float *a, const float *b, int i);
     double bound;
@@ -177,8 +178,8 @@ static itg_graph *make(const choice *c)
 
 static void judge(const choice *c, const itg_dataset *data)
 {
-    const itg_uniform_options uniform = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
-                                         itg_threshold_default()};
+    itg_uniform_options uniform = {ITG_UNIFORM_OPTIONS_VERSION, 8, 8, itg_threshold_default(),
+                                   itg_threshold_default()};
     const itg_preprocess preprocess = itg_preprocess_default();
     const itg_user_metric user[ITG_USER_METRICS] = {
         {{"difference", ITG_UNIT_NUMBER, false}, difference, (void *)(uintptr_t)c}};
@@ -190,6 +191,7 @@ static void judge(const choice *c, const itg_dataset *data)
     itg_program *program = NULL;
     itg_score simulated, ran;
     itg_error err = {.message = ""};
+    assert_true(itg_threshold_from_name("max", &uniform.activation_method)); /* cuts nothing */
     assert_int_equal(itg_hardware_load("cortex-m", &hw, NULL), ITG_OK);
     if (itg_calibrate_model(model, data, &preprocess, 1, &stats, &err) != ITG_OK ||
         itg_uniform_strategy(model, hw, &preprocess, stats, NULL, &uniform, &file, &err) !=
@@ -210,7 +212,7 @@ static void judge(const choice *c, const itg_dataset *data)
     assert_memory_equal(ran.digest, simulated.digest, sizeof ran.digest);
     const double worst = simulated.value[ITG_METRIC_USER1];
     if (!(worst <= c->bound && worst > 0))
-        fail_msg("%g steps of %g", worst / STEP, c->bound / STEP);
+        fail_msg("%s: %g steps of %g", c->name, worst / STEP, c->bound / STEP);
     itg_program_destroy(program);
     itg_annotated_destroy(annotated);
     itg_strategy_close(file);
@@ -223,13 +225,13 @@ static void judge(const choice *c, const itg_dataset *data)
 static void choices_stay_within_their_bounds(void **state)
 {
     const choice choices[] = {
-        {most, max_of, 0.5 * STEP},
-        {least, min_of, 1.5 * STEP},
-        {greater, max_of, 2.6 * STEP},
-        {greatest, greatest_of, 2.6 * STEP},
-        {sums, sum_of, (WIDTH * 0.5 + WIDTH * 0.5) * STEP},
-        {cubes, cube_of, (3 * 0.5 + 0.5) * STEP},
-        {places, place_of, 1.1 * STEP},
+        {"Max", most, max_of, 0.5 * STEP},
+        {"Min", least, min_of, 1.5 * STEP},
+        {"Where", greater, max_of, 2.6 * STEP},
+        {"Or", greatest, greatest_of, 2.6 * STEP},
+        {"CumSum", sums, sum_of, (WIDTH * 0.5 + WIDTH * 0.5) * STEP},
+        {"Pow", cubes, cube_of, (3 * 0.5 + 0.5) * STEP},
+        {"Hardmax", places, place_of, 1.1 * STEP},
     };
     itg_dataset whole = {.dtype = ITG_F32, .path = path, .data = x};
     itg_dataset *data = NULL;
