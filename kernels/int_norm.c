@@ -112,7 +112,7 @@ void itg_int_tflite_softmax_row(const itg_int_tflite_softmax *k, const itg_int_o
 
 /* ---- LayerNormalization ---- */
 
-/* The root in double is off by one at most. */
+/* floor(sqrt(v)); the root in double is off by at most one. */
 static int64_t root_of(int64_t v)
 {
     int64_t root = (int64_t)itg_sqrt((double)v);
