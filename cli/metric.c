@@ -12,6 +12,7 @@ static bool can_judge(itg_metric metric)
 itg_metric itg_cli_metric_named(const itg_cli_args *args)
 {
     itg_metric metric = ITG_METRIC_ACCURACY;
+    if (itg_cli_names_top_metric(args)) return ITG_METRIC_USER1;
     if (args->given[ITG_CLI_OPT_METRIC])
         (void)itg_metric_from_name(args->values[ITG_CLI_OPT_METRIC].text, &metric);
     return metric;
@@ -25,8 +26,8 @@ int itg_cli_metric_name_check(const itg_cli_args *args)
         if (can_judge((itg_metric)m))
             itg_cli_append(names, sizeof names, "%s%s", *names ? ", " : "",
                            itg_metric_about((itg_metric)m)->name);
-    if (!can_judge(itg_cli_metric_named(args)))
-        return itg_cli_fail_usage(args->command, "--metric %.64s: expected one of %s",
+    if (!itg_cli_names_top_metric(args) && !can_judge(itg_cli_metric_named(args)))
+        return itg_cli_fail_usage(args->command, "--metric %.64s: expected one of %s, or topK",
                                   args->values[ITG_CLI_OPT_METRIC].text, names);
     if (args->given[ITG_CLI_OPT_METRIC_COMMAND])
         return itg_cli_fail_usage(args->command,
@@ -42,7 +43,7 @@ itg_status itg_cli_metric_known(const itg_cli_args *args, const itg_score *score
     return itg_fail(err, ITG_BAD_ARGUMENT,
                     "--metric %s is not known of %.200s on this data%s: docs/metrics.md says what "
                     "it takes",
-                    itg_metric_about(metric)->name, name,
+                    args->values[ITG_CLI_OPT_METRIC].text, name,
                     has_labels ? "" : ", which has no labels");
 }
 

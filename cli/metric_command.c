@@ -3,6 +3,7 @@
 #include "base/user_metric.h"
 #include "cli/child.h"
 #include "cli/interrupt.h"
+#include "cli/metric.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -177,6 +178,13 @@ static itg_status prepare(itg_cli_metric *m, const itg_cli_args *args, itg_error
 
 void itg_cli_metric_info(const itg_cli_args *args, itg_user_info *out)
 {
+    itg_user_metric top;
+    if (itg_cli_names_top_metric(args) &&
+        itg_cli_top_metric(args->values[ITG_CLI_OPT_METRIC].text, &top)) {
+        *out = top.info;
+        return;
+    }
+    if (!args->given[ITG_CLI_OPT_METRIC_COMMAND]) return;
     snprintf(out->name, sizeof out->name, "%s", args->values[ITG_CLI_OPT_METRIC_NAME].text);
     out->unit = ITG_UNIT_NUMBER;
     out->up = !args->given[ITG_CLI_OPT_METRIC_DOWN];
@@ -205,11 +213,17 @@ static itg_status name_outputs(itg_cli_metric *m, const itg_model *model,
 itg_status itg_cli_metric_open(const itg_cli_args *args, const itg_model *model,
                                const itg_program *program, itg_cli_metric **out, itg_error *err)
 {
+    const bool tops = itg_cli_names_top_metric(args);
     *out = NULL;
-    if (!args->given[ITG_CLI_OPT_METRIC_COMMAND]) return ITG_OK;
+    if (!args->given[ITG_CLI_OPT_METRIC_COMMAND] && !tops) return ITG_OK;
     itg_cli_metric *m = calloc(1, sizeof *m);
     if (!m) return itg_fail(err, ITG_NO_MEMORY, "no memory for " NAME);
     pthread_mutex_init(&m->lock, NULL);
+    if (tops) {
+        (void)itg_cli_top_metric(args->values[ITG_CLI_OPT_METRIC].text, &m->users[0]);
+        *out = m;
+        return ITG_OK;
+    }
     itg_cli_catch_interrupts();
     itg_status status = name_outputs(m, model, program, err);
     if (status == ITG_OK) status = name_metric(m, args, err);

@@ -6,13 +6,13 @@
 /* Which of the options go together; an exit status, said on stderr. */
 int itg_cli_metric_check(const itg_cli_args *args);
 
-/* What the options call the metric. */
+/* What the options call the metric, a command's or topK; *out stays where there is none. */
 void itg_cli_metric_info(const itg_cli_args *args, itg_user_info *out);
 
 typedef struct itg_cli_metric itg_cli_metric;
-/* *out NULL: the option is not given. What is judged are the outputs of model, or of program where
- * model is NULL; it must outlive *out. Signals that interrupt are noted from here on
- * (cli/interrupt.h). */
+/* *out NULL: there is neither the option nor --metric topK. What is judged are the outputs of
+ * model, or of program where model is NULL; it must outlive *out. Signals that interrupt are noted
+ * from here on (cli/interrupt.h). */
 itg_status itg_cli_metric_open(const itg_cli_args *args, const itg_model *model,
                                const itg_program *program, itg_cli_metric **out, itg_error *err);
 /* For the member `user` of options and goals, [ITG_USER_METRICS]: the command is the first. */

@@ -50,7 +50,7 @@ static itg_metric quality_of(const itg_cli_args *args, const itg_goal *goal)
 static void apply_goal(const itg_cli_args *args, itg_goal *goal)
 {
     const itg_cli_value *values = args->values;
-    if (args->given[ITG_CLI_OPT_METRIC_COMMAND]) itg_cli_metric_info(args, &goal->user[0].info);
+    itg_cli_metric_info(args, &goal->user[0].info);
     if (args->given[ITG_CLI_OPT_MAX_DROP])
         (void)itg_goal_constrain(goal, quality_of(args, goal),
                                  values[ITG_CLI_OPT_MAX_DROP].fraction, true);
@@ -299,6 +299,8 @@ itg_status itg_cli_search_open(itg_cli_search_work *w, itg_error *err)
     if (status == ITG_OK) status = itg_cli_metric_open(w->args, w->model, NULL, &w->metric, err);
     if (w->metric)
         memcpy(w->options.goal.user, itg_cli_metric_users(w->metric), sizeof w->options.goal.user);
+    else if (status == ITG_OK) /* of a run that goes on */
+        (void)itg_cli_top_metric(w->options.goal.user[0].info.name, &w->options.goal.user[0]);
     if (status == ITG_OK)
         status = itg_cli_data_open_files(f->data, f->labels, f->data_limit, &w->data, err);
     if (status == ITG_OK && f->holdout)

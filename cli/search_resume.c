@@ -3,6 +3,7 @@
 #include "cli/cmd_search.h"
 #include "cli/commands.h"
 #include "cli/holder.h"
+#include "cli/metric.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,9 @@ static itg_status resume_options(itg_cli_search_work *w, itg_error *err)
         w->resumed->info.options_json, place_of(w, "options", source, sizeof source), &o, err);
     if (status != ITG_OK) return status;
     w->options = o;
-    if (*o.goal.user[0].info.name && !w->args->given[ITG_CLI_OPT_METRIC_COMMAND])
+    itg_user_metric top;
+    const char *name = o.goal.user[0].info.name;
+    if (*name && !itg_cli_top_metric(name, &top) && !w->args->given[ITG_CLI_OPT_METRIC_COMMAND])
         return itg_fail(
             err, ITG_BAD_ARGUMENT,
             "--metric-command is missing: run %" PRId64 " of %s has the metric %s, which "

@@ -15,6 +15,7 @@ const char *itg_form_name(itg_form form)
         [ITG_FORM_LUT] = "lut",
         [ITG_FORM_FUSED] = "fused",
         [ITG_FORM_SOFTMAX] = "softmax",
+        [ITG_FORM_TFLITE_SOFTMAX] = "tflite_softmax",
         [ITG_FORM_LAYER_NORM] = "layer_norm",
     };
     return (unsigned)form < ITG_FORM_COUNT ? names[form] : "?";

@@ -57,11 +57,12 @@ typedef enum itg_form {
                          - a.zp), ratio holds 1/count */
     ITG_FORM_F32, /* Add, Sub, Mul, AveragePool in float32 as ONNX Runtime does (arithmetic.md 3.1):
                      from the quantizers alone */
-    ITG_FORM_EQUAL,   /* Add, Sub with tied operand quantizers: acc = (a - zp) +- (b - zp) */
-    ITG_FORM_KEEP,    /* input and output quantizers tied, q unchanged or moved or averaged over q:
-                         data movement, MaxPool,  Concat, AveragePool in CMSIS-NN's form (rounding as
-                         stated) */
-    ITG_FORM_LUT,     /* univariate function through a table of all input codes */
+    ITG_FORM_EQUAL, /* Add, Sub with tied operand quantizers: acc = (a - zp) +- (b - zp) */
+    ITG_FORM_KEEP,  /* input and output quantizers tied, q unchanged or moved or averaged over q:
+                       data movement, MaxPool,  Concat, AveragePool in CMSIS-NN's form (rounding as
+                       stated) */
+    ITG_FORM_LUT,   /* univariate function through a table of all input codes */
+    ITG_FORM_TFLITE_SOFTMAX, /* acc = 2^fraction * e / sum of e in gemmlowp's fixed point */
     ITG_FORM_SOFTMAX, /* acc = 2^30 * e / sum of e, e = 2^fraction * exp(scale * (a - greatest)) */
     ITG_FORM_LAYER_NORM, /* acc = d / sqrt(n * sum of x^2 - (sum of x)^2 + epsilon) * gain + bias,
                             x = a - a.zp, d = n * x - sum of x */

@@ -28,6 +28,9 @@ bool itg_einsum_is_contraction(const itg_graph *g, itg_id node);
 /* Whether a MatMul with constant weights of rank 3 or more can be split into products. */
 bool itg_is_batched_product(const itg_graph *g, itg_id node);
 
+/* How a choice between values (expand_choice.c) is written out; NULL: it stays as it is. */
+itg_expand_fn *itg_find_choice(const itg_graph *g, itg_id node);
+
 /* Replaces one node by what fn makes; fn NULL: does nothing. */
 itg_status itg_expand_node(itg_graph *g, itg_id node, itg_expand_fn *fn, itg_error *err);
 

@@ -239,6 +239,8 @@ static bool has_steps(const itg_graph *g)
 static itg_expand_fn *find(const itg_graph *g, itg_id node)
 {
     const itg_node *n = &g->nodes[node];
+    itg_expand_fn *choice = itg_find_choice(g, node);
+    if (choice) return choice;
     if (n->op == ITG_OP_DIV) return find_div(g, n);
     if (n->input_count < 1 || !is_float_activation(g, n->inputs[0])) return NULL;
     const bool sums = n->input_count == 1 && n->opset == 0 &&
@@ -272,7 +274,20 @@ static itg_expand_fn *find(const itg_graph *g, itg_id node)
 
 static bool changes_roundings(itg_op op)
 {
-    return op != ITG_OP_REDUCE_MIN && op != ITG_OP_TILE && op != ITG_OP_MATMUL && op != ITG_OP_PAD;
+    switch (op) {
+    case ITG_OP_REDUCE_SUM:
+    case ITG_OP_REDUCE_L1:
+    case ITG_OP_REDUCE_L2:
+    case ITG_OP_REDUCE_SUM_SQUARE:
+    case ITG_OP_LP_NORMALIZATION:
+    case ITG_OP_PRELU:
+    case ITG_OP_DIV:
+    case ITG_OP_CUM_SUM:
+    case ITG_OP_MEAN_VARIANCE_NORMALIZATION:
+        return true;
+    default:
+        return false;
+    }
 }
 
 itg_status itg_pass_write_out(itg_graph *g, itg_id node, bool *changed, itg_error *err)

@@ -115,17 +115,19 @@ static itg_status check_present(const itg_json *json, const itg_json_value *v,
 
 static bool normalizes(const itg_hw_spec *spec)
 {
-    return spec->form == ITG_FORM_SOFTMAX || spec->form == ITG_FORM_LAYER_NORM;
+    return spec->form == ITG_FORM_SOFTMAX || spec->form == ITG_FORM_TFLITE_SOFTMAX ||
+           spec->form == ITG_FORM_LAYER_NORM;
 }
 
 static itg_status check_width(const itg_json *json, const itg_json_value *v, const itg_hardware *hw,
                               const itg_hw_spec *spec, itg_error *err)
 {
     if (spec->form != ITG_FORM_LUT && !normalizes(spec)) return ITG_OK;
+    const int32_t widest = spec->form == ITG_FORM_TFLITE_SOFTMAX ? 8 : 16;
     for (int32_t i = 0; i < hw->dtype_count; i++)
-        if (HAS(spec->input_mask, i) && hw->dtypes[i].bits_max > 16)
-            return expected(json, v, "inputs", err, "dtypes of at most 16 bits for %s, '%s' has %d",
-                            normalizes(spec) ? "a normalization" : "a lookup table",
+        if (HAS(spec->input_mask, i) && hw->dtypes[i].bits_max > widest)
+            return expected(json, v, "inputs", err, "dtypes of at most %d bits for %s, '%s' has %d",
+                            (int)widest, normalizes(spec) ? "a normalization" : "a lookup table",
                             hw->dtypes[i].name, (int)hw->dtypes[i].bits_max);
     if (normalizes(spec) && spec->acc.bits < 32)
         return expected(json, itg_json_find(v, "accumulator"), "bits", err,

@@ -31,7 +31,7 @@ uint32_t itg_hw_legal_forms(itg_op op)
     case ITG_OP_ARG_MAX:
         return KEEP;
     case ITG_OP_SOFTMAX:
-        return 1u << ITG_FORM_SOFTMAX;
+        return 1u << ITG_FORM_SOFTMAX | 1u << ITG_FORM_TFLITE_SOFTMAX;
     case ITG_OP_LAYER_NORMALIZATION:
         return 1u << ITG_FORM_LAYER_NORM;
     case ITG_OP_IDENTITY: /* preparation removes these two */

@@ -45,6 +45,7 @@ static const itg_hw_choice arithmetics[] = {{"mac", ITG_FORM_MAC},
                                             {"keep_scale", ITG_FORM_KEEP},
                                             {"lut", ITG_FORM_LUT},
                                             {"softmax", ITG_FORM_SOFTMAX},
+                                            {"tflite_softmax", ITG_FORM_TFLITE_SOFTMAX},
                                             {"layer_norm", ITG_FORM_LAYER_NORM},
                                             {NULL, 0}};
 
@@ -118,7 +119,8 @@ static const itg_hw_object accumulator_object = {"accumulator", NULL, COUNT(accu
 
 #define OWNER itg_hw_spec
 #define SUMMING                                                                                    \
-    (FORM(MAC) | FORM(PRODUCT) | FORM(RESCALE) | FORM(EQUAL) | FORM(SOFTMAX) | FORM(LAYER_NORM))
+    (FORM(MAC) | FORM(PRODUCT) | FORM(RESCALE) | FORM(EQUAL) | FORM(SOFTMAX) |                     \
+     FORM(TFLITE_SOFTMAX) | FORM(LAYER_NORM))
 static const itg_hw_key spec_keys[] = {
     {"arithmetic", ITG_HW_CHOICE, ITG_HW_REQUIRED, AT(form), .choices = arithmetics,
      .help = "How the operator computes."},
@@ -140,7 +142,7 @@ static const itg_hw_key spec_keys[] = {
      .help = "Width of the bias. Default: the accumulator's (split: join_bits), at most 32."},
     {"requantize", ITG_HW_REQUANT_INDEX, ITG_HW_DERIVED, AT(requant), .preset = -1, .only = SUMMING,
      .help = "Name in the top-level `requantize`. Required for mac, product, rescale, equal_scale, "
-             "softmax, layer_norm."},
+             "softmax, tflite_softmax, layer_norm."},
     {"left_shift", ITG_HW_INT, ITG_HW_OPTIONAL, AT(left_shift), .min = 0, .max = 32,
      .only = FORM(RESCALE),
      .help = "Add, Sub: operands are shifted left before they are rescaled."},

@@ -1,6 +1,7 @@
 /* Rows of Softmax and LayerNormalization in integers. */
 #include "kernels/int_parts.h"
 #include "kernels/math.h"
+#include "kernels/requant.h"
 
 /* ---- Softmax ---- */
 
@@ -17,13 +18,96 @@ void itg_int_softmax_row(const itg_int_softmax *k, const itg_int_operand *x, int
     int64_t greatest = x->qmin, sum = 0;
     for (int64_t i = 0; i < end; i += k->stride) {
         acc[i] = itg_load(x->storage, x->data, first + i);
-        acc[i] = acc[i] < x->qmin ? x->qmin : acc[i] > x->qmax ? x->qmax : acc[i];
+        acc[i] = itg_clamp(acc[i], x->qmin, x->qmax);
         greatest = acc[i] > greatest ? acc[i] : greatest;
     }
     for (int64_t i = 0; i < end; i += k->stride)
         sum += acc[i] = exponential(k, greatest - acc[i]);
     for (int64_t i = 0; i < end; i += k->stride)
         acc[i] = (acc[i] * (INT64_C(1) << ITG_PROBABILITY_BITS) + (sum >> 1)) / sum;
+}
+
+/* ---- Softmax of TensorFlow Lite: gemmlowp's fixed point, as CMSIS-NN's arm_softmax_s8 ---- */
+
+/* a * b / 2^31, half up. */
+static int64_t high_product(int64_t a, int64_t b)
+{
+    return (a * b + (INT64_C(1) << 30)) >> 31;
+}
+
+static int64_t half_away(int64_t v, int32_t shift)
+{
+    const int64_t half = INT64_C(1) << (shift - 1);
+    return v < 0 ? -((half - v) >> shift) : (v + half) >> shift;
+}
+
+/* 2^31 * exp(v / 2^26), -31 * 2^26 <= v <= 0: a polynomial of degree 4 about -1/8 for what is left
+ * of quarters, and a factor for each bit of their number. */
+static int64_t fixed_exponential(int64_t v)
+{
+    static const int64_t factor[] = {1672461947, 1302514674, 790015084, 290630308,
+                                     39332535,   720401,     242};
+    const int64_t eighth = 1895147668, third = 715827883, quarter = INT64_C(1) << 24;
+    if (v == 0) return INT32_MAX;
+    const int64_t part = -1 - (-1 - v) % quarter, quarters = (part - v) / quarter,
+                  x = part * 32 + (INT64_C(1) << 28), x2 = high_product(x, x);
+    const int64_t higher = half_away(high_product(x2, x2), 2) + high_product(x2, x);
+    int64_t y = eighth + high_product(eighth, x + half_away(high_product(higher, third) + x2, 1));
+    for (int32_t i = 0; i < 7; i++)
+        if (quarters >> i & 1) y = high_product(y, factor[i]);
+    return y;
+}
+
+void itg_int_tflite_exponentials(double scale, int64_t count, int32_t *out)
+{
+    int32_t shift;
+    int64_t multiplier = (int64_t)(itg_frexp(scale, &shift) * 0x1p31 + 0.5);
+    shift += 26;
+    if (multiplier > INT32_MAX) {
+        multiplier /= 2;
+        shift++;
+    }
+    if (shift > 31) {
+        multiplier = INT32_MAX;
+        shift = 31;
+    }
+    const int64_t most = (INT64_C(31) << 26) >> shift;
+    for (int64_t d = 0; d < count; d++)
+        out[d] =
+            d > most
+                ? 0
+                : (int32_t)fixed_exponential(high_product(-d * (INT64_C(1) << shift), multiplier));
+}
+
+/* 2^62 / d, 2^30 <= d < 2^31, by three steps of Newton; at most 2^31 - 1. */
+static int64_t fixed_reciprocal(int64_t d)
+{
+    int64_t x = 1515870810 + high_product(d, -1010580540);
+    for (int32_t i = 0; i < 3; i++)
+        x += 4 * high_product(x, (INT64_C(1) << 29) - high_product(d, x));
+    return 2 * x > INT32_MAX ? INT32_MAX : 2 * x;
+}
+
+void itg_int_tflite_softmax_row(const itg_int_tflite_softmax *k, const itg_int_operand *x,
+                                int64_t first, int64_t *acc)
+{
+    const int64_t end = k->count * k->stride;
+    int64_t greatest = x->qmin, sum = 0;
+    int32_t room = 0;
+    for (int64_t i = 0; i < end; i += k->stride) {
+        acc[i] = itg_clamp(itg_load(x->storage, x->data, first + i), x->qmin, x->qmax);
+        greatest = acc[i] > greatest ? acc[i] : greatest;
+    }
+    for (int64_t i = 0; i < end; i += k->stride) {
+        acc[i] = k->table[greatest - acc[i]];
+        sum += (acc[i] + (1 << 11)) >> 12;
+    }
+    while (sum << room < INT64_C(1) << 31)
+        room++;
+    const int64_t inverse = fixed_reciprocal(sum << room >> 1);
+    const int32_t shift = 43 - k->fraction - room;
+    for (int64_t i = 0; i < end; i += k->stride)
+        acc[i] = (high_product(inverse, acc[i]) + (INT64_C(1) << (shift - 1))) >> shift;
 }
 
 /* ---- LayerNormalization ---- */

@@ -113,6 +113,21 @@ typedef struct itg_int_softmax {
 void itg_int_softmax_row(const itg_int_softmax *k, const itg_int_operand *x, int64_t first,
                          int64_t *acc);
 
+/* TensorFlow Lite's Softmax of at most 256 codes (docs/arithmetic.md 3.4). table: 2^31 * exp of
+ * minus 0, 1... units of the input, of as many as there are codes; the first is 2^31 - 1. The
+ * native result has `fraction` bits after the point: 8 is CMSIS-NN's arm_softmax_s8, 16 its
+ * arm_softmax_s8_s16. count is at most ITG_TFLITE_MOST_ROW. */
+#define ITG_TFLITE_MOST_ROW 4095
+typedef struct itg_int_tflite_softmax {
+    const int32_t *table;
+    int32_t fraction;
+    int64_t count, stride;
+} itg_int_tflite_softmax;
+void itg_int_tflite_softmax_row(const itg_int_tflite_softmax *k, const itg_int_operand *x,
+                                int64_t first, int64_t *acc);
+/* The table for an input of this scale, which is at least 2^-26. */
+void itg_int_tflite_exponentials(double scale, int64_t count, int32_t *out);
+
 /* A row of `count` elements side by side, at most 2^20. count^2 times the square of the widest
  * |code - zero_point|, and epsilon, are at most 2^61; fraction is at most 20; |bias| is at most
  * 2^61. */

@@ -43,6 +43,11 @@ static double celu(const itg_attrs *a, double x)
     return x < 0.0 ? (double)a->alpha * exp_minus_one(x / (double)a->alpha) : x;
 }
 
+static double power(const itg_attrs *a, double x)
+{
+    return itg_pow(x, (double)a->alpha);
+}
+
 static double thresholded_relu(const itg_attrs *a, double x)
 {
     return x <= (double)a->alpha ? 0.0 : x;
@@ -158,6 +163,7 @@ static const function functions[ITG_OP_COUNT] = {
     [ITG_OP_SIGN] = {.plain = sign},
     [ITG_OP_SELU] = {.of = selu},
     [ITG_OP_CELU] = {.of = celu},
+    [ITG_OP_POWER] = {.of = power},
     [ITG_OP_THRESHOLDED_RELU] = {.of = thresholded_relu},
     [ITG_OP_SHRINK] = {.of = shrink},
     [ITG_OP_SWISH] = {.of = swish},

@@ -40,6 +40,7 @@ static const itg_batch_kernel *const kernels[ITG_STEP_KIND_COUNT][2] = {
     [ITG_STEP_ARG_MAX] = {&itg_batch_reduce_max},
     [ITG_STEP_LUT] = {&itg_batch_lut},
     [ITG_STEP_SOFTMAX] = {&itg_batch_softmax},
+    [ITG_STEP_TFLITE_SOFTMAX] = {&itg_batch_tflite_softmax},
     [ITG_STEP_LAYER_NORM] = {&itg_batch_layer_norm},
 };
 

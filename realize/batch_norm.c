@@ -35,12 +35,19 @@ static itg_status run_softmax(itg_batch *b, const itg_batch_operation *o, int64_
     const itg_step *s = o->step;
     const itg_pvalue *x = &b->plan->program->values[s->inputs[0]];
     const int64_t block = slab(x, s), n = x->shape.dims[s->attrs.axis];
-    const itg_int_softmax k = {constant(b, s, 1), constant(b, s, 2), s->fraction, n, block / n};
+    const int64_t stride = block / n;
     const itg_int_operand codes = itg_batch_operand(b, o, 0);
     int64_t *acc = itg_batch_scratch(b, o);
     for (int64_t first = 0; first < x->elements; first += block) {
-        for (int64_t i = 0; i < k.stride; i++)
-            itg_int_softmax_row(&k, &codes, first + i, acc + i);
+        for (int64_t i = 0; i < stride; i++)
+            if (s->kind == ITG_STEP_SOFTMAX)
+                itg_int_softmax_row(&(itg_int_softmax){constant(b, s, 1), constant(b, s, 2),
+                                                       s->fraction, n, stride},
+                                    &codes, first + i, acc + i);
+            else
+                itg_int_tflite_softmax_row(
+                    &(itg_int_tflite_softmax){constant(b, s, 1), s->fraction, n, stride}, &codes,
+                    first + i, acc + i);
         put(b, o, first, block, acc);
     }
     return ITG_OK;
@@ -48,6 +55,8 @@ static itg_status run_softmax(itg_batch *b, const itg_batch_operation *o, int64_
 
 const itg_batch_kernel itg_batch_softmax = {
     .name = "softmax", .single = true, .prepare = prepare_rows, .run = run_softmax};
+const itg_batch_kernel itg_batch_tflite_softmax = {
+    .name = "tflite softmax", .single = true, .prepare = prepare_rows, .run = run_softmax};
 
 static itg_status run_layer_norm(itg_batch *b, const itg_batch_operation *o, int64_t count)
 {

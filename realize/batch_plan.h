@@ -133,8 +133,9 @@ extern const itg_batch_kernel itg_batch_binary, itg_batch_binary_single;   /* ba
 extern const itg_batch_kernel itg_batch_mean, itg_batch_max;               /* batch_pool.c */
 extern const itg_batch_kernel itg_batch_reduce_mean, itg_batch_reduce_max; /* batch_reduce.c */
 extern const itg_batch_kernel itg_batch_move, itg_batch_move_single,
-    itg_batch_float;                                                   /* batch_move.c */
-extern const itg_batch_kernel itg_batch_softmax, itg_batch_layer_norm; /* batch_norm.c */
+    itg_batch_float; /* batch_move.c */
+extern const itg_batch_kernel itg_batch_softmax, itg_batch_tflite_softmax,
+    itg_batch_layer_norm; /* batch_norm.c */
 /* The epilogue of a mean over `divisor` elements: e with the constants of that divisor. */
 itg_epilogue itg_batch_mean_epilogue(itg_epilogue e, int64_t divisor);
 

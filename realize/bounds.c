@@ -163,6 +163,8 @@ void itg_step_bound(const itg_program *p, const itg_step *s, int64_t *lo, int64_
         v = binary_bound(p, s);
     else if (s->kind == ITG_STEP_SOFTMAX)
         v = (interval){0, INT64_C(1) << ITG_PROBABILITY_BITS};
+    else if (s->kind == ITG_STEP_TFLITE_SOFTMAX)
+        v = (interval){0, INT64_C(1) << s->fraction};
     else if (s->kind == ITG_STEP_LAYER_NORM)
         v = layer_norm_bound(p, s);
     else if (s->kind == ITG_STEP_MEAN) {

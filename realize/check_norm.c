@@ -6,18 +6,17 @@
 #define MOST_ROW (INT64_C(1) << 20)
 #define LARGEST (INT64_C(1) << 61)
 
-enum { MOST_NORM_FRACTION = 20 };
+enum { MOST_NORM_FRACTION = 20, MOST_TFLITE_FRACTION = 16 };
 
 static const itg_pvalue *value(const itg_program *p, const itg_step *s, int32_t slot)
 {
     return &p->values[s->inputs[slot]];
 }
 
-/* Checks that entries are in [0, 2^bits] and the first is 2^bits. */
-static itg_status check_exponentials(const itg_pvalue *table, int64_t count, int32_t bits,
+/* Checks that entries are in [0, one] and the first is one. */
+static itg_status check_exponentials(const itg_pvalue *table, int64_t count, int64_t one,
                                      itg_error *err)
 {
-    const int64_t one = INT64_C(1) << bits;
     if (table->data == NULL || table->quantized || table->dtype != ITG_S32 ||
         table->elements != count)
         return itg_fail(err, ITG_MISMATCH, "table '%s' needs %lld entries of s32", table->name,
@@ -31,18 +30,30 @@ static itg_status check_exponentials(const itg_pvalue *table, int64_t count, int
     return ITG_OK;
 }
 
+static itg_status check_tflite_softmax(const itg_program *p, const itg_step *s, itg_error *err)
+{
+    const itg_pvalue *x = value(p, s, 0);
+    const int64_t range = x->q.qmax - x->q.qmin, n = x->shape.dims[s->attrs.axis];
+    if (s->fraction < 1 || s->fraction > MOST_TFLITE_FRACTION || range > UINT8_MAX)
+        return itg_fail(err, ITG_MISMATCH, "bits of its probabilities, or of its input");
+    if (n > ITG_TFLITE_MOST_ROW || s->acc.bits < 32)
+        return itg_fail(err, ITG_MISMATCH, "the sum of a row leaves the accumulator");
+    return check_exponentials(value(p, s, 1), range + 1, INT32_MAX, err);
+}
+
 itg_status itg_check_softmax(const itg_program *p, const itg_step *s, itg_error *err)
 {
     const itg_pvalue *x = value(p, s, 0);
     const int64_t range = x->q.qmax - x->q.qmin;
+    if (s->kind == ITG_STEP_TFLITE_SOFTMAX) return check_tflite_softmax(p, s, err);
     if (s->fraction < 1 || s->fraction > ITG_PROBABILITY_BITS || range > UINT16_MAX)
         return itg_fail(err, ITG_MISMATCH, "bits of its exponentials, or of its input");
     if (x->shape.dims[s->attrs.axis] > itg_accumulator_max(s->acc) >> s->fraction)
         return itg_fail(err, ITG_MISMATCH, "the sum of a row leaves the accumulator");
-    itg_status status =
-        check_exponentials(value(p, s, 1), range < 255 ? range + 1 : 256, s->fraction, err);
+    const int64_t one = INT64_C(1) << s->fraction;
+    itg_status status = check_exponentials(value(p, s, 1), range < 255 ? range + 1 : 256, one, err);
     if (status != ITG_OK) return status;
-    return check_exponentials(value(p, s, 2), range / 256 + 1, s->fraction, err);
+    return check_exponentials(value(p, s, 2), range / 256 + 1, one, err);
 }
 
 static bool is_parameter(const itg_pvalue *v, itg_dtype dtype, int64_t n)

@@ -337,11 +337,12 @@ static itg_status check_lut(const itg_program *p, const itg_step *s, itg_error *
     return status;
 }
 
-/* Checks x and two constants. */
+/* Checks x and two constants, or x and one table. */
 static itg_status check_norm(const itg_program *p, const itg_step *s, itg_error *err)
 {
-    const bool softmax = s->kind == ITG_STEP_SOFTMAX;
-    itg_status status = check_arity(s, 3, 3, MAX_OUTPUTS, err);
+    const bool softmax = s->kind != ITG_STEP_LAYER_NORM;
+    const int32_t count = s->kind == ITG_STEP_TFLITE_SOFTMAX ? 2 : 3;
+    itg_status status = check_arity(s, count, count, MAX_OUTPUTS, err);
     if (status == ITG_OK) status = check_codes_in(p, s, 1, err);
     if (status == ITG_OK) status = check_accumulator(s, err);
     if (status == ITG_OK) status = itg_check_shapes(p, s, softmax ? 1 : 3, 1, err);
@@ -351,13 +352,21 @@ static itg_status check_norm(const itg_program *p, const itg_step *s, itg_error 
 }
 
 static const check_fn checks[ITG_STEP_KIND_COUNT] = {
-    [ITG_STEP_QUANTIZE] = check_quantize, [ITG_STEP_DEQUANTIZE] = check_quantize,
-    [ITG_STEP_FLOAT] = check_float,       [ITG_STEP_CONV] = check_mac,
-    [ITG_STEP_MATMUL] = check_mac,        [ITG_STEP_BINARY] = check_binary,
-    [ITG_STEP_CLIP] = check_clip,         [ITG_STEP_MEAN] = check_mean,
-    [ITG_STEP_MAX] = check_keep,          [ITG_STEP_MOVE] = check_keep,
-    [ITG_STEP_ARG_MAX] = check_arg_max,   [ITG_STEP_LUT] = check_lut,
-    [ITG_STEP_SOFTMAX] = check_norm,      [ITG_STEP_LAYER_NORM] = check_norm,
+    [ITG_STEP_QUANTIZE] = check_quantize,
+    [ITG_STEP_DEQUANTIZE] = check_quantize,
+    [ITG_STEP_FLOAT] = check_float,
+    [ITG_STEP_CONV] = check_mac,
+    [ITG_STEP_MATMUL] = check_mac,
+    [ITG_STEP_BINARY] = check_binary,
+    [ITG_STEP_CLIP] = check_clip,
+    [ITG_STEP_MEAN] = check_mean,
+    [ITG_STEP_MAX] = check_keep,
+    [ITG_STEP_MOVE] = check_keep,
+    [ITG_STEP_ARG_MAX] = check_arg_max,
+    [ITG_STEP_LUT] = check_lut,
+    [ITG_STEP_SOFTMAX] = check_norm,
+    [ITG_STEP_LAYER_NORM] = check_norm,
+    [ITG_STEP_TFLITE_SOFTMAX] = check_norm,
 };
 
 itg_status itg_step_check(const itg_program *p, const itg_step *s, itg_error *err)

@@ -26,6 +26,7 @@ static const kind_info kinds[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_MOVE] = {"Int", true, ITG_IS_MOVE, 0, {0}},
     [ITG_STEP_ARG_MAX] = {"Int", true, 0, 1, {ITG_OP_ARG_MAX}},
     [ITG_STEP_SOFTMAX] = {"Int", true, 0, 1, {ITG_OP_SOFTMAX}},
+    [ITG_STEP_TFLITE_SOFTMAX] = {"IntTflite", true, 0, 1, {ITG_OP_SOFTMAX}},
     [ITG_STEP_LAYER_NORM] = {"Int", true, 0, 1, {ITG_OP_LAYER_NORMALIZATION}},
     [ITG_STEP_LUT] = {"Lut", true, ITG_IS_UNIVARIATE, 0, {0}},
 };
@@ -74,6 +75,12 @@ bool itg_step_type_parse(const char *type, itg_step_kind *kind, itg_op *op)
     return false;
 }
 
+bool itg_step_normalizes(const itg_step *s)
+{
+    return s->kind == ITG_STEP_SOFTMAX || s->kind == ITG_STEP_TFLITE_SOFTMAX ||
+           s->kind == ITG_STEP_LAYER_NORM;
+}
+
 bool itg_step_has_accumulator(const itg_step *s)
 {
     switch (s->kind) {
@@ -81,6 +88,7 @@ bool itg_step_has_accumulator(const itg_step *s)
     case ITG_STEP_MATMUL:
     case ITG_STEP_CLIP:
     case ITG_STEP_SOFTMAX:
+    case ITG_STEP_TFLITE_SOFTMAX:
     case ITG_STEP_LAYER_NORM:
         return true;
     case ITG_STEP_BINARY:

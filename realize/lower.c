@@ -23,11 +23,17 @@ static itg_status lower_nothing(itg_lowering *l, itg_id node)
 }
 
 static const itg_lower_fn lowerings[ITG_FORM_COUNT] = {
-    [ITG_FORM_FLOAT] = itg_lower_float,     [ITG_FORM_MAC] = itg_lower_mac,
-    [ITG_FORM_PRODUCT] = itg_lower_binary,  [ITG_FORM_RESCALE] = lower_rescale,
-    [ITG_FORM_F32] = lower_rescale,         [ITG_FORM_EQUAL] = itg_lower_binary,
-    [ITG_FORM_KEEP] = itg_lower_keep,       [ITG_FORM_LUT] = itg_lower_lut,
-    [ITG_FORM_SOFTMAX] = itg_lower_softmax, [ITG_FORM_LAYER_NORM] = itg_lower_layer_norm,
+    [ITG_FORM_FLOAT] = itg_lower_float,
+    [ITG_FORM_MAC] = itg_lower_mac,
+    [ITG_FORM_PRODUCT] = itg_lower_binary,
+    [ITG_FORM_RESCALE] = lower_rescale,
+    [ITG_FORM_F32] = lower_rescale,
+    [ITG_FORM_EQUAL] = itg_lower_binary,
+    [ITG_FORM_KEEP] = itg_lower_keep,
+    [ITG_FORM_LUT] = itg_lower_lut,
+    [ITG_FORM_SOFTMAX] = itg_lower_softmax,
+    [ITG_FORM_TFLITE_SOFTMAX] = itg_lower_tflite_softmax,
+    [ITG_FORM_LAYER_NORM] = itg_lower_layer_norm,
     [ITG_FORM_FUSED] = lower_nothing,
 };
 

@@ -52,6 +52,7 @@ itg_status itg_lower_clip(itg_lowering *l, itg_id node);
 itg_status itg_lower_lut(itg_lowering *l, itg_id node);
 itg_status itg_lower_mean(itg_lowering *l, itg_id node);    /* lower_keep.c */
 itg_status itg_lower_softmax(itg_lowering *l, itg_id node); /* lower_norm.c */
+itg_status itg_lower_tflite_softmax(itg_lowering *l, itg_id node);
 itg_status itg_lower_layer_norm(itg_lowering *l, itg_id node);
 itg_status itg_lower_keep(itg_lowering *l, itg_id node);
 itg_status itg_lower_float(itg_lowering *l, itg_id node);

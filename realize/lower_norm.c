@@ -40,6 +40,34 @@ itg_status itg_lower_softmax(itg_lowering *l, itg_id node)
     return ITG_OK;
 }
 
+/* Exponentials of TensorFlow Lite's Softmax, for all differences of the input's codes. */
+static itg_status add_exponentials(itg_lowering *l, itg_id node, const itg_quantizer *q,
+                                   int32_t *out)
+{
+    const int64_t count = q->qmax - q->qmin + 1;
+    const char *name = itg_arena_format(l->p->arena, "%s:fine", l->g->nodes[node].name);
+    int32_t *entries = itg_arena_array(l->p->arena, (size_t)count, sizeof *entries);
+    if (name == NULL || entries == NULL) return itg_lower_no_memory(l);
+    itg_int_tflite_exponentials((double)q->scale[0], count, entries);
+    const itg_tensor t = {ITG_S32, {1, {count}}, entries};
+    return itg_lower_constant(l, name, &t, out);
+}
+
+itg_status itg_lower_tflite_softmax(itg_lowering *l, itg_id node)
+{
+    int32_t operand[2] = {ITG_NONE, ITG_NONE};
+    itg_step *s;
+    itg_status status = itg_lower_edge(l, node, 0, &operand[0]);
+    if (status == ITG_OK)
+        status = add_exponentials(l, node, &l->p->values[operand[0]].q, &operand[1]);
+    if (status == ITG_OK)
+        status = itg_lower_native(l, node, ITG_STEP_TFLITE_SOFTMAX, l->g->nodes[node].op, 2, &s);
+    if (status != ITG_OK || s == NULL) return status;
+    memcpy(s->inputs, operand, sizeof operand);
+    s->fraction = l->a->nodes[node].fraction;
+    return ITG_OK;
+}
+
 /* Adds a parameter with the shape of a row: the dimensions of x from the axis on. */
 static itg_status add_parameter(itg_lowering *l, itg_id node, const char *what, itg_dtype dtype,
                                 const void *data, int32_t *out)

@@ -28,8 +28,9 @@ typedef enum itg_step_kind {
     ITG_STEP_MOVE,    /* data movement of codes */
     ITG_STEP_ARG_MAX, /* ArgMax of codes: s64 */
     ITG_STEP_LUT,     /* univariate: x, one table an output */
-    ITG_STEP_SOFTMAX, /* x, tables of exponentials s32: fine, coarse (int_ops.h) */
-    ITG_STEP_LAYER_NORM, /* x, gain s16, bias s64, both in the shape of a row */
+    ITG_STEP_TFLITE_SOFTMAX, /* x, table of exponentials s32 (int_ops.h) */
+    ITG_STEP_SOFTMAX,        /* x, tables of exponentials s32: fine, coarse (int_ops.h) */
+    ITG_STEP_LAYER_NORM,     /* x, gain s16, bias s64, both in the shape of a row */
     ITG_STEP_KIND_COUNT
 } itg_step_kind;
 
@@ -78,7 +79,7 @@ typedef struct itg_step {
     int32_t table_shift;      /* LUT: tables of codes have an entry for every 2^this codes */
     itg_requant operand[2];   /* BINARY RESCALE */
     itg_rounding rounding;    /* MEAN KEEP */
-    int32_t fraction;         /* SOFTMAX, LAYER_NORM: as itg_node_note has it */
+    int32_t fraction;         /* SOFTMAX, TFLITE_SOFTMAX, LAYER_NORM: as itg_node_note has it */
     int64_t epsilon;          /* LAYER_NORM: the same */
     float float_lo, float_hi; /* activation on float32 outputs */
     const char *reason;       /* FLOAT: why */
@@ -154,6 +155,7 @@ uint32_t itg_step_forms(itg_step_kind kind, itg_op op);
  * buffer. */
 const char *itg_step_type(const itg_step *s, char *buffer, size_t size);
 bool itg_step_type_parse(const char *type, itg_step_kind *kind, itg_op *op);
+bool itg_step_normalizes(const itg_step *s); /* rows: Softmax, LayerNormalization */
 bool itg_step_has_accumulator(const itg_step *s);
 /* Whether a step is computed in float32 from the quantizers alone, without accumulator and
  * requantization constants. */

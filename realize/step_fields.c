@@ -265,7 +265,7 @@ void itg_visit_step(itg_fields *f, itg_program *p, itg_step *s)
     if (has_op) itg_visit_attrs(f, s->op, &s->attrs, rank);
     if (s->kind == ITG_STEP_BINARY || s->kind == ITG_STEP_MEAN) visit_form(f, s);
     if (s->kind == ITG_STEP_LUT) itg_field_int32(f, "table_shift", &s->table_shift, 0, 14);
-    if (s->kind == ITG_STEP_SOFTMAX || s->kind == ITG_STEP_LAYER_NORM) visit_norm(f, s);
+    if (itg_step_normalizes(s)) visit_norm(f, s);
     if (itg_step_has_accumulator(s)) visit_accumulator(f, s);
     if (s->kind == ITG_STEP_CONV || s->kind == ITG_STEP_MATMUL) visit_split(f, s);
     visit_constants(f, p, s);

@@ -233,6 +233,7 @@ itg_status annotate_epilogue(annotate *x, itg_id node)
     case ITG_FORM_F32:
         return annotate_f32(x, node);
     case ITG_FORM_SOFTMAX:
+    case ITG_FORM_TFLITE_SOFTMAX:
         return annotate_softmax(x, node);
     case ITG_FORM_LAYER_NORM:
         return annotate_layer_norm(x, node);

@@ -3,8 +3,11 @@
 #include "kernels/math.h"
 #include "sim/annotate.h"
 
-#define MOST_FRACTION 30            /* of exponentials and of probabilities */
-#define LEAST_FRACTION 16           /* of exponentials */
+#define MOST_FRACTION 30     /* of exponentials and of probabilities */
+#define LEAST_FRACTION 16    /* of exponentials */
+#define TFLITE_FRACTION 16   /* of probabilities in gemmlowp's fixed point */
+#define TFLITE_MOST_ROW 4095 /* terms of at most 2^19 have a sum below 2^31 */
+#define TFLITE_LEAST_SCALE 0x1p-26f
 #define NORM_FRACTION 20            /* of normalized elements, at most */
 #define LEAST_NORM_FRACTION 8       /* at least */
 #define MOST_ROW (INT64_C(1) << 20) /* elements of a normalized row */
@@ -19,11 +22,34 @@ int64_t annotate_row(const itg_graph *g, itg_id node)
     return n->op == ITG_OP_SOFTMAX ? x->dims[axis] : itg_dims_product(x, axis, x->rank);
 }
 
+/* 8 bits after the point where that is what every output wants, as TensorFlow Lite has it. */
+static int32_t tflite_fraction(const annotate *x, itg_id node)
+{
+    const itg_value_note *outputs = &x->a->values[x->a->nodes[node].out_value];
+    for (int32_t i = 0; i < outputs->encoding_count; i++)
+        if (outputs->encodings[i].is_float || outputs->encodings[i].q.scale[0] != 0x1p-8f)
+            return TFLITE_FRACTION;
+    return TFLITE_FRACTION / 2;
+}
+
+static itg_status annotate_tflite_softmax(annotate *x, itg_id node)
+{
+    itg_node_note *note = &x->a->nodes[node];
+    note->fraction = tflite_fraction(x, node);
+    const double unit = itg_ldexp(1.0, -note->fraction);
+    const annotate_native from = {unit, (float)unit, false, INT64_C(1) << note->fraction, 0};
+    return annotate_outputs(x, node, &from, 1);
+}
+
 itg_status annotate_softmax(annotate *x, itg_id node)
 {
     const itg_quantizer *q = &itg_annotated_encoding(x->a, node, 0)->q;
     itg_node_note *note = &x->a->nodes[node];
     const int64_t n = annotate_row(x->g, node), most = itg_accumulator_max(note->acc);
+    if (note->form == ITG_FORM_TFLITE_SOFTMAX && n <= TFLITE_MOST_ROW &&
+        q->scale[0] >= TFLITE_LEAST_SCALE)
+        return annotate_tflite_softmax(x, node);
+    note->form = ITG_FORM_SOFTMAX;
     if (q->qmax - q->qmin > UINT16_MAX)
         return annotate_fail(x, node, ITG_INFEASIBLE, "its input has more than 2^16 codes");
     note->fraction = MOST_FRACTION;

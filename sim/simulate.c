@@ -337,6 +337,7 @@ static itg_status run_node(itg_sim *s, itg_id n, itg_error *err)
     case ITG_FORM_KEEP:
         return run_keep(s, n, err);
     case ITG_FORM_SOFTMAX:
+    case ITG_FORM_TFLITE_SOFTMAX:
         sim_softmax(s, n);
         return ITG_OK;
     case ITG_FORM_LAYER_NORM:

@@ -11,6 +11,10 @@ enum { EVEN_POINTS = 64, HALVINGS = 24, POINTS = EVEN_POINTS + 2 * HALVINGS, BIS
  * bits. */
 static const double NOTHING = 1.0 / (1 << 14);
 
+/* Less than this share of the range is a step at 0 (Sign): codes tell its sides apart, and 2^-8 of
+ * the range is what they are spent on. */
+static const double LEAST_PART = 0x1p-20, STEP_PART = 0x1p-8;
+
 static const itg_range everything = {-INFINITY, INFINITY};
 
 /* ---- one function ---- */
@@ -53,6 +57,7 @@ static double flat_from(const function *f, double end)
         const double middle = (flat + other) / 2;
         *(is_flat(f, middle) ? &flat : &other) = middle;
     }
+    if (fabs(flat) < LEAST_PART * fabs(end)) return STEP_PART * end;
     return fabs(flat) < 31.0 / 32 * fabs(end) ? flat : end; /* every function saves a little */
 }
 

@@ -98,15 +98,6 @@ static itg_status find_opset(importer *im)
 }
 
 /* ---- what a node is ---- */
-static bool is_quantized_op(const char *op_type)
-{
-    static const char *const names[] = {"DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
-                                        "ConvInteger", "MatMulInteger"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(op_type, names[i]) == 0) return true;
-    return false;
-}
-
 static bool is_constant_node(const itg_onnx_node *node)
 {
     return is_default_domain(node->domain) && strcmp(node->op_type, "Constant") == 0;
@@ -123,9 +114,10 @@ static itg_status check_node(const importer *im, int32_t index)
     if (!is_default_domain(node->domain))
         return fail_node(im, index, ITG_UNSUPPORTED,
                          "operators of domain '%.60s' are not supported", node->domain);
-    if (is_quantized_op(node->op_type))
+    if (strcmp(node->op_type, "DynamicQuantizeLinear") == 0)
         return fail_node(im, index, ITG_UNSUPPORTED,
-                         "the model is already quantized; the float model is expected");
+                         "the model is already quantized, with a scale that follows from each "
+                         "input; the float model, or one of fixed scales, is expected");
     for (int32_t i = 0; i < node->attr_count; i++)
         if (node->attrs[i].type == ITG_ATTR_GRAPH ||
             (node->attrs[i].type == ITG_ATTR_OTHER && strcmp(node->attrs[i].s, "GRAPHS") == 0))
@@ -133,7 +125,7 @@ static itg_status check_node(const importer *im, int32_t index)
                              "attribute '%.60s' is a subgraph; control flow (Loop, Scan, and If "
                              "within what cannot be read) is not supported",
                              node->attrs[i].name);
-    if (!itg_op_from_name(node->op_type, &op))
+    if (!itg_op_from_name(node->op_type, &op) || op == ITG_OP_POWER || op == ITG_OP_CONV_3D)
         return fail_node(im, index, ITG_UNSUPPORTED, "the operator is not supported");
     return ITG_OK;
 }

@@ -33,13 +33,16 @@ static itg_status leave_labels_out(itg_onnx_file *file, itg_error *err)
 
 /* ---- nodes ---- */
 
-static const itg_ml_rule *rule_of(const itg_onnx_node *node)
+/* stated: whether the file states an opset of the domain. */
+static const itg_ml_rule *rule_of(const itg_onnx_node *node, bool stated)
 {
-    static const itg_ml_family *const families[] = {&itg_ml_linear, &itg_ml_svm, &itg_ml_trees};
-    if (strcmp(node->domain, ITG_ML_DOMAIN) != 0 || node->refused) return NULL;
-    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+    static const itg_ml_family *const families[] = {&itg_ml_linear, &itg_ml_svm, &itg_ml_trees,
+                                                    &itg_ml_quantized};
+    const char *domain = strcmp(node->domain, "ai.onnx") == 0 ? "" : node->domain;
+    for (size_t f = 0; f < sizeof families / sizeof families[0] && !node->refused; f++)
         for (int32_t i = 0; i < families[f]->count; i++)
-            if (strcmp(families[f]->rules[i].op_type, node->op_type) == 0)
+            if (strcmp(families[f]->rules[i].op_type, node->op_type) == 0 &&
+                strcmp(families[f]->domain, domain) == 0 && (stated || !*domain))
                 return &families[f]->rules[i];
     return NULL;
 }
@@ -78,12 +81,15 @@ static void write_node(itg_ml *m, const itg_ml_rule *rule, itg_refusals *refusal
 itg_status itg_ml_write_out(itg_onnx_file *file, itg_refusals *refusals, itg_error *err)
 {
     itg_ml m = {.file = file, .values.arena = file->arena, .err = err};
-    if (!itg_ml_is_stated(file)) return ITG_OK;
-    itg_status status = leave_labels_out(file, err);
-    if (status != ITG_OK) return status;
+    const bool stated = itg_ml_is_stated(file);
+    bool any = stated;
+    for (int32_t n = 0; n < file->node_count; n++)
+        any |= rule_of(&file->nodes[n], stated) != NULL;
+    itg_status status = stated ? leave_labels_out(file, err) : ITG_OK;
+    if (status != ITG_OK || !any) return status;
     if (!index_values(&m)) return itg_fail(err, ITG_NO_MEMORY, "%s: out of memory", file->source);
     for (int32_t n = 0; n < file->node_count && m.status == ITG_OK; n++) {
-        const itg_ml_rule *rule = rule_of(&file->nodes[n]);
+        const itg_ml_rule *rule = rule_of(&file->nodes[n], stated);
         m.node = &file->nodes[n];
         m.index = n;
         if (rule)

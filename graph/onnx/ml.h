@@ -1,6 +1,7 @@
-/* Operators of domain ai.onnx.ml, which scikit-learn's exporters write. They are replaced by
- * operators of ONNX itself before import, so that no later layer knows them. Formulas:
- * docs/preparation.md 1. */
+/* Operators of domain ai.onnx.ml (scikit-learn's exporters write them), and ONNX's of codes
+ * (QLinearConv...), written out as operators of ONNX itself before import, so that no layer behind
+ * knows them. Formulas: docs/preparation.md 1.
+ */
 #ifndef ITG_ONNX_ML_H
 #define ITG_ONNX_ML_H
 #include "graph/onnx/onnx_write.h"

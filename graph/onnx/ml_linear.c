@@ -219,4 +219,5 @@ static const itg_ml_rule rules[] = {
     {"LinearClassifier", write_classifier},
 };
 
-const itg_ml_family itg_ml_linear = {rules, (int32_t)(sizeof rules / sizeof rules[0])};
+const itg_ml_family itg_ml_linear = {rules, (int32_t)(sizeof rules / sizeof rules[0]),
+                                     ITG_ML_DOMAIN};

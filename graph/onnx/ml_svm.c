@@ -232,4 +232,4 @@ static const itg_ml_rule rules[] = {
     {"SVMClassifier", write_classifier},
 };
 
-const itg_ml_family itg_ml_svm = {rules, (int32_t)(sizeof rules / sizeof rules[0])};
+const itg_ml_family itg_ml_svm = {rules, (int32_t)(sizeof rules / sizeof rules[0]), ITG_ML_DOMAIN};

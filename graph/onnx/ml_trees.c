@@ -399,4 +399,5 @@ static const itg_ml_rule rules[] = {
     {"TreeEnsembleClassifier", write_classifier},
 };
 
-const itg_ml_family itg_ml_trees = {rules, (int32_t)(sizeof rules / sizeof rules[0])};
+const itg_ml_family itg_ml_trees = {rules, (int32_t)(sizeof rules / sizeof rules[0]),
+                                    ITG_ML_DOMAIN};

@@ -54,8 +54,8 @@ void itg_ml_keep(itg_ml *m, const itg_onnx_node *node)
     m->nodes[m->count++] = *node;
 }
 
-/* Returns a new name "node/Op", with a number if it is taken. */
-static const char *new_value(itg_ml *m, const char *op)
+/* "node/Op", and a number where there is such a value. */
+const char *itg_ml_name(itg_ml *m, const char *op)
 {
     const char *base = *m->node->name ? m->node->name : m->node->op_type;
     const char *wanted = itg_arena_format(m->file->arena, "%s/%s", base, op);
@@ -70,7 +70,7 @@ static const char *add(itg_ml *m, const char *op, const char *const *inputs, int
 {
     const char **outputs = alloc(m, 1, sizeof *outputs);
     if (!outputs) return "";
-    outputs[0] = out ? out : new_value(m, op);
+    outputs[0] = out ? out : itg_ml_name(m, op);
     itg_onnx_node node = {.domain = "",
                           .op_type = op,
                           .overload = "",

@@ -1,5 +1,5 @@
-/* Private to ml*.c: writes the nodes that replace one node of domain ai.onnx.ml. The first failure
- * is kept; later calls do nothing and return "". */
+/* Private to ml*.c: nodes that stand for one node of domain ai.onnx.ml, or for one of codes. The
+ * first failure is kept; after it calls do nothing and return "". */
 #ifndef ITG_ONNX_ML_WRITE_H
 #define ITG_ONNX_ML_WRITE_H
 #include "graph/names.h"
@@ -23,8 +23,9 @@ typedef struct itg_ml_rule {
 typedef struct itg_ml_family {
     const itg_ml_rule *rules;
     int32_t count;
+    const char *domain;
 } itg_ml_family;
-extern const itg_ml_family itg_ml_linear, itg_ml_svm, itg_ml_trees;
+extern const itg_ml_family itg_ml_linear, itg_ml_svm, itg_ml_trees, itg_ml_quantized;
 
 /* A node to write, of opset 18. out NULL: a new value. */
 typedef struct itg_ml_new {
@@ -37,6 +38,8 @@ typedef struct itg_ml_new {
 
 void itg_ml_fail(itg_ml *m, itg_status code, const char *format, ...) ITG_PRINTF(3, 4);
 void itg_ml_keep(itg_ml *m, const itg_onnx_node *node); /* copies a node unchanged */
+/* A new value "node/op". */
+const char *itg_ml_name(itg_ml *m, const char *op);
 /* Returns the output's name. */
 const char *itg_ml_add(itg_ml *m, const itg_ml_new *node);
 const char *itg_ml_concat(itg_ml *m, const char *const *inputs, int32_t count);

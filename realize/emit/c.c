@@ -64,6 +64,7 @@ static const layer_fn layers[ITG_STEP_KIND_COUNT] = {
     [ITG_STEP_ARG_MAX] = itg_emit_max,
     [ITG_STEP_LUT] = itg_emit_lut,
     [ITG_STEP_SOFTMAX] = itg_emit_softmax,
+    [ITG_STEP_TFLITE_SOFTMAX] = itg_emit_tflite_softmax,
     [ITG_STEP_LAYER_NORM] = itg_emit_layer_norm,
 };
 

@@ -47,7 +47,10 @@ static const char *exponential(itg_emitter *e, const itg_emit_layer *l)
                          table(e, l, 2, "coarse"), (int)s->fraction - 1, (int)s->fraction);
 }
 
-void itg_emit_softmax(itg_emitter *e, const itg_emit_layer *l)
+/* Opens the loop over rows up to the sum of their powers; `power` of the difference d, `term` of
+ * the sum, in C of type `sum`. */
+static const char *open_rows(itg_emitter *e, const itg_emit_layer *l, const char *sum,
+                             const char *term)
 {
     const itg_step *s = l->step;
     const itg_emit_operand x = itg_emit_read(e, l, 0, false);
@@ -56,13 +59,13 @@ void itg_emit_softmax(itg_emitter *e, const itg_emit_layer *l)
                   stride = itg_dims_product(x.shape, axis + 1, x.shape->rank);
     const char *rows = itg_emit_number(e, itg_dims_product(x.shape, 0, axis)),
                *inner = itg_emit_number(e, stride), *length = itg_emit_number(e, n),
-               *block = itg_emit_number(e, n * stride), *power = exponential(e, l);
+               *block = itg_emit_number(e, n * stride);
     ITG_EMIT_FORMAT(e,
                     "    for (int32_t o = 0; o < %s; o++)\n"
                     "        for (int32_t i = 0; i < %s; i++) {\n"
                     "            const int32_t first = o * %s + i;\n"
                     "            int32_t most = %s[first];\n"
-                    "            int64_t sum = 0;\n"
+                    "            %s sum = 0;\n"
                     "            for (int32_t k = 1; k < %s; k++) {\n"
                     "                const int32_t v = %s[first + k * %s];\n"
                     "                most = v > most ? v : most;\n"
@@ -70,16 +73,69 @@ void itg_emit_softmax(itg_emitter *e, const itg_emit_layer *l)
                     "            for (int32_t k = 0; k < %s; k++) {\n"
                     "                const int32_t d = most - %s[first + k * %s];\n"
                     "                sum += %s;\n"
-                    "            }\n"
+                    "            }\n",
+                    rows, inner, block, x.name, sum, length, x.name, inner, length, x.name, inner,
+                    term);
+    return inner;
+}
+
+/* The second loop over a row: the native result `text` of its difference d. */
+static void put_row(itg_emitter *e, const itg_emit_layer *l, const char *inner, const char *power,
+                    const char *text)
+{
+    const itg_emit_operand x = itg_emit_read(e, l, 0, false);
+    ITG_EMIT_FORMAT(e,
                     "            for (int32_t k = 0; k < %s; k++) {\n"
                     "                const int32_t d = most - %s[first + k * %s];\n"
                     "                const int64_t power = %s;\n",
-                    rows, inner, block, x.name, length, x.name, inner, length, x.name, inner, power,
-                    length, x.name, inner, power);
-    put(e, l, 16,
-        itg_emit_text(e, "(power * (INT64_C(1) << %d) + sum / 2) / sum", ITG_PROBABILITY_BITS),
-        itg_emit_text(e, "first + k * %s", inner));
+                    itg_emit_number(e, x.shape->dims[l->step->attrs.axis]), x.name, inner, power);
+    put(e, l, 16, text, itg_emit_text(e, "first + k * %s", inner));
     itg_strbuf_add(&e->body, "            }\n        }\n");
+}
+
+void itg_emit_softmax(itg_emitter *e, const itg_emit_layer *l)
+{
+    const char *power = exponential(e, l), *inner = open_rows(e, l, "int64_t", power);
+    put_row(e, l, inner, power,
+            itg_emit_text(e, "(power * (INT64_C(1) << %d) + sum / 2) / sum", ITG_PROBABILITY_BITS));
+}
+
+/* ---- Softmax of TensorFlow Lite ---- */
+
+static void need_reciprocal(itg_emitter *e)
+{
+    if (!itg_emit_needs(e, "reciprocal")) return;
+    itg_strbuf_add(&e->helpers,
+                   "/* a * b / 2^31, half up. */\n"
+                   "static int32_t high_product(int32_t a, int32_t b)\n"
+                   "{\n"
+                   "    return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);\n"
+                   "}\n\n"
+                   "/* 2^62 / d by three steps of Newton, 2^30 <= d < 2^31; at most 2^31 - 1. */\n"
+                   "static int32_t reciprocal(int32_t d)\n"
+                   "{\n"
+                   "    int32_t x = 1515870810 + high_product(d, -1010580540);\n"
+                   "    for (int32_t i = 0; i < 3; i++)\n"
+                   "        x += 4 * high_product(x, (1 << 29) - high_product(d, x));\n"
+                   "    return x >= 1 << 30 ? INT32_MAX : 2 * x;\n"
+                   "}\n\n");
+}
+
+void itg_emit_tflite_softmax(itg_emitter *e, const itg_emit_layer *l)
+{
+    const char *fine = table(e, l, 1, "fine");
+    need_reciprocal(e);
+    const char *inner = open_rows(
+        e, l, "int32_t", itg_emit_text(e, "(int32_t)(((uint32_t)%s[d] + 2048) >> 12)", fine));
+    ITG_EMIT_FORMAT(e,
+                    "            int32_t shift = %d;\n"
+                    "            uint32_t scaled = (uint32_t)sum;\n"
+                    "            for (; scaled < UINT32_C(1) << 31; shift--)\n"
+                    "                scaled *= 2;\n"
+                    "            const int32_t inverse = reciprocal((int32_t)(scaled / 2));\n",
+                    43 - (int)l->step->fraction);
+    put_row(e, l, inner, itg_emit_text(e, "high_product(inverse, %s[d])", fine),
+            "(power + (INT64_C(1) << (shift - 1))) >> shift");
 }
 
 /* ---- LayerNormalization ---- */

@@ -110,8 +110,7 @@ static void add_view(itg_emitter *e, const itg_step *s)
 static void add_step(itg_emitter *e, const itg_step *s)
 {
     bool window = is_window(s);
-    bool rows =
-        s->kind == ITG_STEP_MATMUL || s->kind == ITG_STEP_SOFTMAX || s->kind == ITG_STEP_LAYER_NORM;
+    bool rows = s->kind == ITG_STEP_MATMUL || itg_step_normalizes(s);
     int32_t wanted[2] = {ITG_NONE, ITG_NONE};
     for (int32_t i = 0; i < s->input_count && i < 2 && (window || rows); i++)
         wanted[i] = in_layout(e, s->inputs[i], window);

@@ -209,6 +209,7 @@ void itg_emit_lut(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_mean(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_max(itg_emitter *e, const itg_emit_layer *l); /* ArgMax too */
 void itg_emit_softmax(itg_emitter *e, const itg_emit_layer *l);
+void itg_emit_tflite_softmax(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_layer_norm(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_move(itg_emitter *e, const itg_emit_layer *l);
 void itg_emit_copy(itg_emitter *e, const itg_emit_layer *l);

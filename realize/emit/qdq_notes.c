@@ -210,6 +210,7 @@ static const char *form_difference(const itg_annotated *a, itg_id node)
         if (wide(a, node)) return "no integer kernel for more than 8 bits: float32 throughout";
         return itg_op_is(n->op, ITG_IS_AVERAGE) ? average_difference(n) : NULL;
     case ITG_FORM_SOFTMAX:
+    case ITG_FORM_TFLITE_SOFTMAX:
     case ITG_FORM_LAYER_NORM:
         return normalizes;
     case ITG_FORM_LUT:

@@ -8,6 +8,7 @@
 /* What is written in an operator's place. */
 static itg_op written_as(itg_op op)
 {
+    if (op == ITG_OP_POWER) return ITG_OP_POW;
     if (!itg_op_is(op, ITG_IS_VIEW)) return op;
     return op == ITG_OP_DROPOUT || op == ITG_OP_IDENTITY ? ITG_OP_IDENTITY : ITG_OP_RESHAPE;
 }
@@ -140,6 +141,10 @@ static int32_t extra_inputs(itg_qdq *q, itg_id node, const char **extra)
 {
     const itg_node *n = &q->g->nodes[node];
     if (itg_op_is(n->op, ITG_IS_REDUCE)) return axes_input(q, n, extra);
+    if (n->op == ITG_OP_POWER) {
+        extra[0] = itg_qdq_float(q, n->name, "exponent", n->attrs.alpha);
+        return 1;
+    }
     switch (written_as(n->op)) {
     case ITG_OP_RESHAPE:
     case ITG_OP_EXPAND:

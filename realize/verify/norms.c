@@ -5,7 +5,12 @@
 #define LARGEST (INT64_C(1) << 61)
 #define MOST_ROW (INT64_C(1) << 20)
 
-enum { PROBABILITY_BITS = 30, MOST_NORM_FRACTION = 20, MOST_RANGE = 65535 };
+enum {
+    PROBABILITY_BITS = 30,
+    MOST_NORM_FRACTION = 20,
+    MOST_TFLITE_FRACTION = 16,
+    MOST_RANGE = 65535
+};
 
 /* Returns the elements in dimensions [first, end) of the input; 0: the axis is invalid. */
 static int64_t row_elements(itg_view *v, bool whole)
@@ -78,6 +83,27 @@ bool itg_norms_softmax(itg_view *v, itg_sums *out)
         itg_view_problem(v, "the sum of a row does not fit %d bits", (int)out->bits);
     const itg_span result = itg_span_of(0, INT64_C(1) << PROBABILITY_BITS);
     out->rule = "a share of a row's exponentials, in units of 2^-30; partial sums are theirs";
+    return one_sum(v, out, result, itg_span_hull(result, row));
+}
+
+/* TensorFlow Lite's: a row's terms are at most 2^19. */
+bool itg_norms_tflite_softmax(itg_view *v, itg_sums *out)
+{
+    const int64_t bits = itg_view_int(v, "", "fraction");
+    itg_view_codes q;
+    out->terms = row_elements(v, false);
+    if (out->terms < 1) return false;
+    if (!itg_view_input_codes(v, 0, &q) || q.qmax - q.qmin > UINT8_MAX || bits < 1 ||
+        bits > MOST_TFLITE_FRACTION) {
+        itg_view_problem(v, "its input has no codes of at most 8 bits, or %lld is no fraction",
+                         (long long)bits);
+        return false;
+    }
+    if (!check_table(v, 1, q.qmax - q.qmin + 1, INT32_MAX)) return false;
+    const itg_span row = itg_span_product(0, INT64_C(1) << 19, out->terms, out->terms);
+    if (!itg_span_fits(row, 32)) itg_view_problem(v, "the sum of a row does not fit 32 bits");
+    const itg_span result = itg_span_of(0, INT64_C(1) << bits);
+    out->rule = "a share of a row's exponentials; partial sums are theirs, in units of 2^-19";
     return one_sum(v, out, result, itg_span_hull(result, row));
 }
 

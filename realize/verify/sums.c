@@ -337,6 +337,7 @@ static const struct {
     {"IntGlobalAveragePool", mean_sums},
     {"IntReduceMean", mean_sums},
     {"IntSoftmax", itg_norms_softmax},
+    {"IntTfliteSoftmax", itg_norms_tflite_softmax},
     {"IntLayerNormalization", itg_norms_layer},
 };
 

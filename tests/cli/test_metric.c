@@ -43,6 +43,40 @@ static void need_numpy(void)
     skip();
 }
 
+/* top3 and top5 hold what they count of: the label's place. The log has its name; a run goes on
+ * with it. */
+static void top_k_of_any_k(void **state)
+{
+    (void)state;
+    double share[3];
+    static const char *const names[] = {"top2", "top3", "top5"};
+    for (int i = 0; i < 3; i++) {
+        char line[512];
+        snprintf(line, sizeof line, STRATEGY " --weight-bits 3 --json -o s.json --metric %s" TEST,
+                 names[i]);
+        itg_json *j = run_json(line);
+        share[i] = number(j, names[i]);
+        if (i == 0) assert_true(share[0] >= number(j, "top1"));
+        itg_json_destroy(j);
+    }
+    assert_true(share[0] <= share[1] && share[1] <= share[2] && share[0] < share[2]);
+    outcome o = run("realize digits.onnx s.json -o s.itg");
+    assert_int_equal(o.status, 0);
+    done(&o);
+    itg_json *ran = run_json("run s.itg --json --metric top3" TEST);
+    assert_true(number(ran, "top3") == share[1]);
+    itg_json_destroy(ran);
+    o = run(SEARCH " --metric top3 --max-drop 0.05 --trials 3 --db top.db -o best.json");
+    assert_true(o.status == 0 && strstr(o.out, "top3"));
+    done(&o);
+    o = run(STRATEGY TEST " --metric top0");
+    assert_true(o.status == 2 && strstr(o.err, ", or topK"));
+    done(&o);
+    o = run(STRATEGY TEST " --metric top10");
+    assert_true(o.status == 1 && strstr(o.err, "--metric top10 is not known of digits.onnx"));
+    done(&o);
+}
+
 /* What the command counts is what the program counts, of simulation and of the integer program. */
 static void the_number_is_the_command_s(void **state)
 {
@@ -245,7 +279,7 @@ static void metric_refused(const char *line, int status, const char *why)
 static void a_metric_that_does_not_apply_is_refused(void **state)
 {
     (void)state;
-    metric_refused(STRATEGY TEST " --metric top2", 2, "--metric top2: expected one of top1, top5,");
+    metric_refused(STRATEGY TEST " --metric top0", 2, "--metric top0: expected one of top1, top5,");
     metric_refused(STRATEGY TEST " --metric cycles", 2, "--metric cycles: expected one of top1");
     metric_refused(STRATEGY TEST " --metric auroc", 1,
                    "--metric auroc is not known of digits.onnx");
@@ -273,6 +307,7 @@ static void a_search_holds_a_metric_and_goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(top_k_of_any_k),
         cmocka_unit_test(the_number_is_the_command_s),
         cmocka_unit_test(a_name_is_measured_of_programs_too),
         cmocka_unit_test(what_is_no_number_is_an_error),

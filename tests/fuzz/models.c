@@ -136,7 +136,9 @@ static void elementwise_network(model *m)
     const char *last = "x";
     for (int op = 0; op < ITG_OP_COUNT; op++) {
         const itg_op_info *info = itg_op_info_of((itg_op)op);
-        if (!itg_op_is((itg_op)op, ITG_IS_UNIVARIATE) || info->first_opset > OPSET) continue;
+        if (!itg_op_is((itg_op)op, ITG_IS_UNIVARIATE) || info->first_opset > OPSET ||
+            op == ITG_OP_POWER)
+            continue;
         node(m, info->name, info->name, last, NULL, NULL);
         last = info->name;
     }
@@ -189,12 +191,39 @@ static void line_network(model *m)
     itg_onnx_writer_ints(m->w, "kernel_shape", LIST(2));
 }
 
+/* scikit-learn's, in front of what is of codes. */
+static void learned_network(model *m)
+{
+    const char *x[] = {"x"}, *scaled[] = {"a"}, *normal[] = {"n"}, *scores[] = {"l", "p"};
+    begin(m, 18, DIMS(-1, 3));
+    itg_onnx_writer_opset(m->w, "ai.onnx.ml", 3);
+    itg_onnx_writer_node(m->w, "ai.onnx.ml", "Scaler", "a", x, 1, scaled, 1);
+    itg_onnx_writer_floats(m->w, "offset", (const float[]){1, 2, 3}, 3);
+    itg_onnx_writer_floats(m->w, "scale", (const float[]){0.5F, 1, 2}, 3);
+    itg_onnx_writer_node(m->w, "ai.onnx.ml", "Normalizer", "n", scaled, 1, normal, 1);
+    itg_onnx_writer_string(m->w, "norm", "L2");
+    itg_onnx_writer_node(m->w, "ai.onnx.ml", "LinearClassifier", "c", normal, 1, scores, 2);
+    itg_onnx_writer_ints(m->w, "classlabels_ints", LIST(0, 1));
+    itg_onnx_writer_floats(m->w, "coefficients", (const float[]){1, -1, 2, 0, 1, 3}, 6);
+    itg_onnx_writer_floats(m->w, "intercepts", (const float[]){0.5F, -1}, 2);
+    itg_onnx_writer_string(m->w, "post_transform", "LOGISTIC");
+    floats(m, "one", 0, NULL);
+    node(m, "QuantizeLinear", "q", "p", "one", NULL);
+    const char *sums[] = {"q", "w"}, *sum[] = {"s"};
+    itg_tensor w = {ITG_U8, {2, {2, 2}}, (unsigned char[]){1, 2, 3, 4}};
+    itg_onnx_writer_initializer(m->w, "w", &w);
+    itg_onnx_writer_node(m->w, "", "MatMulInteger", "s", sums, 2, sum, 1);
+    node(m, "Cast", "y", "s", NULL, NULL);
+    itg_onnx_writer_int(m->w, "to", 1);
+}
+
 bool fuzz_model(int index, itg_strbuf *out)
 {
-    static void (*const networks[])(model *) = {image_network, movement_network,
-                                                elementwise_network, matrix_network, line_network};
-    static const char *const outputs[][2] = {
-        {"y", NULL}, {"y", "z"}, {"y", "z"}, {"y", NULL}, {"y", NULL}};
+    static void (*const networks[])(model *) = {image_network,       movement_network,
+                                                elementwise_network, matrix_network,
+                                                line_network,        learned_network};
+    static const char *const outputs[][2] = {{"y", NULL}, {"y", "z"},  {"y", "z"},
+                                             {"y", NULL}, {"y", NULL}, {"y", NULL}};
     model m;
     if (index >= (int)(sizeof networks / sizeof *networks)) return false;
     networks[index](&m);

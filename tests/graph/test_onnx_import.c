@@ -512,8 +512,11 @@ static void what_is_not_supported_is_named(void **state)
     itg_onnx_writer_node(w, "com.microsoft", "Gelu", "g", x, 1, y, 1);
     refuse(w, ITG_UNSUPPORTED, "node 0 'g' (Gelu): operators of domain 'com.microsoft'");
     w = begin(13);
-    node(w, "QLinearConv", "x,x", "y");
+    node(w, "DynamicQuantizeLinear", "x", "y");
     refuse(w, ITG_UNSUPPORTED, "already quantized");
+    w = begin(13);
+    node(w, "QLinearConv", "x,x", "y");
+    refuse(w, ITG_BAD_FILE, "input 2 is left out");
     w = begin(13);
     node(w, "Relu", "x", "y");
     itg_onnx_writer_int(w, "bogus", 1);

@@ -85,7 +85,7 @@ static void a_bad_network(wire *graph)
     add_node(graph, "mine", "Block", "e", "4", "5", false);
     add_node(graph, "", "Relu", "f", "5", "6", false);
     add_node(graph, "ai.onnx.ml", "Scaler", "g", "6", "7", false);
-    add_node(graph, "", "QLinearConv", "h", "7", "y", false);
+    add_node(graph, "", "DynamicQuantizeLinear", "h", "7", "y", false);
     wire_value(graph, GRAPH_OUTPUT, "y", TYPE_FLOAT, 1);
 }
 
@@ -106,7 +106,8 @@ static void every_kind_is_named_with_its_number_and_what_would_help(void **state
     check(all, "operator com.microsoft.Gelu", 1, "domain", "node 3 'd'", "optimizations");
     check(all, "operator Thing", 1, "is not supported", "node 4 'e/Thing'", "other operators");
     check(all, "operator ai.onnx.ml.Scaler", 1, "domain", "node 6 'g'", "ONNX itself");
-    check(all, "operator QLinearConv", 1, "already quantized", "node 7 'h'", "float model");
+    check(all, "operator DynamicQuantizeLinear", 1, "already quantized", "node 7 'h'",
+          "float model");
     check(all, "initializer", 2, "FLOAT8", "k", "float32");
     check(all, "input", 1, "STRING", "words", "float32");
     free(all);

@@ -219,7 +219,7 @@ static void powers_become_what_they_are(void **state)
     static const struct {
         float exponent;
         itg_op op;
-    } cases[] = {{2, ITG_OP_MUL}, {0.5f, ITG_OP_SQRT}, {-1, ITG_OP_RECIPROCAL}, {3, ITG_OP_POW}};
+    } cases[] = {{2, ITG_OP_MUL}, {0.5f, ITG_OP_SQRT}, {-1, ITG_OP_RECIPROCAL}, {3, ITG_OP_POWER}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         begin("1,5");
         set_output(g, op2(ITG_OP_POW, op1(ITG_OP_EXP, x), scalar(cases[i].exponent)));

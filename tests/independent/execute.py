@@ -102,7 +102,7 @@ class Program:
     def accumulate(self, node):
         accumulator = self.plan.accumulator(node)
         if node.op == "Softmax":
-            return norms.softmax(self.read(self.edge(node, 0)), node.attrs["axis"] + 1, self.norm(node))
+            return self.norm(node).rows(self.read(self.edge(node, 0)), node.attrs["axis"] + 1)
         if node.op == "LayerNormalization":
             return norms.layer_norm(self.centred(node, 0), node.attrs["axis"] + 1, self.norm(node))
         if node.op == "Conv":
@@ -123,6 +123,9 @@ class Program:
         return fit(accumulator, x + y if node.op == "Add" else x - y)
 
     def norm(self, node):
+        if self.plan.specs[node]["arithmetic"] == "tflite_softmax" and norms.TfliteSoftmax.takes(node, self.edge(node, 0).q):
+            outputs = self.plan.versions.get(self.plan.out_value(node), {}).values()
+            return norms.TfliteSoftmax(self.edge(node, 0).q, outputs)
         made = norms.Softmax if node.op == "Softmax" else norms.LayerNorm
         return made(node, self.edge(node, 0).q, self.plan.accumulator(node), self.plan.power)
 

@@ -20,12 +20,66 @@ class Softmax:
     def table(self, j):
         return np.rint(np.ldexp(f.exp(-(self.scale * j.astype(F64))), self.k)).astype(np.int64)
 
+    def rows(self, x, axis):
+        d = x.max(axis, keepdims=True) - x
+        e = (self.table(d % 256) * self.table(d - d % 256) + (1 << (self.k - 1))) >> self.k
+        total = e.sum(axis, keepdims=True)
+        return (e * (1 << 30) + total // 2) // total
 
-def softmax(x, axis, made):
-    d = x.max(axis, keepdims=True) - x
-    e = (made.table(d % 256) * made.table(d - d % 256) + (1 << (made.k - 1))) >> made.k
-    total = e.sum(axis, keepdims=True)
-    return (e * (1 << 30) + total // 2) // total
+
+def mul(a, b):
+    return (a * b + (1 << 30)) >> 31
+
+
+def away(v, n):
+    half = 1 << (n - 1)
+    return -((half - v) >> n) if v < 0 else (v + half) >> n
+
+
+def fixed_exp(v):
+    if v == 0:
+        return (1 << 31) - 1
+    part = v % (1 << 24) - (1 << 24)
+    x = 32 * part + (1 << 28)
+    x2 = mul(x, x)
+    e = 1895147668
+    e += mul(e, x + away(mul(away(mul(x2, x2), 2) + mul(x2, x), 715827883) + x2, 1))
+    for i, factor in enumerate((1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242)):
+        if (part - v) >> (24 + i) & 1:
+            e = mul(e, factor)
+    return e
+
+
+class TfliteSoftmax:
+    @staticmethod
+    def takes(node, q):
+        return q.scale >= 2.0 ** -26 and node.inputs[0].shape[node.attrs["axis"]] <= 4095
+
+    def __init__(self, q, outputs):
+        f, self.e = math.frexp(float(q.scale) * 2.0 ** 26)
+        self.m = math.floor(f * 2 ** 31 + 0.5)
+        if self.m == 1 << 31:
+            self.m, self.e = 1 << 30, self.e + 1
+        if self.e > 31:
+            self.m, self.e = (1 << 31) - 1, 31
+        self.fraction = 8 if all(o is not None and float(o.scale) == 2.0 ** -8 for o in outputs) else 16
+        self.unit, self.bound = 2.0 ** -self.fraction, 1 << self.fraction
+
+    def term(self, d):
+        return 0 if d > (31 << 26) >> self.e else fixed_exp(mul(-d << self.e, self.m))
+
+    def row(self, x):
+        t = [self.term(int(x.max()) - int(v)) for v in x]
+        total = sum((v + (1 << 11)) >> 12 for v in t)
+        h = 32 - total.bit_length()
+        d = total << (h - 1)
+        r = 1515870810 + mul(d, -1010580540)
+        for _ in range(3):
+            r += 4 * mul(r, (1 << 29) - mul(d, r))
+        return [away(mul(min(2 * r, (1 << 31) - 1), v), 43 - self.fraction - h) for v in t]
+
+    def rows(self, x, axis):
+        return np.apply_along_axis(self.row, axis, x).astype(np.int64)
 
 
 class LayerNorm:

@@ -95,21 +95,33 @@ void case_close(cmsis_case *c)
     memset(c, 0, sizeof *c);
 }
 
+/* prefix and name in `out`, which is returned. */
+static const char *full_name(const char *prefix, const char *name, char out[CASE_NAME])
+{
+    snprintf(out, CASE_NAME, "%s%s", prefix ? prefix : "", name);
+    return out;
+}
+
 const case_array *case_find(const cmsis_case *c, const char *name)
 {
+    char full[CASE_NAME];
     for (int32_t i = 0; i < c->array_count; i++)
-        if (strcmp(c->arrays[i].name, name) == 0) return &c->arrays[i];
+        if (strcmp(c->arrays[i].name, full_name(c->array_prefix, name, full)) == 0)
+            return &c->arrays[i];
     return NULL;
 }
 
 bool case_has(const cmsis_case *c, const char *key)
 {
-    return itg_json_find(itg_json_root(c->json), key) != NULL;
+    char full[CASE_NAME];
+    return itg_json_find(itg_json_root(c->json), full_name(c->key_prefix, key, full)) != NULL;
 }
 
 int64_t case_int(const cmsis_case *c, const char *key, int64_t otherwise)
 {
-    const itg_json_value *v = itg_json_find(itg_json_root(c->json), key);
+    char full[CASE_NAME];
+    const itg_json_value *v =
+        itg_json_find(itg_json_root(c->json), full_name(c->key_prefix, key, full));
     int64_t out = otherwise;
     if (v &&
         itg_json_get_int(c->json, v, -((int64_t)1 << 53), (int64_t)1 << 53, &out, NULL) != ITG_OK)

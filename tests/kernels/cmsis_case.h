@@ -4,10 +4,10 @@
 #define ITG_CMSIS_CASE_H
 #include "base/json.h"
 
-enum { CASE_ARRAYS = 64 };
+enum { CASE_ARRAYS = 64, CASE_NAME = 96 };
 
 typedef struct case_array {
-    char name[96];
+    char name[CASE_NAME];
     itg_dtype dtype; /* S8 U8 S16 S32 S64 F32 */
     int64_t count;
     void *data;
@@ -17,6 +17,8 @@ typedef struct cmsis_case {
     itg_json *json;
     int32_t array_count;
     case_array arrays[CASE_ARRAYS];
+    /* What the names of keys and arrays begin with, of one layer of a network; NULL: nothing. */
+    const char *key_prefix, *array_prefix;
 } cmsis_case;
 
 /* stem: path without ".json". Zeroed on failure; case_close frees. */

@@ -59,7 +59,7 @@ static int64_t accumulator_bound(const layer *t)
 static bool fill_constants(const cmsis_case *c, layer *t, bool reduced)
 {
     const case_array *m = case_find(c, "output_mult"), *s = case_find(c, "output_shift");
-    const case_array *bias = case_find(c, "biases");
+    const case_array *bias = case_find(c, c->array_prefix ? "bias" : "biases");
     int64_t n = t->window.out_channels;
     t->requant_count = m && s ? n : 1;
     if (m && s && (m->count < n || s->count < n)) return false;
@@ -80,8 +80,6 @@ static bool fill_constants(const cmsis_case *c, layer *t, bool reduced)
 
 static bool prepare(const cmsis_case *c, layer *t, bool reduced)
 {
-    const case_array *input = case_find(c, "input");
-    t->storage = input->dtype;
     int64_t lo = itg_dtype_min(t->storage), hi = itg_dtype_max(t->storage);
     t->x = (itg_int_operand){t->storage, NULL, -case_int(c, "input_offset", 0), lo, hi};
     t->weights.storage = ITG_S8;
@@ -207,12 +205,14 @@ static case_verdict run_window(const cmsis_case *c, layer *t, int64_t filter_cha
 }
 
 /* Everything but the weights; false: the geometry is incomplete, or the input's size is another. */
-static bool read_geometry(const cmsis_case *c, layer *t, int64_t *filter_channels)
+static bool read_geometry(const cmsis_case *c, const case_array *input, bool depthwise, layer *t,
+                          int64_t *filter_channels)
 {
     itg_window *w = &t->window;
     memset(t, 0, sizeof *t);
     *w = window_of(c);
-    t->depthwise = case_has(c, "ch_mult");
+    t->storage = input->dtype;
+    t->depthwise = depthwise;
     *filter_channels = t->depthwise ? 1 : case_int(c, "filter_ch", w->channels);
     if (w->channels < 1 || w->out_channels < 1 || w->kernel[0] < 1 || w->kernel[1] < 1 ||
         *filter_channels < 1 || w->channels % *filter_channels != 0)
@@ -222,15 +222,15 @@ static bool read_geometry(const cmsis_case *c, layer *t, int64_t *filter_channel
     t->batches = case_int(c, "input_batches", 1);
     t->in_size = w->channels * w->height * w->width;
     t->out_size = w->out_channels * w->out_height * w->out_width;
-    t->input = case_find(c, "input")->data;
-    return case_find(c, "input")->count == t->batches * t->in_size;
+    t->input = input->data;
+    return input->count == t->batches * t->in_size;
 }
 
 case_verdict run_convolution(const cmsis_case *c, char *reason)
 {
     layer t;
     int64_t filter_channels;
-    if (!read_geometry(c, &t, &filter_channels))
+    if (!read_geometry(c, case_find(c, "input"), case_has(c, "ch_mult"), &t, &filter_channels))
         return case_fail(reason, "the geometry is incomplete, or the input's size is odd");
     int8_t *plain = unpack_weights(case_find(c, "weights"), t.window.out_channels * t.depth);
     return run_window(c, &t, filter_channels, plain, reason);
@@ -285,8 +285,9 @@ case_verdict run_transposed(const cmsis_case *c, char *reason)
     const itg_int_operand x = {input->dtype, NULL, -case_int(c, "input_offset", 0), 0, 0};
     layer t;
     int64_t channels;
-    if (!read_geometry(c, &t, &channels) || t.depthwise || t.window.height < 1 ||
-        t.window.width < 1 || t.window.stride[0] < 1 || t.window.stride[1] < 1)
+    if (!read_geometry(c, input, case_has(c, "ch_mult"), &t, &channels) || t.depthwise ||
+        t.window.height < 1 || t.window.width < 1 || t.window.stride[0] < 1 ||
+        t.window.stride[1] < 1)
         return case_fail(reason, "the geometry is incomplete, or the input's size is odd");
     void *pixels = spread(&t, &x, &t.window);
     int8_t *plain = unpack_weights(case_find(c, "weights"), t.window.out_channels * t.depth);
@@ -302,16 +303,23 @@ case_verdict run_transposed(const cmsis_case *c, char *reason)
     return verdict;
 }
 
-case_verdict run_fully_connected(const cmsis_case *c, char *reason)
+static layer matrix_of(const cmsis_case *c, const case_array *input, int64_t depth, int64_t outputs)
 {
-    const case_array *input = case_find(c, "input"), *weights = case_find(c, "weights");
     layer t;
     memset(&t, 0, sizeof t);
     t.is_matmul = true;
     t.input = input->data;
-    t.depth = case_int(c, "accumulation_depth", 0);
-    t.window.out_channels = t.out_size = case_int(c, "out_ch", 0);
+    t.storage = input->dtype;
+    t.depth = depth;
+    t.window.out_channels = t.out_size = outputs;
     t.batches = case_int(c, "input_batches", 1);
+    return t;
+}
+
+case_verdict run_fully_connected(const cmsis_case *c, char *reason)
+{
+    const case_array *input = case_find(c, "input"), *weights = case_find(c, "weights");
+    layer t = matrix_of(c, input, case_int(c, "accumulation_depth", 0), case_int(c, "out_ch", 0));
     if (t.depth < 1 || t.out_size < 1 || input->count != t.batches * t.depth)
         return case_fail(reason, "the input's size is odd");
     int8_t *plain = unpack_weights(weights, t.out_size * t.depth);
@@ -322,4 +330,39 @@ case_verdict run_fully_connected(const cmsis_case *c, char *reason)
     case_verdict verdict = reduced ? run_form(c, &t, true, reason) : run_forms(c, &t, reason);
     free(plain);
     return verdict;
+}
+
+/* ---- a layer of a network ---- */
+
+void *layer_codes(const cmsis_case *c, layer_kind kind, const case_array *input, int64_t zero,
+                  int64_t *count)
+{
+    layer t;
+    int64_t channels = 0;
+    bool legal = true;
+    if (kind == LAYER_FULLY_CONNECTED)
+        t = matrix_of(c, input, input->count, case_int(c, "output_w", 0));
+    else
+        legal = read_geometry(c, input, kind == LAYER_DEPTHWISE, &t, &channels);
+    const int64_t taps = t.window.kernel[0] * t.window.kernel[1], outputs = t.window.out_channels;
+    int8_t *plain = legal ? unpack_weights(case_find(c, "weights"), outputs * t.depth) : NULL;
+    void *oihw = !plain || t.is_matmul ? plain
+                 : t.depthwise         ? swap_inner(ITG_S8, plain, 1, taps, outputs)
+                                       : swap_inner(ITG_S8, plain, outputs, taps, channels);
+    t.weights.data = oihw;
+    *count = t.batches * t.out_size;
+    void *got = oihw && prepare(c, &t, false) ? malloc((size_t)*count + 1) : NULL;
+    t.out.zero_point = zero;
+    const itg_mac_options mac = {{32, ITG_OVERFLOW_WRAP}, false, t.bound, t.bias, NULL};
+    const itg_accel_kernels *kernels = NULL;
+    if (got && (itg_accel_choose(NULL, &kernels, NULL) != ITG_OK ||
+                !run_layer(&t, kernels, t.input, &mac, got))) {
+        free(got);
+        got = NULL;
+    }
+    if (oihw != plain) free(oihw);
+    free(plain);
+    free(t.bias);
+    free(t.requant);
+    return got;
 }

@@ -66,6 +66,10 @@ static double thresholded_relu(double x)
 {
     return x > (double)0.1f ? x : 0.0;
 }
+static double power(double x)
+{
+    return pow(x, (double)0.1f);
+}
 static double shrink(double x)
 {
     return x < -1.5 ? x + 0.25 : x > 1.5 ? x - 0.25 : 0.0;
@@ -112,6 +116,7 @@ static const univariate_case univariates[] = {
     {ITG_OP_SELU, selu, -30.0f, 9.0f},
     {ITG_OP_CELU, celu, -9.0f, 9.0f},
     {ITG_OP_THRESHOLDED_RELU, thresholded_relu, -9.0f, 9.0f},
+    {ITG_OP_POWER, power, 0.0f, 9.0f},
     {ITG_OP_SHRINK, shrink, -9.0f, 9.0f},
     {ITG_OP_SWISH, swish, -99.0f, 99.0f},
     {ITG_OP_MISH, mish, -80.0f, 80.0f},

@@ -80,6 +80,54 @@ static void softmax_is_near_the_real_one(void **unused)
     check_softmax(x, 4096, 1, 1e6, 18);
 }
 
+/* ---- Softmax of TensorFlow Lite ---- */
+
+static void check_tflite(const int8_t *x, int64_t n, int64_t stride, double scale, int32_t bits)
+{
+    int32_t table[256];
+    int64_t *acc = calloc((size_t)(n * stride), sizeof *acc), most = x[0];
+    itg_int_tflite_exponentials(scale, 256, table);
+    for (int i = 0; i < 256; i++)
+        assert_true(fabs(ldexp((double)table[i], -31) - exp(-scale * i)) <= ldexp(1, -22));
+    const itg_int_tflite_softmax k = {table, bits, n, stride};
+    const itg_int_operand codes = {ITG_S8, x, 0, INT8_MIN, INT8_MAX};
+    itg_int_tflite_softmax_row(&k, &codes, 0, acc);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = x[i * stride] > most ? x[i * stride] : most;
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(scale * (double)(x[i * stride] - most));
+    const double bound = ((double)n + 2) * (ldexp(1, -20) + ldexp(1, -22)) + ldexp(1, -bits - 1);
+    for (int64_t i = 0; i < n; i++) {
+        const double p = exp(scale * (double)(x[i * stride] - most)) / sum;
+        assert_true(fabs(ldexp((double)acc[i * stride], -bits) - p) <= bound);
+        assert_in_range(acc[i * stride], 0, INT64_C(1) << bits);
+    }
+    free(acc);
+}
+
+/* From the least scale on; above 32 every difference is beyond the table. The longest rows, where
+ * all are equal, all but one are far below, and all are just above half a unit of the sum. */
+static void tflite_softmax_is_near_the_real_one(void **unused)
+{
+    (void)unused;
+    static int8_t x[ITG_TFLITE_MOST_ROW];
+    const double scales[] = {0x1p-26, 1e-5, 1.0 / 16, 0.11, 0.5, 1, 31, 32, 33, 1e30};
+    for (int i = 0; i < 500; i++) {
+        const int64_t n = pick(1, 64), stride = pick(1, 4), width = pick(0, 127);
+        for (int64_t k = 0; k < n * stride; k++)
+            x[k] = (int8_t)pick(-width, width);
+        check_tflite(x, n, stride, scales[i % 10], i % 2 ? 8 : 16);
+    }
+    for (int kind = 0; kind < 3; kind++)
+        for (int i = 0; i < 10; i++) {
+            for (int64_t k = 0; k < ITG_TFLITE_MOST_ROW; k++)
+                x[k] = (int8_t)(k == 7 ? 127 : kind == 0 ? 127 : kind == 1 ? -128 : 0);
+            check_tflite(x, ITG_TFLITE_MOST_ROW, 1, i == 0 ? 13.5 / 127 : scales[i], 16);
+            check_tflite(x, ITG_TFLITE_MOST_ROW, 1, scales[i], 8);
+        }
+}
+
 /* ---- LayerNormalization ---- */
 
 static void check_layer_norm(const int16_t *x, int64_t n, int64_t epsilon)
@@ -144,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roots_are_exact),
         cmocka_unit_test(softmax_is_near_the_real_one),
+        cmocka_unit_test(tflite_softmax_is_near_the_real_one),
         cmocka_unit_test(layer_norm_is_near_the_real_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -318,7 +318,9 @@ fixture net_norms(void)
     fx_attrs(&f, wide)->axis = 2;
     itg_id n = fx_node(&f, "n", ITG_OP_LAYER_NORMALIZATION, LIST(x, scale), SHAPE(2, 3, 4));
     fx_attrs(&f, n)->axis = 1;
-    fx_outputs(&f, LIST(s, wide, n));
+    itg_id t = fx_node(&f, "t", ITG_OP_SOFTMAX, LIST(x), SHAPE(2, 3, 4));
+    fx_attrs(&f, t)->axis = 1;
+    fx_outputs(&f, LIST(s, wide, n, t));
     fx_annotate(&f);
     fx_codes(&f, x, ITG_U8, 8, 1.0f / 16, 10);
     fx_codes(&f, q, ITG_S16, 16, 1.0f / 2048, 0);
@@ -328,6 +330,8 @@ fixture net_norms(void)
     fx_requant(&f, fx_codes(&f, s, ITG_U8, 6, 1.0f / 64, 0), (const int64_t[]){1}, 1, 24);
     fx_note(&f, wide, ITG_FORM_SOFTMAX, 64)->fraction = 30;
     fx_requant(&f, fx_codes(&f, wide, ITG_S16, 16, 1.0f / 32768, 0), (const int64_t[]){1}, 1, 15);
+    fx_note(&f, t, ITG_FORM_TFLITE_SOFTMAX, 32)->fraction = 8;
+    fx_requant(&f, fx_codes(&f, t, ITG_S8, 8, 1.0f / 256, -128), (const int64_t[]){1}, 1, 0);
     itg_node_note *note = fx_note(&f, n, ITG_FORM_LAYER_NORM, 48);
     note->fraction = 12;
     note->epsilon = 37;

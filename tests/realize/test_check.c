@@ -226,6 +226,15 @@ static void row_beyond_the_accumulator(itg_program *p)
 {
     fx_step(p, "n_s")->fraction = 30;
 }
+static void probabilities_of_17_bits(itg_program *p)
+{
+    fx_step(p, "n_t")->fraction = 17;
+}
+static void tflite_exponential_of_nothing(itg_program *p)
+{
+    static const int32_t fine[256] = {5};
+    fx_value(p, "n_t:fine")->data = fine;
+}
 static void axis_of_no_dimension(itg_program *p)
 {
     fx_step(p, "n_s")->attrs.axis = 3;
@@ -317,6 +326,8 @@ static const lie lies[] = {
     LIE(net_norms, negative_exponential),
     LIE(net_norms, short_coarse_table),
     LIE(net_norms, row_beyond_the_accumulator),
+    LIE(net_norms, probabilities_of_17_bits),
+    LIE(net_norms, tflite_exponential_of_nothing),
     LIE(net_norms, axis_of_no_dimension),
     LIE(net_norms, negative_axis),
     LIE(net_norms, no_epsilon),

@@ -377,6 +377,7 @@ static void check_words(const itg_onnx_node *n, itg_op op, const itg_attrs *attr
     int32_t count;
     const itg_attr *attr = itg_op_attrs(op, &count);
     for (int32_t i = 0; i < count; i++) {
+        if (attr[i].onnx == NULL) continue;
         const itg_onnx_attr *written = itg_onnx_attr_find(n, attr[i].onnx);
         assert_int_equal(written != NULL, attr[i].last_opset == 0);
         if (attr[i].field->kind == ITG_KIND_NAME)
@@ -405,7 +406,8 @@ static void every_univariate_operator_is_written(void **state)
         fx_finish(&f);
         itg_onnx_file *file = exported(&f, false);
         assert_true(file->opset_version[0] >= itg_op_info_of((itg_op)op)->first_opset);
-        check_words(maker_of(file, "y", itg_op_name((itg_op)op)), (itg_op)op, fx_attrs(&f, y));
+        const char *name = op == ITG_OP_POWER ? "Pow" : itg_op_name((itg_op)op);
+        check_words(maker_of(file, "y", name), (itg_op)op, fx_attrs(&f, y));
         itg_onnx_file_destroy(file);
         fx_end(&f);
     }

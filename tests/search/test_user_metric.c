@@ -395,7 +395,62 @@ static void errors_from_targets_are_held(void **state)
     }
 }
 
-/* Metrics of a whole set are held, no trial ends early, and threads change nothing. */
+/* A drop of the metric is a goal: every trial knows it, none ends early, and threads change
+ * nothing. */
+static void is_held(const small_network *n, itg_metric m, double drop)
+{
+    static record a, b;
+    itg_search_options o = plain();
+    assert_true(itg_goal_constrain(&o.goal, m, drop, true));
+    searched(n, &o, &a);
+    o.threads = 3;
+    searched(n, &o, &b);
+    assert_true(a.met && a.count > 2 && a.count == b.count);
+    bool varies = false;
+    for (int64_t i = 0; i < a.count; i++) {
+        const itg_score *s = &a.trials[i].score;
+        if (!a.trials[i].feasible) continue;
+        assert_int_equal(s->stopped_at, 0);
+        assert_true(itg_score_knows(s, m));
+        assert_memory_equal(s->value, b.trials[i].score.value, sizeof s->value);
+        varies = varies || fabs(s->value[m] - a.trials[0].score.value[m]) > 1e-9;
+    }
+    assert_true(varies);
+    assert_true(itg_score_knows(&a.best_holdout, m));
+}
+
+/* Labels [samples] or, of maps, [samples, 2, 2], below `classes`. */
+static itg_dataset *random_labels(uint64_t seed, int64_t samples, bool maps, uint64_t classes)
+{
+    itg_rng rng;
+    itg_dataset *d = calloc(1, sizeof *d);
+    const int64_t count = samples * (maps ? 4 : 1);
+    int64_t *labels = malloc((size_t)count * sizeof *labels);
+    assert_true(d && labels);
+    itg_rng_init(&rng, seed);
+    for (int64_t i = 0; i < count; i++)
+        labels[i] = (int64_t)itg_rng_below(&rng, classes);
+    *d = (itg_dataset){.dtype = ITG_S64, .data = labels, .path = calloc(1, 1)};
+    d->shape = maps ? (itg_shape){3, {samples, 2, 2}} : (itg_shape){1, {samples}};
+    assert_non_null(d->path);
+    return d;
+}
+
+/* Scores of one logit, and maps of 4 classes. */
+static void areas_and_maps_are_held(void **state)
+{
+    (void)state;
+    for (int maps = 0; maps < 2; maps++) {
+        small_network n;
+        small_network_make_with(5, "cortex-m", 100, maps ? SMALL_SPATIAL : SMALL_SCALAR, &n);
+        n.labels = random_labels(1, 100, maps, maps ? 4 : 2);
+        n.holdout_labels = random_labels(2, 50, maps, maps ? 4 : 2);
+        is_held(&n, maps ? ITG_METRIC_MIOU : ITG_METRIC_AUROC, 0.1);
+        small_network_end(&n);
+    }
+}
+
+/* Metrics of a whole set. */
 static void metrics_of_a_set_are_held(void **state)
 {
     static const struct {
@@ -405,30 +460,12 @@ static void metrics_of_a_set_are_held(void **state)
                  {ITG_METRIC_PERPLEXITY, 0.5},
                  {ITG_METRIC_COSINE, 0.05},
                  {ITG_METRIC_KL, 0.1}};
-    static record a, b;
+    static record a;
     small_network n;
     (void)state;
     small_network_make(5, "cortex-m", 100, &n);
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        itg_metric m = cases[k].metric;
-        itg_search_options o = plain();
-        assert_true(itg_goal_constrain(&o.goal, m, cases[k].drop, true));
-        searched(&n, &o, &a);
-        o.threads = 3;
-        searched(&n, &o, &b);
-        assert_true(a.met && a.count > 2 && a.count == b.count);
-        bool varies = false;
-        for (int64_t i = 0; i < a.count; i++) {
-            const itg_score *s = &a.trials[i].score;
-            if (!a.trials[i].feasible) continue;
-            assert_int_equal(s->stopped_at, 0);
-            assert_true(itg_score_knows(s, m));
-            assert_memory_equal(s->value, b.trials[i].score.value, sizeof s->value);
-            varies = varies || fabs(s->value[m] - a.trials[0].score.value[m]) > 1e-9;
-        }
-        assert_true(varies);
-        assert_true(itg_score_knows(&a.best_holdout, m));
-    }
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        is_held(&n, cases[k].metric, cases[k].drop);
     itg_search_options o = plain();
     itg_search_data data = small_network_data(&n);
     itg_error err = {0};
@@ -447,6 +484,7 @@ int main(void)
         cmocka_unit_test(metrics_that_are_none_are_refused),
         cmocka_unit_test(labels_of_any_kind_are_the_metrics),
         cmocka_unit_test(errors_from_targets_are_held),
-        cmocka_unit_test(metrics_of_a_set_are_held)};
+        cmocka_unit_test(metrics_of_a_set_are_held),
+        cmocka_unit_test(areas_and_maps_are_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
